@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * In-network collectives: the packet format and the numbers that packets, sockets and netlink share.
+ *
+ * Everything here travels in UDP datagrams to one port. A datagram holds exactly one header, its descriptor when
+ * INC_F_DESC is set, and its payload padded with zeros to a multiple of 4 bytes. Header fields are big-endian; the
+ * elements of a payload are little-endian. Documentation/protocol.rst says what each field means and when it is valid.
+ */
+#ifndef _UAPI_LINUX_INC_H
+#define _UAPI_LINUX_INC_H
+
+#include <linux/types.h>
+
+#define INC_WIRE_VERSION	1
+#define INC_PORT		5227	/* default UDP port of nodes and hosts */
+#define INC_SPORT_BASE		49152	/* source port = base + hash(group, tree) % 16384 */
+
+#define INC_MAX_RANKS		1024	/* ranks of a group, children of a node */
+#define INC_MAX_WINDOW		4096	/* blocks, a power of two */
+#define INC_MIN_WINDOW		4
+#define INC_MAX_PARTS		64
+#define INC_BLOCK_ALIGN		16	/* bytes of payload in a full block: a multiple of this */
+#define INC_MIN_BLOCK		64
+#define INC_MAX_BLOCK		16384
+#define INC_MAX_COUNT		0xffffffffULL	/* elements of one operation */
+#define INC_KEY_LEN		16
+
+enum inc_pkt_type {
+	INC_PKT_CONTRIB = 1,	/* child to parent: one rank's (or subtree's) share of a block */
+	INC_PKT_RESULT,		/* parent to child: the block is complete */
+	INC_PKT_PROBE,		/* child to parent: what do you hold of me, from this block on? */
+	INC_PKT_STATUS,		/* parent to child: the answer */
+	INC_PKT_NACK,		/* parent to child: [psn, psn + span) has not come, later blocks have */
+	INC_PKT_ERROR,		/* either way: no result for any block from this one on in this epoch */
+	INC_PKT_JOIN,		/* child to parent: be a member; sent without and then with the challenge */
+	INC_PKT_CHALLENGE,	/* parent to child: prove that you get packets at this address, and know the key */
+	INC_PKT_WAIT,		/* parent to child: JOIN is in, others are missing */
+	INC_PKT_READY,		/* parent to child: all JOINs are in, the epoch begins */
+	INC_PKT_REFUSE,		/* parent to child: JOIN refused, or group or epoch unknown */
+	INC_PKT_ABORT,		/* child to parent: this rank is gone in mid-operation */
+	INC_PKT_MOVE,		/* rank to rank: the parent is lost (reserved: not sent by this version) */
+	__INC_PKT_MAX
+};
+
+#define INC_PKT_MAX (__INC_PKT_MAX - 1)
+
+/* Flags of inc_hdr. A receiver drops a packet with a flag that it does not know. */
+#define INC_F_PAYLOAD	0x0001	/* contribution: rank is in C. result: it has elements */
+#define INC_F_WANT	0x0002	/* contribution: rank is in R. result: some rank is */
+#define INC_F_FINAL	0x0004	/* the payload is the block's common result of an earlier epoch */
+#define INC_F_DESC	0x0008	/* a struct inc_desc stands between header and payload */
+#define INC_F_RETRANS	0x0010	/* sent before: answer with the result if there is one */
+#define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
+#define INC_F_CE	0x0040	/* congestion was met on the way (reserved: set by nodes, not yet acted upon) */
+#define INC_F_ECE	0x0080	/* congestion echo (reserved likewise) */
+#define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved: not sent by this version) */
+#define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | INC_F_LEAVE | \
+			 INC_F_CE | INC_F_ECE)
+
+/* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
+struct inc_hdr {
+	__u8	vertype;	/* version << 4 | enum inc_pkt_type */
+	__u8	part;		/* which part of a wide partial, 0..63 */
+	__be16	flags;		/* INC_F_* */
+	__be32	group;		/* chosen by the application */
+	__be32	incarnation;	/* chosen by the node, one per run of the group; 0 before READY */
+	__be32	epoch;		/* one run of one root with one set of slots */
+	__be32	psn;		/* low 32 bits of block div trees */
+	__be16	tree;		/* block mod trees */
+	__be16	child;		/* sender's index at its parent (up); 0 (down) */
+	__be16	span;		/* blocks that this packet stands for; 1 with payload */
+	__be16	len;		/* bytes of payload, without descriptor and padding */
+	__be32	opseq;		/* sequence number of the operation in the group */
+	__be32	sig;		/* signature of the operation, see protocol.rst */
+	union {
+		struct {	/* CONTRIB, RESULT: what a node needs to fold */
+			__u8	type;	/* enum inc_type, on the wire */
+			__u8	op;	/* enum inc_op */
+			__u8	mode;	/* 0 */
+			__u8	resv;	/* 0 */
+		};
+		__be32	tstamp;	/* PROBE: sender's clock; STATUS: echoed */
+	};
+	__be64	cookie;		/* membership: up per child, down per group and epoch */
+};
+
+/* What an operation is; 32 bytes, with the first block of every operation. */
+struct inc_desc {
+	__u8	coll;		/* enum inc_coll */
+	__u8	type;		/* enum inc_type of the buffers */
+	__u8	op;		/* enum inc_op */
+	__u8	wire;		/* enum inc_type on the wire */
+	__u8	mode;		/* 0 */
+	__u8	resv[3];	/* 0 */
+	__be32	root;		/* rank; 0 where the collective has none */
+	__be32	opseq;
+	__be64	count;		/* elements */
+	__be64	counts_hash;	/* of per-rank counts; 0 where there are none */
+};
+
+/* PROBE: header (psn = first block without result), then this, then the bitmap. */
+struct inc_probe {
+	__be32	srtt;		/* smoothed round trip, microseconds */
+	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
+	__be16	slack;		/* results may come so much out of order: units of 16 microseconds */
+	__be32	bitmap[];
+};
+
+/* STATUS: header (psn = first block that is not complete), then this, then the bitmap. */
+struct inc_status {
+	__be32	waiting;	/* lowest rank without a contribution to psn; ~0: none has one, or it is complete */
+	__be32	waited;		/* milliseconds since the first contribution to psn came */
+	__be16	bits;		/* bit i: the node has the child's contribution to psn + i, or needs it no more */
+	__be16	slack;		/* contributions may come so much out of order: units of 16 microseconds */
+	__be32	bitmap[];
+};
+
+/* JOIN: header (child = rank, epoch = last known, psn = 0), then this. */
+struct inc_join {
+	__be32	size;		/* ranks of the group */
+	__be32	nonce;		/* random, one per connect() */
+	__be64	next;		/* first block without result */
+	__be32	srtt;		/* microseconds, 0: unknown */
+	__be16	block;		/* bytes of payload that the path to the parent carries */
+	__be16	resv;		/* 0 */
+	__be64	challenge;	/* 0 in the first JOIN */
+	__be64	proof[2];	/* MAC with the node's key over what stands before it; key of zeros if it has none */
+};
+
+struct inc_challenge {
+	__be32	nonce;		/* echoed */
+	__be32	resv;
+	__be64	challenge;
+};
+
+struct inc_wait_pkt {
+	__be32	nonce;		/* echoed */
+	__be32	joined;		/* members so far */
+	__be32	missing;	/* lowest rank that is not there */
+};
+
+/* READY: header (epoch, incarnation, child = the receiver's index), then this. */
+struct inc_ready {
+	__be32	nonce;		/* echoed */
+	__be32	window;		/* W, blocks */
+	__be64	start;		/* first block of the epoch */
+	__be64	up_cookie;	/* for what this child sends */
+	__be64	down_cookie;	/* on what the children get */
+	__be32	size;		/* ranks */
+	__be16	children;	/* fan-in of this parent */
+	__be16	trees;		/* T */
+	__be16	block;		/* bytes of payload of a full block */
+	__be16	resv;
+	__be32	dead_ms;	/* limits of this group, milliseconds; late 0: off */
+	__be32	late_ms;
+	__be32	opseq;		/* first operation of the epoch */
+};
+
+enum inc_refuse_code {
+	INC_REFUSE_NO_NODE = 1,	/* this box is no node for that interface */
+	INC_REFUSE_UNKNOWN,	/* group, incarnation or epoch unknown: join again; cookie = that of the packet */
+	INC_REFUSE_RANK_TAKEN,	/* detail = size of the group */
+	INC_REFUSE_SIZE,	/* group has another size: detail */
+	INC_REFUSE_KEY,		/* proof is wrong */
+	INC_REFUSE_LIMIT,	/* node is full: detail = limit */
+	INC_REFUSE_BUSY,	/* an older run of the group has not ended */
+	INC_REFUSE_BLOCK,	/* path carries too small a block: detail */
+	__INC_REFUSE_MAX
+};
+
+struct inc_refuse {
+	__be32	nonce;		/* echoed (JOIN), 0 otherwise */
+	__be16	code;		/* enum inc_refuse_code */
+	__be16	resv;
+	__be64	detail;
+};
+
+enum inc_err_code {
+	INC_ERR_NONE,
+	INC_ERR_MISMATCH,	/* two ranks disagree about the operation: both descriptors are given */
+	INC_ERR_CANCELED,	/* an operation before this one failed */
+	INC_ERR_RANK_DEAD,	/* no answer of a rank's endpoint within the `dead` limit */
+	INC_ERR_RANK_ABORT,	/* a rank was killed or closed its socket in mid-operation */
+	INC_ERR_RANK_LATE,	/* a rank did not contribute within the `late` limit, policy `fail` */
+	INC_ERR_RANK_FAULT,	/* a rank's buffer went away during the operation */
+	INC_ERR_NODE_DEAD,	/* no answer of the node within the `dead` limit */
+	INC_ERR_NODE_GONE,	/* the node was removed by its administrator */
+	INC_ERR_LEFT,		/* a rank has left the group */
+	__INC_ERR_MAX
+};
+
+#define INC_ERR_MAX (__INC_ERR_MAX - 1)
+
+/* ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's nonce in resume. */
+struct inc_error_pkt {
+	__be64	block;		/* e: blocks < e get results, blocks >= e do not */
+	__be32	opseq;		/* the operation that failed */
+	__be32	resume;		/* operations opseq..resume - 1 fail; 0: the group is over */
+	__be16	code;		/* enum inc_err_code */
+	__be16	resv;
+	__be32	rank[2];	/* ranks concerned; ~0: none */
+	__be32	resv2;
+	struct inc_desc desc[2];/* theirs, for INC_ERR_MISMATCH */
+};
+
+/* A rank's membership, as its own host sees it. */
+enum inc_member_state {
+	INC_STATE_CLOSED,	/* not connected */
+	INC_STATE_JOINING,	/* no challenge yet */
+	INC_STATE_WAITING,	/* accepted, other ranks are missing */
+	INC_STATE_READY,
+	INC_STATE_RESYNC,	/* after an error: joining the next epoch */
+	INC_STATE_LEAVING,
+	INC_STATE_FAILED,	/* group is over; see error */
+};
+
+enum inc_coll {
+	INC_COLL_BARRIER = 1,
+	INC_COLL_ALLREDUCE,
+	INC_COLL_REDUCE,
+	INC_COLL_REDUCE_SCATTER,
+	INC_COLL_BROADCAST,
+	INC_COLL_ALLGATHER,
+	INC_COLL_GATHER,
+	INC_COLL_SCATTER,
+	INC_COLL_ALLTOALL,
+	INC_COLL_SCAN,
+	INC_COLL_EXSCAN,
+	INC_COLL_LEAVE,		/* what close() contributes; not for SUBMIT */
+	__INC_COLL_MAX
+};
+
+#define INC_COLL_MAX (__INC_COLL_MAX - 1)
+
+/* Element types; little-endian on the wire and in buffers. Which ones a node reduces: `inc caps show`. */
+enum inc_type {
+	INC_TYPE_NONE,
+	INC_TYPE_I8,
+	INC_TYPE_I16,
+	INC_TYPE_I32,
+	INC_TYPE_I64,
+	INC_TYPE_U8,
+	INC_TYPE_U16,
+	INC_TYPE_U32,
+	INC_TYPE_U64,
+	INC_TYPE_F16,
+	INC_TYPE_BF16,
+	INC_TYPE_F32,
+	INC_TYPE_F64,
+	INC_TYPE_F8E4M3,
+	INC_TYPE_F8E5M2,
+	INC_TYPE_BOOL,
+	INC_TYPE_C32,		/* complex, two f32 */
+	INC_TYPE_C64,		/* complex, two f64 */
+	__INC_TYPE_MAX
+};
+
+#define INC_TYPE_MAX (__INC_TYPE_MAX - 1)
+
+enum inc_op {
+	INC_OP_NONE,
+	INC_OP_SUM,
+	INC_OP_PROD,
+	INC_OP_MIN,
+	INC_OP_MAX,
+	INC_OP_BAND,
+	INC_OP_BOR,
+	INC_OP_BXOR,
+	INC_OP_LAND,
+	INC_OP_LOR,
+	INC_OP_LXOR,
+	INC_OP_MINLOC,
+	INC_OP_MAXLOC,
+	INC_OP_AVG,
+	__INC_OP_MAX		/* not an operation; INC_OP_MAX is */
+};
+
+#endif

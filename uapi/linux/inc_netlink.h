@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * Generic netlink family "inc". Specification: Documentation/netlink/specs/inc.yaml; a test holds the two together.
+ *
+ * GET commands answer a request or a dump; ADD, SET and DEL need CAP_NET_ADMIN in the socket's network namespace.
+ */
+#ifndef _UAPI_LINUX_INC_NETLINK_H
+#define _UAPI_LINUX_INC_NETLINK_H
+
+#define INC_GENL_NAME		"inc"
+#define INC_GENL_VERSION	1
+#define INC_GENL_MCGRP		"events"
+
+enum {
+	INC_CMD_UNSPEC,
+	INC_CMD_CAPS_GET,	/* do: what this module can do: INC_A_CAPS_* */
+	INC_CMD_NODE_GET,	/* dump: INC_A_NODE; do with INC_A_IFINDEX or INC_A_IFNAME */
+	INC_CMD_NODE_ADD,	/* INC_A_NODE with IFINDEX or IFNAME, limits optional */
+	INC_CMD_NODE_SET,	/* the same; limits of groups formed later */
+	INC_CMD_NODE_DEL,
+	INC_CMD_PARENT_GET,	/* do: INC_A_PARENT, the default of this netns */
+	INC_CMD_PARENT_SET,
+	INC_CMD_PARENT_DEL,
+	INC_CMD_GROUP_GET,	/* dump: INC_A_GROUP, groups of nodes and ranks of sockets; filter INC_A_GROUP_ID */
+	INC_CMD_MEMBER_GET,	/* dump: INC_A_MEMBER, the children of nodes' groups; filter INC_A_GROUP_ID */
+	INC_CMD_STATS_GET,	/* do: INC_A_STATS of the netns */
+	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per bridge port */
+	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
+	__INC_CMD_MAX
+};
+
+#define INC_CMD_MAX (__INC_CMD_MAX - 1)
+
+/* Top level. */
+enum {
+	INC_A_UNSPEC,
+	INC_A_CAPS,		/* nest INC_A_CAPS_* */
+	INC_A_NODE,		/* nest INC_A_NODE_* */
+	INC_A_PARENT,		/* nest INC_A_PARENT_* */
+	INC_A_GROUP,		/* nest INC_A_GROUP_* */
+	INC_A_MEMBER,		/* nest INC_A_MEMBER_* */
+	INC_A_STATS,		/* nest: attribute type = enum inc_counter, u64 */
+	INC_A_PORT,		/* nest INC_A_PORT_* */
+	INC_A_EVENT,		/* nest INC_A_EVENT_* */
+	INC_A_GROUP_ID,		/* u32: filter of dumps */
+	__INC_A_MAX
+};
+
+#define INC_A_MAX (__INC_A_MAX - 1)
+
+enum {
+	INC_A_CAPS_UNSPEC,
+	INC_A_CAPS_FAMILY_NUMBER,	/* u32: AF_INC of this machine */
+	INC_A_CAPS_WIRE_VERSION,	/* u32 */
+	INC_A_CAPS_PORT,		/* u16 */
+	INC_A_CAPS_KERNEL,		/* multi, nest INC_A_KERNEL_*: reduction kernels */
+	INC_A_CAPS_MAX_RANKS,		/* u32 */
+	__INC_A_CAPS_MAX
+};
+
+#define INC_A_CAPS_MAX (__INC_A_CAPS_MAX - 1)
+
+enum {
+	INC_A_KERNEL_UNSPEC,
+	INC_A_KERNEL_TYPE,	/* string */
+	INC_A_KERNEL_OP,	/* string */
+	INC_A_KERNEL_VARIANT,	/* string: name of the fastest variant in use */
+	__INC_A_KERNEL_MAX
+};
+
+#define INC_A_KERNEL_MAX (__INC_A_KERNEL_MAX - 1)
+
+enum {
+	INC_A_NODE_UNSPEC,
+	INC_A_NODE_IFINDEX,	/* u32 */
+	INC_A_NODE_IFNAME,	/* string */
+	INC_A_NODE_DEAD_MS,	/* u32: 100..60000, default 2000 */
+	INC_A_NODE_LATE_MS,	/* u32: 0 = off, else 10..3600000; default 0 */
+	INC_A_NODE_WINDOW,	/* u32: blocks, power of two, INC_MIN_WINDOW..INC_MAX_WINDOW; default 512 */
+	INC_A_NODE_MAX_GROUPS,	/* u32: default 64 */
+	INC_A_NODE_MAX_MEMORY,	/* u64: bytes of held packets per group; default 64 MiB */
+	INC_A_NODE_GROUPS,	/* u32, out: groups now */
+	INC_A_NODE_MEMORY,	/* u64, out: bytes held now */
+	INC_A_NODE_KEY,		/* binary, INC_KEY_LEN, in: only ranks that have it may join; all zero: none needed */
+	INC_A_NODE_KEYED,	/* flag, out: a key is set */
+	__INC_A_NODE_MAX
+};
+
+#define INC_A_NODE_MAX (__INC_A_NODE_MAX - 1)
+
+enum {
+	INC_A_PARENT_UNSPEC,
+	INC_A_PARENT_ADDR,	/* binary, 4 or 16 bytes, network order */
+	INC_A_PARENT_PORT,	/* u16, host order: default INC_PORT */
+	INC_A_PARENT_IFINDEX,	/* u32: of a link-local address */
+	__INC_A_PARENT_MAX
+};
+
+#define INC_A_PARENT_MAX (__INC_A_PARENT_MAX - 1)
+
+enum inc_role {
+	INC_ROLE_NODE,		/* this box reduces for the group */
+	INC_ROLE_RANK,		/* a socket of this netns is a rank of it */
+};
+
+enum inc_group_state {
+	INC_GROUP_JOINING,	/* ranks are missing */
+	INC_GROUP_ACTIVE,
+	INC_GROUP_RESYNC,	/* an operation failed; ranks are joining the next epoch */
+	INC_GROUP_FAILED,	/* over: see the error */
+	INC_GROUP_LEFT,		/* all ranks have left */
+};
+
+enum {
+	INC_A_GROUP_UNSPEC,
+	INC_A_GROUP_GROUP,	/* u32 */
+	INC_A_GROUP_ROLE,	/* u8: enum inc_role */
+	INC_A_GROUP_STATE,	/* u8: enum inc_group_state (node), enum inc_member_state (rank) */
+	INC_A_GROUP_IFINDEX,	/* u32: the node's device (node) */
+	INC_A_GROUP_INCARNATION,/* u32 */
+	INC_A_GROUP_EPOCH,	/* u32 */
+	INC_A_GROUP_SIZE,	/* u32 */
+	INC_A_GROUP_JOINED,	/* u32 */
+	INC_A_GROUP_RANK,	/* u32 (rank) */
+	INC_A_GROUP_WINDOW,	/* u32 */
+	INC_A_GROUP_BLOCK,	/* u32: bytes */
+	INC_A_GROUP_NEXT,	/* u64: first block that is not complete */
+	INC_A_GROUP_WAITING,	/* u32: lowest rank that is waited for; absent: none */
+	INC_A_GROUP_WAITED_MS,	/* u32: for how long */
+	INC_A_GROUP_LATE,	/* flag: longer than a second */
+	INC_A_GROUP_MEMORY,	/* u64: bytes of packets held */
+	INC_A_GROUP_ERROR,	/* nest INC_A_ERROR_*: absent: none */
+	INC_A_GROUP_STATS,	/* nest: attribute type = enum inc_counter, u64 */
+	INC_A_GROUP_PARENT,	/* nest INC_A_PARENT_* (rank) */
+	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
+	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
+	INC_A_GROUP_PID,	/* u32: of the process that opened the socket (rank) */
+	__INC_A_GROUP_MAX
+};
+
+#define INC_A_GROUP_MAX (__INC_A_GROUP_MAX - 1)
+
+enum {
+	INC_A_ERROR_UNSPEC,
+	INC_A_ERROR_CODE,	/* u16: enum inc_err_code */
+	INC_A_ERROR_OPSEQ,	/* u32 */
+	INC_A_ERROR_RANK0,	/* u32 */
+	INC_A_ERROR_RANK1,	/* u32 */
+	INC_A_ERROR_TEXT,	/* string: both sides named */
+	__INC_A_ERROR_MAX
+};
+
+#define INC_A_ERROR_MAX (__INC_A_ERROR_MAX - 1)
+
+enum {
+	INC_A_MEMBER_UNSPEC,
+	INC_A_MEMBER_GROUP,	/* u32 */
+	INC_A_MEMBER_INCARNATION,	/* u32 */
+	INC_A_MEMBER_RANK,	/* u32 */
+	INC_A_MEMBER_ADDR,	/* binary, 4 or 16 bytes */
+	INC_A_MEMBER_UDP_PORT,	/* u16, host order */
+	INC_A_MEMBER_IFINDEX,	/* u32: the bridge port it is bound to */
+	INC_A_MEMBER_STATE,	/* u8: enum inc_member_state */
+	INC_A_MEMBER_HEARD_MS,	/* u32: since its last packet */
+	INC_A_MEMBER_NEXT,	/* u64: first block that it has not contributed */
+	INC_A_MEMBER_SRTT,	/* u32: microseconds */
+	__INC_A_MEMBER_MAX
+};
+
+#define INC_A_MEMBER_MAX (__INC_A_MEMBER_MAX - 1)
+
+enum {
+	INC_A_PORT_UNSPEC,
+	INC_A_PORT_NODE,	/* u32: ifindex of the node's device */
+	INC_A_PORT_IFINDEX,	/* u32: bridge port */
+	INC_A_PORT_IFNAME,	/* string */
+	INC_A_PORT_RX_PACKETS,	/* u64: INC packets, super-packets counted as their segments */
+	INC_A_PORT_RX_BYTES,	/* u64: IP bytes, the headers of every segment included */
+	INC_A_PORT_RX_SKBS,	/* u64: as received: less than packets where super-packets come whole */
+	INC_A_PORT_TX_PACKETS,
+	INC_A_PORT_TX_BYTES,
+	INC_A_PORT_TX_SKBS,
+	__INC_A_PORT_MAX
+};
+
+#define INC_A_PORT_MAX (__INC_A_PORT_MAX - 1)
+
+enum inc_event {
+	INC_EVENT_NODE_ADD = 1,
+	INC_EVENT_NODE_DEL,
+	INC_EVENT_PARENT,	/* default parent set or deleted */
+	INC_EVENT_GROUP_FORMED,	/* all ranks are there */
+	INC_EVENT_GROUP_ERROR,	/* TEXT says what */
+	INC_EVENT_GROUP_EPOCH,	/* the group works again */
+	INC_EVENT_GROUP_LEFT,	/* and is gone */
+	INC_EVENT_RANK_LATE,	/* RANK has kept the others waiting for more than a second */
+	INC_EVENT_RANK_BACK,	/* and has come */
+	INC_EVENT_RANK_DEAD,
+	__INC_EVENT_MAX
+};
+
+enum {
+	INC_A_EVENT_UNSPEC,
+	INC_A_EVENT_TYPE,	/* u8: enum inc_event */
+	INC_A_EVENT_IFINDEX,	/* u32 */
+	INC_A_EVENT_GROUP,	/* u32 */
+	INC_A_EVENT_INCARNATION,	/* u32 */
+	INC_A_EVENT_RANK,	/* u32 */
+	INC_A_EVENT_EPOCH,	/* u32 */
+	INC_A_EVENT_TEXT,	/* string */
+	__INC_A_EVENT_MAX
+};
+
+#define INC_A_EVENT_MAX (__INC_A_EVENT_MAX - 1)
+
+/* See inc_counters.h. */
+enum inc_counter {
+	INC_C_UNSPEC,
+#define INC_COUNTER(name, text) INC_C_##name,
+#include <linux/inc_counters.h>
+#undef INC_COUNTER
+	__INC_C_MAX
+};
+
+#define INC_C_MAX (__INC_C_MAX - 1)
+
+#endif

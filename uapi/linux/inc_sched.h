@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * sch_inc: a classless qdisc that knows INC packets. Bands: control and results, contributions, everything else.
+ */
+#ifndef _UAPI_LINUX_INC_SCHED_H
+#define _UAPI_LINUX_INC_SCHED_H
+
+#include <linux/types.h>
+
+enum {
+	TCA_INC_UNSPEC,
+	TCA_INC_SHARE,		/* u32: percent of the bytes that INC may take while others wait, 1..99; default 80 */
+	TCA_INC_LIMIT,		/* u32: packets per class; default 1000 */
+	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
+	__TCA_INC_MAX
+};
+
+#define TCA_INC_MAX (__TCA_INC_MAX - 1)
+
+enum inc_sched_class {
+	INC_SCHED_CONTROL,	/* control packets and results */
+	INC_SCHED_CONTRIB,	/* contributions */
+	INC_SCHED_OTHER,
+	INC_SCHED_CLASSES
+};
+
+/* TCA_STATS_APP */
+struct tc_inc_xstats {
+	struct {
+		__u64	packets;	/* sent; a super-packet counts as its segments */
+		__u64	bytes;
+		__u64	drops;		/* skbs */
+		__u32	qlen;		/* skbs waiting */
+		__u32	backlog;	/* bytes waiting */
+	} cls[INC_SCHED_CLASSES];
+	__u64	blocks;		/* INC headers inside all packets, super-packets taken apart, dropped ones too */
+};
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * AF_INC sockets: a socket is one rank of one group.
+ *
+ *	fd = socket(af, SOCK_SEQPACKET, 0)	af: see INC_A_FAMILY_NUMBER of the generic netlink family "inc"
+ *	connect(fd, struct sockaddr_inc)	joins; returns when all have (O_NONBLOCK: EINPROGRESS + poll)
+ *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
+ *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
+ *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
+ *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
+ *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
+ *	close(fd)				leaves; in mid-operation it aborts the operation for all ranks
+ *
+ * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL.
+ */
+#ifndef _UAPI_LINUX_INC_SOCKET_H
+#define _UAPI_LINUX_INC_SOCKET_H
+
+#include <linux/inc.h>
+#include <linux/ioctl.h>
+#include <linux/socket.h>
+
+#define INC_SA_KEY	0x0001	/* sinc_key is set: prove to the node that we have the key it was given */
+
+struct sockaddr_inc {
+	__kernel_sa_family_t sinc_family;
+	__u16	sinc_flags;		/* INC_SA_* */
+	__u32	sinc_group;		/* any number, the same at all ranks */
+	__u32	sinc_rank;		/* 0 .. size - 1 */
+	__u32	sinc_size;		/* 1 .. INC_MAX_RANKS */
+	__u16	sinc_parent_family;	/* AF_INET, AF_INET6; 0: the netns default (`inc parent set`) */
+	__be16	sinc_parent_port;	/* 0: INC_PORT */
+	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
+	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
+	__u8	sinc_key[INC_KEY_LEN];
+	__u64	sinc_resv;		/* 0 */
+};
+
+/*
+ * One operation. Buffers hold @count elements of @type; @send and @recv may be the same (in place), otherwise they
+ * must not overlap. Both must stay valid and untouched until the operation has completed.
+ */
+struct inc_submit {
+	__u8	coll;		/* enum inc_coll */
+	__u8	type;		/* enum inc_type; 0 for barrier */
+	__u8	op;		/* enum inc_op; 0 for barrier */
+	__u8	wire;		/* enum inc_type on the wire; 0: as @type */
+	__u8	mode;		/* 0 */
+	__u8	resv0[3];
+	__u32	root;		/* rank; 0 where the collective has none */
+	__u32	flags;		/* 0 */
+	__u64	count;		/* elements, 0 .. INC_MAX_COUNT */
+	__u64	send;		/* user address */
+	__u64	recv;		/* user address */
+	__u64	counts;		/* 0 */
+	__u64	user_data;	/* comes back in the completion */
+	__u64	handle;		/* out: names the operation in INC_IOC_WAIT; never 0 */
+	__u64	resv1;
+};
+
+/* What an operation's failure was about; all zero after success. */
+struct inc_error_info {
+	__u16	code;		/* enum inc_err_code */
+	__u16	resv;
+	__u32	opseq;		/* operation that failed first */
+	__u32	rank[2];	/* ranks concerned; ~0: none */
+	struct {		/* theirs, for INC_ERR_MISMATCH */
+		__u8	coll, type, op, wire;
+		__u32	root;
+		__u64	count;
+	} desc[2];
+};
+
+struct inc_completion {
+	__u64	handle;
+	__u64	user_data;
+	__s32	result;		/* 0 or a negative errno */
+	__u32	resv;
+	struct inc_error_info error;
+};
+
+struct inc_wait {
+	__u64	handle;		/* 0: any operation */
+	__s64	timeout_ms;	/* -1: no limit, 0: only look (EAGAIN if it is not done); else ETIMEDOUT */
+	struct inc_completion completion;	/* out */
+};
+
+struct inc_submit_wait {
+	struct inc_submit submit;
+	struct inc_wait	wait;	/* timeout_ms in; the rest out. After EINTR or ETIMEDOUT submit.handle is valid */
+};
+
+struct inc_info {
+	__u32	group;
+	__u32	rank;
+	__u32	size;
+	__u32	state;		/* enum inc_member_state */
+	__u32	epoch;
+	__u32	window;		/* blocks */
+	__u32	block;		/* bytes of payload of a full block */
+	__u32	joined;		/* while WAITING: ranks that are there */
+	__u32	missing;	/* while WAITING or with an operation under way: lowest rank waited for; ~0: none */
+	__u32	srtt_us;
+	__u64	submitted;	/* operations */
+	__u64	completed;
+	__u64	blocks_sent;
+	__u64	blocks_resent;
+	struct inc_error_info error;	/* the last one */
+	__u16	parent_family;
+	__be16	parent_port;
+	__u32	resv;
+	__u8	parent[16];
+};
+
+#define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)
+#define INC_IOC_WAIT		_IOWR('i', 0xc1, struct inc_wait)
+#define INC_IOC_SUBMIT_AND_WAIT	_IOWR('i', 0xc2, struct inc_submit_wait)
+#define INC_IOC_INFO		_IOR('i', 0xc3, struct inc_info)
+
+#endif
