@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * FPU sections and the choice of instruction sets, with two knobs: fpu_deny_nth refuses every n-th section, because
+ * otherwise no test would ever see a softirq that arrives on top of somebody else's FPU section; reduce_variant limits
+ * the kernels to one instruction set and those below it.
+ */
+#include "reduce/simd.h"
+
+unsigned int netinc_fpu_deny_nth;
+static unsigned int features_allowed = ~0u;
+
+bool netinc_fpu_begin(void)
+{
+	unsigned int nth = READ_ONCE(netinc_fpu_deny_nth);
+
+	if (unlikely(nth) && simd_tick() % nth == 0)
+		return false;
+	return simd_begin();
+}
+
+void netinc_fpu_end(void)
+{
+	simd_end();
+}
+
+unsigned int netinc_cpu_features(void)
+{
+	return simd_cpu_features() & features_allowed;
+}
+
+#ifdef __KERNEL__
+
+#include <linux/module.h>
+#include <linux/printk.h>
+
+static const char *variant_wanted = "auto";
+
+static int set_variant(const char *val, const struct kernel_param *kp)
+{
+	if (sysfs_streq(val, "auto")) {
+		features_allowed = ~0u;
+		variant_wanted = "auto";
+	} else if (sysfs_streq(val, "generic")) {
+		features_allowed = 0;
+		variant_wanted = "generic";
+	} else if (sysfs_streq(val, "avx2")) {
+		if (!(simd_cpu_features() & NETINC_CPU_AVX2)) {
+			pr_err("inc: reduce_variant=avx2: this CPU has no AVX2, expected auto or generic\n");
+			return -EOPNOTSUPP;
+		}
+		features_allowed = NETINC_CPU_AVX2;
+		variant_wanted = "avx2";
+	} else {
+		pr_err("inc: reduce_variant=%s: expected auto, generic or avx2\n", val);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int get_variant(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", variant_wanted);
+}
+
+static const struct kernel_param_ops variant_ops = {
+	.set = set_variant,
+	.get = get_variant,
+};
+
+/* Read-only once loaded: a variant is chosen by netinc_reduce_init() and the same for all groups. */
+module_param_cb(reduce_variant, &variant_ops, NULL, 0444);
+MODULE_PARM_DESC(reduce_variant, "Reduction kernels to use: auto (default), generic or avx2");
+
+module_param_named(fpu_deny_nth, netinc_fpu_deny_nth, uint, 0644);
+MODULE_PARM_DESC(fpu_deny_nth, "Debug: refuse every n-th FPU section, so that the generic kernels run (0: never)");
+
+#endif

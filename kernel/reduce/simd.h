@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What fpu.c needs from its surroundings: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin() / simd_end() are an
+ * FPU section, simd_tick() counts its calls.
+ *
+ * There are four surroundings: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections are dummies and there
+ * are no CPU feature words to trust, so the CPU is asked; a kernel on anything else, which has no SIMD variants; and
+ * userspace.
+ */
+#ifndef NETINC_SIMD_H
+#define NETINC_SIMD_H
+
+#include "reduce/reduce.h"
+
+/* CPU features */
+
+#if defined(__KERNEL__) && defined(CONFIG_X86_64) && !defined(CONFIG_UML)
+
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+
+static inline unsigned int simd_cpu_features(void)
+{
+	bool avx2 = boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_OSXSAVE);
+
+	return avx2 && cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL) ? NETINC_CPU_AVX2 : 0;
+}
+
+#elif defined(__x86_64__)
+
+static inline void simd_cpuid(u32 leaf, u32 *regs)
+{
+	regs[0] = leaf;
+	regs[2] = 0;
+	asm volatile("cpuid" : "+a" (regs[0]), "=b" (regs[1]), "+c" (regs[2]), "=d" (regs[3]));
+}
+
+static inline unsigned int simd_cpu_features(void)
+{
+	const u32 osxsave_avx = 1u << 27 | 1u << 28;	/* leaf 1, ecx */
+	const u32 avx2 = 1u << 5;			/* leaf 7, ebx */
+	const u32 sse_ymm = 0x6;			/* xcr0: the OS saves both */
+	u32 regs[4], xcr0, xcr0_high;
+
+	simd_cpuid(0, regs);
+	if (regs[0] < 7)
+		return 0;
+	simd_cpuid(1, regs);
+	if ((regs[2] & osxsave_avx) != osxsave_avx)
+		return 0;
+	asm volatile("xgetbv" : "=a" (xcr0), "=d" (xcr0_high) : "c" (0));
+	if ((xcr0 & sse_ymm) != sse_ymm)
+		return 0;
+	simd_cpuid(7, regs);
+	return regs[1] & avx2 ? NETINC_CPU_AVX2 : 0;
+}
+
+#else
+
+static inline unsigned int simd_cpu_features(void)
+{
+	return 0;
+}
+
+#endif
+
+/* FPU sections */
+
+#ifndef __KERNEL__
+
+static inline bool simd_begin(void)
+{
+	return true;
+}
+
+static inline void simd_end(void)
+{
+}
+
+#elif defined(CONFIG_X86_64)
+
+#include <asm/fpu/api.h>
+
+static inline bool simd_begin(void)
+{
+	if (!irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+static inline void simd_end(void)
+{
+	kernel_fpu_end();
+}
+
+#else
+
+static inline bool simd_begin(void)
+{
+	return false;
+}
+
+static inline void simd_end(void)
+{
+}
+
+#endif
+
+/* Counting */
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+
+static inline unsigned int simd_tick(void)
+{
+	static atomic_t ticks;
+
+	return atomic_inc_return(&ticks);
+}
+
+#else
+
+#define READ_ONCE(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+static inline unsigned int simd_tick(void)
+{
+	static unsigned int ticks;
+
+	return __atomic_add_fetch(&ticks, 1, __ATOMIC_RELAXED);
+}
+
+#endif
+
+#endif
