@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The aggregator's slots: rules 2 to 4, 7 and 10 of protocol.rst.
+ *
+ * Contributions are held until the block has all of them and then folded in child order in one pass, so that the
+ * accumulator stays in registers and the order of arrival cannot matter.
+ */
+#include "aggregator.h"
+
+#define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */
+#define NACK_SLACK_BLOCKS	88	/* or blocks: a super-packet that another one has overtaken */
+#define NACK_RANGES		16	/* per packet received */
+#define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
+#define RESULTS_PER_PROBE	256
+
+#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE)
+
+/* How long what was sent again may be under way before it is sent once more. */
+static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
+{
+	u32 srtt = agg->child[child].srtt;
+
+	return max_t(u64, srtt - srtt / 4, MIN_PAUSE);
+}
+
+/* What another child has asked for is not under way to this one. */
+static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child, u64 now)
+{
+	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL && slot->sent_to != child)
+		return false;
+	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
+}
+
+static u32 bits_longs(u32 bits)
+{
+	return DIV_ROUND_UP(bits, 8 * (u32)sizeof(long));
+}
+
+static bool bit_get(const unsigned long *map, u32 i)
+{
+	return map[i / (8 * sizeof(long))] >> (i % (8 * sizeof(long))) & 1;
+}
+
+static void bit_set(unsigned long *map, u32 i)
+{
+	map[i / (8 * sizeof(long))] |= 1UL << (i % (8 * sizeof(long)));
+}
+
+static void bit_clear(unsigned long *map, u32 i)
+{
+	map[i / (8 * sizeof(long))] &= ~(1UL << (i % (8 * sizeof(long))));
+}
+
+size_t netinc_agg_bytes(u32 children, u32 parts, u32 window)
+{
+	size_t inputs = (size_t)children * parts;
+	size_t slot = sizeof(struct netinc_slot) + inputs * sizeof(struct netinc_pay) +
+		      bits_longs(inputs) * sizeof(long);
+
+	return 2 * window * slot + children * sizeof(struct netinc_child);
+}
+
+void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window)
+{
+	u32 inputs = children * parts, slots = 2 * window, i;
+	unsigned long *have;
+	struct netinc_pay *in;
+
+	agg->children = children;
+	agg->parts = parts;
+	agg->window = window;
+	agg->root = true;
+	agg->slots = mem;
+	agg->child = (void *)(agg->slots + slots);
+	in = (void *)(agg->child + children);
+	have = (void *)(in + (size_t)slots * inputs);
+	for (i = 0; i < slots; i++) {
+		agg->slots[i].in = in + (size_t)i * inputs;
+		agg->slots[i].have = have + (size_t)i * bits_longs(inputs);
+	}
+}
+
+static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	if (pay->obj)
+		agg->ops->release(agg, pay);
+	pay->obj = NULL;
+}
+
+static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++)
+		release(agg, &slot->in[i]);
+}
+
+static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
+{
+	release_inputs(agg, slot);
+	release(agg, &slot->result);
+	memset(slot->have, 0, bits_longs(agg->children * agg->parts) * sizeof(long));
+	slot->q = q;
+	slot->state = NETINC_SLOT_FILLING;
+	slot->disagree = false;
+	slot->flags = 0;
+	slot->len = 0;
+	slot->missing = agg->children * agg->parts;
+	slot->dtype = INC_TYPE_NONE;
+	slot->dop = INC_OP_NONE;
+}
+
+void netinc_agg_start(struct netinc_agg *agg, u64 start)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * agg->window; i++)
+		slot_reset(agg, netinc_agg_slot(agg, start + i), start + i);
+	for (i = 0; i < agg->children; i++) {
+		agg->child[i].frontier = start;
+		agg->child[i].end = start;
+		agg->child[i].nacked = start;
+		agg->child[i].gap = 0;
+	}
+	agg->una = start;
+	agg->top = start;
+	agg->closed = false;
+}
+
+void netinc_agg_drain(struct netinc_agg *agg)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * agg->window; i++) {
+		release_inputs(agg, &agg->slots[i]);
+		release(agg, &agg->slots[i].result);
+	}
+}
+
+/* Rule 2: the slot's own block, or exactly the next one if the slot is done. NULL: *why says which way it is off. */
+static struct netinc_slot *slot_for(struct netinc_agg *agg, u64 q, int *why)
+{
+	struct netinc_slot *slot = netinc_agg_slot(agg, q);
+
+	if (likely(slot->q == q))
+		return slot;
+	if (q == slot->q + 2 * agg->window && slot->state == NETINC_SLOT_DONE) {
+		slot_reset(agg, slot, q);
+		return slot;
+	}
+	*why = (s64)(q - slot->q) < 0 ? -INC_C_DROP_STALE : -INC_C_DROP_AHEAD;
+	return NULL;
+}
+
+static void child_advance(struct netinc_agg *agg, u32 child)
+{
+	struct netinc_child *c = &agg->child[child];
+	const struct netinc_slot *slot;
+	u32 part;
+
+	while (c->frontier != c->end) {
+		slot = netinc_agg_slot(agg, c->frontier);
+		if ((s64)(slot->q - c->frontier) < 0)
+			return;
+		for (part = 0; slot->q == c->frontier && part < agg->parts; part++)
+			if (!bit_get(slot->have, child * agg->parts + part))
+				return;
+		c->frontier++;
+	}
+}
+
+/* The first two children whose contributions to a BAD slot differ in operation. */
+static void report_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	struct inc_desc first, other;
+	u32 i;
+
+	agg->ops->desc(agg, &slot->in[0], &first);
+	for (i = 1; i < agg->children; i++) {
+		agg->ops->desc(agg, &slot->in[i * agg->parts], &other);
+		if (memcmp(&first, &other, sizeof(first)))
+			break;
+	}
+	agg->ops->mismatch(agg, slot, 0, i < agg->children ? i : NETINC_NO_RANK);
+}
+
+static void advance(struct netinc_agg *agg)
+{
+	struct netinc_slot *slot;
+
+	for (;;) {
+		slot = netinc_agg_slot(agg, agg->una);
+		if (slot->q != agg->una || slot->state != NETINC_SLOT_DONE)
+			break;
+		agg->una++;
+	}
+	if (slot->q == agg->una && slot->state == NETINC_SLOT_BAD && !agg->closed)
+		report_mismatch(agg, slot);
+}
+
+static void done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	slot->state = NETINC_SLOT_DONE;
+	slot->sent = now;
+	slot->sent_to = NETINC_ALL;
+	netinc_count(agg->mib, INC_C_BLOCKS);
+	agg->ops->send_result(agg, slot, NETINC_ALL);
+}
+
+static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++)
+		if (slot->in[i].flags & INC_F_FINAL)
+			return i;
+	return 0;
+}
+
+/* All contributions are in. False: no memory for the result, nothing has changed. */
+static bool complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	if (slot->disagree) {
+		slot->state = NETINC_SLOT_BAD;
+		return true;
+	}
+	if (slot->flags & INC_F_FINAL) {
+		if (!agg->ops->copy(agg, slot, final_input(agg, slot)))
+			return false;
+	} else if (slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) {
+		if (!agg->ops->fold(agg, slot))
+			return false;
+	}
+	release_inputs(agg, slot);
+	if (agg->root) {
+		done(agg, slot, now);
+		return true;
+	}
+	slot->state = NETINC_SLOT_UP;
+	slot->sent = now;
+	agg->ops->send_up(agg, slot);
+	return true;
+}
+
+static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
+{
+	if (slot->missing == agg->children * agg->parts) {
+		slot->since = now;
+		slot->opseq = pkt->opseq;
+		slot->sig = pkt->sig;
+	} else if (slot->opseq != pkt->opseq || slot->sig != pkt->sig ||
+		   ((slot->flags & pkt->flags & INC_F_PAYLOAD) &&
+		    (slot->len != pkt->len || slot->dtype != pkt->dtype || slot->dop != pkt->dop))) {
+		slot->disagree = true;
+	}
+	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
+		slot->len = pkt->len;
+		slot->dtype = pkt->dtype;
+		slot->dop = pkt->dop;
+	}
+	slot->flags |= pkt->flags & MERGED_FLAGS;
+}
+
+/* Contributions have been taken back. What they said may come again or not: only what is left says it now. */
+static void unmerge(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i;
+
+	slot->flags = 0;
+	for (i = 0; i < agg->children * agg->parts; i++)
+		if (bit_get(slot->have, i))
+			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
+}
+
+static void uncount(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	release(agg, &slot->in[i]);
+	bit_clear(slot->have, i);
+	slot->missing++;
+}
+
+/* A contribution that the slot has already: the child asks for what it lost. */
+static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt, u64 now)
+{
+	if (!(pkt->flags & INC_F_RETRANS))
+		return;
+	netinc_reorder_vain(&agg->child[child].up, now);
+	if (under_way(agg, slot, child, now))
+		return;
+	slot->sent = now;
+	slot->sent_to = child;
+	if (slot->state == NETINC_SLOT_DONE) {
+		netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+		agg->ops->send_result(agg, slot, child);
+	} else if (slot->state == NETINC_SLOT_UP) {
+		agg->ops->send_up(agg, slot);
+	}
+}
+
+/* Forget what has been held for a slot: it will come again. */
+static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	struct netinc_child *c;
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++) {
+		if (!bit_get(slot->have, i) || !slot->in[i].obj)
+			continue;
+		uncount(agg, slot, i);
+		netinc_count(agg->mib, INC_C_DROP_MEMORY);
+		c = &agg->child[i / agg->parts];
+		if ((s64)(c->frontier - slot->q) > 0)
+			c->frontier = slot->q;
+	}
+	unmerge(agg, slot);
+}
+
+/* Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds anything. */
+static bool evict_youngest(struct netinc_agg *agg, u64 q)
+{
+	struct netinc_slot *slot;
+	u32 missing;
+
+	for (; (s64)(agg->top - 1 - q) > 0; agg->top--) {
+		slot = netinc_agg_slot(agg, agg->top - 1);
+		if (slot->q != agg->top - 1 || slot->state != NETINC_SLOT_FILLING)
+			return false;
+		missing = slot->missing;
+		evict(agg, slot);
+		if (slot->missing != missing)
+			return true;
+	}
+	return false;
+}
+
+static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
+{
+	while (!agg->ops->hold(agg, pay, q == agg->una))
+		if (!evict_youngest(agg, q))
+			return false;
+	return true;
+}
+
+static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct netinc_pkt *pkt,
+		       const struct netinc_pay *pay, u64 now)
+{
+	u32 i = child * agg->parts + pkt->part;
+	struct netinc_slot *slot;
+	int why = 0;
+
+	slot = slot_for(agg, q, &why);
+	if (!slot)
+		return why;
+	if (bit_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
+		repeated(agg, slot, child, pkt, now);
+		return -INC_C_DROP_DUPLICATE;
+	}
+	slot->in[i] = *pay;
+	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) {
+		slot->in[i].obj = NULL;
+	} else if (!hold(agg, &slot->in[i], q)) {
+		slot->in[i].obj = NULL;
+		return -INC_C_DROP_MEMORY;
+	}
+	merge(agg, slot, pkt, now);
+	bit_set(slot->have, i);
+	if (!--slot->missing && !complete(agg, slot, now)) {
+		uncount(agg, slot, i);
+		unmerge(agg, slot);
+		return -INC_C_DROP_MEMORY;
+	}
+	if ((s64)(q + 1 - agg->top) > 0)
+		agg->top = q + 1;
+	if ((s64)(q + 1 - agg->child[child].end) > 0)
+		agg->child[child].end = q + 1;
+	return 0;
+}
+
+int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct netinc_pay *pay,
+		       u64 now)
+{
+	u64 q = netinc_extend(agg->una, pkt->psn);
+	int err = 0, one;
+	bool counted = false;
+	u32 i;
+
+	if (pkt->part >= agg->parts)
+		err = -INC_C_DROP_MALFORMED;
+	for (i = 0; !err && i < pkt->span; i++) {
+		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
+			one = -INC_C_DROP_ERROR;
+		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 forbids it to all children */
+			one = -INC_C_DROP_AHEAD;
+		else
+			one = contrib_one(agg, child, q + i, pkt, pay, now);
+		if (!one) {
+			netinc_count(agg->mib, INC_C_CONTRIBS);
+			counted = true;
+		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
+			err = one;
+		}
+	}
+	if (counted) {
+		child_advance(agg, child);
+		advance(agg);
+		return 0;
+	}
+	netinc_count(agg->mib, -err);
+	return err;
+}
+
+/* NACK the holes of @child from block @q on. */
+static void nack(struct netinc_agg *agg, u32 child, u64 q)
+{
+	const struct netinc_child *c = &agg->child[child];
+	u32 ranges = 0, span = 0;
+	const struct netinc_slot *slot;
+	bool hole;
+
+	for (; q != c->end && ranges < NACK_RANGES; q++) {
+		slot = netinc_agg_slot(agg, q);
+		hole = (s64)(slot->q - q) < 0 ||
+		       (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
+			!bit_get(slot->have, child * agg->parts));
+		if (hole) {
+			span++;
+		} else if (span) {
+			agg->ops->send_nack(agg, child, q - span, span);
+			span = 0;
+			ranges++;
+		}
+	}
+	if (span && ranges < NACK_RANGES)
+		agg->ops->send_nack(agg, child, q - span, span);
+}
+
+void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
+{
+	struct netinc_child *c = &agg->child[child];
+	bool lost = netinc_reorder_lost(&c->up, c->frontier != c->end, now);
+
+	if (c->frontier == c->end) {
+		c->gap = 0;
+		c->nacked = c->end;
+		return;
+	}
+	if ((++c->gap < NACK_SLACK_PACKETS && c->end - c->frontier <= NACK_SLACK_BLOCKS) || !lost)
+		return;
+	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
+		nack(agg, child, c->frontier);
+		c->nack_time = now;
+	} else if (c->end - c->nacked > NACK_SLACK_BLOCKS) {
+		nack(agg, child, c->nacked);
+	} else {
+		return;
+	}
+	c->nacked = c->end;
+}
+
+int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+{
+	u64 q = netinc_extend(agg->una, pkt->psn);
+	struct netinc_slot *slot = netinc_agg_slot(agg, q);
+	int err = 0;
+
+	if (slot->q != q || slot->state == NETINC_SLOT_FILLING)
+		err = -INC_C_DROP_AHEAD;
+	else if (slot->state != NETINC_SLOT_UP)
+		err = -INC_C_DROP_DUPLICATE;
+	else if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
+		err = -INC_C_DROP_MISMATCH;
+	if (!err) {
+		struct netinc_pay held = *pay;
+
+		if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)))
+			held.obj = NULL;
+		if (held.obj && !agg->ops->hold(agg, &held, q == agg->una)) {
+			err = -INC_C_DROP_MEMORY;
+		} else {
+			release(agg, &slot->result);
+			slot->result = held;
+			slot->len = pkt->len;
+			slot->flags = pkt->flags;
+		}
+	}
+	if (err) {
+		netinc_count(agg->mib, -err);
+		return err;
+	}
+	done(agg, slot, now);
+	advance(agg);
+	return 0;
+}
+
+static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
+{
+	const struct netinc_slot *slot;
+	u32 i, part;
+
+	for (i = 0; i < agg->window; i++) {
+		slot = netinc_agg_slot(agg, agg->una + i);
+		if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
+			for (part = 0; part < agg->parts; part++)
+				if (!bit_get(slot->have, child * agg->parts + part))
+					break;
+			if (part < agg->parts)
+				continue;
+		} else if (slot->q != agg->una + i) {
+			continue;	/* never contributed to */
+		}
+		netinc_bit_set(map, i);
+	}
+	return round_up(agg->window, 32u);
+}
+
+u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
+{
+	const struct netinc_slot *slot = netinc_agg_slot(agg, agg->una);
+	u32 i;
+
+	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING || slot->missing == agg->children * agg->parts)
+		return NETINC_NO_RANK;
+	for (i = 0; i < agg->children * agg->parts; i++) {
+		if (!bit_get(slot->have, i)) {
+			*since = slot->since;
+			return i / agg->parts;
+		}
+	}
+	return NETINC_NO_RANK;
+}
+
+static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
+{
+	struct {
+		struct inc_status status;
+		__be32 map[NETINC_MAX_BITMAP];
+	} m;
+	u64 since = now;
+	u32 bits;
+
+	memset(&m, 0, sizeof(m.status) + DIV_ROUND_UP(agg->window, 32) * sizeof(__be32));
+	bits = status_bits(agg, child, m.map);
+	m.status.waiting = cpu_to_be32(netinc_agg_waiting(agg, &since));
+	m.status.waited = cpu_to_be32((u32)min_t(u64, (now - since) / NETINC_MS, 0xffffffffu));
+	m.status.bits = cpu_to_be16(bits);
+	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
+	netinc_count(agg->mib, INC_C_STATUSES);
+	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
+}
+
+void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+		      u64 now)
+{
+	struct netinc_child *c = &agg->child[child];
+	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
+	u64 q = netinc_extend(agg->una, pkt->psn);
+	struct netinc_slot *slot;
+
+	c->srtt = be32_to_cpu(probe->srtt);
+	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
+	send_status(agg, child, pkt->tstamp, now);
+	if (!(pkt->flags & INC_F_RETRANS))
+		return;
+	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE; i++) {
+		if (bits && netinc_bit(probe->bitmap, i))
+			continue;
+		slot = netinc_agg_slot(agg, q + i);
+		if (slot->q != q + i || under_way(agg, slot, child, now))
+			continue;
+		if (slot->state == NETINC_SLOT_DONE) {
+			netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+			agg->ops->send_result(agg, slot, child);
+			sent++;
+		} else if (slot->state == NETINC_SLOT_UP) {
+			agg->ops->send_up(agg, slot);
+		} else {
+			continue;
+		}
+		slot->sent = now;
+		slot->sent_to = child;
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The aggregator: the slots of one tree at one node. One state machine for every collective: contribute, complete,
+ * replicate. It has no timers and no send window; results are the acknowledgements.
+ *
+ * A slot's life:
+ *
+ *	FILLING --all children in, root------------------------------> DONE --contribution to block + S--> FILLING
+ *	   |  \--all children in, not root--> UP --result from above-----^
+ *	   \--all children in, they disagree--> BAD (until all blocks before it are done: then the group fails)
+ *
+ * Blocks are named q here: the psn of this tree, extended to 64 bits.
+ */
+#ifndef NETINC_AGGREGATOR_H
+#define NETINC_AGGREGATOR_H
+
+#include "congestion.h"
+#include "engine.h"
+
+enum netinc_slot_state {
+	NETINC_SLOT_FILLING,
+	NETINC_SLOT_UP,
+	NETINC_SLOT_BAD,
+	NETINC_SLOT_DONE,
+};
+
+struct netinc_slot {
+	u64 q;			/* the block it stands for */
+	u64 since;		/* time of the first contribution */
+	u64 sent;		/* time at which the result (DONE) or partial (UP) was sent last */
+	u32 sent_to;		/* DONE: the child that got it then, or NETINC_ALL */
+	u8 state;		/* enum netinc_slot_state */
+	u8 dtype;		/* enum inc_type, of the first contribution with payload */
+	u8 dop;			/* enum inc_op */
+	bool disagree;		/* contributions do not all have the first one's opseq, sig and length */
+	u16 flags;		/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE */
+	u16 len;		/* payload of the result, bytes */
+	u32 missing;		/* children x parts that have not contributed */
+	u32 opseq;		/* of the first contribution, as sig */
+	u32 sig;
+	struct netinc_pay result;	/* DONE: cached for children that lost it. UP: the partial */
+	unsigned long *have;	/* bit child * parts + part: contributed */
+	struct netinc_pay *in;	/* [child * parts + part]: what; obj NULL: nothing held */
+};
+
+struct netinc_child {
+	u64 frontier;		/* first block that it has not contributed */
+	u64 end;		/* one past the last block that it has */
+	u64 nacked;		/* holes below this one have been NACKed */
+	u64 nack_time;
+	u32 srtt;		/* microseconds, as it says itself */
+	u32 gap;		/* packets that came while there was a hole */
+	struct netinc_reorder up;	/* on its way to us */
+	u32 down;		/* on our way to it, as it says: slack, microseconds */
+	u64 probed;		/* time of the last STATUS */
+};
+
+struct netinc_agg;
+
+/* The surroundings. Those that emit only queue. */
+struct netinc_agg_ops {
+	/* Keep payload beyond this call; may change obj. False: no memory. @force: the oldest block must get on. */
+	bool (*hold)(struct netinc_agg *agg, struct netinc_pay *pay, bool force);
+	void (*release)(struct netinc_agg *agg, struct netinc_pay *pay);
+	/* Copies the descriptor of held payload that has one. */
+	void (*desc)(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc);
+	/* Fold the payloads of slot->in in child order into memory of its own, fill slot->result. False: no memory */
+	bool (*fold)(struct netinc_agg *agg, struct netinc_slot *slot);
+	/* As fold, but only the contribution @i, bit for bit */
+	bool (*copy)(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
+	void (*send_result)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
+	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot);
+	void (*send_nack)(struct netinc_agg *agg, u32 child, u64 q, u32 span);
+	void (*send_status)(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len);
+	/* The oldest block that is not done is BAD: the contributions of children @a and @b disagree. */
+	void (*mismatch)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
+};
+
+struct netinc_agg {
+	const struct netinc_agg_ops *ops;
+	u64 *mib;		/* counters of the group, [__INC_C_MAX] */
+	u32 children;
+	u32 parts;		/* per child; 1 on host links */
+	u32 window;		/* W; there are 2 W slots */
+	bool root;		/* no parent above */
+	bool closed;		/* an error is out: nothing from `limit` on completes */
+	u64 limit;
+	u64 una;		/* the oldest block that is not done */
+	u64 top;		/* one past the highest block contributed to */
+	struct netinc_slot *slots;
+	struct netinc_child *child;
+};
+
+/* Bytes of memory that netinc_agg_init() wants at @mem, zeroed. */
+size_t netinc_agg_bytes(u32 children, u32 parts, u32 window);
+void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window);
+
+/* Begin an epoch at block @start: all slots are emptied. */
+void netinc_agg_start(struct netinc_agg *agg, u64 start);
+/* Release all that is held. */
+void netinc_agg_drain(struct netinc_agg *agg);
+
+/*
+ * A contribution of @child. Returns 0 if it counted (for at least one block of its span), else the negative counter
+ * of the reason, which has been counted.
+ */
+int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct netinc_pay *pay,
+		       u64 now);
+/* After the last header of a received packet: look for holes. */
+void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now);
+/* A result from the parent of this node. */
+int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
+/* PROBE of a child: answers with STATUS and the results that it lacks. */
+void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+		      u64 now);
+
+/* The lowest child without a contribution to the oldest block; NETINC_NO_RANK if nobody has contributed to it. */
+u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
+
+static inline struct netinc_slot *netinc_agg_slot(const struct netinc_agg *agg, u64 q)
+{
+	return &agg->slots[q & (2 * agg->window - 1)];
+}
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Congestion window and round trip of a rank. */
+#include "congestion.h"
+
+#define RTO_INITIAL	20000u	/* microseconds */
+#define RTO_MIN		4000u
+#define CUT_PAUSE	1000u	/* shortest time between two halvings */
+#define RTO_MAX		1000000u
+#define SLACK_FIRST	4000u
+#define SLACK_MAX	20000u
+#define SLACK_HALVES	10000000u	/* after so long without a reason */
+#define INITIAL_WINDOW	128u	/* blocks */
+#define FIRST_SSTHRESH	256u	/* several ranks share a CPU's queue of 1000 packets */
+
+void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
+{
+	cc->max = window;
+	cc->floor = min(window, 2 * super_packet);
+	cc->cwnd = min(window, max(cc->floor, INITIAL_WINDOW));
+	cc->ssthresh = max(cc->cwnd, min(window, FIRST_SSTHRESH));
+	cc->acked = 0;
+}
+
+void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
+{
+	if (cc->cwnd < cc->ssthresh) {
+		cc->cwnd += blocks;
+	} else {
+		cc->acked += blocks;
+		if (cc->acked >= cc->cwnd) {
+			cc->acked -= cc->cwnd;
+			cc->cwnd += max(cc->floor / 2, 1u);
+		}
+	}
+	cc->cwnd = min(cc->cwnd, cc->max);
+}
+
+void netinc_cc_lost(struct netinc_cc *cc, u64 now)
+{
+	if (now - cc->cut < max(cc->srtt, CUT_PAUSE))
+		return;
+	cc->cut = now;
+	cc->cwnd = max(cc->cwnd / 2, cc->floor);
+	cc->ssthresh = cc->cwnd;
+	cc->acked = 0;
+}
+
+void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)
+{
+	u32 diff;
+
+	sample = max(min(sample, RTO_MAX), 1u);
+	if (!cc->srtt) {
+		cc->srtt = sample;
+		cc->rttvar = sample / 2;
+		return;
+	}
+	diff = sample > cc->srtt ? sample - cc->srtt : cc->srtt - sample;
+	cc->rttvar += (s32)(diff - cc->rttvar) / 4;
+	cc->srtt += (s32)(sample - cc->srtt) / 8;
+	cc->srtt = max(cc->srtt, 1u);
+}
+
+u32 netinc_cc_rto(const struct netinc_cc *cc)
+{
+	if (!cc->srtt)
+		return RTO_INITIAL;
+	return min(max(cc->srtt + 4 * cc->rttvar, RTO_MIN), RTO_MAX);
+}
+
+bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now)
+{
+	if (r->slack && now - r->changed > SLACK_HALVES) {
+		r->slack = r->slack / 2 < SLACK_FIRST ? 0 : r->slack / 2;
+		r->changed = now;
+	}
+	if (!hole) {
+		r->since = 0;
+		return false;
+	}
+	if (!r->since)
+		r->since = now;
+	return now - r->since >= r->slack;
+}
+
+void netinc_reorder_vain(struct netinc_reorder *r, u64 now)
+{
+	/* the packets of one round trip are one reason */
+	if (r->slack && now - r->changed < r->slack)
+		return;
+	r->slack = min(max(2 * r->slack, SLACK_FIRST), SLACK_MAX);
+	r->changed = now;
+}

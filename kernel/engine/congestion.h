@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How many blocks a rank keeps in flight, and its estimate of the round trip. Growth as in TCP slow start and
+ * congestion avoidance (RFC 5681), halved at most once per round trip; the estimator is that of RFC 6298, fed by
+ * PROBE / STATUS only.
+ */
+#ifndef NETINC_CONGESTION_H
+#define NETINC_CONGESTION_H
+
+#include "platform.h"
+
+struct netinc_cc {
+	u32 cwnd;		/* blocks */
+	u32 ssthresh;
+	u32 floor;		/* two super-packets */
+	u32 max;		/* W */
+	u32 acked;		/* results since the last step of congestion avoidance */
+	u64 cut;		/* time of the last halving */
+	u32 srtt;		/* microseconds, 0: no sample yet */
+	u32 rttvar;
+};
+
+/*
+ * How long a hole may stand before it counts as a loss: no time where packets keep their order; more after something
+ * has been sent again in vain (as in RACK, RFC 8985, section 6.2).
+ */
+struct netinc_reorder {
+	u32 slack;		/* microseconds */
+	u64 changed;		/* time of slack's last change */
+	u64 since;		/* time at which the hole was seen first, 0: there is none */
+};
+
+/* Is there a @hole that has stood long enough? */
+bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
+/* What was sent again had not been lost. */
+void netinc_reorder_vain(struct netinc_reorder *r, u64 now);
+
+/* On the wire: units of 16 microseconds. */
+static inline u16 netinc_reorder_pack(const struct netinc_reorder *r)
+{
+	return r->slack / 16;
+}
+
+static inline u32 netinc_reorder_unpack(u16 units)
+{
+	return units * 16;
+}
+
+void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet);
+void netinc_cc_acked(struct netinc_cc *cc, u32 blocks);
+void netinc_cc_lost(struct netinc_cc *cc, u64 now);
+void netinc_cc_rtt(struct netinc_cc *cc, u32 sample);
+
+/* After how many microseconds without an answer to ask. */
+u32 netinc_cc_rto(const struct netinc_cc *cc);
+
+#endif

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The endpoint's window: contributions out, results in, rules 1, 4 and 10 of protocol.rst.
+ */
+#include "endpoint.h"
+#include "reduce/reduce.h"
+
+#define LONG_BITS	(8 * (u32)sizeof(long))
+#define VAIN_PROBE	50000	/* microseconds: a duplicate within that time after a PROBE was asked for */
+#define PROBE_SLACK	2	/* packets of results that may overtake before a hole is asked about */
+
+void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops)
+{
+	ep->ops = ops;
+	ep->cfg = *cfg;
+	ep->state = INC_STATE_CLOSED;
+	ep->dead_ms = cfg->dead_ms;
+	ep->una = cfg->first_block;
+	ep->snd = cfg->first_block;
+	ep->end = cfg->first_block;
+	ep->waiting = NETINC_NO_RANK;
+}
+
+static u32 ring(const struct netinc_ep *ep, u64 b)
+{
+	return (u32)b & (ep->window - 1);
+}
+
+bool netinc_ep_has(const struct netinc_ep *ep, u64 b)
+{
+	u32 i = ring(ep, b);
+
+	if ((s64)(b - ep->una) < 0)
+		return true;
+	return (s64)(b - ep->snd) < 0 && (ep->got[i / LONG_BITS] >> (i % LONG_BITS) & 1);
+}
+
+void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->type = type;
+	pkt->group = ep->cfg.group;
+	pkt->incarnation = ep->incarnation;
+	pkt->epoch = ep->epoch;
+	pkt->child = ep->cfg.rank;
+	pkt->span = 1;
+	pkt->cookie = ep->up_cookie;
+}
+
+void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx, struct netinc_pkt *pkt)
+{
+	u64 first;
+
+	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
+	pkt->psn = (u32)(op->first + idx);
+	pkt->opseq = op->seq;
+	pkt->sig = op->sig;
+	pkt->flags = netinc_coll_bits(op, ep->cfg.rank);
+	if (!idx)
+		pkt->flags |= INC_F_DESC;
+	if (op->coll == INC_COLL_LEAVE)
+		pkt->flags |= INC_F_LEAVE;
+	if (pkt->flags & INC_F_PAYLOAD)
+		pkt->len = netinc_coll_range(op, ep->block, idx, &first) * netinc_reduce_elem_size(op->wire);
+	pkt->dtype = op->wire;
+	pkt->dop = op->op;
+}
+
+/* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
+void netinc_ep_number(struct netinc_ep *ep, struct netinc_op *op)
+{
+	op->blocks = netinc_coll_blocks(op, ep->block);
+	op->first = ep->end;
+	op->done = 0;
+	op->sig = netinc_coll_sig(op);
+	op->numbered = true;
+	ep->end += op->blocks;
+	if (!ep->snd_op)
+		ep->snd_op = op;
+}
+
+static void append(struct netinc_ep *ep, struct netinc_op *op)
+{
+	op->next = NULL;
+	op->prev = ep->tail;
+	if (ep->tail)
+		ep->tail->next = op;
+	else
+		ep->head = op;
+	ep->tail = op;
+}
+
+void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
+{
+	if (ep->snd_op == op)
+		ep->snd_op = op->next;
+	if (op->prev)
+		op->prev->next = op->next;
+	else
+		ep->head = op->next;
+	if (op->next)
+		op->next->prev = op->prev;
+	else
+		ep->tail = op->prev;
+}
+
+int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+{
+	switch (ep->state) {
+	case INC_STATE_READY:
+	case INC_STATE_RESYNC:
+		break;
+	case INC_STATE_FAILED:
+		if (!ep->fatal)
+			return -ENOTCONN;	/* never was a member: refused */
+		break;
+	case INC_STATE_LEAVING:
+		return -ESHUTDOWN;
+	default:
+		return -ENOTCONN;
+	}
+	op->seq = ep->next_seq++;
+	op->numbered = false;
+	memset(&op->error, 0, sizeof(op->error));
+	ep->submitted++;
+	if (ep->fatal || (s32)(op->seq - ep->resume) < 0) {
+		op->error = ep->error;
+		if (!ep->fatal && op->seq != ep->error.opseq)
+			op->error.code = INC_ERR_CANCELED;
+		netinc_count(ep->mib, INC_C_OPS_FAILED);
+		ep->ops->op_done(ep, op);
+		return 0;
+	}
+	ep->resume = op->seq;	/* so that it never gets half the number space behind */
+	append(ep, op);
+	if (ep->state == INC_STATE_READY && !ep->failing) {
+		netinc_ep_number(ep, op);
+		netinc_ep_pump(ep, now);
+	}
+	return 0;
+}
+
+/* Super-packets get smaller towards the end of an operation, and at most half a millisecond of the current rate. */
+static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
+{
+	u64 n = max_t(u64, left / 4, 8);
+
+	if (ep->cc.srtt > 500)
+		n = min_t(u64, n, max(ep->cc.cwnd * 500 / ep->cc.srtt, 2u));
+	return min_t(u64, min_t(u64, n, left), ep->cfg.super_packet);
+}
+
+/* Rule 1, the congestion window, and nothing at or after an error. */
+static u32 room(const struct netinc_ep *ep)
+{
+	u32 window = min(ep->cc.cwnd, ep->window), out = (u32)(ep->snd - ep->una);
+
+	if (ep->failing || out >= window)
+		return 0;
+	return window - out;
+}
+
+void netinc_ep_pump(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_op *op;
+	u32 n, sent, i;
+	u64 idx;
+
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
+		return;
+	while ((op = ep->snd_op)) {
+		idx = ep->snd - op->first;
+		n = min(packet_blocks(ep, op->blocks - idx), room(ep));
+		if (!n)
+			return;
+		sent = ep->ops->send_blocks(ep, op, idx, n, 0);
+		netinc_assert(sent <= n);
+		if (ep->snd == ep->una && sent)
+			ep->progress = now;
+		for (i = 0; i < sent; i++)
+			ep->sent_at[ring(ep, ep->snd + i)] = (u32)now;
+		ep->snd += sent;
+		netinc_assert(ep->snd - ep->una <= ep->window);
+		ep->mib[INC_C_CONTRIBS_SENT] += sent;
+		if (ep->snd - op->first == op->blocks)
+			ep->snd_op = op->next;
+		if (sent < n)
+			return;
+	}
+}
+
+static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
+{
+	struct netinc_op *op;
+
+	for (op = ep->head; op; op = op->next)
+		if (op->numbered && b - op->first < op->blocks)
+			return op;
+	return NULL;
+}
+
+void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now)
+{
+	u64 b = first, end = first + n, idx;
+	struct netinc_op *op = NULL;
+	u32 run, sent, i;
+
+	if ((s64)(b - ep->una) < 0)
+		b = ep->una;
+	if ((s64)(end - ep->snd) > 0)
+		end = ep->snd;
+	while ((s64)(end - b) > 0) {
+		if (netinc_ep_has(ep, b) || (s32)(before - ep->sent_at[ring(ep, b)]) <= 0) {
+			b++;
+			continue;
+		}
+		if (!op || b - op->first >= op->blocks)
+			op = op_of(ep, b);
+		if (netinc_assert(op))
+			return;
+		idx = b - op->first;
+		for (run = 1; run < ep->cfg.super_packet && b + run != end && idx + run < op->blocks; run++)
+			if (netinc_ep_has(ep, b + run) || (s32)(before - ep->sent_at[ring(ep, b + run)]) <= 0)
+				break;
+		sent = ep->ops->send_blocks(ep, op, idx, run, INC_F_RETRANS);
+		for (i = 0; i < sent; i++)
+			ep->sent_at[ring(ep, b + i)] = (u32)now;
+		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
+		netinc_cc_lost(&ep->cc, now);
+		if (sent < run)
+			return;
+		b += run;
+	}
+}
+
+int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	int err = 0;
+
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
+	    (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
+		err = -INC_C_DROP_STATE;
+	else if (pkt->incarnation != ep->incarnation)
+		err = -INC_C_DROP_NO_GROUP;
+	else if (pkt->epoch != ep->epoch || pkt->tree)
+		err = -INC_C_DROP_EPOCH;
+	else if (pkt->cookie ^ ep->down_cookie)
+		err = -INC_C_DROP_COOKIE;
+	if (err)
+		netinc_count(ep->mib, -err);
+	return err;
+}
+
+static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
+		  const struct netinc_pay *pay)
+{
+	u64 first;
+	u32 elems = 0;
+
+	if (!op || op->seq != pkt->opseq || op->sig != pkt->sig)
+		return -INC_C_DROP_MISMATCH;
+	if (netinc_coll_bits(op, ep->cfg.rank) & INC_F_WANT)
+		elems = netinc_coll_range(op, ep->block, b - op->first, &first);
+	if (elems * netinc_reduce_elem_size(op->wire) != pkt->len)
+		return -INC_C_DROP_MISMATCH;
+	if (elems && !ep->ops->deliver(ep, op, first, elems, pay))
+		return -INC_C_DROP_MEMORY;
+	return 0;
+}
+
+static void mark(struct netinc_ep *ep, u64 b, u64 now)
+{
+	u32 i = ring(ep, b), before = (u32)ep->una;
+
+	ep->got[i / LONG_BITS] |= 1UL << (i % LONG_BITS);
+	while (ep->una != ep->snd) {
+		i = ring(ep, ep->una);
+		if (!(ep->got[i / LONG_BITS] >> (i % LONG_BITS) & 1))
+			break;
+		ep->got[i / LONG_BITS] &= ~(1UL << (i % LONG_BITS));
+		ep->una++;
+	}
+	if ((s64)(b + 1 - ep->high) > 0)
+		ep->high = b + 1;
+	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
+	ep->progress = now;
+}
+
+/*
+ * Operations complete in order: while an earlier one may still fail at all ranks, and with it what came after it, none
+ * may have succeeded at some.
+ */
+static void complete(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	while ((op = ep->head) && op->numbered && op->done == op->blocks) {
+		netinc_ep_unlink(ep, op);
+		netinc_count(ep->mib, INC_C_OPS);
+		ep->ops->op_done(ep, op);
+	}
+}
+
+int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+{
+	u64 b = netinc_extend(ep->una, pkt->psn);
+	struct netinc_op *op = NULL;
+	int err = 0;
+
+	ep->heard = now;
+	ep->unanswered = 0;
+	if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
+		err = -INC_C_DROP_DUPLICATE;
+		if (now - ep->asked < VAIN_PROBE)
+			netinc_reorder_vain(&ep->down, now);
+	} else if ((s64)(b - ep->snd) >= 0) {
+		err = -INC_C_DROP_AHEAD;
+	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
+		err = -INC_C_DROP_ERROR;
+	} else {
+		op = op_of(ep, b);
+		err = accept(ep, op, b, pkt, pay);
+	}
+	if (err) {
+		netinc_count(ep->mib, -err);
+		return err;
+	}
+	netinc_count(ep->mib, INC_C_RESULTS);
+	mark(ep, b, now);
+	op->done++;
+	complete(ep);
+	return 0;
+}
+
+void netinc_ep_packet_end(struct netinc_ep *ep, u64 now)
+{
+	bool lost = netinc_reorder_lost(&ep->down, (s64)(ep->high - ep->una) > 0, now);
+	u32 pause = max(ep->cc.srtt, 500u);
+
+	netinc_ep_settle(ep, now);
+	if (ep->state != INC_STATE_READY)
+		return;
+	if ((s64)(ep->high - ep->una) <= 0)
+		ep->gap = 0;
+	else if (++ep->gap > PROBE_SLACK && lost && now - ep->asked >= pause)
+		netinc_ep_probe(ep, true, now);
+	netinc_ep_pump(ep, now);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the parts of the engine share: errors on the wire, the proof in a JOIN. */
+#include "engine.h"
+
+void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e)
+{
+	memset(w, 0, sizeof(*w));
+	w->block = cpu_to_be64(e->block);
+	w->opseq = cpu_to_be32(e->opseq);
+	w->resume = cpu_to_be32(e->resume);
+	w->code = cpu_to_be16(e->code);
+	w->rank[0] = cpu_to_be32(e->rank[0]);
+	w->rank[1] = cpu_to_be32(e->rank[1]);
+	w->desc[0] = e->desc[0];
+	w->desc[1] = e->desc[1];
+}
+
+void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e)
+{
+	e->block = be64_to_cpu(w->block);
+	e->opseq = be32_to_cpu(w->opseq);
+	e->resume = be32_to_cpu(w->resume);
+	e->code = be16_to_cpu(w->code);
+	e->rank[0] = be32_to_cpu(w->rank[0]);
+	e->rank[1] = be32_to_cpu(w->rank[1]);
+	e->desc[0] = w->desc[0];
+	e->desc[1] = w->desc[1];
+}
+
+void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2])
+{
+	struct {
+		__be32 group;
+		__be32 rank;
+		u8 body[offsetof(struct inc_join, proof)];
+	} m = { .group = cpu_to_be32(group), .rank = cpu_to_be32(rank) };
+	u64 k[2];
+	int i;
+
+	memcpy(m.body, join, sizeof(m.body));
+	memcpy(k, key, sizeof(k));
+	k[0] = be64_to_cpu((__force __be64)k[0]);
+	k[1] = be64_to_cpu((__force __be64)k[1]);
+	for (i = 0; i < 2; i++) {
+		proof[i] = cpu_to_be64(netinc_siphash(&m, sizeof(m), k));
+		k[1] = ~k[1];
+	}
+}

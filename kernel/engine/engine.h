@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of the engine share. The engine is sans-IO: it takes parsed packets and the time, keeps state, and
+ * calls a table of functions of its surroundings to queue packets, keep payload, fold, deliver and report. None of
+ * these functions may call the engine back; the kernel, the simulator and the tests each bring their own.
+ *
+ * LOCKING: the engine has none. One object (struct netinc_group, struct netinc_ep) is used by one thread at a time;
+ * in the kernel that is the lock of the glue object around it.
+ *
+ * TIME: u64 microseconds from any fixed origin.
+ */
+#ifndef NETINC_ENGINE_H
+#define NETINC_ENGINE_H
+
+#include "wire.h"
+
+#define NETINC_MS		1000ULL
+#define NETINC_NO_RANK		0xffffffffu
+#define NETINC_ALL		0xffffffffu	/* child: every one of them */
+
+/*
+ * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks inside.
+ * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins.
+ */
+struct netinc_pay {
+	void *obj;
+	u32 off;
+	u16 len;		/* payload without descriptor and padding */
+	u16 flags;		/* INC_F_* of the packet */
+};
+
+/* A peer's address: compared, kept and handed back, not interpreted. */
+struct netinc_peer {
+	u8 addr[16];
+	u16 family;
+	u16 udp_port;		/* network order */
+	u32 ifindex;		/* the port or interface its packets come in by */
+};
+
+/* Why an operation or a group failed; the host-order form of struct inc_error_pkt. */
+struct netinc_error {
+	u64 block;		/* e */
+	u32 opseq;
+	u32 resume;		/* 0: the group is over */
+	u16 code;		/* enum inc_err_code */
+	u32 rank[2];
+	struct inc_desc desc[2];
+};
+
+static inline void netinc_count(u64 *mib, enum inc_counter c)
+{
+	mib[c]++;
+}
+
+void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e);
+void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e);
+
+/* MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from the tests' own. */
+u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);
+
+/* Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank and the body before `proof`. */
+void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2]);
+
+#endif

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Membership at a node: joins, epochs, errors, death and departure; rules 5, 6, 10 and 11 of protocol.rst as far as
+ * one node needs them. Data goes to the aggregator.
+ */
+#include "group.h"
+
+#define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
+#define LATE_EVENT	(1000 * NETINC_MS)	/* a rank that keeps others waiting longer is reported */
+
+size_t netinc_group_bytes(u32 size, u32 window)
+{
+	return size * sizeof(struct netinc_member) + netinc_agg_bytes(size, 1, window);
+}
+
+static struct netinc_group *group_of(struct netinc_agg *agg)
+{
+	return container_of(agg, struct netinc_group, agg);
+}
+
+void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cfg, void *mem,
+		       const struct netinc_group_ops *ops, const struct netinc_agg_ops *agg_ops)
+{
+	memset(g, 0, sizeof(*g));
+	g->cfg = *cfg;
+	g->ops = ops;
+	g->state = INC_GROUP_JOINING;
+	g->late_rank = NETINC_NO_RANK;
+	g->members = mem;
+	g->agg.ops = agg_ops;
+	g->agg.mib = g->mib;
+	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
+}
+
+static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->type = type;
+	pkt->span = 1;
+	pkt->group = g->cfg.id;
+	pkt->incarnation = g->cfg.incarnation;
+	pkt->epoch = g->epoch;
+	pkt->cookie = g->down_cookie;
+}
+
+static u64 cookie(const struct netinc_group *g, u32 what, u32 child)
+{
+	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation), cpu_to_be32(g->epoch),
+			cpu_to_be32(what), cpu_to_be32(child) };
+
+	return netinc_siphash(m, sizeof(m), g->cfg.secret);
+}
+
+static void send_wait(struct netinc_group *g, u32 child)
+{
+	const struct netinc_member *m = &g->members[child];
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce), .joined = cpu_to_be32(g->joined) };
+	struct netinc_pkt pkt;
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++) {
+		m = &g->members[i];
+		if (!m->present || (g->state == INC_GROUP_RESYNC && !m->rejoined))
+			break;
+	}
+	body.missing = cpu_to_be32(i);
+	header(g, &pkt, INC_PKT_WAIT);
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+static void send_ready(struct netinc_group *g, u32 child)
+{
+	const struct netinc_member *m = &g->members[child];
+	struct netinc_pkt pkt;
+	struct inc_ready body = {
+		.nonce = cpu_to_be32(m->nonce),
+		.window = cpu_to_be32(g->cfg.window),
+		.start = cpu_to_be64(g->agg.limit),
+		.up_cookie = cpu_to_be64(m->cookie),
+		.down_cookie = cpu_to_be64(g->down_cookie),
+		.size = cpu_to_be32(g->cfg.size),
+		.children = cpu_to_be16(g->cfg.size),
+		.trees = cpu_to_be16(1),
+		.block = cpu_to_be16(g->block),
+		.dead_ms = cpu_to_be32(g->cfg.dead_ms),
+		.late_ms = cpu_to_be32(g->cfg.late_ms),
+		.opseq = cpu_to_be32(g->opseq),
+	};
+
+	header(g, &pkt, INC_PKT_READY);
+	pkt.child = child;
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+/* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
+static void begin_epoch(struct netinc_group *g, u64 now)
+{
+	struct netinc_member *m = g->members;
+	u64 start = m->next;
+	u32 epoch = g->epoch, i;
+	bool first = g->state == INC_GROUP_JOINING;
+
+	g->block = INC_MAX_BLOCK;
+	for (i = 0; i < g->cfg.size; i++) {
+		if ((s64)(m[i].next - start) < 0)
+			start = m[i].next;
+		epoch = max(epoch, m[i].epoch);
+		g->block = min(g->block, m[i].block);
+	}
+	if (!first)
+		g->opseq = g->error.resume;
+	g->epoch = epoch + 1;
+	g->state = INC_GROUP_ACTIVE;
+	g->rejoined = 0;
+	g->late_rank = NETINC_NO_RANK;
+	memset(&g->error, 0, sizeof(g->error));
+	g->down_cookie = cookie(g, 1, 0);
+	netinc_agg_start(&g->agg, start);
+	g->agg.limit = start;
+	for (i = 0; i < g->cfg.size; i++) {
+		m[i].cookie = cookie(g, 2, i);
+		m[i].rejoined = false;
+		m[i].heard = now;
+		send_ready(g, i);
+	}
+	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
+}
+
+static bool same_peer(const struct netinc_peer *a, const struct netinc_peer *b)
+{
+	return a->family == b->family && a->udp_port == b->udp_port && a->ifindex == b->ifindex &&
+	       !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
+			  u64 now)
+{
+	struct netinc_member *m = &g->members[rank];
+
+	m->nonce = be32_to_cpu(join->nonce);
+	m->epoch = pkt->epoch;
+	m->next = be64_to_cpu(join->next);
+	m->block = be16_to_cpu(join->block);
+	m->heard = now;
+	g->agg.child[rank].srtt = be32_to_cpu(join->srtt);
+}
+
+/*
+ * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does not form with a
+ * ghost and fail; the ghost goes after the dead limit and the rank can be taken.
+ */
+static bool all_heard(const struct netinc_group *g, u64 now)
+{
+	u64 fresh = min(JOIN_FRESH, g->cfg.dead_ms * NETINC_MS / 2);
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++)
+		if (now - g->members[i].heard > fresh)
+			return false;
+	return true;
+}
+
+static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
+		    const struct netinc_peer *peer, u64 now)
+{
+	struct netinc_member *m = &g->members[rank];
+
+	if (!m->present)
+		g->joined++;
+	g->ended = 0;
+	m->present = true;
+	m->peer = *peer;
+	member_update(g, rank, pkt, join, now);
+	if (g->joined == g->cfg.size && all_heard(g, now))
+		begin_epoch(g, now);
+	else
+		send_wait(g, rank);
+	return 0;
+}
+
+static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
+		      u64 now)
+{
+	struct netinc_member *m = &g->members[rank];
+
+	m->heard = now;
+	if (g->state == INC_GROUP_ACTIVE) {
+		send_ready(g, rank);
+		return 0;
+	}
+	if (pkt->cookie != m->cookie || pkt->epoch != g->epoch)
+		return INC_REFUSE_UNKNOWN;
+	if (!m->rejoined)
+		g->rejoined++;
+	m->rejoined = true;
+	member_update(g, rank, pkt, join, now);
+	if (g->rejoined == g->cfg.size)
+		begin_epoch(g, now);
+	else
+		send_wait(g, rank);
+	return 0;
+}
+
+static void send_error(struct netinc_group *g, u32 child)
+{
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	header(g, &pkt, INC_PKT_ERROR);
+	pkt.psn = (u32)g->error.block;
+	netinc_error_build(&body, &g->error);
+	netinc_count(g->mib, INC_C_ERRORS);
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+			const struct netinc_peer *peer)
+{
+	const struct netinc_member *m = &g->members[pkt->child];
+
+	return g->epoch && pkt->child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) &&
+	       same_peer(&m->peer, peer);
+}
+
+/* The group is over: a member that has not heard it, perhaps not even of the epoch that failed, hears it now. */
+static int join_over(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+		     const struct netinc_peer *peer)
+{
+	if (!g->error.code || !netinc_group_knows(g, pkt, join, peer))
+		return INC_REFUSE_BUSY;
+	if (pkt->epoch != g->epoch)
+		send_ready(g, pkt->child);
+	else
+		send_error(g, pkt->child);
+	return 0;
+}
+
+int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+		      const struct netinc_peer *peer, u64 now, u64 *detail)
+{
+	struct netinc_member *m;
+
+	*detail = g->cfg.size;
+	if (netinc_group_over(g))
+		return join_over(g, pkt, join, peer);
+	if (be32_to_cpu(join->size) != g->cfg.size || pkt->child >= g->cfg.size)
+		return INC_REFUSE_SIZE;
+	*detail = INC_MIN_BLOCK;
+	if (be16_to_cpu(join->block) < INC_MIN_BLOCK || be16_to_cpu(join->block) > INC_MAX_BLOCK ||
+	    be16_to_cpu(join->block) % INC_BLOCK_ALIGN)
+		return INC_REFUSE_BLOCK;
+	m = &g->members[pkt->child];
+	*detail = pkt->child;
+	if (!m->present && m->aborted && m->nonce == be32_to_cpu(join->nonce))
+		return INC_REFUSE_UNKNOWN;	/* a late copy */
+	if (m->present && (m->nonce != be32_to_cpu(join->nonce) || !same_peer(&m->peer, peer)))
+		return g->state == INC_GROUP_JOINING ? INC_REFUSE_RANK_TAKEN : INC_REFUSE_BUSY;
+	if (g->state == INC_GROUP_JOINING)
+		return join_new(g, pkt->child, pkt, join, peer, now);
+	return join_again(g, pkt->child, pkt, join, now);
+}
+
+int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
+{
+	struct netinc_member *m;
+	int err = 0;
+
+	if (pkt->child >= g->cfg.size)
+		err = -INC_C_DROP_CHILD;
+	else if (pkt->epoch != g->epoch || pkt->tree)
+		err = -INC_C_DROP_EPOCH;
+	else if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
+		err = -INC_C_DROP_COOKIE;
+	else if (!same_peer(&g->members[pkt->child].peer, peer))
+		err = -INC_C_DROP_PORT;
+	if (err) {
+		netinc_count(g->mib, -err);
+		return err;
+	}
+	m = &g->members[pkt->child];
+	m->heard = now;
+	return 0;
+}
+
+int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+{
+	struct netinc_member *m = &g->members[pkt->child];
+	int err;
+
+	if (g->state == INC_GROUP_JOINING) {
+		netinc_count(g->mib, INC_C_DROP_STATE);
+		return -INC_C_DROP_STATE;
+	}
+	err = netinc_agg_contrib(&g->agg, pkt->child, pkt, pay, now);
+	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE)) {
+		/* tell it that it may go: LEAVE is the one contribution that is acknowledged by itself */
+		if (!m->left)
+			g->nleft++;
+		m->left = true;
+		send_wait(g, pkt->child);
+		if (g->nleft == g->cfg.size && g->state == INC_GROUP_ACTIVE) {
+			g->state = INC_GROUP_LEFT;
+			g->ended = now;
+			g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
+		}
+	}
+	if (err == -INC_C_DROP_ERROR)
+		send_error(g, pkt->child);
+	return err;
+}
+
+/* The error of this epoch: blocks before the oldest that is not done have results, no other will. */
+static void raise_error(struct netinc_group *g)
+{
+	g->error.block = g->agg.una;
+	g->agg.closed = true;
+	g->agg.limit = g->agg.una;
+	send_error(g, NETINC_ALL);
+	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
+}
+
+void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
+{
+	bool formed = g->state != INC_GROUP_JOINING;
+
+	if (netinc_group_over(g))
+		return;
+	memset(&g->error, 0, sizeof(g->error));
+	g->error.code = code;
+	g->error.rank[0] = rank;
+	g->error.rank[1] = NETINC_NO_RANK;
+	g->state = INC_GROUP_FAILED;
+	g->ended = now;
+	if (formed) {
+		const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
+
+		if (slot->q == g->agg.una && slot->missing != g->agg.children)
+			g->error.opseq = slot->opseq;
+		raise_error(g);
+	}
+}
+
+/*
+ * Ranks disagree. Operations from the one that failed to the last one that anybody has contributed to fail at all
+ * ranks: of a later one some rank may hold results already, in place of its input.
+ */
+static u32 last_opseq(const struct netinc_group *g, u32 first)
+{
+	const struct netinc_agg *agg = &g->agg;
+	const struct netinc_slot *slot;
+	u32 last = first;
+	u64 q;
+
+	for (q = agg->una; q != agg->top; q++) {
+		slot = netinc_agg_slot(agg, q);
+		if (slot->q == q && slot->missing < agg->children && (s32)(slot->opseq - last) > 0)
+			last = slot->opseq;
+	}
+	return last;
+}
+
+void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
+{
+	struct netinc_group *g = group_of(agg);
+	struct netinc_error *e = &g->error;
+
+	memset(e, 0, sizeof(*e));
+	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : INC_ERR_MISMATCH;
+	if (b != NETINC_NO_RANK && (slot->in[b].flags & INC_F_LEAVE)) {
+		u32 left = b;	/* the one that left is named first */
+
+		b = a;
+		a = left;
+	}
+	e->opseq = slot->opseq;
+	e->rank[0] = a;
+	e->rank[1] = b;
+	agg->ops->desc(agg, &slot->in[a], &e->desc[0]);
+	if (b != NETINC_NO_RANK)
+		agg->ops->desc(agg, &slot->in[b], &e->desc[1]);
+	if (e->code == INC_ERR_LEFT) {
+		g->state = INC_GROUP_FAILED;
+		g->ended = slot->since;
+	} else {
+		e->resume = last_opseq(g, slot->opseq) + 1;
+		if (!e->resume)
+			e->resume = 1;
+		g->state = INC_GROUP_RESYNC;
+	}
+	raise_error(g);
+}
+
+static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code, u64 now)
+{
+	if (g->state == INC_GROUP_JOINING) {
+		g->members[rank].present = false;
+		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
+		if (!--g->joined) {
+			g->state = INC_GROUP_FAILED;
+			g->ended = now;
+		}
+		return;
+	}
+	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
+	netinc_group_fail(g, code, rank, now);
+}
+
+int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_error_pkt *abort = body;
+	const struct inc_probe *probe = body;
+
+	switch (pkt->type) {
+	case INC_PKT_PROBE:
+		if (g->state == INC_GROUP_JOINING) {
+			netinc_count(g->mib, INC_C_DROP_STATE);
+			return -INC_C_DROP_STATE;
+		}
+		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len || be16_to_cpu(probe->bits) % 32)
+			break;
+		netinc_count(g->mib, INC_C_PROBES);
+		netinc_agg_probe(&g->agg, pkt->child, pkt, probe, now);
+		if (g->error.code)
+			send_error(g, pkt->child);
+		return 0;
+	case INC_PKT_ABORT:
+		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT && be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT)
+			break;
+		if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
+			netinc_count(g->mib, INC_C_DROP_COOKIE);	/* there are no cookies yet */
+			return -INC_C_DROP_COOKIE;
+		}
+		if (netinc_group_over(g) && g->error.code)
+			send_error(g, pkt->child);	/* what it repeats ABORT for */
+		else if (!netinc_group_over(g))
+			member_gone(g, pkt->child, be16_to_cpu(abort->code), now);
+		return 0;
+	default:
+		netinc_count(g->mib, INC_C_DROP_STATE);
+		return -INC_C_DROP_STATE;
+	}
+	netinc_count(g->mib, INC_C_DROP_MALFORMED);
+	return -INC_C_DROP_MALFORMED;
+}
+
+static void check_late(struct netinc_group *g, u64 now)
+{
+	u64 since = now;
+	u32 rank = netinc_agg_waiting(&g->agg, &since);
+
+	if (g->late_rank != NETINC_NO_RANK && (rank != g->late_rank || g->late_block != g->agg.una)) {
+		g->ops->event(g, INC_EVENT_RANK_BACK, g->late_rank);
+		g->late_rank = NETINC_NO_RANK;
+	}
+	if (rank == NETINC_NO_RANK)
+		return;
+	if (g->late_rank == NETINC_NO_RANK && now - since >= LATE_EVENT) {
+		g->late_rank = rank;
+		g->late_block = g->agg.una;
+		g->ops->event(g, INC_EVENT_RANK_LATE, rank);
+	}
+	if (g->cfg.late_ms && now - since >= g->cfg.late_ms * NETINC_MS)
+		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
+}
+
+bool netinc_group_tick(struct netinc_group *g, u64 now)
+{
+	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	u32 i;
+
+	/* who lost the last word of a group that all have left is told that it is unknown, which says the same */
+	if (netinc_group_over(g))
+		return g->state == INC_GROUP_LEFT || !g->epoch || now - g->ended > 2 * dead;
+	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
+		const struct netinc_member *m = &g->members[i];
+
+		if (m->present && !m->left && now - m->heard > dead)
+			member_gone(g, i, INC_ERR_RANK_DEAD, now);
+	}
+	if (g->state == INC_GROUP_ACTIVE)
+		check_late(g, now);
+	if (g->state == INC_GROUP_JOINING && !g->joined) {
+		/* made for a JOIN that was not repeated */
+		if (!g->ended)
+			g->ended = now;
+		else if (now - g->ended > dead)
+			g->state = INC_GROUP_FAILED;
+	}
+	return false;
+}

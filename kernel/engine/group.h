@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A group at a node: who its members are, in which epoch it is, and the aggregator that serves it.
+ *
+ *	JOINING --all JOINs in--> ACTIVE --ranks disagree--> RESYNC --all JOINs in--> ACTIVE (epoch + 1)
+ *	   |                        |  \--all LEAVE--> LEFT      |
+ *	   |                        \--rank dead, aborted, late, node removed--> FAILED
+ *	   \--last member gone--> FAILED
+ *
+ * A FAILED group answers its members for twice the dead limit and then expires; one that all have left, or that never
+ * formed, expires at once.
+ */
+#ifndef NETINC_GROUP_H
+#define NETINC_GROUP_H
+
+#include "aggregator.h"
+
+struct netinc_group_cfg {
+	u32 id;
+	u32 incarnation;
+	u32 size;
+	u32 window;
+	u32 dead_ms;
+	u32 late_ms;		/* 0: off */
+	u8 key[INC_KEY_LEN];	/* of the first JOIN, zero: none */
+	u64 secret[2];		/* cookies are made from it */
+};
+
+struct netinc_member {
+	bool present;		/* JOIN accepted */
+	bool rejoined;		/* RESYNC: JOIN for the next epoch is in */
+	bool left;		/* contributed LEAVE */
+	bool aborted;		/* in JOINING: not present, and its nonce does not come back */
+	u32 nonce;
+	u32 epoch;		/* last one it knew when it joined */
+	u16 block;
+	u64 next;
+	u64 cookie;		/* up */
+	u64 heard;		/* time of its last packet */
+	struct netinc_peer peer;
+};
+
+struct netinc_group;
+
+struct netinc_group_ops {
+	/* Queue a control packet for member @child or NETINC_ALL; @body of @len bytes follows the header. */
+	void (*send)(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len);
+	/* @rank: NETINC_NO_RANK if none is concerned */
+	void (*event)(struct netinc_group *g, enum inc_event event, u32 rank);
+};
+
+struct netinc_group {
+	const struct netinc_group_ops *ops;
+	struct netinc_group_cfg cfg;
+	u8 state;		/* enum inc_group_state */
+	u32 epoch;
+	u32 joined;
+	u32 nleft;		/* members that have left */
+	u32 rejoined;
+	u16 block;		/* bytes, the smallest of the members' */
+	u32 opseq;		/* first operation of the epoch */
+	u64 down_cookie;
+	u64 ended;		/* time of FAILED or LEFT */
+	u64 late_block;		/* the block for which LATE has been reported */
+	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
+	struct netinc_error error;
+	struct netinc_agg agg;
+	struct netinc_member *members;
+	u64 mib[__INC_C_MAX];
+};
+
+/* Zeroed memory that netinc_group_init() wants at @mem. */
+size_t netinc_group_bytes(u32 size, u32 window);
+void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cfg, void *mem,
+		       const struct netinc_group_ops *ops, const struct netinc_agg_ops *agg_ops);
+
+/*
+ * A JOIN whose challenge and proof have been checked, or that carries a member's cookie. @peer: where it came from.
+ * Answers by itself (WAIT, READY) where the JOIN is accepted, else returns the enum inc_refuse_code and @detail.
+ */
+int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+		      const struct netinc_peer *peer, u64 now, u64 *detail);
+
+/*
+ * Has the sender of this JOIN been a member since the group formed? A group that is over answers such a one only: it
+ * has lost READY, or the error, and must not wait for others in the next run.
+ */
+bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+			const struct netinc_peer *peer);
+
+/*
+ * The checks that every packet of a member must pass: child, cookie, port, epoch. Returns 0 or a negative counter,
+ * which has been counted.
+ */
+int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now);
+
+/* A contribution that has passed; the caller ends the packet with netinc_agg_packet_end(). */
+int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
+/* PROBE and ABORT. @body: all of it, pkt->len bytes. */
+int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now);
+
+/* Call a few times per dead limit: finds dead and late members. True: the group has expired, free it. */
+bool netinc_group_tick(struct netinc_group *g, u64 now);
+
+/* The group is over, for everybody. */
+void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
+
+/* For struct netinc_agg_ops: ranks disagree about the block of @slot. */
+void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
+
+static inline bool netinc_group_over(const struct netinc_group *g)
+{
+	return g->state == INC_GROUP_FAILED || g->state == INC_GROUP_LEFT;
+}
+
+#endif

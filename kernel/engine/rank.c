@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The endpoint's membership: join, epochs, errors, leave, and the timers that notice a silent node; rules 4, 5, 6, 10
+ * and 11 of protocol.rst.
+ */
+#include "endpoint.h"
+
+#define JOIN_FIRST	5000u			/* microseconds until the first JOIN is repeated, then doubled */
+#define JOIN_MAX	200000u
+#define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
+#define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
+#define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
+#define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
+
+static void set_state(struct netinc_ep *ep, u8 state)
+{
+	u8 old = ep->state;
+
+	ep->state = state;
+	if (old != state)
+		ep->ops->state(ep, old);
+}
+
+static void send_join(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_pkt pkt;
+	struct inc_join body = {
+		.size = cpu_to_be32(ep->cfg.size),
+		.nonce = cpu_to_be32(ep->cfg.nonce),
+		.next = cpu_to_be64(ep->una),
+		.srtt = cpu_to_be32(ep->cc.srtt),
+		.block = cpu_to_be16(ep->cfg.block),
+		.challenge = cpu_to_be64(ep->challenge),
+	};
+
+	if (ep->challenge)
+		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, &body, body.proof);
+	netinc_ep_header(ep, &pkt, INC_PKT_JOIN);
+	ep->asked = now;
+	netinc_count(ep->mib, INC_C_JOINS);
+	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_connect(struct netinc_ep *ep, u64 now)
+{
+	ep->heard = now;
+	set_state(ep, INC_STATE_JOINING);
+	send_join(ep, now);
+}
+
+void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
+{
+	struct {
+		struct inc_probe probe;
+		__be32 map[NETINC_MAX_BITMAP];
+	} m;
+	u32 bits = 0, i;
+	struct netinc_pkt pkt;
+
+	if (ep->snd != ep->una)
+		bits = round_up((u32)(ep->snd - ep->una), 32u);
+	memset(&m, 0, sizeof(m.probe) + bits / 8);
+	for (i = 0; i < bits; i++)
+		if ((s64)(ep->una + i - ep->snd) >= 0 || netinc_ep_has(ep, ep->una + i))
+			netinc_bit_set(m.map, i);
+	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
+	m.probe.bits = cpu_to_be16(bits);
+	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&ep->down));
+	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
+	pkt.flags = lost ? INC_F_RETRANS : 0;
+	pkt.psn = (u32)ep->una;
+	pkt.tstamp = (u32)now;
+	ep->asked = now;
+	ep->unanswered++;
+	netinc_count(ep->mib, INC_C_PROBES);
+	ep->ops->send(ep, &pkt, &m.probe, sizeof(m.probe) + bits / 8);
+}
+
+/* Fail @op with the endpoint's error; of several, only the first is to blame. */
+static void fail_op(struct netinc_ep *ep, struct netinc_op *op)
+{
+	netinc_ep_unlink(ep, op);
+	op->error = ep->error;
+	if (!ep->fatal && op->seq != ep->error.opseq)
+		op->error.code = INC_ERR_CANCELED;
+	netinc_count(ep->mib, INC_C_OPS_FAILED);
+	ep->ops->op_done(ep, op);
+}
+
+static void fail_now(struct netinc_ep *ep)
+{
+	ep->failing = false;
+	while (ep->head)
+		fail_op(ep, ep->head);
+	set_state(ep, INC_STATE_FAILED);
+}
+
+/* The group is over for this rank, with an error that nobody sent. */
+static void fail_locally(struct netinc_ep *ep, enum inc_err_code code)
+{
+	memset(&ep->error, 0, sizeof(ep->error));
+	ep->error.code = code;
+	ep->error.block = ep->una;
+	ep->error.opseq = ep->head ? ep->head->seq : ep->next_seq;
+	ep->error.rank[0] = NETINC_NO_RANK;
+	ep->error.rank[1] = NETINC_NO_RANK;
+	ep->fatal = true;
+	fail_now(ep);
+}
+
+void netinc_ep_settle(struct netinc_ep *ep, u64 now)
+{
+	if (ep->state == INC_STATE_LEAVING && !ep->head) {
+		/* the result of LEAVE says that all ranks have left */
+		ep->left = true;
+		set_state(ep, INC_STATE_CLOSED);
+		return;
+	}
+	if (!ep->failing || (s64)(ep->una - ep->error.block) < 0)
+		return;
+	if (ep->fatal) {
+		fail_now(ep);
+		return;
+	}
+	ep->failing = false;
+	ep->resume = ep->error.resume;
+	while (ep->head && (s32)(ep->head->seq - ep->resume) < 0)
+		fail_op(ep, ep->head);
+	ep->unanswered = 0;
+	ep->challenge = 0;
+	set_state(ep, INC_STATE_RESYNC);
+	send_join(ep, now);
+}
+
+static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	struct netinc_error e;
+
+	netinc_error_parse(body, &e);
+	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (s64)(e.block - ep->una) < 0 ||
+	    (s64)(e.block - ep->snd) > 0 || (u32)e.block != pkt->psn)
+		return -INC_C_DROP_MALFORMED;
+	if (ep->failing || (ep->state == INC_STATE_RESYNC && e.resume))
+		return 0;
+	netinc_count(ep->mib, INC_C_ERRORS);
+	ep->error = e;
+	ep->fatal = !e.resume;
+	ep->failing = true;
+	if (ep->una != e.block)
+		netinc_ep_probe(ep, true, now);
+	netinc_ep_settle(ep, now);
+	return 0;
+}
+
+static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
+{
+	const struct inc_challenge *c = body;
+
+	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC) ||
+	    be32_to_cpu(c->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	if (!ep->unanswered)
+		netinc_cc_rtt(&ep->cc, (u32)(now - ep->asked));
+	ep->challenge = be64_to_cpu(c->challenge);
+	ep->heard = now;
+	ep->unanswered = 0;
+	send_join(ep, now);
+	return 0;
+}
+
+static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_wait_pkt *w = body;
+
+	if (be32_to_cpu(w->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	ep->heard = now;
+	ep->unanswered = 0;
+	ep->busy_since = 0;
+	switch (ep->state) {
+	case INC_STATE_JOINING:
+	case INC_STATE_WAITING:
+		ep->joined = be32_to_cpu(w->joined);
+		ep->waiting = be32_to_cpu(w->missing);
+		set_state(ep, INC_STATE_WAITING);
+		return 0;
+	case INC_STATE_RESYNC:
+		return 0;
+	case INC_STATE_LEAVING:
+		/* a WAIT from when the group formed or resynced may be late */
+		if (pkt->epoch != ep->epoch || (pkt->cookie ^ ep->down_cookie))
+			return -INC_C_DROP_EPOCH;
+		ep->left = true;
+		set_state(ep, INC_STATE_CLOSED);
+		return 0;
+	default:
+		return -INC_C_DROP_STATE;
+	}
+}
+
+static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
+{
+	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block);
+
+	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
+	       be32_to_cpu(r->size) == ep->cfg.size && be16_to_cpu(r->trees) == 1 &&
+	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
+	       block >= INC_MIN_BLOCK && block <= ep->cfg.block && !(block % INC_BLOCK_ALIGN) &&
+	       be64_to_cpu(r->start) == ep->una && be32_to_cpu(r->dead_ms);
+}
+
+static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_ready *r = body;
+	struct netinc_op *op;
+
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
+		return -INC_C_DROP_STATE;
+	if ((s32)(pkt->epoch - ep->epoch) <= 0)
+		return -INC_C_DROP_EPOCH;
+	if (!ready_ok(ep, pkt, r))
+		return -INC_C_DROP_MALFORMED;
+	if (ep->state != INC_STATE_RESYNC)
+		ep->next_seq = be32_to_cpu(r->opseq);
+	ep->epoch = pkt->epoch;
+	ep->incarnation = pkt->incarnation;
+	ep->up_cookie = be64_to_cpu(r->up_cookie);
+	ep->down_cookie = be64_to_cpu(r->down_cookie);
+	ep->window = be32_to_cpu(r->window);
+	ep->block = be16_to_cpu(r->block);
+	ep->dead_ms = be32_to_cpu(r->dead_ms);
+	ep->resume = be32_to_cpu(r->opseq);
+	ep->snd = ep->una;
+	ep->end = ep->una;
+	ep->high = ep->una;
+	ep->snd_op = NULL;
+	memset(ep->got, 0, sizeof(ep->got));
+	ep->heard = now;
+	ep->asked = now;
+	ep->unanswered = 0;
+	ep->joined = ep->cfg.size;
+	ep->waiting = NETINC_NO_RANK;
+	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
+	for (op = ep->head; op; op = op->next)
+		netinc_ep_number(ep, op);
+	set_state(ep, INC_STATE_READY);
+	netinc_ep_pump(ep, now);
+	return 0;
+}
+
+static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_refuse *r = body;
+	u32 code = be16_to_cpu(r->code);
+
+	if (!code || code >= __INC_REFUSE_MAX)
+		return -INC_C_DROP_MALFORMED;
+	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING || ep->state == INC_STATE_RESYNC) {
+		/* only who saw our packets knows their cookie */
+		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->up_cookie)
+			return -INC_C_DROP_STATE;
+		if (ep->state == INC_STATE_LEAVING)
+			set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
+		else
+			fail_locally(ep, INC_ERR_NODE_GONE);
+		return 0;
+	}
+	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING) ||
+	    be32_to_cpu(r->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	ep->heard = now;
+	if (!ep->busy_since)
+		ep->busy_since = now;
+	/* the older run of the group may just be ending: a dead rank is found, then the group expires */
+	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
+	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
+		return 0;
+	ep->refused = code;
+	ep->refuse_detail = be64_to_cpu(r->detail);
+	set_state(ep, INC_STATE_FAILED);
+	return 0;
+}
+
+static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_status *st = body;
+	u32 bits = be16_to_cpu(st->bits), i, run = 0, before;
+	u64 b;
+
+	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
+		return -INC_C_DROP_MALFORMED;
+	netinc_count(ep->mib, INC_C_STATUSES);
+	netinc_cc_rtt(&ep->cc, (u32)now - pkt->tstamp);
+	ep->waiting = be32_to_cpu(st->waiting);
+	ep->waited_ms = be32_to_cpu(st->waited);
+	b = netinc_extend(ep->una, pkt->psn);
+	/* what was sent shortly before the PROBE may have been overtaken by it, from another CPU's queue */
+	ep->up_slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
+	before = pkt->tstamp - max(max(ep->cc.srtt / 4, STATUS_SLACK), ep->up_slack);
+	for (i = 0; i <= bits; i++) {
+		if (i < bits && !netinc_bit(st->bitmap, i)) {
+			run++;
+		} else if (run) {
+			netinc_ep_resend(ep, b + i - run, run, before, now);
+			run = 0;
+		}
+	}
+	return 0;
+}
+
+static int rx_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
+{
+	u32 flight = max(max(ep->cc.srtt - ep->cc.srtt / 4, NACK_SLACK), ep->up_slack);
+
+	netinc_count(ep->mib, INC_C_NACKS);
+	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now - flight, now);
+	return 0;
+}
+
+/* Packets of the epoch: they come with the down cookie. */
+static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	int err = netinc_ep_check(ep, pkt);
+
+	if (err)
+		return err;
+	ep->heard = now;
+	ep->unanswered = 0;
+	switch (pkt->type) {
+	case INC_PKT_STATUS:
+		err = rx_status(ep, pkt, body, now);
+		break;
+	case INC_PKT_NACK:
+		err = rx_nack(ep, pkt, now);
+		break;
+	default:
+		err = rx_error(ep, pkt, body, now);
+		break;
+	}
+	if (err)
+		netinc_count(ep->mib, -err);
+	else
+		netinc_ep_pump(ep, now);
+	return err;
+}
+
+int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	int err;
+
+	switch (pkt->type) {
+	case INC_PKT_STATUS:
+	case INC_PKT_NACK:
+	case INC_PKT_ERROR:
+		return rx_member(ep, pkt, body, now);
+	case INC_PKT_CHALLENGE:
+		err = rx_challenge(ep, body, now);
+		break;
+	case INC_PKT_WAIT:
+		err = rx_wait(ep, pkt, body, now);
+		break;
+	case INC_PKT_READY:
+		err = rx_ready(ep, pkt, body, now);
+		break;
+	case INC_PKT_REFUSE:
+		err = rx_refuse(ep, pkt, body, now);
+		break;
+	default:
+		err = -INC_C_DROP_STATE;
+		break;
+	}
+	if (err)
+		netinc_count(ep->mib, -err);
+	return err;
+}
+
+int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+{
+	if (ep->state != INC_STATE_READY || ep->head || ep->failing)
+		return -EBUSY;
+	memset(op, 0, sizeof(*op));
+	op->coll = INC_COLL_LEAVE;
+	netinc_ep_submit(ep, op, now);
+	if (ep->state == INC_STATE_READY)
+		set_state(ep, INC_STATE_LEAVING);
+	netinc_ep_pump(ep, now);
+	return 0;
+}
+
+static void send_abort(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_error e = { .code = ep->abort, .resume = ep->cfg.nonce,
+				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_error_build(&body, &e);
+	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
+	ep->asked = now;
+	ep->unanswered++;
+	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now)
+{
+	bool member = ep->state != INC_STATE_CLOSED && ep->state != INC_STATE_FAILED;
+
+	ep->abort = code;
+	if (member)
+		send_abort(ep, now);
+	if (!close)
+		return;
+	if (member)
+		send_abort(ep, now);	/* nobody will repeat it */
+	memset(&ep->error, 0, sizeof(ep->error));
+	ep->error.code = code;
+	ep->error.rank[0] = ep->cfg.rank;
+	ep->error.rank[1] = NETINC_NO_RANK;
+	ep->fatal = true;
+	ep->failing = false;
+	while (ep->head)
+		fail_op(ep, ep->head);
+	set_state(ep, INC_STATE_CLOSED);
+}
+
+/* Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. */
+static u64 join_pause(const struct netinc_ep *ep)
+{
+	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
+
+	if (ep->state == INC_STATE_WAITING || ep->busy_since)
+		return min_t(u64, longest, JOIN_MAX / 4);
+	return min_t(u64, longest, JOIN_FIRST << min(ep->unanswered, 8u));
+}
+
+/* While joining: repeat JOIN, give up when nobody answers. */
+static u64 join_timer(struct netinc_ep *ep, u64 now)
+{
+	if (now - ep->heard >= ep->dead_ms * NETINC_MS && ep->unanswered >= DEAD_PROBES) {
+		fail_locally(ep, INC_ERR_NODE_DEAD);
+		return 0;
+	}
+	if (now - ep->asked >= join_pause(ep)) {
+		ep->unanswered++;
+		send_join(ep, now);
+	}
+	return ep->asked + join_pause(ep);
+}
+
+static u64 ready_timer(struct netinc_ep *ep, u64 now)
+{
+	bool out = ep->snd != ep->una || ep->failing || ep->abort || ep->state == INC_STATE_LEAVING;
+	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
+
+	if (now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) {
+		fail_locally(ep, INC_ERR_NODE_DEAD);
+		return 0;
+	}
+	if (out) {
+		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
+		base = max(ep->asked, ep->progress);
+		pause = (u64)netinc_cc_rto(&ep->cc) << min(ep->quiet, 8u);
+		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
+	} else {
+		base = ep->asked;
+		pause = dead / (ep->unanswered ? 16 : 4);
+	}
+	if (now - base >= pause) {
+		ep->quiet = ep->progress > ep->asked ? 0 : ep->quiet + 1;
+		if (ep->state == INC_STATE_LEAVING)
+			netinc_ep_resend(ep, ep->una, 1, (u32)now, now);
+		if (ep->abort && !ep->failing)
+			send_abort(ep, now);
+		else
+			netinc_ep_probe(ep, ep->quiet || ep->failing, now);
+		base = now;
+	}
+	return base + max_t(u64, pause, 500);
+}
+
+u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)
+{
+	switch (ep->state) {
+	case INC_STATE_JOINING:
+	case INC_STATE_WAITING:
+	case INC_STATE_RESYNC:
+		return join_timer(ep, now);
+	case INC_STATE_READY:
+	case INC_STATE_LEAVING:
+		return ready_timer(ep, now);
+	default:
+		return 0;
+	}
+}
