@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in reverse. */
+#include <linux/module.h>
+#include "netlink.h"
+#include "netns.h"
+#include "ngroup.h"
+#include "node.h"
+#include "reduce/reduce.h"
+#include "socket.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static int __init netinc_init(void)
+{
+	int err;
+
+	netinc_reduce_init(netinc_cpu_features());
+	err = netinc_reducer_init();	/* node side: folding */
+	if (err)
+		return err;
+	err = netinc_net_init();	/* state of every netns */
+	if (err)
+		goto err_reducer;
+	err = netinc_node_init();	/* node side: devices that go away */
+	if (err)
+		goto err_net;
+	err = netinc_socket_init();	/* host side: AF_INC */
+	if (err)
+		goto err_node;
+	err = netinc_nl_init();		/* configuration and statistics */
+	if (err)
+		goto err_socket;
+	return 0;
+
+err_socket:
+	netinc_socket_fini();
+err_node:
+	netinc_node_fini();
+err_net:
+	netinc_net_fini();
+err_reducer:
+	rcu_barrier();
+	netinc_reducer_fini();
+	return err;
+}
+
+static void __exit netinc_exit(void)
+{
+	netinc_nl_fini();
+	netinc_socket_fini();
+	netinc_node_fini();
+	netinc_net_fini();
+	rcu_barrier();		/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	netinc_reducer_fini();
+}
+
+module_init(netinc_init);
+module_exit(netinc_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("In-network collectives: AF_INC sockets and reduction at bridges");

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events for the multicast group, and errors in words: a group's error names the ranks on both sides and what each of
+ * them asked for.
+ */
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include "engine/endpoint.h"
+#include "engine/group.h"
+#include "netlink.h"
+#include "reduce/reduce.h"
+
+struct event {
+	enum inc_event type;
+	u32 ifindex;		/* 0: none */
+	bool about_group;
+	u32 group;
+	u32 incarnation;
+	u32 epoch;
+	u32 rank;		/* NETINC_NO_RANK: none */
+	const char *text;	/* NULL: none */
+};
+
+static const char * const colls[] = {
+	[INC_COLL_BARRIER] = "barrier",
+	[INC_COLL_ALLREDUCE] = "allreduce",
+	[INC_COLL_REDUCE] = "reduce",
+	[INC_COLL_REDUCE_SCATTER] = "reduce-scatter",
+	[INC_COLL_BROADCAST] = "broadcast",
+	[INC_COLL_ALLGATHER] = "allgather",
+	[INC_COLL_GATHER] = "gather",
+	[INC_COLL_SCATTER] = "scatter",
+	[INC_COLL_ALLTOALL] = "alltoall",
+	[INC_COLL_SCAN] = "scan",
+	[INC_COLL_EXSCAN] = "exscan",
+	[INC_COLL_LEAVE] = "leave",
+};
+
+static const char * const causes[] = {
+	[INC_ERR_MISMATCH] = "ranks disagree about the operation",
+	[INC_ERR_CANCELED] = "an operation before this one failed",
+	[INC_ERR_RANK_DEAD] = "does not answer within the dead limit",
+	[INC_ERR_RANK_ABORT] = "was killed or closed its socket in mid-operation",
+	[INC_ERR_RANK_LATE] = "did not contribute within the late limit",
+	[INC_ERR_RANK_FAULT] = "lost its buffer during the operation",
+	[INC_ERR_NODE_DEAD] = "the node does not answer within the dead limit",
+	[INC_ERR_NODE_GONE] = "the node was removed by its administrator",
+	[INC_ERR_LEFT] = "has left the group",
+};
+
+static const char *coll_name(u8 coll)
+{
+	return coll < ARRAY_SIZE(colls) && colls[coll] ? colls[coll] : "?";
+}
+
+static int put_desc(char *buf, int size, u32 rank, const struct inc_desc *d)
+{
+	int len = scnprintf(buf, size, "rank %u: %s", rank, coll_name(d->coll));
+
+	if (d->type != INC_TYPE_NONE)
+		len += scnprintf(buf + len, size - len, " %s", netinc_type_name(d->type));
+	if (d->op != INC_OP_NONE)
+		len += scnprintf(buf + len, size - len, " %s", netinc_op_name(d->op));
+	if (d->type != INC_TYPE_NONE)
+		len += scnprintf(buf + len, size - len, " of %llu", be64_to_cpu(d->count));
+	if (d->wire != d->type)
+		len += scnprintf(buf + len, size - len, " as %s", netinc_type_name(d->wire));
+	if (d->root)
+		len += scnprintf(buf + len, size - len, " root %u", be32_to_cpu(d->root));
+	return len;
+}
+
+/* Both sides of a disagreement, as far as they are known. */
+static void put_sides(char *buf, const struct netinc_error *e)
+{
+	bool order = e->desc[0].opseq != e->desc[1].opseq;
+	int len = 0, i;
+
+	for (i = 0; i < 2; i++) {
+		if (e->rank[i] == NETINC_NO_RANK)
+			continue;
+		if (len)
+			len += scnprintf(buf + len, NETINC_ERROR_TEXT - len, ", ");
+		len += put_desc(buf + len, NETINC_ERROR_TEXT - len, e->rank[i], &e->desc[i]);
+		if (order)
+			len += scnprintf(buf + len, NETINC_ERROR_TEXT - len, " as operation %u",
+					 be32_to_cpu(e->desc[i].opseq));
+	}
+}
+
+void netinc_nl_error_text(char *buf, const struct netinc_error *e)
+{
+	const char *cause = e->code < ARRAY_SIZE(causes) && causes[e->code] ? causes[e->code] : "unknown error";
+
+	if (e->rank[0] == NETINC_NO_RANK)
+		scnprintf(buf, NETINC_ERROR_TEXT, "%s", cause);
+	else if (e->desc[0].coll)
+		put_sides(buf, e);
+	else
+		scnprintf(buf, NETINC_ERROR_TEXT, "rank %u %s", e->rank[0], cause);
+}
+
+static int fill(struct sk_buff *skb, const struct event *e)
+{
+	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
+	    (e->ifindex && nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
+	    (e->about_group && (nla_put_u32(skb, INC_A_EVENT_GROUP, e->group) ||
+				nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation) ||
+				nla_put_u32(skb, INC_A_EVENT_EPOCH, e->epoch))) ||
+	    (e->rank != NETINC_NO_RANK && nla_put_u32(skb, INC_A_EVENT_RANK, e->rank)) ||
+	    (e->text && nla_put_string(skb, INC_A_EVENT_TEXT, e->text)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static void send(struct net *net, const struct event *e)
+{
+	struct nlattr *nest;
+	struct sk_buff *skb;
+	void *hdr;
+
+	if (!netinc_nl_ready() || !genl_has_listeners(&netinc_nl_family, net, 0))
+		return;
+	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_ATOMIC);
+	if (!skb)
+		return;
+	hdr = genlmsg_put(skb, 0, 0, &netinc_nl_family, 0, INC_CMD_EVENT);
+	nest = hdr ? nla_nest_start(skb, INC_A_EVENT) : NULL;
+	if (!nest || fill(skb, e)) {
+		nlmsg_free(skb);
+		return;
+	}
+	nla_nest_end(skb, nest);
+	genlmsg_end(skb, hdr);
+	genlmsg_multicast_netns(&netinc_nl_family, net, skb, 0, 0, GFP_ATOMIC);
+}
+
+void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex)
+{
+	struct event e = { .type = type, .ifindex = ifindex, .rank = NETINC_NO_RANK };
+
+	send(net, &e);
+}
+
+void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g, u32 ifindex, u32 rank)
+{
+	struct event e = { .type = type, .ifindex = ifindex, .about_group = true, .group = g->cfg.id,
+			   .incarnation = g->cfg.incarnation, .epoch = g->epoch, .rank = rank };
+	char text[NETINC_ERROR_TEXT];
+
+	if (type == INC_EVENT_GROUP_ERROR && g->error.code) {
+		netinc_nl_error_text(text, &g->error);
+		e.text = text;
+	}
+	send(net, &e);
+}
+
+void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
+{
+	struct event e = { .type = type, .about_group = true, .group = ep->cfg.group, .incarnation = ep->incarnation,
+			   .epoch = ep->epoch, .rank = ep->cfg.rank };
+	char text[NETINC_ERROR_TEXT];
+
+	if (type == INC_EVENT_GROUP_ERROR && ep->error.code) {
+		netinc_nl_error_text(text, &ep->error);
+		e.text = text;
+	}
+	send(net, &e);
+}
+
+void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
+{
+	struct event e = { .type = INC_EVENT_PARENT, .ifindex = parent->ifindex, .rank = NETINC_NO_RANK };
+	u32 port = be16_to_cpu((__force __be16)parent->udp_port);
+	char text[64] = "none";
+
+	if (parent->family == AF_INET)
+		scnprintf(text, sizeof(text), "%pI4 port %u", parent->addr, port);
+	else if (parent->family == AF_INET6)
+		scnprintf(text, sizeof(text), "%pI6c port %u", parent->addr, port);
+	e.text = text;
+	send(net, &e);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* State of a network namespace: made and taken down, its doors' users, its counters. */
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include "doors.h"
+#include "netns.h"
+#include "ngroup.h"
+#include "node.h"
+#include "rank.h"
+
+#define REPLY_PERIOD	100000		/* microseconds */
+#define REPLY_BURST	1024		/* answers to strangers per period */
+
+unsigned int netinc_net_id;
+
+int netinc_net_use(struct netinc_net *nn)
+{
+	int err = 0;
+
+	lockdep_assert_held(&nn->mutex);
+	if (!nn->users)
+		err = netinc_doors_open(nn);
+	if (!err)
+		nn->users++;
+	return err;
+}
+
+void netinc_net_unuse(struct netinc_net *nn)
+{
+	lockdep_assert_held(&nn->mutex);
+	if (!--nn->users)
+		netinc_doors_close(nn);
+}
+
+bool netinc_net_reply_ok(struct netinc_net *nn)
+{
+	u64 now = netinc_now();
+	bool ok;
+
+	spin_lock_bh(&nn->reply_lock);
+	if (now - nn->reply_time >= REPLY_PERIOD) {
+		nn->reply_time = now;
+		nn->replies = 0;
+	}
+	ok = nn->replies < REPLY_BURST;
+	nn->replies += ok;
+	spin_unlock_bh(&nn->reply_lock);
+	return ok;
+}
+
+void netinc_net_fold_mib(struct netinc_net *nn, const u64 *mib)
+{
+	int c;
+
+	for (c = 0; c < __INC_C_MAX; c++)
+		if (mib[c])
+			netinc_net_count(nn, c, mib[c]);
+}
+
+static void read_percpu(struct netinc_net *nn, u64 *sum)
+{
+	u64 part[__INC_C_MAX];
+	unsigned int start;
+	int cpu, c;
+
+	for_each_possible_cpu(cpu) {
+		const struct netinc_mib *mib = per_cpu_ptr(nn->mib, cpu);
+
+		do {
+			start = u64_stats_fetch_begin(&mib->sync);
+			for (c = 0; c < __INC_C_MAX; c++)
+				part[c] = u64_stats_read(&mib->c[c]);
+		} while (u64_stats_fetch_retry(&mib->sync, start));
+		for (c = 0; c < __INC_C_MAX; c++)
+			sum[c] += part[c];
+	}
+}
+
+void netinc_net_read_mib(struct netinc_net *nn, u64 *sum)
+{
+	struct netinc_ngroup *g;
+	struct netinc_rank *rank;
+	int i, c;
+
+	memset(sum, 0, __INC_C_MAX * sizeof(*sum));
+	read_percpu(nn, sum);
+	rcu_read_lock();
+	for (i = 0; i < ARRAY_SIZE(nn->groups); i++) {
+		hlist_for_each_entry_rcu(g, &nn->groups[i], hash)
+			for (c = 0; c < __INC_C_MAX; c++)
+				sum[c] += READ_ONCE(g->eng.mib[c]);
+		hlist_for_each_entry_rcu(rank, &nn->ranks[i], hash)
+			for (c = 0; c < __INC_C_MAX; c++)
+				sum[c] += READ_ONCE(rank->ep.mib[c]);
+	}
+	rcu_read_unlock();
+}
+
+static int __net_init net_init(struct net *net)
+{
+	struct netinc_net *nn = netinc_net(net);
+	int cpu;
+
+	nn->mib = alloc_percpu(struct netinc_mib);
+	if (!nn->mib)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(nn->mib, cpu)->sync);
+	nn->net = net;
+	mutex_init(&nn->mutex);
+	spin_lock_init(&nn->hash_lock);
+	spin_lock_init(&nn->reply_lock);
+	INIT_LIST_HEAD(&nn->nodes);
+	get_random_bytes(nn->secret, sizeof(nn->secret));
+	return 0;
+}
+
+/* Sockets hold their netns, so that there are no ranks any more. */
+static void __net_exit net_exit(struct net *net)
+{
+	struct netinc_net *nn = netinc_net(net);
+	int i;
+
+	mutex_lock(&nn->mutex);
+	nn->exiting = true;
+	netinc_node_del_all(nn);
+	WARN_ON_ONCE(nn->users);
+	mutex_unlock(&nn->mutex);
+	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
+		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
+	free_percpu(nn->mib);
+}
+
+static struct pernet_operations net_ops = {
+	.init = net_init,
+	.exit = net_exit,
+	.id = &netinc_net_id,
+	.size = sizeof(struct netinc_net),
+};
+
+int netinc_net_init(void)
+{
+	return register_pernet_subsys(&net_ops);
+}
+
+void netinc_net_fini(void)
+{
+	unregister_pernet_subsys(&net_ops);
+}

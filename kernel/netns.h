@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All state of one network namespace, and how it is locked.
+ *
+ * LOCKING
+ *
+ * Configuration (nodes, default parent) changes under nn->mutex, in process context. The data path finds nodes,
+ * groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group and a rank each have one
+ * spinlock, taken with bottom halves off, that protects their engine object and everything that hangs off it. Order:
+ *
+ *	rtnl or socket lock > nn->mutex > umem->mutex > rank->lock or ngroup->lock > nn->hash_lock, node->lock
+ *
+ * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
+ * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
+ *
+ * Racy on purpose: the per-CPU counters are summed up while they change.
+ *
+ * LIFETIME
+ *
+ * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace period. Removal
+ * is: mark dead, take out of the hash, cancel timers and work (each may still run once and sees the mark), drain the
+ * engine under the lock, put. At the exit of a namespace the doors are closed first and synchronize_net() waits for
+ * packets that are past them, so nothing new can begin.
+ */
+#ifndef NETINC_NETNS_H
+#define NETINC_NETNS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/u64_stats_sync.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "engine/engine.h"
+
+#define NETINC_HASH_BITS	8
+
+struct netinc_mib {
+	u64_stats_t c[__INC_C_MAX];
+	struct u64_stats_sync sync;
+};
+
+struct netinc_net {
+	struct net *net;
+	struct mutex mutex;		/* configuration; see LOCKING */
+	spinlock_t hash_lock;		/* changes to groups and ranks */
+	struct list_head nodes;		/* struct netinc_node, RCU */
+	struct hlist_head groups[1 << NETINC_HASH_BITS];	/* struct netinc_ngroup by group id, RCU */
+	struct hlist_head ranks[1 << NETINC_HASH_BITS];		/* struct netinc_rank by group id, RCU */
+	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
+	struct netinc_peer parent;
+	struct netinc_mib __percpu *mib;	/* what cannot be put down to a group, and groups that are gone */
+	u64 secret[2];			/* of challenges and cookies */
+	atomic_t generation;		/* changes when a group forms or goes: challenges of before are void */
+	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
+	unsigned int users;		/* nodes and ranks; the doors are open while there are any; mutex */
+	atomic_t nranks;
+	u64 reply_time;			/* budget of answers to strangers; reply_lock */
+	u32 replies;
+	spinlock_t reply_lock;		/* reply_time, replies */
+	bool exiting;			/* mutex */
+};
+
+extern unsigned int netinc_net_id;
+
+static inline struct netinc_net *netinc_net(const struct net *net)
+{
+	return net_generic(net, netinc_net_id);
+}
+
+static inline struct hlist_head *netinc_hash(struct hlist_head *table, u32 group)
+{
+	return &table[(group * 0x9e3779b1u) >> (32 - NETINC_HASH_BITS)];
+}
+
+/* Microseconds of CLOCK_MONOTONIC: the engine's time. */
+static inline u64 netinc_now(void)
+{
+	return ktime_to_us(ktime_get());
+}
+
+/* The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port is taken. */
+int netinc_net_use(struct netinc_net *nn);
+void netinc_net_unuse(struct netinc_net *nn);
+
+static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u64 n)
+{
+	struct netinc_mib *mib = get_cpu_ptr(nn->mib);
+
+	u64_stats_update_begin(&mib->sync);
+	u64_stats_add(&mib->c[c], n);
+	u64_stats_update_end(&mib->sync);
+	put_cpu_ptr(nn->mib);
+}
+
+/* Answers to those who are no members are limited: may one more be sent? */
+bool netinc_net_reply_ok(struct netinc_net *nn);
+
+/* Adds the counters of a group or rank that goes away to those of the netns. */
+void netinc_net_fold_mib(struct netinc_net *nn, const u64 *mib);
+/* Counters of the netns: those of groups and ranks that live now included. */
+void netinc_net_read_mib(struct netinc_net *nn, u64 *sum);
+
+int netinc_net_init(void);
+void netinc_net_fini(void);
+
+#endif

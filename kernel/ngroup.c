@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups at a node: found by id and incarnation, fed by rx.c, ticked by a timer, answered through txq. What they hold
+ * of packets and how they fold it is in reducer.c.
+ */
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "netlink.h"
+#include "ngroup.h"
+#include "trace.h"
+
+static struct netinc_ngroup *glue(struct netinc_group *eng)
+{
+	return container_of(eng, struct netinc_ngroup, eng);
+}
+
+static void ngroup_free(struct rcu_head *rcu)
+{
+	struct netinc_ngroup *g = container_of(rcu, struct netinc_ngroup, rcu);
+	u32 i;
+
+	for (i = 0; i < g->eng.cfg.size; i++)
+		netinc_path_destroy(&g->link[i].path);
+	kvfree(g->link);
+	kvfree(g->mem);
+	kfree(g);
+}
+
+static void ngroup_release(struct kref *ref)
+{
+	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
+
+	WARN_ON_ONCE(g->held);
+	netinc_node_put(g->node);
+	call_rcu(&g->rcu, ngroup_free);
+}
+
+void netinc_ngroup_put(struct netinc_ngroup *g)
+{
+	kref_put(&g->ref, ngroup_release);
+}
+
+void netinc_ngroup_lock(struct netinc_ngroup *g)
+	__acquires(&g->lock)
+{
+	spin_lock_bh(&g->lock);
+}
+
+void netinc_ngroup_unlock(struct netinc_ngroup *g)
+	__releases(&g->lock)
+{
+	struct sk_buff_head q;
+
+	__skb_queue_head_init(&q);
+	skb_queue_splice_init(&g->txq, &q);
+	spin_unlock_bh(&g->lock);
+	local_bh_disable();
+	netinc_tx_flush(g->nn->net, &q);
+	local_bh_enable();
+}
+
+struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
+		if (g->eng.cfg.id != id)
+			continue;
+		if (incarnation ? g->eng.cfg.incarnation == incarnation : !netinc_group_over(&g->eng))
+			return g;
+	}
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	struct netinc_ngroup *g;
+	bool knows;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->eng.cfg.id != rx->pkt.group || !netinc_group_over(&g->eng))
+			continue;
+		spin_lock_bh(&g->lock);
+		knows = !g->dead && netinc_group_knows(&g->eng, &rx->pkt, join, &rx->peer);
+		spin_unlock_bh(&g->lock);
+		if (knows)
+			return g;
+	}
+	return NULL;
+}
+
+static void count_tx(struct netinc_ngroup *g, struct netinc_port *port, const struct sk_buff *skb, u32 headers)
+{
+	u32 packets = netinc_skb_packets(skb), bytes = netinc_skb_ip_bytes(skb, headers);
+
+	g->eng.mib[INC_C_TX_PACKETS] += packets;
+	g->eng.mib[INC_C_TX_BYTES] += bytes;
+	g->eng.mib[INC_C_TX_SKBS]++;
+	if (!port)
+		return;
+	atomic64_add(packets, &port->tx_packets);
+	atomic64_add(bytes, &port->tx_bytes);
+	atomic64_inc(&port->tx_skbs);
+}
+
+static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+{
+	struct netinc_link *link = &g->link[child];
+	u32 payload = skb->len;
+
+	if (netinc_path_queue(&link->path, skb, &g->txq)) {
+		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		return;
+	}
+	count_tx(g, link->port, skb, skb->len - payload);
+}
+
+void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+	u32 i;
+
+	if (!skb) {
+		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		return;
+	}
+	if (child != NETINC_ALL) {
+		send_one(g, child, skb);
+		return;
+	}
+	for (i = 0; i < g->eng.cfg.size; i++) {
+		if (g->link[i].twin || !g->eng.members[i].present)
+			continue;
+		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
+		if (copy)
+			send_one(g, i, copy);
+		else
+			netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+	}
+	consume_skb(skb);
+}
+
+static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	struct netinc_ngroup *g = glue(eng);
+	struct netinc_pkt p = *pkt;
+
+	if (child != NETINC_ALL)
+		p.child = child;
+	netinc_ngroup_send(g, child, netinc_control_skb(&p, body, len));
+}
+
+/* Members that share a host (address) share its copy of a result. */
+static void find_twins(struct netinc_ngroup *g)
+{
+	const struct netinc_member *m = g->eng.members;
+	u32 i, j;
+
+	for (i = 1; i < g->eng.cfg.size; i++)
+		for (j = 0; j < i && !g->link[i].twin; j++)
+			g->link[i].twin = !memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer));
+}
+
+static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank)
+{
+	struct netinc_ngroup *g = glue(eng);
+
+	if (event == INC_EVENT_GROUP_FORMED) {
+		find_twins(g);
+		atomic_inc(&g->nn->generation);
+	}
+	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
+	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
+}
+
+static const struct netinc_group_ops group_ops = {
+	.send = group_send,
+	.event = group_event,
+};
+
+/* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
+static bool bury(struct netinc_ngroup *g)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->dead)
+		return false;
+	g->dead = true;
+	atomic_inc(&g->nn->generation);
+	spin_lock(&g->nn->hash_lock);
+	hlist_del_rcu(&g->hash);
+	spin_unlock(&g->nn->hash_lock);
+	netinc_agg_drain(&g->eng.agg);
+	netinc_reducer_end(g);
+	netinc_net_fold_mib(g->nn, g->eng.mib);
+	atomic_dec(&g->node->ngroups);
+	return true;
+}
+
+static unsigned long tick_period(const struct netinc_ngroup *g)
+{
+	return msecs_to_jiffies(clamp_t(u32, g->eng.cfg.dead_ms / 8, 10, 250)) + 1;
+}
+
+static void ngroup_timer(struct timer_list *t)
+{
+	struct netinc_ngroup *g = container_of(t, struct netinc_ngroup, timer);
+	bool buried = false;
+
+	netinc_ngroup_lock(g);
+	if (netinc_group_tick(&g->eng, netinc_now()))
+		buried = bury(g);
+	else if (!g->dead)
+		netinc_reducer_unshare(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_ngroup_unlock(g);
+	if (buried)
+		netinc_ngroup_put(g);
+}
+
+void netinc_ngroup_destroy(struct netinc_ngroup *g)
+{
+	bool buried;
+
+	netinc_ngroup_lock(g);
+	netinc_group_fail(&g->eng, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+	buried = bury(g);
+	netinc_ngroup_unlock(g);
+	timer_shutdown_sync(&g->timer);
+	if (buried)
+		netinc_ngroup_put(g);
+}
+
+/* The window that all members together can fill within the memory limit. */
+static u32 group_window(const struct netinc_node_cfg *cfg, u32 size)
+{
+	u64 per_block = (u64)size * 2048;
+	u32 window = cfg->window;
+
+	while (window > INC_MIN_WINDOW && window * per_block > cfg->max_memory)
+		window /= 2;
+	return window;
+}
+
+static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
+{
+	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GFP_KERNEL);
+	g->link = kvcalloc(cfg->size, sizeof(*g->link), GFP_KERNEL);
+	if (!g->mem || !g->link)
+		return -ENOMEM;
+	netinc_group_init(&g->eng, cfg, g->mem, &group_ops, &netinc_reducer_ops);
+	return 0;
+}
+
+static int ngroup_insert(struct netinc_ngroup *g)
+{
+	struct netinc_net *nn = g->nn;
+	int err = 0;
+
+	spin_lock_bh(&nn->hash_lock);
+	if (netinc_ngroup_find(nn, g->eng.cfg.id, 0))
+		err = -EEXIST;
+	else
+		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->eng.cfg.id));
+	spin_unlock_bh(&nn->hash_lock);
+	return err;
+}
+
+int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size)
+{
+	struct netinc_group_cfg cfg = { .id = id, .size = size };
+	struct netinc_ngroup *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	struct netinc_node_cfg limits;
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	spin_lock_bh(&node->lock);
+	limits = node->cfg;
+	spin_unlock_bh(&node->lock);
+	cfg.incarnation = get_random_u32() | 1;
+	cfg.window = group_window(&limits, size);
+	cfg.dead_ms = limits.dead_ms;
+	cfg.late_ms = limits.late_ms;
+	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
+	kref_init(&g->ref);
+	spin_lock_init(&g->lock);
+	__skb_queue_head_init(&g->txq);
+	timer_setup(&g->timer, ngroup_timer, 0);
+	g->nn = node->nn;
+	g->node = node;
+	g->limit = limits.max_memory;
+	err = ngroup_alloc(g, &cfg);
+	if (!err)
+		err = ngroup_insert(g);
+	if (err) {
+		kvfree(g->link);
+		kvfree(g->mem);
+		kfree(g);
+		return err;
+	}
+	netinc_node_get(node);
+	atomic_inc(&node->ngroups);
+	netinc_ngroup_lock(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_ngroup_unlock(g);
+	return 0;
+}
+
+static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
+{
+	struct netinc_link *link = &g->link[rx->pkt.child];
+	int err;
+
+	if (link->path.net && !memcmp(&link->path.peer, &rx->peer, sizeof(rx->peer)))
+		return 0;
+	netinc_path_destroy(&link->path);
+	err = netinc_path_init(&link->path, g->nn->net, &rx->peer, netinc_sport(g->eng.cfg.id, 0), netinc_rx_oif(rx),
+			       GFP_ATOMIC);
+	link->port = netinc_port_get(g->node, rx->dev);
+	return err;
+}
+
+int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
+{
+	u32 child = rx->pkt.child;
+	int code = INC_REFUSE_UNKNOWN;
+
+	netinc_ngroup_lock(g);
+	netinc_count(g->eng.mib, INC_C_JOINS);
+	/* only members of an epoch that was come without challenge */
+	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
+		/* the way back must be there before the engine uses it; a stranger cannot change a member's */
+		if (child < g->eng.cfg.size && !g->eng.members[child].present && link_init(g, rx))
+			code = INC_REFUSE_LIMIT;
+		else
+			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+	}
+	netinc_ngroup_unlock(g);
+	return code;
+}
+
+static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+{
+	struct netinc_port *port = g->link[rx->pkt.child].port;
+	u32 packets = DIV_ROUND_UP(rx->left, rx->unit), bytes = rx->left + packets * rx->headers;
+
+	g->eng.mib[INC_C_RX_PACKETS] += packets;
+	g->eng.mib[INC_C_RX_BYTES] += bytes;
+	g->eng.mib[INC_C_RX_SKBS]++;
+	if (!port || port->ifindex != rx->dev->ifindex)
+		return;
+	atomic64_add(packets, &port->rx_packets);
+	atomic64_add(bytes, &port->rx_bytes);
+	atomic64_inc(&port->rx_skbs);
+}
+
+static void drop(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
+{
+	trace_netinc_drop(rx->skb, g->eng.cfg.id, -err);
+}
+
+/* One unit. False: what follows in this buffer is not looked at. */
+static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+{
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
+	u8 buf[NETINC_MAX_BODY];
+	const void *body;
+	int err;
+
+	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
+	if (err) {
+		drop(g, rx, err);
+		return false;
+	}
+	if (rx->pkt.type == INC_PKT_CONTRIB) {
+		err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
+		if (err)
+			drop(g, rx, err);
+		return true;
+	}
+	body = netinc_rx_body(rx, buf);
+	if (!body)
+		netinc_count(g->eng.mib, INC_C_DROP_MALFORMED);
+	err = body ? netinc_group_control(&g->eng, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
+	if (err)
+		drop(g, rx, err);
+	return !err;
+}
+
+void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+{
+	u32 child = rx->pkt.child;
+	u64 now = netinc_now();
+	bool member = false;
+	int got = 0;
+
+	netinc_ngroup_lock(g);
+	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
+		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
+		netinc_ngroup_unlock(g);
+		return;
+	}
+	netinc_reducer_begin(g);
+	count_rx(g, rx);
+	while ((got = netinc_rx_next(rx)) > 0) {
+		if (rx->pkt.group != g->eng.cfg.id || rx->pkt.incarnation != g->eng.cfg.incarnation) {
+			netinc_count(g->eng.mib, INC_C_DROP_NO_GROUP);
+			break;
+		}
+		/* aggregation may have put packets of several ranks of one host into one buffer */
+		if (member && rx->pkt.child != child)
+			netinc_agg_packet_end(&g->eng.agg, child, now);
+		child = rx->pkt.child;
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->unit) + 1;
+		member = unit_rx(g, rx, now);
+		if (!member)
+			break;
+	}
+	if (got < 0) {
+		netinc_count(g->eng.mib, -got);
+		drop(g, rx, got);
+	}
+	if (member && g->eng.state != INC_GROUP_JOINING)
+		netinc_agg_packet_end(&g->eng.agg, child, now);
+	netinc_reducer_end(g);
+	netinc_ngroup_unlock(g);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A group at a node: the engine's group, its lock, its timer, the ways to its members, and its packets. */
+#ifndef NETINC_NGROUP_H
+#define NETINC_NGROUP_H
+
+#include <linux/timer.h>
+#include "engine/group.h"
+#include "node.h"
+#include "tx.h"
+
+struct netinc_link {
+	struct netinc_path path;
+	struct netinc_port *port;	/* NULL: traffic is not counted */
+	bool twin;			/* a lower child has the same address: results to that one serve both */
+};
+
+/* Results that leave together: units [first, first + n) of s. */
+struct netinc_run {
+	struct netinc_super *s;		/* NULL: none; not counted as a reference */
+	u32 first;
+	u32 n;
+};
+
+struct netinc_ngroup {
+	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
+	struct netinc_net *nn;
+	struct netinc_node *node;	/* with a reference */
+	struct kref ref;
+	struct rcu_head rcu;
+	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
+	bool dead;			/* out of the hash, timer not to be armed again */
+	struct timer_list timer;
+	u64 held;			/* bytes of packets and results that slots refer to */
+	u64 limit;
+	u32 rx_left;			/* units that it may still complete */
+	bool fpu;			/* inside an FPU section; it ends with the received skb */
+	bool fpu_denied;		/* this received skb goes without */
+	struct netinc_super *build;	/* with a reference: where the next result goes */
+	u64 build_next;			/* the block that fits behind it */
+	struct netinc_run run;
+	struct sk_buff_head txq;
+	struct netinc_link *link;	/* [size] */
+	void *mem;			/* of the engine */
+	struct netinc_group eng;
+};
+
+/* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
+int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size);
+/* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
+struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
+/* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */
+struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join);
+/* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
+int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail);
+/* Units of a received buffer from rx on: they are of one member. */
+void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx);
+/* Error for all members, then gone. */
+void netinc_ngroup_destroy(struct netinc_ngroup *g);
+void netinc_ngroup_put(struct netinc_ngroup *g);
+
+/* Take and drop the lock; unlock sends what has been queued. */
+void netinc_ngroup_lock(struct netinc_ngroup *g) __acquires(&g->lock);
+void netinc_ngroup_unlock(struct netinc_ngroup *g) __releases(&g->lock);
+
+/* reducer.c: the engine's view of payload. */
+extern const struct netinc_agg_ops netinc_reducer_ops;
+void netinc_reducer_begin(struct netinc_ngroup *g);
+void netinc_reducer_end(struct netinc_ngroup *g);
+int netinc_reducer_init(void);
+void netinc_reducer_fini(void);
+/* Queue @skb, one packet or super-packet, for @child or for all. */
+void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb);
+/* Copy what is still held of packets of which little is, so that the rest can be freed. */
+void netinc_reducer_unshare(struct netinc_ngroup *g);
+
+#endif

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Nodes: their configuration, and what they do for peers that are no members yet. Until a JOIN has brought back a
+ * challenge that was sent to its address, and proved the node's key, nothing is kept of its sender.
+ */
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <crypto/algapi.h>
+#include <net/ipv6.h>
+#include "doors.h"
+#include "netlink.h"
+#include "ngroup.h"
+#include "node.h"
+#include "trace.h"
+
+#define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
+
+void netinc_node_cfg_init(struct netinc_node_cfg *cfg)
+{
+	memset(cfg, 0, sizeof(*cfg));
+	cfg->dead_ms = 2000;
+	cfg->window = 512;
+	cfg->max_groups = 64;
+	cfg->max_memory = 64 << 20;
+}
+
+static void node_free(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct netinc_node, rcu));
+}
+
+static void port_free(struct rcu_head *rcu)
+{
+	kfree(container_of(rcu, struct netinc_port, rcu));
+}
+
+static void node_release(struct kref *ref)
+{
+	struct netinc_node *node = container_of(ref, struct netinc_node, ref);
+	struct netinc_port *port;
+	struct hlist_node *tmp;
+
+	hlist_for_each_entry_safe(port, tmp, &node->ports, list)
+		call_rcu(&port->rcu, port_free);
+	call_rcu(&node->rcu, node_free);
+}
+
+void netinc_node_get(struct netinc_node *node)
+{
+	kref_get(&node->ref);
+}
+
+void netinc_node_put(struct netinc_node *node)
+{
+	kref_put(&node->ref, node_release);
+}
+
+bool netinc_node_at(const struct netinc_net *nn, const struct net_device *dev)
+{
+	const struct netinc_node *node;
+
+	list_for_each_entry_rcu(node, &nn->nodes, list)
+		if (node->dev == dev)
+			return true;
+	return false;
+}
+
+struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex)
+{
+	struct netinc_node *node;
+
+	list_for_each_entry_rcu(node, &nn->nodes, list, lockdep_is_held(&nn->mutex))
+		if (node->ifindex == ifindex)
+			return node;
+	return NULL;
+}
+
+/* Groups are made here, in process context, where memory for their slots may be waited for. */
+static void node_work(struct work_struct *work)
+{
+	struct netinc_node *node = container_of(work, struct netinc_node, work);
+	struct netinc_birth birth;
+
+	for (;;) {
+		spin_lock_bh(&node->lock);
+		if (!node->nbirths || node->dead) {
+			node->nbirths = 0;
+			spin_unlock_bh(&node->lock);
+			break;
+		}
+		birth = node->births[--node->nbirths];
+		spin_unlock_bh(&node->lock);
+		netinc_ngroup_create(node, birth.group, birth.size);
+	}
+	netinc_node_put(node);
+}
+
+int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg)
+{
+	struct netinc_node *node;
+	int err;
+
+	lockdep_assert_held(&nn->mutex);
+	if (netinc_node_find(nn, dev->ifindex))
+		return -EEXIST;
+	node = kzalloc(sizeof(*node), GFP_KERNEL);
+	if (!node)
+		return -ENOMEM;
+	err = netinc_net_use(nn);
+	if (err) {
+		kfree(node);
+		return err;
+	}
+	kref_init(&node->ref);
+	spin_lock_init(&node->lock);
+	INIT_HLIST_HEAD(&node->ports);
+	INIT_WORK(&node->work, node_work);
+	node->nn = nn;
+	node->dev = dev;
+	node->ifindex = dev->ifindex;
+	node->cfg = *cfg;
+	netdev_hold(dev, &node->tracker, GFP_KERNEL);
+	list_add_tail_rcu(&node->list, &nn->nodes);
+	netinc_nl_event_node(nn->net, INC_EVENT_NODE_ADD, node->ifindex);
+	return 0;
+}
+
+static struct netinc_ngroup *any_group(struct netinc_node *node)
+{
+	struct netinc_ngroup *g;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
+		hlist_for_each_entry(g, &node->nn->groups[i], hash)
+			if (g->node == node && kref_get_unless_zero(&g->ref))
+				return g;
+	return NULL;
+}
+
+/*
+ * The node is out of the list, so that after the grace period no packet finds it and no work is queued any more; then
+ * its groups, which their members hear of, can only get fewer.
+ */
+static void node_remove(struct netinc_node *node)
+{
+	struct netinc_net *nn = node->nn;
+	struct netinc_ngroup *g;
+
+	lockdep_assert_held(&nn->mutex);
+	list_del_rcu(&node->list);
+	spin_lock_bh(&node->lock);
+	node->dead = true;
+	spin_unlock_bh(&node->lock);
+	synchronize_net();
+	flush_work(&node->work);
+	for (;;) {
+		spin_lock_bh(&nn->hash_lock);
+		g = any_group(node);
+		spin_unlock_bh(&nn->hash_lock);
+		if (!g)
+			break;
+		netinc_ngroup_destroy(g);
+		netinc_ngroup_put(g);
+	}
+	netinc_nl_event_node(nn->net, INC_EVENT_NODE_DEL, node->ifindex);
+	netdev_put(node->dev, &node->tracker);
+	netinc_net_unuse(nn);
+	netinc_node_put(node);
+}
+
+int netinc_node_del(struct netinc_net *nn, u32 ifindex)
+{
+	struct netinc_node *node = netinc_node_find(nn, ifindex);
+
+	if (!node)
+		return -ENODEV;
+	node_remove(node);
+	return 0;
+}
+
+void netinc_node_del_all(struct netinc_net *nn)
+{
+	struct netinc_node *node, *tmp;
+
+	list_for_each_entry_safe(node, tmp, &nn->nodes, list)
+		node_remove(node);
+}
+
+void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg)
+{
+	spin_lock_bh(&node->lock);
+	node->cfg = *cfg;
+	spin_unlock_bh(&node->lock);
+}
+
+u64 netinc_node_memory(struct netinc_node *node)
+{
+	struct netinc_ngroup *g;
+	u64 held = 0;
+	int i;
+
+	rcu_read_lock();
+	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
+		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
+			if (g->node == node)
+				held += READ_ONCE(g->held);
+	rcu_read_unlock();
+	return held;
+}
+
+struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev)
+{
+	struct netinc_port *port;
+
+	spin_lock_bh(&node->lock);
+	hlist_for_each_entry(port, &node->ports, list)
+		if (port->ifindex == dev->ifindex)
+			goto out;
+	port = NULL;
+	if (node->nports >= NETINC_MAX_PORTS)
+		goto out;
+	port = kzalloc(sizeof(*port), GFP_ATOMIC);
+	if (!port)
+		goto out;
+	port->ifindex = dev->ifindex;
+	strscpy(port->name, dev->name, sizeof(port->name));
+	node->nports++;
+	hlist_add_head_rcu(&port->list, &node->ports);
+out:
+	spin_unlock_bh(&node->lock);
+	return port;
+}
+
+/* The node that answers for the address this packet was sent to. */
+static struct netinc_node *node_for(struct netinc_rx *rx)
+{
+	struct netinc_node *node = netinc_node_find(rx->nn, rx->via->ifindex);
+	struct net_device *dev;
+
+	if (node || rx->peer.family != AF_INET)
+		return node;
+	dev = __ip_dev_find(rx->nn->net, ip_hdr(rx->skb)->daddr, false);
+	return dev ? netinc_node_find(rx->nn, dev->ifindex) : NULL;
+}
+
+static u64 challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
+{
+	struct {
+		struct netinc_peer peer;
+		__be32 group;
+		__be32 rank;
+		__be32 nonce;
+		__be32 when;
+		__be32 generation;
+		__be32 zero;
+	} m = { .peer = rx->peer, .group = cpu_to_be32(rx->pkt.group), .rank = cpu_to_be32(rx->pkt.child),
+		.nonce = cpu_to_be32(nonce), .when = cpu_to_be32((u32)when),
+		.generation = cpu_to_be32(atomic_read(&rx->nn->generation)) };
+
+	return netinc_siphash(&m, sizeof(m), rx->nn->secret) ?: 1;
+}
+
+u32 netinc_rx_oif(const struct netinc_rx *rx)
+{
+	const struct in6_addr *addr = (const void *)rx->peer.addr;
+
+	if (rx->peer.family == AF_INET6 && (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
+		return rx->via->ifindex;
+	return 0;
+}
+
+/* Answers a peer that may be anybody: the way back is looked up and forgotten. */
+static void reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
+{
+	struct netinc_pkt pkt = { .type = type, .span = 1, .group = rx->pkt.group, .incarnation = rx->pkt.incarnation,
+				  .child = rx->pkt.child, .epoch = rx->pkt.epoch, .cookie = cookie };
+	struct netinc_path path = { .net = rx->nn->net, .peer = rx->peer, .sport = htons(netinc_port),
+				    .oif = netinc_rx_oif(rx) };
+	struct sk_buff_head q;
+	struct sk_buff *skb;
+
+	if (!netinc_net_reply_ok(rx->nn)) {
+		netinc_net_count(rx->nn, INC_C_DROP_LIMIT, 1);
+		return;
+	}
+	__skb_queue_head_init(&q);
+	skb = netinc_control_skb(&pkt, body, len);
+	if (!skb)
+		return;
+	netinc_path_queue(&path, skb, &q);
+	netinc_tx_flush(rx->nn->net, &q);
+}
+
+static void refuse(struct netinc_rx *rx, u32 nonce, enum inc_refuse_code code, u64 detail)
+{
+	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
+				   .detail = cpu_to_be64(detail) };
+
+	reply(rx, INC_PKT_REFUSE, rx->pkt.cookie, &body, sizeof(body));
+}
+
+static void drop(struct netinc_rx *rx, enum inc_counter reason)
+{
+	netinc_net_count(rx->nn, reason, 1);
+	trace_netinc_drop(rx->skb, rx->pkt.group, reason);
+}
+
+/* Groups that are over are kept for a few seconds to answer their members; there may be a few times as many of them. */
+static bool node_full(struct netinc_node *node, u32 limit)
+{
+	struct netinc_ngroup *g;
+	u32 live = 0;
+	int i;
+
+	if (atomic_read(&node->ngroups) + node->nbirths < limit)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
+		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
+			live += g->node == node && !netinc_group_over(&g->eng);
+	return live + node->nbirths >= limit || atomic_read(&node->ngroups) >= 8 * limit;
+}
+
+static enum inc_refuse_code give_birth(struct netinc_node *node, u32 group, u32 size, u64 *limit)
+{
+	enum inc_refuse_code code = 0;
+	u32 i;
+
+	spin_lock(&node->lock);
+	*limit = node->cfg.max_groups;
+	for (i = 0; i < node->nbirths; i++)
+		if (node->births[i].group == group)
+			goto out;
+	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
+		code = INC_REFUSE_LIMIT;
+	} else if (!node->dead) {
+		node->births[node->nbirths].group = group;
+		node->births[node->nbirths++].size = size;
+		netinc_node_get(node);
+		if (!queue_work(system_unbound_wq, &node->work))
+			netinc_node_put(node);
+	}
+out:
+	spin_unlock(&node->lock);
+	return code;
+}
+
+static bool proved(struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join)
+{
+	__be64 proof[2];
+
+	netinc_join_proof(node->cfg.key, rx->pkt.group, rx->pkt.child, join, proof);
+	return !crypto_memneq(proof, join->proof, sizeof(proof));
+}
+
+static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct inc_join *join)
+{
+	u32 nonce = be32_to_cpu(join->nonce), size = be32_to_cpu(join->size);
+	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
+	u64 now = challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
+	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	struct netinc_ngroup *g;
+	int code;
+
+	/* a member that comes back after an error is known by its nonce, address and cookie instead */
+	if (!rx->pkt.incarnation) {
+		if (got != now && got != challenge(rx, nonce, when - 1)) {
+			if (got)
+				drop(rx, INC_C_DROP_CHALLENGE);
+			reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
+			return;
+		}
+		if (!proved(node, rx, join)) {
+			drop(rx, INC_C_DROP_PROOF);
+			refuse(rx, nonce, INC_REFUSE_KEY, 0);
+			return;
+		}
+	}
+	g = netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	if (g && g->node == node)
+		code = netinc_ngroup_join(g, rx, join, &detail);
+	else if (rx->pkt.incarnation)
+		code = INC_REFUSE_UNKNOWN;
+	else if (!size || size > INC_MAX_RANKS || rx->pkt.child >= size)
+		code = INC_REFUSE_SIZE;
+	else
+		code = give_birth(node, rx->pkt.group, size, &detail);
+	if (code)
+		refuse(rx, nonce, code, detail);
+}
+
+void netinc_node_rx(struct netinc_rx *rx)
+{
+	struct netinc_node *node = node_for(rx);
+	u8 buf[NETINC_MAX_BODY];
+	struct netinc_ngroup *g;
+	const void *body;
+
+	if (rx->pkt.type == INC_PKT_JOIN) {
+		struct netinc_rx first = *rx;
+
+		if (netinc_rx_next(&first) <= 0)
+			return;
+		body = netinc_rx_body(&first, buf);
+		if (!body) {
+			drop(rx, INC_C_DROP_MALFORMED);
+		} else if (!node) {
+			drop(rx, INC_C_DROP_NO_NODE);
+			refuse(rx, be32_to_cpu(((const struct inc_join *)body)->nonce), INC_REFUSE_NO_NODE, 0);
+		} else {
+			join_rx(node, rx, body);
+		}
+		return;
+	}
+	g = netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	if (g && g->node == node) {
+		netinc_ngroup_rx(g, rx);
+		return;
+	}
+	drop(rx, node ? INC_C_DROP_NO_GROUP : INC_C_DROP_NO_NODE);
+	if (rx->pkt.type != INC_PKT_ABORT)
+		refuse(rx, 0, INC_REFUSE_UNKNOWN, 0);
+}
+
+static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+	struct netinc_net *nn = netinc_net(dev_net(dev));
+
+	if (event != NETDEV_UNREGISTER)
+		return NOTIFY_DONE;
+	mutex_lock(&nn->mutex);
+	netinc_node_del(nn, dev->ifindex);
+	mutex_unlock(&nn->mutex);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block node_notifier = { .notifier_call = node_netdev };
+
+int netinc_node_init(void)
+{
+	return register_netdevice_notifier(&node_notifier);
+}
+
+void netinc_node_fini(void)
+{
+	unregister_netdevice_notifier(&node_notifier);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c has their
+ * configuration and membership's stateless half (challenges, refusals, creation of groups), ngroup.c the groups.
+ */
+#ifndef NETINC_NODE_H
+#define NETINC_NODE_H
+
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include "netns.h"
+#include "rx.h"
+
+struct netinc_node_cfg {
+	u32 dead_ms;
+	u32 late_ms;
+	u32 window;
+	u32 max_groups;
+	u64 max_memory;		/* bytes, per group */
+	bool keyed;
+	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
+};
+
+/* Traffic of a port; the groups' members refer to it. */
+struct netinc_port {
+	struct hlist_node list;	/* node->ports, RCU; node->lock */
+	struct rcu_head rcu;
+	u32 ifindex;
+	char name[IFNAMSIZ];
+	atomic64_t rx_packets;
+	atomic64_t rx_bytes;
+	atomic64_t rx_skbs;
+	atomic64_t tx_packets;
+	atomic64_t tx_bytes;
+	atomic64_t tx_skbs;
+};
+
+#define NETINC_MAX_PORTS	1024
+#define NETINC_MAX_BIRTHS	32
+
+/* A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's repetition. */
+struct netinc_birth {
+	u32 group;
+	u32 size;
+};
+
+struct netinc_node {
+	struct list_head list;	/* nn->nodes, RCU; nn->mutex */
+	struct netinc_net *nn;
+	struct kref ref;
+	struct rcu_head rcu;
+	struct net_device *dev;	/* held */
+	netdevice_tracker tracker;
+	u32 ifindex;
+	bool dead;		/* no new groups; nn->mutex and lock to write */
+	struct netinc_node_cfg cfg;	/* lock */
+	spinlock_t lock;	/* cfg, ports, births */
+	struct hlist_head ports;
+	u32 nports;
+	struct netinc_birth births[NETINC_MAX_BIRTHS];
+	u32 nbirths;
+	struct work_struct work;
+	atomic_t ngroups;
+};
+
+/* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
+int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg);
+int netinc_node_del(struct netinc_net *nn, u32 ifindex);
+struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex);
+void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg);
+void netinc_node_cfg_init(struct netinc_node_cfg *cfg);
+u64 netinc_node_memory(struct netinc_node *node);
+
+void netinc_node_get(struct netinc_node *node);
+void netinc_node_put(struct netinc_node *node);
+
+/* Under RCU: is @dev a node's device? */
+bool netinc_node_at(const struct netinc_net *nn, const struct net_device *dev);
+/* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
+struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
+/* The interface to answer by: that of a link-local sender, else 0. */
+u32 netinc_rx_oif(const struct netinc_rx *rx);
+/* Packets of the upward types. */
+void netinc_node_rx(struct netinc_rx *rx);
+
+/* All nodes of the netns go; nn->mutex. */
+void netinc_node_del_all(struct netinc_net *nn);
+int netinc_node_init(void);
+void netinc_node_fini(void);
+
+#endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A rank: the surroundings of its endpoint engine. Blocks are copied from pinned user pages into super-packets and
+ * results from received packets into pinned user pages; one timer does what the engine says is due.
+ */
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <net/sock.h>
+#include "rank.h"
+#include "reduce/reduce.h"
+#include "trace.h"
+
+#define RETRY_US	1000			/* when memory was short */
+#define DEAD_MS		2000			/* of a node that has not said READY yet */
+#define MAX_HEADERS	48			/* IPv6 and UDP */
+
+static unsigned long long first_block;
+module_param(first_block, ullong, 0644);
+MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests of wrap-around)");
+
+static struct netinc_rank *rank_of(struct netinc_ep *ep)
+{
+	return container_of(ep, struct netinc_rank, ep);
+}
+
+static void arm(struct netinc_rank *rank)
+{
+	u64 now = netinc_now(), when;
+
+	lockdep_assert_held(&rank->lock);
+	when = netinc_ep_timer(&rank->ep, now);
+	if (rank->retry)
+		when = when ? min(when, now + RETRY_US) : now + RETRY_US;
+	/* one that runs out too early finds out and is set again: cheaper than to move it with every packet */
+	if (!when || (rank->armed && rank->armed <= when))
+		return;
+	rank->armed = when;
+	hrtimer_start(&rank->timer, ns_to_ktime(when * NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
+}
+
+void netinc_rank_lock(struct netinc_rank *rank)
+	__acquires(&rank->lock)
+{
+	spin_lock_bh(&rank->lock);
+}
+
+void netinc_rank_unlock(struct netinc_rank *rank)
+	__releases(&rank->lock)
+{
+	struct sk_buff_head q;
+
+	if (!rank->dead)
+		arm(rank);
+	__skb_queue_head_init(&q);
+	skb_queue_splice_init(&rank->txq, &q);
+	spin_unlock_bh(&rank->lock);
+	netinc_tx_flush(rank->path.net, &q);
+}
+
+static enum hrtimer_restart expired(struct hrtimer *timer)
+{
+	struct netinc_rank *rank = container_of(timer, struct netinc_rank, timer);
+
+	netinc_rank_lock(rank);
+	rank->armed = 0;
+	if (rank->retry) {
+		rank->retry = false;
+		netinc_ep_pump(&rank->ep, netinc_now());
+	}
+	netinc_rank_unlock(rank);
+	return HRTIMER_NORESTART;
+}
+
+/* Takes @skb, a packet without UDP and IP headers. */
+static void transmit(struct netinc_rank *rank, struct sk_buff *skb)
+{
+	u64 *mib = rank->ep.mib;
+	u32 headers;
+
+	if (!skb || netinc_path_queue(&rank->path, skb, &rank->txq)) {
+		netinc_count(mib, INC_C_TX_ERRORS);
+		return;
+	}
+	skb = skb_peek_tail(&rank->txq);
+	headers = skb_transport_offset(skb) + sizeof(struct udphdr);
+	netinc_count(mib, INC_C_TX_SKBS);
+	mib[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
+	mib[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, headers);
+}
+
+/* The bytes of a buffer that block @idx is about: [*at, *at + return value). */
+static u32 block_bytes(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx, u64 *at)
+{
+	u32 size = netinc_reduce_elem_size(op->wire), elems;
+	u64 first;
+
+	elems = netinc_coll_range(op, ep->block, idx, &first);
+	*at = first * size;
+	return elems * size;
+}
+
+/* How many of the blocks [idx, idx + n) have their memory pinned, from the first on. */
+static u32 pinned(const struct netinc_ep *ep, const struct netinc_req *req, u64 idx, u32 n)
+{
+	u64 hi = req->in_place ? req->send.hi : min(req->send.hi, req->recv.hi), at;
+	u32 len;
+
+	if (!req->mm)
+		return n;
+	block_bytes(ep, &req->op, idx, &at);
+	if (netinc_assert(at >= req->send.lo))
+		return 0;
+	for (; n; n--) {
+		len = block_bytes(ep, &req->op, idx + n - 1, &at);
+		if (at + len <= hi)
+			break;
+	}
+	return n;
+}
+
+/* One block into unit @i; returns how many bytes that are. */
+static u32 fill_unit(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u16 flags, void *to)
+{
+	struct netinc_req *req = container_of(op, struct netinc_req, op);
+	struct netinc_pkt pkt;
+	u32 len, total;
+	u64 at;
+
+	netinc_ep_block_header(ep, op, idx, &pkt);
+	pkt.flags |= flags;
+	total = sizeof(struct inc_hdr) + netinc_body_len(&pkt);
+	netinc_build(to, &pkt);
+	to += sizeof(struct inc_hdr);
+	if (pkt.flags & INC_F_DESC) {
+		netinc_coll_desc(op, to);
+		to += sizeof(struct inc_desc);
+	}
+	if (pkt.flags & INC_F_PAYLOAD) {
+		len = block_bytes(ep, op, idx, &at);
+		netinc_buf_read(&req->send, at, to, len);
+		memset(to + len, 0, round_up(len, 4) - len);
+	}
+	return total;
+}
+
+static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+{
+	struct netinc_rank *rank = rank_of(ep);
+	struct netinc_super *s;
+	struct netinc_pkt pkt;
+	struct sk_buff *skb;
+	u32 i;
+
+	if (op != &rank->leave)
+		n = pinned(ep, container_of(op, struct netinc_req, op), idx, n);
+	if (!n) {
+		netinc_umem_stalled(rank);
+		return 0;
+	}
+	netinc_ep_block_header(ep, op, idx, &pkt);
+	s = netinc_super_alloc(sizeof(struct inc_hdr) + netinc_body_len(&pkt), n);
+	if (!s) {
+		rank->retry = true;
+		return 0;
+	}
+	s->n = min_t(u32, n, s->max);
+	for (i = 0; i < s->n; i++)
+		s->last = fill_unit(ep, op, idx + i, flags, netinc_super_unit(s, i));
+	skb = netinc_super_skb(s, 0, s->n, s->last);
+	n = s->n;
+	netinc_super_put(s);
+	if (!skb) {
+		rank->retry = true;
+		return 0;
+	}
+	transmit(rank, skb);	/* if it cannot leave it is a lost packet */
+	return n;
+}
+
+static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	transmit(rank_of(ep), netinc_control_skb(pkt, body, len));
+}
+
+static bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay)
+{
+	struct netinc_req *req = container_of(op, struct netinc_req, op);
+	const struct netinc_buf *b = req->in_place ? &req->send : &req->recv;
+	u32 size = netinc_reduce_elem_size(op->wire), len = elems * size;
+	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+
+	if (netinc_assert(first * size >= b->lo && first * size + len <= b->hi))
+		return false;
+	return netinc_buf_write(b, first * size, pay->obj, off, len);
+}
+
+static void op_done(struct netinc_ep *ep, struct netinc_op *op)
+{
+	struct netinc_rank *rank = rank_of(ep);
+
+	if (op != &rank->leave)
+		netinc_req_done(rank, op);
+}
+
+static void state(struct netinc_ep *ep, u8 old)
+{
+	struct netinc_rank *rank = rank_of(ep);
+
+	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
+	if (ep->state == INC_STATE_READY)
+		rank->joined = true;
+	rank->wake(rank, ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
+}
+
+static const struct netinc_ep_ops ep_ops = {
+	.send_blocks = send_blocks,
+	.send = send,
+	.deliver = deliver,
+	.op_done = op_done,
+	.state = state,
+};
+
+static bool from_parent(const struct netinc_rank *rank, const struct netinc_rx *rx)
+{
+	const struct netinc_path *path = &rank->path;
+	u32 len = path->peer.family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
+
+	return rx->peer.family == path->peer.family && !memcmp(rx->peer.addr, path->peer.addr, len) &&
+	       (!path->oif || path->oif == rx->via->ifindex);
+}
+
+static void drop(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_counter reason)
+{
+	netinc_count(rank->ep.mib, reason);
+	trace_netinc_drop(rx->skb, rank->ep.cfg.group, reason);
+}
+
+/* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
+static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
+{
+	const struct netinc_pkt *pkt = &rx->pkt;
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const void *body;
+	int err;
+
+	if (pkt->type == INC_PKT_RESULT) {
+		err = netinc_ep_check(&rank->ep, pkt);
+		return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
+	}
+	/* aggregation may have put it behind a packet for all ranks of this host */
+	if (pkt->type != INC_PKT_ERROR && pkt->child != rank->ep.cfg.rank)
+		return 0;
+	body = netinc_rx_body(rx, buf);
+	if (!body) {
+		netinc_count(rank->ep.mib, INC_C_DROP_MALFORMED);
+		return -INC_C_DROP_MALFORMED;
+	}
+	return netinc_ep_control(&rank->ep, pkt, body, now);
+}
+
+static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
+{
+	int got, err;
+
+	while ((got = netinc_rx_next(rx)) > 0) {
+		if (rx->pkt.group != rank->ep.cfg.group) {
+			drop(rank, rx, INC_C_DROP_NO_GROUP);
+			continue;
+		}
+		err = rx_unit(rank, rx, now);
+		if (err)
+			trace_netinc_drop(rx->skb, rank->ep.cfg.group, -err);
+	}
+	if (got < 0)
+		drop(rank, rx, -got);
+}
+
+void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
+{
+	u64 now = netinc_now(), *mib = rank->ep.mib;
+
+	netinc_rank_lock(rank);
+	if (rank->dead)
+		goto out;
+	if (!from_parent(rank, rx)) {
+		drop(rank, rx, INC_C_DROP_PORT);
+		goto out;
+	}
+	netinc_count(mib, INC_C_RX_SKBS);
+	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
+	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
+	rx_units(rank, rx, now);
+	netinc_ep_packet_end(&rank->ep, now);
+	netinc_umem_progress(rank);
+out:
+	netinc_rank_unlock(rank);
+}
+
+/* The path, and what it says about the size of blocks and super-packets. */
+static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const struct netinc_peer *parent, u32 oif)
+{
+	int mtu, err;
+
+	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->group, 0), oif, GFP_KERNEL);
+	if (err)
+		return err;
+	mtu = netinc_path_mtu(&rank->path);
+	err = mtu < 0 ? mtu : mtu < (int)sizeof(struct inc_hdr) + INC_MIN_BLOCK ? -EMSGSIZE : 0;
+	if (err) {
+		netinc_path_destroy(&rank->path);
+		return err;
+	}
+	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN), INC_MAX_BLOCK);
+	cfg->super_packet = min_t(u32, (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
+				  NETINC_MAX_UNITS);
+	return 0;
+}
+
+static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
+{
+	struct hlist_head *head = netinc_hash(nn->ranks, rank->ep.cfg.group);
+	struct netinc_rank *other;
+	int err = 0;
+
+	spin_lock_bh(&nn->hash_lock);
+	hlist_for_each_entry(other, head, hash)
+		if (other->ep.cfg.group == rank->ep.cfg.group && other->ep.cfg.rank == rank->ep.cfg.rank)
+			err = -EADDRINUSE;
+	if (!err)
+		hlist_add_head_rcu(&rank->hash, head);
+	spin_unlock_bh(&nn->hash_lock);
+	return err;
+}
+
+static int net_use(struct netinc_net *nn)
+{
+	int err;
+
+	mutex_lock(&nn->mutex);
+	err = netinc_net_use(nn);
+	mutex_unlock(&nn->mutex);
+	return err;
+}
+
+static void net_unuse(struct netinc_net *nn)
+{
+	mutex_lock(&nn->mutex);
+	netinc_net_unuse(nn);
+	mutex_unlock(&nn->mutex);
+}
+
+static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *sk)
+{
+	rank->nn = nn;
+	rank->sk = sk;
+	rank->pid = task_tgid_nr(current);
+	kref_init(&rank->ref);
+	spin_lock_init(&rank->lock);
+	hrtimer_setup(&rank->timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	__skb_queue_head_init(&rank->txq);
+	INIT_LIST_HEAD(&rank->pending);
+	INIT_LIST_HEAD(&rank->completed);
+	netinc_umem_init(&rank->umem);
+}
+
+/* All of a new rank that can fail, each step taken back if a later one does. */
+static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const struct netinc_peer *parent, u32 oif)
+{
+	int err;
+
+	err = init_path(rank, cfg, parent, oif);
+	if (err)
+		return err;
+	err = net_use(rank->nn);
+	if (err)
+		goto err_path;
+	cfg->dead_ms = DEAD_MS;
+	cfg->nonce = get_random_u32();
+	cfg->first_block = first_block;
+	netinc_ep_init(&rank->ep, cfg, &ep_ops);
+	err = hash_insert(rank->nn, rank);
+	if (!err)
+		return 0;
+	net_unuse(rank->nn);
+err_path:
+	netinc_path_destroy(&rank->path);
+	return err;
+}
+
+struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
+				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
+				       void (*wake)(struct netinc_rank *rank, __poll_t what))
+{
+	struct netinc_rank *rank;
+	int err = -ENOBUFS;
+
+	if (atomic_inc_return(&nn->nranks) > NETINC_MAX_RANKS_NETNS)
+		goto err_count;
+	err = -ENOMEM;
+	rank = kvzalloc(sizeof(*rank), GFP_KERNEL_ACCOUNT);
+	if (!rank)
+		goto err_count;
+	init(rank, nn, sk);
+	rank->wake = wake;
+	err = set_up(rank, cfg, parent, oif);
+	if (err)
+		goto err_free;
+	sock_hold(sk);
+	return rank;
+
+err_free:
+	netinc_umem_fini(&rank->umem);
+	kvfree(rank);
+err_count:
+	atomic_dec(&nn->nranks);
+	return ERR_PTR(err);
+}
+
+void netinc_rank_destroy(struct netinc_rank *rank)
+{
+	struct netinc_net *nn = rank->nn;
+
+	spin_lock_bh(&nn->hash_lock);
+	hlist_del_rcu(&rank->hash);
+	spin_unlock_bh(&nn->hash_lock);
+	netinc_rank_lock(rank);
+	if (rank->ep.state != INC_STATE_CLOSED)
+		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
+	rank->dead = true;
+	netinc_rank_unlock(rank);
+	hrtimer_cancel(&rank->timer);
+	netinc_net_fold_mib(nn, rank->ep.mib);
+	netinc_req_purge(rank);
+	netinc_umem_drain(rank);
+	netinc_path_destroy(&rank->path);
+	net_unuse(nn);
+	atomic_dec(&nn->nranks);
+}
+
+void netinc_rank_get(struct netinc_rank *rank)
+{
+	kref_get(&rank->ref);
+}
+
+static void release(struct kref *ref)
+{
+	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
+
+	netinc_umem_fini(&rank->umem);
+	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
+	sock_put(rank->sk);
+	kvfree_rcu(rank, rcu);
+}
+
+void netinc_rank_put(struct netinc_rank *rank)
+{
+	kref_put(&rank->ref, release);
+}

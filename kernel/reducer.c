@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a group at a node does with payload: keeps received packets, folds them into results, sends these.
+ *
+ * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results are folded straight
+ * into the pages of the super-packet that carries them, which the slots then keep as their cached result. One FPU
+ * section spans all blocks that a received packet completes. Received payload is never written to: its pages may be
+ * the sender's own.
+ */
+#include <linux/highmem.h>
+#include <linux/netfilter.h>
+#include <linux/slab.h>
+#include "ngroup.h"
+#include "reduce/reduce.h"
+#include "trace.h"
+
+#define PAY_RESULT	0x8000	/* netinc_pay.flags: obj is a netinc_super, off the unit's number; else an sk_buff */
+#define MAX_SOURCES	16	/* per pass of a reduction kernel */
+#define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
+
+static struct netinc_ngroup *glue(struct netinc_agg *agg)
+{
+	return container_of(agg, struct netinc_ngroup, eng.agg);
+}
+
+/* The only way to keep a received skb: nothing of where it came from stays with it. Charged by the caller. */
+static void netinc_skb_hold(struct sk_buff *skb)
+{
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb_ext_reset(skb);
+	skb->dev = NULL;
+	NETINC_CB(skb)->refs = 0;
+}
+
+static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct sk_buff *skb = pay->obj;
+
+	if (!NETINC_CB(skb)->refs) {
+		if (g->held + skb->truesize > g->limit && !force)
+			return false;
+		netinc_skb_hold(skb);
+		/* the receive path has its own: another CPU may release this one as soon as the lock is dropped */
+		skb_get(skb);
+		g->held += skb->truesize;
+	}
+	NETINC_CB(skb)->refs++;
+	return true;
+}
+
+static void super_put(struct netinc_ngroup *g, struct netinc_super *s)
+{
+	if (refcount_read(&s->refs) == 1)
+		g->held -= netinc_super_truesize(s);
+	netinc_super_put(s);
+}
+
+static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct sk_buff *skb = pay->obj;
+
+	if (pay->flags & PAY_RESULT) {
+		super_put(g, pay->obj);
+		return;
+	}
+	if (--NETINC_CB(skb)->refs)
+		return;
+	g->held -= skb->truesize;
+	consume_skb(skb);
+}
+
+static u32 payload_off(const struct netinc_pay *pay)
+{
+	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+}
+
+static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
+{
+	memset(desc, 0, sizeof(*desc));
+	if (pay->obj && (pay->flags & INC_F_DESC))
+		skb_copy_bits(pay->obj, pay->off, desc, sizeof(*desc));
+}
+
+/* Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped. */
+static const void *piece(const struct sk_buff *skb, u32 off, u32 len)
+{
+	u32 head = skb_headlen(skb);
+	int i;
+
+	if (off + len <= head)
+		return skb->data + off;
+	if (off < head)
+		return NULL;
+	off -= head;
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+
+		if (off < skb_frag_size(frag)) {
+			if (off + len > skb_frag_size(frag) || PageHighMem(skb_frag_page(frag)))
+				return NULL;
+			return skb_frag_address(frag) + off;
+		}
+		off -= skb_frag_size(frag);
+	}
+	return NULL;
+}
+
+/* Sources of one pass; the first may be the destination of the pass before. */
+struct pass {
+	const struct netinc_reduce *kernel;
+	void *dst;
+	u32 count;
+	u32 n;
+	u32 bounced;
+	const void *src[MAX_SOURCES];
+};
+
+/* Softirqs on one CPU do not nest, and groups fold in softirq or with it off. */
+static u8 __percpu *bounce;	/* [MAX_BOUNCE][INC_MAX_BLOCK] */
+
+static void pass_run(struct pass *p)
+{
+	p->kernel->fold(p->dst, p->src, p->n, p->count);
+	p->src[0] = p->dst;
+	p->n = 1;
+	p->bounced = 0;
+}
+
+static void pass_add(struct netinc_ngroup *g, struct pass *p, const struct netinc_pay *pay)
+{
+	const void *src = piece(pay->obj, payload_off(pay), pay->len);
+
+	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
+		pass_run(p);
+	if (!src) {
+		void *to = this_cpu_ptr(bounce) + p->bounced++ * INC_MAX_BLOCK;
+
+		skb_copy_bits(pay->obj, payload_off(pay), to, pay->len);
+		netinc_count(g->eng.mib, INC_C_FOLD_BOUNCED);
+		src = to;
+	}
+	p->src[p->n++] = src;
+}
+
+static const struct netinc_reduce *pick_kernel(struct netinc_ngroup *g, const struct netinc_slot *slot)
+{
+	if (!g->fpu && !g->fpu_denied) {
+		g->fpu = netinc_fpu_begin();
+		g->fpu_denied = !g->fpu;
+	}
+	return netinc_reduce_find(slot->dtype, slot->dop, g->fpu);
+}
+
+/* The unit in which the next result is built; as many as the received packet may complete share a super-packet. */
+static void *result_unit(struct netinc_ngroup *g, const struct netinc_slot *slot, u32 len)
+{
+	struct netinc_super *s = g->build;
+
+	if (s && (s->n == s->max || slot->q != g->build_next || len > s->unit || s->last != s->unit)) {
+		super_put(g, s);
+		g->build = NULL;
+	}
+	if (!g->build) {
+		s = netinc_super_alloc(len, min_t(u32, max(g->rx_left, 1u), min(NETINC_MAX_UNITS, 65000 / len)));
+		if (!s)
+			return NULL;
+		g->held += netinc_super_truesize(s);
+		g->build = s;
+	}
+	return netinc_super_unit(s, s->n);
+}
+
+static void result_header(struct netinc_ngroup *g, const struct netinc_slot *slot, u16 flags, u16 len,
+			  struct netinc_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->type = INC_PKT_RESULT;
+	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE | INC_F_ECE);
+	pkt->group = g->eng.cfg.id;
+	pkt->incarnation = g->eng.cfg.incarnation;
+	pkt->epoch = g->eng.epoch;
+	pkt->psn = (u32)slot->q;
+	pkt->span = 1;
+	pkt->len = len;
+	pkt->opseq = slot->opseq;
+	pkt->sig = slot->sig;
+	pkt->dtype = slot->dtype;
+	pkt->dop = slot->dop;
+	pkt->cookie = g->eng.down_cookie;
+}
+
+/* Header, descriptor and room for the payload; NULL: no memory. */
+static void *result_begin(struct netinc_ngroup *g, struct netinc_slot *slot, u32 *size)
+{
+	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0, i;
+	u16 flags = slot->flags;
+	struct netinc_pkt pkt;
+	u8 *unit;
+
+	*size = sizeof(struct inc_hdr) + desc + round_up(slot->len, 4);
+	unit = result_unit(g, slot, *size);
+	if (!unit)
+		return NULL;
+	result_header(g, slot, flags, slot->len, &pkt);
+	netinc_build((struct inc_hdr *)unit, &pkt);
+	unit += sizeof(struct inc_hdr);
+	if (desc) {
+		for (i = 0; i < g->eng.cfg.size && !(slot->in[i].flags & INC_F_DESC); i++)
+			;
+		copy_desc(&g->eng.agg, &slot->in[i], (struct inc_desc *)unit);
+		unit += desc;
+	}
+	memset(unit + slot->len, 0, round_up(slot->len, 4) - slot->len);
+	return unit;
+}
+
+static void result_end(struct netinc_ngroup *g, struct netinc_slot *slot, u32 size)
+{
+	struct netinc_super *s = g->build;
+
+	slot->result = (struct netinc_pay){ .obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT };
+	netinc_super_get(s);
+	s->n++;
+	s->last = size;
+	g->build_next = slot->q + 1;
+	trace_netinc_block(g->eng.cfg.id, slot->q, slot->len);
+}
+
+static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct pass p = {};
+	u32 size, i;
+
+	if (slot->len) {
+		p.kernel = pick_kernel(g, slot);
+		if (!p.kernel || slot->len % p.kernel->elem_size) {
+			netinc_count(g->eng.mib, INC_C_DROP_TYPE);
+			return false;
+		}
+		p.count = slot->len / p.kernel->elem_size;
+	}
+	p.dst = result_begin(g, slot, &size);
+	if (!p.dst)
+		return false;
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			pass_add(g, &p, &slot->in[i]);
+	if (p.n) {
+		pass_run(&p);
+		if (!g->fpu)
+			netinc_count(g->eng.mib, INC_C_FOLD_GENERIC);
+	}
+	result_end(g, slot, size);
+	return true;
+}
+
+static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	struct netinc_ngroup *g = glue(agg);
+	u32 size;
+	void *to;
+
+	slot->len = slot->in[i].len;
+	to = result_begin(g, slot, &size);
+	if (!to)
+		return false;
+	if (slot->len)
+		skb_copy_bits(slot->in[i].obj, payload_off(&slot->in[i]), to, slot->len);
+	result_end(g, slot, size);
+	return true;
+}
+
+static void run_flush(struct netinc_ngroup *g)
+{
+	struct netinc_run *run = &g->run;
+	u32 last;
+
+	if (!run->s)
+		return;
+	last = run->first + run->n == run->s->n ? run->s->last : run->s->unit;
+	netinc_ngroup_send(g, NETINC_ALL, netinc_super_skb(run->s, run->first, run->n, last));
+	run->s = NULL;
+}
+
+/* The header alone: for a block without elements, or a child that does not want them. */
+static struct sk_buff *empty_result(struct netinc_ngroup *g, const struct netinc_slot *slot)
+{
+	struct netinc_pkt pkt;
+
+	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC), 0, &pkt);
+	return netinc_control_skb(&pkt, NULL, 0);
+}
+
+static bool all_want(const struct netinc_ngroup *g, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (!(slot->in[i].flags & INC_F_WANT))
+			return false;
+	return true;
+}
+
+static void send_child(struct netinc_ngroup *g, const struct netinc_slot *slot, u32 child)
+{
+	struct netinc_super *s = slot->result.obj;
+	bool wants = !(slot->flags & INC_F_PAYLOAD) || (slot->in[child].flags & INC_F_WANT);
+
+	if (s && wants)
+		netinc_ngroup_send(g, child, netinc_super_skb(s, slot->result.off, 1, slot->result.len));
+	else
+		netinc_ngroup_send(g, child, empty_result(g, slot));
+}
+
+static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct netinc_super *s = slot->result.obj;
+	u32 i;
+
+	if (child != NETINC_ALL) {
+		send_child(g, slot, child);
+		return;
+	}
+	if (!s || ((slot->flags & INC_F_PAYLOAD) && !all_want(g, slot))) {
+		run_flush(g);
+		for (i = 0; i < g->eng.cfg.size; i++)
+			send_child(g, slot, i);
+		return;
+	}
+	if (g->run.s != s || g->run.first + g->run.n != slot->result.off) {
+		run_flush(g);
+		g->run = (struct netinc_run){ .s = s, .first = slot->result.off };
+	}
+	g->run.n++;
+}
+
+static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_NACK, .group = g->eng.cfg.id, .incarnation = g->eng.cfg.incarnation,
+				  .epoch = g->eng.epoch, .psn = (u32)q, .span = span, .child = child,
+				  .cookie = g->eng.down_cookie };
+
+	netinc_count(g->eng.mib, INC_C_NACKS);
+	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, NULL, 0));
+}
+
+static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_STATUS, .group = g->eng.cfg.id, .incarnation = g->eng.cfg.incarnation,
+				  .epoch = g->eng.epoch, .psn = (u32)agg->una, .span = 1, .child = child,
+				  .tstamp = tstamp, .cookie = g->eng.down_cookie };
+
+	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, body, len));
+}
+
+void netinc_reducer_begin(struct netinc_ngroup *g)
+{
+	lockdep_assert_held(&g->lock);
+	g->fpu = false;
+	g->fpu_denied = false;
+}
+
+void netinc_reducer_end(struct netinc_ngroup *g)
+{
+	lockdep_assert_held(&g->lock);
+	run_flush(g);
+	if (g->build)
+		super_put(g, g->build);
+	g->build = NULL;
+	if (g->fpu)
+		netinc_fpu_end();
+	g->fpu = false;
+}
+
+/* A copy of what @pay refers to, in a packet of its own. */
+static struct sk_buff *copy_out(struct netinc_pay *pay)
+{
+	u32 len = payload_off(pay) - pay->off + pay->len;
+	struct sk_buff *skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (skb) {
+		skb_copy_bits(pay->obj, pay->off, skb_put(skb, len), len);
+		NETINC_CB(skb)->refs = 1;
+	}
+	return skb;
+}
+
+static void unshare_slot(struct netinc_ngroup *g, struct netinc_slot *slot)
+{
+	struct sk_buff *skb, *copy;
+	struct netinc_pay *pay;
+	u32 i;
+
+	for (i = 0; i < g->eng.cfg.size; i++) {
+		pay = &slot->in[i];
+		skb = pay->obj;
+		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= skb_shinfo(skb)->gso_segs)
+			continue;
+		copy = copy_out(pay);
+		if (!copy)
+			return;
+		release(&g->eng.agg, pay);
+		pay->obj = copy;
+		pay->off = 0;
+		g->held += copy->truesize;
+		netinc_count(g->eng.mib, INC_C_UNSHARED);
+	}
+}
+
+void netinc_reducer_unshare(struct netinc_ngroup *g)
+{
+	struct netinc_slot *slot;
+	u64 q;
+
+	lockdep_assert_held(&g->lock);
+	for (q = g->eng.agg.una; q != g->eng.agg.top; q++) {
+		slot = netinc_agg_slot(&g->eng.agg, q);
+		if (slot->q == q && slot->state == NETINC_SLOT_FILLING)
+			unshare_slot(g, slot);
+	}
+}
+
+const struct netinc_agg_ops netinc_reducer_ops = {
+	.hold = hold,
+	.release = release,
+	.desc = copy_desc,
+	.fold = fold,
+	.copy = copy_one,
+	.send_result = send_result,
+	.send_nack = send_nack,
+	.send_status = send_status,
+	.mismatch = netinc_group_mismatch,
+};
+
+int netinc_reducer_init(void)
+{
+	bounce = __alloc_percpu(MAX_BOUNCE * INC_MAX_BLOCK, SMP_CACHE_BYTES);
+	return bounce ? 0 : -ENOMEM;
+}
+
+void netinc_reducer_fini(void)
+{
+	free_percpu(bounce);
+}

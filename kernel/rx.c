@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets in. Both doors lead here with an skb whose data begins at the IP header. What is not INC's is left alone; for
+ * the rest everything is checked that nobody has checked yet, then the first header says whether a node or a rank of
+ * this box is meant.
+ */
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netfilter.h>
+#include <linux/udp.h>
+#include <net/addrconf.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include "doors.h"
+#include "node.h"
+#include "rank.h"
+#include "rx.h"
+#include "trace.h"
+
+static void drop(struct netinc_rx *rx, enum inc_counter reason)
+{
+	netinc_net_count(rx->nn, reason, 1);
+	trace_netinc_drop(rx->skb, 0, reason);
+}
+
+int netinc_rx_next(struct netinc_rx *rx)
+{
+	u8 buf[sizeof(struct inc_hdr)];
+	u32 len = min(rx->left, rx->unit);
+	const void *h;
+	int err;
+
+	if (!rx->left)
+		return 0;
+	if (len < sizeof(buf))
+		return -INC_C_DROP_MALFORMED;
+	h = skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
+	if (!h)
+		return -INC_C_DROP_MALFORMED;
+	err = netinc_parse(h, len, &rx->pkt);
+	if (err)
+		return err;
+	rx->body = rx->at + sizeof(buf);
+	rx->at += len;
+	rx->left -= len;
+	return 1;
+}
+
+const void *netinc_rx_body(const struct netinc_rx *rx, void *buf)
+{
+	if (rx->pkt.len > NETINC_MAX_BODY)
+		return NULL;
+	return skb_header_pointer(rx->skb, rx->body, rx->pkt.len, buf);
+}
+
+/* The UDP header, if this is UDP over IPv4 to our port; rx->headers and rx->peer are filled in. */
+static const struct udphdr *open4(struct netinc_rx *rx, struct iphdr *ip, struct udphdr *udp)
+{
+	const struct iphdr *iph = skb_header_pointer(rx->skb, 0, sizeof(*ip), ip);
+	const struct udphdr *uh;
+
+	if (!iph || iph->version != 4 || iph->ihl < 5 || iph->protocol != IPPROTO_UDP ||
+	    (iph->frag_off & htons(IP_OFFSET)))
+		return NULL;
+	*ip = *iph;
+	rx->headers = ip->ihl * 4 + sizeof(*udp);
+	uh = skb_header_pointer(rx->skb, ip->ihl * 4, sizeof(*udp), udp);
+	if (!uh || uh->dest != htons(netinc_port))
+		return NULL;
+	rx->peer.family = AF_INET;
+	memcpy(rx->peer.addr, &ip->saddr, sizeof(ip->saddr));
+	return uh;
+}
+
+/* The UDP header's offset; a first fragment's too, which is to be dropped and not passed by. 0: it is no UDP. */
+static u32 udp6_offset(const struct netinc_rx *rx, const struct ipv6hdr *ip6)
+{
+	const struct frag_hdr *fh;
+	struct frag_hdr buf;
+
+	if (ip6->nexthdr == IPPROTO_UDP)
+		return sizeof(*ip6);
+	if (ip6->nexthdr != NEXTHDR_FRAGMENT)
+		return 0;
+	fh = skb_header_pointer(rx->skb, sizeof(*ip6), sizeof(buf), &buf);
+	if (!fh || fh->nexthdr != IPPROTO_UDP || (fh->frag_off & htons(IP6_OFFSET)))
+		return 0;
+	return sizeof(*ip6) + sizeof(*fh);
+}
+
+static const struct udphdr *open6(struct netinc_rx *rx, struct ipv6hdr *ip6, struct udphdr *udp)
+{
+	const struct ipv6hdr *ip6h = skb_header_pointer(rx->skb, 0, sizeof(*ip6), ip6);
+	const struct udphdr *uh;
+	u32 at;
+
+	if (!ip6h || ip6h->version != 6)
+		return NULL;
+	*ip6 = *ip6h;
+	at = udp6_offset(rx, ip6);
+	if (!at)
+		return NULL;
+	rx->headers = at + sizeof(*udp);
+	uh = skb_header_pointer(rx->skb, at, sizeof(*udp), udp);
+	if (!uh || uh->dest != htons(netinc_port))
+		return NULL;
+	rx->peer.family = AF_INET6;
+	memcpy(rx->peer.addr, &ip6->saddr, sizeof(ip6->saddr));
+	return uh;
+}
+
+/* At the bridge's door a frame may be for an address behind this box. */
+static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip, const struct ipv6hdr *ip6)
+{
+	if (family == NFPROTO_IPV4)
+		return inet_addr_type_dev_table(rx->nn->net, rx->via, ip->daddr) == RTN_LOCAL;
+	return ipv6_chk_addr(rx->nn->net, &ip6->daddr, NULL, 0);
+}
+
+/* At the inet door IP has put fragments together already. */
+static bool reassembled(const struct netinc_rx *rx, u8 family)
+{
+	if (rx->via != rx->dev)
+		return false;
+	return family == NFPROTO_IPV4 ? IPCB(rx->skb)->frag_max_size : IP6CB(rx->skb)->frag_max_size;
+}
+
+static int check_ip4(struct netinc_rx *rx, const struct iphdr *ip)
+{
+	u32 len = ntohs(ip->tot_len);
+
+	if (!pskb_may_pull(rx->skb, ip->ihl * 4) || ip_fast_csum(rx->skb->data, ip->ihl))
+		return -INC_C_DROP_CHECKSUM;
+	if ((ip->frag_off & htons(IP_MF)) || reassembled(rx, NFPROTO_IPV4))
+		return -INC_C_DROP_FRAGMENT;
+	if (len < rx->headers || len > rx->skb->len || pskb_trim_rcsum(rx->skb, len))
+		return -INC_C_DROP_MALFORMED;
+	return 0;
+}
+
+static int check_ip6(struct netinc_rx *rx, const struct ipv6hdr *ip6)
+{
+	u32 len = sizeof(*ip6) + ntohs(ip6->payload_len);
+
+	if (ip6->nexthdr == NEXTHDR_FRAGMENT || reassembled(rx, NFPROTO_IPV6))
+		return -INC_C_DROP_FRAGMENT;
+	/* nf_checksum() reads the addresses where they stand */
+	if (len < rx->headers || len > rx->skb->len || !pskb_may_pull(rx->skb, sizeof(*ip6)) ||
+	    pskb_trim_rcsum(rx->skb, len))
+		return -INC_C_DROP_MALFORMED;
+	return 0;
+}
+
+static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
+{
+	u32 at = rx->headers - sizeof(struct udphdr);
+	struct sk_buff *skb = rx->skb;
+
+	if (len != skb->len - at)
+		return -INC_C_DROP_MALFORMED;
+	if (!check && skb->ip_summed != CHECKSUM_PARTIAL)
+		return -INC_C_DROP_CHECKSUM;
+	if (nf_checksum(skb, NF_INET_LOCAL_IN, at, IPPROTO_UDP, family))
+		return -INC_C_DROP_CHECKSUM;
+	if (skb_is_gso(skb) && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
+		return -INC_C_DROP_MALFORMED;
+	rx->start = rx->headers;
+	rx->at = rx->headers;
+	rx->left = skb->len - rx->headers;
+	rx->unit = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : rx->left;
+	return 0;
+}
+
+/* RESULT and ERROR are the same for all children, other packets name theirs. */
+static void to_ranks(struct netinc_rx *rx)
+{
+	bool all = rx->pkt.type == INC_PKT_RESULT || rx->pkt.type == INC_PKT_ERROR;
+	struct netinc_rank *rank;
+	struct netinc_rx copy;
+	bool found = false;
+
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
+		if (rank->ep.cfg.group != rx->pkt.group || (!all && rank->ep.cfg.rank != rx->pkt.child))
+			continue;
+		found = true;
+		copy = *rx;
+		netinc_rank_rx(rank, &copy);
+	}
+	if (!found)
+		drop(rx, INC_C_DROP_NO_GROUP);
+}
+
+static void dispatch(struct netinc_rx *rx)
+{
+	struct netinc_rx first = *rx;
+	int got = netinc_rx_next(&first);
+
+	if (got <= 0) {
+		drop(rx, got ? -got : INC_C_DROP_MALFORMED);
+		return;
+	}
+	trace_netinc_rx(rx->skb, rx->dev, &first.pkt);
+	rx->pkt = first.pkt;
+	switch (rx->pkt.type) {
+	case INC_PKT_CONTRIB:
+	case INC_PKT_PROBE:
+	case INC_PKT_JOIN:
+	case INC_PKT_ABORT:
+		netinc_node_rx(rx);
+		break;
+	case INC_PKT_MOVE:
+		drop(rx, INC_C_DROP_STATE);
+		break;
+	default:
+		to_ranks(rx);
+		break;
+	}
+}
+
+bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port, struct net_device *via, u8 family)
+{
+	struct netinc_rx rx = { .nn = nn, .skb = skb, .dev = port, .via = via };
+	const struct udphdr *uh;
+	struct udphdr udp;
+	struct ipv6hdr ip6;
+	struct iphdr ip;
+	u16 af, len;
+	__sum16 check;
+	int err;
+
+	uh = family == NFPROTO_IPV4 ? open4(&rx, &ip, &udp) : open6(&rx, &ip6, &udp);
+	if (!uh || (via != port && !is_local(&rx, family, &ip, &ip6)))
+		return false;
+	rx.peer.udp_port = (__force u16)uh->dest;
+	rx.peer.ifindex = port->ifindex;
+	len = ntohs(uh->len);
+	check = uh->check;
+	af = family == NFPROTO_IPV4 ? AF_INET : AF_INET6;
+	err = family == NFPROTO_IPV4 ? check_ip4(&rx, &ip) : check_ip6(&rx, &ip6);
+	if (!err)
+		err = check_udp(&rx, len, check, af);
+	NETINC_CB(skb)->refs = 0;
+	if (err)
+		drop(&rx, -err);
+	else
+		dispatch(&rx);
+	consume_skb(skb);	/* a group that keeps it has a reference of its own */
+	return true;
+}
