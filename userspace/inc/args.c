@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * `key value` pairs after a command. Keys are compared whole; a value out of range is refused here, with the value
+ * and what was expected, before the kernel is asked.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+struct arg *arg_find(struct arg *args, const char *key)
+{
+	for (; args->key; args++)
+		if (!strcmp(args->key, key))
+			return args;
+	return NULL;
+}
+
+static void expectation(const struct arg *arg, char *buf, size_t size)
+{
+	static const char * const texts[] = {
+		[ARG_NUM] = "a number in",
+		[ARG_NUM_OR_0] = "0 or a number in",
+		[ARG_POW2] = "a power of two in",
+		[ARG_BYTES] = "bytes (or with K, M, G) in",
+	};
+
+	snprintf(buf, size, "%s %ju..%ju", texts[arg->kind], (uintmax_t)arg->min,
+		 (uintmax_t)arg->max);
+}
+
+/* Decimal or 0x; no sign, no blanks, no octal surprise. */
+static bool number(const char *text, uint64_t *value, const char **end)
+{
+	bool hex = text[0] == '0' && text[1] == 'x';
+	char *stop;
+
+	if (text[hex ? 2 : 0] < '0' || (!hex && text[0] > '9'))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &stop, hex ? 16 : 10);
+	*end = stop;
+	return !errno && stop != text + (hex ? 1 : 0);
+}
+
+static bool suffix(const char *end, uint64_t *value)
+{
+	unsigned int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+	if (!*end)
+		return true;
+	if (!shift || end[1] || *value > UINT64_MAX >> shift)
+		return false;
+	*value <<= shift;
+	return true;
+}
+
+static bool in_range(const struct arg *arg, uint64_t v)
+{
+	if (arg->kind == ARG_NUM_OR_0 && !v)
+		return true;
+	if (arg->kind == ARG_POW2 && (v & (v - 1)))
+		return false;
+	return v >= arg->min && v <= arg->max;
+}
+
+static int parse_dev(struct arg *arg, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (!len || len >= IFNAMSIZ || strpbrk(text, "/ \t\n:") || !strcmp(text, ".") || !strcmp(text, ".."))
+		return usage_error("%s %s: expected the name of an interface, 1..%d characters", arg->key, text,
+				   IFNAMSIZ - 1);
+	arg->text = text;
+	return 0;
+}
+
+static int parse_key(struct arg *arg, const char *text)
+{
+	size_t digits = 2 * (size_t)arg->min;
+
+	if (strcmp(text, "none") && (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits))
+		return usage_error("%s: expected %zu hex digits or none, got %zu characters", arg->key, digits,
+				   strlen(text));
+	arg->text = text;
+	return 0;
+}
+
+void key_bytes(const struct arg *arg, unsigned char *key)
+{
+	char byte[3] = "";
+	size_t i;
+
+	memset(key, 0, (size_t)arg->min);
+	for (i = 0; strcmp(arg->text, "none") && i < arg->min; i++) {
+		memcpy(byte, arg->text + 2 * i, 2);
+		key[i] = (unsigned char)strtoul(byte, NULL, 16);
+	}
+}
+
+int parse_value(struct arg *arg, const char *text)
+{
+	const char *end = "";
+	char want[96];
+	bool ok;
+
+	if (arg->kind == ARG_DEV)
+		return parse_dev(arg, text);
+	if (arg->kind == ARG_KEY)
+		return parse_key(arg, text);
+	ok = number(text, &arg->num, &end);
+	if (ok)
+		ok = arg->kind == ARG_BYTES ? suffix(end, &arg->num) : !*end;
+	if (ok && in_range(arg, arg->num))
+		return 0;
+	expectation(arg, want, sizeof(want));
+	return usage_error("%s %s: expected %s", arg->key, text, want);
+}
+
+static int unknown_key(const struct arg *args, const char *key)
+{
+	char list[256] = "";
+	size_t len = 0;
+
+	for (; args->key && len < sizeof(list); args++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "", args->key);
+	return usage_error("%s: unknown; expected one of: %s", key, list);
+}
+
+int args_parse(struct arg *args, int argc, char **argv)
+{
+	struct arg *arg;
+	int err;
+
+	for (; argc > 0; argc -= 2, argv += 2) {
+		arg = arg_find(args, argv[0]);
+		if (!arg)
+			return unknown_key(args, argv[0]);
+		if (argc < 2)
+			return usage_error("%s: value is missing", argv[0]);
+		if (arg->given)
+			return usage_error("%s: given twice", argv[0]);
+		err = parse_value(arg, argv[1]);
+		if (err)
+			return err;
+		arg->given = true;
+	}
+	return 0;
+}
+
+int args_none(int argc, char **argv)
+{
+	return argc ? usage_error("%s: unexpected, nothing follows this command", argv[0]) : 0;
+}

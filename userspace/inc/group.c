@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * inc group: groups that nodes of this network namespace reduce for, and ranks that its sockets are.
+ */
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+
+#include "names.h"
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+static const char usage[] =
+	"Usage: inc [-s] group show [group ID]\n"
+	"One entry per group of a node and per rank of a socket: state, how many have joined, whom it waits for\n"
+	"and for how long (LATE: more than a second), the last error; with -s the counters.\n";
+
+static void show_who(struct nlattr **tb, unsigned int role)
+{
+	uint32_t v;
+	uint8_t state = 0;
+
+	out_str("role", " %s", role_name(role));
+	if (get_u32(tb[INC_A_GROUP_IFINDEX], &v))
+		show_dev("ifindex", "dev", " dev %s", v);
+	if (get_u32(tb[INC_A_GROUP_RANK], &v))
+		out_num("rank", " %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_PID], &v))
+		out_num("pid", " pid %s", v, UNIT_NONE);
+	if (get_u8(tb[INC_A_GROUP_STATE], &state))
+		out_str("state", " %s", role == INC_ROLE_NODE ? group_state_name(state) : member_state_name(state));
+	if (get_u32(tb[INC_A_GROUP_JOINED], &v))
+		out_num("joined", " joined %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_SIZE], &v))
+		out_num("size", tb[INC_A_GROUP_JOINED] ? "/%s" : " size %s", v, UNIT_NONE);
+}
+
+static void show_run(struct nlattr **tb)
+{
+	uint32_t v;
+	uint64_t w;
+
+	if (get_u32(tb[INC_A_GROUP_EPOCH], &v))
+		out_num("epoch", " epoch %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_INCARNATION], &v))
+		out_num("incarnation", " incarnation %s", v, UNIT_HEX);
+	if (get_u64(tb[INC_A_GROUP_NEXT], &w))
+		out_num("next", " next %s", w, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_WINDOW], &v))
+		out_num("window", " window %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_CWND], &v))
+		out_num("cwnd", " cwnd %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_BLOCK], &v))
+		out_num("block", " block %s", v, UNIT_BYTES);
+	if (get_u64(tb[INC_A_GROUP_MEMORY], &w))
+		out_num("memory", " memory %s", w, UNIT_BYTES);
+	if (get_u32(tb[INC_A_GROUP_SRTT], &v))
+		out_num("srtt_us", " srtt %s", v, UNIT_US);
+}
+
+static void show_parent(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint32_t ifindex;
+	uint16_t port;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	out_open("parent");
+	show_addr("addr", " parent %s", tb[INC_A_PARENT_ADDR]);
+	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+		out_num("port", " port %s", port, UNIT_NONE);
+	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
+		show_dev("ifindex", "dev", " via %s", ifindex);
+	out_close();
+}
+
+static void show_waiting(struct nlattr **tb)
+{
+	uint32_t v;
+
+	if (!get_u32(tb[INC_A_GROUP_WAITING], &v))
+		return;
+	out_num("waiting", "\n    waiting for rank %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_GROUP_WAITED_MS], &v))
+		out_num("waited_ms", " for %s", v, UNIT_MS);
+	out_bool("late", " LATE", !!tb[INC_A_GROUP_LATE]);
+}
+
+static void show_error(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_ERROR_MAX + 1];
+	uint16_t code;
+	uint32_t v;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_ERROR_MAX);
+	out_open("error");
+	if (get_u16(tb[INC_A_ERROR_CODE], &code)) {
+		out_num("number", NULL, code, UNIT_NONE);
+		out_str("code", "\n    error %s", error_name(code));
+	}
+	if (get_u32(tb[INC_A_ERROR_OPSEQ], &v))
+		out_num("opseq", " in operation %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_ERROR_RANK0], &v) && v != UINT32_MAX)
+		out_num("rank0", tb[INC_A_ERROR_TEXT] ? NULL : " rank %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_ERROR_RANK1], &v) && v != UINT32_MAX)
+		out_num("rank1", tb[INC_A_ERROR_TEXT] ? NULL : " rank %s", v, UNIT_NONE);
+	if (get_str(tb[INC_A_ERROR_TEXT]))
+		out_str("text", ": %s", get_str(tb[INC_A_ERROR_TEXT]));
+	out_close();
+}
+
+static void show_group(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_GROUP_MAX + 1];
+	uint8_t role = INC_ROLE_NODE;
+	uint32_t v;
+
+	parse_nest(nest, tb, INC_A_GROUP_MAX);
+	get_u8(tb[INC_A_GROUP_ROLE], &role);
+	out_open(NULL);
+	if (get_u32(tb[INC_A_GROUP_GROUP], &v))
+		out_num("group", "group %s", v, UNIT_NONE);
+	show_who(tb, role);
+	show_run(tb);
+	show_parent(tb[INC_A_GROUP_PARENT]);
+	show_waiting(tb);
+	show_error(tb[INC_A_GROUP_ERROR]);
+	out_text("\n");
+	if (options.stats)
+		show_counters("stats", tb[INC_A_GROUP_STATS], "    ", options.stats > 1);
+	out_close();
+}
+
+static int show(int argc, char **argv)
+{
+	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX }, { .key = NULL } };
+	int err = args_parse(args, argc, argv);
+	uint32_t group = (uint32_t)args[0].num;
+
+	return err ? err : inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL, show_group);
+}
+
+static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+
+const struct object object_group = { .name = "group", .commands = commands, .usage = usage };

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# bash completion for inc(8)
+
+_inc_words()
+{
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "${COMP_WORDS[COMP_CWORD]}")
+}
+
+_inc_devs()
+{
+	local dev devs=""
+
+	for dev in /sys/class/net/*; do
+		devs+=" ${dev##*/}"
+	done
+	_inc_words "$devs"
+}
+
+_inc_netns()
+{
+	local ns list=""
+
+	for ns in /var/run/netns/*; do
+		[ -e "$ns" ] && list+=" ${ns##*/}"
+	done
+	_inc_words "$list"
+}
+
+_inc_groups()
+{
+	_inc_words "$(inc -j group show 2>/dev/null | grep -o '"group":[0-9]*' | cut -d: -f2 | sort -un)"
+}
+
+_inc_keys()
+{
+	case "$1 $2" in
+	"node add" | "node set")
+		_inc_words "dev dead late window max-groups max-memory key" ;;
+	"node show" | "node del" | "qdisc show")
+		_inc_words "dev" ;;
+	"parent set")
+		_inc_words "port dev" ;;
+	"group show" | "member show")
+		_inc_words "group" ;;
+	esac
+}
+
+_inc()
+{
+	local object="" command="" prev=${COMP_WORDS[COMP_CWORD - 1]} i
+
+	COMPREPLY=()
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-n)
+			((i++)) ;;
+		-*)
+			;;
+		*)
+			if [ -z "$object" ]; then
+				object=${COMP_WORDS[i]}
+			elif [ -z "$command" ]; then
+				command=${COMP_WORDS[i]}
+			fi ;;
+		esac
+	done
+
+	case $prev in
+	-n)
+		_inc_netns ;;
+	dev)
+		_inc_devs ;;
+	group)
+		if [ -n "$command" ]; then _inc_groups; else _inc_words "show help"; fi ;;
+	dead | late | window | max-groups | max-memory | key | port)
+		[ -n "$command" ] || _inc_words "show help" ;;
+	*)
+		if [ -z "$object" ]; then
+			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps qdisc monitor"
+		elif [ -n "$command" ]; then
+			_inc_keys "$object" "$command"
+		elif [ "$object" = node ]; then
+			_inc_words "show add set del help"
+		elif [ "$object" = parent ]; then
+			_inc_words "show set del help"
+		else
+			_inc_words "show help"
+		fi ;;
+	esac
+}
+
+complete -F _inc inc

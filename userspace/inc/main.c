@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * inc: looks at and configures in-network collectives, as ip and dcb do for their subjects.
+ *
+ *	inc [OPTIONS] OBJECT [COMMAND [key value]...]
+ *
+ * Every word is compared whole: an abbreviation that works today would change its meaning with the next command.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "print.h"
+#include "tool.h"
+
+#ifndef INC_TOOL_VERSION
+#define INC_TOOL_VERSION "unknown"
+#endif
+
+#define NETNS_DIR "/var/run/netns"
+
+struct options options;
+
+static const struct object *const objects[] = {
+	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port, &object_caps,
+	&object_qdisc, &object_monitor,
+};
+
+static char context[64];	/* "node add: ", for errors */
+
+static void complain(const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fprintf(stderr, "inc: %s", context);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+int usage_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(fmt, ap);
+	va_end(ap);
+	return EXIT_USAGE;
+}
+
+int refused(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	complain(fmt, ap);
+	va_end(ap);
+	return EXIT_REFUSED;
+}
+
+static void print_help(FILE *to)
+{
+	size_t i;
+
+	fputs("Usage: inc [OPTIONS] OBJECT [COMMAND [key value]...]\n"
+	      "       inc OBJECT help\n"
+	      "OPTIONS: -j         JSON\n"
+	      "         -p         JSON with line breaks\n"
+	      "         -s         with counters; twice: those that are zero too\n"
+	      "         -t         monitor: with the time\n"
+	      "         -n NETNS   in the network namespace of this name\n"
+	      "         -V         version\n"
+	      "OBJECT:  ", to);
+	for (i = 0; i < ARRAY_SIZE(objects); i++)
+		fprintf(to, "%s%s", i ? " | " : "", objects[i]->name);
+	fputs("\n", to);
+}
+
+static int enter_netns(const char *name)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..") || strlen(name) > NAME_MAX)
+		return usage_error("-n %s: expected the name of a network namespace, as in `ip netns`", name);
+	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return refused("-n %s: no such network namespace: %s: %s", name, path, strerror(errno));
+	err = setns(fd, CLONE_NEWNET) ? errno : 0;
+	close(fd);
+	return err ? refused("-n %s: cannot enter the network namespace: %s", name, strerror(err)) : 0;
+}
+
+struct flags {
+	bool json, pretty, version, help;
+	const char *netns;
+};
+
+static int short_flag(struct flags *f, char c)
+{
+	switch (c) {
+	case 'j':
+		f->json = true;
+		return 0;
+	case 'p':
+		f->pretty = true;
+		return 0;
+	case 's':
+		options.stats++;
+		return 0;
+	case 't':
+		options.timestamp = true;
+		return 0;
+	case 'V':
+		f->version = true;
+		return 0;
+	case 'h':
+		f->help = true;
+		return 0;
+	}
+	return usage_error("-%c: unknown option; expected one of -j -p -s -t -n NETNS -V", c);
+}
+
+/* Returns how many words of argv it took, or -EXIT_USAGE. "-n NETNS" stands alone, the others may share a dash. */
+static int parse_flags(struct flags *f, int argc, char **argv)
+{
+	const char *c;
+	int i;
+
+	for (i = 0; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+		if (!strcmp(argv[i], "-n")) {
+			if (++i == argc)
+				return -usage_error("-n: name of the network namespace is missing");
+			f->netns = argv[i];
+			continue;
+		}
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
+			short_flag(f, argv[i][2] == 'h' ? 'h' : 'V');
+			continue;
+		}
+		for (c = argv[i] + 1; *c; c++)
+			if (short_flag(f, *c))
+				return -EXIT_USAGE;
+	}
+	return i;
+}
+
+static int run_object(const struct object *object, int argc, char **argv)
+{
+	const char *name = argc ? argv[0] : "show";
+	const struct command *cmd;
+	char list[128] = "help";
+	size_t len = strlen(list);
+
+	snprintf(context, sizeof(context), "%s: ", object->name);
+	if (!strcmp(name, "help")) {
+		fputs(object->usage, stdout);
+		return 0;
+	}
+	for (cmd = object->commands; cmd->name; cmd++) {
+		if (!strcmp(cmd->name, name)) {
+			snprintf(context, sizeof(context), "%s %s: ", object->name, name);
+			return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
+		}
+		if (len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, ", %s", cmd->name);
+	}
+	return usage_error("%s: unknown command; expected one of: %s", name, list);
+}
+
+static int run(int argc, char **argv)
+{
+	size_t i;
+
+	if (!argc) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[0], "help")) {
+		print_help(stdout);
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(objects); i++)
+		if (!strcmp(argv[0], objects[i]->name))
+			return run_object(objects[i], argc - 1, argv + 1);
+	return usage_error("%s: unknown object; `inc help` lists them", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	struct flags flags = { 0 };
+	int used, status;
+
+	used = parse_flags(&flags, argc - 1, argv + 1);
+	if (used < 0)
+		return -used;
+	if (flags.version || flags.help) {
+		if (flags.version)
+			puts("inc version " INC_TOOL_VERSION);
+		else
+			print_help(stdout);
+		return fflush(stdout) ? EXIT_REFUSED : 0;
+	}
+	out_init(flags.json, flags.pretty);
+	status = flags.netns ? enter_netns(flags.netns) : 0;
+	if (!status)
+		status = run(argc - 1 - used, argv + 1 + used);
+	if (fflush(stdout) || ferror(stdout))
+		return status ? status : refused("stdout: %s", strerror(errno));
+	return status;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Words for the uapi's numbers. Counters take name and meaning from the uapi header itself.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+#include <linux/inc_socket.h>
+
+#include "names.h"
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+#define NAME_LEN 40
+
+static const char *lookup(const char *const *names, size_t n, unsigned int i)
+{
+	static char buf[NAME_LEN];
+
+	if (i < n && names[i])
+		return names[i];
+	snprintf(buf, sizeof(buf), "%u", i);
+	return buf;
+}
+
+static const char *const roles[] = {
+	[INC_ROLE_NODE] = "node",
+	[INC_ROLE_RANK] = "rank",
+};
+
+static const char *const group_states[] = {
+	[INC_GROUP_JOINING] = "joining",
+	[INC_GROUP_ACTIVE] = "active",
+	[INC_GROUP_RESYNC] = "resync",
+	[INC_GROUP_FAILED] = "failed",
+	[INC_GROUP_LEFT] = "left",
+};
+
+static const char *const member_states[] = {
+	[INC_STATE_CLOSED] = "closed",
+	[INC_STATE_JOINING] = "joining",
+	[INC_STATE_WAITING] = "waiting",
+	[INC_STATE_READY] = "ready",
+	[INC_STATE_RESYNC] = "resync",
+	[INC_STATE_LEAVING] = "leaving",
+	[INC_STATE_FAILED] = "failed",
+};
+
+static const char *const errors[] = {
+	[INC_ERR_NONE] = "none",
+	[INC_ERR_MISMATCH] = "mismatch",
+	[INC_ERR_CANCELED] = "canceled",
+	[INC_ERR_RANK_DEAD] = "rank-dead",
+	[INC_ERR_RANK_ABORT] = "rank-abort",
+	[INC_ERR_RANK_LATE] = "rank-late",
+	[INC_ERR_RANK_FAULT] = "rank-fault",
+	[INC_ERR_NODE_DEAD] = "node-dead",
+	[INC_ERR_NODE_GONE] = "node-gone",
+	[INC_ERR_LEFT] = "left",
+};
+
+static const char *const events[] = {
+	[INC_EVENT_NODE_ADD] = "node-add",
+	[INC_EVENT_NODE_DEL] = "node-del",
+	[INC_EVENT_PARENT] = "parent",
+	[INC_EVENT_GROUP_FORMED] = "group-formed",
+	[INC_EVENT_GROUP_ERROR] = "group-error",
+	[INC_EVENT_GROUP_EPOCH] = "group-epoch",
+	[INC_EVENT_GROUP_LEFT] = "group-left",
+	[INC_EVENT_RANK_LATE] = "rank-late",
+	[INC_EVENT_RANK_BACK] = "rank-back",
+	[INC_EVENT_RANK_DEAD] = "rank-dead",
+};
+
+/* By enum inc_counter, whose 0 is no counter. */
+static const struct {
+	const char *name, *text;
+} counters[] = {
+	{ NULL, "" },
+#define INC_COUNTER(name, text) { #name, text },
+#include <linux/inc_counters.h>
+#undef INC_COUNTER
+};
+
+const char *role_name(unsigned int role)
+{
+	return lookup(roles, ARRAY_SIZE(roles), role);
+}
+
+const char *group_state_name(unsigned int state)
+{
+	return lookup(group_states, ARRAY_SIZE(group_states), state);
+}
+
+const char *member_state_name(unsigned int state)
+{
+	return lookup(member_states, ARRAY_SIZE(member_states), state);
+}
+
+const char *error_name(unsigned int code)
+{
+	return lookup(errors, ARRAY_SIZE(errors), code);
+}
+
+const char *event_name(unsigned int type)
+{
+	return lookup(events, ARRAY_SIZE(events), type);
+}
+
+const char *dev_name(uint32_t ifindex)
+{
+	static char buf[IF_NAMESIZE];
+
+	if (!if_indextoname(ifindex, buf))
+		snprintf(buf, sizeof(buf), "if%u", ifindex);
+	return buf;
+}
+
+void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t ifindex)
+{
+	out_num(index_key, NULL, ifindex, UNIT_NONE);
+	out_str(key, fmt, dev_name(ifindex));
+}
+
+void show_addr(const char *key, const char *fmt, struct nlattr *attr)
+{
+	char buf[INET6_ADDRSTRLEN] = "?";
+
+	if (!attr)
+		return;
+	if (nla_len(attr) == 4)
+		inet_ntop(AF_INET, nla_data(attr), buf, sizeof(buf));
+	else if (nla_len(attr) == 16)
+		inet_ntop(AF_INET6, nla_data(attr), buf, sizeof(buf));
+	out_str(key, fmt, buf);
+}
+
+/* rx_packets; "counter_45" for one that is newer than this tool. */
+static void counter_name(char buf[NAME_LEN], unsigned int type)
+{
+	unsigned int i;
+
+	if (type > INC_C_MAX || !counters[type].name) {
+		snprintf(buf, NAME_LEN, "counter_%u", type);
+		return;
+	}
+	snprintf(buf, NAME_LEN, "%s", counters[type].name);
+	for (i = 0; buf[i]; i++)
+		buf[i] = (char)tolower((unsigned char)buf[i]);
+}
+
+static void show_counter(unsigned int type, uint64_t value, const char *indent, bool all)
+{
+	char name[NAME_LEN], num[24];
+
+	counter_name(name, type);
+	if (out_is_json()) {
+		out_num(name, NULL, value, UNIT_NONE);
+	} else if (value || all) {
+		snprintf(num, sizeof(num), "%ju", (uintmax_t)value);
+		out_text("%s%-18s %14s  %s\n", indent, name, num, type <= INC_C_MAX ? counters[type].text : "");
+	}
+}
+
+void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all)
+{
+	struct nlattr *attr;
+	uint64_t value;
+	int rest;
+
+	if (!nest)
+		return;
+	out_open(key);
+	nla_for_each_nested(attr, nest, rest)
+		if (get_u64(attr, &value))
+			show_counter((unsigned int)nla_type(attr), value, indent, all);
+	out_close();
+}

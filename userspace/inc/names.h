@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Numbers of the uapi as words, and the pieces of output that several objects share.
+ */
+#ifndef INC_TOOL_NAMES_H
+#define INC_TOOL_NAMES_H
+
+#include <netlink/attr.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A number that this tool does not know comes back in decimal; valid until the next such call. */
+const char *role_name(unsigned int role);
+const char *group_state_name(unsigned int state);
+const char *member_state_name(unsigned int state);
+const char *error_name(unsigned int code);
+const char *event_name(unsigned int type);
+
+/* Name of an interface of this network namespace; "if7" if it is gone. */
+const char *dev_name(uint32_t ifindex);
+
+/* JSON "ifindex" and "dev"; @fmt takes the name. */
+void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t ifindex);
+
+/* 4 or 16 bytes; anything else is printed as "?". @fmt takes the address. */
+void show_addr(const char *key, const char *fmt, struct nlattr *attr);
+
+/* A nest of counters as an object @key, or one line each; zeros only in JSON and with -s -s (or @all). */
+void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all);
+
+#endif

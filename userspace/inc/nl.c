@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Netlink transactions. libnl frames, sends, receives and parses; the loop over the answers is ours, because it has to
+ * read what libnl 3.7 leaves alone: extack texts, and the error that the end of a dump may carry.
+ */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+#include <netlink/socket.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <linux/inc_netlink.h>
+
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+typedef void (*answer_fn)(const struct nlmsghdr *hdr, void *arg);
+
+static struct nl_sock *genl;
+static int family;
+
+static struct nl_sock *open_socket(int protocol)
+{
+	struct nl_sock *sk = nl_socket_alloc();
+	int on = 1, err;
+
+	if (!sk) {
+		refused("out of memory");
+		return NULL;
+	}
+	err = nl_connect(sk, protocol);
+	if (err) {
+		refused("no netlink socket: %s", nl_geterror(err));
+		nl_socket_free(sk);
+		return NULL;
+	}
+	nl_socket_enable_msg_peek(sk);
+	/* A kernel without it answers with bare errnos, which is all it costs. */
+	setsockopt(nl_socket_get_fd(sk), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+	return sk;
+}
+
+static bool open_family(void)
+{
+	if (genl)
+		return true;
+	genl = open_socket(NETLINK_GENERIC);
+	if (!genl)
+		return false;
+	family = genl_ctrl_resolve(genl, INC_GENL_NAME);
+	if (family >= 0)
+		return true;
+	if (family == -NLE_OBJ_NOTFOUND)
+		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME "\": modprobe inc\n");
+	else
+		refused("netlink family \"" INC_GENL_NAME "\": %s", nl_geterror(family));
+	return false;
+}
+
+static const char *extack_text(const struct nlmsghdr *hdr, size_t skip)
+{
+	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1];
+	size_t head = NLMSG_HDRLEN + NLMSG_ALIGN(skip);
+
+	if (!(hdr->nlmsg_flags & NLM_F_ACK_TLVS) || hdr->nlmsg_len <= head)
+		return NULL;
+	if (nla_parse(tb, NLMSGERR_ATTR_MAX, (struct nlattr *)((char *)hdr + head), (int)(hdr->nlmsg_len - head), NULL))
+		return NULL;
+	return get_str(tb[NLMSGERR_ATTR_MSG]);
+}
+
+static int report(int error, const char *text)
+{
+	if (!error) {
+		if (text)
+			fprintf(stderr, "inc: warning: %s\n", text);
+		return 0;
+	}
+	if (text)
+		return refused("%s", text);
+	if (error == EPERM)
+		return refused("needs CAP_NET_ADMIN in this network namespace");
+	return refused("%s", strerror(error));
+}
+
+/* NLMSG_ERROR: the errno, then the request (header only if capped), then TLVs. */
+static int ack_status(const struct nlmsghdr *hdr)
+{
+	const struct nlmsgerr *ack = nlmsg_data(hdr);
+	size_t skip = sizeof(*ack);
+
+	if (hdr->nlmsg_len < NLMSG_HDRLEN + sizeof(*ack))
+		return refused("the kernel's answer is too short");
+	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
+		skip += ack->msg.nlmsg_len - sizeof(ack->msg);
+	return report(-ack->error, extack_text(hdr, skip));
+}
+
+static int done_status(const struct nlmsghdr *hdr)
+{
+	int error = 0;
+
+	if (hdr->nlmsg_len >= NLMSG_HDRLEN + sizeof(error))
+		memcpy(&error, nlmsg_data(hdr), sizeof(error));
+	return report(error < 0 ? -error : 0, extack_text(hdr, sizeof(error)));
+}
+
+/* Returns -1 while more is to come, else the exit status. */
+static int take(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn, void *arg)
+{
+	for (; nlmsg_ok(hdr, len); hdr = nlmsg_next(hdr, &len)) {
+		if (hdr->nlmsg_seq != seq)
+			continue;
+		if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
+			fprintf(stderr, "inc: warning: the list changed while it was read\n");
+		if (hdr->nlmsg_type == NLMSG_ERROR)
+			return ack_status(hdr);
+		if (hdr->nlmsg_type == NLMSG_DONE)
+			return done_status(hdr);
+		if (hdr->nlmsg_type >= NLMSG_MIN_TYPE && fn)
+			fn(hdr, arg);
+	}
+	return -1;
+}
+
+static int talk(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
+{
+	struct sockaddr_nl from;
+	unsigned char *buf;
+	int n, status = -1;
+	uint32_t seq;
+
+	n = nl_send_auto(sk, msg);
+	seq = nlmsg_hdr(msg)->nlmsg_seq;
+	nlmsg_free(msg);
+	if (n < 0)
+		return refused("request not sent: %s", nl_geterror(n));
+	while (status < 0) {
+		n = nl_recv(sk, &from, &buf, NULL);
+		if (n == -NLE_INTR)
+			continue;
+		if (n <= 0)
+			return refused("no answer from the kernel: %s", nl_geterror(n));
+		status = take((struct nlmsghdr *)buf, n, seq, fn, arg);
+		free(buf);
+	}
+	return status;
+}
+
+struct nl_msg *inc_request(uint8_t cmd, int flags)
+{
+	struct nl_msg *msg;
+
+	if (!open_family())
+		return NULL;
+	msg = nlmsg_alloc();
+	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, cmd, INC_GENL_VERSION))
+		return msg;
+	no_memory(msg);
+	return NULL;
+}
+
+int no_memory(struct nl_msg *msg)
+{
+	nlmsg_free(msg);
+	return refused("out of memory");
+}
+
+struct wanted {
+	int attr;
+	void (*show)(struct nlattr *nest);
+};
+
+static void pick(const struct nlmsghdr *hdr, void *arg)
+{
+	struct nlattr *tb[INC_A_MAX + 1];
+	struct wanted *wanted = arg;
+
+	if (hdr->nlmsg_type != family)
+		return;
+	if (genlmsg_parse((struct nlmsghdr *)hdr, 0, tb, INC_A_MAX, NULL) || !tb[wanted->attr])
+		return;
+	wanted->show(tb[wanted->attr]);
+}
+
+int inc_talk(struct nl_msg *msg, int attr, void (*show)(struct nlattr *nest))
+{
+	struct wanted wanted = { attr, show };
+
+	return talk(genl, msg, attr ? pick : NULL, &wanted);
+}
+
+int inc_dump(uint8_t cmd, int attr, const uint32_t *group, void (*show)(struct nlattr *nest))
+{
+	struct nl_msg *msg = inc_request(cmd, NLM_F_DUMP);
+	int status;
+
+	if (!msg)
+		return EXIT_REFUSED;
+	if (group && nla_put_u32(msg, INC_A_GROUP_ID, *group))
+		return no_memory(msg);
+	out_open_list(NULL);
+	status = inc_talk(msg, attr, show);
+	out_close_list();
+	out_end();
+	return status;
+}
+
+static void pass_on(const struct nlmsghdr *hdr, void *arg)
+{
+	void (**show)(const struct nlmsghdr *hdr) = arg;
+
+	(*show)(hdr);
+}
+
+int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr))
+{
+	struct nl_sock *sk = open_socket(NETLINK_ROUTE);
+	int status;
+
+	if (!sk) {
+		nlmsg_free(msg);
+		return EXIT_REFUSED;
+	}
+	status = talk(sk, msg, pass_on, &show);
+	nl_socket_free(sk);
+	return status;
+}
+
+static int join_events(void)
+{
+	int group, err;
+
+	if (!open_family())
+		return EXIT_REFUSED;
+	group = genl_ctrl_resolve_grp(genl, INC_GENL_NAME, INC_GENL_MCGRP);
+	if (group < 0)
+		return refused("no multicast group \"" INC_GENL_MCGRP "\": %s", nl_geterror(group));
+	err = nl_socket_add_membership(genl, group);
+	return err ? refused("multicast group \"" INC_GENL_MCGRP "\": %s", nl_geterror(err)) : 0;
+}
+
+int inc_listen(void (*show)(struct nlattr *nest))
+{
+	struct wanted wanted = { INC_A_EVENT, show };
+	struct sockaddr_nl from;
+	unsigned char *buf;
+	int n, err;
+
+	err = join_events();
+	if (err)
+		return err;
+	for (;;) {
+		n = nl_recv(genl, &from, &buf, NULL);
+		if (n == -NLE_INTR)
+			continue;
+		if (n == -NLE_NOMEM) {
+			fprintf(stderr, "inc: warning: events came faster than they were read: some are lost\n");
+			continue;
+		}
+		if (n <= 0)
+			return refused("no more events: %s", nl_geterror(n));
+		take((struct nlmsghdr *)buf, n, 0, pick, &wanted);
+		free(buf);
+		if (ferror(stdout))
+			return refused("stdout: %s", strerror(errno));
+	}
+}
+
+struct nlattr **parse_nest(struct nlattr *nest, struct nlattr **tb, int max)
+{
+	if (nla_parse_nested(tb, max, nest, NULL))
+		memset(tb, 0, sizeof(*tb) * (size_t)(max + 1));
+	return tb;
+}
+
+static bool get(struct nlattr *attr, void *value, int size)
+{
+	if (!attr || nla_len(attr) < size)
+		return false;
+	memcpy(value, nla_data(attr), (size_t)size);
+	return true;
+}
+
+bool get_u8(struct nlattr *attr, uint8_t *value)
+{
+	return get(attr, value, sizeof(*value));
+}
+
+bool get_u16(struct nlattr *attr, uint16_t *value)
+{
+	return get(attr, value, sizeof(*value));
+}
+
+bool get_u32(struct nlattr *attr, uint32_t *value)
+{
+	return get(attr, value, sizeof(*value));
+}
+
+bool get_u64(struct nlattr *attr, uint64_t *value)
+{
+	return get(attr, value, sizeof(*value));
+}
+
+const char *get_str(struct nlattr *attr)
+{
+	if (!attr || nla_len(attr) < 1 || ((char *)nla_data(attr))[nla_len(attr) - 1])
+		return NULL;
+	return nla_data(attr);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * inc node: interfaces (mostly bridges) on which this box reduces for others, and the limits of their groups.
+ */
+#include <string.h>
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+
+#include "names.h"
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+static const char usage[] =
+	"Usage: inc node show [dev DEV]\n"
+	"       inc node add dev DEV [LIMIT VALUE]...\n"
+	"       inc node set dev DEV [LIMIT VALUE]...\n"
+	"       inc node del dev DEV\n"
+	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 2000\n"
+	"       late MS           a rank that does not contribute this long fails its operation; 10..3600000,\n"
+	"                         default 0: wait\n"
+	"       window N          blocks in flight, a power of two in 4..4096, default 1024\n"
+	"       max-groups N      default 64\n"
+	"       max-memory BYTES  held packets per group; default 64M\n"
+	"       key HEX|none      32 hex digits: only ranks that have the key may join; default none\n"
+	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
+
+static const struct arg limits[] = {
+	{ .key = "dev", .kind = ARG_DEV },
+	{ .key = "dead", .kind = ARG_NUM, .min = 100, .max = 60000 },
+	{ .key = "late", .kind = ARG_NUM_OR_0, .min = 10, .max = 3600000 },
+	{ .key = "window", .kind = ARG_POW2, .min = INC_MIN_WINDOW, .max = INC_MAX_WINDOW },
+	{ .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
+	{ .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
+	{ .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
+	{ .key = NULL }
+};
+
+static int put_limits(struct nl_msg *msg, struct arg *args)
+{
+	static const struct { const char *key; int attr; } map[] = {
+		{ "dead", INC_A_NODE_DEAD_MS }, { "late", INC_A_NODE_LATE_MS }, { "window", INC_A_NODE_WINDOW },
+		{ "max-groups", INC_A_NODE_MAX_GROUPS },
+	};
+	unsigned char key[INC_KEY_LEN];
+	struct arg *arg;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(map); i++) {
+		arg = arg_find(args, map[i].key);
+		if (arg && arg->given && nla_put_u32(msg, map[i].attr, (uint32_t)arg->num))
+			return -1;
+	}
+	arg = arg_find(args, "key");
+	if (arg && arg->given) {
+		key_bytes(arg, key);
+		if (nla_put(msg, INC_A_NODE_KEY, sizeof(key), key))
+			return -1;
+	}
+	arg = arg_find(args, "max-memory");
+	return arg && arg->given ? nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num) : 0;
+}
+
+/* The node that @args name, with what else they hold. */
+static struct nl_msg *build(uint8_t cmd, struct arg *args)
+{
+	struct nl_msg *msg = inc_request(cmd, 0);
+	struct nlattr *nest;
+
+	if (!msg)
+		return NULL;
+	nest = nla_nest_start(msg, INC_A_NODE | NLA_F_NESTED);
+	if (!nest || nla_put_string(msg, INC_A_NODE_IFNAME, arg_find(args, "dev")->text) || put_limits(msg, args)) {
+		no_memory(msg);
+		return NULL;
+	}
+	nla_nest_end(msg, nest);
+	return msg;
+}
+
+static int change(uint8_t cmd, struct arg *args, int argc, char **argv)
+{
+	int err = args_parse(args, argc, argv);
+	struct nl_msg *msg;
+
+	if (err)
+		return err;
+	if (!arg_find(args, "dev")->given)
+		return usage_error("dev: missing; expected the name of an interface");
+	msg = build(cmd, args);
+	return msg ? inc_talk(msg, 0, NULL) : EXIT_REFUSED;
+}
+
+static int add(int argc, char **argv)
+{
+	struct arg args[ARRAY_SIZE(limits)];
+
+	memcpy(args, limits, sizeof(args));
+	return change(INC_CMD_NODE_ADD, args, argc, argv);
+}
+
+static int set(int argc, char **argv)
+{
+	struct arg args[ARRAY_SIZE(limits)];
+
+	memcpy(args, limits, sizeof(args));
+	if (argc == 2)
+		return usage_error("nothing to change: expected dead, late, window, max-groups, max-memory or key");
+	return change(INC_CMD_NODE_SET, args, argc, argv);
+}
+
+static int del(int argc, char **argv)
+{
+	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
+
+	return change(INC_CMD_NODE_DEL, args, argc, argv);
+}
+
+static void show_limits(struct nlattr **tb)
+{
+	uint32_t v;
+	uint64_t w;
+
+	if (get_u32(tb[INC_A_NODE_DEAD_MS], &v))
+		out_num("dead_ms", " dead %s", v, UNIT_MS);
+	if (get_u32(tb[INC_A_NODE_LATE_MS], &v))
+		out_num("late_ms", v ? " late %s" : " late off", v, UNIT_MS);
+	if (get_u32(tb[INC_A_NODE_WINDOW], &v))
+		out_num("window", " window %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_NODE_MAX_GROUPS], &v))
+		out_num("max_groups", " max-groups %s", v, UNIT_NONE);
+	if (get_u64(tb[INC_A_NODE_MAX_MEMORY], &w))
+		out_num("max_memory", " max-memory %s", w, UNIT_BYTES);
+	out_bool("keyed", " keyed", !!tb[INC_A_NODE_KEYED]);
+}
+
+static void show_node(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_NODE_MAX + 1];
+	uint32_t v;
+	uint64_t w;
+
+	parse_nest(nest, tb, INC_A_NODE_MAX);
+	out_open(NULL);
+	if (get_u32(tb[INC_A_NODE_IFINDEX], &v))
+		out_num("ifindex", NULL, v, UNIT_NONE);
+	if (get_str(tb[INC_A_NODE_IFNAME]))
+		out_str("dev", "node dev %s", get_str(tb[INC_A_NODE_IFNAME]));
+	show_limits(tb);
+	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
+		out_num("groups", " groups %s", v, UNIT_NONE);
+	if (get_u64(tb[INC_A_NODE_MEMORY], &w))
+		out_num("memory", " memory %s", w, UNIT_BYTES);
+	out_text("\n");
+	out_close();
+}
+
+static int show(int argc, char **argv)
+{
+	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
+	int status = args_parse(args, argc, argv);
+	struct nl_msg *msg;
+
+	if (status)
+		return status;
+	if (!args[0].given)
+		return inc_dump(INC_CMD_NODE_GET, INC_A_NODE, NULL, show_node);
+	msg = build(INC_CMD_NODE_GET, args);
+	if (!msg)
+		return EXIT_REFUSED;
+	out_open_list(NULL);
+	status = inc_talk(msg, INC_A_NODE, show_node);
+	out_close_list();
+	out_end();
+	return status;
+}
+
+static const struct command commands[] = {
+	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
+};
+
+const struct object object_node = { .name = "node", .commands = commands, .usage = usage };

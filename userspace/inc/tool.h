@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of the tool share: objects and their commands, errors, and `key value` arguments.
+ *
+ * Exit status: 0 done, 1 the kernel or the system refused, 2 the command line is wrong.
+ */
+#ifndef INC_TOOL_H
+#define INC_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "print.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+#define EXIT_REFUSED	1
+#define EXIT_USAGE	2
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);	/* what follows the command; returns the exit status */
+};
+
+/* The command "show" is what an object does when none is named. */
+struct object {
+	const char *name;
+	const struct command *commands;		/* ends with a NULL name */
+	const char *usage;
+};
+
+extern const struct object object_node, object_parent, object_group, object_member, object_stats, object_port,
+			   object_caps, object_qdisc, object_monitor;
+
+/* Options before the object. */
+struct options {
+	unsigned int stats;	/* times -s */
+	bool timestamp;
+};
+
+extern struct options options;
+
+/* "inc: OBJECT COMMAND: text" on stderr; they return the exit status. */
+int usage_error(const char *fmt, ...) __printf(1, 2);
+int refused(const char *fmt, ...) __printf(1, 2);
+
+enum arg_kind {
+	ARG_NUM,	/* min..max */
+	ARG_NUM_OR_0,	/* 0 or min..max */
+	ARG_POW2,	/* a power of two in min..max */
+	ARG_BYTES,	/* min..max, with K, M or G behind it */
+	ARG_DEV,	/* name of an interface */
+	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
+};
+
+struct arg {
+	const char *key;
+	enum arg_kind kind;
+	uint64_t min, max;
+	/* out */
+	bool given;
+	uint64_t num;
+	const char *text;
+};
+
+/* @args ends with a NULL key. Returns 0 or, with the error printed, EXIT_USAGE. */
+int args_parse(struct arg *args, int argc, char **argv);
+struct arg *arg_find(struct arg *args, const char *key);
+int args_none(int argc, char **argv);
+int parse_value(struct arg *arg, const char *text);
+/* The `min` bytes of an ARG_KEY; zeros for "none". */
+void key_bytes(const struct arg *arg, unsigned char *key);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the parts of libinc share. */
+#ifndef LIBINC_INTERNAL_H
+#define LIBINC_INTERNAL_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "inc.h"
+
+#define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
+
+#define ERRMSG_LEN 512
+#define INC_VERSION "0.1.0"
+
+struct inc_group {
+	int fd;
+	bool joined;			/* written by inc_join_poll(): callers see to it that it comes first */
+	struct sockaddr_inc addr;	/* as given to connect() */
+	pthread_mutex_t lock;		/* of errmsg */
+	char errmsg[ERRMSG_LEN];
+};
+
+/* What the module says of itself through generic netlink. */
+struct inc_caps {
+	int family;
+	char type[16], op[16];		/* in: a reduction kernel to look for */
+	char variant[32];		/* out: the one that is in use; "" if there is none */
+};
+
+/* What connect() would use. */
+struct inc_parent_addr {
+	uint16_t family, port;		/* port in host order */
+	uint8_t addr[16];
+};
+
+/* text.c */
+__printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
+void inc_format_error(char *buf, size_t len, const struct inc_error_info *error);
+void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr, unsigned int port);
+
+/* join.c */
+int64_t inc_now_ms(void);
+int inc_left_ms(int64_t deadline);
+
+/* family.c */
+int inc_caps_get(struct inc_caps *caps);
+int inc_parent_get(struct inc_parent_addr *parent);
+void inc_family_forget(void);
+
+/* opts.c */
+int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts);
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Joining and leaving. A join is a non-blocking connect(): inc_join() is inc_join_start() and inc_join_poll() in one.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+int64_t inc_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* What is left of a limit, for poll(); a deadline < 0 is none. */
+int inc_left_ms(int64_t deadline)
+{
+	int64_t left = deadline - inc_now_ms();
+
+	if (deadline < 0)
+		return -1;
+	return left > 0 ? (int)left : 0;
+}
+
+int inc_info(struct inc_group *group, struct inc_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	if (ioctl(group->fd, INC_IOC_INFO, info) < 0)
+		return inc_fail(group, -errno, "group %u rank %u: %s", group->addr.sinc_group, group->addr.sinc_rank,
+				inc_strerror(errno));
+	return 0;
+}
+
+int inc_fd(const struct inc_group *group)
+{
+	return group->fd;
+}
+
+uint32_t inc_rank(const struct inc_group *group)
+{
+	return group->addr.sinc_rank;
+}
+
+uint32_t inc_size(const struct inc_group *group)
+{
+	return group->addr.sinc_size;
+}
+
+uint32_t inc_group_id(const struct inc_group *group)
+{
+	return group->addr.sinc_group;
+}
+
+static int open_socket(void)
+{
+	int family, fd, type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+
+	for (int i = 0; i < 2; i++) {
+		family = inc_family();
+		if (family < 0)
+			return family;
+		fd = socket(family, type, 0);
+		if (fd >= 0)
+			return fd;
+		if (errno != EAFNOSUPPORT)
+			break;
+		inc_family_forget();
+	}
+	return inc_fail(NULL, -errno, "socket(AF_INC = %d): %s", family, inc_strerror(errno));
+}
+
+static void parent_text(const struct inc_group *group, const struct inc_info *info, char *buf, size_t len)
+{
+	const struct sockaddr_inc *addr = &group->addr;
+
+	if (addr->sinc_parent_family)
+		inc_format_parent(buf, len, addr->sinc_parent_family, addr->sinc_parent,
+				  ntohs(addr->sinc_parent_port));
+	else
+		inc_format_parent(buf, len, info->parent_family, info->parent, ntohs(info->parent_port));
+}
+
+/* What a refusal means; NULL for errors that say it themselves. */
+static const char *refusal(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return "it is no node (there: inc node add dev BRIDGE)";
+	case -EHOSTUNREACH:
+	case -ETIMEDOUT:
+		return "it does not answer, or is no node (there: inc node add dev BRIDGE)";
+	case -EADDRINUSE:
+		return "this rank is taken";
+	case -EINVAL:
+		return "the group has another size";
+	case -EACCES:
+		return "the key is not the node's";
+	case -ENOSPC:
+		return "it has as many groups or members as it may (inc node show)";
+	case -EBUSY:
+		return "an older run of the group has not ended";
+	case -EMSGSIZE:
+		return "the path's MTU is too small";
+	default:
+		return NULL;
+	}
+}
+
+/* Turns what connect() said into a text; @err is negative. */
+static int join_failed(struct inc_group *group, int err)
+{
+	const struct sockaddr_inc *addr = &group->addr;
+	struct inc_info info = { .state = INC_STATE_CLOSED };
+	char parent[80], text[256];
+
+	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0)
+		info.state = INC_STATE_CLOSED;
+	parent_text(group, &info, parent, sizeof(parent));
+	if (err == -ETIMEDOUT && info.state == INC_STATE_WAITING && info.missing != ~0U)
+		snprintf(text, sizeof(text), "%u of %u ranks have joined, rank %u is missing", info.joined,
+			 addr->sinc_size, info.missing);
+	else if (err == -ENETUNREACH && !addr->sinc_parent_family)
+		snprintf(text, sizeof(text), "no parent is named, and none is set in this network namespace: %s",
+			 "inc parent set ADDR");
+	else
+		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
+	return inc_fail(group, err, "join group %u as rank %u of %u: %s", addr->sinc_group, addr->sinc_rank,
+			addr->sinc_size, text);
+}
+
+static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
+{
+	struct inc_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return NULL;
+	group->fd = fd;
+	group->addr = *addr;
+	pthread_mutex_init(&group->lock, NULL);
+	return group;
+}
+
+static void group_free(struct inc_group *group)
+{
+	close(group->fd);
+	pthread_mutex_destroy(&group->lock);
+	free(group);
+}
+
+/* The group goes, its text stays with the thread. */
+static int give_up(struct inc_group **out, int err)
+{
+	inc_fail(NULL, err, "%s", (*out)->errmsg);
+	group_free(*out);
+	*out = NULL;
+	return err;
+}
+
+int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
+{
+	struct sockaddr_inc addr;
+	int fd, ret;
+
+	*out = NULL;
+	ret = inc_parse_opts(&addr, opts);
+	if (ret)
+		return ret;
+	fd = open_socket();
+	if (fd < 0)
+		return fd;
+	ret = inc_family();
+	if (ret < 0) {
+		close(fd);
+		return ret;
+	}
+	addr.sinc_family = ret;
+	*out = group_alloc(&addr, fd);
+	if (!*out) {
+		close(fd);
+		return inc_fail(NULL, -ENOMEM, "out of memory");
+	}
+	do
+		ret = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
+	while (ret < 0 && errno == EINTR);
+	if (!ret || errno == EINPROGRESS || errno == EALREADY || errno == EISCONN)
+		return 0;
+	return give_up(out, join_failed(*out, -errno));
+}
+
+static int join_done(struct inc_group *group)
+{
+	socklen_t len = sizeof(int);
+	int err = 0, flags;
+
+	if (getsockopt(group->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
+		err = errno;
+	if (err)
+		return join_failed(group, -err);
+	flags = fcntl(group->fd, F_GETFL);
+	if (flags < 0 || fcntl(group->fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return inc_fail(group, -errno, "fcntl: %s", inc_strerror(errno));
+	group->joined = true;
+	return 0;
+}
+
+int inc_join_poll(struct inc_group *group, int timeout_ms)
+{
+	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
+	struct pollfd pfd = { .fd = group->fd, .events = POLLOUT };
+	int ret;
+
+	if (group->joined)
+		return 0;
+	do
+		ret = poll(&pfd, 1, inc_left_ms(deadline));
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
+	if (ret)
+		return join_done(group);
+	return timeout_ms ? join_failed(group, -ETIMEDOUT) : -EAGAIN;
+}
+
+int inc_join(struct inc_group **out, const struct inc_join_opts *opts)
+{
+	int timeout_ms = opts && opts->timeout_ms ? opts->timeout_ms : INC_DEFAULT_TIMEOUT_MS;
+	int ret = inc_join_start(out, opts);
+
+	if (ret)
+		return ret;
+	ret = inc_join_poll(*out, timeout_ms);
+	return ret ? give_up(out, ret) : 0;
+}
+
+int inc_leave(struct inc_group *group)
+{
+	struct inc_info info;
+
+	if (group->joined && !inc_info(group, &info) && info.submitted != info.completed &&
+	    (info.state == INC_STATE_READY || info.state == INC_STATE_RESYNC))
+		return inc_fail(group, -EBUSY, "group %u rank %u: %llu operations are under way", info.group, info.rank,
+				(unsigned long long)(info.submitted - info.completed));
+	group_free(group);
+	return 0;
+}
+
+void inc_abort(struct inc_group *group)
+{
+	group_free(group);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What inc_join() is told, by its caller or by the environment, turned into a struct sockaddr_inc. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define PARENT_LEN 128
+
+static int parse_number(const char *what, const char *text, unsigned long long max, uint32_t *out)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || value > max)
+		return inc_fail(NULL, -EINVAL, "%s \"%s\": expected a number in 0..%llu", what, text, max);
+	*out = value;
+	return 0;
+}
+
+static int from_env(const char *name, const char *fallback, uint32_t *out)
+{
+	const char *text = getenv(name) ?: fallback;
+
+	if (!text)
+		return inc_fail(NULL, -EINVAL, "%s is not set, and no size is given: expected INC_RANK, INC_SIZE",
+				name);
+	return parse_number(name, text, UINT32_MAX, out);
+}
+
+static int parse_port(char *text, struct sockaddr_inc *addr)
+{
+	uint32_t port;
+
+	if (parse_number("parent's port", text, 65535, &port))
+		return -EINVAL;
+	if (!port)
+		return inc_fail(NULL, -EINVAL, "parent's port \"0\": expected a number in 1..65535");
+	addr->sinc_parent_port = htons(port);
+	return 0;
+}
+
+/* Cuts "ADDR:PORT" or "[ADDR6]:PORT" into host and port; port is NULL if there is none. */
+static void split_port(char *text, char **host, char **port)
+{
+	char *colon = strrchr(text, ':'), *close;
+
+	*host = text;
+	*port = NULL;
+	if (text[0] == '[') {
+		close = strchr(text, ']');
+		if (!close || (close[1] && close[1] != ':'))
+			return;
+		*host = text + 1;
+		*port = close[1] ? close + 2 : NULL;
+		*close = '\0';
+	} else if (colon && strchr(text, ':') == colon) {
+		*colon = '\0';
+		*port = colon + 1;
+	}
+}
+
+static int parse_scope(char *host, struct sockaddr_inc *addr)
+{
+	char *percent = strchr(host, '%');
+
+	if (!percent)
+		return 0;
+	*percent = '\0';
+	addr->sinc_scope_id = if_nametoindex(percent + 1);
+	if (!addr->sinc_scope_id)
+		return inc_fail(NULL, -ENODEV, "parent's interface \"%s\": no such interface here", percent + 1);
+	return 0;
+}
+
+static int parse_parent(const char *parent, struct sockaddr_inc *addr)
+{
+	char text[PARENT_LEN], *host, *port;
+	int ret;
+
+	if (strlen(parent) >= sizeof(text))
+		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT", parent);
+	strcpy(text, parent);
+	split_port(text, &host, &port);
+	ret = parse_scope(host, addr);
+	if (ret)
+		return ret;
+	if (inet_pton(AF_INET, host, addr->sinc_parent) == 1)
+		addr->sinc_parent_family = AF_INET;
+	else if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1)
+		addr->sinc_parent_family = AF_INET6;
+	else
+		return inc_fail(NULL, -EINVAL,
+				"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers", parent);
+	return port ? parse_port(port, addr) : 0;
+}
+
+static int parse_key(const char *hex, struct sockaddr_inc *addr)
+{
+	char byte[3] = "";
+
+	if (strlen(hex) != 2 * INC_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != 2 * INC_KEY_LEN)
+		return inc_fail(NULL, -EINVAL, "INC_KEY: expected %d hex digits, got %zu characters", 2 * INC_KEY_LEN,
+				strlen(hex));
+	for (int i = 0; i < INC_KEY_LEN; i++) {
+		memcpy(byte, hex + 2 * i, 2);
+		addr->sinc_key[i] = strtoul(byte, NULL, 16);
+	}
+	addr->sinc_flags |= INC_SA_KEY;
+	return 0;
+}
+
+static int check(const struct sockaddr_inc *addr)
+{
+	if (!addr->sinc_size || addr->sinc_size > INC_MAX_RANKS)
+		return inc_fail(NULL, -EINVAL, "group %u: size %u: expected 1..%u", addr->sinc_group, addr->sinc_size,
+				INC_MAX_RANKS);
+	if (addr->sinc_rank >= addr->sinc_size)
+		return inc_fail(NULL, -EINVAL, "group %u: rank %u: expected 0..%u, the size is %u", addr->sinc_group,
+				addr->sinc_rank, addr->sinc_size - 1, addr->sinc_size);
+	return 0;
+}
+
+/* Everything but the family number. */
+int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
+{
+	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
+	const char *key = getenv("INC_KEY");
+	int ret = 0;
+
+	memset(addr, 0, sizeof(*addr));
+	if (opts && (opts->resv[0] || opts->resv[1] || opts->resv[2] || opts->resv[3]))
+		return inc_fail(NULL, -EINVAL, "reserved fields of struct inc_join_opts: expected 0");
+	if (opts && opts->size) {
+		addr->sinc_group = opts->group;
+		addr->sinc_rank = opts->rank;
+		addr->sinc_size = opts->size;
+	} else if (from_env("INC_GROUP", "0", &addr->sinc_group) || from_env("INC_RANK", NULL, &addr->sinc_rank) ||
+		   from_env("INC_SIZE", NULL, &addr->sinc_size)) {
+		return -EINVAL;
+	}
+	if (opts && opts->key) {
+		memcpy(addr->sinc_key, opts->key, INC_KEY_LEN);
+		addr->sinc_flags |= INC_SA_KEY;
+	} else if (key && *key) {
+		ret = parse_key(key, addr);
+	}
+	if (!ret && parent && *parent)
+		ret = parse_parent(parent, addr);
+	return ret ? ret : check(addr);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Words: names of types, operations and collectives, and the texts of errors. A failure is kept whole where it
+ * happened, in the group or in the thread, because a number cannot name two ranks and what each of them wanted.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static __thread char thread_errmsg[ERRMSG_LEN];
+
+static const struct {
+	const char *name;
+	size_t size;
+} types[] = {
+	[INC_TYPE_I8]		= { "i8", 1 },
+	[INC_TYPE_I16]		= { "i16", 2 },
+	[INC_TYPE_I32]		= { "i32", 4 },
+	[INC_TYPE_I64]		= { "i64", 8 },
+	[INC_TYPE_U8]		= { "u8", 1 },
+	[INC_TYPE_U16]		= { "u16", 2 },
+	[INC_TYPE_U32]		= { "u32", 4 },
+	[INC_TYPE_U64]		= { "u64", 8 },
+	[INC_TYPE_F16]		= { "f16", 2 },
+	[INC_TYPE_BF16]		= { "bf16", 2 },
+	[INC_TYPE_F32]		= { "f32", 4 },
+	[INC_TYPE_F64]		= { "f64", 8 },
+	[INC_TYPE_F8E4M3]	= { "f8e4m3", 1 },
+	[INC_TYPE_F8E5M2]	= { "f8e5m2", 1 },
+	[INC_TYPE_BOOL]		= { "bool", 1 },
+	[INC_TYPE_C32]		= { "c32", 8 },
+	[INC_TYPE_C64]		= { "c64", 16 },
+};
+
+static const char * const ops[] = {
+	[INC_OP_SUM]	= "sum",
+	[INC_OP_PROD]	= "prod",
+	[INC_OP_MIN]	= "min",
+	[INC_OP_MAX]	= "max",
+	[INC_OP_BAND]	= "band",
+	[INC_OP_BOR]	= "bor",
+	[INC_OP_BXOR]	= "bxor",
+	[INC_OP_LAND]	= "land",
+	[INC_OP_LOR]	= "lor",
+	[INC_OP_LXOR]	= "lxor",
+	[INC_OP_MINLOC]	= "minloc",
+	[INC_OP_MAXLOC]	= "maxloc",
+	[INC_OP_AVG]	= "avg",
+};
+
+static const char * const colls[] = {
+	[INC_COLL_BARRIER]		= "barrier",
+	[INC_COLL_ALLREDUCE]		= "allreduce",
+	[INC_COLL_REDUCE]		= "reduce",
+	[INC_COLL_REDUCE_SCATTER]	= "reduce-scatter",
+	[INC_COLL_BROADCAST]		= "broadcast",
+	[INC_COLL_ALLGATHER]		= "allgather",
+	[INC_COLL_GATHER]		= "gather",
+	[INC_COLL_SCATTER]		= "scatter",
+	[INC_COLL_ALLTOALL]		= "alltoall",
+	[INC_COLL_SCAN]			= "scan",
+	[INC_COLL_EXSCAN]		= "exscan",
+	[INC_COLL_LEAVE]		= "leave",
+};
+
+static const char * const errors[] = {
+	[INC_ERR_MISMATCH]	= "ranks disagree about the operation",
+	[INC_ERR_CANCELED]	= "an operation before this one failed",
+	[INC_ERR_RANK_DEAD]	= "does not answer any more",
+	[INC_ERR_RANK_ABORT]	= "was killed, or closed its socket, in mid-operation",
+	[INC_ERR_RANK_LATE]	= "did not contribute within the limit",
+	[INC_ERR_RANK_FAULT]	= "lost its buffer during the operation",
+	[INC_ERR_NODE_DEAD]	= "the node does not answer any more",
+	[INC_ERR_NODE_GONE]	= "the node was removed by its administrator",
+	[INC_ERR_LEFT]		= "has left the group",
+};
+
+static_assert(ARRAY_SIZE(types) == __INC_TYPE_MAX, "a type has no name");
+static_assert(ARRAY_SIZE(ops) == __INC_OP_MAX, "an operation has no name");
+static_assert(ARRAY_SIZE(colls) == __INC_COLL_MAX, "a collective has no name");
+static_assert(ARRAY_SIZE(errors) == __INC_ERR_MAX, "an error has no text");
+
+const char *inc_type_name(enum inc_type type)
+{
+	return (size_t)type < ARRAY_SIZE(types) ? types[type].name : NULL;
+}
+
+size_t inc_type_size(enum inc_type type)
+{
+	return (size_t)type < ARRAY_SIZE(types) ? types[type].size : 0;
+}
+
+const char *inc_op_name(enum inc_op op)
+{
+	return (size_t)op < ARRAY_SIZE(ops) ? ops[op] : NULL;
+}
+
+const char *inc_coll_name(enum inc_coll coll)
+{
+	return (size_t)coll < ARRAY_SIZE(colls) ? colls[coll] : NULL;
+}
+
+int inc_type_parse(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (name && types[i].name && !strcmp(types[i].name, name))
+			return (int)i;
+	return -EINVAL;
+}
+
+int inc_op_parse(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
+		if (name && ops[i] && !strcmp(ops[i], name))
+			return (int)i;
+	return -EINVAL;
+}
+
+const char *inc_version(void)
+{
+	return INC_VERSION;
+}
+
+const char *inc_strerror(int err)
+{
+	switch (err < 0 ? -err : err) {
+	case 0:
+		return "success";
+	case EAFNOSUPPORT:
+		return "the kernel has no AF_INC: modprobe inc";
+	case ENETUNREACH:
+		return "no parent is configured: inc parent set ADDR";
+	case EHOSTUNREACH:
+		return "the parent does not answer, or is no node";
+	case ECONNREFUSED:
+		return "the parent is no node";
+	case EHOSTDOWN:
+		return "the node has died or was removed";
+	case ECONNRESET:
+		return "a rank has died or left";
+	case ETIME:
+		return "a rank was too late";
+	case EADDRINUSE:
+		return "this rank of the group is taken";
+	case EPROTO:
+		return "ranks disagree about the operation";
+	case ECANCELED:
+		return "an operation before this one failed";
+	case EOPNOTSUPP:
+		return "no reduction kernel for this type and operation";
+	case ENOTCONN:
+		return "not joined";
+	default:
+		/* The C library's table: strerror() is not thread-safe, this is. */
+		return strerrordesc_np(err < 0 ? -err : err) ?: "unknown error";
+	}
+}
+
+/* Keeps the text where inc_errmsg() finds it, and returns @err. */
+int inc_fail(struct inc_group *group, int err, const char *fmt, ...)
+{
+	char text[ERRMSG_LEN];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+
+	if (!group) {
+		memcpy(thread_errmsg, text, sizeof(text));
+		return err;
+	}
+	pthread_mutex_lock(&group->lock);
+	memcpy(group->errmsg, text, sizeof(text));
+	pthread_mutex_unlock(&group->lock);
+	return err;
+}
+
+const char *inc_errmsg(struct inc_group *group)
+{
+	static __thread char copy[ERRMSG_LEN];
+
+	if (!group)
+		return thread_errmsg;
+	pthread_mutex_lock(&group->lock);
+	memcpy(copy, group->errmsg, sizeof(copy));
+	pthread_mutex_unlock(&group->lock);
+	return copy;
+}
+
+static int format_side(char *buf, size_t len, const struct inc_error_info *e, int side)
+{
+	unsigned int type = e->desc[side].type, op = e->desc[side].op, coll = e->desc[side].coll;
+	const char *name = inc_coll_name(coll);
+	int n = snprintf(buf, len, "rank %u: %s", e->rank[side], name ? name : "unknown collective");
+
+	if (type && n >= 0 && (size_t)n < len)
+		n += snprintf(buf + n, len - n, " %s %s %llu", inc_type_name(type) ?: "unknown type",
+			      inc_op_name(op) ?: "-", (unsigned long long)e->desc[side].count);
+	if (e->desc[side].root && n >= 0 && (size_t)n < len)
+		n += snprintf(buf + n, len - n, " root %u", e->desc[side].root);
+	return n;
+}
+
+/* "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ranks disagree about the operation" */
+void inc_format_error(char *buf, size_t len, const struct inc_error_info *e)
+{
+	const char *what = e->code < ARRAY_SIZE(errors) && errors[e->code] ? errors[e->code] : "unknown error";
+	char side[2][96] = { "", "" };
+	uint32_t who;
+
+	switch (e->code) {
+	case INC_ERR_MISMATCH:
+		format_side(side[0], sizeof(side[0]), e, 0);
+		format_side(side[1], sizeof(side[1]), e, 1);
+		snprintf(buf, len, "operation %u: %s, %s: %s", e->opseq, side[0], side[1], what);
+		break;
+	case INC_ERR_NONE:
+		snprintf(buf, len, "no error");
+		break;
+	case INC_ERR_CANCELED:
+	case INC_ERR_NODE_DEAD:
+	case INC_ERR_NODE_GONE:
+		snprintf(buf, len, "operation %u: %s", e->opseq, what);
+		break;
+	default:
+		/* Of two descriptors it is the LEAVE that tells who has left. */
+		who = e->rank[e->code == INC_ERR_LEFT && e->desc[1].coll == INC_COLL_LEAVE];
+		if (who == ~0U)
+			snprintf(buf, len, "operation %u: a rank %s", e->opseq, what);
+		else
+			snprintf(buf, len, "operation %u: rank %u %s", e->opseq, who, what);
+	}
+}
+
+void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr, unsigned int port)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (!family || !inet_ntop(family, addr, text, sizeof(text)))
+		snprintf(buf, len, "the default parent");
+	else if (port && port != INC_PORT)
+		snprintf(buf, len, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+	else
+		snprintf(buf, len, "%s", text);
+}
