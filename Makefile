@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The front door: `make help` says what there is. The kernel's own build starts at Kbuild, that of everything outside
+# the kernel at userspace/Makefile; what is built goes to build/.
+
+TOP	:= $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
+PREFIX	?= /usr/local
+DESTDIR	?=
+RUNNING	:= $(shell uname -r)
+
+# Which kernel: KVER=6.1 or 6.12 (fetched), KDIR=its build directory, else the running one.
+KVER	?=
+KDIR	?=
+WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running))
+
+HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
+
+.PHONY: all modules userspace install demo check check-full lint clean help
+
+all: userspace
+ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
+	@$(TOP)/tools/modules $(WHICH)
+else
+	@echo "No headers of the running kernel $(RUNNING) here: its modules were not built. Install them (Debian:"
+	@echo "linux-headers-$(RUNNING)), or build for a VM: make modules KVER=6.1"
+endif
+
+modules:
+	@$(TOP)/tools/modules $(WHICH)
+
+userspace:
+	@$(MAKE) --no-print-directory -C $(TOP)/userspace
+
+install: userspace
+	@$(TOP)/tools/modules $(WHICH) --install '$(DESTDIR)'
+	@$(MAKE) --no-print-directory -C $(TOP)/userspace install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)'
+ifeq ($(DESTDIR),)
+	@ldconfig
+endif
+
+demo:
+	@$(TOP)/tools/deps build vm
+	@$(TOP)/tools/modules --kernel '$(or $(KVER),6.1)'
+	@$(MAKE) --no-print-directory userspace
+	@$(TOP)/tools/demo
+
+check:
+	@$(TOP)/tools/check
+
+check-full:
+	@$(TOP)/tools/check --full
+
+lint:
+	@$(TOP)/tools/deps build lint
+	@$(TOP)/tools/lint
+
+clean:
+	@rm -rf $(TOP)/build
+
+help:
+	@echo 'command          what it does'
+	@echo '---------------  -------------------------------------------------------------------------'
+	@echo 'make             build the modules for the running kernel, libinc and the inc tool'
+	@echo 'make modules     build the modules only; KVER=6.1 or 6.12: for this stock kernel (fetched into'
+	@echo '                 a cache), KDIR=path: for the kernel with this build directory'
+	@echo 'make userspace   build libinc, the inc tool and the programs only'
+	@echo 'make install     install all of it (as root; PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
+	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
+	@echo 'make check-full  the same with the whole matrix'
+	@echo 'make lint        checkpatch, sparse, shellcheck, python'
+	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What must hold: results bit for bit, the invariant of rule 3, one outcome of an operation at all ranks, the right
+ * error within the dead limit, memory within its limit.
+ */
+#include <math.h>
+
+#include "sim.h"
+
+#define CANONICAL_NAN	0x7fc00000u
+
+static float as_float(u32 bits)
+{
+	float f;
+
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+static u32 add(u8 type, u32 a, u32 b)
+{
+	float f;
+	u32 bits;
+
+	if (type == INC_TYPE_I32)
+		return a + b;
+	f = as_float(a) + as_float(b);
+	memcpy(&bits, &f, sizeof(bits));
+	return isnan(f) ? CANONICAL_NAN : bits;
+}
+
+/* The plain way: one rank after the other. */
+static u8 *reference(struct sim *sim, u32 idx, const struct netinc_op *op)
+{
+	u8 *sum = malloc(4 * op->count + 4), *in = malloc(4 * op->count + 4);
+	__le32 a, b;
+	u32 rank;
+	u64 i;
+
+	plan_input(sim, idx, 0, op->type, sum, op->count);
+	for (rank = 1; rank < sim->plan.hosts; rank++) {
+		plan_input(sim, idx, rank, op->type, in, op->count);
+		for (i = 0; i < op->count; i++) {
+			memcpy(&a, sum + 4 * i, sizeof(a));
+			memcpy(&b, in + 4 * i, sizeof(b));
+			a = cpu_to_le32(add(op->type, le32_to_cpu(a), le32_to_cpu(b)));
+			memcpy(sum + 4 * i, &a, sizeof(a));
+		}
+	}
+	free(in);
+	return sum;
+}
+
+static void check_result(struct host *h, struct app_op *a)
+{
+	struct outcome *o = &h->sim->outcome[a->idx];
+	u64 bytes = 4 * a->op.count, i;
+
+	if (h->sim->plan.round[h->sim->round].op[a->idx].mismatch)
+		sim_fail(h->sim, "rank %u completes operation %u, about which ranks disagree", h->rank, a->idx);
+	if (a->op.done != a->op.blocks)
+		sim_fail(h->sim, "rank %u completes operation %u with %llu of %llu blocks", h->rank, a->idx,
+			 (unsigned long long)a->op.done, (unsigned long long)a->op.blocks);
+	if (!o->reference)
+		o->reference = reference(h->sim, a->idx, &a->op);
+	for (i = 0; i < bytes; i++)
+		if (a->buf[i] != o->reference[i])
+			sim_fail(h->sim, "rank %u: operation %u is wrong at byte %llu of %llu: %02x, expected %02x",
+				 h->rank, a->idx, (unsigned long long)i, (unsigned long long)bytes, a->buf[i],
+				 o->reference[i]);
+}
+
+static enum fault fault_of(const struct sim *sim)
+{
+	return sim->plan.round[sim->round].fault;
+}
+
+static bool fatal(enum fault fault)
+{
+	return fault > FAULT_PAUSE;
+}
+
+static bool is_victim(const struct host *h)
+{
+	enum fault fault = fault_of(h->sim);
+
+	return fault >= FAULT_FREEZE && fault <= FAULT_BUFFER && h->sim->plan.round[h->sim->round].victim == h->rank;
+}
+
+/* Both sides are named, and they did disagree. */
+static void check_mismatch(struct host *h, struct app_op *a)
+{
+	const struct netinc_error *e = &a->op.error;
+	const struct plan_op *o = &h->sim->plan.round[h->sim->round].op[a->idx];
+	struct netinc_op op;
+	struct inc_desc desc;
+	bool in_place;
+	u32 i;
+
+	if (!o->mismatch || e->opseq != a->idx || e->rank[0] == e->rank[1] ||
+	    (e->rank[0] != o->odd_rank && e->rank[1] != o->odd_rank))
+		sim_fail(h->sim, "rank %u: MISMATCH of operation %u says operation %u, ranks %u and %u", h->rank,
+			 a->idx, e->opseq, e->rank[0], e->rank[1]);
+	for (i = 0; i < 2; i++) {
+		plan_op_of(h->sim, a->idx, e->rank[i], &op, &in_place);
+		op.seq = a->idx;
+		netinc_coll_desc(&op, &desc);
+		if (memcmp(&desc, &e->desc[i], sizeof(desc)))
+			sim_fail(h->sim, "rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u", h->rank,
+				 a->idx, e->rank[i]);
+	}
+}
+
+static void check_error(struct host *h, struct app_op *a)
+{
+	const struct netinc_error *e = &a->op.error;
+
+	switch (e->code) {
+	case INC_ERR_MISMATCH:
+		check_mismatch(h, a);
+		break;
+	case INC_ERR_CANCELED:
+		if (e->opseq >= a->idx || e->resume <= a->idx ||
+		    !h->sim->plan.round[h->sim->round].op[e->opseq].mismatch)
+			sim_fail(h->sim, "rank %u: operation %u canceled by operation %u, resume at %u", h->rank,
+				 a->idx, e->opseq, e->resume);
+		break;
+	default:
+		if (!fatal(fault_of(h->sim)))
+			sim_fail(h->sim, "rank %u: operation %u fails with code %u", h->rank, a->idx, e->code);
+		break;
+	}
+}
+
+/* All ranks see the same end of an operation. */
+static void check_same(struct host *h, struct app_op *a)
+{
+	struct outcome *o = &h->sim->outcome[a->idx];
+	const struct netinc_error *e = &a->op.error;
+	enum fault fault = fault_of(h->sim);
+
+	if (is_victim(h) && e->code)
+		return;
+	if (!o->known) {
+		o->known = true;
+		o->error = *e;
+		return;
+	}
+	if (fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED)
+		return;
+	if (!o->error.code != !e->code ||
+	    (!fatal(fault) && (o->error.code != e->code || o->error.resume != e->resume ||
+			       o->error.opseq != e->opseq || o->error.block != e->block)))
+		sim_fail(h->sim, "operation %u ends with code %u (operation %u) at rank %u, %u (of %u) elsewhere",
+			 a->idx, e->code, e->opseq, h->rank, o->error.code, o->error.opseq);
+}
+
+void check_op_done(struct host *h, struct app_op *a)
+{
+	if (a->done)
+		sim_fail(h->sim, "rank %u: operation %u is done twice", h->rank, a->idx);
+	if (a->op.error.code)
+		check_error(h, a);
+	else
+		check_result(h, a);
+	check_same(h, a);
+}
+
+/* Rule 3: if any rank has result p + W, every rank has all results up to p. Rule 1 besides. */
+void check_invariant(struct sim *sim, const struct host *h)
+{
+	u64 window = sim->plan.window;
+	u32 i;
+
+	if (h->ep.snd - h->ep.una > window || (s64)(h->ep.end - h->ep.snd) < 0)
+		sim_fail(sim, "rank %u: una %llu, snd %llu, end %llu with W %llu", h->rank,
+			 (unsigned long long)h->ep.una, (unsigned long long)h->ep.snd,
+			 (unsigned long long)h->ep.end, (unsigned long long)window);
+	if (!h->ep.epoch)
+		return;
+	for (i = 0; i < sim->plan.hosts; i++)
+		if ((s64)(h->ep.high - sim->host[i].ep.una) > (s64)window)
+			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,
+				 (unsigned long long)h->ep.high - 1, i, (unsigned long long)sim->host[i].ep.una,
+				 (unsigned long long)window);
+}
+
+void check_held(struct sim *sim)
+{
+	u64 reserve = sim->plan.hosts * (sizeof(struct inc_hdr) + sizeof(struct inc_desc) + INC_MAX_BLOCK);
+	u64 results = 2 * sim->plan.window * INC_MAX_BLOCK;
+
+	if (sim->plan.hold_limit != ~0ull && sim->node.held > sim->plan.hold_limit + reserve + results)
+		sim_fail(sim, "%llu bytes are held, the limit is %llu", (unsigned long long)sim->node.held,
+			 (unsigned long long)sim->plan.hold_limit);
+}
+
+static void check_code(struct host *h)
+{
+	static const u16 expected[FAULT_COUNT][2] = {
+		[FAULT_FREEZE] = { INC_ERR_RANK_DEAD, INC_ERR_RANK_DEAD },
+		[FAULT_KILL] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_DEAD },
+		[FAULT_BUFFER] = { INC_ERR_RANK_FAULT, INC_ERR_RANK_FAULT },
+		[FAULT_NODE_SILENT] = { INC_ERR_NODE_DEAD, INC_ERR_NODE_DEAD },
+		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_NODE_GONE },
+		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_NODE_GONE },
+		[FAULT_LEAVES] = { INC_ERR_LEFT, INC_ERR_LEFT },
+	};
+	const struct netinc_error *e = &h->ep.error;
+	enum fault fault = fault_of(h->sim);
+	u32 victim = h->sim->plan.round[h->sim->round].victim;
+
+	/* one that gives up before it has READY cannot say so with a cookie */
+	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
+		fault = FAULT_KILL;
+	if (e->code != expected[fault][0] && e->code != expected[fault][1])
+		sim_fail(h->sim, "rank %u fails with code %u (refused: %u) after fault %d", h->rank, e->code,
+			 h->ep.refused, fault);
+	if (fault <= FAULT_BUFFER && e->rank[0] != victim)
+		sim_fail(h->sim, "rank %u: error names rank %u, it was %u", h->rank, e->rank[0], victim);
+}
+
+static void check_time(struct host *h)
+{
+	const struct plan *p = &h->sim->plan;
+	u64 at = h->sim->round_begin + p->round[h->sim->round].fault_at;
+	u64 limit = at + p->dead_ms * NETINC_MS * 5 / 4 + p->late_delay + SIM_SEC, last = 0;
+	u32 i;
+
+	for (i = 0; i < p->hosts; i++)
+		last = max_t(u64, last, p->start[i]);
+	limit += last;
+	if (h->finished_at > limit)
+		sim_fail(h->sim, "rank %u hears of the fault %llu us after it", h->rank,
+			 (unsigned long long)(h->finished_at - at));
+}
+
+void check_host_finished(struct host *h)
+{
+	enum fault fault = fault_of(h->sim);
+
+	if (is_victim(h) && fault != FAULT_BUFFER)
+		return;
+	if (h->ep.head && h->ep.state != INC_STATE_CLOSED)
+		sim_fail(h->sim, "rank %u ends in state %u with operation %u unfinished", h->rank, h->ep.state,
+			 h->ep.head->seq);
+	if (h->ep.state == INC_STATE_CLOSED) {
+		if (h->done != h->next)
+			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
+		return;
+	}
+	if (!fatal(fault))
+		sim_fail(h->sim, "rank %u ends in state %u, error %u, refused %u", h->rank, h->ep.state,
+			 h->ep.error.code, h->ep.refused);
+	check_code(h);
+	if (fault != FAULT_LEAVES)
+		check_time(h);
+}
+
+void check_round_done(struct sim *sim)
+{
+	u32 i;
+
+	for (i = 0; i < sim->plan.hosts; i++)
+		check_host_finished(&sim->host[i]);
+	for (i = 0; i < SIM_MAX_OPS; i++)
+		free(sim->outcome[i].reference);
+	memset(sim->outcome, 0, sizeof(sim->outcome));
+}

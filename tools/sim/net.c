@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Virtual time and the network: events in order, frames that get lost, doubled, overtaken and late. */
+#include "sim.h"
+
+struct dgram *dgram_new(struct sim *sim, u32 len)
+{
+	struct dgram *d = calloc(1, sizeof(*d) + len);
+
+	if (!d)
+		sim_fail(sim, "the machine has no memory for %u bytes", len);
+	d->refs = 1;
+	d->len = len;
+	sim->live++;
+	return d;
+}
+
+struct dgram *dgram_get(struct dgram *d)
+{
+	d->refs++;
+	return d;
+}
+
+void dgram_put(struct sim *sim, struct dgram *d)
+{
+	if (!d->refs)
+		sim_fail(sim, "a datagram is put more often than it was got");
+	if (--d->refs)
+		return;
+	sim->live--;
+	free(d);
+}
+
+struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt, const struct inc_desc *desc, const void *body)
+{
+	struct dgram *d = dgram_new(sim, sizeof(struct inc_hdr) + netinc_body_len(pkt));
+	u32 at = sizeof(struct inc_hdr);
+
+	netinc_build((struct inc_hdr *)d->data, pkt);
+	if (pkt->flags & INC_F_DESC) {
+		memcpy(d->data + at, desc, sizeof(*desc));
+		at += sizeof(*desc);
+	}
+	if (pkt->len)
+		memcpy(d->data + at, body, pkt->len);
+	return d;
+}
+
+static bool before(const struct event *a, const struct event *b)
+{
+	return a->at < b->at || (a->at == b->at && a->serial < b->serial);
+}
+
+static void swap(struct event *a, struct event *b)
+{
+	struct event t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)
+{
+	u32 i = sim->events++;
+
+	if (i == sim->heap_cap) {
+		sim->heap_cap = sim->heap_cap ? 2 * sim->heap_cap : 256;
+		sim->heap = realloc(sim->heap, sim->heap_cap * sizeof(*sim->heap));
+		if (!sim->heap)
+			sim_fail(sim, "the machine has no memory for %u events", sim->heap_cap);
+	}
+	sim->heap[i] = (struct event) { .at = max(at, sim->now), .serial = sim->serial++, .type = type, .who = who,
+					.frame = frame, .round = sim->round };
+	for (; i && before(&sim->heap[i], &sim->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&sim->heap[i], &sim->heap[(i - 1) / 2]);
+}
+
+static struct event pop(struct sim *sim)
+{
+	struct event first = sim->heap[0];
+	u32 i = 0, child;
+
+	sim->heap[0] = sim->heap[--sim->events];
+	while ((child = 2 * i + 1) < sim->events) {
+		if (child + 1 < sim->events && before(&sim->heap[child + 1], &sim->heap[child]))
+			child++;
+		if (!before(&sim->heap[child], &sim->heap[i]))
+			break;
+		swap(&sim->heap[child], &sim->heap[i]);
+		i = child;
+	}
+	return first;
+}
+
+void frame_free(struct sim *sim, struct frame *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->n; i++)
+		dgram_put(sim, f->d[i]);
+	free(f);
+}
+
+static struct frame *frame_new(struct sim *sim, u32 from, u32 to, struct dgram **d, u32 n)
+{
+	struct frame *f = malloc(sizeof(*f) + n * sizeof(*f->d));
+
+	if (!f)
+		sim_fail(sim, "the machine has no memory for a frame of %u", n);
+	f->from = from;
+	f->to = to;
+	f->n = n;
+	memcpy(f->d, d, n * sizeof(*d));
+	return f;
+}
+
+static bool lost(struct sim *sim)
+{
+	if (sim->burst_left && sim->now < sim->burst_end) {
+		sim->burst_left--;
+		return sim->now < sim->plan.calm;
+	}
+	sim->burst_left = 0;
+	if (sim_happens(sim, sim->plan.burst)) {
+		sim->burst_left = 1 + sim_below(sim, 20);
+		sim->burst_end = sim->now + 50 * NETINC_MS;
+	}
+	return sim_happens(sim, sim->plan.loss);
+}
+
+/* A checksum finds it: of a super-packet one datagram is missing. */
+static void corrupt(struct sim *sim, struct frame *f)
+{
+	u32 i = sim_below(sim, f->n);
+
+	dgram_put(sim, f->d[i]);
+	f->n--;
+	memmove(f->d + i, f->d + i + 1, (f->n - i) * sizeof(*f->d));
+}
+
+static void carry(struct sim *sim, struct frame *f, u64 extra)
+{
+	u64 *last = &sim->arrival[f->from][f->to];
+	u64 at = sim->now + sim->plan.base_delay + sim_below(sim, sim->plan.jitter + 1) + extra;
+
+	if (!extra) {
+		at = max(at, *last);
+		*last = at;
+	}
+	sim_at(sim, at, EV_FRAME, f->to, f);
+}
+
+static void send_frame(struct sim *sim, struct frame *f)
+{
+	struct frame *copy;
+	u32 i;
+
+	if (sim_happens(sim, sim->plan.duplicate)) {
+		copy = frame_new(sim, f->from, f->to, f->d, f->n);
+		for (i = 0; i < f->n; i++)
+			dgram_get(f->d[i]);
+		carry(sim, copy, 1 + sim_below(sim, sim->plan.late_delay));
+	}
+	if (lost(sim)) {
+		sim_trace(sim, "lost: %u -> %u, %u datagrams", f->from, f->to, f->n);
+		frame_free(sim, f);
+		return;
+	}
+	if (sim_happens(sim, sim->plan.corrupt))
+		corrupt(sim, f);
+	carry(sim, f, sim_happens(sim, sim->plan.reorder) ? 1 + sim_below(sim, 4 * sim->plan.base_delay + 20) : 0);
+}
+
+void net_send(struct sim *sim, u32 from, u32 to, struct dgram **d, u32 n)
+{
+	u32 most = sim->plan.gso ? sim->plan.super_packet : 1, i, k;
+
+	for (i = 0; i < n; i += k) {
+		k = min(most, n - i);
+		send_frame(sim, frame_new(sim, from, to, d + i, k));
+	}
+}
+
+static void host_event(struct sim *sim, const struct event *e)
+{
+	struct host *h = &sim->host[e->who];
+
+	if (e->round != sim->round && e->type != EV_FRAME)
+		return;
+	if (h->gone) {
+		return;
+	} else if (sim->now < h->paused_until) {
+		if (e->type != EV_FRAME)
+			sim_at(sim, h->paused_until, e->type, e->who, NULL);
+		return;
+	}
+	switch (e->type) {
+	case EV_FRAME:
+		host_rx(h, e->frame);
+		break;
+	case EV_HOST_TIMER:
+		h->timer_at = 0;
+		host_timer(h);
+		break;
+	case EV_HOST_APP:
+		host_app(h);
+		break;
+	default:
+		host_pump(h);
+		break;
+	}
+}
+
+/* @late: long afterwards, when applications that are still joining lose their patience. */
+static void run_fault(struct sim *sim, bool late)
+{
+	enum fault what = sim->plan.round[sim->round].fault;
+	u32 i;
+
+	sim_trace(sim, "fault %d%s", what, late ? ": patience ends" : "");
+	if (late)
+		for (i = 0; what > FAULT_PAUSE && i < sim->plan.hosts; i++)
+			host_give_up(&sim->host[i]);
+	else if (what >= FAULT_NODE_SILENT && what <= FAULT_NODE_REMOVED)
+		node_fault(sim, what);
+	else
+		host_fault(&sim->host[sim->plan.round[sim->round].victim], what);
+}
+
+bool sim_step(struct sim *sim)
+{
+	struct event e;
+
+	if (!sim->events)
+		return false;
+	e = pop(sim);
+	sim->now = e.at;
+	sim->steps++;
+	if (e.type == EV_NODE_TICK)
+		node_tick(sim);
+	else if (e.type == EV_FAULT && e.round == sim->round)
+		run_fault(sim, e.who);
+	else if (e.type == EV_FRAME && e.who == SIM_NODE)
+		node_rx(sim, e.frame);
+	else if (e.type != EV_FAULT)
+		host_event(sim, &e);
+	if (e.frame)
+		frame_free(sim, e.frame);
+	return true;
+}
+
+void sim_drop_events(struct sim *sim)
+{
+	struct event e;
+
+	while (sim->events) {
+		e = pop(sim);
+		if (e.frame)
+			frame_free(sim, e.frame);
+	}
+}
