@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A rank at its host, driven by a stream of decisions: operations, packets of a node that may lie, time, lack of
+ * memory. Whatever the node says, nothing is written outside a buffer, rule 1 holds, timers move on, and every
+ * operation ends exactly once.
+ */
+#include "engine/endpoint.h"
+#include "reduce/reduce.h"
+
+#include "reader.h"
+#include "siphash.h"
+
+#define MAX_OPS		64u
+#define SIZE		4u
+#define BLOCK		64u
+#define SUPER		5u
+#define DOWN		0x123456789abcdef0ull
+
+struct op {
+	struct netinc_op op;
+	bool submitted, done;
+};
+
+static struct {
+	struct netinc_ep ep;
+	struct reader r;
+	u64 now;
+	u32 ops, pending;
+	bool short_send, no_room;
+	struct op op[MAX_OPS];
+	struct netinc_op leave;
+	bool leaving;
+} env;
+
+static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+{
+	struct netinc_pkt pkt;
+	u32 i;
+
+	(void)flags;
+	netinc_assert(n && n <= SUPER && idx + n <= op->blocks);
+	for (i = 0; i < n; i++) {
+		netinc_ep_block_header(ep, op, idx + i, &pkt);
+		netinc_assert(pkt.len <= BLOCK && (!pkt.len == !(pkt.flags & INC_F_PAYLOAD)));
+	}
+	if (!env.short_send)
+		return n;
+	env.short_send = false;
+	return n / 2;
+}
+
+static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	struct netinc_pkt p = *pkt, back;
+	u8 buf[1024];
+
+	(void)ep;
+	p.len = len;
+	memset(buf, 0, sizeof(buf));
+	netinc_assert(len <= sizeof(buf) - sizeof(struct inc_hdr));
+	netinc_build((struct inc_hdr *)buf, &p);
+	memcpy(buf + sizeof(struct inc_hdr), body, len);
+	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
+}
+
+static bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay)
+{
+	(void)ep;
+	netinc_assert(elems && first + elems <= op->count && 4 * elems == pay->len);
+	if (!env.no_room)
+		return true;
+	env.no_room = false;
+	return false;
+}
+
+static void op_done(struct netinc_ep *ep, struct netinc_op *op)
+{
+	struct op *o = container_of(op, struct op, op);
+
+	(void)ep;
+	if (op == &env.leave)
+		return;
+	netinc_assert(o->submitted && !o->done);
+	netinc_assert(op->error.code || op->done == op->blocks);
+	o->done = true;
+	env.pending--;
+}
+
+static void state(struct netinc_ep *ep, u8 old)
+{
+	netinc_assert(ep->state != old && ep->state <= INC_STATE_FAILED);
+}
+
+static const struct netinc_ep_ops ops = {
+	.send_blocks = send_blocks, .send = send, .deliver = deliver, .op_done = op_done, .state = state,
+};
+
+static void submit(void)
+{
+	u8 what = read_u8(&env.r);
+	struct op *o;
+
+	if (env.ops == MAX_OPS)
+		return;
+	o = &env.op[env.ops];
+	memset(o, 0, sizeof(*o));
+	if (what & 1)
+		o->op = (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
+					     .op = INC_OP_SUM, .count = what & 2 ? read_u8(&env.r) : read_u16(&env.r) };
+	else
+		o->op.coll = INC_COLL_BARRIER;
+	netinc_assert(!netinc_coll_check(&o->op, SIZE));
+	env.pending++;
+	o->submitted = true;
+	if (netinc_ep_submit(&env.ep, &o->op, env.now)) {
+		o->submitted = false;
+		env.pending--;
+	} else {
+		env.ops++;
+	}
+}
+
+static struct netinc_pkt packet(u8 type)
+{
+	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch, .cookie = DOWN,
+				  .child = 1 };
+
+	if (read_u8(&env.r) % 32 == 31)
+		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.up_cookie : 0;
+	if (read_u8(&env.r) % 32 == 31)
+		pkt.epoch += (s8)read_u8(&env.r);
+	return pkt;
+}
+
+static struct netinc_op *op_at(u64 block)
+{
+	struct netinc_op *op;
+
+	for (op = env.ep.head; op; op = op->next)
+		if (op->numbered && block - op->first < op->blocks)
+			return op;
+	return NULL;
+}
+
+static void result_at(struct netinc_pkt *pkt, u64 block)
+{
+	struct netinc_op *op = op_at(block);
+	struct netinc_pay pay;
+	u64 first;
+
+	pkt->psn = (u32)block;
+	if (op) {
+		pkt->opseq = op->seq;
+		pkt->sig = op->sig;
+		pkt->len = 4 * netinc_coll_range(op, env.ep.block, block - op->first, &first);
+	}
+	if (read_u8(&env.r) % 32 == 31)
+		pkt->len = read_u8(&env.r);
+	if (read_u8(&env.r) % 32 == 31)
+		pkt->opseq++;
+	pkt->flags = pkt->len ? INC_F_PAYLOAD | INC_F_WANT : 0;
+	pay = (struct netinc_pay) { .len = pkt->len, .flags = pkt->flags };
+	if (!netinc_ep_check(&env.ep, pkt))
+		netinc_ep_result(&env.ep, pkt, &pay, env.now);
+}
+
+static void results(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_RESULT);
+	u64 block = env.ep.una + (s8)read_u8(&env.r);
+	u32 n = read_u8(&env.r) % 16;
+
+	if (!env.ep.window)
+		return;
+	while (n--)
+		result_at(&pkt, block++);
+	netinc_ep_packet_end(&env.ep, env.now);
+}
+
+static void control(struct netinc_pkt *pkt, void *body, u32 len)
+{
+	read_damage(&env.r, body, len);
+	pkt->len = len;
+	netinc_ep_control(&env.ep, pkt, body, env.now);
+}
+
+static void ready(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_READY);
+	struct inc_ready body = {
+		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << read_u8(&env.r) % 4),
+		.start = cpu_to_be64(env.ep.una), .up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
+		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
+		.block = cpu_to_be16(BLOCK), .dead_ms = cpu_to_be32(500), .opseq = cpu_to_be32(env.ep.error.resume),
+	};
+
+	pkt.epoch = env.ep.epoch + 1;
+	control(&pkt, &body, sizeof(body));
+}
+
+static void status(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_STATUS);
+	struct {
+		struct inc_status status;
+		__be32 map[4];
+	} m;
+	u32 words = read_u8(&env.r) % 5;
+
+	memset(&m, 0, sizeof(m));
+	m.status.bits = cpu_to_be16(32 * words);
+	read_bytes(&env.r, m.map, 4 * words);
+	pkt.psn = (u32)(env.ep.una + (s8)read_u8(&env.r));
+	pkt.tstamp = (u32)env.now - read_u16(&env.r);
+	control(&pkt, &m, sizeof(m.status) + 4 * words);
+}
+
+static void nack(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_NACK);
+
+	pkt.psn = (u32)(env.ep.una + (s8)read_u8(&env.r));
+	pkt.span = 1 + read_u16(&env.r) % 0xffff;
+	netinc_ep_control(&env.ep, &pkt, NULL, env.now);
+}
+
+static void error(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_ERROR);
+	struct netinc_error e = { .block = env.ep.una + read_u8(&env.r) % 16, .code = INC_ERR_MISMATCH };
+	struct inc_error_pkt body;
+
+	e.opseq = env.ep.head ? env.ep.head->seq : env.ep.next_seq;
+	e.resume = read_u8(&env.r) % 4 ? e.opseq + 1 + read_u8(&env.r) % 4 : 0;
+	pkt.psn = (u32)e.block;
+	netinc_error_build(&body, &e);
+	control(&pkt, &body, sizeof(body));
+}
+
+static void small_packet(void)
+{
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(9), .challenge = cpu_to_be64(55) };
+	struct inc_wait_pkt wait = { .nonce = cpu_to_be32(9), .joined = cpu_to_be32(2) };
+	struct inc_refuse refuse = { .nonce = cpu_to_be32(9), .code = cpu_to_be16(read_u8(&env.r) % 12) };
+	struct netinc_pkt pkt;
+
+	switch (read_u8(&env.r) % 8) {
+	case 0 ... 2:
+		pkt = packet(INC_PKT_CHALLENGE);
+		control(&pkt, &challenge, sizeof(challenge));
+		break;
+	case 3 ... 6:
+		pkt = packet(INC_PKT_WAIT);
+		control(&pkt, &wait, sizeof(wait));
+		break;
+	default:
+		pkt = packet(INC_PKT_REFUSE);
+		control(&pkt, &refuse, sizeof(refuse));
+		break;
+	}
+}
+
+static void timer(void)
+{
+	u64 at = netinc_ep_timer(&env.ep, env.now);
+
+	netinc_assert(!at || at > env.now);
+	if (!at)
+		return;
+	env.now = at + read_u8(&env.r);
+	at = netinc_ep_timer(&env.ep, env.now);
+	netinc_assert(!at || at > env.now);
+}
+
+static void step(void)
+{
+	u8 what = read_u8(&env.r);
+
+	switch (what % 16) {
+	case 0 ... 1:
+		submit();
+		break;
+	case 2 ... 5:
+		results();
+		break;
+	case 6:
+		ready();
+		break;
+	case 7:
+		status();
+		break;
+	case 8:
+		nack();
+		break;
+	case 9:
+		error();
+		break;
+	case 10:
+		small_packet();
+		break;
+	case 11:
+		timer();
+		break;
+	case 12:
+		env.now += read_u16(&env.r);
+		break;
+	case 13:
+		env.short_send = what & 0x10;
+		env.no_room = what & 0x20;
+		netinc_ep_pump(&env.ep, env.now);
+		break;
+	case 14:
+		if (what >= 0xe0 && !env.leaving)
+			env.leaving = !netinc_ep_leave(&env.ep, &env.leave, env.now);
+		break;
+	default:
+		if (what == 255)
+			netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, read_u8(&env.r) & 1, env.now);
+		break;
+	}
+}
+
+static void check(void)
+{
+	const struct netinc_ep *ep = &env.ep;
+	const struct netinc_op *op, *prev = NULL;
+	u32 n = 0;
+
+	netinc_assert((s64)(ep->snd - ep->una) >= 0 && (s64)(ep->end - ep->snd) >= 0);
+	netinc_assert(!ep->window || ep->snd - ep->una <= ep->window);
+	for (op = ep->head; op; prev = op, op = op->next) {
+		netinc_assert(op->prev == prev);
+		n += op != &env.leave;
+	}
+	netinc_assert(ep->tail == prev && n == env.pending);
+	netinc_assert(ep->state != INC_STATE_FAILED || !n);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct netinc_ep_cfg cfg = { .group = 1, .rank = 1, .size = SIZE, .dead_ms = 500, .nonce = 9, .block = BLOCK,
+				     .super_packet = SUPER };
+
+	if (size > 4096)
+		return 0;
+	memset(&env, 0, sizeof(env));
+	env.r = (struct reader) { data, size };
+	env.now = 0xfffff000ull;
+	cfg.first_block = (read_u8(&env.r) & 1 ? 0 : 1ull << 32) - read_u8(&env.r);
+	netinc_reduce_init(0);
+	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_connect(&env.ep, env.now);
+	while (env.r.left) {
+		step();
+		check();
+	}
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
+	netinc_assert(!env.pending && !env.ep.head);
+	return 0;
+}

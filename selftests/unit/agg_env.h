@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Surroundings of an aggregator for tests: payload is a counted object with a number, folding mixes numbers so that
+ * their order matters, and all that the aggregator sends is written down.
+ */
+#ifndef INC_AGG_ENV_H
+#define INC_AGG_ENV_H
+
+#include "engine/aggregator.h"
+
+#include "ktap.h"
+#include "siphash.h"
+
+#define ENV_LOG		4096u
+
+struct env_obj {
+	u32 refs;
+	u64 value;
+	struct inc_desc desc;
+};
+
+struct env_out {
+	char kind;		/* R result, U up, N NACK, S STATUS, M mismatch */
+	u32 child;
+	u64 q;
+	u32 span;		/* N; M: the other child */
+	u64 value;		/* R, U: of the payload */
+};
+
+static struct env {
+	struct netinc_agg agg;
+	u64 mib[__INC_C_MAX];
+	void *mem;
+	u64 objs;		/* that exist */
+	u32 fail_hold;		/* so many refusals, forced ones excepted */
+	u32 fail_fold;
+	u32 room;		/* objects that may be held, forced ones excepted */
+	u32 held;
+	u32 forced;
+	struct env_out log[ENV_LOG];
+	u32 logged;
+	struct inc_status status;	/* the last one, with its map */
+	__be32 map[NETINC_MAX_BITMAP];
+} env;
+
+static struct env_obj *env_new(u64 value)
+{
+	struct env_obj *o = calloc(1, sizeof(*o));
+
+	o->refs = 1;
+	o->value = value;
+	env.objs++;
+	return o;
+}
+
+static void env_put(struct env_obj *o)
+{
+	if (--o->refs)
+		return;
+	env.objs--;
+	free(o);
+}
+
+static u64 env_mix(u64 sum, u64 value)
+{
+	return sum * 1000003 + value;
+}
+
+static void env_log(char kind, u32 child, u64 q, u32 span, u64 value)
+{
+	if (env.logged < ENV_LOG)
+		env.log[env.logged] = (struct env_out) { kind, child, q, span, value };
+	env.logged++;
+}
+
+static bool env_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+{
+	struct env_obj *o = pay->obj;
+
+	(void)agg;
+	if (!force && env.fail_hold) {
+		env.fail_hold--;
+		return false;
+	}
+	if (!force && env.held >= env.room)
+		return false;
+	env.forced += force;
+	env.held++;
+	o->refs++;
+	return true;
+}
+
+static void env_release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	(void)agg;
+	env.held--;
+	env_put(pay->obj);
+}
+
+static void env_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
+{
+	(void)agg;
+	memset(desc, 0, sizeof(*desc));
+	if (pay->obj)
+		*desc = ((struct env_obj *)pay->obj)->desc;
+}
+
+static bool env_result(struct netinc_slot *slot, u64 value)
+{
+	if (env.fail_fold) {
+		env.fail_fold--;
+		return false;
+	}
+	slot->result = (struct netinc_pay) { .obj = env_new(value), .len = slot->len };
+	env.held++;
+	return true;
+}
+
+static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++)
+		if (slot->in[i].obj)
+			sum = env_mix(sum, ((struct env_obj *)slot->in[i].obj)->value);
+	return env_result(slot, sum);
+}
+
+static bool env_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	return env_result(slot, ((struct env_obj *)slot->in[i].obj)->value);
+}
+
+static u64 env_value(const struct netinc_pay *pay)
+{
+	return pay->obj ? ((struct env_obj *)pay->obj)->value : 0;
+}
+
+static void env_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	(void)agg;
+	env_log('R', child, slot->q, 0, env_value(&slot->result));
+}
+
+static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	(void)agg;
+	env_log('U', 0, slot->q, 0, env_value(&slot->result));
+}
+
+static void env_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+{
+	(void)agg;
+	env_log('N', child, q, span, 0);
+}
+
+static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+{
+	env_log('S', child, agg->una, 0, tstamp);
+	memset(env.map, 0, sizeof(env.map));
+	memcpy(&env.status, body, sizeof(env.status));
+	memcpy(env.map, body->bitmap, len - sizeof(*body));
+}
+
+static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
+{
+	agg->closed = true;
+	agg->limit = slot->q;
+	env_log('M', a, slot->q, b, 0);
+}
+
+static const struct netinc_agg_ops env_ops = {
+	.hold = env_hold, .release = env_release, .desc = env_desc, .fold = env_fold, .copy = env_copy,
+	.send_result = env_send_result, .send_up = env_send_up, .send_nack = env_send_nack,
+	.send_status = env_send_status, .mismatch = env_mismatch,
+};
+
+static void env_begin(u32 children, u32 parts, u32 window, u64 start)
+{
+	memset(&env, 0, sizeof(env));
+	env.room = ~0u;
+	env.mem = calloc(1, netinc_agg_bytes(children, parts, window));
+	env.agg.ops = &env_ops;
+	env.agg.mib = env.mib;
+	netinc_agg_init(&env.agg, env.mem, children, parts, window);
+	netinc_agg_start(&env.agg, start);
+}
+
+/* Everything is given back. */
+static void env_end(void)
+{
+	netinc_agg_drain(&env.agg);
+	expect(!env.held && !env.objs, "%u are held and %llu exist after the drain", env.held,
+	       (unsigned long long)env.objs);
+	free(env.mem);
+}
+
+static struct netinc_pkt env_pkt(u64 q)
+{
+	return (struct netinc_pkt) { .type = INC_PKT_CONTRIB, .flags = INC_F_PAYLOAD | INC_F_WANT, .psn = (u32)q,
+				     .span = 1, .len = 64, .dtype = INC_TYPE_I32, .dop = INC_OP_SUM };
+}
+
+/* The payload of @child for block @q. */
+static u64 env_input(u32 child, u64 q)
+{
+	return (child + 1) * 7919 + q * 31;
+}
+
+static int env_contrib(u32 child, struct netinc_pkt pkt, u64 value, u64 now)
+{
+	struct env_obj *o = env_new(value);
+	struct netinc_pay pay = { .obj = o, .len = pkt.len, .flags = pkt.flags };
+	int err;
+
+	o->desc.count = cpu_to_be64(pkt.sig);
+	err = netinc_agg_contrib(&env.agg, child, &pkt, &pay, now);
+	env_put(o);
+	return err;
+}
+
+static int env_give(u32 child, u64 q, u64 now)
+{
+	return env_contrib(child, env_pkt(q), env_input(child, q), now);
+}
+
+/* What the children's contributions to @q make in child order. */
+static u64 env_expected(u64 q)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < env.agg.children; i++)
+		sum = env_mix(sum, env_input(i, q));
+	return sum;
+}
+
+/* The next thing that was sent and not looked at yet is this. */
+static u32 env_seen;
+
+static bool env_sent_at(const char *file, int line, char kind, u32 child, u64 q, u32 span)
+{
+	const struct env_out *o = &env.log[env_seen];
+
+	if (env_seen >= env.logged) {
+		if (ktap_fail(file, line))
+			printf("nothing was sent, expected %c\n", kind);
+		return false;
+	}
+	env_seen++;
+	if (o->kind == kind && o->child == child && o->q == q && o->span == span)
+		return true;
+	if (ktap_fail(file, line))
+		printf("%c to %d for %llu + %u was sent, expected %c to %d for %llu + %u\n", o->kind, (int)o->child,
+		       (unsigned long long)o->q, o->span, kind, (int)child, (unsigned long long)q, span);
+	return false;
+}
+
+static void env_count_at(const char *file, int line, const char *name, u64 value, u64 expected)
+{
+	if (value != expected && ktap_fail(file, line))
+		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
+}
+
+#define expect_sent(kind, child, q, span)	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
+#define expect_quiet()	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
+#define expect_count(counter, n) \
+	env_count_at(__FILE__, __LINE__, #counter, env.mib[INC_C_##counter], n)
+
+#endif

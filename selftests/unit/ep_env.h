@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Surroundings of an endpoint for tests: what it sends is written down, and the test is the node. */
+#ifndef INC_EP_ENV_H
+#define INC_EP_ENV_H
+
+#include "engine/endpoint.h"
+#include "reduce/reduce.h"
+
+#include "ktap.h"
+#include "siphash.h"
+
+#define SIZE	4u
+#define RANK	2u
+#define W	8u
+#define BLOCK	64u	/* 8 elements in the first block, 16 in the others */
+#define SUPER	4u
+#define DEAD	1000u	/* ms */
+#define UP	0x1111222233334444ull
+#define DOWN	0x5555666677778888ull
+#define LOG	256u
+
+struct sent {
+	u8 type;		/* CONTRIB: blocks */
+	u64 block;
+	u32 n;
+	u16 flags;
+	u32 opseq;
+	struct netinc_pkt pkt;
+	u8 body[256];
+};
+
+static struct {
+	struct netinc_ep ep;
+	struct sent log[LOG];
+	u32 logged, seen;
+	u32 most;		/* blocks that send_blocks() takes, one call */
+	bool no_room;		/* deliver() refuses */
+	u64 delivered;		/* elements */
+	u64 first;
+	u32 done, failed;
+	u32 last_done;		/* sequence number */
+	u32 states;
+	u64 now;
+} env;
+
+static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+{
+	struct sent *s = &env.log[env.logged++ % LOG];
+	u32 sent = min(n, env.most);
+
+	expect(n && n <= SUPER, "a super-packet of %u", n);
+	*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = op->first + idx, .n = sent, .flags = flags,
+			     .opseq = op->seq };
+	netinc_ep_block_header(ep, op, idx, &s->pkt);
+	return sent;
+}
+
+static inline void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	struct sent *s = &env.log[env.logged++ % LOG];
+
+	(void)ep;
+	*s = (struct sent) { .type = pkt->type, .pkt = *pkt };
+	memcpy(s->body, body, len);
+}
+
+static inline bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems,
+			   const struct netinc_pay *pay)
+{
+	(void)ep;
+	(void)op;
+	(void)pay;
+	if (env.no_room)
+		return false;
+	env.first = first;
+	env.delivered += elems;
+	return true;
+}
+
+static inline void op_done(struct netinc_ep *ep, struct netinc_op *op)
+{
+	(void)ep;
+	env.done++;
+	env.failed += op->error.code != INC_ERR_NONE;
+	env.last_done = op->seq;
+}
+
+static inline void state(struct netinc_ep *ep, u8 old)
+{
+	(void)ep;
+	(void)old;
+	env.states++;
+}
+
+static const struct netinc_ep_ops ops = {
+	.send_blocks = send_blocks, .send = send, .deliver = deliver, .op_done = op_done, .state = state,
+};
+
+static inline const struct sent *next_sent(void)
+{
+	static const struct sent nothing;
+
+	return env.seen < env.logged ? &env.log[env.seen++ % LOG] : &nothing;
+}
+
+static inline const struct sent *sent_at(const char *file, int line, u8 type)
+{
+	const struct sent *s = next_sent();
+
+	if (s->type != type && ktap_fail(file, line))
+		printf("type %u was sent, expected type %u\n", s->type, type);
+	return s;
+}
+
+static inline void blocks_at(const char *file, int line, u64 first, u32 n, u16 flags)
+{
+	const struct sent *s = next_sent();
+
+	if ((s->type != INC_PKT_CONTRIB || s->block != first || s->n != n || s->flags != flags) &&
+	    ktap_fail(file, line))
+		printf("type %u, blocks %llu + %u, flags %#x, expected %llu + %u\n", s->type,
+		       (unsigned long long)s->block, s->n, s->flags, (unsigned long long)first, n);
+}
+
+static inline void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
+{
+	if (value != expected && ktap_fail(file, line))
+		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
+}
+
+#define expect_sent(type)		sent_at(__FILE__, __LINE__, type)
+#define expect_blocks(first, n, flags)	blocks_at(__FILE__, __LINE__, first, n, flags)
+#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.mib[INC_C_##counter], n)
+#define expect_state(s)			expect(env.ep.state == (s), "state is %u, expected " #s, env.ep.state)
+#define expect_quiet()	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
+			       env.logged - env.seen, env.log[env.seen % LOG].type)
+
+static inline void begin(u64 first_block)
+{
+	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
+				     .block = BLOCK, .super_packet = SUPER, .first_block = first_block };
+
+	memset(&env, 0, sizeof(env));
+	env.most = ~0u;
+	env.now = 1000000;
+	netinc_reduce_init(0);
+	netinc_ep_init(&env.ep, &cfg, &ops);
+}
+
+static inline struct netinc_pkt from_node(u8 type)
+{
+	return (struct netinc_pkt) { .type = type, .group = 77, .incarnation = 5, .epoch = 1, .span = 1,
+				     .cookie = DOWN };
+}
+
+static inline int control(struct netinc_pkt pkt, const void *body, u32 len)
+{
+	pkt.len = len;
+	return netinc_ep_control(&env.ep, &pkt, body, env.now);
+}
+
+static inline struct inc_ready ready_body(u64 start)
+{
+	return (struct inc_ready) {
+		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
+		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN), .size = cpu_to_be32(SIZE),
+		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1), .block = cpu_to_be16(BLOCK),
+		.dead_ms = cpu_to_be32(DEAD),
+	};
+}
+
+static inline int give_ready(u32 epoch, u64 start, u32 opseq)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body = ready_body(start);
+
+	pkt.epoch = epoch;
+	pkt.child = RANK;
+	body.opseq = cpu_to_be32(opseq);
+	return control(pkt, &body, sizeof(body));
+}
+
+/* A rank whose group has formed. */
+static inline void ready(u64 start)
+{
+	begin(start);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!give_ready(1, start, 0), "READY");
+	expect_state(INC_STATE_READY);
+	env.seen = env.logged;
+}
+
+static inline struct netinc_op allreduce(u64 count)
+{
+	return (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
+				    .op = INC_OP_SUM, .count = count };
+}
+
+static inline struct netinc_op barrier(void)
+{
+	return (struct netinc_op) { .coll = INC_COLL_BARRIER };
+}
+
+static inline void submit_op(struct netinc_op *op)
+{
+	int err = netinc_ep_submit(&env.ep, op, env.now);
+
+	expect(!err, "submit: %d", err);
+}
+
+/* The result of block @b of @op. */
+static inline struct netinc_pkt result_of(const struct netinc_op *op, u64 b)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_RESULT);
+	u64 first;
+
+	pkt.psn = (u32)b;
+	pkt.epoch = env.ep.epoch;
+	pkt.opseq = op->seq;
+	pkt.sig = op->sig;
+	pkt.len = 4 * netinc_coll_range(op, BLOCK, b - op->first, &first);
+	if (pkt.len)
+		pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
+	return pkt;
+}
+
+static inline int give(struct netinc_pkt pkt)
+{
+	struct netinc_pay pay = { .len = pkt.len, .flags = pkt.flags };
+	int err = netinc_ep_check(&env.ep, &pkt);
+
+	if (!err)
+		err = netinc_ep_result(&env.ep, &pkt, &pay, env.now);
+	netinc_ep_packet_end(&env.ep, env.now);
+	return err;
+}
+
+static inline int result(const struct netinc_op *op, u64 b)
+{
+	return give(result_of(op, b));
+}
+
+static inline int error(u64 block, u32 opseq, u32 resume, u16 code)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
+	struct netinc_error e = { .block = block, .opseq = opseq, .resume = resume, .code = code,
+				  .rank = { 0, 1 } };
+	struct inc_error_pkt body;
+
+	pkt.psn = (u32)block;
+	pkt.epoch = env.ep.epoch;
+	netinc_error_build(&body, &e);
+	return control(pkt, &body, sizeof(body));
+}
+
+static inline void status(u64 psn, u32 here)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_STATUS);
+	struct {
+		struct inc_status status;
+		__be32 map[1];
+	} m = { .status = { .waiting = cpu_to_be32(3), .waited = cpu_to_be32(17), .bits = cpu_to_be16(32) },
+		.map = { cpu_to_be32(here) } };
+
+	pkt.psn = (u32)psn;
+	pkt.tstamp = (u32)env.now - 500;
+	expect(!control(pkt, &m, sizeof(m)), "STATUS");
+}
+
+static inline void wait(u32 nonce, u32 epoch, u64 cookie, int expected)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_WAIT);
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(nonce), .joined = cpu_to_be32(2), .missing = cpu_to_be32(1) };
+	int err;
+
+	pkt.epoch = epoch;
+	pkt.cookie = cookie;
+	err = control(pkt, &body, sizeof(body));
+	expect(err == expected, "WAIT: %d, expected %d", err, expected);
+}
+
+static inline int refuse(u32 nonce, u16 code, u64 cookie)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_REFUSE);
+	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code), .detail = cpu_to_be64(9) };
+
+	pkt.cookie = cookie;
+	return control(pkt, &body, sizeof(body));
+}
+
+#endif

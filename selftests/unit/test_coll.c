@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Collectives: every element is in exactly one block, operations that make no sense are refused, signatures differ. */
+#include "engine/coll.h"
+#include "reduce/reduce.h"
+
+#include "ktap.h"
+#include "siphash.h"
+
+static struct netinc_op allreduce(u64 count)
+{
+	return (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .wire = INC_TYPE_F32,
+				    .op = INC_OP_SUM, .count = count };
+}
+
+static struct netinc_op barrier(void)
+{
+	return (struct netinc_op) { .coll = INC_COLL_BARRIER };
+}
+
+/* Blocks follow one another, none but the only one of an empty operation is empty, the last ends at count. */
+static void cover(u64 count, u32 block)
+{
+	struct netinc_op op = allreduce(count);
+	u64 blocks = netinc_coll_blocks(&op, block), next = 0, first, idx;
+	u32 n = 0, room;
+
+	for (idx = 0; idx < blocks; idx++) {
+		n = netinc_coll_range(&op, block, idx, &first);
+		room = (block - (idx ? 0 : sizeof(struct inc_desc))) / 4;
+		if (!expect(n <= room && (n || !count) && first == next && (idx + 1 == blocks || n == room),
+			    "%llu elements in blocks of %u: block %llu is [%llu, + %u), expected to begin at %llu",
+			    (unsigned long long)count, block, (unsigned long long)idx, (unsigned long long)first, n,
+			    (unsigned long long)next))
+			return;
+		next += n;
+	}
+	expect(next == count, "%llu elements in blocks of %u: %llu are covered", (unsigned long long)count, block,
+	       (unsigned long long)next);
+	expect(!netinc_coll_range(&op, block, blocks, &first), "a block after the last has elements");
+}
+
+static void test_cover(void)
+{
+	static const u32 sizes[] = { INC_MIN_BLOCK, 80, 1408, 1424, 8912, INC_MAX_BLOCK };
+	u32 s, head, full, i;
+	u64 count;
+
+	for (s = 0; s < ARRAY_SIZE(sizes); s++) {
+		head = (sizes[s] - sizeof(struct inc_desc)) / 4;
+		full = sizes[s] / 4;
+		for (count = 0; count < 3 * full; count++)
+			cover(count, sizes[s]);
+		for (i = 0; i < 200; i++) {
+			count = head + ktap_below(100000) * full;
+			cover(count - 1, sizes[s]);
+			cover(count, sizes[s]);
+			cover(count + 1, sizes[s]);
+		}
+	}
+}
+
+/* Too many blocks to walk through: the ends, and random ones in between. */
+static void test_largest(void)
+{
+	struct netinc_op op = allreduce(INC_MAX_COUNT);
+	u32 block = INC_MIN_BLOCK, head = 8, full = 16, i;
+	u64 blocks = netinc_coll_blocks(&op, block), first, idx;
+
+	expect(blocks == 1 + (INC_MAX_COUNT - head + full - 1) / full, "2^32 - 1 elements have %llu blocks",
+	       (unsigned long long)blocks);
+	expect(netinc_coll_range(&op, block, 0, &first) == head && !first, "the first block");
+	expect(netinc_coll_range(&op, block, blocks - 1, &first) == (INC_MAX_COUNT - head) % full &&
+	       first + (INC_MAX_COUNT - head) % full == INC_MAX_COUNT, "the last block");
+	for (i = 0; i < 1000; i++) {
+		idx = 1 + ktap_below(blocks - 2);
+		expect(netinc_coll_range(&op, block, idx, &first) == full && first == head + (idx - 1) * full,
+		       "block %llu begins at %llu", (unsigned long long)idx, (unsigned long long)first);
+	}
+}
+
+static void test_empty(void)
+{
+	struct netinc_op op = barrier();
+	u64 first;
+
+	expect(netinc_coll_blocks(&op, 1408) == 1, "a barrier has other than one block");
+	expect(!netinc_coll_range(&op, 1408, 0, &first), "a barrier has elements");
+	expect(!netinc_coll_bits(&op, 0), "a barrier has payload");
+	op = allreduce(0);
+	expect(netinc_coll_blocks(&op, 1408) == 1, "an empty allreduce has other than one block");
+	expect(!netinc_coll_bits(&op, 0), "an empty allreduce has payload");
+	op = allreduce(1);
+	expect(netinc_coll_bits(&op, 5) == (INC_F_PAYLOAD | INC_F_WANT), "an allreduce contributes and wants");
+}
+
+static void check(struct netinc_op op, int expected, const char *what)
+{
+	int err = netinc_coll_check(&op, 4);
+
+	expect(err == expected, "%s: %d, expected %d", what, err, expected);
+}
+
+static void test_check(void)
+{
+	struct netinc_op op = allreduce(1);
+
+	netinc_reduce_init(0);
+	check(op, 0, "allreduce");
+	check(allreduce(0), 0, "of nothing");
+	check(allreduce(INC_MAX_COUNT), 0, "of 2^32 - 1");
+	check(allreduce(INC_MAX_COUNT + 1), -EOVERFLOW, "of 2^32");
+	check(barrier(), 0, "barrier");
+	op.type = INC_TYPE_NONE;
+	check(op, -EINVAL, "no type");
+	op.type = 255;
+	check(op, -EINVAL, "unknown type");
+	op = allreduce(1);
+	op.op = INC_OP_NONE;
+	check(op, -EINVAL, "no operation");
+	op.op = 255;
+	check(op, -EINVAL, "unknown operation");
+	op = allreduce(1);
+	op.wire = INC_TYPE_I32;
+	check(op, -EOPNOTSUPP, "another type on the wire");
+	op = allreduce(1);
+	op.type = INC_TYPE_C64;
+	op.wire = INC_TYPE_C64;
+	check(op, -EOPNOTSUPP, "a type without a kernel");
+	op = allreduce(1);
+	op.root = 1;
+	check(op, -EINVAL, "an allreduce with a root");
+	op = barrier();
+	op.count = 1;
+	check(op, -EINVAL, "a barrier with elements");
+	op = barrier();
+	op.coll = INC_COLL_LEAVE;
+	check(op, -EOPNOTSUPP, "leave");
+	op.coll = INC_COLL_MAX + 1;
+	check(op, -EOPNOTSUPP, "unknown collective");
+	op.coll = 0;
+	check(op, -EOPNOTSUPP, "no collective");
+}
+
+/* What makes two operations different makes their signatures different. */
+static void test_sig(void)
+{
+	struct netinc_op op = allreduce(1000);
+	u32 sig = netinc_coll_sig(&op);
+
+	op.count++;
+	expect(netinc_coll_sig(&op) != sig, "count");
+	op = allreduce(1000);
+	op.type = INC_TYPE_I32;
+	expect(netinc_coll_sig(&op) != sig, "type");
+	op = allreduce(1000);
+	op.op = INC_OP_MAX;
+	expect(netinc_coll_sig(&op) != sig, "operation");
+	op = allreduce(1000);
+	op.seq++;
+	expect(netinc_coll_sig(&op) != sig, "sequence number");
+	op = allreduce(1000);
+	op.first = 1ull << 32;
+	expect(netinc_coll_sig(&op) != sig, "first block");
+	op = allreduce(1000);
+	expect(netinc_coll_sig(&op) == sig, "the same");
+}
+
+static void test_desc(void)
+{
+	struct netinc_op op = allreduce(0x0102030405060708ull);
+	struct inc_desc desc;
+	const u8 *bytes = (const u8 *)&desc;
+
+	memset(&desc, 0xff, sizeof(desc));
+	op.seq = 0x11121314;
+	netinc_coll_desc(&op, &desc);
+	expect(bytes[0] == INC_COLL_ALLREDUCE && bytes[1] == INC_TYPE_F32 && bytes[2] == INC_OP_SUM &&
+	       bytes[3] == INC_TYPE_F32 && !bytes[4] && !bytes[5] && !bytes[6] && !bytes[7], "the first bytes");
+	expect(bytes[12] == 0x11 && bytes[15] == 0x14 && bytes[16] == 1 && bytes[23] == 8 && !desc.counts_hash,
+	       "the numbers");
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig), KTAP(test_desc),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How many blocks a rank keeps in flight, and its idea of the round trip. */
+#include "engine/congestion.h"
+
+#include "ktap.h"
+
+static void test_congestion(void)
+{
+	struct netinc_cc cc;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 1024, 44);
+	expect(cc.cwnd == 128 && cc.floor == 88, "begins with %u, floor %u", cc.cwnd, cc.floor);
+	netinc_cc_acked(&cc, 128);
+	expect(cc.cwnd == 256, "slow start: %u", cc.cwnd);
+	netinc_cc_lost(&cc, 1000000);
+	expect(cc.cwnd == 128 && cc.ssthresh == 128, "halved: %u", cc.cwnd);
+	netinc_cc_lost(&cc, 1000500);
+	expect(cc.cwnd == 128, "halved twice in a round trip");
+	netinc_cc_acked(&cc, 127);
+	expect(cc.cwnd == 128, "grows before a window is through");
+	netinc_cc_acked(&cc, 1);
+	expect(cc.cwnd == 172, "avoidance: %u", cc.cwnd);
+	netinc_cc_lost(&cc, 2000000);
+	netinc_cc_lost(&cc, 3000000);
+	netinc_cc_lost(&cc, 4000000);
+	expect(cc.cwnd == 88, "below the floor: %u", cc.cwnd);
+	netinc_cc_acked(&cc, 4000000);
+	expect(cc.cwnd <= 1024, "above the window: %u", cc.cwnd);
+	netinc_cc_start(&cc, 4, 44);
+	expect(cc.cwnd == 4 && cc.floor == 4, "a small window: %u, floor %u", cc.cwnd, cc.floor);
+}
+
+static void test_rtt(void)
+{
+	struct netinc_cc cc;
+	u32 i;
+
+	memset(&cc, 0, sizeof(cc));
+	expect(netinc_cc_rto(&cc) == 20000, "without a sample: %u", netinc_cc_rto(&cc));
+	netinc_cc_rtt(&cc, 4000);
+	expect(cc.srtt == 4000 && cc.rttvar == 2000 && netinc_cc_rto(&cc) == 12000, "first sample: %u, %u", cc.srtt,
+	       cc.rttvar);
+	netinc_cc_rtt(&cc, 12000);
+	expect(cc.srtt == 5000 && cc.rttvar == 3500, "second sample: %u, %u", cc.srtt, cc.rttvar);
+	for (i = 0; i < 200; i++)
+		netinc_cc_rtt(&cc, 100);
+	expect(cc.srtt >= 100 && cc.srtt < 110 && netinc_cc_rto(&cc) >= 1000 && netinc_cc_rto(&cc) <= 10000,
+	       "settles at %u, %u", cc.srtt, netinc_cc_rto(&cc));
+	netinc_cc_rtt(&cc, 0xffffffffu);
+	expect(netinc_cc_rto(&cc) <= 1000000, "above the limit: %u", netinc_cc_rto(&cc));
+	for (i = 0; i < 100; i++)
+		netinc_cc_rtt(&cc, 0);
+	expect(cc.srtt >= 1, "zero");
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_congestion), KTAP(test_rtt),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A rank at its host: its window. When it sends what, which results it takes, how operations complete. */
+#include "ep_env.h"
+
+/* Rule 1: no block before the results of all W before it; super-packets as large as allowed. */
+static void window(u64 start)
+{
+	struct netinc_op op = allreduce(8 + 16 * 29);	/* 30 blocks */
+	u64 b;
+
+	ready(start);
+	submit_op(&op);
+	expect(op.blocks == 30 && op.first == start, "%llu blocks", (unsigned long long)op.blocks);
+	expect_blocks(start, 4u, 0);
+	expect_blocks(start + 4, 4u, 0);
+	expect_quiet();
+	expect(!result(&op, start + 1) && !result(&op, start + 3), "results out of order");
+	expect_quiet();
+	expect(result(&op, start + 1) == -INC_C_DROP_DUPLICATE, "a result again");
+	expect(result(&op, start + 8) == -INC_C_DROP_AHEAD, "a result of what was not sent");
+	expect(!result(&op, start), "the oldest");
+	expect_blocks(start + 8, 2u, 0);
+	expect(env.ep.una == start + 2, "una");
+	expect(result(&op, start) == -INC_C_DROP_DUPLICATE, "an old result");
+	for (b = start + 2; b != start + 30; b++)
+		if (!netinc_ep_has(&env.ep, b))
+			expect(!result(&op, b), "block %llu", (unsigned long long)(b - start));
+	expect(env.done == 1 && !env.failed && env.ep.una == start + 30 && !env.ep.head, "%u done", env.done);
+	expect(env.delivered == op.count && env.first == op.count - 16, "%llu elements",
+	       (unsigned long long)env.delivered);
+	expect_count(CONTRIBS_SENT, 30u);
+	expect_count(CONTRIBS_RESENT, 0u);
+	expect_count(RESULTS, 30u);
+	expect_count(DROP_DUPLICATE, 2u);
+	expect_count(DROP_AHEAD, 1u);
+	expect_count(OPS, 1u);
+}
+
+static void test_window(void)
+{
+	window(0);
+	window((1ull << 32) - 3);
+	window(-3ull);
+}
+
+/* A header says everything that a node and the other ranks need. */
+static void test_header(void)
+{
+	struct netinc_op op = allreduce(8 + 16 + 3);
+	const struct netinc_pkt *p;
+	struct netinc_pkt pkt;
+
+	ready(0);
+	submit_op(&op);
+	p = &expect_sent(INC_PKT_CONTRIB)->pkt;
+	expect(p->group == 77 && p->incarnation == 5 && p->epoch == 1 && p->child == RANK && p->cookie == UP &&
+	       p->sig == op.sig && p->dtype == INC_TYPE_I32 && p->dop == INC_OP_SUM && p->span == 1, "the header");
+	expect(p->flags == (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC) && p->len == 32, "the first block");
+	netinc_ep_block_header(&env.ep, &op, 1, &pkt);
+	expect(pkt.flags == (INC_F_PAYLOAD | INC_F_WANT) && pkt.len == 64 && pkt.psn == 1, "the second");
+	netinc_ep_block_header(&env.ep, &op, 2, &pkt);
+	expect(pkt.len == 12, "the last has %u bytes", pkt.len);
+}
+
+static void test_result_checks(void)
+{
+	struct netinc_op op = allreduce(100);
+	struct netinc_pkt pkt;
+
+	ready(0);
+	submit_op(&op);
+	pkt = result_of(&op, 1);
+	pkt.cookie = UP;
+	expect(give(pkt) == -INC_C_DROP_COOKIE, "the up cookie");
+	pkt = result_of(&op, 1);
+	pkt.epoch++;
+	expect(give(pkt) == -INC_C_DROP_EPOCH, "epoch");
+	pkt = result_of(&op, 1);
+	pkt.tree = 1;
+	expect(give(pkt) == -INC_C_DROP_EPOCH, "tree");
+	pkt = result_of(&op, 1);
+	pkt.incarnation++;
+	expect(give(pkt) == -INC_C_DROP_NO_GROUP, "incarnation");
+	pkt = result_of(&op, 1);
+	pkt.sig++;
+	expect(give(pkt) == -INC_C_DROP_MISMATCH, "signature");
+	pkt = result_of(&op, 1);
+	pkt.opseq++;
+	expect(give(pkt) == -INC_C_DROP_MISMATCH, "operation");
+	pkt = result_of(&op, 1);
+	pkt.len -= 4;
+	expect(give(pkt) == -INC_C_DROP_MISMATCH, "length");
+	env.no_room = true;
+	expect(result(&op, 1) == -INC_C_DROP_MEMORY, "no room");
+	env.no_room = false;
+	expect(!env.delivered && !netinc_ep_has(&env.ep, 1), "was taken");
+	expect(!result(&op, 1) && env.delivered == 16, "the right one");
+	expect_count(DROP_COOKIE, 1u);
+	expect_count(DROP_EPOCH, 2u);
+	expect_count(DROP_NO_GROUP, 1u);
+	expect_count(DROP_MISMATCH, 3u);
+	expect_count(DROP_MEMORY, 1u);
+}
+
+/* What could not be sent is sent when the surroundings say so. */
+static void test_partial_send(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 5);
+
+	ready(0);
+	env.most = 1;
+	submit_op(&op);
+	expect_blocks(0ull, 1u, 0);
+	expect_quiet();
+	env.most = 0;
+	netinc_ep_pump(&env.ep, env.now);
+	expect_blocks(1ull, 0u, 0);
+	env.most = ~0u;
+	netinc_ep_pump(&env.ep, env.now);
+	expect_blocks(1ull, 4u, 0);
+	expect_blocks(5ull, 1u, 0);
+	expect_quiet();
+	expect_count(CONTRIBS_SENT, 6u);
+}
+
+/* Only what STATUS or NACK names, has no result, and was sent before they can have been, goes again. */
+static void test_resend(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 7);
+	struct netinc_pkt nack = from_node(INC_PKT_NACK);
+
+	ready(0);
+	submit_op(&op);
+	env.seen = env.logged;
+	env.now += 10000;
+	expect(!result(&op, 2), "block 2");
+	status(0, 0x29);	/* the node has 0, 3 and 5 */
+	expect_blocks(1ull, 1u, INC_F_RETRANS);
+	expect_blocks(4ull, 1u, INC_F_RETRANS);
+	expect_blocks(6ull, 2u, INC_F_RETRANS);
+	expect_quiet();
+	expect(env.ep.waiting == 3 && env.ep.waited_ms == 17, "waits for %u", env.ep.waiting);
+	expect_count(CONTRIBS_RESENT, 4u);
+	env.now += 100;
+	status(0, 0x29);
+	expect_quiet();
+	env.now += 10000;
+	nack.psn = 4;
+	nack.span = 0xffff;
+	expect(!control(nack, NULL, 0), "NACK");
+	expect_blocks(4ull, 4u, INC_F_RETRANS);
+	nack.psn = (u32)-5;
+	nack.span = 3;
+	expect(!control(nack, NULL, 0), "NACK of what is long done");
+	nack.psn = 8;
+	nack.span = 3;
+	expect(!control(nack, NULL, 0), "NACK of what was not sent");
+	expect_quiet();
+	expect_count(CONTRIBS_RESENT, 8u);
+	expect_count(NACKS, 3u);
+	expect_count(STATUSES, 2u);
+}
+
+/* PROBE names the first missing block and what is here beyond it. */
+static void test_probe(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 5);
+	const struct inc_probe *probe;
+	const struct sent *s;
+	u64 at;
+	u32 i;
+
+	ready(0);
+	submit_op(&op);
+	env.seen = env.logged;
+	env.now += 100;
+	expect(!result(&op, 0) && !result(&op, 2), "results");
+	at = netinc_ep_timer(&env.ep, env.now);
+	expect_quiet();
+	expect(at > env.now, "the timer is in the past");
+	env.now = at;
+	netinc_ep_timer(&env.ep, env.now);
+	s = expect_sent(INC_PKT_PROBE);
+	probe = (const void *)s->body;
+	expect(s->pkt.psn == 1 && be16_to_cpu(probe->bits) == 32 && s->pkt.tstamp == (u32)env.now, "psn %u, %u bits",
+	       s->pkt.psn, be16_to_cpu(probe->bits));
+	for (i = 0; i < 32; i++)
+		expect(netinc_bit(probe->bitmap, i) == (i == 1 || i >= 5), "bit %u", i);
+	expect_quiet();
+	expect_count(PROBES, 1u);
+}
+
+/* Results that overtake one another too far: the hole is asked about before the timer. */
+static void test_gap(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 7);
+
+	ready(0);
+	submit_op(&op);
+	env.seen = env.logged;
+	env.now += 5000;
+	result(&op, 1);
+	result(&op, 2);
+	expect_quiet();
+	result(&op, 3);
+	expect_sent(INC_PKT_PROBE);
+	result(&op, 4);
+	expect_quiet();
+}
+
+/* Operations complete in order, also where results do not. */
+static void test_order(void)
+{
+	struct netinc_op a = allreduce(24), b = barrier();
+
+	ready(0);
+	submit_op(&a);
+	submit_op(&b);
+	expect(b.first == 2 && b.blocks == 1, "the barrier is block %llu", (unsigned long long)b.first);
+	expect(!result(&b, 2) && !result(&a, 1) && !env.done, "%u are done", env.done);
+	expect(!result(&a, 0) && env.done == 2 && env.last_done == 1, "%u are done", env.done);
+}
+
+static void test_submit_states(void)
+{
+	struct netinc_op a = barrier();
+
+	begin(0);
+	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ENOTCONN, "closed");
+	netinc_ep_connect(&env.ep, env.now);
+	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ENOTCONN, "joining");
+	wait(4711, 0, 0, 0);
+	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ENOTCONN, "waiting");
+	refuse(4711, INC_REFUSE_KEY, 0);
+	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ENOTCONN, "refused");
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
+	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_submit_states),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A group at a node: who gets in, what its members are told, how it ends. */
+#include "group_env.h"
+
+static void test_form(void)
+{
+	const struct inc_wait_pkt *wait;
+	const struct inc_ready *ready;
+	const struct sent *s;
+	u32 i;
+
+	begin();
+	expect(!join(2, 50, 1000), "rank 2");
+	s = expect_sent(INC_PKT_WAIT, 2);
+	wait = (const void *)s->body;
+	expect(be32_to_cpu(wait->nonce) == 102 && be32_to_cpu(wait->joined) == 1 && !be32_to_cpu(wait->missing),
+	       "WAIT says %u joined, %u is missing", be32_to_cpu(wait->joined), be32_to_cpu(wait->missing));
+	expect(!join(2, 50, 1001), "again");
+	expect_sent(INC_PKT_WAIT, 2);
+	expect(!join(0, 50, 1002), "rank 0");
+	s = expect_sent(INC_PKT_WAIT, 0);
+	wait = (const void *)s->body;
+	expect(be32_to_cpu(wait->joined) == 2 && be32_to_cpu(wait->missing) == 1, "WAIT says %u joined, %u is missing",
+	       be32_to_cpu(wait->joined), be32_to_cpu(wait->missing));
+	expect(!join(1, 50, 1003), "rank 1");
+	for (i = 0; i < SIZE; i++) {
+		s = expect_sent(INC_PKT_READY, i);
+		ready = (const void *)s->body;
+		expect(be32_to_cpu(ready->nonce) == 100 + i && be64_to_cpu(ready->start) == 50 && s->pkt.child == i &&
+		       be32_to_cpu(ready->window) == W && be16_to_cpu(ready->block) == 64 && s->pkt.epoch == 1 &&
+		       be32_to_cpu(ready->size) == SIZE && be32_to_cpu(ready->dead_ms) == DEAD &&
+		       be16_to_cpu(ready->trees) == 1 && !ready->opseq, "READY of rank %u", i);
+		expect(be64_to_cpu(ready->up_cookie) == env.g.members[i].cookie && env.g.members[i].cookie &&
+		       be64_to_cpu(ready->down_cookie) == env.g.down_cookie, "cookies of rank %u", i);
+	}
+	expect(env.g.members[0].cookie != env.g.members[1].cookie && env.g.members[0].cookie != env.g.down_cookie,
+	       "cookies are the same");
+	expect(env.events[INC_EVENT_GROUP_FORMED] == 1, "%u events", env.events[INC_EVENT_GROUP_FORMED]);
+	expect(!join(1, 50, 2000), "READY was lost");
+	expect_sent(INC_PKT_READY, 1);
+	end();
+}
+
+static void expect_refused(struct inc_join j, u32 rank, struct netinc_peer peer, int code, u64 detail, const char *what)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, rank);
+	int got = netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail);
+
+	expect(got == code, "%s: refused with %d, expected %d", what, got, code);
+	expect(env.detail == detail, "%s: detail is %llu, expected %llu", what, (unsigned long long)env.detail,
+	       (unsigned long long)detail);
+}
+
+static void test_refuse(void)
+{
+	struct inc_join j = join_of(1, 0);
+
+	begin();
+	expect_refused(j, SIZE, peer_of(1), INC_REFUSE_SIZE, SIZE, "rank out of range");
+	expect_refused(j, 0xffff, peer_of(1), INC_REFUSE_SIZE, SIZE, "rank far out of range");
+	j.size = cpu_to_be32(SIZE + 1);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_SIZE, SIZE, "another size");
+	j = join_of(1, 0);
+	j.block = cpu_to_be16(INC_MIN_BLOCK - 16);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_BLOCK, INC_MIN_BLOCK, "small block");
+	j.block = cpu_to_be16(INC_MAX_BLOCK + 16);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_BLOCK, INC_MIN_BLOCK, "large block");
+	j.block = cpu_to_be16(72);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_BLOCK, INC_MIN_BLOCK, "odd block");
+	expect(!join(1, 0, 1000), "the right one");
+	expect_sent(INC_PKT_WAIT, 1);
+	j = join_of(1, 0);
+	j.nonce = cpu_to_be32(5);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_RANK_TAKEN, 1, "another process of the same host");
+	expect_refused(join_of(1, 0), 1, peer_of(2), INC_REFUSE_RANK_TAKEN, 1, "another host");
+	expect(!join(0, 0, 1000) && !join(2, 0, 1000), "the others");
+	expect_sent(INC_PKT_WAIT, 0);
+	env.seen += SIZE;
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_BUSY, 1, "a newcomer to a group that has formed");
+	end();
+}
+
+/* Every check by its counter; a packet that passes counts as a sign of life. */
+static void test_check(void)
+{
+	struct netinc_peer peer = peer_of(1), other;
+	struct netinc_pkt pkt;
+
+	form(0);
+	expect(!check(1, INC_PKT_PROBE, 5000), "a good packet");
+	expect(env.g.members[1].heard == 5000, "has not been heard");
+	pkt = pkt_of(INC_PKT_PROBE, 1);
+	pkt.child = SIZE;
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_CHILD, "child");
+	pkt = pkt_of(INC_PKT_PROBE, 1);
+	pkt.cookie ^= 1ull << 63;
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_COOKIE, "cookie");
+	pkt.cookie = env.g.members[0].cookie;
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_COOKIE, "another member's cookie");
+	pkt = pkt_of(INC_PKT_PROBE, 1);
+	pkt.epoch++;
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_EPOCH, "epoch");
+	pkt = pkt_of(INC_PKT_PROBE, 1);
+	pkt.tree = 1;
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_EPOCH, "tree");
+	pkt = pkt_of(INC_PKT_PROBE, 1);
+	other = peer;
+	other.ifindex++;
+	expect(netinc_group_check(&env.g, &pkt, &other, 6000) == -INC_C_DROP_PORT, "port");
+	other = peer;
+	other.addr[15]++;
+	expect(netinc_group_check(&env.g, &pkt, &other, 6000) == -INC_C_DROP_PORT, "address");
+	other = peer;
+	other.udp_port++;
+	expect(netinc_group_check(&env.g, &pkt, &other, 6000) == -INC_C_DROP_PORT, "UDP port");
+	expect(env.g.members[1].heard == 5000, "a bad packet is a sign of life");
+	expect_count(DROP_CHILD, 1u);
+	expect_count(DROP_COOKIE, 2u);
+	expect_count(DROP_EPOCH, 2u);
+	expect_count(DROP_PORT, 3u);
+	end();
+}
+
+static void test_state(void)
+{
+	struct netinc_pkt pkt;
+	struct inc_probe body = { .bits = cpu_to_be16(32) };
+
+	begin();
+	join(0, 0, 0);
+	expect_sent(INC_PKT_WAIT, 0);
+	expect(contrib(0, 0, 0, 0, 0, 0) == -INC_C_DROP_STATE, "a contribution before READY");
+	pkt = pkt_of(INC_PKT_PROBE, 0);
+	pkt.len = sizeof(body);
+	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_STATE, "PROBE before READY");
+	expect_count(DROP_STATE, 2u);
+	end();
+	form(0);
+	pkt = pkt_of(INC_PKT_PROBE, 0);
+	pkt.len = sizeof(body);
+	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_MALFORMED, "a bitmap that is not there");
+	pkt.len = sizeof(body) + 4;
+	body.bits = cpu_to_be16(31);
+	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_MALFORMED, "31 bits");
+	pkt = pkt_of(INC_PKT_READY, 0);
+	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_STATE, "READY of a member");
+	expect_count(DROP_MALFORMED, 2u);
+	end();
+}
+
+/* Ranks disagree: all get the error with both sides; when all have joined again, the next epoch begins there. */
+static void test_resync(void)
+{
+	struct netinc_error e;
+	u32 i;
+
+	form(1000);
+	for (i = 0; i < SIZE; i++)
+		expect(!contrib(i, 1000, 0, 5, 0, 2000), "operation 0 of rank %u", i);
+	expect(env.results == 1, "%u results", env.results);
+	expect(!contrib(0, 1001, 1, 6, 0, 2000) && !contrib(0, 1002, 2, 9, 0, 2000), "rank 0 goes on");
+	expect(!contrib(1, 1001, 1, 6, 0, 2000) && !contrib(2, 1001, 1, 7, 0, 2000), "rank 2 differs");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_MISMATCH && e.block == 1001 && e.opseq == 1 && e.resume == 3 && e.rank[0] == 0 &&
+	       e.rank[1] == 2, "code %u, block %llu, operations %u..%u, ranks %u and %u", e.code,
+	       (unsigned long long)e.block, e.opseq, e.resume, e.rank[0], e.rank[1]);
+	expect(be64_to_cpu(e.desc[0].count) == 6 && be64_to_cpu(e.desc[1].count) == 7, "the descriptors");
+	expect(env.g.state == INC_GROUP_RESYNC && env.events[INC_EVENT_GROUP_ERROR] == 1, "state %u", env.g.state);
+	expect(contrib(1, 1002, 2, 9, 0, 2000) == -INC_C_DROP_ERROR, "after the error");
+	expect_sent(INC_PKT_ERROR, 1);
+	send_probe(2, 2001);
+	expect_sent(INC_PKT_ERROR, 2);
+	expect(env.statuses == 1, "%u STATUS", env.statuses);
+	expect(!join(0, 1001, 3000) && !join(0, 1001, 3001) && !join(1, 1001, 3000), "rejoin");
+	expect_sent(INC_PKT_WAIT, 0);
+	expect_sent(INC_PKT_WAIT, 0);
+	expect_sent(INC_PKT_WAIT, 1);
+	expect(!join(2, 1001, 3002), "the last one");
+	for (i = 0; i < SIZE; i++) {
+		const struct sent *s = expect_sent(INC_PKT_READY, i);
+		const struct inc_ready *ready = (const void *)s->body;
+
+		expect(s->pkt.epoch == 2 && be64_to_cpu(ready->start) == 1001 && be32_to_cpu(ready->opseq) == 3,
+		       "READY of rank %u: epoch %u, start %llu, operation %u", i, s->pkt.epoch,
+		       (unsigned long long)be64_to_cpu(ready->start), be32_to_cpu(ready->opseq));
+	}
+	expect(env.events[INC_EVENT_GROUP_EPOCH] == 1, "%u events", env.events[INC_EVENT_GROUP_EPOCH]);
+	for (i = 0; i < SIZE; i++)
+		expect(!contrib(i, 1001, 3, 5, 0, 4000), "operation 3 of rank %u", i);
+	expect(env.results == 2, "%u results", env.results);
+	end();
+}
+
+/* A JOIN of the old epoch does not make a rank a member of the next one. */
+static void test_rejoin_checks(void)
+{
+	struct netinc_pkt pkt;
+	struct netinc_peer peer = peer_of(0);
+	struct inc_join j = join_of(0, 0);
+
+	form(0);
+	contrib(0, 0, 0, 1, 0, 1000);
+	contrib(1, 0, 0, 2, 0, 1000);
+	contrib(2, 0, 0, 2, 0, 1000);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	pkt = pkt_of(INC_PKT_JOIN, 0);
+	pkt.cookie ^= 1;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN, "wrong cookie");
+	pkt = pkt_of(INC_PKT_JOIN, 0);
+	pkt.epoch = 0;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN, "old epoch");
+	expect(!env.g.rejoined, "%u have rejoined", env.g.rejoined);
+	end();
+}
+
+static void test_dead(void)
+{
+	struct netinc_error e;
+	u64 now = 1000 + DEAD * NETINC_MS;
+
+	form(0);
+	contrib(1, 0, 0, 1, 0, 1000);
+	expect(!check(0, INC_PKT_PROBE, now) && !check(1, INC_PKT_PROBE, now), "signs of life");
+	expect(!netinc_group_tick(&env.g, now), "expires");
+	expect(env.g.state == INC_GROUP_ACTIVE, "dead at the limit, not after it");
+	expect(!netinc_group_tick(&env.g, now + 1), "expires");
+	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	expect(env.events[INC_EVENT_RANK_DEAD] == 1 && env.events[INC_EVENT_GROUP_ERROR] == 1, "events");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 2 && e.rank[1] == NETINC_NO_RANK && !e.resume && !e.block,
+	       "code %u, rank %u", e.code, e.rank[0]);
+	expect(contrib(0, 0, 0, 1, 0, now) == -INC_C_DROP_ERROR, "a contribution to a failed group");
+	expect_sent(INC_PKT_ERROR, 0);
+	send_probe(1, now);
+	expect_sent(INC_PKT_ERROR, 1);
+	expect(join(0, 0, now) == 0, "the error was lost, the rank asks by JOIN");
+	expect_sent(INC_PKT_ERROR, 0);
+	expect(!netinc_group_tick(&env.g, now + 2 * DEAD * NETINC_MS + 1), "expires too early");
+	expect(netinc_group_tick(&env.g, now + 2 * DEAD * NETINC_MS + 2), "does not expire");
+	end();
+}
+
+/* A member that has lost READY of the epoch that failed gets it first: only then has it the cookie to believe more. */
+static void test_over_without_ready(void)
+{
+	struct netinc_pkt pkt;
+	struct netinc_peer peer = peer_of(1);
+	struct inc_join j = join_of(1, 0), stranger = join_of(1, 0);
+
+	form(0);
+	netinc_group_fail(&env.g, INC_ERR_NODE_GONE, NETINC_NO_RANK, 2000);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	pkt = pkt_of(INC_PKT_JOIN, 1);
+	pkt.epoch = 0;
+	expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 2000, &env.detail), "a member");
+	expect_sent(INC_PKT_READY, 1);
+	stranger.nonce = cpu_to_be32(4);
+	expect(netinc_group_join(&env.g, &pkt, &stranger, &peer, 2000, &env.detail) == INC_REFUSE_BUSY, "a stranger");
+	expect(netinc_group_knows(&env.g, &pkt, &j, &peer) && !netinc_group_knows(&env.g, &pkt, &stranger, &peer),
+	       "knows the wrong ones");
+	end();
+}
+
+static void test_late(void)
+{
+	form(0);
+	contrib(0, 0, 0, 1, 0, 10000);
+	check(0, INC_PKT_PROBE, 500000);
+	check(1, INC_PKT_PROBE, 500000);
+	check(2, INC_PKT_PROBE, 500000);
+	netinc_group_tick(&env.g, 10000 + 999 * NETINC_MS);
+	expect(!env.events[INC_EVENT_RANK_LATE], "late too early");
+	netinc_group_tick(&env.g, 10000 + 1000 * NETINC_MS);
+	netinc_group_tick(&env.g, 10000 + 1001 * NETINC_MS);
+	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "%u events, rank %u",
+	       env.events[INC_EVENT_RANK_LATE], env.event_rank);
+	contrib(1, 0, 0, 1, 0, 1200000);
+	netinc_group_tick(&env.g, 1200000);
+	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.events[INC_EVENT_RANK_LATE] == 2 && env.event_rank == 2,
+	       "rank 1 is back, now it is rank %u", env.event_rank);
+	contrib(2, 0, 0, 1, 0, 1300000);
+	netinc_group_tick(&env.g, 1300000);
+	expect(env.events[INC_EVENT_RANK_BACK] == 2 && env.g.state == INC_GROUP_ACTIVE, "all are back");
+	end();
+	form(0);
+	env.g.cfg.late_ms = 500;
+	contrib(0, 0, 0, 1, 0, 10000);
+	netinc_group_tick(&env.g, 10000 + 499 * NETINC_MS);
+	expect(env.g.state == INC_GROUP_ACTIVE, "fails too early");
+	netinc_group_tick(&env.g, 10000 + 500 * NETINC_MS);
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE && env.g.error.rank[0] == 1,
+	       "rank %u is late", env.g.error.rank[0]);
+	end();
+}
+
+static void test_abort(void)
+{
+	struct netinc_error e;
+
+	form(0);
+	expect(!abort_rank(1, INC_ERR_RANK_FAULT, 101, 2000), "ABORT");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_RANK_FAULT && e.rank[0] == 1, "code %u, rank %u", e.code, e.rank[0]);
+	expect(!abort_rank(1, INC_ERR_RANK_FAULT, 101, 2001), "again");
+	expect_sent(INC_PKT_ERROR, 1);
+	end();
+	form(0);
+	expect(abort_rank(2, 0xffff, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with a code that is none");
+	expect(abort_rank(2, INC_ERR_MISMATCH, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with another error's code");
+	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	end();
+}
+
+/* Before the group has formed a rank can go, and another process can be it. */
+static void test_abort_joining(void)
+{
+	struct inc_join j = join_of(1, 0);
+
+	begin();
+	join(0, 0, 0);
+	join(1, 0, 0);
+	expect_sent(INC_PKT_WAIT, 0);
+	expect_sent(INC_PKT_WAIT, 1);
+	expect(abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) == -INC_C_DROP_COOKIE, "another process's ABORT");
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 101, 0) && env.g.joined == 1, "%u have joined", env.g.joined);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_UNKNOWN, 1, "a late copy of its JOIN");
+	j.nonce = cpu_to_be32(5);
+	expect_refused(j, 1, peer_of(1), 0, 1, "another process");
+	expect_sent(INC_PKT_WAIT, 1);
+	expect(!abort_rank(0, INC_ERR_RANK_ABORT, 100, 0) && env.g.state == INC_GROUP_JOINING, "state %u", env.g.state);
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) && env.g.state == INC_GROUP_FAILED, "the last one goes");
+	expect(netinc_group_tick(&env.g, 1), "a group that never formed does not expire at once");
+	end();
+}
+
+/* A group does not form with somebody who has not been heard for long. */
+static void test_ghost(void)
+{
+	u64 later = 400 * NETINC_MS;
+
+	begin();
+	join(0, 0, 0);
+	join(1, 0, later);
+	join(2, 0, later);
+	expect(env.g.state == INC_GROUP_JOINING && env.g.joined == 3, "formed with a ghost");
+	netinc_group_tick(&env.g, DEAD * NETINC_MS + 1);
+	expect(env.g.joined == 2, "%u are there", env.g.joined);
+	join(0, 0, DEAD * NETINC_MS + 2);
+	expect(env.g.state == INC_GROUP_JOINING, "formed though ranks 1 and 2 are silent");
+	join(1, 0, DEAD * NETINC_MS + 3);
+	join(2, 0, DEAD * NETINC_MS + 3);
+	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	env.seen = env.logged;
+	end();
+}
+
+static void test_leave(void)
+{
+	u32 i;
+
+	form(0);
+	for (i = 0; i < SIZE; i++) {
+		expect(!contrib(i, 0, 0, 9, INC_F_LEAVE, 2000), "LEAVE of rank %u", i);
+		expect_sent(INC_PKT_WAIT, i);
+		expect(contrib(i, 0, 0, 9, INC_F_LEAVE, 2001) == -INC_C_DROP_DUPLICATE, "again");
+		expect_sent(INC_PKT_WAIT, i);
+		expect(env.g.nleft == i + 1, "%u have left", env.g.nleft);
+	}
+	expect(env.g.state == INC_GROUP_LEFT && env.events[INC_EVENT_GROUP_LEFT] == 1, "state %u", env.g.state);
+	expect(netinc_group_tick(&env.g, 2002), "does not expire");
+	end();
+}
+
+/* Who has left need not answer any more; who goes on without it gets an error that says so. */
+static void test_left(void)
+{
+	struct netinc_error e;
+	u64 now = 2000 + DEAD * NETINC_MS;
+
+	form(0);
+	contrib(1, 0, 0, 9, INC_F_LEAVE, 2000);
+	expect_sent(INC_PKT_WAIT, 1);
+	check(0, INC_PKT_PROBE, now);
+	check(2, INC_PKT_PROBE, now);
+	netinc_group_tick(&env.g, now + 1);
+	expect(env.g.state == INC_GROUP_ACTIVE, "who has left is dead");
+	contrib(0, 0, 0, 1, 0, now);
+	contrib(2, 0, 0, 1, 0, now);
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_LEFT && e.rank[0] == 1 && e.rank[1] == 0 && !e.resume, "code %u, ranks %u and %u",
+	       e.code, e.rank[0], e.rank[1]);
+	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	end();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
+	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_abort),
+	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

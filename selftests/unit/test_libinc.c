@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The parts of libinc that need no kernel: what inc_join() is told, names, the texts of errors. They are compiled into
+ * this program, because the library hides them.
+ */
+#include "../../userspace/libinc/text.c"
+#include "../../userspace/libinc/opts.c"
+#include "ktap.h"
+
+static void clear_env(void)
+{
+	static const char * const names[] = { "INC_GROUP", "INC_RANK", "INC_SIZE", "INC_PARENT", "INC_KEY" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		unsetenv(names[i]);
+}
+
+static int parse(struct sockaddr_inc *addr, const char *parent)
+{
+	struct inc_join_opts opts = { .group = 7, .rank = 1, .size = 3, .parent = parent };
+
+	return inc_parse_opts(addr, &opts);
+}
+
+static void test_parent(void)
+{
+	static const struct {
+		const char *text;
+		int family;
+		const char *addr;
+		unsigned int port;
+	} good[] = {
+		{ "10.0.0.254", AF_INET, "10.0.0.254", 0 },
+		{ "10.0.0.254:1", AF_INET, "10.0.0.254", 1 },
+		{ "[10.0.0.254]:65535", AF_INET, "10.0.0.254", 65535 },
+		{ "fd00::1", AF_INET6, "fd00::1", 0 },
+		{ "[fd00::1]", AF_INET6, "fd00::1", 0 },
+		{ "[fd00::1]:5227", AF_INET6, "fd00::1", 5227 },
+		{ "::", AF_INET6, "::", 0 },
+		{ "fe80::1%lo", AF_INET6, "fe80::1", 0 },
+	};
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_inc addr;
+
+	clear_env();
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		expect(!parse(&addr, good[i].text), "%s: %s", good[i].text, inc_errmsg(NULL));
+		expect(addr.sinc_parent_family == good[i].family, "%s: family %d", good[i].text,
+		       addr.sinc_parent_family);
+		inet_ntop(good[i].family, addr.sinc_parent, text, sizeof(text));
+		expect(!strcmp(text, good[i].addr), "%s: %s", good[i].text, text);
+		expect(ntohs(addr.sinc_parent_port) == good[i].port, "%s: port %u", good[i].text,
+		       ntohs(addr.sinc_parent_port));
+	}
+	expect(addr.sinc_scope_id == if_nametoindex("lo"), "scope %u", addr.sinc_scope_id);
+}
+
+static void test_bad_parent(void)
+{
+	static const char * const bad[] = {
+		"10.0.0", "10.0.0.254:", "10.0.0.254:0", "10.0.0.254:65536", "10.0.0.254:x", "10.0.0.254:-1", "host",
+		"[fd00::1", "[fd00::1]x", "[fd00::1]:", "fd00::1::2", "fe80::1%none", "1.2.3.4.5", " 10.0.0.1", ":",
+		"[]", "%", "[", "]:1",
+	};
+	struct sockaddr_inc addr;
+	char text[300];
+
+	clear_env();
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		expect(parse(&addr, bad[i]) < 0, "\"%s\" was taken", bad[i]);
+	memset(text, '1', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	expect(parse(&addr, text) == -EINVAL, "299 digits were taken");
+	parse(&addr, "10.0.0.254:65536");
+	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "0..65535"), "%s", inc_errmsg(NULL));
+}
+
+static void test_environment(void)
+{
+	struct inc_join_opts opts = { .group = 1 };
+	struct sockaddr_inc addr;
+
+	clear_env();
+	expect(inc_parse_opts(&addr, NULL) == -EINVAL, "an empty environment was enough");
+	expect(!!strstr(inc_errmsg(NULL), "INC_RANK"), "%s", inc_errmsg(NULL));
+	setenv("INC_RANK", "2", 1);
+	setenv("INC_SIZE", "0x4", 1);
+	expect(!inc_parse_opts(&addr, NULL), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_rank == 2 && addr.sinc_size == 4 && !addr.sinc_group && !addr.sinc_flags, "wrong values");
+	setenv("INC_GROUP", "4294967295", 1);
+	setenv("INC_PARENT", "10.0.0.1", 1);
+	setenv("INC_KEY", "000102030405060708090A0b0c0d0e0f", 1);
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_group == UINT32_MAX && addr.sinc_parent_family == AF_INET, "wrong values");
+	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10, "wrong key");
+	opts = (struct inc_join_opts){ .group = 5, .size = 2, .key = (const uint8_t *)"0123456789abcdef" };
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_group == 5 && !addr.sinc_rank && addr.sinc_size == 2, "the environment won");
+	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET, "wrong key or parent");
+}
+
+static void test_bad_environment(void)
+{
+	static const struct {
+		const char *name, *value;
+	} bad[] = {
+		{ "INC_RANK", "4" }, { "INC_RANK", "-1" }, { "INC_RANK", "" }, { "INC_RANK", "1x" },
+		{ "INC_SIZE", "0" }, { "INC_SIZE", "1025" }, { "INC_SIZE", "99999999999999999999999" },
+		{ "INC_GROUP", "4294967296" }, { "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
+	};
+	struct sockaddr_inc addr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		clear_env();
+		setenv("INC_RANK", "1", 1);
+		setenv("INC_SIZE", "4", 1);
+		setenv(bad[i].name, bad[i].value, 1);
+		expect(inc_parse_opts(&addr, NULL) == -EINVAL, "%s=%s was taken", bad[i].name, bad[i].value);
+		expect(*inc_errmsg(NULL), "%s=%s: no text", bad[i].name, bad[i].value);
+	}
+	clear_env();
+}
+
+static void test_names(void)
+{
+	for (int i = 1; i < __INC_TYPE_MAX; i++)
+		expect(inc_type_name(i) && inc_type_size(i) && inc_type_parse(inc_type_name(i)) == i, "type %d", i);
+	for (int i = 1; i < __INC_OP_MAX; i++)
+		expect(inc_op_name(i) && inc_op_parse(inc_op_name(i)) == i, "operation %d", i);
+	for (int i = 1; i < __INC_COLL_MAX; i++)
+		expect(!!inc_coll_name(i), "collective %d", i);
+	expect(!inc_type_name(0) && !inc_op_name(0) && !inc_coll_name(0), "0 has a name");
+	expect(!inc_type_name(-1) && !inc_op_name(999) && !inc_coll_name(__INC_COLL_MAX), "no number has a name");
+	expect(inc_type_parse("f33") == -EINVAL && inc_op_parse(NULL) == -EINVAL, "no name has a number");
+	expect(!inc_type_size(0) && !inc_type_size(__INC_TYPE_MAX), "no type has a size");
+	for (int i = -200; i < 200; i++)
+		expect(*inc_strerror(i), "error %d has no text", i);
+}
+
+static void test_mismatch(void)
+{
+	struct inc_error_info e = {
+		.code = INC_ERR_MISMATCH, .opseq = 9, .rank = { 2, 0 },
+		.desc = {
+			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 4096 },
+			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 4097 },
+		},
+	};
+	char buf[256], small[8];
+
+	inc_format_error(buf, sizeof(buf), &e);
+	expect(!strncmp(buf, "operation 9: rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ", 77), "%s",
+	       buf);
+	e.desc[1].coll = INC_COLL_BARRIER;
+	e.desc[1].type = 0;
+	inc_format_error(buf, sizeof(buf), &e);
+	expect(!!strstr(buf, "rank 0: barrier: "), "%s", buf);
+	inc_format_error(small, sizeof(small), &e);
+	expect(strlen(small) == sizeof(small) - 1, "%s", small);
+	for (unsigned int i = 0; i < 4096; i++) {
+		e.code = ktap_below(16);
+		e.desc[0].coll = ktap_random();
+		e.desc[0].type = ktap_random();
+		e.desc[0].op = ktap_random();
+		e.desc[0].count = ktap_random();
+		e.desc[0].root = ktap_random();
+		e.rank[0] = ktap_below(2) ? ktap_random() : ~0U;
+		inc_format_error(buf, 1 + ktap_below(sizeof(buf)), &e);
+	}
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_parent), KTAP(test_bad_parent), KTAP(test_environment), KTAP(test_bad_environment), KTAP(test_names),
+	KTAP(test_mismatch),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

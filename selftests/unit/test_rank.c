@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A rank at its host: its membership. Joining, errors, death of the node, leaving; whom it believes what. */
+#include "ep_env.h"
+
+static void test_join(void)
+{
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(4711), .challenge = cpu_to_be64(0xabcdef) };
+	const struct inc_join *join;
+	const struct sent *s;
+	u8 key[INC_KEY_LEN] = { 0 };
+	__be64 proof[2];
+
+	begin(50);
+	netinc_ep_connect(&env.ep, env.now);
+	expect_state(INC_STATE_JOINING);
+	s = expect_sent(INC_PKT_JOIN);
+	join = (const void *)s->body;
+	expect(!join->challenge && !join->proof[0] && be32_to_cpu(join->nonce) == 4711 && s->pkt.child == RANK &&
+	       be64_to_cpu(join->next) == 50 && be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
+	       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie, "the first JOIN");
+	challenge.nonce = cpu_to_be32(1);
+	expect(control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)) == -INC_C_DROP_STATE,
+	       "a challenge for somebody else");
+	challenge.nonce = cpu_to_be32(4711);
+	expect(!control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)), "the challenge");
+	s = expect_sent(INC_PKT_JOIN);
+	join = (const void *)s->body;
+	netinc_join_proof(key, 77, RANK, join, proof);
+	expect(be64_to_cpu(join->challenge) == 0xabcdef && !memcmp(proof, join->proof, sizeof(proof)), "the proof");
+	wait(1, 0, 0, -INC_C_DROP_STATE);
+	expect_state(INC_STATE_JOINING);
+	wait(4711, 0, 0, 0);
+	expect_state(INC_STATE_WAITING);
+	expect(env.ep.joined == 2 && env.ep.waiting == 1, "%u have joined, %u is missing", env.ep.joined,
+	       env.ep.waiting);
+	expect(!give_ready(1, 50, 0), "READY");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.up_cookie == UP &&
+	       env.ep.down_cookie == DOWN && env.ep.incarnation == 5, "what READY said");
+	expect(give_ready(1, 50, 0) == -INC_C_DROP_STATE, "READY again");
+	expect_count(JOINS, 2u);
+	expect_quiet();
+}
+
+/* READY that no node would send. */
+static void test_bad_ready(void)
+{
+	static const struct {
+		const char *what;
+		u32 off, size;
+		u64 value;
+	} bad[] = {
+		{ "nonce", offsetof(struct inc_ready, nonce), 4, 4712 },
+		{ "window", offsetof(struct inc_ready, window), 4, 0 },
+		{ "window", offsetof(struct inc_ready, window), 4, 2 },
+		{ "window", offsetof(struct inc_ready, window), 4, 12 },
+		{ "window", offsetof(struct inc_ready, window), 4, INC_MAX_WINDOW * 2 },
+		{ "start", offsetof(struct inc_ready, start), 8, 51 },
+		{ "start", offsetof(struct inc_ready, start), 8, 49 },
+		{ "size", offsetof(struct inc_ready, size), 4, SIZE + 1 },
+		{ "trees", offsetof(struct inc_ready, trees), 2, 2 },
+		{ "trees", offsetof(struct inc_ready, trees), 2, 0 },
+		{ "block", offsetof(struct inc_ready, block), 2, BLOCK + 16 },
+		{ "block", offsetof(struct inc_ready, block), 2, 48 },
+		{ "block", offsetof(struct inc_ready, block), 2, 0 },
+		{ "dead_ms", offsetof(struct inc_ready, dead_ms), 4, 0 },
+	};
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body;
+	u32 i, k;
+	int err;
+
+	begin(50);
+	netinc_ep_connect(&env.ep, env.now);
+	pkt.child = RANK;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		body = ready_body(50);
+		for (k = 0; k < bad[i].size; k++)
+			((u8 *)&body)[bad[i].off + k] = bad[i].value >> (8 * (bad[i].size - 1 - k));
+		err = control(pkt, &body, sizeof(body));
+		expect(err == -INC_C_DROP_MALFORMED, "%s %llu: %d", bad[i].what, (unsigned long long)bad[i].value, err);
+	}
+	pkt.child = RANK + 1;
+	body = ready_body(50);
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "another child's READY");
+	pkt.child = RANK;
+	pkt.epoch = 0;
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_EPOCH, "epoch 0");
+	expect_state(INC_STATE_JOINING);
+	expect_count(DROP_MALFORMED, (u32)ARRAY_SIZE(bad) + 1);
+	expect_count(DROP_EPOCH, 1u);
+}
+
+static void test_refuse(void)
+{
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(refuse(1, INC_REFUSE_SIZE, 0) == -INC_C_DROP_STATE, "somebody else's");
+	expect(refuse(4711, 0, 0) == -INC_C_DROP_MALFORMED, "code 0");
+	expect(refuse(4711, __INC_REFUSE_MAX, 0) == -INC_C_DROP_MALFORMED, "unknown code");
+	expect(!refuse(4711, INC_REFUSE_SIZE, 0), "size");
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.refused == INC_REFUSE_SIZE && env.ep.refuse_detail == 9, "code %u", env.ep.refused);
+	/* busy: the older run may be ending; it is waited for, but not for ever */
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_BUSY, 0), "busy");
+	expect_state(INC_STATE_JOINING);
+	env.now += 4 * DEAD * NETINC_MS;
+	expect(!refuse(4711, INC_REFUSE_RANK_TAKEN, 0), "still");
+	expect_state(INC_STATE_JOINING);
+	env.now++;
+	refuse(4711, INC_REFUSE_BUSY, 0);
+	expect_state(INC_STATE_FAILED);
+	/* a member believes only who knows its cookie */
+	ready(0);
+	expect(refuse(4711, INC_REFUSE_UNKNOWN, 0) == -INC_C_DROP_STATE, "without the cookie");
+	expect(refuse(4711, INC_REFUSE_SIZE, UP) == -INC_C_DROP_STATE, "another code");
+	expect(!refuse(0, INC_REFUSE_UNKNOWN, UP), "the node does not know us");
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_GONE, "code %u", env.ep.error.code);
+}
+
+/* An error in the middle: what is before it completes, what it names fails, what is later gets new numbers. */
+static void test_error(void)
+{
+	struct netinc_op a = allreduce(24), b = allreduce(24), c = barrier(), d = allreduce(40), late = barrier();
+
+	ready(100);
+	submit_op(&a);
+	submit_op(&b);
+	submit_op(&c);
+	submit_op(&d);
+	env.seen = env.logged;
+	expect(!error(102, 1, 3, INC_ERR_MISMATCH), "ERROR");
+	expect_sent(INC_PKT_PROBE);
+	expect_state(INC_STATE_READY);
+	expect(result(&b, 102) == -INC_C_DROP_ERROR, "a result after the error");
+	expect(!result(&a, 100) && !env.done, "a result before it");
+	expect(!result(&a, 101), "the last one");
+	expect(env.done == 3 && env.failed == 2, "%u done, %u failed", env.done, env.failed);
+	expect(!a.error.code && b.error.code == INC_ERR_MISMATCH && c.error.code == INC_ERR_CANCELED,
+	       "codes %u, %u, %u", a.error.code, b.error.code, c.error.code);
+	expect(b.error.rank[0] == 0 && b.error.rank[1] == 1, "the ranks");
+	expect_state(INC_STATE_RESYNC);
+	expect(be64_to_cpu(((const struct inc_join *)expect_sent(INC_PKT_JOIN)->body)->next) == 102, "JOIN");
+	submit_op(&late);
+	expect_quiet();
+	expect(give_ready(1, 102, 3) == -INC_C_DROP_EPOCH, "the old epoch");
+	expect(!give_ready(2, 102, 3), "READY");
+	expect_state(INC_STATE_READY);
+	expect(d.first == 102 && d.blocks == 3 && late.first == 105, "numbers %llu, %llu", (unsigned long long)d.first,
+	       (unsigned long long)late.first);
+	expect_blocks(102ull, 3u, 0);
+	expect_blocks(105ull, 1u, 0);
+	expect_quiet();
+	expect_count(OPS_FAILED, 2u);
+	expect_count(OPS, 1u);
+	expect_count(ERRORS, 1u);
+}
+
+/* Operations that the others had begun and this rank had not fail as soon as they are submitted. */
+static void test_error_ahead(void)
+{
+	struct netinc_op a = barrier(), b = barrier(), c = barrier();
+
+	ready(0);
+	submit_op(&a);
+	expect(!error(0, 0, 2, INC_ERR_MISMATCH), "ERROR");
+	expect(env.done == 1 && a.error.code == INC_ERR_MISMATCH, "the first");
+	submit_op(&b);
+	expect(env.done == 2 && b.error.code == INC_ERR_CANCELED && b.error.opseq == 0, "the second: code %u",
+	       b.error.code);
+	submit_op(&c);
+	expect(env.done == 2, "the third");
+	expect(!give_ready(2, 0, 2), "READY");
+	expect(c.first == 0 && c.seq == 2, "operation %u is block %llu", c.seq, (unsigned long long)c.first);
+	/* half the number space later nothing has failed */
+	expect(!result(&c, 0), "result of the third");
+	env.ep.next_seq = 0x7ffffff0u;
+	submit_op(&a);
+	expect(!result(&a, 1), "its result");
+	env.ep.next_seq = 0x80000010u;
+	submit_op(&b);
+	expect(env.failed == 2, "an operation failed for its number");
+}
+
+static void test_bad_error(void)
+{
+	struct netinc_op a = allreduce(24);
+
+	ready(10);
+	submit_op(&a);
+	result(&a, 10);
+	expect(error(11, 0, 1, INC_ERR_NONE) == -INC_C_DROP_MALFORMED, "no code");
+	expect(error(11, 0, 1, __INC_ERR_MAX) == -INC_C_DROP_MALFORMED, "unknown code");
+	expect(error(10, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED, "a block that has a result");
+	expect(error(13, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED, "a block that was not sent");
+	expect(!env.done && !env.ep.failing, "was believed");
+	expect(!error(12, 1, 2, INC_ERR_MISMATCH), "the first block that was not sent");
+	expect_count(DROP_MALFORMED, 4u);
+}
+
+static void test_fatal(void)
+{
+	struct netinc_op a = allreduce(24), b = barrier();
+
+	ready(0);
+	submit_op(&a);
+	submit_op(&b);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "ERROR");
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 2, "%u failed", env.failed);
+	expect(a.error.code == INC_ERR_RANK_DEAD && b.error.code == INC_ERR_RANK_DEAD, "codes %u, %u", a.error.code,
+	       b.error.code);
+	submit_op(&b);
+	expect(env.failed == 3, "a later operation");
+	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
+	/* the group may also fail while the ranks are joining again */
+	ready(0);
+	submit_op(&a);
+	error(0, 0, 1, INC_ERR_MISMATCH);
+	expect_state(INC_STATE_RESYNC);
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "again");
+	expect_state(INC_STATE_RESYNC);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "a fatal one");
+	expect_state(INC_STATE_FAILED);
+}
+
+static u64 run_timer(u64 until)
+{
+	u64 at;
+
+	while ((at = netinc_ep_timer(&env.ep, env.now)) && at <= until) {
+		expect(at > env.now, "the timer stands still at %llu", (unsigned long long)env.now);
+		env.now = max(at, env.now + 1);
+	}
+	return at;
+}
+
+/* A silent node is dead after the limit, not earlier, in every state; probes get rarer. */
+static void test_dead(void)
+{
+	struct netinc_op a = barrier();
+	u64 start;
+
+	begin(0);
+	start = env.now;
+	netinc_ep_connect(&env.ep, env.now);
+	run_timer(start + DEAD * NETINC_MS - 1);
+	expect_state(INC_STATE_JOINING);
+	run_timer(start + DEAD * NETINC_MS * 5 / 4);
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+	expect(env.logged > 10 && env.logged < 40, "%u JOINs", env.logged);
+	ready(0);
+	submit_op(&a);
+	start = env.now;
+	run_timer(start + DEAD * NETINC_MS - 1);
+	expect_state(INC_STATE_READY);
+	run_timer(start + DEAD * NETINC_MS * 5 / 4);
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
+	expect(env.ep.mib[INC_C_PROBES] > 8 && env.ep.mib[INC_C_PROBES] < 40, "%llu PROBEs",
+	       (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	/* idle: it is noticed as well */
+	ready(0);
+	start = env.now;
+	run_timer(start + DEAD * NETINC_MS * 5 / 4);
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.mib[INC_C_PROBES] > 8, "%llu PROBEs", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+}
+
+/* A node that answers is not dead, however long a rank is late. */
+static void test_late(void)
+{
+	struct netinc_op a = barrier();
+	u32 i;
+
+	ready(0);
+	submit_op(&a);
+	for (i = 0; i < 100; i++) {
+		run_timer(env.now + DEAD * NETINC_MS / 2);
+		env.now += DEAD * NETINC_MS / 2;
+		status(0, 1);
+		expect_state(INC_STATE_READY);
+	}
+	expect(env.ep.mib[INC_C_PROBES] < 1000, "%llu PROBEs in 50 s", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(!result(&a, 0) && env.done == 1, "the result after all");
+}
+
+static void test_leave(void)
+{
+	struct netinc_op a = barrier(), leave;
+
+	ready(0);
+	submit_op(&a);
+	expect(netinc_ep_leave(&env.ep, &leave, env.now) == -EBUSY, "with an operation under way");
+	result(&a, 0);
+	env.seen = env.logged;
+	expect(!netinc_ep_leave(&env.ep, &leave, env.now), "leave");
+	expect_state(INC_STATE_LEAVING);
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC), "LEAVE");
+	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ESHUTDOWN, "an operation after it");
+	wait(4711, 0, 0, -INC_C_DROP_EPOCH);
+	wait(4711, 1, UP, -INC_C_DROP_EPOCH);
+	expect_state(INC_STATE_LEAVING);
+	wait(4711, 1, DOWN, 0);
+	expect_state(INC_STATE_CLOSED);
+	expect(env.ep.left, "does not know that it has left");
+	/* the answer is lost, the result says the same */
+	ready(0);
+	netinc_ep_leave(&env.ep, &leave, env.now);
+	expect(!result(&leave, 0), "the result");
+	expect_state(INC_STATE_CLOSED);
+	/* all is lost, the node has forgotten the group */
+	ready(0);
+	netinc_ep_leave(&env.ep, &leave, env.now);
+	env.seen = env.logged;
+	run_timer(env.now + 100000);
+	expect_blocks(0ull, 1u, INC_F_RETRANS);
+	expect_sent(INC_PKT_PROBE);
+	expect(!refuse(0, INC_REFUSE_UNKNOWN, UP), "unknown");
+	expect_state(INC_STATE_CLOSED);
+}
+
+static void test_abort(void)
+{
+	struct netinc_op a = barrier();
+	const struct inc_error_pkt *body;
+	const struct sent *s;
+
+	ready(0);
+	submit_op(&a);
+	env.seen = env.logged;
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, false, env.now);
+	s = expect_sent(INC_PKT_ABORT);
+	body = (const void *)s->body;
+	expect(be16_to_cpu(body->code) == INC_ERR_RANK_FAULT && be32_to_cpu(body->rank[0]) == RANK &&
+	       be32_to_cpu(body->resume) == 4711 && s->pkt.cookie == UP, "ABORT");
+	expect_state(INC_STATE_READY);
+	run_timer(env.now + 30000);
+	expect_sent(INC_PKT_ABORT);
+	expect(!error(0, 0, 0, INC_ERR_RANK_FAULT), "the error comes down");
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 1, "%u failed", env.failed);
+	/* with results to come before the error: it asks for them */
+	ready(0);
+	submit_op(&a);
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, false, env.now);
+	error(1, 1, 0, INC_ERR_RANK_FAULT);
+	expect_state(INC_STATE_READY);
+	env.seen = env.logged;
+	run_timer(env.now + 30000);
+	expect_sent(INC_PKT_PROBE);
+	expect(!result(&a, 0) && !env.failed, "%u failed", env.failed);
+	expect_state(INC_STATE_FAILED);
+	/* close: twice, and nothing more */
+	ready(0);
+	submit_op(&a);
+	env.seen = env.logged;
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
+	expect_sent(INC_PKT_ABORT);
+	expect_sent(INC_PKT_ABORT);
+	expect_quiet();
+	expect_state(INC_STATE_CLOSED);
+	expect(env.failed == 1 && a.error.code == INC_ERR_RANK_ABORT, "code %u", a.error.code);
+	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_error), KTAP(test_error_ahead),
+	KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late), KTAP(test_leave),
+	KTAP(test_abort),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

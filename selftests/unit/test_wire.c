@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The packet format: every field there and back, every byte where it belongs, every malformed packet by its reason. */
+#include "engine/engine.h"
+
+#include "ktap.h"
+#include "siphash.h"
+
+#define MAX_PACKET	(sizeof(struct inc_hdr) + sizeof(struct inc_desc) + INC_MAX_BLOCK + 4)
+
+static u8 packet[MAX_PACKET + 8];
+
+static struct inc_hdr *header(void)
+{
+	return (struct inc_hdr *)packet;
+}
+
+/* A valid packet of @type at packet[]; its length. */
+static u32 valid(u8 type, struct netinc_pkt *p)
+{
+	memset(p, 0, sizeof(*p));
+	memset(packet, 0, sizeof(packet));
+	p->type = type;
+	p->span = 1;
+	p->len = netinc_min_body(type);
+	netinc_build(header(), p);
+	return sizeof(struct inc_hdr) + netinc_body_len(p);
+}
+
+static void refused(u32 len, int reason, const char *what)
+{
+	struct netinc_pkt p;
+	int err = netinc_parse(packet, len, &p);
+
+	expect(err == -reason, "%s: %d, expected %d", what, err, -reason);
+}
+
+static void random_packet(struct netinc_pkt *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->type = 1 + ktap_below(INC_PKT_MAX);
+	p->part = ktap_below(INC_MAX_PARTS);
+	p->flags = ktap_random() & INC_F_ALL & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL);
+	p->group = ktap_random();
+	p->incarnation = ktap_random();
+	p->epoch = ktap_random();
+	p->psn = ktap_random();
+	p->tree = ktap_random();
+	p->child = ktap_random();
+	p->span = 1 + ktap_below(0xffff);
+	p->opseq = ktap_random();
+	p->sig = ktap_random();
+	p->cookie = ktap_random();
+	if (!netinc_is_data(p->type)) {
+		p->tstamp = ktap_random();
+		p->len = netinc_min_body(p->type) + ktap_below(100);
+		/* a receiver sees the same bytes as tstamp and as type and operation */
+		p->dtype = p->tstamp >> 24;
+		p->dop = p->tstamp >> 16;
+		return;
+	}
+	p->dtype = ktap_below(__INC_TYPE_MAX);
+	p->dop = ktap_below(__INC_OP_MAX);
+	p->tstamp = (u32)p->dtype << 24 | (u32)p->dop << 16;
+	if (ktap_random() & 1) {
+		p->flags |= INC_F_PAYLOAD | (ktap_random() & 1 ? INC_F_FINAL : 0);
+		p->len = 1 + ktap_below(INC_MAX_BLOCK);
+		p->span = 1;
+	}
+	if (ktap_random() & 1) {
+		p->flags |= INC_F_DESC;
+		p->span = 1;
+	}
+}
+
+static void test_round_trip(void)
+{
+	struct netinc_pkt p, q;
+	u32 i, len;
+	int err;
+
+	for (i = 0; i < 20000; i++) {
+		random_packet(&p);
+		netinc_build(header(), &p);
+		len = sizeof(struct inc_hdr) + netinc_body_len(&p);
+		memset(&q, 0, sizeof(q));
+		err = netinc_parse(packet, len, &q);
+		expect(!err, "type %u, flags %#x, len %u does not parse: %d", p.type, p.flags, p.len, err);
+		expect(!memcmp(&p, &q, sizeof(p)), "type %u comes back as another packet", p.type);
+		expect(netinc_parse(packet, len - 1, &q) < 0 && netinc_parse(packet, len + 1, &q) < 0,
+		       "type %u parses with a wrong length", p.type);
+	}
+}
+
+/* The header is big-endian, whatever this machine is: bytes, not functions. */
+static void test_bytes(void)
+{
+	static const u8 expected[] = {
+		0x11, 0x07, 0x00, 0x03, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c,
+		0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14, 0x00, 0x01, 0x00, 0x04, 0x15, 0x16, 0x17, 0x18,
+		0x19, 0x1a, 0x1b, 0x1c, 0x03, 0x01, 0x00, 0x00, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,
+	};
+	struct netinc_pkt p = {
+		.type = INC_PKT_CONTRIB, .part = 7, .flags = INC_F_PAYLOAD | INC_F_WANT, .group = 0x01020304,
+		.incarnation = 0x05060708, .epoch = 0x090a0b0c, .psn = 0x0d0e0f10, .tree = 0x1112, .child = 0x1314,
+		.span = 1, .len = 4, .opseq = 0x15161718, .sig = 0x191a1b1c, .dtype = INC_TYPE_I32, .dop = INC_OP_SUM,
+		.cookie = 0x2122232425262728ull,
+	};
+	u32 i;
+
+	memset(packet, 0xff, sizeof(packet));
+	netinc_build(header(), &p);
+	for (i = 0; i < sizeof(expected); i++)
+		expect(packet[i] == expected[i], "byte %u is %02x, expected %02x", i, packet[i], expected[i]);
+}
+
+static void test_malformed(void)
+{
+	struct netinc_pkt p;
+	u32 len, type, i;
+
+	for (type = 1; type <= INC_PKT_MAX; type++) {
+		len = valid(type, &p);
+		expect(!netinc_parse(packet, len, &p), "type %u: the valid packet does not parse", type);
+		for (i = 0; i < len; i++)
+			refused(i, INC_C_DROP_MALFORMED, "truncated");
+		refused(len + 1, INC_C_DROP_MALFORMED, "one byte too long");
+		refused(len + 4, INC_C_DROP_MALFORMED, "four bytes too long");
+		for (i = 0; i < 16; i++) {
+			header()->vertype = i << 4 | type;
+			if (i != INC_WIRE_VERSION)
+				refused(len, INC_C_DROP_VERSION, "version");
+		}
+		valid(type, &p);
+		header()->span = 0;
+		refused(len, INC_C_DROP_MALFORMED, "span 0");
+		valid(type, &p);
+		header()->part = INC_MAX_PARTS;
+		refused(len, INC_C_DROP_MALFORMED, "part 64");
+		valid(type, &p);
+		header()->flags = cpu_to_be16(INC_F_AUTH);
+		refused(len, INC_C_DROP_MALFORMED, "flag AUTH");
+		header()->flags = cpu_to_be16(0x0100);
+		refused(len, INC_C_DROP_MALFORMED, "unknown flag");
+		valid(type, &p);
+		header()->len = cpu_to_be16(INC_MAX_BLOCK + 1);
+		len = sizeof(struct inc_hdr) + INC_MAX_BLOCK + 4;
+		refused(len, INC_C_DROP_MALFORMED, "len above the largest block");
+	}
+	len = valid(INC_PKT_PROBE, &p);
+	header()->vertype = INC_WIRE_VERSION << 4;
+	refused(len, INC_C_DROP_MALFORMED, "type 0");
+	header()->vertype = INC_WIRE_VERSION << 4 | (INC_PKT_MAX + 1);
+	refused(len, INC_C_DROP_MALFORMED, "type above the highest");
+}
+
+static void test_malformed_control(void)
+{
+	struct netinc_pkt p;
+	u32 type, len;
+
+	for (type = INC_PKT_PROBE; type <= INC_PKT_MAX; type++) {
+		if (netinc_min_body(type)) {
+			len = valid(type, &p);
+			header()->len = cpu_to_be16(p.len - 4);
+			refused(len - 4, INC_C_DROP_MALFORMED, "body too short");
+		}
+		len = valid(type, &p);
+		header()->flags = cpu_to_be16(INC_F_DESC);
+		refused(len + sizeof(struct inc_desc), INC_C_DROP_MALFORMED, "control packet with a descriptor");
+	}
+}
+
+static u32 data(struct netinc_pkt *p, u16 flags, u16 len, u16 span)
+{
+	u32 bytes = valid(INC_PKT_CONTRIB, p);
+
+	p->flags = flags;
+	p->len = len;
+	p->span = span;
+	netinc_build(header(), p);
+	bytes += netinc_body_len(p);
+	return bytes;
+}
+
+static void test_malformed_data(void)
+{
+	struct netinc_pkt p;
+	u32 len;
+
+	refused(data(&p, INC_F_PAYLOAD, 0, 1), INC_C_DROP_MALFORMED, "PAYLOAD without any");
+	refused(data(&p, 0, 8, 1), INC_C_DROP_MALFORMED, "payload without PAYLOAD");
+	refused(data(&p, INC_F_PAYLOAD, 8, 2), INC_C_DROP_MALFORMED, "payload for two blocks");
+	refused(data(&p, INC_F_DESC, 0, 2), INC_C_DROP_MALFORMED, "descriptor for two blocks");
+	refused(data(&p, INC_F_FINAL, 0, 1), INC_C_DROP_MALFORMED, "empty FINAL");
+	refused(data(&p, 0, 0, 0xffff), 0, "credit");
+	len = data(&p, INC_F_PAYLOAD, 8, 1);
+	refused(len, 0, "valid");
+	header()->mode = 1;
+	refused(len, INC_C_DROP_MALFORMED, "mode");
+	len = data(&p, INC_F_PAYLOAD, 8, 1);
+	header()->resv = 1;
+	refused(len, INC_C_DROP_MALFORMED, "resv");
+	len = data(&p, INC_F_PAYLOAD, 8, 1);
+	header()->type = INC_TYPE_MAX + 1;
+	refused(len, INC_C_DROP_MALFORMED, "type");
+	len = data(&p, INC_F_PAYLOAD, 8, 1);
+	header()->op = __INC_OP_MAX;
+	refused(len, INC_C_DROP_MALFORMED, "operation");
+}
+
+/* Padding: the datagram's length is a multiple of 4 beyond the header, the header has the true one. */
+static void test_padding(void)
+{
+	struct netinc_pkt p, q;
+	u32 i, len;
+
+	for (i = 1; i <= 9; i++) {
+		len = data(&p, INC_F_PAYLOAD | INC_F_DESC, i, 1);
+		expect(len == 48 + 32 + (i + 3) / 4 * 4, "%u bytes of payload make %u", i, len);
+		expect(!netinc_parse(packet, len, &q) && q.len == i, "%u bytes of payload come back as %u", i, q.len);
+	}
+}
+
+static void test_extend(void)
+{
+	static const u64 nears[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000ull, 0x1ffffffffull,
+				     0x8000000000000000ull, 0xffffffff00000000ull, 0xffffffffffffffffull };
+	static const u32 offsets[] = { 0, 1, 2, 100, 0x7ffffffe, 0x7fffffff };
+	u64 near, got;
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(nears); i++) {
+		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
+			near = nears[i];
+			got = netinc_extend(near, (u32)(near + offsets[j]));
+			expect(got == near + offsets[j], "%#llx + %#x is %#llx", (unsigned long long)near, offsets[j],
+			       (unsigned long long)got);
+			got = netinc_extend(near, (u32)(near - offsets[j]));
+			expect(got == near - offsets[j], "%#llx - %#x is %#llx", (unsigned long long)near, offsets[j],
+			       (unsigned long long)got);
+		}
+	}
+}
+
+static void test_bitmap(void)
+{
+	__be32 map[2] = { 0, 0 };
+	const u8 *bytes = (const u8 *)map;
+	u32 i;
+
+	netinc_bit_set(map, 0);
+	netinc_bit_set(map, 9);
+	netinc_bit_set(map, 63);
+	expect(bytes[3] == 1 && bytes[2] == 2 && bytes[4] == 0x80, "bits are in the wrong bytes");
+	for (i = 0; i < 64; i++)
+		expect(netinc_bit(map, i) == (i == 0 || i == 9 || i == 63), "bit %u", i);
+}
+
+static void test_error(void)
+{
+	struct netinc_error e, back;
+	struct inc_error_pkt w;
+	const u8 *bytes = (const u8 *)&w;
+
+	memset(&e, 0, sizeof(e));
+	e.block = 0x0102030405060708ull;
+	e.opseq = 0x11121314;
+	e.resume = 0x21222324;
+	e.code = INC_ERR_MISMATCH;
+	e.rank[0] = 5;
+	e.rank[1] = NETINC_NO_RANK;
+	e.desc[0].coll = INC_COLL_BARRIER;
+	e.desc[1].count = cpu_to_be64(77);
+	memset(&w, 0xff, sizeof(w));
+	netinc_error_build(&w, &e);
+	memset(&back, 0, sizeof(back));
+	netinc_error_parse(&w, &back);
+	expect(!memcmp(&e, &back, sizeof(e)), "an error comes back as another one");
+	expect(bytes[0] == 1 && bytes[7] == 8, "an error is not big-endian");
+	expect(!w.resv && !w.resv2, "reserved fields are not 0");
+}
+
+/* The proof depends on all that it is to prove. */
+static void test_proof(void)
+{
+	u8 key[INC_KEY_LEN] = { 1 };
+	struct inc_join join;
+	__be64 one[2], two[2];
+	u32 i;
+
+	memset(&join, 0, sizeof(join));
+	join.challenge = cpu_to_be64(99);
+	netinc_join_proof(key, 7, 3, &join, one);
+	expect(one[0] != one[1], "both halves are the same");
+	netinc_join_proof(key, 7, 3, &join, two);
+	expect(!memcmp(one, two, sizeof(one)), "two proofs of the same differ");
+	netinc_join_proof(key, 8, 3, &join, two);
+	expect(one[0] != two[0] && one[1] != two[1], "the group is not in it");
+	netinc_join_proof(key, 7, 4, &join, two);
+	expect(one[0] != two[0] && one[1] != two[1], "the rank is not in it");
+	for (i = 0; i < offsetof(struct inc_join, proof); i++) {
+		((u8 *)&join)[i] ^= 1;
+		netinc_join_proof(key, 7, 3, &join, two);
+		expect(one[0] != two[0] && one[1] != two[1], "byte %u of the body is not in it", i);
+		((u8 *)&join)[i] ^= 1;
+	}
+	for (i = 0; i < INC_KEY_LEN; i++) {
+		key[i] ^= 1;
+		netinc_join_proof(key, 7, 3, &join, two);
+		expect(one[0] != two[0] && one[1] != two[1], "byte %u of the key is not in it", i);
+		key[i] ^= 1;
+	}
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_round_trip), KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
+	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap), KTAP(test_error),
+	KTAP(test_proof),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Joining: groups of every small size, late and missing ranks, ranks and sizes that contradict each other, keys,
+# parents that are not there, both address families, unprivileged users; and that nothing stays behind.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+KEY1=000102030405060708090a0b0c0d0e0f
+KEY2=ff0102030405060708090a0b0c0d0e0f
+
+# refused TEXT RANK-ARGUMENTS...: host h2 tries to join, and is told this
+refused() {
+	local text=$1 out
+
+	shift
+	if out=$(in_ns h2 timeout 60 env "$@" 2>&1); then
+		echo "succeeded: $*"
+		return 1
+	fi
+	grep -qF -- "$text" <<<"$out" || { echo "expected \"$text\", got: $out"; return 1; }
+}
+
+late_rank() {
+	rank_args 2 "--start-delay 700"
+	run_ranks 4 inc-allreduce --count 100
+}
+
+missing_rank() {
+	refused "1 of 3 ranks have joined, rank 0 is missing" \
+		inc-allreduce --group 7001 --rank 1 --size 3 --timeout 1500
+}
+
+# Rank 0 of a group of 3 waits; someone else tries.
+beside_rank_0() {
+	local ret=0
+
+	start_ranks 1 inc-allreduce --size 3 --group "$((INC_GROUP_NR + 1))"
+	wait_for 10 group_has sw joined 1 || return
+	"$@" || ret=1
+	kill "${RANK_PIDS[0]}"
+	wait_rank 0 any
+	return "$ret"
+}
+
+group_has() {
+	[ "$(group_field "$1" "$2")" = "$3" ]
+}
+
+rank_taken() {
+	refused "rank is taken" inc-allreduce --group "$INC_GROUP_NR" --rank 0 --size 3 --timeout 20000
+}
+
+other_size() {
+	refused "has another size" inc-allreduce --group "$INC_GROUP_NR" --rank 1 --size 4 --timeout 3000
+}
+
+# A node with a key lets in who has it.
+with_key() {
+	INC_KEY=$1 run_ranks 3 inc-allreduce --count 100
+}
+
+other_key() {
+	refused "the key is not" INC_KEY="$1" inc-allreduce --rank 1 --size 3 --timeout 3000
+}
+
+no_parent() {
+	local ret=0
+
+	inc -n h2 parent del
+	refused "inc parent set" inc-allreduce --rank 1 --size 2 || ret=1
+	inc -n h2 parent set "$INC_NODE4"
+	return "$ret"
+}
+
+two_groups() {
+	local ret=0 first
+
+	start_ranks 4 inc-allreduce --count 5000 --iters 20
+	first=("${RANK_PIDS[@]}")
+	start_ranks 4 inc-allreduce --count 3000 --iters 20 --type i32
+	wait_ranks || ret=1
+	for pid in "${first[@]}"; do
+		wait "$pid" || ret=1
+	done
+	return "$ret"
+}
+
+# nobody, with the memory limit that a container may have
+unprivileged() {
+	# shellcheck disable=SC2016
+	run_ranks 4 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+		--bounding-set=-all "$0" "$@"' inc-allreduce --count 50000 --iters 3
+}
+
+not_configurable() {
+	refused "" setpriv --reuid 65534 --regid 65534 --clear-groups inc node add dev eth0
+}
+
+killed_while_joining() {
+	start_ranks 1 inc-allreduce --size 2 --group "$((INC_GROUP_NR + 1))"
+	wait_for 10 group_has h1 rank 0 || return
+	kill -KILL "$(rank_pid 0)"
+	wait_rank 0 any
+	wait_for 20 no_groups
+}
+
+inc_begin
+inc_topology_create 4
+
+for n in 1 2 4; do
+	check "$n ranks join, reduce and leave" run_ranks "$n" inc-allreduce --count 1000 --seed "$SEED"
+done
+check "the same over IPv6" run_ranks 4 inc-allreduce --count 1000 --parent "$INC_NODE6"
+check "the parent named with its port" run_ranks 2 inc-allreduce --count 1000 --parent "[$INC_NODE6]:5227"
+check "the others wait for a rank that comes late" late_rank
+check "a rank that does not come is named" missing_rank
+check "a rank that is taken is refused" beside_rank_0 rank_taken
+check "another size is refused" beside_rank_0 other_size
+KEY=$KEY1 inc -n sw node set dev br0 key "$KEY1"
+check "ranks with the node's key join" with_key "$KEY1"
+check "another key is refused" other_key "$KEY2"
+check "no key is refused" other_key ""
+inc -n sw node set dev br0 key none
+check "a node without key takes none" other_key "$KEY1"
+check "no parent: told how to set one" no_parent
+check "a parent that is no node: told so" refused "is no node" \
+	inc-allreduce --rank 1 --size 2 --parent 10.7.0.1 --timeout 10000
+check "a parent that is not there: told so" refused "does not answer" \
+	inc-allreduce --rank 1 --size 2 --parent 10.7.0.77 --timeout 10000
+check "a bad parent is named" refused 'parent "10.7.0"' inc-allreduce --rank 1 --size 2 --parent 10.7.0
+check "a bad rank is named" refused "rank 2: expected 0..1" inc-allreduce --rank 2 --size 2
+check "two groups at once" two_groups
+check "an unprivileged user with ulimit -l 64" unprivileged
+check "but a node is root's to add" not_configurable
+check "killed while joining: nothing stays" killed_while_joining
+check "groups are gone after the last has left" wait_for 20 no_groups
+inc_end

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Super-packets: with segmentation offload they cross the links whole in both directions, more than one block per
+# received buffer at the node and at the hosts; without it every block is a packet of its own. Both give the same
+# results, and both carry no more bytes than one copy up and one copy down.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+COUNT=262144	# 1 MiB
+
+# The bytes of IP that one copy of the buffer may take on a link: 8 % more than the buffer.
+copy_limit() {
+	echo $((4 * COUNT * $1 * 108 / 100))
+}
+
+reduce() {
+	run_ranks 4 inc-allreduce --count "$COUNT" --iters "$1" --seed "$SEED"
+}
+
+# whole NETNS: fewer buffers than packets. A slow machine sends small super-packets: 500 us of its rate
+whole() {
+	local packets skbs
+
+	packets=$(counter "$1" rx_packets)
+	skbs=$(counter "$1" rx_skbs)
+	expect "$1: packets received" "$packets" -gt 1000 &&
+		expect "$1: buffers that $packets packets came in" "$skbs" -lt "$((packets * 3 / 4))"
+}
+
+single() {
+	expect "$1: buffers" "$(counter "$1" rx_skbs)" -eq "$(counter "$1" rx_packets)"
+}
+
+both() {
+	local ns
+
+	for ns in sw h1 h2 h3 h4; do
+		"$1" "$ns" || return
+	done
+}
+
+port_counters() {
+	local ports
+
+	ports=$(inc -n sw -j port show)
+	expect "bytes in over all ports" "$(json_sum rx_bytes <<<"$ports")" -le "$((4 * $(copy_limit "$1")))" &&
+		expect "bytes out over all ports" "$(json_sum tx_bytes <<<"$ports")" -le "$((4 * $(copy_limit "$1")))" &&
+		expect "packets in over all ports" "$(json_sum rx_packets <<<"$ports")" -gt 1000
+}
+
+# counted by the link, which knows the headers inside super-packets
+link_bytes() {
+	local up down
+
+	count_bytes h1 eth0 && count_bytes sw p1 || return
+	reduce 2 || return
+	up=$(ip_bytes h1 eth0)
+	down=$(ip_bytes sw p1)
+	# 14 bytes of Ethernet are in there, with every segment
+	expect "bytes up" "$up" -le "$(copy_limit 2)" && expect "bytes up" "$up" -ge $((8 * COUNT)) &&
+		expect "bytes down" "$down" -le "$(copy_limit 2)" && expect "bytes down" "$down" -ge $((8 * COUNT))
+}
+
+inc_begin
+
+inc_topology_create 4 on
+check "offloads on: results are right" reduce 2
+check "offloads on: super-packets come whole, at the node and at every host" both whole
+check "offloads on: one copy up and one down per port" port_counters 2
+check "offloads on: the links carry one copy up and one down" link_bytes
+inc_topology_destroy
+
+inc_topology_create 4 off
+check "offloads off: results are right" reduce 2
+check "offloads off: every packet comes alone" both single
+check "offloads off: one copy up and one down per port" port_counters 2
+check "offloads off: the links carry one copy up and one down" link_bytes
+inc_topology_destroy
+
+# A mixture: what one sends whole, another gets in pieces.
+inc_topology_create 4 on
+offloads_off h2 eth0
+offloads_off sw p3
+check "offloads on some links" reduce 2
+inc_end

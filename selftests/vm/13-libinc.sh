@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# libinc's functions, as a program uses them: join and operations without blocking, limits of waiting, ranks that
+# disagree, threads, fork, signals, bad arguments; and what inc_why() answers.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+api=$(cd "$(dirname "$0")" && pwd)/libinc_api.py
+lib=$(dirname "$(command -v inc-allreduce)")/../lib
+export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# tested TEST: all ranks have passed it
+tested() {
+	local r
+
+	for r in 0 1; do
+		if ! grep -qx "$1: passed" "$(rank_log "$r")"; then
+			echo "rank $r:"
+			cat "$(rank_log "$r")"
+			return 1
+		fi
+	done
+}
+
+# why TEXT ARGUMENTS...: inc_why() says this on host h1
+why() {
+	local text=$1 out
+
+	shift
+	out=$(in_ns h1 inc-allreduce --why "$@")
+	grep -qF -- "$text" <<<"$out" || { echo "expected \"$text\", got: $out"; return 1; }
+}
+
+inc_begin
+inc_topology_create 2
+run_ranks 2 "$api" nonblock timeout mismatch threads fork signals arguments >"$INC_TMP/api.log"
+check "join and operations without blocking" tested nonblock
+check "limits of waiting" tested timeout
+check "ranks that disagree are named, and the group works on" tested mismatch
+check "two groups in two threads" tested threads
+check "fork" tested fork
+check "signals do not disturb" tested signals
+check "bad arguments" tested arguments
+check "why: it would be" why "yes, in the network: the node is $INC_NODE4"
+check "why: no kernel for f64" why "no reduction kernel for f64 sum" --type f64
+inc -n h1 parent del
+check "why: no parent" why "no parent is named"
+check "why: the parent that INC_PARENT names" env INC_PARENT="$INC_NODE4" \
+	ip netns exec h1 inc-allreduce --why
+inc -n h1 parent set 10.7.0.2
+check "why: the parent is no node" why "is no node"
+inc -n h1 parent set "$INC_NODE4"
+check "groups are gone" wait_for 30 no_groups
+inc_topology_destroy
+check "the module unloads" module_unloads
+check_fails "why: no module" inc-allreduce --why
+ktap_end

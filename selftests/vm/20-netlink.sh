@@ -1,0 +1,286 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Generic netlink and the inc tool against the loaded module: the spec, nodes and parents, what is refused, dumps that
+# do not fit into one buffer, events, and that every object's JSON is JSON.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+SELFTESTS=$(cd "$(dirname "$0")/.." && pwd)
+OBJECTS="node parent group member stats port caps qdisc"
+
+# The first node of sw, as "dead late window max-groups max-memory".
+node_limits() {
+	inc -n sw -j node show | python3 -c '
+import json, sys
+n = json.load(sys.stdin)[0]
+print(n["dead_ms"], n["late_ms"], n["window"], n["max_groups"], n["max_memory"], n["keyed"])'
+}
+
+# told STATUS TEXT COMMAND...: it ends with this status and says this on stderr
+told() {
+	local status=0 out want=$1 text=$2
+
+	shift 2
+	out=$("$@" 2>&1 >/dev/null) || status=$?
+	expect "exit status of $*" "$status" = "$want" && expect "error of $*" "$out" = "$text"
+}
+
+defaults() {
+	expect limits "$(node_limits)" = "2000 0 512 64 67108864 False"
+}
+
+set_some() {
+	inc -n sw node set dev br0 late 500 window 16 || return
+	expect limits "$(node_limits)" = "2000 500 16 64 67108864 False" || return
+	inc -n sw node set dev br0 dead 100 max-groups 3 max-memory 1M || return
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 False"
+}
+
+set_key() {
+	inc -n sw node set dev br0 key 000102030405060708090a0b0c0d0e0f || return
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 True" || return
+	! inc -n sw -j node show | grep -q 0a0b || return
+	inc -n sw node set dev br0 key none || return
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 False"
+}
+
+# The same requests again find the same state.
+bad_requests() {
+	local before after
+
+	before=$(inc -n sw -j node show; inc -n sw -j parent show)
+	in_ns sw "$SELFTESTS/vm/netlink_raw.py" bad br0 || return
+	after=$(inc -n sw -j node show; inc -n sw -j parent show)
+	expect "state afterwards" "$after" = "$before"
+}
+
+refusals() {
+	told 1 "inc: node add: dev br0: is a node already; \`set\` changes it" inc -n sw node add dev br0 &&
+	told 1 "inc: node add: dev br7: no such interface in this network namespace" inc -n sw node add dev br7 &&
+	told 1 "inc: node del: dev lo: is no node" inc -n sw node del dev lo &&
+	told 1 "inc: node show: dev lo: is no node" inc -n sw node show dev lo &&
+	told 1 "inc: parent set: 224.0.0.1: expected a unicast address" inc -n h1 parent set 224.0.0.1 &&
+	told 1 "inc: parent del: no parent is set" inc -n sw parent del
+}
+
+as_nobody() {
+	local ns=$1
+
+	shift
+	in_ns "$ns" setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"
+}
+
+unprivileged() {
+	local object
+
+	for object in $OBJECTS; do
+		as_nobody sw inc -j "$object" show >/dev/null || return
+	done
+	told 1 "inc: node del: needs CAP_NET_ADMIN in this network namespace" as_nobody sw inc node del dev br0 &&
+	told 1 "inc: parent set: needs CAP_NET_ADMIN in this network namespace" as_nobody sw inc parent set 10.0.0.1
+}
+
+# Root of a user namespace is administrator of its own network namespace, and of no other.
+own_netns() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare --user --map-root-user --net sh -ec '
+		ip link add br0 type bridge
+		inc node add dev br0
+		inc node show dev br0 >/dev/null
+		inc node del dev br0'
+}
+
+namespaces() {
+	expect "nodes of h1" "$(inc -n h1 -j node show)" = "[]" &&
+	expect "parent of sw" "$(inc -n sw -j parent show)" = "{}" &&
+	expect "nodes of sw" "$(inc -n sw -j node show | json_sum groups)" = 0
+}
+
+parents() {
+	inc -n h1 parent set 10.7.0.254 port 7000 || return
+	expect parent "$(inc -n h1 parent show)" = "parent 10.7.0.254 port 7000" || return
+	inc -n h1 parent set fe80::1 dev eth0 || return
+	expect parent "$(inc -n h1 parent show)" = "parent fe80::1 port 5227 dev eth0" || return
+	inc -n h1 parent del || return
+	expect parent "$(inc -n h1 parent show)" = "no parent is set" || return
+	inc -n h1 parent set "$INC_NODE4"
+}
+
+json() {
+	local object ns option n=0
+
+	for ns in sw h1; do
+		for object in $OBJECTS; do
+			for option in -jp -jss; do
+				inc -n "$ns" "$option" "$object" show || return
+				printf '\0'
+				n=$((n + 1))
+			done
+		done
+	done >"$INC_TMP/json"
+	"$SELFTESTS/vm/netlink_raw.py" json "$INC_TMP/json" "$n"
+}
+
+NODES=160
+
+# Each of many nodes is listed once, though no buffer holds them all.
+many_nodes() {
+	local i
+
+	ip netns add many || return
+	for ((i = 0; i < NODES; i++)); do
+		echo "link add d$i type dummy"
+	done | ip -n many -batch - || return
+	in_ns many "$SELFTESTS/vm/netlink_raw.py" add d "$NODES" || return
+	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | sort -u | wc -l)" = "$NODES" &&
+	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | wc -l)" = "$NODES"
+}
+
+# With the namespace its devices and nodes go.
+netns_goes() {
+	ip netns del many
+}
+
+RANKS=24
+
+ranks_wait() {
+	[ "$(inc -n sw -j member show | grep -o '"state":"waiting"' | wc -l)" = "$RANKS" ]
+}
+
+# Many groups at once, of which one rank each has come: every one in every list, once.
+many_groups() {
+	local g pids=() ret=0
+
+	for ((g = 0; g < RANKS; g++)); do
+		# no function: its shell would be killed, not the program
+		ip netns exec h2 inc-allreduce --group $((5000 + g)) --rank 1 --size 3 --timeout 120000 >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	wait_for 60 ranks_wait || ret=1
+	expect "groups of the node" "$(inc -n sw -j group show | grep -o '"group":5[0-9]*' | sort -u | wc -l)" = "$RANKS" || ret=1
+	expect "groups of the node" "$(inc -n sw -j -s group show | grep -o '"role":"node"' | wc -l)" = "$RANKS" || ret=1
+	expect "ranks of the host" "$(inc -n h2 -j group show | grep -o '"role":"rank"' | wc -l)" = "$RANKS" || ret=1
+	expect "members" "$(inc -n sw -j member show | grep -o '"rank":' | wc -l)" = "$((3 * RANKS))" || ret=1
+	expect "filtered groups" "$(inc -n sw -j group show group 5007 | json_number group)" = 5007 || ret=1
+	expect "filtered groups" "$(inc -n sw -j group show group 5007 | grep -o '"group"' | wc -l)" = 1 || ret=1
+	expect "filtered members" "$(inc -n sw -j member show group 5007 | grep -o '"group":5007' | wc -l)" = 3 || ret=1
+	inc -n sw group show group 5007 | grep -q '^group 5007 node dev br0 joining joined 1/3 .*' || ret=1
+	inc -n sw group show group 5007 | grep -q '^    waiting for rank 0' || ret=1
+	kill "${pids[@]}"
+	wait "${pids[@]}" 2>/dev/null
+	wait_for 30 no_groups || { inc -n sw group show; inc -n h2 group show; ret=1; }
+	return "$ret"
+}
+
+listening() {
+	[ "$(grep -c '^' "$INC_TMP/events")" -ge "$1" ]
+}
+
+# start_monitor ARGUMENTS...: it listens when the function returns: an event that we cause has come
+start_monitor() {
+	: >"$INC_TMP/events"
+	inc -n sw "$@" monitor >"$INC_TMP/events" &
+	MONITOR=$!
+	# until it has joined the group what is sent is lost
+	wait_for 10 heard_own_event
+}
+
+heard_own_event() {
+	inc -n sw parent set 192.0.2.1 && listening 1
+}
+
+stop_monitor() {
+	kill "$MONITOR"
+	wait "$MONITOR" 2>/dev/null
+}
+
+events() {
+	local ret=0
+
+	start_monitor || { stop_monitor; return 1; }
+	inc -n sw parent del
+	run_ranks 2 inc-allreduce --count 100 || ret=1
+	ip -n sw link add brx type bridge
+	inc -n sw node add dev brx
+	ip -n sw link del brx
+	wait_for 10 grep -q '^node-del' "$INC_TMP/events" || ret=1
+	grep -v '^parent: 192' "$INC_TMP/events" >"$INC_TMP/seen"
+	stop_monitor
+	sed -E 's/(incarnation|group|epoch) [0-9a-f]+/\1 N/g; s/ dev if[0-9]+/ dev brx/' "$INC_TMP/seen" >"$INC_TMP/seen2"
+	cat >"$INC_TMP/want" <<-END
+		parent: none
+		group-formed dev br0 group N epoch N incarnation N
+		group-left dev br0 group N epoch N incarnation N
+		node-add dev brx
+		node-del dev brx
+	END
+	diff "$INC_TMP/want" "$INC_TMP/seen2" && return "$ret"
+}
+
+events_json() {
+	local ret=0
+
+	start_monitor -j -t || { stop_monitor; return 1; }
+	inc -n sw parent del
+	wait_for 10 grep -q '"text":"none"' "$INC_TMP/events" || ret=1
+	stop_monitor
+	tr '\n' '\0' <"$INC_TMP/events" >"$INC_TMP/json"
+	"$SELFTESTS/vm/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
+	grep -q '^{"time":"20.*","event":"parent","text":"none"}$' "$INC_TMP/events" || { cat "$INC_TMP/events"; ret=1; }
+	return "$ret"
+}
+
+counters() {
+	local stats
+
+	run_ranks 2 inc-allreduce --count 1000 --iters 3 || return
+	wait_for 30 no_groups || return
+	stats=$(inc -n sw stats show)
+	grep -qE '^blocks +[1-9][0-9]*  blocks completed by reduction or replication$' <<<"$stats" || return
+	! grep -qE '^drop_version ' <<<"$stats" || return
+	inc -n sw -s stats show | grep -qE '^drop_version +0  wire version unknown$'
+}
+
+port_taken() {
+	local ret=0
+
+	in_ns h1 python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5227))
+print("bound", flush=True)
+sys.stdin.read()' <"$INC_TMP/stop" >"$INC_TMP/bound" &
+	exec {stop}>"$INC_TMP/stop"
+	wait_for 60 grep -q bound "$INC_TMP/bound" || { exec {stop}>&-; wait $!; return 1; }
+	told 1 "inc: node add: UDP port 5227 is in use by another program" inc -n h1 node add dev eth0 || ret=1
+	exec {stop}>&-
+	wait $!
+	inc -n h1 node add dev eth0 && inc -n h1 node del dev eth0 || ret=1
+	return "$ret"
+}
+
+inc_begin
+mkfifo "$INC_TMP/stop"
+inc_topology_create 2
+check "spec, uapi and kernel agree" "$SELFTESTS/spec_check.py" --kernel
+check "a node has the documented limits" defaults
+check "set changes what it is given" set_some
+check "a key is set, and not shown" set_key
+check "bad requests are refused and change nothing" bad_requests
+check "refusals name the value and what was expected" refusals
+check "an unprivileged user may look and not touch" unprivileged
+check "root of a user namespace may in its own" own_netns
+check "namespaces do not see each other" namespaces
+check "parents" parents
+check "the port is in use" port_taken
+check "dump of $NODES nodes" many_nodes
+check "a namespace goes with its nodes" netns_goes
+inc -n sw node del dev br0 && inc -n sw node add dev br0
+check "JSON is JSON" json
+check "events, in JSON with the time" events_json
+check "events" events
+check "counters and their meaning" counters
+check "dump of $RANKS groups" many_groups
+inc_topology_destroy
+inc_end

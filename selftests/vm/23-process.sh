@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The socket ABI by its bytes, and what processes do with it or have done to them: forks, kills, stops, little memory,
+# namespaces and bridges that go away in mid-operation, a module that is to go while packets still come.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lab.sh"
+
+# nobody, with the memory limit that a container may have, and far more to send
+little_memory() {
+	# shellcheck disable=SC2016
+	run_ranks 3 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+		--bounding-set=-all "$0" "$@"' inc-allreduce --count "$1" --nonblock "$2" --iters "$3" --seed "$SEED"
+}
+
+group_active() {
+	inc -n "$1" -j group show | grep -q '"state":"active"'
+}
+
+# Packets of every kind keep coming, for the node and for a rank, while the last socket is closed and the module goes.
+unload_under_traffic() {
+	local pid ret=0
+
+	run_ranks 3 inc-allreduce --count 700 --iters 3 || return
+	python3 -s -S "$LAB_DIR/flood.py" h4 "$((INC_GROUP_NR + 1))" "$INC_TMP/flood" &
+	pid=$!
+	wait_for 60 test -e "$INC_TMP/flood" || ret=1
+	start_ranks 3 inc-allreduce --count 5000 --iters 1000000 --no-check
+	wait_for 20 group_active sw || ret=1
+	kill -TERM "${RANK_PIDS[@]}"
+	wait "${RANK_PIDS[@]}" 2>/dev/null
+	RANK_PIDS=()
+	module_unloads || ret=1
+	kill -0 "$pid" || ret=1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return "$ret"
+}
+
+loads_again() {
+	local h
+
+	modprobe inc && inc -n sw node add dev br0 || return
+	for h in 1 2 3 4; do
+		inc -n "h$h" parent set "$INC_NODE4" || return
+	done
+	run_ranks 3 inc-allreduce --count 700 --iters 3
+}
+
+both_forward() {
+	[ "$(bridge -n sw link show | grep -c 'state forwarding')" = 2 ]
+}
+
+bridge_again() {
+	ip -n sw -batch - <<-END && wait_for 10 both_forward || return
+		link add br0 type bridge
+		addr add $INC_NODE4/24 dev br0
+		link set br0 up
+		link set p1 master br0
+		link set p2 master br0
+	END
+	ip -n h1 neigh flush all
+	ip -n h2 neigh flush all
+	inc -n sw node add dev br0 && INC_HOSTS=2 run_ranks 2 inc-allreduce --count 700 --iters 2
+}
+
+inc_begin
+inc_topology_create 4
+lab socket_abi.py
+lab process.py process:
+check "ulimit -l 64: 64 KiB to 1 MiB, 6 operations in flight" little_memory 16384,100000,262144 6 3
+check "ulimit -l 64: 4 MiB, 2 operations in flight" little_memory 1048576 2 2
+check "the module goes while packets come" unload_under_traffic
+check "it can be loaded again, and works" loads_again
+lab process.py "gone: a host" "gone: the bridge"
+check "another bridge in its place" bridge_again
+lab process.py "gone: the node"
+inc_end

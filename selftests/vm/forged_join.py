@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""JOINs that squat a rank, are replayed, wrong, or come as a flood; started by 20-forged.sh."""
+import struct
+import time
+
+import inc_abi as abi
+import inc_wire as w
+from forged_lab import RNG, Lab
+from inc_abi import NODE4, Job, Rank, equal, test, wait_until
+
+
+def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, **body):
+    data = w.join_body(group, rank, size, nonce, **body)
+    lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data), src=src)
+
+
+def challenged(lab, ns, group, rank, size, nonce, **body):
+    """A JOIN with the challenge that its first form brought."""
+    lab.taps[ns].frames()                                       # older ones may be void by now
+    join(lab, ns, group, rank, size, nonce)
+    p = lab.taps[ns].wait_packet(w.CHALLENGE, group=group)
+    answered, _, value = struct.unpack_from("!IIQ", p.body)
+    equal(answered, nonce, "nonce in the CHALLENGE")
+    join(lab, ns, group, rank, size, nonce, challenge=value, **body)
+    return value
+
+
+def limits(*what):
+    """Of groups that are made from now on."""
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", *what)
+
+
+def refused(lab, ns, group, code, detail=None):
+    p = lab.taps[ns].wait_packet(w.REFUSE, group=group)
+    got = struct.unpack_from("!IHHQ", p.body)
+    equal(got[1], code, f"code of the REFUSE (detail {got[3]})")
+    if detail is not None:
+        equal(got[3], detail, "detail of the REFUSE")
+
+
+@test("join: a rank of a group that has formed is not to be had")
+def t_squat_formed(lab):
+    challenged(lab, "h4", lab.group, 0, 3, 4711)
+    refused(lab, "h4", lab.group, w.BUSY, 0)
+    challenged(lab, "h4", lab.group, 3, 3, 4711)
+    refused(lab, "h4", lab.group, w.SIZE, 3)
+    challenged(lab, "h4", lab.group, 0, 4, 4711)
+    refused(lab, "h4", lab.group, w.SIZE, 3)
+    lab.audit()
+    lab.work()
+
+
+@test("join: replayed ones")
+def t_replayed_join(lab):
+    lab.taps["h1"].frames()
+    other = Job(lab.group ^ 0x400, ("h1", "h2"))
+    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 24)[0]]
+    old = joins[-1]
+    lab.send("h4", old, src=lab.ip["h1"])                       # the challenge was for another port
+    lab.send("h4", old)                                         # and for another address
+    lab.owe("sw", challenge=2)
+    lab.audit("sw")
+    lab.owe("h1", state=1)                                      # the CHALLENGE that the first one brought
+    lab.send("h1", old)                                         # its own: void since the group has formed
+    lab.owe("sw", challenge=1)
+    lab.owe("h1", state=1)                                      # the CHALLENGE for it
+    lab.audit()
+    other.run(700)
+    other.close()
+    lab.left("h1", "h2")
+    lab.settle()
+    lab.work()
+
+
+@test("join: wrong challenges, proofs and sizes of blocks")
+def t_bad_join(lab):
+    lab.taps["h4"].frames()
+    group = lab.group ^ 0x100
+    for challenge in (1, RNG.randrange(1, 1 << 64), (1 << 64) - 1):
+        join(lab, "h4", group, 0, 2, 99, challenge=challenge)
+    lab.owe("sw", challenge=3)
+    good = challenged(lab, "h4", group, 0, 2, 99, proof=(1, 2))
+    refused(lab, "h4", group, w.KEY)
+    join(lab, "h4", group, 0, 2, 99, challenge=good, key=b"\1" * 16)
+    refused(lab, "h4", group, w.KEY)
+    lab.owe("sw", proof=2)
+    join(lab, "h4", group, 0, 2, 98, challenge=good)            # another nonce
+    lab.owe("sw", challenge=1)
+    lab.taps["h4"].wait_packet(w.CHALLENGE, group=group)
+    for rank, size in ((0, 0), (2, 2), (0, 1025)):
+        challenged(lab, "h4", group, rank, size, 99)
+        refused(lab, "h4", group, w.SIZE)
+    limits("dead", "300")
+    challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99)          # makes the group; its repetition is answered
+    wait_until(lambda: lab.group ^ 0x200 in abi.groups("sw"), "the group is there")
+    for block in (0, 48, 65, 100, 16400, 65535):
+        challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99, block=block)
+        refused(lab, "h4", lab.group ^ 0x200, w.BLOCK)
+    limits("dead", "2000")
+    lab.alone()
+    lab.audit()
+    lab.work()
+
+
+@test("join: a group that forms; its ranks are not squatted, its members not deceived")
+def t_squat_forming(lab):
+    lab.taps["h1"].frames()
+    group = lab.group ^ 0x300
+    first, second = Rank("h1"), Rank("h2")
+    first.start(group, 0, 2)
+    wait_until(lambda: first.info()["state"] == abi.WAITING, "rank 0 is WAITING")
+    wait = lab.taps["h1"].wait_packet(w.WAIT, group=group)
+    challenged(lab, "h4", group, 0, 2, 4711)
+    refused(lab, "h4", group, w.RANK_TAKEN, 0)
+    # with the incarnation that WAIT has told, but without challenge and proof
+    lab.taps["h4"].frames()
+    join(lab, "h4", group, 1, 2, 4711, incarnation=wait.incarnation)
+    refused(lab, "h4", group, w.UNKNOWN)
+    base = wait.but(kind=w.ABORT, cookie=0, body=bytes(16) + struct.pack("!H", 4) + bytes(78), len=None)
+    lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])
+    lab.owe("sw", no_group=1)
+    lab.send("h4", base, src=lab.ip["h1"])
+    lab.owe("sw", port=1)
+    lab.send("h1", base.but(kind=w.PROBE, body=bytes(8)))       # nothing to be asked yet
+    lab.owe("sw", state=1)
+    lab.audit("sw")
+    nonce = struct.unpack_from("!I", wait.body)[0] ^ 1
+    ready = struct.pack("!IIQQQIHHHHIII", nonce, 1024, 0, 1, 2, 2, 2, 1, 1408, 0, 2000, 0, 0)
+    down = wait.but(len=None, cookie=5, epoch=1)
+    for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
+                       (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!III", nonce, 1, 1)),
+                       (w.ERROR, bytes(96)), (w.STATUS, bytes(12))):
+        lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
+    lab.owe("h1", malformed=1, state=5)
+    lab.audit("h1")
+    second.start(group, 1, 2)
+    first.joined()
+    second.joined()
+    first.close()
+    second.close()
+    lab.left("h1", "h2")
+    lab.work()
+    lab.audit()
+
+
+@test("join: the limit of groups")
+def t_group_limit(lab):
+    lab.alone()
+    limits("max-groups", "4", "dead", "300")
+    # a JOIN that nobody repeats makes a group, which goes again
+    for n in range(1, 4):
+        challenged(lab, "h4", lab.group + n & 0xffffffff, 0, 2, 99)
+        wait_until(lambda n=n: len(abi.groups("sw")) == 1 + n, f"{1 + n} groups")
+    challenged(lab, "h4", lab.group + 4 & 0xffffffff, 0, 2, 99)
+    refused(lab, "h4", lab.group + 4 & 0xffffffff, w.LIMIT, 4)
+    lab.work()
+    lab.alone()                                                 # groups that nobody joined are gone
+    limits("max-groups", "64", "dead", "2000")
+    lab.audit()
+
+
+@test("join: a flood is answered as far as the limit goes, the rest counted")
+def t_flood(lab):
+    tap, sent = lab.taps["h4"], 3000
+    tap.frames()
+    shape = ("tc", "-n", "h4", "qdisc", "replace", "dev", "eth0", "root", "tbf", "limit", "100000000")
+    backlog = "/proc/sys/net/core/netdev_max_backlog"
+    with open(backlog, encoding="ascii") as f:
+        before = f.read()
+    with open(backlog, "w", encoding="ascii") as f:
+        f.write("10000")                                        # Linux is not to drop any of them
+    abi.tool(*shape, "rate", "80bit", "burst", "1600")          # they gather here
+    for n in range(sent):
+        p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(48)).pack()
+        tap.send(w.ether(tap.mac, lab.node_mac, w.ip(lab.ip["h4"], NODE4, w.udp(lab.ip["h4"], NODE4, p))))
+    lab.k += 1
+    handles = lab.job.begin((0, 1), 700, lab.k)
+    begin, answered = time.monotonic(), 0
+    abi.tool(*shape, "rate", "10gbit", "burst", "1000000")      # and leave all at once
+
+    def answers():
+        nonlocal answered
+        answered += len(tap.packets(w.CHALLENGE, outgoing=False))
+        return answered + abi.drops("sw").get("drop_limit", 0) >= sent
+
+    wait_until(answers, lambda: f"all JOINs were answered ({answered}) or counted ({abi.drops('sw')})", 10)
+    took = time.monotonic() - begin
+    abi.tool("tc", "-n", "h4", "qdisc", "del", "dev", "eth0", "root")
+    with open(backlog, "w", encoding="ascii") as f:
+        f.write(before)
+    handles.update(lab.job.begin((2,), 700, lab.k))
+    lab.job.end(handles, 700, lab.k)
+    lab.settle()
+    limited = abi.drops("sw").get("drop_limit", 0)
+    equal(answered + limited, sent, "JOINs answered and JOINs counted under drop_limit")
+    allowed = 1024 * (int(took * 10) + 2)
+    if answered > allowed:
+        raise AssertionError(f"{answered} answers in {took:.3f} s, expected {allowed} at most")
+    print(f"{sent} JOINs in {took:.3f} s: {answered} answered, {limited} dropped")
+    lab.owe("sw", limit=limited)
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
+    lab.audit()
+    lab.work()
+
+
+abi.main(Lab())

@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# For tests that are programs of their own, which print "ok - NAME" or "not ok - NAME" for each of their tests and "end"
+# when they have come to their end. Needs lib.sh before it.
+
+LAB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export PYTHONPATH=$LAB_DIR SEED
+# Compiled once per machine, and not into the source tree.
+export PYTHONPYCACHEPREFIX=${TMPDIR:-/tmp}/inc-selftests-pycache
+
+# results_of PROGRAM ARGUMENTS...: every test of its becomes one of ours; one that does not come to its end is a failure
+results_of() {
+	local line ended=0
+
+	"$@" >"$INC_TMP/results" 2>&1
+	while IFS= read -r line; do
+		case $line in
+		"ok - "*) ktap_ok "${line#ok - }" ;;
+		"not ok - "*) ktap_not_ok "${line#not ok - }" ;;
+		end) ended=1 ;;
+		*) echo "# $line" ;;
+		esac
+	done <"$INC_TMP/results"
+	[ "$ended" = 1 ] || ktap_not_ok "$* came to its end"
+}
+
+# lab PROGRAM.py [WORD...]: the tests with one of these words in their names
+lab() {
+	local program=$1
+
+	shift
+	results_of timeout -k 5 "${LAB_TIMEOUT:-300}" python3 -s -S "$LAB_DIR/$program" "$@"
+}

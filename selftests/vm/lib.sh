@@ -1,0 +1,380 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the VM tests share: hosts around a bridge, disturbed links, ranks, counters, waiting, results.
+#
+#	 netns h1      h2      ...     hN
+#	    eth0      eth0            eth0	10.7.0.1 ... .N/24, fd00:7::1 ... :N/64 (hexadecimal)
+#	     |         |               |	veth
+#	    p1        p2              pN
+#	  +---------------------------------+
+#	  | br0    10.7.0.254  fd00:7::fe   |	netns sw: the node
+#	  +---------------------------------+
+#
+# A test is a script that sources this file, calls check or skip for everything it tests, and ends with ktap_end:
+#
+#	. "$(dirname "$0")/lib.sh"
+#	inc_begin
+#	inc_topology_create 4
+#	check "4 ranks" run_ranks 4 inc-allreduce --count 1000
+#	inc_topology_destroy
+#	inc_end		# audits, unloads, prints the plan, exits
+#
+# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices, else one is drawn and
+# printed.
+
+INC_TMP=$(mktemp -d) || exit 1
+INC_NODE4=10.7.0.254
+INC_NODE6=fd00:7::fe
+INC_HOSTS=0
+INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
+INC_TIMEOUT=${INC_TIMEOUT:-60}	# seconds that a run of ranks may take
+FULL=${FULL:-0}
+SEED=${SEED:-$RANDOM}
+
+# More arguments of single ranks, see rank_args
+declare -A RANK_ARGS=()
+RANK_PIDS=()
+KTAP_N=0
+KTAP_FAILED=0
+
+# ---- Results --------------------------------------------------------------------------------------------------------
+
+ktap_ok() {
+	echo "ok $((++KTAP_N)) - $1"
+}
+
+ktap_not_ok() {
+	echo "not ok $((++KTAP_N)) - $1"
+	KTAP_FAILED=$((KTAP_FAILED + 1))
+}
+
+# skip NAME REASON
+skip() {
+	echo "ok $((++KTAP_N)) - $1 # SKIP $2"
+}
+
+# check NAME COMMAND...: passes if the command does; what it says is shown when it does not
+check() {
+	local name=$1 begin=$SECONDS ret=0
+
+	shift
+	if "$@" >"$INC_TMP/check.log" 2>&1; then
+		ktap_ok "$name"
+	else
+		ret=1
+		ktap_not_ok "$name"
+		sed 's/^/# /' "$INC_TMP/check.log"
+	fi
+	[ $((SECONDS - begin)) -lt 4 ] || echo "# that took $((SECONDS - begin)) s"
+	return "$ret"
+}
+
+# check_fails NAME COMMAND...: passes if the command fails
+check_fails() {
+	local name=$1
+
+	shift
+	check "$name" expect_failure "$@"
+}
+
+expect_failure() {
+	if "$@"; then
+		echo "succeeded, expected to fail: $*"
+		return 1
+	fi
+}
+
+# expect WHAT GOT OPERATOR WANTED, the operator being one of test(1): -eq -lt = ...
+expect() {
+	if ! test "$2" "$3" "$4"; then
+		echo "$1 is \"$2\", expected $3 $4"
+		return 1
+	fi
+}
+
+ktap_end() {
+	echo "1..$KTAP_N"
+	[ "$KTAP_N" -gt 0 ] && [ "$KTAP_FAILED" = 0 ]
+	exit
+}
+
+# ---- Waiting --------------------------------------------------------------------------------------------------------
+
+# wait_for SECONDS COMMAND...: until the command passes; fails after that time, and says so
+wait_for() {
+	local deadline=$((SECONDS + $1))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		if ((SECONDS >= deadline)); then
+			echo "waited in vain for: $*"
+			return 1
+		fi
+		sleep 0.05
+	done
+}
+
+# ---- Topology -------------------------------------------------------------------------------------------------------
+
+all_netns() {
+	local h
+
+	echo sw
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		echo "h$h"
+	done
+}
+
+# in_ns NETNS COMMAND...
+in_ns() {
+	local ns=$1
+
+	shift
+	ip netns exec "$ns" "$@"
+}
+
+offloads_off() {
+	ip netns exec "$1" ethtool -K "$2" tso off gso off gro off tx-udp-segmentation off >/dev/null
+}
+
+# What `ip -batch` is to do in netns sw, in each host, and before both in this one; one process per netns, because a VM
+# without KVM takes 50 ms for each.
+topology_batch() {
+	local h
+
+	echo "netns add sw"
+	for ((h = 1; h <= $1; h++)); do
+		echo "netns add h$h"
+	done
+}
+
+switch_batch() {
+	local h
+
+	echo "link set lo up"
+	echo "link add br0 mtu $2 type bridge"
+	echo "addr add $INC_NODE4/24 dev br0"
+	[ "$2" -lt 1280 ] || echo "addr add $INC_NODE6/64 dev br0 nodad"
+	echo "link set br0 up"
+	for ((h = 1; h <= $1; h++)); do
+		echo "link add p$h mtu $2 type veth peer name eth0 mtu $2 netns h$h"
+		echo "link set p$h master br0 up"
+	done
+}
+
+# host_batch NUMBER MTU
+host_batch() {
+	echo "link set lo up"
+	echo "addr add 10.7.0.$1/24 dev eth0"
+	[ "$2" -lt 1280 ] || echo "addr add fd00:7::$(printf %x "$1")/64 dev eth0 nodad"
+	echo "link set eth0 up"
+}
+
+# host_create NUMBER GSO MTU
+host_create() {
+	if [ "$2" = off ]; then
+		offloads_off sw "p$1" && offloads_off "h$1" eth0 || return
+	fi
+	host_batch "$1" "$3" | ip -n "h$1" -batch -
+}
+
+ports_forward() {
+	[ "$(bridge -n sw link show | grep -c 'state forwarding')" = "$INC_HOSTS" ]
+}
+
+# inc_topology_create HOSTS [GSO on|off] [MTU] [NODE-ADDRESS]: links, the node on br0, the hosts' default parents
+inc_topology_create() {
+	local h
+
+	INC_HOSTS=$1
+	topology_batch "$1" | ip -batch - && switch_batch "$1" "${3:-1500}" | ip -n sw -batch - || return
+	for ((h = 1; h <= $1; h++)); do
+		host_create "$h" "${2:-on}" "${3:-1500}" || return
+	done
+	wait_for 10 ports_forward && inc -n sw node add dev br0 || return
+	for ((h = 1; h <= $1; h++)); do
+		inc -n "h$h" parent set "${4:-$INC_NODE4}" || return
+	done
+}
+
+inc_topology_destroy() {
+	all_netns | sed 's/^/netns del /' | ip -force -batch - 2>/dev/null
+	INC_HOSTS=0
+}
+
+# set_links NETEM-ARGUMENTS...: on every link, both directions
+set_links() {
+	local h
+
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		tc -n "h$h" qdisc replace dev eth0 root netem limit 100000 "$@" || return
+		tc -n sw qdisc replace dev "p$h" root netem limit 100000 "$@" || return
+	done
+}
+
+set_loss() { set_links loss "$1"; }
+set_dup() { set_links duplicate "$1"; }
+set_reorder() { set_links delay 2ms reorder "$1" 50%; }
+
+clear_links() {
+	local h
+
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		tc -n "h$h" qdisc del dev eth0 root 2>/dev/null
+		tc -n sw qdisc del dev "p$h" root 2>/dev/null
+	done
+	return 0
+}
+
+# ---- Ranks ----------------------------------------------------------------------------------------------------------
+
+rank_log() { echo "$INC_TMP/rank$1.log"; }
+
+# rank_args RANK ARGUMENTS: more arguments of this rank in the next start_ranks or run_ranks
+rank_args() {
+	RANK_ARGS[$1]=$2
+}
+
+# start_ranks N PROGRAM ARGUMENTS...: rank r on host r + 1 (modulo the hosts there are), in a new group, in background
+start_ranks() {
+	local n=$1 r
+
+	shift
+	INC_GROUP_NR=$((INC_GROUP_NR + 1))
+	RANK_PIDS=()
+	for ((r = 0; r < n; r++)); do
+		# shellcheck disable=SC2086
+		INC_GROUP=$INC_GROUP_NR INC_RANK=$r INC_SIZE=$n ip netns exec "h$((r % INC_HOSTS + 1))" \
+			timeout -k 5 "$INC_TIMEOUT" "$@" ${RANK_ARGS[$r]:-} >"$(rank_log "$r")" 2>&1 &
+		RANK_PIDS[r]=$!
+	done
+	RANK_ARGS=()
+}
+
+# rank_pid R: of the program itself; RANK_PIDS are those of the `timeout` around it
+rank_pid() {
+	cat "/proc/${RANK_PIDS[$1]}/task/${RANK_PIDS[$1]}/children"
+}
+
+# wait_rank R [STATUS]: its exit status is to be this one (0; "any"; 137 is SIGKILL)
+wait_rank() {
+	local status=0 want=${2:-0}
+
+	wait "${RANK_PIDS[$1]}" || status=$?
+	unset "RANK_PIDS[$1]"
+	[ "$want" != any ] || return 0
+	if [ "$status" != "$want" ]; then
+		echo "rank $1 ended with status $status, expected $want:"
+		sed 's/^/  /' "$(rank_log "$1")"
+		return 1
+	fi
+}
+
+# All that were started and not waited for.
+wait_ranks() {
+	local r ret=0
+
+	for r in "${!RANK_PIDS[@]}"; do
+		wait_rank "$r" || ret=1
+	done
+	[ "$ret" = 0 ] || why_stuck
+	return "$ret"
+}
+
+# run_ranks N PROGRAM ARGUMENTS...: passes if all of them do
+run_ranks() {
+	start_ranks "$@"
+	wait_ranks
+}
+
+# What the groups look like, for whoever reads a failed test.
+why_stuck() {
+	local ns
+
+	for ns in $(all_netns); do
+		inc -n "$ns" -s group show 2>&1 | sed "s/^/  $ns: /"
+	done
+}
+
+# ---- What the kernel counts -----------------------------------------------------------------------------------------
+
+# json_number KEY: the first number of this key in the JSON on stdin; nothing if there is none
+json_number() {
+	grep -o "\"$1\":[0-9]*" | head -1 | cut -d: -f2
+}
+
+# json_sum KEY: all of them
+json_sum() {
+	grep -o "\"$1\":[0-9]*" | cut -d: -f2 | awk '{ s += $1 } END { printf "%d\n", s }'
+}
+
+# counter NETNS COUNTER: of all groups that this namespace has had
+counter() {
+	local value
+
+	value=$(inc -n "$1" -j -s stats show | json_number "$2")
+	echo "${value:-0}"
+}
+
+# group_field NETNS KEY: of the first group there
+group_field() {
+	inc -n "$1" -j -s group show | json_number "$2"
+}
+
+# ip_bytes NETNS DEV: IP bytes that left a device, headers of every segment included. Needs count_bytes before.
+count_bytes() {
+	tc -n "$1" qdisc replace dev "$2" root handle 1: prio
+}
+
+ip_bytes() {
+	tc -n "$1" -s -j qdisc show dev "$2" root | json_number bytes
+}
+
+no_groups() {
+	local ns
+
+	for ns in $(all_netns); do
+		! inc -n "$ns" -j group show | grep -q '"group"' || return 1
+	done
+}
+
+# ---- Begin and end --------------------------------------------------------------------------------------------------
+
+inc_cleanup() {
+	local pid
+
+	for pid in "${RANK_PIDS[@]}"; do
+		kill "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	inc_topology_destroy
+	rm -rf "$INC_TMP"
+}
+
+inc_begin() {
+	trap inc_cleanup EXIT
+	echo "# $(basename "$0"): seed $SEED"
+	RANDOM=$SEED
+	if ! modprobe inc; then
+		echo "Bail out! modprobe inc failed"
+		exit 1
+	fi
+}
+
+module_unused() {
+	[ "$(cat /sys/module/inc/refcnt)" = 0 ]
+}
+
+module_unloads() {
+	wait_for 10 module_unused || return
+	rmmod inc || return
+	[ ! -e /sys/module/inc ]
+}
+
+# Everything that was made is gone: groups, namespaces, the module.
+inc_end() {
+	[ "$INC_HOSTS" = 0 ] || inc_topology_destroy
+	check "the module unloads" module_unloads
+	ktap_end
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Uses libinc the way a program does that is not C: every function of inc.h through ctypes.
+
+    libinc_api.py TEST...       as rank INC_RANK of INC_SIZE in groups from INC_GROUP on, one process per rank
+
+Prints "TEST: passed" for every test, or ends with what was wrong.
+"""
+import ctypes as c
+import errno
+import os
+import select
+import signal
+import sys
+import threading
+import time
+
+ALLREDUCE, BARRIER, REDUCE = 2, 1, 3
+I32, F32, F64, SUM = 3, 11, 12, 1
+
+
+class JoinOpts(c.Structure):
+    _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int),
+                ("parent", c.c_char_p), ("key", c.c_char_p), ("resv", c.c_uint64 * 4)]
+
+
+class Request(c.Structure):
+    _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("opseq", c.c_uint32),
+                ("resv", c.c_uint64 * 2)]
+
+
+lib = c.CDLL("libinc.so.0", use_errno=True)
+lib.inc_errmsg.restype = lib.inc_strerror.restype = lib.inc_version.restype = c.c_char_p
+lib.inc_errmsg.argtypes = lib.inc_abort.argtypes = lib.inc_leave.argtypes = [c.c_void_p]
+for name in ("inc_fd", "inc_rank", "inc_size", "inc_group_id", "inc_barrier"):
+    getattr(lib, name).argtypes = [c.c_void_p]
+for name in ("inc_join", "inc_join_start"):
+    getattr(lib, name).argtypes = [c.POINTER(c.c_void_p), c.POINTER(JoinOpts)]
+lib.inc_join_poll.argtypes = [c.c_void_p, c.c_int]
+lib.inc_allreduce.argtypes = [c.c_void_p, c.c_void_p, c.c_void_p, c.c_uint64, c.c_int, c.c_int]
+lib.inc_iallreduce.argtypes = lib.inc_allreduce.argtypes + [c.POINTER(Request)]
+lib.inc_ibarrier.argtypes = [c.c_void_p, c.POINTER(Request)]
+lib.inc_wait.argtypes = [c.POINTER(Request), c.c_int]
+lib.inc_test.argtypes = [c.POINTER(Request)]
+lib.inc_why.argtypes = [c.c_void_p, c.c_int, c.c_int, c.c_int, c.c_uint64, c.c_char_p, c.c_size_t]
+
+RANK = int(os.environ.get("INC_RANK", "0"))
+SIZE = int(os.environ.get("INC_SIZE", "1"))
+GROUP = int(os.environ.get("INC_GROUP", "0"))
+
+
+def text(group=None):
+    return lib.inc_errmsg(group).decode()
+
+
+def expect(what, got, want):
+    if got != want:
+        sys.exit(f"rank {RANK}: {what} returned {got}, expected {want}: {text()}")
+
+
+def expect_text(got, *wanted):
+    for want in wanted:
+        if want not in got:
+            sys.exit(f'rank {RANK}: the message is "{got}", expected "{want}" in it')
+
+
+def join(group=None):
+    handle = c.c_void_p()
+    opts = JoinOpts(group=GROUP if group is None else group, rank=RANK, size=SIZE)
+    ret = lib.inc_join(c.byref(handle), c.byref(opts))
+    expect("inc_join", ret, 0)
+    return handle
+
+
+def leave(group):
+    ret = lib.inc_leave(group)
+    if ret:
+        sys.exit(f"rank {RANK}: inc_leave returned {ret}: {text(group)}")
+
+
+def ints(n, k=0):
+    return (c.c_int32 * n)(*[(RANK + 1) * (i + k) for i in range(n)])
+
+
+def check_ints(buf, k=0):
+    total = SIZE * (SIZE + 1) // 2
+    for i, value in enumerate(buf):
+        if value != total * (i + k):
+            sys.exit(f"rank {RANK}: element {i} is {value}, expected {total * (i + k)}")
+
+
+def allreduce(group, n=1000, k=0):
+    buf = ints(n, k)
+    ret = lib.inc_allreduce(group, None, buf, n, I32, SUM)
+    if ret:
+        sys.exit(f"rank {RANK}: inc_allreduce returned {ret}: {text(group)}")
+    check_ints(buf, k)
+
+
+def test_nonblock():
+    group = c.c_void_p()
+    expect("inc_join_start", lib.inc_join_start(c.byref(group), None), 0)
+    ret = lib.inc_join_poll(group, 0)
+    if ret not in (0, -errno.EAGAIN):
+        sys.exit(f"rank {RANK}: inc_join_poll returned {ret}: {text(group)}")
+    poll = select.poll()
+    poll.register(lib.inc_fd(group), select.POLLOUT)
+    if not poll.poll(30000):
+        sys.exit(f"rank {RANK}: the descriptor did not become writable")
+    expect("inc_join_poll", lib.inc_join_poll(group, 0), 0)
+    expect("inc_rank", lib.inc_rank(group), RANK)
+    expect("inc_size", lib.inc_size(group), SIZE)
+    expect("inc_group_id", lib.inc_group_id(group), GROUP)
+    bufs = [ints(700, k) for k in range(8)]
+    reqs = [Request() for _ in bufs]
+    for buf, req in zip(bufs, reqs):
+        expect("inc_iallreduce", lib.inc_iallreduce(group, c.c_void_p(-1), buf, 700, I32, SUM, c.byref(req)), 0)
+    barrier = Request()
+    expect("inc_ibarrier", lib.inc_ibarrier(group, c.byref(barrier)), 0)
+    poll.modify(lib.inc_fd(group), select.POLLIN)
+    while lib.inc_test(c.byref(barrier)) == -errno.EAGAIN:
+        if not poll.poll(30000):
+            sys.exit(f"rank {RANK}: the descriptor did not become readable")
+    for k, (buf, req) in enumerate(zip(bufs, reqs)):
+        expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
+        expect("inc_wait, again", lib.inc_wait(c.byref(req), 0), 0)
+        expect("inc_test after inc_wait", lib.inc_test(c.byref(req)), 0)
+        check_ints(buf, k)
+    leave(group)
+
+
+def test_timeout():
+    group = join()
+    if RANK:
+        time.sleep(1.5)
+        allreduce(group)
+    else:
+        req, buf = Request(), ints(1000)
+        expect("inc_iallreduce", lib.inc_iallreduce(group, None, buf, 1000, I32, SUM, c.byref(req)), 0)
+        expect("inc_test", lib.inc_test(c.byref(req)), -errno.EAGAIN)
+        expect("inc_wait", lib.inc_wait(c.byref(req), 200), -errno.ETIMEDOUT)
+        expect_text(text(group), "within 200 ms")
+        expect("inc_leave", lib.inc_leave(group), -errno.EBUSY)
+        expect_text(text(group), "under way")
+        expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
+        check_ints(buf)
+    leave(group)
+
+
+def test_mismatch():
+    group = join()
+    allreduce(group)
+    n = 4096 + (RANK == 1)
+    buf = ints(n)
+    expect("inc_allreduce", lib.inc_allreduce(group, None, buf, n, I32, SUM), -errno.EPROTO)
+    expect_text(text(group), "rank 1: allreduce i32 sum 4097", "allreduce i32 sum 4096")
+    allreduce(group, 500, 1)
+    leave(group)
+
+
+def test_threads():
+    first, second = join(), join(GROUP + 500000)
+
+    def work(group, k):
+        for i in range(30):
+            allreduce(group, 300 + i, k)
+
+    threads = [threading.Thread(target=work, args=args) for args in ((first, 1), (second, 2))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    leave(first)
+    leave(second)
+
+
+def test_fork():
+    group = join()
+    allreduce(group)
+    pid = os.fork()
+    if not pid:
+        allreduce(group, 800, 3)
+        leave(group)
+        os._exit(0)
+    expect("the child", os.waitpid(pid, 0)[1], 0)
+    allreduce(group, 900, 5)
+    leave(group)
+
+
+def test_signals():
+    seen = []
+    group = join()
+    signal.signal(signal.SIGALRM, lambda *_: seen.append(1))
+    if RANK:
+        time.sleep(1)
+    else:
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    for k in range(5):
+        allreduce(group, 3000, k)
+    signal.setitimer(signal.ITIMER_REAL, 0, 0)
+    if not RANK and not seen:
+        sys.exit("rank 0: no signal came")
+    leave(group)
+
+
+def test_arguments():
+    group = join()
+    buf = ints(10)
+    cases = (
+        ("type 99", lib.inc_allreduce(group, None, buf, 10, 99, SUM), errno.EINVAL, "type 99"),
+        ("operation 77", lib.inc_allreduce(group, None, buf, 10, I32, 77), errno.EINVAL, "operation 77"),
+        ("2^32 elements", lib.inc_allreduce(group, None, buf, 1 << 32, I32, SUM), errno.EINVAL, "4294967296"),
+        ("recv NULL", lib.inc_allreduce(group, buf, None, 10, I32, SUM), errno.EINVAL, "recv is NULL"),
+        ("f64", lib.inc_allreduce(group, None, buf, 5, F64, SUM), errno.EOPNOTSUPP, "f64"),
+    )
+    for what, ret, err, _ in cases:
+        expect(what, ret, -err)
+    lib.inc_allreduce(group, None, buf, 10, 99, SUM)
+    expect_text(text(group), "type 99")
+    lib.inc_allreduce(group, None, buf, 5, F64, SUM)
+    expect_text(text(group), "f64 sum 5", "kernel")
+    expect("no element, no buffer", lib.inc_allreduce(group, None, None, 0, F32, SUM), 0)
+    reason = c.create_string_buffer(300)
+    expect("inc_why", lib.inc_why(group, ALLREDUCE, F32, SUM, 10, reason, 300), 0)
+    expect_text(reason.value.decode(), "yes")
+    expect("inc_why reduce", lib.inc_why(group, REDUCE, F32, SUM, 10, reason, 300), -errno.EOPNOTSUPP)
+    expect_text(reason.value.decode(), "reduce")
+    expect("an empty request", lib.inc_wait(c.byref(Request()), 0), 0)
+    allreduce(group)
+    leave(group)
+
+
+if __name__ == "__main__":
+    for test in sys.argv[1:]:
+        GROUP += 1
+        os.environ["INC_GROUP"] = str(GROUP)
+        globals()["test_" + test]()
+        print(f"{test}: passed", flush=True)

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Generic netlink without the inc tool; attributes go by the names of the netlink spec.
+
+netlink_raw.py bad DEV		requests about the node DEV that the tool would never send: the kernel refuses each with the
+				errno and text that is expected here; prints what was different
+netlink_raw.py add PREFIX N	interfaces PREFIX0, PREFIX1, ... become nodes
+netlink_raw.py json FILE N	FILE holds N documents, with a zero byte behind each, and all are JSON
+"""
+import errno
+import json
+import os
+import socket
+import struct
+import sys
+
+# what reads JSON needs no YAML, which takes its time in a VM
+if sys.argv[1:2] != ["json"]:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import spec_check  # pylint: disable=wrong-import-position
+
+    SPEC = spec_check.Spec(spec_check.SPEC)
+    VALUES = SPEC.values()
+
+NESTED = 0x8000
+SOL_NETLINK, EXT_ACK, CAP_ACK = 270, 11, 10
+
+
+class Attr:
+    """An attribute by its name in a set of the spec; @value: int (by the spec's type), bytes or a list of Attr."""
+
+    def __init__(self, set_name, name, value, flags=0):
+        numbers = {a["name"]: (n, a) for n, a in SPEC.attrs(set_name).items()}
+        self.number, self.attr = numbers[name] if name in numbers else (int(name), {"type": "binary"})
+        self.value, self.flags = value, flags
+
+    def pack(self):
+        data = self.value
+        if isinstance(data, list):
+            data = b"".join(a.pack() for a in data)
+        elif isinstance(data, int):
+            data = struct.pack({"u8": "=B", "u16": "=H", "u32": "=I", "u64": "=Q"}[self.attr["type"]], data)
+        length = 4 + len(data)
+        return struct.pack("=HH", length, self.number | self.flags) + data + bytes(-length % 4)
+
+
+def top(name, *attrs, flags=NESTED):
+    return Attr("top", name, list(attrs), flags)
+
+
+def node(name, value):
+    return Attr("node", name, value)
+
+
+def parent(name, value):
+    return Attr("parent", name, value)
+
+
+def request(family, op, attrs, dump=False, version=1):
+    """(errno, text) of the kernel's answer; (0, None) if it did what it was asked."""
+    body = struct.pack("=BBH", VALUES[spec_check.c_name("inc-cmd-", op)], version, 0) + b"".join(a.pack() for a in attrs)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as sock:
+        sock.setsockopt(SOL_NETLINK, EXT_ACK, 1)
+        sock.setsockopt(SOL_NETLINK, CAP_ACK, 1)
+        sock.send(struct.pack("=IHHII", 16 + len(body), family, 0x305 if dump else 5, 1, 0) + body)
+        while True:
+            data, pos = sock.recv(1 << 16), 0
+            while pos < len(data):
+                length, kind, flags = struct.unpack_from("=IHH", data, pos)
+                if kind in (2, 3):
+                    error = struct.unpack_from("=i", data, pos + 16)[0]
+                    tlvs = data[pos + (36 if kind == 2 else 20):pos + length] if flags & 0x200 else b""
+                    text = spec_check.attributes(tlvs).get(1)
+                    return -error, text.rstrip(b"\0").decode() if text else None
+                pos += (length + 3) & ~3
+
+
+def cases(dev):
+    """(operation, attributes, dump, errno, text or None: any)"""
+    name = node("ifname", dev.encode() + b"\0")
+    index = node("ifindex", socket.if_nametoindex(dev))
+    lo = node("ifindex", 1)
+    none = "no such interface in this network namespace"
+    yield "node-add", [], False, errno.EINVAL, "node: missing; expected which one"
+    yield "node-add", [top("node")], False, errno.ENODEV, "dev: missing; expected the index or name of an interface"
+    yield "node-add", [top("node", name)], False, errno.EEXIST, f"dev {dev}: is a node already; `set` changes it"
+    yield "node-add", [top("node", node("ifname", b"no-such\0"))], False, errno.ENODEV, f"dev no-such: {none}"
+    yield "node-add", [top("node", node("ifindex", 77777))], False, errno.ENODEV, f"ifindex 77777: {none}"
+    yield ("node-add", [top("node", lo, name)], False, errno.ENODEV, f"dev {dev}: interface 1 has another name")
+    for op in "node-set", "node-del", "node-get":
+        yield op, [top("node", lo)], False, errno.ENODEV, "dev lo: is no node"
+    for attr, label, values, want in (
+            ("dead-ms", "dead", (0, 99, 60001, 2**32 - 1), "milliseconds in 100..60000"),
+            ("late-ms", "late", (1, 9, 3600001, 2**32 - 1), "0 or milliseconds in 10..3600000"),
+            ("window", "window", (0, 2, 3, 1000, 8192, 2**31), "a power of two in 4..4096"),
+            ("max-groups", "max-groups", (0, 65537), "1..65536"),
+            ("max-memory", "max-memory", (0, 65535, 2**40 + 1, 2**64 - 1), "bytes in 65536..1099511627776")):
+        for value in values:
+            for op, who in ("node-set", index), ("node-add", lo):
+                yield op, [top("node", who, node(attr, value))], False, errno.ERANGE, f"{label} {value}: expected {want}"
+    # one bad limit beside a good one: neither is taken
+    yield ("node-set", [top("node", index, node("dead-ms", 300), node("window", 5))], False, errno.ERANGE,
+           "window 5: expected a power of two in 4..4096")
+    for attrs in ([node("ifname", b"x" * 16 + b"\0")], [node("ifname", b"unended")], [node("ifindex", b"\1\0\0")],
+                  [index, node("dead-ms", b"\0" * 8)], [index, node("max-memory", b"\0" * 4)], [index, node("99", b"")],
+                  [index, node("groups", 1)], [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
+        yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
+    yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
+    yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
+    yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, None
+    yield "parent-set", [], False, errno.EINVAL, "parent: missing; expected an address"
+    for size in 0, 5, 15:
+        yield ("parent-set", [top("parent", parent("addr", b"\1" * size))], False, errno.EINVAL,
+               f"address of {size} bytes: expected 4 (IPv4) or 16 (IPv6)")
+    yield "parent-set", [top("parent", parent("addr", b"\1" * 17))], False, (errno.EINVAL, errno.ERANGE), None
+    for text in "0.0.0.0", "224.0.0.1", "255.255.255.255":
+        yield ("parent-set", [top("parent", parent("addr", socket.inet_aton(text)))], False, errno.EADDRNOTAVAIL,
+               f"{text}: expected a unicast address")
+    for text in "::", "ff02::1":
+        yield ("parent-set", [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, text)))], False,
+               errno.EADDRNOTAVAIL, f"{text}: expected a unicast address")
+    yield ("parent-set", [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1")))], False,
+           errno.EINVAL, "fe80::1: a link-local address needs its interface")
+    good = parent("addr", socket.inet_aton("10.9.9.9"))
+    yield "parent-set", [top("parent", good, parent("port", 0))], False, errno.ERANGE, "port 0: expected 1..65535"
+    for op in "caps-get", "stats-get", "parent-get", "parent-del":
+        yield op, [Attr("top", "group-id", 1)], False, errno.EINVAL, None
+    for op in "group-get", "member-get":
+        yield op, [Attr("top", "group-id", b"\1")], True, (errno.EINVAL, errno.ERANGE), None
+        yield op, [top("node", index)], True, errno.EINVAL, None
+        yield op, [], False, errno.EOPNOTSUPP, None
+
+
+def family_id():
+    return struct.unpack("=H", spec_check.attributes(spec_check.genl(spec_check.CMD_GETFAMILY, "inc")[0])[1])[0]
+
+
+def send_bad(dev):
+    family, bad, count = family_id(), 0, 0
+    for op, attrs, dump, want, text in cases(dev):
+        count += 1
+        got, got_text = request(family, op, attrs, dump)
+        if got not in (want if isinstance(want, tuple) else (want,)) or (text is not None and got_text != text):
+            bad += 1
+            print(f"{op} ({count}): errno {got} \"{got_text}\", expected {want} \"{text}\"")
+    print(f"{count} requests, {bad} not refused as expected")
+    return 1 if bad or count < 60 else 0
+
+
+def add_nodes(prefix, count):
+    family = family_id()
+    for i in range(int(count)):
+        got, text = request(family, "node-add", [top("node", node("ifname", f"{prefix}{i}".encode() + b"\0"))])
+        if got:
+            print(f"{prefix}{i}: errno {got} {text}")
+            return 1
+    return 0
+
+
+def check_json(path, count):
+    with open(path, encoding="utf-8") as file:
+        documents = file.read().split("\0")[:-1]
+    for text in documents:
+        try:
+            json.loads(text)
+        except ValueError as err:
+            print(f"{err}: {text}")
+            return 1
+    print(f"{len(documents)} documents, expected {count}")
+    return 0 if len(documents) == int(count) else 1
+
+
+sys.exit({"bad": send_bad, "add": add_nodes, "json": check_json}[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Processes and what can become of them: several groups and sockets in one, forks, kills, stops, memory that goes away in
+mid-operation, nodes, bridges and namespaces that do. Started by 23-process.sh.
+"""
+import os
+import signal
+import subprocess
+import time
+
+import inc_abi as abi
+from inc_abi import BARRIER, Job, Rank, equal, test, wait_until
+from inc_proc import Pages, beside, ended, new_group
+
+ECONNRESET, EHOSTDOWN, EFAULT = -104, -112, -14
+DEAD = 2.0                              # seconds, the default
+
+
+class Lab:
+    """What a test has begun, for one that fails."""
+
+    def __init__(self):
+        self.ranks, self.pids = [], []
+
+    def recover(self):
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                ended(pid)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+        for rank in self.ranks:
+            rank.close()
+        self.ranks, self.pids = [], []
+
+
+def error_of(rank, handle, within):
+    """The completion of an operation that must fail within this time."""
+    begin = time.monotonic()
+    done = rank.wait(handle, 20000)
+    took = time.monotonic() - begin
+    if took > within:
+        raise AssertionError(f"rank {rank.rank}: told after {took:.2f} s ({done}), expected {within} s at most")
+    return done
+
+
+def told(rank, handle, result, code, ranks, within):
+    done = error_of(rank, handle, within)
+    equal((done.result, done.code, done.ranks), (result, code, ranks), f"rank {rank.rank}: result, code and ranks")
+
+
+def none_left(*where):
+    for ns in where:
+        wait_until(lambda ns=ns: not abi.groups(ns), f"no group is left in {ns}", 30)
+
+
+@test("process: two groups at once in one process")
+def t_two_groups(lab):
+    del lab
+    one, two = Job(new_group(), ("h1", "h2", "h3")), Job(new_group(), ("h3", "h1"))
+    for k in range(5):
+        a = one.begin((0, 1, 2), 3000, k)
+        b = two.begin((0, 1), 2000, k + 1)
+        two.end(b, 2000, k + 1)
+        one.end(a, 3000, k)
+    one.close()
+    two.run(100)
+    two.close()
+
+
+@test("process: two ranks of one group on one host, and two sockets more of another")
+def t_two_sockets(lab):
+    del lab
+    one, two = Job(new_group(), ("h1", "h1", "h2")), Job(new_group(), ("h1", "h1"))
+    for k in range(3):
+        one.run(5000, k)
+        two.run(400, k)
+    equal(abi.show("h1", "group")[0]["role"], "rank", "role of a group at h1")
+    equal(len(abi.groups("h1")), 4, "ranks at h1")
+    one.close()
+    two.close()
+
+
+@test("process: fork: the child works with the socket, its end changes nothing")
+def t_fork(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2"))
+    job.run(700, 1)
+
+    def child():
+        job.run(900, 2)
+        job.close()                     # of the child's descriptors only
+
+    equal(ended(beside(child)), 0, "the child")
+    equal([r.info()["state"] for r in job.ranks], [abi.READY] * 2, "states after the child's close()")
+    job.run(700, 3)
+    pid = beside(lambda: time.sleep(60))
+    os.kill(pid, signal.SIGKILL)
+    ended(pid)
+    job.run(700, 4)
+    job.close()
+    none_left("h1", "h2", "sw")
+
+
+def lone_rank(host, group, rank, size, work):
+    """A process that is one rank."""
+    def child():
+        mine = Rank(host)
+        mine.start(group, rank, size)
+        mine.joined()
+        work(mine)
+    return beside(child)
+
+
+def with_lone(lab, work, host="h3"):
+    """Ranks 0 and 1 here, rank 2 in a process of its own."""
+    group = new_group()
+    here = [Rank("h1"), Rank("h2")]
+    for i, rank in enumerate(here):
+        rank.start(group, i, 3)
+    pid = lone_rank(host, group, 2, 3, work)
+    lab.ranks, lab.pids = here, [pid]
+    for rank in here:
+        rank.joined()
+    return here, pid
+
+
+def close_all(ranks):
+    for rank in ranks:
+        rank.close()
+
+
+@test("process: kill -9 in mid-operation: the others are told which rank it was")
+def t_kill(lab):
+    def work(mine):
+        mine.allreduce(range(100000))
+        time.sleep(60)
+
+    here, pid = with_lone(lab, work)
+    handles = [here[0].allreduce(range(100000)), here[0].submit(coll=BARRIER, dtype=0, op=0)]
+    wait_until(lambda: here[0].info()["missing"] == 1, "rank 1 is waited for")
+    os.kill(pid, signal.SIGKILL)
+    ended(pid)
+    other = here[1].allreduce(range(100000))
+    for handle in handles:
+        told(here[0], handle, ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], DEAD)
+    told(here[1], other, ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], DEAD)
+    told(here[1], here[1].submit(coll=BARRIER, dtype=0, op=0), ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], DEAD)
+    close_all(here)
+    none_left("sw", "h1", "h2", "h3")
+
+
+@test("process: SIGSTOP: the rank is late, seen in the group and as an event, and comes back")
+def t_stop(lab):
+    def work(mine):
+        equal(mine.wait(mine.allreduce(range(4000))).result, 0, "result before the stop")
+        os.kill(os.getpid(), signal.SIGSTOP)
+        equal(mine.wait(mine.allreduce(range(4000))).result, 0, "result after it")
+        mine.close()
+
+    with abi.Monitor("sw") as monitor:
+        here, pid = with_lone(lab, work)
+        monitor.wait("group-formed")
+        first = [rank.allreduce(range(4000)) for rank in here]
+        equal([rank.wait(handle).result for rank, handle in zip(here, first)], [0, 0], "results before the stop")
+        second = [rank.allreduce(range(4000)) for rank in here]
+        group = here[0].group
+        late = monitor.wait("rank-late")
+        equal((late["group"], late["rank"]), (group, 2), "group and rank of the event")
+        shown = [g for g in abi.show("sw", "group") if g["group"] == group][0]
+        equal((shown["waiting"], shown.get("late")), (2, True), "waiting and late of the group")
+        if not 900 < shown["waited_ms"] < 20000:
+            raise AssertionError(f"waited_ms is {shown['waited_ms']}, expected a second or more")
+        os.kill(pid, signal.SIGCONT)
+        equal([rank.wait(handle).result for rank, handle in zip(here, second)], [0, 0], "results when it is back")
+        equal(monitor.wait("rank-back")["rank"], 2, "rank that is back")
+        equal(ended(pid), 0, "the process that was stopped")
+    close_all(here)
+    none_left("sw", "h1", "h2", "h3")
+
+
+@test("process: memory that goes away in mid-operation: the others are told whose")
+def t_fault(lab):
+    def work(mine):
+        # more than is pinned at once, gone before anybody else contributes
+        mem = Pages(10240)
+        handle = mine.submit(count=mem.size // 4, send=mem.at, recv=mem.at)
+        mem.protect(0)
+        done = mine.wait(handle, 30000)
+        equal((done.result, done.code, done.ranks), (EFAULT, abi.RANK_FAULT, [2, abi.NO_RANK]), "what rank 2 is told")
+
+    here, pid = with_lone(lab, work)
+    wait_until(lambda: abi.counters("h3")["contribs_sent"] > 0, "rank 2 has contributed")
+    mem = [Pages(10240), Pages(10240)]
+    handles = [rank.submit(count=m.size // 4, send=m.at, recv=m.at) for rank, m in zip(here, mem)]
+    for rank, handle in zip(here, handles):
+        told(rank, handle, EFAULT, abi.RANK_FAULT, [2, abi.NO_RANK], 20)
+    equal(ended(pid), 0, "the process whose memory went")
+    close_all(here)
+    for m in mem:
+        m.free()
+    none_left("sw", "h1", "h2", "h3")
+
+
+@test("process: rmmod while a socket is open: in use")
+def t_rmmod(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2"))
+    done = subprocess.run(["rmmod", "inc"], stderr=subprocess.PIPE, text=True, check=False)
+    if not done.returncode or "in use" not in done.stderr:
+        raise AssertionError(f"rmmod: status {done.returncode}, {done.stderr.strip()!r}")
+    job.run(700)
+    unconnected = Rank("h1")
+    job.close()
+    wait_until(lambda: not abi.groups("h1"), "the ranks have left")
+    if not subprocess.run(["rmmod", "inc"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise AssertionError("rmmod succeeded beside a socket that is not connected")
+    unconnected.close()
+
+
+@test("gone: a host's namespace is deleted while its rank is at work")
+def t_host_namespace(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2", "h3"))
+    job.run(700, 1)
+    abi.forget("h3")
+    abi.tool("ip", "netns", "del", "h3")
+    job.run(3000, 2)                    # the socket keeps it
+    job.close()
+    none_left("sw", "h1", "h2")
+    wait_until(lambda: "p3" not in abi.tool("ip", "-n", "sw", "-br", "link"), "the namespace and its link are gone")
+
+
+def node_goes(*command):
+    """Ranks of a job whose node goes: all are told so within the dead limit and what its probes take."""
+    job = Job(new_group(), ("h1", "h2"))
+    job.run(700, 1)
+    handles = [job.ranks[0].allreduce(range(100000))]
+    abi.forget("sw")
+    abi.tool(*command)
+    handles.append(job.ranks[1].allreduce(range(100000)))
+    for rank, handle in zip(job.ranks, handles):
+        done = error_of(rank, handle, 2 * DEAD + 2)
+        equal(done.result, EHOSTDOWN, f"rank {rank.rank}: result ({done})")
+        if done.code not in (abi.NODE_DEAD, abi.NODE_GONE):
+            raise AssertionError(f"rank {rank.rank}: error {done.code}, expected NODE_DEAD or NODE_GONE")
+        equal(rank.info()["state"], abi.FAILED, "state")
+    job.close()
+    none_left("h1", "h2")
+
+
+@test("gone: the bridge is deleted in mid-operation")
+def t_bridge(lab):
+    del lab
+    node_goes("ip", "-n", "sw", "link", "del", "br0")
+    equal(abi.show("sw", "node"), [], "nodes of sw")
+    equal(abi.groups("sw"), [], "groups of sw")
+    abi.forget("sw")
+
+
+@test("gone: the node's namespace is deleted in mid-operation, with all that is in it")
+def t_node_namespace(lab):
+    del lab
+    node_goes("ip", "netns", "del", "sw")
+
+
+abi.main(Lab())

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What the tests of sch_inc stand on: a veth pair in this network namespace, made by 40-qdisc.sh. The qdisc under test is
+on DEV; what leaves it is captured on PEER. All addresses and neighbours are static, so that the counters can be
+compared exactly: nothing is sent but what a test sends.
+"""
+
+import contextlib
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import qdisc_packets as pk
+import qdisc_rtnl as nl
+
+DEV, PEER = "inc-q0", "inc-q1"
+DST, DST6 = "10.9.0.2", "fd00:9::2"
+HEADERS = 14 + 20 + 8                   # Ethernet, IPv4, UDP: what the qdisc counts beside a datagram
+OTHER_PORT = 9                          # nobody's
+SEGMENT = 1000                          # of the super-packets that are captured
+# Token buckets. The frozen ones let their burst pass at once, and then nothing as long as a test takes.
+FROZEN = "tbf rate 80bit burst 1600 limit 100000000"
+FROZEN_LONG = "tbf rate 2000bit burst 60000 limit 100000000"
+OPEN = "tbf rate 1gbit burst 100000 limit 100000000"
+
+
+def run(command):
+    done = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"{command}: exit status {done.returncode}: {done.stdout.strip()}")
+    return done.stdout
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: got {got}, expected {want}")
+
+
+def wait_until(condition, what, seconds=30):
+    """Asks until it is true; @what may be a function, called when it never is."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
+        time.sleep(0.005)
+
+
+def mac(dev):
+    with open(f"/sys/class/net/{dev}/address", encoding="ascii") as f:
+        return bytes.fromhex(f.read().strip().replace(":", ""))
+
+
+def mac_text(dev):
+    return mac(dev).hex(":")
+
+
+def udp_socket(family=socket.AF_INET, sport=0, segment=0, sndbuf=1 << 23):
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.bind(("", sport))
+    s.setsockopt(socket.SOL_SOCKET, 32, sndbuf)         # SO_SNDBUFFORCE
+    if segment:
+        s.setsockopt(17, 103, segment)                  # SOL_UDP, UDP_SEGMENT
+    return s
+
+
+class Lab:
+    def __init__(self):
+        self.rtnl = nl.Rtnl(DEV)
+        self.udp = udp_socket()
+        self.raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        self.raw.bind((DEV, 0))
+        self.children = []
+
+    # qdiscs
+
+    def clear(self):
+        try:
+            for _ in self.rtnl.request(nl.RTM_DELQDISC, nl.NLM_F_ACK, 0, nl.ROOT):
+                pass
+        except nl.Refused as refused:
+            if refused.err != errno.ENOENT:
+                raise
+
+    def fresh(self, **options):
+        self.clear()
+        self.rtnl.set(self.coded(options), nl.NLM_F_CREATE | nl.NLM_F_EXCL)
+
+    def under_tbf(self, tbf, **options):
+        """inc as 2: below a token bucket 1:"""
+        self.clear()
+        run(f"tc qdisc add dev {DEV} root handle 1: {tbf}")
+        self.rtnl.set(self.coded(options), nl.NLM_F_CREATE | nl.NLM_F_EXCL, 0x20000, 0x10001)
+
+    def freeze(self, **options):
+        """Nothing leaves: one other packet has used up all tokens."""
+        self.under_tbf(FROZEN, **options)
+        self.other(1472)
+        wait_until(lambda: self.rtnl.stats()["other"]["packets"] == 1, "the first packet passes")
+
+    def freeze_long(self, **options):
+        """The same for super-packets, which a token bucket takes apart when they are longer than its burst."""
+        self.under_tbf(FROZEN_LONG, **options)
+        with udp_socket(segment=SEGMENT) as s:
+            s.sendto(bytes(57 * SEGMENT), (DST, OTHER_PORT))
+        self.other(500)
+        wait_until(lambda: self.rtnl.stats()["other"]["packets"] == 58, "the first two packets pass")
+
+    def thaw(self, tbf=OPEN):
+        """All leave, and one more other packet of 1472 bytes, whose coming makes the token bucket look again."""
+        run(f"tc qdisc change dev {DEV} root handle 1: {tbf}")
+        self.other(1472)
+
+    def change(self, **options):
+        self.rtnl.set(self.coded(options), 0, 0x20000, 0x10001)
+
+    @staticmethod
+    def coded(options):
+        numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT}
+        return [(numbers[k], nl.u16(v) if k == "port" else nl.u32(v)) for k, v in options.items()]
+
+    # packets
+
+    def inc(self, kind="contrib", total=96, **kw):
+        self.udp.sendto(pk.inc(kind, total, **kw), (DST, pk.INC_PORT))
+
+    def other(self, total=96):
+        self.udp.sendto(bytes(total), (DST, OTHER_PORT))
+
+    def ether(self, data, ether=pk.ETH_IPV4, vlans=()):
+        self.raw.send(pk.frame(data, ether, mac(PEER), mac(DEV), vlans))
+
+    # counters
+
+    def expect(self, **want):
+        """Waits until the counters named are what they should be; drops, qlen and backlog not named must be 0."""
+        full = {"blocks": want.pop("blocks")} if "blocks" in want else {}
+        for cls in nl.CLASSES:
+            full[cls] = {"drops": 0, "qlen": 0, "backlog": 0} | want.pop(cls, {})
+        assert not want, want
+        got = {}
+
+        def reached():
+            got.update(self.rtnl.stats())
+            return all(got[k] == v if k == "blocks" else v.items() <= got[k].items() for k, v in full.items())
+
+        wait_until(reached, lambda: f"counters {full}; they are {got}")
+
+    def counts(self, control=0, contrib=0, other=0, blocks=None):
+        """Exact packets of each class, nothing waiting, nothing dropped."""
+        self.expect(control={"packets": control}, contrib={"packets": contrib}, other={"packets": other},
+                    blocks=control + contrib if blocks is None else blocks)
+
+    # floods
+
+    def flood(self, sends, **kw):
+        """A process that calls sendto for each (datagram, address) over and over, as fast as the socket lets it."""
+        pid = os.fork()
+        if pid:
+            self.children.append(pid)
+            return
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            s = udp_socket(**kw)
+            while True:
+                for data, port in sends:
+                    try:
+                        s.sendto(data, (DST, port))
+                    except OSError:     # no route while the link is down, no buffers
+                        time.sleep(0.001)
+        finally:
+            os._exit(1)
+
+    def stop_floods(self):
+        for pid in self.children:
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+        self.children = []
+
+
+class Capture:
+    """What leaves the device, seen at the other end: (letter of the class, bytes as the qdisc counts them)."""
+
+    def __init__(self):
+        self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)    # SO_RCVBUFFORCE
+        self.sock.bind((PEER, 3))
+        self.sock.settimeout(30)
+
+    def take(self, count):
+        out = []
+        while len(out) < count:
+            data = self.sock.recv(1 << 17)
+            port = int.from_bytes(data[36:38], "big")
+            kind = data[42] & 15 if port == pk.INC_PORT else 0
+            segments = -(-(len(data) - HEADERS) // SEGMENT) if len(data) > 1514 else 1
+            out.append(("O" if not kind else "C" if kind == 1 else "R", len(data) + (segments - 1) * HEADERS))
+        return out
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+
+
+@contextlib.contextmanager
+def mtu(size):
+    for dev in (DEV, PEER):
+        run(f"ip link set {dev} mtu {size}")
+    yield
+    for dev in (DEV, PEER):
+        run(f"ip link set {dev} mtu 1500")
+
+
+def neighbours():
+    run(f"ip neigh replace {DST} lladdr {mac_text(PEER)} nud permanent dev {DEV}")

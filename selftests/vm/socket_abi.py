@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The socket ABI by its bytes, without libinc: what is refused and with which errno, connect() without blocking, send()
+and recv(), poll and epoll, waiting and its limits, signals. Started by 23-process.sh; ranks of h1, h2 and h3.
+"""
+import array
+import ctypes
+import errno
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import time
+
+import inc_abi as abi
+import inc_wire as w
+from inc_abi import (BARRIER, COMPLETION, IOC_INFO, IOC_SUBMIT, IOC_SUBMIT_AND_WAIT, IOC_WAIT, LEAVE, NODE4,
+                     SIZES, SUBMIT, WAIT_HEAD, Completion, Job, Rank, equal, fails, sockaddr, submit, test, wait_until)
+from inc_proc import PAGE, Pages, beside, ended, libc, new_group
+
+libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
+
+
+class Lab:
+    def __init__(self):
+        self.job = Job(new_group(), ("h1", "h2", "h3"))
+
+    def rank(self):
+        return self.job.ranks[0]
+
+
+def raw_ioctl(fd, request, at):
+    if libc.ioctl(fd, request, at) < 0:
+        e = ctypes.get_errno()
+        raise OSError(e, os.strerror(e))
+
+
+@test("socket: types, protocols and calls that are none of it")
+def t_socket(lab):
+    del lab
+    fails(errno.ESOCKTNOSUPPORT, socket.socket, abi.family(), socket.SOCK_STREAM, 0)
+    fails(errno.ESOCKTNOSUPPORT, socket.socket, abi.family(), socket.SOCK_DGRAM, 0)
+    fails(errno.EPROTONOSUPPORT, socket.socket, abi.family(), socket.SOCK_SEQPACKET, 1)
+    fails(errno.EOPNOTSUPP, socket.socketpair, abi.family(), socket.SOCK_SEQPACKET, 0)
+    rank = Rank("h1")
+    fails(errno.EOPNOTSUPP, rank.sock.listen, 1)
+    equal((libc.accept(rank.fd, None, None), ctypes.get_errno()), (-1, errno.EOPNOTSUPP), "accept")
+    fails(errno.EOPNOTSUPP, rank.sock.shutdown, socket.SHUT_RDWR)
+    equal((libc.bind(rank.fd, bytes(64), 64), ctypes.get_errno()), (-1, errno.EOPNOTSUPP), "bind")
+    rank.close()
+
+
+@test("socket: what is not connected says so")
+def t_unconnected(lab):
+    del lab
+    rank = Rank("h1")
+    fails(errno.ENOTCONN, rank.submit, coll=BARRIER, dtype=0, op=0)
+    fails(errno.ENOTCONN, rank.wait)
+    fails(errno.ENOTCONN, rank.ioctl, IOC_SUBMIT_AND_WAIT, bytes(SIZES["submit_wait"]))
+    fails(errno.ENOTCONN, rank.sock.send, submit())
+    fails(errno.ENOTCONN, rank.sock.recv, 100)
+    info = rank.info()
+    equal((info["state"], info["missing"]), (abi.CLOSED, abi.NO_RANK), "INFO of it")
+    equal(rank.poll(select.POLLIN | select.POLLOUT, 0), select.POLLHUP, "poll of it")
+    equal(libc.getpeername(rank.fd, ctypes.create_string_buffer(64), ctypes.byref(ctypes.c_int(64))), -1, "getpeername")
+    equal(ctypes.get_errno(), errno.ENOTCONN, "its errno")
+    rank.close()
+
+
+@test("connect: addresses that are wrong in one field")
+def t_addresses(lab):
+    del lab
+    rank, good = Rank("h1"), sockaddr(1, 0, 1)
+    fails(errno.EINVAL, rank.connect, good[:63])
+    fails(errno.EINVAL, rank.connect, good[:16])
+    fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
+    for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
+                sockaddr(1, 0, 1, flags=2), sockaddr(1, 0, 1, flags=0x8000), sockaddr(1, 0, 1, resv=1),
+                sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
+                sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1), sockaddr(1, 0, 1, parent="224.0.0.1"),
+                sockaddr(1, 0, 1, parent="255.255.255.255"), sockaddr(1, 0, 1, parent="0.0.0.0"),
+                sockaddr(1, 0, 1, parent="::"), sockaddr(1, 0, 1, parent="ff02::1"),
+                sockaddr(1, 0, 1, parent="fe80::1"), sockaddr(1, 0, 1, parent="::ffff:10.7.0.1"),
+                sockaddr(1, 0, 1, parent=NODE4, scope=1)):
+        fails(errno.EINVAL, rank.connect, bad)
+    odd = bytearray(sockaddr(1, 0, 1, parent=NODE4))
+    struct.pack_into("=H", odd, 16, 77)
+    fails(errno.EAFNOSUPPORT, rank.connect, bytes(odd))
+    odd = bytearray(sockaddr(1, 0, 1, parent=NODE4))
+    odd[24 + 4] = 1                                     # behind the four bytes of an IPv4 address
+    fails(errno.EINVAL, rank.connect, bytes(odd))
+    fails(errno.ENETUNREACH, rank.connect, sockaddr(1, 0, 1, parent="10.99.0.1"))
+    equal(rank.info()["state"], abi.CLOSED, "state after all that")
+    rank.connect(sockaddr(new_group(), 0, 1))           # and it is still good for the right one
+    rank.close()
+
+
+@test("connect: without blocking, asked again, and twice")
+def t_nonblock(lab):
+    del lab
+    group = new_group()
+    first, second = Rank("h1"), Rank("h2")
+    address = sockaddr(group, 0, 2)
+    first.start(group, 0, 2)
+    first.sock.setblocking(False)
+    fails(errno.EALREADY, first.connect, address)
+    equal(first.poll(select.POLLOUT | select.POLLIN, 50), 0, "poll while ranks are missing")
+    fails(errno.ENOTCONN, first.submit, coll=BARRIER, dtype=0, op=0)
+    wait_until(lambda: first.info()["state"] == abi.WAITING, "rank 0 waits")
+    info = first.info()
+    equal((info["joined"], info["missing"], info["size"]), (1, 1, 2), "joined, missing, size")
+    twin = Rank("h1")
+    fails(errno.EADDRINUSE, twin.connect, address)
+    twin.close()
+    second.connect(sockaddr(group, 1, 2))               # this one blocks until both are there
+    first.joined()
+    first.connect(address)
+    fails(errno.EISCONN, first.connect, address)
+    fails(errno.EISCONN, second.connect, sockaddr(group, 1, 2))
+    first.close()
+    second.close()
+
+
+@test("connect: refused, as seen by poll, SO_ERROR and the next connect")
+def t_refused(lab):
+    del lab
+    rank = Rank("h2")
+    rank.start(new_group(), 0, 2, parent="10.7.0.1")    # h1: there are ranks, but no node
+    equal(rank.poll(select.POLLOUT, 10000) & (select.POLLERR | select.POLLHUP), select.POLLERR | select.POLLHUP, "poll")
+    equal(rank.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), errno.ECONNREFUSED, "SO_ERROR")
+    equal(rank.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0, "SO_ERROR, read again")
+    fails(errno.ECONNREFUSED, rank.connect, sockaddr(1, 0, 2))
+    rank.connect(sockaddr(new_group(), 0, 1))           # the socket can be used for another one
+    rank.close()
+
+
+@test("submit: every field that must be what it is")
+def t_fields(lab):
+    rank, mem = lab.rank(), Pages(2)
+    good = {"count": 16, "send": mem.at, "recv": mem.at + PAGE}
+    for bad in ({"mode": 1}, {"resv0": b"\1\0\0"}, {"resv0": b"\0\0\1"}, {"flags": 1}, {"flags": 1 << 31},
+                {"counts": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 18}, {"dtype": 255},
+                {"op": 0},
+                {"op": 14}, {"op": 255}):
+        fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
+        fails(errno.EINVAL, rank.sock.send, submit(**{**good, **bad}))
+    for bad in ({"coll": 0}, {"coll": 3}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"dtype": 12}, {"op": 2},
+                {"wire": w.F32}, {"wire": 10}):
+        fails(errno.EOPNOTSUPP, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
+    for count in (1 << 32, 1 << 63, (1 << 64) - 1):
+        fails(errno.EOVERFLOW, rank.ioctl, IOC_SUBMIT, submit(**{**good, "count": count}))
+    for bad in ({"dtype": w.I32}, {"op": w.SUM}, {"wire": w.I32}, {"count": 1}, {"root": 1}, {"flags": 1}):
+        fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{"coll": BARRIER, "dtype": 0, "op": 0, **bad}))
+    equal(rank.info()["submitted"], 0, "operations submitted")
+    lab.job.run(100)
+    mem.free()
+
+
+@test("submit: memory that is not there, must not be written, or overlaps")
+def t_memory(lab):
+    rank, mem, hole, locked = lab.rank(), Pages(4), Pages(1), Pages(2)
+    hole.free()
+    locked.protect(mmap.PROT_READ)
+    n = PAGE // 4
+    cases = ((errno.EFAULT, hole.at, mem.at, n), (errno.EFAULT, mem.at, hole.at, n),
+             (errno.EFAULT, hole.at, hole.at, 1), (errno.EFAULT, 0, mem.at, 1), (errno.EFAULT, mem.at, 0, 1),
+             (errno.EFAULT, mem.at, locked.at, n),
+             (errno.EFAULT, locked.at, locked.at, n), (errno.EFAULT, mem.at, 1 << 63, n),
+             (errno.EFAULT, (1 << 64) - PAGE, mem.at, n), (errno.EFAULT, mem.at, (1 << 64) - 4, 2),
+             (errno.EINVAL, mem.at, mem.at + 4, n), (errno.EINVAL, mem.at + 4, mem.at, n),
+             (errno.EINVAL, mem.at, mem.at + PAGE - 1, n))
+    for err, send, recv, count in cases:
+        fails(err, rank.ioctl, IOC_SUBMIT, submit(count=count, send=send, recv=recv))
+    whole = Pages(3)
+    whole.protect(0, 2)                                 # begins well, ends in nothing
+    fails(errno.EFAULT, rank.ioctl, IOC_SUBMIT, submit(count=2 * n + 1, send=whole.at, recv=mem.at))
+    fails(errno.EFAULT, rank.ioctl, IOC_SUBMIT, submit(count=2 * n + 1, send=mem.at, recv=whole.at))
+    equal(rank.info()["submitted"], 0 + rank.info()["completed"], "operations under way")
+    # read-only memory may be sent, and neighbours are no overlap
+    others = lab.job.begin((1, 2), n, 1)
+    ctypes.memmove(mem.at, array.array("i", lab.job.values(0, n, 1)).tobytes(), PAGE)
+    mem.protect(mmap.PROT_READ | mmap.PROT_WRITE)
+    handle = rank.submit(count=n, send=mem.at, recv=mem.at + PAGE)
+    equal(rank.wait(handle).result, 0, "result")
+    equal(ctypes.string_at(mem.at + PAGE, PAGE), lab.job.expected(n, 1).tobytes(), "what came")
+    lab.job.end(others, n, 1)
+    for pages in (mem, locked, whole):
+        pages.free()
+
+
+@test("ioctl: unknown ones, other sizes, pointers to nowhere")
+def t_ioctl(lab):
+    rank = lab.rank()
+    for request in (0, 0x1234, IOC_INFO + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80), abi.ioc(3, 0xbf, 72),
+                    abi.ioc(2, 0xc3, 136), abi.ioc(1, 0xc0, 72)):
+        fails(errno.ENOTTY, raw_ioctl, rank.fd, request, ctypes.addressof(ctypes.create_string_buffer(200)))
+    for request in (IOC_SUBMIT, IOC_WAIT, IOC_SUBMIT_AND_WAIT, IOC_INFO):
+        fails(errno.EFAULT, raw_ioctl, rank.fd, request, 8)
+    mem = Pages(1)
+    mem.protect(mmap.PROT_READ)
+    for request in (IOC_SUBMIT, IOC_INFO):
+        fails(errno.EFAULT, raw_ioctl, rank.fd, request, mem.at)
+    mem.free()
+    lab.job.run(100)
+
+
+@test("send and recv: the same operations through the socket calls")
+def t_send(lab):
+    ranks = lab.job.ranks
+    for size in (0, 1, 71):
+        fails(errno.EINVAL, ranks[0].sock.send, bytes(size))
+    fails(errno.EMSGSIZE, ranks[0].sock.send, bytes(73))
+    fails(errno.EOPNOTSUPP, ranks[0].sock.send, submit(), socket.MSG_OOB)
+    fails(errno.EAGAIN, ranks[0].sock.recv, 72, socket.MSG_DONTWAIT)
+    for flag in (socket.MSG_PEEK, socket.MSG_OOB):
+        fails(errno.EOPNOTSUPP, ranks[0].sock.recv, 72, flag)
+    equal(ranks[0].poll(select.POLLIN | select.POLLOUT, 0), select.POLLOUT, "poll before")
+    bufs = [[rank.ints(lab.job.values(i, 500, k)) for k in range(4)] for i, rank in enumerate(ranks)]
+    for k in range(4):
+        for i, rank in enumerate(ranks):
+            send, recv = bufs[i][k]
+            n = rank.sock.send(submit(count=500, send=send.buffer_info()[0], recv=recv.buffer_info()[0],
+                                      user_data=k << 60 | i))
+            equal(n, SIZES["submit"], "send")
+    fails(errno.EMSGSIZE, ranks[0].sock.recv, 71)
+    for i, rank in enumerate(ranks):
+        epoll = select.epoll()
+        epoll.register(rank.fd, select.EPOLLIN)
+        handles = []
+        for k in range(4):
+            equal(epoll.poll(10), [(rank.fd, select.EPOLLIN)], "epoll")
+            raw = rank.sock.recv(100)
+            equal(len(raw), SIZES["completion"], "recv")
+            done = Completion(raw)
+            equal((done.result, done.user_data), (0, k << 60 | i), "result and user_data")
+            equal(bufs[i][k][1].tobytes(), lab.job.expected(500, k).tobytes(), f"what rank {i} got of operation {k}")
+            handles.append(done.handle)
+        if handles != sorted(handles) or len(set(handles)) != 4:
+            raise AssertionError(f"handles {handles}: expected rising ones")
+        equal(epoll.poll(0), [], "epoll afterwards")
+        epoll.close()
+    ranks[0].sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("=qq", 0, 50000))
+    fails(errno.EAGAIN, ranks[0].sock.recv, 72)
+    ranks[0].sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bytes(16))
+
+
+@test("wait: handles, limits, and that a completion is collected once")
+def t_wait(lab):
+    rank = lab.rank()
+    fails(errno.ENOENT, rank.wait)
+    fails(errno.ENOENT, rank.wait, 1 << 60, 0)
+    fails(errno.EINVAL, rank.wait, 0, -2)
+    first = lab.job.begin((0,), 300, 1)
+    handle = first[0]
+    fails(errno.EAGAIN, rank.wait, handle, 0)
+    fails(errno.EAGAIN, rank.wait, 0, 0)
+    begin = time.monotonic()
+    fails(errno.ETIMEDOUT, rank.wait, handle, 100)
+    fails(errno.ETIMEDOUT, rank.wait, 0, 100)
+    if not 0.19 < time.monotonic() - begin < 5:
+        raise AssertionError(f"two waits of 100 ms took {time.monotonic() - begin:.3f} s")
+    raw = rank.ioctl
+    fails(errno.EINVAL, raw, IOC_SUBMIT_AND_WAIT,
+          submit(coll=BARRIER, dtype=0, op=0) + WAIT_HEAD.pack(0, -2) + bytes(SIZES["completion"]))
+    info = rank.info()
+    equal(info["submitted"] - info["completed"], 1, "operations under way")
+    lab.job.end({**first, **lab.job.begin((1, 2), 300, 1)}, 300, 1)
+    fails(errno.ENOENT, rank.wait, handle)
+    lab.job.run(50)
+
+
+def wait_sleeping(pid):
+    """Until that process sleeps in the kernel."""
+    def sleeping():
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "S"
+    wait_until(sleeping, f"process {pid} sleeps")
+
+
+@test("signals: a wait without limit goes on, one with a limit and SUBMIT_AND_WAIT say EINTR")
+def t_signals(lab):
+    me, rank, ranks = os.getpid(), lab.rank(), lab.job.ranks
+    signal.signal(signal.SIGUSR1, lambda *_: None)
+    signal.siginterrupt(signal.SIGUSR1, False)
+
+    def disturb(times, finish):
+        for _ in range(times):
+            wait_sleeping(me)
+            os.kill(me, signal.SIGUSR1)
+            time.sleep(0.02)
+        for other in ranks[1:] if finish else ():
+            other.submit(coll=BARRIER, dtype=0, op=0)
+
+    def others():
+        for other in ranks[1:]:
+            other.submit(coll=BARRIER, dtype=0, op=0)
+
+    def settle(pid):
+        equal(ended(pid), 0, "the child that sends signals")
+
+    handle = rank.submit(coll=BARRIER, dtype=0, op=0)
+    pid = beside(lambda: disturb(4, True))
+    equal(rank.wait(handle, -1).result, 0, "the wait that goes on")
+    settle(pid)
+    handle = rank.submit(coll=BARRIER, dtype=0, op=0)
+    pid = beside(lambda: disturb(1, False))
+    fails(errno.EINTR, rank.wait, handle, 10000)
+    settle(pid)
+    others()
+    equal(rank.wait(handle).result, 0, "the wait after EINTR")
+    buf = bytearray(submit(coll=BARRIER, dtype=0, op=0, user_data=77) + WAIT_HEAD.pack(0, -1) + bytes(72))
+    mem = (ctypes.c_char * len(buf)).from_buffer(buf)
+    pid = beside(lambda: disturb(1, False))
+    fails(errno.EINTR, raw_ioctl, rank.fd, IOC_SUBMIT_AND_WAIT, ctypes.addressof(mem))
+    settle(pid)
+    handle = SUBMIT.unpack_from(bytes(mem))[-2]
+    if not handle:
+        raise AssertionError("SUBMIT_AND_WAIT left no handle after EINTR")
+    others()
+    done = rank.wait(handle)
+    equal((done.result, done.user_data), (0, 77), "result and user_data of what was interrupted")
+    pid = beside(lambda: disturb(2, True))
+    handle = rank.submit(coll=BARRIER, dtype=0, op=0)
+    raw = rank.sock.recv(72)                            # restarted as well
+    equal(COMPLETION.unpack_from(raw)[0], handle, "the handle that recv() brings")
+    settle(pid)
+    for other in ranks[1:]:
+        while True:
+            try:
+                equal(other.wait(0, 0).result, 0, "a barrier's result")
+            except OSError as e:
+                equal(e.errno, errno.ENOENT, "errno when all are collected")
+                break
+
+
+@test("leaving: close() of all, and nothing stays")
+def t_leave(lab):
+    lab.job.close()
+    for ns in ("sw", "h1", "h2", "h3"):
+        wait_until(lambda ns=ns: not abi.groups(ns), f"no group is left in {ns}", 30)
+
+
+abi.main(Lab())
