@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/udp.h>
 #include <net/sock.h>
+#include "netlink.h"
 #include "rank.h"
 #include "reduce/reduce.h"
 #include "trace.h"
@@ -214,6 +215,8 @@ static void state(struct netinc_ep *ep, u8 old)
 	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
 	if (ep->state == INC_STATE_READY)
 		rank->joined = true;
+	if (ep->state == INC_STATE_FAILED && ep->error.code)
+		netinc_nl_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
 	rank->wake(rank, ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
 }
 

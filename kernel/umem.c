@@ -285,28 +285,30 @@ static u32 idle_pages(struct netinc_rank *rank)
 	       page_of(&req->recv, req->recv.lo) - req->recv.freed;
 }
 
-static void fault(struct netinc_rank *rank, struct netinc_req *req)
+static void fault(struct netinc_rank *rank, struct netinc_req *req, enum inc_err_code code)
 {
 	netinc_rank_lock(rank);
 	req->fault = true;
 	if (!req->done && !rank->dead)
-		netinc_ep_abort(&rank->ep, INC_ERR_RANK_FAULT, false, netinc_now());
+		netinc_ep_abort(&rank->ep, code, false, netinc_now());
 	netinc_rank_unlock(rank);
 }
 
 /* Pin for @req as its owner; false: nothing could be done. */
 static bool serve(struct netinc_rank *rank, struct netinc_req *req)
 {
-	int got = -EFAULT;
+	int got;
 
-	if (mmget_not_zero(req->mm)) {
-		kthread_use_mm(req->mm);
-		got = fill(rank, req, TURN_PAGES);
-		kthread_unuse_mm(req->mm);
-		mmput(req->mm);
+	if (!mmget_not_zero(req->mm)) {
+		fault(rank, req, INC_ERR_RANK_ABORT);	/* its process has ended, or is about to close us */
+		return false;
 	}
+	kthread_use_mm(req->mm);
+	got = fill(rank, req, TURN_PAGES);
+	kthread_unuse_mm(req->mm);
+	mmput(req->mm);
 	if (got < 0)
-		fault(rank, req);
+		fault(rank, req, INC_ERR_RANK_FAULT);
 	return got > 0;
 }
 

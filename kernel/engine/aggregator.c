@@ -121,6 +121,8 @@ void netinc_agg_start(struct netinc_agg *agg, u64 start)
 		agg->child[i].end = start;
 		agg->child[i].nacked = start;
 		agg->child[i].gap = 0;
+		agg->child[i].up = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
+		agg->child[i].down = NETINC_SLACK_FIRST;
 	}
 	agg->una = start;
 	agg->top = start;

@@ -6,7 +6,7 @@
 #define RTO_MIN		4000u
 #define CUT_PAUSE	1000u	/* shortest time between two halvings */
 #define RTO_MAX		1000000u
-#define SLACK_FIRST	4000u
+#define SLACK_LEAST	500u
 #define SLACK_MAX	20000u
 #define SLACK_HALVES	10000000u	/* after so long without a reason */
 #define INITIAL_WINDOW	128u	/* blocks */
@@ -70,8 +70,10 @@ u32 netinc_cc_rto(const struct netinc_cc *cc)
 
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now)
 {
+	if (!r->changed)
+		r->changed = now;
 	if (r->slack && now - r->changed > SLACK_HALVES) {
-		r->slack = r->slack / 2 < SLACK_FIRST ? 0 : r->slack / 2;
+		r->slack = r->slack / 2 < SLACK_LEAST ? 0 : r->slack / 2;
 		r->changed = now;
 	}
 	if (!hole) {
@@ -88,6 +90,6 @@ void netinc_reorder_vain(struct netinc_reorder *r, u64 now)
 	/* the packets of one round trip are one reason */
 	if (r->slack && now - r->changed < r->slack)
 		return;
-	r->slack = min(max(2 * r->slack, SLACK_FIRST), SLACK_MAX);
+	r->slack = min(max(2 * r->slack, NETINC_SLACK_FIRST), SLACK_MAX);
 	r->changed = now;
 }

@@ -21,14 +21,16 @@ struct netinc_cc {
 };
 
 /*
- * How long a hole may stand before it counts as a loss: no time where packets keep their order; more after something
- * has been sent again in vain (as in RACK, RFC 8985, section 6.2).
+ * How long a hole may stand before it counts as a loss: longer after something has been sent again in vain, shorter when
+ * that has not happened for long (as in RACK, RFC 8985, section 6.2).
  */
 struct netinc_reorder {
 	u32 slack;		/* microseconds */
 	u64 changed;		/* time of slack's last change */
 	u64 since;		/* time at which the hole was seen first, 0: there is none */
 };
+
+#define NETINC_SLACK_FIRST	4000u	/* CPUs that are busy keep what is in their queues back for about so long */
 
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);

@@ -241,6 +241,8 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->joined = ep->cfg.size;
 	ep->waiting = NETINC_NO_RANK;
 	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
+	ep->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
+	ep->up_slack = NETINC_SLACK_FIRST;
 	for (op = ep->head; op; op = op->next)
 		netinc_ep_number(ep, op);
 	set_state(ep, INC_STATE_READY);

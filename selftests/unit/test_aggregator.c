@@ -172,7 +172,7 @@ static void packet(u32 child, u64 q, u64 now)
 	netinc_agg_packet_end(&env.agg, child, now);
 }
 
-/* Holes are asked for once they are more than what overtakes, exactly, and again after a round trip only. */
+/* Holes are asked for once they are older than the slack, exactly, and again after a round trip only. */
 static void test_nack(void)
 {
 	begin(2, 0);
@@ -180,17 +180,18 @@ static void test_nack(void)
 	packet(0, 0, 1000);
 	packet(0, 2, 1001);
 	packet(0, 3, 1002);
+	packet(0, 6, 1000 + NETINC_SLACK_FIRST);
 	expect_quiet();
-	packet(0, 6, 1003);
+	packet(0, 7, 1001 + NETINC_SLACK_FIRST);
 	expect_sent('N', 0, 1, 1);
 	expect_sent('N', 0, 4, 2);
-	packet(0, 7, 1004);
+	packet(0, 7, 1002 + NETINC_SLACK_FIRST);
 	expect_quiet();
-	packet(0, 4, 80000);
+	packet(0, 4, 85000);
 	expect_sent('N', 0, 1, 1);
 	expect_sent('N', 0, 5, 1);
-	packet(0, 1, 80001);
-	packet(0, 5, 80002);
+	packet(0, 1, 85001);
+	packet(0, 5, 85002);
 	expect_quiet();
 	expect(env.agg.child[0].frontier == 8 && env.agg.child[0].end == 8, "child 0 is at %llu of %llu",
 	       (unsigned long long)env.agg.child[0].frontier, (unsigned long long)env.agg.child[0].end);

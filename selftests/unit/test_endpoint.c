@@ -201,10 +201,14 @@ static void test_gap(void)
 	env.now += 5000;
 	result(&op, 1);
 	result(&op, 2);
-	expect_quiet();
 	result(&op, 3);
-	expect_sent(INC_PKT_PROBE);
+	env.now += NETINC_SLACK_FIRST - 1;
 	result(&op, 4);
+	expect_quiet();
+	env.now++;
+	result(&op, 5);
+	expect_sent(INC_PKT_PROBE);
+	result(&op, 6);
 	expect_quiet();
 }
 
