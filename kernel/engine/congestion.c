@@ -7,7 +7,7 @@
 #define CUT_PAUSE	1000u	/* shortest time between two halvings */
 #define RTO_MAX		1000000u
 #define SLACK_LEAST	500u
-#define SLACK_MAX	20000u
+#define SLACK_MAX	100000u
 #define SLACK_HALVES	10000000u	/* after so long without a reason */
 #define INITIAL_WINDOW	128u	/* blocks */
 #define FIRST_SSTHRESH	256u	/* several ranks share a CPU's queue of 1000 packets */

@@ -6,7 +6,7 @@
 #include "reduce/reduce.h"
 
 #define LONG_BITS	(8 * (u32)sizeof(long))
-#define VAIN_PROBE	50000	/* microseconds: a duplicate within that time after a PROBE was asked for */
+#define VAIN_PROBE	200000	/* microseconds: a duplicate within that time after a PROBE was asked for */
 #define PROBE_SLACK	2	/* packets of results that may overtake before a hole is asked about */
 
 void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops)
@@ -342,7 +342,7 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u64 now)
 		return;
 	if ((s64)(ep->high - ep->una) <= 0)
 		ep->gap = 0;
-	else if (++ep->gap > PROBE_SLACK && lost && now - ep->asked >= pause)
+	else if (++ep->gap > PROBE_SLACK && lost && ep->answered && now - ep->asked >= pause)
 		netinc_ep_probe(ep, true, now);
 	netinc_ep_pump(ep, now);
 }

@@ -85,6 +85,7 @@ struct netinc_ep {
 	u32 gap;		/* packets of results that came while there was a hole */
 	struct netinc_reorder down;	/* on their way to us */
 	u32 up_slack;		/* on our way to the node, as it says: microseconds */
+	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
 	u32 unanswered;		/* PROBEs or JOINs since the node was heard */
 	u32 joined;		/* WAITING: members that are there */
 	u32 waiting;		/* lowest rank that the node waits for, NETINC_NO_RANK: none */

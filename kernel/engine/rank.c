@@ -71,6 +71,7 @@ void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
 	pkt.psn = (u32)ep->una;
 	pkt.tstamp = (u32)now;
 	ep->asked = now;
+	ep->answered = false;
 	ep->unanswered++;
 	netinc_count(ep->mib, INC_C_PROBES);
 	ep->ops->send(ep, &pkt, &m.probe, sizeof(m.probe) + bits / 8);
@@ -243,6 +244,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
 	ep->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
 	ep->up_slack = NETINC_SLACK_FIRST;
+	ep->answered = true;
 	for (op = ep->head; op; op = op->next)
 		netinc_ep_number(ep, op);
 	set_state(ep, INC_STATE_READY);
@@ -292,6 +294,7 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
 		return -INC_C_DROP_MALFORMED;
 	netinc_count(ep->mib, INC_C_STATUSES);
+	ep->answered = true;
 	netinc_cc_rtt(&ep->cc, (u32)now - pkt->tstamp);
 	ep->waiting = be32_to_cpu(st->waiting);
 	ep->waited_ms = be32_to_cpu(st->waited);
