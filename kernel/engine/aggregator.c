@@ -11,7 +11,7 @@
 #define NACK_SLACK_BLOCKS	88	/* or blocks: a super-packet that another one has overtaken */
 #define NACK_RANGES		16	/* per packet received */
 #define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
-#define RESULTS_PER_PROBE	64
+#define RESULTS_PER_PROBE	32
 
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE)
 

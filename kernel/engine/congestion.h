@@ -30,7 +30,7 @@ struct netinc_reorder {
 	u64 since;		/* time at which the hole was seen first, 0: there is none */
 };
 
-#define NETINC_SLACK_FIRST	4000u	/* CPUs that are busy keep what is in their queues back for about so long */
+#define NETINC_SLACK_FIRST	8000u	/* CPUs that are busy keep what is in their queues back for about so long */
 
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
