@@ -111,7 +111,7 @@ def ask(ns, command, dump):
 
 def counters(ns):
     stats = attributes(ask(ns, CMD_STATS_GET, False)[0][A_STATS])
-    return {COUNTERS[kind]: struct.unpack("=Q", value)[0] for kind, value in stats}
+    return {COUNTERS[kind]: struct.unpack("=Q", value)[0] for kind, value in stats if kind}
 
 
 def drops(ns):
