@@ -87,7 +87,8 @@ check "programs across 2^64, with loss" with_loss 18446744073709551610
 HASH=$(hash)
 check "a hash to compare with" expect "length of the hash" "${#HASH}" = 64
 check "the FPU denied every second time: the same bits" denied 2
-check "generic kernels: the same bits" reloaded generic
+# fpu_deny_nth has shown the generic kernels to give these bits
+[ "$FULL" = 0 ] || check "generic kernels: the same bits" reloaded generic
 if [ "$FULL" = 1 ]; then
 	check "the FPU always denied: the same bits" denied 1
 	check "what the machine is best at: the same bits" reloaded auto
