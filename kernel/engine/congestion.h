@@ -21,8 +21,8 @@ struct netinc_cc {
 };
 
 /*
- * How long a hole may stand before it counts as a loss: longer after something has been sent again in vain, shorter when
- * that has not happened for long (as in RACK, RFC 8985, section 6.2).
+ * How long a hole may stand before it counts as a loss: longer after something has been sent again in vain, shorter
+ * when that has not happened for long (as in RACK, RFC 8985, section 6.2).
  */
 struct netinc_reorder {
 	u32 slack;		/* microseconds */

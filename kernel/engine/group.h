@@ -22,7 +22,6 @@ struct netinc_group_cfg {
 	u32 window;
 	u32 dead_ms;
 	u32 late_ms;		/* 0: off */
-	u8 key[INC_KEY_LEN];	/* of the first JOIN, zero: none */
 	u64 secret[2];		/* cookies are made from it */
 };
 
