@@ -70,7 +70,7 @@ int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer)
 
 static int put_kernel(struct sk_buff *skb, u8 type, u8 op)
 {
-	const struct netinc_reduce *r = netinc_reduce_find(type, op, true);
+	const struct netinc_reduce *r = netinc_reduce_find(type, op, 0, true);
 	struct nlattr *nest;
 
 	if (!r)

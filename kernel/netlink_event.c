@@ -21,48 +21,22 @@ struct event {
 	const char *text;	/* NULL: none */
 };
 
-static const char * const colls[] = {
-	[INC_COLL_BARRIER] = "barrier",
-	[INC_COLL_ALLREDUCE] = "allreduce",
-	[INC_COLL_REDUCE] = "reduce",
-	[INC_COLL_REDUCE_SCATTER] = "reduce-scatter",
-	[INC_COLL_BROADCAST] = "broadcast",
-	[INC_COLL_ALLGATHER] = "allgather",
-	[INC_COLL_GATHER] = "gather",
-	[INC_COLL_SCATTER] = "scatter",
-	[INC_COLL_ALLTOALL] = "alltoall",
-	[INC_COLL_SCAN] = "scan",
-	[INC_COLL_EXSCAN] = "exscan",
-	[INC_COLL_LEAVE] = "leave",
-};
-
 static const char * const causes[] = {
-	[INC_ERR_MISMATCH] = "ranks disagree about the operation",
-	[INC_ERR_CANCELED] = "an operation before this one failed",
-	[INC_ERR_RANK_DEAD] = "does not answer within the dead limit",
-	[INC_ERR_RANK_ABORT] = "was killed or closed its socket in mid-operation",
-	[INC_ERR_RANK_LATE] = "did not contribute within the late limit",
-	[INC_ERR_RANK_FAULT] = "lost its buffer during the operation",
-	[INC_ERR_NODE_DEAD] = "the node does not answer within the dead limit",
-	[INC_ERR_NODE_GONE] = "the node was removed by its administrator",
-	[INC_ERR_LEFT] = "has left the group",
+#define INC_ERROR(number, text) [number] = text,
+#include <linux/inc_names.h>
+#undef INC_ERROR
 };
-
-static const char *coll_name(u8 coll)
-{
-	return coll < ARRAY_SIZE(colls) && colls[coll] ? colls[coll] : "?";
-}
 
 static int put_desc(char *buf, int size, u32 rank, const struct inc_desc *d)
 {
-	int len = scnprintf(buf, size, "rank %u: %s", rank, coll_name(d->coll));
+	int len = scnprintf(buf, size, "rank %u: %s", rank, netinc_coll_name(d->coll));
 
 	if (d->type != INC_TYPE_NONE)
 		len += scnprintf(buf + len, size - len, " %s", netinc_type_name(d->type));
 	if (d->op != INC_OP_NONE)
 		len += scnprintf(buf + len, size - len, " %s", netinc_op_name(d->op));
 	if (d->type != INC_TYPE_NONE)
-		len += scnprintf(buf + len, size - len, " of %llu", be64_to_cpu(d->count));
+		len += scnprintf(buf + len, size - len, " %llu", be64_to_cpu(d->count));
 	if (d->wire != d->type)
 		len += scnprintf(buf + len, size - len, " as %s", netinc_type_name(d->wire));
 	if (d->root)

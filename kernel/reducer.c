@@ -124,7 +124,7 @@ static u8 __percpu *bounce;	/* [MAX_BOUNCE][INC_MAX_BLOCK] */
 
 static void pass_run(struct pass *p)
 {
-	p->kernel->fold(p->dst, p->src, p->n, p->count);
+	p->kernel->fold(p->dst, p->src, p->n, p->count, &(struct netinc_fold_args){});
 	p->src[0] = p->dst;
 	p->n = 1;
 	p->bounced = 0;
@@ -152,7 +152,7 @@ static const struct netinc_reduce *pick_kernel(struct netinc_ngroup *g, const st
 		g->fpu = netinc_fpu_begin();
 		g->fpu_denied = !g->fpu;
 	}
-	return netinc_reduce_find(slot->dtype, slot->dop, g->fpu);
+	return netinc_reduce_find(slot->dtype, slot->dop, slot->mode, g->fpu);
 }
 
 /* The unit in which the next result is built; as many as the received packet may complete share a super-packet. */
@@ -190,6 +190,7 @@ static void result_header(struct netinc_ngroup *g, const struct netinc_slot *slo
 	pkt->sig = slot->sig;
 	pkt->dtype = slot->dtype;
 	pkt->dop = slot->dop;
+	pkt->mode = slot->mode;
 	pkt->cookie = g->eng.down_cookie;
 }
 

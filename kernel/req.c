@@ -55,6 +55,8 @@ void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info
 		info->desc[i].wire = e->desc[i].wire;
 		info->desc[i].root = be32_to_cpu(e->desc[i].root);
 		info->desc[i].count = be64_to_cpu(e->desc[i].count);
+		info->desc[i].mode = e->desc[i].mode;
+		info->desc[i].counts = (u32)be64_to_cpu(e->desc[i].counts_hash);
 	}
 }
 
@@ -70,7 +72,8 @@ void netinc_req_completion(const struct netinc_req *req, struct inc_completion *
 /* Everything about an operation but its memory. */
 static int check(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
 {
-	if (sub->mode || sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->counts || sub->resv1)
+	if (sub->mode || sub->weight || sub->send_counts || sub->send_displs || sub->recv_counts ||
+	    sub->recv_displs || sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
 		return -EINVAL;
 	op->coll = sub->coll;
 	op->type = sub->type;

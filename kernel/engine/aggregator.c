@@ -252,13 +252,14 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
 		slot->sig = pkt->sig;
 	} else if (slot->opseq != pkt->opseq || slot->sig != pkt->sig ||
 		   ((slot->flags & pkt->flags & INC_F_PAYLOAD) &&
-		    (slot->len != pkt->len || slot->dtype != pkt->dtype || slot->dop != pkt->dop))) {
+		    (slot->len != pkt->len || slot->dtype != pkt->dtype || slot->dop != pkt->dop || slot->mode != pkt->mode))) {
 		slot->disagree = true;
 	}
 	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
 		slot->len = pkt->len;
 		slot->dtype = pkt->dtype;
 		slot->dop = pkt->dop;
+		slot->mode = pkt->mode;
 	}
 	slot->flags |= pkt->flags & MERGED_FLAGS;
 }

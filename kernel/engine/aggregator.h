@@ -32,6 +32,7 @@ struct netinc_slot {
 	u8 state;		/* enum netinc_slot_state */
 	u8 dtype;		/* enum inc_type, of the first contribution with payload */
 	u8 dop;			/* enum inc_op */
+	u8 mode;		/* INC_MODE_WIRE of it */
 	bool disagree;		/* contributions do not all have the first one's opseq, sig and length */
 	u16 flags;		/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE */
 	u16 len;		/* payload of the result, bytes */

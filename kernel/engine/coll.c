@@ -79,7 +79,7 @@ int netinc_coll_check(const struct netinc_op *op, u32 size)
 		return -EINVAL;
 	if (!netinc_reduce_elem_size(op->type) || op->op >= __INC_OP_MAX || !op->op)
 		return -EINVAL;
-	if (op->wire != op->type || !netinc_reduce_find(op->wire, op->op, false))
+	if (op->wire != op->type || !netinc_reduce_find(op->wire, op->op, 0, false))
 		return -EOPNOTSUPP;
 	return 0;
 }

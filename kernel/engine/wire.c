@@ -28,6 +28,7 @@ void netinc_build(struct inc_hdr *h, const struct netinc_pkt *p)
 	if (netinc_is_data(p->type)) {
 		h->type = p->dtype;
 		h->op = p->dop;
+		h->mode = p->mode;
 	} else {
 		h->tstamp = cpu_to_be32(p->tstamp);
 	}

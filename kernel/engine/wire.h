@@ -28,6 +28,7 @@ struct netinc_pkt {
 	u32 tstamp;		/* PROBE, STATUS */
 	u8 dtype;		/* CONTRIB, RESULT: enum inc_type */
 	u8 dop;			/* enum inc_op */
+	u8 mode;		/* INC_MODE_SATURATE or 0 */
 	u64 cookie;
 };
 
@@ -72,7 +73,7 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 {
 	bool payload = p->flags & INC_F_PAYLOAD;
 
-	if (h->mode || h->resv || p->dtype > INC_TYPE_MAX || p->dop >= __INC_OP_MAX)
+	if ((p->mode & ~INC_MODE_WIRE) || h->resv || p->dtype > INC_TYPE_MAX || p->dop >= __INC_OP_MAX)
 		return -INC_C_DROP_MALFORMED;
 	if (payload != !!p->len || ((p->flags & INC_F_FINAL) && !payload) ||
 	    ((p->flags & (INC_F_PAYLOAD | INC_F_DESC)) && p->span != 1))
@@ -109,6 +110,7 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	p->tstamp = be32_to_cpu(h->tstamp);
 	p->dtype = h->type;
 	p->dop = h->op;
+	p->mode = h->mode;
 	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) || p->part >= INC_MAX_PARTS || !p->span ||
 	    p->len > INC_MAX_BLOCK || len != sizeof(*h) + netinc_body_len(p))
 		return -INC_C_DROP_MALFORMED;

@@ -131,13 +131,17 @@ static __always_inline void fold(void *dst, const void *const *src, unsigned int
 		fold_lanes(dst, src, n, i, 1, add, finish);
 }
 
-static void i32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count)
+static void i32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count,
+		    const struct netinc_fold_args *args)
 {
+	(void)args;
 	fold(dst, src, n, count, i32_add, i32_finish);
 }
 
-static void f32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count)
+static void f32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count,
+		    const struct netinc_fold_args *args)
 {
+	(void)args;
 	fold(dst, src, n, count, f32_add, f32_finish);
 }
 

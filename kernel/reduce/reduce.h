@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reduction kernels: a table by (type, operation, variant), filled from one const array per variant.
+ * Reduction kernels: a table by (type, operation, mode, variant), and conversions between types, filled from one const
+ * array per variant.
  *
  * All variants of a kernel give the same bits: elements are folded strictly left to right, every step is rounded to
- * the type (round to nearest even, subnormals kept), and a NaN result is always the canonical quiet NaN. The caller
- * decides the order of the sources; nothing here depends on timing.
+ * the accumulator's type (round to nearest even, subnormals kept), and a NaN result is always the canonical quiet NaN.
+ * The caller decides the order of the sources; nothing here depends on timing.
  *
- * What comes later has its place: a kernel whose accumulator is wider than its type (f16 in f32) gets acc_size >
- * elem_size and separate widen / narrow steps beside fold, which then works on accumulators; a format whose bytes are
- * not count x elem_size (sparse, block float) has elem_size 0 and a length function; a further instruction set is a
- * variant, a NETINC_CPU_ bit and one more array in table.c.
+ * Accumulators may be wider than the type: f16, bf16 and the two 8-bit floats are summed and multiplied in f32 and
+ * rounded once at the end, saturating sums of small integers are exact in i32 and clamped once at the end. A fold that
+ * is done in several passes (or at several nodes) carries accumulators from one to the next.
+ *
+ * What comes later has its place: a format whose bytes are not count x elem_size (sparse, block float) has elem_size 0
+ * and a length function; a further instruction set is a variant, a NETINC_CPU_ bit and one more array in table.c.
  */
 #ifndef NETINC_REDUCE_H
 #define NETINC_REDUCE_H
@@ -27,37 +30,89 @@ enum netinc_variant {
 /* What this CPU (and the reduce_variant parameter) lets us use. */
 #define NETINC_CPU_AVX2		0x1u
 
+/* How sources and result of one pass look; neither flag: elements in, elements out. */
+#define NETINC_FOLD_CONTINUE	0x1u	/* src[0] holds accumulators of an earlier pass */
+#define NETINC_FOLD_PARTIAL	0x2u	/* dst gets accumulators, for a later pass; no rounding to the type, no division */
+
+struct netinc_fold_args {
+	unsigned int flags;	/* NETINC_FOLD_* */
+	unsigned int ranks;	/* AVG: what the sum is divided by, >= 1 */
+};
+
 /*
  * dst[i] = src[0][i] op src[1][i] op ... op src[n - 1][i] for i < count, n >= 1. Any byte alignment; dst may be src[0]
- * itself, no other overlap. Elements are little-endian in memory on every host.
+ * itself where both hold the same (elements, or accumulators), no other overlap. Elements are little-endian in memory
+ * on every host, accumulators are in host order.
  */
-typedef void (*netinc_fold_fn)(void *dst, const void *const *src, unsigned int n, unsigned int count);
+typedef void (*netinc_fold_fn)(void *dst, const void *const *src, unsigned int n, unsigned int count,
+			       const struct netinc_fold_args *args);
 
 struct netinc_reduce {
 	u8 type;		/* enum inc_type */
 	u8 op;			/* enum inc_op */
+	u8 mode;		/* INC_MODE_SATURATE or 0 */
 	u8 variant;		/* enum netinc_variant */
 	u8 elem_size;		/* bytes of one element on the wire */
-	u8 acc_size;		/* bytes of one accumulator; so far always elem_size */
+	u8 acc_size;		/* bytes of one accumulator */
 	bool fpu;		/* fold only between netinc_fpu_begin() and netinc_fpu_end() */
 	unsigned int features;	/* NETINC_CPU_ bits it needs */
 	const char *name;	/* "f32-sum-avx2": for messages and tests */
 	netinc_fold_fn fold;
 };
 
+/*
+ * dst[i] = src[i] in another type: exact where that can hold it, else rounded to nearest even; what is too large
+ * becomes Inf, or NaN in f8e4m3, which has no Inf (the OCP's non-saturating conversion). NaN becomes the canonical one.
+ * Between f32 and f64, f16, bf16, f8e4m3, f8e5m2, both ways; other pairs go through f32, which holds all of the small
+ * ones exactly. Any byte alignment, no overlap.
+ */
+typedef void (*netinc_convert_fn)(void *dst, const void *src, unsigned int count);
+
+struct netinc_convert {
+	u8 from;		/* enum inc_type */
+	u8 to;
+	u8 variant;
+	bool fpu;
+	unsigned int features;
+	const char *name;	/* "f32-bf16-avx2" */
+	netinc_convert_fn convert;
+};
+
+/*
+ * data[i] = weight x data[i], each product rounded once to the type: f32, f64, c32, c64 (both parts of a complex
+ * number). @weight: an IEEE 754 binary64, rounded to f32 first for f32 and c32. Any byte alignment.
+ */
+typedef void (*netinc_scale_fn)(void *data, unsigned int count, u64 weight);
+
+struct netinc_scale {
+	u8 type;
+	u8 variant;
+	bool fpu;
+	unsigned int features;
+	const char *name;	/* "f32-scale-avx2" */
+	netinc_scale_fn scale;
+};
+
 /* table.c; init once before anything else, features from netinc_cpu_features() */
 void netinc_reduce_init(unsigned int features);
 
-/* The kernel to use, NULL if there is none. fpu_ok false: netinc_fpu_begin() refused, only one without FPU will do. */
-const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, bool fpu_ok);
+/*
+ * The kernel to use, NULL if the operation makes no sense for the type and mode (bxor of f32), or nobody has written
+ * it. AVG and SUM have kernels of their own; WSUM has none: it is SUM of scaled elements. fpu_ok false:
+ * netinc_fpu_begin() refused, only one without FPU will do; there always is one.
+ */
+const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok);
+const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);
+const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok);
 
 /* One variant whatever was chosen, NULL if it is not built or init() was not given the features it needs. */
-const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 variant);
+const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant);
 
 /* names.c; they cover the whole of enum inc_type and enum inc_op, also what has no kernel (yet) */
 unsigned int netinc_reduce_elem_size(u8 type);	/* bytes on the wire; 0: unknown type */
 const char *netinc_type_name(u8 type);		/* "f32"; "?" if unknown, never NULL */
 const char *netinc_op_name(u8 op);
+const char *netinc_coll_name(u8 coll);
 const char *netinc_variant_name(u8 variant);
 
 /* The arrays table.c puts together, each ended by an entry without fold. */

@@ -11,16 +11,18 @@ static const struct netinc_reduce * const arrays[] = {
 };
 
 /* Written by netinc_reduce_init() before anybody looks, constant afterwards: no lock. */
-static const struct netinc_reduce *variants[__INC_TYPE_MAX][__INC_OP_MAX][NETINC_VARIANT_COUNT];
-static const struct netinc_reduce *best[__INC_TYPE_MAX][__INC_OP_MAX];
-static const struct netinc_reduce *best_without_fpu[__INC_TYPE_MAX][__INC_OP_MAX];
+#define MODES	2	/* plain, INC_MODE_SATURATE */
+
+static const struct netinc_reduce *variants[__INC_TYPE_MAX][__INC_OP_MAX][MODES][NETINC_VARIANT_COUNT];
+static const struct netinc_reduce *best[__INC_TYPE_MAX][__INC_OP_MAX][MODES];
+static const struct netinc_reduce *best_without_fpu[__INC_TYPE_MAX][__INC_OP_MAX][MODES];
 
 static void add(const struct netinc_reduce *r)
 {
-	variants[r->type][r->op][r->variant] = r;
-	best[r->type][r->op] = r;
+	variants[r->type][r->op][r->mode][r->variant] = r;
+	best[r->type][r->op][r->mode] = r;
 	if (!r->fpu)
-		best_without_fpu[r->type][r->op] = r;
+		best_without_fpu[r->type][r->op][r->mode] = r;
 }
 
 void netinc_reduce_init(unsigned int features)
@@ -37,16 +39,31 @@ void netinc_reduce_init(unsigned int features)
 				add(r);
 }
 
-const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, bool fpu_ok)
+const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok)
 {
-	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX)
+	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES)
 		return NULL;
-	return fpu_ok ? best[type][op] : best_without_fpu[type][op];
+	return fpu_ok ? best[type][op][mode] : best_without_fpu[type][op][mode];
 }
 
-const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 variant)
+const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
 {
-	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || variant >= NETINC_VARIANT_COUNT)
+	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES || variant >= NETINC_VARIANT_COUNT)
 		return NULL;
-	return variants[type][op][variant];
+	return variants[type][op][mode][variant];
+}
+
+const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok)
+{
+	(void)from;
+	(void)to;
+	(void)fpu_ok;
+	return NULL;
+}
+
+const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok)
+{
+	(void)type;
+	(void)fpu_ok;
+	return NULL;
 }

@@ -126,13 +126,17 @@ static __always_inline AVX2 void fold(void *dst, const void *const *src, unsigne
 		fold_rest(dst, src, n, (size_t)i * ELEM, count - i, kind);
 }
 
-static AVX2 void i32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count)
+static AVX2 void i32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count,
+		    const struct netinc_fold_args *args)
 {
+	(void)args;
 	fold(dst, src, n, count, I32_SUM);
 }
 
-static AVX2 void f32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count)
+static AVX2 void f32_sum(void *dst, const void *const *src, unsigned int n, unsigned int count,
+		    const struct netinc_fold_args *args)
 {
+	(void)args;
 	fold(dst, src, n, count, F32_SUM);
 }
 

@@ -16,6 +16,8 @@
 #define GUARD_BYTE	0xa5
 #define CANONICAL_NAN	0x7fc00000u
 
+static const struct netinc_fold_args plain;
+
 /* One fold: what is folded, from where to where. */
 struct job {
 	const struct netinc_reduce *r;
@@ -137,7 +139,7 @@ static const struct netinc_reduce *kernel(u8 type, u8 variant)
 	const struct netinc_reduce *r;
 
 	netinc_reduce_init(features);
-	r = netinc_reduce_variant(type, INC_OP_SUM, variant);
+	r = netinc_reduce_variant(type, INC_OP_SUM, 0, variant);
 	if (!r && variant == NETINC_VARIANT_AVX2 && !(features & NETINC_CPU_AVX2))
 		ktap_skip("this CPU has no AVX2");
 	else
@@ -190,7 +192,7 @@ static bool run(const struct job *j, u32 (*fill)(unsigned int s, unsigned int i)
 	}
 	for (i = 0; i < j->count; i++)
 		want[i] = reference(j->r, src, j->n, i);
-	j->r->fold(dst, src, j->n, j->count);
+	j->r->fold(dst, src, j->n, j->count, &plain);
 	good = compare(j, src, dst, want);
 	good = guards_intact(out, dst, len, size) && good;
 	for (s = 0; s < j->n; s++)
@@ -329,11 +331,11 @@ static void page_end_of(const struct netinc_reduce *r)
 		src[1] = dst;
 		for (i = 0; i < count; i++)
 			store(dst, i, 0x3f800000 + i);
-		r->fold(dst, &src[1], 1, count);
+		r->fold(dst, &src[1], 1, count, &plain);
 		for (i = 0; i < count; i++)
 			expect(load(dst, i) == 0x3f800000 + i, "element %u of %u is %08x", i, count, load(dst, i));
 		src[1] = src[0];
-		r->fold(dst, src, 2, count);
+		r->fold(dst, src, 2, count, &plain);
 		for (i = 0; i < count; i++)
 			expect(!load(dst, i), "0 + 0 at %u of %u is %08x", i, count, load(dst, i));
 		munmap(pages[0], 2 * page);
@@ -350,7 +352,7 @@ static void byte_order_of(const struct netinc_reduce *r)
 	const void *src[2] = { b[0], b[1] };
 	u8 dst[4];
 
-	r->fold(dst, src, 2, 1);
+	r->fold(dst, src, 2, 1, &plain);
 	expect(!memcmp(dst, b[2], 4), "%02x %02x %02x %02x", dst[0], dst[1], dst[2], dst[3]);
 }
 
@@ -406,8 +408,8 @@ static void same_bits_of(u8 type, u8 variant)
 		buf[i] = interesting() & ~0x40000000u;
 	for (i = 0; i < n; i++)
 		src[i] = buf + i * count;
-	a->fold(x, src, n, count);
-	b->fold(y, src, n, count);
+	a->fold(x, src, n, count, &plain);
+	b->fold(y, src, n, count, &plain);
 	for (i = 0; i < count; i++)
 		expect(x[i] == y[i], "element %u: %s %08x, %s %08x", i, a->name, x[i], b->name, y[i]);
 	free(buf);
@@ -442,7 +444,7 @@ static void f32_nan_is_canonical(void)
 
 					store(buf, !at, one);
 					store(buf, at, nans[i]);
-					r->fold(&out, src, n, 1);
+					r->fold(&out, src, n, 1, &plain);
 					expect(load(&out, 0) == CANONICAL_NAN, "%s: %08x at %u of %u gave %08x",
 					       r->name, nans[i], at, n, load(&out, 0));
 				}
@@ -456,21 +458,21 @@ static void table_chooses(void)
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		netinc_reduce_init(features);
-		r = netinc_reduce_find(types[i], INC_OP_SUM, true);
+		r = netinc_reduce_find(types[i], INC_OP_SUM, 0, true);
 		if (!expect(r, "no %s sum", netinc_type_name(types[i])))
 			return;
 		expect(r->variant == (features & NETINC_CPU_AVX2 ? NETINC_VARIANT_AVX2 : NETINC_VARIANT_GENERIC),
 		       "%s chosen with features %x", r->name, features);
-		r = netinc_reduce_find(types[i], INC_OP_SUM, false);
+		r = netinc_reduce_find(types[i], INC_OP_SUM, 0, false);
 		if (!expect(r, "no %s sum without FPU", netinc_type_name(types[i])))
 			return;
 		expect(r->variant == NETINC_VARIANT_GENERIC && !r->fpu, "%s chosen without FPU", r->name);
 		netinc_reduce_init(0);
-		r = netinc_reduce_find(types[i], INC_OP_SUM, true);
+		r = netinc_reduce_find(types[i], INC_OP_SUM, 0, true);
 		if (!expect(r, "no %s sum without features", netinc_type_name(types[i])))
 			return;
 		expect(r->variant == NETINC_VARIANT_GENERIC, "%s chosen without features", r->name);
-		expect(!netinc_reduce_variant(types[i], INC_OP_SUM, NETINC_VARIANT_AVX2), "AVX2 without features");
+		expect(!netinc_reduce_variant(types[i], INC_OP_SUM, 0, NETINC_VARIANT_AVX2), "AVX2 without features");
 	}
 }
 
@@ -483,19 +485,19 @@ static void table_is_consistent(void)
 	for (type = 0; type < 256; type++)
 		for (op = 0; op < 256; op++)
 			for (v = 0; v < 256; v++) {
-				r = netinc_reduce_variant(type, op, v);
+				r = netinc_reduce_variant(type, op, 0, v);
 				if (!r)
 					continue;
 				expect(r->type == type && r->op == op && r->variant == v, "%s is in the wrong place",
 				       r->name);
 				expect(r->elem_size == netinc_reduce_elem_size(type), "%s: element of %u bytes",
 				       r->name, r->elem_size);
-				expect(netinc_reduce_find(type, op, false), "%s has no variant without FPU", r->name);
+				expect(netinc_reduce_find(type, op, 0, false), "%s has no variant without FPU", r->name);
 			}
-	expect(!netinc_reduce_find(INC_TYPE_NONE, INC_OP_SUM, true), "type none has a sum");
-	expect(!netinc_reduce_find(INC_TYPE_F32, INC_OP_BXOR, true), "f32 has a bxor");
-	expect(!netinc_reduce_find(255, INC_OP_SUM, true), "type 255 has a sum");
-	expect(!netinc_reduce_find(INC_TYPE_F32, 255, true), "f32 has operation 255");
+	expect(!netinc_reduce_find(INC_TYPE_NONE, INC_OP_SUM, 0, true), "type none has a sum");
+	expect(!netinc_reduce_find(INC_TYPE_F32, INC_OP_BXOR, 0, true), "f32 has a bxor");
+	expect(!netinc_reduce_find(255, INC_OP_SUM, 0, true), "type 255 has a sum");
+	expect(!netinc_reduce_find(INC_TYPE_F32, 255, 0, true), "f32 has operation 255");
 }
 
 static void names_cover_the_uapi(void)

@@ -56,11 +56,13 @@ static void random_packet(struct netinc_pkt *p)
 		/* a receiver sees the same bytes as tstamp and as type and operation */
 		p->dtype = p->tstamp >> 24;
 		p->dop = p->tstamp >> 16;
+		p->mode = p->tstamp >> 8;
 		return;
 	}
 	p->dtype = ktap_below(__INC_TYPE_MAX);
 	p->dop = ktap_below(__INC_OP_MAX);
-	p->tstamp = (u32)p->dtype << 24 | (u32)p->dop << 16;
+	p->mode = ktap_random() & INC_MODE_WIRE;
+	p->tstamp = (u32)p->dtype << 24 | (u32)p->dop << 16 | (u32)p->mode << 8;
 	if (ktap_random() & 1) {
 		p->flags |= INC_F_PAYLOAD | (ktap_random() & 1 ? INC_F_FINAL : 0);
 		p->len = 1 + ktap_below(INC_MAX_BLOCK);
@@ -195,7 +197,7 @@ static void test_malformed_data(void)
 	refused(data(&p, 0, 0, 0xffff), 0, "credit");
 	len = data(&p, INC_F_PAYLOAD, 8, 1);
 	refused(len, 0, "valid");
-	header()->mode = 1;
+	header()->mode = INC_MODE_COUNTS;
 	refused(len, INC_C_DROP_MALFORMED, "mode");
 	len = data(&p, INC_F_PAYLOAD, 8, 1);
 	header()->resv = 1;

@@ -23,18 +23,19 @@ from inc_wire import I32, SUM, libc, netns
 
 BARRIER, ALLREDUCE, LEAVE = 1, 2, 12
 NODE4, NODE6 = "10.7.0.254", "fd00:7::fe"
-MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NODE_GONE, LEFT = range(1, 10)
+MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NODE_GONE, LEFT, \
+    UNSUPPORTED, COUNTS = range(1, 12)
 CLOSED, JOINING, WAITING, READY, RESYNC, LEAVING, FAILED = range(7)      # enum inc_member_state
 NO_RANK = 0xffffffff
 
 SOCKADDR = struct.Struct("=HHIIIH2sI16s16sQ")
-SUBMIT = struct.Struct("=5B3sII7Q")
-DESC = "4BIQ"
+SUBMIT = struct.Struct("=5B3sII11Q")
+DESC = "4BIQB3sI"
 ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
-SIZES = {"sockaddr": 64, "submit": 72, "completion": 72, "wait": 88, "submit_wait": 160, "info": 144}
+SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 160}
 
 
 def ioc(direction, number, size):
@@ -209,7 +210,7 @@ class Completion:
         error = ERROR_INFO.unpack_from(raw, COMPLETION.size)
         self.code, _, self.opseq, *ranks = error[:5]
         self.ranks = list(ranks)
-        self.descs = [error[5:11], error[11:17]]
+        self.descs = [error[5:11], error[14:20]]
 
     def __repr__(self):
         return f"result {self.result} code {self.code} ranks {self.ranks}"
@@ -228,10 +229,11 @@ def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, famil
 
 def submit(coll=ALLREDUCE, dtype=I32, op=SUM, count=0, send=0, recv=0, **other):
     """struct inc_submit"""
-    o = {"wire": 0, "mode": 0, "resv0": bytes(3), "root": 0, "flags": 0, "counts": 0, "user_data": 0, "handle": 0,
-         "resv1": 0, **other}
+    o = {"wire": 0, "mode": 0, "resv0": bytes(3), "root": 0, "flags": 0, "send_counts": 0, "send_displs": 0,
+         "recv_counts": 0, "recv_displs": 0, "weight": 0, "user_data": 0, "handle": 0, "resv1": 0, **other}
     return SUBMIT.pack(coll, dtype, op, o["wire"], o["mode"], o["resv0"], o["root"], o["flags"], count, send, recv,
-                       o["counts"], o["user_data"], o["handle"], o["resv1"])
+                       o["send_counts"], o["send_displs"], o["recv_counts"], o["recv_displs"],
+                       o["weight"], o["user_data"], o["handle"], o["resv1"])
 
 
 class Rank:

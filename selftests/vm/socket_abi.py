@@ -141,9 +141,9 @@ def t_fields(lab):
     rank, mem = lab.rank(), Pages(2)
     good = {"count": 16, "send": mem.at, "recv": mem.at + PAGE}
     for bad in ({"mode": 1}, {"resv0": b"\1\0\0"}, {"resv0": b"\0\0\1"}, {"flags": 1}, {"flags": 1 << 31},
-                {"counts": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 18}, {"dtype": 255},
+                {"recv_counts": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22}, {"dtype": 255},
                 {"op": 0},
-                {"op": 14}, {"op": 255}):
+                {"op": 15}, {"op": 255}):
         fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
         fails(errno.EINVAL, rank.sock.send, submit(**{**good, **bad}))
     for bad in ({"coll": 0}, {"coll": 3}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"dtype": 12}, {"op": 2},

@@ -112,7 +112,7 @@ static bool result_new(struct sim *sim, struct netinc_slot *slot)
 
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
-	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, true);
+	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct sim *sim = sim_of_agg(agg);
 	const void *src[SIM_MAX_HOSTS];
 	u32 i, n = 0;
@@ -126,7 +126,8 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	for (i = 0; i < agg->children; i++)
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			src[n++] = payload(&slot->in[i]);
-	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size);
+	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size,
+		&(struct netinc_fold_args){});
 	sim->node.folds++;
 	return true;
 }

@@ -76,7 +76,7 @@ struct inc_hdr {
 		struct {	/* CONTRIB, RESULT: what a node needs to fold */
 			__u8	type;	/* enum inc_type, on the wire */
 			__u8	op;	/* enum inc_op */
-			__u8	mode;	/* 0 */
+			__u8	mode;	/* INC_MODE_SATURATE or 0 */
 			__u8	resv;	/* 0 */
 		};
 		__be32	tstamp;	/* PROBE: sender's clock; STATUS: echoed */
@@ -90,7 +90,7 @@ struct inc_desc {
 	__u8	type;		/* enum inc_type of the buffers */
 	__u8	op;		/* enum inc_op */
 	__u8	wire;		/* enum inc_type on the wire */
-	__u8	mode;		/* 0 */
+	__u8	mode;		/* INC_MODE_* */
 	__u8	resv[3];	/* 0 */
 	__be32	root;		/* rank; 0 where the collective has none */
 	__be32	opseq;
@@ -186,6 +186,8 @@ enum inc_err_code {
 	INC_ERR_NODE_DEAD,	/* no answer of the node within the `dead` limit */
 	INC_ERR_NODE_GONE,	/* the node was removed by its administrator */
 	INC_ERR_LEFT,		/* a rank has left the group */
+	INC_ERR_UNSUPPORTED,	/* the node cannot reduce this type with this operation: descriptor 0 */
+	INC_ERR_COUNTS,		/* rank[0] sends rank[1] another count than that expects */
 	__INC_ERR_MAX
 };
 
@@ -252,10 +254,20 @@ enum inc_type {
 	INC_TYPE_BOOL,
 	INC_TYPE_C32,		/* complex, two f32 */
 	INC_TYPE_C64,		/* complex, two f64 */
+	INC_TYPE_I32_I32,	/* value and index, for MINLOC and MAXLOC only: two i32 */
+	INC_TYPE_F32_I32,	/* f32 value, i32 index */
+	INC_TYPE_I64_I64,
+	INC_TYPE_F64_I64,
 	__INC_TYPE_MAX
 };
 
 #define INC_TYPE_MAX (__INC_TYPE_MAX - 1)
+
+/* What is not in the type or the operation. Bits of inc_submit.mode, inc_desc.mode and, those of INC_MODE_WIRE, inc_hdr.mode */
+#define INC_MODE_SATURATE	0x01	/* SUM of i8, i16, u8, u16: the exact sum, clamped once to the type's range */
+#define INC_MODE_COUNTS		0x02	/* counts differ from rank to rank */
+#define INC_MODE_COUNTS_PHASE	0x80	/* the exchange of counts at the beginning of an operation; not for SUBMIT */
+#define INC_MODE_WIRE		INC_MODE_SATURATE
 
 enum inc_op {
 	INC_OP_NONE,
@@ -271,7 +283,8 @@ enum inc_op {
 	INC_OP_LXOR,
 	INC_OP_MINLOC,
 	INC_OP_MAXLOC,
-	INC_OP_AVG,
+	INC_OP_AVG,		/* the sum divided once by the number of ranks */
+	INC_OP_WSUM,		/* sum of weight x element, each rank with its own weight; SUM at the node */
 	__INC_OP_MAX		/* not an operation; INC_OP_MAX is */
 };
 

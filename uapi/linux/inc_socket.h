@@ -37,22 +37,55 @@ struct sockaddr_inc {
 };
 
 /*
- * One operation. Buffers hold @count elements of @type; @send and @recv may be the same (in place), otherwise they
- * must not overlap. Both must stay valid and untouched until the operation has completed.
+ * One operation. Both buffers must stay valid and untouched until it has completed. N is the size of the group; what
+ * the table calls "-" is not looked at.
+ *
+ *	coll		@send, elements		@recv, elements		in place (@send == @recv)
+ *	allreduce	count			count			yes
+ *	reduce		count			root: count		root
+ *	reduce-scatter	N x count		count			yes: the result goes to the front of the input
+ *	broadcast	root: count		others: count		root
+ *	allgather	count			N x count		yes: the own share is where it belongs in @recv
+ *	gather		count			root: N x count		root, likewise
+ *	scatter		root: N x count		count			root: it keeps its share where it is
+ *	alltoall	N x count		N x count		no
+ *	scan, exscan	count			count			yes; exscan leaves rank 0's @recv as it is
+ *	barrier		-			-
+ *
+ * Buffers that are not the same must not overlap. The root of a broadcast whose @wire differs from its @type gets what
+ * the others get, and gives @recv too.
+ *
+ * With INC_MODE_COUNTS, which all ranks give or none, shares differ from rank to rank; @recv_counts and @send_counts
+ * are addresses of arrays of N __u64 (elements), @recv_displs and @send_displs likewise say where a rank's share begins
+ * in the buffer (elements; 0: they follow one another):
+ *
+ *	coll		counts				displacements		@count
+ *	reduce-scatter	@recv_counts, all the same	-			0
+ *	allgather	@recv_counts, all the same	@recv_displs		recv_counts[rank]
+ *	gather		root: @recv_counts		root: @recv_displs	what this rank sends
+ *	scatter		root: @send_counts		root: @send_displs	what this rank gets
+ *	alltoall	@send_counts, @recv_counts	both			0
+ *
+ * Shares of one buffer that is written to must not overlap. Where ranks cannot know one another's counts (gather,
+ * scatter, alltoall), these are exchanged first, inside the operation.
  */
 struct inc_submit {
 	__u8	coll;		/* enum inc_coll */
 	__u8	type;		/* enum inc_type; 0 for barrier */
-	__u8	op;		/* enum inc_op; 0 for barrier */
+	__u8	op;		/* enum inc_op; 0 where nothing is reduced */
 	__u8	wire;		/* enum inc_type on the wire; 0: as @type */
-	__u8	mode;		/* 0 */
+	__u8	mode;		/* INC_MODE_SATURATE | INC_MODE_COUNTS */
 	__u8	resv0[3];
 	__u32	root;		/* rank; 0 where the collective has none */
 	__u32	flags;		/* 0 */
-	__u64	count;		/* elements, 0 .. INC_MAX_COUNT */
+	__u64	count;		/* elements; what a buffer holds: 0 .. INC_MAX_COUNT */
 	__u64	send;		/* user address */
 	__u64	recv;		/* user address */
-	__u64	counts;		/* 0 */
+	__u64	send_counts;	/* user addresses of __u64[N], or 0 */
+	__u64	send_displs;
+	__u64	recv_counts;
+	__u64	recv_displs;
+	__u64	weight;		/* INC_OP_WSUM: this rank's weight, an IEEE 754 binary64; 0 otherwise */
 	__u64	user_data;	/* comes back in the completion */
 	__u64	handle;		/* out: names the operation in INC_IOC_WAIT; never 0 */
 	__u64	resv1;
@@ -68,6 +101,8 @@ struct inc_error_info {
 		__u8	coll, type, op, wire;
 		__u32	root;
 		__u64	count;
+		__u8	mode, resv[3];
+		__u32	counts;	/* with INC_MODE_COUNTS: a hash of what this rank said the counts are */
 	} desc[2];
 };
 

@@ -20,66 +20,27 @@ static const struct {
 	const char *name;
 	size_t size;
 } types[] = {
-	[INC_TYPE_I8]		= { "i8", 1 },
-	[INC_TYPE_I16]		= { "i16", 2 },
-	[INC_TYPE_I32]		= { "i32", 4 },
-	[INC_TYPE_I64]		= { "i64", 8 },
-	[INC_TYPE_U8]		= { "u8", 1 },
-	[INC_TYPE_U16]		= { "u16", 2 },
-	[INC_TYPE_U32]		= { "u32", 4 },
-	[INC_TYPE_U64]		= { "u64", 8 },
-	[INC_TYPE_F16]		= { "f16", 2 },
-	[INC_TYPE_BF16]		= { "bf16", 2 },
-	[INC_TYPE_F32]		= { "f32", 4 },
-	[INC_TYPE_F64]		= { "f64", 8 },
-	[INC_TYPE_F8E4M3]	= { "f8e4m3", 1 },
-	[INC_TYPE_F8E5M2]	= { "f8e5m2", 1 },
-	[INC_TYPE_BOOL]		= { "bool", 1 },
-	[INC_TYPE_C32]		= { "c32", 8 },
-	[INC_TYPE_C64]		= { "c64", 16 },
+#define INC_TYPE(number, name, bytes) [number] = { name, bytes },
+#include <linux/inc_names.h>
+#undef INC_TYPE
 };
 
 static const char * const ops[] = {
-	[INC_OP_SUM]	= "sum",
-	[INC_OP_PROD]	= "prod",
-	[INC_OP_MIN]	= "min",
-	[INC_OP_MAX]	= "max",
-	[INC_OP_BAND]	= "band",
-	[INC_OP_BOR]	= "bor",
-	[INC_OP_BXOR]	= "bxor",
-	[INC_OP_LAND]	= "land",
-	[INC_OP_LOR]	= "lor",
-	[INC_OP_LXOR]	= "lxor",
-	[INC_OP_MINLOC]	= "minloc",
-	[INC_OP_MAXLOC]	= "maxloc",
-	[INC_OP_AVG]	= "avg",
+#define INC_OP(number, name) [number] = name,
+#include <linux/inc_names.h>
+#undef INC_OP
 };
 
 static const char * const colls[] = {
-	[INC_COLL_BARRIER]		= "barrier",
-	[INC_COLL_ALLREDUCE]		= "allreduce",
-	[INC_COLL_REDUCE]		= "reduce",
-	[INC_COLL_REDUCE_SCATTER]	= "reduce-scatter",
-	[INC_COLL_BROADCAST]		= "broadcast",
-	[INC_COLL_ALLGATHER]		= "allgather",
-	[INC_COLL_GATHER]		= "gather",
-	[INC_COLL_SCATTER]		= "scatter",
-	[INC_COLL_ALLTOALL]		= "alltoall",
-	[INC_COLL_SCAN]			= "scan",
-	[INC_COLL_EXSCAN]		= "exscan",
-	[INC_COLL_LEAVE]		= "leave",
+#define INC_COLL(number, name) [number] = name,
+#include <linux/inc_names.h>
+#undef INC_COLL
 };
 
 static const char * const errors[] = {
-	[INC_ERR_MISMATCH]	= "ranks disagree about the operation",
-	[INC_ERR_CANCELED]	= "an operation before this one failed",
-	[INC_ERR_RANK_DEAD]	= "does not answer any more",
-	[INC_ERR_RANK_ABORT]	= "was killed, or closed its socket, in mid-operation",
-	[INC_ERR_RANK_LATE]	= "did not contribute within the limit",
-	[INC_ERR_RANK_FAULT]	= "lost its buffer during the operation",
-	[INC_ERR_NODE_DEAD]	= "the node does not answer any more",
-	[INC_ERR_NODE_GONE]	= "the node was removed by its administrator",
-	[INC_ERR_LEFT]		= "has left the group",
+#define INC_ERROR(number, text) [number] = text,
+#include <linux/inc_names.h>
+#undef INC_ERROR
 };
 
 static_assert(ARRAY_SIZE(types) == __INC_TYPE_MAX, "a type has no name");
