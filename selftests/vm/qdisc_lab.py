@@ -156,8 +156,11 @@ class Lab:
 
     # floods
 
-    def flood(self, sends, **kw):
-        """A process that calls sendto for each (datagram, address) over and over, as fast as the socket lets it."""
+    def flood(self, sends, pause=0, **kw):
+        """
+        A process that calls sendto for each (datagram, port) over and over, as fast as the socket lets it, or with
+        @pause seconds at least between two rounds.
+        """
         pid = os.fork()
         if pid:
             self.children.append(pid)
@@ -171,6 +174,8 @@ class Lab:
                         s.sendto(data, (DST, port))
                     except OSError:     # no route while the link is down, no buffers
                         time.sleep(0.001)
+                if pause:
+                    time.sleep(pause)
         finally:
             os._exit(1)
 
