@@ -367,7 +367,7 @@ static void drop(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
 static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 {
 	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
-	u8 buf[NETINC_MAX_BODY];
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	const void *body;
 	int err;
 

@@ -393,7 +393,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 void netinc_node_rx(struct netinc_rx *rx)
 {
 	struct netinc_node *node = node_for(rx);
-	u8 buf[NETINC_MAX_BODY];
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	struct netinc_ngroup *g;
 	const void *body;
 
