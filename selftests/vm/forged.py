@@ -22,9 +22,9 @@ def malformed_fields(lab):
     yield good.but(flags=w.F_WANT)                              # payload without PAYLOAD
     yield good.but(body=b"")                                    # and the reverse
     yield good.but(flags=w.F_WANT | w.F_FINAL, body=b"")
-    yield from (good.but(dtype=t) for t in (18, 255))
-    yield from (good.but(op=o) for o in (14, 255))
-    yield good.but(mode=1)
+    yield from (good.but(dtype=t) for t in (22, 255))
+    yield from (good.but(op=o) for o in (15, 255))
+    yield from (good.but(mode=m) for m in (2, 0x80))
     yield good.but(resv=1)
     for kind, size in w.MIN_BODY.items():
         yield probe.but(kind=kind, body=bytes(size - 4))

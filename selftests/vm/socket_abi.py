@@ -193,8 +193,8 @@ def t_memory(lab):
 @test("ioctl: unknown ones, other sizes, pointers to nowhere")
 def t_ioctl(lab):
     rank = lab.rank()
-    for request in (0, 0x1234, IOC_INFO + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80), abi.ioc(3, 0xbf, 72),
-                    abi.ioc(2, 0xc3, 136), abi.ioc(1, 0xc0, 72)):
+    for request in (0, 0x1234, IOC_INFO + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80),
+                    abi.ioc(3, 0xbf, SIZES["submit"]), abi.ioc(2, 0xc3, 136), abi.ioc(1, 0xc0, SIZES["submit"])):
         fails(errno.ENOTTY, raw_ioctl, rank.fd, request, ctypes.addressof(ctypes.create_string_buffer(200)))
     for request in (IOC_SUBMIT, IOC_WAIT, IOC_SUBMIT_AND_WAIT, IOC_INFO):
         fails(errno.EFAULT, raw_ioctl, rank.fd, request, 8)
@@ -209,13 +209,13 @@ def t_ioctl(lab):
 @test("send and recv: the same operations through the socket calls")
 def t_send(lab):
     ranks = lab.job.ranks
-    for size in (0, 1, 71):
+    for size in (0, 1, SIZES["submit"] - 1):
         fails(errno.EINVAL, ranks[0].sock.send, bytes(size))
-    fails(errno.EMSGSIZE, ranks[0].sock.send, bytes(73))
+    fails(errno.EMSGSIZE, ranks[0].sock.send, bytes(SIZES["submit"] + 1))
     fails(errno.EOPNOTSUPP, ranks[0].sock.send, submit(), socket.MSG_OOB)
-    fails(errno.EAGAIN, ranks[0].sock.recv, 72, socket.MSG_DONTWAIT)
+    fails(errno.EAGAIN, ranks[0].sock.recv, SIZES["completion"], socket.MSG_DONTWAIT)
     for flag in (socket.MSG_PEEK, socket.MSG_OOB):
-        fails(errno.EOPNOTSUPP, ranks[0].sock.recv, 72, flag)
+        fails(errno.EOPNOTSUPP, ranks[0].sock.recv, SIZES["completion"], flag)
     equal(ranks[0].poll(select.POLLIN | select.POLLOUT, 0), select.POLLOUT, "poll before")
     bufs = [[rank.ints(lab.job.values(i, 500, k)) for k in range(4)] for i, rank in enumerate(ranks)]
     for k in range(4):
@@ -224,7 +224,7 @@ def t_send(lab):
             n = rank.sock.send(submit(count=500, send=send.buffer_info()[0], recv=recv.buffer_info()[0],
                                       user_data=k << 60 | i))
             equal(n, SIZES["submit"], "send")
-    fails(errno.EMSGSIZE, ranks[0].sock.recv, 71)
+    fails(errno.EMSGSIZE, ranks[0].sock.recv, SIZES["completion"] - 1)
     for i, rank in enumerate(ranks):
         epoll = select.epoll()
         epoll.register(rank.fd, select.EPOLLIN)
@@ -242,7 +242,7 @@ def t_send(lab):
         equal(epoll.poll(0), [], "epoll afterwards")
         epoll.close()
     ranks[0].sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("=qq", 0, 50000))
-    fails(errno.EAGAIN, ranks[0].sock.recv, 72)
+    fails(errno.EAGAIN, ranks[0].sock.recv, SIZES["completion"])
     ranks[0].sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bytes(16))
 
 
@@ -310,7 +310,8 @@ def t_signals(lab):
     settle(pid)
     others()
     equal(rank.wait(handle).result, 0, "the wait after EINTR")
-    buf = bytearray(submit(coll=BARRIER, dtype=0, op=0, user_data=77) + WAIT_HEAD.pack(0, -1) + bytes(72))
+    buf = bytearray(submit(coll=BARRIER, dtype=0, op=0, user_data=77) + WAIT_HEAD.pack(0, -1) +
+                    bytes(SIZES["completion"]))
     mem = (ctypes.c_char * len(buf)).from_buffer(buf)
     pid = beside(lambda: disturb(1, False))
     fails(errno.EINTR, raw_ioctl, rank.fd, IOC_SUBMIT_AND_WAIT, ctypes.addressof(mem))
@@ -323,7 +324,7 @@ def t_signals(lab):
     equal((done.result, done.user_data), (0, 77), "result and user_data of what was interrupted")
     pid = beside(lambda: disturb(2, True))
     handle = rank.submit(coll=BARRIER, dtype=0, op=0)
-    raw = rank.sock.recv(72)                            # restarted as well
+    raw = rank.sock.recv(SIZES["completion"])           # restarted as well
     equal(COMPLETION.unpack_from(raw)[0], handle, "the handle that recv() brings")
     settle(pid)
     for other in ranks[1:]:
