@@ -6,6 +6,7 @@ so that nothing happens between two packets but probes, and a ledger of what has
 import os
 import random
 import struct
+import time
 
 import inc_abi as abi
 import inc_wire as w
@@ -37,19 +38,20 @@ class Lab:
     # the job
 
     def learn(self):
-        """Up and down packets of the members, from their own taps."""
+        """Up and down packets of the members, from their own taps: one for each block, in order, however often sent."""
+        self.up, self.down = [], []
         for i, ns in enumerate(MEMBERS):
+            up, down = {}, {}
             for p in self.taps[ns].packets():
-                if p.group != self.group:
-                    continue
-                if p.kind == w.CONTRIB and p.child == i:
-                    self.up[i].append(p)
-                elif p.kind == w.RESULT:
-                    self.down[i].append(p)
+                if p.group == self.group and p.kind == w.CONTRIB and p.child == i:
+                    up.setdefault(p.psn, p)
+                elif p.group == self.group and p.kind == w.RESULT:
+                    down.setdefault(p.psn, p)
+            self.up.append([up[psn] for psn in sorted(up)])
+            self.down.append([down[psn] for psn in sorted(down)])
 
     def work(self):
         """An allreduce that must be right; afterwards up and down hold its packets."""
-        self.up, self.down = ([], [], []), ([], [], [])
         for tap in self.taps.values():
             tap.frames()
         self.k += 1
@@ -59,11 +61,17 @@ class Lab:
         self.next = self.up[0][-1].psn + 1
 
     def settle(self):
-        """Repetitions are no offence: their counters are taken as they are."""
-        for ns in self.ledger:
-            now = abi.drops(ns)
+        """Repetitions are no offence: their counters are taken as they are when no more of them come."""
+        before, now = None, self.counted()
+        while now != before:
+            time.sleep(0.02)
+            before, now = now, self.counted()
+        for ns, now in now.items():
             for reason in NOISE:
                 self.ledger[ns][reason] = now.get(reason, 0)
+
+    def counted(self):
+        return {ns: abi.drops(ns) for ns in self.ledger}
 
     def left(self, *where):
         """Ranks have left: the group's last words, and what strangers made the node say, may have found nobody."""
@@ -94,7 +102,7 @@ class Lab:
         for ns in where or self.ledger:
             want = {k: v for k, v in self.ledger[ns].items() if v}
             wait_until(lambda ns=ns, want=want: abi.drops(ns) == want,
-                       lambda ns=ns, want=want: difference(ns, abi.drops(ns), want), 3)
+                       lambda ns=ns, want=want: difference(ns, abi.drops(ns), want))
 
     # packets
 
