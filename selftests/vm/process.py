@@ -136,9 +136,12 @@ def t_kill(lab):
         mine.allreduce(range(100000))
         time.sleep(60)
 
+    before = abi.counters("h3")["contribs_sent"]
     here, pid = with_lone(lab, work)
     handles = [here[0].allreduce(range(100000)), here[0].submit(coll=BARRIER, dtype=0, op=0)]
     wait_until(lambda: here[0].info()["missing"] == 1, "rank 1 is waited for")
+    # with nothing under way its end would be a leave
+    wait_until(lambda: abi.counters("h3")["contribs_sent"] > before, "rank 2 is at work")
     os.kill(pid, signal.SIGKILL)
     ended(pid)
     other = here[1].allreduce(range(100000))
@@ -189,8 +192,9 @@ def t_fault(lab):
         done = mine.wait(handle, 30000)
         equal((done.result, done.code, done.ranks), (EFAULT, abi.RANK_FAULT, [2, abi.NO_RANK]), "what rank 2 is told")
 
+    before = abi.counters("h3")["contribs_sent"]
     here, pid = with_lone(lab, work)
-    wait_until(lambda: abi.counters("h3")["contribs_sent"] > 0, "rank 2 has contributed")
+    wait_until(lambda: abi.counters("h3")["contribs_sent"] > before, "rank 2 has contributed")
     mem = [Pages(10240), Pages(10240)]
     handles = [rank.submit(count=m.size // 4, send=m.at, recv=m.at) for rank, m in zip(here, mem)]
     for rank, handle in zip(here, handles):
