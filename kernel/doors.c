@@ -4,8 +4,10 @@
  *
  * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN, STP, port security
  * and learning have been applied, state->in is the port. NF_INET_LOCAL_IN, after all filters, sees what is for this
- * box otherwise. A plain UDP socket holds the port and makes NICs aggregate (UDP_GRO); it never gets a packet, and has
- * no encap_rcv, because that would take every super-packet apart before LOCAL_IN.
+ * box otherwise, broadcast and multicast included, which the first door lets pass. A plain UDP socket holds the port
+ * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes over IP with a UDP
+ * header for the port, the second door takes. It has no encap_rcv, because that would take every super-packet apart
+ * before LOCAL_IN.
  */
 #include <linux/if_vlan.h>
 #include <linux/module.h>

@@ -74,20 +74,18 @@ static const struct udphdr *open4(struct netinc_rx *rx, struct iphdr *ip, struct
 	return uh;
 }
 
-/* The UDP header's offset; a first fragment's too, which is to be dropped and not passed by. 0: it is no UDP. */
+/*
+ * The UDP header's offset, also behind extension headers and in a first fragment: these are to be dropped and not to be
+ * passed by, to a socket that nobody reads. 0: it is no UDP.
+ */
 static u32 udp6_offset(const struct netinc_rx *rx, const struct ipv6hdr *ip6)
 {
-	const struct frag_hdr *fh;
-	struct frag_hdr buf;
+	u8 next = ip6->nexthdr;
+	__be16 frag;
+	int off;
 
-	if (ip6->nexthdr == IPPROTO_UDP)
-		return sizeof(*ip6);
-	if (ip6->nexthdr != NEXTHDR_FRAGMENT)
-		return 0;
-	fh = skb_header_pointer(rx->skb, sizeof(*ip6), sizeof(buf), &buf);
-	if (!fh || fh->nexthdr != IPPROTO_UDP || (fh->frag_off & htons(IP6_OFFSET)))
-		return 0;
-	return sizeof(*ip6) + sizeof(*fh);
+	off = ipv6_skip_exthdr(rx->skb, sizeof(*ip6), &next, &frag);
+	return off < 0 || next != IPPROTO_UDP || (frag & htons(IP6_OFFSET)) ? 0 : off;
 }
 
 static const struct udphdr *open6(struct netinc_rx *rx, struct ipv6hdr *ip6, struct udphdr *udp)
@@ -147,8 +145,8 @@ static int check_ip6(struct netinc_rx *rx, const struct ipv6hdr *ip6)
 	if (ip6->nexthdr == NEXTHDR_FRAGMENT || reassembled(rx, NFPROTO_IPV6))
 		return -INC_C_DROP_FRAGMENT;
 	/* nf_checksum() reads the addresses where they stand */
-	if (len < rx->headers || len > rx->skb->len || !pskb_may_pull(rx->skb, sizeof(*ip6)) ||
-	    pskb_trim_rcsum(rx->skb, len))
+	if (ip6->nexthdr != IPPROTO_UDP || len < rx->headers || len > rx->skb->len ||
+	    !pskb_may_pull(rx->skb, sizeof(*ip6)) || pskb_trim_rcsum(rx->skb, len))
 		return -INC_C_DROP_MALFORMED;
 	return 0;
 }

@@ -115,6 +115,21 @@ def t_fragments(lab):
     lab.work()
 
 
+@test("node and host: UDP behind IPv6 extension headers")
+def t_extensions(lab):
+    options = b"\1\4\0\0\0\0"                               # PadN: with what stands before it, 8 bytes
+    for ns, to, dmac, dst in (("h1", "sw", lab.node_mac, NODE6), ("h4", "h1", lab.taps["h1"].mac, lab.ip6["h1"])):
+        src, tap = lab.ip6[ns], lab.taps[ns]
+        data = w.udp(src, dst, lab.contrib().pack())
+        for first, chain in ((60, bytes((17, 0)) + options),        # destination options, once and twice; hop by hop
+                             (60, bytes((60, 0)) + options + bytes((17, 0)) + options),
+                             (0, bytes((17, 0)) + options)):
+            tap.send(w.ether(tap.mac, dmac, w.ip(src, dst, chain + data, proto=first)))
+        lab.owe(to, malformed=3)
+    lab.audit()
+    lab.work()
+
+
 @test("node: IP options and a trailer behind the packet are no offence")
 def t_harmless(lab):
     before = abi.counters("sw")["probes"]
