@@ -46,6 +46,7 @@ matrix() {
 inc_begin
 for gso in on off; do
 	inc_topology_create "$HOSTS" "$gso"
+	neighbours_known
 	matrix "$gso"
 	check "offloads $gso: no group stays" wait_for 30 no_groups
 	inc_topology_destroy

@@ -72,6 +72,7 @@ reloaded() {
 
 inc_begin
 inc_topology_create 3
+neighbours_known
 firsts="4294967293 18446744073709551613"
 [ "$FULL" = 0 ] || firsts="2147483645 $firsts 9223372036854775805"
 for first in $firsts; do

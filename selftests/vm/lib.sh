@@ -131,7 +131,12 @@ in_ns() {
 	local ns=$1
 
 	shift
-	ip netns exec "$ns" "$@"
+	nsenter --net="/run/netns/$ns" "$@"
+}
+
+# mac NUMBER: of host NUMBER's eth0; 254: of br0
+mac() {
+	printf '02:00:00:00:07:%02x' "$1"
 }
 
 offloads_off() {
@@ -153,12 +158,13 @@ switch_batch() {
 	local h
 
 	echo "link set lo up"
-	echo "link add br0 mtu $2 type bridge"
+	# without an address of its own it has that of a port, and another one when that port goes
+	echo "link add br0 address $(mac 254) mtu $2 type bridge"
 	echo "addr add $INC_NODE4/24 dev br0"
 	[ "$2" -lt 1280 ] || echo "addr add $INC_NODE6/64 dev br0 nodad"
 	echo "link set br0 up"
 	for ((h = 1; h <= $1; h++)); do
-		echo "link add p$h mtu $2 type veth peer name eth0 mtu $2 netns h$h"
+		echo "link add p$h mtu $2 type veth peer name eth0 address $(mac "$h") mtu $2 netns h$h"
 		echo "link set p$h master br0 up"
 	done
 }
@@ -210,6 +216,16 @@ set_links() {
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		tc -n "h$h" qdisc replace dev eth0 root netem limit 100000 "$@" || return
 		tc -n sw qdisc replace dev "p$h" root netem limit 100000 "$@" || return
+	done
+}
+
+# No ARP from now on: it asks once a second, and a node that is not heard for two is dead. For links that lose packets.
+neighbours_known() {
+	local h
+
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		ip -n "h$h" neigh replace "$INC_NODE4" lladdr "$(mac 254)" dev eth0 nud permanent &&
+			ip -n sw neigh replace "10.7.0.$h" lladdr "$(mac "$h")" dev br0 nud permanent || return
 	done
 }
 
