@@ -41,13 +41,20 @@ both() {
 	done
 }
 
-port_counters() {
-	local ports
+# over_ports KEY BEFORE AFTER: by how much the sum over all ports has grown
+over_ports() {
+	echo $(($(json_sum "$1" <<<"$3") - $(json_sum "$1" <<<"$2")))
+}
 
-	ports=$(inc -n sw -j port show)
-	expect "bytes in over all ports" "$(json_sum rx_bytes <<<"$ports")" -le "$((4 * $(copy_limit "$1")))" &&
-		expect "bytes out over all ports" "$(json_sum tx_bytes <<<"$ports")" -le "$((4 * $(copy_limit "$1")))" &&
-		expect "packets in over all ports" "$(json_sum rx_packets <<<"$ports")" -gt 1000
+port_counters() {
+	local before after
+
+	before=$(inc -n sw -j port show)
+	reduce "$1" || return
+	after=$(inc -n sw -j port show)
+	expect "bytes in" "$(over_ports rx_bytes "$before" "$after")" -le "$((4 * $(copy_limit "$1")))" &&
+		expect "bytes out" "$(over_ports tx_bytes "$before" "$after")" -le "$((4 * $(copy_limit "$1")))" &&
+		expect "packets in" "$(over_ports rx_packets "$before" "$after")" -gt 1000
 }
 
 # counted by the link, which knows the headers inside super-packets
@@ -55,9 +62,11 @@ link_bytes() {
 	local up down
 
 	count_bytes h1 eth0 && count_bytes sw p1 || return
-	reduce 2 || return
 	up=$(ip_bytes h1 eth0)
 	down=$(ip_bytes sw p1)
+	reduce 2 || return
+	up=$(($(ip_bytes h1 eth0) - up))
+	down=$(($(ip_bytes sw p1) - down))
 	# 14 bytes of Ethernet are in there, with every segment
 	expect "bytes up" "$up" -le "$(copy_limit 2)" && expect "bytes up" "$up" -ge $((8 * COUNT)) &&
 		expect "bytes down" "$down" -le "$(copy_limit 2)" && expect "bytes down" "$down" -ge $((8 * COUNT))
@@ -68,8 +77,8 @@ inc_begin
 inc_topology_create 4 on
 check "offloads on: results are right" reduce 2
 check "offloads on: super-packets come whole, at the node and at every host" both whole
-check "offloads on: one copy up and one down per port" port_counters 2
-check "offloads on: the links carry one copy up and one down" link_bytes
+check "offloads on: one copy up and one down per port" once_in_three port_counters 2
+check "offloads on: the links carry one copy up and one down" once_in_three link_bytes
 inc_topology_destroy
 
 inc_topology_create 4 off

@@ -183,7 +183,7 @@ start_monitor() {
 	inc -n sw "$@" monitor >"$INC_TMP/events" &
 	MONITOR=$!
 	# until it has joined the group what is sent is lost
-	wait_for 10 heard_own_event
+	wait_for 60 heard_own_event
 }
 
 heard_own_event() {
@@ -204,7 +204,7 @@ events() {
 	ip -n sw link add brx type bridge
 	inc -n sw node add dev brx
 	ip -n sw link del brx
-	wait_for 10 grep -q '^node-del' "$INC_TMP/events" || ret=1
+	wait_for 60 grep -q '^node-del' "$INC_TMP/events" || ret=1
 	grep -v '^parent: 192' "$INC_TMP/events" >"$INC_TMP/seen"
 	stop_monitor
 	sed -E 's/(incarnation|group|epoch) [0-9a-f]+/\1 N/g; s/ dev if[0-9]+/ dev brx/' "$INC_TMP/seen" >"$INC_TMP/seen2"
@@ -223,7 +223,7 @@ events_json() {
 
 	start_monitor -j -t || { stop_monitor; return 1; }
 	inc -n sw parent del
-	wait_for 10 grep -q '"text":"none"' "$INC_TMP/events" || ret=1
+	wait_for 60 grep -q '"text":"none"' "$INC_TMP/events" || ret=1
 	stop_monitor
 	tr '\n' '\0' <"$INC_TMP/events" >"$INC_TMP/json"
 	"$SELFTESTS/vm/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1

@@ -48,15 +48,15 @@ wires_create() {
 	for ((h = 1; h <= HOSTS; h++)); do
 		wire_create "$h" && inc -n "h$h" node add dev lo || return
 	done
-	wait_for 10 ports_forward
+	wait_for 60 ports_forward
 }
 
 # relay_start KIND=PERMILLE...
 relay_start() {
 	rm -f "$RELAY_LOG"*
-	ip netns exec w timeout -k 5 120 python3 -s -S "$LAB_DIR/relay.py" "$HOSTS" "$RELAY_LOG" "$@" &
+	nsenter --net=/run/netns/w timeout -k 5 300 python3 -s -S "$LAB_DIR/relay.py" "$HOSTS" "$RELAY_LOG" "$@" &
 	RELAY_PID=$!
-	wait_for 20 test -e "$RELAY_LOG.ready"
+	wait_for 60 test -e "$RELAY_LOG.ready"
 }
 
 relay_stop() {

@@ -29,7 +29,7 @@ unload_under_traffic() {
 	pid=$!
 	wait_for 60 test -e "$INC_TMP/flood" || ret=1
 	start_ranks 3 inc-allreduce --count 5000 --iters 1000000 --no-check
-	wait_for 20 group_active sw || ret=1
+	wait_for 60 group_active sw || ret=1
 	kill -TERM "${RANK_PIDS[@]}"
 	wait "${RANK_PIDS[@]}" 2>/dev/null
 	RANK_PIDS=()
@@ -55,7 +55,7 @@ both_forward() {
 }
 
 bridge_again() {
-	ip -n sw -batch - <<-END && wait_for 10 both_forward || return
+	ip -n sw -batch - <<-END && wait_for 60 both_forward || return
 		link add br0 type bridge
 		addr add $INC_NODE4/24 dev br0
 		link set br0 up

@@ -35,7 +35,7 @@ with_loss() {
 }
 
 hash() {
-	timeout 60 python3 -s -S "$LAB_DIR/wrap.py" hash
+	timeout 180 python3 -s -S "$LAB_DIR/wrap.py" hash
 }
 
 # What the module is used for now, whatever this machine can.

@@ -161,7 +161,7 @@ class Monitor:
         self.events += [json.loads(line) for line in lines if line]
         return self.events
 
-    def wait(self, name, seconds=20):
+    def wait(self, name, seconds=60):
         """The next event, which is to be of this name."""
         wait_until(self.read, f"event {name}", seconds)
         event = self.events.pop(0)
@@ -184,7 +184,7 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: got {got!r}, expected {want!r}")
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=60):
     """Asks until it is true; @what may be a function, called when it never is."""
     end = time.monotonic() + seconds
     while not condition():
@@ -266,7 +266,7 @@ class Rank:
         got = p.poll(ms)
         return got[0][1] if got else 0
 
-    def joined(self, ms=20000):
+    def joined(self, ms=60000):
         got = self.poll(select.POLLOUT, ms)
         error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if got != select.POLLOUT or error:
@@ -287,7 +287,7 @@ class Rank:
         """Returns the handle."""
         return SUBMIT.unpack(self.ioctl(IOC_SUBMIT, submit(**what)))[-2]
 
-    def wait(self, handle=0, ms=20000):
+    def wait(self, handle=0, ms=60000):
         raw = self.ioctl(IOC_WAIT, WAIT_HEAD.pack(handle, ms) + bytes(SIZES["completion"]))
         return Completion(raw[WAIT_HEAD.size:])
 
@@ -303,7 +303,7 @@ class Rank:
         self.buffers[handle] = (send, recv)
         return handle
 
-    def check(self, handle, want, ms=20000):
+    def check(self, handle, want, ms=60000):
         done = self.wait(handle, ms)
         equal(done.result, 0, f"rank {self.rank}: result of operation {handle} ({done})")
         equal(done.handle, handle, f"rank {self.rank}: handle of the completion")

@@ -52,7 +52,7 @@ def beside(function):
         os._exit(status)
 
 
-def ended(pid, seconds=20):
+def ended(pid, seconds=60):
     """Its wait status."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -182,7 +182,7 @@ class Tap:
         return [p for f in self.frames() if outgoing is None or f.outgoing == outgoing for p in f.units()
                 if kind is None or p.kind == kind]
 
-    def wait_packet(self, kind, seconds=10, **fields):
+    def wait_packet(self, kind, seconds=60, **fields):
         """The next incoming packet of a kind, with these fields."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

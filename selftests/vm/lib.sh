@@ -28,7 +28,7 @@ INC_NODE4=10.7.0.254
 INC_NODE6=fd00:7::fe
 INC_HOSTS=0
 INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
-INC_TIMEOUT=${INC_TIMEOUT:-60}	# seconds that a run of ranks may take
+INC_TIMEOUT=${INC_TIMEOUT:-180}	# seconds after which a run of ranks counts as hung
 FULL=${FULL:-0}
 SEED=${SEED:-$RANDOM}
 
@@ -115,6 +115,16 @@ wait_for() {
 	done
 }
 
+# once_in_three COMMAND...: it need not always pass, because on a busy machine packets come late and are repeated
+once_in_three() {
+	local _
+
+	for _ in 1 2 3; do
+		if "$@"; then return; fi
+	done
+	return 1
+}
+
 # ---- Topology -------------------------------------------------------------------------------------------------------
 
 all_netns() {
@@ -198,7 +208,7 @@ inc_topology_create() {
 	for ((h = 1; h <= $1; h++)); do
 		host_create "$h" "${2:-on}" "${3:-1500}" || return
 	done
-	wait_for 10 ports_forward && inc -n sw node add dev br0 || return
+	wait_for 60 ports_forward && inc -n sw node add dev br0 || return
 	for ((h = 1; h <= $1; h++)); do
 		inc -n "h$h" parent set "${4:-$INC_NODE4}" || return
 	done
@@ -383,7 +393,7 @@ module_unused() {
 }
 
 module_unloads() {
-	wait_for 10 module_unused || return
+	wait_for 60 module_unused || return
 	rmmod inc || return
 	[ ! -e /sys/module/inc ]
 }

@@ -40,7 +40,7 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: got {got}, expected {want}")
 
 
-def wait_until(condition, what, seconds=30):
+def wait_until(condition, what, seconds=60):
     """Asks until it is true; @what may be a function, called when it never is."""
     end = time.monotonic() + seconds
     while not condition():
@@ -193,7 +193,7 @@ class Capture:
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)    # SO_RCVBUFFORCE
         self.sock.bind((PEER, 3))
-        self.sock.settimeout(30)
+        self.sock.settimeout(60)
 
     def take(self, count):
         out = []

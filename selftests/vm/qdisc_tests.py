@@ -269,7 +269,7 @@ def t_ipv6_sockets(lab):
             stats = lab.rtnl.stats()
             return stats["blocks"] == 21 and all((stats[c]["packets"], stats[c]["bytes"]) == want[c] for c in want)
 
-        wait_until(counted, lambda: f"counters {want}; they are {lab.rtnl.stats()}", 10)
+        wait_until(counted, lambda: f"counters {want}; they are {lab.rtnl.stats()}")
     finally:
         ipv6("1")
 

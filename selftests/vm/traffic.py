@@ -103,7 +103,7 @@ def udp_pair(frm, to, port=0, v6=False):
     with w.netns(frm):
         out = socket.socket(family, socket.SOCK_DGRAM)
     out.connect(into.getsockname()[:2])
-    into.settimeout(10)
+    into.settimeout(60)
     return out, into
 
 
@@ -220,7 +220,7 @@ def t_flood(lab):
             if option:
                 s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
                              socket.inet_aton(dst) + socket.inet_aton(ip(ns)))
-            s.settimeout(10)
+            s.settimeout(60)
             ears.append(s)
         with w.netns("h4"):
             mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
