@@ -12,10 +12,13 @@ OBJECTS="node parent group member stats port caps qdisc"
 
 # The first node of sw, as "dead late window max-groups max-memory".
 node_limits() {
-	inc -n sw -j node show | python3 -c '
-import json, sys
-n = json.load(sys.stdin)[0]
-print(n["dead_ms"], n["late_ms"], n["window"], n["max_groups"], n["max_memory"], n["keyed"])'
+	local node key
+
+	node=$(inc -n sw -j node show)
+	for key in dead_ms late_ms window max_groups max_memory; do
+		printf '%s ' "$(first_number "$key" "$node")"
+	done
+	grep -o '"keyed":[a-z]*' <<<"$node" | cut -d: -f2
 }
 
 # told STATUS TEXT COMMAND...: it ends with this status and says this on stderr
@@ -28,22 +31,22 @@ told() {
 }
 
 defaults() {
-	expect limits "$(node_limits)" = "2000 0 512 64 67108864 False"
+	expect limits "$(node_limits)" = "2000 0 512 64 67108864 false"
 }
 
 set_some() {
 	inc -n sw node set dev br0 late 500 window 16 || return
-	expect limits "$(node_limits)" = "2000 500 16 64 67108864 False" || return
+	expect limits "$(node_limits)" = "2000 500 16 64 67108864 false" || return
 	inc -n sw node set dev br0 dead 100 max-groups 3 max-memory 1M || return
-	expect limits "$(node_limits)" = "100 500 16 3 1048576 False"
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 false"
 }
 
 set_key() {
 	inc -n sw node set dev br0 key 000102030405060708090a0b0c0d0e0f || return
-	expect limits "$(node_limits)" = "100 500 16 3 1048576 True" || return
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 true" || return
 	! inc -n sw -j node show | grep -q 0a0b || return
 	inc -n sw node set dev br0 key none || return
-	expect limits "$(node_limits)" = "100 500 16 3 1048576 False"
+	expect limits "$(node_limits)" = "100 500 16 3 1048576 false"
 }
 
 # The same requests again find the same state.
@@ -154,7 +157,8 @@ many_groups() {
 
 	for ((g = 0; g < RANKS; g++)); do
 		# no function: its shell would be killed, not the program
-		ip netns exec h2 inc-allreduce --group $((5000 + g)) --rank 1 --size 3 --timeout 120000 >/dev/null 2>&1 &
+		nsenter --net=/run/netns/h2 \
+			inc-allreduce --group $((5000 + g)) --rank 1 --size 3 --timeout 120000 >/dev/null 2>&1 &
 		pids+=($!)
 	done
 	wait_for 60 ranks_wait || ret=1

@@ -37,7 +37,7 @@ wire_create() {
 
 # No offload of any kind: what leaves is what a wire would carry.
 ethernet_only() {
-	ip netns exec "$1" ethtool -K "$2" tx off rx off tso off gso off gro off tx-udp-segmentation off >/dev/null
+	in_ns "$1" ethtool -K "$2" tx off rx off tso off gso off gro off tx-udp-segmentation off >/dev/null
 }
 
 # The doors of a host are open while it has a node, so that late packets are counted too.
@@ -94,7 +94,7 @@ through() {
 		before_hsum[h]=$(counter "h$h" drop_checksum)
 	done
 	relay_start "$@" || return
-	jobs "${ITERS:-4}" || ret=1
+	jobs "${ITERS:-3}" || ret=1
 	wait_for 30 no_groups || ret=1
 	relay_stop || return
 	[ "$ret" = 0 ] || return

@@ -136,7 +136,7 @@ all_netns() {
 	done
 }
 
-# in_ns NETNS COMMAND...
+# in_ns NETNS COMMAND...: `ip netns exec` would mount a /sys of that namespace, too, which takes its time
 in_ns() {
 	local ns=$1
 
@@ -150,7 +150,7 @@ mac() {
 }
 
 offloads_off() {
-	ip netns exec "$1" ethtool -K "$2" tso off gso off gro off tx-udp-segmentation off >/dev/null
+	in_ns "$1" ethtool -K "$2" tso off gso off gro off tx-udp-segmentation off >/dev/null
 }
 
 # What `ip -batch` is to do in netns sw, in each host, and before both in this one; one process per netns, because a VM
@@ -219,16 +219,6 @@ inc_topology_destroy() {
 	INC_HOSTS=0
 }
 
-# set_links NETEM-ARGUMENTS...: on every link, both directions
-set_links() {
-	local h
-
-	for ((h = 1; h <= INC_HOSTS; h++)); do
-		tc -n "h$h" qdisc replace dev eth0 root netem limit 100000 "$@" || return
-		tc -n sw qdisc replace dev "p$h" root netem limit 100000 "$@" || return
-	done
-}
-
 # No ARP from now on: it asks once a second, and a node that is not heard for two is dead. For links that lose packets.
 neighbours_known() {
 	local h
@@ -236,6 +226,16 @@ neighbours_known() {
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		ip -n "h$h" neigh replace "$INC_NODE4" lladdr "$(mac 254)" dev eth0 nud permanent &&
 			ip -n sw neigh replace "10.7.0.$h" lladdr "$(mac "$h")" dev br0 nud permanent || return
+	done
+}
+
+# set_links NETEM-ARGUMENTS...: on every link, both directions
+set_links() {
+	local h
+
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		tc -n "h$h" qdisc replace dev eth0 root netem limit 100000 "$@" || return
+		tc -n sw qdisc replace dev "p$h" root netem limit 100000 "$@" || return
 	done
 }
 
@@ -271,7 +271,7 @@ start_ranks() {
 	RANK_PIDS=()
 	for ((r = 0; r < n; r++)); do
 		# shellcheck disable=SC2086
-		INC_GROUP=$INC_GROUP_NR INC_RANK=$r INC_SIZE=$n ip netns exec "h$((r % INC_HOSTS + 1))" \
+		INC_GROUP=$INC_GROUP_NR INC_RANK=$r INC_SIZE=$n nsenter --net="/run/netns/h$((r % INC_HOSTS + 1))" \
 			timeout -k 5 "$INC_TIMEOUT" "$@" ${RANK_ARGS[$r]:-} >"$(rank_log "$r")" 2>&1 &
 		RANK_PIDS[r]=$!
 	done
@@ -327,7 +327,12 @@ why_stuck() {
 
 # json_number KEY: the first number of this key in the JSON on stdin; nothing if there is none
 json_number() {
-	grep -o "\"$1\":[0-9]*" | head -1 | cut -d: -f2
+	first_number "$1" "$(cat)"
+}
+
+# first_number KEY JSON: the same, without a process
+first_number() {
+	[[ ! $2 =~ \"$1\":([0-9]+) ]] || echo "${BASH_REMATCH[1]}"
 }
 
 # json_sum KEY: all of them
@@ -337,15 +342,16 @@ json_sum() {
 
 # counter NETNS COUNTER: of all groups that this namespace has had
 counter() {
-	local value
+	local stats value
 
-	value=$(inc -n "$1" -j -s stats show | json_number "$2")
+	stats=$(inc -n "$1" -j -s stats show)
+	value=$(first_number "$2" "$stats")
 	echo "${value:-0}"
 }
 
 # group_field NETNS KEY: of the first group there
 group_field() {
-	inc -n "$1" -j -s group show | json_number "$2"
+	first_number "$2" "$(inc -n "$1" -j -s group show)"
 }
 
 # ip_bytes NETNS DEV: IP bytes that left a device, headers of every segment included. Needs count_bytes before.
@@ -354,14 +360,14 @@ count_bytes() {
 }
 
 ip_bytes() {
-	tc -n "$1" -s -j qdisc show dev "$2" root | json_number bytes
+	first_number bytes "$(tc -n "$1" -s -j qdisc show dev "$2" root)"
 }
 
 no_groups() {
 	local ns
 
 	for ns in $(all_netns); do
-		! inc -n "$ns" -j group show | grep -q '"group"' || return 1
+		[[ $(inc -n "$ns" -j group show) != *'"group"'* ]] || return 1
 	done
 }
 
