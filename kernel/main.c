@@ -16,6 +16,9 @@ static int __init netinc_init(void)
 	int err;
 
 	netinc_reduce_init(netinc_cpu_features());
+	err = netinc_reduce_selftest();	/* debug builds */
+	if (err)
+		return err;
 	err = netinc_reducer_init();	/* node side: folding */
 	if (err)
 		return err;

@@ -14,6 +14,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
@@ -47,6 +48,8 @@ typedef int64_t s64;
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define fallthrough		__attribute__((fallthrough))
+#define S64_MIN			INT64_MIN
+#define S64_MAX			INT64_MAX
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define static_assert		_Static_assert
 #define min(a, b)		({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ < b_ ? a_ : b_; })
@@ -65,10 +68,14 @@ typedef int64_t s64;
 #define be16_to_cpu(x)		be16toh((u16)(x))
 #define be32_to_cpu(x)		be32toh((u32)(x))
 #define be64_to_cpu(x)		be64toh((u64)(x))
+#define cpu_to_le16(x)		((__le16)htole16(x))
+#define le16_to_cpu(x)		le16toh((u16)(x))
 #define cpu_to_le32(x)		((__le32)htole32(x))
 #define le32_to_cpu(x)		le32toh((u32)(x))
 #define cpu_to_le64(x)		((__le64)htole64(x))
 #define le64_to_cpu(x)		le64toh((u64)(x))
+
+#define pr_err(...)		fprintf(stderr, __VA_ARGS__)
 
 /* An assertion that fails outside the kernel ends the program: there it is always a test. */
 #define netinc_assert(cond) ({							\

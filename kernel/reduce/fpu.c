@@ -33,33 +33,42 @@ unsigned int netinc_cpu_features(void)
 #include <linux/module.h>
 #include <linux/printk.h>
 
-static const char *variant_wanted = "auto";
+/* What a value of the parameter needs, and allows. */
+static const struct choice {
+	const char *name;
+	unsigned int needs, allows;
+} choices[] = {
+	{ "auto", 0, ~0u },
+	{ "generic", 0, 0 },
+	{ "avx2", NETINC_NEEDS_AVX2, NETINC_NEEDS_AVX2 },
+	{ "avx512", NETINC_NEEDS_AVX512, NETINC_NEEDS_AVX2 | NETINC_NEEDS_AVX512 },
+};
+
+static const struct choice *chosen = &choices[0];
 
 static int set_variant(const char *val, const struct kernel_param *kp)
 {
-	if (sysfs_streq(val, "auto")) {
-		features_allowed = ~0u;
-		variant_wanted = "auto";
-	} else if (sysfs_streq(val, "generic")) {
-		features_allowed = 0;
-		variant_wanted = "generic";
-	} else if (sysfs_streq(val, "avx2")) {
-		if (!(simd_cpu_features() & NETINC_CPU_AVX2)) {
-			pr_err("inc: reduce_variant=avx2: this CPU has no AVX2, expected auto or generic\n");
-			return -EOPNOTSUPP;
-		}
-		features_allowed = NETINC_CPU_AVX2;
-		variant_wanted = "avx2";
-	} else {
-		pr_err("inc: reduce_variant=%s: expected auto, generic or avx2\n", val);
+	const struct choice *c;
+
+	for (c = choices; c < choices + ARRAY_SIZE(choices); c++)
+		if (sysfs_streq(val, c->name))
+			break;
+	if (c == choices + ARRAY_SIZE(choices)) {
+		pr_err("inc: reduce_variant=%s: expected auto, generic, avx2 or avx512\n", val);
 		return -EINVAL;
 	}
+	if (c->needs & ~simd_cpu_features()) {
+		pr_err("inc: reduce_variant=%s: this CPU does not have it, expected auto or generic\n", c->name);
+		return -EOPNOTSUPP;
+	}
+	features_allowed = c->allows;
+	chosen = c;
 	return 0;
 }
 
 static int get_variant(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%s\n", variant_wanted);
+	return sysfs_emit(buffer, "%s\n", chosen->name);
 }
 
 static const struct kernel_param_ops variant_ops = {
@@ -69,7 +78,7 @@ static const struct kernel_param_ops variant_ops = {
 
 /* Read-only once loaded: a variant is chosen by netinc_reduce_init() and the same for all groups. */
 module_param_cb(reduce_variant, &variant_ops, NULL, 0444);
-MODULE_PARM_DESC(reduce_variant, "Reduction kernels to use: auto (default), generic or avx2");
+MODULE_PARM_DESC(reduce_variant, "Reduction kernels to use: auto (default), generic, avx2 or avx512");
 
 module_param_named(fpu_deny_nth, netinc_fpu_deny_nth, uint, 0644);
 MODULE_PARM_DESC(fpu_deny_nth, "Debug: refuse every n-th FPU section, so that the generic kernels run (0: never)");

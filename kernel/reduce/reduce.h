@@ -24,15 +24,22 @@
 enum netinc_variant {
 	NETINC_VARIANT_GENERIC,
 	NETINC_VARIANT_AVX2,
+	NETINC_VARIANT_AVX512,
 	NETINC_VARIANT_COUNT,
 };
 
 /* What this CPU (and the reduce_variant parameter) lets us use. */
 #define NETINC_CPU_AVX2		0x1u
+#define NETINC_CPU_F16C		0x2u
+#define NETINC_CPU_AVX512	0x4u	/* F, BW, DQ and VL */
+
+/* What a variant needs of these. */
+#define NETINC_NEEDS_AVX2	(NETINC_CPU_AVX2 | NETINC_CPU_F16C)
+#define NETINC_NEEDS_AVX512	(NETINC_CPU_AVX512 | NETINC_CPU_F16C)
 
 /* How sources and result of one pass look; neither flag: elements in, elements out. */
 #define NETINC_FOLD_CONTINUE	0x1u	/* src[0] holds accumulators of an earlier pass */
-#define NETINC_FOLD_PARTIAL	0x2u	/* dst gets accumulators, for a later pass; no rounding to the type, no division */
+#define NETINC_FOLD_PARTIAL	0x2u	/* dst gets accumulators: not rounded to the type, clamped or divided */
 
 struct netinc_fold_args {
 	unsigned int flags;	/* NETINC_FOLD_* */
@@ -105,8 +112,23 @@ const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);
 const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok);
 
+/*
+ * selftest.c: 0, or -EIO after the log has said which kernel gives which wrong bits. Every variant that init() was
+ * given the features of is tested. In the module it is part of debug builds only.
+ */
+#if defined(INC_DEBUG) || !defined(__KERNEL__)
+int netinc_reduce_selftest(void);
+#else
+static inline int netinc_reduce_selftest(void)
+{
+	return 0;
+}
+#endif
+
 /* One variant whatever was chosen, NULL if it is not built or init() was not given the features it needs. */
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant);
+const struct netinc_convert *netinc_convert_variant(u8 from, u8 to, u8 variant);
+const struct netinc_scale *netinc_scale_variant(u8 type, u8 variant);
 
 /* names.c; they cover the whole of enum inc_type and enum inc_op, also what has no kernel (yet) */
 unsigned int netinc_reduce_elem_size(u8 type);	/* bytes on the wire; 0: unknown type */
@@ -114,10 +136,6 @@ const char *netinc_type_name(u8 type);		/* "f32"; "?" if unknown, never NULL */
 const char *netinc_op_name(u8 op);
 const char *netinc_coll_name(u8 coll);
 const char *netinc_variant_name(u8 variant);
-
-/* The arrays table.c puts together, each ended by an entry without fold. */
-extern const struct netinc_reduce netinc_reduce_generic[];
-extern const struct netinc_reduce netinc_reduce_avx2[];
 
 /*
  * FPU section, one per super-packet: no sleeping inside, sections do not nest. A false from begin means that this

@@ -19,11 +19,23 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 
+/* What instructions there are, and what the kernel saves of their registers. */
 static inline unsigned int simd_cpu_features(void)
 {
-	bool avx2 = boot_cpu_has(X86_FEATURE_AVX2) && boot_cpu_has(X86_FEATURE_OSXSAVE);
+	const u64 ymm = XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, zmm = ymm | XFEATURE_MASK_AVX512;
+	unsigned int features = 0;
 
-	return avx2 && cpu_has_xfeatures(XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, NULL) ? NETINC_CPU_AVX2 : 0;
+	if (!boot_cpu_has(X86_FEATURE_OSXSAVE) || !cpu_has_xfeatures(ymm, NULL))
+		return 0;
+	if (boot_cpu_has(X86_FEATURE_AVX2))
+		features |= NETINC_CPU_AVX2;
+	if (boot_cpu_has(X86_FEATURE_F16C))
+		features |= NETINC_CPU_F16C;
+	if (boot_cpu_has(X86_FEATURE_AVX512F) && boot_cpu_has(X86_FEATURE_AVX512BW) &&
+	    boot_cpu_has(X86_FEATURE_AVX512DQ) && boot_cpu_has(X86_FEATURE_AVX512VL) &&
+	    cpu_has_xfeatures(zmm, NULL))
+		features |= NETINC_CPU_AVX512;
+	return features;
 }
 
 #elif defined(__x86_64__)
@@ -37,10 +49,12 @@ static inline void simd_cpuid(u32 leaf, u32 *regs)
 
 static inline unsigned int simd_cpu_features(void)
 {
-	const u32 osxsave_avx = 1u << 27 | 1u << 28;	/* leaf 1, ecx */
-	const u32 avx2 = 1u << 5;			/* leaf 7, ebx */
-	const u32 sse_ymm = 0x6;			/* xcr0: the OS saves both */
-	u32 regs[4], xcr0, xcr0_high;
+	const u32 osxsave_avx = 1u << 27 | 1u << 28, f16c = 1u << 29;		/* leaf 1, ecx */
+	const u32 avx2 = 1u << 5;						/* leaf 7, ebx */
+	const u32 avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;		/* F, DQ, BW, VL */
+	const u32 ymm = 0x6, zmm = 0xe6;					/* xcr0: what the OS saves */
+	u32 regs[4], xcr0, xcr0_high, has_f16c;
+	unsigned int features = 0;
 
 	simd_cpuid(0, regs);
 	if (regs[0] < 7)
@@ -48,11 +62,18 @@ static inline unsigned int simd_cpu_features(void)
 	simd_cpuid(1, regs);
 	if ((regs[2] & osxsave_avx) != osxsave_avx)
 		return 0;
+	has_f16c = regs[2] & f16c;
 	asm volatile("xgetbv" : "=a" (xcr0), "=d" (xcr0_high) : "c" (0));
-	if ((xcr0 & sse_ymm) != sse_ymm)
+	if ((xcr0 & ymm) != ymm)
 		return 0;
 	simd_cpuid(7, regs);
-	return regs[1] & avx2 ? NETINC_CPU_AVX2 : 0;
+	if (regs[1] & avx2)
+		features |= NETINC_CPU_AVX2;
+	if (has_f16c)
+		features |= NETINC_CPU_F16C;
+	if ((regs[1] & avx512) == avx512 && (xcr0 & zmm) == zmm)
+		features |= NETINC_CPU_AVX512;
+	return features;
 }
 
 #else

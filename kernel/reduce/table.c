@@ -1,49 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The table of reduction kernels: every variant this CPU can run, and which of them is used. */
-#include "reduce/reduce.h"
+#include "reduce/kernels.h"
 
 /* In order of preference: of two that can both be used, the later one wins. */
 static const struct netinc_reduce * const arrays[] = {
-	netinc_reduce_generic,
+	netinc_generic_int,
+	netinc_generic_float,
+	netinc_generic_complex,
+	netinc_generic_pair,
 #ifdef __x86_64__
-	netinc_reduce_avx2,
+	netinc_avx2,
+	netinc_avx512,
 #endif
 };
 
-/* Written by netinc_reduce_init() before anybody looks, constant afterwards: no lock. */
+static const struct netinc_convert * const convert_arrays[] = {
+	netinc_generic_convert,
+#ifdef __x86_64__
+	netinc_avx2_convert,
+	netinc_avx512_convert,
+#endif
+};
+
+static const struct netinc_scale * const scale_arrays[] = {
+	netinc_generic_scale,
+#ifdef __x86_64__
+	netinc_avx2_scale,
+	netinc_avx512_scale,
+#endif
+};
+
 #define MODES	2	/* plain, INC_MODE_SATURATE */
 
+/* Written by netinc_reduce_init() before anybody looks, constant afterwards: no lock. */
 static const struct netinc_reduce *variants[__INC_TYPE_MAX][__INC_OP_MAX][MODES][NETINC_VARIANT_COUNT];
-static const struct netinc_reduce *best[__INC_TYPE_MAX][__INC_OP_MAX][MODES];
-static const struct netinc_reduce *best_without_fpu[__INC_TYPE_MAX][__INC_OP_MAX][MODES];
-
-static void add(const struct netinc_reduce *r)
-{
-	variants[r->type][r->op][r->mode][r->variant] = r;
-	best[r->type][r->op][r->mode] = r;
-	if (!r->fpu)
-		best_without_fpu[r->type][r->op][r->mode] = r;
-}
+static const struct netinc_convert *conversions[__INC_TYPE_MAX][__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
+static const struct netinc_scale *scales[__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
 
 void netinc_reduce_init(unsigned int features)
 {
+	const struct netinc_convert *c;
 	const struct netinc_reduce *r;
+	const struct netinc_scale *s;
 	unsigned int i;
 
 	memset(variants, 0, sizeof(variants));
-	memset(best, 0, sizeof(best));
-	memset(best_without_fpu, 0, sizeof(best_without_fpu));
+	memset(conversions, 0, sizeof(conversions));
+	memset(scales, 0, sizeof(scales));
 	for (i = 0; i < ARRAY_SIZE(arrays); i++)
 		for (r = arrays[i]; r->fold; r++)
 			if (!(r->features & ~features))
-				add(r);
+				variants[r->type][r->op][r->mode][r->variant] = r;
+	for (i = 0; i < ARRAY_SIZE(convert_arrays); i++)
+		for (c = convert_arrays[i]; c->convert; c++)
+			if (!(c->features & ~features))
+				conversions[c->from][c->to][c->variant] = c;
+	for (i = 0; i < ARRAY_SIZE(scale_arrays); i++)
+		for (s = scale_arrays[i]; s->scale; s++)
+			if (!(s->features & ~features))
+				scales[s->type][s->variant] = s;
 }
+
+/* The last of an array of variants that is there, and may be used. */
+#define BEST(of, fpu_ok) ({								\
+	__typeof__(&(of)[0]) list_ = (of);						\
+	__typeof__(*list_) best_ = NULL;						\
+	unsigned int v_;								\
+											\
+	for (v_ = 0; v_ < NETINC_VARIANT_COUNT; v_++)					\
+		if (list_[v_] && (!list_[v_]->fpu || (fpu_ok)))				\
+			best_ = list_[v_];						\
+	best_;										\
+})
 
 const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok)
 {
 	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES)
 		return NULL;
-	return fpu_ok ? best[type][op][mode] : best_without_fpu[type][op][mode];
+	return BEST(variants[type][op][mode], fpu_ok);
 }
 
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
@@ -55,15 +89,24 @@ const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 va
 
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok)
 {
-	(void)from;
-	(void)to;
-	(void)fpu_ok;
-	return NULL;
+	if (from >= __INC_TYPE_MAX || to >= __INC_TYPE_MAX)
+		return NULL;
+	return BEST(conversions[from][to], fpu_ok);
+}
+
+const struct netinc_convert *netinc_convert_variant(u8 from, u8 to, u8 variant)
+{
+	if (from >= __INC_TYPE_MAX || to >= __INC_TYPE_MAX || variant >= NETINC_VARIANT_COUNT)
+		return NULL;
+	return conversions[from][to][variant];
 }
 
 const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok)
 {
-	(void)type;
-	(void)fpu_ok;
-	return NULL;
+	return type < __INC_TYPE_MAX ? BEST(scales[type], fpu_ok) : NULL;
+}
+
+const struct netinc_scale *netinc_scale_variant(u8 type, u8 variant)
+{
+	return type < __INC_TYPE_MAX && variant < NETINC_VARIANT_COUNT ? scales[type][variant] : NULL;
 }
