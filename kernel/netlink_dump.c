@@ -12,7 +12,8 @@
 #include "reduce/reduce.h"
 #include "socket.h"
 
-#define MAX_REPLY	16384	/* bytes: a reduction kernel takes some 50 of them */
+#define MAX_REPLY	4096	/* bytes; a list of kernels comes on top */
+#define MAX_KERNEL	64	/* bytes of a reduction kernel: five heads, the mode in 12, other names in 8 each */
 
 int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *obj, u32 arg)
 {
@@ -32,12 +33,12 @@ int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *
 	return 0;
 }
 
-static int reply(struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
+static int reply_of(size_t size, struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
 {
 	struct netinc_nl_message m = {
 		.portid = info->snd_portid, .seq = info->snd_seq, .cmd = cmd, .attr = attr, .fill = fill,
 	};
-	struct sk_buff *skb = genlmsg_new(MAX_REPLY, GFP_KERNEL);
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
 	int err;
 
 	if (!skb)
@@ -48,6 +49,11 @@ static int reply(struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fil
 		return err;
 	}
 	return genlmsg_reply(skb, info);
+}
+
+static int reply(struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
+{
+	return reply_of(MAX_REPLY, info, cmd, attr, fill, obj);
 }
 
 int netinc_nl_put_counters(struct sk_buff *skb, const u64 *mib)
@@ -68,17 +74,32 @@ int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer)
 	return peer->ifindex ? nla_put_u32(skb, INC_A_PARENT_IFINDEX, peer->ifindex) : 0;
 }
 
-static int put_kernel(struct sk_buff *skb, u8 type, u8 op)
+/* The reduction kernel that comes after *type, *op and *mode, which start as 0; NULL after the last one. */
+static const struct netinc_reduce *next_kernel(u8 *type, u8 *op, u8 *mode)
 {
-	const struct netinc_reduce *r = netinc_reduce_find(type, op, 0, true);
-	struct nlattr *nest;
+	const struct netinc_reduce *r = NULL;
 
-	if (!r)
-		return 0;
-	nest = nla_nest_start(skb, INC_A_CAPS_KERNEL);
-	if (!nest || nla_put_string(skb, INC_A_KERNEL_TYPE, netinc_type_name(type)) ||
-	    nla_put_string(skb, INC_A_KERNEL_OP, netinc_op_name(op)) ||
-	    nla_put_string(skb, INC_A_KERNEL_VARIANT, netinc_variant_name(r->variant)))
+	while (!r && *type < __INC_TYPE_MAX) {
+		if (++*mode > INC_MODE_SATURATE) {
+			*mode = 0;
+			if (++*op == __INC_OP_MAX) {
+				*op = 0;
+				++*type;
+			}
+		}
+		r = netinc_reduce_find(*type, *op, *mode, true);
+	}
+	return r;
+}
+
+static int put_kernel(struct sk_buff *skb, const struct netinc_reduce *r)
+{
+	struct nlattr *nest = nla_nest_start(skb, INC_A_CAPS_KERNEL);
+
+	if (!nest || nla_put_string(skb, INC_A_KERNEL_TYPE, netinc_type_name(r->type)) ||
+	    nla_put_string(skb, INC_A_KERNEL_OP, netinc_op_name(r->op)) ||
+	    nla_put_string(skb, INC_A_KERNEL_VARIANT, netinc_variant_name(r->variant)) ||
+	    (r->mode && nla_put_string(skb, INC_A_KERNEL_MODE, "saturate")))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -86,23 +107,28 @@ static int put_kernel(struct sk_buff *skb, u8 type, u8 op)
 
 static int fill_caps(struct sk_buff *skb, void *obj, u32 arg)
 {
-	u8 type, op;
+	u8 type = 0, op = 0, mode = 0;
+	const struct netinc_reduce *r;
 
 	if (nla_put_u32(skb, INC_A_CAPS_FAMILY_NUMBER, netinc_family) ||
 	    nla_put_u32(skb, INC_A_CAPS_WIRE_VERSION, INC_WIRE_VERSION) ||
 	    nla_put_u16(skb, INC_A_CAPS_PORT, netinc_port) ||
 	    nla_put_u32(skb, INC_A_CAPS_MAX_RANKS, INC_MAX_RANKS))
 		return -EMSGSIZE;
-	for (type = 1; type <= INC_TYPE_MAX; type++)
-		for (op = 1; op < __INC_OP_MAX; op++)
-			if (put_kernel(skb, type, op))
-				return -EMSGSIZE;
+	while ((r = next_kernel(&type, &op, &mode)))
+		if (put_kernel(skb, r))
+			return -EMSGSIZE;
 	return 0;
 }
 
 int netinc_nl_caps_get(struct sk_buff *skb, struct genl_info *info)
 {
-	return reply(info, INC_CMD_CAPS_GET, INC_A_CAPS, fill_caps, NULL);
+	u8 type = 0, op = 0, mode = 0;
+	size_t size = MAX_REPLY;
+
+	while (next_kernel(&type, &op, &mode))
+		size += MAX_KERNEL;
+	return reply_of(size, info, INC_CMD_CAPS_GET, INC_A_CAPS, fill_caps, NULL);
 }
 
 static int fill_stats(struct sk_buff *skb, void *obj, u32 arg)

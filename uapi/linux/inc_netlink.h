@@ -65,6 +65,7 @@ enum {
 	INC_A_KERNEL_TYPE,	/* string */
 	INC_A_KERNEL_OP,	/* string */
 	INC_A_KERNEL_VARIANT,	/* string: name of the fastest variant in use */
+	INC_A_KERNEL_MODE,	/* string: "saturate"; not there if the mode is 0 */
 	__INC_A_KERNEL_MAX
 };
 

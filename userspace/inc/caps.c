@@ -23,6 +23,8 @@ static void show_kernel(struct nlattr *nest)
 		out_str("type", "reduces %s", get_str(tb[INC_A_KERNEL_TYPE]));
 	if (get_str(tb[INC_A_KERNEL_OP]))
 		out_str("op", " %s", get_str(tb[INC_A_KERNEL_OP]));
+	if (get_str(tb[INC_A_KERNEL_MODE]))
+		out_str("mode", " %s", get_str(tb[INC_A_KERNEL_MODE]));
 	if (get_str(tb[INC_A_KERNEL_VARIANT]))
 		out_str("variant", " by %s", get_str(tb[INC_A_KERNEL_VARIANT]));
 	out_text("\n");
