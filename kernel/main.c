@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in reverse. */
 #include <linux/module.h>
+#include "elems.h"
 #include "netlink.h"
 #include "netns.h"
 #include "ngroup.h"
@@ -22,9 +23,12 @@ static int __init netinc_init(void)
 	err = netinc_reducer_init();	/* node side: folding */
 	if (err)
 		return err;
-	err = netinc_net_init();	/* state of every netns */
+	err = netinc_elems_init();	/* host side: conversion */
 	if (err)
 		goto err_reducer;
+	err = netinc_net_init();	/* state of every netns */
+	if (err)
+		goto err_elems;
 	err = netinc_node_init();	/* node side: devices that go away */
 	if (err)
 		goto err_net;
@@ -42,6 +46,8 @@ err_node:
 	netinc_node_fini();
 err_net:
 	netinc_net_fini();
+err_elems:
+	netinc_elems_fini();
 err_reducer:
 	rcu_barrier();
 	netinc_reducer_fini();
@@ -55,6 +61,7 @@ static void __exit netinc_exit(void)
 	netinc_node_fini();
 	netinc_net_fini();
 	rcu_barrier();		/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	netinc_elems_fini();
 	netinc_reducer_fini();
 }
 

@@ -22,7 +22,7 @@ struct netlink_callback;
 struct nlattr;
 struct sk_buff;
 
-#define NETINC_ERROR_TEXT	200
+#define NETINC_ERROR_TEXT	300
 
 extern struct genl_family netinc_nl_family;
 
@@ -40,7 +40,7 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 /* @parent of family 0: there is none any more */
 void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent);
 
-/* "rank 2: allreduce f32 sum of 4096, rank 0: allreduce f32 sum of 4097", to @buf of NETINC_ERROR_TEXT bytes */
+/* "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097", to @buf of NETINC_ERROR_TEXT bytes */
 void netinc_nl_error_text(char *buf, const struct netinc_error *e);
 
 /* netlink.c: the node that a request names, under rtnl and nn->mutex; NULL: there is none, and extack says so. */

@@ -39,8 +39,12 @@ static int put_desc(char *buf, int size, u32 rank, const struct inc_desc *d)
 		len += scnprintf(buf + len, size - len, " %llu", be64_to_cpu(d->count));
 	if (d->wire != d->type)
 		len += scnprintf(buf + len, size - len, " as %s", netinc_type_name(d->wire));
-	if (d->root)
+	if (d->coll <= INC_COLL_MAX && netinc_coll_rooted(d->coll))
 		len += scnprintf(buf + len, size - len, " root %u", be32_to_cpu(d->root));
+	if (d->mode & INC_MODE_SATURATE)
+		len += scnprintf(buf + len, size - len, " saturating");
+	if (d->mode & INC_MODE_COUNTS)
+		len += scnprintf(buf + len, size - len, " with counts %08x", (u32)be64_to_cpu(d->counts_hash));
 	return len;
 }
 
@@ -50,10 +54,12 @@ static void put_sides(char *buf, const struct netinc_error *e)
 	bool order = e->desc[0].opseq != e->desc[1].opseq;
 	int len = 0, i;
 
+	if (e->code == INC_ERR_UNSUPPORTED)
+		len = scnprintf(buf, NETINC_ERROR_TEXT, "%s: ", causes[e->code]);
 	for (i = 0; i < 2; i++) {
 		if (e->rank[i] == NETINC_NO_RANK)
 			continue;
-		if (len)
+		if (i && e->rank[0] != NETINC_NO_RANK)
 			len += scnprintf(buf + len, NETINC_ERROR_TEXT - len, ", ");
 		len += put_desc(buf + len, NETINC_ERROR_TEXT - len, e->rank[i], &e->desc[i]);
 		if (order)

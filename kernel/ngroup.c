@@ -131,7 +131,7 @@ void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 		return;
 	}
 	for (i = 0; i < g->eng.cfg.size; i++) {
-		if (g->link[i].twin || !g->eng.members[i].present)
+		if (g->link[i].host != i || !g->eng.members[i].present)
 			continue;
 		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
 		if (copy)
@@ -153,14 +153,16 @@ static void group_send(struct netinc_group *eng, u32 child, const struct netinc_
 }
 
 /* Members that share a host (address) share its copy of a result. */
-static void find_twins(struct netinc_ngroup *g)
+static void find_hosts(struct netinc_ngroup *g)
 {
 	const struct netinc_member *m = g->eng.members;
 	u32 i, j;
 
-	for (i = 1; i < g->eng.cfg.size; i++)
-		for (j = 0; j < i && !g->link[i].twin; j++)
-			g->link[i].twin = !memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer));
+	for (i = 0; i < g->eng.cfg.size; i++) {
+		for (j = 0; j < i && memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)); j++)
+			;
+		g->link[i].host = j;
+	}
 }
 
 static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank)
@@ -168,7 +170,7 @@ static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank
 	struct netinc_ngroup *g = glue(eng);
 
 	if (event == INC_EVENT_GROUP_FORMED) {
-		find_twins(g);
+		find_hosts(g);
 		atomic_inc(&g->nn->generation);
 	}
 	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
@@ -246,10 +248,14 @@ static u32 group_window(const struct netinc_node_cfg *cfg, u32 size)
 
 static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
 {
+	u32 i;
+
 	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GFP_KERNEL);
 	g->link = kvcalloc(cfg->size, sizeof(*g->link), GFP_KERNEL);
 	if (!g->mem || !g->link)
 		return -ENOMEM;
+	for (i = 0; i < cfg->size; i++)
+		g->link[i].host = i;
 	netinc_group_init(&g->eng, cfg, g->mem, &group_ops, &netinc_reducer_ops);
 	return 0;
 }

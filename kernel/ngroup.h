@@ -8,17 +8,19 @@
 #include "node.h"
 #include "tx.h"
 
-struct netinc_link {
-	struct netinc_path path;
-	struct netinc_port *port;	/* NULL: traffic is not counted */
-	bool twin;			/* a lower child has the same address: results to that one serve both */
-};
-
 /* Results that leave together: units [first, first + n) of s. */
 struct netinc_run {
 	struct netinc_super *s;		/* NULL: none; not counted as a reference */
 	u32 first;
 	u32 n;
+};
+
+struct netinc_link {
+	struct netinc_path path;
+	struct netinc_port *port;	/* NULL: traffic is not counted */
+	u32 host;			/* the lowest child with the same address: what goes to that one serves all */
+	struct netinc_run run;		/* results that this host wants and others do not */
+	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
 };
 
 struct netinc_ngroup {
@@ -37,7 +39,8 @@ struct netinc_ngroup {
 	bool fpu_denied;		/* this received skb goes without */
 	struct netinc_super *build;	/* with a reference: where the next result goes */
 	u64 build_next;			/* the block that fits behind it */
-	struct netinc_run run;
+	struct netinc_run run;		/* for all children */
+	bool apart;			/* links have results waiting too */
 	struct sk_buff_head txq;
 	struct netinc_link *link;	/* [size] */
 	void *mem;			/* of the engine */

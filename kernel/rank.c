@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rank: the surroundings of its endpoint engine. Blocks are copied from pinned user pages into super-packets and
- * results from received packets into pinned user pages; one timer does what the engine says is due.
+ * A rank: the surroundings of its endpoint engine. Packets come in and go out, one timer does what the engine says is
+ * due. What is in the packets is blocks.c's business.
  */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -11,6 +11,8 @@
 #include <linux/slab.h>
 #include <linux/udp.h>
 #include <net/sock.h>
+#include "blocks.h"
+#include "counts.h"
 #include "netlink.h"
 #include "rank.h"
 #include "reduce/reduce.h"
@@ -23,11 +25,6 @@
 static unsigned long long first_block;
 module_param(first_block, ullong, 0644);
 MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests of wrap-around)");
-
-static struct netinc_rank *rank_of(struct netinc_ep *ep)
-{
-	return container_of(ep, struct netinc_rank, ep);
-}
 
 static void arm(struct netinc_rank *rank)
 {
@@ -77,8 +74,7 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Takes @skb, a packet without UDP and IP headers. */
-static void transmit(struct netinc_rank *rank, struct sk_buff *skb)
+void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb)
 {
 	u64 *mib = rank->ep.mib;
 	u32 headers;
@@ -94,123 +90,24 @@ static void transmit(struct netinc_rank *rank, struct sk_buff *skb)
 	mib[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, headers);
 }
 
-/* The bytes of a buffer that block @idx is about: [*at, *at + return value). */
-static u32 block_bytes(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx, u64 *at)
-{
-	u32 size = netinc_reduce_elem_size(op->wire), elems;
-	u64 first;
-
-	elems = netinc_coll_range(op, ep->block, idx, &first);
-	*at = first * size;
-	return elems * size;
-}
-
-/* How many of the blocks [idx, idx + n) have their memory pinned, from the first on. */
-static u32 pinned(const struct netinc_ep *ep, const struct netinc_req *req, u64 idx, u32 n)
-{
-	u64 hi = req->in_place ? req->send.hi : min(req->send.hi, req->recv.hi), at;
-	u32 len;
-
-	if (!req->mm)
-		return n;
-	block_bytes(ep, &req->op, idx, &at);
-	if (netinc_assert(at >= req->send.lo))
-		return 0;
-	for (; n; n--) {
-		len = block_bytes(ep, &req->op, idx + n - 1, &at);
-		if (at + len <= hi)
-			break;
-	}
-	return n;
-}
-
-/* One block into unit @i; returns how many bytes that are. */
-static u32 fill_unit(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u16 flags, void *to)
-{
-	struct netinc_req *req = container_of(op, struct netinc_req, op);
-	struct netinc_pkt pkt;
-	u32 len, total;
-	u64 at;
-
-	netinc_ep_block_header(ep, op, idx, &pkt);
-	pkt.flags |= flags;
-	total = sizeof(struct inc_hdr) + netinc_body_len(&pkt);
-	netinc_build(to, &pkt);
-	to += sizeof(struct inc_hdr);
-	if (pkt.flags & INC_F_DESC) {
-		netinc_coll_desc(op, to);
-		to += sizeof(struct inc_desc);
-	}
-	if (pkt.flags & INC_F_PAYLOAD) {
-		len = block_bytes(ep, op, idx, &at);
-		netinc_buf_read(&req->send, at, to, len);
-		memset(to + len, 0, round_up(len, 4) - len);
-	}
-	return total;
-}
-
-static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
-{
-	struct netinc_rank *rank = rank_of(ep);
-	struct netinc_super *s;
-	struct netinc_pkt pkt;
-	struct sk_buff *skb;
-	u32 i;
-
-	if (op != &rank->leave)
-		n = pinned(ep, container_of(op, struct netinc_req, op), idx, n);
-	if (!n) {
-		netinc_umem_stalled(rank);
-		return 0;
-	}
-	netinc_ep_block_header(ep, op, idx, &pkt);
-	s = netinc_super_alloc(sizeof(struct inc_hdr) + netinc_body_len(&pkt), n);
-	if (!s) {
-		rank->retry = true;
-		return 0;
-	}
-	s->n = min_t(u32, n, s->max);
-	for (i = 0; i < s->n; i++)
-		s->last = fill_unit(ep, op, idx + i, flags, netinc_super_unit(s, i));
-	skb = netinc_super_skb(s, 0, s->n, s->last);
-	n = s->n;
-	netinc_super_put(s);
-	if (!skb) {
-		rank->retry = true;
-		return 0;
-	}
-	transmit(rank, skb);	/* if it cannot leave it is a lost packet */
-	return n;
-}
-
 static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	transmit(rank_of(ep), netinc_control_skb(pkt, body, len));
-}
-
-static bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay)
-{
-	struct netinc_req *req = container_of(op, struct netinc_req, op);
-	const struct netinc_buf *b = req->in_place ? &req->send : &req->recv;
-	u32 size = netinc_reduce_elem_size(op->wire), len = elems * size;
-	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
-
-	if (netinc_assert(first * size >= b->lo && first * size + len <= b->hi))
-		return false;
-	return netinc_buf_write(b, first * size, pay->obj, off, len);
+	netinc_rank_transmit(netinc_rank_of(ep), netinc_control_skb(pkt, body, len));
 }
 
 static void op_done(struct netinc_ep *ep, struct netinc_op *op)
 {
-	struct netinc_rank *rank = rank_of(ep);
+	struct netinc_rank *rank = netinc_rank_of(ep);
 
-	if (op != &rank->leave)
+	if (op->mode & INC_MODE_COUNTS_PHASE && !op->error.code)
+		netinc_counts_done(container_of(op, struct netinc_counts, op));
+	else if (op != &rank->leave && !(op->mode & INC_MODE_COUNTS_PHASE))
 		netinc_req_done(rank, op);
 }
 
 static void state(struct netinc_ep *ep, u8 old)
 {
-	struct netinc_rank *rank = rank_of(ep);
+	struct netinc_rank *rank = netinc_rank_of(ep);
 
 	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
 	if (ep->state == INC_STATE_READY)
@@ -221,9 +118,9 @@ static void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ep_ops = {
-	.send_blocks = send_blocks,
+	.send_blocks = netinc_blocks_send,
 	.send = send,
-	.deliver = deliver,
+	.deliver = netinc_blocks_deliver,
 	.op_done = op_done,
 	.state = state,
 };

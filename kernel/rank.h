@@ -64,6 +64,14 @@ void netinc_rank_put(struct netinc_rank *rank);
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
 
+static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
+{
+	return container_of(ep, struct netinc_rank, ep);
+}
+
+/* Queues @skb (consumed), a packet without UDP and IP headers, for the parent; NULL counts as an error. */
+void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb);
+
 /* A packet for this rank: called by rx.c for every received skb whose first header names group and child. */
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx);
 

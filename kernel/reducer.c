@@ -17,6 +17,8 @@
 #define PAY_RESULT	0x8000	/* netinc_pay.flags: obj is a netinc_super, off the unit's number; else an sk_buff */
 #define MAX_SOURCES	16	/* per pass of a reduction kernel */
 #define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
+#define CHUNK		4096	/* bytes of each payload that are folded at a time: a multiple of any element */
+#define MAX_WIDER	4	/* times an element is an accumulator */
 
 static struct netinc_ngroup *glue(struct netinc_agg *agg)
 {
@@ -109,41 +111,61 @@ static const void *piece(const struct sk_buff *skb, u32 off, u32 len)
 	return NULL;
 }
 
-/* Sources of one pass; the first may be the destination of the pass before. */
+/* Sources of one pass; the first may be what the pass before has accumulated. */
 struct pass {
 	const struct netinc_reduce *kernel;
 	void *dst;
-	u32 count;
+	void *acc;
+	u32 off;		/* of the chunk in its payload, bytes */
+	u32 len;		/* of the chunk, bytes */
+	struct netinc_fold_args args;
 	u32 n;
 	u32 bounced;
 	const void *src[MAX_SOURCES];
 };
 
 /* Softirqs on one CPU do not nest, and groups fold in softirq or with it off. */
-static u8 __percpu *bounce;	/* [MAX_BOUNCE][INC_MAX_BLOCK] */
+struct scratch {
+	u8 bounce[MAX_BOUNCE][CHUNK];
+	u8 acc[MAX_WIDER * CHUNK];
+};
 
-static void pass_run(struct pass *p)
+static struct scratch __percpu *scratch;
+
+static void pass_run(struct pass *p, bool last)
 {
-	p->kernel->fold(p->dst, p->src, p->n, p->count, &(struct netinc_fold_args){});
-	p->src[0] = p->dst;
+	void *to = last ? p->dst : p->acc;
+
+	p->args.flags &= NETINC_FOLD_CONTINUE;
+	if (!last)
+		p->args.flags |= NETINC_FOLD_PARTIAL;
+	p->kernel->fold(to, p->src, p->n, p->len / p->kernel->elem_size, &p->args);
+	p->args.flags |= NETINC_FOLD_CONTINUE;
+	p->src[0] = to;
 	p->n = 1;
 	p->bounced = 0;
 }
 
 static void pass_add(struct netinc_ngroup *g, struct pass *p, const struct netinc_pay *pay)
 {
-	const void *src = piece(pay->obj, payload_off(pay), pay->len);
+	u32 off = payload_off(pay) + p->off;
+	const void *src = piece(pay->obj, off, p->len);
 
 	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
-		pass_run(p);
+		pass_run(p, false);
 	if (!src) {
-		void *to = this_cpu_ptr(bounce) + p->bounced++ * INC_MAX_BLOCK;
+		void *to = this_cpu_ptr(scratch)->bounce[p->bounced++];
 
-		skb_copy_bits(pay->obj, payload_off(pay), to, pay->len);
+		skb_copy_bits(pay->obj, off, to, p->len);
 		netinc_count(g->eng.mib, INC_C_FOLD_BOUNCED);
 		src = to;
 	}
 	p->src[p->n++] = src;
+}
+
+static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
 }
 
 static const struct netinc_reduce *pick_kernel(struct netinc_ngroup *g, const struct netinc_slot *slot)
@@ -152,6 +174,8 @@ static const struct netinc_reduce *pick_kernel(struct netinc_ngroup *g, const st
 		g->fpu = netinc_fpu_begin();
 		g->fpu_denied = !g->fpu;
 	}
+	if (!g->fpu)
+		netinc_count(g->eng.mib, INC_C_FOLD_GENERIC);
 	return netinc_reduce_find(slot->dtype, slot->dop, slot->mode, g->fpu);
 }
 
@@ -231,31 +255,56 @@ static void result_end(struct netinc_ngroup *g, struct netinc_slot *slot, u32 si
 	trace_netinc_block(g->eng.cfg.id, slot->q, slot->len);
 }
 
-static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+/* Bytes [off, off + len) of all payloads to @dst. */
+static void fold_chunk(struct netinc_ngroup *g, const struct netinc_slot *slot, const struct netinc_reduce *kernel,
+		       void *dst, u32 off, u32 len)
 {
-	struct netinc_ngroup *g = glue(agg);
-	struct pass p = {};
-	u32 size, i;
+	struct pass p = { .kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = g->eng.cfg.size };
+	u32 i;
 
-	if (slot->len) {
-		p.kernel = pick_kernel(g, slot);
-		if (!p.kernel || slot->len % p.kernel->elem_size) {
-			netinc_count(g->eng.mib, INC_C_DROP_TYPE);
-			return false;
-		}
-		p.count = slot->len / p.kernel->elem_size;
-	}
-	p.dst = result_begin(g, slot, &size);
-	if (!p.dst)
-		return false;
+	p.acc = kernel->acc_size == kernel->elem_size ? dst : this_cpu_ptr(scratch)->acc;
 	for (i = 0; i < g->eng.cfg.size; i++)
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			pass_add(g, &p, &slot->in[i]);
-	if (p.n) {
-		pass_run(&p);
-		if (!g->fpu)
-			netinc_count(g->eng.mib, INC_C_FOLD_GENERIC);
+	pass_run(&p, true);
+}
+
+static void fold_payload(struct netinc_ngroup *g, const struct netinc_slot *slot, void *dst)
+{
+	const struct netinc_reduce *kernel = pick_kernel(g, slot);
+	u32 off, len;
+
+	if (netinc_assert(kernel))
+		return;
+	for (off = 0; off < slot->len; off += len) {
+		len = min_t(u32, slot->len - off, CHUNK);
+		fold_chunk(g, slot, kernel, dst + off, off, len);
 	}
+}
+
+/* What the one that sends it has sent. */
+static void copy_payload(const struct netinc_slot *slot, void *dst)
+{
+	const struct netinc_pay *pay = slot->in;
+
+	while (!(pay->flags & INC_F_PAYLOAD))
+		pay++;
+	skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len);
+}
+
+static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	struct netinc_ngroup *g = glue(agg);
+	void *dst;
+	u32 size;
+
+	dst = result_begin(g, slot, &size);
+	if (!dst)
+		return false;
+	if (slot->len && slot->dop)
+		fold_payload(g, slot, dst);
+	else if (slot->len)
+		copy_payload(slot, dst);
 	result_end(g, slot, size);
 	return true;
 }
@@ -276,25 +325,107 @@ static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return true;
 }
 
-static void run_flush(struct netinc_ngroup *g)
+static void run_flush(struct netinc_ngroup *g, struct netinc_run *run, u32 child)
 {
-	struct netinc_run *run = &g->run;
 	u32 last;
 
 	if (!run->s)
 		return;
 	last = run->first + run->n == run->s->n ? run->s->last : run->s->unit;
-	netinc_ngroup_send(g, NETINC_ALL, netinc_super_skb(run->s, run->first, run->n, last));
+	netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n, last));
 	run->s = NULL;
 }
 
-/* The header alone: for a block without elements, or a child that does not want them. */
-static struct sk_buff *empty_result(struct netinc_ngroup *g, const struct netinc_slot *slot)
+static void run_add(struct netinc_ngroup *g, struct netinc_run *run, u32 child, const struct netinc_pay *result)
 {
+	if (run->s != result->obj || run->first + run->n != result->off) {
+		run_flush(g, run, child);
+		*run = (struct netinc_run){ .s = result->obj, .first = result->off };
+	}
+	run->n++;
+}
+
+/* The header alone: for a block without elements, or a child that does not want them. */
+static void empty_header(struct netinc_ngroup *g, const struct netinc_slot *slot, struct netinc_pkt *pkt)
+{
+	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC), 0, pkt);
+}
+
+static void empty_flush(struct netinc_ngroup *g, u32 child)
+{
+	struct netinc_pkt *pkt = &g->link[child].empty;
+
+	if (pkt->span)
+		netinc_ngroup_send(g, child, netinc_control_skb(pkt, NULL, 0));
+	pkt->span = 0;
+}
+
+static void empty_add(struct netinc_ngroup *g, u32 child, const struct netinc_slot *slot)
+{
+	struct netinc_pkt *pkt = &g->link[child].empty, next;
+
+	empty_header(g, slot, &next);
+	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn && pkt->opseq == next.opseq &&
+	    pkt->sig == next.sig && pkt->flags == next.flags) {
+		pkt->span++;
+		return;
+	}
+	empty_flush(g, child);
+	*pkt = next;
+}
+
+/* Does the host of @child want the elements, for this child or for another one? */
+static bool host_wants(const struct netinc_ngroup *g, const struct netinc_slot *slot, u32 child)
+{
+	u32 i;
+
+	if (!(slot->flags & INC_F_PAYLOAD))
+		return true;
+	for (i = child; i < g->eng.cfg.size; i++)
+		if (g->link[i].host == child && (slot->in[i].flags & INC_F_WANT))
+			return true;
+	return false;
+}
+
+static void send_child(struct netinc_ngroup *g, const struct netinc_slot *slot, u32 child)
+{
+	struct netinc_super *s = slot->result.obj;
 	struct netinc_pkt pkt;
 
-	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC), 0, &pkt);
-	return netinc_control_skb(&pkt, NULL, 0);
+	if (s && host_wants(g, slot, g->link[child].host)) {
+		netinc_ngroup_send(g, child, netinc_super_skb(s, slot->result.off, 1, slot->result.len));
+		return;
+	}
+	empty_header(g, slot, &pkt);
+	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, NULL, 0));
+}
+
+static void mark_hosts(const struct netinc_ngroup *g, const struct netinc_slot *slot, unsigned long *wants)
+{
+	u32 i;
+
+	bitmap_zero(wants, g->eng.cfg.size);
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (slot->in[i].flags & INC_F_WANT)
+			__set_bit(g->link[i].host, wants);
+}
+
+/* Elements to the hosts that want them, empty results to the others. */
+static void send_apart(struct netinc_ngroup *g, const struct netinc_slot *slot)
+{
+	DECLARE_BITMAP(wants, INC_MAX_RANKS);
+	u32 i;
+
+	mark_hosts(g, slot, wants);
+	g->apart = true;
+	for (i = 0; i < g->eng.cfg.size; i++) {
+		if (g->link[i].host != i)
+			continue;
+		if (slot->result.obj && test_bit(i, wants))
+			run_add(g, &g->link[i].run, i, &slot->result);
+		else
+			empty_add(g, i, slot);
+	}
 }
 
 static bool all_want(const struct netinc_ngroup *g, const struct netinc_slot *slot)
@@ -307,38 +438,29 @@ static bool all_want(const struct netinc_ngroup *g, const struct netinc_slot *sl
 	return true;
 }
 
-static void send_child(struct netinc_ngroup *g, const struct netinc_slot *slot, u32 child)
-{
-	struct netinc_super *s = slot->result.obj;
-	bool wants = !(slot->flags & INC_F_PAYLOAD) || (slot->in[child].flags & INC_F_WANT);
-
-	if (s && wants)
-		netinc_ngroup_send(g, child, netinc_super_skb(s, slot->result.off, 1, slot->result.len));
-	else
-		netinc_ngroup_send(g, child, empty_result(g, slot));
-}
-
 static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct netinc_ngroup *g = glue(agg);
-	struct netinc_super *s = slot->result.obj;
+
+	if (child != NETINC_ALL)
+		send_child(g, slot, child);
+	else if (!slot->result.obj || ((slot->flags & INC_F_PAYLOAD) && !all_want(g, slot)))
+		send_apart(g, slot);
+	else
+		run_add(g, &g->run, NETINC_ALL, &slot->result);
+}
+
+/* All results that wait for others to leave with. */
+static void flush(struct netinc_ngroup *g)
+{
 	u32 i;
 
-	if (child != NETINC_ALL) {
-		send_child(g, slot, child);
-		return;
+	run_flush(g, &g->run, NETINC_ALL);
+	for (i = 0; g->apart && i < g->eng.cfg.size; i++) {
+		run_flush(g, &g->link[i].run, i);
+		empty_flush(g, i);
 	}
-	if (!s || ((slot->flags & INC_F_PAYLOAD) && !all_want(g, slot))) {
-		run_flush(g);
-		for (i = 0; i < g->eng.cfg.size; i++)
-			send_child(g, slot, i);
-		return;
-	}
-	if (g->run.s != s || g->run.first + g->run.n != slot->result.off) {
-		run_flush(g);
-		g->run = (struct netinc_run){ .s = s, .first = slot->result.off };
-	}
-	g->run.n++;
+	g->apart = false;
 }
 
 static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
@@ -372,7 +494,7 @@ void netinc_reducer_begin(struct netinc_ngroup *g)
 void netinc_reducer_end(struct netinc_ngroup *g)
 {
 	lockdep_assert_held(&g->lock);
-	run_flush(g);
+	flush(g);
 	if (g->build)
 		super_put(g, g->build);
 	g->build = NULL;
@@ -433,6 +555,7 @@ const struct netinc_agg_ops netinc_reducer_ops = {
 	.hold = hold,
 	.release = release,
 	.desc = copy_desc,
+	.can_fold = can_fold,
 	.fold = fold,
 	.copy = copy_one,
 	.send_result = send_result,
@@ -443,11 +566,11 @@ const struct netinc_agg_ops netinc_reducer_ops = {
 
 int netinc_reducer_init(void)
 {
-	bounce = __alloc_percpu(MAX_BOUNCE * INC_MAX_BLOCK, SMP_CACHE_BYTES);
-	return bounce ? 0 : -ENOMEM;
+	scratch = alloc_percpu(struct scratch);
+	return scratch ? 0 : -ENOMEM;
 }
 
 void netinc_reducer_fini(void)
 {
-	free_percpu(bounce);
+	free_percpu(scratch);
 }

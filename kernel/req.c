@@ -10,9 +10,12 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/sock.h>
+#include "chain.h"
+#include "counts.h"
 #include "rank.h"
 #include "reduce/reduce.h"
 #include "req.h"
+#include "shares.h"
 
 #define MIN_AHEAD	((u32)(SZ_2M >> PAGE_SHIFT))	/* pages of a buffer that may be pinned at once */
 #define MAX_AHEAD	((u32)(SZ_16M >> PAGE_SHIFT))
@@ -30,6 +33,10 @@ int netinc_error_errno(u16 code)
 		return -ETIME;
 	case INC_ERR_RANK_FAULT:
 		return -EFAULT;
+	case INC_ERR_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	case INC_ERR_COUNTS:
+		return -EMSGSIZE;
 	case INC_ERR_NODE_DEAD:
 	case INC_ERR_NODE_GONE:
 		return -EHOSTDOWN;
@@ -72,28 +79,20 @@ void netinc_req_completion(const struct netinc_req *req, struct inc_completion *
 /* Everything about an operation but its memory. */
 static int check(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
 {
-	if (sub->mode || sub->weight || sub->send_counts || sub->send_displs || sub->recv_counts ||
-	    sub->recv_displs || sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
+	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
+		return -EINVAL;
+	if (sub->weight && sub->op != INC_OP_WSUM)
 		return -EINVAL;
 	op->coll = sub->coll;
 	op->type = sub->type;
 	op->op = sub->op;
 	op->wire = sub->wire ?: sub->type;
+	op->mode = sub->mode;
 	op->root = sub->root;
 	op->count = sub->count;
-	return netinc_coll_check(op, rank->ep.cfg.size);
-}
-
-static int check_memory(const struct inc_submit *sub, u64 len)
-{
-	int err;
-
-	if (sub->send == sub->recv)
-		return netinc_umem_check(sub->recv, len, true, true);
-	if (sub->send < sub->recv + len && sub->recv < sub->send + len)
-		return -EINVAL;
-	err = netinc_umem_check(sub->send, len, true, false);
-	return err ?: netinc_umem_check(sub->recv, len, false, true);
+	op->rank = rank->ep.cfg.rank;
+	op->size = rank->ep.cfg.size;
+	return netinc_coll_check(op);
 }
 
 static u32 ahead(const struct netinc_rank *rank)
@@ -103,21 +102,69 @@ static u32 ahead(const struct netinc_rank *rank)
 	return clamp_t(u64, 2 * window >> PAGE_SHIFT, MIN_AHEAD, MAX_AHEAD);
 }
 
-static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const struct inc_submit *sub, u64 len)
+/* Where result elements take the place of those that were sent, one by one. */
+static bool shared(const struct netinc_op *op)
+{
+	return op->in_place && (op->coll == INC_COLL_ALLREDUCE || op->coll == INC_COLL_REDUCE);
+}
+
+static int init_stream(struct netinc_buf *b, const struct netinc_shares *s, const struct netinc_op *op, bool send,
+		       bool write, u32 pages)
+{
+	struct netinc_piece *piece;
+	u32 n;
+	int err;
+
+	err = netinc_shares_pieces(s, op, send, &piece, &n);
+	return err ?: netinc_buf_init(b, piece, n, write, pages);
+}
+
+static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_shares *s)
 {
 	u32 pages = ahead(rank);
 	int err;
 
-	err = check_memory(sub, len);
-	if (err)
+	req->shared = shared(&req->op);
+	err = init_stream(&req->send, s, &req->op, true, req->shared, pages);
+	if (!err && !req->shared)
+		err = init_stream(&req->recv, s, &req->op, false, true, pages);
+	if (err || !(req->send.len || req->recv.len))
 		return err;
-	req->in_place = sub->send == sub->recv;
 	req->mm = current->mm;
 	mmgrab(req->mm);
-	err = netinc_buf_init(&req->send, sub->send, len, req->in_place, pages);
-	if (!err && !req->in_place)
-		err = netinc_buf_init(&req->recv, sub->recv, len, true, pages);
+	if (!netinc_coll_chains(req->op.coll))
+		return 0;
+	req->chain = netinc_chain_alloc(rank, &req->op);
+	return req->chain ? 0 : -ENOMEM;
+}
+
+/* Its memory, and what it needs beside that. Nothing that the caller could see has been done if it fails. */
+static int prepare(struct netinc_rank *rank, struct netinc_req *req, const struct inc_submit *sub)
+{
+	struct netinc_shares shares;
+	int err;
+
+	err = netinc_shares_get(&shares, sub, &req->op);
+	if (!err)
+		err = netinc_shares_check(&shares, &req->op);
+	if (!err)
+		err = init_buffers(rank, req, &shares);
+	if (!err && (req->op.mode & INC_MODE_COUNTS) && netinc_coll_asks_counts(req->op.coll)) {
+		req->counts = netinc_counts_alloc(&req->op);
+		err = req->counts ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = netinc_shares_copy_own(&shares, &req->op);
+	netinc_shares_put(&shares);
 	return err;
+}
+
+void netinc_req_free_parts(struct netinc_req *req)
+{
+	netinc_counts_free(req->counts);
+	netinc_chain_free(req->chain);
+	kvfree(req->op.counts);
+	kvfree(req->op.before);
 }
 
 /* In order with the others; the request is the rank's from here on, or the caller's still if this fails. */
@@ -132,7 +179,9 @@ static int enqueue(struct netinc_rank *rank, struct netinc_req *req, u64 *handle
 	req->handle = ++rank->last_handle;
 	*handle = req->handle;
 	list_add_tail(&req->list, &rank->pending);
-	err = netinc_ep_submit(&rank->ep, &req->op, netinc_now());
+	err = req->counts ? netinc_ep_submit(&rank->ep, &req->counts->op, netinc_now()) : 0;
+	if (!err)
+		err = netinc_ep_submit(&rank->ep, &req->op, netinc_now());
 	if (err) {
 		list_del_init(&req->list);
 		rank->nreqs--;
@@ -142,13 +191,19 @@ out:
 	return err;
 }
 
+/* Bytes of user memory that a full block stands for. */
+static u32 block_bytes(const struct netinc_rank *rank, const struct netinc_op *op)
+{
+	return READ_ONCE(rank->ep.block) / netinc_reduce_elem_size(op->wire) * netinc_reduce_elem_size(op->type);
+}
+
 static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_req *req, u64 *handle)
 {
 	int err, more;
 
 	if (mutex_lock_interruptible(&rank->umem.mutex))
 		return -ERESTARTSYS;
-	more = netinc_umem_begin(rank, req, READ_ONCE(rank->ep.block));
+	more = netinc_umem_begin(rank, req, block_bytes(rank, &req->op));
 	err = more < 0 ? more : enqueue(rank, req, handle);
 	mutex_unlock(&rank->umem.mutex);
 	if (!err && more)
@@ -176,7 +231,6 @@ static int may_submit(struct netinc_rank *rank)
 int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle)
 {
 	struct netinc_req *req;
-	u64 len;
 	int err;
 
 	err = may_submit(rank);
@@ -189,12 +243,12 @@ int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bo
 	INIT_LIST_HEAD(&req->pin);
 	req->user_data = sub->user_data;
 	req->waiters = awaited;
+	req->weight = sub->weight;
 	err = check(rank, sub, &req->op);
-	len = err ? 0 : sub->count * netinc_reduce_elem_size(sub->type);
-	if (len)
-		err = init_buffers(rank, req, sub, len);
 	if (!err)
-		err = len ? enqueue_with_memory(rank, req, handle) : enqueue(rank, req, handle);
+		err = prepare(rank, req, sub);
+	if (!err)
+		err = req->mm ? enqueue_with_memory(rank, req, handle) : enqueue(rank, req, handle);
 	if (err)
 		netinc_umem_drop(rank, req);
 	return err;

@@ -21,14 +21,25 @@ struct netinc_req {
 	struct list_head pin;		/* umem->unpin; rank->lock */
 	u64 handle;
 	u64 user_data;
+	u64 weight;			/* INC_OP_WSUM: binary64 */
+	struct netinc_counts *counts;	/* exchanged before it; NULL: there is nothing to exchange */
+	struct netinc_chain *chain;	/* of a scan, else NULL */
 	struct netinc_buf send;
-	struct netinc_buf recv;		/* unused when in place: then send is written to */
+	struct netinc_buf recv;		/* unused when shared */
 	struct mm_struct *mm;		/* whose addresses these are; NULL: no buffers */
 	u32 waiters;			/* for just this one; rank->lock */
-	bool in_place;
+	bool shared;			/* what is got takes the place of what was sent: send is both */
 	bool done;			/* rank->lock */
 	bool fault;			/* its memory is gone; rank->lock */
 };
+
+static inline const struct netinc_buf *netinc_req_recv_buf(const struct netinc_req *req)
+{
+	return req->shared ? &req->send : &req->recv;
+}
+
+/* What belongs to a request but its memory. */
+void netinc_req_free_parts(struct netinc_req *req);
 
 /* @awaited: the caller will wait for it, nobody else may collect it meanwhile. 0 or a negative errno: nothing done. */
 int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle);

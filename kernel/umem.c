@@ -49,15 +49,58 @@ static struct netinc_rank *rank_of(struct netinc_umem *u)
 	return container_of(u, struct netinc_rank, umem);
 }
 
-static u32 page_of(const struct netinc_buf *b, u64 at)
+/* The piece that holds the stream's byte @at. */
+static const struct netinc_piece *piece_at(const struct netinc_buf *b, u64 at)
 {
-	return (offset_in_page(b->addr) + at) >> PAGE_SHIFT;
+	u32 lo = 0, hi = b->npieces, mid;
+
+	while (hi - lo > 1) {
+		mid = (lo + hi) / 2;
+		if (b->piece[mid].at <= at)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &b->piece[lo];
 }
 
-/* How many bytes of the buffer lie before page @n. */
+/* The piece that page @n belongs to. */
+static const struct netinc_piece *piece_of_page(const struct netinc_buf *b, u32 n)
+{
+	u32 lo = 0, hi = b->npieces, mid;
+
+	while (hi - lo > 1) {
+		mid = (lo + hi) / 2;
+		if (b->piece[mid].page <= n)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &b->piece[lo];
+}
+
+static u32 page_in(const struct netinc_piece *p, u64 at)
+{
+	return p->page + ((offset_in_page(p->addr) + at - p->at) >> PAGE_SHIFT);
+}
+
+/* The page with the byte @at; behind the last byte: how many pages there are. */
+static u32 page_of(const struct netinc_buf *b, u64 at)
+{
+	return at < b->len ? page_in(piece_at(b, at), at) : b->npages;
+}
+
+/* How many bytes of the stream lie before page @n. */
 static u64 bytes_before(const struct netinc_buf *b, u32 n)
 {
-	return n ? min(b->len, ((u64)n << PAGE_SHIFT) - offset_in_page(b->addr)) : 0;
+	const struct netinc_piece *p;
+
+	if (n == b->npages)
+		return b->len;
+	p = piece_of_page(b, n);
+	if (n == p->page)
+		return p->at;
+	return p->at + ((u64)(n - p->page) << PAGE_SHIFT) - offset_in_page(p->addr);
 }
 
 static u32 held(const struct netinc_buf *b)
@@ -70,28 +113,37 @@ static bool all_pinned(const struct netinc_buf *b)
 	return b->pinned == b->npages;
 }
 
-int netinc_buf_init(struct netinc_buf *b, u64 addr, u64 len, bool write, u32 ahead)
+int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead)
 {
 	u32 ring;
 
-	b->addr = addr;
-	b->len = len;
+	b->piece = piece;
+	b->npieces = npieces;
+	b->len = piece[npieces].at;
+	b->npages = piece[npieces].page;
 	b->write = write;
-	b->npages = (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (!b->npages)
+		return 0;
 	ring = roundup_pow_of_two(min(b->npages, ahead));
 	b->mask = ring - 1;
 	b->ring = kvmalloc_array(ring, sizeof(*b->ring), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return b->ring ? 0 : -ENOMEM;
 }
 
+static void buf_free(struct netinc_buf *b)
+{
+	kvfree(b->ring);
+	kvfree(b->piece);
+}
+
 /* The pinned page at @at, and how many bytes of it follow, at most @len. */
 static struct page *piece(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
 {
-	u64 pos = offset_in_page(b->addr) + at;
+	const struct netinc_piece *p = piece_at(b, at);
 
-	*off = offset_in_page(pos);
-	*n = min_t(u32, len, PAGE_SIZE - *off);
-	return b->ring[(pos >> PAGE_SHIFT) & b->mask];
+	*off = offset_in_page(p->addr + at - p->at);
+	*n = min3(len, (u32)PAGE_SIZE - *off, (u32)min_t(u64, p[1].at - at, U32_MAX));
+	return b->ring[page_in(p, at) & b->mask];
 }
 
 void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len)
@@ -102,6 +154,17 @@ void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len)
 	for (; len; at += n, to += n, len -= n) {
 		page = piece(b, at, len, &off, &n);
 		memcpy_from_page(to, page, off, n);
+	}
+}
+
+void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len)
+{
+	struct page *page;
+	u32 off, n;
+
+	for (; len; at += n, from += n, len -= n) {
+		page = piece(b, at, len, &off, &n);
+		memcpy_to_page(page, off, from, n);
 	}
 }
 
@@ -169,12 +232,14 @@ int netinc_umem_check(u64 addr, u64 len, bool read, bool write)
 static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
 {
 	u32 slot = b->pinned & b->mask, room = b->mask + 1 - held(b);
-	unsigned long addr = (b->addr & PAGE_MASK) + ((u64)b->pinned << PAGE_SHIFT);
+	const struct netinc_piece *p = piece_of_page(b, b->pinned);
+	unsigned long addr;
 	int got;
 
-	n = min3(n, room, min(b->mask + 1 - slot, b->npages - b->pinned));
+	n = min3(n, room, min(b->mask + 1 - slot, p[1].page - b->pinned));
 	if (!n)
 		return 0;
+	addr = (p->addr & PAGE_MASK) + ((u64)(b->pinned - p->page) << PAGE_SHIFT);
 	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0), &b->ring[slot]);
 	if (got <= 0)
 		return got ?: -EFAULT;
@@ -329,14 +394,21 @@ static struct netinc_req *next(struct netinc_rank *rank, struct list_head *list)
 	return req;
 }
 
+/* All but pinned pages. */
+static void parts_free(struct netinc_req *req)
+{
+	buf_free(&req->send);
+	buf_free(&req->recv);
+	if (req->mm)
+		mmdrop(req->mm);
+	netinc_req_free_parts(req);
+	kfree(req);
+}
+
 static void req_free(struct netinc_umem *u, struct netinc_req *req)
 {
 	unpin_all(u, req);
-	kvfree(req->send.ring);
-	kvfree(req->recv.ring);
-	if (req->mm)
-		mmdrop(req->mm);
-	kfree(req);
+	parts_free(req);
 }
 
 /* With nothing pinned and nothing to come, others of this user may have the budget. */
@@ -421,16 +493,16 @@ void netinc_umem_progress(struct netinc_rank *rank)
 {
 	struct netinc_req *req = list_first_entry_or_null(&rank->pending, struct netinc_req, list);
 	struct netinc_ep *ep = &rank->ep;
-	u64 first, lo;
-	u32 idle;
+	struct netinc_block b;
+	u32 size, idle;
 
 	lockdep_assert_held(&rank->lock);
 	if (!req || !req->mm || &req->op != ep->head || !req->op.numbered || (s64)(ep->una - req->op.first) <= 0)
 		return;
-	netinc_coll_range(&req->op, ep->block, ep->una - req->op.first, &first);
-	lo = first * netinc_reduce_elem_size(req->op.type);
-	req->send.lo = lo;
-	req->recv.lo = req->in_place ? 0 : lo;
+	netinc_coll_block(&req->op, ep->una - req->op.first, &b);
+	size = netinc_reduce_elem_size(req->op.type);
+	req->send.lo = b.send * size;
+	req->recv.lo = b.recv * size;
 	if (!rank->umem.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
 		return;
 	idle = idle_pages(rank);
@@ -519,7 +591,7 @@ void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req)
 	struct netinc_umem *u = &rank->umem;
 
 	if (!req->mm) {
-		kfree(req);
+		parts_free(req);
 		return;
 	}
 	if (!mutex_trylock(&u->mutex)) {

@@ -18,12 +18,20 @@
 struct netinc_rank;
 struct netinc_req;
 
+/* A run of a stream's bytes in the user's memory. */
+struct netinc_piece {
+	u64 at;			/* bytes of the stream before it */
+	u64 addr;		/* user address, any alignment */
+	u32 page;		/* pages of the pieces before it */
+};
+
 /*
- * One user buffer of one operation. Its pages are numbered from the one that holds its first byte; those in
- * [freed, pinned) are in the ring, at their number modulo its size.
+ * One stream of one operation: what a rank sends, or what it gets, piece after piece. Its pages are numbered through
+ * all pieces; those in [freed, pinned) are in the ring, at their number modulo its size.
  */
 struct netinc_buf {
-	u64 addr;		/* user address, any alignment */
+	const struct netinc_piece *piece;	/* npieces + 1, the last one is where all end */
+	u32 npieces;
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
 	u64 lo;			/* bytes [0, lo) are done with; rank->lock */
@@ -59,10 +67,11 @@ void netinc_umem_fini(struct netinc_umem *u);
 /* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
 int netinc_umem_check(u64 addr, u64 len, bool read, bool write);
 
-/* A buffer of which at most @ahead pages are pinned at once. */
-int netinc_buf_init(struct netinc_buf *b, u64 addr, u64 len, bool write, u32 ahead);
-/* Copy between a buffer's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
+/* A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when it fails. */
+int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead);
+/* Copy between a stream's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
 void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len);
+void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len);
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off, u32 len);
 
 /*

@@ -6,6 +6,7 @@
  * accumulator stays in registers and the order of arrival cannot matter.
  */
 #include "aggregator.h"
+#include "reduce/reduce.h"
 
 #define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */
 #define NACK_SLACK_BLOCKS	88	/* or blocks: a super-packet that another one has overtaken */
@@ -102,7 +103,7 @@ static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 	memset(slot->have, 0, bits_longs(agg->children * agg->parts) * sizeof(long));
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
-	slot->disagree = false;
+	slot->bad = INC_ERR_NONE;
 	slot->flags = 0;
 	slot->len = 0;
 	slot->missing = agg->children * agg->parts;
@@ -171,12 +172,26 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 	}
 }
 
+static u32 first_with_payload(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i + 1 < agg->children; i++)
+		if (slot->in[i * agg->parts].flags & INC_F_PAYLOAD)
+			break;
+	return i;
+}
+
 /* The first two children whose contributions to a BAD slot differ in operation. */
-static void report_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot)
+static void report_bad(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	struct inc_desc first, other;
 	u32 i;
 
+	if (slot->bad == INC_ERR_UNSUPPORTED) {
+		agg->ops->mismatch(agg, slot, first_with_payload(agg, slot), NETINC_NO_RANK);
+		return;
+	}
 	agg->ops->desc(agg, &slot->in[0], &first);
 	for (i = 1; i < agg->children; i++) {
 		agg->ops->desc(agg, &slot->in[i * agg->parts], &other);
@@ -197,7 +212,7 @@ static void advance(struct netinc_agg *agg)
 		agg->una++;
 	}
 	if (slot->q == agg->una && slot->state == NETINC_SLOT_BAD && !agg->closed)
-		report_mismatch(agg, slot);
+		report_bad(agg, slot);
 }
 
 static void done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
@@ -222,7 +237,7 @@ static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *s
 /* All contributions are in. False: no memory for the result, nothing has changed. */
 static bool complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
-	if (slot->disagree) {
+	if (slot->bad) {
 		slot->state = NETINC_SLOT_BAD;
 		return true;
 	}
@@ -244,18 +259,31 @@ static bool complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 	return true;
 }
 
+static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
+{
+	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
+		return false;
+	if (!(slot->flags & pkt->flags & INC_F_PAYLOAD))
+		return true;
+	/* elements that are only moved come from one rank, or are its result */
+	if (pkt->dop == INC_OP_NONE && !((slot->flags | pkt->flags) & INC_F_FINAL))
+		return false;
+	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop && slot->mode == pkt->mode;
+}
+
 static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
 {
 	if (slot->missing == agg->children * agg->parts) {
 		slot->since = now;
 		slot->opseq = pkt->opseq;
 		slot->sig = pkt->sig;
-	} else if (slot->opseq != pkt->opseq || slot->sig != pkt->sig ||
-		   ((slot->flags & pkt->flags & INC_F_PAYLOAD) &&
-		    (slot->len != pkt->len || slot->dtype != pkt->dtype || slot->dop != pkt->dop || slot->mode != pkt->mode))) {
-		slot->disagree = true;
+		slot->bad = INC_ERR_NONE;
+	} else if (!agrees(slot, pkt)) {
+		slot->bad = INC_ERR_MISMATCH;
 	}
 	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
+		if (!slot->bad && !agg->ops->can_fold(agg, pkt->dtype, pkt->dop, pkt->mode))
+			slot->bad = INC_ERR_UNSUPPORTED;
 		slot->len = pkt->len;
 		slot->dtype = pkt->dtype;
 		slot->dop = pkt->dop;
@@ -387,7 +415,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	bool counted = false;
 	u32 i;
 
-	if (pkt->part >= agg->parts)
+	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
 		err = -INC_C_DROP_MALFORMED;
 	for (i = 0; !err && i < pkt->span; i++) {
 		if (agg->closed && (s64)(q + i - agg->limit) >= 0)

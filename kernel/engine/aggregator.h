@@ -7,7 +7,8 @@
  *
  *	FILLING --all children in, root------------------------------> DONE --contribution to block + S--> FILLING
  *	   |  \--all children in, not root--> UP --result from above-----^
- *	   \--all children in, they disagree--> BAD (until all blocks before it are done: then the group fails)
+ *	   \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done, then
+ *	                                                             the operation fails)
  *
  * Blocks are named q here: the psn of this tree, extended to 64 bits.
  */
@@ -33,7 +34,7 @@ struct netinc_slot {
 	u8 dtype;		/* enum inc_type, of the first contribution with payload */
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_WIRE of it */
-	bool disagree;		/* contributions do not all have the first one's opseq, sig and length */
+	u8 bad;			/* enum inc_err_code: they disagree about the operation, or it cannot be done here */
 	u16 flags;		/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE */
 	u16 len;		/* payload of the result, bytes */
 	u32 missing;		/* children x parts that have not contributed */
@@ -73,7 +74,12 @@ struct netinc_agg_ops {
 	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot);
 	void (*send_nack)(struct netinc_agg *agg, u32 child, u64 q, u32 span);
 	void (*send_status)(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len);
-	/* The oldest block that is not done is BAD: the contributions of children @a and @b disagree. */
+	/* Is there a way to fold such payload? */
+	bool (*can_fold)(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode);
+	/*
+	 * The oldest block that is not done is BAD: the contributions of children @a and @b disagree, or (slot->bad)
+	 * that of @a cannot be folded.
+	 */
 	void (*mismatch)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
 };
 

@@ -2,9 +2,19 @@
 /*
  * Collectives, known to hosts only: how an operation is cut into blocks, who sends payload and who wants it.
  *
- * The unit is a block: the elements that fit a packet. The first block of an operation has room for the descriptor,
- * so it holds fewer elements, and all packets of an operation but the last have one length. Every operation owns at
- * least one block.
+ * The unit is a block: the elements that fit a packet. An operation consists of shares, contiguous runs of elements
+ * that one rank sends or wants: one share where all ranks do the same with all elements, one per rank, or one per pair
+ * of ranks. Shares begin with a block that holds as many elements fewer as a descriptor takes, whether it carries one
+ * or not; all packets of a share but the last have one length then. Every operation owns at least one block.
+ *
+ *	layout	blocks in the order of			collectives
+ *	WHOLE	elements				allreduce, reduce, broadcast, barrier
+ *	RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
+ *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
+ *	CHAIN	elements, senders 0 .. N - 1		scan, exscan
+ *
+ * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues where the one
+ * before it ended. Where in a buffer a stream's shares lie is the surroundings' business.
  */
 #ifndef NETINC_COLL_H
 #define NETINC_COLL_H
@@ -19,12 +29,22 @@ struct netinc_op {
 	u8 type;		/* enum inc_type of the buffers */
 	u8 op;			/* enum inc_op */
 	u8 wire;		/* enum inc_type on the wire */
+	u8 mode;		/* INC_MODE_* */
+	bool in_place;
+	bool hold;		/* not to be numbered yet: its counts are being exchanged */
 	u32 root;
-	u64 count;		/* elements, 0..INC_MAX_COUNT */
+	u32 rank;		/* of this rank, and of the group */
+	u32 size;
+	u64 count;		/* elements of a share, 0..INC_MAX_COUNT; with INC_MODE_COUNTS of all together */
+	const u32 *counts;	/* INC_MODE_COUNTS: [size], PAIRS: [size * size], element from * size + to */
+	u64 *before;		/* likewise: NETINC_BEFORE(size) numbers, written by the endpoint */
 
 	/* filled in by the endpoint */
 	u32 seq;		/* operation sequence number in the group */
 	u32 sig;
+	u32 head;		/* elements of a share's first block, and of the others */
+	u32 full;
+	u32 rounds;		/* blocks of a share, where all have as many */
 	bool numbered;		/* first and sig are valid in this epoch */
 	u64 first;		/* its first block */
 	u64 blocks;		/* how many it has, >= 1 */
@@ -32,15 +52,47 @@ struct netinc_op {
 	struct netinc_error error;	/* code INC_ERR_NONE: none */
 };
 
-/* Elements of block @idx of an operation: [*first, *first + return value). */
-u32 netinc_coll_range(const struct netinc_op *op, u32 block_bytes, u64 idx, u64 *first);
-u64 netinc_coll_blocks(const struct netinc_op *op, u32 block_bytes);
+/* Blocks, elements sent and elements got before each share or step, and in all. */
+#define NETINC_BEFORE(size)	(3 * ((size_t)(size) + 1))
 
-/* INC_F_PAYLOAD and INC_F_WANT of @rank for any block of @op. */
-u16 netinc_coll_bits(const struct netinc_op *op, u32 rank);
+/* A block as one rank sees it. */
+struct netinc_block {
+	u16 bits;		/* INC_F_PAYLOAD, INC_F_WANT */
+	u32 elems;		/* what it carries */
+	u32 owner;		/* whose share it is; PAIRS, CHAIN: who sends it */
+	u64 round;		/* how many blocks of the share are before it */
+	u64 send;		/* elements that this rank has sent before it */
+	u64 recv;		/* and has got before it */
+};
 
-/* 0 or a negative errno for an operation that no rank may submit. */
-int netinc_coll_check(const struct netinc_op *op, u32 size);
+/* A part of a stream that is one run of elements: rank @peer's share. */
+struct netinc_share {
+	u32 peer;
+	u64 elems;
+};
+
+/* 0 or a negative errno for an operation that no rank may submit. size and rank are set. */
+int netinc_coll_check(const struct netinc_op *op);
+
+/* Cut it: sets head, full, rounds, blocks and what before points to. */
+void netinc_coll_cut(struct netinc_op *op, u32 block_bytes);
+/* Block @idx of an operation that has been cut. */
+void netinc_coll_block(const struct netinc_op *op, u64 idx, struct netinc_block *b);
+
+/* Share @i of the stream that the rank sends, or gets; false: there is no such share. Needs no cut. */
+bool netinc_coll_send_share(const struct netinc_op *op, u32 i, struct netinc_share *share);
+bool netinc_coll_recv_share(const struct netinc_op *op, u32 i, struct netinc_share *share);
+
+/* Does the collective reduce, has it a root, are a rank's counts not known to the others? */
+bool netinc_coll_reduces(u8 coll);
+bool netinc_coll_rooted(u8 coll);
+bool netinc_coll_asks_counts(u8 coll);
+/* Folded by the ranks themselves, in the order of ranks. */
+bool netinc_coll_chains(u8 coll);
+
+/* What a node is told: type and operation of the payload. */
+u8 netinc_coll_wire_type(const struct netinc_op *op);
+u8 netinc_coll_wire_op(const struct netinc_op *op);
 
 void netinc_coll_desc(const struct netinc_op *op, struct inc_desc *desc);
 u32 netinc_coll_sig(const struct netinc_op *op);

@@ -47,29 +47,29 @@ void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 typ
 	pkt->cookie = ep->up_cookie;
 }
 
-void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx, struct netinc_pkt *pkt)
+void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
+			    const struct netinc_block *b, struct netinc_pkt *pkt)
 {
-	u64 first;
-
 	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
 	pkt->psn = (u32)(op->first + idx);
 	pkt->opseq = op->seq;
 	pkt->sig = op->sig;
-	pkt->flags = netinc_coll_bits(op, ep->cfg.rank);
+	pkt->flags = b->bits;
 	if (!idx)
 		pkt->flags |= INC_F_DESC;
 	if (op->coll == INC_COLL_LEAVE)
 		pkt->flags |= INC_F_LEAVE;
+	pkt->dtype = netinc_coll_wire_type(op);
+	pkt->dop = netinc_coll_wire_op(op);
+	pkt->mode = op->mode & INC_MODE_WIRE;
 	if (pkt->flags & INC_F_PAYLOAD)
-		pkt->len = netinc_coll_range(op, ep->block, idx, &first) * netinc_reduce_elem_size(op->wire);
-	pkt->dtype = op->wire;
-	pkt->dop = op->op;
+		pkt->len = b->elems * netinc_reduce_elem_size(pkt->dtype);
 }
 
 /* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
-void netinc_ep_number(struct netinc_ep *ep, struct netinc_op *op)
+static void number(struct netinc_ep *ep, struct netinc_op *op)
 {
-	op->blocks = netinc_coll_blocks(op, ep->block);
+	netinc_coll_cut(op, ep->block);
 	op->first = ep->end;
 	op->done = 0;
 	op->sig = netinc_coll_sig(op);
@@ -77,6 +77,30 @@ void netinc_ep_number(struct netinc_ep *ep, struct netinc_op *op)
 	ep->end += op->blocks;
 	if (!ep->snd_op)
 		ep->snd_op = op;
+}
+
+/* An exchange of counts is a part of the operation that it is for, and fails with it. */
+void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op)
+{
+	if (!(op->mode & INC_MODE_COUNTS_PHASE))
+		netinc_count(ep->mib, INC_C_OPS_FAILED);
+	ep->ops->op_done(ep, op);
+}
+
+void netinc_ep_number(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	while ((op = ep->new_op) && !op->hold && ep->state == INC_STATE_READY && !ep->failing) {
+		ep->new_op = op->next;
+		if (!op->error.code) {
+			number(ep, op);
+			continue;
+		}
+		/* the exchange of counts has shown that it cannot be done: all ranks know */
+		netinc_ep_unlink(ep, op);
+		netinc_ep_failed(ep, op);
+	}
 }
 
 static void append(struct netinc_ep *ep, struct netinc_op *op)
@@ -88,12 +112,16 @@ static void append(struct netinc_ep *ep, struct netinc_op *op)
 	else
 		ep->head = op;
 	ep->tail = op;
+	if (!ep->new_op)
+		ep->new_op = op;
 }
 
 void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
 {
 	if (ep->snd_op == op)
-		ep->snd_op = op->next;
+		ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
+	if (ep->new_op == op)
+		ep->new_op = op->next;
 	if (op->prev)
 		op->prev->next = op->next;
 	else
@@ -119,24 +147,26 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	default:
 		return -ENOTCONN;
 	}
-	op->seq = ep->next_seq++;
+	op->seq = ep->next_seq;
+	op->rank = ep->cfg.rank;
+	op->size = ep->cfg.size;
 	op->numbered = false;
 	memset(&op->error, 0, sizeof(op->error));
-	ep->submitted++;
+	if (!(op->mode & INC_MODE_COUNTS_PHASE)) {
+		ep->next_seq++;
+		ep->submitted++;
+	}
 	if (ep->fatal || (s32)(op->seq - ep->resume) < 0) {
 		op->error = ep->error;
 		if (!ep->fatal && op->seq != ep->error.opseq)
 			op->error.code = INC_ERR_CANCELED;
-		netinc_count(ep->mib, INC_C_OPS_FAILED);
-		ep->ops->op_done(ep, op);
+		netinc_ep_failed(ep, op);
 		return 0;
 	}
 	ep->resume = op->seq;	/* so that it never gets half the number space behind */
 	append(ep, op);
-	if (ep->state == INC_STATE_READY && !ep->failing) {
-		netinc_ep_number(ep, op);
-		netinc_ep_pump(ep, now);
-	}
+	netinc_ep_number(ep);
+	netinc_ep_pump(ep, now);
 	return 0;
 }
 
@@ -147,7 +177,7 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 
 	if (ep->cc.srtt > 500)
 		n = min_t(u64, n, max(ep->cc.cwnd * 500 / ep->cc.srtt, 2u));
-	return min_t(u64, min_t(u64, n, left), ep->cfg.super_packet);
+	return min_t(u64, n, ep->cfg.super_packet);
 }
 
 /* Rule 1, the congestion window, and nothing at or after an error. */
@@ -170,11 +200,13 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		return;
 	while ((op = ep->snd_op)) {
 		idx = ep->snd - op->first;
-		n = min(packet_blocks(ep, op->blocks - idx), room(ep));
+		n = min_t(u64, op->blocks - idx, room(ep));
 		if (!n)
 			return;
-		sent = ep->ops->send_blocks(ep, op, idx, n, 0);
+		sent = ep->ops->send_blocks(ep, op, idx, n, packet_blocks(ep, op->blocks - idx), 0);
 		netinc_assert(sent <= n);
+		if (!sent)
+			return;
 		if (ep->snd == ep->una && sent)
 			ep->progress = now;
 		for (i = 0; i < sent; i++)
@@ -183,9 +215,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		netinc_assert(ep->snd - ep->una <= ep->window);
 		ep->mib[INC_C_CONTRIBS_SENT] += sent;
 		if (ep->snd - op->first == op->blocks)
-			ep->snd_op = op->next;
-		if (sent < n)
-			return;
+			ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
 	}
 }
 
@@ -219,17 +249,17 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 no
 		if (netinc_assert(op))
 			return;
 		idx = b - op->first;
-		for (run = 1; run < ep->cfg.super_packet && b + run != end && idx + run < op->blocks; run++)
+		for (run = 1; b + run != end && idx + run < op->blocks; run++)
 			if (netinc_ep_has(ep, b + run) || (s32)(before - ep->sent_at[ring(ep, b + run)]) <= 0)
 				break;
-		sent = ep->ops->send_blocks(ep, op, idx, run, INC_F_RETRANS);
+		sent = ep->ops->send_blocks(ep, op, idx, run, ep->cfg.super_packet, INC_F_RETRANS);
 		for (i = 0; i < sent; i++)
 			ep->sent_at[ring(ep, b + i)] = (u32)now;
 		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
 		netinc_cc_lost(&ep->cc, now);
-		if (sent < run)
+		if (!sent)
 			return;
-		b += run;
+		b += sent;
 	}
 }
 
@@ -251,19 +281,35 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 	return err;
 }
 
+/*
+ * May the result of block @b be used before all that come before it? A chain is folded in the order of ranks, up to the
+ * rank's own contribution, after which its input may be overwritten; where results go to the front of the input, all
+ * that was read from there must have arrived.
+ */
+static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b, const struct netinc_block *blk)
+{
+	if (netinc_coll_chains(op->coll))
+		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1);
+	if (op->coll == INC_COLL_REDUCE_SCATTER && op->in_place && (blk->bits & INC_F_WANT))
+		return b == ep->una;
+	return true;
+}
+
 static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
 		  const struct netinc_pay *pay)
 {
-	u64 first;
-	u32 elems = 0;
+	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
+	struct netinc_block blk;
 
-	if (!op || op->seq != pkt->opseq || op->sig != pkt->sig)
+	if (op->seq != pkt->opseq || op->sig != pkt->sig)
 		return -INC_C_DROP_MISMATCH;
-	if (netinc_coll_bits(op, ep->cfg.rank) & INC_F_WANT)
-		elems = netinc_coll_range(op, ep->block, b - op->first, &first);
-	if (elems * netinc_reduce_elem_size(op->wire) != pkt->len)
+	netinc_coll_block(op, b - op->first, &blk);
+	/* elements that come although they are not wanted are for another rank of this host */
+	if ((blk.bits & INC_F_WANT) && blk.elems * size != pkt->len)
 		return -INC_C_DROP_MISMATCH;
-	if (elems && !ep->ops->deliver(ep, op, first, elems, pay))
+	if (!in_order(ep, op, b, &blk))
+		return -INC_C_DROP_ORDER;
+	if (!ep->ops->deliver(ep, op, &blk, pay))
 		return -INC_C_DROP_MEMORY;
 	return 0;
 }
@@ -296,19 +342,18 @@ static void complete(struct netinc_ep *ep)
 
 	while ((op = ep->head) && op->numbered && op->done == op->blocks) {
 		netinc_ep_unlink(ep, op);
-		netinc_count(ep->mib, INC_C_OPS);
+		if (!(op->mode & INC_MODE_COUNTS_PHASE))
+			netinc_count(ep->mib, INC_C_OPS);
 		ep->ops->op_done(ep, op);
+		netinc_ep_number(ep);
 	}
 }
 
-int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
-	u64 b = netinc_extend(ep->una, pkt->psn);
 	struct netinc_op *op = NULL;
 	int err = 0;
 
-	ep->heard = now;
-	ep->unanswered = 0;
 	if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
 		err = -INC_C_DROP_DUPLICATE;
 		if (now - ep->asked < VAIN_PROBE)
@@ -319,17 +364,37 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 		err = -INC_C_DROP_ERROR;
 	} else {
 		op = op_of(ep, b);
-		err = accept(ep, op, b, pkt, pay);
+		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
 	}
-	if (err) {
-		netinc_count(ep->mib, -err);
+	if (err)
 		return err;
-	}
 	netinc_count(ep->mib, INC_C_RESULTS);
 	mark(ep, b, now);
 	op->done++;
 	complete(ep);
 	return 0;
+}
+
+int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+{
+	u64 b = netinc_extend(ep->una, pkt->psn);
+	bool counted = false;
+	int err = 0, one;
+	u32 i;
+
+	ep->heard = now;
+	ep->unanswered = 0;
+	for (i = 0; i < pkt->span; i++) {
+		one = result_one(ep, b + i, pkt, pay, now);
+		if (!one)
+			counted = true;
+		else if (one != -INC_C_DROP_DUPLICATE || !err)
+			err = one;
+	}
+	if (counted)
+		return 0;
+	netinc_count(ep->mib, -err);
+	return err;
 }
 
 void netinc_ep_packet_end(struct netinc_ep *ep, u64 now)

@@ -21,13 +21,15 @@ struct netinc_ep;
 /* The surroundings. None may call the endpoint back. */
 struct netinc_ep_ops {
 	/*
-	 * Queue blocks [idx, idx + n) of @op as one super-packet with @flags added to each header. Returns how many
-	 * went out; if fewer than n, memory or pages were not there: call netinc_ep_pump() when they are.
+	 * Queue blocks of @op from @idx on, at most @n, with @flags added to each header: those with payload as one
+	 * super-packet of at most @most, those without as spans. Returns how many went out, at least one; 0: memory or
+	 * pages were not there, call netinc_ep_pump() when they are.
 	 */
-	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags);
+	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags);
 	void (*send)(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len);
-	/* Write @elems elements of a result from element @first of the buffer on. False: not now, ask again. */
-	bool (*deliver)(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay);
+	/* Block @b has its result, with elements if it is wanted. False: not now, ask again. */
+	bool (*deliver)(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
+			const struct netinc_pay *pay);
 	/* @op is off the endpoint's list: done, or failed (op->error). */
 	void (*op_done)(struct netinc_ep *ep, struct netinc_op *op);
 	/* state has changed from @old. */
@@ -72,6 +74,7 @@ struct netinc_ep {
 	struct netinc_op *head;	/* operations that are not done, in order */
 	struct netinc_op *tail;
 	struct netinc_op *snd_op;	/* the one that snd is in, NULL: all is sent */
+	struct netinc_op *new_op;	/* the first one without block numbers */
 	u32 next_seq;
 	u32 resume;		/* operations before this one failed with `error` */
 	struct netinc_error error;
@@ -115,7 +118,11 @@ void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now);
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 
 /* endpoint.c */
-/* Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be called at once. */
+/*
+ * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be called at once.
+ * An exchange of counts is submitted right before the operation that it is for, which is on hold: when the exchange is
+ * done, op_done() fills in its counts (or its error, the same at all ranks) and clears hold.
+ */
 int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now);
 /* Send what the window allows. */
 void netinc_ep_pump(struct netinc_ep *ep, u64 now);
@@ -127,11 +134,15 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u64 now);
 /* Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent before @before. */
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now);
 bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
-void netinc_ep_number(struct netinc_ep *ep, struct netinc_op *op);
+/* Give block numbers to the operations that have none and may have them. */
+void netinc_ep_number(struct netinc_ep *ep);
 void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op);
+/* @op has ended with an error: count it and say so. */
+void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op);
 /* Fill in what all headers of this endpoint have. */
 void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
 /* The header of block @idx of @op. */
-void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx, struct netinc_pkt *pkt);
+void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
+			    const struct netinc_block *b, struct netinc_pkt *pkt);
 
 #endif

@@ -365,7 +365,7 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 	struct netinc_error *e = &g->error;
 
 	memset(e, 0, sizeof(*e));
-	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : INC_ERR_MISMATCH;
+	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : slot->bad;
 	if (b != NETINC_NO_RANK && (slot->in[b].flags & INC_F_LEAVE)) {
 		u32 left = b;	/* the one that left is named first */
 
@@ -463,11 +463,25 @@ static void check_late(struct netinc_group *g, u64 now)
 		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
 }
 
+/* This box has stood still: what members sent meanwhile is yet to be read, so that their silence says nothing. */
+static void forgive_stall(struct netinc_group *g, u64 now)
+{
+	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	bool stalled = g->ticked && now - g->ticked > dead / 2;
+	u32 i;
+
+	g->ticked = now;
+	for (i = 0; stalled && i < g->cfg.size; i++)
+		if (now - g->members[i].heard > dead / 2)
+			g->members[i].heard = now - dead / 2;
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.dead_ms * NETINC_MS;
 	u32 i;
 
+	forgive_stall(g, now);
 	/* who lost the last word of a group that all have left is told that it is unknown, which says the same */
 	if (netinc_group_over(g))
 		return g->state == INC_GROUP_LEFT || !g->epoch || now - g->ended > 2 * dead;

@@ -60,6 +60,7 @@ struct netinc_group {
 	u32 opseq;		/* first operation of the epoch */
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
+	u64 ticked;		/* time of the last netinc_group_tick() */
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
 	struct netinc_error error;

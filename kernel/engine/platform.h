@@ -13,6 +13,7 @@
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
 #include <linux/string.h>
@@ -20,6 +21,11 @@
 #include <asm/byteorder.h>
 
 #define netinc_assert(cond)	WARN_ON_ONCE(!(cond))
+
+static inline u64 netinc_div(u64 dividend, u32 divisor, u32 *remainder)
+{
+	return div_u64_rem(dividend, divisor, remainder);
+}
 
 #else
 
@@ -74,8 +80,13 @@ typedef int64_t s64;
 #define le32_to_cpu(x)		le32toh((u32)(x))
 #define cpu_to_le64(x)		((__le64)htole64(x))
 #define le64_to_cpu(x)		le64toh((u64)(x))
-
 #define pr_err(...)		fprintf(stderr, __VA_ARGS__)
+
+static inline u64 netinc_div(u64 dividend, u32 divisor, u32 *remainder)
+{
+	*remainder = dividend % divisor;
+	return dividend / divisor;
+}
 
 /* An assertion that fails outside the kernel ends the program: there it is always a test. */
 #define netinc_assert(cond) ({							\

@@ -84,8 +84,7 @@ static void fail_op(struct netinc_ep *ep, struct netinc_op *op)
 	op->error = ep->error;
 	if (!ep->fatal && op->seq != ep->error.opseq)
 		op->error.code = INC_ERR_CANCELED;
-	netinc_count(ep->mib, INC_C_OPS_FAILED);
-	ep->ops->op_done(ep, op);
+	netinc_ep_failed(ep, op);
 }
 
 static void fail_now(struct netinc_ep *ep)
@@ -235,6 +234,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->end = ep->una;
 	ep->high = ep->una;
 	ep->snd_op = NULL;
+	ep->new_op = ep->head;
 	memset(ep->got, 0, sizeof(ep->got));
 	ep->heard = now;
 	ep->asked = now;
@@ -246,8 +246,9 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->up_slack = NETINC_SLACK_FIRST;
 	ep->answered = true;
 	for (op = ep->head; op; op = op->next)
-		netinc_ep_number(ep, op);
+		op->numbered = false;
 	set_state(ep, INC_STATE_READY);
+	netinc_ep_number(ep);
 	netinc_ep_pump(ep, now);
 	return 0;
 }

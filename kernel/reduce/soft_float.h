@@ -61,7 +61,7 @@ static __always_inline u64 soft_canonical(u64 x, struct soft_format f)
 static __always_inline u64 soft_jam(u64 x, unsigned int by)
 {
 	by = min(by, 63u);
-	return x >> by | !!(x & ((1ull << by) - 1));
+	return x >> by | ((x & ((1ull << by) - 1)) != 0);
 }
 
 /* A magnitude that is neither zero nor Inf nor NaN: its significand, with the leading bit at LEAD, and exponent. */
@@ -170,7 +170,7 @@ static __always_inline u64 soft_mul_sig(u64 a, u64 b, struct soft_format f)
 	if (f.mant < 31)	/* the product fits */
 		return (a >> 31) * (b >> 32);
 	high = netinc_mul64(a << 1, b, &low);
-	return high | !!low;
+	return high | (low != 0);
 }
 
 static __always_inline u64 soft_mul(u64 x, u64 y, struct soft_format f)

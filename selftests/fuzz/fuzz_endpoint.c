@@ -12,13 +12,17 @@
 
 #define MAX_OPS		64u
 #define SIZE		4u
+#define RANK		1u
 #define BLOCK		64u
 #define SUPER		5u
 #define DOWN		0x123456789abcdef0ull
 
 struct op {
-	struct netinc_op op;
+	struct netinc_op op, exchange;	/* the exchange of its counts, where they have to be */
+	u32 counts[SIZE * SIZE], ask[SIZE];
+	u64 before[2][NETINC_BEFORE(SIZE)];
 	bool submitted, done;
+	bool contradiction;		/* is what the exchange shows */
 };
 
 static struct {
@@ -32,21 +36,43 @@ static struct {
 	bool leaving;
 } env;
 
-static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+static u64 stream_length(const struct netinc_op *op, bool send)
 {
-	struct netinc_pkt pkt;
+	struct netinc_share s;
+	u64 n = 0;
 	u32 i;
 
+	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s); i++)
+		n += s.elems;
+	return n;
+}
+
+static u32 elem_size(const struct netinc_op *op)
+{
+	return netinc_reduce_elem_size(netinc_coll_wire_type(op));
+}
+
+static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
+{
+	u32 i, payloads = 0;
+	struct netinc_block b;
+	struct netinc_pkt pkt;
+
 	(void)flags;
-	netinc_assert(n && n <= SUPER && idx + n <= op->blocks);
-	for (i = 0; i < n; i++) {
-		netinc_ep_block_header(ep, op, idx + i, &pkt);
+	netinc_assert(n && most && most <= SUPER && idx + n <= op->blocks);
+	for (i = 0; i < n && payloads < most; i++) {
+		netinc_coll_block(op, idx + i, &b);
+		netinc_ep_block_header(ep, op, idx + i, &b, &pkt);
 		netinc_assert(pkt.len <= BLOCK && (!pkt.len == !(pkt.flags & INC_F_PAYLOAD)));
+		if (!pkt.len)
+			continue;
+		netinc_assert(b.send + b.elems <= stream_length(op, true));
+		payloads++;
 	}
 	if (!env.short_send)
-		return n;
+		return i;
 	env.short_send = false;
-	return n / 2;
+	return i / 2;
 }
 
 static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -63,25 +89,47 @@ static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void 
 	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
 }
 
-static bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay)
+static bool deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
+		    const struct netinc_pay *pay)
 {
 	(void)ep;
-	netinc_assert(elems && first + elems <= op->count && 4 * elems == pay->len);
+	(void)op;
+	netinc_assert(b->bits & INC_F_WANT ? elem_size(op) * b->elems == pay->len : !pay->len);
+	netinc_assert(!(b->bits & INC_F_WANT) || b->recv + b->elems <= stream_length(op, false));
 	if (!env.no_room)
 		return true;
 	env.no_room = false;
 	return false;
 }
 
+/* The node may have told anything: the counts are what the input says. */
+static void exchanged(struct op *o)
+{
+	if (o->exchange.error.code)
+		return;
+	netinc_assert(!o->done && o->exchange.done == o->exchange.blocks);
+	o->op.counts = o->counts;
+	o->op.hold = false;
+	if (!o->contradiction)
+		return;
+	o->op.error.code = INC_ERR_COUNTS;
+	o->op.error.opseq = o->op.seq;
+}
+
 static void op_done(struct netinc_ep *ep, struct netinc_op *op)
 {
-	struct op *o = container_of(op, struct op, op);
+	struct op *o;
 
 	(void)ep;
 	if (op == &env.leave)
 		return;
+	if (op->mode & INC_MODE_COUNTS_PHASE) {
+		exchanged(container_of(op, struct op, exchange));
+		return;
+	}
+	o = container_of(op, struct op, op);
 	netinc_assert(o->submitted && !o->done);
-	netinc_assert(op->error.code || op->done == op->blocks);
+	netinc_assert(op->error.code || (op->done == op->blocks && !o->contradiction));
 	o->done = true;
 	env.pending--;
 }
@@ -95,24 +143,87 @@ static const struct netinc_ep_ops ops = {
 	.send_blocks = send_blocks, .send = send, .deliver = deliver, .op_done = op_done, .state = state,
 };
 
-static void submit(void)
+static bool has_counts(u8 coll)
+{
+	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER || netinc_coll_asks_counts(coll);
+}
+
+static void pick_counts(struct op *o)
+{
+	u32 n = o->op.coll == INC_COLL_ALLTOALL ? SIZE * SIZE : SIZE, i;
+
+	o->op.mode = INC_MODE_COUNTS;
+	o->op.count = 0;
+	for (i = 0; i < n; i++) {
+		o->counts[i] = read_u8(&env.r);
+		o->op.count += o->counts[i];
+	}
+	if (!netinc_coll_asks_counts(o->op.coll)) {
+		o->op.counts = o->counts;
+		return;
+	}
+	o->contradiction = read_u8(&env.r) % 8 == 7;
+	o->exchange = o->op;
+	o->exchange.mode |= INC_MODE_COUNTS_PHASE;
+	for (i = 0; i < SIZE; i++)
+		o->ask[i] = o->op.coll == INC_COLL_ALLTOALL ? 2 * SIZE : i == o->op.root ? SIZE : 1;
+	o->exchange.counts = o->ask;
+	o->op.hold = true;
+}
+
+/* Bits 2 to 5 say which collective; 0: one without anything, or allreduce. */
+static u8 coll_of(u8 what)
+{
+	u8 which = what >> 2 & 15;
+
+	if (!which)
+		return what & 1 ? INC_COLL_ALLREDUCE : INC_COLL_BARRIER;
+	return INC_COLL_BARRIER + which % (INC_COLL_EXSCAN - INC_COLL_BARRIER + 1);
+}
+
+static void pick_op(struct op *o)
 {
 	u8 what = read_u8(&env.r);
+
+	memset(o, 0, sizeof(*o));
+	o->op.size = SIZE;
+	o->op.rank = RANK;
+	o->op.before = o->before[0];
+	o->op.coll = coll_of(what);
+	if (o->op.coll == INC_COLL_BARRIER)
+		return;
+	o->op.in_place = what & 0x80;
+	o->op.count = what & 2 ? read_u8(&env.r) : read_u16(&env.r);
+	o->op.type = INC_TYPE_I32;
+	if (netinc_coll_reduces(o->op.coll))
+		o->op.op = INC_OP_SUM;
+	else
+		o->op.type = 1 + read_u8(&env.r) % INC_TYPE_MAX;
+	o->op.wire = o->op.type;
+	if (netinc_coll_rooted(o->op.coll))
+		o->op.root = read_u8(&env.r) % SIZE;
+	if (has_counts(o->op.coll) && (what & 0x40))
+		pick_counts(o);
+	o->exchange.before = o->before[1];
+}
+
+static void submit(void)
+{
 	struct op *o;
+	int err = 0;
 
 	if (env.ops == MAX_OPS)
 		return;
 	o = &env.op[env.ops];
-	memset(o, 0, sizeof(*o));
-	if (what & 1)
-		o->op = (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
-					     .op = INC_OP_SUM, .count = what & 2 ? read_u8(&env.r) : read_u16(&env.r) };
-	else
-		o->op.coll = INC_COLL_BARRIER;
-	netinc_assert(!netinc_coll_check(&o->op, SIZE));
+	pick_op(o);
+	netinc_assert(!netinc_coll_check(&o->op));
 	env.pending++;
 	o->submitted = true;
-	if (netinc_ep_submit(&env.ep, &o->op, env.now)) {
+	if (o->op.hold)
+		err = netinc_ep_submit(&env.ep, &o->exchange, env.now);
+	if (!err)
+		err = netinc_ep_submit(&env.ep, &o->op, env.now);
+	if (err) {
 		o->submitted = false;
 		env.pending--;
 	} else {
@@ -123,7 +234,7 @@ static void submit(void)
 static struct netinc_pkt packet(u8 type)
 {
 	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch, .cookie = DOWN,
-				  .child = 1 };
+				  .child = RANK };
 
 	if (read_u8(&env.r) % 32 == 31)
 		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.up_cookie : 0;
@@ -142,23 +253,25 @@ static struct netinc_op *op_at(u64 block)
 	return NULL;
 }
 
-static void result_at(struct netinc_pkt *pkt, u64 block)
+static void result_at(struct netinc_pkt *pkt, u64 block, u32 span)
 {
 	struct netinc_op *op = op_at(block);
 	struct netinc_pay pay;
-	u64 first;
+	struct netinc_block b;
 
 	pkt->psn = (u32)block;
 	if (op) {
 		pkt->opseq = op->seq;
 		pkt->sig = op->sig;
-		pkt->len = 4 * netinc_coll_range(op, env.ep.block, block - op->first, &first);
+		netinc_coll_block(op, block - op->first, &b);
+		pkt->len = b.bits & INC_F_WANT ? elem_size(op) * b.elems : 0;
 	}
 	if (read_u8(&env.r) % 32 == 31)
 		pkt->len = read_u8(&env.r);
 	if (read_u8(&env.r) % 32 == 31)
 		pkt->opseq++;
 	pkt->flags = pkt->len ? INC_F_PAYLOAD | INC_F_WANT : 0;
+	pkt->span = pkt->len ? 1 : span;
 	pay = (struct netinc_pay) { .len = pkt->len, .flags = pkt->flags };
 	if (!netinc_ep_check(&env.ep, pkt))
 		netinc_ep_result(&env.ep, pkt, &pay, env.now);
@@ -168,12 +281,15 @@ static void results(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_RESULT);
 	u64 block = env.ep.una + (s8)read_u8(&env.r);
-	u32 n = read_u8(&env.r) % 16;
+	u8 how = read_u8(&env.r);
+	u32 n;
 
 	if (!env.ep.window)
 		return;
-	while (n--)
-		result_at(&pkt, block++);
+	for (n = how % 16; n; n--) {
+		result_at(&pkt, block, 1 + how / 16);
+		block += pkt.span;
+	}
 	netinc_ep_packet_end(&env.ep, env.now);
 }
 
@@ -330,7 +446,7 @@ static void check(void)
 	netinc_assert(!ep->window || ep->snd - ep->una <= ep->window);
 	for (op = ep->head; op; prev = op, op = op->next) {
 		netinc_assert(op->prev == prev);
-		n += op != &env.leave;
+		n += op != &env.leave && !(op->mode & INC_MODE_COUNTS_PHASE);
 	}
 	netinc_assert(ep->tail == prev && n == env.pending);
 	netinc_assert(ep->state != INC_STATE_FAILED || !n);
@@ -338,7 +454,7 @@ static void check(void)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct netinc_ep_cfg cfg = { .group = 1, .rank = 1, .size = SIZE, .dead_ms = 500, .nonce = 9, .block = BLOCK,
+	struct netinc_ep_cfg cfg = { .group = 1, .rank = RANK, .size = SIZE, .dead_ms = 500, .nonce = 9, .block = BLOCK,
 				     .super_packet = SUPER };
 
 	if (size > 4096)

@@ -10,6 +10,7 @@
 #include "siphash.h"
 
 #define MAX_SIZE	5u
+#define FIRST_BLOCK	0xfffffffdull	/* so that numbers wrap */
 
 struct obj {
 	u32 refs;
@@ -72,9 +73,30 @@ static void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct in
 		*d = ((struct obj *)pay->obj)->desc;
 }
 
-static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	(void)agg;
+	(void)dtype;
+	(void)mode;
+	return dop != INC_OP_WSUM;
+}
+
+/* What is folded agrees, what is only moved comes from one child. */
+static void check_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < agg->children; i++) {
+		if (!(slot->in[i].flags & INC_F_PAYLOAD))
+			continue;
+		netinc_assert(slot->in[i].obj && slot->in[i].len == slot->len);
+		n++;
+	}
+	netinc_assert(!n == !(slot->flags & INC_F_PAYLOAD) && (n < 2 || slot->dop != INC_OP_NONE));
+}
+
+static bool result(struct netinc_slot *slot)
+{
 	if (env.no_fold)
 		return false;
 	slot->result = (struct netinc_pay) { .obj = new(), .len = slot->len };
@@ -82,10 +104,17 @@ static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	return true;
 }
 
+static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	check_inputs(agg, slot);
+	return result(slot);
+}
+
 static bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
+	(void)agg;
 	netinc_assert(slot->in[i].obj);
-	return fold(agg, slot);
+	return result(slot);
 }
 
 static void check_child(u32 child)
@@ -122,8 +151,9 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const str
 }
 
 static const struct netinc_agg_ops agg_ops = {
-	.hold = hold, .release = release, .desc = desc, .fold = fold, .copy = copy, .send_result = send_result,
-	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .mismatch = netinc_group_mismatch,
+	.hold = hold, .release = release, .desc = desc, .can_fold = can_fold, .fold = fold, .copy = copy,
+	.send_result = send_result, .send_up = send_up, .send_nack = send_nack, .send_status = send_status,
+	.mismatch = netinc_group_mismatch,
 };
 
 static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -193,7 +223,7 @@ static void join(void)
 	u32 rank = read_u8(r) % (MAX_SIZE + 1);
 	struct netinc_peer peer = peer_of(rank);
 	struct inc_join body = { .size = cpu_to_be32(env.g.cfg.size), .nonce = cpu_to_be32(1 + read_u8(r) % 2),
-				 .next = cpu_to_be64(env.g.epoch ? env.g.agg.una : 0xfffffffdull),
+				 .next = cpu_to_be64(env.g.epoch ? env.g.agg.una : FIRST_BLOCK),
 				 .block = cpu_to_be16(INC_MIN_BLOCK) };
 	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .span = 1, .child = rank, .epoch = env.g.epoch,
 				  .cookie = rank < env.g.cfg.size ? env.g.members[rank].cookie : 0 };
@@ -214,7 +244,7 @@ static void join_all(void)
 		struct netinc_peer peer = peer_of(i);
 		struct inc_join body = { .size = cpu_to_be32(env.g.cfg.size),
 					 .nonce = cpu_to_be32(env.g.members[i].present ? env.g.members[i].nonce : 1),
-					 .next = cpu_to_be64(env.g.epoch ? env.g.agg.una : 0xfffffffdull),
+					 .next = cpu_to_be64(env.g.epoch ? env.g.agg.una : FIRST_BLOCK),
 					 .block = cpu_to_be16(INC_MIN_BLOCK) };
 		struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .span = 1, .child = i, .epoch = env.g.epoch,
 					  .cookie = env.g.members[i].cookie };
@@ -244,18 +274,39 @@ static struct netinc_pkt packet(u8 type)
 				     .cookie = child < env.g.cfg.size ? env.g.members[child].cookie : 0 };
 }
 
-static void contrib_at(struct netinc_pkt *pkt, u64 q, bool plain)
+/* How a run looks: all give and want, one gives to all, each gives to one other, nobody has anything. */
+enum kind { REDUCED, SPREAD, MOVED, EMPTY, WILD };
+
+#define SAME_KIND	16	/* blocks */
+
+static enum kind kind_of(u64 q)
+{
+	return (q - FIRST_BLOCK) / SAME_KIND % WILD;
+}
+
+static void plain_bits(struct netinc_pkt *pkt, u64 q, enum kind kind)
+{
+	u32 size = env.g.cfg.size, from = q % size, to = (q + 1) % size;
+
+	pkt->flags = 0;
+	if (kind == REDUCED || (kind < EMPTY && pkt->child == from))
+		pkt->flags |= INC_F_PAYLOAD;
+	if (kind == REDUCED || (kind == SPREAD && pkt->child != from) || (kind == MOVED && pkt->child == to))
+		pkt->flags |= INC_F_WANT;
+	pkt->len = pkt->flags & INC_F_PAYLOAD ? 64 : 0;
+	pkt->dtype = INC_TYPE_I32;
+	pkt->dop = kind == REDUCED ? INC_OP_SUM : INC_OP_NONE;
+}
+
+static void contrib_at(struct netinc_pkt *pkt, u64 q, enum kind kind)
 {
 	struct reader *r = &env.r;
 	struct netinc_pay pay = { 0 };
 	struct obj *o;
 
 	pkt->psn = (u32)q;
-	pkt->flags = INC_F_PAYLOAD | INC_F_WANT;
-	pkt->len = 64;
-	pkt->dtype = INC_TYPE_I32;
-	pkt->dop = INC_OP_SUM;
-	if (!plain) {
+	plain_bits(pkt, q, kind);
+	if (kind == WILD) {
 		u8 how = read_u8(r);
 
 		pkt->flags = read_u16(r) & INC_F_ALL;
@@ -267,6 +318,7 @@ static void contrib_at(struct netinc_pkt *pkt, u64 q, bool plain)
 		if (!(pkt->flags & INC_F_PAYLOAD))
 			pkt->flags &= ~INC_F_FINAL;
 		pkt->part = how >> 7;
+		pkt->dop = how >> 5 & 1 ? INC_OP_NONE : how >> 6 & 1 ? INC_OP_WSUM : INC_OP_SUM;
 	}
 	o = new();
 	o->desc.count = cpu_to_be64(pkt->sig);
@@ -283,20 +335,24 @@ static void contrib(void)
 	s16 off = (s8)read_u8(&env.r);
 
 	if (passes(&pkt))
-		contrib_at(&pkt, env.g.agg.una + off, false);
+		contrib_at(&pkt, env.g.agg.una + off, WILD);
 }
 
-/* A run of good contributions of one child. */
+/* A run of good contributions of one child; those without anything are one header. */
 static void run(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_CONTRIB);
-	u32 n = read_u8(&env.r) % 16, i;
+	u32 n = read_u8(&env.r) % 16;
 	u64 q = env.g.agg.child[pkt.child % env.g.cfg.size].frontier;
 
 	if (!passes(&pkt))
 		return;
-	for (i = 0; i < n; i++)
-		contrib_at(&pkt, q + i, true);
+	for (; n; n -= pkt.span, q += pkt.span) {
+		pkt.span = 1;
+		if (kind_of(q) == EMPTY)
+			pkt.span = min_t(u32, n, SAME_KIND - (q - FIRST_BLOCK) % SAME_KIND);
+		contrib_at(&pkt, q, kind_of(q));
+	}
 	if (env.g.state != INC_GROUP_JOINING)
 		netinc_agg_packet_end(&env.g.agg, pkt.child, env.now);
 }

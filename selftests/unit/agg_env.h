@@ -116,6 +116,14 @@ static bool env_result(struct netinc_slot *slot, u64 value)
 	return true;
 }
 
+static bool env_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	(void)agg;
+	(void)dtype;
+	(void)mode;
+	return dop != INC_OP_WSUM;
+}
+
 static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	u64 sum = 0;
@@ -172,7 +180,8 @@ static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot,
 }
 
 static const struct netinc_agg_ops env_ops = {
-	.hold = env_hold, .release = env_release, .desc = env_desc, .fold = env_fold, .copy = env_copy,
+	.hold = env_hold, .release = env_release, .desc = env_desc, .can_fold = env_can_fold,
+	.fold = env_fold, .copy = env_copy,
 	.send_result = env_send_result, .send_up = env_send_up, .send_nack = env_send_nack,
 	.send_status = env_send_status, .mismatch = env_mismatch,
 };

@@ -39,19 +39,23 @@ static struct {
 	u64 first;
 	u32 done, failed;
 	u32 last_done;		/* sequence number */
+	struct netinc_op *held;	/* on hold until the exchange of its counts is done, */
+	u16 counts_error;	/* which shows this */
 	u32 states;
 	u64 now;
 } env;
 
-static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
-	u32 sent = min(n, env.most);
+	u32 sent = min(min(n, most), env.most);
+	struct netinc_block b;
 
-	expect(n && n <= SUPER, "a super-packet of %u", n);
+	expect(n && most && most <= SUPER, "a super-packet of %u", most);
 	*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = op->first + idx, .n = sent, .flags = flags,
 			     .opseq = op->seq };
-	netinc_ep_block_header(ep, op, idx, &s->pkt);
+	netinc_coll_block(op, idx, &b);
+	netinc_ep_block_header(ep, op, idx, &b, &s->pkt);
 	return sent;
 }
 
@@ -64,7 +68,7 @@ static inline void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, cons
 	memcpy(s->body, body, len);
 }
 
-static inline bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems,
+static inline bool deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
 			   const struct netinc_pay *pay)
 {
 	(void)ep;
@@ -72,8 +76,10 @@ static inline bool deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first
 	(void)pay;
 	if (env.no_room)
 		return false;
-	env.first = first;
-	env.delivered += elems;
+	if (!(b->bits & INC_F_WANT))
+		return true;
+	env.first = b->recv;
+	env.delivered += b->elems;
 	return true;
 }
 
@@ -83,6 +89,10 @@ static inline void op_done(struct netinc_ep *ep, struct netinc_op *op)
 	env.done++;
 	env.failed += op->error.code != INC_ERR_NONE;
 	env.last_done = op->seq;
+	if (env.held && (op->mode & INC_MODE_COUNTS_PHASE) && !op->error.code) {
+		env.held->hold = false;
+		env.held->error.code = env.counts_error;
+	}
 }
 
 static inline void state(struct netinc_ep *ep, u8 old)
@@ -212,13 +222,14 @@ static inline void submit_op(struct netinc_op *op)
 static inline struct netinc_pkt result_of(const struct netinc_op *op, u64 b)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_RESULT);
-	u64 first;
+	struct netinc_block blk;
 
+	netinc_coll_block(op, b - op->first, &blk);
 	pkt.psn = (u32)b;
 	pkt.epoch = env.ep.epoch;
 	pkt.opseq = op->seq;
 	pkt.sig = op->sig;
-	pkt.len = 4 * netinc_coll_range(op, BLOCK, b - op->first, &first);
+	pkt.len = blk.bits & INC_F_WANT ? 4 * blk.elems : 0;
 	if (pkt.len)
 		pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
 	return pkt;

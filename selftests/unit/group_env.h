@@ -56,6 +56,14 @@ static void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct in
 	*d = *(struct inc_desc *)pay->obj;
 }
 
+static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	(void)agg;
+	(void)dtype;
+	(void)mode;
+	return dop != INC_OP_WSUM;
+}
+
 static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	(void)agg;
@@ -103,7 +111,8 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const str
 }
 
 static const struct netinc_agg_ops agg_ops = {
-	.hold = hold, .release = release, .desc = desc, .fold = fold, .copy = copy, .send_result = send_result,
+	.hold = hold, .release = release, .desc = desc, .can_fold = can_fold, .fold = fold, .copy = copy,
+	.send_result = send_result,
 	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .mismatch = netinc_group_mismatch,
 };
 

@@ -17,17 +17,28 @@ static struct netinc_op barrier(void)
 	return (struct netinc_op) { .coll = INC_COLL_BARRIER };
 }
 
+/* The elements of block @idx: [*first, *first + return value). */
+static u32 range(const struct netinc_op *op, u64 idx, u64 *first)
+{
+	struct netinc_block b;
+
+	netinc_coll_block(op, idx, &b);
+	*first = b.send;
+	return b.elems;
+}
+
 /* Blocks follow one another, none but the only one of an empty operation is empty, the last ends at count. */
 static void cover(u64 count, u32 block)
 {
 	struct netinc_op op = allreduce(count);
-	u64 blocks = netinc_coll_blocks(&op, block), next = 0, first, idx;
+	u64 next = 0, first, idx;
 	u32 n = 0, room;
 
-	for (idx = 0; idx < blocks; idx++) {
-		n = netinc_coll_range(&op, block, idx, &first);
+	netinc_coll_cut(&op, block);
+	for (idx = 0; idx < op.blocks; idx++) {
+		n = range(&op, idx, &first);
 		room = (block - (idx ? 0 : sizeof(struct inc_desc))) / 4;
-		if (!expect(n <= room && (n || !count) && first == next && (idx + 1 == blocks || n == room),
+		if (!expect(n <= room && (n || !count) && first == next && (idx + 1 == op.blocks || n == room),
 			    "%llu elements in blocks of %u: block %llu is [%llu, + %u), expected to begin at %llu",
 			    (unsigned long long)count, block, (unsigned long long)idx, (unsigned long long)first, n,
 			    (unsigned long long)next))
@@ -36,7 +47,7 @@ static void cover(u64 count, u32 block)
 	}
 	expect(next == count, "%llu elements in blocks of %u: %llu are covered", (unsigned long long)count, block,
 	       (unsigned long long)next);
-	expect(!netinc_coll_range(&op, block, blocks, &first), "a block after the last has elements");
+	expect(!range(&op, op.blocks, &first), "a block after the last has elements");
 }
 
 static void test_cover(void)
@@ -63,39 +74,45 @@ static void test_cover(void)
 static void test_largest(void)
 {
 	struct netinc_op op = allreduce(INC_MAX_COUNT);
-	u32 block = INC_MIN_BLOCK, head = 8, full = 16, i;
-	u64 blocks = netinc_coll_blocks(&op, block), first, idx;
+	u32 head = 8, full = 16, i;
+	u64 first, idx;
 
-	expect(blocks == 1 + (INC_MAX_COUNT - head + full - 1) / full, "2^32 - 1 elements have %llu blocks",
-	       (unsigned long long)blocks);
-	expect(netinc_coll_range(&op, block, 0, &first) == head && !first, "the first block");
-	expect(netinc_coll_range(&op, block, blocks - 1, &first) == (INC_MAX_COUNT - head) % full &&
+	netinc_coll_cut(&op, INC_MIN_BLOCK);
+	expect(op.blocks == 1 + (INC_MAX_COUNT - head + full - 1) / full, "2^32 - 1 elements have %llu blocks",
+	       (unsigned long long)op.blocks);
+	expect(range(&op, 0, &first) == head && !first, "the first block");
+	expect(range(&op, op.blocks - 1, &first) == (INC_MAX_COUNT - head) % full &&
 	       first + (INC_MAX_COUNT - head) % full == INC_MAX_COUNT, "the last block");
 	for (i = 0; i < 1000; i++) {
-		idx = 1 + ktap_below(blocks - 2);
-		expect(netinc_coll_range(&op, block, idx, &first) == full && first == head + (idx - 1) * full,
+		idx = 1 + ktap_below(op.blocks - 2);
+		expect(range(&op, idx, &first) == full && first == head + (idx - 1) * full,
 		       "block %llu begins at %llu", (unsigned long long)idx, (unsigned long long)first);
 	}
 }
 
+static void only_block(struct netinc_op op, u32 elems, u16 bits, const char *what)
+{
+	struct netinc_block b;
+
+	netinc_coll_cut(&op, 1408);
+	netinc_coll_block(&op, 0, &b);
+	expect(op.blocks == 1, "%s has other than one block", what);
+	expect(b.elems == elems && b.bits == bits, "%s: %u elements, bits %#x", what, b.elems, b.bits);
+}
+
 static void test_empty(void)
 {
-	struct netinc_op op = barrier();
-	u64 first;
-
-	expect(netinc_coll_blocks(&op, 1408) == 1, "a barrier has other than one block");
-	expect(!netinc_coll_range(&op, 1408, 0, &first), "a barrier has elements");
-	expect(!netinc_coll_bits(&op, 0), "a barrier has payload");
-	op = allreduce(0);
-	expect(netinc_coll_blocks(&op, 1408) == 1, "an empty allreduce has other than one block");
-	expect(!netinc_coll_bits(&op, 0), "an empty allreduce has payload");
-	op = allreduce(1);
-	expect(netinc_coll_bits(&op, 5) == (INC_F_PAYLOAD | INC_F_WANT), "an allreduce contributes and wants");
+	only_block(barrier(), 0, 0, "a barrier");
+	only_block(allreduce(0), 0, 0, "an empty allreduce");
+	only_block(allreduce(1), 1, INC_F_PAYLOAD | INC_F_WANT, "an allreduce of one");
 }
 
 static void check(struct netinc_op op, int expected, const char *what)
 {
-	int err = netinc_coll_check(&op, 4);
+	int err;
+
+	op.size = 4;
+	err = netinc_coll_check(&op);
 
 	expect(err == expected, "%s: %d, expected %d", what, err, expected);
 }
@@ -120,12 +137,32 @@ static void test_check(void)
 	op.op = 255;
 	check(op, -EINVAL, "unknown operation");
 	op = allreduce(1);
-	op.wire = INC_TYPE_I32;
-	check(op, -EOPNOTSUPP, "another type on the wire");
+	op.op = INC_OP_BXOR;
+	check(op, -EOPNOTSUPP, "what makes no sense for the type");
 	op = allreduce(1);
-	op.type = INC_TYPE_C64;
-	op.wire = INC_TYPE_C64;
-	check(op, -EOPNOTSUPP, "a type without a kernel");
+	op.wire = INC_TYPE_I32;
+	check(op, -EOPNOTSUPP, "a wire type that the type cannot be converted to");
+	op = allreduce(1);
+	op.mode = INC_MODE_SATURATE;
+	check(op, -EOPNOTSUPP, "a saturating sum of f32");
+	op.mode = INC_MODE_COUNTS;
+	check(op, -EINVAL, "an allreduce with counts per rank");
+	op.mode = INC_MODE_COUNTS_PHASE;
+	check(op, -EINVAL, "an exchange of counts by itself");
+	op = allreduce(0x40000000);
+	op.coll = INC_COLL_REDUCE_SCATTER;
+	check(op, -EOVERFLOW, "4 shares of 2^30");
+	op.count--;
+	check(op, 0, "4 shares that fit a buffer");
+	op.coll = INC_COLL_ALLTOALL;
+	check(op, -EINVAL, "an alltoall with an operation");
+	op.op = INC_OP_NONE;
+	check(op, 0, "an alltoall");
+	op.coll = INC_COLL_BROADCAST;
+	op.root = 3;
+	check(op, 0, "a broadcast from the last rank");
+	op.root = 4;
+	check(op, -EINVAL, "a broadcast from nobody");
 	op = allreduce(1);
 	op.root = 1;
 	check(op, -EINVAL, "an allreduce with a root");
@@ -173,9 +210,11 @@ static void test_desc(void)
 
 	memset(&desc, 0xff, sizeof(desc));
 	op.seq = 0x11121314;
+	op.mode = INC_MODE_SATURATE;
 	netinc_coll_desc(&op, &desc);
 	expect(bytes[0] == INC_COLL_ALLREDUCE && bytes[1] == INC_TYPE_F32 && bytes[2] == INC_OP_SUM &&
-	       bytes[3] == INC_TYPE_F32 && !bytes[4] && !bytes[5] && !bytes[6] && !bytes[7], "the first bytes");
+	       bytes[3] == INC_TYPE_F32 && bytes[4] == INC_MODE_SATURATE && !bytes[5] && !bytes[6] && !bytes[7],
+	       "the first bytes");
 	expect(bytes[12] == 0x11 && bytes[15] == 0x14 && bytes[16] == 1 && bytes[23] == 8 && !desc.counts_hash,
 	       "the numbers");
 }

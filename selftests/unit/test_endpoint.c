@@ -48,6 +48,7 @@ static void test_header(void)
 {
 	struct netinc_op op = allreduce(8 + 16 + 3);
 	const struct netinc_pkt *p;
+	struct netinc_block b;
 	struct netinc_pkt pkt;
 
 	ready(0);
@@ -56,9 +57,11 @@ static void test_header(void)
 	expect(p->group == 77 && p->incarnation == 5 && p->epoch == 1 && p->child == RANK && p->cookie == UP &&
 	       p->sig == op.sig && p->dtype == INC_TYPE_I32 && p->dop == INC_OP_SUM && p->span == 1, "the header");
 	expect(p->flags == (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC) && p->len == 32, "the first block");
-	netinc_ep_block_header(&env.ep, &op, 1, &pkt);
+	netinc_coll_block(&op, 1, &b);
+	netinc_ep_block_header(&env.ep, &op, 1, &b, &pkt);
 	expect(pkt.flags == (INC_F_PAYLOAD | INC_F_WANT) && pkt.len == 64 && pkt.psn == 1, "the second");
-	netinc_ep_block_header(&env.ep, &op, 2, &pkt);
+	netinc_coll_block(&op, 2, &b);
+	netinc_ep_block_header(&env.ep, &op, 2, &b, &pkt);
 	expect(pkt.len == 12, "the last has %u bytes", pkt.len);
 }
 
@@ -108,17 +111,14 @@ static void test_partial_send(void)
 	struct netinc_op op = allreduce(8 + 16 * 5);
 
 	ready(0);
-	env.most = 1;
-	submit_op(&op);
-	expect_blocks(0ull, 1u, 0);
-	expect_quiet();
 	env.most = 0;
+	submit_op(&op);
+	expect_blocks(0ull, 0u, 0);
+	expect_quiet();
+	env.most = 4;
 	netinc_ep_pump(&env.ep, env.now);
-	expect_blocks(1ull, 0u, 0);
-	env.most = ~0u;
-	netinc_ep_pump(&env.ep, env.now);
-	expect_blocks(1ull, 4u, 0);
-	expect_blocks(5ull, 1u, 0);
+	expect_blocks(0ull, 4u, 0);
+	expect_blocks(4ull, 2u, 0);
 	expect_quiet();
 	expect_count(CONTRIBS_SENT, 6u);
 }
@@ -225,6 +225,80 @@ static void test_order(void)
 	expect(!result(&a, 0) && env.done == 2 && env.last_done == 1, "%u are done", env.done);
 }
 
+/* A gather with its exchange of counts before it, one block each. */
+static struct {
+	struct netinc_op exchange, op;
+	u32 ask[SIZE], counts[SIZE];
+	u64 before[2][NETINC_BEFORE(SIZE)];
+} asking;
+
+static void submit_asking(u16 counts_error)
+{
+	u32 i;
+
+	memset(&asking, 0, sizeof(asking));
+	for (i = 0; i < SIZE; i++)
+		asking.ask[i] = i ? 1 : SIZE;
+	asking.op = (struct netinc_op) { .coll = INC_COLL_GATHER, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
+					 .mode = INC_MODE_COUNTS, .counts = asking.counts,
+					 .before = asking.before[0], .hold = true };
+	asking.exchange = asking.op;
+	asking.exchange.hold = false;
+	asking.exchange.mode |= INC_MODE_COUNTS_PHASE;
+	asking.exchange.counts = asking.ask;
+	asking.exchange.before = asking.before[1];
+	env.held = &asking.op;
+	env.counts_error = counts_error;
+	submit_op(&asking.exchange);
+	submit_op(&asking.op);
+}
+
+/* What is on hold has no blocks, nor has what comes after it, until the exchange is done. Both count as one. */
+static void test_hold(void)
+{
+	struct netinc_op after = barrier();
+
+	ready(0);
+	submit_asking(0);
+	submit_op(&after);
+	expect(asking.op.seq == asking.exchange.seq && after.seq == asking.op.seq + 1, "numbers %u, %u, %u",
+	       asking.exchange.seq, asking.op.seq, after.seq);
+	expect(asking.exchange.blocks == SIZE && env.ep.end == SIZE, "%llu blocks", (unsigned long long)env.ep.end);
+	for (; env.ep.una < SIZE; )
+		expect(!result(&asking.exchange, env.ep.una), "result");
+	expect(env.done == 1 && env.ep.end == SIZE + 2, "%llu blocks", (unsigned long long)env.ep.end);
+	expect(!result(&asking.op, SIZE) && !result(&after, SIZE + 1) && env.done == 3, "%u are done", env.done);
+	expect_count(OPS, 2);
+}
+
+static void test_contradiction(void)
+{
+	struct netinc_op after = barrier();
+
+	ready(0);
+	submit_asking(INC_ERR_COUNTS);
+	submit_op(&after);
+	for (; env.ep.una < SIZE; )
+		expect(!result(&asking.exchange, env.ep.una), "result");
+	expect(env.done == 2 && env.failed == 1 && after.first == SIZE, "%u are done", env.done);
+	expect(!result(&after, SIZE) && env.done == 3, "%u are done", env.done);
+	expect_count(OPS, 1);
+	expect_count(OPS_FAILED, 1);
+}
+
+/* The exchange and what it is for fail together, and count as one, also where they are submitted too late. */
+static void test_hold_fails(void)
+{
+	ready(0);
+	submit_asking(0);
+	expect(!error(0, 0, 2, INC_ERR_MISMATCH) && env.done == 2 && env.failed == 2, "%u are done", env.done);
+	expect(asking.op.error.code == INC_ERR_MISMATCH, "code %u", asking.op.error.code);
+	expect_count(OPS_FAILED, 1);
+	submit_asking(0);
+	expect(env.done == 4 && env.failed == 4 && asking.op.error.code == INC_ERR_CANCELED, "%u are done", env.done);
+	expect_count(OPS_FAILED, 2);
+}
+
 static void test_submit_states(void)
 {
 	struct netinc_op a = barrier();
@@ -241,7 +315,8 @@ static void test_submit_states(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
-	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_submit_states),
+	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_hold),
+	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
 };
 
 int main(int argc, char **argv)

@@ -240,6 +240,26 @@ static void test_dead(void)
 	end();
 }
 
+/* A node that has not run for longer than the limit does not take its own silence for that of all members. */
+static void test_stall(void)
+{
+	u64 dead = DEAD * NETINC_MS, now;
+
+	form(0);
+	netinc_group_tick(&env.g, 1000);
+	now = 1000 + 10 * dead;
+	netinc_group_tick(&env.g, now);
+	expect(env.g.state == INC_GROUP_ACTIVE, "all are dead at once");
+	netinc_group_tick(&env.g, now + dead / 4);
+	netinc_group_tick(&env.g, now + dead / 2);
+	expect(env.g.state == INC_GROUP_ACTIVE, "dead though they had no time to be heard");
+	expect(!check(0, INC_PKT_PROBE, now + dead / 2) && !check(2, INC_PKT_PROBE, now + dead / 2), "signs of life");
+	netinc_group_tick(&env.g, now + dead / 2 + 1);
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1, "rank %u is dead", env.g.error.rank[0]);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	end();
+}
+
 /* A member that has lost READY of the epoch that failed gets it first: only then has it the cookie to believe more. */
 static void test_over_without_ready(void)
 {
@@ -395,7 +415,8 @@ static void test_left(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
-	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_abort),
+	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
+	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 };
 

@@ -3,71 +3,83 @@
  * What must hold: results bit for bit, the invariant of rule 3, one outcome of an operation at all ranks, the right
  * error within the dead limit, memory within its limit.
  */
-#include <math.h>
-
+#include "reduce/reduce.h"
 #include "sim.h"
 
-#define CANONICAL_NAN	0x7fc00000u
-
-static float as_float(u32 bits)
+static void compare(struct host *h, const struct app_op *a, const char *what, const u8 *have, const u8 *want, u64 bytes)
 {
-	float f;
-
-	memcpy(&f, &bits, sizeof(f));
-	return f;
-}
-
-static u32 add(u8 type, u32 a, u32 b)
-{
-	float f;
-	u32 bits;
-
-	if (type == INC_TYPE_I32)
-		return a + b;
-	f = as_float(a) + as_float(b);
-	memcpy(&bits, &f, sizeof(bits));
-	return isnan(f) ? CANONICAL_NAN : bits;
-}
-
-/* The plain way: one rank after the other. */
-static u8 *reference(struct sim *sim, u32 idx, const struct netinc_op *op)
-{
-	u8 *sum = malloc(4 * op->count + 4), *in = malloc(4 * op->count + 4);
-	__le32 a, b;
-	u32 rank;
 	u64 i;
 
-	plan_input(sim, idx, 0, op->type, sum, op->count);
-	for (rank = 1; rank < sim->plan.hosts; rank++) {
-		plan_input(sim, idx, rank, op->type, in, op->count);
-		for (i = 0; i < op->count; i++) {
-			memcpy(&a, sum + 4 * i, sizeof(a));
-			memcpy(&b, in + 4 * i, sizeof(b));
-			a = cpu_to_le32(add(op->type, le32_to_cpu(a), le32_to_cpu(b)));
-			memcpy(sum + 4 * i, &a, sizeof(a));
-		}
-	}
-	free(in);
-	return sum;
+	if (!memcmp(have, want, bytes))
+		return;
+	for (i = 0; have[i] == want[i]; i++)
+		;
+	sim_fail(h->sim, "rank %u: %s of operation %u, %s, is wrong at byte %llu of %llu: %02x, expected %02x", h->rank,
+		 what, a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i, (unsigned long long)bytes,
+		 have[i], want[i]);
+}
+
+/* Whatever becomes of the operation. */
+static void check_input(struct host *h, struct app_op *a)
+{
+	const struct sim_op *o = a->main;
+
+	if (o->send != o->recv)
+		compare(h, a, "input", o->send, plan_input(h->sim, a->idx, h->rank),
+			o->send_at.length * o->elem_size);
 }
 
 static void check_result(struct host *h, struct app_op *a)
 {
-	struct outcome *o = &h->sim->outcome[a->idx];
-	u64 bytes = 4 * a->op.count, i;
+	const struct netinc_op *op = &a->main->op;
+	u64 bytes;
+	u8 *want;
 
-	if (h->sim->plan.round[h->sim->round].op[a->idx].mismatch)
+	if (sim_step_of(h->sim, a->idx)->disagree)
 		sim_fail(h->sim, "rank %u completes operation %u, about which ranks disagree", h->rank, a->idx);
-	if (a->op.done != a->op.blocks)
+	if (op->done != op->blocks)
 		sim_fail(h->sim, "rank %u completes operation %u with %llu of %llu blocks", h->rank, a->idx,
-			 (unsigned long long)a->op.done, (unsigned long long)a->op.blocks);
-	if (!o->reference)
-		o->reference = reference(h->sim, a->idx, &a->op);
+			 (unsigned long long)op->done, (unsigned long long)op->blocks);
+	if (a->main->got != reference_received(h->sim, a->idx, h->rank))
+		sim_fail(h->sim, "rank %u: operation %u, %s, has brought %llu elements", h->rank, a->idx,
+			 netinc_coll_name(op->coll), (unsigned long long)a->main->got);
+	want = reference(h->sim, a->idx, h->rank, 0, &bytes);
+	compare(h, a, "result", a->main->recv, want, bytes);
+	free(want);
+}
+
+/* Of an operation that failed, bytes that it would not have written to are as they were. */
+static void check_untouched(struct host *h, const struct app_op *a)
+{
+	u64 bytes, i;
+	u8 *want = reference(h->sim, a->idx, h->rank, 0, &bytes);
+	u8 *flipped = reference(h->sim, a->idx, h->rank, 0xff, &bytes);
+
 	for (i = 0; i < bytes; i++)
-		if (a->buf[i] != o->reference[i])
-			sim_fail(h->sim, "rank %u: operation %u is wrong at byte %llu of %llu: %02x, expected %02x",
-				 h->rank, a->idx, (unsigned long long)i, (unsigned long long)bytes, a->buf[i],
-				 o->reference[i]);
+		if (want[i] != flipped[i] && a->main->recv[i] != want[i])
+			sim_fail(h->sim, "rank %u: failed operation %u, %s, has written to byte %llu of %llu", h->rank,
+				 a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i,
+				 (unsigned long long)bytes);
+	free(want);
+	free(flipped);
+}
+
+/* Of one about which ranks disagree nothing has come. */
+static void check_unwritten(struct host *h, const struct app_op *a)
+{
+	const struct sim_op *o = a->main;
+	u64 bytes = o->recv_at.length * o->elem_size;
+	u8 *poison;
+
+	if (o->send == o->recv) {
+		bytes = o->send_at.length * o->elem_size;
+		compare(h, a, "buffer", o->recv, plan_input(h->sim, a->idx, h->rank), bytes);
+		return;
+	}
+	poison = malloc(bytes + 1);
+	buffer_poison(poison, bytes);
+	compare(h, a, "buffer", o->recv, poison, bytes);
+	free(poison);
 }
 
 static enum fault fault_of(const struct sim *sim)
@@ -87,41 +99,63 @@ static bool is_victim(const struct host *h)
 	return fault >= FAULT_FREEZE && fault <= FAULT_BUFFER && h->sim->plan.round[h->sim->round].victim == h->rank;
 }
 
+/* What rank @rank said in the first block of operation @idx, which may be its exchange of counts. */
+static void expected_desc(struct host *h, u32 idx, u32 rank, struct inc_desc *desc)
+{
+	struct app_op a = { .idx = idx };
+	struct plan_op p = plan_op_of(h->sim, idx, rank);
+	struct sim_op *o = plan_asks_counts(&p) ? counts_exchange(h->sim, &a, rank) : buffer_new(h->sim, &a, rank);
+
+	o->op.seq = idx;
+	netinc_coll_desc(&o->op, desc);
+	buffer_free(o);
+}
+
 /* Both sides are named, and they did disagree. */
 static void check_mismatch(struct host *h, struct app_op *a)
 {
-	const struct netinc_error *e = &a->op.error;
-	const struct plan_op *o = &h->sim->plan.round[h->sim->round].op[a->idx];
-	struct netinc_op op;
+	const struct netinc_error *e = &a->main->op.error;
+	const struct plan_step *s = sim_step_of(h->sim, a->idx);
 	struct inc_desc desc;
-	bool in_place;
 	u32 i;
 
-	if (!o->mismatch || e->opseq != a->idx || e->rank[0] == e->rank[1] ||
-	    (e->rank[0] != o->odd_rank && e->rank[1] != o->odd_rank))
+	if (s->disagree != DIFFER || e->opseq != a->idx || e->rank[0] == e->rank[1] ||
+	    (e->rank[0] != s->odd_rank && e->rank[1] != s->odd_rank))
 		sim_fail(h->sim, "rank %u: MISMATCH of operation %u says operation %u, ranks %u and %u", h->rank,
 			 a->idx, e->opseq, e->rank[0], e->rank[1]);
 	for (i = 0; i < 2; i++) {
-		plan_op_of(h->sim, a->idx, e->rank[i], &op, &in_place);
-		op.seq = a->idx;
-		netinc_coll_desc(&op, &desc);
+		expected_desc(h, a->idx, e->rank[i], &desc);
 		if (memcmp(&desc, &e->desc[i], sizeof(desc)))
 			sim_fail(h->sim, "rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u", h->rank,
 				 a->idx, e->rank[i]);
 	}
 }
 
+static void check_contradiction(struct host *h, struct app_op *a)
+{
+	const struct netinc_error *e = &a->main->op.error;
+	u32 rank[2];
+
+	reference_contradiction(h->sim, a->idx, rank);
+	if (sim_step_of(h->sim, a->idx)->disagree != CONTRADICT || e->opseq != a->idx || e->rank[0] != rank[0] ||
+	    e->rank[1] != rank[1])
+		sim_fail(h->sim, "rank %u: COUNTS of operation %u says operation %u, ranks %u and %u, not %u and %u",
+			 h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
+}
+
 static void check_error(struct host *h, struct app_op *a)
 {
-	const struct netinc_error *e = &a->op.error;
+	const struct netinc_error *e = &a->main->op.error;
 
 	switch (e->code) {
 	case INC_ERR_MISMATCH:
 		check_mismatch(h, a);
 		break;
+	case INC_ERR_COUNTS:
+		check_contradiction(h, a);
+		break;
 	case INC_ERR_CANCELED:
-		if (e->opseq >= a->idx || e->resume <= a->idx ||
-		    !h->sim->plan.round[h->sim->round].op[e->opseq].mismatch)
+		if (e->opseq >= a->idx || e->resume <= a->idx || sim_step_of(h->sim, e->opseq)->disagree != DIFFER)
 			sim_fail(h->sim, "rank %u: operation %u canceled by operation %u, resume at %u", h->rank,
 				 a->idx, e->opseq, e->resume);
 		break;
@@ -136,7 +170,7 @@ static void check_error(struct host *h, struct app_op *a)
 static void check_same(struct host *h, struct app_op *a)
 {
 	struct outcome *o = &h->sim->outcome[a->idx];
-	const struct netinc_error *e = &a->op.error;
+	const struct netinc_error *e = &a->main->op.error;
 	enum fault fault = fault_of(h->sim);
 
 	if (is_victim(h) && e->code)
@@ -159,10 +193,16 @@ void check_op_done(struct host *h, struct app_op *a)
 {
 	if (a->done)
 		sim_fail(h->sim, "rank %u: operation %u is done twice", h->rank, a->idx);
-	if (a->op.error.code)
-		check_error(h, a);
-	else
+	check_input(h, a);
+	if (!a->main->op.error.code) {
 		check_result(h, a);
+	} else {
+		check_error(h, a);
+		if (sim_step_of(h->sim, a->idx)->disagree)
+			check_unwritten(h, a);
+		else
+			check_untouched(h, a);
+	}
 	check_same(h, a);
 }
 
@@ -235,6 +275,16 @@ static void check_time(struct host *h)
 			 (unsigned long long)(h->finished_at - at));
 }
 
+/* Operations of the application are counted once; LEAVE is one too, but may end without its result. */
+static void check_counted(struct host *h)
+{
+	u64 counted = h->ep.mib[INC_C_OPS] + h->ep.mib[INC_C_OPS_FAILED];
+
+	if (counted != h->done && counted != h->done + h->leaving)
+		sim_fail(h->sim, "rank %u has done %u operations and counts %llu", h->rank, h->done,
+			 (unsigned long long)counted);
+}
+
 void check_host_finished(struct host *h)
 {
 	enum fault fault = fault_of(h->sim);
@@ -244,6 +294,7 @@ void check_host_finished(struct host *h)
 	if (h->ep.head && h->ep.state != INC_STATE_CLOSED)
 		sim_fail(h->sim, "rank %u ends in state %u with operation %u unfinished", h->rank, h->ep.state,
 			 h->ep.head->seq);
+	check_counted(h);
 	if (h->ep.state == INC_STATE_CLOSED) {
 		if (h->done != h->next)
 			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
@@ -264,6 +315,5 @@ void check_round_done(struct sim *sim)
 	for (i = 0; i < sim->plan.hosts; i++)
 		check_host_finished(&sim->host[i]);
 	for (i = 0; i < SIM_MAX_OPS; i++)
-		free(sim->outcome[i].reference);
-	memset(sim->outcome, 0, sizeof(sim->outcome));
+		reference_free(&sim->outcome[i]);
 }

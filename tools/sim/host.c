@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A host: what the kernel's glue does around an endpoint, and the application above it. */
+#include "reduce/reduce.h"
 #include "sim.h"
 
 #define GROUP	0xabcd0123u
@@ -9,37 +10,84 @@ static struct host *host_of(struct netinc_ep *ep)
 	return container_of(ep, struct host, ep);
 }
 
-static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u16 flags)
+static struct sim_op *op_of(struct netinc_op *op)
+{
+	return container_of(op, struct sim_op, op);
+}
+
+/* The block's place in the table of results that are here, which is made when the operation has been cut. */
+static u8 *seen(struct host *h, struct sim_op *o, u64 idx)
+{
+	if (!o->seen) {
+		o->seen_blocks = o->op.blocks;
+		o->seen = calloc(1, o->seen_blocks);
+	}
+	if (o->seen_blocks != o->op.blocks || idx >= o->seen_blocks)
+		sim_fail(h->sim, "rank %u: operation %u has no block %llu", h->rank, o->op.seq,
+			 (unsigned long long)idx);
+	return &o->seen[idx];
+}
+
+static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netinc_block *b, struct netinc_pkt *pkt)
+{
+	netinc_coll_block(&o->op, idx, b);
+	netinc_ep_block_header(&h->ep, &o->op, idx, b, pkt);
+	if (*seen(h, o, idx))
+		sim_fail(h->sim, "rank %u sends block %llu of operation %u, whose result it has", h->rank,
+			 (unsigned long long)idx, o->op.seq);
+}
+
+/* Block @idx as a datagram; with those after it, if they and it are nothing but headers that look alike. */
+static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags, struct netinc_pkt *pkt)
+{
+	struct netinc_block b, after;
+	struct netinc_pkt next;
+	struct inc_desc desc;
+
+	block_header(h, o, idx, &b, pkt);
+	for (; !(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && pkt->span < n; pkt->span++) {
+		block_header(h, o, idx + pkt->span, &after, &next);
+		if (next.flags != pkt->flags)
+			break;
+	}
+	pkt->flags |= flags;
+	if (netinc_body_len(pkt) > h->sim->plan.block[0])
+		sim_fail(h->sim, "rank %u: block %llu of operation %u has %u bytes", h->rank, (unsigned long long)idx,
+			 o->op.seq, netinc_body_len(pkt));
+	netinc_coll_desc(&o->op, &desc);
+	sim_trace(h->sim, "rank %u: contribution %u + %u of operation %u, %u bytes%s", h->rank, pkt->psn, pkt->span,
+		  pkt->opseq, pkt->len, flags ? ", again" : "");
+	return dgram_build(h->sim, pkt, &desc, pkt->len ? buffer_out(h->sim, o, &b) : NULL);
+}
+
+/* Those with payload go as one super-packet, as far as they follow one another; those without by themselves. */
+static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
 	struct host *h = host_of(ep);
-	struct app_op *a = op == &h->leave ? NULL : container_of(op, struct app_op, op);
 	struct sim *sim = h->sim;
-	struct dgram *d[64];
+	u32 done = 0, payloads = 0, waiting = 0;
+	struct dgram *d[64], *alone;
 	struct netinc_pkt pkt;
-	struct inc_desc desc;
-	u64 first;
-	u32 i;
 
-	if (!n || n > sim->plan.super_packet)
-		sim_fail(sim, "rank %u sends a super-packet of %u blocks", h->rank, n);
+	if (!n || !most || most > sim->plan.super_packet)
+		sim_fail(sim, "rank %u sends super-packets of %u, %u blocks", h->rank, most, n);
 	if (sim_happens(sim, sim->plan.fail_send)) {
 		n = sim_below(sim, n);
 		sim_at(sim, sim->now + 1 + sim_below(sim, 1000), EV_HOST_PUMP, h->rank, NULL);
 	}
-	netinc_coll_desc(op, &desc);
-	for (i = 0; i < n; i++) {
-		netinc_ep_block_header(ep, op, idx + i, &pkt);
-		pkt.flags |= flags;
-		if (a && a->seen[idx + i])
-			sim_fail(sim, "rank %u sends block %llu of operation %u, whose result it has", h->rank,
-				 (unsigned long long)(idx + i), a->idx);
-		netinc_coll_range(op, ep->block, idx + i, &first);
-		d[i] = dgram_build(sim, &pkt, &desc, a ? a->in + 4 * first : NULL);
-		sim_trace(sim, "rank %u: contribution %u of operation %u%s", h->rank, pkt.psn, pkt.opseq,
-			  flags ? " again" : "");
+	for (; done < n && payloads < most; done += pkt.span) {
+		alone = build_blocks(h, op_of(op), idx + done, n - done, flags, &pkt);
+		if (pkt.flags & INC_F_PAYLOAD) {
+			d[waiting++] = alone;
+			payloads++;
+			continue;
+		}
+		net_send(sim, h->rank, SIM_NODE, d, waiting);
+		waiting = 0;
+		net_send(sim, h->rank, SIM_NODE, &alone, 1);
 	}
-	net_send(sim, h->rank, SIM_NODE, d, n);
-	return n;
+	net_send(sim, h->rank, SIM_NODE, d, waiting);
+	return done;
 }
 
 static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -54,22 +102,44 @@ static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	net_send(h->sim, h->rank, SIM_NODE, &d, 1);
 }
 
-static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, u64 first, u32 elems, const struct netinc_pay *pay)
+/*
+ * Which block is delivered? The engine does not say it, but takes those of a packet one after the other: it is the next
+ * one that has no result yet and is what the engine says it is.
+ */
+static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block *b)
 {
-	struct app_op *a = container_of(op, struct app_op, op);
+	struct netinc_block should;
+	u64 idx;
+
+	for (;; h->next_block++) {
+		idx = h->next_block - o->op.first;
+		if (idx >= o->op.blocks)
+			sim_fail(h->sim, "rank %u gets something of operation %u that is none of its blocks", h->rank,
+				 o->op.seq);
+		netinc_coll_block(&o->op, idx, &should);
+		if (!netinc_ep_has(&h->ep, h->next_block) && !memcmp(&should, b, sizeof(should)))
+			break;
+	}
+	h->next_block++;
+	return idx;
+}
+
+static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
+		       const struct netinc_pay *pay)
+{
+	struct sim_op *o = op_of(op);
 	struct host *h = host_of(ep);
-	u64 idx = 0, at;
+	u64 idx = delivered(h, o, b);
 
 	if (sim_happens(h->sim, h->sim->plan.fail_deliver))
 		return false;
-	while (netinc_coll_range(op, ep->block, idx, &at), at != first)
-		idx++;
-	if (a->seen[idx]++)
+	if ((*seen(h, o, idx))++)
 		sim_fail(h->sim, "rank %u gets block %llu of operation %u twice", h->rank, (unsigned long long)idx,
-			 a->idx);
-	if (elems * 4 != pay->len)
-		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len, elems);
-	memcpy(a->buf + 4 * first, ((struct dgram *)pay->obj)->data + pay->off, elems * 4);
+			 op->seq);
+	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len)
+		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len, b->elems);
+	o->got += b->bits & INC_F_WANT ? b->elems : 0;
+	buffer_in(h->sim, o, b, ((struct dgram *)pay->obj)->data + pay->off);
 	return true;
 }
 
@@ -81,12 +151,19 @@ static void app_soon(struct host *h)
 static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 {
 	struct host *h = host_of(ep);
-	struct app_op *a;
+	struct app_op *a = op_of(op)->app;
 
-	if (op == &h->leave)
+	if (!a)
 		return;
-	a = container_of(op, struct app_op, op);
-	sim_trace(h->sim, "rank %u: operation %u done, error %u", h->rank, a->idx, op->error.code);
+	sim_trace(h->sim, "rank %u: %s %u done, error %u", h->rank,
+		  op == &a->main->op ? "operation" : "exchange of counts for operation", a->idx, op->error.code);
+	if (op != &a->main->op) {
+		if (!op->error.code)
+			counts_exchanged(a);
+		return;
+	}
+	if (!op->error.code)
+		buffer_own_share(a->main);
 	check_op_done(h, a);
 	a->done = true;
 	h->inflight--;
@@ -146,31 +223,36 @@ void host_pump(struct host *h)
 	arm(h);
 }
 
+static void hand_over(struct host *h, u32 idx, struct netinc_op *op)
+{
+	int err = netinc_ep_submit(&h->ep, op, h->sim->now);
+
+	if (err)
+		sim_fail(h->sim, "rank %u cannot submit operation %u: %d", h->rank, idx, err);
+	if (op->seq != idx)
+		sim_fail(h->sim, "rank %u numbers operation %u as %u", h->rank, idx, op->seq);
+}
+
 static void submit_op(struct host *h, u32 idx)
 {
 	struct app_op *a = &h->op[idx];
 	struct sim *sim = h->sim;
-	bool in_place;
+	struct plan_op p = plan_op_of(sim, idx, h->rank);
 	int err;
 
-	plan_op_of(sim, idx, h->rank, &a->op, &in_place);
 	a->idx = idx;
-	a->submitted = true;
-	a->buf = calloc(1, 4 * a->op.count + 4);
-	a->in = in_place ? a->buf : malloc(4 * a->op.count + 4);
-	a->seen = calloc(1, netinc_coll_blocks(&a->op, h->ep.block));
-	plan_input(sim, idx, h->rank, a->op.type, a->in, a->op.count);
-	err = netinc_coll_check(&a->op, sim->plan.hosts);
+	a->main = buffer_new(sim, a, h->rank);
+	err = netinc_coll_check(&a->main->op);
 	if (err)
-		sim_fail(sim, "rank %u cannot submit operation %u: %d", h->rank, idx, err);
-	sim_trace(sim, "rank %u: submits operation %u, %llu elements", h->rank, idx,
-		  (unsigned long long)a->op.count);
+		sim_fail(sim, "rank %u may not submit operation %u: %d", h->rank, idx, err);
+	sim_trace(sim, "rank %u: submits operation %u, %s", h->rank, idx, netinc_coll_name(p.coll));
 	h->inflight++;
-	err = netinc_ep_submit(&h->ep, &a->op, sim->now);
-	if (err)
-		sim_fail(sim, "rank %u cannot submit operation %u: %d", h->rank, idx, err);
-	if (a->op.seq != idx)
-		sim_fail(sim, "rank %u numbers operation %u as %u", h->rank, idx, a->op.seq);
+	if (plan_asks_counts(&p)) {
+		a->exchange = counts_exchange(sim, a, h->rank);
+		a->main->op.hold = true;
+		hand_over(h, idx, &a->exchange->op);
+	}
+	hand_over(h, idx, &a->main->op);
 }
 
 static u32 my_ops(const struct host *h)
@@ -195,7 +277,7 @@ void host_app(struct host *h)
 	case INC_STATE_RESYNC:
 		while (h->next < my_ops(h) && h->inflight < h->sim->plan.inflight)
 			submit_op(h, h->next++);
-		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave, now))
+		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now))
 			h->leaving = true;
 		break;
 	default:
@@ -225,6 +307,7 @@ void host_rx(struct host *h, const struct frame *f)
 		} else if (!netinc_ep_check(&h->ep, &pkt)) {
 			pay = (struct netinc_pay) { .obj = f->d[i], .off = sizeof(struct inc_hdr), .len = pkt.len,
 						    .flags = pkt.flags };
+			h->next_block = netinc_extend(h->ep.una, pkt.psn);
 			netinc_ep_result(&h->ep, &pkt, &pay, now);
 			results = true;
 		}
@@ -310,11 +393,8 @@ void host_free(struct host *h)
 	for (i = 0; i < __INC_C_MAX; i++)
 		h->sim->totals[i] += h->ep.mib[i];
 	for (i = 0; i < SIM_MAX_OPS; i++) {
-		if (!h->op[i].submitted)
-			continue;
-		if (h->op[i].in != h->op[i].buf)
-			free(h->op[i].in);
-		free(h->op[i].buf);
-		free(h->op[i].seen);
+		buffer_free(h->op[i].exchange);
+		buffer_free(h->op[i].main);
 	}
+	free(h->leave.seen);
 }

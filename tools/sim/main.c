@@ -73,7 +73,7 @@ static u64 deadline(const struct sim *sim)
 	for (i = 0; i < p->hosts; i++)
 		begin = max(begin, sim->round_begin + p->start[i]);
 	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
-	       6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
+	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
 }
 
 static void not_finished(struct sim *sim, const char *why)
@@ -244,7 +244,8 @@ static void report(const u64 *totals, u64 runs, u64 steps, double time)
 		{ "contributions", INC_C_CONTRIBS }, { "sent again", INC_C_CONTRIBS_RESENT },
 		{ "results sent again", INC_C_RESULTS_RESENT }, { "PROBE", INC_C_PROBES }, { "NACK", INC_C_NACKS },
 		{ "ERROR", INC_C_ERRORS }, { "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
-		{ "other epochs", INC_C_DROP_EPOCH }, { "out of memory", INC_C_DROP_MEMORY },
+		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
+		{ "out of memory", INC_C_DROP_MEMORY },
 	};
 	u32 i;
 

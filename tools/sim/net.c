@@ -50,16 +50,10 @@ static bool before(const struct event *a, const struct event *b)
 	return a->at < b->at || (a->at == b->at && a->serial < b->serial);
 }
 
-static void swap(struct event *a, struct event *b)
-{
-	struct event t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)
 {
+	struct event e = { .at = max(at, sim->now), .serial = sim->serial++, .type = type, .who = who, .frame = frame,
+			   .round = sim->round };
 	u32 i = sim->events++;
 
 	if (i == sim->heap_cap) {
@@ -68,26 +62,26 @@ void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)
 		if (!sim->heap)
 			sim_fail(sim, "the machine has no memory for %u events", sim->heap_cap);
 	}
-	sim->heap[i] = (struct event) { .at = max(at, sim->now), .serial = sim->serial++, .type = type, .who = who,
-					.frame = frame, .round = sim->round };
-	for (; i && before(&sim->heap[i], &sim->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&sim->heap[i], &sim->heap[(i - 1) / 2]);
+	for (; i && before(&e, &sim->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		sim->heap[i] = sim->heap[(i - 1) / 2];
+	sim->heap[i] = e;
 }
 
+/* The hole that the first one leaves sinks to where the last one fits. */
 static struct event pop(struct sim *sim)
 {
-	struct event first = sim->heap[0];
+	struct event first = sim->heap[0], last = sim->heap[--sim->events];
 	u32 i = 0, child;
 
-	sim->heap[0] = sim->heap[--sim->events];
 	while ((child = 2 * i + 1) < sim->events) {
 		if (child + 1 < sim->events && before(&sim->heap[child + 1], &sim->heap[child]))
 			child++;
-		if (!before(&sim->heap[child], &sim->heap[i]))
+		if (!before(&sim->heap[child], &last))
 			break;
-		swap(&sim->heap[child], &sim->heap[i]);
+		sim->heap[i] = sim->heap[child];
 		i = child;
 	}
+	sim->heap[i] = last;
 	return first;
 }
 

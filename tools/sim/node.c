@@ -20,8 +20,7 @@ static struct sim *sim_of_agg(struct netinc_agg *agg)
 	return sim_of(container_of(agg, struct netinc_group, agg));
 }
 
-/* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
-static void queue(struct sim *sim, u32 child, struct dgram *d)
+static void append(struct sim *sim, u32 child, struct dgram *d)
 {
 	struct node *n = &sim->node;
 
@@ -34,12 +33,53 @@ static void queue(struct sim *sim, u32 child, struct dgram *d)
 	n->out[child][n->nout[child]++] = d;
 }
 
+static void end_run(struct sim *sim, u32 child)
+{
+	struct netinc_pkt *run = &sim->node.run[child];
+
+	if (run->type)
+		append(sim, child, dgram_build(sim, run, NULL, NULL));
+	run->type = 0;
+}
+
+/* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
+static void queue(struct sim *sim, u32 child, struct dgram *d)
+{
+	end_run(sim, child);
+	append(sim, child, d);
+}
+
+static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
+{
+	struct netinc_pkt p = *pkt;
+
+	if (!run->type || run->psn + run->span != pkt->psn)
+		return false;
+	p.psn = run->psn;
+	p.span = run->span;
+	return !memcmp(&p, run, sizeof(p));
+}
+
+/* A result without elements: several in a row are one packet. */
+static void queue_empty(struct sim *sim, u32 child, const struct netinc_pkt *pkt)
+{
+	struct netinc_pkt *run = &sim->node.run[child];
+
+	if (continues(run, pkt)) {
+		run->span++;
+		return;
+	}
+	end_run(sim, child);
+	*run = *pkt;
+}
+
 static void flush(struct sim *sim)
 {
 	struct node *n = &sim->node;
 	u32 i;
 
 	for (i = 0; i < sim->plan.hosts; i++) {
+		end_run(sim, i);
 		if (!n->silent)
 			net_send(sim, SIM_NODE, i, n->out[i], n->nout[i]);
 		while (n->silent && n->nout[i])
@@ -110,28 +150,6 @@ static bool result_new(struct sim *sim, struct netinc_slot *slot)
 	return true;
 }
 
-static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
-{
-	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
-	struct sim *sim = sim_of_agg(agg);
-	const void *src[SIM_MAX_HOSTS];
-	u32 i, n = 0;
-
-	if (!(slot->flags & INC_F_PAYLOAD))
-		return true;
-	if (!r)
-		sim_fail(sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
-	if (!result_new(sim, slot))
-		return false;
-	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
-			src[n++] = payload(&slot->in[i]);
-	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size,
-		&(struct netinc_fold_args){});
-	sim->node.folds++;
-	return true;
-}
-
 static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	struct sim *sim = sim_of_agg(agg);
@@ -139,6 +157,52 @@ static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	if (!result_new(sim, slot))
 		return false;
 	memcpy(((struct dgram *)slot->result.obj)->data, payload(&slot->in[i]), slot->len);
+	return true;
+}
+
+/* Elements that are only moved come from one child. */
+static bool agg_move(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i, from = NETINC_NO_RANK;
+
+	for (i = 0; i < agg->children; i++) {
+		if (!(slot->in[i].flags & INC_F_PAYLOAD))
+			continue;
+		if (from != NETINC_NO_RANK)
+			sim_fail(sim_of_agg(agg), "children %u and %u both move elements of block %llu", from, i,
+				 (unsigned long long)slot->q);
+		from = i;
+	}
+	return agg_copy(agg, slot, from);
+}
+
+static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	(void)agg;
+	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
+}
+
+static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+	struct netinc_fold_args args = { .ranks = container_of(agg, struct netinc_group, agg)->cfg.size };
+	struct sim *sim = sim_of_agg(agg);
+	const void *src[SIM_MAX_HOSTS];
+	u32 i, n = 0;
+
+	if (!(slot->flags & INC_F_PAYLOAD))
+		return true;
+	if (slot->dop == INC_OP_NONE)
+		return agg_move(agg, slot);
+	if (!r)
+		sim_fail(sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
+	if (!result_new(sim, slot))
+		return false;
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			src[n++] = payload(&slot->in[i]);
+	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
+	sim->node.folds++;
 	return true;
 }
 
@@ -155,10 +219,13 @@ static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 ty
 	pkt->span = 1;
 }
 
+/* Elements for children that want them; the others are told that the block is complete. */
 static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct sim *sim = sim_of_agg(agg);
-	struct netinc_pkt pkt;
+	struct netinc_pkt pkt, empty;
+	struct dgram *d = NULL;
+	u32 i;
 
 	pkt_init(agg, &pkt, INC_PKT_RESULT);
 	pkt.psn = (u32)slot->q;
@@ -166,10 +233,24 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	pkt.sig = slot->sig;
 	pkt.dtype = slot->dtype;
 	pkt.dop = slot->dop;
+	pkt.mode = slot->mode;
 	pkt.flags = slot->flags & ~(INC_F_DESC | INC_F_LEAVE);
+	empty = pkt;
+	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
 	pkt.len = slot->len;
+	if (slot->len)
+		d = dgram_build(sim, &pkt, NULL, payload(&slot->result));
 	sim_trace(sim, "node: result %llu to %d", (unsigned long long)slot->q, (int)child);
-	queue_all(sim, child, dgram_build(sim, &pkt, NULL, slot->len ? payload(&slot->result) : NULL));
+	for (i = 0; i < agg->children; i++) {
+		if (child != NETINC_ALL && child != i)
+			continue;
+		if (d && (slot->in[i].flags & INC_F_WANT))
+			queue(sim, i, dgram_get(d));
+		else
+			queue_empty(sim, i, &empty);
+	}
+	if (d)
+		dgram_put(sim, d);
 }
 
 static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -209,6 +290,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.desc = agg_desc,
 	.fold = agg_fold,
 	.copy = agg_copy,
+	.can_fold = agg_can_fold,
 	.send_result = agg_send_result,
 	.send_up = agg_send_up,
 	.send_nack = agg_send_nack,

@@ -4,11 +4,15 @@
  * seed is one run: parameters, operations, faults and every decision of the network come from it.
  *
  *	main.c	options, many seeds, verdicts
- *	plan.c	what a seed stands for
+ *	plan.c	what a seed stands for: parameters, the network, faults
+ *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
  *	node.c	what the kernel's glue does at a node
  *	host.c	what the kernel's glue does at a host, and the application there
- *	check.c	what must hold: results against a plain reference, the invariant, outcomes, memory
+ *	buffer.c	the buffers of an operation at a host, and the fold of scans
+ *	counts.c	the exchange of counts before an operation
+ *	reference.c	what every collective is to give, the plain way
+ *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
  */
 #ifndef INC_SIM_H
 #define INC_SIM_H
@@ -63,17 +67,40 @@ enum fault {
 	FAULT_COUNT
 };
 
-/* One operation as most ranks see it, and the one rank that sees it differently. */
+/* One operation. */
 struct plan_op {
 	u8 coll;
 	u8 type;
-	bool in_place;
-	bool mismatch;
-	u8 odd_coll;
-	u8 odd_type;
+	u8 op;
+	u8 mode;		/* INC_MODE_COUNTS or 0 */
+	bool in_place;		/* where that is allowed */
+	bool displaced;		/* INC_MODE_COUNTS: shares have gaps between them, and come in another order */
+	u32 root;
+	u64 count;		/* elements of a share; INC_MODE_COUNTS: the most that one has */
+	u64 salt;		/* of counts and displacements */
+};
+
+enum disagree {
+	AGREE,
+	DIFFER,			/* the odd rank's descriptor is another one: INC_ERR_MISMATCH */
+	CONTRADICT,		/* it sends or expects another count than its peer: INC_ERR_COUNTS */
+};
+
+/* What the ranks do at one place of their sequence: most of them `op`, the odd one perhaps something else. */
+struct plan_step {
+	struct plan_op op, odd;
+	u8 disagree;		/* enum disagree */
 	u32 odd_rank;
-	u64 count;
-	u64 odd_count;
+	u32 odd_count;		/* which count it has one higher, NO_COUNT: none */
+	u32 odd_less;		/* and one lower, if it is not 0: the sum is the same */
+};
+
+#define NO_COUNT	(~0u)
+
+/* Where the shares of a buffer begin, by rank, and how long it is: elements. */
+struct layout {
+	u64 at[SIM_MAX_HOSTS];
+	u64 length;
 };
 
 struct plan {
@@ -99,18 +126,32 @@ struct plan {
 		u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
 		u64 fault_at;		/* after the round's begin */
 		u64 pause;
-		struct plan_op op[SIM_MAX_OPS];
+		struct plan_step step[SIM_MAX_OPS];
 	} round[SIM_MAX_ROUNDS];
 };
 
-struct app_op {
+/* One operation of an endpoint, with its buffers. */
+struct sim_op {
 	struct netinc_op op;
+	struct app_op *app;	/* NULL: LEAVE */
+	u32 elem_size;
+	u8 *send;		/* the same as recv where in place */
+	u8 *recv;
+	u8 *acc;		/* scan, exscan: accumulators, of each element one */
+	u8 *seen;		/* [seen_blocks]: this block's result is here */
+	u64 seen_blocks;
+	u64 got;		/* elements, with results */
+	u32 *counts;
+	u64 *before;
+	struct layout send_at, recv_at;
+};
+
+/* One operation of an application: an exchange of counts precedes it where ranks do not know them. */
+struct app_op {
 	u32 idx;
-	bool submitted;
 	bool done;
-	u8 *buf;		/* result; and input where in place */
-	u8 *in;
-	u8 *seen;		/* per block: its result is here */
+	struct sim_op *exchange;
+	struct sim_op *main;	/* NULL: not submitted */
 };
 
 struct host {
@@ -126,7 +167,8 @@ struct host {
 	u32 inflight;
 	u32 next;		/* operation to submit */
 	u32 done;
-	struct netinc_op leave;
+	u64 next_block;		/* of the result that is being taken in: what deliver() is called for, or later */
+	struct sim_op leave;
 	struct app_op op[SIM_MAX_OPS];
 };
 
@@ -141,15 +183,16 @@ struct node {
 	struct dgram **out[SIM_MAX_HOSTS];
 	u32 nout[SIM_MAX_HOSTS];
 	u32 cap[SIM_MAX_HOSTS];
+	struct netinc_pkt run[SIM_MAX_HOSTS];	/* results without elements, to leave as one; type 0: none */
 	struct netinc_peer peer[SIM_MAX_HOSTS];
 };
 
-/* How an operation ended at the first rank for which it did. */
+/* How an operation ended at the first rank for which it did, and what the reference keeps of it. */
 struct outcome {
 	bool known;
 	struct netinc_error error;
-	u8 *reference;
-	u64 bytes;
+	u8 *input[SIM_MAX_HOSTS];	/* send buffers as they were */
+	u8 *fold[SIM_MAX_HOSTS];	/* of ranks 0 .. i */
 };
 
 struct sim {
@@ -201,15 +244,67 @@ static inline bool sim_happens(struct sim *sim, u32 per_mille)
 	return per_mille && sim->now < sim->plan.calm && sim_below(sim, 1000) < per_mille;
 }
 
+static inline const struct plan_step *sim_step_of(const struct sim *sim, u32 idx)
+{
+	return &sim->plan.round[sim->round].step[idx];
+}
+
 /* plan.c */
+u64 pick(struct sim *sim, u64 lo, u64 hi);
+bool one_in(struct sim *sim, u32 n);
 void plan_make(struct sim *sim);
 void plan_print(const struct sim *sim);
 /* How long nothing is done before the current round begins. */
 u64 plan_pause(const struct sim *sim);
-/* The operation @idx of the current round as @rank sees it. */
-void plan_op_of(const struct sim *sim, u32 idx, u32 rank, struct netinc_op *op, bool *in_place);
-/* Fills @n elements of what @rank contributes to operation @idx. */
-void plan_input(const struct sim *sim, u32 idx, u32 rank, u8 type, u8 *buf, u64 n);
+
+/* ops.c */
+void plan_steps(struct sim *sim, struct plan_step *steps, u32 n, u32 odd);
+void plan_print_step(const struct plan_step *s);
+/* The operation @idx of the current round as @rank sees it, in place where it may be; counts are not filled in. */
+struct plan_op plan_op_of(const struct sim *sim, u32 idx, u32 rank);
+bool plan_has_counts(const struct plan_op *o);
+/* Has it an exchange of counts? */
+bool plan_asks_counts(const struct plan_op *o);
+/* Elements of share @i as @rank sees it; alltoall: of share from * size + to. */
+u64 plan_count(const struct sim *sim, u32 idx, u32 rank, u32 i);
+/* Where the shares that @rank sends and gets lie. */
+void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send, struct layout *recv);
+/* The buffer that @rank contributes from, as it was in the beginning; kept until the round is over. */
+const u8 *plan_input(struct sim *sim, u32 idx, u32 rank);
+/* How many blocks operations of this round have, about: rather too many. */
+u64 plan_blocks(const struct sim *sim);
+
+/* buffer.c */
+struct sim_op *buffer_new(struct sim *sim, struct app_op *a, u32 rank);
+/* The exchange of counts: rank i tells counts[i] numbers; in place, in the order of ranks. */
+struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, const u32 *counts);
+void buffer_free(struct sim_op *o);
+/* What block @b contributes. */
+const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
+/* Block @b has its result. */
+void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data);
+/* The share that a rank has for itself, where the network does not bring it. */
+void buffer_own_share(struct sim_op *o);
+/* What a receive buffer holds before. */
+void buffer_poison(u8 *data, u64 bytes);
+
+/* counts.c */
+/* The operation that exchanges them, with what this rank knows. */
+struct sim_op *counts_exchange(struct sim *sim, struct app_op *a, u32 rank);
+/* They are here: fill in the operation's counts, or its error. */
+void counts_exchanged(struct app_op *a);
+
+/* reference.c */
+/*
+ * What the receive buffer of @rank holds after operation @idx, @bytes long, if all its bytes were XORed with @flip
+ * before; allocated.
+ */
+u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u64 *bytes);
+/* How many elements the results of operation @idx bring to @rank: no more than it needs. */
+u64 reference_received(const struct sim *sim, u32 idx, u32 rank);
+/* The contradiction that INC_ERR_COUNTS is to name. */
+void reference_contradiction(const struct sim *sim, u32 idx, u32 rank[2]);
+void reference_free(struct outcome *o);
 
 /* net.c */
 struct dgram *dgram_new(struct sim *sim, u32 len);

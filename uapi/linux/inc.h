@@ -263,7 +263,7 @@ enum inc_type {
 
 #define INC_TYPE_MAX (__INC_TYPE_MAX - 1)
 
-/* What is not in the type or the operation. Bits of inc_submit.mode, inc_desc.mode and, those of INC_MODE_WIRE, inc_hdr.mode */
+/* What type and operation do not say: bits of inc_submit.mode, inc_desc.mode and, INC_MODE_WIRE only, inc_hdr.mode. */
 #define INC_MODE_SATURATE	0x01	/* SUM of i8, i16, u8, u16: the exact sum, clamped once to the type's range */
 #define INC_MODE_COUNTS		0x02	/* counts differ from rank to rank */
 #define INC_MODE_COUNTS_PHASE	0x80	/* the exchange of counts at the beginning of an operation; not for SUBMIT */

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The buffers of one operation at a host: streams of the endpoint are put where the operation's shares lie. Of scans
+ * the results are folded here, in the order in which the endpoint brings them.
+ */
+#include "reduce/reduce.h"
+#include "sim.h"
+
+/* One rank's object around struct netinc_op. */
+static struct sim_op *op_new(struct app_op *a, const struct netinc_op *op, u32 elem_size)
+{
+	struct sim_op *o = calloc(1, sizeof(*o));
+
+	o->op = *op;
+	o->app = a;
+	o->elem_size = elem_size;
+	o->before = calloc(NETINC_BEFORE(op->size), sizeof(*o->before));
+	return o;
+}
+
+/* Per-rank counts that all ranks know; others have to be exchanged. */
+static void known_counts(const struct sim *sim, struct sim_op *o)
+{
+	u32 i;
+
+	o->op.count = 0;
+	if (netinc_coll_asks_counts(o->op.coll))
+		return;
+	o->counts = calloc(o->op.size, sizeof(*o->counts));
+	for (i = 0; i < o->op.size; i++) {
+		o->counts[i] = plan_count(sim, o->app->idx, o->op.rank, i);
+		o->op.count += o->counts[i];
+	}
+	o->op.counts = o->counts;
+}
+
+void buffer_poison(u8 *data, u64 bytes)
+{
+	u64 i;
+
+	for (i = 0; i < bytes; i++)
+		data[i] = 0xa5 ^ (u8)(i * 7);
+}
+
+struct sim_op *buffer_new(struct sim *sim, struct app_op *a, u32 rank)
+{
+	struct plan_op p = plan_op_of(sim, a->idx, rank);
+	struct netinc_op op = {
+		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type, .mode = p.mode, .in_place = p.in_place,
+		.root = p.root, .rank = rank, .size = sim->plan.hosts, .count = p.count,
+	};
+	u32 size = netinc_reduce_elem_size(p.type);
+	struct sim_op *o = op_new(a, &op, size);
+
+	if (plan_has_counts(&p))
+		known_counts(sim, o);
+	o->op.before = o->before;
+	plan_layouts(sim, a->idx, rank, &o->send_at, &o->recv_at);
+	o->send = malloc(o->send_at.length * size + 1);
+	memcpy(o->send, plan_input(sim, a->idx, rank), o->send_at.length * size);
+	if (p.in_place) {
+		o->recv = o->send;
+		return o;
+	}
+	o->recv = malloc(o->recv_at.length * size + 1);
+	buffer_poison(o->recv, o->recv_at.length * size);
+	return o;
+}
+
+struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, const u32 *counts)
+{
+	struct plan_op p = plan_op_of(sim, a->idx, rank);
+	struct netinc_op op = {
+		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type, .mode = p.mode | INC_MODE_COUNTS_PHASE,
+		.root = p.root, .rank = rank, .size = sim->plan.hosts,
+	};
+	struct sim_op *o = op_new(a, &op, sizeof(u32));
+	u32 i;
+
+	o->counts = calloc(op.size, sizeof(*o->counts));
+	for (i = 0; i < op.size; i++) {
+		o->counts[i] = counts[i];
+		o->recv_at.at[i] = o->recv_at.length;
+		o->recv_at.length += counts[i];
+	}
+	o->send_at = o->recv_at;
+	o->op.counts = o->counts;
+	o->op.before = o->before;
+	o->recv = calloc(o->recv_at.length, sizeof(u32));
+	o->send = o->recv;
+	return o;
+}
+
+void buffer_free(struct sim_op *o)
+{
+	if (!o)
+		return;
+	if (o->send != o->recv)
+		free(o->send);
+	free(o->recv);
+	free(o->acc);
+	free(o->seen);
+	free(o->counts);
+	free(o->before);
+	free(o);
+}
+
+/* The bytes of @elems elements at position @at of a stream: they are one run. */
+static u8 *stream_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, u32 elems)
+{
+	const struct layout *l = send ? &o->send_at : &o->recv_at;
+	struct netinc_share s;
+	u32 i;
+
+	for (i = 0; send ? netinc_coll_send_share(&o->op, i, &s) : netinc_coll_recv_share(&o->op, i, &s); i++) {
+		if (at >= s.elems) {
+			at -= s.elems;
+			continue;
+		}
+		if (at + elems > s.elems || l->at[s.peer] + s.elems > l->length)
+			break;
+		return (send ? o->send : o->recv) + (l->at[s.peer] + at) * o->elem_size;
+	}
+	sim_fail(sim, "rank %u: operation %u has no elements %llu + %u to %s", o->op.rank, o->app->idx,
+		 (unsigned long long)at, elems, send ? "send" : "get");
+}
+
+const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b)
+{
+	return stream_at(sim, o, true, b->send, b->elems);
+}
+
+/* Ranks before this one have been folded into the accumulators; write what comes of it. */
+static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_reduce *r, const struct netinc_block *b,
+			 u8 *acc)
+{
+	bool first = !o->op.rank, scan = o->op.coll == INC_COLL_SCAN;
+	struct netinc_fold_args args = { .flags = first ? 0 : NETINC_FOLD_CONTINUE, .ranks = o->op.size };
+	const void *src[2] = { acc, acc };
+	u8 out[INC_MAX_BLOCK];
+
+	if (first && !scan)
+		return;
+	if (scan)
+		src[!first] = buffer_out(sim, o, b);
+	r->fold(out, src, scan && !first ? 2 : 1, b->elems, &args);
+	memcpy(stream_at(sim, o, false, b->recv, b->elems), out, b->elems * o->elem_size);
+}
+
+static void chain_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data)
+{
+	const struct netinc_reduce *r = netinc_reduce_find(o->op.wire, o->op.op, o->op.mode & INC_MODE_WIRE, true);
+	struct netinc_fold_args args = { .flags = NETINC_FOLD_PARTIAL, .ranks = o->op.size };
+	const void *src[2];
+	u8 *acc;
+
+	if (b->owner > o->op.rank || !b->elems)
+		return;
+	if (!o->acc)
+		o->acc = malloc(o->op.count * r->acc_size);
+	acc = o->acc + (o->op.rank ? b->recv : 0) * r->acc_size;
+	if (b->owner == o->op.rank) {
+		chain_finish(sim, o, r, b, acc);
+		return;
+	}
+	if (b->owner)
+		args.flags |= NETINC_FOLD_CONTINUE;
+	src[0] = b->owner ? acc : data;
+	src[1] = data;
+	r->fold(acc, src, b->owner ? 2 : 1, b->elems, &args);
+}
+
+void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data)
+{
+	if (netinc_coll_chains(o->op.coll))
+		chain_in(sim, o, b, data);
+	else if (b->bits & INC_F_WANT)
+		memcpy(stream_at(sim, o, false, b->recv, b->elems), data, b->elems * o->elem_size);
+}
+
+void buffer_own_share(struct sim_op *o)
+{
+	u32 me = o->op.rank, i = me;
+
+	if (o->send == o->recv || netinc_coll_reduces(o->op.coll) || o->op.coll == INC_COLL_BROADCAST ||
+	    (netinc_coll_rooted(o->op.coll) && o->op.root != me) || !o->elem_size)
+		return;
+	if (o->op.coll == INC_COLL_ALLTOALL)
+		i = me * o->op.size + me;
+	memcpy(o->recv + o->recv_at.at[me] * o->elem_size, o->send + o->send_at.at[me] * o->elem_size,
+	       (o->op.counts ? o->op.counts[i] : o->op.count) * o->elem_size);
+}

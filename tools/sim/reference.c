@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What every collective is to give, the plain way: from all ranks' inputs, one rank after the other. */
+#include <math.h>
+
+#include "reduce/reduce.h"
+#include "sim.h"
+
+#define NAN32	0x7fc00000u
+#define NAN64	0x7ff8000000000000ull
+
+static double as_double(u8 type, u64 bits)
+{
+	u32 low = (u32)bits;
+	double d;
+	float f;
+
+	if (type == INC_TYPE_F64) {
+		memcpy(&d, &bits, sizeof(d));
+		return d;
+	}
+	memcpy(&f, &low, sizeof(f));
+	return f;
+}
+
+static u64 from_double(u8 type, double d)
+{
+	float f = (float)d;
+	u64 bits;
+	u32 low;
+
+	if (isnan(d))
+		return type == INC_TYPE_F64 ? NAN64 : NAN32;
+	if (type == INC_TYPE_F64) {
+		memcpy(&bits, &d, sizeof(bits));
+		return bits;
+	}
+	memcpy(&low, &f, sizeof(low));
+	return low;
+}
+
+/* IEEE 754-2019 minimum, and maximum as the minimum of what is negated. */
+static double minimum(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return NAN;
+	if (a == b)
+		return signbit(a) ? a : b;
+	return a < b ? a : b;
+}
+
+/* Sum and product of two f32 are exact in f64 or rounded in such a way that rounding once more does no harm. */
+static u64 combine_floats(u8 type, u8 op, u64 x, u64 y)
+{
+	double a = as_double(type, x), b = as_double(type, y);
+
+	switch (op) {
+	case INC_OP_SUM:
+		return from_double(type, a + b);
+	case INC_OP_PROD:
+		return from_double(type, a * b);
+	case INC_OP_MIN:
+		return from_double(type, minimum(a, b));
+	default:
+		return from_double(type, -minimum(-a, -b));
+	}
+}
+
+static bool is_signed(u8 type)
+{
+	return type >= INC_TYPE_I8 && type <= INC_TYPE_I64;
+}
+
+/* Is a less than b? Both have their bits in the low end. */
+static bool less(u8 type, u64 a, u64 b)
+{
+	u32 unused = 64 - 8 * netinc_reduce_elem_size(type);
+
+	return is_signed(type) ? (s64)(a << unused) < (s64)(b << unused) : a < b;
+}
+
+static u64 combine(u8 type, u8 op, u64 a, u64 b)
+{
+	if (type == INC_TYPE_F32 || type == INC_TYPE_F64)
+		return combine_floats(type, op, a, b);
+	switch (op) {
+	case INC_OP_SUM:
+		return a + b;
+	case INC_OP_PROD:
+		return a * b;
+	case INC_OP_MIN:
+		return less(type, b, a) ? b : a;
+	case INC_OP_MAX:
+		return less(type, a, b) ? b : a;
+	case INC_OP_BAND:
+		return a & b;
+	case INC_OP_BOR:
+		return a | b;
+	default:
+		return a ^ b;
+	}
+}
+
+static void fold(const struct plan_op *o, u8 *acc, const u8 *in, u64 n)
+{
+	u32 size = netinc_reduce_elem_size(o->type);
+	__le64 a, b;
+	u64 i;
+
+	for (i = 0; i < n; i++) {
+		a = 0;
+		b = 0;
+		memcpy(&a, acc + i * size, size);
+		memcpy(&b, in + i * size, size);
+		a = cpu_to_le64(combine(o->type, o->op, le64_to_cpu(a), le64_to_cpu(b)));
+		memcpy(acc + i * size, &a, size);
+	}
+}
+
+struct ref {
+	struct sim *sim;
+	struct outcome *kept;
+	struct plan_op op;
+	u32 idx, rank, size;
+	struct layout send[SIM_MAX_HOSTS], recv[SIM_MAX_HOSTS];
+	u8 *out;
+};
+
+static const u8 *input(struct ref *r, u32 rank)
+{
+	return plan_input(r->sim, r->idx, rank);
+}
+
+/* Of ranks 0 .. last, all that they send. */
+static const u8 *folded(struct ref *r, u32 last)
+{
+	u64 n = r->send[0].length;
+	u32 i;
+
+	for (i = 0; i <= last; i++) {
+		if (r->kept->fold[i])
+			continue;
+		r->kept->fold[i] = malloc(n * r->size + 1);
+		memcpy(r->kept->fold[i], i ? r->kept->fold[i - 1] : input(r, 0), n * r->size);
+		if (i)
+			fold(&r->op, r->kept->fold[i], input(r, i), n);
+	}
+	return r->kept->fold[last];
+}
+
+/* @count elements from element @from of @src to element @to of the buffer. */
+static void put(struct ref *r, u64 to, const u8 *src, u64 from, u64 count)
+{
+	memcpy(r->out + to * r->size, src + from * r->size, count * r->size);
+}
+
+static u64 share(const struct ref *r, u32 i)
+{
+	return plan_count(r->sim, r->idx, r->rank, i);
+}
+
+static void alltoall(struct ref *r)
+{
+	u32 n = r->sim->plan.hosts, i;
+
+	for (i = 0; i < n; i++)
+		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[r->rank], share(r, i * n + r->rank));
+}
+
+static void gather(struct ref *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->sim->plan.hosts; i++)
+		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[i], share(r, i));
+}
+
+/* What is done to the receive buffer of rank r->rank. */
+static void perform(struct ref *r)
+{
+	u32 last = r->sim->plan.hosts - 1, me = r->rank, root = r->op.root;
+	u64 count = r->op.count;
+
+	switch (r->op.coll) {
+	case INC_COLL_ALLREDUCE:
+		put(r, 0, folded(r, last), 0, count);
+		break;
+	case INC_COLL_REDUCE:
+		if (me == root)
+			put(r, 0, folded(r, last), 0, count);
+		break;
+	case INC_COLL_REDUCE_SCATTER:
+		put(r, 0, folded(r, last), r->send[me].at[me], share(r, me));
+		break;
+	case INC_COLL_BROADCAST:
+		if (me != root)
+			put(r, 0, input(r, root), 0, count);
+		break;
+	case INC_COLL_GATHER:
+		if (me != root)
+			break;
+		fallthrough;
+	case INC_COLL_ALLGATHER:
+		gather(r);
+		break;
+	case INC_COLL_SCATTER:
+		if (me != root || !plan_op_of(r->sim, r->idx, me).in_place)
+			put(r, 0, input(r, root), r->send[root].at[me], share(r, me));
+		break;
+	case INC_COLL_ALLTOALL:
+		alltoall(r);
+		break;
+	case INC_COLL_SCAN:
+		put(r, 0, folded(r, me), 0, count);
+		break;
+	case INC_COLL_EXSCAN:
+		if (me)
+			put(r, 0, folded(r, me - 1), 0, count);
+		break;
+	default:
+		break;
+	}
+}
+
+u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u64 *bytes)
+{
+	struct ref r = { .sim = sim, .kept = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
+			 .rank = rank };
+	bool in_place = plan_op_of(sim, idx, rank).in_place;
+	u64 at;
+	u32 i;
+
+	r.size = netinc_reduce_elem_size(r.op.type);
+	for (i = 0; i < sim->plan.hosts; i++)
+		plan_layouts(sim, idx, i, &r.send[i], &r.recv[i]);
+	*bytes = (in_place ? r.send[rank].length : r.recv[rank].length) * r.size;
+	r.out = malloc(*bytes + 1);
+	if (in_place)
+		memcpy(r.out, input(&r, rank), *bytes);
+	else
+		buffer_poison(r.out, *bytes);
+	for (at = 0; flip && at < *bytes; at++)
+		r.out[at] ^= flip;
+	perform(&r);
+	return r.out;
+}
+
+/* All shares that rank @rank gets from others. */
+static u64 others_shares(const struct sim *sim, u32 idx, u32 rank, bool pairs)
+{
+	u32 n = sim->plan.hosts, i;
+	u64 all = 0;
+
+	for (i = 0; i < n; i++)
+		all += i == rank ? 0 : plan_count(sim, idx, rank, pairs ? i * n + rank : i);
+	return all;
+}
+
+u64 reference_received(const struct sim *sim, u32 idx, u32 rank)
+{
+	struct plan_op o = plan_op_of(sim, idx, rank);
+	bool root = rank == o.root;
+
+	switch (o.coll) {
+	case INC_COLL_REDUCE:
+		return root ? o.count : 0;
+	case INC_COLL_REDUCE_SCATTER:
+		return plan_count(sim, idx, rank, rank);
+	case INC_COLL_BROADCAST:
+		return root ? 0 : o.count;
+	case INC_COLL_ALLGATHER:
+		return others_shares(sim, idx, rank, false);
+	case INC_COLL_GATHER:
+		return root ? others_shares(sim, idx, rank, false) : 0;
+	case INC_COLL_SCATTER:
+		return root ? 0 : plan_count(sim, idx, rank, rank);
+	case INC_COLL_ALLTOALL:
+		return others_shares(sim, idx, rank, true);
+	case INC_COLL_SCAN:
+	case INC_COLL_EXSCAN:
+		return rank * o.count;
+	default:
+		return o.count;
+	}
+}
+
+void reference_contradiction(const struct sim *sim, u32 idx, u32 rank[2])
+{
+	const struct plan_step *s = sim_step_of(sim, idx);
+	u32 n = sim->plan.hosts;
+
+	if (s->op.coll == INC_COLL_ALLTOALL) {
+		rank[0] = s->odd_count / n;
+		rank[1] = s->odd_count % n;
+	} else {
+		rank[0] = s->op.coll == INC_COLL_GATHER ? s->odd_count : s->op.root;
+		rank[1] = s->op.coll == INC_COLL_GATHER ? s->op.root : s->odd_count;
+	}
+}
+
+void reference_free(struct outcome *o)
+{
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_HOSTS; i++) {
+		free(o->input[i]);
+		free(o->fold[i]);
+	}
+	memset(o, 0, sizeof(*o));
+}
