@@ -5,6 +5,7 @@
  */
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/opts.c"
+#include "../../userspace/libinc/shape.c"
 #include "ktap.h"
 
 static void clear_env(void)
@@ -128,10 +129,11 @@ static void test_names(void)
 	for (int i = 1; i < __INC_OP_MAX; i++)
 		expect(inc_op_name(i) && inc_op_parse(inc_op_name(i)) == i, "operation %d", i);
 	for (int i = 1; i < __INC_COLL_MAX; i++)
-		expect(!!inc_coll_name(i), "collective %d", i);
+		expect(inc_coll_name(i) && inc_coll_parse(inc_coll_name(i)) == i, "collective %d", i);
 	expect(!inc_type_name(0) && !inc_op_name(0) && !inc_coll_name(0), "0 has a name");
 	expect(!inc_type_name(-1) && !inc_op_name(999) && !inc_coll_name(__INC_COLL_MAX), "no number has a name");
-	expect(inc_type_parse("f33") == -EINVAL && inc_op_parse(NULL) == -EINVAL, "no name has a number");
+	expect(inc_type_parse("f33") == -EINVAL && inc_op_parse(NULL) == -EINVAL &&
+	       inc_coll_parse("allredule") == -EINVAL, "no name has a number");
 	expect(!inc_type_size(0) && !inc_type_size(__INC_TYPE_MAX), "no type has a size");
 	for (int i = -200; i < 200; i++)
 		expect(*inc_strerror(i), "error %d has no text", i);
@@ -153,17 +155,86 @@ static void test_mismatch(void)
 	       buf);
 	e.desc[1].coll = INC_COLL_BARRIER;
 	e.desc[1].type = 0;
+	e.desc[1].op = 0;
 	inc_format_error(buf, sizeof(buf), &e);
 	expect(!!strstr(buf, "rank 0: barrier: "), "%s", buf);
 	inc_format_error(small, sizeof(small), &e);
 	expect(strlen(small) == sizeof(small) - 1, "%s", small);
+}
+
+/* What sides of a disagreement look like. */
+static void test_sides(void)
+{
+	static const struct {
+		struct inc_submit op;
+		const char *text;
+	} cases[] = {
+		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .wire = INC_TYPE_F32,
+		    .count = 7 }, "allreduce f32 sum 7" },
+		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .wire = INC_TYPE_BF16,
+		    .count = 7 }, "allreduce f32 sum 7 as bf16" },
+		{ { .coll = INC_COLL_REDUCE, .type = INC_TYPE_I8, .op = INC_OP_SUM, .mode = INC_MODE_SATURATE,
+		    .count = 1 }, "reduce i8 sum 1 saturating root 0" },
+		{ { .coll = INC_COLL_BROADCAST, .type = INC_TYPE_BOOL, .root = 3 }, "broadcast bool 0 root 3" },
+		{ { .coll = INC_COLL_ALLTOALL, .type = INC_TYPE_F64, .mode = INC_MODE_COUNTS, .count = 5 },
+		  "alltoall f64 per-rank counts" },
+		{ { .coll = INC_COLL_BARRIER }, "barrier" },
+		{ { .coll = 99, .type = 99, .op = 99, .wire = 98, .count = 1, .root = 1 },
+		  "unknown collective unknown type unknown operation 1 as unknown type root 1" },
+	};
+	char buf[OP_LEN];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		inc_format_op(buf, sizeof(buf), &cases[i].op);
+		expect(!strcmp(buf, cases[i].text), "\"%s\", expected \"%s\"", buf, cases[i].text);
+	}
+}
+
+static void expect_error(const struct inc_error_info *e, const char *text)
+{
+	char buf[256];
+
+	inc_format_error(buf, sizeof(buf), e);
+	expect(!strcmp(buf, text), "\"%s\", expected \"%s\"", buf, text);
+}
+
+#define SIDE_2	"operation 1: rank 2: allgather i8 per-rank counts (hash 000000ab)"
+#define SIDE_0	"rank 0: allgather i8 per-rank counts (hash 000000cd)"
+
+static void test_errors(void)
+{
+	struct inc_error_info e = {
+		.code = INC_ERR_MISMATCH, .opseq = 1, .rank = { 2, 0 },
+		.desc = {
+			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS, .counts = 0xab },
+			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS, .counts = 0xcd },
+		},
+	};
+
+	expect_error(&e, SIDE_2 ", " SIDE_0 ": ranks disagree about the operation");
+	e.code = INC_ERR_COUNTS;
+	expect_error(&e, "operation 1: rank 2 sends rank 0 another count than that expects");
+	e.rank[1] = ~0U;
+	expect_error(&e, "operation 1: rank 2 sends another count than is expected of it");
+	e.code = INC_ERR_UNSUPPORTED;
+	e.rank[0] = ~0U;
+	e.desc[0].mode = 0;
+	expect_error(&e, "operation 1: allgather i8 0: the node cannot reduce this type with this operation");
+	e.code = INC_ERR_RANK_LATE;
+	expect_error(&e, "operation 1: a rank did not contribute within the late limit");
+	e.code = INC_ERR_NONE;
+	expect_error(&e, "no error");
+}
+
+static void test_any_error(void)
+{
+	struct inc_error_info e;
+	char buf[256];
+
 	for (unsigned int i = 0; i < 4096; i++) {
+		for (size_t k = 0; k < sizeof(e); k++)
+			((uint8_t *)&e)[k] = ktap_random();
 		e.code = ktap_below(16);
-		e.desc[0].coll = ktap_random();
-		e.desc[0].type = ktap_random();
-		e.desc[0].op = ktap_random();
-		e.desc[0].count = ktap_random();
-		e.desc[0].root = ktap_random();
 		e.rank[0] = ktap_below(2) ? ktap_random() : ~0U;
 		inc_format_error(buf, 1 + ktap_below(sizeof(buf)), &e);
 	}
@@ -171,7 +242,7 @@ static void test_mismatch(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_parent), KTAP(test_bad_parent), KTAP(test_environment), KTAP(test_bad_environment), KTAP(test_names),
-	KTAP(test_mismatch),
+	KTAP(test_mismatch), KTAP(test_sides), KTAP(test_errors), KTAP(test_any_error),
 };
 
 int main(int argc, char **argv)

@@ -35,8 +35,9 @@ why() {
 
 inc_begin
 inc_topology_create 2
-run_ranks 2 "$api" nonblock timeout mismatch threads fork signals arguments >"$INC_TMP/api.log"
+run_ranks 2 "$api" nonblock persistent timeout mismatch threads fork signals arguments >"$INC_TMP/api.log"
 check "join and operations without blocking" tested nonblock
+check "persistent operations" tested persistent
 check "limits of waiting" tested timeout
 check "ranks that disagree are named, and the group works on" tested mismatch
 check "two groups in two threads" tested threads
@@ -44,7 +45,8 @@ check "fork" tested fork
 check "signals do not disturb" tested signals
 check "bad arguments" tested arguments
 check "why: it would be" why "yes, in the network: the node is $INC_NODE4"
-check "why: no kernel for f64" why "no reduction kernel for f64 sum" --type f64
+check "why: what is saved" why "reduced there, every byte goes up once"
+check "why: what makes no sense" why "bool has no sum" --type bool
 inc -n h1 parent del
 check "why: no parent" why "no parent is named"
 check "why: the parent that INC_PARENT names" env INC_PARENT="$INC_NODE4" \

@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 
-ALLREDUCE, BARRIER, REDUCE = 2, 1, 3
-I32, F32, F64, SUM = 3, 11, 12, 1
+ALLREDUCE, REDUCE, GATHER = 2, 3, 7
+I32, F32, SUM, BXOR = 3, 11, 1, 7
 
 
 class JoinOpts(c.Structure):
@@ -26,8 +26,15 @@ class JoinOpts(c.Structure):
 
 
 class Request(c.Structure):
-    _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("opseq", c.c_uint32),
-                ("resv", c.c_uint64 * 2)]
+    _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("prepared", c.c_uint32),
+                ("copy", c.c_void_p), ("submit", c.c_uint64 * 13), ("resv", c.c_uint64 * 4)]
+
+
+class Args(c.Structure):
+    _fields_ = [("coll", c.c_int), ("type", c.c_int), ("op", c.c_int), ("wire", c.c_int), ("mode", c.c_uint32),
+                ("root", c.c_uint32), ("count", c.c_uint64), ("send", c.c_void_p), ("recv", c.c_void_p),
+                ("send_counts", c.c_void_p), ("send_displs", c.c_void_p), ("recv_counts", c.c_void_p),
+                ("recv_displs", c.c_void_p), ("weight", c.c_double), ("resv", c.c_uint64 * 4)]
 
 
 lib = c.CDLL("libinc.so.0", use_errno=True)
@@ -43,6 +50,8 @@ lib.inc_iallreduce.argtypes = lib.inc_allreduce.argtypes + [c.POINTER(Request)]
 lib.inc_ibarrier.argtypes = [c.c_void_p, c.POINTER(Request)]
 lib.inc_wait.argtypes = [c.POINTER(Request), c.c_int]
 lib.inc_test.argtypes = [c.POINTER(Request)]
+lib.inc_prepare.argtypes = [c.c_void_p, c.POINTER(Args), c.POINTER(Request)]
+lib.inc_start.argtypes = [c.POINTER(Request)]
 lib.inc_why.argtypes = [c.c_void_p, c.c_int, c.c_int, c.c_int, c.c_uint64, c.c_char_p, c.c_size_t]
 
 RANK = int(os.environ.get("INC_RANK", "0"))
@@ -130,6 +139,25 @@ def test_nonblock():
     leave(group)
 
 
+def test_persistent():
+    """Prepared once, started often, with a barrier under way."""
+    group = join()
+    buf, req, barrier = (c.c_int32 * 800)(), Request(), Request()
+    args = Args(coll=ALLREDUCE, type=I32, op=SUM, count=800, recv=c.addressof(buf))
+    expect("inc_prepare", lib.inc_prepare(group, c.byref(args), c.byref(req)), 0)
+    expect("inc_wait before inc_start", lib.inc_wait(c.byref(req), 0), 0)
+    for k in range(5):
+        buf[:] = ints(800, k)
+        expect("inc_start", lib.inc_start(c.byref(req)), 0)
+        expect("inc_start while it goes on", lib.inc_start(c.byref(req)), -errno.EBUSY)
+        expect("inc_ibarrier", lib.inc_ibarrier(group, c.byref(barrier)), 0)
+        expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
+        check_ints(buf, k)
+        expect("inc_wait", lib.inc_wait(c.byref(barrier), -1), 0)
+    expect("inc_start of no prepared one", lib.inc_start(c.byref(barrier)), -errno.EINVAL)
+    leave(group)
+
+
 def test_timeout():
     group = join()
     if RANK:
@@ -212,20 +240,22 @@ def test_arguments():
         ("operation 77", lib.inc_allreduce(group, None, buf, 10, I32, 77), errno.EINVAL, "operation 77"),
         ("2^32 elements", lib.inc_allreduce(group, None, buf, 1 << 32, I32, SUM), errno.EINVAL, "4294967296"),
         ("recv NULL", lib.inc_allreduce(group, buf, None, 10, I32, SUM), errno.EINVAL, "recv is NULL"),
-        ("f64", lib.inc_allreduce(group, None, buf, 5, F64, SUM), errno.EOPNOTSUPP, "f64"),
+        ("bxor", lib.inc_allreduce(group, None, buf, 5, F32, BXOR), errno.EOPNOTSUPP, "f32"),
     )
     for what, ret, err, _ in cases:
         expect(what, ret, -err)
     lib.inc_allreduce(group, None, buf, 10, 99, SUM)
     expect_text(text(group), "type 99")
-    lib.inc_allreduce(group, None, buf, 5, F64, SUM)
-    expect_text(text(group), "f64 sum 5", "kernel")
+    lib.inc_allreduce(group, None, buf, 5, F32, BXOR)
+    expect_text(text(group), "allreduce f32 bxor 5", "f32 has no bxor")
     expect("no element, no buffer", lib.inc_allreduce(group, None, None, 0, F32, SUM), 0)
     reason = c.create_string_buffer(300)
     expect("inc_why", lib.inc_why(group, ALLREDUCE, F32, SUM, 10, reason, 300), 0)
     expect_text(reason.value.decode(), "yes")
-    expect("inc_why reduce", lib.inc_why(group, REDUCE, F32, SUM, 10, reason, 300), -errno.EOPNOTSUPP)
-    expect_text(reason.value.decode(), "reduce")
+    expect("inc_why gather", lib.inc_why(group, GATHER, F32, 0, 10, reason, 300), 0)
+    expect_text(reason.value.decode(), "as many bytes as without")
+    expect("inc_why bxor", lib.inc_why(group, REDUCE, F32, BXOR, 10, reason, 300), -errno.EOPNOTSUPP)
+    expect_text(reason.value.decode(), "f32 has no bxor")
     expect("an empty request", lib.inc_wait(c.byref(Request()), 0), 0)
     allreduce(group)
     leave(group)

@@ -20,7 +20,7 @@
  * two threads submit to one group, that order is theirs to fix.
  *
  * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who wants to get out
- * uses inc_iallreduce() and inc_wait() with a limit, or poll() on inc_fd().
+ * uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
  *
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the last of them has
  * closed it; inc_leave() in the other one only drops its copy. Descriptors are close-on-exec. Operations that were
@@ -42,8 +42,8 @@ extern "C" {
 /* One rank's membership of one group. */
 struct inc_group;
 
-/* @send of an operation: take the input from @recv. NULL means the same. */
-#define INC_IN_PLACE ((const void *)-1)
+/* As @send: take the input from @recv. As @recv of a scatter: leave the own share in @send. NULL means the same. */
+#define INC_IN_PLACE ((void *)-1)
 
 #define INC_DEFAULT_TIMEOUT_MS	60000	/* of inc_join() */
 
@@ -62,13 +62,68 @@ struct inc_join_opts {
 	uint64_t resv[4];	/* 0 */
 };
 
+/*
+ * One operation with everything that may be said about it; what is not set is 0. N is the size of the group, a share
+ * is what one rank has in a buffer of all ranks. "-": not looked at, may be NULL.
+ *
+ *	coll			@send holds		@recv holds		in place
+ *	allreduce, scan		count			count			@send
+ *	exscan			count			count			@send; rank 0's @recv stays as it is
+ *	reduce			count			root: count		root: @send
+ *	reduce-scatter		N shares		the own share		@send; the result goes to the front
+ *	broadcast		root: count		count			root: @send, always if it is not given
+ *	allgather		the own share		N shares		@send; the own share is where it belongs
+ *	gather			the own share		root: N shares		root: @send, likewise
+ *	scatter			root: N shares		the own share		root: @recv, likewise
+ *	alltoall		N shares		N shares		@send
+ *	barrier			-			-
+ *
+ * Buffers hold elements of @type in host order at any alignment; two of one operation must not overlap.
+ *
+ * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares differ: @send_counts and
+ * @recv_counts are arrays of N numbers of elements; @send_displs and @recv_displs say at which element of the buffer
+ * a share begins, NULL: they follow one another. Shares that are written to must not overlap.
+ *
+ *	coll			counts				displacements	count
+ *	reduce-scatter		@recv_counts, all the same	-		-
+ *	allgather		@recv_counts, all the same	@recv_displs	-
+ *	gather			root: @recv_counts		@recv_displs	what this rank sends (in place: -)
+ *	scatter			root: @send_counts		@send_displs	what this rank gets (in place: -)
+ *	alltoall		@send_counts, @recv_counts	both		-; in place: those of @recv are for both
+ *
+ * @wire: elements travel as this type, f32 or a smaller float for f32 and smaller floats, f32 for f64. They are rounded
+ * to it when they are sent, and the result is rounded to it once; every receiver gets what has travelled, also of its
+ * own share. INC_MODE_SATURATE: sums of i8, i16, u8 and u16 are exact and clamped once, else integers wrap. @weight is
+ * for INC_OP_WSUM, the sum of every rank's weight x element: products are rounded once, to f64 for f64 and c64, to f32
+ * for the other types.
+ */
+struct inc_args {
+	enum inc_coll coll;
+	enum inc_type type;	/* of the buffers; 0 for barrier */
+	enum inc_op op;		/* 0 where nothing is reduced */
+	enum inc_type wire;	/* 0: as @type */
+	uint32_t mode;		/* INC_MODE_SATURATE | INC_MODE_COUNTS */
+	uint32_t root;		/* rank; 0 where there is none */
+	uint64_t count;		/* 0 .. INC_MAX_COUNT, as all numbers of elements */
+	const void *send;
+	void *recv;
+	const uint64_t *send_counts;
+	const uint64_t *send_displs;
+	const uint64_t *recv_counts;
+	const uint64_t *recv_displs;
+	double weight;
+	uint64_t resv[4];	/* 0 */
+};
+
 /* An operation under way. Its fields are libinc's; it must live until inc_wait() or inc_test() has returned its end. */
 struct inc_request {
 	struct inc_group *group;
 	uint64_t handle;	/* 0: none, or it has ended */
 	int result;
-	uint32_t opseq;
-	uint64_t resv[2];
+	uint32_t prepared;	/* inc_start() may be called */
+	void *copy;		/* of an alltoall's input that is in place */
+	struct inc_submit submit;
+	uint64_t resv[4];
 };
 
 /* ---- Joining and leaving -------------------------------------------------------------------------------------- */
@@ -104,26 +159,110 @@ void inc_abort(struct inc_group *group);
 /* ---- Operations ----------------------------------------------------------------------------------------------- */
 
 /*
- * recv[i] = rank 0's send[i] @op rank 1's send[i] @op ..., for i < @count, at every rank: bit for bit the same
- * everywhere and every time, folded in the order of ranks at one node. Buffers hold @count elements of @type in host
- * order at any alignment. @count 0 .. INC_MAX_COUNT. In place, or @send and @recv must not overlap.
- * -EINVAL: an argument, see the text. -EOPNOTSUPP: no reduction kernel for @type and @op. -EFAULT: no such memory, or
- * a rank's went away. -EPROTO: ranks disagree. -ECANCELED: an operation before this one failed. -ECONNRESET: a rank has
- * died or left; the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than the node allows.
+ * The operation that @args describes; all others are short forms of it. It returns when this rank has its result and
+ * its buffers are its own again.
+ *
+ * Results are the same bit for bit in every run, folded in the order of ranks at one node. f16, bf16 and 8-bit floats
+ * accumulate in f32 and are rounded once, to nearest even; every NaN of a result is the canonical one; integers wrap;
+ * min and max are minimum and maximum of IEEE 754-2019; avg is the sum divided once, integers towards zero; minloc and
+ * maxloc take the lowest index of equal values, and NaN before all others.
+ *
+ * -EINVAL, -EOVERFLOW: an argument, see the text. -EOPNOTSUPP: this type has no such operation, or does not go over the
+ * wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM. -EPROTO: ranks disagree. -EMSGSIZE: a rank
+ * sends another count than the receiver expects. -ECANCELED: an operation before this one failed. -ECONNRESET: a rank
+ * has died or left; the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than the node allows.
  * -ENOTCONN: not joined, or the group is over.
+ */
+int inc_collective(struct inc_group *group, const struct inc_args *args);
+
+/*
+ * The same without waiting: buffers, counts, displacements must stay valid and untouched until the request has ended;
+ * @args need not. -EAGAIN: as many are under way as the kernel holds; wait for one first.
+ *
+ * An alltoall in place works on a copy of its input (-ENOMEM), made when it starts and freed when inc_wait() or
+ * inc_test() have returned its end; inc_abort() does not free it.
+ */
+int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
+
+/*
+ * Persistent operations: checked once by inc_prepare(), started as often as wanted by inc_start(), each time ended by
+ * inc_wait() or inc_test(). Buffers, counts and displacements must stay where they are; they are read at every start.
+ * inc_start(): -EBUSY: it has not ended yet. There is nothing to be freed.
+ */
+int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
+int inc_start(struct inc_request *req);
+
+/*
+ * Short forms. @count is that of one rank's share where there are shares. Those that end in v take the counts of all
+ * shares, where the table above says who knows them.
  */
 int inc_allreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
 		  enum inc_op op);
+int inc_allreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+			   double weight);
+int inc_reduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+	       enum inc_op op, uint32_t root);
+int inc_reduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		       enum inc_op op);
+int inc_reduce_scatterv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
+			enum inc_type type, enum inc_op op);
+int inc_broadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type, uint32_t root);
+int inc_allgather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type);
+int inc_allgatherv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
+		   const uint64_t *displs, enum inc_type type);
+int inc_gather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+	       uint32_t root);
+int inc_gatherv(struct inc_group *group, const void *send, uint64_t count, void *recv, const uint64_t *counts,
+		const uint64_t *displs, enum inc_type type, uint32_t root);
+int inc_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		uint32_t root);
+int inc_scatterv(struct inc_group *group, const void *send, const uint64_t *counts, const uint64_t *displs, void *recv,
+		 uint64_t count, enum inc_type type, uint32_t root);
+int inc_alltoall(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type);
+int inc_alltoallv(struct inc_group *group, const void *send, const uint64_t *send_counts, const uint64_t *send_displs,
+		  void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs, enum inc_type type);
+int inc_scan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+	     enum inc_op op);
+int inc_exscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+	       enum inc_op op);
 
 /* Returns when every rank has called it. */
 int inc_barrier(struct inc_group *group);
 
-/*
- * The same without waiting: buffers must stay valid and untouched until the request has ended. -EAGAIN: as many are
- * under way as the kernel holds; wait for one first.
- */
+/* The same without waiting: see inc_icollective(). */
 int inc_iallreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
 		   enum inc_op op, struct inc_request *req);
+int inc_iallreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+			    double weight, struct inc_request *req);
+int inc_ireduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		enum inc_op op, uint32_t root, struct inc_request *req);
+int inc_ireduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+			enum inc_op op, struct inc_request *req);
+int inc_ireduce_scatterv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
+			 enum inc_type type, enum inc_op op, struct inc_request *req);
+int inc_ibroadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type, uint32_t root,
+		   struct inc_request *req);
+int inc_iallgather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		   struct inc_request *req);
+int inc_iallgatherv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
+		    const uint64_t *displs, enum inc_type type, struct inc_request *req);
+int inc_igather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		uint32_t root, struct inc_request *req);
+int inc_igatherv(struct inc_group *group, const void *send, uint64_t count, void *recv, const uint64_t *counts,
+		 const uint64_t *displs, enum inc_type type, uint32_t root, struct inc_request *req);
+int inc_iscatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		 uint32_t root, struct inc_request *req);
+int inc_iscatterv(struct inc_group *group, const void *send, const uint64_t *counts, const uint64_t *displs,
+		  void *recv, uint64_t count, enum inc_type type, uint32_t root, struct inc_request *req);
+int inc_ialltoall(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		  struct inc_request *req);
+int inc_ialltoallv(struct inc_group *group, const void *send, const uint64_t *send_counts,
+		   const uint64_t *send_displs, void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs,
+		   enum inc_type type, struct inc_request *req);
+int inc_iscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+	      enum inc_op op, struct inc_request *req);
+int inc_iexscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
+		enum inc_op op, struct inc_request *req);
 int inc_ibarrier(struct inc_group *group, struct inc_request *req);
 
 /*
@@ -156,8 +295,9 @@ const char *inc_errmsg(struct inc_group *group);
 const char *inc_strerror(int err);
 
 /*
- * Why would this operation not be done in the network? 0 if it would be, else the negative errno that it would end in;
- * the reason goes to @buf (@len bytes, always terminated) in either case. @group NULL: also looks whether the default
+ * Why would this operation not be done in the network? 0 if it would be, else the negative errno that it would end in.
+ * The reason goes to @buf (@len bytes, always terminated); if it would be, what the network saves and what it does not.
+ * @op is not looked at where nothing is reduced. @group NULL: also looks whether the default
  * parent (INC_PARENT, or that of the netns) answers, by joining a group of one there; takes up to 3 s if not.
  */
 int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op, uint64_t count, char *buf,
@@ -172,6 +312,7 @@ const char *inc_op_name(enum inc_op op);
 const char *inc_coll_name(enum inc_coll coll);
 int inc_type_parse(const char *name);
 int inc_op_parse(const char *name);
+int inc_coll_parse(const char *name);
 
 /* Bytes of one element; 0 for no such type. */
 size_t inc_type_size(enum inc_type type);

@@ -12,6 +12,7 @@
 #define __printf(fmt, args) __attribute__((__format__(__printf__, fmt, args)))
 
 #define ERRMSG_LEN 512
+#define OP_LEN 160		/* of inc_format_op() */
 #define INC_VERSION "0.1.0"
 
 struct inc_group {
@@ -35,8 +36,35 @@ struct inc_parent_addr {
 	uint8_t addr[16];
 };
 
+/* Of what a collective has one per rank or in total, whose it is. */
+enum inc_whose { INC_NOBODY, INC_ALL, INC_ROOT, INC_OTHERS };
+
+/* What a collective is to the caller: the table of inc.h. */
+struct inc_shape {
+	bool submit;			/* applications may ask for it */
+	bool reduces;			/* has an operation */
+	bool rooted;
+	bool moves;			/* has elements: a type, a count, buffers */
+	enum inc_whose send, recv;	/* who must give this buffer */
+	bool send_shares, recv_shares;	/* it holds one share per rank, not one */
+	enum inc_whose in_place;
+	enum inc_whose send_counts, recv_counts;	/* with INC_MODE_COUNTS */
+	bool displs;			/* and displacements with them */
+};
+
+/* shape.c */
+const struct inc_shape *inc_shape(unsigned int coll);
+bool inc_applies(enum inc_whose whose, bool root);
+bool inc_meaningful(const struct inc_submit *op);
+void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op);
+
+/* args.c */
+int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);
+
 /* text.c */
+__printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);
 __printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
+void inc_format_op(char *buf, size_t len, const struct inc_submit *op);
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *error);
 void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr, unsigned int port);
 

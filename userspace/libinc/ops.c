@@ -5,24 +5,16 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "internal.h"
 
-static void describe(char *buf, size_t len, const struct inc_submit *op)
-{
-	if (op->coll == INC_COLL_BARRIER)
-		snprintf(buf, len, "barrier");
-	else
-		snprintf(buf, len, "%s %s %s %llu", inc_coll_name(op->coll), inc_type_name(op->type),
-			 inc_op_name(op->op), (unsigned long long)op->count);
-}
-
 /* What made a call fail, as far as the kernel remembers; @err is negative. */
 static int failed(struct inc_group *group, const struct inc_error_info *error, const char *what, int err)
 {
-	char text[256];
+	char text[ERRMSG_LEN - 128];
 
 	if (error->code)
 		inc_format_error(text, sizeof(text), error);
@@ -35,64 +27,77 @@ static int failed(struct inc_group *group, const struct inc_error_info *error, c
 static int submit_failed(struct inc_group *group, const struct inc_submit *op, int err)
 {
 	struct inc_info info = { .state = INC_STATE_CLOSED };
-	char what[96];
+	char what[OP_LEN], why[128];
 
-	describe(what, sizeof(what), op);
+	inc_format_op(what, sizeof(what), op);
+	if (err == -EOPNOTSUPP) {
+		inc_why_unsupported(why, sizeof(why), op);
+		return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group, group->addr.sinc_rank,
+				what, why);
+	}
 	/* A group that works has no error to tell: the last one was of another operation. */
 	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0 || info.state == INC_STATE_READY)
 		info.error.code = INC_ERR_NONE;
 	return failed(group, &info.error, what, err);
 }
 
-static int fill_allreduce(struct inc_group *group, struct inc_submit *op, const void *send, void *recv, uint64_t count,
-			  enum inc_type type, enum inc_op reduce)
+/* All shares of an alltoall's receive buffer, packed: what it sends when it is in place. */
+static void *copy_shares(const struct inc_submit *op, uint32_t size)
 {
-	if (!inc_type_size(type))
-		return inc_fail(group, -EINVAL, "allreduce: type %d: expected enum inc_type, 1..%d", (int)type,
-				INC_TYPE_MAX);
-	if (!inc_op_name(reduce))
-		return inc_fail(group, -EINVAL, "allreduce: operation %d: expected enum inc_op, 1..%d", (int)reduce,
-				__INC_OP_MAX - 1);
-	if (count > INC_MAX_COUNT)
-		return inc_fail(group, -EINVAL, "allreduce: count %llu: expected 0..%llu", (unsigned long long)count,
-				INC_MAX_COUNT);
-	if (count && !recv)
-		return inc_fail(group, -EINVAL, "allreduce: recv is NULL: expected %llu bytes",
-				(unsigned long long)(count * inc_type_size(type)));
-	*op = (struct inc_submit) {
-		.coll = INC_COLL_ALLREDUCE,
-		.type = type,
-		.op = reduce,
-		.count = count,
-		.send = (uintptr_t)(!send || send == INC_IN_PLACE ? recv : send),
-		.recv = (uintptr_t)recv,
-	};
+	const uint64_t *counts = (const uint64_t *)(uintptr_t)op->recv_counts;
+	const uint64_t *displs = (const uint64_t *)(uintptr_t)op->recv_displs;
+	const uint8_t *from = (const uint8_t *)(uintptr_t)op->recv;
+	uint64_t total = 0, at = 0, elem = inc_type_size(op->type), n;
+	uint8_t *copy;
+
+	for (uint32_t i = 0; i < size; i++)
+		total += counts ? counts[i] : op->count;
+	/* Never of 0 bytes: its address must not be that of the other buffer. */
+	copy = malloc(total * elem + 1);
+	for (uint32_t i = 0; copy && i < size; i++, at += n) {
+		n = counts ? counts[i] : op->count;
+		if (n)
+			memcpy(copy + at * elem, from + (displs ? displs[i] : at) * elem, n * elem);
+	}
+	return copy;
+}
+
+/* What the kernel is told: what was prepared, and the copy if one is needed. */
+static int begin(struct inc_request *req, struct inc_submit *op)
+{
+	*op = req->submit;
+	req->result = 0;
+	if (op->coll != INC_COLL_ALLTOALL || op->send != (uintptr_t)INC_IN_PLACE)
+		return 0;
+	req->copy = copy_shares(op, inc_size(req->group));
+	if (!req->copy) {
+		req->result = inc_fail(req->group, -ENOMEM, "%s: no memory for a copy of what is sent in place",
+				       inc_coll_name(op->coll));
+		return req->result;
+	}
+	op->send = (uintptr_t)req->copy;
 	return 0;
 }
 
-static int submit(struct inc_group *group, struct inc_submit *op, struct inc_request *req)
+static int ended(struct inc_request *req, int result)
 {
-	int ret;
-
-	memset(req, 0, sizeof(*req));
-	req->group = group;
-	do
-		ret = ioctl(group->fd, INC_IOC_SUBMIT, op);
-	while (ret < 0 && errno == EINTR);
-	if (ret < 0) {
-		req->result = submit_failed(group, op, -errno);
-		return req->result;
-	}
-	req->handle = op->handle;
-	return 0;
+	free(req->copy);
+	req->copy = NULL;
+	req->handle = 0;
+	req->result = result;
+	return result;
 }
 
 /* -ETIMEDOUT is for waits that can go on; an operation that ended because a rank was late is another thing. */
-static int completed(struct inc_group *group, const struct inc_completion *done, const char *what)
+static int completed(struct inc_request *req, const struct inc_completion *done)
 {
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;
+	char what[OP_LEN];
 
-	return err ? failed(group, &done->error, what, err) : 0;
+	if (!err)
+		return ended(req, 0);
+	inc_format_op(what, sizeof(what), &req->submit);
+	return ended(req, failed(req->group, &done->error, what, err));
 }
 
 /* One look or one bounded wait. The request has ended unless this returns -EAGAIN or -ETIMEDOUT. */
@@ -111,12 +116,9 @@ static int wait_for(struct inc_request *req, int64_t deadline, bool look)
 	if (ret < 0 && (errno == EAGAIN || errno == ETIMEDOUT))
 		return look ? -EAGAIN : -ETIMEDOUT;
 	if (ret < 0)
-		req->result = inc_fail(req->group, -errno, "wait for operation %llu: %s",
-				       (unsigned long long)req->handle, inc_strerror(errno));
-	else
-		req->result = completed(req->group, &wait.completion, "wait");
-	req->handle = 0;
-	return req->result;
+		return ended(req, inc_fail(req->group, -errno, "wait for operation %llu: %s",
+					   (unsigned long long)req->handle, inc_strerror(errno)));
+	return completed(req, &wait.completion);
 }
 
 static int timed_out(struct inc_request *req, int timeout_ms)
@@ -146,57 +148,71 @@ int inc_test(struct inc_request *req)
 	return req->handle ? wait_for(req, 0, true) : req->result;
 }
 
-static int submit_and_wait(struct inc_group *group, const struct inc_submit *op)
+int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
-	struct inc_submit_wait both = { .submit = *op, .wait.timeout_ms = -1 };
-	struct inc_request req = { .group = group };
-	char what[96];
-	int ret, err;
+	memset(req, 0, sizeof(*req));
+	req->group = group;
+	req->result = inc_fill(group, &req->submit, args);
+	req->prepared = !req->result;
+	return req->result;
+}
 
+int inc_start(struct inc_request *req)
+{
+	struct inc_submit op;
+	int ret;
+
+	if (!req->prepared)
+		return inc_fail(req->group, -EINVAL, "start: the request is not one that inc_prepare() has prepared");
+	if (req->handle)
+		return inc_fail(req->group, -EBUSY, "start: the request's operation %llu has not ended",
+				(unsigned long long)req->handle);
+	ret = begin(req, &op);
+	if (ret)
+		return ret;
+	do
+		ret = ioctl(req->group->fd, INC_IOC_SUBMIT, &op);
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return ended(req, submit_failed(req->group, &req->submit, -errno));
+	req->handle = op.handle;
+	return 0;
+}
+
+int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
+{
+	int ret = inc_prepare(group, args, req);
+
+	if (!ret)
+		ret = inc_start(req);
+	req->prepared = 0;
+	return ret;
+}
+
+static int submit_and_wait(struct inc_request *req)
+{
+	struct inc_submit_wait both = { .wait.timeout_ms = -1 };
+	int ret = begin(req, &both.submit), err;
+
+	if (ret)
+		return ret;
 	do {
-		ret = ioctl(group->fd, INC_IOC_SUBMIT_AND_WAIT, &both);
+		ret = ioctl(req->group->fd, INC_IOC_SUBMIT_AND_WAIT, &both);
 		err = errno;
 	} while (ret < 0 && err == EINTR && !both.submit.handle);
 	if (ret < 0 && err == EINTR) {
-		req.handle = both.submit.handle;
-		return inc_wait(&req, -1);
+		req->handle = both.submit.handle;
+		return inc_wait(req, -1);
 	}
 	if (ret < 0)
-		return submit_failed(group, op, -err);
-	describe(what, sizeof(what), op);
-	return completed(group, &both.wait.completion, what);
+		return ended(req, submit_failed(req->group, &req->submit, -err));
+	return completed(req, &both.wait.completion);
 }
 
-int inc_allreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		  enum inc_op op)
+int inc_collective(struct inc_group *group, const struct inc_args *args)
 {
-	struct inc_submit submission;
-	int ret = fill_allreduce(group, &submission, send, recv, count, type, op);
+	struct inc_request req;
+	int ret = inc_prepare(group, args, &req);
 
-	return ret ? ret : submit_and_wait(group, &submission);
-}
-
-int inc_iallreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		   enum inc_op op, struct inc_request *req)
-{
-	struct inc_submit submission;
-	int ret = fill_allreduce(group, &submission, send, recv, count, type, op);
-
-	if (ret)
-		*req = (struct inc_request) { .group = group, .result = ret };
-	return ret ? ret : submit(group, &submission, req);
-}
-
-int inc_barrier(struct inc_group *group)
-{
-	struct inc_submit submission = { .coll = INC_COLL_BARRIER };
-
-	return submit_and_wait(group, &submission);
-}
-
-int inc_ibarrier(struct inc_group *group, struct inc_request *req)
-{
-	struct inc_submit submission = { .coll = INC_COLL_BARRIER };
-
-	return submit(group, &submission, req);
+	return ret ? ret : submit_and_wait(&req);
 }

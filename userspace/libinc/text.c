@@ -84,6 +84,14 @@ int inc_op_parse(const char *name)
 	return -EINVAL;
 }
 
+int inc_coll_parse(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(colls); i++)
+		if (name && colls[i] && !strcmp(colls[i], name))
+			return (int)i;
+	return -EINVAL;
+}
+
 const char *inc_version(void)
 {
 	return INC_VERSION;
@@ -114,6 +122,8 @@ const char *inc_strerror(int err)
 		return "ranks disagree about the operation";
 	case ECANCELED:
 		return "an operation before this one failed";
+	case EMSGSIZE:
+		return "a rank sends another count than is expected of it";
 	case EOPNOTSUPP:
 		return "no reduction kernel for this type and operation";
 	case ENOTCONN:
@@ -156,48 +166,106 @@ const char *inc_errmsg(struct inc_group *group)
 	return copy;
 }
 
-static int format_side(char *buf, size_t len, const struct inc_error_info *e, int side)
+/* To the end of the text that is in @buf. */
+void inc_append(char *buf, size_t len, const char *fmt, ...)
 {
-	unsigned int type = e->desc[side].type, op = e->desc[side].op, coll = e->desc[side].coll;
-	const char *name = inc_coll_name(coll);
-	int n = snprintf(buf, len, "rank %u: %s", e->rank[side], name ? name : "unknown collective");
+	size_t at = strnlen(buf, len);
+	va_list args;
 
-	if (type && n >= 0 && (size_t)n < len)
-		n += snprintf(buf + n, len - n, " %s %s %llu", inc_type_name(type) ?: "unknown type",
-			      inc_op_name(op) ?: "-", (unsigned long long)e->desc[side].count);
-	if (e->desc[side].root && n >= 0 && (size_t)n < len)
-		n += snprintf(buf + n, len - n, " root %u", e->desc[side].root);
-	return n;
+	if (at == len)
+		return;
+	va_start(args, fmt);
+	vsnprintf(buf + at, len - at, fmt, args);
+	va_end(args);
+}
+
+/* "allreduce f32 sum 4096 as bf16", "broadcast i32 10 root 3", "gather f64 per-rank counts root 0", "barrier" */
+void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
+{
+	snprintf(buf, len, "%s", inc_coll_name(op->coll) ?: "unknown collective");
+	if (op->type)
+		inc_append(buf, len, " %s", inc_type_name(op->type) ?: "unknown type");
+	if (op->op)
+		inc_append(buf, len, " %s", inc_op_name(op->op) ?: "unknown operation");
+	if (op->mode & INC_MODE_COUNTS)
+		inc_append(buf, len, " per-rank counts");
+	else if (op->type)
+		inc_append(buf, len, " %llu", (unsigned long long)op->count);
+	if (op->wire && op->wire != op->type)
+		inc_append(buf, len, " as %s", inc_type_name(op->wire) ?: "unknown type");
+	if (op->mode & INC_MODE_SATURATE)
+		inc_append(buf, len, " saturating");
+	if (op->root || inc_shape(op->coll)->rooted)
+		inc_append(buf, len, " root %u", op->root);
+}
+
+/* "rank 2: allreduce f32 sum 4096"; with the hash of per-rank counts where that is all that differs. */
+static void append_side(char *buf, size_t len, const struct inc_error_info *e, int side)
+{
+	const struct inc_submit op = {
+		.coll = e->desc[side].coll, .type = e->desc[side].type, .op = e->desc[side].op,
+		.wire = e->desc[side].wire, .mode = e->desc[side].mode, .root = e->desc[side].root,
+		.count = e->desc[side].count,
+	};
+	char text[OP_LEN];
+
+	inc_format_op(text, sizeof(text), &op);
+	if (e->rank[side] != ~0U)
+		inc_append(buf, len, "rank %u: ", e->rank[side]);
+	inc_append(buf, len, "%s", text);
+	if (op.mode & e->desc[!side].mode & INC_MODE_COUNTS && e->desc[0].counts != e->desc[1].counts)
+		inc_append(buf, len, " (hash %08x)", e->desc[side].counts);
+}
+
+static void append_rank(char *buf, size_t len, const struct inc_error_info *e, const char *what)
+{
+	/* Of two descriptors it is the LEAVE that tells who has left. */
+	uint32_t who = e->rank[e->code == INC_ERR_LEFT && e->desc[1].coll == INC_COLL_LEAVE];
+
+	if (who == ~0U)
+		inc_append(buf, len, "a rank %s", what);
+	else
+		inc_append(buf, len, "rank %u %s", who, what);
 }
 
 /* "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ranks disagree about the operation" */
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *e)
 {
 	const char *what = e->code < ARRAY_SIZE(errors) && errors[e->code] ? errors[e->code] : "unknown error";
-	char side[2][96] = { "", "" };
-	uint32_t who;
 
+	if (e->code == INC_ERR_NONE) {
+		snprintf(buf, len, "no error");
+		return;
+	}
+	snprintf(buf, len, "operation %u: ", e->opseq);
 	switch (e->code) {
 	case INC_ERR_MISMATCH:
-		format_side(side[0], sizeof(side[0]), e, 0);
-		format_side(side[1], sizeof(side[1]), e, 1);
-		snprintf(buf, len, "operation %u: %s, %s: %s", e->opseq, side[0], side[1], what);
+		append_side(buf, len, e, 0);
+		inc_append(buf, len, ", ");
+		append_side(buf, len, e, 1);
+		inc_append(buf, len, ": %s", what);
 		break;
-	case INC_ERR_NONE:
-		snprintf(buf, len, "no error");
+	case INC_ERR_UNSUPPORTED:
+		if (e->desc[0].coll) {
+			append_side(buf, len, e, 0);
+			inc_append(buf, len, ": ");
+		}
+		inc_append(buf, len, "%s", what);
 		break;
 	case INC_ERR_CANCELED:
 	case INC_ERR_NODE_DEAD:
 	case INC_ERR_NODE_GONE:
-		snprintf(buf, len, "operation %u: %s", e->opseq, what);
+		inc_append(buf, len, "%s", what);
+		break;
+	case INC_ERR_COUNTS:
+		if (e->rank[1] == ~0U)
+			append_rank(buf, len, e, what);
+		else
+			inc_append(buf, len, "rank %u sends rank %u another count than that expects", e->rank[0],
+				   e->rank[1]);
 		break;
 	default:
-		/* Of two descriptors it is the LEAVE that tells who has left. */
-		who = e->rank[e->code == INC_ERR_LEFT && e->desc[1].coll == INC_COLL_LEAVE];
-		if (who == ~0U)
-			snprintf(buf, len, "operation %u: a rank %s", e->opseq, what);
-		else
-			snprintf(buf, len, "operation %u: rank %u %s", e->opseq, who, what);
+		append_rank(buf, len, e, what);
 	}
 }
 

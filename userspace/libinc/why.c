@@ -29,41 +29,55 @@ static __printf(3, 4) int say(const struct answer *answer, int err, const char *
 	return err;
 }
 
-static int check_kernel(const struct answer *answer, enum inc_coll coll, enum inc_type type, enum inc_op op)
-{
-	const char *type_name = inc_type_name(type), *op_name = inc_op_name(op);
-	struct inc_caps caps = { .family = 0 };
+/* What the network does for a collective, and what it does not. */
+static const char * const gains[__INC_COLL_MAX] = {
+	[INC_COLL_BARRIER] = "one packet up and one down per rank",
+	[INC_COLL_ALLREDUCE] = "reduced there, every byte goes up once and the result down once",
+	[INC_COLL_REDUCE] = "reduced there, every byte goes up once and the result to the root once",
+	[INC_COLL_REDUCE_SCATTER] = "reduced there, every byte goes up once and every share of the result down once",
+	[INC_COLL_BROADCAST] = "replicated there, every byte goes up once and down once per receiver",
+	[INC_COLL_ALLGATHER] =
+		"replicated there, every rank sends its share once; receiving takes as many bytes as without",
+	[INC_COLL_GATHER] = "passed on there, it takes as many bytes as without",
+	[INC_COLL_SCATTER] = "passed on there, it takes as many bytes as without",
+	[INC_COLL_ALLTOALL] = "passed on there, it takes as many bytes as without",
+	[INC_COLL_SCAN] = "replicated there and folded at every rank, which receives what all ranks have sent",
+	[INC_COLL_EXSCAN] = "replicated there and folded at every rank, which receives what all ranks have sent",
+};
 
-	if (coll == INC_COLL_BARRIER) {
-		type_name = "";
-		op_name = "";
+/* "avg" and "wsum" are sums with something before or after them. */
+static int check_kernel(const struct answer *answer, const struct inc_submit *op)
+{
+	bool sum = op->op == INC_OP_WSUM || op->op == INC_OP_AVG;
+	struct inc_caps caps = { .family = 0 };
+	char reason[128];
+
+	if (inc_shape(op->coll)->reduces) {
+		snprintf(caps.type, sizeof(caps.type), "%s", inc_type_name(op->type));
+		snprintf(caps.op, sizeof(caps.op), "%s", inc_op_name(sum ? INC_OP_SUM : op->op));
 	}
-	if (!type_name)
-		return say(answer, -EINVAL, "type %d: no such type, expected 1..%d", (int)type, INC_TYPE_MAX);
-	if (!op_name)
-		return say(answer, -EINVAL, "operation %d: no such operation, expected 1..%d", (int)op,
-			   __INC_OP_MAX - 1);
-	snprintf(caps.type, sizeof(caps.type), "%s", type_name);
-	snprintf(caps.op, sizeof(caps.op), "%s", op_name);
 	if (inc_caps_get(&caps))
 		return say(answer, -EAFNOSUPPORT, "the module is not loaded: modprobe inc");
-	if (coll != INC_COLL_BARRIER && !caps.variant[0])
-		return say(answer, -EOPNOTSUPP, "no reduction kernel for %s %s in this version (inc caps show)",
-			   type_name, op_name);
-	return 0;
+	if (!inc_shape(op->coll)->reduces || (caps.variant[0] && inc_meaningful(op)))
+		return 0;
+	inc_why_unsupported(reason, sizeof(reason), op);
+	return say(answer, -EOPNOTSUPP, "%s", reason);
 }
 
-static int check_call(const struct answer *answer, enum inc_coll coll, uint64_t count)
+static int check_call(const struct answer *answer, const struct inc_submit *op)
 {
-	const char *name = inc_coll_name(coll);
+	const struct inc_shape *shape = inc_shape(op->coll);
 
-	if (!name)
-		return say(answer, -EINVAL, "collective %d: no such collective, expected 1..%d", (int)coll,
-			   INC_COLL_MAX);
-	if (coll != INC_COLL_ALLREDUCE && coll != INC_COLL_BARRIER)
-		return say(answer, -EOPNOTSUPP, "%s: not implemented in this version", name);
-	if (count > INC_MAX_COUNT)
-		return say(answer, -EINVAL, "count %llu: expected 0..%llu elements", (unsigned long long)count,
+	if (!shape->submit)
+		return say(answer, -EINVAL, "collective %u: no such collective, expected 1..%d", op->coll,
+			   INC_COLL_LEAVE - 1);
+	if (shape->moves && !inc_type_size(op->type))
+		return say(answer, -EINVAL, "type %u: no such type, expected 1..%d", op->type, INC_TYPE_MAX);
+	if (shape->reduces && !inc_op_name(op->op))
+		return say(answer, -EINVAL, "operation %u: no such operation, expected 1..%d", op->op,
+			   __INC_OP_MAX - 1);
+	if (op->count > INC_MAX_COUNT)
+		return say(answer, -EINVAL, "count %llu: expected 0..%llu elements", (unsigned long long)op->count,
 			   INC_MAX_COUNT);
 	return 0;
 }
@@ -106,26 +120,31 @@ static int check_parent(const struct answer *answer)
 	return 0;
 }
 
-static int check_all(const struct answer *answer, struct inc_group *group, enum inc_coll coll, enum inc_type type,
-		     enum inc_op op, uint64_t count)
+static int check_all(const struct answer *answer, struct inc_group *group, const struct inc_submit *op)
 {
-	int ret = check_call(answer, coll, count);
+	int ret = check_call(answer, op);
 
 	if (!ret)
-		ret = check_kernel(answer, coll, type, op);
+		ret = check_kernel(answer, op);
 	if (!ret)
 		ret = group ? check_member(answer, group) : check_parent(answer);
 	return ret;
 }
 
+static uint8_t byte(unsigned int number)
+{
+	return number < UINT8_MAX ? number : UINT8_MAX;
+}
+
 int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op, uint64_t count, char *buf,
 	    size_t len)
 {
+	const struct inc_submit what = { .coll = byte(coll), .type = byte(type), .op = byte(op), .count = count };
 	struct answer answer = { .buf = buf, .len = len };
 	struct inc_parent_addr parent = { .family = 0 };
 	struct inc_info info = { .parent_family = 0 };
+	int ret = check_all(&answer, group, &what);
 	char text[80];
-	int ret = check_all(&answer, group, coll, type, op, count);
 
 	if (ret)
 		return ret;
@@ -135,5 +154,5 @@ int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enu
 		inc_format_parent(text, sizeof(text), parent.family, parent.addr, parent.port);
 	else
 		snprintf(text, sizeof(text), "INC_PARENT");
-	return say(&answer, 0, "yes, in the network: the node is %s", text);
+	return say(&answer, 0, "yes, in the network: the node is %s; %s", text, gains[coll]);
 }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What an application says about an operation, checked and turned into what the kernel is told. What is wrong is named
+ * with its value and with what was expected.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* All that the checks look at. */
+struct call {
+	struct inc_group *group;
+	const struct inc_args *args;
+	const struct inc_shape *shape;
+	const char *name;
+	uint32_t rank, size;
+	bool root;
+};
+
+static __printf(2, 3) int bad(const struct call *c, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return inc_fail(c->group, -EINVAL, "%s: %s", c->name, text);
+}
+
+static bool given(const void *buf)
+{
+	return buf && buf != INC_IN_PLACE;
+}
+
+static int check_numbers(const struct call *c)
+{
+	const struct inc_args *a = c->args;
+
+	if (c->shape->moves && !inc_type_size(a->type))
+		return bad(c, "type %d: expected enum inc_type, 1..%d", (int)a->type, INC_TYPE_MAX);
+	if (!c->shape->moves && (a->type || a->count))
+		return bad(c, "type %d, count %llu: it moves nothing, expected 0", (int)a->type,
+			   (unsigned long long)a->count);
+	if (c->shape->reduces && !inc_op_name(a->op))
+		return bad(c, "operation %d: expected enum inc_op, 1..%d", (int)a->op, __INC_OP_MAX - 1);
+	if (!c->shape->reduces && a->op)
+		return bad(c, "operation %d: it reduces nothing, expected 0", (int)a->op);
+	if (a->wire && (!c->shape->moves || !inc_type_size(a->wire)))
+		return bad(c, "wire type %d: expected 0%s", (int)a->wire,
+			   c->shape->moves ? " or another enum inc_type" : "");
+	if (c->shape->rooted ? a->root >= c->size : a->root)
+		return bad(c, "root %u: expected 0..%u", a->root, c->shape->rooted ? c->size - 1 : 0);
+	if (a->count > INC_MAX_COUNT)
+		return bad(c, "count %llu: expected 0..%llu", (unsigned long long)a->count, INC_MAX_COUNT);
+	return 0;
+}
+
+static int check_options(const struct call *c)
+{
+	const struct inc_shape *shape = c->shape;
+	const struct inc_args *a = c->args;
+
+	if (a->mode & ~(uint32_t)(INC_MODE_SATURATE | INC_MODE_COUNTS))
+		return bad(c, "mode 0x%x: expected INC_MODE_SATURATE | INC_MODE_COUNTS", a->mode);
+	if (a->mode & INC_MODE_COUNTS && !shape->send_counts && !shape->recv_counts)
+		return bad(c, "mode 0x%x: INC_MODE_COUNTS, but it has no shares", a->mode);
+	if (!(a->mode & INC_MODE_COUNTS) && (a->send_counts || a->recv_counts || a->send_displs || a->recv_displs))
+		return bad(c, "mode 0x%x: counts or displacements, expected INC_MODE_COUNTS", a->mode);
+	if (!shape->displs && (a->send_displs || a->recv_displs))
+		return bad(c, "%s: its shares follow one another, expected NULL",
+			   a->send_displs ? "send_displs" : "recv_displs");
+	if (a->op != INC_OP_WSUM && a->weight != 0)
+		return bad(c, "weight %g: only INC_OP_WSUM has one, expected 0", a->weight);
+	for (size_t i = 0; i < sizeof(a->resv) / sizeof(a->resv[0]); i++)
+		if (a->resv[i])
+			return bad(c, "resv[%zu] is not 0", i);
+	return 0;
+}
+
+static bool has_counts(const struct call *c)
+{
+	return c->args->mode & INC_MODE_COUNTS;
+}
+
+static int check_array(const struct call *c, const char *what, const uint64_t *counts)
+{
+	if (!counts)
+		return bad(c, "%s is NULL: expected %u counts", what, c->size);
+	for (uint32_t i = 0; i < c->size; i++)
+		if (counts[i] > INC_MAX_COUNT)
+			return bad(c, "%s[%u] is %llu: expected 0..%llu", what, i, (unsigned long long)counts[i],
+				   INC_MAX_COUNT);
+	return 0;
+}
+
+/* Those of alltoall in place stand for both sides. */
+static int fill_counts(const struct call *c, struct inc_submit *op)
+{
+	bool in_place = c->args->coll == INC_COLL_ALLTOALL && !given(c->args->send);
+	const struct inc_args *a = c->args;
+	int ret = 0;
+
+	if (!has_counts(c))
+		return 0;
+	if (inc_applies(c->shape->send_counts, c->root) && !in_place) {
+		ret = check_array(c, "send_counts", a->send_counts);
+		op->send_counts = (uintptr_t)a->send_counts;
+		op->send_displs = (uintptr_t)a->send_displs;
+	}
+	if (!ret && inc_applies(c->shape->recv_counts, c->root)) {
+		ret = check_array(c, "recv_counts", a->recv_counts);
+		op->recv_counts = (uintptr_t)a->recv_counts;
+		op->recv_displs = (uintptr_t)a->recv_displs;
+		if (in_place)
+			op->send_counts = op->recv_counts;
+	}
+	return ret;
+}
+
+/* Elements of this rank's own share. */
+static uint64_t own_count(const struct call *c)
+{
+	const struct inc_args *a = c->args;
+
+	if (!has_counts(c))
+		return a->count;
+	switch (a->coll) {
+	case INC_COLL_REDUCE_SCATTER:
+	case INC_COLL_ALLGATHER:
+		return a->recv_counts[c->rank];
+	case INC_COLL_GATHER:
+		return c->root && !given(a->send) ? a->recv_counts[c->rank] : a->count;
+	case INC_COLL_SCATTER:
+		return c->root && !given(a->recv) ? a->send_counts[c->rank] : a->count;
+	default:
+		return 0;
+	}
+}
+
+static unsigned long long shares_bytes(const struct call *c, uint64_t counts)
+{
+	const uint64_t *count = (const uint64_t *)(uintptr_t)counts;
+	unsigned long long n = 0;
+
+	for (uint32_t i = 0; i < c->size; i++)
+		n += count ? count[i] : c->args->count;
+	return n * inc_type_size(c->args->type);
+}
+
+static int no_buffer(const struct call *c, const char *what, const void *buf, unsigned long long bytes)
+{
+	if (buf && c->shape->in_place == INC_ROOT && !c->root)
+		return bad(c, "%s is INC_IN_PLACE: expected %llu bytes, only the root, rank %u, may say that", what,
+			   bytes, c->args->root);
+	return bad(c, "%s is %s: expected %llu bytes", what, buf ? "INC_IN_PLACE" : "NULL", bytes);
+}
+
+static bool needs_recv(const struct call *c)
+{
+	const struct inc_args *a = c->args;
+
+	return inc_applies(c->shape->recv, c->root) ||
+	       (a->coll == INC_COLL_BROADCAST && a->wire && a->wire != a->type);
+}
+
+static int check_buffers(const struct call *c, const struct inc_submit *op)
+{
+	unsigned long long own = own_count(c) * inc_type_size(c->args->type), send = own, recv = own;
+	const struct inc_shape *shape = c->shape;
+
+	if (shape->send_shares && inc_applies(shape->send, c->root))
+		send = shares_bytes(c, op->send_counts ?: op->recv_counts);
+	if (shape->recv_shares && inc_applies(shape->recv, c->root))
+		recv = shares_bytes(c, op->recv_counts);
+	if (needs_recv(c) && recv && !op->recv)
+		return no_buffer(c, "recv", c->args->recv, recv);
+	if (inc_applies(shape->send, c->root) && send && !op->send)
+		return no_buffer(c, "send", c->args->send, send);
+	return 0;
+}
+
+/*
+ * INC_IN_PLACE becomes the other buffer's address, but for alltoall: its input has to be copied when it starts, and
+ * until then is marked with it.
+ */
+static void fill_buffers(const struct call *c, struct inc_submit *op)
+{
+	op->send = (uintptr_t)(given(c->args->send) ? c->args->send : NULL);
+	op->recv = (uintptr_t)(given(c->args->recv) ? c->args->recv : NULL);
+	if (c->args->coll == INC_COLL_ALLTOALL)
+		op->send = op->send ?: (uintptr_t)INC_IN_PLACE;
+	else if (c->args->coll == INC_COLL_SCATTER && c->root)
+		op->recv = op->recv ?: op->send;
+	else if (inc_applies(c->shape->in_place, c->root))
+		op->send = op->send ?: op->recv;
+}
+
+static uint64_t weight_bits(const struct inc_args *args)
+{
+	uint64_t bits = 0;
+
+	if (args->op == INC_OP_WSUM)
+		memcpy(&bits, &args->weight, sizeof(bits));
+	return bits;
+}
+
+int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
+{
+	const struct call c = {
+		.group = group, .args = args, .shape = inc_shape(args->coll), .name = inc_coll_name(args->coll),
+		.rank = inc_rank(group), .size = inc_size(group), .root = args->root == inc_rank(group),
+	};
+	int ret;
+
+	if (!c.shape->submit)
+		return inc_fail(group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d", (int)args->coll,
+				INC_COLL_LEAVE - 1);
+	*op = (struct inc_submit) {
+		.coll = args->coll, .type = args->type, .op = args->op, .wire = args->wire, .mode = args->mode,
+		.root = args->root, .weight = weight_bits(args),
+	};
+	ret = check_numbers(&c);
+	if (!ret)
+		ret = check_options(&c);
+	if (!ret)
+		ret = fill_counts(&c, op);
+	if (ret)
+		return ret;
+	if (!has_counts(&c) || (args->coll != INC_COLL_REDUCE_SCATTER && args->coll != INC_COLL_ALLTOALL))
+		op->count = own_count(&c);
+	fill_buffers(&c, op);
+	return check_buffers(&c, op);
+}
