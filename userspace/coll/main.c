@@ -111,11 +111,12 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 	for (int i = 0; i < NUMBERS; i++)
 		options[OTHERS - 1 + i] = (struct option){ numbers[i].name, 1, NULL, FIRST + i };
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		n = &numbers[c - FIRST];
-		if (c >= FIRST)
+		if (c >= FIRST) {
+			n = &numbers[c - FIRST];
 			*n->value = parse_number(n->name, optarg, n->max, 0);
-		else if (c)
+		} else if (c) {
 			parse_text(cfg, c);
+		}
 	}
 	cfg->join.timeout_ms = timeout;
 	if (optind < argc)
