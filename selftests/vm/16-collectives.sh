@@ -53,6 +53,7 @@ sizes() {
 	random "nothing or one element" 3 80 --count 0,1
 	random "the end of a block" 3 60 --count 343,344,345,352,353,354,355,356
 	random "many under way" 4 150 --max 200 --flight 64
+	random "ranks that come late" 4 40 --late 200
 	random "large" 3 $((FULL ? 40 : 6)) --max 60000
 }
 

@@ -23,7 +23,7 @@
 /* What was asked for. Sets are bits by number. */
 struct config {
 	struct inc_join_opts join;
-	uint32_t seed, ops, max, flight, first;
+	uint32_t seed, ops, max, flight, first, late;
 	uint32_t colls, types, reductions;
 	uint64_t counts[32];
 	unsigned int ncounts;

@@ -19,6 +19,7 @@ static const char usage[] =
 	"  --first N	begin with this one, to repeat what has failed\n"
 	"  --max N	elements of a buffer, more or less (default 2000)\n"
 	"  --flight K	operations under way at once, 1..64 (default 4)\n"
+	"  --late MS	be late by up to this before one operation in eight, every rank before others\n"
 	"  --coll NAME[,NAME]	only these collectives; --type and --op likewise\n"
 	"  --count C[,C]	only these counts\n"
 	"  --errors	instead: what must fail, does it everywhere, and does the group work afterwards\n"
@@ -98,6 +99,7 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		{ "size", &cfg->join.size, MAX_RANKS }, { "timeout", &timeout, 3600000 },
 		{ "seed", &cfg->seed, UINT32_MAX }, { "ops", &cfg->ops, 1 << 30 }, { "first", &cfg->first, 1 << 30 },
 		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
+		{ "late", &cfg->late, 60000 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 9, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {

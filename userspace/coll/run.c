@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "coll.h"
 
@@ -112,10 +113,20 @@ static void run_persistent(const struct config *cfg, struct slot *slot)
 		finish(cfg, slot, ret);
 }
 
+static void be_late(const struct config *cfg, uint64_t seed)
+{
+	uint64_t x = mix(seed, 0x20000 + cfg->join.rank), ms = x / 8 % (cfg->late + 1ULL);
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	if (!(x & 7))
+		nanosleep(&ts, NULL);
+}
+
 static void run_one(const struct config *cfg, struct slot *slot)
 {
 	int ret;
 
+	be_late(cfg, slot->plan.seed);
 	layout(slot, cfg->join.rank);
 	if (slot->plan.how == PERSISTENT) {
 		run_persistent(cfg, slot);
