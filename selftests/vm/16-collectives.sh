@@ -11,7 +11,6 @@ COLLS=(barrier allreduce reduce reduce-scatter broadcast allgather gather scatte
 TYPES=(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64 i32_i32 f32_i32 i64_i64 f64_i64)
 OPS=(sum prod min max band bor bxor land lor lxor minloc maxloc avg wsum)
 REDUCTIONS=allreduce,reduce,reduce-scatter,scan,exscan
-MOVES=broadcast,allgather,gather,scatter,alltoall
 
 # random NAME RANKS OPERATIONS ARGUMENTS...: that many operations; the seed is printed when they fail
 random() {
@@ -21,40 +20,50 @@ random() {
 	check "$n ranks: $name" run_ranks "$n" inc-coll --quiet --seed "$RANDOM" --ops "$ops" "$@"
 }
 
-# Every number of ranks, then every collective, type and operation by itself; of the latter a few without FULL=1.
+# Numbers of ranks; every collective, type and operation by itself. Without FULL=1 two of each, drawn.
 matrix() {
 	local n name
 
-	for n in 2 3 4 5 6 7 8; do
-		random "any collective" "$n" $((FULL ? 600 : 240 / n))
+	for n in $(sample 2 3 4 5 6 7 8); do
+		random "any collective" "$n" $((FULL ? 600 : 200 / n))
 	done
-	for name in "${COLLS[@]}"; do
+	for name in $(sample "${COLLS[@]}"); do
 		random "$name" $((2 + RANDOM % 4)) $((FULL ? 300 : 40)) --coll "$name"
 	done
 	for name in $(sample "${TYPES[@]}"); do
-		random "reductions of $name" 3 $((FULL ? 200 : 40)) --coll "$REDUCTIONS" --type "$name"
-		random "moves of $name" 3 $((FULL ? 100 : 20)) --coll "$MOVES" --type "$name"
+		random "$name" 3 $((FULL ? 300 : 60)) --type "$name"
 	done
 	for name in $(sample "${OPS[@]}"); do
 		random "$name of all types" 4 $((FULL ? 300 : 40)) --coll "$REDUCTIONS" --op "$name"
 	done
 }
 
-# Three of the words, all of them with FULL=1.
+# Two of the words, all of them with FULL=1.
 sample() {
 	if [ "$FULL" = 1 ]; then
 		echo "$@"
 	else
-		shuf -n 3 -e "$@" --random-source=<(yes "$SEED")
+		shuf -n 2 -e "$@" --random-source=<(yes "$SEED")
 	fi
 }
 
+# The same bits when softirqs find the FPU in use, always or now and then.
+without_fpu() {
+	local nth
+
+	for nth in 1 3; do
+		echo "$nth" >/sys/module/inc/parameters/fpu_deny_nth
+		random "every FPU section of $nth is refused" 3 $((FULL ? 600 : 60)) --coll "$REDUCTIONS"
+	done
+	echo 0 >/sys/module/inc/parameters/fpu_deny_nth
+}
+
 sizes() {
-	random "nothing or one element" 3 80 --count 0,1
-	random "the end of a block" 3 60 --count 343,344,345,352,353,354,355,356
-	random "many under way" 4 150 --max 200 --flight 64
-	random "ranks that come late" 4 40 --late 200
-	random "large" 3 $((FULL ? 40 : 6)) --max 60000
+	random "nothing or one element" 3 60 --count 0,1
+	random "the end of a block" 3 40 --count 343,344,345,352,353,354,355,356
+	random "many under way" 4 120 --max 200 --flight 64
+	random "ranks that come late" 4 20 --late 100
+	random "large" 3 $((FULL ? 40 : 4)) --max 60000
 }
 
 # disturbed NAME COMMAND...: while the links are as the command makes them
@@ -70,7 +79,7 @@ disturbed() {
 failures() {
 	local n
 
-	for n in 2 5; do
+	for n in 3 $([ "$FULL" = 0 ] || echo 2 5); do
 		check "$n ranks: refused, disagreeing, other counts" \
 			run_ranks "$n" inc-coll --quiet --errors --seed "$RANDOM"
 	done
@@ -79,24 +88,29 @@ failures() {
 inc_begin
 inc_topology_create 8
 matrix
+without_fpu
 sizes
 failures
 inc_topology_destroy
 
 inc_topology_create 4
-disturbed "1 % loss" set_loss 1%
+[ "$FULL" = 0 ] || disturbed "1 % loss" set_loss 1%
 disturbed "20 % duplicates" set_dup 20%
 disturbed "25 % out of order" set_reorder 25%
 inc_topology_destroy
 
 inc_topology_create 4 off
-random "no offloads" 4 $((FULL ? 300 : 60))
+[ "$FULL" = 0 ] || random "no offloads" 4 300
 disturbed "no offloads, 1 % loss" set_loss 1%
 inc_topology_destroy
 
+inc_topology_create 2
+random "two on each host" 4 $((FULL ? 600 : 80))
+inc_topology_destroy
+
 inc_topology_create 3 on 9000
-random "MTU 9000" 3 60 --max 9000
+random "MTU 9000" 3 30 --max 9000
 inc_topology_destroy
 inc_topology_create 3 on 576
-random "MTU 576" 3 60
+random "MTU 576" 3 40
 inc_end
