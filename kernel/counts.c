@@ -80,18 +80,17 @@ void netinc_counts_free(struct netinc_counts *c)
 	kvfree(c);
 }
 
-/* What rank @rank has said. */
+/* What rank @rank has said; all say as much as each other but the root of a gather or scatter. */
 static const __le32 *said(const struct netinc_counts *c, u32 rank)
 {
-	const __le32 *p = c->theirs;
-	u32 i;
+	const struct netinc_op *of = c->of;
+	u32 others = rank - (rank > of->rank);
 
-	if (rank == c->of->rank)
+	if (rank == of->rank)
 		return c->mine;
-	for (i = 0; i < rank; i++)
-		if (i != c->of->rank)
-			p += c->len[i];
-	return p;
+	if (pairs(of))
+		return c->theirs + others * len_of(of, rank);
+	return c->theirs + others + (of->root != of->rank && of->root < rank ? of->size - 1 : 0);
 }
 
 static void contradiction(struct netinc_op *of, u32 from, u32 to)

@@ -20,6 +20,10 @@ from inc_abi import (BARRIER, COMPLETION, IOC_INFO, IOC_SUBMIT, IOC_SUBMIT_AND_W
                      SIZES, SUBMIT, WAIT_HEAD, Completion, Job, Rank, equal, fails, sockaddr, submit, test, wait_until)
 from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
+REDUCE_SCATTER, ALLGATHER, ALLTOALL, SCAN = 4, 6, 9, 10
+BXOR, MINLOC, AVG = 7, 11, 13
+KEPT = []
+
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
 
 
@@ -140,20 +144,54 @@ def t_refused(lab):
 def t_fields(lab):
     rank, mem = lab.rank(), Pages(2)
     good = {"count": 16, "send": mem.at, "recv": mem.at + PAGE}
-    for bad in ({"mode": 1}, {"resv0": b"\1\0\0"}, {"resv0": b"\0\0\1"}, {"flags": 1}, {"flags": 1 << 31},
-                {"recv_counts": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22}, {"dtype": 255},
-                {"op": 0},
-                {"op": 15}, {"op": 255}):
+    for bad in ({"mode": 2}, {"mode": 4}, {"mode": 0x80}, {"resv0": b"\1\0\0"}, {"resv0": b"\0\0\1"}, {"flags": 1},
+                {"flags": 1 << 31}, {"recv_counts": 1}, {"send_counts": 1}, {"recv_displs": 1}, {"send_displs": 1},
+                {"weight": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22}, {"dtype": 255},
+                {"op": 0}, {"op": 15}, {"op": 255}, {"coll": ALLGATHER}, {"coll": ALLGATHER, "op": 0, "mode": 1}):
         fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
         fails(errno.EINVAL, rank.sock.send, submit(**{**good, **bad}))
-    for bad in ({"coll": 0}, {"coll": 3}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"dtype": 12}, {"op": 2},
-                {"wire": w.F32}, {"wire": 10}):
+    for bad in ({"coll": 0}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"mode": 1}, {"wire": w.F32}, {"wire": 10},
+                {"op": MINLOC}, {"dtype": w.F32, "op": BXOR}, {"dtype": w.F32, "mode": 1}, {"coll": SCAN, "op": AVG}):
         fails(errno.EOPNOTSUPP, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
     for count in (1 << 32, 1 << 63, (1 << 64) - 1):
         fails(errno.EOVERFLOW, rank.ioctl, IOC_SUBMIT, submit(**{**good, "count": count}))
     for bad in ({"dtype": w.I32}, {"op": w.SUM}, {"wire": w.I32}, {"count": 1}, {"root": 1}, {"flags": 1}):
         fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{"coll": BARRIER, "dtype": 0, "op": 0, **bad}))
     equal(rank.info()["submitted"], 0, "operations submitted")
+    lab.job.run(100)
+    mem.free()
+
+
+def u64s(*values):
+    """The address of an array, which is kept."""
+    KEPT.append(array.array("Q", values))
+    return KEPT[-1].buffer_info()[0]
+
+
+@test("submit: counts and displacements that make no sense")
+def t_counts(lab):
+    rank, mem = lab.rank(), Pages(4)
+    gather = {"coll": ALLGATHER, "op": 0, "mode": 2, "count": 1, "send": mem.at, "recv": mem.at + PAGE,
+              "recv_counts": u64s(1, 2, 3)}
+    alltoall = {**gather, "coll": ALLTOALL, "count": 0, "send_counts": u64s(1, 1, 1)}
+    big = 1 << 32
+    for err, bad in ((errno.EINVAL, {**gather, "recv_counts": 0}), (errno.EINVAL, {**gather, "count": 2}),
+                     (errno.EINVAL, {**gather, "recv_displs": u64s(0, 0, 10)}),
+                     (errno.EINVAL, {**gather, "recv_displs": u64s(4, 3, 10)}),
+                     (errno.EINVAL, {**gather, "send": mem.at + PAGE + 4}), (errno.EFAULT, {**gather, "recv_counts": 8}),
+                     (errno.EFAULT, {**gather, "recv_displs": 8}), (errno.EFAULT, {**gather, "send": 0}),
+                     (errno.EFAULT, {**gather, "recv_displs": u64s(0, 1, 1 << 40)}),
+                     (errno.EOVERFLOW, {**gather, "recv_displs": u64s(0, 1, 1 << 60)}),
+                     (errno.EOVERFLOW, {**gather, "recv_counts": u64s(1, big, 1)}),
+                     (errno.EOVERFLOW, {**gather, "recv_counts": u64s(1, big - 1, big - 1)}),
+                     (errno.EOVERFLOW, {"coll": ALLGATHER, "op": 0, "count": big // 3 + 1}),
+                     (errno.EINVAL, {**alltoall, "send_counts": 0}), (errno.EINVAL, {**alltoall, "recv_counts": 0}),
+                     (errno.EINVAL, {**alltoall, "count": 1}), (errno.EINVAL, {**alltoall, "send_counts": u64s(2, 1, 1)}),
+                     (errno.EINVAL, {**alltoall, "send": mem.at + PAGE}),
+                     (errno.EINVAL, {**alltoall, "coll": REDUCE_SCATTER, "op": w.SUM, "recv_displs": u64s(0, 1, 2)})):
+        fails(err, rank.ioctl, IOC_SUBMIT, submit(**bad))
+    equal(rank.info()["submitted"], rank.info()["completed"], "operations under way")
+    equal(ctypes.string_at(mem.at, mem.size), bytes(mem.size), "memory")
     lab.job.run(100)
     mem.free()
 
