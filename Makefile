@@ -14,7 +14,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo check check-full check-exhaustive bench lint clean help
+.PHONY: all modules userspace install demo check check-full check-debug check-exhaustive bench lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -49,6 +49,9 @@ check:
 check-full:
 	@$(TOP)/tools/check --full
 
+check-debug:
+	@$(TOP)/tools/check debug
+
 # FORCE=1: also if nothing has changed since it passed.
 check-exhaustive:
 	@$(TOP)/selftests/exhaustive/run $(if $(FORCE),--force)
@@ -74,6 +77,7 @@ help:
 	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
+	@echo "make check-debug  the VM tests under a kernel that looks for memory and locking bugs (user-mode Linux)"
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make bench       how fast the reduction kernels are on this machine'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
