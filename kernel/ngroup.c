@@ -357,6 +357,7 @@ static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	g->eng.mib[INC_C_RX_PACKETS] += packets;
 	g->eng.mib[INC_C_RX_BYTES] += bytes;
 	g->eng.mib[INC_C_RX_SKBS]++;
+	g->eng.mib[INC_C_CONGESTED] += rx->ce;
 	if (!port || port->ifindex != rx->dev->ifindex)
 		return;
 	atomic64_add(packets, &port->rx_packets);

@@ -193,6 +193,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 		goto out;
 	}
 	netinc_count(mib, INC_C_RX_SKBS);
+	mib[INC_C_CONGESTED] += rx->ce;
 	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
 	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
 	rx_units(rank, rx, now);

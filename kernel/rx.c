@@ -10,6 +10,7 @@
 #include <linux/netfilter.h>
 #include <linux/udp.h>
 #include <net/addrconf.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -42,6 +43,7 @@ int netinc_rx_next(struct netinc_rx *rx)
 	err = netinc_parse(h, len, &rx->pkt);
 	if (err)
 		return err;
+	rx->pkt.ce = rx->ce;
 	rx->body = rx->at + sizeof(buf);
 	rx->at += len;
 	rx->left -= len;
@@ -69,6 +71,7 @@ static const struct udphdr *open4(struct netinc_rx *rx, struct iphdr *ip, struct
 	uh = skb_header_pointer(rx->skb, ip->ihl * 4, sizeof(*udp), udp);
 	if (!uh || uh->dest != htons(netinc_port))
 		return NULL;
+	rx->ce = INET_ECN_is_ce(ip->tos);
 	rx->peer.family = AF_INET;
 	memcpy(rx->peer.addr, &ip->saddr, sizeof(ip->saddr));
 	return uh;
@@ -104,6 +107,7 @@ static const struct udphdr *open6(struct netinc_rx *rx, struct ipv6hdr *ip6, str
 	uh = skb_header_pointer(rx->skb, at, sizeof(*udp), udp);
 	if (!uh || uh->dest != htons(netinc_port))
 		return NULL;
+	rx->ce = INET_ECN_is_ce(ipv6_get_dsfield(ip6));
 	rx->peer.family = AF_INET6;
 	memcpy(rx->peer.addr, &ip6->saddr, sizeof(ip6->saddr));
 	return uh;

@@ -32,6 +32,7 @@ struct netinc_rx {
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next unit */
 	u32 headers;			/* bytes of IP and UDP headers */
+	bool ce;			/* the IP header says that it met congestion */
 	struct netinc_pkt pkt;		/* of the unit at hand */
 	u32 body;			/* offset of what follows its header */
 };

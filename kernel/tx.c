@@ -8,6 +8,7 @@
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
@@ -223,6 +224,7 @@ static void push_ip4(struct netinc_path *path, struct sk_buff *skb, const struct
 	memset(iph, 0, sizeof(*iph));
 	iph->version = 4;
 	iph->ihl = sizeof(*iph) / 4;
+	iph->tos = INET_ECN_ECT_0;
 	iph->frag_off = htons(IP_DF);
 	iph->protocol = IPPROTO_UDP;
 	iph->saddr = saddr->s6_addr32[0];
@@ -238,7 +240,7 @@ static void push_ip6(struct netinc_path *path, struct sk_buff *skb, const struct
 
 	skb_reset_network_header(skb);
 	memset(ip6h, 0, sizeof(*ip6h));
-	ip6h->version = 6;
+	ip6_flow_hdr(ip6h, INET_ECN_ECT_0, 0);
 	ip6h->payload_len = htons(skb->len - sizeof(*ip6h));
 	ip6h->nexthdr = IPPROTO_UDP;
 	ip6h->hop_limit = ip6_dst_hoplimit(dst);

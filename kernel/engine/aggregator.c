@@ -289,7 +289,7 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
 		slot->dop = pkt->dop;
 		slot->mode = pkt->mode;
 	}
-	slot->flags |= pkt->flags & MERGED_FLAGS;
+	slot->flags |= (pkt->flags & MERGED_FLAGS) | (pkt->ce ? INC_F_CE : 0);
 }
 
 /* Contributions have been taken back. What they said may come again or not: only what is left says it now. */

@@ -35,14 +35,25 @@ void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
 	cc->cwnd = min(cc->cwnd, cc->max);
 }
 
-void netinc_cc_lost(struct netinc_cc *cc, u64 now)
+static bool cut(struct netinc_cc *cc, u32 cwnd, u64 now)
 {
 	if (now - cc->cut < max(cc->srtt, CUT_PAUSE))
-		return;
+		return false;
 	cc->cut = now;
-	cc->cwnd = max(cc->cwnd / 2, cc->floor);
+	cc->cwnd = max(cwnd, cc->floor);
 	cc->ssthresh = cc->cwnd;
 	cc->acked = 0;
+	return true;
+}
+
+bool netinc_cc_lost(struct netinc_cc *cc, u64 now)
+{
+	return cut(cc, cc->cwnd / 2, now);
+}
+
+bool netinc_cc_marked(struct netinc_cc *cc, u64 now)
+{
+	return cut(cc, cc->cwnd - cc->cwnd / 5, now);
 }
 
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)

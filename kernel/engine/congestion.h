@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * How many blocks a rank keeps in flight, and its estimate of the round trip. Growth as in TCP slow start and
- * congestion avoidance (RFC 5681), halved at most once per round trip; the estimator is that of RFC 6298, fed by
- * PROBE / STATUS only.
+ * congestion avoidance (RFC 5681), at most once per round trip halved on loss or cut to four fifths on ECN's mark (RFC
+ * 8511); the estimator is that of RFC 6298, fed by PROBE / STATUS only.
  */
 #ifndef NETINC_CONGESTION_H
 #define NETINC_CONGESTION_H
@@ -50,7 +50,9 @@ static inline u32 netinc_reorder_unpack(u16 units)
 
 void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet);
 void netinc_cc_acked(struct netinc_cc *cc, u32 blocks);
-void netinc_cc_lost(struct netinc_cc *cc, u64 now);
+/* Something was lost, or has met congestion: less, at most once per round trip. True: the window has become smaller. */
+bool netinc_cc_lost(struct netinc_cc *cc, u64 now);
+bool netinc_cc_marked(struct netinc_cc *cc, u64 now);
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample);
 
 /* After how many microseconds without an answer to ask. */

@@ -59,6 +59,8 @@ void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *
 		pkt->flags |= INC_F_DESC;
 	if (op->coll == INC_COLL_LEAVE)
 		pkt->flags |= INC_F_LEAVE;
+	if (ep->echo)
+		pkt->flags |= INC_F_ECE;
 	pkt->dtype = netinc_coll_wire_type(op);
 	pkt->dop = netinc_coll_wire_op(op);
 	pkt->mode = op->mode & INC_MODE_WIRE;
@@ -205,6 +207,8 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 			return;
 		sent = ep->ops->send_blocks(ep, op, idx, n, packet_blocks(ep, op->blocks - idx), 0);
 		netinc_assert(sent <= n);
+		if (sent)
+			ep->echo = false;
 		if (!sent)
 			return;
 		if (ep->snd == ep->una && sent)
@@ -256,7 +260,8 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 no
 		for (i = 0; i < sent; i++)
 			ep->sent_at[ring(ep, b + i)] = (u32)now;
 		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
-		netinc_cc_lost(&ep->cc, now);
+		if (netinc_cc_lost(&ep->cc, now))
+			netinc_count(ep->mib, INC_C_CWND_CUTS);
 		if (!sent)
 			return;
 		b += sent;
@@ -375,6 +380,15 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 	return 0;
 }
 
+/* Congestion on any rank's way up or down concerns all: they are to slow down together. */
+static void congested(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
+{
+	if (pkt->ce)
+		ep->echo = true;
+	if (netinc_cc_marked(&ep->cc, now))
+		netinc_count(ep->mib, INC_C_CWND_CUTS);
+}
+
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
@@ -384,6 +398,8 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 
 	ep->heard = now;
 	ep->unanswered = 0;
+	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
+		congested(ep, pkt, now);
 	for (i = 0; i < pkt->span; i++) {
 		one = result_one(ep, b + i, pkt, pay, now);
 		if (!one)

@@ -55,6 +55,7 @@ struct netinc_ep {
 	bool fatal;		/* error ends the group */
 	bool failing;		/* an error is known; blocks below error.block still get results */
 	bool left;		/* the node has our LEAVE */
+	bool echo;		/* a result has met congestion on its way to us: say so in the next contributions */
 	u16 abort;		/* enum inc_err_code to be sent as ABORT until the error comes down */
 	u16 refused;		/* enum inc_refuse_code of the JOIN that failed */
 	u64 refuse_detail;

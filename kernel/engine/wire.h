@@ -29,6 +29,7 @@ struct netinc_pkt {
 	u8 dtype;		/* CONTRIB, RESULT: enum inc_type */
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_SATURATE or 0 */
+	bool ce;		/* not in the header: IP says that it met congestion (ECN), set by the surroundings */
 	u64 cookie;
 };
 
@@ -111,6 +112,7 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	p->dtype = h->type;
 	p->dop = h->op;
 	p->mode = h->mode;
+	p->ce = false;
 	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) || p->part >= INC_MAX_PARTS || !p->span ||
 	    p->len > INC_MAX_BLOCK || len != sizeof(*h) + netinc_body_len(p))
 		return -INC_C_DROP_MALFORMED;

@@ -547,11 +547,33 @@ static void test_random(void)
 	}
 }
 
+/* Congestion that one contribution met is in the result, whether IP or the child says so. */
+static void test_congestion(void)
+{
+	struct netinc_pkt pkt;
+
+	env_begin(3, 1, 4, 0);
+	pkt = env_pkt(0);
+	pkt.ce = true;
+	env_contrib(0, pkt, 1, 0);
+	env_give(1, 0, 0);
+	env_give(2, 0, 0);
+	expect(netinc_agg_slot(&env.agg, 0)->flags & INC_F_CE, "IP's mark is lost");
+	env_give(0, 1, 0);
+	pkt = env_pkt(1);
+	pkt.flags |= INC_F_ECE;
+	env_contrib(1, pkt, 1, 0);
+	env_give(2, 1, 0);
+	expect((netinc_agg_slot(&env.agg, 1)->flags & (INC_F_CE | INC_F_ECE)) == INC_F_ECE, "the echo is lost");
+	env_end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done), KTAP(test_limit),
 	KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status), KTAP(test_probe_results),
 	KTAP(test_retransmission), KTAP(test_final), KTAP(test_final_taken_back), KTAP(test_mismatch),
-	KTAP(test_disagreement), KTAP(test_span), KTAP(test_inner_node), KTAP(test_parts), KTAP(test_random),
+	KTAP(test_disagreement), KTAP(test_span), KTAP(test_inner_node), KTAP(test_parts),
+	KTAP(test_random), KTAP(test_congestion),
 };
 
 int main(int argc, char **argv)

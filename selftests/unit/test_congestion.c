@@ -31,6 +31,21 @@ static void test_congestion(void)
 	expect(cc.cwnd == 4 && cc.floor == 4, "a small window: %u, floor %u", cc.cwnd, cc.floor);
 }
 
+/* A mark costs a fifth, and what is marked or lost within a round trip counts once. */
+static void test_marked(void)
+{
+	struct netinc_cc cc;
+
+	memset(&cc, 0, sizeof(cc));
+	netinc_cc_start(&cc, 1024, 8);
+	netinc_cc_rtt(&cc, 5000);
+	expect(netinc_cc_marked(&cc, 1000000) && cc.cwnd == 103 && cc.ssthresh == 103, "a mark: %u", cc.cwnd);
+	expect(!netinc_cc_marked(&cc, 1004999) && !netinc_cc_lost(&cc, 1004999) && cc.cwnd == 103, "in the same trip");
+	expect(netinc_cc_marked(&cc, 1005000) && cc.cwnd == 83, "in the next: %u", cc.cwnd);
+	expect(netinc_cc_lost(&cc, 1010000) && cc.cwnd == 41, "a loss: %u", cc.cwnd);
+	expect(netinc_cc_lost(&cc, 1020000) && netinc_cc_lost(&cc, 1030000) && cc.cwnd == 16, "the floor: %u", cc.cwnd);
+}
+
 static void test_rtt(void)
 {
 	struct netinc_cc cc;
@@ -55,7 +70,7 @@ static void test_rtt(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_congestion), KTAP(test_rtt),
+	KTAP(test_congestion), KTAP(test_marked), KTAP(test_rtt),
 };
 
 int main(int argc, char **argv)

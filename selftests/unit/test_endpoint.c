@@ -105,6 +105,33 @@ static void test_result_checks(void)
 	expect_count(DROP_MEMORY, 1u);
 }
 
+/* Congestion, wherever it was, cuts the window; on the way down to this rank it is echoed, once. */
+static void test_congestion(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 20);
+	struct netinc_pkt pkt;
+	u32 cwnd;
+
+	ready(0);
+	submit_op(&op);
+	while (next_sent()->type == INC_PKT_CONTRIB)
+		;
+	cwnd = env.ep.cc.cwnd;
+	env.now += 10 * NETINC_MS;
+	pkt = result_of(&op, 0);
+	pkt.flags |= INC_F_CE;
+	expect(!give(pkt) && env.ep.cc.cwnd <= max(cwnd, env.ep.cc.floor), "another rank's way up");
+	expect(!(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE), "is no matter of ours");
+	env.now += 10 * NETINC_MS;
+	pkt = result_of(&op, 1);
+	pkt.ce = true;
+	expect(!give(pkt), "our way down");
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE, "not echoed");
+	expect(!result(&op, 2), "a result");
+	expect(!(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE), "echoed twice");
+	expect_count(CWND_CUTS, 2u);
+}
+
 /* What could not be sent is sent when the surroundings say so. */
 static void test_partial_send(void)
 {
@@ -314,7 +341,7 @@ static void test_submit_states(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
+	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send), KTAP(test_congestion),
 	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_hold),
 	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
 };

@@ -51,8 +51,8 @@ enum inc_pkt_type {
 #define INC_F_DESC	0x0008	/* a struct inc_desc stands between header and payload */
 #define INC_F_RETRANS	0x0010	/* sent before: answer with the result if there is one */
 #define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
-#define INC_F_CE	0x0040	/* congestion was met on the way (reserved: set by nodes, not yet acted upon) */
-#define INC_F_ECE	0x0080	/* congestion echo (reserved likewise) */
+#define INC_F_CE	0x0040	/* a contribution met congestion on its way up (set by nodes; down: some rank's did) */
+#define INC_F_ECE	0x0080	/* up: a result met congestion on its way to this rank; down: to some rank */
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved: not sent by this version) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | INC_F_LEAVE | \
 			 INC_F_CE | INC_F_ECE)
