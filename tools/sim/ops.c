@@ -3,16 +3,6 @@
 #include "reduce/reduce.h"
 #include "sim.h"
 
-/* What the reference can compute. Types that are only moved may be any. */
-static const u8 reduced_types[] = {
-	INC_TYPE_I8, INC_TYPE_I16, INC_TYPE_I32, INC_TYPE_I64, INC_TYPE_U8, INC_TYPE_U16, INC_TYPE_U32, INC_TYPE_U64,
-	INC_TYPE_F32, INC_TYPE_F64,
-};
-
-static const u8 reduced_ops[] = {
-	INC_OP_SUM, INC_OP_PROD, INC_OP_MIN, INC_OP_MAX, INC_OP_BAND, INC_OP_BOR, INC_OP_BXOR,
-};
-
 static u64 mix(u64 a, u64 b)
 {
 	u64 z = a + (b + 1) * 0x9e3779b97f4a7c15ull;
@@ -66,13 +56,17 @@ static u64 pick_count(struct sim *sim, const struct plan_op *o)
 	}
 }
 
-/* A pair for which there is a kernel; sum of i32 and f32 always are. */
+/* A pair for which there is a kernel: not WSUM, which is SUM of what hosts have scaled. */
 static void pick_reduction(struct sim *sim, struct plan_op *o)
 {
+	o->mode &= ~INC_MODE_SATURATE;
 	do {
-		o->type = reduced_types[sim_below(sim, ARRAY_SIZE(reduced_types))];
-		o->op = reduced_ops[sim_below(sim, ARRAY_SIZE(reduced_ops))];
-	} while (!netinc_reduce_find(o->type, o->op, 0, false));
+		o->type = pick(sim, 1, INC_TYPE_MAX);
+		o->op = pick(sim, 1, __INC_OP_MAX - 1);
+	} while (!netinc_reduce_find(o->type, o->op, 0, false) ||
+		 (o->op == INC_OP_AVG && netinc_coll_chains(o->coll)));
+	if (netinc_reduce_find(o->type, o->op, INC_MODE_SATURATE, false) && one_in(sim, 2))
+		o->mode |= INC_MODE_SATURATE;
 }
 
 static void pick_type(struct sim *sim, struct plan_op *o)
@@ -93,7 +87,7 @@ static void pick_op(struct sim *sim, struct plan_op *o)
 	if (netinc_coll_rooted(o->coll))
 		o->root = sim_below(sim, sim->plan.hosts);
 	if (can_have_counts(o->coll) && one_in(sim, 2))
-		o->mode = INC_MODE_COUNTS;
+		o->mode |= INC_MODE_COUNTS;
 	o->in_place = one_in(sim, 2);
 	o->displaced = one_in(sim, 2);
 	o->count = pick_count(sim, o);
@@ -203,12 +197,13 @@ static void print_op(const struct plan_op *o)
 {
 	printf(" %s", netinc_coll_name(o->coll));
 	if (o->type)
-		printf(" %s %s%llu", netinc_type_name(o->type), o->mode ? "<=" : "", (unsigned long long)o->count);
+		printf(" %s %s%llu", netinc_type_name(o->type), plan_has_counts(o) ? "<=" : "",
+		       (unsigned long long)o->count);
 	if (o->op)
-		printf(" %s", netinc_op_name(o->op));
+		printf(" %s%s", netinc_op_name(o->op), o->mode & INC_MODE_SATURATE ? " saturating" : "");
 	if (netinc_coll_rooted(o->coll))
 		printf(" root %u", o->root);
-	printf("%s%s", o->in_place ? " in place" : "", o->mode && o->displaced ? " displaced" : "");
+	printf("%s%s", o->in_place ? " in place" : "", plan_has_counts(o) && o->displaced ? " displaced" : "");
 }
 
 void plan_print_step(const struct plan_step *s)
@@ -373,34 +368,117 @@ static u64 double_bits(u64 r)
 	return sign | (u64)(1000 + (r >> 2) % 60) << 52 | (r << 7 >> 12);
 }
 
+/* Of @exp and @man bits: in the middle of the range mostly, so that sums round; anything at times, NaNs too. */
+static u32 small_bits(u64 r, u32 exp, u32 man)
+{
+	u32 sign = (u32)(r >> 63) << (exp + man), spread = exp > 4 ? 8 : 4;
+
+	if (!(r & 0x1f))
+		return sign | (u32)(r >> 8 & ((1u << (exp + man)) - 1));
+	return sign | ((1u << (exp - 1)) - 1 - spread / 2 + (u32)(r >> 8) % spread) << man |
+	       (u32)(r >> 32 & ((1u << man) - 1));
+}
+
 static u64 number_bits(u8 type, u64 r)
 {
 	switch (type) {
+	case INC_TYPE_F16:
+		return small_bits(r, 5, 10);
+	case INC_TYPE_BF16:
+		return small_bits(r, 8, 7);
+	case INC_TYPE_F8E4M3:
+		return small_bits(r, 4, 3);
+	case INC_TYPE_F8E5M2:
+		return small_bits(r, 5, 2);
 	case INC_TYPE_F32:
 		return float_bits(r);
 	case INC_TYPE_F64:
 		return double_bits(r);
+	case INC_TYPE_BOOL:
+		return r >> 60 ? r >> 32 & 1 : r >> 24 & 0xff;
 	default:
 		return r >> (64 - 8 * min(netinc_reduce_elem_size(type), 8u));
 	}
 }
 
-/* All types: the bytes of one number, least significant first, are as many as an element has, or half of it. */
+/* What an element consists of, one after the other in memory: numbers of these types. */
+static void parts_of(u8 type, u8 part[2])
+{
+	switch (type) {
+	case INC_TYPE_C32:
+		part[0] = INC_TYPE_F32;
+		part[1] = INC_TYPE_F32;
+		break;
+	case INC_TYPE_C64:
+		part[0] = INC_TYPE_F64;
+		part[1] = INC_TYPE_F64;
+		break;
+	case INC_TYPE_I32_I32:
+		part[0] = INC_TYPE_I32;
+		part[1] = INC_TYPE_I32;
+		break;
+	case INC_TYPE_F32_I32:
+		part[0] = INC_TYPE_F32;
+		part[1] = INC_TYPE_I32;
+		break;
+	case INC_TYPE_I64_I64:
+		part[0] = INC_TYPE_I64;
+		part[1] = INC_TYPE_I64;
+		break;
+	case INC_TYPE_F64_I64:
+		part[0] = INC_TYPE_F64;
+		part[1] = INC_TYPE_I64;
+		break;
+	default:
+		part[0] = type;
+		part[1] = INC_TYPE_NONE;
+		break;
+	}
+}
+
+/* A pair's value is one of few, so that the index decides; NaNs at times, no -0, which is the same as 0. */
+static u64 value_bits(u8 type, u64 r)
+{
+	static const u64 doubles[8] = {
+		0, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x4000000000000000,
+		0x7ff8000000000000, 0xfff0000000000001,
+	};
+	static const u32 floats[8] = {
+		0, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x40000000, 0x7fc00000, 0xff800001,
+	};
+	u32 i = (u32)(r >> 60) % (r >> 32 & 0xf ? 6 : 8);
+
+	if (type == INC_TYPE_F64)
+		return doubles[i];
+	return type == INC_TYPE_F32 ? floats[i] : (u64)((s64)i - 3);
+}
+
+static bool is_pair(u8 type)
+{
+	return type == INC_TYPE_I32_I32 || type == INC_TYPE_F32_I32 || type == INC_TYPE_I64_I64 ||
+	       type == INC_TYPE_F64_I64;
+}
+
+/* All types: numbers least significant byte first. */
 static void fill(u64 x, u8 type, u8 *buf, u64 n)
 {
-	u32 size = netinc_reduce_elem_size(type), piece = min(size, 8u);
+	u8 part[2];
+	u32 parts, piece;
 	__le64 v;
 	u64 i, r;
 
+	parts_of(type, part);
+	parts = part[1] ? 2 : 1;
+	piece = netinc_reduce_elem_size(type) / parts;
 	x ^= x >> 31;
 	x *= 0xbf58476d1ce4e5b9ull;
 	x |= 1;
-	for (i = 0; i < n * (size / piece); i++) {
+	for (i = 0; i < n * parts; i++) {
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
 		r = x * 0x2545f4914f6cdd1dull;
-		v = cpu_to_le64(number_bits(type, r));
+		v = cpu_to_le64(is_pair(type) && i % 2 == 0 ? value_bits(part[0], r) : number_bits(part[i % parts], r));
 		memcpy(buf + piece * i, &v, piece);
 	}
 }

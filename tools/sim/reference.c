@@ -1,120 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What every collective is to give, the plain way: from all ranks' inputs, one rank after the other. */
-#include <math.h>
-
+#include "arithmetic.h"
 #include "reduce/reduce.h"
 #include "sim.h"
-
-#define NAN32	0x7fc00000u
-#define NAN64	0x7ff8000000000000ull
-
-static double as_double(u8 type, u64 bits)
-{
-	u32 low = (u32)bits;
-	double d;
-	float f;
-
-	if (type == INC_TYPE_F64) {
-		memcpy(&d, &bits, sizeof(d));
-		return d;
-	}
-	memcpy(&f, &low, sizeof(f));
-	return f;
-}
-
-static u64 from_double(u8 type, double d)
-{
-	float f = (float)d;
-	u64 bits;
-	u32 low;
-
-	if (isnan(d))
-		return type == INC_TYPE_F64 ? NAN64 : NAN32;
-	if (type == INC_TYPE_F64) {
-		memcpy(&bits, &d, sizeof(bits));
-		return bits;
-	}
-	memcpy(&low, &f, sizeof(low));
-	return low;
-}
-
-/* IEEE 754-2019 minimum, and maximum as the minimum of what is negated. */
-static double minimum(double a, double b)
-{
-	if (isnan(a) || isnan(b))
-		return NAN;
-	if (a == b)
-		return signbit(a) ? a : b;
-	return a < b ? a : b;
-}
-
-/* Sum and product of two f32 are exact in f64 or rounded in such a way that rounding once more does no harm. */
-static u64 combine_floats(u8 type, u8 op, u64 x, u64 y)
-{
-	double a = as_double(type, x), b = as_double(type, y);
-
-	switch (op) {
-	case INC_OP_SUM:
-		return from_double(type, a + b);
-	case INC_OP_PROD:
-		return from_double(type, a * b);
-	case INC_OP_MIN:
-		return from_double(type, minimum(a, b));
-	default:
-		return from_double(type, -minimum(-a, -b));
-	}
-}
-
-static bool is_signed(u8 type)
-{
-	return type >= INC_TYPE_I8 && type <= INC_TYPE_I64;
-}
-
-/* Is a less than b? Both have their bits in the low end. */
-static bool less(u8 type, u64 a, u64 b)
-{
-	u32 unused = 64 - 8 * netinc_reduce_elem_size(type);
-
-	return is_signed(type) ? (s64)(a << unused) < (s64)(b << unused) : a < b;
-}
-
-static u64 combine(u8 type, u8 op, u64 a, u64 b)
-{
-	if (type == INC_TYPE_F32 || type == INC_TYPE_F64)
-		return combine_floats(type, op, a, b);
-	switch (op) {
-	case INC_OP_SUM:
-		return a + b;
-	case INC_OP_PROD:
-		return a * b;
-	case INC_OP_MIN:
-		return less(type, b, a) ? b : a;
-	case INC_OP_MAX:
-		return less(type, a, b) ? b : a;
-	case INC_OP_BAND:
-		return a & b;
-	case INC_OP_BOR:
-		return a | b;
-	default:
-		return a ^ b;
-	}
-}
-
-static void fold(const struct plan_op *o, u8 *acc, const u8 *in, u64 n)
-{
-	u32 size = netinc_reduce_elem_size(o->type);
-	__le64 a, b;
-	u64 i;
-
-	for (i = 0; i < n; i++) {
-		a = 0;
-		b = 0;
-		memcpy(&a, acc + i * size, size);
-		memcpy(&b, in + i * size, size);
-		a = cpu_to_le64(combine(o->type, o->op, le64_to_cpu(a), le64_to_cpu(b)));
-		memcpy(acc + i * size, &a, size);
-	}
-}
 
 struct ref {
 	struct sim *sim;
@@ -133,17 +21,22 @@ static const u8 *input(struct ref *r, u32 rank)
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
+	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
+				.ranks = r->sim->plan.hosts, .size = r->size };
 	u64 n = r->send[0].length;
-	u32 i;
+	const void *in[SIM_MAX_HOSTS];
+	u32 k = 0, i;
 
-	for (i = 0; i <= last; i++) {
-		if (r->kept->fold[i])
-			continue;
-		r->kept->fold[i] = malloc(n * r->size + 1);
-		memcpy(r->kept->fold[i], i ? r->kept->fold[i - 1] : input(r, 0), n * r->size);
-		if (i)
-			fold(&r->op, r->kept->fold[i], input(r, i), n);
+	if (r->kept->fold[last])
+		return r->kept->fold[last];
+	r->kept->fold[last] = malloc(n * r->size + 1);
+	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a)) {
+		in[k++] = folded(r, last - 1);
+		in[k++] = input(r, last);
 	}
+	for (i = 0; k != 2 && i <= last; i++)
+		in[i] = input(r, i);
+	arithmetic_fold(&a, in, k ? k : last + 1, r->kept->fold[last], n);
 	return r->kept->fold[last];
 }
 

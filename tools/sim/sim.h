@@ -12,6 +12,7 @@
  *	buffer.c	the buffers of an operation at a host, and the fold of scans
  *	counts.c	the exchange of counts before an operation
  *	reference.c	what every collective is to give, the plain way
+ *	arithmetic.c	inc-coll's arithmetic, for the reference
  *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
  */
 #ifndef INC_SIM_H

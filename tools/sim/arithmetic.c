@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What inc-coll computes results with, for the simulator; the two programs' headers cannot be had at once. */
+#include <string.h>
+
+#include "arithmetic.h"
+#include "coll.h"
+
+bool arithmetic_is_narrow(const struct arithmetic *a)
+{
+	bool exact = a->op == INC_OP_MIN || a->op == INC_OP_MAX;
+
+	return !(a->mode & INC_MODE_SATURATE) && a->op != INC_OP_AVG && (!is_float(a->type) || exact || a->size >= 4);
+}
+
+void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out, uint64_t count)
+{
+	static struct plan plan;	/* large, and most of it stays 0 */
+	struct elem elem[MAX_RANKS];
+	uint64_t i;
+	uint32_t k;
+
+	plan.type = a->type;
+	plan.wire = a->type;
+	plan.op = a->op;
+	plan.mode = a->mode;
+	plan.ranks = a->ranks;
+	for (i = 0; i < count; i++) {
+		for (k = 0; k < n; k++)
+			memcpy(elem[k].bytes, (const uint8_t *)in[k] + i * a->size, a->size);
+		fold(&plan, elem, n, (uint8_t *)out + i * a->size);
+	}
+}

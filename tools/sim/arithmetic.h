@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Elements folded without the reduction kernels: a door to userspace/coll/number.c, whose names are others than ours. */
+#ifndef SIM_ARITHMETIC_H
+#define SIM_ARITHMETIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arithmetic {
+	uint8_t type;		/* enum inc_type */
+	uint8_t op;		/* enum inc_op */
+	uint8_t mode;		/* INC_MODE_SATURATE or 0 */
+	uint32_t ranks;		/* of the group */
+	size_t size;		/* bytes of an element */
+};
+
+/* What the first @n ranks have, @count elements each: folded left to right, rounded or clamped once in the end. */
+void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out, uint64_t count);
+/* Is the fold of all but the last, as an element, all that one has to know of them? */
+bool arithmetic_is_narrow(const struct arithmetic *a);
+
+#endif
