@@ -12,6 +12,19 @@ bool one_in(struct sim *sim, u32 n)
 	return !sim_below(sim, n);
 }
 
+bool plan_mishap(struct sim *sim)
+{
+	u32 n = sim->mishaps++, i;
+
+	for (i = 0; i < min_t(u32, sim->plan.nspared, SIM_MAX_SPARED); i++)
+		if (sim->plan.spared[i] == n)
+			return false;
+	if (n >= sim->plan.mishaps)
+		return false;
+	sim->happened++;
+	return true;
+}
+
 static enum fault pick_fault(struct sim *sim)
 {
 	return one_in(sim, 3) ? pick(sim, FAULT_NONE + 1, FAULT_COUNT - 1) : FAULT_NONE;
@@ -70,6 +83,7 @@ void plan_make(struct sim *sim)
 
 	memset(p, 0, sizeof(*p));
 	p->calm = ~0ull;
+	p->mishaps = ~0u;
 	p->hosts = one_in(sim, 3) ? pick(sim, 1, SIM_MAX_HOSTS) : pick(sim, 2, 4);
 	p->window = INC_MIN_WINDOW << sim_below(sim, 5);
 	p->rounds = one_in(sim, 4) ? 2 : 1;

@@ -3,8 +3,12 @@
  * A simulated system: ranks, a node and the network between them, around the very engine that the kernel runs. One
  * seed is one run: parameters, operations, faults and every decision of the network come from it.
  *
- *	main.c	options, many seeds, verdicts
+ *	main.c	options, what is printed
+ *	run.c	one seed: one run
+ *	workers.c	many seeds, in several processes
+ *	shrink.c	makes a run that fails smaller
  *	plan.c	what a seed stands for: parameters, the network, faults
+ *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
  *	node.c	what the kernel's glue does at a node
@@ -19,6 +23,7 @@
 #define INC_SIM_H
 
 #include <setjmp.h>
+#include <stdio.h>
 
 #include "engine/endpoint.h"
 #include "engine/group.h"
@@ -26,6 +31,9 @@
 #define SIM_MAX_HOSTS	16
 #define SIM_MAX_OPS	40
 #define SIM_MAX_ROUNDS	2
+#define SIM_MAX_JOBS	64u
+#define SIM_MAX_SPARED	64
+#define SIM_MAX_OVERRIDES 256
 #define SIM_SEC		1000000ull
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address */
 
@@ -104,6 +112,17 @@ struct layout {
 	u64 length;
 };
 
+/* One life of the group. */
+struct plan_round {
+	u32 nops;
+	enum fault fault;
+	u32 victim;
+	u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
+	u64 fault_at;		/* after the round's begin */
+	u64 pause;
+	struct plan_step step[SIM_MAX_OPS];
+};
+
 struct plan {
 	u32 hosts, window, rounds, dead_ms, late_ms;
 	u32 block[SIM_MAX_HOSTS], super_packet;
@@ -116,19 +135,14 @@ struct plan {
 	u32 base_delay, jitter, late_delay;
 	u32 fail_hold, fail_fold, fail_deliver, fail_send;
 	u64 calm;		/* from then on nothing goes wrong any more */
+	u32 mishaps;		/* nor when so many things have gone wrong */
+	u32 spared[SIM_MAX_SPARED];	/* and these do not, counted from 0 */
+	u32 nspared;
 
 	u32 inflight;		/* operations that a rank submits ahead */
 	u32 think;		/* longest pause of an application between operations */
 	u32 start[SIM_MAX_HOSTS];
-	struct {
-		u32 nops;
-		enum fault fault;
-		u32 victim;
-		u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
-		u64 fault_at;		/* after the round's begin */
-		u64 pause;
-		struct plan_step step[SIM_MAX_OPS];
-	} round[SIM_MAX_ROUNDS];
+	struct plan_round round[SIM_MAX_ROUNDS];
 };
 
 /* One operation of an endpoint, with its buffers. */
@@ -196,6 +210,40 @@ struct outcome {
 	u8 *fold[SIM_MAX_HOSTS];	/* of ranks 0 .. i */
 };
 
+/* Numbers of a plan that can be set: override.c has their names. */
+enum set {
+	SET_HOSTS, SET_WINDOW, SET_DEAD, SET_SUPER_PACKET, SET_GSO, SET_FIRST_BLOCK, SET_HOLD_LIMIT, SET_LOSS,
+	SET_BURST, SET_DUPLICATE, SET_REORDER, SET_CORRUPT, SET_DELAY, SET_JITTER, SET_LATE, SET_FAIL_HOLD,
+	SET_FAIL_FOLD, SET_FAIL_DELIVER, SET_FAIL_SEND, SET_CALM, SET_MISHAPS, SET_INFLIGHT, SET_THINK,
+	SET_BLOCK,		/* of all ranks */
+	SET_START,		/* likewise */
+	SET_DICE,		/* other random decisions after the plan has been made */
+	SET_SPARE,		/* this mishap does not happen; several may be given */
+	SET_ONLY,		/* of the rounds, only this one */
+	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_PAUSE,
+	SET_DROP,		/* the operation is left out */
+	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
+	__SET_MAX
+};
+
+/* Rounds and steps are numbered as the seed has them, whatever else is left out. */
+struct override {
+	u8 field;		/* enum set */
+	u8 round;
+	u8 step;
+	u64 value;
+};
+
+static inline struct override override_of(u8 field, u32 round, u32 step, u64 value)
+{
+	return (struct override) { .field = field, .round = round, .step = step, .value = value };
+}
+
+struct overrides {
+	u32 n;
+	struct override list[SIM_MAX_OVERRIDES];
+};
+
 struct sim {
 	u64 seed;
 	u64 random;
@@ -205,6 +253,9 @@ struct sim {
 	struct event *heap;
 	u32 events, heap_cap;
 	u64 steps;
+	u32 mishaps;		/* that happened or were spared */
+	u32 happened;
+	const char *failure;	/* format of the message: how it failed, whatever the numbers are */
 	u64 live;		/* datagrams */
 	u64 arrival[SIM_MAX_HOSTS + 1][SIM_MAX_HOSTS + 1];
 	u32 burst_left;		/* frames */
@@ -219,7 +270,38 @@ struct sim {
 	jmp_buf *bail;
 };
 
+struct options {
+	const char *program;
+	u64 seed, runs, keep_going, jobs;
+	double limit;		/* seconds, 0: none */
+	double progress;	/* seconds between lines, 0: none */
+	double shrink;		/* seconds, 0: do not */
+	bool trace;
+	struct overrides overrides;
+};
+
+/* What many runs did. */
+struct totals {
+	u64 runs, steps;
+	u64 failed, first;	/* how many, and the first of them */
+	u64 counters[__INC_C_MAX];
+};
+
 /* main.c */
+void print_replay(FILE *to, const struct options *o, u64 seed, const struct overrides *overrides);
+double seconds(void);
+
+/* workers.c */
+/* Runs the seeds. */
+void run_seeds(const struct options *o, struct totals *totals);
+
+/* shrink.c */
+/* Makes the seed's run smaller and prints it. */
+void shrink(const struct options *o, u64 seed);
+
+/* run.c */
+/* False: it has failed, and said why; memory of the run is lost then. */
+bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool trace);
 __attribute__((noreturn, format(printf, 2, 3)))
 void sim_fail(struct sim *sim, const char *fmt, ...);
 __attribute__((format(printf, 2, 3)))
@@ -239,10 +321,13 @@ static inline u64 sim_below(struct sim *sim, u64 limit)
 	return limit ? sim_random(sim) % limit : 0;
 }
 
-/* True @per_mille times of 1000, as long as things may go wrong. */
+/* Has it to happen? Counts mishaps. */
+bool plan_mishap(struct sim *sim);
+
+/* True @per_mille times of 1000, as long as things may go wrong. What never happens takes a random number as well. */
 static inline bool sim_happens(struct sim *sim, u32 per_mille)
 {
-	return per_mille && sim->now < sim->plan.calm && sim_below(sim, 1000) < per_mille;
+	return sim->now < sim->plan.calm && sim_below(sim, 1000) < per_mille && plan_mishap(sim);
 }
 
 static inline const struct plan_step *sim_step_of(const struct sim *sim, u32 idx)
@@ -257,6 +342,17 @@ void plan_make(struct sim *sim);
 void plan_print(const struct sim *sim);
 /* How long nothing is done before the current round begins. */
 u64 plan_pause(const struct sim *sim);
+
+/* override.c */
+/* name[.round[.step]]=value, several with commas between them; false: that makes no sense, or is too much. */
+bool override_parse(struct overrides *o, const char *text);
+/* Adds it, or replaces its value; false: there is no room. */
+bool override_set(struct overrides *o, struct override what);
+bool override_has(const struct overrides *o, struct override what);
+void override_print(FILE *to, const struct overrides *o);
+void override_names(FILE *to);
+/* Changes the plan that has just been made. */
+void override_apply(struct sim *sim, const struct overrides *o);
 
 /* ops.c */
 void plan_steps(struct sim *sim, struct plan_step *steps, u32 n, u32 odd);

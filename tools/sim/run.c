@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One seed: one run. */
+#include <inttypes.h>
+#include <stdarg.h>
+
+#include "sim.h"
+#include "siphash.h"
+
+#define MAX_STEPS	20000000ull
+
+void sim_trace(struct sim *sim, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!sim->trace)
+		return;
+	printf("%10" PRIu64 " ", sim->now);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+}
+
+void sim_fail(struct sim *sim, const char *fmt, ...)
+{
+	va_list ap;
+
+	sim->failure = fmt;
+	printf("# seed %" PRIu64 ", %" PRIu64 " us, round %u: ", sim->seed, sim->now, sim->round);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	longjmp(*sim->bail, 1);
+}
+
+static bool all_finished(const struct sim *sim)
+{
+	u32 i;
+
+	for (i = 0; i < sim->plan.hosts; i++)
+		if (!sim->host[i].finished)
+			return false;
+	return true;
+}
+
+/* When everything has to be over: nothing goes wrong any more, all have begun, all pauses have been made. */
+static u64 deadline(const struct sim *sim)
+{
+	const struct plan *p = &sim->plan;
+	u64 begin = sim->round_begin + p->round[sim->round].fault_at + p->round[sim->round].pause;
+	u32 i;
+
+	for (i = 0; i < p->hosts; i++)
+		begin = max(begin, sim->round_begin + p->start[i]);
+	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
+	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
+}
+
+static void print_ranks(const struct sim *sim)
+{
+	u32 i;
+
+	for (i = 0; i < sim->plan.hosts; i++) {
+		const struct host *h = &sim->host[i];
+
+		printf("# rank %u: state %u, epoch %u, %u of %u operations done, una %" PRIu64 ", snd %" PRIu64
+		       ", finished %d\n", i, h->ep.state, h->ep.epoch, h->done, h->next, h->ep.una, h->ep.snd,
+		       h->finished);
+	}
+}
+
+static void run_round(struct sim *sim, u32 round)
+{
+	bool more;
+	u64 limit;
+	u32 i;
+
+	sim->round = round;
+	sim->round_begin = sim->now + plan_pause(sim);
+	sim->node.silent = false;
+	for (i = 0; i < sim->plan.hosts; i++)
+		host_start(sim, i);
+	if (sim->plan.round[round].fault) {
+		sim_at(sim, sim->round_begin + sim->plan.round[round].fault_at, EV_FAULT, 0, NULL);
+		sim_at(sim, sim->round_begin + sim->plan.round[round].fault_at + SIM_SEC +
+		       5 * sim->plan.dead_ms * NETINC_MS, EV_FAULT, 1, NULL);
+	}
+	limit = deadline(sim);
+	while (!all_finished(sim)) {
+		more = sim_step(sim);
+		if (more && sim->now <= limit && sim->steps <= MAX_STEPS)
+			continue;
+		print_ranks(sim);
+		if (!more)
+			sim_fail(sim, "nothing is left to happen after %" PRIu64 " steps", sim->steps);
+		sim_fail(sim, "not finished in time, after %" PRIu64 " steps", sim->steps);
+	}
+	check_round_done(sim);
+}
+
+/* Afterwards the node gets rid of the group by itself. */
+static void run_out(struct sim *sim)
+{
+	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay;
+
+	while (node_has_groups(sim) && sim_step(sim))
+		if (sim->now > limit)
+			sim_fail(sim, "the node still has the group");
+}
+
+static void clean_up(struct sim *sim)
+{
+	u32 i;
+
+	sim_drop_events(sim);
+	for (i = 0; i < SIM_MAX_HOSTS; i++)
+		host_free(&sim->host[i]);
+	node_free(sim);
+	free(sim->heap);
+	if (sim->live)
+		sim_fail(sim, "%" PRIu64 " datagrams leak", sim->live);
+}
+
+bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool trace)
+{
+	jmp_buf bail;
+	u32 r;
+
+	memset(sim, 0, sizeof(*sim));
+	sim->seed = seed;
+	sim->random = seed;
+	sim->trace = trace;
+	sim->bail = &bail;
+	if (setjmp(bail)) {
+		if (!trace)
+			plan_print(sim);
+		return false;
+	}
+	plan_make(sim);
+	override_apply(sim, overrides);
+	if (trace)
+		plan_print(sim);
+	node_init(sim);
+	for (r = 0; r < sim->plan.rounds; r++)
+		run_round(sim, r);
+	run_out(sim);
+	clean_up(sim);
+	return true;
+}
