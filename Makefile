@@ -14,7 +14,8 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo check check-full check-debug check-exhaustive soak bench lint clean help
+.PHONY: all modules userspace install demo check check-full check-debug check-exhaustive soak check-model bench \
+	lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -61,6 +62,11 @@ soak:
 	@$(TOP)/tools/deps build
 	@$(TOP)/tools/sim/run --soak '$(or $(SOAK),600)'
 
+# FULL=1: the large instances too.
+check-model:
+	@$(TOP)/tools/deps model
+	@$(TOP)/Documentation/model/run
+
 bench:
 	@$(TOP)/tools/bench/reduce
 
@@ -85,6 +91,7 @@ help:
 	@echo "make check-debug  the VM tests under a kernel that looks for memory and locking bugs (user-mode Linux)"
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulated systems with new seeds for SOAK=600 seconds; a failure is made small and printed'
+	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
 	@echo 'make bench       how fast the reduction kernels are on this machine'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
 	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'
