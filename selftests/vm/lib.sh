@@ -219,13 +219,19 @@ inc_topology_destroy() {
 	INC_HOSTS=0
 }
 
-# No ARP from now on: it asks once a second, and a node that is not heard for two is dead. For links that lose packets.
+# No ARP and no neighbour discovery from now on: they ask once a second, and a node that is not heard for two is dead.
+# For links that lose packets, of an MTU that has IPv6.
 neighbours_known() {
-	local h
+	local entry='neigh replace %s lladdr %s dev %s nud permanent\n' node host h
 
+	node=$(mac 254)
 	for ((h = 1; h <= INC_HOSTS; h++)); do
-		ip -n "h$h" neigh replace "$INC_NODE4" lladdr "$(mac 254)" dev eth0 nud permanent &&
-			ip -n sw neigh replace "10.7.0.$h" lladdr "$(mac "$h")" dev br0 nud permanent || return
+		host=$(mac "$h")
+		# shellcheck disable=SC2059
+		printf "$entry" "$INC_NODE4" "$node" eth0 "$INC_NODE6" "$node" eth0 | ip -n "h$h" -batch - || return
+		# shellcheck disable=SC2059
+		printf "$entry" "10.7.0.$h" "$host" br0 "fd00:7::$(printf %x "$h")" "$host" br0 |
+			ip -n sw -batch - || return
 	done
 }
 
