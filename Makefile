@@ -14,7 +14,8 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo check check-full check-debug check-exhaustive soak check-model bench \
+.PHONY: all modules userspace install demo check check-full check-debug check-mutations check-exhaustive soak check-model \
+	bench \
 	lint clean help
 
 all: userspace
@@ -53,6 +54,10 @@ check-full:
 check-debug:
 	@$(TOP)/tools/check debug
 
+check-mutations:
+	@$(TOP)/tools/deps build
+	@$(TOP)/selftests/mutations/run
+
 # FORCE=1: also if nothing has changed since it passed.
 check-exhaustive:
 	@$(TOP)/selftests/exhaustive/run $(if $(FORCE),--force)
@@ -89,6 +94,7 @@ help:
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
 	@echo "make check-debug  the VM tests under a kernel that looks for memory and locking bugs (user-mode Linux)"
+	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? some minutes'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulated systems with new seeds for SOAK=600 seconds; a failure is made small and printed'
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'

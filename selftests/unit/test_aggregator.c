@@ -360,6 +360,49 @@ static void test_mismatch(void)
 	env_end();
 }
 
+/* Elements that are only moved come from one rank: not from two, and the others' empty contributions are none. */
+static void test_moved(void)
+{
+	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
+
+	begin(3, 0);
+	pkt.dop = INC_OP_NONE;
+	empty.dop = INC_OP_NONE;
+	empty.flags = INC_F_WANT;
+	empty.len = 0;
+	env_contrib(1, pkt, 5, 0);
+	env_contrib(0, empty, 0, 0);
+	env_contrib(2, empty, 0, 0);
+	expect(netinc_agg_slot(&env.agg, 0)->state == NETINC_SLOT_DONE, "one sender is not enough");
+	pkt.psn = 1;
+	empty.psn = 1;
+	env_contrib(0, empty, 0, 0);
+	env_contrib(1, pkt, 5, 0);
+	env_contrib(2, pkt, 6, 0);
+	expect(netinc_agg_slot(&env.agg, 1)->state == NETINC_SLOT_BAD &&
+	       netinc_agg_slot(&env.agg, 1)->bad == INC_ERR_MISMATCH, "two senders");
+	env_end();
+}
+
+/* What the node has no kernel for is an error of the operation, and names who sent such payload first. */
+static void test_unsupported(void)
+{
+	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
+
+	begin(3, 0);
+	pkt.dop = INC_OP_WSUM;	/* what env_can_fold() refuses */
+	empty.dop = INC_OP_WSUM;
+	empty.flags = INC_F_WANT;
+	empty.len = 0;
+	env_contrib(0, empty, 0, 0);
+	env_contrib(2, pkt, 6, 0);
+	expect_quiet();
+	env_contrib(1, pkt, 5, 0);
+	expect_sent('M', 1, 0, NETINC_NO_RANK);
+	expect(netinc_agg_slot(&env.agg, 0)->bad == INC_ERR_UNSUPPORTED, "another error");
+	env_end();
+}
+
 /* Everything that may differ is noticed, whoever differs. */
 static void test_disagreement(void)
 {
@@ -573,7 +616,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status), KTAP(test_probe_results),
 	KTAP(test_retransmission), KTAP(test_final), KTAP(test_final_taken_back), KTAP(test_mismatch),
 	KTAP(test_disagreement), KTAP(test_span), KTAP(test_inner_node), KTAP(test_parts),
-	KTAP(test_random), KTAP(test_congestion),
+	KTAP(test_random), KTAP(test_congestion), KTAP(test_moved), KTAP(test_unsupported),
 };
 
 int main(int argc, char **argv)
