@@ -15,8 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo check check-full check-debug check-mutations check-exhaustive soak check-model \
-	bench \
-	lint clean help
+	bench lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
