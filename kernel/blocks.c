@@ -13,6 +13,13 @@
 
 #define MAX_SPANS	16	/* per call */
 
+/* A header that stands for blocks without payload. */
+struct span {
+	u32 psn;
+	u16 blocks;
+	u16 flags;
+};
+
 /* What one call of netinc_blocks_send() puts together. */
 struct batch {
 	struct netinc_rank *rank;
@@ -23,7 +30,8 @@ struct batch {
 	u16 flags;
 	bool fpu;
 	u32 nspans;
-	struct netinc_pkt span[MAX_SPANS];
+	struct span span[MAX_SPANS];
+	struct netinc_pkt last;		/* the last block's header; spans differ only in what is in span[] */
 };
 
 static struct netinc_req *req_of(const struct netinc_rank *rank, struct netinc_op *op)
@@ -43,7 +51,8 @@ static bool pinned(const struct netinc_req *req, const struct netinc_block *b)
 	size = netinc_reduce_elem_size(req->op.type);
 	if ((b->bits & INC_F_PAYLOAD) && (b->send + b->elems) * size > req->send.hi)
 		return false;
-	if ((b->bits & INC_F_WANT) || req->chain)
+	/* a round of a chain is written when the own block has its result */
+	if ((b->bits & INC_F_WANT) || (req->chain && b->owner == req->op.rank))
 		return min((b->recv + b->elems) * size, netinc_req_recv_buf(req)->len) <= netinc_req_recv_buf(req)->hi;
 	return true;
 }
@@ -91,15 +100,16 @@ static bool add_unit(struct batch *bt, const struct netinc_block *b, const struc
 /* A block with neither; it continues a span if the one before it did. */
 static bool add_to_span(struct batch *bt, const struct netinc_pkt *pkt)
 {
-	struct netinc_pkt *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
+	struct span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
 
-	if (last && last->psn + last->span == pkt->psn && last->flags == pkt->flags && last->span < U16_MAX) {
-		last->span++;
+	if (last && last->psn + last->blocks == pkt->psn && last->flags == pkt->flags) {
+		last->blocks++;		/* at most a window of them, far below 2^16 */
 		return true;
 	}
 	if (bt->nspans == MAX_SPANS)
 		return false;
-	bt->span[bt->nspans++] = *pkt;
+	bt->span[bt->nspans++] = (struct span){ .psn = pkt->psn, .blocks = 1, .flags = pkt->flags };
+	bt->last = *pkt;
 	return true;
 }
 
@@ -132,9 +142,13 @@ static void flush_spans(struct batch *bt)
 		netinc_rank_transmit(bt->rank, NULL);	/* lost */
 		return;
 	}
-	for (i = 0; i < bt->nspans; i++)
-		netinc_build(netinc_super_unit(s, i), &bt->span[i]);
-	netinc_rank_transmit(bt->rank, netinc_super_skb(s, 0, bt->nspans, sizeof(struct inc_hdr)));
+	for (i = 0; i < s->max; i++) {
+		bt->last.psn = bt->span[i].psn;
+		bt->last.span = bt->span[i].blocks;
+		bt->last.flags = bt->span[i].flags;
+		netinc_build(netinc_super_unit(s, i), &bt->last);
+	}
+	netinc_rank_transmit(bt->rank, netinc_super_skb(s, 0, s->max, sizeof(struct inc_hdr)));
 	netinc_super_put(s);
 }
 

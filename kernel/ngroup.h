@@ -10,7 +10,7 @@
 
 /* Results that leave together: units [first, first + n) of s. */
 struct netinc_run {
-	struct netinc_super *s;		/* NULL: none; not counted as a reference */
+	struct netinc_super *s;		/* with a reference; NULL: none */
 	u32 first;
 	u32 n;
 };

@@ -333,6 +333,7 @@ static void run_flush(struct netinc_ngroup *g, struct netinc_run *run, u32 child
 		return;
 	last = run->first + run->n == run->s->n ? run->s->last : run->s->unit;
 	netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n, last));
+	super_put(g, run->s);
 	run->s = NULL;
 }
 
@@ -341,6 +342,7 @@ static void run_add(struct netinc_ngroup *g, struct netinc_run *run, u32 child, 
 	if (run->s != result->obj || run->first + run->n != result->off) {
 		run_flush(g, run, child);
 		*run = (struct netinc_run){ .s = result->obj, .first = result->off };
+		netinc_super_get(run->s);
 	}
 	run->n++;
 }

@@ -417,6 +417,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 
 	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
 		err = -INC_C_DROP_MALFORMED;
+	else if (pkt->span > agg->window)
+		err = -INC_C_DROP_AHEAD;
 	for (i = 0; !err && i < pkt->span; i++) {
 		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
 			one = -INC_C_DROP_ERROR;

@@ -392,19 +392,19 @@ static void congested(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 no
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
+	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;	/* what is sent never reaches further */
+	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false;
-	int err = 0, one;
-	u32 i;
 
 	ep->heard = now;
 	ep->unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		congested(ep, pkt, now);
-	for (i = 0; i < pkt->span; i++) {
+	for (i = 0; i < blocks; i++) {
 		one = result_one(ep, b + i, pkt, pay, now);
 		if (!one)
 			counted = true;
-		else if (one != -INC_C_DROP_DUPLICATE || !err)
+		else if (!i || one != -INC_C_DROP_DUPLICATE)
 			err = one;
 	}
 	if (counted)

@@ -456,8 +456,11 @@ static void test_span(void)
 	expect(!env_contrib(0, credit, 0, 0), "one more");
 	expect_count(CONTRIBS, 4u);
 	credit.psn = 5;
-	credit.span = 100;
+	credit.span = W;
 	expect(!env_contrib(0, credit, 0, 0), "as far as the window goes");
+	expect_count(CONTRIBS, 7u);
+	credit.span = W + 1;
+	expect(env_contrib(0, credit, 0, 0) == -INC_C_DROP_AHEAD, "longer than the window");
 	expect_count(CONTRIBS, 7u);
 	expect(!env.held, "credit holds something");
 	env_give(1, 1, 0);

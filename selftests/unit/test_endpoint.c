@@ -105,6 +105,29 @@ static void test_result_checks(void)
 	expect_count(DROP_MEMORY, 1u);
 }
 
+/* Empty results of a run of blocks come as one; a run longer than the window is nobody's, and costs no time. */
+static void test_span(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 3);
+	struct netinc_pkt pkt;
+
+	ready(0);
+	op.coll = INC_COLL_REDUCE;
+	submit_op(&op);
+	pkt = result_of(&op, 0);
+	expect(!pkt.len, "rank %u is not the root", RANK);
+	pkt.span = env.ep.window + 1;
+	expect(give(pkt) == -INC_C_DROP_AHEAD && !env.ep.una, "longer than the window");
+	pkt.span = 3;
+	expect(!give(pkt) && env.ep.una == 3, "three at once: %llu", (unsigned long long)env.ep.una);
+	pkt.psn = 1;
+	expect(!give(pkt) && env.done == 1 && !env.failed, "the last with two again");
+	expect(give(pkt) == -INC_C_DROP_DUPLICATE, "all again");
+	expect_count(RESULTS, 4u);
+	expect_count(DROP_AHEAD, 1u);
+	expect_count(DROP_DUPLICATE, 1u);
+}
+
 /* Congestion, wherever it was, cuts the window; on the way down to this rank it is echoed, once. */
 static void test_congestion(void)
 {
@@ -341,7 +364,8 @@ static void test_submit_states(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send), KTAP(test_congestion),
+	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
+	KTAP(test_congestion), KTAP(test_span),
 	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_hold),
 	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
 };
