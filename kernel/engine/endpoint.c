@@ -139,16 +139,17 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	switch (ep->state) {
 	case INC_STATE_READY:
 	case INC_STATE_RESYNC:
+	case INC_STATE_LEAVING:
 		break;
 	case INC_STATE_FAILED:
 		if (!ep->fatal)
 			return -ENOTCONN;	/* never was a member: refused */
 		break;
-	case INC_STATE_LEAVING:
-		return -ESHUTDOWN;
 	default:
 		return -ENOTCONN;
 	}
+	if (ep->leaving)
+		return -ESHUTDOWN;
 	op->seq = ep->next_seq;
 	op->rank = ep->cfg.rank;
 	op->size = ep->cfg.size;
@@ -192,37 +193,6 @@ static u32 room(const struct netinc_ep *ep)
 	return window - out;
 }
 
-void netinc_ep_pump(struct netinc_ep *ep, u64 now)
-{
-	struct netinc_op *op;
-	u32 n, sent, i;
-	u64 idx;
-
-	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
-		return;
-	while ((op = ep->snd_op)) {
-		idx = ep->snd - op->first;
-		n = min_t(u64, op->blocks - idx, room(ep));
-		if (!n)
-			return;
-		sent = ep->ops->send_blocks(ep, op, idx, n, packet_blocks(ep, op->blocks - idx), 0);
-		netinc_assert(sent <= n);
-		if (sent)
-			ep->echo = false;
-		if (!sent)
-			return;
-		if (ep->snd == ep->una && sent)
-			ep->progress = now;
-		for (i = 0; i < sent; i++)
-			ep->sent_at[ring(ep, ep->snd + i)] = (u32)now;
-		ep->snd += sent;
-		netinc_assert(ep->snd - ep->una <= ep->window);
-		ep->mib[INC_C_CONTRIBS_SENT] += sent;
-		if (ep->snd - op->first == op->blocks)
-			ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
-	}
-}
-
 static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 {
 	struct netinc_op *op;
@@ -233,11 +203,80 @@ static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 	return NULL;
 }
 
+/* How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not. */
+static u32 alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
+{
+	u32 i;
+
+	if (!netinc_ep_keeps(ep))
+		return n;
+	for (i = 1; i < n && netinc_ep_delivered(ep, b + i) == delivered; i++)
+		;
+	return i;
+}
+
+/* Contributes blocks from @b on, at most @n, none of which has a result in this epoch; returns how many went out. */
+static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags, u64 now)
+{
+	u32 sent, i;
+
+	if (netinc_ep_delivered(ep, b)) {
+		sent = ep->ops->send_kept(ep, b, alike(ep, b, n, true), flags);
+		ep->mib[INC_C_KEPT_SENT] += sent;
+	} else {
+		if (netinc_assert(op && b - op->first < op->blocks))
+			return 0;
+		n = min_t(u64, n, op->first + op->blocks - b);
+		sent = ep->ops->send_blocks(ep, op, b - op->first, alike(ep, b, n, false), most, flags);
+	}
+	netinc_assert(sent <= n);
+	for (i = 0; i < sent; i++)
+		ep->sent_at[ring(ep, b + i)] = (u32)now;
+	return sent;
+}
+
+/* The operation that @snd is in, or that comes next; NULL: all is sent. */
+static void find_snd_op(struct netinc_ep *ep)
+{
+	struct netinc_op *op = ep->snd_op;
+
+	while (op && op->numbered && (s64)(ep->snd - op->first) >= (s64)op->blocks)
+		op = op->next;
+	ep->snd_op = op && op->numbered ? op : NULL;
+}
+
+void netinc_ep_pump(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_op *op;
+	u32 n, sent;
+	u64 left;
+
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
+		return;
+	while (ep->snd != ep->end) {
+		op = ep->snd_op;
+		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd : ep->end - ep->snd;
+		n = min_t(u64, left, room(ep));
+		if (!n)
+			return;
+		sent = send_run(ep, op, ep->snd, n, packet_blocks(ep, left), 0, now);
+		if (!sent)
+			return;
+		ep->echo = false;
+		if (ep->snd == ep->una)
+			ep->progress = now;
+		ep->snd += sent;
+		netinc_assert(ep->snd - ep->una <= ep->window);
+		ep->mib[INC_C_CONTRIBS_SENT] += sent;
+		find_snd_op(ep);
+	}
+}
+
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now)
 {
-	u64 b = first, end = first + n, idx;
+	u64 b = first, end = first + n;
 	struct netinc_op *op = NULL;
-	u32 run, sent, i;
+	u32 run, sent;
 
 	if ((s64)(b - ep->una) < 0)
 		b = ep->una;
@@ -248,17 +287,12 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 no
 			b++;
 			continue;
 		}
-		if (!op || b - op->first >= op->blocks)
-			op = op_of(ep, b);
-		if (netinc_assert(op))
-			return;
-		idx = b - op->first;
-		for (run = 1; b + run != end && idx + run < op->blocks; run++)
+		for (run = 1; b + run != end; run++)
 			if (netinc_ep_has(ep, b + run) || (s32)(before - ep->sent_at[ring(ep, b + run)]) <= 0)
 				break;
-		sent = ep->ops->send_blocks(ep, op, idx, run, ep->cfg.super_packet, INC_F_RETRANS);
-		for (i = 0; i < sent; i++)
-			ep->sent_at[ring(ep, b + i)] = (u32)now;
+		if (!op || b - op->first >= op->blocks)
+			op = op_of(ep, b);
+		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
 		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
 		if (netinc_cc_lost(&ep->cc, now))
 			netinc_count(ep->mib, INC_C_CWND_CUTS);
@@ -294,10 +328,29 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b, const struct netinc_block *blk)
 {
 	if (netinc_coll_chains(op->coll))
-		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1);
+		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1) ||
+		       netinc_ep_delivered(ep, b - 1);
 	if (op->coll == INC_COLL_REDUCE_SCATTER && op->in_place && (blk->bits & INC_F_WANT))
-		return b == ep->una;
+		return b == ep->una || (netinc_ep_keeps(ep) && b == netinc_ep_next(ep));
 	return true;
+}
+
+static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
+		   const struct netinc_pay *pay)
+{
+	struct netinc_pay kept = *pay;
+	bool keep = netinc_ep_keeps(ep) && (blk->bits & INC_F_WANT) && pay->len;
+
+	if (keep && !ep->ops->keep(ep, &kept))
+		return -INC_C_DROP_MEMORY;
+	if (!ep->ops->deliver(ep, op, blk, pay)) {
+		if (keep)
+			ep->ops->forget(ep, &kept);
+		return -INC_C_DROP_MEMORY;
+	}
+	if (netinc_ep_keeps(ep))
+		netinc_ep_keep_result(ep, b, keep ? &kept : NULL);
+	return 0;
 }
 
 static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
@@ -314,9 +367,7 @@ static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struc
 		return -INC_C_DROP_MISMATCH;
 	if (!in_order(ep, op, b, &blk))
 		return -INC_C_DROP_ORDER;
-	if (!ep->ops->deliver(ep, op, &blk, pay))
-		return -INC_C_DROP_MEMORY;
-	return 0;
+	return deliver(ep, op, b, &blk, pay);
 }
 
 static void mark(struct netinc_ep *ep, u64 b, u64 now)
@@ -367,7 +418,7 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		err = -INC_C_DROP_AHEAD;
 	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
 		err = -INC_C_DROP_ERROR;
-	} else {
+	} else if (!netinc_ep_delivered(ep, b)) {
 		op = op_of(ep, b);
 		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
 	}
@@ -375,8 +426,10 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		return err;
 	netinc_count(ep->mib, INC_C_RESULTS);
 	mark(ep, b, now);
-	op->done++;
-	complete(ep);
+	if (op) {
+		op->done++;
+		complete(ep);
+	}
 	return 0;
 }
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results in), rank.c its
- * membership (join, epochs, errors, leave, timers).
+ * membership (join, epochs, errors, leave, timers), kept.c what it keeps of blocks for the case that the node is lost,
+ * move.c the way to another one.
  *
  *	CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
- *	                       \------------READY---------------/ | \--leave--> LEAVING --acknowledged--> CLOSED
- *	any state but CLOSED and LEAVING --fatal error, node dead, refused--> FAILED
+ *	                       \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
+ *	                                                          | \--leave--> LEAVING --acknowledged--> CLOSED
+ *	any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
  *
- * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results are here; [una, snd) is contributed,
- * some of it with results (got); [snd, end) belongs to submitted operations. snd <= una + W is rule 1.
+ * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are here; [una, snd) is
+ * contributed, some of it with results (got); [snd, end) belongs to submitted operations. snd <= una + W is rule 1.
+ * After a move una may be before blocks whose results came in an older epoch: these are kept, and contributed again.
  */
 #ifndef NETINC_ENDPOINT_H
 #define NETINC_ENDPOINT_H
@@ -27,6 +30,22 @@ struct netinc_ep_ops {
 	 */
 	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags);
 	void (*send)(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len);
+	/*
+	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results came in an older epoch:
+	 * contributed again as netinc_ep_kept_header() says.
+	 */
+	u32 (*send_kept)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
+	/* Room for what is kept: ep->kept[0 .. n - 1], each NETINC_KEPT_CHUNK zeroed ones. False: no memory. */
+	bool (*keep_room)(struct netinc_ep *ep, u32 n);
+	/* Keep the payload of a result beyond this call. False: no memory. */
+	bool (*keep)(struct netinc_ep *ep, struct netinc_pay *pay);
+	/* Payload that was kept, of a result (INC_F_FINAL) or as netinc_ep_sent() was given it. */
+	void (*forget)(struct netinc_ep *ep, struct netinc_pay *pay);
+	/* Control packets go to plan[at] from now on. False: there is no way. */
+	bool (*retarget)(struct netinc_ep *ep, u32 at);
+	/* A control packet for somebody else than the parent. */
+	void (*send_to)(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+			const void *body, u32 len);
 	/* Block @b has its result, with elements if it is wanted. False: not now, ask again. */
 	bool (*deliver)(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
 			const struct netinc_pay *pay);
@@ -46,6 +65,22 @@ struct netinc_ep_cfg {
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];
+};
+
+#define NETINC_KEPT_CHUNK	128
+#define NETINC_PLAN		(INC_MAX_STANDBY + 2)
+
+/* What a rank keeps of a block, rule 8: how it was contributed, and one payload, or none. */
+struct netinc_kept {
+	struct netinc_pay pay;	/* with INC_F_FINAL the common result, else the own contribution; obj NULL: empty */
+	u64 block;
+	u32 opseq;
+	u32 sig;
+	u8 dtype;
+	u8 dop;
+	u8 mode;
+	bool used;		/* it stands for `block` */
+	bool delivered;		/* whose result is here */
 };
 
 struct netinc_ep {
@@ -95,6 +130,24 @@ struct netinc_ep {
 	u32 waiting;		/* lowest rank that the node waits for, NETINC_NO_RANK: none */
 	u32 waited_ms;
 	u64 submitted;
+
+	u8 fallback;		/* enum inc_fallback, and what follows: of the group, from READY */
+	bool leaving;		/* LEAVE is one of the operations */
+	bool mover;		/* this rank has found out that the parent is lost, and tells the others */
+	u64 lineage;
+	u32 late_ms;
+	u32 move;		/* the move that this rank is at, or under way to */
+	u32 settled;		/* and that of the last READY */
+	u32 nplan;		/* places to go to; move m is to plan[m % nplan] */
+	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
+	u8 edge;		/* which of them is the edge, 0: none */
+	u64 moved;		/* time at which the last move began */
+	u64 looked;		/* time at which the node was last looked for, from elsewhere */
+	u32 look_pause;		/* milliseconds until it is again */
+	struct netinc_peer *peers;	/* [size], family 0: not known; the surroundings' memory, NULL: none */
+	u32 npeers;		/* from 0 on */
+	struct netinc_kept *kept[2 * INC_MAX_WINDOW / NETINC_KEPT_CHUNK];
+
 	u64 mib[__INC_C_MAX];
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
 	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): result is here */
@@ -102,6 +155,25 @@ struct netinc_ep {
 
 /* @ep is zeroed memory. */
 void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops);
+
+static inline bool netinc_ep_keeps(const struct netinc_ep *ep)
+{
+	return ep->fallback != INC_FALLBACK_NONE;
+}
+
+/* Under way to another place than that of the last READY. */
+static inline bool netinc_ep_moving(const struct netinc_ep *ep)
+{
+	return ep->move != ep->settled;
+}
+
+/* Where the group is reduced, as far as this rank knows. */
+static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
+{
+	u32 at = ep->nplan ? ep->move % ep->nplan : 0;
+
+	return !at ? INC_PLACEMENT_NODE : at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
+}
 
 /* rank.c */
 void netinc_ep_connect(struct netinc_ep *ep, u64 now);
@@ -117,6 +189,50 @@ u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
 void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now);
 /* After una moved or an error came: if all results below the error are here, fail what is to fail. */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
+
+/* The group is over for this rank, with an error that nobody sent. */
+void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1);
+void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
+/* JOIN, to the parent or (to a place of the plan) just to see whether somebody answers. */
+void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
+void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
+
+/* move.c */
+/* The parent is lost: go on with the plan, or fail with @code. */
+void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
+/* READY: what it says about fallback. False: it makes no sense. */
+bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
+void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
+/* A packet that is not from the parent: MOVE, or CHALLENGE. Returns 0 or the negative counter it was counted as. */
+int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+		       const struct netinc_peer *from, u64 now);
+int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
+/* WAIT says that @rank is missing: it may not know yet that we have moved. */
+void netinc_ep_call(struct netinc_ep *ep, u32 rank);
+/* REFUSE while the group moves: true: dealt with. */
+bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now);
+/* While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there is no need. */
+u64 netinc_ep_look_back(struct netinc_ep *ep, u64 now);
+
+/* kept.c */
+bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window);
+/* Forget everything; the surroundings free the room. */
+void netinc_ep_keep_drop(struct netinc_ep *ep);
+/* Has the result of block @b come, in this epoch or before? */
+bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
+/* The lowest block whose result has not come. */
+u64 netinc_ep_next(const struct netinc_ep *ep);
+/*
+ * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the surroundings' memory) has
+ * been kept, until forget().
+ */
+bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay);
+/* Block @b has its result; @pay: kept by keep(), or NULL. */
+void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
+/* Blocks from @b on are going to be others. */
+void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);
+/* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
+const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
 
 /* endpoint.c */
 /*

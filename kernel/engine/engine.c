@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the parts of the engine share: errors on the wire, the proof in a JOIN. */
+/* What the parts of the engine share: errors and addresses on the wire, the proof in a JOIN. */
 #include "engine.h"
 
 void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e)
@@ -25,6 +25,28 @@ void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e)
 	e->rank[1] = be32_to_cpu(w->rank[1]);
 	e->desc[0] = w->desc[0];
 	e->desc[1] = w->desc[1];
+}
+
+void netinc_addr_build(struct inc_addr *w, const struct netinc_peer *peer)
+{
+	memset(w, 0, sizeof(*w));
+	if (!peer->family)
+		return;
+	memcpy(w->addr, peer->addr, sizeof(w->addr));
+	w->family = cpu_to_be16(peer->family == NETINC_AF_INET ? 4 : 6);
+	w->port = (__force __be16)peer->udp_port;
+}
+
+void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer)
+{
+	u16 family = be16_to_cpu(w->family);
+
+	memset(peer, 0, sizeof(*peer));
+	if (family != 4 && family != 6)
+		return;
+	memcpy(peer->addr, w->addr, family == 4 ? 4 : sizeof(peer->addr));
+	peer->family = family == 4 ? NETINC_AF_INET : NETINC_AF_INET6;
+	peer->udp_port = (__force u16)w->port;
 }
 
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2])

@@ -29,10 +29,13 @@ struct netinc_pay {
 	u16 flags;		/* INC_F_* of the packet */
 };
 
+#define NETINC_AF_INET	2	/* Linux' AF_INET and AF_INET6 */
+#define NETINC_AF_INET6	10
+
 /* A peer's address: compared, kept and handed back, not interpreted. */
 struct netinc_peer {
 	u8 addr[16];
-	u16 family;
+	u16 family;		/* 0: none */
 	u16 udp_port;		/* network order */
 	u32 ifindex;		/* the port or interface its packets come in by */
 };
@@ -54,6 +57,10 @@ static inline void netinc_count(u64 *mib, enum inc_counter c)
 
 void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e);
 void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e);
+
+/* Addresses on the wire; ifindex is this host's business. */
+void netinc_addr_build(struct inc_addr *w, const struct netinc_peer *peer);
+void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer);
 
 /* MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from the tests' own. */
 u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);

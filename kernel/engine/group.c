@@ -6,6 +6,8 @@
 #include "group.h"
 
 #define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
+#define MOVE_WAIT	(500 * NETINC_MS)	/* all ranks must have moved within that time, or half the dead limit */
+#define PEERS		20u			/* addresses in one packet */
 #define LATE_EVENT	(1000 * NETINC_MS)	/* a rank that keeps others waiting longer is reported */
 
 size_t netinc_group_bytes(u32 size, u32 window)
@@ -26,6 +28,7 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->ops = ops;
 	g->state = INC_GROUP_JOINING;
 	g->late_rank = NETINC_NO_RANK;
+	g->move = cfg->move;
 	g->members = mem;
 	g->agg.ops = agg_ops;
 	g->agg.mib = g->mib;
@@ -85,11 +88,38 @@ static void send_ready(struct netinc_group *g, u32 child)
 		.dead_ms = cpu_to_be32(g->cfg.dead_ms),
 		.late_ms = cpu_to_be32(g->cfg.late_ms),
 		.opseq = cpu_to_be32(g->opseq),
+		.move = cpu_to_be32(g->move),
+		.fallback = g->cfg.fallback,
+		.standbys = g->cfg.nstandby,
+		.lineage = cpu_to_be64(g->cfg.lineage),
 	};
+	u32 i;
 
+	netinc_addr_build(&body.edge, &g->members[0].peer);
+	for (i = 0; i < g->cfg.nstandby; i++)
+		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
 	header(g, &pkt, INC_PKT_READY);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+/* Where ranks @first and after it are: as many as a small packet holds. */
+static void send_peers(struct netinc_group *g, u32 child, u32 first)
+{
+	struct {
+		struct inc_peers peers;
+		struct inc_addr peer[PEERS];
+	} m;
+	u32 n = min(g->cfg.size - first, PEERS), i;
+	struct netinc_pkt pkt;
+
+	m.peers.first = cpu_to_be32(first);
+	m.peers.n = cpu_to_be32(n);
+	for (i = 0; i < n; i++)
+		netinc_addr_build(&m.peer[i], &g->members[first + i].peer);
+	header(g, &pkt, INC_PKT_PEERS);
+	pkt.child = child;
+	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
 
 /* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
@@ -111,6 +141,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 		g->opseq = g->error.resume;
 	g->epoch = epoch + 1;
 	g->state = INC_GROUP_ACTIVE;
+	g->forming = 0;
 	g->rejoined = 0;
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
@@ -121,7 +152,10 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 		m[i].cookie = cookie(g, 2, i);
 		m[i].rejoined = false;
 		m[i].heard = now;
+		m[i].una = start;
 		send_ready(g, i);
+		if (g->cfg.fallback)
+			send_peers(g, i, 0);
 	}
 	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
 }
@@ -167,6 +201,8 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 
 	if (!m->present)
 		g->joined++;
+	if (g->move && !g->forming)
+		g->forming = now;
 	g->ended = 0;
 	m->present = true;
 	m->peer = *peer;
@@ -222,6 +258,28 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 	       same_peer(&m->peer, peer);
 }
 
+/* The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to here. */
+static void restart(struct netinc_group *g, u32 move)
+{
+	u32 i;
+
+	netinc_agg_drain(&g->agg);
+	g->state = INC_GROUP_JOINING;
+	g->move = move;
+	g->joined = 0;
+	g->nleft = 0;
+	g->rejoined = 0;
+	g->forming = 0;
+	g->ended = 0;
+	memset(&g->error, 0, sizeof(g->error));
+	for (i = 0; i < g->cfg.size; i++) {
+		g->members[i].present = false;
+		g->members[i].left = false;
+		g->members[i].aborted = false;
+		g->members[i].rejoined = false;
+	}
+}
+
 /* The group is over: a member that has not heard it, perhaps not even of the epoch that failed, hears it now. */
 static int join_over(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 		     const struct netinc_peer *peer)
@@ -238,8 +296,19 @@ static int join_over(struct netinc_group *g, const struct netinc_pkt *pkt, const
 int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 		      const struct netinc_peer *peer, u64 now, u64 *detail)
 {
+	u32 move = be32_to_cpu(join->move);
 	struct netinc_member *m;
 
+	if (join->lineage && move != g->move) {
+		*detail = g->move;
+		if ((s32)(move - g->move) < 0)
+			return INC_REFUSE_MOVED;
+		restart(g, move);
+	}
+	if (g->state == INC_GROUP_FAILED && g->forming) {
+		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
+		return INC_REFUSE_RANK_DEAD;
+	}
 	*detail = g->cfg.size;
 	if (netinc_group_over(g))
 		return join_over(g, pkt, join, peer);
@@ -282,6 +351,25 @@ int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, con
 	return 0;
 }
 
+static u64 agg_block(const struct netinc_group *g, const struct netinc_pkt *pkt)
+{
+	return netinc_extend(g->agg.una, pkt->psn);
+}
+
+/*
+ * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node were lost, the
+ * others would need what it keeps. Idle ranks PROBE often enough.
+ */
+static bool all_have(const struct netinc_group *g, u64 b)
+{
+	u32 i;
+
+	for (i = 0; g->cfg.fallback && i < g->cfg.size; i++)
+		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
+			return false;
+	return true;
+}
+
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
 	struct netinc_member *m = &g->members[pkt->child];
@@ -297,7 +385,8 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		if (!m->left)
 			g->nleft++;
 		m->left = true;
-		send_wait(g, pkt->child);
+		if (all_have(g, agg_block(g, pkt)))
+			send_wait(g, pkt->child);
 		if (g->nleft == g->cfg.size && g->state == INC_GROUP_ACTIVE) {
 			g->state = INC_GROUP_LEFT;
 			g->ended = now;
@@ -419,6 +508,10 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len || be16_to_cpu(probe->bits) % 32)
 			break;
 		netinc_count(g->mib, INC_C_PROBES);
+		if ((s64)(agg_block(g, pkt) - g->members[pkt->child].una) > 0)
+			g->members[pkt->child].una = agg_block(g, pkt);
+		if (g->cfg.fallback && pkt->opseq < g->cfg.size)
+			send_peers(g, pkt->child, pkt->opseq);
 		netinc_agg_probe(&g->agg, pkt->child, pkt, probe, now);
 		if (g->error.code)
 			send_error(g, pkt->child);
@@ -476,6 +569,27 @@ static void forgive_stall(struct netinc_group *g, u64 now)
 			g->members[i].heard = now - dead / 2;
 }
 
+/* Some ranks have not come along: who comes or asks is told. */
+static void not_moved(struct netinc_group *g, u64 now)
+{
+	u32 i, n = 0;
+
+	memset(&g->error, 0, sizeof(g->error));
+	g->error.code = INC_ERR_RANK_DEAD;
+	g->error.rank[0] = NETINC_NO_RANK;
+	g->error.rank[1] = NETINC_NO_RANK;
+	g->state = INC_GROUP_FAILED;
+	g->ended = now;
+	for (i = 0; i < g->cfg.size; i++) {
+		if (g->members[i].present)
+			continue;
+		if (n < 2)
+			g->error.rank[n++] = i;
+		g->ops->event(g, INC_EVENT_RANK_DEAD, i);
+	}
+	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.dead_ms * NETINC_MS;
@@ -484,7 +598,10 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	forgive_stall(g, now);
 	/* who lost the last word of a group that all have left is told that it is unknown, which says the same */
 	if (netinc_group_over(g))
-		return g->state == INC_GROUP_LEFT || !g->epoch || now - g->ended > 2 * dead;
+		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) || (!g->epoch && !g->forming) ||
+		       now - g->ended > 2 * dead;
+	if (g->state == INC_GROUP_JOINING && g->forming && now - g->forming > max(dead / 2, MOVE_WAIT))
+		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
 		const struct netinc_member *m = &g->members[i];
 

@@ -6,6 +6,7 @@
  *	   |                        |  \--all LEAVE--> LEFT      |
  *	   |                        \--rank dead, aborted, late, node removed--> FAILED
  *	   \--last member gone--> FAILED
+ *	any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
  *
  * A FAILED group answers its members for twice the dead limit and then expires; one that all have left, or that never
  * formed, expires at once.
@@ -23,6 +24,11 @@ struct netinc_group_cfg {
 	u32 dead_ms;
 	u32 late_ms;		/* 0: off */
 	u64 secret[2];		/* cookies are made from it */
+	u64 lineage;		/* random, or that of the group that moves here */
+	u32 move;		/* 0, or the move that brings it here */
+	u8 fallback;		/* enum inc_fallback */
+	u8 nstandby;
+	struct netinc_peer standby[INC_MAX_STANDBY];
 };
 
 struct netinc_member {
@@ -34,6 +40,7 @@ struct netinc_member {
 	u32 epoch;		/* last one it knew when it joined */
 	u16 block;
 	u64 next;
+	u64 una;		/* below it all results of this epoch are there, as it has said */
 	u64 cookie;		/* up */
 	u64 heard;		/* time of its last packet */
 	struct netinc_peer peer;
@@ -63,6 +70,8 @@ struct netinc_group {
 	u64 ticked;		/* time of the last netinc_group_tick() */
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
+	u32 move;		/* the one that it is at */
+	u64 forming;		/* move > 0, JOINING: time of the first JOIN, 0: none */
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;

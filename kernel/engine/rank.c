@@ -12,7 +12,7 @@
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
 #define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
 
-static void set_state(struct netinc_ep *ep, u8 state)
+void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
 {
 	u8 old = ep->state;
 
@@ -21,31 +21,56 @@ static void set_state(struct netinc_ep *ep, u8 state)
 		ep->ops->state(ep, old);
 }
 
-static void send_join(struct netinc_ep *ep, u64 now)
+static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struct inc_join *body)
 {
-	struct netinc_pkt pkt;
-	struct inc_join body = {
+	*body = (struct inc_join){
 		.size = cpu_to_be32(ep->cfg.size),
 		.nonce = cpu_to_be32(ep->cfg.nonce),
-		.next = cpu_to_be64(ep->una),
+		.next = cpu_to_be64(netinc_ep_next(ep)),
 		.srtt = cpu_to_be32(ep->cc.srtt),
-		.block = cpu_to_be16(ep->cfg.block),
+		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
+		.fallback = ep->fallback,
+		.move = cpu_to_be32(ep->move),
+		.window = cpu_to_be32(ep->window),
+		.lineage = cpu_to_be64(ep->lineage),
+		.dead_ms = cpu_to_be32(ep->lineage ? ep->dead_ms : 0),
+		.late_ms = cpu_to_be32(ep->late_ms),
 		.challenge = cpu_to_be64(ep->challenge),
 	};
-
 	if (ep->challenge)
-		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, &body, body.proof);
-	netinc_ep_header(ep, &pkt, INC_PKT_JOIN);
+		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
+	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
+}
+
+void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_pkt pkt;
+	struct inc_join body;
+
+	build_join(ep, &pkt, &body);
 	ep->asked = now;
 	netinc_count(ep->mib, INC_C_JOINS);
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
 
+void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
+{
+	struct netinc_pkt pkt;
+	struct inc_join body;
+
+	build_join(ep, &pkt, &body);
+	pkt.incarnation = 0;
+	pkt.cookie = 0;
+	ep->looked = now;
+	netinc_count(ep->mib, INC_C_JOINS);
+	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));
+}
+
 void netinc_ep_connect(struct netinc_ep *ep, u64 now)
 {
 	ep->heard = now;
-	set_state(ep, INC_STATE_JOINING);
-	send_join(ep, now);
+	netinc_ep_set_state(ep, INC_STATE_JOINING);
+	netinc_ep_send_join(ep, now);
 }
 
 void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
@@ -67,6 +92,7 @@ void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
 	m.probe.bits = cpu_to_be16(bits);
 	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&ep->down));
 	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
+	pkt.opseq = ep->npeers;
 	pkt.flags = lost ? INC_F_RETRANS : 0;
 	pkt.psn = (u32)ep->una;
 	pkt.tstamp = (u32)now;
@@ -92,28 +118,41 @@ static void fail_now(struct netinc_ep *ep)
 	ep->failing = false;
 	while (ep->head)
 		fail_op(ep, ep->head);
-	set_state(ep, INC_STATE_FAILED);
+	netinc_ep_set_state(ep, INC_STATE_FAILED);
 }
 
-/* The group is over for this rank, with an error that nobody sent. */
-static void fail_locally(struct netinc_ep *ep, enum inc_err_code code)
+void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1)
 {
 	memset(&ep->error, 0, sizeof(ep->error));
 	ep->error.code = code;
 	ep->error.block = ep->una;
 	ep->error.opseq = ep->head ? ep->head->seq : ep->next_seq;
-	ep->error.rank[0] = NETINC_NO_RANK;
-	ep->error.rank[1] = NETINC_NO_RANK;
+	ep->error.rank[0] = rank0;
+	ep->error.rank[1] = rank1;
 	ep->fatal = true;
 	fail_now(ep);
 }
 
+/* Operations that go on after an error begin anew, at the block where it was. */
+static void renumber(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	netinc_ep_keep_cut(ep, ep->una);
+	ep->end = ep->una;
+	ep->snd = ep->una;
+	ep->snd_op = NULL;
+	ep->new_op = ep->head;
+	for (op = ep->head; op; op = op->next)
+		op->numbered = false;
+}
+
 void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 {
-	if (ep->state == INC_STATE_LEAVING && !ep->head) {
+	if (ep->leaving && !ep->head && ep->state == INC_STATE_LEAVING) {
 		/* the result of LEAVE says that all ranks have left */
 		ep->left = true;
-		set_state(ep, INC_STATE_CLOSED);
+		netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		return;
 	}
 	if (!ep->failing || (s64)(ep->una - ep->error.block) < 0)
@@ -126,10 +165,11 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	ep->resume = ep->error.resume;
 	while (ep->head && (s32)(ep->head->seq - ep->resume) < 0)
 		fail_op(ep, ep->head);
+	renumber(ep);
 	ep->unanswered = 0;
 	ep->challenge = 0;
-	set_state(ep, INC_STATE_RESYNC);
-	send_join(ep, now);
+	netinc_ep_set_state(ep, INC_STATE_RESYNC);
+	netinc_ep_send_join(ep, now);
 }
 
 static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -143,6 +183,10 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	if (ep->failing || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
 	netinc_count(ep->mib, INC_C_ERRORS);
+	if (e.code == INC_ERR_NODE_GONE && netinc_ep_keeps(ep)) {
+		netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
+		return 0;
+	}
 	ep->error = e;
 	ep->fatal = !e.resume;
 	ep->failing = true;
@@ -164,7 +208,7 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 	ep->challenge = be64_to_cpu(c->challenge);
 	ep->heard = now;
 	ep->unanswered = 0;
-	send_join(ep, now);
+	netinc_ep_send_join(ep, now);
 	return 0;
 }
 
@@ -182,20 +226,32 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 	case INC_STATE_WAITING:
 		ep->joined = be32_to_cpu(w->joined);
 		ep->waiting = be32_to_cpu(w->missing);
-		set_state(ep, INC_STATE_WAITING);
+		netinc_ep_set_state(ep, INC_STATE_WAITING);
 		return 0;
 	case INC_STATE_RESYNC:
+		netinc_ep_call(ep, be32_to_cpu(w->missing));
 		return 0;
 	case INC_STATE_LEAVING:
 		/* a WAIT from when the group formed or resynced may be late */
 		if (pkt->epoch != ep->epoch || (pkt->cookie ^ ep->down_cookie))
 			return -INC_C_DROP_EPOCH;
 		ep->left = true;
-		set_state(ep, INC_STATE_CLOSED);
+		netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		return 0;
 	default:
 		return -INC_C_DROP_STATE;
 	}
+}
+
+/* What READY must not change once the group has been formed. */
+static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u64 next = netinc_ep_next(ep), start = be64_to_cpu(r->start);
+
+	if (!ep->lineage)
+		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
+	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
+	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_keeps(ep) ? ep->window : 0);
 }
 
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
@@ -205,14 +261,35 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, c
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
 	       be32_to_cpu(r->size) == ep->cfg.size && be16_to_cpu(r->trees) == 1 &&
 	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
-	       block >= INC_MIN_BLOCK && block <= ep->cfg.block && !(block % INC_BLOCK_ALIGN) &&
-	       be64_to_cpu(r->start) == ep->una && be32_to_cpu(r->dead_ms);
+	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
+	       be32_to_cpu(r->dead_ms) && be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
+	       ready_fits(ep, r);
+}
+
+/* The epoch's first block is to be sent next. */
+static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
+{
+	ep->una = start;
+	ep->snd = start;
+	ep->high = start;
+	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
+	memset(ep->got, 0, sizeof(ep->got));
+	ep->heard = now;
+	ep->asked = now;
+	ep->unanswered = 0;
+	ep->busy_since = 0;
+	ep->joined = ep->cfg.size;
+	ep->waiting = NETINC_NO_RANK;
+	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
+	ep->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
+	ep->up_slack = NETINC_SLACK_FIRST;
+	ep->answered = true;
 }
 
 static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_ready *r = body;
-	struct netinc_op *op;
+	bool first = !ep->lineage;
 
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_STATE;
@@ -220,8 +297,12 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
 		return -INC_C_DROP_MALFORMED;
-	if (ep->state != INC_STATE_RESYNC)
+	if (r->fallback && !netinc_ep_keep_init(ep, be32_to_cpu(r->window)))
+		return -INC_C_DROP_MEMORY;
+	if (first)
 		ep->next_seq = be32_to_cpu(r->opseq);
+	if (first || ep->move == ep->settled)
+		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;
 	ep->incarnation = pkt->incarnation;
 	ep->up_cookie = be64_to_cpu(r->up_cookie);
@@ -229,25 +310,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->window = be32_to_cpu(r->window);
 	ep->block = be16_to_cpu(r->block);
 	ep->dead_ms = be32_to_cpu(r->dead_ms);
-	ep->resume = be32_to_cpu(r->opseq);
-	ep->snd = ep->una;
-	ep->end = ep->una;
-	ep->high = ep->una;
-	ep->snd_op = NULL;
-	ep->new_op = ep->head;
-	memset(ep->got, 0, sizeof(ep->got));
-	ep->heard = now;
-	ep->asked = now;
-	ep->unanswered = 0;
-	ep->joined = ep->cfg.size;
-	ep->waiting = NETINC_NO_RANK;
-	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
-	ep->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
-	ep->up_slack = NETINC_SLACK_FIRST;
-	ep->answered = true;
-	for (op = ep->head; op; op = op->next)
-		op->numbered = false;
-	set_state(ep, INC_STATE_READY);
+	ep->late_ms = be32_to_cpu(r->late_ms);
+	netinc_ep_plan(ep, r);
+	restart_window(ep, be64_to_cpu(r->start), now);
+	netinc_ep_set_state(ep, ep->leaving ? INC_STATE_LEAVING : INC_STATE_READY);
 	netinc_ep_number(ep);
 	netinc_ep_pump(ep, now);
 	return 0;
@@ -260,14 +326,21 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 	if (!code || code >= __INC_REFUSE_MAX)
 		return -INC_C_DROP_MALFORMED;
+	if (ep->state == INC_STATE_RESYNC && !ep->incarnation) {
+		if (be32_to_cpu(r->nonce) != ep->cfg.nonce)
+			return -INC_C_DROP_STATE;
+		ep->heard = now;
+		netinc_ep_move_refused(ep, code, be64_to_cpu(r->detail), now);
+		return 0;
+	}
 	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING || ep->state == INC_STATE_RESYNC) {
 		/* only who saw our packets knows their cookie */
 		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->up_cookie)
 			return -INC_C_DROP_STATE;
-		if (ep->state == INC_STATE_LEAVING)
-			set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
+		if (ep->state == INC_STATE_LEAVING && !netinc_ep_keeps(ep))
+			netinc_ep_set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
 		else
-			fail_locally(ep, INC_ERR_NODE_GONE);
+			netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
 		return 0;
 	}
 	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING) ||
@@ -282,7 +355,7 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		return 0;
 	ep->refused = code;
 	ep->refuse_detail = be64_to_cpu(r->detail);
-	set_state(ep, INC_STATE_FAILED);
+	netinc_ep_set_state(ep, INC_STATE_FAILED);
 	return 0;
 }
 
@@ -339,6 +412,9 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	case INC_PKT_NACK:
 		err = rx_nack(ep, pkt, now);
 		break;
+	case INC_PKT_PEERS:
+		err = netinc_ep_peers(ep, pkt, body);
+		break;
 	default:
 		err = rx_error(ep, pkt, body, now);
 		break;
@@ -358,6 +434,7 @@ int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 	case INC_PKT_STATUS:
 	case INC_PKT_NACK:
 	case INC_PKT_ERROR:
+	case INC_PKT_PEERS:
 		return rx_member(ep, pkt, body, now);
 	case INC_PKT_CHALLENGE:
 		err = rx_challenge(ep, body, now);
@@ -387,8 +464,9 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	memset(op, 0, sizeof(*op));
 	op->coll = INC_COLL_LEAVE;
 	netinc_ep_submit(ep, op, now);
+	ep->leaving = true;
 	if (ep->state == INC_STATE_READY)
-		set_state(ep, INC_STATE_LEAVING);
+		netinc_ep_set_state(ep, INC_STATE_LEAVING);
 	netinc_ep_pump(ep, now);
 	return 0;
 }
@@ -426,7 +504,7 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 	ep->failing = false;
 	while (ep->head)
 		fail_op(ep, ep->head);
-	set_state(ep, INC_STATE_CLOSED);
+	netinc_ep_set_state(ep, INC_STATE_CLOSED);
 }
 
 /* Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. */
@@ -434,21 +512,27 @@ static u64 join_pause(const struct netinc_ep *ep)
 {
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
-	if (ep->state == INC_STATE_WAITING || ep->busy_since)
-		return min_t(u64, longest, JOIN_MAX / 4);
+	if (ep->state == INC_STATE_WAITING || ep->busy_since || netinc_ep_moving(ep))
+		return min_t(u64, longest, min_t(u64, JOIN_MAX / 4, JOIN_FIRST << min(ep->unanswered, 8u)));
 	return min_t(u64, longest, JOIN_FIRST << min(ep->unanswered, 8u));
 }
 
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
-	if (now - ep->heard >= ep->dead_ms * NETINC_MS && ep->unanswered >= DEAD_PROBES) {
-		fail_locally(ep, INC_ERR_NODE_DEAD);
-		return 0;
+	u64 dead = ep->dead_ms * NETINC_MS;
+
+	if (netinc_ep_moving(ep))
+		dead = clamp_t(u64, dead / 8, 100 * NETINC_MS, 250 * NETINC_MS);
+	/* nor does it go on for ever where somebody answers */
+	if ((now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) ||
+	    (netinc_ep_moving(ep) && now - ep->moved >= ep->dead_ms * NETINC_MS)) {
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
 	}
 	if (now - ep->asked >= join_pause(ep)) {
 		ep->unanswered++;
-		send_join(ep, now);
+		netinc_ep_send_join(ep, now);
 	}
 	return ep->asked + join_pause(ep);
 }
@@ -459,8 +543,8 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
 
 	if (now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) {
-		fail_locally(ep, INC_ERR_NODE_DEAD);
-		return 0;
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
 	}
 	if (out) {
 		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
@@ -470,6 +554,9 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 	} else {
 		base = ep->asked;
 		pause = dead / (ep->unanswered ? 16 : 4);
+		/* the others' leaving waits for what this PROBE says */
+		if (netinc_ep_keeps(ep))
+			pause = min_t(u64, pause, PROBE_MAX);
 	}
 	if (now - base >= pause) {
 		ep->quiet = ep->progress > ep->asked ? 0 : ep->quiet + 1;
@@ -486,6 +573,8 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)
 {
+	u64 when, look;
+
 	switch (ep->state) {
 	case INC_STATE_JOINING:
 	case INC_STATE_WAITING:
@@ -493,7 +582,9 @@ u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)
 		return join_timer(ep, now);
 	case INC_STATE_READY:
 	case INC_STATE_LEAVING:
-		return ready_timer(ep, now);
+		when = ready_timer(ep, now);
+		look = ep->state == INC_STATE_READY ? netinc_ep_look_back(ep, now) : 0;
+		return look ? min(when, look) : when;
 	default:
 		return 0;
 	}

@@ -65,6 +65,10 @@ static inline u32 netinc_min_body(u8 type)
 	case INC_PKT_ERROR:
 	case INC_PKT_ABORT:
 		return sizeof(struct inc_error_pkt);
+	case INC_PKT_MOVE:
+		return sizeof(struct inc_move);
+	case INC_PKT_PEERS:
+		return sizeof(struct inc_peers);
 	default:
 		return 0;
 	}

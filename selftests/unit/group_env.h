@@ -17,7 +17,7 @@ struct sent {
 	u8 type;
 	u32 child;
 	struct netinc_pkt pkt;
-	u8 body[256];
+	u8 body[512];
 };
 
 static struct {

@@ -24,6 +24,7 @@
 #define INC_MAX_BLOCK		16384
 #define INC_MAX_COUNT		0xffffffffULL	/* elements of one operation */
 #define INC_KEY_LEN		16
+#define INC_MAX_STANDBY		3	/* nodes that a group may move to */
 
 enum inc_pkt_type {
 	INC_PKT_CONTRIB = 1,	/* child to parent: one rank's (or subtree's) share of a block */
@@ -38,7 +39,8 @@ enum inc_pkt_type {
 	INC_PKT_READY,		/* parent to child: all JOINs are in, the epoch begins */
 	INC_PKT_REFUSE,		/* parent to child: JOIN refused, or group or epoch unknown */
 	INC_PKT_ABORT,		/* child to parent: this rank is gone in mid-operation */
-	INC_PKT_MOVE,		/* rank to rank: the parent is lost (reserved: not sent by this version) */
+	INC_PKT_MOVE,		/* rank to rank: the parent is lost, or one that was lost is there again: come along */
+	INC_PKT_PEERS,		/* parent to child: where other ranks are */
 	__INC_PKT_MAX
 };
 
@@ -98,7 +100,29 @@ struct inc_desc {
 	__be64	counts_hash;	/* of per-rank counts; 0 where there are none */
 };
 
-/* PROBE: header (psn = first block without result), then this, then the bitmap. */
+/* An address of a node or of a rank's host. */
+struct inc_addr {
+	__u8	addr[16];	/* network order; IPv4 in the first 4 bytes, the rest 0 */
+	__be16	family;		/* 4, 6; 0: none */
+	__be16	port;		/* UDP */
+};
+
+/* Where a group goes when its node is lost. */
+enum inc_fallback {
+	INC_FALLBACK_NONE,	/* nowhere: its operations fail */
+	INC_FALLBACK_STANDBY,	/* to the standby nodes */
+	INC_FALLBACK_EDGE,	/* to the standby nodes if there are any, then to the host of rank 0 */
+	__INC_FALLBACK_MAX
+};
+
+/* Where a group is reduced. */
+enum inc_placement {
+	INC_PLACEMENT_NODE,	/* at the node that the ranks were connected to */
+	INC_PLACEMENT_STANDBY,
+	INC_PLACEMENT_EDGE,
+};
+
+/* PROBE: header (psn = first block without result, opseq = ranks whose address it knows), then this, then the bitmap. */
 struct inc_probe {
 	__be32	srtt;		/* smoothed round trip, microseconds */
 	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
@@ -122,7 +146,13 @@ struct inc_join {
 	__be64	next;		/* first block without result */
 	__be32	srtt;		/* microseconds, 0: unknown */
 	__be16	block;		/* bytes of payload that the path to the parent carries */
-	__be16	resv;		/* 0 */
+	__u8	fallback;	/* enum inc_fallback; this and what follows: 0 before the first READY, as READY had it */
+	__u8	resv;		/* 0 */
+	__be32	move;		/* how often the group has moved, this time included; it says where to */
+	__be32	window;
+	__be64	lineage;
+	__be32	dead_ms;
+	__be32	late_ms;
 	__be64	challenge;	/* 0 in the first JOIN */
 	__be64	proof[2];	/* MAC with the node's key over what stands before it; key of zeros if it has none */
 };
@@ -154,6 +184,27 @@ struct inc_ready {
 	__be32	dead_ms;	/* limits of this group, milliseconds; late 0: off */
 	__be32	late_ms;
 	__be32	opseq;		/* first operation of the epoch */
+	__be32	move;		/* that of the JOINs */
+	__u8	fallback;	/* enum inc_fallback */
+	__u8	standbys;
+	__be16	resv2;
+	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
+	struct inc_addr edge;	/* the host of rank 0 */
+	struct inc_addr standby[INC_MAX_STANDBY];
+};
+
+/* PEERS: header (child = the receiver's index), then this: addresses of ranks first, first + 1, ... */
+struct inc_peers {
+	__be32	first;
+	__be32	n;
+	struct inc_addr peer[];
+};
+
+/* MOVE: header (child = the receiver's rank), then this. */
+struct inc_move {
+	__be64	lineage;
+	__be32	move;		/* the one that the sender is at */
+	__be32	resv;
 };
 
 enum inc_refuse_code {
@@ -165,6 +216,8 @@ enum inc_refuse_code {
 	INC_REFUSE_LIMIT,	/* node is full: detail = limit */
 	INC_REFUSE_BUSY,	/* an older run of the group has not ended */
 	INC_REFUSE_BLOCK,	/* path carries too small a block: detail */
+	INC_REFUSE_MOVED,	/* the group is at a later move: detail */
+	INC_REFUSE_RANK_DEAD,	/* others did not come along: detail = one of them | (another or ~0) << 32 */
 	__INC_REFUSE_MAX
 };
 

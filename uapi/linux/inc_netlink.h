@@ -84,6 +84,8 @@ enum {
 	INC_A_NODE_MEMORY,	/* u64, out: bytes held now */
 	INC_A_NODE_KEY,		/* binary, INC_KEY_LEN, in: only ranks that have it may join; all zero: none needed */
 	INC_A_NODE_KEYED,	/* flag, out: a key is set */
+	INC_A_NODE_FALLBACK,	/* u8: enum inc_fallback, default none; of groups formed later */
+	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*: at most INC_MAX_STANDBY; in: all of them, replaces */
 	__INC_A_NODE_MAX
 };
 
@@ -136,6 +138,9 @@ enum {
 	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
 	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
 	INC_A_GROUP_PID,	/* u32: of the process that opened the socket (rank) */
+	INC_A_GROUP_FALLBACK,	/* u8: enum inc_fallback */
+	INC_A_GROUP_PLACEMENT,	/* u8: enum inc_placement (rank) */
+	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */
 	__INC_A_GROUP_MAX
 };
 
@@ -197,6 +202,8 @@ enum inc_event {
 	INC_EVENT_RANK_LATE,	/* RANK has kept the others waiting for more than a second */
 	INC_EVENT_RANK_BACK,	/* and has come */
 	INC_EVENT_RANK_DEAD,
+	INC_EVENT_MOVING,	/* a rank of this host has lost its parent, or is called: TEXT says where it goes */
+	INC_EVENT_MOVED,	/* and the group works there */
 	__INC_EVENT_MAX
 };
 

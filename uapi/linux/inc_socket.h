@@ -143,8 +143,11 @@ struct inc_info {
 	struct inc_error_info error;	/* the last one */
 	__u16	parent_family;
 	__be16	parent_port;
-	__u32	resv;
+	__u32	moves;		/* the move that the group is at: 0 if it was never elsewhere */
 	__u8	parent[16];
+	__u8	placement;	/* enum inc_placement */
+	__u8	fallback;	/* enum inc_fallback */
+	__u8	resv[6];
 };
 
 #define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)

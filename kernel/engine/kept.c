@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a rank keeps of its last 2 W blocks, also after their operations have returned: rule 8 of protocol.rst. If the
+ * node is lost, ranks that have a block's result contribute it again for those that do not.
+ */
+#include "endpoint.h"
+
+static struct netinc_kept *slot(const struct netinc_ep *ep, u64 b)
+{
+	u32 i = (u32)b & (2 * ep->window - 1);
+
+	return &ep->kept[i / NETINC_KEPT_CHUNK][i % NETINC_KEPT_CHUNK];
+}
+
+static struct netinc_kept *find(const struct netinc_ep *ep, u64 b)
+{
+	struct netinc_kept *k;
+
+	if (!netinc_ep_keeps(ep) || !ep->window)
+		return NULL;
+	k = slot(ep, b);
+	return k->used && k->block == b ? k : NULL;
+}
+
+static void clear(struct netinc_ep *ep, struct netinc_kept *k)
+{
+	if (k->pay.obj)
+		ep->ops->forget(ep, &k->pay);
+	memset(k, 0, sizeof(*k));
+}
+
+bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window)
+{
+	return ep->kept[0] || ep->ops->keep_room(ep, DIV_ROUND_UP(2 * window, (u32)NETINC_KEPT_CHUNK));
+}
+
+void netinc_ep_keep_drop(struct netinc_ep *ep)
+{
+	u32 i;
+
+	for (i = 0; ep->kept[0] && i < 2 * ep->window; i++)
+		clear(ep, slot(ep, i));
+}
+
+bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b)
+{
+	const struct netinc_kept *k = find(ep, b);
+
+	return k && k->delivered;
+}
+
+u64 netinc_ep_next(const struct netinc_ep *ep)
+{
+	u64 b = ep->una;
+
+	while (netinc_ep_delivered(ep, b))
+		b++;
+	return b;
+}
+
+bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay)
+{
+	struct netinc_kept *k = find(ep, b);
+
+	if (!netinc_ep_keeps(ep) || (k && k->opseq == pkt->opseq && k->sig == pkt->sig))
+		return false;
+	k = slot(ep, b);
+	clear(ep, k);
+	k->used = true;
+	k->block = b;
+	k->opseq = pkt->opseq;
+	k->sig = pkt->sig;
+	k->dtype = pkt->dtype;
+	k->dop = pkt->dop;
+	k->mode = pkt->mode;
+	/* who wants the result keeps that when it comes, and until then can read its input again */
+	if (!pay || !(pkt->flags & INC_F_PAYLOAD) || (pkt->flags & INC_F_WANT))
+		return false;
+	k->pay = *pay;
+	k->pay.flags &= ~INC_F_FINAL;
+	return true;
+}
+
+void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay)
+{
+	struct netinc_kept *k = find(ep, b);
+
+	if (netinc_assert(k))
+		return;
+	k->delivered = true;
+	if (!pay)
+		return;
+	if (k->pay.obj)
+		ep->ops->forget(ep, &k->pay);
+	k->pay = *pay;
+	k->pay.flags |= INC_F_FINAL;
+}
+
+void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b)
+{
+	struct netinc_kept *k;
+
+	for (; (k = find(ep, b)); b++)
+		clear(ep, k);
+}
+
+const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt)
+{
+	const struct netinc_kept *k = find(ep, b);
+
+	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
+	pkt->psn = (u32)b;
+	if (netinc_assert(k))
+		return NULL;
+	pkt->opseq = k->opseq;
+	pkt->sig = k->sig;
+	pkt->dtype = k->dtype;
+	pkt->dop = k->dop;
+	pkt->mode = k->mode;
+	if (!k->pay.obj)
+		return NULL;
+	pkt->flags = INC_F_PAYLOAD | (k->pay.flags & INC_F_FINAL);
+	pkt->len = k->pay.len;
+	return &k->pay;
+}
