@@ -8,6 +8,7 @@
 #include "chain.h"
 #include "counts.h"
 #include "elems.h"
+#include "failover.h"
 #include "rank.h"
 #include "reduce/reduce.h"
 
@@ -66,34 +67,47 @@ static void fill_payload(const struct batch *bt, const struct netinc_block *b, v
 	memset(to + len, 0, round_up(len, 4) - len);
 }
 
-/* A block with payload or descriptor. False: it does not fit behind those before it, or there is no memory. */
-static bool add_unit(struct batch *bt, const struct netinc_block *b, const struct netinc_pkt *pkt)
+/* A unit with its header; returns where the rest goes. NULL: it does not fit behind those before it, or no memory. */
+static void *new_unit(struct batch *bt, const struct netinc_pkt *pkt)
 {
 	u32 size = sizeof(struct inc_hdr) + netinc_body_len(pkt);
 	struct netinc_super *s = bt->data;
 	void *to;
 
 	if (s && (s->n == s->max || s->last != s->unit || size > s->unit))
-		return false;
+		return NULL;
 	if (!s) {
 		s = netinc_super_alloc(size, bt->most);
 		bt->data = s;
 	}
 	if (!s) {
 		bt->rank->retry = true;
-		return false;
+		return NULL;
 	}
 	to = netinc_super_unit(s, s->n);
 	netinc_build(to, pkt);
-	to += sizeof(struct inc_hdr);
+	s->n++;
+	s->last = size;
+	return to + sizeof(struct inc_hdr);
+}
+
+/* A block with payload or descriptor. */
+static bool add_unit(struct batch *bt, u64 block, const struct netinc_block *b, const struct netinc_pkt *pkt)
+{
+	void *to = new_unit(bt, pkt);
+	struct netinc_pay pay;
+
+	if (!to)
+		return false;
 	if (pkt->flags & INC_F_DESC) {
 		netinc_coll_desc(bt->op, to);
 		to += sizeof(struct inc_desc);
 	}
 	if (pkt->flags & INC_F_PAYLOAD)
 		fill_payload(bt, b, to, pkt->len);
-	s->n++;
-	s->last = size;
+	pay = (struct netinc_pay){ .obj = bt->data, .off = bt->data->n - 1, .len = pkt->len, .flags = pkt->flags };
+	if (netinc_ep_sent(&bt->rank->ep, block, pkt, &pay))
+		netinc_super_get(bt->data);
 	return true;
 }
 
@@ -102,6 +116,8 @@ static bool add_to_span(struct batch *bt, const struct netinc_pkt *pkt)
 {
 	struct span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
 
+	if (last && (bt->last.opseq != pkt->opseq || bt->last.sig != pkt->sig))
+		return false;
 	if (last && last->psn + last->blocks == pkt->psn && last->flags == pkt->flags) {
 		last->blocks++;		/* at most a window of them, far below 2^16 */
 		return true;
@@ -126,8 +142,30 @@ static bool add_block(struct batch *bt, u64 idx)
 	netinc_ep_block_header(&bt->rank->ep, bt->op, idx, &b, &pkt);
 	pkt.flags |= bt->flags;
 	if (pkt.flags & (INC_F_PAYLOAD | INC_F_DESC))
-		return add_unit(bt, &b, &pkt);
-	return add_to_span(bt, &pkt);
+		return add_unit(bt, bt->op->first + idx, &b, &pkt);
+	if (!add_to_span(bt, &pkt))
+		return false;
+	netinc_ep_sent(&bt->rank->ep, bt->op->first + idx, &pkt, NULL);
+	return true;
+}
+
+/* A block that has its result: what was kept of it. */
+static bool add_kept(struct batch *bt, u64 block)
+{
+	const struct netinc_pay *pay;
+	struct netinc_pkt pkt;
+	void *to;
+
+	pay = netinc_ep_kept_header(&bt->rank->ep, block, &pkt);
+	pkt.flags |= bt->flags;
+	if (!pay)
+		return add_to_span(bt, &pkt);
+	to = new_unit(bt, &pkt);
+	if (!to)
+		return false;
+	netinc_failover_copy(pay, to, pkt.len);
+	memset(to + pkt.len, 0, round_up(pkt.len, 4) - pkt.len);
+	return true;
 }
 
 static void flush_spans(struct batch *bt)
@@ -176,6 +214,18 @@ u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 
 		i++;
 	if (bt.fpu)
 		netinc_fpu_end();
+	flush(&bt);
+	return i;
+}
+
+u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+	struct batch bt = { .rank = rank, .most = min_t(u32, n, ep->cfg.super_packet), .flags = flags };
+	u32 i = 0;
+
+	while (i < n && add_kept(&bt, block + i))
+		i++;
 	flush(&bt);
 	return i;
 }

@@ -46,11 +46,10 @@ void netinc_chain_free(struct netinc_chain *chain)
 static u8 *accumulators(const struct netinc_rank *rank, const struct netinc_req *req, const struct netinc_block *b)
 {
 	const struct netinc_chain *chain = req->chain;
+	u64 oldest, next = netinc_ep_next(&rank->ep);
 	u32 slot, rest;
-	u64 oldest;
 
-	oldest = (s64)(rank->ep.una - req->op.first) < 0 ? 0 :
-		 netinc_div(rank->ep.una - req->op.first, req->op.size, &rest);
+	oldest = (s64)(next - req->op.first) < 0 ? 0 : netinc_div(next - req->op.first, req->op.size, &rest);
 	if (b->round - oldest >= chain->slots || b->elems * kernel_of(&req->op, false)->acc_size > chain->bytes)
 		return NULL;
 	netinc_div(b->round, chain->slots, &slot);

@@ -16,10 +16,7 @@
 #include "netns.h"
 #include "node.h"
 
-#define MIN_DEAD_MS	100
-#define MAX_DEAD_MS	60000
 #define MIN_LATE_MS	10
-#define MAX_LATE_MS	3600000
 #define MAX_GROUPS	65536
 #define MIN_MEMORY	65536ULL
 #define MAX_MEMORY	BIT_ULL(40)
@@ -95,166 +92,7 @@ static void unlock_config(struct netinc_net *nn)
 	rtnl_unlock();
 }
 
-/* Limits */
-
-static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
-{
-	u32 v;
-
-	if (tb[INC_A_NODE_DEAD_MS]) {
-		v = nla_get_u32(tb[INC_A_NODE_DEAD_MS]);
-		if (v < MIN_DEAD_MS || v > MAX_DEAD_MS) {
-			NL_SET_ERR_MSG_FMT(extack, "dead %u: expected milliseconds in %u..%u", v, MIN_DEAD_MS,
-					   MAX_DEAD_MS);
-			return -ERANGE;
-		}
-		cfg->dead_ms = v;
-	}
-	if (tb[INC_A_NODE_LATE_MS]) {
-		v = nla_get_u32(tb[INC_A_NODE_LATE_MS]);
-		if (v && (v < MIN_LATE_MS || v > MAX_LATE_MS)) {
-			NL_SET_ERR_MSG_FMT(extack, "late %u: expected 0 or milliseconds in %u..%u", v, MIN_LATE_MS,
-					   MAX_LATE_MS);
-			return -ERANGE;
-		}
-		cfg->late_ms = v;
-	}
-	return 0;
-}
-
-static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
-{
-	if (tb[INC_A_NODE_WINDOW]) {
-		u32 v = nla_get_u32(tb[INC_A_NODE_WINDOW]);
-
-		if (!is_power_of_2(v) || v < INC_MIN_WINDOW || v > INC_MAX_WINDOW) {
-			NL_SET_ERR_MSG_FMT(extack, "window %u: expected a power of two in %u..%u", v, INC_MIN_WINDOW,
-					   INC_MAX_WINDOW);
-			return -ERANGE;
-		}
-		cfg->window = v;
-	}
-	if (tb[INC_A_NODE_MAX_GROUPS]) {
-		u32 v = nla_get_u32(tb[INC_A_NODE_MAX_GROUPS]);
-
-		if (!v || v > MAX_GROUPS) {
-			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", v, MAX_GROUPS);
-			return -ERANGE;
-		}
-		cfg->max_groups = v;
-	}
-	if (tb[INC_A_NODE_MAX_MEMORY]) {
-		u64 v = nla_get_u64(tb[INC_A_NODE_MAX_MEMORY]);
-
-		if (v < MIN_MEMORY || v > MAX_MEMORY) {
-			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu", v, MIN_MEMORY,
-					   MAX_MEMORY);
-			return -ERANGE;
-		}
-		cfg->max_memory = v;
-	}
-	return 0;
-}
-
-static int take_limits(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
-{
-	if (tb[INC_A_NODE_KEY]) {
-		nla_memcpy(cfg->key, tb[INC_A_NODE_KEY], sizeof(cfg->key));
-		cfg->keyed = memchr_inv(cfg->key, 0, sizeof(cfg->key));
-	}
-	return take_times(cfg, tb, extack) ?: take_sizes(cfg, tb, extack);
-}
-
-/* Nodes */
-
-static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct netinc_node_cfg *cfg,
-		    struct netlink_ext_ack *extack)
-{
-	struct net_device *dev = find_dev(nn->net, tb, extack);
-	int err;
-
-	if (!dev)
-		return -ENODEV;
-	err = netinc_node_add(nn, dev, cfg);
-	if (err == -EEXIST)
-		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it", dev->name);
-	return err;
-}
-
-static int do_node_add(struct sk_buff *skb, struct genl_info *info)
-{
-	struct netinc_net *nn = netinc_net(genl_info_net(info));
-	struct nlattr *tb[INC_A_NODE_MAX + 1];
-	struct netinc_node_cfg cfg;
-	int err;
-
-	netinc_node_cfg_init(&cfg);
-	err = parse_node(info, tb) ?: take_limits(&cfg, tb, info->extack);
-	if (err)
-		return err;
-	/* port and doors are opened here, where a protocol's module may still be loaded: that takes rtnl itself */
-	mutex_lock(&nn->mutex);
-	err = netinc_net_use(nn);
-	mutex_unlock(&nn->mutex);
-	if (err == -EADDRINUSE)
-		NL_SET_ERR_MSG_FMT(info->extack, "UDP port %u is in use by another program", netinc_port);
-	if (err)
-		return err;
-	lock_config(nn);
-	err = add_node(nn, tb, &cfg, info->extack);
-	unlock_config(nn);
-	mutex_lock(&nn->mutex);
-	netinc_net_unuse(nn);
-	mutex_unlock(&nn->mutex);
-	return err;
-}
-
-static int change_node(struct netinc_net *nn, struct genl_info *info)
-{
-	struct netinc_node *node = netinc_nl_node(nn, info);
-	struct nlattr *tb[INC_A_NODE_MAX + 1];
-	struct netinc_node_cfg cfg;
-	int err;
-
-	if (!node)
-		return -ENODEV;
-	err = parse_node(info, tb);
-	if (err)
-		return err;
-	/* only requests change it, and nn->mutex is held */
-	cfg = node->cfg;
-	err = take_limits(&cfg, tb, info->extack);
-	if (!err)
-		netinc_node_set(node, &cfg);
-	return err;
-}
-
-static int do_node_set(struct sk_buff *skb, struct genl_info *info)
-{
-	struct netinc_net *nn = netinc_net(genl_info_net(info));
-	int err;
-
-	lock_config(nn);
-	err = change_node(nn, info);
-	unlock_config(nn);
-	return err;
-}
-
-static int do_node_del(struct sk_buff *skb, struct genl_info *info)
-{
-	struct netinc_net *nn = netinc_net(genl_info_net(info));
-	struct netinc_node *node;
-	int err = -ENODEV;
-
-	lock_config(nn);
-	node = netinc_nl_node(nn, info);
-	if (node)
-		err = netinc_node_del(nn, node->ifindex);
-	unlock_config(nn);
-	return err;
-}
-
-/* Default parent */
+/* Addresses */
 
 static int check_ipv4(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
 {
@@ -302,6 +140,216 @@ static int parse_parent(struct netinc_peer *peer, struct nlattr **tb, struct net
 		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
 	return len == 4 ? check_ipv4(peer, extack) : check_ipv6(peer, extack);
 }
+
+/* Limits */
+
+static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+{
+	u32 v;
+
+	if (tb[INC_A_NODE_DEAD_MS]) {
+		v = nla_get_u32(tb[INC_A_NODE_DEAD_MS]);
+		if (v < NETINC_MIN_DEAD_MS || v > NETINC_MAX_DEAD_MS) {
+			NL_SET_ERR_MSG_FMT(extack, "dead %u: expected milliseconds in %u..%u", v, NETINC_MIN_DEAD_MS,
+					   NETINC_MAX_DEAD_MS);
+			return -ERANGE;
+		}
+		cfg->dead_ms = v;
+	}
+	if (tb[INC_A_NODE_LATE_MS]) {
+		v = nla_get_u32(tb[INC_A_NODE_LATE_MS]);
+		if (v && (v < MIN_LATE_MS || v > NETINC_MAX_LATE_MS)) {
+			NL_SET_ERR_MSG_FMT(extack, "late %u: expected 0 or milliseconds in %u..%u", v, MIN_LATE_MS,
+					   NETINC_MAX_LATE_MS);
+			return -ERANGE;
+		}
+		cfg->late_ms = v;
+	}
+	return 0;
+}
+
+static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+{
+	if (tb[INC_A_NODE_WINDOW]) {
+		u32 v = nla_get_u32(tb[INC_A_NODE_WINDOW]);
+
+		if (!is_power_of_2(v) || v < INC_MIN_WINDOW || v > INC_MAX_WINDOW) {
+			NL_SET_ERR_MSG_FMT(extack, "window %u: expected a power of two in %u..%u", v, INC_MIN_WINDOW,
+					   INC_MAX_WINDOW);
+			return -ERANGE;
+		}
+		cfg->window = v;
+	}
+	if (tb[INC_A_NODE_MAX_GROUPS]) {
+		u32 v = nla_get_u32(tb[INC_A_NODE_MAX_GROUPS]);
+
+		if (!v || v > MAX_GROUPS) {
+			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", v, MAX_GROUPS);
+			return -ERANGE;
+		}
+		cfg->max_groups = v;
+	}
+	if (tb[INC_A_NODE_MAX_MEMORY]) {
+		u64 v = nla_get_u64(tb[INC_A_NODE_MAX_MEMORY]);
+
+		if (v < MIN_MEMORY || v > MAX_MEMORY) {
+			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu", v, MIN_MEMORY,
+					   MAX_MEMORY);
+			return -ERANGE;
+		}
+		cfg->max_memory = v;
+	}
+	return 0;
+}
+
+/* All standby nodes that the request names, instead of those of before. */
+static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	const struct nlattr *attr;
+	int rem, err, n = 0;
+
+	nla_for_each_nested(attr, node, rem) {
+		if (nla_type(attr) != INC_A_NODE_STANDBY)
+			continue;
+		if (n == INC_MAX_STANDBY) {
+			NL_SET_ERR_MSG_FMT(extack, "standby: expected at most %u", INC_MAX_STANDBY);
+			return -E2BIG;
+		}
+		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
+		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
+		err = err ?: parse_parent(&cfg->standby[n++], tb, extack);
+		if (err)
+			return err;
+	}
+	if (n)
+		cfg->nstandby = n;
+	return 0;
+}
+
+static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
+			 struct netlink_ext_ack *extack)
+{
+	int err = take_standbys(cfg, node, extack);
+
+	if (err)
+		return err;
+	if (tb[INC_A_NODE_FALLBACK]) {
+		u8 v = nla_get_u8(tb[INC_A_NODE_FALLBACK]);
+
+		if (v >= __INC_FALLBACK_MAX) {
+			NL_SET_ERR_MSG_FMT(extack, "fallback %u: expected none, standby or edge", v);
+			return -ERANGE;
+		}
+		cfg->fallback = v;
+	}
+	if (cfg->fallback == INC_FALLBACK_STANDBY && !cfg->nstandby) {
+		NL_SET_ERR_MSG(extack, "fallback standby: expected the address of a standby node");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
+		       struct netlink_ext_ack *extack)
+{
+	if (tb[INC_A_NODE_KEY]) {
+		nla_memcpy(cfg->key, tb[INC_A_NODE_KEY], sizeof(cfg->key));
+		cfg->keyed = memchr_inv(cfg->key, 0, sizeof(cfg->key));
+	}
+	return take_times(cfg, tb, extack) ?: take_sizes(cfg, tb, extack) ?: take_fallback(cfg, node, tb, extack);
+}
+
+/* Nodes */
+
+static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct netinc_node_cfg *cfg,
+		    struct netlink_ext_ack *extack)
+{
+	struct net_device *dev = find_dev(nn->net, tb, extack);
+	int err;
+
+	if (!dev)
+		return -ENODEV;
+	err = netinc_node_add(nn, dev, cfg);
+	if (err == -EEXIST)
+		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it", dev->name);
+	return err;
+}
+
+static int do_node_add(struct sk_buff *skb, struct genl_info *info)
+{
+	struct netinc_net *nn = netinc_net(genl_info_net(info));
+	struct nlattr *tb[INC_A_NODE_MAX + 1];
+	struct netinc_node_cfg cfg;
+	int err;
+
+	netinc_node_cfg_init(&cfg);
+	err = parse_node(info, tb) ?: take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
+	if (err)
+		return err;
+	/* port and doors are opened here, where a protocol's module may still be loaded: that takes rtnl itself */
+	mutex_lock(&nn->mutex);
+	err = netinc_net_use(nn);
+	mutex_unlock(&nn->mutex);
+	if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG_FMT(info->extack, "UDP port %u is in use by another program", netinc_port);
+	if (err)
+		return err;
+	lock_config(nn);
+	err = add_node(nn, tb, &cfg, info->extack);
+	unlock_config(nn);
+	mutex_lock(&nn->mutex);
+	netinc_net_unuse(nn);
+	mutex_unlock(&nn->mutex);
+	return err;
+}
+
+static int change_node(struct netinc_net *nn, struct genl_info *info)
+{
+	struct netinc_node *node = netinc_nl_node(nn, info);
+	struct nlattr *tb[INC_A_NODE_MAX + 1];
+	struct netinc_node_cfg cfg;
+	int err;
+
+	if (!node)
+		return -ENODEV;
+	err = parse_node(info, tb);
+	if (err)
+		return err;
+	/* only requests change it, and nn->mutex is held */
+	cfg = node->cfg;
+	err = take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
+	if (!err)
+		netinc_node_set(node, &cfg);
+	return err;
+}
+
+static int do_node_set(struct sk_buff *skb, struct genl_info *info)
+{
+	struct netinc_net *nn = netinc_net(genl_info_net(info));
+	int err;
+
+	lock_config(nn);
+	err = change_node(nn, info);
+	unlock_config(nn);
+	return err;
+}
+
+static int do_node_del(struct sk_buff *skb, struct genl_info *info)
+{
+	struct netinc_net *nn = netinc_net(genl_info_net(info));
+	struct netinc_node *node;
+	int err = -ENODEV;
+
+	lock_config(nn);
+	node = netinc_nl_node(nn, info);
+	if (node)
+		err = netinc_node_del(nn, node->ifindex);
+	unlock_config(nn);
+	return err;
+}
+
+/* Default parent */
 
 static void change_parent(struct netinc_net *nn, const struct netinc_peer *parent)
 {
@@ -351,6 +399,12 @@ static const struct nla_policy node_name_policy[INC_A_NODE_MAX + 1] = {
 	[INC_A_NODE_IFNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
 };
 
+static const struct nla_policy parent_policy[INC_A_PARENT_MAX + 1] = {
+	[INC_A_PARENT_ADDR]	= { .type = NLA_BINARY, .len = sizeof(struct in6_addr) },
+	[INC_A_PARENT_PORT]	= { .type = NLA_U16 },
+	[INC_A_PARENT_IFINDEX]	= { .type = NLA_U32 },
+};
+
 static const struct nla_policy node_policy[INC_A_NODE_MAX + 1] = {
 	[INC_A_NODE_IFINDEX]	= { .type = NLA_U32 },
 	[INC_A_NODE_IFNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
@@ -360,12 +414,8 @@ static const struct nla_policy node_policy[INC_A_NODE_MAX + 1] = {
 	[INC_A_NODE_MAX_GROUPS]	= { .type = NLA_U32 },
 	[INC_A_NODE_MAX_MEMORY]	= { .type = NLA_U64 },
 	[INC_A_NODE_KEY]	= NLA_POLICY_EXACT_LEN(INC_KEY_LEN),
-};
-
-static const struct nla_policy parent_policy[INC_A_PARENT_MAX + 1] = {
-	[INC_A_PARENT_ADDR]	= { .type = NLA_BINARY, .len = sizeof(struct in6_addr) },
-	[INC_A_PARENT_PORT]	= { .type = NLA_U16 },
-	[INC_A_PARENT_IFINDEX]	= { .type = NLA_U32 },
+	[INC_A_NODE_FALLBACK]	= { .type = NLA_U8 },
+	[INC_A_NODE_STANDBY]	= NLA_POLICY_NESTED(parent_policy),
 };
 
 /* What each command takes at the top level; anything else is refused. */

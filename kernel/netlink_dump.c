@@ -74,6 +74,16 @@ int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer)
 	return peer->ifindex ? nla_put_u32(skb, INC_A_PARENT_IFINDEX, peer->ifindex) : 0;
 }
 
+int netinc_nl_put_parent_nest(struct sk_buff *skb, int attr, const struct netinc_peer *peer)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest || netinc_nl_put_parent(skb, peer))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 /* The reduction kernel that comes after *type, *op and *mode, which start as 0; NULL after the last one. */
 static const struct netinc_reduce *next_kernel(u8 *type, u8 *op, u8 *mode)
 {
@@ -171,6 +181,7 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_node *node = obj;
 	struct netinc_node_cfg cfg;
+	u32 i;
 
 	spin_lock_bh(&node->lock);
 	cfg = node->cfg;
@@ -183,8 +194,12 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg.max_groups) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_NODE_GROUPS, atomic_read(&node->ngroups)) ||
-	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)))
+	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)) ||
+	    nla_put_u8(skb, INC_A_NODE_FALLBACK, cfg.fallback))
 		return -EMSGSIZE;
+	for (i = 0; i < cfg.nstandby; i++)
+		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg.standby[i]))
+			return -EMSGSIZE;
 	return cfg.keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
 }
 

@@ -115,6 +115,18 @@ static void send(struct net *net, const struct event *e)
 	genlmsg_multicast_netns(&netinc_nl_family, net, skb, 0, 0, GFP_ATOMIC);
 }
 
+static void put_addr(char *text, int size, const struct netinc_peer *peer)
+{
+	u32 port = be16_to_cpu((__force __be16)peer->udp_port);
+
+	if (peer->family == AF_INET)
+		scnprintf(text, size, "%pI4 port %u", peer->addr, port);
+	else if (peer->family == AF_INET6)
+		scnprintf(text, size, "%pI6c port %u", peer->addr, port);
+	else
+		scnprintf(text, size, "none");
+}
+
 void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex)
 {
 	struct event e = { .type = type, .ifindex = ifindex, .rank = NETINC_NO_RANK };
@@ -135,6 +147,15 @@ void netinc_nl_event_group(struct net *net, enum inc_event type, const struct ne
 	send(net, &e);
 }
 
+/* Where a rank is, or goes: to the @size bytes at @text. */
+static void put_place(char *text, int size, const struct netinc_ep *ep)
+{
+	static const char * const places[] = { "node", "standby", "edge" };
+	int len = scnprintf(text, size, "%s ", places[netinc_ep_placement(ep)]);
+
+	put_addr(text + len, size - len, &ep->plan[ep->nplan ? ep->move % ep->nplan : 0]);
+}
+
 void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
 {
 	struct event e = { .type = type, .about_group = true, .group = ep->cfg.group, .incarnation = ep->incarnation,
@@ -144,6 +165,9 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 	if (type == INC_EVENT_GROUP_ERROR && ep->error.code) {
 		netinc_nl_error_text(text, &ep->error);
 		e.text = text;
+	} else if (type == INC_EVENT_MOVING || type == INC_EVENT_MOVED) {
+		put_place(text, sizeof(text), ep);
+		e.text = text;
 	}
 	send(net, &e);
 }
@@ -151,13 +175,9 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
 {
 	struct event e = { .type = INC_EVENT_PARENT, .ifindex = parent->ifindex, .rank = NETINC_NO_RANK };
-	u32 port = be16_to_cpu((__force __be16)parent->udp_port);
-	char text[64] = "none";
+	char text[64];
 
-	if (parent->family == AF_INET)
-		scnprintf(text, sizeof(text), "%pI4 port %u", parent->addr, port);
-	else if (parent->family == AF_INET6)
-		scnprintf(text, sizeof(text), "%pI6c port %u", parent->addr, port);
+	put_addr(text, sizeof(text), parent);
 	e.text = text;
 	send(net, &e);
 }

@@ -29,16 +29,6 @@ static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *mib)
 	return 0;
 }
 
-static int put_parent_nest(struct sk_buff *skb, int attr, const struct netinc_peer *peer)
-{
-	struct nlattr *nest = nla_nest_start(skb, attr);
-
-	if (!nest || netinc_nl_put_parent(skb, peer))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
 static int put_error_nest(struct sk_buff *skb, int attr, const struct netinc_error *e)
 {
 	char text[NETINC_ERROR_TEXT];
@@ -100,7 +90,10 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
 	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
 	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
-	    nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex) ||
+	    (ng->node->ifindex && nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex)) ||
+	    (!ng->node->ifindex && nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE)) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.fallback) ||
+	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
 	    nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, g->cfg.size) ||
@@ -162,10 +155,13 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank)
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, ep->una) ||
 	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
 	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
-	    nla_put_u32(skb, INC_A_GROUP_PID, rank->pid))
+	    nla_put_u32(skb, INC_A_GROUP_PID, rank->pid) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->fallback) ||
+	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
+	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
 	return put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
-	       put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer) ?:
+	       netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer) ?:
 	       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->mib);
 }

@@ -112,7 +112,10 @@ static int __net_init net_init(struct net *net)
 	spin_lock_init(&nn->reply_lock);
 	INIT_LIST_HEAD(&nn->nodes);
 	get_random_bytes(nn->secret, sizeof(nn->secret));
-	return 0;
+	if (!netinc_edge_init(nn))
+		return 0;
+	free_percpu(nn->mib);
+	return -ENOMEM;
 }
 
 /* Sockets hold their netns, so that there are no ranks any more. */
@@ -124,8 +127,9 @@ static void __net_exit net_exit(struct net *net)
 	mutex_lock(&nn->mutex);
 	nn->exiting = true;
 	netinc_node_del_all(nn);
-	WARN_ON_ONCE(nn->users);
 	mutex_unlock(&nn->mutex);
+	netinc_edge_fini(nn);
+	WARN_ON_ONCE(nn->users);
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
 		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
 	free_percpu(nn->mib);

@@ -68,9 +68,19 @@ struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 inca
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
 		if (g->eng.cfg.id != id)
 			continue;
-		if (incarnation ? g->eng.cfg.incarnation == incarnation : !netinc_group_over(&g->eng))
+		if (incarnation ? g->eng.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->eng))
 			return g;
 	}
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_net *nn, u32 id, u64 lineage)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage)
+			return g;
 	return NULL;
 }
 
@@ -196,7 +206,8 @@ static bool bury(struct netinc_ngroup *g)
 	netinc_agg_drain(&g->eng.agg);
 	netinc_reducer_end(g);
 	netinc_net_fold_mib(g->nn, g->eng.mib);
-	atomic_dec(&g->node->ngroups);
+	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
+		netinc_edge_gone(g->nn);
 	return true;
 }
 
@@ -266,7 +277,8 @@ static int ngroup_insert(struct netinc_ngroup *g)
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (netinc_ngroup_find(nn, g->eng.cfg.id, 0))
+	if (g->moved ? netinc_ngroup_find_moved(nn, g->eng.cfg.id, g->eng.cfg.lineage) :
+		       netinc_ngroup_find(nn, g->eng.cfg.id, 0))
 		err = -EEXIST;
 	else
 		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->eng.cfg.id));
@@ -274,9 +286,35 @@ static int ngroup_insert(struct netinc_ngroup *g)
 	return err;
 }
 
-int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size)
+/* What the group brings along, or gets from the node. */
+static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *birth,
+		      const struct netinc_node_cfg *limits)
 {
-	struct netinc_group_cfg cfg = { .id = id, .size = size };
+	cfg->id = birth->group;
+	cfg->size = birth->size;
+	cfg->incarnation = get_random_u32() | 1;
+	cfg->lineage = birth->lineage;
+	if (birth->lineage) {
+		cfg->move = birth->move;
+		cfg->window = birth->window;
+		cfg->dead_ms = birth->dead_ms;
+		cfg->late_ms = birth->late_ms;
+		cfg->fallback = birth->fallback;
+		return;
+	}
+	while (!cfg->lineage)
+		cfg->lineage = get_random_u64();
+	cfg->window = group_window(limits, birth->size);
+	cfg->dead_ms = limits->dead_ms;
+	cfg->late_ms = limits->late_ms;
+	cfg->fallback = limits->fallback;
+	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
+	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
+}
+
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+{
+	struct netinc_group_cfg cfg = {};
 	struct netinc_ngroup *g = kzalloc(sizeof(*g), GFP_KERNEL);
 	struct netinc_node_cfg limits;
 	int err;
@@ -286,10 +324,8 @@ int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size)
 	spin_lock_bh(&node->lock);
 	limits = node->cfg;
 	spin_unlock_bh(&node->lock);
-	cfg.incarnation = get_random_u32() | 1;
-	cfg.window = group_window(&limits, size);
-	cfg.dead_ms = limits.dead_ms;
-	cfg.late_ms = limits.late_ms;
+	configure(&cfg, birth, &limits);
+	g->moved = birth->lineage;
 	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
@@ -330,6 +366,12 @@ static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
 	return err;
 }
 
+/* The group, found by its lineage, is about to begin anew. */
+static bool moves(const struct netinc_ngroup *g, const struct inc_join *join)
+{
+	return join->lineage && (s32)(be32_to_cpu(join->move) - g->eng.move) > 0;
+}
+
 int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
 {
 	u32 child = rx->pkt.child;
@@ -340,7 +382,7 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
 		/* the way back must be there before the engine uses it; a stranger cannot change a member's */
-		if (child < g->eng.cfg.size && !g->eng.members[child].present && link_init(g, rx))
+		if (child < g->eng.cfg.size && (!g->eng.members[child].present || moves(g, join)) && link_init(g, rx))
 			code = INC_REFUSE_LIMIT;
 		else
 			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);

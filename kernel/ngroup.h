@@ -31,6 +31,7 @@ struct netinc_ngroup {
 	struct rcu_head rcu;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
+	bool moved;			/* it was formed elsewhere: only members of then may join */
 	struct timer_list timer;
 	u64 held;			/* bytes of packets and results that slots refer to */
 	u64 limit;
@@ -48,7 +49,9 @@ struct netinc_ngroup {
 };
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
-int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size);
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
+/* Under RCU: the run that has, or had, this lineage. NULL: none. */
+struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_net *nn, u32 id, u64 lineage);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */

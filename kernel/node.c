@@ -13,6 +13,7 @@
 #include "netlink.h"
 #include "ngroup.h"
 #include "node.h"
+#include "rank.h"
 #include "trace.h"
 
 #define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
@@ -77,10 +78,28 @@ struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex)
 	return NULL;
 }
 
-/* Groups are made here, in process context, where memory for their slots may be waited for. */
-static void node_work(struct work_struct *work)
+/* Port and doors are open as long as the edge has groups. */
+static void edge_use(struct netinc_node *edge)
 {
-	struct netinc_node *node = container_of(work, struct netinc_node, work);
+	mutex_lock(&edge->nn->mutex);
+	if (!edge->in_use && !netinc_net_use(edge->nn))
+		edge->in_use = true;
+	mutex_unlock(&edge->nn->mutex);
+}
+
+static void edge_unuse(struct netinc_node *edge)
+{
+	mutex_lock(&edge->nn->mutex);
+	if (edge->in_use && !atomic_read(&edge->ngroups)) {
+		edge->in_use = false;
+		netinc_net_unuse(edge->nn);
+	}
+	mutex_unlock(&edge->nn->mutex);
+}
+
+/* Groups are made here, in process context, where memory for their slots may be waited for. */
+static void births(struct netinc_node *node)
+{
 	struct netinc_birth birth;
 
 	for (;;) {
@@ -92,9 +111,41 @@ static void node_work(struct work_struct *work)
 		}
 		birth = node->births[--node->nbirths];
 		spin_unlock_bh(&node->lock);
-		netinc_ngroup_create(node, birth.group, birth.size);
+		netinc_ngroup_create(node, &birth);
 	}
+}
+
+static void node_work(struct work_struct *work)
+{
+	struct netinc_node *node = container_of(work, struct netinc_node, work);
+
+	births(node);
 	netinc_node_put(node);
+}
+
+static void edge_work(struct work_struct *work)
+{
+	struct netinc_node *edge = container_of(work, struct netinc_node, work);
+
+	if (READ_ONCE(edge->nbirths))
+		edge_use(edge);
+	births(edge);
+	edge_unuse(edge);
+	netinc_node_put(edge);
+}
+
+static struct netinc_node *node_alloc(struct netinc_net *nn, const struct netinc_node_cfg *cfg)
+{
+	struct netinc_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+
+	if (!node)
+		return NULL;
+	kref_init(&node->ref);
+	spin_lock_init(&node->lock);
+	INIT_HLIST_HEAD(&node->ports);
+	node->nn = nn;
+	node->cfg = *cfg;
+	return node;
 }
 
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg)
@@ -105,7 +156,7 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct 
 	lockdep_assert_held(&nn->mutex);
 	if (netinc_node_find(nn, dev->ifindex))
 		return -EEXIST;
-	node = kzalloc(sizeof(*node), GFP_KERNEL);
+	node = node_alloc(nn, cfg);
 	if (!node)
 		return -ENOMEM;
 	err = netinc_net_use(nn);
@@ -113,18 +164,37 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct 
 		kfree(node);
 		return err;
 	}
-	kref_init(&node->ref);
-	spin_lock_init(&node->lock);
-	INIT_HLIST_HEAD(&node->ports);
 	INIT_WORK(&node->work, node_work);
-	node->nn = nn;
 	node->dev = dev;
 	node->ifindex = dev->ifindex;
-	node->cfg = *cfg;
 	netdev_hold(dev, &node->tracker, GFP_KERNEL);
 	list_add_tail_rcu(&node->list, &nn->nodes);
 	netinc_nl_event_node(nn->net, INC_EVENT_NODE_ADD, node->ifindex);
 	return 0;
+}
+
+static void queue_work_of(struct netinc_node *node)
+{
+	netinc_node_get(node);
+	if (!queue_work(system_unbound_wq, &node->work))
+		netinc_node_put(node);
+}
+
+int netinc_edge_init(struct netinc_net *nn)
+{
+	struct netinc_node_cfg cfg;
+
+	netinc_node_cfg_init(&cfg);
+	nn->edge = node_alloc(nn, &cfg);
+	if (!nn->edge)
+		return -ENOMEM;
+	INIT_WORK(&nn->edge->work, edge_work);
+	return 0;
+}
+
+void netinc_edge_gone(struct netinc_net *nn)
+{
+	queue_work_of(nn->edge);
 }
 
 static struct netinc_ngroup *any_group(struct netinc_node *node)
@@ -139,22 +209,12 @@ static struct netinc_ngroup *any_group(struct netinc_node *node)
 	return NULL;
 }
 
-/*
- * The node is out of the list, so that after the grace period no packet finds it and no work is queued any more; then
- * its groups, which their members hear of, can only get fewer.
- */
-static void node_remove(struct netinc_node *node)
+/* No new groups; those that there are go. Packets find the node no more. */
+static void end_groups(struct netinc_node *node)
 {
 	struct netinc_net *nn = node->nn;
 	struct netinc_ngroup *g;
 
-	lockdep_assert_held(&nn->mutex);
-	list_del_rcu(&node->list);
-	spin_lock_bh(&node->lock);
-	node->dead = true;
-	spin_unlock_bh(&node->lock);
-	synchronize_net();
-	flush_work(&node->work);
 	for (;;) {
 		spin_lock_bh(&nn->hash_lock);
 		g = any_group(node);
@@ -164,6 +224,37 @@ static void node_remove(struct netinc_node *node)
 		netinc_ngroup_destroy(g);
 		netinc_ngroup_put(g);
 	}
+}
+
+void netinc_edge_fini(struct netinc_net *nn)
+{
+	struct netinc_node *edge = nn->edge;
+
+	spin_lock_bh(&edge->lock);
+	edge->dead = true;
+	spin_unlock_bh(&edge->lock);
+	flush_work(&edge->work);
+	end_groups(edge);
+	flush_work(&edge->work);
+	netinc_node_put(edge);
+}
+
+/*
+ * The node is out of the list, so that after the grace period no packet finds it and no work is queued any more; then
+ * its groups, which their members hear of, can only get fewer.
+ */
+static void node_remove(struct netinc_node *node)
+{
+	struct netinc_net *nn = node->nn;
+
+	lockdep_assert_held(&nn->mutex);
+	list_del_rcu(&node->list);
+	spin_lock_bh(&node->lock);
+	node->dead = true;
+	spin_unlock_bh(&node->lock);
+	synchronize_net();
+	flush_work(&node->work);
+	end_groups(node);
 	netinc_nl_event_node(nn->net, INC_EVENT_NODE_DEL, node->ifindex);
 	netdev_put(node->dev, &node->tracker);
 	netinc_net_unuse(nn);
@@ -322,7 +413,7 @@ static bool node_full(struct netinc_node *node, u32 limit)
 	return live + node->nbirths >= limit || atomic_read(&node->ngroups) >= 8 * limit;
 }
 
-static enum inc_refuse_code give_birth(struct netinc_node *node, u32 group, u32 size, u64 *limit)
+static enum inc_refuse_code give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
 	enum inc_refuse_code code = 0;
 	u32 i;
@@ -330,16 +421,13 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, u32 group, u32 
 	spin_lock(&node->lock);
 	*limit = node->cfg.max_groups;
 	for (i = 0; i < node->nbirths; i++)
-		if (node->births[i].group == group)
+		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage)
 			goto out;
 	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
 		code = INC_REFUSE_LIMIT;
 	} else if (!node->dead) {
-		node->births[node->nbirths].group = group;
-		node->births[node->nbirths++].size = size;
-		netinc_node_get(node);
-		if (!queue_work(system_unbound_wq, &node->work))
-			netinc_node_put(node);
+		node->births[node->nbirths++] = *birth;
+		queue_work_of(node);
 	}
 out:
 	spin_unlock(&node->lock);
@@ -354,12 +442,46 @@ static bool proved(struct netinc_node *node, const struct netinc_rx *rx, const s
 	return !crypto_memneq(proof, join->proof, sizeof(proof));
 }
 
+/* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
+static int birth_of(const struct netinc_rx *rx, const struct inc_join *join, struct netinc_birth *birth)
+{
+	*birth = (struct netinc_birth){ .group = rx->pkt.group, .size = be32_to_cpu(join->size),
+					.lineage = be64_to_cpu(join->lineage) };
+	if (!birth->size || birth->size > INC_MAX_RANKS || rx->pkt.child >= birth->size)
+		return INC_REFUSE_SIZE;
+	if (!birth->lineage)
+		return 0;
+	birth->move = be32_to_cpu(join->move);
+	birth->window = be32_to_cpu(join->window);
+	birth->dead_ms = be32_to_cpu(join->dead_ms);
+	birth->late_ms = be32_to_cpu(join->late_ms);
+	birth->fallback = join->fallback;
+	if (!is_power_of_2(birth->window) || birth->window < INC_MIN_WINDOW || birth->window > INC_MAX_WINDOW ||
+	    birth->dead_ms < NETINC_MIN_DEAD_MS || birth->dead_ms > NETINC_MAX_DEAD_MS ||
+	    birth->late_ms > NETINC_MAX_LATE_MS || !birth->fallback || birth->fallback >= __INC_FALLBACK_MAX)
+		return INC_REFUSE_SIZE;
+	return 0;
+}
+
+/* The group, or the run of it, that a JOIN is for. */
+static struct netinc_ngroup *group_for(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+
+	if (rx->pkt.incarnation)
+		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	if (lineage)
+		return netinc_ngroup_find_moved(rx->nn, rx->pkt.group, lineage);
+	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, 0);
+}
+
 static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct inc_join *join)
 {
-	u32 nonce = be32_to_cpu(join->nonce), size = be32_to_cpu(join->size);
+	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
 	u64 now = challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	struct netinc_birth birth;
 	struct netinc_ngroup *g;
 	int code;
 
@@ -377,17 +499,31 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 			return;
 		}
 	}
-	g = netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
-	if (g && g->node == node)
+	g = group_for(rx, join);
+	if (g && g->node == node) {
 		code = netinc_ngroup_join(g, rx, join, &detail);
-	else if (rx->pkt.incarnation)
+	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
-	else if (!size || size > INC_MAX_RANKS || rx->pkt.child >= size)
-		code = INC_REFUSE_SIZE;
-	else
-		code = give_birth(node, rx->pkt.group, size, &detail);
+	} else {
+		code = birth_of(rx, join, &birth);
+		if (!code)
+			code = give_birth(node, &birth, &detail);
+	}
 	if (code)
 		refuse(rx, nonce, code, detail);
+}
+
+/* A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank here. */
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+	struct netinc_rank *rank;
+
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash)
+		if (lineage && rank->ep.cfg.group == rx->pkt.group && READ_ONCE(rank->ep.lineage) == lineage &&
+		    READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
+			return rx->nn->edge;
+	return NULL;
 }
 
 void netinc_node_rx(struct netinc_rx *rx)
@@ -403,6 +539,8 @@ void netinc_node_rx(struct netinc_rx *rx)
 		if (netinc_rx_next(&first) <= 0)
 			return;
 		body = netinc_rx_body(&first, buf);
+		if (body && !node)
+			node = edge_for(rx, body);
 		if (!body) {
 			drop(rx, INC_C_DROP_MALFORMED);
 		} else if (!node) {
@@ -414,7 +552,7 @@ void netinc_node_rx(struct netinc_rx *rx)
 		return;
 	}
 	g = netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
-	if (g && g->node == node) {
+	if (g && (g->node == node || g->node == rx->nn->edge)) {
 		netinc_ngroup_rx(g, rx);
 		return;
 	}

@@ -11,12 +11,19 @@
 #include "netns.h"
 #include "rx.h"
 
+#define NETINC_MIN_DEAD_MS	100
+#define NETINC_MAX_DEAD_MS	60000
+#define NETINC_MAX_LATE_MS	3600000
+
 struct netinc_node_cfg {
 	u32 dead_ms;
 	u32 late_ms;
 	u32 window;
 	u32 max_groups;
 	u64 max_memory;		/* bytes, per group */
+	u8 fallback;		/* enum inc_fallback */
+	u8 nstandby;
+	struct netinc_peer standby[INC_MAX_STANDBY];
 	bool keyed;
 	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
 };
@@ -42,6 +49,13 @@ struct netinc_port {
 struct netinc_birth {
 	u32 group;
 	u32 size;
+	/* a group that moves here brings its own; lineage 0: a new one, whose limits are the node's */
+	u64 lineage;
+	u32 move;
+	u32 window;
+	u32 dead_ms;
+	u32 late_ms;
+	u8 fallback;
 };
 
 struct netinc_node {
@@ -49,7 +63,7 @@ struct netinc_node {
 	struct netinc_net *nn;
 	struct kref ref;
 	struct rcu_head rcu;
-	struct net_device *dev;	/* held */
+	struct net_device *dev;	/* held; NULL: the edge, see netinc_edge_init() */
 	netdevice_tracker tracker;
 	u32 ifindex;
 	bool dead;		/* no new groups; nn->mutex and lock to write */
@@ -61,6 +75,7 @@ struct netinc_node {
 	u32 nbirths;
 	struct work_struct work;
 	atomic_t ngroups;
+	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
 };
 
 /* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
@@ -82,6 +97,16 @@ struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_d
 u32 netinc_rx_oif(const struct netinc_rx *rx);
 /* Packets of the upward types. */
 void netinc_node_rx(struct netinc_rx *rx);
+
+/*
+ * The edge: what a host is to groups that have lost their node and have a rank here. It is in no list, and opens port
+ * and doors only while it has groups.
+ */
+int netinc_edge_init(struct netinc_net *nn);
+/* A group of the edge has gone. */
+void netinc_edge_gone(struct netinc_net *nn);
+/* Nobody sends packets here any more. May take nn->mutex. */
+void netinc_edge_fini(struct netinc_net *nn);
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);

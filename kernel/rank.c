@@ -13,6 +13,7 @@
 #include <net/sock.h>
 #include "blocks.h"
 #include "counts.h"
+#include "failover.h"
 #include "netlink.h"
 #include "rank.h"
 #include "reduce/reduce.h"
@@ -76,10 +77,15 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 
 void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb)
 {
+	netinc_rank_transmit_by(rank, &rank->path, skb);
+}
+
+void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb)
+{
 	u64 *mib = rank->ep.mib;
 	u32 headers;
 
-	if (!skb || netinc_path_queue(&rank->path, skb, &rank->txq)) {
+	if (!skb || netinc_path_queue(path, skb, &rank->txq)) {
 		netinc_count(mib, INC_C_TX_ERRORS);
 		return;
 	}
@@ -112,6 +118,10 @@ static void state(struct netinc_ep *ep, u8 old)
 	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
 	if (ep->state == INC_STATE_READY)
 		rank->joined = true;
+	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) && rank->settled != ep->move) {
+		rank->settled = ep->move;
+		netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVED, ep);
+	}
 	if (ep->state == INC_STATE_FAILED && ep->error.code)
 		netinc_nl_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
 	rank->wake(rank, ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
@@ -119,7 +129,13 @@ static void state(struct netinc_ep *ep, u8 old)
 
 static const struct netinc_ep_ops ep_ops = {
 	.send_blocks = netinc_blocks_send,
+	.send_kept = netinc_blocks_send_kept,
 	.send = send,
+	.send_to = netinc_failover_send_to,
+	.retarget = netinc_failover_retarget,
+	.keep_room = netinc_failover_keep_room,
+	.keep = netinc_failover_keep,
+	.forget = netinc_failover_forget,
 	.deliver = netinc_blocks_deliver,
 	.op_done = op_done,
 	.state = state,
@@ -141,7 +157,7 @@ static void drop(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_
 }
 
 /* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
-static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
+static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
 	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
@@ -149,7 +165,7 @@ static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
 	const void *body;
 	int err;
 
-	if (pkt->type == INC_PKT_RESULT) {
+	if (pkt->type == INC_PKT_RESULT && !stranger) {
 		err = netinc_ep_check(&rank->ep, pkt);
 		return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
 	}
@@ -161,10 +177,12 @@ static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
 		netinc_count(rank->ep.mib, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}
+	if (stranger || pkt->type == INC_PKT_MOVE)
+		return netinc_ep_stranger(&rank->ep, pkt, body, &rx->peer, now);
 	return netinc_ep_control(&rank->ep, pkt, body, now);
 }
 
-static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
+static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
 {
 	int got, err;
 
@@ -173,7 +191,7 @@ static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
 			drop(rank, rx, INC_C_DROP_NO_GROUP);
 			continue;
 		}
-		err = rx_unit(rank, rx, now);
+		err = rx_unit(rank, rx, stranger, now);
 		if (err)
 			trace_netinc_drop(rx->skb, rank->ep.cfg.group, -err);
 	}
@@ -184,11 +202,14 @@ static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, u64 now)
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 {
 	u64 now = netinc_now(), *mib = rank->ep.mib;
+	bool stranger;
 
 	netinc_rank_lock(rank);
 	if (rank->dead)
 		goto out;
-	if (!from_parent(rank, rx)) {
+	stranger = !from_parent(rank, rx);
+	/* other ranks call, and the node that was lost may be there again */
+	if (stranger && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
 		drop(rank, rx, INC_C_DROP_PORT);
 		goto out;
 	}
@@ -196,7 +217,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	mib[INC_C_CONGESTED] += rx->ce;
 	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
 	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
-	rx_units(rank, rx, now);
+	rx_units(rank, rx, stranger, now);
 	netinc_ep_packet_end(&rank->ep, now);
 	netinc_umem_progress(rank);
 out:
@@ -285,9 +306,17 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const str
 	cfg->nonce = get_random_u32();
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);
+	rank->ep.plan[0] = *parent;
+	rank->ep.plan[0].ifindex = oif;
+	err = -ENOMEM;
+	rank->ep.peers = kvcalloc(cfg->size, sizeof(*rank->ep.peers), GFP_KERNEL_ACCOUNT);
+	if (!rank->ep.peers)
+		goto err_use;
 	err = hash_insert(rank->nn, rank);
 	if (!err)
 		return 0;
+	kvfree(rank->ep.peers);
+err_use:
 	net_unuse(rank->nn);
 err_path:
 	netinc_path_destroy(&rank->path);
@@ -334,6 +363,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	if (rank->ep.state != INC_STATE_CLOSED)
 		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
 	rank->dead = true;
+	netinc_failover_fini(&rank->ep);
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);
 	netinc_net_fold_mib(nn, rank->ep.mib);
@@ -356,6 +386,7 @@ static void release(struct kref *ref)
 	netinc_umem_fini(&rank->umem);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	sock_put(rank->sk);
+	kvfree(rank->ep.peers);
 	kvfree_rcu(rank, rcu);
 }
 

@@ -38,6 +38,7 @@ struct netinc_rank {
 	struct list_head completed;	/* struct netinc_req not yet collected by the application */
 	u32 nreqs;			/* of both lists, and on their way there */
 	u64 last_handle;
+	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */
 	struct netinc_op leave;
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);
@@ -71,6 +72,9 @@ static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
 
 /* Queues @skb (consumed), a packet without UDP and IP headers, for the parent; NULL counts as an error. */
 void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb);
+
+/* The same for somebody else. */
+void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb);
 
 /* A packet for this rank: called by rx.c for every received skb whose first header names group and child. */
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx);

@@ -8,7 +8,6 @@
  * the sender's own.
  */
 #include <linux/highmem.h>
-#include <linux/netfilter.h>
 #include <linux/slab.h>
 #include "ngroup.h"
 #include "reduce/reduce.h"
@@ -25,17 +24,6 @@ static struct netinc_ngroup *glue(struct netinc_agg *agg)
 	return container_of(agg, struct netinc_ngroup, eng.agg);
 }
 
-/* The only way to keep a received skb: nothing of where it came from stays with it. Charged by the caller. */
-static void netinc_skb_hold(struct sk_buff *skb)
-{
-	skb_orphan(skb);
-	skb_dst_drop(skb);
-	nf_reset_ct(skb);
-	skb_ext_reset(skb);
-	skb->dev = NULL;
-	NETINC_CB(skb)->refs = 0;
-}
-
 static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 {
 	struct netinc_ngroup *g = glue(agg);
@@ -45,6 +33,7 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 		if (g->held + skb->truesize > g->limit && !force)
 			return false;
 		netinc_skb_hold(skb);
+		NETINC_CB(skb)->refs = 0;
 		/* the receive path has its own: another CPU may release this one as soon as the lock is dropped */
 		skb_get(skb);
 		g->held += skb->truesize;
@@ -350,7 +339,7 @@ static void run_add(struct netinc_ngroup *g, struct netinc_run *run, u32 child, 
 /* The header alone: for a block without elements, or a child that does not want them. */
 static void empty_header(struct netinc_ngroup *g, const struct netinc_slot *slot, struct netinc_pkt *pkt)
 {
-	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC), 0, pkt);
+	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL), 0, pkt);
 }
 
 static void empty_flush(struct netinc_ngroup *g, u32 child)

@@ -26,6 +26,15 @@ static void drop(struct netinc_rx *rx, enum inc_counter reason)
 	trace_netinc_drop(rx->skb, 0, reason);
 }
 
+void netinc_skb_hold(struct sk_buff *skb)
+{
+	skb_orphan(skb);
+	skb_dst_drop(skb);
+	nf_reset_ct(skb);
+	skb_ext_reset(skb);
+	skb->dev = NULL;
+}
+
 int netinc_rx_next(struct netinc_rx *rx)
 {
 	u8 buf[sizeof(struct inc_hdr)];
@@ -211,9 +220,6 @@ static void dispatch(struct netinc_rx *rx)
 	case INC_PKT_JOIN:
 	case INC_PKT_ABORT:
 		netinc_node_rx(rx);
-		break;
-	case INC_PKT_MOVE:
-		drop(rx, INC_C_DROP_STATE);
 		break;
 	default:
 		to_ranks(rx);

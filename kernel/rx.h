@@ -37,6 +37,9 @@ struct netinc_rx {
 	u32 body;			/* offset of what follows its header */
 };
 
+/* The only way to keep a received skb: nothing of where it came from stays with it. Charged by the caller. */
+void netinc_skb_hold(struct sk_buff *skb);
+
 /* The longest body of a control packet, and a buffer on the stack for it. */
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
 

@@ -213,6 +213,9 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->parent_family = rank->path.peer.family;
 	info->parent_port = (__force __be16)rank->path.peer.udp_port;
 	memcpy(info->parent, rank->path.peer.addr, sizeof(info->parent));
+	info->moves = ep->move;
+	info->placement = netinc_ep_placement(ep);
+	info->fallback = ep->fallback;
 }
 
 static int ioc_info(struct netinc_rank *rank, struct inc_info __user *u)

@@ -495,11 +495,15 @@ void netinc_umem_progress(struct netinc_rank *rank)
 	struct netinc_ep *ep = &rank->ep;
 	struct netinc_block b;
 	u32 size, idle;
+	u64 next;
 
 	lockdep_assert_held(&rank->lock);
-	if (!req || !req->mm || &req->op != ep->head || !req->op.numbered || (s64)(ep->una - req->op.first) <= 0)
+	if (!req || !req->mm || &req->op != ep->head || !req->op.numbered)
 		return;
-	netinc_coll_block(&req->op, ep->una - req->op.first, &b);
+	next = netinc_ep_next(ep);
+	if ((s64)(next - req->op.first) <= 0 || next - req->op.first >= req->op.blocks)
+		return;
+	netinc_coll_block(&req->op, next - req->op.first, &b);
 	size = netinc_reduce_elem_size(req->op.type);
 	req->send.lo = b.send * size;
 	req->recv.lo = b.recv * size;
