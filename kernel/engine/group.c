@@ -6,7 +6,6 @@
 #include "group.h"
 
 #define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
-#define MOVE_WAIT	(500 * NETINC_MS)	/* all ranks must have moved within that time, or half the dead limit */
 #define PEERS		20u			/* addresses in one packet */
 #define LATE_EVENT	(1000 * NETINC_MS)	/* a rank that keeps others waiting longer is reported */
 
@@ -600,7 +599,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	if (netinc_group_over(g))
 		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) || (!g->epoch && !g->forming) ||
 		       now - g->ended > 2 * dead;
-	if (g->state == INC_GROUP_JOINING && g->forming && now - g->forming > max(dead / 2, MOVE_WAIT))
+	if (g->state == INC_GROUP_JOINING && g->forming && now - g->forming > dead)
 		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
 		const struct netinc_member *m = &g->members[i];

@@ -10,6 +10,7 @@
 #define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
 #define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
+#define MOVE_DEAD	(1000 * NETINC_MS)	/* a place to move to that does not answer so long is none */
 #define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
 
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
@@ -200,9 +201,10 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 {
 	const struct inc_challenge *c = body;
 
-	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC) ||
-	    be32_to_cpu(c->nonce) != ep->cfg.nonce)
+	if (be32_to_cpu(c->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
+		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
 	if (!ep->unanswered)
 		netinc_cc_rtt(&ep->cc, (u32)(now - ep->asked));
 	ep->challenge = be64_to_cpu(c->challenge);
@@ -238,6 +240,8 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 		ep->left = true;
 		netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		return 0;
+	case INC_STATE_READY:
+		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
 	default:
 		return -INC_C_DROP_STATE;
 	}
@@ -292,7 +296,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	bool first = !ep->lineage;
 
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
-		return -INC_C_DROP_STATE;
+		return be32_to_cpu(r->nonce) == ep->cfg.nonce ? -INC_C_DROP_DUPLICATE : -INC_C_DROP_STATE;
 	if ((s32)(pkt->epoch - ep->epoch) <= 0)
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
@@ -512,8 +516,10 @@ static u64 join_pause(const struct netinc_ep *ep)
 {
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
-	if (ep->state == INC_STATE_WAITING || ep->busy_since || netinc_ep_moving(ep))
-		return min_t(u64, longest, min_t(u64, JOIN_MAX / 4, JOIN_FIRST << min(ep->unanswered, 8u)));
+	if (ep->state == INC_STATE_WAITING || ep->busy_since || (netinc_ep_moving(ep) && ep->heard != ep->moved))
+		return min_t(u64, longest, JOIN_MAX / 4);
+	if (netinc_ep_moving(ep))
+		longest = min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->unanswered, 8u));
 }
 
@@ -523,10 +529,10 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 	u64 dead = ep->dead_ms * NETINC_MS;
 
 	if (netinc_ep_moving(ep))
-		dead = clamp_t(u64, dead / 8, 100 * NETINC_MS, 250 * NETINC_MS);
+		dead = clamp_t(u64, dead / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) ||
-	    (netinc_ep_moving(ep) && now - ep->moved >= ep->dead_ms * NETINC_MS)) {
+	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS)) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
 	}

@@ -37,7 +37,7 @@ static void test_join(void)
 	expect_state(INC_STATE_READY);
 	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.up_cookie == UP &&
 	       env.ep.down_cookie == DOWN && env.ep.incarnation == 5, "what READY said");
-	expect(give_ready(1, 50, 0) == -INC_C_DROP_STATE, "READY again");
+	expect(give_ready(1, 50, 0) == -INC_C_DROP_DUPLICATE, "READY again");
 	expect_count(JOINS, 2u);
 	expect_quiet();
 }

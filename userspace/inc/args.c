@@ -3,6 +3,7 @@
  * `key value` pairs after a command. Keys are compared whole; a value out of range is refused here, with the value
  * and what was expected, before the kernel is asked.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -101,6 +102,72 @@ void key_bytes(const struct arg *arg, unsigned char *key)
 	}
 }
 
+int addr_parse(const char *text, size_t len, struct addr *addr)
+{
+	char copy[INET6_ADDRSTRLEN];
+
+	if (len >= sizeof(copy))
+		return -1;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	addr->len = 4;
+	if (inet_pton(AF_INET, copy, addr->bytes) == 1)
+		return 0;
+	addr->len = 16;
+	return inet_pton(AF_INET6, copy, addr->bytes) == 1 ? 0 : -1;
+}
+
+bool addr_link_local(const struct addr *addr)
+{
+	return addr->len == 16 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
+}
+
+size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max)
+{
+	const char *text = arg->text, *comma;
+	size_t n = 0;
+
+	for (; text && n < max; text = comma ? comma + 1 : NULL) {
+		comma = strchr(text, ',');
+		addr_parse(text, comma ? (size_t)(comma - text) : strlen(text), &addrs[n++]);
+	}
+	return n;
+}
+
+static int parse_addrs(struct arg *arg, const char *text)
+{
+	const char *comma = text - 1;
+	struct addr addr;
+	size_t len, n;
+
+	arg->text = text;
+	for (n = 0; comma; n++) {
+		text = comma + 1;
+		comma = strchr(text, ',');
+		len = comma ? (size_t)(comma - text) : strlen(text);
+		if (addr_parse(text, len, &addr))
+			return usage_error("%s %.*s: expected an IPv4 or IPv6 address", arg->key, (int)len, text);
+		if (addr_link_local(&addr))
+			return usage_error("%s %.*s: expected no link-local address", arg->key, (int)len, text);
+	}
+	if (n > arg->max)
+		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n, (uintmax_t)arg->max);
+	return 0;
+}
+
+static int parse_word(struct arg *arg, const char *text)
+{
+	char list[128] = "";
+	size_t len = 0;
+
+	for (arg->num = 0; arg->words[arg->num]; arg->num++)
+		if (!strcmp(arg->words[arg->num], text))
+			return 0;
+	for (arg->num = 0; arg->words[arg->num] && len < sizeof(list); arg->num++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "", arg->words[arg->num]);
+	return usage_error("%s %s: expected one of: %s", arg->key, text, list);
+}
+
 int parse_value(struct arg *arg, const char *text)
 {
 	const char *end = "";
@@ -111,6 +178,10 @@ int parse_value(struct arg *arg, const char *text)
 		return parse_dev(arg, text);
 	if (arg->kind == ARG_KEY)
 		return parse_key(arg, text);
+	if (arg->kind == ARG_ADDRS)
+		return parse_addrs(arg, text);
+	if (arg->kind == ARG_WORD)
+		return parse_word(arg, text);
 	ok = number(text, &arg->num, &end);
 	if (ok)
 		ok = arg->kind == ARG_BYTES ? suffix(end, &arg->num) : !*end;

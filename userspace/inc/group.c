@@ -17,8 +17,8 @@ static const char usage[] =
 
 static void show_who(struct nlattr **tb, unsigned int role)
 {
+	uint8_t state = 0, placement;
 	uint32_t v;
-	uint8_t state = 0;
 
 	out_str("role", " %s", role_name(role));
 	if (get_u32(tb[INC_A_GROUP_IFINDEX], &v))
@@ -33,6 +33,8 @@ static void show_who(struct nlattr **tb, unsigned int role)
 		out_num("joined", " joined %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_GROUP_SIZE], &v))
 		out_num("size", tb[INC_A_GROUP_JOINED] ? "/%s" : " size %s", v, UNIT_NONE);
+	if (get_u8(tb[INC_A_GROUP_PLACEMENT], &placement))
+		out_str("placement", placement ? " at %s" : NULL, placement_name(placement));
 }
 
 static void show_run(struct nlattr **tb)
@@ -74,6 +76,18 @@ static void show_parent(struct nlattr *nest)
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
 		show_dev("ifindex", "dev", " via %s", ifindex);
 	out_close();
+}
+
+static void show_fallback(struct nlattr **tb)
+{
+	uint32_t moves = 0;
+	uint8_t v;
+
+	if (!get_u8(tb[INC_A_GROUP_FALLBACK], &v))
+		return;
+	out_str("fallback", v ? " fallback %s" : NULL, fallback_name(v));
+	if (get_u32(tb[INC_A_GROUP_MOVES], &moves))
+		out_num("moves", v ? " moves %s" : NULL, moves, UNIT_NONE);
 }
 
 static void show_waiting(struct nlattr **tb)
@@ -126,6 +140,7 @@ static void show_group(struct nlattr *nest)
 		out_num("group", "group %s", v, UNIT_NONE);
 	show_who(tb, role);
 	show_run(tb);
+	show_fallback(tb);
 	show_parent(tb[INC_A_GROUP_PARENT]);
 	show_waiting(tb);
 	show_error(tb[INC_A_GROUP_ERROR]);

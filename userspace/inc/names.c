@@ -74,6 +74,21 @@ static const char *const events[] = {
 	[INC_EVENT_RANK_LATE] = "rank-late",
 	[INC_EVENT_RANK_BACK] = "rank-back",
 	[INC_EVENT_RANK_DEAD] = "rank-dead",
+	[INC_EVENT_MOVING] = "moving",
+	[INC_EVENT_MOVED] = "moved",
+};
+
+const char *const fallback_names[] = {
+	[INC_FALLBACK_NONE] = "none",
+	[INC_FALLBACK_STANDBY] = "standby",
+	[INC_FALLBACK_EDGE] = "edge",
+	[__INC_FALLBACK_MAX] = NULL,
+};
+
+static const char *const placements[] = {
+	[INC_PLACEMENT_NODE] = "node",
+	[INC_PLACEMENT_STANDBY] = "standby",
+	[INC_PLACEMENT_EDGE] = "edge",
 };
 
 /* By enum inc_counter, whose 0 is no counter. */
@@ -85,6 +100,16 @@ static const struct {
 #include <linux/inc_counters.h>
 #undef INC_COUNTER
 };
+
+const char *fallback_name(unsigned int fallback)
+{
+	return lookup(fallback_names, __INC_FALLBACK_MAX, fallback);
+}
+
+const char *placement_name(unsigned int placement)
+{
+	return lookup(placements, ARRAY_SIZE(placements), placement);
+}
 
 const char *role_name(unsigned int role)
 {

@@ -15,6 +15,11 @@ const char *group_state_name(unsigned int state);
 const char *member_state_name(unsigned int state);
 const char *error_name(unsigned int code);
 const char *event_name(unsigned int type);
+const char *fallback_name(unsigned int fallback);
+const char *placement_name(unsigned int placement);
+
+/* By enum inc_fallback, ends with NULL. */
+extern const char *const fallback_names[];
 
 /* Name of an interface of this network namespace; "if7" if it is gone. */
 const char *dev_name(uint32_t ifindex);

@@ -23,6 +23,10 @@ static const char usage[] =
 	"       max-groups N      default 64\n"
 	"       max-memory BYTES  held packets per group; default 64M\n"
 	"       key HEX|none      32 hex digits: only ranks that have the key may join; default none\n"
+	"       fallback none|standby|edge\n"
+	"                         where groups go on when this node is lost: nowhere (default), at the standby\n"
+	"                         nodes, or at these and then at the host of rank 0\n"
+	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
 	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
 
 static const struct arg limits[] = {
@@ -33,8 +37,30 @@ static const struct arg limits[] = {
 	{ .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
 	{ .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
 	{ .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
+	{ .key = "fallback", .kind = ARG_WORD, .words = fallback_names },
+	{ .key = "standby", .kind = ARG_ADDRS, .max = INC_MAX_STANDBY },
 	{ .key = NULL }
 };
+
+static int put_fallback(struct nl_msg *msg, struct arg *args)
+{
+	struct arg *fallback = arg_find(args, "fallback"), *standby = arg_find(args, "standby");
+	struct addr addr[INC_MAX_STANDBY];
+	struct nlattr *nest;
+	size_t i, n = 0;
+
+	if (fallback && fallback->given && nla_put_u8(msg, INC_A_NODE_FALLBACK, (uint8_t)fallback->num))
+		return -1;
+	if (standby && standby->given)
+		n = arg_addrs(standby, addr, INC_MAX_STANDBY);
+	for (i = 0; i < n; i++) {
+		nest = nla_nest_start(msg, INC_A_NODE_STANDBY | NLA_F_NESTED);
+		if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr[i].len, addr[i].bytes))
+			return -1;
+		nla_nest_end(msg, nest);
+	}
+	return 0;
+}
 
 static int put_limits(struct nl_msg *msg, struct arg *args)
 {
@@ -58,7 +84,9 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 			return -1;
 	}
 	arg = arg_find(args, "max-memory");
-	return arg && arg->given ? nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num) : 0;
+	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
+		return -1;
+	return put_fallback(msg, args);
 }
 
 /* The node that @args name, with what else they hold. */
@@ -105,7 +133,8 @@ static int set(int argc, char **argv)
 
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
-		return usage_error("nothing to change: expected dead, late, window, max-groups, max-memory or key");
+		return usage_error("nothing to change: expected dead, late, window, max-groups, max-memory, key, "
+				   "fallback or standby");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
@@ -134,6 +163,37 @@ static void show_limits(struct nlattr **tb)
 	out_bool("keyed", " keyed", !!tb[INC_A_NODE_KEYED]);
 }
 
+static void show_standby(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint16_t port;
+
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	out_open(NULL);
+	show_addr("addr", " standby %s", tb[INC_A_PARENT_ADDR]);
+	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+		out_num("port", port == INC_PORT ? NULL : " port %s", port, UNIT_NONE);
+	out_close();
+}
+
+static void show_fallback(struct nlattr *node, struct nlattr **tb)
+{
+	struct nlattr *attr;
+	uint8_t v;
+	int rem;
+
+	if (!get_u8(tb[INC_A_NODE_FALLBACK], &v))
+		return;
+	out_str("fallback", v ? " fallback %s" : NULL, fallback_name(v));
+	if (!tb[INC_A_NODE_STANDBY])
+		return;
+	out_open_list("standby");
+	nla_for_each_nested(attr, node, rem)
+		if (nla_type(attr) == INC_A_NODE_STANDBY)
+			show_standby(attr);
+	out_close_list();
+}
+
 static void show_node(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_NODE_MAX + 1];
@@ -147,6 +207,7 @@ static void show_node(struct nlattr *nest)
 	if (get_str(tb[INC_A_NODE_IFNAME]))
 		out_str("dev", "node dev %s", get_str(tb[INC_A_NODE_IFNAME]));
 	show_limits(tb);
+	show_fallback(nest, tb);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);
 	if (get_u64(tb[INC_A_NODE_MEMORY], &w))

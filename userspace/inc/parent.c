@@ -2,7 +2,6 @@
 /*
  * inc parent: where the ranks of this network namespace find their node when connect() does not name one.
  */
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
 #include <linux/inc.h>
@@ -19,27 +18,6 @@ static const char usage[] =
 	"       inc parent del\n"
 	"ADDR: an IPv4 or IPv6 address of the node; a link-local one (fe80::...) needs dev.\n"
 	"PORT: the node's UDP port, default 5227.\n";
-
-struct addr {
-	unsigned char bytes[16];
-	int len;
-};
-
-static bool link_local(const struct addr *addr)
-{
-	return addr->len == 16 && addr->bytes[0] == 0xfe && (addr->bytes[1] & 0xc0) == 0x80;
-}
-
-static int parse_addr(const char *text, struct addr *addr)
-{
-	addr->len = 4;
-	if (inet_pton(AF_INET, text, addr->bytes) == 1)
-		return 0;
-	addr->len = 16;
-	if (inet_pton(AF_INET6, text, addr->bytes) == 1)
-		return 0;
-	return usage_error("%s: expected an IPv4 or IPv6 address", text);
-}
 
 static int send_parent(const struct addr *addr, const struct arg *port, uint32_t ifindex)
 {
@@ -70,14 +48,14 @@ static int set(int argc, char **argv)
 
 	if (!argc)
 		return usage_error("address is missing; expected an IPv4 or IPv6 address");
-	err = parse_addr(argv[0], &addr);
-	if (!err)
-		err = args_parse(args, argc - 1, argv + 1);
+	if (addr_parse(argv[0], strlen(argv[0]), &addr))
+		return usage_error("%s: expected an IPv4 or IPv6 address", argv[0]);
+	err = args_parse(args, argc - 1, argv + 1);
 	if (err)
 		return err;
-	if (link_local(&addr) && !args[1].given)
+	if (addr_link_local(&addr) && !args[1].given)
 		return usage_error("%s: a link-local address needs dev DEV", argv[0]);
-	if (!link_local(&addr) && args[1].given)
+	if (!addr_link_local(&addr) && args[1].given)
 		return usage_error("dev %s: only a link-local address takes dev; %s is none", args[1].text, argv[0]);
 	if (args[1].given) {
 		ifindex = if_nametoindex(args[1].text);

@@ -52,12 +52,21 @@ enum arg_kind {
 	ARG_BYTES,	/* min..max, with K, M or G behind it */
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
+	ARG_ADDRS,	/* at most `max` addresses, with commas between them */
+	ARG_WORD,	/* one of `words`, its index in `num` */
+};
+
+/* An IPv4 or IPv6 address. */
+struct addr {
+	unsigned char bytes[16];
+	int len;		/* 4, 16 */
 };
 
 struct arg {
 	const char *key;
 	enum arg_kind kind;
 	uint64_t min, max;
+	const char *const *words;	/* ARG_WORD: ends with NULL */
 	/* out */
 	bool given;
 	uint64_t num;
@@ -71,5 +80,10 @@ int args_none(int argc, char **argv);
 int parse_value(struct arg *arg, const char *text);
 /* The `min` bytes of an ARG_KEY; zeros for "none". */
 void key_bytes(const struct arg *arg, unsigned char *key);
+/* 0 if @len characters at @text are an address. */
+int addr_parse(const char *text, size_t len, struct addr *addr);
+bool addr_link_local(const struct addr *addr);
+/* The addresses of an ARG_ADDRS that was given; returns how many. */
+size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max);
 
 #endif
