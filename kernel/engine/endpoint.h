@@ -200,6 +200,8 @@ void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
 /* move.c */
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
+/* May the group get over this error of its node elsewhere? */
+bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code);
 /* READY: what it says about fallback. False: it makes no sense. */
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);

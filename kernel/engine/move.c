@@ -60,6 +60,17 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 	start(ep, ep->move + 1, true, now);
 }
 
+/*
+ * A rank that the node hears no more may be heard by another node, on links of their own; the edge has the same links
+ * as the node. If it is dead indeed it will be missing there.
+ */
+bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code)
+{
+	bool standbys = ep->nplan > 1 + !!ep->edge;
+
+	return can_move(ep) && (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
+}
+
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 {
 	u32 i, n = r->standbys;

@@ -184,8 +184,8 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	if (ep->failing || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
 	netinc_count(ep->mib, INC_C_ERRORS);
-	if (e.code == INC_ERR_NODE_GONE && netinc_ep_keeps(ep)) {
-		netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
+	if (netinc_ep_may_go_on(ep, e.code)) {
+		netinc_ep_lost(ep, e.code, now);
 		return 0;
 	}
 	ep->error = e;
