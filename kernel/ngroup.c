@@ -74,12 +74,12 @@ struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 inca
 	return NULL;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_net *nn, u32 id, u64 lineage)
+struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage)
 {
 	struct netinc_ngroup *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage)
+	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
+		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage)
 			return g;
 	return NULL;
 }
@@ -277,7 +277,7 @@ static int ngroup_insert(struct netinc_ngroup *g)
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (g->moved ? netinc_ngroup_find_moved(nn, g->eng.cfg.id, g->eng.cfg.lineage) :
+	if (g->moved ? netinc_ngroup_find_moved(g->node, g->eng.cfg.id, g->eng.cfg.lineage) :
 		       netinc_ngroup_find(nn, g->eng.cfg.id, 0))
 		err = -EEXIST;
 	else

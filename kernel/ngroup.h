@@ -50,8 +50,8 @@ struct netinc_ngroup {
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
-/* Under RCU: the run that has, or had, this lineage. NULL: none. */
-struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_net *nn, u32 id, u64 lineage);
+/* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
+struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */

@@ -464,14 +464,15 @@ static int birth_of(const struct netinc_rx *rx, const struct inc_join *join, str
 }
 
 /* The group, or the run of it, that a JOIN is for. */
-static struct netinc_ngroup *group_for(const struct netinc_rx *rx, const struct inc_join *join)
+static struct netinc_ngroup *group_for(struct netinc_node *node, const struct netinc_rx *rx,
+				       const struct inc_join *join)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 
 	if (rx->pkt.incarnation)
 		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)
-		return netinc_ngroup_find_moved(rx->nn, rx->pkt.group, lineage);
+		return netinc_ngroup_find_moved(node, rx->pkt.group, lineage);
 	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, 0);
 }
 
@@ -499,7 +500,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 			return;
 		}
 	}
-	g = group_for(rx, join);
+	g = group_for(node, rx, join);
 	if (g && g->node == node) {
 		code = netinc_ngroup_join(g, rx, join, &detail);
 	} else if (rx->pkt.incarnation) {
