@@ -126,6 +126,7 @@ static void report(const struct totals *t, double time)
 		{ "ERROR", INC_C_ERRORS }, { "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
 		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
 		{ "out of memory", INC_C_DROP_MEMORY },
+		{ "moves", INC_C_MOVES }, { "contributed from what is kept", INC_C_KEPT_SENT },
 	};
 	u32 i;
 
