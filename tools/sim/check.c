@@ -410,6 +410,8 @@ void check_round_done(struct sim *sim)
 
 	for (i = 0; i < sim->plan.hosts; i++)
 		check_host_finished(&sim->host[i]);
+	sim->rounds_troubled += sim->troubled;
+	sim->rounds_harmless += sim->troubled && trouble_harmless(sim);
 	for (i = 0; i < SIM_MAX_OPS; i++)
 		reference_free(&sim->outcome[i]);
 }

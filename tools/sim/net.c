@@ -207,6 +207,8 @@ static void host_event(struct sim *sim, const struct event *e)
 	if (h->gone) {
 		return;
 	} else if (sim->now < h->paused_until) {
+		if (e->type == EV_HOST_TIMER && e->at == h->timer_at)
+			h->timer_at = h->paused_until;
 		if (e->type != EV_FRAME)
 			sim_at(sim, h->paused_until, e->type, e->who, NULL);
 		return;
@@ -216,6 +218,8 @@ static void host_event(struct sim *sim, const struct event *e)
 		host_rx(h, e->frame);
 		break;
 	case EV_HOST_TIMER:
+		if (e->at != h->timer_at)
+			break;	/* it has been wanted earlier since */
 		h->timer_at = 0;
 		host_timer(h);
 		break;

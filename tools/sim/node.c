@@ -579,7 +579,7 @@ bool node_has_groups(const struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < SIM_PLACES; i++)
-		if (sim->node[i].groups)
+		if (sim->node[i].groups && !(i == SIM_EDGE && sim->host[0].frozen))
 			return true;
 	return false;
 }

@@ -311,6 +311,7 @@ struct sim {
 	bool troubled;		/* in this round */
 	bool formed;		/* all ranks had the plan before that */
 	bool patience_ended;
+	u32 rounds_troubled, rounds_harmless;
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
@@ -330,6 +331,7 @@ struct options {
 /* What many runs did. */
 struct totals {
 	u64 runs, steps;
+	u64 troubled, harmless;	/* rounds in which nodes were lost, and those that had to go well all the same */
 	u64 failed, first;	/* how many, and the first of them */
 	u64 counters[__INC_C_MAX];
 };

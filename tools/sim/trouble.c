@@ -167,8 +167,7 @@ static bool can_call(const struct sim *sim)
 /* A network that loses so many packets in a row that a place seems not to be there is another matter. */
 static bool fair_network(const struct plan *p)
 {
-	return p->loss <= 10 && !p->burst && p->corrupt <= 10 && p->base_delay + p->jitter <= 4000 &&
-	       p->fail_send <= 100;
+	return p->loss <= 20 && !p->burst && p->corrupt <= 20 && p->base_delay + p->jitter <= 5000;
 }
 
 bool trouble_harmless(const struct sim *sim)
