@@ -340,12 +340,12 @@ static void check_code(struct host *h)
 static void check_time(struct host *h)
 {
 	const struct plan *p = &h->sim->plan;
-	u64 at = h->sim->round_begin + p->round[h->sim->round].fault_at;
+	u64 at = h->sim->fault_time;
 	u64 limit = at + p->dead_ms * NETINC_MS * 5 / 4 + p->late_delay + SIM_SEC, last = 0;
 	u32 i;
 
 	if (h->sim->troubled)
-		limit = max(at, h->sim->round_begin + trouble_last(h->sim)) + p->late_delay +
+		limit = max(at, h->sim->trouble_end) + p->late_delay +
 			6 * p->dead_ms * NETINC_MS + 2 * SIM_SEC;
 
 	for (i = 0; i < p->hosts; i++)

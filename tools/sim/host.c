@@ -280,6 +280,7 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 	if (!op->error.code)
 		buffer_own_share(a->main);
 	check_op_done(h, a);
+	trouble_now(h->sim, WHEN_DONE);
 	buffer_drop(a->main);
 	a->done = true;
 	h->inflight--;
@@ -303,9 +304,11 @@ static void see_move(struct host *h)
 
 	switch (ep->state) {
 	case INC_STATE_RESYNC:
-		if (netinc_ep_moving(ep) && !h->lost_at)
+		if (netinc_ep_moving(ep) && !h->lost_at) {
 			h->lost_at = h->sim->now;
-		else if (!netinc_ep_moving(ep))
+			trouble_now(h->sim, WHEN_MOVE);
+		}
+		if (!netinc_ep_moving(ep))
 			h->high = ep->una;
 		break;
 	case INC_STATE_READY:
@@ -430,8 +433,10 @@ void host_app(struct host *h)
 	case INC_STATE_RESYNC:
 		while (h->next < my_ops(h) && h->inflight < h->sim->plan.inflight)
 			submit_op(h, h->next++);
-		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now))
+		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now)) {
 			h->leaving = true;
+			trouble_now(h->sim, WHEN_LEAVE);
+		}
 		break;
 	default:
 		break;

@@ -315,6 +315,10 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 
 	if (event == INC_EVENT_GROUP_FORMED)
 		n->generation++;
+	if (event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH)
+		trouble_now(n->sim, g->move ? WHEN_MOVED : WHEN_FORMED);
+	if (event == INC_EVENT_GROUP_ERROR)
+		trouble_now(n->sim, WHEN_ERROR);
 	sim_trace(n->sim, "node %u: event %d, rank %d, epoch %u, state %u, move %u", n->place, event, (int)rank,
 		  g->epoch, g->state, g->move);
 }

@@ -49,8 +49,10 @@ static void pick_round(struct sim *sim, u32 r)
 		if (p->round[r].fault >= FAULT_NODE_SILENT && p->round[r].fault <= FAULT_NODE_REMOVED)
 			p->round[r].fault = FAULT_NONE;
 		trouble_pick(sim, r);
-		if (one_in(sim, 3))
-			p->round[r].fault_at = p->round[r].trouble[0].at + sim_below(sim, p->dead_ms * NETINC_MS * 3 / 2);
+		if (one_in(sim, 2)) {
+			p->round[r].fault_when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);
+			p->round[r].fault_at = sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 300000);
+		}
 	}
 	/* one kind of disagreement at a time: which comes first would depend on timing */
 	if (p->round[r].fault == FAULT_LEAVES)
@@ -154,9 +156,9 @@ void plan_print(const struct sim *sim)
 	       p->think);
 	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys, p->networks);
 	for (r = 0; r < p->rounds; r++) {
-		printf("# round %u: fault %s, victim %u, at %llu us; %u operations:", r,
+		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,
 		       fault_names[p->round[r].fault], p->round[r].victim,
-		       (unsigned long long)p->round[r].fault_at, p->round[r].nops);
+		       (unsigned long long)p->round[r].fault_at, trouble_when(p->round[r].fault_when), p->round[r].nops);
 		for (i = 0; i < p->round[r].nops; i++)
 			plan_print_step(&p->round[r].step[i]);
 		printf("\n");

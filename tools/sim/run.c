@@ -53,8 +53,8 @@ static u64 deadline(const struct sim *sim)
 
 	for (i = 0; i < p->hosts; i++)
 		begin = max(begin, sim->round_begin + p->start[i]);
-	if (trouble_last(sim))
-		begin = max(begin, sim->round_begin + trouble_last(sim)) + 8 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
+	if (p->round[sim->round].fault_when)
+		begin += 5 * p->dead_ms * NETINC_MS;
 	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
 	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
 }
@@ -75,7 +75,7 @@ static void print_ranks(const struct sim *sim)
 static void run_round(struct sim *sim, u32 round)
 {
 	bool more;
-	u64 limit;
+	u64 limit, after = 0;
 	u32 i;
 
 	sim->round = round;
@@ -85,15 +85,13 @@ static void run_round(struct sim *sim, u32 round)
 	for (i = 0; i < sim->plan.hosts; i++)
 		host_start(sim, i);
 	trouble_start(sim);
-	if (sim->plan.round[round].fault)
-		sim_at(sim, sim->round_begin + sim->plan.round[round].fault_at, EV_FAULT, 0, NULL);
-	if (sim->plan.round[round].fault || trouble_last(sim))
-		sim_at(sim, sim->round_begin + max(sim->plan.round[round].fault_at, trouble_last(sim)) + SIM_SEC +
-		       5 * sim->plan.dead_ms * NETINC_MS, EV_FAULT, 1, NULL);
 	limit = deadline(sim);
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (sim->plan.round[round].trouble[i].kind)
+			after += 4 * sim->plan.dead_ms * NETINC_MS + 3 * SIM_SEC;
 	while (!all_finished(sim)) {
 		more = sim_step(sim);
-		if (more && sim->now <= limit && sim->steps <= MAX_STEPS)
+		if (more && sim->now <= max(limit, sim->trouble_end) + after && sim->steps <= MAX_STEPS)
 			continue;
 		print_ranks(sim);
 		if (!more)

@@ -95,11 +95,24 @@ enum trouble_kind {
 	TROUBLE_COUNT
 };
 
+/* From when on a time counts: what is rare when it comes at a random time can be aimed at. */
+enum when {
+	WHEN_ROUND,		/* the round begins */
+	WHEN_FORMED,		/* a node begins an epoch */
+	WHEN_ERROR,		/* a node says that operations fail */
+	WHEN_DONE,		/* a rank is done with an operation */
+	WHEN_MOVE,		/* a rank begins to move */
+	WHEN_MOVED,		/* a node begins an epoch of a group that has moved */
+	WHEN_LEAVE,		/* a rank leaves */
+	WHEN_COUNT
+};
+
 struct trouble {
 	u32 kind;		/* enum trouble_kind */
 	u32 place;		/* 0: the node, then standby nodes; SIM_EDGE */
 	u32 host;		/* TROUBLE_CUT, TROUBLE_LINK */
-	u64 at;			/* after the round's begin */
+	u32 when;		/* enum when, the first time that it happens */
+	u64 at;			/* after that */
 	u64 lasts;		/* 0: for ever */
 };
 
@@ -145,7 +158,8 @@ struct plan_round {
 	enum fault fault;
 	u32 victim;
 	u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
-	u64 fault_at;		/* after the round's begin */
+	u32 fault_when;		/* enum when */
+	u64 fault_at;		/* after that */
 	u64 pause;
 	struct trouble trouble[SIM_MAX_TROUBLES];
 	struct plan_step step[SIM_MAX_OPS];
@@ -261,8 +275,9 @@ enum set {
 	SET_SPARE,		/* this mishap does not happen; several may be given */
 	SET_ONLY,		/* of the rounds, only this one */
 	SET_FALLBACK, SET_STANDBYS, SET_NETWORKS,
-	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_PAUSE,
-	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_AT, SET_TROUBLE_LASTS,
+	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
+	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
+	SET_TROUBLE_LASTS,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
 	__SET_MAX
@@ -308,6 +323,9 @@ struct sim {
 	struct node node[SIM_PLACES];
 	u64 edge_lineage;	/* of the group that host 0 is in */
 	bool ongoing[SIM_MAX_TROUBLES];
+	bool happened_yet[WHEN_COUNT];
+	u64 fault_time;		/* 0: it has not happened */
+	u64 trouble_end;	/* of the last one that has begun */
 	bool troubled;		/* in this round */
 	bool formed;		/* all ranks had the plan before that */
 	bool patience_ended;
@@ -395,6 +413,7 @@ u64 plan_pause(const struct sim *sim);
 /* trouble.c */
 void trouble_pick(struct sim *sim, u32 r);
 void trouble_print(const struct sim *sim, u32 r);
+const char *trouble_when(u32 when);
 void trouble_start(struct sim *sim);
 /* It begins, or it ends. */
 void trouble_event(struct sim *sim, u32 i, bool end);
@@ -404,8 +423,8 @@ bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place);
 bool trouble_reaches(const struct sim *sim, u32 from, u32 to, u32 net);
 u32 trouble_net(const struct sim *sim, u32 place);
 struct netinc_peer trouble_peer(u32 addr, u32 net);
-/* When the last one of this round has begun, and ended. */
-u64 trouble_last(const struct sim *sim);
+/* What some troubles and faults wait for. */
+void trouble_now(struct sim *sim, enum when what);
 /* Whatever happens in this round, all operations have to succeed about which ranks agree. */
 bool trouble_harmless(const struct sim *sim);
 

@@ -91,33 +91,49 @@ void trouble_event(struct sim *sim, u32 i, bool end)
 	}
 }
 
-void trouble_start(struct sim *sim)
+/* A rank that cannot join any more is patient for a while. */
+static void end_patience(struct sim *sim, u64 from)
 {
-	const struct trouble *t = troubles(sim);
+	sim_at(sim, from + SIM_SEC + 5 * sim->plan.dead_ms * NETINC_MS, EV_FAULT, 1, NULL);
+}
+
+void trouble_now(struct sim *sim, enum when what)
+{
+	const struct plan_round *r = &sim->plan.round[sim->round];
+	u64 now = what == WHEN_ROUND ? sim->round_begin : sim->now, end;
+	const struct trouble *t;
 	u32 i;
 
-	sim->troubled = false;
-	sim->patience_ended = false;
-	memset(sim->ongoing, 0, sizeof(sim->ongoing));
+	if (sim->happened_yet[what])
+		return;
+	sim->happened_yet[what] = true;
+	if (r->fault && r->fault_when == what) {
+		sim->fault_time = now + r->fault_at;
+		sim_at(sim, sim->fault_time, EV_FAULT, 0, NULL);
+		end_patience(sim, sim->fault_time);
+	}
 	for (i = 0; i < SIM_MAX_TROUBLES; i++) {
-		if (!t[i].kind)
+		t = &r->trouble[i];
+		if (!t->kind || t->when != what)
 			continue;
-		sim_at(sim, sim->round_begin + t[i].at, EV_TROUBLE, 2 * i, NULL);
-		if (t[i].lasts)
-			sim_at(sim, sim->round_begin + t[i].at + t[i].lasts, EV_TROUBLE, 2 * i + 1, NULL);
+		end = now + t->at + t->lasts;
+		sim->trouble_end = max(sim->trouble_end, end);
+		sim_at(sim, now + t->at, EV_TROUBLE, 2 * i, NULL);
+		if (t->lasts)
+			sim_at(sim, end, EV_TROUBLE, 2 * i + 1, NULL);
+		end_patience(sim, end);
 	}
 }
 
-u64 trouble_last(const struct sim *sim)
+void trouble_start(struct sim *sim)
 {
-	const struct trouble *t = troubles(sim);
-	u64 last = 0;
-	u32 i;
-
-	for (i = 0; i < SIM_MAX_TROUBLES; i++)
-		if (t[i].kind)
-			last = max(last, t[i].at + t[i].lasts);
-	return last;
+	sim->troubled = false;
+	sim->patience_ended = false;
+	sim->fault_time = 0;
+	sim->trouble_end = 0;
+	memset(sim->ongoing, 0, sizeof(sim->ongoing));
+	memset(sim->happened_yet, 0, sizeof(sim->happened_yet));
+	trouble_now(sim, WHEN_ROUND);
 }
 
 /* Nothing befalls it or its network. */
@@ -198,6 +214,10 @@ static void pick_one(struct sim *sim, struct trouble *t, u32 place, u64 at)
 	t->host = sim_below(sim, p->hosts);
 	t->at = at;
 	t->lasts = pick_length(sim);
+	if (one_in(sim, 2)) {
+		t->when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);
+		t->at = sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 50000);
+	}
 	t->kind = one_in(sim, 2) ? pick(sim, TROUBLE_SILENT, TROUBLE_REMOVED) : pick(sim, 1, TROUBLE_COUNT - 1);
 	if (place == SIM_EDGE)
 		t->kind = TROUBLE_CUT;
@@ -229,6 +249,15 @@ void trouble_pick(struct sim *sim, u32 r)
 	}
 }
 
+const char *trouble_when(u32 when)
+{
+	static const char * const names[WHEN_COUNT] = {
+		"begin", "formed", "error", "done", "move", "moved", "leave",
+	};
+
+	return names[when % WHEN_COUNT];
+}
+
 void trouble_print(const struct sim *sim, u32 r)
 {
 	static const char * const names[TROUBLE_COUNT] = {
@@ -239,7 +268,7 @@ void trouble_print(const struct sim *sim, u32 r)
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
 		if (t[i].kind)
-			printf("#   trouble %u: %s, place %u, host %u, at %llu us, for %llu us\n", i,
+			printf("#   trouble %u: %s, place %u, host %u, %llu us after %s, for %llu us\n", i,
 			       names[t[i].kind % TROUBLE_COUNT], t[i].place, t[i].host, (unsigned long long)t[i].at,
-			       (unsigned long long)t[i].lasts);
+			       trouble_when(t[i].when), (unsigned long long)t[i].lasts);
 }
