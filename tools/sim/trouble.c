@@ -180,10 +180,14 @@ static bool can_call(const struct sim *sim)
 	return n == 1 || !nets;
 }
 
-/* A network that loses so many packets in a row that a place seems not to be there is another matter. */
+/*
+ * One that loses so many packets in a row that a place seems not to be there is another matter, and one that brings
+ * copies so late that it seems to be there.
+ */
 static bool fair_network(const struct plan *p)
 {
-	return p->loss <= 20 && !p->burst && p->corrupt <= 20 && p->base_delay + p->jitter <= 5000;
+	return p->loss <= 20 && !p->burst && p->corrupt <= 20 && p->base_delay + p->jitter <= 5000 &&
+	       p->late_delay <= 5000;
 }
 
 bool trouble_harmless(const struct sim *sim)
