@@ -182,13 +182,19 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
  * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does not form with a
  * ghost and fail; the ghost goes after the dead limit and the rank can be taken.
  */
-static bool all_heard(const struct netinc_group *g, u64 now)
+static bool is_fresh(const struct netinc_group *g, u32 rank, u64 now)
 {
 	u64 fresh = min(JOIN_FRESH, g->cfg.dead_ms * NETINC_MS / 2);
+
+	return g->members[rank].present && now - g->members[rank].heard <= fresh;
+}
+
+static bool all_heard(const struct netinc_group *g, u64 now)
+{
 	u32 i;
 
 	for (i = 0; i < g->cfg.size; i++)
-		if (now - g->members[i].heard > fresh)
+		if (!is_fresh(g, i, now))
 			return false;
 	return true;
 }
@@ -575,24 +581,25 @@ static void forgive_stall(struct netinc_group *g, u64 now)
 			g->members[i].heard = now - dead / 2;
 }
 
-/* Some ranks have not come along: who comes or asks is told. */
+/* Some ranks have not come along, or have gone again: who comes or asks is told. */
 static void not_moved(struct netinc_group *g, u64 now)
 {
-	u32 i, n = 0;
+	u32 rank[2] = { NETINC_NO_RANK, NETINC_NO_RANK }, i, n = 0;
 
-	memset(&g->error, 0, sizeof(g->error));
-	g->error.code = INC_ERR_RANK_DEAD;
-	g->error.rank[0] = NETINC_NO_RANK;
-	g->error.rank[1] = NETINC_NO_RANK;
-	g->state = INC_GROUP_FAILED;
-	g->ended = now;
 	for (i = 0; i < g->cfg.size; i++) {
-		if (g->members[i].present)
+		if (is_fresh(g, i, now))
 			continue;
 		if (n < 2)
-			g->error.rank[n++] = i;
+			rank[n++] = i;
 		g->ops->event(g, INC_EVENT_RANK_DEAD, i);
 	}
+	if (!n)
+		return;		/* all are there: with the next JOIN the epoch begins */
+	memset(&g->error, 0, sizeof(g->error));
+	g->error.code = INC_ERR_RANK_DEAD;
+	memcpy(g->error.rank, rank, sizeof(rank));
+	g->state = INC_GROUP_FAILED;
+	g->ended = now;
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
 }
 

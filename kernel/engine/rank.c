@@ -514,6 +514,17 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 	netinc_ep_set_state(ep, INC_STATE_CLOSED);
 }
 
+/*
+ * Silence after which the parent is lost. Where there is another place, a rank goes there before the node takes it for
+ * dead: if only the way between the two is lost, the others can still be called.
+ */
+static u64 dead_limit(const struct netinc_ep *ep)
+{
+	u64 dead = ep->dead_ms * NETINC_MS;
+
+	return ep->nplan > 1 ? dead - dead / 4 : dead;
+}
+
 /* Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. */
 static u64 join_pause(const struct netinc_ep *ep)
 {
@@ -529,10 +540,10 @@ static u64 join_pause(const struct netinc_ep *ep)
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
-	u64 dead = ep->dead_ms * NETINC_MS;
+	u64 dead = dead_limit(ep);
 
 	if (netinc_ep_moving(ep))
-		dead = clamp_t(u64, dead / 2, 100 * NETINC_MS, MOVE_DEAD);
+		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) ||
 	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS)) {
@@ -551,7 +562,7 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 	bool out = ep->snd != ep->una || ep->failing || ep->abort || ep->state == INC_STATE_LEAVING;
 	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
 
-	if (now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) {
+	if (now - ep->heard >= dead_limit(ep) && ep->unanswered >= DEAD_PROBES) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
 	}

@@ -91,13 +91,20 @@ struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, 
 	return o;
 }
 
+void buffer_drop(struct sim_op *o)
+{
+	if (o->send != o->recv)
+		free(o->send);
+	free(o->recv);
+	o->send = NULL;
+	o->recv = NULL;
+}
+
 void buffer_free(struct sim_op *o)
 {
 	if (!o)
 		return;
-	if (o->send != o->recv)
-		free(o->send);
-	free(o->recv);
+	buffer_drop(o);
 	free(o->acc);
 	free(o->seen);
 	free(o->counts);

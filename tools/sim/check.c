@@ -92,6 +92,33 @@ static bool fatal(enum fault fault)
 	return fault > FAULT_PAUSE;
 }
 
+/* Something has happened because of which the group may end, or an operation end differently at some rank. */
+static bool may_fail(const struct sim *sim)
+{
+	return fatal(fault_of(sim)) || (sim->troubled && !trouble_harmless(sim));
+}
+
+/* Do ranks disagree about an operation up to this one? */
+static bool disagreed(const struct sim *sim, u32 idx)
+{
+	u32 i;
+
+	for (i = 0; i <= idx && i < sim->plan.round[sim->round].nops; i++)
+		if (sim_step_of(sim, i)->disagree == DIFFER)
+			return true;
+	return false;
+}
+
+/*
+ * A node is lost while its error is under way: who has heard of it has gone on to the next operation, the others have
+ * not, and the next node sees them disagree. So later operations fail as well, or the group if the next one was LEAVE.
+ */
+static bool follows_error(const struct sim *sim, u32 idx, u16 code)
+{
+	return sim->troubled && disagreed(sim, idx) &&
+	       (code == INC_ERR_MISMATCH || code == INC_ERR_CANCELED || code == INC_ERR_LEFT);
+}
+
 static bool is_victim(const struct host *h)
 {
 	enum fault fault = fault_of(h->sim);
@@ -147,6 +174,8 @@ static void check_error(struct host *h, struct app_op *a)
 {
 	const struct netinc_error *e = &a->main->op.error;
 
+	if (follows_error(h->sim, a->idx, e->code))
+		return;
 	switch (e->code) {
 	case INC_ERR_MISMATCH:
 		check_mismatch(h, a);
@@ -160,10 +189,15 @@ static void check_error(struct host *h, struct app_op *a)
 				 a->idx, e->opseq, e->resume);
 		break;
 	default:
-		if (!fatal(fault_of(h->sim)))
+		if (!may_fail(h->sim))
 			sim_fail(h->sim, "rank %u: operation %u fails with code %u", h->rank, a->idx, e->code);
 		break;
 	}
+}
+
+static bool ends_group(u16 code)
+{
+	return code && code != INC_ERR_MISMATCH && code != INC_ERR_CANCELED && code != INC_ERR_COUNTS;
 }
 
 /* All ranks see the same end of an operation. */
@@ -181,6 +215,11 @@ static void check_same(struct host *h, struct app_op *a)
 		return;
 	}
 	if (fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED)
+		return;
+	/* the group may end at some ranks when others have the result; what they disagree about fails at all */
+	if (h->sim->troubled && may_fail(h->sim) && (ends_group(e->code) || ends_group(o->error.code)))
+		return;
+	if (h->sim->troubled && e->code && o->error.code)
 		return;
 	if (!o->error.code != !e->code ||
 	    (!fatal(fault) && (o->error.code != e->code || o->error.resume != e->resume ||
@@ -206,10 +245,10 @@ void check_op_done(struct host *h, struct app_op *a)
 	check_same(h, a);
 }
 
-/* Rule 3: if any rank has result p + W, every rank has all results up to p. Rule 1 besides. */
+/* Rule 3: if any rank has result p + W, in any epoch, every rank has all results up to p. Rule 1 besides. */
 void check_invariant(struct sim *sim, const struct host *h)
 {
-	u64 window = sim->plan.window;
+	u64 window = sim->plan.window, high;
 	u32 i;
 
 	if (h->ep.snd - h->ep.una > window || (s64)(h->ep.end - h->ep.snd) < 0)
@@ -218,21 +257,53 @@ void check_invariant(struct sim *sim, const struct host *h)
 			 (unsigned long long)h->ep.end, (unsigned long long)window);
 	if (!h->ep.epoch)
 		return;
+	high = (s64)(h->high - h->ep.high) > 0 ? h->high : h->ep.high;
 	for (i = 0; i < sim->plan.hosts; i++)
-		if ((s64)(h->ep.high - sim->host[i].ep.una) > (s64)window)
+		if ((s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
 			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,
-				 (unsigned long long)h->ep.high - 1, i, (unsigned long long)sim->host[i].ep.una,
-				 (unsigned long long)window);
+				 (unsigned long long)high - 1, i,
+				 (unsigned long long)netinc_ep_next(&sim->host[i].ep), (unsigned long long)window);
 }
 
-void check_held(struct sim *sim)
+void check_held(const struct node *n)
 {
+	struct sim *sim = n->sim;
 	u64 reserve = sim->plan.hosts * (sizeof(struct inc_hdr) + sizeof(struct inc_desc) + INC_MAX_BLOCK);
 	u64 results = 2 * sim->plan.window * INC_MAX_BLOCK;
 
-	if (sim->plan.hold_limit != ~0ull && sim->node.held > sim->plan.hold_limit + reserve + results)
-		sim_fail(sim, "%llu bytes are held, the limit is %llu", (unsigned long long)sim->node.held,
+	if (sim->plan.hold_limit != ~0ull && n->held > sim->plan.hold_limit + reserve + results)
+		sim_fail(sim, "%llu bytes are held, the limit is %llu", (unsigned long long)n->held,
 			 (unsigned long long)sim->plan.hold_limit);
+}
+
+/* Where nodes are lost, too, that or the fault of a rank may be the reason. */
+static void check_moved_code(struct host *h)
+{
+	const struct netinc_error *e = &h->ep.error;
+	enum fault fault = fault_of(h->sim);
+
+	switch (e->code) {
+	case INC_ERR_NODE_DEAD:
+	case INC_ERR_NODE_GONE:
+	case INC_ERR_RANK_DEAD:
+		return;
+	case INC_ERR_RANK_ABORT:
+	case INC_ERR_RANK_FAULT:
+		if (fault == FAULT_KILL || fault == FAULT_BUFFER || h->sim->patience_ended)
+			return;
+		break;
+	case INC_ERR_LEFT:
+		if (fault == FAULT_LEAVES || disagreed(h->sim, ~0u))
+			return;
+		break;
+	case INC_ERR_NONE:
+		if (h->ep.refused && !h->ep.epoch)
+			return;
+		break;
+	default:
+		break;
+	}
+	sim_fail(h->sim, "rank %u fails with code %u, refused %u", h->rank, e->code, h->ep.refused);
 }
 
 static void check_code(struct host *h)
@@ -250,6 +321,12 @@ static void check_code(struct host *h)
 	enum fault fault = fault_of(h->sim);
 	u32 victim = h->sim->plan.round[h->sim->round].victim;
 
+	if (e->code == INC_ERR_RANK_DEAD && e->rank[0] == NETINC_NO_RANK)
+		sim_fail(h->sim, "rank %u: an error names no rank", h->rank);
+	if (h->sim->troubled) {
+		check_moved_code(h);
+		return;
+	}
 	/* one that gives up before it has READY cannot say so with a cookie */
 	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
 		fault = FAULT_KILL;
@@ -263,9 +340,13 @@ static void check_code(struct host *h)
 static void check_time(struct host *h)
 {
 	const struct plan *p = &h->sim->plan;
-	u64 at = h->sim->round_begin + p->round[h->sim->round].fault_at;
+	u64 at = h->sim->fault_time;
 	u64 limit = at + p->dead_ms * NETINC_MS * 5 / 4 + p->late_delay + SIM_SEC, last = 0;
 	u32 i;
+
+	if (h->sim->troubled)
+		limit = max(at, h->sim->trouble_end) + p->late_delay +
+			6 * p->dead_ms * NETINC_MS + 2 * SIM_SEC;
 
 	for (i = 0; i < p->hosts; i++)
 		last = max_t(u64, last, p->start[i]);
@@ -300,12 +381,27 @@ void check_host_finished(struct host *h)
 			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
 		return;
 	}
-	if (!fatal(fault))
+	/* that others have left, and then the node has, may still fail a rank that is leaving */
+	if (h->sim->troubled && h->done == h->sim->plan.round[h->sim->round].nops)
+		return;
+	if (!may_fail(h->sim) && !(h->ep.error.code == INC_ERR_LEFT && follows_error(h->sim, ~0u, INC_ERR_LEFT)))
 		sim_fail(h->sim, "rank %u ends in state %u, error %u, refused %u", h->rank, h->ep.state,
 			 h->ep.error.code, h->ep.refused);
 	check_code(h);
 	if (fault != FAULT_LEAVES)
 		check_time(h);
+}
+
+/* READY again, or FAILED: how long did it take since the node was found to be lost? */
+void check_moved(struct host *h)
+{
+	const struct plan *p = &h->sim->plan;
+	u64 place = max(p->dead_ms * NETINC_MS / 2, 500 * NETINC_MS) + p->dead_ms * NETINC_MS / 8 + 400 * NETINC_MS;
+	u64 took = h->sim->now - h->lost_at, limit = 2 * (h->ep.nplan + 1) * place + 100 * (p->base_delay + p->jitter);
+
+	if (h->lost_at && took > limit)
+		sim_fail(h->sim, "rank %u takes %llu us to move, or to find that it cannot", h->rank,
+			 (unsigned long long)took);
 }
 
 void check_round_done(struct sim *sim)
@@ -314,6 +410,8 @@ void check_round_done(struct sim *sim)
 
 	for (i = 0; i < sim->plan.hosts; i++)
 		check_host_finished(&sim->host[i]);
+	sim->rounds_troubled += sim->troubled;
+	sim->rounds_harmless += sim->troubled && trouble_harmless(sim);
 	for (i = 0; i < SIM_MAX_OPS; i++)
 		reference_free(&sim->outcome[i]);
 }

@@ -37,6 +37,31 @@ static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netin
 			 (unsigned long long)idx, o->op.seq);
 }
 
+/* Two windows of blocks, one datagram each, and results that have come before what they replace is forgotten. */
+static void count_kept(struct host *h)
+{
+	if (++h->kept > 2 * h->ep.window + 1)
+		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->kept, h->ep.window);
+}
+
+/* The endpoint may keep what leaves. */
+static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pkt *pkt, struct dgram *d)
+{
+	struct netinc_pay pay = { .obj = d, .off = sizeof(struct inc_hdr), .len = pkt->len,
+				  .flags = pkt->flags & ~INC_F_DESC };
+	u32 i;
+
+	if (pkt->flags & INC_F_DESC)
+		pay.off += sizeof(struct inc_desc);
+	for (i = 0; i < pkt->span; i++) {
+		if (!netinc_ep_sent(&h->ep, block + i, pkt, pkt->len ? &pay : NULL))
+			continue;
+		dgram_get(d);
+		count_kept(h);
+	}
+	return d;
+}
+
 /* Block @idx as a datagram; with those after it, if they and it are nothing but headers that look alike. */
 static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags, struct netinc_pkt *pkt)
 {
@@ -57,7 +82,13 @@ static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32
 	netinc_coll_desc(&o->op, &desc);
 	sim_trace(h->sim, "rank %u: contribution %u + %u of operation %u, %u bytes%s", h->rank, pkt->psn, pkt->span,
 		  pkt->opseq, pkt->len, flags ? ", again" : "");
-	return dgram_build(h->sim, pkt, &desc, pkt->len ? buffer_out(h->sim, o, &b) : NULL);
+	return keep_sent(h, o->op.first + idx, pkt,
+			 dgram_build(h->sim, pkt, &desc, pkt->len ? buffer_out(h->sim, o, &b) : NULL));
+}
+
+static void send_up(struct host *h, struct dgram **d, u32 n)
+{
+	net_send(h->sim, h->rank, h->parent.addr[0], h->parent.addr[1], d, n);
 }
 
 /* Those with payload go as one super-packet, as far as they follow one another; those without by themselves. */
@@ -82,12 +113,94 @@ static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u
 			payloads++;
 			continue;
 		}
-		net_send(sim, h->rank, SIM_NODE, d, waiting);
+		send_up(h, d, waiting);
 		waiting = 0;
-		net_send(sim, h->rank, SIM_NODE, &alone, 1);
+		send_up(h, &alone, 1);
 	}
-	net_send(sim, h->rank, SIM_NODE, d, waiting);
+	send_up(h, d, waiting);
 	return done;
+}
+
+/* One by one, and not all of them at once always. */
+static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+{
+	struct host *h = host_of(ep);
+	const struct netinc_pay *pay;
+	struct netinc_pkt pkt;
+	struct dgram *d;
+	u32 i;
+
+	if (!n)
+		sim_fail(h->sim, "rank %u sends none of what it keeps", h->rank);
+	if (sim_happens(h->sim, h->sim->plan.fail_send)) {
+		n = sim_below(h->sim, n);
+		sim_at(h->sim, h->sim->now + 1 + sim_below(h->sim, 1000), EV_HOST_PUMP, h->rank, NULL);
+	}
+	for (i = 0; i < n; i++) {
+		pay = netinc_ep_kept_header(ep, block + i, &pkt);
+		pkt.flags |= flags;
+		sim_trace(h->sim, "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes", h->rank,
+			  pkt.psn, pkt.opseq, pkt.flags, pkt.len);
+		d = dgram_build(h->sim, &pkt, NULL, pay ? ((struct dgram *)pay->obj)->data + pay->off : NULL);
+		send_up(h, &d, 1);
+	}
+	return n;
+}
+
+static bool ep_keep_room(struct netinc_ep *ep, u32 n)
+{
+	struct host *h = host_of(ep);
+	u32 i;
+
+	if (sim_happens(h->sim, h->sim->plan.fail_hold))
+		return false;
+	for (i = 0; i < n; i++)
+		ep->kept[i] = calloc(NETINC_KEPT_CHUNK, sizeof(struct netinc_kept));
+	return true;
+}
+
+static bool ep_keep(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	struct host *h = host_of(ep);
+
+	if (sim_happens(h->sim, h->sim->plan.fail_hold))
+		return false;
+	dgram_get(pay->obj);
+	count_kept(h);
+	return true;
+}
+
+static void ep_forget(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	struct host *h = host_of(ep);
+
+	h->kept--;
+	dgram_put(h->sim, pay->obj);
+}
+
+static bool ep_retarget(struct netinc_ep *ep, u32 at)
+{
+	struct host *h = host_of(ep);
+
+	h->parent = ep->plan[at];
+	sim_trace(h->sim, "rank %u: move %u, to place %u at %u, network %u", h->rank, ep->move, at, h->parent.addr[0],
+		  h->parent.addr[1]);
+	return h->parent.family;
+}
+
+static void ep_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+		       const void *body, u32 len)
+{
+	struct host *h = host_of(ep);
+	struct netinc_pkt p = *pkt;
+	struct dgram *d;
+
+	if (!peer->family)
+		sim_fail(h->sim, "rank %u sends type %u to nobody", h->rank, p.type);
+	p.len = len;
+	d = dgram_build(h->sim, &p, NULL, body);
+	sim_trace(h->sim, "rank %u: type %u to %u", h->rank, p.type, peer->addr[0]);
+	net_send(h->sim, h->rank, peer->addr[0], peer->addr[1], &d, 1);
 }
 
 static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -99,7 +212,7 @@ static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	p.len = len;
 	d = dgram_build(h->sim, &p, NULL, body);
 	sim_trace(h->sim, "rank %u: type %u, psn %u", h->rank, p.type, p.psn);
-	net_send(h->sim, h->rank, SIM_NODE, &d, 1);
+	send_up(h, &d, 1);
 }
 
 /*
@@ -117,7 +230,8 @@ static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block
 			sim_fail(h->sim, "rank %u gets something of operation %u that is none of its blocks", h->rank,
 				 o->op.seq);
 		netinc_coll_block(&o->op, idx, &should);
-		if (!netinc_ep_has(&h->ep, h->next_block) && !memcmp(&should, b, sizeof(should)))
+		if (!netinc_ep_has(&h->ep, h->next_block) && !netinc_ep_delivered(&h->ep, h->next_block) &&
+		    !memcmp(&should, b, sizeof(should)))
 			break;
 	}
 	h->next_block++;
@@ -160,11 +274,14 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 	if (op != &a->main->op) {
 		if (!op->error.code)
 			counts_exchanged(a);
+		buffer_drop(a->exchange);
 		return;
 	}
 	if (!op->error.code)
 		buffer_own_share(a->main);
 	check_op_done(h, a);
+	trouble_now(h->sim, WHEN_DONE);
+	buffer_drop(a->main);
 	a->done = true;
 	h->inflight--;
 	h->done++;
@@ -179,11 +296,44 @@ static void finish(struct host *h)
 	h->finished_at = h->sim->now;
 }
 
+/* What the checks need to know of moves. */
+static void see_move(struct host *h)
+{
+	const struct netinc_ep *ep = &h->ep;
+	u64 b;
+
+	switch (ep->state) {
+	case INC_STATE_RESYNC:
+		if (netinc_ep_moving(ep) && !h->lost_at) {
+			h->lost_at = h->sim->now;
+			trouble_now(h->sim, WHEN_MOVE);
+		}
+		if (!netinc_ep_moving(ep))
+			h->high = ep->una;
+		break;
+	case INC_STATE_READY:
+	case INC_STATE_LEAVING:
+		for (b = ep->una; b != ep->una + 2 * ep->window; b++)
+			if (netinc_ep_delivered(ep, b))
+				h->high = b + 1;
+		fallthrough;
+	case INC_STATE_FAILED:
+		check_moved(h);
+		h->lost_at = 0;
+		break;
+	default:
+		break;
+	}
+	if (!h->rank && ep->lineage)
+		h->sim->edge_lineage = ep->lineage;
+}
+
 static void ep_state(struct netinc_ep *ep, u8 old)
 {
 	struct host *h = host_of(ep);
 
 	sim_trace(h->sim, "rank %u: state %u -> %u, epoch %u", h->rank, old, ep->state, ep->epoch);
+	see_move(h);
 	if (ep->state == INC_STATE_FAILED || ep->state == INC_STATE_CLOSED)
 		finish(h);
 	else
@@ -193,6 +343,12 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 static const struct netinc_ep_ops ep_ops = {
 	.send_blocks = ep_send_blocks,
 	.send = ep_send,
+	.send_kept = ep_send_kept,
+	.keep_room = ep_keep_room,
+	.keep = ep_keep,
+	.forget = ep_forget,
+	.retarget = ep_retarget,
+	.send_to = ep_send_to,
 	.deliver = ep_deliver,
 	.op_done = ep_op_done,
 	.state = ep_state,
@@ -277,8 +433,10 @@ void host_app(struct host *h)
 	case INC_STATE_RESYNC:
 		while (h->next < my_ops(h) && h->inflight < h->sim->plan.inflight)
 			submit_op(h, h->next++);
-		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now))
+		if (h->done == my_ops(h) && !netinc_ep_leave(&h->ep, &h->leave.op, now)) {
 			h->leaving = true;
+			trouble_now(h->sim, WHEN_LEAVE);
+		}
 		break;
 	default:
 		break;
@@ -286,9 +444,15 @@ void host_app(struct host *h)
 	arm(h);
 }
 
+static bool from_parent(const struct host *h, const struct frame *f)
+{
+	return f->from == h->parent.addr[0] && f->net == h->parent.addr[1];
+}
+
 void host_rx(struct host *h, const struct frame *f)
 {
 	u64 now = h->sim->now;
+	struct netinc_peer from;
 	struct netinc_pay pay;
 	struct netinc_pkt pkt;
 	bool results = false;
@@ -301,8 +465,12 @@ void host_rx(struct host *h, const struct frame *f)
 		err = netinc_parse(f->d[i]->data, f->d[i]->len, &pkt);
 		if (err)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
-		sim_trace(h->sim, "rank %u: gets type %u, psn %u, epoch %u", h->rank, pkt.type, pkt.psn, pkt.epoch);
-		if (pkt.type != INC_PKT_RESULT) {
+		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from, pkt.psn,
+			  pkt.epoch);
+		if (pkt.type == INC_PKT_MOVE || !from_parent(h, f)) {
+			from = trouble_peer(f->from, f->net);
+			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
+		} else if (pkt.type != INC_PKT_RESULT) {
 			netinc_ep_control(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), now);
 		} else if (!netinc_ep_check(&h->ep, &pkt)) {
 			pay = (struct netinc_pay) { .obj = f->d[i], .off = sizeof(struct inc_hdr), .len = pkt.len,
@@ -337,6 +505,7 @@ void host_fault(struct host *h, enum fault fault)
 		break;
 	case FAULT_FREEZE:
 		h->gone = true;
+		h->frozen = true;
 		finish(h);
 		break;
 	case FAULT_KILL:
@@ -381,6 +550,10 @@ void host_start(struct sim *sim, u32 rank)
 	h->sim = sim;
 	h->rank = rank;
 	netinc_ep_init(&h->ep, &cfg, &ep_ops);
+	h->high = cfg.first_block;
+	h->ep.plan[0] = trouble_peer(SIM_NODE, trouble_net(sim, 0));
+	h->ep.peers = calloc(cfg.size, sizeof(*h->ep.peers));
+	h->parent = h->ep.plan[0];
 	sim_at(sim, sim->round_begin + sim->plan.start[rank], EV_HOST_APP, rank, NULL);
 }
 
@@ -397,4 +570,11 @@ void host_free(struct host *h)
 		buffer_free(h->op[i].main);
 	}
 	free(h->leave.seen);
+	if (h->ep.window)
+		netinc_ep_keep_drop(&h->ep);
+	if (h->kept)
+		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->kept);
+	for (i = 0; i < ARRAY_SIZE(h->ep.kept); i++)
+		free(h->ep.kept[i]);
+	free(h->ep.peers);
 }

@@ -126,6 +126,7 @@ static void report(const struct totals *t, double time)
 		{ "ERROR", INC_C_ERRORS }, { "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
 		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
 		{ "out of memory", INC_C_DROP_MEMORY },
+		{ "moves", INC_C_MOVES }, { "contributed from what is kept", INC_C_KEPT_SENT },
 	};
 	u32 i;
 
@@ -133,7 +134,8 @@ static void report(const struct totals *t, double time)
 	       t->runs / time, t->steps, t->steps / time);
 	for (i = 0; i < ARRAY_SIZE(shown); i++)
 		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter], shown[i].name);
-	printf("\n");
+	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64 " of which had to go on\n", t->troubled,
+	       t->harmless);
 }
 
 int main(int argc, char **argv)

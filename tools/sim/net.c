@@ -94,7 +94,7 @@ void frame_free(struct sim *sim, struct frame *f)
 	free(f);
 }
 
-static struct frame *frame_new(struct sim *sim, u32 from, u32 to, struct dgram **d, u32 n)
+static struct frame *frame_new(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
 {
 	struct frame *f = malloc(sizeof(*f) + n * sizeof(*f->d));
 
@@ -102,6 +102,7 @@ static struct frame *frame_new(struct sim *sim, u32 from, u32 to, struct dgram *
 		sim_fail(sim, "the machine has no memory for a frame of %u", n);
 	f->from = from;
 	f->to = to;
+	f->net = net;
 	f->n = n;
 	memcpy(f->d, d, n * sizeof(*d));
 	return f;
@@ -148,8 +149,12 @@ static void send_frame(struct sim *sim, struct frame *f)
 	struct frame *copy;
 	u32 i;
 
+	if (!trouble_reaches(sim, f->from, f->to, f->net)) {
+		frame_free(sim, f);
+		return;
+	}
 	if (sim_happens(sim, sim->plan.duplicate)) {
-		copy = frame_new(sim, f->from, f->to, f->d, f->n);
+		copy = frame_new(sim, f->from, f->to, f->net, f->d, f->n);
 		for (i = 0; i < f->n; i++)
 			dgram_get(f->d[i]);
 		carry(sim, copy, 1 + sim_below(sim, sim->plan.late_delay));
@@ -164,13 +169,27 @@ static void send_frame(struct sim *sim, struct frame *f)
 	carry(sim, f, sim_happens(sim, sim->plan.reorder) ? 1 + sim_below(sim, 4 * sim->plan.base_delay + 20) : 0);
 }
 
-void net_send(struct sim *sim, u32 from, u32 to, struct dgram **d, u32 n)
+void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
 {
 	u32 most = sim->plan.gso ? sim->plan.super_packet : 1, i, k;
 
 	for (i = 0; i < n; i += k) {
 		k = min(most, n - i);
-		send_frame(sim, frame_new(sim, from, to, d + i, k));
+		send_frame(sim, frame_new(sim, from, to, net, d + i, k));
+	}
+}
+
+/* A frame for the node at a host: the edge. */
+static bool for_edge(const struct frame *f)
+{
+	switch (((const struct inc_hdr *)f->d[0]->data)->vertype & 0xf) {
+	case INC_PKT_CONTRIB:
+	case INC_PKT_PROBE:
+	case INC_PKT_JOIN:
+	case INC_PKT_ABORT:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -180,9 +199,16 @@ static void host_event(struct sim *sim, const struct event *e)
 
 	if (e->round != sim->round && e->type != EV_FRAME)
 		return;
+	if (e->type == EV_FRAME && e->frame->n && for_edge(e->frame)) {
+		if (!h->frozen && sim->now >= h->paused_until)
+			node_rx(&sim->node[SIM_EDGE], e->frame);
+		return;
+	}
 	if (h->gone) {
 		return;
 	} else if (sim->now < h->paused_until) {
+		if (e->type == EV_HOST_TIMER && e->at == h->timer_at)
+			h->timer_at = h->paused_until;
 		if (e->type != EV_FRAME)
 			sim_at(sim, h->paused_until, e->type, e->who, NULL);
 		return;
@@ -192,6 +218,8 @@ static void host_event(struct sim *sim, const struct event *e)
 		host_rx(h, e->frame);
 		break;
 	case EV_HOST_TIMER:
+		if (e->at != h->timer_at)
+			break;	/* it has been wanted earlier since */
 		h->timer_at = 0;
 		host_timer(h);
 		break;
@@ -211,11 +239,16 @@ static void run_fault(struct sim *sim, bool late)
 	u32 i;
 
 	sim_trace(sim, "fault %d%s", what, late ? ": patience ends" : "");
+	sim->patience_ended |= late;
 	if (late)
-		for (i = 0; what > FAULT_PAUSE && i < sim->plan.hosts; i++)
+		for (i = 0; (what > FAULT_PAUSE || sim->troubled) && i < sim->plan.hosts; i++)
 			host_give_up(&sim->host[i]);
-	else if (what >= FAULT_NODE_SILENT && what <= FAULT_NODE_REMOVED)
-		node_fault(sim, what);
+	else if (what == FAULT_NODE_SILENT)
+		sim->node[0].silent = true;
+	else if (what == FAULT_NODE_FORGETS)
+		node_forget(&sim->node[0]);
+	else if (what == FAULT_NODE_REMOVED)
+		node_remove(&sim->node[0]);
 	else
 		host_fault(&sim->host[sim->plan.round[sim->round].victim], what);
 }
@@ -230,12 +263,14 @@ bool sim_step(struct sim *sim)
 	sim->now = e.at;
 	sim->steps++;
 	if (e.type == EV_NODE_TICK)
-		node_tick(sim);
+		node_tick(&sim->node[e.who]);
 	else if (e.type == EV_FAULT && e.round == sim->round)
 		run_fault(sim, e.who);
-	else if (e.type == EV_FRAME && e.who == SIM_NODE)
-		node_rx(sim, e.frame);
-	else if (e.type != EV_FAULT)
+	else if (e.type == EV_TROUBLE && e.round == sim->round)
+		trouble_event(sim, e.who / 2, e.who % 2);
+	else if (e.type == EV_FRAME && e.who >= SIM_NODE)
+		node_rx(&sim->node[e.who - SIM_NODE], e.frame);
+	else if (e.type != EV_FAULT && e.type != EV_TROUBLE)
 		host_event(sim, &e);
 	if (e.frame)
 		frame_free(sim, e.frame);

@@ -1,52 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The node: what the kernel's glue does around groups, with datagrams for skbs. */
+/* A node, or the edge: what the kernel's glue does around groups, with datagrams for skbs. */
 #include "sim.h"
 #include "reduce/reduce.h"
 
 struct node_group {
 	struct netinc_group g;
 	struct node_group *next;
-	struct sim *sim;
+	struct node *node;
 	void *mem;
 };
 
-static struct sim *sim_of(struct netinc_group *g)
+static struct node *node_of(struct netinc_group *g)
 {
-	return container_of(g, struct node_group, g)->sim;
+	return container_of(g, struct node_group, g)->node;
 }
 
-static struct sim *sim_of_agg(struct netinc_agg *agg)
+static struct node *node_of_agg(struct netinc_agg *agg)
 {
-	return sim_of(container_of(agg, struct netinc_group, agg));
+	return node_of(container_of(agg, struct netinc_group, agg));
 }
 
-static void append(struct sim *sim, u32 child, struct dgram *d)
+static void append(struct node *n, u32 child, struct dgram *d)
 {
-	struct node *n = &sim->node;
-
 	if (n->nout[child] == n->cap[child]) {
 		n->cap[child] = n->cap[child] ? 2 * n->cap[child] : 64;
 		n->out[child] = realloc(n->out[child], n->cap[child] * sizeof(struct dgram *));
 		if (!n->out[child])
-			sim_fail(sim, "the machine has no memory for %u datagrams", n->cap[child]);
+			sim_fail(n->sim, "the machine has no memory for %u datagrams", n->cap[child]);
 	}
 	n->out[child][n->nout[child]++] = d;
 }
 
-static void end_run(struct sim *sim, u32 child)
+static void end_run(struct node *n, u32 child)
 {
-	struct netinc_pkt *run = &sim->node.run[child];
+	struct netinc_pkt *run = &n->run[child];
 
 	if (run->type)
-		append(sim, child, dgram_build(sim, run, NULL, NULL));
+		append(n, child, dgram_build(n->sim, run, NULL, NULL));
 	run->type = 0;
 }
 
 /* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
-static void queue(struct sim *sim, u32 child, struct dgram *d)
+static void queue(struct node *n, u32 child, struct dgram *d)
 {
-	end_run(sim, child);
-	append(sim, child, d);
+	end_run(n, child);
+	append(n, child, d);
 }
 
 static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
@@ -61,42 +59,47 @@ static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt
 }
 
 /* A result without elements: several in a row are one packet. */
-static void queue_empty(struct sim *sim, u32 child, const struct netinc_pkt *pkt)
+static void queue_empty(struct node *n, u32 child, const struct netinc_pkt *pkt)
 {
-	struct netinc_pkt *run = &sim->node.run[child];
+	struct netinc_pkt *run = &n->run[child];
 
 	if (continues(run, pkt)) {
 		run->span++;
 		return;
 	}
-	end_run(sim, child);
+	end_run(n, child);
 	*run = *pkt;
 }
 
-static void flush(struct sim *sim)
+static bool silent(const struct node *n)
 {
-	struct node *n = &sim->node;
+	return n->silent || trouble_at(n->sim, TROUBLE_SILENT, n->place) ||
+	       trouble_at(n->sim, TROUBLE_RESTART, n->place);
+}
+
+static void flush(struct node *n)
+{
 	u32 i;
 
-	for (i = 0; i < sim->plan.hosts; i++) {
-		end_run(sim, i);
-		if (!n->silent)
-			net_send(sim, SIM_NODE, i, n->out[i], n->nout[i]);
-		while (n->silent && n->nout[i])
-			dgram_put(sim, n->out[i][--n->nout[i]]);
+	for (i = 0; i < n->sim->plan.hosts; i++) {
+		end_run(n, i);
+		if (!silent(n))
+			net_send(n->sim, n->addr, i, n->net[i], n->out[i], n->nout[i]);
+		while (silent(n) && n->nout[i])
+			dgram_put(n->sim, n->out[i][--n->nout[i]]);
 		n->nout[i] = 0;
 	}
 }
 
 /* @children: one of them or NETINC_ALL */
-static void queue_all(struct sim *sim, u32 children, struct dgram *d)
+static void queue_all(struct node *n, u32 children, struct dgram *d)
 {
 	u32 i;
 
-	for (i = 0; i < sim->plan.hosts; i++)
+	for (i = 0; i < n->sim->plan.hosts; i++)
 		if (children == NETINC_ALL || children == i)
-			queue(sim, i, dgram_get(d));
-	dgram_put(sim, d);
+			queue(n, i, dgram_get(d));
+	dgram_put(n->sim, d);
 }
 
 static u32 held_bytes(const struct netinc_pay *pay)
@@ -106,23 +109,23 @@ static u32 held_bytes(const struct netinc_pay *pay)
 
 static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 {
-	struct sim *sim = sim_of_agg(agg);
+	struct node *n = node_of_agg(agg);
 
-	if (!force && (sim_happens(sim, sim->plan.fail_hold) ||
-		       sim->node.held + held_bytes(pay) > sim->plan.hold_limit))
+	if (!force && (sim_happens(n->sim, n->sim->plan.fail_hold) ||
+		       n->held + held_bytes(pay) > n->sim->plan.hold_limit))
 		return false;
 	dgram_get(pay->obj);
-	sim->node.held += held_bytes(pay);
-	check_held(sim);
+	n->held += held_bytes(pay);
+	check_held(n);
 	return true;
 }
 
 static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
 {
-	struct sim *sim = sim_of_agg(agg);
+	struct node *n = node_of_agg(agg);
 
-	sim->node.held -= held_bytes(pay);
-	dgram_put(sim, pay->obj);
+	n->held -= held_bytes(pay);
+	dgram_put(n->sim, pay->obj);
 }
 
 static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
@@ -140,21 +143,19 @@ static const u8 *payload(const struct netinc_pay *pay)
 }
 
 /* Memory for a result of slot->len bytes. */
-static bool result_new(struct sim *sim, struct netinc_slot *slot)
+static bool result_new(struct node *n, struct netinc_slot *slot)
 {
-	if (sim_happens(sim, sim->plan.fail_fold))
+	if (sim_happens(n->sim, n->sim->plan.fail_fold))
 		return false;
 	slot->result = (struct netinc_pay) { .len = slot->len, .flags = INC_F_PAYLOAD };
-	slot->result.obj = dgram_new(sim, round_up((u32)slot->len, 4u));
-	sim->node.held += held_bytes(&slot->result);
+	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
+	n->held += held_bytes(&slot->result);
 	return true;
 }
 
 static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
-	struct sim *sim = sim_of_agg(agg);
-
-	if (!result_new(sim, slot))
+	if (!result_new(node_of_agg(agg), slot))
 		return false;
 	memcpy(((struct dgram *)slot->result.obj)->data, payload(&slot->in[i]), slot->len);
 	return true;
@@ -169,7 +170,7 @@ static bool agg_move(struct netinc_agg *agg, struct netinc_slot *slot)
 		if (!(slot->in[i].flags & INC_F_PAYLOAD))
 			continue;
 		if (from != NETINC_NO_RANK)
-			sim_fail(sim_of_agg(agg), "children %u and %u both move elements of block %llu", from, i,
+			sim_fail(node_of_agg(agg)->sim, "children %u and %u both move elements of block %llu", from, i,
 				 (unsigned long long)slot->q);
 		from = i;
 	}
@@ -186,7 +187,7 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct netinc_fold_args args = { .ranks = container_of(agg, struct netinc_group, agg)->cfg.size };
-	struct sim *sim = sim_of_agg(agg);
+	struct node *node = node_of_agg(agg);
 	const void *src[SIM_MAX_HOSTS];
 	u32 i, n = 0;
 
@@ -195,14 +196,14 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	if (slot->dop == INC_OP_NONE)
 		return agg_move(agg, slot);
 	if (!r)
-		sim_fail(sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
-	if (!result_new(sim, slot))
+		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
+	if (!result_new(node, slot))
 		return false;
 	for (i = 0; i < agg->children; i++)
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			src[n++] = payload(&slot->in[i]);
 	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
-	sim->node.folds++;
+	node->folds++;
 	return true;
 }
 
@@ -222,7 +223,7 @@ static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 ty
 /* Elements for children that want them; the others are told that the block is complete. */
 static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
-	struct sim *sim = sim_of_agg(agg);
+	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt, empty;
 	struct dgram *d = NULL;
 	u32 i;
@@ -239,49 +240,49 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
 	pkt.len = slot->len;
 	if (slot->len)
-		d = dgram_build(sim, &pkt, NULL, payload(&slot->result));
-	sim_trace(sim, "node: result %llu to %d", (unsigned long long)slot->q, (int)child);
+		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
+	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q, (int)child);
 	for (i = 0; i < agg->children; i++) {
 		if (child != NETINC_ALL && child != i)
 			continue;
 		if (d && (slot->in[i].flags & INC_F_WANT))
-			queue(sim, i, dgram_get(d));
+			queue(n, i, dgram_get(d));
 		else
-			queue_empty(sim, i, &empty);
+			queue_empty(n, i, &empty);
 	}
 	if (d)
-		dgram_put(sim, d);
+		dgram_put(n->sim, d);
 }
 
 static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
-	sim_fail(sim_of_agg(agg), "the root sends block %llu up", (unsigned long long)slot->q);
+	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up", (unsigned long long)slot->q);
 }
 
 static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 {
-	struct sim *sim = sim_of_agg(agg);
+	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt;
 
 	pkt_init(agg, &pkt, INC_PKT_NACK);
 	pkt.psn = (u32)q;
 	pkt.span = span;
 	netinc_count(agg->mib, INC_C_NACKS);
-	sim_trace(sim, "node: NACK %llu + %u to %u", (unsigned long long)q, span, child);
-	queue_all(sim, child, dgram_build(sim, &pkt, NULL, NULL));
+	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span, child);
+	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, NULL));
 }
 
 static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
 {
-	struct sim *sim = sim_of_agg(agg);
+	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt;
 
 	pkt_init(agg, &pkt, INC_PKT_STATUS);
 	pkt.psn = (u32)agg->una;
 	pkt.tstamp = tstamp;
 	pkt.len = len;
-	sim_trace(sim, "node: STATUS %llu to %u", (unsigned long long)agg->una, child);
-	queue_all(sim, child, dgram_build(sim, &pkt, NULL, body));
+	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una, child);
+	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, body));
 }
 
 static const struct netinc_agg_ops agg_ops = {
@@ -300,139 +301,205 @@ static const struct netinc_agg_ops agg_ops = {
 
 static void group_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	struct sim *sim = sim_of(g);
+	struct node *n = node_of(g);
 	struct netinc_pkt p = *pkt;
 
 	p.len = len;
-	sim_trace(sim, "node: type %u to %d, epoch %u", p.type, (int)child, p.epoch);
-	queue_all(sim, child, dgram_build(sim, &p, NULL, body));
+	sim_trace(n->sim, "node %u: type %u to %d, epoch %u", n->place, p.type, (int)child, p.epoch);
+	queue_all(n, child, dgram_build(n->sim, &p, NULL, body));
 }
 
 static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 {
+	struct node *n = node_of(g);
+
 	if (event == INC_EVENT_GROUP_FORMED)
-		sim_of(g)->node.generation++;
-	sim_trace(sim_of(g), "node: event %d, rank %d, epoch %u, state %u", event, (int)rank, g->epoch, g->state);
+		n->generation++;
+	if (event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH)
+		trouble_now(n->sim, g->move ? WHEN_MOVED : WHEN_FORMED);
+	if (event == INC_EVENT_GROUP_ERROR)
+		trouble_now(n->sim, WHEN_ERROR);
+	sim_trace(n->sim, "node %u: event %d, rank %d, epoch %u, state %u, move %u", n->place, event, (int)rank,
+		  g->epoch, g->state, g->move);
 }
 
 static const struct netinc_group_ops group_ops = { .send = group_send, .event = group_event };
 
-/* As in the kernel, a group that is over is known to its members only; a new run of it may form beside it. */
-static struct netinc_group *group_find(struct sim *sim, u32 incarnation)
+/*
+ * As in the kernel, a group that is over is known to its members only; a new run of it may form beside it, and beside
+ * one that has come from elsewhere.
+ */
+static struct netinc_group *group_find(const struct node *n, u32 incarnation)
 {
 	struct node_group *ng;
 
-	for (ng = sim->node.groups; ng; ng = ng->next)
-		if (incarnation ? ng->g.cfg.incarnation == incarnation : !netinc_group_over(&ng->g))
+	for (ng = n->groups; ng; ng = ng->next)
+		if (incarnation ? ng->g.cfg.incarnation == incarnation :
+				  !ng->g.cfg.move && !netinc_group_over(&ng->g))
 			return &ng->g;
 	return NULL;
 }
 
-static struct netinc_group *group_new(struct sim *sim, const struct netinc_pkt *pkt, const struct inc_join *join)
+static struct netinc_group *group_of_lineage(const struct node *n, u64 lineage)
 {
+	struct node_group *ng;
+
+	for (ng = n->groups; ng; ng = ng->next)
+		if (ng->g.cfg.lineage == lineage)
+			return &ng->g;
+	return NULL;
+}
+
+static struct netinc_group *group_over(const struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join,
+				       const struct netinc_peer *peer)
+{
+	struct netinc_group *g = NULL;
+	struct node_group *ng;
+
+	for (ng = n->groups; ng; ng = ng->next)
+		if (netinc_group_over(&ng->g) && netinc_group_knows(&ng->g, pkt, join, peer))
+			g = &ng->g;
+	return g;
+}
+
+/* What the group brings along, or gets from the node. */
+static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join)
+{
+	const struct plan *p = &n->sim->plan;
 	struct netinc_group_cfg cfg = {
 		.id = pkt->group,
-		.incarnation = (u32)sim_random(sim) | 1,
+		.incarnation = (u32)sim_random(n->sim) | 1,
 		.size = be32_to_cpu(join->size),
-		.window = sim->plan.window,
-		.dead_ms = sim->plan.dead_ms,
-		.late_ms = sim->plan.late_ms,
-		.secret = { sim->node.secret[0], ~sim->node.secret[1] },
+		.window = p->window,
+		.dead_ms = p->dead_ms,
+		.late_ms = p->late_ms,
+		.fallback = p->fallback,
+		.secret = { n->secret[0], ~n->secret[1] },
 	};
 	struct node_group *ng = calloc(1, sizeof(*ng));
 
-	ng->sim = sim;
+	for (; !join->lineage && p->fallback && cfg.nstandby < p->standbys; cfg.nstandby++)
+		cfg.standby[cfg.nstandby] = trouble_peer(SIM_NODE + 1 + cfg.nstandby,
+							 trouble_net(n->sim, 1 + cfg.nstandby));
+	cfg.lineage = join->lineage ? be64_to_cpu(join->lineage) : sim_random(n->sim) | 1;
+	if (join->lineage) {
+		cfg.move = be32_to_cpu(join->move);
+		cfg.window = be32_to_cpu(join->window);
+		cfg.dead_ms = be32_to_cpu(join->dead_ms);
+		cfg.late_ms = be32_to_cpu(join->late_ms);
+		cfg.fallback = join->fallback;
+	}
+	ng->node = n;
 	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
 	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &agg_ops);
-	ng->next = sim->node.groups;
-	sim->node.groups = ng;
+	ng->next = n->groups;
+	n->groups = ng;
 	return &ng->g;
 }
 
-static void group_free(struct sim *sim, struct node_group **at)
+static void group_free(struct node *n, struct node_group **at)
 {
 	struct node_group *ng = *at;
 	u32 i;
 
 	netinc_agg_drain(&ng->g.agg);
 	for (i = 0; i < __INC_C_MAX; i++)
-		sim->totals[i] += ng->g.mib[i];
+		n->sim->totals[i] += ng->g.mib[i];
 	*at = ng->next;
 	free(ng->mem);
 	free(ng);
-	sim->node.generation++;
-	if (!sim->node.groups && sim->node.held)
-		sim_fail(sim, "%llu bytes are held after the group has gone", (unsigned long long)sim->node.held);
+	n->generation++;
+	if (!n->groups && n->held)
+		sim_fail(n->sim, "%llu bytes are held after the group has gone", (unsigned long long)n->held);
 }
 
-static void refuse(struct sim *sim, const struct frame *f, const struct netinc_pkt *pkt, u32 nonce, u16 code,
-		   u64 detail)
+static void refuse(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, u32 nonce, u16 code, u64 detail)
 {
 	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
 				   .detail = cpu_to_be64(detail) };
 	struct netinc_pkt p = { .type = INC_PKT_REFUSE, .group = pkt->group, .incarnation = pkt->incarnation,
 				.epoch = pkt->epoch, .cookie = pkt->cookie, .span = 1, .len = sizeof(body) };
 
-	sim_trace(sim, "node: REFUSE %u to %u", code, f->from);
-	queue(sim, f->from, dgram_build(sim, &p, NULL, &body));
+	sim_trace(n->sim, "node %u: REFUSE %u to %u", n->place, code, f->from);
+	queue(n, f->from, dgram_build(n->sim, &p, NULL, &body));
 }
 
 /*
  * The generation is part of it: a late copy of a JOIN, with its challenge and proof, must not make a member of the next
  * run of the group. It changes when a group forms and when one goes.
  */
-static u64 challenge_of(const struct sim *sim, u32 from, const struct netinc_pkt *pkt, const struct inc_join *join)
+static u64 challenge_of(const struct node *n, u32 from, const struct netinc_pkt *pkt, const struct inc_join *join)
 {
-	u32 m[5] = { from, pkt->group, pkt->child, (__force u32)join->nonce, sim->node.generation };
+	u32 m[5] = { from, pkt->group, pkt->child, (__force u32)join->nonce, n->generation };
 
-	return netinc_siphash(m, sizeof(m), sim->node.secret) | 1;
+	return netinc_siphash(m, sizeof(m), n->secret) | 1;
 }
 
 /* Whoever is not a member yet proves first where it is and that it has the key. */
-static bool proven(struct sim *sim, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
+static bool proven(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
 {
 	static const u8 key[INC_KEY_LEN];
-	u64 challenge = challenge_of(sim, f->from, pkt, join);
+	u64 challenge = challenge_of(n, f->from, pkt, join);
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(challenge) };
 	struct netinc_pkt p = { .type = INC_PKT_CHALLENGE, .group = pkt->group, .span = 1, .len = sizeof(body) };
 	__be64 proof[2];
 
 	if (be64_to_cpu(join->challenge) != challenge) {
-		sim_trace(sim, "node: CHALLENGE to %u", f->from);
-		queue(sim, f->from, dgram_build(sim, &p, NULL, &body));
+		sim_trace(n->sim, "node %u: CHALLENGE to %u", n->place, f->from);
+		queue(n, f->from, dgram_build(n->sim, &p, NULL, &body));
 		return false;
 	}
 	netinc_join_proof(key, pkt->group, pkt->child, join, proof);
 	if (memcmp(proof, join->proof, sizeof(proof)))
-		sim_fail(sim, "proof of rank %u is wrong", pkt->child);
+		sim_fail(n->sim, "proof of rank %u is wrong", pkt->child);
 	return true;
 }
 
-static void rx_join(struct sim *sim, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
+/* The group, or the run of it, that a JOIN is for. */
+static struct netinc_group *group_for(const struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join,
+				      const struct netinc_peer *peer)
 {
-	struct netinc_group *g = NULL;
-	struct node_group *ng;
-	u64 detail = 0;
-	int code = INC_REFUSE_UNKNOWN;
+	struct netinc_group *g;
 
-	if (!pkt->incarnation && !proven(sim, f, pkt, join))
+	if (pkt->incarnation)
+		return group_find(n, pkt->incarnation);
+	if (join->lineage)
+		return group_of_lineage(n, be64_to_cpu(join->lineage));
+	g = group_over(n, pkt, join, peer);
+	return g ?: group_find(n, 0);
+}
+
+static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
+{
+	struct netinc_peer peer = trouble_peer(f->from, f->net);
+	int code = INC_REFUSE_UNKNOWN;
+	struct netinc_group *g;
+	u64 detail = 0;
+
+	/* the edge is one for the group only that its own rank is in */
+	if (n->place == SIM_EDGE && be64_to_cpu(join->lineage) != n->sim->edge_lineage)
 		return;
-	for (ng = sim->node.groups; ng; ng = ng->next)
-		if (netinc_group_over(&ng->g) && netinc_group_knows(&ng->g, pkt, join, &sim->node.peer[f->from]))
-			g = &ng->g;
-	if (!g)
-		g = group_find(sim, pkt->incarnation);
+	if (trouble_at(n->sim, TROUBLE_REMOVED, n->place)) {
+		refuse(n, f, pkt, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
+		return;
+	}
+	if (!pkt->incarnation && !proven(n, f, pkt, join))
+		return;
+	g = group_for(n, pkt, join, &peer);
 	if (!g && !pkt->incarnation)
-		g = group_new(sim, pkt, join);
-	if (g)
-		code = netinc_group_join(g, pkt, join, &sim->node.peer[f->from], sim->now, &detail);
+		g = group_new(n, pkt, join);
+	/* only members of an epoch that was come without challenge */
+	if (g && !(pkt->incarnation && g->state == INC_GROUP_JOINING))
+		code = netinc_group_join(g, pkt, join, &peer, n->sim->now, &detail);
 	if (code)
-		refuse(sim, f, pkt, be32_to_cpu(join->nonce), code, detail);
+		refuse(n, f, pkt, be32_to_cpu(join->nonce), code, detail);
 }
 
 /* Returns the group that got a contribution: the frame's end is to be told. */
-static struct netinc_group *rx_one(struct sim *sim, const struct frame *f, struct dgram *d)
+static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d)
 {
+	struct netinc_peer peer = trouble_peer(f->from, f->net);
+	struct sim *sim = n->sim;
 	struct netinc_group *g;
 	struct netinc_pay pay;
 	struct netinc_pkt pkt;
@@ -440,19 +507,19 @@ static struct netinc_group *rx_one(struct sim *sim, const struct frame *f, struc
 
 	if (err)
 		sim_fail(sim, "a datagram of rank %u does not parse: counter %d", f->from, -err);
-	sim_trace(sim, "node: type %u from %u, psn %u, flags %#x, opseq %u", pkt.type, f->from, pkt.psn, pkt.flags,
-		  pkt.opseq);
+	sim_trace(sim, "node %u: type %u from %u, psn %u, flags %#x, opseq %u", n->place, pkt.type, f->from, pkt.psn,
+		  pkt.flags, pkt.opseq);
 	if (pkt.type == INC_PKT_JOIN) {
-		rx_join(sim, f, &pkt, (const void *)(d->data + sizeof(struct inc_hdr)));
+		rx_join(n, f, &pkt, (const void *)(d->data + sizeof(struct inc_hdr)));
 		return NULL;
 	}
-	g = group_find(sim, pkt.incarnation);
+	g = pkt.incarnation ? group_find(n, pkt.incarnation) : group_find(n, 0);
 	if (!g) {
 		if (pkt.type != INC_PKT_ABORT)
-			refuse(sim, f, &pkt, 0, INC_REFUSE_UNKNOWN, 0);
+			refuse(n, f, &pkt, 0, INC_REFUSE_UNKNOWN, 0);
 		return NULL;
 	}
-	if (netinc_group_check(g, &pkt, &sim->node.peer[f->from], sim->now))
+	if (netinc_group_check(g, &pkt, &peer, sim->now))
 		return NULL;
 	if (pkt.type != INC_PKT_CONTRIB) {
 		netinc_group_control(g, &pkt, d->data + sizeof(struct inc_hdr), sim->now);
@@ -463,74 +530,90 @@ static struct netinc_group *rx_one(struct sim *sim, const struct frame *f, struc
 	return g->state == INC_GROUP_JOINING ? NULL : g;
 }
 
-void node_rx(struct sim *sim, const struct frame *f)
+void node_rx(struct node *n, const struct frame *f)
 {
 	struct netinc_group *g = NULL;
 	u32 i;
 
-	if (sim->node.silent)
+	if (silent(n))
 		return;
+	n->net[f->from] = f->net;
 	for (i = 0; i < f->n; i++)
-		g = rx_one(sim, f, f->d[i]);
+		g = rx_one(n, f, f->d[i]);
 	if (g)
-		netinc_agg_packet_end(&g->agg, f->from, sim->now);
-	flush(sim);
+		netinc_agg_packet_end(&g->agg, f->from, n->sim->now);
+	flush(n);
 }
 
-void node_tick(struct sim *sim)
+void node_tick(struct node *n)
 {
-	struct node_group **at = &sim->node.groups;
+	const struct host *h = n->place == SIM_EDGE ? &n->sim->host[0] : NULL;
+	struct node_group **at = &n->groups;
 
+	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place, NULL);
+	if (h && (h->frozen || n->sim->now < h->paused_until))
+		return;
 	while (*at) {
-		if (netinc_group_tick(&(*at)->g, sim->now))
-			group_free(sim, at);
+		if (netinc_group_tick(&(*at)->g, n->sim->now))
+			group_free(n, at);
 		else
 			at = &(*at)->next;
 	}
-	flush(sim);
-	sim_at(sim, sim->now + sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, SIM_NODE, NULL);
+	flush(n);
 }
 
-void node_fault(struct sim *sim, enum fault fault)
+void node_forget(struct node *n)
+{
+	while (n->groups)
+		group_free(n, &n->groups);
+}
+
+void node_remove(struct node *n)
 {
 	struct node_group *ng;
 
-	if (fault == FAULT_NODE_SILENT) {
-		sim->node.silent = true;
-		return;
-	}
-	for (ng = sim->node.groups; ng && fault == FAULT_NODE_REMOVED; ng = ng->next)
-		netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, sim->now);
-	flush(sim);
-	while (sim->node.groups)
-		group_free(sim, &sim->node.groups);
+	for (ng = n->groups; ng; ng = ng->next)
+		netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, n->sim->now);
+	flush(n);
+	node_forget(n);
 }
 
 bool node_has_groups(const struct sim *sim)
 {
-	return sim->node.groups;
+	u32 i;
+
+	for (i = 0; i < SIM_PLACES; i++)
+		if (sim->node[i].groups && !(i == SIM_EDGE && sim->host[0].frozen))
+			return true;
+	return false;
 }
 
 void node_init(struct sim *sim)
 {
-	u32 i;
+	u32 i, k;
 
-	sim->node.sim = sim;
-	sim->node.secret[0] = sim_random(sim);
-	sim->node.secret[1] = sim_random(sim);
-	for (i = 0; i < SIM_MAX_HOSTS; i++) {
-		sim->node.peer[i].addr[0] = i;
-		sim->node.peer[i].ifindex = i + 1;
+	for (i = 0; i < SIM_PLACES; i++) {
+		struct node *n = &sim->node[i];
+
+		n->sim = sim;
+		n->place = i;
+		n->addr = i == SIM_EDGE ? 0 : SIM_NODE + i;
+		for (k = 0; k < SIM_MAX_HOSTS; k++)
+			n->net[k] = trouble_net(sim, i);
+		n->secret[0] = sim_random(sim);
+		n->secret[1] = sim_random(sim);
+		if (!i || sim->plan.fallback)
+			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);
 	}
-	sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, SIM_NODE, NULL);
 }
 
 void node_free(struct sim *sim)
 {
-	u32 i;
+	u32 i, k;
 
-	while (sim->node.groups)
-		group_free(sim, &sim->node.groups);
-	for (i = 0; i < SIM_MAX_HOSTS; i++)
-		free(sim->node.out[i]);
+	for (i = 0; i < SIM_PLACES; i++) {
+		node_forget(&sim->node[i]);
+		for (k = 0; k < SIM_MAX_HOSTS; k++)
+			free(sim->node[i].out[k]);
+	}
 }

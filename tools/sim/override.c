@@ -5,7 +5,7 @@
 
 #include "sim.h"
 
-enum scope { OF_PLAN, OF_ROUND, OF_STEP };
+enum scope { OF_PLAN, OF_ROUND, OF_STEP, OF_TROUBLE };
 
 static const struct {
 	const char *name;
@@ -41,11 +41,21 @@ static const struct {
 	[SET_DICE]		= { "dice", OF_PLAN, 0, 0 },
 	[SET_SPARE]		= { "spare", OF_PLAN, 0, 0 },
 	[SET_ONLY]		= { "only", OF_PLAN, 0, 0 },
+	[SET_FALLBACK]		= { "fallback", OF_PLAN, offsetof(struct plan, fallback), 4 },
+	[SET_STANDBYS]		= { "standbys", OF_PLAN, offsetof(struct plan, standbys), 4 },
+	[SET_NETWORKS]		= { "networks", OF_PLAN, offsetof(struct plan, networks), 1 },
 	[SET_FAULT]		= { "fault", OF_ROUND, offsetof(struct plan_round, fault), 4 },
 	[SET_VICTIM]		= { "victim", OF_ROUND, offsetof(struct plan_round, victim), 4 },
 	[SET_LEAVE_AFTER]	= { "leave-after", OF_ROUND, offsetof(struct plan_round, leave_after), 4 },
 	[SET_FAULT_AT]		= { "fault-at", OF_ROUND, offsetof(struct plan_round, fault_at), 8 },
+	[SET_FAULT_WHEN]	= { "fault-when", OF_ROUND, offsetof(struct plan_round, fault_when), 4 },
 	[SET_PAUSE]		= { "pause", OF_ROUND, offsetof(struct plan_round, pause), 8 },
+	[SET_TROUBLE]		= { "trouble", OF_TROUBLE, offsetof(struct trouble, kind), 4 },
+	[SET_TROUBLE_PLACE]	= { "trouble-place", OF_TROUBLE, offsetof(struct trouble, place), 4 },
+	[SET_TROUBLE_HOST]	= { "trouble-host", OF_TROUBLE, offsetof(struct trouble, host), 4 },
+	[SET_TROUBLE_WHEN]	= { "trouble-when", OF_TROUBLE, offsetof(struct trouble, when), 4 },
+	[SET_TROUBLE_AT]	= { "trouble-at", OF_TROUBLE, offsetof(struct trouble, at), 8 },
+	[SET_TROUBLE_LASTS]	= { "trouble-lasts", OF_TROUBLE, offsetof(struct trouble, lasts), 8 },
 	[SET_DROP]		= { "drop", OF_STEP, 0, 0 },
 	[SET_COUNT]		= { "count", OF_STEP, 0, 0 },
 	[SET_AGREE]		= { "agree", OF_STEP, 0, 0 },
@@ -107,10 +117,12 @@ static bool parse_one(const char **text, struct override *what)
 	if (what->field == __SET_MAX)
 		return false;
 	*text += len;
-	for (i = 0; i < fields[what->field].scope; i++) {
+	for (i = 0; i < min_t(u32, fields[what->field].scope, OF_STEP); i++) {
 		if (*(*text)++ != '.' || !number(text, &at[i]) || at[i] >= (i ? SIM_MAX_OPS : SIM_MAX_ROUNDS))
 			return false;
 	}
+	if (fields[what->field].scope == OF_TROUBLE && at[1] >= SIM_MAX_TROUBLES)
+		return false;
 	what->round = at[0];
 	what->step = at[1];
 	return *(*text)++ == '=' && number(text, &what->value);
@@ -145,7 +157,7 @@ void override_print(FILE *to, const struct overrides *o)
 
 void override_names(FILE *to)
 {
-	static const char * const where[] = { "", ".ROUND", ".ROUND.STEP" };
+	static const char * const where[] = { "", ".ROUND", ".ROUND.STEP", ".ROUND.N" };
 	u32 i, column = 0;
 
 	for (i = 0; i < __SET_MAX; i++) {
@@ -219,6 +231,8 @@ static void apply(struct sim *sim, const struct override *what)
 		base = (u8 *)&sim->plan.round[what->round];
 	if (fields[what->field].scope == OF_STEP)
 		base = (u8 *)&sim->plan.round[what->round].step[what->step];
+	if (fields[what->field].scope == OF_TROUBLE)
+		base = (u8 *)&sim->plan.round[what->round].trouble[what->step];
 	base += fields[what->field].offset;
 	if (fields[what->field].size == 1)
 		*base = !!what->value;
@@ -267,6 +281,20 @@ static void fit_step(struct plan_step *s, u32 was, u32 now)
 		agree(s);
 }
 
+/* Places and hosts that are no more. */
+static void fit_troubles(const struct plan *p, struct trouble *t)
+{
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++, t++) {
+		t->host %= p->hosts;
+		if (t->kind >= TROUBLE_COUNT || !p->fallback || t->place > SIM_EDGE ||
+		    (t->place == SIM_EDGE ? p->fallback != INC_FALLBACK_EDGE || t->kind != TROUBLE_CUT :
+					    t->place > p->standbys))
+			t->kind = TROUBLE_NONE;
+	}
+}
+
 void override_apply(struct sim *sim, const struct overrides *o)
 {
 	struct plan *p = &sim->plan;
@@ -275,9 +303,12 @@ void override_apply(struct sim *sim, const struct overrides *o)
 	for (i = 0; i < o->n; i++)
 		apply(sim, &o->list[i]);
 	p->hosts = min(max(p->hosts, 1u), was);
+	p->fallback %= __INC_FALLBACK_MAX;
+	p->standbys = min(p->standbys, SIM_MAX_NODES - 1u);
 	for (r = 0; r < p->rounds; r++) {
 		drop_steps(&p->round[r], r, o);
 		p->round[r].victim %= p->hosts;
+		fit_troubles(p, p->round[r].trouble);
 		for (i = 0; p->hosts < was && i < p->round[r].nops; i++)
 			fit_step(&p->round[r].step[i], was, p->hosts);
 	}

@@ -44,10 +44,36 @@ static void pick_round(struct sim *sim, u32 r)
 	p->round[r].leave_after = sim_below(sim, nops);
 	p->round[r].fault_at = sim_below(sim, one_in(sim, 2) ? 20000 : 300000);
 	p->round[r].pause = sim_below(sim, p->dead_ms * NETINC_MS / 2);
+	if (p->fallback) {
+		/* what befalls nodes is troubles then; a rank may go in the middle of them */
+		if (p->round[r].fault >= FAULT_NODE_SILENT && p->round[r].fault <= FAULT_NODE_REMOVED)
+			p->round[r].fault = FAULT_NONE;
+		trouble_pick(sim, r);
+		if (one_in(sim, 2)) {
+			p->round[r].fault_when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);
+			p->round[r].fault_at = sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 300000);
+		}
+	}
 	/* one kind of disagreement at a time: which comes first would depend on timing */
 	if (p->round[r].fault == FAULT_LEAVES)
 		for (i = 0; i < nops; i++)
 			p->round[r].step[i].disagree = AGREE;
+}
+
+/* Where a group can go; long pauses between operations let it find the way back. */
+static void pick_fallback(struct sim *sim)
+{
+	struct plan *p = &sim->plan;
+
+	if (!one_in(sim, 2))
+		return;
+	p->fallback = pick(sim, INC_FALLBACK_STANDBY, INC_FALLBACK_EDGE);
+	p->standbys = pick(sim, 0, SIM_MAX_NODES - 1);
+	if (p->fallback == INC_FALLBACK_STANDBY && !one_in(sim, 16))
+		p->standbys = max(p->standbys, 1u);
+	p->networks = one_in(sim, 2);
+	if (one_in(sim, 3))
+		p->think = pick(sim, 0, 400000);
 }
 
 static void pick_network(struct sim *sim)
@@ -107,6 +133,7 @@ void plan_make(struct sim *sim)
 	for (i = 0; i < p->hosts; i++)
 		p->start[i] = sim_below(sim, spread);
 	pick_network(sim);
+	pick_fallback(sim);
 	for (i = 0; i < p->rounds; i++)
 		pick_round(sim, i);
 }
@@ -127,13 +154,15 @@ void plan_print(const struct sim *sim)
 	printf("# fail hold %u fold %u deliver %u send %u per 1000, hold limit %lld; in flight %u, think %u us\n",
 	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit, p->inflight,
 	       p->think);
+	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys, p->networks);
 	for (r = 0; r < p->rounds; r++) {
-		printf("# round %u: fault %s, victim %u, at %llu us; %u operations:", r,
+		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,
 		       fault_names[p->round[r].fault], p->round[r].victim,
-		       (unsigned long long)p->round[r].fault_at, p->round[r].nops);
+		       (unsigned long long)p->round[r].fault_at, trouble_when(p->round[r].fault_when), p->round[r].nops);
 		for (i = 0; i < p->round[r].nops; i++)
 			plan_print_step(&p->round[r].step[i]);
 		printf("\n");
+		trouble_print(sim, r);
 	}
 }
 
@@ -145,7 +174,7 @@ u64 plan_pause(const struct sim *sim)
 {
 	if (!sim->round)
 		return 0;
-	if (sim->plan.round[sim->round - 1].fault <= FAULT_PAUSE)
+	if (sim->plan.round[sim->round - 1].fault <= FAULT_PAUSE && !sim->troubled)
 		return 20 * sim->plan.base_delay;
 	return 20 * sim->plan.base_delay + sim->plan.late_delay + 400 * NETINC_MS;
 }

@@ -53,6 +53,8 @@ static u64 deadline(const struct sim *sim)
 
 	for (i = 0; i < p->hosts; i++)
 		begin = max(begin, sim->round_begin + p->start[i]);
+	if (p->round[sim->round].fault_when)
+		begin += 5 * p->dead_ms * NETINC_MS;
 	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
 	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
 }
@@ -65,31 +67,31 @@ static void print_ranks(const struct sim *sim)
 		const struct host *h = &sim->host[i];
 
 		printf("# rank %u: state %u, epoch %u, %u of %u operations done, una %" PRIu64 ", snd %" PRIu64
-		       ", finished %d\n", i, h->ep.state, h->ep.epoch, h->done, h->next, h->ep.una, h->ep.snd,
-		       h->finished);
+		       ", move %u of %u, finished %d\n", i, h->ep.state, h->ep.epoch, h->done, h->next, h->ep.una,
+		       h->ep.snd, h->ep.settled, h->ep.move, h->finished);
 	}
 }
 
 static void run_round(struct sim *sim, u32 round)
 {
 	bool more;
-	u64 limit;
+	u64 limit, after = 0;
 	u32 i;
 
 	sim->round = round;
 	sim->round_begin = sim->now + plan_pause(sim);
-	sim->node.silent = false;
+	sim->node[0].silent = false;
+	sim->edge_lineage = 0;
 	for (i = 0; i < sim->plan.hosts; i++)
 		host_start(sim, i);
-	if (sim->plan.round[round].fault) {
-		sim_at(sim, sim->round_begin + sim->plan.round[round].fault_at, EV_FAULT, 0, NULL);
-		sim_at(sim, sim->round_begin + sim->plan.round[round].fault_at + SIM_SEC +
-		       5 * sim->plan.dead_ms * NETINC_MS, EV_FAULT, 1, NULL);
-	}
+	trouble_start(sim);
 	limit = deadline(sim);
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (sim->plan.round[round].trouble[i].kind)
+			after += 4 * sim->plan.dead_ms * NETINC_MS + 3 * SIM_SEC;
 	while (!all_finished(sim)) {
 		more = sim_step(sim);
-		if (more && sim->now <= limit && sim->steps <= MAX_STEPS)
+		if (more && sim->now <= max(limit, sim->trouble_end) + after && sim->steps <= MAX_STEPS)
 			continue;
 		print_ranks(sim);
 		if (!more)

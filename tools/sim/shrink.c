@@ -248,6 +248,22 @@ static bool smaller_step(struct shrink *s, u32 round, u32 step)
 	return any;
 }
 
+static bool fewer_troubles(struct shrink *s)
+{
+	bool any = false;
+	u32 r, i;
+
+	for (r = 0; r < plan_full(s)->rounds; r++) {
+		for (i = 0; played(s, r) && i < SIM_MAX_TROUBLES; i++) {
+			if (!plan_full(s)->round[r].trouble[i].kind)
+				continue;
+			any |= try(s, SET_TROUBLE, r, i, TROUBLE_NONE);
+			any |= try(s, SET_TROUBLE_LASTS, r, i, 0);
+		}
+	}
+	return any;
+}
+
 static bool smaller_steps(struct shrink *s)
 {
 	const struct plan *p = plan_full(s);
@@ -277,6 +293,8 @@ static bool simpler(struct shrink *s)
 		{ SET_HOLD_LIMIT, ~0ull }, { SET_JITTER, 0 }, { SET_THINK, 0 }, { SET_START, 0 }, { SET_INFLIGHT, 1 },
 		{ SET_GSO, 0 }, { SET_SUPER_PACKET, 1 }, { SET_FIRST_BLOCK, 0 }, { SET_WINDOW, INC_MIN_WINDOW },
 		{ SET_BLOCK, INC_MIN_BLOCK }, { SET_DELAY, 10 }, { SET_LATE, 1000 },
+		{ SET_FALLBACK, INC_FALLBACK_NONE }, { SET_FALLBACK, INC_FALLBACK_STANDBY }, { SET_STANDBYS, 0 },
+		{ SET_STANDBYS, 1 }, { SET_NETWORKS, 0 },
 	};
 	bool any = false;
 	u32 i;
@@ -377,6 +395,7 @@ static void descend(struct shrink *s)
 		any = fewer_rounds(s);
 		any |= fewer_hosts(s);
 		any |= fewer_steps(s);
+		any |= fewer_troubles(s);
 		any |= simpler(s);
 		any |= smaller_steps(s);
 		any |= fewer_mishaps(s);

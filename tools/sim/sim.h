@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated system: ranks, a node and the network between them, around the very engine that the kernel runs. One
+ * A simulated system: ranks, a node, others to move to, and the network between them, around the very engine that the kernel runs. One
  * seed is one run: parameters, operations, faults and every decision of the network come from it.
  *
  *	main.c	options, what is printed
@@ -8,6 +8,7 @@
  *	workers.c	many seeds, in several processes
  *	shrink.c	makes a run that fails smaller
  *	plan.c	what a seed stands for: parameters, the network, faults
+ *	trouble.c	likewise: what befalls nodes and the ways to them, where groups can move; and what must go well then
  *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
@@ -35,7 +36,12 @@
 #define SIM_MAX_SPARED	64
 #define SIM_MAX_OVERRIDES 256
 #define SIM_SEC		1000000ull
-#define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address */
+#define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
+#define SIM_MAX_NODES	3
+#define SIM_EDGE	SIM_MAX_NODES	/* the place at rank 0's host, whose address is 0 */
+#define SIM_PLACES	(SIM_MAX_NODES + 1)
+#define SIM_ADDRS	(SIM_MAX_HOSTS + SIM_MAX_NODES)
+#define SIM_MAX_TROUBLES 3
 
 /* One datagram, shared by whoever holds it. */
 struct dgram {
@@ -48,11 +54,12 @@ struct dgram {
 struct frame {
 	u32 from;
 	u32 to;
+	u32 net;		/* that it travels through */
 	u32 n;
 	struct dgram *d[];
 };
 
-enum event_type { EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT };
+enum event_type { EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT, EV_TROUBLE };
 
 struct event {
 	u64 at;
@@ -74,6 +81,39 @@ enum fault {
 	FAULT_NODE_REMOVED,	/* by its administrator */
 	FAULT_LEAVES,		/* a rank leaves before the others are through */
 	FAULT_COUNT
+};
+
+/* What befalls a place, or the way to it; from SIM_EDGE only TROUBLE_CUT. */
+enum trouble_kind {
+	TROUBLE_NONE,
+	TROUBLE_SILENT,		/* the node neither hears nor says anything */
+	TROUBLE_RESTART,	/* likewise, and it has forgotten all */
+	TROUBLE_REMOVED,	/* its administrator removes it, and adds it again */
+	TROUBLE_CUT,		/* one host does not reach it, and is not reached by it */
+	TROUBLE_LINK,		/* one host is off its network, others' addresses there included */
+	TROUBLE_NET,		/* nobody reaches anybody through its network */
+	TROUBLE_COUNT
+};
+
+/* From when on a time counts: what is rare when it comes at a random time can be aimed at. */
+enum when {
+	WHEN_ROUND,		/* the round begins */
+	WHEN_FORMED,		/* a node begins an epoch */
+	WHEN_ERROR,		/* a node says that operations fail */
+	WHEN_DONE,		/* a rank is done with an operation */
+	WHEN_MOVE,		/* a rank begins to move */
+	WHEN_MOVED,		/* a node begins an epoch of a group that has moved */
+	WHEN_LEAVE,		/* a rank leaves */
+	WHEN_COUNT
+};
+
+struct trouble {
+	u32 kind;		/* enum trouble_kind */
+	u32 place;		/* 0: the node, then standby nodes; SIM_EDGE */
+	u32 host;		/* TROUBLE_CUT, TROUBLE_LINK */
+	u32 when;		/* enum when, the first time that it happens */
+	u64 at;			/* after that */
+	u64 lasts;		/* 0: for ever */
 };
 
 /* One operation. */
@@ -118,8 +158,10 @@ struct plan_round {
 	enum fault fault;
 	u32 victim;
 	u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
-	u64 fault_at;		/* after the round's begin */
+	u32 fault_when;		/* enum when */
+	u64 fault_at;		/* after that */
 	u64 pause;
+	struct trouble trouble[SIM_MAX_TROUBLES];
 	struct plan_step step[SIM_MAX_OPS];
 };
 
@@ -142,6 +184,10 @@ struct plan {
 	u32 inflight;		/* operations that a rank submits ahead */
 	u32 think;		/* longest pause of an application between operations */
 	u32 start[SIM_MAX_HOSTS];
+
+	u32 fallback;		/* enum inc_fallback */
+	u32 standbys;
+	bool networks;		/* every node has a network of its own */
 	struct plan_round round[SIM_MAX_ROUNDS];
 };
 
@@ -174,11 +220,16 @@ struct host {
 	struct sim *sim;
 	u32 rank;
 	bool gone;		/* frozen or killed: does nothing any more */
+	bool frozen;		/* its whole box */
 	bool leaving;
 	bool finished;		/* with this round */
 	u64 paused_until;
 	u64 timer_at;		/* of the earliest EV_HOST_TIMER queued, 0: none */
 	u64 finished_at;
+	u64 lost_at;		/* time at which it began to move, 0: it does not */
+	u64 high;		/* one past the highest block whose result came in an older epoch */
+	u32 kept;		/* datagrams */
+	struct netinc_peer parent;
 	u32 inflight;
 	u32 next;		/* operation to submit */
 	u32 done;
@@ -187,9 +238,12 @@ struct host {
 	struct app_op op[SIM_MAX_OPS];
 };
 
+/* Where groups are: the node, a standby node, the edge. */
 struct node {
 	struct sim *sim;
-	struct node_group *groups;	/* one that is not over, and those that are */
+	struct node_group *groups;
+	u32 place;
+	u32 addr;
 	bool silent;
 	u32 generation;		/* counts groups that formed and groups that went */
 	u64 held;		/* bytes */
@@ -199,7 +253,7 @@ struct node {
 	u32 nout[SIM_MAX_HOSTS];
 	u32 cap[SIM_MAX_HOSTS];
 	struct netinc_pkt run[SIM_MAX_HOSTS];	/* results without elements, to leave as one; type 0: none */
-	struct netinc_peer peer[SIM_MAX_HOSTS];
+	u32 net[SIM_MAX_HOSTS];	/* through which a host has been heard last */
 };
 
 /* How an operation ended at the first rank for which it did, and what the reference keeps of it. */
@@ -220,7 +274,10 @@ enum set {
 	SET_DICE,		/* other random decisions after the plan has been made */
 	SET_SPARE,		/* this mishap does not happen; several may be given */
 	SET_ONLY,		/* of the rounds, only this one */
-	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_PAUSE,
+	SET_FALLBACK, SET_STANDBYS, SET_NETWORKS,
+	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
+	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
+	SET_TROUBLE_LASTS,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
 	__SET_MAX
@@ -257,13 +314,22 @@ struct sim {
 	u32 happened;
 	const char *failure;	/* format of the message: how it failed, whatever the numbers are */
 	u64 live;		/* datagrams */
-	u64 arrival[SIM_MAX_HOSTS + 1][SIM_MAX_HOSTS + 1];
+	u64 arrival[SIM_ADDRS][SIM_ADDRS];
 	u32 burst_left;		/* frames */
 	u64 burst_end;
 	u32 round;
 	u64 round_begin;
 	struct plan plan;
-	struct node node;
+	struct node node[SIM_PLACES];
+	u64 edge_lineage;	/* of the group that host 0 is in */
+	bool ongoing[SIM_MAX_TROUBLES];
+	bool happened_yet[WHEN_COUNT];
+	u64 fault_time;		/* 0: it has not happened */
+	u64 trouble_end;	/* of the last one that has begun */
+	bool troubled;		/* in this round */
+	bool formed;		/* all ranks had the plan before that */
+	bool patience_ended;
+	u32 rounds_troubled, rounds_harmless;
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
@@ -283,6 +349,7 @@ struct options {
 /* What many runs did. */
 struct totals {
 	u64 runs, steps;
+	u64 troubled, harmless;	/* rounds in which nodes were lost, and those that had to go well all the same */
 	u64 failed, first;	/* how many, and the first of them */
 	u64 counters[__INC_C_MAX];
 };
@@ -343,6 +410,24 @@ void plan_print(const struct sim *sim);
 /* How long nothing is done before the current round begins. */
 u64 plan_pause(const struct sim *sim);
 
+/* trouble.c */
+void trouble_pick(struct sim *sim, u32 r);
+void trouble_print(const struct sim *sim, u32 r);
+const char *trouble_when(u32 when);
+void trouble_start(struct sim *sim);
+/* It begins, or it ends. */
+void trouble_event(struct sim *sim, u32 i, bool end);
+/* Is one of this kind going on there? */
+bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place);
+/* Can a frame travel? */
+bool trouble_reaches(const struct sim *sim, u32 from, u32 to, u32 net);
+u32 trouble_net(const struct sim *sim, u32 place);
+struct netinc_peer trouble_peer(u32 addr, u32 net);
+/* What some troubles and faults wait for. */
+void trouble_now(struct sim *sim, enum when what);
+/* Whatever happens in this round, all operations have to succeed about which ranks agree. */
+bool trouble_harmless(const struct sim *sim);
+
 /* override.c */
 /* name[.round[.step]]=value, several with commas between them; false: that makes no sense, or is too much. */
 bool override_parse(struct overrides *o, const char *text);
@@ -382,6 +467,8 @@ const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netin
 void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data);
 /* The share that a rank has for itself, where the network does not bring it. */
 void buffer_own_share(struct sim_op *o);
+/* The application has its buffers back, and frees them at once. */
+void buffer_drop(struct sim_op *o);
 /* What a receive buffer holds before. */
 void buffer_poison(u8 *data, u64 bytes);
 
@@ -411,7 +498,7 @@ void dgram_put(struct sim *sim, struct dgram *d);
 struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt, const struct inc_desc *desc, const void *body);
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame);
 /* Send @n datagrams; takes the references. As super-packets of at most plan.super_packet if the run has them. */
-void net_send(struct sim *sim, u32 from, u32 to, struct dgram **d, u32 n);
+void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n);
 void frame_free(struct sim *sim, struct frame *f);
 /* One event; false if there are none. */
 bool sim_step(struct sim *sim);
@@ -419,9 +506,12 @@ void sim_drop_events(struct sim *sim);
 
 /* node.c */
 void node_init(struct sim *sim);
-void node_rx(struct sim *sim, const struct frame *f);
-void node_tick(struct sim *sim);
-void node_fault(struct sim *sim, enum fault fault);
+void node_rx(struct node *n, const struct frame *f);
+void node_tick(struct node *n);
+/* Its administrator has removed it, and adds it at once. */
+void node_remove(struct node *n);
+/* Its box has restarted. */
+void node_forget(struct node *n);
 bool node_has_groups(const struct sim *sim);
 void node_free(struct sim *sim);
 
@@ -440,7 +530,8 @@ void host_free(struct host *h);
 void check_invariant(struct sim *sim, const struct host *h);
 void check_op_done(struct host *h, struct app_op *a);
 void check_host_finished(struct host *h);
-void check_held(struct sim *sim);
+void check_held(const struct node *n);
+void check_moved(struct host *h);
 void check_round_done(struct sim *sim);
 
 #endif

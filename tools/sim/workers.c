@@ -68,6 +68,8 @@ static void work(struct shared *s, u32 job, double begin)
 			failed(s, self->seed);
 		}
 		t->steps += sim->steps;
+		t->troubled += sim->rounds_troubled;
+		t->harmless += sim->rounds_harmless;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
@@ -83,6 +85,8 @@ static void sum(const struct shared *s, struct totals *all)
 	for (job = 0; job < options->jobs; job++) {
 		all->runs += s->worker[job].totals.runs;
 		all->steps += s->worker[job].totals.steps;
+		all->troubled += s->worker[job].totals.troubled;
+		all->harmless += s->worker[job].totals.harmless;
 		for (i = 0; i < __INC_C_MAX; i++)
 			all->counters[i] += s->worker[job].totals.counters[i];
 	}
