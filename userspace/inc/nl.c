@@ -61,6 +61,8 @@ static bool open_family(void)
 		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME "\": modprobe inc\n");
 	else
 		refused("netlink family \"" INC_GENL_NAME "\": %s", nl_geterror(family));
+	nl_socket_free(genl);
+	genl = NULL;
 	return false;
 }
 
