@@ -174,8 +174,11 @@ static int finish(struct sock *sk, struct netinc_rank *rank)
 		sock->state = SS_CONNECTED;
 		return 0;
 	}
-	sock->state = SS_UNCONNECTED;
-	sock_error(sk);
+	/* another connect() may have told it too, and have begun anew: that is not ours to end */
+	if (netinc_sk(sk)->rank == rank) {
+		sock->state = SS_UNCONNECTED;
+		sock_error(sk);
+	}
 	spin_lock_bh(&rank->lock);
 	err = join_errno(&rank->ep);
 	spin_unlock_bh(&rank->lock);

@@ -362,7 +362,8 @@ static void announce(struct netinc_rank *rank, u64 handle, int n)
 
 	spin_lock_bh(&rank->lock);
 	req = find(rank, handle);
-	if (req)
+	/* none are left if another waiter has had it and gave it back */
+	if (req && (n > 0 || req->waiters))
 		req->waiters += n;
 	if (req && n < 0 && req->done && !req->waiters) {
 		netinc_umem_kick(rank);

@@ -13,7 +13,7 @@
 static const char *const strings[] = {
 	"plain", "", "\"quoted\" \\ back", "tab\t newline\n bell\a escape\x1b[31m", "%s %n %d",
 	"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x8c\xb3", "\xff\xfe lone \x80", "cut \xe2\x82",
-	"\xc0\xaf overlong", "\xed\xa0\x80",
+	"\xc0\xaf overlong", "\xed\xa0\x80", "\xc2\x9bJ \xc2\xa0",
 };
 
 static void write_all(void)

@@ -59,18 +59,9 @@ static void show_caps(struct nlattr *nest)
 
 static int show(int argc, char **argv)
 {
-	int status = args_none(argc, argv);
-	struct nl_msg *msg;
+	int err = args_none(argc, argv);
 
-	if (status)
-		return status;
-	msg = inc_request(INC_CMD_CAPS_GET, 0);
-	if (!msg)
-		return EXIT_REFUSED;
-	status = inc_talk(msg, INC_A_CAPS, show_caps);
-	if (!status)
-		out_end();
-	return status;
+	return err ? err : inc_get(INC_CMD_CAPS_GET, INC_A_CAPS, show_caps);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

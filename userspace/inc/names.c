@@ -61,6 +61,8 @@ static const char *const errors[] = {
 	[INC_ERR_NODE_DEAD] = "node-dead",
 	[INC_ERR_NODE_GONE] = "node-gone",
 	[INC_ERR_LEFT] = "left",
+	[INC_ERR_UNSUPPORTED] = "unsupported",
+	[INC_ERR_COUNTS] = "counts",
 };
 
 static const char *const events[] = {

@@ -19,6 +19,8 @@
 #include "print.h"
 #include "tool.h"
 
+#define MAX_ERRNO	4095	/* as in the kernel */
+
 typedef void (*answer_fn)(const struct nlmsghdr *hdr, void *arg);
 
 static struct nl_sock *genl;
@@ -59,6 +61,8 @@ static bool open_family(void)
 		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME "\": modprobe inc\n");
 	else
 		refused("netlink family \"" INC_GENL_NAME "\": %s", nl_geterror(family));
+	nl_socket_free(genl);
+	genl = NULL;
 	return false;
 }
 
@@ -88,6 +92,14 @@ static int report(int error, const char *text)
 	return refused("%s", strerror(error));
 }
 
+/* The errno in an answer, which is a negative one or 0. */
+static int answered_errno(int error)
+{
+	if (!error)
+		return 0;
+	return error < 0 && error >= -MAX_ERRNO ? -error : EPROTO;
+}
+
 /* NLMSG_ERROR: the errno, then the request (header only if capped), then TLVs. */
 static int ack_status(const struct nlmsghdr *hdr)
 {
@@ -98,7 +110,7 @@ static int ack_status(const struct nlmsghdr *hdr)
 		return refused("the kernel's answer is too short");
 	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
 		skip += ack->msg.nlmsg_len - sizeof(ack->msg);
-	return report(-ack->error, extack_text(hdr, skip));
+	return report(answered_errno(ack->error), extack_text(hdr, skip));
 }
 
 static int done_status(const struct nlmsghdr *hdr)
@@ -107,7 +119,7 @@ static int done_status(const struct nlmsghdr *hdr)
 
 	if (hdr->nlmsg_len >= NLMSG_HDRLEN + sizeof(error))
 		memcpy(&error, nlmsg_data(hdr), sizeof(error));
-	return report(error < 0 ? -error : 0, extack_text(hdr, sizeof(error)));
+	return report(error < 0 ? answered_errno(error) : 0, extack_text(hdr, sizeof(error)));
 }
 
 /* Returns -1 while more is to come, else the exit status. */
@@ -176,23 +188,56 @@ struct wanted {
 	void (*show)(struct nlattr *nest);
 };
 
-static void pick(const struct nlmsghdr *hdr, void *arg)
+/* Shows it, if it is there. */
+static bool pick(const struct nlmsghdr *hdr, const struct wanted *wanted)
 {
 	struct nlattr *tb[INC_A_MAX + 1];
-	struct wanted *wanted = arg;
 
 	if (hdr->nlmsg_type != family)
-		return;
+		return false;
 	if (genlmsg_parse((struct nlmsghdr *)hdr, 0, tb, INC_A_MAX, NULL) || !tb[wanted->attr])
-		return;
+		return false;
 	wanted->show(tb[wanted->attr]);
+	return true;
+}
+
+static void pick_all(const struct nlmsghdr *hdr, void *arg)
+{
+	pick(hdr, arg);
 }
 
 int inc_talk(struct nl_msg *msg, int attr, void (*show)(struct nlattr *nest))
 {
 	struct wanted wanted = { attr, show };
 
-	return talk(genl, msg, attr ? pick : NULL, &wanted);
+	return talk(genl, msg, attr ? pick_all : NULL, &wanted);
+}
+
+struct only {
+	struct wanted wanted;
+	bool shown;
+};
+
+static void pick_first(const struct nlmsghdr *hdr, void *arg)
+{
+	struct only *only = arg;
+
+	if (!only->shown)
+		only->shown = pick(hdr, &only->wanted);
+}
+
+int inc_get(uint8_t cmd, int attr, void (*show)(struct nlattr *nest))
+{
+	struct only only = { { attr, show }, false };
+	struct nl_msg *msg = inc_request(cmd, 0);
+	int status;
+
+	if (!msg)
+		return EXIT_REFUSED;
+	status = talk(genl, msg, pick_first, &only);
+	if (only.shown)
+		out_end();
+	return status || only.shown ? status : refused("the kernel's answer is empty");
 }
 
 int inc_dump(uint8_t cmd, int attr, const uint32_t *group, void (*show)(struct nlattr *nest))
@@ -265,7 +310,7 @@ int inc_listen(void (*show)(struct nlattr *nest))
 		}
 		if (n <= 0)
 			return refused("no more events: %s", nl_geterror(n));
-		take((struct nlmsghdr *)buf, n, 0, pick, &wanted);
+		take((struct nlmsghdr *)buf, n, 0, pick_all, &wanted);
 		free(buf);
 		if (ferror(stdout))
 			return refused("stdout: %s", strerror(errno));

@@ -106,6 +106,7 @@ static int show(int argc, char **argv)
 	msg = inc_request(INC_CMD_PARENT_GET, 0);
 	if (!msg)
 		return EXIT_REFUSED;
+	shown = false;
 	out_open(NULL);
 	status = inc_talk(msg, INC_A_PARENT, show_parent);
 	if (!status && !shown)

@@ -52,6 +52,14 @@ static unsigned int utf8_len(const unsigned char *s)
 	return len;
 }
 
+/* The control character at @s, or -1: those of C0, DEL, and those of C1, which are two bytes in UTF-8. */
+static int control(const unsigned char *s)
+{
+	if (*s < 0x20 || *s == 0x7f)
+		return *s;
+	return s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0 ? s[1] : -1;
+}
+
 static void quoted(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -62,8 +70,8 @@ static void quoted(const char *text)
 		len = utf8_len(s);
 		if (*s == '"' || *s == '\\')
 			printf("\\%c", *s);
-		else if (*s < 0x20 || *s == 0x7f)
-			printf("\\u%04x", *s);
+		else if (control(s) >= 0)
+			printf("\\u%04x", control(s));
 		else if (len)
 			fwrite(s, 1, len, stdout);
 		else
@@ -188,6 +196,21 @@ static void human(char *buf, size_t size, uint64_t value, enum unit unit)
 }
 
 /* Text may hold nothing that moves the cursor: names and error texts come from elsewhere. */
+static void plain(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned int len;
+
+	for (; *s; s += len) {
+		len = utf8_len(s);
+		if (len && control(s) < 0)
+			fwrite(s, 1, len, stdout);
+		else
+			putchar('?');
+		len = len ? len : 1;
+	}
+}
+
 static void text_value(const char *fmt, const char *value)
 {
 	const char *at;
@@ -197,8 +220,7 @@ static void text_value(const char *fmt, const char *value)
 			putchar(*at);
 			continue;
 		}
-		for (; *value; value++)
-			putchar((unsigned char)*value < 0x20 || *value == 0x7f ? '?' : *value);
+		plain(value);
 		at++;
 	}
 }

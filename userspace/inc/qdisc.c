@@ -180,11 +180,10 @@ static int show(int argc, char **argv)
 
 	if (status)
 		return status;
-	if (args[0].given) {
-		only_ifindex = if_nametoindex(args[0].text);
-		if (!only_ifindex)
-			return refused("dev %s: no such interface in this network namespace", args[0].text);
-	}
+	stats_status = 0;
+	only_ifindex = args[0].given ? if_nametoindex(args[0].text) : 0;
+	if (args[0].given && !only_ifindex)
+		return refused("dev %s: no such interface in this network namespace", args[0].text);
 	msg = request();
 	if (!msg)
 		return EXIT_REFUSED;

@@ -20,18 +20,9 @@ static void show_stats(struct nlattr *nest)
 
 static int show(int argc, char **argv)
 {
-	int status = args_none(argc, argv);
-	struct nl_msg *msg;
+	int err = args_none(argc, argv);
 
-	if (status)
-		return status;
-	msg = inc_request(INC_CMD_STATS_GET, 0);
-	if (!msg)
-		return EXIT_REFUSED;
-	status = inc_talk(msg, INC_A_STATS, show_stats);
-	if (!status)
-		out_end();
-	return status;
+	return err ? err : inc_get(INC_CMD_STATS_GET, INC_A_STATS, show_stats);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

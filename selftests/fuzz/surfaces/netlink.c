@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests to the generic netlink family, drawn from its spec and damaged. Every one is answered; what no strict parser
+ * may accept is refused; what needs CAP_NET_ADMIN is refused with EPERM to who does not have it; all that comes back,
+ * events too, is what the spec says, and limits that are shown are in their documented ranges.
+ */
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <linux/inc_netlink.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "surfaces.h"
+
+#define REQUEST		32768
+#define ANSWER		131072
+#define MAX_DEVS	32
+#define MAX_OPS		32
+#define SOL_NETLINK_	270
+
+struct link {
+	int fd;
+	int events;		/* a socket in the multicast group */
+	uint16_t family;
+	uint32_t mcgrp;
+	uint32_t seq;
+	const struct plan *plan;
+	struct source source;
+	const char *devs[MAX_DEVS];
+	unsigned int n_devs;
+	unsigned long sent, granted[MAX_OPS], heard;
+	unsigned int failures;
+	uint8_t out[REQUEST], in[ANSWER];
+};
+
+/* What was sent and what may be answered. */
+struct request {
+	const struct spec_op *op;	/* NULL: no command of the family */
+	uint32_t seq;
+	bool dump;
+	bool framed;		/* the kernel sees a request with attributes */
+	bool broken;
+	/* so far */
+	bool ended, began;
+};
+
+static int open_netlink(void)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+	struct timeval limit = { .tv_sec = 10 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    bind(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		perror("inc-surfaces: netlink");
+		exit(2);
+	}
+	return fd;
+}
+
+static void failed(struct link *l, const struct request *r, const char *what, const char *more)
+{
+	fprintf(stderr, "netlink seed %llu, request %u: %s%s: %s%s%s\n", (unsigned long long)l->plan->seed, r->seq,
+		r->op ? r->op->name : "unknown command", r->dump ? " (dump)" : "", what, more ? ": " : "",
+		more ? more : "");
+	l->failures++;
+}
+
+/* Attributes by their numbers */
+
+static const struct nlattr *find(const void *data, size_t len, unsigned int number)
+{
+	const uint8_t *p = data;
+	struct nlattr h;
+
+	while (len >= sizeof(h)) {
+		memcpy(&h, p, sizeof(h));
+		if (h.nla_len < sizeof(h) || h.nla_len > len)
+			return NULL;
+		if ((h.nla_type & NLA_TYPE_MASK) == number)
+			return (const struct nlattr *)p;
+		if (NLA_ALIGN((size_t)h.nla_len) >= len)
+			return NULL;
+		len -= NLA_ALIGN((size_t)h.nla_len);
+		p += NLA_ALIGN((size_t)h.nla_len);
+	}
+	return NULL;
+}
+
+static const struct nlattr *find_in(const struct nlattr *nest, unsigned int number)
+{
+	return nest ? find(nest + 1, nest->nla_len - sizeof(*nest), number) : NULL;
+}
+
+static uint64_t number_of(const struct nlattr *a)
+{
+	uint64_t v = 0;
+
+	if (a)
+		memcpy(&v, a + 1, a->nla_len - sizeof(*a) < sizeof(v) ? a->nla_len - sizeof(*a) : sizeof(v));
+	return v;
+}
+
+/* The first answer to a plain request, at l->in. */
+static const struct genlmsghdr *ask(struct link *l, uint16_t family, uint8_t cmd, const char *name, size_t *attrs)
+{
+	struct {
+		struct nlmsghdr h;
+		struct genlmsghdr genl;
+		struct nlattr a;
+		char name[8];
+	} q = {
+		.h = { .nlmsg_type = family, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++l->seq },
+		.genl = { .cmd = cmd, .version = 1 },
+		.a = { .nla_type = CTRL_ATTR_FAMILY_NAME },
+	};
+	struct nlmsghdr *h = (struct nlmsghdr *)l->in;
+	ssize_t n;
+
+	q.h.nlmsg_len = offsetof(__typeof__(q), a);
+	if (name) {
+		strcpy(q.name, name);
+		q.a.nla_len = (uint16_t)(sizeof(q.a) + strlen(name) + 1);
+		q.h.nlmsg_len += NLA_ALIGN((uint32_t)q.a.nla_len);
+	}
+	if (send(l->fd, &q, q.h.nlmsg_len, 0) < 0)
+		return NULL;
+	n = recv(l->fd, l->in, sizeof(l->in), 0);
+	if (n < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN) || h->nlmsg_type == NLMSG_ERROR)
+		return NULL;
+	*attrs = h->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN;
+	return NLMSG_DATA(h);
+}
+
+static void resolve(struct link *l)
+{
+	const struct genlmsghdr *answer;
+	const struct nlattr *groups;
+	size_t len;
+
+	answer = ask(l, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, INC_GENL_NAME, &len);
+	if (!answer) {
+		fprintf(stderr, "inc-surfaces: no netlink family \"" INC_GENL_NAME "\"\n");
+		exit(2);
+	}
+	l->family = (uint16_t)number_of(find(answer + 1, len, CTRL_ATTR_FAMILY_ID));
+	groups = find_in(find(answer + 1, len, CTRL_ATTR_MCAST_GROUPS), 1);
+	l->mcgrp = (uint32_t)number_of(find_in(groups, CTRL_ATTR_MCAST_GRP_ID));
+}
+
+int socket_family(void)
+{
+	struct link *l = calloc(1, sizeof(*l));
+	const struct genlmsghdr *answer;
+	int number = 0;
+	size_t len;
+
+	if (!l)
+		abort();
+	l->fd = open_netlink();
+	resolve(l);
+	answer = ask(l, l->family, INC_CMD_CAPS_GET, NULL, &len);
+	if (answer)
+		number = (int)number_of(find_in(find(answer + 1, len, INC_A_CAPS), INC_A_CAPS_FAMILY_NUMBER));
+	close(l->fd);
+	free(l);
+	return number;
+}
+
+/* Requests */
+
+/* Names a node and says nothing else: what all commands that need one take. */
+static void put_name(struct link *l, struct message *m, unsigned int number)
+{
+	const char *name = l->devs[number - 1];
+	struct nlattr nest = { .nla_type = INC_A_NODE | NLA_F_NESTED }, a = { .nla_type = INC_A_NODE_IFNAME };
+
+	a.nla_len = (uint16_t)(sizeof(a) + strlen(name) + 1);
+	nest.nla_len = (uint16_t)(sizeof(nest) + NLA_ALIGN((uint32_t)a.nla_len));
+	memset(m->buf + m->len, 0, nest.nla_len);
+	memcpy(m->buf + m->len, &nest, sizeof(nest));
+	memcpy(m->buf + m->len + sizeof(nest), &a, sizeof(a));
+	memcpy(m->buf + m->len + sizeof(nest) + sizeof(a), name, strlen(name));
+	m->len += nest.nla_len;
+}
+
+static struct request build(struct link *l, struct message *m)
+{
+	struct source *s = &l->source;
+	struct request r = { .op = &spec_ops[draw(s, spec_n_ops)], .seq = ++l->seq, .framed = true };
+	struct genlmsghdr genl = { .cmd = (uint8_t)r.op->cmd, .version = 1 };
+	struct nlmsghdr h = { .nlmsg_type = l->family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = r.seq };
+	uint32_t rounds = one_in(s, 64) ? 1 + draw(s, 200) : 1;
+
+	if (one_in(s, 32)) {
+		genl.cmd = (uint8_t)draw(s, 256);
+		r.op = genl.cmd && genl.cmd <= spec_n_ops ? &spec_ops[genl.cmd - 1] : NULL;
+	}
+	if (one_in(s, 32)) {
+		genl.version = (uint8_t)draw(s, 256);
+		genl.reserved = (uint16_t)draw(s, 65536);
+	}
+	if (one_in(s, 32))
+		h.nlmsg_flags |= (uint16_t)draw(s, 65536);
+	if (r.op && r.op->has_dump && (!r.op->has_do || one_in(s, 2)) != one_in(s, 16))
+		h.nlmsg_flags |= NLM_F_DUMP;
+	m->damage = one_in(s, 2) ? 0 : 2 + draw(s, 8);
+	m->len = sizeof(h) + sizeof(genl);
+	if (r.op && r.op->request == 1U << INC_A_NODE && one_in(s, 3)) {
+		rounds = 0;
+		put_name(l, m, 1 + draw(s, 4));
+	}
+	for (; rounds; rounds--)
+		put_attrs(m, s, spec_top, r.op ? r.op->request : ~0U);
+	h.nlmsg_len = (uint32_t)m->len;
+	if (one_in(s, 64)) {
+		h.nlmsg_len = one_in(s, 2) ? draw(s, (uint32_t)m->len + 100) : draw(s, 0);
+		r.framed = false;
+	}
+	if (one_in(s, 256)) {
+		h.nlmsg_type = (uint16_t)draw(s, 64);
+		r.framed = false;
+	}
+	r.broken = m->broken;
+	r.dump = (h.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+	memcpy(m->buf, &h, sizeof(h));
+	memcpy(m->buf + sizeof(h), &genl, sizeof(genl));
+	return r;
+}
+
+/* Answers */
+
+static bool in_range(uint64_t v, uint64_t min, uint64_t max)
+{
+	return v >= min && v <= max;
+}
+
+static const char *bad_limits(const struct nlattr *node)
+{
+	uint64_t late, window;
+
+	if (!find_in(node, INC_A_NODE_DEAD_MS))
+		return NULL;
+	late = number_of(find_in(node, INC_A_NODE_LATE_MS));
+	window = number_of(find_in(node, INC_A_NODE_WINDOW));
+	if (!in_range(number_of(find_in(node, INC_A_NODE_DEAD_MS)), 100, 60000))
+		return "dead limit out of range";
+	if (late && !in_range(late, 10, 3600000))
+		return "late limit out of range";
+	if (!in_range(window, 4, 4096) || window & (window - 1))
+		return "window out of range";
+	if (!in_range(number_of(find_in(node, INC_A_NODE_MAX_GROUPS)), 1, 65536))
+		return "max-groups out of range";
+	if (!in_range(number_of(find_in(node, INC_A_NODE_MAX_MEMORY)), 65536, 1ULL << 40))
+		return "max-memory out of range";
+	return NULL;
+}
+
+static void check_answer(struct link *l, const struct request *r, const struct nlmsghdr *h)
+{
+	const struct genlmsghdr *genl = NLMSG_DATA(h);
+	size_t len = h->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN;
+	const struct spec_op *op = r->op;
+	const char *text;
+
+	if (h->nlmsg_len < NLMSG_HDRLEN + GENL_HDRLEN || !genl->cmd || genl->cmd > spec_n_ops ||
+	    (op && op->cmd != genl->cmd)) {
+		failed(l, r, "an answer of another command", NULL);
+		return;
+	}
+	op = &spec_ops[genl->cmd - 1];
+	text = wrong_attrs(genl + 1, len, spec_top, op->reply);
+	if (!text)
+		text = bad_limits(find(genl + 1, len, INC_A_NODE));
+	if (text)
+		failed(l, r, "its answer", text);
+}
+
+static void check_error(struct link *l, struct request *r, int error)
+{
+	r->ended = true;
+	if (error > 0 || error <= -512)
+		failed(l, r, "no errno, or one that is the kernel's own", NULL);
+	else if (!r->framed)
+		return;
+	else if (!error && !r->op)
+		failed(l, r, "granted", NULL);
+	else if (!error && r->broken)
+		failed(l, r, "granted, with an attribute that is wrong", NULL);
+	else if (!l->plan->privileged && r->op && r->op->admin && !r->dump && error != -EPERM)
+		failed(l, r, "not refused with EPERM", strerror(-error));
+	else if (!error)
+		l->granted[r->op->cmd]++;
+}
+
+/* Takes all messages of a datagram; true: the answer to @fence is among them. */
+static bool take(struct link *l, struct request *r, uint32_t fence, int n)
+{
+	struct nlmsghdr *h = (struct nlmsghdr *)l->in;
+	bool fenced = false;
+	int error;
+
+	for (; NLMSG_OK(h, (unsigned int)n); h = NLMSG_NEXT(h, n)) {
+		error = 0;
+		if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE)
+			memcpy(&error, NLMSG_DATA(h), sizeof(error));
+		if (h->nlmsg_seq == fence) {
+			fenced = true;
+		} else if (!r->framed) {
+			continue;	/* its header was no header: whose answer this is nobody knows */
+		} else if (h->nlmsg_seq != r->seq) {
+			failed(l, r, "an answer to somebody else", NULL);
+		} else if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE) {
+			check_error(l, r, error);
+		} else if (h->nlmsg_type == l->family) {
+			r->began = true;
+			check_answer(l, r, h);
+		}
+	}
+	return fenced;
+}
+
+static void collect(struct link *l, struct request *r, uint32_t fence)
+{
+	bool fenced = false;
+	ssize_t n;
+
+	while (!fenced || (r->dump && r->began && !r->ended)) {
+		n = recv(l->fd, l->in, sizeof(l->in), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == ENOBUFS)
+			break;
+		if (n <= 0) {
+			failed(l, r, "no answer", strerror(errno));
+			break;
+		}
+		fenced |= take(l, r, fence, (int)n);
+	}
+	if (fenced && r->framed && !r->ended)
+		failed(l, r, "not answered", NULL);
+}
+
+/* Is never asked for anything but an answer, which comes after that to all before. */
+static uint32_t send_fence(struct link *l)
+{
+	struct nlmsghdr h = {
+		.nlmsg_len = sizeof(h), .nlmsg_type = NLMSG_NOOP, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+		.nlmsg_seq = 0x80000000U | ++l->seq,
+	};
+
+	if (send(l->fd, &h, sizeof(h), 0) < 0)
+		perror("inc-surfaces: send");
+	return h.nlmsg_seq;
+}
+
+static void open_link(struct link *l)
+{
+	int on = 1;
+
+	l->fd = open_netlink();
+	if (one_in(&l->source, 2))
+		setsockopt(l->fd, SOL_NETLINK_, NETLINK_EXT_ACK, &on, sizeof(on));
+	if (one_in(&l->source, 2))
+		setsockopt(l->fd, SOL_NETLINK_, NETLINK_CAP_ACK, &on, sizeof(on));
+	if (one_in(&l->source, 2))
+		setsockopt(l->fd, SOL_NETLINK_, NETLINK_GET_STRICT_CHK, &on, sizeof(on));
+}
+
+static void one_request(struct link *l)
+{
+	struct message m = {
+		.buf = l->out, .size = sizeof(l->out), .devs = l->devs, .n_devs = l->n_devs,
+	};
+	struct request r = build(l, &m);
+
+	l->sent++;
+	if (send(l->fd, m.buf, m.len, 0) < 0) {
+		if (errno != EINTR && errno != ENOBUFS && errno != EMSGSIZE)
+			failed(l, &r, "cannot be sent", strerror(errno));
+		return;
+	}
+	/* a dump that nobody reads to its end */
+	if (!r.dump || !one_in(&l->source, 16))
+		collect(l, &r, send_fence(l));
+	else
+		r.framed = false;
+	/* there may be more of its answer */
+	if (!r.framed) {
+		close(l->fd);
+		open_link(l);
+	}
+}
+
+static void name_node(struct link *l, uint8_t cmd, unsigned int number)
+{
+	struct genlmsghdr genl = { .cmd = cmd, .version = 1 };
+	struct nlmsghdr h = { .nlmsg_type = l->family, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++l->seq };
+	struct message m = { .buf = l->out, .size = sizeof(l->out), .len = sizeof(h) + sizeof(genl) };
+	struct request r = { .framed = false };
+
+	put_name(l, &m, number);
+	h.nlmsg_len = (uint32_t)m.len;
+	memcpy(m.buf, &h, sizeof(h));
+	memcpy(m.buf + sizeof(h), &genl, sizeof(genl));
+	if (send(l->fd, m.buf, m.len, 0) > 0)
+		collect(l, &r, send_fence(l));
+}
+
+/* What is the node for others is one again, without a key and with default limits. */
+static void keep_node(struct link *l)
+{
+	unsigned int number = if_nametoindex(l->plan->keep);
+
+	if (!number || number > l->n_devs)
+		return;
+	name_node(l, INC_CMD_NODE_DEL, number);
+	name_node(l, INC_CMD_NODE_ADD, number);
+}
+
+/* Events are read now and then: more may come than the socket holds. */
+static void hear(struct link *l)
+{
+	struct request r = { .op = &spec_ops[INC_CMD_EVENT - 1] };
+	struct nlmsghdr *h = (struct nlmsghdr *)l->in;
+	ssize_t n;
+
+	while ((n = recv(l->events, l->in, sizeof(l->in), MSG_DONTWAIT)) > 0) {
+		if (n < (ssize_t)NLMSG_HDRLEN || h->nlmsg_type != l->family) {
+			failed(l, &r, "another message", NULL);
+			continue;
+		}
+		check_answer(l, &r, h);
+		l->heard++;
+	}
+}
+
+/* Names by number; what has a name that is gone is asked for by it all the same. */
+static void list_devs(struct link *l)
+{
+	static char names[MAX_DEVS][IF_NAMESIZE];
+	unsigned int i;
+
+	for (i = 0; i < MAX_DEVS; i++) {
+		if (if_indextoname(i + 1, names[i]))
+			l->n_devs = i + 1;
+		else
+			snprintf(names[i], IF_NAMESIZE, "no-such%u", i);
+		l->devs[i] = names[i];
+	}
+}
+
+/* Every command is granted now and then, else most of this tests nothing. */
+static void check_granted(struct link *l)
+{
+	struct request r = { .dump = false };
+	unsigned int i;
+
+	if (l->sent < 3000)
+		return;
+	for (i = 0; i < spec_n_ops; i++) {
+		r.op = &spec_ops[i];
+		if (r.op->has_event || (r.op->admin && !l->plan->privileged) || l->granted[r.op->cmd])
+			continue;
+		failed(l, &r, "never granted", NULL);
+	}
+}
+
+static int worker(const struct plan *plan, unsigned int number)
+{
+	struct link *l = calloc(1, sizeof(*l));
+	int64_t end = now_ms() + plan->seconds * 1000LL;
+	unsigned long granted = 0;
+	unsigned int i;
+
+	if (!l)
+		abort();
+	l->plan = plan;
+	l->source.state = plan->seed + number;
+	l->fd = open_netlink();
+	resolve(l);
+	l->events = open_netlink();
+	if (setsockopt(l->events, SOL_NETLINK_, NETLINK_ADD_MEMBERSHIP, &l->mcgrp, sizeof(l->mcgrp)))
+		perror("inc-surfaces: events");
+	list_devs(l);
+	while (now_ms() < end && l->failures < 10) {
+		one_request(l);
+		if (l->sent % 64)
+			continue;
+		hear(l);
+		if (plan->keep && !(l->sent % 128))
+			keep_node(l);
+	}
+	hear(l);
+	check_granted(l);
+	if (plan->keep && !l->heard)
+		failed(l, &(struct request){ .op = &spec_ops[INC_CMD_EVENT - 1] }, "never heard", NULL);
+	for (i = 0; i < MAX_OPS; i++)
+		granted += l->granted[i];
+	printf("netlink %u: %lu requests, %lu granted, %lu events\n", number, l->sent, granted, l->heard);
+	return !!l->failures;
+}
+
+int fuzz_netlink(const struct plan *plan)
+{
+	int failures = 0, status;
+	unsigned int i;
+
+	for (i = 0; i < plan->workers; i++)
+		if (!fork())
+			exit(worker(plan, i));
+	while (wait(&status) > 0)
+		failures += !!status;
+	return failures;
+}

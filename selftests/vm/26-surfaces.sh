@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Random netlink requests and system calls, of root and of those who may nothing, see selftests/fuzz/surfaces. Then the
+# module works as before, holds nothing of what was, and can be unloaded.
+#
+# SURFACES: seconds for each of the two rounds (default 4). SEED replays what was asked for, not who came first.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+FUZZ=$(cd "$(dirname "$0")/../fuzz" && pwd)
+PROGRAM=$FUZZ/../../build/fuzz/inc-surfaces
+SECONDS_EACH=${SURFACES:-$((FULL ? 60 : 4))}
+PIDS=()
+
+# tools/check has built it; a VM takes its time
+built() {
+	[ -x "$PROGRAM" ] || make -s -C "$FUZZ" surfaces
+}
+
+# fuzz NETNS ARGUMENTS...: in the background
+fuzz() {
+	in_ns "$1" "$PROGRAM" --seed "$SEED" --seconds "$SECONDS_EACH" "${@:2}" >"$INC_TMP/fuzz${#PIDS[@]}" 2>&1 &
+	PIDS+=($!)
+}
+
+# All that run have found nothing wrong.
+all_well() {
+	local i ret=0
+
+	for i in "${!PIDS[@]}"; do
+		wait "${PIDS[i]}" || ret=1
+	done
+	cat "$INC_TMP"/fuzz?
+	grep -h 'granted\|with success' "$INC_TMP"/fuzz? >"$INC_TMP/said"
+	PIDS=()
+	return "$ret"
+}
+
+# What only requests may change, of the node and the default parents.
+configuration() {
+	local ns
+
+	for ns in sw h1; do
+		inc -n "$ns" -j node show | sed -E 's/"(groups|memory)":[0-9]+//g'
+		inc -n "$ns" -j parent show
+	done
+}
+
+# Root's sockets at one host; requests of nobody, and of root of another user namespace, at the node.
+without_privilege() {
+	local before ret=0
+
+	before=$(configuration)
+	fuzz sw netlink --as nobody --workers 1
+	fuzz sw netlink --as userns --workers 1
+	fuzz h1 socket --steady --parent "$INC_NODE4"
+	all_well || ret=1
+	expect "configuration" "$(configuration)" = "$before" && return "$ret"
+}
+
+# Root's requests at the node, which comes, goes and changes, and at a host; nobody's sockets at that host.
+with_privilege() {
+	fuzz sw netlink --keep br0
+	fuzz h1 netlink --workers 1
+	fuzz h1 socket --as nobody --parent "$INC_NODE4"
+	all_well
+}
+
+# As inc_topology_create() left it.
+configure_again() {
+	local ns dev
+
+	for ns in sw h1; do
+		for dev in $(inc -n "$ns" -j node show | grep -o '"dev":"[^"]*"' | cut -d'"' -f4); do
+			inc -n "$ns" node del dev "$dev" || return
+		done
+	done
+	inc -n sw node add dev br0 && inc -n h1 parent set "$INC_NODE4"
+}
+
+nothing_held() {
+	no_groups && [ "$(inc -n sw -j node show | json_sum memory)" = 0 ]
+}
+
+# nobody, who may pin 64 KiB: what was pinned before is not counted any more
+little_memory() {
+	# shellcheck disable=SC2016
+	run_ranks 3 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+		--bounding-set=-all "$0" "$@"' inc-allreduce --count 0,1,352,20000 --iters 2 --seed "$SEED"
+}
+
+inc_begin
+check "the fuzzer is built" built
+inc_topology_create 3
+check "requests without privilege, calls on sockets" without_privilege
+sed 's/^/# /' "$INC_TMP/said"
+check "nothing is held" wait_for 30 nothing_held
+check "requests of root, calls of nobody" with_privilege
+sed 's/^/# /' "$INC_TMP/said"
+check "the node and the parents are set again" configure_again
+check "nothing is held" wait_for 30 nothing_held
+check "results are right" run_ranks 3 inc-coll --quiet --seed "$SEED" --ops 10
+check "results are right for nobody, with 64 KiB" little_memory
+inc_topology_destroy
+inc_end
