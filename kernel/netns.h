@@ -33,6 +33,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "engine/engine.h"
+#include "limits.h"
 
 #define NETINC_HASH_BITS	8
 
@@ -55,7 +56,9 @@ struct netinc_net {
 	atomic_t generation;		/* changes when a group forms or goes: challenges of before are void */
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
 	unsigned int users;		/* nodes and ranks; the doors are open while there are any; mutex */
-	atomic_t nranks;
+	struct netinc_user *owner;	/* with a reference; who made the namespace: its nodes are that one's */
+	struct netinc_use use;
+	atomic64_t max[__INC_LIMIT_MAX];
 	u64 reply_time;			/* budget of answers to strangers; reply_lock */
 	u32 replies;
 	spinlock_t reply_lock;		/* reply_time, replies */

@@ -32,8 +32,11 @@ struct netinc_ngroup {
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
 	struct timer_list timer;
-	u64 held;			/* bytes of packets and results that slots refer to */
-	u64 limit;
+	u64 held;			/* bytes of packets that slots refer to, charged */
+	u64 results;			/* and of results, charged */
+	u64 limit;			/* of each */
+	u64 bytes;			/* charged for slots; does not change */
+	struct netinc_founder founder;
 	u32 rx_left;			/* units that it may still complete */
 	bool fpu;			/* inside an FPU section; it ends with the received skb */
 	bool fpu_denied;		/* this received skb goes without */
@@ -47,8 +50,10 @@ struct netinc_ngroup {
 	struct netinc_group eng;
 };
 
-/* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
-int netinc_ngroup_create(struct netinc_node *node, u32 id, u32 size);
+/* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
+/* What it is charged for its slots, and for what it needs to get on: a result in each, a contribution of each rank. */
+u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */

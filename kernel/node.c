@@ -92,7 +92,7 @@ static void node_work(struct work_struct *work)
 		}
 		birth = node->births[--node->nbirths];
 		spin_unlock_bh(&node->lock);
-		netinc_ngroup_create(node, birth.group, birth.size);
+		netinc_ngroup_create(node, &birth);
 	}
 	netinc_node_put(node);
 }
@@ -205,7 +205,7 @@ u64 netinc_node_memory(struct netinc_node *node)
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
 			if (g->node == node)
-				held += READ_ONCE(g->held);
+				held += READ_ONCE(g->held) + READ_ONCE(g->results);
 	rcu_read_unlock();
 	return held;
 }
@@ -307,36 +307,19 @@ static void drop(struct netinc_rx *rx, enum inc_counter reason)
 	trace_netinc_drop(rx->skb, rx->pkt.group, reason);
 }
 
-/* Groups that are over are kept for a few seconds to answer their members; there may be a few times as many of them. */
-static bool node_full(struct netinc_node *node, u32 limit)
-{
-	struct netinc_ngroup *g;
-	u32 live = 0;
-	int i;
-
-	if (atomic_read(&node->ngroups) + node->nbirths < limit)
-		return false;
-	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
-		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
-			live += g->node == node && !netinc_group_over(&g->eng);
-	return live + node->nbirths >= limit || atomic_read(&node->ngroups) >= 8 * limit;
-}
-
-static enum inc_refuse_code give_birth(struct netinc_node *node, u32 group, u32 size, u64 *limit)
+static enum inc_refuse_code give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
 	enum inc_refuse_code code = 0;
 	u32 i;
 
 	spin_lock(&node->lock);
-	*limit = node->cfg.max_groups;
 	for (i = 0; i < node->nbirths; i++)
-		if (node->births[i].group == group)
+		if (node->births[i].group == birth->group)
 			goto out;
-	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
+	if (!netinc_birth_allowed(node, birth, limit)) {
 		code = INC_REFUSE_LIMIT;
 	} else if (!node->dead) {
-		node->births[node->nbirths].group = group;
-		node->births[node->nbirths++].size = size;
+		node->births[node->nbirths++] = *birth;
 		netinc_node_get(node);
 		if (!queue_work(system_unbound_wq, &node->work))
 			netinc_node_put(node);
@@ -344,6 +327,17 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, u32 group, u32 
 out:
 	spin_unlock(&node->lock);
 	return code;
+}
+
+/* The group that this JOIN asks for. */
+static void conceive(const struct netinc_rx *rx, const struct inc_join *join, struct netinc_birth *birth)
+{
+	memset(birth, 0, sizeof(*birth));
+	birth->group = rx->pkt.group;
+	birth->size = be32_to_cpu(join->size);
+	birth->block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK);
+	birth->founder.peer = rx->peer;
+	birth->founder.ifindex = rx->dev->ifindex;
 }
 
 static bool proved(struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join)
@@ -360,6 +354,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
 	u64 now = challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	struct netinc_birth birth;
 	struct netinc_ngroup *g;
 	int code;
 
@@ -377,6 +372,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 			return;
 		}
 	}
+	conceive(rx, join, &birth);
 	g = netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (g && g->node == node)
 		code = netinc_ngroup_join(g, rx, join, &detail);
@@ -385,7 +381,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 	else if (!size || size > INC_MAX_RANKS || rx->pkt.child >= size)
 		code = INC_REFUSE_SIZE;
 	else
-		code = give_birth(node, rx->pkt.group, size, &detail);
+		code = give_birth(node, &birth, &detail);
 	if (code)
 		refuse(rx, nonce, code, detail);
 }

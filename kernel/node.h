@@ -38,10 +38,20 @@ struct netinc_port {
 #define NETINC_MAX_PORTS	1024
 #define NETINC_MAX_BIRTHS	32
 
+/* Who asked for a group first, and is anybody else in it? The group's lock to write. */
+struct netinc_founder {
+	struct netinc_peer peer;
+	u32 ifindex;		/* of the port it came in by */
+	bool others;		/* a member has another address */
+	bool ports;		/* a member came in by another port */
+};
+
 /* A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's repetition. */
 struct netinc_birth {
 	u32 group;
 	u32 size;
+	u32 block;		/* bytes that its first member can send */
+	struct netinc_founder founder;
 };
 
 struct netinc_node {
@@ -82,6 +92,11 @@ struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_d
 u32 netinc_rx_oif(const struct netinc_rx *rx);
 /* Packets of the upward types. */
 void netinc_node_rx(struct netinc_rx *rx);
+
+/* birth.c: may the node have this group, too? Under node->lock and RCU; if not, *@limit is what has been reached. */
+bool netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit);
+/* A member has joined. */
+void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex);
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);
