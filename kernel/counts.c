@@ -47,7 +47,7 @@ struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_me
 	u32 mine = len_of(of, of->rank), total = 0, i;
 	struct netinc_counts *c;
 
-	c = netinc_mem_alloc(mem, 1, struct_size(c, len, of->size));
+	c = netinc_mem_zalloc(mem, 1, struct_size(c, len, of->size));
 	if (!c)
 		return NULL;
 	for (i = 0; i < of->size; i++) {

@@ -148,7 +148,7 @@ int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum in
 	return err;
 }
 
-void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size)
+static void *mem_alloc(struct netinc_mem *mem, size_t n, size_t size, gfp_t gfp)
 {
 	size_t bytes = array_size(n, size);
 	int err;
@@ -161,7 +161,17 @@ void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size)
 		return NULL;
 	}
 	mem->bytes += bytes;
-	return kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return kvmalloc(bytes, gfp);
+}
+
+void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size)
+{
+	return mem_alloc(mem, n, size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size)
+{
+	return mem_alloc(mem, n, size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_ZERO);
 }
 
 void netinc_mem_done(struct netinc_mem *mem)

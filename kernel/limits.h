@@ -55,8 +55,9 @@ void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_l
 /* Would it be refused? As netinc_charge(), and it is counted if so. */
 int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
 
-/* Zeroed memory of an operation; NULL: no memory, or mem->err says which limit. May sleep. */
+/* Memory of an operation, for kvfree(); NULL: there is none, or mem->err says which limit. May sleep. */
 void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size);
+void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size);
 /* When all of it has been freed. */
 void netinc_mem_done(struct netinc_mem *mem);
 

@@ -57,7 +57,7 @@ static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, struct acc
 int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
-	struct user_namespace *reader = sk_user_ns(cb->skb->sk);
+	struct user_namespace *reader = sk_user_ns(NETLINK_CB(cb->skb).sk);
 	struct account a = { .max = nn->max, .use = &nn->use, .scope = INC_SCOPE_NETNS };
 	struct netinc_user *user;
 	u32 index = 0;

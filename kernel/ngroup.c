@@ -267,7 +267,8 @@ static u32 group_window(const struct netinc_node_cfg *cfg, u32 size)
 
 u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
 {
-	u32 window = group_window(cfg, birth->size), unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
+	u32 unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
+	u32 window = group_window(cfg, birth->size);
 
 	return netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
 	       2ULL * window * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);

@@ -169,7 +169,7 @@ static struct netinc_req *req_alloc(struct netinc_rank *rank)
 	err = netinc_charge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
 	if (err)
 		return ERR_PTR(err);
-	req = netinc_mem_alloc(&mem, 1, sizeof(*req));
+	req = netinc_mem_zalloc(&mem, 1, sizeof(*req));
 	if (!req) {
 		netinc_mem_done(&mem);
 		netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);

@@ -131,7 +131,7 @@ static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, str
 	}
 	if (err)
 		return err;
-	counts = netinc_mem_alloc(mem, n, sizeof(*counts));
+	counts = netinc_mem_zalloc(mem, n, sizeof(*counts));
 	op->before = netinc_mem_alloc(mem, NETINC_BEFORE(op->size), sizeof(*op->before));
 	op->counts = counts;
 	if (!counts || !op->before)

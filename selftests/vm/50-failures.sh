@@ -71,8 +71,9 @@ total() {
 
 # Ranks whose calls fail: they end, and say why; none has got wrong elements, none hangs.
 ranks() {
-	local r ret=0 status
+	local r ret=0 status begin=$SECONDS
 
+	: >"$INC_TMP/how"
 	ranks_fail "$1" || return
 	shift
 	# shellcheck disable=SC2016 # for the other shell
@@ -84,6 +85,7 @@ ranks() {
 		status=0
 		wait "${RANK_PIDS[$r]}" || status=$?
 		unset "RANK_PIDS[$r]"
+		echo "# rank $r: status $status after $((SECONDS - begin)) s: $(tail -1 "$(rank_log "$r")")" >>"$INC_TMP/how"
 		[ "$status" -lt 3 ] && ! grep -q 'expected' "$(rank_log "$r")" && continue
 		echo "rank $r: status $status"
 		cat "$(rank_log "$r")"
@@ -106,8 +108,10 @@ if [ -d "$FAULTS/failslab" ]; then
 	LAB_TIMEOUT=900 lab failures.py
 	check "softirqs: one allocation in 50 fails" softirqs 2 --ops 60
 	check "softirqs: one allocation in 10 fails" softirqs 10 --ops 12 --max 500
-	check "ranks: one allocation in 50 fails" ranks 2 --ops 60
-	check "ranks: one allocation in 200 fails" ranks 1 --ops 60 --max 20000
+	for percent in 5 1; do
+		check "ranks: $percent % of allocations fail" ranks "$percent" --ops 60 --max 20000
+		cat "$INC_TMP/how"
+	done
 	check "works as before" run_ranks "$HOSTS" inc-coll --quiet --seed "$RANDOM" --ops 20
 	check "no group stays" wait_for 30 no_groups
 	inc_topology_destroy

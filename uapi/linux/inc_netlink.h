@@ -27,7 +27,7 @@ enum {
 	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per bridge port */
 	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
 	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
-	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT with SCOPE and VALUES; those of users: in the initial user namespace only */
+	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
 	__INC_CMD_MAX
 };
 
