@@ -13,7 +13,8 @@
  * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
  * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
  *
- * Racy on purpose: the per-CPU counters are summed up while they change.
+ * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are atomics: charging takes
+ * no lock.
  *
  * LIFETIME
  *

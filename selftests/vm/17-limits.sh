@@ -31,12 +31,12 @@ none_held() {
 all_least() {
 	inc_topology_create 8 "$1" && neighbours_known || return
 	inc -n sw node set dev br0 max-memory 64K
-	check "offloads $1: 16 ranks, 64 KiB" least --ops 12 --max 20000
+	check "offloads $1: 16 ranks, 64 KiB" least --ops 6 --max 8000
 	set_links delay 2ms 1ms loss 3% reorder 25% 50%
-	check "offloads $1: 16 ranks, 64 KiB, loss and reordering" least --ops 8 --max 4000
+	check "offloads $1: 16 ranks, 64 KiB, loss and reordering" least --ops 6 --max 3000
 	inc -n sw node set dev br0 max-memory 64M
 	inc -n sw limits set held-memory 0
-	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 8 --max 4000
+	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 6 --max 3000
 	clear_links
 	check "offloads $1: all is given back" wait_for 30 none_held
 	inc_topology_destroy
