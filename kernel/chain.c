@@ -13,24 +13,25 @@ static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fp
 				  fpu);
 }
 
-struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op)
+struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+					struct netinc_mem *mem)
 {
 	u32 block = READ_ONCE(rank->ep.block), window = READ_ONCE(rank->ep.window);
 	const struct netinc_reduce *r = kernel_of(op, false);
 	struct netinc_chain *chain;
 	u32 elems;
 
-	chain = kzalloc(sizeof(*chain), GFP_KERNEL_ACCOUNT);
+	chain = netinc_mem_alloc(mem, 1, sizeof(*chain));
 	if (!chain)
 		return NULL;
 	elems = min_t(u64, block / r->elem_size, op->count);
 	chain->bytes = elems * r->acc_size;
 	/* no more rounds than that are in the window, nor in the operation */
 	chain->slots = min_t(u64, (window - 1) / op->size + 2, op->count);
-	chain->mem = kvmalloc_array(chain->slots, chain->bytes, GFP_KERNEL_ACCOUNT);
+	chain->mem = netinc_mem_alloc(mem, chain->slots, chain->bytes);
 	if (chain->mem)
 		return chain;
-	kfree(chain);
+	kvfree(chain);
 	return NULL;
 }
 
@@ -39,7 +40,7 @@ void netinc_chain_free(struct netinc_chain *chain)
 	if (!chain)
 		return;
 	kvfree(chain->mem);
-	kfree(chain);
+	kvfree(chain);
 }
 
 /* The round's accumulators; NULL: those of a round that is not complete are in their place. */

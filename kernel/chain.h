@@ -7,6 +7,7 @@
 #define NETINC_CHAIN_H
 
 #include "engine/endpoint.h"
+#include "limits.h"
 
 struct netinc_rank;
 struct netinc_req;
@@ -18,7 +19,8 @@ struct netinc_chain {
 };
 
 /* NULL: no memory. */
-struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op);
+struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+					struct netinc_mem *mem);
 void netinc_chain_free(struct netinc_chain *chain);
 
 /* A result, or this rank's own empty one: then the round is complete and written. False: not now. */

@@ -42,12 +42,12 @@ static void fill_mine(struct netinc_counts *c)
 	}
 }
 
-struct netinc_counts *netinc_counts_alloc(struct netinc_op *of)
+struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_mem *mem)
 {
 	u32 mine = len_of(of, of->rank), total = 0, i;
 	struct netinc_counts *c;
 
-	c = kvzalloc(struct_size(c, len, of->size), GFP_KERNEL_ACCOUNT);
+	c = netinc_mem_zalloc(mem, 1, struct_size(c, len, of->size));
 	if (!c)
 		return NULL;
 	for (i = 0; i < of->size; i++) {
@@ -58,9 +58,9 @@ struct netinc_counts *netinc_counts_alloc(struct netinc_op *of)
 	c->op = *of;
 	c->op.mode |= INC_MODE_COUNTS_PHASE;
 	c->op.counts = c->len;
-	c->op.before = kvmalloc_array(NETINC_BEFORE(of->size), sizeof(*c->op.before), GFP_KERNEL_ACCOUNT);
-	c->mine = kvmalloc_array(mine, sizeof(__le32), GFP_KERNEL_ACCOUNT);
-	c->theirs = kvmalloc_array(total, sizeof(__le32), GFP_KERNEL_ACCOUNT);
+	c->op.before = netinc_mem_alloc(mem, NETINC_BEFORE(of->size), sizeof(*c->op.before));
+	c->mine = netinc_mem_alloc(mem, mine, sizeof(__le32));
+	c->theirs = netinc_mem_alloc(mem, total, sizeof(__le32));
 	if (!c->op.before || !c->mine || !c->theirs) {
 		netinc_counts_free(c);
 		return NULL;

@@ -7,6 +7,7 @@
 #define NETINC_COUNTS_H
 
 #include "engine/coll.h"
+#include "limits.h"
 
 struct netinc_counts {
 	struct netinc_op op;		/* INC_MODE_COUNTS_PHASE */
@@ -17,7 +18,7 @@ struct netinc_counts {
 };
 
 /* For @of, whose own counts are filled in. NULL: no memory */
-struct netinc_counts *netinc_counts_alloc(struct netinc_op *of);
+struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_mem *mem);
 void netinc_counts_free(struct netinc_counts *c);
 
 /* All is here: complete the counts of the operation, or make it fail. */

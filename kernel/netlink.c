@@ -443,6 +443,15 @@ static const struct nla_policy node_policy[INC_A_NODE_MAX + 1] = {
 	[INC_A_NODE_STANDBY]	= NLA_POLICY_NESTED(parent_policy),
 };
 
+static const struct nla_policy limit_values_policy[INC_LIMIT_MAX + 1] = {
+	[1 ... INC_LIMIT_MAX]	= { .type = NLA_U64 },
+};
+
+static const struct nla_policy limit_policy[INC_A_LIMIT_MAX + 1] = {
+	[INC_A_LIMIT_SCOPE]	= NLA_POLICY_MAX(NLA_U8, INC_SCOPE_USER),
+	[INC_A_LIMIT_VALUES]	= NLA_POLICY_NESTED(limit_values_policy),
+};
+
 /* What each command takes at the top level; anything else is refused. */
 
 static const struct nla_policy take_nothing[INC_A_MAX + 1] = {};
@@ -461,6 +470,10 @@ static const struct nla_policy take_parent[INC_A_MAX + 1] = {
 
 static const struct nla_policy take_group_id[INC_A_MAX + 1] = {
 	[INC_A_GROUP_ID]	= { .type = NLA_U32 },
+};
+
+static const struct nla_policy take_limit[INC_A_MAX + 1] = {
+	[INC_A_LIMIT]		= NLA_POLICY_NESTED(limit_policy),
 };
 
 static const struct genl_ops ops[] = {
@@ -482,6 +495,9 @@ static const struct genl_ops ops[] = {
 	{ .cmd = INC_CMD_MEMBER_GET, .dumpit = netinc_nl_member_dump, .policy = take_group_id, .maxattr = INC_A_MAX },
 	{ .cmd = INC_CMD_STATS_GET, .doit = netinc_nl_stats_get, .policy = take_nothing, .maxattr = INC_A_MAX },
 	{ .cmd = INC_CMD_PORT_GET, .dumpit = netinc_nl_port_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_LIMIT_GET, .dumpit = netinc_nl_limit_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_LIMIT_SET, .doit = netinc_nl_limit_set, .policy = take_limit, .maxattr = INC_A_MAX,
+	  .flags = GENL_UNS_ADMIN_PERM },
 };
 
 static const struct genl_multicast_group mcgrps[] = {

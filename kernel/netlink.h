@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The generic netlink family "inc": netlink.c is the family and the changes, netlink_event.c the events, netlink_dump.c
- * and netlink_group.c what can be looked at. No protocol logic here: it reads objects and calls their functions.
+ * The generic netlink family "inc": netlink.c is the family and the changes, netlink_event.c the events,
+ * netlink_limit.c limits, netlink_dump.c and netlink_group.c what can be looked at. No protocol logic here: it reads
+ * objects and calls their functions.
  */
 #ifndef NETINC_NETLINK_H
 #define NETINC_NETLINK_H
@@ -57,5 +58,8 @@ int netinc_nl_node_dump(struct sk_buff *skb, struct netlink_callback *cb);
 int netinc_nl_group_dump(struct sk_buff *skb, struct netlink_callback *cb);
 int netinc_nl_member_dump(struct sk_buff *skb, struct netlink_callback *cb);
 int netinc_nl_port_dump(struct sk_buff *skb, struct netlink_callback *cb);
+/* netlink_limit.c */
+int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb);
+int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info);
 
 #endif

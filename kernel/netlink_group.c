@@ -101,7 +101,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 	    nla_put_u32(skb, INC_A_GROUP_WINDOW, g->cfg.window) ||
 	    nla_put_u32(skb, INC_A_GROUP_BLOCK, g->block) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
-	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held))
+	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
 		return -EMSGSIZE;
 	return put_waiting(skb, waiting, ms) ?: put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, g->mib);

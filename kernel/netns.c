@@ -102,8 +102,14 @@ static int __net_init net_init(struct net *net)
 	int cpu;
 
 	nn->mib = alloc_percpu(struct netinc_mib);
-	if (!nn->mib)
+	nn->owner = netinc_user_get(net->user_ns, GLOBAL_ROOT_UID);
+	if (!nn->mib || !nn->owner) {
+		free_percpu(nn->mib);
+		if (nn->owner)
+			netinc_user_put(nn->owner);
 		return -ENOMEM;
+	}
+	netinc_limits_init_net(nn);
 	for_each_possible_cpu(cpu)
 		u64_stats_init(&per_cpu_ptr(nn->mib, cpu)->sync);
 	nn->net = net;
@@ -132,6 +138,9 @@ static void __net_exit net_exit(struct net *net)
 	WARN_ON_ONCE(nn->users);
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
 		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
+	for (i = 0; i < __INC_LIMIT_MAX; i++)
+		WARN_ON_ONCE(atomic64_read(&nn->use.now[i]));
+	netinc_user_put(nn->owner);
 	free_percpu(nn->mib);
 }
 
@@ -144,10 +153,12 @@ static struct pernet_operations net_ops = {
 
 int netinc_net_init(void)
 {
+	netinc_limits_start();
 	return register_pernet_subsys(&net_ops);
 }
 
 void netinc_net_fini(void)
 {
 	unregister_pernet_subsys(&net_ops);
+	netinc_limits_stop();
 }

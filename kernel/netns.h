@@ -13,7 +13,8 @@
  * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
  * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
  *
- * Racy on purpose: the per-CPU counters are summed up while they change.
+ * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are atomics: charging takes
+ * no lock.
  *
  * LIFETIME
  *
@@ -33,6 +34,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "engine/engine.h"
+#include "limits.h"
 
 #define NETINC_HASH_BITS	8
 
@@ -56,7 +58,9 @@ struct netinc_net {
 	atomic_t generation;		/* changes when a group forms or goes: challenges of before are void */
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
 	unsigned int users;		/* nodes and ranks; the doors are open while there are any; mutex */
-	atomic_t nranks;
+	struct netinc_user *owner;	/* with a reference; who made the namespace: its nodes are that one's */
+	struct netinc_use use;
+	atomic64_t max[__INC_LIMIT_MAX];
 	u64 reply_time;			/* budget of answers to strangers; reply_lock */
 	u32 replies;
 	spinlock_t reply_lock;		/* reply_time, replies */

@@ -28,11 +28,30 @@ static void ngroup_free(struct rcu_head *rcu)
 	kfree(g);
 }
 
+static int charge(struct netinc_net *nn, u64 bytes)
+{
+	int err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+
+	if (err)
+		return err;
+	err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, bytes);
+	if (err)
+		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	return err;
+}
+
+static void uncharge(struct netinc_net *nn, u64 bytes)
+{
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, bytes);
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+}
+
 static void ngroup_release(struct kref *ref)
 {
 	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
 
-	WARN_ON_ONCE(g->held);
+	WARN_ON_ONCE(g->held || g->results);
+	uncharge(g->nn, g->bytes);
 	netinc_node_put(g->node);
 	call_rcu(&g->rcu, ngroup_free);
 }
@@ -246,13 +265,27 @@ void netinc_ngroup_destroy(struct netinc_ngroup *g)
 		netinc_ngroup_put(g);
 }
 
-u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, u32 window, u32 size)
+u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
 {
 	u64 per_block = (u64)size * 2048;
 
 	while (window > INC_MIN_WINDOW && window * per_block > cfg->max_memory)
 		window /= 2;
 	return window;
+}
+
+u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
+{
+	return birth->lineage ? birth->window : netinc_ngroup_fit(cfg, cfg->window, birth->size);
+}
+
+u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
+{
+	u32 unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
+	u32 window = netinc_ngroup_window(cfg, birth);
+
+	return netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
+	       2ULL * window * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);
 }
 
 static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
@@ -291,10 +324,10 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->id = birth->group;
 	cfg->size = birth->size;
 	cfg->incarnation = get_random_u32() | 1;
+	cfg->window = netinc_ngroup_window(limits, birth);
 	cfg->lineage = birth->lineage;
 	if (birth->lineage) {
 		cfg->move = birth->move;
-		cfg->window = birth->window;
 		cfg->dead_ms = birth->dead_ms;
 		cfg->late_ms = birth->late_ms;
 		cfg->fallback = birth->fallback;
@@ -302,7 +335,6 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	}
 	while (!cfg->lineage)
 		cfg->lineage = get_random_u64();
-	cfg->window = netinc_ngroup_window(limits, limits->window, birth->size);
 	cfg->dead_ms = limits->dead_ms;
 	cfg->late_ms = limits->late_ms;
 	cfg->fallback = limits->fallback;
@@ -310,44 +342,68 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
 }
 
-int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct netinc_birth *birth,
+					const struct netinc_node_cfg *limits)
 {
-	struct netinc_group_cfg cfg = {};
 	struct netinc_ngroup *g = kzalloc(sizeof(*g), GFP_KERNEL);
-	struct netinc_node_cfg limits;
-	int err;
 
 	if (!g)
-		return -ENOMEM;
-	spin_lock_bh(&node->lock);
-	limits = node->cfg;
-	spin_unlock_bh(&node->lock);
-	configure(&cfg, birth, &limits);
-	g->moved = birth->lineage;
-	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
+		return NULL;
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
 	__skb_queue_head_init(&g->txq);
 	timer_setup(&g->timer, ngroup_timer, 0);
 	g->nn = node->nn;
 	g->node = node;
-	g->limit = limits.max_memory;
-	err = ngroup_alloc(g, &cfg);
-	if (!err)
-		err = ngroup_insert(g);
-	if (err) {
-		kvfree(g->link);
-		kvfree(g->mem);
-		kfree(g);
-		return err;
-	}
-	netinc_node_get(node);
-	atomic_inc(&node->ngroups);
+	g->limit = limits->max_memory;
+	g->bytes = netinc_ngroup_bytes(limits, birth);
+	g->founder = birth->founder;
+	g->moved = birth->lineage;
+	return g;
+}
+
+static void ngroup_start(struct netinc_ngroup *g)
+{
+	netinc_node_get(g->node);
+	atomic_inc(&g->node->ngroups);
 	netinc_ngroup_lock(g);
 	if (!g->dead)
 		mod_timer(&g->timer, jiffies + tick_period(g));
 	netinc_ngroup_unlock(g);
-	return 0;
+}
+
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+{
+	struct netinc_group_cfg cfg = {};
+	struct netinc_node_cfg limits;
+	struct netinc_ngroup *g;
+	int err;
+
+	spin_lock_bh(&node->lock);
+	limits = node->cfg;
+	spin_unlock_bh(&node->lock);
+	g = ngroup_new(node, birth, &limits);
+	if (!g)
+		return -ENOMEM;
+	err = charge(g->nn, g->bytes);
+	if (err) {
+		kfree(g);
+		return err;
+	}
+	configure(&cfg, birth, &limits);
+	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
+	err = ngroup_alloc(g, &cfg);
+	if (!err)
+		err = ngroup_insert(g);
+	if (!err) {
+		ngroup_start(g);
+		return 0;
+	}
+	uncharge(g->nn, g->bytes);
+	kvfree(g->link);
+	kvfree(g->mem);
+	kfree(g);
+	return err;
 }
 
 static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
@@ -381,6 +437,8 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 			code = INC_REFUSE_LIMIT;
 		else
 			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		if (!code)
+			netinc_founder_meet(&g->founder, &rx->peer, rx->dev->ifindex);
 	}
 	netinc_ngroup_unlock(g);
 	return code;

@@ -33,8 +33,11 @@ struct netinc_ngroup {
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool moved;			/* it was formed elsewhere: only members of then may join */
 	struct timer_list timer;
-	u64 held;			/* bytes of packets and results that slots refer to */
-	u64 limit;
+	u64 held;			/* bytes of packets that slots refer to, charged */
+	u64 results;			/* and of results, charged */
+	u64 limit;			/* of each */
+	u64 bytes;			/* charged for slots; does not change */
+	struct netinc_founder founder;
 	u32 rx_left;			/* units that it may still complete */
 	bool fpu;			/* inside an FPU section; it ends with the received skb */
 	bool fpu_denied;		/* this received skb goes without */
@@ -49,10 +52,14 @@ struct netinc_ngroup {
 };
 
 /* At most @window blocks: what @size members can fill within the memory limit. */
-u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, u32 window, u32 size);
+u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size);
+/* The window that the group will have. */
+u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
 
-/* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
+/* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
+/* What it is charged for its slots, and for what it needs to get on: a result in each, a contribution of each rank. */
+u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
 struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */

@@ -296,7 +296,7 @@ u64 netinc_node_memory(struct netinc_node *node)
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
 			if (g->node == node)
-				held += READ_ONCE(g->held);
+				held += READ_ONCE(g->held) + READ_ONCE(g->results);
 	rcu_read_unlock();
 	return held;
 }
@@ -398,36 +398,20 @@ static void drop(struct netinc_rx *rx, enum inc_counter reason)
 	trace_netinc_drop(rx->skb, rx->pkt.group, reason);
 }
 
-/* Groups that are over are kept for a few seconds to answer their members; there may be a few times as many of them. */
-static bool node_full(struct netinc_node *node, u32 limit)
-{
-	struct netinc_ngroup *g;
-	u32 live = 0;
-	int i;
-
-	if (atomic_read(&node->ngroups) + node->nbirths < limit)
-		return false;
-	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
-		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
-			live += g->node == node && !netinc_group_over(&g->eng);
-	return live + node->nbirths >= limit || atomic_read(&node->ngroups) >= 8 * limit;
-}
-
 static enum inc_refuse_code give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
 	enum inc_refuse_code code = 0;
 	u32 i;
 
 	spin_lock(&node->lock);
-	*limit = node->cfg.max_groups;
 	for (i = 0; i < node->nbirths; i++)
 		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage)
 			goto out;
 	/* who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge it is a member's */
-	if (node->dev && netinc_ngroup_window(&node->cfg, birth->window, birth->size) < birth->window) {
+	if (node->dev && netinc_ngroup_fit(&node->cfg, birth->window, birth->size) < birth->window) {
 		code = INC_REFUSE_LIMIT;
 		*limit = node->cfg.max_memory;
-	} else if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
+	} else if (!netinc_birth_allowed(node, birth, limit)) {
 		code = INC_REFUSE_LIMIT;
 	} else if (!node->dead) {
 		node->births[node->nbirths++] = *birth;
@@ -449,8 +433,13 @@ static bool proved(const u8 *key, const struct netinc_rx *rx, const struct inc_j
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
 static int birth_of(const struct netinc_rx *rx, const struct inc_join *join, struct netinc_birth *birth)
 {
-	*birth = (struct netinc_birth){ .group = rx->pkt.group, .size = be32_to_cpu(join->size),
-					.lineage = be64_to_cpu(join->lineage) };
+	*birth = (struct netinc_birth){
+		.group = rx->pkt.group,
+		.size = be32_to_cpu(join->size),
+		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
+		.founder = { .peer = rx->peer, .ifindex = rx->dev->ifindex },
+		.lineage = be64_to_cpu(join->lineage),
+	};
 	if (!birth->size || birth->size > INC_MAX_RANKS || rx->pkt.child >= birth->size)
 		return INC_REFUSE_SIZE;
 	if (!birth->lineage)

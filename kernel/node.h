@@ -45,6 +45,14 @@ struct netinc_port {
 #define NETINC_MAX_PORTS	1024
 #define NETINC_MAX_BIRTHS	32
 
+/* Who asked for a group first, and is anybody else in it? The group's lock to write. */
+struct netinc_founder {
+	struct netinc_peer peer;
+	u32 ifindex;		/* of the port it came in by */
+	bool others;		/* a member has another address */
+	bool ports;		/* a member came in by another port */
+};
+
 /* A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's repetition. */
 struct netinc_birth {
 	u32 group;
@@ -56,6 +64,8 @@ struct netinc_birth {
 	u32 dead_ms;
 	u32 late_ms;
 	u8 fallback;
+	u32 block;		/* bytes that its first member can send */
+	struct netinc_founder founder;
 };
 
 struct netinc_node {
@@ -107,6 +117,10 @@ int netinc_edge_init(struct netinc_net *nn);
 void netinc_edge_gone(struct netinc_net *nn);
 /* Nobody sends packets here any more. May take nn->mutex. */
 void netinc_edge_fini(struct netinc_net *nn);
+/* birth.c: may the node have this group, too? Under node->lock and RCU; if not, *@limit is what has been reached. */
+bool netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit);
+/* A member has joined. */
+void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex);
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);

@@ -17,6 +17,7 @@
 #include "netlink.h"
 #include "rank.h"
 #include "reduce/reduce.h"
+#include "socket.h"
 #include "trace.h"
 
 #define RETRY_US	1000			/* when memory was short */
@@ -281,6 +282,7 @@ static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *s
 {
 	rank->nn = nn;
 	rank->sk = sk;
+	rank->user = netinc_sk(sk)->user;
 	rank->pid = task_tgid_nr(current);
 	kref_init(&rank->ref);
 	spin_lock_init(&rank->lock);
@@ -328,14 +330,11 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
 	struct netinc_rank *rank;
-	int err = -ENOBUFS;
+	int err;
 
-	if (atomic_inc_return(&nn->nranks) > NETINC_MAX_RANKS_NETNS)
-		goto err_count;
-	err = -ENOMEM;
 	rank = kvzalloc(sizeof(*rank), GFP_KERNEL_ACCOUNT);
 	if (!rank)
-		goto err_count;
+		return ERR_PTR(-ENOMEM);
 	init(rank, nn, sk);
 	rank->wake = wake;
 	err = set_up(rank, cfg, parent, oif);
@@ -347,8 +346,6 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 err_free:
 	netinc_umem_fini(&rank->umem);
 	kvfree(rank);
-err_count:
-	atomic_dec(&nn->nranks);
 	return ERR_PTR(err);
 }
 
@@ -371,7 +368,6 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	netinc_umem_drain(rank);
 	netinc_path_destroy(&rank->path);
 	net_unuse(nn);
-	atomic_dec(&nn->nranks);
 }
 
 void netinc_rank_get(struct netinc_rank *rank)

@@ -16,8 +16,6 @@
 #include "tx.h"
 #include "umem.h"
 
-#define NETINC_MAX_RANKS_NETNS	1024
-
 struct netinc_rank {
 	struct hlist_node hash;		/* nn->ranks; nn->hash_lock, RCU */
 	struct netinc_net *nn;
@@ -25,6 +23,7 @@ struct netinc_rank {
 	struct rcu_head rcu;
 	struct sock *sk;		/* referenced: keeps the netns and the module */
 	u32 pid;			/* of the process that opened the socket */
+	struct netinc_user *user;	/* the socket's; charged for operations */
 	struct netinc_umem umem;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */

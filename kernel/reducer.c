@@ -24,19 +24,77 @@ static struct netinc_ngroup *glue(struct netinc_agg *agg)
 	return container_of(agg, struct netinc_ngroup, eng.agg);
 }
 
-static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+/* @always: more than the limits allow, if need be. */
+static bool charge(struct netinc_ngroup *g, u32 bytes, bool always)
+{
+	if (always)
+		netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	else if (g->held + bytes > g->limit || netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes))
+		return false;
+	g->held += bytes;
+	return true;
+}
+
+static void uncharge(struct netinc_ngroup *g, u32 bytes)
+{
+	netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	g->held -= bytes;
+}
+
+static u32 payload_off(const struct netinc_pay *pay)
+{
+	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+}
+
+/* A copy of what @pay refers to, in a packet of its own. */
+static struct sk_buff *copy_out(struct netinc_pay *pay)
+{
+	u32 len = payload_off(pay) - pay->off + pay->len;
+	struct sk_buff *skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (skb) {
+		skb_copy_bits(pay->obj, pay->off, skb_put(skb, len), len);
+		NETINC_CB(skb)->refs = 1;
+	}
+	return skb;
+}
+
+/*
+ * There is no room for the packet, but this block of it may fit. What the oldest block needs is taken always: a copy of
+ * each rank's contribution, which the group has been charged for when it was made, and not the packet, which may be as
+ * long as its sender likes.
+ */
+static bool hold_copy(struct netinc_ngroup *g, struct netinc_pay *pay, bool always)
+{
+	struct sk_buff *copy;
+
+	if (!always && g->held + SKB_TRUESIZE(pay->len) > g->limit)
+		return false;
+	copy = copy_out(pay);
+	if (!copy)
+		return false;
+	if (!charge(g, copy->truesize, always)) {
+		kfree_skb(copy);
+		return false;
+	}
+	netinc_count(g->eng.mib, INC_C_UNSHARED);
+	pay->obj = copy;
+	pay->off = 0;
+	return true;
+}
+
+static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always)
 {
 	struct netinc_ngroup *g = glue(agg);
 	struct sk_buff *skb = pay->obj;
 
 	if (!NETINC_CB(skb)->refs) {
-		if (g->held + skb->truesize > g->limit && !force)
-			return false;
+		if (!charge(g, skb->truesize, false))
+			return hold_copy(g, pay, always);
 		netinc_skb_hold(skb);
 		NETINC_CB(skb)->refs = 0;
 		/* the receive path has its own: another CPU may release this one as soon as the lock is dropped */
 		skb_get(skb);
-		g->held += skb->truesize;
 	}
 	NETINC_CB(skb)->refs++;
 	return true;
@@ -44,9 +102,34 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 
 static void super_put(struct netinc_ngroup *g, struct netinc_super *s)
 {
-	if (refcount_read(&s->refs) == 1)
-		g->held -= netinc_super_truesize(s);
+	u32 bytes = netinc_super_truesize(s);
+
+	if (refcount_read(&s->refs) == 1) {
+		g->results -= bytes;
+		netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	}
 	netinc_super_put(s);
+}
+
+/* Room for some results; at the limit for one, which the group has been charged for when it was made. */
+static struct netinc_super *super_get(struct netinc_ngroup *g, u32 len, u32 n)
+{
+	struct netinc_super *s = netinc_super_alloc(len, n);
+	u32 bytes;
+
+	if (!s)
+		return NULL;
+	bytes = netinc_super_truesize(s);
+	if (g->results + bytes > g->limit || netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes)) {
+		netinc_super_put(s);
+		s = netinc_super_alloc(len, 1);
+		if (!s)
+			return NULL;
+		bytes = netinc_super_truesize(s);
+		netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	}
+	g->results += bytes;
+	return s;
 }
 
 static void release(struct netinc_agg *agg, struct netinc_pay *pay)
@@ -60,13 +143,8 @@ static void release(struct netinc_agg *agg, struct netinc_pay *pay)
 	}
 	if (--NETINC_CB(skb)->refs)
 		return;
-	g->held -= skb->truesize;
+	uncharge(g, skb->truesize);
 	consume_skb(skb);
-}
-
-static u32 payload_off(const struct netinc_pay *pay)
-{
-	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
 }
 
 static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
@@ -178,10 +256,9 @@ static void *result_unit(struct netinc_ngroup *g, const struct netinc_slot *slot
 		g->build = NULL;
 	}
 	if (!g->build) {
-		s = netinc_super_alloc(len, min_t(u32, max(g->rx_left, 1u), min(NETINC_MAX_UNITS, 65000 / len)));
+		s = super_get(g, len, min_t(u32, max(g->rx_left, 1u), min(NETINC_MAX_UNITS, 65000 / len)));
 		if (!s)
 			return NULL;
-		g->held += netinc_super_truesize(s);
 		g->build = s;
 	}
 	return netinc_super_unit(s, s->n);
@@ -494,19 +571,6 @@ void netinc_reducer_end(struct netinc_ngroup *g)
 	g->fpu = false;
 }
 
-/* A copy of what @pay refers to, in a packet of its own. */
-static struct sk_buff *copy_out(struct netinc_pay *pay)
-{
-	u32 len = payload_off(pay) - pay->off + pay->len;
-	struct sk_buff *skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (skb) {
-		skb_copy_bits(pay->obj, pay->off, skb_put(skb, len), len);
-		NETINC_CB(skb)->refs = 1;
-	}
-	return skb;
-}
-
 static void unshare_slot(struct netinc_ngroup *g, struct netinc_slot *slot)
 {
 	struct sk_buff *skb, *copy;
@@ -524,7 +588,7 @@ static void unshare_slot(struct netinc_ngroup *g, struct netinc_slot *slot)
 		release(&g->eng.agg, pay);
 		pay->obj = copy;
 		pay->off = 0;
-		g->held += copy->truesize;
+		charge(g, copy->truesize, true);
 		netinc_count(g->eng.mib, INC_C_UNSHARED);
 	}
 }

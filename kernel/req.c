@@ -108,15 +108,15 @@ static bool shared(const struct netinc_op *op)
 	return op->in_place && (op->coll == INC_COLL_ALLREDUCE || op->coll == INC_COLL_REDUCE);
 }
 
-static int init_stream(struct netinc_buf *b, const struct netinc_shares *s, const struct netinc_op *op, bool send,
+static int init_stream(struct netinc_req *req, struct netinc_buf *b, const struct netinc_shares *s, bool send,
 		       bool write, u32 pages)
 {
 	struct netinc_piece *piece;
 	u32 n;
 	int err;
 
-	err = netinc_shares_pieces(s, op, send, &piece, &n);
-	return err ?: netinc_buf_init(b, piece, n, write, pages);
+	err = netinc_shares_pieces(s, &req->op, send, &req->mem, &piece, &n);
+	return err ?: netinc_buf_init(b, piece, n, write, pages, &req->mem);
 }
 
 static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_shares *s)
@@ -125,16 +125,16 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const 
 	int err;
 
 	req->shared = shared(&req->op);
-	err = init_stream(&req->send, s, &req->op, true, req->shared, pages);
+	err = init_stream(req, &req->send, s, true, req->shared, pages);
 	if (!err && !req->shared)
-		err = init_stream(&req->recv, s, &req->op, false, true, pages);
+		err = init_stream(req, &req->recv, s, false, true, pages);
 	if (err || !(req->send.len || req->recv.len))
 		return err;
 	req->mm = current->mm;
 	mmgrab(req->mm);
 	if (!netinc_coll_chains(req->op.coll))
 		return 0;
-	req->chain = netinc_chain_alloc(rank, &req->op);
+	req->chain = netinc_chain_alloc(rank, &req->op, &req->mem);
 	return req->chain ? 0 : -ENOMEM;
 }
 
@@ -144,13 +144,13 @@ static int prepare(struct netinc_rank *rank, struct netinc_req *req, const struc
 	struct netinc_shares shares;
 	int err;
 
-	err = netinc_shares_get(&shares, sub, &req->op);
+	err = netinc_shares_get(&shares, sub, &req->op, &req->mem);
 	if (!err)
 		err = netinc_shares_check(&shares, &req->op);
 	if (!err)
 		err = init_buffers(rank, req, &shares);
 	if (!err && (req->op.mode & INC_MODE_COUNTS) && netinc_coll_asks_counts(req->op.coll)) {
-		req->counts = netinc_counts_alloc(&req->op);
+		req->counts = netinc_counts_alloc(&req->op, &req->mem);
 		err = req->counts ? 0 : -ENOMEM;
 	}
 	if (!err)
@@ -159,12 +159,39 @@ static int prepare(struct netinc_rank *rank, struct netinc_req *req, const struc
 	return err;
 }
 
-void netinc_req_free_parts(struct netinc_req *req)
+/* The operation is charged, with all the kernel memory that it will take. */
+static struct netinc_req *req_alloc(struct netinc_rank *rank)
 {
+	struct netinc_mem mem = { .nn = rank->nn, .user = rank->user };
+	struct netinc_req *req;
+	int err;
+
+	err = netinc_charge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
+	if (err)
+		return ERR_PTR(err);
+	req = netinc_mem_zalloc(&mem, 1, sizeof(*req));
+	if (!req) {
+		netinc_mem_done(&mem);
+		netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
+		return ERR_PTR(mem.err ?: -ENOMEM);
+	}
+	req->mem = mem;
+	INIT_LIST_HEAD(&req->list);
+	INIT_LIST_HEAD(&req->pin);
+	return req;
+}
+
+void netinc_req_free_rest(struct netinc_req *req)
+{
+	struct netinc_mem mem = req->mem;
+
 	netinc_counts_free(req->counts);
 	netinc_chain_free(req->chain);
 	kvfree(req->op.counts);
 	kvfree(req->op.before);
+	kvfree(req);
+	netinc_mem_done(&mem);
+	netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
 }
 
 /* In order with the others; the request is the rank's from here on, or the caller's still if this fails. */
@@ -236,11 +263,9 @@ int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bo
 	err = may_submit(rank);
 	if (err)
 		return err;
-	req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
-	if (!req)
-		return -ENOMEM;
-	INIT_LIST_HEAD(&req->list);
-	INIT_LIST_HEAD(&req->pin);
+	req = req_alloc(rank);
+	if (IS_ERR(req))
+		return PTR_ERR(req);
 	req->user_data = sub->user_data;
 	req->waiters = awaited;
 	req->weight = sub->weight;
@@ -249,6 +274,8 @@ int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bo
 		err = prepare(rank, req, sub);
 	if (!err)
 		err = req->mm ? enqueue_with_memory(rank, req, handle) : enqueue(rank, req, handle);
+	if (err == -ENOMEM && req->mem.err)
+		err = req->mem.err;
 	if (err)
 		netinc_umem_drop(rank, req);
 	return err;

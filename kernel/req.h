@@ -9,6 +9,7 @@
 
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
+#include "limits.h"
 #include "umem.h"
 
 #define NETINC_MAX_REQS		4096	/* of one socket, under way or not collected */
@@ -26,6 +27,7 @@ struct netinc_req {
 	struct netinc_chain *chain;	/* of a scan, else NULL */
 	struct netinc_buf send;
 	struct netinc_buf recv;		/* unused when shared */
+	struct netinc_mem mem;		/* this and all that hangs off it */
 	struct mm_struct *mm;		/* whose addresses these are; NULL: no buffers */
 	u32 waiters;			/* for just this one; rank->lock */
 	bool shared;			/* what is got takes the place of what was sent: send is both */
@@ -38,8 +40,8 @@ static inline const struct netinc_buf *netinc_req_recv_buf(const struct netinc_r
 	return req->shared ? &req->send : &req->recv;
 }
 
-/* What belongs to a request but its memory. */
-void netinc_req_free_parts(struct netinc_req *req);
+/* The request and what belongs to it but its user memory; with this it counts as an operation no more. */
+void netinc_req_free_rest(struct netinc_req *req);
 
 /* @awaited: the caller will wait for it, nobody else may collect it meanwhile. 0 or a negative errno: nothing done. */
 int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle);

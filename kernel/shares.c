@@ -112,7 +112,8 @@ static bool count_fits(const struct netinc_op *op, const struct netinc_shares *s
 	return !of || of[op->rank] == count || op->in_place;
 }
 
-static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op)
+static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+		      struct netinc_mem *mem)
 {
 	size_t n = op->coll == INC_COLL_ALLTOALL ? op->size * op->size : op->size;
 	u32 *counts, i;
@@ -130,8 +131,8 @@ static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, str
 	}
 	if (err)
 		return err;
-	counts = kvcalloc(n, sizeof(*counts), GFP_KERNEL_ACCOUNT);
-	op->before = kvmalloc_array(NETINC_BEFORE(op->size), sizeof(*op->before), GFP_KERNEL_ACCOUNT);
+	counts = netinc_mem_zalloc(mem, n, sizeof(*counts));
+	op->before = netinc_mem_alloc(mem, NETINC_BEFORE(op->size), sizeof(*op->before));
 	op->counts = counts;
 	if (!counts || !op->before)
 		return -ENOMEM;
@@ -158,7 +159,8 @@ static u64 share_addr(const struct netinc_shares *s, const struct netinc_op *op,
 	return side->addr + start * netinc_reduce_elem_size(op->type);
 }
 
-int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op)
+int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+		      struct netinc_mem *mem)
 {
 	bool root = op->rank == op->root;
 	int err = 0;
@@ -173,7 +175,7 @@ int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, str
 		      (op->coll == INC_COLL_GATHER && root);
 	op->in_place = sub->send == sub->recv && (root || !netinc_coll_rooted(op->coll));
 	if (op->mode & INC_MODE_COUNTS)
-		err = get_counts(s, sub, op);
+		err = get_counts(s, sub, op, mem);
 	else if (sub->send_counts || sub->send_displs || sub->recv_counts || sub->recv_displs)
 		err = -EINVAL;
 	/* who gives the place in @recv that its share belongs to means the same */
@@ -206,7 +208,7 @@ static u32 pages_of(u64 addr, u64 len)
 }
 
 int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_piece **pieces, u32 *n)
+			 struct netinc_mem *mem, struct netinc_piece **pieces, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
 	struct netinc_piece *p, next = {};
@@ -215,7 +217,7 @@ int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *
 
 	for (i = 0; next_share(op, send, i, &share); i++)
 		;
-	*pieces = kvmalloc_array(i + 1, sizeof(*p), GFP_KERNEL_ACCOUNT);
+	*pieces = netinc_mem_alloc(mem, i + 1, sizeof(*p));
 	if (!*pieces)
 		return -ENOMEM;
 	p = *pieces;

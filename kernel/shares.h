@@ -8,6 +8,7 @@
 
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
+#include "limits.h"
 #include "umem.h"
 
 /* One of the two buffers of a submission, as the caller described it. */
@@ -28,14 +29,15 @@ struct netinc_shares {
  * Copies the caller's counts and displacements and fills in @op, whose size and rank are set, as far as this rank knows
  * the operation. 0 or a negative errno.
  */
-int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op);
+int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+		      struct netinc_mem *mem);
 void netinc_shares_put(struct netinc_shares *s);
 
 /* May the caller read and write all of it, and do the two buffers not overlap where they must not? 0 or an errno. */
 int netinc_shares_check(const struct netinc_shares *s, const struct netinc_op *op);
 /* The pieces of a stream; *@pieces, to be kvfree()d, has *@n + 1 entries. 0 or -ENOMEM. */
 int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_piece **pieces, u32 *n);
+			 struct netinc_mem *mem, struct netinc_piece **pieces, u32 *n);
 /* Copies the share that a rank has for itself, which does not go over the network. 0 or -EFAULT. */
 int netinc_shares_copy_own(const struct netinc_shares *s, const struct netinc_op *op);
 

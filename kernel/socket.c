@@ -4,10 +4,12 @@
  * in connect.c, operations in req.c.
  */
 #include <linux/compat.h>
+#include <linux/cred.h>
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/net.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
 #include <net/sock.h>
 #include "rank.h"
 #include "socket.h"
@@ -346,26 +348,53 @@ static const struct proto_ops ops = {
 	.mmap = sock_no_mmap,
 };
 
+/* With the last reference: also ranks and operations are gone. */
+static void destruct(struct sock *sk)
+{
+	struct netinc_sock *nsk = netinc_sk(sk);
+
+	netinc_uncharge(netinc_net(sock_net(sk)), nsk->user, INC_LIMIT_SOCKETS, 1);
+	netinc_user_put(nsk->user);
+}
+
 static int create(struct net *net, struct socket *sock, int protocol, int kern)
 {
+	struct netinc_net *nn = netinc_net(net);
+	struct netinc_user *user;
 	struct netinc_sock *nsk;
 	struct sock *sk;
+	int err;
 
 	if (sock->type != SOCK_SEQPACKET)
 		return -ESOCKTNOSUPPORT;
 	if (protocol)
 		return -EPROTONOSUPPORT;
+	user = netinc_user_get(current_user_ns(), current_uid());
+	if (!user)
+		return -ENOMEM;
+	err = netinc_charge(nn, user, INC_LIMIT_SOCKETS, 1);
+	if (err)
+		goto err_user;
+	err = -ENOMEM;
 	sk = sk_alloc(net, netinc_family, GFP_KERNEL, &proto, kern);
 	if (!sk)
-		return -ENOMEM;
+		goto err_charge;
 	sock->ops = &ops;
 	sock->state = SS_UNCONNECTED;
 	sock_init_data(sock, sk);
 	nsk = netinc_sk(sk);
 	spin_lock_init(&nsk->rank_lock);
 	nsk->rank = NULL;
+	nsk->user = user;
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
+	sk->sk_destruct = destruct;
 	return 0;
+
+err_charge:
+	netinc_uncharge(nn, user, INC_LIMIT_SOCKETS, 1);
+err_user:
+	netinc_user_put(user);
+	return err;
 }
 
 static struct net_proto_family family = {

@@ -113,7 +113,8 @@ static bool all_pinned(const struct netinc_buf *b)
 	return b->pinned == b->npages;
 }
 
-int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead)
+int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
+		    struct netinc_mem *mem)
 {
 	u32 ring;
 
@@ -126,7 +127,7 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npiece
 		return 0;
 	ring = roundup_pow_of_two(min(b->npages, ahead));
 	b->mask = ring - 1;
-	b->ring = kvmalloc_array(ring, sizeof(*b->ring), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	b->ring = netinc_mem_alloc(mem, ring, sizeof(*b->ring));
 	return b->ring ? 0 : -ENOMEM;
 }
 
@@ -401,8 +402,7 @@ static void parts_free(struct netinc_req *req)
 	buf_free(&req->recv);
 	if (req->mm)
 		mmdrop(req->mm);
-	netinc_req_free_parts(req);
-	kfree(req);
+	netinc_req_free_rest(req);
 }
 
 static void req_free(struct netinc_umem *u, struct netinc_req *req)
@@ -425,6 +425,7 @@ static void uncharge(struct netinc_rank *rank)
 		return;
 	mm_unaccount_pinned_pages(&u->charge);
 	memset(&u->charge, 0, sizeof(u->charge));
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, (s64)u->budget << PAGE_SHIFT);
 	u->budget = 0;
 }
 
@@ -540,16 +541,26 @@ static u32 fair_share(const struct netinc_umem *u)
 }
 
 /* mm_account_pinned_pages() adds two pages to the size that it is given. */
-static bool account(struct netinc_umem *u, u32 n)
+static int account(struct netinc_umem *u, u32 n)
 {
+	struct netinc_rank *rank = rank_of(u);
+	s64 bytes;
+	int err;
+
 	n = max(n, 2u);
-	if (mm_account_pinned_pages(&u->charge, n == 2 ? 1 : (size_t)(n - 2) << PAGE_SHIFT))
-		return false;
+	bytes = (s64)n << PAGE_SHIFT;
+	err = netinc_charge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
+	if (err)
+		return err;
+	if (mm_account_pinned_pages(&u->charge, n == 2 ? 1 : (size_t)(n - 2) << PAGE_SHIFT)) {
+		netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
+		return -ENOMEM;
+	}
 	u->budget += n;
-	return true;
+	return 0;
 }
 
-/* Budget for @want pages beside those in use, or as many as can be had; -ENOMEM if it stays below @need. */
+/* Budget for @want pages beside those in use, or as many as can be had; an errno if it stays below @need. */
 static int charge(struct netinc_umem *u, u32 need, u32 want)
 {
 	u32 grow, target;
@@ -560,12 +571,10 @@ static int charge(struct netinc_umem *u, u32 need, u32 want)
 	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
 		if (u->budget + grow < need)
 			break;
-		if (account(u, grow))
+		if (!account(u, grow))
 			return 0;
 	}
-	if (u->budget >= need || account(u, need - u->budget))
-		return 0;
-	return -ENOMEM;
+	return u->budget >= need ? 0 : account(u, need - u->budget);
 }
 
 int netinc_umem_begin(struct netinc_rank *rank, struct netinc_req *req, u32 block)

@@ -15,6 +15,7 @@
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
+struct netinc_mem;
 struct netinc_rank;
 struct netinc_req;
 
@@ -68,7 +69,8 @@ void netinc_umem_fini(struct netinc_umem *u);
 int netinc_umem_check(u64 addr, u64 len, bool read, bool write);
 
 /* A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when it fails. */
-int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead);
+int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
+		    struct netinc_mem *mem);
 /* Copy between a stream's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
 void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len);
 void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len);

@@ -21,6 +21,7 @@ SPEC = os.path.join(TOP, "Documentation/netlink/specs/inc.yaml")
 UAPI = os.path.join(TOP, "uapi")
 HEADER = os.path.join(UAPI, "linux/inc_netlink.h")
 COUNTERS = os.path.join(UAPI, "linux/inc_counters.h")
+LIMITS = os.path.join(UAPI, "linux/inc_limits.h")
 CC = os.environ.get("CC", "cc")
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -180,12 +181,12 @@ def types_agree(spec):
     return out if seen == len(comments) and seen > 30 else out + [f"{seen} of {len(comments)} comments matched"]
 
 
-def counters_agree(spec):
-    """The meaning of a counter is told in the same words."""
-    with open(COUNTERS, encoding="utf-8") as file:
-        lines = re.findall(r'^INC_COUNTER\((\w+), "(.*?)"\)', file.read(), re.M)
+def words_agree(spec, path, macro, name):
+    """The meaning of each counter or limit is told in the same words."""
+    with open(path, encoding="utf-8") as file:
+        lines = re.findall(rf'^{macro}\((\w+), "(.*?)"\)', file.read(), re.M)
     header = {n.lower().replace("_", "-"): t for n, t in lines}
-    spec_docs = {a["name"]: a.get("doc") for a in spec.sets["counters"]["attributes"]}
+    spec_docs = {a["name"]: a.get("doc") for a in spec.sets[name]["attributes"]}
     return [f"{n}: header: {header.get(n)}; spec: {spec_docs.get(n)}"
             for n in sorted(set(header) | set(spec_docs)) if header.get(n) != spec_docs.get(n)]
 
@@ -340,7 +341,8 @@ def main():
     ktap.check("spec and uapi: nothing left out", nothing_left_out(spec))
     ktap.check("spec and uapi: family, version, group", constants_agree(spec))
     ktap.check("spec and uapi: types", types_agree(spec))
-    ktap.check("spec and uapi: counters", counters_agree(spec))
+    ktap.check("spec and uapi: counters", words_agree(spec, COUNTERS, "INC_COUNTER", "counters"))
+    ktap.check("spec and uapi: limits", words_agree(spec, LIMITS, "INC_LIMIT", "limits"))
     return ktap.end()
 
 

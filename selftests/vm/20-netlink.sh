@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 SELFTESTS=$(cd "$(dirname "$0")/.." && pwd)
-OBJECTS="node parent group member stats port caps qdisc"
+OBJECTS="node parent group member stats port caps limits qdisc"
 
 # The first node of sw, as "dead late window max-groups max-memory".
 node_limits() {
@@ -188,6 +188,8 @@ ranks_wait() {
 many_groups() {
 	local g pids=() ret=0
 
+	# of which one host may have a quarter
+	inc -n sw node set dev br0 max-groups $((4 * RANKS)) || return
 	for ((g = 0; g < RANKS; g++)); do
 		# no function: its shell would be killed, not the program
 		nsenter --net=/run/netns/h2 \

@@ -143,16 +143,21 @@ def t_squat_forming(lab):
     lab.audit()
 
 
-@test("join: the limit of groups")
+@test("join: the limit of groups, of one peer and of all")
 def t_group_limit(lab):
     lab.alone()
-    limits("max-groups", "4", "dead", "300")
+    limits("max-groups", "8", "dead", "300")
     # a JOIN that nobody repeats makes a group, which goes again
-    for n in range(1, 4):
+    for n in range(1, 3):
         challenged(lab, "h4", lab.group + n & 0xffffffff, 0, 2, 99)
         wait_until(lambda n=n: len(abi.groups("sw")) == 1 + n, f"{1 + n} groups")
     challenged(lab, "h4", lab.group + 4 & 0xffffffff, 0, 2, 99)
-    refused(lab, "h4", lab.group + 4 & 0xffffffff, w.LIMIT, 4)
+    refused(lab, "h4", lab.group + 4 & 0xffffffff, w.LIMIT, 2)
+    limits("max-groups", "1")
+    lab.work()
+    lab.alone()
+    challenged(lab, "h4", lab.group + 5 & 0xffffffff, 0, 2, 99)
+    refused(lab, "h4", lab.group + 5 & 0xffffffff, w.LIMIT, 1)
     lab.work()
     lab.alone()                                                 # groups that nobody joined are gone
     limits("max-groups", "64", "dead", "2000")

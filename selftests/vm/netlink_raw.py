@@ -60,6 +60,10 @@ def parent(name, value):
     return Attr("parent", name, value)
 
 
+def limit(name, value, flags=0):
+    return Attr("limit", name, value, flags)
+
+
 def request(family, op, attrs, dump=False, version=1):
     """(errno, text) of the kernel's answer; (0, None) if it did what it was asked."""
     body = struct.pack("=BBH", VALUES[spec_check.c_name("inc-cmd-", op)], version, 0) + b"".join(a.pack() for a in attrs)
@@ -170,6 +174,18 @@ def cases(dev):
     yield "parent-set", [top("parent", good, parent("port", 0))], False, errno.ERANGE, "port 0: expected 1..65535"
     for op in "caps-get", "stats-get", "parent-get", "parent-del":
         yield op, [Attr("top", "group-id", 1)], False, errno.EINVAL, None
+    missing = "limit: missing; expected one at least"
+    for attrs in [], [top("limit")], [top("limit", limit("scope", 0))], [top("limit", limit("values", [], NESTED))]:
+        yield "limit-set", attrs, False, errno.EINVAL, missing
+    for value in 2**63, 2**64 - 1:
+        yield ("limit-set", [top("limit", limit("values", [Attr("limits", "sockets", 7),
+                                                           Attr("limits", "groups", value)], NESTED))],
+               False, errno.ERANGE, f"limit 5: expected at most {2**63 - 1}")
+    for attrs in ([limit("scope", 2)], [limit("uid", 1)], [limit("use", [], NESTED)],
+                  [limit("values", [Attr("limits", "99", b"")], NESTED)],
+                  [limit("values", [Attr("limits", "sockets", b"\1\0\0\0")], NESTED)]):
+        yield "limit-set", [top("limit", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
+    yield "limit-get", [], False, errno.EOPNOTSUPP, None
     for op in "group-get", "member-get":
         yield op, [Attr("top", "group-id", b"\1")], True, (errno.EINVAL, errno.ERANGE), None
         yield op, [top("node", index)], True, errno.EINVAL, None

@@ -26,6 +26,8 @@ enum {
 	INC_CMD_STATS_GET,	/* do: INC_A_STATS of the netns */
 	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per bridge port */
 	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
+	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
+	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
 	__INC_CMD_MAX
 };
 
@@ -43,6 +45,7 @@ enum {
 	INC_A_PORT,		/* nest INC_A_PORT_* */
 	INC_A_EVENT,		/* nest INC_A_EVENT_* */
 	INC_A_GROUP_ID,		/* u32: filter of dumps */
+	INC_A_LIMIT,		/* nest INC_A_LIMIT_* */
 	__INC_A_MAX
 };
 
@@ -220,6 +223,34 @@ enum {
 };
 
 #define INC_A_EVENT_MAX (__INC_A_EVENT_MAX - 1)
+
+enum inc_limit_scope {
+	INC_SCOPE_NETNS,	/* this network namespace */
+	INC_SCOPE_USER,		/* each user of this machine */
+};
+
+enum {
+	INC_A_LIMIT_UNSPEC,
+	INC_A_LIMIT_SCOPE,	/* u8: enum inc_limit_scope */
+	INC_A_LIMIT_UID,	/* u32, out: whose (user) */
+	INC_A_LIMIT_VALUES,	/* nest: attribute type = enum inc_limit, u64: the limits */
+	INC_A_LIMIT_USE,	/* nest, out: the same: in use now */
+	INC_A_LIMIT_REFUSED,	/* nest, out: the same: times that the limit was met */
+	__INC_A_LIMIT_MAX
+};
+
+#define INC_A_LIMIT_MAX (__INC_A_LIMIT_MAX - 1)
+
+/* See inc_limits.h. */
+enum inc_limit {
+	INC_LIMIT_UNSPEC,
+#define INC_LIMIT(name, text) INC_LIMIT_##name,
+#include <linux/inc_limits.h>
+#undef INC_LIMIT
+	__INC_LIMIT_MAX
+};
+
+#define INC_LIMIT_MAX (__INC_LIMIT_MAX - 1)
 
 /* See inc_counters.h. */
 enum inc_counter {

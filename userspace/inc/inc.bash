@@ -38,6 +38,8 @@ _inc_keys()
 		_inc_words "dev dead late window max-groups max-memory key fallback standby" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
+	"limits set")
+		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory" ;;
 	"parent set")
 		_inc_words "port dev" ;;
 	"group show" | "member show")
@@ -78,13 +80,15 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps qdisc monitor"
+			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps limits qdisc monitor"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then
 			_inc_words "show add set del help"
 		elif [ "$object" = parent ]; then
 			_inc_words "show set del help"
+		elif [ "$object" = limits ]; then
+			_inc_words "show set help"
 		else
 			_inc_words "show help"
 		fi ;;

@@ -108,7 +108,7 @@ static const char *refusal(int err)
 	case -EACCES:
 		return "the key is not the node's";
 	case -ENOSPC:
-		return "it has as many groups or members as it may (inc node show)";
+		return "it has as many groups or members as it may (there: inc node show, inc limits show)";
 	case -EBUSY:
 		return "an older run of the group has not ended";
 	case -EMSGSIZE:

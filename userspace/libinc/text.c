@@ -128,6 +128,12 @@ const char *inc_strerror(int err)
 		return "no reduction kernel for this type and operation";
 	case ENOTCONN:
 		return "not joined";
+	case ENOBUFS:
+		return "a limit of this network namespace is reached (inc limits show), or memory is short";
+	case EDQUOT:
+		return "a limit of this user is reached (inc limits show)";
+	case ENOSPC:
+		return "the node has as many groups as it may";
 	default:
 		/* The C library's table: strerror() is not thread-safe, this is. */
 		return strerrordesc_np(err < 0 ? -err : err) ?: "unknown error";

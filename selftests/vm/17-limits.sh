@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Limits: where each is met, which errno it gives, that all is given back. And a node that may keep next to nothing, with
+# many children behind links that lose and reorder packets: folding in order must not stand still for it.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lab.sh"
+
+# Blocks that were copied out of packets that were too much, or dropped.
+in_want() {
+	echo $(($(counter sw drop_memory) + $(counter sw unshared)))
+}
+
+# least ARGUMENTS...: exact with the least memory that a node can have, which is not enough for all that comes
+least() {
+	local before
+
+	before=$(in_want)
+	run_ranks 16 inc-coll --quiet --seed "$RANDOM" "$@" || return
+	expect "blocks in want of memory" "$(in_want)" -gt "$before"
+}
+
+none_held() {
+	[ "$(inc -n sw -j limits show | grep -o '"\(held\|slot\)_memory":{"use":[0-9]*' | json_sum use)" = 0 ]
+}
+
+# all_least GSO: the node's own limit, then the namespace's
+all_least() {
+	inc_topology_create 8 "$1" && neighbours_known || return
+	inc -n sw node set dev br0 max-memory 64K
+	check "offloads $1: 16 ranks, 64 KiB" least --ops 6 --max 8000
+	set_links delay 2ms 1ms loss 3% reorder 25% 50%
+	check "offloads $1: 16 ranks, 64 KiB, loss and reordering" least --ops 6 --max 3000
+	inc -n sw node set dev br0 max-memory 64M
+	inc -n sw limits set held-memory 0
+	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 6 --max 3000
+	clear_links
+	check "offloads $1: all is given back" wait_for 30 none_held
+	inc_topology_destroy
+}
+
+inc_begin
+inc_topology_create 3
+LAB_TIMEOUT=600 lab limits.py
+inc_topology_destroy
+all_least on
+all_least off
+inc_end
