@@ -25,6 +25,8 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_LIMIT] = -ENOSPC,
 	[INC_REFUSE_BUSY] = -EBUSY,
 	[INC_REFUSE_BLOCK] = -EMSGSIZE,
+	[INC_REFUSE_MOVED] = -EBUSY,
+	[INC_REFUSE_RANK_DEAD] = -ECONNRESET,
 };
 
 /* Why the join has failed. */

@@ -120,7 +120,12 @@ static int check_ipv6(const struct netinc_peer *peer, struct netlink_ext_ack *ex
 	return 0;
 }
 
-static int parse_parent(struct netinc_peer *peer, struct nlattr **tb, struct netlink_ext_ack *extack)
+static int check_addr(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
+{
+	return peer->family == AF_INET ? check_ipv4(peer, extack) : check_ipv6(peer, extack);
+}
+
+static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netlink_ext_ack *extack)
 {
 	const struct nlattr *addr = tb[INC_A_PARENT_ADDR], *port = tb[INC_A_PARENT_PORT];
 	int len = addr ? nla_len(addr) : 0;
@@ -138,7 +143,7 @@ static int parse_parent(struct netinc_peer *peer, struct nlattr **tb, struct net
 	peer->udp_port = (__force u16)htons(port ? nla_get_u16(port) : INC_PORT);
 	if (tb[INC_A_PARENT_IFINDEX])
 		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
-	return len == 4 ? check_ipv4(peer, extack) : check_ipv6(peer, extack);
+	return 0;
 }
 
 /* Limits */
@@ -202,6 +207,20 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 	return 0;
 }
 
+/* It is told to ranks, to whom this box's interfaces mean nothing. */
+static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
+{
+	if (peer->family == AF_INET6 && ipv6_addr_type((const struct in6_addr *)peer->addr) & IPV6_ADDR_LINKLOCAL) {
+		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address", peer->addr);
+		return -EADDRNOTAVAIL;
+	}
+	if (peer->ifindex) {
+		NL_SET_ERR_MSG_FMT(extack, "standby: interface %u: expected none", peer->ifindex);
+		return -EINVAL;
+	}
+	return check_addr(peer, extack);
+}
+
 /* All standby nodes that the request names, instead of those of before. */
 static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node, struct netlink_ext_ack *extack)
 {
@@ -218,9 +237,10 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 		}
 		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
 		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
-		err = err ?: parse_parent(&cfg->standby[n++], tb, extack);
+		err = err ?: parse_addr(&cfg->standby[n], tb, extack) ?: check_standby(&cfg->standby[n], extack);
 		if (err)
 			return err;
+		n++;
 	}
 	if (n)
 		cfg->nstandby = n;
@@ -373,7 +393,7 @@ static int do_parent_set(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = nla_parse_nested(tb, INC_A_PARENT_MAX, info->attrs[INC_A_PARENT], NULL, info->extack);
 	if (!err)
-		err = parse_parent(&parent, tb, info->extack);
+		err = parse_addr(&parent, tb, info->extack) ?: check_addr(&parent, info->extack);
 	if (!err)
 		change_parent(netinc_net(genl_info_net(info)), &parent);
 	return err;

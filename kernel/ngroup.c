@@ -246,11 +246,9 @@ void netinc_ngroup_destroy(struct netinc_ngroup *g)
 		netinc_ngroup_put(g);
 }
 
-/* The window that all members together can fill within the memory limit. */
-static u32 group_window(const struct netinc_node_cfg *cfg, u32 size)
+u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, u32 window, u32 size)
 {
 	u64 per_block = (u64)size * 2048;
-	u32 window = cfg->window;
 
 	while (window > INC_MIN_WINDOW && window * per_block > cfg->max_memory)
 		window /= 2;
@@ -304,7 +302,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	}
 	while (!cfg->lineage)
 		cfg->lineage = get_random_u64();
-	cfg->window = group_window(limits, birth->size);
+	cfg->window = netinc_ngroup_window(limits, limits->window, birth->size);
 	cfg->dead_ms = limits->dead_ms;
 	cfg->late_ms = limits->late_ms;
 	cfg->fallback = limits->fallback;
@@ -366,12 +364,6 @@ static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
 	return err;
 }
 
-/* The group, found by its lineage, is about to begin anew. */
-static bool moves(const struct netinc_ngroup *g, const struct inc_join *join)
-{
-	return join->lineage && (s32)(be32_to_cpu(join->move) - g->eng.move) > 0;
-}
-
 int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
 {
 	u32 child = rx->pkt.child;
@@ -381,8 +373,11 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 	netinc_count(g->eng.mib, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
+		bool fresh = child < g->eng.cfg.size && (!g->eng.members[child].present ||
+							 netinc_group_moves(&g->eng, &rx->pkt, join));
+
 		/* the way back must be there before the engine uses it; a stranger cannot change a member's */
-		if (child < g->eng.cfg.size && (!g->eng.members[child].present || moves(g, join)) && link_init(g, rx))
+		if (fresh && link_init(g, rx))
 			code = INC_REFUSE_LIMIT;
 		else
 			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);

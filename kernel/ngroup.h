@@ -48,6 +48,9 @@ struct netinc_ngroup {
 	struct netinc_group eng;
 };
 
+/* At most @window blocks: what @size members can fill within the memory limit. */
+u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, u32 window, u32 size);
+
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM. */
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */

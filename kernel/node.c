@@ -423,7 +423,11 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, const struct ne
 	for (i = 0; i < node->nbirths; i++)
 		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage)
 			goto out;
-	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
+	/* who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge it is a member's */
+	if (node->dev && netinc_ngroup_window(&node->cfg, birth->window, birth->size) < birth->window) {
+		code = INC_REFUSE_LIMIT;
+		*limit = node->cfg.max_memory;
+	} else if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
 		code = INC_REFUSE_LIMIT;
 	} else if (!node->dead) {
 		node->births[node->nbirths++] = *birth;
@@ -434,11 +438,11 @@ out:
 	return code;
 }
 
-static bool proved(struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join)
+static bool proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join)
 {
 	__be64 proof[2];
 
-	netinc_join_proof(node->cfg.key, rx->pkt.group, rx->pkt.child, join, proof);
+	netinc_join_proof(key, rx->pkt.group, rx->pkt.child, join, proof);
 	return !crypto_memneq(proof, join->proof, sizeof(proof));
 }
 
@@ -476,7 +480,7 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, 0);
 }
 
-static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct inc_join *join)
+static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join)
 {
 	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
@@ -494,7 +498,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 			reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
 			return;
 		}
-		if (!proved(node, rx, join)) {
+		if (!proved(key, rx, join)) {
 			drop(rx, INC_C_DROP_PROOF);
 			refuse(rx, nonce, INC_REFUSE_KEY, 0);
 			return;
@@ -514,16 +518,21 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 		refuse(rx, nonce, code, detail);
 }
 
-/* A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank here. */
-static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join)
+/*
+ * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank here. What the node
+ * asked of that rank, the edge asks of the others: @key.
+ */
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join, const u8 **key)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_rank *rank;
 
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash)
 		if (lineage && rank->ep.cfg.group == rx->pkt.group && READ_ONCE(rank->ep.lineage) == lineage &&
-		    READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
+		    READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE) {
+			*key = rank->ep.cfg.key;
 			return rx->nn->edge;
+		}
 	return NULL;
 }
 
@@ -535,20 +544,21 @@ void netinc_node_rx(struct netinc_rx *rx)
 	const void *body;
 
 	if (rx->pkt.type == INC_PKT_JOIN) {
+		const u8 *key = node ? node->cfg.key : NULL;
 		struct netinc_rx first = *rx;
 
 		if (netinc_rx_next(&first) <= 0)
 			return;
 		body = netinc_rx_body(&first, buf);
 		if (body && !node)
-			node = edge_for(rx, body);
+			node = edge_for(rx, body, &key);
 		if (!body) {
 			drop(rx, INC_C_DROP_MALFORMED);
 		} else if (!node) {
 			drop(rx, INC_C_DROP_NO_NODE);
 			refuse(rx, be32_to_cpu(((const struct inc_join *)body)->nonce), INC_REFUSE_NO_NODE, 0);
 		} else {
-			join_rx(node, rx, body);
+			join_rx(node, key, rx, body);
 		}
 		return;
 	}

@@ -257,6 +257,12 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 	       same_peer(&m->peer, peer);
 }
 
+bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join)
+{
+	return !pkt->incarnation && be64_to_cpu(join->lineage) == g->cfg.lineage &&
+	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
+}
+
 /* The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to here. */
 static void restart(struct netinc_group *g, u32 move)
 {
@@ -298,12 +304,13 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	u32 move = be32_to_cpu(join->move);
 	struct netinc_member *m;
 
-	if (join->lineage && move != g->move) {
-		*detail = g->move;
-		if ((s32)(move - g->move) < 0)
-			return INC_REFUSE_MOVED;
+	*detail = g->move;
+	if (netinc_group_moves(g, pkt, join))
 		restart(g, move);
-	}
+	else if (!pkt->incarnation && join->lineage && move != g->move)
+		return INC_REFUSE_MOVED;
+	if (!pkt->incarnation && !join->lineage && g->move)
+		return INC_REFUSE_BUSY;	/* no member of it: the ranks that come here now know its lineage */
 	if (g->state == INC_GROUP_FAILED && g->forming) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
 		return INC_REFUSE_RANK_DEAD;

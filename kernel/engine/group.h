@@ -98,6 +98,12 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 			const struct netinc_peer *peer);
 
 /*
+ * Does the group begin anew here with this JOIN? Only with one that was challenged and proved (which one that names the
+ * incarnation is not), of a rank that knows the lineage.
+ */
+bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join);
+
+/*
  * The checks that every packet of a member must pass: child, cookie, port, epoch. Returns 0 or a negative counter,
  * which has been counted.
  */

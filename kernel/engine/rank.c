@@ -62,6 +62,9 @@ void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
 	build_join(ep, &pkt, &body);
 	pkt.incarnation = 0;
 	pkt.cookie = 0;
+	/* the challenge that we have is not of that node */
+	body.challenge = 0;
+	memset(body.proof, 0, sizeof(body.proof));
 	ep->looked = now;
 	netinc_count(ep->mib, INC_C_JOINS);
 	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));

@@ -11,6 +11,7 @@
 #define SIZE	3u
 #define W	8u
 #define DEAD	1000u	/* ms */
+#define LINEAGE	0x1122334455667788ull
 #define LOG	512u
 
 struct sent {
@@ -139,7 +140,7 @@ static const struct netinc_group_ops ops = { .send = send, .event = event };
 static void begin(void)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W, .dead_ms = DEAD,
-					.secret = { 1, 2 } };
+					.secret = { 1, 2 }, .lineage = LINEAGE };
 
 	memset(&env, 0, sizeof(env));
 	env.mem = calloc(1, netinc_group_bytes(SIZE, W));

@@ -80,6 +80,78 @@ static void test_refuse(void)
 	end();
 }
 
+/* A JOIN of a rank that the group's move @move has brought here. */
+static int join_moved(u32 rank, u64 lineage, u32 move, bool named, u64 now)
+{
+	struct netinc_peer peer = peer_of(rank);
+	struct inc_join j = join_of(rank, 50);
+	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, rank);
+
+	pkt.cookie = 0;
+	if (!named)
+		pkt.incarnation = 0;
+	j.lineage = cpu_to_be64(lineage);
+	j.move = cpu_to_be32(move);
+	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
+}
+
+/* Only a member that has been challenged begins the group anew; one of an older move is told which one it is at. */
+static void test_moved(void)
+{
+	struct netinc_peer stranger = peer_of(9);
+	struct netinc_pkt pkt;
+	struct inc_join j;
+	u32 i;
+
+	form(50);
+	/* names the incarnation, as nobody who has moved does: it is a JOIN that was not challenged */
+	expect(!join_moved(1, LINEAGE, 1, true, 2000), "READY again");
+	expect_sent(INC_PKT_READY, 1);
+	expect(join_moved(1, LINEAGE + 1, 1, false, 2000) == INC_REFUSE_MOVED, "another lineage");
+	pkt = pkt_of(INC_PKT_JOIN, 0);
+	j = join_of(0, 50);
+	j.lineage = cpu_to_be64(5);
+	j.move = cpu_to_be32(1);
+	expect(netinc_group_join(&env.g, &pkt, &j, &stranger, 2000, &env.detail) == INC_REFUSE_BUSY, "a stranger");
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.move, "state %u, move %u", env.g.state, env.g.move);
+
+	expect(!join_moved(1, LINEAGE, 2, false, 3000), "a member that has moved");
+	expect_sent(INC_PKT_WAIT, 1);
+	expect(env.g.state == INC_GROUP_JOINING && env.g.move == 2, "state %u, move %u", env.g.state, env.g.move);
+	expect(join_moved(0, LINEAGE, 1, false, 3000) == INC_REFUSE_MOVED && env.detail == 2, "an older move");
+	expect(join_moved(0, 0, 0, false, 3000) == INC_REFUSE_BUSY, "a rank of another run");
+	for (i = 0; i < SIZE; i += 2)
+		expect(!join_moved(i, LINEAGE, 2, false, 4000), "rank %u", i);
+	expect_sent(INC_PKT_WAIT, 0);
+	for (i = 0; i < SIZE; i++)
+		expect_sent(INC_PKT_READY, i);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2, "state %u, epoch %u", env.g.state, env.g.epoch);
+	end();
+}
+
+/* Who does not come along within the dead limit is missing: the others are told, whenever they ask. */
+static void test_not_moved(void)
+{
+	u64 dead = DEAD * NETINC_MS, now;
+
+	form(50);
+	expect(!join_moved(1, LINEAGE, 1, false, 2000), "rank 1 has moved");
+	expect_sent(INC_PKT_WAIT, 1);
+	for (now = 2000; now <= 2000 + dead; now += dead / 8) {
+		expect(!netinc_group_tick(&env.g, now), "the group has expired");
+		expect(!join_moved(1, LINEAGE, 1, false, now), "rank 1 goes on asking");
+		expect_sent(INC_PKT_WAIT, 1);
+	}
+	expect(!netinc_group_tick(&env.g, now), "the group has expired");
+	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2, "state %u, %u events",
+	       env.g.state, env.events[INC_EVENT_RANK_DEAD]);
+	expect(join_moved(1, LINEAGE, 1, false, now) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32),
+	       "ranks 0 and 2 are missing: detail %llx", (unsigned long long)env.detail);
+	expect(!join_moved(2, LINEAGE, 2, false, now), "a later move brings them all here");
+	expect_sent(INC_PKT_WAIT, 2);
+	end();
+}
+
 /* Every check by its counter; a packet that passes counts as a sign of life. */
 static void test_check(void)
 {
@@ -415,7 +487,7 @@ static void test_left(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
-	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
+	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
 	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 };
