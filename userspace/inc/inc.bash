@@ -35,7 +35,7 @@ _inc_keys()
 {
 	case "$1 $2" in
 	"node add" | "node set")
-		_inc_words "dev dead late window max-groups max-memory key" ;;
+		_inc_words "dev dead late window max-groups max-memory key fallback standby" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
 	"parent set")
@@ -72,7 +72,9 @@ _inc()
 		_inc_devs ;;
 	group)
 		if [ -n "$command" ]; then _inc_groups; else _inc_words "show help"; fi ;;
-	dead | late | window | max-groups | max-memory | key | port)
+	fallback)
+		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
+	dead | late | window | max-groups | max-memory | key | standby | port)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
