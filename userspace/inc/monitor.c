@@ -15,7 +15,7 @@
 static const char usage[] =
 	"Usage: inc [-t] monitor [show]\n"
 	"One line per event until it is interrupted: nodes and parents that come and go, groups that form, fail,\n"
-	"work again and leave, ranks that are late, back or dead.\n";
+	"work again, move and leave, ranks that are late, back or dead.\n";
 
 static void show_time(void)
 {
