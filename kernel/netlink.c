@@ -210,7 +210,9 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 /* It is told to ranks, to whom this box's interfaces mean nothing. */
 static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
 {
-	if (peer->family == AF_INET6 && ipv6_addr_type((const struct in6_addr *)peer->addr) & IPV6_ADDR_LINKLOCAL) {
+	int type = peer->family == AF_INET6 ? ipv6_addr_type((const struct in6_addr *)peer->addr) : 0;
+
+	if (type & IPV6_ADDR_LINKLOCAL && !(type & IPV6_ADDR_MULTICAST)) {
 		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address", peer->addr);
 		return -EADDRNOTAVAIL;
 	}
@@ -228,13 +230,16 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	const struct nlattr *attr;
 	int rem, err, n = 0;
 
+	nla_for_each_nested(attr, node, rem)
+		n += nla_type(attr) == INC_A_NODE_STANDBY;
+	if (n > INC_MAX_STANDBY) {
+		NL_SET_ERR_MSG_FMT(extack, "standby: %d nodes, expected at most %u", n, INC_MAX_STANDBY);
+		return -E2BIG;
+	}
+	n = 0;
 	nla_for_each_nested(attr, node, rem) {
 		if (nla_type(attr) != INC_A_NODE_STANDBY)
 			continue;
-		if (n == INC_MAX_STANDBY) {
-			NL_SET_ERR_MSG_FMT(extack, "standby: expected at most %u", INC_MAX_STANDBY);
-			return -E2BIG;
-		}
 		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
 		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
 		err = err ?: parse_addr(&cfg->standby[n], tb, extack) ?: check_standby(&cfg->standby[n], extack);

@@ -49,6 +49,39 @@ set_key() {
 	expect limits "$(node_limits)" = "100 500 16 3 1048576 false"
 }
 
+# A fallback and standby nodes, in the order in which they are named; a list replaces the one before.
+set_fallback() {
+	local ret=0 json
+
+	grep -q '"fallback":"none"' <<<"$(inc -n sw -j node show)" || return
+	told 1 "inc: node set: fallback standby: expected the address of a standby node" \
+		inc -n sw node set dev br0 fallback standby || return
+	inc -n sw node set dev br0 fallback edge || return
+	inc -n sw node set dev br0 standby 10.8.0.254,fd00:8::fe,10.9.0.254 || return
+	json='{"addr":"10.8.0.254","port":5227},{"addr":"fd00:8::fe","port":5227},{"addr":"10.9.0.254","port":5227}'
+	fallback_is "\"fallback\":\"edge\",\"standby\":[$json]" \
+		" fallback edge standby 10.8.0.254 standby fd00:8::fe standby 10.9.0.254 " || ret=1
+	inc -n sw node set dev br0 fallback standby standby 10.8.0.253 || return
+	fallback_is '"fallback":"standby","standby":[{"addr":"10.8.0.253","port":5227}]' \
+		" fallback standby standby 10.8.0.253 " || ret=1
+	# the standby node stays, so that it needs not be named again
+	inc -n sw node set dev br0 fallback none && inc -n sw node set dev br0 fallback standby || return
+	inc -n sw node set dev br0 fallback none || return
+	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
+		inc -n sw node set dev br0 standby 10.8.0.1,224.0.0.1 || ret=1
+	return "$ret"
+}
+
+# fallback_is JSON TEXT: both outputs hold it
+fallback_is() {
+	local json text
+
+	json=$(inc -n sw -j node show) || return
+	text=$(inc -n sw node show | tr -s '\n ' ' ') || return
+	[[ $json == *"$1"* ]] || { echo "not in $json: $1"; return 1; }
+	[[ $text == *"$2"* ]] || { echo "not in $text: $2"; return 1; }
+}
+
 # The same requests again find the same state.
 bad_requests() {
 	local before after
@@ -272,6 +305,7 @@ check "a node has the documented limits" defaults
 check "set changes what it is given" set_some
 check "a key is set, and not shown" set_key
 check "bad requests are refused and change nothing" bad_requests
+check "fallback and standby nodes" set_fallback
 check "refusals name the value and what was expected" refusals
 check "an unprivileged user may look and not touch" unprivileged
 check "root of a user namespace may in its own" own_netns

@@ -12,7 +12,7 @@ from inc_abi import NODE4, NODE6, equal, test, wait_until
 def malformed_fields(lab):
     """Every field out of its range, one at a time."""
     good, probe, body = lab.contrib(), lab.probe(), bytes(16)
-    yield from (good.but(kind=k) for k in (0, 14, 15))
+    yield from (good.but(kind=k) for k in (0, 15))
     yield from (good.but(flags=good.flags | f) for f in w.UNKNOWN_FLAGS)
     yield from (good.but(part=p) for p in (64, 255))
     yield from (good.but(part=p) for p in (1, 63))              # this tree has no wide partials
@@ -187,11 +187,9 @@ def t_names(lab):
     lab.owe("sw", no_group=6)
     for kind in (w.RESULT, w.NACK):
         lab.send("h1", good.but(kind=kind, flags=0, body=b""))
-    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE):
+    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.MOVE, w.PEERS):
         lab.send("h1", lab.probe(kind=kind, body=bytes(w.MIN_BODY[kind])))
-    lab.owe("sw", no_group=8)                                   # these are for ranks, of which there is none
-    lab.send("h1", lab.probe(kind=w.MOVE))
-    lab.owe("sw", state=1)
+    lab.owe("sw", no_group=10)                                  # these are for ranks, of which there is none
     lab.audit("sw")
     # strangers to the group were told so, with the cookie that they had sent
     answers = lab.taps["h4"].packets(w.REFUSE, outgoing=False)
@@ -278,10 +276,10 @@ def t_host(lab):
     lab.work()
 
 
-@test("host: forged READY, REFUSE, CHALLENGE and WAIT")
+@test("host: forged READY, REFUSE, CHALLENGE, WAIT and MOVE")
 def t_host_control(lab):
     base = lab.probe(cookie=RNG.randrange(1 << 64))
-    ready = base.but(kind=w.READY, epoch=base.epoch + 1, body=bytes(56))
+    ready = base.but(kind=w.READY, epoch=base.epoch + 1, body=bytes(w.MIN_BODY[w.READY]))
     refuse = base.but(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, w.UNKNOWN, 0, 0))
     challenge = base.but(kind=w.CHALLENGE, body=bytes(16))
     wait = base.but(kind=w.WAIT, body=bytes(12))
@@ -290,7 +288,11 @@ def t_host_control(lab):
     lab.owe("h1", state=5)
     for p in (ready, refuse, challenge, wait):
         lab.send("h4", p, to="h1")
-    lab.owe("h1", port=4)
+    lab.owe("h1", port=3, state=1)                              # a lost node that is there again says CHALLENGE
+    move = base.but(kind=w.MOVE, body=w.move_body(RNG.randrange(1 << 64), 1))
+    lab.send("h4", move, to="h1", src=NODE4)
+    lab.send("h4", move, to="h1", src=lab.ip["h2"])             # nobody calls a rank whose group has no fallback
+    lab.owe("h1", cookie=2)
     lab.send("h4", refuse.but(body=struct.pack("!IHHQ", 0, 99, 0, 0)), to="h1", src=NODE4)
     lab.owe("h1", malformed=1)
     lab.audit()
@@ -359,7 +361,8 @@ def catalogue(lab):
             ("cookie", "h4", probe.but(cookie=RNG.randrange(1 << 64)), {"src": lab.ip["h1"]}),
             ("port", "h4", good, {"src": lab.ip["h1"]}), ("port", "h1", probe, {"src": "10.7.0.99"}),
             ("child", "h4", good.but(child=77), {}), ("epoch", "h1", good.but(epoch=good.epoch + 1), {}),
-            ("no_group", "h4", good.but(group=good.group ^ 1), {}), ("state", "h4", probe.but(kind=w.MOVE), {}))
+            ("no_group", "h4", good.but(group=good.group ^ 1), {}),
+            ("no_group", "h4", probe.but(kind=w.MOVE, body=bytes(16)), {}))
 
 
 @test("node: all at random beside operations under way")

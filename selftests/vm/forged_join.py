@@ -54,7 +54,7 @@ def t_squat_formed(lab):
 def t_replayed_join(lab):
     lab.taps["h1"].frames()
     other = Job(lab.group ^ 0x400, ("h1", "h2"))
-    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 24)[0]]
+    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 48)[0]]
     old = joins[-1]
     lab.send("h4", old, src=lab.ip["h1"])                       # the challenge was for another port
     lab.send("h4", old)                                         # and for another address
@@ -125,7 +125,7 @@ def t_squat_forming(lab):
     lab.owe("sw", state=1)
     lab.audit("sw")
     nonce = struct.unpack_from("!I", wait.body)[0] ^ 1
-    ready = struct.pack("!IIQQQIHHHHIII", nonce, 1024, 0, 1, 2, 2, 2, 1, 1408, 0, 2000, 0, 0)
+    ready = w.ready_body(nonce)
     down = wait.but(len=None, cookie=5, epoch=1)
     for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
                        (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!III", nonce, 1, 1)),
@@ -171,7 +171,7 @@ def t_flood(lab):
         f.write("10000")                                        # Linux is not to drop any of them
     abi.tool(*shape, "rate", "80bit", "burst", "1600")          # they gather here
     for n in range(sent):
-        p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(48)).pack()
+        p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(72)).pack()
         tap.send(w.ether(tap.mac, lab.node_mac, w.ip(lab.ip["h4"], NODE4, w.udp(lab.ip["h4"], NODE4, p))))
     lab.k += 1
     handles = lab.job.begin((0, 1), 700, lab.k)

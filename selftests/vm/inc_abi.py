@@ -35,7 +35,8 @@ ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
-SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 160}
+INFO_TAIL = struct.Struct("=I16sBB6s")
+SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 168}
 
 
 def ioc(direction, number, size):
@@ -281,7 +282,9 @@ class Rank:
         raw = self.ioctl(IOC_INFO, bytes(SIZES["info"]))
         names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing", "srtt_us",
                  "submitted", "completed", "blocks_sent", "blocks_resent")
-        return dict(zip(names, INFO.unpack_from(raw)))
+        info = dict(zip(names, INFO.unpack_from(raw)))
+        info["moves"], _, info["placement"], info["fallback"], _ = INFO_TAIL.unpack_from(raw, len(raw) - INFO_TAIL.size)
+        return info
 
     def submit(self, **what):
         """Returns the handle."""

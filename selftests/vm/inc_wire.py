@@ -11,12 +11,15 @@ import struct
 import time
 
 PORT = 5227
-CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE = range(1, 14)
+CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
+    PEERS = range(1, 15)
 F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE = (1 << i for i in range(8))
 UNKNOWN_FLAGS = [1 << i for i in range(8, 16)]
 I32, F32, SUM = 3, 11, 1
-NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK = range(1, 9)     # enum inc_refuse_code
-MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 48, CHALLENGE: 16, WAIT: 12, READY: 56, REFUSE: 16, ABORT: 96}
+NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
+NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
+MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 152, REFUSE: 16, ABORT: 96,
+            MOVE: 16, PEERS: 8}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")
 FIELDS = ("vertype", "part", "flags", "group", "incarnation", "epoch", "psn", "tree", "child", "span", "len", "opseq",
@@ -238,9 +241,28 @@ def siphash(data, key):
     return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
-def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None):
-    """struct inc_join, with its proof if there is a challenge."""
-    body = struct.pack("!IIQIHHQ", size, nonce, 0, 0, block, 0, challenge)
+def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, move=0, fallback=0, lineage=1,
+               standbys=0):
+    """struct inc_ready, with no addresses in it."""
+    return struct.pack("!IIQQQIHHHHIIIIBBHQ", nonce, window, start, *cookies, size, size, 1, block, 0, 2000, 0, 0, move,
+                       fallback, standbys, 0, lineage) + bytes(80)
+
+
+def move_body(lineage, move):
+    return struct.pack("!QII", lineage, move, 0)
+
+
+def peers_body(first, count, *addresses):
+    """struct inc_peers; @addresses: IPv4, as text, however many @count says"""
+    return struct.pack("!II", first, count) + b"".join(
+        address(a).ljust(16, b"\0") + struct.pack("!HH", 4, PORT) for a in addresses)
+
+
+def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **moved):
+    """struct inc_join, with its proof if there is a challenge. @moved: what one says that has had READY."""
+    m = {"fallback": 0, "move": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, **moved}
+    body = struct.pack("!IIQIHBBIIQIIQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["window"],
+                       m["lineage"], m["dead"], m["late"], challenge)
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
         message = struct.pack("!II", group, rank) + body

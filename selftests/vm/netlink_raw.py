@@ -52,6 +52,10 @@ def node(name, value):
     return Attr("node", name, value)
 
 
+def standby(*attrs):
+    return Attr("node", "standby", list(attrs), NESTED)
+
+
 def parent(name, value):
     return Attr("parent", name, value)
 
@@ -73,6 +77,46 @@ def request(family, op, attrs, dump=False, version=1):
                     text = spec_check.attributes(tlvs).get(1)
                     return -error, text.rstrip(b"\0").decode() if text else None
                 pos += (length + 3) & ~3
+
+
+def fallback_cases(index, lo):
+    good = parent("addr", socket.inet_aton("10.9.9.9"))
+    for op, who in ("node-set", index), ("node-add", lo):
+        for value in 3, 255:
+            yield (op, [top("node", who, node("fallback", value))], False, errno.ERANGE,
+                   f"fallback {value}: expected none, standby or edge")
+        yield (op, [top("node", who, node("fallback", 1))], False, errno.EINVAL,
+               "fallback standby: expected the address of a standby node")
+        yield (op, [top("node", who, *[standby(good)] * 4)], False, errno.E2BIG,
+               "standby: 4 nodes, expected at most 3")
+        yield (op, [top("node", who, node("fallback", 2), *[standby(good)] * 9)], False, errno.E2BIG,
+               "standby: 9 nodes, expected at most 3")
+        yield (op, [top("node", who, standby())], False, errno.EINVAL,
+               "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
+        yield (op, [top("node", who, standby(good), standby(parent("port", 5227)))], False, errno.EINVAL,
+               "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
+        for text in "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:10.0.0.1":
+            raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+            yield (op, [top("node", who, standby(good), standby(parent("addr", raw)))], False, errno.EADDRNOTAVAIL,
+                   f"{text}: expected a unicast address")
+        link_local = parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))
+        yield (op, [top("node", who, standby(link_local))], False, errno.EADDRNOTAVAIL,
+               "standby fe80::1: expected no link-local address")
+        yield (op, [top("node", who, standby(link_local, parent("ifindex", 1)))], False, errno.EADDRNOTAVAIL,
+               "standby fe80::1: expected no link-local address")
+        yield (op, [top("node", who, standby(good, parent("ifindex", 7)))], False, errno.EINVAL,
+               "standby: interface 7: expected none")
+        yield (op, [top("node", who, standby(good, parent("port", 0)))], False, errno.ERANGE,
+               "port 0: expected 1..65535")
+    # one bad thing beside a good one: neither is taken
+    yield ("node-set", [top("node", index, node("fallback", 3), standby(good), node("dead-ms", 300))], False,
+           errno.ERANGE, "fallback 3: expected none, standby or edge")
+    for attrs in ([node("fallback", b"\1\0")], [node("fallback", b"")], [standby(parent("addr", b"\1" * 17))],
+                  [Attr("node", "standby", [good])], [standby(Attr("parent", "99", b""))]):
+        yield "node-set", [top("node", index, *attrs)], False, (errno.EINVAL, errno.ERANGE), None
+    for op in "node-get", "node-del":
+        yield op, [top("node", index, standby(good))], False, errno.EINVAL, None
+        yield op, [top("node", index, node("fallback", 0))], False, errno.EINVAL, None
 
 
 def cases(dev):
@@ -105,6 +149,7 @@ def cases(dev):
                   [index, node("dead-ms", b"\0" * 8)], [index, node("max-memory", b"\0" * 4)], [index, node("99", b"")],
                   [index, node("groups", 1)], [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
+    yield from fallback_cases(index, lo)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
     yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
     yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, None
