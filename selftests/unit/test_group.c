@@ -487,7 +487,8 @@ static void test_left(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
-	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
+	KTAP(test_moved), KTAP(test_not_moved),
+	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
 	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 };

@@ -60,10 +60,10 @@ def t_replayed_join(lab):
     lab.send("h4", old)                                         # and for another address
     lab.owe("sw", challenge=2)
     lab.audit("sw")
-    lab.owe("h1", state=1)                                      # the CHALLENGE that the first one brought
+    lab.owe("h1", duplicate=1)                                  # the CHALLENGE that the first one brought
     lab.send("h1", old)                                         # its own: void since the group has formed
     lab.owe("sw", challenge=1)
-    lab.owe("h1", state=1)                                      # the CHALLENGE for it
+    lab.owe("h1", duplicate=1)                                  # the CHALLENGE for it
     lab.audit()
     other.run(700)
     other.close()

@@ -122,7 +122,7 @@ enum inc_placement {
 	INC_PLACEMENT_EDGE,
 };
 
-/* PROBE: header (psn = first block without result, opseq = ranks whose address it knows), then this, then the bitmap. */
+/* PROBE: header (psn = first block without result, opseq = ranks whose address it knows), this, then the bitmap. */
 struct inc_probe {
 	__be32	srtt;		/* smoothed round trip, microseconds */
 	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
@@ -146,7 +146,7 @@ struct inc_join {
 	__be64	next;		/* first block without result */
 	__be32	srtt;		/* microseconds, 0: unknown */
 	__be16	block;		/* bytes of payload that the path to the parent carries */
-	__u8	fallback;	/* enum inc_fallback; this and what follows: 0 before the first READY, as READY had it */
+	__u8	fallback;	/* enum inc_fallback; it and what follows: 0 before the first READY, then as in READY */
 	__u8	resv;		/* 0 */
 	__be32	move;		/* how often the group has moved, this time included; it says where to */
 	__be32	window;

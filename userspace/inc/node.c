@@ -133,8 +133,8 @@ static int set(int argc, char **argv)
 
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
-		return usage_error("nothing to change: expected dead, late, window, max-groups, max-memory, key, "
-				   "fallback or standby");
+		return usage_error("nothing to change: expected %s",
+				   "dead, late, window, max-groups, max-memory, key, fallback or standby");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
