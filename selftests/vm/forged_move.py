@@ -182,14 +182,14 @@ def t_unchallenged(lab):
 @test("node: JOIN of a lineage that the node does not know has nothing to do with the group of that number")
 def t_other_lineage(lab):
     other = lab.lineage ^ 5
-    challenged(lab, "h4", **moved(other))
+    challenged(lab, "h4", **moved(other, dead=3000))
     wait_until(lambda: abi.groups("sw") == [lab.group] * 2, "there is another group of that number")
     shown = [(g["moves"], g["joined"]) for g in abi.show("sw", "group")]
     equal(sorted(shown), [(0, 3), (1, 0)], "moves and members of both")
-    challenged(lab, "h4", **moved(other))
+    challenged(lab, "h4", **moved(other, dead=3000))
     wait = lab.taps["h4"].wait_packet(w.WAIT, group=lab.group)
     equal(wait.incarnation != lab.down[0][0].incarnation, True, "it has another incarnation")
-    challenged(lab, "h4", **moved(other, move=0))
+    challenged(lab, "h4", **moved(other, dead=3000, move=0))
     refused(lab, "h4", w.MOVED, 1)
     lab.alone()                                                 # nobody else has come
     lab.stays()
