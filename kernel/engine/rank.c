@@ -40,6 +40,7 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 	if (ep->challenge)
 		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
 	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
+	pkt->opseq = ep->begun;
 }
 
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
@@ -61,6 +62,8 @@ void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
 	build_join(ep, &pkt, &body);
 	pkt.incarnation = 0;
 	pkt.cookie = 0;
+	body.challenge = 0;
+	memset(body.proof, 0, sizeof(body.proof));
 	ep->looked = now;
 	netinc_count(ep->mib, INC_C_JOINS);
 	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));
@@ -299,8 +302,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_MALFORMED;
 	if (r->fallback && !netinc_ep_keep_init(ep, be32_to_cpu(r->window)))
 		return -INC_C_DROP_MEMORY;
-	if (first)
+	if (first) {
 		ep->next_seq = be32_to_cpu(r->opseq);
+		ep->begun = ep->next_seq;
+	}
 	if (first || ep->move == ep->settled)
 		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;
