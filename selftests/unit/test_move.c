@@ -132,6 +132,9 @@ static void test_called(void)
 	expect(env.place == 2, "place %u", env.place);
 	expect_sent(INC_PKT_JOIN);
 	expect_quiet();
+	expect(result(&a, 0) == -INC_C_DROP_STATE, "a result of the old epoch");
+	expect(error(0, 0, 0, INC_ERR_RANK_DEAD) == -INC_C_DROP_NO_GROUP, "an error of the old epoch");
+	expect_state(INC_STATE_RESYNC);
 	expect(call(2, 7) == -INC_C_DROP_DUPLICATE && call(1, 7) == -INC_C_DROP_DUPLICATE, "again");
 	expect(!call(4, 7) && env.place == 1, "place %u", env.place);
 	expect(give_ready(2, 0, 0) == -INC_C_DROP_MALFORMED, "READY of another move");
