@@ -31,8 +31,8 @@ struct netinc_ep_ops {
 	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags);
 	void (*send)(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len);
 	/*
-	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results came in an older epoch:
-	 * contributed again as netinc_ep_kept_header() says.
+	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results came in an older
+	 * epoch: contributed again as netinc_ep_kept_header() says.
 	 */
 	u32 (*send_kept)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
 	/* Room for what is kept: ep->kept[0 .. n - 1], each NETINC_KEPT_CHUNK zeroed ones. False: no memory. */

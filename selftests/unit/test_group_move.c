@@ -200,7 +200,7 @@ static void test_leave(void)
 	end();
 }
 
-/* Of operations that a rank had begun elsewhere it may have results: they fail with the one that ranks disagree about. */
+/* Of operations that a rank had begun elsewhere it may have results: they fail with the one in dispute. */
 static void test_begun(void)
 {
 	struct netinc_error e;
@@ -217,7 +217,8 @@ static void test_begun(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_leave), KTAP(test_begun),
+	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_leave),
+	KTAP(test_begun),
 };
 
 int main(int argc, char **argv)
