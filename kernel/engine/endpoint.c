@@ -472,7 +472,7 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u64 now)
 	u32 pause = max(ep->cc.srtt, 500u);
 
 	netinc_ep_settle(ep, now);
-	if (ep->state != INC_STATE_READY)
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
 		return;
 	if ((s64)(ep->high - ep->una) <= 0)
 		ep->gap = 0;

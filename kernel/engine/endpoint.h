@@ -113,6 +113,7 @@ struct netinc_ep {
 	struct netinc_op *new_op;	/* the first one without block numbers */
 	u32 next_seq;
 	u32 resume;		/* operations before this one failed with `error` */
+	u32 begun;		/* with a fallback: operations before this one have been contributed to */
 	struct netinc_error error;
 	struct netinc_cc cc;
 

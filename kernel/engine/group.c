@@ -134,6 +134,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 		if ((s64)(m[i].next - start) < 0)
 			start = m[i].next;
 		epoch = max(epoch, m[i].epoch);
+		if (!i || (s32)(m[i].begun - g->begun) > 0)
+			g->begun = m[i].begun;
 		g->block = min(g->block, m[i].block);
 	}
 	if (!first)
@@ -172,6 +174,7 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 
 	m->nonce = be32_to_cpu(join->nonce);
 	m->epoch = pkt->epoch;
+	m->begun = pkt->opseq;
 	m->next = be64_to_cpu(join->next);
 	m->block = be16_to_cpu(join->block);
 	m->heard = now;
@@ -315,9 +318,11 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 		restart(g, move);
 	else if (!pkt->incarnation && join->lineage && move != g->move)
 		return INC_REFUSE_MOVED;
+	/* a new run of the group is not the one that is on its way here */
+	*detail = g->cfg.size;
 	if (!pkt->incarnation && !join->lineage && g->move)
-		return INC_REFUSE_BUSY;	/* no member of it: the ranks that come here now know its lineage */
-	if (g->state == INC_GROUP_FAILED && g->forming) {
+		return INC_REFUSE_BUSY;
+	if (g->state == INC_GROUP_FAILED && g->forming && g->error.code) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
 		return INC_REFUSE_RANK_DEAD;
 	}
@@ -484,6 +489,8 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 		g->ended = slot->since;
 	} else {
 		e->resume = last_opseq(g, slot->opseq) + 1;
+		if (g->cfg.fallback && (s32)(g->begun - e->resume) > 0)
+			e->resume = g->begun;
 		if (!e->resume)
 			e->resume = 1;
 		g->state = INC_GROUP_RESYNC;

@@ -38,6 +38,7 @@ struct netinc_member {
 	bool aborted;		/* in JOINING: not present, and its nonce does not come back */
 	u32 nonce;
 	u32 epoch;		/* last one it knew when it joined */
+	u32 begun;		/* operations before this one it had contributed to by then, in any epoch */
 	u16 block;
 	u64 next;
 	u64 una;		/* below it all results of this epoch are there, as it has said */
@@ -65,6 +66,7 @@ struct netinc_group {
 	u32 rejoined;
 	u16 block;		/* bytes, the smallest of the members' */
 	u32 opseq;		/* first operation of the epoch */
+	u32 begun;		/* with a fallback: some rank may have results of operations before this one */
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
 	u64 ticked;		/* time of the last netinc_group_tick() */

@@ -186,8 +186,9 @@ static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_
 {
 	const struct inc_challenge *c = body;
 
-	if (!ep->nplan || !(ep->move % ep->nplan) || !quiet(ep) || be32_to_cpu(c->nonce) != ep->cfg.nonce ||
-	    !same_place(from, &ep->plan[0]))
+	/* only rank 0 looks: what comes to others is a late copy */
+	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !quiet(ep) ||
+	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !same_place(from, &ep->plan[0]))
 		return -INC_C_DROP_STATE;
 	ep->look_pause = min(2 * ep->look_pause, LOOK_LONGEST);
 	start(ep, move_home(ep), true, now);

@@ -41,6 +41,7 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 	if (ep->challenge)
 		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
 	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
+	pkt->opseq = ep->begun;
 }
 
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
@@ -306,8 +307,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_MALFORMED;
 	if (r->fallback && !netinc_ep_keep_init(ep, be32_to_cpu(r->window)))
 		return -INC_C_DROP_MEMORY;
-	if (first)
+	if (first) {
 		ep->next_seq = be32_to_cpu(r->opseq);
+		ep->begun = ep->next_seq;
+	}
 	if (first || ep->move == ep->settled)
 		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;

@@ -27,10 +27,19 @@ struct sent {
 	u32 opseq;
 	struct netinc_pkt pkt;
 	u8 body[512];
+	u8 to;			/* address of somebody else than the parent */
+	const struct netinc_pay *pay;	/* of what is kept */
 };
 
 static struct {
 	struct netinc_ep ep;
+	u8 fallback, standbys;	/* what READY says */
+	u32 move;
+	struct netinc_peer peers[SIZE];
+	u32 place;		/* of the plan */
+	s32 kept;		/* payloads */
+	bool no_keep;		/* there is no memory for them */
+	u8 payload;		/* where all of them are */
 	struct sent log[LOG];
 	u32 logged, seen;
 	u32 most;		/* blocks that send_blocks() takes, one call */
@@ -48,15 +57,81 @@ static struct {
 static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
-	u32 sent = min(min(n, most), env.most);
+	u32 sent = min(min(n, most), env.most), i;
+	struct netinc_pay pay = { .obj = &env.payload };
 	struct netinc_block b;
 
 	expect(n && most && most <= SUPER, "a super-packet of %u", most);
 	*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = op->first + idx, .n = sent, .flags = flags,
 			     .opseq = op->seq };
-	netinc_coll_block(op, idx, &b);
-	netinc_ep_block_header(ep, op, idx, &b, &s->pkt);
+	for (i = sent; i--;) {
+		netinc_coll_block(op, idx + i, &b);
+		netinc_ep_block_header(ep, op, idx + i, &b, &s->pkt);
+		pay.len = s->pkt.len;
+		env.kept += netinc_ep_sent(ep, op->first + idx + i, &s->pkt, pay.len ? &pay : NULL);
+	}
 	return sent;
+}
+
+static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+{
+	struct sent *s;
+	u32 i;
+
+	expect(n, "none of what is kept");
+	for (i = 0; i < n; i++) {
+		s = &env.log[env.logged++ % LOG];
+		*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags };
+		s->pay = netinc_ep_kept_header(ep, block + i, &s->pkt);
+		s->opseq = s->pkt.opseq;
+	}
+	return n;
+}
+
+static inline bool keep_room(struct netinc_ep *ep, u32 n)
+{
+	static struct netinc_kept room[2 * W];
+
+	expect(n == 1, "room for %u", n);
+	if (env.no_keep)
+		return false;
+	memset(room, 0, sizeof(room));
+	ep->kept[0] = room;
+	return true;
+}
+
+static inline bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	(void)ep;
+	if (env.no_keep)
+		return false;
+	pay->obj = &env.payload;
+	env.kept++;
+	return true;
+}
+
+static inline void forget(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	(void)ep;
+	expect(pay->obj == &env.payload, "what was not kept is forgotten");
+	env.kept--;
+}
+
+static inline bool retarget(struct netinc_ep *ep, u32 at)
+{
+	expect(at < ep->nplan, "place %u of %u", at, ep->nplan);
+	env.place = at;
+	return true;
+}
+
+static inline void send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+			   const void *body, u32 len)
+{
+	struct sent *s = &env.log[env.logged++ % LOG];
+
+	(void)ep;
+	*s = (struct sent) { .type = pkt->type, .pkt = *pkt, .to = peer->addr[0] };
+	memcpy(s->body, body, len);
 }
 
 static inline void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -103,7 +178,9 @@ static inline void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ops = {
-	.send_blocks = send_blocks, .send = send, .deliver = deliver, .op_done = op_done, .state = state,
+	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
+	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
+	.state = state,
 };
 
 static inline const struct sent *next_sent(void)
@@ -145,6 +222,11 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 #define expect_quiet()	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
 			       env.logged - env.seen, env.log[env.seen % LOG].type)
 
+static inline struct netinc_peer peer_at(u8 addr)
+{
+	return (struct netinc_peer) { .addr = { addr }, .family = NETINC_AF_INET, .udp_port = 9 };
+}
+
 static inline void begin(u64 first_block)
 {
 	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
@@ -155,6 +237,8 @@ static inline void begin(u64 first_block)
 	env.now = 1000000;
 	netinc_reduce_init(0);
 	netinc_ep_init(&env.ep, &cfg, &ops);
+	env.ep.plan[0] = peer_at(100);
+	env.ep.peers = env.peers;
 }
 
 static inline struct netinc_pkt from_node(u8 type)
@@ -169,14 +253,25 @@ static inline int control(struct netinc_pkt pkt, const void *body, u32 len)
 	return netinc_ep_control(&env.ep, &pkt, body, env.now);
 }
 
+/* Standby nodes are at addresses 101, 102, ..., the edge is at 110. */
 static inline struct inc_ready ready_body(u64 start)
 {
-	return (struct inc_ready) {
+	struct netinc_peer edge = peer_at(110), standby;
+	struct inc_ready r = {
 		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
 		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN), .size = cpu_to_be32(SIZE),
 		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1), .block = cpu_to_be16(BLOCK),
-		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7),
+		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7), .fallback = env.fallback,
+		.standbys = env.standbys, .move = cpu_to_be32(env.move),
 	};
+	u32 i;
+
+	netinc_addr_build(&r.edge, &edge);
+	for (i = 0; i < env.standbys; i++) {
+		standby = peer_at(101 + i);
+		netinc_addr_build(&r.standby[i], &standby);
+	}
+	return r;
 }
 
 static inline int give_ready(u32 epoch, u64 start, u32 opseq)
@@ -274,6 +369,7 @@ static inline void status(u64 psn, u32 here)
 		.map = { cpu_to_be32(here) } };
 
 	pkt.psn = (u32)psn;
+	pkt.epoch = env.ep.epoch;
 	pkt.tstamp = (u32)env.now - 500;
 	expect(!control(pkt, &m, sizeof(m)), "STATUS");
 }
@@ -297,6 +393,39 @@ static inline int refuse(u32 nonce, u16 code, u64 cookie)
 
 	pkt.cookie = cookie;
 	return control(pkt, &body, sizeof(body));
+}
+
+/* A rank whose group has formed and has somewhere to go; all ranks' addresses, 200 + rank, have come. */
+static inline void ready_to_move(u64 start, u8 fallback, u8 standbys)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_addr peer[SIZE];
+	} m = { .peers = { .n = cpu_to_be32(SIZE) } };
+	struct netinc_peer peer;
+	u32 i;
+
+	begin(start);
+	env.fallback = fallback;
+	env.standbys = standbys;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!give_ready(1, start, 0), "READY");
+	for (i = 0; i < SIZE; i++) {
+		peer = peer_at(200 + i);
+		netinc_addr_build(&m.peer[i], &peer);
+	}
+	expect(!control(pkt, &m, sizeof(m)) && env.ep.npeers == SIZE, "PEERS: %u known", env.ep.npeers);
+	expect_state(INC_STATE_READY);
+	env.seen = env.logged;
+}
+
+/* READY at the place that it has moved to. */
+static inline void ready_again(u32 epoch, u64 start)
+{
+	env.move = env.ep.move;
+	expect(!give_ready(epoch, start, 0), "READY of epoch %u", epoch);
+	env.seen = env.logged;
 }
 
 #endif

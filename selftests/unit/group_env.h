@@ -199,7 +199,7 @@ static const struct sent *sent_at(const char *file, int line, u8 type, u32 child
 	return s;
 }
 
-static void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
+static inline void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
 		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
@@ -208,7 +208,7 @@ static void count_at(const char *file, int line, const char *name, u64 value, u6
 #define expect_sent(type, child)	sent_at(__FILE__, __LINE__, type, child)
 #define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.mib[INC_C_##counter], n)
 
-static void form(u64 start)
+static inline void form(u64 start)
 {
 	u32 i;
 
@@ -222,7 +222,7 @@ static void form(u64 start)
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 1, "state %u, epoch %u", env.g.state, env.g.epoch);
 }
 
-static int check(u32 rank, u8 type, u64 now)
+static inline int check(u32 rank, u8 type, u64 now)
 {
 	struct netinc_peer peer = peer_of(rank);
 	struct netinc_pkt pkt = pkt_of(type, rank);
@@ -231,7 +231,7 @@ static int check(u32 rank, u8 type, u64 now)
 }
 
 /* One contribution of an operation: its first block, which has a descriptor. */
-static int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
+static inline int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
 	struct inc_desc *d = &env.desc[rank][block % W];
@@ -247,7 +247,7 @@ static int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
 	return netinc_group_contrib(&env.g, &pkt, &pay, now);
 }
 
-static void send_probe(u32 rank, u64 now)
+static inline void send_probe(u32 rank, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_PROBE, rank);
 	struct inc_probe body = { .srtt = 0 };
@@ -258,7 +258,7 @@ static void send_probe(u32 rank, u64 now)
 	expect(!netinc_group_control(&env.g, &pkt, &body, now), "probe of rank %u", rank);
 }
 
-static int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
+static inline int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_ABORT, rank);
 	struct inc_error_pkt body = { .code = cpu_to_be16(code), .resume = cpu_to_be32(nonce) };
@@ -267,7 +267,7 @@ static int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
 	return netinc_group_control(&env.g, &pkt, &body, now);
 }
 
-static struct netinc_error error_of(const struct sent *s)
+static inline struct netinc_error error_of(const struct sent *s)
 {
 	struct netinc_error e;
 

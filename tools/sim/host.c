@@ -465,8 +465,8 @@ void host_rx(struct host *h, const struct frame *f)
 		err = netinc_parse(f->d[i]->data, f->d[i]->len, &pkt);
 		if (err)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
-		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from, pkt.psn,
-			  pkt.epoch);
+		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from,
+			  pkt.psn, pkt.epoch);
 		if (pkt.type == INC_PKT_MOVE || !from_parent(h, f)) {
 			from = trouble_peer(f->from, f->net);
 			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);

@@ -158,7 +158,8 @@ void plan_print(const struct sim *sim)
 	for (r = 0; r < p->rounds; r++) {
 		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,
 		       fault_names[p->round[r].fault], p->round[r].victim,
-		       (unsigned long long)p->round[r].fault_at, trouble_when(p->round[r].fault_when), p->round[r].nops);
+		       (unsigned long long)p->round[r].fault_at, trouble_when(p->round[r].fault_when),
+		       p->round[r].nops);
 		for (i = 0; i < p->round[r].nops; i++)
 			plan_print_step(&p->round[r].step[i]);
 		printf("\n");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated system: ranks, a node, others to move to, and the network between them, around the very engine that the kernel runs. One
- * seed is one run: parameters, operations, faults and every decision of the network come from it.
+ * A simulated system: ranks, a node, others to move to, and the network between them, around the very engine that the
+ * kernel runs. One seed is one run: parameters, operations, faults and every decision of the network come from it.
  *
  *	main.c	options, what is printed
  *	run.c	one seed: one run
  *	workers.c	many seeds, in several processes
  *	shrink.c	makes a run that fails smaller
  *	plan.c	what a seed stands for: parameters, the network, faults
- *	trouble.c	likewise: what befalls nodes and the ways to them, where groups can move; and what must go well then
+ *	trouble.c	likewise: what befalls nodes and the ways to them; and when all must go well even so
  *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them

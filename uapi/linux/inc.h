@@ -139,7 +139,7 @@ struct inc_status {
 	__be32	bitmap[];
 };
 
-/* JOIN: header (child = rank, epoch = last known, psn = 0), then this. */
+/* JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were begun), then this. */
 struct inc_join {
 	__be32	size;		/* ranks of the group */
 	__be32	nonce;		/* random, one per connect() */

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A group at a node that it has moved to, or that it comes back to: lineage, moves, who is missing, leaving. */
+#include "group_env.h"
+
+#define LINEAGE	7u
+
+static struct inc_join join_at(u32 rank, u32 move, u64 next)
+{
+	struct inc_join j = join_of(rank, next);
+
+	j.fallback = INC_FALLBACK_EDGE;
+	j.move = cpu_to_be32(move);
+	j.lineage = cpu_to_be64(LINEAGE);
+	return j;
+}
+
+/* @epoch: the last one that the rank knows; it has contributed to operations before @begun. */
+static int come(u32 rank, u32 move, u64 next, u32 epoch, u32 begun, u64 now)
+{
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank, .epoch = epoch,
+				  .opseq = begun };
+	struct inc_join j = join_at(rank, move, next);
+	struct netinc_peer peer = peer_of(rank);
+
+	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
+}
+
+static void begin_at(u32 move)
+{
+	begin();
+	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	env.g.cfg.lineage = LINEAGE;
+	env.g.cfg.nstandby = 1;
+	env.g.cfg.standby[0] = peer_of(50);
+	env.g.cfg.move = move;
+	env.g.move = move;
+}
+
+/* All ranks are there, at @move. */
+static void form_at(u32 move, u64 next, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < SIZE; i++)
+		expect(!come(i, move, next, 3, 0, now), "rank %u", i);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.move == move, "state %u", env.g.state);
+	env.seen = env.logged;
+}
+
+static void probe_from(u32 rank, u64 una, u32 peers, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_PROBE, rank);
+	struct inc_probe body = { .srtt = 0 };
+
+	pkt.len = sizeof(body);
+	pkt.psn = (u32)una;
+	pkt.opseq = peers;
+	env.g.members[rank].heard = now;
+	expect(!netinc_group_control(&env.g, &pkt, &body, now), "PROBE of rank %u", rank);
+}
+
+/* READY says where the group can go, PEERS where its ranks are: with READY, and to who asks. */
+static void test_plan(void)
+{
+	const struct inc_ready *r;
+	const struct inc_peers *p;
+	u32 i;
+
+	begin_at(0);
+	for (i = 0; i < SIZE; i++)
+		expect(!join(i, 50, 1000), "rank %u", i);
+	expect_sent(INC_PKT_WAIT, 0);
+	expect_sent(INC_PKT_WAIT, 1);
+	for (i = 0; i < SIZE; i++) {
+		r = (const void *)expect_sent(INC_PKT_READY, i)->body;
+		expect(r->fallback == INC_FALLBACK_EDGE && be64_to_cpu(r->lineage) == LINEAGE && r->standbys == 1 &&
+		       r->standby[0].addr[3] == 50 && r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 &&
+		       !r->move, "READY of rank %u", i);
+		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
+		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr[3] == 2, "PEERS of rank %u", i);
+	}
+	probe_from(1, 50, 1, 2000);
+	p = (const void *)expect_sent(INC_PKT_PEERS, 1)->body;
+	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 && p->peer[0].addr[3] == 1, "PEERS");
+	probe_from(1, 50, SIZE, 2000);
+	end();
+}
+
+/* A new node: the epoch is the next one, the start the lowest next. */
+static void test_arrive(void)
+{
+	const struct inc_ready *r;
+	u32 i;
+
+	begin_at(1);
+	expect(!come(0, 1, 52, 3, 0, 1000) && !come(1, 1, 50, 2, 0, 1000) && !come(2, 1, 53, 3, 0, 1000), "JOIN");
+	env.seen += 2;
+	for (i = 0; i < SIZE; i++) {
+		const struct sent *s = expect_sent(INC_PKT_READY, i);
+
+		r = (const void *)s->body;
+		expect(s->pkt.epoch == 4 && be64_to_cpu(r->start) == 50 && be32_to_cpu(r->move) == 1,
+		       "READY: epoch %u, start %llu", s->pkt.epoch, (unsigned long long)be64_to_cpu(r->start));
+		expect_sent(INC_PKT_PEERS, i);
+	}
+	end();
+}
+
+/* A later move begins the group anew, whatever it is doing; who is behind hears of it. */
+static void test_restart(void)
+{
+	struct netinc_pkt old;
+	struct netinc_peer peer = peer_of(1);
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	expect(!contrib(0, 50, 0, 5, 0, 2000) && !contrib(1, 50, 0, 5, 0, 2000) && env.held == 2, "contributions");
+	old = pkt_of(INC_PKT_PROBE, 1);
+	expect(!come(0, 3, 50, 4, 0, 3000), "a later move");
+	expect(env.g.state == INC_GROUP_JOINING && env.g.joined == 1 && env.g.move == 3 && !env.held,
+	       "state %u, %u held", env.g.state, env.held);
+	expect_sent(INC_PKT_WAIT, 0);
+	expect(netinc_group_check(&env.g, &old, &peer, 3000) == -INC_C_DROP_COOKIE, "a packet of the old epoch");
+	expect(come(1, 1, 50, 4, 0, 3000) == INC_REFUSE_MOVED && env.detail == 3, "a JOIN of the old move");
+	expect(come(1, 2, 50, 4, 0, 3000) == INC_REFUSE_MOVED && env.detail == 3, "of one between");
+	expect(join(1, 50, 3000) == INC_REFUSE_BUSY, "a new run of the group");
+	form_at(3, 50, 3100);
+	expect(env.g.epoch == 5, "epoch %u", env.g.epoch);
+	/* also when it was over */
+	netinc_group_fail(&env.g, INC_ERR_RANK_DEAD, 1, 4000);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	expect(!come(2, 4, 50, 5, 0, 5000), "after an error");
+	expect_sent(INC_PKT_WAIT, 2);
+	expect(!env.g.error.code && !netinc_group_tick(&env.g, 5001), "is over");
+	end();
+}
+
+/* Some ranks do not come: who is there, or comes then, hears who. One that has gone again is missing, too. */
+static void test_not_moved(void)
+{
+	u64 now = 1000 + 500 * NETINC_MS;
+
+	begin_at(1);
+	expect(!come(1, 1, 50, 3, 0, 1000), "rank 1");
+	expect_sent(INC_PKT_WAIT, 1);
+	expect(!come(1, 1, 50, 3, 0, now), "rank 1 again");
+	expect_sent(INC_PKT_WAIT, 1);
+	netinc_group_tick(&env.g, now);
+	expect(env.g.state == INC_GROUP_JOINING, "too early");
+	netinc_group_tick(&env.g, now + 1);
+	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2, "state %u", env.g.state);
+	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32), "detail %#llx",
+	       (unsigned long long)env.detail);
+	expect(come(2, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD, "who comes late");
+	expect(!netinc_group_tick(&env.g, now + 2 * DEAD * NETINC_MS), "is gone too early");
+	expect(!come(1, 3, 50, 3, 0, now + 3), "a later move");
+	expect_sent(INC_PKT_WAIT, 1);
+	end();
+	begin_at(1);
+	come(0, 1, 50, 3, 0, 1000);
+	come(1, 1, 50, 3, 0, now);
+	come(2, 1, 50, 3, 0, now);
+	env.seen = env.logged;
+	expect(env.g.state == INC_GROUP_JOINING, "forms with a ghost");
+	netinc_group_tick(&env.g, now + 1);
+	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == 0xffffffff00000000ull,
+	       "detail %#llx", (unsigned long long)env.detail);
+	end();
+}
+
+/* A rank may go only when all others have said that they have what it keeps. */
+static void test_leave(void)
+{
+	u32 i;
+
+	begin_at(0);
+	form_at(0, 0, 1000);
+	for (i = 0; i < SIZE; i++)
+		expect(!contrib(i, 0, 0, 5, 0, 2000), "rank %u", i);
+	expect(env.results == 1, "%u results", env.results);
+	expect(!contrib(1, 1, 1, 9, INC_F_LEAVE, 2000), "LEAVE");
+	expect(env.seen == env.logged, "acknowledged though nobody has said that it has the result");
+	probe_from(0, 1, SIZE, 2000);
+	contrib(1, 1, 1, 9, INC_F_LEAVE, 2001);
+	expect(env.seen == env.logged, "acknowledged though rank 2 has not");
+	probe_from(2, 1, SIZE, 2000);
+	contrib(1, 1, 1, 9, INC_F_LEAVE, 2002);
+	expect_sent(INC_PKT_WAIT, 1);
+	/* who leaves has all, and says nothing more */
+	contrib(0, 1, 1, 9, INC_F_LEAVE, 2003);
+	expect_sent(INC_PKT_WAIT, 0);
+	contrib(2, 1, 1, 9, INC_F_LEAVE, 2003);
+	expect_sent(INC_PKT_WAIT, 2);
+	expect(env.g.state == INC_GROUP_LEFT, "state %u", env.g.state);
+	/* it stays for a while, for who has lost the last word */
+	expect(!netinc_group_tick(&env.g, 2004), "is gone at once");
+	contrib(2, 1, 1, 9, INC_F_LEAVE, 2005);
+	expect_sent(INC_PKT_WAIT, 2);
+	expect(netinc_group_tick(&env.g, 2004 + 2 * DEAD * NETINC_MS), "does not expire");
+	end();
+}
+
+/* Of operations that a rank had begun elsewhere it may have results: they fail with the one in dispute. */
+static void test_begun(void)
+{
+	struct netinc_error e;
+
+	begin_at(1);
+	expect(!come(0, 1, 50, 3, 2, 1000) && !come(1, 1, 50, 3, 5, 1000) && !come(2, 1, 50, 3, 1, 1000), "JOIN");
+	env.seen = env.logged;
+	contrib(0, 50, 1, 5, 0, 2000);
+	contrib(1, 50, 1, 5, 0, 2000);
+	contrib(2, 50, 1, 6, 0, 2000);
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_MISMATCH && e.opseq == 1 && e.resume == 5, "operations %u..%u", e.opseq, e.resume);
+	end();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_leave),
+	KTAP(test_begun),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
