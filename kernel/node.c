@@ -109,9 +109,14 @@ static void births(struct netinc_node *node)
 			spin_unlock_bh(&node->lock);
 			break;
 		}
-		birth = node->births[--node->nbirths];
+		birth = node->births[0];
 		spin_unlock_bh(&node->lock);
 		netinc_ngroup_create(node, &birth);
+		/* stood there until now, so that the JOIN's repetitions do not ask for the group once more */
+		spin_lock_bh(&node->lock);
+		if (node->nbirths)
+			memmove(node->births, node->births + 1, --node->nbirths * sizeof(birth));
+		spin_unlock_bh(&node->lock);
 	}
 }
 

@@ -19,7 +19,7 @@ least() {
 	local before
 
 	before=$(in_want)
-	run_ranks 16 inc-coll --quiet --seed "$RANDOM" "$@" || return
+	run_ranks 16 inc-coll --quiet --seed "$RANDOM" --coll allreduce,reduce-scatter,allgather "$@" || return
 	expect "blocks in want of memory" "$(in_want)" -gt "$before"
 }
 
@@ -31,12 +31,12 @@ none_held() {
 all_least() {
 	inc_topology_create 8 "$1" && neighbours_known || return
 	inc -n sw node set dev br0 max-memory 64K
-	check "offloads $1: 16 ranks, 64 KiB" least --ops 6 --max 8000
+	check "offloads $1: 16 ranks, 64 KiB" least --ops 6 --count 3000
 	set_links delay 2ms 1ms loss 3% reorder 25% 50%
-	check "offloads $1: 16 ranks, 64 KiB, loss and reordering" least --ops 6 --max 3000
+	check "offloads $1: 16 ranks, 64 KiB, loss and reordering" least --ops 3 --count 3000
 	inc -n sw node set dev br0 max-memory 64M
 	inc -n sw limits set held-memory 0
-	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 6 --max 3000
+	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 3 --count 3000
 	clear_links
 	check "offloads $1: all is given back" wait_for 30 none_held
 	inc_topology_destroy

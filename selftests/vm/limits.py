@@ -206,19 +206,19 @@ def t_pinned(lab):
     job = Job(new_group(), ("h1", "h2"))
     for user in False, True:
         with Limit("h1", "pinned-memory", 65536, user):
-            handle = job.ranks[0].allreduce(job.values(0, 300000, 1))
+            handle = job.ranks[0].allreduce(job.values(0, 60000, 1))
             most = use("h1", "pinned_memory", 0 if user else None)
             equal(0 < most <= 65536, True, f"pinned: {most}")
             # the other rank needs its own
             if not user:
-                job.end({0: handle, **job.begin((1,), 300000, 1)}, 300000, 1)
+                job.end({0: handle, **job.begin((1,), 60000, 1)}, 60000, 1)
         if user:
-            job.end({0: handle, **job.begin((1,), 300000, 1)}, 300000, 1)
+            job.end({0: handle, **job.begin((1,), 60000, 1)}, 60000, 1)
         wait_until(lambda: not use("h1", "pinned_memory"), "nothing is pinned")
         with Limit("h1", "pinned-memory", 4096, user):
-            fails(errno.EDQUOT if user else errno.ENOBUFS, job.begin, (0,), 300000, 2)
+            fails(errno.EDQUOT if user else errno.ENOBUFS, job.begin, (0,), 60000, 2)
         equal((use("h1", "pinned_memory"), use("h1", "op_memory")), (0, 0), "after the error")
-        job.run(300000, 3)
+        job.run(60000, 3)
     job.close()
     all_back()
 
