@@ -2,8 +2,6 @@
 /* A group at a node that it has moved to, or that it comes back to: lineage, moves, who is missing, leaving. */
 #include "group_env.h"
 
-#define LINEAGE	7u
-
 static struct inc_join join_at(u32 rank, u32 move, u64 next)
 {
 	struct inc_join j = join_of(rank, next);
