@@ -320,7 +320,7 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 		return INC_REFUSE_MOVED;
 	/* a new run of the group is not the one that is on its way here */
 	*detail = g->cfg.size;
-	if (!pkt->incarnation && !join->lineage && g->move)
+	if (!join->lineage && g->move)
 		return INC_REFUSE_BUSY;
 	if (g->state == INC_GROUP_FAILED && g->forming && g->error.code) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;

@@ -136,7 +136,7 @@ static void test_restart(void)
 /* Some ranks do not come: who is there, or comes then, hears who. One that has gone again is missing, too. */
 static void test_not_moved(void)
 {
-	u64 now = 1000 + 500 * NETINC_MS;
+	u64 now = 1000 + DEAD * NETINC_MS;
 
 	begin_at(1);
 	expect(!come(1, 1, 50, 3, 0, 1000), "rank 1");

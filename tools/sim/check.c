@@ -344,6 +344,9 @@ static void check_time(struct host *h)
 	u64 limit = at + p->dead_ms * NETINC_MS * 5 / 4 + p->late_delay + SIM_SEC, last = 0;
 	u32 i;
 
+	/* where there are other places, the rank that is gone may be there: as long again */
+	if (p->fallback)
+		limit += p->dead_ms * NETINC_MS * 5 / 4;
 	if (h->sim->troubled)
 		limit = max(at, h->sim->trouble_end) + p->late_delay +
 			6 * p->dead_ms * NETINC_MS + 2 * SIM_SEC;
