@@ -3,6 +3,7 @@
  * Events for the multicast group, and errors in words: a group's error names the ranks on both sides and what each of
  * them asked for.
  */
+#include <linux/math64.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 #include "engine/endpoint.h"
@@ -80,6 +81,12 @@ void netinc_nl_error_text(char *buf, const struct netinc_error *e)
 		scnprintf(buf, NETINC_ERROR_TEXT, "rank %u %s", e->rank[0], cause);
 }
 
+static void late_text(char *buf, enum inc_event type, const struct netinc_group *g)
+{
+	scnprintf(buf, NETINC_ERROR_TEXT, "block %llu %s for %llu ms", g->late_block,
+		  type == INC_EVENT_RANK_LATE ? "has waited" : "waited", div_u64(g->late_us, 1000));
+}
+
 static int fill(struct sk_buff *skb, const struct event *e)
 {
 	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
@@ -142,6 +149,9 @@ void netinc_nl_event_group(struct net *net, enum inc_event type, const struct ne
 
 	if (type == INC_EVENT_GROUP_ERROR && g->error.code) {
 		netinc_nl_error_text(text, &g->error);
+		e.text = text;
+	} else if (type == INC_EVENT_RANK_LATE || type == INC_EVENT_RANK_BACK) {
+		late_text(text, type, g);
 		e.text = text;
 	}
 	send(net, &e);

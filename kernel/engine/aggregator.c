@@ -71,6 +71,7 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	agg->parts = parts;
 	agg->window = window;
 	agg->root = true;
+	agg->watch.child = NETINC_NO_RANK;
 	agg->slots = mem;
 	agg->child = (void *)(agg->slots + slots);
 	in = (void *)(agg->child + children);
@@ -109,6 +110,8 @@ static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 	slot->missing = agg->children * agg->parts;
 	slot->dtype = INC_TYPE_NONE;
 	slot->dop = INC_OP_NONE;
+	slot->last_child = NETINC_NO_RANK;
+	slot->taken_back = false;
 }
 
 void netinc_agg_start(struct netinc_agg *agg, u64 start)
@@ -308,6 +311,7 @@ static void uncount(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	release(agg, &slot->in[i]);
 	bit_clear(slot->have, i);
 	slot->missing++;
+	slot->taken_back = true;
 }
 
 /* A contribution that the slot has already: the child asks for what it lost. */
@@ -372,6 +376,23 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 	return true;
 }
 
+/* Whose contribution has come, and since when it was the only one that had not. */
+static void arrived(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, u64 now)
+{
+	if (slot->last_child != child)
+		slot->others = slot->last;
+	slot->last_child = child;
+	slot->last = now;
+	if (unlikely(agg->watch.child == child) && agg->watch.q == slot->q && !agg->watch.came)
+		agg->watch.came = now;
+}
+
+static void charge(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	if (agg->children > 1 && !slot->taken_back)
+		netinc_late_add(&agg->child[slot->last_child].late, slot->last - slot->others);
+}
+
 static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct netinc_pkt *pkt,
 		       const struct netinc_pay *pay, u64 now)
 {
@@ -395,10 +416,14 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	}
 	merge(agg, slot, pkt, now);
 	bit_set(slot->have, i);
-	if (!--slot->missing && !complete(agg, slot, now)) {
-		uncount(agg, slot, i);
-		unmerge(agg, slot);
-		return -INC_C_DROP_MEMORY;
+	arrived(agg, slot, child, now);
+	if (!--slot->missing) {
+		if (!complete(agg, slot, now)) {
+			uncount(agg, slot, i);
+			unmerge(agg, slot);
+			return -INC_C_DROP_MEMORY;
+		}
+		charge(agg, slot);
 	}
 	if ((s64)(q + 1 - agg->top) > 0)
 		agg->top = q + 1;

@@ -17,6 +17,7 @@
 
 #include "congestion.h"
 #include "engine.h"
+#include "late.h"
 
 enum netinc_slot_state {
 	NETINC_SLOT_FILLING,
@@ -28,8 +29,12 @@ enum netinc_slot_state {
 struct netinc_slot {
 	u64 q;			/* the block it stands for */
 	u64 since;		/* time of the first contribution */
+	u64 last;		/* time of the last one */
+	u64 others;		/* and of the last one of another child than last_child */
 	u64 sent;		/* time at which the result (DONE) or partial (UP) was sent last */
 	u32 sent_to;		/* DONE: the child that got it then, or NETINC_ALL */
+	u32 last_child;		/* whose contribution was the last one */
+	bool taken_back;	/* contributions have been: who was the last one says nothing */
 	u8 state;		/* enum netinc_slot_state */
 	u8 dtype;		/* enum inc_type, of the first contribution with payload */
 	u8 dop;			/* enum inc_op */
@@ -55,6 +60,7 @@ struct netinc_child {
 	struct netinc_reorder up;	/* on its way to us */
 	u32 down;		/* on our way to it, as it says: slack, microseconds */
 	u64 probed;		/* time of the last STATUS */
+	struct netinc_late late;
 };
 
 struct netinc_agg;
@@ -94,6 +100,7 @@ struct netinc_agg {
 	u64 limit;
 	u64 una;		/* the oldest block that is not done */
 	u64 top;		/* one past the highest block contributed to */
+	struct netinc_watch watch;
 	struct netinc_slot *slots;
 	struct netinc_child *child;
 };

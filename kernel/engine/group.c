@@ -561,6 +561,7 @@ static void check_late(struct netinc_group *g, u64 now)
 	u32 rank = netinc_agg_waiting(&g->agg, &since);
 
 	if (g->late_rank != NETINC_NO_RANK && (rank != g->late_rank || g->late_block != g->agg.una)) {
+		g->late_us = (g->agg.watch.came ?: now) - g->late_since;
 		g->ops->event(g, INC_EVENT_RANK_BACK, g->late_rank);
 		g->late_rank = NETINC_NO_RANK;
 	}
@@ -569,6 +570,9 @@ static void check_late(struct netinc_group *g, u64 now)
 	if (g->late_rank == NETINC_NO_RANK && now - since >= LATE_EVENT) {
 		g->late_rank = rank;
 		g->late_block = g->agg.una;
+		g->late_since = since;
+		g->late_us = now - since;
+		g->agg.watch = (struct netinc_watch){ .child = rank, .q = g->agg.una };
 		g->ops->event(g, INC_EVENT_RANK_LATE, rank);
 	}
 	if (g->cfg.late_ms && now - since >= g->cfg.late_ms * NETINC_MS)

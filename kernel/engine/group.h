@@ -74,6 +74,8 @@ struct netinc_group {
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
 	u32 move;		/* the one that it is at */
 	u64 forming;		/* move > 0, JOINING: time of the first JOIN, 0: none */
+	u64 late_since;		/* time of the first contribution to that block */
+	u64 late_us;		/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;

@@ -28,6 +28,7 @@ static struct {
 	u32 logged, seen;
 	u32 events[__INC_EVENT_MAX];
 	u32 event_rank;
+	u64 late_us[__INC_EVENT_MAX];
 	u32 results;
 	u32 statuses;
 	u32 held;
@@ -130,9 +131,9 @@ static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt
 
 static void event(struct netinc_group *g, enum inc_event what, u32 rank)
 {
-	(void)g;
 	env.events[what]++;
 	env.event_rank = rank;
+	env.late_us[what] = g->late_us;
 }
 
 static const struct netinc_group_ops ops = { .send = send, .event = event };

@@ -366,8 +366,12 @@ static void test_late(void)
 	netinc_group_tick(&env.g, 10000 + 1001 * NETINC_MS);
 	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "%u events, rank %u",
 	       env.events[INC_EVENT_RANK_LATE], env.event_rank);
-	contrib(1, 0, 0, 1, 0, 1200000);
+	expect(env.late_us[INC_EVENT_RANK_LATE] == 1000000 && !env.g.late_block, "late by %llu us, block %llu",
+	       (unsigned long long)env.late_us[INC_EVENT_RANK_LATE], (unsigned long long)env.g.late_block);
+	contrib(1, 0, 0, 1, 0, 1110000);
 	netinc_group_tick(&env.g, 1200000);
+	expect(env.late_us[INC_EVENT_RANK_BACK] == 1100000, "back after %llu us",
+	       (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
 	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.events[INC_EVENT_RANK_LATE] == 2 && env.event_rank == 2,
 	       "rank 1 is back, now it is rank %u", env.event_rank);
 	contrib(2, 0, 0, 1, 0, 1300000);

@@ -94,9 +94,13 @@ def t_mismatch(lab):
 def t_late(lab):
     job = lab.job()
     first = job.begin((1,), 700)
-    lab.expect("rank-late", group=job.group, rank=0)
+    late = lab.expect("rank-late", group=job.group, rank=0)
     job.end({**first, **job.begin((0,), 700)}, 700)
-    lab.expect("rank-back", group=job.group, rank=0)
+    back = lab.expect("rank-back", group=job.group, rank=0)
+    texts = (r"block 0 has waited for (\d+) ms", r"block 0 waited for (\d+) ms")
+    times = [int(re.fullmatch(text, event["text"]).group(1)) for text, event in zip(texts, (late, back))]
+    if not 1000 <= times[0] <= times[1] < 60000:
+        raise AssertionError(f"late and back after {times} ms")
     job.run(700)
     job.close()
     lab.expect("group-left", group=job.group)

@@ -173,10 +173,28 @@ enum {
 	INC_A_MEMBER_HEARD_MS,	/* u32: since its last packet */
 	INC_A_MEMBER_NEXT,	/* u64: first block that it has not contributed */
 	INC_A_MEMBER_SRTT,	/* u32: microseconds */
+	INC_A_MEMBER_LATE,	/* nest INC_A_LATE_*: how late its contributions are */
 	__INC_A_MEMBER_MAX
 };
 
 #define INC_A_MEMBER_MAX (__INC_A_MEMBER_MAX - 1)
+
+#define INC_LATE_BUCKETS	24	/* of INC_A_LATE_HIST */
+
+/*
+ * The child whose contribution completed a block is charged with the time for which all others had been there by then.
+ * Microseconds, over the life of the group.
+ */
+enum {
+	INC_A_LATE_UNSPEC,
+	INC_A_LATE_BLOCKS,	/* u64: blocks that it was the last one for */
+	INC_A_LATE_SUM_US,	/* u64: all times together; mean = sum / blocks */
+	INC_A_LATE_MAX_US,	/* u64: the longest */
+	INC_A_LATE_HIST,	/* binary: INC_LATE_BUCKETS u64, blocks with 0, 1, 2..3, 4..7, ... microseconds */
+	__INC_A_LATE_MAX
+};
+
+#define INC_A_LATE_MAX (__INC_A_LATE_MAX - 1)
 
 enum {
 	INC_A_PORT_UNSPEC,

@@ -2,6 +2,7 @@
 /*
  * inc member: the children of the groups that nodes of this network namespace reduce for.
  */
+#include <string.h>
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
@@ -11,8 +12,10 @@
 #include "tool.h"
 
 static const char usage[] =
-	"Usage: inc member show [group ID]\n"
-	"Per rank: its address and bridge port, state, how long ago it was heard, and how far it has come.\n";
+	"Usage: inc [-s] member show [group ID]\n"
+	"Per rank: its address and bridge port, state, how long ago it was heard, and how far it has come; with -s\n"
+	"how many blocks had everything but its contribution, and for how long: mean, longest, and how many\n"
+	"blocks for how long from what time on.\n";
 
 static void show_where(struct nlattr **tb)
 {
@@ -24,6 +27,46 @@ static void show_where(struct nlattr **tb)
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_IFINDEX], &v))
 		show_dev("ifindex", "dev", " dev %s", v);
+}
+
+/* Times from 0, 1, 2, 4, ... microseconds on; those that never were are left out. */
+static void show_histogram(struct nlattr *attr)
+{
+	int i, n = attr ? nla_len(attr) / (int)sizeof(uint64_t) : 0;
+	uint64_t blocks;
+
+	out_open_list("histogram");
+	for (i = 0; i < n && i < 64; i++) {
+		memcpy(&blocks, (char *)nla_data(attr) + (size_t)i * sizeof(blocks), sizeof(blocks));
+		if (!blocks)
+			continue;
+		out_open(NULL);
+		out_num("from_us", " from %s:", i ? 1ULL << (i - 1) : 0, UNIT_US);
+		out_num("blocks", " %s", blocks, UNIT_NONE);
+		out_close();
+	}
+	out_close_list();
+}
+
+static void show_late(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_LATE_MAX + 1];
+	uint64_t blocks = 0, sum = 0, max;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_LATE_MAX);
+	out_open("late");
+	if (get_u64(tb[INC_A_LATE_BLOCKS], &blocks))
+		out_num("blocks", "    last of %s blocks", blocks, UNIT_NONE);
+	if (get_u64(tb[INC_A_LATE_SUM_US], &sum))
+		out_num("sum_us", NULL, sum, UNIT_US);
+	out_num("mean_us", blocks ? " by %s" : NULL, blocks ? sum / blocks : 0, UNIT_US);
+	if (get_u64(tb[INC_A_LATE_MAX_US], &max))
+		out_num("max_us", blocks ? " at most %s;" : NULL, max, UNIT_US);
+	show_histogram(tb[INC_A_LATE_HIST]);
+	out_text("\n");
+	out_close();
 }
 
 static void show_member(struct nlattr *nest)
@@ -51,6 +94,8 @@ static void show_member(struct nlattr *nest)
 	if (get_u32(tb[INC_A_MEMBER_SRTT], &v))
 		out_num("srtt_us", " srtt %s", v, UNIT_US);
 	out_text("\n");
+	if (options.stats)
+		show_late(tb[INC_A_MEMBER_LATE]);
 	out_close();
 }
 
