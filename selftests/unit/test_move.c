@@ -172,7 +172,7 @@ static void test_wait(void)
 static void test_nowhere(void)
 {
 	struct netinc_op a = barrier();
-	u64 start, limit = 3 * 250 * NETINC_MS + 3 * 100 * NETINC_MS;
+	u64 start, limit = 3 * DEAD / 2 * NETINC_MS + 3 * 100 * NETINC_MS;
 
 	ready_to_move(0, INC_FALLBACK_EDGE, 1);
 	submit_op(&a);
@@ -188,12 +188,12 @@ static void test_nowhere(void)
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	start = env.now;
-	while (env.ep.move == 1 && env.now - start < 2 * DEAD * NETINC_MS) {
+	while (env.ep.move == 1 && env.now - start < 3 * DEAD * NETINC_MS) {
 		wait(4711, 0, 0, 0);
 		run_timer(env.now + 50000);
 		env.now += 50000;
 	}
-	expect(env.ep.move == 2 && env.now - start <= (DEAD + 200) * NETINC_MS, "waits for %llu us",
+	expect(env.ep.move == 2 && env.now - start <= (2 * DEAD + 200) * NETINC_MS, "waits for %llu us",
 	       (unsigned long long)(env.now - start));
 	netinc_ep_keep_drop(&env.ep);
 }
