@@ -429,8 +429,8 @@ static void test_abort(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink), KTAP(test_error),
-	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late), KTAP(test_leave),
-	KTAP(test_abort),
+	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late),
+	KTAP(test_leave), KTAP(test_abort),
 };
 
 int main(int argc, char **argv)
