@@ -8,7 +8,9 @@
 #include "ktap.h"
 #include "siphash.h"
 
+#ifndef SIZE
 #define SIZE	3u
+#endif
 #define W	8u
 #define DEAD	1000u	/* ms */
 #define LINEAGE	0x1122334455667788ull
@@ -34,9 +36,10 @@ static struct {
 	u32 held;
 	struct inc_desc desc[SIZE][W];	/* of what is held: obj is &desc[child][block % W] */
 	u64 detail;
+	u32 from[SIZE], to[SIZE], renumbered;
 } env;
 
-static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+static inline bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 {
 	(void)agg;
 	(void)pay;
@@ -45,20 +48,20 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 	return true;
 }
 
-static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+static inline void release(struct netinc_agg *agg, struct netinc_pay *pay)
 {
 	(void)agg;
 	(void)pay;
 	env.held--;
 }
 
-static void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
+static inline void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
 {
 	(void)agg;
 	*d = *(struct inc_desc *)pay->obj;
 }
 
-static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+static inline bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	(void)agg;
 	(void)dtype;
@@ -66,7 +69,7 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
-static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	(void)agg;
 	slot->result.obj = &env.desc[0][0];
@@ -74,13 +77,13 @@ static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	return true;
 }
 
-static bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	(void)i;
 	return fold(agg, slot);
 }
 
-static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+static inline void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	(void)agg;
 	(void)slot;
@@ -88,13 +91,13 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 	env.results++;
 }
 
-static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	(void)agg;
 	expect(false, "the root sends block %llu up", (unsigned long long)slot->q);
 }
 
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+static inline void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 {
 	(void)agg;
 	(void)child;
@@ -102,7 +105,7 @@ static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	(void)span;
 }
 
-static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
 {
 	(void)agg;
 	(void)child;
@@ -118,7 +121,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .mismatch = netinc_group_mismatch,
 };
 
-static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static inline void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 
@@ -129,16 +132,23 @@ static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt
 	memcpy(s->body, body, len);
 }
 
-static void event(struct netinc_group *g, enum inc_event what, u32 rank)
+static inline void event(struct netinc_group *g, enum inc_event what, u32 rank)
 {
 	env.events[what]++;
 	env.event_rank = rank;
 	env.late_us[what] = g->late_us;
 }
 
-static const struct netinc_group_ops ops = { .send = send, .event = event };
+static inline void renumber(struct netinc_group *g, u32 from, u32 to)
+{
+	(void)g;
+	env.from[env.renumbered] = from;
+	env.to[env.renumbered++] = to;
+}
 
-static void begin(void)
+static const struct netinc_group_ops ops = { .send = send, .event = event, .renumber = renumber };
+
+static inline void begin(void)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W, .dead_ms = DEAD,
 					.secret = { 1, 2 }, .lineage = LINEAGE };
@@ -148,7 +158,7 @@ static void begin(void)
 	netinc_group_init(&env.g, &cfg, env.mem, &ops, &agg_ops);
 }
 
-static void end(void)
+static inline void end(void)
 {
 	netinc_agg_drain(&env.g.agg);
 	expect(!env.held, "%u are held after the drain", env.held);
@@ -157,25 +167,25 @@ static void end(void)
 	free(env.mem);
 }
 
-static struct netinc_peer peer_of(u32 rank)
+static inline struct netinc_peer peer_of(u32 rank)
 {
 	return (struct netinc_peer) { .addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5 };
 }
 
-static struct inc_join join_of(u32 rank, u64 next)
+static inline struct inc_join join_of(u32 rank, u64 next)
 {
 	return (struct inc_join) { .size = cpu_to_be32(SIZE), .nonce = cpu_to_be32(100 + rank),
 				   .next = cpu_to_be64(next), .block = cpu_to_be16(64 + 16 * rank) };
 }
 
-static struct netinc_pkt pkt_of(u8 type, u32 rank)
+static inline struct netinc_pkt pkt_of(u8 type, u32 rank)
 {
 	return (struct netinc_pkt) { .type = type, .group = 77, .span = 1, .child = rank, .epoch = env.g.epoch,
 				     .incarnation = env.g.epoch ? 0x1234 : 0,
 				     .cookie = rank < SIZE ? env.g.members[rank].cookie : 0 };
 }
 
-static int join(u32 rank, u64 next, u64 now)
+static inline int join(u32 rank, u64 next, u64 now)
 {
 	struct netinc_peer peer = peer_of(rank);
 	struct inc_join j = join_of(rank, next);
@@ -184,14 +194,14 @@ static int join(u32 rank, u64 next, u64 now)
 	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
 }
 
-static const struct sent *next_sent(void)
+static inline const struct sent *next_sent(void)
 {
 	static const struct sent nothing;
 
 	return env.seen < env.logged ? &env.log[env.seen++ % LOG] : &nothing;
 }
 
-static const struct sent *sent_at(const char *file, int line, u8 type, u32 child)
+static inline const struct sent *sent_at(const char *file, int line, u8 type, u32 child)
 {
 	const struct sent *s = next_sent();
 
