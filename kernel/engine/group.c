@@ -416,12 +416,18 @@ static bool all_have(const struct netinc_group *g, u64 b)
 	return true;
 }
 
+/* Has an epoch begun since ranks came here? Until then, also if it never does, nothing of an older one is of use. */
+static bool has_begun(const struct netinc_group *g)
+{
+	return g->state != INC_GROUP_JOINING && !g->forming;
+}
+
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
 	struct netinc_member *m = &g->members[pkt->child];
 	int err;
 
-	if (g->state == INC_GROUP_JOINING) {
+	if (!has_begun(g)) {
 		netinc_count(g->mib, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
@@ -560,7 +566,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 
 	switch (pkt->type) {
 	case INC_PKT_PROBE:
-		if (g->state == INC_GROUP_JOINING) {
+		if (!has_begun(g)) {
 			netinc_count(g->mib, INC_C_DROP_STATE);
 			return -INC_C_DROP_STATE;
 		}

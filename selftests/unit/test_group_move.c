@@ -166,6 +166,36 @@ static void test_not_moved(void)
 	end();
 }
 
+/* Late packets of the epoch before, from a rank that has come along, to a group that has not: its slots are empty. */
+static void test_late_packets(void)
+{
+	u64 now = 3000 + 600 * NETINC_MS;
+	struct netinc_pkt pkt;
+	struct inc_probe body = { .srtt = 0 };
+	u32 i;
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	for (i = 0; i < SIZE; i++)
+		expect(!contrib(i, 50, 0, 5, 0, 2000), "rank %u", i);
+	expect(env.results == 1, "%u results", env.results);
+	expect(!come(0, 2, 51, 4, 1, 3000), "rank 0 moves");
+	env.seen = env.logged;
+	for (i = 0; i < 2; i++) {
+		expect(!check(0, INC_PKT_PROBE, now) && contrib(0, 50, 0, 5, INC_F_RETRANS, now) == -INC_C_DROP_STATE,
+		       "a late contribution in state %u", env.g.state);
+		pkt = pkt_of(INC_PKT_PROBE, 0);
+		pkt.len = sizeof(body);
+		pkt.psn = 50;
+		pkt.flags = INC_F_RETRANS;
+		expect(netinc_group_control(&env.g, &pkt, &body, now) == -INC_C_DROP_STATE, "a late PROBE");
+		netinc_group_tick(&env.g, now);
+		expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	}
+	expect(env.results == 1 && !env.statuses, "%u results, %u STATUS", env.results, env.statuses);
+	end();
+}
+
 /* A rank may go only when all others have said that they have what it keeps. */
 static void test_leave(void)
 {
@@ -215,7 +245,8 @@ static void test_begun(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_leave),
+	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_late_packets),
+	KTAP(test_leave),
 	KTAP(test_begun),
 };
 

@@ -49,13 +49,9 @@ static void queue(struct node *n, u32 child, struct dgram *d)
 
 static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
 {
-	struct netinc_pkt p = *pkt;
-
-	if (!run->type || run->psn + run->span != pkt->psn)
-		return false;
-	p.psn = run->psn;
-	p.span = run->span;
-	return !memcmp(&p, run, sizeof(p));
+	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
+	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch && run->opseq == pkt->opseq &&
+	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode;
 }
 
 /* A result without elements: several in a row are one packet. */

@@ -425,6 +425,8 @@ u32 trouble_net(const struct sim *sim, u32 place);
 struct netinc_peer trouble_peer(u32 addr, u32 net);
 /* What some troubles and faults wait for. */
 void trouble_now(struct sim *sim, enum when what);
+/* Nothing else happens than that a node is lost, all hear of it, and the next place is there. */
+bool trouble_single(const struct sim *sim);
 /* Whatever happens in this round, all operations have to succeed about which ranks agree. */
 bool trouble_harmless(const struct sim *sim);
 

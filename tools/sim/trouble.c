@@ -198,6 +198,16 @@ bool trouble_harmless(const struct sim *sim)
 	       any_clean(sim) && can_call(sim);
 }
 
+bool trouble_single(const struct sim *sim)
+{
+	const struct trouble *t = troubles(sim);
+	u32 i, n = 0;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		n += t[i].kind != TROUBLE_NONE;
+	return n == 1 && sim->troubled && trouble_harmless(sim) && sim->plan.loss <= 5;
+}
+
 static u64 pick_length(struct sim *sim)
 {
 	switch (sim_below(sim, 4)) {
