@@ -299,7 +299,7 @@ static int begin(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 	return err ?: wait ? 1 : -EINPROGRESS;
 }
 
-int netinc_connect(struct socket *sock, struct sockaddr *uaddr, int len, int flags)
+int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags)
 {
 	const struct sockaddr_inc *a = (const struct sockaddr_inc *)uaddr;
 	struct netinc_rank *rank;

@@ -46,7 +46,7 @@ void netinc_socket_fini(void);
 struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk);
 
 /* connect.c */
-int netinc_connect(struct socket *sock, struct sockaddr *uaddr, int len, int flags);
+int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags);
 /* Leave, or abort what is under way, and wait for it a little; the socket has no user any more. */
 void netinc_disconnect(struct sock *sk);
 
