@@ -152,7 +152,9 @@ class Stop(Exception):
     pass
 
 
+# Once: timeout(1) passes a signal on twice, to its child and to its group.
 def stop(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Stop
 
 
@@ -164,9 +166,9 @@ def main():
     rng = random.Random(int(os.environ.get("SEED", "1")))
     wires = [Wire(n, rates, rng) for n in range(1, count + 1)]
     signal.signal(signal.SIGTERM, stop)
-    with open(log + ".ready", "w", encoding="ascii"):
-        pass
     try:
+        with open(log + ".ready", "w", encoding="ascii"):
+            pass
         run(wires)
     except Stop:
         pass
