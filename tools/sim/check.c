@@ -397,13 +397,13 @@ void check_host_finished(struct host *h)
 
 /*
  * READY again, or FAILED: how long did it take since the node was found to be lost? Where nothing else happens the first
- * place is it: half the dead limit, which is a second by default, is enough for all to come. Else every place of the
- * plan may take as long and some more, and others may call meanwhile.
+ * place is it, and all come within the dead limit, or the error does, which ranks that are called late hear a little
+ * later. Else every place of the plan may take as long and some more, and others may call meanwhile.
  */
 void check_moved(struct host *h)
 {
 	const struct plan *p = &h->sim->plan;
-	u64 first = max(p->dead_ms * NETINC_MS / 2, 500 * NETINC_MS);
+	u64 first = (2 * p->dead_ms + 500) * NETINC_MS;
 	u64 place = first + p->dead_ms * NETINC_MS / 8 + 400 * NETINC_MS;
 	u64 took = h->sim->now - h->lost_at, limit = 2 * (h->ep.nplan + 1) * place;
 
