@@ -396,9 +396,9 @@ void check_host_finished(struct host *h)
 }
 
 /*
- * READY again, or FAILED: how long did it take since the node was found to be lost? Where nothing else happens the first
- * place is it, and all come within the dead limit, or the error does, which ranks that are called late hear a little
- * later. Else every place of the plan may take as long and some more, and others may call meanwhile.
+ * READY again, or FAILED: how long did it take since the node was found to be lost? Where nothing else happens the
+ * first place is it, and all come within the dead limit, or the error does, which ranks that are called late hear a
+ * little later. Else every place of the plan may take as long and some more, and others may call meanwhile.
  */
 void check_moved(struct host *h)
 {
