@@ -117,10 +117,9 @@ def t_squat_forming(lab):
     join(lab, "h4", group, 1, 2, 4711, incarnation=wait.incarnation)
     refused(lab, "h4", group, w.UNKNOWN)
     base = wait.but(kind=w.ABORT, cookie=0, body=bytes(16) + struct.pack("!H", 4) + bytes(78), len=None)
-    lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])
-    lab.owe("sw", no_group=1)
+    lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])   # a rank that gives up before READY does not know it
     lab.send("h4", base, src=lab.ip["h1"])
-    lab.owe("sw", port=1)
+    lab.owe("sw", port=2)
     lab.send("h1", base.but(kind=w.PROBE, body=bytes(8)))       # nothing to be asked yet
     lab.owe("sw", state=1)
     lab.audit("sw")
