@@ -549,15 +549,18 @@ static u64 dead_limit(const struct netinc_ep *ep)
 	return ep->nplan > 1 ? dead - dead / 4 : dead;
 }
 
-/* Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. */
+/*
+ * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. Who moves asks
+ * often at first, but not for as long as the node has to wait for others: every WAIT makes those who call call again.
+ */
 static u64 join_pause(const struct netinc_ep *ep)
 {
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
-	if (ep->state == INC_STATE_WAITING || ep->busy_since || (netinc_ep_moving(ep) && ep->heard != ep->moved))
-		return min_t(u64, longest, JOIN_MAX / 4);
 	if (netinc_ep_moving(ep))
-		longest = min_t(u64, longest, JOIN_MAX / 4);
+		return min_t(u64, longest, clamp_t(u64, (ep->asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
+	if (ep->state == INC_STATE_WAITING || ep->busy_since)
+		return min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->unanswered, 8u));
 }
 

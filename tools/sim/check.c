@@ -407,7 +407,7 @@ void check_moved(struct host *h)
 	u64 place = first + p->dead_ms * NETINC_MS / 8 + 400 * NETINC_MS;
 	u64 took = h->sim->now - h->lost_at, limit = 2 * (h->ep.nplan + 1) * place;
 
-	if (trouble_single(h->sim))
+	if (trouble_single(h->sim) && h->ep.state != INC_STATE_FAILED)
 		limit = first;
 	limit += 100 * (p->base_delay + p->jitter);
 
