@@ -55,6 +55,16 @@ struct netinc_ep_ops {
 	void (*state)(struct netinc_ep *ep, u8 old);
 };
 
+/* The group that has failed and goes on in this one with fewer ranks: what its members know of it. */
+struct netinc_ep_past {
+	u64 lineage;		/* 0: there is none */
+	u32 move;
+	u32 window;
+	u32 dead_ms;
+	u32 late_ms;
+	u8 fallback;		/* enum inc_fallback */
+};
+
 struct netinc_ep_cfg {
 	u32 group;
 	u32 rank;
@@ -65,6 +75,7 @@ struct netinc_ep_cfg {
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];
+	struct netinc_ep_past past;	/* until READY, rank and size are those of then */
 };
 
 #define NETINC_KEPT_CHUNK	128
@@ -159,6 +170,12 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const
 static inline bool netinc_ep_keeps(const struct netinc_ep *ep)
 {
 	return ep->fallback != INC_FALLBACK_NONE;
+}
+
+/* JOIN is for going on without the dead ranks of `past`. */
+static inline bool netinc_ep_shrinking(const struct netinc_ep *ep)
+{
+	return ep->cfg.past.lineage && !ep->lineage;
 }
 
 /* Under way to another place than that of the last READY. */

@@ -32,6 +32,7 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->agg.ops = agg_ops;
 	g->agg.mib = g->mib;
 	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
+	netinc_shrink_init(g);
 }
 
 static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
@@ -62,11 +63,12 @@ static void send_wait(struct netinc_group *g, u32 child)
 
 	for (i = 0; i < g->cfg.size; i++) {
 		m = &g->members[i];
-		if (!m->present || (g->state == INC_GROUP_RESYNC && !m->rejoined))
+		if ((!m->present && !m->gone) || (g->state == INC_GROUP_RESYNC && !m->rejoined))
 			break;
 	}
-	body.missing = cpu_to_be32(i);
+	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
 	header(g, &pkt, INC_PKT_WAIT);
+	pkt.child = child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
@@ -84,6 +86,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 		.children = cpu_to_be16(g->cfg.size),
 		.trees = cpu_to_be16(1),
 		.block = cpu_to_be16(g->block),
+		.rank = cpu_to_be16(child),
 		.dead_ms = cpu_to_be32(g->cfg.dead_ms),
 		.late_ms = cpu_to_be32(g->cfg.late_ms),
 		.opseq = cpu_to_be32(g->opseq),
@@ -98,7 +101,8 @@ static void send_ready(struct netinc_group *g, u32 child)
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
 	header(g, &pkt, INC_PKT_READY);
-	pkt.child = child;
+	/* the number by which it knows itself as long as it has not had this */
+	pkt.child = g->shrunk == g->epoch ? m->old : child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
@@ -125,10 +129,13 @@ static void send_peers(struct netinc_group *g, u32 child, u32 first)
 static void begin_epoch(struct netinc_group *g, u64 now)
 {
 	struct netinc_member *m = g->members;
-	u64 start = m->next;
 	u32 epoch = g->epoch, i;
-	bool first = g->state == INC_GROUP_JOINING;
+	bool first = g->state == INC_GROUP_JOINING, shrinks = netinc_group_shrinking(g);
+	u64 start;
 
+	if (shrinks)
+		netinc_shrink(g);
+	start = m->next;
 	g->block = INC_MAX_BLOCK;
 	for (i = 0; i < g->cfg.size; i++) {
 		if ((s64)(m[i].next - start) < 0)
@@ -139,6 +146,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	if (!first)
 		g->opseq = g->error.resume;
 	g->epoch = epoch + 1;
+	if (shrinks)
+		g->shrunk = g->epoch;
 	g->state = INC_GROUP_ACTIVE;
 	g->forming = 0;
 	g->rejoined = 0;
@@ -175,7 +184,8 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 	m->next = be64_to_cpu(join->next);
 	m->block = be16_to_cpu(join->block);
 	m->heard = now;
-	g->agg.child[rank].srtt = be32_to_cpu(join->srtt);
+	m->srtt = be32_to_cpu(join->srtt);
+	g->agg.child[rank].srtt = m->srtt;
 }
 
 /*
@@ -188,7 +198,7 @@ static bool all_heard(const struct netinc_group *g, u64 now)
 	u32 i;
 
 	for (i = 0; i < g->cfg.size; i++)
-		if (now - g->members[i].heard > fresh)
+		if (g->members[i].present && now - g->members[i].heard > fresh)
 			return false;
 	return true;
 }
@@ -198,15 +208,21 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 {
 	struct netinc_member *m = &g->members[rank];
 
-	if (!m->present)
+	bool all;
+
+	if (!m->present) {
 		g->joined++;
-	if (g->move && !g->forming)
+		g->news = now;
+	}
+	if ((g->move || netinc_group_shrinking(g)) && !g->forming)
 		g->forming = now;
 	g->ended = 0;
 	m->present = true;
+	m->gone = false;
 	m->peer = *peer;
 	member_update(g, rank, pkt, join, now);
-	if (g->joined == g->cfg.size && all_heard(g, now))
+	all = netinc_group_shrinking(g) ? netinc_shrink_complete(g, now) : g->joined == g->cfg.size;
+	if (all && all_heard(g, now))
 		begin_epoch(g, now);
 	else
 		send_wait(g, rank);
@@ -242,19 +258,24 @@ static void send_error(struct netinc_group *g, u32 child)
 	struct netinc_pkt pkt;
 
 	header(g, &pkt, INC_PKT_ERROR);
+	pkt.child = child == NETINC_ALL ? 0 : child;
 	pkt.psn = (u32)g->error.block;
 	netinc_error_build(&body, &g->error);
 	netinc_count(g->mib, INC_C_ERRORS);
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
+static bool knows(const struct netinc_group *g, u32 child, const struct inc_join *join, const struct netinc_peer *peer)
+{
+	const struct netinc_member *m = &g->members[child];
+
+	return g->epoch && child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) && same_peer(&m->peer, peer);
+}
+
 bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 			const struct netinc_peer *peer)
 {
-	const struct netinc_member *m = &g->members[pkt->child];
-
-	return g->epoch && pkt->child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) &&
-	       same_peer(&m->peer, peer);
+	return knows(g, pkt->child, join, peer);
 }
 
 /* The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to here. */
@@ -275,57 +296,63 @@ static void restart(struct netinc_group *g, u32 move)
 		g->members[i].present = false;
 		g->members[i].left = false;
 		g->members[i].aborted = false;
+		g->members[i].gone = false;
 		g->members[i].rejoined = false;
 	}
 }
 
 /* The group is over: a member that has not heard it, perhaps not even of the epoch that failed, hears it now. */
-static int join_over(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
+static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const struct inc_join *join,
 		     const struct netinc_peer *peer)
 {
-	if (!g->error.code || !netinc_group_knows(g, pkt, join, peer))
-		return INC_REFUSE_BUSY;
+	if (!g->error.code || !knows(g, child, join, peer))
+		return join->shrink ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	if (pkt->epoch != g->epoch)
-		send_ready(g, pkt->child);
+		send_ready(g, child);
 	else
-		send_error(g, pkt->child);
+		send_error(g, child);
 	return 0;
 }
 
 int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 		      const struct netinc_peer *peer, u64 now, u64 *detail)
 {
-	u32 move = be32_to_cpu(join->move);
+	u32 move = be32_to_cpu(join->move), child = pkt->child;
 	struct netinc_member *m;
+	int code;
 
-	if (join->lineage && move != g->move) {
+	if (join->shrink || netinc_group_shrinking(g)) {
+		code = netinc_shrink_check(g, join, &child, detail);
+		if (code)
+			return code;
+	} else if (join->lineage && move != g->move) {
 		*detail = g->move;
 		if ((s32)(move - g->move) < 0)
 			return INC_REFUSE_MOVED;
 		restart(g, move);
 	}
-	if (g->state == INC_GROUP_FAILED && g->forming) {
+	if (g->state == INC_GROUP_FAILED && g->forming && g->move) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
 		return INC_REFUSE_RANK_DEAD;
 	}
 	*detail = g->cfg.size;
 	if (netinc_group_over(g))
-		return join_over(g, pkt, join, peer);
-	if (be32_to_cpu(join->size) != g->cfg.size || pkt->child >= g->cfg.size)
+		return join_over(g, child, pkt, join, peer);
+	if (!join->shrink && (be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size))
 		return INC_REFUSE_SIZE;
 	*detail = INC_MIN_BLOCK;
 	if (be16_to_cpu(join->block) < INC_MIN_BLOCK || be16_to_cpu(join->block) > INC_MAX_BLOCK ||
 	    be16_to_cpu(join->block) % INC_BLOCK_ALIGN)
 		return INC_REFUSE_BLOCK;
-	m = &g->members[pkt->child];
-	*detail = pkt->child;
+	m = &g->members[child];
+	*detail = child;
 	if (!m->present && m->aborted && m->nonce == be32_to_cpu(join->nonce))
 		return INC_REFUSE_UNKNOWN;	/* a late copy */
 	if (m->present && (m->nonce != be32_to_cpu(join->nonce) || !same_peer(&m->peer, peer)))
 		return g->state == INC_GROUP_JOINING ? INC_REFUSE_RANK_TAKEN : INC_REFUSE_BUSY;
 	if (g->state == INC_GROUP_JOINING)
-		return join_new(g, pkt->child, pkt, join, peer, now);
-	return join_again(g, pkt->child, pkt, join, now);
+		return join_new(g, child, pkt, join, peer, now);
+	return join_again(g, child, pkt, join, now);
 }
 
 int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
@@ -480,6 +507,8 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 
 static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code, u64 now)
 {
+	g->members[rank].gone = code != INC_ERR_RANK_FAULT &&
+				(g->state != INC_GROUP_JOINING || netinc_group_shrinking(g));
 	if (g->state == INC_GROUP_JOINING) {
 		g->members[rank].present = false;
 		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
@@ -491,6 +520,15 @@ static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code
 	}
 	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
 	netinc_group_fail(g, code, rank, now);
+}
+
+/* The group has failed already; those that are left will not have to wait for this one. */
+static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
+{
+	if (code != INC_ERR_RANK_ABORT || netinc_group_gone(g, rank))
+		return;
+	g->members[rank].gone = true;
+	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
 }
 
 int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -522,10 +560,12 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			netinc_count(g->mib, INC_C_DROP_COOKIE);	/* there are no cookies yet */
 			return -INC_C_DROP_COOKIE;
 		}
-		if (netinc_group_over(g) && g->error.code)
+		if (netinc_group_over(g) && g->error.code) {
+			also_gone(g, pkt->child, be16_to_cpu(abort->code));
 			send_error(g, pkt->child);	/* what it repeats ABORT for */
-		else if (!netinc_group_over(g))
+		} else if (!netinc_group_over(g)) {
 			member_gone(g, pkt->child, be16_to_cpu(abort->code), now);
+		}
 		return 0;
 	default:
 		netinc_count(g->mib, INC_C_DROP_STATE);
@@ -584,6 +624,7 @@ static void not_moved(struct netinc_group *g, u64 now)
 			continue;
 		if (n < 2)
 			g->error.rank[n++] = i;
+		g->members[i].gone = true;
 		g->ops->event(g, INC_EVENT_RANK_DEAD, i);
 	}
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
@@ -599,7 +640,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	if (netinc_group_over(g))
 		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) || (!g->epoch && !g->forming) ||
 		       now - g->ended > 2 * dead;
-	if (g->state == INC_GROUP_JOINING && g->forming && now - g->forming > dead)
+	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
 		const struct netinc_member *m = &g->members[i];

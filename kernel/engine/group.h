@@ -8,6 +8,8 @@
  *	   \--last member gone--> FAILED
  *	any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
  *
+ * A group that shrinks is a new one, made for the members of one that has failed: see shrink.c.
+ *
  * A FAILED group answers its members for twice the dead limit and then expires; one that all have left, or that never
  * formed, expires at once.
  */
@@ -15,6 +17,8 @@
 #define NETINC_GROUP_H
 
 #include "aggregator.h"
+
+#define NETINC_MAX_GONE	16
 
 struct netinc_group_cfg {
 	u32 id;
@@ -29,6 +33,10 @@ struct netinc_group_cfg {
 	u8 fallback;		/* enum inc_fallback */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
+	u64 ancestor;		/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
+	bool known;		/* how that one failed, and with it: */
+	u32 ngone;		/* ranks of it that will not come */
+	u16 gone[NETINC_MAX_GONE];
 };
 
 struct netinc_member {
@@ -36,9 +44,12 @@ struct netinc_member {
 	bool rejoined;		/* RESYNC: JOIN for the next epoch is in */
 	bool left;		/* contributed LEAVE */
 	bool aborted;		/* in JOINING: not present, and its nonce does not come back */
+	bool gone;		/* dead or closed */
+	u32 old;		/* its rank before the group shrank */
 	u32 nonce;
 	u32 epoch;		/* last one it knew when it joined */
 	u16 block;
+	u32 srtt;		/* microseconds, as its JOIN said */
 	u64 next;
 	u64 una;		/* below it all results of this epoch are there, as it has said */
 	u64 cookie;		/* up */
@@ -53,6 +64,8 @@ struct netinc_group_ops {
 	void (*send)(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len);
 	/* @rank: NETINC_NO_RANK if none is concerned */
 	void (*event)(struct netinc_group *g, enum inc_event event, u32 rank);
+	/* Only with an ancestor: what is kept for member @from belongs to @to, which is nobody's any more. */
+	void (*renumber)(struct netinc_group *g, u32 from, u32 to);
 };
 
 struct netinc_group {
@@ -71,7 +84,10 @@ struct netinc_group {
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
 	u32 move;		/* the one that it is at */
-	u64 forming;		/* move > 0, JOINING: time of the first JOIN, 0: none */
+	u64 forming;		/* move > 0 or shrinking, JOINING: time of the first JOIN, 0: none */
+	u64 news;		/* shrinking: time at which the last rank came */
+	u32 old_size;		/* of the ancestor */
+	u32 shrunk;		/* the epoch in which it has formed with fewer ranks, 0: not yet */
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;
@@ -116,6 +132,27 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 
 /* For struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
+
+/* Ranks of the ancestor gather; they have their old numbers. */
+static inline bool netinc_group_shrinking(const struct netinc_group *g)
+{
+	return g->cfg.ancestor && !g->shrunk;
+}
+
+/* Has this member died, or closed its socket, so that it will not come to go on with the others? */
+static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
+{
+	return g->members[rank].gone || g->members[rank].left;
+}
+
+/* shrink.c: for group.c */
+void netinc_shrink_init(struct netinc_group *g);
+/* A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or enum inc_refuse_code */
+int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child, u64 *detail);
+/* May it form with those that have come? */
+bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
+/* Those that have come are the group: numbers them anew. */
+void netinc_shrink(struct netinc_group *g);
 
 static inline bool netinc_group_over(const struct netinc_group *g)
 {

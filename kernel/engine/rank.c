@@ -38,6 +38,15 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.late_ms = cpu_to_be32(ep->late_ms),
 		.challenge = cpu_to_be64(ep->challenge),
 	};
+	if (netinc_ep_shrinking(ep)) {
+		body->shrink = 1;
+		body->fallback = ep->cfg.past.fallback;
+		body->move = cpu_to_be32(ep->cfg.past.move);
+		body->window = cpu_to_be32(ep->cfg.past.window);
+		body->lineage = cpu_to_be64(ep->cfg.past.lineage);
+		body->dead_ms = cpu_to_be32(ep->cfg.past.dead_ms);
+		body->late_ms = cpu_to_be32(ep->cfg.past.late_ms);
+	}
 	if (ep->challenge)
 		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
 	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
@@ -258,12 +267,22 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_keeps(ep) ? ep->window : 0);
 }
 
+/* Rank and size: as they were, but where the group shrinks both may have become less. */
+static bool numbers_fit(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 rank = be16_to_cpu(r->rank), size = be32_to_cpu(r->size);
+
+	if (netinc_ep_shrinking(ep))
+		return rank <= ep->cfg.rank && rank < size && size <= ep->cfg.size;
+	return rank == ep->cfg.rank && size == ep->cfg.size;
+}
+
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
 {
 	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       be32_to_cpu(r->size) == ep->cfg.size && be16_to_cpu(r->trees) == 1 &&
+	       numbers_fit(ep, r) && be16_to_cpu(r->trees) == 1 &&
 	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
 	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
 	       be32_to_cpu(r->dead_ms) && be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
@@ -303,8 +322,11 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_MALFORMED;
 	if (r->fallback && !netinc_ep_keep_init(ep, be32_to_cpu(r->window)))
 		return -INC_C_DROP_MEMORY;
-	if (first)
+	if (first) {
 		ep->next_seq = be32_to_cpu(r->opseq);
+		ep->cfg.rank = be16_to_cpu(r->rank);
+		ep->cfg.size = be32_to_cpu(r->size);
+	}
 	if (first || ep->move == ep->settled)
 		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;

@@ -308,7 +308,8 @@ static void ready(void)
 		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << read_u8(&env.r) % 4),
 		.start = cpu_to_be64(env.ep.una), .up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
 		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
-		.block = cpu_to_be16(BLOCK), .dead_ms = cpu_to_be32(500), .opseq = cpu_to_be32(env.ep.error.resume),
+		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank), .dead_ms = cpu_to_be32(500),
+		.opseq = cpu_to_be32(env.ep.error.resume),
 	};
 
 	pkt.epoch = env.ep.epoch + 1;

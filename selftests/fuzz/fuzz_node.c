@@ -177,7 +177,12 @@ static void event(struct netinc_group *g, enum inc_event what, u32 rank)
 	netinc_assert(rank == NETINC_NO_RANK || rank < env.g.cfg.size);
 }
 
-static const struct netinc_group_ops ops = { .send = send, .event = event };
+static void renumber(struct netinc_group *g, u32 from, u32 to)
+{
+	netinc_assert(to < from && from < g->old_size);
+}
+
+static const struct netinc_group_ops ops = { .send = send, .event = event, .renumber = renumber };
 
 static u32 counted(const struct netinc_slot *slot)
 {
@@ -217,6 +222,22 @@ static struct netinc_peer peer_of(u32 rank)
 	return (struct netinc_peer) { .addr = { rank }, .ifindex = 1 + rank };
 }
 
+/* Where member @rank is; before it was numbered anew its number said that. */
+static struct netinc_peer peer_at(u32 rank)
+{
+	return env.g.shrunk && rank < env.g.cfg.size ? env.g.members[rank].peer : peer_of(rank);
+}
+
+/* For a group that shrinks, or has: as a member of the one that failed. */
+static void make_shrink(struct inc_join *body, struct netinc_pkt *pkt)
+{
+	body->shrink = 1;
+	body->lineage = cpu_to_be64(env.g.cfg.ancestor);
+	body->size = cpu_to_be32(env.g.old_size);
+	pkt->epoch = 0;
+	pkt->cookie = 0;
+}
+
 static void join(void)
 {
 	struct reader *r = &env.r;
@@ -230,6 +251,10 @@ static void join(void)
 	u64 detail;
 	int code;
 
+	if (netinc_group_shrinking(&env.g) || (env.g.shrunk && read_u8(r) & 1))
+		make_shrink(&body, &pkt);
+	else
+		peer = peer_at(rank);
 	read_damage(r, &body, sizeof(body));
 	code = netinc_group_join(&env.g, &pkt, &body, &peer, env.now, &detail);
 	netinc_assert(code >= 0 && code < __INC_REFUSE_MAX);
@@ -241,7 +266,7 @@ static void join_all(void)
 	u32 i;
 
 	for (i = 0; i < env.g.cfg.size; i++) {
-		struct netinc_peer peer = peer_of(i);
+		struct netinc_peer peer = peer_at(i);
 		struct inc_join body = { .size = cpu_to_be32(env.g.cfg.size),
 					 .nonce = cpu_to_be32(env.g.members[i].present ? env.g.members[i].nonce : 1),
 					 .next = cpu_to_be64(env.g.epoch ? env.g.agg.una : FIRST_BLOCK),
@@ -250,6 +275,8 @@ static void join_all(void)
 					  .cookie = env.g.members[i].cookie };
 		u64 detail;
 
+		if (netinc_group_shrinking(&env.g))
+			make_shrink(&body, &pkt);
 		netinc_group_join(&env.g, &pkt, &body, &peer, env.now, &detail);
 	}
 }
@@ -262,7 +289,7 @@ static bool passes(struct netinc_pkt *pkt)
 		pkt->cookie ^= 1ull << read_u8(&env.r) % 64;
 	if (read_u8(&env.r) % 16 == 15)
 		pkt->epoch++;
-	peer = peer_of(pkt->child);
+	peer = peer_at(pkt->child);
 	return !netinc_group_check(&env.g, pkt, &peer, env.now);
 }
 
@@ -434,13 +461,19 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct netinc_group_cfg cfg = { .id = 1, .incarnation = 2, .dead_ms = 500, .secret = { 3, 4 } };
 	void *mem;
+	u8 kind;
 
 	if (size > 4096)
 		return 0;
 	memset(&env, 0, sizeof(env));
 	env.r = (struct reader) { data, size };
 	env.now = 1000;
-	cfg.size = 1 + read_u8(&env.r) % MAX_SIZE;
+	kind = read_u8(&env.r);
+	cfg.size = 1 + kind % MAX_SIZE;
+	cfg.ancestor = kind >> 7 ? 77 : 0;
+	cfg.known = kind >> 6 & 1;
+	cfg.ngone = cfg.ancestor && kind & 0x20;
+	cfg.gone[0] = kind >> 3 & 3;
 	cfg.window = INC_MIN_WINDOW << read_u8(&env.r) % 4;
 	cfg.late_ms = read_u8(&env.r) & 1 ? 50 : 0;
 	mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));

@@ -175,6 +175,7 @@ static inline struct inc_ready ready_body(u64 start)
 		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
 		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN), .size = cpu_to_be32(SIZE),
 		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1), .block = cpu_to_be16(BLOCK),
+		.rank = cpu_to_be16(RANK),
 		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7),
 	};
 }

@@ -8,7 +8,9 @@
 #include "ktap.h"
 #include "siphash.h"
 
+#ifndef SIZE
 #define SIZE	3u
+#endif
 #define W	8u
 #define DEAD	1000u	/* ms */
 #define LOG	512u
@@ -32,9 +34,10 @@ static struct {
 	u32 held;
 	struct inc_desc desc[SIZE][W];	/* of what is held: obj is &desc[child][block % W] */
 	u64 detail;
+	u32 from[SIZE], to[SIZE], renumbered;
 } env;
 
-static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+static inline bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 {
 	(void)agg;
 	(void)pay;
@@ -43,20 +46,20 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
 	return true;
 }
 
-static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+static inline void release(struct netinc_agg *agg, struct netinc_pay *pay)
 {
 	(void)agg;
 	(void)pay;
 	env.held--;
 }
 
-static void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
+static inline void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
 {
 	(void)agg;
 	*d = *(struct inc_desc *)pay->obj;
 }
 
-static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+static inline bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	(void)agg;
 	(void)dtype;
@@ -64,7 +67,7 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
-static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	(void)agg;
 	slot->result.obj = &env.desc[0][0];
@@ -72,13 +75,13 @@ static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	return true;
 }
 
-static bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	(void)i;
 	return fold(agg, slot);
 }
 
-static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+static inline void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	(void)agg;
 	(void)slot;
@@ -86,13 +89,13 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 	env.results++;
 }
 
-static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	(void)agg;
 	expect(false, "the root sends block %llu up", (unsigned long long)slot->q);
 }
 
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+static inline void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 {
 	(void)agg;
 	(void)child;
@@ -100,7 +103,7 @@ static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	(void)span;
 }
 
-static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
 {
 	(void)agg;
 	(void)child;
@@ -116,7 +119,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .mismatch = netinc_group_mismatch,
 };
 
-static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static inline void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 
@@ -127,16 +130,23 @@ static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt
 	memcpy(s->body, body, len);
 }
 
-static void event(struct netinc_group *g, enum inc_event what, u32 rank)
+static inline void event(struct netinc_group *g, enum inc_event what, u32 rank)
 {
 	(void)g;
 	env.events[what]++;
 	env.event_rank = rank;
 }
 
-static const struct netinc_group_ops ops = { .send = send, .event = event };
+static inline void renumber(struct netinc_group *g, u32 from, u32 to)
+{
+	(void)g;
+	env.from[env.renumbered] = from;
+	env.to[env.renumbered++] = to;
+}
 
-static void begin(void)
+static const struct netinc_group_ops ops = { .send = send, .event = event, .renumber = renumber };
+
+static inline void begin(void)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W, .dead_ms = DEAD,
 					.secret = { 1, 2 } };
@@ -146,7 +156,7 @@ static void begin(void)
 	netinc_group_init(&env.g, &cfg, env.mem, &ops, &agg_ops);
 }
 
-static void end(void)
+static inline void end(void)
 {
 	netinc_agg_drain(&env.g.agg);
 	expect(!env.held, "%u are held after the drain", env.held);
@@ -155,25 +165,25 @@ static void end(void)
 	free(env.mem);
 }
 
-static struct netinc_peer peer_of(u32 rank)
+static inline struct netinc_peer peer_of(u32 rank)
 {
 	return (struct netinc_peer) { .addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5 };
 }
 
-static struct inc_join join_of(u32 rank, u64 next)
+static inline struct inc_join join_of(u32 rank, u64 next)
 {
 	return (struct inc_join) { .size = cpu_to_be32(SIZE), .nonce = cpu_to_be32(100 + rank),
 				   .next = cpu_to_be64(next), .block = cpu_to_be16(64 + 16 * rank) };
 }
 
-static struct netinc_pkt pkt_of(u8 type, u32 rank)
+static inline struct netinc_pkt pkt_of(u8 type, u32 rank)
 {
 	return (struct netinc_pkt) { .type = type, .group = 77, .span = 1, .child = rank, .epoch = env.g.epoch,
 				     .incarnation = env.g.epoch ? 0x1234 : 0,
 				     .cookie = rank < SIZE ? env.g.members[rank].cookie : 0 };
 }
 
-static int join(u32 rank, u64 next, u64 now)
+static inline int join(u32 rank, u64 next, u64 now)
 {
 	struct netinc_peer peer = peer_of(rank);
 	struct inc_join j = join_of(rank, next);
@@ -182,14 +192,14 @@ static int join(u32 rank, u64 next, u64 now)
 	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
 }
 
-static const struct sent *next_sent(void)
+static inline const struct sent *next_sent(void)
 {
 	static const struct sent nothing;
 
 	return env.seen < env.logged ? &env.log[env.seen++ % LOG] : &nothing;
 }
 
-static const struct sent *sent_at(const char *file, int line, u8 type, u32 child)
+static inline const struct sent *sent_at(const char *file, int line, u8 type, u32 child)
 {
 	const struct sent *s = next_sent();
 
@@ -198,7 +208,7 @@ static const struct sent *sent_at(const char *file, int line, u8 type, u32 child
 	return s;
 }
 
-static void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
+static inline void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
 		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
@@ -207,7 +217,7 @@ static void count_at(const char *file, int line, const char *name, u64 value, u6
 #define expect_sent(type, child)	sent_at(__FILE__, __LINE__, type, child)
 #define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.mib[INC_C_##counter], n)
 
-static void form(u64 start)
+static inline void form(u64 start)
 {
 	u32 i;
 
@@ -221,7 +231,7 @@ static void form(u64 start)
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 1, "state %u, epoch %u", env.g.state, env.g.epoch);
 }
 
-static int check(u32 rank, u8 type, u64 now)
+static inline int check(u32 rank, u8 type, u64 now)
 {
 	struct netinc_peer peer = peer_of(rank);
 	struct netinc_pkt pkt = pkt_of(type, rank);
@@ -230,7 +240,7 @@ static int check(u32 rank, u8 type, u64 now)
 }
 
 /* One contribution of an operation: its first block, which has a descriptor. */
-static int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
+static inline int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
 	struct inc_desc *d = &env.desc[rank][block % W];
@@ -246,7 +256,7 @@ static int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u64 now)
 	return netinc_group_contrib(&env.g, &pkt, &pay, now);
 }
 
-static void send_probe(u32 rank, u64 now)
+static inline void send_probe(u32 rank, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_PROBE, rank);
 	struct inc_probe body = { .srtt = 0 };
@@ -257,7 +267,7 @@ static void send_probe(u32 rank, u64 now)
 	expect(!netinc_group_control(&env.g, &pkt, &body, now), "probe of rank %u", rank);
 }
 
-static int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
+static inline int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_ABORT, rank);
 	struct inc_error_pkt body = { .code = cpu_to_be16(code), .resume = cpu_to_be32(nonce) };
@@ -266,7 +276,7 @@ static int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
 	return netinc_group_control(&env.g, &pkt, &body, now);
 }
 
-static struct netinc_error error_of(const struct sent *s)
+static inline struct netinc_error error_of(const struct sent *s)
 {
 	struct netinc_error e;
 

@@ -63,6 +63,7 @@ static void test_bad_ready(void)
 		{ "block", offsetof(struct inc_ready, block), 2, BLOCK + 16 },
 		{ "block", offsetof(struct inc_ready, block), 2, 48 },
 		{ "block", offsetof(struct inc_ready, block), 2, 0 },
+		{ "rank", offsetof(struct inc_ready, rank), 2, RANK - 1 },
 		{ "dead_ms", offsetof(struct inc_ready, dead_ms), 4, 0 },
 	};
 	struct netinc_pkt pkt = from_node(INC_PKT_READY);
@@ -119,6 +120,64 @@ static void test_refuse(void)
 	expect(!refuse(0, INC_REFUSE_UNKNOWN, UP), "the node does not know us");
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.error.code == INC_ERR_NODE_GONE, "code %u", env.ep.error.code);
+}
+
+/* A rank goes on in a group with fewer: it asks as who it was, and is told who it is. */
+static void test_shrink(void)
+{
+	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
+				     .block = BLOCK, .super_packet = SUPER,
+				     .past = { .lineage = 6, .move = 3, .window = W, .dead_ms = DEAD, .late_ms = 9,
+					       .fallback = INC_FALLBACK_EDGE } };
+	static const struct { u32 rank, size; } bad[] = {
+		{ RANK + 1, SIZE }, { RANK, RANK }, { 0, SIZE + 1 }, { 0, 0 },
+	};
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct netinc_op op = barrier();
+	struct inc_ready body;
+	const struct inc_join *j;
+	const struct sent *s;
+	u32 i;
+
+	begin(0);
+	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_connect(&env.ep, env.now);
+	s = expect_sent(INC_PKT_JOIN);
+	j = (const void *)s->body;
+	expect(s->pkt.child == RANK && !s->pkt.epoch && j->shrink == 1 && be64_to_cpu(j->lineage) == 6 &&
+	       be32_to_cpu(j->move) == 3 && be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
+	       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9, "JOIN");
+	pkt.child = RANK;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		body = ready_body(0);
+		body.rank = cpu_to_be16(bad[i].rank);
+		body.size = cpu_to_be32(bad[i].size);
+		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "rank %u of %u", bad[i].rank,
+		       bad[i].size);
+	}
+	body = ready_body(0);
+	body.rank = cpu_to_be16(1);
+	body.size = cpu_to_be32(3);
+	expect(!control(pkt, &body, sizeof(body)), "READY");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.cfg.rank == 1 && env.ep.cfg.size == 3 && env.ep.lineage == 7, "rank %u of %u", env.ep.cfg.rank,
+	       env.ep.cfg.size);
+	submit_op(&op);
+	s = expect_sent(INC_PKT_CONTRIB);
+	expect(s->pkt.child == 1 && op.rank == 1 && op.size == 3, "child %u", s->pkt.child);
+	/* from here on it is a rank like any other */
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	s = expect_sent(INC_PKT_JOIN);
+	j = (const void *)s->body;
+	expect(s->pkt.child == 1 && !j->shrink && be64_to_cpu(j->lineage) == 7 && be32_to_cpu(j->size) == 3,
+	       "JOIN as child %u", s->pkt.child);
+	/* out */
+	begin(0);
+	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_OUT, 0), "out");
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.refused == INC_REFUSE_OUT && !env.ep.lineage, "code %u", env.ep.refused);
 }
 
 /* An error in the middle: what is before it completes, what it names fails, what is later gets new numbers. */
@@ -369,9 +428,9 @@ static void test_abort(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_error), KTAP(test_error_ahead),
-	KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late), KTAP(test_leave),
-	KTAP(test_abort),
+	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink), KTAP(test_error),
+	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late),
+	KTAP(test_leave), KTAP(test_abort),
 };
 
 int main(int argc, char **argv)

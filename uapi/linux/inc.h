@@ -147,7 +147,7 @@ struct inc_join {
 	__be32	srtt;		/* microseconds, 0: unknown */
 	__be16	block;		/* bytes of payload that the path to the parent carries */
 	__u8	fallback;	/* enum inc_fallback; this and what follows: 0 before the first READY, as READY had it */
-	__u8	resv;		/* 0 */
+	__u8	shrink;		/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
 	__be32	move;		/* how often the group has moved, this time included; it says where to */
 	__be32	window;
 	__be64	lineage;
@@ -180,7 +180,7 @@ struct inc_ready {
 	__be16	children;	/* fan-in of this parent */
 	__be16	trees;		/* T */
 	__be16	block;		/* bytes of payload of a full block */
-	__be16	resv;
+	__be16	rank;		/* of the receiver from now on: another one than `child` where the group has shrunk */
 	__be32	dead_ms;	/* limits of this group, milliseconds; late 0: off */
 	__be32	late_ms;
 	__be32	opseq;		/* first operation of the epoch */
@@ -218,6 +218,7 @@ enum inc_refuse_code {
 	INC_REFUSE_BLOCK,	/* path carries too small a block: detail */
 	INC_REFUSE_MOVED,	/* the group is at a later move: detail */
 	INC_REFUSE_RANK_DEAD,	/* others did not come along: detail = one of them | (another or ~0) << 32 */
+	INC_REFUSE_OUT,		/* the group has shrunk, and this rank is out: detail = rank */
 	__INC_REFUSE_MAX
 };
 
