@@ -3,7 +3,8 @@
  * Joining a group by connect(), and leaving it by close().
  *
  *	SS_UNCONNECTED --connect--> SS_CONNECTING --READY, seen by connect--> SS_CONNECTED
- *	       ^--------refused, seen by connect---------/
+ *	       ^ ^------refused, seen by connect---------/               |
+ *	       \-------------INC_SA_SHRINK, the group has failed---------/
  *
  * As with TCP, the first connect() after a join in the background has ended says how, also after SO_ERROR has.
  */
@@ -11,6 +12,7 @@
 #include <linux/in6.h>
 #include <linux/sched/signal.h>
 #include <net/ipv6.h>
+#include "failover.h"
 #include "rank.h"
 #include "socket.h"
 
@@ -25,13 +27,14 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_LIMIT] = -ENOSPC,
 	[INC_REFUSE_BUSY] = -EBUSY,
 	[INC_REFUSE_BLOCK] = -EMSGSIZE,
+	[INC_REFUSE_OUT] = -ESTALE,
 };
 
 /* Why the join has failed. */
 static int join_errno(const struct netinc_ep *ep)
 {
 	if (ep->refused && ep->refused < __INC_REFUSE_MAX)
-		return refuse_errno[ep->refused];
+		return refuse_errno[ep->refused] ?: -ECONNREFUSED;
 	if (ep->error.code == INC_ERR_NODE_DEAD)
 		return -EHOSTUNREACH;
 	return netinc_error_errno(ep->error.code) ?: -ECONNREFUSED;
@@ -81,7 +84,7 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 		return -EINVAL;
 	if (a->sinc_family != netinc_family)
 		return -EAFNOSUPPORT;
-	if ((a->sinc_flags & ~INC_SA_KEY) || a->sinc_resv)
+	if ((a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK)) || a->sinc_resv)
 		return -EINVAL;
 	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
 		return -EINVAL;
@@ -90,9 +93,14 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 	return check_parent(a);
 }
 
-/* Whom to join: as named, or the netns' default. */
-static int find_parent(struct netinc_net *nn, const struct sockaddr_inc *a, struct netinc_peer *peer)
+/* Whom to join: as named, or where the group was last, or the netns' default. */
+static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk, const struct sockaddr_inc *a,
+		       struct netinc_peer *peer)
 {
+	if (!a->sinc_parent_family && (a->sinc_flags & INC_SA_SHRINK)) {
+		*peer = nsk->was.place;
+		return 0;
+	}
 	if (!a->sinc_parent_family) {
 		spin_lock_bh(&nn->hash_lock);
 		*peer = nn->parent;
@@ -121,24 +129,73 @@ static void set_rank(struct netinc_sock *nsk, struct netinc_rank *rank)
 	netinc_rank_put(old);
 }
 
+/* The rank's group has failed: all that is needed to go on in another one, also after a first attempt has failed. */
+static void remember(struct netinc_was *was, struct netinc_rank *rank)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool lost = ep->error.code == INC_ERR_NODE_DEAD || ep->error.code == INC_ERR_NODE_GONE;
+
+	lockdep_assert_held(&rank->lock);
+	was->past = (struct netinc_ep_past){ .lineage = ep->lineage, .move = ep->move, .window = ep->window,
+					     .dead_ms = ep->dead_ms, .late_ms = ep->late_ms, .fallback = ep->fallback };
+	was->group = ep->cfg.group;
+	was->rank = ep->cfg.rank;
+	was->size = ep->cfg.size;
+	memcpy(was->key, ep->cfg.key, sizeof(was->key));
+	/* where it failed, as we were told there; if nobody answered, where it was last */
+	was->place = lost ? ep->plan[ep->settled % ep->nplan] : rank->path.peer;
+	was->place.ifindex = netinc_failover_oif(rank, &was->place);
+	was->last_handle = rank->last_handle;
+}
+
+/* May this socket go on as @a says? Under the socket's lock. */
+static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
+{
+	struct netinc_rank *rank = nsk->rank;
+	bool failed = true;
+
+	if (rank) {
+		spin_lock_bh(&rank->lock);
+		failed = rank->ep.state == INC_STATE_FAILED;
+		if (failed && rank->ep.lineage)
+			remember(&nsk->was, rank);
+		spin_unlock_bh(&rank->lock);
+	}
+	if (!failed)
+		return -EISCONN;
+	if (!nsk->was.past.lineage)
+		return -ENOTCONN;
+	if (a->sinc_group != nsk->was.group || a->sinc_rank != nsk->was.rank || a->sinc_size != nsk->was.size)
+		return -EINVAL;
+	return 0;
+}
+
 /* Send the first JOIN. Under the socket's lock. */
 static int start(struct sock *sk, const struct sockaddr_inc *a)
 {
 	struct netinc_ep_cfg cfg = { .group = a->sinc_group, .rank = a->sinc_rank, .size = a->sinc_size };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
+	bool shrink = a->sinc_flags & INC_SA_SHRINK;
 	struct netinc_sock *nsk = netinc_sk(sk);
 	struct netinc_rank *rank;
 	struct netinc_peer peer;
 	int err;
 
-	err = find_parent(nn, a, &peer);
+	err = shrink ? check_shrink(nsk, a) : 0;
+	if (!err)
+		err = find_parent(nn, nsk, a, &peer);
 	if (err)
 		return err;
-	set_rank(nsk, NULL);	/* of a join that has failed */
-	memcpy(cfg.key, a->sinc_key, sizeof(cfg.key));
+	set_rank(nsk, NULL);	/* of a join or a group that has failed */
+	sk->sk_socket->state = SS_UNCONNECTED;
+	if (!shrink)
+		memset(&nsk->was, 0, sizeof(nsk->was));
+	cfg.past = nsk->was.past;
+	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->was.key : a->sinc_key, sizeof(cfg.key));
 	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake);
 	if (IS_ERR(rank))
 		return PTR_ERR(rank);
+	rank->last_handle = nsk->was.last_handle;
 	nsk->addr = *a;
 	memset(nsk->addr.sinc_key, 0, sizeof(nsk->addr.sinc_key));
 	sock_error(sk);
@@ -197,6 +254,21 @@ static int await(struct sock *sk, struct netinc_rank *rank, long timeo)
 	return left ? 0 : -EINPROGRESS;
 }
 
+/* A join has ended, which nobody has asked connect() about: is this call about what came after it? */
+static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool ret;
+
+	if (!(a->sinc_flags & INC_SA_SHRINK) || !rank->joined)
+		return false;
+	spin_lock_bh(&rank->lock);
+	ret = !ep->cfg.past.lineage || (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
+					a->sinc_size == ep->cfg.size);
+	spin_unlock_bh(&rank->lock);
+	return ret;
+}
+
 /* Joins, or goes on with a join that is under way; 1: to be waited for. Under the socket's lock. */
 static int begin(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 {
@@ -205,15 +277,21 @@ static int begin(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 
 	switch (sk->sk_socket->state) {
 	case SS_CONNECTED:
-		return -EISCONN;
+		if (!(a->sinc_flags & INC_SA_SHRINK))
+			return -EISCONN;
+		break;
 	case SS_CONNECTING:
-		if (join_ended(nsk->rank))
+		if (!join_ended(nsk->rank))
+			return wait && same_addr(a, &nsk->addr) ? 1 : -EALREADY;
+		if (!goes_on(nsk->rank, a))
 			return finish(sk, nsk->rank);
-		return wait && same_addr(a, &nsk->addr) ? 1 : -EALREADY;
+		sk->sk_socket->state = SS_CONNECTED;
+		break;
 	default:
-		err = start(sk, a);
-		return err ?: wait ? 1 : -EINPROGRESS;
+		break;
 	}
+	err = start(sk, a);
+	return err ?: wait ? 1 : -EINPROGRESS;
 }
 
 int netinc_connect(struct socket *sock, struct sockaddr *uaddr, int len, int flags)

@@ -64,7 +64,7 @@ void netinc_failover_fini(struct netinc_ep *ep)
 }
 
 /* A link-local address is on the link of the one that the rank was connected to. */
-static u32 oif_for(const struct netinc_rank *rank, const struct netinc_peer *peer)
+u32 netinc_failover_oif(const struct netinc_rank *rank, const struct netinc_peer *peer)
 {
 	const struct in6_addr *addr = (const void *)peer->addr;
 
@@ -78,7 +78,7 @@ bool netinc_failover_retarget(struct netinc_ep *ep, u32 at)
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
 	rank->path.peer = ep->plan[at];
-	rank->path.oif = oif_for(rank, &ep->plan[at]);
+	rank->path.oif = netinc_failover_oif(rank, &ep->plan[at]);
 	dst_cache_reset_now(&rank->path.dst);
 	netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVING, ep);
 	return true;
@@ -89,7 +89,7 @@ void netinc_failover_send_to(struct netinc_ep *ep, const struct netinc_peer *pee
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_path path = { .net = rank->path.net, .peer = *peer, .sport = rank->path.sport,
-				    .oif = oif_for(rank, peer) };
+				    .oif = netinc_failover_oif(rank, peer) };
 
 	netinc_rank_transmit_by(rank, &path, netinc_control_skb(pkt, body, len));
 }

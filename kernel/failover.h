@@ -5,9 +5,13 @@
 
 #include "engine/endpoint.h"
 
+struct netinc_rank;
+
 bool netinc_failover_keep_room(struct netinc_ep *ep, u32 n);
 bool netinc_failover_keep(struct netinc_ep *ep, struct netinc_pay *pay);
 void netinc_failover_forget(struct netinc_ep *ep, struct netinc_pay *pay);
+/* The interface by which a rank reaches a place of its plan, 0: as the route says. */
+u32 netinc_failover_oif(const struct netinc_rank *rank, const struct netinc_peer *peer);
 bool netinc_failover_retarget(struct netinc_ep *ep, u32 at);
 void netinc_failover_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
 			     const void *body, u32 len);

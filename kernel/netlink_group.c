@@ -73,7 +73,7 @@ static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 	for (i = 0; i < g->cfg.size && (g->state == INC_GROUP_JOINING || g->state == INC_GROUP_RESYNC); i++) {
 		const struct netinc_member *m = &g->members[i];
 
-		if (g->state == INC_GROUP_JOINING ? !m->present : !m->rejoined) {
+		if (g->state == INC_GROUP_JOINING ? !m->present && !m->gone : !m->rejoined) {
 			rank = i;
 			break;
 		}

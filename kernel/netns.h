@@ -32,13 +32,25 @@
 #include <linux/u64_stats_sync.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include "engine/engine.h"
+#include "engine/group.h"
 
 #define NETINC_HASH_BITS	8
+#define NETINC_PASTS		128
 
 struct netinc_mib {
 	u64_stats_t c[__INC_C_MAX];
 	struct u64_stats_sync sync;
+};
+
+/* How a group has ended at a node of this netns: see past.h. */
+struct netinc_past {
+	u64 lineage;		/* 0: none */
+	u32 group;
+	u32 move;		/* the one that it was at */
+	bool failed;
+	bool formed;		/* it goes on, or has gone on, with fewer ranks */
+	u32 ngone;
+	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
 };
 
 struct netinc_net {
@@ -60,6 +72,8 @@ struct netinc_net {
 	u64 reply_time;			/* budget of answers to strangers; reply_lock */
 	u32 replies;
 	spinlock_t reply_lock;		/* reply_time, replies */
+	struct netinc_past pasts[NETINC_PASTS];	/* a ring; hash_lock, as next_past */
+	u32 next_past;
 	bool exiting;			/* mutex */
 };
 

@@ -9,6 +9,7 @@
 #include <linux/vmalloc.h>
 #include "netlink.h"
 #include "ngroup.h"
+#include "past.h"
 #include "trace.h"
 
 static struct netinc_ngroup *glue(struct netinc_group *eng)
@@ -21,7 +22,7 @@ static void ngroup_free(struct rcu_head *rcu)
 	struct netinc_ngroup *g = container_of(rcu, struct netinc_ngroup, rcu);
 	u32 i;
 
-	for (i = 0; i < g->eng.cfg.size; i++)
+	for (i = 0; i < g->nlinks; i++)
 		netinc_path_destroy(&g->link[i].path);
 	kvfree(g->link);
 	kvfree(g->mem);
@@ -80,6 +81,27 @@ struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id,
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
 		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage)
+			return g;
+	return NULL;
+}
+
+bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage && !netinc_group_over(&g->eng))
+			return true;
+	return false;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && g->eng.cfg.ancestor == lineage &&
+		    (g->eng.epoch || !netinc_group_over(&g->eng)))
 			return g;
 	return NULL;
 }
@@ -154,12 +176,15 @@ void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 
 static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	struct netinc_ngroup *g = glue(eng);
-	struct netinc_pkt p = *pkt;
+	netinc_ngroup_send(glue(eng), child, netinc_control_skb(pkt, body, len));
+}
 
-	if (child != NETINC_ALL)
-		p.child = child;
-	netinc_ngroup_send(g, child, netinc_control_skb(&p, body, len));
+static void group_renumber(struct netinc_group *eng, u32 from, u32 to)
+{
+	struct netinc_ngroup *g = glue(eng);
+
+	swap(g->link[from], g->link[to]);
+	g->link[to].host = to;
 }
 
 /* Members that share a host (address) share its copy of a result. */
@@ -182,7 +207,11 @@ static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank
 	if (event == INC_EVENT_GROUP_FORMED) {
 		find_hosts(g);
 		atomic_inc(&g->nn->generation);
+		if (eng->cfg.ancestor)
+			netinc_past_formed(g->nn, eng);
 	}
+	if (eng->state == INC_GROUP_FAILED)
+		netinc_past_failed(g->nn, eng);
 	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
 	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
 }
@@ -190,6 +219,7 @@ static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank
 static const struct netinc_group_ops group_ops = {
 	.send = group_send,
 	.event = group_event,
+	.renumber = group_renumber,
 };
 
 /* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
@@ -265,6 +295,7 @@ static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *
 	g->link = kvcalloc(cfg->size, sizeof(*g->link), GFP_KERNEL);
 	if (!g->mem || !g->link)
 		return -ENOMEM;
+	g->nlinks = cfg->size;
 	for (i = 0; i < cfg->size; i++)
 		g->link[i].host = i;
 	netinc_group_init(&g->eng, cfg, g->mem, &group_ops, &netinc_reducer_ops);
@@ -286,6 +317,20 @@ static int ngroup_insert(struct netinc_ngroup *g)
 	return err;
 }
 
+/* Members of a group that has failed go on: what is known of the others? */
+static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn, const struct netinc_birth *birth)
+{
+	struct netinc_past past;
+
+	cfg->ancestor = birth->lineage;
+	if (!netinc_past_find(nn, birth->group, birth->lineage, &past) || !past.failed ||
+	    (s32)(past.move - birth->move) < 0)
+		return;
+	cfg->known = true;
+	cfg->ngone = past.ngone;
+	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
+}
+
 /* What the group brings along, or gets from the node. */
 static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *birth,
 		      const struct netinc_node_cfg *limits)
@@ -293,8 +338,8 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->id = birth->group;
 	cfg->size = birth->size;
 	cfg->incarnation = get_random_u32() | 1;
-	cfg->lineage = birth->lineage;
-	if (birth->lineage) {
+	cfg->lineage = birth->shrink ? 0 : birth->lineage;
+	if (cfg->lineage) {
 		cfg->move = birth->move;
 		cfg->window = birth->window;
 		cfg->dead_ms = birth->dead_ms;
@@ -310,6 +355,11 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->fallback = limits->fallback;
 	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
+	if (!birth->at_edge)
+		return;
+	cfg->dead_ms = birth->dead_ms;
+	cfg->late_ms = birth->late_ms;
+	cfg->fallback = birth->fallback;
 }
 
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
@@ -325,7 +375,9 @@ int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *bi
 	limits = node->cfg;
 	spin_unlock_bh(&node->lock);
 	configure(&cfg, birth, &limits);
-	g->moved = birth->lineage;
+	if (birth->shrink)
+		configure_shrink(&cfg, node->nn, birth);
+	g->moved = birth->lineage && !birth->shrink;
 	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
@@ -369,7 +421,7 @@ static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
 /* The group, found by its lineage, is about to begin anew. */
 static bool moves(const struct netinc_ngroup *g, const struct inc_join *join)
 {
-	return join->lineage && (s32)(be32_to_cpu(join->move) - g->eng.move) > 0;
+	return join->lineage && !join->shrink && (s32)(be32_to_cpu(join->move) - g->eng.move) > 0;
 }
 
 int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
@@ -382,7 +434,8 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
 		/* the way back must be there before the engine uses it; a stranger cannot change a member's */
-		if (child < g->eng.cfg.size && (!g->eng.members[child].present || moves(g, join)) && link_init(g, rx))
+		if (child < g->eng.cfg.size && !(join->shrink && g->eng.shrunk) &&
+		    (!g->eng.members[child].present || moves(g, join)) && link_init(g, rx))
 			code = INC_REFUSE_LIMIT;
 		else
 			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
@@ -440,6 +493,13 @@ static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 	return !err;
 }
 
+/* Before READY nobody knows it: ABORT comes without. */
+static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_pkt *pkt)
+{
+	return pkt->incarnation == g->eng.cfg.incarnation ||
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
+}
+
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
 	u32 child = rx->pkt.child;
@@ -456,7 +516,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	netinc_reducer_begin(g);
 	count_rx(g, rx);
 	while ((got = netinc_rx_next(rx)) > 0) {
-		if (rx->pkt.group != g->eng.cfg.id || rx->pkt.incarnation != g->eng.cfg.incarnation) {
+		if (rx->pkt.group != g->eng.cfg.id || !incarnation_fits(g, &rx->pkt)) {
 			netinc_count(g->eng.mib, INC_C_DROP_NO_GROUP);
 			break;
 		}

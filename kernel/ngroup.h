@@ -43,7 +43,8 @@ struct netinc_ngroup {
 	struct netinc_run run;		/* for all children */
 	bool apart;			/* links have results waiting too */
 	struct sk_buff_head txq;
-	struct netinc_link *link;	/* [size] */
+	struct netinc_link *link;	/* [nlinks] */
+	u32 nlinks;			/* the size that it began with */
 	void *mem;			/* of the engine */
 	struct netinc_group eng;
 };
@@ -52,6 +53,10 @@ struct netinc_ngroup {
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
 struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
+/* Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL: none. */
+struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
+/* Under RCU: is there a run of this lineage, at any node of the netns, that is not over? */
+bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */

@@ -13,6 +13,7 @@
 #include "netlink.h"
 #include "ngroup.h"
 #include "node.h"
+#include "past.h"
 #include "rank.h"
 #include "trace.h"
 
@@ -421,7 +422,8 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, const struct ne
 	spin_lock(&node->lock);
 	*limit = node->cfg.max_groups;
 	for (i = 0; i < node->nbirths; i++)
-		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage)
+		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage &&
+		    node->births[i].shrink == birth->shrink)
 			goto out;
 	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, *limit)) {
 		code = INC_REFUSE_LIMIT;
@@ -443,15 +445,19 @@ static bool proved(struct netinc_node *node, const struct netinc_rx *rx, const s
 }
 
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
-static int birth_of(const struct netinc_rx *rx, const struct inc_join *join, struct netinc_birth *birth)
+static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join,
+		    struct netinc_birth *birth)
 {
 	*birth = (struct netinc_birth){ .group = rx->pkt.group, .size = be32_to_cpu(join->size),
-					.lineage = be64_to_cpu(join->lineage) };
+					.lineage = be64_to_cpu(join->lineage), .shrink = join->shrink };
 	if (!birth->size || birth->size > INC_MAX_RANKS || rx->pkt.child >= birth->size)
 		return INC_REFUSE_SIZE;
 	if (!birth->lineage)
-		return 0;
+		return birth->shrink ? INC_REFUSE_SIZE : 0;
 	birth->move = be32_to_cpu(join->move);
+	birth->at_edge = birth->shrink && node == rx->nn->edge;
+	if (birth->shrink && !birth->at_edge)
+		return 0;
 	birth->window = be32_to_cpu(join->window);
 	birth->dead_ms = be32_to_cpu(join->dead_ms);
 	birth->late_ms = be32_to_cpu(join->late_ms);
@@ -463,12 +469,36 @@ static int birth_of(const struct netinc_rx *rx, const struct inc_join *join, str
 	return 0;
 }
 
+/*
+ * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code says why there will
+ * be none with this one.
+ */
+static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx, u64 lineage,
+					int *code)
+{
+	struct netinc_ngroup *g = netinc_ngroup_find_shrunk(rx->nn, rx->pkt.group, lineage);
+
+	if (g && g->node == node)
+		return g;
+	/* this box may be several nodes: one of them decides */
+	if (g)
+		*code = g->eng.shrunk ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
+	else if (netinc_ngroup_lives(rx->nn, rx->pkt.group, lineage))
+		*code = INC_REFUSE_BUSY;	/* it has not failed, or not yet */
+	else if (netinc_ngroup_find(rx->nn, rx->pkt.group, 0) ||
+		 netinc_past_went_on(rx->nn, rx->pkt.group, lineage))
+		*code = INC_REFUSE_OUT;
+	return NULL;
+}
+
 /* The group, or the run of it, that a JOIN is for. */
 static struct netinc_ngroup *group_for(struct netinc_node *node, const struct netinc_rx *rx,
-				       const struct inc_join *join)
+				       const struct inc_join *join, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 
+	if (join->shrink && !rx->pkt.incarnation)
+		return shrunk_for(node, rx, lineage, code);
 	if (rx->pkt.incarnation)
 		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)
@@ -484,7 +514,7 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
 	struct netinc_birth birth;
 	struct netinc_ngroup *g;
-	int code;
+	int code = 0;
 
 	/* a member that comes back after an error is known by its nonce, address and cookie instead */
 	if (!rx->pkt.incarnation) {
@@ -500,13 +530,13 @@ static void join_rx(struct netinc_node *node, struct netinc_rx *rx, const struct
 			return;
 		}
 	}
-	g = group_for(node, rx, join);
+	g = group_for(node, rx, join, &code);
 	if (g && g->node == node) {
 		code = netinc_ngroup_join(g, rx, join, &detail);
 	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
-	} else {
-		code = birth_of(rx, join, &birth);
+	} else if (!code) {
+		code = birth_of(node, rx, join, &birth);
 		if (!code)
 			code = give_birth(node, &birth, &detail);
 	}
@@ -520,10 +550,15 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash)
-		if (lineage && rank->ep.cfg.group == rx->pkt.group && READ_ONCE(rank->ep.lineage) == lineage &&
-		    READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
+		if (!lineage || rank->ep.cfg.group != rx->pkt.group)
+			continue;
+		if (READ_ONCE(rank->ep.lineage) == lineage && READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
+		/* it has begun to shrink */
+		if (rank->ep.cfg.past.lineage == lineage && rank->ep.cfg.past.fallback == INC_FALLBACK_EDGE)
+			return rx->nn->edge;
+	}
 	return NULL;
 }
 

@@ -50,6 +50,8 @@ struct netinc_birth {
 	u32 group;
 	u32 size;
 	/* a group that moves here brings its own; lineage 0: a new one, whose limits are the node's */
+	bool shrink;		/* a new one with the members of that lineage that are left */
+	bool at_edge;		/* and with its limits: the edge has none */
 	u64 lineage;
 	u32 move;
 	u32 window;

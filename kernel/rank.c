@@ -251,8 +251,10 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
+	/* a rank that shrinks has its old number, which another one may have by now; the node tells them apart */
 	hlist_for_each_entry(other, head, hash)
-		if (other->ep.cfg.group == rank->ep.cfg.group && other->ep.cfg.rank == rank->ep.cfg.rank)
+		if (!rank->ep.cfg.past.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
+		    other->ep.cfg.rank == rank->ep.cfg.rank)
 			err = -EADDRINUSE;
 	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);
@@ -302,7 +304,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const str
 	err = net_use(rank->nn);
 	if (err)
 		goto err_path;
-	cfg->dead_ms = DEAD_MS;
+	cfg->dead_ms = cfg->past.dead_ms ?: DEAD_MS;
 	cfg->nonce = get_random_u32();
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);

@@ -400,6 +400,12 @@ struct netinc_req *netinc_req_recv(struct netinc_rank *rank, long timeo)
 void netinc_req_back(struct netinc_rank *rank, struct netinc_req *req)
 {
 	spin_lock_bh(&rank->lock);
+	if (rank->dead) {
+		/* the socket has another one by now */
+		spin_unlock_bh(&rank->lock);
+		netinc_req_free(rank, req);
+		return;
+	}
 	rank->nreqs++;
 	req->waiters = 0;
 	list_add(&req->list, &rank->completed);

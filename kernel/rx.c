@@ -193,7 +193,7 @@ static void to_ranks(struct netinc_rx *rx)
 	bool found = false;
 
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
-		if (rank->ep.cfg.group != rx->pkt.group || (!all && rank->ep.cfg.rank != rx->pkt.child))
+		if (rank->ep.cfg.group != rx->pkt.group || (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
 			continue;
 		found = true;
 		copy = *rx;

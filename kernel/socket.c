@@ -68,8 +68,8 @@ static int name(struct socket *sock, struct sockaddr *uaddr, int peer)
 	a->sinc_parent_port = (__force __be16)rank->path.peer.udp_port;
 	a->sinc_scope_id = rank->path.oif;
 	memcpy(a->sinc_parent, rank->path.peer.addr, sizeof(a->sinc_parent));
-	if (peer)
-		a->sinc_rank = NETINC_NO_RANK;	/* a node is none */
+	a->sinc_rank = peer ? NETINC_NO_RANK : READ_ONCE(rank->ep.cfg.rank);	/* a node is none */
+	a->sinc_size = READ_ONCE(rank->ep.cfg.size);
 	netinc_rank_put(rank);
 	return sizeof(*a);
 }
@@ -365,6 +365,7 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	spin_lock_init(&nsk->rank_lock);
 	nsk->rank = NULL;
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
+	memset(&nsk->was, 0, sizeof(nsk->was));
 	return 0;
 }
 

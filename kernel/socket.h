@@ -8,14 +8,27 @@
 #include <linux/inc_socket.h>
 #include <linux/poll.h>
 #include <net/sock.h>
+#include "engine/endpoint.h"
 
 struct netinc_rank;
+
+/* What a socket's rank was in a group that has failed, for INC_SA_SHRINK. */
+struct netinc_was {
+	struct netinc_ep_past past;	/* lineage 0: it was none */
+	u32 group;
+	u32 rank;
+	u32 size;
+	u8 key[INC_KEY_LEN];
+	struct netinc_peer place;	/* where the group was last; ifindex: of a link-local address */
+	u64 last_handle;		/* numbers of operations go on */
+};
 
 struct netinc_sock {
 	struct sock sk;			/* first */
 	struct netinc_rank *rank;	/* NULL: never connected; changed under both the socket's lock and rank_lock */
 	spinlock_t rank_lock;
 	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
+	struct netinc_was was;		/* socket's lock */
 };
 
 static inline struct netinc_sock *netinc_sk(struct sock *sk)

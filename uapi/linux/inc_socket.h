@@ -9,6 +9,7 @@
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
  *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
  *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
+ *	connect(fd, ... INC_SA_SHRINK)		once the group has failed: goes on with the ranks that are left
  *	close(fd)				leaves; in mid-operation it aborts the operation for all ranks
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL.
@@ -21,6 +22,14 @@
 #include <linux/socket.h>
 
 #define INC_SA_KEY	0x0001	/* sinc_key is set: prove to the node that we have the key it was given */
+/*
+ * The socket's group has failed: go on with the ranks that are left, numbered anew in their old order. Group, rank and
+ * size are the old ones; no parent: where the group was last; no key: the old one. INC_IOC_INFO and getsockname() tell
+ * the new rank and size. Completions that have not been collected are gone. ESTALE: the others went on without this
+ * rank. EISCONN: the group has not failed. ENOTCONN: the socket was no member of one. After another failure the same
+ * call tries again.
+ */
+#define INC_SA_SHRINK	0x0002
 
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;

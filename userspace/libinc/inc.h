@@ -147,6 +147,25 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts);
 int inc_join_poll(struct inc_group *group, int timeout_ms);
 
 /*
+ * The group has failed because ranks have died, left or were cut off (-ECONNRESET of any operation): goes on without
+ * them. Every rank that is left calls it, once each has seen the failure, and keeps its @group, in which inc_rank() and
+ * inc_size() are new: ranks are numbered anew in their old order. Returns when the others are there: as soon as nobody
+ * is missing but those that are known to be gone, or when for the node's dead limit (2 s, see `inc node`) nobody has
+ * come any more. Who is missing then is out. A rank that is alone left is a group of one.
+ *
+ * Nothing of before goes on: requests have ended, see inc_wait(); results that have not been collected by inc_wait() or
+ * inc_test() are lost, and persistent operations are prepared anew. No other thread may use @group meanwhile.
+ *
+ * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none.
+ * -EISCONN: the group has not failed; nothing has been done. -ENOTCONN: it was never joined. -ESTALE: this rank is out:
+ * the others went on without it. -ETIMEDOUT: ranks are missing; call again to go on waiting. -EHOSTUNREACH,
+ * -ECONNREFUSED: the node does not answer or is none any more; the group is looked for where it was last, at a standby
+ * node or the edge if it had moved there. A node that has not seen how the group failed goes on with more than half of
+ * its ranks only. After a failure the call may be repeated, or the group left by inc_leave().
+ */
+int inc_shrink(struct inc_group *group, int timeout_ms);
+
+/*
  * Leaves and frees @group, which must not be used any more, whatever this returns. Waits until all ranks have all
  * results, for a bounded time. -EBUSY: operations are under way; nothing has been done and @group stays valid: wait
  * for them or use inc_abort().
@@ -171,7 +190,7 @@ void inc_abort(struct inc_group *group);
  * wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM. -EPROTO: ranks disagree. -EMSGSIZE: a rank
  * sends another count than the receiver expects. -ECANCELED: an operation before this one failed. -ECONNRESET: a rank
  * has died or left; the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than the node allows.
- * -ENOTCONN: not joined, or the group is over.
+ * -ENOTCONN: not joined, or the group is over. After -ECONNRESET the ranks that are left may go on: inc_shrink().
  */
 int inc_collective(struct inc_group *group, const struct inc_args *args);
 

@@ -18,7 +18,8 @@
 struct inc_group {
 	int fd;
 	bool joined;			/* written by inc_join_poll(): callers see to it that it comes first */
-	struct sockaddr_inc addr;	/* as given to connect() */
+	bool shrinks;			/* it is the join of inc_shrink() */
+	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];
 };

@@ -113,6 +113,8 @@ static const char *refusal(int err)
 		return "an older run of the group has not ended";
 	case -EMSGSIZE:
 		return "the path's MTU is too small";
+	case -ESTALE:
+		return "this rank is out: the group went on without it";
 	default:
 		return NULL;
 	}
@@ -136,8 +138,8 @@ static int join_failed(struct inc_group *group, int err)
 			 "inc parent set ADDR");
 	else
 		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
-	return inc_fail(group, err, "join group %u as rank %u of %u: %s", addr->sinc_group, addr->sinc_rank,
-			addr->sinc_size, text);
+	return inc_fail(group, err, "%s group %u as rank %u of %u: %s", group->shrinks ? "shrink" : "join",
+			addr->sinc_group, addr->sinc_rank, addr->sinc_size, text);
 }
 
 static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
@@ -199,20 +201,27 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 	return give_up(out, join_failed(*out, -errno));
 }
 
+static int set_blocking(struct inc_group *group, bool blocking)
+{
+	int flags = fcntl(group->fd, F_GETFL);
+
+	if (flags < 0 || fcntl(group->fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0)
+		return inc_fail(group, -errno, "fcntl: %s", inc_strerror(errno));
+	return 0;
+}
+
 static int join_done(struct inc_group *group)
 {
 	socklen_t len = sizeof(int);
-	int err = 0, flags;
+	int err = 0, ret;
 
 	if (getsockopt(group->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		err = errno;
 	if (err)
 		return join_failed(group, -err);
-	flags = fcntl(group->fd, F_GETFL);
-	if (flags < 0 || fcntl(group->fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
-		return inc_fail(group, -errno, "fcntl: %s", inc_strerror(errno));
-	group->joined = true;
-	return 0;
+	ret = set_blocking(group, true);
+	group->joined = !ret;
+	return ret;
 }
 
 int inc_join_poll(struct inc_group *group, int timeout_ms)
@@ -242,6 +251,55 @@ int inc_join(struct inc_group **out, const struct inc_join_opts *opts)
 		return ret;
 	ret = inc_join_poll(*out, timeout_ms);
 	return ret ? give_up(out, ret) : 0;
+}
+
+/* connect() of a socket whose group has failed; 0: it is under way, or done. */
+static int shrink_start(struct inc_group *group)
+{
+	struct sockaddr_inc addr = group->addr;
+	int ret = set_blocking(group, false), err;
+
+	if (ret)
+		return ret;
+	addr.sinc_flags |= INC_SA_SHRINK;
+	addr.sinc_parent_family = 0;
+	addr.sinc_parent_port = 0;
+	addr.sinc_scope_id = 0;
+	memset(addr.sinc_parent, 0, sizeof(addr.sinc_parent));
+	do
+		ret = connect(group->fd, (struct sockaddr *)&addr, sizeof(addr));
+	while (ret < 0 && errno == EINTR);
+	if (!ret || errno == EINPROGRESS || errno == EALREADY)
+		return 0;
+	err = -errno;
+	if (err != -EISCONN)
+		return join_failed(group, err);
+	set_blocking(group, true);
+	return inc_fail(group, err, "shrink group %u as rank %u of %u: the group has not failed", addr.sinc_group,
+			addr.sinc_rank, addr.sinc_size);
+}
+
+int inc_shrink(struct inc_group *group, int timeout_ms)
+{
+	struct inc_info info;
+	int ret;
+
+	if (!group->joined && !group->shrinks)
+		return inc_fail(group, -ENOTCONN, "shrink group %u as rank %u of %u: it was never joined",
+				group->addr.sinc_group, group->addr.sinc_rank, group->addr.sinc_size);
+	group->shrinks = true;
+	ret = shrink_start(group);
+	if (ret)
+		return ret;
+	group->joined = false;
+	ret = inc_join_poll(group, timeout_ms ? timeout_ms : INC_DEFAULT_TIMEOUT_MS);
+	if (!ret)
+		ret = inc_info(group, &info);
+	if (ret)
+		return ret;
+	group->addr.sinc_rank = info.rank;
+	group->addr.sinc_size = info.size;
+	return 0;
 }
 
 int inc_leave(struct inc_group *group)

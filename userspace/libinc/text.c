@@ -118,6 +118,8 @@ const char *inc_strerror(int err)
 		return "a rank was too late";
 	case EADDRINUSE:
 		return "this rank of the group is taken";
+	case ESTALE:
+		return "this rank is out: the group went on without it";
 	case EPROTO:
 		return "ranks disagree about the operation";
 	case ECANCELED:
