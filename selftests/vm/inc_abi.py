@@ -35,7 +35,7 @@ ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
-SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 160}
+SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 168}
 
 
 def ioc(direction, number, size):

@@ -286,7 +286,8 @@ start_ranks() {
 
 # rank_pid R: of the program itself; RANK_PIDS are those of the `timeout` around it
 rank_pid() {
-	cat "/proc/${RANK_PIDS[$1]}/task/${RANK_PIDS[$1]}/children"
+	# not every kernel has /proc/PID/task/PID/children
+	grep -l "^PPid:[[:space:]]*${RANK_PIDS[$1]}\$" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3
 }
 
 # wait_rank R [STATUS]: its exit status is to be this one (0; "any"; 137 is SIGKILL)

@@ -22,6 +22,7 @@ from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
 REDUCE_SCATTER, ALLGATHER, ALLTOALL, SCAN = 4, 6, 9, 10
 BXOR, MINLOC, AVG = 7, 11, 13
+SHRINK = 2                                                      # INC_SA_SHRINK
 KEPT = []
 
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
@@ -81,7 +82,7 @@ def t_addresses(lab):
     fails(errno.EINVAL, rank.connect, good[:16])
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
-                sockaddr(1, 0, 1, flags=2), sockaddr(1, 0, 1, flags=0x8000), sockaddr(1, 0, 1, resv=1),
+                sockaddr(1, 0, 1, flags=4), sockaddr(1, 0, 1, flags=0x8000), sockaddr(1, 0, 1, resv=1),
                 sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
                 sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1), sockaddr(1, 0, 1, parent="224.0.0.1"),
                 sockaddr(1, 0, 1, parent="255.255.255.255"), sockaddr(1, 0, 1, parent="0.0.0.0"),
@@ -96,6 +97,7 @@ def t_addresses(lab):
     odd[24 + 4] = 1                                     # behind the four bytes of an IPv4 address
     fails(errno.EINVAL, rank.connect, bytes(odd))
     fails(errno.ENETUNREACH, rank.connect, sockaddr(1, 0, 1, parent="10.99.0.1"))
+    fails(errno.ENOTCONN, rank.connect, sockaddr(1, 0, 1, flags=SHRINK))
     equal(rank.info()["state"], abi.CLOSED, "state after all that")
     rank.connect(sockaddr(new_group(), 0, 1))           # and it is still good for the right one
     rank.close()
@@ -138,6 +140,65 @@ def t_refused(lab):
     fails(errno.ECONNREFUSED, rank.connect, sockaddr(1, 0, 2))
     rank.connect(sockaddr(new_group(), 0, 1))           # the socket can be used for another one
     rank.close()
+
+
+def fail_without(job, gone):
+    """One rank leaves while the others are in an operation."""
+    others = [r for r in range(len(job.ranks)) if r != gone]
+    handles = job.begin(others, 10)
+    job.ranks.pop(gone).close()
+    for rank, handle in zip(job.ranks, handles.values()):
+        equal(rank.wait(handle).result, -errno.ECONNRESET, "result when a rank has gone")
+    return handles
+
+
+@test("connect: on with the ranks that are left, when the group has failed")
+def t_shrink(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2", "h3"))
+    fails(errno.EISCONN, job.ranks[2].connect, sockaddr(job.group, 2, 3, flags=SHRINK))
+    job.run(10)
+    last = max(fail_without(job, 1).values())
+    zero, two = job.ranks
+    fails(errno.EISCONN, two.connect, sockaddr(job.group, 2, 3))
+    for bad in ((job.group + 1, 2, 3), (job.group, 1, 3), (job.group, 1, 2), (job.group, 2, 4)):
+        fails(errno.EINVAL, two.connect, sockaddr(*bad, flags=SHRINK))
+    two.start(job.group, 2, 3, flags=SHRINK)
+    wait_until(lambda: two.info()["state"] == abi.WAITING, "rank 2 waits")
+    equal((two.info()["rank"], two.info()["size"], two.info()["missing"]), (2, 3, 0), "rank, size, missing before")
+    zero.connect(sockaddr(job.group, 0, 3, flags=SHRINK))
+    two.joined()
+    for rank, number in ((zero, 0), (two, 1)):
+        info = rank.info()
+        equal((info["rank"], info["size"], info["submitted"]), (number, 2, 0), "rank, size, operations after")
+    name, size = ctypes.create_string_buffer(64), ctypes.c_int(64)
+    equal(libc.getsockname(two.fd, name, ctypes.byref(size)), 0, "getsockname")
+    equal(abi.SOCKADDR.unpack(name.raw)[2:5], (job.group, 1, 2), "group, rank, size of the name")
+    fails(errno.ENOENT, two.wait, last)
+    job.run(1000)
+    if two.allreduce(range(10)) <= last:
+        raise AssertionError("the number of an operation has come again")
+    zero.allreduce(range(10))
+    job.close()
+
+
+@test("connect: a rank that comes too late is out")
+def t_out(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2", "h3"))
+    fail_without(job, 0)
+    one, two = job.ranks
+    one.connect(sockaddr(job.group, 1, 3, flags=SHRINK))        # blocks for the dead limit
+    equal((one.info()["rank"], one.info()["size"]), (0, 1), "rank and size of the last one")
+    equal(one.wait(one.submit(coll=BARRIER, dtype=0, op=0)).result, 0, "a barrier of one")
+    for _ in range(2):
+        fails(errno.ESTALE, two.connect, sockaddr(job.group, 2, 3, flags=SHRINK))
+    one.close()
+    wait_until(lambda: job.group not in abi.groups("sw"), "the group has gone", 30)
+    fails(errno.ESTALE, two.connect, sockaddr(job.group, 2, 3, flags=SHRINK))
+    two.connect(sockaddr(new_group(), 0, 1))
+    fails(errno.EISCONN, two.connect, sockaddr(job.group, 2, 3, flags=SHRINK))
+    two.close()
 
 
 @test("submit: every field that must be what it is")
