@@ -169,7 +169,7 @@ static void test_not_moved(void)
 /* Late packets of the epoch before, from a rank that has come along, to a group that has not: its slots are empty. */
 static void test_late_packets(void)
 {
-	u64 now = 3000 + 600 * NETINC_MS;
+	u64 now = 3000 + (DEAD + 100) * NETINC_MS;
 	struct netinc_pkt pkt;
 	struct inc_probe body = { .srtt = 0 };
 	u32 i;
