@@ -551,7 +551,7 @@ static u64 dead_limit(const struct netinc_ep *ep)
 
 /*
  * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. Who moves asks
- * often at first, but not for as long as the node has to wait for others: every WAIT makes those who call call again.
+ * often at first, but not for as long as the node has to wait for others: every WAIT makes those who call do so again.
  */
 static u64 join_pause(const struct netinc_ep *ep)
 {
