@@ -7,7 +7,7 @@
 #define NETINC_CHAIN_H
 
 #include "engine/endpoint.h"
-#include "limits.h"
+#include "limit.h"
 
 struct netinc_rank;
 struct netinc_req;

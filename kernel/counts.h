@@ -7,7 +7,7 @@
 #define NETINC_COUNTS_H
 
 #include "engine/coll.h"
-#include "limits.h"
+#include "limit.h"
 
 struct netinc_counts {
 	struct netinc_op op;		/* INC_MODE_COUNTS_PHASE */

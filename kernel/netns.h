@@ -13,7 +13,7 @@
  * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
  * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
  *
- * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are atomics: charging takes
+ * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limit.h) are atomics: charging takes
  * no lock.
  *
  * LIFETIME
@@ -34,7 +34,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "engine/group.h"
-#include "limits.h"
+#include "limit.h"
 
 #define NETINC_HASH_BITS	8
 #define NETINC_PASTS		128

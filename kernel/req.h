@@ -9,7 +9,7 @@
 
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
-#include "limits.h"
+#include "limit.h"
 #include "umem.h"
 
 #define NETINC_MAX_REQS		4096	/* of one socket, under way or not collected */

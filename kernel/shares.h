@@ -8,7 +8,7 @@
 
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
-#include "limits.h"
+#include "limit.h"
 #include "umem.h"
 
 /* One of the two buffers of a submission, as the caller described it. */

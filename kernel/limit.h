@@ -8,8 +8,8 @@
  *
  * Errors: -ENOBUFS at the namespace's limit, -EDQUOT at the user's.
  */
-#ifndef NETINC_LIMITS_H
-#define NETINC_LIMITS_H
+#ifndef NETINC_LIMIT_H
+#define NETINC_LIMIT_H
 
 #include <linux/atomic.h>
 #include <linux/inc_netlink.h>

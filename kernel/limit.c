@@ -5,7 +5,7 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
-#include "limits.h"
+#include "limit.h"
 #include "netns.h"
 
 #define MIN_SHARE	(64LL << 20)	/* bytes, however small the machine */
