@@ -663,6 +663,14 @@ static void not_moved(struct netinc_group *g, u64 now)
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
 }
 
+/* It has left and may be silent. After a move LEAVE may be there while contributions before it are not. */
+static bool has_gone(const struct netinc_group *g, u32 rank)
+{
+	const struct netinc_child *c = &g->agg.child[rank];
+
+	return g->members[rank].left && c->frontier == c->end;
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.dead_ms * NETINC_MS;
@@ -678,7 +686,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
 		const struct netinc_member *m = &g->members[i];
 
-		if (m->present && !m->left && now - m->heard > dead)
+		if (m->present && !has_gone(g, i) && now - m->heard > dead)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	if (g->state == INC_GROUP_ACTIVE)

@@ -103,12 +103,12 @@ def t_types(lab):
     lab.fresh()
     for i, kind in enumerate(pk.TYPES):
         for _ in range(i + 1):
-            lab.inc(kind, 48 + 96)
+            lab.inc(kind, 48 + 160)
     total = len(pk.TYPES) * (len(pk.TYPES) + 1) // 2
     lab.other(500)
-    lab.expect(contrib={"packets": 1, "bytes": HEADERS + 144}, blocks=total,
+    lab.expect(contrib={"packets": 1, "bytes": HEADERS + 208}, blocks=total,
                other={"packets": 1, "bytes": HEADERS + 500},
-               control={"packets": total - 1, "bytes": (total - 1) * (HEADERS + 144)})
+               control={"packets": total - 1, "bytes": (total - 1) * (HEADERS + 208)})
 
 
 @test("to the port and from the port; a changed port; other ports are other")
@@ -128,7 +128,7 @@ def t_port(lab):
 @test("what no node would take for INC is other, whatever its port")
 def t_not_inc(lab):
     lab.fresh()
-    bad = [pk.inc(version=0), pk.inc(version=2), pk.inc(kind=0), pk.inc(kind=14), pk.inc(kind=15), pk.inc(flags=0x101),
+    bad = [pk.inc(version=0), pk.inc(version=2), pk.inc(kind=0), pk.inc(kind=15), pk.inc(flags=0x101),
            pk.inc(flags=0x8001), pk.inc(span=0), pk.inc(span=2), pk.inc(length=44), pk.inc(length=52), pk.inc(flags=0),
            pk.inc("join", 48), pk.inc("ready", 60), pk.inc()[:47], pk.inc()[:1], b"", b"\0" * 48, b"\xff" * 96]
     for data in bad:
