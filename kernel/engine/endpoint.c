@@ -341,6 +341,7 @@ static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const stru
 	struct netinc_pay kept = *pay;
 	bool keep = netinc_ep_keeps(ep) && (blk->bits & INC_F_WANT) && pay->len;
 
+	kept.flags |= INC_F_FINAL;
 	if (keep && !ep->ops->keep(ep, &kept))
 		return -INC_C_DROP_MEMORY;
 	if (!ep->ops->deliver(ep, op, blk, pay)) {

@@ -247,7 +247,7 @@ u64 netinc_ep_next(const struct netinc_ep *ep);
  * been kept, until forget().
  */
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay);
-/* Block @b has its result; @pay: kept by keep(), or NULL. */
+/* Block @b has its result; @pay: kept by keep(), with INC_F_FINAL, or NULL. */
 void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
 /* Blocks from @b on are going to be others. */
 void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);

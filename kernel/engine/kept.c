@@ -95,7 +95,6 @@ void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay 
 	if (k->pay.obj)
 		ep->ops->forget(ep, &k->pay);
 	k->pay = *pay;
-	k->pay.flags |= INC_F_FINAL;
 }
 
 void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rank at its host, driven by a stream of decisions: operations, packets of a node that may lie, time, lack of
- * memory. Whatever the node says, nothing is written outside a buffer, rule 1 holds, timers move on, and every
- * operation ends exactly once.
+ * A rank at its host, driven by a stream of decisions: operations, packets of nodes that may lie and of other ranks,
+ * moves, time, lack of memory. Whatever they say, nothing is written outside a buffer, rule 1 holds, timers move on,
+ * every operation ends exactly once, and what is kept for a move is forgotten exactly once.
  */
 #include "engine/endpoint.h"
 #include "reduce/reduce.h"
@@ -15,7 +15,9 @@
 #define RANK		1u
 #define BLOCK		64u
 #define SUPER		5u
+#define MAX_WINDOW	(INC_MIN_WINDOW << 3)
 #define DOWN		0x123456789abcdef0ull
+#define LINEAGE		0x77ull
 
 struct op {
 	struct netinc_op op, exchange;	/* the exchange of its counts, where they have to be */
@@ -30,7 +32,9 @@ static struct {
 	struct reader r;
 	u64 now;
 	u32 ops, pending;
-	bool short_send, no_room;
+	bool short_send, no_room, no_keep;
+	u32 results, own;		/* payloads that are kept */
+	struct netinc_peer peers[SIZE];
 	struct op op[MAX_OPS];
 	struct netinc_op leave;
 	bool leaving;
@@ -54,25 +58,86 @@ static u32 elem_size(const struct netinc_op *op)
 
 static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
+	struct netinc_pay pay = { .obj = &env };
 	u32 i, payloads = 0;
 	struct netinc_block b;
 	struct netinc_pkt pkt;
 
 	(void)flags;
 	netinc_assert(n && most && most <= SUPER && idx + n <= op->blocks);
+	if (env.short_send)
+		n /= 2;
+	env.short_send = false;
 	for (i = 0; i < n && payloads < most; i++) {
 		netinc_coll_block(op, idx + i, &b);
 		netinc_ep_block_header(ep, op, idx + i, &b, &pkt);
 		netinc_assert(pkt.len <= BLOCK && (!pkt.len == !(pkt.flags & INC_F_PAYLOAD)));
-		if (!pkt.len)
-			continue;
-		netinc_assert(b.send + b.elems <= stream_length(op, true));
-		payloads++;
+		if (pkt.len) {
+			netinc_assert(b.send + b.elems <= stream_length(op, true));
+			payloads++;
+		}
+		pay.len = pkt.len;
+		env.own += netinc_ep_sent(ep, op->first + idx + i, &pkt, pkt.len ? &pay : NULL);
 	}
-	if (!env.short_send)
-		return i;
+	return i;
+}
+
+static u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+{
+	const struct netinc_pay *pay;
+	struct netinc_pkt pkt;
+	u32 i;
+
+	(void)flags;
+	netinc_assert(n);
+	if (env.short_send)
+		n /= 2;
 	env.short_send = false;
-	return i / 2;
+	for (i = 0; i < n; i++) {
+		pay = netinc_ep_kept_header(ep, block + i, &pkt);
+		netinc_assert(pkt.psn == (u32)(block + i) && (!pay == !(pkt.flags & INC_F_PAYLOAD)));
+		netinc_assert(!pay || (pay->obj == &env && pay->len && pay->len == pkt.len && pkt.len <= BLOCK));
+	}
+	return n;
+}
+
+static bool keep_room(struct netinc_ep *ep, u32 n)
+{
+	static struct netinc_kept room[DIV_ROUND_UP(2 * MAX_WINDOW, NETINC_KEPT_CHUNK)][NETINC_KEPT_CHUNK];
+	u32 i;
+
+	netinc_assert(n && n <= ARRAY_SIZE(ep->kept));
+	if (env.no_keep || n > ARRAY_SIZE(room))
+		return false;
+	memset(room, 0, sizeof(room));
+	for (i = 0; i < n; i++)
+		ep->kept[i] = room[i];
+	return true;
+}
+
+static bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	(void)ep;
+	if (env.no_keep)
+		return false;
+	pay->obj = &env;
+	env.results++;
+	return true;
+}
+
+static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
+{
+	u32 *kept = pay->flags & INC_F_FINAL ? &env.results : &env.own;
+
+	(void)ep;
+	netinc_assert(pay->obj == &env && *kept);
+	--*kept;
+}
+
+static bool retarget(struct netinc_ep *ep, u32 at)
+{
+	netinc_assert(at < ep->nplan);
+	return true;
 }
 
 static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -87,6 +152,14 @@ static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void 
 	netinc_build((struct inc_hdr *)buf, &p);
 	memcpy(buf + sizeof(struct inc_hdr), body, len);
 	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
+}
+
+static void send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+		    const void *body, u32 len)
+{
+	netinc_assert((peer >= env.peers && peer < env.peers + SIZE) ||
+		      (peer >= ep->plan && peer < ep->plan + ep->nplan));
+	send(ep, pkt, body, len);
 }
 
 static bool deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
@@ -141,7 +214,9 @@ static void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ops = {
-	.send_blocks = send_blocks, .send = send, .deliver = deliver, .op_done = op_done, .state = state,
+	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
+	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
+	.state = state,
 };
 
 static bool has_counts(u8 coll)
@@ -301,17 +376,28 @@ static void control(struct netinc_pkt *pkt, void *body, u32 len)
 	netinc_ep_control(&env.ep, pkt, body, env.now);
 }
 
+/* Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, the others how many standby nodes there are. */
 static void ready(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_READY);
+	u8 what = read_u8(&env.r);
 	struct inc_ready body = {
-		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << read_u8(&env.r) % 4),
+		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
 		.start = cpu_to_be64(env.ep.una), .up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
 		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
 		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank), .dead_ms = cpu_to_be32(500),
-		.opseq = cpu_to_be32(env.ep.error.resume),
+		.opseq = cpu_to_be32(env.ep.error.resume), .move = cpu_to_be32(env.ep.move),
+		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE), .standbys = what >> 4,
 	};
+	u32 i;
 
+	if (env.ep.window)
+		body.window = cpu_to_be32(env.ep.window);
+	if (env.ep.lineage)
+		body.fallback = env.ep.fallback;
+	for (i = 0; i < body.standbys && i < INC_MAX_STANDBY; i++)
+		body.standby[i].family = cpu_to_be16(4);
+	body.edge.family = cpu_to_be16(6);
 	pkt.epoch = env.ep.epoch + 1;
 	control(&pkt, &body, sizeof(body));
 }
@@ -378,6 +464,43 @@ static void small_packet(void)
 	}
 }
 
+/* From another one than the parent: the group is elsewhere; or the node is there again. */
+static void stranger(void)
+{
+	struct inc_move move = {
+		.lineage = cpu_to_be64(LINEAGE), .move = cpu_to_be32(env.ep.move + (s8)read_u8(&env.r)),
+	};
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(9), .challenge = cpu_to_be64(55) };
+	struct netinc_peer from = env.ep.plan[read_u8(&env.r) % NETINC_PLAN];
+	struct netinc_pkt pkt;
+
+	if (read_u8(&env.r) % 2) {
+		pkt = packet(INC_PKT_MOVE);
+		read_damage(&env.r, &move, sizeof(move));
+		netinc_ep_stranger(&env.ep, &pkt, &move, &from, env.now);
+	} else {
+		pkt = packet(INC_PKT_CHALLENGE);
+		netinc_ep_stranger(&env.ep, &pkt, &challenge, &from, env.now);
+	}
+}
+
+static void peers(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_addr peer[SIZE];
+	} m;
+	u32 n = read_u8(&env.r) % (SIZE + 1), i;
+
+	memset(&m, 0, sizeof(m));
+	m.peers.first = cpu_to_be32(read_u8(&env.r) % (SIZE + 1));
+	m.peers.n = cpu_to_be32(n);
+	for (i = 0; i < n; i++)
+		m.peer[i].family = cpu_to_be16(4);
+	control(&pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
+}
+
 static void timer(void)
 {
 	u64 at = netinc_ep_timer(&env.ep, env.now);
@@ -414,7 +537,12 @@ static void step(void)
 		error();
 		break;
 	case 10:
-		small_packet();
+		if (what >= 0xc0)
+			peers();
+		else if (what >= 0x80)
+			stranger();
+		else
+			small_packet();
 		break;
 	case 11:
 		timer();
@@ -425,6 +553,7 @@ static void step(void)
 	case 13:
 		env.short_send = what & 0x10;
 		env.no_room = what & 0x20;
+		env.no_keep = what & 0x40;
 		netinc_ep_pump(&env.ep, env.now);
 		break;
 	case 14:
@@ -467,6 +596,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	cfg.first_block = (read_u8(&env.r) & 1 ? 0 : 1ull << 32) - read_u8(&env.r);
 	netinc_reduce_init(0);
 	netinc_ep_init(&env.ep, &cfg, &ops);
+	env.ep.peers = env.peers;
 	netinc_ep_connect(&env.ep, env.now);
 	while (env.r.left) {
 		step();
@@ -474,5 +604,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	netinc_assert(!env.pending && !env.ep.head);
+	netinc_ep_keep_drop(&env.ep);
+	netinc_assert(!env.results && !env.own);
 	return 0;
 }
