@@ -28,6 +28,7 @@ struct batch {
 	struct netinc_req *req;		/* NULL: no user memory */
 	struct netinc_super *data;
 	u32 most;			/* units of it */
+	u32 tree;			/* all blocks are this one's */
 	u16 flags;
 	bool fpu;
 	u32 nspans;
@@ -177,7 +178,7 @@ static void flush_spans(struct batch *bt)
 		return;
 	s = netinc_super_alloc(sizeof(struct inc_hdr), bt->nspans);
 	if (!s) {
-		netinc_rank_transmit(bt->rank, NULL);	/* lost */
+		netinc_rank_transmit(bt->rank, bt->tree, NULL);	/* lost */
 		return;
 	}
 	for (i = 0; i < s->max; i++) {
@@ -186,7 +187,7 @@ static void flush_spans(struct batch *bt)
 		bt->last.flags = bt->span[i].flags;
 		netinc_build(netinc_super_unit(s, i), &bt->last);
 	}
-	netinc_rank_transmit(bt->rank, netinc_super_skb(s, 0, s->max, sizeof(struct inc_hdr)));
+	netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->max, sizeof(struct inc_hdr)));
 	netinc_super_put(s);
 }
 
@@ -196,7 +197,7 @@ static void flush(struct batch *bt)
 	struct netinc_super *s = bt->data;
 
 	if (s) {
-		netinc_rank_transmit(bt->rank, netinc_super_skb(s, 0, s->n, s->last));
+		netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->n, s->last));
 		netinc_super_put(s);
 	}
 	flush_spans(bt);
@@ -205,7 +206,8 @@ static void flush(struct batch *bt)
 u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank, .op = op, .req = req_of(rank, op), .most = min(n, most), .flags = flags };
+	struct batch bt = { .rank = rank, .op = op, .req = req_of(rank, op), .most = min(n, most), .flags = flags,
+			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
 	u32 i = 0;
 
 	if (bt.req && !netinc_elems_plain(bt.req))
@@ -221,7 +223,8 @@ u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 
 u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank, .most = min_t(u32, n, ep->cfg.super_packet), .flags = flags };
+	struct batch bt = { .rank = rank, .most = min_t(u32, n, ep->cfg.super_packet), .flags = flags,
+			    .tree = netinc_tree_of(&ep->spread, block) };
 	u32 i = 0;
 
 	while (i < n && add_kept(&bt, block + i))

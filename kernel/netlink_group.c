@@ -82,6 +82,13 @@ static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 	return rank;
 }
 
+static int put_trees(struct sk_buff *skb, u32 trees, u32 tree)
+{
+	if (trees > 1 && nla_put_u32(skb, INC_A_GROUP_TREES, trees))
+		return -EMSGSIZE;
+	return tree ? nla_put_u32(skb, INC_A_GROUP_TREE, tree) : 0;
+}
+
 static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 {
 	const struct netinc_group *g = &ng->eng;
@@ -103,7 +110,8 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
 		return -EMSGSIZE;
-	return put_waiting(skb, waiting, ms) ?: put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
+	return put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
+	       put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, g->mib);
 }
 
@@ -160,7 +168,8 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank)
 	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
-	return put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
+	return put_trees(skb, ep->spread.trees, 0) ?:
+	       put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
 	       netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer) ?:
 	       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->mib);

@@ -17,9 +17,8 @@ static struct netinc_ngroup *glue(struct netinc_group *eng)
 	return container_of(eng, struct netinc_ngroup, eng);
 }
 
-static void ngroup_free(struct rcu_head *rcu)
+static void ngroup_free(struct netinc_ngroup *g)
 {
-	struct netinc_ngroup *g = container_of(rcu, struct netinc_ngroup, rcu);
 	u32 i;
 
 	for (i = 0; i < g->nlinks; i++)
@@ -27,6 +26,11 @@ static void ngroup_free(struct rcu_head *rcu)
 	kvfree(g->link);
 	kvfree(g->mem);
 	kfree(g);
+}
+
+static void ngroup_free_rcu(struct rcu_head *rcu)
+{
+	ngroup_free(container_of(rcu, struct netinc_ngroup, rcu));
 }
 
 static int charge(struct netinc_net *nn, u64 bytes)
@@ -47,6 +51,13 @@ static void uncharge(struct netinc_net *nn, u64 bytes)
 	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
 }
 
+/* Nobody has seen it yet. */
+static void discard(struct netinc_ngroup *g)
+{
+	uncharge(g->nn, g->bytes);
+	ngroup_free(g);
+}
+
 static void ngroup_release(struct kref *ref)
 {
 	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
@@ -54,7 +65,7 @@ static void ngroup_release(struct kref *ref)
 	WARN_ON_ONCE(g->held || g->results);
 	uncharge(g->nn, g->bytes);
 	netinc_node_put(g->node);
-	call_rcu(&g->rcu, ngroup_free);
+	call_rcu(&g->rcu, ngroup_free_rcu);
 }
 
 void netinc_ngroup_put(struct netinc_ngroup *g)
@@ -86,11 +97,22 @@ struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 inca
 	struct netinc_ngroup *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
-		if (g->eng.cfg.id != id)
+		if (g->eng.cfg.id != id || netinc_group_is_branch(&g->eng))
 			continue;
 		if (incarnation ? g->eng.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->eng))
 			return g;
 	}
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, pkt->group), hash)
+		if (g->eng.cfg.id == pkt->group && g->eng.cfg.incarnation == pkt->incarnation &&
+		    g->eng.agg.tree == pkt->tree)
+			return g;
 	return NULL;
 }
 
@@ -99,7 +121,8 @@ struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id,
 	struct netinc_ngroup *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
-		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage)
+		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage &&
+		    !netinc_group_is_branch(&g->eng))
 			return g;
 	return NULL;
 }
@@ -109,7 +132,8 @@ bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage)
 	struct netinc_ngroup *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage && !netinc_group_over(&g->eng))
+		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage && !netinc_group_over(&g->eng) &&
+		    !netinc_group_is_branch(&g->eng))
 			return true;
 	return false;
 }
@@ -131,7 +155,8 @@ struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const 
 	bool knows;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->eng.cfg.id != rx->pkt.group || !netinc_group_over(&g->eng))
+		if (g->eng.cfg.id != rx->pkt.group || !netinc_group_over(&g->eng) ||
+		    netinc_group_is_branch(&g->eng))
 			continue;
 		spin_lock_bh(&g->lock);
 		knows = !g->dead && netinc_group_knows(&g->eng, &rx->pkt, join, &rx->peer);
@@ -229,7 +254,7 @@ static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank
 		if (eng->cfg.ancestor)
 			netinc_past_formed(g->nn, eng);
 	}
-	if (eng->state == INC_GROUP_FAILED)
+	if (eng->state == INC_GROUP_FAILED && !netinc_group_is_branch(eng))
 		netinc_past_failed(g->nn, eng);
 	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
 	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
@@ -271,6 +296,8 @@ static void ngroup_timer(struct timer_list *t)
 	bool buried = false;
 
 	netinc_ngroup_lock(g);
+	if (netinc_group_is_branch(&g->eng) && !g->eng.ended && !netinc_trees_inhabited(g))
+		g->eng.ended = netinc_now();
 	if (netinc_group_tick(&g->eng, netinc_now()))
 		buried = bury(g);
 	else if (!g->dead)
@@ -287,7 +314,8 @@ void netinc_ngroup_destroy(struct netinc_ngroup *g)
 	bool buried;
 
 	netinc_ngroup_lock(g);
-	netinc_group_fail(&g->eng, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+	if (!netinc_group_is_branch(&g->eng))
+		netinc_group_fail(&g->eng, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
 	buried = bury(g);
 	netinc_ngroup_unlock(g);
 	timer_shutdown_sync(&g->timer);
@@ -372,6 +400,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->window = netinc_ngroup_window(limits, birth);
 	cfg->lineage = birth->shrink ? 0 : birth->lineage;
 	if (cfg->lineage) {
+		cfg->spread = birth->spread;
 		cfg->move = birth->move;
 		cfg->dead_ms = birth->dead_ms;
 		cfg->late_ms = birth->late_ms;
@@ -451,11 +480,78 @@ int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *bi
 		ngroup_start(g);
 		return 0;
 	}
-	uncharge(g->nn, g->bytes);
-	kvfree(g->link);
-	kvfree(g->mem);
-	kfree(g);
+	discard(g);
 	return err;
+}
+
+static int plant_links(struct netinc_ngroup *g, const struct netinc_plant *plant)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < g->nlinks && !err; i++)
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &plant->peers[i],
+				       netinc_sport(plant->tree.id, plant->tree.tree), plant->peers[i].ifindex,
+				       GFP_KERNEL);
+	return err;
+}
+
+/* What the same rank's tree was in an earlier epoch: no member is in that any more. */
+static void uproot(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
+{
+	struct netinc_ngroup *g, *old = NULL;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
+		if (g->eng.cfg.id == tree->id && g->eng.cfg.lineage == tree->lineage && g->eng.agg.tree == tree->tree &&
+		    kref_get_unless_zero(&g->ref)) {
+			old = g;
+			break;
+		}
+	rcu_read_unlock();
+	if (!old)
+		return;
+	netinc_ngroup_destroy(old);
+	netinc_ngroup_put(old);
+}
+
+int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant)
+{
+	const struct netinc_tree_cfg *tree = &plant->tree;
+	struct netinc_birth birth = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
+				      .window = tree->window, .block = tree->block };
+	struct netinc_group_cfg cfg;
+	struct netinc_node_cfg limits;
+	struct netinc_ngroup *g;
+	int err;
+
+	uproot(edge->nn, tree);
+	spin_lock_bh(&edge->lock);
+	limits = edge->cfg;
+	spin_unlock_bh(&edge->lock);
+	g = ngroup_new(edge, &birth, &limits);
+	if (!g)
+		return -ENOMEM;
+	err = charge(g->nn, g->bytes);
+	if (err) {
+		kfree(g);
+		return err;
+	}
+	netinc_tree_group_cfg(tree, &cfg);
+	err = ngroup_alloc(g, &cfg);
+	if (!err)
+		err = plant_links(g, plant);
+	if (err) {
+		discard(g);
+		return err;
+	}
+	netinc_tree_begin(&g->eng, tree, plant->peers, netinc_now());
+	find_hosts(g);
+	spin_lock_bh(&g->nn->hash_lock);
+	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
+	spin_unlock_bh(&g->nn->hash_lock);
+	ngroup_start(g);
+	return 0;
 }
 
 static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)

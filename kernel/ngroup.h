@@ -6,6 +6,7 @@
 #include <linux/timer.h>
 #include "engine/group.h"
 #include "node.h"
+#include "trees.h"
 #include "tx.h"
 
 /* Results that leave together: units [first, first + n) of s. */
@@ -59,6 +60,8 @@ u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
+/* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
+int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant);
 /* What it is charged for its slots, and for what it needs to get on: a result in each, a contribution of each rank. */
 u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
@@ -71,6 +74,8 @@ bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage);
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join);
+/* Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not there, or not yet. */
+struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
 int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail);
 /* Units of a received buffer from rx on: they are of one member. */

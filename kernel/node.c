@@ -15,6 +15,7 @@
 #include "node.h"
 #include "past.h"
 #include "rank.h"
+#include "trees.h"
 #include "trace.h"
 
 #define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
@@ -133,9 +134,10 @@ static void edge_work(struct work_struct *work)
 {
 	struct netinc_node *edge = container_of(work, struct netinc_node, work);
 
-	if (READ_ONCE(edge->nbirths))
+	if (READ_ONCE(edge->nbirths) || READ_ONCE(edge->nplants))
 		edge_use(edge);
 	births(edge);
+	netinc_trees_plant(edge);
 	edge_unuse(edge);
 	netinc_node_put(edge);
 }
@@ -149,6 +151,7 @@ static struct netinc_node *node_alloc(struct netinc_net *nn, const struct netinc
 	kref_init(&node->ref);
 	spin_lock_init(&node->lock);
 	INIT_HLIST_HEAD(&node->ports);
+	INIT_LIST_HEAD(&node->plants);
 	node->nn = nn;
 	node->cfg = *cfg;
 	return node;
@@ -179,7 +182,7 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct 
 	return 0;
 }
 
-static void queue_work_of(struct netinc_node *node)
+void netinc_node_work(struct netinc_node *node)
 {
 	netinc_node_get(node);
 	if (!queue_work(system_unbound_wq, &node->work))
@@ -200,7 +203,7 @@ int netinc_edge_init(struct netinc_net *nn)
 
 void netinc_edge_gone(struct netinc_net *nn)
 {
-	queue_work_of(nn->edge);
+	netinc_node_work(nn->edge);
 }
 
 static struct netinc_ngroup *any_group(struct netinc_node *node)
@@ -240,6 +243,7 @@ void netinc_edge_fini(struct netinc_net *nn)
 	edge->dead = true;
 	spin_unlock_bh(&edge->lock);
 	flush_work(&edge->work);
+	netinc_trees_forget(edge);
 	end_groups(edge);
 	flush_work(&edge->work);
 	netinc_node_put(edge);
@@ -422,7 +426,7 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, const struct ne
 		code = INC_REFUSE_LIMIT;
 	} else if (!node->dead) {
 		node->births[node->nbirths++] = *birth;
-		queue_work_of(node);
+		netinc_node_work(node);
 	}
 out:
 	spin_unlock(&node->lock);
@@ -455,6 +459,7 @@ static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, 
 		return birth->shrink ? INC_REFUSE_SIZE : 0;
 	birth->move = be32_to_cpu(join->move);
 	birth->at_edge = birth->shrink && node == rx->nn->edge;
+	birth->spread = !birth->shrink && node == rx->nn->edge;
 	if (birth->shrink && !birth->at_edge)
 		return 0;
 	birth->window = be32_to_cpu(join->window);
@@ -589,6 +594,14 @@ void netinc_node_rx(struct netinc_rx *rx)
 		} else {
 			join_rx(node, key, rx, body);
 		}
+		return;
+	}
+	if (rx->pkt.tree) {
+		g = netinc_ngroup_find_tree(rx->nn, &rx->pkt);
+		if (g)
+			netinc_ngroup_rx(g, rx);
+		else
+			drop(rx, INC_C_DROP_NO_GROUP);
 		return;
 	}
 	g = netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);

@@ -60,6 +60,7 @@ struct netinc_birth {
 	/* a group that moves here brings its own; lineage 0: a new one, whose limits are the node's */
 	bool shrink;		/* a new one with the members of that lineage that are left */
 	bool at_edge;		/* and with its limits: the edge has none */
+	bool spread;		/* it moves to the edge, where it has several trees */
 	u64 lineage;
 	u32 move;
 	u32 window;
@@ -85,6 +86,8 @@ struct netinc_node {
 	u32 nports;
 	struct netinc_birth births[NETINC_MAX_BIRTHS];
 	u32 nbirths;
+	struct list_head plants;	/* edge: struct netinc_plant; lock */
+	u32 nplants;
 	struct work_struct work;
 	atomic_t ngroups;
 	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
@@ -115,6 +118,8 @@ void netinc_node_rx(struct netinc_rx *rx);
  * and doors only while it has groups.
  */
 int netinc_edge_init(struct netinc_net *nn);
+/* There is something to do in process context. */
+void netinc_node_work(struct netinc_node *node);
 /* A group of the edge has gone. */
 void netinc_edge_gone(struct netinc_net *nn);
 /* Nobody sends packets here any more. May take nn->mutex. */

@@ -19,6 +19,7 @@
 #include "reduce/reduce.h"
 #include "socket.h"
 #include "trace.h"
+#include "trees.h"
 
 #define RETRY_US	1000			/* when memory was short */
 #define DEAD_MS		2000			/* of a node that has not said READY yet */
@@ -76,9 +77,15 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb)
+/* A tree that there is no way to is as good as the first: nobody there will take it for its own. */
+static struct netinc_path *way_to(struct netinc_rank *rank, u32 tree)
 {
-	netinc_rank_transmit_by(rank, &rank->path, skb);
+	return tree && tree <= rank->nways ? &rank->ways[tree - 1] : &rank->path;
+}
+
+void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb)
+{
+	netinc_rank_transmit_by(rank, way_to(rank, tree), skb);
 }
 
 void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb)
@@ -99,7 +106,7 @@ void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 
 static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	netinc_rank_transmit(netinc_rank_of(ep), netinc_control_skb(pkt, body, len));
+	netinc_rank_transmit(netinc_rank_of(ep), pkt->tree, netinc_control_skb(pkt, body, len));
 }
 
 static void op_done(struct netinc_ep *ep, struct netinc_op *op)
@@ -133,6 +140,7 @@ static const struct netinc_ep_ops ep_ops = {
 	.send_kept = netinc_blocks_send_kept,
 	.send = send,
 	.send_to = netinc_failover_send_to,
+	.spread = netinc_trees_spread,
 	.retarget = netinc_failover_retarget,
 	.keep_room = netinc_failover_keep_room,
 	.keep = netinc_failover_keep,
@@ -142,9 +150,10 @@ static const struct netinc_ep_ops ep_ops = {
 	.state = state,
 };
 
-static bool from_parent(const struct netinc_rank *rank, const struct netinc_rx *rx)
+/* From the root of the tree that it names? */
+static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 {
-	const struct netinc_path *path = &rank->path;
+	const struct netinc_path *path = way_to(rank, rx->pkt.tree);
 	u32 len = path->peer.family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
 
 	return rx->peer.family == path->peer.family && !memcmp(rx->peer.addr, path->peer.addr, len) &&
@@ -185,10 +194,11 @@ static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger
 
 static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
 {
+	u32 tree = rx->pkt.tree;
 	int got, err;
 
 	while ((got = netinc_rx_next(rx)) > 0) {
-		if (rx->pkt.group != rank->ep.cfg.group) {
+		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
 			drop(rank, rx, INC_C_DROP_NO_GROUP);
 			continue;
 		}
@@ -203,12 +213,13 @@ static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool strang
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 {
 	u64 now = netinc_now(), *mib = rank->ep.mib;
+	u32 tree = rx->pkt.tree;
 	bool stranger;
 
 	netinc_rank_lock(rank);
 	if (rank->dead)
 		goto out;
-	stranger = !from_parent(rank, rx);
+	stranger = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
 	if (stranger && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
 		drop(rank, rx, INC_C_DROP_PORT);
@@ -219,7 +230,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
 	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
 	rx_units(rank, rx, stranger, now);
-	netinc_ep_packet_end(&rank->ep, now);
+	netinc_ep_packet_end(&rank->ep, tree, now);
 	netinc_umem_progress(rank);
 out:
 	netinc_rank_unlock(rank);
@@ -368,6 +379,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	netinc_net_fold_mib(nn, rank->ep.mib);
 	netinc_req_purge(rank);
 	netinc_umem_drain(rank);
+	netinc_trees_fini(rank);
 	netinc_path_destroy(&rank->path);
 	net_unuse(nn);
 }

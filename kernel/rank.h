@@ -31,7 +31,9 @@ struct netinc_rank {
 	bool retry;			/* memory was short: pump again soon */
 	struct hrtimer timer;		/* HRTIMER_MODE_ABS_SOFT */
 	u64 armed;			/* when the timer runs out, microseconds; 0: it is off */
-	struct netinc_path path;
+	struct netinc_path path;	/* to the parent, the root of the first tree */
+	struct netinc_path *ways;	/* [nways]: to those of the others */
+	u32 nways;
 	struct sk_buff_head txq;	/* packets to be flushed when the lock is dropped */
 	struct list_head pending;	/* struct netinc_req under way, in submission order */
 	struct list_head completed;	/* struct netinc_req not yet collected by the application */
@@ -69,8 +71,8 @@ static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
 	return container_of(ep, struct netinc_rank, ep);
 }
 
-/* Queues @skb (consumed), a packet without UDP and IP headers, for the parent; NULL counts as an error. */
-void netinc_rank_transmit(struct netinc_rank *rank, struct sk_buff *skb);
+/* Queues @skb (consumed), a packet without UDP and IP headers, for the root of @tree; NULL counts as an error. */
+void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb);
 
 /* The same for somebody else. */
 void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb);

@@ -282,6 +282,7 @@ static void result_header(struct netinc_ngroup *g, const struct netinc_slot *slo
 	pkt->dop = slot->dop;
 	pkt->mode = slot->mode;
 	pkt->cookie = g->eng.down_cookie;
+	pkt->tree = g->eng.agg.tree;
 }
 
 /* Header, descriptor and room for the payload; NULL: no memory. */
@@ -536,7 +537,7 @@ static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	struct netinc_ngroup *g = glue(agg);
 	struct netinc_pkt pkt = { .type = INC_PKT_NACK, .group = g->eng.cfg.id, .incarnation = g->eng.cfg.incarnation,
 				  .epoch = g->eng.epoch, .psn = (u32)q, .span = span, .child = child,
-				  .cookie = g->eng.down_cookie };
+				  .tree = agg->tree, .cookie = g->eng.down_cookie };
 
 	netinc_count(g->eng.mib, INC_C_NACKS);
 	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, NULL, 0));
@@ -547,7 +548,7 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const str
 	struct netinc_ngroup *g = glue(agg);
 	struct netinc_pkt pkt = { .type = INC_PKT_STATUS, .group = g->eng.cfg.id, .incarnation = g->eng.cfg.incarnation,
 				  .epoch = g->eng.epoch, .psn = (u32)agg->una, .span = 1, .child = child,
-				  .tstamp = tstamp, .cookie = g->eng.down_cookie };
+				  .tree = agg->tree, .tstamp = tstamp, .cookie = g->eng.down_cookie };
 
 	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, body, len));
 }

@@ -129,7 +129,9 @@ void netinc_agg_start(struct netinc_agg *agg, u64 start)
 		agg->child[i].down = NETINC_SLACK_FIRST;
 	}
 	agg->una = start;
-	agg->top = start;
+	while (!netinc_agg_mine(agg, agg->una))
+		agg->una++;
+	agg->top = agg->una;
 	agg->closed = false;
 }
 
@@ -165,6 +167,10 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 	u32 part;
 
 	while (c->frontier != c->end) {
+		if (!netinc_agg_mine(agg, c->frontier)) {
+			c->frontier++;
+			continue;
+		}
 		slot = netinc_agg_slot(agg, c->frontier);
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
@@ -210,10 +216,12 @@ static void advance(struct netinc_agg *agg)
 
 	for (;;) {
 		slot = netinc_agg_slot(agg, agg->una);
-		if (slot->q != agg->una || slot->state != NETINC_SLOT_DONE)
+		if (netinc_agg_mine(agg, agg->una) && (slot->q != agg->una || slot->state != NETINC_SLOT_DONE))
 			break;
 		agg->una++;
 	}
+	if ((s64)(agg->una - agg->top) > 0)
+		agg->top = agg->una;	/* behind it were blocks of other trees only */
 	if (slot->q == agg->una && slot->state == NETINC_SLOT_BAD && !agg->closed)
 		report_bad(agg, slot);
 }
@@ -449,6 +457,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 			one = -INC_C_DROP_ERROR;
 		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 forbids it to all children */
 			one = -INC_C_DROP_AHEAD;
+		else if (!netinc_agg_mine(agg, q + i))
+			one = -INC_C_DROP_MALFORMED;
 		else
 			one = contrib_one(agg, child, q + i, pkt, pay, now);
 		if (!one) {
@@ -477,9 +487,9 @@ static void nack(struct netinc_agg *agg, u32 child, u64 q)
 
 	for (; q != c->end && ranges < NACK_RANGES; q++) {
 		slot = netinc_agg_slot(agg, q);
-		hole = (s64)(slot->q - q) < 0 ||
-		       (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-			!bit_get(slot->have, child * agg->parts));
+		hole = netinc_agg_mine(agg, q) &&
+		       ((s64)(slot->q - q) < 0 || (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
+						   !bit_get(slot->have, child * agg->parts)));
 		if (hole) {
 			span++;
 		} else if (span) {
@@ -557,7 +567,9 @@ static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
 
 	for (i = 0; i < agg->window; i++) {
 		slot = netinc_agg_slot(agg, agg->una + i);
-		if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
+		if (!netinc_agg_mine(agg, agg->una + i)) {
+			/* it is not ours to ask for */
+		} else if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
 			for (part = 0; part < agg->parts; part++)
 				if (!bit_get(slot->have, child * agg->parts + part))
 					break;

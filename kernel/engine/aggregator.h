@@ -10,7 +10,8 @@
  *	   \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done, then
  *	                                                             the operation fails)
  *
- * Blocks are named q here: the psn of this tree, extended to 64 bits.
+ * Blocks are named q here: the psn, extended to 64 bits. Those of other trees are passed over; nobody contributes to
+ * their slots.
  */
 #ifndef NETINC_AGGREGATOR_H
 #define NETINC_AGGREGATOR_H
@@ -18,6 +19,7 @@
 #include "congestion.h"
 #include "engine.h"
 #include "late.h"
+#include "spread.h"
 
 enum netinc_slot_state {
 	NETINC_SLOT_FILLING,
@@ -95,6 +97,8 @@ struct netinc_agg {
 	u32 children;
 	u32 parts;		/* per child; 1 on host links */
 	u32 window;		/* W; there are 2 W slots */
+	struct netinc_spread spread;
+	u32 tree;		/* which of them this is */
 	bool root;		/* no parent above */
 	bool closed;		/* an error is out: nothing from `limit` on completes */
 	u64 limit;
@@ -130,6 +134,12 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 
 /* The lowest child without a contribution to the oldest block; NETINC_NO_RANK if nobody has contributed to it. */
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
+
+/* Is this block one of our tree? */
+static inline bool netinc_agg_mine(const struct netinc_agg *agg, u64 q)
+{
+	return netinc_tree_of(&agg->spread, q) == agg->tree;
+}
 
 static inline struct netinc_slot *netinc_agg_slot(const struct netinc_agg *agg, u64 q)
 {

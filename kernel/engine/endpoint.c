@@ -44,13 +44,42 @@ void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 typ
 	pkt->epoch = ep->epoch;
 	pkt->child = ep->cfg.rank;
 	pkt->span = 1;
-	pkt->cookie = ep->up_cookie;
+	pkt->cookie = ep->way[0].up_cookie;
+}
+
+void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree)
+{
+	pkt->tree = tree;
+	pkt->cookie = ep->way[tree].up_cookie;
+}
+
+static u32 tree_of(const struct netinc_ep *ep, u64 b)
+{
+	return netinc_tree_of(&ep->spread, b);
+}
+
+u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree)
+{
+	struct netinc_way *w = &ep->way[tree];
+
+	if ((s64)(w->una - ep->una) < 0 || ep->spread.trees <= 1)
+		w->una = ep->una;
+	while (w->una != ep->snd) {
+		if (tree_of(ep, w->una) != tree)
+			w->una += netinc_tree_run(&ep->spread, w->una, (u32)(ep->snd - w->una));
+		else if (netinc_ep_has(ep, w->una))
+			w->una++;
+		else
+			break;
+	}
+	return w->una;
 }
 
 void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
 			    const struct netinc_block *b, struct netinc_pkt *pkt)
 {
 	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
+	netinc_ep_to_tree(ep, pkt, tree_of(ep, op->first + idx));
 	pkt->psn = (u32)(op->first + idx);
 	pkt->opseq = op->seq;
 	pkt->sig = op->sig;
@@ -188,7 +217,7 @@ static u32 room(const struct netinc_ep *ep)
 {
 	u32 window = min(ep->cc.cwnd, ep->window), out = (u32)(ep->snd - ep->una);
 
-	if (ep->failing || out >= window)
+	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
 	return window - out;
 }
@@ -215,11 +244,15 @@ static u32 alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
 	return i;
 }
 
-/* Contributes blocks from @b on, at most @n, none of which has a result in this epoch; returns how many went out. */
+/*
+ * Contributes blocks from @b on, at most @n and of one tree, none of which has a result in this epoch; returns how many
+ * went out.
+ */
 static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags, u64 now)
 {
 	u32 sent, i;
 
+	n = netinc_tree_run(&ep->spread, b, n);
 	if (netinc_ep_delivered(ep, b)) {
 		sent = ep->ops->send_kept(ep, b, alike(ep, b, n, true), flags);
 		ep->mib[INC_C_KEPT_SENT] += sent;
@@ -245,13 +278,29 @@ static void find_snd_op(struct netinc_ep *ep)
 	ep->snd_op = op && op->numbered ? op : NULL;
 }
 
+/* Something goes out to @tree from now on. */
+static void awaken(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	struct netinc_way *w = &ep->way[tree];
+
+	if (netinc_ep_way_una(ep, tree) != ep->snd)
+		return;
+	w->progress = now;
+	/* all but the first are not asked for signs of life while there is nothing to do */
+	if (tree) {
+		w->heard = now;
+		w->asked = now;
+		w->unanswered = 0;
+	}
+}
+
 void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 {
 	struct netinc_op *op;
 	u32 n, sent;
 	u64 left;
 
-	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
+	if (!netinc_ep_is_member(ep))
 		return;
 	while (ep->snd != ep->end) {
 		op = ep->snd_op;
@@ -259,12 +308,11 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		n = min_t(u64, left, room(ep));
 		if (!n)
 			return;
+		awaken(ep, tree_of(ep, ep->snd), now);
 		sent = send_run(ep, op, ep->snd, n, packet_blocks(ep, left), 0, now);
 		if (!sent)
 			return;
 		ep->echo = false;
-		if (ep->snd == ep->una)
-			ep->progress = now;
 		ep->snd += sent;
 		netinc_assert(ep->snd - ep->una <= ep->window);
 		ep->mib[INC_C_CONTRIBS_SENT] += sent;
@@ -306,12 +354,11 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 {
 	int err = 0;
 
-	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
-	    (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
+	if (!netinc_ep_is_member(ep) && (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
 		err = -INC_C_DROP_STATE;
 	else if (pkt->incarnation != ep->incarnation)
 		err = -INC_C_DROP_NO_GROUP;
-	else if (pkt->epoch != ep->epoch || pkt->tree)
+	else if (pkt->epoch != ep->epoch || (pkt->tree && pkt->tree >= ep->spread.trees))
 		err = -INC_C_DROP_EPOCH;
 	else if (pkt->cookie ^ ep->down_cookie)
 		err = -INC_C_DROP_COOKIE;
@@ -371,7 +418,7 @@ static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struc
 	return deliver(ep, op, b, &blk, pay);
 }
 
-static void mark(struct netinc_ep *ep, u64 b, u64 now)
+static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 {
 	u32 i = ring(ep, b), before = (u32)ep->una;
 
@@ -383,10 +430,10 @@ static void mark(struct netinc_ep *ep, u64 b, u64 now)
 		ep->got[i / LONG_BITS] &= ~(1UL << (i % LONG_BITS));
 		ep->una++;
 	}
-	if ((s64)(b + 1 - ep->high) > 0)
-		ep->high = b + 1;
+	if ((s64)(b + 1 - w->high) > 0)
+		w->high = b + 1;
 	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
-	ep->progress = now;
+	w->progress = now;
 }
 
 /*
@@ -408,13 +455,16 @@ static void complete(struct netinc_ep *ep)
 
 static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
+	struct netinc_way *w = &ep->way[pkt->tree];
 	struct netinc_op *op = NULL;
 	int err = 0;
 
-	if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
+	if (tree_of(ep, b) != pkt->tree) {
+		err = -INC_C_DROP_MALFORMED;
+	} else if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
 		err = -INC_C_DROP_DUPLICATE;
-		if (now - ep->asked < VAIN_PROBE)
-			netinc_reorder_vain(&ep->down, now);
+		if (now - w->asked < VAIN_PROBE)
+			netinc_reorder_vain(&w->down, now);
 	} else if ((s64)(b - ep->snd) >= 0) {
 		err = -INC_C_DROP_AHEAD;
 	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
@@ -426,7 +476,7 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 	if (err)
 		return err;
 	netinc_count(ep->mib, INC_C_RESULTS);
-	mark(ep, b, now);
+	mark(ep, w, b, now);
 	if (op) {
 		op->done++;
 		complete(ep);
@@ -450,8 +500,8 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false;
 
-	ep->heard = now;
-	ep->unanswered = 0;
+	ep->way[pkt->tree].heard = now;
+	ep->way[pkt->tree].unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		congested(ep, pkt, now);
 	for (i = 0; i < blocks; i++) {
@@ -467,17 +517,19 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 	return err;
 }
 
-void netinc_ep_packet_end(struct netinc_ep *ep, u64 now)
+void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	bool lost = netinc_reorder_lost(&ep->down, (s64)(ep->high - ep->una) > 0, now);
+	struct netinc_way *w = &ep->way[tree < ep->spread.trees ? tree : 0];
+	bool hole = (s64)(w->high - netinc_ep_way_una(ep, w - ep->way)) > 0;
+	bool lost = netinc_reorder_lost(&w->down, hole, now);
 	u32 pause = max(ep->cc.srtt, 500u);
 
 	netinc_ep_settle(ep, now);
-	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING)
+	if (!netinc_ep_is_member(ep))
 		return;
-	if ((s64)(ep->high - ep->una) <= 0)
-		ep->gap = 0;
-	else if (++ep->gap > PROBE_SLACK && lost && ep->answered && now - ep->asked >= pause)
-		netinc_ep_probe(ep, true, now);
+	if (!hole)
+		w->gap = 0;
+	else if (++w->gap > PROBE_SLACK && lost && w->answered && now - w->asked >= pause)
+		netinc_ep_probe(ep, w - ep->way, true, now);
 	netinc_ep_pump(ep, now);
 }

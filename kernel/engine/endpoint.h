@@ -18,6 +18,7 @@
 
 #include "coll.h"
 #include "congestion.h"
+#include "spread.h"
 
 struct netinc_ep;
 
@@ -43,6 +44,11 @@ struct netinc_ep_ops {
 	void (*forget)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Control packets go to plan[at] from now on. False: there is no way. */
 	bool (*retarget)(struct netinc_ep *ep, u32 at);
+	/*
+	 * The epoch has several trees: find the ways to their roots, which are peers[0 .. trees - 1], and make the tree
+	 * whose root is here, if there is one. From then on packets go by pkt->tree. False: no memory, ask again.
+	 */
+	bool (*spread)(struct netinc_ep *ep);
 	/* A control packet for somebody else than the parent. */
 	void (*send_to)(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
 			const void *body, u32 len);
@@ -94,6 +100,22 @@ struct netinc_kept {
 	bool delivered;		/* whose result is here */
 };
 
+/* One of the epoch's trees, as this rank sees it; the parent is the root of the first. */
+struct netinc_way {
+	u64 up_cookie;
+	u64 una;		/* its first block without result; may be behind, see netinc_ep_way_una() */
+	u64 high;		/* one past its highest block with a result */
+	u64 heard;		/* time of its last packet */
+	u64 progress;		/* time of its last result, or of the first block sent after none was out */
+	u64 asked;		/* time of the last PROBE or JOIN */
+	u32 quiet;		/* PROBEs since the last result: they back off */
+	u32 unanswered;		/* PROBEs or JOINs since it was heard */
+	u32 gap;		/* packets that came while there was a hole */
+	u32 up_slack;		/* on our way to it, as it says: microseconds */
+	struct netinc_reorder down;	/* on its way to us */
+	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
+};
+
 struct netinc_ep {
 	const struct netinc_ep_ops *ops;
 	struct netinc_ep_cfg cfg;
@@ -110,14 +132,16 @@ struct netinc_ep {
 	u32 window;
 	u16 block;		/* bytes of payload of a full block */
 	u32 dead_ms;
-	u64 up_cookie;
 	u64 down_cookie;
 	u64 challenge;
+	struct netinc_spread spread;
+	bool spread_out;	/* the ways to all trees are there */
+	u64 tree_key[2];	/* for the tree whose root is here */
+	u64 start;		/* the epoch's first block */
 
 	u64 una;
 	u64 snd;
 	u64 end;
-	u64 high;		/* one past the highest block with a result */
 	struct netinc_op *head;	/* operations that are not done, in order */
 	struct netinc_op *tail;
 	struct netinc_op *snd_op;	/* the one that snd is in, NULL: all is sent */
@@ -128,16 +152,7 @@ struct netinc_ep {
 	struct netinc_error error;
 	struct netinc_cc cc;
 
-	u64 heard;		/* time of the node's last packet */
-	u64 progress;		/* time of the last result, or of the first block sent after none was out */
-	u64 asked;		/* time of the last PROBE or JOIN */
 	u64 busy_since;		/* time of the first REFUSE BUSY in a row, 0: none */
-	u32 quiet;		/* PROBEs since the last result: they back off */
-	u32 gap;		/* packets of results that came while there was a hole */
-	struct netinc_reorder down;	/* on their way to us */
-	u32 up_slack;		/* on our way to the node, as it says: microseconds */
-	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
-	u32 unanswered;		/* PROBEs or JOINs since the node was heard */
 	u32 joined;		/* WAITING: members that are there */
 	u32 waiting;		/* lowest rank that the node waits for, NETINC_NO_RANK: none */
 	u32 waited_ms;
@@ -145,6 +160,7 @@ struct netinc_ep {
 
 	u8 fallback;		/* enum inc_fallback, and what follows: of the group, from READY */
 	bool leaving;		/* LEAVE is one of the operations */
+	bool leave_there;	/* several trees: that of its block has it, and the root may hear of it */
 	bool mover;		/* this rank has found out that the parent is lost, and tells the others */
 	u64 lineage;
 	u32 late_ms;
@@ -160,6 +176,7 @@ struct netinc_ep {
 	u32 npeers;		/* from 0 on */
 	struct netinc_kept *kept[2 * INC_MAX_WINDOW / NETINC_KEPT_CHUNK];
 
+	struct netinc_way way[INC_MAX_TREES];
 	u64 mib[__INC_C_MAX];
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
 	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): result is here */
@@ -171,6 +188,12 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const
 static inline bool netinc_ep_keeps(const struct netinc_ep *ep)
 {
 	return ep->fallback != INC_FALLBACK_NONE;
+}
+
+/* In the group, and in no doubt about it. */
+static inline bool netinc_ep_is_member(const struct netinc_ep *ep)
+{
+	return ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING;
 }
 
 /* JOIN is for going on without the dead ranks of `past`. */
@@ -203,8 +226,8 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
-/* Ask the node what it has of us, and, if results seem @lost, for those that are missing. */
-void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now);
+/* Ask the root of @tree what it has of us, and, if results seem @lost, for those that are missing. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now);
 /* After una moved or an error came: if all results below the error are here, fail what is to fail. */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 
@@ -227,6 +250,8 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
 int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
 		       const struct netinc_peer *from, u64 now);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
+/* All peers are known: find the ways to the trees, if that has not been done. */
+void netinc_ep_spread_out(struct netinc_ep *ep);
 /* WAIT says that @rank is missing: it may not know yet that we have moved. */
 void netinc_ep_call(struct netinc_ep *ep, u32 rank);
 /* REFUSE while the group moves: true: dealt with. */
@@ -266,11 +291,15 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now);
 /* Is it of this group, epoch and parent? 0 or the negative counter, which has been counted. */
 int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt);
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
-/* After the last header of a received packet. */
-void netinc_ep_packet_end(struct netinc_ep *ep, u64 now);
+/* After the last header of a received packet of the root of @tree. */
+void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 /* Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent before @before. */
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now);
 bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
+/* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
+u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree);
+/* @pkt goes to the root of @tree. */
+void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
 /* Give block numbers to the operations that have none and may have them. */
 void netinc_ep_number(struct netinc_ep *ep);
 void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op);

@@ -44,6 +44,7 @@ static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type
 	pkt->incarnation = g->cfg.incarnation;
 	pkt->epoch = g->epoch;
 	pkt->cookie = g->down_cookie;
+	pkt->tree = g->agg.tree;
 }
 
 static u64 cookie(const struct netinc_group *g, u32 what, u32 child)
@@ -84,7 +85,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 		.down_cookie = cpu_to_be64(g->down_cookie),
 		.size = cpu_to_be32(g->cfg.size),
 		.children = cpu_to_be16(g->cfg.size),
-		.trees = cpu_to_be16(1),
+		.trees = cpu_to_be16(g->agg.spread.trees),
 		.block = cpu_to_be16(g->block),
 		.rank = cpu_to_be16(child),
 		.dead_ms = cpu_to_be32(g->cfg.dead_ms),
@@ -95,8 +96,14 @@ static void send_ready(struct netinc_group *g, u32 child)
 		.standbys = g->cfg.nstandby,
 		.lineage = cpu_to_be64(g->cfg.lineage),
 	};
+	u64 key[2];
 	u32 i;
 
+	if (child && child < g->agg.spread.trees) {
+		netinc_tree_key(g, child, key);
+		body.tree_key[0] = cpu_to_be64(key[0]);
+		body.tree_key[1] = cpu_to_be64(key[1]);
+	}
 	netinc_addr_build(&body.edge, &g->members[0].peer);
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
@@ -106,12 +113,27 @@ static void send_ready(struct netinc_group *g, u32 child)
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
-/* Where ranks @first and after it are: as many as a small packet holds. */
+/* Where rank @rank is, and how @child makes itself known to its tree. */
+static void build_peer(const struct netinc_group *g, u32 child, u32 rank, struct inc_peer *peer)
+{
+	u64 key[2], c;
+
+	memset(peer, 0, sizeof(*peer));
+	netinc_addr_build(&peer->addr, &g->members[rank].peer);
+	if (!rank || rank >= g->agg.spread.trees)
+		return;
+	netinc_tree_key(g, rank, key);
+	c = netinc_tree_cookie(key, child);
+	peer->cookie[0] = cpu_to_be32((u32)(c >> 32));
+	peer->cookie[1] = cpu_to_be32((u32)c);
+}
+
+/* Ranks @first and after it: as many as a small packet holds. */
 static void send_peers(struct netinc_group *g, u32 child, u32 first)
 {
 	struct {
 		struct inc_peers peers;
-		struct inc_addr peer[PEERS];
+		struct inc_peer peer[PEERS];
 	} m;
 	u32 n = min(g->cfg.size - first, PEERS), i;
 	struct netinc_pkt pkt;
@@ -119,10 +141,15 @@ static void send_peers(struct netinc_group *g, u32 child, u32 first)
 	m.peers.first = cpu_to_be32(first);
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)
-		netinc_addr_build(&m.peer[i], &g->members[first + i].peer);
+		build_peer(g, child, first + i, &m.peer[i]);
 	header(g, &pkt, INC_PKT_PEERS);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
+}
+
+static u32 trees(const struct netinc_group *g)
+{
+	return g->cfg.spread ? min_t(u32, min(g->cfg.size, g->cfg.window), INC_MAX_TREES) : 1;
 }
 
 /* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
@@ -147,6 +174,9 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	}
 	if (!first)
 		g->opseq = g->error.resume;
+	/* each tree knows only of its own blocks what had been begun when ranks disagreed */
+	if (!first && g->agg.spread.trees > 1 && (!g->opseq || (s32)(g->begun - g->opseq) > 0))
+		g->opseq = g->begun ?: 1;
 	g->epoch = epoch + 1;
 	if (shrinks)
 		g->shrunk = g->epoch;
@@ -156,6 +186,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
 	g->down_cookie = cookie(g, 1, 0);
+	netinc_spread_init(&g->agg.spread, trees(g), g->cfg.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	for (i = 0; i < g->cfg.size; i++) {
@@ -244,12 +275,14 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 	struct netinc_member *m = &g->members[rank];
 
 	m->heard = now;
-	if (g->state == INC_GROUP_ACTIVE) {
+	/* of an error in another tree only ranks hear: who is in this epoch wants the next */
+	if (g->state == INC_GROUP_ACTIVE && (g->agg.spread.trees <= 1 || pkt->epoch != g->epoch)) {
 		send_ready(g, rank);
 		return 0;
 	}
 	if (pkt->cookie != m->cookie || pkt->epoch != g->epoch)
 		return INC_REFUSE_UNKNOWN;
+	g->state = INC_GROUP_RESYNC;
 	if (!m->rejoined)
 		g->rejoined++;
 	m->rejoined = true;
@@ -375,6 +408,14 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	return join_again(g, child, pkt, join, now);
 }
 
+/* The ports that other hosts' packets come in by are not known beforehand. */
+static bool is_from(const struct netinc_group *g, const struct netinc_peer *member, const struct netinc_peer *peer)
+{
+	if (!netinc_group_is_branch(g))
+		return same_peer(member, peer);
+	return member->family == peer->family && !memcmp(member->addr, peer->addr, sizeof(member->addr));
+}
+
 int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
 {
 	struct netinc_member *m;
@@ -382,11 +423,11 @@ int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, con
 
 	if (pkt->child >= g->cfg.size)
 		err = -INC_C_DROP_CHILD;
-	else if (pkt->epoch != g->epoch || pkt->tree)
+	else if (pkt->epoch != g->epoch || pkt->tree != g->agg.tree)
 		err = -INC_C_DROP_EPOCH;
 	else if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
 		err = -INC_C_DROP_COOKIE;
-	else if (!same_peer(&g->members[pkt->child].peer, peer))
+	else if (!is_from(g, &g->members[pkt->child].peer, peer))
 		err = -INC_C_DROP_PORT;
 	if (err) {
 		netinc_count(g->mib, -err);
@@ -422,9 +463,26 @@ static bool has_begun(const struct netinc_group *g)
 	return g->state != INC_GROUP_JOINING && !g->forming;
 }
 
+/* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
+static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
+{
+	struct netinc_member *m = &g->members[child];
+
+	/* LEAVE is the one contribution that is acknowledged by itself */
+	if (!m->left)
+		g->nleft++;
+	m->left = true;
+	if (all_have(g, b))
+		send_wait(g, child);
+	if (g->nleft == g->cfg.size && g->state == INC_GROUP_ACTIVE) {
+		g->state = INC_GROUP_LEFT;
+		g->ended = now;
+		g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
+	}
+}
+
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
-	struct netinc_member *m = &g->members[pkt->child];
 	int err;
 
 	if (!has_begun(g)) {
@@ -432,19 +490,9 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		return -INC_C_DROP_STATE;
 	}
 	err = netinc_agg_contrib(&g->agg, pkt->child, pkt, pay, now);
-	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE)) {
-		/* tell it that it may go: LEAVE is the one contribution that is acknowledged by itself */
-		if (!m->left)
-			g->nleft++;
-		m->left = true;
-		if (all_have(g, agg_block(g, pkt)))
-			send_wait(g, pkt->child);
-		if (g->nleft == g->cfg.size && g->state == INC_GROUP_ACTIVE) {
-			g->state = INC_GROUP_LEFT;
-			g->ended = now;
-			g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
-		}
-	}
+	/* with several trees it may be another one's block: PROBE says it to the group's root */
+	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) && g->agg.spread.trees <= 1)
+		leaves(g, pkt->child, agg_block(g, pkt), now);
 	if (err == -INC_C_DROP_ERROR)
 		send_error(g, pkt->child);
 	return err;
@@ -578,6 +626,8 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		if (g->cfg.fallback && pkt->opseq < g->cfg.size)
 			send_peers(g, pkt->child, pkt->opseq);
 		netinc_agg_probe(&g->agg, pkt->child, pkt, probe, now);
+		if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
+			leaves(g, pkt->child, agg_block(g, pkt) + pkt->span - 1, now);
 		if (g->error.code)
 			send_error(g, pkt->child);
 		return 0;
@@ -676,6 +726,12 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	u64 dead = g->cfg.dead_ms * NETINC_MS;
 	u32 i;
 
+	if (netinc_group_is_branch(g)) {
+		/* who is dead, and when all is over, is the root's business */
+		if (g->state == INC_GROUP_ACTIVE)
+			check_late(g, now);
+		return g->ended && now - g->ended > 2 * dead;
+	}
 	forgive_stall(g, now);
 	/* who lost the last word of a group that all have left is told that it is unknown, which says the same */
 	if (netinc_group_over(g))

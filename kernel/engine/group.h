@@ -17,6 +17,7 @@
 #define NETINC_GROUP_H
 
 #include "aggregator.h"
+#include "endpoint.h"
 
 #define NETINC_MAX_GONE	16
 
@@ -31,6 +32,7 @@ struct netinc_group_cfg {
 	u64 lineage;		/* random, or that of the group that moves here */
 	u32 move;		/* 0, or the move that brings it here */
 	u8 fallback;		/* enum inc_fallback */
+	bool spread;		/* at the edge: the other ranks' hosts are roots of trees, too */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
 	u64 ancestor;		/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
@@ -153,6 +155,42 @@ static inline bool netinc_group_shrinking(const struct netinc_group *g)
 static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
 {
 	return g->members[rank].gone || g->members[rank].left;
+}
+
+/* tree.c */
+/* A tree of a group whose root is elsewhere: what the rank that lives here, the tree's number, was told in READY. */
+struct netinc_tree_cfg {
+	u32 id;
+	u32 incarnation;
+	u32 epoch;
+	u32 size;
+	u32 window;
+	u32 trees;
+	u32 tree;
+	u32 dead_ms;
+	u32 late_ms;
+	u32 move;
+	u64 lineage;
+	u64 start;
+	u64 down_cookie;
+	u64 key[2];		/* the children's up cookies are made from it */
+	u16 block;
+};
+
+void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *ep);
+/* What netinc_group_init() wants. */
+void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_group_cfg *cfg);
+/* Nobody joins: it begins with its epoch at once. @peers: [size] */
+void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers,
+		       u64 now);
+/* For the group's root: the key of @tree, and from a key the cookie of @child. */
+void netinc_tree_key(const struct netinc_group *g, u32 tree, u64 key[2]);
+u64 netinc_tree_cookie(const u64 key[2], u32 child);
+
+/* Is it a tree whose group has its root elsewhere? */
+static inline bool netinc_group_is_branch(const struct netinc_group *g)
+{
+	return g->agg.tree;
 }
 
 /* shrink.c: for group.c */

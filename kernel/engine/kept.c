@@ -110,6 +110,7 @@ const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b
 	const struct netinc_kept *k = find(ep, b);
 
 	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
+	netinc_ep_to_tree(ep, pkt, netinc_tree_of(&ep->spread, b));
 	pkt->psn = (u32)b;
 	if (netinc_assert(k))
 		return NULL;

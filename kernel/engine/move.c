@@ -32,11 +32,11 @@ static void start(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->moved = now;
 	ep->failing = false;
 	ep->incarnation = 0;
-	ep->up_cookie = 0;
+	ep->way[0].up_cookie = 0;
 	ep->challenge = 0;
 	ep->busy_since = 0;
-	ep->heard = now;
-	ep->unanswered = 0;
+	ep->way[0].heard = now;
+	ep->way[0].unanswered = 0;
 	netinc_count(ep->mib, INC_C_MOVES);
 	/* without a way there nobody will answer, which is noticed */
 	ep->ops->retarget(ep, move % ep->nplan);
@@ -100,7 +100,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	if (!(ep->move % ep->nplan) || !ep->look_pause)
 		ep->look_pause = max(ep->dead_ms / 2, 1u);
-	ep->looked = ep->heard;
+	ep->looked = ep->way[0].heard;
 	ep->settled = ep->move;
 	ep->mover = false;
 	ep->npeers = 0;
@@ -114,11 +114,25 @@ int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	if (n > pkt->len || sizeof(*p) + n * sizeof(p->peer[0]) > pkt->len || first > ep->cfg.size ||
 	    n > ep->cfg.size - first)
 		return -INC_C_DROP_MALFORMED;
-	for (i = 0; ep->peers && i < n; i++)
-		netinc_addr_parse(&p->peer[i], &ep->peers[first + i]);
+	for (i = 0; ep->peers && i < n; i++) {
+		const struct inc_peer *peer = &p->peer[i];
+
+		netinc_addr_parse(&peer->addr, &ep->peers[first + i]);
+		/* that of the first tree is in READY */
+		if (first + i && first + i < ep->spread.trees)
+			ep->way[first + i].up_cookie = (u64)be32_to_cpu(peer->cookie[0]) << 32 |
+						       be32_to_cpu(peer->cookie[1]);
+	}
 	if (first <= ep->npeers && first + n > ep->npeers)
 		ep->npeers = first + n;
+	netinc_ep_spread_out(ep);
 	return 0;
+}
+
+void netinc_ep_spread_out(struct netinc_ep *ep)
+{
+	if (!ep->spread_out && ep->npeers == ep->cfg.size)
+		ep->spread_out = ep->ops->spread(ep);
 }
 
 void netinc_ep_call(struct netinc_ep *ep, u32 rank)

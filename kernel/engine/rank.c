@@ -59,7 +59,7 @@ void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
 	struct inc_join body;
 
 	build_join(ep, &pkt, &body);
-	ep->asked = now;
+	ep->way[0].asked = now;
 	netinc_count(ep->mib, INC_C_JOINS);
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
@@ -82,13 +82,20 @@ void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
 
 void netinc_ep_connect(struct netinc_ep *ep, u64 now)
 {
-	ep->heard = now;
+	ep->way[0].heard = now;
 	netinc_ep_set_state(ep, INC_STATE_JOINING);
 	netinc_ep_send_join(ep, now);
 }
 
-void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
+/* Is the result of block @b here, or none of @tree's business? */
+static bool settled(const struct netinc_ep *ep, u32 tree, u64 b)
 {
+	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) || netinc_tree_of(&ep->spread, b) != tree;
+}
+
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now)
+{
+	struct netinc_way *w = &ep->way[tree];
 	struct {
 		struct inc_probe probe;
 		__be32 map[NETINC_MAX_BITMAP];
@@ -100,19 +107,24 @@ void netinc_ep_probe(struct netinc_ep *ep, bool lost, u64 now)
 		bits = round_up((u32)(ep->snd - ep->una), 32u);
 	memset(&m, 0, sizeof(m.probe) + bits / 8);
 	for (i = 0; i < bits; i++)
-		if ((s64)(ep->una + i - ep->snd) >= 0 || netinc_ep_has(ep, ep->una + i))
+		if (settled(ep, tree, ep->una + i))
 			netinc_bit_set(m.map, i);
 	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
 	m.probe.bits = cpu_to_be16(bits);
-	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&ep->down));
+	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&w->down));
 	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
+	netinc_ep_to_tree(ep, &pkt, tree);
 	pkt.opseq = ep->npeers;
 	pkt.flags = lost ? INC_F_RETRANS : 0;
+	if (!tree && ep->leave_there) {
+		pkt.flags |= INC_F_LEAVE;
+		pkt.span = (u16)(ep->end - ep->una);
+	}
 	pkt.psn = (u32)ep->una;
 	pkt.tstamp = (u32)now;
-	ep->asked = now;
-	ep->answered = false;
-	ep->unanswered++;
+	w->asked = now;
+	w->answered = false;
+	w->unanswered++;
 	netinc_count(ep->mib, INC_C_PROBES);
 	ep->ops->send(ep, &pkt, &m.probe, sizeof(m.probe) + bits / 8);
 }
@@ -180,10 +192,16 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	while (ep->head && (s32)(ep->head->seq - ep->resume) < 0)
 		fail_op(ep, ep->head);
 	renumber(ep);
-	ep->unanswered = 0;
+	ep->way[0].unanswered = 0;
 	ep->challenge = 0;
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
 	netinc_ep_send_join(ep, now);
+}
+
+/* Does this error come before the one that is known? Trees find theirs independently: the lowest block's counts. */
+static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
+{
+	return ep->failing && !ep->fatal && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
 }
 
 static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -191,10 +209,14 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	struct netinc_error e;
 
 	netinc_error_parse(body, &e);
-	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (s64)(e.block - ep->una) < 0 ||
-	    (s64)(e.block - ep->snd) > 0 || (u32)e.block != pkt->psn)
+	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
 		return -INC_C_DROP_MALFORMED;
-	if (ep->failing || (ep->state == INC_STATE_RESYNC && e.resume))
+	/* what the other trees have of the blocks before it nobody knows; nothing will be made of it */
+	if (ep->spread.trees > 1 && !e.resume)
+		e.block = ep->una;
+	if ((s64)(e.block - ep->una) < 0 || (s64)(e.block - ep->snd) > 0)
+		return -INC_C_DROP_MALFORMED;
+	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
 	netinc_count(ep->mib, INC_C_ERRORS);
 	if (netinc_ep_may_go_on(ep, e.code)) {
@@ -205,7 +227,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->fatal = !e.resume;
 	ep->failing = true;
 	if (ep->una != e.block)
-		netinc_ep_probe(ep, true, now);
+		netinc_ep_probe(ep, pkt->tree, true, now);
 	netinc_ep_settle(ep, now);
 	return 0;
 }
@@ -218,11 +240,11 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 		return -INC_C_DROP_STATE;
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
-	if (!ep->unanswered)
-		netinc_cc_rtt(&ep->cc, (u32)(now - ep->asked));
+	if (!ep->way[0].unanswered)
+		netinc_cc_rtt(&ep->cc, (u32)(now - ep->way[0].asked));
 	ep->challenge = be64_to_cpu(c->challenge);
-	ep->heard = now;
-	ep->unanswered = 0;
+	ep->way[0].heard = now;
+	ep->way[0].unanswered = 0;
 	netinc_ep_send_join(ep, now);
 	return 0;
 }
@@ -233,8 +255,8 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 
 	if (be32_to_cpu(w->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	ep->heard = now;
-	ep->unanswered = 0;
+	ep->way[0].heard = now;
+	ep->way[0].unanswered = 0;
 	ep->busy_since = 0;
 	switch (ep->state) {
 	case INC_STATE_JOINING:
@@ -281,12 +303,23 @@ static bool numbers_fit(const struct netinc_ep *ep, const struct inc_ready *r)
 	return rank == ep->cfg.rank && size == ep->cfg.size;
 }
 
+/* Several trees are for the edge, where all ranks know one another. */
+static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 trees = be16_to_cpu(r->trees);
+
+	if (trees == 1)
+		return true;
+	return trees && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) && trees <= be32_to_cpu(r->window) &&
+	       r->fallback == INC_FALLBACK_EDGE && ep->peers;
+}
+
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
 {
 	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       numbers_fit(ep, r) && be16_to_cpu(r->trees) == 1 &&
+	       numbers_fit(ep, r) && trees_ok(ep, r) &&
 	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
 	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
 	       be32_to_cpu(r->dead_ms) && be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
@@ -296,27 +329,31 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, c
 /* The epoch's first block is to be sent next. */
 static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 {
+	u32 i;
+
+	ep->start = start;
+	ep->leave_there = false;
 	ep->una = start;
 	ep->snd = start;
-	ep->high = start;
 	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
 	memset(ep->got, 0, sizeof(ep->got));
-	ep->heard = now;
-	ep->asked = now;
-	ep->unanswered = 0;
 	ep->busy_since = 0;
 	ep->joined = ep->cfg.size;
 	ep->waiting = NETINC_NO_RANK;
 	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
-	ep->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
-	ep->up_slack = NETINC_SLACK_FIRST;
-	ep->answered = true;
+	for (i = 0; i < ep->spread.trees; i++) {
+		struct netinc_way *w = &ep->way[i];
+
+		*w = (struct netinc_way){ .up_cookie = w->up_cookie, .una = start, .high = start, .heard = now,
+					  .progress = w->progress, .asked = now, .up_slack = NETINC_SLACK_FIRST,
+					  .down.slack = NETINC_SLACK_FIRST, .quiet = w->quiet, .answered = true };
+	}
 }
 
 static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_ready *r = body;
-	bool first = !ep->lineage;
+	bool first = !ep->lineage, same = ep->move == ep->settled;
 
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
 		return be32_to_cpu(r->nonce) == ep->cfg.nonce ? -INC_C_DROP_DUPLICATE : -INC_C_DROP_STATE;
@@ -332,18 +369,25 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		ep->cfg.rank = be16_to_cpu(r->rank);
 		ep->cfg.size = be32_to_cpu(r->size);
 	}
-	if (first || ep->move == ep->settled)
+	if (first || same)
 		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;
 	ep->incarnation = pkt->incarnation;
-	ep->up_cookie = be64_to_cpu(r->up_cookie);
+	ep->way[0].up_cookie = be64_to_cpu(r->up_cookie);
 	ep->down_cookie = be64_to_cpu(r->down_cookie);
+	ep->tree_key[0] = be64_to_cpu(r->tree_key[0]);
+	ep->tree_key[1] = be64_to_cpu(r->tree_key[1]);
 	ep->window = be32_to_cpu(r->window);
+	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->window);
+	ep->spread_out = ep->spread.trees == 1;
 	ep->block = be16_to_cpu(r->block);
 	ep->dead_ms = be32_to_cpu(r->dead_ms);
 	ep->late_ms = be32_to_cpu(r->late_ms);
 	netinc_ep_plan(ep, r);
 	restart_window(ep, be64_to_cpu(r->start), now);
+	/* each tree knows only of its own blocks how far the operations had come that failed */
+	while (same && ep->head && (s32)(ep->head->seq - ep->resume) < 0)
+		fail_op(ep, ep->head);
 	netinc_ep_set_state(ep, ep->leaving ? INC_STATE_LEAVING : INC_STATE_READY);
 	netinc_ep_number(ep);
 	netinc_ep_pump(ep, now);
@@ -360,13 +404,13 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if (ep->state == INC_STATE_RESYNC && !ep->incarnation) {
 		if (be32_to_cpu(r->nonce) != ep->cfg.nonce)
 			return -INC_C_DROP_STATE;
-		ep->heard = now;
+		ep->way[0].heard = now;
 		netinc_ep_move_refused(ep, code, be64_to_cpu(r->detail), now);
 		return 0;
 	}
 	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING || ep->state == INC_STATE_RESYNC) {
 		/* only who saw our packets knows their cookie */
-		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->up_cookie)
+		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->way[0].up_cookie)
 			return -INC_C_DROP_STATE;
 		if (ep->state == INC_STATE_LEAVING && !netinc_ep_keeps(ep))
 			netinc_ep_set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
@@ -377,7 +421,7 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING) ||
 	    be32_to_cpu(r->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	ep->heard = now;
+	ep->way[0].heard = now;
 	if (!ep->busy_since)
 		ep->busy_since = now;
 	/* the older run of the group may just be ending: a dead rank is found, then the group expires */
@@ -390,23 +434,42 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	return 0;
 }
 
+/*
+ * With several trees the group's root may not be that of LEAVE's block: it is told when that one has it, because nobody
+ * will contribute it again. STATUS begins at block @b.
+ */
+static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
+{
+	u64 leave = ep->end - 1;
+
+	if (ep->spread.trees <= 1 || ep->leave_there || ep->state != INC_STATE_LEAVING || ep->snd != ep->end ||
+	    netinc_tree_of(&ep->spread, leave) != tree)
+		return;
+	if ((s64)(leave - b) >= 0 && (leave - b >= be16_to_cpu(st->bits) || !netinc_bit(st->bitmap, (u32)(leave - b))))
+		return;
+	ep->leave_there = true;
+	netinc_ep_probe(ep, 0, false, now);
+}
+
 static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_status *st = body;
 	u32 bits = be16_to_cpu(st->bits), i, run = 0, before;
+	struct netinc_way *w = &ep->way[pkt->tree];
 	u64 b;
 
 	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
 		return -INC_C_DROP_MALFORMED;
 	netinc_count(ep->mib, INC_C_STATUSES);
-	ep->answered = true;
+	w->answered = true;
 	netinc_cc_rtt(&ep->cc, (u32)now - pkt->tstamp);
 	ep->waiting = be32_to_cpu(st->waiting);
 	ep->waited_ms = be32_to_cpu(st->waited);
 	b = netinc_extend(ep->una, pkt->psn);
+	see_leave(ep, pkt->tree, b, st, now);
 	/* what was sent shortly before the PROBE may have been overtaken by it, from another CPU's queue */
-	ep->up_slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
-	before = pkt->tstamp - max(max(ep->cc.srtt / 4, STATUS_SLACK), ep->up_slack);
+	w->up_slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
+	before = pkt->tstamp - max(max(ep->cc.srtt / 4, STATUS_SLACK), w->up_slack);
 	for (i = 0; i <= bits; i++) {
 		if (i < bits && !netinc_bit(st->bitmap, i)) {
 			run++;
@@ -420,7 +483,7 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 static int rx_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 {
-	u32 flight = max(max(ep->cc.srtt - ep->cc.srtt / 4, NACK_SLACK), ep->up_slack);
+	u32 flight = max(max(ep->cc.srtt - ep->cc.srtt / 4, NACK_SLACK), ep->way[pkt->tree].up_slack);
 
 	netinc_count(ep->mib, INC_C_NACKS);
 	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now - flight, now);
@@ -434,8 +497,8 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 	if (err)
 		return err;
-	ep->heard = now;
-	ep->unanswered = 0;
+	ep->way[pkt->tree].heard = now;
+	ep->way[pkt->tree].unanswered = 0;
 	switch (pkt->type) {
 	case INC_PKT_STATUS:
 		err = rx_status(ep, pkt, body, now);
@@ -499,6 +562,8 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	if (ep->state == INC_STATE_READY)
 		netinc_ep_set_state(ep, INC_STATE_LEAVING);
 	netinc_ep_pump(ep, now);
+	if (ep->spread.trees > 1 && ep->snd != ep->una)
+		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), false, now);
 	return 0;
 }
 
@@ -511,8 +576,8 @@ static void send_abort(struct netinc_ep *ep, u64 now)
 
 	netinc_error_build(&body, &e);
 	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
-	ep->asked = now;
-	ep->unanswered++;
+	ep->way[0].asked = now;
+	ep->way[0].unanswered++;
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
 
@@ -558,64 +623,92 @@ static u64 join_pause(const struct netinc_ep *ep)
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
 	if (netinc_ep_moving(ep))
-		return min_t(u64, longest, clamp_t(u64, (ep->asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
+		return min_t(u64, longest, clamp_t(u64, (ep->way[0].asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);
-	return min_t(u64, longest, JOIN_FIRST << min(ep->unanswered, 8u));
+	return min_t(u64, longest, JOIN_FIRST << min(ep->way[0].unanswered, 8u));
 }
 
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
+	struct netinc_way *w = &ep->way[0];
 	u64 dead = dead_limit(ep);
 
 	if (netinc_ep_moving(ep))
 		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
-	if ((now - ep->heard >= dead && ep->unanswered >= DEAD_PROBES) ||
+	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
 	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS)) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
-		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
+		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
 	}
-	if (now - ep->asked >= join_pause(ep)) {
-		ep->unanswered++;
+	if (now - w->asked >= join_pause(ep)) {
+		w->unanswered++;
 		netinc_ep_send_join(ep, now);
 	}
-	return ep->asked + join_pause(ep);
+	return w->asked + join_pause(ep);
 }
 
-static u64 ready_timer(struct netinc_ep *ep, u64 now)
+/* Ask the root of @tree, or repeat what it is to know. */
+static void ask(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	bool out = ep->snd != ep->una || ep->failing || ep->abort || ep->state == INC_STATE_LEAVING;
-	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
+	struct netinc_way *w = &ep->way[tree];
 
-	if (now - ep->heard >= dead_limit(ep) && ep->unanswered >= DEAD_PROBES) {
+	w->quiet = w->progress > w->asked ? 0 : w->quiet + 1;
+	if (ep->state == INC_STATE_LEAVING && netinc_tree_of(&ep->spread, ep->una) == tree)
+		netinc_ep_resend(ep, ep->una, 1, (u32)now, now);
+	if (!tree)
+		netinc_ep_spread_out(ep);
+	if (!tree && ep->abort && !ep->failing)
+		send_abort(ep, now);
+	else
+		netinc_ep_probe(ep, tree, w->quiet || ep->failing, now);
+}
+
+/* The first tree's root is the group's: it is asked for signs of life, and gives them, also while nothing is out. */
+static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	bool wait = !tree && (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
+	bool out = netinc_ep_way_una(ep, tree) != ep->snd || wait;
+	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
+	struct netinc_way *w = &ep->way[tree];
+
+	if (tree && !out)
+		return 0;
+	if (now - w->heard >= dead_limit(ep) && w->unanswered >= DEAD_PROBES) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
-		return ep->state == INC_STATE_RESYNC ? ep->asked + join_pause(ep) : 0;
+		return ep->state == INC_STATE_RESYNC ? ep->way[0].asked + join_pause(ep) : 0;
 	}
 	if (out) {
 		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
-		base = max(ep->asked, ep->progress);
-		pause = (u64)netinc_cc_rto(&ep->cc) << min(ep->quiet, 8u);
+		base = max(w->asked, w->progress);
+		pause = (u64)netinc_cc_rto(&ep->cc) << min(w->quiet, 8u);
 		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
 	} else {
-		base = ep->asked;
-		pause = dead / (ep->unanswered ? 16 : 4);
+		base = w->asked;
+		pause = dead / (w->unanswered ? 16 : 4);
 		/* the others' leaving waits for what this PROBE says */
 		if (netinc_ep_keeps(ep))
 			pause = min_t(u64, pause, PROBE_MAX);
 	}
 	if (now - base >= pause) {
-		ep->quiet = ep->progress > ep->asked ? 0 : ep->quiet + 1;
-		if (ep->state == INC_STATE_LEAVING)
-			netinc_ep_resend(ep, ep->una, 1, (u32)now, now);
-		if (ep->abort && !ep->failing)
-			send_abort(ep, now);
-		else
-			netinc_ep_probe(ep, ep->quiet || ep->failing, now);
+		ask(ep, tree, now);
 		base = now;
 	}
 	return base + max_t(u64, pause, 500);
+}
+
+static u64 ready_timer(struct netinc_ep *ep, u64 now)
+{
+	u64 first = way_timer(ep, 0, now), when;
+	u32 i;
+
+	for (i = 1; i < ep->spread.trees && netinc_ep_is_member(ep); i++) {
+		when = way_timer(ep, i, now);
+		first = when ? min(first, when) : first;
+	}
+	return first;
 }
 
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)

@@ -5,7 +5,7 @@
 static_assert(sizeof(struct inc_hdr) == 48);
 static_assert(sizeof(struct inc_desc) == 32);
 static_assert(sizeof(struct inc_join) == 72);
-static_assert(sizeof(struct inc_ready) == 152);
+static_assert(sizeof(struct inc_ready) == 168);
 static_assert(sizeof(struct inc_error_pkt) == 96);
 
 void netinc_build(struct inc_hdr *h, const struct netinc_pkt *p)

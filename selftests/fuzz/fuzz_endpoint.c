@@ -313,7 +313,7 @@ static struct netinc_pkt packet(u8 type)
 				  .child = RANK };
 
 	if (read_u8(&env.r) % 32 == 31)
-		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.up_cookie : 0;
+		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.way[0].up_cookie : 0;
 	if (read_u8(&env.r) % 32 == 31)
 		pkt.epoch += (s8)read_u8(&env.r);
 	return pkt;
@@ -366,7 +366,7 @@ static void results(void)
 		result_at(&pkt, block, 1 + how / 16);
 		block += pkt.span;
 	}
-	netinc_ep_packet_end(&env.ep, env.now);
+	netinc_ep_packet_end(&env.ep, pkt.tree, env.now);
 }
 
 static void control(struct netinc_pkt *pkt, void *body, u32 len)
@@ -489,7 +489,7 @@ static void peers(void)
 	struct netinc_pkt pkt = packet(INC_PKT_PEERS);
 	struct {
 		struct inc_peers peers;
-		struct inc_addr peer[SIZE];
+		struct inc_peer peer[SIZE];
 	} m;
 	u32 n = read_u8(&env.r) % (SIZE + 1), i;
 
@@ -497,7 +497,7 @@ static void peers(void)
 	m.peers.first = cpu_to_be32(read_u8(&env.r) % (SIZE + 1));
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)
-		m.peer[i].family = cpu_to_be16(4);
+		m.peer[i].addr.family = cpu_to_be16(4);
 	control(&pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
 

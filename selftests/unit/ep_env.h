@@ -33,12 +33,14 @@ struct sent {
 
 static struct {
 	struct netinc_ep ep;
-	u8 fallback, standbys;	/* what READY says */
+	u8 fallback, standbys, trees;	/* what READY says; trees 0: one */
 	u32 move;
 	struct netinc_peer peers[SIZE];
 	u32 place;		/* of the plan */
 	s32 kept;		/* payloads */
 	bool no_keep;		/* there is no memory for them */
+	u32 spread;		/* how often the ways to several trees have been asked for */
+	bool no_spread;		/* there is no memory for them */
 	u8 payload;		/* where all of them are */
 	struct sent log[LOG];
 	u32 logged, seen;
@@ -86,6 +88,13 @@ static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		s->opseq = s->pkt.opseq;
 	}
 	return n;
+}
+
+static inline bool spread(struct netinc_ep *ep)
+{
+	expect(ep->npeers == ep->cfg.size, "several trees with %u peers", ep->npeers);
+	env.spread++;
+	return !env.no_spread;
 }
 
 static inline bool keep_room(struct netinc_ep *ep, u32 n)
@@ -180,7 +189,7 @@ static inline void state(struct netinc_ep *ep, u8 old)
 static const struct netinc_ep_ops ops = {
 	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
 	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
-	.state = state,
+	.state = state, .spread = spread,
 };
 
 static inline const struct sent *next_sent(void)
@@ -260,7 +269,7 @@ static inline struct inc_ready ready_body(u64 start)
 	struct inc_ready r = {
 		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
 		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN), .size = cpu_to_be32(SIZE),
-		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1), .block = cpu_to_be16(BLOCK),
+		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(env.trees ?: 1), .block = cpu_to_be16(BLOCK),
 		.rank = cpu_to_be16(RANK),
 		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7), .fallback = env.fallback,
 		.standbys = env.standbys, .move = cpu_to_be32(env.move),
@@ -338,7 +347,7 @@ static inline int give(struct netinc_pkt pkt)
 
 	if (!err)
 		err = netinc_ep_result(&env.ep, &pkt, &pay, env.now);
-	netinc_ep_packet_end(&env.ep, env.now);
+	netinc_ep_packet_end(&env.ep, pkt.tree, env.now);
 	return err;
 }
 
@@ -402,7 +411,7 @@ static inline void ready_to_move(u64 start, u8 fallback, u8 standbys)
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
 	struct {
 		struct inc_peers peers;
-		struct inc_addr peer[SIZE];
+		struct inc_peer peer[SIZE];
 	} m = { .peers = { .n = cpu_to_be32(SIZE) } };
 	struct netinc_peer peer;
 	u32 i;
@@ -414,7 +423,7 @@ static inline void ready_to_move(u64 start, u8 fallback, u8 standbys)
 	expect(!give_ready(1, start, 0), "READY");
 	for (i = 0; i < SIZE; i++) {
 		peer = peer_at(200 + i);
-		netinc_addr_build(&m.peer[i], &peer);
+		netinc_addr_build(&m.peer[i].addr, &peer);
 	}
 	expect(!control(pkt, &m, sizeof(m)) && env.ep.npeers == SIZE, "PEERS: %u known", env.ep.npeers);
 	expect_state(INC_STATE_READY);

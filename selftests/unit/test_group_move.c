@@ -75,11 +75,11 @@ static void test_plan(void)
 		       r->standby[0].addr[3] == 50 && r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 &&
 		       !r->move, "READY of rank %u", i);
 		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
-		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr[3] == 2, "PEERS of rank %u", i);
+		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr.addr[3] == 2, "PEERS of rank %u", i);
 	}
 	probe_from(1, 50, 1, 2000);
 	p = (const void *)expect_sent(INC_PKT_PEERS, 1)->body;
-	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 && p->peer[0].addr[3] == 1, "PEERS");
+	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 && p->peer[0].addr.addr[3] == 1, "PEERS");
 	probe_from(1, 50, SIZE, 2000);
 	end();
 }

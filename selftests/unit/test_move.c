@@ -324,7 +324,7 @@ static void test_bad_peers(void)
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
 	struct {
 		struct inc_peers peers;
-		struct inc_addr peer[SIZE];
+		struct inc_peer peer[SIZE];
 	} m = { .peers = { .first = cpu_to_be32(1), .n = cpu_to_be32(SIZE) } };
 
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);

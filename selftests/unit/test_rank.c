@@ -35,7 +35,7 @@ static void test_join(void)
 	       env.ep.waiting);
 	expect(!give_ready(1, 50, 0), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.up_cookie == UP &&
+	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.way[0].up_cookie == UP &&
 	       env.ep.down_cookie == DOWN && env.ep.incarnation == 5, "what READY said");
 	expect(give_ready(1, 50, 0) == -INC_C_DROP_DUPLICATE, "READY again");
 	expect_count(JOINS, 2u);

@@ -50,9 +50,15 @@ ends_well() {
 	wait_ranks && wait_for 10 arrived "$1"
 }
 
+# Every host is the root of a tree there, and reduces blocks of its own.
 edge_after_node_del() {
+	local h
+
 	inc -n sw node set dev br0 fallback edge && start_job --ops 80 && inc -n sw node del dev br0 || return
-	ends_well edge && expect "moves" "$(counter h1 moves)" -eq 1
+	ends_well edge && expect "moves" "$(counter h1 moves)" -eq 1 || return
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt 0 || return
+	done
 }
 
 # Results are the same also in place, and for ranks that have returned already and changed their buffers.

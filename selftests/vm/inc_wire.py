@@ -18,7 +18,7 @@ UNKNOWN_FLAGS = [1 << i for i in range(8, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
-MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 152, REFUSE: 16, ABORT: 96,
+MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 168, REFUSE: 16, ABORT: 96,
             MOVE: 16, PEERS: 8}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")
@@ -245,7 +245,7 @@ def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, 
                standbys=0):
     """struct inc_ready, with no addresses in it."""
     return struct.pack("!IIQQQIHHHHIIIIBBHQ", nonce, window, start, *cookies, size, size, 1, block, 0, 2000, 0, 0, move,
-                       fallback, standbys, 0, lineage) + bytes(80)
+                       fallback, standbys, 0, lineage) + bytes(96)
 
 
 def move_body(lineage, move):
@@ -255,7 +255,7 @@ def move_body(lineage, move):
 def peers_body(first, count, *addresses):
     """struct inc_peers; @addresses: IPv4, as text, however many @count says"""
     return struct.pack("!II", first, count) + b"".join(
-        address(a).ljust(16, b"\0") + struct.pack("!HH", 4, PORT) for a in addresses)
+        address(a).ljust(16, b"\0") + struct.pack("!HHQ", 4, PORT, 0) for a in addresses)
 
 
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **moved):

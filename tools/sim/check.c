@@ -257,7 +257,10 @@ void check_invariant(struct sim *sim, const struct host *h)
 			 (unsigned long long)h->ep.end, (unsigned long long)window);
 	if (!h->ep.epoch)
 		return;
-	high = (s64)(h->high - h->ep.high) > 0 ? h->high : h->ep.high;
+	high = h->high;
+	for (i = 0; i < h->ep.spread.trees; i++)
+		if ((s64)(h->ep.way[i].high - high) > 0)
+			high = h->ep.way[i].high;
 	for (i = 0; i < sim->plan.hosts; i++)
 		if ((s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
 			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,

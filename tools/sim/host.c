@@ -86,9 +86,21 @@ static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32
 			 dgram_build(h->sim, pkt, &desc, pkt->len ? buffer_out(h->sim, o, &b) : NULL));
 }
 
+/* The root of a tree; that of the first is the parent, also when there are no others. */
+static struct netinc_peer root_of(const struct host *h, u32 tree)
+{
+	return tree ? h->ep.peers[tree] : h->parent;
+}
+
+/* All are of one tree. */
 static void send_up(struct host *h, struct dgram **d, u32 n)
 {
-	net_send(h->sim, h->rank, h->parent.addr[0], h->parent.addr[1], d, n);
+	struct netinc_peer root;
+
+	if (!n)
+		return;
+	root = root_of(h, be16_to_cpu(((const struct inc_hdr *)d[0]->data)->tree));
+	net_send(h->sim, h->rank, root.addr[0], root.addr[1], d, n);
 }
 
 /* Those with payload go as one super-packet, as far as they follow one another; those without by themselves. */
@@ -176,6 +188,20 @@ static void ep_forget(struct netinc_ep *ep, struct netinc_pay *pay)
 
 	h->kept--;
 	dgram_put(h->sim, pay->obj);
+}
+
+static bool ep_spread(struct netinc_ep *ep)
+{
+	struct host *h = host_of(ep);
+	struct netinc_tree_cfg tree;
+
+	if (sim_happens(h->sim, h->sim->plan.fail_hold))
+		return false;
+	if (!h->rank || h->rank >= ep->spread.trees)
+		return true;
+	netinc_tree_describe(&tree, ep);
+	node_plant(&h->sim->node[SIM_EDGE + h->rank], &tree, ep->peers);
+	return true;
 }
 
 static bool ep_retarget(struct netinc_ep *ep, u32 at)
@@ -347,6 +373,7 @@ static const struct netinc_ep_ops ep_ops = {
 	.keep_room = ep_keep_room,
 	.keep = ep_keep,
 	.forget = ep_forget,
+	.spread = ep_spread,
 	.retarget = ep_retarget,
 	.send_to = ep_send_to,
 	.deliver = ep_deliver,
@@ -444,9 +471,11 @@ void host_app(struct host *h)
 	arm(h);
 }
 
-static bool from_parent(const struct host *h, const struct frame *f)
+static bool from_root(const struct host *h, const struct frame *f, u32 tree)
 {
-	return f->from == h->parent.addr[0] && f->net == h->parent.addr[1];
+	struct netinc_peer root = tree && tree >= h->ep.spread.trees ? h->parent : root_of(h, tree);
+
+	return f->from == root.addr[0] && f->net == root.addr[1];
 }
 
 void host_rx(struct host *h, const struct frame *f)
@@ -467,7 +496,7 @@ void host_rx(struct host *h, const struct frame *f)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
 		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from,
 			  pkt.psn, pkt.epoch);
-		if (pkt.type == INC_PKT_MOVE || !from_parent(h, f)) {
+		if (pkt.type == INC_PKT_MOVE || !from_root(h, f, pkt.tree)) {
 			from = trouble_peer(f->from, f->net);
 			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
 		} else if (pkt.type != INC_PKT_RESULT) {
@@ -482,7 +511,7 @@ void host_rx(struct host *h, const struct frame *f)
 		check_invariant(h->sim, h);
 	}
 	if (results)
-		netinc_ep_packet_end(&h->ep, now);
+		netinc_ep_packet_end(&h->ep, pkt.tree, now);
 	arm(h);
 }
 

@@ -134,8 +134,8 @@ static void report(const struct totals *t, double time)
 	       t->runs / time, t->steps, t->steps / time);
 	for (i = 0; i < ARRAY_SIZE(shown); i++)
 		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter], shown[i].name);
-	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64 " of which had to go on\n",
-	       t->troubled, t->harmless);
+	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64 " of which had to go on, %" PRIu64
+	       " trees at the edge\n", t->troubled, t->harmless, t->trees);
 }
 
 int main(int argc, char **argv)

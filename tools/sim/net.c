@@ -201,7 +201,7 @@ static void host_event(struct sim *sim, const struct event *e)
 		return;
 	if (e->type == EV_FRAME && e->frame->n && for_edge(e->frame)) {
 		if (!h->frozen && sim->now >= h->paused_until)
-			node_rx(&sim->node[SIM_EDGE], e->frame);
+			node_rx(&sim->node[SIM_EDGE + e->who], e->frame);
 		return;
 	}
 	if (h->gone) {

@@ -213,6 +213,7 @@ static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 ty
 	pkt->incarnation = g->cfg.incarnation;
 	pkt->epoch = g->epoch;
 	pkt->cookie = g->down_cookie;
+	pkt->tree = agg->tree;
 	pkt->span = 1;
 }
 
@@ -385,6 +386,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		cfg.late_ms = be32_to_cpu(join->late_ms);
 		cfg.fallback = join->fallback;
 	}
+	cfg.spread = join->lineage && n->place == SIM_EDGE;
 	ng->node = n;
 	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
 	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &agg_ops);
@@ -465,6 +467,24 @@ static struct netinc_group *group_for(const struct node *n, const struct netinc_
 	return g ?: group_find(n, 0);
 }
 
+/* As long as the rank that lives here is in that epoch; what it was in before is of no use to anybody. */
+void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers)
+{
+	struct node_group *ng = calloc(1, sizeof(*ng));
+	struct netinc_group_cfg cfg;
+
+	node_forget(n);
+	n->sim->trees++;
+	sim_trace(n->sim, "node %u: tree %u of %u, epoch %u", n->place, tree->tree, tree->trees, tree->epoch);
+	netinc_tree_group_cfg(tree, &cfg);
+	ng->node = n;
+	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
+	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &agg_ops);
+	netinc_tree_begin(&ng->g, tree, peers, n->sim->now);
+	ng->next = n->groups;
+	n->groups = ng;
+}
+
 static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
 {
 	struct netinc_peer peer = trouble_peer(f->from, f->net);
@@ -472,7 +492,9 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	struct netinc_group *g;
 	u64 detail = 0;
 
-	/* the edge is one for the group only that its own rank is in */
+	/* the edge is one for the group only that its own rank is in, and its root is with rank 0 */
+	if (n->place > SIM_EDGE)
+		return;
 	if (n->place == SIM_EDGE && be64_to_cpu(join->lineage) != n->sim->edge_lineage)
 		return;
 	if (trouble_at(n->sim, TROUBLE_REMOVED, n->place)) {
@@ -511,7 +533,7 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 	}
 	g = pkt.incarnation ? group_find(n, pkt.incarnation) : group_find(n, 0);
 	if (!g) {
-		if (pkt.type != INC_PKT_ABORT)
+		if (pkt.type != INC_PKT_ABORT && !pkt.tree)
 			refuse(n, f, &pkt, 0, INC_REFUSE_UNKNOWN, 0);
 		return NULL;
 	}
@@ -541,15 +563,25 @@ void node_rx(struct node *n, const struct frame *f)
 	flush(n);
 }
 
+static bool lives_in(const struct host *h, const struct netinc_group *g)
+{
+	return h->ep.incarnation == g->cfg.incarnation && h->ep.epoch == g->epoch &&
+	       h->ep.state != INC_STATE_FAILED && h->ep.state != INC_STATE_CLOSED;
+}
+
 void node_tick(struct node *n)
 {
-	const struct host *h = n->place == SIM_EDGE ? &n->sim->host[0] : NULL;
+	const struct host *h = n->place >= SIM_EDGE ? &n->sim->host[n->place - SIM_EDGE] : NULL;
 	struct node_group **at = &n->groups;
 
 	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place, NULL);
 	if (h && (h->frozen || n->sim->now < h->paused_until))
 		return;
 	while (*at) {
+		struct netinc_group *g = &(*at)->g;
+
+		if (netinc_group_is_branch(g) && !g->ended && !lives_in(h, g))
+			g->ended = n->sim->now;
 		if (netinc_group_tick(&(*at)->g, n->sim->now))
 			group_free(n, at);
 		else
@@ -579,7 +611,7 @@ bool node_has_groups(const struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < SIM_PLACES; i++)
-		if (sim->node[i].groups && !(i == SIM_EDGE && sim->host[0].frozen))
+		if (sim->node[i].groups && !(i >= SIM_EDGE && sim->host[i - SIM_EDGE].frozen))
 			return true;
 	return false;
 }
@@ -593,12 +625,12 @@ void node_init(struct sim *sim)
 
 		n->sim = sim;
 		n->place = i;
-		n->addr = i == SIM_EDGE ? 0 : SIM_NODE + i;
+		n->addr = i >= SIM_EDGE ? i - SIM_EDGE : SIM_NODE + i;
 		for (k = 0; k < SIM_MAX_HOSTS; k++)
 			n->net[k] = trouble_net(sim, i);
 		n->secret[0] = sim_random(sim);
 		n->secret[1] = sim_random(sim);
-		if (!i || sim->plan.fallback)
+		if (!i || (sim->plan.fallback && i < SIM_EDGE + sim->plan.hosts))
 			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);
 	}
 }

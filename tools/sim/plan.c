@@ -69,6 +69,8 @@ static void pick_fallback(struct sim *sim)
 		return;
 	p->fallback = pick(sim, INC_FALLBACK_STANDBY, INC_FALLBACK_EDGE);
 	p->standbys = pick(sim, 0, SIM_MAX_NODES - 1);
+	if (p->fallback == INC_FALLBACK_EDGE && one_in(sim, 2))
+		p->standbys = 0;
 	if (p->fallback == INC_FALLBACK_STANDBY && !one_in(sim, 16))
 		p->standbys = max(p->standbys, 1u);
 	p->networks = one_in(sim, 2);

@@ -38,8 +38,8 @@
 #define SIM_SEC		1000000ull
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
 #define SIM_MAX_NODES	3
-#define SIM_EDGE	SIM_MAX_NODES	/* the place at rank 0's host, whose address is 0 */
-#define SIM_PLACES	(SIM_MAX_NODES + 1)
+#define SIM_EDGE	SIM_MAX_NODES	/* the place at rank 0's host, whose address is 0; trees at the others follow */
+#define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
 #define SIM_ADDRS	(SIM_MAX_HOSTS + SIM_MAX_NODES)
 #define SIM_MAX_TROUBLES 3
 
@@ -329,7 +329,7 @@ struct sim {
 	bool troubled;		/* in this round */
 	bool formed;		/* all ranks had the plan before that */
 	bool patience_ended;
-	u32 rounds_troubled, rounds_harmless;
+	u32 rounds_troubled, rounds_harmless, trees;
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
@@ -350,6 +350,7 @@ struct options {
 struct totals {
 	u64 runs, steps;
 	u64 troubled, harmless;	/* rounds in which nodes were lost, and those that had to go well all the same */
+	u64 trees;		/* at the edge, but for each first one */
 	u64 failed, first;	/* how many, and the first of them */
 	u64 counters[__INC_C_MAX];
 };
@@ -510,6 +511,8 @@ void sim_drop_events(struct sim *sim);
 void node_init(struct sim *sim);
 void node_rx(struct node *n, const struct frame *f);
 void node_tick(struct node *n);
+/* A tree of the group at the edge has its root here. */
+void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers);
 /* Its administrator has removed it, and adds it at once. */
 void node_remove(struct node *n);
 /* Its box has restarted. */

@@ -70,6 +70,7 @@ static void work(struct shared *s, u32 job, double begin)
 		t->steps += sim->steps;
 		t->troubled += sim->rounds_troubled;
 		t->harmless += sim->rounds_harmless;
+		t->trees += sim->trees;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
@@ -87,6 +88,7 @@ static void sum(const struct shared *s, struct totals *all)
 		all->steps += s->worker[job].totals.steps;
 		all->troubled += s->worker[job].totals.troubled;
 		all->harmless += s->worker[job].totals.harmless;
+		all->trees += s->worker[job].totals.trees;
 		for (i = 0; i < __INC_C_MAX; i++)
 			all->counters[i] += s->worker[job].totals.counters[i];
 	}

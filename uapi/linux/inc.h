@@ -25,6 +25,7 @@
 #define INC_MAX_COUNT		0xffffffffULL	/* elements of one operation */
 #define INC_KEY_LEN		16
 #define INC_MAX_STANDBY		3	/* nodes that a group may move to */
+#define INC_MAX_TREES		32	/* of a group at the edge */
 
 enum inc_pkt_type {
 	INC_PKT_CONTRIB = 1,	/* child to parent: one rank's (or subtree's) share of a block */
@@ -67,8 +68,8 @@ struct inc_hdr {
 	__be32	group;		/* chosen by the application */
 	__be32	incarnation;	/* chosen by the node, one per run of the group; 0 before READY */
 	__be32	epoch;		/* one run of one root with one set of slots */
-	__be32	psn;		/* low 32 bits of block div trees */
-	__be16	tree;		/* block mod trees */
+	__be32	psn;		/* low 32 bits of the block's number */
+	__be16	tree;		/* the one that the block belongs to */
 	__be16	child;		/* sender's index at its parent (up); 0 (down) */
 	__be16	span;		/* blocks that this packet stands for; 1 with payload */
 	__be16	len;		/* bytes of payload, without descriptor and padding */
@@ -122,7 +123,10 @@ enum inc_placement {
 	INC_PLACEMENT_EDGE,
 };
 
-/* PROBE: header (psn = first block without result, opseq = ranks whose address it knows), this, then the bitmap. */
+/*
+ * PROBE: header (psn = first block without result, opseq = ranks whose address it knows; with INC_F_LEAVE, where there
+ * are several trees: block psn + span - 1 is the LEAVE, and its tree has it), this, then the bitmap.
+ */
 struct inc_probe {
 	__be32	srtt;		/* smoothed round trip, microseconds */
 	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
@@ -189,15 +193,21 @@ struct inc_ready {
 	__u8	standbys;
 	__be16	resv2;
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
+	__be64	tree_key[2];	/* trees > 1: from it the receiver's tree makes the up cookies of its children */
 	struct inc_addr edge;	/* the host of rank 0 */
 	struct inc_addr standby[INC_MAX_STANDBY];
 };
 
-/* PEERS: header (child = the receiver's index), then this: addresses of ranks first, first + 1, ... */
+struct inc_peer {
+	struct inc_addr addr;
+	__be32	cookie[2];	/* for what the receiver sends to this rank's tree, high half first; 0: it has none */
+};
+
+/* PEERS: header (child = the receiver's index), then this: ranks first, first + 1, ... */
 struct inc_peers {
 	__be32	first;
 	__be32	n;
-	struct inc_addr peer[];
+	struct inc_peer peer[];
 };
 
 /* MOVE: header (child = the receiver's rank), then this. */

@@ -144,6 +144,8 @@ enum {
 	INC_A_GROUP_FALLBACK,	/* u8: enum inc_fallback */
 	INC_A_GROUP_PLACEMENT,	/* u8: enum inc_placement (rank) */
 	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */
+	INC_A_GROUP_TREES,	/* u32: how many share the blocks, at the edge; absent: one */
+	INC_A_GROUP_TREE,	/* u32: this is one whose group has its root elsewhere: its number (node) */
 	__INC_A_GROUP_MAX
 };
 

@@ -90,6 +90,17 @@ static void show_fallback(struct nlattr **tb)
 		out_num("moves", v ? " moves %s" : NULL, moves, UNIT_NONE);
 }
 
+static void show_trees(struct nlattr **tb)
+{
+	uint32_t trees, tree;
+
+	if (!get_u32(tb[INC_A_GROUP_TREES], &trees))
+		return;
+	if (get_u32(tb[INC_A_GROUP_TREE], &tree))
+		out_num("tree", " tree %s", tree, UNIT_NONE);
+	out_num("trees", " trees %s", trees, UNIT_NONE);
+}
+
 static void show_waiting(struct nlattr **tb)
 {
 	uint32_t v;
@@ -141,6 +152,7 @@ static void show_group(struct nlattr *nest)
 	show_who(tb, role);
 	show_run(tb);
 	show_fallback(tb);
+	show_trees(tb);
 	show_parent(tb[INC_A_GROUP_PARENT]);
 	show_waiting(tb);
 	show_error(tb[INC_A_GROUP_ERROR]);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A rank whose epoch has several trees: what goes where, errors of each, leaving, a root that is silent. */
+#include "ep_env.h"
+
+#define TREES	SIZE
+#define COOKIE(t)	(0xabcd000000000000ull + (t))
+
+static int give_peers(u32 n)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer[SIZE];
+	} m = { .peers = { .n = cpu_to_be32(n) } };
+	struct netinc_peer peer;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		peer = peer_at(200 + i);
+		netinc_addr_build(&m.peer[i].addr, &peer);
+		m.peer[i].cookie[0] = cpu_to_be32((u32)(COOKIE(i) >> 32));
+		m.peer[i].cookie[1] = cpu_to_be32((u32)COOKIE(i));
+	}
+	pkt.epoch = env.ep.epoch;
+	return control(pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
+}
+
+static void ready_spread(u64 start)
+{
+	begin(start);
+	env.fallback = INC_FALLBACK_EDGE;
+	env.trees = TREES;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!give_ready(1, start, 0), "READY");
+	expect_state(INC_STATE_READY);
+	expect(!give_peers(SIZE), "PEERS");
+	env.seen = env.logged;
+}
+
+static void end(void)
+{
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
+	netinc_ep_keep_drop(&env.ep);
+}
+
+static u32 tree_at(u64 b)
+{
+	return netinc_tree_of(&env.ep.spread, b);
+}
+
+static int result_by(const struct netinc_op *op, u64 b, u32 tree)
+{
+	struct netinc_pkt pkt = result_of(op, b);
+
+	pkt.tree = tree;
+	return give(pkt);
+}
+
+static int error_by(u32 tree, u64 block, u32 opseq, u32 resume, u16 code)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
+	struct netinc_error e = { .block = block, .opseq = opseq, .resume = resume, .code = code, .rank = { 0, 1 } };
+	struct inc_error_pkt body;
+
+	pkt.psn = (u32)block;
+	pkt.tree = tree;
+	netinc_error_build(&body, &e);
+	return control(pkt, &body, sizeof(body));
+}
+
+/* Nothing is sent before all ways are known; then every block goes to its tree, with its cookie. */
+static void test_ways(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	const struct sent *s;
+	u32 i;
+
+	begin(0);
+	env.fallback = INC_FALLBACK_EDGE;
+	env.trees = TREES;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!give_ready(1, 0, 0), "READY");
+	env.seen = env.logged;
+	submit_op(&op);
+	expect_quiet();
+	expect(!give_peers(2), "some peers");
+	expect(!env.spread, "spread before all are known");
+	env.no_spread = true;
+	expect(!give_peers(SIZE) && env.spread == 1, "no memory");
+	expect_quiet();
+	env.no_spread = false;
+	env.now += 100000;
+	netinc_ep_timer(&env.ep, env.now);
+	expect(env.spread == 2, "asked again");
+	expect_sent(INC_PKT_PROBE);
+	netinc_ep_pump(&env.ep, env.now);
+	for (i = 0; i < env.ep.snd; i++) {
+		s = expect_sent(INC_PKT_CONTRIB);
+		expect(s->block == i && s->n == 1 && s->pkt.tree == tree_at(i) &&
+		       s->pkt.cookie == (tree_at(i) ? COOKIE(tree_at(i)) : UP), "block %u", i);
+	}
+	expect(i >= 2, "%u blocks", i);
+	end();
+}
+
+/* READYs that make no sense. */
+static void test_bad_ready(void)
+{
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	env.trees = 2;
+	expect(give_ready(1, 0, 0) == -INC_C_DROP_MALFORMED, "without the edge");
+	env.fallback = INC_FALLBACK_EDGE;
+	env.trees = SIZE + 1;
+	expect(give_ready(1, 0, 0) == -INC_C_DROP_MALFORMED, "more trees than ranks");
+	env.ep.peers = NULL;
+	env.trees = 2;
+	expect(give_ready(1, 0, 0) == -INC_C_DROP_MALFORMED, "without room for peers");
+	end();
+}
+
+static void test_results(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	struct netinc_pkt pkt;
+
+	ready_spread(0);
+	submit_op(&op);
+	expect(result_by(&op, 1, 2) == -INC_C_DROP_MALFORMED, "block 1 by tree 2");
+	pkt = result_of(&op, 1);
+	pkt.tree = TREES;
+	expect(give(pkt) == -INC_C_DROP_EPOCH, "by a tree that there is not");
+	expect(!result_by(&op, 1, 1) && env.ep.una == 0, "block 1");
+	expect(netinc_ep_way_una(&env.ep, 1) > 1 && !netinc_ep_way_una(&env.ep, 0), "what the trees owe");
+	expect(!result_by(&op, 0, 0) && env.ep.una == 2, "block 0: una %u", (u32)env.ep.una);
+	end();
+}
+
+/* Of two trees' errors the one of the lower block counts; operations that others had begun fail, too. */
+static void test_errors(void)
+{
+	struct netinc_op a = barrier(), b = barrier(), c = barrier(), d = barrier();
+
+	ready_spread(0);
+	submit_op(&a);
+	submit_op(&b);
+	submit_op(&c);
+	submit_op(&d);
+	expect(!error_by(2, 2, 2, 3, INC_ERR_MISMATCH), "tree 2");
+	expect_state(INC_STATE_READY);
+	expect(!result_by(&a, 0, 0) && env.done == 1, "the block before");
+	expect(!error_by(1, 1, 1, 2, INC_ERR_MISMATCH), "tree 1");
+	expect_state(INC_STATE_RESYNC);
+	expect(env.ep.error.block == 1 && env.failed == 1 && env.last_done == 1, "%u failed, the last %u", env.failed,
+	       env.last_done);
+	expect(!give_ready(2, 1, 3), "READY");
+	expect_state(INC_STATE_READY);
+	expect(env.failed == 2 && env.last_done == 2 && env.ep.head == &d, "%u failed, the last %u", env.failed,
+	       env.last_done);
+	end();
+}
+
+/* Who is dead the root knows alone, and not how far the trees are: all ends at once. */
+static void test_fatal(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+
+	ready_spread(0);
+	submit_op(&op);
+	expect(!error_by(0, 77, 0, 0, INC_ERR_RANK_ABORT), "ERROR");
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 1, "%u failed", env.failed);
+	netinc_ep_keep_drop(&env.ep);
+}
+
+static void status_of(u32 tree, u64 psn, u32 here)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_STATUS);
+	struct {
+		struct inc_status status;
+		__be32 map[1];
+	} m = { .status = { .bits = cpu_to_be16(32) }, .map = { cpu_to_be32(here) } };
+
+	pkt.tree = tree;
+	pkt.psn = (u32)psn;
+	pkt.tstamp = (u32)env.now;
+	expect(!control(pkt, &m, sizeof(m)), "STATUS");
+}
+
+/* LEAVE goes to the tree of its block; when that has it the root is told, and answers. */
+static void test_leave(void)
+{
+	struct netinc_op leave;
+	const struct sent *s;
+
+	ready_spread(1);
+	expect(!netinc_ep_leave(&env.ep, &leave, env.now), "leave");
+	s = expect_sent(INC_PKT_CONTRIB);
+	expect(s->pkt.tree == 1 && (s->pkt.flags & INC_F_LEAVE), "LEAVE");
+	s = expect_sent(INC_PKT_PROBE);
+	expect(s->pkt.tree == 1 && !(s->pkt.flags & INC_F_LEAVE), "PROBE of its tree");
+	status_of(1, 1, ~1u);
+	expect(!env.ep.leave_there, "it has not come");
+	env.seen = env.logged;
+	status_of(1, 1, ~0u);
+	s = expect_sent(INC_PKT_PROBE);
+	expect(!s->pkt.tree && (s->pkt.flags & INC_F_LEAVE) && s->pkt.psn == 1 && s->pkt.span == 1, "to the root");
+	wait(4711, 1, DOWN, 0);
+	expect_state(INC_STATE_CLOSED);
+	netinc_ep_keep_drop(&env.ep);
+}
+
+/* The root answers, tree 1 does not. */
+static void test_silent(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	u64 at, heard;
+
+	ready_spread(0);
+	submit_op(&op);
+	expect(!result_by(&op, 0, 0), "block 0");
+	heard = env.now;
+	while (env.ep.state == INC_STATE_READY && env.now < heard + 2 * DEAD * NETINC_MS) {
+		at = netinc_ep_timer(&env.ep, env.now);
+		env.ep.way[0].heard = env.now;
+		env.ep.way[2].heard = env.now;
+		env.ep.way[3].heard = env.now;
+		env.now = max(at, env.now + 1);
+	}
+	expect(env.ep.state != INC_STATE_READY && env.now >= heard + DEAD * NETINC_MS * 3 / 4,
+	       "state %u after %u ms", env.ep.state, (u32)((env.now - heard) / NETINC_MS));
+	end();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors), KTAP(test_fatal),
+	KTAP(test_leave), KTAP(test_silent),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
