@@ -139,7 +139,8 @@ static void remember(struct netinc_was *was, struct netinc_rank *rank)
 
 	lockdep_assert_held(&rank->lock);
 	was->past = (struct netinc_ep_past){ .lineage = ep->lineage, .move = ep->move, .window = ep->window,
-					     .dead_ms = ep->dead_ms, .late_ms = ep->late_ms, .fallback = ep->fallback };
+					     .dead_ms = ep->dead_ms, .late_ms = ep->late_ms,
+					     .late_policy = ep->late_policy, .fallback = ep->fallback };
 	was->group = ep->cfg.group;
 	was->rank = ep->cfg.rank;
 	was->size = ep->cfg.size;

@@ -173,6 +173,36 @@ static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 	return 0;
 }
 
+/* Without a policy the limit says it: 0 is wait, and fail is what it has always meant, unless partial is set. */
+static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+{
+	static const char * const names[] = { "wait", "fail", "partial" };
+
+	if (tb[INC_A_NODE_LATE_POLICY]) {
+		cfg->late_policy = nla_get_u8(tb[INC_A_NODE_LATE_POLICY]);
+		if (cfg->late_policy > INC_LATE_MAX) {
+			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u", cfg->late_policy, INC_LATE_MAX);
+			return -ERANGE;
+		}
+	} else if (tb[INC_A_NODE_LATE_MS]) {
+		if (!cfg->late_ms)
+			cfg->late_policy = INC_LATE_WAIT;
+		else if (cfg->late_policy == INC_LATE_WAIT)
+			cfg->late_policy = INC_LATE_FAIL;
+	}
+	if (cfg->late_policy != INC_LATE_WAIT && !cfg->late_ms) {
+		NL_SET_ERR_MSG_FMT(extack, "late-policy %s: needs a limit: late in %u..%u", names[cfg->late_policy],
+				   MIN_LATE_MS, NETINC_MAX_LATE_MS);
+		return -EINVAL;
+	}
+	/* whose contributions a result is made of is not kept for another place */
+	if (cfg->late_policy == INC_LATE_PARTIAL && cfg->fallback) {
+		NL_SET_ERR_MSG(extack, "late-policy partial: expected fallback none");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
 {
 	if (tb[INC_A_NODE_WINDOW]) {
@@ -282,7 +312,8 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 		nla_memcpy(cfg->key, tb[INC_A_NODE_KEY], sizeof(cfg->key));
 		cfg->keyed = memchr_inv(cfg->key, 0, sizeof(cfg->key));
 	}
-	return take_times(cfg, tb, extack) ?: take_sizes(cfg, tb, extack) ?: take_fallback(cfg, node, tb, extack);
+	return take_times(cfg, tb, extack) ?: take_sizes(cfg, tb, extack) ?: take_fallback(cfg, node, tb, extack) ?:
+	       take_policy(cfg, tb, extack);
 }
 
 /* Nodes */
@@ -441,6 +472,7 @@ static const struct nla_policy node_policy[INC_A_NODE_MAX + 1] = {
 	[INC_A_NODE_KEY]	= NLA_POLICY_EXACT_LEN(INC_KEY_LEN),
 	[INC_A_NODE_FALLBACK]	= { .type = NLA_U8 },
 	[INC_A_NODE_STANDBY]	= NLA_POLICY_NESTED(parent_policy),
+	[INC_A_NODE_LATE_POLICY] = { .type = NLA_U8 },
 };
 
 static const struct nla_policy limit_values_policy[INC_LIMIT_MAX + 1] = {

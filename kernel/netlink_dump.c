@@ -190,6 +190,7 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	    nla_put_string(skb, INC_A_NODE_IFNAME, node->dev->name) ||
 	    nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg.dead_ms) ||
 	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg.late_ms) ||
+	    nla_put_u8(skb, INC_A_NODE_LATE_POLICY, cfg.late_policy) ||
 	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg.window) ||
 	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg.max_groups) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg.max_memory) ||

@@ -77,6 +77,8 @@ void netinc_nl_error_text(char *buf, const struct netinc_error *e)
 		scnprintf(buf, NETINC_ERROR_TEXT, "%s", cause);
 	else if (e->desc[0].coll)
 		put_sides(buf, e);
+	else if (e->code == INC_ERR_MISMATCH)
+		scnprintf(buf, NETINC_ERROR_TEXT, "%s: rank %u with what was completed without it", cause, e->rank[0]);
 	else
 		scnprintf(buf, NETINC_ERROR_TEXT, "rank %u %s", e->rank[0], cause);
 }

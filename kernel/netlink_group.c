@@ -253,14 +253,16 @@ static u8 member_state(const struct netinc_group *g, const struct netinc_member 
 	return INC_STATE_CLOSED;
 }
 
-static int put_late(struct sk_buff *skb, const struct netinc_late *late)
+static int put_late(struct sk_buff *skb, const struct netinc_child *child)
 {
+	const struct netinc_late *late = &child->late;
 	struct nlattr *nest = nla_nest_start(skb, INC_A_MEMBER_LATE);
 
 	if (!nest || netinc_nl_put_u64(skb, INC_A_LATE_BLOCKS, late->blocks) ||
 	    netinc_nl_put_u64(skb, INC_A_LATE_SUM_US, late->sum) ||
 	    netinc_nl_put_u64(skb, INC_A_LATE_MAX_US, late->max) ||
-	    nla_put(skb, INC_A_LATE_HIST, sizeof(late->hist), late->hist))
+	    nla_put(skb, INC_A_LATE_HIST, sizeof(late->hist), late->hist) ||
+	    netinc_nl_put_u64(skb, INC_A_LATE_MISSED, child->missed))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -286,7 +288,7 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i)
 	if (g->state == INC_GROUP_JOINING)
 		return 0;
 	return netinc_nl_put_u64(skb, INC_A_MEMBER_NEXT, g->agg.child[i].frontier) ?:
-	       nla_put_u32(skb, INC_A_MEMBER_SRTT, g->agg.child[i].srtt) ?: put_late(skb, &g->agg.child[i].late);
+	       nla_put_u32(skb, INC_A_MEMBER_SRTT, g->agg.child[i].srtt) ?: put_late(skb, &g->agg.child[i]);
 }
 
 static int fill_member(struct sk_buff *skb, void *obj, u32 arg)

@@ -287,18 +287,27 @@ static bool bury(struct netinc_ngroup *g)
 
 static unsigned long tick_period(const struct netinc_ngroup *g)
 {
-	return msecs_to_jiffies(clamp_t(u32, g->eng.cfg.dead_ms / 8, 10, 250)) + 1;
+	u32 ms = g->eng.cfg.dead_ms / 8;
+
+	if (g->eng.cfg.late_ms)
+		ms = min(ms, g->eng.cfg.late_ms / 4);
+	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
 static void ngroup_timer(struct timer_list *t)
 {
 	struct netinc_ngroup *g = container_of(t, struct netinc_ngroup, timer);
-	bool buried = false;
+	bool buried = false, expired;
 
 	netinc_ngroup_lock(g);
 	if (netinc_group_is_branch(&g->eng) && !g->eng.ended && !netinc_trees_inhabited(g))
 		g->eng.ended = netinc_now();
-	if (netinc_group_tick(&g->eng, netinc_now()))
+	/* blocks may be completed without those that are late */
+	netinc_reducer_begin(g);
+	g->rx_left = NETINC_MAX_UNITS;
+	expired = netinc_group_tick(&g->eng, netinc_now());
+	netinc_reducer_end(g);
+	if (expired)
 		buried = bury(g);
 	else if (!g->dead)
 		netinc_reducer_unshare(g);
@@ -404,6 +413,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 		cfg->move = birth->move;
 		cfg->dead_ms = birth->dead_ms;
 		cfg->late_ms = birth->late_ms;
+		cfg->late_policy = birth->late_policy;
 		cfg->fallback = birth->fallback;
 		return;
 	}
@@ -411,6 +421,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 		cfg->lineage = get_random_u64();
 	cfg->dead_ms = limits->dead_ms;
 	cfg->late_ms = limits->late_ms;
+	cfg->late_policy = limits->late_policy;
 	cfg->fallback = limits->fallback;
 	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
@@ -418,6 +429,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 		return;
 	cfg->dead_ms = birth->dead_ms;
 	cfg->late_ms = birth->late_ms;
+	cfg->late_policy = birth->late_policy;
 	cfg->fallback = birth->fallback;
 }
 

@@ -462,13 +462,15 @@ static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, 
 	birth->spread = !birth->shrink && node == rx->nn->edge;
 	if (birth->shrink && !birth->at_edge)
 		return 0;
-	birth->window = be32_to_cpu(join->window);
+	birth->window = be16_to_cpu(join->window);
 	birth->dead_ms = be32_to_cpu(join->dead_ms);
 	birth->late_ms = be32_to_cpu(join->late_ms);
+	birth->late_policy = join->late_policy;
 	birth->fallback = join->fallback;
 	if (!is_power_of_2(birth->window) || birth->window < INC_MIN_WINDOW || birth->window > INC_MAX_WINDOW ||
 	    birth->dead_ms < NETINC_MIN_DEAD_MS || birth->dead_ms > NETINC_MAX_DEAD_MS ||
-	    birth->late_ms > NETINC_MAX_LATE_MS || !birth->fallback || birth->fallback >= __INC_FALLBACK_MAX)
+	    birth->late_ms > NETINC_MAX_LATE_MS || !birth->fallback || birth->fallback >= __INC_FALLBACK_MAX ||
+	    birth->late_policy > INC_LATE_FAIL)	/* `partial` goes with no fallback */
 		return INC_REFUSE_SIZE;
 	return 0;
 }

@@ -18,6 +18,7 @@
 struct netinc_node_cfg {
 	u32 dead_ms;
 	u32 late_ms;
+	u8 late_policy;		/* enum inc_late_policy */
 	u32 window;
 	u32 max_groups;
 	u64 max_memory;		/* bytes, per group */
@@ -66,6 +67,7 @@ struct netinc_birth {
 	u32 window;
 	u32 dead_ms;
 	u32 late_ms;
+	u8 late_policy;
 	u8 fallback;
 	u32 block;		/* bytes that its first member can send */
 	struct netinc_founder founder;

@@ -180,7 +180,7 @@ static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger
 		return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
 	}
 	/* aggregation may have put it behind a packet for all ranks of this host */
-	if (pkt->type != INC_PKT_ERROR && pkt->child != rank->ep.cfg.rank)
+	if (!netinc_for_all(pkt->type) && pkt->child != rank->ep.cfg.rank)
 		return 0;
 	body = netinc_rx_body(rx, buf);
 	if (!body) {
@@ -397,6 +397,7 @@ static void release(struct kref *ref)
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	sock_put(rank->sk);
 	kvfree(rank->ep.peers);
+	kfree(rank->contributed);
 	kvfree_rcu(rank, rcu);
 }
 

@@ -9,6 +9,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/poll.h>
+#include "contributed.h"
 #include "engine/endpoint.h"
 #include "netns.h"
 #include "req.h"
@@ -40,6 +41,7 @@ struct netinc_rank {
 	u32 nreqs;			/* of both lists, and on their way there */
 	u64 last_handle;
 	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */
+	struct netinc_contributed *contributed;	/* NULL: none yet */
 	struct netinc_op leave;
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);

@@ -269,7 +269,9 @@ static void result_header(struct netinc_ngroup *g, const struct netinc_slot *slo
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->type = INC_PKT_RESULT;
-	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE | INC_F_ECE);
+	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE | INC_F_ECE |
+			      INC_F_PARTIAL);
+	pkt->child = flags & INC_F_PARTIAL ? slot->set : 0;
 	pkt->group = g->eng.cfg.id;
 	pkt->incarnation = g->eng.cfg.incarnation;
 	pkt->epoch = g->eng.epoch;
@@ -324,9 +326,9 @@ static void result_end(struct netinc_ngroup *g, struct netinc_slot *slot, u32 si
 
 /* Bytes [off, off + len) of all payloads to @dst. */
 static void fold_chunk(struct netinc_ngroup *g, const struct netinc_slot *slot, const struct netinc_reduce *kernel,
-		       void *dst, u32 off, u32 len)
+		       u32 ranks, void *dst, u32 off, u32 len)
 {
-	struct pass p = { .kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = g->eng.cfg.size };
+	struct pass p = { .kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = ranks };
 	u32 i;
 
 	p.acc = kernel->acc_size == kernel->elem_size ? dst : this_cpu_ptr(scratch)->acc;
@@ -336,16 +338,26 @@ static void fold_chunk(struct netinc_ngroup *g, const struct netinc_slot *slot, 
 	pass_run(&p, true);
 }
 
+/* An average is of those that are there. */
+static u32 contributors(const struct netinc_ngroup *g, const struct netinc_slot *slot)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < g->eng.cfg.size; i++)
+		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	return n;
+}
+
 static void fold_payload(struct netinc_ngroup *g, const struct netinc_slot *slot, void *dst)
 {
+	u32 ranks = slot->flags & INC_F_PARTIAL ? contributors(g, slot) : g->eng.cfg.size, off, len;
 	const struct netinc_reduce *kernel = pick_kernel(g, slot);
-	u32 off, len;
 
 	if (netinc_assert(kernel))
 		return;
 	for (off = 0; off < slot->len; off += len) {
 		len = min_t(u32, slot->len - off, CHUNK);
-		fold_chunk(g, slot, kernel, dst + off, off, len);
+		fold_chunk(g, slot, kernel, ranks, dst + off, off, len);
 	}
 }
 
@@ -435,7 +447,7 @@ static void empty_add(struct netinc_ngroup *g, u32 child, const struct netinc_sl
 
 	empty_header(g, slot, &next);
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn && pkt->opseq == next.opseq &&
-	    pkt->sig == next.sig && pkt->flags == next.flags) {
+	    pkt->sig == next.sig && pkt->flags == next.flags && pkt->child == next.child) {
 		pkt->span++;
 		return;
 	}
@@ -553,6 +565,16 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const str
 	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, body, len));
 }
 
+static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	struct netinc_ngroup *g = glue(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_PARTIAL, .group = g->eng.cfg.id,
+				  .incarnation = g->eng.cfg.incarnation, .epoch = g->eng.epoch,
+				  .psn = (u32)agg->una, .span = 1, .cookie = g->eng.down_cookie };
+
+	netinc_ngroup_send(g, child, netinc_control_skb(&pkt, body, len));
+}
+
 void netinc_reducer_begin(struct netinc_ngroup *g)
 {
 	lockdep_assert_held(&g->lock);
@@ -617,6 +639,7 @@ const struct netinc_agg_ops netinc_reducer_ops = {
 	.send_result = send_result,
 	.send_nack = send_nack,
 	.send_status = send_status,
+	.send_partial = send_partial,
 	.mismatch = netinc_group_mismatch,
 };
 

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <net/sock.h>
 #include "chain.h"
+#include "contributed.h"
 #include "counts.h"
 #include "rank.h"
 #include "reduce/reduce.h"
@@ -73,6 +74,7 @@ void netinc_req_completion(const struct netinc_req *req, struct inc_completion *
 	c->handle = req->handle;
 	c->user_data = req->user_data;
 	c->result = netinc_error_errno(req->op.error.code);
+	c->missing = netinc_contributed_missing(req);
 	netinc_error_info(&req->op.error, &c->error);
 }
 

@@ -184,10 +184,10 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 	return 0;
 }
 
-/* RESULT and ERROR are the same for all children, other packets name theirs. */
+/* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
 static void to_ranks(struct netinc_rx *rx)
 {
-	bool all = rx->pkt.type == INC_PKT_RESULT || rx->pkt.type == INC_PKT_ERROR;
+	bool all = rx->pkt.type == INC_PKT_RESULT || netinc_for_all(rx->pkt.type);
 	struct netinc_rank *rank;
 	struct netinc_rx copy;
 	bool found = false;

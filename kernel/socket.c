@@ -8,6 +8,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/net.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
@@ -124,6 +125,7 @@ static int put_completion(struct netinc_rank *rank, struct netinc_req *req, void
 	struct inc_completion c;
 
 	netinc_req_completion(req, &c);
+	netinc_contributed_note(rank, req);
 	if (copy_to_user(to, &c, sizeof(c))) {
 		netinc_req_back(rank, req);
 		return -EFAULT;
@@ -232,6 +234,21 @@ static int ioc_info(struct netinc_rank *rank, struct inc_info __user *u)
 	return copy_to_user(u, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
+static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __user *u)
+{
+	struct inc_contributed *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int err = c ? 0 : -ENOMEM;
+
+	if (!err && get_user(c->handle, &u->handle))
+		err = -EFAULT;
+	if (!err)
+		err = netinc_contributed_get(rank, c);
+	if (!err && copy_to_user(u, c, sizeof(*c)))
+		err = -EFAULT;
+	kfree(c);
+	return err;
+}
+
 static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *arg)
 {
 	switch (cmd) {
@@ -243,6 +260,8 @@ static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *a
 		return rank ? ioc_submit_wait(rank, arg) : -ENOTCONN;
 	case INC_IOC_INFO:
 		return ioc_info(rank, arg);
+	case INC_IOC_CONTRIBUTED:
+		return rank ? ioc_contributed(rank, arg) : -ENOTCONN;
 	default:
 		return -ENOIOCTLCMD;
 	}
@@ -299,6 +318,7 @@ static int receive(struct netinc_rank *rank, struct msghdr *msg, long timeo)
 		return PTR_ERR(req) == -ETIMEDOUT ? -EAGAIN : PTR_ERR(req);
 	}
 	netinc_req_completion(req, &c);
+	netinc_contributed_note(rank, req);
 	if (copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
 		netinc_req_back(rank, req);
 		return -EFAULT;

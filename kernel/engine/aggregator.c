@@ -6,6 +6,7 @@
  * accumulator stays in registers and the order of arrival cannot matter.
  */
 #include "aggregator.h"
+#include "partial.h"
 #include "reduce/reduce.h"
 
 #define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */
@@ -14,7 +15,8 @@
 #define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
 #define RESULTS_PER_PROBE	32
 
-#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE)
+#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE | \
+			 INC_F_PARTIAL)
 
 /* How long what was sent again may be under way before it is sent once more. */
 static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
@@ -32,39 +34,21 @@ static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *sl
 	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
 }
 
-static u32 bits_longs(u32 bits)
-{
-	return DIV_ROUND_UP(bits, 8 * (u32)sizeof(long));
-}
-
-static bool bit_get(const unsigned long *map, u32 i)
-{
-	return map[i / (8 * sizeof(long))] >> (i % (8 * sizeof(long))) & 1;
-}
-
-static void bit_set(unsigned long *map, u32 i)
-{
-	map[i / (8 * sizeof(long))] |= 1UL << (i % (8 * sizeof(long)));
-}
-
-static void bit_clear(unsigned long *map, u32 i)
-{
-	map[i / (8 * sizeof(long))] &= ~(1UL << (i % (8 * sizeof(long))));
-}
-
 size_t netinc_agg_bytes(u32 children, u32 parts, u32 window)
 {
 	size_t inputs = (size_t)children * parts;
+	size_t set = netinc_bits_longs(children) * sizeof(long);
 	size_t slot = sizeof(struct netinc_slot) + inputs * sizeof(struct netinc_pay) +
-		      bits_longs(inputs) * sizeof(long);
+		      netinc_bits_longs(inputs) * sizeof(long) + set;
 
-	return 2 * window * slot + children * sizeof(struct netinc_child);
+	return 2 * window * slot + children * sizeof(struct netinc_child) + set;
 }
 
 void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window)
 {
 	u32 inputs = children * parts, slots = 2 * window, i;
-	unsigned long *have;
+	u32 longs = netinc_bits_longs(inputs);
+	unsigned long *have, *gave;
 	struct netinc_pay *in;
 
 	agg->children = children;
@@ -76,10 +60,13 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	agg->child = (void *)(agg->slots + slots);
 	in = (void *)(agg->child + children);
 	have = (void *)(in + (size_t)slots * inputs);
+	gave = have + (size_t)slots * longs;
 	for (i = 0; i < slots; i++) {
 		agg->slots[i].in = in + (size_t)i * inputs;
-		agg->slots[i].have = have + (size_t)i * bits_longs(inputs);
+		agg->slots[i].have = have + (size_t)i * longs;
+		agg->slots[i].gave = gave + (size_t)i * netinc_bits_longs(children);
 	}
+	agg->gave = gave + (size_t)slots * netinc_bits_longs(children);
 }
 
 static void release(struct netinc_agg *agg, struct netinc_pay *pay)
@@ -101,7 +88,7 @@ static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 {
 	release_inputs(agg, slot);
 	release(agg, &slot->result);
-	memset(slot->have, 0, bits_longs(agg->children * agg->parts) * sizeof(long));
+	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
 	slot->bad = INC_ERR_NONE;
@@ -128,6 +115,8 @@ void netinc_agg_start(struct netinc_agg *agg, u64 start)
 		agg->child[i].up = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
 		agg->child[i].down = NETINC_SLACK_FIRST;
 	}
+	netinc_partial_start(agg, start);
+	agg->start = start;
 	agg->una = start;
 	while (!netinc_agg_mine(agg, agg->una))
 		agg->una++;
@@ -174,8 +163,10 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 		slot = netinc_agg_slot(agg, c->frontier);
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
-		for (part = 0; slot->q == c->frontier && part < agg->parts; part++)
-			if (!bit_get(slot->have, child * agg->parts + part))
+		/* what has been completed without it is not waited for any more */
+		for (part = 0; slot->q == c->frontier && slot->state == NETINC_SLOT_FILLING && part < agg->parts;
+		     part++)
+			if (!netinc_bits_get(slot->have, child * agg->parts + part))
 				return;
 		c->frontier++;
 	}
@@ -210,7 +201,7 @@ static void report_bad(struct netinc_agg *agg, const struct netinc_slot *slot)
 	agg->ops->mismatch(agg, slot, 0, i < agg->children ? i : NETINC_NO_RANK);
 }
 
-static void advance(struct netinc_agg *agg)
+void netinc_agg_advance(struct netinc_agg *agg)
 {
 	struct netinc_slot *slot;
 
@@ -245,13 +236,14 @@ static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *s
 	return 0;
 }
 
-/* All contributions are in. False: no memory for the result, nothing has changed. */
-static bool complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	if (slot->bad) {
 		slot->state = NETINC_SLOT_BAD;
 		return true;
 	}
+	if (unlikely(slot->flags & INC_F_PARTIAL))
+		netinc_partial_seal(agg, slot, now);
 	if (slot->flags & INC_F_FINAL) {
 		if (!agg->ops->copy(agg, slot, final_input(agg, slot)))
 			return false;
@@ -262,6 +254,8 @@ static bool complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 	release_inputs(agg, slot);
 	if (agg->root) {
 		done(agg, slot, now);
+		if (unlikely(slot->flags & INC_F_PARTIAL))
+			netinc_partial_done(agg, slot);
 		return true;
 	}
 	slot->state = NETINC_SLOT_UP;
@@ -310,14 +304,14 @@ static void unmerge(struct netinc_agg *agg, struct netinc_slot *slot)
 
 	slot->flags = 0;
 	for (i = 0; i < agg->children * agg->parts; i++)
-		if (bit_get(slot->have, i))
+		if (netinc_bits_get(slot->have, i))
 			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
 }
 
 static void uncount(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	release(agg, &slot->in[i]);
-	bit_clear(slot->have, i);
+	netinc_bits_clear(slot->have, i);
 	slot->missing++;
 	slot->taken_back = true;
 }
@@ -334,6 +328,7 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 	slot->sent_to = child;
 	if (slot->state == NETINC_SLOT_DONE) {
 		netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+		netinc_partial_tell(agg, slot, child, now);
 		agg->ops->send_result(agg, slot, child);
 	} else if (slot->state == NETINC_SLOT_UP) {
 		agg->ops->send_up(agg, slot);
@@ -347,7 +342,7 @@ static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++) {
-		if (!bit_get(slot->have, i) || !slot->in[i].obj)
+		if (!netinc_bits_get(slot->have, i) || !slot->in[i].obj)
 			continue;
 		uncount(agg, slot, i);
 		netinc_count(agg->mib, INC_C_DROP_MEMORY);
@@ -385,19 +380,17 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 }
 
 /* Whose contribution has come, and since when it was the only one that had not. */
-static void arrived(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, u64 now)
+static void arrived(struct netinc_slot *slot, u32 child, u64 now)
 {
 	if (slot->last_child != child)
 		slot->others = slot->last;
 	slot->last_child = child;
 	slot->last = now;
-	if (unlikely(agg->watch.child == child) && agg->watch.q == slot->q && !agg->watch.came)
-		agg->watch.came = now;
 }
 
 static void charge(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
-	if (agg->children > 1 && !slot->taken_back)
+	if (agg->children > 1 && !slot->taken_back && !(slot->flags & INC_F_PARTIAL))
 		netinc_late_add(&agg->child[slot->last_child].late, slot->last - slot->others);
 }
 
@@ -406,16 +399,24 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 {
 	u32 i = child * agg->parts + pkt->part;
 	struct netinc_slot *slot;
+	struct netinc_pkt rest;
 	int why = 0;
 
 	slot = slot_for(agg, q, &why);
 	if (!slot)
 		return why;
-	if (bit_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
+	if (unlikely(agg->watch.child == child) && agg->watch.q == q && !agg->watch.came)
+		agg->watch.came = now;
+	if (netinc_bits_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
+		if (!netinc_bits_get(slot->have, i))
+			return netinc_partial_too_late(agg, slot, child, pkt, now);
 		repeated(agg, slot, child, pkt, now);
 		return -INC_C_DROP_DUPLICATE;
 	}
+	if (unlikely(agg->outs))
+		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
+	slot->in[i].flags = pkt->flags;
 	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) {
 		slot->in[i].obj = NULL;
 	} else if (!hold(agg, &slot->in[i], q)) {
@@ -423,20 +424,20 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		return -INC_C_DROP_MEMORY;
 	}
 	merge(agg, slot, pkt, now);
-	bit_set(slot->have, i);
-	arrived(agg, slot, child, now);
+	netinc_bits_set(slot->have, i);
+	arrived(slot, child, now);
 	if (!--slot->missing) {
-		if (!complete(agg, slot, now)) {
+		if (!netinc_agg_complete(agg, slot, now)) {
 			uncount(agg, slot, i);
 			unmerge(agg, slot);
 			return -INC_C_DROP_MEMORY;
 		}
 		charge(agg, slot);
+	} else if (unlikely(agg->outs)) {
+		netinc_partial_try(agg, slot, now);
 	}
 	if ((s64)(q + 1 - agg->top) > 0)
 		agg->top = q + 1;
-	if ((s64)(q + 1 - agg->child[child].end) > 0)
-		agg->child[child].end = q + 1;
 	return 0;
 }
 
@@ -445,7 +446,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
 	int err = 0, one;
-	bool counted = false;
+	bool counted = false, came;
 	u32 i;
 
 	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
@@ -461,6 +462,9 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 			one = -INC_C_DROP_MALFORMED;
 		else
 			one = contrib_one(agg, child, q + i, pkt, pay, now);
+		came = !one || one == -INC_C_DROP_TOO_LATE;
+		if (came && (s64)(q + i + 1 - agg->child[child].end) > 0)
+			agg->child[child].end = q + i + 1;
 		if (!one) {
 			netinc_count(agg->mib, INC_C_CONTRIBS);
 			counted = true;
@@ -468,9 +472,10 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 			err = one;
 		}
 	}
-	if (counted) {
+	if (counted || err == -INC_C_DROP_TOO_LATE)
 		child_advance(agg, child);
-		advance(agg);
+	if (counted) {
+		netinc_agg_advance(agg);
 		return 0;
 	}
 	netinc_count(agg->mib, -err);
@@ -489,7 +494,7 @@ static void nack(struct netinc_agg *agg, u32 child, u64 q)
 		slot = netinc_agg_slot(agg, q);
 		hole = netinc_agg_mine(agg, q) &&
 		       ((s64)(slot->q - q) < 0 || (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-						   !bit_get(slot->have, child * agg->parts)));
+						   !netinc_bits_get(slot->have, child * agg->parts)));
 		if (hole) {
 			span++;
 		} else if (span) {
@@ -556,7 +561,7 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, cons
 		return err;
 	}
 	done(agg, slot, now);
-	advance(agg);
+	netinc_agg_advance(agg);
 	return 0;
 }
 
@@ -571,7 +576,7 @@ static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
 			/* it is not ours to ask for */
 		} else if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
 			for (part = 0; part < agg->parts; part++)
-				if (!bit_get(slot->have, child * agg->parts + part))
+				if (!netinc_bits_get(slot->have, child * agg->parts + part))
 					break;
 			if (part < agg->parts)
 				continue;
@@ -586,17 +591,19 @@ static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
 {
 	const struct netinc_slot *slot = netinc_agg_slot(agg, agg->una);
-	u32 i;
+	u32 first = NETINC_NO_RANK, i;
 
 	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING || slot->missing == agg->children * agg->parts)
 		return NETINC_NO_RANK;
 	for (i = 0; i < agg->children * agg->parts; i++) {
-		if (!bit_get(slot->have, i)) {
-			*since = slot->since;
+		if (netinc_bits_get(slot->have, i))
+			continue;
+		*since = slot->since;
+		first = min(first, i / agg->parts);
+		if (!agg->outs || !netinc_partial_out(agg, slot, i / agg->parts))
 			return i / agg->parts;
-		}
 	}
-	return NETINC_NO_RANK;
+	return first;
 }
 
 static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
@@ -628,6 +635,8 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 
 	c->srtt = be32_to_cpu(probe->srtt);
 	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
+	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
+		c->has = q;
 	send_status(agg, child, pkt->tstamp, now);
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
@@ -639,6 +648,7 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 			continue;
 		if (slot->state == NETINC_SLOT_DONE) {
 			netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+			netinc_partial_tell(agg, slot, child, now);
 			agg->ops->send_result(agg, slot, child);
 			sent++;
 		} else if (slot->state == NETINC_SLOT_UP) {

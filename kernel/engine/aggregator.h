@@ -9,6 +9,7 @@
  *	   |  \--all children in, not root--> UP --result from above-----^
  *	   \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done, then
  *	                                                             the operation fails)
+ * With policy `partial` (partial.h) a FILLING slot may become DONE while children are missing.
  *
  * Blocks are named q here: the psn, extended to 64 bits. Those of other trees are passed over; nobody contributes to
  * their slots.
@@ -42,14 +43,16 @@ struct netinc_slot {
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_WIRE of it */
 	u8 bad;			/* enum inc_err_code: they disagree about the operation, or it cannot be done here */
-	u16 flags;		/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE */
+	u16 flags;		/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE; PARTIAL */
 	u16 len;		/* payload of the result, bytes */
 	u32 missing;		/* children x parts that have not contributed */
+	u16 set;		/* INC_F_PARTIAL: number of the set in gave */
 	u32 opseq;		/* of the first contribution, as sig */
 	u32 sig;
 	struct netinc_pay result;	/* DONE: cached for children that lost it. UP: the partial */
 	unsigned long *have;	/* bit child * parts + part: contributed */
-	struct netinc_pay *in;	/* [child * parts + part]: what; obj NULL: nothing held */
+	unsigned long *gave;	/* PARTIAL, DONE: bit child: its contribution is in the result */
+	struct netinc_pay *in;	/* [child * parts + part]: what; obj NULL: nothing held; PARTIAL: is out */
 };
 
 struct netinc_child {
@@ -63,6 +66,12 @@ struct netinc_child {
 	u32 down;		/* on our way to it, as it says: slack, microseconds */
 	u64 probed;		/* time of the last STATUS */
 	struct netinc_late late;
+	u64 missed;		/* blocks completed without it */
+	u64 has;		/* it has all results before this block, as its PROBEs have said */
+	bool out;		/* of the rest of operation out_seq, since it has missed a block of it */
+	u32 out_seq;
+	u16 told;		/* the set that it was told last, and when */
+	u64 told_at;
 };
 
 struct netinc_agg;
@@ -82,6 +91,8 @@ struct netinc_agg_ops {
 	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot);
 	void (*send_nack)(struct netinc_agg *agg, u32 child, u64 q, u32 span);
 	void (*send_status)(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len);
+	/* To @child or NETINC_ALL: of whose contributions results with this set's number are made */
+	void (*send_partial)(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len);
 	/* Is there a way to fold such payload? */
 	bool (*can_fold)(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode);
 	/*
@@ -102,9 +113,13 @@ struct netinc_agg {
 	bool root;		/* no parent above */
 	bool closed;		/* an error is out: nothing from `limit` on completes */
 	u64 limit;
+	u64 start;		/* first block of the epoch */
 	u64 una;		/* the oldest block that is not done */
 	u64 top;		/* one past the highest block contributed to */
 	struct netinc_watch watch;
+	u32 outs;		/* children that are out of an operation */
+	u16 set;		/* number of the last set of a partial result, 0: none; it goes on over epochs */
+	unsigned long *gave;	/* and that set */
 	struct netinc_slot *slots;
 	struct netinc_child *child;
 };
@@ -134,6 +149,16 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 
 /* The lowest child without a contribution to the oldest block; NETINC_NO_RANK if nobody has contributed to it. */
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
+/*
+ * partial.c: completes blocks, from the oldest on, that have waited for @limit microseconds, without those that have
+ * not contributed. Returns the lowest of these if that is not possible, else NETINC_NO_RANK.
+ */
+u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now);
+
+/* For partial.c: all contributions that are waited for are in. False: no memory, nothing has changed. */
+bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+/* una goes to the oldest block that is not done. */
+void netinc_agg_advance(struct netinc_agg *agg);
 
 /* Is this block one of our tree? */
 static inline bool netinc_agg_mine(const struct netinc_agg *agg, u64 q)

@@ -50,6 +50,8 @@ struct netinc_op {
 	u64 blocks;		/* how many it has, >= 1 */
 	u64 done;		/* how many have their result */
 	struct netinc_error error;	/* code INC_ERR_NONE: none */
+	bool partial;		/* results are not of all ranks */
+	u32 absent[INC_MAX_RANKS / 32];	/* bit rank % 32 of word rank / 32: not in all results; valid if partial */
 };
 
 /* Blocks, elements sent and elements got before each share or step, and in all. */

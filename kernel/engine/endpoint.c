@@ -103,6 +103,7 @@ static void number(struct netinc_ep *ep, struct netinc_op *op)
 	netinc_coll_cut(op, ep->block);
 	op->first = ep->end;
 	op->done = 0;
+	op->partial = false;
 	op->sig = netinc_coll_sig(op);
 	op->numbered = true;
 	ep->end += op->blocks;
@@ -448,6 +449,8 @@ static void complete(struct netinc_ep *ep)
 		netinc_ep_unlink(ep, op);
 		if (!(op->mode & INC_MODE_COUNTS_PHASE))
 			netinc_count(ep->mib, INC_C_OPS);
+		if (op->partial)
+			netinc_count(ep->mib, INC_C_OPS_PARTIAL);
 		ep->ops->op_done(ep, op);
 		netinc_ep_number(ep);
 	}
@@ -469,6 +472,8 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		err = -INC_C_DROP_AHEAD;
 	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
 		err = -INC_C_DROP_ERROR;
+	} else if (!netinc_ep_set_known(ep, pkt)) {
+		err = -INC_C_DROP_ORDER;
 	} else if (!netinc_ep_delivered(ep, b)) {
 		op = op_of(ep, b);
 		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
@@ -479,6 +484,8 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 	mark(ep, w, b, now);
 	if (op) {
 		op->done++;
+		if (pkt->flags & INC_F_PARTIAL)
+			netinc_ep_note_absent(ep, op);
 		complete(ep);
 	}
 	return 0;

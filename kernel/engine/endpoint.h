@@ -2,7 +2,7 @@
 /*
  * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results in), rank.c its
  * membership (join, epochs, errors, leave, timers), kept.c what it keeps of blocks for the case that the node is lost,
- * move.c the way to another one.
+ * move.c the way to another one, absent.c whose contributions its results are made of.
  *
  *	CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
  *	                       \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
@@ -68,6 +68,7 @@ struct netinc_ep_past {
 	u32 window;
 	u32 dead_ms;
 	u32 late_ms;
+	u8 late_policy;		/* enum inc_late_policy */
 	u8 fallback;		/* enum inc_fallback */
 };
 
@@ -164,6 +165,10 @@ struct netinc_ep {
 	bool mover;		/* this rank has found out that the parent is lost, and tells the others */
 	u64 lineage;
 	u32 late_ms;
+	u8 late_policy;		/* enum inc_late_policy */
+	u16 set;		/* number of the last set of ranks that partial results are made of, 0: none */
+	u32 set_epoch;		/* its epoch */
+	u32 absent[INC_MAX_RANKS / 32];	/* and who is not in it, as in struct netinc_op */
 	u32 move;		/* the move that this rank is at, or under way to */
 	u32 settled;		/* and that of the last READY */
 	u32 nplan;		/* places to go to; move m is to plan[m % nplan] */
@@ -278,6 +283,20 @@ void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay 
 void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);
 /* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
 const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
+
+/* absent.c */
+/* May blocks that wait for this rank be completed without it? */
+static inline bool netinc_ep_may_miss(const struct netinc_ep *ep)
+{
+	return ep->late_policy == INC_LATE_PARTIAL;
+}
+
+/* PARTIAL; @body: all of it. 0 or a negative counter. */
+int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_partial *body);
+/* A result: of whose contributions a partial one is made must be known before it is used. */
+bool netinc_ep_set_known(const struct netinc_ep *ep, const struct netinc_pkt *pkt);
+/* A partial result of @op has come. */
+void netinc_ep_note_absent(const struct netinc_ep *ep, struct netinc_op *op);
 
 /* endpoint.c */
 /*

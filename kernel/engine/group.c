@@ -7,7 +7,6 @@
 
 #define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
 #define PEERS		20u			/* addresses in one packet */
-#define LATE_EVENT	(1000 * NETINC_MS)	/* a rank that keeps others waiting longer is reported */
 
 size_t netinc_group_bytes(u32 size, u32 window)
 {
@@ -80,7 +79,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 	struct inc_ready body = {
 		.nonce = cpu_to_be32(m->nonce),
 		.window = cpu_to_be32(g->cfg.window),
-		.start = cpu_to_be64(g->agg.limit),
+		.start = cpu_to_be64(g->agg.start),
 		.up_cookie = cpu_to_be64(m->cookie),
 		.down_cookie = cpu_to_be64(g->down_cookie),
 		.size = cpu_to_be32(g->cfg.size),
@@ -93,6 +92,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 		.opseq = cpu_to_be32(g->opseq),
 		.move = cpu_to_be32(g->move),
 		.fallback = g->cfg.fallback,
+		.late_policy = g->cfg.late_policy,
 		.standbys = g->cfg.nstandby,
 		.lineage = cpu_to_be64(g->cfg.lineage),
 	};
@@ -495,6 +495,9 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		leaves(g, pkt->child, agg_block(g, pkt), now);
 	if (err == -INC_C_DROP_ERROR)
 		send_error(g, pkt->child);
+	/* it disagrees about what was completed without it: that cannot be undone */
+	if (err == -INC_C_DROP_MISMATCH)
+		netinc_group_fail(g, INC_ERR_MISMATCH, pkt->child, now);
 	return err;
 }
 
@@ -653,30 +656,6 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	return -INC_C_DROP_MALFORMED;
 }
 
-static void check_late(struct netinc_group *g, u64 now)
-{
-	u64 since = now;
-	u32 rank = netinc_agg_waiting(&g->agg, &since);
-
-	if (g->late_rank != NETINC_NO_RANK && (rank != g->late_rank || g->late_block != g->agg.una)) {
-		g->late_us = (g->agg.watch.came ?: now) - g->late_since;
-		g->ops->event(g, INC_EVENT_RANK_BACK, g->late_rank);
-		g->late_rank = NETINC_NO_RANK;
-	}
-	if (rank == NETINC_NO_RANK)
-		return;
-	if (g->late_rank == NETINC_NO_RANK && now - since >= LATE_EVENT) {
-		g->late_rank = rank;
-		g->late_block = g->agg.una;
-		g->late_since = since;
-		g->late_us = now - since;
-		g->agg.watch = (struct netinc_watch){ .child = rank, .q = g->agg.una };
-		g->ops->event(g, INC_EVENT_RANK_LATE, rank);
-	}
-	if (g->cfg.late_ms && now - since >= g->cfg.late_ms * NETINC_MS)
-		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
-}
-
 /* This box has stood still: what members sent meanwhile is yet to be read, so that their silence says nothing. */
 static void forgive_stall(struct netinc_group *g, u64 now)
 {
@@ -729,7 +708,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	if (netinc_group_is_branch(g)) {
 		/* who is dead, and when all is over, is the root's business */
 		if (g->state == INC_GROUP_ACTIVE)
-			check_late(g, now);
+			netinc_group_check_late(g, now);
 		return g->ended && now - g->ended > 2 * dead;
 	}
 	forgive_stall(g, now);
@@ -746,7 +725,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	if (g->state == INC_GROUP_ACTIVE)
-		check_late(g, now);
+		netinc_group_check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {
 		/* made for a JOIN that was not repeated */
 		if (!g->ended)

@@ -28,6 +28,7 @@ struct netinc_group_cfg {
 	u32 window;
 	u32 dead_ms;
 	u32 late_ms;		/* 0: off */
+	u8 late_policy;		/* enum inc_late_policy */
 	u64 secret[2];		/* cookies are made from it */
 	u64 lineage;		/* random, or that of the group that moves here */
 	u32 move;		/* 0, or the move that brings it here */
@@ -139,6 +140,9 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 /* Call a few times per dead limit: finds dead and late members. True: the group has expired, free it. */
 bool netinc_group_tick(struct netinc_group *g, u64 now);
 
+/* late.c: reports late members, and does what the policy says. */
+void netinc_group_check_late(struct netinc_group *g, u64 now);
+
 /* The group is over, for everybody. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
 
@@ -169,6 +173,7 @@ struct netinc_tree_cfg {
 	u32 tree;
 	u32 dead_ms;
 	u32 late_ms;
+	u8 late_policy;
 	u32 move;
 	u64 lineage;
 	u64 start;

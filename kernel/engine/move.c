@@ -80,6 +80,9 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 	for (i = 0; i < n; i++)
 		if (be16_to_cpu(r->standby[i].family) != 4 && be16_to_cpu(r->standby[i].family) != 6)
 			return false;
+	/* nobody keeps whose contributions a result is made of */
+	if (r->late_policy > INC_LATE_MAX || (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
+		return false;
 	return !ep->lineage || r->fallback == ep->fallback;
 }
 

@@ -12,6 +12,7 @@
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
 #define MOVE_DEAD	(1000 * NETINC_MS)	/* a place to move to that does not answer so long is none */
 #define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
+#define PARTIAL_MIN	10000u			/* shortest pause between PROBEs that say what an idle rank has */
 
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
 {
@@ -32,7 +33,8 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
 		.fallback = ep->fallback,
 		.move = cpu_to_be32(ep->move),
-		.window = cpu_to_be32(ep->window),
+		.late_policy = ep->late_policy,
+		.window = cpu_to_be16(ep->window),
 		.lineage = cpu_to_be64(ep->lineage),
 		.dead_ms = cpu_to_be32(ep->lineage ? ep->dead_ms : 0),
 		.late_ms = cpu_to_be32(ep->late_ms),
@@ -42,7 +44,8 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		body->shrink = 1;
 		body->fallback = ep->cfg.past.fallback;
 		body->move = cpu_to_be32(ep->cfg.past.move);
-		body->window = cpu_to_be32(ep->cfg.past.window);
+		body->late_policy = ep->cfg.past.late_policy;
+		body->window = cpu_to_be16(ep->cfg.past.window);
 		body->lineage = cpu_to_be64(ep->cfg.past.lineage);
 		body->dead_ms = cpu_to_be32(ep->cfg.past.dead_ms);
 		body->late_ms = cpu_to_be32(ep->cfg.past.late_ms);
@@ -173,6 +176,20 @@ static void renumber(struct netinc_ep *ep)
 		op->numbered = false;
 }
 
+/* All results that there will be are here. */
+static bool may_settle(const struct netinc_ep *ep)
+{
+	const struct netinc_error *e = &ep->error;
+
+	/* the others have completed without us what we think is something else: no result will fit */
+	if (ep->fatal && e->code == INC_ERR_MISMATCH && e->rank[0] == ep->cfg.rank)
+		return true;
+	/* the others may be ahead of what has been submitted here */
+	if (ep->fatal && (s64)(e->block - ep->snd) > 0)
+		return ep->una == ep->snd;
+	return (s64)(ep->una - e->block) >= 0;
+}
+
 void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 {
 	if (ep->leaving && !ep->head && ep->state == INC_STATE_LEAVING) {
@@ -181,7 +198,7 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 		netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		return;
 	}
-	if (!ep->failing || (s64)(ep->una - ep->error.block) < 0)
+	if (!ep->failing || !may_settle(ep))
 		return;
 	if (ep->fatal) {
 		fail_now(ep);
@@ -214,8 +231,11 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	/* what the other trees have of the blocks before it nobody knows; nothing will be made of it */
 	if (ep->spread.trees > 1 && !e.resume)
 		e.block = ep->una;
-	if ((s64)(e.block - ep->una) < 0 || (s64)(e.block - ep->snd) > 0)
+	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
 		return -INC_C_DROP_MALFORMED;
+	/* a late rank, without which others have come further: it will be told again when it has submitted as much */
+	if ((s64)(e.block - ep->snd) > 0 && (e.resume || !netinc_ep_may_miss(ep)))
+		return netinc_ep_may_miss(ep) ? 0 : -INC_C_DROP_MALFORMED;
 	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
 	netinc_count(ep->mib, INC_C_ERRORS);
@@ -383,6 +403,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->block = be16_to_cpu(r->block);
 	ep->dead_ms = be32_to_cpu(r->dead_ms);
 	ep->late_ms = be32_to_cpu(r->late_ms);
+	ep->late_policy = r->late_policy;
 	netinc_ep_plan(ep, r);
 	restart_window(ep, be64_to_cpu(r->start), now);
 	/* each tree knows only of its own blocks how far the operations had come that failed */
@@ -509,6 +530,9 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	case INC_PKT_PEERS:
 		err = netinc_ep_peers(ep, pkt, body);
 		break;
+	case INC_PKT_PARTIAL:
+		err = netinc_ep_partial(ep, pkt, body);
+		break;
 	default:
 		err = rx_error(ep, pkt, body, now);
 		break;
@@ -529,6 +553,7 @@ int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 	case INC_PKT_NACK:
 	case INC_PKT_ERROR:
 	case INC_PKT_PEERS:
+	case INC_PKT_PARTIAL:
 		return rx_member(ep, pkt, body, now);
 	case INC_PKT_CHALLENGE:
 		err = rx_challenge(ep, body, now);
@@ -691,6 +716,9 @@ static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
 		/* the others' leaving waits for what this PROBE says */
 		if (netinc_ep_keeps(ep))
 			pause = min_t(u64, pause, PROBE_MAX);
+		/* nothing is completed without us unless the node knows what results we have */
+		if (netinc_ep_may_miss(ep))
+			pause = min_t(u64, pause, max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
 	}
 	if (now - base >= pause) {
 		ask(ep, tree, now);

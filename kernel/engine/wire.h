@@ -38,6 +38,12 @@ static inline bool netinc_is_data(u8 type)
 	return type == INC_PKT_CONTRIB || type == INC_PKT_RESULT;
 }
 
+/* Control packets for all children alike; others name theirs. */
+static inline bool netinc_for_all(u8 type)
+{
+	return type == INC_PKT_ERROR || type == INC_PKT_PARTIAL;
+}
+
 /* Bytes that follow the header, padding included. */
 static inline u32 netinc_body_len(const struct netinc_pkt *p)
 {
@@ -69,6 +75,8 @@ static inline u32 netinc_min_body(u8 type)
 		return sizeof(struct inc_move);
 	case INC_PKT_PEERS:
 		return sizeof(struct inc_peers);
+	case INC_PKT_PARTIAL:
+		return sizeof(struct inc_partial);
 	default:
 		return 0;
 	}
@@ -79,6 +87,8 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 	bool payload = p->flags & INC_F_PAYLOAD;
 
 	if ((p->mode & ~INC_MODE_WIRE) || h->resv || p->dtype > INC_TYPE_MAX || p->dop >= __INC_OP_MAX)
+		return -INC_C_DROP_MALFORMED;
+	if ((p->flags & INC_F_PARTIAL) && p->type != INC_PKT_RESULT)
 		return -INC_C_DROP_MALFORMED;
 	if (payload != !!p->len || ((p->flags & INC_F_FINAL) && !payload) ||
 	    ((p->flags & (INC_F_PAYLOAD | INC_F_DESC)) && p->span != 1))

@@ -20,7 +20,7 @@ struct env_obj {
 };
 
 struct env_out {
-	char kind;		/* R result, U up, N NACK, S STATUS, M mismatch */
+	char kind;		/* R result, U up, N NACK, S STATUS, M mismatch, P partial: q its number, value who */
 	u32 child;
 	u64 q;
 	u32 span;		/* N; M: the other child */
@@ -130,7 +130,7 @@ static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++)
-		if (slot->in[i].obj)
+		if (slot->in[i].obj && !(slot->in[i].flags & INC_F_PARTIAL))
 			sum = env_mix(sum, ((struct env_obj *)slot->in[i].obj)->value);
 	return env_result(slot, sum);
 }
@@ -172,6 +172,12 @@ static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const
 	memcpy(env.map, body->bitmap, len - sizeof(*body));
 }
 
+static void env_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	expect(len == sizeof(*body) + be16_to_cpu(body->bits) / 8, "PARTIAL of %u bytes", len);
+	env_log('P', child, be16_to_cpu(body->set), agg->children, be32_to_cpu(body->bitmap[0]));
+}
+
 static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
 {
 	agg->closed = true;
@@ -183,7 +189,7 @@ static const struct netinc_agg_ops env_ops = {
 	.hold = env_hold, .release = env_release, .desc = env_desc, .can_fold = env_can_fold,
 	.fold = env_fold, .copy = env_copy,
 	.send_result = env_send_result, .send_up = env_send_up, .send_nack = env_send_nack,
-	.send_status = env_send_status, .mismatch = env_mismatch,
+	.send_status = env_send_status, .send_partial = env_send_partial, .mismatch = env_mismatch,
 };
 
 static void env_begin(u32 children, u32 parts, u32 window, u64 start)

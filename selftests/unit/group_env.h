@@ -33,6 +33,7 @@ static struct {
 	u64 late_us[__INC_EVENT_MAX];
 	u32 results;
 	u32 statuses;
+	u16 set;		/* of the last PARTIAL */
 	u32 held;
 	struct inc_desc desc[SIZE][W];	/* of what is held: obj is &desc[child][block % W] */
 	u64 detail;
@@ -115,10 +116,19 @@ static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, co
 	env.statuses++;
 }
 
+static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	(void)agg;
+	(void)child;
+	(void)len;
+	env.set = be16_to_cpu(body->set);
+}
+
 static const struct netinc_agg_ops agg_ops = {
 	.hold = hold, .release = release, .desc = desc, .can_fold = can_fold, .fold = fold, .copy = copy,
 	.send_result = send_result,
-	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .mismatch = netinc_group_mismatch,
+	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .send_partial = send_partial,
+	.mismatch = netinc_group_mismatch,
 };
 
 static inline void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)

@@ -380,6 +380,7 @@ static void test_late(void)
 	end();
 	form(0);
 	env.g.cfg.late_ms = 500;
+	env.g.cfg.late_policy = INC_LATE_FAIL;
 	contrib(0, 0, 0, 1, 0, 10000);
 	netinc_group_tick(&env.g, 10000 + 499 * NETINC_MS);
 	expect(env.g.state == INC_GROUP_ACTIVE, "fails too early");
@@ -387,6 +388,123 @@ static void test_late(void)
 	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE && env.g.error.rank[0] == 1,
 	       "rank %u is late", env.g.error.rank[0]);
 	end();
+}
+
+static void late_env(u8 policy, u32 late_ms)
+{
+	form(0);
+	env.g.cfg.late_ms = late_ms;
+	env.g.cfg.late_policy = policy;
+}
+
+/* One block of an allreduce. */
+static int reduce(u32 rank, u64 block, u32 opseq, u32 sig, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
+	struct netinc_pay pay = { .obj = &env.desc[rank][block % W], .flags = INC_F_PAYLOAD | INC_F_WANT, .len = 64 };
+
+	pkt.psn = (u32)block;
+	pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
+	pkt.len = 64;
+	pkt.dtype = INC_TYPE_I32;
+	pkt.dop = INC_OP_SUM;
+	pkt.opseq = opseq;
+	pkt.sig = sig;
+	env.g.members[rank].heard = now;
+	return netinc_group_contrib(&env.g, &pkt, &pay, now);
+}
+
+static void all_heard_at(u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < SIZE; i++)
+		check(i, INC_PKT_PROBE, now);
+}
+
+/* Policy `wait` does no more than to report, at a time of its own if it has one. */
+static void test_late_wait(void)
+{
+	late_env(INC_LATE_WAIT, 300);
+	reduce(0, 0, 0, 1, 10000);
+	reduce(2, 0, 0, 1, 10000);
+	all_heard_at(10000 + 299 * NETINC_MS);
+	netinc_group_tick(&env.g, 10000 + 299 * NETINC_MS);
+	expect(!env.events[INC_EVENT_RANK_LATE], "too early");
+	netinc_group_tick(&env.g, 10000 + 300 * NETINC_MS);
+	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "rank %u", env.event_rank);
+	all_heard_at(10000 + 5000 * NETINC_MS);
+	netinc_group_tick(&env.g, 10000 + 5000 * NETINC_MS);
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.results, "state %u", env.g.state);
+	end();
+}
+
+static void test_late_partial(void)
+{
+	u64 now = 10000 + 300 * NETINC_MS;
+
+	late_env(INC_LATE_PARTIAL, 300);
+	reduce(0, 0, 0, 1, 10000);
+	reduce(2, 0, 0, 1, 10000);
+	all_heard_at(now - 1);
+	netinc_group_tick(&env.g, now - 1);
+	expect(!env.results, "too early");
+	netinc_group_tick(&env.g, now);
+	expect(env.results == 1 && env.set == 1 && env.g.agg.una == 1, "%u results", env.results);
+	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1 &&
+	       env.late_us[INC_EVENT_RANK_LATE] == 300000, "rank %u", env.event_rank);
+	/* it goes on without it, and says so once */
+	reduce(0, 1, 1, 1, now);
+	reduce(2, 1, 1, 1, now);
+	all_heard_at(now + 300 * NETINC_MS);
+	netinc_group_tick(&env.g, now + 300 * NETINC_MS);
+	expect(env.results == 2 && env.events[INC_EVENT_RANK_LATE] == 1 && !env.events[INC_EVENT_RANK_BACK],
+	       "%u results", env.results);
+	expect(reduce(1, 0, 0, 1, now + 400 * NETINC_MS) == -INC_C_DROP_TOO_LATE && env.results == 3, "too late");
+	netinc_group_tick(&env.g, now + 401 * NETINC_MS);
+	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.late_us[INC_EVENT_RANK_BACK] == 700000, "back after %llu us",
+	       (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
+	/* a barrier that not all come to is none */
+	contrib(0, 2, 2, 1, 0, now + 500 * NETINC_MS);
+	all_heard_at(now + 800 * NETINC_MS);
+	netinc_group_tick(&env.g, now + 800 * NETINC_MS);
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE && env.g.error.rank[0] == 1,
+	       "a barrier: rank %u is late", env.g.error.rank[0]);
+	end();
+}
+
+/* Who disagrees about what is complete cannot be helped: the group is over, for a reason. */
+static void test_late_disagrees(void)
+{
+	u64 now = 10000 + 300 * NETINC_MS;
+	struct netinc_error e;
+
+	late_env(INC_LATE_PARTIAL, 300);
+	reduce(0, 0, 0, 1, 10000);
+	reduce(2, 0, 0, 1, 10000);
+	all_heard_at(now);
+	netinc_group_tick(&env.g, now);
+	expect(reduce(1, 0, 0, 2, now) == -INC_C_DROP_MISMATCH, "is taken");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_MISMATCH && e.rank[0] == 1 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	end();
+}
+
+/* Who leaves later than others keeps nobody waiting. */
+static void test_late_leave(void)
+{
+	u8 policy;
+
+	for (policy = INC_LATE_WAIT; policy <= INC_LATE_MAX; policy++) {
+		late_env(policy, 300);
+		contrib(0, 0, 0, 9, INC_F_LEAVE, 10000);
+		expect_sent(INC_PKT_WAIT, 0);
+		all_heard_at(5000 * NETINC_MS);
+		netinc_group_tick(&env.g, 5000 * NETINC_MS);
+		expect(env.g.state == INC_GROUP_ACTIVE && !env.events[INC_EVENT_RANK_LATE], "policy %u: state %u",
+		       policy, env.g.state);
+		end();
+	}
 }
 
 static void test_abort(void)
@@ -493,6 +611,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
 	KTAP(test_moved), KTAP(test_not_moved),
 	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
+	KTAP(test_late_wait), KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave),
 	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 };

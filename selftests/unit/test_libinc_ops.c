@@ -34,6 +34,7 @@ static struct {
 	int submits;
 	uint64_t busy;		/* handle under way: INC_IOC_WAIT says EAGAIN */
 	struct inc_completion done;
+	uint64_t partial;	/* handle of an operation whose result lacks rank 1 */
 } kernel;
 
 uint32_t inc_rank(const struct inc_group *g)
@@ -76,6 +77,15 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	kernel.fail = 0;
 	if (errno)
 		return -1;
+	if (request == INC_IOC_CONTRIBUTED) {
+		struct inc_contributed *c = arg;
+
+		errno = ENOENT;
+		if (!kernel.partial || (c->handle && c->handle != kernel.partial))
+			return -1;
+		*c = (struct inc_contributed) { .handle = kernel.partial, .size = SIZE, .missing = 1, .ranks = { 5 } };
+		return 0;
+	}
 	if (request != INC_IOC_WAIT)
 		took(arg);
 	if (request == INC_IOC_SUBMIT)
@@ -231,6 +241,34 @@ static void test_requests(void)
 	expect(!inc_start(&req) && !inc_wait(&req, 0), "a request that failed cannot be started again");
 }
 
+/* A result that is not of all ranks: how many are missing, in words too, and who is not. */
+static void test_partial(void)
+{
+	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 2,
+				       .send = from, .recv = to };
+	uint32_t ranks[INC_MAX_RANKS / 32];
+	struct inc_request req;
+
+	reset();
+	expect(inc_contributed(&group, NULL, ranks) == -ENOENT, "nothing has been partial");
+	expect(!inc_icollective(&group, &args, &req) && inc_contributed(&group, &req, ranks) == -EINVAL, "not ended");
+	expect(!inc_wait(&req, -1) && !inc_contributed(&group, &req, ranks) && ranks[0] == 7 && !ranks[1],
+	       "all of %u: %#x", SIZE, ranks[0]);
+	kernel.done.missing = 1;
+	kernel.done.handle = 2;
+	kernel.partial = 2;
+	expect(inc_collective(&group, &args) == 1, "the result is of all");
+	expect(strstr(inc_errmsg(&group), "allreduce f32 sum 2: the result lacks 1 late rank: 1"), "%s",
+	       inc_errmsg(&group));
+	expect(inc_contributed(&group, NULL, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
+	kernel.done.handle = 3;
+	kernel.partial = 3;
+	expect(!inc_icollective(&group, &args, &req) && inc_wait(&req, -1) == 1 && inc_test(&req) == 1, "a request");
+	expect(inc_contributed(&group, &req, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
+	kernel.partial = 4;
+	expect(inc_contributed(&group, &req, ranks) == -ENOENT, "too long ago");
+}
+
 static void refused(const char *text, const struct inc_args *args)
 {
 	struct inc_request req;
@@ -339,7 +377,8 @@ static void test_short_forms(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests), KTAP(test_refused),
+	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests), KTAP(test_partial),
+	KTAP(test_refused),
 	KTAP(test_unsupported), KTAP(test_options), KTAP(test_short_forms),
 };
 

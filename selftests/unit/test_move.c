@@ -29,7 +29,7 @@ static void expect_called(u32 move)
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
 	expect(!s->pkt.incarnation && !s->pkt.cookie && !join->challenge && be32_to_cpu(join->move) == move &&
-	       be64_to_cpu(join->lineage) == 7 && be32_to_cpu(join->window) == W &&
+	       be64_to_cpu(join->lineage) == 7 && be16_to_cpu(join->window) == W &&
 	       be32_to_cpu(join->dead_ms) == DEAD && join->fallback == env.fallback, "JOIN");
 }
 

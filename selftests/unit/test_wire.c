@@ -59,6 +59,8 @@ static void random_packet(struct netinc_pkt *p)
 		p->mode = p->tstamp >> 8;
 		return;
 	}
+	if (p->type != INC_PKT_RESULT)
+		p->flags &= ~INC_F_PARTIAL;
 	p->dtype = ktap_below(__INC_TYPE_MAX);
 	p->dop = ktap_below(__INC_OP_MAX);
 	p->mode = ktap_random() & INC_MODE_WIRE;
@@ -141,7 +143,7 @@ static void test_malformed(void)
 		valid(type, &p);
 		header()->flags = cpu_to_be16(INC_F_AUTH);
 		refused(len, INC_C_DROP_MALFORMED, "flag AUTH");
-		header()->flags = cpu_to_be16(0x0100);
+		header()->flags = cpu_to_be16(0x0200);
 		refused(len, INC_C_DROP_MALFORMED, "unknown flag");
 		valid(type, &p);
 		header()->len = cpu_to_be16(INC_MAX_BLOCK + 1);
@@ -194,6 +196,7 @@ static void test_malformed_data(void)
 	refused(data(&p, INC_F_PAYLOAD, 8, 2), INC_C_DROP_MALFORMED, "payload for two blocks");
 	refused(data(&p, INC_F_DESC, 0, 2), INC_C_DROP_MALFORMED, "descriptor for two blocks");
 	refused(data(&p, INC_F_FINAL, 0, 1), INC_C_DROP_MALFORMED, "empty FINAL");
+	refused(data(&p, INC_F_PARTIAL, 0, 1), INC_C_DROP_MALFORMED, "a partial contribution");
 	refused(data(&p, 0, 0, 0xffff), 0, "credit");
 	len = data(&p, INC_F_PAYLOAD, 8, 1);
 	refused(len, 0, "valid");

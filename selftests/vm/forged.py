@@ -12,8 +12,8 @@ from inc_abi import NODE4, NODE6, equal, test, wait_until
 def malformed_fields(lab):
     """Every field out of its range, one at a time."""
     good, probe, body = lab.contrib(), lab.probe(), bytes(16)
-    yield from (good.but(kind=k) for k in (0, 15))
-    yield from (good.but(flags=good.flags | f) for f in w.UNKNOWN_FLAGS)
+    yield good.but(kind=0)
+    yield from (good.but(flags=good.flags | f) for f in (w.F_PARTIAL, *w.UNKNOWN_FLAGS))
     yield from (good.but(part=p) for p in (64, 255))
     yield from (good.but(part=p) for p in (1, 63))              # this tree has no wide partials
     yield from (good.but(span=s) for s in (0, 2, 65535))
@@ -187,9 +187,9 @@ def t_names(lab):
     lab.owe("sw", no_group=6)
     for kind in (w.RESULT, w.NACK):
         lab.send("h1", good.but(kind=kind, flags=0, body=b""))
-    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.MOVE, w.PEERS):
+    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.MOVE, w.PEERS, w.PARTIAL):
         lab.send("h1", lab.probe(kind=kind, body=bytes(w.MIN_BODY[kind])))
-    lab.owe("sw", no_group=10)                                  # these are for ranks, of which there is none
+    lab.owe("sw", no_group=11)                                  # these are for ranks, of which there is none
     lab.audit("sw")
     # strangers to the group were told so, with the cookie that they had sent
     answers = lab.taps["h4"].packets(w.REFUSE, outgoing=False)
@@ -259,7 +259,8 @@ def t_host(lab):
     status = result.but(kind=w.STATUS, flags=0, union=bytes(4), opseq=0, sig=0, body=bytes(12))
     error = status.but(kind=w.ERROR, body=struct.pack("!QII", lab.next, 1, 0) + struct.pack("!HH", 1, 0) + bytes(76))
     nack = status.but(kind=w.NACK, body=b"")
-    for p in (result, status, error, nack):
+    partial = status.but(kind=w.PARTIAL, body=struct.pack("!HHI", 1, 32, 1))
+    for p in (result, status, error, nack, partial):
         child = 0
         lab.send("h4", p.but(child=child), to="h1")             # not from the parent
         lab.send("h4", p.but(child=child), to="h1", v6=True)
@@ -269,7 +270,7 @@ def t_host(lab):
         lab.send("h4", p.but(child=child, tree=1), to="h1", src=NODE4)
         lab.send("h4", p.but(child=child, incarnation=p.incarnation ^ 1), to="h1", src=NODE4)
         lab.send("h4", p.but(child=child, group=p.group ^ 1), to="h1", src=NODE4)
-    lab.owe("h1", port=8, cookie=8, epoch=8, no_group=8)
+    lab.owe("h1", port=10, cookie=10, epoch=10, no_group=10)
     lab.send("h4", status.but(child=1), to="h1", src=NODE4)     # for a rank that is not here
     lab.owe("h1", no_group=1)
     lab.audit()

@@ -199,7 +199,7 @@ def t_other_lineage(lab):
 def t_bad_values(lab):
     other = lab.lineage ^ 9
     for bad in ({"window": 0}, {"window": 2}, {"window": 48}, {"window": 8192}, {"dead": 0}, {"dead": 99},
-                {"dead": 60001}, {"late": 3600001}, {"fallback": 0}, {"fallback": 3}):
+                {"dead": 60001}, {"late": 3600001}, {"fallback": 0}, {"fallback": 3}, {"policy": 2}, {"policy": 255}):
         challenged(lab, "h4", **moved(other, **bad))
         refused(lab, "h4", w.SIZE)
     # the group's window is fixed: what would not fit is not taken

@@ -36,7 +36,8 @@ COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16sBB6s")
-SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 168}
+SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 168,
+         "contributed": 144}
 
 
 def ioc(direction, number, size):
@@ -47,6 +48,7 @@ IOC_SUBMIT = ioc(3, 0xc0, SIZES["submit"])
 IOC_WAIT = ioc(3, 0xc1, SIZES["wait"])
 IOC_SUBMIT_AND_WAIT = ioc(3, 0xc2, SIZES["submit_wait"])
 IOC_INFO = ioc(2, 0xc3, SIZES["info"])
+IOC_CONTRIBUTED = ioc(3, 0xc4, SIZES["contributed"])
 
 
 def tool(*args, check=True):
@@ -207,7 +209,7 @@ def fails(err, function, *args, **named):
 
 class Completion:
     def __init__(self, raw):
-        self.handle, self.user_data, self.result, self.resv = COMPLETION.unpack_from(raw)
+        self.handle, self.user_data, self.result, self.missing = COMPLETION.unpack_from(raw)
         error = ERROR_INFO.unpack_from(raw, COMPLETION.size)
         self.code, _, self.opseq, *ranks = error[:5]
         self.ranks = list(ranks)
@@ -293,6 +295,14 @@ class Rank:
     def wait(self, handle=0, ms=60000):
         raw = self.ioctl(IOC_WAIT, WAIT_HEAD.pack(handle, ms) + bytes(SIZES["completion"]))
         return Completion(raw[WAIT_HEAD.size:])
+
+    def contributed(self, handle=0):
+        """The ranks that a partial result is of."""
+        raw = self.ioctl(IOC_CONTRIBUTED, struct.pack("=Q", handle).ljust(SIZES["contributed"], b"\0"))
+        got, size, missing, *words = struct.unpack("=QII32I", raw)
+        ranks = [i for i in range(1024) if words[i // 32] >> i % 32 & 1]
+        equal((handle or got, size, missing), (got, self.size, size - len(ranks)), "handle, ranks and missing ones")
+        return ranks
 
     def ints(self, values):
         """A send and a receive buffer of i32."""

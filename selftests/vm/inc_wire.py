@@ -12,14 +12,14 @@ import time
 
 PORT = 5227
 CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
-    PEERS = range(1, 15)
-F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE = (1 << i for i in range(8))
-UNKNOWN_FLAGS = [1 << i for i in range(8, 16)]
+    PEERS, PARTIAL = range(1, 16)
+F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL = (1 << i for i in range(9))
+UNKNOWN_FLAGS = [1 << i for i in range(9, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 168, REFUSE: 16, ABORT: 96,
-            MOVE: 16, PEERS: 8}
+            MOVE: 16, PEERS: 8, PARTIAL: 4}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")
 FIELDS = ("vertype", "part", "flags", "group", "incarnation", "epoch", "psn", "tree", "child", "span", "len", "opseq",
@@ -242,10 +242,10 @@ def siphash(data, key):
 
 
 def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, move=0, fallback=0, lineage=1,
-               standbys=0):
+               standbys=0, late_policy=0):
     """struct inc_ready, with no addresses in it."""
-    return struct.pack("!IIQQQIHHHHIIIIBBHQ", nonce, window, start, *cookies, size, size, 1, block, 0, 2000, 0, 0, move,
-                       fallback, standbys, 0, lineage) + bytes(96)
+    return struct.pack("!IIQQQIHHHHIIIIBBBBQ", nonce, window, start, *cookies, size, size, 1, block, 0, 2000, 0, 0, move,
+                       fallback, standbys, late_policy, 0, lineage) + bytes(96)
 
 
 def move_body(lineage, move):
@@ -260,9 +260,9 @@ def peers_body(first, count, *addresses):
 
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **moved):
     """struct inc_join, with its proof if there is a challenge. @moved: what one says that has had READY."""
-    m = {"fallback": 0, "move": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, **moved}
-    body = struct.pack("!IIQIHBBIIQIIQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["window"],
-                       m["lineage"], m["dead"], m["late"], challenge)
+    m = {"fallback": 0, "move": 0, "policy": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, **moved}
+    body = struct.pack("!IIQIHBBIBBHQIIQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"], 0,
+                       m["window"], m["lineage"], m["dead"], m["late"], challenge)
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
         message = struct.pack("!II", group, rank) + body

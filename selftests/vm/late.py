@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Ranks that are late, started by 26-late.sh: how late they are. Ranks of h1, h2 and h3 are driven by this process; one that
-is late is one for which it has not submitted yet.
+Ranks that are late, started by 26-late.sh: how late they are, and what becomes of the others. Ranks of h1, h2 and h3
+are driven by this process; one that is late is one for which it has not submitted yet.
 """
+import array
+import errno
 import os
 import random
 import re
 import time
 
 import inc_abi as abi
-from inc_abi import Job, equal, test, wait_until
+from inc_abi import Job, equal, fails, test, wait_until
 
 RNG = random.Random(int(os.environ.get("SEED", "1")))
 HOSTS = ("h1", "h2", "h3")
@@ -23,7 +25,12 @@ class Lab:
         self.jobs.append(Job(RNG.randrange(1 << 32), hosts))
         return self.jobs[-1]
 
+    def policy(self, *what):
+        """Of the groups that form from now on."""
+        abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", *what)
+
     def recover(self):
+        self.policy("late", "0")
         while self.jobs:
             self.jobs.pop().close()
         wait_until(lambda: not abi.groups("sw"), "the groups of a test are gone", 30)
@@ -69,6 +76,157 @@ def t_figures(lab):
     if not re.search(r"^    last of \d+ blocks by \S+ at most \S+ms;( from \S+: \d+)+$", text, re.M):
         raise AssertionError(f"text is {text!r}")
     equal("last of" in abi.tool("inc", "-n", "sw", "member", "show"), False, "shown without -s")
+    lab.recover()
+
+
+def node():
+    n = abi.show("sw", "node")[0]
+    return n["late_ms"], n["late_policy"]
+
+
+def refused(lab, text, *what):
+    try:
+        lab.policy(*what)
+    except AssertionError as e:
+        if text not in str(e):
+            raise
+        return
+    raise AssertionError(f"{what} was taken")
+
+
+@test("the policy: what goes with what")
+def t_policy(lab):
+    equal(node(), (0, "wait"), "default")
+    for set_, want in ((("late", "300"), (300, "fail")), (("late-policy", "partial"), (300, "partial")),
+                       (("late", "200"), (200, "partial")), (("late", "0"), (0, "wait")),
+                       (("late", "150", "late-policy", "wait"), (150, "wait")),
+                       (("late", "100", "late-policy", "partial"), (100, "partial"))):
+        lab.policy(*set_)
+        equal(node(), want, f"after set {' '.join(set_)}")
+    refused(lab, "late-policy partial: expected fallback none", "fallback", "edge")
+    lab.policy("late", "0")
+    refused(lab, "late-policy fail: needs a limit: late in 10..3600000", "late-policy", "fail")
+    refused(lab, "late-policy partial: needs a limit: late in 10..3600000", "late", "0", "late-policy", "partial")
+    lab.policy("fallback", "edge")
+    refused(lab, "late-policy partial: expected fallback none", "late", "100", "late-policy", "partial")
+    lab.policy("fallback", "none")
+    equal(node(), (0, "wait"), "after what was refused")
+
+
+def drops_of(ns):
+    return abi.counters(ns)["drop_too_late"]
+
+
+def total(job, ranks, n, k):
+    """The sum of what only these ranks have."""
+    return array.array("i", [sum(v) for v in zip(*(job.values(r, n, k) for r in ranks))])
+
+
+def check_partial(job, handles, n, k, ranks):
+    """All get the same, and know of whom it is."""
+    want = total(job, ranks, n, k)
+    for r, handle in handles.items():
+        done = job.ranks[r].wait(handle)
+        equal((done.result, done.missing, done.code), (0, len(job.ranks) - len(ranks), 0), f"completion of rank {r}")
+        equal(job.ranks[r].buffers.pop(handle)[1] == want, True, f"rank {r} has the sum of ranks {ranks}")
+        equal(job.ranks[r].contributed(handle), ranks, f"ranks that rank {r} is told")
+        equal(job.ranks[r].contributed(), ranks, "and those of the last operation")
+
+
+@test("wait: the event comes at the limit, and the result is that of all")
+def t_wait(lab):
+    lab.policy("late", "200", "late-policy", "wait")
+    job = lab.job()
+    with abi.Monitor("sw") as monitor:
+        others = job.begin((0, 2))
+        event = monitor.wait("rank-late")
+        equal(event["rank"], 1, "rank of the event")
+        job.end({**others, **job.begin((1,))})
+        equal(monitor.wait("rank-back")["rank"], 1, "rank that is back")
+    lab.recover()
+
+
+@test("fail: the error names the rank")
+def t_fail(lab):
+    lab.policy("late", "200")
+    job = lab.job()
+    for r, handle in job.begin((0, 2)).items():
+        done = job.ranks[r].wait(handle)
+        equal((done.result, done.code, done.ranks[0]), (-errno.ETIME, abi.RANK_LATE, 1), f"end at rank {r}")
+    lab.recover()
+
+
+@test("partial: the others go on, the late rank gets their result, and all know")
+def t_partial(lab):
+    lab.policy("late", "200", "late-policy", "partial")
+    job = lab.job()
+    job.run(700)
+    fails(errno.ENOENT, job.ranks[0].contributed)
+    for n, k in ((1, 1), (700, 2), (30000, 3)):
+        others = job.begin((0, 2), n, k)
+        check_partial(job, others, n, k, [0, 2])
+        before = drops_of("sw")
+        check_partial(job, job.begin((1,), n, k), n, k, [0, 2])
+        if drops_of("sw") <= before:
+            raise AssertionError("no contribution was too late")
+    job.run(700, 4)             # all are in time again
+    late = late_of(job)
+    equal((late[0]["missed"], late[2]["missed"], late[1]["missed"] > 3), (0, 0, True), f"missed blocks of {late}")
+    lab.recover()
+
+
+@test("partial: a rank that is several operations late gets all results")
+def t_several(lab):
+    lab.policy("late", "100", "late-policy", "partial")
+    job = lab.job()
+    handles = [job.begin((0, 1), 5000, k) for k in range(4)]
+    for k, both in enumerate(handles):
+        check_partial(job, both, 5000, k, [0, 1])
+    for k in range(4):
+        check_partial(job, job.begin((2,), 5000, k), 5000, k, [0, 1])
+    job.run(700)
+    job.close()
+    lab.jobs.clear()
+    lab.recover()
+
+
+@test("partial: lost packets change nothing")
+def t_loss(lab):
+    lab.policy("late", "300", "late-policy", "partial")
+    for dev in ("p1", "p2", "p3"):
+        abi.tool("tc", "-n", "sw", "qdisc", "replace", "dev", dev, "root", "netem", "limit", "10000", "loss", "10%")
+    try:
+        job = lab.job()
+        for k in range(3):
+            others = job.begin((0, 1), 30000, k)
+            check_partial(job, others, 30000, k, [0, 1])
+            check_partial(job, job.begin((2,), 30000, k), 30000, k, [0, 1])
+    finally:
+        for dev in ("p1", "p2", "p3"):
+            abi.tool("tc", "-n", "sw", "qdisc", "del", "dev", dev, "root")
+    lab.recover()
+
+
+@test("partial: what has no meaning without all fails")
+def t_no_meaning(lab):
+    lab.policy("late", "200", "late-policy", "partial")
+    job = lab.job()
+    handle = job.ranks[0].submit(coll=abi.BARRIER, dtype=0, op=0)
+    done = job.ranks[0].wait(handle)
+    equal((done.result, done.code, done.ranks[0]), (-errno.ETIME, abi.RANK_LATE, 1), "end of a barrier")
+    lab.recover()
+
+
+@test("partial: a late rank that wants something else ends the group with a reason")
+def t_disagrees(lab):
+    lab.policy("late", "200", "late-policy", "partial")
+    job = lab.job()
+    check_partial(job, job.begin((0, 1)), 1000, 0, [0, 1])
+    handle = job.ranks[2].allreduce(range(999))
+    done = job.ranks[2].wait(handle)
+    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2), "end at the late rank")
+    done = job.ranks[0].wait(job.ranks[0].allreduce(range(10)))
+    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2), "end at another rank")
     lab.recover()
 
 

@@ -112,6 +112,13 @@ def fallback_cases(index, lo):
                "standby: interface 7: expected none")
         yield (op, [top("node", who, standby(good, parent("port", 0)))], False, errno.ERANGE,
                "port 0: expected 1..65535")
+        for value in 3, 255:
+            yield (op, [top("node", who, node("late-policy", value))], False, errno.ERANGE,
+                   f"late-policy {value}: expected 0..2")
+        yield (op, [top("node", who, node("late-policy", 2))], False, errno.EINVAL,
+               "late-policy partial: needs a limit: late in 10..3600000")
+        yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 10), node("fallback", 2))], False,
+               errno.EINVAL, "late-policy partial: expected fallback none")
     # one bad thing beside a good one: neither is taken
     yield ("node-set", [top("node", index, node("fallback", 3), standby(good), node("dead-ms", 300))], False,
            errno.ERANGE, "fallback 3: expected none, standby or edge")

@@ -5,7 +5,7 @@ import struct
 
 INC_PORT = 5227
 TYPES = {"contrib": 1, "result": 2, "probe": 3, "status": 4, "nack": 5, "error": 6, "join": 7, "challenge": 8,
-         "wait": 9, "ready": 10, "refuse": 11, "abort": 12, "move": 13, "peers": 14}
+         "wait": 9, "ready": 10, "refuse": 11, "abort": 12, "move": 13, "peers": 14, "partial": 15}
 ETH_IPV4, ETH_IPV6, ETH_8021Q, ETH_8021AD = 0x0800, 0x86DD, 0x8100, 0x88A8
 UDP, FRAGMENT, HOP_BY_HOP, DEST_OPTIONS = 17, 44, 0, 60
 F_PAYLOAD = 1

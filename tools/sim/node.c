@@ -381,7 +381,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 	cfg.lineage = join->lineage ? be64_to_cpu(join->lineage) : sim_random(n->sim) | 1;
 	if (join->lineage) {
 		cfg.move = be32_to_cpu(join->move);
-		cfg.window = be32_to_cpu(join->window);
+		cfg.window = be16_to_cpu(join->window);
 		cfg.dead_ms = be32_to_cpu(join->dead_ms);
 		cfg.late_ms = be32_to_cpu(join->late_ms);
 		cfg.fallback = join->fallback;

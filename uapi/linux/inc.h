@@ -42,6 +42,7 @@ enum inc_pkt_type {
 	INC_PKT_ABORT,		/* child to parent: this rank is gone in mid-operation */
 	INC_PKT_MOVE,		/* rank to rank: the parent is lost, or one that was lost is there again: come along */
 	INC_PKT_PEERS,		/* parent to child: where other ranks are */
+	INC_PKT_PARTIAL,	/* parent to child: whose contributions partial results are made of */
 	__INC_PKT_MAX
 };
 
@@ -56,9 +57,10 @@ enum inc_pkt_type {
 #define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
 #define INC_F_CE	0x0040	/* a contribution met congestion on its way up (set by nodes; down: some rank's did) */
 #define INC_F_ECE	0x0080	/* up: a result met congestion on its way to this rank; down: to some rank */
+#define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set of those that it is of */
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved: not sent by this version) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | INC_F_LEAVE | \
-			 INC_F_CE | INC_F_ECE)
+			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
@@ -70,7 +72,7 @@ struct inc_hdr {
 	__be32	epoch;		/* one run of one root with one set of slots */
 	__be32	psn;		/* low 32 bits of the block's number */
 	__be16	tree;		/* the one that the block belongs to */
-	__be16	child;		/* sender's index at its parent (up); 0 (down) */
+	__be16	child;		/* sender's index at its parent (up); 0 (down), with INC_F_PARTIAL that of the set */
 	__be16	span;		/* blocks that this packet stands for; 1 with payload */
 	__be16	len;		/* bytes of payload, without descriptor and padding */
 	__be32	opseq;		/* sequence number of the operation in the group */
@@ -123,6 +125,16 @@ enum inc_placement {
 	INC_PLACEMENT_EDGE,
 };
 
+/* What happens when a rank that answers has not contributed for late_ms. */
+enum inc_late_policy {
+	INC_LATE_WAIT,		/* it is waited for; late_ms 0: reported after a second */
+	INC_LATE_FAIL,		/* the group fails with INC_ERR_RANK_LATE */
+	INC_LATE_PARTIAL,	/* reductions go on without it; fails where that is not possible. No fallback */
+	__INC_LATE_MAX
+};
+
+#define INC_LATE_MAX (__INC_LATE_MAX - 1)
+
 /*
  * PROBE: header (psn = first block without result, opseq = ranks whose address it knows; with INC_F_LEAVE, where there
  * are several trees: block psn + span - 1 is the LEAVE, and its tree has it), this, then the bitmap.
@@ -153,7 +165,9 @@ struct inc_join {
 	__u8	fallback;	/* enum inc_fallback; it and what follows: 0 before the first READY, then as in READY */
 	__u8	shrink;		/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
 	__be32	move;		/* how often the group has moved, this time included; it says where to */
-	__be32	window;
+	__u8	late_policy;	/* enum inc_late_policy */
+	__u8	resv;
+	__be16	window;
 	__be64	lineage;
 	__be32	dead_ms;
 	__be32	late_ms;
@@ -191,7 +205,8 @@ struct inc_ready {
 	__be32	move;		/* that of the JOINs */
 	__u8	fallback;	/* enum inc_fallback */
 	__u8	standbys;
-	__be16	resv2;
+	__u8	late_policy;	/* enum inc_late_policy */
+	__u8	resv2;
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
 	__be64	tree_key[2];	/* trees > 1: from it the receiver's tree makes the up cookies of its children */
 	struct inc_addr edge;	/* the host of rank 0 */
@@ -215,6 +230,13 @@ struct inc_move {
 	__be64	lineage;
 	__be32	move;		/* the one that the sender is at */
 	__be32	resv;
+};
+
+/* PARTIAL: header, then this, then the bitmap. Results with INC_F_PARTIAL and this number are of these ranks. */
+struct inc_partial {
+	__be16	set;		/* never 0 */
+	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: child i contributed */
+	__be32	bitmap[];
 };
 
 enum inc_refuse_code {

@@ -89,6 +89,7 @@ enum {
 	INC_A_NODE_KEYED,	/* flag, out: a key is set */
 	INC_A_NODE_FALLBACK,	/* u8: enum inc_fallback, default none; of groups formed later */
 	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*: at most INC_MAX_STANDBY; in: all of them, replaces */
+	INC_A_NODE_LATE_POLICY,	/* u8: enum inc_late_policy; default: wait, with LATE_MS above 0 fail */
 	__INC_A_NODE_MAX
 };
 
@@ -193,6 +194,7 @@ enum {
 	INC_A_LATE_SUM_US,	/* u64: all times together; mean = sum / blocks */
 	INC_A_LATE_MAX_US,	/* u64: the longest */
 	INC_A_LATE_HIST,	/* binary: INC_LATE_BUCKETS u64, blocks with 0, 1, 2..3, 4..7, ... microseconds */
+	INC_A_LATE_MISSED,	/* u64: blocks that were completed without it */
 	__INC_A_LATE_MAX
 };
 

@@ -8,6 +8,7 @@
  *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
  *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
+ *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	which ranks a partial result is of; ENOENT: not known
  *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
  *	connect(fd, ... INC_SA_SHRINK)		once the group has failed: goes on with the ranks that are left
  *	close(fd)				leaves; in mid-operation it aborts the operation for all ranks
@@ -119,7 +120,7 @@ struct inc_completion {
 	__u64	handle;
 	__u64	user_data;
 	__s32	result;		/* 0 or a negative errno */
-	__u32	resv;
+	__u32	missing;	/* result 0: ranks whose contribution is not in it (late-policy partial), else 0 */
 	struct inc_error_info error;
 };
 
@@ -132,6 +133,14 @@ struct inc_wait {
 struct inc_submit_wait {
 	struct inc_submit submit;
 	struct inc_wait	wait;	/* timeout_ms in; the rest out. After EINTR or ETIMEDOUT submit.handle is valid */
+};
+
+/* Of whose contributions the result of an operation with `missing` is made; the last few completions are known. */
+struct inc_contributed {
+	__u64	handle;		/* in: of a completion that has been collected; 0: of the last one with `missing` */
+	__u32	size;		/* out: ranks of the group */
+	__u32	missing;	/* out */
+	__u32	ranks[INC_MAX_RANKS / 32];	/* out: bit rank % 32 of word rank / 32: is in all of the result */
 };
 
 struct inc_info {
@@ -163,5 +172,6 @@ struct inc_info {
 #define INC_IOC_WAIT		_IOWR('i', 0xc1, struct inc_wait)
 #define INC_IOC_SUBMIT_AND_WAIT	_IOWR('i', 0xc2, struct inc_submit_wait)
 #define INC_IOC_INFO		_IOR('i', 0xc3, struct inc_info)
+#define INC_IOC_CONTRIBUTED	_IOWR('i', 0xc4, struct inc_contributed)
 
 #endif

@@ -35,7 +35,7 @@ _inc_keys()
 {
 	case "$1 $2" in
 	"node add" | "node set")
-		_inc_words "dev dead late window max-groups max-memory key fallback standby" ;;
+		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
 	"limits set")
@@ -76,6 +76,8 @@ _inc()
 		if [ -n "$command" ]; then _inc_groups; else _inc_words "show help"; fi ;;
 	fallback)
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
+	late-policy)
+		_inc_words "wait fail partial" ;;
 	dead | late | window | max-groups | max-memory | key | standby | port)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)

@@ -64,6 +64,8 @@ static void show_late(struct nlattr *nest)
 	out_num("mean_us", blocks ? " by %s" : NULL, blocks ? sum / blocks : 0, UNIT_US);
 	if (get_u64(tb[INC_A_LATE_MAX_US], &max))
 		out_num("max_us", blocks ? " at most %s;" : NULL, max, UNIT_US);
+	if (get_u64(tb[INC_A_LATE_MISSED], &max))
+		out_num("missed", max ? " missed %s;" : NULL, max, UNIT_NONE);
 	show_histogram(tb[INC_A_LATE_HIST]);
 	out_text("\n");
 	out_close();

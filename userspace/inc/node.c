@@ -17,8 +17,9 @@ static const char usage[] =
 	"       inc node set dev DEV [LIMIT VALUE]...\n"
 	"       inc node del dev DEV\n"
 	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 2000\n"
-	"       late MS           a rank that does not contribute this long fails its operation; 10..3600000,\n"
-	"                         default 0: wait\n"
+	"       late MS           a rank that does not contribute this long is late; 10..3600000, default 0: wait\n"
+	"       late-policy wait|fail|partial  what happens then: a report; the group fails; reductions go on\n"
+	"                         without it (not with a fallback). Default: fail if late is given, else wait\n"
 	"       window N          blocks in flight, a power of two in 4..4096, default 1024\n"
 	"       max-groups N      default 64\n"
 	"       max-memory BYTES  held packets per group; default 64M\n"
@@ -28,6 +29,10 @@ static const char usage[] =
 	"                         nodes, or at these and then at the host of rank 0\n"
 	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
 	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
+
+static const char *const policies[] = {
+	[INC_LATE_WAIT] = "wait", [INC_LATE_FAIL] = "fail", [INC_LATE_PARTIAL] = "partial", NULL
+};
 
 static const struct arg limits[] = {
 	{ .key = "dev", .kind = ARG_DEV },
@@ -39,6 +44,7 @@ static const struct arg limits[] = {
 	{ .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
 	{ .key = "fallback", .kind = ARG_WORD, .words = fallback_names },
 	{ .key = "standby", .kind = ARG_ADDRS, .max = INC_MAX_STANDBY },
+	{ .key = "late-policy", .kind = ARG_WORD, .words = policies },
 	{ .key = NULL }
 };
 
@@ -83,6 +89,9 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 		if (nla_put(msg, INC_A_NODE_KEY, sizeof(key), key))
 			return -1;
 	}
+	arg = arg_find(args, "late-policy");
+	if (arg && arg->given && nla_put_u8(msg, INC_A_NODE_LATE_POLICY, (uint8_t)arg->num))
+		return -1;
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
 		return -1;
@@ -134,7 +143,7 @@ static int set(int argc, char **argv)
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
-				   "dead, late, window, max-groups, max-memory, key, fallback or standby");
+				   "dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
@@ -147,6 +156,7 @@ static int del(int argc, char **argv)
 
 static void show_limits(struct nlattr **tb)
 {
+	uint8_t policy;
 	uint32_t v;
 	uint64_t w;
 
@@ -154,6 +164,9 @@ static void show_limits(struct nlattr **tb)
 		out_num("dead_ms", " dead %s", v, UNIT_MS);
 	if (get_u32(tb[INC_A_NODE_LATE_MS], &v))
 		out_num("late_ms", v ? " late %s" : " late off", v, UNIT_MS);
+	if (get_u8(tb[INC_A_NODE_LATE_POLICY], &policy))
+		out_str("late_policy", policy != INC_LATE_WAIT ? " late-policy %s" : NULL,
+			policy <= INC_LATE_MAX ? policies[policy] : "?");
 	if (get_u32(tb[INC_A_NODE_WINDOW], &v))
 		out_num("window", " window %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_NODE_MAX_GROUPS], &v))

@@ -10,7 +10,9 @@
  *		errx(1, "%s", inc_errmsg(g));
  *	inc_leave(g);
  *
- * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text.
+ * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text. Where the node goes on without late
+ * ranks (`inc node set dev X late MS late-policy partial`), a reduction whose result is not of all ranks returns how
+ * many are missing: more than 0, so that who does not know of it takes it for a failure.
  *
  * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get -EPROTO, and a
  * text that names both sides; the group works on after that.
@@ -123,7 +125,8 @@ struct inc_request {
 	uint32_t prepared;	/* inc_start() may be called */
 	void *copy;		/* of an alltoall's input that is in place */
 	struct inc_submit submit;
-	uint64_t resv[4];
+	uint64_t ended;		/* handle of the operation that ended last */
+	uint64_t resv[3];
 };
 
 /* ---- Joining and leaving -------------------------------------------------------------------------------------- */
@@ -292,6 +295,14 @@ int inc_wait(struct inc_request *req, int timeout_ms);
 
 /* The same at once: -EAGAIN while it goes on. */
 int inc_test(struct inc_request *req);
+
+/*
+ * Which ranks' contributions are in the result of @req, which has ended, or, @req NULL, of the group's last operation
+ * that returned more than 0: bit rank % 32 of @ranks[rank / 32], INC_MAX_RANKS bits. A rank is in if it is in all of
+ * the result. Returns how many are not, 0 if all are. -ENOENT: none was partial, or more than 16 partial ones have
+ * ended since. A rank that is not in it itself has the same result as the others.
+ */
+int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t ranks[INC_MAX_RANKS / 32]);
 
 /* ---- What and why --------------------------------------------------------------------------------------------- */
 

@@ -83,9 +83,54 @@ static int ended(struct inc_request *req, int result)
 {
 	free(req->copy);
 	req->copy = NULL;
+	if (req->handle)
+		req->ended = req->handle;
 	req->handle = 0;
 	req->result = result;
 	return result;
+}
+
+static int contributed(struct inc_group *group, uint64_t handle, struct inc_contributed *c)
+{
+	*c = (struct inc_contributed) { .handle = handle };
+	return ioctl(group->fd, INC_IOC_CONTRIBUTED, c) < 0 ? -errno : 0;
+}
+
+/* Says who is missing; returns how many. */
+static int partial(struct inc_request *req, const struct inc_completion *done)
+{
+	struct inc_group *group = req->group;
+	char what[OP_LEN], who[128] = "";
+	struct inc_contributed c;
+
+	inc_format_op(what, sizeof(what), &req->submit);
+	if (!contributed(group, done->handle, &c))
+		for (uint32_t i = 0; i < c.size && i < INC_MAX_RANKS; i++)
+			if (!(c.ranks[i / 32] >> (i % 32) & 1))
+				inc_append(who, sizeof(who), " %u", i);
+	return inc_fail(group, (int)done->missing, "group %u rank %u: %s: the result lacks %u late rank%s:%s",
+			group->addr.sinc_group, group->addr.sinc_rank, what, done->missing,
+			done->missing == 1 ? "" : "s", who);
+}
+
+int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t ranks[INC_MAX_RANKS / 32])
+{
+	struct inc_contributed c;
+	int err;
+
+	memset(ranks, 0, sizeof(c.ranks));
+	if (req && (req->handle || req->result < 0))
+		return inc_fail(group, -EINVAL, "contributed: the operation has not ended, or failed");
+	if (req && !req->result) {
+		for (uint32_t i = 0; i < inc_size(group); i++)
+			ranks[i / 32] |= 1u << (i % 32);
+		return 0;
+	}
+	err = contributed(group, req ? req->ended : 0, &c);
+	if (err)
+		return inc_fail(group, err, "contributed: %s", inc_strerror(err));
+	memcpy(ranks, c.ranks, sizeof(c.ranks));
+	return (int)c.missing;
 }
 
 /* -ETIMEDOUT is for waits that can go on; an operation that ended because a rank was late is another thing. */
@@ -94,8 +139,9 @@ static int completed(struct inc_request *req, const struct inc_completion *done)
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;
 	char what[OP_LEN];
 
+	req->handle = done->handle;
 	if (!err)
-		return ended(req, 0);
+		return ended(req, done->missing ? partial(req, done) : 0);
 	inc_format_op(what, sizeof(what), &req->submit);
 	return ended(req, failed(req->group, &done->error, what, err));
 }
