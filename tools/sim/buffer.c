@@ -107,6 +107,7 @@ void buffer_free(struct sim_op *o)
 	buffer_drop(o);
 	free(o->acc);
 	free(o->seen);
+	free(o->absent);
 	free(o->counts);
 	free(o->before);
 	free(o);

@@ -29,6 +29,33 @@ static void check_input(struct host *h, struct app_op *a)
 			o->send_at.length * o->elem_size);
 }
 
+/* Each block is the fold of exactly those ranks that its result is said to be of. */
+static void put_partial(struct host *h, const struct app_op *a, u8 *want)
+{
+	const struct sim_op *o = a->main;
+	u32 absent = 0, others = 0;
+	struct netinc_block b;
+	u8 *part = NULL;
+	u64 idx, bytes;
+
+	for (idx = 0; idx < o->op.blocks; idx++) {
+		others |= o->absent[idx];
+		netinc_coll_block(&o->op, idx, &b);
+		if (!o->absent[idx] || !(b.bits & INC_F_WANT))
+			continue;
+		if (!part || o->absent[idx] != absent) {
+			free(part);
+			absent = o->absent[idx];
+			part = reference(h->sim, a->idx, h->rank, 0, absent, &bytes);
+		}
+		memcpy(want + b.recv * o->elem_size, part + b.recv * o->elem_size, b.elems * o->elem_size);
+	}
+	free(part);
+	if (others != o->op.absent[0])
+		sim_fail(h->sim, "rank %u: operation %u says it lacks ranks %#x, its blocks say %#x", h->rank, a->idx,
+			 o->op.absent[0], others);
+}
+
 static void check_result(struct host *h, struct app_op *a)
 {
 	const struct netinc_op *op = &a->main->op;
@@ -43,7 +70,9 @@ static void check_result(struct host *h, struct app_op *a)
 	if (a->main->got != reference_received(h->sim, a->idx, h->rank))
 		sim_fail(h->sim, "rank %u: operation %u, %s, has brought %llu elements", h->rank, a->idx,
 			 netinc_coll_name(op->coll), (unsigned long long)a->main->got);
-	want = reference(h->sim, a->idx, h->rank, 0, &bytes);
+	want = reference(h->sim, a->idx, h->rank, 0, 0, &bytes);
+	if (op->partial)
+		put_partial(h, a, want);
 	compare(h, a, "result", a->main->recv, want, bytes);
 	free(want);
 }
@@ -52,8 +81,8 @@ static void check_result(struct host *h, struct app_op *a)
 static void check_untouched(struct host *h, const struct app_op *a)
 {
 	u64 bytes, i;
-	u8 *want = reference(h->sim, a->idx, h->rank, 0, &bytes);
-	u8 *flipped = reference(h->sim, a->idx, h->rank, 0xff, &bytes);
+	u8 *want = reference(h->sim, a->idx, h->rank, 0, 0, &bytes);
+	u8 *flipped = reference(h->sim, a->idx, h->rank, 0xff, 0, &bytes);
 
 	for (i = 0; i < bytes; i++)
 		if (want[i] != flipped[i] && a->main->recv[i] != want[i])
@@ -96,6 +125,12 @@ static bool fatal(enum fault fault)
 static bool may_fail(const struct sim *sim)
 {
 	return fatal(fault_of(sim)) || (sim->troubled && !trouble_harmless(sim));
+}
+
+/* A rank was so far behind that the others could not go on without it. */
+static bool too_late(const struct host *h, const struct netinc_error *e)
+{
+	return h->sim->plan.late_ms && e->code == INC_ERR_RANK_LATE;
 }
 
 /* Do ranks disagree about an operation up to this one? */
@@ -189,7 +224,7 @@ static void check_error(struct host *h, struct app_op *a)
 				 a->idx, e->opseq, e->resume);
 		break;
 	default:
-		if (!may_fail(h->sim))
+		if (!may_fail(h->sim) && !too_late(h, e))
 			sim_fail(h->sim, "rank %u: operation %u fails with code %u", h->rank, a->idx, e->code);
 		break;
 	}
@@ -212,8 +247,15 @@ static void check_same(struct host *h, struct app_op *a)
 	if (!o->known) {
 		o->known = true;
 		o->error = *e;
+		o->absent = a->main->op.partial ? a->main->op.absent[0] : 0;
 		return;
 	}
+	/* who is late may be told that the group is over before it has submitted what others have done without it */
+	if (too_late(h, e) || too_late(h, &o->error))
+		return;
+	if (o->absent != (a->main->op.partial ? a->main->op.absent[0] : 0))
+		sim_fail(h->sim, "operation %u lacks ranks %#x at rank %u, %#x elsewhere", a->idx,
+			 a->main->op.absent[0], h->rank, o->absent);
 	if (fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED)
 		return;
 	/* the group may end at some ranks when others have the result; what they disagree about fails at all */
@@ -387,6 +429,8 @@ void check_host_finished(struct host *h)
 			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
 		return;
 	}
+	if (too_late(h, &h->ep.error))
+		return;
 	/* that others have left, and then the node has, may still fail a rank that is leaving */
 	if (h->sim->troubled && h->done == h->sim->plan.round[h->sim->round].nops)
 		return;

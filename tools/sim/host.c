@@ -21,6 +21,7 @@ static u8 *seen(struct host *h, struct sim_op *o, u64 idx)
 	if (!o->seen) {
 		o->seen_blocks = o->op.blocks;
 		o->seen = calloc(1, o->seen_blocks);
+		o->absent = calloc(o->seen_blocks, sizeof(*o->absent));
 	}
 	if (o->seen_blocks != o->op.blocks || idx >= o->seen_blocks)
 		sim_fail(h->sim, "rank %u: operation %u has no block %llu", h->rank, o->op.seq,
@@ -276,8 +277,12 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 	if ((*seen(h, o, idx))++)
 		sim_fail(h->sim, "rank %u gets block %llu of operation %u twice", h->rank, (unsigned long long)idx,
 			 op->seq);
-	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len)
+	/* what was completed without a rank goes to it whether it wants it or not */
+	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len &&
+	    ((b->bits & INC_F_WANT) || !(pay->flags & INC_F_PARTIAL)))
 		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len, b->elems);
+	if (pay->flags & INC_F_PARTIAL)
+		o->absent[idx] = ep->absent[0];
 	o->got += b->bits & INC_F_WANT ? b->elems : 0;
 	buffer_in(h->sim, o, b, ((struct dgram *)pay->obj)->data + pay->off);
 	return true;
@@ -599,6 +604,7 @@ void host_free(struct host *h)
 		buffer_free(h->op[i].main);
 	}
 	free(h->leave.seen);
+	free(h->leave.absent);
 	if (h->ep.window)
 		netinc_ep_keep_drop(&h->ep);
 	if (h->kept)

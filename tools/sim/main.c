@@ -125,7 +125,8 @@ static void report(const struct totals *t, double time)
 		{ "results sent again", INC_C_RESULTS_RESENT }, { "PROBE", INC_C_PROBES }, { "NACK", INC_C_NACKS },
 		{ "ERROR", INC_C_ERRORS }, { "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
 		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
-		{ "out of memory", INC_C_DROP_MEMORY },
+		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
+		{ "too late", INC_C_DROP_TOO_LATE },
 		{ "moves", INC_C_MOVES }, { "contributed from what is kept", INC_C_KEPT_SENT },
 	};
 	u32 i;

@@ -51,7 +51,8 @@ static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt
 {
 	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
 	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch && run->opseq == pkt->opseq &&
-	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode;
+	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode &&
+	       run->child == pkt->child;
 }
 
 /* A result without elements: several in a row are one packet. */
@@ -182,8 +183,8 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
-	struct netinc_fold_args args = { .ranks = container_of(agg, struct netinc_group, agg)->cfg.size };
 	struct node *node = node_of_agg(agg);
+	struct netinc_fold_args args = { 0 };
 	const void *src[SIM_MAX_HOSTS];
 	u32 i, n = 0;
 
@@ -198,6 +199,7 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	for (i = 0; i < agg->children; i++)
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			src[n++] = payload(&slot->in[i]);
+	args.ranks = n;
 	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
 	node->folds++;
 	return true;
@@ -233,6 +235,7 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	pkt.dop = slot->dop;
 	pkt.mode = slot->mode;
 	pkt.flags = slot->flags & ~(INC_F_DESC | INC_F_LEAVE);
+	pkt.child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
 	empty = pkt;
 	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
 	pkt.len = slot->len;
@@ -282,6 +285,18 @@ static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const
 	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, body));
 }
 
+static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt;
+
+	pkt_init(agg, &pkt, INC_PKT_PARTIAL);
+	pkt.len = len;
+	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set), (int)child,
+		  be32_to_cpu(body->bitmap[0]));
+	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, body));
+}
+
 static const struct netinc_agg_ops agg_ops = {
 	.hold = agg_hold,
 	.release = agg_release,
@@ -293,6 +308,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.send_up = agg_send_up,
 	.send_nack = agg_send_nack,
 	.send_status = agg_send_status,
+	.send_partial = agg_send_partial,
 	.mismatch = netinc_group_mismatch,
 };
 
@@ -370,6 +386,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		.window = p->window,
 		.dead_ms = p->dead_ms,
 		.late_ms = p->late_ms,
+		.late_policy = p->late_ms ? INC_LATE_PARTIAL : INC_LATE_WAIT,
 		.fallback = p->fallback,
 		.secret = { n->secret[0], ~n->secret[1] },
 	};
@@ -384,6 +401,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		cfg.window = be16_to_cpu(join->window);
 		cfg.dead_ms = be32_to_cpu(join->dead_ms);
 		cfg.late_ms = be32_to_cpu(join->late_ms);
+		cfg.late_policy = join->late_policy;
 		cfg.fallback = join->fallback;
 	}
 	cfg.spread = join->lineage && n->place == SIM_EDGE;

@@ -104,6 +104,33 @@ static void pick_network(struct sim *sim)
 	p->calm = 3 * SIM_SEC + sim_below(sim, SIM_SEC);
 }
 
+/* Some rank is always late, and the others go on without it: operations for which that is possible, and no faults. */
+static void pick_partial(struct sim *sim)
+{
+	struct plan *p = &sim->plan;
+	struct plan_step *s;
+	u32 i;
+
+	p->late_ms = pick(sim, 10, 100);
+	p->think = pick(sim, 0, 4 * p->late_ms) * NETINC_MS;
+	p->window = INC_MIN_WINDOW << sim_below(sim, 7);
+	p->rounds = 1;
+	p->hold_limit = ~0ull;
+	p->fallback = INC_FALLBACK_NONE;
+	memset(p->round[0].trouble, 0, sizeof(p->round[0].trouble));
+	if (p->round[0].fault > FAULT_PAUSE)
+		p->round[0].fault = FAULT_NONE;
+	for (i = 0; i < p->round[0].nops; i++) {
+		s = &p->round[0].step[i];
+		s->disagree = AGREE;
+		if (!netinc_coll_reduces(s->op.coll) || netinc_coll_chains(s->op.coll) || plan_has_counts(&s->op))
+			s->op = (struct plan_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .op = INC_OP_SUM,
+						   .in_place = s->op.in_place, .count = s->op.count };
+		s->op.count += !s->op.count;
+		s->odd = s->op;
+	}
+}
+
 void plan_make(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -138,6 +165,8 @@ void plan_make(struct sim *sim)
 	pick_fallback(sim);
 	for (i = 0; i < p->rounds; i++)
 		pick_round(sim, i);
+	if (p->hosts > 1 && one_in(sim, 8))
+		pick_partial(sim);
 }
 
 static const char * const fault_names[FAULT_COUNT] = {
@@ -151,6 +180,8 @@ void plan_print(const struct sim *sim)
 
 	printf("# %u hosts, W %u, block %u, super-packet %u, gso %d, first block %#llx, dead %u ms\n", p->hosts,
 	       p->window, p->block[0], p->super_packet, p->gso, (unsigned long long)p->first_block, p->dead_ms);
+	if (p->late_ms)
+		printf("# late %u ms: partial\n", p->late_ms);
 	printf("# loss %u burst %u dup %u reorder %u corrupt %u per 1000, delay %u + %u, late copies %u us\n", p->loss,
 	       p->burst, p->duplicate, p->reorder, p->corrupt, p->base_delay, p->jitter, p->late_delay);
 	printf("# fail hold %u fold %u deliver %u send %u per 1000, hold limit %lld; in flight %u, think %u us\n",

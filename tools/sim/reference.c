@@ -10,12 +10,29 @@ struct ref {
 	struct plan_op op;
 	u32 idx, rank, size;
 	struct layout send[SIM_MAX_HOSTS], recv[SIM_MAX_HOSTS];
+	u32 absent;		/* bits of ranks that do not count */
+	u8 *without;		/* the fold of the others */
 	u8 *out;
 };
 
 static const u8 *input(struct ref *r, u32 rank)
 {
 	return plan_input(r->sim, r->idx, rank);
+}
+
+static const u8 *folded_without(struct ref *r)
+{
+	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
+				.size = r->size };
+	const void *in[SIM_MAX_HOSTS];
+	u32 i;
+
+	for (i = 0; i < r->sim->plan.hosts; i++)
+		if (!(r->absent >> i & 1))
+			in[a.ranks++] = input(r, i);
+	r->without = malloc(r->send[0].length * r->size + 1);
+	arithmetic_fold(&a, in, a.ranks, r->without, r->send[0].length);
+	return r->without;
 }
 
 /* Of ranks 0 .. last, all that they send. */
@@ -27,6 +44,8 @@ static const u8 *folded(struct ref *r, u32 last)
 	const void *in[SIM_MAX_HOSTS];
 	u32 k = 0, i;
 
+	if (r->absent)
+		return folded_without(r);
 	if (r->kept->fold[last])
 		return r->kept->fold[last];
 	r->kept->fold[last] = malloc(n * r->size + 1);
@@ -114,10 +133,10 @@ static void perform(struct ref *r)
 	}
 }
 
-u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u64 *bytes)
+u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes)
 {
 	struct ref r = { .sim = sim, .kept = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
-			 .rank = rank };
+			 .rank = rank, .absent = absent };
 	bool in_place = plan_op_of(sim, idx, rank).in_place;
 	u64 at;
 	u32 i;
@@ -134,6 +153,7 @@ u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u64 *bytes)
 	for (at = 0; flip && at < *bytes; at++)
 		r.out[at] ^= flip;
 	perform(&r);
+	free(r.without);
 	return r.out;
 }
 

@@ -166,7 +166,8 @@ struct plan_round {
 };
 
 struct plan {
-	u32 hosts, window, rounds, dead_ms, late_ms;
+	u32 hosts, window, rounds, dead_ms;
+	u32 late_ms;		/* 0: everybody is waited for; else policy `partial` after so long */
 	u32 block[SIM_MAX_HOSTS], super_packet;
 	bool gso;
 	u64 first_block;
@@ -200,6 +201,7 @@ struct sim_op {
 	u8 *recv;
 	u8 *acc;		/* scan, exscan: accumulators, of each element one */
 	u8 *seen;		/* [seen_blocks]: this block's result is here */
+	u32 *absent;		/* likewise: bits of the ranks that are not in it */
 	u64 seen_blocks;
 	u64 got;		/* elements, with results */
 	u32 *counts;
@@ -260,6 +262,7 @@ struct node {
 struct outcome {
 	bool known;
 	struct netinc_error error;
+	u32 absent;		/* bits of the ranks that are not in all of the result */
 	u8 *input[SIM_MAX_HOSTS];	/* send buffers as they were */
 	u8 *fold[SIM_MAX_HOSTS];	/* of ranks 0 .. i */
 };
@@ -484,9 +487,9 @@ void counts_exchanged(struct app_op *a);
 /* reference.c */
 /*
  * What the receive buffer of @rank holds after operation @idx, @bytes long, if all its bytes were XORed with @flip
- * before; allocated.
+ * before; allocated. @absent: bits of ranks whose contributions are not in it (allreduce, reduce, reduce-scatter).
  */
-u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u64 *bytes);
+u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes);
 /* How many elements the results of operation @idx bring to @rank: no more than it needs. */
 u64 reference_received(const struct sim *sim, u32 idx, u32 rank);
 /* The contradiction that INC_ERR_COUNTS is to name. */
