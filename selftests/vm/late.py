@@ -36,6 +36,19 @@ class Lab:
         wait_until(lambda: not abi.groups("sw"), "the groups of a test are gone", 30)
 
 
+def patient(function):
+    """On a busy machine ranks are late that should not be: again with a limit (milliseconds) that is longer."""
+    def attempts(lab):
+        for ms in (200, 1000):
+            try:
+                return function(lab, ms)
+            except AssertionError as e:
+                print(f"with {ms} ms: {e}", flush=True)
+                lab.recover()
+        return function(lab, 5000)
+    return attempts
+
+
 def late_of(job):
     """What the node says of each rank."""
     return [m["late"] for m in abi.show("sw", "member") if m["group"] == job.group]
@@ -53,7 +66,8 @@ def check_figures(late):
 
 
 @test("how late each rank is: blocks, mean, longest, histogram")
-def t_figures(lab):
+@patient
+def t_figures(lab, ms):
     job = lab.job()
     job.run(700)
     first = late_of(job)
@@ -62,15 +76,15 @@ def t_figures(lab):
     equal(blocks, [g for g in abi.show("sw", "group") if g["group"] == job.group][0]["stats"]["blocks"],
           "blocks that ranks were the last one for")
     others = job.begin((0, 2), 700)
-    time.sleep(0.4)         # this is what is measured
+    time.sleep(2 * ms / 1000)           # this is what is measured
     job.end({**others, **job.begin((1,), 700)}, 700)
     late = late_of(job)
     check_figures(late)
     equal(sum(rank["blocks"] for rank in late), 2 * blocks, "blocks that ranks were the last one for")
-    if not (late[1]["blocks"] - first[1]["blocks"] == blocks and late[1]["max_us"] >= 300000 and
-            late[1]["sum_us"] >= 300000 * blocks):
-        raise AssertionError(f"rank 1 was 0.4 s late with {blocks} blocks, but the node says {late}")
-    if max(late[0]["max_us"], late[2]["max_us"]) >= 300000:
+    if not (late[1]["blocks"] - first[1]["blocks"] == blocks and late[1]["max_us"] >= 1500 * ms and
+            late[1]["sum_us"] >= 1500 * ms * blocks):
+        raise AssertionError(f"rank 1 was {2 * ms} ms late with {blocks} blocks, but the node says {late}")
+    if max(late[0]["max_us"], late[2]["max_us"]) >= 1500 * ms:
         raise AssertionError(f"ranks 0 and 2 were in time, but the node says {late}")
     text = abi.tool("inc", "-n", "sw", "-s", "member", "show", "group", str(job.group))
     if not re.search(r"^    last of \d+ blocks by \S+ at most \S+ms;( from \S+: \d+)+$", text, re.M):
@@ -134,8 +148,9 @@ def check_partial(job, handles, n, k, ranks):
 
 
 @test("wait: the event comes at the limit, and the result is that of all")
-def t_wait(lab):
-    lab.policy("late", "200", "late-policy", "wait")
+@patient
+def t_wait(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "wait")
     job = lab.job()
     with abi.Monitor("sw") as monitor:
         others = job.begin((0, 2))
@@ -147,8 +162,9 @@ def t_wait(lab):
 
 
 @test("fail: the error names the rank")
-def t_fail(lab):
-    lab.policy("late", "200")
+@patient
+def t_fail(lab, ms):
+    lab.policy("late", str(ms))
     job = lab.job()
     for r, handle in job.begin((0, 2)).items():
         done = job.ranks[r].wait(handle)
@@ -157,8 +173,9 @@ def t_fail(lab):
 
 
 @test("partial: the others go on, the late rank gets their result, and all know")
-def t_partial(lab):
-    lab.policy("late", "200", "late-policy", "partial")
+@patient
+def t_partial(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
     job.run(700)
     fails(errno.ENOENT, job.ranks[0].contributed)
@@ -176,8 +193,9 @@ def t_partial(lab):
 
 
 @test("partial: a rank that is several operations late gets all results")
-def t_several(lab):
-    lab.policy("late", "100", "late-policy", "partial")
+@patient
+def t_several(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
     handles = [job.begin((0, 1), 5000, k) for k in range(4)]
     for k, both in enumerate(handles):
@@ -191,8 +209,9 @@ def t_several(lab):
 
 
 @test("partial: lost packets change nothing")
-def t_loss(lab):
-    lab.policy("late", "300", "late-policy", "partial")
+@patient
+def t_loss(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "partial")
     for dev in ("p1", "p2", "p3"):
         abi.tool("tc", "-n", "sw", "qdisc", "replace", "dev", dev, "root", "netem", "limit", "10000", "loss", "10%")
     try:
@@ -208,8 +227,9 @@ def t_loss(lab):
 
 
 @test("partial: what has no meaning without all fails")
-def t_no_meaning(lab):
-    lab.policy("late", "200", "late-policy", "partial")
+@patient
+def t_no_meaning(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
     handle = job.ranks[0].submit(coll=abi.BARRIER, dtype=0, op=0)
     done = job.ranks[0].wait(handle)
@@ -218,8 +238,9 @@ def t_no_meaning(lab):
 
 
 @test("partial: a late rank that wants something else ends the group with a reason")
-def t_disagrees(lab):
-    lab.policy("late", "200", "late-policy", "partial")
+@patient
+def t_disagrees(lab, ms):
+    lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
     check_partial(job, job.begin((0, 1)), 1000, 0, [0, 1])
     handle = job.ranks[2].allreduce(range(999))
