@@ -303,9 +303,41 @@ static void test_gone(void)
 	end();
 }
 
+/* Policy `partial` goes by the new numbers. */
+static void test_late(void)
+{
+	struct netinc_pay pay = { .flags = INC_F_PAYLOAD | INC_F_WANT, .len = 64 };
+	const u16 gone[] = { 1 };
+	struct netinc_pkt pkt;
+	u32 i;
+
+	begin_shrink(true, 1, gone);
+	env.g.cfg.late_ms = 200;
+	env.g.cfg.late_policy = INC_LATE_PARTIAL;
+	expect(!come(3, 1000) && !come(2, 1001) && !come(0, 1002) && env.g.cfg.size == 3, "size %u", env.g.cfg.size);
+	for (i = 0; i < 2; i++) {
+		pkt = pkt_of(INC_PKT_CONTRIB, i);
+		pay.obj = &env.desc[i][0];
+		pkt.flags = pay.flags;
+		pkt.len = pay.len;
+		pkt.dtype = INC_TYPE_I32;
+		pkt.dop = INC_OP_SUM;
+		expect(!netinc_group_contrib(&env.g, &pkt, &pay, 2000), "contribution of rank %u", i);
+	}
+	netinc_group_tick(&env.g, 2000 + 199 * NETINC_MS);
+	expect(!env.results, "too early");
+	netinc_group_tick(&env.g, 2000 + 200 * NETINC_MS);
+	expect(env.results == 1 && env.set == 1 && env.g.agg.child[2].missed == 1, "%u results, set %u", env.results,
+	       env.set);
+	expect(env.g.agg.gave[0] == 3, "of ranks %#lx", env.g.agg.gave[0]);
+	env.seen = env.logged;
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_at_once), KTAP(test_in_time), KTAP(test_longest), KTAP(test_one_more), KTAP(test_alone),
 	KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers), KTAP(test_resync), KTAP(test_gone),
+	KTAP(test_late),
 };
 
 int main(int argc, char **argv)
