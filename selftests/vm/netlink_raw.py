@@ -115,7 +115,7 @@ def fallback_cases(index, lo):
         for value in 3, 255:
             yield (op, [top("node", who, node("late-policy", value))], False, errno.ERANGE,
                    f"late-policy {value}: expected 0..2")
-        yield (op, [top("node", who, node("late-policy", 2))], False, errno.EINVAL,
+        yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 0))], False, errno.EINVAL,
                "late-policy partial: needs a limit: late in 10..3600000")
         yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 10), node("fallback", 2))], False,
                errno.EINVAL, "late-policy partial: expected fallback none")
