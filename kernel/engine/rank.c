@@ -218,7 +218,7 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 /* Does this error come before the one that is known? Trees find theirs independently: the lowest block's counts. */
 static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
 {
-	return ep->failing && !ep->fatal && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
+	return ep->failing && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
 }
 
 static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -228,8 +228,8 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_error_parse(body, &e);
 	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
 		return -INC_C_DROP_MALFORMED;
-	/* what the other trees have of the blocks before it nobody knows; nothing will be made of it */
-	if (ep->spread.trees > 1 && !e.resume)
+	/* LEAVE, like other disagreement, is found when all have contributed so far; but who is dead or late has not */
+	if (ep->spread.trees > 1 && !e.resume && e.code != INC_ERR_LEFT)
 		e.block = ep->una;
 	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
 		return -INC_C_DROP_MALFORMED;
