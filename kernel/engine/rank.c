@@ -119,7 +119,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now)
 	netinc_ep_to_tree(ep, &pkt, tree);
 	pkt.opseq = ep->npeers;
 	pkt.flags = lost ? INC_F_RETRANS : 0;
-	if (!tree && ep->leave_there) {
+	if (!tree && ep->leave_there && ep->una != ep->end) {
 		pkt.flags |= INC_F_LEAVE;
 		pkt.span = (u16)(ep->end - ep->una);
 	}

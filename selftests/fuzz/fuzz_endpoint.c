@@ -134,6 +134,12 @@ static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 	--*kept;
 }
 
+static bool spread(struct netinc_ep *ep)
+{
+	netinc_assert(ep->npeers == SIZE && ep->spread.trees > 1);
+	return !env.no_keep;
+}
+
 static bool retarget(struct netinc_ep *ep, u32 at)
 {
 	netinc_assert(at < ep->nplan);
@@ -216,7 +222,7 @@ static void state(struct netinc_ep *ep, u8 old)
 static const struct netinc_ep_ops ops = {
 	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
 	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
-	.state = state,
+	.state = state, .spread = spread,
 };
 
 static bool has_counts(u8 coll)
@@ -312,6 +318,8 @@ static struct netinc_pkt packet(u8 type)
 	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch, .cookie = DOWN,
 				  .child = RANK };
 
+	if (env.ep.spread.trees > 1 && type != INC_PKT_READY)
+		pkt.tree = read_u8(&env.r) % (SIZE + 1);
 	if (read_u8(&env.r) % 32 == 31)
 		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.way[0].up_cookie : 0;
 	if (read_u8(&env.r) % 32 == 31)
@@ -336,6 +344,8 @@ static void result_at(struct netinc_pkt *pkt, u64 block, u32 span)
 	struct netinc_block b;
 
 	pkt->psn = (u32)block;
+	if (read_u8(&env.r) % 32 != 31)
+		pkt->tree = netinc_tree_of(&env.ep.spread, block);
 	if (op) {
 		pkt->opseq = op->seq;
 		pkt->sig = op->sig;
@@ -376,7 +386,10 @@ static void control(struct netinc_pkt *pkt, void *body, u32 len)
 	netinc_ep_control(&env.ep, pkt, body, env.now);
 }
 
-/* Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, the others how many standby nodes there are. */
+/*
+ * Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, 4 and 5 how many standby nodes there are, 6 that there
+ * are several trees. Fallback 3 is none, with late ranks left out.
+ */
 static void ready(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_READY);
@@ -387,10 +400,17 @@ static void ready(void)
 		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
 		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank), .dead_ms = cpu_to_be32(500),
 		.opseq = cpu_to_be32(env.ep.error.resume), .move = cpu_to_be32(env.ep.move),
-		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE), .standbys = what >> 4,
+		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE), .standbys = what >> 4 & 3,
 	};
 	u32 i;
 
+	if (what & 0x40)
+		body.trees = cpu_to_be16(SIZE);
+	if (body.fallback == __INC_FALLBACK_MAX) {
+		body.fallback = INC_FALLBACK_NONE;
+		body.late_policy = INC_LATE_PARTIAL;
+		body.late_ms = cpu_to_be32(100);
+	}
 	if (env.ep.window)
 		body.window = cpu_to_be32(env.ep.window);
 	if (env.ep.lineage)
