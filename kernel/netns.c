@@ -120,6 +120,7 @@ static int __net_init net_init(struct net *net)
 	get_random_bytes(nn->secret, sizeof(nn->secret));
 	if (!netinc_edge_init(nn))
 		return 0;
+	netinc_user_put(nn->owner);
 	free_percpu(nn->mib);
 	return -ENOMEM;
 }
