@@ -181,6 +181,27 @@ def types_agree(spec):
     return out if seen == len(comments) and seen > 30 else out + [f"{seen} of {len(comments)} comments matched"]
 
 
+def lengths_agree(spec):
+    """What is no number has the length that the header's comment says: a constant times a type, or an address."""
+    with open(HEADER, encoding="utf-8") as file:
+        comments = dict(re.findall(r"\b(INC_A_\w+),\s*/\*\s*binary[:,] (\w+(?: (?:u\d+|or)\b)?)", file.read()))
+    out, wanted = [], {}
+    for s in spec.sets.values():
+        for attr in s["attributes"]:
+            if attr["type"] == "binary":
+                wanted[c_name(s["name-prefix"], attr["name"])] = attr.get("checks", {}).get("exact-len", 0)
+    for name in sorted(set(wanted) ^ set(comments)):
+        out.append(f"{name}: its length is told in one of spec and header only")
+    sizes = {"u64": 8, "u32": 4, "u16": 2}
+    lines = "".join(f'\tprintf("{n} %d\\n", {0 if c == "4 or" else c.split()[0]} * {sizes.get(c.split()[-1], 1)});\n'
+                    for n, c in comments.items() if n in wanted)
+    text, errors = compile_and_run(lines)
+    if text is None:
+        return out + errors
+    got = {n: int(v) for n, v in (line.split() for line in text.splitlines())}
+    return out + [f"{n}: {wanted[n]} bytes in the spec, {got[n]} in the header" for n in got if got[n] != wanted[n]]
+
+
 def words_agree(spec, path, macro, name):
     """The meaning of each counter or limit is told in the same words."""
     with open(path, encoding="utf-8") as file:
@@ -341,6 +362,7 @@ def main():
     ktap.check("spec and uapi: nothing left out", nothing_left_out(spec))
     ktap.check("spec and uapi: family, version, group", constants_agree(spec))
     ktap.check("spec and uapi: types", types_agree(spec))
+    ktap.check("spec and uapi: lengths", lengths_agree(spec))
     ktap.check("spec and uapi: counters", words_agree(spec, COUNTERS, "INC_COUNTER", "counters"))
     ktap.check("spec and uapi: limits", words_agree(spec, LIMITS, "INC_LIMIT", "limits"))
     return ktap.end()

@@ -281,6 +281,25 @@ counters() {
 	inc -n sw -s stats show | grep -qE '^drop_version +0  wire version unknown$'
 }
 
+active() {
+	[ "$(inc -n sw -j group show | grep -o '"state":"[a-z]*"')" = '"state":"active"' ]
+}
+
+# All that can be asked for, at the node and at a host of a group that is at work.
+answers() {
+	local ret=0 pid
+
+	start_ranks 2 inc-allreduce --count 1000 --iters 3 --delay-at 2:120000
+	wait_for 60 active && "$SELFTESTS/vm/netlink_raw.py" answers sw,h1 late.hist member.addr group.parent parent.addr \
+		port.rx-skbs limits.sockets counters.blocks node.window kernel.variant || ret=1
+	for pid in "${RANK_PIDS[@]}"; do
+		kill "$pid"
+		wait "$pid" 2>/dev/null
+	done
+	RANK_PIDS=()
+	wait_for 30 no_groups && return "$ret"
+}
+
 port_taken() {
 	local ret=0
 
@@ -318,6 +337,7 @@ check "dump of $NODES nodes" many_nodes
 check "a namespace goes with its nodes" netns_goes
 inc -n sw node del dev br0 && inc -n sw node add dev br0
 check "JSON is JSON" json
+check "answers are what the spec says" answers
 check "events, in JSON with the time" events_json
 check "events" events
 check "counters and their meaning" counters

@@ -6,6 +6,8 @@ netlink_raw.py bad DEV		requests about the node DEV that the tool would never se
 				errno and text that is expected here; prints what was different
 netlink_raw.py add PREFIX N	interfaces PREFIX0, PREFIX1, ... become nodes
 netlink_raw.py json FILE N	FILE holds N documents, with a zero byte behind each, and all are JSON
+netlink_raw.py answers NS,... NAME...	all that can be asked for in these namespaces is answered as the spec says, with no
+				other attributes and of its lengths; those of these names (SET.NAME) are there
 """
 import errno
 import json
@@ -13,6 +15,8 @@ import os
 import socket
 import struct
 import sys
+
+import inc_wire
 
 # what reads JSON needs no YAML, which takes its time in a VM
 if sys.argv[1:2] != ["json"]:
@@ -238,4 +242,62 @@ def check_json(path, count):
     return 0 if len(documents) == int(count) else 1
 
 
-sys.exit({"bad": send_bad, "add": add_nodes, "json": check_json}[sys.argv[1]](*sys.argv[2:]))
+LENGTHS = {"flag": 0, "u8": 1, "u16": 2, "u32": 4, "u64": 8}
+
+
+def judge(data, set_name, seen, complaints):
+    """Attributes of an answer, and of the nests in it."""
+    known, at = SPEC.attrs(set_name), 0
+    while at + 4 <= len(data):
+        size, number = struct.unpack_from("=HH", data, at)
+        body = data[at + 4:at + size]
+        attr = known.get(number & 0x3fff)
+        at += max(size + 3 & ~3, 4)
+        if attr is None:
+            if number & 0x3fff:
+                complaints.append(f"{set_name}: attribute {number & 0x3fff}, which the spec does not have")
+            continue
+        name = f"{set_name}.{attr['name']}"
+        seen.add(name)
+        length = LENGTHS.get(attr["type"], attr.get("checks", {}).get("exact-len"))
+        if attr["type"] == "nest":
+            judge(body, attr["nested-attributes"], seen, complaints)
+        elif length is None and attr["type"] == "binary":
+            length = len(body) if len(body) in (4, 16) else "4 or 16, an address"
+        if length is not None and length != len(body):
+            complaints.append(f"{name}: {len(body)} bytes, by the spec {length}")
+
+
+def ask(op_name, op, family, seen, complaints):
+    command = VALUES[spec_check.c_name("inc-cmd-", op_name)]
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as sock:
+        flags = 0x305 if "dump" in op else 5
+        sock.send(struct.pack("=IHHIIBBH", 20, family, flags, 1, 0, command, 1, 0))
+        ended = False
+        while not ended:
+            data, pos = sock.recv(1 << 17), 0
+            while pos < len(data):
+                length, kind = struct.unpack_from("=IH", data, pos)
+                if kind == family:
+                    judge(data[pos + 20:pos + length], "top", seen, complaints)
+                elif struct.unpack_from("=i", data, pos + 16)[0]:
+                    complaints.append(f"{op_name}: refused")
+                ended |= kind != family
+                pos += length + 3 & ~3
+
+
+def check_answers(namespaces, *names):
+    family, seen, complaints = family_id(), set(), []
+    for ns in namespaces.split(","):
+        with inc_wire.netns(ns):
+            for op_name, op in SPEC.ops.items():
+                if "reply" in op.get("dump", op.get("do", {})):
+                    ask(op_name, op, family, seen, complaints)
+    complaints += [f"{name}: in no answer" for name in names if name not in seen]
+    for line in sorted(set(complaints)):
+        print(line)
+    print(f"{len(seen)} different attributes")
+    return 1 if complaints else 0
+
+
+sys.exit({"answers": check_answers, "bad": send_bad, "add": add_nodes, "json": check_json}[sys.argv[1]](*sys.argv[2:]))
