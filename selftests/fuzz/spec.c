@@ -67,6 +67,12 @@ static const struct {
 	{ "max-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
 	{ "port", { 5227, 1, 65535, 7000 } },
 	{ "node", { 1, 2, 3, 4 } },
+	{ "sockets", { 1, 100, 1 << 20, 1ULL << 40 } },
+	{ "operations", { 1, 100, 1 << 20, 1ULL << 40 } },
+	{ "op-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
+	{ "pinned-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
+	{ "slot-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
+	{ "held-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
 };
 
 static uint64_t value_of(struct message *m, struct source *s, const struct spec_attr *a)

@@ -4,15 +4,16 @@
 # Random netlink requests and system calls, of root and of those who may nothing, see selftests/fuzz/surfaces. Then the
 # module works as before, holds nothing of what was, and can be unloaded.
 #
-# SURFACES: seconds for each of the two rounds (default 4). SEED replays what was asked for, not who came first.
+# SURFACES: seconds for each of the two rounds (default 3). SEED replays what was asked for, not who came first.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 FUZZ=$(cd "$(dirname "$0")/../fuzz" && pwd)
 PROGRAM=$FUZZ/../../build/fuzz/inc-surfaces
-SECONDS_EACH=${SURFACES:-$((FULL ? 60 : 4))}
+SECONDS_EACH=${SURFACES:-$((FULL ? 60 : 3))}
 PIDS=()
+declare -A LIMITS=()
 
 # tools/check has built it; a VM takes its time
 built() {
@@ -33,19 +34,53 @@ all_well() {
 		wait "${PIDS[i]}" || ret=1
 	done
 	cat "$INC_TMP"/fuzz?
-	grep -h 'granted\|with success' "$INC_TMP"/fuzz? >"$INC_TMP/said"
+	cat "$INC_TMP"/fuzz? >"$INC_TMP/said"
 	PIDS=()
 	return "$ret"
 }
 
-# What only requests may change, of the node and the default parents.
+# limits NETNS SCOPE: of the namespace (netns) or of every user (user), as `inc limits set` takes them
+limits() {
+	local json
+
+	json=$(inc -n "$1" -j limits show) || return
+	# the namespace comes first; all users have the same
+	json=${json#*"\"scope\":\"$2\""}
+	grep -oE '"[a-z_]+":\{"use":[0-9]+,"max":[0-9]+' <<<"${json%%\"scope\"*}" |
+		sed -E 's/"([a-z_]+)":.*:/\1 /; s/_/-/'
+}
+
+save_limits() {
+	local ns
+
+	for ns in sw h1; do
+		LIMITS[$ns]=$(limits "$ns" netns)
+	done
+	LIMITS[user]=$(limits sw user)
+	expect "limits of users" "$(wc -l <<<"${LIMITS[user]}")" = 7
+}
+
+restore_limits() {
+	local ns
+
+	for ns in sw h1; do
+		# shellcheck disable=SC2086
+		inc -n "$ns" limits set ${LIMITS[$ns]} && expect "limits" "$(limits "$ns" netns)" = "${LIMITS[$ns]}" || return
+	done
+	# shellcheck disable=SC2086
+	inc limits set user ${LIMITS[user]} && expect "limits of users" "$(limits sw user)" = "${LIMITS[user]}"
+}
+
+# What only requests may change: of the node, the default parents, and limits.
 configuration() {
 	local ns
 
 	for ns in sw h1; do
 		inc -n "$ns" -j node show | sed -E 's/"(groups|memory)":[0-9]+//g'
 		inc -n "$ns" -j parent show
+		limits "$ns" netns
 	done
+	limits sw user
 }
 
 # Root's sockets at one host; requests of nobody, and of root of another user namespace, at the node.
@@ -77,7 +112,7 @@ configure_again() {
 			inc -n "$ns" node del dev "$dev" || return
 		done
 	done
-	inc -n sw node add dev br0 && inc -n h1 parent set "$INC_NODE4"
+	inc -n sw node add dev br0 && inc -n h1 parent set "$INC_NODE4" && restore_limits
 }
 
 nothing_held() {
@@ -94,12 +129,12 @@ little_memory() {
 inc_begin
 check "the fuzzer is built" built
 inc_topology_create 3
+check "there are limits" save_limits
 check "requests without privilege, calls on sockets" without_privilege
 sed 's/^/# /' "$INC_TMP/said"
-check "nothing is held" wait_for 30 nothing_held
 check "requests of root, calls of nobody" with_privilege
 sed 's/^/# /' "$INC_TMP/said"
-check "the node and the parents are set again" configure_again
+check "node, parents and limits are set again" configure_again
 check "nothing is held" wait_for 30 nothing_held
 check "results are right" run_ranks 3 inc-coll --quiet --seed "$SEED" --ops 10
 check "results are right for nobody, with 64 KiB" little_memory
