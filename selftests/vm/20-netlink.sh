@@ -124,7 +124,9 @@ own_netns() {
 		ip link add br0 type bridge
 		inc node add dev br0
 		inc node show dev br0 >/dev/null
-		inc node del dev br0'
+		inc node del dev br0
+		inc limits set sockets 100
+		! inc limits set user sockets 100 2>/dev/null || exit 1'
 }
 
 namespaces() {
