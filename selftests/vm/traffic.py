@@ -159,6 +159,30 @@ def t_port(lab):
     lab.check()
 
 
+@test("UDP to INC's own port that the node's box routes on")
+def t_routed(lab):
+    with w.netns("sw"):
+        for name, value in (("ip_forward", "1"), ("conf/all/send_redirects", "0"), ("conf/br0/send_redirects", "0")):
+            with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as f:
+                f.write(value)
+    abi.tool("ip", "-n", "h5", "addr", "add", "10.99.0.5/32", "dev", "lo")
+    abi.tool("ip", "-n", "sw", "route", "add", "10.99.0.5", "via", ip("h5"))
+    abi.tool("ip", "-n", "h4", "route", "add", "10.99.0.5", "via", NODE4)
+    with w.netns("h5"):
+        into = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    into.bind(("10.99.0.5", w.PORT))
+    into.settimeout(20)
+    with w.netns("h4"):
+        out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for kind in range(16):
+        data = w.Packet(kind, group=lab.group, body=bytes(96)).pack()
+        out.sendto(data, ("10.99.0.5", w.PORT))
+        equal(into.recv(65536), data, f"a packet of type {kind} for a host behind the box")
+    out.close()
+    into.close()
+    lab.check()
+
+
 @test("super-packets of others keep their segments")
 def t_gso(lab):
     out, into = udp_pair("h4", "h5")
