@@ -173,9 +173,10 @@ def t_names(lab):
     good = lab.contrib()
     for epoch in (0, good.epoch - 1, good.epoch + 1, 0xffffffff):
         lab.send("h1", good.but(epoch=epoch))
+    lab.owe("sw", epoch=4)
     lab.send("h1", good.but(tree=1))
     lab.send("h1", good.but(tree=65535))
-    lab.owe("sw", epoch=6)
+    lab.owe("sw", no_group=2)                                   # trees that are not here, or not yet
     for child in (3, 4, 1023, 1024, 65535):
         lab.send("h1", good.but(child=child))
     lab.owe("sw", child=5)
