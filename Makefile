@@ -44,8 +44,9 @@ demo:
 	@$(MAKE) --no-print-directory userspace
 	@$(TOP)/tools/demo
 
+# CHANGED=1: as a build server does it.
 check:
-	@$(TOP)/tools/check
+	@$(TOP)/tools/check $(if $(CHANGED),--changed)
 
 check-full:
 	@$(TOP)/tools/check --full
@@ -92,7 +93,9 @@ help:
 	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
-	@echo "make check-debug  the VM tests under a kernel that looks for memory and locking bugs (user-mode Linux)"
+	@echo 'make check-debug  the VM tests under kernels that look for bugs in memory, locks and races (user-mode'
+	@echo '                 Linux 6.1 and 7.2, QEMU 6.1); builds these kernels. A build server (CHANGED=1) runs'
+	@echo '                 them only where they have passed before, and only when something has changed since'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? some minutes'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulated systems with new seeds for SOAK=600 seconds; a failure is made small and printed'
