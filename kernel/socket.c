@@ -67,12 +67,15 @@ static int name(struct socket *sock, struct sockaddr *uaddr, int peer)
 	a->sinc_family = netinc_family;
 	if (!rank)
 		return sizeof(*a);
+	/* a move changes where the parent is, shrinking the numbers */
+	spin_lock_bh(&rank->lock);
 	a->sinc_parent_family = rank->path.peer.family;
 	a->sinc_parent_port = (__force __be16)rank->path.peer.udp_port;
 	a->sinc_scope_id = rank->path.oif;
 	memcpy(a->sinc_parent, rank->path.peer.addr, sizeof(a->sinc_parent));
-	a->sinc_rank = peer ? NETINC_NO_RANK : READ_ONCE(rank->ep.cfg.rank);	/* a node is none */
-	a->sinc_size = READ_ONCE(rank->ep.cfg.size);
+	a->sinc_rank = peer ? NETINC_NO_RANK : rank->ep.cfg.rank;	/* a node is none */
+	a->sinc_size = rank->ep.cfg.size;
+	spin_unlock_bh(&rank->lock);
 	netinc_rank_put(rank);
 	return sizeof(*a);
 }
