@@ -552,9 +552,9 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 
 /*
  * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank here. What the node
- * asked of that rank, the edge asks of the others: @key.
+ * asked of that rank, the edge asks of the others: @key, which does not change.
  */
-static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join, const u8 **key)
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join, u8 *key)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_rank *rank;
@@ -562,7 +562,7 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
 		if (!lineage || rank->ep.cfg.group != rx->pkt.group)
 			continue;
-		*key = rank->ep.cfg.key;
+		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
 		if (READ_ONCE(rank->ep.lineage) == lineage && READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
 		/* it has begun to shrink */
@@ -572,30 +572,46 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 	return NULL;
 }
 
+/* A whole one: it may be set meanwhile. */
+static void copy_key(struct netinc_node *node, u8 *key)
+{
+	spin_lock_bh(&node->lock);
+	memcpy(key, node->cfg.key, INC_KEY_LEN);
+	spin_unlock_bh(&node->lock);
+}
+
+static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8), key[INC_KEY_LEN];
+	struct netinc_rx first = *rx;
+	const struct inc_join *join;
+
+	if (netinc_rx_next(&first) <= 0)
+		return;
+	join = netinc_rx_body(&first, buf);
+	if (!join) {
+		drop(rx, INC_C_DROP_MALFORMED);
+		return;
+	}
+	if (node)
+		copy_key(node, key);
+	else
+		node = edge_for(rx, join, key);
+	if (node) {
+		join_rx(node, key, rx, join);
+		return;
+	}
+	drop(rx, INC_C_DROP_NO_NODE);
+	refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
+}
+
 void netinc_node_rx(struct netinc_rx *rx)
 {
 	struct netinc_node *node = node_for(rx);
-	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	struct netinc_ngroup *g;
-	const void *body;
 
 	if (rx->pkt.type == INC_PKT_JOIN) {
-		const u8 *key = node ? node->cfg.key : NULL;
-		struct netinc_rx first = *rx;
-
-		if (netinc_rx_next(&first) <= 0)
-			return;
-		body = netinc_rx_body(&first, buf);
-		if (body && !node)
-			node = edge_for(rx, body, &key);
-		if (!body) {
-			drop(rx, INC_C_DROP_MALFORMED);
-		} else if (!node) {
-			drop(rx, INC_C_DROP_NO_NODE);
-			refuse(rx, be32_to_cpu(((const struct inc_join *)body)->nonce), INC_REFUSE_NO_NODE, 0);
-		} else {
-			join_rx(node, key, rx, body);
-		}
+		node_rx_join(node, rx);
 		return;
 	}
 	if (rx->pkt.tree) {
