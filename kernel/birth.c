@@ -22,8 +22,8 @@ static bool same_host(const struct netinc_peer *a, const struct netinc_peer *b)
 static void count_in(struct census *c, const struct netinc_founder *f, const struct netinc_founder *asking)
 {
 	c->live++;
-	c->peer += !f->others && same_host(&f->peer, &asking->peer);
-	c->port += !f->ports && f->ifindex == asking->ifindex;
+	c->peer += !READ_ONCE(f->others) && same_host(&f->peer, &asking->peer);
+	c->port += !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
 }
 
 /* Groups that are over are kept for a few seconds to answer their members; they do not count. */

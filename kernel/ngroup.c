@@ -144,7 +144,7 @@ struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
 		if (g->eng.cfg.id == id && g->eng.cfg.ancestor == lineage &&
-		    (g->eng.epoch || !netinc_group_over(&g->eng)))
+		    (READ_ONCE(g->eng.epoch) || !netinc_group_over(&g->eng)))
 			return g;
 	return NULL;
 }

@@ -488,7 +488,7 @@ static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const st
 		return g;
 	/* this box may be several nodes: one of them decides */
 	if (g)
-		*code = g->eng.shrunk ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
+		*code = READ_ONCE(g->eng.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	else if (netinc_ngroup_lives(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_BUSY;	/* it has not failed, or not yet */
 	else if (netinc_ngroup_find(rx->nn, rx->pkt.group, 0) ||

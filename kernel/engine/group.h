@@ -207,9 +207,12 @@ bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
 /* Those that have come are the group: numbers them anew. */
 void netinc_shrink(struct netinc_group *g);
 
+/* Also for those who look for a group, without what guards it. */
 static inline bool netinc_group_over(const struct netinc_group *g)
 {
-	return g->state == INC_GROUP_FAILED || g->state == INC_GROUP_LEFT;
+	u8 state = READ_ONCE(g->state);
+
+	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
 }
 
 #endif

@@ -143,8 +143,6 @@ static inline unsigned int simd_tick(void)
 
 #else
 
-#define READ_ONCE(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
-
 static inline unsigned int simd_tick(void)
 {
 	static unsigned int ticks;
