@@ -103,9 +103,12 @@ static u64 bytes_before(const struct netinc_buf *b, u32 n)
 	return p->at + ((u64)(n - p->page) << PAGE_SHIFT) - offset_in_page(p->addr);
 }
 
+/* Not more are freed than are pinned: read in this order it is never negative, also while pages come and go. */
 static u32 held(const struct netinc_buf *b)
 {
-	return b->pinned - b->freed;
+	u32 freed = smp_load_acquire(&b->freed);	/* pairs with unpin() */
+
+	return READ_ONCE(b->pinned) - freed;
 }
 
 static bool all_pinned(const struct netinc_buf *b)
@@ -244,7 +247,7 @@ static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
 	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0), &b->ring[slot]);
 	if (got <= 0)
 		return got ?: -EFAULT;
-	b->pinned += got;
+	WRITE_ONCE(b->pinned, b->pinned + got);
 	u->used += got;
 	return got;
 }
@@ -256,7 +259,7 @@ static void unpin(struct netinc_umem *u, struct netinc_buf *b, u32 end)
 		u32 slot = b->freed & b->mask, n = min(end - b->freed, b->mask + 1 - slot);
 
 		unpin_user_pages_dirty_lock(&b->ring[slot], n, b->write);
-		b->freed += n;
+		smp_store_release(&b->freed, b->freed + n);	/* pairs with held() */
 		u->used -= n;
 	}
 }
@@ -347,8 +350,8 @@ static u32 idle_pages(struct netinc_rank *rank)
 	lockdep_assert_held(&rank->lock);
 	if (!req)
 		return 0;
-	return page_of(&req->send, req->send.lo) - req->send.freed +
-	       page_of(&req->recv, req->recv.lo) - req->recv.freed;
+	return page_of(&req->send, req->send.lo) - READ_ONCE(req->send.freed) +
+	       page_of(&req->recv, req->recv.lo) - READ_ONCE(req->recv.freed);
 }
 
 static void fault(struct netinc_rank *rank, struct netinc_req *req, enum inc_err_code code)
