@@ -40,7 +40,8 @@ group_has() {
 TAKEN=7002
 
 taken_begin() {
-	nsenter --net=/run/netns/h1 inc-allreduce --group "$TAKEN" --rank 0 --size 3 >/dev/null 2>&1 &
+	nsenter --net=/run/netns/h1 inc-allreduce --group "$TAKEN" --rank 0 --size 3 --timeout 900000 \
+		>/dev/null 2>&1 &
 	HOLDER=$!
 	wait_for 30 group_has sw joined 1 || return
 	refused "rank is taken" inc-allreduce --group "$TAKEN" --rank 0 --size 3 --timeout 60000 >"$INC_TMP/taken" 2>&1 &
