@@ -387,8 +387,8 @@ static void control(struct netinc_pkt *pkt, void *body, u32 len)
 }
 
 /*
- * Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, 4 and 5 how many standby nodes there are, 6 that there
- * are several trees. Fallback 3 is none, with late ranks left out.
+ * Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, 4 and 5 how many standby nodes there are, 6 that
+ * there are several trees. Fallback 3 is none, with late ranks left out.
  */
 static void ready(void)
 {
