@@ -433,13 +433,18 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->fallback = birth->fallback;
 }
 
+/* Charged, with @limits as they are at the node now; or ERR_PTR. */
 static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct netinc_birth *birth,
-					const struct netinc_node_cfg *limits)
+					struct netinc_node_cfg *limits)
 {
 	struct netinc_ngroup *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	int err;
 
 	if (!g)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	spin_lock_bh(&node->lock);
+	*limits = node->cfg;
+	spin_unlock_bh(&node->lock);
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
 	__skb_queue_head_init(&g->txq);
@@ -450,6 +455,11 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	g->bytes = netinc_ngroup_bytes(limits, birth);
 	g->founder = birth->founder;
 	g->moved = birth->lineage && !birth->shrink;
+	err = charge(g->nn, g->bytes);
+	if (err) {
+		kfree(g);
+		return ERR_PTR(err);
+	}
 	return g;
 }
 
@@ -470,17 +480,9 @@ int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *bi
 	struct netinc_ngroup *g;
 	int err;
 
-	spin_lock_bh(&node->lock);
-	limits = node->cfg;
-	spin_unlock_bh(&node->lock);
 	g = ngroup_new(node, birth, &limits);
-	if (!g)
-		return -ENOMEM;
-	err = charge(g->nn, g->bytes);
-	if (err) {
-		kfree(g);
-		return err;
-	}
+	if (IS_ERR(g))
+		return PTR_ERR(g);
 	configure(&cfg, birth, &limits);
 	if (birth->shrink)
 		configure_shrink(&cfg, node->nn, birth);
@@ -538,17 +540,9 @@ int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *pla
 	int err;
 
 	uproot(edge->nn, tree);
-	spin_lock_bh(&edge->lock);
-	limits = edge->cfg;
-	spin_unlock_bh(&edge->lock);
 	g = ngroup_new(edge, &birth, &limits);
-	if (!g)
-		return -ENOMEM;
-	err = charge(g->nn, g->bytes);
-	if (err) {
-		kfree(g);
-		return err;
-	}
+	if (IS_ERR(g))
+		return PTR_ERR(g);
 	netinc_tree_group_cfg(tree, &cfg);
 	err = ngroup_alloc(g, &cfg);
 	if (!err)
