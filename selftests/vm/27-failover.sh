@@ -6,6 +6,8 @@
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lab.sh"
 
 NODE2=10.8.0.254
 
@@ -59,6 +61,17 @@ edge_after_node_del() {
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt 0 || return
 	done
+}
+
+# Two trees at each host, and links that lose packets.
+edge_of_two_on_each_host() {
+	local before
+
+	inc -n sw node set dev br0 fallback edge && set_loss 1% || return
+	before=$(counter sw blocks)
+	start_ranks $((2 * INC_HOSTS)) inc-coll --max 10000 --seed "$SEED" --quiet --ops 60 --parent "$INC_NODE6"
+	wait_for 60 operations_done sw $((before + 10)) && inc -n sw node del dev br0 && wait_ranks &&
+		expect "moves" "$(counter h1 moves)" -ge 2
 }
 
 # Results are the same also in place, and for ranks that have returned already and changed their buffers.
@@ -123,6 +136,7 @@ with() {
 MONITOR=''
 inc_begin
 check "node del: the job goes on at the edge" with edge_after_node_del
+check "two ranks on each host, IPv6, loss: at the edge" with edge_of_two_on_each_host
 check "the bridge is deleted: it goes on at the standby node" with standby_after_bridge_deleted
 check "one host is cut off from the node: all go to the standby node" with one_link_down
 check "node and standby node go, the node comes back and goes again" with three_in_a_row
@@ -131,6 +145,9 @@ check "a rank is killed: the others are told who" with killed_rank
 if [ "$FULL" != 0 ]; then
 	check "the node's link goes down: the job goes on at the standby node" with standby_after_link_down
 fi
+inc_topology_destroy
+inc_topology_create 3
+lab edge.py
 check "no group stays" wait_for 30 no_groups
 inc_topology_destroy
 inc_end
