@@ -544,10 +544,21 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	return err;
 }
 
+/* What only the group's root has to say, not that of another tree. */
+static bool of_membership(u8 type)
+{
+	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY || type == INC_PKT_REFUSE ||
+	       type == INC_PKT_PEERS;
+}
+
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	int err;
 
+	if (pkt->tree && of_membership(pkt->type)) {
+		netinc_count(ep->mib, INC_C_DROP_EPOCH);
+		return -INC_C_DROP_EPOCH;
+	}
 	switch (pkt->type) {
 	case INC_PKT_STATUS:
 	case INC_PKT_NACK:

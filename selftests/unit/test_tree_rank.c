@@ -232,9 +232,45 @@ static void test_silent(void)
 	end();
 }
 
+/* The roots of other trees have no say in who is a member and where. */
+static void test_not_root(void)
+{
+	struct inc_wait_pkt wait_body = { .nonce = cpu_to_be32(4711) };
+	struct inc_peers peers_body = { .n = 0 };
+	struct inc_refuse refuse_body = { .code = cpu_to_be16(INC_REFUSE_UNKNOWN) };
+	struct inc_challenge challenge_body = { .nonce = cpu_to_be32(4711) };
+	struct inc_ready again = ready_body(0);
+	const struct {
+		u8 type;
+		const void *body;
+		u32 len;
+	} packets[] = {
+		{ INC_PKT_WAIT, &wait_body, sizeof(wait_body) },
+		{ INC_PKT_PEERS, &peers_body, sizeof(peers_body) },
+		{ INC_PKT_REFUSE, &refuse_body, sizeof(refuse_body) },
+		{ INC_PKT_CHALLENGE, &challenge_body, sizeof(challenge_body) },
+		{ INC_PKT_READY, &again, sizeof(again) },
+	};
+	struct netinc_op leave;
+	u32 i;
+
+	ready_spread(0);
+	expect(!netinc_ep_leave(&env.ep, &leave, env.now), "leave");
+	for (i = 0; i < ARRAY_SIZE(packets); i++) {
+		struct netinc_pkt pkt = from_node(packets[i].type);
+
+		pkt.tree = 1;
+		pkt.cookie = packets[i].type == INC_PKT_REFUSE ? UP : DOWN;
+		expect(control(pkt, packets[i].body, packets[i].len) == -INC_C_DROP_EPOCH, "type %u", packets[i].type);
+		expect_state(INC_STATE_LEAVING);
+	}
+	expect_count(DROP_EPOCH, i);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors), KTAP(test_fatal),
-	KTAP(test_leave), KTAP(test_silent),
+	KTAP(test_leave), KTAP(test_silent), KTAP(test_not_root),
 };
 
 int main(int argc, char **argv)
