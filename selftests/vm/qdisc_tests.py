@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 
+import inc_wire
 import qdisc_packets as pk
 import qdisc_rtnl as nl
 from qdisc_lab import (DEV, DST, DST6, HEADERS, OPEN, OTHER_PORT, PEER, Capture, Lab, equal, mac, mac_text, mtu,
@@ -100,15 +101,16 @@ def t_bad_add(lab):
 
 @test("every packet type has its class; packets and bytes are exact")
 def t_types(lab):
+    size = 48 + max(inc_wire.MIN_BODY.values())
     lab.fresh()
     for i, kind in enumerate(pk.TYPES):
         for _ in range(i + 1):
-            lab.inc(kind, 48 + 160)
+            lab.inc(kind, size)
     total = len(pk.TYPES) * (len(pk.TYPES) + 1) // 2
     lab.other(500)
-    lab.expect(contrib={"packets": 1, "bytes": HEADERS + 208}, blocks=total,
+    lab.expect(contrib={"packets": 1, "bytes": HEADERS + size}, blocks=total,
                other={"packets": 1, "bytes": HEADERS + 500},
-               control={"packets": total - 1, "bytes": (total - 1) * (HEADERS + 208)})
+               control={"packets": total - 1, "bytes": (total - 1) * (HEADERS + size)})
 
 
 @test("to the port and from the port; a changed port; other ports are other")
