@@ -358,7 +358,8 @@ static void check_code(struct host *h)
 		[FAULT_KILL] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_DEAD },
 		[FAULT_BUFFER] = { INC_ERR_RANK_FAULT, INC_ERR_RANK_FAULT },
 		[FAULT_NODE_SILENT] = { INC_ERR_NODE_DEAD, INC_ERR_NODE_DEAD },
-		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_NODE_GONE },
+		/* forgotten before all had READY, it forms again; who is of the first run is missing there */
+		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_NODE_GONE },
 		[FAULT_LEAVES] = { INC_ERR_LEFT, INC_ERR_LEFT },
 	};
