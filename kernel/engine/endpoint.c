@@ -62,7 +62,8 @@ u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree)
 {
 	struct netinc_way *w = &ep->way[tree];
 
-	if ((s64)(w->una - ep->una) < 0 || ep->spread.trees <= 1)
+	/* after an error snd goes back */
+	if ((s64)(w->una - ep->una) < 0 || (s64)(w->una - ep->snd) > 0)
 		w->una = ep->una;
 	while (w->una != ep->snd) {
 		if (tree_of(ep, w->una) != tree)
@@ -526,10 +527,10 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree < ep->spread.trees ? tree : 0];
-	bool hole = (s64)(w->high - netinc_ep_way_una(ep, w - ep->way)) > 0;
+	u32 at = tree < ep->spread.trees ? tree : 0, pause = max(ep->cc.srtt, 500u);
+	struct netinc_way *w = &ep->way[at];
+	bool hole = (s64)(w->high - netinc_ep_way_una(ep, at)) > 0;
 	bool lost = netinc_reorder_lost(&w->down, hole, now);
-	u32 pause = max(ep->cc.srtt, 500u);
 
 	netinc_ep_settle(ep, now);
 	if (!netinc_ep_is_member(ep))
@@ -537,6 +538,6 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	if (!hole)
 		w->gap = 0;
 	else if (++w->gap > PROBE_SLACK && lost && w->answered && now - w->asked >= pause)
-		netinc_ep_probe(ep, w - ep->way, true, now);
+		netinc_ep_probe(ep, at, true, now);
 	netinc_ep_pump(ep, now);
 }

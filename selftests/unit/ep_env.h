@@ -405,27 +405,38 @@ static inline int refuse(u32 nonce, u16 code, u64 cookie)
 	return control(pkt, &body, sizeof(body));
 }
 
-/* A rank whose group has formed and has somewhere to go; all ranks' addresses, 200 + rank, have come. */
-static inline void ready_to_move(u64 start, u8 fallback, u8 standbys)
+#define COOKIE(t)	(0xabcd000000000000ull + (t))	/* for tree @t */
+
+/* PEERS: ranks 0 .. @n - 1 are at addresses 200 + rank. */
+static inline int give_peers(u32 n)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
 	struct {
 		struct inc_peers peers;
 		struct inc_peer peer[SIZE];
-	} m = { .peers = { .n = cpu_to_be32(SIZE) } };
+	} m = { .peers = { .n = cpu_to_be32(n) } };
 	struct netinc_peer peer;
 	u32 i;
 
+	for (i = 0; i < n; i++) {
+		peer = peer_at(200 + i);
+		netinc_addr_build(&m.peer[i].addr, &peer);
+		m.peer[i].cookie[0] = cpu_to_be32((u32)(COOKIE(i) >> 32));
+		m.peer[i].cookie[1] = cpu_to_be32((u32)COOKIE(i));
+	}
+	pkt.epoch = env.ep.epoch;
+	return control(pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
+}
+
+/* A rank whose group has formed and has somewhere to go; all ranks' addresses have come. */
+static inline void ready_to_move(u64 start, u8 fallback, u8 standbys)
+{
 	begin(start);
 	env.fallback = fallback;
 	env.standbys = standbys;
 	netinc_ep_connect(&env.ep, env.now);
 	expect(!give_ready(1, start, 0), "READY");
-	for (i = 0; i < SIZE; i++) {
-		peer = peer_at(200 + i);
-		netinc_addr_build(&m.peer[i].addr, &peer);
-	}
-	expect(!control(pkt, &m, sizeof(m)) && env.ep.npeers == SIZE, "PEERS: %u known", env.ep.npeers);
+	expect(!give_peers(SIZE) && env.ep.npeers == SIZE, "PEERS: %u known", env.ep.npeers);
 	expect_state(INC_STATE_READY);
 	env.seen = env.logged;
 }

@@ -3,27 +3,6 @@
 #include "ep_env.h"
 
 #define TREES	SIZE
-#define COOKIE(t)	(0xabcd000000000000ull + (t))
-
-static int give_peers(u32 n)
-{
-	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
-	struct {
-		struct inc_peers peers;
-		struct inc_peer peer[SIZE];
-	} m = { .peers = { .n = cpu_to_be32(n) } };
-	struct netinc_peer peer;
-	u32 i;
-
-	for (i = 0; i < n; i++) {
-		peer = peer_at(200 + i);
-		netinc_addr_build(&m.peer[i].addr, &peer);
-		m.peer[i].cookie[0] = cpu_to_be32((u32)(COOKIE(i) >> 32));
-		m.peer[i].cookie[1] = cpu_to_be32((u32)COOKIE(i));
-	}
-	pkt.epoch = env.ep.epoch;
-	return control(pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
-}
 
 static void ready_spread(u64 start)
 {
