@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hosts around a bridge, and jobs on them: run here or in a guest, the same program.
+
+  lab.py PLAN    PLAN: a file with a JSON list of runs (class Run); a line "result: JSON" for each result of a program
+
+Every host is a network namespace with one device eth0, whose peer is a port of the bridge in the namespace of the
+node. What is shaped is shaped both ways: by the host's eth0 and by the port.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+BIN = os.environ.get("INC_BENCH_BIN") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/bench/bin")
+NODE = "10.9.0.254"
+
+
+@dataclass
+class Run:
+    """One job: a library, hosts, links, and sizes as bench.c takes them."""
+    name: str
+    library: str
+    hosts: int
+    sizes: str
+    algorithm: str = ""
+    rate: str = ""              # tc's words: 100mbit; empty: not shaped
+    burst: int = 16384
+    delay_ms: float = 0         # per link and direction
+    loss: float = 0             # percent, per link and direction
+    mtu: int = 1500
+    options: list = field(default_factory=list)
+    node: list = field(default_factory=list)    # options of "inc node add"
+    ping: int = 0               # that many echoes between host 1 and the node instead of a job
+    timeout: int = 120
+
+
+def say(text):
+    print(f"# {text}", flush=True)
+
+
+def result(run, data):
+    print("result: " + json.dumps(dict(data, run=run.name)), flush=True)
+
+
+def command(*args, **kwargs):
+    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **kwargs)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(args)}: status {done.returncode}: {done.stdout[-2000:]}")
+    return done.stdout
+
+
+class Lab:
+    """The namespaces, while the program is within "with"."""
+
+    def __init__(self, run):
+        self.run = run
+        self.prefix = f"incb{os.getpid()}"
+        self.switch = self.prefix + "sw"
+        self.hosts = [f"{self.prefix}h{i + 1}" for i in range(run.hosts)]
+        self.dir = tempfile.mkdtemp(prefix="inc-bench-")
+
+    def batch(self, tool, lines, *options):
+        command(tool, *options, "-batch", "-", input="\n".join(lines) + "\n")
+
+    def __enter__(self):
+        try:
+            self.build()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def build(self):
+        run = self.run
+        self.batch("ip", [f"netns add {ns}" for ns in [self.switch] + self.hosts])
+        lines = ["link set lo up", "link add br0 type bridge", f"link set br0 mtu {run.mtu} up"]
+        for i, ns in enumerate(self.hosts):
+            lines += [f"link add p{i + 1} mtu {run.mtu} type veth peer name eth0 mtu {run.mtu} netns {ns}",
+                      f"link set p{i + 1} master br0 up"]
+        self.batch("ip", lines + [f"addr add {NODE}/24 dev br0"], "-n", self.switch)
+        for i, ns in enumerate(self.hosts):
+            self.batch("ip", ["link set lo up", "link set eth0 up", f"addr add 10.9.0.{i + 1}/24 dev eth0"], "-n", ns)
+        self.shape(self.switch, [f"p{i + 1}" for i in range(run.hosts)])
+        for ns in self.hosts:
+            self.shape(ns, ["eth0"])
+        with open(f"{self.dir}/hosts", "w", encoding="utf-8") as file:
+            file.write("127.0.0.1 localhost\n" + f"{NODE} node\n")
+            file.writelines(f"10.9.0.{i + 1} {ns}\n" for i, ns in enumerate(self.hosts))
+
+    def shape(self, ns, devices):
+        """tbf for the rate, netem for delay and loss; both: netem behind the shaper."""
+        run, lines = self.run, []
+        netem = f"netem limit 100000 delay {run.delay_ms}ms" + (f" loss {run.loss}%" if run.loss else "")
+        for dev in devices:
+            if run.rate:
+                lines.append(f"qdisc add dev {dev} root handle 1: tbf rate {run.rate} burst {run.burst} limit 4m")
+            if run.delay_ms or run.loss:
+                lines.append(f"qdisc add dev {dev} {'parent 1:1' if run.rate else 'root'} {netem}")
+        if lines:
+            self.batch("tc", lines, "-n", ns)
+
+    def __exit__(self, *_):
+        for ns in [self.switch] + self.hosts:
+            subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def sent(self):
+        """Bytes that the hosts' devices have sent, headers of every packet included, where a qdisc counts them."""
+        total = 0
+        for ns in self.hosts:
+            for qdisc in json.loads(command("tc", "-n", ns, "-s", "-j", "qdisc", "show", "dev", "eth0")):
+                if qdisc.get("root") and qdisc["kind"] == "tbf":
+                    total += qdisc["bytes"]
+        return total
+
+    def launcher(self):
+        """Starts a command on a host, as ssh would: for mpirun and mpiexec."""
+        path = f"{self.dir}/launch"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nh=$1\nshift\n"
+                       "exec ip netns exec \"$h\" sh -c \"$*\"\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def per_rank(self, program):
+        run = self.run
+        options = ["--size", str(run.hosts), "--parent", NODE, "--device", "eth0", "--dir", self.dir] + run.options
+        if run.algorithm:
+            options += ["--algorithm", run.algorithm]
+        return [["ip", "netns", "exec", ns, program, "--sizes", run.sizes, "--rank", str(i)] + options
+                for i, ns in enumerate(self.hosts)]
+
+    def openmpi(self):
+        mca = {"plm_rsh_agent": self.launcher(), "plm_rsh_no_tree_spawn": "1", "btl": "tcp,self", "pml": "ob1",
+               "btl_tcp_if_include": "10.9.0.0/24", "oob_tcp_if_include": "10.9.0.0/24", "mpi_yield_when_idle": "1",
+               "btl_tcp_eager_limit": "65536", "btl_tcp_rndv_eager_limit": "65536", "btl_tcp_sndbuf": "0",
+               "btl_tcp_rcvbuf": "0", "hwloc_base_binding_policy": "none"}
+        if self.run.algorithm:
+            mca.update({"coll_tuned_use_dynamic_rules": "1", "coll_tuned_allreduce_algorithm": self.run.algorithm})
+        args = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-H", ",".join(self.hosts)]
+        for name, value in mca.items():
+            args += ["--mca", name, value]
+        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-openmpi", "--sizes", self.run.sizes] +
+                self.run.options]
+
+    def mpich(self):
+        env = {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0"}
+        if self.run.algorithm:
+            env.update({"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": self.run.algorithm,
+                        "MPIR_CVAR_DEVICE_COLLECTIVES": "none"})
+        args = ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", self.launcher(), "-localhost", NODE,
+                "-hosts", ",".join(self.hosts)]
+        for name, value in env.items():
+            args += ["-genv", name, value]
+        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-mpich", "--sizes", self.run.sizes] +
+                self.run.options]
+
+    def commands(self):
+        library = self.run.library
+        if library in ("openmpi", "mpich"):
+            return getattr(self, library)()
+        return self.per_rank(f"{BIN}/bench-{library}")
+
+    def start(self, args, out):
+        """With our names of hosts; its own process group."""
+        hosts = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', f"{self.dir}/hosts"]
+        if self.run.library not in ("openmpi", "mpich"):
+            hosts = []
+        env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        return subprocess.Popen(hosts + args, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                start_new_session=True, env=env)
+
+    def counters(self):
+        """Of the node's group: its CPU time, and what it added."""
+        return json.loads(command("ip", "netns", "exec", self.switch, "inc", "-j", "-s", "group", "show"))
+
+    def job(self):
+        """Runs it; returns the lines of JSON that rank 0 printed."""
+        server = None
+        if self.run.library == "udp":
+            server = self.start(["ip", "netns", "exec", self.switch, f"{BIN}/udp-server", NODE], subprocess.DEVNULL)
+        elif self.run.library == "inc":
+            command("modprobe", "inc")
+            command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0", *self.run.node)
+        before = self.sent()
+        files = [open(f"{self.dir}/out{i}", "w+", encoding="utf-8") for i in range(len(self.commands()))]
+        processes = [self.start(args, out) for args, out in zip(self.commands(), files)]
+        try:
+            self.wait(processes, files)
+        finally:
+            for process in processes + ([server] if server else []):
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                process.wait()
+        files[0].seek(0)
+        results = [json.loads(line) for line in files[0] if line.startswith("{")]
+        for file in files:
+            file.close()
+        for r in results:
+            r["sent"] = self.sent() - before
+        return results
+
+    def wait(self, processes, files):
+        deadline = time.monotonic() + self.run.timeout
+        left = list(zip(processes, files))
+        while left:
+            for process, file in list(left):
+                status = process.poll()
+                if status is None:
+                    continue
+                left.remove((process, file))
+                if status:
+                    file.seek(0)
+                    raise RuntimeError(f"{self.run.name}: status {status}: {file.read()[-2000:]}")
+            if left and time.monotonic() > deadline:
+                left[0][1].seek(0)
+                raise RuntimeError(f"{self.run.name}: not done within {self.run.timeout} s: {left[0][1].read()[-1000:]}")
+            time.sleep(0.05)
+
+    def echoes(self):
+        """Round trips between the first host and the node, in seconds: the kernel answers."""
+        out = command("ip", "netns", "exec", self.hosts[0], "ping", "-n", "-c", str(self.run.ping), "-i", "0.01", NODE,
+                      timeout=self.run.timeout)
+        return [float(line.split("time=")[1].split()[0]) / 1e3 for line in out.splitlines() if "time=" in line]
+
+
+def play(run):
+    begin = time.monotonic()
+    try:
+        with Lab(run) as lab:
+            if run.ping:
+                result(run, {"seconds": lab.echoes(), "library": "ping", "bytes": 0, "ranks": run.hosts})
+            else:
+                for r in lab.job():
+                    result(run, r)
+    except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
+        result(run, {"error": str(error)})
+    say(f"{run.name}: {time.monotonic() - begin:.1f} s")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        for entry in json.load(file):
+            play(Run(**entry))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One rank of a measured job: allreduces (f32, sum) of given sizes through one library, or barriers (size 0), every
+ * result checked. Rank 0 prints a line of JSON per size.
+ *
+ * Operations follow one another without a pause; a sample is the time of PER of them at rank 0, divided by PER, and the
+ * first WARM samples do not count. All data are small whole numbers, so that every order of summation gives the same
+ * sum. STAMPS elements of what is sent are changed before every operation and looked at after it; when the last
+ * operation of a size has ended, every element is.
+ *
+ * CPU time is that of the whole machine, the guest's if this is one: it is not idle.
+ */
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define STAMPS		16
+#define MAX_SIZES	64
+#define MAX_SAMPLES	100000
+
+struct size {
+	size_t bytes;
+	unsigned long warm, samples, per;
+};
+
+static struct size sizes[MAX_SIZES];
+static unsigned int nsizes;
+static struct bench_place place;
+static bool overlap;
+static double samples[MAX_SAMPLES];
+
+static const char usage[] =
+	"usage: bench-LIBRARY --sizes BYTES:WARM:SAMPLES:PER[,...] [options]\n"
+	"  --rank R --size N	which rank of how many, where the library does not know\n"
+	"  --parent ADDR	the node or the server\n"
+	"  --device DEV	the network device\n"
+	"  --dir DIR	a directory that all ranks share\n"
+	"  --algorithm NAME	one of the library's\n"
+	"  --overlap	compute while an operation is under way, and say how much longer that took\n";
+
+static unsigned long number(const char *what, const char *text, char **end)
+{
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, end, 0);
+	if (*text < '0' || *text > '9' || errno)
+		errx(2, "--%s %s: expected a number", what, text);
+	return value;
+}
+
+static void parse_sizes(const char *text)
+{
+	struct size *s;
+	char *end;
+
+	do {
+		if (nsizes == MAX_SIZES)
+			errx(2, "--sizes: expected %d sizes at most", MAX_SIZES);
+		s = &sizes[nsizes++];
+		s->bytes = number("sizes", text, &end);
+		if (*end++ != ':')
+			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
+		s->warm = number("sizes", end, &end);
+		if (*end++ != ':')
+			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
+		s->samples = number("sizes", end, &end);
+		if (*end++ != ':')
+			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
+		s->per = number("sizes", end, &end);
+		if (*end && *end != ',')
+			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER[,...]", text);
+		if (s->bytes % 4 || !s->per || !s->samples || s->samples > MAX_SAMPLES)
+			errx(2, "--sizes %s: expected a multiple of 4 bytes and 1..%d samples", text, MAX_SAMPLES);
+		text = end + 1;
+	} while (*end);
+}
+
+static void parse_args(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' },
+		{ "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' }, { "algorithm", 1, NULL, 'a' },
+		{ "overlap", 0, NULL, 'o' }, { "help", 0, NULL, 'h' }, { 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		char *end = "";
+
+		if (c == 's')
+			parse_sizes(optarg);
+		else if (c == 'r')
+			place.rank = number("rank", optarg, &end);
+		else if (c == 'n')
+			place.size = number("size", optarg, &end);
+		else if (c == 'p')
+			place.parent = optarg;
+		else if (c == 'i')
+			place.device = optarg;
+		else if (c == 'd')
+			place.dir = optarg;
+		else if (c == 'a')
+			place.algorithm = optarg;
+		else if (c == 'o')
+			overlap = true;
+		else
+			exit((fputs(usage, c == 'h' ? stdout : stderr), c == 'h' ? 0 : 2));
+		if (*end)
+			errx(2, "%s: expected a number", optarg);
+	}
+	if (optind < argc || !nsizes)
+		errx(2, "expected --sizes and options only: see --help");
+	if (overlap && !library.begin)
+		errx(2, "--overlap: %s cannot", library.name);
+}
+
+/* ---- Data ------------------------------------------------------------------------------------------------------- */
+
+static float value(size_t i, int rank, unsigned long op)
+{
+	return (i * 31 + rank * 17u + op * 7) & 1023;
+}
+
+static float expected(size_t i, unsigned long op)
+{
+	float sum = 0;
+
+	for (int rank = 0; rank < place.size; rank++)
+		sum += value(i, rank, op);
+	return sum;
+}
+
+static size_t stamp_at(size_t count, int k)
+{
+	return k * (count - 1) / (STAMPS - 1);
+}
+
+static void stamp(float *send, float *recv, size_t count, unsigned long op)
+{
+	for (int k = 0; count && k < STAMPS; k++) {
+		send[stamp_at(count, k)] = value(stamp_at(count, k), place.rank, op);
+		recv[stamp_at(count, k)] = -1;
+	}
+}
+
+static void check_at(const float *recv, size_t i, unsigned long op, size_t count)
+{
+	if (recv[i] != expected(i, op))
+		errx(1, "%s: rank %d: element %zu of %zu is %g, expected %g", library.name, place.rank, i, count,
+		     recv[i], expected(i, op));
+}
+
+static void check_stamps(const float *recv, size_t count, unsigned long op)
+{
+	for (int k = 0; count && k < STAMPS; k++)
+		check_at(recv, stamp_at(count, k), op, count);
+}
+
+static void check_all(const float *recv, size_t count, unsigned long op)
+{
+	size_t k = 0;
+
+	check_stamps(recv, count, op);
+	for (size_t i = 0; i < count; i++) {
+		while (k < STAMPS && stamp_at(count, k) < i)
+			k++;
+		if (k == STAMPS || stamp_at(count, k) != i)
+			check_at(recv, i, 0, count);
+	}
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* Seconds in which processors were idle, all of them together. */
+static double idle(void)
+{
+	unsigned long long user, nice, system, rest, iowait;
+	FILE *file = fopen("/proc/stat", "r");
+	int got = 0;
+
+	if (file) {
+		got = fscanf(file, "cpu %llu %llu %llu %llu %llu", &user, &nice, &system, &rest, &iowait);
+		fclose(file);
+	}
+	if (got != 5)
+		errx(1, "/proc/stat: expected a line \"cpu\"");
+	return (double)(rest + iowait) / sysconf(_SC_CLK_TCK);
+}
+
+static void operation(float *send, float *recv, size_t count, unsigned long op)
+{
+	if (!count) {
+		library.barrier();
+		return;
+	}
+	stamp(send, recv, count, op);
+	library.allreduce(send, recv, count);
+	check_stamps(recv, count, op);
+}
+
+static void print(const struct size *s, double busy, double wall, unsigned long ops)
+{
+	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"per\": %lu, \"ops\": %lu, ", library.name, s->bytes,
+	       place.size, s->per, ops);
+	printf("\"wall\": %.9f, \"busy\": %.3f, \"seconds\": [", wall, busy);
+	for (unsigned long i = 0; i < s->samples; i++)
+		printf("%s%.9f", i ? ", " : "", samples[i]);
+	printf("]}\n");
+	fflush(stdout);
+}
+
+static float *buffer(size_t bytes)
+{
+	float *mem = aligned_alloc(4096, (bytes + 4096) & ~4095UL);
+
+	if (!mem)
+		errx(1, "out of memory: %zu bytes", bytes);
+	memset(mem, 0, (bytes + 4096) & ~4095UL);
+	return mem;
+}
+
+static void measure(const struct size *s)
+{
+	size_t count = s->bytes / 4;
+	float *send = buffer(s->bytes), *recv = buffer(s->bytes);
+	unsigned long op = 0;
+	double begin = 0, last = 0, was_idle = 0, wall, busy;
+
+	for (size_t i = 0; i < count; i++)
+		send[i] = value(i, place.rank, 0);
+	library.barrier();
+	for (unsigned long sample = 0; sample < s->warm + s->samples; sample++) {
+		if (sample == s->warm) {
+			was_idle = idle();
+			last = now();
+			begin = last;
+		}
+		for (unsigned long i = 0; i < s->per; i++)
+			operation(send, recv, count, ++op);
+		if (sample >= s->warm) {
+			samples[sample - s->warm] = (now() - last) / s->per;
+			last = now();
+		}
+	}
+	wall = last - begin;
+	busy = wall * sysconf(_SC_NPROCESSORS_ONLN) - (idle() - was_idle);
+	check_all(recv, count, op);
+	library.barrier();
+	if (!place.rank)
+		print(s, busy, wall, s->samples * s->per);
+	free(send);
+	free(recv);
+}
+
+/* ---- Computing while an operation is under way -------------------------------------------------------------------- */
+
+static double compute(double seconds, unsigned long *rounds)
+{
+	static volatile uint32_t sink;
+	double begin = now();
+	unsigned long done = 0;
+	uint32_t x = 1;
+
+	while (*rounds ? done < *rounds : now() - begin < seconds) {
+		for (int i = 0; i < 100000; i++)
+			x = x * 1664525 + 1013904223;
+		done++;
+	}
+	sink = x;
+	(void)sink;
+	*rounds = done;
+	return now() - begin;
+}
+
+/* The same work once alone and once while an operation is under way: the operation is to have ended when it has. */
+static void measure_overlap(const struct size *s)
+{
+	size_t count = s->bytes / 4;
+	float *send = buffer(s->bytes), *recv = buffer(s->bytes);
+	double begin, alone, during, op, after;
+	unsigned long rounds = 0;
+
+	for (size_t i = 0; i < count; i++)
+		send[i] = value(i, place.rank, 0);
+	library.allreduce(send, recv, count);
+	begin = now();
+	library.allreduce(send, recv, count);
+	op = now() - begin;
+	for (unsigned long sample = 0; sample < s->samples; sample++) {
+		library.barrier();
+		rounds = 0;
+		/* one rank after the other: they share a processor, and each is to know how fast it is alone */
+		for (int rank = 0; rank < place.size; rank++) {
+			if (rank == place.rank)
+				compute(op / place.size, &rounds);
+			library.barrier();
+		}
+		begin = now();
+		compute(0, &rounds);
+		library.barrier();
+		alone = now() - begin;
+		stamp(send, recv, count, sample + 1);
+		library.barrier();
+		begin = now();
+		library.begin(send, recv, count);
+		compute(0, &rounds);
+		during = now() - begin;
+		library.end();
+		after = now() - begin - during;
+		check_stamps(recv, count, sample + 1);
+		if (!place.rank)
+			printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"alone\": %.6f, \"during\": %.6f, \"after\": %.6f, \"operation\": %.6f}\n",
+			       library.name, s->bytes, place.size, alone, during, after, op);
+		fflush(stdout);
+	}
+	free(send);
+	free(recv);
+}
+
+int main(int argc, char **argv)
+{
+	if (library.start)
+		library.start(&place, &argc, &argv);
+	parse_args(argc, argv);
+	if (library.join)
+		library.join(&place);
+	for (unsigned int i = 0; i < nsizes; i++) {
+		if (overlap)
+			measure_overlap(&sizes[i]);
+		else
+			measure(&sizes[i]);
+	}
+	library.stop();
+	return 0;
+}
