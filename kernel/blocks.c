@@ -30,7 +30,6 @@ struct batch {
 	u32 most;			/* units of it */
 	u32 tree;			/* all blocks are this one's */
 	u16 flags;
-	bool fpu;
 	u32 nspans;
 	struct span span[MAX_SPANS];
 	struct netinc_pkt last;		/* the last block's header; spans differ only in what is in span[] */
@@ -62,7 +61,7 @@ static bool pinned(const struct netinc_req *req, const struct netinc_block *b)
 static void fill_payload(const struct batch *bt, const struct netinc_block *b, void *to, u32 len)
 {
 	if (bt->req)
-		netinc_elems_get(bt->req, b->send, to, b->elems, bt->fpu);
+		netinc_elems_get(bt->req, b->send, to, b->elems, bt->rank->fpu);
 	else
 		memcpy(to, container_of(bt->op, struct netinc_counts, op)->mine + b->send, len);
 	memset(to + len, 0, round_up(len, 4) - len);
@@ -210,12 +209,10 @@ u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 
 			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
 	u32 i = 0;
 
-	if (bt.req && !netinc_elems_plain(bt.req))
-		bt.fpu = netinc_fpu_begin();
+	if (bt.req && (!netinc_elems_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
+		netinc_rank_fpu(rank);
 	while (i < n && add_block(&bt, idx + i))
 		i++;
-	if (bt.fpu)
-		netinc_fpu_end();
 	flush(&bt);
 	return i;
 }
@@ -233,11 +230,11 @@ u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	return i;
 }
 
-static bool deliver_converted(const struct netinc_req *req, const struct netinc_block *b, const struct sk_buff *skb,
-			      u32 off)
+static bool deliver_converted(struct netinc_rank *rank, const struct netinc_req *req, const struct netinc_block *b,
+			      const struct sk_buff *skb, u32 off)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
-	bool fpu = netinc_fpu_begin(), ok = true;
+	bool fpu = netinc_rank_fpu(rank), ok = true;
 	void *room = netinc_elems_room(0);
 
 	for (i = 0; i < b->elems && ok; i += n) {
@@ -246,8 +243,6 @@ static bool deliver_converted(const struct netinc_req *req, const struct netinc_
 		if (ok)
 			netinc_elems_put(req, b->recv + i, room, n, fpu);
 	}
-	if (fpu)
-		netinc_fpu_end();
 	return ok;
 }
 
@@ -271,6 +266,6 @@ bool netinc_blocks_deliver(struct netinc_ep *ep, struct netinc_op *op, const str
 	if (netinc_assert(b->recv * size >= buf->lo && (b->recv + b->elems) * size <= buf->hi))
 		return false;
 	if (op->type != op->wire)
-		return deliver_converted(req, b, pay->obj, off);
-	return netinc_buf_write(buf, b->recv * size, pay->obj, off, pay->len);
+		return deliver_converted(rank, req, b, pay->obj, off);
+	return netinc_buf_write(buf, b->recv * size, pay->obj, off, pay->len, rank->fpu);
 }

@@ -118,12 +118,10 @@ bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, cons
 	acc = accumulators(rank, req, b);
 	if (!acc)
 		return false;
-	fpu = netinc_fpu_begin();
+	fpu = netinc_rank_fpu(rank);
 	if (b->owner < me)
 		add(req, b, pay, acc, fpu);
 	else
 		finish(req, b, acc, fpu);
-	if (fpu)
-		netinc_fpu_end();
 	return true;
 }

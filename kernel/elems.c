@@ -72,7 +72,7 @@ static void get_chunk(const struct netinc_req *req, u64 at, void *to, u32 n, boo
 	u32 size = netinc_reduce_elem_size(op->type);
 	u8 hub = hub_type(op);
 
-	netinc_buf_read(&req->send, at * size, s->in, n * size);
+	netinc_buf_read(&req->send, at * size, s->in, n * size, fpu);
 	convert(s->hub, hub, s->in, op->type, n, fpu);
 	if (weighted(op))
 		netinc_scale_find(hub, fpu)->scale(s->hub, n, req->weight);
@@ -84,7 +84,7 @@ void netinc_elems_get(const struct netinc_req *req, u64 at, void *to, u32 n, boo
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
 	if (netinc_elems_plain(req)) {
-		netinc_buf_read(&req->send, at * size, to, n * size);
+		netinc_buf_read(&req->send, at * size, to, n * size, fpu);
 		return;
 	}
 	for (; n; n -= some, at += some, to += some * size) {
@@ -102,7 +102,7 @@ static void put_chunk(const struct netinc_req *req, u64 at, const void *from, u3
 
 	convert(s->hub, hub, from, op->wire, n, fpu);
 	convert(s->in, op->type, s->hub, hub, n, fpu);
-	netinc_buf_store(netinc_req_recv_buf(req), at * size, s->in, n * size);
+	netinc_buf_store(netinc_req_recv_buf(req), at * size, s->in, n * size, fpu);
 }
 
 void netinc_elems_put(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
@@ -110,7 +110,7 @@ void netinc_elems_put(const struct netinc_req *req, u64 at, const void *from, u3
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
 	if (req->op.type == req->op.wire) {
-		netinc_buf_store(netinc_req_recv_buf(req), at * size, from, n * size);
+		netinc_buf_store(netinc_req_recv_buf(req), at * size, from, n * size, fpu);
 		return;
 	}
 	for (; n; n -= some, at += some, from += some * size) {

@@ -6,6 +6,7 @@
 #include "netns.h"
 #include "ngroup.h"
 #include "node.h"
+#include "pages.h"
 #include "reduce/reduce.h"
 #include "socket.h"
 
@@ -20,9 +21,12 @@ static int __init netinc_init(void)
 	err = netinc_reduce_selftest();	/* debug builds */
 	if (err)
 		return err;
-	err = netinc_reducer_init();	/* node side: folding */
+	err = netinc_pages_init();	/* both: packets */
 	if (err)
 		return err;
+	err = netinc_reducer_init();	/* node side: folding */
+	if (err)
+		goto err_pages;
 	err = netinc_elems_init();	/* host side: conversion */
 	if (err)
 		goto err_reducer;
@@ -51,6 +55,8 @@ err_elems:
 err_reducer:
 	rcu_barrier();
 	netinc_reducer_fini();
+err_pages:
+	netinc_pages_fini();
 	return err;
 }
 
@@ -63,6 +69,7 @@ static void __exit netinc_exit(void)
 	rcu_barrier();		/* groups, ranks and nodes are freed by RCU callbacks of this module */
 	netinc_elems_fini();
 	netinc_reducer_fini();
+	netinc_pages_fini();
 }
 
 module_init(netinc_init);

@@ -77,6 +77,7 @@ void netinc_ngroup_lock(struct netinc_ngroup *g)
 	__acquires(&g->lock)
 {
 	spin_lock_bh(&g->lock);
+	g->eng.mib[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
 }
 
 void netinc_ngroup_unlock(struct netinc_ngroup *g)
@@ -619,25 +620,13 @@ static void drop(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
 	trace_netinc_drop(rx->skb, g->eng.cfg.id, -err);
 }
 
-/* One unit. False: what follows in this buffer is not looked at. */
-static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline bool control_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 {
-	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	const void *body;
 	int err;
 
-	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
-	if (err) {
-		drop(g, rx, err);
-		return false;
-	}
-	if (rx->pkt.type == INC_PKT_CONTRIB) {
-		err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
-		if (err)
-			drop(g, rx, err);
-		return true;
-	}
 	body = netinc_rx_body(rx, buf);
 	if (!body)
 		netinc_count(g->eng.mib, INC_C_DROP_MALFORMED);
@@ -645,6 +634,25 @@ static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 	if (err)
 		drop(g, rx, err);
 	return !err;
+}
+
+/* One unit. False: what follows in this buffer is not looked at. */
+static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+{
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
+	int err;
+
+	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
+	if (err) {
+		drop(g, rx, err);
+		return false;
+	}
+	if (rx->pkt.type != INC_PKT_CONTRIB)
+		return control_rx(g, rx, now);
+	err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
+	if (err)
+		drop(g, rx, err);
+	return true;
 }
 
 /* Before READY nobody knows it: ABORT comes without. */
@@ -656,8 +664,8 @@ static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_
 
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
+	u64 now = netinc_now(), begin = ktime_get_ns();
 	u32 child = rx->pkt.child;
-	u64 now = netinc_now();
 	bool member = false;
 	int got = 0;
 
@@ -691,4 +699,5 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		netinc_agg_packet_end(&g->eng.agg, child, now);
 	netinc_reducer_end(g);
 	netinc_ngroup_unlock(g);
+	atomic64_add(ktime_get_ns() - begin, &g->unbooked);
 }

@@ -39,6 +39,7 @@ struct netinc_ngroup {
 	u64 limit;			/* of each */
 	u64 bytes;			/* charged for slots; does not change */
 	struct netinc_founder founder;
+	atomic64_t unbooked;		/* INC_C_NODE_NSEC since the lock was held last */
 	u32 rx_left;			/* units that it may still complete */
 	bool fpu;			/* inside an FPU section; it ends with the received skb */
 	bool fpu_denied;		/* this received skb goes without */

@@ -50,11 +50,25 @@ void netinc_rank_lock(struct netinc_rank *rank)
 	spin_lock_bh(&rank->lock);
 }
 
+bool netinc_rank_fpu(struct netinc_rank *rank)
+{
+	lockdep_assert_held(&rank->lock);
+	if (!rank->fpu && !rank->fpu_denied) {
+		rank->fpu = netinc_fpu_begin();
+		rank->fpu_denied = !rank->fpu;
+	}
+	return rank->fpu;
+}
+
 void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
 	struct sk_buff_head q;
 
+	if (rank->fpu)
+		netinc_fpu_end();
+	rank->fpu = false;
+	rank->fpu_denied = false;
 	if (!rank->dead)
 		arm(rank);
 	__skb_queue_head_init(&q);
@@ -166,19 +180,13 @@ static void drop(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_
 	trace_netinc_drop(rx->skb, rank->ep.cfg.group, reason);
 }
 
-/* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
-static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
-	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	const void *body;
-	int err;
 
-	if (pkt->type == INC_PKT_RESULT && !stranger) {
-		err = netinc_ep_check(&rank->ep, pkt);
-		return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
-	}
 	/* aggregation may have put it behind a packet for all ranks of this host */
 	if (!netinc_for_all(pkt->type) && pkt->child != rank->ep.cfg.rank)
 		return 0;
@@ -190,6 +198,19 @@ static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger
 	if (stranger || pkt->type == INC_PKT_MOVE)
 		return netinc_ep_stranger(&rank->ep, pkt, body, &rx->peer, now);
 	return netinc_ep_control(&rank->ep, pkt, body, now);
+}
+
+/* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
+static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
+{
+	const struct netinc_pkt *pkt = &rx->pkt;
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
+	int err;
+
+	if (pkt->type != INC_PKT_RESULT || stranger)
+		return rx_control(rank, rx, stranger, now);
+	err = netinc_ep_check(&rank->ep, pkt);
+	return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
 }
 
 static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
@@ -229,6 +250,8 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	mib[INC_C_CONGESTED] += rx->ce;
 	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
 	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
+	if (rx->left >= NETINC_FPU_WORTH)
+		netinc_rank_fpu(rank);
 	rx_units(rank, rx, stranger, now);
 	netinc_ep_packet_end(&rank->ep, tree, now);
 	netinc_umem_progress(rank);

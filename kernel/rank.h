@@ -17,6 +17,9 @@
 #include "tx.h"
 #include "umem.h"
 
+/* Bytes from which on an FPU section for plain copies is worth its while. */
+#define NETINC_FPU_WORTH	4096
+
 struct netinc_rank {
 	struct hlist_node hash;		/* nn->ranks; nn->hash_lock, RCU */
 	struct netinc_net *nn;
@@ -30,6 +33,8 @@ struct netinc_rank {
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool joined;			/* has been READY */
 	bool retry;			/* memory was short: pump again soon */
+	bool fpu;			/* inside an FPU section; it ends when the lock is dropped */
+	bool fpu_denied;		/* until then it goes without */
 	struct hrtimer timer;		/* HRTIMER_MODE_ABS_SOFT */
 	u64 armed;			/* when the timer runs out, microseconds; 0: it is off */
 	struct netinc_path path;	/* to the parent, the root of the first tree */
@@ -67,6 +72,9 @@ void netinc_rank_put(struct netinc_rank *rank);
 /* Take and drop the lock; unlock arms the timer as the engine wishes and sends what has been queued. */
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
+
+/* Under the lock: is this an FPU section? Begins one if that can be had. */
+bool netinc_rank_fpu(struct netinc_rank *rank);
 
 static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
 {

@@ -7,9 +7,9 @@
  * section spans all blocks that a received packet completes. Received payload is never written to: its pages may be
  * the sender's own.
  */
-#include <linux/highmem.h>
 #include <linux/slab.h>
 #include "ngroup.h"
+#include "piece.h"
 #include "reduce/reduce.h"
 #include "trace.h"
 
@@ -154,30 +154,6 @@ static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, stru
 		skb_copy_bits(pay->obj, pay->off, desc, sizeof(*desc));
 }
 
-/* Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped. */
-static const void *piece(const struct sk_buff *skb, u32 off, u32 len)
-{
-	u32 head = skb_headlen(skb);
-	int i;
-
-	if (off + len <= head)
-		return skb->data + off;
-	if (off < head)
-		return NULL;
-	off -= head;
-	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-
-		if (off < skb_frag_size(frag)) {
-			if (off + len > skb_frag_size(frag) || PageHighMem(skb_frag_page(frag)))
-				return NULL;
-			return skb_frag_address(frag) + off;
-		}
-		off -= skb_frag_size(frag);
-	}
-	return NULL;
-}
-
 /* Sources of one pass; the first may be what the pass before has accumulated. */
 struct pass {
 	const struct netinc_reduce *kernel;
@@ -216,7 +192,7 @@ static void pass_run(struct pass *p, bool last)
 static void pass_add(struct netinc_ngroup *g, struct pass *p, const struct netinc_pay *pay)
 {
 	u32 off = payload_off(pay) + p->off;
-	const void *src = piece(pay->obj, off, p->len);
+	const void *src = netinc_piece(pay->obj, off, p->len);
 
 	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
 		pass_run(p, false);
@@ -355,6 +331,7 @@ static void fold_payload(struct netinc_ngroup *g, const struct netinc_slot *slot
 
 	if (netinc_assert(kernel))
 		return;
+	g->eng.mib[INC_C_FOLD_BYTES] += (u64)ranks * slot->len;
 	for (off = 0; off < slot->len; off += len) {
 		len = min_t(u32, slot->len - off, CHUNK);
 		fold_chunk(g, slot, kernel, ranks, dst + off, off, len);

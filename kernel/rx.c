@@ -8,6 +8,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netfilter.h>
+#include <linux/prefetch.h>
 #include <linux/udp.h>
 #include <net/addrconf.h>
 #include <net/inet_ecn.h>
@@ -16,6 +17,7 @@
 #include <net/route.h>
 #include "doors.h"
 #include "node.h"
+#include "piece.h"
 #include "rank.h"
 #include "rx.h"
 #include "trace.h"
@@ -46,7 +48,7 @@ int netinc_rx_next(struct netinc_rx *rx)
 		return 0;
 	if (len < sizeof(buf))
 		return -INC_C_DROP_MALFORMED;
-	h = skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
+	h = rx->next ?: skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
 	if (!h)
 		return -INC_C_DROP_MALFORMED;
 	err = netinc_parse(h, len, &rx->pkt);
@@ -56,6 +58,9 @@ int netinc_rx_next(struct netinc_rx *rx)
 	rx->body = rx->at + sizeof(buf);
 	rx->at += len;
 	rx->left -= len;
+	/* other packets have been looked at since it was written */
+	rx->next = rx->left >= sizeof(buf) ? netinc_piece(rx->skb, rx->at, sizeof(buf)) : NULL;
+	prefetch(rx->next);
 	return 1;
 }
 

@@ -31,6 +31,7 @@ struct netinc_rx {
 	u32 unit;			/* bytes of each unit but the last */
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next unit */
+	const struct inc_hdr *next;	/* its header, if that lies in one piece */
 	u32 headers;			/* bytes of IP and UDP headers */
 	bool ce;			/* the IP header says that it met congestion */
 	struct netinc_pkt pkt;		/* of the unit at hand */

@@ -15,11 +15,11 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include <net/udp.h>
+#include "pages.h"
 #include "trace.h"
 #include "tx.h"
 
 #define TX_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
-#define SUPER_ORDER	3
 
 __be16 netinc_sport(u32 group, u32 tree)
 {
@@ -29,7 +29,7 @@ __be16 netinc_sport(u32 group, u32 tree)
 static void super_free(struct netinc_super *s)
 {
 	while (s->npages)
-		__free_pages(s->page[--s->npages], s->order);
+		netinc_pages_put(s->page[--s->npages], s->order);
 	kfree(s);
 }
 
@@ -39,14 +39,14 @@ void netinc_super_put(struct netinc_super *s)
 		super_free(s);
 }
 
-static bool super_pages(struct netinc_super *s, u32 n, u32 order, gfp_t gfp)
+static bool super_pages(struct netinc_super *s, u32 n, u32 order)
 {
 	s->order = order;
 	s->per_page = (PAGE_SIZE << order) / s->unit;
 	if (!s->per_page)
 		return false;
 	while (s->npages < NETINC_SUPER_PAGES && s->npages * s->per_page < n) {
-		struct page *page = alloc_pages(gfp, order);
+		struct page *page = netinc_pages_get(order);
 
 		if (!page)
 			break;
@@ -58,17 +58,16 @@ static bool super_pages(struct netinc_super *s, u32 n, u32 order, gfp_t gfp)
 
 struct netinc_super *netinc_super_alloc(u32 unit, u32 n)
 {
-	u32 order = min_t(u32, get_order(unit * n), SUPER_ORDER);
-	gfp_t gfp = GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN;
+	u32 order = min_t(u32, get_order(unit * n), NETINC_PAGES_MAX_ORDER);
 	struct netinc_super *s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!s)
 		return NULL;
 	refcount_set(&s->refs, 1);
 	s->unit = unit;
-	if (super_pages(s, n, order, gfp))
+	if (super_pages(s, n, order))
 		return s;
-	if (super_pages(s, n, get_order(unit), gfp))
+	if (super_pages(s, n, get_order(unit)))
 		return s;
 	kfree(s);
 	return NULL;

@@ -21,6 +21,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include "piece.h"
 #include "rank.h"
 #include "reduce/reduce.h"
 #include "umem.h"
@@ -150,35 +151,47 @@ static struct page *piece(const struct netinc_buf *b, u64 at, u32 len, u32 *off,
 	return b->ring[page_in(p, at) & b->mask];
 }
 
-void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len)
+void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu)
 {
 	struct page *page;
 	u32 off, n;
+	void *from;
 
 	for (; len; at += n, to += n, len -= n) {
 		page = piece(b, at, len, &off, &n);
-		memcpy_from_page(to, page, off, n);
+		from = kmap_local_page(page);
+		netinc_copy(to, from + off, n, fpu);
+		kunmap_local(from);
 	}
 }
 
-void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len)
+void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu)
 {
 	struct page *page;
 	u32 off, n;
+	void *to;
 
 	for (; len; at += n, from += n, len -= n) {
 		page = piece(b, at, len, &off, &n);
-		memcpy_to_page(page, off, from, n);
+		to = kmap_local_page(page);
+		netinc_copy(to + off, from, n, fpu);
+		kunmap_local(to);
+		flush_dcache_page(page);
 	}
 }
 
-bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from, u32 len)
+bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from, u32 len, bool fpu)
 {
+	const void *src = netinc_piece(skb, from, len);
 	struct page *page;
 	u32 off, n;
 	void *to;
 	int err;
 
+	if (src) {
+		netinc_buf_store(b, at, src, len, fpu);
+		return true;
+	}
 	for (; len; at += n, from += n, len -= n) {
 		page = piece(b, at, len, &off, &n);
 		to = kmap_local_page(page);

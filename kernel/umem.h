@@ -72,9 +72,9 @@ int netinc_umem_check(u64 addr, u64 len, bool read, bool write);
 int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
 		    struct netinc_mem *mem);
 /* Copy between a stream's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
-void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len);
-void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len);
-bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off, u32 len);
+void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
+void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
+bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off, u32 len, bool fpu);
 
 /*
  * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block: bytes of a block. The

@@ -387,9 +387,13 @@ static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64
 static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
 		   const struct netinc_pay *pay)
 {
-	struct netinc_pay kept = *pay;
-	bool keep = netinc_ep_keeps(ep) && (blk->bits & INC_F_WANT) && pay->len;
+	struct netinc_pay kept;
+	bool keep;
 
+	if (!netinc_ep_keeps(ep))
+		return ep->ops->deliver(ep, op, blk, pay) ? 0 : -INC_C_DROP_MEMORY;
+	keep = (blk->bits & INC_F_WANT) && pay->len;
+	kept = *pay;
 	kept.flags |= INC_F_FINAL;
 	if (keep && !ep->ops->keep(ep, &kept))
 		return -INC_C_DROP_MEMORY;
@@ -398,8 +402,7 @@ static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const stru
 			ep->ops->forget(ep, &kept);
 		return -INC_C_DROP_MEMORY;
 	}
-	if (netinc_ep_keeps(ep))
-		netinc_ep_keep_result(ep, b, keep ? &kept : NULL);
+	netinc_ep_keep_result(ep, b, keep ? &kept : NULL);
 	return 0;
 }
 

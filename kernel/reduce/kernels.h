@@ -122,6 +122,9 @@
 	.type = _type, .variant = SIMD_VARIANT, .fpu = true, .features = SIMD_FEATURES,	\
 	.name = _name "-" SIMD_NAME, .scale = _fn },
 
+/* copy.c, for netinc_reduce_init() */
+void netinc_copy_init(unsigned int features);
+
 /* The arrays table.c puts together, each ended by an entry without function. */
 extern const struct netinc_reduce netinc_generic_int[];
 extern const struct netinc_reduce netinc_generic_float[];

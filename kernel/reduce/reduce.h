@@ -125,6 +125,9 @@ static inline int netinc_reduce_selftest(void)
 }
 #endif
 
+/* copy.c: no overlap, any alignment; @fpu: inside an FPU section, where it is faster. */
+void netinc_copy(void *dst, const void *src, unsigned int len, bool fpu);
+
 /* One variant whatever was chosen, NULL if it is not built or init() was not given the features it needs. */
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant);
 const struct netinc_convert *netinc_convert_variant(u8 from, u8 to, u8 variant);

@@ -44,6 +44,7 @@ void netinc_reduce_init(unsigned int features)
 	const struct netinc_scale *s;
 	unsigned int i;
 
+	netinc_copy_init(features);
 	memset(variants, 0, sizeof(variants));
 	memset(conversions, 0, sizeof(conversions));
 	memset(scales, 0, sizeof(scales));

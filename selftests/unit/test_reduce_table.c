@@ -206,7 +206,37 @@ static void fpu_deny_nth(void)
 	netinc_fpu_deny_nth = 0;
 }
 
+/* All bytes and no others. */
+static void copy_one(unsigned int from, unsigned int to, unsigned int len, bool fpu)
+{
+	u8 src[700], dst[700], before = 0xa5;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(src); i++)
+		src[i] = i * 7 + i / 256;
+	memset(dst, before, sizeof(dst));
+	netinc_copy(dst + to, src + from, len, fpu);
+	for (i = 0; i < sizeof(dst); i++)
+		if (dst[i] != (i - to < len ? src[from + i - to] : before))
+			break;
+	expect(i == sizeof(dst), "%u bytes from %u to %u: byte %u is wrong", len, from, to, i);
+}
+
+static void copy(void)
+{
+	unsigned int features = netinc_cpu_features(), len, at, n;
+
+	for (n = 0; n < 3; n++) {
+		netinc_reduce_init(n == 2 ? 0 : features);
+		for (len = 0; len < 600; len++)
+			for (at = 0; at < 40; at += 13)
+				copy_one(at, 52 - at, len, n != 1);
+	}
+	netinc_reduce_init(features);
+}
+
 static const struct ktap_test tests[] = {
+	KTAP(copy),
 	KTAP(rules),
 	KTAP(entries),
 	KTAP(choice),

@@ -57,3 +57,5 @@ INC_COUNTER(KEPT_SENT, "blocks contributed again after a move, from what was kep
 INC_COUNTER(BLOCKS_PARTIAL, "blocks completed without the contributions of late ranks")
 INC_COUNTER(OPS_PARTIAL, "operations completed without the contributions of late ranks")
 INC_COUNTER(DROP_TOO_LATE, "contribution to a block that was completed without it, or to the rest of its operation")
+INC_COUNTER(FOLD_BYTES, "bytes of payload reduced, those of all contributions")
+INC_COUNTER(NODE_NSEC, "nanoseconds that the node spent on packets of the group, to where their results are queued")

@@ -47,7 +47,7 @@ static const char usage[] =
 	"  --algorithm NAME	one of the library's\n"
 	"  --overlap	compute while an operation is under way, and say how much longer that took\n";
 
-static unsigned long number(const char *what, const char *text, char **end)
+static unsigned long parse(const char *what, const char *text, char **end)
 {
 	unsigned long value;
 
@@ -67,16 +67,16 @@ static void parse_sizes(const char *text)
 		if (nsizes == MAX_SIZES)
 			errx(2, "--sizes: expected %d sizes at most", MAX_SIZES);
 		s = &sizes[nsizes++];
-		s->bytes = number("sizes", text, &end);
+		s->bytes = parse("sizes", text, &end);
 		if (*end++ != ':')
 			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
-		s->warm = number("sizes", end, &end);
+		s->warm = parse("sizes", end, &end);
 		if (*end++ != ':')
 			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
-		s->samples = number("sizes", end, &end);
+		s->samples = parse("sizes", end, &end);
 		if (*end++ != ':')
 			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER", text);
-		s->per = number("sizes", end, &end);
+		s->per = parse("sizes", end, &end);
 		if (*end && *end != ',')
 			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER[,...]", text);
 		if (s->bytes % 4 || !s->per || !s->samples || s->samples > MAX_SAMPLES)
@@ -88,9 +88,9 @@ static void parse_sizes(const char *text)
 static void parse_args(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' },
-		{ "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' }, { "algorithm", 1, NULL, 'a' },
-		{ "overlap", 0, NULL, 'o' }, { "help", 0, NULL, 'h' }, { 0 },
+		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' },
+		{ "parent", 1, NULL, 'p' }, { "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' },
+		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' }, { "help", 0, NULL, 'h' }, { 0 },
 	};
 	int c;
 
@@ -100,9 +100,9 @@ static void parse_args(int argc, char **argv)
 		if (c == 's')
 			parse_sizes(optarg);
 		else if (c == 'r')
-			place.rank = number("rank", optarg, &end);
+			place.rank = parse("rank", optarg, &end);
 		else if (c == 'n')
-			place.size = number("size", optarg, &end);
+			place.size = parse("size", optarg, &end);
 		else if (c == 'p')
 			place.parent = optarg;
 		else if (c == 'i')
@@ -218,8 +218,8 @@ static void operation(float *send, float *recv, size_t count, unsigned long op)
 
 static void print(const struct size *s, double busy, double wall, unsigned long ops)
 {
-	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"per\": %lu, \"ops\": %lu, ", library.name, s->bytes,
-	       place.size, s->per, ops);
+	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"per\": %lu, \"ops\": %lu, ", library.name,
+	       s->bytes, place.size, s->per, ops);
 	printf("\"wall\": %.9f, \"busy\": %.3f, \"seconds\": [", wall, busy);
 	for (unsigned long i = 0; i < s->samples; i++)
 		printf("%s%.9f", i ? ", " : "", samples[i]);
@@ -270,24 +270,30 @@ static void measure(const struct size *s)
 	free(recv);
 }
 
-/* ---- Computing while an operation is under way -------------------------------------------------------------------- */
+/* ---- Computing while an operation is under way ------------------------------------------------------------------ */
 
 static double compute(double seconds, unsigned long *rounds)
 {
-	static volatile uint32_t sink;
 	double begin = now();
 	unsigned long done = 0;
 	uint32_t x = 1;
 
 	while (*rounds ? done < *rounds : now() - begin < seconds) {
-		for (int i = 0; i < 100000; i++)
+		for (int i = 0; i < 100000; i++) {
 			x = x * 1664525 + 1013904223;
+			asm("" : "+r" (x));	/* not to be left out */
+		}
 		done++;
 	}
-	sink = x;
-	(void)sink;
 	*rounds = done;
 	return now() - begin;
+}
+
+static void print_overlap(const struct size *s, double alone, double during, double after, double op)
+{
+	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, ", library.name, s->bytes, place.size);
+	printf("\"alone\": %.6f, \"during\": %.6f, \"after\": %.6f, \"operation\": %.6f}\n", alone, during, after, op);
+	fflush(stdout);
 }
 
 /* The same work once alone and once while an operation is under way: the operation is to have ended when it has. */
@@ -327,9 +333,7 @@ static void measure_overlap(const struct size *s)
 		after = now() - begin - during;
 		check_stamps(recv, count, sample + 1);
 		if (!place.rank)
-			printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"alone\": %.6f, \"during\": %.6f, \"after\": %.6f, \"operation\": %.6f}\n",
-			       library.name, s->bytes, place.size, alone, during, after, op);
-		fflush(stdout);
+			print_overlap(s, alone, during, after, op);
 	}
 	free(send);
 	free(recv);

@@ -25,12 +25,14 @@ struct bench_place {
 /* Each returns after the operation has ended at this rank; an error ends the program. */
 struct bench_library {
 	const char *name;
-	void (*start)(struct bench_place *place, int *argc, char ***argv);	/* before arguments are parsed; or NULL */
-	void (*join)(struct bench_place *place);				/* after that; or NULL */
+	/* before arguments are parsed, and after that; each or NULL */
+	void (*start)(struct bench_place *place, int *argc, char ***argv);
+	void (*join)(struct bench_place *place);
 	void (*allreduce)(const float *send, float *recv, size_t count);	/* sum */
 	void (*barrier)(void);
-	void (*begin)(const float *send, float *recv, size_t count);		/* an allreduce that goes on alone; or NULL */
-	void (*end)(void);							/* until it has ended */
+	/* an allreduce that goes on by itself, and until it has ended; or NULL */
+	void (*begin)(const float *send, float *recv, size_t count);
+	void (*end)(void);
 	void (*stop)(void);
 };
 

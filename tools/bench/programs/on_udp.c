@@ -60,7 +60,8 @@ static void send_blocks(const float *send, size_t count, uint64_t from, uint64_t
 			out_header[n].size = size;
 			out_header[n].count = elements(count, from);
 			iov[n][0] = (struct iovec){ &out_header[n], UDP_HEADER };
-			iov[n][1] = (struct iovec){ (void *)(send + (from - first) * UDP_ELEMENTS), 4 * out_header[n].count };
+			iov[n][1].iov_base = (void *)(send + (from - first) * UDP_ELEMENTS);
+			iov[n][1].iov_len = 4 * out_header[n].count;
 			msgs[n].msg_hdr = (struct msghdr){ .msg_iov = iov[n], .msg_iovlen = 2 };
 			n++;
 		}
@@ -91,7 +92,8 @@ static void allreduce(const float *send, float *recv, size_t count)
 			if (in[i].block < base || in[i].block >= next || have[in[i].block % UDP_SLOTS])
 				continue;
 			have[in[i].block % UDP_SLOTS] = true;
-			memcpy(recv + (in[i].block - first) * UDP_ELEMENTS, in[i].data, 4 * elements(count, in[i].block));
+			memcpy(recv + (in[i].block - first) * UDP_ELEMENTS, in[i].data,
+			       4 * elements(count, in[i].block));
 		}
 		for (; base < next && have[base % UDP_SLOTS]; base++)
 			have[base % UDP_SLOTS] = false;

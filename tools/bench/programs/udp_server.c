@@ -46,7 +46,8 @@ static void queue(struct udp_packet *packet, int rank)
 		flush();
 	out_iov[queued] = (struct iovec){ packet, UDP_HEADER + 4 * packet->count };
 	out[queued].msg_hdr = (struct msghdr){
-		.msg_name = &peers[rank], .msg_namelen = sizeof(peers[rank]), .msg_iov = &out_iov[queued], .msg_iovlen = 1,
+		.msg_name = &peers[rank], .msg_namelen = sizeof(peers[rank]), .msg_iov = &out_iov[queued],
+		.msg_iovlen = 1,
 	};
 	queued++;
 }
@@ -69,12 +70,12 @@ static void contribution(const struct udp_packet *p, const struct sockaddr_in *f
 		slot->have = 0;
 		slot->complete = false;
 		memcpy(&slot->packet, p, UDP_HEADER + 4 * p->count);
-	} else if (slot->have >> p->rank & 1) {
+	} else if (!(slot->have >> p->rank & 1)) {
+		add(slot->packet.data, p->data, p->count);
+	} else {
 		if (slot->complete)
 			queue(&slot->packet, p->rank);
 		return;
-	} else {
-		add(slot->packet.data, p->data, p->count);
 	}
 	slot->have |= 1ULL << p->rank;
 	if (slot->have != all)
@@ -102,7 +103,8 @@ int main(int argc, char **argv)
 		for (int i = 0; i < UDP_BATCH; i++) {
 			iov[i] = (struct iovec){ &in[i], sizeof(in[i]) };
 			msgs[i].msg_hdr = (struct msghdr){
-				.msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_iov = &iov[i], .msg_iovlen = 1,
+				.msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_iov = &iov[i],
+				.msg_iovlen = 1,
 			};
 		}
 		n = recvmmsg(fd, msgs, UDP_BATCH, MSG_WAITFORONE, NULL);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
+ * only one. What has not been asked for during a period is given back.
+ */
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "pages.h"
+
+#define RING		64		/* a power of two */
+#define LOOKS		4		/* pages that may be found in use before a new one is taken */
+#define PERIOD		(2 * HZ)
+
+struct ring {
+	u32 first;
+	u32 n;
+	bool used;			/* during this period */
+	struct page *page[RING];
+};
+
+struct pool {
+	spinlock_t lock;		/* the worker's only competitor is its CPU */
+	struct ring ring[NETINC_PAGES_MAX_ORDER + 1];
+};
+
+static struct pool __percpu *pools;
+
+static void trim(struct work_struct *work);
+static DECLARE_DELAYED_WORK(trimmer, trim);
+
+static struct page *take(struct ring *ring)
+{
+	struct page *page = ring->page[ring->first++ % RING];
+
+	ring->n--;
+	return page;
+}
+
+static void add(struct ring *ring, struct page *page)
+{
+	ring->page[(ring->first + ring->n++) % RING] = page;
+}
+
+static struct page *find(struct ring *ring)
+{
+	u32 looks = min_t(u32, ring->n, LOOKS);
+	struct page *page;
+
+	ring->used = true;
+	while (looks--) {
+		page = take(ring);
+		if (page_ref_count(page) == 1)
+			return page;
+		add(ring, page);
+	}
+	return NULL;
+}
+
+struct page *netinc_pages_get(u32 order)
+{
+	struct pool *pool = this_cpu_ptr(pools);
+	struct page *page;
+
+	spin_lock_bh(&pool->lock);
+	page = find(&pool->ring[order]);
+	spin_unlock_bh(&pool->lock);
+	return page ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
+}
+
+void netinc_pages_put(struct page *page, u32 order)
+{
+	struct pool *pool;
+	bool kept = false;
+
+	local_bh_disable();
+	pool = this_cpu_ptr(pools);
+	spin_lock(&pool->lock);
+	/* a page given in an emergency is not for keeping */
+	if (pool->ring[order].n < RING && !page_is_pfmemalloc(page)) {
+		add(&pool->ring[order], page);
+		kept = true;
+	}
+	spin_unlock(&pool->lock);
+	local_bh_enable();
+	if (!kept)
+		__free_pages(page, order);
+	else if (!delayed_work_pending(&trimmer))
+		schedule_delayed_work(&trimmer, PERIOD);
+}
+
+/* The pages of a ring that nobody has used since it was looked at last, or all of them. Returns how many stay. */
+static u32 trim_ring(struct pool *pool, u32 order, bool all)
+{
+	struct ring *ring = &pool->ring[order];
+	struct page *page = NULL;
+	u32 left;
+
+	do {
+		spin_lock_bh(&pool->lock);
+		page = ring->n && (all || !ring->used) ? take(ring) : NULL;
+		if (!page)
+			ring->used = false;
+		left = ring->n;
+		spin_unlock_bh(&pool->lock);
+		if (page)
+			__free_pages(page, order);
+	} while (page);
+	return left;
+}
+
+static u32 trim_all(bool all)
+{
+	u32 left = 0, order;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		for (order = 0; order <= NETINC_PAGES_MAX_ORDER; order++)
+			left += trim_ring(per_cpu_ptr(pools, cpu), order, all);
+	return left;
+}
+
+static void trim(struct work_struct *work)
+{
+	if (trim_all(false))
+		schedule_delayed_work(&trimmer, PERIOD);
+}
+
+int netinc_pages_init(void)
+{
+	int cpu;
+
+	pools = alloc_percpu(struct pool);
+	if (!pools)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		spin_lock_init(&per_cpu_ptr(pools, cpu)->lock);
+	return 0;
+}
+
+void netinc_pages_fini(void)
+{
+	cancel_delayed_work_sync(&trimmer);
+	trim_all(true);
+	free_percpu(pools);
+}
