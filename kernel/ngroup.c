@@ -83,14 +83,7 @@ void netinc_ngroup_lock(struct netinc_ngroup *g)
 void netinc_ngroup_unlock(struct netinc_ngroup *g)
 	__releases(&g->lock)
 {
-	struct sk_buff_head q;
-
-	__skb_queue_head_init(&q);
-	skb_queue_splice_init(&g->txq, &q);
-	spin_unlock_bh(&g->lock);
-	local_bh_disable();
-	netinc_tx_flush(g->nn->net, &q);
-	local_bh_enable();
+	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
 }
 
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation)
@@ -187,7 +180,7 @@ static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 	struct netinc_link *link = &g->link[child];
 	u32 payload = skb->len;
 
-	if (netinc_path_queue(&link->path, skb, &g->txq)) {
+	if (netinc_path_queue(&link->path, skb, &g->txq.queue)) {
 		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
 		return;
 	}
@@ -448,7 +441,7 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	spin_unlock_bh(&node->lock);
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
-	__skb_queue_head_init(&g->txq);
+	netinc_txq_init(&g->txq);
 	timer_setup(&g->timer, ngroup_timer, 0);
 	g->nn = node->nn;
 	g->node = node;

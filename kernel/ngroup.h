@@ -47,7 +47,7 @@ struct netinc_ngroup {
 	u64 build_next;			/* the block that fits behind it */
 	struct netinc_run run;		/* for all children */
 	bool apart;			/* links have results waiting too */
-	struct sk_buff_head txq;
+	struct netinc_txq txq;
 	struct netinc_link *link;	/* [nlinks] */
 	u32 nlinks;			/* the size that it began with */
 	void *mem;			/* of the engine */

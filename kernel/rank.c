@@ -63,18 +63,13 @@ bool netinc_rank_fpu(struct netinc_rank *rank)
 void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
-	struct sk_buff_head q;
-
 	if (rank->fpu)
 		netinc_fpu_end();
 	rank->fpu = false;
 	rank->fpu_denied = false;
 	if (!rank->dead)
 		arm(rank);
-	__skb_queue_head_init(&q);
-	skb_queue_splice_init(&rank->txq, &q);
-	spin_unlock_bh(&rank->lock);
-	netinc_tx_flush(rank->path.net, &q);
+	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
 
 static enum hrtimer_restart expired(struct hrtimer *timer)
@@ -107,11 +102,11 @@ void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 	u64 *mib = rank->ep.mib;
 	u32 headers;
 
-	if (!skb || netinc_path_queue(path, skb, &rank->txq)) {
+	if (!skb || netinc_path_queue(path, skb, &rank->txq.queue)) {
 		netinc_count(mib, INC_C_TX_ERRORS);
 		return;
 	}
-	skb = skb_peek_tail(&rank->txq);
+	skb = skb_peek_tail(&rank->txq.queue);
 	headers = skb_transport_offset(skb) + sizeof(struct udphdr);
 	netinc_count(mib, INC_C_TX_SKBS);
 	mib[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
@@ -323,7 +318,7 @@ static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *s
 	kref_init(&rank->ref);
 	spin_lock_init(&rank->lock);
 	hrtimer_setup(&rank->timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	__skb_queue_head_init(&rank->txq);
+	netinc_txq_init(&rank->txq);
 	INIT_LIST_HEAD(&rank->pending);
 	INIT_LIST_HEAD(&rank->completed);
 	netinc_umem_init(&rank->umem);

@@ -40,7 +40,7 @@ struct netinc_rank {
 	struct netinc_path path;	/* to the parent, the root of the first tree */
 	struct netinc_path *ways;	/* [nways]: to those of the others */
 	u32 nways;
-	struct sk_buff_head txq;	/* packets to be flushed when the lock is dropped */
+	struct netinc_txq txq;
 	struct list_head pending;	/* struct netinc_req under way, in submission order */
 	struct list_head completed;	/* struct netinc_req not yet collected by the application */
 	u32 nreqs;			/* of both lists, and on their way there */

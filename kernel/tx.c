@@ -283,6 +283,33 @@ void netinc_tx_flush(struct net *net, struct sk_buff_head *q)
 	}
 }
 
+void netinc_txq_init(struct netinc_txq *txq)
+{
+	__skb_queue_head_init(&txq->queue);
+	txq->busy = false;
+}
+
+void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock)
+	__releases(lock)
+{
+	struct sk_buff_head q;
+
+	if (txq->busy || skb_queue_empty(&txq->queue)) {
+		spin_unlock_bh(lock);
+		return;
+	}
+	txq->busy = true;
+	__skb_queue_head_init(&q);
+	do {
+		skb_queue_splice_init(&txq->queue, &q);
+		spin_unlock(lock);
+		netinc_tx_flush(net, &q);
+		spin_lock(lock);
+	} while (!skb_queue_empty(&txq->queue));
+	txq->busy = false;
+	spin_unlock_bh(lock);
+}
+
 u32 netinc_skb_ip_bytes(const struct sk_buff *skb, u32 headers)
 {
 	return skb->len + (netinc_skb_packets(skb) - 1) * headers;

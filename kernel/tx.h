@@ -79,6 +79,19 @@ int netinc_path_queue(struct netinc_path *path, struct sk_buff *skb, struct sk_b
 /* Sends what has been queued. No lock may be held that the receive path takes. */
 void netinc_tx_flush(struct net *net, struct sk_buff_head *q);
 
+/* Packets that are queued under a lock and leave when it is dropped. */
+struct netinc_txq {
+	struct sk_buff_head queue;
+	bool busy;		/* a CPU is sending */
+};
+
+void netinc_txq_init(struct netinc_txq *txq);
+/*
+ * Drops @lock, taken with bottom halves off, and sends. One CPU at a time does, without softirqs in between: what
+ * overtakes looks like a loss.
+ */
+void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock) __releases(lock);
+
 /* Source port of a group's tree, network order. */
 __be16 netinc_sport(u32 group, u32 tree);
 

@@ -272,21 +272,14 @@ static void measure(const struct size *s)
 
 /* ---- Computing while an operation is under way ------------------------------------------------------------------ */
 
-static double compute(double seconds, unsigned long *rounds)
+static void compute(unsigned long rounds)
 {
-	double begin = now();
-	unsigned long done = 0;
 	uint32_t x = 1;
 
-	while (*rounds ? done < *rounds : now() - begin < seconds) {
-		for (int i = 0; i < 100000; i++) {
-			x = x * 1664525 + 1013904223;
-			asm("" : "+r" (x));	/* not to be left out */
-		}
-		done++;
+	for (unsigned long i = 0; i < rounds * 100000; i++) {
+		x = x * 1664525 + 1013904223;
+		asm("" : "+r" (x));	/* not to be left out */
 	}
-	*rounds = done;
-	return now() - begin;
 }
 
 static void print_overlap(const struct size *s, double alone, double during, double after, double op)
@@ -296,13 +289,34 @@ static void print_overlap(const struct size *s, double alone, double during, dou
 	fflush(stdout);
 }
 
+/* How many rounds keep all ranks computing for @seconds at once: they share processors. */
+static unsigned long calibrate(double seconds)
+{
+	unsigned long rounds = 100;
+	double begin;
+	float took, sum;
+
+	for (;;) {
+		library.barrier();
+		begin = now();
+		compute(rounds);
+		library.barrier();
+		/* all are to come to the same conclusion */
+		took = (now() - begin) / seconds;
+		library.allreduce(&took, &sum, 1);
+		if (sum > 0.25 * place.size)
+			return rounds * place.size / sum;
+		rounds *= 2;
+	}
+}
+
 /* The same work once alone and once while an operation is under way: the operation is to have ended when it has. */
 static void measure_overlap(const struct size *s)
 {
 	size_t count = s->bytes / 4;
 	float *send = buffer(s->bytes), *recv = buffer(s->bytes);
 	double begin, alone, during, op, after;
-	unsigned long rounds = 0;
+	unsigned long rounds;
 
 	for (size_t i = 0; i < count; i++)
 		send[i] = value(i, place.rank, 0);
@@ -310,27 +324,23 @@ static void measure_overlap(const struct size *s)
 	begin = now();
 	library.allreduce(send, recv, count);
 	op = now() - begin;
+	rounds = calibrate(1.2 * op);
 	for (unsigned long sample = 0; sample < s->samples; sample++) {
 		library.barrier();
-		rounds = 0;
-		/* one rank after the other: they share a processor, and each is to know how fast it is alone */
-		for (int rank = 0; rank < place.size; rank++) {
-			if (rank == place.rank)
-				compute(op / place.size, &rounds);
-			library.barrier();
-		}
 		begin = now();
-		compute(0, &rounds);
+		compute(rounds);
 		library.barrier();
 		alone = now() - begin;
 		stamp(send, recv, count, sample + 1);
 		library.barrier();
 		begin = now();
 		library.begin(send, recv, count);
-		compute(0, &rounds);
+		compute(rounds);
 		during = now() - begin;
 		library.end();
 		after = now() - begin - during;
+		library.barrier();
+		during = now() - begin;
 		check_stamps(recv, count, sample + 1);
 		if (!place.rank)
 			print_overlap(s, alone, during, after, op);
