@@ -4,6 +4,7 @@
 
 #define RTO_INITIAL	20000u	/* microseconds */
 #define RTO_MIN		4000u
+#define BURST_US	500u
 #define CUT_PAUSE	1000u	/* shortest time between two halvings */
 #define RTO_MAX		1000000u
 #define SLACK_LEAST	500u
@@ -19,6 +20,7 @@ void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
 	cc->cwnd = min(window, max(cc->floor, INITIAL_WINDOW));
 	cc->ssthresh = max(cc->cwnd, min(window, FIRST_SSTHRESH));
 	cc->acked = 0;
+	cc->turn = 0;
 }
 
 void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
@@ -70,6 +72,19 @@ void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)
 	cc->rttvar += (s32)(diff - cc->rttvar) / 4;
 	cc->srtt += (s32)(sample - cc->srtt) / 8;
 	cc->srtt = max(cc->srtt, 1u);
+}
+
+void netinc_cc_turn(struct netinc_cc *cc, u32 sample)
+{
+	cc->turn += (s32)(min(sample, RTO_MAX) - cc->turn) / 8;
+}
+
+u32 netinc_cc_burst(const struct netinc_cc *cc)
+{
+	/* round trips are measured seldom, and not while a queue is building up */
+	u32 turn = max3(cc->srtt, cc->turn, 1u);
+
+	return max(cc->cwnd * BURST_US / turn, 2u);
 }
 
 u32 netinc_cc_rto(const struct netinc_cc *cc)

@@ -18,6 +18,7 @@ struct netinc_cc {
 	u64 cut;		/* time of the last halving */
 	u32 srtt;		/* microseconds, 0: no sample yet */
 	u32 rttvar;
+	u32 turn;		/* microseconds from contributions to their results: a round trip and the slowest rank */
 };
 
 /*
@@ -54,6 +55,10 @@ void netinc_cc_acked(struct netinc_cc *cc, u32 blocks);
 bool netinc_cc_lost(struct netinc_cc *cc, u64 now);
 bool netinc_cc_marked(struct netinc_cc *cc, u64 now);
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample);
+void netinc_cc_turn(struct netinc_cc *cc, u32 sample);
+
+/* Blocks that leave within half a millisecond at the current rate, at least two. */
+u32 netinc_cc_burst(const struct netinc_cc *cc);
 
 /* After how many microseconds without an answer to ask. */
 u32 netinc_cc_rto(const struct netinc_cc *cc);

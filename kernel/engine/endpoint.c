@@ -209,19 +209,23 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 {
 	u64 n = max_t(u64, left / 4, 8);
 
-	if (ep->cc.srtt > 500)
-		n = min_t(u64, n, max(ep->cc.cwnd * 500 / ep->cc.srtt, 2u));
-	return min_t(u64, n, ep->cfg.super_packet);
+	return min_t(u64, n, min(netinc_cc_burst(&ep->cc), ep->cfg.super_packet));
 }
 
-/* Rule 1, the congestion window, and nothing at or after an error. */
-static u32 room(const struct netinc_ep *ep)
+/*
+ * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. A packet for
+ * each block for which a result makes room costs as much as one for many: while results are to come, it waits until it is
+ * worth its while, @most blocks, or a quarter of the window.
+ */
+static u32 room(const struct netinc_ep *ep, u64 left, u32 most)
 {
 	u32 window = min(ep->cc.cwnd, ep->window), out = (u32)(ep->snd - ep->una);
 
 	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
-	return window - out;
+	if (out && window - out < min_t(u64, left, min(most, window / 4)))
+		return 0;
+	return min_t(u64, left, window - out);
 }
 
 static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
@@ -299,7 +303,7 @@ static void awaken(struct netinc_ep *ep, u32 tree, u64 now)
 void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 {
 	struct netinc_op *op;
-	u32 n, sent;
+	u32 n, most, sent;
 	u64 left;
 
 	if (!netinc_ep_is_member(ep))
@@ -307,11 +311,12 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 	while (ep->snd != ep->end) {
 		op = ep->snd_op;
 		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd : ep->end - ep->snd;
-		n = min_t(u64, left, room(ep));
+		most = packet_blocks(ep, left);
+		n = room(ep, left, most);
 		if (!n)
 			return;
 		awaken(ep, tree_of(ep, ep->snd), now);
-		sent = send_run(ep, op, ep->snd, n, packet_blocks(ep, left), 0, now);
+		sent = send_run(ep, op, ep->snd, n, most, 0, now);
 		if (!sent)
 			return;
 		ep->echo = false;
@@ -427,6 +432,7 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 {
 	u32 i = ring(ep, b), before = (u32)ep->una;
 
+	netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
 	ep->got[i / LONG_BITS] |= 1UL << (i % LONG_BITS);
 	while (ep->una != ep->snd) {
 		i = ring(ep, ep->una);

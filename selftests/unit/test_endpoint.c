@@ -144,13 +144,20 @@ static void test_congestion(void)
 	pkt = result_of(&op, 0);
 	pkt.flags |= INC_F_CE;
 	expect(!give(pkt) && env.ep.cc.cwnd <= max(cwnd, env.ep.cc.floor), "another rank's way up");
+	expect(next_sent()->type != INC_PKT_CONTRIB, "a packet for a single block");
+	expect(!result(&op, 1), "room for two");
 	expect(!(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE), "is no matter of ours");
 	env.now += 10 * NETINC_MS;
-	pkt = result_of(&op, 1);
+	while (next_sent()->type == INC_PKT_CONTRIB)
+		;
+	pkt = result_of(&op, 2);
 	pkt.ce = true;
 	expect(!give(pkt), "our way down");
+	expect(!result(&op, 3), "room for two");
 	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE, "not echoed");
-	expect(!result(&op, 2), "a result");
+	while (next_sent()->type == INC_PKT_CONTRIB)
+		;
+	expect(!result(&op, 4) && !result(&op, 5), "results");
 	expect(!(expect_sent(INC_PKT_CONTRIB)->pkt.flags & INC_F_ECE), "echoed twice");
 	expect_count(CWND_CUTS, 2u);
 }
