@@ -72,8 +72,9 @@ check-model:
 	@$(TOP)/tools/deps model
 	@$(TOP)/Documentation/model/run
 
+# QUICK=1: half of it
 bench:
-	@$(TOP)/tools/bench/reduce
+	@$(TOP)/tools/bench/all $(if $(QUICK),--quick)
 
 lint:
 	@$(TOP)/tools/deps build lint
@@ -100,6 +101,7 @@ help:
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulated systems with new seeds for SOAK=600 seconds; a failure is made small and printed'
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
-	@echo 'make bench       how fast the reduction kernels are on this machine'
+	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 20 minutes, QUICK=1: 10.'
+	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
 	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'

@@ -117,7 +117,7 @@ static int init_stream(struct netinc_req *req, struct netinc_buf *b, const struc
 	u32 n;
 	int err;
 
-	err = netinc_shares_pieces(s, &req->op, send, &req->mem, &piece, &n);
+	err = netinc_shares_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
 	return err ?: netinc_buf_init(b, piece, n, write, pages, &req->mem);
 }
 

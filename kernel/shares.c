@@ -208,7 +208,7 @@ static u32 pages_of(u64 addr, u64 len)
 }
 
 int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_piece **pieces, u32 *n)
+			 struct netinc_mem *mem, struct netinc_piece *room, struct netinc_piece **pieces, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
 	struct netinc_piece *p, next = {};
@@ -217,7 +217,7 @@ int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *
 
 	for (i = 0; next_share(op, send, i, &share); i++)
 		;
-	*pieces = netinc_mem_alloc(mem, i + 1, sizeof(*p));
+	*pieces = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : room;
 	if (!*pieces)
 		return -ENOMEM;
 	p = *pieces;
@@ -271,14 +271,15 @@ static int check_side(const struct netinc_shares *s, const struct netinc_op *op,
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
 	u32 n = described(side, op, send), i, used = 0;
-	struct extent *e;
+	struct extent one, *e = &one;
 	int err = 0;
 	u64 len;
 
 	*all = (struct extent){ .begin = U64_MAX };
 	if (!n)
 		return 0;
-	e = kvmalloc_array(n, sizeof(*e), GFP_KERNEL_ACCOUNT);
+	if (n > 1)
+		e = kvmalloc_array(n, sizeof(*e), GFP_KERNEL_ACCOUNT);
 	if (!e)
 		return -ENOMEM;
 	for (i = 0; i < n && !err; i++) {
@@ -302,7 +303,8 @@ static int check_side(const struct netinc_shares *s, const struct netinc_op *op,
 		all->begin = min(all->begin, e[i].begin);
 		all->end = max(all->end, e[i].end);
 	}
-	kvfree(e);
+	if (e != &one)
+		kvfree(e);
 	return err;
 }
 

@@ -35,9 +35,9 @@ void netinc_shares_put(struct netinc_shares *s);
 
 /* May the caller read and write all of it, and do the two buffers not overlap where they must not? 0 or an errno. */
 int netinc_shares_check(const struct netinc_shares *s, const struct netinc_op *op);
-/* The pieces of a stream; *@pieces, to be kvfree()d, has *@n + 1 entries. 0 or -ENOMEM. */
+/* The pieces of a stream; *@pieces, @room for two or to be kvfree()d, has *@n + 1 entries. 0 or -ENOMEM. */
 int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_piece **pieces, u32 *n);
+			 struct netinc_mem *mem, struct netinc_piece *room, struct netinc_piece **pieces, u32 *n);
 /* Copies the share that a rank has for itself, which does not go over the network. 0 or -EFAULT. */
 int netinc_shares_copy_own(const struct netinc_shares *s, const struct netinc_op *op);
 

@@ -131,14 +131,16 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npiece
 		return 0;
 	ring = roundup_pow_of_two(min(b->npages, ahead));
 	b->mask = ring - 1;
-	b->ring = netinc_mem_alloc(mem, ring, sizeof(*b->ring));
+	b->ring = ring <= ARRAY_SIZE(b->few) ? b->few : netinc_mem_alloc(mem, ring, sizeof(*b->ring));
 	return b->ring ? 0 : -ENOMEM;
 }
 
 static void buf_free(struct netinc_buf *b)
 {
-	kvfree(b->ring);
-	kvfree(b->piece);
+	if (b->ring != b->few)
+		kvfree(b->ring);
+	if (b->piece != b->whole)
+		kvfree(b->piece);
 }
 
 /* The pinned page at @at, and how many bytes of it follow, at most @len. */

@@ -42,6 +42,9 @@ struct netinc_buf {
 	u32 pinned;		/* likewise */
 	u32 mask;		/* size of the ring - 1 */
 	struct page **ring;
+	/* what a short stream in one piece needs, without an allocation */
+	struct netinc_piece whole[2];
+	struct page *few[4];
 };
 
 /* The pinned memory of one rank. */

@@ -63,6 +63,7 @@ def build():
     subprocess.run([f"{TOP}/tools/deps", "bench"], check=True, stdout=sys.stderr)
     subprocess.run(["make", "-s", "-C", f"{TOP}/userspace"], check=True, stdout=sys.stderr)
     subprocess.run(["make", "-s", "-C", f"{TOP}/tools/bench"], check=True, stdout=sys.stderr)
+    subprocess.run([f"{TOP}/tools/modules", "--kernel", "6.1"], check=True, stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
