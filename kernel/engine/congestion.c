@@ -5,6 +5,7 @@
 #define RTO_INITIAL	20000u	/* microseconds */
 #define RTO_MIN		4000u
 #define BURST_US	500u
+#define QUEUE_US	8000u	/* of delay in queues that are no reason not to send more */
 #define CUT_PAUSE	1000u	/* shortest time between two halvings */
 #define RTO_MAX		1000000u
 #define SLACK_LEAST	500u
@@ -21,10 +22,19 @@ void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
 	cc->ssthresh = max(cc->cwnd, min(window, FIRST_SSTHRESH));
 	cc->acked = 0;
 	cc->turn = 0;
+	cc->least = 0;
+}
+
+/* What is sent waits in a queue on the way: more of it would wait longer, also what is sent again after a loss. */
+static bool queue_is_long(const struct netinc_cc *cc)
+{
+	return cc->turn > 2 * cc->least + QUEUE_US;
 }
 
 void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
 {
+	if (queue_is_long(cc))
+		return;
 	if (cc->cwnd < cc->ssthresh) {
 		cc->cwnd += blocks;
 	} else {
@@ -76,7 +86,12 @@ void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)
 
 void netinc_cc_turn(struct netinc_cc *cc, u32 sample)
 {
-	cc->turn += (s32)(min(sample, RTO_MAX) - cc->turn) / 8;
+	sample = max(min(sample, RTO_MAX), 1u);
+	cc->turn += (s32)(sample - cc->turn) / 8;
+	if (!cc->least || sample < cc->least)
+		cc->least = sample;
+	else
+		cc->least += (sample - cc->least) >> 16;
 }
 
 u32 netinc_cc_burst(const struct netinc_cc *cc)
@@ -92,6 +107,11 @@ u32 netinc_cc_rto(const struct netinc_cc *cc)
 	if (!cc->srtt)
 		return RTO_INITIAL;
 	return min(max(cc->srtt + 4 * cc->rttvar, RTO_MIN), RTO_MAX);
+}
+
+u32 netinc_cc_pto(const struct netinc_cc *cc)
+{
+	return min(netinc_cc_rto(cc), max(2 * cc->srtt, RTO_MIN));
 }
 
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now)

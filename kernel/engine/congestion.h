@@ -19,6 +19,7 @@ struct netinc_cc {
 	u32 srtt;		/* microseconds, 0: no sample yet */
 	u32 rttvar;
 	u32 turn;		/* microseconds from contributions to their results: a round trip and the slowest rank */
+	u32 least;		/* the shortest of them, 0: none yet; grows very slowly */
 };
 
 /*
@@ -31,7 +32,7 @@ struct netinc_reorder {
 	u64 since;		/* time at which the hole was seen first, 0: there is none */
 };
 
-#define NETINC_SLACK_FIRST	8000u	/* CPUs that are busy keep what is in their queues back for about so long */
+#define NETINC_SLACK_FIRST	2000u	/* CPUs that are busy keep what is in their queues back for about so long */
 
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
@@ -60,7 +61,8 @@ void netinc_cc_turn(struct netinc_cc *cc, u32 sample);
 /* Blocks that leave within half a millisecond at the current rate, at least two. */
 u32 netinc_cc_burst(const struct netinc_cc *cc);
 
-/* After how many microseconds without an answer to ask. */
+/* After how many microseconds without an answer to ask again, and for the first time (RFC 8985, section 7.2). */
 u32 netinc_cc_rto(const struct netinc_cc *cc);
+u32 netinc_cc_pto(const struct netinc_cc *cc);
 
 #endif

@@ -213,19 +213,22 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 }
 
 /*
- * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. A packet for
- * each block for which a result makes room costs as much as one for many: while results are to come, it waits until it is
- * worth its while, @most blocks, or a quarter of the window.
+ * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. What is behind
+ * a lost block and has its result does not count as under way: a loss does not end the flow before W does.
+ *
+ * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it waits
+ * until it is worth its while, @most blocks, or a quarter of the window.
  */
 static u32 room(const struct netinc_ep *ep, u64 left, u32 most)
 {
-	u32 window = min(ep->cc.cwnd, ep->window), out = (u32)(ep->snd - ep->una);
+	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una), out = all - ep->early, n;
 
 	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
-	if (out && window - out < min_t(u64, left, min(most, window / 4)))
+	n = min(window - out, ep->window - all);
+	if (out && n < min_t(u64, left, min(most, window / 4)))
 		return 0;
-	return min_t(u64, left, window - out);
+	return min_t(u64, left, n);
 }
 
 static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
@@ -434,11 +437,13 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 
 	netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
 	ep->got[i / LONG_BITS] |= 1UL << (i % LONG_BITS);
+	ep->early++;
 	while (ep->una != ep->snd) {
 		i = ring(ep, ep->una);
 		if (!(ep->got[i / LONG_BITS] >> (i % LONG_BITS) & 1))
 			break;
 		ep->got[i / LONG_BITS] &= ~(1UL << (i % LONG_BITS));
+		ep->early--;
 		ep->una++;
 	}
 	if ((s64)(b + 1 - w->high) > 0)
@@ -547,6 +552,6 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	if (!hole)
 		w->gap = 0;
 	else if (++w->gap > PROBE_SLACK && lost && w->answered && now - w->asked >= pause)
-		netinc_ep_probe(ep, at, true, now);
+		netinc_ep_probe(ep, at, NETINC_LOST_HOLES, now);
 	netinc_ep_pump(ep, now);
 }

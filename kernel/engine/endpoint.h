@@ -183,6 +183,7 @@ struct netinc_ep {
 
 	struct netinc_way way[INC_MAX_TREES];
 	u64 mib[__INC_C_MAX];
+	u32 early;		/* blocks from una on that have their results: they are not on their way any more */
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
 	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): result is here */
 };
@@ -231,8 +232,15 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
-/* Ask the root of @tree what it has of us, and, if results seem @lost, for those that are missing. */
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now);
+/* Which results are asked for. */
+enum netinc_lost {
+	NETINC_LOST_NOTHING,
+	NETINC_LOST_HOLES,	/* those that are missing among others */
+	NETINC_LOST_ALL,	/* all that are missing */
+};
+
+/* Ask the root of @tree what it has of us, and for results that seem @lost. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 now);
 /* After una moved or an error came: if all results below the error are here, fail what is to fail. */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 

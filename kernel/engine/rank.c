@@ -9,6 +9,7 @@
 #define JOIN_MAX	200000u
 #define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
 #define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
+#define NACK_LONGEST	50000u			/* of a delay in queues that keeps a block from being sent again */
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
 #define MOVE_DEAD	(1000 * NETINC_MS)	/* a place to move to that does not answer so long is none */
 #define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
@@ -96,7 +97,7 @@ static bool settled(const struct netinc_ep *ep, u32 tree, u64 b)
 	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) || netinc_tree_of(&ep->spread, b) != tree;
 }
 
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now)
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 now)
 {
 	struct netinc_way *w = &ep->way[tree];
 	struct {
@@ -110,7 +111,8 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now)
 		bits = round_up((u32)(ep->snd - ep->una), 32u);
 	memset(&m, 0, sizeof(m.probe) + bits / 8);
 	for (i = 0; i < bits; i++)
-		if (settled(ep, tree, ep->una + i))
+		if (settled(ep, tree, ep->una + i) ||
+		    (lost == NETINC_LOST_HOLES && (s64)(ep->una + i - w->high) >= 0))
 			netinc_bit_set(m.map, i);
 	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
 	m.probe.bits = cpu_to_be16(bits);
@@ -118,7 +120,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, bool lost, u64 now)
 	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
 	netinc_ep_to_tree(ep, &pkt, tree);
 	pkt.opseq = ep->npeers;
-	pkt.flags = lost ? INC_F_RETRANS : 0;
+	pkt.flags = lost == NETINC_LOST_NOTHING ? 0 : INC_F_RETRANS;
 	if (!tree && ep->leave_there && ep->una != ep->end) {
 		pkt.flags |= INC_F_LEAVE;
 		pkt.span = (u16)(ep->end - ep->una);
@@ -247,7 +249,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->fatal = !e.resume;
 	ep->failing = true;
 	if (ep->una != e.block)
-		netinc_ep_probe(ep, pkt->tree, true, now);
+		netinc_ep_probe(ep, pkt->tree, NETINC_LOST_ALL, now);
 	netinc_ep_settle(ep, now);
 	return 0;
 }
@@ -357,6 +359,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->snd = start;
 	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
 	memset(ep->got, 0, sizeof(ep->got));
+	ep->early = 0;
 	ep->busy_since = 0;
 	ep->joined = ep->cfg.size;
 	ep->waiting = NETINC_NO_RANK;
@@ -469,7 +472,7 @@ static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_st
 	if ((s64)(leave - b) >= 0 && (leave - b >= be16_to_cpu(st->bits) || !netinc_bit(st->bitmap, (u32)(leave - b))))
 		return;
 	ep->leave_there = true;
-	netinc_ep_probe(ep, 0, false, now);
+	netinc_ep_probe(ep, 0, NETINC_LOST_NOTHING, now);
 }
 
 static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -504,7 +507,10 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 static int rx_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 {
-	u32 flight = max(max(ep->cc.srtt - ep->cc.srtt / 4, NACK_SLACK), ep->way[pkt->tree].up_slack);
+	/* a queue that is building up is known by results before it is by round trips */
+	u32 flight = max3(ep->cc.srtt - ep->cc.srtt / 4, min(ep->cc.turn, NACK_LONGEST), NACK_SLACK);
+
+	flight = max(flight, ep->way[pkt->tree].up_slack);
 
 	netinc_count(ep->mib, INC_C_NACKS);
 	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now - flight, now);
@@ -599,7 +605,7 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 		netinc_ep_set_state(ep, INC_STATE_LEAVING);
 	netinc_ep_pump(ep, now);
 	if (ep->spread.trees > 1 && ep->snd != ep->una)
-		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), false, now);
+		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), NETINC_LOST_NOTHING, now);
 	return 0;
 }
 
@@ -699,7 +705,7 @@ static void ask(struct netinc_ep *ep, u32 tree, u64 now)
 	if (!tree && ep->abort && !ep->failing)
 		send_abort(ep, now);
 	else
-		netinc_ep_probe(ep, tree, w->quiet || ep->failing, now);
+		netinc_ep_probe(ep, tree, NETINC_LOST_ALL, now);
 }
 
 /* The first tree's root is the group's: it is asked for signs of life, and gives them, also while nothing is out. */
@@ -719,7 +725,7 @@ static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
 	if (out) {
 		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
 		base = max(w->asked, w->progress);
-		pause = (u64)netinc_cc_rto(&ep->cc) << min(w->quiet, 8u);
+		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet, 8u) : netinc_cc_pto(&ep->cc);
 		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
 	} else {
 		base = w->asked;

@@ -251,6 +251,9 @@ static void test_probe(void)
 static void test_gap(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 7);
+	const struct inc_probe *probe;
+	const struct sent *s;
+	u32 i;
 
 	ready(0);
 	submit_op(&op);
@@ -264,9 +267,32 @@ static void test_gap(void)
 	expect_quiet();
 	env.now++;
 	result(&op, 5);
-	expect_sent(INC_PKT_PROBE);
+	s = expect_sent(INC_PKT_PROBE);
+	probe = (const void *)s->body;
+	/* the hole; 6 and 7 may still come */
+	expect(s->pkt.psn == 0 && (s->pkt.flags & INC_F_RETRANS) && !netinc_bit(probe->bitmap, 0), "psn %u", s->pkt.psn);
+	for (i = 1; i < 32; i++)
+		expect(netinc_bit(probe->bitmap, i), "bit %u", i);
 	result(&op, 6);
 	expect_quiet();
+}
+
+/* Behind a lost block others go on, up to the window: those that have their results are not under way any more. */
+static void test_hole(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 40);
+	u32 i;
+
+	ready(0);
+	submit_op(&op);
+	env.ep.cc.cwnd = 4;
+	env.seen = env.logged;
+	for (i = 1; i < W; i++)
+		expect(!result(&op, i) && env.ep.snd == W, "result %u: %llu sent", i, (unsigned long long)env.ep.snd);
+	expect(env.ep.una == 0 && env.ep.early == W - 1, "%u early", env.ep.early);
+	env.ep.cc.cwnd = 4;
+	expect(!result(&op, 0) && env.ep.una == W && !env.ep.early, "%u early", env.ep.early);
+	expect(env.ep.snd > W && env.ep.snd <= 2 * W, "%llu sent", (unsigned long long)env.ep.snd);
 }
 
 /* Operations complete in order, also where results do not. */
@@ -373,7 +399,7 @@ static void test_submit_states(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
 	KTAP(test_congestion), KTAP(test_span),
-	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_order), KTAP(test_hold),
+	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_hole), KTAP(test_order), KTAP(test_hold),
 	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
 };
 
