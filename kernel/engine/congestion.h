@@ -18,7 +18,7 @@ struct netinc_cc {
 	u64 cut;		/* time of the last halving */
 	u32 srtt;		/* microseconds, 0: no sample yet */
 	u32 rttvar;
-	u32 turn;		/* microseconds from contributions to their results: a round trip and the slowest rank */
+	u32 turn;		/* microseconds from contributions to results: a round trip and the slowest rank */
 	u32 least;		/* the shortest of them, 0: none yet; grows very slowly */
 };
 

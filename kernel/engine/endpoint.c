@@ -213,11 +213,11 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 }
 
 /*
- * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. What is behind
- * a lost block and has its result does not count as under way: a loss does not end the flow before W does.
+ * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. What is
+ * behind a lost block and has its result does not count as under way: a loss does not end the flow before W does.
  *
- * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it waits
- * until it is worth its while, @most blocks, or a quarter of the window.
+ * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it
+ * waits until it is worth its while, @most blocks, or a quarter of the window.
  */
 static u32 room(const struct netinc_ep *ep, u64 left, u32 most)
 {
