@@ -95,7 +95,7 @@ help:
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
 	@echo 'make check-debug  the VM tests under kernels that look for bugs in memory, locks and races (user-mode'
-	@echo '                 Linux 6.1 and 7.2, QEMU 6.1); builds these kernels. A build server (CHANGED=1) runs'
+	@echo '                 Linux 6.1, QEMU 6.1), and under 7.2; builds these kernels. A build server (CHANGED=1) runs'
 	@echo '                 them only where they have passed before, and only when something has changed since'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? some minutes'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
