@@ -125,7 +125,8 @@ def t_dead(lab):
 def tracing():
     """The path of a tracefs instance of our own."""
     with tempfile.TemporaryDirectory() as place:
-        subprocess.run(["mount", "-t", "tracefs", "none", place], check=True)
+        if subprocess.run(["mount", "-t", "tracefs", "none", place], check=False).returncode:
+            raise abi.Skip("this kernel has no tracefs")
         mine = f"{place}/instances/inc-test"
         os.mkdir(mine)
         try:

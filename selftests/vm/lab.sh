@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# For tests that are programs of their own, which print "ok - NAME" or "not ok - NAME" for each of their tests and "end"
-# when they have come to their end. Needs lib.sh before it.
+# For tests that are programs of their own, which print "ok - NAME", "not ok - NAME" or "skip - NAME # SKIP WHY" for each
+# of their tests and "end" when they have come to their end. Needs lib.sh before it.
 
 LAB_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export PYTHONPATH=$LAB_DIR SEED
@@ -17,6 +17,10 @@ results_of() {
 	while IFS= read -r line; do
 		case $line in
 		"ok - "*) ktap_ok "${line#ok - }" ;;
+		"skip - "*" # SKIP "*)
+			line=${line#skip - }
+			skip "${line%% # SKIP *}" "${line##* # SKIP }"
+			;;
 		"not ok - "*) ktap_not_ok "${line#not ok - }" ;;
 		end) ended=1 ;;
 		*) echo "# $line" ;;
