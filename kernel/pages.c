@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
- * only one. What has not been asked for during a period is given back.
+ * only one. What has not been asked for during a period is given back. Nobody is charged for these pages: they are at
+ * most some megabytes per CPU, and what refers to them is charged while it does.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -21,7 +22,7 @@ struct ring {
 };
 
 struct pool {
-	spinlock_t lock;		/* the worker's only competitor is its CPU */
+	spinlock_t lock;		/* between this CPU and the worker */
 	struct ring ring[NETINC_PAGES_MAX_ORDER + 1];
 };
 

@@ -63,12 +63,13 @@ bool netinc_rank_fpu(struct netinc_rank *rank)
 void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
+	/* what is due may send blocks too */
+	if (!rank->dead)
+		arm(rank);
 	if (rank->fpu)
 		netinc_fpu_end();
 	rank->fpu = false;
 	rank->fpu_denied = false;
-	if (!rank->dead)
-		arm(rank);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
 
