@@ -247,17 +247,27 @@ class Lab:
         return [float(line.split("time=")[1].split()[0]) / 1e3 for line in out.splitlines() if "time=" in line]
 
 
+def measure(run):
+    with Lab(run) as lab:
+        if run.ping:
+            return [{"seconds": lab.echoes(), "library": "ping", "bytes": 0, "ranks": run.hosts}]
+        return lab.job()
+
+
 def play(run):
-    begin = time.monotonic()
-    try:
-        with Lab(run) as lab:
-            if run.ping:
-                result(run, {"seconds": lab.echoes(), "library": "ping", "bytes": 0, "ranks": run.hosts})
+    """A peer whose launcher has failed is started once more."""
+    begin, tries = time.monotonic(), 2 if run.library in ("openmpi", "mpich") else 1
+    while tries:
+        tries -= 1
+        try:
+            for r in measure(run):
+                result(run, r)
+            break
+        except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
+            if tries:
+                say(f"{run.name}: once more: {error}")
             else:
-                for r in lab.job():
-                    result(run, r)
-    except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
-        result(run, {"error": str(error)})
+                result(run, {"error": str(error)})
     say(f"{run.name}: {time.monotonic() - begin:.1f} s")
 
 
