@@ -121,14 +121,20 @@ struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id,
 	return NULL;
 }
 
-bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage)
+bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join)
 {
+	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_ngroup *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->eng.cfg.id == id && g->eng.cfg.lineage == lineage && !netinc_group_over(&g->eng) &&
-		    !netinc_group_is_branch(&g->eng))
-			return true;
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->eng.cfg.id != rx->pkt.group || g->eng.cfg.lineage != lineage || netinc_group_over(&g->eng) ||
+		    netinc_group_is_branch(&g->eng))
+			continue;
+		netinc_ngroup_lock(g);
+		netinc_shrink_asked(&g->eng, join, rx->pkt.child, netinc_now());
+		netinc_ngroup_unlock(g);
+		return true;
+	}
 	return false;
 }
 

@@ -69,8 +69,11 @@ u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_b
 struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
 /* Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
-/* Under RCU: is there a run of this lineage, at any node of the netns, that is not over? */
-bool netinc_ngroup_lives(struct netinc_net *nn, u32 id, u64 lineage);
+/*
+ * Under RCU: was the run that the sender of this JOIN wants to go on from not over yet, at any node of the netns? It is
+ * now.
+ */
+bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */

@@ -479,9 +479,10 @@ static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, 
  * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code says why there will
  * be none with this one.
  */
-static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx, u64 lineage,
-					int *code)
+static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx,
+					const struct inc_join *join, int *code)
 {
+	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_ngroup *g = netinc_ngroup_find_shrunk(rx->nn, rx->pkt.group, lineage);
 
 	if (g && g->node == node)
@@ -489,8 +490,8 @@ static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const st
 	/* this box may be several nodes: one of them decides */
 	if (g)
 		*code = READ_ONCE(g->eng.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
-	else if (netinc_ngroup_lives(rx->nn, rx->pkt.group, lineage))
-		*code = INC_REFUSE_BUSY;	/* it has not failed, or not yet */
+	else if (netinc_ngroup_ended(rx, join))
+		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
 	else if (netinc_ngroup_find(rx->nn, rx->pkt.group, 0) ||
 		 netinc_past_went_on(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_OUT;
@@ -504,7 +505,7 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	u64 lineage = be64_to_cpu(join->lineage);
 
 	if (join->shrink && !rx->pkt.incarnation)
-		return shrunk_for(node, rx, lineage, code);
+		return shrunk_for(node, rx, join, code);
 	if (rx->pkt.incarnation)
 		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)

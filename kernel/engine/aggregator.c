@@ -321,7 +321,6 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 {
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
-	netinc_reorder_vain(&agg->child[child].up, now);
 	if (under_way(agg, slot, child, now))
 		return;
 	slot->sent = now;
@@ -468,6 +467,9 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		if (!one) {
 			netinc_count(agg->mib, INC_C_CONTRIBS);
 			counted = true;
+			/* NACKed, and then it comes by itself */
+			if (!(pkt->flags & INC_F_RETRANS) && (s64)(q + i - agg->child[child].nacked) < 0)
+				netinc_reorder_vain(&agg->child[child].up, now);
 		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
 			err = one;
 		}
@@ -625,21 +627,12 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
 }
 
-void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
-		      u64 now)
+/* What @child lacks, and asks for. */
+static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe, u64 now)
 {
-	struct netinc_child *c = &agg->child[child];
 	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
-	u64 q = netinc_extend(agg->una, pkt->psn);
 	struct netinc_slot *slot;
 
-	c->srtt = be32_to_cpu(probe->srtt);
-	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
-	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
-		c->has = q;
-	send_status(agg, child, pkt->tstamp, now);
-	if (!(pkt->flags & INC_F_RETRANS))
-		return;
 	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE; i++) {
 		if (bits && netinc_bit(probe->bitmap, i))
 			continue;
@@ -659,4 +652,20 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 		slot->sent = now;
 		slot->sent_to = child;
 	}
+}
+
+void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+		      u64 now)
+{
+	struct netinc_child *c = &agg->child[child];
+	u64 q = netinc_extend(agg->una, pkt->psn);
+
+	c->srtt = be32_to_cpu(probe->srtt);
+	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
+	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
+		c->has = q;
+	if (pkt->flags & INC_F_RETRANS)
+		resend(agg, child, q, probe, now);
+	/* behind all results: of those before una the child has what it will ever have when this comes */
+	send_status(agg, child, pkt->tstamp, now);
 }

@@ -272,8 +272,15 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 		sent = ep->ops->send_blocks(ep, op, b - op->first, alike(ep, b, n, false), most, flags);
 	}
 	netinc_assert(sent <= n);
-	for (i = 0; i < sent; i++)
-		ep->sent_at[ring(ep, b + i)] = (u32)now;
+	for (i = 0; i < sent; i++) {
+		u32 at = ring(ep, b + i);
+
+		ep->sent_at[at] = (u32)now;
+		if (flags & INC_F_RETRANS)
+			ep->again[at / LONG_BITS] |= 1UL << (at % LONG_BITS);
+		else
+			ep->again[at / LONG_BITS] &= ~(1UL << (at % LONG_BITS));
+	}
 	return sent;
 }
 
@@ -295,6 +302,7 @@ static void awaken(struct netinc_ep *ep, u32 tree, u64 now)
 	if (netinc_ep_way_una(ep, tree) != ep->snd)
 		return;
 	w->progress = now;
+	w->quiet = 0;
 	/* all but the first are not asked for signs of life while there is nothing to do */
 	if (tree) {
 		w->heard = now;
@@ -330,7 +338,17 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 	}
 }
 
-void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now)
+/* Is block @b lost, see netinc_ep_resend()? */
+static bool is_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
+{
+	u32 i = ring(ep, b);
+
+	if (ep->again[i / LONG_BITS] >> (i % LONG_BITS) & 1)
+		before = again;
+	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
+}
+
+void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now)
 {
 	u64 b = first, end = first + n;
 	struct netinc_op *op = NULL;
@@ -341,13 +359,12 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 no
 	if ((s64)(end - ep->snd) > 0)
 		end = ep->snd;
 	while ((s64)(end - b) > 0) {
-		if (netinc_ep_has(ep, b) || (s32)(before - ep->sent_at[ring(ep, b)]) <= 0) {
+		if (!is_lost(ep, b, before, again)) {
 			b++;
 			continue;
 		}
-		for (run = 1; b + run != end; run++)
-			if (netinc_ep_has(ep, b + run) || (s32)(before - ep->sent_at[ring(ep, b + run)]) <= 0)
-				break;
+		for (run = 1; b + run != end && is_lost(ep, b + run, before, again); run++)
+			;
 		if (!op || b - op->first >= op->blocks)
 			op = op_of(ep, b);
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
@@ -435,7 +452,8 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 {
 	u32 i = ring(ep, b), before = (u32)ep->una;
 
-	netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
+	if (!(ep->again[i / LONG_BITS] >> (i % LONG_BITS) & 1))
+		netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
 	ep->got[i / LONG_BITS] |= 1UL << (i % LONG_BITS);
 	ep->early++;
 	while (ep->una != ep->snd) {
@@ -450,6 +468,7 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 		w->high = b + 1;
 	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
 	w->progress = now;
+	w->quiet = 0;
 }
 
 /*
@@ -544,14 +563,14 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	u32 at = tree < ep->spread.trees ? tree : 0, pause = max(ep->cc.srtt, 500u);
 	struct netinc_way *w = &ep->way[at];
 	bool hole = (s64)(w->high - netinc_ep_way_una(ep, at)) > 0;
-	bool lost = netinc_reorder_lost(&w->down, hole, now);
 
+	netinc_reorder_lost(&w->down, hole, now);
 	netinc_ep_settle(ep, now);
 	if (!netinc_ep_is_member(ep))
 		return;
 	if (!hole)
 		w->gap = 0;
-	else if (++w->gap > PROBE_SLACK && lost && w->answered && now - w->asked >= pause)
-		netinc_ep_probe(ep, at, NETINC_LOST_HOLES, now);
+	else if (++w->gap > PROBE_SLACK && now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
+		netinc_ep_probe(ep, at, now);
 	netinc_ep_pump(ep, now);
 }

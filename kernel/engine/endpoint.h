@@ -115,6 +115,7 @@ struct netinc_way {
 	u32 up_slack;		/* on our way to it, as it says: microseconds */
 	struct netinc_reorder down;	/* on its way to us */
 	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
+	u64 due;		/* complete, as a STATUS has said that came behind it: what is missing before is lost */
 };
 
 struct netinc_ep {
@@ -185,6 +186,7 @@ struct netinc_ep {
 	u64 mib[__INC_C_MAX];
 	u32 early;		/* blocks from una on that have their results: they are not on their way any more */
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
+	unsigned long again[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): sent more than once */
 	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): result is here */
 };
 
@@ -232,15 +234,8 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
-/* Which results are asked for. */
-enum netinc_lost {
-	NETINC_LOST_NOTHING,
-	NETINC_LOST_HOLES,	/* those that are missing among others */
-	NETINC_LOST_ALL,	/* all that are missing */
-};
-
-/* Ask the root of @tree what it has of us, and for results that seem @lost. */
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 now);
+/* Ask the root of @tree what it has of us, and for results that are lost. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 /* After una moved or an error came: if all results below the error are here, fail what is to fail. */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 
@@ -278,8 +273,9 @@ bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window);
 void netinc_ep_keep_drop(struct netinc_ep *ep);
 /* Has the result of block @b come, in this epoch or before? */
 bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
-/* The lowest block whose result has not come. */
+/* The lowest block whose result has not come; the same of those from @b on. */
 u64 netinc_ep_next(const struct netinc_ep *ep);
+u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
 /*
  * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the surroundings' memory) has
  * been kept, until forget().
@@ -320,8 +316,11 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt);
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
 /* After the last header of a received packet of the root of @tree. */
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
-/* Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent before @before. */
-void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u64 now);
+/*
+ * Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent before @before, or,
+ * if that was not the first time, before @again.
+ */
+void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now);
 bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
 /* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
 u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree);

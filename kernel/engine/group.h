@@ -198,7 +198,13 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 	return g->agg.tree;
 }
 
-/* shrink.c: for group.c */
+/* shrink.c */
+/*
+ * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or in another tree,
+ * where somebody is found to have left. Now it fails here, too.
+ */
+void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u32 child, u64 now);
+/* And for group.c: */
 void netinc_shrink_init(struct netinc_group *g);
 /* A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or enum inc_refuse_code */
 int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child, u64 *detail);

@@ -49,13 +49,16 @@ bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b)
 	return k && k->delivered;
 }
 
-u64 netinc_ep_next(const struct netinc_ep *ep)
+u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b)
 {
-	u64 b = ep->una;
-
 	while (netinc_ep_delivered(ep, b))
 		b++;
 	return b;
+}
+
+u64 netinc_ep_next(const struct netinc_ep *ep)
+{
+	return netinc_ep_next_from(ep, ep->una);
 }
 
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay)

@@ -8,6 +8,7 @@
 #define JOIN_FIRST	5000u			/* microseconds until the first JOIN is repeated, then doubled */
 #define JOIN_MAX	200000u
 #define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
+#define PROBE_MIN	500u			/* shortest pause between PROBEs that ask for the same */
 #define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
 #define NACK_LONGEST	50000u			/* of a delay in queues that keeps a block from being sent again */
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
@@ -97,7 +98,7 @@ static bool settled(const struct netinc_ep *ep, u32 tree, u64 b)
 	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) || netinc_tree_of(&ep->spread, b) != tree;
 }
 
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 now)
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	struct netinc_way *w = &ep->way[tree];
 	struct {
@@ -111,8 +112,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 
 		bits = round_up((u32)(ep->snd - ep->una), 32u);
 	memset(&m, 0, sizeof(m.probe) + bits / 8);
 	for (i = 0; i < bits; i++)
-		if (settled(ep, tree, ep->una + i) ||
-		    (lost == NETINC_LOST_HOLES && (s64)(ep->una + i - w->high) >= 0))
+		if (settled(ep, tree, ep->una + i) || (s64)(ep->una + i - w->due) >= 0)
 			netinc_bit_set(m.map, i);
 	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
 	m.probe.bits = cpu_to_be16(bits);
@@ -120,7 +120,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, enum netinc_lost lost, u64 
 	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
 	netinc_ep_to_tree(ep, &pkt, tree);
 	pkt.opseq = ep->npeers;
-	pkt.flags = lost == NETINC_LOST_NOTHING ? 0 : INC_F_RETRANS;
+	pkt.flags = (s64)(w->due - ep->una) > 0 ? INC_F_RETRANS : 0;
 	if (!tree && ep->leave_there && ep->una != ep->end) {
 		pkt.flags |= INC_F_LEAVE;
 		pkt.span = (u16)(ep->end - ep->una);
@@ -217,6 +217,31 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	netinc_ep_send_join(ep, now);
 }
 
+/*
+ * The root of @tree has completed all blocks before @b. The packet that says so came behind those results, on a link
+ * that keeps order. Returns whether that is news.
+ */
+static bool see_complete(struct netinc_ep *ep, u32 tree, u64 b)
+{
+	struct netinc_way *w = &ep->way[tree];
+
+	if ((s64)(b - w->due) <= 0)
+		return false;
+	w->due = b;
+	return true;
+}
+
+/* Is a result missing that should be here? CPUs' queues keep order less strictly than links: for some time, no. */
+static bool is_lost(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	struct netinc_way *w = &ep->way[tree];
+	u64 una = netinc_ep_way_una(ep, tree);
+
+	if (una == ep->snd || (s64)(w->due - una) <= 0)
+		return false;
+	return netinc_reorder_lost(&w->down, true, now) || now - w->progress >= w->down.slack;
+}
+
 /* Does this error come before the one that is known? Trees find theirs independently: the lowest block's counts. */
 static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
 {
@@ -248,8 +273,10 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->error = e;
 	ep->fatal = !e.resume;
 	ep->failing = true;
-	if (ep->una != e.block)
-		netinc_ep_probe(ep, pkt->tree, NETINC_LOST_ALL, now);
+	if (ep->una != e.block) {
+		see_complete(ep, pkt->tree, e.block);
+		netinc_ep_probe(ep, pkt->tree, now);
+	}
 	netinc_ep_settle(ep, now);
 	return 0;
 }
@@ -312,7 +339,8 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_keeps(ep) ? ep->window : 0);
+	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_keeps(ep) ? ep->window : 0) &&
+	       netinc_ep_next_from(ep, start) == next;
 }
 
 /* Rank and size: as they were, but where the group shrinks both may have become less. */
@@ -369,7 +397,8 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 
 		*w = (struct netinc_way){ .up_cookie = w->up_cookie, .una = start, .high = start, .heard = now,
 					  .progress = w->progress, .asked = now, .up_slack = NETINC_SLACK_FIRST,
-					  .down.slack = NETINC_SLACK_FIRST, .quiet = w->quiet, .answered = true };
+					  .down.slack = NETINC_SLACK_FIRST, .quiet = w->quiet, .answered = true,
+					  .due = start };
 	}
 }
 
@@ -472,7 +501,7 @@ static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_st
 	if ((s64)(leave - b) >= 0 && (leave - b >= be16_to_cpu(st->bits) || !netinc_bit(st->bitmap, (u32)(leave - b))))
 		return;
 	ep->leave_there = true;
-	netinc_ep_probe(ep, 0, NETINC_LOST_NOTHING, now);
+	netinc_ep_probe(ep, 0, now);
 }
 
 static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -480,6 +509,7 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	const struct inc_status *st = body;
 	u32 bits = be16_to_cpu(st->bits), i, run = 0, before;
 	struct netinc_way *w = &ep->way[pkt->tree];
+	bool more = false;
 	u64 b;
 
 	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
@@ -491,6 +521,9 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	ep->waited_ms = be32_to_cpu(st->waited);
 	b = netinc_extend(ep->una, pkt->psn);
 	see_leave(ep, pkt->tree, b, st, now);
+	/* what is lost is asked for at once, and again when the answer is lost */
+	if (see_complete(ep, pkt->tree, b) || now - w->asked >= max(ep->cc.srtt, PROBE_MIN))
+		more = is_lost(ep, pkt->tree, now);
 	/* what was sent shortly before the PROBE may have been overtaken by it, from another CPU's queue */
 	w->up_slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
 	before = pkt->tstamp - max(max(ep->cc.srtt / 4, STATUS_SLACK), w->up_slack);
@@ -498,10 +531,12 @@ static int rx_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		if (i < bits && !netinc_bit(st->bitmap, i)) {
 			run++;
 		} else if (run) {
-			netinc_ep_resend(ep, b + i - run, run, before, now);
+			netinc_ep_resend(ep, b + i - run, run, before, before, now);
 			run = 0;
 		}
 	}
+	if (more)
+		netinc_ep_probe(ep, pkt->tree, now);
 	return 0;
 }
 
@@ -513,7 +548,8 @@ static int rx_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 	flight = max(flight, ep->way[pkt->tree].up_slack);
 
 	netinc_count(ep->mib, INC_C_NACKS);
-	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now - flight, now);
+	/* something that was sent later has come: but for what was sent again that is no proof */
+	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now, (u32)now - flight, now);
 	return 0;
 }
 
@@ -605,7 +641,7 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 		netinc_ep_set_state(ep, INC_STATE_LEAVING);
 	netinc_ep_pump(ep, now);
 	if (ep->spread.trees > 1 && ep->snd != ep->una)
-		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), NETINC_LOST_NOTHING, now);
+		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), now);
 	return 0;
 }
 
@@ -697,15 +733,15 @@ static void ask(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	struct netinc_way *w = &ep->way[tree];
 
-	w->quiet = w->progress > w->asked ? 0 : w->quiet + 1;
+	w->quiet++;
 	if (ep->state == INC_STATE_LEAVING && netinc_tree_of(&ep->spread, ep->una) == tree)
-		netinc_ep_resend(ep, ep->una, 1, (u32)now, now);
+		netinc_ep_resend(ep, ep->una, 1, (u32)now, (u32)now, now);
 	if (!tree)
 		netinc_ep_spread_out(ep);
 	if (!tree && ep->abort && !ep->failing)
 		send_abort(ep, now);
 	else
-		netinc_ep_probe(ep, tree, NETINC_LOST_ALL, now);
+		netinc_ep_probe(ep, tree, now);
 }
 
 /* The first tree's root is the group's: it is asked for signs of life, and gives them, also while nothing is out. */
@@ -725,7 +761,7 @@ static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
 	if (out) {
 		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
 		base = max(w->asked, w->progress);
-		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet, 8u) : netinc_cc_pto(&ep->cc);
+		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) : netinc_cc_pto(&ep->cc);
 		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
 	} else {
 		base = w->asked;

@@ -260,24 +260,24 @@ static void test_probe_results(void)
 	expect_sent('S', 1, 4, 0);
 	expect_quiet();
 	probe(1, 0, map, 32, 76000);
-	expect_sent('S', 1, 4, 0);
 	expect_sent('R', 1, 0, 0);
 	expect_sent('R', 1, 2, 0);
+	expect_sent('S', 1, 4, 0);
 	expect_quiet();
 	probe(1, 0, map, 32, 150999);
 	expect_sent('S', 1, 4, 0);
 	expect_quiet();
 	probe(1, 0, map, 32, 151000);
-	expect_sent('S', 1, 4, 0);
 	expect_sent('R', 1, 0, 0);
 	expect_sent('R', 1, 2, 0);
+	expect_sent('S', 1, 4, 0);
 	expect_quiet();
 	expect_count(RESULTS_RESENT, 4u);
 	/* what was just sent to one is not under way to the other */
 	probe(0, 0, map, 32, 151001);
-	expect_sent('S', 0, 4, 0);
 	expect_sent('R', 0, 0, 0);
 	expect_sent('R', 0, 2, 0);
+	expect_sent('S', 0, 4, 0);
 	expect_quiet();
 	env_end();
 }

@@ -56,6 +56,7 @@ static void test_results(void)
 	env.move = 1;
 	/* another rank lacks 99 */
 	expect(give_ready(2, 101 - W - 1, 0) == -INC_C_DROP_MALFORMED, "a start further back than a window");
+	expect(give_ready(2, 99, 0) == -INC_C_DROP_MALFORMED, "a start before all that was ever contributed");
 	expect(!give_ready(2, 100, 0), "READY");
 	expect_kept(100, INC_F_PAYLOAD | INC_F_FINAL);
 	expect_blocks(101ull, 1u, 0);

@@ -37,7 +37,6 @@ static void probe(u32 child, u64 q, u16 flags, u64 now)
 	struct netinc_pkt pkt = { .type = INC_PKT_PROBE, .psn = (u32)q, .flags = flags };
 
 	netinc_agg_probe(&env.agg, child, &pkt, &m.p, now);
-	expect_sent('S', child, env.agg.una, 0);
 }
 
 static u64 last_value(void)
@@ -166,6 +165,7 @@ static void test_bound(void)
 	expect(netinc_agg_pass(&env.agg, 5000, 12000) == 1, "child 1 is not in the way");
 	env_seen = env.logged;
 	probe(1, 1, 0, 12000);
+	expect_sent('S', 1, env.agg.una, 0);
 	expect(netinc_agg_pass(&env.agg, 5000, 12000) == NETINC_NO_RANK && env.agg.una == W + 1, "una %llu",
 	       (unsigned long long)env.agg.una);
 	expect_sent('R', NETINC_ALL, W, 0);
@@ -221,10 +221,12 @@ static void test_repeat(void)
 	probe(0, 0, INC_F_RETRANS, 200000);
 	expect_sent('P', 0, 1, 2);
 	expect_sent('R', 0, 0, 0);
+	expect_sent('S', 0, 1, 0);
 	/* its contribution was lost, but that is not needed any more */
 	probe(1, 0, INC_F_RETRANS, 200000);
 	expect_sent('P', 1, 1, 2);
 	expect_sent('R', 1, 0, 0);
+	expect_sent('S', 1, 1, 0);
 	expect_quiet();
 	env_end();
 }

@@ -119,6 +119,34 @@ static void test_leave(void)
 	end();
 }
 
+/* Another tree finds that a rank has left while others go on; the root hears of it when one of them wants to shrink. */
+static void test_left_elsewhere(void)
+{
+	struct inc_join j;
+	u32 left;
+
+	for (left = 0; left < 2; left++) {
+		begin_spread(0);
+		env.seen = env.logged;
+		env.g.members[2].left = left;
+		j = join_of(1, 0);
+		netinc_shrink_asked(&env.g, &j, SIZE, 2000);
+		j.size = cpu_to_be32(SIZE + 1);
+		netinc_shrink_asked(&env.g, &j, 1, 2000);
+		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after nonsense", env.g.state);
+		j.size = cpu_to_be32(SIZE);
+		netinc_shrink_asked(&env.g, &j, 1, 2000);
+		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left && !env.g.error.resume &&
+		       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT), "state %u, error %u of rank %u",
+		       env.g.state, env.g.error.code, env.g.error.rank[0]);
+		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1), "who has gone");
+		expect_sent(INC_PKT_ERROR, NETINC_ALL);
+		netinc_shrink_asked(&env.g, &j, 0, 2000);
+		expect(env.g.error.rank[0] == 1 + left, "rank %u", env.g.error.rank[0]);
+		end();
+	}
+}
+
 static struct netinc_tree_cfg tree_cfg(void)
 {
 	return (struct netinc_tree_cfg) {
@@ -182,7 +210,8 @@ static void test_branch_tick(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_branch_check), KTAP(test_branch_tick),
+	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_elsewhere),
+	KTAP(test_branch_check), KTAP(test_branch_tick),
 };
 
 int main(int argc, char **argv)
