@@ -2,9 +2,9 @@
 /*
  * sch_inc: a queueing discipline that knows INC packets.
  *
- * Three classes (enum inc_sched_class), each a FIFO of its own with its own limit: control packets and results;
- * contributions; everything else. A result that waits holds up all ranks of a group, a contribution one, so the first
- * class goes strictly before the second. INC as a whole and everything else share the link by bytes:
+ * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a queue
+ * for each group (sch_flows.h); everything else. A result that waits holds up all ranks of a group, a contribution one,
+ * so the first class goes strictly before the second. INC as a whole and everything else share the link by bytes:
  *
  * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
  * packet of n bytes takes n * (100 - share) off it and any other packet adds n * share; INC is served while it is not
@@ -22,38 +22,33 @@
  * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are written under RTNL too,
  * therefore dump() reads them under RTNL alone.
  */
-#include <linux/if_arp.h>
-#include <linux/if_vlan.h>
-#include <linux/ip.h>
-#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
-#include <linux/udp.h>
-#include <net/ip.h>
-#include <net/ipv6.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 #include <linux/inc.h>
 #include <linux/inc_sched.h>
 
-#include "engine/wire.h"
+#include "sch_classify.h"
+#include "sch_flows.h"
 
 #define SHARE_DEFAULT	80
 #define SHARE_MAX	99
 #define LIMIT_DEFAULT	1000
 #define LIMIT_MAX	1000000
-#define MAX_VLANS	8
 
 struct options {
 	u32 share;		/* percent */
 	u32 limit;		/* skbs per class */
 	u16 port;
+	u32 nweights;
+	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 };
 
 struct band {
-	struct sk_buff_head queue;
+	struct sk_buff_head queue;	/* contributions are in sched_data.groups */
 	u64 packets;		/* sent, in segments */
 	u64 bytes;		/* sent, with the headers of all segments */
 	u64 drops;		/* skbs */
@@ -63,150 +58,76 @@ struct band {
 struct sched_data {
 	struct options opt;
 	struct band band[INC_SCHED_CLASSES];
+	struct sched_flows groups;
 	s64 balance;		/* bytes * percent; negative: INC owes. See SHARE */
 	u64 blocks;		/* INC headers seen at enqueue */
 };
 
-/* Offset of the network header of a frame whose VLAN tags stand in its data, and its protocol; negative: none. */
-static int skip_vlans(const struct sk_buff *skb, __be16 *proto)
+static u32 waiting(const struct sched_data *q, enum inc_sched_class class)
 {
-	int off = offsetof(struct ethhdr, h_proto);
-	const __be16 *p;
-	__be16 buf;
-	int i;
-
-	if (skb->dev->type != ARPHRD_ETHER)
-		return -1;
-	for (i = 0; i <= MAX_VLANS; i++, off += VLAN_HLEN) {
-		p = skb_header_pointer(skb, off, sizeof(buf), &buf);
-		if (!p)
-			return -1;
-		*proto = *p;
-		if (!eth_type_vlan(*proto))
-			return off + sizeof(buf);
-	}
-	return -1;
+	return class == INC_SCHED_CONTRIB ? q->groups.qlen : skb_queue_len(&q->band[class].queue);
 }
 
-/* Offset of the UDP header behind the IPv4 header at @off; negative: no UDP, or a fragment. */
-static int udp_in_ipv4(const struct sk_buff *skb, int off)
+/* The youngest packet that may go when the class is over its limit. */
+static struct sk_buff *drop_youngest(struct sched_data *q, enum inc_sched_class class)
 {
-	const struct iphdr *ip;
-	struct iphdr buf;
+	struct band *b = &q->band[class];
+	struct sk_buff *skb;
 
-	ip = skb_header_pointer(skb, off, sizeof(buf), &buf);
-	if (!ip || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP || ip_is_fragment(ip))
-		return -1;
-	return off + ip->ihl * 4;
-}
-
-static int udp_in_ipv6(const struct sk_buff *skb, int off)
-{
-	const struct ipv6hdr *ip;
-	struct ipv6hdr buf;
-	__be16 frag;
-	u8 next;
-
-	ip = skb_header_pointer(skb, off, sizeof(buf), &buf);
-	if (!ip || ip->version != 6)
-		return -1;
-	next = ip->nexthdr;
-	off = ipv6_skip_exthdr(skb, off + sizeof(*ip), &next, &frag);
-	return off < 0 || next != IPPROTO_UDP || frag ? -1 : off;
-}
-
-static int udp_offset(const struct sk_buff *skb)
-{
-	int off = skb_network_offset(skb);
-	__be16 proto = skb->protocol;
-
-	if (eth_type_vlan(proto))
-		off = skip_vlans(skb, &proto);
-	if (off < 0)
-		return -1;
-	switch (proto) {
-	case htons(ETH_P_IP):
-		return udp_in_ipv4(skb, off);
-	case htons(ETH_P_IPV6):
-		return udp_in_ipv6(skb, off);
-	default:
-		return -1;
-	}
-}
-
-/* How long the datagrams are that a UDP packet of @len bytes of payload is sent as, but for the last. */
-static u32 segment_len(const struct sk_buff *skb, u32 len)
-{
-	const struct skb_shared_info *info = skb_shinfo(skb);
-
-	return info->gso_type & SKB_GSO_UDP_L4 && info->gso_size ? min_t(u32, info->gso_size, len) : len;
-}
-
-/* A packet on the port whose first header is not one that a node would take is "other": the port buys no priority. */
-static enum inc_sched_class classify(const struct sk_buff *skb, u16 port, u32 *blocks)
-{
-	struct netinc_pkt pkt;
-	struct inc_hdr hdr_buf;
-	struct udphdr udp_buf;
-	const struct inc_hdr *hdr;
-	const struct udphdr *udp;
-	int off = udp_offset(skb);
-	u32 len, seg;
-
-	*blocks = 0;
-	if (off < 0)
-		return INC_SCHED_OTHER;
-	udp = skb_header_pointer(skb, off, sizeof(udp_buf), &udp_buf);
-	if (!udp || (udp->dest != htons(port) && udp->source != htons(port)))
-		return INC_SCHED_OTHER;
-	off += sizeof(*udp);
-	len = ntohs(udp->len);
-	if (len < sizeof(*udp) + sizeof(*hdr) || len - sizeof(*udp) > skb->len - off)
-		return INC_SCHED_OTHER;
-	len -= sizeof(*udp);
-	seg = segment_len(skb, len);
-	hdr = skb_header_pointer(skb, off, sizeof(hdr_buf), &hdr_buf);
-	if (!hdr || netinc_parse(hdr, seg, &pkt))
-		return INC_SCHED_OTHER;
-	*blocks = DIV_ROUND_UP(len, seg);
-	return pkt.type == INC_PKT_CONTRIB ? INC_SCHED_CONTRIB : INC_SCHED_CONTROL;
+	skb = class == INC_SCHED_CONTRIB ? sched_flows_drop(&q->groups) : __skb_dequeue_tail(&b->queue);
+	b->drops++;
+	b->backlog -= qdisc_pkt_len(skb);
+	return skb;
 }
 
 static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sched_data *q = qdisc_priv(sch);
+	enum inc_sched_class class;
+	u32 blocks, group, len;
 	struct band *b;
-	u32 blocks;
 
-	b = &q->band[classify(skb, q->opt.port, &blocks)];
+	class = sched_classify(skb, q->opt.port, &group, &blocks);
+	b = &q->band[class];
 	q->blocks += blocks;
-	if (skb_queue_len(&b->queue) >= q->opt.limit) {
-		b->drops++;
-		return qdisc_drop(skb, sch, to_free);
-	}
-	__skb_queue_tail(&b->queue, skb);
+	if (class == INC_SCHED_CONTRIB)
+		sched_flows_add(&q->groups, group, skb);
+	else
+		__skb_queue_tail(&b->queue, skb);
 	b->backlog += qdisc_pkt_len(skb);
+	if (waiting(q, class) > q->opt.limit) {
+		struct sk_buff *victim = drop_youngest(q, class);
+
+		if (victim == skb)
+			return qdisc_drop(skb, sch, to_free);
+		/* this one stays instead of one of a group that has more waiting */
+		qdisc_qstats_backlog_inc(sch, skb);
+		qdisc_qstats_backlog_dec(sch, victim);
+		len = qdisc_pkt_len(victim);
+		qdisc_drop(victim, sch, to_free);
+		qdisc_tree_reduce_backlog(sch, 1, len);
+		return NET_XMIT_SUCCESS;
+	}
 	qdisc_qstats_backlog_inc(sch, skb);
 	sch->q.qlen++;
 	return NET_XMIT_SUCCESS;
 }
 
-static bool other_waits(struct sched_data *q)
+static bool other_waits(const struct sched_data *q)
 {
-	return !skb_queue_empty(&q->band[INC_SCHED_OTHER].queue);
+	return waiting(q, INC_SCHED_OTHER);
 }
 
-static bool inc_waits(struct sched_data *q)
+static bool inc_waits(const struct sched_data *q)
 {
-	return !skb_queue_empty(&q->band[INC_SCHED_CONTROL].queue) ||
-	       !skb_queue_empty(&q->band[INC_SCHED_CONTRIB].queue);
+	return waiting(q, INC_SCHED_CONTROL) || waiting(q, INC_SCHED_CONTRIB);
 }
 
-static enum inc_sched_class pick(struct sched_data *q)
+static enum inc_sched_class pick(const struct sched_data *q)
 {
 	if (!inc_waits(q) || (other_waits(q) && q->balance < 0))
 		return INC_SCHED_OTHER;
-	return skb_queue_empty(&q->band[INC_SCHED_CONTROL].queue) ? INC_SCHED_CONTRIB : INC_SCHED_CONTROL;
+	return waiting(q, INC_SCHED_CONTROL) ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
 }
 
 /* To be called while the packet of @len bytes still waits. */
@@ -225,11 +146,16 @@ static void charge(struct sched_data *q, enum inc_sched_class class, u32 len)
 	}
 }
 
+static struct sk_buff *first(const struct sched_data *q, enum inc_sched_class class)
+{
+	return class == INC_SCHED_CONTRIB ? sched_flows_first(&q->groups) : skb_peek(&q->band[class].queue);
+}
+
 static struct sk_buff *peek(struct Qdisc *sch)
 {
-	struct sched_data *q = qdisc_priv(sch);
+	const struct sched_data *q = qdisc_priv(sch);
 
-	return skb_peek(&q->band[pick(q)].queue);
+	return first(q, pick(q));
 }
 
 static struct sk_buff *dequeue(struct Qdisc *sch)
@@ -237,14 +163,17 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 	struct sched_data *q = qdisc_priv(sch);
 	enum inc_sched_class class = pick(q);
 	struct band *b = &q->band[class];
-	struct sk_buff *skb = skb_peek(&b->queue);
+	struct sk_buff *skb = first(q, class);
 	u32 len;
 
 	if (!skb)
 		return NULL;
 	len = qdisc_pkt_len(skb);
 	charge(q, class, len);
-	__skb_unlink(skb, &b->queue);
+	if (class == INC_SCHED_CONTRIB)
+		sched_flows_take(&q->groups);
+	else
+		__skb_unlink(skb, &b->queue);
 	b->backlog -= len;
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
@@ -260,11 +189,15 @@ static void reset(struct Qdisc *sch)
 	struct sk_buff *skb;
 	struct band *b;
 
+	if (!q->groups.flow)
+		return;
 	for (b = q->band; b < q->band + INC_SCHED_CLASSES; b++) {
 		while ((skb = __skb_dequeue(&b->queue)))
 			rtnl_kfree_skbs(skb, skb);
 		b->backlog = 0;
 	}
+	while ((skb = sched_flows_take(&q->groups)))
+		rtnl_kfree_skbs(skb, skb);
 	q->balance = 0;
 }
 
@@ -272,15 +205,12 @@ static void reset(struct Qdisc *sch)
 static void trim(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	u32 dropped = 0, bytes = 0;
+	u32 dropped = 0, bytes = 0, class;
 	struct sk_buff *skb;
-	struct band *b;
 
-	for (b = q->band; b < q->band + INC_SCHED_CLASSES; b++) {
-		while (skb_queue_len(&b->queue) > q->opt.limit) {
-			skb = __skb_dequeue_tail(&b->queue);
-			b->drops++;
-			b->backlog -= qdisc_pkt_len(skb);
+	for (class = 0; class < INC_SCHED_CLASSES; class++) {
+		while (waiting(q, class) > q->opt.limit) {
+			skb = drop_youngest(q, class);
 			dropped++;
 			bytes += qdisc_pkt_len(skb);
 			rtnl_qdisc_drop(skb, sch);
@@ -295,6 +225,7 @@ static const struct nla_policy policy[TCA_INC_MAX + 1] = {
 	[TCA_INC_SHARE]	= { .type = NLA_U32 },
 	[TCA_INC_LIMIT]	= { .type = NLA_U32 },
 	[TCA_INC_PORT]	= { .type = NLA_U16 },
+	[TCA_INC_WEIGHTS] = { .type = NLA_BINARY, .len = sizeof_field(struct options, weights) },
 };
 
 static int check_range(const struct nlattr *attr, const char *name, u32 value, u32 max, struct netlink_ext_ack *extack)
@@ -304,6 +235,34 @@ static int check_range(const struct nlattr *attr, const char *name, u32 value, u
 	NL_SET_ERR_MSG_FMT_MOD(extack, "%s %u: expected 1..%u", name, value, max);
 	NL_SET_BAD_ATTR(extack, attr);
 	return -EINVAL;
+}
+
+static int parse_weights(const struct nlattr *attr, struct options *opt, struct netlink_ext_ack *extack)
+{
+	u32 n = nla_len(attr) / sizeof(opt->weights[0]), i, j;
+	int err;
+
+	if (nla_len(attr) % sizeof(opt->weights[0])) {
+		NL_SET_ERR_MSG_FMT_MOD(extack, "weights of %u bytes: expected a multiple of %zu", nla_len(attr),
+				       sizeof(opt->weights[0]));
+		NL_SET_BAD_ATTR(extack, attr);
+		return -EINVAL;
+	}
+	memcpy(opt->weights, nla_data(attr), nla_len(attr));
+	opt->nweights = n;
+	for (i = 0; i < n; i++) {
+		err = check_range(attr, "weight", opt->weights[i].weight, INC_SCHED_WEIGHT_MAX, extack);
+		if (err)
+			return err;
+		for (j = 0; j < i && opt->weights[j].group != opt->weights[i].group; j++)
+			;
+		if (j < i) {
+			NL_SET_ERR_MSG_FMT_MOD(extack, "group %u has two weights: expected one", opt->weights[i].group);
+			NL_SET_BAD_ATTR(extack, attr);
+			return -EINVAL;
+		}
+	}
+	return 0;
 }
 
 /* Overwrites in @opt what @attr names. */
@@ -327,6 +286,8 @@ static int parse_options(const struct nlattr *attr, struct options *opt, struct 
 		opt->port = nla_get_u16(tb[TCA_INC_PORT]);
 		err = check_range(tb[TCA_INC_PORT], "port", opt->port, U16_MAX, extack);
 	}
+	if (!err && tb[TCA_INC_WEIGHTS])
+		err = parse_weights(tb[TCA_INC_WEIGHTS], opt, extack);
 	return err;
 }
 
@@ -334,30 +295,49 @@ static int parse_options(const struct nlattr *attr, struct options *opt, struct 
 static int change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	struct options opt = q->opt;
+	struct options *opt;
 	int err;
 
-	err = parse_options(attr, &opt, extack);
+	opt = kmemdup(&q->opt, sizeof(*opt), GFP_KERNEL);
+	if (!opt)
+		return -ENOMEM;
+	err = parse_options(attr, opt, extack);
 	if (err)
-		return err;
+		goto out;
 	sch_tree_lock(sch);
-	if (opt.share != q->opt.share)
+	if (opt->share != q->opt.share)
 		q->balance = 0;
-	q->opt = opt;
+	q->opt = *opt;
+	sched_flows_set_weights(&q->groups, opt->weights, opt->nweights);
 	trim(sch);
 	sch_tree_unlock(sch);
-	return 0;
+out:
+	kfree(opt);
+	return err;
 }
 
 static int init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	int i;
+	int i, err;
 
 	q->opt = (struct options) { .share = SHARE_DEFAULT, .limit = LIMIT_DEFAULT, .port = INC_PORT };
 	for (i = 0; i < INC_SCHED_CLASSES; i++)
 		__skb_queue_head_init(&q->band[i].queue);
-	return attr ? parse_options(attr, &q->opt, extack) : 0;
+	err = sched_flows_init(&q->groups, psched_mtu(qdisc_dev(sch)));
+	if (!err && attr)
+		err = parse_options(attr, &q->opt, extack);
+	if (!err)
+		sched_flows_set_weights(&q->groups, q->opt.weights, q->opt.nweights);
+	return err;
+}
+
+/* Also after init() has failed. */
+static void destroy(struct Qdisc *sch)
+{
+	struct sched_data *q = qdisc_priv(sch);
+
+	sched_flows_destroy(&q->groups);
 }
 
 static int dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -370,7 +350,9 @@ static int dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_INC_SHARE, q->opt.share) ||
 	    nla_put_u32(skb, TCA_INC_LIMIT, q->opt.limit) ||
-	    nla_put_u16(skb, TCA_INC_PORT, q->opt.port)) {
+	    nla_put_u16(skb, TCA_INC_PORT, q->opt.port) ||
+	    (q->opt.nweights && nla_put(skb, TCA_INC_WEIGHTS, q->opt.nweights * sizeof(q->opt.weights[0]),
+					q->opt.weights))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -387,19 +369,83 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.cls[i].packets = q->band[i].packets;
 		st.cls[i].bytes = q->band[i].bytes;
 		st.cls[i].drops = q->band[i].drops;
-		st.cls[i].qlen = skb_queue_len(&q->band[i].queue);
+		st.cls[i].qlen = waiting(q, i);
 		st.cls[i].backlog = q->band[i].backlog;
 	}
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
+/* Groups are classes only to be looked at: they cannot be named, and nothing can be put into them. */
+static struct Qdisc *group_leaf(struct Qdisc *sch, unsigned long class)
+{
+	return NULL;
+}
+
+static unsigned long group_find(struct Qdisc *sch, u32 classid)
+{
+	return 0;
+}
+
+static void group_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+{
+	struct sched_data *q = qdisc_priv(sch);
+	u32 i;
+
+	for (i = 0; i < SCHED_FLOWS && !walker->stop; i++) {
+		if (!q->groups.flow[i].used)
+			continue;
+		if (walker->count >= walker->skip && walker->fn(sch, i + 1, walker) < 0)
+			walker->stop = 1;
+		walker->count++;
+	}
+}
+
+static int group_dump(struct Qdisc *sch, unsigned long class, struct sk_buff *skb, struct tcmsg *tcm)
+{
+	tcm->tcm_handle |= TC_H_MIN(class);
+	return 0;
+}
+
+static int group_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_dump *d)
+{
+	struct sched_data *q = qdisc_priv(sch);
+	struct gnet_stats_basic_sync sent;
+	struct gnet_stats_queue queue = { };
+	struct tc_inc_group_xstats st = { };
+	const struct sched_flow *flow = &q->groups.flow[class - 1];
+
+	gnet_stats_basic_sync_init(&sent);
+	sch_tree_lock(sch);
+	st.group = flow->group;
+	st.weight = flow->weight;
+	st.credit = flow->credit;
+	_bstats_update(&sent, flow->bytes, flow->packets);
+	queue.qlen = skb_queue_len(&flow->queue);
+	queue.backlog = flow->backlog;
+	queue.drops = flow->drops;
+	sch_tree_unlock(sch);
+	if (gnet_stats_copy_basic(d, NULL, &sent, true) < 0 || gnet_stats_copy_queue(d, NULL, &queue, queue.qlen) < 0)
+		return -1;
+	return gnet_stats_copy_app(d, &st, sizeof(st));
+}
+
+static const struct Qdisc_class_ops group_ops = {
+	.leaf		= group_leaf,
+	.find		= group_find,
+	.walk		= group_walk,
+	.dump		= group_dump,
+	.dump_stats	= group_dump_stats,
+};
+
 static struct Qdisc_ops inc_qdisc_ops __read_mostly = {
+	.cl_ops		= &group_ops,
 	.id		= "inc",
 	.priv_size	= sizeof(struct sched_data),
 	.enqueue	= enqueue,
 	.dequeue	= dequeue,
 	.peek		= peek,
 	.init		= init,
+	.destroy	= destroy,
 	.reset		= reset,
 	.change		= change,
 	.dump		= dump,

@@ -481,6 +481,10 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
 	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
 		return 0;
+	/* at the edge a host is a node as long as a rank of the group is there, which may be between two runs */
+	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) && ep->cfg.past.fallback == INC_FALLBACK_EDGE &&
+	    now - ep->busy_since <= ep->cfg.past.dead_ms * NETINC_MS)
+		return 0;
 	ep->refused = code;
 	ep->refuse_detail = be64_to_cpu(r->detail);
 	netinc_ep_set_state(ep, INC_STATE_FAILED);

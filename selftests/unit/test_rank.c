@@ -178,6 +178,18 @@ static void test_shrink(void)
 	expect(!refuse(4711, INC_REFUSE_OUT, 0), "out");
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.refused == INC_REFUSE_OUT && !env.ep.lineage, "code %u", env.ep.refused);
+	/* the rank that makes its host a node at the edge may be between two runs, too, but not for ever */
+	begin(0);
+	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "no node");
+	env.now += DEAD * NETINC_MS;
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "no node");
+	expect_state(INC_STATE_JOINING);
+	env.now++;
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "no node");
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.refused == INC_REFUSE_NO_NODE, "code %u", env.ep.refused);
 }
 
 /* An error in the middle: what is before it completes, what it names fails, what is later gets new numbers. */

@@ -119,8 +119,9 @@ class Lab:
 
     @staticmethod
     def coded(options):
-        numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT}
-        return [(numbers[k], nl.u16(v) if k == "port" else nl.u32(v)) for k, v in options.items()]
+        numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT, "weights": nl.WEIGHTS}
+        code = {"port": nl.u16, "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
+        return [(numbers[k], code.get(k, nl.u32)(v)) for k, v in options.items()]
 
     # packets
 
@@ -187,7 +188,10 @@ class Lab:
 
 
 class Capture:
-    """What leaves the device, seen at the other end: (letter of the class, bytes as the qdisc counts them)."""
+    """
+    What leaves the device, seen at the other end: (letter of the class, bytes as the qdisc counts them), or with
+    groups(): (group of a contribution or None, bytes).
+    """
 
     def __init__(self):
         self.sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
@@ -195,15 +199,22 @@ class Capture:
         self.sock.bind((PEER, 3))
         self.sock.settimeout(60)
 
-    def take(self, count):
+    def packets(self, count):
+        """[(type or 0, group, bytes)]"""
         out = []
         while len(out) < count:
             data = self.sock.recv(1 << 17)
             port = int.from_bytes(data[36:38], "big")
             kind = data[42] & 15 if port == pk.INC_PORT else 0
             segments = -(-(len(data) - HEADERS) // SEGMENT) if len(data) > 1514 else 1
-            out.append(("O" if not kind else "C" if kind == 1 else "R", len(data) + (segments - 1) * HEADERS))
+            out.append((kind, int.from_bytes(data[46:50], "big"), len(data) + (segments - 1) * HEADERS))
         return out
+
+    def take(self, count):
+        return [("O" if not kind else "C" if kind == 1 else "R", size) for kind, _, size in self.packets(count)]
+
+    def groups(self, count):
+        return [(group if kind == 1 else None, size) for kind, group, size in self.packets(count)]
 
     def __enter__(self):
         return self

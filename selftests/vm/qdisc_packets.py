@@ -12,13 +12,13 @@ F_PAYLOAD = 1
 HDR = 48
 
 
-def inc(kind="contrib", total=96, version=1, flags=None, span=1, length=None):
+def inc(kind="contrib", total=96, version=1, flags=None, span=1, length=None, group=7):
     """One datagram of @total bytes: header, and payload (contributions and results) or a body of zeros."""
     number = TYPES.get(kind, kind)
     body = total - HDR
     if flags is None:
         flags = F_PAYLOAD if kind in ("contrib", "result") and body else 0
-    return struct.pack(">BBHIIIIHHHHII4sQ", version << 4 | number, 0, flags, 7, 1, 1, 0, 0, 0, span,
+    return struct.pack(">BBHIIIIHHHHII4sQ", version << 4 | number, 0, flags, group, 1, 1, 0, 0, 0, span,
                        body if length is None else length, 1, 0, b"\x0b\x01\0\0", 0x1234) + bytes(body)
 
 

@@ -9,14 +9,15 @@ import struct
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
-RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC = 36, 37, 38
+RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS = 36, 37, 38, 42
 TCA_KIND, TCA_OPTIONS, TCA_STATS2 = 1, 2, 7
 TCA_STATS_BASIC, TCA_STATS_QUEUE, TCA_STATS_APP = 1, 3, 4
 NLA_F_NESTED = 0x8000
 ROOT = 0xFFFFFFFF
 
-SHARE, LIMIT, PORT = 1, 2, 3                    # TCA_INC_*
+SHARE, LIMIT, PORT, WEIGHTS = 1, 2, 3, 4        # TCA_INC_*
 XSTATS = struct.Struct("=" + "QQQII" * 3 + "Q")  # struct tc_inc_xstats
+GROUP_XSTATS = struct.Struct("=IIq")            # struct tc_inc_group_xstats
 CLASSES = ("control", "contrib", "other")
 
 
@@ -116,6 +117,25 @@ class Rtnl:
         opts = parse(self.inc()[TCA_OPTIONS])
         return {"share": struct.unpack("=I", opts[SHARE])[0], "limit": struct.unpack("=I", opts[LIMIT])[0],
                 "port": struct.unpack("=H", opts[PORT])[0]}
+
+    def weights(self):
+        """{group: weight} of the options."""
+        raw = parse(self.inc()[TCA_OPTIONS]).get(WEIGHTS, b"")
+        return dict(struct.iter_unpack("=II", raw))
+
+    def groups(self):
+        """{group: its weight, credit, bytes, packets, qlen, backlog, drops}: what the classes are."""
+        out = {}
+        for _, _, attrs in self.request(RTM_GETTCLASS, NLM_F_DUMP):
+            if attrs[TCA_KIND] != b"inc\0":
+                continue
+            stats = parse(attrs[TCA_STATS2])
+            group, weight, credit = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
+            sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
+            qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])
+            out[group] = {"weight": weight, "credit": credit, "bytes": sent, "packets": packets, "qlen": qlen,
+                          "backlog": backlog, "drops": drops}
+        return out
 
     def stats(self):
         """{"control": {"packets": ...}, ..., "blocks": ...} of struct tc_inc_xstats."""

@@ -68,6 +68,11 @@ BAD = (([(nl.SHARE, nl.u32(0))], "sch_inc: share 0: expected 1..99"),
        ([(nl.SHARE, nl.u32(10) + b"\0\0\0\0")], None),
        ([(nl.PORT, nl.u32(10))], None),
        ([(nl.SHARE, b"")], None),
+       ([(nl.WEIGHTS, nl.u32(1))], "sch_inc: weights of 4 bytes: expected a multiple of 8"),
+       ([(nl.WEIGHTS, nl.u32(5) + nl.u32(0))], "sch_inc: weight 0: expected 1..256"),
+       ([(nl.WEIGHTS, nl.u32(5) + nl.u32(2) + nl.u32(6) + nl.u32(257))], "sch_inc: weight 257: expected 1..256"),
+       ([(nl.WEIGHTS, (nl.u32(5) + nl.u32(2)) * 2)], "sch_inc: group 5 has two weights: expected one"),
+       ([(nl.WEIGHTS, b"".join(nl.u32(g) + nl.u32(1) for g in range(65)))], None),
        ([(9, nl.u32(1))], None))
 
 
@@ -384,6 +389,113 @@ def t_self_clocked(lab):
     assert inc * (100 - share) - other * share <= longest * (100 - share), f"INC took {inc} of {inc + other} bytes"
 
 
+# Groups
+
+def groups_left(lab, sends, **options):
+    """The groups whose contributions leave, in order, as (group, bytes); @sends: {group: (packets, bytes of each)}."""
+    with Capture() as capture:
+        lab.freeze(limit=100000, **options)
+        for group, (count, size) in sends.items():
+            for _ in range(count):
+                lab.inc("contrib", size, group=group)
+        lab.thaw(DRAIN)
+        return [p for p in capture.groups(2 + sum(count for count, _ in sends.values())) if p[0] is not None]
+
+
+def expect_parts(left, weights, longest):
+    """While all of them wait each gets its part, within a turn of each: 1514 bytes for its weight, and one packet."""
+    last = {group: i for i, (group, _) in enumerate(left)}
+    part = left[:min(last.values())]
+    total = sum(size for _, size in part)
+    for group, weight in weights.items():
+        got = sum(size for g, size in part if g == group)
+        fair = total * weight / sum(weights.values())
+        off = abs(got - fair)
+        print(f"# group {group}: {got} bytes, fair {fair:.0f}")
+        assert off <= 2 * (1514 * max(weights.values()) + longest), f"group {group} got {got} bytes, fair is {fair:.0f}"
+    assert total > 100000, f"only {total} bytes left while all waited"
+
+
+@test("groups get the same bytes, however long their packets are")
+def t_groups(lab):
+    left = groups_left(lab, {1: (300, 1472), 2: (1500, 200), 0xFFFFFFFF: (450, 900), 256: (300, 1472)})
+    expect_parts(left, {1: 1, 2: 1, 0xFFFFFFFF: 1, 256: 1}, HEADERS + 1472)
+
+
+@test("groups get bytes by their weights, also when those change")
+def t_weights(lab):
+    weights = {1: 1, 2: 2, 3: 4}
+    sends = {group: (150 * weight, 1000) for group, weight in weights.items()}
+    expect_parts(groups_left(lab, sends, weights=weights), weights, HEADERS + 1000)
+    with Capture() as capture:
+        lab.freeze(limit=100000, weights={3: 200, 9: 2})
+        for group, (count, size) in sends.items():
+            for _ in range(count):
+                lab.inc("contrib", size, group=group)
+        lab.change(weights=weights)
+        equal(lab.rtnl.weights(), weights, "weights")
+        equal({g: s["weight"] for g, s in lab.rtnl.groups().items()}, weights, "weights of the groups that wait")
+        lab.thaw(DRAIN)
+        left = [p for p in capture.groups(2 + 150 * 7) if p[0] is not None]
+    expect_parts(left, weights, HEADERS + 1000)
+    lab.change(weights={})
+    equal(lab.rtnl.weights(), {}, "weights after none")
+
+
+@test("a group that sends one long packet at a time gets no more than the others")
+def t_group_self_clocked(lab):
+    count = 400
+    with Capture() as capture:
+        lab.freeze_long(limit=100000)
+        for _ in range(count):
+            lab.inc("contrib", 1000, group=1)
+        lab.flood([(pk.inc("contrib", 1000, group=2) * 16, pk.INC_PORT)], segment=1000, sndbuf=4608)
+        wait_until(lambda: 2 in lab.rtnl.groups(), "group 2 waits")
+        lab.thaw(DRAIN)
+        seen = {1: 0, 2: 0}
+        while seen[1] < count * (HEADERS + 1000):
+            for group, size in capture.groups(1):
+                if group:
+                    seen[group] += size
+        lab.stop_floods()
+    print(f"# one at a time: {seen[2]} bytes, the other {seen[1]}")
+    longest = 16 * (HEADERS + 1000)
+    assert longest <= seen[2] <= seen[1] + 2 * longest, f"{seen}"
+
+
+@test("at the limit the group that has most waiting loses its youngest, and nobody else does")
+def t_group_limit(lab):
+    with Capture() as capture:
+        lab.freeze(limit=100)
+        for i in range(150):
+            lab.inc("contrib", 1200 + 4 * (i % 50), group=1)
+        lab.expect(contrib={"packets": 0, "qlen": 100, "drops": 50, "backlog": sum(
+            HEADERS + 1200 + 4 * (i % 50) for i in range(100))}, other={"packets": 1}, blocks=150)
+        for _ in range(30):
+            lab.inc("contrib", 1000, group=2)
+        groups = lab.rtnl.groups()
+        equal({g: (s["qlen"], s["drops"], s["backlog"]) for g, s in groups.items()},
+              {1: (70, 80, sum(HEADERS + 1200 + 4 * (i % 50) for i in range(70))), 2: (30, 0, 30 * (HEADERS + 1000))},
+              "what waits, was dropped, and bytes, by group")
+        parent_agrees(lab)
+        lab.thaw()
+        left = [p for p in capture.groups(102) if p[0] is not None]
+    equal([size for group, size in left if group == 1], [HEADERS + 1200 + 4 * (i % 50) for i in range(70)],
+          "packets of group 1 that were kept")
+    equal({g: (s["packets"], s["qlen"]) for g, s in lab.rtnl.groups().items()}, {1: (70, 0), 2: (30, 0)},
+          "packets sent and waiting, by group")
+    lab.expect(contrib={"packets": 100, "drops": 80, "qlen": 0}, other={"packets": 2}, blocks=180)
+    parent_agrees(lab)
+
+
+@test("more groups than queues: none is lost")
+def t_many_groups(lab):
+    left = groups_left(lab, {group: (2, 200) for group in range(1000)})
+    equal(sorted(group for group, _ in left), sorted(list(range(1000)) * 2), "groups of what left")
+    groups = lab.rtnl.groups()
+    assert 200 <= len(groups) <= 256, f"{len(groups)} classes"
+
+
 # Limits and queues
 
 def fill(lab, control, contrib, other, size=1472):
@@ -543,6 +655,36 @@ def t_tool(lab):
     stats = lab.rtnl.stats()
     equal(shown[0]["stats"]["blocks"], stats.pop("blocks"), "blocks shown")
     equal(shown[0]["stats"]["classes"], stats, "classes shown")
+    equal(shown[0]["stats"]["groups"], [{"group": 7, "weight": 1, "packets": 1, "bytes": HEADERS + 1000, "drops": 0,
+                                         "qlen": 0, "backlog": 0}], "groups shown")
+
+
+@test("the inc tool adds, changes, replaces and deletes it")
+def t_tool_sets(lab):
+    if not shutil.which("inc"):
+        raise Skip("the inc tool is not on PATH")
+    lab.clear()
+    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256")
+    want, weights = {"share": 60, "limit": 9, "port": 4444}, {7: 2, 0xFFFFFFFF: 256}
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want, weights), "options added")
+    equal(json.loads(run("inc -j qdisc show"))[0]["options"],
+          want | {"weights": [{"group": g, "weight": w} for g, w in weights.items()]}, "options shown")
+    run(f"inc qdisc change dev {DEV} limit 10")
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, weights), "options changed")
+    for wrong in ("add", "change handle 6:", "del handle 6:"):
+        done = subprocess.run(f"inc qdisc {wrong.split()[0]} dev {DEV} {' '.join(wrong.split()[1:])}".split(),
+                              stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.startswith(f"inc: qdisc {wrong.split()[0]}: "), f"{wrong}: {done}"
+    run(f"inc qdisc change dev {DEV} weight none")
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}), "weights taken away")
+    run(f"inc qdisc replace dev {DEV} handle 6: share 61")
+    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT}, "options of the new one")
+    run(f"inc qdisc del dev {DEV}")
+    equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs after del")
+    lab.clear()
+    run(f"tc qdisc add dev {DEV} root handle 1: {OPEN}")
+    run(f"inc qdisc add dev {DEV} parent 1:1 handle 2: share 33")
+    equal(lab.rtnl.options()["share"], 33, "share below a token bucket")
 
 
 @test("the module cannot go while it is in use")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * sch_inc: a classless qdisc that knows INC packets. Bands: control and results, contributions, everything else.
+ * sch_inc: a qdisc that knows INC packets. Bands: control and results, contributions, everything else. The groups whose
+ * contributions it has queues for are listed as its classes (RTM_GETTCLASS); they come and go by themselves.
  */
 #ifndef _UAPI_LINUX_INC_SCHED_H
 #define _UAPI_LINUX_INC_SCHED_H
@@ -12,10 +13,20 @@ enum {
 	TCA_INC_SHARE,		/* u32: percent of the bytes that INC may take while others wait, 1..99; default 80 */
 	TCA_INC_LIMIT,		/* u32: packets per class; default 1000 */
 	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
+	TCA_INC_WEIGHTS,	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
 	__TCA_INC_MAX
 };
 
 #define TCA_INC_MAX (__TCA_INC_MAX - 1)
+
+#define INC_SCHED_WEIGHTS	64
+#define INC_SCHED_WEIGHT_MAX	256
+
+/* While several groups' contributions wait, each gets bytes in proportion to its weight. */
+struct tc_inc_weight {
+	__u32	group;
+	__u32	weight;		/* 1..INC_SCHED_WEIGHT_MAX */
+};
 
 enum inc_sched_class {
 	INC_SCHED_CONTROL,	/* control packets and results */
@@ -34,6 +45,13 @@ struct tc_inc_xstats {
 		__u32	backlog;	/* bytes waiting */
 	} cls[INC_SCHED_CLASSES];
 	__u64	blocks;		/* INC headers inside all packets, super-packets taken apart, dropped ones too */
+};
+
+/* TCA_STATS_APP of a class; its qlen, backlog, packets, bytes and drops are in the common statistics */
+struct tc_inc_group_xstats {
+	__u32	group;
+	__u32	weight;
+	__s64	credit;		/* bytes that it may send in this turn; negative: what it owes */
 };
 
 #endif

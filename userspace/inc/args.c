@@ -182,6 +182,10 @@ int parse_value(struct arg *arg, const char *text)
 		return parse_addrs(arg, text);
 	if (arg->kind == ARG_WORD)
 		return parse_word(arg, text);
+	if (arg->kind == ARG_TEXT) {
+		arg->text = text;
+		return 0;
+	}
 	ok = number(text, &arg->num, &end);
 	if (ok)
 		ok = arg->kind == ARG_BYTES ? suffix(end, &arg->num) : !*end;

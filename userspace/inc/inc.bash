@@ -38,6 +38,10 @@ _inc_keys()
 		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
+	"qdisc add" | "qdisc change" | "qdisc replace")
+		_inc_words "dev parent handle share limit port weight" ;;
+	"qdisc del")
+		_inc_words "dev parent handle" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory" ;;
 	"parent set")
@@ -78,7 +82,7 @@ _inc()
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
 	late-policy)
 		_inc_words "wait fail partial" ;;
-	dead | late | window | max-groups | max-memory | key | standby | port)
+	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | limit | weight)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
@@ -89,6 +93,8 @@ _inc()
 			_inc_words "show add set del help"
 		elif [ "$object" = parent ]; then
 			_inc_words "show set del help"
+		elif [ "$object" = qdisc ]; then
+			_inc_words "show add change replace del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
 		else

@@ -260,7 +260,8 @@ static void pass_on(const struct nlmsghdr *hdr, void *arg)
 {
 	void (**show)(const struct nlmsghdr *hdr) = arg;
 
-	(*show)(hdr);
+	if (*show)
+		(*show)(hdr);
 }
 
 int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr))

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc qdisc: every qdisc of kind "inc" with its options and, with -s, what each class has sent, dropped and holds.
- * tc needs a plugin for that, which no distribution packages; rtnetlink does not.
+ * inc qdisc: every qdisc of kind "inc" with its options and, with -s, what each class and each group has sent, dropped
+ * and holds. tc needs a plugin for that, which no distribution packages; rtnetlink does not.
  */
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/gen_stats.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <linux/inc_sched.h>
 
 #include "names.h"
 #include "nl.h"
 #include "print.h"
+#include "qdisc.h"
 #include "tool.h"
 
 static const char usage[] =
 	"Usage: inc [-s] qdisc show [dev DEV]\n"
-	"Qdiscs of kind inc; `tc qdisc add dev DEV root inc` makes one.\n";
+	"       inc qdisc {add|change|replace} dev DEV [parent {root|MAJOR:MINOR}] [handle MAJOR:] [OPTION VALUE]...\n"
+	"       inc qdisc del dev DEV [parent {root|MAJOR:MINOR}] [handle MAJOR:]\n"
+	"Qdiscs of kind inc: control packets and results first, groups by weight, INC at most its share.\n"
+	"OPTION: share PERCENT             of the bytes for INC while others wait, 1..99 (80)\n"
+	"        limit PACKETS             that may wait in each class, 1..1000000 (1000)\n"
+	"        port PORT                 UDP port of INC (5227)\n"
+	"        weight GROUP:WEIGHT,...   of up to 64 groups, 1..256 (1), or none: all of them anew\n";
 
-static uint32_t only_ifindex;
+/* What a dump has said, kept until it has ended: each qdisc's groups are another dump. */
+struct heard {
+	struct heard *next;
+	struct nlmsghdr *hdr;
+};
+
+static uint32_t only_ifindex, only_handle;
+static struct heard *heard, **heard_end;
 static int stats_status;
 
 static void show_handle(const char *key, const char *fmt, uint32_t handle)
@@ -45,6 +60,24 @@ static void show_place(const struct tcmsg *tcm)
 		show_handle("parent", " parent %s", tcm->tcm_parent);
 }
 
+static void show_weights(struct nlattr *attr)
+{
+	struct tc_inc_weight w;
+	size_t i, n = attr ? (size_t)nla_len(attr) / sizeof(w) : 0;
+
+	if (!n)
+		return;
+	out_open_list("weights");
+	for (i = 0; i < n; i++) {
+		memcpy(&w, (char *)nla_data(attr) + i * sizeof(w), sizeof(w));
+		out_open(NULL);
+		out_num("group", i ? ",%s" : " weight %s", w.group, UNIT_NONE);
+		out_num("weight", ":%s", w.weight, UNIT_NONE);
+		out_close();
+	}
+	out_close_list();
+}
+
 static void show_options(struct nlattr *nest)
 {
 	struct nlattr *tb[TCA_INC_MAX + 1];
@@ -61,6 +94,7 @@ static void show_options(struct nlattr *nest)
 		out_num("limit", " limit %s packets per class", v, UNIT_NONE);
 	if (get_u16(tb[TCA_INC_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
+	show_weights(tb[TCA_INC_WEIGHTS]);
 	out_close();
 }
 
@@ -116,33 +150,104 @@ static void show_queue(struct nlattr *attr)
 	out_num("backlog", " (%s bytes)", q.backlog, UNIT_NONE);
 }
 
-static void show_stats(struct nlattr *nest)
+static void show_basic(struct nlattr **tb, const char *fmt)
 {
-	struct nlattr *tb[TCA_STATS_MAX + 1];
 	struct gnet_stats_basic basic = { 0 };
 	uint64_t packets;
 
-	if (!nest)
+	if (!tb[TCA_STATS_BASIC] || nla_len(tb[TCA_STATS_BASIC]) < 12)
 		return;
-	parse_nest(nest, tb, TCA_STATS_MAX);
-	out_open("stats");
-	if (tb[TCA_STATS_BASIC] && nla_len(tb[TCA_STATS_BASIC]) >= 12) {
-		memcpy(&basic, nla_data(tb[TCA_STATS_BASIC]), 12);
-		if (!get_u64(tb[TCA_STATS_PKT64], &packets))
-			packets = basic.packets;
-		out_num("packets", "\n    sent %s packets", packets, UNIT_NONE);
-		out_num("bytes", " %s bytes", basic.bytes, UNIT_NONE);
-	}
-	show_queue(tb[TCA_STATS_QUEUE]);
-	out_text("\n");
-	show_xstats(tb[TCA_STATS_APP]);
+	memcpy(&basic, nla_data(tb[TCA_STATS_BASIC]), 12);
+	if (!get_u64(tb[TCA_STATS_PKT64], &packets))
+		packets = basic.packets;
+	out_num("packets", fmt, packets, UNIT_NONE);
+	out_num("bytes", " %s bytes", basic.bytes, UNIT_NONE);
+}
+
+static void show_group(const struct nlmsghdr *hdr)
+{
+	struct nlattr *tb[TCA_MAX + 1], *stats[TCA_STATS_MAX + 1];
+	const struct tcmsg *tcm = nlmsg_data(hdr);
+	struct tc_inc_group_xstats xs;
+	struct gnet_stats_queue q = { 0 };
+
+	if (hdr->nlmsg_type != RTM_NEWTCLASS || TC_H_MAJ(tcm->tcm_handle) != only_handle ||
+	    nlmsg_parse((struct nlmsghdr *)hdr, sizeof(*tcm), tb, TCA_MAX, NULL) || !tb[TCA_STATS2])
+		return;
+	parse_nest(tb[TCA_STATS2], stats, TCA_STATS_MAX);
+	if (!stats[TCA_STATS_APP] || nla_len(stats[TCA_STATS_APP]) < (int)sizeof(xs) || !stats[TCA_STATS_QUEUE] ||
+	    nla_len(stats[TCA_STATS_QUEUE]) < (int)sizeof(q))
+		return;
+	memcpy(&xs, nla_data(stats[TCA_STATS_APP]), sizeof(xs));
+	memcpy(&q, nla_data(stats[TCA_STATS_QUEUE]), sizeof(q));
+	out_open(NULL);
+	out_num("group", "    group %s", xs.group, UNIT_NONE);
+	out_num("weight", " weight %s", xs.weight, UNIT_NONE);
+	show_basic(stats, " sent %s packets");
+	out_num("drops", " dropped %s", q.drops, UNIT_NONE);
+	out_num("qlen", " waiting %s", q.qlen, UNIT_NONE);
+	out_num("backlog", " (%s bytes)\n", q.backlog, UNIT_NONE);
 	out_close();
 }
 
-static void show_qdisc(const struct nlmsghdr *hdr)
+static struct nl_msg *request(int type, uint32_t ifindex)
+{
+	struct tcmsg tcm = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)ifindex };
+	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_DUMP);
+
+	if (msg && !nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) && !nla_put_flag(msg, TCA_DUMP_INVISIBLE))
+		return msg;
+	no_memory(msg);
+	return NULL;
+}
+
+static void show_groups(const struct tcmsg *tcm)
+{
+	struct nl_msg *msg = request(RTM_GETTCLASS, (uint32_t)tcm->tcm_ifindex);
+
+	only_handle = tcm->tcm_handle;
+	out_open_list("groups");
+	if (msg)
+		stats_status = route_talk(msg, show_group);
+	out_close_list();
+}
+
+static void show_stats(const struct tcmsg *tcm, struct nlattr *nest)
+{
+	struct nlattr *tb[TCA_STATS_MAX + 1];
+
+	parse_nest(nest, tb, TCA_STATS_MAX);
+	out_open("stats");
+	show_basic(tb, "\n    sent %s packets");
+	show_queue(tb[TCA_STATS_QUEUE]);
+	out_text("\n");
+	show_xstats(tb[TCA_STATS_APP]);
+	show_groups(tcm);
+	out_close();
+}
+
+static void show_qdisc(struct nlmsghdr *hdr)
+{
+	const struct tcmsg *tcm = nlmsg_data(hdr);
+	struct nlattr *tb[TCA_MAX + 1];
+
+	if (nlmsg_parse(hdr, sizeof(*tcm), tb, TCA_MAX, NULL))
+		return;
+	out_open(NULL);
+	show_place(tcm);
+	show_options(tb[TCA_OPTIONS]);
+	if (options.stats && tb[TCA_STATS2])
+		show_stats(tcm, tb[TCA_STATS2]);
+	else
+		out_text("\n");
+	out_close();
+}
+
+static void hear(const struct nlmsghdr *hdr)
 {
 	struct nlattr *tb[TCA_MAX + 1];
 	const struct tcmsg *tcm = nlmsg_data(hdr);
+	struct heard *one;
 	const char *kind;
 
 	if (hdr->nlmsg_type != RTM_NEWQDISC ||
@@ -151,25 +256,15 @@ static void show_qdisc(const struct nlmsghdr *hdr)
 	kind = get_str(tb[TCA_KIND]);
 	if (!kind || strcmp(kind, "inc") || (only_ifindex && (uint32_t)tcm->tcm_ifindex != only_ifindex))
 		return;
-	out_open(NULL);
-	show_place(tcm);
-	show_options(tb[TCA_OPTIONS]);
-	if (options.stats && tb[TCA_STATS2])
-		show_stats(tb[TCA_STATS2]);
-	else
-		out_text("\n");
-	out_close();
-}
-
-static struct nl_msg *request(void)
-{
-	struct tcmsg tcm = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)only_ifindex };
-	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETQDISC, NLM_F_DUMP);
-
-	if (msg && !nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) && !nla_put_flag(msg, TCA_DUMP_INVISIBLE))
-		return msg;
-	no_memory(msg);
-	return NULL;
+	one = malloc(sizeof(*one) + hdr->nlmsg_len);
+	if (!one) {
+		stats_status = refused("out of memory");
+		return;
+	}
+	one->next = NULL;
+	one->hdr = memcpy(one + 1, hdr, hdr->nlmsg_len);
+	*heard_end = one;
+	heard_end = &one->next;
 }
 
 static int show(int argc, char **argv)
@@ -177,6 +272,7 @@ static int show(int argc, char **argv)
 	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
 	int status = args_parse(args, argc, argv);
 	struct nl_msg *msg;
+	struct heard *one;
 
 	if (status)
 		return status;
@@ -184,16 +280,25 @@ static int show(int argc, char **argv)
 	only_ifindex = args[0].given ? if_nametoindex(args[0].text) : 0;
 	if (args[0].given && !only_ifindex)
 		return refused("dev %s: no such interface in this network namespace", args[0].text);
-	msg = request();
+	msg = request(RTM_GETQDISC, only_ifindex);
 	if (!msg)
 		return EXIT_REFUSED;
+	heard_end = &heard;
+	status = route_talk(msg, hear);
 	out_open_list(NULL);
-	status = route_talk(msg, show_qdisc);
+	while ((one = heard)) {
+		heard = one->next;
+		show_qdisc(one->hdr);
+		free(one);
+	}
 	out_close_list();
 	out_end();
 	return status ? status : stats_status;
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = {
+	{ "show", show }, { "add", qdisc_add }, { "change", qdisc_change }, { "replace", qdisc_replace },
+	{ "del", qdisc_del }, { NULL, NULL }
+};
 
 const struct object object_qdisc = { .name = "qdisc", .commands = commands, .usage = usage };

@@ -54,6 +54,7 @@ enum arg_kind {
 	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */
 	ARG_WORD,	/* one of `words`, its index in `num` */
+	ARG_TEXT,	/* whatever the command makes of it */
 };
 
 /* An IPv4 or IPv6 address. */
