@@ -56,7 +56,7 @@ ends_well() {
 edge_after_node_del() {
 	local h
 
-	inc -n sw node set dev br0 fallback edge && start_job --ops 80 && inc -n sw node del dev br0 || return
+	inc -n sw node set dev br0 fallback edge && start_job --ops 300 && inc -n sw node del dev br0 || return
 	ends_well edge && expect "moves" "$(counter h1 moves)" -eq 1 || return
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt 0 || return
@@ -76,20 +76,20 @@ edge_of_two_on_each_host() {
 
 # Results are the same also in place, and for ranks that have returned already and changed their buffers.
 standby_after_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 80 || return
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 300 || return
 	ip -n sw link set br0 down
 	ends_well standby
 }
 
 standby_after_bridge_deleted() {
-	inc -n sw node set dev br0 dead 3000 fallback edge standby "$NODE2" && start_job --ops 80 || return
+	inc -n sw node set dev br0 dead 3000 fallback edge standby "$NODE2" && start_job --ops 300 || return
 	ip -n sw link del br0
 	ends_well standby
 }
 
 # One host is cut off from the node that all others reach.
 one_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 80 || return
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 300 || return
 	ip -n sw link set p2 down
 	ends_well standby
 }
