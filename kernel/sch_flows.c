@@ -119,7 +119,7 @@ static void gone(struct sched_flows *f, struct sched_flow *flow, const struct sk
 	next_turn(f);
 }
 
-struct sk_buff *sched_flows_take(struct sched_flows *f)
+struct sk_buff *sched_flows_take(struct sched_flows *f, bool marked)
 {
 	struct sched_flow *flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn);
 	struct sk_buff *skb;
@@ -129,6 +129,7 @@ struct sk_buff *sched_flows_take(struct sched_flows *f)
 	skb = __skb_dequeue(&flow->queue);
 	flow->credit -= qdisc_pkt_len(skb);
 	flow->bytes += qdisc_pkt_len(skb);
+	flow->marks += marked;
 	flow->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	gone(f, flow, skb);
 	return skb;

@@ -28,6 +28,7 @@ struct sched_flow {
 	u64 packets;		/* sent for this group since it got the queue, as bytes and drops: see struct band */
 	u64 bytes;
 	u64 drops;
+	u64 marks;
 	bool used;
 };
 
@@ -50,7 +51,7 @@ void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *
 void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb);
 /* The packet that take() will take next, NULL: nothing waits. */
 struct sk_buff *sched_flows_first(const struct sched_flows *f);
-struct sk_buff *sched_flows_take(struct sched_flows *f);
+struct sk_buff *sched_flows_take(struct sched_flows *f, bool marked);
 /* Something waits: takes the youngest packet of the group that has the most bytes waiting for its weight. */
 struct sk_buff *sched_flows_drop(struct sched_flows *f);
 

@@ -26,6 +26,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
+#include <net/inet_ecn.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
 #include <linux/inc.h>
@@ -38,11 +39,14 @@
 #define SHARE_MAX	99
 #define LIMIT_DEFAULT	1000
 #define LIMIT_MAX	1000000
+#define TARGET_DEFAULT	2000
+#define TARGET_MAX	10000000
 
 struct options {
 	u32 share;		/* percent */
 	u32 limit;		/* skbs per class */
 	u16 port;
+	u32 target;		/* microseconds */
 	u32 nweights;
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 };
@@ -52,6 +56,8 @@ struct band {
 	u64 packets;		/* sent, in segments */
 	u64 bytes;		/* sent, with the headers of all segments */
 	u64 drops;		/* skbs */
+	u64 marks;		/* skbs */
+	u64 delay[INC_SCHED_DELAYS];
 	u32 backlog;		/* bytes waiting */
 };
 
@@ -62,6 +68,17 @@ struct sched_data {
 	s64 balance;		/* bytes * percent; negative: INC owes. See SHARE */
 	u64 blocks;		/* INC headers seen at enqueue */
 };
+
+/* In the skb while it waits. */
+struct sched_cb {
+	u64 since;		/* ns */
+};
+
+static struct sched_cb *cb_of(const struct sk_buff *skb)
+{
+	qdisc_cb_private_validate(skb, sizeof(struct sched_cb));
+	return (struct sched_cb *)qdisc_skb_cb(skb)->data;
+}
 
 static u32 waiting(const struct sched_data *q, enum inc_sched_class class)
 {
@@ -90,6 +107,7 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	class = sched_classify(skb, q->opt.port, &group, &blocks);
 	b = &q->band[class];
 	q->blocks += blocks;
+	cb_of(skb)->since = ktime_get_ns();
 	if (class == INC_SCHED_CONTRIB)
 		sched_flows_add(&q->groups, group, skb);
 	else
@@ -158,20 +176,39 @@ static struct sk_buff *peek(struct Qdisc *sch)
 	return first(q, pick(q));
 }
 
+/*
+ * A packet of INC that has waited for longer than the target says so to its receiver. It is not dropped if it cannot:
+ * ranks and nodes notice what is lost later than what is marked, and the limit bounds what waits.
+ */
+static bool mark(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb)
+{
+	u64 us = div_u64(ktime_get_ns() - cb_of(skb)->since, NSEC_PER_USEC);
+	struct band *b = &q->band[class];
+
+	/* fls64(63) is 6, fls64(255) is 8 */
+	b->delay[min((max(fls64(us), 6) - 5) / 2, INC_SCHED_DELAYS - 1)]++;
+	if (class == INC_SCHED_OTHER || us <= q->opt.target || !INET_ECN_set_ce(skb))
+		return false;
+	b->marks++;
+	return true;
+}
+
 static struct sk_buff *dequeue(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	enum inc_sched_class class = pick(q);
 	struct band *b = &q->band[class];
 	struct sk_buff *skb = first(q, class);
+	bool marked;
 	u32 len;
 
 	if (!skb)
 		return NULL;
 	len = qdisc_pkt_len(skb);
 	charge(q, class, len);
+	marked = mark(q, class, skb);
 	if (class == INC_SCHED_CONTRIB)
-		sched_flows_take(&q->groups);
+		sched_flows_take(&q->groups, marked);
 	else
 		__skb_unlink(skb, &b->queue);
 	b->backlog -= len;
@@ -196,7 +233,7 @@ static void reset(struct Qdisc *sch)
 			rtnl_kfree_skbs(skb, skb);
 		b->backlog = 0;
 	}
-	while ((skb = sched_flows_take(&q->groups)))
+	while ((skb = sched_flows_take(&q->groups, false)))
 		rtnl_kfree_skbs(skb, skb);
 	q->balance = 0;
 }
@@ -225,6 +262,7 @@ static const struct nla_policy policy[TCA_INC_MAX + 1] = {
 	[TCA_INC_SHARE]	= { .type = NLA_U32 },
 	[TCA_INC_LIMIT]	= { .type = NLA_U32 },
 	[TCA_INC_PORT]	= { .type = NLA_U16 },
+	[TCA_INC_TARGET] = { .type = NLA_U32 },
 	[TCA_INC_WEIGHTS] = { .type = NLA_BINARY, .len = sizeof_field(struct options, weights) },
 };
 
@@ -286,6 +324,10 @@ static int parse_options(const struct nlattr *attr, struct options *opt, struct 
 		opt->port = nla_get_u16(tb[TCA_INC_PORT]);
 		err = check_range(tb[TCA_INC_PORT], "port", opt->port, U16_MAX, extack);
 	}
+	if (!err && tb[TCA_INC_TARGET]) {
+		opt->target = nla_get_u32(tb[TCA_INC_TARGET]);
+		err = check_range(tb[TCA_INC_TARGET], "target", opt->target, TARGET_MAX, extack);
+	}
 	if (!err && tb[TCA_INC_WEIGHTS])
 		err = parse_weights(tb[TCA_INC_WEIGHTS], opt, extack);
 	return err;
@@ -321,7 +363,8 @@ static int init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *
 	struct sched_data *q = qdisc_priv(sch);
 	int i, err;
 
-	q->opt = (struct options) { .share = SHARE_DEFAULT, .limit = LIMIT_DEFAULT, .port = INC_PORT };
+	q->opt = (struct options) { .share = SHARE_DEFAULT, .limit = LIMIT_DEFAULT, .port = INC_PORT,
+				  .target = TARGET_DEFAULT };
 	for (i = 0; i < INC_SCHED_CLASSES; i++)
 		__skb_queue_head_init(&q->band[i].queue);
 	err = sched_flows_init(&q->groups, psched_mtu(qdisc_dev(sch)));
@@ -350,7 +393,7 @@ static int dump(struct Qdisc *sch, struct sk_buff *skb)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, TCA_INC_SHARE, q->opt.share) ||
 	    nla_put_u32(skb, TCA_INC_LIMIT, q->opt.limit) ||
-	    nla_put_u16(skb, TCA_INC_PORT, q->opt.port) ||
+	    nla_put_u16(skb, TCA_INC_PORT, q->opt.port) || nla_put_u32(skb, TCA_INC_TARGET, q->opt.target) ||
 	    (q->opt.nweights && nla_put(skb, TCA_INC_WEIGHTS, q->opt.nweights * sizeof(q->opt.weights[0]),
 					q->opt.weights))) {
 		nla_nest_cancel(skb, nest);
@@ -369,6 +412,8 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.cls[i].packets = q->band[i].packets;
 		st.cls[i].bytes = q->band[i].bytes;
 		st.cls[i].drops = q->band[i].drops;
+		st.cls[i].marks = q->band[i].marks;
+		memcpy(st.cls[i].delay, q->band[i].delay, sizeof(st.cls[i].delay));
 		st.cls[i].qlen = waiting(q, i);
 		st.cls[i].backlog = q->band[i].backlog;
 	}
@@ -419,6 +464,7 @@ static int group_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_
 	st.group = flow->group;
 	st.weight = flow->weight;
 	st.credit = flow->credit;
+	st.marks = flow->marks;
 	_bstats_update(&sent, flow->bytes, flow->packets);
 	queue.qlen = skb_queue_len(&flow->queue);
 	queue.backlog = flow->backlog;

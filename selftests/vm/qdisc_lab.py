@@ -119,7 +119,8 @@ class Lab:
 
     @staticmethod
     def coded(options):
-        numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT, "weights": nl.WEIGHTS}
+        numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT, "weights": nl.WEIGHTS,
+                   "target": nl.TARGET}
         code = {"port": nl.u16, "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
         return [(numbers[k], code.get(k, nl.u32)(v)) for k, v in options.items()]
 
@@ -137,10 +138,11 @@ class Lab:
     # counters
 
     def expect(self, **want):
-        """Waits until the counters named are what they should be; drops, qlen and backlog not named must be 0."""
+        """Waits until the counters named are what they should be; drops, marks, qlen and backlog not named must
+        be 0."""
         full = {"blocks": want.pop("blocks")} if "blocks" in want else {}
         for cls in nl.CLASSES:
-            full[cls] = {"drops": 0, "qlen": 0, "backlog": 0} | want.pop(cls, {})
+            full[cls] = {"drops": 0, "marks": 0, "qlen": 0, "backlog": 0} | want.pop(cls, {})
         assert not want, want
         got = {}
 
@@ -208,6 +210,16 @@ class Capture:
             kind = data[42] & 15 if port == pk.INC_PORT else 0
             segments = -(-(len(data) - HEADERS) // SEGMENT) if len(data) > 1514 else 1
             out.append((kind, int.from_bytes(data[46:50], "big"), len(data) + (segments - 1) * HEADERS))
+        return out
+
+    def ecn(self, count):
+        """{(letter of the class, ECN bits): packets}"""
+        out = {}
+        for _ in range(count):
+            data = self.sock.recv(1 << 17)
+            inc = int.from_bytes(data[36:38], "big") == pk.INC_PORT
+            key = ("O" if not inc else "C" if data[42] & 15 == 1 else "R", data[15] & 3)
+            out[key] = out.get(key, 0) + 1
         return out
 
     def take(self, count):

@@ -15,9 +15,10 @@ TCA_STATS_BASIC, TCA_STATS_QUEUE, TCA_STATS_APP = 1, 3, 4
 NLA_F_NESTED = 0x8000
 ROOT = 0xFFFFFFFF
 
-SHARE, LIMIT, PORT, WEIGHTS = 1, 2, 3, 4        # TCA_INC_*
-XSTATS = struct.Struct("=" + "QQQII" * 3 + "Q")  # struct tc_inc_xstats
-GROUP_XSTATS = struct.Struct("=IIq")            # struct tc_inc_group_xstats
+SHARE, LIMIT, PORT, WEIGHTS, TARGET = 1, 2, 3, 4, 5     # TCA_INC_*
+DELAYS = 10
+XSTATS = struct.Struct("=" + f"Q{DELAYS}QQQQII" * 3 + "Q")    # struct tc_inc_xstats
+GROUP_XSTATS = struct.Struct("=IIqQ")           # struct tc_inc_group_xstats
 CLASSES = ("control", "contrib", "other")
 
 
@@ -116,7 +117,7 @@ class Rtnl:
     def options(self):
         opts = parse(self.inc()[TCA_OPTIONS])
         return {"share": struct.unpack("=I", opts[SHARE])[0], "limit": struct.unpack("=I", opts[LIMIT])[0],
-                "port": struct.unpack("=H", opts[PORT])[0]}
+                "port": struct.unpack("=H", opts[PORT])[0], "target": struct.unpack("=I", opts[TARGET])[0]}
 
     def weights(self):
         """{group: weight} of the options."""
@@ -124,17 +125,17 @@ class Rtnl:
         return dict(struct.iter_unpack("=II", raw))
 
     def groups(self):
-        """{group: its weight, credit, bytes, packets, qlen, backlog, drops}: what the classes are."""
+        """{group: its weight, credit, marks, bytes, packets, qlen, backlog, drops}: what the classes are."""
         out = {}
         for _, _, attrs in self.request(RTM_GETTCLASS, NLM_F_DUMP):
             if attrs[TCA_KIND] != b"inc\0":
                 continue
             stats = parse(attrs[TCA_STATS2])
-            group, weight, credit = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
+            group, weight, credit, marks = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
             sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
             qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])
-            out[group] = {"weight": weight, "credit": credit, "bytes": sent, "packets": packets, "qlen": qlen,
-                          "backlog": backlog, "drops": drops}
+            out[group] = {"weight": weight, "credit": credit, "marks": marks, "bytes": sent,
+                          "packets": packets, "qlen": qlen, "backlog": backlog, "drops": drops}
         return out
 
     def stats(self):
@@ -145,7 +146,9 @@ class Rtnl:
         values = XSTATS.unpack(app)
         out = {"blocks": values[-1]}
         for i, name in enumerate(CLASSES):
-            out[name] = dict(zip(("packets", "bytes", "drops", "qlen", "backlog"), values[5 * i:5 * i + 5]))
+            marks, *rest = values[(DELAYS + 6) * i:(DELAYS + 6) * (i + 1)]
+            out[name] = {"marks": marks, "delay": rest[:DELAYS]}
+            out[name] |= zip(("packets", "bytes", "drops", "qlen", "backlog"), rest[DELAYS:])
         return out
 
     def queue(self, handle):

@@ -37,17 +37,18 @@ def test(name):
 def t_plain(lab):
     lab.clear()
     run(f"tc qdisc add dev {DEV} root inc")
-    equal(lab.rtnl.options(), {"share": 80, "limit": 1000, "port": pk.INC_PORT}, "options")
+    equal(lab.rtnl.options(), {"share": 80, "limit": 1000, "port": pk.INC_PORT, "target": 2000},
+          "options")
     lab.expect(control={"packets": 0, "bytes": 0}, contrib={"packets": 0, "bytes": 0},
                other={"packets": 0, "bytes": 0}, blocks=0)
 
 
 @test("all options are set, changed one by one, and dumped")
 def t_options(lab):
-    lab.fresh(share=99, limit=1, port=65535)
-    want = {"share": 99, "limit": 1, "port": 65535}
+    lab.fresh(share=99, limit=1, port=65535, target=1)
+    want = {"share": 99, "limit": 1, "port": 65535, "target": 1}
     equal(lab.rtnl.options(), want, "options given at add")
-    for name, value in (("share", 1), ("limit", 1000000), ("port", 1), ("share", 50)):
+    for name, value in (("share", 1), ("limit", 1000000), ("port", 1), ("target", 10000000), ("share", 50)):
         lab.rtnl.set(lab.coded({name: value}))
         want[name] = value
         equal(lab.rtnl.options(), want, f"options after {name} {value}")
@@ -68,6 +69,8 @@ BAD = (([(nl.SHARE, nl.u32(0))], "sch_inc: share 0: expected 1..99"),
        ([(nl.SHARE, nl.u32(10) + b"\0\0\0\0")], None),
        ([(nl.PORT, nl.u32(10))], None),
        ([(nl.SHARE, b"")], None),
+       ([(nl.TARGET, nl.u32(0))], "sch_inc: target 0: expected 1..10000000"),
+       ([(nl.TARGET, nl.u32(10000001))], "sch_inc: target 10000001: expected 1..10000000"),
        ([(nl.WEIGHTS, nl.u32(1))], "sch_inc: weights of 4 bytes: expected a multiple of 8"),
        ([(nl.WEIGHTS, nl.u32(5) + nl.u32(0))], "sch_inc: weight 0: expected 1..256"),
        ([(nl.WEIGHTS, nl.u32(5) + nl.u32(2) + nl.u32(6) + nl.u32(257))], "sch_inc: weight 257: expected 1..256"),
@@ -84,7 +87,8 @@ def t_bad_change(lab):
             lab.rtnl.set(options)
         except nl.Refused as refused:
             assert refused.text and (text is None or refused.text == text), f"{options}: {refused}, expected {text!r}"
-            equal(lab.rtnl.options(), {"share": 33, "limit": 44, "port": 5555}, f"options after {options}")
+            equal(lab.rtnl.options(), {"share": 33, "limit": 44, "port": 5555, "target": 2000},
+                  f"options after {options}")
         else:
             raise AssertionError(f"{options} was accepted")
 
@@ -496,6 +500,38 @@ def t_many_groups(lab):
     assert 200 <= len(groups) <= 256, f"{len(groups)} classes"
 
 
+# Marks
+
+def ecn(lab, target, tos):
+    """What leaves when packets of all classes have waited, with their ECN bits: {(class, bits): packets}."""
+    with Capture() as capture:
+        lab.freeze(target=target)
+        lab.udp.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+        for i in range(20):
+            lab.inc("result")
+            lab.inc("contrib", group=i % 2)
+            lab.other()
+        lab.udp.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0)
+        lab.expect(control={"packets": 0, "qlen": 20, "backlog": 20 * (HEADERS + 96)}, blocks=40,
+                   contrib={"packets": 0, "qlen": 20, "backlog": 20 * (HEADERS + 96)},
+                   other={"packets": 1, "qlen": 20, "backlog": 20 * (HEADERS + 96)})
+        lab.thaw()
+        seen = capture.ecn(62)
+    lab.expect(control={"packets": 20, "marks": seen.get(("R", 3), 0)}, other={"packets": 22},
+               contrib={"packets": 20, "marks": seen.get(("C", 3), 0)}, blocks=40)
+    equal(sum(s["marks"] for s in lab.rtnl.groups().values()), seen.get(("C", 3), 0), "marks of the groups")
+    for cls, packets in (("control", 20), ("contrib", 20), ("other", 22)):
+        equal(sum(lab.rtnl.stats()[cls]["delay"]), packets, f"packets by the time that {cls} waited")
+    return seen
+
+
+@test("INC that has waited for longer than the target is marked, what cannot be marked is not dropped")
+def t_marks(lab):
+    equal(ecn(lab, 1, 2), {("R", 3): 20, ("C", 3): 20, ("O", 2): 20, ("O", 0): 2}, "marked after 1 us")
+    equal(ecn(lab, 1, 0), {("R", 0): 20, ("C", 0): 20, ("O", 0): 22}, "without ECN")
+    equal(ecn(lab, 10000000, 2), {("R", 2): 20, ("C", 2): 20, ("O", 2): 20, ("O", 0): 2}, "not marked before 10 s")
+
+
 # Limits and queues
 
 def fill(lab, control, contrib, other, size=1472):
@@ -614,7 +650,7 @@ def t_churn(lab):
     rounds = 200 if os.environ.get("FULL") == "1" else 40
     for i in range(rounds):
         want = {"share": rnd.randint(1, 99), "limit": rnd.choice((1, 5, 100, 1000)),
-                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234))}
+                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)), "target": rnd.choice((1, 2000, 10000000))}
         lab.change(**want)
         equal(lab.rtnl.options(), want, "options")
         if i % 10 == 3:
@@ -654,9 +690,12 @@ def t_tool(lab):
     equal(shown[0]["options"], lab.rtnl.options(), "options shown")
     stats = lab.rtnl.stats()
     equal(shown[0]["stats"]["blocks"], stats.pop("blocks"), "blocks shown")
+    for cls, counters in shown[0]["stats"]["classes"].items():
+        equal(sum(d["packets"] for d in counters["delay"]), counters["packets"], f"packets by the time that {cls} waited")
+        counters["delay"] = stats[cls]["delay"]
     equal(shown[0]["stats"]["classes"], stats, "classes shown")
     equal(shown[0]["stats"]["groups"], [{"group": 7, "weight": 1, "packets": 1, "bytes": HEADERS + 1000, "drops": 0,
-                                         "qlen": 0, "backlog": 0}], "groups shown")
+                                         "marks": 0, "qlen": 0, "backlog": 0}], "groups shown")
 
 
 @test("the inc tool adds, changes, replaces and deletes it")
@@ -664,8 +703,8 @@ def t_tool_sets(lab):
     if not shutil.which("inc"):
         raise Skip("the inc tool is not on PATH")
     lab.clear()
-    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256")
-    want, weights = {"share": 60, "limit": 9, "port": 4444}, {7: 2, 0xFFFFFFFF: 256}
+    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256 target 300")
+    want, weights = {"share": 60, "limit": 9, "port": 4444, "target": 300}, {7: 2, 0xFFFFFFFF: 256}
     equal((lab.rtnl.options(), lab.rtnl.weights()), (want, weights), "options added")
     equal(json.loads(run("inc -j qdisc show"))[0]["options"],
           want | {"weights": [{"group": g, "weight": w} for g, w in weights.items()]}, "options shown")
@@ -678,7 +717,8 @@ def t_tool_sets(lab):
     run(f"inc qdisc change dev {DEV} weight none")
     equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}), "weights taken away")
     run(f"inc qdisc replace dev {DEV} handle 6: share 61")
-    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT}, "options of the new one")
+    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT, "target": 2000},
+          "options of the new one")
     run(f"inc qdisc del dev {DEV}")
     equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs after del")
     lab.clear()

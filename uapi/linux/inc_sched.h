@@ -14,6 +14,7 @@ enum {
 	TCA_INC_LIMIT,		/* u32: packets per class; default 1000 */
 	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
 	TCA_INC_WEIGHTS,	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
+	TCA_INC_TARGET,		/* u32: microseconds after which INC packets that wait are marked (ECN); default 2000 */
 	__TCA_INC_MAX
 };
 
@@ -35,9 +36,13 @@ enum inc_sched_class {
 	INC_SCHED_CLASSES
 };
 
+#define INC_SCHED_DELAYS	10
+
 /* TCA_STATS_APP */
 struct tc_inc_xstats {
 	struct {
+		__u64	marks;		/* skbs; only INC is marked */
+		__u64	delay[INC_SCHED_DELAYS];	/* skbs that waited < 64 us, < 256 us, ... */
 		__u64	packets;	/* sent; a super-packet counts as its segments */
 		__u64	bytes;
 		__u64	drops;		/* skbs */
@@ -52,6 +57,7 @@ struct tc_inc_group_xstats {
 	__u32	group;
 	__u32	weight;
 	__s64	credit;		/* bytes that it may send in this turn; negative: what it owes */
+	__u64	marks;		/* skbs */
 };
 
 #endif

@@ -26,6 +26,7 @@ static const char usage[] =
 	"OPTION: share PERCENT             of the bytes for INC while others wait, 1..99 (80)\n"
 	"        limit PACKETS             that may wait in each class, 1..1000000 (1000)\n"
 	"        port PORT                 UDP port of INC (5227)\n"
+	"        target USECS              after which INC packets that wait are marked (ECN), 1..10000000 (2000)\n"
 	"        weight GROUP:WEIGHT,...   of up to 64 groups, 1..256 (1), or none: all of them anew\n";
 
 /* What a dump has said, kept until it has ended: each qdisc's groups are another dump. */
@@ -94,8 +95,30 @@ static void show_options(struct nlattr *nest)
 		out_num("limit", " limit %s packets per class", v, UNIT_NONE);
 	if (get_u16(tb[TCA_INC_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
+	if (get_u32(tb[TCA_INC_TARGET], &v))
+		out_num("target", " target %sus", v, UNIT_NONE);
 	show_weights(tb[TCA_INC_WEIGHTS]);
 	out_close();
+}
+
+/* How long packets have waited; times that never were are left out. */
+static void show_delays(const __u64 *delay)
+{
+	unsigned int i, shown = 0;
+
+	out_open_list("delay");
+	for (i = 0; i < INC_SCHED_DELAYS; i++) {
+		if (!delay[i])
+			continue;
+		out_open(NULL);
+		out_num("from_us", shown++ ? ", from %s:" : "             waited from %s:", i ? 16ULL << (2 * i) : 0,
+			UNIT_US);
+		out_num("packets", " %s", delay[i], UNIT_NONE);
+		out_close();
+	}
+	out_close_list();
+	if (shown)
+		out_text("\n");
 }
 
 static void show_class(const struct tc_inc_xstats *xs, unsigned int i)
@@ -111,8 +134,10 @@ static void show_class(const struct tc_inc_xstats *xs, unsigned int i)
 	out_num("packets", "sent %s packets", xs->cls[i].packets, UNIT_NONE);
 	out_num("bytes", " %s bytes", xs->cls[i].bytes, UNIT_NONE);
 	out_num("drops", " dropped %s", xs->cls[i].drops, UNIT_NONE);
+	out_num("marks", " marked %s", xs->cls[i].marks, UNIT_NONE);
 	out_num("qlen", " waiting %s", xs->cls[i].qlen, UNIT_NONE);
 	out_num("backlog", " (%s bytes)\n", xs->cls[i].backlog, UNIT_NONE);
+	show_delays(xs->cls[i].delay);
 	out_close();
 }
 
@@ -185,6 +210,7 @@ static void show_group(const struct nlmsghdr *hdr)
 	out_num("weight", " weight %s", xs.weight, UNIT_NONE);
 	show_basic(stats, " sent %s packets");
 	out_num("drops", " dropped %s", q.drops, UNIT_NONE);
+	out_num("marks", " marked %s", xs.marks, UNIT_NONE);
 	out_num("qlen", " waiting %s", q.qlen, UNIT_NONE);
 	out_num("backlog", " (%s bytes)\n", q.backlog, UNIT_NONE);
 	out_close();

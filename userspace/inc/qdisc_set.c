@@ -12,7 +12,7 @@
 #include "qdisc.h"
 #include "tool.h"
 
-enum { DEV, PARENT, HANDLE, SHARE, LIMIT, PORT, WEIGHT, ARGS };
+enum { DEV, PARENT, HANDLE, SHARE, LIMIT, PORT, TARGET, WEIGHT, ARGS };
 
 static const struct arg keys[] = {
 	[DEV] = { .key = "dev", .kind = ARG_DEV },
@@ -21,6 +21,7 @@ static const struct arg keys[] = {
 	[SHARE] = { .key = "share", .kind = ARG_NUM, .min = 1, .max = 99 },
 	[LIMIT] = { .key = "limit", .kind = ARG_NUM, .min = 1, .max = 1000000 },
 	[PORT] = { .key = "port", .kind = ARG_NUM, .min = 1, .max = UINT16_MAX },
+	[TARGET] = { .key = "target", .kind = ARG_NUM, .min = 1, .max = 10000000 },
 	[WEIGHT] = { .key = "weight", .kind = ARG_TEXT },
 	[ARGS] = { .key = NULL },
 };
@@ -112,6 +113,7 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 	if (!nest || (args[SHARE].given && nla_put_u32(msg, TCA_INC_SHARE, (uint32_t)args[SHARE].num)) ||
 	    (args[LIMIT].given && nla_put_u32(msg, TCA_INC_LIMIT, (uint32_t)args[LIMIT].num)) ||
 	    (args[PORT].given && nla_put_u16(msg, TCA_INC_PORT, (uint16_t)args[PORT].num)) ||
+	    (args[TARGET].given && nla_put_u32(msg, TCA_INC_TARGET, (uint32_t)args[TARGET].num)) ||
 	    (args[WEIGHT].given && nla_put(msg, TCA_INC_WEIGHTS, n * (int)sizeof(weights[0]), weights)))
 		return no_memory(msg);
 	nla_nest_end(msg, nest);
