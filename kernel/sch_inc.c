@@ -3,7 +3,8 @@
  * sch_inc: a queueing discipline that knows INC packets.
  *
  * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a queue
- * for each group (sch_flows.h); everything else. A result that waits holds up all ranks of a group, a contribution one,
+ * for each group (sch_flows.h); everything else, in whatever
+ * qdisc has been grafted there or else a FIFO. A result that waits holds up all ranks of a group, a contribution one,
  * so the first class goes strictly before the second. INC as a whole and everything else share the link by bytes:
  *
  * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
@@ -52,7 +53,7 @@ struct options {
 };
 
 struct band {
-	struct sk_buff_head queue;	/* contributions are in sched_data.groups */
+	struct sk_buff_head queue;	/* contributions are in sched_data.groups, others perhaps in sched_data.child */
 	u64 packets;		/* sent, in segments */
 	u64 bytes;		/* sent, with the headers of all segments */
 	u64 drops;		/* skbs */
@@ -65,6 +66,7 @@ struct sched_data {
 	struct options opt;
 	struct band band[INC_SCHED_CLASSES];
 	struct sched_flows groups;
+	struct Qdisc *child;	/* of everything else; NULL: that waits in its band's queue */
 	s64 balance;		/* bytes * percent; negative: INC owes. See SHARE */
 	u64 blocks;		/* INC headers seen at enqueue */
 };
@@ -82,7 +84,9 @@ static struct sched_cb *cb_of(const struct sk_buff *skb)
 
 static u32 waiting(const struct sched_data *q, enum inc_sched_class class)
 {
-	return class == INC_SCHED_CONTRIB ? q->groups.qlen : skb_queue_len(&q->band[class].queue);
+	if (class == INC_SCHED_CONTRIB)
+		return q->groups.qlen;
+	return class == INC_SCHED_OTHER && q->child ? qdisc_qlen(q->child) : skb_queue_len(&q->band[class].queue);
 }
 
 /* The youngest packet that may go when the class is over its limit. */
@@ -97,6 +101,22 @@ static struct sk_buff *drop_youngest(struct sched_data *q, enum inc_sched_class 
 	return skb;
 }
 
+/* What is dropped there, at once or later, is counted there. */
+static int enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	struct sched_data *q = qdisc_priv(sch);
+	u32 len = qdisc_pkt_len(skb);
+	int ret = qdisc_enqueue(skb, q->child, to_free);
+
+	if (ret == NET_XMIT_SUCCESS) {
+		sch->qstats.backlog += len;
+		sch->q.qlen++;
+	} else if (net_xmit_drop_count(ret)) {
+		qdisc_qstats_drop(sch);
+	}
+	return ret;
+}
+
 static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sched_data *q = qdisc_priv(sch);
@@ -107,6 +127,8 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	class = sched_classify(skb, q->opt.port, &group, &blocks);
 	b = &q->band[class];
 	q->blocks += blocks;
+	if (class == INC_SCHED_OTHER && q->child)
+		return enqueue_child(skb, sch, to_free);
 	cb_of(skb)->since = ktime_get_ns();
 	if (class == INC_SCHED_CONTRIB)
 		sched_flows_add(&q->groups, group, skb);
@@ -141,11 +163,14 @@ static bool inc_waits(const struct sched_data *q)
 	return waiting(q, INC_SCHED_CONTROL) || waiting(q, INC_SCHED_CONTRIB);
 }
 
+static enum inc_sched_class pick_inc(const struct sched_data *q)
+{
+	return waiting(q, INC_SCHED_CONTROL) ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
+}
+
 static enum inc_sched_class pick(const struct sched_data *q)
 {
-	if (!inc_waits(q) || (other_waits(q) && q->balance < 0))
-		return INC_SCHED_OTHER;
-	return waiting(q, INC_SCHED_CONTROL) ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
+	return !inc_waits(q) || (other_waits(q) && q->balance < 0) ? INC_SCHED_OTHER : pick_inc(q);
 }
 
 /* To be called while the packet of @len bytes still waits. */
@@ -166,14 +191,30 @@ static void charge(struct sched_data *q, enum inc_sched_class class, u32 len)
 
 static struct sk_buff *first(const struct sched_data *q, enum inc_sched_class class)
 {
-	return class == INC_SCHED_CONTRIB ? sched_flows_first(&q->groups) : skb_peek(&q->band[class].queue);
+	if (class == INC_SCHED_CONTRIB)
+		return sched_flows_first(&q->groups);
+	return class == INC_SCHED_OTHER && q->child ? q->child->ops->peek(q->child) : skb_peek(&q->band[class].queue);
+}
+
+/* The next packet and its class. A child may drop all that waits when it is asked for it, or keep it for now. */
+static struct sk_buff *next(const struct sched_data *q, enum inc_sched_class *class)
+{
+	struct sk_buff *skb;
+
+	*class = pick(q);
+	skb = first(q, *class);
+	if (!skb && inc_waits(q)) {
+		*class = pick_inc(q);
+		skb = first(q, *class);
+	}
+	return skb;
 }
 
 static struct sk_buff *peek(struct Qdisc *sch)
 {
-	const struct sched_data *q = qdisc_priv(sch);
+	enum inc_sched_class class;
 
-	return first(q, pick(q));
+	return next(qdisc_priv(sch), &class);
 }
 
 /*
@@ -196,22 +237,25 @@ static bool mark(struct sched_data *q, enum inc_sched_class class, struct sk_buf
 static struct sk_buff *dequeue(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	enum inc_sched_class class = pick(q);
+	enum inc_sched_class class;
+	struct sk_buff *skb = next(q, &class);
 	struct band *b = &q->band[class];
-	struct sk_buff *skb = first(q, class);
-	bool marked;
 	u32 len;
 
 	if (!skb)
 		return NULL;
 	len = qdisc_pkt_len(skb);
 	charge(q, class, len);
-	marked = mark(q, class, skb);
-	if (class == INC_SCHED_CONTRIB)
-		sched_flows_take(&q->groups, marked);
-	else
+	if (class == INC_SCHED_CONTRIB) {
+		sched_flows_take(&q->groups, mark(q, class, skb));
+	} else if (class == INC_SCHED_OTHER && q->child) {
+		skb = qdisc_dequeue_peeked(q->child);
+	} else {
+		mark(q, class, skb);
 		__skb_unlink(skb, &b->queue);
-	b->backlog -= len;
+	}
+	if (class != INC_SCHED_OTHER || !q->child)
+		b->backlog -= len;
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -235,6 +279,8 @@ static void reset(struct Qdisc *sch)
 	}
 	while ((skb = sched_flows_take(&q->groups, false)))
 		rtnl_kfree_skbs(skb, skb);
+	if (q->child)
+		qdisc_reset(q->child);
 	q->balance = 0;
 }
 
@@ -246,6 +292,8 @@ static void trim(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	for (class = 0; class < INC_SCHED_CLASSES; class++) {
+		if (class == INC_SCHED_OTHER && q->child)
+			continue;	/* it has a limit of its own */
 		while (waiting(q, class) > q->opt.limit) {
 			skb = drop_youngest(q, class);
 			dropped++;
@@ -381,6 +429,7 @@ static void destroy(struct Qdisc *sch)
 	struct sched_data *q = qdisc_priv(sch);
 
 	sched_flows_destroy(&q->groups);
+	qdisc_put(q->child);
 }
 
 static int dump(struct Qdisc *sch, struct sk_buff *skb)
@@ -417,47 +466,91 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.cls[i].qlen = waiting(q, i);
 		st.cls[i].backlog = q->band[i].backlog;
 	}
+	if (q->child) {
+		st.cls[INC_SCHED_OTHER].backlog = q->child->qstats.backlog;
+		st.cls[INC_SCHED_OTHER].drops += q->child->qstats.drops;
+	}
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-/* Groups are classes only to be looked at: they cannot be named, and nothing can be put into them. */
-static struct Qdisc *group_leaf(struct Qdisc *sch, unsigned long class)
+/*
+ * Classes: 1 is everything else, into which a qdisc may be put; from 2 on come groups, which are there to be looked at.
+ */
+#define CLASS_OTHER	1ul
+#define CLASS_GROUP	2ul
+
+static unsigned long class_find(struct Qdisc *sch, u32 classid)
 {
-	return NULL;
+	return TC_H_MIN(classid) == CLASS_OTHER ? CLASS_OTHER : 0;
 }
 
-static unsigned long group_find(struct Qdisc *sch, u32 classid)
+static struct Qdisc *class_leaf(struct Qdisc *sch, unsigned long class)
 {
+	const struct sched_data *q = qdisc_priv(sch);
+
+	return class == CLASS_OTHER ? q->child : NULL;
+}
+
+/* What waits goes along into the first child, as far as that takes it. */
+static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *child, struct Qdisc **old,
+		       struct netlink_ext_ack *extack)
+{
+	struct sched_data *q = qdisc_priv(sch);
+	struct band *b = &q->band[INC_SCHED_OTHER];
+	struct sk_buff *skb, *drops = NULL;
+	u32 n = 0, bytes = 0, len;
+
+	if (class != CLASS_OTHER) {
+		NL_SET_ERR_MSG_MOD(extack, "groups take no qdisc: expected class 1, all that is not INC");
+		return -EOPNOTSUPP;
+	}
+	*old = qdisc_replace(sch, child, &q->child);
+	sch_tree_lock(sch);
+	while (child && (skb = __skb_dequeue(&b->queue))) {
+		len = qdisc_pkt_len(skb);
+		if (qdisc_enqueue(skb, child, &drops) == NET_XMIT_SUCCESS)
+			continue;
+		n++;
+		bytes += len;
+	}
+	b->backlog = 0;
+	sch->q.qlen -= n;
+	sch->qstats.backlog -= bytes;
+	qdisc_tree_reduce_backlog(sch, n, bytes);
+	sch_tree_unlock(sch);
+	rtnl_kfree_skbs(drops, drops);
 	return 0;
 }
 
-static void group_walk(struct Qdisc *sch, struct qdisc_walker *walker)
+static void class_walk(struct Qdisc *sch, struct qdisc_walker *walker)
 {
-	struct sched_data *q = qdisc_priv(sch);
-	u32 i;
+	const struct sched_data *q = qdisc_priv(sch);
+	unsigned long class;
 
-	for (i = 0; i < SCHED_FLOWS && !walker->stop; i++) {
-		if (!q->groups.flow[i].used)
+	for (class = CLASS_OTHER; class < CLASS_GROUP + SCHED_FLOWS && !walker->stop; class++) {
+		if (class >= CLASS_GROUP && !q->groups.flow[class - CLASS_GROUP].used)
 			continue;
-		if (walker->count >= walker->skip && walker->fn(sch, i + 1, walker) < 0)
+		if (walker->count >= walker->skip && walker->fn(sch, class, walker) < 0)
 			walker->stop = 1;
 		walker->count++;
 	}
 }
 
-static int group_dump(struct Qdisc *sch, unsigned long class, struct sk_buff *skb, struct tcmsg *tcm)
+static int class_dump(struct Qdisc *sch, unsigned long class, struct sk_buff *skb, struct tcmsg *tcm)
 {
+	const struct sched_data *q = qdisc_priv(sch);
+
 	tcm->tcm_handle |= TC_H_MIN(class);
+	if (class == CLASS_OTHER && q->child)
+		tcm->tcm_info = q->child->handle;
 	return 0;
 }
 
-static int group_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_dump *d)
+static int group_dump_stats(struct Qdisc *sch, const struct sched_flow *flow, struct gnet_dump *d)
 {
-	struct sched_data *q = qdisc_priv(sch);
-	struct gnet_stats_basic_sync sent;
 	struct gnet_stats_queue queue = { };
 	struct tc_inc_group_xstats st = { };
-	const struct sched_flow *flow = &q->groups.flow[class - 1];
+	struct gnet_stats_basic_sync sent;
 
 	gnet_stats_basic_sync_init(&sent);
 	sch_tree_lock(sch);
@@ -475,16 +568,38 @@ static int group_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 
-static const struct Qdisc_class_ops group_ops = {
-	.leaf		= group_leaf,
-	.find		= group_find,
-	.walk		= group_walk,
-	.dump		= group_dump,
-	.dump_stats	= group_dump_stats,
+static int class_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_dump *d)
+{
+	const struct sched_data *q = qdisc_priv(sch);
+	const struct band *b = &q->band[INC_SCHED_OTHER];
+	struct gnet_stats_queue queue = { };
+	struct gnet_stats_basic_sync sent;
+
+	if (class >= CLASS_GROUP)
+		return group_dump_stats(sch, &q->groups.flow[class - CLASS_GROUP], d);
+	gnet_stats_basic_sync_init(&sent);
+	sch_tree_lock(sch);
+	_bstats_update(&sent, b->bytes, b->packets);
+	queue.qlen = waiting(q, INC_SCHED_OTHER);
+	queue.backlog = q->child ? q->child->qstats.backlog : b->backlog;
+	queue.drops = b->drops + (q->child ? q->child->qstats.drops : 0);
+	sch_tree_unlock(sch);
+	if (gnet_stats_copy_basic(d, NULL, &sent, true) < 0)
+		return -1;
+	return gnet_stats_copy_queue(d, NULL, &queue, queue.qlen);
+}
+
+static const struct Qdisc_class_ops class_ops = {
+	.find		= class_find,
+	.leaf		= class_leaf,
+	.graft		= class_graft,
+	.walk		= class_walk,
+	.dump		= class_dump,
+	.dump_stats	= class_dump_stats,
 };
 
 static struct Qdisc_ops inc_qdisc_ops __read_mostly = {
-	.cl_ops		= &group_ops,
+	.cl_ops		= &class_ops,
 	.id		= "inc",
 	.priv_size	= sizeof(struct sched_data),
 	.enqueue	= enqueue,

@@ -125,12 +125,12 @@ class Rtnl:
         return dict(struct.iter_unpack("=II", raw))
 
     def groups(self):
-        """{group: its weight, credit, marks, bytes, packets, qlen, backlog, drops}: what the classes are."""
+        """{group: its weight, credit, marks, bytes, packets, qlen, backlog, drops}: what all classes but the first are."""
         out = {}
         for _, _, attrs in self.request(RTM_GETTCLASS, NLM_F_DUMP):
-            if attrs[TCA_KIND] != b"inc\0":
-                continue
             stats = parse(attrs[TCA_STATS2])
+            if attrs[TCA_KIND] != b"inc\0" or TCA_STATS_APP not in stats:
+                continue
             group, weight, credit, marks = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
             sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
             qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])

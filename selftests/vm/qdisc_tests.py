@@ -14,7 +14,7 @@ import traceback
 import inc_wire
 import qdisc_packets as pk
 import qdisc_rtnl as nl
-from qdisc_lab import (DEV, DST, DST6, HEADERS, OPEN, OTHER_PORT, PEER, Capture, Lab, equal, mac, mac_text, mtu,
+from qdisc_lab import (DEV, DST, DST6, FROZEN, HEADERS, OPEN, OTHER_PORT, PEER, Capture, Lab, equal, mac, mac_text, mtu,
                        neighbours, run, udp_socket, wait_until)
 
 TESTS = []
@@ -546,10 +546,10 @@ def waiting(packets, sent=0, drops=0):
     return {"packets": sent, "qlen": packets, "backlog": packets * (HEADERS + 1472), "drops": drops}
 
 
-def parent_agrees(lab):
+def parent_agrees(lab, keys=("packets", "bytes", "drops", "qlen", "backlog")):
     """The token bucket above counts as waiting what waits below, and the kernel's sums are those of the classes."""
     stats, child, parent = lab.rtnl.stats(), lab.rtnl.queue(0x20000), lab.rtnl.queue(0x10000)
-    for key in ("packets", "bytes", "drops", "qlen", "backlog"):
+    for key in keys:
         equal(child[key], sum(stats[c][key] for c in nl.CLASSES), f"the kernel's {key} and the sum of the classes")
     for key in ("qlen", "backlog"):
         equal(parent[key], child[key], f"{key} of the parent")
@@ -636,6 +636,54 @@ def t_child(lab):
         parent_agrees(lab)
 
 
+@test("what is not INC waits in a qdisc that has been put there: its order, its limit, its drops")
+def t_grafted(lab):
+    with Capture() as capture:
+        lab.freeze()
+        fill(lab, 1, 1, 3)
+        run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: fq_codel limit 100 target 10s interval 20s memory_limit 32m")
+        equal(lab.rtnl.queue(0x30000)["qlen"], 3, "packets that came along")
+        parent_agrees(lab)
+        for i in range(5):
+            lab.other(1000 + i)
+        with udp_socket() as s:         # another flow, which does not wait behind the first
+            s.sendto(bytes(100), (DST, OTHER_PORT))
+        lab.expect(control=waiting(1), contrib=waiting(1), blocks=2, other={
+            "packets": 1, "qlen": 9, "backlog": 3 * (HEADERS + 1472) + sum(HEADERS + 1000 + i for i in range(5)) +
+            HEADERS + 100})
+        parent_agrees(lab)
+        lab.thaw()
+        sizes = [size for kind, size in capture.take(13) if kind == "O"]
+    assert sizes.index(HEADERS + 100) <= 4, f"the other flow's packet left behind {sizes}"
+    equal(sorted(sizes), sorted([HEADERS + 1472] * 5 + [HEADERS + 1000 + i for i in range(5)] + [HEADERS + 100]), "sizes")
+    lab.expect(control=waiting(0, 1), contrib=waiting(0, 1), other={"packets": 11}, blocks=2)
+    lab.freeze()
+    run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 4")
+    fill(lab, 2, 2, 10)
+    lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(4, 1, 6), blocks=4)
+    parent_agrees(lab)
+    run(f"tc qdisc del dev {DEV} parent 2:1")
+    lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(0, 1, 0), blocks=4)
+    equal(lab.rtnl.queue(0x10000)["qlen"], 4, "packets waiting in the parent without the child")
+    fill(lab, 0, 0, 3)
+    lab.thaw()
+    lab.expect(control=waiting(0, 2), contrib=waiting(0, 2), other={"packets": 5}, blocks=4)
+    done = subprocess.run(f"tc qdisc add dev {DEV} parent 2:2 pfifo".split(), stderr=subprocess.PIPE, check=False)
+    assert done.returncode, "a qdisc was put into a group"
+
+
+@test("a child that keeps what it has does not keep INC waiting")
+def t_child_throttled(lab):
+    lab.fresh(share=1)
+    run(f"tc qdisc replace dev {DEV} root handle 2: inc")
+    run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: {FROZEN}")
+    lab.other(1472)
+    lab.other(1000)
+    fill(lab, 50, 50, 0)
+    lab.expect(control=waiting(0, 50), contrib=waiting(0, 50), blocks=100,
+               other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1000})
+
+
 @test("options, qdiscs and links changed while packets flow")
 def t_churn(lab):
     seed = int(os.environ.get("SEED") or random.randrange(1 << 32))
@@ -656,6 +704,10 @@ def t_churn(lab):
         if i % 10 == 3:
             run(f"tc qdisc replace dev {DEV} parent 1:1 handle 3: pfifo")
             lab.rtnl.set(None, nl.NLM_F_CREATE | nl.NLM_F_REPLACE, 0x20000, 0x10001)
+        if i % 10 == 6:
+            run(f"tc qdisc replace dev {DEV} parent 2:1 handle 4: fq_codel")
+        if i % 20 == 9:
+            run(f"tc qdisc del dev {DEV} parent 2:1")
         if i % 20 == 7:
             run(f"ip link set {DEV} down")
             run(f"ip link set {DEV} up")
@@ -671,7 +723,7 @@ def t_churn(lab):
     run(f"tc qdisc change dev {DEV} root handle 1: {OPEN}")
     lab.other()
     wait_until(lambda: lab.rtnl.queue(0x20000)["qlen"] == 0, "all have left")
-    parent_agrees(lab)
+    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))     # what a child has dropped goes with it
 
 
 # The tool, the module

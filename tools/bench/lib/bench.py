@@ -101,13 +101,16 @@ class Part:
         print(f"\n== {title}\n{m['cpu']}, {m['cpus']} CPUs, kernel {m['kernel']}, {m['compiler']}, load {m['load']:.1f}; "
               f"Open MPI {m['openmpi']}, MPICH {m['mpich']}, Gloo {m['gloo']}", flush=True)
 
-    def play(self, where, runs, timeout=600, kernel="6.1"):
-        """{name of the run: {bytes: result}}; a run that failed has no results, and the report says why."""
+    def play(self, where, runs, timeout=600, kernel="6.1", program="lab.py"):
+        """
+        {name of the run: {bytes: result}}; a run that failed has no results, and the report says why. @program: of this
+        directory, which takes a list of @runs.
+        """
         os.makedirs(OUT, exist_ok=True)
         plan = f"{OUT}/{self.name}-{where}.plan"
         with open(plan, "w", encoding="utf-8") as file:
             json.dump([dataclasses.asdict(run) for run in runs], file)
-        lab = ["python3", "-s", f"{TOP}/tools/bench/lib/lab.py", plan]
+        lab = ["python3", "-s", f"{TOP}/tools/bench/lib/{program}", plan]
         env = dict(os.environ, INC_BENCH_BIN=f"{OUT}/bin")
         out, begin = {}, time.monotonic()
         with guest_memory() if where == "uml" else contextlib.nullcontext("") as memory:
