@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Deficit round robin among groups. */
-#include <linux/hash.h>
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <net/sch_generic.h>
 
 #include "sch_flows.h"
 
-#define FLOW_BITS	8
 #define PROBES		8u	/* queues that a group looks at for one of its own */
-
-static_assert(SCHED_FLOWS == 1 << FLOW_BITS);
 
 int sched_flows_init(struct sched_flows *f, u32 quantum)
 {
@@ -17,6 +16,7 @@ int sched_flows_init(struct sched_flows *f, u32 quantum)
 
 	INIT_LIST_HEAD(&f->turns);
 	f->quantum = quantum;
+	f->seed = get_random_u32();
 	f->flow = kvcalloc(SCHED_FLOWS, sizeof(*f->flow), GFP_KERNEL);
 	if (!f->flow)
 		return -ENOMEM;
@@ -25,6 +25,21 @@ int sched_flows_init(struct sched_flows *f, u32 quantum)
 		__skb_queue_head_init(&f->flow[i].queue);
 	}
 	return 0;
+}
+
+void sched_flows_reset(struct sched_flows *f)
+{
+	struct sched_flow *flow;
+	struct sk_buff *skb;
+
+	for (flow = f->flow; flow < f->flow + SCHED_FLOWS; flow++) {
+		while ((skb = __skb_dequeue(&flow->queue)))
+			rtnl_kfree_skbs(skb, skb);
+		list_del_init(&flow->turn);
+		flow->credit = 0;
+		flow->backlog = 0;
+	}
+	f->qlen = 0;
 }
 
 void sched_flows_destroy(struct sched_flows *f)
@@ -62,7 +77,7 @@ static bool waits(const struct sched_flow *flow)
 static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
 {
 	struct sched_flow *flow, *idle = NULL;
-	u32 first = hash_32(group, FLOW_BITS), i;
+	u32 first = jhash_1word(group, f->seed) % SCHED_FLOWS, i;
 
 	for (i = 0; i < PROBES; i++) {
 		flow = &f->flow[(first + i) % SCHED_FLOWS];

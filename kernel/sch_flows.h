@@ -7,7 +7,8 @@
  * into debt by less than its longest packet and pays for that by waiting, also when its queue has run empty meanwhile:
  * a rank that sends one packet at a time gets no more than the others.
  *
- * A queue belongs to one group as long as there are few; hundreds of groups at once share queues.
+ * A queue belongs to one group as long as there are few; hundreds of groups at once share queues, and which of them do
+ * cannot be foreseen.
  */
 #ifndef NETINC_SCH_FLOWS_H
 #define NETINC_SCH_FLOWS_H
@@ -36,6 +37,7 @@ struct sched_flows {
 	struct list_head turns;
 	struct sched_flow *flow;	/* [SCHED_FLOWS] */
 	u32 qlen;			/* skbs waiting */
+	u32 seed;			/* of the hash of a group's number */
 	u32 quantum;			/* bytes for each turn of a group of weight 1 */
 	u32 nweights;
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
@@ -43,6 +45,8 @@ struct sched_flows {
 
 /* 0 or -ENOMEM. */
 int sched_flows_init(struct sched_flows *f, u32 quantum);
+/* Frees what waits, under RTNL; the counters stay. */
+void sched_flows_reset(struct sched_flows *f);
 /* Nothing may wait any more; also after init() has failed. */
 void sched_flows_destroy(struct sched_flows *f);
 /* @n weights, instead of those before; all other groups weigh 1. */

@@ -3,9 +3,9 @@
  * sch_inc: a queueing discipline that knows INC packets.
  *
  * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a queue
- * for each group (sch_flows.h); everything else, in whatever
- * qdisc has been grafted there or else a FIFO. A result that waits holds up all ranks of a group, a contribution one,
- * so the first class goes strictly before the second. INC as a whole and everything else share the link by bytes:
+ * for each group (sch_flows.h); everything else, in whatever qdisc has been grafted there or else a FIFO. A result that
+ * waits holds up all ranks of a group, a contribution one, so the first class goes strictly before the second. INC as a
+ * whole and everything else share the link by bytes:
  *
  * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
  * packet of n bytes takes n * (100 - share) off it and any other packet adds n * share; INC is served while it is not
@@ -277,8 +277,7 @@ static void reset(struct Qdisc *sch)
 			rtnl_kfree_skbs(skb, skb);
 		b->backlog = 0;
 	}
-	while ((skb = sched_flows_take(&q->groups, false)))
-		rtnl_kfree_skbs(skb, skb);
+	sched_flows_reset(&q->groups);
 	if (q->child)
 		qdisc_reset(q->child);
 	q->balance = 0;
@@ -516,9 +515,10 @@ static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *chi
 	b->backlog = 0;
 	sch->q.qlen -= n;
 	sch->qstats.backlog -= bytes;
+	sch->qstats.drops += n;
 	qdisc_tree_reduce_backlog(sch, n, bytes);
 	sch_tree_unlock(sch);
-	rtnl_kfree_skbs(drops, drops);
+	kfree_skb_list(drops);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #ifndef NETINC_AGGREGATOR_H
 #define NETINC_AGGREGATOR_H
 
+#include "bits.h"
 #include "congestion.h"
 #include "engine.h"
 #include "late.h"

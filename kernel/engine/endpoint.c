@@ -5,7 +5,6 @@
 #include "endpoint.h"
 #include "reduce/reduce.h"
 
-#define LONG_BITS	(8 * (u32)sizeof(long))
 #define VAIN_PROBE	200000	/* microseconds: a duplicate within that time after a PROBE was asked for */
 #define PROBE_SLACK	2	/* packets of results that may overtake before a hole is asked about */
 
@@ -32,7 +31,7 @@ bool netinc_ep_has(const struct netinc_ep *ep, u64 b)
 
 	if ((s64)(b - ep->una) < 0)
 		return true;
-	return (s64)(b - ep->snd) < 0 && (ep->got[i / LONG_BITS] >> (i % LONG_BITS) & 1);
+	return (s64)(b - ep->snd) < 0 && netinc_bits_get(ep->got, i);
 }
 
 void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type)
@@ -277,9 +276,9 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 
 		ep->sent_at[at] = (u32)now;
 		if (flags & INC_F_RETRANS)
-			ep->again[at / LONG_BITS] |= 1UL << (at % LONG_BITS);
+			netinc_bits_set(ep->again, at);
 		else
-			ep->again[at / LONG_BITS] &= ~(1UL << (at % LONG_BITS));
+			netinc_bits_clear(ep->again, at);
 	}
 	return sent;
 }
@@ -339,11 +338,11 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 }
 
 /* Is block @b lost, see netinc_ep_resend()? */
-static bool is_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
+static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
 {
 	u32 i = ring(ep, b);
 
-	if (ep->again[i / LONG_BITS] >> (i % LONG_BITS) & 1)
+	if (netinc_bits_get(ep->again, i))
 		before = again;
 	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
 }
@@ -359,11 +358,11 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 	if ((s64)(end - ep->snd) > 0)
 		end = ep->snd;
 	while ((s64)(end - b) > 0) {
-		if (!is_lost(ep, b, before, again)) {
+		if (!contrib_lost(ep, b, before, again)) {
 			b++;
 			continue;
 		}
-		for (run = 1; b + run != end && is_lost(ep, b + run, before, again); run++)
+		for (run = 1; b + run != end && contrib_lost(ep, b + run, before, again); run++)
 			;
 		if (!op || b - op->first >= op->blocks)
 			op = op_of(ep, b);
@@ -452,15 +451,15 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
 {
 	u32 i = ring(ep, b), before = (u32)ep->una;
 
-	if (!(ep->again[i / LONG_BITS] >> (i % LONG_BITS) & 1))
+	if (!netinc_bits_get(ep->again, i))
 		netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
-	ep->got[i / LONG_BITS] |= 1UL << (i % LONG_BITS);
+	netinc_bits_set(ep->got, i);
 	ep->early++;
 	while (ep->una != ep->snd) {
 		i = ring(ep, ep->una);
-		if (!(ep->got[i / LONG_BITS] >> (i % LONG_BITS) & 1))
+		if (!netinc_bits_get(ep->got, i))
 			break;
-		ep->got[i / LONG_BITS] &= ~(1UL << (i % LONG_BITS));
+		netinc_bits_clear(ep->got, i);
 		ep->early--;
 		ep->una++;
 	}
@@ -564,6 +563,7 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	struct netinc_way *w = &ep->way[at];
 	bool hole = (s64)(w->high - netinc_ep_way_una(ep, at)) > 0;
 
+	/* a hole has its age from here on: result_lost() asks for it */
 	netinc_reorder_lost(&w->down, hole, now);
 	netinc_ep_settle(ep, now);
 	if (!netinc_ep_is_member(ep))

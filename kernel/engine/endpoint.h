@@ -16,6 +16,7 @@
 #ifndef NETINC_ENDPOINT_H
 #define NETINC_ENDPOINT_H
 
+#include "bits.h"
 #include "coll.h"
 #include "congestion.h"
 #include "spread.h"
@@ -234,8 +235,6 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
-/* Ask the root of @tree what it has of us, and for results that are lost. */
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 /* After una moved or an error came: if all results below the error are here, fail what is to fail. */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 
@@ -245,6 +244,18 @@ void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
 /* JOIN, to the parent or (to a place of the plan) just to see whether somebody answers. */
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
 void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
+
+/* lost.c */
+/* Ask the root of @tree what it has of us, and for results that are lost. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
+/*
+ * The root of @tree has completed all blocks before @b. The packet that says so came behind those results, on a link
+ * that keeps order. Returns whether that is news.
+ */
+bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b);
+/* STATUS, NACK; @body: all of it. 0 or a negative counter. */
+int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
+int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
 /* move.c */
 /* The parent is lost: go on with the plan, or fail with @code. */

@@ -17,27 +17,6 @@
 
 #include "aggregator.h"
 
-/* Bits of a set of children: of longs, as slot->have. */
-static inline u32 netinc_bits_longs(u32 bits)
-{
-	return DIV_ROUND_UP(bits, 8 * (u32)sizeof(long));
-}
-
-static inline bool netinc_bits_get(const unsigned long *map, u32 i)
-{
-	return map[i / (8 * sizeof(long))] >> (i % (8 * sizeof(long))) & 1;
-}
-
-static inline void netinc_bits_set(unsigned long *map, u32 i)
-{
-	map[i / (8 * sizeof(long))] |= 1UL << (i % (8 * sizeof(long)));
-}
-
-static inline void netinc_bits_clear(unsigned long *map, u32 i)
-{
-	map[i / (8 * sizeof(long))] &= ~(1UL << (i % (8 * sizeof(long))));
-}
-
 /* Has @child missed a block of the operation of @slot? Then it is out of it. */
 static inline bool netinc_partial_out(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {

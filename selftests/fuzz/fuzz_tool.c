@@ -40,6 +40,7 @@ static struct source input;
 static const char * const devs[] = { "lo", "br0", "eth0.7", "\xff\x1b[2J\"\\" };
 static const struct spec_op *asked;	/* what the tool's last request was; NULL: rtnetlink */
 static bool asked_dump;
+static bool asked_change;	/* of the qdisc, by rtnetlink */
 static unsigned int buffers;
 
 static char words[MAX_WORDS + 1][MAX_WORD];	/* the command line */
@@ -202,6 +203,7 @@ int nl_send_auto(struct nl_sock *sk, struct nl_msg *msg)
 	h->nlmsg_seq = 1;
 	asked = NULL;
 	asked_dump = h->nlmsg_flags & NLM_F_DUMP;
+	asked_change = h->nlmsg_type == RTM_NEWQDISC || h->nlmsg_type == RTM_DELQDISC;
 	if (h->nlmsg_type != FAMILY)
 		return one_in(&input, 64) ? -NLE_FAILURE : (int)h->nlmsg_len;
 	if (!genl->cmd || genl->cmd > spec_n_ops)
@@ -443,6 +445,7 @@ static void keep_json(const char *out, size_t len)
 static void check(int status, const char *out, size_t len, const char *err)
 {
 	bool json = has_flag('j', ""), monitor = asked && asked->has_event;
+	bool change = asked ? asked->admin : asked_change;
 
 	if (status < 0 || status > 2)
 		fail("exit status", err);
@@ -453,7 +456,7 @@ static void check(int status, const char *out, size_t len, const char *err)
 	if (asks_help())
 		return;
 	check_text(out, len);
-	if (json && (len || (!status && !(asked && (asked->admin || monitor)))))
+	if (json && (len || (!status && !change && !monitor)))
 		check_json(out, len);
 	if (json && len && !monitor)
 		keep_json(out, len);
@@ -468,6 +471,7 @@ static void run(void)
 
 	memset(&options, 0, sizeof(options));
 	asked = NULL;
+	asked_change = false;
 	buffers = 0;
 	make_argv();
 	stdout = open_memstream(&out, &out_len);

@@ -26,6 +26,19 @@ SEGMENT = 1000                          # of the super-packets that are captured
 FROZEN = "tbf rate 80bit burst 1600 limit 100000000"
 FROZEN_LONG = "tbf rate 2000bit burst 60000 limit 100000000"
 OPEN = "tbf rate 1gbit burst 100000 limit 100000000"
+DRAIN = "tbf rate 10mbit burst 50000 limit 100000000"
+TESTS = []                              # (name, function of a Lab)
+
+
+class Skip(Exception):
+    pass
+
+
+def test(name):
+    def add(function):
+        TESTS.append((name, function))
+        return function
+    return add
 
 
 def run(command):
@@ -246,3 +259,24 @@ def mtu(size):
 
 def neighbours():
     run(f"ip neigh replace {DST} lladdr {mac_text(PEER)} nud permanent dev {DEV}")
+
+
+def fill(lab, control, contrib, other, size=1472):
+    for kind, count in (("result", control), ("contrib", contrib)):
+        for _ in range(count):
+            lab.inc(kind, size)
+    for _ in range(other):
+        lab.other(size)
+
+
+def waiting(packets, sent=0, drops=0):
+    return {"packets": sent, "qlen": packets, "backlog": packets * (HEADERS + 1472), "drops": drops}
+
+
+def parent_agrees(lab, keys=("packets", "bytes", "drops", "qlen", "backlog")):
+    """The token bucket above counts as waiting what waits below, and the kernel's sums are those of the classes."""
+    stats, child, parent = lab.rtnl.stats(), lab.rtnl.queue(0x20000), lab.rtnl.queue(0x10000)
+    for key in keys:
+        equal(child[key], sum(stats[c][key] for c in nl.CLASSES), f"the kernel's {key} and the sum of the classes")
+    for key in ("qlen", "backlog"):
+        equal(parent[key], child[key], f"{key} of the parent")

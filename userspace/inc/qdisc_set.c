@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* inc qdisc add, change, replace, del: what tc cannot do without a plugin is to give options. */
-#include <errno.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -32,23 +31,31 @@ struct request {
 	int last;	/* of the keys above that it takes */
 };
 
+/* 1 to 4 hex digits; what comes after them, or NULL. */
+static const char *parse_hex16(const char *text, uint32_t *value)
+{
+	size_t digits = strspn(text, "0123456789abcdefABCDEF");
+
+	if (!digits || digits > 4)
+		return NULL;
+	*value = (uint32_t)strtoul(text, NULL, 16);
+	return text + digits;
+}
+
 /* "MAJ:MIN" in hex; the minor may be missing, or must be. */
 static bool parse_handle(const char *text, bool minor, uint32_t *handle)
 {
-	unsigned long maj, min = 0;
-	char *end;
+	uint32_t maj, min = 0;
 
-	errno = 0;
-	maj = strtoul(text, &end, 16);
-	if (errno || end == text || *end != ':' || !maj || maj > 0xffff || strchr("+-x", text[1] ? text[1] : '0'))
+	text = parse_hex16(text, &maj);
+	if (!text || *text++ != ':' || !maj)
 		return false;
-	if (end[1]) {
-		text = end + 1;
-		min = strtoul(text, &end, 16);
-		if (!minor || errno || end == text || *end || min > 0xffff || *text == '-' || *text == '+')
+	if (*text) {
+		text = minor ? parse_hex16(text, &min) : NULL;
+		if (!text || *text)
 			return false;
 	}
-	*handle = TC_H_MAKE((uint32_t)maj << 16, (uint32_t)min);
+	*handle = TC_H_MAKE(maj << 16, min);
 	return true;
 }
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The inc tool and sch_inc; the module comes and goes. The last of the tests: it is unloaded."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import qdisc_packets as pk
+import qdisc_rtnl as nl
+from qdisc_lab import DEV, DST, HEADERS, OPEN, Skip, equal, run, test, wait_until
+
+
+@test("the inc tool shows the same options and counters")
+def t_tool(lab):
+    lab.fresh(share=70, limit=17, port=5300)
+    lab.udp.sendto(pk.inc("contrib", 1000), (DST, 5300))
+    lab.udp.sendto(pk.inc("result", 500), (DST, 5300))
+    lab.other(100)
+    lab.counts(control=1, contrib=1, other=1)
+    if not shutil.which("inc"):
+        raise Skip("the inc tool is not on PATH")
+    shown = json.loads(run(f"inc -j -s qdisc show dev {DEV}"))
+    equal(len(shown), 1, "qdiscs shown")
+    equal(shown[0]["options"], lab.rtnl.options(), "options shown")
+    stats = lab.rtnl.stats()
+    equal(shown[0]["stats"]["blocks"], stats.pop("blocks"), "blocks shown")
+    for cls, counters in shown[0]["stats"]["classes"].items():
+        equal(sum(d["packets"] for d in counters["delay"]), counters["packets"], f"packets by the time that {cls} waited")
+        counters["delay"] = stats[cls]["delay"]
+    equal(shown[0]["stats"]["classes"], stats, "classes shown")
+    equal(shown[0]["stats"]["groups"], [{"group": 7, "weight": 1, "packets": 1, "bytes": HEADERS + 1000, "drops": 0,
+                                         "marks": 0, "qlen": 0, "backlog": 0}], "groups shown")
+
+
+@test("the inc tool adds, changes, replaces and deletes it")
+def t_tool_sets(lab):
+    if not shutil.which("inc"):
+        raise Skip("the inc tool is not on PATH")
+    lab.clear()
+    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256 target 300")
+    want, weights = {"share": 60, "limit": 9, "port": 4444, "target": 300}, {7: 2, 0xFFFFFFFF: 256}
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want, weights), "options added")
+    equal(json.loads(run("inc -j qdisc show"))[0]["options"],
+          want | {"weights": [{"group": g, "weight": w} for g, w in weights.items()]}, "options shown")
+    run(f"inc qdisc change dev {DEV} limit 10")
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, weights), "options changed")
+    for wrong in ("add", "change handle 6:", "del handle 6:"):
+        done = subprocess.run(f"inc qdisc {wrong.split()[0]} dev {DEV} {' '.join(wrong.split()[1:])}".split(),
+                              stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.startswith(f"inc: qdisc {wrong.split()[0]}: "), f"{wrong}: {done}"
+    run(f"inc qdisc change dev {DEV} weight none")
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}), "weights taken away")
+    run(f"inc qdisc replace dev {DEV} handle 6: share 61")
+    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT, "target": 2000},
+          "options of the new one")
+    run(f"inc qdisc del dev {DEV}")
+    equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs after del")
+    lab.clear()
+    run(f"tc qdisc add dev {DEV} root handle 1: {OPEN}")
+    run(f"inc qdisc add dev {DEV} parent 1:1 handle 2: share 33")
+    equal(lab.rtnl.options()["share"], 33, "share below a token bucket")
+
+
+@test("the module cannot go while it is in use")
+def t_in_use(lab):
+    lab.fresh()
+    equal(nl.module_refs("sch_inc"), 1, "users of the module")
+    done = subprocess.run(["rmmod", "sch_inc"], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode and "in use" in done.stderr, f"rmmod: status {done.returncode}, {done.stderr!r}"
+    lab.inc()
+    lab.counts(contrib=1)
+
+
+def unload(lab):
+    run("modprobe sch_inc")
+    lab.clear()
+    wait_until(lambda: nl.module_refs("sch_inc") == 0, lambda: f"{nl.module_refs('sch_inc')} users of the module")
+    run("rmmod sch_inc")
+    equal(nl.module_refs("sch_inc"), None, "users of the module that was unloaded")
+
+
+@test("tc alone loads the module")
+def t_autoload(lab):
+    # The kernel starts modprobe with the root of its own threads, which in a guest need not be ours.
+    modules = f"/lib/modules/{os.uname().release}/modules.dep"
+    if not os.path.exists("/proc/2/root" + modules):
+        raise Skip(f"the kernel's own threads see no {modules}")
+    unload(lab)
+    run(f"tc qdisc add dev {DEV} root inc")
+    equal(lab.rtnl.options()["share"], 80, "share")
+
+
+@test("the module unloads after the last qdisc")
+def t_unload(lab):
+    unload(lab)

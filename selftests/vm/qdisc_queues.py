@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Limits of sch_inc, its parents and its child, and changes while packets wait."""
+
+import os
+import random
+import subprocess
+
+import qdisc_packets as pk
+import qdisc_rtnl as nl
+from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, equal, fill, neighbours, parent_agrees,
+                       run, test, udp_socket, wait_until, waiting)
+
+
+@test("limit: each class has its own, what is above is dropped and counted")
+def t_limit(lab):
+    lab.freeze(limit=5)
+    fill(lab, 9, 12, 7)
+    lab.expect(control=waiting(5, 0, 4), contrib=waiting(5, 0, 7), other=waiting(5, 1, 2), blocks=21)
+    parent_agrees(lab)
+    equal(lab.rtnl.queue(0x10000)["drops"], 13, "drops that the parent counts")
+    lab.thaw()
+    lab.expect(control=waiting(0, 5, 4), contrib=waiting(0, 5, 7), other=waiting(0, 6, 3), blocks=21)
+    parent_agrees(lab)
+
+
+@test("a limit lowered drops the youngest, and the parent knows")
+def t_trim(lab):
+    with Capture() as capture:
+        lab.freeze(limit=100)
+        for i in range(30):
+            lab.inc("contrib", 1200 + 4 * i)
+        fill(lab, 30, 0, 30)
+        lab.change(limit=10)
+        lab.expect(control=waiting(10, 0, 20), other=waiting(10, 1, 20), blocks=60,
+                   contrib={"packets": 0, "qlen": 10, "drops": 20,
+                            "backlog": sum(HEADERS + 1200 + 4 * i for i in range(10))})
+        parent_agrees(lab)
+        lab.change(limit=11)
+        fill(lab, 1, 1, 1)
+        lab.thaw()
+        got = [size for what, size in capture.take(1 + 33) if what == "C"]
+    equal(got, [HEADERS + 1200 + 4 * i for i in range(10)] + [HEADERS + 1472], "contributions that were kept")
+    lab.expect(control=waiting(0, 11, 20), contrib={"packets": 11, "drops": 20}, other=waiting(0, 12, 21), blocks=62)
+    parent_agrees(lab)
+
+
+@test("link down empties it, and it works on after link up")
+def t_reset(lab):
+    lab.freeze()
+    fill(lab, 3, 3, 3)
+    run(f"ip link set {DEV} down")
+    lab.expect(control=waiting(0), contrib=waiting(0), other=waiting(0, 1), blocks=6)
+    parent_agrees(lab)
+    equal({g: (s["packets"], s["qlen"], s["backlog"]) for g, s in lab.rtnl.groups().items()}, {7: (0, 0, 0)},
+          "packets sent and waiting, and bytes, by group")
+    run(f"ip link set {DEV} up")
+    neighbours()
+    fill(lab, 1, 1, 1)
+    lab.thaw()
+    wait_until(lambda: lab.rtnl.stats()["other"]["qlen"] == 0, "all have left")
+    stats = lab.rtnl.stats()
+    equal([stats[c]["packets"] for c in nl.CLASSES], [1, 1, 3], "packets of the classes")
+
+
+@test("delete and replace with packets waiting")
+def t_delete(lab):
+    lab.freeze()
+    fill(lab, 4, 4, 4)
+    equal(lab.rtnl.queue(0x10000)["qlen"], 12, "packets waiting in the parent")
+    run(f"tc qdisc replace dev {DEV} parent 1:1 handle 3: pfifo limit 10")
+    equal(lab.rtnl.queue(0x10000)["qlen"], 0, "packets waiting in the parent after replace")
+    equal(lab.rtnl.queue(0x10000)["backlog"], 0, "bytes waiting in the parent after replace")
+    lab.freeze()
+    fill(lab, 4, 4, 4)
+    run(f"tc qdisc del dev {DEV} parent 1:1")
+    equal(lab.rtnl.queue(0x10000)["qlen"], 0, "packets waiting in the parent after del")
+    lab.freeze()
+    fill(lab, 4, 4, 4)
+    lab.clear()
+
+
+@test("as a child of prio, htb and netem")
+def t_child(lab):
+    for parent, setup in (("prio", ["tc qdisc add dev {} parent 1:2 handle 2: inc"]),
+                          ("htb default 2", ["tc class add dev {} parent 1: classid 1:2 htb rate 1gbit",
+                                             "tc qdisc add dev {} parent 1:2 handle 2: inc"]),
+                          ("netem delay 1ms", ["tc qdisc add dev {} parent 1:1 handle 2: inc"])):
+        lab.clear()
+        run(f"tc qdisc add dev {DEV} root handle 1: {parent}")
+        for command in setup:
+            run(command.format(DEV))
+        fill(lab, 20, 20, 20, 1000)
+        lab.counts(control=20, contrib=20, other=20)
+        parent_agrees(lab)
+
+
+@test("what is not INC waits in a qdisc that has been put there: its order, its limit, its drops")
+def t_grafted(lab):
+    with Capture() as capture:
+        lab.freeze()
+        fill(lab, 1, 1, 3)
+        run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: fq_codel limit 100 target 10s interval 20s memory_limit 32m")
+        equal(lab.rtnl.queue(0x30000)["qlen"], 3, "packets that came along")
+        parent_agrees(lab)
+        for i in range(5):
+            lab.other(1000 + i)
+        with udp_socket() as s:         # another flow, which does not wait behind the first
+            s.sendto(bytes(100), (DST, OTHER_PORT))
+        lab.expect(control=waiting(1), contrib=waiting(1), blocks=2, other={
+            "packets": 1, "qlen": 9, "backlog": 3 * (HEADERS + 1472) + sum(HEADERS + 1000 + i for i in range(5)) +
+            HEADERS + 100})
+        parent_agrees(lab)
+        lab.thaw()
+        sizes = [size for kind, size in capture.take(13) if kind == "O"]
+    assert sizes.index(HEADERS + 100) <= 4, f"the other flow's packet left behind {sizes}"
+    equal(sorted(sizes), sorted([HEADERS + 1472] * 5 + [HEADERS + 1000 + i for i in range(5)] + [HEADERS + 100]), "sizes")
+    lab.expect(control=waiting(0, 1), contrib=waiting(0, 1), other={"packets": 11}, blocks=2)
+    lab.freeze()
+    run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 4")
+    fill(lab, 2, 2, 10)
+    lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(4, 1, 6), blocks=4)
+    parent_agrees(lab)
+    run(f"tc qdisc del dev {DEV} parent 2:1")
+    lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(0, 1, 0), blocks=4)
+    equal(lab.rtnl.queue(0x10000)["qlen"], 4, "packets waiting in the parent without the child")
+    fill(lab, 0, 0, 5)
+    run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 2")
+    lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(2, 1, 3), blocks=4)
+    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))     # what the first child has dropped went with it
+    lab.thaw()
+    lab.expect(control=waiting(0, 2), contrib=waiting(0, 2), other={"packets": 3, "drops": 4}, blocks=4)
+    done = subprocess.run(f"tc qdisc add dev {DEV} parent 2:2 pfifo".split(), stderr=subprocess.PIPE, check=False)
+    assert done.returncode, "a qdisc was put into a group"
+
+
+@test("a child that keeps what it has does not keep INC waiting")
+def t_child_throttled(lab):
+    lab.fresh(share=1)
+    run(f"tc qdisc replace dev {DEV} root handle 2: inc")
+    run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: {FROZEN}")
+    lab.other(1472)
+    lab.other(1000)
+    fill(lab, 50, 50, 0)
+    lab.expect(control=waiting(0, 50), contrib=waiting(0, 50), blocks=100,
+               other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1000})
+
+
+@test("options, qdiscs and links changed while packets flow")
+def t_churn(lab):
+    seed = int(os.environ.get("SEED") or random.randrange(1 << 32))
+    print(f"# SEED={seed}")
+    rnd = random.Random(seed)
+    lab.under_tbf("tbf rate 50mbit burst 50000 limit 100000000")
+    lab.flood([(pk.inc("contrib", 1000) * 16, pk.INC_PORT)], segment=1000)
+    lab.flood([(bytes(1000), OTHER_PORT)])
+    # These go strictly before contributions, so they must not fill INC's part of the link: 50 Mbit/s * 80 % would be
+    # 14600 of them in a second, these are 1000 at most.
+    lab.flood([(pk.inc("result", 300), pk.INC_PORT)], pause=0.001)
+    rounds = 200 if os.environ.get("FULL") == "1" else 40
+    for i in range(rounds):
+        want = {"share": rnd.randint(1, 99), "limit": rnd.choice((1, 5, 100, 1000)),
+                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)), "target": rnd.choice((1, 2000, 10000000))}
+        lab.change(**want)
+        equal(lab.rtnl.options(), want, "options")
+        if i % 10 == 3:
+            run(f"tc qdisc replace dev {DEV} parent 1:1 handle 3: pfifo")
+            lab.rtnl.set(None, nl.NLM_F_CREATE | nl.NLM_F_REPLACE, 0x20000, 0x10001)
+        if i % 10 == 6:
+            run(f"tc qdisc replace dev {DEV} parent 2:1 handle 4: fq_codel")
+        if i % 20 == 9:
+            run(f"tc qdisc del dev {DEV} parent 2:1")
+        if i % 20 == 7:
+            run(f"ip link set {DEV} down")
+            run(f"ip link set {DEV} up")
+            neighbours()
+        if i % 20 == 14:
+            lab.fresh()
+            lab.under_tbf("tbf rate 50mbit burst 50000 limit 100000000")
+    lab.change(share=80, limit=1000, port=pk.INC_PORT)
+    before = lab.rtnl.stats()
+    wait_until(lambda: all(lab.rtnl.stats()[c]["packets"] > before[c]["packets"] + 100 for c in nl.CLASSES),
+               lambda: f"every class flows after the changes; before: {before}, now: {lab.rtnl.stats()}")
+    lab.stop_floods()
+    run(f"tc qdisc change dev {DEV} root handle 1: {OPEN}")
+    lab.other()
+    wait_until(lambda: lab.rtnl.queue(0x20000)["qlen"] == 0, "all have left")
+    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))     # what a child has dropped goes with it
