@@ -120,9 +120,14 @@ void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb)
 	next_turn(f);
 }
 
+static struct sched_flow *in_turn(const struct sched_flows *f)
+{
+	return list_first_entry(&f->turns, struct sched_flow, turn);
+}
+
 struct sk_buff *sched_flows_first(const struct sched_flows *f)
 {
-	return list_empty(&f->turns) ? NULL : skb_peek(&list_first_entry(&f->turns, struct sched_flow, turn)->queue);
+	return list_empty(&f->turns) ? NULL : skb_peek(&in_turn(f)->queue);
 }
 
 static void gone(struct sched_flows *f, struct sched_flow *flow, const struct sk_buff *skb)
@@ -134,20 +139,21 @@ static void gone(struct sched_flows *f, struct sched_flow *flow, const struct sk
 	next_turn(f);
 }
 
-struct sk_buff *sched_flows_take(struct sched_flows *f, bool marked)
+void sched_flows_marked(struct sched_flows *f)
 {
-	struct sched_flow *flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn);
-	struct sk_buff *skb;
+	in_turn(f)->marks++;
+}
 
-	if (!flow)
-		return NULL;
-	skb = __skb_dequeue(&flow->queue);
+void sched_flows_take(struct sched_flows *f, u32 delay_slot)
+{
+	struct sched_flow *flow = in_turn(f);
+	struct sk_buff *skb = __skb_dequeue(&flow->queue);
+
 	flow->credit -= qdisc_pkt_len(skb);
 	flow->bytes += qdisc_pkt_len(skb);
-	flow->marks += marked;
+	flow->delay[delay_slot]++;
 	flow->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	gone(f, flow, skb);
-	return skb;
 }
 
 struct sk_buff *sched_flows_drop(struct sched_flows *f)

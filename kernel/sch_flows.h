@@ -30,6 +30,7 @@ struct sched_flow {
 	u64 bytes;
 	u64 drops;
 	u64 marks;
+	u64 delay[INC_SCHED_DELAYS];
 	bool used;
 };
 
@@ -55,7 +56,10 @@ void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *
 void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb);
 /* The packet that take() will take next, NULL: nothing waits. */
 struct sk_buff *sched_flows_first(const struct sched_flows *f);
-struct sk_buff *sched_flows_take(struct sched_flows *f, bool marked);
+/* That packet leaves, having waited for so long. */
+void sched_flows_take(struct sched_flows *f, u32 delay_slot);
+/* It has been marked. */
+void sched_flows_marked(struct sched_flows *f);
 /* Something waits: takes the youngest packet of the group that has the most bytes waiting for its weight. */
 struct sk_buff *sched_flows_drop(struct sched_flows *f);
 

@@ -4,8 +4,11 @@
  *
  * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a queue
  * for each group (sch_flows.h); everything else, in whatever qdisc has been grafted there or else a FIFO. A result that
- * waits holds up all ranks of a group, a contribution one, so the first class goes strictly before the second. INC as a
- * whole and everything else share the link by bytes:
+ * waits holds up all ranks of a group, a contribution one, so the first class goes before the second. INC as a whole and
+ * everything else share the link by bytes:
+ *
+ * FIRST. The first class goes before the second until it has had, while contributions waited, CONTROL_BURST bytes more
+ * than `control` percent of what both sent: a flood of control packets holds contributions up for so long and no longer.
  *
  * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
  * packet of n bytes takes n * (100 - share) off it and any other packet adds n * share; INC is served while it is not
@@ -15,42 +18,35 @@
  * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue runs empty between
  * two packets would otherwise get more than its share.
  *
- * The choice is a function of the queues and of `balance` alone, so peek() looks and changes nothing, and a result
+ * The choice is a function of the queues, `balance` and `ahead` alone, so peek() looks and changes nothing, and a result
  * that comes while a parent qdisc waits for tokens overtakes what was peeked at before.
  *
- * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments.
+ * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments. One that
+ * would hold the link up for more than a millisecond (sch_drain.h) is taken apart before it waits.
  *
  * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are written under RTNL too,
  * therefore dump() reads them under RTNL alone.
  */
 #include <linux/module.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
 #include <net/inet_ecn.h>
-#include <net/netlink.h>
 #include <net/pkt_sched.h>
-#include <linux/inc.h>
+#include <net/udp.h>
 #include <linux/inc_sched.h>
 
 #include "sch_classify.h"
+#include "sch_drain.h"
 #include "sch_flows.h"
+#include "sch_options.h"
 
-#define SHARE_DEFAULT	80
-#define SHARE_MAX	99
-#define LIMIT_DEFAULT	1000
-#define LIMIT_MAX	1000000
-#define TARGET_DEFAULT	2000
-#define TARGET_MAX	10000000
+#define CONTROL_BURST	65536	/* bytes; see FIRST */
 
-struct options {
-	u32 share;		/* percent */
-	u32 limit;		/* skbs per class */
-	u16 port;
-	u32 target;		/* microseconds */
-	u32 nweights;
-	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
-};
+/*
+ * Classes: 1 is everything else, into which a qdisc may be put; from 2 on come groups, which are there to be looked at.
+ */
+#define CLASS_OTHER	1ul
+#define CLASS_GROUP	2ul
 
 struct band {
 	struct sk_buff_head queue;	/* contributions are in sched_data.groups, others perhaps in sched_data.child */
@@ -63,11 +59,13 @@ struct band {
 };
 
 struct sched_data {
-	struct options opt;
+	struct sched_options opt;
 	struct band band[INC_SCHED_CLASSES];
 	struct sched_flows groups;
 	struct Qdisc *child;	/* of everything else; NULL: that waits in its band's queue */
+	struct sched_drain drain;
 	s64 balance;		/* bytes * percent; negative: INC owes. See SHARE */
+	s64 ahead;		/* bytes * percent that the first class has had too much; see FIRST */
 	u64 blocks;		/* INC headers seen at enqueue */
 };
 
@@ -117,7 +115,7 @@ static int enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff 
 	return ret;
 }
 
-static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	enum inc_sched_class class;
@@ -153,6 +151,44 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 	return NET_XMIT_SUCCESS;
 }
 
+/* The parent takes @skb for one packet, and is told how many it has become. */
+static int enqueue_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	u32 len = qdisc_pkt_len(skb), seg_len, bytes = 0;
+	struct sk_buff *segs, *next;
+	int n = 0;
+
+	segs = skb_gso_segment(skb, netif_skb_features(skb) & ~NETIF_F_GSO_MASK);
+	if (IS_ERR_OR_NULL(segs))
+		return qdisc_drop(skb, sch, to_free);
+	skb_list_walk_safe(segs, segs, next) {
+		skb_mark_not_on_list(segs);
+		seg_len = segs->len;
+		qdisc_skb_cb(segs)->pkt_len = seg_len;
+		netinc_qdisc_set_segs(segs, 1);
+		if (enqueue_one(segs, sch, to_free) != NET_XMIT_SUCCESS)
+			continue;
+		n++;
+		bytes += seg_len;
+	}
+	if (!n) {
+		kfree_skb(skb);
+		return NET_XMIT_DROP;
+	}
+	qdisc_tree_reduce_backlog(sch, 1 - n, len - bytes);
+	consume_skb(skb);
+	return NET_XMIT_SUCCESS;
+}
+
+static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+{
+	const struct sched_data *q = qdisc_priv(sch);
+
+	if (skb_is_gso(skb) && qdisc_pkt_len(skb) > q->drain.longest)
+		return enqueue_segments(skb, sch, to_free);
+	return enqueue_one(skb, sch, to_free);
+}
+
 static bool other_waits(const struct sched_data *q)
 {
 	return waiting(q, INC_SCHED_OTHER);
@@ -165,12 +201,22 @@ static bool inc_waits(const struct sched_data *q)
 
 static enum inc_sched_class pick_inc(const struct sched_data *q)
 {
-	return waiting(q, INC_SCHED_CONTROL) ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
+	if (!waiting(q, INC_SCHED_CONTRIB))
+		return INC_SCHED_CONTROL;
+	return waiting(q, INC_SCHED_CONTROL) && q->ahead <= CONTROL_BURST * 100 ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
 }
 
 static enum inc_sched_class pick(const struct sched_data *q)
 {
 	return !inc_waits(q) || (other_waits(q) && q->balance < 0) ? INC_SCHED_OTHER : pick_inc(q);
+}
+
+static void charge_inc(struct sched_data *q, enum inc_sched_class class, u32 len)
+{
+	if (class == INC_SCHED_CONTRIB)
+		q->ahead = max_t(s64, 0, q->ahead - (u64)len * q->opt.control);
+	else if (waiting(q, INC_SCHED_CONTRIB))
+		q->ahead += (u64)len * (100 - q->opt.control);
 }
 
 /* To be called while the packet of @len bytes still waits. */
@@ -182,6 +228,7 @@ static void charge(struct sched_data *q, enum inc_sched_class class, u32 len)
 		else if (q->balance < 0)
 			q->balance = min_t(s64, 0, q->balance + (u64)len * q->opt.share);
 	} else {
+		charge_inc(q, class, len);
 		if (other_waits(q))
 			q->balance -= (u64)len * (100 - q->opt.share);
 		else if (q->balance > 0)
@@ -221,17 +268,36 @@ static struct sk_buff *peek(struct Qdisc *sch)
  * A packet of INC that has waited for longer than the target says so to its receiver. It is not dropped if it cannot:
  * ranks and nodes notice what is lost later than what is marked, and the limit bounds what waits.
  */
-static bool mark(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb)
+static void mark(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 us)
 {
-	u64 us = div_u64(ktime_get_ns() - cb_of(skb)->since, NSEC_PER_USEC);
+	if (class == INC_SCHED_OTHER || us <= q->opt.target || !INET_ECN_set_ce(skb))
+		return;
+	q->band[class].marks++;
+	if (class == INC_SCHED_CONTRIB)
+		sched_flows_marked(&q->groups);
+}
+
+/* Which of INC_SCHED_DELAYS. */
+static u32 delay_slot(u64 us)
+{
+	/* fls64(63) is 6, fls64(255) is 8 */
+	return min((max(fls64(us), 6) - 5) / 2, INC_SCHED_DELAYS - 1);
+}
+
+/* The first packet of @class, which has waited here, leaves. */
+static void take(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 now)
+{
+	u64 us = div_u64(now - cb_of(skb)->since, NSEC_PER_USEC);
+	u32 slot = delay_slot(us);
 	struct band *b = &q->band[class];
 
-	/* fls64(63) is 6, fls64(255) is 8 */
-	b->delay[min((max(fls64(us), 6) - 5) / 2, INC_SCHED_DELAYS - 1)]++;
-	if (class == INC_SCHED_OTHER || us <= q->opt.target || !INET_ECN_set_ce(skb))
-		return false;
-	b->marks++;
-	return true;
+	mark(q, class, skb, us);
+	b->delay[slot]++;
+	b->backlog -= qdisc_pkt_len(skb);
+	if (class == INC_SCHED_CONTRIB)
+		sched_flows_take(&q->groups, slot);
+	else
+		__skb_unlink(skb, &b->queue);
 }
 
 static struct sk_buff *dequeue(struct Qdisc *sch)
@@ -240,27 +306,23 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 	enum inc_sched_class class;
 	struct sk_buff *skb = next(q, &class);
 	struct band *b = &q->band[class];
+	u64 now = ktime_get_ns();
 	u32 len;
 
 	if (!skb)
 		return NULL;
 	len = qdisc_pkt_len(skb);
 	charge(q, class, len);
-	if (class == INC_SCHED_CONTRIB) {
-		sched_flows_take(&q->groups, mark(q, class, skb));
-	} else if (class == INC_SCHED_OTHER && q->child) {
+	if (class == INC_SCHED_OTHER && q->child)
 		skb = qdisc_dequeue_peeked(q->child);
-	} else {
-		mark(q, class, skb);
-		__skb_unlink(skb, &b->queue);
-	}
-	if (class != INC_SCHED_OTHER || !q->child)
-		b->backlog -= len;
+	else
+		take(q, class, skb, now);
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_bstats_update(sch, skb);
 	sch->q.qlen--;
+	sched_drain_left(&q->drain, len, sch->q.qlen, now);
 	return skb;
 }
 
@@ -281,6 +343,7 @@ static void reset(struct Qdisc *sch)
 	if (q->child)
 		qdisc_reset(q->child);
 	q->balance = 0;
+	q->ahead = 0;
 }
 
 /* Drops the youngest packets of every class that is over a limit just lowered. */
@@ -305,98 +368,26 @@ static void trim(struct Qdisc *sch)
 	qdisc_tree_reduce_backlog(sch, dropped, bytes);
 }
 
-static const struct nla_policy policy[TCA_INC_MAX + 1] = {
-	[TCA_INC_SHARE]	= { .type = NLA_U32 },
-	[TCA_INC_LIMIT]	= { .type = NLA_U32 },
-	[TCA_INC_PORT]	= { .type = NLA_U16 },
-	[TCA_INC_TARGET] = { .type = NLA_U32 },
-	[TCA_INC_WEIGHTS] = { .type = NLA_BINARY, .len = sizeof_field(struct options, weights) },
-};
-
-static int check_range(const struct nlattr *attr, const char *name, u32 value, u32 max, struct netlink_ext_ack *extack)
-{
-	if (value >= 1 && value <= max)
-		return 0;
-	NL_SET_ERR_MSG_FMT_MOD(extack, "%s %u: expected 1..%u", name, value, max);
-	NL_SET_BAD_ATTR(extack, attr);
-	return -EINVAL;
-}
-
-static int parse_weights(const struct nlattr *attr, struct options *opt, struct netlink_ext_ack *extack)
-{
-	u32 n = nla_len(attr) / sizeof(opt->weights[0]), i, j;
-	int err;
-
-	if (nla_len(attr) % sizeof(opt->weights[0])) {
-		NL_SET_ERR_MSG_FMT_MOD(extack, "weights of %u bytes: expected a multiple of %zu", nla_len(attr),
-				       sizeof(opt->weights[0]));
-		NL_SET_BAD_ATTR(extack, attr);
-		return -EINVAL;
-	}
-	memcpy(opt->weights, nla_data(attr), nla_len(attr));
-	opt->nweights = n;
-	for (i = 0; i < n; i++) {
-		err = check_range(attr, "weight", opt->weights[i].weight, INC_SCHED_WEIGHT_MAX, extack);
-		if (err)
-			return err;
-		for (j = 0; j < i && opt->weights[j].group != opt->weights[i].group; j++)
-			;
-		if (j < i) {
-			NL_SET_ERR_MSG_FMT_MOD(extack, "group %u has two weights: expected one", opt->weights[i].group);
-			NL_SET_BAD_ATTR(extack, attr);
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
-/* Overwrites in @opt what @attr names. */
-static int parse_options(const struct nlattr *attr, struct options *opt, struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[TCA_INC_MAX + 1];
-	int err;
-
-	err = nla_parse(tb, TCA_INC_MAX, nla_data(attr), nla_len(attr), policy, extack);
-	if (err)
-		return err;
-	if (tb[TCA_INC_SHARE]) {
-		opt->share = nla_get_u32(tb[TCA_INC_SHARE]);
-		err = check_range(tb[TCA_INC_SHARE], "share", opt->share, SHARE_MAX, extack);
-	}
-	if (!err && tb[TCA_INC_LIMIT]) {
-		opt->limit = nla_get_u32(tb[TCA_INC_LIMIT]);
-		err = check_range(tb[TCA_INC_LIMIT], "limit", opt->limit, LIMIT_MAX, extack);
-	}
-	if (!err && tb[TCA_INC_PORT]) {
-		opt->port = nla_get_u16(tb[TCA_INC_PORT]);
-		err = check_range(tb[TCA_INC_PORT], "port", opt->port, U16_MAX, extack);
-	}
-	if (!err && tb[TCA_INC_TARGET]) {
-		opt->target = nla_get_u32(tb[TCA_INC_TARGET]);
-		err = check_range(tb[TCA_INC_TARGET], "target", opt->target, TARGET_MAX, extack);
-	}
-	if (!err && tb[TCA_INC_WEIGHTS])
-		err = parse_weights(tb[TCA_INC_WEIGHTS], opt, extack);
-	return err;
-}
-
 /* Packets that wait stay in their class when the port changes. */
 static int change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	struct options *opt;
+	struct sched_options *opt;
 	int err;
 
 	opt = kmemdup(&q->opt, sizeof(*opt), GFP_KERNEL);
 	if (!opt)
 		return -ENOMEM;
-	err = parse_options(attr, opt, extack);
+	err = sched_options_parse(attr, opt, extack);
 	if (err)
 		goto out;
 	sch_tree_lock(sch);
 	if (opt->share != q->opt.share)
 		q->balance = 0;
+	if (opt->control != q->opt.control)
+		q->ahead = 0;
 	q->opt = *opt;
+	sched_drain_set(&q->drain, opt->rate);
 	sched_flows_set_weights(&q->groups, opt->weights, opt->nweights);
 	trim(sch);
 	sch_tree_unlock(sch);
@@ -405,21 +396,36 @@ out:
 	return err;
 }
 
+/* What the system puts below a device, if that keeps flows apart. NULL: what is not INC waits in a FIFO. */
+static struct Qdisc *default_child(struct Qdisc *sch, struct netlink_ext_ack *extack)
+{
+	struct Qdisc *child;
+
+	if (strcmp(default_qdisc_ops->id, "fq_codel"))
+		return NULL;
+	child = qdisc_create_dflt(sch->dev_queue, default_qdisc_ops, TC_H_MAKE(TC_H_MAJ(sch->handle), CLASS_OTHER), extack);
+	if (child)
+		qdisc_hash_add(child, true);
+	return child;
+}
+
 static int init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	int i, err;
 
-	q->opt = (struct options) { .share = SHARE_DEFAULT, .limit = LIMIT_DEFAULT, .port = INC_PORT,
-				  .target = TARGET_DEFAULT };
+	q->opt = sched_options_default();
 	for (i = 0; i < INC_SCHED_CLASSES; i++)
 		__skb_queue_head_init(&q->band[i].queue);
 	err = sched_flows_init(&q->groups, psched_mtu(qdisc_dev(sch)));
 	if (!err && attr)
-		err = parse_options(attr, &q->opt, extack);
-	if (!err)
-		sched_flows_set_weights(&q->groups, q->opt.weights, q->opt.nweights);
-	return err;
+		err = sched_options_parse(attr, &q->opt, extack);
+	if (err)
+		return err;
+	sched_flows_set_weights(&q->groups, q->opt.weights, q->opt.nweights);
+	sched_drain_init(&q->drain, psched_mtu(qdisc_dev(sch)), q->opt.rate);
+	q->child = default_child(sch, extack);
+	return 0;
 }
 
 /* Also after init() has failed. */
@@ -433,27 +439,15 @@ static void destroy(struct Qdisc *sch)
 
 static int dump(struct Qdisc *sch, struct sk_buff *skb)
 {
-	struct sched_data *q = qdisc_priv(sch);
-	struct nlattr *nest;
+	const struct sched_data *q = qdisc_priv(sch);
 
-	nest = nla_nest_start(skb, TCA_OPTIONS);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_INC_SHARE, q->opt.share) ||
-	    nla_put_u32(skb, TCA_INC_LIMIT, q->opt.limit) ||
-	    nla_put_u16(skb, TCA_INC_PORT, q->opt.port) || nla_put_u32(skb, TCA_INC_TARGET, q->opt.target) ||
-	    (q->opt.nweights && nla_put(skb, TCA_INC_WEIGHTS, q->opt.nweights * sizeof(q->opt.weights[0]),
-					q->opt.weights))) {
-		nla_nest_cancel(skb, nest);
-		return -EMSGSIZE;
-	}
-	return nla_nest_end(skb, nest);
+	return sched_options_dump(&q->opt, skb);
 }
 
 static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	struct tc_inc_xstats st = { .blocks = q->blocks };
+	struct tc_inc_xstats st = { .blocks = q->blocks, .rate = sched_drain_rate(&q->drain) };
 	int i;
 
 	for (i = 0; i < INC_SCHED_CLASSES; i++) {
@@ -471,12 +465,6 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	}
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
-
-/*
- * Classes: 1 is everything else, into which a qdisc may be put; from 2 on come groups, which are there to be looked at.
- */
-#define CLASS_OTHER	1ul
-#define CLASS_GROUP	2ul
 
 static unsigned long class_find(struct Qdisc *sch, u32 classid)
 {
@@ -558,6 +546,7 @@ static int group_dump_stats(struct Qdisc *sch, const struct sched_flow *flow, st
 	st.weight = flow->weight;
 	st.credit = flow->credit;
 	st.marks = flow->marks;
+	memcpy(st.delay, flow->delay, sizeof(st.delay));
 	_bstats_update(&sent, flow->bytes, flow->packets);
 	queue.qlen = skb_queue_len(&flow->queue);
 	queue.backlog = flow->backlog;

@@ -64,9 +64,13 @@ static const struct spec_attr option_attrs[] = {
 	{ .name = "share", .number = TCA_INC_SHARE, .type = SPEC_U32, .len = 4 },
 	{ .name = "limit", .number = TCA_INC_LIMIT, .type = SPEC_U32, .len = 4 },
 	{ .name = "port", .number = TCA_INC_PORT, .type = SPEC_U16, .len = 2 },
+	{ .name = "weights", .number = TCA_INC_WEIGHTS, .type = SPEC_BINARY, .len = 2 * sizeof(struct tc_inc_weight) },
+	{ .name = "target", .number = TCA_INC_TARGET, .type = SPEC_U32, .len = 4 },
+	{ .name = "control", .number = TCA_INC_CONTROL, .type = SPEC_U32, .len = 4 },
+	{ .name = "rate", .number = TCA_INC_RATE, .type = SPEC_U64, .len = 8 },
 };
 
-static const struct spec_set option_set = { .name = "options", .attrs = option_attrs, .n = 3 };
+static const struct spec_set option_set = { .name = "options", .attrs = option_attrs, .n = ARRAY_SIZE(option_attrs) };
 
 static const struct spec_attr stat_attrs[] = {
 	{ .name = "basic", .number = TCA_STATS_BASIC, .type = SPEC_BINARY, .len = sizeof(struct gnet_stats_basic) },

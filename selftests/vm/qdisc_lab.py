@@ -115,8 +115,11 @@ class Lab:
         wait_until(lambda: self.rtnl.stats()["other"]["packets"] == 1, "the first packet passes")
 
     def freeze_long(self, **options):
-        """The same for super-packets, which a token bucket takes apart when they are longer than its burst."""
-        self.under_tbf(FROZEN_LONG, **options)
+        """
+        The same for super-packets, which a token bucket takes apart when they are longer than its burst, and sch_inc
+        when it knows how slow that is.
+        """
+        self.under_tbf(FROZEN_LONG, **{"rate": 10 ** 12, **options})
         with udp_socket(segment=SEGMENT) as s:
             s.sendto(bytes(57 * SEGMENT), (DST, OTHER_PORT))
         self.other(500)
@@ -133,8 +136,8 @@ class Lab:
     @staticmethod
     def coded(options):
         numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT, "weights": nl.WEIGHTS,
-                   "target": nl.TARGET}
-        code = {"port": nl.u16, "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
+                   "target": nl.TARGET, "control": nl.CONTROL, "rate": nl.RATE}
+        code = {"port": nl.u16, "rate": nl.u64, "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
         return [(numbers[k], code.get(k, nl.u32)(v)) for k, v in options.items()]
 
     # packets
@@ -246,6 +249,18 @@ class Capture:
 
     def __exit__(self, *_):
         self.sock.close()
+
+
+@contextlib.contextmanager
+def default_qdisc(name):
+    """What the system puts below devices; sch_inc takes it for what is not INC if it is fq_codel. Of the first netns."""
+    path, first = "/proc/sys/net/core/default_qdisc", ["nsenter", "--net=/proc/1/ns/net"]
+    before = subprocess.run([*first, "cat", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+    subprocess.run([*first, "tee", path], input=name, stdout=subprocess.DEVNULL, text=True, check=True)
+    try:
+        yield
+    finally:
+        subprocess.run([*first, "tee", path], input=before, stdout=subprocess.DEVNULL, text=True, check=True)
 
 
 @contextlib.contextmanager

@@ -25,10 +25,12 @@ def t_tool(lab):
     equal(shown[0]["options"], lab.rtnl.options(), "options shown")
     stats = lab.rtnl.stats()
     equal(shown[0]["stats"]["blocks"], stats.pop("blocks"), "blocks shown")
+    equal(stats.pop("rate"), 0, "rate before anything has waited")
     for cls, counters in shown[0]["stats"]["classes"].items():
         equal(sum(d["packets"] for d in counters["delay"]), counters["packets"], f"packets by the time that {cls} waited")
         counters["delay"] = stats[cls]["delay"]
     equal(shown[0]["stats"]["classes"], stats, "classes shown")
+    equal(sum(d["packets"] for d in shown[0]["stats"]["groups"][0].pop("delay")), 1, "packets of group 7 by delay")
     equal(shown[0]["stats"]["groups"], [{"group": 7, "weight": 1, "packets": 1, "bytes": HEADERS + 1000, "drops": 0,
                                          "marks": 0, "qlen": 0, "backlog": 0}], "groups shown")
 
@@ -38,8 +40,9 @@ def t_tool_sets(lab):
     if not shutil.which("inc"):
         raise Skip("the inc tool is not on PATH")
     lab.clear()
-    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256 target 300")
-    want, weights = {"share": 60, "limit": 9, "port": 4444, "target": 300}, {7: 2, 0xFFFFFFFF: 256}
+    run(f"inc qdisc add dev {DEV} handle 5: share 60 limit 9 port 4444 weight 7:2,4294967295:256 target 300 control 70 rate 25mbit")
+    want = {"share": 60, "limit": 9, "port": 4444, "target": 300, "control": 70, "rate": 25000000}
+    weights = {7: 2, 0xFFFFFFFF: 256}
     equal((lab.rtnl.options(), lab.rtnl.weights()), (want, weights), "options added")
     equal(json.loads(run("inc -j qdisc show"))[0]["options"],
           want | {"weights": [{"group": g, "weight": w} for g, w in weights.items()]}, "options shown")
@@ -52,7 +55,7 @@ def t_tool_sets(lab):
     run(f"inc qdisc change dev {DEV} weight none")
     equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}), "weights taken away")
     run(f"inc qdisc replace dev {DEV} handle 6: share 61")
-    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT, "target": 2000},
+    equal(lab.rtnl.options(), {"share": 61, "limit": 1000, "port": pk.INC_PORT, "target": 2000, "control": 90},
           "options of the new one")
     run(f"inc qdisc del dev {DEV}")
     equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs after del")

@@ -7,8 +7,8 @@ import subprocess
 
 import qdisc_packets as pk
 import qdisc_rtnl as nl
-from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, equal, fill, neighbours, parent_agrees,
-                       run, test, udp_socket, wait_until, waiting)
+from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, default_qdisc, equal, fill, neighbours,
+                       parent_agrees, run, test, udp_socket, wait_until, waiting)
 
 
 @test("limit: each class has its own, what is above is dropped and counted")
@@ -133,6 +133,37 @@ def t_grafted(lab):
     assert done.returncode, "a qdisc was put into a group"
 
 
+@test("where the system's qdisc keeps flows apart, it is what the rest waits in")
+def t_default_child(lab):
+    for name, want in (("fq_codel", ["fq_codel", "inc"]), ("pfifo_fast", ["inc"]), ("fq_codel", ["fq_codel", "inc"])):
+        with default_qdisc(name):
+            lab.fresh()
+        equal(kinds(lab), want, f"qdiscs where {name} is the default")
+    fill(lab, 3, 4, 5)
+    lab.counts(control=3, contrib=4, other=5)
+    run(f"tc qdisc replace dev {DEV} root handle 2: inc")
+    run(f"tc qdisc replace dev {DEV} parent 2:1 handle 3: pfifo limit 4")
+    equal(kinds(lab), ["inc", "pfifo"], "qdiscs after another")
+    run(f"tc qdisc del dev {DEV} parent 2:1")
+    equal(kinds(lab), ["inc"], "qdiscs after none")
+
+
+def kinds(lab):
+    return sorted(kind for _, kind, _ in lab.rtnl.qdiscs().values())
+
+
+@test("replaced by its own kind it loses nothing that waits")
+def t_replace(lab):
+    lab.freeze(share=70)
+    fill(lab, 4, 5, 6)
+    lab.rtnl.set(lab.coded({"share": 60}), nl.NLM_F_CREATE | nl.NLM_F_REPLACE, 0, 0x10001)
+    equal(lab.rtnl.options()["share"], 60, "share")
+    lab.expect(control=waiting(4), contrib=waiting(5), other=waiting(6, 1), blocks=9)
+    parent_agrees(lab)
+    lab.thaw()
+    lab.expect(control=waiting(0, 4), contrib=waiting(0, 5), other=waiting(0, 8), blocks=9)
+
+
 @test("a child that keeps what it has does not keep INC waiting")
 def t_child_throttled(lab):
     lab.fresh(share=1)
@@ -159,7 +190,8 @@ def t_churn(lab):
     rounds = 200 if os.environ.get("FULL") == "1" else 40
     for i in range(rounds):
         want = {"share": rnd.randint(1, 99), "limit": rnd.choice((1, 5, 100, 1000)),
-                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)), "target": rnd.choice((1, 2000, 10000000))}
+                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)), "target": rnd.choice((1, 2000, 10000000)),
+                "control": rnd.randint(1, 99)}
         lab.change(**want)
         equal(lab.rtnl.options(), want, "options")
         if i % 10 == 3:
@@ -176,7 +208,7 @@ def t_churn(lab):
         if i % 20 == 14:
             lab.fresh()
             lab.under_tbf("tbf rate 50mbit burst 50000 limit 100000000")
-    lab.change(share=80, limit=1000, port=pk.INC_PORT)
+    lab.change(share=80, limit=1000, port=pk.INC_PORT, control=90)
     before = lab.rtnl.stats()
     wait_until(lambda: all(lab.rtnl.stats()[c]["packets"] > before[c]["packets"] + 100 for c in nl.CLASSES),
                lambda: f"every class flows after the changes; before: {before}, now: {lab.rtnl.stats()}")

@@ -15,10 +15,10 @@ TCA_STATS_BASIC, TCA_STATS_QUEUE, TCA_STATS_APP = 1, 3, 4
 NLA_F_NESTED = 0x8000
 ROOT = 0xFFFFFFFF
 
-SHARE, LIMIT, PORT, WEIGHTS, TARGET = 1, 2, 3, 4, 5     # TCA_INC_*
+SHARE, LIMIT, PORT, WEIGHTS, TARGET, CONTROL, RATE = 1, 2, 3, 4, 5, 6, 7        # TCA_INC_*
 DELAYS = 10
-XSTATS = struct.Struct("=" + f"Q{DELAYS}QQQQII" * 3 + "Q")    # struct tc_inc_xstats
-GROUP_XSTATS = struct.Struct("=IIqQ")           # struct tc_inc_group_xstats
+XSTATS = struct.Struct("=" + f"Q{DELAYS}QQQQII" * 3 + "QQ")    # struct tc_inc_xstats
+GROUP_XSTATS = struct.Struct(f"=IIqQ{DELAYS}Q")         # struct tc_inc_group_xstats
 CLASSES = ("control", "contrib", "other")
 
 
@@ -37,6 +37,10 @@ def attr(kind, data):
 
 def u16(value):
     return struct.pack("=H", value)
+
+
+def u64(value):
+    return struct.pack("=Q", value)
 
 
 def u32(value):
@@ -116,8 +120,11 @@ class Rtnl:
 
     def options(self):
         opts = parse(self.inc()[TCA_OPTIONS])
-        return {"share": struct.unpack("=I", opts[SHARE])[0], "limit": struct.unpack("=I", opts[LIMIT])[0],
-                "port": struct.unpack("=H", opts[PORT])[0], "target": struct.unpack("=I", opts[TARGET])[0]}
+        out = {"share": struct.unpack("=I", opts[SHARE])[0], "limit": struct.unpack("=I", opts[LIMIT])[0],
+               "port": struct.unpack("=H", opts[PORT])[0], "target": struct.unpack("=I", opts[TARGET])[0],
+               "control": struct.unpack("=I", opts[CONTROL])[0]}
+        rate, = struct.unpack("=Q", opts[RATE])
+        return out | ({"rate": rate} if rate else {})
 
     def weights(self):
         """{group: weight} of the options."""
@@ -125,26 +132,26 @@ class Rtnl:
         return dict(struct.iter_unpack("=II", raw))
 
     def groups(self):
-        """{group: its weight, credit, marks, bytes, packets, qlen, backlog, drops}: what all classes but the first are."""
+        """{group: its weight, credit, marks, delay, bytes, packets, qlen, backlog, drops}: all classes but the first."""
         out = {}
         for _, _, attrs in self.request(RTM_GETTCLASS, NLM_F_DUMP):
             stats = parse(attrs[TCA_STATS2])
             if attrs[TCA_KIND] != b"inc\0" or TCA_STATS_APP not in stats:
                 continue
-            group, weight, credit, marks = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
+            group, weight, credit, marks, *delay = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
             sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
             qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])
-            out[group] = {"weight": weight, "credit": credit, "marks": marks, "bytes": sent,
+            out[group] = {"weight": weight, "credit": credit, "marks": marks, "delay": delay, "bytes": sent,
                           "packets": packets, "qlen": qlen, "backlog": backlog, "drops": drops}
         return out
 
-    def stats(self):
-        """{"control": {"packets": ...}, ..., "blocks": ...} of struct tc_inc_xstats."""
-        app = parse(self.inc()[TCA_STATS2])[TCA_STATS_APP]
+    def stats(self, handle=None):
+        """{"control": {"packets": ...}, ..., "blocks": ..., "rate": ...} of struct tc_inc_xstats."""
+        app = parse((self.qdiscs()[handle][2] if handle else self.inc())[TCA_STATS2])[TCA_STATS_APP]
         if len(app) != XSTATS.size:
             raise AssertionError(f"TCA_STATS_APP has {len(app)} bytes, expected {XSTATS.size}")
         values = XSTATS.unpack(app)
-        out = {"blocks": values[-1]}
+        out = {"blocks": values[-2], "rate": values[-1]}
         for i, name in enumerate(CLASSES):
             marks, *rest = values[(DELAYS + 6) * i:(DELAYS + 6) * (i + 1)]
             out[name] = {"marks": marks, "delay": rest[:DELAYS]}

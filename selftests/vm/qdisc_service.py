@@ -23,6 +23,24 @@ def t_order(lab):
         equal(got, "O" + want, f"order at share {share}")
 
 
+@test("control packets hold contributions up for a while and no longer, then by bytes")
+def t_control(lab):
+    for percent, ahead in ((50, 65536 * 2), (80, 65536 * 5)):
+        with Capture() as capture:
+            lab.freeze(control=percent, limit=100000)
+            for _ in range(400):
+                lab.inc("result", 1472)
+            for _ in range(200):
+                lab.inc("contrib", 1472)
+            lab.thaw()
+            got = "".join(kind for kind, _ in capture.take(602) if kind != "O")
+        first = ahead // (HEADERS + 1472) + 1       # of the results that go before the first contribution
+        turn = "C" + "R" * (percent // (100 - percent))
+        want = ("R" * first + turn * 200)[:got.rindex("R") + 1]
+        equal(got[:len(want)], want, f"order at control {percent}")
+        equal(got.count("C"), 200, "contributions")
+
+
 @test("each class alone gets the whole link, in order")
 def t_alone(lab):
     for kind, letter in (("contrib", "C"), ("result", "R"), (None, "O")):

@@ -16,8 +16,10 @@ import qdisc_options
 import qdisc_classes
 import qdisc_service
 import qdisc_queues
+import qdisc_split
+import qdisc_devices
 import qdisc_module
-from qdisc_lab import TESTS, Lab, Skip, neighbours
+from qdisc_lab import TESTS, Lab, Skip, default_qdisc, neighbours
 
 
 def main():
@@ -46,4 +48,5 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-main()
+with default_qdisc("pfifo_fast"):
+    main()

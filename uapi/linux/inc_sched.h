@@ -15,6 +15,9 @@ enum {
 	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
 	TCA_INC_WEIGHTS,	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
 	TCA_INC_TARGET,		/* u32: microseconds after which INC packets that wait are marked (ECN); default 2000 */
+	TCA_INC_CONTROL,	/* u32: percent of INC that goes before contributions that wait, 1..99; default 90 */
+	TCA_INC_RATE,		/* u64: bits per second of the link, 0: measured; default 0 */
+	TCA_INC_PAD,
 	__TCA_INC_MAX
 };
 
@@ -22,6 +25,8 @@ enum {
 
 #define INC_SCHED_WEIGHTS	64
 #define INC_SCHED_WEIGHT_MAX	256
+#define INC_SCHED_RATE_MIN	1000ull
+#define INC_SCHED_RATE_MAX	1000000000000000ull
 
 /* While several groups' contributions wait, each gets bytes in proportion to its weight. */
 struct tc_inc_weight {
@@ -50,6 +55,7 @@ struct tc_inc_xstats {
 		__u32	backlog;	/* bytes waiting */
 	} cls[INC_SCHED_CLASSES];
 	__u64	blocks;		/* INC headers inside all packets, super-packets taken apart, dropped ones too */
+	__u64	rate;		/* bits per second: TCA_INC_RATE, or as measured; 0: not known */
 };
 
 /* TCA_STATS_APP of a class; its qlen, backlog, packets, bytes and drops are in the common statistics */
@@ -58,6 +64,7 @@ struct tc_inc_group_xstats {
 	__u32	weight;
 	__s64	credit;		/* bytes that it may send in this turn; negative: what it owes */
 	__u64	marks;		/* skbs */
+	__u64	delay[INC_SCHED_DELAYS];	/* as in tc_inc_xstats */
 };
 
 #endif

@@ -39,7 +39,7 @@ _inc_keys()
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
 	"qdisc add" | "qdisc change" | "qdisc replace")
-		_inc_words "dev parent handle share limit port target weight" ;;
+		_inc_words "dev parent handle share control limit port target rate weight" ;;
 	"qdisc del")
 		_inc_words "dev parent handle" ;;
 	"limits set")
@@ -82,7 +82,7 @@ _inc()
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
 	late-policy)
 		_inc_words "wait fail partial" ;;
-	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | limit | target | weight)
+	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then

@@ -24,9 +24,12 @@ static const char usage[] =
 	"       inc qdisc del dev DEV [parent {root|MAJOR:MINOR}] [handle MAJOR:]\n"
 	"Qdiscs of kind inc: control packets and results first, groups by weight, INC at most its share.\n"
 	"OPTION: share PERCENT             of the bytes for INC while others wait, 1..99 (80)\n"
+	"        control PERCENT           of those for control and results while contributions wait, 1..99 (90)\n"
 	"        limit PACKETS             that may wait in each class, 1..1000000 (1000)\n"
 	"        port PORT                 UDP port of INC (5227)\n"
 	"        target USECS              after which INC packets that wait are marked (ECN), 1..10000000 (2000)\n"
+	"        rate RATE                 of the link, as 100mbit (bit, kbit, mbit, gbit), or measured: super-packets\n"
+	"                                  that take longer than 1 ms are split (measured)\n"
 	"        weight GROUP:WEIGHT,...   of up to 64 groups, 1..256 (1), or none: all of them anew\n";
 
 /* What a dump has said, kept until it has ended: each qdisc's groups are another dump. */
@@ -83,6 +86,7 @@ static void show_options(struct nlattr *nest)
 {
 	struct nlattr *tb[TCA_INC_MAX + 1];
 	uint16_t port;
+	uint64_t rate;
 	uint32_t v;
 
 	if (!nest)
@@ -91,12 +95,16 @@ static void show_options(struct nlattr *nest)
 	out_open("options");
 	if (get_u32(tb[TCA_INC_SHARE], &v))
 		out_num("share", " share %s", v, UNIT_PERCENT);
+	if (get_u32(tb[TCA_INC_CONTROL], &v))
+		out_num("control", " control %s", v, UNIT_PERCENT);
 	if (get_u32(tb[TCA_INC_LIMIT], &v))
 		out_num("limit", " limit %s packets per class", v, UNIT_NONE);
 	if (get_u16(tb[TCA_INC_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[TCA_INC_TARGET], &v))
 		out_num("target", " target %sus", v, UNIT_NONE);
+	if (get_u64(tb[TCA_INC_RATE], &rate) && rate)
+		out_num("rate", " rate %sbit", rate, UNIT_NONE);
 	show_weights(tb[TCA_INC_WEIGHTS]);
 	out_close();
 }
@@ -158,7 +166,10 @@ static void show_xstats(struct nlattr *attr)
 	for (i = 0; i < INC_SCHED_CLASSES; i++)
 		show_class(&xs, i);
 	out_close();
-	out_num("blocks", "    %s INC headers in all\n", xs.blocks, UNIT_NONE);
+	out_num("blocks", "    %s INC headers in all", xs.blocks, UNIT_NONE);
+	if (xs.rate)
+		out_num("rate", ", the link takes %s bit/s", xs.rate, UNIT_NONE);
+	out_text("\n");
 }
 
 static void show_queue(struct nlattr *attr)
@@ -213,6 +224,7 @@ static void show_group(const struct nlmsghdr *hdr)
 	out_num("marks", " marked %s", xs.marks, UNIT_NONE);
 	out_num("qlen", " waiting %s", q.qlen, UNIT_NONE);
 	out_num("backlog", " (%s bytes)\n", q.backlog, UNIT_NONE);
+	show_delays(xs.delay);
 	out_close();
 }
 

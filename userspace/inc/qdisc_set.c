@@ -11,16 +11,18 @@
 #include "qdisc.h"
 #include "tool.h"
 
-enum { DEV, PARENT, HANDLE, SHARE, LIMIT, PORT, TARGET, WEIGHT, ARGS };
+enum { DEV, PARENT, HANDLE, SHARE, CONTROL, LIMIT, PORT, TARGET, RATE, WEIGHT, ARGS };
 
 static const struct arg keys[] = {
 	[DEV] = { .key = "dev", .kind = ARG_DEV },
 	[PARENT] = { .key = "parent", .kind = ARG_TEXT },
 	[HANDLE] = { .key = "handle", .kind = ARG_TEXT },
 	[SHARE] = { .key = "share", .kind = ARG_NUM, .min = 1, .max = 99 },
+	[CONTROL] = { .key = "control", .kind = ARG_NUM, .min = 1, .max = 99 },
 	[LIMIT] = { .key = "limit", .kind = ARG_NUM, .min = 1, .max = 1000000 },
 	[PORT] = { .key = "port", .kind = ARG_NUM, .min = 1, .max = UINT16_MAX },
 	[TARGET] = { .key = "target", .kind = ARG_NUM, .min = 1, .max = 10000000 },
+	[RATE] = { .key = "rate", .kind = ARG_TEXT },
 	[WEIGHT] = { .key = "weight", .kind = ARG_TEXT },
 	[ARGS] = { .key = NULL },
 };
@@ -73,6 +75,31 @@ static int parse_place(const struct arg *args, struct tcmsg *tcm)
 	return 0;
 }
 
+/* A number with bit, kbit, mbit or gbit behind it, or "measured": 0. Returns 0 or, with the error printed, a status. */
+static int parse_rate(const char *text, uint64_t *rate)
+{
+	static const char * const units[] = { "bit", "kbit", "mbit", "gbit" };
+	uint64_t factor = 1;
+	unsigned int i;
+	char *end;
+
+	*rate = 0;
+	if (!strcmp(text, "measured"))
+		return 0;
+	if (strspn(text, "0123456789") >= 1 && strspn(text, "0123456789") <= 15)
+		*rate = strtoull(text, &end, 10);
+	for (i = 0; *rate && i < ARRAY_SIZE(units); i++, factor *= 1000) {
+		if (strcmp(end, units[i]))
+			continue;
+		if (*rate > INC_SCHED_RATE_MAX / factor || *rate * factor < INC_SCHED_RATE_MIN)
+			break;
+		*rate *= factor;
+		return 0;
+	}
+	return usage_error("rate %s: expected measured, or a number with bit, kbit, mbit or gbit, 1kbit..1000000gbit",
+			   text);
+}
+
 /* GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1 with the error printed. */
 static int parse_weights(const char *text, struct tc_inc_weight *weights)
 {
@@ -107,20 +134,26 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 {
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 	struct nlattr *nest;
-	int n = 0;
+	uint64_t rate = 0;
+	int n = 0, err = 0;
 
-	if (args[WEIGHT].given) {
+	if (args[RATE].given)
+		err = parse_rate(args[RATE].text, &rate);
+	if (!err && args[WEIGHT].given) {
 		n = parse_weights(args[WEIGHT].text, weights);
-		if (n < 0) {
-			nlmsg_free(msg);
-			return -n;
-		}
+		err = n < 0 ? -n : 0;
+	}
+	if (err) {
+		nlmsg_free(msg);
+		return err;
 	}
 	nest = nla_nest_start(msg, TCA_OPTIONS | NLA_F_NESTED);
 	if (!nest || (args[SHARE].given && nla_put_u32(msg, TCA_INC_SHARE, (uint32_t)args[SHARE].num)) ||
+	    (args[CONTROL].given && nla_put_u32(msg, TCA_INC_CONTROL, (uint32_t)args[CONTROL].num)) ||
 	    (args[LIMIT].given && nla_put_u32(msg, TCA_INC_LIMIT, (uint32_t)args[LIMIT].num)) ||
 	    (args[PORT].given && nla_put_u16(msg, TCA_INC_PORT, (uint16_t)args[PORT].num)) ||
 	    (args[TARGET].given && nla_put_u32(msg, TCA_INC_TARGET, (uint32_t)args[TARGET].num)) ||
+	    (args[RATE].given && nla_put_u64(msg, TCA_INC_RATE, rate)) ||
 	    (args[WEIGHT].given && nla_put(msg, TCA_INC_WEIGHTS, n * (int)sizeof(weights[0]), weights)))
 		return no_memory(msg);
 	nla_nest_end(msg, nest);

@@ -9,4 +9,12 @@
 #define MODULE_ALIAS_NET_SCH(id)	MODULE_ALIAS("net-sch-" id)
 #endif
 
+/* Since 6.19 the number of segments stands beside the length. */
+static inline void netinc_qdisc_set_segs(struct sk_buff *skb, unsigned int segs)
+{
+#ifdef NETINC_HAVE_QDISC_PKT_SEGS
+	qdisc_skb_cb(skb)->pkt_segs = segs;
+#endif
+}
+
 #endif
