@@ -2,13 +2,14 @@
 /*
  * sch_inc: a queueing discipline that knows INC packets.
  *
- * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a queue
- * for each group (sch_flows.h); everything else, in whatever qdisc has been grafted there or else a FIFO. A result that
- * waits holds up all ranks of a group, a contribution one, so the first class goes before the second. INC as a whole and
- * everything else share the link by bytes:
+ * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a
+ * queue for each group (sch_flows.h); everything else, in whatever qdisc has been grafted there or else a FIFO. A
+ * result that waits holds up all ranks of a group, a contribution one, so the first class goes before the second. INC
+ * as a whole and everything else share the link by bytes:
  *
- * FIRST. The first class goes before the second until it has had, while contributions waited, CONTROL_BURST bytes more
- * than `control` percent of what both sent: a flood of control packets holds contributions up for so long and no longer.
+ * FIRST. The first class goes before the second until it has had, while contributions waited, CONTROL_BURST bytes
+ * more than `control` percent of what both sent: a flood of control packets holds contributions up for so long and no
+ * longer.
  *
  * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
  * packet of n bytes takes n * (100 - share) off it and any other packet adds n * share; INC is served while it is not
@@ -18,11 +19,11 @@
  * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue runs empty between
  * two packets would otherwise get more than its share.
  *
- * The choice is a function of the queues, `balance` and `ahead` alone, so peek() looks and changes nothing, and a result
- * that comes while a parent qdisc waits for tokens overtakes what was peeked at before.
+ * The choice is a function of the queues, `balance` and `ahead` alone, so peek() looks and changes nothing, and a
+ * result that comes while a parent qdisc waits for tokens overtakes what was peeked at before.
  *
- * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments. One that
- * would hold the link up for more than a millisecond (sch_drain.h) is taken apart before it waits.
+ * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments. One
+ * that would hold the link up for more than a millisecond (sch_drain.h) is taken apart before it waits.
  *
  * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are written under RTNL too,
  * therefore dump() reads them under RTNL alone.
@@ -403,7 +404,8 @@ static struct Qdisc *default_child(struct Qdisc *sch, struct netlink_ext_ack *ex
 
 	if (strcmp(default_qdisc_ops->id, "fq_codel"))
 		return NULL;
-	child = qdisc_create_dflt(sch->dev_queue, default_qdisc_ops, TC_H_MAKE(TC_H_MAJ(sch->handle), CLASS_OTHER), extack);
+	child = qdisc_create_dflt(sch->dev_queue, default_qdisc_ops, TC_H_MAKE(TC_H_MAJ(sch->handle), CLASS_OTHER),
+				  extack);
 	if (child)
 		qdisc_hash_add(child, true);
 	return child;
@@ -447,7 +449,10 @@ static int dump(struct Qdisc *sch, struct sk_buff *skb)
 static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	struct tc_inc_xstats st = { .blocks = q->blocks, .rate = sched_drain_rate(&q->drain) };
+	struct tc_inc_xstats st = {
+		.blocks = q->blocks,
+		.rate = sched_drain_rate(&q->drain),
+	};
 	int i;
 
 	for (i = 0; i < INC_SCHED_CLASSES; i++) {

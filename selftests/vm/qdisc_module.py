@@ -5,10 +5,13 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 
 import qdisc_packets as pk
 import qdisc_rtnl as nl
 from qdisc_lab import DEV, DST, HEADERS, OPEN, Skip, equal, run, test, wait_until
+
+PLUGINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/userspace/lib/tc")
 
 
 @test("the inc tool shows the same options and counters")
@@ -63,6 +66,69 @@ def t_tool_sets(lab):
     run(f"tc qdisc add dev {DEV} root handle 1: {OPEN}")
     run(f"inc qdisc add dev {DEV} parent 1:1 handle 2: share 33")
     equal(lab.rtnl.options()["share"], 33, "share below a token bucket")
+
+
+def tc(command, program="tc"):
+    """tc with the plugin that was built for it: (exit status, output, errors)."""
+    env = os.environ | {"TC_LIB_DIR": PLUGINS}
+    done = subprocess.run([program, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@test("tc takes and shows all options with the plugin, and refuses wrong ones")
+def t_plugin(lab):
+    if not os.path.exists(f"{PLUGINS}/q_inc.so"):
+        raise Skip("q_inc.so was not built: no tc of iproute2 5 or 6 was there")
+    lab.clear()
+    status, _, errors = tc(f"qdisc add dev {DEV} root handle 5: inc share 60 control 70 limit 9 port 5300 target 300 "
+                           "rate 25mbit weight 7:2,4294967295:256")
+    equal((status, errors), (0, ""), "tc qdisc add")
+    want = {"share": 60, "limit": 9, "port": 5300, "target": 300, "control": 70, "rate": 25000000}
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want, {7: 2, 0xFFFFFFFF: 256}), "options")
+    lab.udp.sendto(pk.inc("contrib", 1000), (DST, 5300))
+    status, output, errors = tc(f"-j -s qdisc show dev {DEV}")
+    equal((status, errors), (0, ""), "tc -j qdisc show")
+    shown = [q for q in json.loads(output) if q["kind"] == "inc"][0]
+    inc = json.loads(run(f"inc -j -s qdisc show dev {DEV}"))[0]
+    equal(shown["options"], inc["options"], "options that tc shows, and inc")
+    equal(shown["classes"], inc["stats"]["classes"], "classes that tc shows, and inc")
+    status, output, errors = tc(f"-s qdisc show dev {DEV}")
+    equal((status, errors), (0, ""), "tc qdisc show")
+    assert "share 60% control 70% limit 9" in output and "contrib sent 1 packets" in output, output
+    status, output, errors = tc(f"-s class show dev {DEV}")
+    equal((status, errors), (0, ""), "tc class show")
+    assert "group 7 weight 2 marked 0" in output, output
+    equal(tc(f"qdisc change dev {DEV} root handle 5: inc limit 10 weight none")[::2], (0, ""), "tc qdisc change")
+    equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}), "options changed")
+    for wrong, text in (("share 0", "inc: share 0: expected a number in 1..99\n"),
+                        ("limit", "inc: limit: value is missing\n"), ("shares 5", "inc: shares: unknown; expected one of: "
+                         "share, control, limit, port, target, rate, weight\n")):
+        status, _, errors = tc(f"qdisc change dev {DEV} root handle 5: inc {wrong}")
+        assert status and errors == text, f"{wrong}: status {status}, {errors!r}"
+    equal(lab.rtnl.options(), want | {"limit": 10}, "options after wrong ones")
+
+
+@test("the plugin refuses another tc by name; plain tc needs none")
+def t_plugin_other(lab):
+    if not os.path.exists(f"{PLUGINS}/q_inc.so"):
+        raise Skip("q_inc.so was not built: no tc of iproute2 5 or 6 was there")
+    name = subprocess.run(["tc", "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    version = name.split("iproute2-")[1].split(",")[0]
+    other = version[:-1] + ("1" if version[-1] != "1" else "2")
+    with tempfile.TemporaryDirectory() as where:
+        program = f"{where}/tc"
+        with open(shutil.which("tc"), "rb") as f, open(program, "wb") as out:
+            out.write(f.read().replace(version.encode() + b"\0", other.encode() + b"\0"))
+        os.chmod(program, 0o755)
+        lab.clear()
+        status, _, errors = tc(f"qdisc add dev {DEV} root inc share 5", program)
+        text = f'q_inc.so was built for "{name}", this is "{name.replace(version, other)}": build it anew, or use inc qdisc\n'
+        assert status and errors == text, f"status {status}, {errors!r}, expected {text!r}"
+        equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs")
+    run(f"tc qdisc add dev {DEV} root inc")
+    assert "qdisc inc" in run(f"tc -s qdisc show dev {DEV}"), "tc shows it"
+    assert '"kind":"inc"' in run(f"tc -j -s qdisc show dev {DEV}"), "tc shows it in JSON"
 
 
 @test("the module cannot go while it is in use")

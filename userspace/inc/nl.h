@@ -6,10 +6,11 @@
 #ifndef INC_TOOL_NL_H
 #define INC_TOOL_NL_H
 
-#include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "attr.h"
 
 /* A request to the family "inc"; NULL if the kernel has no such family (the error is printed). */
 struct nl_msg *inc_request(uint8_t cmd, int flags);
@@ -31,14 +32,6 @@ int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr));
 
 /* Hand events to @show until it fails. */
 int inc_listen(void (*show)(struct nlattr *nest));
-
-/* Attributes that may be absent. */
-struct nlattr **parse_nest(struct nlattr *nest, struct nlattr **tb, int max);
-bool get_u8(struct nlattr *attr, uint8_t *value);
-bool get_u16(struct nlattr *attr, uint16_t *value);
-bool get_u32(struct nlattr *attr, uint32_t *value);
-bool get_u64(struct nlattr *attr, uint64_t *value);
-const char *get_str(struct nlattr *attr);
 
 /* An allocation that failed while a message was built. */
 int no_memory(struct nl_msg *msg);
