@@ -7,6 +7,7 @@
 #include <linux/rculist.h>
 #include "ngroup.h"
 #include "node.h"
+#include "tenant.h"
 
 struct census {
 	u32 live;		/* groups that are not over */
@@ -62,7 +63,18 @@ static bool node_full(struct netinc_node *node, const struct netinc_founder *ask
 	return c.live >= max || all >= 8 * max;
 }
 
-bool netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
+/* Those that wait to be made are not charged yet, and may be refused then. */
+static bool tenant_full(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
+{
+	u64 bytes = netinc_ngroup_bytes(&node->cfg, birth);
+
+	if (netinc_tenant_charge_group(birth->tenant, bytes, limit))
+		return true;
+	netinc_tenant_uncharge_group(birth->tenant, bytes);
+	return false;
+}
+
+int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
 	struct netinc_net *nn = node->nn;
 	enum inc_limit what;
@@ -70,15 +82,17 @@ bool netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *b
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
 	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, &birth->founder, limit))
-		return false;
+		return INC_REFUSE_LIMIT;
+	if (tenant_full(node, birth, limit))
+		return INC_REFUSE_QUOTA;
 	what = INC_LIMIT_GROUPS;
 	if (!netinc_charge_check(nn, nn->owner, what, 1)) {
 		what = INC_LIMIT_SLOT_MEMORY;
 		if (!netinc_charge_check(nn, nn->owner, what, netinc_ngroup_bytes(&node->cfg, birth)))
-			return true;
+			return 0;
 	}
 	*limit = atomic64_read(&nn->max[what]);
-	return false;
+	return INC_REFUSE_LIMIT;
 }
 
 void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex)

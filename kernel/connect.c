@@ -30,6 +30,8 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_MOVED] = -EBUSY,
 	[INC_REFUSE_RANK_DEAD] = -ECONNRESET,
 	[INC_REFUSE_OUT] = -ESTALE,
+	[INC_REFUSE_TENANT] = -EPERM,
+	[INC_REFUSE_QUOTA] = -EDQUOT,
 };
 
 /* Why the join has failed. */

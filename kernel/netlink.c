@@ -484,6 +484,25 @@ static const struct nla_policy limit_policy[INC_A_LIMIT_MAX + 1] = {
 	[INC_A_LIMIT_VALUES]	= NLA_POLICY_NESTED(limit_values_policy),
 };
 
+static const struct nla_policy prefix_policy[INC_A_PREFIX_MAX + 1] = {
+	[INC_A_PREFIX_ADDR]	= { .type = NLA_BINARY, .len = sizeof(struct in6_addr) },
+	[INC_A_PREFIX_LEN]	= { .type = NLA_U8 },
+};
+
+static const struct nla_policy tenant_policy[INC_A_TENANT_MAX + 1] = {
+	[INC_A_TENANT_NAME]	= { .type = NLA_NUL_STRING, .len = INC_TENANT_NAME - 1 },
+	[INC_A_TENANT_KEY]	= NLA_POLICY_EXACT_LEN(INC_KEY_LEN),
+	[INC_A_TENANT_PREFIX]	= NLA_POLICY_NESTED(prefix_policy),
+	[INC_A_TENANT_PORT]	= { .type = NLA_U32 },
+	[INC_A_TENANT_MAX_GROUPS] = { .type = NLA_U32 },
+	[INC_A_TENANT_MAX_MEMORY] = { .type = NLA_U64 },
+	[INC_A_TENANT_CPU]	= { .type = NLA_U32 },
+};
+
+static const struct nla_policy tenant_name_policy[INC_A_TENANT_MAX + 1] = {
+	[INC_A_TENANT_NAME]	= { .type = NLA_NUL_STRING, .len = INC_TENANT_NAME - 1 },
+};
+
 /* What each command takes at the top level; anything else is refused. */
 
 static const struct nla_policy take_nothing[INC_A_MAX + 1] = {};
@@ -508,6 +527,14 @@ static const struct nla_policy take_limit[INC_A_MAX + 1] = {
 	[INC_A_LIMIT]		= NLA_POLICY_NESTED(limit_policy),
 };
 
+static const struct nla_policy take_tenant[INC_A_MAX + 1] = {
+	[INC_A_TENANT]		= NLA_POLICY_NESTED(tenant_policy),
+};
+
+static const struct nla_policy take_tenant_name[INC_A_MAX + 1] = {
+	[INC_A_TENANT]		= NLA_POLICY_NESTED(tenant_name_policy),
+};
+
 static const struct genl_ops ops[] = {
 	{ .cmd = INC_CMD_CAPS_GET, .doit = netinc_nl_caps_get, .policy = take_nothing, .maxattr = INC_A_MAX },
 	{ .cmd = INC_CMD_NODE_GET, .doit = netinc_nl_node_get, .dumpit = netinc_nl_node_dump,
@@ -529,6 +556,13 @@ static const struct genl_ops ops[] = {
 	{ .cmd = INC_CMD_PORT_GET, .dumpit = netinc_nl_port_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
 	{ .cmd = INC_CMD_LIMIT_GET, .dumpit = netinc_nl_limit_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
 	{ .cmd = INC_CMD_LIMIT_SET, .doit = netinc_nl_limit_set, .policy = take_limit, .maxattr = INC_A_MAX,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = INC_CMD_TENANT_GET, .dumpit = netinc_nl_tenant_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_TENANT_ADD, .doit = netinc_nl_tenant_add, .policy = take_tenant, .maxattr = INC_A_MAX,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = INC_CMD_TENANT_SET, .doit = netinc_nl_tenant_set, .policy = take_tenant, .maxattr = INC_A_MAX,
+	  .flags = GENL_UNS_ADMIN_PERM },
+	{ .cmd = INC_CMD_TENANT_DEL, .doit = netinc_nl_tenant_del, .policy = take_tenant_name, .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The generic netlink family "inc": netlink.c is the family and the changes, netlink_event.c the events,
- * netlink_limit.c limits, netlink_dump.c and netlink_group.c what can be looked at. No protocol logic here: it reads
+ * netlink_limit.c limits, netlink_tenant.c tenants, netlink_dump.c and netlink_group.c what can be looked at. No protocol logic here: it reads
  * objects and calls their functions.
  */
 #ifndef NETINC_NETLINK_H
@@ -61,5 +61,10 @@ int netinc_nl_port_dump(struct sk_buff *skb, struct netlink_callback *cb);
 /* netlink_limit.c */
 int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb);
 int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info);
+/* netlink_tenant.c */
+int netinc_nl_tenant_dump(struct sk_buff *skb, struct netlink_callback *cb);
+int netinc_nl_tenant_add(struct sk_buff *skb, struct genl_info *info);
+int netinc_nl_tenant_set(struct sk_buff *skb, struct genl_info *info);
+int netinc_nl_tenant_del(struct sk_buff *skb, struct genl_info *info);
 
 #endif

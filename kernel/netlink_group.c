@@ -8,6 +8,7 @@
 #include "ngroup.h"
 #include "node.h"
 #include "rank.h"
+#include "tenant.h"
 
 #define LATE_MS		1000	/* longer is LATE, in words */
 
@@ -99,6 +100,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
 	    (ng->node->ifindex && nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex)) ||
 	    (!ng->node->ifindex && nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE)) ||
+	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
 	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.fallback) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
 	    nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation) ||

@@ -7,6 +7,7 @@
 #include "ngroup.h"
 #include "node.h"
 #include "rank.h"
+#include "tenant.h"
 
 #define REPLY_PERIOD	100000		/* microseconds */
 #define REPLY_BURST	1024		/* answers to strangers per period */
@@ -117,6 +118,7 @@ static int __net_init net_init(struct net *net)
 	spin_lock_init(&nn->hash_lock);
 	spin_lock_init(&nn->reply_lock);
 	INIT_LIST_HEAD(&nn->nodes);
+	INIT_LIST_HEAD(&nn->tenants);
 	get_random_bytes(nn->secret, sizeof(nn->secret));
 	if (!netinc_edge_init(nn))
 		return 0;
@@ -134,6 +136,7 @@ static void __net_exit net_exit(struct net *net)
 	mutex_lock(&nn->mutex);
 	nn->exiting = true;
 	netinc_node_del_all(nn);
+	netinc_tenant_del_all(nn);
 	mutex_unlock(&nn->mutex);
 	netinc_edge_fini(nn);
 	WARN_ON_ONCE(nn->users);

@@ -60,6 +60,7 @@ struct netinc_net {
 	struct mutex mutex;		/* configuration; see LOCKING */
 	spinlock_t hash_lock;		/* changes to groups and ranks */
 	struct list_head nodes;		/* struct netinc_node, RCU */
+	struct list_head tenants;	/* struct netinc_tenant, RCU */
 	struct netinc_node *edge;	/* not in the list; as long as the netns */
 	struct hlist_head groups[1 << NETINC_HASH_BITS];	/* struct netinc_ngroup by group id, RCU */
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];		/* struct netinc_rank by group id, RCU */

@@ -10,6 +10,7 @@
 #include "netlink.h"
 #include "ngroup.h"
 #include "past.h"
+#include "tenant.h"
 #include "trace.h"
 
 static struct netinc_ngroup *glue(struct netinc_group *eng)
@@ -33,28 +34,39 @@ static void ngroup_free_rcu(struct rcu_head *rcu)
 	ngroup_free(container_of(rcu, struct netinc_ngroup, rcu));
 }
 
-static int charge(struct netinc_net *nn, u64 bytes)
+static int charge(const struct netinc_ngroup *g)
 {
-	int err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	struct netinc_net *nn = g->nn;
+	u64 limit;
+	int err = netinc_tenant_charge_group(g->tenant, g->bytes, &limit);
 
 	if (err)
 		return err;
-	err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, bytes);
-	if (err)
+	err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	if (!err) {
+		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->bytes);
+		if (!err)
+			return 0;
 		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	}
+	netinc_tenant_uncharge_group(g->tenant, g->bytes);
 	return err;
 }
 
-static void uncharge(struct netinc_net *nn, u64 bytes)
+static void uncharge(const struct netinc_ngroup *g)
 {
-	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, bytes);
+	struct netinc_net *nn = g->nn;
+
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->bytes);
 	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	netinc_tenant_uncharge_group(g->tenant, g->bytes);
+	netinc_tenant_put(g->tenant);
 }
 
 /* Nobody has seen it yet. */
 static void discard(struct netinc_ngroup *g)
 {
-	uncharge(g->nn, g->bytes);
+	uncharge(g);
 	ngroup_free(g);
 }
 
@@ -63,7 +75,7 @@ static void ngroup_release(struct kref *ref)
 	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
 
 	WARN_ON_ONCE(g->held || g->results);
-	uncharge(g->nn, g->bytes);
+	uncharge(g);
 	netinc_node_put(g->node);
 	call_rcu(&g->rcu, ngroup_free_rcu);
 }
@@ -455,11 +467,13 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	g->bytes = netinc_ngroup_bytes(limits, birth);
 	g->founder = birth->founder;
 	g->moved = birth->lineage && !birth->shrink;
-	err = charge(g->nn, g->bytes);
+	g->tenant = birth->tenant;
+	err = charge(g);
 	if (err) {
 		kfree(g);
 		return ERR_PTR(err);
 	}
+	netinc_tenant_get(g->tenant);
 	return g;
 }
 
@@ -661,9 +675,22 @@ static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_
 	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
 }
 
+/* Only contributions cost much, and come again. */
+static bool affordable(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+{
+	bool congested;
+
+	if (!g->tenant || rx->pkt.type != INC_PKT_CONTRIB)
+		return true;
+	if (!netinc_tenant_may_work(g->tenant, now, &congested))
+		return false;
+	rx->ce |= congested;
+	return true;
+}
+
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
-	u64 now = netinc_now(), begin = ktime_get_ns();
+	u64 now = netinc_now(), begin = ktime_get_ns(), spent;
 	u32 child = rx->pkt.child;
 	bool member = false;
 	int got = 0;
@@ -671,6 +698,12 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	netinc_ngroup_lock(g);
 	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
 		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
+		netinc_ngroup_unlock(g);
+		return;
+	}
+	if (!affordable(g, rx, begin)) {
+		netinc_count(g->eng.mib, INC_C_DROP_CPU);
+		drop(g, rx, -INC_C_DROP_CPU);
 		netinc_ngroup_unlock(g);
 		return;
 	}
@@ -698,5 +731,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		netinc_agg_packet_end(&g->eng.agg, child, now);
 	netinc_reducer_end(g);
 	netinc_ngroup_unlock(g);
-	atomic64_add(ktime_get_ns() - begin, &g->unbooked);
+	spent = ktime_get_ns() - begin;
+	atomic64_add(spent, &g->unbooked);
+	netinc_tenant_worked(g->tenant, spent);
 }

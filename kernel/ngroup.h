@@ -28,6 +28,7 @@ struct netinc_ngroup {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
+	struct netinc_tenant *tenant;	/* likewise; NULL: nobody's */
 	struct kref ref;
 	struct rcu_head rcu;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */

@@ -7,7 +7,6 @@
 #include <linux/ip.h>
 #include <linux/math64.h>
 #include <linux/slab.h>
-#include <crypto/algapi.h>
 #include <net/ipv6.h>
 #include "doors.h"
 #include "netlink.h"
@@ -15,6 +14,7 @@
 #include "node.h"
 #include "past.h"
 #include "rank.h"
+#include "tenant.h"
 #include "trees.h"
 #include "trace.h"
 
@@ -107,7 +107,8 @@ static void births(struct netinc_node *node)
 	for (;;) {
 		spin_lock_bh(&node->lock);
 		if (!node->nbirths || node->dead) {
-			node->nbirths = 0;
+			while (node->nbirths)
+				netinc_tenant_put(node->births[--node->nbirths].tenant);
 			spin_unlock_bh(&node->lock);
 			break;
 		}
@@ -116,8 +117,10 @@ static void births(struct netinc_node *node)
 		netinc_ngroup_create(node, &birth);
 		/* stood there until now, so that the JOIN's repetitions do not ask for the group once more */
 		spin_lock_bh(&node->lock);
-		if (node->nbirths)
+		if (node->nbirths) {
 			memmove(node->births, node->births + 1, --node->nbirths * sizeof(birth));
+			netinc_tenant_put(birth.tenant);
+		}
 		spin_unlock_bh(&node->lock);
 	}
 }
@@ -408,9 +411,10 @@ static void drop(struct netinc_rx *rx, enum inc_counter reason)
 	trace_netinc_drop(rx->skb, rx->pkt.group, reason);
 }
 
-static enum inc_refuse_code give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
+/* 0 or the enum inc_refuse_code. */
+static int give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
-	enum inc_refuse_code code = 0;
+	int code = 0;
 	u32 i;
 
 	spin_lock(&node->lock);
@@ -422,23 +426,17 @@ static enum inc_refuse_code give_birth(struct netinc_node *node, const struct ne
 	if (node->dev && netinc_ngroup_fit(&node->cfg, birth->window, birth->size) < birth->window) {
 		code = INC_REFUSE_LIMIT;
 		*limit = node->cfg.max_memory;
-	} else if (!netinc_birth_allowed(node, birth, limit)) {
-		code = INC_REFUSE_LIMIT;
-	} else if (!node->dead) {
+		goto out;
+	}
+	code = netinc_birth_allowed(node, birth, limit);
+	if (!code && !node->dead) {
+		netinc_tenant_get(birth->tenant);
 		node->births[node->nbirths++] = *birth;
 		netinc_node_work(node);
 	}
 out:
 	spin_unlock(&node->lock);
 	return code;
-}
-
-static bool proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join)
-{
-	__be64 proof[2];
-
-	netinc_join_proof(key, rx->pkt.group, rx->pkt.child, join, proof);
-	return !crypto_memneq(proof, join->proof, sizeof(proof));
 }
 
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
@@ -513,12 +511,29 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, 0);
 }
 
+/* A tenant's groups are for his ranks; those that were there before him, for all who are let in. */
+static bool theirs(const struct netinc_ngroup *g, const struct netinc_tenant *tenant)
+{
+	return !g->tenant || g->tenant == tenant;
+}
+
+/* May the sender of this JOIN, who is where he says, join anything here? 0 or the enum inc_refuse_code. */
+static int admit(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join,
+		 struct netinc_tenant **tenant)
+{
+	/* at the edge ranks know one another: tenants are the nodes' */
+	if (node->dev)
+		return netinc_tenant_of(rx, join, key, tenant);
+	return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
+}
+
 static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join)
 {
 	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
 	u64 now = challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	struct netinc_tenant *tenant = NULL;
 	struct netinc_birth birth;
 	struct netinc_ngroup *g;
 	int code = 0;
@@ -531,24 +546,29 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 			reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
 			return;
 		}
-		if (!proved(key, rx, join)) {
+		code = admit(node, key, rx, join, &tenant);
+		if (code) {
 			drop(rx, INC_C_DROP_PROOF);
-			refuse(rx, nonce, INC_REFUSE_KEY, 0);
+			refuse(rx, nonce, code, 0);
 			return;
 		}
 	}
 	g = group_for(node, rx, join, &code);
-	if (g && g->node == node) {
+	if (g && !rx->pkt.incarnation && !theirs(g, tenant)) {
+		code = INC_REFUSE_TENANT;
+	} else if (g && g->node == node) {
 		code = netinc_ngroup_join(g, rx, join, &detail);
 	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
 	} else if (!code) {
 		code = birth_of(node, rx, join, &birth);
+		birth.tenant = tenant;
 		if (!code)
 			code = give_birth(node, &birth, &detail);
 	}
 	if (code)
 		refuse(rx, nonce, code, detail);
+	netinc_tenant_put(tenant);
 }
 
 /*

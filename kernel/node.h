@@ -15,6 +15,8 @@
 #define NETINC_MAX_DEAD_MS	60000
 #define NETINC_MAX_LATE_MS	3600000
 
+struct netinc_tenant;
+
 struct netinc_node_cfg {
 	u32 dead_ms;
 	u32 late_ms;
@@ -71,6 +73,7 @@ struct netinc_birth {
 	u8 fallback;
 	u32 block;		/* bytes that its first member can send */
 	struct netinc_founder founder;
+	struct netinc_tenant *tenant;	/* with a reference while it is in netinc_node.births; NULL: nobody's */
 };
 
 struct netinc_node {
@@ -126,8 +129,11 @@ void netinc_node_work(struct netinc_node *node);
 void netinc_edge_gone(struct netinc_net *nn);
 /* Nobody sends packets here any more. May take nn->mutex. */
 void netinc_edge_fini(struct netinc_net *nn);
-/* birth.c: may the node have this group, too? Under node->lock and RCU; if not, *@limit is what has been reached. */
-bool netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit);
+/*
+ * birth.c: may the node have this group, too? Under node->lock and RCU. 0, or the enum inc_refuse_code and in *@limit
+ * what has been reached.
+ */
+int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit);
 /* A member has joined. */
 void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex);
 

@@ -11,6 +11,7 @@
 #include "ngroup.h"
 #include "piece.h"
 #include "reduce/reduce.h"
+#include "tenant.h"
 #include "trace.h"
 
 #define PAY_RESULT	0x8000	/* netinc_pay.flags: obj is a netinc_super, off the unit's number; else an sk_buff */
@@ -24,12 +25,36 @@ static struct netinc_ngroup *glue(struct netinc_agg *agg)
 	return container_of(agg, struct netinc_ngroup, eng.agg);
 }
 
+static int charge_held(struct netinc_ngroup *g, u32 bytes)
+{
+	int err = netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+
+	if (err)
+		return err;
+	err = netinc_tenant_charge(g->tenant, bytes);
+	if (err)
+		netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	return err;
+}
+
+static void charge_held_always(struct netinc_ngroup *g, u32 bytes)
+{
+	netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_tenant_charge_always(g->tenant, bytes);
+}
+
+static void uncharge_held(struct netinc_ngroup *g, u32 bytes)
+{
+	netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_tenant_uncharge(g->tenant, bytes);
+}
+
 /* @always: more than the limits allow, if need be. */
 static bool charge(struct netinc_ngroup *g, u32 bytes, bool always)
 {
 	if (always)
-		netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
-	else if (g->held + bytes > g->limit || netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes))
+		charge_held_always(g, bytes);
+	else if (g->held + bytes > g->limit || charge_held(g, bytes))
 		return false;
 	g->held += bytes;
 	return true;
@@ -37,7 +62,7 @@ static bool charge(struct netinc_ngroup *g, u32 bytes, bool always)
 
 static void uncharge(struct netinc_ngroup *g, u32 bytes)
 {
-	netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	uncharge_held(g, bytes);
 	g->held -= bytes;
 }
 
@@ -106,7 +131,7 @@ static void super_put(struct netinc_ngroup *g, struct netinc_super *s)
 
 	if (refcount_read(&s->refs) == 1) {
 		g->results -= bytes;
-		netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+		uncharge_held(g, bytes);
 	}
 	netinc_super_put(s);
 }
@@ -120,13 +145,13 @@ static struct netinc_super *super_get(struct netinc_ngroup *g, u32 len, u32 n)
 	if (!s)
 		return NULL;
 	bytes = netinc_super_truesize(s);
-	if (g->results + bytes > g->limit || netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes)) {
+	if (g->results + bytes > g->limit || charge_held(g, bytes)) {
 		netinc_super_put(s);
 		s = netinc_super_alloc(len, 1);
 		if (!s)
 			return NULL;
 		bytes = netinc_super_truesize(s);
-		netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+		charge_held_always(g, bytes);
 	}
 	g->results += bytes;
 	return s;

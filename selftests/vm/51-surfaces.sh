@@ -78,6 +78,7 @@ configuration() {
 	for ns in sw h1; do
 		inc -n "$ns" -j node show | sed -E 's/"(groups|memory)":[0-9]+//g'
 		inc -n "$ns" -j parent show
+		inc -n "$ns" -j tenant show
 		limits "$ns" netns
 	done
 	limits sw user
@@ -105,9 +106,12 @@ with_privilege() {
 
 # As inc_topology_create() left it.
 configure_again() {
-	local ns dev
+	local ns dev name
 
 	for ns in sw h1; do
+		for name in $(inc -n "$ns" -j tenant show | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
+			inc -n "$ns" tenant del "$name" || return
+		done
 		for dev in $(inc -n "$ns" -j node show | grep -o '"dev":"[^"]*"' | cut -d'"' -f4); do
 			inc -n "$ns" node del dev "$dev" || return
 		done

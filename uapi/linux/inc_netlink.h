@@ -28,6 +28,10 @@ enum {
 	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
 	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
 	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
+	INC_CMD_TENANT_GET,	/* dump: INC_A_TENANT, in the order in which a JOIN is compared with them */
+	INC_CMD_TENANT_ADD,	/* INC_A_TENANT with NAME; from the first one on only ranks that a tenant takes may join */
+	INC_CMD_TENANT_SET,	/* the same: what is given changes; groups that there are stay */
+	INC_CMD_TENANT_DEL,	/* INC_A_TENANT: NAME; its groups stay, and count for nobody */
 	__INC_CMD_MAX
 };
 
@@ -46,6 +50,7 @@ enum {
 	INC_A_EVENT,		/* nest INC_A_EVENT_* */
 	INC_A_GROUP_ID,		/* u32: filter of dumps */
 	INC_A_LIMIT,		/* nest INC_A_LIMIT_* */
+	INC_A_TENANT,		/* nest INC_A_TENANT_* */
 	__INC_A_MAX
 };
 
@@ -147,6 +152,7 @@ enum {
 	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */
 	INC_A_GROUP_TREES,	/* u32: how many share the blocks, at the edge; absent: one */
 	INC_A_GROUP_TREE,	/* u32: this is one whose group has its root elsewhere: its number (node) */
+	INC_A_GROUP_TENANT,	/* string: whose it is; absent: nobody's (node) */
 	__INC_A_GROUP_MAX
 };
 
@@ -262,6 +268,43 @@ enum {
 };
 
 #define INC_A_LIMIT_MAX (__INC_A_LIMIT_MAX - 1)
+
+#define INC_TENANT_NAME		16	/* bytes of a tenant's name, with the 0 behind it */
+#define INC_TENANT_PLACES	8	/* at most so many prefixes, and ports */
+
+/*
+ * A tenant: who it is (all that is given must fit: prefix, port, key), and what it may have at the nodes of the network
+ * namespace.
+ */
+enum {
+	INC_A_TENANT_UNSPEC,
+	INC_A_TENANT_NAME,	/* string: letters, digits, dots, dashes and underscores */
+	INC_A_TENANT_KEY,	/* binary, INC_KEY_LEN, in: instead of the node's; all zero: the node's */
+	INC_A_TENANT_KEYED,	/* flag, out: a key is set */
+	INC_A_TENANT_PREFIX,	/* multi, nest INC_A_PREFIX_*; in: all of them; an empty one: from anywhere */
+	INC_A_TENANT_PORT,	/* multi, u32: ifindex of a bridge port; in: all of them; 0: by any */
+	INC_A_TENANT_MAX_GROUPS,	/* u32: 1..65536; default 65536 */
+	INC_A_TENANT_MAX_MEMORY,	/* u64: bytes reserved for its groups and held for them; default 1 TiB */
+	INC_A_TENANT_CPU,	/* u32: percent of one processor for contributions, 0..100; 0: no limit, default */
+	INC_A_TENANT_GROUPS,	/* u32, out: groups now */
+	INC_A_TENANT_MEMORY,	/* u64, out: bytes now */
+	INC_A_TENANT_CPU_NSEC,	/* u64, out: nanoseconds spent on its packets */
+	INC_A_TENANT_REFUSED_GROUPS,	/* u64, out: times that MAX_GROUPS was met */
+	INC_A_TENANT_REFUSED_MEMORY,	/* u64, out: times that MAX_MEMORY was met */
+	INC_A_TENANT_REFUSED_CPU,	/* u64, out: contributions dropped for CPU */
+	__INC_A_TENANT_MAX
+};
+
+#define INC_A_TENANT_MAX (__INC_A_TENANT_MAX - 1)
+
+enum {
+	INC_A_PREFIX_UNSPEC,
+	INC_A_PREFIX_ADDR,	/* binary, 4 or 16 bytes, network order */
+	INC_A_PREFIX_LEN,	/* u8: bits that count */
+	__INC_A_PREFIX_MAX
+};
+
+#define INC_A_PREFIX_MAX (__INC_A_PREFIX_MAX - 1)
 
 /* See inc_limits.h. */
 enum inc_limit {

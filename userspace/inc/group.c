@@ -101,6 +101,12 @@ static void show_trees(struct nlattr **tb)
 	out_num("trees", " trees %s", trees, UNIT_NONE);
 }
 
+static void show_tenant(struct nlattr **tb)
+{
+	if (get_str(tb[INC_A_GROUP_TENANT]))
+		out_str("tenant", " tenant %s", get_str(tb[INC_A_GROUP_TENANT]));
+}
+
 static void show_waiting(struct nlattr **tb)
 {
 	uint32_t v;
@@ -153,6 +159,7 @@ static void show_group(struct nlattr *nest)
 	show_run(tb);
 	show_fallback(tb);
 	show_trees(tb);
+	show_tenant(tb);
 	show_parent(tb[INC_A_GROUP_PARENT]);
 	show_waiting(tb);
 	show_error(tb[INC_A_GROUP_ERROR]);

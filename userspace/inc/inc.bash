@@ -42,6 +42,8 @@ _inc_keys()
 		_inc_words "dev parent handle share control limit port target rate weight" ;;
 	"qdisc del")
 		_inc_words "dev parent handle" ;;
+	"tenant add" | "tenant set")
+		_inc_words "from port key max-groups max-memory cpu" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory" ;;
 	"parent set")
@@ -82,11 +84,11 @@ _inc()
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
 	late-policy)
 		_inc_words "wait fail partial" ;;
-	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight)
+	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight | from | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps limits qdisc monitor"
+			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps limits tenant qdisc monitor"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then
@@ -95,6 +97,8 @@ _inc()
 			_inc_words "show set del help"
 		elif [ "$object" = qdisc ]; then
 			_inc_words "show add change replace del help"
+		elif [ "$object" = tenant ]; then
+			_inc_words "show add set del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
 		else

@@ -31,7 +31,7 @@ struct object {
 };
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats, object_port,
-			   object_caps, object_limits, object_qdisc, object_monitor;
+			   object_caps, object_limits, object_tenant, object_qdisc, object_monitor;
 
 /* Options before the object. */
 struct options {

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tenants: who is one, and what he may have. */
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <crypto/algapi.h>
+#include <net/ipv6.h>
+#include "tenant.h"
+
+#define MAX_CREDIT	(50 * NSEC_PER_MSEC)	/* of a whole processor: work that may be saved up */
+#define MAX_GROUPS	65536u
+#define MAX_MEMORY	BIT_ULL(40)
+
+void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg)
+{
+	*cfg = (struct netinc_tenant_cfg){ .max_groups = MAX_GROUPS, .max_memory = MAX_MEMORY };
+}
+
+struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name)
+{
+	struct netinc_tenant *tenant;
+
+	lockdep_assert_held(&nn->mutex);
+	list_for_each_entry(tenant, &nn->tenants, list)
+		if (!strcmp(tenant->name, name))
+			return tenant;
+	return NULL;
+}
+
+int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct netinc_tenant_cfg *cfg)
+{
+	struct netinc_tenant *tenant;
+	u32 n = 0;
+
+	if (netinc_tenant_find(nn, name))
+		return -EEXIST;
+	list_for_each_entry(tenant, &nn->tenants, list)
+		n++;
+	if (n >= NETINC_MAX_TENANTS)
+		return -ENOSPC;
+	tenant = kzalloc(sizeof(*tenant), GFP_KERNEL_ACCOUNT);
+	if (!tenant)
+		return -ENOMEM;
+	kref_init(&tenant->ref);
+	spin_lock_init(&tenant->lock);
+	strscpy(tenant->name, name, sizeof(tenant->name));
+	tenant->cfg = *cfg;
+	list_add_tail_rcu(&tenant->list, &nn->tenants);
+	return 0;
+}
+
+void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_cfg *cfg)
+{
+	spin_lock_bh(&tenant->lock);
+	tenant->cfg = *cfg;
+	spin_unlock_bh(&tenant->lock);
+}
+
+static void tenant_release(struct kref *ref)
+{
+	struct netinc_tenant *tenant = container_of(ref, struct netinc_tenant, ref);
+
+	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->memory));
+	kfree_rcu(tenant, rcu);
+}
+
+void netinc_tenant_get(struct netinc_tenant *tenant)
+{
+	if (tenant)
+		kref_get(&tenant->ref);
+}
+
+void netinc_tenant_put(struct netinc_tenant *tenant)
+{
+	if (tenant)
+		kref_put(&tenant->ref, tenant_release);
+}
+
+void netinc_tenant_del(struct netinc_tenant *tenant)
+{
+	list_del_rcu(&tenant->list);
+	netinc_tenant_put(tenant);
+}
+
+void netinc_tenant_del_all(struct netinc_net *nn)
+{
+	struct netinc_tenant *tenant, *tmp;
+
+	list_for_each_entry_safe(tenant, tmp, &nn->tenants, list)
+		netinc_tenant_del(tenant);
+}
+
+bool netinc_join_proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join)
+{
+	__be64 proof[2];
+
+	netinc_join_proof(key, rx->pkt.group, rx->pkt.child, join, proof);
+	return !crypto_memneq(proof, join->proof, sizeof(proof));
+}
+
+static bool prefix_fits(const struct netinc_prefix *prefix, const struct netinc_peer *peer)
+{
+	u32 bytes = prefix->len / 8, bits = prefix->len % 8;
+
+	if (prefix->family != peer->family || memcmp(prefix->addr, peer->addr, bytes))
+		return false;
+	return !bits || !((prefix->addr[bytes] ^ peer->addr[bytes]) >> (8 - bits));
+}
+
+static bool place_fits(const struct netinc_tenant_cfg *cfg, const struct netinc_rx *rx)
+{
+	bool from = !cfg->nprefixes, by = !cfg->nports;
+	u32 i;
+
+	for (i = 0; i < cfg->nprefixes && !from; i++)
+		from = prefix_fits(&cfg->prefix[i], &rx->peer);
+	for (i = 0; i < cfg->nports && !by; i++)
+		by = cfg->port[i] == rx->dev->ifindex;
+	return from && by;
+}
+
+int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key, struct netinc_tenant **found)
+{
+	int code = INC_REFUSE_TENANT;
+	struct netinc_tenant *tenant;
+	u8 own[INC_KEY_LEN];
+	bool fits, keyed;
+
+	*found = NULL;
+	if (list_empty(&rx->nn->tenants))
+		return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
+	list_for_each_entry_rcu(tenant, &rx->nn->tenants, list) {
+		spin_lock_bh(&tenant->lock);
+		fits = place_fits(&tenant->cfg, rx);
+		keyed = tenant->cfg.keyed;
+		memcpy(own, tenant->cfg.key, sizeof(own));
+		spin_unlock_bh(&tenant->lock);
+		if (!fits)
+			continue;
+		code = INC_REFUSE_KEY;
+		/* it may just have been deleted */
+		if (netinc_join_proved(keyed ? own : key, rx, join) && kref_get_unless_zero(&tenant->ref)) {
+			*found = tenant;
+			return 0;
+		}
+	}
+	return code;
+}
+
+int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes)
+{
+	u64 max, now;
+
+	if (!tenant)
+		return 0;
+	max = READ_ONCE(tenant->cfg.max_memory);
+	now = atomic64_add_return(bytes, &tenant->memory);
+	if (now <= max)
+		return 0;
+	atomic64_sub(bytes, &tenant->memory);
+	atomic64_inc(&tenant->refused_memory);
+	return -EDQUOT;
+}
+
+void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes)
+{
+	if (tenant)
+		atomic64_add(bytes, &tenant->memory);
+}
+
+void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes)
+{
+	if (tenant)
+		atomic64_sub(bytes, &tenant->memory);
+}
+
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, u64 bytes, u64 *limit)
+{
+	if (!tenant)
+		return 0;
+	*limit = READ_ONCE(tenant->cfg.max_groups);
+	if (atomic_inc_return(&tenant->groups) > *limit) {
+		atomic64_inc(&tenant->refused_groups);
+	} else {
+		*limit = READ_ONCE(tenant->cfg.max_memory);
+		if (!netinc_tenant_charge(tenant, bytes))
+			return 0;
+	}
+	atomic_dec(&tenant->groups);
+	return -EDQUOT;
+}
+
+void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes)
+{
+	if (!tenant)
+		return;
+	netinc_tenant_uncharge(tenant, bytes);
+	atomic_dec(&tenant->groups);
+}
+
+static s64 most_credit(const struct netinc_tenant *tenant)
+{
+	return MAX_CREDIT / 100 * tenant->cfg.cpu;
+}
+
+bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congested)
+{
+	s64 most;
+	bool may;
+
+	*congested = false;
+	if (!tenant || !READ_ONCE(tenant->cfg.cpu))
+		return true;
+	spin_lock_bh(&tenant->lock);
+	most = most_credit(tenant);
+	if ((s64)(now - tenant->refilled) > 0) {
+		/* what is longer ago than it takes to save up all makes no difference */
+		tenant->credit += div_u64(min_t(u64, now - tenant->refilled, 2 * NSEC_PER_SEC) * tenant->cfg.cpu, 100);
+		tenant->refilled = now;
+	}
+	tenant->credit = min(tenant->credit, most);
+	may = tenant->credit > 0;
+	*congested = tenant->credit < most / 2;
+	spin_unlock_bh(&tenant->lock);
+	if (!may)
+		atomic64_inc(&tenant->refused_cpu);
+	return may;
+}
+
+void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
+{
+	if (!tenant)
+		return;
+	spin_lock_bh(&tenant->lock);
+	tenant->cpu_nsec += nsec;
+	/* a debt is paid soon, whatever has interrupted the work on this packet */
+	tenant->credit = max_t(s64, tenant->credit - nsec, -most_credit(tenant));
+	spin_unlock_bh(&tenant->lock);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tenants: whose a group is at the nodes of a network namespace, and what he may have there.
+ *
+ * A JOIN is compared with the tenants in the order in which they were added, and is of the first one whose prefixes and
+ * ports fit its sender and whose key it has proved; with no fit it is refused. Without tenants everybody may join who
+ * has the node's key.
+ *
+ * Groups and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid for
+ * with what is left of the tenant's share, which comes by the clock, and are dropped while nothing is; they come again.
+ * When half of what may be saved up has gone, they are marked as congested, so that ranks slow down before that.
+ *
+ * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its CPU account.
+ * A group has a reference to its tenant, which may be out of the list by then.
+ */
+#ifndef NETINC_TENANT_H
+#define NETINC_TENANT_H
+
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+#include <linux/kref.h>
+#include "netns.h"
+#include "rx.h"
+
+#define NETINC_MAX_TENANTS	256
+
+struct netinc_prefix {
+	u8 family;
+	u8 len;			/* bits */
+	u8 addr[16];
+};
+
+struct netinc_tenant_cfg {
+	bool keyed;
+	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
+	u32 nprefixes;		/* 0: from anywhere */
+	struct netinc_prefix prefix[INC_TENANT_PLACES];
+	u32 nports;		/* 0: by any */
+	u32 port[INC_TENANT_PLACES];	/* ifindex */
+	u32 max_groups;
+	u64 max_memory;		/* bytes */
+	u32 cpu;		/* percent, 0: no limit */
+};
+
+struct netinc_tenant {
+	struct list_head list;	/* nn->tenants, RCU; nn->mutex */
+	struct rcu_head rcu;
+	struct kref ref;
+	char name[INC_TENANT_NAME];
+	spinlock_t lock;
+	struct netinc_tenant_cfg cfg;	/* lock */
+	s64 credit;		/* ns that it may work now; lock */
+	u64 refilled;		/* ns: when credit was right; lock */
+	u64 cpu_nsec;		/* lock */
+	atomic_t groups;
+	atomic64_t memory;	/* bytes */
+	atomic64_t refused_groups;
+	atomic64_t refused_memory;
+	atomic64_t refused_cpu;
+};
+
+void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg);
+/* Under nn->mutex. -EEXIST, -ENOSPC (too many), -ENOMEM. */
+int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct netinc_tenant_cfg *cfg);
+struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name);
+void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_cfg *cfg);
+void netinc_tenant_del(struct netinc_tenant *tenant);
+void netinc_tenant_del_all(struct netinc_net *nn);
+
+/* NULL is nobody, here and below. */
+void netinc_tenant_get(struct netinc_tenant *tenant);
+void netinc_tenant_put(struct netinc_tenant *tenant);
+
+/*
+ * Under RCU: whose is this JOIN? @key: the node's. 0 with the tenant and a reference to it, or NULL where there are
+ * none; else the enum inc_refuse_code.
+ */
+int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key, struct netinc_tenant **tenant);
+/* Has the sender of this JOIN proved @key? */
+bool netinc_join_proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join);
+
+/* One more group with so many bytes. 0, or -EDQUOT with *@limit. */
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, u64 bytes, u64 *limit);
+void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes);
+/* 0 or -EDQUOT. */
+int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes);
+/* What must not be refused: may go beyond the limit. */
+void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes);
+void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes);
+
+/* May a contribution be worked on? *@congested: not for much longer. @now: ns. */
+bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congested);
+void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* inc tenant: who may join at the nodes of this network namespace, and what he may have there. */
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+
+#include "names.h"
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+static const char usage[] =
+	"Usage: inc tenant show\n"
+	"       inc tenant {add|set} NAME [OPTION VALUE]...\n"
+	"       inc tenant del NAME\n"
+	"With a tenant only ranks that one takes may join; the first one counts of which all fits.\n"
+	"OPTION: from {PREFIX,...|any}  addresses of ranks, as 10.1.0.0/16; at most 8 (any)\n"
+	"        port {DEV,...|any}     bridge ports by which they come; at most 8 (any)\n"
+	"        key {HEX|none}         32 hex digits, instead of the node's key (none)\n"
+	"        max-groups N           groups, 1..65536 (65536)\n"
+	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
+	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n";
+
+enum { FROM, PORT, KEY, GROUPS, MEMORY, CPU, OPTIONS };
+
+static const struct arg options_of[OPTIONS + 1] = {
+	[FROM] = { .key = "from", .kind = ARG_TEXT },
+	[PORT] = { .key = "port", .kind = ARG_TEXT },
+	[KEY] = { .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
+	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
+	[MEMORY] = { .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
+	[CPU] = { .key = "cpu", .kind = ARG_NUM_OR_0, .min = 1, .max = 100 },
+};
+
+/* Calls @put for each of the words between commas. 0 or, with the error printed, the exit status. */
+static int each(struct nl_msg *msg, const char *key, const char *list, int (*put)(struct nl_msg *msg, const char *word))
+{
+	char *copy = strdup(list), *next = copy, *word;
+	int n = 0, err = copy ? 0 : refused("out of memory");
+
+	while (!err && (word = strsep(&next, ","))) {
+		if (++n > INC_TENANT_PLACES)
+			err = usage_error("%s: expected at most %d", key, INC_TENANT_PLACES);
+		else
+			err = put(msg, word);
+	}
+	free(copy);
+	return err;
+}
+
+static int put_prefix(struct nl_msg *msg, const char *word)
+{
+	const char *slash = strchr(word, '/'), *digits = slash ? slash + 1 : "";
+	struct nlattr *nest;
+	struct addr addr;
+	unsigned long bits;
+
+	if (addr_parse(word, slash ? (size_t)(slash - word) : strlen(word), &addr))
+		return usage_error("from %s: expected any, or an IPv4 or IPv6 prefix", word);
+	bits = 8 * (unsigned long)addr.len;
+	if (slash) {
+		if (!*digits || strlen(digits) > 3 || strspn(digits, "0123456789") != strlen(digits) ||
+		    strtoul(digits, NULL, 10) > bits)
+			return usage_error("from %s: expected a length in 0..%lu", word, bits);
+		bits = strtoul(digits, NULL, 10);
+	}
+	nest = nla_nest_start(msg, INC_A_TENANT_PREFIX | NLA_F_NESTED);
+	if (!nest || nla_put(msg, INC_A_PREFIX_ADDR, addr.len, addr.bytes) ||
+	    nla_put_u8(msg, INC_A_PREFIX_LEN, (uint8_t)bits))
+		return refused("out of memory");
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int put_port(struct nl_msg *msg, const char *word)
+{
+	unsigned int ifindex = if_nametoindex(word);
+
+	if (!ifindex)
+		return refused("port %s: no such interface in this network namespace", word);
+	return nla_put_u32(msg, INC_A_TENANT_PORT, ifindex) ? refused("out of memory") : 0;
+}
+
+static int put_places(struct nl_msg *msg, const struct arg *args)
+{
+	struct nlattr *nest;
+	int err = 0;
+
+	if (args[FROM].given && strcmp(args[FROM].text, "any")) {
+		err = each(msg, "from", args[FROM].text, put_prefix);
+	} else if (args[FROM].given) {
+		nest = nla_nest_start(msg, INC_A_TENANT_PREFIX | NLA_F_NESTED);
+		err = nest ? 0 : refused("out of memory");
+		/* nla_nest_end() would take an empty one away */
+		if (nest)
+			nest->nla_len = NLA_HDRLEN;
+	}
+	if (!err && args[PORT].given && strcmp(args[PORT].text, "any"))
+		err = each(msg, "port", args[PORT].text, put_port);
+	else if (!err && args[PORT].given && nla_put_u32(msg, INC_A_TENANT_PORT, 0))
+		err = refused("out of memory");
+	return err;
+}
+
+static int put_options(struct nl_msg *msg, const struct arg *args)
+{
+	unsigned char key[INC_KEY_LEN];
+	int err = put_places(msg, args);
+
+	if (err)
+		return err;
+	if (args[KEY].given)
+		key_bytes(&args[KEY], key);
+	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(key), key)) ||
+	    (args[GROUPS].given && nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
+	    (args[MEMORY].given && nla_put_u64(msg, INC_A_TENANT_MAX_MEMORY, args[MEMORY].num)) ||
+	    (args[CPU].given && nla_put_u32(msg, INC_A_TENANT_CPU, (uint32_t)args[CPU].num)))
+		return refused("out of memory");
+	return 0;
+}
+
+static int check_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len && len < INC_TENANT_NAME &&
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == len)
+		return 0;
+	return usage_error("%s: expected a name of 1..%d letters, digits, dots, dashes and underscores", name,
+			   INC_TENANT_NAME - 1);
+}
+
+static int change(uint8_t cmd, int argc, char **argv)
+{
+	struct arg args[OPTIONS + 1];
+	struct nlattr *nest;
+	struct nl_msg *msg;
+	int err;
+
+	memcpy(args, options_of, sizeof(args));
+	if (!argc)
+		return usage_error("the name is missing");
+	err = check_name(argv[0]);
+	if (!err && cmd == INC_CMD_TENANT_DEL)
+		err = args_none(argc - 1, argv + 1);
+	else if (!err)
+		err = args_parse(args, argc - 1, argv + 1);
+	if (err)
+		return err;
+	msg = inc_request(cmd, 0);
+	if (!msg)
+		return EXIT_REFUSED;
+	nest = nla_nest_start(msg, INC_A_TENANT | NLA_F_NESTED);
+	if (!nest || nla_put_string(msg, INC_A_TENANT_NAME, argv[0]))
+		return no_memory(msg);
+	err = put_options(msg, args);
+	if (err) {
+		nlmsg_free(msg);
+		return err;
+	}
+	nla_nest_end(msg, nest);
+	return inc_talk(msg, 0, NULL);
+}
+
+static int add(int argc, char **argv)
+{
+	return change(INC_CMD_TENANT_ADD, argc, argv);
+}
+
+static int set(int argc, char **argv)
+{
+	if (argc == 1)
+		return usage_error("nothing to change: expected an option and its value");
+	return change(INC_CMD_TENANT_SET, argc, argv);
+}
+
+static int del(int argc, char **argv)
+{
+	return change(INC_CMD_TENANT_DEL, argc, argv);
+}
+
+static void show_prefix(struct nlattr *nest, bool first)
+{
+	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
+	uint8_t len;
+
+	parse_nest(nest, tb, INC_A_PREFIX_MAX);
+	out_open(NULL);
+	show_addr("addr", first ? " from %s" : ",%s", tb[INC_A_PREFIX_ADDR]);
+	if (get_u8(tb[INC_A_PREFIX_LEN], &len))
+		out_num("len", "/%s", len, UNIT_NONE);
+	out_close();
+}
+
+static void show_places(struct nlattr *tenant)
+{
+	struct nlattr *attr;
+	uint32_t ifindex;
+	bool first = true;
+	int rem;
+
+	out_open_list("from");
+	nla_for_each_nested(attr, tenant, rem) {
+		if (nla_type(attr) != INC_A_TENANT_PREFIX)
+			continue;
+		show_prefix(attr, first);
+		first = false;
+	}
+	out_close_list();
+	first = true;
+	out_open_list("ports");
+	nla_for_each_nested(attr, tenant, rem) {
+		if (nla_type(attr) != INC_A_TENANT_PORT || !get_u32(attr, &ifindex))
+			continue;
+		out_open(NULL);
+		show_dev("ifindex", "dev", first ? " port %s" : ",%s", ifindex);
+		out_close();
+		first = false;
+	}
+	out_close_list();
+}
+
+static void show_use(struct nlattr **tb)
+{
+	static const struct {
+		int attr;
+		const char *key, *fmt;
+	} refusals[] = {
+		{ INC_A_TENANT_REFUSED_GROUPS, "refused_groups", " refused groups %s" },
+		{ INC_A_TENANT_REFUSED_MEMORY, "refused_memory", " refused memory %s" },
+		{ INC_A_TENANT_REFUSED_CPU, "refused_cpu", " refused cpu %s" },
+	};
+	unsigned int i;
+	uint32_t v;
+	uint64_t w;
+
+	out_text("\n   ");
+	if (get_u32(tb[INC_A_TENANT_GROUPS], &v))
+		out_num("groups", " groups %s", v, UNIT_NONE);
+	if (get_u64(tb[INC_A_TENANT_MEMORY], &w))
+		out_num("memory", " memory %s", w, UNIT_BYTES);
+	if (get_u64(tb[INC_A_TENANT_CPU_NSEC], &w)) {
+		out_num("cpu_nsec", NULL, w, UNIT_NONE);
+		out_num(NULL, " cpu-time %s", w / 1000, UNIT_US);
+	}
+	for (i = 0; i < ARRAY_SIZE(refusals); i++)
+		if (get_u64(tb[refusals[i].attr], &w))
+			out_num(refusals[i].key, w ? refusals[i].fmt : NULL, w, UNIT_NONE);
+}
+
+static void show_tenant(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_TENANT_MAX + 1];
+	uint32_t v;
+	uint64_t w;
+
+	parse_nest(nest, tb, INC_A_TENANT_MAX);
+	out_open(NULL);
+	if (get_str(tb[INC_A_TENANT_NAME]))
+		out_str("name", "tenant %s", get_str(tb[INC_A_TENANT_NAME]));
+	show_places(nest);
+	out_bool("keyed", " keyed", !!tb[INC_A_TENANT_KEYED]);
+	if (get_u32(tb[INC_A_TENANT_MAX_GROUPS], &v))
+		out_num("max_groups", v < 65536 ? " max-groups %s" : NULL, v, UNIT_NONE);
+	if (get_u64(tb[INC_A_TENANT_MAX_MEMORY], &w))
+		out_num("max_memory", w < 1ULL << 40 ? " max-memory %s" : NULL, w, UNIT_BYTES);
+	if (get_u32(tb[INC_A_TENANT_CPU], &v))
+		out_num("cpu", v ? " cpu %s" : NULL, v, UNIT_PERCENT);
+	show_use(tb);
+	out_text("\n");
+	out_close();
+}
+
+static int show(int argc, char **argv)
+{
+	int err = args_none(argc, argv);
+
+	return err ? err : inc_dump(INC_CMD_TENANT_GET, INC_A_TENANT, NULL, show_tenant);
+}
+
+static const struct command commands[] = {
+	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
+};
+
+const struct object object_tenant = { .name = "tenant", .commands = commands, .usage = usage };
