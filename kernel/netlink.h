@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The generic netlink family "inc": netlink.c is the family and the changes, netlink_event.c the events,
- * netlink_limit.c limits, netlink_tenant.c tenants, netlink_dump.c and netlink_group.c what can be looked at. No protocol logic here: it reads
- * objects and calls their functions.
+ * netlink_limit.c limits, netlink_tenant.c tenants, netlink_dump.c and netlink_group.c what can be looked at. No
+ * protocol logic here: it reads objects and calls their functions.
  */
 #ifndef NETINC_NETLINK_H
 #define NETINC_NETLINK_H

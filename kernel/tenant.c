@@ -7,6 +7,7 @@
 #include "tenant.h"
 
 #define MAX_CREDIT	(50 * NSEC_PER_MSEC)	/* of a whole processor: work that may be saved up */
+#define MAX_DEBT	(10 * NSEC_PER_MSEC)	/* more is not the packets' cost, but of what has interrupted them */
 #define MAX_GROUPS	65536u
 #define MAX_MEMORY	BIT_ULL(40)
 
@@ -197,11 +198,6 @@ void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes)
 	atomic_dec(&tenant->groups);
 }
 
-static s64 most_credit(const struct netinc_tenant *tenant)
-{
-	return MAX_CREDIT / 100 * tenant->cfg.cpu;
-}
-
 bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congested)
 {
 	s64 most;
@@ -211,7 +207,7 @@ bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congest
 	if (!tenant || !READ_ONCE(tenant->cfg.cpu))
 		return true;
 	spin_lock_bh(&tenant->lock);
-	most = most_credit(tenant);
+	most = MAX_CREDIT / 100 * tenant->cfg.cpu;
 	if ((s64)(now - tenant->refilled) > 0) {
 		/* what is longer ago than it takes to save up all makes no difference */
 		tenant->credit += div_u64(min_t(u64, now - tenant->refilled, 2 * NSEC_PER_SEC) * tenant->cfg.cpu, 100);
@@ -232,7 +228,9 @@ void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
 		return;
 	spin_lock_bh(&tenant->lock);
 	tenant->cpu_nsec += nsec;
-	/* a debt is paid soon, whatever has interrupted the work on this packet */
-	tenant->credit = max_t(s64, tenant->credit - nsec, -most_credit(tenant));
+	/* without a limit it is not refilled, and owes nothing when it gets one */
+	if (!tenant->cfg.cpu)
+		nsec = 0;
+	tenant->credit = max_t(s64, tenant->credit - nsec, -(s64)MAX_DEBT);
 	spin_unlock_bh(&tenant->lock);
 }

@@ -47,11 +47,11 @@ struct netinc_tenant {
 	struct rcu_head rcu;
 	struct kref ref;
 	char name[INC_TENANT_NAME];
-	spinlock_t lock;
-	struct netinc_tenant_cfg cfg;	/* lock */
-	s64 credit;		/* ns that it may work now; lock */
-	u64 refilled;		/* ns: when credit was right; lock */
-	u64 cpu_nsec;		/* lock */
+	spinlock_t lock;	/* cfg, credit, refilled, cpu_nsec */
+	struct netinc_tenant_cfg cfg;
+	s64 credit;		/* ns that it may work now */
+	u64 refilled;		/* ns: when credit was right */
+	u64 cpu_nsec;
 	atomic_t groups;
 	atomic64_t memory;	/* bytes */
 	atomic64_t refused_groups;

@@ -29,7 +29,7 @@ enum {
 	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
 	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
 	INC_CMD_TENANT_GET,	/* dump: INC_A_TENANT, in the order in which a JOIN is compared with them */
-	INC_CMD_TENANT_ADD,	/* INC_A_TENANT with NAME; from the first one on only ranks that a tenant takes may join */
+	INC_CMD_TENANT_ADD,	/* INC_A_TENANT with NAME; from then on only ranks that a tenant takes may join */
 	INC_CMD_TENANT_SET,	/* the same: what is given changes; groups that there are stay */
 	INC_CMD_TENANT_DEL,	/* INC_A_TENANT: NAME; its groups stay, and count for nobody */
 	__INC_CMD_MAX
