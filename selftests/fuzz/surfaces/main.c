@@ -89,6 +89,18 @@ static const char *parse(int argc, char **argv, struct plan *plan)
 	return who;
 }
 
+/*
+ * One user of time stamps that stays: calls at random would turn them on and off all the time, and each time the kernel
+ * changes its own code, which an emulated processor may miss while another one runs it.
+ */
+static void hold_timestamps(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), on = 1;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMP, &on, sizeof(on)))
+		perror("inc-surfaces: SO_TIMESTAMP");
+}
+
 int main(int argc, char **argv)
 {
 	struct plan plan = { .seed = 1, .seconds = 8, .workers = 2 };
@@ -99,6 +111,7 @@ int main(int argc, char **argv)
 	plan.privileged = !strcmp(who, "root");
 	become(who);
 	setlinebuf(stdout);
+	hold_timestamps();
 	printf("%s as %s: seed %llu\n", what, who, (unsigned long long)plan.seed);
 	if (!strcmp(what, "netlink")) {
 		failures = fuzz_netlink(&plan);
