@@ -113,6 +113,8 @@ static void align(struct message *m)
 		m->buf[m->len++] = 0;
 }
 
+const char * const spec_names[SPEC_NAMES] = { "a", "b.2", "c-3", "d_4" };
+
 static void put_string(struct message *m, struct source *s, const struct spec_attr *a)
 {
 	static const char * const texts[] = {
@@ -124,6 +126,8 @@ static void put_string(struct message *m, struct source *s, const struct spec_at
 
 	if (!strcmp(a->name, "ifname") && m->n_devs && !one_in(s, 4))
 		text = m->devs[draw(s, m->n_devs)];
+	else if (!strcmp(a->name, "name") && !one_in(s, 4))
+		text = spec_names[draw(s, SPEC_NAMES)];
 	else
 		text = texts[draw(s, sizeof(texts) / sizeof(*texts))];
 	put(m, text, strlen(text) + 1);

@@ -69,6 +69,11 @@ struct message {
 	unsigned int n_devs;
 };
 
+#define SPEC_NAMES	4
+
+/* Of tenants. */
+extern const char * const spec_names[SPEC_NAMES];
+
 /* Attributes of @set whose bits are in @mask (of those of a nest: ~0U), at the end of @m. */
 void put_attrs(struct message *m, struct source *s, const struct spec_set *set, unsigned int mask);
 

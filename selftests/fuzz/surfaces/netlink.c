@@ -183,11 +183,10 @@ int socket_family(void)
 
 /* Requests */
 
-/* Names a node and says nothing else: what all commands that need one take. */
-static void put_name(struct link *l, struct message *m, unsigned int number)
+/* Names one and says nothing else: what all commands that need one take. */
+static void put_name(struct message *m, uint16_t nest_type, uint16_t type, const char *name)
 {
-	const char *name = l->devs[number - 1];
-	struct nlattr nest = { .nla_type = INC_A_NODE | NLA_F_NESTED }, a = { .nla_type = INC_A_NODE_IFNAME };
+	struct nlattr nest = { .nla_type = nest_type | NLA_F_NESTED }, a = { .nla_type = type };
 
 	a.nla_len = (uint16_t)(sizeof(a) + strlen(name) + 1);
 	nest.nla_len = (uint16_t)(sizeof(nest) + NLA_ALIGN((uint32_t)a.nla_len));
@@ -196,6 +195,22 @@ static void put_name(struct link *l, struct message *m, unsigned int number)
 	memcpy(m->buf + m->len + sizeof(nest), &a, sizeof(a));
 	memcpy(m->buf + m->len + sizeof(nest) + sizeof(a), name, strlen(name));
 	m->len += nest.nla_len;
+}
+
+/* A request that only names what it is about; false: this one does more. */
+static bool put_only_name(struct link *l, struct message *m, const struct spec_op *op)
+{
+	struct source *s = &l->source;
+
+	if (!op || !one_in(s, 3))
+		return false;
+	if (op->request == 1U << INC_A_NODE)
+		put_name(m, INC_A_NODE, INC_A_NODE_IFNAME, l->devs[draw(s, 4)]);
+	else if (op->request == 1U << INC_A_TENANT)
+		put_name(m, INC_A_TENANT, INC_A_TENANT_NAME, spec_names[draw(s, SPEC_NAMES)]);
+	else
+		return false;
+	return true;
 }
 
 static struct request build(struct link *l, struct message *m)
@@ -220,10 +235,8 @@ static struct request build(struct link *l, struct message *m)
 		h.nlmsg_flags |= NLM_F_DUMP;
 	m->damage = one_in(s, 2) ? 0 : 2 + draw(s, 8);
 	m->len = sizeof(h) + sizeof(genl);
-	if (r.op && r.op->request == 1U << INC_A_NODE && one_in(s, 3)) {
+	if (put_only_name(l, m, r.op))
 		rounds = 0;
-		put_name(l, m, 1 + draw(s, 4));
-	}
 	for (; rounds; rounds--)
 		put_attrs(m, s, spec_top, r.op ? r.op->request : ~0U);
 	h.nlmsg_len = (uint32_t)m->len;
@@ -426,7 +439,7 @@ static void name_node(struct link *l, uint8_t cmd, unsigned int number)
 {
 	struct message m = { .buf = l->out, .size = sizeof(l->out), .len = NLMSG_HDRLEN + GENL_HDRLEN };
 
-	put_name(l, &m, number);
+	put_name(&m, INC_A_NODE, INC_A_NODE_IFNAME, l->devs[number - 1]);
 	plain_request(l, &m, cmd);
 }
 
