@@ -525,6 +525,9 @@ int LLVMFuzzerInitialize(int *argc, char ***args)
 	(void)argc;
 	(void)args;
 	complaints = stderr;
+	/* -b - is to find its end */
+	if (!freopen("/dev/null", "r", stdin))
+		abort();
 	compare_names("group", "role", role_name);
 	compare_names("group", "code", error_name);
 	compare_names("member", "state", member_state_name);

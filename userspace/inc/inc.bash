@@ -60,7 +60,7 @@ _inc()
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-n)
+		-n | -b)
 			((i++)) ;;
 		-*)
 			;;
@@ -88,7 +88,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -t -n -V help node parent group member stats port caps limits tenant qdisc monitor"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then

@@ -116,6 +116,25 @@ static void show_limit(int type, uint64_t max, struct nlattr *use, struct nlattr
 	out_close();
 }
 
+/* Those of users are the machine's, and not this namespace's to restore. */
+static void print_command(uint8_t scope, struct nlattr *values)
+{
+	struct nlattr *attr;
+	uint64_t max;
+	int rest;
+
+	if (scope != INC_SCOPE_NETNS)
+		return;
+	out_text("limits set");
+	nla_for_each_nested(attr, values, rest) {
+		if (!nla_type(attr) || nla_type(attr) > INC_LIMIT_MAX || !get_u64(attr, &max))
+			continue;
+		out_text(" %s", limits[nla_type(attr) - 1].key);
+		out_num(NULL, " %s", max, UNIT_NONE);
+	}
+	out_text("\n");
+}
+
 static void show_account(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_LIMIT_MAX + 1], *attr;
@@ -127,8 +146,12 @@ static void show_account(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_LIMIT_MAX);
 	if (!tb[INC_A_LIMIT_VALUES] || !tb[INC_A_LIMIT_USE] || !tb[INC_A_LIMIT_REFUSED])
 		return;
-	out_open(NULL);
 	get_u8(tb[INC_A_LIMIT_SCOPE], &scope);
+	if (options.commands) {
+		print_command(scope, tb[INC_A_LIMIT_VALUES]);
+		return;
+	}
+	out_open(NULL);
 	out_str("scope", scope == INC_SCOPE_NETNS ? "this network namespace" : "%s",
 		scope == INC_SCOPE_NETNS ? "netns" : "user");
 	if (get_u32(tb[INC_A_LIMIT_UID], &uid))
@@ -152,4 +175,5 @@ static int show(int argc, char **argv)
 
 static const struct command commands[] = { { "show", show }, { "set", set }, { NULL, NULL } };
 
-const struct object object_limits = { .name = "limits", .commands = commands, .usage = usage };
+const struct object object_limits = { .name = "limits", .commands = commands, .usage = usage,
+				      .restores = true };

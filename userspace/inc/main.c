@@ -69,9 +69,12 @@ static void print_help(FILE *to)
 
 	fputs("Usage: inc [OPTIONS] OBJECT [COMMAND [key value]...]\n"
 	      "       inc OBJECT help\n"
+	      "       inc [OPTIONS] -b FILE\n"
 	      "OPTIONS: -j         JSON\n"
 	      "         -p         JSON with line breaks\n"
 	      "         -s         with counters; twice: those that are zero too\n"
+	      "         -c         show: as commands that make the same again, for -b\n"
+	      "         -b FILE    commands from this file, or - for stdin, until one fails\n"
 	      "         -t         monitor: with the time\n"
 	      "         -n NETNS   in the network namespace of this name\n"
 	      "         -V         version\n"
@@ -99,7 +102,7 @@ static int enter_netns(const char *name)
 
 struct flags {
 	bool json, pretty, version, help;
-	const char *netns;
+	const char *netns, *file;
 };
 
 static int short_flag(struct flags *f, char c)
@@ -117,6 +120,9 @@ static int short_flag(struct flags *f, char c)
 	case 't':
 		options.timestamp = true;
 		return 0;
+	case 'c':
+		options.commands = true;
+		return 0;
 	case 'V':
 		f->version = true;
 		return 0;
@@ -124,10 +130,10 @@ static int short_flag(struct flags *f, char c)
 		f->help = true;
 		return 0;
 	}
-	return usage_error("-%c: unknown option; expected one of -j -p -s -t -n NETNS -V", c);
+	return usage_error("-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V", c);
 }
 
-/* Returns how many words of argv it took, or -EXIT_USAGE. "-n NETNS" stands alone, the others may share a dash. */
+/* Returns how many words of argv it took, or -EXIT_USAGE. -n and -b stand alone, the others may share a dash. */
 static int parse_flags(struct flags *f, int argc, char **argv)
 {
 	const char *c;
@@ -138,6 +144,12 @@ static int parse_flags(struct flags *f, int argc, char **argv)
 			if (++i == argc)
 				return -usage_error("-n: name of the network namespace is missing");
 			f->netns = argv[i];
+			continue;
+		}
+		if (!strcmp(argv[i], "-b")) {
+			if (++i == argc)
+				return -usage_error("-b: name of the file is missing");
+			f->file = argv[i];
 			continue;
 		}
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
@@ -163,6 +175,8 @@ static int run_object(const struct object *object, int argc, char **argv)
 		fputs(object->usage, stdout);
 		return 0;
 	}
+	if (options.commands && (strcmp(name, "show") || !object->restores))
+		return usage_error("-c: expected show of node, parent, tenant, limits or qdisc");
 	for (cmd = object->commands; cmd->name; cmd++) {
 		if (!strcmp(cmd->name, name)) {
 			snprintf(context, sizeof(context), "%s %s: ", object->name, name);
@@ -178,6 +192,7 @@ static int run(int argc, char **argv)
 {
 	size_t i;
 
+	context[0] = 0;
 	if (!argc) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -208,9 +223,13 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? EXIT_REFUSED : 0;
 	}
 	out_init(flags.json, flags.pretty);
+	if (options.commands && flags.json)
+		return usage_error("-c: not with -j");
+	if (flags.file && argc - 1 > used)
+		return usage_error("-b %s: expected no command beside it", flags.file);
 	status = flags.netns ? enter_netns(flags.netns) : 0;
 	if (!status)
-		status = run(argc - 1 - used, argv + 1 + used);
+		status = flags.file ? batch(flags.file, run) : run(argc - 1 - used, argv + 1 + used);
 	if (fflush(stdout) || ferror(stdout))
 		return status ? status : refused("stdout: %s", strerror(errno));
 	return status;

@@ -207,6 +207,46 @@ static void show_fallback(struct nlattr *node, struct nlattr **tb)
 	out_close_list();
 }
 
+static void print_standbys(struct nlattr *node)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1], *attr;
+	const char *fmt = " standby %s";
+	int rem;
+
+	nla_for_each_nested(attr, node, rem) {
+		if (nla_type(attr) != INC_A_NODE_STANDBY)
+			continue;
+		show_addr(NULL, fmt, parse_nest(attr, tb, INC_A_PARENT_MAX)[INC_A_PARENT_ADDR]);
+		fmt = ",%s";
+	}
+}
+
+/* The kernel does not give keys away: with "?" in its place the command fails until somebody fills it in. */
+static void print_command(struct nlattr *nest, struct nlattr **tb)
+{
+	static const struct { int attr; const char *fmt; } numbers[] = {
+		{ INC_A_NODE_DEAD_MS, " dead %s" }, { INC_A_NODE_LATE_MS, " late %s" },
+		{ INC_A_NODE_WINDOW, " window %s" }, { INC_A_NODE_MAX_GROUPS, " max-groups %s" },
+	};
+	uint8_t word;
+	uint64_t w;
+	uint32_t v;
+	size_t i;
+
+	out_str(NULL, "node add dev %s", get_str(tb[INC_A_NODE_IFNAME]) ?: "?");
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (get_u32(tb[numbers[i].attr], &v))
+			out_num(NULL, numbers[i].fmt, v, UNIT_NONE);
+	if (get_u64(tb[INC_A_NODE_MAX_MEMORY], &w))
+		out_num(NULL, " max-memory %s", w, UNIT_NONE);
+	if (get_u8(tb[INC_A_NODE_LATE_POLICY], &word) && word <= INC_LATE_MAX)
+		out_str(NULL, " late-policy %s", policies[word]);
+	if (get_u8(tb[INC_A_NODE_FALLBACK], &word))
+		out_str(NULL, " fallback %s", fallback_name(word));
+	print_standbys(nest);
+	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
+}
+
 static void show_node(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_NODE_MAX + 1];
@@ -214,6 +254,10 @@ static void show_node(struct nlattr *nest)
 	uint64_t w;
 
 	parse_nest(nest, tb, INC_A_NODE_MAX);
+	if (options.commands) {
+		print_command(nest, tb);
+		return;
+	}
 	out_open(NULL);
 	if (get_u32(tb[INC_A_NODE_IFINDEX], &v))
 		out_num("ifindex", NULL, v, UNIT_NONE);
@@ -253,4 +297,5 @@ static const struct command commands[] = {
 	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
 };
 
-const struct object object_node = { .name = "node", .commands = commands, .usage = usage };
+const struct object object_node = { .name = "node", .commands = commands, .usage = usage,
+				      .restores = true };

@@ -88,7 +88,7 @@ static void show_parent(struct nlattr *nest)
 	if (!tb[INC_A_PARENT_ADDR])
 		return;
 	shown = true;
-	show_addr("addr", "parent %s", tb[INC_A_PARENT_ADDR]);
+	show_addr("addr", options.commands ? "parent set %s" : "parent %s", tb[INC_A_PARENT_ADDR]);
 	if (get_u16(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
@@ -109,7 +109,7 @@ static int show(int argc, char **argv)
 	shown = false;
 	out_open(NULL);
 	status = inc_talk(msg, INC_A_PARENT, show_parent);
-	if (!status && !shown)
+	if (!status && !shown && !options.commands)
 		out_text("no parent is set\n");
 	out_close();
 	out_end();
@@ -120,4 +120,5 @@ static const struct command commands[] = {
 	{ "show", show }, { "set", set }, { "del", del }, { NULL, NULL },
 };
 
-const struct object object_parent = { .name = "parent", .commands = commands, .usage = usage };
+const struct object object_parent = { .name = "parent", .commands = commands, .usage = usage,
+				      .restores = true };

@@ -55,11 +55,11 @@ static void show_handle(const char *key, const char *fmt, uint32_t handle)
 
 static void show_place(const struct tcmsg *tcm)
 {
-	out_str("kind", "qdisc %s", "inc");
-	show_handle("handle", " %s", tcm->tcm_handle);
+	out_str("kind", options.commands ? "qdisc replace" : "qdisc %s", "inc");
+	show_handle("handle", options.commands ? " handle %s" : " %s", tcm->tcm_handle);
 	show_dev("ifindex", "dev", " dev %s", (uint32_t)tcm->tcm_ifindex);
 	if (tcm->tcm_parent == TC_H_ROOT)
-		out_bool("root", " root", true);
+		out_bool("root", options.commands ? " parent root" : " root", true);
 	else
 		show_handle("parent", " parent %s", tcm->tcm_parent);
 }
@@ -171,7 +171,7 @@ static void show_qdisc(struct nlmsghdr *hdr)
 		qdisc_show_options(tb[TCA_OPTIONS]);
 		out_close();
 	}
-	if (options.stats && tb[TCA_STATS2])
+	if (options.stats && !options.commands && tb[TCA_STATS2])
 		show_stats(tcm, tb[TCA_STATS2]);
 	else
 		out_text("\n");
@@ -236,4 +236,5 @@ static const struct command commands[] = {
 	{ "del", qdisc_del }, { NULL, NULL }
 };
 
-const struct object object_qdisc = { .name = "qdisc", .commands = commands, .usage = usage };
+const struct object object_qdisc = { .name = "qdisc", .commands = commands, .usage = usage,
+				      .restores = true };

@@ -35,15 +35,15 @@ void qdisc_show_options(struct nlattr *nest)
 
 	parse_nest(nest, tb, TCA_INC_MAX);
 	if (get_u32(tb[TCA_INC_SHARE], &v))
-		out_num("share", " share %s", v, UNIT_PERCENT);
+		out_num("share", " share %s", v, options.commands ? UNIT_NONE : UNIT_PERCENT);
 	if (get_u32(tb[TCA_INC_CONTROL], &v))
-		out_num("control", " control %s", v, UNIT_PERCENT);
+		out_num("control", " control %s", v, options.commands ? UNIT_NONE : UNIT_PERCENT);
 	if (get_u32(tb[TCA_INC_LIMIT], &v))
-		out_num("limit", " limit %s packets per class", v, UNIT_NONE);
+		out_num("limit", options.commands ? " limit %s" : " limit %s packets per class", v, UNIT_NONE);
 	if (get_u16(tb[TCA_INC_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[TCA_INC_TARGET], &v))
-		out_num("target", " target %sus", v, UNIT_NONE);
+		out_num("target", options.commands ? " target %s" : " target %sus", v, UNIT_NONE);
 	if (get_u64(tb[TCA_INC_RATE], &rate) && rate)
 		out_num("rate", " rate %sbit", rate, UNIT_NONE);
 	show_weights(tb[TCA_INC_WEIGHTS]);

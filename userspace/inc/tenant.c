@@ -260,16 +260,19 @@ static void show_tenant(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_TENANT_MAX);
 	out_open(NULL);
 	if (get_str(tb[INC_A_TENANT_NAME]))
-		out_str("name", "tenant %s", get_str(tb[INC_A_TENANT_NAME]));
+		out_str("name", options.commands ? "tenant add %s" : "tenant %s", get_str(tb[INC_A_TENANT_NAME]));
 	show_places(nest);
-	out_bool("keyed", " keyed", !!tb[INC_A_TENANT_KEYED]);
+	/* the kernel does not give keys away: the command fails until somebody fills it in */
+	out_bool("keyed", options.commands ? " key ?" : " keyed", !!tb[INC_A_TENANT_KEYED]);
 	if (get_u32(tb[INC_A_TENANT_MAX_GROUPS], &v))
 		out_num("max_groups", v < 65536 ? " max-groups %s" : NULL, v, UNIT_NONE);
 	if (get_u64(tb[INC_A_TENANT_MAX_MEMORY], &w))
-		out_num("max_memory", w < 1ULL << 40 ? " max-memory %s" : NULL, w, UNIT_BYTES);
+		out_num("max_memory", w < 1ULL << 40 ? " max-memory %s" : NULL, w,
+			options.commands ? UNIT_NONE : UNIT_BYTES);
 	if (get_u32(tb[INC_A_TENANT_CPU], &v))
-		out_num("cpu", v ? " cpu %s" : NULL, v, UNIT_PERCENT);
-	show_use(tb);
+		out_num("cpu", v ? " cpu %s" : NULL, v, options.commands ? UNIT_NONE : UNIT_PERCENT);
+	if (!options.commands)
+		show_use(tb);
 	out_text("\n");
 	out_close();
 }
@@ -285,4 +288,5 @@ static const struct command commands[] = {
 	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
 };
 
-const struct object object_tenant = { .name = "tenant", .commands = commands, .usage = usage };
+const struct object object_tenant = { .name = "tenant", .commands = commands, .usage = usage,
+				      .restores = true };

@@ -28,6 +28,7 @@ struct object {
 	const char *name;
 	const struct command *commands;		/* ends with a NULL name */
 	const char *usage;
+	bool restores;				/* with -c "show" prints commands that make what there is */
 };
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats, object_port,
@@ -37,6 +38,7 @@ extern const struct object object_node, object_parent, object_group, object_memb
 struct options {
 	unsigned int stats;	/* times -s */
 	bool timestamp;
+	bool commands;		/* -c */
 };
 
 extern struct options options;
@@ -44,6 +46,9 @@ extern struct options options;
 /* "inc: OBJECT COMMAND: text" on stderr; they return the exit status. */
 int usage_error(const char *fmt, ...) __printf(1, 2);
 int refused(const char *fmt, ...) __printf(1, 2);
+
+/* The lines of @path ("-": stdin) as commands, until one fails. Returns the exit status. */
+int batch(const char *path, int (*run)(int argc, char **argv));
 
 enum arg_kind {
 	ARG_NUM,	/* min..max */
