@@ -149,7 +149,7 @@ def t_default_child(lab):
 
 
 def kinds(lab):
-    return sorted(kind for _, kind, _ in lab.rtnl.qdiscs().values())
+    return sorted(kind for _, kind, _ in lab.rtnl.qdiscs(invisible=True).values())
 
 
 @test("replaced by its own kind it loses nothing that waits")

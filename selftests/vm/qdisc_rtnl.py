@@ -10,7 +10,7 @@ NLM_F_REQUEST, NLM_F_ACK, NLM_F_DUMP = 1, 4, 0x300
 NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC, RTM_GETTCLASS = 36, 37, 38, 42
-TCA_KIND, TCA_OPTIONS, TCA_STATS2 = 1, 2, 7
+TCA_KIND, TCA_OPTIONS, TCA_STATS2, TCA_DUMP_INVISIBLE = 1, 2, 7, 10
 TCA_STATS_BASIC, TCA_STATS_QUEUE, TCA_STATS_APP = 1, 3, 4
 NLA_F_NESTED = 0x8000
 ROOT = 0xFFFFFFFF
@@ -106,10 +106,10 @@ class Rtnl:
         for _ in self.request(RTM_NEWQDISC, NLM_F_ACK | flags, handle, parent, attrs):
             pass
 
-    def qdiscs(self):
-        """{handle: (parent, kind, attributes)} of our device."""
-        return {handle: (parent, attrs[TCA_KIND][:-1].decode(), attrs)
-                for handle, parent, attrs in self.request(RTM_GETQDISC, NLM_F_DUMP)}
+    def qdiscs(self, invisible=False):
+        """{handle: (parent, kind, attributes)} of our device; @invisible: with those that the kernel has put there."""
+        return {handle: (parent, attrs[TCA_KIND][:-1].decode(), attrs) for handle, parent, attrs in
+                self.request(RTM_GETQDISC, NLM_F_DUMP, attrs=attr(TCA_DUMP_INVISIBLE, b"") if invisible else b"")}
 
     def inc(self):
         """Attributes of the one inc qdisc of our device."""
