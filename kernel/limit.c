@@ -29,6 +29,7 @@ static void set_defaults(atomic64_t *max, s64 factor)
 	atomic64_set(&max[INC_LIMIT_GROUPS], 16384 * factor);
 	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(2));
 	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(4));
+	atomic64_set(&max[INC_LIMIT_ANSWERS], 10240);
 }
 
 /* A user may have several namespaces. */

@@ -10,7 +10,6 @@
 #include "tenant.h"
 
 #define REPLY_PERIOD	100000		/* microseconds */
-#define REPLY_BURST	1024		/* answers to strangers per period */
 
 unsigned int netinc_net_id;
 
@@ -35,17 +34,20 @@ void netinc_net_unuse(struct netinc_net *nn)
 
 bool netinc_net_reply_ok(struct netinc_net *nn)
 {
-	u64 now = netinc_now();
+	u64 now = netinc_now(), most = atomic64_read(&nn->max[INC_LIMIT_ANSWERS]);
 	bool ok;
 
+	most = div_u64(most, USEC_PER_SEC / REPLY_PERIOD);
 	spin_lock_bh(&nn->reply_lock);
 	if (now - nn->reply_time >= REPLY_PERIOD) {
 		nn->reply_time = now;
 		nn->replies = 0;
 	}
-	ok = nn->replies < REPLY_BURST;
+	ok = nn->replies < most;
 	nn->replies += ok;
 	spin_unlock_bh(&nn->reply_lock);
+	if (!ok)
+		atomic64_inc(&nn->use.refused[INC_LIMIT_ANSWERS]);
 	return ok;
 }
 

@@ -6,6 +6,7 @@ memory, pinned memory, groups, slots, held packets; what one peer may have of a 
 import errno
 import json
 import os
+import select
 import socket
 import subprocess
 
@@ -92,6 +93,21 @@ def t_defaults(lab):
         for name, v in account.items():
             if isinstance(v, dict) and (v["refused"] or v["max"] < (1 << 26 if name.endswith("memory") else 4096)):
                 raise AssertionError(f"{name}: {v}")
+
+
+@test("limits: answers to those who want to join")
+def t_answers(lab):
+    del lab
+    with Limit("sw", "answers", 0) as limit:
+        before = one("sw", "answers")["refused"]
+        rank = Rank("h1")
+        rank.start(new_group(), 0, 1)
+        wait_until(lambda: one("sw", "answers")["refused"] > before + 2, "JOINs are not answered")
+        equal((rank.poll(select.POLLOUT, 0), abi.groups("sw")), (0, []), "events of the rank, and groups at the node")
+        limit.set(10240)
+        rank.joined()
+        rank.close()
+    all_back()
 
 
 @test("limits: sockets, of a namespace and of a user")

@@ -22,6 +22,7 @@ static const char usage[] =
 	"       groups N             groups at nodes\n"
 	"       slot-memory BYTES    slots and what a group needs to get on, reserved when it is made\n"
 	"       held-memory BYTES    received packets held at nodes\n"
+	"       answers N            per second to those who want to join; of the namespace only\n"
 	"Limits of this network namespace; with `user` those of each user of the machine.\n"
 	"What is in use stays, also if it is more than a new limit.\n";
 
@@ -31,7 +32,7 @@ static const char usage[] =
 /* By enum inc_limit - 1. */
 static const struct arg limits[] = {
 	COUNT("sockets"), COUNT("operations"), BYTES("op-memory"), BYTES("pinned-memory"), COUNT("groups"),
-	BYTES("slot-memory"), BYTES("held-memory"), { .key = NULL }
+	BYTES("slot-memory"), BYTES("held-memory"), COUNT("answers"), { .key = NULL }
 };
 
 static const char *const texts[] = {
