@@ -36,7 +36,7 @@ static void take_census(struct netinc_node *node, const struct netinc_founder *a
 	lockdep_assert_held(&node->lock);
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < node->nbirths; i++)
-		if (!netinc_ngroup_find(node->nn, node->births[i].group, 0))
+		if (!netinc_ngroup_find_for(node->nn, node->births[i].group, node->births[i].tenant))
 			count_in(c, &node->births[i].founder, asking);
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)

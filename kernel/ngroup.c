@@ -111,6 +111,17 @@ struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 inca
 	return NULL;
 }
 
+struct netinc_ngroup *netinc_ngroup_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && !netinc_group_is_branch(&g->eng) && !g->moved &&
+		    !netinc_group_over(&g->eng) && (!g->tenant || g->tenant == tenant))
+			return g;
+	return NULL;
+}
+
 struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
 {
 	struct netinc_ngroup *g;
@@ -389,7 +400,7 @@ static int ngroup_insert(struct netinc_ngroup *g)
 
 	spin_lock_bh(&nn->hash_lock);
 	if (g->moved ? netinc_ngroup_find_moved(g->node, g->eng.cfg.id, g->eng.cfg.lineage) :
-		       netinc_ngroup_find(nn, g->eng.cfg.id, 0))
+		       netinc_ngroup_find_for(nn, g->eng.cfg.id, g->tenant))
 		err = -EEXIST;
 	else
 		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->eng.cfg.id));

@@ -77,6 +77,8 @@ struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u
 bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
+/* Under RCU: the same of this tenant's groups, and of those that are nobody's: tenants may use the same numbers. */
+struct netinc_ngroup *netinc_ngroup_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */
 struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join);
 /* Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not there, or not yet. */

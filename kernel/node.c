@@ -420,7 +420,7 @@ static int give_birth(struct netinc_node *node, const struct netinc_birth *birth
 	spin_lock(&node->lock);
 	for (i = 0; i < node->nbirths; i++)
 		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage &&
-		    node->births[i].shrink == birth->shrink)
+		    node->births[i].shrink == birth->shrink && node->births[i].tenant == birth->tenant)
 			goto out;
 	/* who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge it is a member's */
 	if (node->dev && netinc_ngroup_fit(&node->cfg, birth->window, birth->size) < birth->window) {
@@ -498,7 +498,7 @@ static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const st
 
 /* The group, or the run of it, that a JOIN is for. */
 static struct netinc_ngroup *group_for(struct netinc_node *node, const struct netinc_rx *rx,
-				       const struct inc_join *join, int *code)
+				       const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 
@@ -508,10 +508,10 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)
 		return netinc_ngroup_find_moved(node, rx->pkt.group, lineage);
-	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find(rx->nn, rx->pkt.group, 0);
+	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find_for(rx->nn, rx->pkt.group, tenant);
 }
 
-/* A tenant's groups are for his ranks; those that were there before him, for all who are let in. */
+/* A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for all who are let in. */
 static bool theirs(const struct netinc_ngroup *g, const struct netinc_tenant *tenant)
 {
 	return !g->tenant || g->tenant == tenant;
@@ -553,7 +553,7 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 			return;
 		}
 	}
-	g = group_for(node, rx, join, &code);
+	g = group_for(node, rx, join, tenant, &code);
 	if (g && !rx->pkt.incarnation && !theirs(g, tenant)) {
 		code = INC_REFUSE_TENANT;
 	} else if (g && g->node == node) {

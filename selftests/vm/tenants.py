@@ -115,22 +115,27 @@ def t_config(lab):
 @clean
 def t_prefix(lab):
     tenant("add", "a", "from", "10.7.0.2/31,10.7.0.1")
-    tenant("add", "b", "from", "10.7.0.4/32,fd00:7::4")
+    tenant("add", "b", "from", "10.7.0.4/32,fd00:7::4", "max-memory", "64K")
     ours = lab.job(("h1", "h2", "h3"))
     equal(owner(ours.group), ["a"], "tenant of the group")
     equal((shown()["a"]["groups"], shown()["b"]["groups"]), (1, 0), "groups of the tenants")
     ours.run()
-    cannot_join(errno.EPERM, "h4", ours.group, 2, 3)
+    cannot_join(errno.EDQUOT, "h4", ours.group, 2, 3)           # a group of b's own, which has the same number
+    tenant("set", "b", "max-memory", "1G")
     cannot_join(errno.EPERM, "h1", parent=NODE6)                # no prefix of IPv6 is a's
     lab.job(("h4", "h4"), parent=NODE6).run()
     tenant("set", "b", "from", "fd00:7::/127")
     cannot_join(errno.EPERM, "h4")
     tenant("set", "b", "from", "0.0.0.0/0")
     lab.job(("h4", "h4")).run()
-    ours.run(k=1)
+    same = Job(ours.group, ("h4", "h4"))
+    lab.jobs.append(same)
+    equal(sorted(owner(ours.group)), ["a", "b"], "tenants of the groups with this number")
+    for k in range(5):
+        same.run(k=k)
+        ours.run(k=k + 1)
     # whoever fits the first tenant is his, also where a later one fits as well
     equal(owner(lab.job(("h2", "h1")).group), ["a"], "tenant of another group")
-    cannot_join(errno.EPERM, "h4", ours.group, 0, 3)
 
 
 @test("by the bridge's port")
@@ -291,7 +296,10 @@ def t_del(lab):
     equal((owner(job.group), shown()), (["a"], {}), "the group's tenant, and all tenants")
     tenant("add", "a")
     equal(shown()["a"]["groups"], 0, "groups of another of that name")
-    cannot_join(errno.EPERM, "h3", job.group, 0, 2)
+    other = Job(job.group, ("h3", "h4"))                        # his own, which has the same number
+    lab.jobs.append(other)
+    equal(shown()["a"]["groups"], 1, "groups after one has formed")
+    other.run(k=2)
     job.run(k=1)
 
 

@@ -135,7 +135,7 @@ struct inc_request {
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
  * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: it does not answer. -ECONNREFUSED: it is no
  * node. -ETIMEDOUT: ranks are missing, the text names the lowest. -EADDRINUSE: the rank is taken. -EACCES: the key is
- * not the node's. -EPERM: no tenant of the node takes this rank, or not the group's. -EDQUOT: the tenant has as many
+ * not the node's. -EPERM: no tenant of the node takes this rank. -EDQUOT: the tenant has as many
  * groups or as much memory as it may. -ENOSPC: the node has. -EINVAL: an argument, or the group has another size.
  * -EBUSY: the group's last run has not ended.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.

@@ -110,7 +110,7 @@ static const char *refusal(int err)
 	case -ENOSPC:
 		return "it has as many groups or members as it may (there: inc node show, inc limits show)";
 	case -EPERM:
-		return "no tenant takes ranks from here, or the group is another tenant's (there: inc tenant show)";
+		return "no tenant takes ranks from here (there: inc tenant show)";
 	case -EDQUOT:
 		return "the tenant has as many groups or as much memory as it may (there: inc tenant show)";
 	case -EBUSY:
