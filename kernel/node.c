@@ -511,7 +511,7 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find_for(rx->nn, rx->pkt.group, tenant);
 }
 
-/* A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for all who are let in. */
+/* A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for all. */
 static bool theirs(const struct netinc_ngroup *g, const struct netinc_tenant *tenant)
 {
 	return !g->tenant || g->tenant == tenant;

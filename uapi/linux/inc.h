@@ -251,7 +251,7 @@ enum inc_refuse_code {
 	INC_REFUSE_MOVED,	/* the group is at a later move: detail */
 	INC_REFUSE_RANK_DEAD,	/* others did not come along: detail = one of them | (another or ~0) << 32 */
 	INC_REFUSE_OUT,		/* the group has shrunk, and this rank is out: detail = rank */
-	INC_REFUSE_TENANT,	/* no tenant of the node takes who comes from there, or the group has moved and is another's */
+	INC_REFUSE_TENANT,	/* no tenant takes who comes from there, or a group that moved is another's */
 	INC_REFUSE_QUOTA,	/* the tenant has as much as it may: detail = limit */
 	__INC_REFUSE_MAX
 };
