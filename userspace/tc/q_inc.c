@@ -67,15 +67,20 @@ static bool fits(void)
 	return known > 0;
 }
 
+static void complain(const char *fmt, va_list ap)
+{
+	fputs("inc: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
 int usage_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("inc: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	complain(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	return EXIT_USAGE;
 }
 
@@ -83,11 +88,9 @@ int refused(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("inc: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	complain(fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
 	return EXIT_REFUSED;
 }
 
