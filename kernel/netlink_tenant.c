@@ -33,11 +33,9 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_tenant *tenant = obj;
 	struct netinc_tenant_cfg cfg;
-	u64 nsec;
 
 	spin_lock_bh(&tenant->lock);
 	cfg = tenant->cfg;
-	nsec = tenant->cpu_nsec;
 	spin_unlock_bh(&tenant->lock);
 	if (nla_put_string(skb, INC_A_TENANT_NAME, tenant->name) ||
 	    (cfg.keyed && nla_put_flag(skb, INC_A_TENANT_KEYED)) || put_places(skb, &cfg) ||
@@ -46,7 +44,7 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg.cpu) ||
 	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic_read(&tenant->groups)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY, atomic64_read(&tenant->memory)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, nsec) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, atomic64_read(&tenant->cpu_nsec)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS, atomic64_read(&tenant->refused_groups)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY, atomic64_read(&tenant->refused_memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)))

@@ -478,7 +478,7 @@ static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, 
  * be none with this one.
  */
 static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx,
-					const struct inc_join *join, int *code)
+					const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_ngroup *g = netinc_ngroup_find_shrunk(rx->nn, rx->pkt.group, lineage);
@@ -490,7 +490,7 @@ static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const st
 		*code = READ_ONCE(g->eng.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	else if (netinc_ngroup_ended(rx, join))
 		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
-	else if (netinc_ngroup_find(rx->nn, rx->pkt.group, 0) ||
+	else if (netinc_ngroup_find_for(rx->nn, rx->pkt.group, tenant) ||
 		 netinc_past_went_on(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_OUT;
 	return NULL;
@@ -503,7 +503,7 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	u64 lineage = be64_to_cpu(join->lineage);
 
 	if (join->shrink && !rx->pkt.incarnation)
-		return shrunk_for(node, rx, join, code);
+		return shrunk_for(node, rx, join, tenant, code);
 	if (rx->pkt.incarnation)
 		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)

@@ -307,11 +307,12 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 	enum inc_sched_class class;
 	struct sk_buff *skb = next(q, &class);
 	struct band *b = &q->band[class];
-	u64 now = ktime_get_ns();
+	u64 now;
 	u32 len;
 
 	if (!skb)
 		return NULL;
+	now = ktime_get_ns();
 	len = qdisc_pkt_len(skb);
 	charge(q, class, len);
 	if (class == INC_SCHED_OTHER && q->child)

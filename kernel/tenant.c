@@ -226,11 +226,11 @@ void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
 {
 	if (!tenant)
 		return;
-	spin_lock_bh(&tenant->lock);
-	tenant->cpu_nsec += nsec;
+	atomic64_add(nsec, &tenant->cpu_nsec);
 	/* without a limit it is not refilled, and owes nothing when it gets one */
-	if (!tenant->cfg.cpu)
-		nsec = 0;
+	if (!READ_ONCE(tenant->cfg.cpu))
+		return;
+	spin_lock_bh(&tenant->lock);
 	tenant->credit = max_t(s64, tenant->credit - nsec, -(s64)MAX_DEBT);
 	spin_unlock_bh(&tenant->lock);
 }

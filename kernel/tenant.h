@@ -47,13 +47,13 @@ struct netinc_tenant {
 	struct rcu_head rcu;
 	struct kref ref;
 	char name[INC_TENANT_NAME];
-	spinlock_t lock;	/* cfg, credit, refilled, cpu_nsec */
+	spinlock_t lock;	/* cfg, credit, refilled */
 	struct netinc_tenant_cfg cfg;
 	s64 credit;		/* ns that it may work now */
 	u64 refilled;		/* ns: when credit was right */
-	u64 cpu_nsec;
 	atomic_t groups;
 	atomic64_t memory;	/* bytes */
+	atomic64_t cpu_nsec;
 	atomic64_t refused_groups;
 	atomic64_t refused_memory;
 	atomic64_t refused_cpu;

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,36 +31,6 @@ static const struct object *const objects[] = {
 	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port, &object_caps,
 	&object_limits, &object_tenant, &object_qdisc, &object_monitor,
 };
-
-static char context[64];	/* "node add: ", for errors */
-
-static void complain(const char *fmt, va_list ap)
-{
-	fflush(stdout);
-	fprintf(stderr, "inc: %s", context);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-}
-
-int usage_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	complain(fmt, ap);
-	va_end(ap);
-	return EXIT_USAGE;
-}
-
-int refused(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	complain(fmt, ap);
-	va_end(ap);
-	return EXIT_REFUSED;
-}
 
 static void print_help(FILE *to)
 {
@@ -170,7 +139,7 @@ static int run_object(const struct object *object, int argc, char **argv)
 	char list[128] = "help";
 	size_t len = strlen(list);
 
-	snprintf(context, sizeof(context), "%s: ", object->name);
+	snprintf(error_context, sizeof(error_context), "%s: ", object->name);
 	if (!strcmp(name, "help")) {
 		fputs(object->usage, stdout);
 		return 0;
@@ -179,7 +148,7 @@ static int run_object(const struct object *object, int argc, char **argv)
 		return usage_error("-c: expected show of node, parent, tenant, limits or qdisc");
 	for (cmd = object->commands; cmd->name; cmd++) {
 		if (!strcmp(cmd->name, name)) {
-			snprintf(context, sizeof(context), "%s %s: ", object->name, name);
+			snprintf(error_context, sizeof(error_context), "%s %s: ", object->name, name);
 			return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
 		}
 		if (len < sizeof(list))
@@ -192,7 +161,7 @@ static int run(int argc, char **argv)
 {
 	size_t i;
 
-	context[0] = 0;
+	error_context[0] = 0;
 	if (!argc) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -20,7 +20,7 @@ static const char usage[] =
 	"       late MS           a rank that does not contribute this long is late; 10..3600000, default 0: wait\n"
 	"       late-policy wait|fail|partial  what happens then: a report; the group fails; reductions go on\n"
 	"                         without it (not with a fallback). Default: fail if late is given, else wait\n"
-	"       window N          blocks in flight, a power of two in 4..4096, default 1024\n"
+	"       window N          blocks in flight, a power of two in 4..4096, default 512\n"
 	"       max-groups N      default 64\n"
 	"       max-memory BYTES  held packets per group; default 64M\n"
 	"       key HEX|none      32 hex digits: only ranks that have the key may join; default none\n"

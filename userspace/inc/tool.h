@@ -44,6 +44,7 @@ struct options {
 extern struct options options;
 
 /* "inc: OBJECT COMMAND: text" on stderr; they return the exit status. */
+extern char error_context[64];	/* "OBJECT COMMAND: " */
 int usage_error(const char *fmt, ...) __printf(1, 2);
 int refused(const char *fmt, ...) __printf(1, 2);
 

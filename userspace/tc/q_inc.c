@@ -4,7 +4,6 @@
  * finds it in TC_LIB_DIR (environment) or where its own plugins are.
  */
 #include <linux/pkt_sched.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -65,33 +64,6 @@ static bool fits(void)
 		fprintf(stderr, "q_inc.so was built for \"%s\", this is \"%s\": build it anew, or use inc qdisc\n",
 			Q_INC_FOR, text);
 	return known > 0;
-}
-
-static void complain(const char *fmt, va_list ap)
-{
-	fputs("inc: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-}
-
-int usage_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	complain(fmt, ap);
-	va_end(ap);
-	return EXIT_USAGE;
-}
-
-int refused(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	complain(fmt, ap);
-	va_end(ap);
-	return EXIT_REFUSED;
 }
 
 static void explain(void)
