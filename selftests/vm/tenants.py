@@ -17,6 +17,7 @@ from inc_proc import beside, new_group
 
 NODE6 = "fd00:7::fe"
 KEY = bytes(range(16))
+SHRINK = 2                                                      # INC_SA_SHRINK
 
 
 def tenant(*words):
@@ -284,6 +285,28 @@ def t_hostile(lab):
         os.waitpid(pid, 0)
         for job in jobs:
             job.stop()
+
+
+@test("ranks go on without one that has died, whatever numbers another tenant's groups have")
+@clean
+def t_shrink(lab):
+    tenant("add", "a", "port", "p1,p2")
+    tenant("add", "b")
+    ours = lab.job(("h1", "h2", "h1"))
+    others = Job(ours.group, ("h3", "h4"))
+    lab.jobs.append(others)
+    ours.ranks[2].close()
+    handles = ours.begin((0, 1))
+    for rank, handle in handles.items():
+        equal(ours.ranks[rank].wait(handle).result, -errno.ECONNRESET, f"result of rank {rank}")
+    ours.ranks[1].start(ours.group, 1, 3, flags=SHRINK)
+    ours.ranks[0].connect(sockaddr(ours.group, 0, 3, flags=SHRINK))
+    ours.ranks[1].joined()
+    ours.ranks.pop()
+    for k in range(3):
+        ours.run(k=k)
+        others.run(k=k)
+    equal(sorted(set(owner(ours.group))), ["a", "b"], "tenants of the groups with this number")
 
 
 @test("a tenant is deleted: its groups go on, and count for nobody")
