@@ -57,7 +57,7 @@ save_limits() {
 		LIMITS[$ns]=$(limits "$ns" netns)
 	done
 	LIMITS[user]=$(limits sw user)
-	expect "limits of users" "$(wc -l <<<"${LIMITS[user]}")" = 7
+	expect "limits of users" "$(wc -l <<<"${LIMITS[user]}")" = 8
 }
 
 restore_limits() {
