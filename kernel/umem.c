@@ -635,6 +635,11 @@ void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req)
 	req_free(u, req);
 	uncharge(rank);
 	mutex_unlock(&u->mutex);
+	/* the worker may have found nothing to give back while this one was on its way from the list to here */
+	spin_lock_bh(&rank->lock);
+	if (u->starved)
+		netinc_umem_kick(rank);
+	spin_unlock_bh(&rank->lock);
 }
 
 void netinc_umem_init(struct netinc_umem *u)

@@ -3,7 +3,9 @@
 Processes and what can become of them: several groups and sockets in one, forks, kills, stops, memory that goes away in
 mid-operation, nodes, bridges and namespaces that do. Started by 23-process.sh.
 """
+import array
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -13,6 +15,7 @@ from inc_abi import BARRIER, Job, Rank, equal, test, wait_until
 from inc_proc import Pages, beside, ended, new_group
 
 ECONNRESET, EHOSTDOWN, EFAULT = -104, -112, -14
+NOBODY = 65534
 TOLD = 15                               # seconds; who it was shows how it became known, this only that nobody hangs
 
 
@@ -100,6 +103,25 @@ def t_fork(lab):
     job.run(700, 4)
     job.close()
     none_left("h1", "h2", "sw")
+
+
+def bursts(rank, n):
+    """All operations of a burst are waited for before the next one begins: nobody who submits comes to the rescue."""
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 16, 1 << 16))
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    for k in range(n):
+        for handle in [rank.allreduce(range(k, k + 4096)) for _ in range(6)]:
+            rank.check(handle, array.array("i", range(3 * k, 3 * (k + 4096), 3)), 20000)
+
+
+@test("process: bursts of operations with 16 pages to pin for all ranks")
+def t_little_memory(lab):
+    job = Job(new_group(), ("h1", "h2", "h3"))
+    lab.pids = [beside(lambda rank=rank: bursts(rank, 60)) for rank in job.ranks]
+    for pid in list(lab.pids):
+        equal(ended(pid, 120), 0, "status of a rank")
+        lab.pids.remove(pid)
+    job.close()
 
 
 def lone_rank(host, group, rank, size, work):
