@@ -42,12 +42,15 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	    nla_put_u32(skb, INC_A_TENANT_MAX_GROUPS, cfg.max_groups) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg.cpu) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_RATE, cfg.rate) ||
 	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic_read(&tenant->groups)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY, atomic64_read(&tenant->memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, atomic64_read(&tenant->cpu_nsec)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_BYTES, atomic64_read(&tenant->bytes)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS, atomic64_read(&tenant->refused_groups)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY, atomic64_read(&tenant->refused_memory)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)))
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_RATE, atomic64_read(&tenant->refused_rate)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -190,6 +193,14 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct
 		cfg->cpu = nla_get_u32(tb[INC_A_TENANT_CPU]);
 		if (cfg->cpu > 100) {
 			NL_SET_ERR_MSG_FMT(extack, "cpu %u: expected percent in 0..100", cfg->cpu);
+			return -ERANGE;
+		}
+	}
+	if (tb[INC_A_TENANT_RATE]) {
+		cfg->rate = nla_get_u64(tb[INC_A_TENANT_RATE]);
+		if (cfg->rate && (cfg->rate < INC_TENANT_RATE_MIN || cfg->rate > INC_TENANT_RATE_MAX)) {
+			NL_SET_ERR_MSG_FMT(extack, "rate %llu: expected bits per second in %llu..%llu, or 0", cfg->rate,
+					   INC_TENANT_RATE_MIN, INC_TENANT_RATE_MAX);
 			return -ERANGE;
 		}
 	}

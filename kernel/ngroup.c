@@ -623,10 +623,16 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 	return code;
 }
 
+/* With the headers of every segment. */
+static u32 rx_bytes(const struct netinc_rx *rx)
+{
+	return rx->left + DIV_ROUND_UP(rx->left, rx->unit) * rx->headers;
+}
+
 static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
 	struct netinc_port *port = g->link[rx->pkt.child].port;
-	u32 packets = DIV_ROUND_UP(rx->left, rx->unit), bytes = rx->left + packets * rx->headers;
+	u32 packets = DIV_ROUND_UP(rx->left, rx->unit), bytes = rx_bytes(rx);
 
 	g->eng.mib[INC_C_RX_PACKETS] += packets;
 	g->eng.mib[INC_C_RX_BYTES] += bytes;
@@ -686,17 +692,17 @@ static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_
 	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
 }
 
-/* Only contributions cost much, and come again. */
-static bool affordable(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+/* May the tenant have this? 0 or the counter of what is refused: only contributions cost much, and come again. */
+static int unaffordable(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 {
 	bool congested;
+	int err;
 
 	if (!g->tenant || rx->pkt.type != INC_PKT_CONTRIB)
-		return true;
-	if (!netinc_tenant_may_work(g->tenant, now, &congested))
-		return false;
+		return 0;
+	err = netinc_tenant_may_work(g->tenant, rx_bytes(rx), now, &congested);
 	rx->ce |= congested;
-	return true;
+	return err;
 }
 
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
@@ -704,7 +710,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	u64 now = netinc_now(), begin = ktime_get_ns(), spent;
 	u32 child = rx->pkt.child;
 	bool member = false;
-	int got = 0;
+	int got = 0, err;
 
 	netinc_ngroup_lock(g);
 	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
@@ -712,9 +718,10 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		netinc_ngroup_unlock(g);
 		return;
 	}
-	if (!affordable(g, rx, begin)) {
-		netinc_count(g->eng.mib, INC_C_DROP_CPU);
-		drop(g, rx, -INC_C_DROP_CPU);
+	err = unaffordable(g, rx, begin);
+	if (err) {
+		netinc_count(g->eng.mib, err);
+		drop(g, rx, -err);
 		netinc_ngroup_unlock(g);
 		return;
 	}

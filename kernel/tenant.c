@@ -6,7 +6,7 @@
 #include <net/ipv6.h>
 #include "tenant.h"
 
-#define MAX_CREDIT	(50 * NSEC_PER_MSEC)	/* of a whole processor: work that may be saved up */
+#define MAX_SAVED	(50 * NSEC_PER_MSEC)	/* of a whole processor, or link */
 #define MAX_DEBT	(10 * NSEC_PER_MSEC)	/* more is not the packets' cost, but of what has interrupted them */
 #define MAX_GROUPS	65536u
 #define MAX_MEMORY	BIT_ULL(40)
@@ -198,28 +198,44 @@ void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes)
 	atomic_dec(&tenant->groups);
 }
 
-bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congested)
+/* Is anything left of what comes at @percent of the clock? *@low: not half of what may be. */
+static bool refill(struct netinc_allowance *a, u32 percent, u64 now, bool *low)
 {
-	s64 most;
-	bool may;
+	s64 most = MAX_SAVED / 100 * percent;
+
+	if ((s64)(now - a->since) > 0) {
+		/* what is longer ago than it takes to save up all makes no difference */
+		a->left += div_u64(min_t(u64, now - a->since, 2 * NSEC_PER_SEC) * percent, 100);
+		a->since = now;
+	}
+	a->left = min(a->left, most);
+	*low |= a->left < most / 2;
+	return a->left > 0;
+}
+
+int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, bool *congested)
+{
+	const struct netinc_tenant_cfg *cfg = &tenant->cfg;
+	bool work = true, wire = true;
 
 	*congested = false;
-	if (!tenant || !READ_ONCE(tenant->cfg.cpu))
-		return true;
-	spin_lock_bh(&tenant->lock);
-	most = MAX_CREDIT / 100 * tenant->cfg.cpu;
-	if ((s64)(now - tenant->refilled) > 0) {
-		/* what is longer ago than it takes to save up all makes no difference */
-		tenant->credit += div_u64(min_t(u64, now - tenant->refilled, 2 * NSEC_PER_SEC) * tenant->cfg.cpu, 100);
-		tenant->refilled = now;
+	if (READ_ONCE(cfg->cpu) || READ_ONCE(cfg->rate)) {
+		spin_lock_bh(&tenant->lock);
+		if (cfg->cpu)
+			work = refill(&tenant->work, cfg->cpu, now, congested);
+		if (cfg->rate)
+			wire = refill(&tenant->wire, 100, now, congested);
+		if (cfg->rate && work && wire)
+			tenant->wire.left -= div64_u64(8ULL * bytes * NSEC_PER_SEC, cfg->rate);
+		spin_unlock_bh(&tenant->lock);
 	}
-	tenant->credit = min(tenant->credit, most);
-	may = tenant->credit > 0;
-	*congested = tenant->credit < most / 2;
-	spin_unlock_bh(&tenant->lock);
-	if (!may)
+	if (!work)
 		atomic64_inc(&tenant->refused_cpu);
-	return may;
+	else if (!wire)
+		atomic64_inc(&tenant->refused_rate);
+	else
+		atomic64_add(bytes, &tenant->bytes);
+	return !work ? INC_C_DROP_CPU : !wire ? INC_C_DROP_RATE : 0;
 }
 
 void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
@@ -231,6 +247,6 @@ void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
 	if (!READ_ONCE(tenant->cfg.cpu))
 		return;
 	spin_lock_bh(&tenant->lock);
-	tenant->credit = max_t(s64, tenant->credit - nsec, -(s64)MAX_DEBT);
+	tenant->work.left = max_t(s64, tenant->work.left - nsec, -(s64)MAX_DEBT);
 	spin_unlock_bh(&tenant->lock);
 }

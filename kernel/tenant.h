@@ -6,11 +6,12 @@
  * ports fit its sender and whose key it has proved; with no fit it is refused. Without tenants everybody may join who
  * has the node's key.
  *
- * Groups and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid for
- * with what is left of the tenant's share, which comes by the clock, and are dropped while nothing is; they come again.
- * When half of what may be saved up has gone, they are marked as congested, so that ranks slow down before that.
+ * Groups and memory are charged before they are taken. CPU time is known only afterwards, and the length of a packet
+ * may not be chosen: contributions are paid for with allowances, which come by the clock, and are dropped while nothing is
+ * left; they come again. When half of what may be saved up has gone, they are marked as congested, so that ranks slow
+ * down before that.
  *
- * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its CPU account.
+ * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its allowances.
  * A group has a reference to its tenant, which may be out of the list by then.
  */
 #ifndef NETINC_TENANT_H
@@ -40,6 +41,13 @@ struct netinc_tenant_cfg {
 	u32 max_groups;
 	u64 max_memory;		/* bytes */
 	u32 cpu;		/* percent, 0: no limit */
+	u64 rate;		/* bits per second, 0: no limit */
+};
+
+/* What may be spent: it comes by the clock. */
+struct netinc_allowance {
+	s64 left;		/* ns */
+	u64 since;		/* ns: when that was right */
 };
 
 struct netinc_tenant {
@@ -47,16 +55,18 @@ struct netinc_tenant {
 	struct rcu_head rcu;
 	struct kref ref;
 	char name[INC_TENANT_NAME];
-	spinlock_t lock;	/* cfg, credit, refilled */
+	spinlock_t lock;	/* cfg, work, wire */
 	struct netinc_tenant_cfg cfg;
-	s64 credit;		/* ns that it may work now */
-	u64 refilled;		/* ns: when credit was right */
+	struct netinc_allowance work;	/* of a processor, for cfg.cpu */
+	struct netinc_allowance wire;	/* of a link of cfg.rate */
 	atomic_t groups;
 	atomic64_t memory;	/* bytes */
 	atomic64_t cpu_nsec;
+	atomic64_t bytes;	/* of contributions */
 	atomic64_t refused_groups;
 	atomic64_t refused_memory;
 	atomic64_t refused_cpu;
+	atomic64_t refused_rate;
 };
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg);
@@ -88,8 +98,11 @@ int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes);
 void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes);
 void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes);
 
-/* May a contribution be worked on? *@congested: not for much longer. @now: ns. */
-bool netinc_tenant_may_work(struct netinc_tenant *tenant, u64 now, bool *congested);
+/*
+ * May contributions of @bytes, IP headers included, be worked on? 0 or the counter of what there is not enough of.
+ * *@congested: not for much longer. @now: ns.
+ */
+int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, bool *congested);
 void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec);
 
 #endif

@@ -90,20 +90,22 @@ def t_none(lab):
 def t_config(lab):
     del lab
     tenant("add", "b", "from", "10.7.0.0/30,fd00:7::/64", "port", "p4,p2", "key", KEY.hex(), "max-groups", "3", "max-memory",
-           "1M", "cpu", "25")
+           "1M", "cpu", "25", "rate", "3500mbit")
     tenant("add", "a")
     got = abi.show("sw", "tenant")
     equal([t["name"] for t in got], ["b", "a"], "names")
-    zero = {"groups": 0, "memory": 0, "cpu_nsec": 0, "refused_groups": 0, "refused_memory": 0, "refused_cpu": 0}
+    zero = {"groups": 0, "memory": 0, "cpu_nsec": 0, "bytes": 0, "refused_groups": 0, "refused_memory": 0, "refused_cpu": 0,
+            "refused_rate": 0}
     ports = got[0].pop("ports")
     equal([p["dev"] for p in ports], ["p4", "p2"], "ports")
     equal(got[0], {"name": "b", "from": [{"addr": "10.7.0.0", "len": 30}, {"addr": "fd00:7::", "len": 64}], "keyed": True,
-                   "max_groups": 3, "max_memory": 1 << 20, "cpu": 25, **zero}, "tenant b")
+                   "max_groups": 3, "max_memory": 1 << 20, "cpu": 25, "rate": 3500000000, **zero}, "tenant b")
     equal(got[1], {"name": "a", "from": [], "ports": [], "keyed": False, "max_groups": 65536, "max_memory": 1 << 40,
-                   "cpu": 0, **zero}, "tenant a")
-    tenant("set", "b", "from", "any", "port", "any", "key", "none", "cpu", "0")
+                   "cpu": 0, "rate": 0, **zero}, "tenant a")
+    tenant("set", "b", "from", "any", "port", "any", "key", "none", "cpu", "0", "rate", "none")
     b = shown()["b"]
-    equal((b["from"], b["ports"], b["keyed"], b["cpu"], b["max_groups"]), ([], [], False, 0, 3), "tenant b, changed")
+    equal((b["from"], b["ports"], b["keyed"], b["cpu"], b["rate"], b["max_groups"]), ([], [], False, 0, 0, 3),
+          "tenant b, changed")
     refused(("add", "a"), "tenant a: is there already; `set` changes it")
     refused(("set", "c", "cpu", "5"), "tenant c: there is none of that name")
     refused(("del", "c"), "tenant c: there is none of that name")
@@ -253,6 +255,33 @@ def t_cpu(lab):
     assert other > greedy, f"the other had {other} ns, no more than {greedy}"
 
 
+@test("rate of contributions: a tenant gets no more, its results are right, the other does not notice")
+@clean
+def t_rate(lab):
+    del lab
+    rate = 8000000                                              # bits per second
+    tenant("add", "greedy", "from", "10.7.0.2/31", "rate", "8mbit")
+    tenant("add", "other")
+    jobs = [Busy(("h2", "h3")), Busy(("h1", "h4"))]
+    try:
+        wait_until(lambda: shown()["greedy"]["bytes"] > rate / 8 and shown()["other"]["bytes"] > 10 ** 6, "both work")
+        begin, before = time.monotonic(), shown()
+        wait_until(lambda: shown()["greedy"]["bytes"] - before["greedy"]["bytes"] > 2 * rate / 8, "two seconds' bytes")
+        # read first, so that what came until then is less than what the clock had given until after it
+        after = shown()
+        took = time.monotonic() - begin
+    finally:
+        for job in jobs:
+            job.stop()
+    greedy, other = (after[n]["bytes"] - before[n]["bytes"] for n in ("greedy", "other"))
+    print(f"{took:.1f} s: greedy {greedy} bytes, other {other}, refused {after['greedy']['refused_rate']}")
+    # what may be saved up comes on top, and the last packet may be longer than what is left
+    assert greedy <= rate / 8 * (took + 0.05) + 70000, f"{greedy} bytes in {took} s are more than {rate} bit/s"
+    assert took < 8, f"{greedy} bytes took {took} s: the rate is not used"
+    equal(after["other"]["refused_rate"], 0, "contributions of the other that were dropped")
+    assert other > greedy, f"the other had {other} bytes, no more than {greedy}"
+
+
 @test("a tenant with all groups, memory and time that he can get leaves the other his")
 @clean
 def t_hostile(lab):
@@ -336,7 +365,7 @@ def saved():
 def configuration():
     """All that can be set, without what is in use."""
     text = "".join(tool("inc", "-n", "sw", "-j", what, "show") for what in SHOWN)
-    return re.sub(r'"(use|refused|handle|cpu_nsec|memory)":("[^"]*"|[0-9]+),?', "", text)
+    return re.sub(r'"(use|refused|handle|cpu_nsec|bytes|memory)":("[^"]*"|[0-9]+),?', "", text)
 
 
 @test("a node is saved as commands, and restored from them")
@@ -349,7 +378,8 @@ def t_save(lab):
     tool("inc", "-n", "sw", "limits", "set", "groups", "77")
     tool("inc", "-n", "sw", "qdisc", "replace", "dev", "p1", "handle", "5:", "share", "55", "weight", "7:2,9:3", "rate",
          "100mbit")
-    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5", "max-memory", "1M", "cpu", "7")
+    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5", "max-memory", "1M", "cpu", "7",
+           "rate", "40mbit")
     tenant("add", "a")
     before, commands = configuration(), saved()
     tool("inc", "-n", "sw", "node", "del", "dev", "br0")

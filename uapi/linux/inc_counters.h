@@ -60,3 +60,4 @@ INC_COUNTER(DROP_TOO_LATE, "contribution to a block that was completed without i
 INC_COUNTER(FOLD_BYTES, "bytes of payload reduced, those of all contributions")
 INC_COUNTER(NODE_NSEC, "nanoseconds that the node spent on packets of the group, to where their results are queued")
 INC_COUNTER(DROP_CPU, "contribution beyond the tenant's share of the processor")
+INC_COUNTER(DROP_RATE, "contribution beyond the tenant's rate")

@@ -270,6 +270,8 @@ enum {
 #define INC_A_LIMIT_MAX (__INC_A_LIMIT_MAX - 1)
 
 #define INC_TENANT_NAME		16	/* bytes of a tenant's name, with the 0 behind it */
+#define INC_TENANT_RATE_MIN	1000ULL	/* bits per second */
+#define INC_TENANT_RATE_MAX	1000000000000000ULL
 #define INC_TENANT_PLACES	8	/* at most so many prefixes, and ports */
 
 /*
@@ -286,12 +288,15 @@ enum {
 	INC_A_TENANT_MAX_GROUPS,	/* u32: 1..65536; default 65536 */
 	INC_A_TENANT_MAX_MEMORY,	/* u64: bytes reserved for its groups and held for them; default 1 TiB */
 	INC_A_TENANT_CPU,	/* u32: percent of one processor for contributions, 0..100; 0: no limit, default */
+	INC_A_TENANT_RATE,	/* u64: bits per second of contributions, INC_TENANT_RATE_*; 0: no limit, default */
 	INC_A_TENANT_GROUPS,	/* u32, out: groups now */
 	INC_A_TENANT_MEMORY,	/* u64, out: bytes now */
 	INC_A_TENANT_CPU_NSEC,	/* u64, out: nanoseconds spent on its packets */
+	INC_A_TENANT_BYTES,	/* u64, out: IP bytes of contributions taken */
 	INC_A_TENANT_REFUSED_GROUPS,	/* u64, out: times that MAX_GROUPS was met */
 	INC_A_TENANT_REFUSED_MEMORY,	/* u64, out: times that MAX_MEMORY was met */
-	INC_A_TENANT_REFUSED_CPU,	/* u64, out: contributions dropped for CPU */
+	INC_A_TENANT_REFUSED_CPU,	/* u64, out: contributions dropped for CPU; those of one buffer count as one */
+	INC_A_TENANT_REFUSED_RATE,	/* u64, out: the same for RATE */
 	__INC_A_TENANT_MAX
 };
 

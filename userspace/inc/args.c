@@ -59,6 +59,24 @@ static bool suffix(const char *end, uint64_t *value)
 	return true;
 }
 
+/* A number with its unit, as tc has them: @value becomes bits per second. */
+static bool rate_unit(const char *end, uint64_t *value)
+{
+	static const char * const units[] = { "bit", "kbit", "mbit", "gbit" };
+	uint64_t factor = 1;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(units); i++, factor *= 1000) {
+		if (strcmp(end, units[i]))
+			continue;
+		if (*value > UINT64_MAX / factor)
+			return false;
+		*value *= factor;
+		return true;
+	}
+	return false;
+}
+
 static bool in_range(const struct arg *arg, uint64_t v)
 {
 	if (arg->kind == ARG_NUM_OR_0 && !v)
@@ -168,6 +186,18 @@ static int parse_word(struct arg *arg, const char *text)
 	return usage_error("%s %s: expected one of: %s", arg->key, text, list);
 }
 
+static int parse_rate(struct arg *arg, const char *text)
+{
+	const char *end;
+
+	arg->num = 0;
+	if (!strcmp(text, arg->words[0]) ||
+	    (number(text, &arg->num, &end) && rate_unit(end, &arg->num) && in_range(arg, arg->num)))
+		return 0;
+	return usage_error("%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jubit..%jugbit", arg->key, text,
+			   arg->words[0], (uintmax_t)arg->min, (uintmax_t)arg->max / 1000000000);
+}
+
 int parse_value(struct arg *arg, const char *text)
 {
 	const char *end = "";
@@ -182,6 +212,8 @@ int parse_value(struct arg *arg, const char *text)
 		return parse_addrs(arg, text);
 	if (arg->kind == ARG_WORD)
 		return parse_word(arg, text);
+	if (arg->kind == ARG_RATE)
+		return parse_rate(arg, text);
 	if (arg->kind == ARG_TEXT) {
 		arg->text = text;
 		return 0;

@@ -43,7 +43,7 @@ _inc_keys()
 	"qdisc del")
 		_inc_words "dev parent handle" ;;
 	"tenant add" | "tenant set")
-		_inc_words "from port key max-groups max-memory cpu" ;;
+		_inc_words "from port key max-groups max-memory cpu rate" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers" ;;
 	"parent set")

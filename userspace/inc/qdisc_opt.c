@@ -9,40 +9,18 @@
 
 enum { SHARE, CONTROL, LIMIT, PORT, TARGET, RATE, WEIGHT };
 
+static const char * const no_rate[] = { "measured", NULL };
+
 const struct arg qdisc_option_args[QDISC_OPTIONS + 1] = {
 	[SHARE] = { .key = "share", .kind = ARG_NUM, .min = 1, .max = 99 },
 	[CONTROL] = { .key = "control", .kind = ARG_NUM, .min = 1, .max = 99 },
 	[LIMIT] = { .key = "limit", .kind = ARG_NUM, .min = 1, .max = 1000000 },
 	[PORT] = { .key = "port", .kind = ARG_NUM, .min = 1, .max = UINT16_MAX },
 	[TARGET] = { .key = "target", .kind = ARG_NUM, .min = 1, .max = 10000000 },
-	[RATE] = { .key = "rate", .kind = ARG_TEXT },
+	[RATE] = { .key = "rate", .kind = ARG_RATE, .words = no_rate,
+		   .min = INC_SCHED_RATE_MIN, .max = INC_SCHED_RATE_MAX },
 	[WEIGHT] = { .key = "weight", .kind = ARG_TEXT },
 };
-
-/* A number with bit, kbit, mbit or gbit behind it, or "measured": 0. Returns 0 or, with the error printed, a status. */
-static int parse_rate(const char *text, uint64_t *rate)
-{
-	static const char * const units[] = { "bit", "kbit", "mbit", "gbit" };
-	uint64_t factor = 1;
-	unsigned int i;
-	char *end;
-
-	*rate = 0;
-	if (!strcmp(text, "measured"))
-		return 0;
-	if (strspn(text, "0123456789") >= 1 && strspn(text, "0123456789") <= 15)
-		*rate = strtoull(text, &end, 10);
-	for (i = 0; *rate && i < ARRAY_SIZE(units); i++, factor *= 1000) {
-		if (strcmp(end, units[i]))
-			continue;
-		if (*rate > INC_SCHED_RATE_MAX / factor || *rate * factor < INC_SCHED_RATE_MIN)
-			break;
-		*rate *= factor;
-		return 0;
-	}
-	return usage_error("rate %s: expected measured, or a number with bit, kbit, mbit or gbit, 1kbit..1000000gbit",
-			   text);
-}
 
 /* GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1 with the error printed. */
 static int parse_weights(const char *text, struct tc_inc_weight *weights)
@@ -85,14 +63,9 @@ int qdisc_put_options(const struct arg *args, void *msg, qdisc_put put)
 {
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 	uint16_t port = (uint16_t)args[PORT].num;
-	uint64_t rate = 0;
-	int n = 0, err;
+	uint64_t rate = args[RATE].num;
+	int n = 0;
 
-	if (args[RATE].given) {
-		err = parse_rate(args[RATE].text, &rate);
-		if (err)
-			return err;
-	}
 	if (args[WEIGHT].given) {
 		n = parse_weights(args[WEIGHT].text, weights);
 		if (n < 0)

@@ -22,9 +22,12 @@ static const char usage[] =
 	"        key {HEX|none}         32 hex digits, instead of the node's key (none)\n"
 	"        max-groups N           groups, 1..65536 (65536)\n"
 	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
-	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n";
+	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n"
+	"        rate {RATE|none}       of contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n";
 
-enum { FROM, PORT, KEY, GROUPS, MEMORY, CPU, OPTIONS };
+enum { FROM, PORT, KEY, GROUPS, MEMORY, CPU, RATE, OPTIONS };
+
+static const char * const no_rate[] = { "none", NULL };
 
 static const struct arg options_of[OPTIONS + 1] = {
 	[FROM] = { .key = "from", .kind = ARG_TEXT },
@@ -33,6 +36,8 @@ static const struct arg options_of[OPTIONS + 1] = {
 	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
 	[MEMORY] = { .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
 	[CPU] = { .key = "cpu", .kind = ARG_NUM_OR_0, .min = 1, .max = 100 },
+	[RATE] = { .key = "rate", .kind = ARG_RATE, .words = no_rate,
+		   .min = INC_TENANT_RATE_MIN, .max = INC_TENANT_RATE_MAX },
 };
 
 /* Calls @put for each of the words between commas. 0 or, with the error printed, the exit status. */
@@ -117,7 +122,8 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(key), key)) ||
 	    (args[GROUPS].given && nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
 	    (args[MEMORY].given && nla_put_u64(msg, INC_A_TENANT_MAX_MEMORY, args[MEMORY].num)) ||
-	    (args[CPU].given && nla_put_u32(msg, INC_A_TENANT_CPU, (uint32_t)args[CPU].num)))
+	    (args[CPU].given && nla_put_u32(msg, INC_A_TENANT_CPU, (uint32_t)args[CPU].num)) ||
+	    (args[RATE].given && nla_put_u64(msg, INC_A_TENANT_RATE, args[RATE].num)))
 		return refused("out of memory");
 	return 0;
 }
@@ -232,6 +238,7 @@ static void show_use(struct nlattr **tb)
 		{ INC_A_TENANT_REFUSED_GROUPS, "refused_groups", " refused groups %s" },
 		{ INC_A_TENANT_REFUSED_MEMORY, "refused_memory", " refused memory %s" },
 		{ INC_A_TENANT_REFUSED_CPU, "refused_cpu", " refused cpu %s" },
+		{ INC_A_TENANT_REFUSED_RATE, "refused_rate", " refused rate %s" },
 	};
 	unsigned int i;
 	uint32_t v;
@@ -246,6 +253,8 @@ static void show_use(struct nlattr **tb)
 		out_num("cpu_nsec", NULL, w, UNIT_NONE);
 		out_num(NULL, " cpu-time %s", w / 1000, UNIT_US);
 	}
+	if (get_u64(tb[INC_A_TENANT_BYTES], &w))
+		out_num("bytes", " taken %s", w, UNIT_BYTES);
 	for (i = 0; i < ARRAY_SIZE(refusals); i++)
 		if (get_u64(tb[refusals[i].attr], &w))
 			out_num(refusals[i].key, w ? refusals[i].fmt : NULL, w, UNIT_NONE);
@@ -271,6 +280,8 @@ static void show_tenant(struct nlattr *nest)
 			options.commands ? UNIT_NONE : UNIT_BYTES);
 	if (get_u32(tb[INC_A_TENANT_CPU], &v))
 		out_num("cpu", v ? " cpu %s" : NULL, v, options.commands ? UNIT_NONE : UNIT_PERCENT);
+	if (get_u64(tb[INC_A_TENANT_RATE], &w))
+		out_num("rate", w ? " rate %sbit" : NULL, w, UNIT_NONE);
 	if (!options.commands)
 		show_use(tb);
 	out_text("\n");
