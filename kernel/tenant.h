@@ -6,10 +6,9 @@
  * ports fit its sender and whose key it has proved; with no fit it is refused. Without tenants everybody may join who
  * has the node's key.
  *
- * Groups and memory are charged before they are taken. CPU time is known only afterwards, and the length of a packet
- * may not be chosen: contributions are paid for with allowances, which come by the clock, and are dropped while nothing is
- * left; they come again. When half of what may be saved up has gone, they are marked as congested, so that ranks slow
- * down before that.
+ * Groups and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid for
+ * with allowances, of time and of bytes, which come by the clock, and are dropped while nothing is left; they come
+ * again. When half of what may be saved up has gone, they are marked as congested, so that ranks slow down before that.
  *
  * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its allowances.
  * A group has a reference to its tenant, which may be out of the list by then.
