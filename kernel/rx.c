@@ -51,9 +51,12 @@ int netinc_rx_next(struct netinc_rx *rx)
 	h = rx->next ?: skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
 	if (!h)
 		return -INC_C_DROP_MALFORMED;
-	err = netinc_parse(h, len, &rx->pkt);
-	if (err)
-		return err;
+	if (!rx->last || len != rx->unit || !netinc_parse_next(h, rx->last, &rx->pkt)) {
+		err = netinc_parse(h, len, &rx->pkt);
+		if (err)
+			return err;
+	}
+	rx->last = len == rx->unit ? rx->next : NULL;
 	rx->pkt.ce = rx->ce;
 	rx->body = rx->at + sizeof(buf);
 	rx->at += len;

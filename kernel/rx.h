@@ -32,6 +32,7 @@ struct netinc_rx {
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next unit */
 	const struct inc_hdr *next;	/* its header, if that lies in one piece */
+	const struct inc_hdr *last;	/* that of the unit at hand, likewise, if it is as long as the others */
 	u32 headers;			/* bytes of IP and UDP headers */
 	bool ce;			/* the IP header says that it met congestion */
 	struct netinc_pkt pkt;		/* of the unit at hand */

@@ -55,6 +55,8 @@ static const struct netinc_piece *piece_at(const struct netinc_buf *b, u64 at)
 {
 	u32 lo = 0, hi = b->npieces, mid;
 
+	if (likely(hi == 1))
+		return b->piece;
 	while (hi - lo > 1) {
 		mid = (lo + hi) / 2;
 		if (b->piece[mid].at <= at)

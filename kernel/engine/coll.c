@@ -72,11 +72,6 @@ static bool lossy(const struct netinc_op *op)
 	return op->wire != op->type && !(op->mode & INC_MODE_COUNTS_PHASE);
 }
 
-u8 netinc_coll_wire_type(const struct netinc_op *op)
-{
-	return op->mode & INC_MODE_COUNTS_PHASE ? INC_TYPE_U32 : op->wire;
-}
-
 u8 netinc_coll_wire_op(const struct netinc_op *op)
 {
 	if (!colls[op->coll].reduces || layout_of(op) == CHAIN)
@@ -363,7 +358,7 @@ static void whole_block(const struct netinc_op *op, u64 idx, struct netinc_block
 	u64 at = elems_before(op, idx, op->count);
 
 	b->round = idx;
-	b->elems = block_elems(op, idx, op->count);
+	b->elems = elems_before(op, idx + 1, op->count) - at;
 	b->bits = b->elems ? bits_of(op, op->root, 0, op->rank) : 0;
 	b->send = b->bits & INC_F_PAYLOAD ? at : 0;
 	b->recv = b->bits & INC_F_WANT ? at : 0;

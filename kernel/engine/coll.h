@@ -93,7 +93,11 @@ bool netinc_coll_asks_counts(u8 coll);
 bool netinc_coll_chains(u8 coll);
 
 /* What a node is told: type and operation of the payload. */
-u8 netinc_coll_wire_type(const struct netinc_op *op);
+static inline u8 netinc_coll_wire_type(const struct netinc_op *op)
+{
+	return op->mode & INC_MODE_COUNTS_PHASE ? INC_TYPE_U32 : op->wire;
+}
+
 u8 netinc_coll_wire_op(const struct netinc_op *op);
 
 void netinc_coll_desc(const struct netinc_op *op, struct inc_desc *desc);

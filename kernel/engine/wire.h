@@ -137,6 +137,23 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	return 0;
 }
 
+/*
+ * The same for one of a run: @last is the header in front of it, of which @p is what netinc_parse() made, in a datagram
+ * as long. False: they differ in more than the psn.
+ */
+static inline bool netinc_parse_next(const void *data, const void *last, struct netinc_pkt *p)
+{
+	const u32 behind = offsetof(struct inc_hdr, psn) + sizeof(__be32);
+	__be32 psn;
+
+	if (memcmp(data, last, offsetof(struct inc_hdr, psn)) ||
+	    memcmp(data + behind, last + behind, sizeof(struct inc_hdr) - behind))
+		return false;
+	memcpy(&psn, data + offsetof(struct inc_hdr, psn), sizeof(psn));
+	p->psn = be32_to_cpu(psn);
+	return true;
+}
+
 void netinc_build(struct inc_hdr *h, const struct netinc_pkt *p);
 
 /* The 64-bit number whose low half is @low and which is nearest to @near. */

@@ -30,6 +30,8 @@ static __attribute__((target("avx2"))) unsigned int copy_vectors(u8 *dst, const 
 	const unsigned int size = sizeof(vec);
 	unsigned int at;
 
+	if (len < size)
+		return 0;
 	for (at = 0; at + 4 * size <= len; at += 4 * size) {
 		vec a = load(src + at), b = load(src + at + size);
 		vec c = load(src + at + 2 * size), d = load(src + at + 3 * size);
@@ -39,7 +41,12 @@ static __attribute__((target("avx2"))) unsigned int copy_vectors(u8 *dst, const 
 		store(dst + at + 2 * size, c);
 		store(dst + at + 3 * size, d);
 	}
-	return at;
+	for (; at + size <= len; at += size)
+		store(dst + at, load(src + at));
+	/* the rest, with some of what lies before it once more */
+	if (at < len)
+		store(dst + len - size, load(src + len - size));
+	return len;
 }
 
 void netinc_copy_init(unsigned int features)
@@ -51,7 +58,8 @@ void netinc_copy(void *dst, const void *src, unsigned int len, bool fpu)
 {
 	unsigned int done = fpu && has_vectors ? copy_vectors(dst, src, len) : 0;
 
-	memcpy(dst + done, src + done, len - done);
+	if (done < len)
+		memcpy(dst + done, src + done, len - done);
 }
 
 #else

@@ -2,14 +2,15 @@
 /* Names and sizes of every type and operation of the uapi, whether a kernel for it exists or not. */
 #include "reduce/reduce.h"
 
-struct type_info {
-	const char *name;
-	u8 size;
+static const char * const types[] = {
+	[INC_TYPE_NONE] = "none",
+#define INC_TYPE(number, name, bytes) [number] = name,
+#include <linux/inc_names.h>
+#undef INC_TYPE
 };
 
-static const struct type_info types[] = {
-	[INC_TYPE_NONE] = { "none", 0 },
-#define INC_TYPE(number, name, bytes) [number] = { name, bytes },
+const u8 netinc_elem_sizes[__INC_TYPE_MAX] = {
+#define INC_TYPE(number, name, bytes) [number] = bytes,
 #include <linux/inc_names.h>
 #undef INC_TYPE
 };
@@ -39,14 +40,9 @@ static_assert(ARRAY_SIZE(ops) == __INC_OP_MAX, "an operation of the uapi has no 
 static_assert(ARRAY_SIZE(colls) == __INC_COLL_MAX, "a collective of the uapi has no name");
 static_assert(ARRAY_SIZE(variants) == NETINC_VARIANT_COUNT, "a variant has no name");
 
-unsigned int netinc_reduce_elem_size(u8 type)
-{
-	return type < ARRAY_SIZE(types) ? types[type].size : 0;
-}
-
 const char *netinc_type_name(u8 type)
 {
-	return type < ARRAY_SIZE(types) ? types[type].name : "?";
+	return type < ARRAY_SIZE(types) ? types[type] : "?";
 }
 
 const char *netinc_op_name(u8 op)

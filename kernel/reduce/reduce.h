@@ -134,7 +134,14 @@ const struct netinc_convert *netinc_convert_variant(u8 from, u8 to, u8 variant);
 const struct netinc_scale *netinc_scale_variant(u8 type, u8 variant);
 
 /* names.c; they cover the whole of enum inc_type and enum inc_op, also what has no kernel (yet) */
-unsigned int netinc_reduce_elem_size(u8 type);	/* bytes on the wire; 0: unknown type */
+extern const u8 netinc_elem_sizes[__INC_TYPE_MAX];
+
+/* Bytes on the wire; 0: unknown type. */
+static inline unsigned int netinc_reduce_elem_size(u8 type)
+{
+	return type < __INC_TYPE_MAX ? netinc_elem_sizes[type] : 0;
+}
+
 const char *netinc_type_name(u8 type);		/* "f32"; "?" if unknown, never NULL */
 const char *netinc_op_name(u8 op);
 const char *netinc_coll_name(u8 coll);
