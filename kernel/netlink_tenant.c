@@ -5,9 +5,7 @@
 #include "netlink_put.h"
 #include "tenant.h"
 
-#define MAX_GROUPS	65536u
 #define MIN_MEMORY	65536ULL
-#define MAX_MEMORY	BIT_ULL(40)
 
 static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 {
@@ -176,16 +174,17 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct
 {
 	if (tb[INC_A_TENANT_MAX_GROUPS]) {
 		cfg->max_groups = nla_get_u32(tb[INC_A_TENANT_MAX_GROUPS]);
-		if (!cfg->max_groups || cfg->max_groups > MAX_GROUPS) {
-			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", cfg->max_groups, MAX_GROUPS);
+		if (!cfg->max_groups || cfg->max_groups > NETINC_TENANT_GROUPS) {
+			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", cfg->max_groups,
+					   NETINC_TENANT_GROUPS);
 			return -ERANGE;
 		}
 	}
 	if (tb[INC_A_TENANT_MAX_MEMORY]) {
 		cfg->max_memory = nla_get_u64(tb[INC_A_TENANT_MAX_MEMORY]);
-		if (cfg->max_memory < MIN_MEMORY || cfg->max_memory > MAX_MEMORY) {
+		if (cfg->max_memory < MIN_MEMORY || cfg->max_memory > NETINC_TENANT_MEMORY) {
 			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu", cfg->max_memory,
-					   MIN_MEMORY, MAX_MEMORY);
+					   MIN_MEMORY, NETINC_TENANT_MEMORY);
 			return -ERANGE;
 		}
 	}

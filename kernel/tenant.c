@@ -8,12 +8,10 @@
 
 #define MAX_SAVED	(50 * NSEC_PER_MSEC)	/* of a whole processor, or link */
 #define MAX_DEBT	(10 * NSEC_PER_MSEC)	/* more is not the packets' cost, but of what has interrupted them */
-#define MAX_GROUPS	65536u
-#define MAX_MEMORY	BIT_ULL(40)
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg)
 {
-	*cfg = (struct netinc_tenant_cfg){ .max_groups = MAX_GROUPS, .max_memory = MAX_MEMORY };
+	*cfg = (struct netinc_tenant_cfg){ .max_groups = NETINC_TENANT_GROUPS, .max_memory = NETINC_TENANT_MEMORY };
 }
 
 struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name)
@@ -52,6 +50,9 @@ int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct neti
 void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_cfg *cfg)
 {
 	spin_lock_bh(&tenant->lock);
+	/* a packet at the old rate may be owed for minutes */
+	if (tenant->cfg.rate != cfg->rate)
+		tenant->wire.left = 0;
 	tenant->cfg = *cfg;
 	spin_unlock_bh(&tenant->lock);
 }

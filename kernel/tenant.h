@@ -23,6 +23,8 @@
 #include "rx.h"
 
 #define NETINC_MAX_TENANTS	256
+#define NETINC_TENANT_GROUPS	65536u		/* of one, at most */
+#define NETINC_TENANT_MEMORY	BIT_ULL(40)	/* bytes, likewise */
 
 struct netinc_prefix {
 	u8 family;

@@ -181,6 +181,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	if (shrinks)
 		g->shrunk = g->epoch;
 	g->state = INC_GROUP_ACTIVE;
+	g->running = true;
 	g->forming = 0;
 	g->rejoined = 0;
 	g->late_rank = NETINC_NO_RANK;
@@ -332,6 +333,7 @@ static void restart(struct netinc_group *g, u32 move)
 	u32 i;
 
 	netinc_agg_drain(&g->agg);
+	g->running = false;
 	g->state = INC_GROUP_JOINING;
 	g->move = move;
 	g->joined = 0;
@@ -458,11 +460,6 @@ static bool all_have(const struct netinc_group *g, u64 b)
 }
 
 /* Has an epoch begun since ranks came here? Until then, also if it never does, nothing of an older one is of use. */
-static bool has_begun(const struct netinc_group *g)
-{
-	return g->state != INC_GROUP_JOINING && !g->forming;
-}
-
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
 static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
@@ -485,7 +482,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 {
 	int err;
 
-	if (!has_begun(g)) {
+	if (!netinc_group_has_begun(g)) {
 		netinc_count(g->mib, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
@@ -617,7 +614,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 
 	switch (pkt->type) {
 	case INC_PKT_PROBE:
-		if (!has_begun(g)) {
+		if (!netinc_group_has_begun(g)) {
 			netinc_count(g->mib, INC_C_DROP_STATE);
 			return -INC_C_DROP_STATE;
 		}

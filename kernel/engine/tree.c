@@ -74,6 +74,7 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	}
 	g->joined = tree->size;
 	g->state = INC_GROUP_ACTIVE;
+	g->running = true;
 	g->epoch = tree->epoch;
 	g->block = tree->block;
 	g->down_cookie = tree->down_cookie;

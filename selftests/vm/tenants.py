@@ -270,6 +270,12 @@ def t_rate(lab):
         # read first, so that what came until then is less than what the clock had given until after it
         after = shown()
         took = time.monotonic() - begin
+        # one packet takes minutes; nothing of that is owed at another rate
+        tenant("set", "greedy", "rate", "1kbit")
+        wait_until(lambda: shown()["greedy"]["refused_rate"] > after["greedy"]["refused_rate"] + 100, "he is held up")
+        tenant("set", "greedy", "rate", "10gbit")
+        slow = shown()["greedy"]["bytes"]
+        wait_until(lambda: shown()["greedy"]["bytes"] - slow > 10 ** 6, "he gets on at the new rate", 20)
     finally:
         for job in jobs:
             job.stop()
