@@ -364,6 +364,18 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 	return 0;
 }
 
+/* 0 or enum inc_refuse_code: does the group look like this to its member @child? */
+static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join, u64 *detail)
+{
+	u16 block = be16_to_cpu(join->block);
+
+	*detail = g->cfg.size;
+	if (!join->shrink && (be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size))
+		return INC_REFUSE_SIZE;
+	*detail = INC_MIN_BLOCK;
+	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ? INC_REFUSE_BLOCK : 0;
+}
+
 int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 		      const struct netinc_peer *peer, u64 now, u64 *detail)
 {
@@ -376,10 +388,14 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 		if (code)
 			return code;
 	} else {
-		*detail = g->move;
-		if (netinc_group_moves(g, pkt, join))
+		if (netinc_group_moves(g, pkt, join)) {
+			code = check_shape(g, child, join, detail);
+			if (code)
+				return code;
 			restart(g, move);
-		else if (!pkt->incarnation && join->lineage && move != g->move)
+		}
+		*detail = g->move;
+		if (!pkt->incarnation && join->lineage && move != g->move)
 			return INC_REFUSE_MOVED;
 		/* a new run of the group is not the one that is on its way here */
 		*detail = g->cfg.size;
@@ -393,12 +409,9 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	*detail = g->cfg.size;
 	if (netinc_group_over(g))
 		return join_over(g, child, pkt, join, peer);
-	if (!join->shrink && (be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size))
-		return INC_REFUSE_SIZE;
-	*detail = INC_MIN_BLOCK;
-	if (be16_to_cpu(join->block) < INC_MIN_BLOCK || be16_to_cpu(join->block) > INC_MAX_BLOCK ||
-	    be16_to_cpu(join->block) % INC_BLOCK_ALIGN)
-		return INC_REFUSE_BLOCK;
+	code = check_shape(g, child, join, detail);
+	if (code)
+		return code;
 	m = &g->members[child];
 	*detail = child;
 	if (!m->present && m->aborted && m->nonce == be32_to_cpu(join->nonce))

@@ -196,6 +196,46 @@ static void test_late_packets(void)
 	end();
 }
 
+/* A JOIN of a later move that is refused changes nothing. */
+static void test_refused(void)
+{
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1, .epoch = 4 };
+	struct inc_join j = join_at(1, 2, 50);
+	struct netinc_peer peer = peer_of(1);
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	expect(!contrib(0, 50, 0, 5, 0, 2000), "rank 0");
+	j.size = cpu_to_be32(SIZE + 1);
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_SIZE && env.detail == SIZE,
+	       "of another size, detail %llu", (unsigned long long)env.detail);
+	j = join_at(1, 2, 50);
+	j.block = 0;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_BLOCK, "with empty blocks");
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.move == 1 && env.held == 1, "state %u, move %u, %u held",
+	       env.g.state, env.g.move, env.held);
+	expect(!contrib(1, 50, 0, 5, 0, 4000) && !contrib(2, 50, 0, 5, 0, 4000) && env.results == 1, "%u results",
+	       env.results);
+	end();
+}
+
+/* Where a group that moves here does not form, and nobody is on his way, there is nothing to contribute to. */
+static void test_thrown_away(void)
+{
+	u32 i;
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	expect(!contrib(0, 50, 0, 5, 0, 2000) && !come(0, 2, 50, 4, 0, 3000) && !env.held, "rank 0 moves");
+	env.seen = env.logged;
+	netinc_group_fail(&env.g, INC_ERR_RANK_ABORT, 0, 4000);
+	env.g.forming = 0;
+	env.seen = env.logged;
+	for (i = 0; i < SIZE; i++)
+		expect(contrib(i, 50, 0, 5, 0, 5000) == -INC_C_DROP_STATE, "rank %u in state %u", i, env.g.state);
+	end();
+}
+
 /* A rank may go only when all others have said that they have what it keeps. */
 static void test_leave(void)
 {
@@ -246,7 +286,7 @@ static void test_begun(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_late_packets),
-	KTAP(test_leave),
+	KTAP(test_refused), KTAP(test_thrown_away), KTAP(test_leave),
 	KTAP(test_begun),
 };
 
