@@ -38,6 +38,8 @@ all_least() {
 	inc_topology_create 8 "$1" 9000 && neighbours_known || return
 	# who waits for a window of four blocks and its losses on a busy machine is not dead
 	inc -n sw node set dev br0 max-memory 64K dead 20000
+	# rank 0 is the last of each block, all others wait for it
+	tc -n h1 qdisc replace dev eth0 root netem delay 5ms
 	check "offloads $1: 16 ranks, 64 KiB" least --ops 4 --count 4000
 	set_links delay 2ms 1ms loss 1% reorder 25% 50%
 	# on slow links not all ranks' blocks are here at once
