@@ -472,7 +472,6 @@ static bool all_have(const struct netinc_group *g, u64 b)
 	return true;
 }
 
-/* Has an epoch begun since ranks came here? Until then, also if it never does, nothing of an older one is of use. */
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
 static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
