@@ -721,6 +721,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	err = unaffordable(g, rx, begin);
 	if (err) {
 		netinc_count(g->eng.mib, err);
+		netinc_group_ignored(&g->eng, &rx->pkt, &rx->peer);
 		drop(g, rx, -err);
 		netinc_ngroup_unlock(g);
 		return;

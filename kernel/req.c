@@ -42,7 +42,7 @@ int netinc_error_errno(u16 code)
 	case INC_ERR_NODE_GONE:
 		return -EHOSTDOWN;
 	default:
-		return -ECONNRESET;	/* RANK_DEAD, RANK_ABORT, LEFT */
+		return -ECONNRESET;	/* RANK_DEAD, RANK_ABORT, RANK_PATH, LEFT */
 	}
 }
 

@@ -448,6 +448,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	bool counted = false, came;
 	u32 i;
 
+	agg->child[child].seen += agg->una - q < pkt->span;
 	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
 		err = -INC_C_DROP_MALFORMED;
 	else if (pkt->span > agg->window)
@@ -623,6 +624,7 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	m.status.waited = cpu_to_be32((u32)min_t(u64, (now - since) / NETINC_MS, 0xffffffffu));
 	m.status.bits = cpu_to_be16(bits);
 	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
+	m.status.seen = cpu_to_be32(agg->child[child].seen);
 	netinc_count(agg->mib, INC_C_STATUSES);
 	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
 }

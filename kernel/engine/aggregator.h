@@ -66,6 +66,7 @@ struct netinc_child {
 	struct netinc_reorder up;	/* on its way to us */
 	u32 down;		/* on our way to it, as it says: slack, microseconds */
 	u64 probed;		/* time of the last STATUS */
+	u32 seen;		/* contributions to the oldest block that have come, whatever became of them */
 	struct netinc_late late;
 	u64 missed;		/* blocks completed without it */
 	u64 has;		/* it has all results before this block, as its PROBEs have said */

@@ -368,6 +368,7 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 			op = op_of(ep, b);
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
 		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
+		ep->way[tree_of(ep, b)].resent |= sent;
 		if (netinc_cc_lost(&ep->cc, now))
 			netinc_count(ep->mib, INC_C_CWND_CUTS);
 		if (!sent)
@@ -511,6 +512,8 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		op = op_of(ep, b);
 		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
 	}
+	if (!err || err == -INC_C_DROP_MEMORY)
+		w->vain = 0;
 	if (err)
 		return err;
 	netinc_count(ep->mib, INC_C_RESULTS);

@@ -117,6 +117,10 @@ struct netinc_way {
 	struct netinc_reorder down;	/* on its way to us */
 	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
 	u64 due;		/* complete, as a STATUS has said that came behind it: what is missing before is lost */
+	u32 seen;		/* contributions that its root has got, as the last STATUS says */
+	bool resent;		/* one has been sent again since then */
+	u32 vain;		/* STATUSes in a row by which what was sent again, or asked for, has not come */
+	u64 vain_since;		/* time of the first of them */
 };
 
 struct netinc_ep {
@@ -177,6 +181,8 @@ struct netinc_ep {
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
 	u8 edge;		/* which of them is the edge, 0: none */
 	u64 moved;		/* time at which the last move began */
+	u32 vain_moves;		/* in a row, because no blocks came through: nowhere more than a window of them did */
+	u64 vain_una;		/* una at the last of them */
 	u64 looked;		/* time at which the node was last looked for, from elsewhere */
 	u32 look_pause;		/* milliseconds until it is again */
 	struct netinc_peer *peers;	/* [size], family 0: not known; the surroundings' memory, NULL: none */
@@ -260,6 +266,8 @@ int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 /* move.c */
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
+/* The parent, or the root of another tree, answers, but no blocks come through. */
+void netinc_ep_no_way(struct netinc_ep *ep, u64 now);
 /* May the group get over this error of its node elsewhere? */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code);
 /* READY: what it says about fallback. False: it makes no sense. */

@@ -431,26 +431,27 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 	return member->family == peer->family && !memcmp(member->addr, peer->addr, sizeof(member->addr));
 }
 
+/* 0 or a negative counter. */
+static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
+{
+	if (pkt->child >= g->cfg.size)
+		return -INC_C_DROP_CHILD;
+	if (pkt->epoch != g->epoch || pkt->tree != g->agg.tree)
+		return -INC_C_DROP_EPOCH;
+	if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
+		return -INC_C_DROP_COOKIE;
+	return is_from(g, &g->members[pkt->child].peer, peer) ? 0 : -INC_C_DROP_PORT;
+}
+
 int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
 {
-	struct netinc_member *m;
-	int err = 0;
+	int err = whose(g, pkt, peer);
 
-	if (pkt->child >= g->cfg.size)
-		err = -INC_C_DROP_CHILD;
-	else if (pkt->epoch != g->epoch || pkt->tree != g->agg.tree)
-		err = -INC_C_DROP_EPOCH;
-	else if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
-		err = -INC_C_DROP_COOKIE;
-	else if (!is_from(g, &g->members[pkt->child].peer, peer))
-		err = -INC_C_DROP_PORT;
-	if (err) {
+	if (err)
 		netinc_count(g->mib, -err);
-		return err;
-	}
-	m = &g->members[pkt->child];
-	m->heard = now;
-	return 0;
+	else
+		g->members[pkt->child].heard = now;
+	return err;
 }
 
 static u64 agg_block(const struct netinc_group *g, const struct netinc_pkt *pkt)
@@ -508,6 +509,12 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	if (err == -INC_C_DROP_MISMATCH)
 		netinc_group_fail(g, INC_ERR_MISMATCH, pkt->child, now);
 	return err;
+}
+
+void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
+{
+	if (netinc_group_has_begun(g) && !whose(g, pkt, peer))
+		g->agg.child[pkt->child].seen++;
 }
 
 /* The error of this epoch: blocks before the oldest that is not done have results, no other will. */
@@ -644,7 +651,8 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			send_error(g, pkt->child);
 		return 0;
 	case INC_PKT_ABORT:
-		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT && be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT)
+		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT && be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT &&
+		    be16_to_cpu(abort->code) != INC_ERR_RANK_PATH)
 			break;
 		if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
 			netinc_count(g->mib, INC_C_DROP_COOKIE);	/* there are no cookies yet */

@@ -135,6 +135,8 @@ int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, con
 
 /* A contribution that has passed; the caller ends the packet with netinc_agg_packet_end(). */
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
+/* One that is not read: its sender is told with STATUS that it has come. */
+void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer);
 /* PROBE and ABORT. @body: all of it, pkt->len bytes. */
 int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now);
 

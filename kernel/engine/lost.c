@@ -9,6 +9,7 @@
 #define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
 #define NACK_LONGEST	50000u			/* of a delay in queues that keeps a block from being sent again */
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
+#define VAIN_LIMIT	16u			/* no blocks come through: so many times, and for the dead limit */
 
 /* Is the result of block @b here, or none of @tree's business? */
 static bool settled(const struct netinc_ep *ep, u32 tree, u64 b)
@@ -90,6 +91,26 @@ static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_st
 	netinc_ep_probe(ep, 0, now);
 }
 
+/*
+ * PROBE and STATUS are short. Where blocks are too long for a link, or are filtered out, these come through and those
+ * do not, which nobody would notice but by counting; rule 5. STATUS begins at block @b.
+ */
+static bool in_vain(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
+{
+	struct netinc_way *w = &ep->way[tree];
+	u64 una = netinc_ep_way_una(ep, tree);
+	bool lost = (s64)(b - una) > 0, seen = be32_to_cpu(st->seen) != w->seen, resent = w->resent;
+	bool missing = una - b < be16_to_cpu(st->bits) && !netinc_bit(st->bitmap, (u32)(una - b));
+
+	w->seen = be32_to_cpu(st->seen);
+	w->resent = false;
+	if (una == ep->snd || (!lost && (seen || !missing)))
+		w->vain = 0;
+	else if ((lost || resent) && !w->vain++)
+		w->vain_since = now;
+	return w->vain >= VAIN_LIMIT && now - w->vain_since >= ep->dead_ms * NETINC_MS;
+}
+
 int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_status *st = body;
@@ -107,6 +128,11 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	ep->waited_ms = be32_to_cpu(st->waited);
 	b = netinc_extend(ep->una, pkt->psn);
 	see_leave(ep, pkt->tree, b, st, now);
+	if (in_vain(ep, pkt->tree, b, st, now)) {
+		w->vain = 0;
+		netinc_ep_no_way(ep, now);
+		return 0;
+	}
 	/* what is lost is asked for at once, and again when the answer is lost */
 	if (netinc_ep_complete(ep, pkt->tree, b) || now - w->asked >= max(ep->cc.srtt, PROBE_MIN))
 		more = result_lost(ep, pkt->tree, now);

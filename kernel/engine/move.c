@@ -60,6 +60,23 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 	start(ep, ep->move + 1, true, now);
 }
 
+/* A link that carries no blocks is its own, most of the time: the others are told when no other place is better. */
+void netinc_ep_no_way(struct netinc_ep *ep, u64 now)
+{
+	if ((s64)(ep->una - ep->vain_una) > ep->window)
+		ep->vain_moves = 0;
+	ep->vain_una = ep->una;
+	if (++ep->vain_moves < ep->nplan && can_move(ep)) {
+		start(ep, ep->move + 1, true, now);
+		return;
+	}
+	if (!ep->abort)
+		netinc_ep_abort(ep, INC_ERR_RANK_PATH, false, now);
+	/* the results before an error that is known already will not come */
+	if (ep->failing)
+		netinc_ep_fail(ep, INC_ERR_RANK_PATH, ep->cfg.rank, NETINC_NO_RANK);
+}
+
 /*
  * A rank that the node hears no more may be heard by another node, on links of their own; the edge has the same links
  * as the node. If it is dead indeed it will be missing there.

@@ -187,6 +187,9 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	/* LEAVE, like other disagreement, is found when all have contributed so far; but who is dead or late has not */
 	if (ep->spread.trees > 1 && !e.resume && e.code != INC_ERR_LEFT)
 		e.block = ep->una;
+	/* nor will it get the results that it lacks who has said that it cannot */
+	if (e.code == INC_ERR_RANK_PATH && e.rank[0] == ep->cfg.rank)
+		e.block = ep->una;
 	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
 		return -INC_C_DROP_MALFORMED;
 	/* a late rank, without which others have come further: it will be told again when it has submitted as much */

@@ -46,6 +46,7 @@ static struct {
 	u32 logged, seen;
 	u32 most;		/* blocks that send_blocks() takes, one call */
 	bool no_room;		/* deliver() refuses */
+	u32 come;		/* contributions to the oldest block that STATUS says have come */
 	u64 delivered;		/* elements */
 	u64 first;
 	u32 done, failed;
@@ -375,7 +376,8 @@ static inline void status(u64 psn, u32 here)
 	struct {
 		struct inc_status status;
 		__be32 map[1];
-	} m = { .status = { .waiting = cpu_to_be32(3), .waited = cpu_to_be32(17), .bits = cpu_to_be16(32) },
+	} m = { .status = { .waiting = cpu_to_be32(3), .waited = cpu_to_be32(17), .bits = cpu_to_be16(32),
+			    .seen = cpu_to_be32(env.come) },
 		.map = { cpu_to_be32(here) } };
 
 	pkt.psn = (u32)psn;

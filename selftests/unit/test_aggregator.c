@@ -231,7 +231,9 @@ static void test_status(void)
 	expect(be16_to_cpu(env.status.bits) == 32, "%u bits", be16_to_cpu(env.status.bits));
 	for (i = 0; i < 32; i++)
 		expect(netinc_bit(env.map, i) == (i == 0 || i == 2 || i == 3), "bit %u of child 1", i);
+	expect(be32_to_cpu(env.status.seen) == 2, "child 1 was seen %u times", be32_to_cpu(env.status.seen));
 	probe(2, 101, NULL, 0, 9001);
+	expect(be32_to_cpu(env.status.seen) == 1, "child 2 was seen %u times", be32_to_cpu(env.status.seen));
 	expect_sent('S', 2, 101, 0);
 	for (i = 0; i < 32; i++)
 		expect(netinc_bit(env.map, i) == (i == 3), "bit %u of child 2", i);
@@ -460,7 +462,7 @@ static void test_span(void)
 	expect(!env_contrib(0, credit, 0, 0), "as far as the window goes");
 	expect_count(CONTRIBS, 7u);
 	credit.span = W + 1;
-	expect(env_contrib(0, credit, 0, 0) == -INC_C_DROP_AHEAD, "longer than the window");
+	expect(env_contrib(1, credit, 0, 0) == -INC_C_DROP_AHEAD, "longer than the window");
 	expect_count(CONTRIBS, 7u);
 	expect(!env.held, "credit holds something");
 	env_give(1, 1, 0);

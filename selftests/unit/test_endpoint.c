@@ -206,6 +206,9 @@ static void test_resend(void)
 	nack.span = 0xffff;
 	expect(!control(nack, NULL, 0), "NACK");
 	expect_blocks(4ull, 4u, INC_F_RETRANS);
+	env.now += 100;
+	expect(!control(nack, NULL, 0), "NACK of what is under way once more");
+	expect_quiet();
 	nack.psn = (u32)-5;
 	nack.span = 3;
 	expect(!control(nack, NULL, 0), "NACK of what is long done");
@@ -214,7 +217,7 @@ static void test_resend(void)
 	expect(!control(nack, NULL, 0), "NACK of what was not sent");
 	expect_quiet();
 	expect_count(CONTRIBS_RESENT, 8u);
-	expect_count(NACKS, 3u);
+	expect_count(NACKS, 4u);
 	expect_count(STATUSES, 2u);
 }
 

@@ -519,6 +519,12 @@ static void test_abort(void)
 	expect_sent(INC_PKT_ERROR, 1);
 	end();
 	form(0);
+	expect(!abort_rank(2, INC_ERR_RANK_PATH, 102, 2000), "ABORT of who gets no blocks through");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_RANK_PATH && e.rank[0] == 2 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	expect(netinc_group_gone(&env.g, 2), "the others cannot go on without it");
+	end();
+	form(0);
 	expect(abort_rank(2, 0xffff, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with a code that is none");
 	expect(abort_rank(2, INC_ERR_MISMATCH, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with another error's code");
 	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);

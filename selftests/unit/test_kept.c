@@ -147,8 +147,9 @@ static void test_cut(void)
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	submit_op(&a);
 	submit_op(&b);
+	c.coll = INC_COLL_REDUCE;
 	submit_op(&c);
-	expect(!result(&a, 0) && !result(&b, 1), "results");
+	expect(!result(&a, 0) && !result(&b, 1) && env.kept == 3, "results, and an input: %d payloads", env.kept);
 	expect(env.ep.begun == 3, "operations before %u have been begun", env.ep.begun);
 	expect(!error(2, 2, 3, INC_ERR_MISMATCH), "ERROR");
 	expect_state(INC_STATE_RESYNC);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ranks that disagree, die, are killed or cut off, close their sockets in mid-operation: the others are told who it
-# was, in time, and nobody hangs.
+# Ranks that disagree, die, are killed or cut off, close their sockets in mid-operation, whose links lose all that is
+# long: the others are told who it was, in time, and nobody hangs.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -69,6 +69,55 @@ node_removed() {
 	wait_rank 0 1 && wait_rank 1 1 && wait_rank 2 1 && says 0 "removed" && says 1 "removed" && says 2 "removed"
 }
 
+# The link of rank 1 carries nothing longer than this, up (a limit at the host) or down (at its port), but short packets:
+# tbf drops what is longer than its bucket.
+carries() {
+	tc -n "$1" qdisc replace dev "$2" root tbf rate 10gbit burst "$3" latency 1s
+}
+
+# no_blocks COMMAND...: has cut them off in mid-operation: all are told which rank it is
+no_blocks() {
+	local before
+
+	before=$(counter sw blocks)
+	start_ranks 3 inc-allreduce --count 100000 --iters 100000 --no-check
+	wait_for 60 operations_done sw $((before + 100)) && "$@" || return
+	told_no_blocks
+}
+
+told_no_blocks() {
+	local r
+
+	for r in 0 1 2; do
+		wait_rank "$r" 1 && says "$r" "rank 1 exchanges short packets with the node, but no blocks get through" || return
+	done
+}
+
+# As where somebody has forgotten a port of the switch.
+never_any_blocks() {
+	ip -n sw link set p2 mtu 1500
+	start_ranks 3 inc-allreduce --count 1000 --iters 3
+	told_no_blocks
+}
+
+# Elsewhere it is no better: all meet there, perhaps once more at the node, since rank 0 lacks results of the tree at rank
+# 1, and are told so.
+nor_at_the_edge() {
+	local moves
+
+	inc -n sw node set dev br0 fallback edge && no_blocks carries h2 eth0 3000 || return
+	moves=$(counter h2 moves)
+	expect "moves of rank 1" "$moves" -ge 1 && expect "moves of rank 1" "$moves" -le 3
+}
+
+links_repaired() {
+	clear_links
+	ip -n sw link set p2 mtu 9000
+	ip -n h2 link set eth0 mtu 9000
+	inc -n sw node set dev br0 fallback none
+	run_ranks 3 inc-allreduce --count 100000 --iters 3
+}
+
 inc_begin
 inc_topology_create 4
 check "ranks that disagree: both sides named, the next operation works" disagree
@@ -78,6 +127,19 @@ check "groups that failed go" wait_for 30 no_groups
 inc_topology_destroy
 inc_topology_create 3
 check "a rank that is cut off is reported within the dead limit" cut_off
+inc_topology_destroy
+inc_topology_create 3 off 9000
+check "a link that carries no blocks up: all are told whose" no_blocks carries h2 eth0 3000
+check "it does again" links_repaired
+check "a link that carries no blocks down" no_blocks carries sw p2 3000
+check "it does again, too" links_repaired
+check "the port's MTU is less than the hosts': from the start" never_any_blocks
+links_repaired
+check "a host's MTU gets less in mid-operation" no_blocks ip -n h2 link set eth0 mtu 1500
+links_repaired
+check "no blocks come through, nor do they at the edge" nor_at_the_edge
+check "all links are as they were" links_repaired
+check "groups that could not go on go" wait_for 30 no_groups
 inc_topology_destroy
 inc_topology_create 3
 check "the node is removed in mid-operation" node_removed

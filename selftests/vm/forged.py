@@ -257,7 +257,7 @@ def t_host(lab):
     for check in (0, 0x1234):
         lab.send("h4", whole, to="h1", src=NODE4, check=check)
     lab.owe("h1", checksum=2)
-    status = result.but(kind=w.STATUS, flags=0, union=bytes(4), opseq=0, sig=0, body=bytes(12))
+    status = result.but(kind=w.STATUS, flags=0, union=bytes(4), opseq=0, sig=0, body=bytes(16))
     error = status.but(kind=w.ERROR, body=struct.pack("!QII", lab.next, 1, 0) + struct.pack("!HH", 1, 0) + bytes(76))
     nack = status.but(kind=w.NACK, body=b"")
     partial = status.but(kind=w.PARTIAL, body=struct.pack("!HHI", 1, 32, 1))

@@ -128,7 +128,7 @@ def t_squat_forming(lab):
     down = wait.but(len=None, cookie=5, epoch=1)
     for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
                        (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!III", nonce, 1, 1)),
-                       (w.ERROR, bytes(96)), (w.STATUS, bytes(12))):
+                       (w.ERROR, bytes(96)), (w.STATUS, bytes(16))):
         lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
     lab.owe("h1", malformed=1, state=5)
     lab.audit("h1")

@@ -18,7 +18,7 @@ UNKNOWN_FLAGS = [1 << i for i in range(9, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
-MIN_BODY = {PROBE: 8, STATUS: 12, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 168, REFUSE: 16, ABORT: 96,
+MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 168, REFUSE: 16, ABORT: 96,
             MOVE: 16, PEERS: 8, PARTIAL: 4}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")

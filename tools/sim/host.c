@@ -560,6 +560,10 @@ void host_fault(struct host *h, enum fault fault)
 		}
 		arm(h);
 		break;
+	case FAULT_PATH:
+		h->narrow_up = sim->fault_time % 3 != 1;
+		h->narrow_down = sim->fault_time % 3;
+		break;
 	default:
 		break;
 	}

@@ -122,14 +122,40 @@ static bool lost(struct sim *sim)
 	return sim_happens(sim, sim->plan.loss);
 }
 
-/* A checksum finds it: of a super-packet one datagram is missing. */
-static void corrupt(struct sim *sim, struct frame *f)
+static void drop_dgram(struct sim *sim, struct frame *f, u32 i)
 {
-	u32 i = sim_below(sim, f->n);
-
 	dgram_put(sim, f->d[i]);
 	f->n--;
 	memmove(f->d + i, f->d + i + 1, (f->n - i) * sizeof(*f->d));
+}
+
+/* A checksum finds it: of a super-packet one datagram is missing. */
+static void corrupt(struct sim *sim, struct frame *f)
+{
+	drop_dgram(sim, f, sim_below(sim, f->n));
+}
+
+static bool is_block(const struct dgram *d)
+{
+	const struct inc_hdr *h = (const struct inc_hdr *)d->data;
+	u8 type = h->vertype & 0xf;
+
+	return (type == INC_PKT_CONTRIB || type == INC_PKT_RESULT) && (h->flags & cpu_to_be16(INC_F_PAYLOAD));
+}
+
+/* What is longer than a link on its way carries. */
+static void drop_long(struct sim *sim, struct frame *f)
+{
+	u32 i = 0;
+
+	if (f->from == f->to || !((f->from < SIM_MAX_HOSTS && sim->host[f->from].narrow_up) ||
+				  (f->to < SIM_MAX_HOSTS && sim->host[f->to].narrow_down)))
+		return;
+	while (i < f->n)
+		if (is_block(f->d[i]))
+			drop_dgram(sim, f, i);
+		else
+			i++;
 }
 
 static void carry(struct sim *sim, struct frame *f, u64 extra)
@@ -149,7 +175,8 @@ static void send_frame(struct sim *sim, struct frame *f)
 	struct frame *copy;
 	u32 i;
 
-	if (!trouble_reaches(sim, f->from, f->to, f->net)) {
+	drop_long(sim, f);
+	if (!f->n || !trouble_reaches(sim, f->from, f->to, f->net)) {
 		frame_free(sim, f);
 		return;
 	}

@@ -171,6 +171,7 @@ void plan_make(struct sim *sim)
 
 static const char * const fault_names[FAULT_COUNT] = {
 	"none", "pause", "freeze", "kill", "buffer", "node-silent", "node-forgets", "node-removed", "leaves",
+	"path",
 };
 
 void plan_print(const struct sim *sim)

@@ -80,6 +80,7 @@ enum fault {
 	FAULT_NODE_FORGETS,	/* the node's box restarts */
 	FAULT_NODE_REMOVED,	/* by its administrator */
 	FAULT_LEAVES,		/* a rank leaves before the others are through */
+	FAULT_PATH,		/* a host's link loses all blocks, up, down or both ways, and nothing else */
 	FAULT_COUNT
 };
 
@@ -223,6 +224,8 @@ struct host {
 	u32 rank;
 	bool gone;		/* frozen or killed: does nothing any more */
 	bool frozen;		/* its whole box */
+	bool narrow_up;		/* its link carries no blocks */
+	bool narrow_down;
 	bool leaving;
 	bool finished;		/* with this round */
 	u64 paused_until;

@@ -152,6 +152,7 @@ struct inc_status {
 	__be32	waited;		/* milliseconds since the first contribution to psn came */
 	__be16	bits;		/* bit i: the node has the child's contribution to psn + i, or needs it no more */
 	__be16	slack;		/* contributions may come so much out of order: units of 16 microseconds */
+	__be32	seen;		/* the child's contributions to the oldest block, and those not read; wraps */
 	__be32	bitmap[];
 };
 
@@ -276,6 +277,7 @@ enum inc_err_code {
 	INC_ERR_LEFT,		/* a rank has left the group */
 	INC_ERR_UNSUPPORTED,	/* the node cannot reduce this type with this operation: descriptor 0 */
 	INC_ERR_COUNTS,		/* rank[0] sends rank[1] another count than that expects */
+	INC_ERR_RANK_PATH,	/* between a rank and the node short packets come through, but no blocks: MTU? */
 	__INC_ERR_MAX
 };
 

@@ -63,6 +63,7 @@ static const char *const errors[] = {
 	[INC_ERR_LEFT] = "left",
 	[INC_ERR_UNSUPPORTED] = "unsupported",
 	[INC_ERR_COUNTS] = "counts",
+	[INC_ERR_RANK_PATH] = "rank-path",
 };
 
 static const char *const events[] = {

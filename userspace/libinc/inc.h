@@ -194,8 +194,9 @@ void inc_abort(struct inc_group *group);
  * -EINVAL, -EOVERFLOW: an argument, see the text. -EOPNOTSUPP: this type has no such operation, or does not go over the
  * wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM. -EPROTO: ranks disagree. -EMSGSIZE: a rank
  * sends another count than the receiver expects. -ECANCELED: an operation before this one failed. -ECONNRESET: a rank
- * has died or left; the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than the node allows.
- * -ENOTCONN: not joined, or the group is over. After -ECONNRESET the ranks that are left may go on: inc_shrink().
+ * has died, left, or gets no blocks through (MTU?); the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was
+ * later than the node allows. -ENOTCONN: not joined, or the group is over. After -ECONNRESET the ranks that are left
+ * may go on: inc_shrink().
  */
 int inc_collective(struct inc_group *group, const struct inc_args *args);
 
