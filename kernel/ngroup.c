@@ -734,7 +734,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 			break;
 		}
 		/* aggregation may have put packets of several ranks of one host into one buffer */
-		if (member && rx->pkt.child != child && netinc_group_has_begun(&g->eng))
+		if (member && rx->pkt.child != child && g->eng.running)
 			netinc_agg_packet_end(&g->eng.agg, child, now);
 		child = rx->pkt.child;
 		g->rx_left = DIV_ROUND_UP(rx->left, rx->unit) + 1;
@@ -746,7 +746,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		netinc_count(g->eng.mib, -got);
 		drop(g, rx, got);
 	}
-	if (member && netinc_group_has_begun(&g->eng))
+	if (member && g->eng.running)
 		netinc_agg_packet_end(&g->eng.agg, child, now);
 	netinc_reducer_end(g);
 	netinc_ngroup_unlock(g);

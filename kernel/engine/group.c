@@ -495,7 +495,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 {
 	int err;
 
-	if (!netinc_group_has_begun(g)) {
+	if (!g->running) {
 		netinc_count(g->mib, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
@@ -513,7 +513,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 
 void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
 {
-	if (netinc_group_has_begun(g) && !whose(g, pkt, peer))
+	if (g->running && !whose(g, pkt, peer))
 		g->agg.child[pkt->child].seen++;
 }
 
@@ -633,7 +633,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 
 	switch (pkt->type) {
 	case INC_PKT_PROBE:
-		if (!netinc_group_has_begun(g)) {
+		if (!g->running) {
 			netinc_count(g->mib, INC_C_DROP_STATE);
 			return -INC_C_DROP_STATE;
 		}

@@ -89,7 +89,7 @@ struct netinc_group {
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
 	u32 move;		/* the one that it is at */
-	bool running;		/* an epoch has begun here, and has not been thrown away for the next */
+	bool running;		/* there are slots: an epoch has begun, and has not been thrown away for the next */
 	u64 forming;		/* move > 0 or shrinking, JOINING: time of the first JOIN, 0: none */
 	u64 late_since;		/* time of the first contribution to that block */
 	u64 late_us;		/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
@@ -215,12 +215,6 @@ int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *joi
 bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
 /* Those that have come are the group: numbers them anew. */
 void netinc_shrink(struct netinc_group *g);
-
-/* There are slots, and who contributes may do so: not before READY, nor where a group that moved here did not form. */
-static inline bool netinc_group_has_begun(const struct netinc_group *g)
-{
-	return g->running && g->state != INC_GROUP_JOINING && !g->forming;
-}
 
 /* Also for those who look for a group, without what guards it. */
 static inline bool netinc_group_over(const struct netinc_group *g)

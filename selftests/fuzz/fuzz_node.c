@@ -390,7 +390,7 @@ static void run(void)
 			pkt.span = min_t(u32, n, SAME_KIND - (q - FIRST_BLOCK) % SAME_KIND);
 		contrib_at(&pkt, q, kind_of(q));
 	}
-	if (netinc_group_has_begun(&env.g))
+	if (env.g.running)
 		netinc_agg_packet_end(&env.g.agg, pkt.child, env.now);
 }
 

@@ -181,6 +181,8 @@ static void test_leave(void)
 	status_of(1, 1, ~1u);
 	expect(!env.ep.leave_there, "it has not come");
 	env.seen = env.logged;
+	netinc_ep_probe(&env.ep, 0, env.now);
+	expect(!(expect_sent(INC_PKT_PROBE)->pkt.flags & INC_F_LEAVE), "the root is told too early");
 	status_of(1, 1, ~0u);
 	s = expect_sent(INC_PKT_PROBE);
 	expect(!s->pkt.tree && (s->pkt.flags & INC_F_LEAVE) && s->pkt.psn == 1 && s->pkt.span == 1, "to the root");
