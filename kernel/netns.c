@@ -51,13 +51,26 @@ bool netinc_net_reply_ok(struct netinc_net *nn)
 	return ok;
 }
 
-void netinc_net_fold_mib(struct netinc_net *nn, const u64 *mib)
+void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib)
 {
 	int c;
 
-	for (c = 0; c < __INC_C_MAX; c++)
-		if (mib[c])
-			netinc_net_count(nn, c, mib[c]);
+	for (c = 0; c < __INC_C_MAX; c++) {
+		if (!mib[c])
+			continue;
+		netinc_net_count(nn, c, mib[c]);
+		WRITE_ONCE(mib[c], 0);
+	}
+}
+
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *mib)
+{
+	spin_lock_bh(&nn->hash_lock);
+	write_seqcount_begin(&nn->retired);
+	hlist_del_rcu(hash);
+	netinc_net_fold_mib(nn, mib);
+	write_seqcount_end(&nn->retired);
+	spin_unlock_bh(&nn->hash_lock);
 }
 
 static void read_percpu(struct netinc_net *nn, u64 *sum)
@@ -79,7 +92,7 @@ static void read_percpu(struct netinc_net *nn, u64 *sum)
 	}
 }
 
-void netinc_net_read_mib(struct netinc_net *nn, u64 *sum)
+static void read_all(struct netinc_net *nn, u64 *sum)
 {
 	struct netinc_ngroup *g;
 	struct netinc_rank *rank;
@@ -97,6 +110,16 @@ void netinc_net_read_mib(struct netinc_net *nn, u64 *sum)
 				sum[c] += READ_ONCE(rank->ep.mib[c]);
 	}
 	rcu_read_unlock();
+}
+
+void netinc_net_read_mib(struct netinc_net *nn, u64 *sum)
+{
+	unsigned int start;
+
+	do {
+		start = read_seqcount_begin(&nn->retired);
+		read_all(nn, sum);
+	} while (read_seqcount_retry(&nn->retired, start));
 }
 
 static int __net_init net_init(struct net *net)
@@ -118,6 +141,7 @@ static int __net_init net_init(struct net *net)
 	nn->net = net;
 	mutex_init(&nn->mutex);
 	spin_lock_init(&nn->hash_lock);
+	seqcount_spinlock_init(&nn->retired, &nn->hash_lock);
 	spin_lock_init(&nn->reply_lock);
 	INIT_LIST_HEAD(&nn->nodes);
 	INIT_LIST_HEAD(&nn->tenants);

@@ -29,6 +29,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/seqlock.h>
 #include <linux/spinlock.h>
 #include <linux/u64_stats_sync.h>
 #include <net/net_namespace.h>
@@ -59,6 +60,7 @@ struct netinc_net {
 	struct net *net;
 	struct mutex mutex;		/* configuration; see LOCKING */
 	spinlock_t hash_lock;		/* changes to groups and ranks */
+	seqcount_spinlock_t retired;	/* changes when what one of them has counted goes to `mib`; hash_lock */
 	struct list_head nodes;		/* struct netinc_node, RCU */
 	struct list_head tenants;	/* struct netinc_tenant, RCU */
 	struct netinc_node *edge;	/* not in the list; as long as the netns */
@@ -117,8 +119,10 @@ static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u
 /* Answers to those who are no members are limited: may one more be sent? */
 bool netinc_net_reply_ok(struct netinc_net *nn);
 
-/* Adds the counters of a group or rank that goes away to those of the netns. */
-void netinc_net_fold_mib(struct netinc_net *nn, const u64 *mib);
+/* Moves the counters of a group or rank that goes away to those of the netns. */
+void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib);
+/* The same, when it goes out of its hash: who reads the counters of the netns meanwhile finds them once. */
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *mib);
 /* Counters of the netns: those of groups and ranks that live now included. */
 void netinc_net_read_mib(struct netinc_net *nn, u64 *sum);
 

@@ -297,12 +297,9 @@ static bool bury(struct netinc_ngroup *g)
 		return false;
 	g->dead = true;
 	atomic_inc(&g->nn->generation);
-	spin_lock(&g->nn->hash_lock);
-	hlist_del_rcu(&g->hash);
-	spin_unlock(&g->nn->hash_lock);
 	netinc_agg_drain(&g->eng.agg);
 	netinc_reducer_end(g);
-	netinc_net_fold_mib(g->nn, g->eng.mib);
+	netinc_net_retire(g->nn, &g->hash, g->eng.mib);
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;

@@ -385,10 +385,8 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 {
 	struct netinc_net *nn = rank->nn;
 
-	spin_lock_bh(&nn->hash_lock);
-	hlist_del_rcu(&rank->hash);
-	spin_unlock_bh(&nn->hash_lock);
 	netinc_rank_lock(rank);
+	netinc_net_retire(nn, &rank->hash, rank->ep.mib);
 	if (rank->ep.state != INC_STATE_CLOSED)
 		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
 	rank->dead = true;

@@ -431,7 +431,7 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 	return member->family == peer->family && !memcmp(member->addr, peer->addr, sizeof(member->addr));
 }
 
-/* 0 or a negative counter. */
+/* Is it from the member that it says? 0 or a negative counter. */
 static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
 {
 	if (pkt->child >= g->cfg.size)

@@ -6,6 +6,7 @@ mid-operation, nodes, bridges and namespaces that do. Started by 23-process.sh.
 import array
 import os
 import resource
+import select
 import signal
 import subprocess
 import time
@@ -122,6 +123,32 @@ def t_little_memory(lab):
         equal(ended(pid, 120), 0, "status of a rank")
         lab.pids.remove(pid)
     job.close()
+
+
+@test("process: counters of a namespace never sink, whatever goes away meanwhile")
+def t_counters(lab):
+    stop = os.pipe()
+
+    def watch():
+        os.close(stop[1])
+        last, reads = abi.counters("h1"), 0
+        while not select.select([stop[0]], [], [], 0)[0]:
+            now = abi.counters("h1")
+            sunk = {k: (last[k], now[k]) for k in now if now[k] < last[k]}
+            if sunk:
+                raise AssertionError(f"after {reads} times: {sunk}")
+            last, reads = now, reads + 1
+        print(f"read {reads} times", flush=True)
+
+    abi.forget("h1")
+    lab.pids = [beside(watch)]
+    os.close(stop[0])
+    for k in range(100):
+        job = Job(new_group(), ("h1", "h1"))
+        job.run(700, k)
+        job.close()
+    os.close(stop[1])
+    equal(ended(lab.pids.pop()), 0, "status of who watches")
 
 
 def lone_rank(host, group, rank, size, work):

@@ -114,7 +114,7 @@ struct inc_addr {
 enum inc_fallback {
 	INC_FALLBACK_NONE,	/* nowhere: its operations fail */
 	INC_FALLBACK_STANDBY,	/* to the standby nodes */
-	INC_FALLBACK_EDGE,	/* to the standby nodes if there are any, then to the host of rank 0 */
+	INC_FALLBACK_EDGE,	/* to the standby nodes if there are any, then to the hosts themselves */
 	__INC_FALLBACK_MAX
 };
 

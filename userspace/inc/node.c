@@ -26,7 +26,7 @@ static const char usage[] =
 	"       key HEX|none      32 hex digits: only ranks that have the key may join; default none\n"
 	"       fallback none|standby|edge\n"
 	"                         where groups go on when this node is lost: nowhere (default), at the standby\n"
-	"                         nodes, or at these and then at the host of rank 0\n"
+	"                         nodes, or at these and then at the hosts themselves\n"
 	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
 	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
 
