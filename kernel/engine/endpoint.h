@@ -117,8 +117,8 @@ struct netinc_way {
 	struct netinc_reorder down;	/* on its way to us */
 	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
 	u64 due;		/* complete, as a STATUS has said that came behind it: what is missing before is lost */
-	u32 seen;		/* contributions that its root has got, as the last STATUS says */
-	bool resent;		/* one has been sent again since then */
+	u32 seen;		/* as the last STATUS says */
+	bool resent;		/* a contribution has been sent again since then */
 	u32 vain;		/* STATUSes in a row by which what was sent again, or asked for, has not come */
 	u64 vain_since;		/* time of the first of them */
 };

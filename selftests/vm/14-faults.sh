@@ -134,9 +134,9 @@ check "it does again" links_repaired
 check "a link that carries no blocks down" no_blocks carries sw p2 3000
 check "it does again, too" links_repaired
 check "the port's MTU is less than the hosts': from the start" never_any_blocks
-links_repaired
+check "the port has the hosts' MTU" links_repaired
 check "a host's MTU gets less in mid-operation" no_blocks ip -n h2 link set eth0 mtu 1500
-links_repaired
+check "the host has its MTU again" links_repaired
 check "no blocks come through, nor do they at the edge" nor_at_the_edge
 check "all links are as they were" links_repaired
 check "groups that could not go on go" wait_for 30 no_groups

@@ -19,8 +19,8 @@ exact() {
 	run_ranks 16 inc-coll --quiet --seed "$RANDOM" --coll allreduce,reduce,scan --type i32,f32,f64 "$@"
 }
 
-# The same, and it is not enough for all that comes: what is drawn at random may be short. Floats
-# of which rank 0's are the last must wait.
+# The same, and it is not enough for all that comes: what is drawn at random may be short, but floats of which rank 0's are
+# the last must wait.
 least() {
 	local before
 

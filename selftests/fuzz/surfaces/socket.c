@@ -1,75 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * System calls on AF_INC sockets. An episode is a process: it opens a socket or two, joins with addresses that are
- * right or nearly, and then three threads, and now and then a child, call whatever there is on the same descriptors,
- * with memory that is not there, not to be written, or goes away meanwhile, until they are closed under them or the
- * process is killed.
- *
- * Every call ends with an errno that there is; what is not part of a result's buffer stays as it was; the sum of one
- * rank is what it has sent; all that has been submitted can be collected; and every process ends.
+ * One system call after the other on AF_INC sockets, with memory that is not there, not to be written, or goes away
+ * meanwhile. Every call ends with an errno that there is; what is not part of a result's buffer stays as it was; the
+ * sum of one rank is what it has sent.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/inc_socket.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "surfaces.h"
+#include "socket.h"
 
 #define PAGE		4096UL
 #define WRITABLE	(64 * PAGE)	/* of the hostile memory; then 4 pages each: read-only, no access, not there */
 #define PART		(4 * PAGE)
 #define ARENA		(16 * PAGE)	/* of one thread, for what must come out right */
-#define THREADS		3
 #define EPISODE		700		/* ms of its calls, where they are slow */
-#define PATIENCE	20000		/* ms until a process that does not end hangs */
 #define HANDLES		40		/* the first handles of a socket, to guess from */
 
-enum kind {
-	DID_CONNECT, DID_SUBMIT, DID_WAIT, DID_SUBMIT_WAIT, DID_INFO, DID_SEND, DID_RECV, DID_RIGHT, DID_DRAIN,
-	DID_KINDS
-};
+struct tally *tally;
+const struct plan *plan;
+int family;
+uint64_t episode_seed;
 
-static const char * const kind_names[DID_KINDS] = {
-	"connect", "submit", "wait", "submit-and-wait", "info", "send", "recv", "right result", "drain",
-};
-
-/* Of all processes. */
-struct tally {
-	atomic_ulong calls, episodes, killed, did[DID_KINDS];
-	atomic_ulong longest;		/* ms, an episode */
-};
-
-static struct tally *tally;
-static const struct plan *plan;
-static int family;
-static uint64_t episode_seed;
-
-/* Of one episode. */
-static int fds[2];
-static struct sockaddr_inc addrs[2];
-static unsigned int n_fds;
+int fds[2];
+struct sockaddr_inc addrs[2];
+unsigned int n_fds;
+atomic_bool stop;
 static uint8_t *hostile;
-static atomic_bool stop;
 
-static void die(const char *what, int error)
+void die(const char *what, int error)
 {
 	fprintf(stderr, "socket: %s%s%s; --seed %llu --episode %llu\n", what, error ? ": " : "",
 		error ? strerror(error) : "", (unsigned long long)plan->seed, (unsigned long long)episode_seed);
@@ -77,7 +50,7 @@ static void die(const char *what, int error)
 }
 
 /* What a call returned: true if it was successful. */
-static bool did(enum kind kind, long ret)
+bool did(enum kind kind, long ret)
 {
 	atomic_fetch_add(&tally->calls, 1);
 	if (ret < 0 && errno >= 512)
@@ -98,7 +71,7 @@ static void *map(size_t size)
 	return p;
 }
 
-static void make_hostile(struct source *s)
+void make_hostile(struct source *s)
 {
 	uint64_t *p;
 
@@ -429,7 +402,7 @@ static void call_none(struct source *s, int fd)
 
 /* Addresses */
 
-static void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank, uint32_t size)
+void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank, uint32_t size)
 {
 	*a = (struct sockaddr_inc){
 		.sinc_family = (sa_family_t)family, .sinc_group = group, .sinc_rank = rank, .sinc_size = size,
@@ -468,7 +441,7 @@ static void damage_addr(struct source *s, struct sockaddr_inc *a)
 	}
 }
 
-static void call_connect(struct source *s, int fd, struct sockaddr_inc a)
+void call_connect(struct source *s, int fd, struct sockaddr_inc a)
 {
 	uint8_t body[200] = { 0 };
 
@@ -582,7 +555,7 @@ static void one_call(struct source *s)
 	}
 }
 
-static void *calls(void *arg)
+void *calls(void *arg)
 {
 	struct source s = { .state = *(uint64_t *)arg };
 	uint32_t n = 20 + draw(&s, 120);
@@ -591,271 +564,4 @@ static void *calls(void *arg)
 	for (; n && !atomic_load(&stop) && now_ms() < end; n--)
 		one_call(&s);
 	return NULL;
-}
-
-/* An episode */
-
-static void nothing(int number)
-{
-	(void)number;
-}
-
-/* Whatever waits is woken now and then, and sees EINTR. */
-static void interrupt_often(void)
-{
-	struct sigaction action = { .sa_handler = nothing };
-	struct itimerval often = { { 0, 7000 }, { 0, 7000 } };
-
-	sigaction(SIGALRM, &action, NULL);
-	sigaction(SIGUSR1, &action, NULL);
-	signal(SIGIO, SIG_IGN);
-	signal(SIGURG, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	setitimer(ITIMER_REAL, &often, NULL);
-}
-
-static bool joined(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	int64_t end = now_ms() + (plan->steady ? 2000 : 1000);
-
-	while (now_ms() < end)
-		if (poll(&p, 1, 100) > 0)
-			return p.revents == POLLOUT;
-	return false;
-}
-
-/* Returns the number of ranks that the group has, 0 if it is none. */
-static uint32_t open_sockets(struct source *s)
-{
-	uint32_t size = one_in(s, 2) ? 1 : 2 + draw(s, 2), group = draw(s, 0);
-	bool wrong = one_in(s, 6);
-	unsigned int i;
-
-	n_fds = size > 1 ? 2 : 1;
-	for (i = 0; i < n_fds; i++) {
-		if (one_in(s, 32))
-			did(DID_KINDS, socket(family, (int)draw(s, 12), (int)draw(s, 3)));
-		fds[i] = socket(family, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-		if (fds[i] < 0) {
-			if (!plan->steady && (errno == ENOBUFS || errno == EDQUOT))
-				_exit(0);	/* somebody has lowered a limit */
-			die("socket", errno);
-		}
-		make_addr(s, &addrs[i], group, i, size);
-		fcntl(fds[i], F_SETFL, O_NONBLOCK);
-		if (wrong)
-			call_connect(s, fds[i], addrs[i]);
-		else
-			did(DID_KINDS, connect(fds[i], (struct sockaddr *)&addrs[i], sizeof(addrs[i])));
-		if (one_in(s, 2))
-			fcntl(fds[i], F_SETFL, 0);
-	}
-	if (wrong || size > n_fds)
-		return 0;
-	for (i = 0; i < n_fds; i++)
-		if (!joined(fds[i]))
-			return 0;
-	atomic_fetch_add(&tally->did[DID_CONNECT], 1);
-	return size;
-}
-
-/* All that was submitted has completed and is collected, or the group's end is told. */
-static void drain(int fd)
-{
-	struct inc_wait w = { .timeout_ms = 100 };
-	int64_t end = now_ms() + 10000;
-
-	while (now_ms() < end) {
-		w.handle = 0;
-		if (!ioctl(fd, INC_IOC_WAIT, &w))
-			continue;
-		if (errno == ENOENT || errno == ENOTCONN) {
-			atomic_fetch_add(&tally->did[DID_DRAIN], 1);
-			return;
-		}
-		if (errno != ETIMEDOUT && errno != EINTR)
-			die("drain", errno);
-	}
-	die("an operation that nobody can collect", 0);
-}
-
-static pid_t start_child(struct source *s)
-{
-	uint64_t seed = draw64(s);
-	pid_t pid;
-
-	if (!one_in(s, 4))
-		return 0;
-	pid = fork();
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	interrupt_often();
-	calls(&seed);
-	_exit(0);
-}
-
-/* The timer's signals are the main thread's: what waits for ever in another one has to be woken by hand. */
-static void join_threads(pthread_t *threads)
-{
-	int i;
-
-	for (i = 0; i < THREADS; i++) {
-		while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
-			pthread_kill(threads[i], SIGUSR1);
-			usleep(3000);
-		}
-	}
-}
-
-static int child_ended(pid_t pid)
-{
-	int status = 0;
-
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-static void episode(void)
-{
-	struct source s = { .state = episode_seed };
-	pthread_t threads[THREADS];
-	uint64_t seeds[THREADS];
-	bool early = one_in(&s, 3);
-	uint32_t size, i;
-	pid_t child;
-
-	make_hostile(&s);
-	interrupt_often();
-	size = open_sockets(&s);
-	child = start_child(&s);
-	for (i = 0; i < THREADS; i++) {
-		seeds[i] = draw64(&s);
-		if (pthread_create(&threads[i], NULL, calls, &seeds[i]))
-			die("pthread_create", errno);
-	}
-	if (early) {
-		usleep(draw(&s, 20000));
-		for (i = 0; i < n_fds; i++)
-			close(fds[i]);
-		atomic_store(&stop, true);
-	}
-	join_threads(threads);
-	if (child_ended(child))
-		_exit(1);
-	/* the fork may have left operations of a memory that is gone: they end as well */
-	if (plan->steady && !early && size == 1)
-		drain(fds[0]);
-	_exit(0);
-}
-
-static void show_stack(pid_t pid)
-{
-	char command[80];
-
-	snprintf(command, sizeof(command), "cat /proc/%d/task/*/stack >&2", pid);
-	if (system(command))
-		fprintf(stderr, "no stack of %d\n", pid);
-}
-
-/* Its end, which is by @kill_at if that is not 0. */
-static bool ended_well(pid_t pid, int64_t kill_at)
-{
-	int64_t end = now_ms() + PATIENCE;
-	int status;
-
-	for (;;) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			break;
-		if (kill_at && now_ms() >= kill_at)
-			kill(pid, SIGKILL);
-		if (now_ms() > end) {
-			fprintf(stderr, "socket: a process does not end; --episode %llu\n",
-				(unsigned long long)episode_seed);
-			show_stack(pid);
-			kill(pid, SIGKILL);
-			return false;
-		}
-		usleep(500);
-	}
-	if (WIFEXITED(status))
-		return !WEXITSTATUS(status);
-	if (kill_at && WTERMSIG(status) == SIGKILL) {
-		atomic_fetch_add(&tally->killed, 1);
-		return true;
-	}
-	fprintf(stderr, "socket: a process ended by signal %d; --episode %llu\n", WTERMSIG(status),
-		(unsigned long long)episode_seed);
-	return false;
-}
-
-static bool run_episode(struct source *s)
-{
-	int64_t kill_at = !plan->episode && one_in(s, 6) ? now_ms() + draw(s, 40) : 0;
-	int64_t begin = now_ms();
-	pid_t pid = fork();
-	bool well;
-
-	if (!pid)
-		episode();
-	if (pid < 0)
-		die("fork", errno);
-	atomic_fetch_add(&tally->episodes, 1);
-	well = ended_well(pid, kill_at);
-	/* two workers may overwrite each other's: it is only told */
-	if ((unsigned long)(now_ms() - begin) > atomic_load(&tally->longest))
-		atomic_store(&tally->longest, (unsigned long)(now_ms() - begin));
-	return well;
-}
-
-static int worker(unsigned int number)
-{
-	struct source s = { .state = plan->seed + number };
-	int64_t end = now_ms() + plan->seconds * 1000LL;
-
-	while (now_ms() < end) {
-		episode_seed = plan->episode ? plan->episode : draw64(&s) | 1;
-		if (!run_episode(&s))
-			return 1;
-	}
-	return 0;
-}
-
-/* All of it has been done with success, else most of this tests nothing. */
-static int check_tally(void)
-{
-	int missing = 0;
-	enum kind k;
-
-	printf("socket: %lu episodes (%lu killed, the longest %lu ms), %lu calls; with success:",
-	       atomic_load(&tally->episodes), atomic_load(&tally->killed), atomic_load(&tally->longest),
-	       atomic_load(&tally->calls));
-	for (k = 0; k < DID_KINDS; k++) {
-		printf(" %s %lu", kind_names[k], atomic_load(&tally->did[k]));
-		missing += plan->steady && atomic_load(&tally->calls) >= 5000 && !atomic_load(&tally->did[k]);
-	}
-	printf("\n");
-	if (missing)
-		fprintf(stderr, "socket: some of that never succeeded\n");
-	return missing;
-}
-
-int fuzz_sockets(const struct plan *p)
-{
-	int failures = 0, status;
-	unsigned int i;
-
-	plan = p;
-	family = socket_family();
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (tally == MAP_FAILED)
-		return 1;
-	for (i = 0; i < plan->workers; i++)
-		if (!fork())
-			_exit(worker(i));
-	while (wait(&status) > 0)
-		failures += !!status;
-	return failures + check_tally();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * inc-surfaces: what a program can ask of the module, at random: netlink.c sends requests, socket.c makes system calls.
+ * inc-surfaces: what a program can ask of the module, at random: netlink.c sends requests, episode.c and socket.c
+ * make system calls.
  * Both compare the answers with what may be answered; that the kernel does not complain is for the caller to see.
  */
 #ifndef INC_SURFACES_H
@@ -17,7 +18,7 @@ struct plan {
 	uint64_t seed;
 	unsigned int seconds;
 	unsigned int workers;	/* processes at once */
-	uint64_t episode;	/* only this one of socket.c; 0: all */
+	uint64_t episode;	/* only this one of episode.c; 0: all */
 	uint32_t parent;	/* the node's IPv4 address, network order */
 	const char *keep;	/* this device becomes a node again now and then; NULL: none does */
 	bool steady;		/* nobody changes the node meanwhile: what is begun must end */
