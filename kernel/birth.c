@@ -64,31 +64,31 @@ static bool node_full(struct netinc_node *node, const struct netinc_founder *ask
 }
 
 /* Those that wait to be made are not charged yet, and may be refused then. */
-static bool tenant_full(struct netinc_tenant *tenant, u64 bytes, u64 *limit)
+static bool tenant_full(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit)
 {
-	if (netinc_tenant_charge_group(tenant, bytes, limit))
+	if (netinc_tenant_charge_group(tenant, needs, limit))
 		return true;
-	netinc_tenant_uncharge_group(tenant, bytes);
+	netinc_tenant_uncharge_group(tenant, needs);
 	return false;
 }
 
 int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
 {
 	struct netinc_net *nn = node->nn;
+	struct netinc_needs needs;
 	enum inc_limit what;
-	u64 bytes;
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
 	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, &birth->founder, limit))
 		return INC_REFUSE_LIMIT;
-	bytes = netinc_ngroup_bytes(&node->cfg, birth);
-	if (tenant_full(birth->tenant, bytes, limit))
+	netinc_ngroup_needs(&node->cfg, birth, &needs);
+	if (tenant_full(birth->tenant, &needs, limit))
 		return INC_REFUSE_QUOTA;
 	what = INC_LIMIT_GROUPS;
 	if (!netinc_charge_check(nn, nn->owner, what, 1)) {
 		what = INC_LIMIT_SLOT_MEMORY;
-		if (!netinc_charge_check(nn, nn->owner, what, bytes))
+		if (!netinc_charge_check(nn, nn->owner, what, needs.bytes))
 			return 0;
 	}
 	*limit = atomic64_read(&nn->max[what]);

@@ -495,6 +495,7 @@ static const struct nla_policy tenant_policy[INC_A_TENANT_MAX + 1] = {
 	[INC_A_TENANT_PREFIX]	= NLA_POLICY_NESTED(prefix_policy),
 	[INC_A_TENANT_PORT]	= { .type = NLA_U32 },
 	[INC_A_TENANT_MAX_GROUPS] = { .type = NLA_U32 },
+	[INC_A_TENANT_MAX_SLOTS] = { .type = NLA_U32 },
 	[INC_A_TENANT_MAX_MEMORY] = { .type = NLA_U64 },
 	[INC_A_TENANT_CPU]	= { .type = NLA_U32 },
 	[INC_A_TENANT_RATE]	= { .type = NLA_U64 },

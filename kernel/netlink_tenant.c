@@ -5,6 +5,7 @@
 #include "netlink_put.h"
 #include "tenant.h"
 
+#define MIN_SLOTS	(2u * INC_MIN_WINDOW)
 #define MIN_MEMORY	65536ULL
 
 static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
@@ -38,14 +39,17 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	if (nla_put_string(skb, INC_A_TENANT_NAME, tenant->name) ||
 	    (cfg.keyed && nla_put_flag(skb, INC_A_TENANT_KEYED)) || put_places(skb, &cfg) ||
 	    nla_put_u32(skb, INC_A_TENANT_MAX_GROUPS, cfg.max_groups) ||
+	    nla_put_u32(skb, INC_A_TENANT_MAX_SLOTS, cfg.max_slots) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg.cpu) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_RATE, cfg.rate) ||
 	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic_read(&tenant->groups)) ||
+	    nla_put_u32(skb, INC_A_TENANT_SLOTS, atomic64_read(&tenant->slots)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY, atomic64_read(&tenant->memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, atomic64_read(&tenant->cpu_nsec)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_BYTES, atomic64_read(&tenant->bytes)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS, atomic64_read(&tenant->refused_groups)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_SLOTS, atomic64_read(&tenant->refused_slots)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY, atomic64_read(&tenant->refused_memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_RATE, atomic64_read(&tenant->refused_rate)))
@@ -177,6 +181,14 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct
 		if (!cfg->max_groups || cfg->max_groups > NETINC_TENANT_GROUPS) {
 			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", cfg->max_groups,
 					   NETINC_TENANT_GROUPS);
+			return -ERANGE;
+		}
+	}
+	if (tb[INC_A_TENANT_MAX_SLOTS]) {
+		cfg->max_slots = nla_get_u32(tb[INC_A_TENANT_MAX_SLOTS]);
+		if (cfg->max_slots < MIN_SLOTS || cfg->max_slots > NETINC_TENANT_SLOTS) {
+			NL_SET_ERR_MSG_FMT(extack, "max-slots %u: expected %u..%u", cfg->max_slots, MIN_SLOTS,
+					   NETINC_TENANT_SLOTS);
 			return -ERANGE;
 		}
 	}

@@ -38,18 +38,18 @@ static int charge(const struct netinc_ngroup *g)
 {
 	struct netinc_net *nn = g->nn;
 	u64 limit;
-	int err = netinc_tenant_charge_group(g->tenant, g->bytes, &limit);
+	int err = netinc_tenant_charge_group(g->tenant, &g->needs, &limit);
 
 	if (err)
 		return err;
 	err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
 	if (!err) {
-		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->bytes);
+		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
 		if (!err)
 			return 0;
 		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
 	}
-	netinc_tenant_uncharge_group(g->tenant, g->bytes);
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
 	return err;
 }
 
@@ -57,9 +57,9 @@ static void uncharge(const struct netinc_ngroup *g)
 {
 	struct netinc_net *nn = g->nn;
 
-	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->bytes);
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
 	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
-	netinc_tenant_uncharge_group(g->tenant, g->bytes);
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
 	netinc_tenant_put(g->tenant);
 }
 
@@ -366,13 +366,15 @@ u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_
 	return birth->lineage && !birth->shrink ? birth->window : netinc_ngroup_fit(cfg, cfg->window, birth->size);
 }
 
-u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
+void netinc_ngroup_needs(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth,
+			 struct netinc_needs *needs)
 {
 	u32 unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
 	u32 window = netinc_ngroup_window(cfg, birth);
 
-	return netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
-	       2ULL * window * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);
+	needs->slots = 2 * window;
+	needs->bytes = netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
+		       (u64)needs->slots * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);
 }
 
 static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
@@ -472,7 +474,7 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	g->nn = node->nn;
 	g->node = node;
 	g->limit = limits->max_memory;
-	g->bytes = netinc_ngroup_bytes(limits, birth);
+	netinc_ngroup_needs(limits, birth, &g->needs);
 	g->founder = birth->founder;
 	g->moved = birth->lineage && !birth->shrink;
 	g->tenant = birth->tenant;

@@ -6,6 +6,7 @@
 #include <linux/timer.h>
 #include "engine/group.h"
 #include "node.h"
+#include "tenant.h"
 #include "trees.h"
 #include "tx.h"
 
@@ -38,7 +39,7 @@ struct netinc_ngroup {
 	u64 held;			/* bytes of packets that slots refer to, charged */
 	u64 results;			/* and of results, charged */
 	u64 limit;			/* of each */
-	u64 bytes;			/* charged for slots; does not change */
+	struct netinc_needs needs;	/* charged; does not change */
 	struct netinc_founder founder;
 	atomic64_t unbooked;		/* INC_C_NODE_NSEC since the lock was held last */
 	u32 rx_left;			/* units that it may still complete */
@@ -64,8 +65,9 @@ u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_
 int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
 /* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
 int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant);
-/* What it is charged for its slots, and for what it needs to get on: a result in each, a contribution of each rank. */
-u64 netinc_ngroup_bytes(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
+/* What it is charged for: slots, and memory for these and to get on, a result in each, a contribution of each rank. */
+void netinc_ngroup_needs(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth,
+			 struct netinc_needs *needs);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
 struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
 /* Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL: none. */

@@ -11,7 +11,11 @@
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg)
 {
-	*cfg = (struct netinc_tenant_cfg){ .max_groups = NETINC_TENANT_GROUPS, .max_memory = NETINC_TENANT_MEMORY };
+	*cfg = (struct netinc_tenant_cfg){
+		.max_groups = NETINC_TENANT_GROUPS,
+		.max_slots = NETINC_TENANT_SLOTS,
+		.max_memory = NETINC_TENANT_MEMORY,
+	};
 }
 
 struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name)
@@ -61,7 +65,7 @@ static void tenant_release(struct kref *ref)
 {
 	struct netinc_tenant *tenant = container_of(ref, struct netinc_tenant, ref);
 
-	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->memory));
+	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->slots) || atomic64_read(&tenant->memory));
 	kfree_rcu(tenant, rcu);
 }
 
@@ -175,27 +179,36 @@ void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes)
 		atomic64_sub(bytes, &tenant->memory);
 }
 
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, u64 bytes, u64 *limit)
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit)
 {
 	if (!tenant)
 		return 0;
 	*limit = READ_ONCE(tenant->cfg.max_groups);
 	if (atomic_inc_return(&tenant->groups) > *limit) {
 		atomic64_inc(&tenant->refused_groups);
-	} else {
-		*limit = READ_ONCE(tenant->cfg.max_memory);
-		if (!netinc_tenant_charge(tenant, bytes))
-			return 0;
+		goto groups;
 	}
+	*limit = READ_ONCE(tenant->cfg.max_slots);
+	if (atomic64_add_return(needs->slots, &tenant->slots) > *limit) {
+		atomic64_inc(&tenant->refused_slots);
+		goto slots;
+	}
+	*limit = READ_ONCE(tenant->cfg.max_memory);
+	if (!netinc_tenant_charge(tenant, needs->bytes))
+		return 0;
+slots:
+	atomic64_sub(needs->slots, &tenant->slots);
+groups:
 	atomic_dec(&tenant->groups);
 	return -EDQUOT;
 }
 
-void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes)
+void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs)
 {
 	if (!tenant)
 		return;
-	netinc_tenant_uncharge(tenant, bytes);
+	netinc_tenant_uncharge(tenant, needs->bytes);
+	atomic64_sub(needs->slots, &tenant->slots);
 	atomic_dec(&tenant->groups);
 }
 

@@ -6,8 +6,8 @@
  * ports fit its sender and whose key it has proved; with no fit it is refused. Without tenants everybody may join who
  * has the node's key.
  *
- * Groups and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid for
- * with allowances, of time and of bytes, which come by the clock, and are dropped while nothing is left; they come
+ * Groups, slots and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid
+ * for with allowances, of time and of bytes, which come by the clock, and are dropped while nothing is left; they come
  * again. When half of what may be saved up has gone, they are marked as congested, so that ranks slow down before that.
  *
  * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its allowances.
@@ -24,6 +24,7 @@
 
 #define NETINC_MAX_TENANTS	256
 #define NETINC_TENANT_GROUPS	65536u		/* of one, at most */
+#define NETINC_TENANT_SLOTS	(NETINC_TENANT_GROUPS * 2 * INC_MAX_WINDOW)	/* likewise */
 #define NETINC_TENANT_MEMORY	BIT_ULL(40)	/* bytes, likewise */
 
 struct netinc_prefix {
@@ -40,6 +41,7 @@ struct netinc_tenant_cfg {
 	u32 nports;		/* 0: by any */
 	u32 port[INC_TENANT_PLACES];	/* ifindex */
 	u32 max_groups;
+	u32 max_slots;
 	u64 max_memory;		/* bytes */
 	u32 cpu;		/* percent, 0: no limit */
 	u64 rate;		/* bits per second, 0: no limit */
@@ -49,6 +51,12 @@ struct netinc_tenant_cfg {
 struct netinc_allowance {
 	s64 left;		/* ns */
 	u64 since;		/* ns: when that was right */
+};
+
+/* What is reserved for a group when it is made. */
+struct netinc_needs {
+	u32 slots;
+	u64 bytes;
 };
 
 struct netinc_tenant {
@@ -61,10 +69,12 @@ struct netinc_tenant {
 	struct netinc_allowance work;	/* of a processor, for cfg.cpu */
 	struct netinc_allowance wire;	/* of a link of cfg.rate */
 	atomic_t groups;
+	atomic64_t slots;
 	atomic64_t memory;	/* bytes */
 	atomic64_t cpu_nsec;
 	atomic64_t bytes;	/* of contributions */
 	atomic64_t refused_groups;
+	atomic64_t refused_slots;
 	atomic64_t refused_memory;
 	atomic64_t refused_cpu;
 	atomic64_t refused_rate;
@@ -90,9 +100,9 @@ int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8
 /* Has the sender of this JOIN proved @key? */
 bool netinc_join_proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join);
 
-/* One more group with so many bytes. 0, or -EDQUOT with *@limit. */
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, u64 bytes, u64 *limit);
-void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, u64 bytes);
+/* One more group. 0, or -EDQUOT with *@limit. */
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit);
+void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs);
 /* 0 or -EDQUOT. */
 int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes);
 /* What must not be refused: may go beyond the limit. */

@@ -283,8 +283,8 @@ static const char * const flags[] = {
 };
 
 static const char * const keys[] = {
-	"dev", "dead", "late", "window", "max-groups", "max-memory", "key", "group", "port", "10.7.0.254", "fe80::1",
-	"late-policy",
+	"dev", "dead", "late", "window", "max-groups", "max-slots", "max-memory",
+	"key", "group", "port", "10.7.0.254", "fe80::1", "late-policy",
 };
 
 static const char * const values[] = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Tenants: whose a rank is by prefix, port and key; quotas of groups, memory and processor time; one tenant who takes all
-that he can get beside another. Started by 31-tenants.sh: h1 to h4 at one node.
+Tenants: whose a rank is by prefix, port and key; quotas of groups, slots, memory and processor time; one tenant who
+takes all that he can get beside another. Started by 31-tenants.sh: h1 to h4 at one node.
 """
 import errno
 import os
@@ -89,19 +89,20 @@ def t_none(lab):
 @clean
 def t_config(lab):
     del lab
-    tenant("add", "b", "from", "10.7.0.0/30,fd00:7::/64", "port", "p4,p2", "key", KEY.hex(), "max-groups", "3", "max-memory",
-           "1M", "cpu", "25", "rate", "3500mbit")
+    tenant("add", "b", "from", "10.7.0.0/30,fd00:7::/64", "port", "p4,p2", "key", KEY.hex(), "max-groups", "3", "max-slots",
+           "4096", "max-memory", "1M", "cpu", "25", "rate", "3500mbit")
     tenant("add", "a")
     got = abi.show("sw", "tenant")
     equal([t["name"] for t in got], ["b", "a"], "names")
-    zero = {"groups": 0, "memory": 0, "cpu_nsec": 0, "bytes": 0, "refused_groups": 0, "refused_memory": 0, "refused_cpu": 0,
-            "refused_rate": 0}
+    zero = {"groups": 0, "slots": 0, "memory": 0, "cpu_nsec": 0, "bytes": 0, "refused_groups": 0, "refused_slots": 0,
+            "refused_memory": 0, "refused_cpu": 0, "refused_rate": 0}
     ports = got[0].pop("ports")
     equal([p["dev"] for p in ports], ["p4", "p2"], "ports")
     equal(got[0], {"name": "b", "from": [{"addr": "10.7.0.0", "len": 30}, {"addr": "fd00:7::", "len": 64}], "keyed": True,
-                   "max_groups": 3, "max_memory": 1 << 20, "cpu": 25, "rate": 3500000000, **zero}, "tenant b")
-    equal(got[1], {"name": "a", "from": [], "ports": [], "keyed": False, "max_groups": 65536, "max_memory": 1 << 40,
-                   "cpu": 0, "rate": 0, **zero}, "tenant a")
+                   "max_groups": 3, "max_slots": 4096, "max_memory": 1 << 20, "cpu": 25, "rate": 3500000000, **zero},
+          "tenant b")
+    equal(got[1], {"name": "a", "from": [], "ports": [], "keyed": False, "max_groups": 65536, "max_slots": 1 << 29,
+                   "max_memory": 1 << 40, "cpu": 0, "rate": 0, **zero}, "tenant a")
     tenant("set", "b", "from", "any", "port", "any", "key", "none", "cpu", "0", "rate", "none")
     b = shown()["b"]
     equal((b["from"], b["ports"], b["keyed"], b["cpu"], b["rate"], b["max_groups"]), ([], [], False, 0, 0, 3),
@@ -191,6 +192,29 @@ def t_groups(lab):
     first.run(k=2)
 
 
+@test("quota of slots: twice the window for each group; refused, counted, and given back")
+@clean
+def t_slots(lab):
+    tool("inc", "-n", "sw", "node", "set", "dev", "br0", "window", "64")
+    try:
+        tenant("add", "a", "max-slots", str(2 * 2 * 64 - 1))
+        first = lab.job(("h1", "h2"))
+        equal(shown()["a"]["slots"], 128, "slots of a group")
+        cannot_join(errno.EDQUOT, "h3")
+        assert shown()["a"]["refused_slots"] >= 1, shown()
+        equal((shown()["a"]["slots"], shown()["a"]["groups"]), (128, 1), "what a refusal leaves behind")
+        tenant("set", "a", "max-slots", str(2 * 2 * 64))
+        second = lab.job(("h3", "h4"))
+        equal(shown()["a"]["slots"], 256, "slots of two groups")
+        first.run()
+        second.run()
+        first.close()
+        second.close()
+        wait_until(lambda: shown()["a"]["slots"] == 0, "the slots are given back")
+    finally:
+        tool("inc", "-n", "sw", "node", "set", "dev", "br0", "window", "512")
+
+
 @test("quota of memory: what a group needs is reserved, what is held beyond that is bounded")
 @clean
 def t_memory(lab):
@@ -273,6 +297,9 @@ def t_rate(lab):
         # one packet takes minutes; nothing of that is owed at another rate
         tenant("set", "greedy", "rate", "1kbit")
         wait_until(lambda: shown()["greedy"]["refused_rate"] > after["greedy"]["refused_rate"] + 100, "he is held up")
+        # of 16 in a row that say that no contribution has come, a rank concludes that none gets through
+        asked = abi.counters("h2")["statuses"]
+        wait_until(lambda: abi.counters("h2")["statuses"] > asked + 24, "he asks often what has become of them", 60)
         tenant("set", "greedy", "rate", "10gbit")
         slow = shown()["greedy"]["bytes"]
         wait_until(lambda: shown()["greedy"]["bytes"] - slow > 10 ** 6, "he gets on at the new rate", 20)
@@ -384,8 +411,8 @@ def t_save(lab):
     tool("inc", "-n", "sw", "limits", "set", "groups", "77")
     tool("inc", "-n", "sw", "qdisc", "replace", "dev", "p1", "handle", "5:", "share", "55", "weight", "7:2,9:3", "rate",
          "100mbit")
-    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5", "max-memory", "1M", "cpu", "7",
-           "rate", "40mbit")
+    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5", "max-slots", "999", "max-memory",
+           "1M", "cpu", "7", "rate", "40mbit")
     tenant("add", "a")
     before, commands = configuration(), saved()
     tool("inc", "-n", "sw", "node", "del", "dev", "br0")

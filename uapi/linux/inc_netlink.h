@@ -286,14 +286,17 @@ enum {
 	INC_A_TENANT_PREFIX,	/* multi, nest INC_A_PREFIX_*; in: all of them; an empty one: from anywhere */
 	INC_A_TENANT_PORT,	/* multi, u32: ifindex of a bridge port; in: all of them; 0: by any */
 	INC_A_TENANT_MAX_GROUPS,	/* u32: 1..65536; default 65536 */
+	INC_A_TENANT_MAX_SLOTS,	/* u32: of all groups, twice the window each, 8..2^29; default 2^29 */
 	INC_A_TENANT_MAX_MEMORY,	/* u64: bytes reserved for its groups and held for them; default 1 TiB */
 	INC_A_TENANT_CPU,	/* u32: percent of one processor for contributions, 0..100; 0: no limit, default */
 	INC_A_TENANT_RATE,	/* u64: bits per second of contributions, INC_TENANT_RATE_*; 0: no limit, default */
 	INC_A_TENANT_GROUPS,	/* u32, out: groups now */
+	INC_A_TENANT_SLOTS,	/* u32, out: slots now */
 	INC_A_TENANT_MEMORY,	/* u64, out: bytes now */
 	INC_A_TENANT_CPU_NSEC,	/* u64, out: nanoseconds spent on its packets */
 	INC_A_TENANT_BYTES,	/* u64, out: IP bytes of contributions taken */
 	INC_A_TENANT_REFUSED_GROUPS,	/* u64, out: times that MAX_GROUPS was met */
+	INC_A_TENANT_REFUSED_SLOTS,	/* u64, out: times that MAX_SLOTS was met */
 	INC_A_TENANT_REFUSED_MEMORY,	/* u64, out: times that MAX_MEMORY was met */
 	INC_A_TENANT_REFUSED_CPU,	/* u64, out: contributions dropped for CPU; those of one buffer count as one */
 	INC_A_TENANT_REFUSED_RATE,	/* u64, out: the same for RATE */

@@ -43,7 +43,7 @@ _inc_keys()
 	"qdisc del")
 		_inc_words "dev parent handle" ;;
 	"tenant add" | "tenant set")
-		_inc_words "from port key max-groups max-memory cpu rate" ;;
+		_inc_words "from port key max-groups max-slots max-memory cpu rate" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers" ;;
 	"parent set")
@@ -84,7 +84,7 @@ _inc()
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
 	late-policy)
 		_inc_words "wait fail partial" ;;
-	dead | late | window | max-groups | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight | from | cpu)
+	dead | late | window | max-groups | max-slots | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight | from | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then

@@ -12,6 +12,8 @@
 #include "print.h"
 #include "tool.h"
 
+#define MAX_SLOTS	(65536 * 2 * INC_MAX_WINDOW)
+
 static const char usage[] =
 	"Usage: inc tenant show\n"
 	"       inc tenant {add|set} NAME [OPTION VALUE]...\n"
@@ -21,11 +23,12 @@ static const char usage[] =
 	"        port {DEV,...|any}     bridge ports by which they come; at most 8 (any)\n"
 	"        key {HEX|none}         32 hex digits, instead of the node's key (none)\n"
 	"        max-groups N           groups, 1..65536 (65536)\n"
+	"        max-slots N            their slots, twice the window each, 8..536870912 (536870912)\n"
 	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
 	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n"
 	"        rate {RATE|none}       of contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n";
 
-enum { FROM, PORT, KEY, GROUPS, MEMORY, CPU, RATE, OPTIONS };
+enum { FROM, PORT, KEY, GROUPS, SLOTS, MEMORY, CPU, RATE, OPTIONS };
 
 static const char * const no_rate[] = { "none", NULL };
 
@@ -34,6 +37,7 @@ static const struct arg options_of[OPTIONS + 1] = {
 	[PORT] = { .key = "port", .kind = ARG_TEXT },
 	[KEY] = { .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
 	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
+	[SLOTS] = { .key = "max-slots", .kind = ARG_NUM, .min = 2 * INC_MIN_WINDOW, .max = MAX_SLOTS },
 	[MEMORY] = { .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
 	[CPU] = { .key = "cpu", .kind = ARG_NUM_OR_0, .min = 1, .max = 100 },
 	[RATE] = { .key = "rate", .kind = ARG_RATE, .words = no_rate,
@@ -121,6 +125,7 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 		key_bytes(&args[KEY], key);
 	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(key), key)) ||
 	    (args[GROUPS].given && nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
+	    (args[SLOTS].given && nla_put_u32(msg, INC_A_TENANT_MAX_SLOTS, (uint32_t)args[SLOTS].num)) ||
 	    (args[MEMORY].given && nla_put_u64(msg, INC_A_TENANT_MAX_MEMORY, args[MEMORY].num)) ||
 	    (args[CPU].given && nla_put_u32(msg, INC_A_TENANT_CPU, (uint32_t)args[CPU].num)) ||
 	    (args[RATE].given && nla_put_u64(msg, INC_A_TENANT_RATE, args[RATE].num)))
@@ -236,6 +241,7 @@ static void show_use(struct nlattr **tb)
 		const char *key, *fmt;
 	} refusals[] = {
 		{ INC_A_TENANT_REFUSED_GROUPS, "refused_groups", " refused groups %s" },
+		{ INC_A_TENANT_REFUSED_SLOTS, "refused_slots", " refused slots %s" },
 		{ INC_A_TENANT_REFUSED_MEMORY, "refused_memory", " refused memory %s" },
 		{ INC_A_TENANT_REFUSED_CPU, "refused_cpu", " refused cpu %s" },
 		{ INC_A_TENANT_REFUSED_RATE, "refused_rate", " refused rate %s" },
@@ -247,6 +253,8 @@ static void show_use(struct nlattr **tb)
 	out_text("\n   ");
 	if (get_u32(tb[INC_A_TENANT_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_TENANT_SLOTS], &v))
+		out_num("slots", " slots %s", v, UNIT_NONE);
 	if (get_u64(tb[INC_A_TENANT_MEMORY], &w))
 		out_num("memory", " memory %s", w, UNIT_BYTES);
 	if (get_u64(tb[INC_A_TENANT_CPU_NSEC], &w)) {
@@ -275,6 +283,8 @@ static void show_tenant(struct nlattr *nest)
 	out_bool("keyed", options.commands ? " key ?" : " keyed", !!tb[INC_A_TENANT_KEYED]);
 	if (get_u32(tb[INC_A_TENANT_MAX_GROUPS], &v))
 		out_num("max_groups", v < 65536 ? " max-groups %s" : NULL, v, UNIT_NONE);
+	if (get_u32(tb[INC_A_TENANT_MAX_SLOTS], &v))
+		out_num("max_slots", v < MAX_SLOTS ? " max-slots %s" : NULL, v, UNIT_NONE);
 	if (get_u64(tb[INC_A_TENANT_MAX_MEMORY], &w))
 		out_num("max_memory", w < 1ULL << 40 ? " max-memory %s" : NULL, w,
 			options.commands ? UNIT_NONE : UNIT_BYTES);
