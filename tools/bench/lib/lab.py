@@ -129,6 +129,7 @@ class Lab:
         path = f"{self.dir}/launch"
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nh=$1\nshift\n"
+                       f"mkdir -p {self.dir}/$h\nexport TMPDIR={self.dir}/$h\n"
                        "exec ip netns exec \"$h\" sh -c \"$*\"\n")
         os.chmod(path, 0o755)
         return path
