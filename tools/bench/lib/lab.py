@@ -125,7 +125,7 @@ class Lab:
         return total
 
     def launcher(self):
-        """Starts a command on a host, as ssh would: for mpirun and mpiexec."""
+        """Starts a command on a host, as ssh would, with temporary files of its own: for mpirun and mpiexec."""
         path = f"{self.dir}/launch"
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nh=$1\nshift\n"
