@@ -215,7 +215,7 @@ int nl_send_auto(struct nl_sock *sk, struct nl_msg *msg)
 	asked = &spec_ops[genl->cmd - 1];
 	if (asked_dump ? !asked->has_dump : !asked->has_do)
 		fail("request", asked->name);
-	text = wrong_attrs(genlmsg_attrdata(genl, 0), (size_t)genlmsg_attrlen(genl, 0), spec_top, asked->request);
+	text = wrong_request(genlmsg_attrdata(genl, 0), (size_t)genlmsg_attrlen(genl, 0), spec_top, asked->request);
 	if (text)
 		fail(asked->name, text);
 	return one_in(&input, 64) ? -NLE_FAILURE : (int)h->nlmsg_len;

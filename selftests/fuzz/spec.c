@@ -178,16 +178,6 @@ enum damage {
 	DAMAGE_KINDS
 };
 
-/* A body of another length than its type has. */
-static void put_wrong_length(struct message *m, struct source *s, const struct spec_attr *a)
-{
-	size_t at = m->len;
-
-	put_random(m, s, one_in(s, 8) ? draw(s, 2000) : draw(s, 20));
-	if (a->len)
-		m->broken |= m->len - at != a->len;
-}
-
 /* Nests in nests, far deeper than the spec has them. */
 static void put_deep(struct message *m, struct source *s)
 {
@@ -202,22 +192,20 @@ static void put_deep(struct message *m, struct source *s)
 }
 
 /* Its type: one that there is not, or another one. */
-static void damage_type(struct message *m, struct source *s, struct nlattr *h, const struct spec_set *set)
+static void damage_type(struct source *s, struct nlattr *h, const struct spec_set *set)
 {
 	h->nla_type = (uint16_t)(one_in(s, 2) ? draw(s, set->n + 8) : draw(s, NLA_TYPE_MASK + 1));
-	m->broken |= !h->nla_type || h->nla_type > set->n;
 }
 
-static void damage_header(struct message *m, struct source *s, struct nlattr *h)
+static void damage_header(struct source *s, struct nlattr *h)
 {
 	h->nla_len = (uint16_t)(one_in(s, 2) ? draw(s, 4) : 60000 + draw(s, 5000));
-	m->broken = true;
 }
 
 static void put_body(struct message *m, struct source *s, const struct spec_attr *a, enum damage kind)
 {
 	if (kind == DAMAGE_LENGTH)
-		put_wrong_length(m, s, a);
+		put_random(m, s, one_in(s, 8) ? draw(s, 2000) : draw(s, 20));
 	else if (kind == DAMAGE_GARBAGE)
 		put_random(m, s, draw(s, 64));
 	else
@@ -240,14 +228,12 @@ static void put_attr(struct message *m, struct source *s, const struct spec_set 
 	put_body(m, s, a, kind);
 	h.nla_len = (uint16_t)(m->len - at);
 	h.nla_type = (uint16_t)(a->number | (a->type == SPEC_NEST ? NLA_F_NESTED : 0));
-	if (kind == DAMAGE_TYPE) {
-		damage_type(m, s, &h, set);
-	} else if (kind == DAMAGE_FLAGS) {
+	if (kind == DAMAGE_TYPE)
+		damage_type(s, &h, set);
+	else if (kind == DAMAGE_FLAGS)
 		h.nla_type ^= one_in(s, 2) ? NLA_F_NESTED : NLA_F_NET_BYTEORDER;
-		m->broken |= a->type == SPEC_NEST && !(h.nla_type & NLA_F_NESTED);
-	} else if (kind == DAMAGE_HEADER) {
-		damage_header(m, s, &h);
-	}
+	else if (kind == DAMAGE_HEADER)
+		damage_header(s, &h);
 	memcpy(m->buf + at, &h, sizeof(h));
 	align(m);
 	if (kind == DAMAGE_TWICE)
@@ -270,10 +256,8 @@ void put_attrs(struct message *m, struct source *s, const struct spec_set *set, 
 
 		if (a->out && !m->answer)
 			want = m->damage && one_in(s, 4 * m->damage);
-		if (!want && mask != ~0U && m->damage && one_in(s, 4 * m->damage)) {
-			want = true;	/* not of this command */
-			m->broken |= !(mask >> a->number & 1);
-		}
+		if (!want && mask != ~0U && m->damage)
+			want = one_in(s, 4 * m->damage);	/* not of this command */
 		if (want)
 			put_attr(m, s, set, a);
 	}
@@ -288,33 +272,75 @@ static const char *wrong(const struct spec_set *set, const char *attr, const cha
 	return complaint;
 }
 
-static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec_set *set, const struct spec_attr *a)
+static const char *wrong_string(const char *body, size_t len, bool request)
 {
+	size_t n = strnlen(body, len);
+
+	return n == len || (!request && n + 1 != len) ? "the end of the string" : NULL;
+}
+
+/* Without a length it is an address. Of two in a request only the last one counts: the first only has to fit. */
+static const char *wrong_binary(size_t len, const struct spec_attr *a, bool request)
+{
+	bool fits = a->len ? len == a->len : len == 4 || len == 16 || (request && len < 16);
+
+	return fits ? NULL : "its length";
+}
+
+static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set, unsigned int mask,
+			       bool request);
+
+static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec_set *set, const struct spec_attr *a,
+			      bool request)
+{
+	const char *what = NULL;
+
 	switch (a->type) {
 	case SPEC_FLAG:
-		return len ? wrong(set, a->name, "a flag with a body") : NULL;
+		what = len ? "a flag with a body" : NULL;
+		break;
 	case SPEC_U8:
 	case SPEC_U16:
 	case SPEC_U32:
 	case SPEC_U64:
-		return len != a->len ? wrong(set, a->name, "its length") : NULL;
+		what = len != a->len ? "its length" : NULL;
+		break;
 	case SPEC_STRING:
-		return !len || body[len - 1] || strlen((const char *)body) + 1 != len ?
-			wrong(set, a->name, "the end of the string") : NULL;
+		what = wrong_string((const char *)body, len, request);
+		break;
 	case SPEC_BINARY:
-		return len != a->len && (a->len || (len != 4 && len != 16)) ? wrong(set, a->name, "its length") : NULL;
+		what = wrong_binary(len, a, request);
+		break;
 	case SPEC_NEST:
-		return wrong_attrs(body, len, a->nested, ~0U);
+		return wrong_attrs(body, len, a->nested, ~0U, request);
 	}
+	return what ? wrong(set, a->name, what) : NULL;
+}
+
+static const char *wrong_type(const struct spec_set *set, unsigned int mask, uint16_t type, bool request)
+{
+	unsigned int number = type & NLA_TYPE_MASK;
+	const struct spec_attr *a;
+
+	/* 0 fills up to where a u64 is aligned */
+	if (!number)
+		return request ? wrong(set, "attribute", "none of a request") : NULL;
+	if (number > set->n || (mask != ~0U && !(mask >> number & 1)))
+		return wrong(set, "attribute", "none of this set or command");
+	a = &set->attrs[number - 1];
+	if (a->out && request)
+		return wrong(set, a->name, "only in answers");
+	if (a->type == SPEC_NEST && !(type & NLA_F_NESTED))
+		return wrong(set, a->name, "a nest that does not say so");
 	return NULL;
 }
 
-const char *wrong_attrs(const void *data, size_t len, const struct spec_set *set, unsigned int mask)
+static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set, unsigned int mask,
+			       bool request)
 {
-	const uint8_t *p = data;
 	const char *text = NULL;
+	unsigned int number;
 	struct nlattr h;
-	unsigned int type;
 
 	while (len && !text) {
 		if (len < sizeof(h))
@@ -322,14 +348,22 @@ const char *wrong_attrs(const void *data, size_t len, const struct spec_set *set
 		memcpy(&h, p, sizeof(h));
 		if (h.nla_len < sizeof(h) || h.nla_len > len)
 			return wrong(set, "attribute", "length in its header");
-		type = h.nla_type & NLA_TYPE_MASK;
-		/* 0 fills up to where a u64 is aligned */
-		if (type && (type > set->n || (mask != ~0U && !(mask >> type & 1))))
-			return wrong(set, "attribute", "none of this set or command");
-		if (type)
-			text = wrong_attr(p + sizeof(h), h.nla_len - sizeof(h), set, &set->attrs[type - 1]);
+		number = h.nla_type & NLA_TYPE_MASK;
+		text = wrong_type(set, mask, h.nla_type, request);
+		if (!text && number)
+			text = wrong_attr(p + sizeof(h), h.nla_len - sizeof(h), set, &set->attrs[number - 1], request);
 		len -= len < NLA_ALIGN((size_t)h.nla_len) ? len : NLA_ALIGN((size_t)h.nla_len);
 		p += NLA_ALIGN((size_t)h.nla_len);
 	}
 	return text;
+}
+
+const char *wrong_request(const void *data, size_t len, const struct spec_set *set, unsigned int mask)
+{
+	return wrong_attrs(data, len, set, mask, true);
+}
+
+const char *wrong_answer(const void *data, size_t len, const struct spec_set *set, unsigned int mask)
+{
+	return wrong_attrs(data, len, set, mask, false);
 }

@@ -63,7 +63,6 @@ struct message {
 	uint8_t *buf;
 	size_t len, size;
 	unsigned int damage;	/* one attribute of so many is damaged; 0: none */
-	bool broken;		/* has an attribute that no strict parser may accept */
 	bool answer;		/* else a request: without attributes that are only in answers */
 	const char * const *devs;	/* names of interfaces that there may be; their numbers are 1 .. n_devs */
 	unsigned int n_devs;
@@ -77,7 +76,11 @@ extern const char * const spec_names[SPEC_NAMES];
 /* Attributes of @set whose bits are in @mask (of those of a nest: ~0U), at the end of @m. */
 void put_attrs(struct message *m, struct source *s, const struct spec_set *set, unsigned int mask);
 
-/* NULL if these attributes are what the spec says, else what is wrong, which is valid until the next call. */
-const char *wrong_attrs(const void *data, size_t len, const struct spec_set *set, unsigned int mask);
+/*
+ * NULL if these attributes are what the spec says, else what is wrong, which is valid until something else is. Of a
+ * request that is what no strict parser may accept; what follows the end of a string in it is nobody's.
+ */
+const char *wrong_request(const void *data, size_t len, const struct spec_set *set, unsigned int mask);
+const char *wrong_answer(const void *data, size_t len, const struct spec_set *set, unsigned int mask);
 
 #endif

@@ -20,8 +20,8 @@
 #	inc_topology_destroy
 #	inc_end		# audits, unloads, prints the plan, exits
 #
-# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices, else one is drawn and
-# printed. ONLY=PATTERN: only the checks whose names it matches.
+# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices, else that of today, so
+# that a day's failure can be found again. ONLY=PATTERN: only the checks whose names it matches.
 
 INC_TMP=$(mktemp -d) || exit 1
 INC_NODE4=10.7.0.254
@@ -31,7 +31,7 @@ INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
 INC_TIMEOUT=${INC_TIMEOUT:-180}	# seconds after which a run of ranks counts as hung
 FULL=${FULL:-0}
 ONLY=${ONLY-}
-SEED=${SEED:-$RANDOM}
+SEED=${SEED:-$(date +%Y%m%d)}
 
 # More arguments of single ranks, see rank_args
 declare -A RANK_ARGS=()

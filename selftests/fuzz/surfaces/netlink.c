@@ -51,9 +51,10 @@ struct link {
 struct request {
 	const struct spec_op *op;	/* NULL: no command of the family */
 	uint32_t seq;
+	size_t len;		/* of link.out; 0: nobody needs to see it */
 	bool dump;
 	bool framed;		/* the kernel sees a request with attributes */
-	bool broken;
+	const char *wrong;	/* NULL: its attributes are what the spec says */
 	/* so far */
 	bool ended, began;
 };
@@ -74,9 +75,15 @@ static int open_netlink(void)
 
 static void failed(struct link *l, const struct request *r, const char *what, const char *more)
 {
+	size_t i;
+
 	fprintf(stderr, "netlink seed %llu, request %u: %s%s: %s%s%s\n", (unsigned long long)l->plan->seed, r->seq,
 		r->op ? r->op->name : "unknown command", r->dump ? " (dump)" : "", what, more ? ": " : "",
 		more ? more : "");
+	for (i = 0; i < r->len; i++)
+		fprintf(stderr, "%s%02x", i ? " " : "its bytes: ", l->out[i]);
+	if (r->len)
+		fprintf(stderr, "\n");
 	l->failures++;
 }
 
@@ -248,7 +255,10 @@ static struct request build(struct link *l, struct message *m)
 		h.nlmsg_type = (uint16_t)draw(s, 64);
 		r.framed = false;
 	}
-	r.broken = m->broken;
+	if (r.op && r.framed)
+		r.wrong = wrong_request(m->buf + NLMSG_HDRLEN + GENL_HDRLEN, m->len - NLMSG_HDRLEN - GENL_HDRLEN,
+					spec_top, r.op->request);
+	r.len = m->len;
 	r.dump = (h.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
 	memcpy(m->buf, &h, sizeof(h));
 	memcpy(m->buf + sizeof(h), &genl, sizeof(genl));
@@ -296,7 +306,7 @@ static void check_answer(struct link *l, const struct request *r, const struct n
 		return;
 	}
 	op = &spec_ops[genl->cmd - 1];
-	text = wrong_attrs(genl + 1, len, spec_top, op->reply);
+	text = wrong_answer(genl + 1, len, spec_top, op->reply);
 	if (!text)
 		text = bad_limits(find(genl + 1, len, INC_A_NODE));
 	if (text)
@@ -312,8 +322,8 @@ static void check_error(struct link *l, struct request *r, int error)
 		return;
 	else if (!error && !r->op)
 		failed(l, r, "granted", NULL);
-	else if (!error && r->broken)
-		failed(l, r, "granted, with an attribute that is wrong", NULL);
+	else if (!error && r->wrong)
+		failed(l, r, "granted", r->wrong);
 	else if (!l->plan->privileged && r->op && r->op->admin && !r->dump && error != -EPERM)
 		failed(l, r, "not refused with EPERM", strerror(-error));
 	else if (!error)
