@@ -31,7 +31,7 @@ INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
 INC_TIMEOUT=${INC_TIMEOUT:-180}	# seconds after which a run of ranks counts as hung
 FULL=${FULL:-0}
 ONLY=${ONLY-}
-SEED=${SEED:-$(date +%Y%m%d)}
+SEED=${SEED:-$(date +%y%m%d)}
 
 # More arguments of single ranks, see rank_args
 declare -A RANK_ARGS=()

@@ -127,7 +127,7 @@ class Group:
 
 class Lab:
     def __init__(self):
-        self.number, self.groups, self.tcp = int(os.environ["SEED"]) << 8, [], []
+        self.number, self.groups, self.tcp = int(os.environ["SEED"]) << 8 & 0xffffffff, [], []
 
     def start(self, flows):
         shape()
