@@ -186,7 +186,7 @@ static void flush_spans(struct batch *bt)
 		bt->last.flags = bt->span[i].flags;
 		netinc_build(netinc_super_unit(s, i), &bt->last);
 	}
-	netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->max, sizeof(struct inc_hdr)));
+	netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->max));
 	netinc_super_put(s);
 }
 
@@ -196,7 +196,7 @@ static void flush(struct batch *bt)
 	struct netinc_super *s = bt->data;
 
 	if (s) {
-		netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->n, s->last));
+		netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->n));
 		netinc_super_put(s);
 	}
 	flush_spans(bt);

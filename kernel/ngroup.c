@@ -216,6 +216,11 @@ static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 	count_tx(g, link->port, skb, skb->len - payload);
 }
 
+static bool is_host(const struct netinc_ngroup *g, u32 child)
+{
+	return g->link[child].host == child && g->eng.members[child].present;
+}
+
 void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 {
 	struct sk_buff *copy;
@@ -230,7 +235,7 @@ void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 		return;
 	}
 	for (i = 0; i < g->eng.cfg.size; i++) {
-		if (g->link[i].host != i || !g->eng.members[i].present)
+		if (!is_host(g, i))
 			continue;
 		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
 		if (copy)
@@ -239,6 +244,19 @@ void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 			netinc_count(g->eng.mib, INC_C_TX_ERRORS);
 	}
 	consume_skb(skb);
+}
+
+void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct netinc_run *run)
+{
+	u32 i;
+
+	if (child != NETINC_ALL) {
+		netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n));
+		return;
+	}
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (is_host(g, i))
+			netinc_ngroup_send(g, i, netinc_super_skb(run->s, run->first, run->n));
 }
 
 static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -622,16 +640,21 @@ int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const stru
 	return code;
 }
 
+static u32 rx_packets(const struct netinc_rx *rx)
+{
+	return DIV_ROUND_UP(netinc_rx_len(rx), rx->unit);
+}
+
 /* With the headers of every segment. */
 static u32 rx_bytes(const struct netinc_rx *rx)
 {
-	return rx->left + DIV_ROUND_UP(rx->left, rx->unit) * rx->headers;
+	return netinc_rx_len(rx) + rx_packets(rx) * rx->headers;
 }
 
 static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
 	struct netinc_port *port = g->link[rx->pkt.child].port;
-	u32 packets = DIV_ROUND_UP(rx->left, rx->unit), bytes = rx_bytes(rx);
+	u32 packets = rx_packets(rx), bytes = rx_bytes(rx);
 
 	g->eng.mib[INC_C_RX_PACKETS] += packets;
 	g->eng.mib[INC_C_RX_BYTES] += bytes;
@@ -701,15 +724,16 @@ static int unaffordable(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
 		return 0;
 	err = netinc_tenant_may_work(g->tenant, rx_bytes(rx), now, &congested);
 	rx->ce |= congested;
+	rx->pkt.ce = rx->ce;
 	return err;
 }
 
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
-	u64 now = netinc_now(), begin = ktime_get_ns(), spent;
+	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
 	u32 child = rx->pkt.child;
 	bool member = false;
-	int got = 0, err;
+	int got = 1, err;
 
 	netinc_ngroup_lock(g);
 	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
@@ -727,7 +751,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	}
 	netinc_reducer_begin(g);
 	count_rx(g, rx);
-	while ((got = netinc_rx_next(rx)) > 0) {
+	do {
 		if (rx->pkt.group != g->eng.cfg.id || !incarnation_fits(g, &rx->pkt)) {
 			netinc_count(g->eng.mib, INC_C_DROP_NO_GROUP);
 			break;
@@ -740,7 +764,7 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		member = unit_rx(g, rx, now);
 		if (!member)
 			break;
-	}
+	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0) {
 		netinc_count(g->eng.mib, -got);
 		drop(g, rx, got);

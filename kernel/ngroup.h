@@ -105,6 +105,8 @@ int netinc_reducer_init(void);
 void netinc_reducer_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */
 void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb);
+/* The same for results: every packet refers to them. */
+void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct netinc_run *run);
 /* Copy what is still held of packets of which little is, so that the rest can be freed. */
 void netinc_reducer_unshare(struct netinc_ngroup *g);
 

@@ -604,12 +604,8 @@ static void copy_key(struct netinc_node *node, u8 *key)
 static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 {
 	u8 buf[NETINC_MAX_BODY] __aligned(8), key[INC_KEY_LEN];
-	struct netinc_rx first = *rx;
-	const struct inc_join *join;
+	const struct inc_join *join = netinc_rx_body(rx, buf);
 
-	if (netinc_rx_next(&first) <= 0)
-		return;
-	join = netinc_rx_body(&first, buf);
 	if (!join) {
 		drop(rx, INC_C_DROP_MALFORMED);
 		return;

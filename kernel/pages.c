@@ -2,7 +2,7 @@
 /*
  * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
  * only one. What has not been asked for during a period is given back. Nobody is charged for these pages: they are at
- * most some megabytes per CPU, and what refers to them is charged while it does.
+ * most some megabytes per CPU, and what refers to them is charged while it does. One more page is cut into pieces.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -24,6 +24,8 @@ struct ring {
 struct pool {
 	spinlock_t lock;		/* between this CPU and the worker */
 	struct ring ring[NETINC_PAGES_MAX_ORDER + 1];
+	struct page *cut;		/* with one reference; NULL: none */
+	u32 cut_at;			/* bytes of it that have been given */
 };
 
 static struct pool __percpu *pools;
@@ -59,30 +61,69 @@ static struct page *find(struct ring *ring)
 	return NULL;
 }
 
+static struct page *get(struct pool *pool, u32 order)
+{
+	return find(&pool->ring[order]) ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
+}
+
+/* Kept for later. False: there are enough; a page given in an emergency is not for keeping. */
+static bool keep(struct pool *pool, struct page *page, u32 order)
+{
+	if (pool->ring[order].n >= RING || page_is_pfmemalloc(page))
+		return false;
+	add(&pool->ring[order], page);
+	return true;
+}
+
 struct page *netinc_pages_get(u32 order)
 {
 	struct pool *pool = this_cpu_ptr(pools);
 	struct page *page;
 
 	spin_lock_bh(&pool->lock);
-	page = find(&pool->ring[order]);
+	page = get(pool, order);
 	spin_unlock_bh(&pool->lock);
-	return page ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
+	return page;
+}
+
+/* What is left of the page that was cut is given up. */
+static bool cut_another(struct pool *pool)
+{
+	struct page *page = get(pool, 0);
+
+	if (!page)
+		return false;
+	if (pool->cut && !keep(pool, pool->cut, 0))
+		put_page(pool->cut);
+	pool->cut = page;
+	pool->cut_at = 0;
+	return true;
+}
+
+void *netinc_pages_piece(u32 size)
+{
+	struct pool *pool = this_cpu_ptr(pools);
+	void *piece = NULL;
+
+	spin_lock_bh(&pool->lock);
+	if ((pool->cut && pool->cut_at + size <= PAGE_SIZE) || cut_another(pool)) {
+		piece = page_address(pool->cut) + pool->cut_at;
+		pool->cut_at += size;
+		get_page(pool->cut);
+	}
+	spin_unlock_bh(&pool->lock);
+	return piece;
 }
 
 void netinc_pages_put(struct page *page, u32 order)
 {
 	struct pool *pool;
-	bool kept = false;
+	bool kept;
 
 	local_bh_disable();
 	pool = this_cpu_ptr(pools);
 	spin_lock(&pool->lock);
-	/* a page given in an emergency is not for keeping */
-	if (pool->ring[order].n < RING && !page_is_pfmemalloc(page)) {
-		add(&pool->ring[order], page);
-		kept = true;
-	}
+	kept = keep(pool, page, order);
 	spin_unlock(&pool->lock);
 	local_bh_enable();
 	if (!kept)
@@ -142,7 +183,15 @@ int netinc_pages_init(void)
 
 void netinc_pages_fini(void)
 {
+	struct pool *pool;
+	int cpu;
+
 	cancel_delayed_work_sync(&trimmer);
 	trim_all(true);
+	for_each_possible_cpu(cpu) {
+		pool = per_cpu_ptr(pools, cpu);
+		if (pool->cut)
+			put_page(pool->cut);
+	}
 	free_percpu(pools);
 }

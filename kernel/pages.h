@@ -15,6 +15,12 @@ struct page *netinc_pages_get(u32 order);
 /* The caller's reference is given up. */
 void netinc_pages_put(struct page *page, u32 order);
 
+/*
+ * @size bytes of such a page, with a reference to it; a page at most, and a multiple of what all pieces are aligned to.
+ * Softirqs are off. NULL: no memory.
+ */
+void *netinc_pages_piece(u32 size);
+
 int netinc_pages_init(void);
 void netinc_pages_fini(void);
 

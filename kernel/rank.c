@@ -214,7 +214,7 @@ static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool strang
 	u32 tree = rx->pkt.tree;
 	int got, err;
 
-	while ((got = netinc_rx_next(rx)) > 0) {
+	do {
 		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
 			drop(rank, rx, INC_C_DROP_NO_GROUP);
 			continue;
@@ -222,7 +222,7 @@ static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool strang
 		err = rx_unit(rank, rx, stranger, now);
 		if (err)
 			trace_netinc_drop(rx->skb, rank->ep.cfg.group, -err);
-	}
+	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0)
 		drop(rank, rx, -got);
 }
@@ -246,7 +246,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	mib[INC_C_CONGESTED] += rx->ce;
 	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
 	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
-	if (rx->left >= NETINC_FPU_WORTH)
+	if (netinc_rx_len(rx) >= NETINC_FPU_WORTH)
 		netinc_rank_fpu(rank);
 	rx_units(rank, rx, stranger, now);
 	netinc_ep_packet_end(&rank->ep, tree, now);

@@ -408,12 +408,9 @@ static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 
 static void run_flush(struct netinc_ngroup *g, struct netinc_run *run, u32 child)
 {
-	u32 last;
-
 	if (!run->s)
 		return;
-	last = run->first + run->n == run->s->n ? run->s->last : run->s->unit;
-	netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n, last));
+	netinc_ngroup_send_run(g, child, run);
 	super_put(g, run->s);
 	run->s = NULL;
 }
@@ -472,11 +469,11 @@ static bool host_wants(const struct netinc_ngroup *g, const struct netinc_slot *
 
 static void send_child(struct netinc_ngroup *g, const struct netinc_slot *slot, u32 child)
 {
-	struct netinc_super *s = slot->result.obj;
+	struct netinc_run run = { .s = slot->result.obj, .first = slot->result.off, .n = 1 };
 	struct netinc_pkt pkt;
 
-	if (s && host_wants(g, slot, g->link[child].host)) {
-		netinc_ngroup_send(g, child, netinc_super_skb(s, slot->result.off, 1, slot->result.len));
+	if (run.s && host_wants(g, slot, g->link[child].host)) {
+		netinc_ngroup_send_run(g, child, &run);
 		return;
 	}
 	empty_header(g, slot, &pkt);

@@ -118,7 +118,11 @@ static int init_stream(struct netinc_req *req, struct netinc_buf *b, const struc
 	int err;
 
 	err = netinc_shares_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
-	return err ?: netinc_buf_init(b, piece, n, write, pages, &req->mem);
+	if (err)
+		return err;
+	if (!write && piece[n].at <= NETINC_COPIED)
+		return netinc_buf_copy(b, piece, n, req->copied);
+	return netinc_buf_init(b, piece, n, write, pages, &req->mem);
 }
 
 static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_shares *s)
@@ -132,8 +136,10 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const 
 		err = init_stream(req, &req->recv, s, false, true, pages);
 	if (err || !(req->send.len || req->recv.len))
 		return err;
-	req->mm = current->mm;
-	mmgrab(req->mm);
+	if (req->send.npages || req->recv.npages) {
+		req->mm = current->mm;
+		mmgrab(req->mm);
+	}
 	if (!netinc_coll_chains(req->op.coll))
 		return 0;
 	req->chain = netinc_chain_alloc(rank, &req->op, &req->mem);

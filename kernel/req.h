@@ -28,11 +28,12 @@ struct netinc_req {
 	struct netinc_buf send;
 	struct netinc_buf recv;		/* unused when shared */
 	struct netinc_mem mem;		/* this and all that hangs off it */
-	struct mm_struct *mm;		/* whose addresses these are; NULL: no buffers */
+	struct mm_struct *mm;		/* whose addresses these are; NULL: no pages */
 	u32 waiters;			/* for just this one; rank->lock */
 	bool shared;			/* what is got takes the place of what was sent: send is both */
 	bool done;			/* rank->lock */
 	bool fault;			/* its memory is gone; rank->lock */
+	u8 copied[NETINC_COPIED];	/* what is sent, if it is so short */
 };
 
 static inline const struct netinc_buf *netinc_req_recv_buf(const struct netinc_req *req)

@@ -130,11 +130,26 @@ static const struct udphdr *open6(struct netinc_rx *rx, struct ipv6hdr *ip6, str
 	return uh;
 }
 
+/* The usual case is looked up here: cheaper than a route. */
+static bool has_addr4(const struct net_device *dev, __be32 addr)
+{
+	const struct in_device *in_dev = __in_dev_get_rcu(dev);
+	const struct in_ifaddr *ifa;
+
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev)
+		if (ifa->ifa_local == addr)
+			return true;
+	return false;
+}
+
 /* At the bridge's door a frame may be for an address behind this box. */
 static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip, const struct ipv6hdr *ip6)
 {
 	if (family == NFPROTO_IPV4)
-		return inet_addr_type_dev_table(rx->nn->net, rx->via, ip->daddr) == RTN_LOCAL;
+		return has_addr4(rx->via, ip->daddr) ||
+		       inet_addr_type_dev_table(rx->nn->net, rx->via, ip->daddr) == RTN_LOCAL;
 	return ipv6_chk_addr(rx->nn->net, &ip6->daddr, NULL, 0);
 }
 
@@ -185,7 +200,6 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 		return -INC_C_DROP_CHECKSUM;
 	if (skb_is_gso(skb) && !(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4))
 		return -INC_C_DROP_MALFORMED;
-	rx->start = rx->headers;
 	rx->at = rx->headers;
 	rx->left = skb->len - rx->headers;
 	rx->unit = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : rx->left;
@@ -213,15 +227,13 @@ static void to_ranks(struct netinc_rx *rx)
 
 static void dispatch(struct netinc_rx *rx)
 {
-	struct netinc_rx first = *rx;
-	int got = netinc_rx_next(&first);
+	int got = netinc_rx_next(rx);
 
 	if (got <= 0) {
 		drop(rx, got ? -got : INC_C_DROP_MALFORMED);
 		return;
 	}
-	trace_netinc_rx(rx->skb, rx->dev, &first.pkt);
-	rx->pkt = first.pkt;
+	trace_netinc_rx(rx->skb, rx->dev, &rx->pkt);
 	switch (rx->pkt.type) {
 	case INC_PKT_CONTRIB:
 	case INC_PKT_PROBE:

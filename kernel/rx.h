@@ -27,7 +27,6 @@ struct netinc_rx {
 	struct net_device *dev;		/* the port it came in by */
 	struct net_device *via;		/* the device that has the address: the bridge, or dev */
 	struct netinc_peer peer;	/* the sender */
-	u32 start;			/* offset of the first unit in skb */
 	u32 unit;			/* bytes of each unit but the last */
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next unit */
@@ -46,12 +45,18 @@ void netinc_skb_hold(struct sk_buff *skb);
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
 
 /*
- * Takes the next unit apart into rx->pkt. 1: there it is; 0: no more; negative counter: malformed (nothing more in
- * this buffer is of use).
+ * Takes the next unit apart into rx->pkt; who is handed an rx finds the first one there. 1: there it is; 0: no more;
+ * negative counter: malformed (nothing more in this buffer is of use).
  */
 int netinc_rx_next(struct netinc_rx *rx);
 /* The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL: too long. */
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
+
+/* Bytes of all units. */
+static inline u32 netinc_rx_len(const struct netinc_rx *rx)
+{
+	return rx->skb->len - rx->headers;
+}
 
 /* The door's entry: checks all headers, finds who it is for. True: the skb was INC's and has been consumed. */
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port, struct net_device *via, u8 family);

@@ -20,6 +20,7 @@
 #include "tx.h"
 
 #define TX_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+#define TX_HEAD		(SKB_DATA_ALIGN(TX_HEADROOM) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
 __be16 netinc_sport(u32 group, u32 tree)
 {
@@ -73,14 +74,29 @@ struct netinc_super *netinc_super_alloc(u32 unit, u32 n)
 	return NULL;
 }
 
-struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n, u32 last)
+/* For headers alone. */
+static struct sk_buff *head_skb(void)
 {
-	struct sk_buff *skb = alloc_skb(TX_HEADROOM, GFP_ATOMIC | __GFP_NOWARN);
-	u32 i, end = first + n, here, len;
+	void *head = netinc_pages_piece(TX_HEAD);
+	struct sk_buff *skb;
+
+	if (!head)
+		return NULL;
+	skb = build_skb(head, TX_HEAD);
+	if (skb)
+		skb_reserve(skb, TX_HEADROOM);
+	else
+		skb_free_frag(head);
+	return skb;
+}
+
+struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n)
+{
+	u32 i, end = first + n, last = end == s->n ? s->last : s->unit, here, len;
+	struct sk_buff *skb = head_skb();
 
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, TX_HEADROOM);
 	for (i = first; i < end; i += here) {
 		struct page *page = s->page[i / s->per_page];
 

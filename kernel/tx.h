@@ -52,10 +52,10 @@ static inline u32 netinc_super_truesize(const struct netinc_super *s)
 }
 
 /*
- * A packet that refers to units [first, first + n) of @s, @last bytes of the last one; a super-packet if n > 1. Headers
- * of UDP and below are for netinc_path_send().
+ * A packet that refers to units [first, first + n) of @s; a super-packet if n > 1. Headers of UDP and below are for
+ * netinc_path_queue().
  */
-struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n, u32 last);
+struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n);
 /* A packet with one header and @len bytes of body, padded; not shared with anybody. */
 struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len);
 

@@ -90,7 +90,7 @@ static u32 page_in(const struct netinc_piece *p, u64 at)
 /* The page with the byte @at; behind the last byte: how many pages there are. */
 static u32 page_of(const struct netinc_buf *b, u64 at)
 {
-	return at < b->len ? page_in(piece_at(b, at), at) : b->npages;
+	return at < b->len && !b->copy ? page_in(piece_at(b, at), at) : b->npages;
 }
 
 /* How many bytes of the stream lie before page @n. */
@@ -137,6 +137,21 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npiece
 	return b->ring ? 0 : -ENOMEM;
 }
 
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, u8 *to)
+{
+	u32 i;
+
+	b->piece = piece;
+	b->npieces = npieces;
+	b->len = piece[npieces].at;
+	b->hi = b->len;
+	b->copy = to;
+	for (i = 0; i < npieces; i++)
+		if (copy_from_user(to + piece[i].at, u64_to_user_ptr(piece[i].addr), piece[i + 1].at - piece[i].at))
+			return -EFAULT;
+	return 0;
+}
+
 static void buf_free(struct netinc_buf *b)
 {
 	if (b->ring != b->few)
@@ -161,6 +176,10 @@ void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool
 	u32 off, n;
 	void *from;
 
+	if (b->copy) {
+		memcpy(to, b->copy + at, len);
+		return;
+	}
 	for (; len; at += n, to += n, len -= n) {
 		page = piece(b, at, len, &off, &n);
 		from = kmap_local_page(page);
@@ -327,6 +346,27 @@ static int pin_step(struct netinc_umem *u, struct netinc_req *req, u32 most)
 	return pin(u, b, min(room, most));
 }
 
+static void show_pinned(struct netinc_req *req)
+{
+	req->send.hi = bytes_before(&req->send, req->send.pinned);
+	req->recv.hi = bytes_before(&req->recv, req->recv.pinned);
+}
+
+/* For a request that nobody else knows yet. */
+static int fill_new(struct netinc_umem *u, struct netinc_req *req, u32 most)
+{
+	int got = 0;
+	u32 total;
+
+	for (total = 0; total < most; total += got) {
+		got = pin_step(u, req, most - total);
+		if (got <= 0)
+			break;
+	}
+	show_pinned(req);
+	return got < 0 ? got : 0;
+}
+
 static int fill(struct netinc_rank *rank, struct netinc_req *req, u32 most)
 {
 	int got = 0;
@@ -338,8 +378,7 @@ static int fill(struct netinc_rank *rank, struct netinc_req *req, u32 most)
 		if (got <= 0)
 			break;
 		netinc_rank_lock(rank);
-		req->send.hi = bytes_before(&req->send, req->send.pinned);
-		req->recv.hi = bytes_before(&req->recv, req->recv.pinned);
+		show_pinned(req);
 		if (!rank->dead)
 			netinc_ep_pump(&rank->ep, netinc_now());
 		netinc_rank_unlock(rank);
@@ -587,7 +626,9 @@ static int charge(struct netinc_umem *u, u32 need, u32 want)
 
 	if (u->budget >= u->used + want)
 		return 0;
-	target = min3(u->used + want, max(fair_share(u), need), max(MAX_BUDGET, need));
+	target = u->used + want;
+	if (target > need)
+		target = min3(target, max(fair_share(u), need), max(MAX_BUDGET, need));
 	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
 		if (u->budget + grow < need)
 			break;
@@ -615,8 +656,8 @@ int netinc_umem_begin(struct netinc_rank *rank, struct netinc_req *req, u32 bloc
 	spin_unlock_bh(&rank->lock);
 	if (older)
 		return 1;
-	got = fill(rank, req, 2 * FIRST_PAGES);
-	return got < 0 ? got : !all_pinned(&req->send) || !all_pinned(&req->recv);
+	got = fill_new(u, req, 2 * FIRST_PAGES);
+	return got ?: !all_pinned(&req->send) || !all_pinned(&req->recv);
 }
 
 void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req)

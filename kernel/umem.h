@@ -3,6 +3,7 @@
  * User memory of operations: buffers are pinned ahead of the window, so that blocks are read and results written in
  * softirq. The submitter pins the beginning; a worker with the owner's mm pins the rest and unpins (unpinning sleeps).
  * What may be pinned at once is charged to the user (RLIMIT_MEMLOCK) and shared by a socket's operations in order.
+ * The few bytes of a small operation are copied when it is submitted, which is cheaper.
  */
 #ifndef NETINC_UMEM_H
 #define NETINC_UMEM_H
@@ -14,6 +15,8 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+
+#define NETINC_COPIED	192		/* bytes of a stream that is sent, at most */
 
 struct netinc_mem;
 struct netinc_rank;
@@ -35,6 +38,7 @@ struct netinc_buf {
 	u32 npieces;
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
+	const u8 *copy;		/* all of it, and no pages; or NULL */
 	u64 lo;			/* bytes [0, lo) are done with; rank->lock */
 	u64 hi;			/* bytes [lo, hi) are pinned; rank->lock */
 	u32 npages;
@@ -74,6 +78,8 @@ int netinc_umem_check(u64 addr, u64 len, bool read, bool write);
 /* A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when it fails. */
 int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
 		    struct netinc_mem *mem);
+/* The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT. */
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, u8 *to);
 /* Copy between a stream's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
 void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
 void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
