@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
- * only one. What has not been asked for during a period is given back. Nobody is charged for these pages: they are at
- * most some megabytes per CPU, and what refers to them is charged while it does. One more page is cut into pieces.
+ * only one. So there are about as many as have been under way at once, 15 MiB per CPU at most; what has not been asked
+ * for during a period is given back. Nobody is charged for these pages: what refers to them is, while it does. One more
+ * page is cut into pieces.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -10,7 +11,7 @@
 #include <linux/workqueue.h>
 #include "pages.h"
 
-#define RING		64		/* a power of two */
+#define RING		256		/* a power of two */
 #define LOOKS		4		/* pages that may be found in use before a new one is taken */
 #define PERIOD		(2 * HZ)
 
