@@ -8,6 +8,7 @@ import collections
 import os
 import random
 import re
+import signal
 import subprocess
 import time
 
@@ -266,8 +267,7 @@ class Round:
 
     def signal(self, name, rank=None):
         rank = self.rng.randrange(self.ranks_n) if rank is None else rank
-        if self.ranks[rank].poll() is None:
-            subprocess.run(["kill", f"-{name}", str(self.ranks[rank].pid)], stderr=subprocess.DEVNULL, check=False)
+        self.ranks[rank].send_signal(getattr(signal, f"SIG{name}"))
         return rank
 
     def flood(self):
