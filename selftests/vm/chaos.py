@@ -248,7 +248,7 @@ class Round:
         self.harmless = self.rng.random() < 0.4
         self.ranks_n = self.rng.randrange(2, HOSTS + 2)
         self.fallback = self.rng.choice(("none", "standby", "edge"))
-        self.options = ["dead", str(2000 if self.harmless else self.rng.choice((500, 1000))), "fallback", self.fallback]
+        self.options = ["dead", str(5000 if self.harmless else self.rng.choice((500, 1000))), "fallback", self.fallback]
         if self.fallback != "none" and self.rng.random() < 0.7 or self.fallback == "standby":
             self.options += ["standby", NODE2]
         self.group = self.rng.randrange(1 << 31)
