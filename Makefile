@@ -55,17 +55,18 @@ check-debug:
 	@$(TOP)/tools/check debug
 
 check-mutations:
-	@$(TOP)/tools/deps build
+	@$(TOP)/tools/deps check
 	@$(TOP)/selftests/mutations/run
 
 # FORCE=1: also if nothing has changed since it passed.
 check-exhaustive:
 	@$(TOP)/selftests/exhaustive/run $(if $(FORCE),--force)
 
-# SOAK=SECONDS
+# SOAK=SECONDS: simulator, fuzzers, and members that lie to a kernel that looks for bugs, an equal share each.
 soak:
-	@$(TOP)/tools/deps build
-	@$(TOP)/tools/sim/run --soak '$(or $(SOAK),600)'
+	@$(TOP)/tools/deps check
+	@$(MAKE) --no-print-directory userspace
+	@$(TOP)/tools/soak '$(or $(SOAK),600)'
 
 # FULL=1: the large instances too.
 check-model:
@@ -95,11 +96,13 @@ help:
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
 	@echo 'make check-debug  the VM tests under kernels that look for bugs in memory, locks and races (user-mode'
-	@echo '                 Linux 6.1, QEMU 6.1), and under 7.2; builds these kernels. A build server (CHANGED=1) runs'
-	@echo '                 them only where they have passed before, and only when something has changed since'
+	@echo '                 Linux 6.1, QEMU 6.1 and 6.12 with PREEMPT_RT), and under 7.2; builds these kernels. A build'
+	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
+	@echo '                 something has changed since'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? some minutes'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
-	@echo 'make soak        simulated systems with new seeds for SOAK=600 seconds; a failure is made small and printed'
+	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'
+	@echo '                 SOAK=600 seconds; a failure is made small and printed'
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
 	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 20 minutes, QUICK=1: 10.'
 	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'

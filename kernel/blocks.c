@@ -27,6 +27,7 @@ struct batch {
 	struct netinc_op *op;
 	struct netinc_req *req;		/* NULL: no user memory */
 	struct netinc_super *data;
+	void *place;			/* for the next payload that is kept; NULL: none yet */
 	u32 most;			/* units of it */
 	u32 tree;			/* all blocks are this one's */
 	u16 flags;
@@ -42,28 +43,34 @@ static struct netinc_req *req_of(const struct netinc_rank *rank, struct netinc_o
 	return container_of(op, struct netinc_req, op);
 }
 
-/* Is the memory pinned that the block is read from, and that where its result will go? */
-static bool pinned(const struct netinc_req *req, const struct netinc_block *b)
+/* Is the memory there that the block is read from, and that where its result will go? */
+static bool has_memory(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b)
 {
-	u32 size;
-
 	if (!req || !req->mm)
 		return true;
-	size = netinc_reduce_elem_size(req->op.type);
-	if ((b->bits & INC_F_PAYLOAD) && (b->send + b->elems) * size > req->send.hi)
+	switch (netinc_req_memory(req, b)) {
+	case NETINC_MEMORY_THERE:
+		return true;
+	case NETINC_MEMORY_NOT_YET:
+		netinc_umem_stalled(rank);
 		return false;
-	/* a round of a chain is written when the own block has its result */
-	if ((b->bits & INC_F_WANT) || (req->chain && b->owner == req->op.rank))
-		return min((b->recv + b->elems) * size, netinc_req_recv_buf(req)->len) <= netinc_req_recv_buf(req)->hi;
-	return true;
+	case NETINC_MEMORY_DONE:
+		netinc_umem_outside(rank, req);
+		return false;
+	}
+	return false;
 }
 
 static void fill_payload(const struct batch *bt, const struct netinc_block *b, void *to, u32 len)
 {
-	if (bt->req)
-		netinc_elems_get(bt->req, b->send, to, b->elems, bt->rank->fpu);
-	else
+	struct netinc_section *section = &bt->rank->section;
+
+	if (bt->req) {
+		netinc_elems_get(bt->req, b->send, to, b->elems, netinc_elems_enter(section));
+		netinc_elems_leave(section);
+	} else {
 		memcpy(to, container_of(bt->op, struct netinc_counts, op)->mine + b->send, len);
+	}
 	memset(to + len, 0, round_up(len, 4) - len);
 }
 
@@ -91,12 +98,43 @@ static void *new_unit(struct batch *bt, const struct netinc_pkt *pkt)
 	return to + sizeof(struct inc_hdr);
 }
 
+/* May it be kept? Who wants the result keeps that, and until it is there has the input. */
+static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
+{
+	return netinc_ep_keeps(&bt->rank->ep) &&
+	       (pkt->flags & (INC_F_PAYLOAD | INC_F_WANT)) == INC_F_PAYLOAD;
+}
+
+/* False: there is no memory now. */
+static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
+{
+	if (keeps_own(bt, pkt) && !bt->place)
+		bt->place = netinc_failover_place(bt->rank);
+	return bt->place || !keeps_own(bt, pkt);
+}
+
+/* The engine is told, and says whether the @payload is to be kept. */
+static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
+		      const void *payload)
+{
+	struct netinc_pay pay = { .obj = bt->place, .len = pkt->len, .flags = pkt->flags };
+
+	if (!netinc_ep_sent(&bt->rank->ep, block, pkt, keeps_own(bt, pkt) ? &pay : NULL))
+		return;
+	memcpy(bt->place, payload, pkt->len);
+	bt->place = NULL;
+}
+
 /* A block with payload or descriptor. */
 static bool add_unit(struct batch *bt, u64 block, const struct netinc_block *b, const struct netinc_pkt *pkt)
 {
-	void *to = new_unit(bt, pkt);
-	struct netinc_pay pay;
+	void *to;
 
+	if (!place_for_own(bt, pkt)) {
+		bt->rank->retry = true;
+		return false;
+	}
+	to = new_unit(bt, pkt);
 	if (!to)
 		return false;
 	if (pkt->flags & INC_F_DESC) {
@@ -105,9 +143,7 @@ static bool add_unit(struct batch *bt, u64 block, const struct netinc_block *b, 
 	}
 	if (pkt->flags & INC_F_PAYLOAD)
 		fill_payload(bt, b, to, pkt->len);
-	pay = (struct netinc_pay){ .obj = bt->data, .off = bt->data->n - 1, .len = pkt->len, .flags = pkt->flags };
-	if (netinc_ep_sent(&bt->rank->ep, block, pkt, &pay))
-		netinc_super_get(bt->data);
+	note_sent(bt, block, pkt, to);
 	return true;
 }
 
@@ -135,10 +171,8 @@ static bool add_block(struct batch *bt, u64 idx)
 	struct netinc_pkt pkt;
 
 	netinc_coll_block(bt->op, idx, &b);
-	if (!pinned(bt->req, &b)) {
-		netinc_umem_stalled(bt->rank);
+	if (!has_memory(bt->rank, bt->req, &b))
 		return false;
-	}
 	netinc_ep_block_header(&bt->rank->ep, bt->op, idx, &b, &pkt);
 	pkt.flags |= bt->flags;
 	if (pkt.flags & (INC_F_PAYLOAD | INC_F_DESC))
@@ -163,7 +197,7 @@ static bool add_kept(struct batch *bt, u64 block)
 	to = new_unit(bt, &pkt);
 	if (!to)
 		return false;
-	netinc_failover_copy(pay, to, pkt.len);
+	memcpy(to, pay->obj, pkt.len);
 	memset(to + pkt.len, 0, round_up(pkt.len, 4) - pkt.len);
 	return true;
 }
@@ -210,9 +244,11 @@ u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 
 	u32 i = 0;
 
 	if (bt.req && (!netinc_elems_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
-		netinc_rank_fpu(rank);
+		netinc_section_want(&rank->section);
 	while (i < n && add_block(&bt, idx + i))
 		i++;
+	if (bt.place)
+		netinc_failover_forget(ep, &(struct netinc_pay){ .obj = bt.place });
 	flush(&bt);
 	return i;
 }
@@ -230,18 +266,18 @@ u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	return i;
 }
 
-static bool deliver_converted(struct netinc_rank *rank, const struct netinc_req *req, const struct netinc_block *b,
-			      const struct sk_buff *skb, u32 off)
+static bool deliver_converted(const struct netinc_req *req, const struct netinc_block *b,
+			      const struct sk_buff *skb, u32 off, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
-	bool fpu = netinc_rank_fpu(rank), ok = true;
 	void *room = netinc_elems_room(0);
+	bool ok = true;
 
 	for (i = 0; i < b->elems && ok; i += n) {
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		ok = !skb_copy_bits(skb, off + i * size, room, n * size);
 		if (ok)
-			netinc_elems_put(req, b->recv + i, room, n, fpu);
+			ok = netinc_elems_put(req, b->recv + i, room, n, fpu);
 	}
 	return ok;
 }
@@ -252,8 +288,10 @@ bool netinc_blocks_deliver(struct netinc_ep *ep, struct netinc_op *op, const str
 	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), size;
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_req *req = req_of(rank, op);
-	const struct netinc_buf *buf;
+	bool fpu, ok;
 
+	if (!has_memory(rank, req, b))
+		return false;
 	if (req && req->chain)
 		return netinc_chain_deliver(rank, req, b, pay);
 	if (!(b->bits & INC_F_WANT))
@@ -262,10 +300,13 @@ bool netinc_blocks_deliver(struct netinc_ep *ep, struct netinc_op *op, const str
 		return !skb_copy_bits(pay->obj, off, container_of(op, struct netinc_counts, op)->theirs + b->recv,
 				      b->elems * sizeof(__le32));
 	size = netinc_reduce_elem_size(op->type);
-	buf = netinc_req_recv_buf(req);
-	if (netinc_assert(b->recv * size >= buf->lo && (b->recv + b->elems) * size <= buf->hi))
-		return false;
 	if (op->type != op->wire)
-		return deliver_converted(rank, req, b, pay->obj, off);
-	return netinc_buf_write(buf, b->recv * size, pay->obj, off, pay->len, rank->fpu);
+		netinc_section_want(&rank->section);
+	fpu = netinc_elems_enter(&rank->section);
+	if (op->type != op->wire)
+		ok = deliver_converted(req, b, pay->obj, off, fpu);
+	else
+		ok = netinc_buf_write(netinc_req_recv_buf(req), b->recv * size, pay->obj, off, pay->len, fpu);
+	netinc_elems_leave(&rank->section);
+	return ok;
 }

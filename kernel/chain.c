@@ -89,7 +89,7 @@ static void add(struct netinc_req *req, const struct netinc_block *b, const stru
 }
 
 /* This rank's own, for a scan, then rounded and written. */
-static void finish(struct netinc_req *req, const struct netinc_block *b, u8 *acc, bool fpu)
+static bool finish(struct netinc_req *req, const struct netinc_block *b, u8 *acc, bool fpu)
 {
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	bool scan = req->op.coll == INC_COLL_SCAN;
@@ -99,18 +99,20 @@ static void finish(struct netinc_req *req, const struct netinc_block *b, u8 *acc
 		void *own = netinc_elems_room(0), *to = netinc_elems_room(1);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
-		if (scan)
-			netinc_elems_get(req, b->send + i, own, n, fpu);
+		if (scan && !netinc_elems_get(req, b->send + i, own, n, fpu))
+			return false;
 		fold(req, b, acc + i * r->acc_size, scan ? own : NULL, n, 0, to, fpu);
-		netinc_elems_put(req, b->recv + i, to, n, fpu);
+		if (!netinc_elems_put(req, b->recv + i, to, n, fpu))
+			return false;
 	}
+	return true;
 }
 
 bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b,
 			  const struct netinc_pay *pay)
 {
 	u32 me = req->op.rank;
-	bool fpu;
+	bool fpu, ok = true;
 	u8 *acc;
 
 	if (b->owner > me || !b->elems || (!me && req->op.coll == INC_COLL_EXSCAN))
@@ -118,10 +120,12 @@ bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, cons
 	acc = accumulators(rank, req, b);
 	if (!acc)
 		return false;
-	fpu = netinc_rank_fpu(rank);
+	netinc_section_want(&rank->section);
+	fpu = netinc_elems_enter(&rank->section);
 	if (b->owner < me)
 		add(req, b, pay, acc, fpu);
 	else
-		finish(req, b, acc, fpu);
-	return true;
+		ok = finish(req, b, acc, fpu);
+	netinc_elems_leave(&rank->section);
+	return ok;
 }

@@ -32,11 +32,16 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_OUT] = -ESTALE,
 	[INC_REFUSE_TENANT] = -EPERM,
 	[INC_REFUSE_QUOTA] = -EDQUOT,
+	[INC_REFUSE_NEXT] = -EPROTO,
 };
 
 /* Why the join has failed. */
 static int join_errno(const struct netinc_ep *ep)
 {
+	int limit = container_of(ep, const struct netinc_rank, ep)->store.refused;
+
+	if (limit)
+		return limit;
 	if (ep->refused && ep->refused < __INC_REFUSE_MAX)
 		return refuse_errno[ep->refused] ?: -ECONNREFUSED;
 	if (ep->error.code == INC_ERR_NODE_DEAD)

@@ -3,13 +3,15 @@
  * The two doors: netfilter hooks at which super-packets are still whole.
  *
  * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN, STP, port security
- * and learning have been applied, state->in is the port. NF_INET_LOCAL_IN, after all filters, sees what is for this
- * box otherwise, broadcast and multicast included, which the first door lets pass. A plain UDP socket holds the port
- * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes over IP with a UDP
- * header for the port, the second door takes. It has no encap_rcv, because that would take every super-packet apart
- * before LOCAL_IN.
+ * and learning have been applied, state->in is the port. It stands behind all other hooks there, so that rules of the
+ * bridge family come first; IP's own filters never see what it takes. NF_INET_LOCAL_IN, after all filters, sees what
+ * is for this box otherwise, broadcast and multicast included, which are nobody's and are dropped there. A plain UDP
+ * socket holds the port and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
+ * over IP with a UDP header for the port, the second door takes. It has no encap_rcv, because that would take every
+ * super-packet apart before LOCAL_IN.
  */
 #include <linux/if_vlan.h>
+#include <linux/ipv6.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/netfilter.h>
@@ -28,8 +30,17 @@ unsigned short netinc_port = INC_PORT;
 module_param_named(port, netinc_port, ushort, 0444);
 MODULE_PARM_DESC(port, "UDP port of INC packets");
 
-static unsigned int verdict(bool ours)
+/*
+ * A verdict from user space (NFQUEUE) brings a packet here in the context of who gives it. All that follows takes it
+ * for a softirq's: its locks, its per-CPU data, and that it ends soon.
+ */
+static unsigned int pass_door(const struct nf_hook_state *state, struct sk_buff *skb, struct net_device *via, u8 family)
 {
+	bool ours;
+
+	local_bh_disable();
+	ours = netinc_rx(netinc_net(state->net), skb, state->in, via, family);
+	local_bh_enable();
 	return ours ? NF_STOLEN : NF_ACCEPT;
 }
 
@@ -50,12 +61,12 @@ static unsigned int bridge_door(void *priv, struct sk_buff *skb, const struct nf
 	/* ranks behind a bridge of their own box, and routed nodes, are served at the other door */
 	if (!netinc_node_at(nn, skb->dev))
 		return NF_ACCEPT;
-	return verdict(netinc_rx(nn, skb, state->in, skb->dev, family));
+	return pass_door(state, skb, skb->dev, family);
 }
 
 static unsigned int inet_door(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	return verdict(netinc_rx(netinc_net(state->net), skb, state->in, state->in, state->pf));
+	return pass_door(state, skb, state->in, state->pf);
 }
 
 static const struct nf_hook_ops doors[] = {
@@ -82,8 +93,12 @@ static int bind_port(struct socket *sock, u8 family)
 static int hold_port(struct netinc_net *nn, int i, u8 family)
 {
 	struct socket *sock;
-	int err = sock_create_kern(nn->net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
+	int err;
 
+	/* a family that is not there would be asked for at user space, with nn->mutex held */
+	if (family == AF_INET6 && !ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
+	err = sock_create_kern(nn->net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
 	if (err)
 		return err;
 	err = bind_port(sock, family);

@@ -3,14 +3,19 @@
  * Elements on their way between buffers and packets: copied, or converted where the wire has another type, and
  * multiplied where the operation has weights. Small floats are weighted in f32.
  */
+#include <linux/local_lock.h>
 #include <linux/percpu.h>
 #include "elems.h"
 #include "reduce/reduce.h"
 
 #define MAX_ELEM	16
 
-/* Softirqs on one CPU do not nest, and ranks are served in softirq or with it off. */
+/*
+ * Softirqs on one CPU do not nest, and ranks are served in softirq or with it off. That another
+ * task has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ */
 struct scratch {
+	local_lock_t lock;
 	u8 in[NETINC_ELEMS_CHUNK * MAX_ELEM];
 	u8 hub[NETINC_ELEMS_CHUNK * MAX_ELEM];
 	u8 room[2][NETINC_ELEMS_CHUNK * MAX_ELEM];
@@ -20,13 +25,31 @@ static struct scratch __percpu *scratch;
 
 int netinc_elems_init(void)
 {
+	int cpu;
+
 	scratch = alloc_percpu(struct scratch);
-	return scratch ? 0 : -ENOMEM;
+	if (!scratch)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_lock_init(&per_cpu_ptr(scratch, cpu)->lock);
+	return 0;
 }
 
 void netinc_elems_fini(void)
 {
 	free_percpu(scratch);
+}
+
+bool netinc_elems_enter(struct netinc_section *section)
+{
+	local_lock_nested_bh(&scratch->lock);
+	return netinc_section_enter(section);
+}
+
+void netinc_elems_leave(struct netinc_section *section)
+{
+	netinc_section_leave(section);
+	local_unlock_nested_bh(&scratch->lock);
 }
 
 void *netinc_elems_room(u32 i)
@@ -65,35 +88,37 @@ static u8 hub_type(const struct netinc_op *op)
 	return netinc_convert_find(op->type, op->wire, false) ? op->wire : INC_TYPE_F32;
 }
 
-static void get_chunk(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
+static bool get_chunk(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
 {
 	struct scratch *s = this_cpu_ptr(scratch);
 	const struct netinc_op *op = &req->op;
 	u32 size = netinc_reduce_elem_size(op->type);
 	u8 hub = hub_type(op);
 
-	netinc_buf_read(&req->send, at * size, s->in, n * size, fpu);
+	if (!netinc_buf_read(&req->send, at * size, s->in, n * size, fpu))
+		return false;
 	convert(s->hub, hub, s->in, op->type, n, fpu);
 	if (weighted(op))
 		netinc_scale_find(hub, fpu)->scale(s->hub, n, req->weight);
 	convert(to, op->wire, s->hub, hub, n, fpu);
+	return true;
 }
 
-void netinc_elems_get(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
+bool netinc_elems_get(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
-	if (netinc_elems_plain(req)) {
-		netinc_buf_read(&req->send, at * size, to, n * size, fpu);
-		return;
-	}
+	if (netinc_elems_plain(req))
+		return netinc_buf_read(&req->send, at * size, to, n * size, fpu);
 	for (; n; n -= some, at += some, to += some * size) {
 		some = min(n, NETINC_ELEMS_CHUNK);
-		get_chunk(req, at, to, some, fpu);
+		if (!get_chunk(req, at, to, some, fpu))
+			return false;
 	}
+	return true;
 }
 
-static void put_chunk(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
+static bool put_chunk(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
 {
 	const struct netinc_op *op = &req->op;
 	u8 hub = netinc_convert_find(op->wire, op->type, fpu) ? op->type : INC_TYPE_F32;
@@ -102,19 +127,19 @@ static void put_chunk(const struct netinc_req *req, u64 at, const void *from, u3
 
 	convert(s->hub, hub, from, op->wire, n, fpu);
 	convert(s->in, op->type, s->hub, hub, n, fpu);
-	netinc_buf_store(netinc_req_recv_buf(req), at * size, s->in, n * size, fpu);
+	return netinc_buf_store(netinc_req_recv_buf(req), at * size, s->in, n * size, fpu);
 }
 
-void netinc_elems_put(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
+bool netinc_elems_put(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
-	if (req->op.type == req->op.wire) {
-		netinc_buf_store(netinc_req_recv_buf(req), at * size, from, n * size, fpu);
-		return;
-	}
+	if (req->op.type == req->op.wire)
+		return netinc_buf_store(netinc_req_recv_buf(req), at * size, from, n * size, fpu);
 	for (; n; n -= some, at += some, from += some * size) {
 		some = min(n, NETINC_ELEMS_CHUNK);
-		put_chunk(req, at, from, some, fpu);
+		if (!put_chunk(req, at, from, some, fpu))
+			return false;
 	}
+	return true;
 }

@@ -8,45 +8,73 @@
 #include "limit.h"
 #include "netns.h"
 
+#define USER_WORKERS	16		/* of one user, at once */
 #define MIN_SHARE	(64LL << 20)	/* bytes, however small the machine */
+#define MIN_USER_SHARE	(4LL << 20)
 
-atomic64_t netinc_user_max[__INC_LIMIT_MAX];
+atomic64_t netinc_root_max[__INC_LIMIT_MAX], netinc_user_max[__INC_LIMIT_MAX];
 LIST_HEAD(netinc_users);
 static DEFINE_SPINLOCK(users_lock);	/* changes to the list */
+static struct workqueue_struct *reaper;	/* frees users, also from their own workers */
 
-/* One @part of the machine's memory. */
-static s64 share(unsigned int part)
+/* One @part of the machine's memory, and @least bytes at least. */
+static s64 share(unsigned int part, s64 least)
 {
-	return max_t(s64, (s64)(totalram_pages() / part) << PAGE_SHIFT, MIN_SHARE);
+	return max_t(s64, (s64)(totalram_pages() / part) << PAGE_SHIFT, least);
 }
 
-static void set_defaults(atomic64_t *max, s64 factor)
+static void set_counts(atomic64_t *max, s64 factor)
 {
 	atomic64_set(&max[INC_LIMIT_SOCKETS], 4096 * factor);
 	atomic64_set(&max[INC_LIMIT_OPERATIONS], 262144 * factor);
-	atomic64_set(&max[INC_LIMIT_OP_MEMORY], share(8));
-	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], share(2));
 	atomic64_set(&max[INC_LIMIT_GROUPS], 16384 * factor);
-	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(2));
-	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(4));
 	atomic64_set(&max[INC_LIMIT_ANSWERS], 10240);
 }
 
-/* A user may have several namespaces. */
-void netinc_limits_start(void)
+/* Of root and of namespaces: for one job that needs much of one kind. */
+static void set_shares(atomic64_t *max)
 {
-	set_defaults(netinc_user_max, 4);
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], share(8, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], share(2, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(2, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(4, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], share(4, MIN_SHARE));
+}
+
+/* All kinds together are less than a quarter of the machine, whatever namespaces somebody makes. */
+static void set_user_shares(atomic64_t *max)
+{
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], share(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], share(16, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(16, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], share(32, MIN_USER_SHARE));
+}
+
+int netinc_limits_start(void)
+{
+	reaper = alloc_workqueue("inc-users", WQ_UNBOUND, 0);
+	if (!reaper)
+		return -ENOMEM;
+	/* a user may have several namespaces */
+	set_counts(netinc_root_max, 4);
+	set_shares(netinc_root_max);
+	set_counts(netinc_user_max, 1);
+	set_user_shares(netinc_user_max);
+	return 0;
 }
 
 void netinc_limits_init_net(struct netinc_net *nn)
 {
-	set_defaults(nn->max, 1);
+	set_counts(nn->max, 1);
+	set_shares(nn->max);
 }
 
 /* All who had some have given it back: sockets and namespaces are gone. */
 void netinc_limits_stop(void)
 {
 	WARN_ON_ONCE(!list_empty(&netinc_users));
+	destroy_workqueue(reaper);
 }
 
 static struct netinc_user *find(kuid_t uid)
@@ -60,6 +88,32 @@ static struct netinc_user *find(kuid_t uid)
 	return NULL;
 }
 
+/* Nothing that it does refers to it any more, but its workers may still be about to end. */
+static void user_free(struct work_struct *work)
+{
+	struct netinc_user *user = container_of(work, struct netinc_user, free);
+
+	destroy_workqueue(user->wq);
+	kfree_rcu(user, rcu);
+}
+
+static struct netinc_user *user_new(kuid_t uid)
+{
+	struct netinc_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	if (!user)
+		return NULL;
+	user->wq = alloc_workqueue("inc-%u", WQ_UNBOUND, USER_WORKERS, __kuid_val(uid));
+	if (!user->wq) {
+		kfree(user);
+		return NULL;
+	}
+	INIT_WORK(&user->free, user_free);
+	kref_init(&user->ref);
+	user->uid = uid;
+	return user;
+}
+
 struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 {
 	struct netinc_user *user, *other;
@@ -71,11 +125,9 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 	spin_unlock_bh(&users_lock);
 	if (user)
 		return user;
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	user = user_new(uid);
 	if (!user)
 		return NULL;
-	kref_init(&user->ref);
-	user->uid = uid;
 	spin_lock_bh(&users_lock);
 	other = find(uid);
 	if (!other)
@@ -83,6 +135,7 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 	spin_unlock_bh(&users_lock);
 	if (!other)
 		return user;
+	destroy_workqueue(user->wq);
 	kfree(user);
 	return other;
 }
@@ -97,7 +150,7 @@ static void user_release(struct kref *ref)
 	spin_lock_bh(&users_lock);
 	list_del_rcu(&user->list);
 	spin_unlock_bh(&users_lock);
-	kfree_rcu(user, rcu);
+	queue_work(reaper, &user->free);
 }
 
 void netinc_user_put(struct netinc_user *user)
@@ -122,7 +175,7 @@ int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limi
 {
 	if (!take(&nn->use, nn->max, what, n))
 		return -ENOBUFS;
-	if (take(&user->use, netinc_user_max, what, n))
+	if (take(&user->use, netinc_max_of(user), what, n))
 		return 0;
 	atomic64_sub(n, &nn->use.now[what]);
 	return -EDQUOT;

@@ -17,6 +17,7 @@
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 
 struct netinc_net;
 struct user_namespace;
@@ -32,6 +33,8 @@ struct netinc_user {
 	struct rcu_head rcu;
 	struct kref ref;
 	kuid_t uid;
+	struct workqueue_struct *wq;	/* for work that may wait for what the user does */
+	struct work_struct free;
 	struct netinc_use use;
 };
 
@@ -61,14 +64,20 @@ void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size);
 /* When all of it has been freed. */
 void netinc_mem_done(struct netinc_mem *mem);
 
-/* Of every user: changed by the administrator of the machine. */
-extern atomic64_t netinc_user_max[__INC_LIMIT_MAX];
+/* Of root, and of every other user: changed by the administrator of the machine. */
+extern atomic64_t netinc_root_max[__INC_LIMIT_MAX], netinc_user_max[__INC_LIMIT_MAX];
+
+static inline const atomic64_t *netinc_max_of(const struct netinc_user *user)
+{
+	return uid_eq(user->uid, GLOBAL_ROOT_UID) ? netinc_root_max : netinc_user_max;
+}
+
 void netinc_limits_init_net(struct netinc_net *nn);
 
 /* Under RCU: all users. */
 extern struct list_head netinc_users;
 
-void netinc_limits_start(void);
+int netinc_limits_start(void);
 void netinc_limits_stop(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include "node.h"
 #include "pages.h"
 #include "reduce/reduce.h"
+#include "section.h"
 #include "socket.h"
 
 #define CREATE_TRACE_POINTS
@@ -17,6 +18,7 @@ static int __init netinc_init(void)
 {
 	int err;
 
+	netinc_section_init();
 	netinc_reduce_init(netinc_cpu_features());
 	err = netinc_reduce_selftest();	/* debug builds */
 	if (err)

@@ -3,6 +3,8 @@
  * What generic netlink shows of groups: those of this namespace's nodes, with their members, and those that its
  * sockets are ranks of. Each is read under its own lock; the lists are walked under RCU.
  */
+#include <linux/capability.h>
+#include <linux/pid.h>
 #include <linux/rculist.h>
 #include "netlink_put.h"
 #include "ngroup.h"
@@ -11,6 +13,7 @@
 #include "tenant.h"
 
 #define LATE_MS		1000	/* longer is LATE, in words */
+#define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
 
 /* Filter of a dump by group number. */
 static bool wanted(const struct netlink_callback *cb, u32 group)
@@ -18,6 +21,21 @@ static bool wanted(const struct netlink_callback *cb, u32 group)
 	const struct nlattr *filter = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, INC_A_GROUP_ID);
 
 	return !filter || nla_get_u32(filter) == group;
+}
+
+/*
+ * Numbers and progress are for everybody in the namespace. Which run of a group this is and where its
+ * members are, which is what one has to know to disturb it, is for the namespace's administrator, and
+ * for the user whose rank it is.
+ */
+static bool sees_all(const struct netlink_callback *cb)
+{
+	return netlink_net_capable(cb->skb, CAP_NET_ADMIN);
+}
+
+static bool is_own(const struct netlink_callback *cb, const struct netinc_rank *rank)
+{
+	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->umem.uid);
 }
 
 static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *mib)
@@ -90,7 +108,7 @@ static int put_trees(struct sk_buff *skb, u32 trees, u32 tree)
 	return tree ? nla_put_u32(skb, INC_A_GROUP_TREE, tree) : 0;
 }
 
-static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
+static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng, bool hide)
 {
 	const struct netinc_group *g = &ng->eng;
 	u32 ms, waiting = group_waiting(g, &ms);
@@ -103,7 +121,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng)
 	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
 	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.fallback) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
-	    nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation) ||
+	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, g->cfg.size) ||
 	    nla_put_u32(skb, INC_A_GROUP_JOINED, g->state == INC_GROUP_RESYNC ? g->rejoined : g->joined) ||
@@ -123,7 +141,7 @@ static int fill_group(struct sk_buff *skb, void *obj, u32 arg)
 	int err;
 
 	spin_lock_bh(&ng->lock);
-	err = put_group(skb, ng);
+	err = put_group(skb, ng, arg & HIDE);
 	spin_unlock_bh(&ng->lock);
 	return err;
 }
@@ -138,7 +156,8 @@ static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb, s
 	hlist_for_each_entry_rcu(ng, bucket, hash) {
 		if (index++ < at->index)
 			continue;
-		if (wanted(cb, ng->eng.cfg.id) && netinc_nl_put(skb, &m, ng, 0))
+		if (wanted(cb, ng->eng.cfg.id) &&
+		    netinc_nl_put(skb, &m, ng, sees_all(cb) ? 0 : HIDE))
 			return -EMSGSIZE;
 		at->index = index;
 	}
@@ -147,7 +166,15 @@ static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb, s
 
 /* Ranks of sockets */
 
-static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank)
+/* The process as the reader of the dump, who is running this, knows it. */
+static int put_pid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
+{
+	pid_t pid = pid_vnr(rank->pid);
+
+	return pid ? nla_put_u32(skb, INC_A_GROUP_PID, pid) : 0;
+}
+
+static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hide)
 {
 	const struct netinc_ep *ep = &rank->ep;
 	bool joining = ep->state == INC_STATE_JOINING || ep->state == INC_STATE_WAITING;
@@ -155,7 +182,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank)
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, ep->cfg.group) ||
 	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_RANK) ||
 	    nla_put_u8(skb, INC_A_GROUP_STATE, ep->state) ||
-	    nla_put_u32(skb, INC_A_GROUP_INCARNATION, ep->incarnation) ||
+	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, ep->incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, ep->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, ep->cfg.size) ||
 	    (joining && nla_put_u32(skb, INC_A_GROUP_JOINED, ep->joined)) ||
@@ -165,14 +192,14 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank)
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, ep->una) ||
 	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
 	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
-	    nla_put_u32(skb, INC_A_GROUP_PID, rank->pid) ||
+	    put_pid_nr(skb, rank) ||
 	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->fallback) ||
 	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?:
 	       put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
-	       netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer) ?:
+	       (hide ? 0 : netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer)) ?:
 	       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->mib);
 }
@@ -183,7 +210,7 @@ static int fill_rank(struct sk_buff *skb, void *obj, u32 arg)
 	int err;
 
 	spin_lock_bh(&rank->lock);
-	err = put_rank(skb, rank);
+	err = put_rank(skb, rank, arg & HIDE);
 	spin_unlock_bh(&rank->lock);
 	return err;
 }
@@ -198,7 +225,8 @@ static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb, st
 	hlist_for_each_entry_rcu(rank, bucket, hash) {
 		if (index++ < at->index)
 			continue;
-		if (wanted(cb, rank->ep.cfg.group) && netinc_nl_put(skb, &m, rank, 0))
+		if (wanted(cb, rank->ep.cfg.group) &&
+		    netinc_nl_put(skb, &m, rank, sees_all(cb) || is_own(cb, rank) ? 0 : HIDE))
 			return -EMSGSIZE;
 		at->index = index;
 	}
@@ -270,22 +298,23 @@ static int put_late(struct sk_buff *skb, const struct netinc_child *child)
 	return 0;
 }
 
-static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i)
+static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, bool hide)
 {
 	const struct netinc_member *m = &g->members[i];
 	u64 now = netinc_now();
 
 	if (nla_put_u32(skb, INC_A_MEMBER_GROUP, g->cfg.id) ||
-	    nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation) ||
+	    (!hide && nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation)) ||
 	    nla_put_u32(skb, INC_A_MEMBER_RANK, i) ||
 	    nla_put_u8(skb, INC_A_MEMBER_STATE, member_state(g, m)))
 		return -EMSGSIZE;
 	if (!m->present)
 		return 0;
-	if (netinc_nl_put_addr(skb, INC_A_MEMBER_ADDR, &m->peer) ||
-	    nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
-	    nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex) ||
-	    nla_put_u32(skb, INC_A_MEMBER_HEARD_MS, now > m->heard ? to_ms(now - m->heard) : 0))
+	if (!hide && (netinc_nl_put_addr(skb, INC_A_MEMBER_ADDR, &m->peer) ||
+		      nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
+		      nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex)))
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, INC_A_MEMBER_HEARD_MS, now > m->heard ? to_ms(now - m->heard) : 0))
 		return -EMSGSIZE;
 	if (g->state == INC_GROUP_JOINING)
 		return 0;
@@ -299,7 +328,7 @@ static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
 	int err;
 
 	spin_lock_bh(&ng->lock);
-	err = put_member(skb, &ng->eng, arg);
+	err = put_member(skb, &ng->eng, arg & ~HIDE, arg & HIDE);
 	spin_unlock_bh(&ng->lock);
 	return err;
 }
@@ -315,7 +344,7 @@ static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, str
 		at->sub = 0;
 	at->id = ng->eng.cfg.incarnation;
 	for (; at->sub < ng->eng.cfg.size; at->sub++)
-		if (netinc_nl_put(skb, &m, ng, at->sub))
+		if (netinc_nl_put(skb, &m, ng, at->sub | (sees_all(cb) ? 0 : HIDE)))
 			return -EMSGSIZE;
 	return 0;
 }

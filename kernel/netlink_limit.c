@@ -64,7 +64,6 @@ int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	int err;
 
 	err = dump_one(skb, cb, &a, index++);
-	a.max = netinc_user_max;
 	a.scope = INC_SCOPE_USER;
 	rcu_read_lock();
 	list_for_each_entry_rcu(user, &netinc_users, list) {
@@ -72,6 +71,7 @@ int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb)
 			break;
 		if (!kuid_has_mapping(reader, user->uid))
 			continue;
+		a.max = netinc_max_of(user);
 		a.use = &user->use;
 		a.uid = from_kuid(reader, user->uid);
 		err = dump_one(skb, cb, &a, index++);
@@ -136,6 +136,11 @@ int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info)
 		NL_SET_ERR_MSG(info->extack, "user: needs CAP_NET_ADMIN in the initial user namespace");
 		return -EPERM;
 	}
-	set_values(scope == INC_SCOPE_USER ? netinc_user_max : netinc_net(genl_info_net(info))->max, values);
+	if (scope == INC_SCOPE_USER) {
+		set_values(netinc_root_max, values);
+		set_values(netinc_user_max, values);
+	} else {
+		set_values(netinc_net(genl_info_net(info))->max, values);
+	}
 	return 0;
 }

@@ -2,14 +2,13 @@
 /* State of a network namespace: made and taken down, its doors' users, its counters. */
 #include <linux/random.h>
 #include <linux/rculist.h>
+#include "answers.h"
 #include "doors.h"
 #include "netns.h"
 #include "ngroup.h"
 #include "node.h"
 #include "rank.h"
 #include "tenant.h"
-
-#define REPLY_PERIOD	100000		/* microseconds */
 
 unsigned int netinc_net_id;
 
@@ -18,6 +17,10 @@ int netinc_net_use(struct netinc_net *nn)
 	int err = 0;
 
 	lockdep_assert_held(&nn->mutex);
+	if (!nn->answers)
+		nn->answers = netinc_answers_alloc();
+	if (!nn->answers)
+		return -ENOMEM;
 	if (!nn->users)
 		err = netinc_doors_open(nn);
 	if (!err)
@@ -30,25 +33,6 @@ void netinc_net_unuse(struct netinc_net *nn)
 	lockdep_assert_held(&nn->mutex);
 	if (!--nn->users)
 		netinc_doors_close(nn);
-}
-
-bool netinc_net_reply_ok(struct netinc_net *nn)
-{
-	u64 now = netinc_now(), most = atomic64_read(&nn->max[INC_LIMIT_ANSWERS]);
-	bool ok;
-
-	most = div_u64(most, USEC_PER_SEC / REPLY_PERIOD);
-	spin_lock_bh(&nn->reply_lock);
-	if (now - nn->reply_time >= REPLY_PERIOD) {
-		nn->reply_time = now;
-		nn->replies = 0;
-	}
-	ok = nn->replies < most;
-	nn->replies += ok;
-	spin_unlock_bh(&nn->reply_lock);
-	if (!ok)
-		atomic64_inc(&nn->use.refused[INC_LIMIT_ANSWERS]);
-	return ok;
 }
 
 void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib)
@@ -127,7 +111,7 @@ static int __net_init net_init(struct net *net)
 	struct netinc_net *nn = netinc_net(net);
 	int cpu;
 
-	nn->mib = alloc_percpu(struct netinc_mib);
+	nn->mib = alloc_percpu_gfp(struct netinc_mib, GFP_KERNEL_ACCOUNT);
 	nn->owner = netinc_user_get(net->user_ns, GLOBAL_ROOT_UID);
 	if (!nn->mib || !nn->owner) {
 		free_percpu(nn->mib);
@@ -142,7 +126,6 @@ static int __net_init net_init(struct net *net)
 	mutex_init(&nn->mutex);
 	spin_lock_init(&nn->hash_lock);
 	seqcount_spinlock_init(&nn->retired, &nn->hash_lock);
-	spin_lock_init(&nn->reply_lock);
 	INIT_LIST_HEAD(&nn->nodes);
 	INIT_LIST_HEAD(&nn->tenants);
 	get_random_bytes(nn->secret, sizeof(nn->secret));
@@ -171,7 +154,9 @@ static void __net_exit net_exit(struct net *net)
 	for (i = 0; i < __INC_LIMIT_MAX; i++)
 		WARN_ON_ONCE(atomic64_read(&nn->use.now[i]));
 	netinc_user_put(nn->owner);
+	netinc_answers_free(nn->answers);
 	free_percpu(nn->mib);
+	memzero_explicit(nn->secret, sizeof(nn->secret));
 }
 
 static struct pernet_operations net_ops = {
@@ -183,8 +168,14 @@ static struct pernet_operations net_ops = {
 
 int netinc_net_init(void)
 {
-	netinc_limits_start();
-	return register_pernet_subsys(&net_ops);
+	int err = netinc_limits_start();
+
+	if (err)
+		return err;
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		netinc_limits_stop();
+	return err;
 }
 
 void netinc_net_fini(void)

@@ -13,6 +13,11 @@
  * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
  * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
  *
+ * With PREEMPT_RT these spinlocks sleep and softirqs are preempted. What a CPU has one of for all
+ * groups or ranks has a local_lock_t (room for folding and converting: reducer.c, elems.c) or a
+ * spinlock (pages.c) of its own, taken last; that bottom halves are off need not keep other tasks
+ * away. FPU sections (section.h) are inside all of them.
+ *
  * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limit.h) are atomics: charging takes
  * no lock.
  *
@@ -76,9 +81,7 @@ struct netinc_net {
 	struct netinc_user *owner;	/* with a reference; who made the namespace: its nodes are that one's */
 	struct netinc_use use;
 	atomic64_t max[__INC_LIMIT_MAX];
-	u64 reply_time;			/* budget of answers to strangers; reply_lock */
-	u32 replies;
-	spinlock_t reply_lock;		/* reply_time, replies */
+	struct netinc_answers *answers;	/* made when the doors open first, stays */
 	struct netinc_past pasts[NETINC_PASTS];	/* a ring; hash_lock, as next_past */
 	u32 next_past;
 	bool exiting;			/* mutex */
@@ -102,7 +105,7 @@ static inline u64 netinc_now(void)
 	return ktime_to_us(ktime_get());
 }
 
-/* The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port is taken. */
+/* The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port is taken, -ENOMEM. */
 int netinc_net_use(struct netinc_net *nn);
 void netinc_net_unuse(struct netinc_net *nn);
 
@@ -115,9 +118,6 @@ static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u
 	u64_stats_update_end(&mib->sync);
 	put_cpu_ptr(nn->mib);
 }
-
-/* Answers to those who are no members are limited: may one more be sent? */
-bool netinc_net_reply_ok(struct netinc_net *nn);
 
 /* Moves the counters of a group or rank that goes away to those of the netns. */
 void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib);

@@ -3,8 +3,10 @@
  * Groups at a node: found by id and incarnation, fed by rx.c, ticked by a timer, answered through txq. What they hold
  * of packets and how they fold it is in reducer.c.
  */
+#include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "netlink.h"
@@ -13,7 +15,10 @@
 #include "tenant.h"
 #include "trace.h"
 
-static struct netinc_ngroup *glue(struct netinc_group *eng)
+/* A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is killed. */
+#define GROUP_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+static struct netinc_ngroup *to_node_group(struct netinc_group *eng)
 {
 	return container_of(eng, struct netinc_ngroup, eng);
 }
@@ -209,7 +214,7 @@ static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
 	struct netinc_link *link = &g->link[child];
 	u32 payload = skb->len;
 
-	if (netinc_path_queue(&link->path, skb, &g->txq.queue)) {
+	if (netinc_txq_add(&g->txq, &link->path, skb)) {
 		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
 		return;
 	}
@@ -261,33 +266,45 @@ void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct net
 
 static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	netinc_ngroup_send(glue(eng), child, netinc_control_skb(pkt, body, len));
+	netinc_ngroup_send(to_node_group(eng), child, netinc_control_skb(pkt, body, len));
 }
 
 static void group_renumber(struct netinc_group *eng, u32 from, u32 to)
 {
-	struct netinc_ngroup *g = glue(eng);
+	struct netinc_ngroup *g = to_node_group(eng);
 
 	swap(g->link[from], g->link[to]);
 	g->link[to].host = to;
 }
 
-/* Members that share a host (address) share its copy of a result. */
+/*
+ * Members that share a host (address) share its copy of a result. Addresses are hashed with a secret,
+ * since members choose them.
+ */
 static void find_hosts(struct netinc_ngroup *g)
 {
 	const struct netinc_member *m = g->eng.members;
-	u32 i, j;
+	u32 n = g->eng.cfg.size, seed = (u32)g->nn->secret[0], i, j;
+	struct netinc_link *bucket;
 
-	for (i = 0; i < g->eng.cfg.size; i++) {
-		for (j = 0; j < i && memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)); j++)
-			;
-		g->link[i].host = j;
+	for (i = 0; i < n; i++)
+		g->link[i].first = n;
+	for (i = 0; i < n; i++) {
+		bucket = &g->link[reciprocal_scale(jhash(&m[i].peer, sizeof(m[i].peer), seed), n)];
+		for (j = bucket->first; j < n; j = g->link[j].next)
+			if (!memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)))
+				break;
+		g->link[i].host = min(i, j);
+		if (j < n)
+			continue;
+		g->link[i].next = bucket->first;
+		bucket->first = i;
 	}
 }
 
 static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank)
 {
-	struct netinc_ngroup *g = glue(eng);
+	struct netinc_ngroup *g = to_node_group(eng);
 
 	if (event == INC_EVENT_GROUP_FORMED) {
 		find_hosts(g);
@@ -301,7 +318,24 @@ static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank
 	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
 }
 
+/* The way back must be there before the engine uses it. */
+static bool group_link(struct netinc_group *eng, u32 rank, const struct netinc_peer *peer)
+{
+	struct netinc_ngroup *g = to_node_group(eng);
+	struct netinc_link *link = &g->link[rank];
+	struct netinc_rx *rx = g->joining;
+
+	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)))
+		return true;
+	netinc_path_destroy(&link->path);
+	memset(&link->path, 0, sizeof(link->path));
+	link->port = netinc_port_get(g->node, rx->dev);
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(eng->cfg.id, 0), netinc_rx_oif(rx),
+				 GFP_ATOMIC);
+}
+
 static const struct netinc_group_ops group_ops = {
+	.link = group_link,
 	.send = group_send,
 	.event = group_event,
 	.renumber = group_renumber,
@@ -399,8 +433,8 @@ static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *
 {
 	u32 i;
 
-	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GFP_KERNEL);
-	g->link = kvcalloc(cfg->size, sizeof(*g->link), GFP_KERNEL);
+	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GROUP_GFP);
+	g->link = kvcalloc(cfg->size, sizeof(*g->link), GROUP_GFP);
 	if (!g->mem || !g->link)
 		return -ENOMEM;
 	g->nlinks = cfg->size;
@@ -477,7 +511,7 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct netinc_birth *birth,
 					struct netinc_node_cfg *limits)
 {
-	struct netinc_ngroup *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	struct netinc_ngroup *g = kzalloc(sizeof(*g), GROUP_GFP);
 	int err;
 
 	if (!g)
@@ -487,7 +521,7 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	spin_unlock_bh(&node->lock);
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
-	netinc_txq_init(&g->txq);
+	netinc_txq_init(&g->txq, NETINC_TXQ_GROUP + birth->size * NETINC_TXQ_MEMBER);
 	timer_setup(&g->timer, ngroup_timer, 0);
 	g->nn = node->nn;
 	g->node = node;
@@ -515,7 +549,7 @@ static void ngroup_start(struct netinc_ngroup *g)
 	netinc_ngroup_unlock(g);
 }
 
-int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+static int create(struct netinc_node *node, const struct netinc_birth *birth)
 {
 	struct netinc_group_cfg cfg = {};
 	struct netinc_node_cfg limits;
@@ -540,6 +574,15 @@ int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *bi
 	return err;
 }
 
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+{
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(node->memcg));
+	int err = create(node, birth);
+
+	set_active_memcg(old);
+	return err;
+}
+
 static int plant_links(struct netinc_ngroup *g, const struct netinc_plant *plant)
 {
 	u32 i;
@@ -548,7 +591,7 @@ static int plant_links(struct netinc_ngroup *g, const struct netinc_plant *plant
 	for (i = 0; i < g->nlinks && !err; i++)
 		err = netinc_path_init(&g->link[i].path, g->nn->net, &plant->peers[i],
 				       netinc_sport(plant->tree.id, plant->tree.tree), plant->peers[i].ifindex,
-				       GFP_KERNEL);
+				       GROUP_GFP);
 	return err;
 }
 
@@ -571,7 +614,7 @@ static void uproot(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 	netinc_ngroup_put(old);
 }
 
-int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant)
+static int set_out(struct netinc_node *edge, const struct netinc_plant *plant)
 {
 	const struct netinc_tree_cfg *tree = &plant->tree;
 	struct netinc_birth birth = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
@@ -602,59 +645,39 @@ int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *pla
 	return 0;
 }
 
-static int link_init(struct netinc_ngroup *g, struct netinc_rx *rx)
+int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant)
 {
-	struct netinc_link *link = &g->link[rx->pkt.child];
-	int err;
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
+	int err = set_out(edge, plant);
 
-	if (link->path.net && !memcmp(&link->path.peer, &rx->peer, sizeof(rx->peer)))
-		return 0;
-	netinc_path_destroy(&link->path);
-	err = netinc_path_init(&link->path, g->nn->net, &rx->peer, netinc_sport(g->eng.cfg.id, 0), netinc_rx_oif(rx),
-			       GFP_ATOMIC);
-	link->port = netinc_port_get(g->node, rx->dev);
+	set_active_memcg(old);
 	return err;
 }
 
 int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
 {
-	u32 child = rx->pkt.child;
 	int code = INC_REFUSE_UNKNOWN;
+	u64 begin = ktime_get_ns();
 
 	netinc_ngroup_lock(g);
 	netinc_count(g->eng.mib, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
-		bool fresh = child < g->eng.cfg.size && (!g->eng.members[child].present ||
-							 netinc_group_moves(&g->eng, &rx->pkt, join));
-
-		/* the way back must be there before the engine uses it; a stranger cannot change a member's */
-		if (fresh && !(join->shrink && g->eng.shrunk) && link_init(g, rx))
-			code = INC_REFUSE_LIMIT;
-		else
-			code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		g->joining = rx;
+		code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		g->joining = NULL;
 		if (!code)
 			netinc_founder_meet(&g->founder, &rx->peer, rx->dev->ifindex);
 	}
 	netinc_ngroup_unlock(g);
+	netinc_tenant_worked(g->tenant, ktime_get_ns() - begin);
 	return code;
-}
-
-static u32 rx_packets(const struct netinc_rx *rx)
-{
-	return DIV_ROUND_UP(netinc_rx_len(rx), rx->unit);
-}
-
-/* With the headers of every segment. */
-static u32 rx_bytes(const struct netinc_rx *rx)
-{
-	return netinc_rx_len(rx) + rx_packets(rx) * rx->headers;
 }
 
 static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
 	struct netinc_port *port = g->link[rx->pkt.child].port;
-	u32 packets = rx_packets(rx), bytes = rx_bytes(rx);
+	u32 packets = netinc_rx_packets(rx), bytes = netinc_rx_bytes(rx);
 
 	g->eng.mib[INC_C_RX_PACKETS] += packets;
 	g->eng.mib[INC_C_RX_BYTES] += bytes;
@@ -667,7 +690,7 @@ static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	atomic64_inc(&port->rx_skbs);
 }
 
-static void drop(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
+static void drop_unit(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
 {
 	trace_netinc_drop(rx->skb, g->eng.cfg.id, -err);
 }
@@ -684,27 +707,9 @@ static noinline bool control_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u
 		netinc_count(g->eng.mib, INC_C_DROP_MALFORMED);
 	err = body ? netinc_group_control(&g->eng, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
 	if (err)
-		drop(g, rx, err);
-	return !err;
-}
-
-/* One unit. False: what follows in this buffer is not looked at. */
-static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
-{
-	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
-	int err;
-
-	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
-	if (err) {
-		drop(g, rx, err);
-		return false;
-	}
-	if (rx->pkt.type != INC_PKT_CONTRIB)
-		return control_rx(g, rx, now);
-	err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
-	if (err)
-		drop(g, rx, err);
-	return true;
+		drop_unit(g, rx, err);
+	/* what follows one that asks too much may be other members' */
+	return !err || err == -INC_C_DROP_WORK;
 }
 
 /* Before READY nobody knows it: ABORT comes without. */
@@ -714,26 +719,66 @@ static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_
 	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
 }
 
-/* May the tenant have this? 0 or the counter of what is refused: only contributions cost much, and come again. */
-static int unaffordable(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+/*
+ * May the tenant have this? Contributions are what he pays for, those of one buffer together, whatever
+ * stands before them in it. While he has nothing left, a member that asks is answered now and then, so
+ * that it knows that the node lives.
+ */
+static bool is_affordable(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now)
 {
-	bool congested;
+	bool congested, contribution = rx->pkt.type == INC_PKT_CONTRIB;
+	int why;
+
+	if (!g->tenant || *paid || rx->pkt.type == INC_PKT_ABORT)
+		return true;
+	if (contribution) {
+		why = netinc_tenant_may_work(g->tenant, netinc_rx_bytes(rx), now, &congested);
+		rx->ce |= congested;
+		rx->pkt.ce = rx->ce;
+		*paid = !why;
+	} else {
+		why = netinc_tenant_in_debt(g->tenant, now);
+		if (why && netinc_group_rare_probe(&g->eng, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
+			return true;
+	}
+	if (!why)
+		return true;
+	netinc_count(g->eng.mib, why);
+	if (contribution)
+		netinc_group_ignored(&g->eng, &rx->pkt);
+	drop_unit(g, rx, -why);
+	return false;
+}
+
+/* One unit. False: what follows in this buffer is not looked at. */
+static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now_ns)
+{
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
+	u64 now = div_u64(now_ns, NSEC_PER_USEC);
 	int err;
 
-	if (!g->tenant || rx->pkt.type != INC_PKT_CONTRIB)
-		return 0;
-	err = netinc_tenant_may_work(g->tenant, rx_bytes(rx), now, &congested);
-	rx->ce |= congested;
-	rx->pkt.ce = rx->ce;
-	return err;
+	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
+	if (err) {
+		drop_unit(g, rx, err);
+		return false;
+	}
+	/* only who is a member spends what the tenant has */
+	if (unlikely(!is_affordable(g, rx, paid, now_ns)))
+		return false;
+	if (rx->pkt.type != INC_PKT_CONTRIB)
+		return control_rx(g, rx, now);
+	err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
+	if (err)
+		drop_unit(g, rx, err);
+	return true;
 }
 
 void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 {
 	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
+	bool member = false, paid = false;
 	u32 child = rx->pkt.child;
-	bool member = false;
-	int got = 1, err;
+	int got = 1;
 
 	netinc_ngroup_lock(g);
 	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
@@ -741,15 +786,8 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 		netinc_ngroup_unlock(g);
 		return;
 	}
-	err = unaffordable(g, rx, begin);
-	if (err) {
-		netinc_count(g->eng.mib, err);
-		netinc_group_ignored(&g->eng, &rx->pkt, &rx->peer);
-		drop(g, rx, -err);
-		netinc_ngroup_unlock(g);
-		return;
-	}
 	netinc_reducer_begin(g);
+	netinc_group_buffer_begin(&g->eng);
 	count_rx(g, rx);
 	do {
 		if (rx->pkt.group != g->eng.cfg.id || !incarnation_fits(g, &rx->pkt)) {
@@ -761,13 +799,13 @@ void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 			netinc_agg_packet_end(&g->eng.agg, child, now);
 		child = rx->pkt.child;
 		g->rx_left = DIV_ROUND_UP(rx->left, rx->unit) + 1;
-		member = unit_rx(g, rx, now);
+		member = unit_rx(g, rx, &paid, begin);
 		if (!member)
 			break;
 	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0) {
 		netinc_count(g->eng.mib, -got);
-		drop(g, rx, got);
+		drop_unit(g, rx, got);
 	}
 	if (member && g->eng.running)
 		netinc_agg_packet_end(&g->eng.agg, child, now);

@@ -6,6 +6,7 @@
 #include <linux/timer.h>
 #include "engine/group.h"
 #include "node.h"
+#include "section.h"
 #include "tenant.h"
 #include "trees.h"
 #include "tx.h"
@@ -21,6 +22,8 @@ struct netinc_link {
 	struct netinc_path path;
 	struct netinc_port *port;	/* NULL: traffic is not counted */
 	u32 host;			/* the lowest child with the same address: what goes to that one serves all */
+	u32 first;			/* find_hosts(): the first host in the bucket of this number */
+	u32 next;			/* and the one behind this one in its bucket */
 	struct netinc_run run;		/* results that this host wants and others do not */
 	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
 };
@@ -42,9 +45,9 @@ struct netinc_ngroup {
 	struct netinc_needs needs;	/* charged; does not change */
 	struct netinc_founder founder;
 	atomic64_t unbooked;		/* INC_C_NODE_NSEC since the lock was held last */
+	struct netinc_rx *joining;	/* the JOIN at hand */
 	u32 rx_left;			/* units that it may still complete */
-	bool fpu;			/* inside an FPU section; it ends with the received skb */
-	bool fpu_denied;		/* this received skb goes without */
+	struct netinc_section section;	/* ends with the received skb */
 	struct netinc_super *build;	/* with a reference: where the next result goes */
 	u64 build_next;			/* the block that fits behind it */
 	struct netinc_run run;		/* for all children */

@@ -6,8 +6,10 @@
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
 #include <linux/math64.h>
+#include <linux/memcontrol.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include "answers.h"
 #include "doors.h"
 #include "netlink.h"
 #include "ngroup.h"
@@ -31,7 +33,7 @@ void netinc_node_cfg_init(struct netinc_node_cfg *cfg)
 
 static void node_free(struct rcu_head *rcu)
 {
-	kfree(container_of(rcu, struct netinc_node, rcu));
+	kfree_sensitive(container_of(rcu, struct netinc_node, rcu));
 }
 
 static void port_free(struct rcu_head *rcu)
@@ -47,6 +49,7 @@ static void node_release(struct kref *ref)
 
 	hlist_for_each_entry_safe(port, tmp, &node->ports, list)
 		call_rcu(&port->rcu, port_free);
+	mem_cgroup_put(node->memcg);
 	call_rcu(&node->rcu, node_free);
 }
 
@@ -147,7 +150,7 @@ static void edge_work(struct work_struct *work)
 
 static struct netinc_node *node_alloc(struct netinc_net *nn, const struct netinc_node_cfg *cfg)
 {
-	struct netinc_node *node = kzalloc(sizeof(*node), GFP_KERNEL);
+	struct netinc_node *node = kzalloc(sizeof(*node), GFP_KERNEL_ACCOUNT);
 
 	if (!node)
 		return NULL;
@@ -158,6 +161,13 @@ static struct netinc_node *node_alloc(struct netinc_net *nn, const struct netinc
 	node->nn = nn;
 	node->cfg = *cfg;
 	return node;
+}
+
+void netinc_node_paid(struct netinc_node *node)
+{
+	lockdep_assert_held(&node->nn->mutex);
+	if (!node->memcg)
+		WRITE_ONCE(node->memcg, get_mem_cgroup_from_mm(current->mm));
 }
 
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg)
@@ -173,9 +183,10 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct 
 		return -ENOMEM;
 	err = netinc_net_use(nn);
 	if (err) {
-		kfree(node);
+		kfree_sensitive(node);
 		return err;
 	}
+	netinc_node_paid(node);
 	INIT_WORK(&node->work, node_work);
 	node->dev = dev;
 	node->ifindex = dev->ifindex;
@@ -378,6 +389,7 @@ u32 netinc_rx_oif(const struct netinc_rx *rx)
 /* Answers a peer that may be anybody: the way back is looked up and forgotten. */
 static void reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
 {
+	enum netinc_answer kind = type == INC_PKT_CHALLENGE ? NETINC_ANSWER_CHALLENGE : NETINC_ANSWER_REFUSE;
 	struct netinc_pkt pkt = { .type = type, .span = 1, .group = rx->pkt.group, .incarnation = rx->pkt.incarnation,
 				  .child = rx->pkt.child, .epoch = rx->pkt.epoch, .cookie = cookie };
 	struct netinc_path path = { .net = rx->nn->net, .peer = rx->peer, .sport = htons(netinc_port),
@@ -385,7 +397,10 @@ static void reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u
 	struct sk_buff_head q;
 	struct sk_buff *skb;
 
-	if (!netinc_net_reply_ok(rx->nn)) {
+	/* who says that he is somebody else is not to get more sent there than he sends */
+	if (netinc_rx_len(rx) < sizeof(struct inc_hdr) + len)
+		return;
+	if (!netinc_answer_ok(rx->nn, kind, &rx->peer, rx->dev->ifindex)) {
 		netinc_net_count(rx->nn, INC_C_DROP_LIMIT, 1);
 		return;
 	}
@@ -417,7 +432,7 @@ static int give_birth(struct netinc_node *node, const struct netinc_birth *birth
 	int code = 0;
 	u32 i;
 
-	spin_lock(&node->lock);
+	spin_lock_bh(&node->lock);
 	for (i = 0; i < node->nbirths; i++)
 		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage &&
 		    node->births[i].shrink == birth->shrink && node->births[i].tenant == birth->tenant)
@@ -435,7 +450,7 @@ static int give_birth(struct netinc_node *node, const struct netinc_birth *birth
 		netinc_node_work(node);
 	}
 out:
-	spin_unlock(&node->lock);
+	spin_unlock_bh(&node->lock);
 	return code;
 }
 
@@ -614,10 +629,11 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 		copy_key(node, key);
 	else
 		node = edge_for(rx, join, key);
-	if (node) {
+	if (node)
 		join_rx(node, key, rx, join);
+	memzero_explicit(key, sizeof(key));
+	if (node)
 		return;
-	}
 	drop(rx, INC_C_DROP_NO_NODE);
 	refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
 }
@@ -628,7 +644,10 @@ void netinc_node_rx(struct netinc_rx *rx)
 	struct netinc_ngroup *g;
 
 	if (rx->pkt.type == INC_PKT_JOIN) {
-		node_rx_join(node, rx);
+		if (netinc_rx_sender_ok(rx))
+			node_rx_join(node, rx);
+		else
+			drop(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
 	if (rx->pkt.tree) {
@@ -642,6 +661,10 @@ void netinc_node_rx(struct netinc_rx *rx)
 	g = netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (g && (g->node == node || g->node == rx->nn->edge)) {
 		netinc_ngroup_rx(g, rx);
+		return;
+	}
+	if (!netinc_rx_sender_ok(rx)) {
+		drop(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
 	drop(rx, node ? INC_C_DROP_NO_GROUP : INC_C_DROP_NO_NODE);

@@ -11,10 +11,6 @@
 #include "netns.h"
 #include "rx.h"
 
-#define NETINC_MIN_DEAD_MS	100
-#define NETINC_MAX_DEAD_MS	60000
-#define NETINC_MAX_LATE_MS	3600000
-
 struct netinc_tenant;
 
 struct netinc_node_cfg {
@@ -96,8 +92,11 @@ struct netinc_node {
 	struct work_struct work;
 	atomic_t ngroups;
 	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
+	struct mem_cgroup *memcg;	/* pays for groups, with a reference; see netinc_node_paid() */
 };
 
+/* Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already. */
+void netinc_node_paid(struct netinc_node *node);
 /* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg);
 int netinc_node_del(struct netinc_net *nn, u32 ifindex);

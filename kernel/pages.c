@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include "pages.h"
+#include "section.h"
 
 #define RING		256		/* a power of two */
 #define LOOKS		4		/* pages that may be found in use before a new one is taken */
@@ -62,9 +63,9 @@ static struct page *find(struct ring *ring)
 	return NULL;
 }
 
-static struct page *get(struct pool *pool, u32 order)
+static struct page *fresh(u32 order)
 {
-	return find(&pool->ring[order]) ?: alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
+	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
 }
 
 /* Kept for later. False: there are enough; a page given in an emergency is not for keeping. */
@@ -81,16 +82,17 @@ struct page *netinc_pages_get(u32 order)
 	struct pool *pool = this_cpu_ptr(pools);
 	struct page *page;
 
+	netinc_section_outside();
 	spin_lock_bh(&pool->lock);
-	page = get(pool, order);
+	page = find(&pool->ring[order]);
 	spin_unlock_bh(&pool->lock);
-	return page;
+	return page ?: fresh(order);
 }
 
 /* What is left of the page that was cut is given up. */
 static bool cut_another(struct pool *pool)
 {
-	struct page *page = get(pool, 0);
+	struct page *page = find(&pool->ring[0]) ?: fresh(0);
 
 	if (!page)
 		return false;
@@ -106,6 +108,7 @@ void *netinc_pages_piece(u32 size)
 	struct pool *pool = this_cpu_ptr(pools);
 	void *piece = NULL;
 
+	netinc_section_outside();
 	spin_lock_bh(&pool->lock);
 	if ((pool->cut && pool->cut_at + size <= PAGE_SIZE) || cut_another(pool)) {
 		piece = page_address(pool->cut) + pool->cut_at;
@@ -121,6 +124,7 @@ void netinc_pages_put(struct page *page, u32 order)
 	struct pool *pool;
 	bool kept;
 
+	netinc_section_outside();
 	local_bh_disable();
 	pool = this_cpu_ptr(pools);
 	spin_lock(&pool->lock);

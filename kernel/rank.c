@@ -15,6 +15,7 @@
 #include "counts.h"
 #include "failover.h"
 #include "netlink.h"
+#include "node.h"
 #include "rank.h"
 #include "reduce/reduce.h"
 #include "socket.h"
@@ -50,26 +51,13 @@ void netinc_rank_lock(struct netinc_rank *rank)
 	spin_lock_bh(&rank->lock);
 }
 
-bool netinc_rank_fpu(struct netinc_rank *rank)
-{
-	lockdep_assert_held(&rank->lock);
-	if (!rank->fpu && !rank->fpu_denied) {
-		rank->fpu = netinc_fpu_begin();
-		rank->fpu_denied = !rank->fpu;
-	}
-	return rank->fpu;
-}
-
 void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
 	/* what is due may send blocks too */
 	if (!rank->dead)
 		arm(rank);
-	if (rank->fpu)
-		netinc_fpu_end();
-	rank->fpu = false;
-	rank->fpu_denied = false;
+	netinc_section_end(&rank->section);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
 
@@ -103,7 +91,7 @@ void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 	u64 *mib = rank->ep.mib;
 	u32 headers;
 
-	if (!skb || netinc_path_queue(path, skb, &rank->txq.queue)) {
+	if (!skb || netinc_txq_add(&rank->txq, path, skb)) {
 		netinc_count(mib, INC_C_TX_ERRORS);
 		return;
 	}
@@ -182,6 +170,7 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 	const struct netinc_pkt *pkt = &rx->pkt;
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	const void *body;
+	int err;
 
 	/* aggregation may have put it behind a packet for all ranks of this host */
 	if (!netinc_for_all(pkt->type) && pkt->child != rank->ep.cfg.rank)
@@ -193,7 +182,11 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 	}
 	if (stranger || pkt->type == INC_PKT_MOVE)
 		return netinc_ep_stranger(&rank->ep, pkt, body, &rx->peer, now);
-	return netinc_ep_control(&rank->ep, pkt, body, now);
+	err = netinc_ep_control(&rank->ep, pkt, body, now);
+	/* a limit does not pass like a shortage of memory: connect() is told, and does not wait */
+	if (err == -INC_C_DROP_MEMORY && pkt->type == INC_PKT_READY && rank->store.refused)
+		netinc_ep_decline(&rank->ep, pkt, body, now);
+	return err;
 }
 
 /* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
@@ -244,10 +237,10 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	}
 	netinc_count(mib, INC_C_RX_SKBS);
 	mib[INC_C_CONGESTED] += rx->ce;
-	mib[INC_C_RX_PACKETS] += netinc_skb_packets(rx->skb);
-	mib[INC_C_RX_BYTES] += netinc_skb_ip_bytes(rx->skb, rx->headers);
+	mib[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
+	mib[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
 	if (netinc_rx_len(rx) >= NETINC_FPU_WORTH)
-		netinc_rank_fpu(rank);
+		netinc_section_want(&rank->section);
 	rx_units(rank, rx, stranger, now);
 	netinc_ep_packet_end(&rank->ep, tree, now);
 	netinc_umem_progress(rank);
@@ -285,7 +278,7 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	/* a rank that shrinks has its old number, which another one may have by now; the node tells them apart */
 	hlist_for_each_entry(other, head, hash)
 		if (!rank->ep.cfg.past.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
-		    other->ep.cfg.rank == rank->ep.cfg.rank)
+		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
 			err = -EADDRINUSE;
 	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);
@@ -299,6 +292,8 @@ static int net_use(struct netinc_net *nn)
 
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);
+	if (!err)
+		netinc_node_paid(nn->edge);
 	mutex_unlock(&nn->mutex);
 	return err;
 }
@@ -315,11 +310,11 @@ static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *s
 	rank->nn = nn;
 	rank->sk = sk;
 	rank->user = netinc_sk(sk)->user;
-	rank->pid = task_tgid_nr(current);
+	rank->pid = get_pid(task_tgid(current));
 	kref_init(&rank->ref);
 	spin_lock_init(&rank->lock);
 	hrtimer_setup(&rank->timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	netinc_txq_init(&rank->txq);
+	netinc_txq_init(&rank->txq, NETINC_TXQ_RANK);
 	INIT_LIST_HEAD(&rank->pending);
 	INIT_LIST_HEAD(&rank->completed);
 	netinc_umem_init(&rank->umem);
@@ -361,13 +356,22 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
+	s64 bytes = sizeof(struct netinc_rank) + cfg->size * sizeof(struct netinc_peer) +
+		    INC_MAX_TREES * sizeof(struct netinc_path);
+	struct netinc_user *user = netinc_sk(sk)->user;
 	struct netinc_rank *rank;
 	int err;
 
+	err = netinc_charge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
+	if (err)
+		return ERR_PTR(err);
 	rank = kvzalloc(sizeof(*rank), GFP_KERNEL_ACCOUNT);
-	if (!rank)
+	if (!rank) {
+		netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
 		return ERR_PTR(-ENOMEM);
+	}
 	init(rank, nn, sk);
+	rank->charged = bytes;
 	rank->wake = wake;
 	err = set_up(rank, cfg, parent, oif);
 	if (err)
@@ -377,7 +381,10 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 
 err_free:
 	netinc_umem_fini(&rank->umem);
+	put_pid(rank->pid);
+	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
 	kvfree(rank);
+	netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
 	return ERR_PTR(err);
 }
 
@@ -390,9 +397,9 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	if (rank->ep.state != INC_STATE_CLOSED)
 		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
 	rank->dead = true;
-	netinc_failover_fini(&rank->ep);
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);
+	netinc_failover_fini(rank);
 	netinc_net_fold_mib(nn, rank->ep.mib);
 	netinc_req_purge(rank);
 	netinc_umem_drain(rank);
@@ -406,16 +413,27 @@ void netinc_rank_get(struct netinc_rank *rank)
 	kref_get(&rank->ref);
 }
 
+/* Who looks for the edge copies the key without lock or reference; dumps read the pid likewise. */
+static void rank_free(struct rcu_head *rcu)
+{
+	struct netinc_rank *rank = container_of(rcu, struct netinc_rank, rcu);
+
+	put_pid(rank->pid);
+	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
+	kvfree(rank);
+}
+
 static void release(struct kref *ref)
 {
 	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
 
 	netinc_umem_fini(&rank->umem);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
 	sock_put(rank->sk);
 	kvfree(rank->ep.peers);
 	kfree(rank->contributed);
-	kvfree_rcu(rank, rcu);
+	call_rcu(&rank->rcu, rank_free);
 }
 
 void netinc_rank_put(struct netinc_rank *rank)

@@ -11,9 +11,11 @@
 #include <linux/poll.h>
 #include "contributed.h"
 #include "engine/endpoint.h"
+#include "failover.h"
 #include "netns.h"
 #include "req.h"
 #include "rx.h"
+#include "section.h"
 #include "tx.h"
 #include "umem.h"
 
@@ -26,15 +28,15 @@ struct netinc_rank {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct sock *sk;		/* referenced: keeps the netns and the module */
-	u32 pid;			/* of the process that opened the socket */
+	struct pid *pid;		/* of the process that joined, with a reference */
 	struct netinc_user *user;	/* the socket's; charged for operations */
+	s64 charged;			/* bytes of the rank itself, what is kept apart */
 	struct netinc_umem umem;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool joined;			/* has been READY */
 	bool retry;			/* memory was short: pump again soon */
-	bool fpu;			/* inside an FPU section; it ends when the lock is dropped */
-	bool fpu_denied;		/* until then it goes without */
+	struct netinc_section section;	/* ends when the lock is dropped */
 	struct hrtimer timer;		/* HRTIMER_MODE_ABS_SOFT */
 	u64 armed;			/* when the timer runs out, microseconds; 0: it is off */
 	struct netinc_path path;	/* to the parent, the root of the first tree */
@@ -47,6 +49,7 @@ struct netinc_rank {
 	u64 last_handle;
 	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */
 	struct netinc_contributed *contributed;	/* NULL: none yet */
+	struct netinc_store store;
 	struct netinc_op leave;
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);
@@ -72,9 +75,6 @@ void netinc_rank_put(struct netinc_rank *rank);
 /* Take and drop the lock; unlock arms the timer as the engine wishes and sends what has been queued. */
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
-
-/* Under the lock: is this an FPU section? Begins one if that can be had. */
-bool netinc_rank_fpu(struct netinc_rank *rank);
 
 static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
 {

@@ -3,10 +3,10 @@
  * What a group at a node does with payload: keeps received packets, folds them into results, sends these.
  *
  * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results are folded straight
- * into the pages of the super-packet that carries them, which the slots then keep as their cached result. One FPU
- * section spans all blocks that a received packet completes. Received payload is never written to: its pages may be
- * the sender's own.
+ * into the pages of the super-packet that carries them, which the slots then keep as their cached result. Received
+ * payload is never written to: its pages may be the sender's own.
  */
+#include <linux/local_lock.h>
 #include <linux/slab.h>
 #include "ngroup.h"
 #include "piece.h"
@@ -75,8 +75,10 @@ static u32 payload_off(const struct netinc_pay *pay)
 static struct sk_buff *copy_out(struct netinc_pay *pay)
 {
 	u32 len = payload_off(pay) - pay->off + pay->len;
-	struct sk_buff *skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb;
 
+	netinc_section_outside();
+	skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
 	if (skb) {
 		skb_copy_bits(pay->obj, pay->off, skb_put(skb, len), len);
 		NETINC_CB(skb)->refs = 1;
@@ -181,7 +183,7 @@ static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, stru
 
 /* Sources of one pass; the first may be what the pass before has accumulated. */
 struct pass {
-	const struct netinc_reduce *kernel;
+	const struct netinc_reduce *kernel;	/* the fastest one */
 	void *dst;
 	void *acc;
 	u32 off;		/* of the chunk in its payload, bytes */
@@ -192,22 +194,36 @@ struct pass {
 	const void *src[MAX_SOURCES];
 };
 
-/* Softirqs on one CPU do not nest, and groups fold in softirq or with it off. */
+/*
+ * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
+ * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ */
 struct scratch {
+	local_lock_t lock;
 	u8 bounce[MAX_BOUNCE][CHUNK];
 	u8 acc[MAX_WIDER * CHUNK];
 };
 
 static struct scratch __percpu *scratch;
 
-static void pass_run(struct pass *p, bool last)
+static const struct netinc_reduce *usable(const struct netinc_reduce *kernel, bool fpu)
 {
+	if (fpu || !kernel->fpu)
+		return kernel;
+	return netinc_reduce_find(kernel->type, kernel->op, kernel->mode, false);
+}
+
+/* Preemption is off here on PREEMPT_RT: for one pass only. */
+static void pass_run(struct netinc_ngroup *g, struct pass *p, bool last)
+{
+	const struct netinc_reduce *kernel = usable(p->kernel, netinc_section_enter(&g->section));
 	void *to = last ? p->dst : p->acc;
 
 	p->args.flags &= NETINC_FOLD_CONTINUE;
 	if (!last)
 		p->args.flags |= NETINC_FOLD_PARTIAL;
-	p->kernel->fold(to, p->src, p->n, p->len / p->kernel->elem_size, &p->args);
+	kernel->fold(to, p->src, p->n, p->len / kernel->elem_size, &p->args);
+	netinc_section_leave(&g->section);
 	p->args.flags |= NETINC_FOLD_CONTINUE;
 	p->src[0] = to;
 	p->n = 1;
@@ -220,7 +236,7 @@ static void pass_add(struct netinc_ngroup *g, struct pass *p, const struct netin
 	const void *src = netinc_piece(pay->obj, off, p->len);
 
 	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
-		pass_run(p, false);
+		pass_run(g, p, false);
 	if (!src) {
 		void *to = this_cpu_ptr(scratch)->bounce[p->bounced++];
 
@@ -234,17 +250,6 @@ static void pass_add(struct netinc_ngroup *g, struct pass *p, const struct netin
 static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
-}
-
-static const struct netinc_reduce *pick_kernel(struct netinc_ngroup *g, const struct netinc_slot *slot)
-{
-	if (!g->fpu && !g->fpu_denied) {
-		g->fpu = netinc_fpu_begin();
-		g->fpu_denied = !g->fpu;
-	}
-	if (!g->fpu)
-		netinc_count(g->eng.mib, INC_C_FOLD_GENERIC);
-	return netinc_reduce_find(slot->dtype, slot->dop, slot->mode, g->fpu);
 }
 
 /* The unit in which the next result is built; as many as the received packet may complete share a super-packet. */
@@ -288,10 +293,23 @@ static void result_header(struct netinc_ngroup *g, const struct netinc_slot *slo
 	pkt->tree = g->eng.agg.tree;
 }
 
+/* The first contribution with @flag; the slot's own flags say that there is one. */
+static const struct netinc_pay *first_input(const struct netinc_ngroup *g, const struct netinc_slot *slot, u16 flag)
+{
+	static const struct netinc_pay none;
+	u32 i;
+
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (slot->in[i].flags & flag)
+			return &slot->in[i];
+	WARN_ON_ONCE(1);
+	return &none;
+}
+
 /* Header, descriptor and room for the payload; NULL: no memory. */
 static void *result_begin(struct netinc_ngroup *g, struct netinc_slot *slot, u32 *size)
 {
-	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0, i;
+	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
 	u16 flags = slot->flags;
 	struct netinc_pkt pkt;
 	u8 *unit;
@@ -304,9 +322,7 @@ static void *result_begin(struct netinc_ngroup *g, struct netinc_slot *slot, u32
 	netinc_build((struct inc_hdr *)unit, &pkt);
 	unit += sizeof(struct inc_hdr);
 	if (desc) {
-		for (i = 0; i < g->eng.cfg.size && !(slot->in[i].flags & INC_F_DESC); i++)
-			;
-		copy_desc(&g->eng.agg, &slot->in[i], (struct inc_desc *)unit);
+		copy_desc(&g->eng.agg, first_input(g, slot, INC_F_DESC), (struct inc_desc *)unit);
 		unit += desc;
 	}
 	memset(unit + slot->len, 0, round_up(slot->len, 4) - slot->len);
@@ -336,7 +352,10 @@ static void fold_chunk(struct netinc_ngroup *g, const struct netinc_slot *slot, 
 	for (i = 0; i < g->eng.cfg.size; i++)
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			pass_add(g, &p, &slot->in[i]);
-	pass_run(&p, true);
+	if (WARN_ON_ONCE(!p.n))
+		memset(dst, 0, len);
+	else
+		pass_run(g, &p, true);
 }
 
 /* An average is of those that are there. */
@@ -352,27 +371,30 @@ static u32 contributors(const struct netinc_ngroup *g, const struct netinc_slot 
 static void fold_payload(struct netinc_ngroup *g, const struct netinc_slot *slot, void *dst)
 {
 	u32 ranks = slot->flags & INC_F_PARTIAL ? contributors(g, slot) : g->eng.cfg.size, off, len;
-	const struct netinc_reduce *kernel = pick_kernel(g, slot);
+	const struct netinc_reduce *kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 
 	if (netinc_assert(kernel))
 		return;
+	local_lock_nested_bh(&scratch->lock);
 	g->eng.mib[INC_C_FOLD_BYTES] += (u64)ranks * slot->len;
 	for (off = 0; off < slot->len; off += len) {
 		len = min_t(u32, slot->len - off, CHUNK);
 		fold_chunk(g, slot, kernel, ranks, dst + off, off, len);
 	}
+	local_unlock_nested_bh(&scratch->lock);
+	if (g->section.denied)
+		netinc_count(g->eng.mib, INC_C_FOLD_GENERIC);
 }
 
-/* What the one that sends it has sent. */
-static void copy_payload(const struct netinc_slot *slot, void *dst)
+/* The payload of one contribution, as it is. A buffer that is shorter than its header said would leave zeros. */
+static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
 {
-	const struct netinc_pay *pay = slot->in;
-
-	while (!(pay->flags & INC_F_PAYLOAD))
-		pay++;
-	skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len);
+	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
+	    skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len))
+		memset(dst, 0, slot->len);
 }
 
+/* What there is to fold, the counted flags say, and nothing else. */
 static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	struct netinc_ngroup *g = glue(agg);
@@ -382,10 +404,10 @@ static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	dst = result_begin(g, slot, &size);
 	if (!dst)
 		return false;
-	if (slot->len && slot->dop)
+	if ((slot->flags & INC_F_PAYLOAD) && slot->dop)
 		fold_payload(g, slot, dst);
-	else if (slot->len)
-		copy_payload(slot, dst);
+	else if (slot->flags & INC_F_PAYLOAD)
+		copy_payload(slot, first_input(g, slot, INC_F_PAYLOAD), dst);
 	result_end(g, slot, size);
 	return true;
 }
@@ -396,12 +418,10 @@ static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	u32 size;
 	void *to;
 
-	slot->len = slot->in[i].len;
 	to = result_begin(g, slot, &size);
 	if (!to)
 		return false;
-	if (slot->len)
-		skb_copy_bits(slot->in[i].obj, payload_off(&slot->in[i]), to, slot->len);
+	copy_payload(slot, &slot->in[i], to);
 	result_end(g, slot, size);
 	return true;
 }
@@ -577,8 +597,7 @@ static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_par
 void netinc_reducer_begin(struct netinc_ngroup *g)
 {
 	lockdep_assert_held(&g->lock);
-	g->fpu = false;
-	g->fpu_denied = false;
+	netinc_section_want(&g->section);
 }
 
 void netinc_reducer_end(struct netinc_ngroup *g)
@@ -588,9 +607,7 @@ void netinc_reducer_end(struct netinc_ngroup *g)
 	if (g->build)
 		super_put(g, g->build);
 	g->build = NULL;
-	if (g->fpu)
-		netinc_fpu_end();
-	g->fpu = false;
+	netinc_section_end(&g->section);
 }
 
 static void unshare_slot(struct netinc_ngroup *g, struct netinc_slot *slot)
@@ -602,7 +619,7 @@ static void unshare_slot(struct netinc_ngroup *g, struct netinc_slot *slot)
 	for (i = 0; i < g->eng.cfg.size; i++) {
 		pay = &slot->in[i];
 		skb = pay->obj;
-		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= skb_shinfo(skb)->gso_segs)
+		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= NETINC_CB(skb)->packets)
 			continue;
 		copy = copy_out(pay);
 		if (!copy)
@@ -644,8 +661,14 @@ const struct netinc_agg_ops netinc_reducer_ops = {
 
 int netinc_reducer_init(void)
 {
+	int cpu;
+
 	scratch = alloc_percpu(struct scratch);
-	return scratch ? 0 : -ENOMEM;
+	if (!scratch)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_lock_init(&per_cpu_ptr(scratch, cpu)->lock);
+	return 0;
 }
 
 void netinc_reducer_fini(void)

@@ -78,6 +78,29 @@ void netinc_req_completion(const struct netinc_req *req, struct inc_completion *
 	netinc_error_info(&req->op.error, &c->error);
 }
 
+static enum netinc_memory range_state(const struct netinc_buf *buf, u64 begin, u64 end)
+{
+	if (begin < buf->lo)
+		return NETINC_MEMORY_DONE;
+	return min(end, buf->len) <= buf->hi ? NETINC_MEMORY_THERE : NETINC_MEMORY_NOT_YET;
+}
+
+enum netinc_memory netinc_req_memory(const struct netinc_req *req, const struct netinc_block *b)
+{
+	enum netinc_memory send = NETINC_MEMORY_THERE, recv = NETINC_MEMORY_THERE;
+	u32 size = netinc_reduce_elem_size(req->op.type);
+	/* a round of a chain is written, and for a scan read again, when the own block has its result */
+	bool own = req->chain && b->owner == req->op.rank;
+
+	if (!b->elems)
+		return NETINC_MEMORY_THERE;
+	if ((b->bits & INC_F_PAYLOAD) || own)
+		send = range_state(&req->send, b->send * size, (b->send + b->elems) * size);
+	if ((b->bits & INC_F_WANT) || own)
+		recv = range_state(netinc_req_recv_buf(req), b->recv * size, (b->recv + b->elems) * size);
+	return max(send, recv);
+}
+
 /* Everything about an operation but its memory. */
 static int check(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
 {

@@ -33,6 +33,7 @@ struct netinc_req {
 	bool shared;			/* what is got takes the place of what was sent: send is both */
 	bool done;			/* rank->lock */
 	bool fault;			/* its memory is gone; rank->lock */
+	bool outside;			/* see netinc_umem_outside(); rank->lock */
 	u8 copied[NETINC_COPIED];	/* what is sent, if it is so short */
 };
 
@@ -40,6 +41,16 @@ static inline const struct netinc_buf *netinc_req_recv_buf(const struct netinc_r
 {
 	return req->shared ? &req->send : &req->recv;
 }
+
+/* The user memory of a block: */
+enum netinc_memory {
+	NETINC_MEMORY_THERE,
+	NETINC_MEMORY_NOT_YET,		/* it will be pinned */
+	NETINC_MEMORY_DONE,		/* it has been given back: the block has been done with */
+};
+
+/* Of what is sent and received for @b; under rank->lock. */
+enum netinc_memory netinc_req_memory(const struct netinc_req *req, const struct netinc_block *b);
 
 /* The request and what belongs to it but its user memory; with this it counts as an operation no more. */
 void netinc_req_free_rest(struct netinc_req *req);

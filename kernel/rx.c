@@ -144,6 +144,54 @@ static bool has_addr4(const struct net_device *dev, __be32 addr)
 	return false;
 }
 
+/* A device by which this box hears what it sends itself. */
+static bool is_loop(const struct net_device *dev)
+{
+	return (dev->flags & IFF_LOOPBACK) || netif_is_l3_master(dev);
+}
+
+static bool sender_ok4(const struct netinc_rx *rx)
+{
+	unsigned int type;
+	__be32 addr;
+
+	memcpy(&addr, rx->peer.addr, sizeof(addr));
+	type = inet_addr_type_dev_table(rx->nn->net, rx->via, addr);
+	/* what a bridge hands over IP has not looked at; of the rest it has judged what may come from this box */
+	if (rx->via != rx->dev)
+		return type == RTN_UNICAST && !ipv4_is_loopback(addr);
+	return type == RTN_UNICAST || type == RTN_LOCAL;
+}
+
+static bool sender_ok6(const struct netinc_rx *rx)
+{
+	const struct in6_addr *addr = (const void *)rx->peer.addr;
+
+	if (!(ipv6_addr_type(addr) & IPV6_ADDR_UNICAST))
+		return false;
+	return is_loop(rx->via) || (!ipv6_addr_loopback(addr) && !ipv6_chk_addr(rx->nn->net, addr, rx->via, 0));
+}
+
+bool netinc_rx_sender_ok(const struct netinc_rx *rx)
+{
+	return rx->peer.family == AF_INET ? sender_ok4(rx) : sender_ok6(rx);
+}
+
+/*
+ * Sent to one machine, by its link and by IP? What is sent to many has no meaning yet, and who answers it lends himself
+ * to whoever's address it bears. The bridge's door has seen that the address is one of this box.
+ */
+static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6hdr *ip6)
+{
+	const struct rtable *rt = skb_rtable(rx->skb);
+
+	if (rx->skb->pkt_type != PACKET_HOST)
+		return false;
+	if (rx->via != rx->dev)
+		return true;
+	return family == NFPROTO_IPV4 ? rt && rt->rt_type == RTN_LOCAL : !ipv6_addr_is_multicast(&ip6->daddr);
+}
+
 /* At the bridge's door a frame may be for an address behind this box. */
 static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip, const struct ipv6hdr *ip6)
 {
@@ -202,8 +250,25 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 		return -INC_C_DROP_MALFORMED;
 	rx->at = rx->headers;
 	rx->left = skb->len - rx->headers;
+	if (!rx->left)
+		return -INC_C_DROP_MALFORMED;
 	rx->unit = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : rx->left;
 	return 0;
+}
+
+/*
+ * Would the rank drop what is for all ranks of its group? A look without its lock, which not everybody is to take of
+ * all ranks that there are: who does not know the group's cookie is turned away here. What changes meanwhile is a loss.
+ */
+static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	u8 state = READ_ONCE(ep->state);
+
+	if (state != INC_STATE_READY && state != INC_STATE_LEAVING && state != INC_STATE_RESYNC)
+		return INC_C_DROP_STATE;
+	if (pkt->incarnation != READ_ONCE(ep->incarnation))
+		return INC_C_DROP_NO_GROUP;
+	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
 }
 
 /* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
@@ -213,11 +278,22 @@ static void to_ranks(struct netinc_rx *rx)
 	struct netinc_rank *rank;
 	struct netinc_rx copy;
 	bool found = false;
+	int why;
 
+	/* results are compared with the address of the root; at the bridge's door it may be this box's own */
+	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {
+		drop(rx, INC_C_DROP_ADDRESS);
+		return;
+	}
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
 		if (rank->ep.cfg.group != rx->pkt.group || (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
 			continue;
 		found = true;
+		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
+		if (why) {
+			drop(rx, why);
+			continue;
+		}
 		copy = *rx;
 		netinc_rank_rx(rank, &copy);
 	}
@@ -261,15 +337,24 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	uh = family == NFPROTO_IPV4 ? open4(&rx, &ip, &udp) : open6(&rx, &ip6, &udp);
 	if (!uh || (via != port && !is_local(&rx, family, &ip, &ip6)))
 		return false;
+	/* a bridge that listens to everything hands over copies of what is for others */
+	if (skb->pkt_type == PACKET_OTHERHOST)
+		return false;
 	rx.peer.udp_port = (__force u16)uh->dest;
 	rx.peer.ifindex = port->ifindex;
 	len = ntohs(uh->len);
 	check = uh->check;
 	af = family == NFPROTO_IPV4 ? AF_INET : AF_INET6;
-	err = family == NFPROTO_IPV4 ? check_ip4(&rx, &ip) : check_ip6(&rx, &ip6);
+	err = sent_to_one(&rx, family, &ip6) ? 0 : -INC_C_DROP_ADDRESS;
+	/* pages that a guest waits for would be kept from it as long as a group keeps the packet */
+	if (!err && skb_orphan_frags_rx(skb, GFP_ATOMIC))
+		err = -INC_C_DROP_MEMORY;
+	if (!err)
+		err = family == NFPROTO_IPV4 ? check_ip4(&rx, &ip) : check_ip6(&rx, &ip6);
 	if (!err)
 		err = check_udp(&rx, len, check, af);
-	NETINC_CB(skb)->refs = 0;
+	if (!err)
+		*NETINC_CB(skb) = (struct netinc_skb_cb){ .packets = netinc_rx_packets(&rx) };
 	if (err)
 		drop(&rx, -err);
 	else

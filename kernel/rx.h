@@ -13,6 +13,7 @@
 /* What a received skb's cb holds from the door on: a group keeps count of the payloads that it holds in it. */
 struct netinc_skb_cb {
 	u32 refs;		/* struct netinc_pay that refer to it; 0: not held; lock of the group */
+	u32 packets;		/* INC packets in it */
 };
 
 static inline struct netinc_skb_cb *NETINC_CB(struct sk_buff *skb)
@@ -57,6 +58,24 @@ static inline u32 netinc_rx_len(const struct netinc_rx *rx)
 {
 	return rx->skb->len - rx->headers;
 }
+
+/* INC packets; gso_segs may be 0, or whatever a guest or a raw socket has said. */
+static inline u32 netinc_rx_packets(const struct netinc_rx *rx)
+{
+	return DIV_ROUND_UP(netinc_rx_len(rx), rx->unit);
+}
+
+/* IP bytes, with the headers of every packet. */
+static inline u32 netinc_rx_bytes(const struct netinc_rx *rx)
+{
+	return netinc_rx_len(rx) + netinc_rx_packets(rx) * rx->headers;
+}
+
+/*
+ * May the sender be told anything, or become somebody here? Its address is to be one machine's, and not one of this box
+ * unless it is this box that sends. Data of members need not be asked about: theirs was, when they became members.
+ */
+bool netinc_rx_sender_ok(const struct netinc_rx *rx);
 
 /* The door's entry: checks all headers, finds who it is for. True: the skb was INC's and has been consumed. */
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port, struct net_device *via, u8 family);

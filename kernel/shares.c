@@ -4,6 +4,7 @@
  * runs of bytes. Everything here is in the caller's context.
  */
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
@@ -346,6 +347,10 @@ int netinc_shares_copy_own(const struct netinc_shares *s, const struct netinc_op
 		n = min_t(u64, len, PAGE_SIZE);
 		if (copy_from_user(page, u64_to_user_ptr(from), n) || copy_to_user(u64_to_user_ptr(to), page, n))
 			err = -EFAULT;
+		/* it may be many GiB */
+		if (fatal_signal_pending(current))
+			err = -EINTR;
+		cond_resched();
 	}
 	free_page((unsigned long)page);
 	return err;

@@ -6,6 +6,7 @@
 #include <linux/compat.h>
 #include <linux/cred.h>
 #include <linux/init.h>
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <linux/net.h>
 #include <linux/slab.h>
@@ -378,6 +379,7 @@ static void destruct(struct sock *sk)
 
 	netinc_uncharge(netinc_net(sock_net(sk)), nsk->user, INC_LIMIT_SOCKETS, 1);
 	netinc_user_put(nsk->user);
+	mem_cgroup_put(nsk->memcg);
 }
 
 static int create(struct net *net, struct socket *sock, int protocol, int kern)
@@ -409,6 +411,7 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	spin_lock_init(&nsk->rank_lock);
 	nsk->rank = NULL;
 	nsk->user = user;
+	nsk->memcg = get_mem_cgroup_from_mm(current->mm);
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
 	sk->sk_destruct = destruct;
 	memset(&nsk->was, 0, sizeof(nsk->was));
@@ -458,27 +461,17 @@ int netinc_socket_init(void)
 {
 	int err;
 
-	err = netinc_umem_start();
-	if (err)
-		return err;
 	err = proto_register(&proto, 1);
 	if (err)
-		goto err_umem;
+		return err;
 	err = register_family();
 	if (err)
-		goto err_proto;
-	return 0;
-
-err_proto:
-	proto_unregister(&proto);
-err_umem:
-	netinc_umem_stop();
+		proto_unregister(&proto);
 	return err;
 }
 
 void netinc_socket_fini(void)
 {
 	sock_unregister(netinc_family);
-	netinc_umem_stop();
 	proto_unregister(&proto);
 }

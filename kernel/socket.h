@@ -28,6 +28,7 @@ struct netinc_sock {
 	struct netinc_rank *rank;	/* NULL: never connected; changed under both the socket's lock and rank_lock */
 	spinlock_t rank_lock;
 	struct netinc_user *user;	/* with a reference; charged for it and its operations */
+	struct mem_cgroup *memcg;	/* of who made it, with a reference */
 	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
 	struct netinc_was was;		/* socket's lock */
 };

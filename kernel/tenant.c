@@ -61,12 +61,17 @@ void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_
 	spin_unlock_bh(&tenant->lock);
 }
 
+static void tenant_free(struct rcu_head *rcu)
+{
+	kfree_sensitive(container_of(rcu, struct netinc_tenant, rcu));
+}
+
 static void tenant_release(struct kref *ref)
 {
 	struct netinc_tenant *tenant = container_of(ref, struct netinc_tenant, ref);
 
 	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->slots) || atomic64_read(&tenant->memory));
-	kfree_rcu(tenant, rcu);
+	call_rcu(&tenant->rcu, tenant_free);
 }
 
 void netinc_tenant_get(struct netinc_tenant *tenant)
@@ -129,7 +134,7 @@ int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8
 	int code = INC_REFUSE_TENANT;
 	struct netinc_tenant *tenant;
 	u8 own[INC_KEY_LEN];
-	bool fits, keyed;
+	bool fits, proved;
 
 	*found = NULL;
 	if (list_empty(&rx->nn->tenants))
@@ -137,18 +142,20 @@ int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8
 	list_for_each_entry_rcu(tenant, &rx->nn->tenants, list) {
 		spin_lock_bh(&tenant->lock);
 		fits = place_fits(&tenant->cfg, rx);
-		keyed = tenant->cfg.keyed;
-		memcpy(own, tenant->cfg.key, sizeof(own));
+		memcpy(own, tenant->cfg.keyed ? tenant->cfg.key : key, sizeof(own));
 		spin_unlock_bh(&tenant->lock);
 		if (!fits)
 			continue;
 		code = INC_REFUSE_KEY;
+		proved = netinc_join_proved(own, rx, join);
 		/* it may just have been deleted */
-		if (netinc_join_proved(keyed ? own : key, rx, join) && kref_get_unless_zero(&tenant->ref)) {
+		if (proved && kref_get_unless_zero(&tenant->ref)) {
+			memzero_explicit(own, sizeof(own));
 			*found = tenant;
 			return 0;
 		}
 	}
+	memzero_explicit(own, sizeof(own));
 	return code;
 }
 
@@ -249,6 +256,22 @@ int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, boo
 		atomic64_inc(&tenant->refused_rate);
 	else
 		atomic64_add(bytes, &tenant->bytes);
+	return !work ? INC_C_DROP_CPU : !wire ? INC_C_DROP_RATE : 0;
+}
+
+int netinc_tenant_in_debt(struct netinc_tenant *tenant, u64 now)
+{
+	const struct netinc_tenant_cfg *cfg = &tenant->cfg;
+	bool work = true, wire = true, low = false;
+
+	if (!READ_ONCE(cfg->cpu) && !READ_ONCE(cfg->rate))
+		return 0;
+	spin_lock_bh(&tenant->lock);
+	if (cfg->cpu)
+		work = refill(&tenant->work, cfg->cpu, now, &low);
+	if (cfg->rate)
+		wire = refill(&tenant->wire, 100, now, &low);
+	spin_unlock_bh(&tenant->lock);
 	return !work ? INC_C_DROP_CPU : !wire ? INC_C_DROP_RATE : 0;
 }
 

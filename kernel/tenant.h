@@ -114,6 +114,8 @@ void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes);
  * *@congested: not for much longer. @now: ns.
  */
 int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, bool *congested);
+/* Has he spent all of his processor time or rate? 0 or the counter of which. @now: ns. */
+int netinc_tenant_in_debt(struct netinc_tenant *tenant, u64 now);
 void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec);
 
 #endif

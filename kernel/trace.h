@@ -10,6 +10,7 @@
 #include <linux/skbuff.h>
 #include <linux/tracepoint.h>
 #include "engine/engine.h"
+#include "rx.h"
 
 TRACE_EVENT(netinc_rx,
 	TP_PROTO(const struct sk_buff *skb, const struct net_device *dev, const struct netinc_pkt *pkt),
@@ -25,7 +26,7 @@ TRACE_EVENT(netinc_rx,
 	),
 	TP_fast_assign(
 		__entry->len = skb->len;
-		__entry->segs = skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+		__entry->segs = ((const struct netinc_skb_cb *)skb->cb)->packets;
 		__entry->ifindex = dev->ifindex;
 		__entry->group = pkt->group;
 		__entry->psn = pkt->psn;

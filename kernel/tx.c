@@ -16,10 +16,12 @@
 #include <net/route.h>
 #include <net/udp.h>
 #include "pages.h"
+#include "section.h"
 #include "trace.h"
 #include "tx.h"
 
 #define TX_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
+#define TXQ_ROUNDS	16	/* that one CPU sends for all */
 #define TX_HEAD		(SKB_DATA_ALIGN(TX_HEADROOM) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
 __be16 netinc_sport(u32 group, u32 tree)
@@ -60,8 +62,10 @@ static bool super_pages(struct netinc_super *s, u32 n, u32 order)
 struct netinc_super *netinc_super_alloc(u32 unit, u32 n)
 {
 	u32 order = min_t(u32, get_order(unit * n), NETINC_PAGES_MAX_ORDER);
-	struct netinc_super *s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	struct netinc_super *s;
 
+	netinc_section_outside();
+	s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return NULL;
 	refcount_set(&s->refs, 1);
@@ -119,10 +123,12 @@ struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n)
 struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	u32 size = sizeof(struct inc_hdr) + round_up(len, 4);
-	struct sk_buff *skb = alloc_skb(TX_HEADROOM + size, GFP_ATOMIC | __GFP_NOWARN);
 	struct netinc_pkt p = *pkt;
+	struct sk_buff *skb;
 	u8 *data;
 
+	netinc_section_outside();
+	skb = alloc_skb(TX_HEADROOM + size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
 	skb_reserve(skb, TX_HEADROOM);
@@ -157,9 +163,16 @@ static struct dst_entry *route4(struct netinc_path *path, __be32 *saddr)
 	if (rt)
 		return &rt->dst;
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
+	/* it may be what a stranger calls his address, or a member others': by that nothing goes to many */
+	if (ipv4_is_zeronet(fl.daddr))
+		return ERR_PTR(-EADDRNOTAVAIL);
 	rt = ip_route_output_key(path->net, &fl);
 	if (IS_ERR(rt))
 		return ERR_CAST(rt);
+	if (rt->rt_flags & (RTCF_BROADCAST | RTCF_MULTICAST)) {
+		ip_rt_put(rt);
+		return ERR_PTR(-EADDRNOTAVAIL);
+	}
 	*saddr = fl.saddr;
 	dst_cache_set_ip4(&path->dst, &rt->dst, fl.saddr);
 	return &rt->dst;
@@ -175,6 +188,8 @@ static struct dst_entry *route6(struct netinc_path *path, struct in6_addr *saddr
 	if (dst)
 		return dst;
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
+	if (ipv6_addr_any(&fl.daddr) || ipv6_addr_is_multicast(&fl.daddr))
+		return ERR_PTR(-EADDRNOTAVAIL);
 	dst = ip6_dst_lookup_flow(path->net, NULL, &fl, NULL);
 	if (IS_ERR(dst))
 		return dst;
@@ -267,8 +282,10 @@ static void push_ip6(struct netinc_path *path, struct sk_buff *skb, const struct
 int netinc_path_queue(struct netinc_path *path, struct sk_buff *skb, struct sk_buff_head *q)
 {
 	struct in6_addr saddr = {};
-	struct dst_entry *dst = route(path, &saddr);
+	struct dst_entry *dst;
 
+	netinc_section_outside();
+	dst = route(path, &saddr);
 	if (IS_ERR(dst)) {
 		kfree_skb(skb);
 		return PTR_ERR(dst);
@@ -299,30 +316,49 @@ void netinc_tx_flush(struct net *net, struct sk_buff_head *q)
 	}
 }
 
-void netinc_txq_init(struct netinc_txq *txq)
+void netinc_txq_init(struct netinc_txq *txq, u32 max)
 {
 	__skb_queue_head_init(&txq->queue);
+	txq->max = max;
 	txq->busy = false;
+	txq->tired = false;
+}
+
+int netinc_txq_add(struct netinc_txq *txq, struct netinc_path *path, struct sk_buff *skb)
+{
+	if (skb_queue_len(&txq->queue) >= txq->max) {
+		kfree_skb(skb);
+		return -ENOBUFS;
+	}
+	return netinc_path_queue(path, skb, &txq->queue);
 }
 
 void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock)
 	__releases(lock)
 {
 	struct sk_buff_head q;
+	u32 turn, round = 0;
 
-	if (txq->busy || skb_queue_empty(&txq->queue)) {
+	if ((txq->busy && !txq->tired) || skb_queue_empty(&txq->queue)) {
 		spin_unlock_bh(lock);
 		return;
 	}
+	turn = ++txq->turn;
 	txq->busy = true;
+	txq->tired = false;
 	__skb_queue_head_init(&q);
 	do {
+		/* known before the last round: what is queued during it has somebody who sends it */
+		txq->tired = ++round >= TXQ_ROUNDS;
 		skb_queue_splice_init(&txq->queue, &q);
 		spin_unlock(lock);
 		netinc_tx_flush(net, &q);
 		spin_lock(lock);
+		if (txq->turn != turn)
+			goto out;
 	} while (!skb_queue_empty(&txq->queue));
 	txq->busy = false;
+out:
 	spin_unlock_bh(lock);
 }
 

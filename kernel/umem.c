@@ -7,8 +7,11 @@
  * only give back; each of its two buffers may hold half of what there is, and half of the least budget covers one
  * block; so the block at una can always be sent and its result written.
  *
- * The owner's memory may be gone, or a page fault may take for ever (userfaultfd): the worker holds umem->mutex then,
- * and those who only want to give back use trylock and leave the rest to it.
+ * The owner's memory may be gone, or a page fault may take for ever (a FUSE file, userfaultfd): the
+ * worker holds umem->mutex then, and those who only want to give back use trylock and leave the rest
+ * to it. Every user has workers of his own, so that he keeps nobody else from getting pages. Such a
+ * worker holds memory map, socket, netns and module until the fault ends: with its answer, or when
+ * who was to give it goes away.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -30,20 +33,8 @@
 #define TURN_PAGES	(max_t(u32, SZ_4M >> PAGE_SHIFT, 4))	/* by the worker in one turn */
 #define MAX_BUDGET	((u32)(SZ_64M >> PAGE_SHIFT))		/* of one rank, whatever its user may */
 
-static struct workqueue_struct *wq;
 static LIST_HEAD(peers);
 static DEFINE_SPINLOCK(peers_lock);
-
-int netinc_umem_start(void)
-{
-	wq = alloc_workqueue("inc", WQ_UNBOUND, 0);
-	return wq ? 0 : -ENOMEM;
-}
-
-void netinc_umem_stop(void)
-{
-	destroy_workqueue(wq);
-}
 
 static struct netinc_rank *rank_of(struct netinc_umem *u)
 {
@@ -160,47 +151,65 @@ static void buf_free(struct netinc_buf *b)
 		kvfree(b->piece);
 }
 
-/* The pinned page at @at, and how many bytes of it follow, at most @len. */
-static struct page *piece(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
+/*
+ * The pinned page at @at, and how many bytes of it follow, at most @len. All access to user memory goes
+ * through here, and none of it leaves [lo, hi). NULL: @at is outside.
+ */
+static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
 {
-	const struct netinc_piece *p = piece_at(b, at);
+	const struct netinc_piece *p;
 
+	if (WARN_ON_ONCE(at < b->lo || at >= b->hi || len > b->hi - at))
+		return NULL;
+	p = piece_at(b, at);
 	*off = offset_in_page(p->addr + at - p->at);
 	*n = min3(len, (u32)PAGE_SIZE - *off, (u32)min_t(u64, p[1].at - at, U32_MAX));
 	return b->ring[page_in(p, at) & b->mask];
 }
 
-void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu)
+bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu)
 {
 	struct page *page;
 	u32 off, n;
 	void *from;
 
 	if (b->copy) {
+		if (WARN_ON_ONCE(at > b->len || len > b->len - at)) {
+			memset(to, 0, len);
+			return false;
+		}
 		memcpy(to, b->copy + at, len);
-		return;
+		return true;
 	}
 	for (; len; at += n, to += n, len -= n) {
-		page = piece(b, at, len, &off, &n);
+		page = pinned_page(b, at, len, &off, &n);
+		if (!page) {
+			memset(to, 0, len);
+			return false;
+		}
 		from = kmap_local_page(page);
 		netinc_copy(to, from + off, n, fpu);
 		kunmap_local(from);
 	}
+	return true;
 }
 
-void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu)
+bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu)
 {
 	struct page *page;
 	u32 off, n;
 	void *to;
 
 	for (; len; at += n, from += n, len -= n) {
-		page = piece(b, at, len, &off, &n);
+		page = pinned_page(b, at, len, &off, &n);
+		if (!page)
+			return false;
 		to = kmap_local_page(page);
 		netinc_copy(to + off, from, n, fpu);
 		kunmap_local(to);
 		flush_dcache_page(page);
 	}
+	return true;
 }
 
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from, u32 len, bool fpu)
@@ -211,12 +220,12 @@ bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *
 	void *to;
 	int err;
 
-	if (src) {
-		netinc_buf_store(b, at, src, len, fpu);
-		return true;
-	}
+	if (src)
+		return netinc_buf_store(b, at, src, len, fpu);
 	for (; len; at += n, from += n, len -= n) {
-		page = piece(b, at, len, &off, &n);
+		page = pinned_page(b, at, len, &off, &n);
+		if (!page)
+			return false;
 		to = kmap_local_page(page);
 		err = skb_copy_bits(skb, from, to + off, n);
 		kunmap_local(to);
@@ -268,6 +277,16 @@ int netinc_umem_check(u64 addr, u64 len, bool read, bool write)
 	return err;
 }
 
+/*
+ * Wait for the pages as any access of a process does: not holding its memory map, and only while it
+ * is not killed. Pinning does neither on all kernels.
+ */
+static int await_pages(unsigned long addr, u32 n)
+{
+	fault_in_readable((void __user *)addr, (size_t)n << PAGE_SHIFT);
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
 /* Pin up to @n pages behind those that are, as the owner of the memory. Returns how many, or a negative errno. */
 static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
 {
@@ -280,6 +299,9 @@ static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
 	if (!n)
 		return 0;
 	addr = (p->addr & PAGE_MASK) + ((u64)(b->pinned - p->page) << PAGE_SHIFT);
+	got = await_pages(addr, n);
+	if (got)
+		return got;
 	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0), &b->ring[slot]);
 	if (got <= 0)
 		return got ?: -EFAULT;
@@ -502,6 +524,24 @@ static void give_back(struct netinc_rank *rank)
 	uncharge(rank);
 }
 
+/* An operation that has been asked for memory that is done with ends: see netinc_umem_outside(). */
+static void end_outside(struct netinc_rank *rank)
+{
+	struct netinc_req *req;
+	bool found = false;
+
+	spin_lock_bh(&rank->lock);
+	list_for_each_entry(req, &rank->pending, list)
+		found |= req->outside;
+	spin_unlock_bh(&rank->lock);
+	if (!found)
+		return;
+	netinc_rank_lock(rank);
+	if (!rank->dead)
+		netinc_ep_abort(&rank->ep, INC_ERR_RANK_FAULT, false, netinc_now());
+	netinc_rank_unlock(rank);
+}
+
 /* One turn of the worker; true: there is more to do at once. */
 static bool turn(struct netinc_rank *rank)
 {
@@ -512,6 +552,7 @@ static bool turn(struct netinc_rank *rank)
 	spin_lock_bh(&rank->lock);
 	u->starved = false;
 	spin_unlock_bh(&rank->lock);
+	end_outside(rank);
 	give_back(rank);
 	spin_lock_bh(&rank->lock);
 	req = wanting(rank);
@@ -545,7 +586,7 @@ static void work(struct work_struct *work)
 void netinc_umem_kick(struct netinc_rank *rank)
 {
 	netinc_rank_get(rank);
-	if (!queue_work(wq, &rank->umem.work))
+	if (!queue_work(rank->user->wq, &rank->umem.work))
 		netinc_rank_put(rank);
 }
 
@@ -565,13 +606,22 @@ void netinc_umem_progress(struct netinc_rank *rank)
 		return;
 	netinc_coll_block(&req->op, next - req->op.first, &b);
 	size = netinc_reduce_elem_size(req->op.type);
-	req->send.lo = b.send * size;
-	req->recv.lo = b.recv * size;
+	req->send.lo = max(req->send.lo, b.send * size);
+	req->recv.lo = max(req->recv.lo, b.recv * size);
 	if (!rank->umem.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
 		return;
 	idle = idle_pages(rank);
 	if (idle && (rank->umem.starved || idle >= (held(&req->send) + held(&req->recv)) / 4))
 		netinc_umem_kick(rank);
+}
+
+void netinc_umem_outside(struct netinc_rank *rank, struct netinc_req *req)
+{
+	lockdep_assert_held(&rank->lock);
+	if (req->outside)
+		return;
+	req->outside = true;
+	netinc_umem_kick(rank);
 }
 
 void netinc_umem_stalled(struct netinc_rank *rank)

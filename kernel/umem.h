@@ -39,7 +39,7 @@ struct netinc_buf {
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
 	const u8 *copy;		/* all of it, and no pages; or NULL */
-	u64 lo;			/* bytes [0, lo) are done with; rank->lock */
+	u64 lo;			/* bytes [0, lo) are done with, and only get more; rank->lock */
 	u64 hi;			/* bytes [lo, hi) are pinned; rank->lock */
 	u32 npages;
 	u32 freed;		/* umem->mutex to write; read without it for hints */
@@ -66,8 +66,6 @@ struct netinc_umem {
 	kuid_t uid;
 };
 
-int netinc_umem_start(void);
-void netinc_umem_stop(void);
 void netinc_umem_init(struct netinc_umem *u);
 /* With the last reference to the rank. */
 void netinc_umem_fini(struct netinc_umem *u);
@@ -80,9 +78,13 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npiece
 		    struct netinc_mem *mem);
 /* The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT. */
 int netinc_buf_copy(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, u8 *to);
-/* Copy between a stream's pinned bytes from @at on and kernel memory or a packet. Under rank->lock. */
-void netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
-void netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
+/*
+ * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only bytes
+ * in [lo, hi) are there: whoever asks looks with netinc_req_memory() first. False: they are not, which is
+ * a bug, or the packet is too short; what is read is zeros then.
+ */
+bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
+bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off, u32 len, bool fpu);
 
 /*
@@ -96,6 +98,12 @@ void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req);
 void netinc_umem_kick(struct netinc_rank *rank);
 /* The oldest operation has got on, under rank->lock: pages may be exchanged. */
 void netinc_umem_progress(struct netinc_rank *rank);
+/*
+ * The memory of @req for a block is not there any more, under rank->lock: it has been asked for what is
+ * done with, which only a peer that lies brings about. The operation, and with it the group, ends with
+ * INC_ERR_RANK_FAULT.
+ */
+void netinc_umem_outside(struct netinc_rank *rank, struct netinc_req *req);
 /* A block could not be sent for want of pages, under rank->lock. */
 void netinc_umem_stalled(struct netinc_rank *rank);
 /* When all requests have been freed: wait until nothing is pinned any more, a second at most. May sleep. */

@@ -15,6 +15,11 @@
 #define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
 #define RESULTS_PER_PROBE	32
 
+/* What one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
+#define RESULTS_PER_BUFFER	64	/* sent again; as many as a buffer of the oldest kernels has units */
+#define WORK_PER_BUFFER		32768	/* blocks looked at, or */
+#define WINDOWS_PER_BUFFER	64	/* windows of them: a PROBE of each rank of a host may be in one buffer */
+
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE | \
 			 INC_F_PARTIAL)
 
@@ -32,6 +37,29 @@ static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *sl
 	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL && slot->sent_to != child)
 		return false;
 	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
+}
+
+void netinc_agg_buffer_begin(struct netinc_agg *agg)
+{
+	agg->results_left = RESULTS_PER_BUFFER;
+	agg->work_left = max_t(u32, WORK_PER_BUFFER, WINDOWS_PER_BUFFER * agg->window);
+}
+
+bool netinc_agg_take_work(struct netinc_agg *agg, u32 blocks)
+{
+	if (agg->work_left < blocks)
+		return false;
+	agg->work_left -= blocks;
+	return true;
+}
+
+/* May one more result be sent again for the buffer at hand? */
+static bool take_result(struct netinc_agg *agg)
+{
+	if (!agg->results_left)
+		return false;
+	agg->results_left--;
+	return true;
 }
 
 size_t netinc_agg_bytes(u32 children, u32 parts, u32 window)
@@ -84,20 +112,44 @@ static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 		release(agg, &slot->in[i]);
 }
 
-static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
+/* No contribution with payload is counted (any more): the slot says nothing of elements. */
+static void clear_elements(struct netinc_slot *slot)
 {
-	release_inputs(agg, slot);
-	release(agg, &slot->result);
-	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
-	slot->q = q;
-	slot->state = NETINC_SLOT_FILLING;
-	slot->bad = INC_ERR_NONE;
-	slot->flags = 0;
 	slot->len = 0;
-	slot->missing = agg->children * agg->parts;
 	slot->dtype = INC_TYPE_NONE;
 	slot->dop = INC_OP_NONE;
+	slot->mode = 0;
+}
+
+/*
+ * No contribution is counted (any more). What a slot says of its block comes from the contributions that it counts:
+ * merge() sets it, this function clears it, and nothing of it outlives them.
+ */
+static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++) {
+		release(agg, &slot->in[i]);
+		slot->in[i].flags = 0;
+	}
+	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
+	slot->missing = agg->children * agg->parts;
+	slot->flags = 0;
+	slot->bad = INC_ERR_NONE;
+	slot->opseq = 0;
+	slot->newest = 0;
+	slot->sig = 0;
 	slot->last_child = NETINC_NO_RANK;
+	clear_elements(slot);
+}
+
+static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
+{
+	clear_slot(agg, slot);
+	release(agg, &slot->result);
+	slot->q = q;
+	slot->state = NETINC_SLOT_FILLING;
 	slot->taken_back = false;
 }
 
@@ -195,7 +247,8 @@ static void report_bad(struct netinc_agg *agg, const struct netinc_slot *slot)
 	agg->ops->desc(agg, &slot->in[0], &first);
 	for (i = 1; i < agg->children; i++) {
 		agg->ops->desc(agg, &slot->in[i * agg->parts], &other);
-		if (memcmp(&first, &other, sizeof(first)))
+		if (memcmp(&first, &other, sizeof(first)) ||
+		    ((slot->in[0].flags ^ slot->in[i * agg->parts].flags) & INC_F_LEAVE))
 			break;
 	}
 	agg->ops->mismatch(agg, slot, 0, i < agg->children ? i : NETINC_NO_RANK);
@@ -226,6 +279,16 @@ static void done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 	agg->ops->send_result(agg, slot, NETINC_ALL);
 }
 
+void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i;
+
+	slot->flags = 0;
+	for (i = 0; i < agg->children * agg->parts; i++)
+		if (netinc_bits_get(slot->have, i))
+			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
+}
+
 static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
@@ -236,20 +299,28 @@ static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *s
 	return 0;
 }
 
+/* False: no memory. */
+static bool make_result(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	if (slot->flags & INC_F_FINAL)
+		return agg->ops->copy(agg, slot, final_input(agg, slot));
+	return !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) || agg->ops->fold(agg, slot);
+}
+
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
+	u16 taken_off = 0;
+
 	if (slot->bad) {
 		slot->state = NETINC_SLOT_BAD;
 		return true;
 	}
 	if (unlikely(slot->flags & INC_F_PARTIAL))
-		netinc_partial_seal(agg, slot, now);
-	if (slot->flags & INC_F_FINAL) {
-		if (!agg->ops->copy(agg, slot, final_input(agg, slot)))
-			return false;
-	} else if (slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) {
-		if (!agg->ops->fold(agg, slot))
-			return false;
+		taken_off = netinc_partial_seal(agg, slot, now);
+	if (!make_result(agg, slot)) {
+		if (taken_off)
+			netinc_partial_unseal(agg, slot, taken_off);
+		return false;
 	}
 	release_inputs(agg, slot);
 	if (agg->root) {
@@ -268,6 +339,9 @@ static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
 		return false;
+	/* who leaves does nothing else, and not alone */
+	if ((slot->flags ^ pkt->flags) & INC_F_LEAVE)
+		return false;
 	if (!(slot->flags & pkt->flags & INC_F_PAYLOAD))
 		return true;
 	/* elements that are only moved come from one rank, or are its result */
@@ -281,10 +355,12 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
 	if (slot->missing == agg->children * agg->parts) {
 		slot->since = now;
 		slot->opseq = pkt->opseq;
+		slot->newest = pkt->opseq;
 		slot->sig = pkt->sig;
-		slot->bad = INC_ERR_NONE;
 	} else if (!agrees(slot, pkt)) {
 		slot->bad = INC_ERR_MISMATCH;
+		if ((s32)(pkt->opseq - slot->newest) > 0)
+			slot->newest = pkt->opseq;
 	}
 	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
 		if (!slot->bad && !agg->ops->can_fold(agg, pkt->dtype, pkt->dop, pkt->mode))
@@ -297,23 +373,20 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
 	slot->flags |= (pkt->flags & MERGED_FLAGS) | (pkt->ce ? INC_F_CE : 0);
 }
 
-/* Contributions have been taken back. What they said may come again or not: only what is left says it now. */
-static void unmerge(struct netinc_agg *agg, struct netinc_slot *slot)
-{
-	u32 i;
-
-	slot->flags = 0;
-	for (i = 0; i < agg->children * agg->parts; i++)
-		if (netinc_bits_get(slot->have, i))
-			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
-}
-
-static void uncount(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+/*
+ * The contribution @i, which agreed with the others, is not counted any more. Whether it comes again is its sender's
+ * business: only what is left says what the block is.
+ */
+static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	release(agg, &slot->in[i]);
+	slot->in[i].flags = 0;
 	netinc_bits_clear(slot->have, i);
 	slot->missing++;
 	slot->taken_back = true;
+	netinc_agg_merge_flags(agg, slot);
+	if (!(slot->flags & INC_F_PAYLOAD))
+		clear_elements(slot);
 }
 
 /* A contribution that the slot has already: the child asks for what it lost. */
@@ -321,7 +394,7 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 {
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
-	if (under_way(agg, slot, child, now))
+	if (under_way(agg, slot, child, now) || !take_result(agg))
 		return;
 	slot->sent = now;
 	slot->sent_to = child;
@@ -334,38 +407,48 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 	}
 }
 
-/* Forget what has been held for a slot: it will come again. */
+static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children * agg->parts; i++)
+		if (slot->in[i].obj)
+			return true;
+	return false;
+}
+
+/* The slot is as if nobody had contributed to its block: all of it comes again. */
 static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	struct netinc_child *c;
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++) {
-		if (!netinc_bits_get(slot->have, i) || !slot->in[i].obj)
+		if (!netinc_bits_get(slot->have, i))
 			continue;
-		uncount(agg, slot, i);
 		netinc_count(agg->mib, INC_C_DROP_MEMORY);
 		c = &agg->child[i / agg->parts];
 		if ((s64)(c->frontier - slot->q) > 0)
 			c->frontier = slot->q;
 	}
-	unmerge(agg, slot);
+	clear_slot(agg, slot);
+	slot->taken_back = true;
 }
 
 /* Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds anything. */
 static bool evict_youngest(struct netinc_agg *agg, u64 q)
 {
 	struct netinc_slot *slot;
-	u32 missing;
+	u64 last;
 
-	for (; (s64)(agg->top - 1 - q) > 0; agg->top--) {
-		slot = netinc_agg_slot(agg, agg->top - 1);
-		if (slot->q != agg->top - 1 || slot->state != NETINC_SLOT_FILLING)
-			return false;
-		missing = slot->missing;
-		evict(agg, slot);
-		if (slot->missing != missing)
+	for (last = agg->top - 1; (s64)(last - q) > 0 && netinc_agg_take_work(agg, 1); last--) {
+		slot = netinc_agg_slot(agg, last);
+		/* who has left does not contribute again */
+		if (slot->q == last && slot->state == NETINC_SLOT_FILLING && !(slot->flags & INC_F_LEAVE) &&
+		    holds_payload(agg, slot)) {
+			evict(agg, slot);
 			return true;
+		}
 	}
 	return false;
 }
@@ -427,8 +510,7 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	arrived(slot, child, now);
 	if (!--slot->missing) {
 		if (!netinc_agg_complete(agg, slot, now)) {
-			uncount(agg, slot, i);
-			unmerge(agg, slot);
+			take_back(agg, slot, i);
 			return -INC_C_DROP_MEMORY;
 		}
 		charge(agg, slot);
@@ -453,6 +535,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		err = -INC_C_DROP_MALFORMED;
 	else if (pkt->span > agg->window)
 		err = -INC_C_DROP_AHEAD;
+	else if (!netinc_agg_take_work(agg, pkt->span))
+		err = -INC_C_DROP_WORK;
 	for (i = 0; !err && i < pkt->span; i++) {
 		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
 			one = -INC_C_DROP_ERROR;
@@ -522,6 +606,8 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	}
 	if ((++c->gap < NACK_SLACK_PACKETS && c->end - c->frontier <= NACK_SLACK_BLOCKS) || !lost)
 		return;
+	if (!netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
+		return;
 	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
 		nack(agg, child, c->frontier);
 		c->nack_time = now;
@@ -568,12 +654,20 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, cons
 	return 0;
 }
 
+/* How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are other trees'. */
+static u32 status_blocks(const struct netinc_agg *agg)
+{
+	if (agg->spread.trees > 1)
+		return agg->window;
+	return (u32)min_t(u64, agg->top - agg->una, agg->window);
+}
+
 static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
 {
 	const struct netinc_slot *slot;
 	u32 i, part;
 
-	for (i = 0; i < agg->window; i++) {
+	for (i = 0; i < status_blocks(agg); i++) {
 		slot = netinc_agg_slot(agg, agg->una + i);
 		if (!netinc_agg_mine(agg, agg->una + i)) {
 			/* it is not ours to ask for */
@@ -641,27 +735,35 @@ static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_pr
 		slot = netinc_agg_slot(agg, q + i);
 		if (slot->q != q + i || under_way(agg, slot, child, now))
 			continue;
+		if (slot->state != NETINC_SLOT_DONE && slot->state != NETINC_SLOT_UP)
+			continue;
+		if (!take_result(agg))
+			return;
 		if (slot->state == NETINC_SLOT_DONE) {
 			netinc_count(agg->mib, INC_C_RESULTS_RESENT);
 			netinc_partial_tell(agg, slot, child, now);
 			agg->ops->send_result(agg, slot, child);
 			sent++;
-		} else if (slot->state == NETINC_SLOT_UP) {
-			agg->ops->send_up(agg, slot);
 		} else {
-			continue;
+			agg->ops->send_up(agg, slot);
 		}
 		slot->sent = now;
 		slot->sent_to = child;
 	}
 }
 
-void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
 		      u64 now)
 {
 	struct netinc_child *c = &agg->child[child];
 	u64 q = netinc_extend(agg->una, pkt->psn);
 
+	u32 looks = status_blocks(agg);
+
+	if (pkt->flags & INC_F_RETRANS)
+		looks += min_t(u32, be16_to_cpu(probe->bits), 2 * agg->window);
+	if (!netinc_agg_take_work(agg, looks))
+		return false;
 	c->srtt = be32_to_cpu(probe->srtt);
 	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
 	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
@@ -670,4 +772,5 @@ void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 		resend(agg, child, q, probe, now);
 	/* behind all results: of those before una the child has what it will ever have when this comes */
 	send_status(agg, child, pkt->tstamp, now);
+	return true;
 }

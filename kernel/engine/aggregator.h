@@ -40,6 +40,7 @@ struct netinc_slot {
 	u32 last_child;		/* whose contribution was the last one */
 	bool taken_back;	/* contributions have been: who was the last one says nothing */
 	u8 state;		/* enum netinc_slot_state */
+	/* what follows, up to len, is what the contributions say that are counted; without payload in them all is 0 */
 	u8 dtype;		/* enum inc_type, of the first contribution with payload */
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_WIRE of it */
@@ -48,8 +49,9 @@ struct netinc_slot {
 	u16 len;		/* payload of the result, bytes */
 	u32 missing;		/* children x parts that have not contributed */
 	u16 set;		/* INC_F_PARTIAL: number of the set in gave */
-	u32 opseq;		/* of the first contribution, as sig */
+	u32 opseq;		/* of the first contribution that is counted, as sig; nothing is: 0 */
 	u32 sig;
+	u32 newest;		/* the latest opseq of those that are counted */
 	struct netinc_pay result;	/* DONE: cached for children that lost it. UP: the partial */
 	unsigned long *have;	/* bit child * parts + part: contributed */
 	unsigned long *gave;	/* PARTIAL, DONE: bit child: its contribution is in the result */
@@ -65,7 +67,6 @@ struct netinc_child {
 	u32 gap;		/* packets that came while there was a hole */
 	struct netinc_reorder up;	/* on its way to us */
 	u32 down;		/* on our way to it, as it says: slack, microseconds */
-	u64 probed;		/* time of the last STATUS */
 	u32 seen;		/* contributions to the oldest block that have come, whatever became of them */
 	struct netinc_late late;
 	u64 missed;		/* blocks completed without it */
@@ -119,6 +120,8 @@ struct netinc_agg {
 	u64 una;		/* the oldest block that is not done */
 	u64 top;		/* one past the highest block contributed to */
 	struct netinc_watch watch;
+	u32 results_left;	/* that may be sent again for the buffer at hand */
+	u32 work_left;		/* blocks that may be looked at for it */
 	u32 outs;		/* children that are out of an operation */
 	u16 set;		/* number of the last set of a partial result, 0: none; it goes on over epochs */
 	unsigned long *gave;	/* and that set */
@@ -135,6 +138,11 @@ void netinc_agg_start(struct netinc_agg *agg, u64 start);
 /* Release all that is held. */
 void netinc_agg_drain(struct netinc_agg *agg);
 
+/* A received buffer begins, of whichever child: what it may cost is counted from here. */
+void netinc_agg_buffer_begin(struct netinc_agg *agg);
+/* May @blocks more be looked at for it? False: what asks for that is dropped, as if it were lost. */
+bool netinc_agg_take_work(struct netinc_agg *agg, u32 blocks);
+
 /*
  * A contribution of @child. Returns 0 if it counted (for at least one block of its span), else the negative counter
  * of the reason, which has been counted.
@@ -145,8 +153,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now);
 /* A result from the parent of this node. */
 int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
-/* PROBE of a child: answers with STATUS and the results that it lacks. */
-void netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+/* PROBE of a child: answers with STATUS and the results that it lacks. False: too much for one buffer. */
+bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
 		      u64 now);
 
 /* The lowest child without a contribution to the oldest block; NETINC_NO_RANK if nobody has contributed to it. */
@@ -159,6 +167,8 @@ u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now);
 
 /* For partial.c: all contributions that are waited for are in. False: no memory, nothing has changed. */
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+/* slot->flags are those of the contributions that are counted. */
+void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *slot);
 /* una goes to the oldest block that is not done. */
 void netinc_agg_advance(struct netinc_agg *agg);
 

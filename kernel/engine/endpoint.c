@@ -123,7 +123,7 @@ void netinc_ep_number(struct netinc_ep *ep)
 {
 	struct netinc_op *op;
 
-	while ((op = ep->new_op) && !op->hold && ep->state == INC_STATE_READY && !ep->failing) {
+	while ((op = ep->new_op) && !op->hold && netinc_ep_is_member(ep) && !ep->failing) {
 		ep->new_op = op->next;
 		if (!op->error.code) {
 			number(ep, op);
@@ -189,7 +189,7 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 		ep->next_seq++;
 		ep->submitted++;
 	}
-	if (ep->fatal || (s32)(op->seq - ep->resume) < 0) {
+	if (ep->fatal || netinc_ep_is_past(ep, op)) {
 		op->error = ep->error;
 		if (!ep->fatal && op->seq != ep->error.opseq)
 			op->error.code = INC_ERR_CANCELED;
@@ -271,6 +271,8 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 		sent = ep->ops->send_blocks(ep, op, b - op->first, alike(ep, b, n, false), most, flags);
 	}
 	netinc_assert(sent <= n);
+	if (sent && op && (s32)(op->seq + 1 - ep->begun) > 0)
+		ep->begun = op->seq + 1;
 	for (i = 0; i < sent; i++) {
 		u32 at = ring(ep, b + i);
 

@@ -155,8 +155,9 @@ struct netinc_ep {
 	struct netinc_op *new_op;	/* the first one without block numbers */
 	u32 next_seq;
 	u32 resume;		/* operations before this one failed with `error` */
-	u32 begun;		/* with a fallback: operations before this one have been contributed to */
+	u32 begun;		/* operations before this one have been contributed to: none begins anew */
 	struct netinc_error error;
+	u64 error_since;	/* time of it, or of the first ABORT, until it has been got over; 0: none */
 	struct netinc_cc cc;
 
 	u64 busy_since;		/* time of the first REFUSE BUSY in a row, 0: none */
@@ -217,6 +218,15 @@ static inline bool netinc_ep_shrinking(const struct netinc_ep *ep)
 	return ep->cfg.past.lineage && !ep->lineage;
 }
 
+/*
+ * Is this operation one of those that have failed at all ranks? LEAVE never is, whatever others say that
+ * they have begun: who leaves has nothing else to do, and would wait for ever.
+ */
+static inline bool netinc_ep_is_past(const struct netinc_ep *ep, const struct netinc_op *op)
+{
+	return op->coll != INC_COLL_LEAVE && (s32)(op->seq - ep->resume) < 0;
+}
+
 /* Under way to another place than that of the last READY. */
 static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 {
@@ -237,6 +247,9 @@ void netinc_ep_connect(struct netinc_ep *ep, u64 now);
 int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now);
 /* Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more. */
 void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now);
+/* After a READY that has been dropped for want of room: this rank does not join; others are told. */
+void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		       const struct inc_ready *ready, u64 now);
 /* A packet from the parent other than RESULT; @body: all of it. Returns 0 or the negative counter it was counted as. */
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */

@@ -49,6 +49,31 @@ void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer)
 	peer->udp_port = (__force u16)w->port;
 }
 
+static bool is_host4(const u8 *addr)
+{
+	return addr[0] && addr[0] < 224;
+}
+
+static bool is_host6(const u8 *addr)
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	u32 i;
+
+	for (i = 0; i < 15 && !addr[i]; i++)
+		;
+	/* the unspecified address, multicast, IPv4 in disguise */
+	return (i < 15 || addr[15]) && addr[0] != 0xff && memcmp(addr, mapped, sizeof(mapped));
+}
+
+bool netinc_peer_is_host(const struct netinc_peer *peer)
+{
+	if (!peer->udp_port)
+		return false;
+	if (peer->family == NETINC_AF_INET)
+		return is_host4(peer->addr);
+	return peer->family == NETINC_AF_INET6 && is_host6(peer->addr);
+}
+
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2])
 {
 	struct {

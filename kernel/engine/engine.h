@@ -18,6 +18,11 @@
 #define NETINC_NO_RANK		0xffffffffu
 #define NETINC_ALL		0xffffffffu	/* child: every one of them */
 
+/* Milliseconds: limits of the limits. */
+#define NETINC_MIN_DEAD_MS	100u
+#define NETINC_MAX_DEAD_MS	60000u
+#define NETINC_MAX_LATE_MS	3600000u
+
 /*
  * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks inside.
  * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins.
@@ -61,6 +66,8 @@ void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e);
 /* Addresses on the wire; ifindex is this host's business. */
 void netinc_addr_build(struct inc_addr *w, const struct netinc_peer *peer);
 void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer);
+/* Somebody else has said that packets are to go there: is it the address of one host, with a port? */
+bool netinc_peer_is_host(const struct netinc_peer *peer);
 
 /* MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from the tests' own. */
 u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);

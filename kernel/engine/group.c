@@ -6,11 +6,39 @@
 #include "group.h"
 
 #define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
+#define RARE_PROBES	32u			/* that are answered per dead limit while little can be afforded */
 #define PEERS		20u			/* addresses in one packet */
 
 size_t netinc_group_bytes(u32 size, u32 window)
 {
 	return size * sizeof(struct netinc_member) + netinc_agg_bytes(size, 1, window);
+}
+
+void netinc_group_buffer_begin(struct netinc_group *g)
+{
+	g->buffer++;
+	netinc_agg_buffer_begin(&g->agg);
+}
+
+enum answer {
+	ANSWER_STATUS = 1 << 0,
+	ANSWER_ERROR = 1 << 1,
+	ANSWER_WAIT = 1 << 2,
+};
+
+/* Each at most once per received buffer and member, however often it asks. */
+static bool may_answer(struct netinc_group *g, u32 child, enum answer what)
+{
+	struct netinc_member *m = &g->members[child];
+
+	if (m->buffer != g->buffer) {
+		m->buffer = g->buffer;
+		m->answered = 0;
+	}
+	if (m->answered & what)
+		return false;
+	m->answered |= what;
+	return true;
 }
 
 static struct netinc_group *group_of(struct netinc_agg *agg)
@@ -174,8 +202,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	}
 	if (!first)
 		g->opseq = g->error.resume;
-	/* each tree knows only of its own blocks what had been begun when ranks disagreed */
-	if (!first && g->agg.spread.trees > 1 && (!g->opseq || (s32)(g->begun - g->opseq) > 0))
+	/* contributions that have not come, or were another tree's, have been sent all the same */
+	if (!first && (!g->opseq || (s32)(g->begun - g->opseq) > 0))
 		g->opseq = g->begun ?: 1;
 	g->epoch = epoch + 1;
 	if (shrinks)
@@ -183,6 +211,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->state = INC_GROUP_ACTIVE;
 	g->running = true;
 	g->forming = 0;
+	g->nleft = 0;
 	g->rejoined = 0;
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
@@ -193,6 +222,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	for (i = 0; i < g->cfg.size; i++) {
 		m[i].cookie = cookie(g, 2, i);
 		m[i].rejoined = false;
+		m[i].left = false;	/* of the epoch that failed */
 		m[i].heard = now;
 		m[i].una = start;
 		send_ready(g, i);
@@ -244,13 +274,51 @@ static bool all_heard(const struct netinc_group *g, u64 now)
 	return true;
 }
 
+/*
+ * The first block that a member lacks is no further than a window from what another one lacks, and the
+ * same where nobody keeps results: another one would make an epoch begin where the others cannot.
+ */
+static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
+{
+	s64 off = (s64)(next - other), most = g->cfg.fallback ? windows * g->cfg.window : 0;
+
+	return off >= -most && off <= most;
+}
+
+/* The same for who joins a group that is yet to form. */
+static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u64 now, u64 *detail)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++) {
+		if (i == rank || !is_fresh(g, i, now))
+			continue;
+		if (next_fits(g, next, g->members[i].next, 1))
+			return true;
+		*detail = g->members[i].next;
+		return false;
+	}
+	return true;
+}
+
+/* Where the group has been before, a rank comes with the nonce that it had: it keeps it for life. */
+static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_join *join)
+{
+	return !g->epoch || g->members[rank].nonce == be32_to_cpu(join->nonce);
+}
+
 static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
-		    const struct netinc_peer *peer, u64 now)
+		    const struct netinc_peer *peer, u64 now, u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
-
 	bool all;
 
+	if (g->move && !was_member(g, rank, join))
+		return INC_REFUSE_RANK_TAKEN;
+	if (!next_fits_others(g, rank, be64_to_cpu(join->next), now, detail))
+		return INC_REFUSE_NEXT;
+	if (!m->present && !g->ops->link(g, rank, peer))
+		return INC_REFUSE_LIMIT;
 	if (!m->present) {
 		g->joined++;
 		g->news = now;
@@ -271,7 +339,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 }
 
 static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
-		      u64 now)
+		      u64 now, u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
 
@@ -283,6 +351,11 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 	}
 	if (pkt->cookie != m->cookie || pkt->epoch != g->epoch)
 		return INC_REFUSE_UNKNOWN;
+	/* of several trees this one may be a window ahead of the one in which the error is */
+	if (!next_fits(g, be64_to_cpu(join->next), g->agg.una, g->agg.spread.trees > 1 ? 2 : 1)) {
+		*detail = g->agg.una;
+		return INC_REFUSE_NEXT;
+	}
 	g->state = INC_GROUP_RESYNC;
 	if (!m->rejoined)
 		g->rejoined++;
@@ -323,7 +396,7 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join)
 {
-	return !pkt->incarnation && be64_to_cpu(join->lineage) == g->cfg.lineage &&
+	return !pkt->incarnation && g->cfg.fallback && be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }
 
@@ -383,6 +456,9 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	struct netinc_member *m;
 	int code;
 
+	/* nobody joins a tree whose group has its root elsewhere */
+	if (netinc_group_is_branch(g))
+		return INC_REFUSE_UNKNOWN;
 	if (join->shrink || netinc_group_shrinking(g)) {
 		code = netinc_shrink_check(g, join, &child, detail);
 		if (code)
@@ -390,6 +466,8 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	} else {
 		if (netinc_group_moves(g, pkt, join)) {
 			code = check_shape(g, child, join, detail);
+			if (!code && !was_member(g, child, join))
+				code = INC_REFUSE_RANK_TAKEN;
 			if (code)
 				return code;
 			restart(g, move);
@@ -419,8 +497,8 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 	if (m->present && (m->nonce != be32_to_cpu(join->nonce) || !same_peer(&m->peer, peer)))
 		return g->state == INC_GROUP_JOINING ? INC_REFUSE_RANK_TAKEN : INC_REFUSE_BUSY;
 	if (g->state == INC_GROUP_JOINING)
-		return join_new(g, child, pkt, join, peer, now);
-	return join_again(g, child, pkt, join, now);
+		return join_new(g, child, pkt, join, peer, now, detail);
+	return join_again(g, child, pkt, join, now, detail);
 }
 
 /* The ports that other hosts' packets come in by are not known beforehand. */
@@ -473,6 +551,14 @@ static bool all_have(const struct netinc_group *g, u64 b)
 	return true;
 }
 
+/* Is its contribution to block @b LEAVE? Said of another block it is a lie. */
+static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b)
+{
+	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, b);
+
+	return slot->q == b && netinc_bits_get(slot->have, child) && (slot->in[child].flags & INC_F_LEAVE);
+}
+
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
 static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
@@ -482,9 +568,9 @@ static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 	if (!m->left)
 		g->nleft++;
 	m->left = true;
-	if (all_have(g, b))
+	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) && all_have(g, b))
 		send_wait(g, child);
-	if (g->nleft == g->cfg.size && g->state == INC_GROUP_ACTIVE) {
+	if (g->nleft == g->cfg.size && !netinc_group_over(g)) {
 		g->state = INC_GROUP_LEFT;
 		g->ended = now;
 		g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
@@ -493,17 +579,25 @@ static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
+	u64 b;
 	int err;
 
 	if (!g->running) {
 		netinc_count(g->mib, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
+	/* memory is set aside for blocks of that size; and who leaves has no elements */
+	if (pkt->len > g->block || (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD)) {
+		netinc_count(g->mib, INC_C_DROP_MALFORMED);
+		return -INC_C_DROP_MALFORMED;
+	}
+	b = agg_block(g, pkt);
 	err = netinc_agg_contrib(&g->agg, pkt->child, pkt, pay, now);
 	/* with several trees it may be another one's block: PROBE says it to the group's root */
-	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) && g->agg.spread.trees <= 1)
-		leaves(g, pkt->child, agg_block(g, pkt), now);
-	if (err == -INC_C_DROP_ERROR)
+	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) && g->agg.spread.trees <= 1 &&
+	    has_contributed_leave(g, pkt->child, b))
+		leaves(g, pkt->child, b, now);
+	if (err == -INC_C_DROP_ERROR && may_answer(g, pkt->child, ANSWER_ERROR))
 		send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
 	if (err == -INC_C_DROP_MISMATCH)
@@ -511,10 +605,20 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	return err;
 }
 
-void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
+void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt)
 {
-	if (g->running && !whose(g, pkt, peer))
+	if (g->running)
 		g->agg.child[pkt->child].seen++;
+}
+
+bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now)
+{
+	struct netinc_member *m = &g->members[child];
+
+	if (now - m->probed < g->cfg.dead_ms * NETINC_MS / RARE_PROBES)
+		return false;
+	m->probed = now;
+	return true;
 }
 
 /* The error of this epoch: blocks before the oldest that is not done have results, no other will. */
@@ -561,8 +665,8 @@ static u32 last_opseq(const struct netinc_group *g, u32 first)
 
 	for (q = agg->una; q != agg->top; q++) {
 		slot = netinc_agg_slot(agg, q);
-		if (slot->q == q && slot->missing < agg->children && (s32)(slot->opseq - last) > 0)
-			last = slot->opseq;
+		if (slot->q == q && slot->missing < agg->children && (s32)(slot->newest - last) > 0)
+			last = slot->newest;
 	}
 	return last;
 }
@@ -572,6 +676,9 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 	struct netinc_group *g = group_of(agg);
 	struct netinc_error *e = &g->error;
 
+	/* who contributes to a group that all have left does not bring it back */
+	if (netinc_group_over(g))
+		return;
 	memset(e, 0, sizeof(*e));
 	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : slot->bad;
 	if (b != NETINC_NO_RANK && (slot->in[b].flags & INC_F_LEAVE)) {
@@ -626,6 +733,30 @@ static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
 	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
 }
 
+static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_probe *probe, u64 now)
+{
+	u32 child = pkt->child;
+
+	if (!may_answer(g, child, ANSWER_STATUS)) {
+		netinc_count(g->mib, INC_C_DROP_WORK);
+		return -INC_C_DROP_WORK;
+	}
+	netinc_count(g->mib, INC_C_PROBES);
+	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
+		g->members[child].una = agg_block(g, pkt);
+	if (g->cfg.fallback && pkt->opseq < g->cfg.size)
+		send_peers(g, child, pkt->opseq);
+	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
+		netinc_count(g->mib, INC_C_DROP_WORK);
+		return -INC_C_DROP_WORK;
+	}
+	if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
+		leaves(g, child, agg_block(g, pkt) + pkt->span - 1, now);
+	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
+		send_error(g, child);
+	return 0;
+}
+
 int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_error_pkt *abort = body;
@@ -639,17 +770,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		}
 		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len || be16_to_cpu(probe->bits) % 32)
 			break;
-		netinc_count(g->mib, INC_C_PROBES);
-		if ((s64)(agg_block(g, pkt) - g->members[pkt->child].una) > 0)
-			g->members[pkt->child].una = agg_block(g, pkt);
-		if (g->cfg.fallback && pkt->opseq < g->cfg.size)
-			send_peers(g, pkt->child, pkt->opseq);
-		netinc_agg_probe(&g->agg, pkt->child, pkt, probe, now);
-		if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
-			leaves(g, pkt->child, agg_block(g, pkt) + pkt->span - 1, now);
-		if (g->error.code)
-			send_error(g, pkt->child);
-		return 0;
+		return probe_rx(g, pkt, probe, now);
 	case INC_PKT_ABORT:
 		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT && be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT &&
 		    be16_to_cpu(abort->code) != INC_ERR_RANK_PATH)
@@ -660,7 +781,9 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		}
 		if (netinc_group_over(g) && g->error.code) {
 			also_gone(g, pkt->child, be16_to_cpu(abort->code));
-			send_error(g, pkt->child);	/* what it repeats ABORT for */
+			/* what it repeats ABORT for */
+			if (may_answer(g, pkt->child, ANSWER_ERROR))
+				send_error(g, pkt->child);
 		} else if (!netinc_group_over(g)) {
 			member_gone(g, pkt->child, be16_to_cpu(abort->code), now);
 		}
@@ -709,12 +832,24 @@ static void not_moved(struct netinc_group *g, u64 now)
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
 }
 
-/* It has left and may be silent. After a move LEAVE may be there while contributions before it are not. */
+/* Others have contributed to the oldest block, and this one has not. */
+static bool is_waited_for(const struct netinc_group *g, u32 rank)
+{
+	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
+
+	return g->running && slot->q == g->agg.una && slot->state == NETINC_SLOT_FILLING &&
+	       slot->missing < g->agg.children && !netinc_bits_get(slot->have, rank);
+}
+
+/*
+ * It has left and may be silent. After a move LEAVE may be there while contributions before it are not; and who lies
+ * says LEAVE in the middle of an operation and is not heard of again: the others must not wait for it for ever.
+ */
 static bool has_gone(const struct netinc_group *g, u32 rank)
 {
 	const struct netinc_child *c = &g->agg.child[rank];
 
-	return g->members[rank].left && c->frontier == c->end;
+	return g->members[rank].left && c->frontier == c->end && !is_waited_for(g, rank);
 }
 
 bool netinc_group_tick(struct netinc_group *g, u64 now)

@@ -58,6 +58,9 @@ struct netinc_member {
 	u64 una;		/* below it all results of this epoch are there, as it has said */
 	u64 cookie;		/* up */
 	u64 heard;		/* time of its last packet */
+	u32 buffer;		/* the received buffer in which it was answered last, and with what */
+	u8 answered;
+	u64 probed;		/* time of the last PROBE that was answered as a rare one */
 	struct netinc_peer peer;
 };
 
@@ -68,6 +71,11 @@ struct netinc_group_ops {
 	void (*send)(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len);
 	/* @rank: NETINC_NO_RANK if none is concerned */
 	void (*event)(struct netinc_group *g, enum inc_event event, u32 rank);
+	/*
+	 * The JOIN of @rank at hand has been accepted: what is for it goes to @peer from now on. False: no
+	 * memory, the JOIN is refused. What a member's way is changes here and nowhere else.
+	 */
+	bool (*link)(struct netinc_group *g, u32 rank, const struct netinc_peer *peer);
 	/* Only with an ancestor: what is kept for member @from belongs to @to, which is nobody's any more. */
 	void (*renumber)(struct netinc_group *g, u32 from, u32 to);
 };
@@ -82,7 +90,7 @@ struct netinc_group {
 	u32 rejoined;
 	u16 block;		/* bytes, the smallest of the members' */
 	u32 opseq;		/* first operation of the epoch */
-	u32 begun;		/* with a fallback: some rank may have results of operations before this one */
+	u32 begun;		/* some rank has contributed to operations before this one, as it has said */
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
 	u64 ticked;		/* time of the last netinc_group_tick() */
@@ -96,6 +104,7 @@ struct netinc_group {
 	u64 news;		/* shrinking: time at which the last rank came */
 	u32 old_size;		/* of the ancestor */
 	u32 shrunk;		/* the epoch in which it has formed with fewer ranks, 0: not yet */
+	u32 buffer;		/* number of the received buffer at hand */
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;
@@ -133,10 +142,18 @@ bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *p
  */
 int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now);
 
+/*
+ * A received buffer begins. Whatever is in it, it is answered with at most 64 results (and, with policy
+ * `partial`, as many PARTIALs), one STATUS, ERROR, WAIT, PEERS and 16 NACKs per member, and costs 64 W
+ * looks at a block, or 32768 if that is more: the rest is dropped.
+ */
+void netinc_group_buffer_begin(struct netinc_group *g);
 /* A contribution that has passed; the caller ends the packet with netinc_agg_packet_end(). */
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
-/* One that is not read: its sender is told with STATUS that it has come. */
-void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer);
+/* One that has passed, but is not read: its sender is told with STATUS that it has come. */
+void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt);
+/* While little can be afforded: may this PROBE of @child be answered? A few can per dead limit, enough to show life. */
+bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now);
 /* PROBE and ABORT. @body: all of it, pkt->len bytes. */
 int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now);
 

@@ -67,8 +67,6 @@ bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, c
 
 	if (!netinc_ep_keeps(ep) || (k && k->opseq == pkt->opseq && k->sig == pkt->sig))
 		return false;
-	if ((s32)(pkt->opseq + 1 - ep->begun) > 0)
-		ep->begun = pkt->opseq + 1;
 	k = slot(ep, b);
 	clear(ep, k);
 	k->used = true;

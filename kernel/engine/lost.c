@@ -24,12 +24,14 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 		struct inc_probe probe;
 		__be32 map[NETINC_MAX_BITMAP];
 	} m;
-	u32 bits = 0, i;
+	u32 bits = 0, len, i;
 	struct netinc_pkt pkt;
 
 	if (ep->snd != ep->una)
 		bits = round_up((u32)(ep->snd - ep->una), 32u);
-	memset(&m, 0, sizeof(m.probe) + bits / 8);
+	/* a node that does not know us says so only to what is as long as that */
+	len = max((u32)sizeof(m.probe) + bits / 8, (u32)sizeof(struct inc_refuse));
+	memset(&m, 0, len);
 	for (i = 0; i < bits; i++)
 		if (settled(ep, tree, ep->una + i) || (s64)(ep->una + i - w->due) >= 0)
 			netinc_bit_set(m.map, i);
@@ -50,7 +52,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 	w->answered = false;
 	w->unanswered++;
 	netinc_count(ep->mib, INC_C_PROBES);
-	ep->ops->send(ep, &pkt, &m.probe, sizeof(m.probe) + bits / 8);
+	ep->ops->send(ep, &pkt, &m.probe, len);
 }
 
 bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b)

@@ -31,6 +31,7 @@ static void start(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->mover = mover;
 	ep->moved = now;
 	ep->failing = false;
+	ep->error_since = ep->abort ? ep->error_since : 0;
 	ep->incarnation = 0;
 	ep->way[0].up_cookie = 0;
 	ep->challenge = 0;
@@ -88,15 +89,27 @@ bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code)
 	return can_move(ep) && (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
 }
 
+/* Where another rank is said to be: a host, at the port that the node has. */
+static bool is_rank_address(const struct netinc_ep *ep, const struct netinc_peer *peer)
+{
+	return netinc_peer_is_host(peer) && peer->udp_port == ep->plan[0].udp_port;
+}
+
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 {
 	u32 i, n = r->standbys;
+	struct netinc_peer peer;
 
 	if (r->fallback >= __INC_FALLBACK_MAX || n > INC_MAX_STANDBY)
 		return false;
-	for (i = 0; i < n; i++)
-		if (be16_to_cpu(r->standby[i].family) != 4 && be16_to_cpu(r->standby[i].family) != 6)
+	for (i = 0; i < n; i++) {
+		netinc_addr_parse(&r->standby[i], &peer);
+		if (!netinc_peer_is_host(&peer))
 			return false;
+	}
+	netinc_addr_parse(&r->edge, &peer);
+	if (peer.family && !is_rank_address(ep, &peer))
+		return false;
 	/* nobody keeps whose contributions a result is made of */
 	if (r->late_policy > INC_LATE_MAX || (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
 		return false;
@@ -130,10 +143,16 @@ int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 {
 	const struct inc_peers *p = body;
 	u32 first = be32_to_cpu(p->first), n = be32_to_cpu(p->n), i;
+	struct netinc_peer addr;
 
 	if (n > pkt->len || sizeof(*p) + n * sizeof(p->peer[0]) > pkt->len || first > ep->cfg.size ||
 	    n > ep->cfg.size - first)
 		return -INC_C_DROP_MALFORMED;
+	for (i = 0; i < n; i++) {
+		netinc_addr_parse(&p->peer[i].addr, &addr);
+		if (!is_rank_address(ep, &addr))
+			return -INC_C_DROP_MALFORMED;
+	}
 	for (i = 0; ep->peers && i < n; i++) {
 		const struct inc_peer *peer = &p->peer[i];
 

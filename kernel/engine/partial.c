@@ -40,7 +40,10 @@ static bool pass(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
 	}
 	slot->flags |= INC_F_PARTIAL;
-	return netinc_agg_complete(agg, slot, now);
+	if (netinc_agg_complete(agg, slot, now))
+		return true;
+	netinc_agg_merge_flags(agg, slot);
+	return false;
 }
 
 const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
@@ -158,7 +161,7 @@ static bool somebody_in(const struct netinc_agg *agg, const struct netinc_slot *
 	return false;
 }
 
-void netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	u16 not_wanted = somebody_in(agg, slot) ? INC_F_PAYLOAD : INC_F_PARTIAL;
 	size_t bytes = netinc_bits_longs(agg->children) * sizeof(long);
@@ -173,7 +176,7 @@ void netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 			netinc_bits_set(slot->gave, i);
 	slot->set = agg->set;
 	if (agg->set && !memcmp(slot->gave, agg->gave, bytes))
-		return;
+		return not_wanted;
 	if (!++agg->set)
 		agg->set = 1;
 	slot->set = agg->set;
@@ -183,6 +186,20 @@ void netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 		agg->child[i].told_at = now;
 	}
 	send_set(agg, slot, NETINC_ALL);
+	return not_wanted;
+}
+
+void netinc_partial_unseal(struct netinc_agg *agg, struct netinc_slot *slot, u16 not_wanted)
+{
+	const u16 both = INC_F_PAYLOAD | INC_F_PARTIAL;
+	struct netinc_pay *in;
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		in = &slot->in[i];
+		if (in->obj && in->len && (in->flags & both) == (both & ~not_wanted))
+			in->flags |= not_wanted;
+	}
 }
 
 void netinc_partial_done(struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -215,7 +232,10 @@ int netinc_partial_too_late(struct netinc_agg *agg, struct netinc_slot *slot, u3
 	slot->in[child].flags = (pkt->flags & INC_F_WANT) | INC_F_PARTIAL;
 	slot->sent = now;
 	slot->sent_to = child;
-	netinc_partial_tell(agg, slot, child, now);
-	agg->ops->send_result(agg, slot, child);
+	if (agg->results_left) {
+		agg->results_left--;
+		netinc_partial_tell(agg, slot, child, now);
+		agg->ops->send_result(agg, slot, child);
+	}
 	return -INC_C_DROP_TOO_LATE;
 }

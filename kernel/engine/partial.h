@@ -30,8 +30,13 @@ const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child
 					       struct netinc_pkt *rest);
 /* A contribution has come to @slot, others are missing: if only of children that are out, complete it. */
 void netinc_partial_try(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
-/* The slot is about to be completed with INC_F_PARTIAL: note of which children, and tell all if that is new. */
-void netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+/*
+ * The slot is about to be completed with INC_F_PARTIAL: note of which children, and tell all if
+ * that is new. Returns what is taken off the contributions of those who are out: flags that
+ * netinc_partial_unseal() puts back if there is no memory for the result.
+ */
+u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+void netinc_partial_unseal(struct netinc_agg *agg, struct netinc_slot *slot, u16 not_wanted);
 /* It has been: count. */
 void netinc_partial_done(struct netinc_agg *agg, const struct netinc_slot *slot);
 /* The result of @slot goes to @child again: with the set, if it is partial. */

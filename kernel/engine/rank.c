@@ -10,6 +10,7 @@
 #define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
 #define MOVE_DEAD	(1000 * NETINC_MS)	/* a place to move to that does not answer so long is none */
 #define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
+#define ERROR_DEADS	4u			/* dead limits until an error must have been got over */
 #define PARTIAL_MIN	10000u			/* shortest pause between PROBEs that say what an idle rank has */
 
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
@@ -162,7 +163,14 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	}
 	ep->failing = false;
 	ep->resume = ep->error.resume;
-	while (ep->head && (s32)(ep->head->seq - ep->resume) < 0)
+	/*
+	 * Of what has been contributed to, some rank may have results, in place of its input, and this one
+	 * may have given back the memory: it does not begin anew, whoever says so. The others hear of it
+	 * from the next READY.
+	 */
+	if ((s32)(ep->begun - ep->resume) > 0)
+		ep->resume = ep->begun;
+	while (ep->head && netinc_ep_is_past(ep, ep->head))
 		fail_op(ep, ep->head);
 	renumber(ep);
 	ep->way[0].unanswered = 0;
@@ -205,6 +213,8 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->error = e;
 	ep->fatal = !e.resume;
 	ep->failing = true;
+	if (!ep->error_since)
+		ep->error_since = now;
 	if (ep->una != e.block) {
 		netinc_ep_complete(ep, pkt->tree, e.block);
 		netinc_ep_probe(ep, pkt->tree, now);
@@ -296,16 +306,23 @@ static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 	       r->fallback == INC_FALLBACK_EDGE && ep->peers;
 }
 
+/* Operations go on from there: not from one that this rank has contributed to. */
+static bool resume_fits(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	return !ep->lineage || netinc_ep_moving(ep) || (s32)(be32_to_cpu(r->opseq) - ep->begun) >= 0;
+}
+
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
 {
-	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block);
+	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block), dead = be32_to_cpu(r->dead_ms);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
 	       numbers_fit(ep, r) && trees_ok(ep, r) &&
 	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
 	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
-	       be32_to_cpu(r->dead_ms) && be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
-	       ready_fits(ep, r);
+	       dead >= NETINC_MIN_DEAD_MS && dead <= NETINC_MAX_DEAD_MS &&
+	       be32_to_cpu(r->late_ms) <= NETINC_MAX_LATE_MS && be32_to_cpu(r->move) == ep->move && r->lineage &&
+	       netinc_ep_plan_ok(ep, r) && ready_fits(ep, r) && resume_fits(ep, r);
 }
 
 /* The epoch's first block is to be sent next. */
@@ -369,9 +386,11 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->late_ms = be32_to_cpu(r->late_ms);
 	ep->late_policy = r->late_policy;
 	netinc_ep_plan(ep, r);
+	if (!ep->abort)
+		ep->error_since = 0;
 	restart_window(ep, be64_to_cpu(r->start), now);
 	/* each tree knows only of its own blocks how far the operations had come that failed */
-	while (same && ep->head && (s32)(ep->head->seq - ep->resume) < 0)
+	while (same && ep->head && netinc_ep_is_past(ep, ep->head))
 		fail_op(ep, ep->head);
 	netinc_ep_set_state(ep, ep->leaving ? INC_STATE_LEAVING : INC_STATE_READY);
 	netinc_ep_number(ep);
@@ -534,6 +553,8 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 	bool member = ep->state != INC_STATE_CLOSED && ep->state != INC_STATE_FAILED;
 
 	ep->abort = code;
+	if (!ep->error_since)
+		ep->error_since = now;
 	if (member)
 		send_abort(ep, now);
 	if (!close)
@@ -549,6 +570,18 @@ void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u
 	while (ep->head)
 		fail_op(ep, ep->head);
 	netinc_ep_set_state(ep, INC_STATE_CLOSED);
+}
+
+void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		       const struct inc_ready *ready, u64 now)
+{
+	/* the node believes who answers as the member that READY has made of it */
+	ep->incarnation = pkt->incarnation;
+	ep->epoch = pkt->epoch;
+	ep->way[0].up_cookie = be64_to_cpu(ready->up_cookie);
+	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
+	send_abort(ep, now);	/* nobody will repeat it */
+	netinc_ep_fail(ep, INC_ERR_RANK_ABORT, ep->cfg.rank, NETINC_NO_RANK);
 }
 
 /*
@@ -577,6 +610,15 @@ static u64 join_pause(const struct netinc_ep *ep)
 	return min_t(u64, longest, JOIN_FIRST << min(ep->way[0].unanswered, 8u));
 }
 
+/*
+ * A node that is alive answers, but need not do what it should: after an error nobody waits for it
+ * longer than it takes to find that a rank is dead, and some more.
+ */
+static bool error_lasts(const struct netinc_ep *ep, u64 now)
+{
+	return ep->error_since && now - ep->error_since >= ERROR_DEADS * ep->dead_ms * NETINC_MS;
+}
+
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
@@ -587,7 +629,7 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
-	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS)) {
+	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS) || error_lasts(ep, now)) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
 	}
@@ -652,8 +694,15 @@ static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
 
 static u64 ready_timer(struct netinc_ep *ep, u64 now)
 {
-	u64 first = way_timer(ep, 0, now), when;
+	u64 first, when;
 	u32 i;
+
+	if (error_lasts(ep, now)) {
+		netinc_ep_fail(ep, ep->abort ?: INC_ERR_NODE_DEAD, ep->abort ? ep->cfg.rank : NETINC_NO_RANK,
+			       NETINC_NO_RANK);
+		return 0;
+	}
+	first = way_timer(ep, 0, now);
 
 	for (i = 1; i < ep->spread.trees && netinc_ep_is_member(ep); i++) {
 		when = way_timer(ep, i, now);

@@ -1,229 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rank at its host, driven by a stream of decisions: operations, packets of nodes that may lie and of other ranks,
- * moves, time, lack of memory. Whatever they say, nothing is written outside a buffer, rule 1 holds, timers move on,
- * every operation ends exactly once, and what is kept for a move is forgotten exactly once.
+ * A rank at its host, driven by a stream of decisions: operations, packets of a node that has the
+ * right cookies and lies about everything else, packets of other ranks, moves, time, lack of
+ * memory. Whatever they say, nothing is read or written outside what is pinned (ep_env.h), what is
+ * sent is the input, rule 1 holds, timers move on, a packet makes a bounded number of packets,
+ * every operation ends exactly once, at last when nobody answers any more, and what is kept for a
+ * move is forgotten exactly once.
  */
-#include "engine/endpoint.h"
+#include "ep_env.h"
 #include "reduce/reduce.h"
-
-#include "reader.h"
 #include "siphash.h"
 
-#define MAX_OPS		64u
-#define SIZE		4u
-#define RANK		1u
-#define BLOCK		64u
-#define SUPER		5u
-#define MAX_WINDOW	(INC_MIN_WINDOW << 3)
 #define DOWN		0x123456789abcdef0ull
 #define LINEAGE		0x77ull
-
-struct op {
-	struct netinc_op op, exchange;	/* the exchange of its counts, where they have to be */
-	u32 counts[SIZE * SIZE], ask[SIZE];
-	u64 before[2][NETINC_BEFORE(SIZE)];
-	bool submitted, done;
-	bool contradiction;		/* is what the exchange shows */
-};
-
-static struct {
-	struct netinc_ep ep;
-	struct reader r;
-	u64 now;
-	u32 ops, pending;
-	bool short_send, no_room, no_keep;
-	u32 results, own;		/* payloads that are kept */
-	struct netinc_peer peers[SIZE];
-	struct op op[MAX_OPS];
-	struct netinc_op leave;
-	bool leaving;
-} env;
-
-static u64 stream_length(const struct netinc_op *op, bool send)
-{
-	struct netinc_share s;
-	u64 n = 0;
-	u32 i;
-
-	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s); i++)
-		n += s.elems;
-	return n;
-}
-
-static u32 elem_size(const struct netinc_op *op)
-{
-	return netinc_reduce_elem_size(netinc_coll_wire_type(op));
-}
-
-static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
-{
-	struct netinc_pay pay = { .obj = &env };
-	u32 i, payloads = 0;
-	struct netinc_block b;
-	struct netinc_pkt pkt;
-
-	(void)flags;
-	netinc_assert(n && most && most <= SUPER && idx + n <= op->blocks);
-	if (env.short_send)
-		n /= 2;
-	env.short_send = false;
-	for (i = 0; i < n && payloads < most; i++) {
-		netinc_coll_block(op, idx + i, &b);
-		netinc_ep_block_header(ep, op, idx + i, &b, &pkt);
-		netinc_assert(pkt.len <= BLOCK && (!pkt.len == !(pkt.flags & INC_F_PAYLOAD)));
-		if (pkt.len) {
-			netinc_assert(b.send + b.elems <= stream_length(op, true));
-			payloads++;
-		}
-		pay.len = pkt.len;
-		env.own += netinc_ep_sent(ep, op->first + idx + i, &pkt, pkt.len ? &pay : NULL);
-	}
-	return i;
-}
-
-static u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
-{
-	const struct netinc_pay *pay;
-	struct netinc_pkt pkt;
-	u32 i;
-
-	(void)flags;
-	netinc_assert(n);
-	if (env.short_send)
-		n /= 2;
-	env.short_send = false;
-	for (i = 0; i < n; i++) {
-		pay = netinc_ep_kept_header(ep, block + i, &pkt);
-		netinc_assert(pkt.psn == (u32)(block + i) && (!pay == !(pkt.flags & INC_F_PAYLOAD)));
-		netinc_assert(!pay || (pay->obj == &env && pay->len && pay->len == pkt.len && pkt.len <= BLOCK));
-	}
-	return n;
-}
-
-static bool keep_room(struct netinc_ep *ep, u32 n)
-{
-	static struct netinc_kept room[DIV_ROUND_UP(2 * MAX_WINDOW, NETINC_KEPT_CHUNK)][NETINC_KEPT_CHUNK];
-	u32 i;
-
-	netinc_assert(n && n <= ARRAY_SIZE(ep->kept));
-	if (env.no_keep || n > ARRAY_SIZE(room))
-		return false;
-	memset(room, 0, sizeof(room));
-	for (i = 0; i < n; i++)
-		ep->kept[i] = room[i];
-	return true;
-}
-
-static bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
-{
-	(void)ep;
-	if (env.no_keep)
-		return false;
-	pay->obj = &env;
-	env.results++;
-	return true;
-}
-
-static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
-{
-	u32 *kept = pay->flags & INC_F_FINAL ? &env.results : &env.own;
-
-	(void)ep;
-	netinc_assert(pay->obj == &env && *kept);
-	--*kept;
-}
-
-static bool spread(struct netinc_ep *ep)
-{
-	netinc_assert(ep->npeers == SIZE && ep->spread.trees > 1);
-	return !env.no_keep;
-}
-
-static bool retarget(struct netinc_ep *ep, u32 at)
-{
-	netinc_assert(at < ep->nplan);
-	return true;
-}
-
-static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
-{
-	struct netinc_pkt p = *pkt, back;
-	u8 buf[1024];
-
-	(void)ep;
-	p.len = len;
-	memset(buf, 0, sizeof(buf));
-	netinc_assert(len <= sizeof(buf) - sizeof(struct inc_hdr));
-	netinc_build((struct inc_hdr *)buf, &p);
-	memcpy(buf + sizeof(struct inc_hdr), body, len);
-	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
-}
-
-static void send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
-		    const void *body, u32 len)
-{
-	netinc_assert((peer >= env.peers && peer < env.peers + SIZE) ||
-		      (peer >= ep->plan && peer < ep->plan + ep->nplan));
-	send(ep, pkt, body, len);
-}
-
-static bool deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
-		    const struct netinc_pay *pay)
-{
-	(void)ep;
-	(void)op;
-	/* what is not wanted may be there, for another rank of the host */
-	netinc_assert(!(b->bits & INC_F_WANT) || elem_size(op) * b->elems == pay->len);
-	netinc_assert(!(b->bits & INC_F_WANT) || b->recv + b->elems <= stream_length(op, false));
-	if (!env.no_room)
-		return true;
-	env.no_room = false;
-	return false;
-}
-
-/* The node may have told anything: the counts are what the input says. */
-static void exchanged(struct op *o)
-{
-	if (o->exchange.error.code)
-		return;
-	netinc_assert(!o->done && o->exchange.done == o->exchange.blocks);
-	o->op.counts = o->counts;
-	o->op.hold = false;
-	if (!o->contradiction)
-		return;
-	o->op.error.code = INC_ERR_COUNTS;
-	o->op.error.opseq = o->op.seq;
-}
-
-static void op_done(struct netinc_ep *ep, struct netinc_op *op)
-{
-	struct op *o;
-
-	(void)ep;
-	if (op == &env.leave)
-		return;
-	if (op->mode & INC_MODE_COUNTS_PHASE) {
-		exchanged(container_of(op, struct op, exchange));
-		return;
-	}
-	o = container_of(op, struct op, op);
-	netinc_assert(o->submitted && !o->done);
-	netinc_assert(op->error.code || (op->done == op->blocks && !o->contradiction));
-	o->done = true;
-	env.pending--;
-}
-
-static void state(struct netinc_ep *ep, u8 old)
-{
-	netinc_assert(ep->state != old && ep->state <= INC_STATE_FAILED);
-}
-
-static const struct netinc_ep_ops ops = {
-	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
-	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
-	.state = state, .spread = spread,
-};
+#define MAX_COUNT	1500u
+#define LONGEST_DEAD	60000u	/* milliseconds */
 
 static bool has_counts(u8 coll)
 {
@@ -275,7 +66,7 @@ static void pick_op(struct op *o)
 	if (o->op.coll == INC_COLL_BARRIER)
 		return;
 	o->op.in_place = what & 0x80;
-	o->op.count = what & 2 ? read_u8(&env.r) : read_u16(&env.r);
+	o->op.count = what & 2 ? read_u8(&env.r) : read_u16(&env.r) % MAX_COUNT;
 	o->op.type = INC_TYPE_I32;
 	if (netinc_coll_reduces(o->op.coll))
 		o->op.op = INC_OP_SUM;
@@ -299,6 +90,7 @@ static void submit(void)
 	o = &env.op[env.ops];
 	pick_op(o);
 	netinc_assert(!netinc_coll_check(&o->op));
+	ep_env_alloc(o);
 	env.pending++;
 	o->submitted = true;
 	if (o->op.hold)
@@ -306,8 +98,10 @@ static void submit(void)
 	if (!err)
 		err = netinc_ep_submit(&env.ep, &o->op, env.now);
 	if (err) {
+		netinc_assert(!o->done);
 		o->submitted = false;
 		env.pending--;
+		ep_env_free_op(o);
 	} else {
 		env.ops++;
 	}
@@ -337,6 +131,17 @@ static struct netinc_op *op_at(u64 block)
 	return NULL;
 }
 
+/* What the parser lets pass and a node that keeps to the rules would not send. */
+static void wild_flags(struct netinc_pkt *pkt)
+{
+	pkt->flags = (pkt->flags & INC_F_PAYLOAD) | (read_u16(&env.r) & INC_F_ALL & ~INC_F_PAYLOAD);
+	if (!pkt->len)
+		pkt->flags &= ~INC_F_FINAL;
+	pkt->ce = read_u8(&env.r) & 1;
+	if (pkt->flags & INC_F_PARTIAL)
+		pkt->child = 1 + read_u8(&env.r) % 3;
+}
+
 static void result_at(struct netinc_pkt *pkt, u64 block, u32 span)
 {
 	struct netinc_op *op = op_at(block);
@@ -350,14 +155,16 @@ static void result_at(struct netinc_pkt *pkt, u64 block, u32 span)
 		pkt->opseq = op->seq;
 		pkt->sig = op->sig;
 		netinc_coll_block(op, block - op->first, &b);
-		pkt->len = b.bits & INC_F_WANT ? elem_size(op) * b.elems : 0;
+		pkt->len = b.bits & INC_F_WANT ? ep_env_elem(op) * b.elems : 0;
 	}
 	if (read_u8(&env.r) % 32 == 31)
 		pkt->len = read_u8(&env.r);
 	if (read_u8(&env.r) % 32 == 31)
 		pkt->opseq++;
 	pkt->flags = pkt->len ? INC_F_PAYLOAD | INC_F_WANT : 0;
-	pkt->span = pkt->len ? 1 : span;
+	if (read_u8(&env.r) % 16 == 15)
+		wild_flags(pkt);
+	pkt->span = pkt->flags & (INC_F_PAYLOAD | INC_F_DESC) ? 1 : span;
 	pay = (struct netinc_pay) { .len = pkt->len, .flags = pkt->flags };
 	if (!netinc_ep_check(&env.ep, pkt))
 		netinc_ep_result(&env.ep, pkt, &pay, env.now);
@@ -379,11 +186,26 @@ static void results(void)
 	netinc_ep_packet_end(&env.ep, pkt.tree, env.now);
 }
 
-static void control(struct netinc_pkt *pkt, void *body, u32 len)
+/* @body: in memory of exactly its length. */
+static void control(struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	read_damage(&env.r, body, len);
+	void *exact = malloc(len);
+
+	memcpy(exact, body, len);
+	read_damage(&env.r, exact, len);
 	pkt->len = len;
-	netinc_ep_control(&env.ep, pkt, body, env.now);
+	netinc_ep_control(&env.ep, pkt, exact, env.now);
+	free(exact);
+}
+
+/* Mostly @number, sometimes one that is near it, seldom any. */
+static u32 read_near(u32 number)
+{
+	u8 how = read_u8(&env.r);
+
+	if (how < 0xc0)
+		return number;
+	return how < 0xf8 ? number + (s8)read_u8(&env.r) : read_u32(&env.r);
 }
 
 /*
@@ -396,14 +218,17 @@ static void ready(void)
 	u8 what = read_u8(&env.r);
 	struct inc_ready body = {
 		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
-		.start = cpu_to_be64(env.ep.una), .up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
+		.up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
 		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
 		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank), .dead_ms = cpu_to_be32(500),
-		.opseq = cpu_to_be32(env.ep.error.resume), .move = cpu_to_be32(env.ep.move),
+		.move = cpu_to_be32(env.ep.move),
 		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE), .standbys = what >> 4 & 3,
 	};
+	u64 next = netinc_ep_next(&env.ep);
 	u32 i;
 
+	body.start = cpu_to_be64(next + (s32)(read_near((u32)next) - (u32)next));
+	body.opseq = cpu_to_be32(read_near(env.ep.error.resume));
 	if (what & 0x40)
 		body.trees = cpu_to_be16(SIZE);
 	if (body.fallback == __INC_FALLBACK_MAX) {
@@ -418,7 +243,7 @@ static void ready(void)
 	for (i = 0; i < body.standbys && i < INC_MAX_STANDBY; i++)
 		body.standby[i].family = cpu_to_be16(4);
 	body.edge.family = cpu_to_be16(6);
-	pkt.epoch = env.ep.epoch + 1;
+	pkt.epoch = what & 0x80 ? read_near(env.ep.epoch) : env.ep.epoch + 1;
 	control(&pkt, &body, sizeof(body));
 }
 
@@ -448,17 +273,43 @@ static void nack(void)
 	netinc_ep_control(&env.ep, &pkt, NULL, env.now);
 }
 
+/* The first operation is most often the one that fails; whose turn is next is what the node says. */
 static void error(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_ERROR);
-	struct netinc_error e = { .block = env.ep.una + read_u8(&env.r) % 16, .code = INC_ERR_MISMATCH };
+	struct netinc_error e = { .code = INC_ERR_MISMATCH, .rank = { 0, 2 } };
 	struct inc_error_pkt body;
+	u8 how = read_u8(&env.r);
 
-	e.opseq = env.ep.head ? env.ep.head->seq : env.ep.next_seq;
-	e.resume = read_u8(&env.r) % 4 ? e.opseq + 1 + read_u8(&env.r) % 4 : 0;
+	e.block = env.ep.una + (how & 1 ? (s8)read_u8(&env.r) : 0);
+	e.opseq = read_near(env.ep.head ? env.ep.head->seq : env.ep.next_seq);
+	e.resume = how & 2 ? read_near(e.opseq) : e.opseq + 1 + (how >> 2 & 3);
+	if (how >= 0xe0)
+		e.resume = 0;
+	if (how >= 0xc0) {
+		e.code = 1 + read_u8(&env.r) % INC_ERR_MAX;
+		e.rank[0] = read_u8(&env.r) % (SIZE + 1);
+	}
 	pkt.psn = (u32)e.block;
 	netinc_error_build(&body, &e);
 	control(&pkt, &body, sizeof(body));
+}
+
+/* Of whose contributions results are made. */
+static void partial(void)
+{
+	struct netinc_pkt pkt = packet(INC_PKT_PARTIAL);
+	struct {
+		struct inc_partial partial;
+		__be32 map[2];
+	} m;
+	u8 how = read_u8(&env.r);
+
+	memset(&m, 0, sizeof(m));
+	m.partial.set = cpu_to_be16(how % 4);
+	m.partial.bits = cpu_to_be16(how & 0x80 ? 64 : 32);
+	m.map[0] = cpu_to_be32(read_u8(&env.r));
+	control(&pkt, &m, sizeof(m.partial) + (how & 0x40 ? 8 : 4));
 }
 
 static void small_packet(void)
@@ -559,6 +410,8 @@ static void step(void)
 	case 10:
 		if (what >= 0xc0)
 			peers();
+		else if (what == 0x1a || what == 0x2a)
+			partial();
 		else if (what >= 0x80)
 			stranger();
 		else
@@ -574,6 +427,8 @@ static void step(void)
 		env.short_send = what & 0x10;
 		env.no_room = what & 0x20;
 		env.no_keep = what & 0x40;
+		if (what & 0x80)
+			ep_env_pin(16u * read_u8(&env.r));
 		netinc_ep_pump(&env.ep, env.now);
 		break;
 	case 14:
@@ -585,6 +440,17 @@ static void step(void)
 			netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, read_u8(&env.r) & 1, env.now);
 		break;
 	}
+	if (what % 16 >= 2 && what % 16 <= 10)
+		ep_env_progress();
+}
+
+/*
+ * Packets that one event may make: each block of the window at most twice, a call to each rank,
+ * some that answer.
+ */
+static u32 most_packets(const struct netinc_ep *ep)
+{
+	return 2 * ep->window + 2 * SIZE + 8;
 }
 
 static void check(void)
@@ -593,6 +459,7 @@ static void check(void)
 	const struct netinc_op *op, *prev = NULL;
 	u32 n = 0;
 
+	netinc_assert(env.packets <= most_packets(ep));
 	netinc_assert((s64)(ep->snd - ep->una) >= 0 && (s64)(ep->end - ep->snd) >= 0);
 	netinc_assert(!ep->window || ep->snd - ep->una <= ep->window);
 	for (op = ep->head; op; prev = op, op = op->next) {
@@ -601,6 +468,26 @@ static void check(void)
 	}
 	netinc_assert(ep->tail == prev && n == env.pending);
 	netinc_assert(ep->state != INC_STATE_FAILED || !n);
+}
+
+/*
+ * Nobody says anything any more: whatever was said before, all ends within the limits of one way
+ * round the plan, which are no longer than a node may set them.
+ */
+static void silence(void)
+{
+	u64 begin = env.now, at;
+
+	netinc_assert(env.ep.dead_ms <= LONGEST_DEAD);
+	while ((at = netinc_ep_timer(&env.ep, env.now))) {
+		netinc_assert(at > env.now);
+		env.now = at;
+		netinc_assert(env.now - begin <=
+			      4 * (NETINC_PLAN + 1) * max(env.ep.dead_ms, 500u) * NETINC_MS);
+		env.packets = 0;
+	}
+	netinc_assert(!env.pending && (!env.ep.head || env.ep.head == &env.leave));
+	netinc_assert(env.ep.state == INC_STATE_FAILED || env.ep.state == INC_STATE_CLOSED);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -615,16 +502,19 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	env.now = 0xfffff000ull;
 	cfg.first_block = (read_u8(&env.r) & 1 ? 0 : 1ull << 32) - read_u8(&env.r);
 	netinc_reduce_init(0);
-	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_init(&env.ep, &cfg, &ep_env_ops);
 	env.ep.peers = env.peers;
 	netinc_ep_connect(&env.ep, env.now);
 	while (env.r.left) {
+		env.packets = 0;
 		step();
 		check();
 	}
+	silence();
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	netinc_assert(!env.pending && !env.ep.head);
 	netinc_ep_keep_drop(&env.ep);
 	netinc_assert(!env.results && !env.own);
+	ep_env_free();
 	return 0;
 }

@@ -74,6 +74,7 @@ static const struct {
 	{ "pinned-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
 	{ "slot-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
 	{ "held-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
+	{ "socket-memory", { 65536, 1 << 20, 64 << 20, 1ULL << 40 } },
 };
 
 static uint64_t value_of(struct message *m, struct source *s, const struct spec_attr *a)

@@ -231,9 +231,23 @@ static int env_contrib(u32 child, struct netinc_pkt pkt, u64 value, u64 now)
 	int err;
 
 	o->desc.count = cpu_to_be64(pkt.sig);
+	netinc_agg_buffer_begin(&env.agg);
 	err = netinc_agg_contrib(&env.agg, child, &pkt, &pay, now);
 	env_put(o);
 	return err;
+}
+
+/* Each as a buffer of its own. */
+static inline void env_packet_end(u32 child, u64 now)
+{
+	netinc_agg_buffer_begin(&env.agg);
+	netinc_agg_packet_end(&env.agg, child, now);
+}
+
+static inline bool env_probe(u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe, u64 now)
+{
+	netinc_agg_buffer_begin(&env.agg);
+	return netinc_agg_probe(&env.agg, child, pkt, probe, now);
 }
 
 static int env_give(u32 child, u64 q, u64 now)
@@ -242,7 +256,7 @@ static int env_give(u32 child, u64 q, u64 now)
 }
 
 /* What the children's contributions to @q make in child order. */
-static u64 env_expected(u64 q)
+static inline u64 env_expected(u64 q)
 {
 	u64 sum = 0;
 	u32 i;

@@ -140,7 +140,7 @@ static inline void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 	struct sent *s = &env.log[env.logged++ % LOG];
 
 	(void)ep;
-	*s = (struct sent) { .type = pkt->type, .pkt = *pkt, .to = peer->addr[0] };
+	*s = (struct sent) { .type = pkt->type, .pkt = *pkt, .to = peer->addr[1] };
 	memcpy(s->body, body, len);
 }
 
@@ -234,7 +234,7 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 
 static inline struct netinc_peer peer_at(u8 addr)
 {
-	return (struct netinc_peer) { .addr = { addr }, .family = NETINC_AF_INET, .udp_port = 9 };
+	return (struct netinc_peer) { .addr = { 10, addr }, .family = NETINC_AF_INET, .udp_port = 9 };
 }
 
 static inline void begin(u64 first_block)

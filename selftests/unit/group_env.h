@@ -37,6 +37,9 @@ static struct {
 	u32 held;
 	struct inc_desc desc[SIZE][W];	/* of what is held: obj is &desc[child][block % W] */
 	u64 detail;
+	struct netinc_peer link[SIZE];	/* where what is for each member goes */
+	u32 links;
+	bool no_link;
 	u32 from[SIZE], to[SIZE], renumbered;
 } env;
 
@@ -156,7 +159,32 @@ static inline void renumber(struct netinc_group *g, u32 from, u32 to)
 	env.to[env.renumbered++] = to;
 }
 
-static const struct netinc_group_ops ops = { .send = send, .event = event, .renumber = renumber };
+static inline bool link_member(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
+{
+	(void)g;
+	if (env.no_link)
+		return false;
+	env.links++;
+	env.link[rank] = *peer;
+	return true;
+}
+
+static const struct netinc_group_ops ops = {
+	.send = send, .event = event, .link = link_member, .renumber = renumber,
+};
+
+/* A packet in a buffer of its own. */
+static inline int rx_contrib(const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+{
+	netinc_group_buffer_begin(&env.g);
+	return netinc_group_contrib(&env.g, pkt, pay, now);
+}
+
+static inline int rx_control(const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	netinc_group_buffer_begin(&env.g);
+	return netinc_group_control(&env.g, pkt, body, now);
+}
 
 static inline void begin(void)
 {
@@ -265,7 +293,7 @@ static inline int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u6
 	d->opseq = cpu_to_be32(opseq);
 	d->count = cpu_to_be64(sig);
 	env.g.members[rank].heard = now;
-	return netinc_group_contrib(&env.g, &pkt, &pay, now);
+	return rx_contrib(&pkt, &pay, now);
 }
 
 static inline void send_probe(u32 rank, u64 now)
@@ -276,7 +304,7 @@ static inline void send_probe(u32 rank, u64 now)
 	pkt.len = sizeof(body);
 	pkt.psn = (u32)env.g.agg.una;
 	env.g.members[rank].heard = now;
-	expect(!netinc_group_control(&env.g, &pkt, &body, now), "probe of rank %u", rank);
+	expect(!rx_control(&pkt, &body, now), "probe of rank %u", rank);
 }
 
 static inline int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
@@ -285,7 +313,7 @@ static inline int abort_rank(u32 rank, u16 code, u32 nonce, u64 now)
 	struct inc_error_pkt body = { .code = cpu_to_be16(code), .resume = cpu_to_be32(nonce) };
 
 	pkt.len = sizeof(body);
-	return netinc_group_control(&env.g, &pkt, &body, now);
+	return rx_control(&pkt, &body, now);
 }
 
 static inline struct netinc_error error_of(const struct sent *s)

@@ -169,7 +169,7 @@ static void test_fold_fails(void)
 static void packet(u32 child, u64 q, u64 now)
 {
 	env_give(child, q, now);
-	netinc_agg_packet_end(&env.agg, child, now);
+	env_packet_end(child, now);
 }
 
 /* Holes are asked for once they are older than the slack, exactly, and again after a round trip only. */
@@ -210,7 +210,7 @@ static void probe(u32 child, u64 q, const __be32 *map, u32 bits, u64 now)
 
 	if (bits)
 		memcpy(m.map, map, bits / 8);
-	netinc_agg_probe(&env.agg, child, &pkt, &m.probe, now);
+	env_probe(child, &pkt, &m.probe, now);
 }
 
 static void test_status(void)
@@ -566,7 +566,7 @@ static void random_run(u64 start)
 		env.fail_hold = !ktap_below(4);
 		env.fail_fold = !ktap_below(4);
 		env_give(i, q, 0);
-		netinc_agg_packet_end(&env.agg, i, 0);
+		env_packet_end(i, 0);
 		env.logged = min(env.logged, ENV_LOG);
 		for (; env_seen < env.logged; env_seen++) {
 			if (env.log[env_seen].kind != 'R')

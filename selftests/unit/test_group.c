@@ -104,6 +104,8 @@ static void test_moved(void)
 	u32 i;
 
 	form(50);
+	expect(join_moved(1, LINEAGE, 2, false, 2000) == INC_REFUSE_MOVED, "a group without a fallback moves");
+	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
 	/* names the incarnation, as nobody who has moved does: it is a JOIN that was not challenged */
 	expect(!join_moved(1, LINEAGE, 1, true, 2000), "READY again");
 	expect_sent(INC_PKT_READY, 1);
@@ -123,8 +125,10 @@ static void test_moved(void)
 	for (i = 0; i < SIZE; i += 2)
 		expect(!join_moved(i, LINEAGE, 2, false, 4000), "rank %u", i);
 	expect_sent(INC_PKT_WAIT, 0);
-	for (i = 0; i < SIZE; i++)
+	for (i = 0; i < SIZE; i++) {
 		expect_sent(INC_PKT_READY, i);
+		expect_sent(INC_PKT_PEERS, i);
+	}
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2, "state %u, epoch %u", env.g.state, env.g.epoch);
 	end();
 }
@@ -135,6 +139,7 @@ static void test_not_moved(void)
 	u64 dead = DEAD * NETINC_MS, now;
 
 	form(50);
+	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
 	expect(!join_moved(1, LINEAGE, 1, false, 2000), "rank 1 has moved");
 	expect_sent(INC_PKT_WAIT, 1);
 	for (now = 2000; now <= 2000 + dead; now += dead / 8) {
@@ -204,18 +209,18 @@ static void test_state(void)
 	expect(contrib(0, 0, 0, 0, 0, 0) == -INC_C_DROP_STATE, "a contribution before READY");
 	pkt = pkt_of(INC_PKT_PROBE, 0);
 	pkt.len = sizeof(body);
-	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_STATE, "PROBE before READY");
+	expect(rx_control(&pkt, &body, 0) == -INC_C_DROP_STATE, "PROBE before READY");
 	expect_count(DROP_STATE, 2u);
 	end();
 	form(0);
 	pkt = pkt_of(INC_PKT_PROBE, 0);
 	pkt.len = sizeof(body);
-	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_MALFORMED, "a bitmap that is not there");
+	expect(rx_control(&pkt, &body, 0) == -INC_C_DROP_MALFORMED, "a bitmap that is not there");
 	pkt.len = sizeof(body) + 4;
 	body.bits = cpu_to_be16(31);
-	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_MALFORMED, "31 bits");
+	expect(rx_control(&pkt, &body, 0) == -INC_C_DROP_MALFORMED, "31 bits");
 	pkt = pkt_of(INC_PKT_READY, 0);
-	expect(netinc_group_control(&env.g, &pkt, &body, 0) == -INC_C_DROP_STATE, "READY of a member");
+	expect(rx_control(&pkt, &body, 0) == -INC_C_DROP_STATE, "READY of a member");
 	expect_count(DROP_MALFORMED, 2u);
 	end();
 }
@@ -411,7 +416,7 @@ static int reduce(u32 rank, u64 block, u32 opseq, u32 sig, u64 now)
 	pkt.opseq = opseq;
 	pkt.sig = sig;
 	env.g.members[rank].heard = now;
-	return netinc_group_contrib(&env.g, &pkt, &pay, now);
+	return rx_contrib(&pkt, &pay, now);
 }
 
 static void all_heard_at(u64 now)
@@ -613,6 +618,22 @@ static void test_left(void)
 	end();
 }
 
+/* A group that all have left stays so, whatever is contributed to it. */
+static void test_left_over(void)
+{
+	u32 i;
+
+	form(0);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 0, 0, 9, INC_F_LEAVE, 2000);
+	env.seen = env.logged;
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 1, 1, i, 0, 2000);
+	expect(env.g.state == INC_GROUP_LEFT && env.logged == env.seen, "state %u", env.g.state);
+	expect(netinc_group_tick(&env.g, 2001), "does not expire");
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
 	KTAP(test_moved), KTAP(test_not_moved),
@@ -620,6 +641,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_late_wait), KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave),
 	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
+	KTAP(test_left_over),
 };
 
 int main(int argc, char **argv)

@@ -54,7 +54,7 @@ static void probe_from(u32 rank, u64 una, u32 peers, u64 now)
 	pkt.psn = (u32)una;
 	pkt.opseq = peers;
 	env.g.members[rank].heard = now;
-	expect(!netinc_group_control(&env.g, &pkt, &body, now), "PROBE of rank %u", rank);
+	expect(!rx_control(&pkt, &body, now), "PROBE of rank %u", rank);
 }
 
 /* READY says where the group can go, PEERS where its ranks are: with READY, and to who asks. */
@@ -188,7 +188,7 @@ static void test_late_packets(void)
 		pkt.len = sizeof(body);
 		pkt.psn = 50;
 		pkt.flags = INC_F_RETRANS;
-		expect(netinc_group_control(&env.g, &pkt, &body, now) == -INC_C_DROP_STATE, "a late PROBE");
+		expect(rx_control(&pkt, &body, now) == -INC_C_DROP_STATE, "a late PROBE");
 		netinc_group_tick(&env.g, now);
 		expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
 	}

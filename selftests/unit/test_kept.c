@@ -33,7 +33,7 @@ static void test_nothing(void)
 
 	ready(0);
 	submit_op(&a);
-	expect(!result(&a, 0) && !env.kept && !env.ep.kept[0] && !env.ep.begun, "something is kept");
+	expect(!result(&a, 0) && !env.kept && !env.ep.kept[0] && env.ep.begun == 1, "something is kept");
 	expect(netinc_ep_next(&env.ep) == 1, "next");
 }
 
@@ -139,6 +139,36 @@ static void test_no_memory(void)
 	netinc_ep_keep_drop(&env.ep);
 }
 
+/* There will be none: the others are told so by the member that READY has made of this rank. */
+static void test_decline(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body = ready_body(0);
+	const struct inc_error_pkt *e;
+	const struct sent *s;
+	u32 i;
+
+	begin(0);
+	env.fallback = INC_FALLBACK_EDGE;
+	env.no_keep = true;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(give_ready(1, 0, 0) == -INC_C_DROP_MEMORY, "READY without memory");
+	env.seen = env.logged;
+	netinc_ep_decline(&env.ep, &pkt, &body, env.now);
+	for (i = 0; i < 2; i++) {
+		s = expect_sent(INC_PKT_ABORT);
+		e = (const void *)s->body;
+		expect(s->pkt.incarnation == 5 && s->pkt.epoch == 1, "ABORT %u", i);
+		expect(s->pkt.cookie == UP, "its cookie");
+		expect(be16_to_cpu(e->code) == INC_ERR_RANK_ABORT, "its code");
+	}
+	expect_quiet();
+	expect_state(INC_STATE_FAILED);
+	env.no_keep = false;
+	expect(give_ready(1, 0, 0) < 0, "another READY");
+	expect_state(INC_STATE_FAILED);
+}
+
 /* Blocks from an error on will be others: nothing of them is kept. */
 static void test_cut(void)
 {
@@ -180,7 +210,7 @@ static void test_chain(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_nothing), KTAP(test_results), KTAP(test_input), KTAP(test_ring), KTAP(test_no_memory),
-	KTAP(test_cut), KTAP(test_chain),
+	KTAP(test_decline), KTAP(test_cut), KTAP(test_chain),
 };
 
 int main(int argc, char **argv)

@@ -195,7 +195,8 @@ static void test_shrink(void)
 /* An error in the middle: what is before it completes, what it names fails, what is later gets new numbers. */
 static void test_error(void)
 {
-	struct netinc_op a = allreduce(24), b = allreduce(24), c = barrier(), d = allreduce(40), late = barrier();
+	/* with b the window is full */
+	struct netinc_op a = allreduce(24), b = allreduce(88), c = barrier(), d = allreduce(40), late = barrier();
 
 	ready(100);
 	submit_op(&a);
@@ -228,6 +229,76 @@ static void test_error(void)
 	expect_count(OPS_FAILED, 2u);
 	expect_count(OPS, 1u);
 	expect_count(ERRORS, 1u);
+}
+
+/*
+ * A node that says that an operation goes on, of which blocks have been sent, is not believed: the
+ * operation fails, and so does an epoch that would begin with it.
+ */
+static void test_never_anew(void)
+{
+	struct netinc_op a = barrier(), b = barrier(), c = allreduce(24), d = barrier();
+
+	ready(100);
+	submit_op(&a);
+	submit_op(&b);
+	submit_op(&c);
+	expect(env.ep.begun == 3 && env.ep.snd == 104, "begun %u, snd %llu", env.ep.begun,
+	       (unsigned long long)env.ep.snd);
+	expect(!result(&a, 100) && !result(&c, 102) && env.done == 1, "results, also of the third operation");
+	expect(!error(101, 1, 1, INC_ERR_MISMATCH), "an error by which the second one goes on");
+	expect_state(INC_STATE_RESYNC);
+	expect(env.failed == 2 && b.error.code == INC_ERR_MISMATCH && c.error.code == INC_ERR_CANCELED,
+	       "%u failed, codes %u, %u", env.failed, b.error.code, c.error.code);
+	submit_op(&d);
+	expect(give_ready(2, 101, 2) == -INC_C_DROP_MALFORMED, "READY by which the third one goes on");
+	expect_state(INC_STATE_RESYNC);
+	expect(!give_ready(2, 101, 3), "READY");
+	expect_state(INC_STATE_READY);
+	expect(d.numbered && d.first == 101 && env.failed == 2, "block %llu", (unsigned long long)d.first);
+}
+
+/* Limits of a node that no administrator can set would make timers run wild. */
+static void test_limits_of_node(void)
+{
+	static const u32 dead[] = { 1, NETINC_MIN_DEAD_MS - 1, NETINC_MAX_DEAD_MS + 1, 0xffffffff };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(dead); i++) {
+		struct netinc_pkt pkt = from_node(INC_PKT_READY);
+		struct inc_ready body = ready_body(0);
+
+		begin(0);
+		netinc_ep_connect(&env.ep, env.now);
+		pkt.child = RANK;
+		body.dead_ms = cpu_to_be32(dead[i]);
+		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "dead limit %u", dead[i]);
+		expect_state(INC_STATE_JOINING);
+	}
+}
+
+/* A node that answers, but does not get over an error, is given up after four dead limits. */
+static void test_error_lasts(void)
+{
+	struct netinc_op a = barrier();
+	struct inc_wait_pkt wait = { .nonce = cpu_to_be32(4711) };
+	u64 end;
+
+	ready(100);
+	submit_op(&a);
+	expect(!error(100, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+	end = env.now + 4 * DEAD * NETINC_MS;
+	for (env.now += DEAD * NETINC_MS / 4; env.now < end; env.now += DEAD * NETINC_MS / 4) {
+		expect(!control(from_node(INC_PKT_WAIT), &wait, sizeof(wait)), "WAIT");
+		netinc_ep_timer(&env.ep, env.now);
+		expect_state(INC_STATE_RESYNC);
+	}
+	env.now = end;
+	expect(!control(from_node(INC_PKT_WAIT), &wait, sizeof(wait)), "WAIT");
+	netinc_ep_timer(&env.ep, env.now);
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
 }
 
 /* Operations that the others had begun and this rank had not fail as soon as they are submitted. */
@@ -395,6 +466,32 @@ static void test_leave(void)
 	expect_state(INC_STATE_CLOSED);
 }
 
+/* Whatever a node says that others have begun: a rank that leaves can do so. */
+static void test_leave_past(void)
+{
+	struct netinc_op a = barrier(), b = barrier(), leave;
+
+	ready(100);
+	submit_op(&a);
+	expect(!error(100, 0, 50, INC_ERR_MISMATCH), "an error that takes many operations with it");
+	expect(!give_ready(2, 100, 50), "READY");
+	submit_op(&b);
+	expect(env.failed == 2 && b.error.code == INC_ERR_CANCELED, "%u failed, code %u", env.failed, b.error.code);
+	env.seen = env.logged;
+	expect(!netinc_ep_leave(&env.ep, &leave, env.now), "leave");
+	expect_state(INC_STATE_LEAVING);
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC), "LEAVE");
+	/* likewise when it has begun to */
+	expect(!error(100, 2, 60, INC_ERR_MISMATCH), "an error at the block of LEAVE");
+	expect_state(INC_STATE_RESYNC);
+	expect(!give_ready(3, 100, 60), "READY");
+	expect_state(INC_STATE_LEAVING);
+	expect_sent(INC_PKT_JOIN);
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC), "LEAVE again");
+	expect(!result(&leave, 100), "the result");
+	expect_state(INC_STATE_CLOSED);
+}
+
 static void test_abort(void)
 {
 	struct netinc_op a = barrier();
@@ -441,8 +538,9 @@ static void test_abort(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink), KTAP(test_error),
+	KTAP(test_never_anew), KTAP(test_limits_of_node), KTAP(test_error_lasts),
 	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late),
-	KTAP(test_leave), KTAP(test_abort),
+	KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
 };
 
 int main(int argc, char **argv)

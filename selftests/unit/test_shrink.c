@@ -322,7 +322,7 @@ static void test_late(void)
 		pkt.len = pay.len;
 		pkt.dtype = INC_TYPE_I32;
 		pkt.dop = INC_OP_SUM;
-		expect(!netinc_group_contrib(&env.g, &pkt, &pay, 2000), "contribution of rank %u", i);
+		expect(!rx_contrib(&pkt, &pay, 2000), "contribution of rank %u", i);
 	}
 	netinc_group_tick(&env.g, 2000 + 199 * NETINC_MS);
 	expect(!env.results, "too early");

@@ -63,7 +63,7 @@ static void test_nack(void)
 	}
 	expect(n >= 3 && last > hole, "%u blocks behind the hole", n);
 	for (n = 0; n < 8 && env_seen == env.logged; n++)
-		netinc_agg_packet_end(&env.agg, 0, 1000 + 10000 * n);
+		env_packet_end(0, 1000 + 10000 * n);
 	expect_sent('N', 0, hole, 1);
 	expect_quiet();
 	env_end();
@@ -78,7 +78,7 @@ static void test_status(void)
 
 	begin(0);
 	expect(!env_give(0, first_after(0), 1000), "the first");
-	netinc_agg_probe(&env.agg, 0, &pkt, &probe, 2000);
+	env_probe(0, &pkt, &probe, 2000);
 	expect_sent('S', 0, first_after(0), 0);
 	for (i = 0; i < W; i++) {
 		if (netinc_bit(env.map, i))

@@ -94,11 +94,21 @@ static void test_resync(void)
 	end();
 }
 
+/* Rank @rank says that its LEAVE is at some other tree. */
+static int say_leave(u32 rank, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_PROBE, rank);
+	struct inc_probe body = { .srtt = 0 };
+
+	pkt.len = sizeof(body);
+	pkt.opseq = SIZE;
+	pkt.flags = INC_F_LEAVE;
+	return rx_control(&pkt, &body, now);
+}
+
 /* LEAVE is a contribution to whatever tree, and a PROBE to the root when it is there. */
 static void test_leave(void)
 {
-	struct inc_probe body = { .srtt = 0 };
-	struct netinc_pkt pkt;
 	u32 i;
 
 	begin_spread(0);
@@ -108,14 +118,51 @@ static void test_leave(void)
 		expect(!env.g.members[i].left, "rank %u has left", i);
 	}
 	for (i = 0; i < SIZE; i++) {
-		pkt = pkt_of(INC_PKT_PROBE, i);
-		pkt.len = sizeof(body);
-		pkt.opseq = SIZE;
-		pkt.flags = INC_F_LEAVE;
-		expect(!netinc_group_control(&env.g, &pkt, &body, 2000) && env.g.members[i].left, "rank %u", i);
+		expect(!say_leave(i, 2000) && env.g.members[i].left, "rank %u", i);
 		expect_sent(INC_PKT_WAIT, i);
 	}
 	expect(env.g.state == INC_GROUP_LEFT, "state %u", env.g.state);
+	end();
+}
+
+/* Who says LEAVE in the middle of an operation is not waited for any longer than one that says nothing. */
+static void test_left_early(void)
+{
+	u64 now = 2000 + DEAD * NETINC_MS;
+	struct netinc_error e;
+
+	begin_spread(0);
+	expect(!say_leave(1, 2000) && env.g.members[1].left, "rank 1");
+	env.seen = env.logged;
+	expect(!check(0, INC_PKT_PROBE, now) && !check(2, INC_PKT_PROBE, now), "signs of life");
+	netinc_group_tick(&env.g, now + 1);
+	expect(env.g.state == INC_GROUP_ACTIVE, "nobody waits for it, and it is dead");
+	contrib(0, 0, 0, 9, 0, now + 1);
+	netinc_group_tick(&env.g, now + 2);
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 1 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	end();
+}
+
+/* An epoch in which ranks disagree after some have said LEAVE: these are members of the next like the others. */
+static void test_left_again(void)
+{
+	u32 i;
+
+	begin_spread(0);
+	for (i = 1; i < SIZE; i++)
+		expect(!say_leave(i, 2000), "rank %u", i);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 0, 0, i, 0, 2000);
+	expect(env.g.state == INC_GROUP_RESYNC && env.g.nleft == SIZE - 1, "state %u, %u have left", env.g.state,
+	       env.g.nleft);
+	for (i = 0; i < SIZE; i++)
+		expect(!come(i, 0x1234, 0, env.g.epoch, 1, 2000), "rank %u again", i);
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.nleft, "state %u, %u have left", env.g.state, env.g.nleft);
+	netinc_group_tick(&env.g, 2001 + DEAD * NETINC_MS);
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 0, "state %u, rank %u", env.g.state,
+	       env.g.error.rank[0]);
+	env.seen = env.logged;
 	end();
 }
 
@@ -210,7 +257,8 @@ static void test_branch_tick(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_elsewhere),
+	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_early), KTAP(test_left_again),
+	KTAP(test_left_elsewhere),
 	KTAP(test_branch_check), KTAP(test_branch_tick),
 };
 

@@ -115,7 +115,7 @@ class Lab:
 
     def probe(self, rank=0, **fields):
         """A PROBE, or what else fields make of it."""
-        fields = {"kind": w.PROBE, "body": bytes(8), **fields}
+        fields = {"kind": w.PROBE, "body": bytes(16), **fields}
         return self.contrib(rank).but(flags=0, union=bytes(4), opseq=0, sig=0, **fields)
 
     def send(self, ns, packet, to=None, src=None, v6=False, **how):

@@ -380,6 +380,10 @@ no_groups() {
 	done
 }
 
+nothing_held() {
+	no_groups && [ "$(inc -n sw -j node show | json_sum memory)" = 0 ]
+}
+
 # ---- Begin and end --------------------------------------------------------------------------------------------------
 
 inc_cleanup() {

@@ -100,10 +100,11 @@ void buffer_drop(struct sim_op *o)
 	o->recv = NULL;
 }
 
-void buffer_free(struct sim_op *o)
+void buffer_free(struct sim *sim, struct sim_op *o)
 {
 	if (!o)
 		return;
+	verify_free(sim, o);
 	buffer_drop(o);
 	free(o->acc);
 	free(o->seen);
@@ -113,8 +114,39 @@ void buffer_free(struct sim_op *o)
 	free(o);
 }
 
+/*
+ * The kernel pins a user's buffers while their elements are sent and written, from the front to the back: what lies
+ * before the next block without result is let go, and may be anybody's memory soon (umem.c, where pages go together).
+ */
+void buffer_progress(struct host *h)
+{
+	struct netinc_op *op = h->ep.head;
+	struct netinc_block b;
+	struct sim_op *o;
+	u64 next;
+
+	if (!op || !op->numbered || op->coll == INC_COLL_LEAVE || (op->mode & INC_MODE_COUNTS_PHASE))
+		return;
+	next = netinc_ep_next(&h->ep);
+	if ((s64)(next - op->first) <= 0 || next - op->first >= op->blocks)
+		return;
+	o = container_of(op, struct sim_op, op);
+	netinc_coll_block(op, next - op->first, &b);
+	o->send_gone = max(o->send_gone, b.send);
+	o->recv_gone = max(o->recv_gone, b.recv);
+}
+
+static void check_pinned(struct sim *sim, const struct sim_op *o, bool send, u64 at)
+{
+	u64 gone = send ? o->send_gone : o->recv_gone;
+
+	if (at < gone)
+		sim_fail(sim, "rank %u: operation %u %s element %llu, memory before %llu has been unpinned", o->op.rank,
+			 o->op.seq, send ? "reads" : "writes", (unsigned long long)at, (unsigned long long)gone);
+}
+
 /* The bytes of @elems elements at position @at of a stream: they are one run. */
-static u8 *stream_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, u32 elems)
+static u8 *share_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, u32 elems)
 {
 	const struct layout *l = send ? &o->send_at : &o->recv_at;
 	struct netinc_share s;
@@ -131,6 +163,18 @@ static u8 *stream_at(struct sim *sim, const struct sim_op *o, bool send, u64 at,
 	}
 	sim_fail(sim, "rank %u: operation %u has no elements %llu + %u to %s", o->op.rank, o->app->idx,
 		 (unsigned long long)at, elems, send ? "send" : "get");
+}
+
+static u8 *stream_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, u32 elems)
+{
+	if (elems)
+		check_pinned(sim, o, send, at);
+	return share_at(sim, o, send, at, elems);
+}
+
+const u8 *buffer_result(struct sim *sim, const struct sim_op *o, const struct netinc_block *b)
+{
+	return share_at(sim, o, false, b->recv, b->elems);
 }
 
 const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b)

@@ -170,7 +170,7 @@ static void expected_desc(struct host *h, u32 idx, u32 rank, struct inc_desc *de
 
 	o->op.seq = idx;
 	netinc_coll_desc(&o->op, desc);
-	buffer_free(o);
+	buffer_free(h->sim, o);
 }
 
 /* Both sides are named, and they did disagree. */
@@ -205,6 +205,17 @@ static void check_contradiction(struct host *h, struct app_op *a)
 			 h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
 }
 
+/* Has any rank contributed to it? Then it fails at all, with the one about which they disagree. */
+static bool begun(const struct sim *sim, u32 idx)
+{
+	u32 i;
+
+	for (i = 0; i < sim->plan.hosts; i++)
+		if ((s32)(sim->host[i].ep.begun - idx) > 0)
+			return true;
+	return false;
+}
+
 static void check_error(struct host *h, struct app_op *a)
 {
 	const struct netinc_error *e = &a->main->op.error;
@@ -219,7 +230,8 @@ static void check_error(struct host *h, struct app_op *a)
 		check_contradiction(h, a);
 		break;
 	case INC_ERR_CANCELED:
-		if (e->opseq >= a->idx || e->resume <= a->idx || sim_step_of(h->sim, e->opseq)->disagree != DIFFER)
+		if (e->opseq >= a->idx || (e->resume <= a->idx && !begun(h->sim, a->idx)) ||
+		    sim_step_of(h->sim, e->opseq)->disagree != DIFFER)
 			sim_fail(h->sim, "rank %u: operation %u canceled by operation %u, resume at %u", h->rank,
 				 a->idx, e->opseq, e->resume);
 		break;
@@ -278,6 +290,12 @@ void check_op_done(struct host *h, struct app_op *a)
 	if (a->done)
 		sim_fail(h->sim, "rank %u: operation %u is done twice", h->rank, a->idx);
 	check_input(h, a);
+	/* what has come of it verify.c has seen: neither the others' input is known, nor why it failed */
+	if (hostile_members(h->sim)) {
+		if (a->main->op.error.code && !sim_step_of(h->sim, a->idx)->disagree)
+			check_untouched(h, a);
+		return;
+	}
 	if (!a->main->op.error.code) {
 		check_result(h, a);
 	} else {
@@ -293,21 +311,21 @@ void check_op_done(struct host *h, struct app_op *a)
 /* Rule 3: if any rank has result p + W, in any epoch, every rank has all results up to p. Rule 1 besides. */
 void check_invariant(struct sim *sim, const struct host *h)
 {
-	u64 window = sim->plan.window, high;
+	u64 window = hostile_nodes(sim) && h->ep.window ? h->ep.window : sim->plan.window, high;
 	u32 i;
 
 	if (h->ep.snd - h->ep.una > window || (s64)(h->ep.end - h->ep.snd) < 0)
 		sim_fail(sim, "rank %u: una %llu, snd %llu, end %llu with W %llu", h->rank,
 			 (unsigned long long)h->ep.una, (unsigned long long)h->ep.snd,
 			 (unsigned long long)h->ep.end, (unsigned long long)window);
-	if (!h->ep.epoch)
+	if (!h->ep.epoch || hostile_nodes(sim) || hostile_is_rank(sim, h->rank))
 		return;
 	high = h->high;
 	for (i = 0; i < h->ep.spread.trees; i++)
 		if ((s64)(h->ep.way[i].high - high) > 0)
 			high = h->ep.way[i].high;
 	for (i = 0; i < sim->plan.hosts; i++)
-		if ((s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
+		if (!hostile_is_rank(sim, i) && (s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
 			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,
 				 (unsigned long long)high - 1, i,
 				 (unsigned long long)netinc_ep_next(&sim->host[i].ep), (unsigned long long)window);
@@ -365,9 +383,9 @@ static void check_code(struct host *h)
 		[FAULT_KILL] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_DEAD },
 		[FAULT_BUFFER] = { INC_ERR_RANK_FAULT, INC_ERR_RANK_FAULT },
 		[FAULT_NODE_SILENT] = { INC_ERR_NODE_DEAD, INC_ERR_NODE_DEAD },
-		/* forgotten before all had READY, it forms again; who is of the first run is missing there */
+		/* gone before all had READY, it forms again; who is of the first run is missing there */
 		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
-		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_NODE_GONE },
+		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_LEAVES] = { INC_ERR_LEFT, INC_ERR_LEFT },
 		/* it tells the others once if they are to disagree about something before that */
 		[FAULT_PATH] = { INC_ERR_RANK_PATH, INC_ERR_RANK_DEAD },
@@ -428,7 +446,7 @@ void check_host_finished(struct host *h)
 {
 	enum fault fault = fault_of(h->sim);
 
-	if (is_victim(h) && fault != FAULT_BUFFER)
+	if ((is_victim(h) && fault != FAULT_BUFFER) || hostile_is_rank(h->sim, h->rank))
 		return;
 	if (h->ep.head && h->ep.state != INC_STATE_CLOSED)
 		sim_fail(h->sim, "rank %u ends in state %u with operation %u unfinished", h->rank, h->ep.state,
@@ -439,7 +457,7 @@ void check_host_finished(struct host *h)
 			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
 		return;
 	}
-	if (too_late(h, &h->ep.error))
+	if (too_late(h, &h->ep.error) || hostile_members(h->sim))
 		return;
 	/* that others have left, and then the node has, may still fail a rank that is leaving */
 	if (h->sim->troubled && h->done == h->sim->plan.round[h->sim->round].nops)
@@ -469,7 +487,7 @@ void check_moved(struct host *h)
 		limit = first;
 	limit += 100 * (p->base_delay + p->jitter);
 
-	if (h->lost_at && took > limit)
+	if (h->lost_at && !hostile_members(h->sim) && took > limit)
 		sim_fail(h->sim, "rank %u takes %llu us to move, or to find that it cannot", h->rank,
 			 (unsigned long long)took);
 }

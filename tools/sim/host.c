@@ -29,6 +29,14 @@ static u8 *seen(struct host *h, struct sim_op *o, u64 idx)
 	return &o->seen[idx];
 }
 
+static void send_from(struct host *h, u32 to, u32 net, struct dgram **d, u32 n)
+{
+	if (hostile_is_rank(h->sim, h->rank))
+		hostile_rank_send(h, to, net, d, n);
+	else
+		net_send(h->sim, h->rank, to, net, d, n);
+}
+
 static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netinc_block *b, struct netinc_pkt *pkt)
 {
 	netinc_coll_block(&o->op, idx, b);
@@ -67,24 +75,28 @@ static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pk
 static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags, struct netinc_pkt *pkt)
 {
 	struct netinc_block b, after;
+	const u8 *data = NULL;
 	struct netinc_pkt next;
 	struct inc_desc desc;
 
 	block_header(h, o, idx, &b, pkt);
+	if (pkt->len)
+		data = buffer_out(h->sim, o, &b);
+	verify_sent(h, o, idx, &b, pkt, data);
 	for (; !(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) && pkt->span < n; pkt->span++) {
 		block_header(h, o, idx + pkt->span, &after, &next);
 		if (next.flags != pkt->flags)
 			break;
 	}
 	pkt->flags |= flags;
-	if (netinc_body_len(pkt) > h->sim->plan.block[0])
+	if (netinc_body_len(pkt) > (hostile_members(h->sim) ? h->ep.block : h->sim->plan.block[0]))
 		sim_fail(h->sim, "rank %u: block %llu of operation %u has %u bytes", h->rank, (unsigned long long)idx,
 			 o->op.seq, netinc_body_len(pkt));
 	netinc_coll_desc(&o->op, &desc);
 	sim_trace(h->sim, "rank %u: contribution %u + %u of operation %u, %u bytes%s", h->rank, pkt->psn, pkt->span,
 		  pkt->opseq, pkt->len, flags ? ", again" : "");
 	return keep_sent(h, o->op.first + idx, pkt,
-			 dgram_build(h->sim, pkt, &desc, pkt->len ? buffer_out(h->sim, o, &b) : NULL));
+			 dgram_build(h->sim, pkt, &desc, data));
 }
 
 /* The root of a tree; that of the first is the parent, also when there are no others. */
@@ -101,7 +113,7 @@ static void send_up(struct host *h, struct dgram **d, u32 n)
 	if (!n)
 		return;
 	root = root_of(h, be16_to_cpu(((const struct inc_hdr *)d[0]->data)->tree));
-	net_send(h->sim, h->rank, root.addr[0], root.addr[1], d, n);
+	send_from(h, root.addr[1], root.addr[2], d, n);
 }
 
 /* Those with payload go as one super-packet, as far as they follow one another; those without by themselves. */
@@ -134,6 +146,12 @@ static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u
 	return done;
 }
 
+static const u8 *elements(const struct netinc_pay *pay)
+{
+	return ((const struct dgram *)pay->obj)->data + pay->off +
+	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+}
+
 /* One by one, and not all of them at once always. */
 static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
@@ -154,7 +172,7 @@ static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		pkt.flags |= flags;
 		sim_trace(h->sim, "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes", h->rank,
 			  pkt.psn, pkt.opseq, pkt.flags, pkt.len);
-		d = dgram_build(h->sim, &pkt, NULL, pay ? ((struct dgram *)pay->obj)->data + pay->off : NULL);
+		d = dgram_build(h->sim, &pkt, NULL, pay ? elements(pay) : NULL);
 		send_up(h, &d, 1);
 	}
 	return n;
@@ -210,8 +228,8 @@ static bool ep_retarget(struct netinc_ep *ep, u32 at)
 	struct host *h = host_of(ep);
 
 	h->parent = ep->plan[at];
-	sim_trace(h->sim, "rank %u: move %u, to place %u at %u, network %u", h->rank, ep->move, at, h->parent.addr[0],
-		  h->parent.addr[1]);
+	sim_trace(h->sim, "rank %u: move %u, to place %u at %u, network %u", h->rank, ep->move, at, h->parent.addr[1],
+		  h->parent.addr[2]);
 	return h->parent.family;
 }
 
@@ -226,8 +244,8 @@ static void ep_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, con
 		sim_fail(h->sim, "rank %u sends type %u to nobody", h->rank, p.type);
 	p.len = len;
 	d = dgram_build(h->sim, &p, NULL, body);
-	sim_trace(h->sim, "rank %u: type %u to %u", h->rank, p.type, peer->addr[0]);
-	net_send(h->sim, h->rank, peer->addr[0], peer->addr[1], &d, 1);
+	sim_trace(h->sim, "rank %u: type %u to %u", h->rank, p.type, peer->addr[1]);
+	send_from(h, peer->addr[1], peer->addr[2], &d, 1);
 }
 
 static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
@@ -251,6 +269,9 @@ static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block
 	struct netinc_block should;
 	u64 idx;
 
+	/* a packet of which some blocks are another operation's */
+	if ((s64)(h->next_block - o->op.first) < 0)
+		h->next_block = o->op.first;
 	for (;; h->next_block++) {
 		idx = h->next_block - o->op.first;
 		if (idx >= o->op.blocks)
@@ -279,12 +300,13 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 			 op->seq);
 	/* what was completed without a rank goes to it whether it wants it or not */
 	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len &&
-	    ((b->bits & INC_F_WANT) || !(pay->flags & INC_F_PARTIAL)))
+	    ((b->bits & INC_F_WANT) || !((pay->flags & INC_F_PARTIAL) || hostile_members(h->sim))))
 		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len, b->elems);
 	if (pay->flags & INC_F_PARTIAL)
 		o->absent[idx] = ep->absent[0];
 	o->got += b->bits & INC_F_WANT ? b->elems : 0;
-	buffer_in(h->sim, o, b, ((struct dgram *)pay->obj)->data + pay->off);
+	verify_delivered(h, o, idx, pay);
+	buffer_in(h->sim, o, b, elements(pay));
 	return true;
 }
 
@@ -308,8 +330,10 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 		buffer_drop(a->exchange);
 		return;
 	}
-	if (!op->error.code)
+	if (!op->error.code) {
+		verify_done(h, a->main);
 		buffer_own_share(a->main);
+	}
 	check_op_done(h, a);
 	trouble_now(h->sim, WHEN_DONE);
 	buffer_drop(a->main);
@@ -417,7 +441,7 @@ static void hand_over(struct host *h, u32 idx, struct netinc_op *op)
 
 	if (err)
 		sim_fail(h->sim, "rank %u cannot submit operation %u: %d", h->rank, idx, err);
-	if (op->seq != idx)
+	if (op->seq != idx && !hostile_nodes(h->sim))
 		sim_fail(h->sim, "rank %u numbers operation %u as %u", h->rank, idx, op->seq);
 }
 
@@ -480,7 +504,7 @@ static bool from_root(const struct host *h, const struct frame *f, u32 tree)
 {
 	struct netinc_peer root = tree && tree >= h->ep.spread.trees ? h->parent : root_of(h, tree);
 
-	return f->from == root.addr[0] && f->net == root.addr[1];
+	return f->from == root.addr[1] && f->net == root.addr[2];
 }
 
 void host_rx(struct host *h, const struct frame *f)
@@ -497,10 +521,15 @@ void host_rx(struct host *h, const struct frame *f)
 		return;
 	for (i = 0; i < f->n; i++) {
 		err = netinc_parse(f->d[i]->data, f->d[i]->len, &pkt);
+		if (err && hostile_members(h->sim))
+			break;
 		if (err)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
 		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from,
 			  pkt.psn, pkt.epoch);
+		if (hostile_is_rank(h->sim, h->rank) &&
+		    hostile_join_rx(h, &pkt, f->d[i]->data + sizeof(struct inc_hdr)))
+			continue;
 		if (pkt.type == INC_PKT_MOVE || !from_root(h, f, pkt.tree)) {
 			from = trouble_peer(f->from, f->net);
 			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
@@ -517,6 +546,7 @@ void host_rx(struct host *h, const struct frame *f)
 	}
 	if (results)
 		netinc_ep_packet_end(&h->ep, pkt.tree, now);
+	buffer_progress(h);
 	arm(h);
 }
 
@@ -604,8 +634,8 @@ void host_free(struct host *h)
 	for (i = 0; i < __INC_C_MAX; i++)
 		h->sim->totals[i] += h->ep.mib[i];
 	for (i = 0; i < SIM_MAX_OPS; i++) {
-		buffer_free(h->op[i].exchange);
-		buffer_free(h->op[i].main);
+		buffer_free(h->sim, h->op[i].exchange);
+		buffer_free(h->sim, h->op[i].main);
 	}
 	free(h->leave.seen);
 	free(h->leave.absent);

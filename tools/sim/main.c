@@ -37,6 +37,7 @@ static void print_usage(int status)
 		"  --keep-going N     end after N failures instead of the first\n"
 		"  --shrink N         take N seconds for making it smaller, 0: do not (30)\n"
 		"  --override SET     change the plan of the seed: NAME[.ROUND[.STEP]]=VALUE,...\n"
+		"  --hostile WHO,...  rank, node, stranger: those lie, in every run; none: nobody does (a quarter of the runs)\n"
 		"  -v                 print every packet; neither processes nor shrinking\n\n"
 		"What can be set; mishaps=N: things go wrong N times at most, spare=N: but not that time, dice=N: other random\n"
 		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it:\n");
@@ -70,6 +71,31 @@ static void parse_overrides(struct overrides *o, const char *text)
 	exit(2);
 }
 
+/* The same as --override hostile=BITS. */
+static void parse_hostile(struct overrides *o, const char *text)
+{
+	static const char * const names[] = { "rank", "node", "stranger" };
+	u32 who = 0, i;
+	size_t len;
+
+	while (text && strcmp(text, "none")) {
+		len = strcspn(text, ",");
+		for (i = 0; i < ARRAY_SIZE(names) && (strlen(names[i]) != len || memcmp(names[i], text, len)); i++)
+			;
+		if (i == ARRAY_SIZE(names))
+			break;
+		who |= 1u << i;
+		text += len;
+		if (!*text)
+			break;
+		text++;
+	}
+	if (text && (!*text || !strcmp(text, "none")) && override_set(o, override_of(SET_HOSTILE, 0, 0, who)))
+		return;
+	fprintf(stderr, "inc-sim: --hostile: expected rank, node, stranger with commas between them, or none\n");
+	exit(2);
+}
+
 static void parse(struct options *o, int argc, char **argv)
 {
 	struct {
@@ -99,6 +125,9 @@ static void parse(struct options *o, int argc, char **argv)
 			o->trace = true;
 		} else if (!strcmp(argv[i], "--help")) {
 			print_usage(0);
+		} else if (!strcmp(argv[i], "--hostile")) {
+			parse_hostile(&o->overrides, argv[i + 1]);
+			i++;
 		} else if (!strcmp(argv[i], "--override")) {
 			parse_overrides(&o->overrides, argv[i + 1]);
 			i++;
@@ -137,6 +166,7 @@ static void report(const struct totals *t, double time)
 		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter], shown[i].name);
 	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64 " of which had to go on, %" PRIu64
 	       " trees at the edge\n", t->troubled, t->harmless, t->trees);
+	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64 " times\n", t->hostile, t->lies);
 }
 
 int main(int argc, char **argv)

@@ -200,7 +200,14 @@ void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 
 {
 	u32 most = sim->plan.gso ? sim->plan.super_packet : 1, i, k;
 
+	/* an address that somebody has made up */
+	if (to >= SIM_ADDRS || (to >= sim->plan.hosts && to < SIM_NODE)) {
+		for (i = 0; i < n; i++)
+			dgram_put(sim, d[i]);
+		return;
+	}
 	for (i = 0; i < n; i += k) {
+		hostile_hear(sim, d[i]);
 		k = min(most, n - i);
 		send_frame(sim, frame_new(sim, from, to, net, d + i, k));
 	}
@@ -268,7 +275,7 @@ static void run_fault(struct sim *sim, bool late)
 	sim_trace(sim, "fault %d%s", what, late ? ": patience ends" : "");
 	sim->patience_ended |= late;
 	if (late)
-		for (i = 0; (what > FAULT_PAUSE || sim->troubled) && i < sim->plan.hosts; i++)
+		for (i = 0; (what > FAULT_PAUSE || sim->troubled || hostile_members(sim)) && i < sim->plan.hosts; i++)
 			host_give_up(&sim->host[i]);
 	else if (what == FAULT_NODE_SILENT)
 		sim->node[0].silent = true;
@@ -295,9 +302,11 @@ bool sim_step(struct sim *sim)
 		run_fault(sim, e.who);
 	else if (e.type == EV_TROUBLE && e.round == sim->round)
 		trouble_event(sim, e.who / 2, e.who % 2);
+	else if (e.type == EV_HOSTILE && e.round == sim->round)
+		hostile_event(sim, e.who);
 	else if (e.type == EV_FRAME && e.who >= SIM_NODE)
 		node_rx(&sim->node[e.who - SIM_NODE], e.frame);
-	else if (e.type != EV_FAULT && e.type != EV_TROUBLE)
+	else if (e.type != EV_FAULT && e.type != EV_TROUBLE && e.type != EV_HOSTILE)
 		host_event(sim, &e);
 	if (e.frame)
 		frame_free(sim, e.frame);

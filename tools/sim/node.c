@@ -1,316 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A node, or the edge: what the kernel's glue does around groups, with datagrams for skbs. */
-#include "sim.h"
-#include "reduce/reduce.h"
-
-struct node_group {
-	struct netinc_group g;
-	struct node_group *next;
-	struct node *node;
-	void *mem;
-};
-
-static struct node *node_of(struct netinc_group *g)
-{
-	return container_of(g, struct node_group, g)->node;
-}
-
-static struct node *node_of_agg(struct netinc_agg *agg)
-{
-	return node_of(container_of(agg, struct netinc_group, agg));
-}
-
-static void append(struct node *n, u32 child, struct dgram *d)
-{
-	if (n->nout[child] == n->cap[child]) {
-		n->cap[child] = n->cap[child] ? 2 * n->cap[child] : 64;
-		n->out[child] = realloc(n->out[child], n->cap[child] * sizeof(struct dgram *));
-		if (!n->out[child])
-			sim_fail(n->sim, "the machine has no memory for %u datagrams", n->cap[child]);
-	}
-	n->out[child][n->nout[child]++] = d;
-}
-
-static void end_run(struct node *n, u32 child)
-{
-	struct netinc_pkt *run = &n->run[child];
-
-	if (run->type)
-		append(n, child, dgram_build(n->sim, run, NULL, NULL));
-	run->type = 0;
-}
-
-/* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
-static void queue(struct node *n, u32 child, struct dgram *d)
-{
-	end_run(n, child);
-	append(n, child, d);
-}
-
-static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
-{
-	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
-	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch && run->opseq == pkt->opseq &&
-	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode &&
-	       run->child == pkt->child;
-}
-
-/* A result without elements: several in a row are one packet. */
-static void queue_empty(struct node *n, u32 child, const struct netinc_pkt *pkt)
-{
-	struct netinc_pkt *run = &n->run[child];
-
-	if (continues(run, pkt)) {
-		run->span++;
-		return;
-	}
-	end_run(n, child);
-	*run = *pkt;
-}
-
-static bool silent(const struct node *n)
-{
-	return n->silent || trouble_at(n->sim, TROUBLE_SILENT, n->place) ||
-	       trouble_at(n->sim, TROUBLE_RESTART, n->place);
-}
-
-static void flush(struct node *n)
-{
-	u32 i;
-
-	for (i = 0; i < n->sim->plan.hosts; i++) {
-		end_run(n, i);
-		if (!silent(n))
-			net_send(n->sim, n->addr, i, n->net[i], n->out[i], n->nout[i]);
-		while (silent(n) && n->nout[i])
-			dgram_put(n->sim, n->out[i][--n->nout[i]]);
-		n->nout[i] = 0;
-	}
-}
-
-/* @children: one of them or NETINC_ALL */
-static void queue_all(struct node *n, u32 children, struct dgram *d)
-{
-	u32 i;
-
-	for (i = 0; i < n->sim->plan.hosts; i++)
-		if (children == NETINC_ALL || children == i)
-			queue(n, i, dgram_get(d));
-	dgram_put(n->sim, d);
-}
-
-static u32 held_bytes(const struct netinc_pay *pay)
-{
-	return ((const struct dgram *)pay->obj)->len;
-}
-
-static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
-{
-	struct node *n = node_of_agg(agg);
-
-	if (!force && (sim_happens(n->sim, n->sim->plan.fail_hold) ||
-		       n->held + held_bytes(pay) > n->sim->plan.hold_limit))
-		return false;
-	dgram_get(pay->obj);
-	n->held += held_bytes(pay);
-	check_held(n);
-	return true;
-}
-
-static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
-{
-	struct node *n = node_of_agg(agg);
-
-	n->held -= held_bytes(pay);
-	dgram_put(n->sim, pay->obj);
-}
-
-static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
-{
-	(void)agg;
-	memset(desc, 0, sizeof(*desc));
-	if (pay->obj && (pay->flags & INC_F_DESC))
-		memcpy(desc, ((struct dgram *)pay->obj)->data + pay->off, sizeof(*desc));
-}
-
-static const u8 *payload(const struct netinc_pay *pay)
-{
-	return ((struct dgram *)pay->obj)->data + pay->off +
-	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
-}
-
-/* Memory for a result of slot->len bytes. */
-static bool result_new(struct node *n, struct netinc_slot *slot)
-{
-	if (sim_happens(n->sim, n->sim->plan.fail_fold))
-		return false;
-	slot->result = (struct netinc_pay) { .len = slot->len, .flags = INC_F_PAYLOAD };
-	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
-	n->held += held_bytes(&slot->result);
-	return true;
-}
-
-static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
-{
-	if (!result_new(node_of_agg(agg), slot))
-		return false;
-	memcpy(((struct dgram *)slot->result.obj)->data, payload(&slot->in[i]), slot->len);
-	return true;
-}
-
-/* Elements that are only moved come from one child. */
-static bool agg_move(struct netinc_agg *agg, struct netinc_slot *slot)
-{
-	u32 i, from = NETINC_NO_RANK;
-
-	for (i = 0; i < agg->children; i++) {
-		if (!(slot->in[i].flags & INC_F_PAYLOAD))
-			continue;
-		if (from != NETINC_NO_RANK)
-			sim_fail(node_of_agg(agg)->sim, "children %u and %u both move elements of block %llu", from, i,
-				 (unsigned long long)slot->q);
-		from = i;
-	}
-	return agg_copy(agg, slot, from);
-}
-
-static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
-{
-	(void)agg;
-	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
-}
-
-static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
-{
-	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
-	struct node *node = node_of_agg(agg);
-	struct netinc_fold_args args = { 0 };
-	const void *src[SIM_MAX_HOSTS];
-	u32 i, n = 0;
-
-	if (!(slot->flags & INC_F_PAYLOAD))
-		return true;
-	if (slot->dop == INC_OP_NONE)
-		return agg_move(agg, slot);
-	if (!r)
-		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
-	if (!result_new(node, slot))
-		return false;
-	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
-			src[n++] = payload(&slot->in[i]);
-	args.ranks = n;
-	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
-	node->folds++;
-	return true;
-}
-
-static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 type)
-{
-	const struct netinc_group *g = container_of(agg, const struct netinc_group, agg);
-
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = type;
-	pkt->group = g->cfg.id;
-	pkt->incarnation = g->cfg.incarnation;
-	pkt->epoch = g->epoch;
-	pkt->cookie = g->down_cookie;
-	pkt->tree = agg->tree;
-	pkt->span = 1;
-}
-
-/* Elements for children that want them; the others are told that the block is complete. */
-static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt, empty;
-	struct dgram *d = NULL;
-	u32 i;
-
-	pkt_init(agg, &pkt, INC_PKT_RESULT);
-	pkt.psn = (u32)slot->q;
-	pkt.opseq = slot->opseq;
-	pkt.sig = slot->sig;
-	pkt.dtype = slot->dtype;
-	pkt.dop = slot->dop;
-	pkt.mode = slot->mode;
-	pkt.flags = slot->flags & ~(INC_F_DESC | INC_F_LEAVE);
-	pkt.child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
-	empty = pkt;
-	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
-	pkt.len = slot->len;
-	if (slot->len)
-		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
-	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q, (int)child);
-	for (i = 0; i < agg->children; i++) {
-		if (child != NETINC_ALL && child != i)
-			continue;
-		if (d && (slot->in[i].flags & INC_F_WANT))
-			queue(n, i, dgram_get(d));
-		else
-			queue_empty(n, i, &empty);
-	}
-	if (d)
-		dgram_put(n->sim, d);
-}
-
-static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
-{
-	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up", (unsigned long long)slot->q);
-}
-
-static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_NACK);
-	pkt.psn = (u32)q;
-	pkt.span = span;
-	netinc_count(agg->mib, INC_C_NACKS);
-	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span, child);
-	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, NULL));
-}
-
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_STATUS);
-	pkt.psn = (u32)agg->una;
-	pkt.tstamp = tstamp;
-	pkt.len = len;
-	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una, child);
-	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, body));
-}
-
-static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_PARTIAL);
-	pkt.len = len;
-	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set), (int)child,
-		  be32_to_cpu(body->bitmap[0]));
-	queue_all(n, child, dgram_build(n->sim, &pkt, NULL, body));
-}
-
-static const struct netinc_agg_ops agg_ops = {
-	.hold = agg_hold,
-	.release = agg_release,
-	.desc = agg_desc,
-	.fold = agg_fold,
-	.copy = agg_copy,
-	.can_fold = agg_can_fold,
-	.send_result = agg_send_result,
-	.send_up = agg_send_up,
-	.send_nack = agg_send_nack,
-	.send_status = agg_send_status,
-	.send_partial = agg_send_partial,
-	.mismatch = netinc_group_mismatch,
-};
+/* A node, or the edge: what the kernel's glue does around groups. */
+#include "node.h"
 
 static void group_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
@@ -319,7 +9,14 @@ static void group_send(struct netinc_group *g, u32 child, const struct netinc_pk
 
 	p.len = len;
 	sim_trace(n->sim, "node %u: type %u to %d, epoch %u", n->place, p.type, (int)child, p.epoch);
-	queue_all(n, child, dgram_build(n->sim, &p, NULL, body));
+	node_queue_all(g, child, dgram_build(n->sim, &p, NULL, body));
+}
+
+/* Its JOIN has been accepted: from now on its packets go there. */
+static bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
+{
+	node_group_of(g)->link[rank] = peer->addr[1] % SIM_MAX_HOSTS;
+	return true;
 }
 
 static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
@@ -336,7 +33,7 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 		  g->epoch, g->state, g->move);
 }
 
-static const struct netinc_group_ops group_ops = { .send = group_send, .event = group_event };
+static const struct netinc_group_ops group_ops = { .send = group_send, .event = group_event, .link = group_link };
 
 /*
  * As in the kernel, a group that is over is known to its members only; a new run of it may form beside it, and beside
@@ -407,7 +104,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 	cfg.spread = join->lineage && n->place == SIM_EDGE;
 	ng->node = n;
 	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
-	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &agg_ops);
+	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
 	ng->next = n->groups;
 	n->groups = ng;
 	return &ng->g;
@@ -429,6 +126,15 @@ static void group_free(struct node *n, struct node_group **at)
 		sim_fail(n->sim, "%llu bytes are held after the group has gone", (unsigned long long)n->held);
 }
 
+/* To somebody who need not be a member, the way that he has come. */
+static void reply(struct node *n, const struct frame *f, struct dgram *d)
+{
+	if (hostile_is_place(n->sim, n->place))
+		hostile_node_send(n, f->from, f->net, &d, 1);
+	else
+		net_send(n->sim, n->addr, f->from, f->net, &d, 1);
+}
+
 static void refuse(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, u32 nonce, u16 code, u64 detail)
 {
 	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
@@ -437,7 +143,7 @@ static void refuse(struct node *n, const struct frame *f, const struct netinc_pk
 				.epoch = pkt->epoch, .cookie = pkt->cookie, .span = 1, .len = sizeof(body) };
 
 	sim_trace(n->sim, "node %u: REFUSE %u to %u", n->place, code, f->from);
-	queue(n, f->from, dgram_build(n->sim, &p, NULL, &body));
+	reply(n, f, dgram_build(n->sim, &p, NULL, &body));
 }
 
 /*
@@ -462,13 +168,16 @@ static bool proven(struct node *n, const struct frame *f, const struct netinc_pk
 
 	if (be64_to_cpu(join->challenge) != challenge) {
 		sim_trace(n->sim, "node %u: CHALLENGE to %u", n->place, f->from);
-		queue(n, f->from, dgram_build(n->sim, &p, NULL, &body));
+		reply(n, f, dgram_build(n->sim, &p, NULL, &body));
 		return false;
 	}
 	netinc_join_proof(key, pkt->group, pkt->child, join, proof);
-	if (memcmp(proof, join->proof, sizeof(proof)))
+	if (!memcmp(proof, join->proof, sizeof(proof)))
+		return true;
+	if (!n->sim->plan.hostile.who)
 		sim_fail(n->sim, "proof of rank %u is wrong", pkt->child);
-	return true;
+	refuse(n, f, pkt, be32_to_cpu(join->nonce), INC_REFUSE_KEY, 0);
+	return false;
 }
 
 /* The group, or the run of it, that a JOIN is for. */
@@ -490,6 +199,7 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 {
 	struct node_group *ng = calloc(1, sizeof(*ng));
 	struct netinc_group_cfg cfg;
+	u32 i;
 
 	node_forget(n);
 	n->sim->trees++;
@@ -497,10 +207,29 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 	netinc_tree_group_cfg(tree, &cfg);
 	ng->node = n;
 	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
-	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &agg_ops);
+	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
+	for (i = 0; i < tree->size; i++)
+		ng->link[i] = peers[i].addr[1] % SIM_MAX_HOSTS;
 	netinc_tree_begin(&ng->g, tree, peers, n->sim->now);
 	ng->next = n->groups;
 	n->groups = ng;
+}
+
+/* 0 or enum inc_refuse_code: can there be a group as this JOIN says? */
+static int may_found(const struct sim *sim, const struct netinc_pkt *pkt, const struct inc_join *join)
+{
+	u32 size = be32_to_cpu(join->size), window = be16_to_cpu(join->window), dead = be32_to_cpu(join->dead_ms);
+
+	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || join->shrink)
+		return INC_REFUSE_SIZE;
+	if (!join->lineage)
+		return 0;
+	if ((window & (window - 1)) || window < INC_MIN_WINDOW || window > INC_MAX_WINDOW || dead < 100 ||
+	    dead > 60000 || !join->fallback || join->fallback >= __INC_FALLBACK_MAX ||
+	    join->late_policy > INC_LATE_FAIL)
+		return INC_REFUSE_SIZE;
+	/* what it holds is checked against the plan's window */
+	return hostile_members(sim) && window > sim->plan.window ? INC_REFUSE_LIMIT : 0;
 }
 
 static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
@@ -509,6 +238,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	int code = INC_REFUSE_UNKNOWN;
 	struct netinc_group *g;
 	u64 detail = 0;
+	int refused;
 
 	/* the edge is one for the group only that its own rank is in, and its root is with rank 0 */
 	if (n->place > SIM_EDGE)
@@ -521,9 +251,16 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	}
 	if (!pkt->incarnation && !proven(n, f, pkt, join))
 		return;
+	n->net[f->from] = f->net;
 	g = group_for(n, pkt, join, &peer);
-	if (!g && !pkt->incarnation)
+	if (!g && !pkt->incarnation) {
+		refused = may_found(n->sim, pkt, join);
+		if (refused) {
+			refuse(n, f, pkt, be32_to_cpu(join->nonce), refused, 0);
+			return;
+		}
 		g = group_new(n, pkt, join);
+	}
 	/* only members of an epoch that was come without challenge */
 	if (g && !(pkt->incarnation && g->state == INC_GROUP_JOINING))
 		code = netinc_group_join(g, pkt, join, &peer, n->sim->now, &detail);
@@ -532,7 +269,8 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 }
 
 /* Returns the group that got a contribution: the frame's end is to be told. */
-static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d)
+static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d, u32 *child,
+				   struct netinc_group **begun)
 {
 	struct netinc_peer peer = trouble_peer(f->from, f->net);
 	struct sim *sim = n->sim;
@@ -541,6 +279,8 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 	struct netinc_pkt pkt;
 	int err = netinc_parse(d->data, d->len, &pkt);
 
+	if (err && hostile_members(sim))
+		return NULL;
 	if (err)
 		sim_fail(sim, "a datagram of rank %u does not parse: counter %d", f->from, -err);
 	sim_trace(sim, "node %u: type %u from %u, psn %u, flags %#x, opseq %u", n->place, pkt.type, f->from, pkt.psn,
@@ -551,12 +291,20 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 	}
 	g = pkt.incarnation ? group_find(n, pkt.incarnation) : group_find(n, 0);
 	if (!g) {
-		if (pkt.type != INC_PKT_ABORT && !pkt.tree)
+		if (pkt.type != INC_PKT_ABORT && !pkt.tree &&
+		    d->len >= sizeof(struct inc_hdr) + sizeof(struct inc_refuse))
 			refuse(n, f, &pkt, 0, INC_REFUSE_UNKNOWN, 0);
 		return NULL;
 	}
 	if (netinc_group_check(g, &pkt, &peer, sim->now))
 		return NULL;
+	n->net[f->from] = f->net;
+	*child = pkt.child;
+	if (*begun != g) {
+		netinc_group_buffer_begin(g);
+		verify_answers_begin(n, g);
+	}
+	*begun = g;
 	if (pkt.type != INC_PKT_CONTRIB) {
 		netinc_group_control(g, &pkt, d->data + sizeof(struct inc_hdr), sim->now);
 		return NULL;
@@ -568,17 +316,18 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 
 void node_rx(struct node *n, const struct frame *f)
 {
-	struct netinc_group *g = NULL;
-	u32 i;
+	struct netinc_group *g = NULL, *begun = NULL;
+	u32 i, child = 0;
 
-	if (silent(n))
+	if (node_silent(n) || f->from >= SIM_MAX_HOSTS)
 		return;
-	n->net[f->from] = f->net;
 	for (i = 0; i < f->n; i++)
-		g = rx_one(n, f, f->d[i]);
+		g = rx_one(n, f, f->d[i], &child, &begun);
 	if (g)
-		netinc_agg_packet_end(&g->agg, f->from, n->sim->now);
-	flush(n);
+		netinc_agg_packet_end(&g->agg, child, n->sim->now);
+	if (begun)
+		verify_answers_end(n, begun);
+	node_flush(n);
 }
 
 static bool lives_in(const struct host *h, const struct netinc_group *g)
@@ -605,7 +354,7 @@ void node_tick(struct node *n)
 		else
 			at = &(*at)->next;
 	}
-	flush(n);
+	node_flush(n);
 }
 
 void node_forget(struct node *n)
@@ -620,7 +369,7 @@ void node_remove(struct node *n)
 
 	for (ng = n->groups; ng; ng = ng->next)
 		netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, n->sim->now);
-	flush(n);
+	node_flush(n);
 	node_forget(n);
 }
 
@@ -648,7 +397,7 @@ void node_init(struct sim *sim)
 			n->net[k] = trouble_net(sim, i);
 		n->secret[0] = sim_random(sim);
 		n->secret[1] = sim_random(sim);
-		if (!i || (sim->plan.fallback && i < SIM_EDGE + sim->plan.hosts))
+		if (!i || ((sim->plan.fallback || hostile_nodes(sim)) && i < SIM_EDGE + sim->plan.hosts))
 			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);
 	}
 }

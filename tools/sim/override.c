@@ -56,6 +56,14 @@ static const struct {
 	[SET_TROUBLE_WHEN]	= { "trouble-when", OF_TROUBLE, offsetof(struct trouble, when), 4 },
 	[SET_TROUBLE_AT]	= { "trouble-at", OF_TROUBLE, offsetof(struct trouble, at), 8 },
 	[SET_TROUBLE_LASTS]	= { "trouble-lasts", OF_TROUBLE, offsetof(struct trouble, lasts), 8 },
+	[SET_HOSTILE]		= { "hostile", OF_PLAN, offsetof(struct plan, hostile.who), 4 },
+	[SET_HOSTILE_RANKS]	= { "hostile-ranks", OF_PLAN, offsetof(struct plan, hostile.ranks), 4 },
+	[SET_HOSTILE_PLACES]	= { "hostile-places", OF_PLAN, offsetof(struct plan, hostile.places), 4 },
+	[SET_TRICKS]		= { "tricks", OF_PLAN, offsetof(struct plan, hostile.tricks), 4 },
+	[SET_LIE_RATE]		= { "lie-rate", OF_PLAN, offsetof(struct plan, hostile.rate), 4 },
+	[SET_LIE_PAUSE]		= { "lie-pause", OF_PLAN, offsetof(struct plan, hostile.pause), 4 },
+	[SET_LIES]		= { "lies", OF_PLAN, offsetof(struct plan, hostile.lies), 4 },
+	[SET_HONEST]		= { "honest", OF_PLAN, offsetof(struct plan, hostile.honest), 1 },
 	[SET_DROP]		= { "drop", OF_STEP, 0, 0 },
 	[SET_COUNT]		= { "count", OF_STEP, 0, 0 },
 	[SET_AGREE]		= { "agree", OF_STEP, 0, 0 },
@@ -77,6 +85,16 @@ bool override_has(const struct overrides *o, struct override what)
 		if (same(&o->list[i], &what))
 			return true;
 	return false;
+}
+
+u64 override_get(const struct overrides *o, u8 field)
+{
+	u32 i;
+
+	for (i = 0; i < o->n; i++)
+		if (o->list[i].field == field)
+			return o->list[i].value;
+	return ~0ull;
 }
 
 bool override_set(struct overrides *o, struct override what)
@@ -203,6 +221,7 @@ static void special(struct sim *sim, const struct override *what)
 		break;
 	case SET_DICE:
 		sim->random ^= what->value * 0xd1342543de82ef95ull;
+		sim->hostile.random ^= what->value * 0xd1342543de82ef95ull;
 		break;
 	case SET_SPARE:
 		p->spared[p->nspared++ % SIM_MAX_SPARED] = what->value;
@@ -305,6 +324,7 @@ void override_apply(struct sim *sim, const struct overrides *o)
 	p->hosts = min(max(p->hosts, 1u), was);
 	p->fallback %= __INC_FALLBACK_MAX;
 	p->standbys = min(p->standbys, SIM_MAX_NODES - 1u);
+	hostile_fit(sim);
 	for (r = 0; r < p->rounds; r++) {
 		drop_steps(&p->round[r], r, o);
 		p->round[r].victim %= p->hosts;

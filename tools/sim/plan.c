@@ -188,6 +188,7 @@ void plan_print(const struct sim *sim)
 	printf("# fail hold %u fold %u deliver %u send %u per 1000, hold limit %lld; in flight %u, think %u us\n",
 	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit, p->inflight,
 	       p->think);
+	hostile_print(sim);
 	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys, p->networks);
 	for (r = 0; r < p->rounds; r++) {
 		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,

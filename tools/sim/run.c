@@ -39,7 +39,7 @@ static bool all_finished(const struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < sim->plan.hosts; i++)
-		if (!sim->host[i].finished)
+		if (!sim->host[i].finished && !hostile_is_rank(sim, i))
 			return false;
 	return true;
 }
@@ -56,7 +56,8 @@ static u64 deadline(const struct sim *sim)
 	if (p->round[sim->round].fault_when)
 		begin += 5 * p->dead_ms * NETINC_MS;
 	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
-	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC;
+	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC +
+	       hostile_bound(sim);
 }
 
 static void print_ranks(const struct sim *sim)
@@ -85,6 +86,7 @@ static void run_round(struct sim *sim, u32 round)
 	for (i = 0; i < sim->plan.hosts; i++)
 		host_start(sim, i);
 	trouble_start(sim);
+	hostile_start(sim);
 	limit = deadline(sim);
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
 		if (sim->plan.round[round].trouble[i].kind)
@@ -98,13 +100,14 @@ static void run_round(struct sim *sim, u32 round)
 			sim_fail(sim, "nothing is left to happen after %" PRIu64 " steps", sim->steps);
 		sim_fail(sim, "not finished in time, after %" PRIu64 " steps", sim->steps);
 	}
+	hostile_end(sim);
 	check_round_done(sim);
 }
 
 /* Afterwards the node gets rid of the group by itself. */
 static void run_out(struct sim *sim)
 {
-	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay;
+	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay + hostile_bound(sim);
 
 	while (node_has_groups(sim) && sim_step(sim))
 		if (sim->now > limit)
@@ -116,6 +119,7 @@ static void clean_up(struct sim *sim)
 	u32 i;
 
 	sim_drop_events(sim);
+	hostile_free(sim);
 	for (i = 0; i < SIM_MAX_HOSTS; i++)
 		host_free(&sim->host[i]);
 	node_free(sim);
@@ -140,6 +144,7 @@ bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool
 		return false;
 	}
 	plan_make(sim);
+	hostile_pick(sim, (u32)override_get(overrides, SET_HOSTILE));
 	override_apply(sim, overrides);
 	if (trace)
 		plan_print(sim);

@@ -136,6 +136,7 @@ static const struct plan *plan_now(const struct shrink *s)
 	sim.seed = s->seed;
 	sim.random = s->seed;
 	plan_make(&sim);
+	hostile_pick(&sim, (u32)override_get(&s->best, SET_HOSTILE));
 	override_apply(&sim, &s->best);
 	return &sim.plan;
 }
@@ -154,6 +155,7 @@ static const struct plan *plan_full(const struct shrink *s)
 	sim.seed = s->seed;
 	sim.random = s->seed;
 	plan_make(&sim);
+	hostile_pick(&sim, (u32)override_get(&o, SET_HOSTILE));
 	override_apply(&sim, &o);
 	return &sim.plan;
 }
@@ -321,6 +323,46 @@ static bool fewer_mishaps(struct shrink *s)
 	return any;
 }
 
+/* One bit after the other of a number that consists of bits. */
+static bool fewer_bits(struct shrink *s, u8 field, u32 bits)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < 32; i++) {
+		if (!(bits >> i & 1) || !try(s, field, 0, 0, bits & ~(1u << i)))
+			continue;
+		bits &= ~(1u << i);
+		any = true;
+	}
+	return any;
+}
+
+/* Without those who lie, or with fewer of them and of their lies. */
+static bool fewer_lies(struct shrink *s)
+{
+	struct plan_hostile h = plan_now(s)->hostile;
+	bool any = false;
+	u32 n;
+
+	if (!h.who)
+		return false;
+	if (try(s, SET_HOSTILE, 0, 0, 0))
+		return true;
+	any |= fewer_bits(s, SET_HOSTILE, h.who);
+	any |= fewer_bits(s, SET_HOSTILE_RANKS, h.ranks);
+	any |= fewer_bits(s, SET_HOSTILE_PLACES, h.places);
+	any |= fewer_bits(s, SET_TRICKS, h.tricks);
+	for (n = 1; n < h.lies; n *= 2) {
+		if (try(s, SET_LIES, 0, 0, n)) {
+			any = true;
+			break;
+		}
+	}
+	any |= try(s, SET_LIE_RATE, 0, 0, 0);
+	return any;
+}
+
 static void shortest(struct shrink *s)
 {
 	struct overrides o = s->best, best = s->best;
@@ -399,6 +441,7 @@ static void descend(struct shrink *s)
 		any |= simpler(s);
 		any |= smaller_steps(s);
 		any |= fewer_mishaps(s);
+		any |= fewer_lies(s);
 	}
 	shortest(s);
 }

@@ -12,12 +12,14 @@
  *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
- *	node.c	what the kernel's glue does at a node
+ *	node.c	what the kernel's glue does at a node: groups, what they are told
+ *	node_out.c	and what they hold, fold and say
  *	host.c	what the kernel's glue does at a host, and the application there
  *	buffer.c	the buffers of an operation at a host, and the fold of scans
  *	counts.c	the exchange of counts before an operation
  *	reference.c	what every collective is to give, the plain way
  *	arithmetic.c	inc-coll's arithmetic, for the reference
+ *	hostile.h	ranks, nodes and strangers that lie, and what must hold even so
  *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
  */
 #ifndef INC_SIM_H
@@ -28,6 +30,7 @@
 
 #include "engine/endpoint.h"
 #include "engine/group.h"
+#include "hostile.h"
 
 #define SIM_MAX_HOSTS	16
 #define SIM_MAX_OPS	40
@@ -42,6 +45,7 @@
 #define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
 #define SIM_ADDRS	(SIM_MAX_HOSTS + SIM_MAX_NODES)
 #define SIM_MAX_TROUBLES 3
+#define SIM_STRANGER	255		/* in events: he has no address */
 
 /* One datagram, shared by whoever holds it. */
 struct dgram {
@@ -59,7 +63,8 @@ struct frame {
 	struct dgram *d[];
 };
 
-enum event_type { EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT, EV_TROUBLE };
+enum event_type { EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT, EV_TROUBLE,
+		  EV_HOSTILE };
 
 struct event {
 	u64 at;
@@ -190,6 +195,7 @@ struct plan {
 	u32 fallback;		/* enum inc_fallback */
 	u32 standbys;
 	bool networks;		/* every node has a network of its own */
+	struct plan_hostile hostile;
 	struct plan_round round[SIM_MAX_ROUNDS];
 };
 
@@ -208,6 +214,10 @@ struct sim_op {
 	u32 *counts;
 	u64 *before;
 	struct layout send_at, recv_at;
+	u64 send_gone, recv_gone;	/* elements of the streams whose memory has been unpinned */
+	bool touched;		/* something of it has been sent or has come: */
+	u64 first;		/* its first block was this one then */
+	struct dgram **result;	/* [seen_blocks], where somebody lies: what has come */
 };
 
 /* One operation of an application: an exchange of counts precedes it where ranks do not know them. */
@@ -254,6 +264,7 @@ struct node {
 	u64 held;		/* bytes */
 	u64 secret[2];
 	u64 folds;
+	u64 said[3];		/* by the group that the frame at hand is for: verify_answers_begin() */
 	struct dgram **out[SIM_MAX_HOSTS];
 	u32 nout[SIM_MAX_HOSTS];
 	u32 cap[SIM_MAX_HOSTS];
@@ -284,6 +295,8 @@ enum set {
 	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
 	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
+	SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_TRICKS, SET_LIE_RATE, SET_LIE_PAUSE, SET_LIES,
+	SET_HONEST,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
 	__SET_MAX
@@ -339,6 +352,8 @@ struct sim {
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
+	struct hostile hostile;
+	bool hostile_over;	/* all honest ranks are done with this round */
 	jmp_buf *bail;
 };
 
@@ -357,6 +372,7 @@ struct totals {
 	u64 runs, steps;
 	u64 troubled, harmless;	/* rounds in which nodes were lost, and those that had to go well all the same */
 	u64 trees;		/* at the edge, but for each first one */
+	u64 hostile, lies;	/* runs in which somebody lies, and how often */
 	u64 failed, first;	/* how many, and the first of them */
 	u64 counters[__INC_C_MAX];
 };
@@ -422,6 +438,8 @@ void trouble_pick(struct sim *sim, u32 r);
 void trouble_print(const struct sim *sim, u32 r);
 const char *trouble_when(u32 when);
 void trouble_start(struct sim *sim);
+/* A rank that cannot join any more is patient for a while. */
+void trouble_end_patience(struct sim *sim, u64 from);
 /* It begins, or it ends. */
 void trouble_event(struct sim *sim, u32 i, bool end);
 /* Is one of this kind going on there? */
@@ -443,6 +461,8 @@ bool override_parse(struct overrides *o, const char *text);
 /* Adds it, or replaces its value; false: there is no room. */
 bool override_set(struct overrides *o, struct override what);
 bool override_has(const struct overrides *o, struct override what);
+/* The value that @field has; ~0: none. */
+u64 override_get(const struct overrides *o, u8 field);
 void override_print(FILE *to, const struct overrides *o);
 void override_names(FILE *to);
 /* Changes the plan that has just been made. */
@@ -469,11 +489,15 @@ u64 plan_blocks(const struct sim *sim);
 struct sim_op *buffer_new(struct sim *sim, struct app_op *a, u32 rank);
 /* The exchange of counts: rank i tells counts[i] numbers; in place, in the order of ranks. */
 struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, const u32 *counts);
-void buffer_free(struct sim_op *o);
+void buffer_free(struct sim *sim, struct sim_op *o);
 /* What block @b contributes. */
 const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
 /* Block @b has its result. */
 void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data);
+/* As umem.c does: the memory of what is done is unpinned. */
+void buffer_progress(struct host *h);
+/* Where the result of block @b is. */
+const u8 *buffer_result(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
 /* The share that a rank has for itself, where the network does not bring it. */
 void buffer_own_share(struct sim_op *o);
 /* The application has its buffers back, and frees them at once. */

@@ -17,7 +17,7 @@ u32 trouble_net(const struct sim *sim, u32 place)
 
 struct netinc_peer trouble_peer(u32 addr, u32 net)
 {
-	return (struct netinc_peer) { .addr = { addr, net }, .family = NETINC_AF_INET, .udp_port = 5227 };
+	return (struct netinc_peer) { .addr = { 10, addr, net }, .family = NETINC_AF_INET, .udp_port = 5227 };
 }
 
 bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place)
@@ -91,8 +91,7 @@ void trouble_event(struct sim *sim, u32 i, bool end)
 	}
 }
 
-/* A rank that cannot join any more is patient for a while. */
-static void end_patience(struct sim *sim, u64 from)
+void trouble_end_patience(struct sim *sim, u64 from)
 {
 	sim_at(sim, from + SIM_SEC + 5 * sim->plan.dead_ms * NETINC_MS, EV_FAULT, 1, NULL);
 }
@@ -110,7 +109,7 @@ void trouble_now(struct sim *sim, enum when what)
 	if (r->fault && r->fault_when == what) {
 		sim->fault_time = now + r->fault_at;
 		sim_at(sim, sim->fault_time, EV_FAULT, 0, NULL);
-		end_patience(sim, sim->fault_time);
+		trouble_end_patience(sim, sim->fault_time);
 	}
 	for (i = 0; i < SIM_MAX_TROUBLES; i++) {
 		t = &r->trouble[i];
@@ -121,7 +120,7 @@ void trouble_now(struct sim *sim, enum when what)
 		sim_at(sim, now + t->at, EV_TROUBLE, 2 * i, NULL);
 		if (t->lasts)
 			sim_at(sim, end, EV_TROUBLE, 2 * i + 1, NULL);
-		end_patience(sim, end);
+		trouble_end_patience(sim, end);
 	}
 }
 
@@ -134,6 +133,8 @@ void trouble_start(struct sim *sim)
 	memset(sim->ongoing, 0, sizeof(sim->ongoing));
 	memset(sim->happened_yet, 0, sizeof(sim->happened_yet));
 	trouble_now(sim, WHEN_ROUND);
+	if (hostile_members(sim))
+		trouble_end_patience(sim, max(sim->plan.calm, sim->round_begin));
 }
 
 /* Nothing befalls it or its network. */
@@ -194,8 +195,8 @@ bool trouble_harmless(const struct sim *sim)
 {
 	const struct plan *p = &sim->plan;
 
-	return p->fallback && p->round[sim->round].fault == FAULT_NONE && fair_network(p) && sim->formed &&
-	       any_clean(sim) && can_call(sim);
+	return p->fallback && !hostile_members(sim) && p->round[sim->round].fault == FAULT_NONE &&
+	       fair_network(p) && sim->formed && any_clean(sim) && can_call(sim);
 }
 
 bool trouble_single(const struct sim *sim)

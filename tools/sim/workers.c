@@ -71,6 +71,8 @@ static void work(struct shared *s, u32 job, double begin)
 		t->troubled += sim->rounds_troubled;
 		t->harmless += sim->rounds_harmless;
 		t->trees += sim->trees;
+		t->hostile += !!sim->plan.hostile.who;
+		t->lies += sim->hostile.told;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
@@ -89,6 +91,8 @@ static void sum(const struct shared *s, struct totals *all)
 		all->troubled += s->worker[job].totals.troubled;
 		all->harmless += s->worker[job].totals.harmless;
 		all->trees += s->worker[job].totals.trees;
+		all->hostile += s->worker[job].totals.hostile;
+		all->lies += s->worker[job].totals.lies;
 		for (i = 0; i < __INC_C_MAX; i++)
 			all->counters[i] += s->worker[job].totals.counters[i];
 	}

@@ -254,6 +254,7 @@ enum inc_refuse_code {
 	INC_REFUSE_OUT,		/* the group has shrunk, and this rank is out: detail = rank */
 	INC_REFUSE_TENANT,	/* no tenant takes who comes from there, or a group that moved is another's */
 	INC_REFUSE_QUOTA,	/* the tenant has as much as it may: detail = limit */
+	INC_REFUSE_NEXT,	/* its first block without result cannot be right: detail = that of another member */
 	__INC_REFUSE_MAX
 };
 

@@ -146,7 +146,7 @@ enum {
 	INC_A_GROUP_PARENT,	/* nest INC_A_PARENT_* (rank) */
 	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
 	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
-	INC_A_GROUP_PID,	/* u32: of the process that opened the socket (rank) */
+	INC_A_GROUP_PID,	/* u32: of the process that joined (rank), as the reader knows it, if he does */
 	INC_A_GROUP_FALLBACK,	/* u8: enum inc_fallback */
 	INC_A_GROUP_PLACEMENT,	/* u8: enum inc_placement (rank) */
 	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */

@@ -45,7 +45,7 @@ _inc_keys()
 	"tenant add" | "tenant set")
 		_inc_words "from port key max-groups max-slots max-memory cpu rate" ;;
 	"limits set")
-		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers" ;;
+		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers socket-memory" ;;
 	"parent set")
 		_inc_words "port dev" ;;
 	"group show" | "member show")

@@ -22,7 +22,8 @@ static const char usage[] =
 	"       groups N             groups at nodes\n"
 	"       slot-memory BYTES    slots and what a group needs to get on, reserved when it is made\n"
 	"       held-memory BYTES    received packets held at nodes\n"
-	"       answers N            per second to those who want to join; of the namespace only\n"
+	"       answers N            challenges per second, and refusals; of the namespace only\n"
+	"       socket-memory BYTES  kernel memory of joined sockets, what they keep for another node included\n"
 	"Limits of this network namespace; with `user` those of each user of the machine.\n"
 	"What is in use stays, also if it is more than a new limit.\n";
 
@@ -32,7 +33,7 @@ static const char usage[] =
 /* By enum inc_limit - 1. */
 static const struct arg limits[] = {
 	COUNT("sockets"), COUNT("operations"), BYTES("op-memory"), BYTES("pinned-memory"), COUNT("groups"),
-	BYTES("slot-memory"), BYTES("held-memory"), COUNT("answers"), { .key = NULL }
+	BYTES("slot-memory"), BYTES("held-memory"), COUNT("answers"), BYTES("socket-memory"), { .key = NULL }
 };
 
 static const char *const texts[] = {

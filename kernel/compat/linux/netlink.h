@@ -10,21 +10,42 @@
 
 #ifndef NL_SET_ERR_MSG_FMT
 
-#include <linux/atomic.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
 
 #define NETLINK_MAX_FMTMSG_LEN	80
 
 /*
- * The text is read once, by the task that made it, when its request is answered right after the handler returns. It
- * would be another task's only if this file failed 64 requests in between.
+ * The text is read once, by the task that made it, when its request is answered right after the handler returns. Each
+ * task has one of these, that of whoever has failed longest ago: a text would be another task's only if requests of 64
+ * others failed in between. However many one task makes, it writes over its own.
  */
 static inline char *netinc_extack_buf(void)
 {
-	static char ring[64][NETLINK_MAX_FMTMSG_LEN];
-	static atomic_t next;
+	static struct {
+		const void *task;	/* only to be compared */
+		unsigned long used;
+		char text[NETLINK_MAX_FMTMSG_LEN];
+	} slots[64];
+	static DEFINE_SPINLOCK(lock);
+	static unsigned long now;
+	unsigned int i, mine = 0;
 
-	return ring[(unsigned int)atomic_inc_return(&next) % ARRAY_SIZE(ring)];
+	spin_lock(&lock);
+	for (i = 0; i < ARRAY_SIZE(slots); i++) {
+		if (slots[i].task == current) {
+			mine = i;
+			break;
+		}
+		if (time_before(slots[i].used, slots[mine].used))
+			mine = i;
+	}
+	slots[mine].task = current;
+	slots[mine].used = ++now;
+	spin_unlock(&lock);
+	return slots[mine].text;
 }
 
 #define NL_SET_ERR_MSG_FMT(extack, fmt, args...) do {				\

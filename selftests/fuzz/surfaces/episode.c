@@ -24,7 +24,6 @@
 #include "socket.h"
 
 #define THREADS		3
-#define PATIENCE	20000		/* ms until a process that does not end hangs */
 
 static const char * const kind_names[DID_KINDS] = {
 	"connect", "submit", "wait", "submit-and-wait", "info", "send", "recv", "right result", "drain",
@@ -153,15 +152,16 @@ static int child_ended(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static void episode(void)
+static void episode(uint64_t seed)
 {
-	struct source s = { .state = episode_seed };
+	struct source s = { .state = seed };
 	pthread_t threads[THREADS];
 	uint64_t seeds[THREADS];
 	bool early = one_in(&s, 3);
 	uint32_t size, i;
 	pid_t child;
 
+	episode_seed = seed;
 	make_hostile(&s);
 	interrupt_often();
 	size = open_sockets(&s);
@@ -186,78 +186,6 @@ static void episode(void)
 	_exit(0);
 }
 
-static void show_stack(pid_t pid)
-{
-	char command[80];
-
-	snprintf(command, sizeof(command), "cat /proc/%d/task/*/stack >&2", pid);
-	if (system(command))
-		fprintf(stderr, "no stack of %d\n", pid);
-}
-
-/* Its end, which is by @kill_at if that is not 0. */
-static bool ended_well(pid_t pid, int64_t kill_at)
-{
-	int64_t end = now_ms() + PATIENCE;
-	int status;
-
-	for (;;) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			break;
-		if (kill_at && now_ms() >= kill_at)
-			kill(pid, SIGKILL);
-		if (now_ms() > end) {
-			fprintf(stderr, "socket: a process does not end; --episode %llu\n",
-				(unsigned long long)episode_seed);
-			show_stack(pid);
-			kill(pid, SIGKILL);
-			return false;
-		}
-		usleep(500);
-	}
-	if (WIFEXITED(status))
-		return !WEXITSTATUS(status);
-	if (kill_at && WTERMSIG(status) == SIGKILL) {
-		atomic_fetch_add(&tally->killed, 1);
-		return true;
-	}
-	fprintf(stderr, "socket: a process ended by signal %d; --episode %llu\n", WTERMSIG(status),
-		(unsigned long long)episode_seed);
-	return false;
-}
-
-static bool run_episode(struct source *s)
-{
-	int64_t kill_at = !plan->episode && one_in(s, 6) ? now_ms() + draw(s, 40) : 0;
-	int64_t begin = now_ms();
-	pid_t pid = fork();
-	bool well;
-
-	if (!pid)
-		episode();
-	if (pid < 0)
-		die("fork", errno);
-	atomic_fetch_add(&tally->episodes, 1);
-	well = ended_well(pid, kill_at);
-	/* two workers may overwrite each other's: it is only told */
-	if ((unsigned long)(now_ms() - begin) > atomic_load(&tally->longest))
-		atomic_store(&tally->longest, (unsigned long)(now_ms() - begin));
-	return well;
-}
-
-static int worker(unsigned int number)
-{
-	struct source s = { .state = plan->seed + number };
-	int64_t end = now_ms() + plan->seconds * 1000LL;
-
-	while (now_ms() < end) {
-		episode_seed = plan->episode ? plan->episode : draw64(&s) | 1;
-		if (!run_episode(&s))
-			return 1;
-	}
-	return 0;
-}
-
 /* All of it has been done with success, else most of this tests nothing. */
 static int check_tally(void)
 {
@@ -265,8 +193,8 @@ static int check_tally(void)
 	enum kind k;
 
 	printf("socket: %lu episodes (%lu killed, the longest %lu ms), %lu calls; with success:",
-	       atomic_load(&tally->episodes), atomic_load(&tally->killed), atomic_load(&tally->longest),
-	       atomic_load(&tally->calls));
+	       atomic_load(&tally->runs.episodes), atomic_load(&tally->runs.killed),
+	       atomic_load(&tally->runs.longest), atomic_load(&tally->calls));
 	for (k = 0; k < DID_KINDS; k++) {
 		printf(" %s %lu", kind_names[k], atomic_load(&tally->did[k]));
 		missing += plan->steady && atomic_load(&tally->calls) >= 5000 && !atomic_load(&tally->did[k]);
@@ -279,18 +207,13 @@ static int check_tally(void)
 
 int fuzz_sockets(const struct plan *p)
 {
-	int failures = 0, status;
-	unsigned int i;
+	int failures;
 
 	plan = p;
 	family = socket_family();
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (tally == MAP_FAILED)
 		return 1;
-	for (i = 0; i < plan->workers; i++)
-		if (!fork())
-			_exit(worker(i));
-	while (wait(&status) > 0)
-		failures += !!status;
+	failures = run_episodes(p, "socket", episode, &tally->runs, true, NULL);
 	return failures + check_tally();
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Usage: inc-surfaces netlink|socket [--seed N] [--seconds N] [--workers N] [--as root|nobody|userns] [--steady]
- *                                    [--keep DEV] [--parent ADDR] [--episode N]
+ * Usage: inc-surfaces netlink|socket|packet [--seed N] [--seconds N] [--workers N] [--as root|nobody|userns] [--steady]
+ *                                           [--keep DEV] [--parent ADDR] [--episode N] [--liars NETNS]
+ *                                           [--honest NETNS[,NETNS...]] [--least N]
  *
  * --as userns: root of a user namespace of its own, which this network namespace does not belong to. The same seed
- * makes the same requests and calls; --episode, as printed with a failure of "socket", only those of one process.
+ * makes the same requests and calls; --episode, as printed with a failure of "socket" or "packet", only those of one
+ * process.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -48,7 +50,9 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, 's' }, { "seconds", required_argument, NULL, 't' },
 	{ "workers", required_argument, NULL, 'w' }, { "as", required_argument, NULL, 'a' },
 	{ "parent", required_argument, NULL, 'p' }, { "episode", required_argument, NULL, 'e' },
-	{ "keep", required_argument, NULL, 'k' }, { "steady", no_argument, NULL, 'y' }, { }
+	{ "keep", required_argument, NULL, 'k' }, { "steady", no_argument, NULL, 'y' },
+	{ "liars", required_argument, NULL, 'l' }, { "honest", required_argument, NULL, 'h' },
+	{ "least", required_argument, NULL, 'm' }, { }
 };
 
 static const char *parse(int argc, char **argv, struct plan *plan)
@@ -78,6 +82,15 @@ static const char *parse(int argc, char **argv, struct plan *plan)
 			break;
 		case 'k':
 			plan->keep = optarg;
+			break;
+		case 'l':
+			plan->liars = optarg;
+			break;
+		case 'h':
+			plan->honest = optarg;
+			break;
+		case 'm':
+			plan->least = strtoul(optarg, NULL, 0);
 			break;
 		case 'y':
 			plan->steady = true;
@@ -117,8 +130,10 @@ int main(int argc, char **argv)
 		failures = fuzz_netlink(&plan);
 	} else if (!strcmp(what, "socket")) {
 		failures = fuzz_sockets(&plan);
+	} else if (!strcmp(what, "packet") && plan.liars && plan.honest) {
+		failures = fuzz_packets(&plan);
 	} else {
-		fprintf(stderr, "inc-surfaces: netlink or socket?\n");
+		fprintf(stderr, "inc-surfaces: netlink, socket, or packet with --liars and --honest?\n");
 		return 2;
 	}
 	return failures ? 1 : 0;

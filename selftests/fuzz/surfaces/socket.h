@@ -15,8 +15,8 @@ enum kind {
 
 /* Of all processes. */
 struct tally {
-	atomic_ulong calls, episodes, killed, did[DID_KINDS];
-	atomic_ulong longest;		/* ms, an episode */
+	atomic_ulong calls, did[DID_KINDS];
+	struct runs runs;
 };
 
 extern struct tally *tally;

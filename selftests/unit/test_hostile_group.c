@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A member with valid cookies that lies: what a group at a node makes of it. */
+#include "group_env.h"
+
+static struct netinc_pkt contrib_pkt(u32 rank, u64 block, u16 flags, u16 len)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
+
+	pkt.psn = (u32)block;
+	pkt.flags = flags;
+	pkt.len = len;
+	pkt.dtype = len ? INC_TYPE_I32 : INC_TYPE_NONE;
+	pkt.dop = len ? INC_OP_SUM : INC_OP_NONE;
+	return pkt;
+}
+
+static struct netinc_pay pay_of(const struct netinc_pkt *pkt)
+{
+	return (struct netinc_pay) { .obj = &env.desc[pkt->child][pkt->psn % W], .flags = pkt->flags,
+				     .len = pkt->len };
+}
+
+static int give_pkt(const struct netinc_pkt *pkt)
+{
+	struct netinc_pay pay = pay_of(pkt);
+
+	return rx_contrib(pkt, &pay, 2000);
+}
+
+/* More bytes than the group's blocks have is more than was reserved for it. */
+static void test_long_payload(void)
+{
+	struct netinc_pkt pkt;
+
+	form(0);
+	expect(env.g.block == 64, "blocks of %u bytes", env.g.block);
+	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_WANT, 68);
+	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED && !env.held, "68 bytes");
+	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_WANT, 64);
+	expect(!give_pkt(&pkt), "64 bytes");
+	expect_count(DROP_MALFORMED, 1u);
+	expect_count(CONTRIBS, 1u);
+	end();
+}
+
+/* LEAVE is without elements: who has them is no one that leaves, and must not keep memory by it. */
+static void test_leave_with_payload(void)
+{
+	struct netinc_pkt pkt;
+
+	form(0);
+	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_LEAVE, 64);
+	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED && !env.held, "LEAVE with payload");
+	end();
+}
+
+/* Who says of an ordinary block that it leaves, or of a block that it has not left at, is a member as before. */
+static void test_false_leave(void)
+{
+	struct netinc_pkt pkt;
+	u32 i;
+
+	form(0);
+	expect(!contrib(0, 0, 0, 1, INC_F_WANT, 2000), "an ordinary contribution");
+	pkt = contrib_pkt(0, 0, INC_F_LEAVE | INC_F_RETRANS, 0);
+	expect(give_pkt(&pkt) == -INC_C_DROP_DUPLICATE, "LEAVE of the same block");
+	expect(!env.g.members[0].left && env.g.nleft == 0, "it has left");
+	expect(!contrib(1, 0, 0, 1, INC_F_WANT | INC_F_LEAVE, 2000), "LEAVE against it");
+	expect(!contrib(2, 0, 0, 1, INC_F_WANT, 2000), "the last one");
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.code == INC_ERR_LEFT && env.g.error.rank[0] == 1,
+	       "state %u, code %u, rank %u", env.g.state, env.g.error.code, env.g.error.rank[0]);
+	for (i = 0; i < 2; i++)
+		next_sent();	/* WAIT for the one that left, ERROR */
+	end();
+}
+
+/* The latest operation that any contribution names fails with the others, whoever came first. */
+static void test_resume(void)
+{
+	struct netinc_error e;
+
+	form(0);
+	expect(!contrib(0, 0, 0, 1, INC_F_WANT, 2000) && !contrib(0, 1, 0, 1, INC_F_WANT, 2000), "a liar is first");
+	expect(!contrib(1, 0, 5, 6, INC_F_WANT, 2000) && !contrib(1, 1, 5, 6, INC_F_WANT, 2000), "an honest rank");
+	expect(!contrib(2, 0, 5, 6, INC_F_WANT, 2000), "another one");
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.code == INC_ERR_MISMATCH && e.resume == 6, "code %u, resume %u", e.code, e.resume);
+	end();
+}
+
+static int join_with(u32 rank, struct inc_join j, struct netinc_peer peer, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, rank);
+
+	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
+}
+
+/* What is for a member goes elsewhere only when a JOIN from there has been accepted. */
+static void test_link(void)
+{
+	const struct netinc_pkt challenged = { .type = INC_PKT_JOIN, .child = 1, .span = 1 };
+	struct inc_join j = join_of(1, 50);
+	struct netinc_peer thief = peer_of(9);
+
+	form(50);
+	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	expect(env.links == SIZE, "%u links", env.links);
+	j.lineage = cpu_to_be64(LINEAGE);
+	j.move = cpu_to_be32(1);
+	j.size = cpu_to_be32(SIZE + 1);
+	expect(join_with(1, j, thief, 2000) == INC_REFUSE_SIZE, "the incarnation is no challenge");
+	env.g.members[1].cookie = 0;
+	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) == INC_REFUSE_SIZE,
+	       "a later move, of another size");
+	expect(env.links == SIZE && !memcmp(&env.link[1], &env.g.members[1].peer, sizeof(thief)) &&
+	       env.g.members[1].peer.addr[3] == 1, "the link has changed: %u", env.links);
+	j = join_of(1, 50);
+	expect(join_with(1, j, thief, 2000) == INC_REFUSE_BUSY && env.links == SIZE, "from another address");
+	/* of the right size it begins the group anew here: with those who were its members */
+	j.lineage = cpu_to_be64(LINEAGE);
+	j.move = cpu_to_be32(1);
+	j.nonce = cpu_to_be32(999);
+	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) == INC_REFUSE_RANK_TAKEN &&
+	       env.links == SIZE && env.g.state == INC_GROUP_ACTIVE && !env.g.move, "with another nonce");
+	j.nonce = join_of(1, 50).nonce;
+	expect(!netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) && env.links == SIZE + 1,
+	       "itself, from where it is now");
+	expect_sent(INC_PKT_WAIT, 1);
+	end();
+}
+
+/* Without memory for the way back nobody is a member. */
+static void test_no_link(void)
+{
+	begin();
+	env.no_link = true;
+	expect(join(0, 0, 1000) == INC_REFUSE_LIMIT && !env.g.joined && !env.g.members[0].present, "joined");
+	env.no_link = false;
+	expect(!join(0, 0, 1000) && env.g.joined == 1, "now");
+	expect_sent(INC_PKT_WAIT, 0);
+	end();
+}
+
+/* An epoch begins where all can begin it: a first missing block that is too far away is refused. */
+static void test_next(void)
+{
+	begin();
+	expect(!join(0, 50, 1000), "the first");
+	expect(join(1, 49, 1000) == INC_REFUSE_NEXT && env.detail == 50, "another block");
+	expect(join(1, 50 + W, 1000) == INC_REFUSE_NEXT, "a window ahead, where nobody keeps results");
+	expect(!env.g.members[1].present, "it is there");
+	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	expect(join(1, 50 - W - 1, 1000) == INC_REFUSE_NEXT, "more than a window back");
+	expect(!join(1, 50 - W, 1000), "a window back");
+	expect_sent(INC_PKT_WAIT, 0);
+	expect_sent(INC_PKT_WAIT, 1);
+	end();
+}
+
+static u32 sent_of_type(u8 type)
+{
+	u32 n = 0;
+
+	for (; env.seen < env.logged; env.seen++)
+		n += env.log[env.seen % LOG].type == type;
+	return n;
+}
+
+/* One buffer: each answer once per member, however many packets ask for it. */
+static void test_answers(void)
+{
+	struct inc_probe body = { .srtt = 0 };
+	struct netinc_pkt pkt, contribution;
+	struct netinc_pay pay;
+	u32 i;
+
+	form(0);
+	pkt = pkt_of(INC_PKT_PROBE, 0);
+	pkt.len = sizeof(body);
+	netinc_group_buffer_begin(&env.g);
+	for (i = 0; i < 64; i++)
+		expect(netinc_group_control(&env.g, &pkt, &body, 2000) == (i ? -INC_C_DROP_WORK : 0), "PROBE %u", i);
+	expect(env.statuses == 1, "%u STATUS", env.statuses);
+	expect_count(DROP_WORK, 63u);
+	pkt.child = 1;
+	pkt.cookie = env.g.members[1].cookie;
+	expect(!netinc_group_control(&env.g, &pkt, &body, 2000) && env.statuses == 2, "another member's");
+
+	netinc_group_fail(&env.g, INC_ERR_RANK_ABORT, 2, 3000);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	contribution = contrib_pkt(0, 0, INC_F_WANT, 0);
+	pay = pay_of(&contribution);
+	netinc_group_buffer_begin(&env.g);
+	for (i = 0; i < 64; i++)
+		expect(netinc_group_contrib(&env.g, &contribution, &pay, 3000) == -INC_C_DROP_ERROR, "block %u", i);
+	expect(sent_of_type(INC_PKT_ERROR) == 1, "ERROR more than once");
+	end();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_long_payload), KTAP(test_leave_with_payload), KTAP(test_false_leave),
+	KTAP(test_resume), KTAP(test_link), KTAP(test_no_link),
+	KTAP(test_next), KTAP(test_answers),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

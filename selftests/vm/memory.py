@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Memory that hostile users have. Started by 35-memory.sh."""
+import ctypes
+import errno
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+
+import inc_abi as abi
+from inc_abi import Job, Rank, equal, fails, test, wait_until
+from inc_fuse import MuteFile
+from inc_limits import NOBODY, Limit, accounts, all_back, enter, one, use
+from inc_proc import PAGE, Pages, beside, ended, libc, new_group
+
+CROWD = 280             # operations: more than the 256 workers that a workqueue has
+REDUCE = 3
+WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
+KEEPERS = 12                                    # ranks
+SLACK = 32 << 20                                # pages that nobody has now, and what else the machine does
+
+
+class Lab:
+    def __init__(self):
+        self.file, self.pids = None, []
+
+    def mute(self):
+        self.file = MuteFile("/tmp/mute")
+        return self.file
+
+    def spawn(self, function):
+        """A process of somebody else's, and a pipe from it."""
+        out, into = os.pipe()
+
+        def run():
+            enter("h1")
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            os.setuid(NOBODY)
+            function(into)
+
+        self.pids.append(beside(run))
+        os.close(into)
+        return self.pids[-1], out
+
+    def recover(self):
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if self.file:
+            self.file.end()
+        self.file = None
+        for pid in self.pids:
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:
+                pass
+        self.pids = []
+        abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", "64", "window", "512", "fallback", "none")
+
+
+def with_hole(path, at, size):
+    """Memory whose page at @at is one of the file's."""
+    fd = os.open(path, os.O_RDWR)
+    memory = Pages(size // PAGE)
+    if libc.mmap(memory.at + at, PAGE, 3, 0x12, fd, 0) != memory.at + at:
+        raise OSError(ctypes.get_errno(), "mmap")
+    os.close(fd)
+    return memory
+
+
+def come(out, seconds=120):
+    """What the process at the other end has to say."""
+    if not select.select([out], [], [], seconds)[0]:
+        raise AssertionError(f"nothing came within {seconds} s")
+    said = os.read(out, 100)
+    os.close(out)
+    return said
+
+
+def total():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("MemTotal"))
+
+
+# before others change what users may have
+@test("one user may have less than a quarter of the machine")
+def t_quarter(lab):
+    abi.family()
+
+    def hold(into):
+        rank = Rank()
+        os.write(into, b"x")
+        signal.pause()
+        rank.close()
+
+    _, out = lab.spawn(hold)
+    equal(come(out), b"x", "the other user")
+    most = {a["uid"]: sum(v["max"] for name, v in a.items() if name.endswith("_memory"))
+            for a in accounts("h1") if "uid" in a}
+    if most[NOBODY] > total() / 4:
+        raise AssertionError(f"{most[NOBODY] >> 20} MiB of {total() >> 20}")
+    equal(most[0] > most[NOBODY], True, "root may have more")
+    lab.recover()
+    all_back()
+
+
+def crowd(path, into):
+    """Operations whose last pages never come, one rank each."""
+    size, ranks = 560 << 10, []
+    send, recv = with_hole(path, 132 * PAGE, size), Pages(size // PAGE)
+    for _ in range(CROWD):
+        ranks.append(Rank())
+        ranks[-1].start(new_group(), 0, 1, parent=abi.NODE4)
+    for rank in ranks:
+        rank.joined()
+    for rank in ranks:
+        rank.submit(count=size // 4, send=send.at, recv=recv.at)
+    os.write(into, b"all")
+    signal.pause()
+
+
+@test("faults that are never answered keep nobody else waiting")
+def t_crowd(lab):
+    abi.family()
+    path = lab.mute().path
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", str(8 * CROWD), "window", "4")
+    job = Job(new_group(), ("h1", "h2"))
+    with Limit("h1", "pinned-memory", 1 << 32, user=True), Limit("h1", "pinned-memory", 1 << 32):
+        _, out = lab.spawn(lambda into: crowd(path, into))
+        equal(come(out), b"all", "the hostile process")
+        lab.file.wait_asked()
+        # longer than what is pinned by the submitter itself
+        job.run(400000, 1)
+    job.close()
+    lab.recover()
+    all_back()
+
+
+@test("who waits for such a page can be killed")
+def t_killed(lab):
+    abi.family()
+    path = lab.mute().path
+
+    def alone(into):
+        send, recv = with_hole(path, PAGE, 1 << 16), Pages(16)
+        rank = Rank()
+        rank.start(new_group(), 0, 1, parent=abi.NODE4)
+        rank.joined()
+        os.write(into, b"joined")
+        rank.submit(count=1 << 14, send=send.at, recv=recv.at)
+
+    pid, out = lab.spawn(alone)
+    equal(come(out), b"joined", "the hostile process")
+    lab.file.wait_asked()
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], "the process ends")
+    lab.recover()
+    all_back()
+
+
+def two_windows(ranks):
+    """Each rank has sent, or got, as many blocks as it keeps."""
+    size = 2 * WINDOW * BLOCK
+    memory = Pages(size // PAGE + 1)
+    ctypes.memset(memory.at, 1, memory.size)
+    yield
+    handles = [rank.submit(coll=REDUCE, count=size // 4, send=memory.at, recv=memory.at) for rank in ranks]
+    for rank, handle in zip(ranks, handles):
+        equal(rank.wait(handle, 300000).result, 0, f"reduce, rank {rank.rank}")
+    yield
+    memory.free()
+
+
+def available():
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return next(int(line.split()[1]) << 10 for line in f if line.startswith("MemAvailable"))
+
+
+def charged():
+    """All that root has, of memory that is not the process's own anyway."""
+    return sum(v["use"] for a in accounts("h1") if a.get("uid") == 0 for name, v in a.items() if name.endswith("_memory"))
+
+
+def keeping(window):
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "fallback", "edge", "window", str(window), "max-memory",
+             "256M")
+
+
+@test("what is kept for another node is charged, to the last socket")
+def t_kept(lab):
+    del lab
+    keeping(WINDOW)
+    had = charged()
+    job = Job(new_group(), [f"h{i % 3 + 1}" for i in range(KEEPERS)])
+    steps = two_windows(job.ranks)
+    next(steps)
+    begun = available()
+    next(steps)
+    # what is idle is given back after a while
+    wait_until(lambda: begun - available() <= charged() - had + SLACK,
+               lambda: f"taken {begun - available() >> 20} MiB, charged {charged() - had >> 20} MiB", 20)
+    equal(one("h1", "socket_memory", 0)["use"] >= KEEPERS * 2 * WINDOW * BLOCK, True, "charged for what is kept")
+    next(steps, None)
+    job.close()
+    all_back()
+
+
+def joins(rank, group, number):
+    """A connect() that blocks, of one of two ranks; the other one does not wait for it."""
+    rank.group, rank.rank, rank.size = group, number, 2
+    rank.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("=qq", 30, 0))
+    rank.connect(abi.sockaddr(group, number, 2, parent=abi.NODE4))
+
+
+@test("who cannot keep what the group asks for does not join, and is told why")
+def t_refused(lab):
+    del lab
+    keeping(64)
+    job = Job(new_group(), ("h1", "h2"))
+    needed = use("h1", "socket_memory")
+    job.close()
+    all_back()
+    rank = Rank("h1")
+    rank.start(new_group(), 0, 2, parent=abi.NODE4)
+    own = use("h1", "socket_memory")
+    rank.close()
+    all_back()
+    equal(0 < own < needed, True, f"{own} of {needed} bytes before the group is there")
+    for user, error in (False, errno.ENOBUFS), (True, errno.EDQUOT):
+        a, b, group = Rank("h1"), Rank("h2"), new_group()
+        # a byte less than what a rank keeps beside what it is: two, if both are the user's
+        with Limit("h1", "socket-memory", needed + user * own - 1, user):
+            refused = one("h1", "socket_memory", 0 if user else None)["refused"]
+            b.start(group, 1, 2, parent=abi.NODE4)
+            fails(error, joins, a, group, 0)
+            equal(one("h1", "socket_memory", 0 if user else None)["refused"] > refused, True, "refused")
+            wait_until(lambda: b.info()["state"] == abi.FAILED, "the other rank is told")
+        with Limit("h1", "socket-memory", 0, user):
+            fails(error, joins, a, group, 0)
+        for rank in a, b:
+            rank.close()
+        all_back()
+    job = Job(new_group(), ("h1", "h2"))
+    job.run(20000)
+    job.close()
+    all_back()
+
+
+class Cgroup:
+    """A control group, of which the memory is asked."""
+
+    def __init__(self):
+        self.top, self.path = "/tmp/inc-cgroup", "/tmp/inc-cgroup/inc-test"
+        os.makedirs(self.top, exist_ok=True)
+        if libc.mount(b"none", self.top.encode(), b"cgroup2", 0, None):
+            raise abi.Skip("this kernel has no cgroup2")
+        with open(self.top + "/cgroup.controllers", encoding="ascii") as f:
+            if "memory" not in f.read():
+                libc.umount2(self.top.encode(), 2)
+                raise abi.Skip("this kernel has no memory controller")
+        self.write(self.top + "/cgroup.subtree_control", "+memory")
+        os.mkdir(self.path)
+
+    @staticmethod
+    def write(path, what):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(what)
+
+    def run(self, function):
+        """In a process of this group's."""
+        def inside():
+            self.write(self.path + "/cgroup.procs", str(os.getpid()))
+            function()
+        equal(ended(beside(inside)), 0, "status of who is in the cgroup")
+
+    def read(self, name):
+        with open(f"{self.path}/{name}", encoding="ascii") as f:
+            return f.read()
+
+    def value(self, name):
+        return int(self.read(name))
+
+    def words(self, name):
+        return {word: int(number) for word, number in (line.split() for line in self.read(name).splitlines())}
+
+    def kernel(self):
+        """Bytes that the kernel has for it."""
+        stat = self.words("memory.stat")
+        return stat["slab"] + stat["percpu"] + stat["vmalloc"]
+
+    def end(self):
+        os.rmdir(self.path)
+        libc.umount2(self.top.encode(), 2)
+
+
+@test("a node's groups are paid for by the cgroup that has set it up")
+def t_cgroup(lab):
+    del lab
+    cgroup = Cgroup()
+
+    def set_up():
+        abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0", "window", "1024", "max-memory", "1G")
+
+    abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
+    cgroup.run(set_up)
+    before = cgroup.kernel()
+    rank = Rank("h1")
+    rank.start(new_group(), 0, 256, parent=abi.NODE4)
+    wait_until(lambda: rank.info()["state"] == abi.WAITING, "the group is there")
+    # the kernel adds up in batches
+    wait_until(lambda: cgroup.kernel() - before > 4 << 20,
+               lambda: f"the cgroup has paid {cgroup.kernel() - before}, charged {use('sw', 'slot_memory')}", 20)
+    cgroup.write(cgroup.path + "/memory.max", str(cgroup.value("memory.current") + (1 << 20)))
+    other = Rank("h2")
+    other.start(new_group(), 0, 256, parent=abi.NODE4)
+    wait_until(lambda: cgroup.words("memory.events")["max"], "it may not have another one")
+    equal((len(abi.groups("sw")), other.info()["state"]), (1, abi.JOINING), "groups, and who wants one")
+    for one_of in rank, other:
+        one_of.close()
+    wait_until(lambda: not use("sw", "groups"), "the group goes")
+    abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
+    abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0")
+    cgroup.end()
+    all_back()
+
+
+def show_here(what):
+    """As abi.show(), of the namespace that this process is in: others may not enter any."""
+    return json.loads(abi.tool("inc", "-j", "-s", what, "show"))
+
+
+def own_ranks():
+    return [g for g in show_here("group") if g["role"] == "rank"]
+
+
+@test("a process has the number that the reader knows it by, or none")
+def t_pid(lab):
+    abi.family()
+
+    def other_namespace(function):
+        if libc.unshare(0x20000000):
+            raise OSError(ctypes.get_errno(), "unshare")
+        return beside(function)
+
+    out, into = os.pipe()
+
+    def alone():
+        enter("h1")
+        rank = Rank()
+        rank.start(new_group(), 0, 2, parent=abi.NODE4)
+        equal([g.get("pid") for g in own_ranks()], [1], "pid as seen from inside")
+        os.write(into, b"x")
+        signal.pause()
+        rank.close()
+
+    def blind():
+        enter("h1")
+        equal([g.get("pid") for g in own_ranks()], [None], "pid as seen from elsewhere")
+
+    lab.pids = [beside(lambda: ended(other_namespace(alone), 120))]
+    os.close(into)
+    equal(come(out), b"x", "who is inside")
+    pid = abi.show("h1", "group")[0]["pid"]
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        numbers = next(line.split()[1:] for line in f if line.startswith("NSpid"))
+    equal(numbers, [str(pid), "1"], "numbers of the process")
+    equal(ended(beside(lambda: equal(ended(other_namespace(blind)), 0, "status"))), 0, "who is elsewhere")
+    os.kill(pid, signal.SIGKILL)
+    lab.recover()
+    all_back()
+
+
+@test("others see neither the run of a group nor where its members are")
+def t_others(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2"))
+    telling = {"incarnation", "parent", "addr", "port", "ifindex"}
+
+    def told(ns, uid, what, want):
+        def reader():
+            enter(ns)
+            os.setuid(uid)
+            equal([sorted(telling & set(it)) for it in show_here(what)], want, f"what {uid} is told")
+        equal(ended(beside(reader)), 0, f"status of {uid} in {ns}")
+
+    told("sw", 0, "group", [["ifindex", "incarnation"]])
+    told("sw", 0, "member", 2 * [["addr", "ifindex", "incarnation", "port"]])
+    told("h1", 0, "group", [["incarnation", "parent"]])
+    told("sw", NOBODY, "group", [["ifindex"]])
+    told("sw", NOBODY, "member", 2 * [[]])
+    told("h1", NOBODY, "group", [[]])
+
+    def another():
+        enter("h1")
+        os.setuid(NOBODY)
+        rank = Rank()
+        rank.start(new_group(), 0, 2, parent=abi.NODE4)
+        wait_until(lambda: rank.info()["state"] == abi.WAITING, "the node has answered")
+        equal(sorted(sorted(telling & set(g)) for g in own_ranks()), [[], ["incarnation", "parent"]], "ranks of h1")
+        rank.close()
+
+    equal(ended(beside(another)), 0, "status of who has a rank")
+    job.close()
+    all_back()
+
+
+abi.main(Lab())

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* For node.c and node_out.c. */
+#ifndef INC_SIM_NODE_H
+#define INC_SIM_NODE_H
+
+#include "sim.h"
+
+struct node_group {
+	struct netinc_group g;
+	struct node_group *next;
+	struct node *node;
+	void *mem;
+	u32 link[SIM_MAX_HOSTS];	/* where a child's packets go to, as the engine has said */
+};
+
+static inline struct node_group *node_group_of(struct netinc_group *g)
+{
+	return container_of(g, struct node_group, g);
+}
+
+static inline struct node *node_of(struct netinc_group *g)
+{
+	return node_group_of(g)->node;
+}
+
+extern const struct netinc_agg_ops node_agg_ops;
+
+/* node_out.c */
+/* For a host, by its address; it leaves with node_flush(). */
+void node_queue(struct node *n, u32 to, struct dgram *d);
+/* For a child or NETINC_ALL; takes the reference. */
+void node_queue_all(struct netinc_group *g, u32 children, struct dgram *d);
+void node_flush(struct node *n);
+bool node_silent(const struct node *n);
+
+#endif

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a node's groups hold, fold and send, with datagrams for skbs. */
+#include "node.h"
+#include "reduce/reduce.h"
+
+static struct netinc_group *group_of(struct netinc_agg *agg)
+{
+	return container_of(agg, struct netinc_group, agg);
+}
+
+static struct node *node_of_agg(struct netinc_agg *agg)
+{
+	return node_of(group_of(agg));
+}
+
+static void append(struct node *n, u32 child, struct dgram *d)
+{
+	if (n->nout[child] == n->cap[child]) {
+		n->cap[child] = n->cap[child] ? 2 * n->cap[child] : 64;
+		n->out[child] = realloc(n->out[child], n->cap[child] * sizeof(struct dgram *));
+		if (!n->out[child])
+			sim_fail(n->sim, "the machine has no memory for %u datagrams", n->cap[child]);
+	}
+	n->out[child][n->nout[child]++] = d;
+}
+
+static void end_run(struct node *n, u32 child)
+{
+	struct netinc_pkt *run = &n->run[child];
+
+	if (run->type)
+		append(n, child, dgram_build(n->sim, run, NULL, NULL));
+	run->type = 0;
+}
+
+/* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
+void node_queue(struct node *n, u32 to, struct dgram *d)
+{
+	end_run(n, to);
+	append(n, to, d);
+}
+
+static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
+{
+	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
+	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch && run->opseq == pkt->opseq &&
+	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode &&
+	       run->child == pkt->child;
+}
+
+/* A result without elements: several in a row are one packet. */
+static void queue_empty(struct node *n, u32 child, const struct netinc_pkt *pkt)
+{
+	struct netinc_pkt *run = &n->run[child];
+
+	if (continues(run, pkt)) {
+		run->span++;
+		return;
+	}
+	end_run(n, child);
+	*run = *pkt;
+}
+
+bool node_silent(const struct node *n)
+{
+	return n->silent || trouble_at(n->sim, TROUBLE_SILENT, n->place) ||
+	       trouble_at(n->sim, TROUBLE_RESTART, n->place);
+}
+
+void node_flush(struct node *n)
+{
+	u32 i;
+
+	for (i = 0; i < n->sim->plan.hosts; i++) {
+		end_run(n, i);
+		if (!node_silent(n) && hostile_is_place(n->sim, n->place))
+			hostile_node_send(n, i, n->net[i], n->out[i], n->nout[i]);
+		else if (!node_silent(n))
+			net_send(n->sim, n->addr, i, n->net[i], n->out[i], n->nout[i]);
+		while (node_silent(n) && n->nout[i])
+			dgram_put(n->sim, n->out[i][--n->nout[i]]);
+		n->nout[i] = 0;
+	}
+}
+
+/* The way to a child is that to the member that the engine knows: nobody else gets what is for it. */
+static u32 link_of(struct netinc_group *g, u32 child)
+{
+	u32 to = node_group_of(g)->link[child];
+
+	if (g->members[child].present && g->running && g->members[child].peer.addr[1] != to)
+		sim_fail(node_of(g)->sim, "node %u: what is for child %u, which is at host %u, goes to host %u",
+			 node_of(g)->place, child, g->members[child].peer.addr[1], to);
+	return to;
+}
+
+void node_queue_all(struct netinc_group *g, u32 children, struct dgram *d)
+{
+	struct node *n = node_of(g);
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++)
+		if (children == NETINC_ALL || children == i)
+			node_queue(n, link_of(g, i), dgram_get(d));
+	dgram_put(n->sim, d);
+}
+
+static u32 held_bytes(const struct netinc_pay *pay)
+{
+	return ((const struct dgram *)pay->obj)->len;
+}
+
+static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+{
+	struct node *n = node_of_agg(agg);
+
+	if (!force && (sim_happens(n->sim, n->sim->plan.fail_hold) ||
+		       n->held + held_bytes(pay) > n->sim->plan.hold_limit))
+		return false;
+	dgram_get(pay->obj);
+	n->held += held_bytes(pay);
+	check_held(n);
+	return true;
+}
+
+static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	struct node *n = node_of_agg(agg);
+
+	n->held -= held_bytes(pay);
+	dgram_put(n->sim, pay->obj);
+}
+
+static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
+{
+	(void)agg;
+	memset(desc, 0, sizeof(*desc));
+	if (pay->obj && (pay->flags & INC_F_DESC))
+		memcpy(desc, ((struct dgram *)pay->obj)->data + pay->off, sizeof(*desc));
+}
+
+static const u8 *payload(const struct netinc_pay *pay)
+{
+	return ((struct dgram *)pay->obj)->data + pay->off +
+	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+}
+
+/* Memory for a result of slot->len bytes. */
+static bool result_new(struct node *n, struct netinc_slot *slot)
+{
+	if (sim_happens(n->sim, n->sim->plan.fail_fold))
+		return false;
+	slot->result = (struct netinc_pay) { .len = slot->len, .flags = INC_F_PAYLOAD };
+	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
+	n->held += held_bytes(&slot->result);
+	return true;
+}
+
+static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	verify_slot(node_of_agg(agg), agg, slot);
+	if (!result_new(node_of_agg(agg), slot))
+		return false;
+	memcpy(((struct dgram *)slot->result.obj)->data, payload(&slot->in[i]), slot->len);
+	return true;
+}
+
+/* Elements that are only moved come from one child. */
+static bool agg_move(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	u32 i, from = NETINC_NO_RANK;
+
+	for (i = 0; i < agg->children; i++) {
+		if (!(slot->in[i].flags & INC_F_PAYLOAD))
+			continue;
+		if (from != NETINC_NO_RANK)
+			sim_fail(node_of_agg(agg)->sim, "children %u and %u both move elements of block %llu", from, i,
+				 (unsigned long long)slot->q);
+		from = i;
+	}
+	return agg_copy(agg, slot, from);
+}
+
+static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	(void)agg;
+	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
+}
+
+static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+	struct node *node = node_of_agg(agg);
+	struct netinc_fold_args args = { 0 };
+	const void *src[SIM_MAX_HOSTS];
+	u32 i, n = 0;
+
+	verify_slot(node, agg, slot);
+	if (!(slot->flags & INC_F_PAYLOAD))
+		return true;
+	if (slot->dop == INC_OP_NONE)
+		return agg_move(agg, slot);
+	if (!r)
+		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
+	if (!result_new(node, slot))
+		return false;
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			src[n++] = payload(&slot->in[i]);
+	args.ranks = n;
+	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
+	node->folds++;
+	return true;
+}
+
+static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 type)
+{
+	const struct netinc_group *g = container_of(agg, const struct netinc_group, agg);
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->type = type;
+	pkt->group = g->cfg.id;
+	pkt->incarnation = g->cfg.incarnation;
+	pkt->epoch = g->epoch;
+	pkt->cookie = g->down_cookie;
+	pkt->tree = agg->tree;
+	pkt->span = 1;
+}
+
+/* Elements for children that want them; the others are told that the block is complete. */
+static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt, empty;
+	struct dgram *d = NULL;
+	u32 i, to;
+
+	if (slot->len && !slot->result.obj)
+		sim_fail(n->sim, "node %u: the result of block %llu has %u bytes, which are not there", n->place,
+			 (unsigned long long)slot->q, slot->len);
+	pkt_init(agg, &pkt, INC_PKT_RESULT);
+	pkt.psn = (u32)slot->q;
+	pkt.opseq = slot->opseq;
+	pkt.sig = slot->sig;
+	pkt.dtype = slot->dtype;
+	pkt.dop = slot->dop;
+	pkt.mode = slot->mode;
+	pkt.flags = slot->flags & ~(INC_F_DESC | INC_F_LEAVE);
+	pkt.child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
+	empty = pkt;
+	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
+	pkt.len = slot->len;
+	if (slot->len)
+		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
+	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q, (int)child);
+	for (i = 0; i < agg->children; i++) {
+		if (child != NETINC_ALL && child != i)
+			continue;
+		to = link_of(group_of(agg), i);
+		if (d && (slot->in[i].flags & INC_F_WANT))
+			node_queue(n, to, dgram_get(d));
+		else
+			queue_empty(n, to, &empty);
+	}
+	if (d)
+		dgram_put(n->sim, d);
+}
+
+static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up", (unsigned long long)slot->q);
+}
+
+static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt;
+
+	pkt_init(agg, &pkt, INC_PKT_NACK);
+	pkt.psn = (u32)q;
+	pkt.span = span;
+	netinc_count(agg->mib, INC_C_NACKS);
+	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span, child);
+	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, NULL));
+}
+
+static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt;
+
+	pkt_init(agg, &pkt, INC_PKT_STATUS);
+	pkt.psn = (u32)agg->una;
+	pkt.tstamp = tstamp;
+	pkt.len = len;
+	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una, child);
+	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
+}
+
+static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	struct node *n = node_of_agg(agg);
+	struct netinc_pkt pkt;
+
+	pkt_init(agg, &pkt, INC_PKT_PARTIAL);
+	pkt.len = len;
+	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set), (int)child,
+		  be32_to_cpu(body->bitmap[0]));
+	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
+}
+
+const struct netinc_agg_ops node_agg_ops = {
+	.hold = agg_hold,
+	.release = agg_release,
+	.desc = agg_desc,
+	.fold = agg_fold,
+	.copy = agg_copy,
+	.can_fold = agg_can_fold,
+	.send_result = agg_send_result,
+	.send_up = agg_send_up,
+	.send_nack = agg_send_nack,
+	.send_status = agg_send_status,
+	.send_partial = agg_send_partial,
+	.mismatch = netinc_group_mismatch,
+};
