@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in reverse. */
 #include <linux/module.h>
-#include "elems.h"
-#include "netlink.h"
-#include "netns.h"
-#include "ngroup.h"
-#include "node.h"
-#include "pages.h"
+#include "host/convert.h"
+#include "netlink/nl_family.h"
+#include "core/netns.h"
+#include "node/node_group.h"
+#include "node/node.h"
+#include "core/page_ring.h"
 #include "reduce/reduce.h"
-#include "section.h"
-#include "socket.h"
+#include "core/fpu_section.h"
+#include "host/socket.h"
 
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "core/trace.h"
 
 static int __init netinc_init(void)
 {

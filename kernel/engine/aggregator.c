@@ -6,7 +6,7 @@
  * accumulator stays in registers and the order of arrival cannot matter.
  */
 #include "aggregator.h"
-#include "partial.h"
+#include "agg_partial.h"
 #include "reduce/reduce.h"
 
 #define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */

@@ -9,18 +9,18 @@
  *	   |  \--all children in, not root--> UP --result from above-----^
  *	   \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done, then
  *	                                                             the operation fails)
- * With policy `partial` (partial.h) a FILLING slot may become DONE while children are missing.
+ * With policy `partial` (agg_partial.h) a FILLING slot may become DONE while children are missing.
  *
  * Blocks are named q here: the psn, extended to 64 bits. Those of other trees are passed over; nobody contributes to
  * their slots.
  */
-#ifndef NETINC_AGGREGATOR_H
-#define NETINC_AGGREGATOR_H
+#ifndef NETINC_ENGINE_AGGREGATOR_H
+#define NETINC_ENGINE_AGGREGATOR_H
 
-#include "bits.h"
+#include "bitmap.h"
 #include "congestion.h"
 #include "engine.h"
-#include "late.h"
+#include "group_late.h"
 #include "spread.h"
 
 enum netinc_slot_state {
@@ -160,12 +160,12 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 /* The lowest child without a contribution to the oldest block; NETINC_NO_RANK if nobody has contributed to it. */
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
 /*
- * partial.c: completes blocks, from the oldest on, that have waited for @limit microseconds, without those that have
+ * agg_partial.c: completes blocks, from the oldest on, that have waited for @limit microseconds, without those that have
  * not contributed. Returns the lowest of these if that is not possible, else NETINC_NO_RANK.
  */
 u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now);
 
-/* For partial.c: all contributions that are waited for are in. False: no memory, nothing has changed. */
+/* For agg_partial.c: all contributions that are waited for are in. False: no memory, nothing has changed. */
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 /* slot->flags are those of the contributions that are counted. */
 void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *slot);

@@ -16,8 +16,8 @@
  * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues where the one
  * before it ended. Where in a buffer a stream's shares lie is the surroundings' business.
  */
-#ifndef NETINC_COLL_H
-#define NETINC_COLL_H
+#ifndef NETINC_ENGINE_COLL_H
+#define NETINC_ENGINE_COLL_H
 
 #include "engine.h"
 

@@ -4,8 +4,8 @@
  * congestion avoidance (RFC 5681), at most once per round trip halved on loss or cut to four fifths on ECN's mark (RFC
  * 8511); the estimator is that of RFC 6298, fed by PROBE / STATUS only.
  */
-#ifndef NETINC_CONGESTION_H
-#define NETINC_CONGESTION_H
+#ifndef NETINC_ENGINE_CONGESTION_H
+#define NETINC_ENGINE_CONGESTION_H
 
 #include "platform.h"
 

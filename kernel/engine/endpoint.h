@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results in), rank.c its
- * membership (join, epochs, errors, leave, timers), kept.c what it keeps of blocks for the case that the node is lost,
- * move.c the way to another one, absent.c whose contributions its results are made of.
+ * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results in), ep_member.c its
+ * membership (join, epochs, errors, leave, timers), ep_retain.c what it keeps of blocks for the case that the node is lost,
+ * ep_move.c the way to another one, ep_partial.c whose contributions its results are made of.
  *
  *	CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
  *	                       \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
@@ -13,10 +13,10 @@
  * contributed, some of it with results (got); [snd, end) belongs to submitted operations. snd <= una + W is rule 1.
  * After a move una may be before blocks whose results came in an older epoch: these are kept, and contributed again.
  */
-#ifndef NETINC_ENDPOINT_H
-#define NETINC_ENDPOINT_H
+#ifndef NETINC_ENGINE_ENDPOINT_H
+#define NETINC_ENGINE_ENDPOINT_H
 
-#include "bits.h"
+#include "bitmap.h"
 #include "coll.h"
 #include "congestion.h"
 #include "spread.h"
@@ -241,7 +241,7 @@ static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
 	return !at ? INC_PLACEMENT_NODE : at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
 }
 
-/* rank.c */
+/* ep_member.c */
 void netinc_ep_connect(struct netinc_ep *ep, u64 now);
 /* Leave when nothing is under way (-EBUSY otherwise): @op is the LEAVE operation, the caller's until op_done. */
 int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now);
@@ -264,7 +264,7 @@ void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
 void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
 
-/* lost.c */
+/* ep_loss.c */
 /* Ask the root of @tree what it has of us, and for results that are lost. */
 void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 /*
@@ -276,7 +276,7 @@ bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b);
 int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
-/* move.c */
+/* ep_move.c */
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
@@ -299,7 +299,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 /* While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there is no need. */
 u64 netinc_ep_look_back(struct netinc_ep *ep, u64 now);
 
-/* kept.c */
+/* ep_retain.c */
 bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window);
 /* Forget everything; the surroundings free the room. */
 void netinc_ep_keep_drop(struct netinc_ep *ep);
@@ -320,7 +320,7 @@ void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);
 /* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
 const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
 
-/* absent.c */
+/* ep_partial.c */
 /* May blocks that wait for this rank be completed without it? */
 static inline bool netinc_ep_may_miss(const struct netinc_ep *ep)
 {

@@ -9,8 +9,8 @@
  *
  * TIME: u64 microseconds from any fixed origin.
  */
-#ifndef NETINC_ENGINE_H
-#define NETINC_ENGINE_H
+#ifndef NETINC_ENGINE_ENGINE_H
+#define NETINC_ENGINE_ENGINE_H
 
 #include "wire.h"
 

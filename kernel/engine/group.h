@@ -8,13 +8,13 @@
  *	   \--last member gone--> FAILED
  *	any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
  *
- * A group that shrinks is a new one, made for the members of one that has failed: see shrink.c.
+ * A group that shrinks is a new one, made for the members of one that has failed: see group_shrink.c.
  *
  * A FAILED group answers its members for twice the dead limit and then expires; one that all have left, or that never
  * formed, expires at once.
  */
-#ifndef NETINC_GROUP_H
-#define NETINC_GROUP_H
+#ifndef NETINC_ENGINE_GROUP_H
+#define NETINC_ENGINE_GROUP_H
 
 #include "aggregator.h"
 #include "endpoint.h"
@@ -160,7 +160,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 /* Call a few times per dead limit: finds dead and late members. True: the group has expired, free it. */
 bool netinc_group_tick(struct netinc_group *g, u64 now);
 
-/* late.c: reports late members, and does what the policy says. */
+/* group_late.c: reports late members, and does what the policy says. */
 void netinc_group_check_late(struct netinc_group *g, u64 now);
 
 /* The group is over, for everybody. */
@@ -181,7 +181,7 @@ static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
 	return g->members[rank].gone || g->members[rank].left;
 }
 
-/* tree.c */
+/* group_tree.c */
 /* A tree of a group whose root is elsewhere: what the rank that lives here, the tree's number, was told in READY. */
 struct netinc_tree_cfg {
 	u32 id;
@@ -218,7 +218,7 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 	return g->agg.tree;
 }
 
-/* shrink.c */
+/* group_shrink.c */
 /*
  * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or in another tree,
  * where somebody is found to have left. Now it fails here, too.

@@ -3,8 +3,8 @@
  * The only file through which engine/ and reduce/ see their surroundings: fixed-width types, byte order, memory and
  * assertions, from the kernel when built into the module and from libc in the simulator, unit tests and fuzzers.
  */
-#ifndef NETINC_PLATFORM_H
-#define NETINC_PLATFORM_H
+#ifndef NETINC_ENGINE_PLATFORM_H
+#define NETINC_ENGINE_PLATFORM_H
 
 #ifdef __KERNEL__
 

@@ -4,8 +4,8 @@
  * every host is the root of a tree, so that no link carries more than its share: runs of consecutive blocks go to one
  * tree after the other. The pattern repeats every W blocks, so that a slot belongs to the same tree for ever.
  */
-#ifndef NETINC_SPREAD_H
-#define NETINC_SPREAD_H
+#ifndef NETINC_ENGINE_SPREAD_H
+#define NETINC_ENGINE_SPREAD_H
 
 #include "platform.h"
 

@@ -3,8 +3,8 @@
  * Headers on the wire, taken apart and put together. The parser is inline because the qdisc uses it too; it is the
  * only parser there is.
  */
-#ifndef NETINC_WIRE_H
-#define NETINC_WIRE_H
+#ifndef NETINC_ENGINE_WIRE_H
+#define NETINC_ENGINE_WIRE_H
 
 #include "platform.h"
 #include <linux/inc.h>

@@ -4,8 +4,8 @@
  * stay in the first-level cache; those of one block do not depend on each other, so that the latency of an addition in
  * software is hidden.
  */
-#ifndef NETINC_GENERIC_FOLD_H
-#define NETINC_GENERIC_FOLD_H
+#ifndef NETINC_REDUCE_GENERIC_FOLD_H
+#define NETINC_REDUCE_GENERIC_FOLD_H
 
 #include "reduce/kernels.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Generic reduction kernels of integers and bool. Accumulators are unsigned where signs do not matter: they wrap. */
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 #include "reduce/generic_fold.h"
 
 #define SAME(x)			(x)

@@ -14,8 +14,8 @@
  * What comes later has its place: a format whose bytes are not count x elem_size (sparse, block float) has elem_size 0
  * and a length function; a further instruction set is a variant, a NETINC_CPU_ bit and one more array in table.c.
  */
-#ifndef NETINC_REDUCE_H
-#define NETINC_REDUCE_H
+#ifndef NETINC_REDUCE_REDUCE_H
+#define NETINC_REDUCE_REDUCE_H
 
 #include "engine/platform.h"
 #include <linux/inc.h>

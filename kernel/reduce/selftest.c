@@ -4,7 +4,7 @@
  * answers of the generic kernels, and every other variant against them, on some thousands of elements per kernel. The
  * tests outside the kernel are thorough; this one is for what differs inside: compiler flags, FPU sections, the CPU.
  */
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 #include "reduce/reduce.h"
 
 #define SOURCES		3u

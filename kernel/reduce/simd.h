@@ -7,8 +7,8 @@
  * are no CPU feature words to trust, so the CPU is asked; a kernel on anything else, which has no SIMD variants; and
  * userspace.
  */
-#ifndef NETINC_SIMD_H
-#define NETINC_SIMD_H
+#ifndef NETINC_REDUCE_SIMD_H
+#define NETINC_REDUCE_SIMD_H
 
 #include "reduce/reduce.h"
 

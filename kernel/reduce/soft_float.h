@@ -9,10 +9,10 @@
  *
  * Branches are on what hardly ever happens (Inf, NaN, zero, subnormal): others would be mispredicted half of the time.
  */
-#ifndef NETINC_SOFT_FLOAT_H
-#define NETINC_SOFT_FLOAT_H
+#ifndef NETINC_REDUCE_SOFT_FLOAT_H
+#define NETINC_REDUCE_SOFT_FLOAT_H
 
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 
 struct soft_format {
 	unsigned int bits;	/* of all of it */

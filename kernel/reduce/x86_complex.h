@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of complex numbers. Sums and averages are those of twice as many real numbers. */
-#ifndef NETINC_X86_COMPLEX_H
-#define NETINC_X86_COMPLEX_H
+#ifndef NETINC_REDUCE_X86_COMPLEX_H
+#define NETINC_REDUCE_X86_COMPLEX_H
 
 #include "reduce/x86_float.h"
 

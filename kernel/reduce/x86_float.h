@@ -3,8 +3,8 @@
  * SIMD kernels of floats. Those of 16 and 8 bits are widened to f32 while they are loaded, and rounded when everything
  * is in. A NaN that comes up anywhere stays one to the end of the chain, where it is made canonical.
  */
-#ifndef NETINC_X86_FLOAT_H
-#define NETINC_X86_FLOAT_H
+#ifndef NETINC_REDUCE_X86_FLOAT_H
+#define NETINC_REDUCE_X86_FLOAT_H
 
 #include "reduce/x86_int.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of integers and bool. */
-#ifndef NETINC_X86_INT_H
-#define NETINC_X86_INT_H
+#ifndef NETINC_REDUCE_X86_INT_H
+#define NETINC_REDUCE_X86_INT_H
 
 #include "reduce/x86_vector.h"
 

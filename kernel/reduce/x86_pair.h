@@ -4,8 +4,8 @@
  * wins; where the highest does, everything is inverted. What is left is the lowest value, and of equal ones the lowest
  * index.
  */
-#ifndef NETINC_X86_PAIR_H
-#define NETINC_X86_PAIR_H
+#ifndef NETINC_REDUCE_X86_PAIR_H
+#define NETINC_REDUCE_X86_PAIR_H
 
 #include "reduce/x86_float.h"
 

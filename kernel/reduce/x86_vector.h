@@ -12,10 +12,10 @@
  * GCC's vector extensions, because <immintrin.h> needs a libc; the target attribute instead of compiler flags, so that
  * kernel, tests and fuzzers build these files like any other. The kernel calls nothing of it outside an FPU section.
  */
-#ifndef NETINC_X86_VECTOR_H
-#define NETINC_X86_VECTOR_H
+#ifndef NETINC_REDUCE_X86_VECTOR_H
+#define NETINC_REDUCE_X86_VECTOR_H
 
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 #include "reduce/kernels.h"
 
 #define SIMD_INLINE	static __always_inline SIMD

@@ -159,7 +159,7 @@ static u8 *access_buf(struct buf *b, u64 at, u64 len)
 	return b->data + at;
 }
 
-/* As pinned() of blocks.c: is what is not there at the upper end only? */
+/* As pinned() of host/payload.c: is what is not there at the upper end only? */
 static bool is_pinned(struct op *o, const struct netinc_block *b)
 {
 	u32 size = ep_env_elem(&o->op);
@@ -343,7 +343,7 @@ static void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 }
 
 /*
- * As kernel/chain.c: the own input is read, and a round written, when the own contribution has come
+ * As kernel/host/scan.c: the own input is read, and a round written, when the own contribution has come
  * back.
  */
 static void deliver_chain(struct op *o, const struct netinc_block *b)

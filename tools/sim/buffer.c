@@ -116,7 +116,7 @@ void buffer_free(struct sim *sim, struct sim_op *o)
 
 /*
  * The kernel pins a user's buffers while their elements are sent and written, from the front to the back: what lies
- * before the next block without result is let go, and may be anybody's memory soon (umem.c, where pages go together).
+ * before the next block without result is let go, and may be anybody's memory soon (host/pin.c, where pages go together).
  */
 void buffer_progress(struct host *h)
 {

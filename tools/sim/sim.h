@@ -494,7 +494,7 @@ void buffer_free(struct sim *sim, struct sim_op *o);
 const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
 /* Block @b has its result. */
 void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data);
-/* As umem.c does: the memory of what is done is unpinned. */
+/* As host/pin.c does: the memory of what is done is unpinned. */
 void buffer_progress(struct host *h);
 /* Where the result of block @b is. */
 const u8 *buffer_result(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);

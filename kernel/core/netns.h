@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All state of one network namespace, and how it is locked.
+ *
+ * LOCKING
+ *
+ * Configuration (nodes, default parent) changes under nn->mutex, in process context. The data path finds nodes,
+ * groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group and a rank each have one
+ * spinlock, taken with bottom halves off, that protects their engine object and everything that hangs off it. Order:
+ *
+ *	rtnl or socket lock > nn->mutex > umem->mutex > rank->lock or ngroup->lock > nn->hash_lock, node->lock
+ *
+ * A rank's and a group's lock are never held together: under either of them packets are only queued; they are sent
+ * when the lock has been dropped, and a packet that is sent never enters the receive path on the same stack.
+ *
+ * With PREEMPT_RT these spinlocks sleep and softirqs are preempted. What a CPU has one of for all
+ * groups or ranks has a local_lock_t (room for folding and converting: fold.c, convert.c) or a
+ * spinlock (page_ring.c) of its own, taken last; that bottom halves are off need not keep other tasks
+ * away. FPU sections (fpu_section.h) are inside all of them.
+ *
+ * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are atomics: charging takes
+ * no lock.
+ *
+ * LIFETIME
+ *
+ * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace period. Removal
+ * is: mark dead, take out of the hash, cancel timers and work (each may still run once and sees the mark), drain the
+ * engine under the lock, put. At the exit of a namespace the doors are closed first and synchronize_net() waits for
+ * packets that are past them, so nothing new can begin.
+ */
+#ifndef NETINC_CORE_NETNS_H
+#define NETINC_CORE_NETNS_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+#include <linux/u64_stats_sync.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "engine/group.h"
+#include "core/limits.h"
+
+#define NETINC_HASH_BITS	8
+#define NETINC_PASTS		128
+
+struct netinc_mib {
+	u64_stats_t c[__INC_C_MAX];
+	struct u64_stats_sync sync;
+};
+
+/* How a group has ended at a node of this netns: see history.h. */
+struct netinc_past {
+	u64 lineage;		/* 0: none */
+	u32 group;
+	u32 move;		/* the one that it was at */
+	bool failed;
+	bool formed;		/* it goes on, or has gone on, with fewer ranks */
+	u32 ngone;
+	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
+};
+
+struct netinc_net {
+	struct net *net;
+	struct mutex mutex;		/* configuration; see LOCKING */
+	spinlock_t hash_lock;		/* changes to groups and ranks */
+	seqcount_spinlock_t retired;	/* changes when what one of them has counted goes to `mib`; hash_lock */
+	struct list_head nodes;		/* struct netinc_node, RCU */
+	struct list_head tenants;	/* struct netinc_tenant, RCU */
+	struct netinc_node *edge;	/* not in the list; as long as the netns */
+	struct hlist_head groups[1 << NETINC_HASH_BITS];	/* struct netinc_ngroup by group id, RCU */
+	struct hlist_head ranks[1 << NETINC_HASH_BITS];		/* struct netinc_rank by group id, RCU */
+	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
+	struct netinc_peer parent;
+	struct netinc_mib __percpu *mib;	/* what cannot be put down to a group, and groups that are gone */
+	u64 secret[2];			/* of challenges and cookies */
+	atomic_t generation;		/* changes when a group forms or goes: challenges of before are void */
+	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
+	unsigned int users;		/* nodes and ranks; the doors are open while there are any; mutex */
+	struct netinc_user *owner;	/* with a reference; who made the namespace: its nodes are that one's */
+	struct netinc_use use;
+	atomic64_t max[__INC_LIMIT_MAX];
+	struct netinc_answers *answers;	/* made when the doors open first, stays */
+	struct netinc_past pasts[NETINC_PASTS];	/* a ring; hash_lock, as next_past */
+	u32 next_past;
+	bool exiting;			/* mutex */
+};
+
+extern unsigned int netinc_net_id;
+
+static inline struct netinc_net *netinc_net(const struct net *net)
+{
+	return net_generic(net, netinc_net_id);
+}
+
+static inline struct hlist_head *netinc_hash(struct hlist_head *table, u32 group)
+{
+	return &table[(group * 0x9e3779b1u) >> (32 - NETINC_HASH_BITS)];
+}
+
+/* Microseconds of CLOCK_MONOTONIC: the engine's time. */
+static inline u64 netinc_now(void)
+{
+	return ktime_to_us(ktime_get());
+}
+
+/* The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port is taken, -ENOMEM. */
+int netinc_net_use(struct netinc_net *nn);
+void netinc_net_unuse(struct netinc_net *nn);
+
+static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u64 n)
+{
+	struct netinc_mib *mib = get_cpu_ptr(nn->mib);
+
+	u64_stats_update_begin(&mib->sync);
+	u64_stats_add(&mib->c[c], n);
+	u64_stats_update_end(&mib->sync);
+	put_cpu_ptr(nn->mib);
+}
+
+/* Moves the counters of a group or rank that goes away to those of the netns. */
+void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib);
+/* The same, when it goes out of its hash: who reads the counters of the netns meanwhile finds them once. */
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *mib);
+/* Counters of the netns: those of groups and ranks that live now included. */
+void netinc_net_read_mib(struct netinc_net *nn, u64 *sum);
+
+int netinc_net_init(void);
+void netinc_net_fini(void);
+
+#endif

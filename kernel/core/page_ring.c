@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
+ * only one. So there are about as many as have been under way at once, 15 MiB per CPU at most; what has not been asked
+ * for during a period is given back. Nobody is charged for these pages: what refers to them is, while it does. One more
+ * page is cut into pieces.
+ */
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "core/page_ring.h"
+#include "core/fpu_section.h"
+
+#define RING		256		/* a power of two */
+#define LOOKS		4		/* pages that may be found in use before a new one is taken */
+#define PERIOD		(2 * HZ)
+
+struct ring {
+	u32 first;
+	u32 n;
+	bool used;			/* during this period */
+	struct page *page[RING];
+};
+
+struct pool {
+	spinlock_t lock;		/* between this CPU and the worker */
+	struct ring ring[NETINC_PAGES_MAX_ORDER + 1];
+	struct page *cut;		/* with one reference; NULL: none */
+	u32 cut_at;			/* bytes of it that have been given */
+};
+
+static struct pool __percpu *pools;
+
+static void trim(struct work_struct *work);
+static DECLARE_DELAYED_WORK(trimmer, trim);
+
+static struct page *take(struct ring *ring)
+{
+	struct page *page = ring->page[ring->first++ % RING];
+
+	ring->n--;
+	return page;
+}
+
+static void add(struct ring *ring, struct page *page)
+{
+	ring->page[(ring->first + ring->n++) % RING] = page;
+}
+
+static struct page *find(struct ring *ring)
+{
+	u32 looks = min_t(u32, ring->n, LOOKS);
+	struct page *page;
+
+	ring->used = true;
+	while (looks--) {
+		page = take(ring);
+		if (page_ref_count(page) == 1)
+			return page;
+		add(ring, page);
+	}
+	return NULL;
+}
+
+static struct page *fresh(u32 order)
+{
+	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
+}
+
+/* Kept for later. False: there are enough; a page given in an emergency is not for keeping. */
+static bool keep(struct pool *pool, struct page *page, u32 order)
+{
+	if (pool->ring[order].n >= RING || page_is_pfmemalloc(page))
+		return false;
+	add(&pool->ring[order], page);
+	return true;
+}
+
+struct page *netinc_pages_get(u32 order)
+{
+	struct pool *pool = this_cpu_ptr(pools);
+	struct page *page;
+
+	netinc_section_outside();
+	spin_lock_bh(&pool->lock);
+	page = find(&pool->ring[order]);
+	spin_unlock_bh(&pool->lock);
+	return page ?: fresh(order);
+}
+
+/* What is left of the page that was cut is given up. */
+static bool cut_another(struct pool *pool)
+{
+	struct page *page = find(&pool->ring[0]) ?: fresh(0);
+
+	if (!page)
+		return false;
+	if (pool->cut && !keep(pool, pool->cut, 0))
+		put_page(pool->cut);
+	pool->cut = page;
+	pool->cut_at = 0;
+	return true;
+}
+
+void *netinc_pages_piece(u32 size)
+{
+	struct pool *pool = this_cpu_ptr(pools);
+	void *piece = NULL;
+
+	netinc_section_outside();
+	spin_lock_bh(&pool->lock);
+	if ((pool->cut && pool->cut_at + size <= PAGE_SIZE) || cut_another(pool)) {
+		piece = page_address(pool->cut) + pool->cut_at;
+		pool->cut_at += size;
+		get_page(pool->cut);
+	}
+	spin_unlock_bh(&pool->lock);
+	return piece;
+}
+
+void netinc_pages_put(struct page *page, u32 order)
+{
+	struct pool *pool;
+	bool kept;
+
+	netinc_section_outside();
+	local_bh_disable();
+	pool = this_cpu_ptr(pools);
+	spin_lock(&pool->lock);
+	kept = keep(pool, page, order);
+	spin_unlock(&pool->lock);
+	local_bh_enable();
+	if (!kept)
+		__free_pages(page, order);
+	else if (!delayed_work_pending(&trimmer))
+		schedule_delayed_work(&trimmer, PERIOD);
+}
+
+/* The pages of a ring that nobody has used since it was looked at last, or all of them. Returns how many stay. */
+static u32 trim_ring(struct pool *pool, u32 order, bool all)
+{
+	struct ring *ring = &pool->ring[order];
+	struct page *page = NULL;
+	u32 left;
+
+	do {
+		spin_lock_bh(&pool->lock);
+		page = ring->n && (all || !ring->used) ? take(ring) : NULL;
+		if (!page)
+			ring->used = false;
+		left = ring->n;
+		spin_unlock_bh(&pool->lock);
+		if (page)
+			__free_pages(page, order);
+	} while (page);
+	return left;
+}
+
+static u32 trim_all(bool all)
+{
+	u32 left = 0, order;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		for (order = 0; order <= NETINC_PAGES_MAX_ORDER; order++)
+			left += trim_ring(per_cpu_ptr(pools, cpu), order, all);
+	return left;
+}
+
+static void trim(struct work_struct *work)
+{
+	if (trim_all(false))
+		schedule_delayed_work(&trimmer, PERIOD);
+}
+
+int netinc_pages_init(void)
+{
+	int cpu;
+
+	pools = alloc_percpu(struct pool);
+	if (!pools)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		spin_lock_init(&per_cpu_ptr(pools, cpu)->lock);
+	return 0;
+}
+
+void netinc_pages_fini(void)
+{
+	struct pool *pool;
+	int cpu;
+
+	cancel_delayed_work_sync(&trimmer);
+	trim_all(true);
+	for_each_possible_cpu(cpu) {
+		pool = per_cpu_ptr(pools, cpu);
+		if (pool->cut)
+			put_page(pool->cut);
+	}
+	free_percpu(pools);
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Blocks that are completed without late children: the rest of rule 5 of protocol.rst. */
+#include "agg_partial.h"
+
+void netinc_partial_start(struct netinc_agg *agg, u64 start)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		agg->child[i].has = start;
+		agg->child[i].out = false;
+	}
+	agg->outs = 0;
+}
+
+/* Elements are folded, and all that are missing could have contributed by rule 1. */
+static bool possible(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	if (!agg->root || agg->parts != 1 || slot->state != NETINC_SLOT_FILLING || slot->bad ||
+	    (agg->closed && (s64)(slot->q - agg->limit) >= 0))
+		return false;
+	if (!(slot->flags & INC_F_PAYLOAD) || slot->dop == INC_OP_NONE || (slot->flags & INC_F_FINAL))
+		return false;
+	for (i = 0; i < agg->children; i++)
+		if (!netinc_bits_get(slot->have, i) && (s64)(slot->q - agg->child[i].has) >= agg->window)
+			return false;
+	return true;
+}
+
+/* False: no memory for the result, or not now. */
+static bool pass(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		/* what is there is of an older block; that it wants the result is not known, but likely */
+		if (!netinc_bits_get(slot->have, i))
+			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
+	}
+	slot->flags |= INC_F_PARTIAL;
+	if (netinc_agg_complete(agg, slot, now))
+		return true;
+	netinc_agg_merge_flags(agg, slot);
+	return false;
+}
+
+const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+					       struct netinc_pkt *rest)
+{
+	struct netinc_child *c = &agg->child[child];
+
+	if (!c->out)
+		return pkt;
+	if (pkt->opseq != c->out_seq) {
+		if ((s32)(pkt->opseq - c->out_seq) > 0) {
+			c->out = false;
+			agg->outs--;
+		}
+		return pkt;
+	}
+	*rest = *pkt;
+	rest->flags |= INC_F_PARTIAL;
+	netinc_count(agg->mib, INC_C_DROP_TOO_LATE);
+	return rest;
+}
+
+void netinc_partial_try(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u32 i;
+
+	if (slot->state != NETINC_SLOT_FILLING)
+		return;
+	for (i = 0; i < agg->children; i++)
+		if (!netinc_bits_get(slot->have, i) && !netinc_partial_out(agg, slot, i))
+			return;
+	if (possible(agg, slot))
+		pass(agg, slot, now);
+}
+
+/* The children without a contribution to @slot are out of its operation. */
+static void put_out(struct netinc_agg *agg, const struct netinc_slot *slot, u64 now)
+{
+	struct netinc_child *c;
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		c = &agg->child[i];
+		if (netinc_bits_get(slot->have, i))
+			continue;
+		if (!netinc_partial_out(agg, slot, i) && !slot->taken_back)
+			netinc_late_add(&c->late, now - slot->last);
+		agg->outs += !c->out;
+		c->out = true;
+		c->out_seq = slot->opseq;
+	}
+}
+
+/* Blocks behind the oldest one that wait for nobody else. */
+static void try_others(struct netinc_agg *agg, u64 now)
+{
+	struct netinc_slot *slot;
+	u64 q;
+
+	for (q = agg->una; q != agg->top; q++) {
+		slot = netinc_agg_slot(agg, q);
+		if (slot->q == q)
+			netinc_partial_try(agg, slot, now);
+	}
+}
+
+u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now)
+{
+	struct netinc_slot *slot;
+	u64 since = now;
+	u32 child;
+
+	for (;;) {
+		child = netinc_agg_waiting(agg, &since);
+		if (child == NETINC_NO_RANK || now - since < limit)
+			return NETINC_NO_RANK;
+		slot = netinc_agg_slot(agg, agg->una);
+		if (!possible(agg, slot))
+			return child;
+		put_out(agg, slot, now);
+		if (!pass(agg, slot, now))
+			return NETINC_NO_RANK;	/* tried again when the next time comes */
+		try_others(agg, now);
+		netinc_agg_advance(agg);
+	}
+}
+
+/* ---- Whose contributions a result is made of --------------------------------------------------------------------- */
+
+static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	struct {
+		struct inc_partial partial;
+		__be32 map[INC_MAX_RANKS / 32];
+	} m;
+	u32 bits = round_up(agg->children, 32u), i;
+
+	memset(&m, 0, sizeof(m));
+	m.partial.set = cpu_to_be16(slot->set);
+	m.partial.bits = cpu_to_be16(bits);
+	for (i = 0; i < agg->children; i++)
+		if (netinc_bits_get(slot->gave, i))
+			netinc_bit_set(m.map, i);
+	agg->ops->send_partial(agg, child, &m.partial, sizeof(m.partial) + bits / 8);
+}
+
+/* Has anybody contributed who is not out? If not (all have missed some block), those who are out count. */
+static bool somebody_in(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if ((slot->in[i].flags & (INC_F_PAYLOAD | INC_F_PARTIAL)) == INC_F_PAYLOAD)
+			return true;
+	return false;
+}
+
+u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u16 not_wanted = somebody_in(agg, slot) ? INC_F_PAYLOAD : INC_F_PARTIAL;
+	size_t bytes = netinc_bits_longs(agg->children) * sizeof(long);
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if ((slot->in[i].flags & INC_F_PAYLOAD) && (slot->in[i].flags & INC_F_PARTIAL))
+			slot->in[i].flags &= ~not_wanted;
+	memset(slot->gave, 0, bytes);
+	for (i = 0; i < agg->children; i++)
+		if (!(slot->in[i].flags & INC_F_PARTIAL))
+			netinc_bits_set(slot->gave, i);
+	slot->set = agg->set;
+	if (agg->set && !memcmp(slot->gave, agg->gave, bytes))
+		return not_wanted;
+	if (!++agg->set)
+		agg->set = 1;
+	slot->set = agg->set;
+	memcpy(agg->gave, slot->gave, bytes);
+	for (i = 0; i < agg->children; i++) {
+		agg->child[i].told = slot->set;
+		agg->child[i].told_at = now;
+	}
+	send_set(agg, slot, NETINC_ALL);
+	return not_wanted;
+}
+
+void netinc_partial_unseal(struct netinc_agg *agg, struct netinc_slot *slot, u16 not_wanted)
+{
+	const u16 both = INC_F_PAYLOAD | INC_F_PARTIAL;
+	struct netinc_pay *in;
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		in = &slot->in[i];
+		if (in->obj && in->len && (in->flags & both) == (both & ~not_wanted))
+			in->flags |= not_wanted;
+	}
+}
+
+void netinc_partial_done(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	netinc_count(agg->mib, INC_C_BLOCKS_PARTIAL);
+	for (i = 0; i < agg->children; i++)
+		agg->child[i].missed += !netinc_bits_get(slot->gave, i);
+}
+
+void netinc_partial_tell(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child, u64 now)
+{
+	struct netinc_child *c = &agg->child[child];
+
+	if (!(slot->flags & INC_F_PARTIAL) || (c->told == slot->set && c->told_at == now))
+		return;
+	c->told = slot->set;
+	c->told_at = now;
+	send_set(agg, slot, child);
+}
+
+int netinc_partial_too_late(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt,
+			    u64 now)
+{
+	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
+		return -INC_C_DROP_MISMATCH;
+	netinc_bits_set(slot->have, child);
+	slot->missing--;
+	slot->in[child].flags = (pkt->flags & INC_F_WANT) | INC_F_PARTIAL;
+	slot->sent = now;
+	slot->sent_to = child;
+	if (agg->results_left) {
+		agg->results_left--;
+		netinc_partial_tell(agg, slot, child, now);
+		agg->ops->send_result(agg, slot, child);
+	}
+	return -INC_C_DROP_TOO_LATE;
+}

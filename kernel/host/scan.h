@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Scans are folded by the ranks: accumulators of the blocks under way. The node sends the contributions of all ranks
+ * before this one, the endpoint hands them over in the order of ranks.
+ */
+#ifndef NETINC_HOST_SCAN_H
+#define NETINC_HOST_SCAN_H
+
+#include "engine/endpoint.h"
+#include "core/limits.h"
+
+struct netinc_rank;
+struct netinc_req;
+
+struct netinc_chain {
+	u32 slots;		/* rounds that may be under way */
+	u32 bytes;		/* of a round's accumulators */
+	u8 *mem;
+};
+
+/* NULL: no memory. */
+struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+					struct netinc_mem *mem);
+void netinc_chain_free(struct netinc_chain *chain);
+
+/* A result, or this rank's own empty one: then the round is complete and written. False: not now. */
+bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b,
+			  const struct netinc_pay *pay);
+
+#endif

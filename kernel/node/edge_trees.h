@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Trees of groups at the edge whose roots are at this host, and the ways to the others: see engine/group_tree.c. */
+#ifndef NETINC_NODE_EDGE_TREES_H
+#define NETINC_NODE_EDGE_TREES_H
+
+#include "engine/group.h"
+
+struct netinc_ngroup;
+struct netinc_node;
+struct netinc_rank;
+
+/* A tree that a rank of this host has heard of: made in process context. */
+struct netinc_plant {
+	struct list_head list;	/* edge->plants; edge->lock */
+	struct netinc_tree_cfg tree;
+	struct netinc_peer peers[];	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
+};
+
+/* The engine's spread(). */
+bool netinc_trees_spread(struct netinc_ep *ep);
+/* The rank's ways to other trees than the first. Nobody uses it any more. */
+void netinc_trees_fini(struct netinc_rank *rank);
+
+/* Process context: makes the trees that have been asked for. */
+void netinc_trees_plant(struct netinc_node *edge);
+/* Forgets about them; the edge is dead. */
+void netinc_trees_forget(struct netinc_node *edge);
+/* Is the rank that lives at the root of this tree still in its epoch? */
+bool netinc_trees_inhabited(const struct netinc_ngroup *g);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the nodes of a netns remember of groups that have failed, the last NETINC_PASTS of them: which ranks are gone,
+ * so that the others need not wait for them when they go on, and that they have gone on, so that who comes late is out.
+ * It outlives the groups, which are freed a few seconds after their end.
+ */
+#ifndef NETINC_NODE_HISTORY_H
+#define NETINC_NODE_HISTORY_H
+
+#include "core/netns.h"
+
+/* @g has failed, or another rank of it is gone. */
+void netinc_past_failed(struct netinc_net *nn, const struct netinc_group *g);
+/* @g, which has an ancestor, has formed. */
+void netinc_past_formed(struct netinc_net *nn, const struct netinc_group *g);
+/* Has this group gone on with fewer ranks? */
+bool netinc_past_went_on(struct netinc_net *nn, u32 group, u64 lineage);
+/* False: nothing is known. */
+bool netinc_past_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_past *past);
+
+#endif

@@ -1,0 +1,817 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups at a node: found by id and incarnation, fed by rx.c, ticked by a timer, answered through txq. What they hold
+ * of packets and how they fold it is in fold.c.
+ */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "netlink/nl_family.h"
+#include "node/node_group.h"
+#include "node/history.h"
+#include "node/tenant.h"
+#include "core/trace.h"
+
+/* A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is killed. */
+#define GROUP_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+static struct netinc_ngroup *to_node_group(struct netinc_group *eng)
+{
+	return container_of(eng, struct netinc_ngroup, eng);
+}
+
+static void ngroup_free(struct netinc_ngroup *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nlinks; i++)
+		netinc_path_destroy(&g->link[i].path);
+	kvfree(g->link);
+	kvfree(g->mem);
+	kfree(g);
+}
+
+static void ngroup_free_rcu(struct rcu_head *rcu)
+{
+	ngroup_free(container_of(rcu, struct netinc_ngroup, rcu));
+}
+
+static int charge(const struct netinc_ngroup *g)
+{
+	struct netinc_net *nn = g->nn;
+	u64 limit;
+	int err = netinc_tenant_charge_group(g->tenant, &g->needs, &limit);
+
+	if (err)
+		return err;
+	err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	if (!err) {
+		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+		if (!err)
+			return 0;
+		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	}
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
+	return err;
+}
+
+static void uncharge(const struct netinc_ngroup *g)
+{
+	struct netinc_net *nn = g->nn;
+
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
+	netinc_tenant_put(g->tenant);
+}
+
+/* Nobody has seen it yet. */
+static void discard(struct netinc_ngroup *g)
+{
+	uncharge(g);
+	ngroup_free(g);
+}
+
+static void ngroup_release(struct kref *ref)
+{
+	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
+
+	WARN_ON_ONCE(g->held || g->results);
+	uncharge(g);
+	netinc_node_put(g->node);
+	call_rcu(&g->rcu, ngroup_free_rcu);
+}
+
+void netinc_ngroup_put(struct netinc_ngroup *g)
+{
+	kref_put(&g->ref, ngroup_release);
+}
+
+void netinc_ngroup_lock(struct netinc_ngroup *g)
+	__acquires(&g->lock)
+{
+	spin_lock_bh(&g->lock);
+	g->eng.mib[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
+}
+
+void netinc_ngroup_unlock(struct netinc_ngroup *g)
+	__releases(&g->lock)
+{
+	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
+}
+
+struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
+		if (g->eng.cfg.id != id || netinc_group_is_branch(&g->eng))
+			continue;
+		if (incarnation ? g->eng.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->eng))
+			return g;
+	}
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && !netinc_group_is_branch(&g->eng) && !g->moved &&
+		    !netinc_group_over(&g->eng) && (!g->tenant || g->tenant == tenant))
+			return g;
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, pkt->group), hash)
+		if (g->eng.cfg.id == pkt->group && g->eng.cfg.incarnation == pkt->incarnation &&
+		    g->eng.agg.tree == pkt->tree)
+			return g;
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
+		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage &&
+		    !netinc_group_is_branch(&g->eng))
+			return g;
+	return NULL;
+}
+
+bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->eng.cfg.id != rx->pkt.group || g->eng.cfg.lineage != lineage || netinc_group_over(&g->eng) ||
+		    netinc_group_is_branch(&g->eng))
+			continue;
+		netinc_ngroup_lock(g);
+		netinc_shrink_asked(&g->eng, join, rx->pkt.child, netinc_now());
+		netinc_ngroup_unlock(g);
+		return true;
+	}
+	return false;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
+{
+	struct netinc_ngroup *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->eng.cfg.id == id && g->eng.cfg.ancestor == lineage &&
+		    (READ_ONCE(g->eng.epoch) || !netinc_group_over(&g->eng)))
+			return g;
+	return NULL;
+}
+
+struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	struct netinc_ngroup *g;
+	bool knows;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->eng.cfg.id != rx->pkt.group || !netinc_group_over(&g->eng) ||
+		    netinc_group_is_branch(&g->eng))
+			continue;
+		spin_lock_bh(&g->lock);
+		knows = !g->dead && netinc_group_knows(&g->eng, &rx->pkt, join, &rx->peer);
+		spin_unlock_bh(&g->lock);
+		if (knows)
+			return g;
+	}
+	return NULL;
+}
+
+static void count_tx(struct netinc_ngroup *g, struct netinc_port *port, const struct sk_buff *skb, u32 headers)
+{
+	u32 packets = netinc_skb_packets(skb), bytes = netinc_skb_ip_bytes(skb, headers);
+
+	g->eng.mib[INC_C_TX_PACKETS] += packets;
+	g->eng.mib[INC_C_TX_BYTES] += bytes;
+	g->eng.mib[INC_C_TX_SKBS]++;
+	if (!port)
+		return;
+	atomic64_add(packets, &port->tx_packets);
+	atomic64_add(bytes, &port->tx_bytes);
+	atomic64_inc(&port->tx_skbs);
+}
+
+static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+{
+	struct netinc_link *link = &g->link[child];
+	u32 payload = skb->len;
+
+	if (netinc_txq_add(&g->txq, &link->path, skb)) {
+		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		return;
+	}
+	count_tx(g, link->port, skb, skb->len - payload);
+}
+
+static bool is_host(const struct netinc_ngroup *g, u32 child)
+{
+	return g->link[child].host == child && g->eng.members[child].present;
+}
+
+void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+	u32 i;
+
+	if (!skb) {
+		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		return;
+	}
+	if (child != NETINC_ALL) {
+		send_one(g, child, skb);
+		return;
+	}
+	for (i = 0; i < g->eng.cfg.size; i++) {
+		if (!is_host(g, i))
+			continue;
+		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
+		if (copy)
+			send_one(g, i, copy);
+		else
+			netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+	}
+	consume_skb(skb);
+}
+
+void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct netinc_run *run)
+{
+	u32 i;
+
+	if (child != NETINC_ALL) {
+		netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n));
+		return;
+	}
+	for (i = 0; i < g->eng.cfg.size; i++)
+		if (is_host(g, i))
+			netinc_ngroup_send(g, i, netinc_super_skb(run->s, run->first, run->n));
+}
+
+static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	netinc_ngroup_send(to_node_group(eng), child, netinc_control_skb(pkt, body, len));
+}
+
+static void group_renumber(struct netinc_group *eng, u32 from, u32 to)
+{
+	struct netinc_ngroup *g = to_node_group(eng);
+
+	swap(g->link[from], g->link[to]);
+	g->link[to].host = to;
+}
+
+/*
+ * Members that share a host (address) share its copy of a result. Addresses are hashed with a secret,
+ * since members choose them.
+ */
+static void find_hosts(struct netinc_ngroup *g)
+{
+	const struct netinc_member *m = g->eng.members;
+	u32 n = g->eng.cfg.size, seed = (u32)g->nn->secret[0], i, j;
+	struct netinc_link *bucket;
+
+	for (i = 0; i < n; i++)
+		g->link[i].first = n;
+	for (i = 0; i < n; i++) {
+		bucket = &g->link[reciprocal_scale(jhash(&m[i].peer, sizeof(m[i].peer), seed), n)];
+		for (j = bucket->first; j < n; j = g->link[j].next)
+			if (!memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)))
+				break;
+		g->link[i].host = min(i, j);
+		if (j < n)
+			continue;
+		g->link[i].next = bucket->first;
+		bucket->first = i;
+	}
+}
+
+static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank)
+{
+	struct netinc_ngroup *g = to_node_group(eng);
+
+	if (event == INC_EVENT_GROUP_FORMED) {
+		find_hosts(g);
+		atomic_inc(&g->nn->generation);
+		if (eng->cfg.ancestor)
+			netinc_past_formed(g->nn, eng);
+	}
+	if (eng->state == INC_GROUP_FAILED && !netinc_group_is_branch(eng))
+		netinc_past_failed(g->nn, eng);
+	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
+	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
+}
+
+/* The way back must be there before the engine uses it. */
+static bool group_link(struct netinc_group *eng, u32 rank, const struct netinc_peer *peer)
+{
+	struct netinc_ngroup *g = to_node_group(eng);
+	struct netinc_link *link = &g->link[rank];
+	struct netinc_rx *rx = g->joining;
+
+	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)))
+		return true;
+	netinc_path_destroy(&link->path);
+	memset(&link->path, 0, sizeof(link->path));
+	link->port = netinc_port_get(g->node, rx->dev);
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(eng->cfg.id, 0), netinc_rx_oif(rx),
+				 GFP_ATOMIC);
+}
+
+static const struct netinc_group_ops group_ops = {
+	.link = group_link,
+	.send = group_send,
+	.event = group_event,
+	.renumber = group_renumber,
+};
+
+/* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
+static bool bury(struct netinc_ngroup *g)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->dead)
+		return false;
+	g->dead = true;
+	atomic_inc(&g->nn->generation);
+	netinc_agg_drain(&g->eng.agg);
+	netinc_reducer_end(g);
+	netinc_net_retire(g->nn, &g->hash, g->eng.mib);
+	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
+		netinc_edge_gone(g->nn);
+	return true;
+}
+
+static unsigned long tick_period(const struct netinc_ngroup *g)
+{
+	u32 ms = g->eng.cfg.dead_ms / 8;
+
+	if (g->eng.cfg.late_ms)
+		ms = min(ms, g->eng.cfg.late_ms / 4);
+	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
+}
+
+static void ngroup_timer(struct timer_list *t)
+{
+	struct netinc_ngroup *g = container_of(t, struct netinc_ngroup, timer);
+	bool buried = false, expired;
+
+	netinc_ngroup_lock(g);
+	if (netinc_group_is_branch(&g->eng) && !g->eng.ended && !netinc_trees_inhabited(g))
+		g->eng.ended = netinc_now();
+	/* blocks may be completed without those that are late */
+	netinc_reducer_begin(g);
+	g->rx_left = NETINC_MAX_UNITS;
+	expired = netinc_group_tick(&g->eng, netinc_now());
+	netinc_reducer_end(g);
+	if (expired)
+		buried = bury(g);
+	else if (!g->dead)
+		netinc_reducer_unshare(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_ngroup_unlock(g);
+	if (buried)
+		netinc_ngroup_put(g);
+}
+
+void netinc_ngroup_destroy(struct netinc_ngroup *g)
+{
+	bool buried;
+
+	netinc_ngroup_lock(g);
+	if (!netinc_group_is_branch(&g->eng))
+		netinc_group_fail(&g->eng, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+	buried = bury(g);
+	netinc_ngroup_unlock(g);
+	timer_shutdown_sync(&g->timer);
+	if (buried)
+		netinc_ngroup_put(g);
+}
+
+u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
+{
+	u64 per_block = (u64)size * 2048;
+
+	while (window > INC_MIN_WINDOW && window * per_block > cfg->max_memory)
+		window /= 2;
+	return window;
+}
+
+u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
+{
+	return birth->lineage && !birth->shrink ? birth->window : netinc_ngroup_fit(cfg, cfg->window, birth->size);
+}
+
+void netinc_ngroup_needs(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth,
+			 struct netinc_needs *needs)
+{
+	u32 unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
+	u32 window = netinc_ngroup_window(cfg, birth);
+
+	needs->slots = 2 * window;
+	needs->bytes = netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
+		       (u64)needs->slots * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);
+}
+
+static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
+{
+	u32 i;
+
+	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GROUP_GFP);
+	g->link = kvcalloc(cfg->size, sizeof(*g->link), GROUP_GFP);
+	if (!g->mem || !g->link)
+		return -ENOMEM;
+	g->nlinks = cfg->size;
+	for (i = 0; i < cfg->size; i++)
+		g->link[i].host = i;
+	netinc_group_init(&g->eng, cfg, g->mem, &group_ops, &netinc_reducer_ops);
+	return 0;
+}
+
+static int ngroup_insert(struct netinc_ngroup *g)
+{
+	struct netinc_net *nn = g->nn;
+	int err = 0;
+
+	spin_lock_bh(&nn->hash_lock);
+	if (g->moved ? netinc_ngroup_find_moved(g->node, g->eng.cfg.id, g->eng.cfg.lineage) :
+		       netinc_ngroup_find_for(nn, g->eng.cfg.id, g->tenant))
+		err = -EEXIST;
+	else
+		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->eng.cfg.id));
+	spin_unlock_bh(&nn->hash_lock);
+	return err;
+}
+
+/* Members of a group that has failed go on: what is known of the others? */
+static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn, const struct netinc_birth *birth)
+{
+	struct netinc_past past;
+
+	cfg->ancestor = birth->lineage;
+	if (!netinc_past_find(nn, birth->group, birth->lineage, &past) || !past.failed ||
+	    (s32)(past.move - birth->move) < 0)
+		return;
+	cfg->known = true;
+	cfg->ngone = past.ngone;
+	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
+}
+
+/* What the group brings along, or gets from the node. */
+static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *birth,
+		      const struct netinc_node_cfg *limits)
+{
+	cfg->id = birth->group;
+	cfg->size = birth->size;
+	cfg->incarnation = get_random_u32() | 1;
+	cfg->window = netinc_ngroup_window(limits, birth);
+	cfg->lineage = birth->shrink ? 0 : birth->lineage;
+	if (cfg->lineage) {
+		cfg->spread = birth->spread;
+		cfg->move = birth->move;
+		cfg->dead_ms = birth->dead_ms;
+		cfg->late_ms = birth->late_ms;
+		cfg->late_policy = birth->late_policy;
+		cfg->fallback = birth->fallback;
+		return;
+	}
+	while (!cfg->lineage)
+		cfg->lineage = get_random_u64();
+	cfg->dead_ms = limits->dead_ms;
+	cfg->late_ms = limits->late_ms;
+	cfg->late_policy = limits->late_policy;
+	cfg->fallback = limits->fallback;
+	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
+	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
+	if (!birth->at_edge)
+		return;
+	cfg->dead_ms = birth->dead_ms;
+	cfg->late_ms = birth->late_ms;
+	cfg->late_policy = birth->late_policy;
+	cfg->fallback = birth->fallback;
+}
+
+/* Charged, with @limits as they are at the node now; or ERR_PTR. */
+static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct netinc_birth *birth,
+					struct netinc_node_cfg *limits)
+{
+	struct netinc_ngroup *g = kzalloc(sizeof(*g), GROUP_GFP);
+	int err;
+
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_bh(&node->lock);
+	*limits = node->cfg;
+	spin_unlock_bh(&node->lock);
+	kref_init(&g->ref);
+	spin_lock_init(&g->lock);
+	netinc_txq_init(&g->txq, NETINC_TXQ_GROUP + birth->size * NETINC_TXQ_MEMBER);
+	timer_setup(&g->timer, ngroup_timer, 0);
+	g->nn = node->nn;
+	g->node = node;
+	g->limit = limits->max_memory;
+	netinc_ngroup_needs(limits, birth, &g->needs);
+	g->founder = birth->founder;
+	g->moved = birth->lineage && !birth->shrink;
+	g->tenant = birth->tenant;
+	err = charge(g);
+	if (err) {
+		kfree(g);
+		return ERR_PTR(err);
+	}
+	netinc_tenant_get(g->tenant);
+	return g;
+}
+
+static void ngroup_start(struct netinc_ngroup *g)
+{
+	netinc_node_get(g->node);
+	atomic_inc(&g->node->ngroups);
+	netinc_ngroup_lock(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_ngroup_unlock(g);
+}
+
+static int create(struct netinc_node *node, const struct netinc_birth *birth)
+{
+	struct netinc_group_cfg cfg = {};
+	struct netinc_node_cfg limits;
+	struct netinc_ngroup *g;
+	int err;
+
+	g = ngroup_new(node, birth, &limits);
+	if (IS_ERR(g))
+		return PTR_ERR(g);
+	configure(&cfg, birth, &limits);
+	if (birth->shrink)
+		configure_shrink(&cfg, node->nn, birth);
+	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
+	err = ngroup_alloc(g, &cfg);
+	if (!err)
+		err = ngroup_insert(g);
+	if (!err) {
+		ngroup_start(g);
+		return 0;
+	}
+	discard(g);
+	return err;
+}
+
+int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+{
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(node->memcg));
+	int err = create(node, birth);
+
+	set_active_memcg(old);
+	return err;
+}
+
+static int plant_links(struct netinc_ngroup *g, const struct netinc_plant *plant)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < g->nlinks && !err; i++)
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &plant->peers[i],
+				       netinc_sport(plant->tree.id, plant->tree.tree), plant->peers[i].ifindex,
+				       GROUP_GFP);
+	return err;
+}
+
+/* What the same rank's tree was in an earlier epoch: no member is in that any more. */
+static void uproot(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
+{
+	struct netinc_ngroup *g, *old = NULL;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
+		if (g->eng.cfg.id == tree->id && g->eng.cfg.lineage == tree->lineage && g->eng.agg.tree == tree->tree &&
+		    kref_get_unless_zero(&g->ref)) {
+			old = g;
+			break;
+		}
+	rcu_read_unlock();
+	if (!old)
+		return;
+	netinc_ngroup_destroy(old);
+	netinc_ngroup_put(old);
+}
+
+static int set_out(struct netinc_node *edge, const struct netinc_plant *plant)
+{
+	const struct netinc_tree_cfg *tree = &plant->tree;
+	struct netinc_birth birth = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
+				      .window = tree->window, .block = tree->block };
+	struct netinc_group_cfg cfg;
+	struct netinc_node_cfg limits;
+	struct netinc_ngroup *g;
+	int err;
+
+	uproot(edge->nn, tree);
+	g = ngroup_new(edge, &birth, &limits);
+	if (IS_ERR(g))
+		return PTR_ERR(g);
+	netinc_tree_group_cfg(tree, &cfg);
+	err = ngroup_alloc(g, &cfg);
+	if (!err)
+		err = plant_links(g, plant);
+	if (err) {
+		discard(g);
+		return err;
+	}
+	netinc_tree_begin(&g->eng, tree, plant->peers, netinc_now());
+	find_hosts(g);
+	spin_lock_bh(&g->nn->hash_lock);
+	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
+	spin_unlock_bh(&g->nn->hash_lock);
+	ngroup_start(g);
+	return 0;
+}
+
+int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant)
+{
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
+	int err = set_out(edge, plant);
+
+	set_active_memcg(old);
+	return err;
+}
+
+int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
+{
+	int code = INC_REFUSE_UNKNOWN;
+	u64 begin = ktime_get_ns();
+
+	netinc_ngroup_lock(g);
+	netinc_count(g->eng.mib, INC_C_JOINS);
+	/* only members of an epoch that was come without challenge */
+	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
+		g->joining = rx;
+		code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		g->joining = NULL;
+		if (!code)
+			netinc_founder_meet(&g->founder, &rx->peer, rx->dev->ifindex);
+	}
+	netinc_ngroup_unlock(g);
+	netinc_tenant_worked(g->tenant, ktime_get_ns() - begin);
+	return code;
+}
+
+static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+{
+	struct netinc_port *port = g->link[rx->pkt.child].port;
+	u32 packets = netinc_rx_packets(rx), bytes = netinc_rx_bytes(rx);
+
+	g->eng.mib[INC_C_RX_PACKETS] += packets;
+	g->eng.mib[INC_C_RX_BYTES] += bytes;
+	g->eng.mib[INC_C_RX_SKBS]++;
+	g->eng.mib[INC_C_CONGESTED] += rx->ce;
+	if (!port || port->ifindex != rx->dev->ifindex)
+		return;
+	atomic64_add(packets, &port->rx_packets);
+	atomic64_add(bytes, &port->rx_bytes);
+	atomic64_inc(&port->rx_skbs);
+}
+
+static void drop_unit(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
+{
+	trace_netinc_drop(rx->skb, g->eng.cfg.id, -err);
+}
+
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline bool control_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const void *body;
+	int err;
+
+	body = netinc_rx_body(rx, buf);
+	if (!body)
+		netinc_count(g->eng.mib, INC_C_DROP_MALFORMED);
+	err = body ? netinc_group_control(&g->eng, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
+	if (err)
+		drop_unit(g, rx, err);
+	/* what follows one that asks too much may be other members' */
+	return !err || err == -INC_C_DROP_WORK;
+}
+
+/* Before READY nobody knows it: ABORT comes without. */
+static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_pkt *pkt)
+{
+	return pkt->incarnation == g->eng.cfg.incarnation ||
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
+}
+
+/*
+ * May the tenant have this? Contributions are what he pays for, those of one buffer together, whatever
+ * stands before them in it. While he has nothing left, a member that asks is answered now and then, so
+ * that it knows that the node lives.
+ */
+static bool is_affordable(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now)
+{
+	bool congested, contribution = rx->pkt.type == INC_PKT_CONTRIB;
+	int why;
+
+	if (!g->tenant || *paid || rx->pkt.type == INC_PKT_ABORT)
+		return true;
+	if (contribution) {
+		why = netinc_tenant_may_work(g->tenant, netinc_rx_bytes(rx), now, &congested);
+		rx->ce |= congested;
+		rx->pkt.ce = rx->ce;
+		*paid = !why;
+	} else {
+		why = netinc_tenant_in_debt(g->tenant, now);
+		if (why && netinc_group_rare_probe(&g->eng, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
+			return true;
+	}
+	if (!why)
+		return true;
+	netinc_count(g->eng.mib, why);
+	if (contribution)
+		netinc_group_ignored(&g->eng, &rx->pkt);
+	drop_unit(g, rx, -why);
+	return false;
+}
+
+/* One unit. False: what follows in this buffer is not looked at. */
+static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now_ns)
+{
+	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
+	u64 now = div_u64(now_ns, NSEC_PER_USEC);
+	int err;
+
+	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
+	if (err) {
+		drop_unit(g, rx, err);
+		return false;
+	}
+	/* only who is a member spends what the tenant has */
+	if (unlikely(!is_affordable(g, rx, paid, now_ns)))
+		return false;
+	if (rx->pkt.type != INC_PKT_CONTRIB)
+		return control_rx(g, rx, now);
+	err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
+	if (err)
+		drop_unit(g, rx, err);
+	return true;
+}
+
+void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+{
+	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
+	bool member = false, paid = false;
+	u32 child = rx->pkt.child;
+	int got = 1;
+
+	netinc_ngroup_lock(g);
+	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
+		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
+		netinc_ngroup_unlock(g);
+		return;
+	}
+	netinc_reducer_begin(g);
+	netinc_group_buffer_begin(&g->eng);
+	count_rx(g, rx);
+	do {
+		if (rx->pkt.group != g->eng.cfg.id || !incarnation_fits(g, &rx->pkt)) {
+			netinc_count(g->eng.mib, INC_C_DROP_NO_GROUP);
+			break;
+		}
+		/* aggregation may have put packets of several ranks of one host into one buffer */
+		if (member && rx->pkt.child != child && g->eng.running)
+			netinc_agg_packet_end(&g->eng.agg, child, now);
+		child = rx->pkt.child;
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->unit) + 1;
+		member = unit_rx(g, rx, &paid, begin);
+		if (!member)
+			break;
+	} while ((got = netinc_rx_next(rx)) > 0);
+	if (got < 0) {
+		netinc_count(g->eng.mib, -got);
+		drop_unit(g, rx, got);
+	}
+	if (member && g->eng.running)
+		netinc_agg_packet_end(&g->eng.agg, child, now);
+	netinc_reducer_end(g);
+	netinc_ngroup_unlock(g);
+	spent = ktime_get_ns() - begin;
+	atomic64_add(spent, &g->unbooked);
+	netinc_tenant_worked(g->tenant, spent);
+}
