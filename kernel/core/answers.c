@@ -102,7 +102,7 @@ static bool draw_shared(struct budget *b, u64 limit, u32 port, u32 network, u64 
 	return true;
 }
 
-static bool draw(struct budget *b, u64 limit, u32 port, u32 network, u64 now)
+static bool draw_answer(struct budget *b, u64 limit, u32 port, u32 network, u64 now)
 {
 	u64 own = earn_time(limit, PART_OWN);
 
@@ -124,7 +124,7 @@ bool netinc_answer_ok(struct netinc_net *nn, enum netinc_answer kind, const stru
 	bool ok;
 
 	spin_lock(&answers->lock);
-	ok = draw(&answers->budget[kind], limit, ifindex % PORTS, network, ktime_get_ns());
+	ok = draw_answer(&answers->budget[kind], limit, ifindex % PORTS, network, ktime_get_ns());
 	spin_unlock(&answers->lock);
 	if (!ok)
 		atomic64_inc(&nn->use.refused[INC_LIMIT_ANSWERS]);

@@ -2,11 +2,11 @@
 /* What lockdep knows of FPU sections. */
 #include "core/fpu_section.h"
 
-struct lockdep_map netinc_section_map;
+struct lockdep_map netinc_fpu_section_map;
 
-void netinc_section_init(void)
+void netinc_fpu_section_init(void)
 {
 	static struct lock_class_key key;
 
-	lockdep_init_map_wait(&netinc_section_map, "netinc_section", &key, 0, LD_WAIT_SPIN);
+	lockdep_init_map_wait(&netinc_fpu_section_map, "netinc_fpu_section", &key, 0, LD_WAIT_SPIN);
 }

@@ -10,7 +10,7 @@
  * ends it.
  *
  * Where lockdep is, it is told of what enters and leaves as if it were a raw spinlock, on every
- * kernel: netinc_section_outside() makes it complain about an allocation inside, and where it
+ * kernel: netinc_fpu_section_outside() makes it complain about an allocation inside, and where it
  * checks the nesting of locks it complains about all that may sleep.
  */
 #ifndef NETINC_CORE_FPU_SECTION_H
@@ -20,23 +20,23 @@
 #include "reduce/reduce.h"
 
 /* One per group and rank, under its lock; all zero while that is not held. */
-struct netinc_section {
+struct netinc_fpu_section {
 	bool wanted;		/* worth its while: there is enough to do */
 	bool open;
 	bool denied;		/* what is left to do goes without */
 };
 
-extern struct lockdep_map netinc_section_map;
+extern struct lockdep_map netinc_fpu_section_map;
 
-static inline void netinc_section_want(struct netinc_section *s)
+static inline void netinc_fpu_section_want(struct netinc_fpu_section *s)
 {
 	s->wanted = true;
 }
 
-/* May FPU and vector registers be used until netinc_section_leave()? Does not nest. */
-static inline bool netinc_section_enter(struct netinc_section *s)
+/* May FPU and vector registers be used until netinc_fpu_section_leave()? Does not nest. */
+static inline bool netinc_fpu_section_enter(struct netinc_fpu_section *s)
 {
-	lock_map_acquire(&netinc_section_map);
+	lock_map_acquire(&netinc_fpu_section_map);
 	if (s->wanted && !s->open && !s->denied) {
 		s->open = netinc_fpu_begin();
 		s->denied = !s->open;
@@ -44,34 +44,34 @@ static inline bool netinc_section_enter(struct netinc_section *s)
 	return s->open;
 }
 
-static inline void netinc_section_close(struct netinc_section *s)
+static inline void netinc_fpu_section_close(struct netinc_fpu_section *s)
 {
 	if (s->open)
 		netinc_fpu_end();
 	s->open = false;
 }
 
-static inline void netinc_section_leave(struct netinc_section *s)
+static inline void netinc_fpu_section_leave(struct netinc_fpu_section *s)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
-		netinc_section_close(s);
-	lock_map_release(&netinc_section_map);
+		netinc_fpu_section_close(s);
+	lock_map_release(&netinc_fpu_section_map);
 }
 
 /* Before the lock is dropped. */
-static inline void netinc_section_end(struct netinc_section *s)
+static inline void netinc_fpu_section_end(struct netinc_fpu_section *s)
 {
-	netinc_section_close(s);
+	netinc_fpu_section_close(s);
 	s->wanted = false;
 	s->denied = false;
 }
 
 /* For what allocates or locks. */
-static inline void netinc_section_outside(void)
+static inline void netinc_fpu_section_outside(void)
 {
-	lockdep_assert(!lock_is_held(&netinc_section_map));
+	lockdep_assert(!lock_is_held(&netinc_fpu_section_map));
 }
 
-void netinc_section_init(void);
+void netinc_fpu_section_init(void);
 
 #endif

@@ -18,7 +18,7 @@ static DEFINE_SPINLOCK(users_lock);	/* changes to the list */
 static struct workqueue_struct *reaper;	/* frees users, also from their own workers */
 
 /* One @part of the machine's memory, and @least bytes at least. */
-static s64 share(unsigned int part, s64 least)
+static s64 memory_fraction(unsigned int part, s64 least)
 {
 	return max_t(s64, (s64)(totalram_pages() / part) << PAGE_SHIFT, least);
 }
@@ -34,21 +34,21 @@ static void set_counts(atomic64_t *max, s64 factor)
 /* Of root and of namespaces: for one job that needs much of one kind. */
 static void set_shares(atomic64_t *max)
 {
-	atomic64_set(&max[INC_LIMIT_OP_MEMORY], share(8, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], share(2, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(2, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(4, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], share(4, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(8, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(2, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(2, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(4, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(4, MIN_SHARE));
 }
 
 /* All kinds together are less than a quarter of the machine, whatever namespaces somebody makes. */
 static void set_user_shares(atomic64_t *max)
 {
-	atomic64_set(&max[INC_LIMIT_OP_MEMORY], share(32, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], share(16, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], share(16, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], share(32, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], share(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(16, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(16, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(32, MIN_USER_SHARE));
 }
 
 int netinc_limits_start(void)
@@ -77,7 +77,7 @@ void netinc_limits_stop(void)
 	destroy_workqueue(reaper);
 }
 
-static struct netinc_user *find(kuid_t uid)
+static struct netinc_user *user_find(kuid_t uid)
 {
 	struct netinc_user *user;
 
@@ -121,7 +121,7 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 	for (; ns != &init_user_ns; ns = ns->parent)
 		uid = ns->owner;
 	spin_lock_bh(&users_lock);
-	user = find(uid);
+	user = user_find(uid);
 	spin_unlock_bh(&users_lock);
 	if (user)
 		return user;
@@ -129,7 +129,7 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 	if (!user)
 		return NULL;
 	spin_lock_bh(&users_lock);
-	other = find(uid);
+	other = user_find(uid);
 	if (!other)
 		list_add_tail_rcu(&user->list, &netinc_users);
 	spin_unlock_bh(&users_lock);
@@ -158,7 +158,7 @@ void netinc_user_put(struct netinc_user *user)
 	kref_put(&user->ref, user_release);
 }
 
-static bool take(struct netinc_use *use, const atomic64_t *max, enum inc_limit what, s64 n)
+static bool take_limit(struct netinc_use *use, const atomic64_t *max, enum inc_limit what, s64 n)
 {
 	s64 limit = atomic64_read(&max[what]), now = atomic64_read(&use->now[what]);
 
@@ -173,9 +173,9 @@ static bool take(struct netinc_use *use, const atomic64_t *max, enum inc_limit w
 
 int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
-	if (!take(&nn->use, nn->max, what, n))
+	if (!take_limit(&nn->use, nn->max, what, n))
 		return -ENOBUFS;
-	if (take(&user->use, netinc_max_of(user), what, n))
+	if (take_limit(&user->use, netinc_max_of(user), what, n))
 		return 0;
 	atomic64_sub(n, &nn->use.now[what]);
 	return -EDQUOT;

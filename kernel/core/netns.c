@@ -22,7 +22,7 @@ int netinc_net_use(struct netinc_net *nn)
 	if (!nn->answers)
 		return -ENOMEM;
 	if (!nn->users)
-		err = netinc_doors_open(nn);
+		err = netinc_hooks_register(nn);
 	if (!err)
 		nn->users++;
 	return err;
@@ -32,27 +32,27 @@ void netinc_net_unuse(struct netinc_net *nn)
 {
 	lockdep_assert_held(&nn->mutex);
 	if (!--nn->users)
-		netinc_doors_close(nn);
+		netinc_hooks_unregister(nn);
 }
 
-void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib)
+void netinc_net_add_counters(struct netinc_net *nn, u64 *counters)
 {
 	int c;
 
 	for (c = 0; c < __INC_C_MAX; c++) {
-		if (!mib[c])
+		if (!counters[c])
 			continue;
-		netinc_net_count(nn, c, mib[c]);
-		WRITE_ONCE(mib[c], 0);
+		netinc_net_count(nn, c, counters[c]);
+		WRITE_ONCE(counters[c], 0);
 	}
 }
 
-void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *mib)
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *counters)
 {
 	spin_lock_bh(&nn->hash_lock);
 	write_seqcount_begin(&nn->retired);
 	hlist_del_rcu(hash);
-	netinc_net_fold_mib(nn, mib);
+	netinc_net_add_counters(nn, counters);
 	write_seqcount_end(&nn->retired);
 	spin_unlock_bh(&nn->hash_lock);
 }
@@ -64,13 +64,13 @@ static void read_percpu(struct netinc_net *nn, u64 *sum)
 	int cpu, c;
 
 	for_each_possible_cpu(cpu) {
-		const struct netinc_mib *mib = per_cpu_ptr(nn->mib, cpu);
+		const struct netinc_counters *counters = per_cpu_ptr(nn->counters, cpu);
 
 		do {
-			start = u64_stats_fetch_begin(&mib->sync);
+			start = u64_stats_fetch_begin(&counters->sync);
 			for (c = 0; c < __INC_C_MAX; c++)
-				part[c] = u64_stats_read(&mib->c[c]);
-		} while (u64_stats_fetch_retry(&mib->sync, start));
+				part[c] = u64_stats_read(&counters->c[c]);
+		} while (u64_stats_fetch_retry(&counters->sync, start));
 		for (c = 0; c < __INC_C_MAX; c++)
 			sum[c] += part[c];
 	}
@@ -78,7 +78,7 @@ static void read_percpu(struct netinc_net *nn, u64 *sum)
 
 static void read_all(struct netinc_net *nn, u64 *sum)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	struct netinc_rank *rank;
 	int i, c;
 
@@ -88,15 +88,15 @@ static void read_all(struct netinc_net *nn, u64 *sum)
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++) {
 		hlist_for_each_entry_rcu(g, &nn->groups[i], hash)
 			for (c = 0; c < __INC_C_MAX; c++)
-				sum[c] += READ_ONCE(g->eng.mib[c]);
+				sum[c] += READ_ONCE(g->grp.counters[c]);
 		hlist_for_each_entry_rcu(rank, &nn->ranks[i], hash)
 			for (c = 0; c < __INC_C_MAX; c++)
-				sum[c] += READ_ONCE(rank->ep.mib[c]);
+				sum[c] += READ_ONCE(rank->ep.counters[c]);
 	}
 	rcu_read_unlock();
 }
 
-void netinc_net_read_mib(struct netinc_net *nn, u64 *sum)
+void netinc_net_read_counters(struct netinc_net *nn, u64 *sum)
 {
 	unsigned int start;
 
@@ -111,17 +111,17 @@ static int __net_init net_init(struct net *net)
 	struct netinc_net *nn = netinc_net(net);
 	int cpu;
 
-	nn->mib = alloc_percpu_gfp(struct netinc_mib, GFP_KERNEL_ACCOUNT);
+	nn->counters = alloc_percpu_gfp(struct netinc_counters, GFP_KERNEL_ACCOUNT);
 	nn->owner = netinc_user_get(net->user_ns, GLOBAL_ROOT_UID);
-	if (!nn->mib || !nn->owner) {
-		free_percpu(nn->mib);
+	if (!nn->counters || !nn->owner) {
+		free_percpu(nn->counters);
 		if (nn->owner)
 			netinc_user_put(nn->owner);
 		return -ENOMEM;
 	}
 	netinc_limits_init_net(nn);
 	for_each_possible_cpu(cpu)
-		u64_stats_init(&per_cpu_ptr(nn->mib, cpu)->sync);
+		u64_stats_init(&per_cpu_ptr(nn->counters, cpu)->sync);
 	nn->net = net;
 	mutex_init(&nn->mutex);
 	spin_lock_init(&nn->hash_lock);
@@ -132,7 +132,7 @@ static int __net_init net_init(struct net *net)
 	if (!netinc_edge_init(nn))
 		return 0;
 	netinc_user_put(nn->owner);
-	free_percpu(nn->mib);
+	free_percpu(nn->counters);
 	return -ENOMEM;
 }
 
@@ -155,7 +155,7 @@ static void __net_exit net_exit(struct net *net)
 		WARN_ON_ONCE(atomic64_read(&nn->use.now[i]));
 	netinc_user_put(nn->owner);
 	netinc_answers_free(nn->answers);
-	free_percpu(nn->mib);
+	free_percpu(nn->counters);
 	memzero_explicit(nn->secret, sizeof(nn->secret));
 }
 

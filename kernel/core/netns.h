@@ -43,15 +43,15 @@
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
-#define NETINC_PASTS		128
+#define NETINC_HISTORY		128
 
-struct netinc_mib {
+struct netinc_counters {
 	u64_stats_t c[__INC_C_MAX];
 	struct u64_stats_sync sync;
 };
 
 /* How a group has ended at a node of this netns: see history.h. */
-struct netinc_past {
+struct netinc_group_history {
 	u64 lineage;		/* 0: none */
 	u32 group;
 	u32 move;		/* the one that it was at */
@@ -65,15 +65,15 @@ struct netinc_net {
 	struct net *net;
 	struct mutex mutex;		/* configuration; see LOCKING */
 	spinlock_t hash_lock;		/* changes to groups and ranks */
-	seqcount_spinlock_t retired;	/* changes when what one of them has counted goes to `mib`; hash_lock */
+	seqcount_spinlock_t retired;	/* changes when what one of them has counted goes to `counters`; hash_lock */
 	struct list_head nodes;		/* struct netinc_node, RCU */
 	struct list_head tenants;	/* struct netinc_tenant, RCU */
 	struct netinc_node *edge;	/* not in the list; as long as the netns */
-	struct hlist_head groups[1 << NETINC_HASH_BITS];	/* struct netinc_ngroup by group id, RCU */
+	struct hlist_head groups[1 << NETINC_HASH_BITS];	/* struct netinc_node_group by group id, RCU */
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];		/* struct netinc_rank by group id, RCU */
 	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
 	struct netinc_peer parent;
-	struct netinc_mib __percpu *mib;	/* what cannot be put down to a group, and groups that are gone */
+	struct netinc_counters __percpu *counters;	/* what cannot be put down to a group, and groups that are gone */
 	u64 secret[2];			/* of challenges and cookies */
 	atomic_t generation;		/* changes when a group forms or goes: challenges of before are void */
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
@@ -82,8 +82,8 @@ struct netinc_net {
 	struct netinc_use use;
 	atomic64_t max[__INC_LIMIT_MAX];
 	struct netinc_answers *answers;	/* made when the doors open first, stays */
-	struct netinc_past pasts[NETINC_PASTS];	/* a ring; hash_lock, as next_past */
-	u32 next_past;
+	struct netinc_group_history history[NETINC_HISTORY];	/* a ring; hash_lock, as next_history */
+	u32 next_history;
 	bool exiting;			/* mutex */
 };
 
@@ -111,20 +111,20 @@ void netinc_net_unuse(struct netinc_net *nn);
 
 static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u64 n)
 {
-	struct netinc_mib *mib = get_cpu_ptr(nn->mib);
+	struct netinc_counters *counters = get_cpu_ptr(nn->counters);
 
-	u64_stats_update_begin(&mib->sync);
-	u64_stats_add(&mib->c[c], n);
-	u64_stats_update_end(&mib->sync);
-	put_cpu_ptr(nn->mib);
+	u64_stats_update_begin(&counters->sync);
+	u64_stats_add(&counters->c[c], n);
+	u64_stats_update_end(&counters->sync);
+	put_cpu_ptr(nn->counters);
 }
 
 /* Moves the counters of a group or rank that goes away to those of the netns. */
-void netinc_net_fold_mib(struct netinc_net *nn, u64 *mib);
+void netinc_net_add_counters(struct netinc_net *nn, u64 *counters);
 /* The same, when it goes out of its hash: who reads the counters of the netns meanwhile finds them once. */
-void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *mib);
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *counters);
 /* Counters of the netns: those of groups and ranks that live now included. */
-void netinc_net_read_mib(struct netinc_net *nn, u64 *sum);
+void netinc_net_read_counters(struct netinc_net *nn, u64 *sum);
 
 int netinc_net_init(void);
 void netinc_net_fini(void);

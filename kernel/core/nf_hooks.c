@@ -34,7 +34,7 @@ MODULE_PARM_DESC(port, "UDP port of INC packets");
  * A verdict from user space (NFQUEUE) brings a packet here in the context of who gives it. All that follows takes it
  * for a softirq's: its locks, its per-CPU data, and that it ends soon.
  */
-static unsigned int pass_door(const struct nf_hook_state *state, struct sk_buff *skb, struct net_device *via, u8 family)
+static unsigned int pass_hook(const struct nf_hook_state *state, struct sk_buff *skb, struct net_device *via, u8 family)
 {
 	bool ours;
 
@@ -44,7 +44,7 @@ static unsigned int pass_door(const struct nf_hook_state *state, struct sk_buff 
 	return ours ? NF_STOLEN : NF_ACCEPT;
 }
 
-static unsigned int bridge_door(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	struct netinc_net *nn = netinc_net(state->net);
 	u8 family;
@@ -61,19 +61,19 @@ static unsigned int bridge_door(void *priv, struct sk_buff *skb, const struct nf
 	/* ranks behind a bridge of their own box, and routed nodes, are served at the other door */
 	if (!netinc_node_at(nn, skb->dev))
 		return NF_ACCEPT;
-	return pass_door(state, skb, skb->dev, family);
+	return pass_hook(state, skb, skb->dev, family);
 }
 
-static unsigned int inet_door(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	return pass_door(state, skb, state->in, state->pf);
+	return pass_hook(state, skb, state->in, state->pf);
 }
 
 static const struct nf_hook_ops doors[] = {
-	{ .hook = bridge_door, .pf = NFPROTO_BRIDGE, .hooknum = NF_BR_LOCAL_IN, .priority = NF_BR_PRI_LAST },
-	{ .hook = inet_door, .pf = NFPROTO_IPV4, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP_PRI_LAST },
+	{ .hook = bridge_hook, .pf = NFPROTO_BRIDGE, .hooknum = NF_BR_LOCAL_IN, .priority = NF_BR_PRI_LAST },
+	{ .hook = inet_hook, .pf = NFPROTO_IPV4, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP_PRI_LAST },
 #if IS_ENABLED(CONFIG_IPV6)
-	{ .hook = inet_door, .pf = NFPROTO_IPV6, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP6_PRI_LAST },
+	{ .hook = inet_hook, .pf = NFPROTO_IPV6, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP6_PRI_LAST },
 #endif
 };
 
@@ -120,7 +120,7 @@ static void release_port(struct netinc_net *nn)
 	}
 }
 
-int netinc_doors_open(struct netinc_net *nn)
+int netinc_hooks_register(struct netinc_net *nn)
 {
 	int err = hold_port(nn, 0, AF_INET);
 
@@ -134,7 +134,7 @@ int netinc_doors_open(struct netinc_net *nn)
 	return err;
 }
 
-void netinc_doors_close(struct netinc_net *nn)
+void netinc_hooks_unregister(struct netinc_net *nn)
 {
 	nf_unregister_net_hooks(nn->net, doors, ARRAY_SIZE(doors));
 	release_port(nn);

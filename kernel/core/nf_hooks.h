@@ -9,8 +9,8 @@ struct netinc_net;
 
 extern unsigned short netinc_port;	/* UDP port of this machine, host order */
 
-int netinc_doors_open(struct netinc_net *nn);
+int netinc_hooks_register(struct netinc_net *nn);
 /* Returns when no packet is inside any more. */
-void netinc_doors_close(struct netinc_net *nn);
+void netinc_hooks_unregister(struct netinc_net *nn);
 
 #endif

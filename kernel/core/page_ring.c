@@ -25,17 +25,17 @@ struct ring {
 
 struct pool {
 	spinlock_t lock;		/* between this CPU and the worker */
-	struct ring ring[NETINC_PAGES_MAX_ORDER + 1];
+	struct ring ring[NETINC_PAGE_RING_MAX_ORDER + 1];
 	struct page *cut;		/* with one reference; NULL: none */
 	u32 cut_at;			/* bytes of it that have been given */
 };
 
 static struct pool __percpu *pools;
 
-static void trim(struct work_struct *work);
-static DECLARE_DELAYED_WORK(trimmer, trim);
+static void trim_rings(struct work_struct *work);
+static DECLARE_DELAYED_WORK(trimmer, trim_rings);
 
-static struct page *take(struct ring *ring)
+static struct page *take_page(struct ring *ring)
 {
 	struct page *page = ring->page[ring->first++ % RING];
 
@@ -43,72 +43,72 @@ static struct page *take(struct ring *ring)
 	return page;
 }
 
-static void add(struct ring *ring, struct page *page)
+static void add_page(struct ring *ring, struct page *page)
 {
 	ring->page[(ring->first + ring->n++) % RING] = page;
 }
 
-static struct page *find(struct ring *ring)
+static struct page *find_free_page(struct ring *ring)
 {
 	u32 looks = min_t(u32, ring->n, LOOKS);
 	struct page *page;
 
 	ring->used = true;
 	while (looks--) {
-		page = take(ring);
+		page = take_page(ring);
 		if (page_ref_count(page) == 1)
 			return page;
-		add(ring, page);
+		add_page(ring, page);
 	}
 	return NULL;
 }
 
-static struct page *fresh(u32 order)
+static struct page *alloc_fresh_page(u32 order)
 {
 	return alloc_pages(GFP_ATOMIC | __GFP_COMP | __GFP_NOWARN, order);
 }
 
 /* Kept for later. False: there are enough; a page given in an emergency is not for keeping. */
-static bool keep(struct pool *pool, struct page *page, u32 order)
+static bool keep_page(struct pool *pool, struct page *page, u32 order)
 {
 	if (pool->ring[order].n >= RING || page_is_pfmemalloc(page))
 		return false;
-	add(&pool->ring[order], page);
+	add_page(&pool->ring[order], page);
 	return true;
 }
 
-struct page *netinc_pages_get(u32 order)
+struct page *netinc_page_ring_get(u32 order)
 {
 	struct pool *pool = this_cpu_ptr(pools);
 	struct page *page;
 
-	netinc_section_outside();
+	netinc_fpu_section_outside();
 	spin_lock_bh(&pool->lock);
-	page = find(&pool->ring[order]);
+	page = find_free_page(&pool->ring[order]);
 	spin_unlock_bh(&pool->lock);
-	return page ?: fresh(order);
+	return page ?: alloc_fresh_page(order);
 }
 
 /* What is left of the page that was cut is given up. */
 static bool cut_another(struct pool *pool)
 {
-	struct page *page = find(&pool->ring[0]) ?: fresh(0);
+	struct page *page = find_free_page(&pool->ring[0]) ?: alloc_fresh_page(0);
 
 	if (!page)
 		return false;
-	if (pool->cut && !keep(pool, pool->cut, 0))
+	if (pool->cut && !keep_page(pool, pool->cut, 0))
 		put_page(pool->cut);
 	pool->cut = page;
 	pool->cut_at = 0;
 	return true;
 }
 
-void *netinc_pages_piece(u32 size)
+void *netinc_page_ring_frag(u32 size)
 {
 	struct pool *pool = this_cpu_ptr(pools);
 	void *piece = NULL;
 
-	netinc_section_outside();
+	netinc_fpu_section_outside();
 	spin_lock_bh(&pool->lock);
 	if ((pool->cut && pool->cut_at + size <= PAGE_SIZE) || cut_another(pool)) {
 		piece = page_address(pool->cut) + pool->cut_at;
@@ -119,16 +119,16 @@ void *netinc_pages_piece(u32 size)
 	return piece;
 }
 
-void netinc_pages_put(struct page *page, u32 order)
+void netinc_page_ring_put(struct page *page, u32 order)
 {
 	struct pool *pool;
 	bool kept;
 
-	netinc_section_outside();
+	netinc_fpu_section_outside();
 	local_bh_disable();
 	pool = this_cpu_ptr(pools);
 	spin_lock(&pool->lock);
-	kept = keep(pool, page, order);
+	kept = keep_page(pool, page, order);
 	spin_unlock(&pool->lock);
 	local_bh_enable();
 	if (!kept)
@@ -146,7 +146,7 @@ static u32 trim_ring(struct pool *pool, u32 order, bool all)
 
 	do {
 		spin_lock_bh(&pool->lock);
-		page = ring->n && (all || !ring->used) ? take(ring) : NULL;
+		page = ring->n && (all || !ring->used) ? take_page(ring) : NULL;
 		if (!page)
 			ring->used = false;
 		left = ring->n;
@@ -163,18 +163,18 @@ static u32 trim_all(bool all)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		for (order = 0; order <= NETINC_PAGES_MAX_ORDER; order++)
+		for (order = 0; order <= NETINC_PAGE_RING_MAX_ORDER; order++)
 			left += trim_ring(per_cpu_ptr(pools, cpu), order, all);
 	return left;
 }
 
-static void trim(struct work_struct *work)
+static void trim_rings(struct work_struct *work)
 {
 	if (trim_all(false))
 		schedule_delayed_work(&trimmer, PERIOD);
 }
 
-int netinc_pages_init(void)
+int netinc_page_ring_init(void)
 {
 	int cpu;
 
@@ -186,7 +186,7 @@ int netinc_pages_init(void)
 	return 0;
 }
 
-void netinc_pages_fini(void)
+void netinc_page_ring_fini(void)
 {
 	struct pool *pool;
 	int cpu;

@@ -8,20 +8,20 @@
 
 #include <linux/mm_types.h>
 
-#define NETINC_PAGES_MAX_ORDER	3
+#define NETINC_PAGE_RING_MAX_ORDER	3
 
 /* 2^order pages in one piece, with what others have left in them; softirqs are off. NULL: no memory. */
-struct page *netinc_pages_get(u32 order);
+struct page *netinc_page_ring_get(u32 order);
 /* The caller's reference is given up. */
-void netinc_pages_put(struct page *page, u32 order);
+void netinc_page_ring_put(struct page *page, u32 order);
 
 /*
  * @size bytes of such a page, with a reference to it; a page at most, and a multiple of what all pieces are aligned to.
  * Softirqs are off. NULL: no memory.
  */
-void *netinc_pages_piece(u32 size);
+void *netinc_page_ring_frag(u32 size);
 
-int netinc_pages_init(void);
-void netinc_pages_fini(void);
+int netinc_page_ring_init(void);
+void netinc_page_ring_fini(void);
 
 #endif

@@ -22,7 +22,7 @@
 #include "core/rx.h"
 #include "core/trace.h"
 
-static void drop(struct netinc_rx *rx, enum inc_counter reason)
+static void drop_rx(struct netinc_rx *rx, enum inc_counter reason)
 {
 	netinc_net_count(rx->nn, reason, 1);
 	trace_netinc_drop(rx->skb, 0, reason);
@@ -40,7 +40,7 @@ void netinc_skb_hold(struct sk_buff *skb)
 int netinc_rx_next(struct netinc_rx *rx)
 {
 	u8 buf[sizeof(struct inc_hdr)];
-	u32 len = min(rx->left, rx->unit);
+	u32 len = min(rx->left, rx->seg_size);
 	const void *h;
 	int err;
 
@@ -51,18 +51,18 @@ int netinc_rx_next(struct netinc_rx *rx)
 	h = rx->next ?: skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
 	if (!h)
 		return -INC_C_DROP_MALFORMED;
-	if (!rx->last || len != rx->unit || !netinc_parse_next(h, rx->last, &rx->pkt)) {
+	if (!rx->last || len != rx->seg_size || !netinc_parse_next(h, rx->last, &rx->pkt)) {
 		err = netinc_parse(h, len, &rx->pkt);
 		if (err)
 			return err;
 	}
-	rx->last = len == rx->unit ? rx->next : NULL;
+	rx->last = len == rx->seg_size ? rx->next : NULL;
 	rx->pkt.ce = rx->ce;
 	rx->body = rx->at + sizeof(buf);
 	rx->at += len;
 	rx->left -= len;
 	/* other packets have been looked at since it was written */
-	rx->next = rx->left >= sizeof(buf) ? netinc_piece(rx->skb, rx->at, sizeof(buf)) : NULL;
+	rx->next = rx->left >= sizeof(buf) ? netinc_skb_contig(rx->skb, rx->at, sizeof(buf)) : NULL;
 	prefetch(rx->next);
 	return 1;
 }
@@ -75,7 +75,7 @@ const void *netinc_rx_body(const struct netinc_rx *rx, void *buf)
 }
 
 /* The UDP header, if this is UDP over IPv4 to our port; rx->headers and rx->peer are filled in. */
-static const struct udphdr *open4(struct netinc_rx *rx, struct iphdr *ip, struct udphdr *udp)
+static const struct udphdr *find_udp4(struct netinc_rx *rx, struct iphdr *ip, struct udphdr *udp)
 {
 	const struct iphdr *iph = skb_header_pointer(rx->skb, 0, sizeof(*ip), ip);
 	const struct udphdr *uh;
@@ -108,7 +108,7 @@ static u32 udp6_offset(const struct netinc_rx *rx, const struct ipv6hdr *ip6)
 	return off < 0 || next != IPPROTO_UDP || (frag & htons(IP6_OFFSET)) ? 0 : off;
 }
 
-static const struct udphdr *open6(struct netinc_rx *rx, struct ipv6hdr *ip6, struct udphdr *udp)
+static const struct udphdr *find_udp6(struct netinc_rx *rx, struct ipv6hdr *ip6, struct udphdr *udp)
 {
 	const struct ipv6hdr *ip6h = skb_header_pointer(rx->skb, 0, sizeof(*ip6), ip6);
 	const struct udphdr *uh;
@@ -202,7 +202,7 @@ static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *
 }
 
 /* At the inet door IP has put fragments together already. */
-static bool reassembled(const struct netinc_rx *rx, u8 family)
+static bool was_reassembled(const struct netinc_rx *rx, u8 family)
 {
 	if (rx->via != rx->dev)
 		return false;
@@ -215,7 +215,7 @@ static int check_ip4(struct netinc_rx *rx, const struct iphdr *ip)
 
 	if (!pskb_may_pull(rx->skb, ip->ihl * 4) || ip_fast_csum(rx->skb->data, ip->ihl))
 		return -INC_C_DROP_CHECKSUM;
-	if ((ip->frag_off & htons(IP_MF)) || reassembled(rx, NFPROTO_IPV4))
+	if ((ip->frag_off & htons(IP_MF)) || was_reassembled(rx, NFPROTO_IPV4))
 		return -INC_C_DROP_FRAGMENT;
 	if (len < rx->headers || len > rx->skb->len || pskb_trim_rcsum(rx->skb, len))
 		return -INC_C_DROP_MALFORMED;
@@ -226,7 +226,7 @@ static int check_ip6(struct netinc_rx *rx, const struct ipv6hdr *ip6)
 {
 	u32 len = sizeof(*ip6) + ntohs(ip6->payload_len);
 
-	if (ip6->nexthdr == NEXTHDR_FRAGMENT || reassembled(rx, NFPROTO_IPV6))
+	if (ip6->nexthdr == NEXTHDR_FRAGMENT || was_reassembled(rx, NFPROTO_IPV6))
 		return -INC_C_DROP_FRAGMENT;
 	/* nf_checksum() reads the addresses where they stand */
 	if (ip6->nexthdr != IPPROTO_UDP || len < rx->headers || len > rx->skb->len ||
@@ -252,7 +252,7 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 	rx->left = skb->len - rx->headers;
 	if (!rx->left)
 		return -INC_C_DROP_MALFORMED;
-	rx->unit = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : rx->left;
+	rx->seg_size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : rx->left;
 	return 0;
 }
 
@@ -282,7 +282,7 @@ static void to_ranks(struct netinc_rx *rx)
 
 	/* results are compared with the address of the root; at the bridge's door it may be this box's own */
 	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {
-		drop(rx, INC_C_DROP_ADDRESS);
+		drop_rx(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
@@ -291,22 +291,22 @@ static void to_ranks(struct netinc_rx *rx)
 		found = true;
 		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
 		if (why) {
-			drop(rx, why);
+			drop_rx(rx, why);
 			continue;
 		}
 		copy = *rx;
 		netinc_rank_rx(rank, &copy);
 	}
 	if (!found)
-		drop(rx, INC_C_DROP_NO_GROUP);
+		drop_rx(rx, INC_C_DROP_NO_GROUP);
 }
 
-static void dispatch(struct netinc_rx *rx)
+static void dispatch_rx(struct netinc_rx *rx)
 {
 	int got = netinc_rx_next(rx);
 
 	if (got <= 0) {
-		drop(rx, got ? -got : INC_C_DROP_MALFORMED);
+		drop_rx(rx, got ? -got : INC_C_DROP_MALFORMED);
 		return;
 	}
 	trace_netinc_rx(rx->skb, rx->dev, &rx->pkt);
@@ -334,7 +334,7 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	__sum16 check;
 	int err;
 
-	uh = family == NFPROTO_IPV4 ? open4(&rx, &ip, &udp) : open6(&rx, &ip6, &udp);
+	uh = family == NFPROTO_IPV4 ? find_udp4(&rx, &ip, &udp) : find_udp6(&rx, &ip6, &udp);
 	if (!uh || (via != port && !is_local(&rx, family, &ip, &ip6)))
 		return false;
 	/* a bridge that listens to everything hands over copies of what is for others */
@@ -356,9 +356,9 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	if (!err)
 		*NETINC_CB(skb) = (struct netinc_skb_cb){ .packets = netinc_rx_packets(&rx) };
 	if (err)
-		drop(&rx, -err);
+		drop_rx(&rx, -err);
 	else
-		dispatch(&rx);
+		dispatch_rx(&rx);
 	consume_skb(skb);	/* a group that keeps it has a reference of its own */
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Packets in: one path behind both doors. A struct netinc_rx is one received buffer, super-packet or not, whose IP and
- * UDP headers have been checked; its units are walked with netinc_rx_next().
+ * UDP headers have been checked; its segments are walked with netinc_rx_next().
  */
 #ifndef NETINC_CORE_RX_H
 #define NETINC_CORE_RX_H
@@ -28,14 +28,14 @@ struct netinc_rx {
 	struct net_device *dev;		/* the port it came in by */
 	struct net_device *via;		/* the device that has the address: the bridge, or dev */
 	struct netinc_peer peer;	/* the sender */
-	u32 unit;			/* bytes of each unit but the last */
+	u32 seg_size;			/* bytes of each segment but the last */
 	u32 left;			/* bytes from `at` on */
-	u32 at;				/* offset of the next unit */
+	u32 at;				/* offset of the next segment */
 	const struct inc_hdr *next;	/* its header, if that lies in one piece */
-	const struct inc_hdr *last;	/* that of the unit at hand, likewise, if it is as long as the others */
+	const struct inc_hdr *last;	/* that of the segment at hand, likewise, if it is as long as the others */
 	u32 headers;			/* bytes of IP and UDP headers */
 	bool ce;			/* the IP header says that it met congestion */
-	struct netinc_pkt pkt;		/* of the unit at hand */
+	struct netinc_pkt pkt;		/* of the segment at hand */
 	u32 body;			/* offset of what follows its header */
 };
 
@@ -46,14 +46,14 @@ void netinc_skb_hold(struct sk_buff *skb);
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
 
 /*
- * Takes the next unit apart into rx->pkt; who is handed an rx finds the first one there. 1: there it is; 0: no more;
+ * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1: there it is; 0: no more;
  * negative counter: malformed (nothing more in this buffer is of use).
  */
 int netinc_rx_next(struct netinc_rx *rx);
 /* The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL: too long. */
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
 
-/* Bytes of all units. */
+/* Bytes of all segments. */
 static inline u32 netinc_rx_len(const struct netinc_rx *rx)
 {
 	return rx->skb->len - rx->headers;
@@ -62,7 +62,7 @@ static inline u32 netinc_rx_len(const struct netinc_rx *rx)
 /* INC packets; gso_segs may be 0, or whatever a guest or a raw socket has said. */
 static inline u32 netinc_rx_packets(const struct netinc_rx *rx)
 {
-	return DIV_ROUND_UP(netinc_rx_len(rx), rx->unit);
+	return DIV_ROUND_UP(netinc_rx_len(rx), rx->seg_size);
 }
 
 /* IP bytes, with the headers of every packet. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets out. Payload is copied once, into fresh pages of a netinc_super; packets refer to them by page fragments.
+ * Packets out. Payload is copied once, into fresh pages of a netinc_gso_buf; packets refer to them by page fragments.
  * UDP and IP headers are written here and not by udp_tunnel_xmit_skb(), which leaves csum_start unset for GSO.
  */
 #include <linux/ip.h>
@@ -29,27 +29,27 @@ __be16 netinc_sport(u32 group, u32 tree)
 	return htons(INC_SPORT_BASE + (jhash_2words(group, tree, 0) & 0x3fff));
 }
 
-static void super_free(struct netinc_super *s)
+static void gso_buf_free(struct netinc_gso_buf *s)
 {
 	while (s->npages)
-		netinc_pages_put(s->page[--s->npages], s->order);
+		netinc_page_ring_put(s->page[--s->npages], s->order);
 	kfree(s);
 }
 
-void netinc_super_put(struct netinc_super *s)
+void netinc_gso_buf_put(struct netinc_gso_buf *s)
 {
 	if (refcount_dec_and_test(&s->refs))
-		super_free(s);
+		gso_buf_free(s);
 }
 
-static bool super_pages(struct netinc_super *s, u32 n, u32 order)
+static bool gso_buf_alloc_pages(struct netinc_gso_buf *s, u32 n, u32 order)
 {
 	s->order = order;
-	s->per_page = (PAGE_SIZE << order) / s->unit;
+	s->per_page = (PAGE_SIZE << order) / s->seg_size;
 	if (!s->per_page)
 		return false;
-	while (s->npages < NETINC_SUPER_PAGES && s->npages * s->per_page < n) {
-		struct page *page = netinc_pages_get(order);
+	while (s->npages < NETINC_GSO_BUF_PAGES && s->npages * s->per_page < n) {
+		struct page *page = netinc_page_ring_get(order);
 
 		if (!page)
 			break;
@@ -59,20 +59,20 @@ static bool super_pages(struct netinc_super *s, u32 n, u32 order)
 	return s->npages;
 }
 
-struct netinc_super *netinc_super_alloc(u32 unit, u32 n)
+struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
 {
-	u32 order = min_t(u32, get_order(unit * n), NETINC_PAGES_MAX_ORDER);
-	struct netinc_super *s;
+	u32 order = min_t(u32, get_order(seg_size * n), NETINC_PAGE_RING_MAX_ORDER);
+	struct netinc_gso_buf *s;
 
-	netinc_section_outside();
+	netinc_fpu_section_outside();
 	s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return NULL;
 	refcount_set(&s->refs, 1);
-	s->unit = unit;
-	if (super_pages(s, n, order))
+	s->seg_size = seg_size;
+	if (gso_buf_alloc_pages(s, n, order))
 		return s;
-	if (super_pages(s, n, get_order(unit)))
+	if (gso_buf_alloc_pages(s, n, get_order(seg_size)))
 		return s;
 	kfree(s);
 	return NULL;
@@ -81,7 +81,7 @@ struct netinc_super *netinc_super_alloc(u32 unit, u32 n)
 /* For headers alone. */
 static struct sk_buff *head_skb(void)
 {
-	void *head = netinc_pages_piece(TX_HEAD);
+	void *head = netinc_page_ring_frag(TX_HEAD);
 	struct sk_buff *skb;
 
 	if (!head)
@@ -94,9 +94,9 @@ static struct sk_buff *head_skb(void)
 	return skb;
 }
 
-struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n)
+struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u32 n)
 {
-	u32 i, end = first + n, last = end == s->n ? s->last : s->unit, here, len;
+	u32 i, end = first + n, last = end == s->n ? s->last : s->seg_size, here, len;
 	struct sk_buff *skb = head_skb();
 
 	if (!skb)
@@ -105,15 +105,15 @@ struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n)
 		struct page *page = s->page[i / s->per_page];
 
 		here = min(end - i, s->per_page - i % s->per_page);
-		len = here * s->unit;
+		len = here * s->seg_size;
 		if (i + here == end)
-			len -= s->unit - last;
+			len -= s->seg_size - last;
 		get_page(page);
-		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, (i % s->per_page) * s->unit, len,
-				here * s->unit);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, (i % s->per_page) * s->seg_size, len,
+				here * s->seg_size);
 	}
 	if (n > 1) {
-		skb_shinfo(skb)->gso_size = s->unit;
+		skb_shinfo(skb)->gso_size = s->seg_size;
 		skb_shinfo(skb)->gso_segs = n;
 		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
 	}
@@ -127,7 +127,7 @@ struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *bod
 	struct sk_buff *skb;
 	u8 *data;
 
-	netinc_section_outside();
+	netinc_fpu_section_outside();
 	skb = alloc_skb(TX_HEADROOM + size, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
@@ -154,7 +154,7 @@ void netinc_path_destroy(struct netinc_path *path)
 	dst_cache_destroy(&path->dst);
 }
 
-static struct dst_entry *route4(struct netinc_path *path, __be32 *saddr)
+static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 {
 	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP, .flowi4_oif = path->oif, .fl4_sport = path->sport,
 			     .fl4_dport = (__force __be16)path->peer.udp_port };
@@ -178,7 +178,7 @@ static struct dst_entry *route4(struct netinc_path *path, __be32 *saddr)
 	return &rt->dst;
 }
 
-static struct dst_entry *route6(struct netinc_path *path, struct in6_addr *saddr)
+static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr *saddr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP, .flowi6_oif = path->oif, .fl6_sport = path->sport,
@@ -201,11 +201,11 @@ static struct dst_entry *route6(struct netinc_path *path, struct in6_addr *saddr
 #endif
 }
 
-static struct dst_entry *route(struct netinc_path *path, struct in6_addr *saddr)
+static struct dst_entry *lookup_route(struct netinc_path *path, struct in6_addr *saddr)
 {
 	if (path->peer.family == AF_INET6)
-		return route6(path, saddr);
-	return route4(path, &saddr->s6_addr32[0]);
+		return lookup_route6(path, saddr);
+	return lookup_route4(path, &saddr->s6_addr32[0]);
 }
 
 int netinc_path_mtu(struct netinc_path *path)
@@ -217,7 +217,7 @@ int netinc_path_mtu(struct netinc_path *path)
 	int mtu;
 
 	local_bh_disable();
-	dst = route(path, &saddr);
+	dst = lookup_route(path, &saddr);
 	local_bh_enable();
 	if (IS_ERR(dst))
 		return PTR_ERR(dst);
@@ -284,8 +284,8 @@ int netinc_path_queue(struct netinc_path *path, struct sk_buff *skb, struct sk_b
 	struct in6_addr saddr = {};
 	struct dst_entry *dst;
 
-	netinc_section_outside();
-	dst = route(path, &saddr);
+	netinc_fpu_section_outside();
+	dst = lookup_route(path, &saddr);
 	if (IS_ERR(dst)) {
 		kfree_skb(skb);
 		return PTR_ERR(dst);

@@ -2,8 +2,8 @@
 /*
  * Packets out: super-packets in pages of their own, and the way to a peer.
  *
- * A netinc_super is a run of units, [header, descriptor if any, payload] each, all of one size except the last, in a
- * few page fragments of which none cuts a unit. It is built once; packets (one per child) and cached results refer to
+ * A netinc_gso_buf is a run of segments, [header, descriptor if any, payload] each, all of one size except the last, in a
+ * few page fragments of which none cuts a segment. It is built once; packets (one per child) and cached results refer to
  * its pages.
  */
 #ifndef NETINC_CORE_TX_H
@@ -15,47 +15,47 @@
 #include "engine/engine.h"
 #include "core/netns.h"
 
-#define NETINC_SUPER_PAGES	8
-#define NETINC_MAX_UNITS	64	/* UDP_MAX_SEGMENTS of the oldest kernels */
+#define NETINC_GSO_BUF_PAGES	8
+#define NETINC_MAX_SEGMENTS	64	/* UDP_MAX_SEGMENTS of the oldest kernels */
 
-struct netinc_super {
+struct netinc_gso_buf {
 	refcount_t refs;
-	u16 unit;		/* bytes of a unit */
-	u16 per_page;		/* units in one page fragment */
-	u16 max;		/* units that there is room for */
-	u16 n;			/* units in use */
-	u16 last;		/* bytes of the last unit in use */
+	u16 seg_size;		/* bytes of a segment */
+	u16 per_page;		/* segments in one page fragment */
+	u16 max;		/* segments that there is room for */
+	u16 n;			/* segments in use */
+	u16 last;		/* bytes of the last segment in use */
 	u16 npages;
 	u32 order;
-	struct page *page[NETINC_SUPER_PAGES];
+	struct page *page[NETINC_GSO_BUF_PAGES];
 };
 
-/* Room for up to @n units of @unit bytes; may be less when memory is short, NULL if there is none. Softirq-safe. */
-struct netinc_super *netinc_super_alloc(u32 unit, u32 n);
-void netinc_super_put(struct netinc_super *s);
+/* Room for up to @n segments of @seg_size bytes; may be less when memory is short, NULL if there is none. Softirq-safe. */
+struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n);
+void netinc_gso_buf_put(struct netinc_gso_buf *s);
 
-static inline void netinc_super_get(struct netinc_super *s)
+static inline void netinc_gso_buf_get(struct netinc_gso_buf *s)
 {
 	refcount_inc(&s->refs);
 }
 
-/* Unit @i: its header; the rest follows at once. */
-static inline void *netinc_super_unit(const struct netinc_super *s, u32 i)
+/* Segment @i: its header; the rest follows at once. */
+static inline void *netinc_gso_buf_segment(const struct netinc_gso_buf *s, u32 i)
 {
-	return page_address(s->page[i / s->per_page]) + (i % s->per_page) * s->unit;
+	return page_address(s->page[i / s->per_page]) + (i % s->per_page) * s->seg_size;
 }
 
 /* Bytes of memory that @s stands for. */
-static inline u32 netinc_super_truesize(const struct netinc_super *s)
+static inline u32 netinc_gso_buf_truesize(const struct netinc_gso_buf *s)
 {
 	return s->npages * (PAGE_SIZE << s->order);
 }
 
 /*
- * A packet that refers to units [first, first + n) of @s; a super-packet if n > 1. Headers of UDP and below are for
+ * A packet that refers to segments [first, first + n) of @s; a super-packet if n > 1. Headers of UDP and below are for
  * netinc_path_queue().
  */
-struct sk_buff *netinc_super_skb(const struct netinc_super *s, u32 first, u32 n);
+struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u32 n);
 /* A packet with one header and @len bytes of body, padded; not shared with anybody. */
 struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len);
 

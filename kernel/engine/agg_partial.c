@@ -10,11 +10,11 @@ void netinc_partial_start(struct netinc_agg *agg, u64 start)
 		agg->child[i].has = start;
 		agg->child[i].out = false;
 	}
-	agg->outs = 0;
+	agg->nexcluded = 0;
 }
 
 /* Elements are folded, and all that are missing could have contributed by rule 1. */
-static bool possible(const struct netinc_agg *agg, const struct netinc_slot *slot)
+static bool may_complete(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
 
@@ -30,7 +30,7 @@ static bool possible(const struct netinc_agg *agg, const struct netinc_slot *slo
 }
 
 /* False: no memory for the result, or not now. */
-static bool pass(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+static bool pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	u32 i;
 
@@ -56,13 +56,13 @@ const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child
 	if (pkt->opseq != c->out_seq) {
 		if ((s32)(pkt->opseq - c->out_seq) > 0) {
 			c->out = false;
-			agg->outs--;
+			agg->nexcluded--;
 		}
 		return pkt;
 	}
 	*rest = *pkt;
 	rest->flags |= INC_F_PARTIAL;
-	netinc_count(agg->mib, INC_C_DROP_TOO_LATE);
+	netinc_count(agg->counters, INC_C_DROP_TOO_LATE);
 	return rest;
 }
 
@@ -75,8 +75,8 @@ void netinc_partial_try(struct netinc_agg *agg, struct netinc_slot *slot, u64 no
 	for (i = 0; i < agg->children; i++)
 		if (!netinc_bits_get(slot->have, i) && !netinc_partial_out(agg, slot, i))
 			return;
-	if (possible(agg, slot))
-		pass(agg, slot, now);
+	if (may_complete(agg, slot))
+		pass_block(agg, slot, now);
 }
 
 /* The children without a contribution to @slot are out of its operation. */
@@ -91,7 +91,7 @@ static void put_out(struct netinc_agg *agg, const struct netinc_slot *slot, u64 
 			continue;
 		if (!netinc_partial_out(agg, slot, i) && !slot->taken_back)
 			netinc_late_add(&c->late, now - slot->last);
-		agg->outs += !c->out;
+		agg->nexcluded += !c->out;
 		c->out = true;
 		c->out_seq = slot->opseq;
 	}
@@ -121,10 +121,10 @@ u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now)
 		if (child == NETINC_NO_RANK || now - since < limit)
 			return NETINC_NO_RANK;
 		slot = netinc_agg_slot(agg, agg->una);
-		if (!possible(agg, slot))
+		if (!may_complete(agg, slot))
 			return child;
 		put_out(agg, slot, now);
-		if (!pass(agg, slot, now))
+		if (!pass_block(agg, slot, now))
 			return NETINC_NO_RANK;	/* tried again when the next time comes */
 		try_others(agg, now);
 		netinc_agg_advance(agg);
@@ -145,7 +145,7 @@ static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32
 	m.partial.set = cpu_to_be16(slot->set);
 	m.partial.bits = cpu_to_be16(bits);
 	for (i = 0; i < agg->children; i++)
-		if (netinc_bits_get(slot->gave, i))
+		if (netinc_bits_get(slot->contributors, i))
 			netinc_bit_set(m.map, i);
 	agg->ops->send_partial(agg, child, &m.partial, sizeof(m.partial) + bits / 8);
 }
@@ -170,20 +170,20 @@ u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 no
 	for (i = 0; i < agg->children; i++)
 		if ((slot->in[i].flags & INC_F_PAYLOAD) && (slot->in[i].flags & INC_F_PARTIAL))
 			slot->in[i].flags &= ~not_wanted;
-	memset(slot->gave, 0, bytes);
+	memset(slot->contributors, 0, bytes);
 	for (i = 0; i < agg->children; i++)
 		if (!(slot->in[i].flags & INC_F_PARTIAL))
-			netinc_bits_set(slot->gave, i);
+			netinc_bits_set(slot->contributors, i);
 	slot->set = agg->set;
-	if (agg->set && !memcmp(slot->gave, agg->gave, bytes))
+	if (agg->set && !memcmp(slot->contributors, agg->contributors, bytes))
 		return not_wanted;
 	if (!++agg->set)
 		agg->set = 1;
 	slot->set = agg->set;
-	memcpy(agg->gave, slot->gave, bytes);
+	memcpy(agg->contributors, slot->contributors, bytes);
 	for (i = 0; i < agg->children; i++) {
-		agg->child[i].told = slot->set;
-		agg->child[i].told_at = now;
+		agg->child[i].set_sent = slot->set;
+		agg->child[i].set_sent_at = now;
 	}
 	send_set(agg, slot, NETINC_ALL);
 	return not_wanted;
@@ -206,19 +206,19 @@ void netinc_partial_done(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
 
-	netinc_count(agg->mib, INC_C_BLOCKS_PARTIAL);
+	netinc_count(agg->counters, INC_C_BLOCKS_PARTIAL);
 	for (i = 0; i < agg->children; i++)
-		agg->child[i].missed += !netinc_bits_get(slot->gave, i);
+		agg->child[i].missed += !netinc_bits_get(slot->contributors, i);
 }
 
 void netinc_partial_tell(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child, u64 now)
 {
 	struct netinc_child *c = &agg->child[child];
 
-	if (!(slot->flags & INC_F_PARTIAL) || (c->told == slot->set && c->told_at == now))
+	if (!(slot->flags & INC_F_PARTIAL) || (c->set_sent == slot->set && c->set_sent_at == now))
 		return;
-	c->told = slot->set;
-	c->told_at = now;
+	c->set_sent = slot->set;
+	c->set_sent_at = now;
 	send_set(agg, slot, child);
 }
 

@@ -76,7 +76,7 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 {
 	u32 inputs = children * parts, slots = 2 * window, i;
 	u32 longs = netinc_bits_longs(inputs);
-	unsigned long *have, *gave;
+	unsigned long *have, *contributors;
 	struct netinc_pay *in;
 
 	agg->children = children;
@@ -88,16 +88,16 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	agg->child = (void *)(agg->slots + slots);
 	in = (void *)(agg->child + children);
 	have = (void *)(in + (size_t)slots * inputs);
-	gave = have + (size_t)slots * longs;
+	contributors = have + (size_t)slots * longs;
 	for (i = 0; i < slots; i++) {
 		agg->slots[i].in = in + (size_t)i * inputs;
 		agg->slots[i].have = have + (size_t)i * longs;
-		agg->slots[i].gave = gave + (size_t)i * netinc_bits_longs(children);
+		agg->slots[i].contributors = contributors + (size_t)i * netinc_bits_longs(children);
 	}
-	agg->gave = gave + (size_t)slots * netinc_bits_longs(children);
+	agg->contributors = contributors + (size_t)slots * netinc_bits_longs(children);
 }
 
-static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+static void release_payload(struct netinc_agg *agg, struct netinc_pay *pay)
 {
 	if (pay->obj)
 		agg->ops->release(agg, pay);
@@ -109,7 +109,7 @@ static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++)
-		release(agg, &slot->in[i]);
+		release_payload(agg, &slot->in[i]);
 }
 
 /* No contribution with payload is counted (any more): the slot says nothing of elements. */
@@ -123,14 +123,14 @@ static void clear_elements(struct netinc_slot *slot)
 
 /*
  * No contribution is counted (any more). What a slot says of its block comes from the contributions that it counts:
- * merge() sets it, this function clears it, and nothing of it outlives them.
+ * merge_header() sets it, this function clears it, and nothing of it outlives them.
  */
 static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++) {
-		release(agg, &slot->in[i]);
+		release_payload(agg, &slot->in[i]);
 		slot->in[i].flags = 0;
 	}
 	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
@@ -147,7 +147,7 @@ static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 {
 	clear_slot(agg, slot);
-	release(agg, &slot->result);
+	release_payload(agg, &slot->result);
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
 	slot->taken_back = false;
@@ -182,7 +182,7 @@ void netinc_agg_drain(struct netinc_agg *agg)
 
 	for (i = 0; i < 2 * agg->window; i++) {
 		release_inputs(agg, &agg->slots[i]);
-		release(agg, &agg->slots[i].result);
+		release_payload(agg, &agg->slots[i].result);
 	}
 }
 
@@ -270,12 +270,12 @@ void netinc_agg_advance(struct netinc_agg *agg)
 		report_bad(agg, slot);
 }
 
-static void done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+static void mark_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	slot->state = NETINC_SLOT_DONE;
 	slot->sent = now;
 	slot->sent_to = NETINC_ALL;
-	netinc_count(agg->mib, INC_C_BLOCKS);
+	netinc_count(agg->counters, INC_C_BLOCKS);
 	agg->ops->send_result(agg, slot, NETINC_ALL);
 }
 
@@ -324,7 +324,7 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	}
 	release_inputs(agg, slot);
 	if (agg->root) {
-		done(agg, slot, now);
+		mark_done(agg, slot, now);
 		if (unlikely(slot->flags & INC_F_PARTIAL))
 			netinc_partial_done(agg, slot);
 		return true;
@@ -335,7 +335,7 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	return true;
 }
 
-static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
+static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
 		return false;
@@ -350,14 +350,14 @@ static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop && slot->mode == pkt->mode;
 }
 
-static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
+static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
 {
 	if (slot->missing == agg->children * agg->parts) {
 		slot->since = now;
 		slot->opseq = pkt->opseq;
 		slot->newest = pkt->opseq;
 		slot->sig = pkt->sig;
-	} else if (!agrees(slot, pkt)) {
+	} else if (!op_agrees(slot, pkt)) {
 		slot->bad = INC_ERR_MISMATCH;
 		if ((s32)(pkt->opseq - slot->newest) > 0)
 			slot->newest = pkt->opseq;
@@ -379,7 +379,7 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
  */
 static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
-	release(agg, &slot->in[i]);
+	release_payload(agg, &slot->in[i]);
 	slot->in[i].flags = 0;
 	netinc_bits_clear(slot->have, i);
 	slot->missing++;
@@ -390,7 +390,7 @@ static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 }
 
 /* A contribution that the slot has already: the child asks for what it lost. */
-static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt, u64 now)
+static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt, u64 now)
 {
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
@@ -399,7 +399,7 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 	slot->sent = now;
 	slot->sent_to = child;
 	if (slot->state == NETINC_SLOT_DONE) {
-		netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+		netinc_count(agg->counters, INC_C_RESULTS_RESENT);
 		netinc_partial_tell(agg, slot, child, now);
 		agg->ops->send_result(agg, slot, child);
 	} else if (slot->state == NETINC_SLOT_UP) {
@@ -418,7 +418,7 @@ static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot
 }
 
 /* The slot is as if nobody had contributed to its block: all of it comes again. */
-static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
+static void evict_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	struct netinc_child *c;
 	u32 i;
@@ -426,7 +426,7 @@ static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
 	for (i = 0; i < agg->children * agg->parts; i++) {
 		if (!netinc_bits_get(slot->have, i))
 			continue;
-		netinc_count(agg->mib, INC_C_DROP_MEMORY);
+		netinc_count(agg->counters, INC_C_DROP_MEMORY);
 		c = &agg->child[i / agg->parts];
 		if ((s64)(c->frontier - slot->q) > 0)
 			c->frontier = slot->q;
@@ -446,14 +446,14 @@ static bool evict_youngest(struct netinc_agg *agg, u64 q)
 		/* who has left does not contribute again */
 		if (slot->q == last && slot->state == NETINC_SLOT_FILLING && !(slot->flags & INC_F_LEAVE) &&
 		    holds_payload(agg, slot)) {
-			evict(agg, slot);
+			evict_slot(agg, slot);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
+static bool hold_payload(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 {
 	while (!agg->ops->hold(agg, pay, q == agg->una))
 		if (!evict_youngest(agg, q))
@@ -462,7 +462,7 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 }
 
 /* Whose contribution has come, and since when it was the only one that had not. */
-static void arrived(struct netinc_slot *slot, u32 child, u64 now)
+static void note_arrival(struct netinc_slot *slot, u32 child, u64 now)
 {
 	if (slot->last_child != child)
 		slot->others = slot->last;
@@ -470,7 +470,7 @@ static void arrived(struct netinc_slot *slot, u32 child, u64 now)
 	slot->last = now;
 }
 
-static void charge(struct netinc_agg *agg, const struct netinc_slot *slot)
+static void charge_absent(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	if (agg->children > 1 && !slot->taken_back && !(slot->flags & INC_F_PARTIAL))
 		netinc_late_add(&agg->child[slot->last_child].late, slot->last - slot->others);
@@ -492,29 +492,29 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	if (netinc_bits_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
 		if (!netinc_bits_get(slot->have, i))
 			return netinc_partial_too_late(agg, slot, child, pkt, now);
-		repeated(agg, slot, child, pkt, now);
+		handle_repeated(agg, slot, child, pkt, now);
 		return -INC_C_DROP_DUPLICATE;
 	}
-	if (unlikely(agg->outs))
+	if (unlikely(agg->nexcluded))
 		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
 	slot->in[i].flags = pkt->flags;
 	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) {
 		slot->in[i].obj = NULL;
-	} else if (!hold(agg, &slot->in[i], q)) {
+	} else if (!hold_payload(agg, &slot->in[i], q)) {
 		slot->in[i].obj = NULL;
 		return -INC_C_DROP_MEMORY;
 	}
-	merge(agg, slot, pkt, now);
+	merge_header(agg, slot, pkt, now);
 	netinc_bits_set(slot->have, i);
-	arrived(slot, child, now);
+	note_arrival(slot, child, now);
 	if (!--slot->missing) {
 		if (!netinc_agg_complete(agg, slot, now)) {
 			take_back(agg, slot, i);
 			return -INC_C_DROP_MEMORY;
 		}
-		charge(agg, slot);
-	} else if (unlikely(agg->outs)) {
+		charge_absent(agg, slot);
+	} else if (unlikely(agg->nexcluded)) {
 		netinc_partial_try(agg, slot, now);
 	}
 	if ((s64)(q + 1 - agg->top) > 0)
@@ -550,11 +550,11 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		if (came && (s64)(q + i + 1 - agg->child[child].end) > 0)
 			agg->child[child].end = q + i + 1;
 		if (!one) {
-			netinc_count(agg->mib, INC_C_CONTRIBS);
+			netinc_count(agg->counters, INC_C_CONTRIBS);
 			counted = true;
 			/* NACKed, and then it comes by itself */
 			if (!(pkt->flags & INC_F_RETRANS) && (s64)(q + i - agg->child[child].nacked) < 0)
-				netinc_reorder_vain(&agg->child[child].up, now);
+				netinc_reorder_spurious(&agg->child[child].up, now);
 		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
 			err = one;
 		}
@@ -565,12 +565,12 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		netinc_agg_advance(agg);
 		return 0;
 	}
-	netinc_count(agg->mib, -err);
+	netinc_count(agg->counters, -err);
 	return err;
 }
 
 /* NACK the holes of @child from block @q on. */
-static void nack(struct netinc_agg *agg, u32 child, u64 q)
+static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 {
 	const struct netinc_child *c = &agg->child[child];
 	u32 ranges = 0, span = 0;
@@ -609,10 +609,10 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	if (!netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
 		return;
 	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
-		nack(agg, child, c->frontier);
+		nack_holes(agg, child, c->frontier);
 		c->nack_time = now;
 	} else if (c->end - c->nacked > NACK_SLACK_BLOCKS) {
-		nack(agg, child, c->nacked);
+		nack_holes(agg, child, c->nacked);
 	} else {
 		return;
 	}
@@ -639,17 +639,17 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, cons
 		if (held.obj && !agg->ops->hold(agg, &held, q == agg->una)) {
 			err = -INC_C_DROP_MEMORY;
 		} else {
-			release(agg, &slot->result);
+			release_payload(agg, &slot->result);
 			slot->result = held;
 			slot->len = pkt->len;
 			slot->flags = pkt->flags;
 		}
 	}
 	if (err) {
-		netinc_count(agg->mib, -err);
+		netinc_count(agg->counters, -err);
 		return err;
 	}
-	done(agg, slot, now);
+	mark_done(agg, slot, now);
 	netinc_agg_advance(agg);
 	return 0;
 }
@@ -697,7 +697,7 @@ u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
 			continue;
 		*since = slot->since;
 		first = min(first, i / agg->parts);
-		if (!agg->outs || !netinc_partial_out(agg, slot, i / agg->parts))
+		if (!agg->nexcluded || !netinc_partial_out(agg, slot, i / agg->parts))
 			return i / agg->parts;
 	}
 	return first;
@@ -719,12 +719,12 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	m.status.bits = cpu_to_be16(bits);
 	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
 	m.status.seen = cpu_to_be32(agg->child[child].seen);
-	netinc_count(agg->mib, INC_C_STATUSES);
+	netinc_count(agg->counters, INC_C_STATUSES);
 	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
 }
 
 /* What @child lacks, and asks for. */
-static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe, u64 now)
+static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe, u64 now)
 {
 	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
 	struct netinc_slot *slot;
@@ -740,7 +740,7 @@ static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_pr
 		if (!take_result(agg))
 			return;
 		if (slot->state == NETINC_SLOT_DONE) {
-			netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+			netinc_count(agg->counters, INC_C_RESULTS_RESENT);
 			netinc_partial_tell(agg, slot, child, now);
 			agg->ops->send_result(agg, slot, child);
 			sent++;
@@ -769,7 +769,7 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
 		c->has = q;
 	if (pkt->flags & INC_F_RETRANS)
-		resend(agg, child, q, probe, now);
+		resend_results(agg, child, q, probe, now);
 	/* behind all results: of those before una the child has what it will ever have when this comes */
 	send_status(agg, child, pkt->tstamp, now);
 	return true;

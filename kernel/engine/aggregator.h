@@ -54,7 +54,7 @@ struct netinc_slot {
 	u32 newest;		/* the latest opseq of those that are counted */
 	struct netinc_pay result;	/* DONE: cached for children that lost it. UP: the partial */
 	unsigned long *have;	/* bit child * parts + part: contributed */
-	unsigned long *gave;	/* PARTIAL, DONE: bit child: its contribution is in the result */
+	unsigned long *contributors;	/* PARTIAL, DONE: bit child: its contribution is in the result */
 	struct netinc_pay *in;	/* [child * parts + part]: what; obj NULL: nothing held; PARTIAL: is out */
 };
 
@@ -73,8 +73,8 @@ struct netinc_child {
 	u64 has;		/* it has all results before this block, as its PROBEs have said */
 	bool out;		/* of the rest of operation out_seq, since it has missed a block of it */
 	u32 out_seq;
-	u16 told;		/* the set that it was told last, and when */
-	u64 told_at;
+	u16 set_sent;		/* the set that it was told last, and when */
+	u64 set_sent_at;
 };
 
 struct netinc_agg;
@@ -107,7 +107,7 @@ struct netinc_agg_ops {
 
 struct netinc_agg {
 	const struct netinc_agg_ops *ops;
-	u64 *mib;		/* counters of the group, [__INC_C_MAX] */
+	u64 *counters;		/* counters of the group, [__INC_C_MAX] */
 	u32 children;
 	u32 parts;		/* per child; 1 on host links */
 	u32 window;		/* W; there are 2 W slots */
@@ -122,9 +122,9 @@ struct netinc_agg {
 	struct netinc_watch watch;
 	u32 results_left;	/* that may be sent again for the buffer at hand */
 	u32 work_left;		/* blocks that may be looked at for it */
-	u32 outs;		/* children that are out of an operation */
+	u32 nexcluded;		/* children that are out of an operation */
 	u16 set;		/* number of the last set of a partial result, 0: none; it goes on over epochs */
-	unsigned long *gave;	/* and that set */
+	unsigned long *contributors;	/* and that set */
 	struct netinc_slot *slots;
 	struct netinc_child *child;
 };

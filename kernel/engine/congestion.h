@@ -18,7 +18,7 @@ struct netinc_cc {
 	u64 cut;		/* time of the last halving */
 	u32 srtt;		/* microseconds, 0: no sample yet */
 	u32 rttvar;
-	u32 turn;		/* microseconds from contributions to results: a round trip and the slowest rank */
+	u32 result_rtt;		/* microseconds from contributions to results: a round trip and the slowest rank */
 	u32 least;		/* the shortest of them, 0: none yet; grows very slowly */
 };
 
@@ -37,7 +37,7 @@ struct netinc_reorder {
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
 /* What was sent again had not been lost. */
-void netinc_reorder_vain(struct netinc_reorder *r, u64 now);
+void netinc_reorder_spurious(struct netinc_reorder *r, u64 now);
 
 /* On the wire: units of 16 microseconds. */
 static inline u16 netinc_reorder_pack(const struct netinc_reorder *r)
@@ -56,7 +56,7 @@ void netinc_cc_acked(struct netinc_cc *cc, u32 blocks);
 bool netinc_cc_lost(struct netinc_cc *cc, u64 now);
 bool netinc_cc_marked(struct netinc_cc *cc, u64 now);
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample);
-void netinc_cc_turn(struct netinc_cc *cc, u32 sample);
+void netinc_cc_result_rtt(struct netinc_cc *cc, u32 sample);
 
 /* Blocks that leave within half a millisecond at the current rate, at least two. */
 u32 netinc_cc_burst(const struct netinc_cc *cc);

@@ -20,14 +20,14 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const
 	ep->waiting = NETINC_NO_RANK;
 }
 
-static u32 ring(const struct netinc_ep *ep, u64 b)
+static u32 ring_index(const struct netinc_ep *ep, u64 b)
 {
 	return (u32)b & (ep->window - 1);
 }
 
 bool netinc_ep_has(const struct netinc_ep *ep, u64 b)
 {
-	u32 i = ring(ep, b);
+	u32 i = ring_index(ep, b);
 
 	if ((s64)(b - ep->una) < 0)
 		return true;
@@ -43,13 +43,13 @@ void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 typ
 	pkt->epoch = ep->epoch;
 	pkt->child = ep->cfg.rank;
 	pkt->span = 1;
-	pkt->cookie = ep->way[0].up_cookie;
+	pkt->cookie = ep->tree[0].up_cookie;
 }
 
 void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree)
 {
 	pkt->tree = tree;
-	pkt->cookie = ep->way[tree].up_cookie;
+	pkt->cookie = ep->tree[tree].up_cookie;
 }
 
 static u32 tree_of(const struct netinc_ep *ep, u64 b)
@@ -57,9 +57,9 @@ static u32 tree_of(const struct netinc_ep *ep, u64 b)
 	return netinc_tree_of(&ep->spread, b);
 }
 
-u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree)
+u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree)
 {
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 
 	/* after an error snd goes back */
 	if ((s64)(w->una - ep->una) < 0 || (s64)(w->una - ep->snd) > 0)
@@ -98,7 +98,7 @@ void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *
 }
 
 /* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
-static void number(struct netinc_ep *ep, struct netinc_op *op)
+static void number_op(struct netinc_ep *ep, struct netinc_op *op)
 {
 	netinc_coll_cut(op, ep->block);
 	op->first = ep->end;
@@ -115,7 +115,7 @@ static void number(struct netinc_ep *ep, struct netinc_op *op)
 void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op)
 {
 	if (!(op->mode & INC_MODE_COUNTS_PHASE))
-		netinc_count(ep->mib, INC_C_OPS_FAILED);
+		netinc_count(ep->counters, INC_C_OPS_FAILED);
 	ep->ops->op_done(ep, op);
 }
 
@@ -126,7 +126,7 @@ void netinc_ep_number(struct netinc_ep *ep)
 	while ((op = ep->new_op) && !op->hold && netinc_ep_is_member(ep) && !ep->failing) {
 		ep->new_op = op->next;
 		if (!op->error.code) {
-			number(ep, op);
+			number_op(ep, op);
 			continue;
 		}
 		/* the exchange of counts has shown that it cannot be done: all ranks know */
@@ -135,7 +135,7 @@ void netinc_ep_number(struct netinc_ep *ep)
 	}
 }
 
-static void append(struct netinc_ep *ep, struct netinc_op *op)
+static void append_op(struct netinc_ep *ep, struct netinc_op *op)
 {
 	op->next = NULL;
 	op->prev = ep->tail;
@@ -189,7 +189,7 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 		ep->next_seq++;
 		ep->submitted++;
 	}
-	if (ep->fatal || netinc_ep_is_past(ep, op)) {
+	if (ep->fatal || netinc_ep_op_failed(ep, op)) {
 		op->error = ep->error;
 		if (!ep->fatal && op->seq != ep->error.opseq)
 			op->error.code = INC_ERR_CANCELED;
@@ -197,7 +197,7 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 		return 0;
 	}
 	ep->resume = op->seq;	/* so that it never gets half the number space behind */
-	append(ep, op);
+	append_op(ep, op);
 	netinc_ep_number(ep);
 	netinc_ep_pump(ep, now);
 	return 0;
@@ -218,7 +218,7 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
  * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it
  * waits until it is worth its while, @most blocks, or a quarter of the window.
  */
-static u32 room(const struct netinc_ep *ep, u64 left, u32 most)
+static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
 {
 	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una), out = all - ep->early, n;
 
@@ -241,11 +241,11 @@ static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 }
 
 /* How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not. */
-static u32 alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
+static u32 count_alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
 {
 	u32 i;
 
-	if (!netinc_ep_keeps(ep))
+	if (!netinc_ep_retains(ep))
 		return n;
 	for (i = 1; i < n && netinc_ep_delivered(ep, b + i) == delivered; i++)
 		;
@@ -262,19 +262,19 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 
 	n = netinc_tree_run(&ep->spread, b, n);
 	if (netinc_ep_delivered(ep, b)) {
-		sent = ep->ops->send_kept(ep, b, alike(ep, b, n, true), flags);
-		ep->mib[INC_C_KEPT_SENT] += sent;
+		sent = ep->ops->send_retained(ep, b, count_alike(ep, b, n, true), flags);
+		ep->counters[INC_C_KEPT_SENT] += sent;
 	} else {
 		if (netinc_assert(op && b - op->first < op->blocks))
 			return 0;
 		n = min_t(u64, n, op->first + op->blocks - b);
-		sent = ep->ops->send_blocks(ep, op, b - op->first, alike(ep, b, n, false), most, flags);
+		sent = ep->ops->send_blocks(ep, op, b - op->first, count_alike(ep, b, n, false), most, flags);
 	}
 	netinc_assert(sent <= n);
 	if (sent && op && (s32)(op->seq + 1 - ep->begun) > 0)
 		ep->begun = op->seq + 1;
 	for (i = 0; i < sent; i++) {
-		u32 at = ring(ep, b + i);
+		u32 at = ring_index(ep, b + i);
 
 		ep->sent_at[at] = (u32)now;
 		if (flags & INC_F_RETRANS)
@@ -296,11 +296,11 @@ static void find_snd_op(struct netinc_ep *ep)
 }
 
 /* Something goes out to @tree from now on. */
-static void awaken(struct netinc_ep *ep, u32 tree, u64 now)
+static void awaken_tree(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 
-	if (netinc_ep_way_una(ep, tree) != ep->snd)
+	if (netinc_ep_tree_una(ep, tree) != ep->snd)
 		return;
 	w->progress = now;
 	w->quiet = 0;
@@ -324,17 +324,17 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		op = ep->snd_op;
 		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd : ep->end - ep->snd;
 		most = packet_blocks(ep, left);
-		n = room(ep, left, most);
+		n = window_room(ep, left, most);
 		if (!n)
 			return;
-		awaken(ep, tree_of(ep, ep->snd), now);
+		awaken_tree(ep, tree_of(ep, ep->snd), now);
 		sent = send_run(ep, op, ep->snd, n, most, 0, now);
 		if (!sent)
 			return;
 		ep->echo = false;
 		ep->snd += sent;
 		netinc_assert(ep->snd - ep->una <= ep->window);
-		ep->mib[INC_C_CONTRIBS_SENT] += sent;
+		ep->counters[INC_C_CONTRIBS_SENT] += sent;
 		find_snd_op(ep);
 	}
 }
@@ -342,7 +342,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 /* Is block @b lost, see netinc_ep_resend()? */
 static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
 {
-	u32 i = ring(ep, b);
+	u32 i = ring_index(ep, b);
 
 	if (netinc_bits_get(ep->again, i))
 		before = again;
@@ -369,10 +369,10 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 		if (!op || b - op->first >= op->blocks)
 			op = op_of(ep, b);
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
-		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
-		ep->way[tree_of(ep, b)].resent |= sent;
+		ep->counters[INC_C_CONTRIBS_RESENT] += sent;
+		ep->tree[tree_of(ep, b)].resent |= sent;
 		if (netinc_cc_lost(&ep->cc, now))
-			netinc_count(ep->mib, INC_C_CWND_CUTS);
+			netinc_count(ep->counters, INC_C_CWND_CUTS);
 		if (!sent)
 			return;
 		b += sent;
@@ -392,7 +392,7 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 	else if (pkt->cookie ^ ep->down_cookie)
 		err = -INC_C_DROP_COOKIE;
 	if (err)
-		netinc_count(ep->mib, -err);
+		netinc_count(ep->counters, -err);
 	return err;
 }
 
@@ -407,33 +407,33 @@ static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64
 		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1) ||
 		       netinc_ep_delivered(ep, b - 1);
 	if (op->coll == INC_COLL_REDUCE_SCATTER && op->in_place && (blk->bits & INC_F_WANT))
-		return b == ep->una || (netinc_ep_keeps(ep) && b == netinc_ep_next(ep));
+		return b == ep->una || (netinc_ep_retains(ep) && b == netinc_ep_next(ep));
 	return true;
 }
 
-static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
+static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
 		   const struct netinc_pay *pay)
 {
 	struct netinc_pay kept;
 	bool keep;
 
-	if (!netinc_ep_keeps(ep))
+	if (!netinc_ep_retains(ep))
 		return ep->ops->deliver(ep, op, blk, pay) ? 0 : -INC_C_DROP_MEMORY;
 	keep = (blk->bits & INC_F_WANT) && pay->len;
 	kept = *pay;
 	kept.flags |= INC_F_FINAL;
-	if (keep && !ep->ops->keep(ep, &kept))
+	if (keep && !ep->ops->retain(ep, &kept))
 		return -INC_C_DROP_MEMORY;
 	if (!ep->ops->deliver(ep, op, blk, pay)) {
 		if (keep)
-			ep->ops->forget(ep, &kept);
+			ep->ops->retain_release(ep, &kept);
 		return -INC_C_DROP_MEMORY;
 	}
-	netinc_ep_keep_result(ep, b, keep ? &kept : NULL);
+	netinc_ep_retain_result(ep, b, keep ? &kept : NULL);
 	return 0;
 }
 
-static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
+static int accept_result(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
 		  const struct netinc_pay *pay)
 {
 	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
@@ -447,19 +447,19 @@ static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struc
 		return -INC_C_DROP_MISMATCH;
 	if (!in_order(ep, op, b, &blk))
 		return -INC_C_DROP_ORDER;
-	return deliver(ep, op, b, &blk, pay);
+	return deliver_block(ep, op, b, &blk, pay);
 }
 
-static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
+static void mark_received(struct netinc_ep *ep, struct netinc_ep_tree *w, u64 b, u64 now)
 {
-	u32 i = ring(ep, b), before = (u32)ep->una;
+	u32 i = ring_index(ep, b), before = (u32)ep->una;
 
 	if (!netinc_bits_get(ep->again, i))
-		netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
+		netinc_cc_result_rtt(&ep->cc, (u32)now - ep->sent_at[i]);
 	netinc_bits_set(ep->got, i);
 	ep->early++;
 	while (ep->una != ep->snd) {
-		i = ring(ep, ep->una);
+		i = ring_index(ep, ep->una);
 		if (!netinc_bits_get(ep->got, i))
 			break;
 		netinc_bits_clear(ep->got, i);
@@ -477,16 +477,16 @@ static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
  * Operations complete in order: while an earlier one may still fail at all ranks, and with it what came after it, none
  * may have succeeded at some.
  */
-static void complete(struct netinc_ep *ep)
+static void complete_ops(struct netinc_ep *ep)
 {
 	struct netinc_op *op;
 
 	while ((op = ep->head) && op->numbered && op->done == op->blocks) {
 		netinc_ep_unlink(ep, op);
 		if (!(op->mode & INC_MODE_COUNTS_PHASE))
-			netinc_count(ep->mib, INC_C_OPS);
+			netinc_count(ep->counters, INC_C_OPS);
 		if (op->partial)
-			netinc_count(ep->mib, INC_C_OPS_PARTIAL);
+			netinc_count(ep->counters, INC_C_OPS_PARTIAL);
 		ep->ops->op_done(ep, op);
 		netinc_ep_number(ep);
 	}
@@ -494,7 +494,7 @@ static void complete(struct netinc_ep *ep)
 
 static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
 {
-	struct netinc_way *w = &ep->way[pkt->tree];
+	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	struct netinc_op *op = NULL;
 	int err = 0;
 
@@ -503,7 +503,7 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 	} else if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
 		err = -INC_C_DROP_DUPLICATE;
 		if (now - w->asked < VAIN_PROBE)
-			netinc_reorder_vain(&w->down, now);
+			netinc_reorder_spurious(&w->down, now);
 	} else if ((s64)(b - ep->snd) >= 0) {
 		err = -INC_C_DROP_AHEAD;
 	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
@@ -512,30 +512,30 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		err = -INC_C_DROP_ORDER;
 	} else if (!netinc_ep_delivered(ep, b)) {
 		op = op_of(ep, b);
-		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
+		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept_result(ep, op, b, pkt, pay);
 	}
 	if (!err || err == -INC_C_DROP_MEMORY)
-		w->vain = 0;
+		w->stalled = 0;
 	if (err)
 		return err;
-	netinc_count(ep->mib, INC_C_RESULTS);
-	mark(ep, w, b, now);
+	netinc_count(ep->counters, INC_C_RESULTS);
+	mark_received(ep, w, b, now);
 	if (op) {
 		op->done++;
 		if (pkt->flags & INC_F_PARTIAL)
 			netinc_ep_note_absent(ep, op);
-		complete(ep);
+		complete_ops(ep);
 	}
 	return 0;
 }
 
 /* Congestion on any rank's way up or down concerns all: they are to slow down together. */
-static void congested(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
+static void note_congestion(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 {
 	if (pkt->ce)
 		ep->echo = true;
 	if (netinc_cc_marked(&ep->cc, now))
-		netinc_count(ep->mib, INC_C_CWND_CUTS);
+		netinc_count(ep->counters, INC_C_CWND_CUTS);
 }
 
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
@@ -545,10 +545,10 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false;
 
-	ep->way[pkt->tree].heard = now;
-	ep->way[pkt->tree].unanswered = 0;
+	ep->tree[pkt->tree].heard = now;
+	ep->tree[pkt->tree].unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
-		congested(ep, pkt, now);
+		note_congestion(ep, pkt, now);
 	for (i = 0; i < blocks; i++) {
 		one = result_one(ep, b + i, pkt, pay, now);
 		if (!one)
@@ -558,15 +558,15 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const s
 	}
 	if (counted)
 		return 0;
-	netinc_count(ep->mib, -err);
+	netinc_count(ep->counters, -err);
 	return err;
 }
 
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	u32 at = tree < ep->spread.trees ? tree : 0, pause = max(ep->cc.srtt, 500u);
-	struct netinc_way *w = &ep->way[at];
-	bool hole = (s64)(w->high - netinc_ep_way_una(ep, at)) > 0;
+	struct netinc_ep_tree *w = &ep->tree[at];
+	bool hole = (s64)(w->high - netinc_ep_tree_una(ep, at)) > 0;
 
 	/* a hole has its age from here on: result_lost() asks for it */
 	netinc_reorder_lost(&w->down, hole, now);

@@ -34,15 +34,15 @@ struct netinc_ep_ops {
 	void (*send)(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len);
 	/*
 	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results came in an older
-	 * epoch: contributed again as netinc_ep_kept_header() says.
+	 * epoch: contributed again as netinc_ep_retained_header() says.
 	 */
-	u32 (*send_kept)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
-	/* Room for what is kept: ep->kept[0 .. n - 1], each NETINC_KEPT_CHUNK zeroed ones. False: no memory. */
-	bool (*keep_room)(struct netinc_ep *ep, u32 n);
+	u32 (*send_retained)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
+	/* Room for what is kept: ep->retained[0 .. n - 1], each NETINC_RETAIN_CHUNK zeroed ones. False: no memory. */
+	bool (*retain_init)(struct netinc_ep *ep, u32 n);
 	/* Keep the payload of a result beyond this call. False: no memory. */
-	bool (*keep)(struct netinc_ep *ep, struct netinc_pay *pay);
+	bool (*retain)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Payload that was kept, of a result (INC_F_FINAL) or as netinc_ep_sent() was given it. */
-	void (*forget)(struct netinc_ep *ep, struct netinc_pay *pay);
+	void (*retain_release)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Control packets go to plan[at] from now on. False: there is no way. */
 	bool (*retarget)(struct netinc_ep *ep, u32 at);
 	/*
@@ -63,7 +63,7 @@ struct netinc_ep_ops {
 };
 
 /* The group that has failed and goes on in this one with fewer ranks: what its members know of it. */
-struct netinc_ep_past {
+struct netinc_ep_prev_group {
 	u64 lineage;		/* 0: there is none */
 	u32 move;
 	u32 window;
@@ -83,14 +83,14 @@ struct netinc_ep_cfg {
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];
-	struct netinc_ep_past past;	/* until READY, rank and size are those of then */
+	struct netinc_ep_prev_group prev;	/* until READY, rank and size are those of then */
 };
 
-#define NETINC_KEPT_CHUNK	128
+#define NETINC_RETAIN_CHUNK	128
 #define NETINC_PLAN		(INC_MAX_STANDBY + 2)
 
 /* What a rank keeps of a block, rule 8: how it was contributed, and one payload, or none. */
-struct netinc_kept {
+struct netinc_retained {
 	struct netinc_pay pay;	/* with INC_F_FINAL the common result, else the own contribution; obj NULL: empty */
 	u64 block;
 	u32 opseq;
@@ -103,9 +103,9 @@ struct netinc_kept {
 };
 
 /* One of the epoch's trees, as this rank sees it; the parent is the root of the first. */
-struct netinc_way {
+struct netinc_ep_tree {
 	u64 up_cookie;
-	u64 una;		/* its first block without result; may be behind, see netinc_ep_way_una() */
+	u64 una;		/* its first block without result; may be behind, see netinc_ep_tree_una() */
 	u64 high;		/* one past its highest block with a result */
 	u64 heard;		/* time of its last packet */
 	u64 progress;		/* time of its last result, or of the first block sent after none was out */
@@ -119,8 +119,8 @@ struct netinc_way {
 	u64 due;		/* complete, as a STATUS has said that came behind it: what is missing before is lost */
 	u32 seen;		/* as the last STATUS says */
 	bool resent;		/* a contribution has been sent again since then */
-	u32 vain;		/* STATUSes in a row by which what was sent again, or asked for, has not come */
-	u64 vain_since;		/* time of the first of them */
+	u32 stalled;		/* STATUSes in a row by which what was sent again, or asked for, has not come */
+	u64 stalled_since;		/* time of the first of them */
 };
 
 struct netinc_ep {
@@ -182,16 +182,16 @@ struct netinc_ep {
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
 	u8 edge;		/* which of them is the edge, 0: none */
 	u64 moved;		/* time at which the last move began */
-	u32 vain_moves;		/* in a row, because no blocks came through: nowhere more than a window of them did */
-	u64 vain_una;		/* una at the last of them */
-	u64 looked;		/* time at which the node was last looked for, from elsewhere */
-	u32 look_pause;		/* milliseconds until it is again */
+	u32 stalled_moves;		/* in a row, because no blocks came through: nowhere more than a window of them did */
+	u64 stalled_una;		/* una at the last of them */
+	u64 home_probed;		/* time at which the node was last looked for, from elsewhere */
+	u32 home_pause;		/* milliseconds until it is again */
 	struct netinc_peer *peers;	/* [size], family 0: not known; the surroundings' memory, NULL: none */
 	u32 npeers;		/* from 0 on */
-	struct netinc_kept *kept[2 * INC_MAX_WINDOW / NETINC_KEPT_CHUNK];
+	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
 
-	struct netinc_way way[INC_MAX_TREES];
-	u64 mib[__INC_C_MAX];
+	struct netinc_ep_tree tree[INC_MAX_TREES];
+	u64 counters[__INC_C_MAX];
 	u32 early;		/* blocks from una on that have their results: they are not on their way any more */
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
 	unsigned long again[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): sent more than once */
@@ -201,7 +201,7 @@ struct netinc_ep {
 /* @ep is zeroed memory. */
 void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops);
 
-static inline bool netinc_ep_keeps(const struct netinc_ep *ep)
+static inline bool netinc_ep_retains(const struct netinc_ep *ep)
 {
 	return ep->fallback != INC_FALLBACK_NONE;
 }
@@ -215,14 +215,14 @@ static inline bool netinc_ep_is_member(const struct netinc_ep *ep)
 /* JOIN is for going on without the dead ranks of `past`. */
 static inline bool netinc_ep_shrinking(const struct netinc_ep *ep)
 {
-	return ep->cfg.past.lineage && !ep->lineage;
+	return ep->cfg.prev.lineage && !ep->lineage;
 }
 
 /*
  * Is this operation one of those that have failed at all ranks? LEAVE never is, whatever others say that
  * they have begun: who leaves has nothing else to do, and would wait for ever.
  */
-static inline bool netinc_ep_is_past(const struct netinc_ep *ep, const struct netinc_op *op)
+static inline bool netinc_ep_op_failed(const struct netinc_ep *ep, const struct netinc_op *op)
 {
 	return op->coll != INC_COLL_LEAVE && (s32)(op->seq - ep->resume) < 0;
 }
@@ -262,7 +262,7 @@ void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
 /* JOIN, to the parent or (to a place of the plan) just to see whether somebody answers. */
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
-void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now);
 
 /* ep_loss.c */
 /* Ask the root of @tree what it has of us, and for results that are lost. */
@@ -280,29 +280,29 @@ int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
-void netinc_ep_no_way(struct netinc_ep *ep, u64 now);
+void netinc_ep_path_lost(struct netinc_ep *ep, u64 now);
 /* May the group get over this error of its node elsewhere? */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code);
 /* READY: what it says about fallback. False: it makes no sense. */
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
 /* A packet that is not from the parent: MOVE, or CHALLENGE. Returns 0 or the negative counter it was counted as. */
-int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
 		       const struct netinc_peer *from, u64 now);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
 /* All peers are known: find the ways to the trees, if that has not been done. */
 void netinc_ep_spread_out(struct netinc_ep *ep);
 /* WAIT says that @rank is missing: it may not know yet that we have moved. */
-void netinc_ep_call(struct netinc_ep *ep, u32 rank);
+void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank);
 /* REFUSE while the group moves: true: dealt with. */
 bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now);
 /* While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there is no need. */
-u64 netinc_ep_look_back(struct netinc_ep *ep, u64 now);
+u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now);
 
 /* ep_retain.c */
-bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window);
+bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window);
 /* Forget everything; the surroundings free the room. */
-void netinc_ep_keep_drop(struct netinc_ep *ep);
+void netinc_ep_retain_drop(struct netinc_ep *ep);
 /* Has the result of block @b come, in this epoch or before? */
 bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
 /* The lowest block whose result has not come; the same of those from @b on. */
@@ -314,11 +314,11 @@ u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
  */
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay);
 /* Block @b has its result; @pay: kept by keep(), with INC_F_FINAL, or NULL. */
-void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
+void netinc_ep_retain_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
 /* Blocks from @b on are going to be others. */
-void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);
+void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b);
 /* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
-const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
+const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
 
 /* ep_partial.c */
 /* May blocks that wait for this rank be completed without it? */
@@ -355,7 +355,7 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now);
 bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
 /* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
-u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree);
+u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree);
 /* @pkt goes to the root of @tree. */
 void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
 /* Give block numbers to the operations that have none and may have them. */

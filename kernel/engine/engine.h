@@ -55,9 +55,9 @@ struct netinc_error {
 	struct inc_desc desc[2];
 };
 
-static inline void netinc_count(u64 *mib, enum inc_counter c)
+static inline void netinc_count(u64 *counters, enum inc_counter c)
 {
-	mib[c]++;
+	counters[c]++;
 }
 
 void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e);

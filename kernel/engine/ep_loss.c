@@ -9,17 +9,17 @@
 #define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
 #define NACK_LONGEST	50000u			/* of a delay in queues that keeps a block from being sent again */
 #define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
-#define VAIN_LIMIT	16u			/* no blocks come through: so many times, and for the dead limit */
+#define STALLED_LIMIT	16u			/* no blocks come through: so many times, and for the dead limit */
 
 /* Is the result of block @b here, or none of @tree's business? */
-static bool settled(const struct netinc_ep *ep, u32 tree, u64 b)
+static bool is_settled(const struct netinc_ep *ep, u32 tree, u64 b)
 {
 	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) || netinc_tree_of(&ep->spread, b) != tree;
 }
 
 void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 	struct {
 		struct inc_probe probe;
 		__be32 map[NETINC_MAX_BITMAP];
@@ -33,7 +33,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 	len = max((u32)sizeof(m.probe) + bits / 8, (u32)sizeof(struct inc_refuse));
 	memset(&m, 0, len);
 	for (i = 0; i < bits; i++)
-		if (settled(ep, tree, ep->una + i) || (s64)(ep->una + i - w->due) >= 0)
+		if (is_settled(ep, tree, ep->una + i) || (s64)(ep->una + i - w->due) >= 0)
 			netinc_bit_set(m.map, i);
 	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
 	m.probe.bits = cpu_to_be16(bits);
@@ -51,13 +51,13 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 	w->asked = now;
 	w->answered = false;
 	w->unanswered++;
-	netinc_count(ep->mib, INC_C_PROBES);
+	netinc_count(ep->counters, INC_C_PROBES);
 	ep->ops->send(ep, &pkt, &m.probe, len);
 }
 
 bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b)
 {
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 
 	if ((s64)(b - w->due) <= 0)
 		return false;
@@ -68,8 +68,8 @@ bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b)
 /* Is a result missing that should be here? CPUs' queues keep order less strictly than links: for some time, no. */
 static bool result_lost(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree];
-	u64 una = netinc_ep_way_una(ep, tree);
+	struct netinc_ep_tree *w = &ep->tree[tree];
+	u64 una = netinc_ep_tree_una(ep, tree);
 
 	if (una == ep->snd || (s64)(w->due - una) <= 0)
 		return false;
@@ -97,42 +97,42 @@ static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_st
  * PROBE and STATUS are short. Where blocks are too long for a link, or are filtered out, these come through and those
  * do not, which nobody would notice but by counting; rule 5. STATUS begins at block @b.
  */
-static bool in_vain(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
+static bool is_stalled(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree];
-	u64 una = netinc_ep_way_una(ep, tree);
+	struct netinc_ep_tree *w = &ep->tree[tree];
+	u64 una = netinc_ep_tree_una(ep, tree);
 	bool lost = (s64)(b - una) > 0, seen = be32_to_cpu(st->seen) != w->seen, resent = w->resent;
 	bool missing = una - b < be16_to_cpu(st->bits) && !netinc_bit(st->bitmap, (u32)(una - b));
 
 	w->seen = be32_to_cpu(st->seen);
 	w->resent = false;
 	if (una == ep->snd || (!lost && (seen || !missing)))
-		w->vain = 0;
-	else if ((lost || resent) && !w->vain++)
-		w->vain_since = now;
-	return w->vain >= VAIN_LIMIT && now - w->vain_since >= ep->dead_ms * NETINC_MS;
+		w->stalled = 0;
+	else if ((lost || resent) && !w->stalled++)
+		w->stalled_since = now;
+	return w->stalled >= STALLED_LIMIT && now - w->stalled_since >= ep->dead_ms * NETINC_MS;
 }
 
 int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_status *st = body;
 	u32 bits = be16_to_cpu(st->bits), i, run = 0, before;
-	struct netinc_way *w = &ep->way[pkt->tree];
+	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	bool more = false;
 	u64 b;
 
 	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
 		return -INC_C_DROP_MALFORMED;
-	netinc_count(ep->mib, INC_C_STATUSES);
+	netinc_count(ep->counters, INC_C_STATUSES);
 	w->answered = true;
 	netinc_cc_rtt(&ep->cc, (u32)now - pkt->tstamp);
 	ep->waiting = be32_to_cpu(st->waiting);
 	ep->waited_ms = be32_to_cpu(st->waited);
 	b = netinc_extend(ep->una, pkt->psn);
 	see_leave(ep, pkt->tree, b, st, now);
-	if (in_vain(ep, pkt->tree, b, st, now)) {
-		w->vain = 0;
-		netinc_ep_no_way(ep, now);
+	if (is_stalled(ep, pkt->tree, b, st, now)) {
+		w->stalled = 0;
+		netinc_ep_path_lost(ep, now);
 		return 0;
 	}
 	/* what is lost is asked for at once, and again when the answer is lost */
@@ -157,11 +157,11 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 {
 	/* a queue that is building up is known by results before it is by round trips */
-	u32 flight = max3(ep->cc.srtt - ep->cc.srtt / 4, min(ep->cc.turn, NACK_LONGEST), NACK_SLACK);
+	u32 flight = max3(ep->cc.srtt - ep->cc.srtt / 4, min(ep->cc.result_rtt, NACK_LONGEST), NACK_SLACK);
 
-	flight = max(flight, ep->way[pkt->tree].up_slack);
+	flight = max(flight, ep->tree[pkt->tree].up_slack);
 
-	netinc_count(ep->mib, INC_C_NACKS);
+	netinc_count(ep->counters, INC_C_NACKS);
 	/* something that was sent later has come: but for what was sent again that is no proof */
 	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now, (u32)now - flight, now);
 	return 0;

@@ -41,13 +41,13 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 	};
 	if (netinc_ep_shrinking(ep)) {
 		body->shrink = 1;
-		body->fallback = ep->cfg.past.fallback;
-		body->move = cpu_to_be32(ep->cfg.past.move);
-		body->late_policy = ep->cfg.past.late_policy;
-		body->window = cpu_to_be16(ep->cfg.past.window);
-		body->lineage = cpu_to_be64(ep->cfg.past.lineage);
-		body->dead_ms = cpu_to_be32(ep->cfg.past.dead_ms);
-		body->late_ms = cpu_to_be32(ep->cfg.past.late_ms);
+		body->fallback = ep->cfg.prev.fallback;
+		body->move = cpu_to_be32(ep->cfg.prev.move);
+		body->late_policy = ep->cfg.prev.late_policy;
+		body->window = cpu_to_be16(ep->cfg.prev.window);
+		body->lineage = cpu_to_be64(ep->cfg.prev.lineage);
+		body->dead_ms = cpu_to_be32(ep->cfg.prev.dead_ms);
+		body->late_ms = cpu_to_be32(ep->cfg.prev.late_ms);
 	}
 	if (ep->challenge)
 		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
@@ -61,12 +61,12 @@ void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
 	struct inc_join body;
 
 	build_join(ep, &pkt, &body);
-	ep->way[0].asked = now;
-	netinc_count(ep->mib, INC_C_JOINS);
+	ep->tree[0].asked = now;
+	netinc_count(ep->counters, INC_C_JOINS);
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
 
-void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now)
 {
 	struct netinc_pkt pkt;
 	struct inc_join body;
@@ -77,14 +77,14 @@ void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now)
 	/* the challenge that we have is not of that node */
 	body.challenge = 0;
 	memset(body.proof, 0, sizeof(body.proof));
-	ep->looked = now;
-	netinc_count(ep->mib, INC_C_JOINS);
+	ep->home_probed = now;
+	netinc_count(ep->counters, INC_C_JOINS);
 	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));
 }
 
 void netinc_ep_connect(struct netinc_ep *ep, u64 now)
 {
-	ep->way[0].heard = now;
+	ep->tree[0].heard = now;
 	netinc_ep_set_state(ep, INC_STATE_JOINING);
 	netinc_ep_send_join(ep, now);
 }
@@ -120,11 +120,11 @@ void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32
 }
 
 /* Operations that go on after an error begin anew, at the block where it was. */
-static void renumber(struct netinc_ep *ep)
+static void renumber_ops(struct netinc_ep *ep)
 {
 	struct netinc_op *op;
 
-	netinc_ep_keep_cut(ep, ep->una);
+	netinc_ep_retain_cut(ep, ep->una);
 	ep->end = ep->una;
 	ep->snd = ep->una;
 	ep->snd_op = NULL;
@@ -170,10 +170,10 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	 */
 	if ((s32)(ep->begun - ep->resume) > 0)
 		ep->resume = ep->begun;
-	while (ep->head && netinc_ep_is_past(ep, ep->head))
+	while (ep->head && netinc_ep_op_failed(ep, ep->head))
 		fail_op(ep, ep->head);
-	renumber(ep);
-	ep->way[0].unanswered = 0;
+	renumber_ops(ep);
+	ep->tree[0].unanswered = 0;
 	ep->challenge = 0;
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
 	netinc_ep_send_join(ep, now);
@@ -205,7 +205,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return netinc_ep_may_miss(ep) ? 0 : -INC_C_DROP_MALFORMED;
 	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
-	netinc_count(ep->mib, INC_C_ERRORS);
+	netinc_count(ep->counters, INC_C_ERRORS);
 	if (netinc_ep_may_go_on(ep, e.code)) {
 		netinc_ep_lost(ep, e.code, now);
 		return 0;
@@ -231,11 +231,11 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 		return -INC_C_DROP_STATE;
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
-	if (!ep->way[0].unanswered)
-		netinc_cc_rtt(&ep->cc, (u32)(now - ep->way[0].asked));
+	if (!ep->tree[0].unanswered)
+		netinc_cc_rtt(&ep->cc, (u32)(now - ep->tree[0].asked));
 	ep->challenge = be64_to_cpu(c->challenge);
-	ep->way[0].heard = now;
-	ep->way[0].unanswered = 0;
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
 	netinc_ep_send_join(ep, now);
 	return 0;
 }
@@ -246,8 +246,8 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 
 	if (be32_to_cpu(w->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	ep->way[0].heard = now;
-	ep->way[0].unanswered = 0;
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
 	ep->busy_since = 0;
 	switch (ep->state) {
 	case INC_STATE_JOINING:
@@ -257,7 +257,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 		netinc_ep_set_state(ep, INC_STATE_WAITING);
 		return 0;
 	case INC_STATE_RESYNC:
-		netinc_ep_call(ep, be32_to_cpu(w->missing));
+		netinc_ep_notify_move(ep, be32_to_cpu(w->missing));
 		return 0;
 	case INC_STATE_LEAVING:
 		/* a WAIT from when the group formed or resynced may be late */
@@ -281,7 +281,7 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_keeps(ep) ? ep->window : 0) &&
+	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_retains(ep) ? ep->window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -342,9 +342,9 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->waiting = NETINC_NO_RANK;
 	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
 	for (i = 0; i < ep->spread.trees; i++) {
-		struct netinc_way *w = &ep->way[i];
+		struct netinc_ep_tree *w = &ep->tree[i];
 
-		*w = (struct netinc_way){ .up_cookie = w->up_cookie, .una = start, .high = start, .heard = now,
+		*w = (struct netinc_ep_tree){ .up_cookie = w->up_cookie, .una = start, .high = start, .heard = now,
 					  .progress = w->progress, .asked = now, .up_slack = NETINC_SLACK_FIRST,
 					  .down.slack = NETINC_SLACK_FIRST, .quiet = w->quiet, .answered = true,
 					  .due = start };
@@ -362,7 +362,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
 		return -INC_C_DROP_MALFORMED;
-	if (r->fallback && !netinc_ep_keep_init(ep, be32_to_cpu(r->window)))
+	if (r->fallback && !netinc_ep_retain_init(ep, be32_to_cpu(r->window)))
 		return -INC_C_DROP_MEMORY;
 	if (first) {
 		ep->next_seq = be32_to_cpu(r->opseq);
@@ -374,7 +374,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		ep->resume = be32_to_cpu(r->opseq);
 	ep->epoch = pkt->epoch;
 	ep->incarnation = pkt->incarnation;
-	ep->way[0].up_cookie = be64_to_cpu(r->up_cookie);
+	ep->tree[0].up_cookie = be64_to_cpu(r->up_cookie);
 	ep->down_cookie = be64_to_cpu(r->down_cookie);
 	ep->tree_key[0] = be64_to_cpu(r->tree_key[0]);
 	ep->tree_key[1] = be64_to_cpu(r->tree_key[1]);
@@ -390,7 +390,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		ep->error_since = 0;
 	restart_window(ep, be64_to_cpu(r->start), now);
 	/* each tree knows only of its own blocks how far the operations had come that failed */
-	while (same && ep->head && netinc_ep_is_past(ep, ep->head))
+	while (same && ep->head && netinc_ep_op_failed(ep, ep->head))
 		fail_op(ep, ep->head);
 	netinc_ep_set_state(ep, ep->leaving ? INC_STATE_LEAVING : INC_STATE_READY);
 	netinc_ep_number(ep);
@@ -408,15 +408,15 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if (ep->state == INC_STATE_RESYNC && !ep->incarnation) {
 		if (be32_to_cpu(r->nonce) != ep->cfg.nonce)
 			return -INC_C_DROP_STATE;
-		ep->way[0].heard = now;
+		ep->tree[0].heard = now;
 		netinc_ep_move_refused(ep, code, be64_to_cpu(r->detail), now);
 		return 0;
 	}
 	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING || ep->state == INC_STATE_RESYNC) {
 		/* only who saw our packets knows their cookie */
-		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->way[0].up_cookie)
+		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->tree[0].up_cookie)
 			return -INC_C_DROP_STATE;
-		if (ep->state == INC_STATE_LEAVING && !netinc_ep_keeps(ep))
+		if (ep->state == INC_STATE_LEAVING && !netinc_ep_retains(ep))
 			netinc_ep_set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
 		else
 			netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
@@ -425,7 +425,7 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING) ||
 	    be32_to_cpu(r->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	ep->way[0].heard = now;
+	ep->tree[0].heard = now;
 	if (!ep->busy_since)
 		ep->busy_since = now;
 	/* the older run of the group may just be ending: a dead rank is found, then the group expires */
@@ -433,8 +433,8 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
 		return 0;
 	/* at the edge a host is a node as long as a rank of the group is there, which may be between two runs */
-	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) && ep->cfg.past.fallback == INC_FALLBACK_EDGE &&
-	    now - ep->busy_since <= ep->cfg.past.dead_ms * NETINC_MS)
+	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) && ep->cfg.prev.fallback == INC_FALLBACK_EDGE &&
+	    now - ep->busy_since <= ep->cfg.prev.dead_ms * NETINC_MS)
 		return 0;
 	ep->refused = code;
 	ep->refuse_detail = be64_to_cpu(r->detail);
@@ -449,8 +449,8 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 	if (err)
 		return err;
-	ep->way[pkt->tree].heard = now;
-	ep->way[pkt->tree].unanswered = 0;
+	ep->tree[pkt->tree].heard = now;
+	ep->tree[pkt->tree].unanswered = 0;
 	switch (pkt->type) {
 	case INC_PKT_STATUS:
 		err = netinc_ep_status(ep, pkt, body, now);
@@ -469,7 +469,7 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		break;
 	}
 	if (err)
-		netinc_count(ep->mib, -err);
+		netinc_count(ep->counters, -err);
 	else
 		netinc_ep_pump(ep, now);
 	return err;
@@ -487,7 +487,7 @@ int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 	int err;
 
 	if (pkt->tree && of_membership(pkt->type)) {
-		netinc_count(ep->mib, INC_C_DROP_EPOCH);
+		netinc_count(ep->counters, INC_C_DROP_EPOCH);
 		return -INC_C_DROP_EPOCH;
 	}
 	switch (pkt->type) {
@@ -514,7 +514,7 @@ int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 		break;
 	}
 	if (err)
-		netinc_count(ep->mib, -err);
+		netinc_count(ep->counters, -err);
 	return err;
 }
 
@@ -543,8 +543,8 @@ static void send_abort(struct netinc_ep *ep, u64 now)
 
 	netinc_error_build(&body, &e);
 	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
-	ep->way[0].asked = now;
-	ep->way[0].unanswered++;
+	ep->tree[0].asked = now;
+	ep->tree[0].unanswered++;
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
 
@@ -578,7 +578,7 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	/* the node believes who answers as the member that READY has made of it */
 	ep->incarnation = pkt->incarnation;
 	ep->epoch = pkt->epoch;
-	ep->way[0].up_cookie = be64_to_cpu(ready->up_cookie);
+	ep->tree[0].up_cookie = be64_to_cpu(ready->up_cookie);
 	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
 	send_abort(ep, now);	/* nobody will repeat it */
 	netinc_ep_fail(ep, INC_ERR_RANK_ABORT, ep->cfg.rank, NETINC_NO_RANK);
@@ -604,10 +604,10 @@ static u64 join_pause(const struct netinc_ep *ep)
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
 	if (netinc_ep_moving(ep))
-		return min_t(u64, longest, clamp_t(u64, (ep->way[0].asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
+		return min_t(u64, longest, clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);
-	return min_t(u64, longest, JOIN_FIRST << min(ep->way[0].unanswered, 8u));
+	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
 }
 
 /*
@@ -622,7 +622,7 @@ static bool error_lasts(const struct netinc_ep *ep, u64 now)
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
-	struct netinc_way *w = &ep->way[0];
+	struct netinc_ep_tree *w = &ep->tree[0];
 	u64 dead = dead_limit(ep);
 
 	if (netinc_ep_moving(ep))
@@ -641,9 +641,9 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 }
 
 /* Ask the root of @tree, or repeat what it is to know. */
-static void ask(struct netinc_ep *ep, u32 tree, u64 now)
+static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 
 	w->quiet++;
 	if (ep->state == INC_STATE_LEAVING && netinc_tree_of(&ep->spread, ep->una) == tree)
@@ -657,18 +657,18 @@ static void ask(struct netinc_ep *ep, u32 tree, u64 now)
 }
 
 /* The first tree's root is the group's: it is asked for signs of life, and gives them, also while nothing is out. */
-static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
+static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	bool wait = !tree && (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
-	bool out = netinc_ep_way_una(ep, tree) != ep->snd || wait;
+	bool out = netinc_ep_tree_una(ep, tree) != ep->snd || wait;
 	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
-	struct netinc_way *w = &ep->way[tree];
+	struct netinc_ep_tree *w = &ep->tree[tree];
 
 	if (tree && !out)
 		return 0;
 	if (now - w->heard >= dead_limit(ep) && w->unanswered >= DEAD_PROBES) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
-		return ep->state == INC_STATE_RESYNC ? ep->way[0].asked + join_pause(ep) : 0;
+		return ep->state == INC_STATE_RESYNC ? ep->tree[0].asked + join_pause(ep) : 0;
 	}
 	if (out) {
 		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
@@ -679,14 +679,14 @@ static u64 way_timer(struct netinc_ep *ep, u32 tree, u64 now)
 		base = w->asked;
 		pause = dead / (w->unanswered ? 16 : 4);
 		/* the others' leaving waits for what this PROBE says */
-		if (netinc_ep_keeps(ep))
+		if (netinc_ep_retains(ep))
 			pause = min_t(u64, pause, PROBE_MAX);
 		/* nothing is completed without us unless the node knows what results we have */
 		if (netinc_ep_may_miss(ep))
 			pause = min_t(u64, pause, max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
 	}
 	if (now - base >= pause) {
-		ask(ep, tree, now);
+		ask_root(ep, tree, now);
 		base = now;
 	}
 	return base + max_t(u64, pause, 500);
@@ -702,10 +702,10 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 			       NETINC_NO_RANK);
 		return 0;
 	}
-	first = way_timer(ep, 0, now);
+	first = tree_timer(ep, 0, now);
 
 	for (i = 1; i < ep->spread.trees && netinc_ep_is_member(ep); i++) {
-		when = way_timer(ep, i, now);
+		when = tree_timer(ep, i, now);
 		first = when ? min(first, when) : first;
 	}
 	return first;
@@ -723,7 +723,7 @@ u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)
 	case INC_STATE_READY:
 	case INC_STATE_LEAVING:
 		when = ready_timer(ep, now);
-		look = ep->state == INC_STATE_READY ? netinc_ep_look_back(ep, now) : 0;
+		look = ep->state == INC_STATE_READY ? netinc_ep_check_home(ep, now) : 0;
 		return look ? min(when, look) : when;
 	default:
 		return 0;

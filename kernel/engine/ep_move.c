@@ -8,7 +8,7 @@
  */
 #include "endpoint.h"
 
-#define LOOK_LONGEST	60000u	/* milliseconds between two looks whether the node is there again */
+#define HOME_PAUSE_MAX	60000u	/* milliseconds between two looks whether the node is there again */
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
@@ -23,7 +23,7 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 	ep->ops->send_to(ep, &ep->peers[rank], &pkt, &body, sizeof(body));
 }
 
-static void start(struct netinc_ep *ep, u32 move, bool mover, u64 now)
+static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
 	u32 i;
 
@@ -33,12 +33,12 @@ static void start(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->failing = false;
 	ep->error_since = ep->abort ? ep->error_since : 0;
 	ep->incarnation = 0;
-	ep->way[0].up_cookie = 0;
+	ep->tree[0].up_cookie = 0;
 	ep->challenge = 0;
 	ep->busy_since = 0;
-	ep->way[0].heard = now;
-	ep->way[0].unanswered = 0;
-	netinc_count(ep->mib, INC_C_MOVES);
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
+	netinc_count(ep->counters, INC_C_MOVES);
 	/* without a way there nobody will answer, which is noticed */
 	ep->ops->retarget(ep, move % ep->nplan);
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
@@ -58,17 +58,17 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
 		return;
 	}
-	start(ep, ep->move + 1, true, now);
+	start_move(ep, ep->move + 1, true, now);
 }
 
 /* A link that carries no blocks is its own, most of the time: the others are told when no other place is better. */
-void netinc_ep_no_way(struct netinc_ep *ep, u64 now)
+void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 {
-	if ((s64)(ep->una - ep->vain_una) > ep->window)
-		ep->vain_moves = 0;
-	ep->vain_una = ep->una;
-	if (++ep->vain_moves < ep->nplan && can_move(ep)) {
-		start(ep, ep->move + 1, true, now);
+	if ((s64)(ep->una - ep->stalled_una) > ep->window)
+		ep->stalled_moves = 0;
+	ep->stalled_una = ep->una;
+	if (++ep->stalled_moves < ep->nplan && can_move(ep)) {
+		start_move(ep, ep->move + 1, true, now);
 		return;
 	}
 	if (!ep->abort)
@@ -131,9 +131,9 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	}
 	if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
-	if (!(ep->move % ep->nplan) || !ep->look_pause)
-		ep->look_pause = max(ep->dead_ms / 2, 1u);
-	ep->looked = ep->way[0].heard;
+	if (!(ep->move % ep->nplan) || !ep->home_pause)
+		ep->home_pause = max(ep->dead_ms / 2, 1u);
+	ep->home_probed = ep->tree[0].heard;
 	ep->settled = ep->move;
 	ep->mover = false;
 	ep->npeers = 0;
@@ -159,7 +159,7 @@ int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		netinc_addr_parse(&peer->addr, &ep->peers[first + i]);
 		/* that of the first tree is in READY */
 		if (first + i && first + i < ep->spread.trees)
-			ep->way[first + i].up_cookie = (u64)be32_to_cpu(peer->cookie[0]) << 32 |
+			ep->tree[first + i].up_cookie = (u64)be32_to_cpu(peer->cookie[0]) << 32 |
 						       be32_to_cpu(peer->cookie[1]);
 	}
 	if (first <= ep->npeers && first + n > ep->npeers)
@@ -174,7 +174,7 @@ void netinc_ep_spread_out(struct netinc_ep *ep)
 		ep->spread_out = ep->ops->spread(ep);
 }
 
-void netinc_ep_call(struct netinc_ep *ep, u32 rank)
+void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank)
 {
 	if (ep->mover && netinc_ep_moving(ep))
 		send_move(ep, rank);
@@ -185,7 +185,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	switch (code) {
 	case INC_REFUSE_MOVED:
 		if ((s32)((u32)detail - ep->move) > 0)
-			start(ep, (u32)detail, false, now);
+			start_move(ep, (u32)detail, false, now);
 		return true;
 	case INC_REFUSE_RANK_DEAD:
 		netinc_ep_fail(ep, INC_ERR_RANK_DEAD, (u32)detail, (u32)(detail >> 32));
@@ -207,13 +207,13 @@ static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
 
 	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING && ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_STATE;
-	if (!netinc_ep_keeps(ep) || be64_to_cpu(m->lineage) != ep->lineage)
+	if (!netinc_ep_retains(ep) || be64_to_cpu(m->lineage) != ep->lineage)
 		return -INC_C_DROP_COOKIE;
 	if ((s32)(move - ep->move) <= 0)
 		return -INC_C_DROP_DUPLICATE;
 	if (ep->failing && ep->fatal)
 		return -INC_C_DROP_STATE;
-	start(ep, move, false, now);
+	start_move(ep, move, false, now);
 	return 0;
 }
 
@@ -222,7 +222,7 @@ static bool same_place(const struct netinc_peer *a, const struct netinc_peer *b)
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-static bool quiet(const struct netinc_ep *ep)
+static bool is_quiet(const struct netinc_ep *ep)
 {
 	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end && ep->una == ep->end && !ep->failing &&
 	       !ep->abort;
@@ -240,15 +240,15 @@ static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_
 	const struct inc_challenge *c = body;
 
 	/* only rank 0 looks: what comes to others is a late copy */
-	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !quiet(ep) ||
+	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !is_quiet(ep) ||
 	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !same_place(from, &ep->plan[0]))
 		return -INC_C_DROP_STATE;
-	ep->look_pause = min(2 * ep->look_pause, LOOK_LONGEST);
-	start(ep, move_home(ep), true, now);
+	ep->home_pause = min(2 * ep->home_pause, HOME_PAUSE_MAX);
+	start_move(ep, move_home(ep), true, now);
 	return 0;
 }
 
-int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
 		       const struct netinc_peer *from, u64 now)
 {
 	int err = -INC_C_DROP_PORT;
@@ -258,20 +258,20 @@ int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const
 	else if (pkt->type == INC_PKT_CHALLENGE)
 		err = rx_found(ep, body, from, now);
 	if (err)
-		netinc_count(ep->mib, -err);
+		netinc_count(ep->counters, -err);
 	return err;
 }
 
-u64 netinc_ep_look_back(struct netinc_ep *ep, u64 now)
+u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now)
 {
-	u64 pause = ep->look_pause * NETINC_MS;
+	u64 pause = ep->home_pause * NETINC_MS;
 
-	if (ep->cfg.rank || !netinc_ep_keeps(ep) || !(ep->move % ep->nplan) || ep->leaving)
+	if (ep->cfg.rank || !netinc_ep_retains(ep) || !(ep->move % ep->nplan) || ep->leaving)
 		return 0;
-	if (now - ep->looked >= pause) {
-		if (quiet(ep))
-			netinc_ep_look(ep, 0, now);
-		ep->looked = now;
+	if (now - ep->home_probed >= pause) {
+		if (is_quiet(ep))
+			netinc_ep_probe_home(ep, 0, now);
+		ep->home_probed = now;
 	}
-	return ep->looked + pause;
+	return ep->home_probed + pause;
 }

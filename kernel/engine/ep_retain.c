@@ -5,46 +5,46 @@
  */
 #include "endpoint.h"
 
-static struct netinc_kept *slot(const struct netinc_ep *ep, u64 b)
+static struct netinc_retained *retained_slot(const struct netinc_ep *ep, u64 b)
 {
 	u32 i = (u32)b & (2 * ep->window - 1);
 
-	return &ep->kept[i / NETINC_KEPT_CHUNK][i % NETINC_KEPT_CHUNK];
+	return &ep->retained[i / NETINC_RETAIN_CHUNK][i % NETINC_RETAIN_CHUNK];
 }
 
-static struct netinc_kept *find(const struct netinc_ep *ep, u64 b)
+static struct netinc_retained *find_retained(const struct netinc_ep *ep, u64 b)
 {
-	struct netinc_kept *k;
+	struct netinc_retained *k;
 
-	if (!netinc_ep_keeps(ep) || !ep->window)
+	if (!netinc_ep_retains(ep) || !ep->window)
 		return NULL;
-	k = slot(ep, b);
+	k = retained_slot(ep, b);
 	return k->used && k->block == b ? k : NULL;
 }
 
-static void clear(struct netinc_ep *ep, struct netinc_kept *k)
+static void clear_retained(struct netinc_ep *ep, struct netinc_retained *k)
 {
 	if (k->pay.obj)
-		ep->ops->forget(ep, &k->pay);
+		ep->ops->retain_release(ep, &k->pay);
 	memset(k, 0, sizeof(*k));
 }
 
-bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window)
+bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window)
 {
-	return ep->kept[0] || ep->ops->keep_room(ep, DIV_ROUND_UP(2 * window, (u32)NETINC_KEPT_CHUNK));
+	return ep->retained[0] || ep->ops->retain_init(ep, DIV_ROUND_UP(2 * window, (u32)NETINC_RETAIN_CHUNK));
 }
 
-void netinc_ep_keep_drop(struct netinc_ep *ep)
+void netinc_ep_retain_drop(struct netinc_ep *ep)
 {
 	u32 i;
 
-	for (i = 0; ep->kept[0] && i < 2 * ep->window; i++)
-		clear(ep, slot(ep, i));
+	for (i = 0; ep->retained[0] && i < 2 * ep->window; i++)
+		clear_retained(ep, retained_slot(ep, i));
 }
 
 bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b)
 {
-	const struct netinc_kept *k = find(ep, b);
+	const struct netinc_retained *k = find_retained(ep, b);
 
 	return k && k->delivered;
 }
@@ -63,12 +63,12 @@ u64 netinc_ep_next(const struct netinc_ep *ep)
 
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay)
 {
-	struct netinc_kept *k = find(ep, b);
+	struct netinc_retained *k = find_retained(ep, b);
 
-	if (!netinc_ep_keeps(ep) || (k && k->opseq == pkt->opseq && k->sig == pkt->sig))
+	if (!netinc_ep_retains(ep) || (k && k->opseq == pkt->opseq && k->sig == pkt->sig))
 		return false;
-	k = slot(ep, b);
-	clear(ep, k);
+	k = retained_slot(ep, b);
+	clear_retained(ep, k);
 	k->used = true;
 	k->block = b;
 	k->opseq = pkt->opseq;
@@ -84,9 +84,9 @@ bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, c
 	return true;
 }
 
-void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay)
+void netinc_ep_retain_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay)
 {
-	struct netinc_kept *k = find(ep, b);
+	struct netinc_retained *k = find_retained(ep, b);
 
 	if (netinc_assert(k))
 		return;
@@ -94,21 +94,21 @@ void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay 
 	if (!pay)
 		return;
 	if (k->pay.obj)
-		ep->ops->forget(ep, &k->pay);
+		ep->ops->retain_release(ep, &k->pay);
 	k->pay = *pay;
 }
 
-void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b)
+void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b)
 {
-	struct netinc_kept *k;
+	struct netinc_retained *k;
 
-	for (; (k = find(ep, b)); b++)
-		clear(ep, k);
+	for (; (k = find_retained(ep, b)); b++)
+		clear_retained(ep, k);
 }
 
-const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt)
+const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt)
 {
-	const struct netinc_kept *k = find(ep, b);
+	const struct netinc_retained *k = find_retained(ep, b);
 
 	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
 	netinc_ep_to_tree(ep, pkt, netinc_tree_of(&ep->spread, b));

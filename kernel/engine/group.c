@@ -57,12 +57,12 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->move = cfg->move;
 	g->members = mem;
 	g->agg.ops = agg_ops;
-	g->agg.mib = g->mib;
+	g->agg.counters = g->counters;
 	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
 	netinc_shrink_init(g);
 }
 
-static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
+static void build_header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->type = type;
@@ -74,7 +74,7 @@ static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type
 	pkt->tree = g->agg.tree;
 }
 
-static u64 cookie(const struct netinc_group *g, u32 what, u32 child)
+static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
 {
 	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation), cpu_to_be32(g->epoch),
 			cpu_to_be32(what), cpu_to_be32(child) };
@@ -95,7 +95,7 @@ static void send_wait(struct netinc_group *g, u32 child)
 			break;
 	}
 	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
-	header(g, &pkt, INC_PKT_WAIT);
+	build_header(g, &pkt, INC_PKT_WAIT);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
@@ -135,7 +135,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 	netinc_addr_build(&body.edge, &g->members[0].peer);
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
-	header(g, &pkt, INC_PKT_READY);
+	build_header(g, &pkt, INC_PKT_READY);
 	/* the number by which it knows itself as long as it has not had this */
 	pkt.child = g->shrunk == g->epoch ? m->old : child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
@@ -170,12 +170,12 @@ static void send_peers(struct netinc_group *g, u32 child, u32 first)
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)
 		build_peer(g, child, first + i, &m.peer[i]);
-	header(g, &pkt, INC_PKT_PEERS);
+	build_header(g, &pkt, INC_PKT_PEERS);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
 
-static u32 trees(const struct netinc_group *g)
+static u32 count_trees(const struct netinc_group *g)
 {
 	return g->cfg.spread ? min_t(u32, min(g->cfg.size, g->cfg.window), INC_MAX_TREES) : 1;
 }
@@ -215,12 +215,12 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->rejoined = 0;
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
-	g->down_cookie = cookie(g, 1, 0);
-	netinc_spread_init(&g->agg.spread, trees(g), g->cfg.window);
+	g->down_cookie = member_cookie(g, 1, 0);
+	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	for (i = 0; i < g->cfg.size; i++) {
-		m[i].cookie = cookie(g, 2, i);
+		m[i].cookie = member_cookie(g, 2, i);
 		m[i].rejoined = false;
 		m[i].left = false;	/* of the epoch that failed */
 		m[i].heard = now;
@@ -373,15 +373,15 @@ static void send_error(struct netinc_group *g, u32 child)
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;
 
-	header(g, &pkt, INC_PKT_ERROR);
+	build_header(g, &pkt, INC_PKT_ERROR);
 	pkt.child = child == NETINC_ALL ? 0 : child;
 	pkt.psn = (u32)g->error.block;
 	netinc_error_build(&body, &g->error);
-	netinc_count(g->mib, INC_C_ERRORS);
+	netinc_count(g->counters, INC_C_ERRORS);
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
-static bool knows(const struct netinc_group *g, u32 child, const struct inc_join *join, const struct netinc_peer *peer)
+static bool knows_sender(const struct netinc_group *g, u32 child, const struct inc_join *join, const struct netinc_peer *peer)
 {
 	const struct netinc_member *m = &g->members[child];
 
@@ -391,7 +391,7 @@ static bool knows(const struct netinc_group *g, u32 child, const struct inc_join
 bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
 			const struct netinc_peer *peer)
 {
-	return knows(g, pkt->child, join, peer);
+	return knows_sender(g, pkt->child, join, peer);
 }
 
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join)
@@ -401,7 +401,7 @@ bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *p
 }
 
 /* The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to here. */
-static void restart(struct netinc_group *g, u32 move)
+static void restart_group(struct netinc_group *g, u32 move)
 {
 	u32 i;
 
@@ -428,7 +428,7 @@ static void restart(struct netinc_group *g, u32 move)
 static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const struct inc_join *join,
 		     const struct netinc_peer *peer)
 {
-	if (!g->error.code || !knows(g, child, join, peer))
+	if (!g->error.code || !knows_sender(g, child, join, peer))
 		return join->shrink ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	if (pkt->epoch != g->epoch)
 		send_ready(g, child);
@@ -470,7 +470,7 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 				code = INC_REFUSE_RANK_TAKEN;
 			if (code)
 				return code;
-			restart(g, move);
+			restart_group(g, move);
 		}
 		*detail = g->move;
 		if (!pkt->incarnation && join->lineage && move != g->move)
@@ -510,7 +510,7 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 }
 
 /* Is it from the member that it says? 0 or a negative counter. */
-static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
+static int check_sender(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
 {
 	if (pkt->child >= g->cfg.size)
 		return -INC_C_DROP_CHILD;
@@ -523,10 +523,10 @@ static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, con
 
 int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
 {
-	int err = whose(g, pkt, peer);
+	int err = check_sender(g, pkt, peer);
 
 	if (err)
-		netinc_count(g->mib, -err);
+		netinc_count(g->counters, -err);
 	else
 		g->members[pkt->child].heard = now;
 	return err;
@@ -560,7 +560,7 @@ static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b
 }
 
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
-static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
+static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
 	struct netinc_member *m = &g->members[child];
 
@@ -583,12 +583,12 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	int err;
 
 	if (!g->running) {
-		netinc_count(g->mib, INC_C_DROP_STATE);
+		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
 	/* memory is set aside for blocks of that size; and who leaves has no elements */
 	if (pkt->len > g->block || (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD)) {
-		netinc_count(g->mib, INC_C_DROP_MALFORMED);
+		netinc_count(g->counters, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}
 	b = agg_block(g, pkt);
@@ -596,7 +596,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	/* with several trees it may be another one's block: PROBE says it to the group's root */
 	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) && g->agg.spread.trees <= 1 &&
 	    has_contributed_leave(g, pkt->child, b))
-		leaves(g, pkt->child, b, now);
+		note_leave(g, pkt->child, b, now);
 	if (err == -INC_C_DROP_ERROR && may_answer(g, pkt->child, ANSWER_ERROR))
 		send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
@@ -738,20 +738,20 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt, const 
 	u32 child = pkt->child;
 
 	if (!may_answer(g, child, ANSWER_STATUS)) {
-		netinc_count(g->mib, INC_C_DROP_WORK);
+		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
-	netinc_count(g->mib, INC_C_PROBES);
+	netinc_count(g->counters, INC_C_PROBES);
 	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
 		g->members[child].una = agg_block(g, pkt);
 	if (g->cfg.fallback && pkt->opseq < g->cfg.size)
 		send_peers(g, child, pkt->opseq);
 	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
-		netinc_count(g->mib, INC_C_DROP_WORK);
+		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
 	if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
-		leaves(g, child, agg_block(g, pkt) + pkt->span - 1, now);
+		note_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
 	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
 		send_error(g, child);
 	return 0;
@@ -765,7 +765,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	switch (pkt->type) {
 	case INC_PKT_PROBE:
 		if (!g->running) {
-			netinc_count(g->mib, INC_C_DROP_STATE);
+			netinc_count(g->counters, INC_C_DROP_STATE);
 			return -INC_C_DROP_STATE;
 		}
 		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len || be16_to_cpu(probe->bits) % 32)
@@ -776,7 +776,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		    be16_to_cpu(abort->code) != INC_ERR_RANK_PATH)
 			break;
 		if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
-			netinc_count(g->mib, INC_C_DROP_COOKIE);	/* there are no cookies yet */
+			netinc_count(g->counters, INC_C_DROP_COOKIE);	/* there are no cookies yet */
 			return -INC_C_DROP_COOKIE;
 		}
 		if (netinc_group_over(g) && g->error.code) {
@@ -789,10 +789,10 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		}
 		return 0;
 	default:
-		netinc_count(g->mib, INC_C_DROP_STATE);
+		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
-	netinc_count(g->mib, INC_C_DROP_MALFORMED);
+	netinc_count(g->counters, INC_C_DROP_MALFORMED);
 	return -INC_C_DROP_MALFORMED;
 }
 

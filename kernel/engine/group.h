@@ -108,7 +108,7 @@ struct netinc_group {
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;
-	u64 mib[__INC_C_MAX];
+	u64 counters[__INC_C_MAX];
 };
 
 /* Zeroed memory that netinc_group_init() wants at @mem. */

@@ -32,7 +32,7 @@ static void report_back(struct netinc_group *g, u64 now)
 }
 
 /* The rank that others wait for. Who has left does not wait any more, and who is to leave last keeps nobody. */
-static u32 waiting(const struct netinc_group *g, u64 *since)
+static u32 late_rank(const struct netinc_group *g, u64 *since)
 {
 	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
 
@@ -53,7 +53,7 @@ void netinc_group_check_late(struct netinc_group *g, u64 now)
 
 	if (g->late_rank != NETINC_NO_RANK && (s64)(g->agg.child[g->late_rank].frontier - g->late_block) > 0)
 		report_back(g, now);
-	rank = waiting(g, &since);
+	rank = late_rank(g, &since);
 	if (rank == NETINC_NO_RANK)
 		return;
 	if (g->late_rank == NETINC_NO_RANK && now - since >= event_limit(g))

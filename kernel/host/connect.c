@@ -50,7 +50,7 @@ static int join_errno(const struct netinc_ep *ep)
 }
 
 /* Under rank->lock, from the engine's callbacks. */
-static void wake(struct netinc_rank *rank, __poll_t what)
+static void wake_socket(struct netinc_rank *rank, __poll_t what)
 {
 	struct sock *sk = rank->sk;
 	struct socket_wq *wq;
@@ -107,7 +107,7 @@ static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk, con
 		       struct netinc_peer *peer)
 {
 	if (!a->sinc_parent_family && (a->sinc_flags & INC_SA_SHRINK)) {
-		*peer = nsk->was.place;
+		*peer = nsk->prev.place;
 		return 0;
 	}
 	if (!a->sinc_parent_family) {
@@ -139,23 +139,23 @@ static void set_rank(struct netinc_sock *nsk, struct netinc_rank *rank)
 }
 
 /* The rank's group has failed: all that is needed to go on in another one, also after a first attempt has failed. */
-static void remember(struct netinc_was *was, struct netinc_rank *rank)
+static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *rank)
 {
 	const struct netinc_ep *ep = &rank->ep;
 	bool lost = ep->error.code == INC_ERR_NODE_DEAD || ep->error.code == INC_ERR_NODE_GONE;
 
 	lockdep_assert_held(&rank->lock);
-	was->past = (struct netinc_ep_past){ .lineage = ep->lineage, .move = ep->move, .window = ep->window,
+	prev->cfg = (struct netinc_ep_prev_group){ .lineage = ep->lineage, .move = ep->move, .window = ep->window,
 					     .dead_ms = ep->dead_ms, .late_ms = ep->late_ms,
 					     .late_policy = ep->late_policy, .fallback = ep->fallback };
-	was->group = ep->cfg.group;
-	was->rank = ep->cfg.rank;
-	was->size = ep->cfg.size;
-	memcpy(was->key, ep->cfg.key, sizeof(was->key));
+	prev->group = ep->cfg.group;
+	prev->rank = ep->cfg.rank;
+	prev->size = ep->cfg.size;
+	memcpy(prev->key, ep->cfg.key, sizeof(prev->key));
 	/* where it failed, as we were told there; if nobody answered, where it was last */
-	was->place = lost ? ep->plan[ep->settled % ep->nplan] : rank->path.peer;
-	was->place.ifindex = netinc_failover_oif(rank, &was->place);
-	was->last_handle = rank->last_handle;
+	prev->place = lost ? ep->plan[ep->settled % ep->nplan] : rank->path.peer;
+	prev->place.ifindex = netinc_rank_oif(rank, &prev->place);
+	prev->last_handle = rank->last_handle;
 }
 
 /* May this socket go on as @a says? Under the socket's lock. */
@@ -168,20 +168,20 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 		spin_lock_bh(&rank->lock);
 		failed = rank->ep.state == INC_STATE_FAILED;
 		if (failed && rank->ep.lineage)
-			remember(&nsk->was, rank);
+			remember_group(&nsk->prev, rank);
 		spin_unlock_bh(&rank->lock);
 	}
 	if (!failed)
 		return -EISCONN;
-	if (!nsk->was.past.lineage)
+	if (!nsk->prev.cfg.lineage)
 		return -ENOTCONN;
-	if (a->sinc_group != nsk->was.group || a->sinc_rank != nsk->was.rank || a->sinc_size != nsk->was.size)
+	if (a->sinc_group != nsk->prev.group || a->sinc_rank != nsk->prev.rank || a->sinc_size != nsk->prev.size)
 		return -EINVAL;
 	return 0;
 }
 
 /* Send the first JOIN. Under the socket's lock. */
-static int start(struct sock *sk, const struct sockaddr_inc *a)
+static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 {
 	struct netinc_ep_cfg cfg = { .group = a->sinc_group, .rank = a->sinc_rank, .size = a->sinc_size };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
@@ -199,13 +199,13 @@ static int start(struct sock *sk, const struct sockaddr_inc *a)
 	set_rank(nsk, NULL);	/* of a join or a group that has failed */
 	sk->sk_socket->state = SS_UNCONNECTED;
 	if (!shrink)
-		memset(&nsk->was, 0, sizeof(nsk->was));
-	cfg.past = nsk->was.past;
-	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->was.key : a->sinc_key, sizeof(cfg.key));
-	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake);
+		memset(&nsk->prev, 0, sizeof(nsk->prev));
+	cfg.prev = nsk->prev.cfg;
+	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key, sizeof(cfg.key));
+	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake_socket);
 	if (IS_ERR(rank))
 		return PTR_ERR(rank);
-	rank->last_handle = nsk->was.last_handle;
+	rank->last_handle = nsk->prev.last_handle;
 	nsk->addr = *a;
 	memset(nsk->addr.sinc_key, 0, sizeof(nsk->addr.sinc_key));
 	sock_error(sk);
@@ -228,7 +228,7 @@ static bool join_ended(struct netinc_rank *rank)
 }
 
 /* The result of a join that has ended, told once. Under the socket's lock. */
-static int finish(struct sock *sk, struct netinc_rank *rank)
+static int finish_join(struct sock *sk, struct netinc_rank *rank)
 {
 	struct socket *sock = sk->sk_socket;
 	int err;
@@ -258,7 +258,7 @@ static bool same_addr(const struct sockaddr_inc *a, const struct sockaddr_inc *b
 }
 
 /* Without the socket's lock: for the end of the join, or of the caller's patience. */
-static int await(struct sock *sk, struct netinc_rank *rank, long timeo)
+static int await_join(struct sock *sk, struct netinc_rank *rank, long timeo)
 {
 	long left = wait_event_interruptible_timeout(*sk_sleep(sk), join_ended(rank), timeo);
 
@@ -276,14 +276,14 @@ static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
 	if (!(a->sinc_flags & INC_SA_SHRINK) || !rank->joined)
 		return false;
 	spin_lock_bh(&rank->lock);
-	ret = !ep->cfg.past.lineage || (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
+	ret = !ep->cfg.prev.lineage || (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
 					a->sinc_size == ep->cfg.size);
 	spin_unlock_bh(&rank->lock);
 	return ret;
 }
 
 /* Joins, or goes on with a join that is under way; 1: to be waited for. Under the socket's lock. */
-static int begin(struct sock *sk, const struct sockaddr_inc *a, bool wait)
+static int begin_join(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 {
 	struct netinc_sock *nsk = netinc_sk(sk);
 	int err;
@@ -297,13 +297,13 @@ static int begin(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 		if (!join_ended(nsk->rank))
 			return wait && same_addr(a, &nsk->addr) ? 1 : -EALREADY;
 		if (!goes_on(nsk->rank, a))
-			return finish(sk, nsk->rank);
+			return finish_join(sk, nsk->rank);
 		sk->sk_socket->state = SS_CONNECTED;
 		break;
 	default:
 		break;
 	}
-	err = start(sk, a);
+	err = start_join(sk, a);
 	return err ?: wait ? 1 : -EINPROGRESS;
 }
 
@@ -319,15 +319,15 @@ int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len,
 	if (err)
 		return err;
 	lock_sock(sk);
-	err = begin(sk, a, timeo);
+	err = begin_join(sk, a, timeo);
 	rank = err > 0 ? netinc_sock_rank(netinc_sk(sk)) : NULL;
 	release_sock(sk);
 	if (!rank)
 		return err;
-	err = await(sk, rank, timeo);
+	err = await_join(sk, rank, timeo);
 	if (!err) {
 		lock_sock(sk);
-		err = finish(sk, rank);
+		err = finish_join(sk, rank);
 		release_sock(sk);
 	}
 	netinc_rank_put(rank);
@@ -335,7 +335,7 @@ int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len,
 }
 
 /* Begins to leave as soon as that is possible; true: there is nothing to wait for (any more). */
-static bool left(struct netinc_rank *rank)
+static bool try_leave(struct netinc_rank *rank)
 {
 	struct netinc_ep *ep = &rank->ep;
 	bool wait;
@@ -355,6 +355,6 @@ void netinc_disconnect(struct sock *sk)
 
 	if (!nsk->rank)
 		return;
-	wait_event_killable_timeout(*sk_sleep(sk), left(nsk->rank), LINGER);
+	wait_event_killable_timeout(*sk_sleep(sk), try_leave(nsk->rank), LINGER);
 	set_rank(nsk, NULL);
 }

@@ -9,7 +9,7 @@
 #include "host/rank.h"
 #include "host/op.h"
 
-u32 netinc_contributed_missing(const struct netinc_req *req)
+u32 netinc_contributed_missing(const struct netinc_op_request *req)
 {
 	u32 words = DIV_ROUND_UP(req->op.size, 32), missing = 0, i;
 
@@ -18,7 +18,7 @@ u32 netinc_contributed_missing(const struct netinc_req *req)
 	return missing;
 }
 
-static void fill(struct inc_contributed *c, const struct netinc_req *req, u32 missing)
+static void fill_entry(struct inc_contributed *c, const struct netinc_op_request *req, u32 missing)
 {
 	u32 i;
 
@@ -31,7 +31,7 @@ static void fill(struct inc_contributed *c, const struct netinc_req *req, u32 mi
 			c->ranks[i / 32] |= 1u << (i % 32);
 }
 
-void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_req *req)
+void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_request *req)
 {
 	u32 missing = netinc_contributed_missing(req);
 	struct netinc_contributed *more = NULL, *known;
@@ -47,14 +47,14 @@ void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_req *
 	}
 	known = rank->contributed;
 	if (known) {
-		fill(&known->last[known->next], req, missing);
+		fill_entry(&known->last[known->next], req, missing);
 		known->next = (known->next + 1) % NETINC_CONTRIBUTED;
 	}
 	spin_unlock_bh(&rank->lock);
 	kfree(more);
 }
 
-static const struct inc_contributed *find(const struct netinc_contributed *known, u64 handle)
+static const struct inc_contributed *find_entry(const struct netinc_contributed *known, u64 handle)
 {
 	const struct inc_contributed *c;
 	u32 i;
@@ -72,7 +72,7 @@ int netinc_contributed_get(struct netinc_rank *rank, struct inc_contributed *c)
 	const struct inc_contributed *found;
 
 	spin_lock_bh(&rank->lock);
-	found = find(rank->contributed, c->handle);
+	found = find_entry(rank->contributed, c->handle);
 	if (found)
 		*c = *found;
 	spin_unlock_bh(&rank->lock);

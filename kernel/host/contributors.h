@@ -8,7 +8,7 @@
 #define NETINC_CONTRIBUTED	16	/* completions that are remembered */
 
 struct netinc_rank;
-struct netinc_req;
+struct netinc_op_request;
 
 struct netinc_contributed {
 	u32 next;
@@ -16,9 +16,9 @@ struct netinc_contributed {
 };
 
 /* Ranks that are not in the result. */
-u32 netinc_contributed_missing(const struct netinc_req *req);
+u32 netinc_contributed_missing(const struct netinc_op_request *req);
 /* A completion is about to be handed over: remember it if it is partial. Process context. */
-void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_req *req);
+void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_request *req);
 /* Fills in the rest of @c; 0 or -ENOENT. */
 int netinc_contributed_get(struct netinc_rank *rank, struct inc_contributed *c);
 

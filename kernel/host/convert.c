@@ -23,7 +23,7 @@ struct scratch {
 
 static struct scratch __percpu *scratch;
 
-int netinc_elems_init(void)
+int netinc_convert_init(void)
 {
 	int cpu;
 
@@ -35,39 +35,39 @@ int netinc_elems_init(void)
 	return 0;
 }
 
-void netinc_elems_fini(void)
+void netinc_convert_fini(void)
 {
 	free_percpu(scratch);
 }
 
-bool netinc_elems_enter(struct netinc_section *section)
+bool netinc_convert_enter(struct netinc_fpu_section *section)
 {
 	local_lock_nested_bh(&scratch->lock);
-	return netinc_section_enter(section);
+	return netinc_fpu_section_enter(section);
 }
 
-void netinc_elems_leave(struct netinc_section *section)
+void netinc_convert_leave(struct netinc_fpu_section *section)
 {
-	netinc_section_leave(section);
+	netinc_fpu_section_leave(section);
 	local_unlock_nested_bh(&scratch->lock);
 }
 
-void *netinc_elems_room(u32 i)
+void *netinc_convert_room(u32 i)
 {
 	return this_cpu_ptr(scratch)->room[i];
 }
 
-static bool weighted(const struct netinc_op *op)
+static bool is_weighted(const struct netinc_op *op)
 {
 	return op->op == INC_OP_WSUM;
 }
 
-bool netinc_elems_plain(const struct netinc_req *req)
+bool netinc_convert_plain(const struct netinc_op_request *req)
 {
-	return req->op.type == req->op.wire && !weighted(&req->op);
+	return req->op.type == req->op.wire && !is_weighted(&req->op);
 }
 
-static void convert(void *to, u8 to_type, const void *from, u8 from_type, u32 n, bool fpu)
+static void convert_elems(void *to, u8 to_type, const void *from, u8 from_type, u32 n, bool fpu)
 {
 	const struct netinc_convert *c;
 
@@ -83,12 +83,12 @@ static void convert(void *to, u8 to_type, const void *from, u8 from_type, u32 n,
 /* The type in which elements are weighted, or that conversion passes through. */
 static u8 hub_type(const struct netinc_op *op)
 {
-	if (weighted(op))
+	if (is_weighted(op))
 		return netinc_scale_find(op->type, false) ? op->type : INC_TYPE_F32;
 	return netinc_convert_find(op->type, op->wire, false) ? op->wire : INC_TYPE_F32;
 }
 
-static bool get_chunk(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
+static bool get_chunk(const struct netinc_op_request *req, u64 at, void *to, u32 n, bool fpu)
 {
 	struct scratch *s = this_cpu_ptr(scratch);
 	const struct netinc_op *op = &req->op;
@@ -97,18 +97,18 @@ static bool get_chunk(const struct netinc_req *req, u64 at, void *to, u32 n, boo
 
 	if (!netinc_buf_read(&req->send, at * size, s->in, n * size, fpu))
 		return false;
-	convert(s->hub, hub, s->in, op->type, n, fpu);
-	if (weighted(op))
+	convert_elems(s->hub, hub, s->in, op->type, n, fpu);
+	if (is_weighted(op))
 		netinc_scale_find(hub, fpu)->scale(s->hub, n, req->weight);
-	convert(to, op->wire, s->hub, hub, n, fpu);
+	convert_elems(to, op->wire, s->hub, hub, n, fpu);
 	return true;
 }
 
-bool netinc_elems_get(const struct netinc_req *req, u64 at, void *to, u32 n, bool fpu)
+bool netinc_convert_get(const struct netinc_op_request *req, u64 at, void *to, u32 n, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
-	if (netinc_elems_plain(req))
+	if (netinc_convert_plain(req))
 		return netinc_buf_read(&req->send, at * size, to, n * size, fpu);
 	for (; n; n -= some, at += some, to += some * size) {
 		some = min(n, NETINC_ELEMS_CHUNK);
@@ -118,24 +118,24 @@ bool netinc_elems_get(const struct netinc_req *req, u64 at, void *to, u32 n, boo
 	return true;
 }
 
-static bool put_chunk(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
+static bool put_chunk(const struct netinc_op_request *req, u64 at, const void *from, u32 n, bool fpu)
 {
 	const struct netinc_op *op = &req->op;
 	u8 hub = netinc_convert_find(op->wire, op->type, fpu) ? op->type : INC_TYPE_F32;
 	struct scratch *s = this_cpu_ptr(scratch);
 	u32 size = netinc_reduce_elem_size(op->type);
 
-	convert(s->hub, hub, from, op->wire, n, fpu);
-	convert(s->in, op->type, s->hub, hub, n, fpu);
-	return netinc_buf_store(netinc_req_recv_buf(req), at * size, s->in, n * size, fpu);
+	convert_elems(s->hub, hub, from, op->wire, n, fpu);
+	convert_elems(s->in, op->type, s->hub, hub, n, fpu);
+	return netinc_buf_store(netinc_op_request_recv_buf(req), at * size, s->in, n * size, fpu);
 }
 
-bool netinc_elems_put(const struct netinc_req *req, u64 at, const void *from, u32 n, bool fpu)
+bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
 	if (req->op.type == req->op.wire)
-		return netinc_buf_store(netinc_req_recv_buf(req), at * size, from, n * size, fpu);
+		return netinc_buf_store(netinc_op_request_recv_buf(req), at * size, from, n * size, fpu);
 	for (; n; n -= some, at += some, from += some * size) {
 		some = min(n, NETINC_ELEMS_CHUNK);
 		if (!put_chunk(req, at, from, some, fpu))

@@ -9,21 +9,21 @@
 #include <linux/slab.h>
 #include "host/counts.h"
 
-static bool pairs(const struct netinc_op *op)
+static bool is_pairs(const struct netinc_op *op)
 {
 	return op->coll == INC_COLL_ALLTOALL;
 }
 
 static u32 len_of(const struct netinc_op *op, u32 rank)
 {
-	if (pairs(op))
+	if (is_pairs(op))
 		return 2 * op->size;
 	return rank == op->root ? op->size : 1;
 }
 
-static u32 at(const struct netinc_op *op, u32 from, u32 to)
+static u32 count_at(const struct netinc_op *op, u32 from, u32 to)
 {
-	return pairs(op) ? from * op->size + to : from;
+	return is_pairs(op) ? from * op->size + to : from;
 }
 
 static void fill_mine(struct netinc_counts *c)
@@ -31,14 +31,14 @@ static void fill_mine(struct netinc_counts *c)
 	const struct netinc_op *of = c->of;
 	u32 i;
 
-	if (!pairs(of) && of->rank != of->root) {
+	if (!is_pairs(of) && of->rank != of->root) {
 		c->mine[0] = cpu_to_le32(of->counts[of->rank]);
 		return;
 	}
 	for (i = 0; i < of->size; i++) {
-		c->mine[i] = cpu_to_le32(of->counts[at(of, pairs(of) ? of->rank : i, i)]);
-		if (pairs(of))
-			c->mine[of->size + i] = cpu_to_le32(of->counts[at(of, i, of->rank)]);
+		c->mine[i] = cpu_to_le32(of->counts[count_at(of, is_pairs(of) ? of->rank : i, i)]);
+		if (is_pairs(of))
+			c->mine[of->size + i] = cpu_to_le32(of->counts[count_at(of, i, of->rank)]);
 	}
 }
 
@@ -81,19 +81,19 @@ void netinc_counts_free(struct netinc_counts *c)
 }
 
 /* What rank @rank has said; all say as much as each other but the root of a gather or scatter. */
-static const __le32 *said(const struct netinc_counts *c, u32 rank)
+static const __le32 *counts_of(const struct netinc_counts *c, u32 rank)
 {
 	const struct netinc_op *of = c->of;
 	u32 others = rank - (rank > of->rank);
 
 	if (rank == of->rank)
 		return c->mine;
-	if (pairs(of))
+	if (is_pairs(of))
 		return c->theirs + others * len_of(of, rank);
 	return c->theirs + others + (of->root != of->rank && of->root < rank ? of->size - 1 : 0);
 }
 
-static void contradiction(struct netinc_op *of, u32 from, u32 to)
+static void set_contradiction(struct netinc_op *of, u32 from, u32 to)
 {
 	of->error.code = INC_ERR_COUNTS;
 	of->error.opseq = of->seq;
@@ -104,18 +104,18 @@ static void contradiction(struct netinc_op *of, u32 from, u32 to)
 /* The first contradiction is the same one at every rank. */
 static void merge_rank(struct netinc_counts *c, u32 *counts, u32 rank)
 {
-	const __le32 *it = said(c, rank), *root = said(c, c->of->root);
+	const __le32 *it = counts_of(c, rank), *root = counts_of(c, c->of->root);
 	struct netinc_op *of = c->of;
 	u32 i, sends, expects;
 
-	if (pairs(of)) {
+	if (is_pairs(of)) {
 		for (i = 0; i < of->size; i++) {
 			sends = le32_to_cpu(it[i]);
-			expects = le32_to_cpu(said(c, i)[of->size + rank]);
-			counts[at(of, rank, i)] = sends;
+			expects = le32_to_cpu(counts_of(c, i)[of->size + rank]);
+			counts[count_at(of, rank, i)] = sends;
 			of->count += sends;
 			if (sends != expects && !of->error.code)
-				contradiction(of, rank, i);
+				set_contradiction(of, rank, i);
 		}
 		return;
 	}
@@ -124,9 +124,9 @@ static void merge_rank(struct netinc_counts *c, u32 *counts, u32 rank)
 	if (rank == of->root || le32_to_cpu(*it) == counts[rank] || of->error.code)
 		return;
 	if (of->coll == INC_COLL_GATHER)
-		contradiction(of, rank, of->root);
+		set_contradiction(of, rank, of->root);
 	else
-		contradiction(of, of->root, rank);
+		set_contradiction(of, of->root, rank);
 }
 
 void netinc_counts_done(struct netinc_counts *c)

@@ -68,7 +68,7 @@ void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info
 	}
 }
 
-void netinc_req_completion(const struct netinc_req *req, struct inc_completion *c)
+void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->handle = req->handle;
@@ -85,7 +85,7 @@ static enum netinc_memory range_state(const struct netinc_buf *buf, u64 begin, u
 	return min(end, buf->len) <= buf->hi ? NETINC_MEMORY_THERE : NETINC_MEMORY_NOT_YET;
 }
 
-enum netinc_memory netinc_req_memory(const struct netinc_req *req, const struct netinc_block *b)
+enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req, const struct netinc_block *b)
 {
 	enum netinc_memory send = NETINC_MEMORY_THERE, recv = NETINC_MEMORY_THERE;
 	u32 size = netinc_reduce_elem_size(req->op.type);
@@ -97,12 +97,12 @@ enum netinc_memory netinc_req_memory(const struct netinc_req *req, const struct 
 	if ((b->bits & INC_F_PAYLOAD) || own)
 		send = range_state(&req->send, b->send * size, (b->send + b->elems) * size);
 	if ((b->bits & INC_F_WANT) || own)
-		recv = range_state(netinc_req_recv_buf(req), b->recv * size, (b->recv + b->elems) * size);
+		recv = range_state(netinc_op_request_recv_buf(req), b->recv * size, (b->recv + b->elems) * size);
 	return max(send, recv);
 }
 
 /* Everything about an operation but its memory. */
-static int check(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
+static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
 {
 	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
 		return -EINVAL;
@@ -120,7 +120,7 @@ static int check(const struct netinc_rank *rank, const struct inc_submit *sub, s
 	return netinc_coll_check(op);
 }
 
-static u32 ahead(const struct netinc_rank *rank)
+static u32 count_ahead(const struct netinc_rank *rank)
 {
 	u64 window = (u64)READ_ONCE(rank->ep.window) * READ_ONCE(rank->ep.block);
 
@@ -128,19 +128,19 @@ static u32 ahead(const struct netinc_rank *rank)
 }
 
 /* Where result elements take the place of those that were sent, one by one. */
-static bool shared(const struct netinc_op *op)
+static bool shares_buffer(const struct netinc_op *op)
 {
 	return op->in_place && (op->coll == INC_COLL_ALLREDUCE || op->coll == INC_COLL_REDUCE);
 }
 
-static int init_stream(struct netinc_req *req, struct netinc_buf *b, const struct netinc_shares *s, bool send,
+static int init_stream(struct netinc_op_request *req, struct netinc_buf *b, const struct netinc_layout *s, bool send,
 		       bool write, u32 pages)
 {
-	struct netinc_piece *piece;
+	struct netinc_skb_contig *piece;
 	u32 n;
 	int err;
 
-	err = netinc_shares_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
+	err = netinc_layout_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
 	if (err)
 		return err;
 	if (!write && piece[n].at <= NETINC_COPIED)
@@ -148,12 +148,12 @@ static int init_stream(struct netinc_req *req, struct netinc_buf *b, const struc
 	return netinc_buf_init(b, piece, n, write, pages, &req->mem);
 }
 
-static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_shares *s)
+static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_layout *s)
 {
-	u32 pages = ahead(rank);
+	u32 pages = count_ahead(rank);
 	int err;
 
-	req->shared = shared(&req->op);
+	req->shared = shares_buffer(&req->op);
 	err = init_stream(req, &req->send, s, true, req->shared, pages);
 	if (!err && !req->shared)
 		err = init_stream(req, &req->recv, s, false, true, pages);
@@ -165,19 +165,19 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_req *req, const 
 	}
 	if (!netinc_coll_chains(req->op.coll))
 		return 0;
-	req->chain = netinc_chain_alloc(rank, &req->op, &req->mem);
+	req->chain = netinc_scan_alloc(rank, &req->op, &req->mem);
 	return req->chain ? 0 : -ENOMEM;
 }
 
 /* Its memory, and what it needs beside that. Nothing that the caller could see has been done if it fails. */
-static int prepare(struct netinc_rank *rank, struct netinc_req *req, const struct inc_submit *sub)
+static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *req, const struct inc_submit *sub)
 {
-	struct netinc_shares shares;
+	struct netinc_layout shares;
 	int err;
 
-	err = netinc_shares_get(&shares, sub, &req->op, &req->mem);
+	err = netinc_layout_get(&shares, sub, &req->op, &req->mem);
 	if (!err)
-		err = netinc_shares_check(&shares, &req->op);
+		err = netinc_layout_check(&shares, &req->op);
 	if (!err)
 		err = init_buffers(rank, req, &shares);
 	if (!err && (req->op.mode & INC_MODE_COUNTS) && netinc_coll_asks_counts(req->op.coll)) {
@@ -185,16 +185,16 @@ static int prepare(struct netinc_rank *rank, struct netinc_req *req, const struc
 		err = req->counts ? 0 : -ENOMEM;
 	}
 	if (!err)
-		err = netinc_shares_copy_own(&shares, &req->op);
-	netinc_shares_put(&shares);
+		err = netinc_layout_copy_own(&shares, &req->op);
+	netinc_layout_put(&shares);
 	return err;
 }
 
 /* The operation is charged, with all the kernel memory that it will take. */
-static struct netinc_req *req_alloc(struct netinc_rank *rank)
+static struct netinc_op_request *req_alloc(struct netinc_rank *rank)
 {
 	struct netinc_mem mem = { .nn = rank->nn, .user = rank->user };
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	int err;
 
 	err = netinc_charge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
@@ -212,12 +212,12 @@ static struct netinc_req *req_alloc(struct netinc_rank *rank)
 	return req;
 }
 
-void netinc_req_free_rest(struct netinc_req *req)
+void netinc_op_request_free_rest(struct netinc_op_request *req)
 {
 	struct netinc_mem mem = req->mem;
 
 	netinc_counts_free(req->counts);
-	netinc_chain_free(req->chain);
+	netinc_scan_free(req->chain);
 	kvfree(req->op.counts);
 	kvfree(req->op.before);
 	kvfree(req);
@@ -226,7 +226,7 @@ void netinc_req_free_rest(struct netinc_req *req)
 }
 
 /* In order with the others; the request is the rank's from here on, or the caller's still if this fails. */
-static int enqueue(struct netinc_rank *rank, struct netinc_req *req, u64 *handle)
+static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
 {
 	int err = -EAGAIN;
 
@@ -255,17 +255,17 @@ static u32 block_bytes(const struct netinc_rank *rank, const struct netinc_op *o
 	return READ_ONCE(rank->ep.block) / netinc_reduce_elem_size(op->wire) * netinc_reduce_elem_size(op->type);
 }
 
-static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_req *req, u64 *handle)
+static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
 {
 	int err, more;
 
 	if (mutex_lock_interruptible(&rank->umem.mutex))
 		return -ERESTARTSYS;
-	more = netinc_umem_begin(rank, req, block_bytes(rank, &req->op));
-	err = more < 0 ? more : enqueue(rank, req, handle);
+	more = netinc_pin_begin(rank, req, block_bytes(rank, &req->op));
+	err = more < 0 ? more : enqueue_request(rank, req, handle);
 	mutex_unlock(&rank->umem.mutex);
 	if (!err && more)
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 	return err;
 }
 
@@ -286,9 +286,9 @@ static int may_submit(struct netinc_rank *rank)
 	}
 }
 
-int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle)
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	int err;
 
 	err = may_submit(rank);
@@ -300,21 +300,21 @@ int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bo
 	req->user_data = sub->user_data;
 	req->waiters = awaited;
 	req->weight = sub->weight;
-	err = check(rank, sub, &req->op);
+	err = check_submit(rank, sub, &req->op);
 	if (!err)
-		err = prepare(rank, req, sub);
+		err = prepare_request(rank, req, sub);
 	if (!err)
-		err = req->mm ? enqueue_with_memory(rank, req, handle) : enqueue(rank, req, handle);
+		err = req->mm ? enqueue_with_memory(rank, req, handle) : enqueue_request(rank, req, handle);
 	if (err == -ENOMEM && req->mem.err)
 		err = req->mem.err;
 	if (err)
-		netinc_umem_drop(rank, req);
+		netinc_pin_drop(rank, req);
 	return err;
 }
 
-void netinc_req_done(struct netinc_rank *rank, struct netinc_op *op)
+void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op)
 {
-	struct netinc_req *req = container_of(op, struct netinc_req, op);
+	struct netinc_op_request *req = container_of(op, struct netinc_op_request, op);
 
 	lockdep_assert_held(&rank->lock);
 	req->done = true;
@@ -323,14 +323,14 @@ void netinc_req_done(struct netinc_rank *rank, struct netinc_op *op)
 		list_add_tail(&req->pin, &rank->umem.unpin);
 		/* who waits for it unpins it, unless others are in need */
 		if (!req->waiters || rank->umem.starved)
-			netinc_umem_kick(rank);
+			netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
 }
 
-static struct netinc_req *find(struct netinc_rank *rank, u64 handle)
+static struct netinc_op_request *find_request(struct netinc_rank *rank, u64 handle)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
 	lockdep_assert_held(&rank->lock);
 	list_for_each_entry(req, &rank->completed, list)
@@ -343,9 +343,9 @@ static struct netinc_req *find(struct netinc_rank *rank, u64 handle)
 }
 
 /* The oldest completion that nobody waits for. */
-static struct netinc_req *any(const struct netinc_rank *rank)
+static struct netinc_op_request *any_completed(const struct netinc_rank *rank)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
 	lockdep_assert_held(&rank->lock);
 	list_for_each_entry(req, &rank->completed, list)
@@ -354,12 +354,12 @@ static struct netinc_req *any(const struct netinc_rank *rank)
 	return NULL;
 }
 
-bool netinc_req_readable(const struct netinc_rank *rank)
+bool netinc_op_request_readable(const struct netinc_rank *rank)
 {
-	return any(rank);
+	return any_completed(rank);
 }
 
-static struct netinc_req *collect(struct netinc_rank *rank, struct netinc_req *req)
+static struct netinc_op_request *collect_request(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	list_del_init(&req->list);
 	list_del_init(&req->pin);
@@ -371,42 +371,42 @@ static struct netinc_req *collect(struct netinc_rank *rank, struct netinc_req *r
 }
 
 /* What there is now, or ERR_PTR(-EAGAIN). */
-static struct netinc_req *poll_one(struct netinc_rank *rank, u64 handle)
+static struct netinc_op_request *poll_one(struct netinc_rank *rank, u64 handle)
 {
-	struct netinc_req *req, *ret = ERR_PTR(-EAGAIN);
+	struct netinc_op_request *req, *ret = ERR_PTR(-EAGAIN);
 
 	spin_lock_bh(&rank->lock);
-	req = handle ? find(rank, handle) : any(rank);
+	req = handle ? find_request(rank, handle) : any_completed(rank);
 	if (req && req->done)
-		ret = collect(rank, req);
+		ret = collect_request(rank, req);
 	else if (handle ? !req : !rank->nreqs)
 		ret = ERR_PTR(-ENOENT);
 	spin_unlock_bh(&rank->lock);
 	return ret;
 }
 
-static struct netinc_req *poll_recv(struct netinc_rank *rank)
+static struct netinc_op_request *poll_recv(struct netinc_rank *rank)
 {
-	struct netinc_req *req, *ret = ERR_PTR(-EAGAIN);
+	struct netinc_op_request *req, *ret = ERR_PTR(-EAGAIN);
 	const struct netinc_ep *ep = &rank->ep;
 
 	spin_lock_bh(&rank->lock);
-	req = any(rank);
+	req = any_completed(rank);
 	if (req)
-		ret = collect(rank, req);
+		ret = collect_request(rank, req);
 	else if (ep->state == INC_STATE_FAILED)
 		ret = ERR_PTR(netinc_error_errno(ep->error.code) ?: -ENOTCONN);
 	spin_unlock_bh(&rank->lock);
 	return ret;
 }
 
-static bool pending(const struct netinc_req *req)
+static bool is_pending(const struct netinc_op_request *req)
 {
 	return req == ERR_PTR(-EAGAIN);
 }
 
 /* What a wait that has not been successful ends in. */
-static struct netinc_req *not_yet(long timeo, long left)
+static struct netinc_op_request *not_yet(long timeo, long left)
 {
 	if (!timeo)
 		return ERR_PTR(-EAGAIN);
@@ -414,55 +414,55 @@ static struct netinc_req *not_yet(long timeo, long left)
 }
 
 /* Counts in and out a waiter for just this handle. */
-static void announce(struct netinc_rank *rank, u64 handle, int n)
+static void count_waiter(struct netinc_rank *rank, u64 handle, int n)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
 	spin_lock_bh(&rank->lock);
-	req = find(rank, handle);
+	req = find_request(rank, handle);
 	/* none are left if another waiter has had it and gave it back */
 	if (req && (n > 0 || req->waiters))
 		req->waiters += n;
 	if (req && n < 0 && req->done && !req->waiters) {
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 		rank->wake(rank, EPOLLIN | EPOLLRDNORM);
 	}
 	spin_unlock_bh(&rank->lock);
 }
 
-struct netinc_req *netinc_req_wait(struct netinc_rank *rank, u64 handle, bool awaited, long timeo)
+struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited, long timeo)
 {
-	struct netinc_req *req = poll_one(rank, handle);
+	struct netinc_op_request *req = poll_one(rank, handle);
 	long left;
 
-	if (!pending(req))
+	if (!is_pending(req))
 		return req;
 	if (handle && !awaited)
-		announce(rank, handle, 1);
-	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !pending(req = poll_one(rank, handle)), timeo);
-	if (!pending(req))
+		count_waiter(rank, handle, 1);
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !is_pending(req = poll_one(rank, handle)), timeo);
+	if (!is_pending(req))
 		return req;
 	if (handle)
-		announce(rank, handle, -1);
+		count_waiter(rank, handle, -1);
 	return not_yet(timeo, left);
 }
 
-struct netinc_req *netinc_req_recv(struct netinc_rank *rank, long timeo)
+struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long timeo)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	long left;
 
-	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !pending(req = poll_recv(rank)), timeo);
-	return pending(req) ? not_yet(timeo, left) : req;
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !is_pending(req = poll_recv(rank)), timeo);
+	return is_pending(req) ? not_yet(timeo, left) : req;
 }
 
-void netinc_req_back(struct netinc_rank *rank, struct netinc_req *req)
+void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	spin_lock_bh(&rank->lock);
 	if (rank->dead) {
 		/* the socket has another one by now */
 		spin_unlock_bh(&rank->lock);
-		netinc_req_free(rank, req);
+		netinc_op_request_free(rank, req);
 		return;
 	}
 	rank->nreqs++;
@@ -470,28 +470,28 @@ void netinc_req_back(struct netinc_rank *rank, struct netinc_req *req)
 	list_add(&req->list, &rank->completed);
 	if (req->mm) {
 		list_add_tail(&req->pin, &rank->umem.unpin);
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
 	spin_unlock_bh(&rank->lock);
 }
 
-void netinc_req_free(struct netinc_rank *rank, struct netinc_req *req)
+void netinc_op_request_free(struct netinc_rank *rank, struct netinc_op_request *req)
 {
-	netinc_umem_drop(rank, req);
+	netinc_pin_drop(rank, req);
 }
 
-void netinc_req_purge(struct netinc_rank *rank)
+void netinc_op_request_purge(struct netinc_rank *rank)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
 	do {
 		spin_lock_bh(&rank->lock);
-		req = list_first_entry_or_null(&rank->completed, struct netinc_req, list);
+		req = list_first_entry_or_null(&rank->completed, struct netinc_op_request, list);
 		if (req)
-			collect(rank, req);
+			collect_request(rank, req);
 		spin_unlock_bh(&rank->lock);
 		if (req)
-			netinc_req_free(rank, req);
+			netinc_op_request_free(rank, req);
 	} while (req);
 }

@@ -16,7 +16,7 @@
 
 struct netinc_rank;
 
-struct netinc_req {
+struct netinc_op_request {
 	struct netinc_op op;		/* the engine's part */
 	struct list_head list;		/* rank->pending, rank->completed or umem->reap; rank->lock */
 	struct list_head pin;		/* umem->unpin; rank->lock */
@@ -24,7 +24,7 @@ struct netinc_req {
 	u64 user_data;
 	u64 weight;			/* INC_OP_WSUM: binary64 */
 	struct netinc_counts *counts;	/* exchanged before it; NULL: there is nothing to exchange */
-	struct netinc_chain *chain;	/* of a scan, else NULL */
+	struct netinc_scan *chain;	/* of a scan, else NULL */
 	struct netinc_buf send;
 	struct netinc_buf recv;		/* unused when shared */
 	struct netinc_mem mem;		/* this and all that hangs off it */
@@ -33,11 +33,11 @@ struct netinc_req {
 	bool shared;			/* what is got takes the place of what was sent: send is both */
 	bool done;			/* rank->lock */
 	bool fault;			/* its memory is gone; rank->lock */
-	bool outside;			/* see netinc_umem_outside(); rank->lock */
+	bool outside;			/* see netinc_pin_outside(); rank->lock */
 	u8 copied[NETINC_COPIED];	/* what is sent, if it is so short */
 };
 
-static inline const struct netinc_buf *netinc_req_recv_buf(const struct netinc_req *req)
+static inline const struct netinc_buf *netinc_op_request_recv_buf(const struct netinc_op_request *req)
 {
 	return req->shared ? &req->send : &req->recv;
 }
@@ -50,32 +50,32 @@ enum netinc_memory {
 };
 
 /* Of what is sent and received for @b; under rank->lock. */
-enum netinc_memory netinc_req_memory(const struct netinc_req *req, const struct netinc_block *b);
+enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req, const struct netinc_block *b);
 
 /* The request and what belongs to it but its user memory; with this it counts as an operation no more. */
-void netinc_req_free_rest(struct netinc_req *req);
+void netinc_op_request_free_rest(struct netinc_op_request *req);
 
 /* @awaited: the caller will wait for it, nobody else may collect it meanwhile. 0 or a negative errno: nothing done. */
-int netinc_req_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle);
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle);
 /* The engine has done with @op; under rank->lock. */
-void netinc_req_done(struct netinc_rank *rank, struct netinc_op *op);
+void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op);
 
 /*
  * Collect a completion, of any operation if @handle is 0, and wait for it if need be until *timeo jiffies are over.
- * @awaited as above. The request is the caller's: give it to netinc_req_free() or netinc_req_back(). Errors: -ENOENT,
+ * @awaited as above. The request is the caller's: give it to netinc_op_request_free() or netinc_op_request_back(). Errors: -ENOENT,
  * -EAGAIN (it was not to wait), -ETIMEDOUT, -ERESTARTSYS, or, where there is nothing to wait for, why.
  */
-struct netinc_req *netinc_req_wait(struct netinc_rank *rank, u64 handle, bool awaited, long timeo);
+struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited, long timeo);
 /* For recvmsg(): any operation, also one that is yet to be submitted. */
-struct netinc_req *netinc_req_recv(struct netinc_rank *rank, long timeo);
-void netinc_req_free(struct netinc_rank *rank, struct netinc_req *req);
+struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long timeo);
+void netinc_op_request_free(struct netinc_rank *rank, struct netinc_op_request *req);
 /* It could not be handed over: as if it had not been collected. */
-void netinc_req_back(struct netinc_rank *rank, struct netinc_req *req);
+void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *req);
 /* Free all that is completed. */
-void netinc_req_purge(struct netinc_rank *rank);
-bool netinc_req_readable(const struct netinc_rank *rank);
+void netinc_op_request_purge(struct netinc_rank *rank);
+bool netinc_op_request_readable(const struct netinc_rank *rank);
 
-void netinc_req_completion(const struct netinc_req *req, struct inc_completion *c);
+void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c);
 void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info);
 /* Negative errno of an enum inc_err_code. */
 int netinc_error_errno(u16 code);

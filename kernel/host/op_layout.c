@@ -47,7 +47,7 @@ static int get_array(u64 **to, u64 from, u32 n, u64 limit)
 }
 
 /* Shares that follow one another. */
-static int pack(struct netinc_side *side, u32 n)
+static int pack_slices(struct netinc_side *side, u32 n)
 {
 	u64 at = 0;
 	u32 i;
@@ -79,11 +79,11 @@ static int get_side(struct netinc_side *side, const struct netinc_op *op, u64 co
 		total += side->counts[i];
 	if (total > INC_MAX_COUNT)
 		return -EOVERFLOW;
-	return displs ? get_array(&side->starts, displs, op->size, MAX_START) : pack(side, op->size);
+	return displs ? get_array(&side->starts, displs, op->size, MAX_START) : pack_slices(side, op->size);
 }
 
 /* What this rank knows of all counts; the others' are asked for when the operation begins. */
-static void fill_counts(struct netinc_op *op, u32 *counts, const struct netinc_shares *s, u64 own)
+static void fill_counts(struct netinc_op *op, u32 *counts, const struct netinc_layout *s, u64 own)
 {
 	const u64 *of = s->recv.counts ?: s->send.counts;
 	u32 i;
@@ -102,7 +102,7 @@ static void fill_counts(struct netinc_op *op, u32 *counts, const struct netinc_s
 }
 
 /* The count beside the arrays says the same, or is 0 where it would say nothing. */
-static bool count_fits(const struct netinc_op *op, const struct netinc_shares *s, u64 count)
+static bool count_fits(const struct netinc_op *op, const struct netinc_layout *s, u64 count)
 {
 	const u64 *of = s->recv.counts ?: s->send.counts;
 
@@ -113,7 +113,7 @@ static bool count_fits(const struct netinc_op *op, const struct netinc_shares *s
 	return !of || of[op->rank] == count || op->in_place;
 }
 
-static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+static int get_counts(struct netinc_layout *s, const struct inc_submit *sub, struct netinc_op *op,
 		      struct netinc_mem *mem)
 {
 	size_t n = op->coll == INC_COLL_ALLTOALL ? op->size * op->size : op->size;
@@ -146,7 +146,7 @@ static int get_counts(struct netinc_shares *s, const struct inc_submit *sub, str
 }
 
 /* Where the share of @peer begins, and how many bytes it has. */
-static u64 share_addr(const struct netinc_shares *s, const struct netinc_op *op, bool send, u32 peer)
+static u64 share_addr(const struct netinc_layout *s, const struct netinc_op *op, bool send, u32 peer)
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
 	u64 start;
@@ -160,7 +160,7 @@ static u64 share_addr(const struct netinc_shares *s, const struct netinc_op *op,
 	return side->addr + start * netinc_reduce_elem_size(op->type);
 }
 
-int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, struct netinc_op *op,
 		      struct netinc_mem *mem)
 {
 	bool root = op->rank == op->root;
@@ -185,7 +185,7 @@ int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, str
 	return err;
 }
 
-void netinc_shares_put(struct netinc_shares *s)
+void netinc_layout_put(struct netinc_layout *s)
 {
 	kvfree(s->send.counts);
 	kvfree(s->send.starts);
@@ -208,11 +208,11 @@ static u32 pages_of(u64 addr, u64 len)
 	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
 }
 
-int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_piece *room, struct netinc_piece **pieces, u32 *n)
+int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+			 struct netinc_mem *mem, struct netinc_skb_contig *room, struct netinc_skb_contig **pieces, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
-	struct netinc_piece *p, next = {};
+	struct netinc_skb_contig *p, next = {};
 	struct netinc_share share;
 	u64 addr, len;
 
@@ -231,7 +231,7 @@ int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *
 			/* the pages of the piece before it are known now */
 			if (p != *pieces)
 				next.page = p[-1].page + pages_of(p[-1].addr, next.at - p[-1].at);
-			*p++ = (struct netinc_piece){ .at = next.at, .addr = addr, .page = next.page };
+			*p++ = (struct netinc_skb_contig){ .at = next.at, .addr = addr, .page = next.page };
 		}
 		next.at += len;
 	}
@@ -257,7 +257,7 @@ static int by_begin(const void *a, const void *b)
 }
 
 /* The number of shares that the caller has described in this buffer, this rank's own included. */
-static u32 described(const struct netinc_side *side, const struct netinc_op *op, bool send)
+static u32 count_described(const struct netinc_side *side, const struct netinc_op *op, bool send)
 {
 	struct netinc_share share;
 
@@ -268,10 +268,10 @@ static u32 described(const struct netinc_side *side, const struct netinc_op *op,
 	return !op->in_place && op->coll == (send ? INC_COLL_GATHER : INC_COLL_SCATTER);
 }
 
-static int check_side(const struct netinc_shares *s, const struct netinc_op *op, bool send, struct extent *all)
+static int check_side(const struct netinc_layout *s, const struct netinc_op *op, bool send, struct extent *all)
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
-	u32 n = described(side, op, send), i, used = 0;
+	u32 n = count_described(side, op, send), i, used = 0;
 	struct extent one, *e = &one;
 	int err = 0;
 	u64 len;
@@ -295,7 +295,7 @@ static int check_side(const struct netinc_shares *s, const struct netinc_op *op,
 		e[used].end = e[used].begin + len;
 		/* what is copied at once is checked by that */
 		if (side->write || op->in_place || n > 1 || len > NETINC_COPIED)
-			err = netinc_umem_check(e[used].begin, len, send || op->in_place, side->write);
+			err = netinc_pin_check(e[used].begin, len, send || op->in_place, side->write);
 		used++;
 	}
 	if (!err && side->write && side->starts)
@@ -311,7 +311,7 @@ static int check_side(const struct netinc_shares *s, const struct netinc_op *op,
 	return err;
 }
 
-int netinc_shares_check(const struct netinc_shares *s, const struct netinc_op *op)
+int netinc_layout_check(const struct netinc_layout *s, const struct netinc_op *op)
 {
 	struct extent send, recv;
 	int err;
@@ -326,7 +326,7 @@ int netinc_shares_check(const struct netinc_shares *s, const struct netinc_op *o
 	return send.begin < recv.end && recv.begin < send.end ? -EINVAL : 0;
 }
 
-int netinc_shares_copy_own(const struct netinc_shares *s, const struct netinc_op *op)
+int netinc_layout_copy_own(const struct netinc_layout *s, const struct netinc_op *op)
 {
 	u64 from, to, len, n;
 	int err = 0;

@@ -20,7 +20,7 @@ struct netinc_side {
 	u64 *starts;		/* [size] where a share begins, elements; NULL: count x rank */
 };
 
-struct netinc_shares {
+struct netinc_layout {
 	struct netinc_side send;
 	struct netinc_side recv;
 };
@@ -29,16 +29,16 @@ struct netinc_shares {
  * Copies the caller's counts and displacements and fills in @op, whose size and rank are set, as far as this rank knows
  * the operation. 0 or a negative errno.
  */
-int netinc_shares_get(struct netinc_shares *s, const struct inc_submit *sub, struct netinc_op *op,
+int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, struct netinc_op *op,
 		      struct netinc_mem *mem);
-void netinc_shares_put(struct netinc_shares *s);
+void netinc_layout_put(struct netinc_layout *s);
 
 /* May the caller read and write all of it, and do the two buffers not overlap where they must not? 0 or an errno. */
-int netinc_shares_check(const struct netinc_shares *s, const struct netinc_op *op);
+int netinc_layout_check(const struct netinc_layout *s, const struct netinc_op *op);
 /* The pieces of a stream; *@pieces, @room for two or to be kvfree()d, has *@n + 1 entries. 0 or -ENOMEM. */
-int netinc_shares_pieces(const struct netinc_shares *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_piece *room, struct netinc_piece **pieces, u32 *n);
+int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+			 struct netinc_mem *mem, struct netinc_skb_contig *room, struct netinc_skb_contig **pieces, u32 *n);
 /* Copies the share that a rank has for itself, which does not go over the network. 0 or -EFAULT. */
-int netinc_shares_copy_own(const struct netinc_shares *s, const struct netinc_op *op);
+int netinc_layout_copy_own(const struct netinc_layout *s, const struct netinc_op *op);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Blocks at a host. Out: payload is copied, once, from pinned user pages into the units of a super-packet; blocks
+ * Blocks at a host. Out: payload is copied, once, from pinned user pages into the segments of a super-packet; blocks
  * without payload become spans, headers that stand for many of them. In: results are copied from received packets into
  * pinned user pages. The exchange of counts has kernel memory instead.
  */
@@ -21,14 +21,14 @@ struct span {
 	u16 flags;
 };
 
-/* What one call of netinc_blocks_send() puts together. */
+/* What one call of netinc_payload_send() puts together. */
 struct batch {
 	struct netinc_rank *rank;
 	struct netinc_op *op;
-	struct netinc_req *req;		/* NULL: no user memory */
-	struct netinc_super *data;
+	struct netinc_op_request *req;		/* NULL: no user memory */
+	struct netinc_gso_buf *data;
 	void *place;			/* for the next payload that is kept; NULL: none yet */
-	u32 most;			/* units of it */
+	u32 most;			/* segments of it */
 	u32 tree;			/* all blocks are this one's */
 	u16 flags;
 	u32 nspans;
@@ -36,26 +36,26 @@ struct batch {
 	struct netinc_pkt last;		/* the last block's header; spans differ only in what is in span[] */
 };
 
-static struct netinc_req *req_of(const struct netinc_rank *rank, struct netinc_op *op)
+static struct netinc_op_request *req_of(const struct netinc_rank *rank, struct netinc_op *op)
 {
 	if (op == &rank->leave || (op->mode & INC_MODE_COUNTS_PHASE))
 		return NULL;
-	return container_of(op, struct netinc_req, op);
+	return container_of(op, struct netinc_op_request, op);
 }
 
 /* Is the memory there that the block is read from, and that where its result will go? */
-static bool has_memory(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b)
+static bool has_memory(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_block *b)
 {
 	if (!req || !req->mm)
 		return true;
-	switch (netinc_req_memory(req, b)) {
+	switch (netinc_op_request_memory(req, b)) {
 	case NETINC_MEMORY_THERE:
 		return true;
 	case NETINC_MEMORY_NOT_YET:
-		netinc_umem_stalled(rank);
+		netinc_pin_stalled(rank);
 		return false;
 	case NETINC_MEMORY_DONE:
-		netinc_umem_outside(rank, req);
+		netinc_pin_outside(rank, req);
 		return false;
 	}
 	return false;
@@ -63,35 +63,35 @@ static bool has_memory(struct netinc_rank *rank, struct netinc_req *req, const s
 
 static void fill_payload(const struct batch *bt, const struct netinc_block *b, void *to, u32 len)
 {
-	struct netinc_section *section = &bt->rank->section;
+	struct netinc_fpu_section *section = &bt->rank->section;
 
 	if (bt->req) {
-		netinc_elems_get(bt->req, b->send, to, b->elems, netinc_elems_enter(section));
-		netinc_elems_leave(section);
+		netinc_convert_get(bt->req, b->send, to, b->elems, netinc_convert_enter(section));
+		netinc_convert_leave(section);
 	} else {
 		memcpy(to, container_of(bt->op, struct netinc_counts, op)->mine + b->send, len);
 	}
 	memset(to + len, 0, round_up(len, 4) - len);
 }
 
-/* A unit with its header; returns where the rest goes. NULL: it does not fit behind those before it, or no memory. */
-static void *new_unit(struct batch *bt, const struct netinc_pkt *pkt)
+/* A segment with its header; returns where the rest goes. NULL: it does not fit behind those before it, or no memory. */
+static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
 {
 	u32 size = sizeof(struct inc_hdr) + netinc_body_len(pkt);
-	struct netinc_super *s = bt->data;
+	struct netinc_gso_buf *s = bt->data;
 	void *to;
 
-	if (s && (s->n == s->max || s->last != s->unit || size > s->unit))
+	if (s && (s->n == s->max || s->last != s->seg_size || size > s->seg_size))
 		return NULL;
 	if (!s) {
-		s = netinc_super_alloc(size, bt->most);
+		s = netinc_gso_buf_alloc(size, bt->most);
 		bt->data = s;
 	}
 	if (!s) {
 		bt->rank->retry = true;
 		return NULL;
 	}
-	to = netinc_super_unit(s, s->n);
+	to = netinc_gso_buf_segment(s, s->n);
 	netinc_build(to, pkt);
 	s->n++;
 	s->last = size;
@@ -101,7 +101,7 @@ static void *new_unit(struct batch *bt, const struct netinc_pkt *pkt)
 /* May it be kept? Who wants the result keeps that, and until it is there has the input. */
 static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
 {
-	return netinc_ep_keeps(&bt->rank->ep) &&
+	return netinc_ep_retains(&bt->rank->ep) &&
 	       (pkt->flags & (INC_F_PAYLOAD | INC_F_WANT)) == INC_F_PAYLOAD;
 }
 
@@ -109,7 +109,7 @@ static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
 static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
 {
 	if (keeps_own(bt, pkt) && !bt->place)
-		bt->place = netinc_failover_place(bt->rank);
+		bt->place = netinc_retain_place(bt->rank);
 	return bt->place || !keeps_own(bt, pkt);
 }
 
@@ -126,7 +126,7 @@ static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
 }
 
 /* A block with payload or descriptor. */
-static bool add_unit(struct batch *bt, u64 block, const struct netinc_block *b, const struct netinc_pkt *pkt)
+static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *b, const struct netinc_pkt *pkt)
 {
 	void *to;
 
@@ -134,7 +134,7 @@ static bool add_unit(struct batch *bt, u64 block, const struct netinc_block *b, 
 		bt->rank->retry = true;
 		return false;
 	}
-	to = new_unit(bt, pkt);
+	to = new_segment(bt, pkt);
 	if (!to)
 		return false;
 	if (pkt->flags & INC_F_DESC) {
@@ -176,7 +176,7 @@ static bool add_block(struct batch *bt, u64 idx)
 	netinc_ep_block_header(&bt->rank->ep, bt->op, idx, &b, &pkt);
 	pkt.flags |= bt->flags;
 	if (pkt.flags & (INC_F_PAYLOAD | INC_F_DESC))
-		return add_unit(bt, bt->op->first + idx, &b, &pkt);
+		return add_segment(bt, bt->op->first + idx, &b, &pkt);
 	if (!add_to_span(bt, &pkt))
 		return false;
 	netinc_ep_sent(&bt->rank->ep, bt->op->first + idx, &pkt, NULL);
@@ -190,11 +190,11 @@ static bool add_kept(struct batch *bt, u64 block)
 	struct netinc_pkt pkt;
 	void *to;
 
-	pay = netinc_ep_kept_header(&bt->rank->ep, block, &pkt);
+	pay = netinc_ep_retained_header(&bt->rank->ep, block, &pkt);
 	pkt.flags |= bt->flags;
 	if (!pay)
 		return add_to_span(bt, &pkt);
-	to = new_unit(bt, &pkt);
+	to = new_segment(bt, &pkt);
 	if (!to)
 		return false;
 	memcpy(to, pay->obj, pkt.len);
@@ -204,12 +204,12 @@ static bool add_kept(struct batch *bt, u64 block)
 
 static void flush_spans(struct batch *bt)
 {
-	struct netinc_super *s;
+	struct netinc_gso_buf *s;
 	u32 i;
 
 	if (!bt->nspans)
 		return;
-	s = netinc_super_alloc(sizeof(struct inc_hdr), bt->nspans);
+	s = netinc_gso_buf_alloc(sizeof(struct inc_hdr), bt->nspans);
 	if (!s) {
 		netinc_rank_transmit(bt->rank, bt->tree, NULL);	/* lost */
 		return;
@@ -218,42 +218,42 @@ static void flush_spans(struct batch *bt)
 		bt->last.psn = bt->span[i].psn;
 		bt->last.span = bt->span[i].blocks;
 		bt->last.flags = bt->span[i].flags;
-		netinc_build(netinc_super_unit(s, i), &bt->last);
+		netinc_build(netinc_gso_buf_segment(s, i), &bt->last);
 	}
-	netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->max));
-	netinc_super_put(s);
+	netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->max));
+	netinc_gso_buf_put(s);
 }
 
 /* If it cannot leave it is a lost packet. */
-static void flush(struct batch *bt)
+static void flush_batch(struct batch *bt)
 {
-	struct netinc_super *s = bt->data;
+	struct netinc_gso_buf *s = bt->data;
 
 	if (s) {
-		netinc_rank_transmit(bt->rank, bt->tree, netinc_super_skb(s, 0, s->n));
-		netinc_super_put(s);
+		netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->n));
+		netinc_gso_buf_put(s);
 	}
 	flush_spans(bt);
 }
 
-u32 netinc_blocks_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
+u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct batch bt = { .rank = rank, .op = op, .req = req_of(rank, op), .most = min(n, most), .flags = flags,
 			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
 	u32 i = 0;
 
-	if (bt.req && (!netinc_elems_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
-		netinc_section_want(&rank->section);
+	if (bt.req && (!netinc_convert_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
+		netinc_fpu_section_want(&rank->section);
 	while (i < n && add_block(&bt, idx + i))
 		i++;
 	if (bt.place)
-		netinc_failover_forget(ep, &(struct netinc_pay){ .obj = bt.place });
-	flush(&bt);
+		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt.place });
+	flush_batch(&bt);
 	return i;
 }
 
-u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct batch bt = { .rank = rank, .most = min_t(u32, n, ep->cfg.super_packet), .flags = flags,
@@ -262,38 +262,38 @@ u32 netinc_blocks_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 
 	while (i < n && add_kept(&bt, block + i))
 		i++;
-	flush(&bt);
+	flush_batch(&bt);
 	return i;
 }
 
-static bool deliver_converted(const struct netinc_req *req, const struct netinc_block *b,
+static bool deliver_converted(const struct netinc_op_request *req, const struct netinc_block *b,
 			      const struct sk_buff *skb, u32 off, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
-	void *room = netinc_elems_room(0);
+	void *room = netinc_convert_room(0);
 	bool ok = true;
 
 	for (i = 0; i < b->elems && ok; i += n) {
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		ok = !skb_copy_bits(skb, off + i * size, room, n * size);
 		if (ok)
-			ok = netinc_elems_put(req, b->recv + i, room, n, fpu);
+			ok = netinc_convert_put(req, b->recv + i, room, n, fpu);
 	}
 	return ok;
 }
 
-bool netinc_blocks_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
+bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
 			   const struct netinc_pay *pay)
 {
 	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), size;
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct netinc_req *req = req_of(rank, op);
+	struct netinc_op_request *req = req_of(rank, op);
 	bool fpu, ok;
 
 	if (!has_memory(rank, req, b))
 		return false;
 	if (req && req->chain)
-		return netinc_chain_deliver(rank, req, b, pay);
+		return netinc_scan_deliver(rank, req, b, pay);
 	if (!(b->bits & INC_F_WANT))
 		return true;
 	if (!req)
@@ -301,12 +301,12 @@ bool netinc_blocks_deliver(struct netinc_ep *ep, struct netinc_op *op, const str
 				      b->elems * sizeof(__le32));
 	size = netinc_reduce_elem_size(op->type);
 	if (op->type != op->wire)
-		netinc_section_want(&rank->section);
-	fpu = netinc_elems_enter(&rank->section);
+		netinc_fpu_section_want(&rank->section);
+	fpu = netinc_convert_enter(&rank->section);
 	if (op->type != op->wire)
 		ok = deliver_converted(req, b, pay->obj, off, fpu);
 	else
-		ok = netinc_buf_write(netinc_req_recv_buf(req), b->recv * size, pay->obj, off, pay->len, fpu);
-	netinc_elems_leave(&rank->section);
+		ok = netinc_buf_write(netinc_op_request_recv_buf(req), b->recv * size, pay->obj, off, pay->len, fpu);
+	netinc_convert_leave(&rank->section);
 	return ok;
 }

@@ -36,13 +36,13 @@
 static LIST_HEAD(peers);
 static DEFINE_SPINLOCK(peers_lock);
 
-static struct netinc_rank *rank_of(struct netinc_umem *u)
+static struct netinc_rank *rank_of(struct netinc_pin *u)
 {
 	return container_of(u, struct netinc_rank, umem);
 }
 
 /* The piece that holds the stream's byte @at. */
-static const struct netinc_piece *piece_at(const struct netinc_buf *b, u64 at)
+static const struct netinc_skb_contig *piece_at(const struct netinc_buf *b, u64 at)
 {
 	u32 lo = 0, hi = b->npieces, mid;
 
@@ -59,7 +59,7 @@ static const struct netinc_piece *piece_at(const struct netinc_buf *b, u64 at)
 }
 
 /* The piece that page @n belongs to. */
-static const struct netinc_piece *piece_of_page(const struct netinc_buf *b, u32 n)
+static const struct netinc_skb_contig *piece_of_page(const struct netinc_buf *b, u32 n)
 {
 	u32 lo = 0, hi = b->npieces, mid;
 
@@ -73,7 +73,7 @@ static const struct netinc_piece *piece_of_page(const struct netinc_buf *b, u32 
 	return &b->piece[lo];
 }
 
-static u32 page_in(const struct netinc_piece *p, u64 at)
+static u32 page_in(const struct netinc_skb_contig *p, u64 at)
 {
 	return p->page + ((offset_in_page(p->addr) + at - p->at) >> PAGE_SHIFT);
 }
@@ -87,7 +87,7 @@ static u32 page_of(const struct netinc_buf *b, u64 at)
 /* How many bytes of the stream lie before page @n. */
 static u64 bytes_before(const struct netinc_buf *b, u32 n)
 {
-	const struct netinc_piece *p;
+	const struct netinc_skb_contig *p;
 
 	if (n == b->npages)
 		return b->len;
@@ -98,9 +98,9 @@ static u64 bytes_before(const struct netinc_buf *b, u32 n)
 }
 
 /* Not more are freed than are pinned: read in this order it is never negative, also while pages come and go. */
-static u32 held(const struct netinc_buf *b)
+static u32 pages_held(const struct netinc_buf *b)
 {
-	u32 freed = smp_load_acquire(&b->freed);	/* pairs with unpin() */
+	u32 freed = smp_load_acquire(&b->freed);	/* pairs with unpin_pages() */
 
 	return READ_ONCE(b->pinned) - freed;
 }
@@ -110,7 +110,7 @@ static bool all_pinned(const struct netinc_buf *b)
 	return b->pinned == b->npages;
 }
 
-int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
+int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write, u32 ahead,
 		    struct netinc_mem *mem)
 {
 	u32 ring;
@@ -128,7 +128,7 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npiece
 	return b->ring ? 0 : -ENOMEM;
 }
 
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, u8 *to)
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, u8 *to)
 {
 	u32 i;
 
@@ -157,7 +157,7 @@ static void buf_free(struct netinc_buf *b)
  */
 static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
 {
-	const struct netinc_piece *p;
+	const struct netinc_skb_contig *p;
 
 	if (WARN_ON_ONCE(at < b->lo || at >= b->hi || len > b->hi - at))
 		return NULL;
@@ -214,7 +214,7 @@ bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 
 
 bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from, u32 len, bool fpu)
 {
-	const void *src = netinc_piece(skb, from, len);
+	const void *src = netinc_skb_contig(skb, from, len);
 	struct page *page;
 	u32 off, n;
 	void *to;
@@ -242,7 +242,7 @@ static void grow_stack(u64 at)
 	fault_in_readable(u64_to_user_ptr(at), 1);
 }
 
-static struct vm_area_struct *area(struct mm_struct *mm, u64 at)
+static struct vm_area_struct *find_area(struct mm_struct *mm, u64 at)
 {
 	struct vm_area_struct *vma = find_vma(mm, at);
 
@@ -254,7 +254,7 @@ static struct vm_area_struct *area(struct mm_struct *mm, u64 at)
 	return find_vma(mm, at);
 }
 
-int netinc_umem_check(u64 addr, u64 len, bool read, bool write)
+int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 {
 	unsigned long need = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
 	struct mm_struct *mm = current->mm;
@@ -266,7 +266,7 @@ int netinc_umem_check(u64 addr, u64 len, bool read, bool write)
 		return -EFAULT;
 	mmap_read_lock(mm);
 	for (at = addr; at < end && !err; at = vma->vm_end) {
-		vma = area(mm, at);
+		vma = find_area(mm, at);
 		if (!vma || vma->vm_start > at || (vma->vm_flags & need) != need ||
 		    (vma->vm_flags & (VM_IO | VM_PFNMAP))) {
 			err = -EFAULT;
@@ -288,10 +288,10 @@ static int await_pages(unsigned long addr, u32 n)
 }
 
 /* Pin up to @n pages behind those that are, as the owner of the memory. Returns how many, or a negative errno. */
-static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
+static int pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 {
-	u32 slot = b->pinned & b->mask, room = b->mask + 1 - held(b);
-	const struct netinc_piece *p = piece_of_page(b, b->pinned);
+	u32 slot = b->pinned & b->mask, room = b->mask + 1 - pages_held(b);
+	const struct netinc_skb_contig *p = piece_of_page(b, b->pinned);
 	unsigned long addr;
 	int got;
 
@@ -311,26 +311,26 @@ static int pin(struct netinc_umem *u, struct netinc_buf *b, u32 n)
 }
 
 /* Unpin what lies before page @end. */
-static void unpin(struct netinc_umem *u, struct netinc_buf *b, u32 end)
+static void unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end)
 {
 	while (b->freed != end) {
 		u32 slot = b->freed & b->mask, n = min(end - b->freed, b->mask + 1 - slot);
 
 		unpin_user_pages_dirty_lock(&b->ring[slot], n, b->write);
-		smp_store_release(&b->freed, b->freed + n);	/* pairs with held() */
+		smp_store_release(&b->freed, b->freed + n);	/* pairs with pages_held() */
 		u->used -= n;
 	}
 }
 
-static void unpin_all(struct netinc_umem *u, struct netinc_req *req)
+static void unpin_all(struct netinc_pin *u, struct netinc_op_request *req)
 {
 	lockdep_assert_held(&u->mutex);
-	unpin(u, &req->send, req->send.pinned);
-	unpin(u, &req->recv, req->recv.pinned);
+	unpin_pages(u, &req->send, req->send.pinned);
+	unpin_pages(u, &req->recv, req->recv.pinned);
 }
 
 /* Exchange: what is before lo goes. */
-static void trim(struct netinc_rank *rank, struct netinc_req *req)
+static void unpin_used(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	u32 send, recv;
 
@@ -338,11 +338,11 @@ static void trim(struct netinc_rank *rank, struct netinc_req *req)
 	send = min(page_of(&req->send, req->send.lo), req->send.pinned);
 	recv = min(page_of(&req->recv, req->recv.lo), req->recv.pinned);
 	spin_unlock_bh(&rank->lock);
-	unpin(&rank->umem, &req->send, send);
-	unpin(&rank->umem, &req->recv, recv);
+	unpin_pages(&rank->umem, &req->send, send);
+	unpin_pages(&rank->umem, &req->recv, recv);
 }
 
-static struct netinc_buf *shorter(struct netinc_req *req)
+static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
 {
 	struct netinc_buf *a = &req->send, *b = &req->recv;
 
@@ -354,28 +354,28 @@ static struct netinc_buf *shorter(struct netinc_req *req)
 }
 
 /* One step towards the end of the buffers of @req, the two side by side. Pages, 0 (no budget) or a negative errno. */
-static int pin_step(struct netinc_umem *u, struct netinc_req *req, u32 most)
+static int pin_step(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
-	struct netinc_buf *b = shorter(req);
+	struct netinc_buf *b = shorter_buffer(req);
 	u32 room = u->budget > u->used ? u->budget - u->used : 0, share;
 
 	if (!b)
 		return 0;
 	if (!all_pinned(&req->send) && !all_pinned(&req->recv)) {
-		share = (room + held(&req->send) + held(&req->recv)) / 2;
-		room = min(room, share > held(b) ? share - held(b) : 0);
+		share = (room + pages_held(&req->send) + pages_held(&req->recv)) / 2;
+		room = min(room, share > pages_held(b) ? share - pages_held(b) : 0);
 	}
-	return pin(u, b, min(room, most));
+	return pin_pages(u, b, min(room, most));
 }
 
-static void show_pinned(struct netinc_req *req)
+static void show_pinned(struct netinc_op_request *req)
 {
 	req->send.hi = bytes_before(&req->send, req->send.pinned);
 	req->recv.hi = bytes_before(&req->recv, req->recv.pinned);
 }
 
 /* For a request that nobody else knows yet. */
-static int fill_new(struct netinc_umem *u, struct netinc_req *req, u32 most)
+static int fill_new(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
 	int got = 0;
 	u32 total;
@@ -389,13 +389,13 @@ static int fill_new(struct netinc_umem *u, struct netinc_req *req, u32 most)
 	return got < 0 ? got : 0;
 }
 
-static int fill(struct netinc_rank *rank, struct netinc_req *req, u32 most)
+static int pin_request(struct netinc_rank *rank, struct netinc_op_request *req, u32 most)
 {
 	int got = 0;
 	u32 total;
 
 	for (total = 0; total < most; total += got) {
-		trim(rank, req);
+		unpin_used(rank, req);
 		got = pin_step(&rank->umem, req, most - total);
 		if (got <= 0)
 			break;
@@ -409,9 +409,9 @@ static int fill(struct netinc_rank *rank, struct netinc_req *req, u32 most)
 }
 
 /* The oldest operation that is not pinned to its end; NULL also if that one has no memory any more. */
-static struct netinc_req *wanting(struct netinc_rank *rank)
+static struct netinc_op_request *next_wanting(struct netinc_rank *rank)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
 	lockdep_assert_held(&rank->lock);
 	list_for_each_entry(req, &rank->pending, list)
@@ -423,7 +423,7 @@ static struct netinc_req *wanting(struct netinc_rank *rank)
 /* How many pages the oldest operation needs no more. */
 static u32 idle_pages(struct netinc_rank *rank)
 {
-	struct netinc_req *req = list_first_entry_or_null(&rank->pending, struct netinc_req, list);
+	struct netinc_op_request *req = list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
 
 	lockdep_assert_held(&rank->lock);
 	if (!req)
@@ -432,7 +432,7 @@ static u32 idle_pages(struct netinc_rank *rank)
 	       page_of(&req->recv, req->recv.lo) - READ_ONCE(req->recv.freed);
 }
 
-static void fault(struct netinc_rank *rank, struct netinc_req *req, enum inc_err_code code)
+static void fault_request(struct netinc_rank *rank, struct netinc_op_request *req, enum inc_err_code code)
 {
 	netinc_rank_lock(rank);
 	req->fault = true;
@@ -442,32 +442,32 @@ static void fault(struct netinc_rank *rank, struct netinc_req *req, enum inc_err
 }
 
 /* Pin for @req as its owner; false: nothing could be done. */
-static bool serve(struct netinc_rank *rank, struct netinc_req *req)
+static bool serve_request(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	int got;
 
 	if (!mmget_not_zero(req->mm)) {
-		fault(rank, req, INC_ERR_RANK_ABORT);	/* its process has ended, or is about to close us */
+		fault_request(rank, req, INC_ERR_RANK_ABORT);	/* its process has ended, or is about to close us */
 		return false;
 	}
 	kthread_use_mm(req->mm);
-	got = fill(rank, req, TURN_PAGES);
+	got = pin_request(rank, req, TURN_PAGES);
 	kthread_unuse_mm(req->mm);
 	mmput(req->mm);
 	if (got < 0)
-		fault(rank, req, INC_ERR_RANK_FAULT);
+		fault_request(rank, req, INC_ERR_RANK_FAULT);
 	return got > 0;
 }
 
-static struct netinc_req *next(struct netinc_rank *rank, struct list_head *list)
+static struct netinc_op_request *next_request(struct netinc_rank *rank, struct list_head *list)
 {
-	struct netinc_req *req = NULL;
+	struct netinc_op_request *req = NULL;
 
 	spin_lock_bh(&rank->lock);
 	if (list == &rank->umem.unpin)
-		req = list_first_entry_or_null(list, struct netinc_req, pin);
+		req = list_first_entry_or_null(list, struct netinc_op_request, pin);
 	else
-		req = list_first_entry_or_null(list, struct netinc_req, list);
+		req = list_first_entry_or_null(list, struct netinc_op_request, list);
 	if (req && list == &rank->umem.unpin)
 		list_del_init(&req->pin);
 	else if (req && list == &rank->umem.reap)
@@ -477,25 +477,25 @@ static struct netinc_req *next(struct netinc_rank *rank, struct list_head *list)
 }
 
 /* All but pinned pages. */
-static void parts_free(struct netinc_req *req)
+static void parts_free(struct netinc_op_request *req)
 {
 	buf_free(&req->send);
 	buf_free(&req->recv);
 	if (req->mm)
 		mmdrop(req->mm);
-	netinc_req_free_rest(req);
+	netinc_op_request_free_rest(req);
 }
 
-static void req_free(struct netinc_umem *u, struct netinc_req *req)
+static void req_free(struct netinc_pin *u, struct netinc_op_request *req)
 {
 	unpin_all(u, req);
 	parts_free(req);
 }
 
 /* With nothing pinned and nothing to come, others of this user may have the budget. */
-static void uncharge(struct netinc_rank *rank)
+static void uncharge_pages(struct netinc_rank *rank)
 {
-	struct netinc_umem *u = &rank->umem;
+	struct netinc_pin *u = &rank->umem;
 	bool idle;
 
 	lockdep_assert_held(&u->mutex);
@@ -510,24 +510,24 @@ static void uncharge(struct netinc_rank *rank)
 	u->budget = 0;
 }
 
-static void give_back(struct netinc_rank *rank)
+static void return_budget(struct netinc_rank *rank)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 
-	while ((req = next(rank, &rank->umem.unpin)))
+	while ((req = next_request(rank, &rank->umem.unpin)))
 		unpin_all(&rank->umem, req);
-	while ((req = next(rank, &rank->umem.reap)))
+	while ((req = next_request(rank, &rank->umem.reap)))
 		req_free(&rank->umem, req);
-	req = next(rank, &rank->pending);
+	req = next_request(rank, &rank->pending);
 	if (req)
-		trim(rank, req);
-	uncharge(rank);
+		unpin_used(rank, req);
+	uncharge_pages(rank);
 }
 
-/* An operation that has been asked for memory that is done with ends: see netinc_umem_outside(). */
+/* An operation that has been asked for memory that is done with ends: see netinc_pin_outside(). */
 static void end_outside(struct netinc_rank *rank)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	bool found = false;
 
 	spin_lock_bh(&rank->lock);
@@ -543,23 +543,23 @@ static void end_outside(struct netinc_rank *rank)
 }
 
 /* One turn of the worker; true: there is more to do at once. */
-static bool turn(struct netinc_rank *rank)
+static bool pin_round(struct netinc_rank *rank)
 {
-	struct netinc_umem *u = &rank->umem;
-	struct netinc_req *req;
+	struct netinc_pin *u = &rank->umem;
+	struct netinc_op_request *req;
 	bool more;
 
 	spin_lock_bh(&rank->lock);
 	u->starved = false;
 	spin_unlock_bh(&rank->lock);
 	end_outside(rank);
-	give_back(rank);
+	return_budget(rank);
 	spin_lock_bh(&rank->lock);
-	req = wanting(rank);
+	req = next_wanting(rank);
 	spin_unlock_bh(&rank->lock);
 	if (!req)
 		return false;
-	if (serve(rank, req))
+	if (serve_request(rank, req))
 		return true;
 	spin_lock_bh(&rank->lock);
 	u->starved = !req->fault;
@@ -568,31 +568,31 @@ static bool turn(struct netinc_rank *rank)
 	return more;
 }
 
-static void work(struct work_struct *work)
+static void pin_work(struct work_struct *work)
 {
-	struct netinc_umem *u = container_of(work, struct netinc_umem, work);
+	struct netinc_pin *u = container_of(work, struct netinc_pin, work);
 	struct netinc_rank *rank = rank_of(u);
 	bool more;
 
 	mutex_lock(&u->mutex);
-	more = turn(rank);
+	more = pin_round(rank);
 	mutex_unlock(&u->mutex);
 	if (more)
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 	complete(&u->turned);
 	netinc_rank_put(rank);
 }
 
-void netinc_umem_kick(struct netinc_rank *rank)
+void netinc_pin_kick(struct netinc_rank *rank)
 {
 	netinc_rank_get(rank);
 	if (!queue_work(rank->user->wq, &rank->umem.work))
 		netinc_rank_put(rank);
 }
 
-void netinc_umem_progress(struct netinc_rank *rank)
+void netinc_pin_progress(struct netinc_rank *rank)
 {
-	struct netinc_req *req = list_first_entry_or_null(&rank->pending, struct netinc_req, list);
+	struct netinc_op_request *req = list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
 	struct netinc_ep *ep = &rank->ep;
 	struct netinc_block b;
 	u32 size, idle;
@@ -611,33 +611,33 @@ void netinc_umem_progress(struct netinc_rank *rank)
 	if (!rank->umem.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
 		return;
 	idle = idle_pages(rank);
-	if (idle && (rank->umem.starved || idle >= (held(&req->send) + held(&req->recv)) / 4))
-		netinc_umem_kick(rank);
+	if (idle && (rank->umem.starved || idle >= (pages_held(&req->send) + pages_held(&req->recv)) / 4))
+		netinc_pin_kick(rank);
 }
 
-void netinc_umem_outside(struct netinc_rank *rank, struct netinc_req *req)
+void netinc_pin_outside(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	lockdep_assert_held(&rank->lock);
 	if (req->outside)
 		return;
 	req->outside = true;
-	netinc_umem_kick(rank);
+	netinc_pin_kick(rank);
 }
 
-void netinc_umem_stalled(struct netinc_rank *rank)
+void netinc_pin_stalled(struct netinc_rank *rank)
 {
 	lockdep_assert_held(&rank->lock);
 	if (rank->umem.starved)
 		return;
 	rank->umem.starved = true;
-	netinc_umem_kick(rank);
+	netinc_pin_kick(rank);
 }
 
 /* What one rank of a user may have of RLIMIT_MEMLOCK, so that all the user's ranks of this machine get on. */
-static u32 fair_share(const struct netinc_umem *u)
+static u32 fair_share(const struct netinc_pin *u)
 {
 	unsigned long limit = min_t(unsigned long, rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, U32_MAX);
-	const struct netinc_umem *peer;
+	const struct netinc_pin *peer;
 	u32 n = 0;
 
 	if (capable(CAP_IPC_LOCK))
@@ -650,7 +650,7 @@ static u32 fair_share(const struct netinc_umem *u)
 }
 
 /* mm_account_pinned_pages() adds two pages to the size that it is given. */
-static int account(struct netinc_umem *u, u32 n)
+static int account_pages(struct netinc_pin *u, u32 n)
 {
 	struct netinc_rank *rank = rank_of(u);
 	s64 bytes;
@@ -670,7 +670,7 @@ static int account(struct netinc_umem *u, u32 n)
 }
 
 /* Budget for @want pages beside those in use, or as many as can be had; an errno if it stays below @need. */
-static int charge(struct netinc_umem *u, u32 need, u32 want)
+static int charge_pages(struct netinc_pin *u, u32 need, u32 want)
 {
 	u32 grow, target;
 
@@ -682,27 +682,27 @@ static int charge(struct netinc_umem *u, u32 need, u32 want)
 	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
 		if (u->budget + grow < need)
 			break;
-		if (!account(u, grow))
+		if (!account_pages(u, grow))
 			return 0;
 	}
-	return u->budget >= need ? 0 : account(u, need - u->budget);
+	return u->budget >= need ? 0 : account_pages(u, need - u->budget);
 }
 
-int netinc_umem_begin(struct netinc_rank *rank, struct netinc_req *req, u32 block)
+int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u32 block)
 {
 	u32 span = ((block - 1) >> PAGE_SHIFT) + 2, ahead_send, ahead_recv;
-	struct netinc_umem *u = &rank->umem;
-	struct netinc_req *older;
+	struct netinc_pin *u = &rank->umem;
+	struct netinc_op_request *older;
 	int got;
 
 	lockdep_assert_held(&u->mutex);
 	ahead_send = min(req->send.npages, req->send.mask + 1);
 	ahead_recv = min(req->recv.npages, req->recv.mask + 1);
-	got = charge(u, min(req->send.npages, span) + min(req->recv.npages, span), ahead_send + ahead_recv);
+	got = charge_pages(u, min(req->send.npages, span) + min(req->recv.npages, span), ahead_send + ahead_recv);
 	if (got)
 		return got;
 	spin_lock_bh(&rank->lock);
-	older = wanting(rank);
+	older = next_wanting(rank);
 	spin_unlock_bh(&rank->lock);
 	if (older)
 		return 1;
@@ -710,9 +710,9 @@ int netinc_umem_begin(struct netinc_rank *rank, struct netinc_req *req, u32 bloc
 	return got ?: !all_pinned(&req->send) || !all_pinned(&req->recv);
 }
 
-void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req)
+void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 {
-	struct netinc_umem *u = &rank->umem;
+	struct netinc_pin *u = &rank->umem;
 
 	if (!req->mm) {
 		parts_free(req);
@@ -722,24 +722,24 @@ void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req)
 		spin_lock_bh(&rank->lock);
 		list_add_tail(&req->list, &u->reap);
 		spin_unlock_bh(&rank->lock);
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 		return;
 	}
 	req_free(u, req);
-	uncharge(rank);
+	uncharge_pages(rank);
 	mutex_unlock(&u->mutex);
 	/* the worker may have found nothing to give back while this one was on its way from the list to here */
 	spin_lock_bh(&rank->lock);
 	if (u->starved)
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 	spin_unlock_bh(&rank->lock);
 }
 
-void netinc_umem_init(struct netinc_umem *u)
+void netinc_pin_init(struct netinc_pin *u)
 {
 	mutex_init(&u->mutex);
 	init_completion(&u->turned);
-	INIT_WORK(&u->work, work);
+	INIT_WORK(&u->work, pin_work);
 	INIT_LIST_HEAD(&u->unpin);
 	INIT_LIST_HEAD(&u->reap);
 	u->uid = current_uid();
@@ -748,23 +748,23 @@ void netinc_umem_init(struct netinc_umem *u)
 	spin_unlock(&peers_lock);
 }
 
-void netinc_umem_drain(struct netinc_rank *rank)
+void netinc_pin_drain(struct netinc_rank *rank)
 {
-	struct netinc_umem *u = &rank->umem;
+	struct netinc_pin *u = &rank->umem;
 
 	while (!mutex_trylock(&u->mutex)) {
 		reinit_completion(&u->turned);
-		netinc_umem_kick(rank);
+		netinc_pin_kick(rank);
 		if (!wait_for_completion_timeout(&u->turned, HZ))
 			return;
 	}
-	give_back(rank);
+	return_budget(rank);
 	mutex_unlock(&u->mutex);
 	if (cancel_work_sync(&u->work))
 		netinc_rank_put(rank);
 }
 
-void netinc_umem_fini(struct netinc_umem *u)
+void netinc_pin_fini(struct netinc_pin *u)
 {
 	WARN_ON_ONCE(u->used || u->budget || !list_empty(&u->unpin) || !list_empty(&u->reap));
 	spin_lock(&peers_lock);

@@ -20,10 +20,10 @@
 
 struct netinc_mem;
 struct netinc_rank;
-struct netinc_req;
+struct netinc_op_request;
 
 /* A run of a stream's bytes in the user's memory. */
-struct netinc_piece {
+struct netinc_skb_contig {
 	u64 at;			/* bytes of the stream before it */
 	u64 addr;		/* user address, any alignment */
 	u32 page;		/* pages of the pieces before it */
@@ -34,7 +34,7 @@ struct netinc_piece {
  * all pieces; those in [freed, pinned) are in the ring, at their number modulo its size.
  */
 struct netinc_buf {
-	const struct netinc_piece *piece;	/* npieces + 1, the last one is where all end */
+	const struct netinc_skb_contig *piece;	/* npieces + 1, the last one is where all end */
 	u32 npieces;
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
@@ -47,12 +47,12 @@ struct netinc_buf {
 	u32 mask;		/* size of the ring - 1 */
 	struct page **ring;
 	/* what a short stream in one piece needs, without an allocation */
-	struct netinc_piece whole[2];
+	struct netinc_skb_contig whole[2];
 	struct page *few[4];
 };
 
 /* The pinned memory of one rank. */
-struct netinc_umem {
+struct netinc_pin {
 	struct mutex mutex;	/* pinning, unpinning, the budget; outside rank->lock */
 	struct work_struct work;	/* holds a reference to the rank while it is queued */
 	struct completion turned;	/* the worker has had a turn */
@@ -60,27 +60,27 @@ struct netinc_umem {
 	u32 budget;		/* pages that may be pinned; 0: nothing is charged */
 	u32 used;		/* pages that are */
 	bool starved;		/* pages were wanted and not to be had; rank->lock */
-	struct list_head unpin;	/* struct netinc_req, done, with pages; rank->lock */
-	struct list_head reap;	/* struct netinc_req to be freed; rank->lock */
+	struct list_head unpin;	/* struct netinc_op_request, done, with pages; rank->lock */
+	struct list_head reap;	/* struct netinc_op_request to be freed; rank->lock */
 	struct list_head peers;	/* all of this machine, for fair shares */
 	kuid_t uid;
 };
 
-void netinc_umem_init(struct netinc_umem *u);
+void netinc_pin_init(struct netinc_pin *u);
 /* With the last reference to the rank. */
-void netinc_umem_fini(struct netinc_umem *u);
+void netinc_pin_fini(struct netinc_pin *u);
 
 /* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
-int netinc_umem_check(u64 addr, u64 len, bool read, bool write);
+int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 
 /* A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when it fails. */
-int netinc_buf_init(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, bool write, u32 ahead,
+int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write, u32 ahead,
 		    struct netinc_mem *mem);
 /* The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT. */
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_piece *piece, u32 npieces, u8 *to);
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, u8 *to);
 /*
  * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only bytes
- * in [lo, hi) are there: whoever asks looks with netinc_req_memory() first. False: they are not, which is
+ * in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False: they are not, which is
  * a bug, or the packet is too short; what is read is zeros then.
  */
 bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
@@ -91,22 +91,22 @@ bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *
  * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block: bytes of a block. The
  * caller holds umem->mutex and is the owner of the memory. 0: all is pinned, 1: the worker has to go on, or an errno.
  */
-int netinc_umem_begin(struct netinc_rank *rank, struct netinc_req *req, u32 block);
+int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u32 block);
 /* Free a request that is on no list; may sleep. */
-void netinc_umem_drop(struct netinc_rank *rank, struct netinc_req *req);
+void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req);
 /* Let the worker look after the rank. Any context. */
-void netinc_umem_kick(struct netinc_rank *rank);
+void netinc_pin_kick(struct netinc_rank *rank);
 /* The oldest operation has got on, under rank->lock: pages may be exchanged. */
-void netinc_umem_progress(struct netinc_rank *rank);
+void netinc_pin_progress(struct netinc_rank *rank);
 /*
  * The memory of @req for a block is not there any more, under rank->lock: it has been asked for what is
  * done with, which only a peer that lies brings about. The operation, and with it the group, ends with
  * INC_ERR_RANK_FAULT.
  */
-void netinc_umem_outside(struct netinc_rank *rank, struct netinc_req *req);
+void netinc_pin_outside(struct netinc_rank *rank, struct netinc_op_request *req);
 /* A block could not be sent for want of pages, under rank->lock. */
-void netinc_umem_stalled(struct netinc_rank *rank);
+void netinc_pin_stalled(struct netinc_rank *rank);
 /* When all requests have been freed: wait until nothing is pinned any more, a second at most. May sleep. */
-void netinc_umem_drain(struct netinc_rank *rank);
+void netinc_pin_drain(struct netinc_rank *rank);
 
 #endif

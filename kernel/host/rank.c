@@ -30,7 +30,7 @@ static unsigned long long first_block;
 module_param(first_block, ullong, 0644);
 MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests of wrap-around)");
 
-static void arm(struct netinc_rank *rank)
+static void arm_timer(struct netinc_rank *rank)
 {
 	u64 now = netinc_now(), when;
 
@@ -56,12 +56,12 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 {
 	/* what is due may send blocks too */
 	if (!rank->dead)
-		arm(rank);
-	netinc_section_end(&rank->section);
+		arm_timer(rank);
+	netinc_fpu_section_end(&rank->section);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
 
-static enum hrtimer_restart expired(struct hrtimer *timer)
+static enum hrtimer_restart timer_expired(struct hrtimer *timer)
 {
 	struct netinc_rank *rank = container_of(timer, struct netinc_rank, timer);
 
@@ -76,48 +76,48 @@ static enum hrtimer_restart expired(struct hrtimer *timer)
 }
 
 /* A tree that there is no way to is as good as the first: nobody there will take it for its own. */
-static struct netinc_path *way_to(struct netinc_rank *rank, u32 tree)
+static struct netinc_path *tree_path(struct netinc_rank *rank, u32 tree)
 {
-	return tree && tree <= rank->nways ? &rank->ways[tree - 1] : &rank->path;
+	return tree && tree <= rank->ntree_paths ? &rank->tree_paths[tree - 1] : &rank->path;
 }
 
 void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb)
 {
-	netinc_rank_transmit_by(rank, way_to(rank, tree), skb);
+	netinc_rank_transmit_by(rank, tree_path(rank, tree), skb);
 }
 
 void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb)
 {
-	u64 *mib = rank->ep.mib;
+	u64 *counters = rank->ep.counters;
 	u32 headers;
 
 	if (!skb || netinc_txq_add(&rank->txq, path, skb)) {
-		netinc_count(mib, INC_C_TX_ERRORS);
+		netinc_count(counters, INC_C_TX_ERRORS);
 		return;
 	}
 	skb = skb_peek_tail(&rank->txq.queue);
 	headers = skb_transport_offset(skb) + sizeof(struct udphdr);
-	netinc_count(mib, INC_C_TX_SKBS);
-	mib[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
-	mib[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, headers);
+	netinc_count(counters, INC_C_TX_SKBS);
+	counters[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
+	counters[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, headers);
 }
 
-static void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	netinc_rank_transmit(netinc_rank_of(ep), pkt->tree, netinc_control_skb(pkt, body, len));
 }
 
-static void op_done(struct netinc_ep *ep, struct netinc_op *op)
+static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
 	if (op->mode & INC_MODE_COUNTS_PHASE && !op->error.code)
 		netinc_counts_done(container_of(op, struct netinc_counts, op));
 	else if (op != &rank->leave && !(op->mode & INC_MODE_COUNTS_PHASE))
-		netinc_req_done(rank, op);
+		netinc_op_request_done(rank, op);
 }
 
-static void state(struct netinc_ep *ep, u8 old)
+static void ep_state(struct netinc_ep *ep, u8 old)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
@@ -134,38 +134,38 @@ static void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ep_ops = {
-	.send_blocks = netinc_blocks_send,
-	.send_kept = netinc_blocks_send_kept,
-	.send = send,
-	.send_to = netinc_failover_send_to,
-	.spread = netinc_trees_spread,
-	.retarget = netinc_failover_retarget,
-	.keep_room = netinc_failover_keep_room,
-	.keep = netinc_failover_keep,
-	.forget = netinc_failover_forget,
-	.deliver = netinc_blocks_deliver,
-	.op_done = op_done,
-	.state = state,
+	.send_blocks = netinc_payload_send,
+	.send_retained = netinc_payload_send_retained,
+	.send = ep_send,
+	.send_to = netinc_rank_send_to,
+	.spread = netinc_tree_paths_find,
+	.retarget = netinc_rank_retarget,
+	.retain_init = netinc_retain_init,
+	.retain = netinc_retain_payload,
+	.retain_release = netinc_retain_release,
+	.deliver = netinc_payload_deliver,
+	.op_done = ep_op_done,
+	.state = ep_state,
 };
 
 /* From the root of the tree that it names? */
 static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 {
-	const struct netinc_path *path = way_to(rank, rx->pkt.tree);
+	const struct netinc_path *path = tree_path(rank, rx->pkt.tree);
 	u32 len = path->peer.family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
 
 	return rx->peer.family == path->peer.family && !memcmp(rx->peer.addr, path->peer.addr, len) &&
 	       (!path->oif || path->oif == rx->via->ifindex);
 }
 
-static void drop(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_counter reason)
+static void drop_rx(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_counter reason)
 {
-	netinc_count(rank->ep.mib, reason);
+	netinc_count(rank->ep.counters, reason);
 	trace_netinc_drop(rx->skb, rank->ep.cfg.group, reason);
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
-static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
+static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
@@ -177,11 +177,11 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 		return 0;
 	body = netinc_rx_body(rx, buf);
 	if (!body) {
-		netinc_count(rank->ep.mib, INC_C_DROP_MALFORMED);
+		netinc_count(rank->ep.counters, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}
-	if (stranger || pkt->type == INC_PKT_MOVE)
-		return netinc_ep_stranger(&rank->ep, pkt, body, &rx->peer, now);
+	if (non_parent || pkt->type == INC_PKT_MOVE)
+		return netinc_ep_non_parent(&rank->ep, pkt, body, &rx->peer, now);
 	err = netinc_ep_control(&rank->ep, pkt, body, now);
 	/* a limit does not pass like a shortage of memory: connect() is told, and does not wait */
 	if (err == -INC_C_DROP_MEMORY && pkt->type == INC_PKT_READY && rank->store.refused)
@@ -189,61 +189,61 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 	return err;
 }
 
-/* The unit at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
-static int rx_unit(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
+/* The segment at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
+static int rx_segment(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
 	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
 	int err;
 
-	if (pkt->type != INC_PKT_RESULT || stranger)
-		return rx_control(rank, rx, stranger, now);
+	if (pkt->type != INC_PKT_RESULT || non_parent)
+		return rx_control(rank, rx, non_parent, now);
 	err = netinc_ep_check(&rank->ep, pkt);
 	return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
 }
 
-static void rx_units(struct netinc_rank *rank, struct netinc_rx *rx, bool stranger, u64 now)
+static void rx_segments(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
 {
 	u32 tree = rx->pkt.tree;
 	int got, err;
 
 	do {
 		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
-			drop(rank, rx, INC_C_DROP_NO_GROUP);
+			drop_rx(rank, rx, INC_C_DROP_NO_GROUP);
 			continue;
 		}
-		err = rx_unit(rank, rx, stranger, now);
+		err = rx_segment(rank, rx, non_parent, now);
 		if (err)
 			trace_netinc_drop(rx->skb, rank->ep.cfg.group, -err);
 	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0)
-		drop(rank, rx, -got);
+		drop_rx(rank, rx, -got);
 }
 
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 {
-	u64 now = netinc_now(), *mib = rank->ep.mib;
+	u64 now = netinc_now(), *counters = rank->ep.counters;
 	u32 tree = rx->pkt.tree;
-	bool stranger;
+	bool non_parent;
 
 	netinc_rank_lock(rank);
 	if (rank->dead)
 		goto out;
-	stranger = !from_root(rank, rx);
+	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
-	if (stranger && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
-		drop(rank, rx, INC_C_DROP_PORT);
+	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
+		drop_rx(rank, rx, INC_C_DROP_PORT);
 		goto out;
 	}
-	netinc_count(mib, INC_C_RX_SKBS);
-	mib[INC_C_CONGESTED] += rx->ce;
-	mib[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
-	mib[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
+	netinc_count(counters, INC_C_RX_SKBS);
+	counters[INC_C_CONGESTED] += rx->ce;
+	counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
+	counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
 	if (netinc_rx_len(rx) >= NETINC_FPU_WORTH)
-		netinc_section_want(&rank->section);
-	rx_units(rank, rx, stranger, now);
+		netinc_fpu_section_want(&rank->section);
+	rx_segments(rank, rx, non_parent, now);
 	netinc_ep_packet_end(&rank->ep, tree, now);
-	netinc_umem_progress(rank);
+	netinc_pin_progress(rank);
 out:
 	netinc_rank_unlock(rank);
 }
@@ -264,7 +264,7 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const 
 	}
 	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN), INC_MAX_BLOCK);
 	cfg->super_packet = min_t(u32, (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
-				  NETINC_MAX_UNITS);
+				  NETINC_MAX_SEGMENTS);
 	return 0;
 }
 
@@ -277,7 +277,7 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	spin_lock_bh(&nn->hash_lock);
 	/* a rank that shrinks has its old number, which another one may have by now; the node tells them apart */
 	hlist_for_each_entry(other, head, hash)
-		if (!rank->ep.cfg.past.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
+		if (!rank->ep.cfg.prev.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
 		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
 			err = -EADDRINUSE;
 	if (!err)
@@ -305,7 +305,7 @@ static void net_unuse(struct netinc_net *nn)
 	mutex_unlock(&nn->mutex);
 }
 
-static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *sk)
+static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct sock *sk)
 {
 	rank->nn = nn;
 	rank->sk = sk;
@@ -313,11 +313,11 @@ static void init(struct netinc_rank *rank, struct netinc_net *nn, struct sock *s
 	rank->pid = get_pid(task_tgid(current));
 	kref_init(&rank->ref);
 	spin_lock_init(&rank->lock);
-	hrtimer_setup(&rank->timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&rank->timer, timer_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	netinc_txq_init(&rank->txq, NETINC_TXQ_RANK);
 	INIT_LIST_HEAD(&rank->pending);
 	INIT_LIST_HEAD(&rank->completed);
-	netinc_umem_init(&rank->umem);
+	netinc_pin_init(&rank->umem);
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */
@@ -331,7 +331,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const str
 	err = net_use(rank->nn);
 	if (err)
 		goto err_path;
-	cfg->dead_ms = cfg->past.dead_ms ?: DEAD_MS;
+	cfg->dead_ms = cfg->prev.dead_ms ?: DEAD_MS;
 	cfg->nonce = get_random_u32();
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);
@@ -370,7 +370,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 		netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
 		return ERR_PTR(-ENOMEM);
 	}
-	init(rank, nn, sk);
+	init_rank(rank, nn, sk);
 	rank->charged = bytes;
 	rank->wake = wake;
 	err = set_up(rank, cfg, parent, oif);
@@ -380,7 +380,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 	return rank;
 
 err_free:
-	netinc_umem_fini(&rank->umem);
+	netinc_pin_fini(&rank->umem);
 	put_pid(rank->pid);
 	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
 	kvfree(rank);
@@ -393,17 +393,17 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	struct netinc_net *nn = rank->nn;
 
 	netinc_rank_lock(rank);
-	netinc_net_retire(nn, &rank->hash, rank->ep.mib);
+	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
 	if (rank->ep.state != INC_STATE_CLOSED)
 		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
 	rank->dead = true;
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);
-	netinc_failover_fini(rank);
-	netinc_net_fold_mib(nn, rank->ep.mib);
-	netinc_req_purge(rank);
-	netinc_umem_drain(rank);
-	netinc_trees_fini(rank);
+	netinc_retain_fini(rank);
+	netinc_net_add_counters(nn, rank->ep.counters);
+	netinc_op_request_purge(rank);
+	netinc_pin_drain(rank);
+	netinc_tree_paths_fini(rank);
 	netinc_path_destroy(&rank->path);
 	net_unuse(nn);
 }
@@ -423,11 +423,11 @@ static void rank_free(struct rcu_head *rcu)
 	kvfree(rank);
 }
 
-static void release(struct kref *ref)
+static void rank_release(struct kref *ref)
 {
 	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
 
-	netinc_umem_fini(&rank->umem);
+	netinc_pin_fini(&rank->umem);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
 	sock_put(rank->sk);
@@ -438,5 +438,5 @@ static void release(struct kref *ref)
 
 void netinc_rank_put(struct netinc_rank *rank)
 {
-	kref_put(&rank->ref, release);
+	kref_put(&rank->ref, rank_release);
 }

@@ -31,20 +31,20 @@ struct netinc_rank {
 	struct pid *pid;		/* of the process that joined, with a reference */
 	struct netinc_user *user;	/* the socket's; charged for operations */
 	s64 charged;			/* bytes of the rank itself, what is kept apart */
-	struct netinc_umem umem;
+	struct netinc_pin umem;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool joined;			/* has been READY */
 	bool retry;			/* memory was short: pump again soon */
-	struct netinc_section section;	/* ends when the lock is dropped */
+	struct netinc_fpu_section section;	/* ends when the lock is dropped */
 	struct hrtimer timer;		/* HRTIMER_MODE_ABS_SOFT */
 	u64 armed;			/* when the timer runs out, microseconds; 0: it is off */
 	struct netinc_path path;	/* to the parent, the root of the first tree */
-	struct netinc_path *ways;	/* [nways]: to those of the others */
-	u32 nways;
+	struct netinc_path *tree_paths;	/* [ntree_paths]: to those of the others */
+	u32 ntree_paths;
 	struct netinc_txq txq;
-	struct list_head pending;	/* struct netinc_req under way, in submission order */
-	struct list_head completed;	/* struct netinc_req not yet collected by the application */
+	struct list_head pending;	/* struct netinc_op_request under way, in submission order */
+	struct list_head completed;	/* struct netinc_op_request not yet collected by the application */
 	u32 nreqs;			/* of both lists, and on their way there */
 	u64 last_handle;
 	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */

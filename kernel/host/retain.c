@@ -15,29 +15,29 @@
  * Room for @n chunks of entries, places for what they stand for, and one more place: what is new is
  * kept before what is old goes.
  */
-static int charge_room(struct netinc_rank *rank, u32 n)
+static int charge_store(struct netinc_rank *rank, u32 n)
 {
 	struct netinc_store *store = &rank->store;
 	s64 bytes;
 	int err;
 
 	store->place = roundup_pow_of_two(rank->ep.cfg.block);
-	store->most = n * NETINC_KEPT_CHUNK + 1;
-	bytes = (s64)store->most * store->place + n * NETINC_KEPT_CHUNK * sizeof(*rank->ep.kept[0]);
+	store->most = n * NETINC_RETAIN_CHUNK + 1;
+	bytes = (s64)store->most * store->place + n * NETINC_RETAIN_CHUNK * sizeof(*rank->ep.retained[0]);
 	err = netinc_charge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, bytes);
 	if (!err)
 		store->charged = bytes;
 	return err;
 }
 
-static void uncharge_room(struct netinc_rank *rank)
+static void uncharge_store(struct netinc_rank *rank)
 {
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->store.charged);
 	rank->store.charged = 0;
 }
 
 /* Paid for by the cgroup of who made the socket, and not by whoever is interrupted. */
-static void *alloc_for(struct netinc_rank *rank, size_t n, size_t size)
+static void *alloc_charged(struct netinc_rank *rank, size_t n, size_t size)
 {
 	struct mem_cgroup *old = set_active_memcg(netinc_sk(rank->sk)->memcg);
 	void *p = kcalloc(n, size, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
@@ -50,32 +50,32 @@ static void free_entries(struct netinc_ep *ep)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(ep->kept); i++) {
-		kfree(ep->kept[i]);
-		ep->kept[i] = NULL;
+	for (i = 0; i < ARRAY_SIZE(ep->retained); i++) {
+		kfree(ep->retained[i]);
+		ep->retained[i] = NULL;
 	}
 }
 
-bool netinc_failover_keep_room(struct netinc_ep *ep, u32 n)
+bool netinc_retain_init(struct netinc_ep *ep, u32 n)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	u32 i;
 
-	rank->store.refused = charge_room(rank, n);
+	rank->store.refused = charge_store(rank, n);
 	if (rank->store.refused)
 		return false;
 	for (i = 0; i < n; i++) {
-		ep->kept[i] = alloc_for(rank, NETINC_KEPT_CHUNK, sizeof(*ep->kept[i]));
-		if (ep->kept[i])
+		ep->retained[i] = alloc_charged(rank, NETINC_RETAIN_CHUNK, sizeof(*ep->retained[i]));
+		if (ep->retained[i])
 			continue;
 		free_entries(ep);
-		uncharge_room(rank);
+		uncharge_store(rank);
 		return false;
 	}
 	return true;
 }
 
-void *netinc_failover_place(struct netinc_rank *rank)
+void *netinc_retain_place(struct netinc_rank *rank)
 {
 	struct netinc_store *store = &rank->store;
 	void *place = store->spare;
@@ -87,18 +87,18 @@ void *netinc_failover_place(struct netinc_rank *rank)
 	}
 	if (store->places == store->most)
 		return NULL;
-	place = alloc_for(rank, 1, store->place);
+	place = alloc_charged(rank, 1, store->place);
 	store->places += !!place;
 	return place;
 }
 
-static void give_back(struct netinc_rank *rank, void *place)
+static void free_place(struct netinc_rank *rank, void *place)
 {
 	*(void **)place = rank->store.spare;
 	rank->store.spare = place;
 }
 
-bool netinc_failover_keep(struct netinc_ep *ep, struct netinc_pay *pay)
+bool netinc_retain_payload(struct netinc_ep *ep, struct netinc_pay *pay)
 {
 	u32 skip = pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
 	struct netinc_rank *rank = netinc_rank_of(ep);
@@ -106,28 +106,28 @@ bool netinc_failover_keep(struct netinc_ep *ep, struct netinc_pay *pay)
 
 	if (pay->len > rank->store.place)
 		return false;
-	place = netinc_failover_place(rank);
+	place = netinc_retain_place(rank);
 	if (!place)
 		return false;
 	if (skb_copy_bits(pay->obj, pay->off + skip, place, pay->len)) {
-		give_back(rank, place);
+		free_place(rank, place);
 		return false;
 	}
 	pay->obj = place;
 	return true;
 }
 
-void netinc_failover_forget(struct netinc_ep *ep, struct netinc_pay *pay)
+void netinc_retain_release(struct netinc_ep *ep, struct netinc_pay *pay)
 {
-	give_back(netinc_rank_of(ep), pay->obj);
+	free_place(netinc_rank_of(ep), pay->obj);
 }
 
-void netinc_failover_fini(struct netinc_rank *rank)
+void netinc_retain_fini(struct netinc_rank *rank)
 {
 	struct netinc_store *store = &rank->store;
 	void *place;
 
-	netinc_ep_keep_drop(&rank->ep);
+	netinc_ep_retain_drop(&rank->ep);
 	free_entries(&rank->ep);
 	while ((place = store->spare)) {
 		store->spare = *(void **)place;
@@ -135,11 +135,11 @@ void netinc_failover_fini(struct netinc_rank *rank)
 		store->places--;
 	}
 	WARN_ON_ONCE(store->places);
-	uncharge_room(rank);
+	uncharge_store(rank);
 }
 
 /* A link-local address is on the link of the one that the rank was connected to. */
-u32 netinc_failover_oif(const struct netinc_rank *rank, const struct netinc_peer *peer)
+u32 netinc_rank_oif(const struct netinc_rank *rank, const struct netinc_peer *peer)
 {
 	const struct in6_addr *addr = (const void *)peer->addr;
 
@@ -148,23 +148,23 @@ u32 netinc_failover_oif(const struct netinc_rank *rank, const struct netinc_peer
 	return 0;
 }
 
-bool netinc_failover_retarget(struct netinc_ep *ep, u32 at)
+bool netinc_rank_retarget(struct netinc_ep *ep, u32 at)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
 	rank->path.peer = ep->plan[at];
-	rank->path.oif = netinc_failover_oif(rank, &ep->plan[at]);
+	rank->path.oif = netinc_rank_oif(rank, &ep->plan[at]);
 	dst_cache_reset_now(&rank->path.dst);
 	netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVING, ep);
 	return true;
 }
 
-void netinc_failover_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+void netinc_rank_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
 			     const void *body, u32 len)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_path path = { .net = rank->path.net, .peer = *peer, .sport = rank->path.sport,
-				    .oif = netinc_failover_oif(rank, peer) };
+				    .oif = netinc_rank_oif(rank, peer) };
 
 	netinc_rank_transmit_by(rank, &path, netinc_control_skb(pkt, body, len));
 }

@@ -21,17 +21,17 @@ struct netinc_store {
 	int refused;		/* errno of the limit that has been met; 0: none was */
 };
 
-bool netinc_failover_keep_room(struct netinc_ep *ep, u32 n);
-bool netinc_failover_keep(struct netinc_ep *ep, struct netinc_pay *pay);
-void netinc_failover_forget(struct netinc_ep *ep, struct netinc_pay *pay);
+bool netinc_retain_init(struct netinc_ep *ep, u32 n);
+bool netinc_retain_payload(struct netinc_ep *ep, struct netinc_pay *pay);
+void netinc_retain_release(struct netinc_ep *ep, struct netinc_pay *pay);
 /* A place for what is going to be sent, which forget() takes back; NULL: there is no memory. */
-void *netinc_failover_place(struct netinc_rank *rank);
+void *netinc_retain_place(struct netinc_rank *rank);
 /* The interface by which a rank reaches a place of its plan, 0: as the route says. */
-u32 netinc_failover_oif(const struct netinc_rank *rank, const struct netinc_peer *peer);
-bool netinc_failover_retarget(struct netinc_ep *ep, u32 at);
-void netinc_failover_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
+u32 netinc_rank_oif(const struct netinc_rank *rank, const struct netinc_peer *peer);
+bool netinc_rank_retarget(struct netinc_ep *ep, u32 at);
+void netinc_rank_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
 			     const void *body, u32 len);
 /* Frees the room and what is in it. Nobody uses the rank any more. */
-void netinc_failover_fini(struct netinc_rank *rank);
+void netinc_retain_fini(struct netinc_rank *rank);
 
 #endif

@@ -13,12 +13,12 @@ static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fp
 				  fpu);
 }
 
-struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
 					struct netinc_mem *mem)
 {
 	u32 block = READ_ONCE(rank->ep.block), window = READ_ONCE(rank->ep.window);
 	const struct netinc_reduce *r = kernel_of(op, false);
-	struct netinc_chain *chain;
+	struct netinc_scan *chain;
 	u32 elems;
 
 	chain = netinc_mem_alloc(mem, 1, sizeof(*chain));
@@ -35,7 +35,7 @@ struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const st
 	return NULL;
 }
 
-void netinc_chain_free(struct netinc_chain *chain)
+void netinc_scan_free(struct netinc_scan *chain)
 {
 	if (!chain)
 		return;
@@ -44,9 +44,9 @@ void netinc_chain_free(struct netinc_chain *chain)
 }
 
 /* The round's accumulators; NULL: those of a round that is not complete are in their place. */
-static u8 *accumulators(const struct netinc_rank *rank, const struct netinc_req *req, const struct netinc_block *b)
+static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc_op_request *req, const struct netinc_block *b)
 {
-	const struct netinc_chain *chain = req->chain;
+	const struct netinc_scan *chain = req->chain;
 	u64 oldest, next = netinc_ep_next(&rank->ep);
 	u32 slot, rest;
 
@@ -58,7 +58,7 @@ static u8 *accumulators(const struct netinc_rank *rank, const struct netinc_req 
 }
 
 /* @n elements at @from, the first of those of this round or not, into the accumulators. */
-static void fold(const struct netinc_req *req, const struct netinc_block *b, u8 *acc, const void *from, u32 n,
+static void fold_elems(const struct netinc_op_request *req, const struct netinc_block *b, u8 *acc, const void *from, u32 n,
 		 unsigned int flags, void *to, bool fpu)
 {
 	const struct netinc_fold_args args = { .flags = flags | (b->owner ? NETINC_FOLD_CONTINUE : 0), .ranks = 1 };
@@ -72,43 +72,43 @@ static void fold(const struct netinc_req *req, const struct netinc_block *b, u8 
 }
 
 /* The contribution of a rank before this one. */
-static void add(struct netinc_req *req, const struct netinc_block *b, const struct netinc_pay *pay, u8 *acc, bool fpu)
+static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b, const struct netinc_pay *pay, u8 *acc, bool fpu)
 {
 	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	u32 i, n;
 
 	for (i = 0; i < b->elems; i += n) {
-		void *from = netinc_elems_room(0);
+		void *from = netinc_convert_room(0);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
 			return;
-		fold(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL, acc + i * r->acc_size, fpu);
+		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL, acc + i * r->acc_size, fpu);
 	}
 }
 
 /* This rank's own, for a scan, then rounded and written. */
-static bool finish(struct netinc_req *req, const struct netinc_block *b, u8 *acc, bool fpu)
+static bool finish_block(struct netinc_op_request *req, const struct netinc_block *b, u8 *acc, bool fpu)
 {
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	bool scan = req->op.coll == INC_COLL_SCAN;
 	u32 i, n;
 
 	for (i = 0; i < b->elems; i += n) {
-		void *own = netinc_elems_room(0), *to = netinc_elems_room(1);
+		void *own = netinc_convert_room(0), *to = netinc_convert_room(1);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
-		if (scan && !netinc_elems_get(req, b->send + i, own, n, fpu))
+		if (scan && !netinc_convert_get(req, b->send + i, own, n, fpu))
 			return false;
-		fold(req, b, acc + i * r->acc_size, scan ? own : NULL, n, 0, to, fpu);
-		if (!netinc_elems_put(req, b->recv + i, to, n, fpu))
+		fold_elems(req, b, acc + i * r->acc_size, scan ? own : NULL, n, 0, to, fpu);
+		if (!netinc_convert_put(req, b->recv + i, to, n, fpu))
 			return false;
 	}
 	return true;
 }
 
-bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b,
+bool netinc_scan_deliver(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_block *b,
 			  const struct netinc_pay *pay)
 {
 	u32 me = req->op.rank;
@@ -117,15 +117,15 @@ bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, cons
 
 	if (b->owner > me || !b->elems || (!me && req->op.coll == INC_COLL_EXSCAN))
 		return true;
-	acc = accumulators(rank, req, b);
+	acc = find_accumulators(rank, req, b);
 	if (!acc)
 		return false;
-	netinc_section_want(&rank->section);
-	fpu = netinc_elems_enter(&rank->section);
+	netinc_fpu_section_want(&rank->section);
+	fpu = netinc_convert_enter(&rank->section);
 	if (b->owner < me)
-		add(req, b, pay, acc, fpu);
+		add_contribution(req, b, pay, acc, fpu);
 	else
-		ok = finish(req, b, acc, fpu);
-	netinc_elems_leave(&rank->section);
+		ok = finish_block(req, b, acc, fpu);
+	netinc_convert_leave(&rank->section);
 	return ok;
 }

@@ -10,21 +10,21 @@
 #include "core/limits.h"
 
 struct netinc_rank;
-struct netinc_req;
+struct netinc_op_request;
 
-struct netinc_chain {
+struct netinc_scan {
 	u32 slots;		/* rounds that may be under way */
 	u32 bytes;		/* of a round's accumulators */
 	u8 *mem;
 };
 
 /* NULL: no memory. */
-struct netinc_chain *netinc_chain_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
 					struct netinc_mem *mem);
-void netinc_chain_free(struct netinc_chain *chain);
+void netinc_scan_free(struct netinc_scan *chain);
 
 /* A result, or this rank's own empty one: then the round is complete and written. False: not now. */
-bool netinc_chain_deliver(struct netinc_rank *rank, struct netinc_req *req, const struct netinc_block *b,
+bool netinc_scan_deliver(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_block *b,
 			  const struct netinc_pay *pay);
 
 #endif

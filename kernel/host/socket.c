@@ -41,7 +41,7 @@ struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk)
 	return rank;
 }
 
-static int release(struct socket *sock)
+static int inc_release(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
@@ -54,7 +54,7 @@ static int release(struct socket *sock)
 	return 0;
 }
 
-static int name(struct socket *sock, struct sockaddr *uaddr, int peer)
+static int inc_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 {
 	struct sockaddr_inc *a = (struct sockaddr_inc *)uaddr;
 	struct netinc_sock *nsk = netinc_sk(sock->sk);
@@ -86,7 +86,7 @@ static __poll_t rank_poll(struct netinc_rank *rank)
 	__poll_t mask = 0;
 
 	spin_lock_bh(&rank->lock);
-	if (netinc_req_readable(rank))
+	if (netinc_op_request_readable(rank))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	switch (rank->ep.state) {
 	case INC_STATE_READY:
@@ -103,7 +103,7 @@ static __poll_t rank_poll(struct netinc_rank *rank)
 	return mask;
 }
 
-static __poll_t poll(struct file *file, struct socket *sock, poll_table *wait)
+static __poll_t inc_poll(struct file *file, struct socket *sock, poll_table *wait)
 {
 	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
 	__poll_t mask = EPOLLHUP;
@@ -124,17 +124,17 @@ static long wait_timeo(s64 ms)
 	return msecs_to_jiffies(ms);
 }
 
-static int put_completion(struct netinc_rank *rank, struct netinc_req *req, void __user *to)
+static int put_completion(struct netinc_rank *rank, struct netinc_op_request *req, void __user *to)
 {
 	struct inc_completion c;
 
-	netinc_req_completion(req, &c);
+	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
 	if (copy_to_user(to, &c, sizeof(c))) {
-		netinc_req_back(rank, req);
+		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}
-	netinc_req_free(rank, req);
+	netinc_op_request_free(rank, req);
 	return 0;
 }
 
@@ -146,20 +146,20 @@ static int ioc_submit(struct netinc_rank *rank, struct inc_submit __user *u)
 
 	if (copy_from_user(&sub, u, sizeof(sub)) || put_user(0ULL, &u->handle))
 		return -EFAULT;
-	err = netinc_req_submit(rank, &sub, false, &handle);
+	err = netinc_op_request_submit(rank, &sub, false, &handle);
 	return err ?: put_user(handle, &u->handle);
 }
 
 static int ioc_wait(struct netinc_rank *rank, struct inc_wait __user *u)
 {
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	struct inc_wait w;
 
 	if (copy_from_user(&w, u, sizeof(w)))
 		return -EFAULT;
 	if (w.timeout_ms < -1)
 		return -EINVAL;
-	req = netinc_req_wait(rank, w.handle, false, wait_timeo(w.timeout_ms));
+	req = netinc_op_request_wait(rank, w.handle, false, wait_timeo(w.timeout_ms));
 	if (!IS_ERR(req))
 		return put_completion(rank, req, &u->completion);
 	/* started again it would wait for the whole time again */
@@ -171,7 +171,7 @@ static int ioc_wait(struct netinc_rank *rank, struct inc_wait __user *u)
 static int ioc_submit_wait(struct netinc_rank *rank, struct inc_submit_wait __user *u)
 {
 	struct inc_submit_wait sw;
-	struct netinc_req *req;
+	struct netinc_op_request *req;
 	u64 handle;
 	int err;
 
@@ -179,11 +179,11 @@ static int ioc_submit_wait(struct netinc_rank *rank, struct inc_submit_wait __us
 		return -EFAULT;
 	if (sw.wait.timeout_ms < -1)
 		return -EINVAL;
-	err = netinc_req_submit(rank, &sw.submit, true, &handle);
+	err = netinc_op_request_submit(rank, &sw.submit, true, &handle);
 	if (err)
 		return err;
 	err = put_user(handle, &u->submit.handle) || put_user(handle, &u->wait.handle) ? -EFAULT : 0;
-	req = netinc_req_wait(rank, handle, true, err ? 0 : wait_timeo(sw.wait.timeout_ms));
+	req = netinc_op_request_wait(rank, handle, true, err ? 0 : wait_timeo(sw.wait.timeout_ms));
 	if (!IS_ERR(req))
 		return put_completion(rank, req, &u->wait.completion);
 	if (err)
@@ -214,9 +214,9 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 		info->missing = ep->waiting;
 	info->srtt_us = ep->cc.srtt;
 	info->submitted = ep->submitted;
-	info->completed = ep->mib[INC_C_OPS] + ep->mib[INC_C_OPS_FAILED];
-	info->blocks_sent = ep->mib[INC_C_CONTRIBS_SENT];
-	info->blocks_resent = ep->mib[INC_C_CONTRIBS_RESENT];
+	info->completed = ep->counters[INC_C_OPS] + ep->counters[INC_C_OPS_FAILED];
+	info->blocks_sent = ep->counters[INC_C_CONTRIBS_SENT];
+	info->blocks_resent = ep->counters[INC_C_CONTRIBS_RESENT];
 	netinc_error_info(&ep->error, &info->error);
 	info->parent_family = rank->path.peer.family;
 	info->parent_port = (__force __be16)rank->path.peer.udp_port;
@@ -271,7 +271,7 @@ static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *a
 	}
 }
 
-static int ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+static int inc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
 	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
 	int ret = rank_ioctl(rank, cmd, (void __user *)arg);
@@ -284,11 +284,11 @@ static int ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 #ifdef CONFIG_COMPAT
 static int compat_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
-	return ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
+	return inc_ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
 }
 #endif
 
-static int sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+static int inc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
 	struct netinc_rank *rank;
 	struct inc_submit sub;
@@ -306,14 +306,14 @@ static int sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 	rank = netinc_sock_rank(netinc_sk(sock->sk));
 	if (!rank)
 		return -ENOTCONN;
-	err = netinc_req_submit(rank, &sub, false, &handle);
+	err = netinc_op_request_submit(rank, &sub, false, &handle);
 	netinc_rank_put(rank);
 	return err ?: (int)sizeof(sub);
 }
 
-static int receive(struct netinc_rank *rank, struct msghdr *msg, long timeo)
+static int receive_completion(struct netinc_rank *rank, struct msghdr *msg, long timeo)
 {
-	struct netinc_req *req = netinc_req_recv(rank, timeo);
+	struct netinc_op_request *req = netinc_op_request_recv(rank, timeo);
 	struct inc_completion c;
 
 	if (IS_ERR(req)) {
@@ -321,17 +321,17 @@ static int receive(struct netinc_rank *rank, struct msghdr *msg, long timeo)
 			return sock_intr_errno(timeo);
 		return PTR_ERR(req) == -ETIMEDOUT ? -EAGAIN : PTR_ERR(req);
 	}
-	netinc_req_completion(req, &c);
+	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
 	if (copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
-		netinc_req_back(rank, req);
+		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}
-	netinc_req_free(rank, req);
+	netinc_op_request_free(rank, req);
 	return sizeof(c);
 }
 
-static int recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+static int inc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	struct netinc_rank *rank;
 	int ret;
@@ -344,7 +344,7 @@ static int recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 	if (!rank || !READ_ONCE(rank->joined))
 		ret = -ENOTCONN;
 	else
-		ret = receive(rank, msg, sock_rcvtimeo(sock->sk, flags & MSG_DONTWAIT));
+		ret = receive_completion(rank, msg, sock_rcvtimeo(sock->sk, flags & MSG_DONTWAIT));
 	if (rank)
 		netinc_rank_put(rank);
 	msg->msg_namelen = 0;
@@ -354,26 +354,26 @@ static int recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flag
 /* .family is known when the module is loaded, and nobody asks: sk_family is what counts */
 static const struct proto_ops ops = {
 	.owner = THIS_MODULE,
-	.release = release,
+	.release = inc_release,
 	.bind = sock_no_bind,
 	.connect = netinc_connect,
 	.socketpair = sock_no_socketpair,
 	.accept = sock_no_accept,
-	.getname = name,
-	.poll = poll,
-	.ioctl = ioctl,
+	.getname = inc_getname,
+	.poll = inc_poll,
+	.ioctl = inc_ioctl,
 #ifdef CONFIG_COMPAT
 	.compat_ioctl = compat_ioctl,
 #endif
 	.listen = sock_no_listen,
 	.shutdown = sock_no_shutdown,
-	.sendmsg = sendmsg,
-	.recvmsg = recvmsg,
+	.sendmsg = inc_sendmsg,
+	.recvmsg = inc_recvmsg,
 	.mmap = sock_no_mmap,
 };
 
 /* With the last reference: also ranks and operations are gone. */
-static void destruct(struct sock *sk)
+static void inc_destruct(struct sock *sk)
 {
 	struct netinc_sock *nsk = netinc_sk(sk);
 
@@ -382,7 +382,7 @@ static void destruct(struct sock *sk)
 	mem_cgroup_put(nsk->memcg);
 }
 
-static int create(struct net *net, struct socket *sock, int protocol, int kern)
+static int inc_create(struct net *net, struct socket *sock, int protocol, int kern)
 {
 	struct netinc_net *nn = netinc_net(net);
 	struct netinc_user *user;
@@ -413,8 +413,8 @@ static int create(struct net *net, struct socket *sock, int protocol, int kern)
 	nsk->user = user;
 	nsk->memcg = get_mem_cgroup_from_mm(current->mm);
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
-	sk->sk_destruct = destruct;
-	memset(&nsk->was, 0, sizeof(nsk->was));
+	sk->sk_destruct = inc_destruct;
+	memset(&nsk->prev, 0, sizeof(nsk->prev));
 	return 0;
 
 err_charge:
@@ -426,7 +426,7 @@ err_user:
 
 static struct net_proto_family family = {
 	.owner = THIS_MODULE,
-	.create = create,
+	.create = inc_create,
 };
 
 static int register_as(int number)

@@ -13,8 +13,8 @@
 struct netinc_rank;
 
 /* What a socket's rank was in a group that has failed, for INC_SA_SHRINK. */
-struct netinc_was {
-	struct netinc_ep_past past;	/* lineage 0: it was none */
+struct netinc_prev_group {
+	struct netinc_ep_prev_group cfg;	/* lineage 0: it was none */
 	u32 group;
 	u32 rank;
 	u32 size;
@@ -30,7 +30,7 @@ struct netinc_sock {
 	struct netinc_user *user;	/* with a reference; charged for it and its operations */
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */
 	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
-	struct netinc_was was;		/* socket's lock */
+	struct netinc_prev_group prev;		/* socket's lock */
 };
 
 static inline struct netinc_sock *netinc_sk(struct sock *sk)

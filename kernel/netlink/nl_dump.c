@@ -51,17 +51,17 @@ static int reply_of(size_t size, struct genl_info *info, u8 cmd, int attr, netin
 	return genlmsg_reply(skb, info);
 }
 
-static int reply(struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
+static int reply_one(struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
 {
 	return reply_of(MAX_REPLY, info, cmd, attr, fill, obj);
 }
 
-int netinc_nl_put_counters(struct sk_buff *skb, const u64 *mib)
+int netinc_nl_put_counters(struct sk_buff *skb, const u64 *counters)
 {
 	int c;
 
 	for (c = 1; c <= INC_C_MAX; c++)
-		if (netinc_nl_put_u64(skb, c, mib[c]))
+		if (netinc_nl_put_u64(skb, c, counters[c]))
 			return -EMSGSIZE;
 	return 0;
 }
@@ -153,8 +153,8 @@ int netinc_nl_stats_get(struct sk_buff *skb, struct genl_info *info)
 
 	if (!sum)
 		return -ENOMEM;
-	netinc_net_read_mib(netinc_net(genl_info_net(info)), sum);
-	err = reply(info, INC_CMD_STATS_GET, INC_A_STATS, fill_stats, sum);
+	netinc_net_read_counters(netinc_net(genl_info_net(info)), sum);
+	err = reply_one(info, INC_CMD_STATS_GET, INC_A_STATS, fill_stats, sum);
 	kfree(sum);
 	return err;
 }
@@ -174,7 +174,7 @@ int netinc_nl_parent_get(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&nn->mutex);
 	parent = nn->parent;
 	mutex_unlock(&nn->mutex);
-	return reply(info, INC_CMD_PARENT_GET, INC_A_PARENT, fill_parent, &parent);
+	return reply_one(info, INC_CMD_PARENT_GET, INC_A_PARENT, fill_parent, &parent);
 }
 
 static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
@@ -214,7 +214,7 @@ int netinc_nl_node_get(struct sk_buff *skb, struct genl_info *info)
 	mutex_lock(&nn->mutex);
 	node = netinc_nl_node(nn, info);
 	if (node)
-		err = reply(info, INC_CMD_NODE_GET, INC_A_NODE, fill_node, node);
+		err = reply_one(info, INC_CMD_NODE_GET, INC_A_NODE, fill_node, node);
 	mutex_unlock(&nn->mutex);
 	rtnl_unlock();
 	return err;

@@ -89,7 +89,7 @@ static void late_text(char *buf, enum inc_event type, const struct netinc_group 
 		  type == INC_EVENT_RANK_LATE ? "has waited" : "waited", div_u64(g->late_us, 1000));
 }
 
-static int fill(struct sk_buff *skb, const struct event *e)
+static int fill_event(struct sk_buff *skb, const struct event *e)
 {
 	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
 	    (e->ifindex && nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
@@ -102,7 +102,7 @@ static int fill(struct sk_buff *skb, const struct event *e)
 	return 0;
 }
 
-static void send(struct net *net, const struct event *e)
+static void send_event(struct net *net, const struct event *e)
 {
 	struct nlattr *nest;
 	struct sk_buff *skb;
@@ -115,7 +115,7 @@ static void send(struct net *net, const struct event *e)
 		return;
 	hdr = genlmsg_put(skb, 0, 0, &netinc_nl_family, 0, INC_CMD_EVENT);
 	nest = hdr ? nla_nest_start(skb, INC_A_EVENT) : NULL;
-	if (!nest || fill(skb, e)) {
+	if (!nest || fill_event(skb, e)) {
 		nlmsg_free(skb);
 		return;
 	}
@@ -140,7 +140,7 @@ void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex)
 {
 	struct event e = { .type = type, .ifindex = ifindex, .rank = NETINC_NO_RANK };
 
-	send(net, &e);
+	send_event(net, &e);
 }
 
 void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g, u32 ifindex, u32 rank)
@@ -156,7 +156,7 @@ void netinc_nl_event_group(struct net *net, enum inc_event type, const struct ne
 		late_text(text, type, g);
 		e.text = text;
 	}
-	send(net, &e);
+	send_event(net, &e);
 }
 
 /* Where a rank is, or goes: to the @size bytes at @text. */
@@ -181,7 +181,7 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 		put_place(text, sizeof(text), ep);
 		e.text = text;
 	}
-	send(net, &e);
+	send_event(net, &e);
 }
 
 void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
@@ -191,5 +191,5 @@ void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
 
 	put_addr(text, sizeof(text), parent);
 	e.text = text;
-	send(net, &e);
+	send_event(net, &e);
 }

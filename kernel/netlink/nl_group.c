@@ -16,7 +16,7 @@
 #define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
 
 /* Filter of a dump by group number. */
-static bool wanted(const struct netlink_callback *cb, u32 group)
+static bool is_wanted(const struct netlink_callback *cb, u32 group)
 {
 	const struct nlattr *filter = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, INC_A_GROUP_ID);
 
@@ -38,11 +38,11 @@ static bool is_own(const struct netlink_callback *cb, const struct netinc_rank *
 	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->umem.uid);
 }
 
-static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *mib)
+static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *counters)
 {
 	struct nlattr *nest = nla_nest_start(skb, attr);
 
-	if (!nest || netinc_nl_put_counters(skb, mib))
+	if (!nest || netinc_nl_put_counters(skb, counters))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -108,9 +108,9 @@ static int put_trees(struct sk_buff *skb, u32 trees, u32 tree)
 	return tree ? nla_put_u32(skb, INC_A_GROUP_TREE, tree) : 0;
 }
 
-static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng, bool hide)
+static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
-	const struct netinc_group *g = &ng->eng;
+	const struct netinc_group *g = &ng->grp;
 	u32 ms, waiting = group_waiting(g, &ms);
 
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
@@ -132,12 +132,12 @@ static int put_group(struct sk_buff *skb, const struct netinc_ngroup *ng, bool h
 		return -EMSGSIZE;
 	return put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
 	       put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
-	       put_counter_nest(skb, INC_A_GROUP_STATS, g->mib);
+	       put_counter_nest(skb, INC_A_GROUP_STATS, g->counters);
 }
 
 static int fill_group(struct sk_buff *skb, void *obj, u32 arg)
 {
-	struct netinc_ngroup *ng = obj;
+	struct netinc_node_group *ng = obj;
 	int err;
 
 	spin_lock_bh(&ng->lock);
@@ -150,13 +150,13 @@ static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb, s
 {
 	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_group);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
-	struct netinc_ngroup *ng;
+	struct netinc_node_group *ng;
 	u32 index = 0;
 
 	hlist_for_each_entry_rcu(ng, bucket, hash) {
 		if (index++ < at->index)
 			continue;
-		if (wanted(cb, ng->eng.cfg.id) &&
+		if (is_wanted(cb, ng->grp.cfg.id) &&
 		    netinc_nl_put(skb, &m, ng, sees_all(cb) ? 0 : HIDE))
 			return -EMSGSIZE;
 		at->index = index;
@@ -201,7 +201,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	       put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
 	       (hide ? 0 : netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer)) ?:
 	       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
-	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->mib);
+	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);
 }
 
 static int fill_rank(struct sk_buff *skb, void *obj, u32 arg)
@@ -225,7 +225,7 @@ static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb, st
 	hlist_for_each_entry_rcu(rank, bucket, hash) {
 		if (index++ < at->index)
 			continue;
-		if (wanted(cb, rank->ep.cfg.group) &&
+		if (is_wanted(cb, rank->ep.cfg.group) &&
 		    netinc_nl_put(skb, &m, rank, sees_all(cb) || is_own(cb, rank) ? 0 : HIDE))
 			return -EMSGSIZE;
 		at->index = index;
@@ -324,26 +324,26 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 
 static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
 {
-	struct netinc_ngroup *ng = obj;
+	struct netinc_node_group *ng = obj;
 	int err;
 
 	spin_lock_bh(&ng->lock);
-	err = put_member(skb, &ng->eng, arg & ~HIDE, arg & HIDE);
+	err = put_member(skb, &ng->grp, arg & ~HIDE, arg & HIDE);
 	spin_unlock_bh(&ng->lock);
 	return err;
 }
 
-static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, struct netinc_ngroup *ng)
+static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, struct netinc_node_group *ng)
 {
 	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_MEMBER_GET, INC_A_MEMBER, fill_member);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 
-	if (!wanted(cb, ng->eng.cfg.id))
+	if (!is_wanted(cb, ng->grp.cfg.id))
 		return 0;
-	if (at->id != ng->eng.cfg.incarnation)
+	if (at->id != ng->grp.cfg.incarnation)
 		at->sub = 0;
-	at->id = ng->eng.cfg.incarnation;
-	for (; at->sub < ng->eng.cfg.size; at->sub++)
+	at->id = ng->grp.cfg.incarnation;
+	for (; at->sub < ng->grp.cfg.size; at->sub++)
 		if (netinc_nl_put(skb, &m, ng, at->sub | (sees_all(cb) ? 0 : HIDE)))
 			return -EMSGSIZE;
 	return 0;
@@ -352,7 +352,7 @@ static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, str
 static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *bucket)
 {
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
-	struct netinc_ngroup *ng;
+	struct netinc_node_group *ng;
 	u32 index = 0;
 
 	hlist_for_each_entry_rcu(ng, bucket, hash) {

@@ -79,7 +79,7 @@ static inline u16 netinc_nl_peer_port(const struct netinc_peer *peer)
 	return be16_to_cpu((__force __be16)peer->udp_port);
 }
 
-int netinc_nl_put_counters(struct sk_buff *skb, const u64 *mib);
+int netinc_nl_put_counters(struct sk_buff *skb, const u64 *counters);
 int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer);
 int netinc_nl_put_parent_nest(struct sk_buff *skb, int attr, const struct netinc_peer *peer);
 

@@ -259,7 +259,7 @@ int netinc_nl_tenant_add(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* Under nn->mutex. NULL: there is none, and extack says so. */
-static struct netinc_tenant *named(struct netinc_net *nn, struct nlattr **tb, struct genl_info *info)
+static struct netinc_tenant *find_named(struct netinc_net *nn, struct nlattr **tb, struct genl_info *info)
 {
 	const char *name = nla_data(tb[INC_A_TENANT_NAME]);
 	struct netinc_tenant *tenant = netinc_tenant_find(nn, name);
@@ -280,7 +280,7 @@ int netinc_nl_tenant_set(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	mutex_lock(&nn->mutex);
-	tenant = named(nn, tb, info);
+	tenant = find_named(nn, tb, info);
 	err = -ENOENT;
 	if (tenant) {
 		/* only requests change it, and nn->mutex is held */
@@ -303,7 +303,7 @@ int netinc_nl_tenant_del(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	mutex_lock(&nn->mutex);
-	tenant = named(nn, tb, info);
+	tenant = find_named(nn, tb, info);
 	if (tenant)
 		netinc_tenant_del(tenant);
 	mutex_unlock(&nn->mutex);

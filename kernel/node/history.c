@@ -2,31 +2,31 @@
 /* How groups have ended: a ring of which the oldest entry is overwritten. */
 #include "node/history.h"
 
-static struct netinc_past *find(struct netinc_net *nn, u32 group, u64 lineage)
+static struct netinc_group_history *find_history(struct netinc_net *nn, u32 group, u64 lineage)
 {
 	u32 i;
 
 	lockdep_assert_held(&nn->hash_lock);
-	for (i = 0; i < NETINC_PASTS; i++)
-		if (nn->pasts[i].lineage == lineage && nn->pasts[i].group == group)
-			return &nn->pasts[i];
+	for (i = 0; i < NETINC_HISTORY; i++)
+		if (nn->history[i].lineage == lineage && nn->history[i].group == group)
+			return &nn->history[i];
 	return NULL;
 }
 
-static struct netinc_past *find_or_make(struct netinc_net *nn, u32 group, u64 lineage)
+static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage)
 {
-	struct netinc_past *past = find(nn, group, lineage);
+	struct netinc_group_history *past = find_history(nn, group, lineage);
 
 	if (past)
 		return past;
-	past = &nn->pasts[nn->next_past++ % NETINC_PASTS];
-	*past = (struct netinc_past){ .group = group, .lineage = lineage };
+	past = &nn->history[nn->next_history++ % NETINC_HISTORY];
+	*past = (struct netinc_group_history){ .group = group, .lineage = lineage };
 	return past;
 }
 
-void netinc_past_failed(struct netinc_net *nn, const struct netinc_group *g)
+void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
 {
-	struct netinc_past *past;
+	struct netinc_group_history *past;
 	u32 i;
 
 	spin_lock_bh(&nn->hash_lock);
@@ -40,31 +40,31 @@ void netinc_past_failed(struct netinc_net *nn, const struct netinc_group *g)
 	spin_unlock_bh(&nn->hash_lock);
 }
 
-void netinc_past_formed(struct netinc_net *nn, const struct netinc_group *g)
+void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g)
 {
 	spin_lock_bh(&nn->hash_lock);
 	find_or_make(nn, g->cfg.id, g->cfg.ancestor)->formed = true;
 	spin_unlock_bh(&nn->hash_lock);
 }
 
-bool netinc_past_went_on(struct netinc_net *nn, u32 group, u64 lineage)
+bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage)
 {
-	const struct netinc_past *found;
+	const struct netinc_group_history *found;
 	bool formed;
 
 	spin_lock_bh(&nn->hash_lock);
-	found = find(nn, group, lineage);
+	found = find_history(nn, group, lineage);
 	formed = found && found->formed;
 	spin_unlock_bh(&nn->hash_lock);
 	return formed;
 }
 
-bool netinc_past_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_past *past)
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_group_history *past)
 {
-	const struct netinc_past *found;
+	const struct netinc_group_history *found;
 
 	spin_lock_bh(&nn->hash_lock);
-	found = find(nn, group, lineage);
+	found = find_history(nn, group, lineage);
 	if (found)
 		*past = *found;
 	spin_unlock_bh(&nn->hash_lock);

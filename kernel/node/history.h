@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the nodes of a netns remember of groups that have failed, the last NETINC_PASTS of them: which ranks are gone,
+ * What the nodes of a netns remember of groups that have failed, the last NETINC_HISTORY of them: which ranks are gone,
  * so that the others need not wait for them when they go on, and that they have gone on, so that who comes late is out.
  * It outlives the groups, which are freed a few seconds after their end.
  */
@@ -10,12 +10,12 @@
 #include "core/netns.h"
 
 /* @g has failed, or another rank of it is gone. */
-void netinc_past_failed(struct netinc_net *nn, const struct netinc_group *g);
+void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g);
 /* @g, which has an ancestor, has formed. */
-void netinc_past_formed(struct netinc_net *nn, const struct netinc_group *g);
+void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g);
 /* Has this group gone on with fewer ranks? */
-bool netinc_past_went_on(struct netinc_net *nn, u32 group, u64 lineage);
+bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage);
 /* False: nothing is known. */
-bool netinc_past_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_past *past);
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_group_history *past);
 
 #endif

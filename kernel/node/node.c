@@ -103,26 +103,26 @@ static void edge_unuse(struct netinc_node *edge)
 }
 
 /* Groups are made here, in process context, where memory for their slots may be waited for. */
-static void births(struct netinc_node *node)
+static void make_pending_groups(struct netinc_node *node)
 {
-	struct netinc_birth birth;
+	struct netinc_pending_group pending;
 
 	for (;;) {
 		spin_lock_bh(&node->lock);
-		if (!node->nbirths || node->dead) {
-			while (node->nbirths)
-				netinc_tenant_put(node->births[--node->nbirths].tenant);
+		if (!node->npending || node->dead) {
+			while (node->npending)
+				netinc_tenant_put(node->pending[--node->npending].tenant);
 			spin_unlock_bh(&node->lock);
 			break;
 		}
-		birth = node->births[0];
+		pending = node->pending[0];
 		spin_unlock_bh(&node->lock);
-		netinc_ngroup_create(node, &birth);
+		netinc_node_group_create(node, &pending);
 		/* stood there until now, so that the JOIN's repetitions do not ask for the group once more */
 		spin_lock_bh(&node->lock);
-		if (node->nbirths) {
-			memmove(node->births, node->births + 1, --node->nbirths * sizeof(birth));
-			netinc_tenant_put(birth.tenant);
+		if (node->npending) {
+			memmove(node->pending, node->pending + 1, --node->npending * sizeof(pending));
+			netinc_tenant_put(pending.tenant);
 		}
 		spin_unlock_bh(&node->lock);
 	}
@@ -132,7 +132,7 @@ static void node_work(struct work_struct *work)
 {
 	struct netinc_node *node = container_of(work, struct netinc_node, work);
 
-	births(node);
+	make_pending_groups(node);
 	netinc_node_put(node);
 }
 
@@ -140,10 +140,10 @@ static void edge_work(struct work_struct *work)
 {
 	struct netinc_node *edge = container_of(work, struct netinc_node, work);
 
-	if (READ_ONCE(edge->nbirths) || READ_ONCE(edge->nplants))
+	if (READ_ONCE(edge->npending) || READ_ONCE(edge->ntree_requests))
 		edge_use(edge);
-	births(edge);
-	netinc_trees_plant(edge);
+	make_pending_groups(edge);
+	netinc_edge_make_trees(edge);
 	edge_unuse(edge);
 	netinc_node_put(edge);
 }
@@ -157,7 +157,7 @@ static struct netinc_node *node_alloc(struct netinc_net *nn, const struct netinc
 	kref_init(&node->ref);
 	spin_lock_init(&node->lock);
 	INIT_HLIST_HEAD(&node->ports);
-	INIT_LIST_HEAD(&node->plants);
+	INIT_LIST_HEAD(&node->tree_requests);
 	node->nn = nn;
 	node->cfg = *cfg;
 	return node;
@@ -220,9 +220,9 @@ void netinc_edge_gone(struct netinc_net *nn)
 	netinc_node_work(nn->edge);
 }
 
-static struct netinc_ngroup *any_group(struct netinc_node *node)
+static struct netinc_node_group *any_group(struct netinc_node *node)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
@@ -236,7 +236,7 @@ static struct netinc_ngroup *any_group(struct netinc_node *node)
 static void end_groups(struct netinc_node *node)
 {
 	struct netinc_net *nn = node->nn;
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	for (;;) {
 		spin_lock_bh(&nn->hash_lock);
@@ -244,8 +244,8 @@ static void end_groups(struct netinc_node *node)
 		spin_unlock_bh(&nn->hash_lock);
 		if (!g)
 			break;
-		netinc_ngroup_destroy(g);
-		netinc_ngroup_put(g);
+		netinc_node_group_destroy(g);
+		netinc_node_group_put(g);
 	}
 }
 
@@ -257,7 +257,7 @@ void netinc_edge_fini(struct netinc_net *nn)
 	edge->dead = true;
 	spin_unlock_bh(&edge->lock);
 	flush_work(&edge->work);
-	netinc_trees_forget(edge);
+	netinc_edge_forget_trees(edge);
 	end_groups(edge);
 	flush_work(&edge->work);
 	netinc_node_put(edge);
@@ -312,7 +312,7 @@ void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg
 
 u64 netinc_node_memory(struct netinc_node *node)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	u64 held = 0;
 	int i;
 
@@ -360,7 +360,7 @@ static struct netinc_node *node_for(struct netinc_rx *rx)
 	return dev ? netinc_node_find(rx->nn, dev->ifindex) : NULL;
 }
 
-static u64 challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
+static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
 {
 	struct {
 		struct netinc_peer peer;
@@ -387,7 +387,7 @@ u32 netinc_rx_oif(const struct netinc_rx *rx)
 }
 
 /* Answers a peer that may be anybody: the way back is looked up and forgotten. */
-static void reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
+static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
 {
 	enum netinc_answer kind = type == INC_PKT_CHALLENGE ? NETINC_ANSWER_CHALLENGE : NETINC_ANSWER_REFUSE;
 	struct netinc_pkt pkt = { .type = type, .span = 1, .group = rx->pkt.group, .incarnation = rx->pkt.incarnation,
@@ -412,41 +412,41 @@ static void reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u
 	netinc_tx_flush(rx->nn->net, &q);
 }
 
-static void refuse(struct netinc_rx *rx, u32 nonce, enum inc_refuse_code code, u64 detail)
+static void send_refuse(struct netinc_rx *rx, u32 nonce, enum inc_refuse_code code, u64 detail)
 {
 	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
 				   .detail = cpu_to_be64(detail) };
 
-	reply(rx, INC_PKT_REFUSE, rx->pkt.cookie, &body, sizeof(body));
+	send_reply(rx, INC_PKT_REFUSE, rx->pkt.cookie, &body, sizeof(body));
 }
 
-static void drop(struct netinc_rx *rx, enum inc_counter reason)
+static void drop_rx(struct netinc_rx *rx, enum inc_counter reason)
 {
 	netinc_net_count(rx->nn, reason, 1);
 	trace_netinc_drop(rx->skb, rx->pkt.group, reason);
 }
 
 /* 0 or the enum inc_refuse_code. */
-static int give_birth(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
+static int queue_pending_group(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit)
 {
 	int code = 0;
 	u32 i;
 
 	spin_lock_bh(&node->lock);
-	for (i = 0; i < node->nbirths; i++)
-		if (node->births[i].group == birth->group && node->births[i].lineage == birth->lineage &&
-		    node->births[i].shrink == birth->shrink && node->births[i].tenant == birth->tenant)
+	for (i = 0; i < node->npending; i++)
+		if (node->pending[i].group == pending->group && node->pending[i].lineage == pending->lineage &&
+		    node->pending[i].shrink == pending->shrink && node->pending[i].tenant == pending->tenant)
 			goto out;
 	/* who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge it is a member's */
-	if (node->dev && netinc_ngroup_fit(&node->cfg, birth->window, birth->size) < birth->window) {
+	if (node->dev && netinc_node_group_fit(&node->cfg, pending->window, pending->size) < pending->window) {
 		code = INC_REFUSE_LIMIT;
 		*limit = node->cfg.max_memory;
 		goto out;
 	}
-	code = netinc_birth_allowed(node, birth, limit);
+	code = netinc_quota_check(node, pending, limit);
 	if (!code && !node->dead) {
-		netinc_tenant_get(birth->tenant);
-		node->births[node->nbirths++] = *birth;
+		netinc_tenant_get(pending->tenant);
+		node->pending[node->npending++] = *pending;
 		netinc_node_work(node);
 	}
 out:
@@ -455,35 +455,35 @@ out:
 }
 
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
-static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join,
-		    struct netinc_birth *birth)
+static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join,
+		    struct netinc_pending_group *pending)
 {
-	*birth = (struct netinc_birth){
+	*pending = (struct netinc_pending_group){
 		.group = rx->pkt.group,
 		.size = be32_to_cpu(join->size),
 		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
-		.founder = { .peer = rx->peer, .ifindex = rx->dev->ifindex },
+		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex },
 		.lineage = be64_to_cpu(join->lineage),
 		.shrink = join->shrink,
 	};
-	if (!birth->size || birth->size > INC_MAX_RANKS || rx->pkt.child >= birth->size)
+	if (!pending->size || pending->size > INC_MAX_RANKS || rx->pkt.child >= pending->size)
 		return INC_REFUSE_SIZE;
-	if (!birth->lineage)
-		return birth->shrink ? INC_REFUSE_SIZE : 0;
-	birth->move = be32_to_cpu(join->move);
-	birth->at_edge = birth->shrink && node == rx->nn->edge;
-	birth->spread = !birth->shrink && node == rx->nn->edge;
-	if (birth->shrink && !birth->at_edge)
+	if (!pending->lineage)
+		return pending->shrink ? INC_REFUSE_SIZE : 0;
+	pending->move = be32_to_cpu(join->move);
+	pending->at_edge = pending->shrink && node == rx->nn->edge;
+	pending->spread = !pending->shrink && node == rx->nn->edge;
+	if (pending->shrink && !pending->at_edge)
 		return 0;
-	birth->window = be16_to_cpu(join->window);
-	birth->dead_ms = be32_to_cpu(join->dead_ms);
-	birth->late_ms = be32_to_cpu(join->late_ms);
-	birth->late_policy = join->late_policy;
-	birth->fallback = join->fallback;
-	if (!is_power_of_2(birth->window) || birth->window < INC_MIN_WINDOW || birth->window > INC_MAX_WINDOW ||
-	    birth->dead_ms < NETINC_MIN_DEAD_MS || birth->dead_ms > NETINC_MAX_DEAD_MS ||
-	    birth->late_ms > NETINC_MAX_LATE_MS || !birth->fallback || birth->fallback >= __INC_FALLBACK_MAX ||
-	    birth->late_policy > INC_LATE_FAIL)	/* `partial` goes with no fallback */
+	pending->window = be16_to_cpu(join->window);
+	pending->dead_ms = be32_to_cpu(join->dead_ms);
+	pending->late_ms = be32_to_cpu(join->late_ms);
+	pending->late_policy = join->late_policy;
+	pending->fallback = join->fallback;
+	if (!is_power_of_2(pending->window) || pending->window < INC_MIN_WINDOW || pending->window > INC_MAX_WINDOW ||
+	    pending->dead_ms < NETINC_MIN_DEAD_MS || pending->dead_ms > NETINC_MAX_DEAD_MS ||
+	    pending->late_ms > NETINC_MAX_LATE_MS || !pending->fallback || pending->fallback >= __INC_FALLBACK_MAX ||
+	    pending->late_policy > INC_LATE_FAIL)	/* `partial` goes with no fallback */
 		return INC_REFUSE_SIZE;
 	return 0;
 }
@@ -492,27 +492,27 @@ static int birth_of(const struct netinc_node *node, const struct netinc_rx *rx, 
  * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code says why there will
  * be none with this one.
  */
-static struct netinc_ngroup *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx,
+static struct netinc_node_group *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx,
 					const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
-	struct netinc_ngroup *g = netinc_ngroup_find_shrunk(rx->nn, rx->pkt.group, lineage);
+	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, rx->pkt.group, lineage);
 
 	if (g && g->node == node)
 		return g;
 	/* this box may be several nodes: one of them decides */
 	if (g)
-		*code = READ_ONCE(g->eng.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
-	else if (netinc_ngroup_ended(rx, join))
+		*code = READ_ONCE(g->grp.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
+	else if (netinc_node_group_ended(rx, join))
 		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
-	else if (netinc_ngroup_find_for(rx->nn, rx->pkt.group, tenant) ||
-		 netinc_past_went_on(rx->nn, rx->pkt.group, lineage))
+	else if (netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant) ||
+		 netinc_history_went_on(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_OUT;
 	return NULL;
 }
 
 /* The group, or the run of it, that a JOIN is for. */
-static struct netinc_ngroup *group_for(struct netinc_node *node, const struct netinc_rx *rx,
+static struct netinc_node_group *group_for(struct netinc_node *node, const struct netinc_rx *rx,
 				       const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
@@ -520,20 +520,20 @@ static struct netinc_ngroup *group_for(struct netinc_node *node, const struct ne
 	if (join->shrink && !rx->pkt.incarnation)
 		return shrunk_for(node, rx, join, tenant, code);
 	if (rx->pkt.incarnation)
-		return netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)
-		return netinc_ngroup_find_moved(node, rx->pkt.group, lineage);
-	return netinc_ngroup_find_over(rx, join) ?: netinc_ngroup_find_for(rx->nn, rx->pkt.group, tenant);
+		return netinc_node_group_find_moved(node, rx->pkt.group, lineage);
+	return netinc_node_group_find_over(rx, join) ?: netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant);
 }
 
 /* A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for all. */
-static bool theirs(const struct netinc_ngroup *g, const struct netinc_tenant *tenant)
+static bool is_for_tenant(const struct netinc_node_group *g, const struct netinc_tenant *tenant)
 {
 	return !g->tenant || g->tenant == tenant;
 }
 
 /* May the sender of this JOIN, who is where he says, join anything here? 0 or the enum inc_refuse_code. */
-static int admit(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join,
+static int admit_sender(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join,
 		 struct netinc_tenant **tenant)
 {
 	/* at the edge ranks know one another: tenants are the nodes' */
@@ -546,43 +546,43 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 {
 	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
-	u64 now = challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
+	u64 now = make_challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
 	struct netinc_tenant *tenant = NULL;
-	struct netinc_birth birth;
-	struct netinc_ngroup *g;
+	struct netinc_pending_group pending;
+	struct netinc_node_group *g;
 	int code = 0;
 
 	/* a member that comes back after an error is known by its nonce, address and cookie instead */
 	if (!rx->pkt.incarnation) {
-		if (got != now && got != challenge(rx, nonce, when - 1)) {
+		if (got != now && got != make_challenge(rx, nonce, when - 1)) {
 			if (got)
-				drop(rx, INC_C_DROP_CHALLENGE);
-			reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
+				drop_rx(rx, INC_C_DROP_CHALLENGE);
+			send_reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
 			return;
 		}
-		code = admit(node, key, rx, join, &tenant);
+		code = admit_sender(node, key, rx, join, &tenant);
 		if (code) {
-			drop(rx, INC_C_DROP_PROOF);
-			refuse(rx, nonce, code, 0);
+			drop_rx(rx, INC_C_DROP_PROOF);
+			send_refuse(rx, nonce, code, 0);
 			return;
 		}
 	}
 	g = group_for(node, rx, join, tenant, &code);
-	if (g && !rx->pkt.incarnation && !theirs(g, tenant)) {
+	if (g && !rx->pkt.incarnation && !is_for_tenant(g, tenant)) {
 		code = INC_REFUSE_TENANT;
 	} else if (g && g->node == node) {
-		code = netinc_ngroup_join(g, rx, join, &detail);
+		code = netinc_node_group_join(g, rx, join, &detail);
 	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
 	} else if (!code) {
-		code = birth_of(node, rx, join, &birth);
-		birth.tenant = tenant;
+		code = parse_pending_group(node, rx, join, &pending);
+		pending.tenant = tenant;
 		if (!code)
-			code = give_birth(node, &birth, &detail);
+			code = queue_pending_group(node, &pending, &detail);
 	}
 	if (code)
-		refuse(rx, nonce, code, detail);
+		send_refuse(rx, nonce, code, detail);
 	netinc_tenant_put(tenant);
 }
 
@@ -602,7 +602,7 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 		if (READ_ONCE(rank->ep.lineage) == lineage && READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
 		/* it has begun to shrink */
-		if (rank->ep.cfg.past.lineage == lineage && rank->ep.cfg.past.fallback == INC_FALLBACK_EDGE)
+		if (rank->ep.cfg.prev.lineage == lineage && rank->ep.cfg.prev.fallback == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
 	}
 	return NULL;
@@ -622,7 +622,7 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 	const struct inc_join *join = netinc_rx_body(rx, buf);
 
 	if (!join) {
-		drop(rx, INC_C_DROP_MALFORMED);
+		drop_rx(rx, INC_C_DROP_MALFORMED);
 		return;
 	}
 	if (node)
@@ -634,42 +634,42 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 	memzero_explicit(key, sizeof(key));
 	if (node)
 		return;
-	drop(rx, INC_C_DROP_NO_NODE);
-	refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
+	drop_rx(rx, INC_C_DROP_NO_NODE);
+	send_refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
 }
 
 void netinc_node_rx(struct netinc_rx *rx)
 {
 	struct netinc_node *node = node_for(rx);
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	if (rx->pkt.type == INC_PKT_JOIN) {
 		if (netinc_rx_sender_ok(rx))
 			node_rx_join(node, rx);
 		else
-			drop(rx, INC_C_DROP_ADDRESS);
+			drop_rx(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
 	if (rx->pkt.tree) {
-		g = netinc_ngroup_find_tree(rx->nn, &rx->pkt);
+		g = netinc_node_group_find_tree(rx->nn, &rx->pkt);
 		if (g)
-			netinc_ngroup_rx(g, rx);
+			netinc_node_group_rx(g, rx);
 		else
-			drop(rx, INC_C_DROP_NO_GROUP);
+			drop_rx(rx, INC_C_DROP_NO_GROUP);
 		return;
 	}
-	g = netinc_ngroup_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	g = netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (g && (g->node == node || g->node == rx->nn->edge)) {
-		netinc_ngroup_rx(g, rx);
+		netinc_node_group_rx(g, rx);
 		return;
 	}
 	if (!netinc_rx_sender_ok(rx)) {
-		drop(rx, INC_C_DROP_ADDRESS);
+		drop_rx(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
-	drop(rx, node ? INC_C_DROP_NO_GROUP : INC_C_DROP_NO_NODE);
+	drop_rx(rx, node ? INC_C_DROP_NO_GROUP : INC_C_DROP_NO_NODE);
 	if (rx->pkt.type != INC_PKT_ABORT)
-		refuse(rx, 0, INC_REFUSE_UNKNOWN, 0);
+		send_refuse(rx, 0, INC_REFUSE_UNKNOWN, 0);
 }
 
 static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr)

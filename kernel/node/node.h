@@ -42,10 +42,10 @@ struct netinc_port {
 };
 
 #define NETINC_MAX_PORTS	1024
-#define NETINC_MAX_BIRTHS	32
+#define NETINC_MAX_PENDING	32
 
 /* Who asked for a group first, and is anybody else in it? The group's lock to write. */
-struct netinc_founder {
+struct netinc_creator {
 	struct netinc_peer peer;
 	u32 ifindex;		/* of the port it came in by */
 	bool others;		/* a member has another address */
@@ -53,7 +53,7 @@ struct netinc_founder {
 };
 
 /* A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's repetition. */
-struct netinc_birth {
+struct netinc_pending_group {
 	u32 group;
 	u32 size;
 	/* a group that moves here brings its own; lineage 0: a new one, whose limits are the node's */
@@ -68,8 +68,8 @@ struct netinc_birth {
 	u8 late_policy;
 	u8 fallback;
 	u32 block;		/* bytes that its first member can send */
-	struct netinc_founder founder;
-	struct netinc_tenant *tenant;	/* with a reference while it is in netinc_node.births; NULL: nobody's */
+	struct netinc_creator creator;
+	struct netinc_tenant *tenant;	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
 };
 
 struct netinc_node {
@@ -82,13 +82,13 @@ struct netinc_node {
 	u32 ifindex;
 	bool dead;		/* no new groups; nn->mutex and lock to write */
 	struct netinc_node_cfg cfg;	/* lock */
-	spinlock_t lock;	/* cfg, ports, births */
+	spinlock_t lock;	/* cfg, ports, pending */
 	struct hlist_head ports;
 	u32 nports;
-	struct netinc_birth births[NETINC_MAX_BIRTHS];
-	u32 nbirths;
-	struct list_head plants;	/* edge: struct netinc_plant; lock */
-	u32 nplants;
+	struct netinc_pending_group pending[NETINC_MAX_PENDING];
+	u32 npending;
+	struct list_head tree_requests;	/* edge: struct netinc_tree_request; lock */
+	u32 ntree_requests;
 	struct work_struct work;
 	atomic_t ngroups;
 	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
@@ -132,9 +132,9 @@ void netinc_edge_fini(struct netinc_net *nn);
  * quota.c: may the node have this group, too? Under node->lock and RCU. 0, or the enum inc_refuse_code and in *@limit
  * what has been reached.
  */
-int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit);
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit);
 /* A member has joined. */
-void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex);
+void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex);
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);

@@ -18,12 +18,12 @@
 /* A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is killed. */
 #define GROUP_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-static struct netinc_ngroup *to_node_group(struct netinc_group *eng)
+static struct netinc_node_group *to_node_group(struct netinc_group *grp)
 {
-	return container_of(eng, struct netinc_ngroup, eng);
+	return container_of(grp, struct netinc_node_group, grp);
 }
 
-static void ngroup_free(struct netinc_ngroup *g)
+static void node_group_free(struct netinc_node_group *g)
 {
 	u32 i;
 
@@ -34,12 +34,12 @@ static void ngroup_free(struct netinc_ngroup *g)
 	kfree(g);
 }
 
-static void ngroup_free_rcu(struct rcu_head *rcu)
+static void node_group_free_rcu(struct rcu_head *rcu)
 {
-	ngroup_free(container_of(rcu, struct netinc_ngroup, rcu));
+	node_group_free(container_of(rcu, struct netinc_node_group, rcu));
 }
 
-static int charge(const struct netinc_ngroup *g)
+static int charge_needs(const struct netinc_node_group *g)
 {
 	struct netinc_net *nn = g->nn;
 	u64 limit;
@@ -58,7 +58,7 @@ static int charge(const struct netinc_ngroup *g)
 	return err;
 }
 
-static void uncharge(const struct netinc_ngroup *g)
+static void uncharge_needs(const struct netinc_node_group *g)
 {
 	struct netinc_net *nn = g->nn;
 
@@ -69,125 +69,125 @@ static void uncharge(const struct netinc_ngroup *g)
 }
 
 /* Nobody has seen it yet. */
-static void discard(struct netinc_ngroup *g)
+static void discard_group(struct netinc_node_group *g)
 {
-	uncharge(g);
-	ngroup_free(g);
+	uncharge_needs(g);
+	node_group_free(g);
 }
 
-static void ngroup_release(struct kref *ref)
+static void node_group_release(struct kref *ref)
 {
-	struct netinc_ngroup *g = container_of(ref, struct netinc_ngroup, ref);
+	struct netinc_node_group *g = container_of(ref, struct netinc_node_group, ref);
 
 	WARN_ON_ONCE(g->held || g->results);
-	uncharge(g);
+	uncharge_needs(g);
 	netinc_node_put(g->node);
-	call_rcu(&g->rcu, ngroup_free_rcu);
+	call_rcu(&g->rcu, node_group_free_rcu);
 }
 
-void netinc_ngroup_put(struct netinc_ngroup *g)
+void netinc_node_group_put(struct netinc_node_group *g)
 {
-	kref_put(&g->ref, ngroup_release);
+	kref_put(&g->ref, node_group_release);
 }
 
-void netinc_ngroup_lock(struct netinc_ngroup *g)
+void netinc_node_group_lock(struct netinc_node_group *g)
 	__acquires(&g->lock)
 {
 	spin_lock_bh(&g->lock);
-	g->eng.mib[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
+	g->grp.counters[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
 }
 
-void netinc_ngroup_unlock(struct netinc_ngroup *g)
+void netinc_node_group_unlock(struct netinc_node_group *g)
 	__releases(&g->lock)
 {
 	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
 }
 
-struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation)
+struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
-		if (g->eng.cfg.id != id || netinc_group_is_branch(&g->eng))
+		if (g->grp.cfg.id != id || netinc_group_is_branch(&g->grp))
 			continue;
-		if (incarnation ? g->eng.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->eng))
+		if (incarnation ? g->grp.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->grp))
 			return g;
 	}
 	return NULL;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant)
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->eng.cfg.id == id && !netinc_group_is_branch(&g->eng) && !g->moved &&
-		    !netinc_group_over(&g->eng) && (!g->tenant || g->tenant == tenant))
+		if (g->grp.cfg.id == id && !netinc_group_is_branch(&g->grp) && !g->moved &&
+		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant))
 			return g;
 	return NULL;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
+struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, pkt->group), hash)
-		if (g->eng.cfg.id == pkt->group && g->eng.cfg.incarnation == pkt->incarnation &&
-		    g->eng.agg.tree == pkt->tree)
+		if (g->grp.cfg.id == pkt->group && g->grp.cfg.incarnation == pkt->incarnation &&
+		    g->grp.agg.tree == pkt->tree)
 			return g;
 	return NULL;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage)
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id, u64 lineage)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
-		if (g->node == node && g->eng.cfg.id == id && g->eng.cfg.lineage == lineage &&
-		    !netinc_group_is_branch(&g->eng))
+		if (g->node == node && g->grp.cfg.id == id && g->grp.cfg.lineage == lineage &&
+		    !netinc_group_is_branch(&g->grp))
 			return g;
 	return NULL;
 }
 
-bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join)
+bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->eng.cfg.id != rx->pkt.group || g->eng.cfg.lineage != lineage || netinc_group_over(&g->eng) ||
-		    netinc_group_is_branch(&g->eng))
+		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage || netinc_group_over(&g->grp) ||
+		    netinc_group_is_branch(&g->grp))
 			continue;
-		netinc_ngroup_lock(g);
-		netinc_shrink_asked(&g->eng, join, rx->pkt.child, netinc_now());
-		netinc_ngroup_unlock(g);
+		netinc_node_group_lock(g);
+		netinc_shrink_asked(&g->grp, join, rx->pkt.child, netinc_now());
+		netinc_node_group_unlock(g);
 		return true;
 	}
 	return false;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
+struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->eng.cfg.id == id && g->eng.cfg.ancestor == lineage &&
-		    (READ_ONCE(g->eng.epoch) || !netinc_group_over(&g->eng)))
+		if (g->grp.cfg.id == id && g->grp.cfg.ancestor == lineage &&
+		    (READ_ONCE(g->grp.epoch) || !netinc_group_over(&g->grp)))
 			return g;
 	return NULL;
 }
 
-struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join)
+struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx, const struct inc_join *join)
 {
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	bool knows;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->eng.cfg.id != rx->pkt.group || !netinc_group_over(&g->eng) ||
-		    netinc_group_is_branch(&g->eng))
+		if (g->grp.cfg.id != rx->pkt.group || !netinc_group_over(&g->grp) ||
+		    netinc_group_is_branch(&g->grp))
 			continue;
 		spin_lock_bh(&g->lock);
-		knows = !g->dead && netinc_group_knows(&g->eng, &rx->pkt, join, &rx->peer);
+		knows = !g->dead && netinc_group_knows(&g->grp, &rx->pkt, join, &rx->peer);
 		spin_unlock_bh(&g->lock);
 		if (knows)
 			return g;
@@ -195,13 +195,13 @@ struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const 
 	return NULL;
 }
 
-static void count_tx(struct netinc_ngroup *g, struct netinc_port *port, const struct sk_buff *skb, u32 headers)
+static void count_tx(struct netinc_node_group *g, struct netinc_port *port, const struct sk_buff *skb, u32 headers)
 {
 	u32 packets = netinc_skb_packets(skb), bytes = netinc_skb_ip_bytes(skb, headers);
 
-	g->eng.mib[INC_C_TX_PACKETS] += packets;
-	g->eng.mib[INC_C_TX_BYTES] += bytes;
-	g->eng.mib[INC_C_TX_SKBS]++;
+	g->grp.counters[INC_C_TX_PACKETS] += packets;
+	g->grp.counters[INC_C_TX_BYTES] += bytes;
+	g->grp.counters[INC_C_TX_SKBS]++;
 	if (!port)
 		return;
 	atomic64_add(packets, &port->tx_packets);
@@ -209,69 +209,69 @@ static void count_tx(struct netinc_ngroup *g, struct netinc_port *port, const st
 	atomic64_inc(&port->tx_skbs);
 }
 
-static void send_one(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+static void send_one(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
 {
 	struct netinc_link *link = &g->link[child];
 	u32 payload = skb->len;
 
 	if (netinc_txq_add(&g->txq, &link->path, skb)) {
-		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
 		return;
 	}
 	count_tx(g, link->port, skb, skb->len - payload);
 }
 
-static bool is_host(const struct netinc_ngroup *g, u32 child)
+static bool is_host(const struct netinc_node_group *g, u32 child)
 {
-	return g->link[child].host == child && g->eng.members[child].present;
+	return g->link[child].host == child && g->grp.members[child].present;
 }
 
-void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb)
+void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
 {
 	struct sk_buff *copy;
 	u32 i;
 
 	if (!skb) {
-		netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
 		return;
 	}
 	if (child != NETINC_ALL) {
 		send_one(g, child, skb);
 		return;
 	}
-	for (i = 0; i < g->eng.cfg.size; i++) {
+	for (i = 0; i < g->grp.cfg.size; i++) {
 		if (!is_host(g, i))
 			continue;
 		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
 		if (copy)
 			send_one(g, i, copy);
 		else
-			netinc_count(g->eng.mib, INC_C_TX_ERRORS);
+			netinc_count(g->grp.counters, INC_C_TX_ERRORS);
 	}
 	consume_skb(skb);
 }
 
-void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct netinc_run *run)
+void netinc_node_group_send_run(struct netinc_node_group *g, u32 child, const struct netinc_run *run)
 {
 	u32 i;
 
 	if (child != NETINC_ALL) {
-		netinc_ngroup_send(g, child, netinc_super_skb(run->s, run->first, run->n));
+		netinc_node_group_send(g, child, netinc_gso_buf_skb(run->s, run->first, run->n));
 		return;
 	}
-	for (i = 0; i < g->eng.cfg.size; i++)
+	for (i = 0; i < g->grp.cfg.size; i++)
 		if (is_host(g, i))
-			netinc_ngroup_send(g, i, netinc_super_skb(run->s, run->first, run->n));
+			netinc_node_group_send(g, i, netinc_gso_buf_skb(run->s, run->first, run->n));
 }
 
-static void group_send(struct netinc_group *eng, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static void group_send(struct netinc_group *grp, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
-	netinc_ngroup_send(to_node_group(eng), child, netinc_control_skb(pkt, body, len));
+	netinc_node_group_send(to_node_group(grp), child, netinc_control_skb(pkt, body, len));
 }
 
-static void group_renumber(struct netinc_group *eng, u32 from, u32 to)
+static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 {
-	struct netinc_ngroup *g = to_node_group(eng);
+	struct netinc_node_group *g = to_node_group(grp);
 
 	swap(g->link[from], g->link[to]);
 	g->link[to].host = to;
@@ -281,10 +281,10 @@ static void group_renumber(struct netinc_group *eng, u32 from, u32 to)
  * Members that share a host (address) share its copy of a result. Addresses are hashed with a secret,
  * since members choose them.
  */
-static void find_hosts(struct netinc_ngroup *g)
+static void find_hosts(struct netinc_node_group *g)
 {
-	const struct netinc_member *m = g->eng.members;
-	u32 n = g->eng.cfg.size, seed = (u32)g->nn->secret[0], i, j;
+	const struct netinc_member *m = g->grp.members;
+	u32 n = g->grp.cfg.size, seed = (u32)g->nn->secret[0], i, j;
 	struct netinc_link *bucket;
 
 	for (i = 0; i < n; i++)
@@ -302,26 +302,26 @@ static void find_hosts(struct netinc_ngroup *g)
 	}
 }
 
-static void group_event(struct netinc_group *eng, enum inc_event event, u32 rank)
+static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank)
 {
-	struct netinc_ngroup *g = to_node_group(eng);
+	struct netinc_node_group *g = to_node_group(grp);
 
 	if (event == INC_EVENT_GROUP_FORMED) {
 		find_hosts(g);
 		atomic_inc(&g->nn->generation);
-		if (eng->cfg.ancestor)
-			netinc_past_formed(g->nn, eng);
+		if (grp->cfg.ancestor)
+			netinc_history_formed(g->nn, grp);
 	}
-	if (eng->state == INC_GROUP_FAILED && !netinc_group_is_branch(eng))
-		netinc_past_failed(g->nn, eng);
-	trace_netinc_state(eng->cfg.id, NETINC_NO_RANK, event, eng->state, eng->epoch);
-	netinc_nl_event_group(g->nn->net, event, eng, g->node->ifindex, rank);
+	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp))
+		netinc_history_failed(g->nn, grp);
+	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, event, grp->state, grp->epoch);
+	netinc_nl_event_group(g->nn->net, event, grp, g->node->ifindex, rank);
 }
 
 /* The way back must be there before the engine uses it. */
-static bool group_link(struct netinc_group *eng, u32 rank, const struct netinc_peer *peer)
+static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_peer *peer)
 {
-	struct netinc_ngroup *g = to_node_group(eng);
+	struct netinc_node_group *g = to_node_group(grp);
 	struct netinc_link *link = &g->link[rank];
 	struct netinc_rx *rx = g->joining;
 
@@ -330,7 +330,7 @@ static bool group_link(struct netinc_group *eng, u32 rank, const struct netinc_p
 	netinc_path_destroy(&link->path);
 	memset(&link->path, 0, sizeof(link->path));
 	link->port = netinc_port_get(g->node, rx->dev);
-	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(eng->cfg.id, 0), netinc_rx_oif(rx),
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0), netinc_rx_oif(rx),
 				 GFP_ATOMIC);
 }
 
@@ -342,69 +342,69 @@ static const struct netinc_group_ops group_ops = {
 };
 
 /* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
-static bool bury(struct netinc_ngroup *g)
+static bool unhash_group(struct netinc_node_group *g)
 {
 	lockdep_assert_held(&g->lock);
 	if (g->dead)
 		return false;
 	g->dead = true;
 	atomic_inc(&g->nn->generation);
-	netinc_agg_drain(&g->eng.agg);
-	netinc_reducer_end(g);
-	netinc_net_retire(g->nn, &g->hash, g->eng.mib);
+	netinc_agg_drain(&g->grp.agg);
+	netinc_fold_end(g);
+	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
 }
 
-static unsigned long tick_period(const struct netinc_ngroup *g)
+static unsigned long tick_period(const struct netinc_node_group *g)
 {
-	u32 ms = g->eng.cfg.dead_ms / 8;
+	u32 ms = g->grp.cfg.dead_ms / 8;
 
-	if (g->eng.cfg.late_ms)
-		ms = min(ms, g->eng.cfg.late_ms / 4);
+	if (g->grp.cfg.late_ms)
+		ms = min(ms, g->grp.cfg.late_ms / 4);
 	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
-static void ngroup_timer(struct timer_list *t)
+static void node_group_timer(struct timer_list *t)
 {
-	struct netinc_ngroup *g = container_of(t, struct netinc_ngroup, timer);
-	bool buried = false, expired;
+	struct netinc_node_group *g = container_of(t, struct netinc_node_group, timer);
+	bool unhashed = false, expired;
 
-	netinc_ngroup_lock(g);
-	if (netinc_group_is_branch(&g->eng) && !g->eng.ended && !netinc_trees_inhabited(g))
-		g->eng.ended = netinc_now();
+	netinc_node_group_lock(g);
+	if (netinc_group_is_branch(&g->grp) && !g->grp.ended && !netinc_edge_root_alive(g))
+		g->grp.ended = netinc_now();
 	/* blocks may be completed without those that are late */
-	netinc_reducer_begin(g);
-	g->rx_left = NETINC_MAX_UNITS;
-	expired = netinc_group_tick(&g->eng, netinc_now());
-	netinc_reducer_end(g);
+	netinc_fold_begin(g);
+	g->rx_left = NETINC_MAX_SEGMENTS;
+	expired = netinc_group_tick(&g->grp, netinc_now());
+	netinc_fold_end(g);
 	if (expired)
-		buried = bury(g);
+		unhashed = unhash_group(g);
 	else if (!g->dead)
-		netinc_reducer_unshare(g);
+		netinc_fold_unshare(g);
 	if (!g->dead)
 		mod_timer(&g->timer, jiffies + tick_period(g));
-	netinc_ngroup_unlock(g);
-	if (buried)
-		netinc_ngroup_put(g);
+	netinc_node_group_unlock(g);
+	if (unhashed)
+		netinc_node_group_put(g);
 }
 
-void netinc_ngroup_destroy(struct netinc_ngroup *g)
+void netinc_node_group_destroy(struct netinc_node_group *g)
 {
-	bool buried;
+	bool unhashed;
 
-	netinc_ngroup_lock(g);
-	if (!netinc_group_is_branch(&g->eng))
-		netinc_group_fail(&g->eng, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
-	buried = bury(g);
-	netinc_ngroup_unlock(g);
+	netinc_node_group_lock(g);
+	if (!netinc_group_is_branch(&g->grp))
+		netinc_group_fail(&g->grp, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+	unhashed = unhash_group(g);
+	netinc_node_group_unlock(g);
 	timer_shutdown_sync(&g->timer);
-	if (buried)
-		netinc_ngroup_put(g);
+	if (unhashed)
+		netinc_node_group_put(g);
 }
 
-u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
+u32 netinc_node_group_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
 {
 	u64 per_block = (u64)size * 2048;
 
@@ -413,23 +413,23 @@ u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
 	return window;
 }
 
-u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth)
+u32 netinc_node_group_window(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending)
 {
-	return birth->lineage && !birth->shrink ? birth->window : netinc_ngroup_fit(cfg, cfg->window, birth->size);
+	return pending->lineage && !pending->shrink ? pending->window : netinc_node_group_fit(cfg, cfg->window, pending->size);
 }
 
-void netinc_ngroup_needs(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth,
+void netinc_node_group_needs(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending,
 			 struct netinc_needs *needs)
 {
-	u32 unit = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + birth->block;
-	u32 window = netinc_ngroup_window(cfg, birth);
+	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
+	u32 window = netinc_node_group_window(cfg, pending);
 
 	needs->slots = 2 * window;
-	needs->bytes = netinc_group_bytes(birth->size, window) + birth->size * sizeof(struct netinc_link) +
-		       (u64)needs->slots * (PAGE_SIZE << get_order(unit)) + (u64)birth->size * SKB_TRUESIZE(unit);
+	needs->bytes = netinc_group_bytes(pending->size, window) + pending->size * sizeof(struct netinc_link) +
+		       (u64)needs->slots * (PAGE_SIZE << get_order(seg_size)) + (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
 
-static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *cfg)
+static int node_group_alloc(struct netinc_node_group *g, const struct netinc_group_cfg *cfg)
 {
 	u32 i;
 
@@ -440,33 +440,33 @@ static int ngroup_alloc(struct netinc_ngroup *g, const struct netinc_group_cfg *
 	g->nlinks = cfg->size;
 	for (i = 0; i < cfg->size; i++)
 		g->link[i].host = i;
-	netinc_group_init(&g->eng, cfg, g->mem, &group_ops, &netinc_reducer_ops);
+	netinc_group_init(&g->grp, cfg, g->mem, &group_ops, &netinc_fold_ops);
 	return 0;
 }
 
-static int ngroup_insert(struct netinc_ngroup *g)
+static int node_group_insert(struct netinc_node_group *g)
 {
 	struct netinc_net *nn = g->nn;
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (g->moved ? netinc_ngroup_find_moved(g->node, g->eng.cfg.id, g->eng.cfg.lineage) :
-		       netinc_ngroup_find_for(nn, g->eng.cfg.id, g->tenant))
+	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage) :
+		       netinc_node_group_find_for(nn, g->grp.cfg.id, g->tenant))
 		err = -EEXIST;
 	else
-		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->eng.cfg.id));
+		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->grp.cfg.id));
 	spin_unlock_bh(&nn->hash_lock);
 	return err;
 }
 
 /* Members of a group that has failed go on: what is known of the others? */
-static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn, const struct netinc_birth *birth)
+static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn, const struct netinc_pending_group *pending)
 {
-	struct netinc_past past;
+	struct netinc_group_history past;
 
-	cfg->ancestor = birth->lineage;
-	if (!netinc_past_find(nn, birth->group, birth->lineage, &past) || !past.failed ||
-	    (s32)(past.move - birth->move) < 0)
+	cfg->ancestor = pending->lineage;
+	if (!netinc_history_find(nn, pending->group, pending->lineage, &past) || !past.failed ||
+	    (s32)(past.move - pending->move) < 0)
 		return;
 	cfg->known = true;
 	cfg->ngone = past.ngone;
@@ -474,21 +474,21 @@ static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn
 }
 
 /* What the group brings along, or gets from the node. */
-static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *birth,
+static void configure_group(struct netinc_group_cfg *cfg, const struct netinc_pending_group *pending,
 		      const struct netinc_node_cfg *limits)
 {
-	cfg->id = birth->group;
-	cfg->size = birth->size;
+	cfg->id = pending->group;
+	cfg->size = pending->size;
 	cfg->incarnation = get_random_u32() | 1;
-	cfg->window = netinc_ngroup_window(limits, birth);
-	cfg->lineage = birth->shrink ? 0 : birth->lineage;
+	cfg->window = netinc_node_group_window(limits, pending);
+	cfg->lineage = pending->shrink ? 0 : pending->lineage;
 	if (cfg->lineage) {
-		cfg->spread = birth->spread;
-		cfg->move = birth->move;
-		cfg->dead_ms = birth->dead_ms;
-		cfg->late_ms = birth->late_ms;
-		cfg->late_policy = birth->late_policy;
-		cfg->fallback = birth->fallback;
+		cfg->spread = pending->spread;
+		cfg->move = pending->move;
+		cfg->dead_ms = pending->dead_ms;
+		cfg->late_ms = pending->late_ms;
+		cfg->late_policy = pending->late_policy;
+		cfg->fallback = pending->fallback;
 		return;
 	}
 	while (!cfg->lineage)
@@ -499,19 +499,19 @@ static void configure(struct netinc_group_cfg *cfg, const struct netinc_birth *b
 	cfg->fallback = limits->fallback;
 	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
-	if (!birth->at_edge)
+	if (!pending->at_edge)
 		return;
-	cfg->dead_ms = birth->dead_ms;
-	cfg->late_ms = birth->late_ms;
-	cfg->late_policy = birth->late_policy;
-	cfg->fallback = birth->fallback;
+	cfg->dead_ms = pending->dead_ms;
+	cfg->late_ms = pending->late_ms;
+	cfg->late_policy = pending->late_policy;
+	cfg->fallback = pending->fallback;
 }
 
 /* Charged, with @limits as they are at the node now; or ERR_PTR. */
-static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct netinc_birth *birth,
+static struct netinc_node_group *node_group_new(struct netinc_node *node, const struct netinc_pending_group *pending,
 					struct netinc_node_cfg *limits)
 {
-	struct netinc_ngroup *g = kzalloc(sizeof(*g), GROUP_GFP);
+	struct netinc_node_group *g = kzalloc(sizeof(*g), GROUP_GFP);
 	int err;
 
 	if (!g)
@@ -521,16 +521,16 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	spin_unlock_bh(&node->lock);
 	kref_init(&g->ref);
 	spin_lock_init(&g->lock);
-	netinc_txq_init(&g->txq, NETINC_TXQ_GROUP + birth->size * NETINC_TXQ_MEMBER);
-	timer_setup(&g->timer, ngroup_timer, 0);
+	netinc_txq_init(&g->txq, NETINC_TXQ_GROUP + pending->size * NETINC_TXQ_MEMBER);
+	timer_setup(&g->timer, node_group_timer, 0);
 	g->nn = node->nn;
 	g->node = node;
 	g->limit = limits->max_memory;
-	netinc_ngroup_needs(limits, birth, &g->needs);
-	g->founder = birth->founder;
-	g->moved = birth->lineage && !birth->shrink;
-	g->tenant = birth->tenant;
-	err = charge(g);
+	netinc_node_group_needs(limits, pending, &g->needs);
+	g->creator = pending->creator;
+	g->moved = pending->lineage && !pending->shrink;
+	g->tenant = pending->tenant;
+	err = charge_needs(g);
 	if (err) {
 		kfree(g);
 		return ERR_PTR(err);
@@ -539,70 +539,70 @@ static struct netinc_ngroup *ngroup_new(struct netinc_node *node, const struct n
 	return g;
 }
 
-static void ngroup_start(struct netinc_ngroup *g)
+static void node_group_start(struct netinc_node_group *g)
 {
 	netinc_node_get(g->node);
 	atomic_inc(&g->node->ngroups);
-	netinc_ngroup_lock(g);
+	netinc_node_group_lock(g);
 	if (!g->dead)
 		mod_timer(&g->timer, jiffies + tick_period(g));
-	netinc_ngroup_unlock(g);
+	netinc_node_group_unlock(g);
 }
 
-static int create(struct netinc_node *node, const struct netinc_birth *birth)
+static int create_group(struct netinc_node *node, const struct netinc_pending_group *pending)
 {
 	struct netinc_group_cfg cfg = {};
 	struct netinc_node_cfg limits;
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	int err;
 
-	g = ngroup_new(node, birth, &limits);
+	g = node_group_new(node, pending, &limits);
 	if (IS_ERR(g))
 		return PTR_ERR(g);
-	configure(&cfg, birth, &limits);
-	if (birth->shrink)
-		configure_shrink(&cfg, node->nn, birth);
+	configure_group(&cfg, pending, &limits);
+	if (pending->shrink)
+		configure_shrink(&cfg, node->nn, pending);
 	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
-	err = ngroup_alloc(g, &cfg);
+	err = node_group_alloc(g, &cfg);
 	if (!err)
-		err = ngroup_insert(g);
+		err = node_group_insert(g);
 	if (!err) {
-		ngroup_start(g);
+		node_group_start(g);
 		return 0;
 	}
-	discard(g);
+	discard_group(g);
 	return err;
 }
 
-int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth)
+int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
 {
 	struct mem_cgroup *old = set_active_memcg(READ_ONCE(node->memcg));
-	int err = create(node, birth);
+	int err = create_group(node, pending);
 
 	set_active_memcg(old);
 	return err;
 }
 
-static int plant_links(struct netinc_ngroup *g, const struct netinc_plant *plant)
+static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)
 {
 	u32 i;
 	int err = 0;
 
 	for (i = 0; i < g->nlinks && !err; i++)
-		err = netinc_path_init(&g->link[i].path, g->nn->net, &plant->peers[i],
-				       netinc_sport(plant->tree.id, plant->tree.tree), plant->peers[i].ifindex,
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i],
+				       netinc_sport(request->tree.id, request->tree.tree), request->peers[i].ifindex,
 				       GROUP_GFP);
 	return err;
 }
 
 /* What the same rank's tree was in an earlier epoch: no member is in that any more. */
-static void uproot(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
+static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 {
-	struct netinc_ngroup *g, *old = NULL;
+	struct netinc_node_group *g, *old = NULL;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
-		if (g->eng.cfg.id == tree->id && g->eng.cfg.lineage == tree->lineage && g->eng.agg.tree == tree->tree &&
+		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage && g->grp.agg.tree == tree->tree &&
 		    kref_get_unless_zero(&g->ref)) {
 			old = g;
 			break;
@@ -610,79 +610,79 @@ static void uproot(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 	rcu_read_unlock();
 	if (!old)
 		return;
-	netinc_ngroup_destroy(old);
-	netinc_ngroup_put(old);
+	netinc_node_group_destroy(old);
+	netinc_node_group_put(old);
 }
 
-static int set_out(struct netinc_node *edge, const struct netinc_plant *plant)
+static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
 {
-	const struct netinc_tree_cfg *tree = &plant->tree;
-	struct netinc_birth birth = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
+	const struct netinc_tree_cfg *tree = &request->tree;
+	struct netinc_pending_group pending = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
 				      .window = tree->window, .block = tree->block };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;
-	struct netinc_ngroup *g;
+	struct netinc_node_group *g;
 	int err;
 
-	uproot(edge->nn, tree);
-	g = ngroup_new(edge, &birth, &limits);
+	remove_old_tree(edge->nn, tree);
+	g = node_group_new(edge, &pending, &limits);
 	if (IS_ERR(g))
 		return PTR_ERR(g);
 	netinc_tree_group_cfg(tree, &cfg);
-	err = ngroup_alloc(g, &cfg);
+	err = node_group_alloc(g, &cfg);
 	if (!err)
-		err = plant_links(g, plant);
+		err = init_tree_links(g, request);
 	if (err) {
-		discard(g);
+		discard_group(g);
 		return err;
 	}
-	netinc_tree_begin(&g->eng, tree, plant->peers, netinc_now());
+	netinc_tree_begin(&g->grp, tree, request->peers, netinc_now());
 	find_hosts(g);
 	spin_lock_bh(&g->nn->hash_lock);
 	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
 	spin_unlock_bh(&g->nn->hash_lock);
-	ngroup_start(g);
+	node_group_start(g);
 	return 0;
 }
 
-int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant)
+int netinc_node_group_create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
 {
 	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
-	int err = set_out(edge, plant);
+	int err = create_tree(edge, request);
 
 	set_active_memcg(old);
 	return err;
 }
 
-int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
+int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
 {
 	int code = INC_REFUSE_UNKNOWN;
 	u64 begin = ktime_get_ns();
 
-	netinc_ngroup_lock(g);
-	netinc_count(g->eng.mib, INC_C_JOINS);
+	netinc_node_group_lock(g);
+	netinc_count(g->grp.counters, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */
-	if (!g->dead && !(rx->pkt.incarnation && g->eng.state == INC_GROUP_JOINING)) {
+	if (!g->dead && !(rx->pkt.incarnation && g->grp.state == INC_GROUP_JOINING)) {
 		g->joining = rx;
-		code = netinc_group_join(&g->eng, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		code = netinc_group_join(&g->grp, &rx->pkt, join, &rx->peer, netinc_now(), detail);
 		g->joining = NULL;
 		if (!code)
-			netinc_founder_meet(&g->founder, &rx->peer, rx->dev->ifindex);
+			netinc_creator_note(&g->creator, &rx->peer, rx->dev->ifindex);
 	}
-	netinc_ngroup_unlock(g);
+	netinc_node_group_unlock(g);
 	netinc_tenant_worked(g->tenant, ktime_get_ns() - begin);
 	return code;
 }
 
-static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
 	struct netinc_port *port = g->link[rx->pkt.child].port;
 	u32 packets = netinc_rx_packets(rx), bytes = netinc_rx_bytes(rx);
 
-	g->eng.mib[INC_C_RX_PACKETS] += packets;
-	g->eng.mib[INC_C_RX_BYTES] += bytes;
-	g->eng.mib[INC_C_RX_SKBS]++;
-	g->eng.mib[INC_C_CONGESTED] += rx->ce;
+	g->grp.counters[INC_C_RX_PACKETS] += packets;
+	g->grp.counters[INC_C_RX_BYTES] += bytes;
+	g->grp.counters[INC_C_RX_SKBS]++;
+	g->grp.counters[INC_C_CONGESTED] += rx->ce;
 	if (!port || port->ifindex != rx->dev->ifindex)
 		return;
 	atomic64_add(packets, &port->rx_packets);
@@ -690,13 +690,13 @@ static void count_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
 	atomic64_inc(&port->rx_skbs);
 }
 
-static void drop_unit(struct netinc_ngroup *g, struct netinc_rx *rx, int err)
+static void trace_dropped(struct netinc_node_group *g, struct netinc_rx *rx, int err)
 {
-	trace_netinc_drop(rx->skb, g->eng.cfg.id, -err);
+	trace_netinc_drop(rx->skb, g->grp.cfg.id, -err);
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
-static noinline bool control_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u64 now)
+static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
 {
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
 	const void *body;
@@ -704,19 +704,19 @@ static noinline bool control_rx(struct netinc_ngroup *g, struct netinc_rx *rx, u
 
 	body = netinc_rx_body(rx, buf);
 	if (!body)
-		netinc_count(g->eng.mib, INC_C_DROP_MALFORMED);
-	err = body ? netinc_group_control(&g->eng, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
+		netinc_count(g->grp.counters, INC_C_DROP_MALFORMED);
+	err = body ? netinc_group_control(&g->grp, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
 	if (err)
-		drop_unit(g, rx, err);
+		trace_dropped(g, rx, err);
 	/* what follows one that asks too much may be other members' */
 	return !err || err == -INC_C_DROP_WORK;
 }
 
 /* Before READY nobody knows it: ABORT comes without. */
-static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_pkt *pkt)
+static bool incarnation_fits(const struct netinc_node_group *g, const struct netinc_pkt *pkt)
 {
-	return pkt->incarnation == g->eng.cfg.incarnation ||
-	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->eng.state == INC_GROUP_JOINING);
+	return pkt->incarnation == g->grp.cfg.incarnation ||
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->grp.state == INC_GROUP_JOINING);
 }
 
 /*
@@ -724,7 +724,7 @@ static bool incarnation_fits(const struct netinc_ngroup *g, const struct netinc_
  * stands before them in it. While he has nothing left, a member that asks is answered now and then, so
  * that it knows that the node lives.
  */
-static bool is_affordable(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now)
+static bool is_affordable(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid, u64 now)
 {
 	bool congested, contribution = rx->pkt.type == INC_PKT_CONTRIB;
 	int why;
@@ -738,28 +738,28 @@ static bool is_affordable(struct netinc_ngroup *g, struct netinc_rx *rx, bool *p
 		*paid = !why;
 	} else {
 		why = netinc_tenant_in_debt(g->tenant, now);
-		if (why && netinc_group_rare_probe(&g->eng, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
+		if (why && netinc_group_rare_probe(&g->grp, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
 			return true;
 	}
 	if (!why)
 		return true;
-	netinc_count(g->eng.mib, why);
+	netinc_count(g->grp.counters, why);
 	if (contribution)
-		netinc_group_ignored(&g->eng, &rx->pkt);
-	drop_unit(g, rx, -why);
+		netinc_group_ignored(&g->grp, &rx->pkt);
+	trace_dropped(g, rx, -why);
 	return false;
 }
 
-/* One unit. False: what follows in this buffer is not looked at. */
-static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u64 now_ns)
+/* One segment. False: what follows in this buffer is not looked at. */
+static bool rx_one_segment(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid, u64 now_ns)
 {
 	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
 	u64 now = div_u64(now_ns, NSEC_PER_USEC);
 	int err;
 
-	err = netinc_group_check(&g->eng, &rx->pkt, &rx->peer, now);
+	err = netinc_group_check(&g->grp, &rx->pkt, &rx->peer, now);
 	if (err) {
-		drop_unit(g, rx, err);
+		trace_dropped(g, rx, err);
 		return false;
 	}
 	/* only who is a member spends what the tenant has */
@@ -767,50 +767,50 @@ static bool unit_rx(struct netinc_ngroup *g, struct netinc_rx *rx, bool *paid, u
 		return false;
 	if (rx->pkt.type != INC_PKT_CONTRIB)
 		return control_rx(g, rx, now);
-	err = netinc_group_contrib(&g->eng, &rx->pkt, &pay, now);
+	err = netinc_group_contrib(&g->grp, &rx->pkt, &pay, now);
 	if (err)
-		drop_unit(g, rx, err);
+		trace_dropped(g, rx, err);
 	return true;
 }
 
-void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx)
+void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
 	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
 	bool member = false, paid = false;
 	u32 child = rx->pkt.child;
 	int got = 1;
 
-	netinc_ngroup_lock(g);
-	if (g->dead || rx->pkt.child >= g->eng.cfg.size) {
+	netinc_node_group_lock(g);
+	if (g->dead || rx->pkt.child >= g->grp.cfg.size) {
 		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
-		netinc_ngroup_unlock(g);
+		netinc_node_group_unlock(g);
 		return;
 	}
-	netinc_reducer_begin(g);
-	netinc_group_buffer_begin(&g->eng);
+	netinc_fold_begin(g);
+	netinc_group_buffer_begin(&g->grp);
 	count_rx(g, rx);
 	do {
-		if (rx->pkt.group != g->eng.cfg.id || !incarnation_fits(g, &rx->pkt)) {
-			netinc_count(g->eng.mib, INC_C_DROP_NO_GROUP);
+		if (rx->pkt.group != g->grp.cfg.id || !incarnation_fits(g, &rx->pkt)) {
+			netinc_count(g->grp.counters, INC_C_DROP_NO_GROUP);
 			break;
 		}
 		/* aggregation may have put packets of several ranks of one host into one buffer */
-		if (member && rx->pkt.child != child && g->eng.running)
-			netinc_agg_packet_end(&g->eng.agg, child, now);
+		if (member && rx->pkt.child != child && g->grp.running)
+			netinc_agg_packet_end(&g->grp.agg, child, now);
 		child = rx->pkt.child;
-		g->rx_left = DIV_ROUND_UP(rx->left, rx->unit) + 1;
-		member = unit_rx(g, rx, &paid, begin);
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
+		member = rx_one_segment(g, rx, &paid, begin);
 		if (!member)
 			break;
 	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0) {
-		netinc_count(g->eng.mib, -got);
-		drop_unit(g, rx, got);
+		netinc_count(g->grp.counters, -got);
+		trace_dropped(g, rx, got);
 	}
-	if (member && g->eng.running)
-		netinc_agg_packet_end(&g->eng.agg, child, now);
-	netinc_reducer_end(g);
-	netinc_ngroup_unlock(g);
+	if (member && g->grp.running)
+		netinc_agg_packet_end(&g->grp.agg, child, now);
+	netinc_fold_end(g);
+	netinc_node_group_unlock(g);
 	spent = ktime_get_ns() - begin;
 	atomic64_add(spent, &g->unbooked);
 	netinc_tenant_worked(g->tenant, spent);

@@ -11,9 +11,9 @@
 #include "node/edge_trees.h"
 #include "core/tx.h"
 
-/* Results that leave together: units [first, first + n) of s. */
+/* Results that leave together: segments [first, first + n) of s. */
 struct netinc_run {
-	struct netinc_super *s;		/* with a reference; NULL: none */
+	struct netinc_gso_buf *s;		/* with a reference; NULL: none */
 	u32 first;
 	u32 n;
 };
@@ -28,7 +28,7 @@ struct netinc_link {
 	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
 };
 
-struct netinc_ngroup {
+struct netinc_node_group {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
@@ -43,12 +43,12 @@ struct netinc_ngroup {
 	u64 results;			/* and of results, charged */
 	u64 limit;			/* of each */
 	struct netinc_needs needs;	/* charged; does not change */
-	struct netinc_founder founder;
+	struct netinc_creator creator;
 	atomic64_t unbooked;		/* INC_C_NODE_NSEC since the lock was held last */
 	struct netinc_rx *joining;	/* the JOIN at hand */
-	u32 rx_left;			/* units that it may still complete */
-	struct netinc_section section;	/* ends with the received skb */
-	struct netinc_super *build;	/* with a reference: where the next result goes */
+	u32 rx_left;			/* segments that it may still complete */
+	struct netinc_fpu_section section;	/* ends with the received skb */
+	struct netinc_gso_buf *build;	/* with a reference: where the next result goes */
 	u64 build_next;			/* the block that fits behind it */
 	struct netinc_run run;		/* for all children */
 	bool apart;			/* links have results waiting too */
@@ -56,61 +56,61 @@ struct netinc_ngroup {
 	struct netinc_link *link;	/* [nlinks] */
 	u32 nlinks;			/* the size that it began with */
 	void *mem;			/* of the engine */
-	struct netinc_group eng;
+	struct netinc_group grp;
 };
 
 /* At most @window blocks: what @size members can fill within the memory limit. */
-u32 netinc_ngroup_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size);
+u32 netinc_node_group_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size);
 /* The window that the group will have. */
-u32 netinc_ngroup_window(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth);
+u32 netinc_node_group_window(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending);
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
-int netinc_ngroup_create(struct netinc_node *node, const struct netinc_birth *birth);
+int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending);
 /* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
-int netinc_ngroup_plant(struct netinc_node *edge, const struct netinc_plant *plant);
+int netinc_node_group_create_tree(struct netinc_node *edge, const struct netinc_tree_request *request);
 /* What it is charged for: slots, and memory for these and to get on, a result in each, a contribution of each rank. */
-void netinc_ngroup_needs(const struct netinc_node_cfg *cfg, const struct netinc_birth *birth,
+void netinc_node_group_needs(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending,
 			 struct netinc_needs *needs);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
-struct netinc_ngroup *netinc_ngroup_find_moved(struct netinc_node *node, u32 id, u64 lineage);
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id, u64 lineage);
 /* Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL: none. */
-struct netinc_ngroup *netinc_ngroup_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
+struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
 /*
  * Under RCU: was the run that the sender of this JOIN wants to go on from not over yet, at any node of the netns? It is
  * now.
  */
-bool netinc_ngroup_ended(const struct netinc_rx *rx, const struct inc_join *join);
+bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join);
 /* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
-struct netinc_ngroup *netinc_ngroup_find(struct netinc_net *nn, u32 id, u32 incarnation);
+struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation);
 /* Under RCU: the same of this tenant's groups, and of those that are nobody's: tenants may use the same numbers. */
-struct netinc_ngroup *netinc_ngroup_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant);
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant);
 /* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */
-struct netinc_ngroup *netinc_ngroup_find_over(const struct netinc_rx *rx, const struct inc_join *join);
+struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx, const struct inc_join *join);
 /* Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not there, or not yet. */
-struct netinc_ngroup *netinc_ngroup_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt);
+struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
-int netinc_ngroup_join(struct netinc_ngroup *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail);
+int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail);
 /* Units of a received buffer from rx on: they are of one member. */
-void netinc_ngroup_rx(struct netinc_ngroup *g, struct netinc_rx *rx);
+void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx);
 /* Error for all members, then gone. */
-void netinc_ngroup_destroy(struct netinc_ngroup *g);
-void netinc_ngroup_put(struct netinc_ngroup *g);
+void netinc_node_group_destroy(struct netinc_node_group *g);
+void netinc_node_group_put(struct netinc_node_group *g);
 
 /* Take and drop the lock; unlock sends what has been queued. */
-void netinc_ngroup_lock(struct netinc_ngroup *g) __acquires(&g->lock);
-void netinc_ngroup_unlock(struct netinc_ngroup *g) __releases(&g->lock);
+void netinc_node_group_lock(struct netinc_node_group *g) __acquires(&g->lock);
+void netinc_node_group_unlock(struct netinc_node_group *g) __releases(&g->lock);
 
 /* fold.c: the engine's view of payload. */
-extern const struct netinc_agg_ops netinc_reducer_ops;
-void netinc_reducer_begin(struct netinc_ngroup *g);
-void netinc_reducer_end(struct netinc_ngroup *g);
-int netinc_reducer_init(void);
-void netinc_reducer_fini(void);
+extern const struct netinc_agg_ops netinc_fold_ops;
+void netinc_fold_begin(struct netinc_node_group *g);
+void netinc_fold_end(struct netinc_node_group *g);
+int netinc_fold_init(void);
+void netinc_fold_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */
-void netinc_ngroup_send(struct netinc_ngroup *g, u32 child, struct sk_buff *skb);
+void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb);
 /* The same for results: every packet refers to them. */
-void netinc_ngroup_send_run(struct netinc_ngroup *g, u32 child, const struct netinc_run *run);
+void netinc_node_group_send_run(struct netinc_node_group *g, u32 child, const struct netinc_run *run);
 /* Copy what is still held of packets of which little is, so that the rest can be freed. */
-void netinc_reducer_unshare(struct netinc_ngroup *g);
+void netinc_fold_unshare(struct netinc_node_group *g);
 
 #endif

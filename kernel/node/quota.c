@@ -9,7 +9,7 @@
 #include "node/node.h"
 #include "node/tenant.h"
 
-struct census {
+struct group_usage {
 	u32 live;		/* groups that are not over */
 	u32 peer;		/* of them, with nobody from another address than the asking one's */
 	u32 port;		/* with nobody from another port */
@@ -20,7 +20,7 @@ static bool same_host(const struct netinc_peer *a, const struct netinc_peer *b)
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-static void count_in(struct census *c, const struct netinc_founder *f, const struct netinc_founder *asking)
+static void count_group(struct group_usage *c, const struct netinc_creator *f, const struct netinc_creator *asking)
 {
 	c->live++;
 	c->peer += !READ_ONCE(f->others) && same_host(&f->peer, &asking->peer);
@@ -28,31 +28,31 @@ static void count_in(struct census *c, const struct netinc_founder *f, const str
 }
 
 /* Groups that are over are kept for a few seconds to answer their members; they do not count. */
-static void take_census(struct netinc_node *node, const struct netinc_founder *asking, struct census *c)
+static void count_groups(struct netinc_node *node, const struct netinc_creator *asking, struct group_usage *c)
 {
-	const struct netinc_ngroup *g;
+	const struct netinc_node_group *g;
 	u32 i;
 
 	lockdep_assert_held(&node->lock);
 	memset(c, 0, sizeof(*c));
-	for (i = 0; i < node->nbirths; i++)
-		if (!netinc_ngroup_find_for(node->nn, node->births[i].group, node->births[i].tenant))
-			count_in(c, &node->births[i].founder, asking);
+	for (i = 0; i < node->npending; i++)
+		if (!netinc_node_group_find_for(node->nn, node->pending[i].group, node->pending[i].tenant))
+			count_group(c, &node->pending[i].creator, asking);
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
-			if (g->node == node && !netinc_group_over(&g->eng))
-				count_in(c, &g->founder, asking);
+			if (g->node == node && !netinc_group_over(&g->grp))
+				count_group(c, &g->creator, asking);
 }
 
 /* At the node's own limit? Those that are over may be a few times as many. */
-static bool node_full(struct netinc_node *node, const struct netinc_founder *asking, u64 *limit)
+static bool node_full(struct netinc_node *node, const struct netinc_creator *asking, u64 *limit)
 {
 	u32 max = node->cfg.max_groups, all = atomic_read(&node->ngroups), few = max(max / 4, 1u);
-	struct census c;
+	struct group_usage c;
 
-	if (all + node->nbirths < few)
+	if (all + node->npending < few)
 		return false;
-	take_census(node, asking, &c);
+	count_groups(node, asking, &c);
 	*limit = few;
 	if (c.peer >= few)
 		return true;
@@ -72,7 +72,7 @@ static bool tenant_full(struct netinc_tenant *tenant, const struct netinc_needs 
 	return false;
 }
 
-int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *birth, u64 *limit)
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit)
 {
 	struct netinc_net *nn = node->nn;
 	struct netinc_needs needs;
@@ -80,10 +80,10 @@ int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *bi
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
-	if (node->nbirths == NETINC_MAX_BIRTHS || node_full(node, &birth->founder, limit))
+	if (node->npending == NETINC_MAX_PENDING || node_full(node, &pending->creator, limit))
 		return INC_REFUSE_LIMIT;
-	netinc_ngroup_needs(&node->cfg, birth, &needs);
-	if (tenant_full(birth->tenant, &needs, limit))
+	netinc_node_group_needs(&node->cfg, pending, &needs);
+	if (tenant_full(pending->tenant, &needs, limit))
 		return INC_REFUSE_QUOTA;
 	what = INC_LIMIT_GROUPS;
 	if (!netinc_charge_check(nn, nn->owner, what, 1)) {
@@ -95,7 +95,7 @@ int netinc_birth_allowed(struct netinc_node *node, const struct netinc_birth *bi
 	return INC_REFUSE_LIMIT;
 }
 
-void netinc_founder_meet(struct netinc_founder *f, const struct netinc_peer *peer, u32 ifindex)
+void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex)
 {
 	if (!same_host(&f->peer, peer))
 		WRITE_ONCE(f->others, true);

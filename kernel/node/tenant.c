@@ -220,7 +220,7 @@ void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct net
 }
 
 /* Is anything left of what comes at @percent of the clock? *@low: not half of what may be. */
-static bool refill(struct netinc_allowance *a, u32 percent, u64 now, bool *low)
+static bool refill_allowance(struct netinc_allowance *a, u32 percent, u64 now, bool *low)
 {
 	s64 most = MAX_SAVED / 100 * percent;
 
@@ -243,9 +243,9 @@ int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, boo
 	if (READ_ONCE(cfg->cpu) || READ_ONCE(cfg->rate)) {
 		spin_lock_bh(&tenant->lock);
 		if (cfg->cpu)
-			work = refill(&tenant->work, cfg->cpu, now, congested);
+			work = refill_allowance(&tenant->work, cfg->cpu, now, congested);
 		if (cfg->rate)
-			wire = refill(&tenant->wire, 100, now, congested);
+			wire = refill_allowance(&tenant->wire, 100, now, congested);
 		if (cfg->rate && work && wire)
 			tenant->wire.left -= div64_u64(8ULL * bytes * NSEC_PER_SEC, cfg->rate);
 		spin_unlock_bh(&tenant->lock);
@@ -268,9 +268,9 @@ int netinc_tenant_in_debt(struct netinc_tenant *tenant, u64 now)
 		return 0;
 	spin_lock_bh(&tenant->lock);
 	if (cfg->cpu)
-		work = refill(&tenant->work, cfg->cpu, now, &low);
+		work = refill_allowance(&tenant->work, cfg->cpu, now, &low);
 	if (cfg->rate)
-		wire = refill(&tenant->wire, 100, now, &low);
+		wire = refill_allowance(&tenant->wire, 100, now, &low);
 	spin_unlock_bh(&tenant->lock);
 	return !work ? INC_C_DROP_CPU : !wire ? INC_C_DROP_RATE : 0;
 }

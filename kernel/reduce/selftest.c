@@ -27,18 +27,18 @@ static u64 next_random(void)
 	return z ^ (z >> 31);
 }
 
-static u32 below(u32 limit)
+static u32 random_below(u32 limit)
 {
 	return (u32)next_random() % limit;
 }
 
 /* Any bits, few or many of them set, runs: as floats of any width they are small, large, subnormal, Inf and NaN. */
-static u64 pattern(void)
+static u64 random_bits(void)
 {
 	u64 r = next_random();
-	u32 by = below(64);
+	u32 by = random_below(64);
 
-	switch (below(6)) {
+	switch (random_below(6)) {
 	case 0:
 		return r & next_random() & next_random();
 	case 1:
@@ -54,22 +54,22 @@ static u64 pattern(void)
 }
 
 /* Every second element nearly cancels with the one of the first source. */
-static void fill(unsigned int bytes)
+static void fill_buffer(unsigned int bytes)
 {
 	unsigned int s, i;
 
 	for (s = 0; s < SOURCES; s++)
 		for (i = 0; i < bytes; i += 8) {
-			u64 x = pattern();
+			u64 x = random_bits();
 
-			if (s && below(2))
+			if (s && random_below(2))
 				x = (x & 0x0101010101010101ull) ^ 0x8080808080808080ull ^
 				    netinc_get_le64(&sources[0][i]);
 			netinc_put_le64(&sources[s][i], x);
 		}
 }
 
-static int fail(const char *name, const char *generic, size_t at, unsigned int size)
+static int report_failure(const char *name, const char *generic, size_t at, unsigned int size)
 {
 	u8 bits[2][MAX_SIZE] = { };
 
@@ -81,18 +81,18 @@ static int fail(const char *name, const char *generic, size_t at, unsigned int s
 	return -EIO;
 }
 
-static int compare(const char *name, const char *generic, unsigned int count, unsigned int size)
+static int compare_results(const char *name, const char *generic, unsigned int count, unsigned int size)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
 		if (memcmp(expected + (size_t)i * size, result + (size_t)i * size, size))
-			return fail(name, generic, (size_t)i * size, size);
+			return report_failure(name, generic, (size_t)i * size, size);
 	return 0;
 }
 
 /* What was folded when there was no FPU section to be had is not compared: false. */
-static bool fold(const struct netinc_reduce *r, const void *const *src, unsigned int n, unsigned int count,
+static bool fold_all(const struct netinc_reduce *r, const void *const *src, unsigned int n, unsigned int count,
 		 const struct netinc_fold_args *args)
 {
 	if (r->fpu && !netinc_fpu_begin())
@@ -111,19 +111,19 @@ static int test_fold(const struct netinc_reduce *r, const struct netinc_reduce *
 
 	for (round = 0; round < ROUNDS; round++) {
 		const struct netinc_fold_args args = {
-			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0, .ranks = 1 + below(1024),
+			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0, .ranks = 1 + random_below(1024),
 		};
 
-		n = 1 + below(SOURCES);
-		count = round % 3 ? ELEMENTS : below(ELEMENTS);
-		off = below(2);
-		fill(ELEMENTS * r->elem_size);
+		n = 1 + random_below(SOURCES);
+		count = round % 3 ? ELEMENTS : random_below(ELEMENTS);
+		off = random_below(2);
+		fill_buffer(ELEMENTS * r->elem_size);
 		for (s = 0; s < n; s++)
 			src[s] = sources[s] + off;
 		generic->fold(expected, src, n, count, &args);
-		if (!fold(r, src, n, count, &args))
+		if (!fold_all(r, src, n, count, &args))
 			continue;
-		err = compare(r->name, generic->name, count, args.flags ? r->acc_size : r->elem_size);
+		err = compare_results(r->name, generic->name, count, args.flags ? r->acc_size : r->elem_size);
 		if (err)
 			return err;
 	}
@@ -136,13 +136,13 @@ static int test_convert(const struct netinc_convert *c, const struct netinc_conv
 	int err;
 
 	for (round = 0; round < ROUNDS; round++) {
-		fill(ELEMENTS * netinc_reduce_elem_size(c->from));
+		fill_buffer(ELEMENTS * netinc_reduce_elem_size(c->from));
 		generic->convert(expected, sources[0], ELEMENTS);
 		if (!netinc_fpu_begin())
 			continue;
 		c->convert(result, sources[0], ELEMENTS);
 		netinc_fpu_end();
-		err = compare(c->name, generic->name, ELEMENTS, netinc_reduce_elem_size(c->to));
+		err = compare_results(c->name, generic->name, ELEMENTS, netinc_reduce_elem_size(c->to));
 		if (err)
 			return err;
 	}
@@ -156,8 +156,8 @@ static int test_scale(const struct netinc_scale *s, const struct netinc_scale *g
 	int err;
 
 	for (round = 0; round < ROUNDS; round++) {
-		fill(ELEMENTS * size);
-		weight = pattern();
+		fill_buffer(ELEMENTS * size);
+		weight = random_bits();
 		memcpy(expected, sources[0], ELEMENTS * size);
 		memcpy(result, sources[0], ELEMENTS * size);
 		generic->scale(expected, ELEMENTS, weight);
@@ -165,7 +165,7 @@ static int test_scale(const struct netinc_scale *s, const struct netinc_scale *g
 			continue;
 		s->scale(result, ELEMENTS, weight);
 		netinc_fpu_end();
-		err = compare(s->name, generic->name, ELEMENTS, size);
+		err = compare_results(s->name, generic->name, ELEMENTS, size);
 		if (err)
 			return err;
 	}
@@ -220,7 +220,7 @@ static int test_known(const struct known *k)
 	netinc_put_le64(sources[1], k->b);
 	netinc_put_le64(expected, k->answer);
 	r->fold(result, src, 2, 1, &args);
-	return compare(r->name, "known answers", 1, r->elem_size);
+	return compare_results(r->name, "known answers", 1, r->elem_size);
 }
 
 /* Every variant of a kernel; there is no more than one mode besides none. */

@@ -69,7 +69,7 @@ void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *
 			f->flow[i].weight = weight_of(f, f->flow[i].group);
 }
 
-static bool waits(const struct sched_flow *flow)
+static bool has_packets(const struct sched_flow *flow)
 {
 	return !list_empty(&flow->turn);
 }
@@ -83,7 +83,7 @@ static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
 		flow = &f->flow[(first + i) % SCHED_FLOWS];
 		if (flow->used && flow->group == group)
 			return flow;
-		if (!idle && !waits(flow))
+		if (!idle && !has_packets(flow))
 			idle = flow;
 	}
 	if (!idle)
@@ -112,7 +112,7 @@ void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb)
 	__skb_queue_tail(&flow->queue, skb);
 	flow->backlog += qdisc_pkt_len(skb);
 	f->qlen++;
-	if (waits(flow))
+	if (has_packets(flow))
 		return;
 	/* what it did not use while it was away is lost, what it owes is not */
 	flow->credit = min_t(s64, flow->credit, 0);
@@ -130,7 +130,7 @@ struct sk_buff *sched_flows_first(const struct sched_flows *f)
 	return list_empty(&f->turns) ? NULL : skb_peek(&in_turn(f)->queue);
 }
 
-static void gone(struct sched_flows *f, struct sched_flow *flow, const struct sk_buff *skb)
+static void packet_gone(struct sched_flows *f, struct sched_flow *flow, const struct sk_buff *skb)
 {
 	flow->backlog -= qdisc_pkt_len(skb);
 	f->qlen--;
@@ -153,7 +153,7 @@ void sched_flows_take(struct sched_flows *f, u32 delay_slot)
 	flow->bytes += qdisc_pkt_len(skb);
 	flow->delay[delay_slot]++;
 	flow->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
-	gone(f, flow, skb);
+	packet_gone(f, flow, skb);
 }
 
 struct sk_buff *sched_flows_drop(struct sched_flows *f)
@@ -166,6 +166,6 @@ struct sk_buff *sched_flows_drop(struct sched_flows *f)
 			longest = flow;
 	skb = __skb_dequeue_tail(&longest->queue);
 	longest->drops++;
-	gone(f, longest, skb);
+	packet_gone(f, longest, skb);
 	return skb;
 }

@@ -19,14 +19,14 @@
  * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue runs empty between
  * two packets would otherwise get more than its share.
  *
- * The choice is a function of the queues, `balance` and `ahead` alone, so peek() looks and changes nothing, and a
+ * The choice is a function of the queues, `balance` and `ahead` alone, so inc_peek() looks and changes nothing, and a
  * result that comes while a parent qdisc waits for tokens overtakes what was peeked at before.
  *
  * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments. One
  * that would hold the link up for more than a millisecond (sch_rate.h) is taken apart before it waits.
  *
  * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are written under RTNL too,
- * therefore dump() reads them under RTNL alone.
+ * therefore inc_dump() reads them under RTNL alone.
  */
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -81,7 +81,7 @@ static struct sched_cb *cb_of(const struct sk_buff *skb)
 	return (struct sched_cb *)qdisc_skb_cb(skb)->data;
 }
 
-static u32 waiting(const struct sched_data *q, enum inc_sched_class class)
+static u32 class_waiting(const struct sched_data *q, enum inc_sched_class class)
 {
 	if (class == INC_SCHED_CONTRIB)
 		return q->groups.qlen;
@@ -134,7 +134,7 @@ static int enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **
 	else
 		__skb_queue_tail(&b->queue, skb);
 	b->backlog += qdisc_pkt_len(skb);
-	if (waiting(q, class) > q->opt.limit) {
+	if (class_waiting(q, class) > q->opt.limit) {
 		struct sk_buff *victim = drop_youngest(q, class);
 
 		if (victim == skb)
@@ -181,7 +181,7 @@ static int enqueue_segments(struct sk_buff *skb, struct Qdisc *sch, struct sk_bu
 	return NET_XMIT_SUCCESS;
 }
 
-static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
+static int inc_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	const struct sched_data *q = qdisc_priv(sch);
 
@@ -192,22 +192,22 @@ static int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_f
 
 static bool other_waits(const struct sched_data *q)
 {
-	return waiting(q, INC_SCHED_OTHER);
+	return class_waiting(q, INC_SCHED_OTHER);
 }
 
 static bool inc_waits(const struct sched_data *q)
 {
-	return waiting(q, INC_SCHED_CONTROL) || waiting(q, INC_SCHED_CONTRIB);
+	return class_waiting(q, INC_SCHED_CONTROL) || class_waiting(q, INC_SCHED_CONTRIB);
 }
 
 static enum inc_sched_class pick_inc(const struct sched_data *q)
 {
-	if (!waiting(q, INC_SCHED_CONTRIB))
+	if (!class_waiting(q, INC_SCHED_CONTRIB))
 		return INC_SCHED_CONTROL;
-	return waiting(q, INC_SCHED_CONTROL) && q->ahead <= CONTROL_BURST * 100 ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
+	return class_waiting(q, INC_SCHED_CONTROL) && q->ahead <= CONTROL_BURST * 100 ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
 }
 
-static enum inc_sched_class pick(const struct sched_data *q)
+static enum inc_sched_class pick_class(const struct sched_data *q)
 {
 	return !inc_waits(q) || (other_waits(q) && q->balance < 0) ? INC_SCHED_OTHER : pick_inc(q);
 }
@@ -216,12 +216,12 @@ static void charge_inc(struct sched_data *q, enum inc_sched_class class, u32 len
 {
 	if (class == INC_SCHED_CONTRIB)
 		q->ahead = max_t(s64, 0, q->ahead - (u64)len * q->opt.control);
-	else if (waiting(q, INC_SCHED_CONTRIB))
+	else if (class_waiting(q, INC_SCHED_CONTRIB))
 		q->ahead += (u64)len * (100 - q->opt.control);
 }
 
 /* To be called while the packet of @len bytes still waits. */
-static void charge(struct sched_data *q, enum inc_sched_class class, u32 len)
+static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 len)
 {
 	if (class == INC_SCHED_OTHER) {
 		if (inc_waits(q))
@@ -237,7 +237,7 @@ static void charge(struct sched_data *q, enum inc_sched_class class, u32 len)
 	}
 }
 
-static struct sk_buff *first(const struct sched_data *q, enum inc_sched_class class)
+static struct sk_buff *first_packet(const struct sched_data *q, enum inc_sched_class class)
 {
 	if (class == INC_SCHED_CONTRIB)
 		return sched_flows_first(&q->groups);
@@ -245,31 +245,31 @@ static struct sk_buff *first(const struct sched_data *q, enum inc_sched_class cl
 }
 
 /* The next packet and its class. A child may drop all that waits when it is asked for it, or keep it for now. */
-static struct sk_buff *next(const struct sched_data *q, enum inc_sched_class *class)
+static struct sk_buff *next_packet(const struct sched_data *q, enum inc_sched_class *class)
 {
 	struct sk_buff *skb;
 
-	*class = pick(q);
-	skb = first(q, *class);
+	*class = pick_class(q);
+	skb = first_packet(q, *class);
 	if (!skb && inc_waits(q)) {
 		*class = pick_inc(q);
-		skb = first(q, *class);
+		skb = first_packet(q, *class);
 	}
 	return skb;
 }
 
-static struct sk_buff *peek(struct Qdisc *sch)
+static struct sk_buff *inc_peek(struct Qdisc *sch)
 {
 	enum inc_sched_class class;
 
-	return next(qdisc_priv(sch), &class);
+	return next_packet(qdisc_priv(sch), &class);
 }
 
 /*
  * A packet of INC that has waited for longer than the target says so to its receiver. It is not dropped if it cannot:
  * ranks and nodes notice what is lost later than what is marked, and the limit bounds what waits.
  */
-static void mark(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 us)
+static void mark_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 us)
 {
 	if (class == INC_SCHED_OTHER || us <= q->opt.target || !INET_ECN_set_ce(skb))
 		return;
@@ -286,13 +286,13 @@ static u32 delay_slot(u64 us)
 }
 
 /* The first packet of @class, which has waited here, leaves. */
-static void take(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 now)
+static void take_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 now)
 {
 	u64 us = div_u64(now - cb_of(skb)->since, NSEC_PER_USEC);
 	u32 slot = delay_slot(us);
 	struct band *b = &q->band[class];
 
-	mark(q, class, skb, us);
+	mark_packet(q, class, skb, us);
 	b->delay[slot]++;
 	b->backlog -= qdisc_pkt_len(skb);
 	if (class == INC_SCHED_CONTRIB)
@@ -301,11 +301,11 @@ static void take(struct sched_data *q, enum inc_sched_class class, struct sk_buf
 		__skb_unlink(skb, &b->queue);
 }
 
-static struct sk_buff *dequeue(struct Qdisc *sch)
+static struct sk_buff *inc_dequeue(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	enum inc_sched_class class;
-	struct sk_buff *skb = next(q, &class);
+	struct sk_buff *skb = next_packet(q, &class);
 	struct band *b = &q->band[class];
 	u64 now;
 	u32 len;
@@ -314,11 +314,11 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 		return NULL;
 	now = ktime_get_ns();
 	len = qdisc_pkt_len(skb);
-	charge(q, class, len);
+	charge_class(q, class, len);
 	if (class == INC_SCHED_OTHER && q->child)
 		skb = qdisc_dequeue_peeked(q->child);
 	else
-		take(q, class, skb, now);
+		take_packet(q, class, skb, now);
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	qdisc_qstats_backlog_dec(sch, skb);
@@ -328,7 +328,7 @@ static struct sk_buff *dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-static void reset(struct Qdisc *sch)
+static void inc_reset(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	struct sk_buff *skb;
@@ -349,7 +349,7 @@ static void reset(struct Qdisc *sch)
 }
 
 /* Drops the youngest packets of every class that is over a limit just lowered. */
-static void trim(struct Qdisc *sch)
+static void trim_queues(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	u32 dropped = 0, bytes = 0, class;
@@ -358,7 +358,7 @@ static void trim(struct Qdisc *sch)
 	for (class = 0; class < INC_SCHED_CLASSES; class++) {
 		if (class == INC_SCHED_OTHER && q->child)
 			continue;	/* it has a limit of its own */
-		while (waiting(q, class) > q->opt.limit) {
+		while (class_waiting(q, class) > q->opt.limit) {
 			skb = drop_youngest(q, class);
 			dropped++;
 			bytes += qdisc_pkt_len(skb);
@@ -371,7 +371,7 @@ static void trim(struct Qdisc *sch)
 }
 
 /* Packets that wait stay in their class when the port changes. */
-static int change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
+static int inc_change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	struct sched_options *opt;
@@ -391,7 +391,7 @@ static int change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack
 	q->opt = *opt;
 	sched_drain_set(&q->drain, opt->rate);
 	sched_flows_set_weights(&q->groups, opt->weights, opt->nweights);
-	trim(sch);
+	trim_queues(sch);
 	sch_tree_unlock(sch);
 out:
 	kfree(opt);
@@ -412,7 +412,7 @@ static struct Qdisc *default_child(struct Qdisc *sch, struct netlink_ext_ack *ex
 	return child;
 }
 
-static int init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
+static int inc_init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	int i, err;
@@ -431,8 +431,8 @@ static int init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_ack *
 	return 0;
 }
 
-/* Also after init() has failed. */
-static void destroy(struct Qdisc *sch)
+/* Also after inc_init() has failed. */
+static void inc_destroy(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 
@@ -440,7 +440,7 @@ static void destroy(struct Qdisc *sch)
 	qdisc_put(q->child);
 }
 
-static int dump(struct Qdisc *sch, struct sk_buff *skb)
+static int inc_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct sched_data *q = qdisc_priv(sch);
 
@@ -462,7 +462,7 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.cls[i].drops = q->band[i].drops;
 		st.cls[i].marks = q->band[i].marks;
 		memcpy(st.cls[i].delay, q->band[i].delay, sizeof(st.cls[i].delay));
-		st.cls[i].qlen = waiting(q, i);
+		st.cls[i].qlen = class_waiting(q, i);
 		st.cls[i].backlog = q->band[i].backlog;
 	}
 	if (q->child) {
@@ -575,7 +575,7 @@ static int class_dump_stats(struct Qdisc *sch, unsigned long class, struct gnet_
 	gnet_stats_basic_sync_init(&sent);
 	sch_tree_lock(sch);
 	_bstats_update(&sent, b->bytes, b->packets);
-	queue.qlen = waiting(q, INC_SCHED_OTHER);
+	queue.qlen = class_waiting(q, INC_SCHED_OTHER);
 	queue.backlog = q->child ? q->child->qstats.backlog : b->backlog;
 	queue.drops = b->drops + (q->child ? q->child->qstats.drops : 0);
 	sch_tree_unlock(sch);
@@ -597,14 +597,14 @@ static struct Qdisc_ops inc_qdisc_ops __read_mostly = {
 	.cl_ops		= &class_ops,
 	.id		= "inc",
 	.priv_size	= sizeof(struct sched_data),
-	.enqueue	= enqueue,
-	.dequeue	= dequeue,
-	.peek		= peek,
-	.init		= init,
-	.destroy	= destroy,
-	.reset		= reset,
-	.change		= change,
-	.dump		= dump,
+	.enqueue	= inc_enqueue,
+	.dequeue	= inc_dequeue,
+	.peek		= inc_peek,
+	.init		= inc_init,
+	.destroy	= inc_destroy,
+	.reset		= inc_reset,
+	.change		= inc_change,
+	.dump		= inc_dump,
 	.dump_stats	= dump_stats,
 	.owner		= THIS_MODULE,
 };

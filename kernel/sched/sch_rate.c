@@ -12,7 +12,7 @@
 
 static u64 rate_of(const struct sched_drain *d)
 {
-	return d->told ?: d->rate;
+	return d->fixed ?: d->rate;
 }
 
 static void set_longest(struct sched_drain *d)
@@ -31,7 +31,7 @@ void sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate)
 
 void sched_drain_set(struct sched_drain *d, u64 rate)
 {
-	d->told = div_u64(rate, 8);
+	d->fixed = div_u64(rate, 8);
 	set_longest(d);
 }
 

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 
 struct sched_drain {
-	u64 told;	/* bytes per second, 0: measure */
+	u64 fixed;	/* bytes per second, 0: measure */
 	u64 rate;	/* bytes per second as measured, 0: not yet */
 	u64 since;	/* ns: when what is measured began, 0: nothing waits */
 	u64 bytes;	/* that have left since */

@@ -68,7 +68,7 @@ void ep_env_free_op(struct op *o);
 /* All memory that is left, of operations that have not ended. */
 void ep_env_free(void);
 /*
- * As netinc_umem_progress(): what lies before the oldest block without result is not pinned any
+ * As netinc_pin_progress(): what lies before the oldest block without result is not pinned any
  * more.
  */
 void ep_env_progress(void);

@@ -115,7 +115,7 @@ static struct netinc_pkt packet(u8 type)
 	if (env.ep.spread.trees > 1 && type != INC_PKT_READY)
 		pkt.tree = read_u8(&env.r) % (SIZE + 1);
 	if (read_u8(&env.r) % 32 == 31)
-		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.way[0].up_cookie : 0;
+		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.tree[0].up_cookie : 0;
 	if (read_u8(&env.r) % 32 == 31)
 		pkt.epoch += (s8)read_u8(&env.r);
 	return pkt;
@@ -348,10 +348,10 @@ static void stranger(void)
 	if (read_u8(&env.r) % 2) {
 		pkt = packet(INC_PKT_MOVE);
 		read_damage(&env.r, &move, sizeof(move));
-		netinc_ep_stranger(&env.ep, &pkt, &move, &from, env.now);
+		netinc_ep_non_parent(&env.ep, &pkt, &move, &from, env.now);
 	} else {
 		pkt = packet(INC_PKT_CHALLENGE);
-		netinc_ep_stranger(&env.ep, &pkt, &challenge, &from, env.now);
+		netinc_ep_non_parent(&env.ep, &pkt, &challenge, &from, env.now);
 	}
 }
 
@@ -513,7 +513,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	silence();
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	netinc_assert(!env.pending && !env.ep.head);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	netinc_assert(!env.results && !env.own);
 	ep_env_free();
 	return 0;

@@ -36,7 +36,7 @@ static struct rank {
 	u32 settled;
 	u32 joins;
 	u64 target;
-	struct kept *kept;
+	struct kept *retained;
 } ranks[MAX_SIZE];
 
 static struct kept kept[MAX_SIZE][RING];
@@ -154,7 +154,7 @@ static struct rank *rank_of(u32 child)
 
 static struct kept *kept_at(struct rank *r, u64 q)
 {
-	struct kept *k = &r->kept[q % RING];
+	struct kept *k = &r->retained[q % RING];
 
 	return k->said.run == env.run && k->said.q == q ? k : NULL;
 }
@@ -315,7 +315,7 @@ static void keep_sent(struct rank *r, u64 q, const struct netinc_pkt *pkt, const
 
 	if (k && k->said.opseq == pkt->opseq && k->said.sig == pkt->sig)
 		return;
-	k = &r->kept[q % RING];
+	k = &r->retained[q % RING];
 	k->delivered = false;
 	k->said = (struct said){ .run = env.run,
 				 .q = q,
@@ -499,7 +499,7 @@ void honest_start(void)
 		ranks[i].me = i;
 		ranks[i].una = FIRST_BLOCK;
 		ranks[i].snd = FIRST_BLOCK;
-		ranks[i].kept = kept[i];
+		ranks[i].retained = kept[i];
 	}
 }
 

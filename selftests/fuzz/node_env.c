@@ -94,7 +94,7 @@ static bool takes_part(const struct netinc_slot *slot, u32 child)
 	const struct said *s = node_env_said(child, slot->q);
 
 	return s && (s->flags & INC_F_PAYLOAD) &&
-	       (!(slot->flags & INC_F_PARTIAL) || netinc_bits_get(slot->gave, child));
+	       (!(slot->flags & INC_F_PARTIAL) || netinc_bits_get(slot->contributors, child));
 }
 
 /* The elements of all that take part, from the record. */

@@ -29,7 +29,7 @@ struct env_out {
 
 static struct env {
 	struct netinc_agg agg;
-	u64 mib[__INC_C_MAX];
+	u64 counters[__INC_C_MAX];
 	void *mem;
 	u64 objs;		/* that exist */
 	u32 fail_hold;		/* so many refusals, forced ones excepted */
@@ -198,7 +198,7 @@ static void env_begin(u32 children, u32 parts, u32 window, u64 start)
 	env.room = ~0u;
 	env.mem = calloc(1, netinc_agg_bytes(children, parts, window));
 	env.agg.ops = &env_ops;
-	env.agg.mib = env.mib;
+	env.agg.counters = env.counters;
 	netinc_agg_init(&env.agg, env.mem, children, parts, window);
 	netinc_agg_start(&env.agg, start);
 }
@@ -296,6 +296,6 @@ static void env_count_at(const char *file, int line, const char *name, u64 value
 #define expect_sent(kind, child, q, span)	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
 #define expect_quiet()	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
 #define expect_count(counter, n) \
-	env_count_at(__FILE__, __LINE__, #counter, env.mib[INC_C_##counter], n)
+	env_count_at(__FILE__, __LINE__, #counter, env.counters[INC_C_##counter], n)
 
 #endif

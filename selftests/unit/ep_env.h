@@ -37,7 +37,7 @@ static struct {
 	u32 move;
 	struct netinc_peer peers[SIZE];
 	u32 place;		/* of the plan */
-	s32 kept;		/* payloads */
+	s32 retained;		/* payloads */
 	bool no_keep;		/* there is no memory for them */
 	u32 spread;		/* how often the ways to several trees have been asked for */
 	bool no_spread;		/* there is no memory for them */
@@ -71,12 +71,12 @@ static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 id
 		netinc_coll_block(op, idx + i, &b);
 		netinc_ep_block_header(ep, op, idx + i, &b, &s->pkt);
 		pay.len = s->pkt.len;
-		env.kept += netinc_ep_sent(ep, op->first + idx + i, &s->pkt, pay.len ? &pay : NULL);
+		env.retained += netinc_ep_sent(ep, op->first + idx + i, &s->pkt, pay.len ? &pay : NULL);
 	}
 	return sent;
 }
 
-static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+static inline u32 send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct sent *s;
 	u32 i;
@@ -85,7 +85,7 @@ static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	for (i = 0; i < n; i++) {
 		s = &env.log[env.logged++ % LOG];
 		*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags };
-		s->pay = netinc_ep_kept_header(ep, block + i, &s->pkt);
+		s->pay = netinc_ep_retained_header(ep, block + i, &s->pkt);
 		s->opseq = s->pkt.opseq;
 	}
 	return n;
@@ -98,15 +98,15 @@ static inline bool spread(struct netinc_ep *ep)
 	return !env.no_spread;
 }
 
-static inline bool keep_room(struct netinc_ep *ep, u32 n)
+static inline bool retain_init(struct netinc_ep *ep, u32 n)
 {
-	static struct netinc_kept room[2 * W];
+	static struct netinc_retained room[2 * W];
 
 	expect(n == 1, "room for %u", n);
 	if (env.no_keep)
 		return false;
 	memset(room, 0, sizeof(room));
-	ep->kept[0] = room;
+	ep->retained[0] = room;
 	return true;
 }
 
@@ -116,7 +116,7 @@ static inline bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
 	if (env.no_keep)
 		return false;
 	pay->obj = &env.payload;
-	env.kept++;
+	env.retained++;
 	return true;
 }
 
@@ -124,7 +124,7 @@ static inline void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
 	(void)ep;
 	expect(pay->obj == &env.payload, "what was not kept is forgotten");
-	env.kept--;
+	env.retained--;
 }
 
 static inline bool retarget(struct netinc_ep *ep, u32 at)
@@ -188,8 +188,8 @@ static inline void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ops = {
-	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
-	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
+	.send_blocks = send_blocks, .send = send, .send_retained = send_retained, .retain_init = retain_init, .retain = keep,
+	.retain_release = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
 	.state = state, .spread = spread,
 };
 
@@ -227,7 +227,7 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 
 #define expect_sent(type)		sent_at(__FILE__, __LINE__, type)
 #define expect_blocks(first, n, flags)	blocks_at(__FILE__, __LINE__, first, n, flags)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.mib[INC_C_##counter], n)
+#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.counters[INC_C_##counter], n)
 #define expect_state(s)			expect(env.ep.state == (s), "state is %u, expected " #s, env.ep.state)
 #define expect_quiet()	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
 			       env.logged - env.seen, env.log[env.seen % LOG].type)

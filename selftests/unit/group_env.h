@@ -255,7 +255,7 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 }
 
 #define expect_sent(type, child)	sent_at(__FILE__, __LINE__, type, child)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.mib[INC_C_##counter], n)
+#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.counters[INC_C_##counter], n)
 
 static inline void form(u64 start)
 {

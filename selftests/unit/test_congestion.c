@@ -77,23 +77,23 @@ static void test_queue(void)
 
 	memset(&cc, 0, sizeof(cc));
 	netinc_cc_start(&cc, 1024, 44);
-	netinc_cc_turn(&cc, 1000);
-	expect(cc.turn == 125 && cc.least == 1000, "first sample: %u, %u", cc.turn, cc.least);
+	netinc_cc_result_rtt(&cc, 1000);
+	expect(cc.result_rtt == 125 && cc.least == 1000, "first sample: %u, %u", cc.result_rtt, cc.least);
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 9900);
-	expect(cc.turn > 9800 && cc.least == 1000, "settles at %u, %u", cc.turn, cc.least);
+		netinc_cc_result_rtt(&cc, 9900);
+	expect(cc.result_rtt > 9800 && cc.least == 1000, "settles at %u, %u", cc.result_rtt, cc.least);
 	netinc_cc_acked(&cc, 10);
 	expect(cc.cwnd == 138, "does not grow: %u", cc.cwnd);
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 10100);
+		netinc_cc_result_rtt(&cc, 10100);
 	netinc_cc_acked(&cc, 10);
 	expect(cc.cwnd == 138, "grows into a queue: %u", cc.cwnd);
-	expect(netinc_cc_burst(&cc) == 138 * 500 / cc.turn, "half a millisecond of it: %u", netinc_cc_burst(&cc));
+	expect(netinc_cc_burst(&cc) == 138 * 500 / cc.result_rtt, "half a millisecond of it: %u", netinc_cc_burst(&cc));
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 500000);
+		netinc_cc_result_rtt(&cc, 500000);
 	expect(netinc_cc_burst(&cc) == 2 && cc.least > 1000, "the least: %u, %u", netinc_cc_burst(&cc), cc.least);
 	netinc_cc_start(&cc, 1024, 44);
-	expect(!cc.turn && !cc.least, "an epoch begins with %u, %u", cc.turn, cc.least);
+	expect(!cc.result_rtt && !cc.least, "an epoch begins with %u, %u", cc.result_rtt, cc.least);
 }
 
 static const struct ktap_test tests[] = {

@@ -39,7 +39,7 @@ static int call(u32 move, u64 lineage)
 	struct netinc_pkt pkt = { .type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body) };
 	struct netinc_peer from = peer_at(201);
 
-	return netinc_ep_stranger(&env.ep, &pkt, &body, &from, env.now);
+	return netinc_ep_non_parent(&env.ep, &pkt, &body, &from, env.now);
 }
 
 static int refused(u16 code, u64 detail)
@@ -57,7 +57,7 @@ static int challenge(u8 from, u32 nonce)
 	struct netinc_pkt pkt = { .type = INC_PKT_CHALLENGE, .group = 77, .span = 1, .len = sizeof(body) };
 	struct netinc_peer peer = peer_at(from);
 
-	return netinc_ep_stranger(&env.ep, &pkt, &body, &peer, env.now);
+	return netinc_ep_non_parent(&env.ep, &pkt, &body, &peer, env.now);
 }
 
 /* The node is silent: that is noticed before the node would take the rank for dead. */
@@ -87,7 +87,7 @@ static void test_silent(void)
 	expect(!netinc_ep_moving(&env.ep) && !env.ep.npeers, "is still moving");
 	expect(!result(&a, 0) && env.done == 1 && !env.failed, "the operation goes on");
 	expect_count(MOVES, 1u);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Whatever says that the node is gone: without a fallback an error, with one a move. */
@@ -112,7 +112,7 @@ static void test_gone(void)
 		expect_called(1);
 		expect_state(INC_STATE_RESYNC);
 		expect(netinc_ep_placement(&env.ep) == INC_PLACEMENT_EDGE, "placement");
-		netinc_ep_keep_drop(&env.ep);
+		netinc_ep_retain_drop(&env.ep);
 	}
 }
 
@@ -142,7 +142,7 @@ static void test_called(void)
 	expect(!give_ready(2, 0, 0), "READY");
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	expect(call(9, 7) == -INC_C_DROP_STATE, "a closed one moves");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready(0);
 	expect(call(1, 7) == -INC_C_DROP_COOKIE, "without a fallback");
 	begin(0);
@@ -159,13 +159,13 @@ static void test_wait(void)
 	wait(4711, 0, 0, 0);
 	expect(expect_sent(INC_PKT_MOVE)->to == 201, "MOVE");
 	expect_quiet();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	expect(!call(1, 7), "MOVE");
 	env.seen = env.logged;
 	wait(4711, 0, 0, 0);
 	expect_quiet();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Place after place, once round the plan, each for a short time; then the error. */
@@ -184,7 +184,7 @@ static void test_nowhere(void)
 	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
 	expect_count(MOVES, 3u);
 	/* somebody answers, but the others do not come: not for ever */
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	start = env.now;
@@ -195,7 +195,7 @@ static void test_nowhere(void)
 	}
 	expect(env.ep.move == 2 && env.now - start <= (2 * DEAD + 200) * NETINC_MS, "waits for %llu us",
 	       (unsigned long long)(env.now - start));
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void test_refused(void)
@@ -210,7 +210,7 @@ static void test_refused(void)
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.error.code == INC_ERR_RANK_DEAD && env.ep.error.rank[0] == 3 && env.ep.error.rank[1] == 1,
 	       "ranks %u and %u", env.ep.error.rank[0], env.ep.error.rank[1]);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* A plan that makes no sense, or not the one of before. */
@@ -241,7 +241,7 @@ static void test_bad_plan(void)
 	pkt.epoch = 2;
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "another group");
 	expect(!give_ready(2, 0, 0), "the right one");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Rank 0 looks for the node; when it is there and nothing is under way, it calls all home. */
@@ -286,12 +286,12 @@ static void test_home(void)
 	expect(!challenge(100, 4711), "the node is there");
 	expect(env.place == 0 && env.ep.move == 2, "move %u", env.ep.move);
 	expect(expect_sent(INC_PKT_MOVE)->to == 201, "calls nobody");
-	expect(env.ep.look_pause == DEAD, "looks again after %u ms", env.ep.look_pause);
+	expect(env.ep.home_pause == DEAD, "looks again after %u ms", env.ep.home_pause);
 	env.ep.cfg.rank = RANK;
 	ready_again(3, 1);
 	env.ep.cfg.rank = 0;
 	expect(challenge(100, 4711) == -INC_C_DROP_STATE, "is there already");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Who leaves goes along, too: the others may need what it keeps. */
@@ -316,7 +316,7 @@ static void test_leaving(void)
 	expect_state(INC_STATE_LEAVING);
 	wait(4711, 2, DOWN, 0);
 	expect_state(INC_STATE_CLOSED);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void test_bad_peers(void)
@@ -337,7 +337,7 @@ static void test_bad_peers(void)
 	expect(control(pkt, &m, sizeof(m) - 1) == -INC_C_DROP_MALFORMED, "not all there");
 	m.peers.n = cpu_to_be32(0x10000000);
 	expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "a number that overflows");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {

@@ -121,7 +121,7 @@ static void test_out(void)
 	       (unsigned long long)env.agg.una, (unsigned long long)env.agg.child[2].missed);
 	/* all sets were the same one */
 	expect(env.agg.set == 1, "set %u", env.agg.set);
-	expect(give_op(2, 4, 6, 6300) == 0 && !env.agg.outs, "it is still out");
+	expect(give_op(2, 4, 6, 6300) == 0 && !env.agg.nexcluded, "it is still out");
 	expect_quiet();
 	env_end();
 }

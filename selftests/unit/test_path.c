@@ -132,7 +132,7 @@ static void test_moves(void)
 	expect_state(INC_STATE_READY);
 	expect(env.ep.move == 1, "move %u", env.ep.move);
 	expect_abort();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {

@@ -35,7 +35,7 @@ static void test_join(void)
 	       env.ep.waiting);
 	expect(!give_ready(1, 50, 0), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.way[0].up_cookie == UP &&
+	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.tree[0].up_cookie == UP &&
 	       env.ep.down_cookie == DOWN && env.ep.incarnation == 5, "what READY said");
 	expect(give_ready(1, 50, 0) == -INC_C_DROP_DUPLICATE, "READY again");
 	expect_count(JOINS, 2u);
@@ -127,7 +127,7 @@ static void test_shrink(void)
 {
 	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
 				     .block = BLOCK, .super_packet = SUPER,
-				     .past = { .lineage = 6, .move = 3, .window = W, .dead_ms = DEAD, .late_ms = 9,
+				     .prev = { .lineage = 6, .move = 3, .window = W, .dead_ms = DEAD, .late_ms = 9,
 					       .fallback = INC_FALLBACK_EDGE } };
 	static const struct { u32 rank, size; } bad[] = {
 		{ RANK + 1, SIZE }, { RANK, RANK }, { 0, SIZE + 1 }, { 0, 0 },
@@ -403,14 +403,14 @@ static void test_dead(void)
 	run_timer(start + DEAD * NETINC_MS * 5 / 4);
 	expect_state(INC_STATE_FAILED);
 	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
-	expect(env.ep.mib[INC_C_PROBES] > 8 && env.ep.mib[INC_C_PROBES] < 40, "%llu PROBEs",
-	       (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] > 8 && env.ep.counters[INC_C_PROBES] < 40, "%llu PROBEs",
+	       (unsigned long long)env.ep.counters[INC_C_PROBES]);
 	/* idle: it is noticed as well */
 	ready(0);
 	start = env.now;
 	run_timer(start + DEAD * NETINC_MS * 5 / 4);
 	expect_state(INC_STATE_FAILED);
-	expect(env.ep.mib[INC_C_PROBES] > 8, "%llu PROBEs", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] > 8, "%llu PROBEs", (unsigned long long)env.ep.counters[INC_C_PROBES]);
 }
 
 /* A node that answers is not dead, however long a rank is late. */
@@ -427,7 +427,7 @@ static void test_late(void)
 		status(0, 1);
 		expect_state(INC_STATE_READY);
 	}
-	expect(env.ep.mib[INC_C_PROBES] < 1000, "%llu PROBEs in 50 s", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] < 1000, "%llu PROBEs in 50 s", (unsigned long long)env.ep.counters[INC_C_PROBES]);
 	expect(!result(&a, 0) && env.done == 1, "the result after all");
 }
 

@@ -329,7 +329,7 @@ static void test_late(void)
 	netinc_group_tick(&env.g, 2000 + 200 * NETINC_MS);
 	expect(env.results == 1 && env.set == 1 && env.g.agg.child[2].missed == 1, "%u results, set %u", env.results,
 	       env.set);
-	expect(env.g.agg.gave[0] == 3, "of ranks %#lx", env.g.agg.gave[0]);
+	expect(env.g.agg.contributors[0] == 3, "of ranks %#lx", env.g.agg.contributors[0]);
 	env.seen = env.logged;
 	end();
 }

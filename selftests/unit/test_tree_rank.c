@@ -19,7 +19,7 @@ static void ready_spread(u64 start)
 static void end(void)
 {
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static u32 tree_at(u64 b)
@@ -110,7 +110,7 @@ static void test_results(void)
 	pkt.tree = TREES;
 	expect(give(pkt) == -INC_C_DROP_EPOCH, "by a tree that there is not");
 	expect(!result_by(&op, 1, 1) && env.ep.una == 0, "block 1");
-	expect(netinc_ep_way_una(&env.ep, 1) > 1 && !netinc_ep_way_una(&env.ep, 0), "what the trees owe");
+	expect(netinc_ep_tree_una(&env.ep, 1) > 1 && !netinc_ep_tree_una(&env.ep, 0), "what the trees owe");
 	expect(!result_by(&op, 0, 0) && env.ep.una == 2, "block 0: una %u", (u32)env.ep.una);
 	end();
 }
@@ -150,7 +150,7 @@ static void test_fatal(void)
 	expect(!error_by(0, 77, 0, 0, INC_ERR_RANK_ABORT), "ERROR");
 	expect_state(INC_STATE_FAILED);
 	expect(env.failed == 1, "%u failed", env.failed);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void status_of(u32 tree, u64 psn, u32 here)
@@ -189,7 +189,7 @@ static void test_leave(void)
 	expect(!s->pkt.tree && (s->pkt.flags & INC_F_LEAVE) && s->pkt.psn == 1 && s->pkt.span == 1, "to the root");
 	wait(4711, 1, DOWN, 0);
 	expect_state(INC_STATE_CLOSED);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* The root answers, tree 1 does not. */
@@ -204,9 +204,9 @@ static void test_silent(void)
 	heard = env.now;
 	while (env.ep.state == INC_STATE_READY && env.now < heard + 2 * DEAD * NETINC_MS) {
 		at = netinc_ep_timer(&env.ep, env.now);
-		env.ep.way[0].heard = env.now;
-		env.ep.way[2].heard = env.now;
-		env.ep.way[3].heard = env.now;
+		env.ep.tree[0].heard = env.now;
+		env.ep.tree[2].heard = env.now;
+		env.ep.tree[3].heard = env.now;
 		env.now = max(at, env.now + 1);
 	}
 	expect(env.ep.state != INC_STATE_READY && env.now >= heard + DEAD * NETINC_MS * 3 / 4,

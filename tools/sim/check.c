@@ -322,8 +322,8 @@ void check_invariant(struct sim *sim, const struct host *h)
 		return;
 	high = h->high;
 	for (i = 0; i < h->ep.spread.trees; i++)
-		if ((s64)(h->ep.way[i].high - high) > 0)
-			high = h->ep.way[i].high;
+		if ((s64)(h->ep.tree[i].high - high) > 0)
+			high = h->ep.tree[i].high;
 	for (i = 0; i < sim->plan.hosts; i++)
 		if (!hostile_is_rank(sim, i) && (s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
 			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,
@@ -435,7 +435,7 @@ static void check_time(struct host *h)
 /* Operations of the application are counted once; LEAVE is one too, but may end without its result. */
 static void check_counted(struct host *h)
 {
-	u64 counted = h->ep.mib[INC_C_OPS] + h->ep.mib[INC_C_OPS_FAILED];
+	u64 counted = h->ep.counters[INC_C_OPS] + h->ep.counters[INC_C_OPS_FAILED];
 
 	if (counted != h->done && counted != h->done + h->leaving)
 		sim_fail(h->sim, "rank %u has done %u operations and counts %llu", h->rank, h->done,

@@ -49,8 +49,8 @@ static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netin
 /* Two windows of blocks, one datagram each, and results that have come before what they replace is forgotten. */
 static void count_kept(struct host *h)
 {
-	if (++h->kept > 2 * h->ep.window + 1)
-		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->kept, h->ep.window);
+	if (++h->retained > 2 * h->ep.window + 1)
+		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->retained, h->ep.window);
 }
 
 /* The endpoint may keep what leaves. */
@@ -168,7 +168,7 @@ static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		sim_at(h->sim, h->sim->now + 1 + sim_below(h->sim, 1000), EV_HOST_PUMP, h->rank, NULL);
 	}
 	for (i = 0; i < n; i++) {
-		pay = netinc_ep_kept_header(ep, block + i, &pkt);
+		pay = netinc_ep_retained_header(ep, block + i, &pkt);
 		pkt.flags |= flags;
 		sim_trace(h->sim, "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes", h->rank,
 			  pkt.psn, pkt.opseq, pkt.flags, pkt.len);
@@ -186,7 +186,7 @@ static bool ep_keep_room(struct netinc_ep *ep, u32 n)
 	if (sim_happens(h->sim, h->sim->plan.fail_hold))
 		return false;
 	for (i = 0; i < n; i++)
-		ep->kept[i] = calloc(NETINC_KEPT_CHUNK, sizeof(struct netinc_kept));
+		ep->retained[i] = calloc(NETINC_RETAIN_CHUNK, sizeof(struct netinc_retained));
 	return true;
 }
 
@@ -205,7 +205,7 @@ static void ep_forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
 	struct host *h = host_of(ep);
 
-	h->kept--;
+	h->retained--;
 	dgram_put(h->sim, pay->obj);
 }
 
@@ -398,10 +398,10 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 static const struct netinc_ep_ops ep_ops = {
 	.send_blocks = ep_send_blocks,
 	.send = ep_send,
-	.send_kept = ep_send_kept,
-	.keep_room = ep_keep_room,
-	.keep = ep_keep,
-	.forget = ep_forget,
+	.send_retained = ep_send_kept,
+	.retain_init = ep_keep_room,
+	.retain = ep_keep,
+	.retain_release = ep_forget,
 	.spread = ep_spread,
 	.retarget = ep_retarget,
 	.send_to = ep_send_to,
@@ -532,7 +532,7 @@ void host_rx(struct host *h, const struct frame *f)
 			continue;
 		if (pkt.type == INC_PKT_MOVE || !from_root(h, f, pkt.tree)) {
 			from = trouble_peer(f->from, f->net);
-			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
+			netinc_ep_non_parent(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
 		} else if (pkt.type != INC_PKT_RESULT) {
 			netinc_ep_control(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), now);
 		} else if (!netinc_ep_check(&h->ep, &pkt)) {
@@ -632,7 +632,7 @@ void host_free(struct host *h)
 	if (!h->sim)
 		return;
 	for (i = 0; i < __INC_C_MAX; i++)
-		h->sim->totals[i] += h->ep.mib[i];
+		h->sim->totals[i] += h->ep.counters[i];
 	for (i = 0; i < SIM_MAX_OPS; i++) {
 		buffer_free(h->sim, h->op[i].exchange);
 		buffer_free(h->sim, h->op[i].main);
@@ -640,10 +640,10 @@ void host_free(struct host *h)
 	free(h->leave.seen);
 	free(h->leave.absent);
 	if (h->ep.window)
-		netinc_ep_keep_drop(&h->ep);
-	if (h->kept)
-		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->kept);
-	for (i = 0; i < ARRAY_SIZE(h->ep.kept); i++)
-		free(h->ep.kept[i]);
+		netinc_ep_retain_drop(&h->ep);
+	if (h->retained)
+		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->retained);
+	for (i = 0; i < ARRAY_SIZE(h->ep.retained); i++)
+		free(h->ep.retained[i]);
 	free(h->ep.peers);
 }

@@ -65,10 +65,10 @@ bool hostile_can(const struct sim *sim, enum trick trick)
 
 bool hostile_lies(struct sim *sim, u32 per_mille)
 {
-	if (sim->now >= sim->plan.calm || sim->hostile.told >= sim->plan.hostile.lies ||
+	if (sim->now >= sim->plan.calm || sim->hostile.lies >= sim->plan.hostile.lies ||
 	    hostile_below(sim, 1000) >= per_mille)
 		return false;
-	sim->hostile.told++;
+	sim->hostile.lies++;
 	return true;
 }
 
@@ -270,7 +270,7 @@ static void calm_down(struct sim *sim, u32 who)
 
 void hostile_event(struct sim *sim, u32 who)
 {
-	if (sim->now >= sim->plan.calm || sim->hostile.told >= sim->plan.hostile.lies) {
+	if (sim->now >= sim->plan.calm || sim->hostile.lies >= sim->plan.hostile.lies) {
 		if (sim->now >= sim->plan.calm)
 			calm_down(sim, who);
 		else

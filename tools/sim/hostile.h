@@ -85,7 +85,7 @@ struct hostile_join {
 
 struct hostile {
 	u64 random;
-	u32 told;		/* lies */
+	u32 lies;		/* lies */
 	struct dgram *heard[HOSTILE_HEARD];
 	u32 heard_round[HOSTILE_HEARD];
 	u32 heard_generation[HOSTILE_HEARD];	/* of groups at the node */

@@ -282,7 +282,7 @@ static void lie_refuse(struct node *n, const struct host *h)
 	struct netinc_pkt pkt;
 
 	header(h, &pkt, INC_PKT_REFUSE);
-	pkt.cookie = h->ep.way[0].up_cookie;
+	pkt.cookie = h->ep.tree[0].up_cookie;
 	pkt.len = sizeof(body);
 	send_to(n, h, &pkt, &body);
 }

@@ -150,7 +150,7 @@ static void say_again(struct host *h)
 		pkt.epoch = h->ep.epoch;
 		pkt.incarnation = h->ep.incarnation;
 		pkt.child = h->rank;
-		pkt.cookie = h->ep.way[0].up_cookie;
+		pkt.cookie = h->ep.tree[0].up_cookie;
 		send_one(h, h->parent.addr[1], h->parent.addr[2], hostile_rebuild(h->sim, d, &pkt));
 	}
 	dgram_put(h->sim, d);

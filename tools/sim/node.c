@@ -117,7 +117,7 @@ static void group_free(struct node *n, struct node_group **at)
 
 	netinc_agg_drain(&ng->g.agg);
 	for (i = 0; i < __INC_C_MAX; i++)
-		n->sim->totals[i] += ng->g.mib[i];
+		n->sim->totals[i] += ng->g.counters[i];
 	*at = ng->next;
 	free(ng->mem);
 	free(ng);

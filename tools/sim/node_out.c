@@ -279,7 +279,7 @@ static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	pkt_init(agg, &pkt, INC_PKT_NACK);
 	pkt.psn = (u32)q;
 	pkt.span = span;
-	netinc_count(agg->mib, INC_C_NACKS);
+	netinc_count(agg->counters, INC_C_NACKS);
 	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span, child);
 	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, NULL));
 }

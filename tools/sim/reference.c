@@ -6,7 +6,7 @@
 
 struct ref {
 	struct sim *sim;
-	struct outcome *kept;
+	struct outcome *retained;
 	struct plan_op op;
 	u32 idx, rank, size;
 	struct layout send[SIM_MAX_HOSTS], recv[SIM_MAX_HOSTS];
@@ -46,17 +46,17 @@ static const u8 *folded(struct ref *r, u32 last)
 
 	if (r->absent)
 		return folded_without(r);
-	if (r->kept->fold[last])
-		return r->kept->fold[last];
-	r->kept->fold[last] = malloc(n * r->size + 1);
+	if (r->retained->fold[last])
+		return r->retained->fold[last];
+	r->retained->fold[last] = malloc(n * r->size + 1);
 	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a)) {
 		in[k++] = folded(r, last - 1);
 		in[k++] = input(r, last);
 	}
 	for (i = 0; k != 2 && i <= last; i++)
 		in[i] = input(r, i);
-	arithmetic_fold(&a, in, k ? k : last + 1, r->kept->fold[last], n);
-	return r->kept->fold[last];
+	arithmetic_fold(&a, in, k ? k : last + 1, r->retained->fold[last], n);
+	return r->retained->fold[last];
 }
 
 /* @count elements from element @from of @src to element @to of the buffer. */
@@ -135,7 +135,7 @@ static void perform(struct ref *r)
 
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes)
 {
-	struct ref r = { .sim = sim, .kept = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
+	struct ref r = { .sim = sim, .retained = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
 			 .rank = rank, .absent = absent };
 	bool in_place = plan_op_of(sim, idx, rank).in_place;
 	u64 at;

@@ -243,7 +243,7 @@ struct host {
 	u64 finished_at;
 	u64 lost_at;		/* time at which it began to move, 0: it does not */
 	u64 high;		/* one past the highest block whose result came in an older epoch */
-	u32 kept;		/* datagrams */
+	u32 retained;		/* datagrams */
 	struct netinc_peer parent;
 	u32 inflight;
 	u32 next;		/* operation to submit */

@@ -152,7 +152,7 @@ void verify_answers_begin(struct node *n, const struct netinc_group *g)
 
 	static_assert(ARRAY_SIZE(answers) == ARRAY_SIZE(n->said));
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
-		n->said[i] = g->mib[answers[i]];
+		n->said[i] = g->counters[answers[i]];
 }
 
 void verify_answers_end(const struct node *n, const struct netinc_group *g)
@@ -161,8 +161,8 @@ void verify_answers_end(const struct node *n, const struct netinc_group *g)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
-		if (g->mib[answers[i]] - n->said[i] > most[i])
+		if (g->counters[answers[i]] - n->said[i] > most[i])
 			sim_fail(n->sim, "node %u: a frame is answered with %llu packets of kind %u, not %llu at most",
-				 n->place, (unsigned long long)(g->mib[answers[i]] - n->said[i]), i,
+				 n->place, (unsigned long long)(g->counters[answers[i]] - n->said[i]), i,
 				 (unsigned long long)most[i]);
 }

@@ -72,7 +72,7 @@ static void work(struct shared *s, u32 job, double begin)
 		t->harmless += sim->rounds_harmless;
 		t->trees += sim->trees;
 		t->hostile += !!sim->plan.hostile.who;
-		t->lies += sim->hostile.told;
+		t->lies += sim->hostile.lies;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
