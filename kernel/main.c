@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in reverse. */
+/*
+ * inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in
+ * reverse.
+ */
 #include <linux/module.h>
 #include "host/convert.h"
 #include "netlink/nl_family.h"
@@ -68,7 +71,8 @@ static void __exit netinc_exit(void)
 	netinc_socket_fini();
 	netinc_node_fini();
 	netinc_net_fini();
-	rcu_barrier();		/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	rcu_barrier();
 	netinc_convert_fini();
 	netinc_fold_fini();
 	netinc_page_ring_fini();

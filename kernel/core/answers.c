@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Budgets of answers. Each account is one number: until when it is overdrawn. An answer moves that on by the time in
- * which the account earns one; it may be half a second ahead.
+ * Budgets of answers. Each account is one number: until when it is overdrawn. An answer moves that
+ * on by the time in which the account earns one; it may be half a second ahead.
  */
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -13,7 +13,8 @@
 
 #define AHEAD		(NSEC_PER_SEC / 2)
 #define NETWORKS	1024	/* by a secret hash: nobody knows with whom he shares */
-#define PORTS		128	/* by interface number: the ports of a bridge have neighbouring ones */
+/* by interface number: the ports of a bridge have neighbouring ones */
+#define PORTS		128
 
 /* One of the limit's: this many of them make all of it. */
 #define PART_SHARED	2
@@ -51,7 +52,8 @@ void netinc_answers_free(struct netinc_answers *answers)
 }
 
 /* Which account a network has. */
-static u32 find_network(const struct netinc_answers *answers, const struct netinc_peer *peer, u32 ifindex)
+static u32 find_network(const struct netinc_answers *answers, const struct netinc_peer *peer,
+			u32 ifindex)
 {
 	struct {
 		u8 prefix[8];
@@ -116,7 +118,8 @@ static bool draw_answer(struct budget *b, u64 limit, u32 port, u32 network, u64 
 	return true;
 }
 
-bool netinc_answer_ok(struct netinc_net *nn, enum netinc_answer kind, const struct netinc_peer *peer, u32 ifindex)
+bool netinc_answer_ok(struct netinc_net *nn, enum netinc_answer kind,
+		      const struct netinc_peer *peer, u32 ifindex)
 {
 	struct netinc_answers *answers = nn->answers;
 	u32 network = find_network(answers, peer, ifindex);

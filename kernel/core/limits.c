@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Limits: charges and refusals, the table of users, defaults that depend on the size of the machine. */
+/*
+ * Limits: charges and refusals, the table of users, defaults that depend on the size of the
+ * machine.
+ */
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/rculist.h>
@@ -181,7 +184,8 @@ int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limi
 	return -EDQUOT;
 }
 
-void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
+void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
+			  s64 n)
 {
 	atomic64_add(n, &nn->use.now[what]);
 	atomic64_add(n, &user->use.now[what]);

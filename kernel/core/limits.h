@@ -2,9 +2,10 @@
 /*
  * Limits of resources, per network namespace and per user, and what is in use of each.
  *
- * A resource is charged before it is taken, to a namespace and a user at once, and given back when it is free: use is 0
- * when all is gone. Sockets and operations are their creator's; what nodes need is the namespace's owner's. Users of
- * user namespaces other than the first count as whoever has made these: they do not get more by making more.
+ * A resource is charged before it is taken, to a namespace and a user at once, and given back when
+ * it is free: use is 0 when all is gone. Sockets and operations are their creator's; what nodes
+ * need is the namespace's owner's. Users of user namespaces other than the first count as whoever
+ * has made these: they do not get more by making more.
  *
  * Errors: -ENOBUFS at the namespace's limit, -EDQUOT at the user's.
  */
@@ -53,12 +54,17 @@ void netinc_user_put(struct netinc_user *user);
 /* Any context. 0, -ENOBUFS or -EDQUOT; nothing has changed then but that it is counted. */
 int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
 /* The same for what must not be refused: may go beyond the limit. */
-void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
+void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
+			  s64 n);
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
 /* Would it be refused? As netinc_charge(), and it is counted if so. */
-int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
+int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
+			s64 n);
 
-/* Memory of an operation, for kvfree(); NULL: there is none, or mem->err says which limit. May sleep. */
+/*
+ * Memory of an operation, for kvfree(); NULL: there is none, or mem->err says which limit. May
+ * sleep.
+ */
 void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size);
 void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size);
 /* When all of it has been freed. */

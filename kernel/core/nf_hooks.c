@@ -2,13 +2,14 @@
 /*
  * The two doors: netfilter hooks at which super-packets are still whole.
  *
- * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN, STP, port security
- * and learning have been applied, state->in is the port. It stands behind all other hooks there, so that rules of the
- * bridge family come first; IP's own filters never see what it takes. NF_INET_LOCAL_IN, after all filters, sees what
- * is for this box otherwise, broadcast and multicast included, which are nobody's and are dropped there. A plain UDP
- * socket holds the port and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
- * over IP with a UDP header for the port, the second door takes. It has no encap_rcv, because that would take every
- * super-packet apart before LOCAL_IN.
+ * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN,
+ * STP, port security and learning have been applied, state->in is the port. It stands behind all
+ * other hooks there, so that rules of the bridge family come first; IP's own filters never see what
+ * it takes. NF_INET_LOCAL_IN, after all filters, sees what is for this box otherwise, broadcast and
+ * multicast included, which are nobody's and are dropped there. A plain UDP socket holds the port
+ * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
+ * over IP with a UDP header for the port, the second door takes. It has no encap_rcv, because that
+ * would take every super-packet apart before LOCAL_IN.
  */
 #include <linux/if_vlan.h>
 #include <linux/ipv6.h>
@@ -31,10 +32,11 @@ module_param_named(port, netinc_port, ushort, 0444);
 MODULE_PARM_DESC(port, "UDP port of INC packets");
 
 /*
- * A verdict from user space (NFQUEUE) brings a packet here in the context of who gives it. All that follows takes it
- * for a softirq's: its locks, its per-CPU data, and that it ends soon.
+ * A verdict from user space (NFQUEUE) brings a packet here in the context of who gives it. All that
+ * follows takes it for a softirq's: its locks, its per-CPU data, and that it ends soon.
  */
-static unsigned int pass_hook(const struct nf_hook_state *state, struct sk_buff *skb, struct net_device *via, u8 family)
+static unsigned int pass_hook(const struct nf_hook_state *state, struct sk_buff *skb,
+			      struct net_device *via, u8 family)
 {
 	bool ours;
 
@@ -70,10 +72,19 @@ static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_h
 }
 
 static const struct nf_hook_ops doors[] = {
-	{ .hook = bridge_hook, .pf = NFPROTO_BRIDGE, .hooknum = NF_BR_LOCAL_IN, .priority = NF_BR_PRI_LAST },
-	{ .hook = inet_hook, .pf = NFPROTO_IPV4, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP_PRI_LAST },
+	{ .hook = bridge_hook,
+	  .pf = NFPROTO_BRIDGE,
+	  .hooknum = NF_BR_LOCAL_IN,
+	  .priority = NF_BR_PRI_LAST },
+	{ .hook = inet_hook,
+	  .pf = NFPROTO_IPV4,
+	  .hooknum = NF_INET_LOCAL_IN,
+	  .priority = NF_IP_PRI_LAST },
 #if IS_ENABLED(CONFIG_IPV6)
-	{ .hook = inet_hook, .pf = NFPROTO_IPV6, .hooknum = NF_INET_LOCAL_IN, .priority = NF_IP6_PRI_LAST },
+	{ .hook = inet_hook,
+	  .pf = NFPROTO_IPV6,
+	  .hooknum = NF_INET_LOCAL_IN,
+	  .priority = NF_IP6_PRI_LAST },
 #endif
 };
 
@@ -86,8 +97,11 @@ static int bind_port(struct socket *sock, u8 family)
 	if (family == AF_INET)
 		err = kernel_bind(sock, (void *)&addr4, sizeof(addr4));
 	else
-		err = ip6_sock_set_v6only(sock->sk) ?: kernel_bind(sock, (void *)&addr6, sizeof(addr6));
-	return err ?: sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on), sizeof(on));
+		err = ip6_sock_set_v6only(sock->sk) ?:
+			      kernel_bind(sock, (void *)&addr6, sizeof(addr6));
+	return err   ?:
+		       sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
+					     sizeof(on));
 }
 
 static int hold_port(struct netinc_net *nn, int i, u8 family)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free when that is the
- * only one. So there are about as many as have been under way at once, 15 MiB per CPU at most; what has not been asked
- * for during a period is given back. Nobody is charged for these pages: what refers to them is, while it does. One more
- * page is cut into pieces.
+ * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free
+ * when that is the only one. So there are about as many as have been under way at once, 15 MiB per
+ * CPU at most; what has not been asked for during a period is given back. Nobody is charged for
+ * these pages: what refers to them is, while it does. One more page is cut into pieces.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -13,7 +13,8 @@
 #include "core/fpu_section.h"
 
 #define RING		256		/* a power of two */
-#define LOOKS		4		/* pages that may be found in use before a new one is taken */
+/* pages that may be found in use before a new one is taken */
+#define LOOKS		4
 #define PERIOD		(2 * HZ)
 
 struct ring {
@@ -137,7 +138,10 @@ void netinc_page_ring_put(struct page *page, u32 order)
 		schedule_delayed_work(&trimmer, PERIOD);
 }
 
-/* The pages of a ring that nobody has used since it was looked at last, or all of them. Returns how many stay. */
+/*
+ * The pages of a ring that nobody has used since it was looked at last, or all of them. Returns how
+ * many stay.
+ */
 static u32 trim_ring(struct pool *pool, u32 order, bool all)
 {
 	struct ring *ring = &pool->ring[order];

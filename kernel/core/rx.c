@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets in. Both doors lead here with an skb whose data begins at the IP header. What is not INC's is left alone; for
- * the rest everything is checked that nobody has checked yet, then the first header says whether a node or a rank of
- * this box is meant.
+ * Packets in. Both doors lead here with an skb whose data begins at the IP header. What is not
+ * INC's is left alone; for the rest everything is checked that nobody has checked yet, then the
+ * first header says whether a node or a rank of this box is meant.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -95,8 +95,8 @@ static const struct udphdr *find_udp4(struct netinc_rx *rx, struct iphdr *ip, st
 }
 
 /*
- * The UDP header's offset, also behind extension headers and in a first fragment: these are to be dropped and not to be
- * passed by, to a socket that nobody reads. 0: it is no UDP.
+ * The UDP header's offset, also behind extension headers and in a first fragment: these are to be
+ * dropped and not to be passed by, to a socket that nobody reads. 0: it is no UDP.
  */
 static u32 udp6_offset(const struct netinc_rx *rx, const struct ipv6hdr *ip6)
 {
@@ -157,7 +157,10 @@ static bool sender_ok4(const struct netinc_rx *rx)
 
 	memcpy(&addr, rx->peer.addr, sizeof(addr));
 	type = inet_addr_type_dev_table(rx->nn->net, rx->via, addr);
-	/* what a bridge hands over IP has not looked at; of the rest it has judged what may come from this box */
+	/*
+	 * what a bridge hands over IP has not looked at; of the rest it has judged what may come
+	 * from this box
+	 */
 	if (rx->via != rx->dev)
 		return type == RTN_UNICAST && !ipv4_is_loopback(addr);
 	return type == RTN_UNICAST || type == RTN_LOCAL;
@@ -169,7 +172,8 @@ static bool sender_ok6(const struct netinc_rx *rx)
 
 	if (!(ipv6_addr_type(addr) & IPV6_ADDR_UNICAST))
 		return false;
-	return is_loop(rx->via) || (!ipv6_addr_loopback(addr) && !ipv6_chk_addr(rx->nn->net, addr, rx->via, 0));
+	return is_loop(rx->via) ||
+	       (!ipv6_addr_loopback(addr) && !ipv6_chk_addr(rx->nn->net, addr, rx->via, 0));
 }
 
 bool netinc_rx_sender_ok(const struct netinc_rx *rx)
@@ -178,8 +182,9 @@ bool netinc_rx_sender_ok(const struct netinc_rx *rx)
 }
 
 /*
- * Sent to one machine, by its link and by IP? What is sent to many has no meaning yet, and who answers it lends himself
- * to whoever's address it bears. The bridge's door has seen that the address is one of this box.
+ * Sent to one machine, by its link and by IP? What is sent to many has no meaning yet, and who
+ * answers it lends himself to whoever's address it bears. The bridge's door has seen that the
+ * address is one of this box.
  */
 static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6hdr *ip6)
 {
@@ -189,11 +194,13 @@ static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6
 		return false;
 	if (rx->via != rx->dev)
 		return true;
-	return family == NFPROTO_IPV4 ? rt && rt->rt_type == RTN_LOCAL : !ipv6_addr_is_multicast(&ip6->daddr);
+	return family == NFPROTO_IPV4 ? rt && rt->rt_type == RTN_LOCAL :
+					!ipv6_addr_is_multicast(&ip6->daddr);
 }
 
 /* At the bridge's door a frame may be for an address behind this box. */
-static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip, const struct ipv6hdr *ip6)
+static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip,
+		     const struct ipv6hdr *ip6)
 {
 	if (family == NFPROTO_IPV4)
 		return has_addr4(rx->via, ip->daddr) ||
@@ -206,7 +213,8 @@ static bool was_reassembled(const struct netinc_rx *rx, u8 family)
 {
 	if (rx->via != rx->dev)
 		return false;
-	return family == NFPROTO_IPV4 ? IPCB(rx->skb)->frag_max_size : IP6CB(rx->skb)->frag_max_size;
+	return family == NFPROTO_IPV4 ? IPCB(rx->skb)->frag_max_size :
+					IP6CB(rx->skb)->frag_max_size;
 }
 
 static int check_ip4(struct netinc_rx *rx, const struct iphdr *ip)
@@ -257,8 +265,9 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 }
 
 /*
- * Would the rank drop what is for all ranks of its group? A look without its lock, which not everybody is to take of
- * all ranks that there are: who does not know the group's cookie is turned away here. What changes meanwhile is a loss.
+ * Would the rank drop what is for all ranks of its group? A look without its lock, which not
+ * everybody is to take of all ranks that there are: who does not know the group's cookie is turned
+ * away here. What changes meanwhile is a loss.
  */
 static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 {
@@ -280,13 +289,17 @@ static void to_ranks(struct netinc_rx *rx)
 	bool found = false;
 	int why;
 
-	/* results are compared with the address of the root; at the bridge's door it may be this box's own */
+	/*
+	 * results are compared with the address of the root; at the bridge's door it may be this
+	 * box's own
+	 */
 	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {
 		drop_rx(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
-		if (rank->ep.cfg.group != rx->pkt.group || (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
+		if (rank->ep.cfg.group != rx->pkt.group ||
+		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
 			continue;
 		found = true;
 		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
@@ -323,7 +336,8 @@ static void dispatch_rx(struct netinc_rx *rx)
 	}
 }
 
-bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port, struct net_device *via, u8 family)
+bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
+	       struct net_device *via, u8 family)
 {
 	struct netinc_rx rx = { .nn = nn, .skb = skb, .dev = port, .via = via };
 	const struct udphdr *uh;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Packets in: one path behind both doors. A struct netinc_rx is one received buffer, super-packet or not, whose IP and
- * UDP headers have been checked; its segments are walked with netinc_rx_next().
+ * Packets in: one path behind both doors. A struct netinc_rx is one received buffer, super-packet
+ * or not, whose IP and UDP headers have been checked; its segments are walked with
+ * netinc_rx_next().
  */
 #ifndef NETINC_CORE_RX_H
 #define NETINC_CORE_RX_H
@@ -10,9 +11,13 @@
 #include "engine/engine.h"
 #include "core/netns.h"
 
-/* What a received skb's cb holds from the door on: a group keeps count of the payloads that it holds in it. */
+/*
+ * What a received skb's cb holds from the door on: a group keeps count of the payloads that it
+ * holds in it.
+ */
 struct netinc_skb_cb {
-	u32 refs;		/* struct netinc_pay that refer to it; 0: not held; lock of the group */
+	/* struct netinc_pay that refer to it; 0: not held; lock of the group */
+	u32 refs;
 	u32 packets;		/* INC packets in it */
 };
 
@@ -32,25 +37,32 @@ struct netinc_rx {
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next segment */
 	const struct inc_hdr *next;	/* its header, if that lies in one piece */
-	const struct inc_hdr *last;	/* that of the segment at hand, likewise, if it is as long as the others */
+	/* that of the segment at hand, likewise, if it is as long as the others */
+	const struct inc_hdr *last;
 	u32 headers;			/* bytes of IP and UDP headers */
 	bool ce;			/* the IP header says that it met congestion */
 	struct netinc_pkt pkt;		/* of the segment at hand */
 	u32 body;			/* offset of what follows its header */
 };
 
-/* The only way to keep a received skb: nothing of where it came from stays with it. Charged by the caller. */
+/*
+ * The only way to keep a received skb: nothing of where it came from stays with it. Charged by the
+ * caller.
+ */
 void netinc_skb_hold(struct sk_buff *skb);
 
 /* The longest body of a control packet, and a buffer on the stack for it. */
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
 
 /*
- * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1: there it is; 0: no more;
- * negative counter: malformed (nothing more in this buffer is of use).
+ * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1:
+ * there it is; 0: no more; negative counter: malformed (nothing more in this buffer is of use).
  */
 int netinc_rx_next(struct netinc_rx *rx);
-/* The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL: too long. */
+/*
+ * The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL:
+ * too long.
+ */
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
 
 /* Bytes of all segments. */
@@ -72,12 +84,17 @@ static inline u32 netinc_rx_bytes(const struct netinc_rx *rx)
 }
 
 /*
- * May the sender be told anything, or become somebody here? Its address is to be one machine's, and not one of this box
- * unless it is this box that sends. Data of members need not be asked about: theirs was, when they became members.
+ * May the sender be told anything, or become somebody here? Its address is to be one machine's, and
+ * not one of this box unless it is this box that sends. Data of members need not be asked about:
+ * theirs was, when they became members.
  */
 bool netinc_rx_sender_ok(const struct netinc_rx *rx);
 
-/* The door's entry: checks all headers, finds who it is for. True: the skb was INC's and has been consumed. */
-bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port, struct net_device *via, u8 family);
+/*
+ * The door's entry: checks all headers, finds who it is for. True: the skb was INC's and has been
+ * consumed.
+ */
+bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
+	       struct net_device *via, u8 family);
 
 #endif

@@ -6,7 +6,9 @@
 #include <linux/highmem.h>
 #include <linux/skbuff.h>
 
-/* Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped; NULL if not. */
+/*
+ * Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped; NULL if not.
+ */
 static inline const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
 {
 	u32 head = skb_headlen(skb);

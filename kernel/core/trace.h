@@ -13,7 +13,8 @@
 #include "core/rx.h"
 
 TRACE_EVENT(netinc_rx,
-	TP_PROTO(const struct sk_buff *skb, const struct net_device *dev, const struct netinc_pkt *pkt),
+	TP_PROTO(const struct sk_buff *skb, const struct net_device *dev,
+		 const struct netinc_pkt *pkt),
 	TP_ARGS(skb, dev, pkt),
 	TP_STRUCT__entry(
 		__field(u32, len)
@@ -33,8 +34,9 @@ TRACE_EVENT(netinc_rx,
 		__entry->child = pkt->child;
 		__entry->type = pkt->type;
 	),
-	TP_printk("if=%u group=%u type=%u child=%u psn=%u len=%u segs=%u", __entry->ifindex, __entry->group,
-		  __entry->type, __entry->child, __entry->psn, __entry->len, __entry->segs)
+	TP_printk("if=%u group=%u type=%u child=%u psn=%u len=%u segs=%u", __entry->ifindex,
+		  __entry->group, __entry->type, __entry->child, __entry->psn, __entry->len,
+		  __entry->segs)
 );
 
 TRACE_EVENT(netinc_tx,
@@ -100,8 +102,8 @@ TRACE_EVENT(netinc_state,
 		__entry->state = state;
 		__entry->epoch = epoch;
 	),
-	TP_printk("group=%u rank=%d state=%u->%u epoch=%u", __entry->group, (int)__entry->rank, __entry->old,
-		  __entry->state, __entry->epoch)
+	TP_printk("group=%u rank=%d state=%u->%u epoch=%u", __entry->group, (int)__entry->rank,
+		  __entry->old, __entry->state, __entry->epoch)
 );
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets out. Payload is copied once, into fresh pages of a netinc_gso_buf; packets refer to them by page fragments.
- * UDP and IP headers are written here and not by udp_tunnel_xmit_skb(), which leaves csum_start unset for GSO.
+ * Packets out. Payload is copied once, into fresh pages of a netinc_gso_buf; packets refer to them
+ * by page fragments. UDP and IP headers are written here and not by udp_tunnel_xmit_skb(), which
+ * leaves csum_start unset for GSO.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
@@ -22,7 +23,8 @@
 
 #define TX_HEADROOM	(LL_MAX_HEADER + sizeof(struct ipv6hdr) + sizeof(struct udphdr))
 #define TXQ_ROUNDS	16	/* that one CPU sends for all */
-#define TX_HEAD		(SKB_DATA_ALIGN(TX_HEADROOM) + SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+#define TX_HEAD		(SKB_DATA_ALIGN(TX_HEADROOM) + \
+			 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
 __be16 netinc_sport(u32 group, u32 tree)
 {
@@ -109,8 +111,8 @@ struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u3
 		if (i + here == end)
 			len -= s->seg_size - last;
 		get_page(page);
-		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, (i % s->per_page) * s->seg_size, len,
-				here * s->seg_size);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
+				(i % s->per_page) * s->seg_size, len, here * s->seg_size);
 	}
 	if (n > 1) {
 		skb_shinfo(skb)->gso_size = s->seg_size;
@@ -139,8 +141,8 @@ struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *bod
 	return skb;
 }
 
-int netinc_path_init(struct netinc_path *path, struct net *net, const struct netinc_peer *peer, __be16 sport, u32 oif,
-		     gfp_t gfp)
+int netinc_path_init(struct netinc_path *path, struct net *net, const struct netinc_peer *peer,
+		     __be16 sport, u32 oif, gfp_t gfp)
 {
 	path->net = net;
 	path->peer = *peer;
@@ -156,14 +158,19 @@ void netinc_path_destroy(struct netinc_path *path)
 
 static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 {
-	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP, .flowi4_oif = path->oif, .fl4_sport = path->sport,
+	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP,
+			     .flowi4_oif = path->oif,
+			     .fl4_sport = path->sport,
 			     .fl4_dport = (__force __be16)path->peer.udp_port };
 	struct rtable *rt = dst_cache_get_ip4(&path->dst, saddr);
 
 	if (rt)
 		return &rt->dst;
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
-	/* it may be what a stranger calls his address, or a member others': by that nothing goes to many */
+	/*
+	 * it may be what a stranger calls his address, or a member others': by that nothing goes to
+	 * many
+	 */
 	if (ipv4_is_zeronet(fl.daddr))
 		return ERR_PTR(-EADDRNOTAVAIL);
 	rt = ip_route_output_key(path->net, &fl);
@@ -181,7 +188,9 @@ static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr *saddr)
 {
 #if IS_ENABLED(CONFIG_IPV6)
-	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP, .flowi6_oif = path->oif, .fl6_sport = path->sport,
+	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP,
+			     .flowi6_oif = path->oif,
+			     .fl6_sport = path->sport,
 			     .fl6_dport = (__force __be16)path->peer.udp_port };
 	struct dst_entry *dst = dst_cache_get_ip6(&path->dst, saddr);
 
@@ -210,8 +219,9 @@ static struct dst_entry *lookup_route(struct netinc_path *path, struct in6_addr 
 
 int netinc_path_mtu(struct netinc_path *path)
 {
-	u32 headers = sizeof(struct udphdr) +
-		      (path->peer.family == AF_INET6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
+	u32 headers =
+		sizeof(struct udphdr) +
+		(path->peer.family == AF_INET6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	struct in6_addr saddr;
 	struct dst_entry *dst;
 	int mtu;
@@ -348,7 +358,9 @@ void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock
 	txq->tired = false;
 	__skb_queue_head_init(&q);
 	do {
-		/* known before the last round: what is queued during it has somebody who sends it */
+		/*
+		 * known before the last round: what is queued during it has somebody who sends it
+		 */
 		txq->tired = ++round >= TXQ_ROUNDS;
 		skb_queue_splice_init(&txq->queue, &q);
 		spin_unlock(lock);

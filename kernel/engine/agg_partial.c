@@ -21,10 +21,12 @@ static bool may_complete(const struct netinc_agg *agg, const struct netinc_slot 
 	if (!agg->root || agg->parts != 1 || slot->state != NETINC_SLOT_FILLING || slot->bad ||
 	    (agg->closed && (s64)(slot->q - agg->limit) >= 0))
 		return false;
-	if (!(slot->flags & INC_F_PAYLOAD) || slot->dop == INC_OP_NONE || (slot->flags & INC_F_FINAL))
+	if (!(slot->flags & INC_F_PAYLOAD) || slot->dop == INC_OP_NONE ||
+	    (slot->flags & INC_F_FINAL))
 		return false;
 	for (i = 0; i < agg->children; i++)
-		if (!netinc_bits_get(slot->have, i) && (s64)(slot->q - agg->child[i].has) >= agg->window)
+		if (!netinc_bits_get(slot->have, i) &&
+		    (s64)(slot->q - agg->child[i].has) >= agg->window)
 			return false;
 	return true;
 }
@@ -35,7 +37,10 @@ static bool pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now
 	u32 i;
 
 	for (i = 0; i < agg->children; i++) {
-		/* what is there is of an older block; that it wants the result is not known, but likely */
+		/*
+		 * what is there is of an older block; that it wants the result is not known, but
+		 * likely
+		 */
 		if (!netinc_bits_get(slot->have, i))
 			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
 	}
@@ -46,7 +51,8 @@ static bool pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now
 	return false;
 }
 
-const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child,
+					       const struct netinc_pkt *pkt,
 					       struct netinc_pkt *rest)
 {
 	struct netinc_child *c = &agg->child[child];
@@ -131,7 +137,7 @@ u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now)
 	}
 }
 
-/* ---- Whose contributions a result is made of --------------------------------------------------------------------- */
+/* ---- Whose contributions a result is made of ----------------------------- */
 
 static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
@@ -150,7 +156,10 @@ static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32
 	agg->ops->send_partial(agg, child, &m.partial, sizeof(m.partial) + bits / 8);
 }
 
-/* Has anybody contributed who is not out? If not (all have missed some block), those who are out count. */
+/*
+ * Has anybody contributed who is not out? If not (all have missed some block), those who are out
+ * count.
+ */
 static bool somebody_in(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
@@ -222,8 +231,8 @@ void netinc_partial_tell(struct netinc_agg *agg, const struct netinc_slot *slot,
 	send_set(agg, slot, child);
 }
 
-int netinc_partial_too_late(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt,
-			    u64 now)
+int netinc_partial_too_late(struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
+			    const struct netinc_pkt *pkt, u64 now)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
 		return -INC_C_DROP_MISMATCH;

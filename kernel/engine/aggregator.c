@@ -2,26 +2,31 @@
 /*
  * The aggregator's slots: rules 2 to 4, 7 and 10 of protocol.rst.
  *
- * Contributions are held until the block has all of them and then folded in child order in one pass, so that the
- * accumulator stays in registers and the order of arrival cannot matter.
+ * Contributions are held until the block has all of them and then folded in child order in one
+ * pass, so that the accumulator stays in registers and the order of arrival cannot matter.
  */
 #include "aggregator.h"
 #include "agg_partial.h"
 #include "reduce/reduce.h"
 
-#define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */
-#define NACK_SLACK_BLOCKS	88	/* or blocks: a super-packet that another one has overtaken */
+/* packets that may overtake before a hole counts as a loss */
+#define NACK_SLACK_PACKETS	3
+/* or blocks: a super-packet that another one has overtaken */
+#define NACK_SLACK_BLOCKS	88
 #define NACK_RANGES		16	/* per packet received */
-#define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
+/* microseconds: queues of a busy host may hold a packet back as long */
+#define MIN_PAUSE		1000
 #define RESULTS_PER_PROBE	32
 
 /* What one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
-#define RESULTS_PER_BUFFER	64	/* sent again; as many as a buffer of the oldest kernels has units */
+/* sent again; as many as a buffer of the oldest kernels has units */
+#define RESULTS_PER_BUFFER	64
 #define WORK_PER_BUFFER		32768	/* blocks looked at, or */
-#define WINDOWS_PER_BUFFER	64	/* windows of them: a PROBE of each rank of a host may be in one buffer */
+/* windows of them: a PROBE of each rank of a host may be in one buffer */
+#define WINDOWS_PER_BUFFER	64
 
-#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE | \
-			 INC_F_PARTIAL)
+#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
+			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
 /* How long what was sent again may be under way before it is sent once more. */
 static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
@@ -32,9 +37,11 @@ static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
 }
 
 /* What another child has asked for is not under way to this one. */
-static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child, u64 now)
+static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
+		      u64 now)
 {
-	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL && slot->sent_to != child)
+	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL &&
+	    slot->sent_to != child)
 		return false;
 	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
 }
@@ -122,8 +129,8 @@ static void clear_elements(struct netinc_slot *slot)
 }
 
 /*
- * No contribution is counted (any more). What a slot says of its block comes from the contributions that it counts:
- * merge_header() sets it, this function clears it, and nothing of it outlives them.
+ * No contribution is counted (any more). What a slot says of its block comes from the contributions
+ * that it counts: merge_header() sets it, this function clears it, and nothing of it outlives them.
  */
 static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
@@ -186,7 +193,10 @@ void netinc_agg_drain(struct netinc_agg *agg)
 	}
 }
 
-/* Rule 2: the slot's own block, or exactly the next one if the slot is done. NULL: *why says which way it is off. */
+/*
+ * Rule 2: the slot's own block, or exactly the next one if the slot is done. NULL: *why says which
+ * way it is off.
+ */
 static struct netinc_slot *slot_for(struct netinc_agg *agg, u64 q, int *why)
 {
 	struct netinc_slot *slot = netinc_agg_slot(agg, q);
@@ -216,7 +226,8 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
 		/* what has been completed without it is not waited for any more */
-		for (part = 0; slot->q == c->frontier && slot->state == NETINC_SLOT_FILLING && part < agg->parts;
+		for (part = 0; slot->q == c->frontier && slot->state == NETINC_SLOT_FILLING &&
+			       part < agg->parts;
 		     part++)
 			if (!netinc_bits_get(slot->have, child * agg->parts + part))
 				return;
@@ -260,7 +271,8 @@ void netinc_agg_advance(struct netinc_agg *agg)
 
 	for (;;) {
 		slot = netinc_agg_slot(agg, agg->una);
-		if (netinc_agg_mine(agg, agg->una) && (slot->q != agg->una || slot->state != NETINC_SLOT_DONE))
+		if (netinc_agg_mine(agg, agg->una) &&
+		    (slot->q != agg->una || slot->state != NETINC_SLOT_DONE))
 			break;
 		agg->una++;
 	}
@@ -347,10 +359,12 @@ static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *p
 	/* elements that are only moved come from one rank, or are its result */
 	if (pkt->dop == INC_OP_NONE && !((slot->flags | pkt->flags) & INC_F_FINAL))
 		return false;
-	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop && slot->mode == pkt->mode;
+	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop &&
+	       slot->mode == pkt->mode;
 }
 
-static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
+static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
+			 const struct netinc_pkt *pkt, u64 now)
 {
 	if (slot->missing == agg->children * agg->parts) {
 		slot->since = now;
@@ -374,8 +388,8 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot, const
 }
 
 /*
- * The contribution @i, which agreed with the others, is not counted any more. Whether it comes again is its sender's
- * business: only what is left says what the block is.
+ * The contribution @i, which agreed with the others, is not counted any more. Whether it comes
+ * again is its sender's business: only what is left says what the block is.
  */
 static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
@@ -390,7 +404,8 @@ static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 }
 
 /* A contribution that the slot has already: the child asks for what it lost. */
-static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt, u64 now)
+static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
+			    const struct netinc_pkt *pkt, u64 now)
 {
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
@@ -435,7 +450,10 @@ static void evict_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 	slot->taken_back = true;
 }
 
-/* Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds anything. */
+/*
+ * Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds
+ * anything.
+ */
 static bool evict_youngest(struct netinc_agg *agg, u64 q)
 {
 	struct netinc_slot *slot;
@@ -444,8 +462,8 @@ static bool evict_youngest(struct netinc_agg *agg, u64 q)
 	for (last = agg->top - 1; (s64)(last - q) > 0 && netinc_agg_take_work(agg, 1); last--) {
 		slot = netinc_agg_slot(agg, last);
 		/* who has left does not contribute again */
-		if (slot->q == last && slot->state == NETINC_SLOT_FILLING && !(slot->flags & INC_F_LEAVE) &&
-		    holds_payload(agg, slot)) {
+		if (slot->q == last && slot->state == NETINC_SLOT_FILLING &&
+		    !(slot->flags & INC_F_LEAVE) && holds_payload(agg, slot)) {
 			evict_slot(agg, slot);
 			return true;
 		}
@@ -522,8 +540,8 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	return 0;
 }
 
-int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct netinc_pay *pay,
-		       u64 now)
+int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		       const struct netinc_pay *pay, u64 now)
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
 	int err = 0, one;
@@ -531,7 +549,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	u32 i;
 
 	agg->child[child].seen += agg->una - q < pkt->span;
-	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
+	if (pkt->part >= agg->parts ||
+	    (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
 		err = -INC_C_DROP_MALFORMED;
 	else if (pkt->span > agg->window)
 		err = -INC_C_DROP_AHEAD;
@@ -540,7 +559,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	for (i = 0; !err && i < pkt->span; i++) {
 		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
 			one = -INC_C_DROP_ERROR;
-		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 forbids it to all children */
+		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 */
 			one = -INC_C_DROP_AHEAD;
 		else if (!netinc_agg_mine(agg, q + i))
 			one = -INC_C_DROP_MALFORMED;
@@ -553,7 +572,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 			netinc_count(agg->counters, INC_C_CONTRIBS);
 			counted = true;
 			/* NACKed, and then it comes by itself */
-			if (!(pkt->flags & INC_F_RETRANS) && (s64)(q + i - agg->child[child].nacked) < 0)
+			if (!(pkt->flags & INC_F_RETRANS) &&
+			    (s64)(q + i - agg->child[child].nacked) < 0)
 				netinc_reorder_spurious(&agg->child[child].up, now);
 		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
 			err = one;
@@ -580,8 +600,9 @@ static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 	for (; q != c->end && ranges < NACK_RANGES; q++) {
 		slot = netinc_agg_slot(agg, q);
 		hole = netinc_agg_mine(agg, q) &&
-		       ((s64)(slot->q - q) < 0 || (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-						   !netinc_bits_get(slot->have, child * agg->parts)));
+		       ((s64)(slot->q - q) < 0 ||
+			(slot->q == q && slot->state == NETINC_SLOT_FILLING &&
+			 !netinc_bits_get(slot->have, child * agg->parts)));
 		if (hole) {
 			span++;
 		} else if (span) {
@@ -619,7 +640,8 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	c->nacked = c->end;
 }
 
-int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
+		      const struct netinc_pay *pay, u64 now)
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
 	struct netinc_slot *slot = netinc_agg_slot(agg, q);
@@ -654,7 +676,10 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, cons
 	return 0;
 }
 
-/* How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are other trees'. */
+/*
+ * How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are
+ * other trees'.
+ */
 static u32 status_blocks(const struct netinc_agg *agg)
 {
 	if (agg->spread.trees > 1)
@@ -690,7 +715,8 @@ u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
 	const struct netinc_slot *slot = netinc_agg_slot(agg, agg->una);
 	u32 first = NETINC_NO_RANK, i;
 
-	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING || slot->missing == agg->children * agg->parts)
+	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING ||
+	    slot->missing == agg->children * agg->parts)
 		return NETINC_NO_RANK;
 	for (i = 0; i < agg->children * agg->parts; i++) {
 		if (netinc_bits_get(slot->have, i))
@@ -724,12 +750,14 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 }
 
 /* What @child lacks, and asks for. */
-static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe, u64 now)
+static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe,
+			   u64 now)
 {
 	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
 	struct netinc_slot *slot;
 
-	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE; i++) {
+	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE;
+	     i++) {
 		if (bits && netinc_bit(probe->bitmap, i))
 			continue;
 		slot = netinc_agg_slot(agg, q + i);
@@ -752,8 +780,8 @@ static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struc
 	}
 }
 
-bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
-		      u64 now)
+bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		      const struct inc_probe *probe, u64 now)
 {
 	struct netinc_child *c = &agg->child[child];
 	u64 q = netinc_extend(agg->una, pkt->psn);
@@ -770,7 +798,10 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 		c->has = q;
 	if (pkt->flags & INC_F_RETRANS)
 		resend_results(agg, child, q, probe, now);
-	/* behind all results: of those before una the child has what it will ever have when this comes */
+	/*
+	 * behind all results: of those before una the child has what it will ever have when this
+	 * comes
+	 */
 	send_status(agg, child, pkt->tstamp, now);
 	return true;
 }

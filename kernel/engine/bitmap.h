@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sets of small numbers (children, blocks of a window), bit by bit in longs. No atomics: who has the group has them. */
+/*
+ * Sets of small numbers (children, blocks of a window), bit by bit in longs. No atomics: who has
+ * the group has them.
+ */
 #ifndef NETINC_ENGINE_BITMAP_H
 #define NETINC_ENGINE_BITMAP_H
 

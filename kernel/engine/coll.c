@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Collectives: shares, blocks, bits and descriptors. A collective is a row of the table and a case of bits_of(). */
+/*
+ * Collectives: shares, blocks, bits and descriptors. A collective is a row of the table and a case
+ * of bits_of().
+ */
 #include "coll.h"
 #include "reduce/reduce.h"
 
@@ -9,7 +12,8 @@ enum layout { WHOLE, RANKS, PAIRS, CHAIN };
 enum stream {
 	NONE,
 	ALL,			/* of all ranks */
-	OTHERS,			/* of all ranks but this one, and of this one too where the wire changes elements */
+	/* of all ranks but this one, and of this one too where the wire changes elements */
+	OTHERS,
 	OWN,			/* this rank's */
 };
 
@@ -66,7 +70,10 @@ static u8 layout_of(const struct netinc_op *op)
 	return colls[coll_of(op)].layout;
 }
 
-/* The wire changes elements: a rank's own share has to come back to it, so that it has what the others have. */
+/*
+ * The wire changes elements: a rank's own share has to come back to it, so that it has what the
+ * others have.
+ */
 static bool is_lossy(const struct netinc_op *op)
 {
 	return op->wire != op->type && !(op->mode & INC_MODE_COUNTS_PHASE);
@@ -79,7 +86,7 @@ u8 netinc_coll_wire_op(const struct netinc_op *op)
 	return op->op == INC_OP_WSUM ? INC_OP_SUM : op->op;
 }
 
-/* ---- Shares ------------------------------------------------------------------------------------------------------ */
+/* ---- Shares -------------------------------------------------------------- */
 
 static u32 mod_size(u32 x, u32 size)
 {
@@ -170,7 +177,8 @@ static bool pairs_share(const struct netinc_op *op, bool send, u32 i, struct net
 
 	if (step >= op->size)
 		return false;
-	peer = send ? mod_size(op->rank + step, op->size) : mod_size(op->rank + op->size - step, op->size);
+	peer = send ? mod_size(op->rank + step, op->size) :
+		      mod_size(op->rank + op->size - step, op->size);
 	share->peer = peer;
 	share->elems = send ? elems_of(op, op->rank, peer) : elems_of(op, peer, op->rank);
 	return true;
@@ -191,7 +199,8 @@ bool netinc_coll_send_share(const struct netinc_op *op, u32 i, struct netinc_sha
 	case PAIRS:
 		return pairs_share(op, true, i, share);
 	default:
-		return whole_share(op, op->coll != INC_COLL_BROADCAST || op->rank == op->root, i, share);
+		return whole_share(op, op->coll != INC_COLL_BROADCAST || op->rank == op->root, i,
+				   share);
 	}
 }
 
@@ -213,7 +222,7 @@ bool netinc_coll_recv_share(const struct netinc_op *op, u32 i, struct netinc_sha
 	}
 }
 
-/* ---- Cutting ----------------------------------------------------------------------------------------------------- */
+/* ---- Cutting ------------------------------------------------------------- */
 
 /* Elements of a share that lie before its block @round. */
 static u64 elems_before(const struct netinc_op *op, u64 round, u64 elems)
@@ -254,7 +263,8 @@ static void cut_counts(struct netinc_op *op)
 			blocks[i + 1] = blocks[i] + rounds_of(op, elems_of(op, i, 0));
 			sent[i + 1] = sent[i] + elems_of(op, i, 0);
 		} else {
-			blocks[i + 1] = blocks[i] + (u64)rounds_of_step(op, i + first_step(op)) * op->size;
+			blocks[i + 1] =
+				blocks[i] + (u64)rounds_of_step(op, i + first_step(op)) * op->size;
 			sent[i + 1] = sent[i] + (pairs_share(op, true, i, &s) ? s.elems : 0);
 			got[i + 1] = got[i] + (pairs_share(op, false, i, &s) ? s.elems : 0);
 		}
@@ -306,7 +316,7 @@ static u32 share_at(const struct netinc_op *op, u64 *idx)
 	return lo;
 }
 
-/* ---- Bits -------------------------------------------------------------------------------------------------------- */
+/* ---- Bits ---------------------------------------------------------------- */
 
 /* Elements on their way from one rank to one other. */
 static u16 elems_moved(const struct netinc_op *op, u32 from, u32 to, u32 rank)
@@ -351,7 +361,7 @@ static u32 block_elems(const struct netinc_op *op, u64 round, u64 elems)
 	return elems_before(op, round + 1, elems) - elems_before(op, round, elems);
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- Blocks -------------------------------------------------------------- */
 
 static void whole_block(const struct netinc_op *op, u64 idx, struct netinc_block *b)
 {
@@ -392,7 +402,10 @@ static void ranks_block(const struct netinc_op *op, u64 idx, struct netinc_block
 	b->recv = ranks_position(op, recv_stream(op), share, at);
 }
 
-/* Elements of a share before its block in round @round if that is still to come, else before the next one */
+/*
+ * Elements of a share before its block in round @round if that is still to come, else before the
+ * next one
+ */
 static u64 elems_at_round(const struct netinc_op *op, u64 round, bool over, u64 elems)
 {
 	return elems_before(op, round + over, elems);
@@ -456,7 +469,7 @@ void netinc_coll_block(const struct netinc_op *op, u64 idx, struct netinc_block 
 	}
 }
 
-/* ---- Checks, descriptors ----------------------------------------------------------------------------------------- */
+/* ---- Checks, descriptors ------------------------------------------------- */
 
 static bool is_convertible(u8 type, u8 wire)
 {
@@ -464,7 +477,8 @@ static bool is_convertible(u8 type, u8 wire)
 	if (type == INC_TYPE_F64 || wire == INC_TYPE_F64)
 		return type == INC_TYPE_F64 && wire == INC_TYPE_F32;
 	return netinc_convert_find(type, wire, false) ||
-	       (netinc_convert_find(type, INC_TYPE_F32, false) && netinc_convert_find(INC_TYPE_F32, wire, false));
+	       (netinc_convert_find(type, INC_TYPE_F32, false) &&
+		netinc_convert_find(INC_TYPE_F32, wire, false));
 }
 
 static int check_op(const struct netinc_op *op)
@@ -483,7 +497,9 @@ static int check_op(const struct netinc_op *op)
 	/* elements narrower than f32 are weighted in f32 */
 	if (!netinc_scale_find(hub, false))
 		hub = INC_TYPE_F32;
-	return netinc_scale_find(hub, false) && (hub == op->type || is_convertible(op->type, hub)) ? 0 : -EOPNOTSUPP;
+	return netinc_scale_find(hub, false) && (hub == op->type || is_convertible(op->type, hub)) ?
+		       0 :
+		       -EOPNOTSUPP;
 }
 
 int netinc_coll_check(const struct netinc_op *op)
@@ -495,15 +511,17 @@ int netinc_coll_check(const struct netinc_op *op)
 	c = &colls[op->coll];
 	if (op->root >= op->size || (op->root && !c->rooted))
 		return -EINVAL;
-	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS)) || ((op->mode & INC_MODE_COUNTS) && !c->counts) ||
+	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS)) ||
+	    ((op->mode & INC_MODE_COUNTS) && !c->counts) ||
 	    ((op->mode & INC_MODE_SATURATE) && !c->reduces))
 		return -EINVAL;
 	if (op->coll == INC_COLL_BARRIER)
 		return op->type || op->op || op->wire || op->count ? -EINVAL : 0;
 	if (!netinc_reduce_elem_size(op->type) || !netinc_reduce_elem_size(op->wire))
 		return -EINVAL;
-	if (op->count > INC_MAX_COUNT || ((c->layout == RANKS || c->layout == PAIRS) &&
-					  !(op->mode & INC_MODE_COUNTS) && op->count * op->size > INC_MAX_COUNT))
+	if (op->count > INC_MAX_COUNT ||
+	    ((c->layout == RANKS || c->layout == PAIRS) && !(op->mode & INC_MODE_COUNTS) &&
+	     op->count * op->size > INC_MAX_COUNT))
 		return -EOVERFLOW;
 	if (is_lossy(op) && !is_convertible(op->type, op->wire))
 		return -EOPNOTSUPP;
@@ -537,8 +555,9 @@ void netinc_coll_desc(const struct netinc_op *op, struct inc_desc *desc)
 }
 
 /*
- * The first block is part of the signature: ranks that disagree about an earlier operation's length number their
- * blocks differently, and a block of a later operation that looks alike must not be folded with another of its blocks.
+ * The first block is part of the signature: ranks that disagree about an earlier operation's length
+ * number their blocks differently, and a block of a later operation that looks alike must not be
+ * folded with another of its blocks.
  */
 u32 netinc_coll_sig(const struct netinc_op *op)
 {

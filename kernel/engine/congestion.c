@@ -25,7 +25,10 @@ void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
 	cc->least = 0;
 }
 
-/* What is sent waits in a queue on the way: more of it would wait longer, also what is sent again after a loss. */
+/*
+ * What is sent waits in a queue on the way: more of it would wait longer, also what is sent again
+ * after a loss.
+ */
 static bool queue_is_long(const struct netinc_cc *cc)
 {
 	return cc->result_rtt > 2 * cc->least + QUEUE_US;

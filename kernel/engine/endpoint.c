@@ -5,10 +5,13 @@
 #include "endpoint.h"
 #include "reduce/reduce.h"
 
-#define VAIN_PROBE	200000	/* microseconds: a duplicate within that time after a PROBE was asked for */
-#define PROBE_SLACK	2	/* packets of results that may overtake before a hole is asked about */
+/* microseconds: a duplicate within that time after a PROBE was asked for */
+#define VAIN_PROBE	200000
+/* packets of results that may overtake before a hole is asked about */
+#define PROBE_SLACK	2
 
-void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops)
+void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
+		    const struct netinc_ep_ops *ops)
 {
 	ep->ops = ops;
 	ep->cfg = *cfg;
@@ -203,7 +206,10 @@ int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	return 0;
 }
 
-/* Super-packets get smaller towards the end of an operation, and at most half a millisecond of the current rate. */
+/*
+ * Super-packets get smaller towards the end of an operation, and at most half a millisecond of the
+ * current rate.
+ */
 static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 {
 	u64 n = max_t(u64, left / 4, 8);
@@ -212,15 +218,18 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
 }
 
 /*
- * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. What is
- * behind a lost block and has its result does not count as under way: a loss does not end the flow before W does.
+ * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after
+ * an error. What is behind a lost block and has its result does not count as under way: a loss does
+ * not end the flow before W does.
  *
- * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it
- * waits until it is worth its while, @most blocks, or a quarter of the window.
+ * A packet for each block for which a result makes room costs as much as one for many: while
+ * results are to come, it waits until it is worth its while, @most blocks, or a quarter of the
+ * window.
  */
 static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
 {
-	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una), out = all - ep->early, n;
+	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una),
+	    out = all - ep->early, n;
 
 	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
@@ -240,7 +249,9 @@ static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 	return NULL;
 }
 
-/* How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not. */
+/*
+ * How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not.
+ */
 static u32 count_alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
 {
 	u32 i;
@@ -253,10 +264,11 @@ static u32 count_alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
 }
 
 /*
- * Contributes blocks from @b on, at most @n and of one tree, none of which has a result in this epoch; returns how many
- * went out.
+ * Contributes blocks from @b on, at most @n and of one tree, none of which has a result in this
+ * epoch; returns how many went out.
  */
-static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags, u64 now)
+static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags,
+		    u64 now)
 {
 	u32 sent, i;
 
@@ -268,7 +280,8 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 		if (netinc_assert(op && b - op->first < op->blocks))
 			return 0;
 		n = min_t(u64, n, op->first + op->blocks - b);
-		sent = ep->ops->send_blocks(ep, op, b - op->first, count_alike(ep, b, n, false), most, flags);
+		sent = ep->ops->send_blocks(ep, op, b - op->first, count_alike(ep, b, n, false),
+					    most, flags);
 	}
 	netinc_assert(sent <= n);
 	if (sent && op && (s32)(op->seq + 1 - ep->begun) > 0)
@@ -322,7 +335,8 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		return;
 	while (ep->snd != ep->end) {
 		op = ep->snd_op;
-		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd : ep->end - ep->snd;
+		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd :
+								 ep->end - ep->snd;
 		most = packet_blocks(ep, left);
 		n = window_room(ep, left, most);
 		if (!n)
@@ -383,7 +397,8 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 {
 	int err = 0;
 
-	if (!netinc_ep_is_member(ep) && (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
+	if (!netinc_ep_is_member(ep) &&
+	    (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
 		err = -INC_C_DROP_STATE;
 	else if (pkt->incarnation != ep->incarnation)
 		err = -INC_C_DROP_NO_GROUP;
@@ -397,11 +412,12 @@ int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
 }
 
 /*
- * May the result of block @b be used before all that come before it? A chain is folded in the order of ranks, up to the
- * rank's own contribution, after which its input may be overwritten; where results go to the front of the input, all
- * that was read from there must have arrived.
+ * May the result of block @b be used before all that come before it? A chain is folded in the order
+ * of ranks, up to the rank's own contribution, after which its input may be overwritten; where
+ * results go to the front of the input, all that was read from there must have arrived.
  */
-static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b, const struct netinc_block *blk)
+static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b,
+		     const struct netinc_block *blk)
 {
 	if (netinc_coll_chains(op->coll))
 		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1) ||
@@ -411,8 +427,8 @@ static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64
 	return true;
 }
 
-static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
-		   const struct netinc_pay *pay)
+static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b,
+			 const struct netinc_block *blk, const struct netinc_pay *pay)
 {
 	struct netinc_pay kept;
 	bool keep;
@@ -433,8 +449,8 @@ static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b, cons
 	return 0;
 }
 
-static int accept_result(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
-		  const struct netinc_pay *pay)
+static int accept_result(struct netinc_ep *ep, struct netinc_op *op, u64 b,
+			 const struct netinc_pkt *pkt, const struct netinc_pay *pay)
 {
 	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
 	struct netinc_block blk;
@@ -474,8 +490,8 @@ static void mark_received(struct netinc_ep *ep, struct netinc_ep_tree *w, u64 b,
 }
 
 /*
- * Operations complete in order: while an earlier one may still fail at all ranks, and with it what came after it, none
- * may have succeeded at some.
+ * Operations complete in order: while an earlier one may still fail at all ranks, and with it what
+ * came after it, none may have succeeded at some.
  */
 static void complete_ops(struct netinc_ep *ep)
 {
@@ -492,7 +508,8 @@ static void complete_ops(struct netinc_ep *ep)
 	}
 }
 
-static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
+		      const struct netinc_pay *pay, u64 now)
 {
 	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	struct netinc_op *op = NULL;
@@ -538,10 +555,12 @@ static void note_congestion(struct netinc_ep *ep, const struct netinc_pkt *pkt, 
 		netinc_count(ep->counters, INC_C_CWND_CUTS);
 }
 
-int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		     const struct netinc_pay *pay, u64 now)
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
-	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;	/* what is sent never reaches further */
+	/* what is sent never reaches further */
+	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false;
 
@@ -575,7 +594,8 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 		return;
 	if (!hole)
 		w->gap = 0;
-	else if (++w->gap > PROBE_SLACK && now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
+	else if (++w->gap > PROBE_SLACK &&
+		 now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
 		netinc_ep_probe(ep, at, now);
 	netinc_ep_pump(ep, now);
 }

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a rank does about loss: PROBE says which results it lacks, STATUS and NACK say what the root lacks; rule 4 of
- * protocol.rst. When it asks unbidden is the timers' business, in ep_member.c.
+ * What a rank does about loss: PROBE says which results it lacks, STATUS and NACK say what the root
+ * lacks; rule 4 of protocol.rst. When it asks unbidden is the timers' business, in ep_member.c.
  */
 #include "endpoint.h"
 
-#define PROBE_MIN	500u			/* shortest pause between PROBEs that ask for the same */
-#define NACK_SLACK	2000u			/* microseconds that a packet may spend in a CPU's queue */
-#define NACK_LONGEST	50000u			/* of a delay in queues that keeps a block from being sent again */
-#define STATUS_SLACK	8000u			/* the same where nothing that came later shows that it is lost */
-#define STALLED_LIMIT	16u			/* no blocks come through: so many times, and for the dead limit */
+/* shortest pause between PROBEs that ask for the same */
+#define PROBE_MIN	500u
+/* microseconds that a packet may spend in a CPU's queue */
+#define NACK_SLACK	2000u
+/* of a delay in queues that keeps a block from being sent again */
+#define NACK_LONGEST	50000u
+/* the same where nothing that came later shows that it is lost */
+#define STATUS_SLACK	8000u
+/* no blocks come through: so many times, and for the dead limit */
+#define STALLED_LIMIT	16u
 
 /* Is the result of block @b here, or none of @tree's business? */
 static bool is_settled(const struct netinc_ep *ep, u32 tree, u64 b)
 {
-	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) || netinc_tree_of(&ep->spread, b) != tree;
+	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) ||
+	       netinc_tree_of(&ep->spread, b) != tree;
 }
 
 void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
@@ -65,7 +71,10 @@ bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b)
 	return true;
 }
 
-/* Is a result missing that should be here? CPUs' queues keep order less strictly than links: for some time, no. */
+/*
+ * Is a result missing that should be here? CPUs' queues keep order less strictly than links: for
+ * some time, no.
+ */
 static bool result_lost(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	struct netinc_ep_tree *w = &ep->tree[tree];
@@ -77,25 +86,27 @@ static bool result_lost(struct netinc_ep *ep, u32 tree, u64 now)
 }
 
 /*
- * With several trees the group's root may not be that of LEAVE's block: it is told when that one has it, because nobody
- * will contribute it again. STATUS begins at block @b.
+ * With several trees the group's root may not be that of LEAVE's block: it is told when that one
+ * has it, because nobody will contribute it again. STATUS begins at block @b.
  */
 static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
 {
 	u64 leave = ep->end - 1;
 
-	if (ep->spread.trees <= 1 || ep->leave_there || ep->state != INC_STATE_LEAVING || ep->snd != ep->end ||
-	    netinc_tree_of(&ep->spread, leave) != tree)
+	if (ep->spread.trees <= 1 || ep->leave_there || ep->state != INC_STATE_LEAVING ||
+	    ep->snd != ep->end || netinc_tree_of(&ep->spread, leave) != tree)
 		return;
-	if ((s64)(leave - b) >= 0 && (leave - b >= be16_to_cpu(st->bits) || !netinc_bit(st->bitmap, (u32)(leave - b))))
+	if ((s64)(leave - b) >= 0 &&
+	    (leave - b >= be16_to_cpu(st->bits) || !netinc_bit(st->bitmap, (u32)(leave - b))))
 		return;
 	ep->leave_there = true;
 	netinc_ep_probe(ep, 0, now);
 }
 
 /*
- * PROBE and STATUS are short. Where blocks are too long for a link, or are filtered out, these come through and those
- * do not, which nobody would notice but by counting; rule 5. STATUS begins at block @b.
+ * PROBE and STATUS are short. Where blocks are too long for a link, or are filtered out, these come
+ * through and those do not, which nobody would notice but by counting; rule 5. STATUS begins at
+ * block @b.
  */
 static bool is_stalled(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
 {
@@ -138,7 +149,10 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	/* what is lost is asked for at once, and again when the answer is lost */
 	if (netinc_ep_complete(ep, pkt->tree, b) || now - w->asked >= max(ep->cc.srtt, PROBE_MIN))
 		more = result_lost(ep, pkt->tree, now);
-	/* what was sent shortly before the PROBE may have been overtaken by it, from another CPU's queue */
+	/*
+	 * what was sent shortly before the PROBE may have been overtaken by it, from another CPU's
+	 * queue
+	 */
 	w->up_slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
 	before = pkt->tstamp - max(max(ep->cc.srtt / 4, STATUS_SLACK), w->up_slack);
 	for (i = 0; i <= bits; i++) {
@@ -157,12 +171,14 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
 {
 	/* a queue that is building up is known by results before it is by round trips */
-	u32 flight = max3(ep->cc.srtt - ep->cc.srtt / 4, min(ep->cc.result_rtt, NACK_LONGEST), NACK_SLACK);
+	u32 flight = max3(ep->cc.srtt - ep->cc.srtt / 4, min(ep->cc.result_rtt, NACK_LONGEST),
+			  NACK_SLACK);
 
 	flight = max(flight, ep->tree[pkt->tree].up_slack);
 
 	netinc_count(ep->counters, INC_C_NACKS);
 	/* something that was sent later has come: but for what was sent again that is no proof */
-	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now, (u32)now - flight, now);
+	netinc_ep_resend(ep, netinc_extend(ep->una, pkt->psn), pkt->span, (u32)now,
+			 (u32)now - flight, now);
 	return 0;
 }

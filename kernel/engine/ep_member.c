@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The endpoint's membership: join, epochs, errors, leave, and the timers that notice a silent node; rules 4, 5, 6, 10
- * and 11 of protocol.rst.
+ * The endpoint's membership: join, epochs, errors, leave, and the timers that notice a silent node;
+ * rules 4, 5, 6, 10 and 11 of protocol.rst.
  */
 #include "endpoint.h"
 
-#define JOIN_FIRST	5000u			/* microseconds until the first JOIN is repeated, then doubled */
+/* microseconds until the first JOIN is repeated, then doubled */
+#define JOIN_FIRST	5000u
 #define JOIN_MAX	200000u
-#define PROBE_MAX	250000u			/* longest pause between PROBEs while something is out */
-#define MOVE_DEAD	(1000 * NETINC_MS)	/* a place to move to that does not answer so long is none */
-#define DEAD_PROBES	3			/* a node is dead only after as many unanswered ones */
-#define ERROR_DEADS	4u			/* dead limits until an error must have been got over */
-#define PARTIAL_MIN	10000u			/* shortest pause between PROBEs that say what an idle rank has */
+/* longest pause between PROBEs while something is out */
+#define PROBE_MAX	250000u
+/* a place to move to that does not answer so long is none */
+#define MOVE_DEAD	(1000 * NETINC_MS)
+/* a node is dead only after as many unanswered ones */
+#define DEAD_PROBES	3
+/* dead limits until an error must have been got over */
+#define ERROR_DEADS	4u
+/* shortest pause between PROBEs that say what an idle rank has */
+#define PARTIAL_MIN	10000u
 
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
 {
@@ -138,7 +144,9 @@ static bool may_settle(const struct netinc_ep *ep)
 {
 	const struct netinc_error *e = &ep->error;
 
-	/* the others have completed without us what we think is something else: no result will fit */
+	/*
+	 * the others have completed without us what we think is something else: no result will fit
+	 */
 	if (ep->fatal && e->code == INC_ERR_MISMATCH && e->rank[0] == ep->cfg.rank)
 		return true;
 	/* the others may be ahead of what has been submitted here */
@@ -164,9 +172,9 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	ep->failing = false;
 	ep->resume = ep->error.resume;
 	/*
-	 * Of what has been contributed to, some rank may have results, in place of its input, and this one
-	 * may have given back the memory: it does not begin anew, whoever says so. The others hear of it
-	 * from the next READY.
+	 * Of what has been contributed to, some rank may have results, in place of its input, and
+	 * this one may have given back the memory: it does not begin anew, whoever says so. The
+	 * others hear of it from the next READY.
 	 */
 	if ((s32)(ep->begun - ep->resume) > 0)
 		ep->resume = ep->begun;
@@ -179,7 +187,10 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	netinc_ep_send_join(ep, now);
 }
 
-/* Does this error come before the one that is known? Trees find theirs independently: the lowest block's counts. */
+/*
+ * Does this error come before the one that is known? Trees find theirs independently: the lowest
+ * block's counts.
+ */
 static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
 {
 	return ep->failing && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
@@ -192,7 +203,10 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_error_parse(body, &e);
 	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
 		return -INC_C_DROP_MALFORMED;
-	/* LEAVE, like other disagreement, is found when all have contributed so far; but who is dead or late has not */
+	/*
+	 * LEAVE, like other disagreement, is found when all have contributed so far; but who is
+	 * dead or late has not
+	 */
 	if (ep->spread.trees > 1 && !e.resume && e.code != INC_ERR_LEFT)
 		e.block = ep->una;
 	/* nor will it get the results that it lacks who has said that it cannot */
@@ -200,7 +214,10 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		e.block = ep->una;
 	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
 		return -INC_C_DROP_MALFORMED;
-	/* a late rank, without which others have come further: it will be told again when it has submitted as much */
+	/*
+	 * a late rank, without which others have come further: it will be told again when it has
+	 * submitted as much
+	 */
 	if ((s64)(e.block - ep->snd) > 0 && (e.resume || !netinc_ep_may_miss(ep)))
 		return netinc_ep_may_miss(ep) ? 0 : -INC_C_DROP_MALFORMED;
 	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
@@ -229,8 +246,10 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 
 	if (be32_to_cpu(c->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
-		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING &&
+	    ep->state != INC_STATE_RESYNC)
+		/* JOIN was repeated, and READY has come meanwhile */
+		return -INC_C_DROP_DUPLICATE;
 	if (!ep->tree[0].unanswered)
 		netinc_cc_rtt(&ep->cc, (u32)(now - ep->tree[0].asked));
 	ep->challenge = be64_to_cpu(c->challenge);
@@ -267,7 +286,8 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 		netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		return 0;
 	case INC_STATE_READY:
-		return -INC_C_DROP_DUPLICATE;	/* JOIN was repeated, and READY has come meanwhile */
+		/* JOIN was repeated, and READY has come meanwhile */
+		return -INC_C_DROP_DUPLICATE;
 	default:
 		return -INC_C_DROP_STATE;
 	}
@@ -281,7 +301,8 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       be32_to_cpu(r->window) == ep->window && next - start <= (netinc_ep_retains(ep) ? ep->window : 0) &&
+	       be32_to_cpu(r->window) == ep->window &&
+	       next - start <= (netinc_ep_retains(ep) ? ep->window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -302,27 +323,30 @@ static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 
 	if (trees == 1)
 		return true;
-	return trees && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) && trees <= be32_to_cpu(r->window) &&
-	       r->fallback == INC_FALLBACK_EDGE && ep->peers;
+	return trees && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
+	       trees <= be32_to_cpu(r->window) && r->fallback == INC_FALLBACK_EDGE && ep->peers;
 }
 
 /* Operations go on from there: not from one that this rank has contributed to. */
 static bool resume_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 {
-	return !ep->lineage || netinc_ep_moving(ep) || (s32)(be32_to_cpu(r->opseq) - ep->begun) >= 0;
+	return !ep->lineage || netinc_ep_moving(ep) ||
+	       (s32)(be32_to_cpu(r->opseq) - ep->begun) >= 0;
 }
 
-static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_ready *r)
+static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		     const struct inc_ready *r)
 {
-	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block), dead = be32_to_cpu(r->dead_ms);
+	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block),
+	    dead = be32_to_cpu(r->dead_ms);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       numbers_fit(ep, r) && trees_ok(ep, r) &&
-	       window >= INC_MIN_WINDOW && window <= INC_MAX_WINDOW && !(window & (window - 1)) &&
-	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
-	       dead >= NETINC_MIN_DEAD_MS && dead <= NETINC_MAX_DEAD_MS &&
-	       be32_to_cpu(r->late_ms) <= NETINC_MAX_LATE_MS && be32_to_cpu(r->move) == ep->move && r->lineage &&
-	       netinc_ep_plan_ok(ep, r) && ready_fits(ep, r) && resume_fits(ep, r);
+	       numbers_fit(ep, r) && trees_ok(ep, r) && window >= INC_MIN_WINDOW &&
+	       window <= INC_MAX_WINDOW && !(window & (window - 1)) && block >= INC_MIN_BLOCK &&
+	       block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) && dead >= NETINC_MIN_DEAD_MS &&
+	       dead <= NETINC_MAX_DEAD_MS && be32_to_cpu(r->late_ms) <= NETINC_MAX_LATE_MS &&
+	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
+	       ready_fits(ep, r) && resume_fits(ep, r);
 }
 
 /* The epoch's first block is to be sent next. */
@@ -344,10 +368,17 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	for (i = 0; i < ep->spread.trees; i++) {
 		struct netinc_ep_tree *w = &ep->tree[i];
 
-		*w = (struct netinc_ep_tree){ .up_cookie = w->up_cookie, .una = start, .high = start, .heard = now,
-					  .progress = w->progress, .asked = now, .up_slack = NETINC_SLACK_FIRST,
-					  .down.slack = NETINC_SLACK_FIRST, .quiet = w->quiet, .answered = true,
-					  .due = start };
+		*w = (struct netinc_ep_tree){ .up_cookie = w->up_cookie,
+					      .una = start,
+					      .high = start,
+					      .heard = now,
+					      .progress = w->progress,
+					      .asked = now,
+					      .up_slack = NETINC_SLACK_FIRST,
+					      .down.slack = NETINC_SLACK_FIRST,
+					      .quiet = w->quiet,
+					      .answered = true,
+					      .due = start };
 	}
 }
 
@@ -356,8 +387,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	const struct inc_ready *r = body;
 	bool first = !ep->lineage, same = ep->move == ep->settled;
 
-	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING && ep->state != INC_STATE_RESYNC)
-		return be32_to_cpu(r->nonce) == ep->cfg.nonce ? -INC_C_DROP_DUPLICATE : -INC_C_DROP_STATE;
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING &&
+	    ep->state != INC_STATE_RESYNC)
+		return be32_to_cpu(r->nonce) == ep->cfg.nonce ? -INC_C_DROP_DUPLICATE :
+								-INC_C_DROP_STATE;
 	if ((s32)(pkt->epoch - ep->epoch) <= 0)
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
@@ -412,12 +445,14 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		netinc_ep_move_refused(ep, code, be64_to_cpu(r->detail), now);
 		return 0;
 	}
-	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING || ep->state == INC_STATE_RESYNC) {
+	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING ||
+	    ep->state == INC_STATE_RESYNC) {
 		/* only who saw our packets knows their cookie */
 		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->tree[0].up_cookie)
 			return -INC_C_DROP_STATE;
 		if (ep->state == INC_STATE_LEAVING && !netinc_ep_retains(ep))
-			netinc_ep_set_state(ep, INC_STATE_CLOSED);	/* all have left, the node forgot */
+			/* all have left, the node forgot */
+			netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		else
 			netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
 		return 0;
@@ -428,12 +463,19 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	ep->tree[0].heard = now;
 	if (!ep->busy_since)
 		ep->busy_since = now;
-	/* the older run of the group may just be ending: a dead rank is found, then the group expires */
+	/*
+	 * the older run of the group may just be ending: a dead rank is found, then the group
+	 * expires
+	 */
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
 	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
 		return 0;
-	/* at the edge a host is a node as long as a rank of the group is there, which may be between two runs */
-	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) && ep->cfg.prev.fallback == INC_FALLBACK_EDGE &&
+	/*
+	 * at the edge a host is a node as long as a rank of the group is there, which may be
+	 * between two runs
+	 */
+	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) &&
+	    ep->cfg.prev.fallback == INC_FALLBACK_EDGE &&
 	    now - ep->busy_since <= ep->cfg.prev.dead_ms * NETINC_MS)
 		return 0;
 	ep->refused = code;
@@ -478,8 +520,8 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 /* What only the group's root has to say, not that of another tree. */
 static bool of_membership(u8 type)
 {
-	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY || type == INC_PKT_REFUSE ||
-	       type == INC_PKT_PEERS;
+	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY ||
+	       type == INC_PKT_REFUSE || type == INC_PKT_PEERS;
 }
 
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -585,8 +627,9 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 }
 
 /*
- * Silence after which the parent is lost. Where there is another place, a rank goes there before the node takes it for
- * dead: if only the way between the two is lost, the others can still be called.
+ * Silence after which the parent is lost. Where there is another place, a rank goes there before
+ * the node takes it for dead: if only the way between the two is lost, the others can still be
+ * called.
  */
 static u64 dead_limit(const struct netinc_ep *ep)
 {
@@ -596,15 +639,18 @@ static u64 dead_limit(const struct netinc_ep *ep)
 }
 
 /*
- * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as dead. Who moves asks
- * often at first, but not for as long as the node has to wait for others: every WAIT makes those who call do so again.
+ * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as
+ * dead. Who moves asks often at first, but not for as long as the node has to wait for others:
+ * every WAIT makes those who call do so again.
  */
 static u64 join_pause(const struct netinc_ep *ep)
 {
 	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
 
 	if (netinc_ep_moving(ep))
-		return min_t(u64, longest, clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST, JOIN_MAX / 4));
+		return min_t(u64, longest,
+			     clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST,
+				     JOIN_MAX / 4));
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
@@ -629,7 +675,8 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
-	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS) || error_lasts(ep, now)) {
+	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS) ||
+	    error_lasts(ep, now)) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
 	}
@@ -656,10 +703,14 @@ static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
 		netinc_ep_probe(ep, tree, now);
 }
 
-/* The first tree's root is the group's: it is asked for signs of life, and gives them, also while nothing is out. */
+/*
+ * The first tree's root is the group's: it is asked for signs of life, and gives them, also while
+ * nothing is out.
+ */
 static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 {
-	bool wait = !tree && (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
+	bool wait = !tree &&
+		    (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
 	bool out = netinc_ep_tree_una(ep, tree) != ep->snd || wait;
 	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
 	struct netinc_ep_tree *w = &ep->tree[tree];
@@ -671,9 +722,13 @@ static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 		return ep->state == INC_STATE_RESYNC ? ep->tree[0].asked + join_pause(ep) : 0;
 	}
 	if (out) {
-		/* results are answers; without one the pauses get longer, since it may be for a rank that is late */
+		/*
+		 * results are answers; without one the pauses get longer, since it may be for a
+		 * rank that is late
+		 */
 		base = max(w->asked, w->progress);
-		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) : netinc_cc_pto(&ep->cc);
+		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) :
+				   netinc_cc_pto(&ep->cc);
 		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
 	} else {
 		base = w->asked;
@@ -683,7 +738,8 @@ static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 			pause = min_t(u64, pause, PROBE_MAX);
 		/* nothing is completed without us unless the node knows what results we have */
 		if (netinc_ep_may_miss(ep))
-			pause = min_t(u64, pause, max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
+			pause = min_t(u64, pause,
+				      max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
 	}
 	if (now - base >= pause) {
 		ask_root(ep, tree, now);
@@ -698,8 +754,8 @@ static u64 ready_timer(struct netinc_ep *ep, u64 now)
 	u32 i;
 
 	if (error_lasts(ep, now)) {
-		netinc_ep_fail(ep, ep->abort ?: INC_ERR_NODE_DEAD, ep->abort ? ep->cfg.rank : NETINC_NO_RANK,
-			       NETINC_NO_RANK);
+		netinc_ep_fail(ep, ep->abort ?: INC_ERR_NODE_DEAD,
+			       ep->abort ? ep->cfg.rank : NETINC_NO_RANK, NETINC_NO_RANK);
 		return 0;
 	}
 	first = tree_timer(ep, 0, now);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the parent is lost: the way to a standby node or to the edge, and back. Rule 6 of protocol.rst.
+ * When the parent is lost: the way to a standby node or to the edge, and back. Rule 6 of
+ * protocol.rst.
  *
- * Moves are numbered through the life of a group, and the number says where to: move m is to place m % n of the plan,
- * which all ranks have from READY. A rank that is called (MOVE) to a later move than its own follows; so all meet at
- * the latest one. Who finds no place on one way round the plan gives up.
+ * Moves are numbered through the life of a group, and the number says where to: move m is to place
+ * m % n of the plan, which all ranks have from READY. A rank that is called (MOVE) to a later move
+ * than its own follows; so all meet at the latest one. Who finds no place on one way round the plan
+ * gives up.
  */
 #include "endpoint.h"
 
@@ -12,7 +14,8 @@
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
-	struct inc_move body = { .lineage = cpu_to_be64(ep->lineage), .move = cpu_to_be32(ep->move) };
+	struct inc_move body = { .lineage = cpu_to_be64(ep->lineage),
+				 .move = cpu_to_be32(ep->move) };
 	struct netinc_pkt pkt;
 
 	if (!ep->peers || rank == ep->cfg.rank || rank >= ep->cfg.size || !ep->peers[rank].family)
@@ -49,7 +52,8 @@ static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 
 static bool can_move(const struct netinc_ep *ep)
 {
-	return ep->nplan > 1 && ep->move + 1 - ep->settled <= ep->nplan && !(ep->failing && ep->fatal);
+	return ep->nplan > 1 && ep->move + 1 - ep->settled <= ep->nplan &&
+	       !(ep->failing && ep->fatal);
 }
 
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
@@ -61,7 +65,10 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 	start_move(ep, ep->move + 1, true, now);
 }
 
-/* A link that carries no blocks is its own, most of the time: the others are told when no other place is better. */
+/*
+ * A link that carries no blocks is its own, most of the time: the others are told when no other
+ * place is better.
+ */
 void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 {
 	if ((s64)(ep->una - ep->stalled_una) > ep->window)
@@ -79,14 +86,15 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 }
 
 /*
- * A rank that the node hears no more may be heard by another node, on links of their own; the edge has the same links
- * as the node. If it is dead indeed it will be missing there.
+ * A rank that the node hears no more may be heard by another node, on links of their own; the edge
+ * has the same links as the node. If it is dead indeed it will be missing there.
  */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code)
 {
 	bool standbys = ep->nplan > 1 + !!ep->edge;
 
-	return can_move(ep) && (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
+	return can_move(ep) &&
+	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
 }
 
 /* Where another rank is said to be: a host, at the port that the node has. */
@@ -111,7 +119,8 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (peer.family && !is_rank_address(ep, &peer))
 		return false;
 	/* nobody keeps whose contributions a result is made of */
-	if (r->late_policy > INC_LATE_MAX || (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
+	if (r->late_policy > INC_LATE_MAX ||
+	    (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
 		return false;
 	return !ep->lineage || r->fallback == ep->fallback;
 }
@@ -145,8 +154,8 @@ int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	u32 first = be32_to_cpu(p->first), n = be32_to_cpu(p->n), i;
 	struct netinc_peer addr;
 
-	if (n > pkt->len || sizeof(*p) + n * sizeof(p->peer[0]) > pkt->len || first > ep->cfg.size ||
-	    n > ep->cfg.size - first)
+	if (n > pkt->len || sizeof(*p) + n * sizeof(p->peer[0]) > pkt->len ||
+	    first > ep->cfg.size || n > ep->cfg.size - first)
 		return -INC_C_DROP_MALFORMED;
 	for (i = 0; i < n; i++) {
 		netinc_addr_parse(&p->peer[i].addr, &addr);
@@ -205,7 +214,8 @@ static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
 	const struct inc_move *m = body;
 	u32 move = be32_to_cpu(m->move);
 
-	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING && ep->state != INC_STATE_RESYNC)
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
+	    ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_STATE;
 	if (!netinc_ep_retains(ep) || be64_to_cpu(m->lineage) != ep->lineage)
 		return -INC_C_DROP_COOKIE;
@@ -224,8 +234,8 @@ static bool same_place(const struct netinc_peer *a, const struct netinc_peer *b)
 
 static bool is_quiet(const struct netinc_ep *ep)
 {
-	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end && ep->una == ep->end && !ep->failing &&
-	       !ep->abort;
+	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end &&
+	       ep->una == ep->end && !ep->failing && !ep->abort;
 }
 
 /* The next move that leads to the node. */

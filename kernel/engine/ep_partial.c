@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose contributions the results of an endpoint's operations are made of: policy `partial`, rule 5 of protocol.rst. */
+/*
+ * Whose contributions the results of an endpoint's operations are made of: policy `partial`, rule 5
+ * of protocol.rst.
+ */
 #include "endpoint.h"
 
-int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_partial *body)
+int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		      const struct inc_partial *body)
 {
 	u32 bits = be16_to_cpu(body->bits), i;
 
-	if (sizeof(*body) + bits / 8 > pkt->len || bits != round_up(ep->cfg.size, 32u) || !body->set)
+	if (sizeof(*body) + bits / 8 > pkt->len || bits != round_up(ep->cfg.size, 32u) ||
+	    !body->set)
 		return -INC_C_DROP_MALFORMED;
 	ep->set = be16_to_cpu(body->set);
 	ep->set_epoch = ep->epoch;
@@ -19,7 +24,8 @@ int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt, const 
 
 bool netinc_ep_set_known(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 {
-	return !(pkt->flags & INC_F_PARTIAL) || (pkt->child == ep->set && ep->set && ep->set_epoch == ep->epoch);
+	return !(pkt->flags & INC_F_PARTIAL) ||
+	       (pkt->child == ep->set && ep->set && ep->set_epoch == ep->epoch);
 }
 
 void netinc_ep_note_absent(const struct netinc_ep *ep, struct netinc_op *op)

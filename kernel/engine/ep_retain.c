@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a rank keeps of its last 2 W blocks, also after their operations have returned: rule 8 of protocol.rst. If the
- * node is lost, ranks that have a block's result contribute it again for those that do not.
+ * What a rank keeps of its last 2 W blocks, also after their operations have returned: rule 8 of
+ * protocol.rst. If the node is lost, ranks that have a block's result contribute it again for those
+ * that do not.
  */
 #include "endpoint.h"
 
@@ -31,7 +32,8 @@ static void clear_retained(struct netinc_ep *ep, struct netinc_retained *k)
 
 bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window)
 {
-	return ep->retained[0] || ep->ops->retain_init(ep, DIV_ROUND_UP(2 * window, (u32)NETINC_RETAIN_CHUNK));
+	return ep->retained[0] ||
+	       ep->ops->retain_init(ep, DIV_ROUND_UP(2 * window, (u32)NETINC_RETAIN_CHUNK));
 }
 
 void netinc_ep_retain_drop(struct netinc_ep *ep)
@@ -61,7 +63,8 @@ u64 netinc_ep_next(const struct netinc_ep *ep)
 	return netinc_ep_next_from(ep, ep->una);
 }
 
-bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay)
+bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
+		    const struct netinc_pay *pay)
 {
 	struct netinc_retained *k = find_retained(ep, b);
 
@@ -106,7 +109,8 @@ void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b)
 		clear_retained(ep, k);
 }
 
-const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt)
+const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b,
+						   struct netinc_pkt *pkt)
 {
 	const struct netinc_retained *k = find_retained(ep, b);
 

@@ -2,7 +2,8 @@
 /* Late members: statistics, reports, and what the group's policy says; rule 5 of protocol.rst. */
 #include "group.h"
 
-#define LATE_EVENT	(1000 * NETINC_MS)	/* a rank that keeps others waiting longer is reported */
+/* a rank that keeps others waiting longer is reported */
+#define LATE_EVENT	(1000 * NETINC_MS)
 
 void netinc_late_add(struct netinc_late *late, u64 us)
 {
@@ -31,7 +32,10 @@ static void report_back(struct netinc_group *g, u64 now)
 	g->late_rank = NETINC_NO_RANK;
 }
 
-/* The rank that others wait for. Who has left does not wait any more, and who is to leave last keeps nobody. */
+/*
+ * The rank that others wait for. Who has left does not wait any more, and who is to leave last
+ * keeps nobody.
+ */
 static u32 late_rank(const struct netinc_group *g, u64 *since)
 {
 	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
@@ -43,7 +47,8 @@ static u32 late_rank(const struct netinc_group *g, u64 *since)
 
 static u64 event_limit(const struct netinc_group *g)
 {
-	return g->cfg.late_ms && g->cfg.late_policy == INC_LATE_WAIT ? g->cfg.late_ms * NETINC_MS : LATE_EVENT;
+	return g->cfg.late_ms && g->cfg.late_policy == INC_LATE_WAIT ? g->cfg.late_ms * NETINC_MS :
+								       LATE_EVENT;
 }
 
 void netinc_group_check_late(struct netinc_group *g, u64 now)
@@ -51,7 +56,8 @@ void netinc_group_check_late(struct netinc_group *g, u64 now)
 	u64 since = now, limit = g->cfg.late_ms * NETINC_MS, block = g->agg.una;
 	u32 rank;
 
-	if (g->late_rank != NETINC_NO_RANK && (s64)(g->agg.child[g->late_rank].frontier - g->late_block) > 0)
+	if (g->late_rank != NETINC_NO_RANK &&
+	    (s64)(g->agg.child[g->late_rank].frontier - g->late_block) > 0)
 		report_back(g, now);
 	rank = late_rank(g, &since);
 	if (rank == NETINC_NO_RANK)

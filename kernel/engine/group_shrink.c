@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shrinking: a group has failed because ranks of it are gone, and those that are left go on without them, in a new run
- * with new numbers.
+ * Shrinking: a group has failed because ranks of it are gone, and those that are left go on without
+ * them, in a new run with new numbers.
  *
- * The run is made for the first JOIN of this kind, which names the lineage of the group that has failed: who knows it
- * was a member. Members gather under their old numbers. The run forms when all have come that are not known to be gone,
- * or when nobody has come for a while: who is dead must not keep the others. From then on it is a group like any other,
- * except that a JOIN may still carry an old number: of a member that has lost READY, or of one that is out.
+ * The run is made for the first JOIN of this kind, which names the lineage of the group that has
+ * failed: who knows it was a member. Members gather under their old numbers. The run forms when all
+ * have come that are not known to be gone, or when nobody has come for a while: who is dead must
+ * not keep the others. From then on it is a group like any other, except that a JOIN may still
+ * carry an old number: of a member that has lost READY, or of one that is out.
  *
- * A node that does not know how the group has failed, because it was another one or has forgotten, cannot tell whether
- * others have gone on elsewhere; there only a majority may. So no two parts of one group can go on beside each other.
+ * A node that does not know how the group has failed, because it was another one or has forgotten,
+ * cannot tell whether others have gone on elsewhere; there only a majority may. So no two parts of
+ * one group can go on beside each other.
  */
 #include "group.h"
 
@@ -31,8 +33,8 @@ void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u3
 {
 	u32 i;
 
-	if (!g->epoch || netinc_group_over(g) || be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size ||
-	    !g->members[child].present)
+	if (!g->epoch || netinc_group_over(g) || be32_to_cpu(join->size) != g->cfg.size ||
+	    child >= g->cfg.size || !g->members[child].present)
 		return;
 	for (i = 0; i < g->cfg.size && !g->members[i].left; i++)
 		;
@@ -42,7 +44,8 @@ void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u3
 		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
 }
 
-int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child, u64 *detail)
+int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,
+			u64 *detail)
 {
 	u32 i;
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * At the edge every rank's host is the root of a tree, see spread.h. The first one's root, at rank 0's host, is that of
- * the group: it alone knows who joins, leaves and dies. The others begin with what READY and PEERS have told the rank
- * that lives there, reduce the blocks that are theirs, and end when that rank has gone or the epoch is over.
+ * At the edge every rank's host is the root of a tree, see spread.h. The first one's root, at rank
+ * 0's host, is that of the group: it alone knows who joins, leaves and dies. The others begin with
+ * what READY and PEERS have told the rank that lives there, reduce the blocks that are theirs, and
+ * end when that rank has gone or the epoch is over.
  */
 #include "group.h"
 
 void netinc_tree_key(const struct netinc_group *g, u32 tree, u64 key[2])
 {
-	__be32 m[6] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation), cpu_to_be32(g->epoch),
-			cpu_to_be32(3), cpu_to_be32(tree) };	/* 1 and 2 are the root's own cookies */
+	__be32 m[6] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation),
+			cpu_to_be32(g->epoch),
+			/* 1 and 2 are the root's own cookies */
+			cpu_to_be32(3), cpu_to_be32(tree) };
 
 	key[0] = netinc_siphash(m, sizeof(m), g->cfg.secret);
 	m[5] = cpu_to_be32(1);
@@ -61,15 +64,20 @@ void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_gro
 	};
 }
 
-void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers,
-		       u64 now)
+void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree,
+		       const struct netinc_peer *peers, u64 now)
 {
 	u32 i;
 
 	for (i = 0; i < tree->size; i++) {
 		g->members[i] = (struct netinc_member){
-			.present = true, .block = tree->block, .next = tree->start, .una = tree->start, .heard = now,
-			.cookie = netinc_tree_cookie(tree->key, i), .peer = peers[i],
+			.present = true,
+			.block = tree->block,
+			.next = tree->start,
+			.una = tree->start,
+			.heard = now,
+			.cookie = netinc_tree_cookie(tree->key, i),
+			.peer = peers[i],
 		};
 	}
 	g->joined = tree->size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only file through which engine/ and reduce/ see their surroundings: fixed-width types, byte order, memory and
- * assertions, from the kernel when built into the module and from libc in the simulator, unit tests and fuzzers.
+ * The only file through which engine/ and reduce/ see their surroundings: fixed-width types, byte
+ * order, memory and assertions, from the kernel when built into the module and from libc in the
+ * simulator, unit tests and fuzzers.
  */
 #ifndef NETINC_ENGINE_PLATFORM_H
 #define NETINC_ENGINE_PLATFORM_H
@@ -60,9 +61,11 @@ typedef int64_t s64;
 #define S64_MAX			INT64_MAX
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define static_assert		_Static_assert
-#define min(a, b)		({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ < b_ ? a_ : b_; })
+#define min(a, b)		\
+	({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ < b_ ? a_ : b_; })
 #define max3(a, b, c)		max(max(a, b), c)
-#define max(a, b)		({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ > b_ ? a_ : b_; })
+#define max(a, b)		\
+	({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ > b_ ? a_ : b_; })
 #define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
 #define clamp_t(t, v, lo, hi)	min_t(t, max_t(t, v, lo), hi)

@@ -6,7 +6,8 @@
  *	       ^ ^------refused, seen by connect---------/               |
  *	       \-------------INC_SA_SHRINK, the group has failed---------/
  *
- * As with TCP, the first connect() after a join in the background has ended says how, also after SO_ERROR has.
+ * As with TCP, the first connect() after a join in the background has ended says how, also after
+ *SO_ERROR has.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -77,13 +78,16 @@ static int check_parent(const struct sockaddr_inc *a)
 		memcpy(&ip, a->sinc_parent, sizeof(ip));
 		if (a->sinc_scope_id || memchr_inv(a->sinc_parent + 4, 0, 12))
 			return -EINVAL;
-		return ipv4_is_zeronet(ip) || ipv4_is_multicast(ip) || ipv4_is_lbcast(ip) ? -EINVAL : 0;
+		return ipv4_is_zeronet(ip) || ipv4_is_multicast(ip) || ipv4_is_lbcast(ip) ?
+			       -EINVAL :
+			       0;
 	case AF_INET6:
 		if (ipv6_addr_any(ip6) || ipv6_addr_is_multicast(ip6) || ipv6_addr_v4mapped(ip6))
 			return -EINVAL;
-		return __ipv6_addr_needs_scope_id(ipv6_addr_type(ip6)) == !a->sinc_scope_id ? -EINVAL : 0;
-	default:
-		return -EAFNOSUPPORT;
+		return __ipv6_addr_needs_scope_id(ipv6_addr_type(ip6)) == !a->sinc_scope_id ?
+			       -EINVAL :
+			       0;
+	default: return -EAFNOSUPPORT;
 	}
 }
 
@@ -103,8 +107,8 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 }
 
 /* Whom to join: as named, or where the group was last, or the netns' default. */
-static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk, const struct sockaddr_inc *a,
-		       struct netinc_peer *peer)
+static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk,
+		       const struct sockaddr_inc *a, struct netinc_peer *peer)
 {
 	if (!a->sinc_parent_family && (a->sinc_flags & INC_SA_SHRINK)) {
 		*peer = nsk->prev.place;
@@ -138,16 +142,23 @@ static void set_rank(struct netinc_sock *nsk, struct netinc_rank *rank)
 	netinc_rank_put(old);
 }
 
-/* The rank's group has failed: all that is needed to go on in another one, also after a first attempt has failed. */
+/*
+ * The rank's group has failed: all that is needed to go on in another one, also after a first
+ * attempt has failed.
+ */
 static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *rank)
 {
 	const struct netinc_ep *ep = &rank->ep;
 	bool lost = ep->error.code == INC_ERR_NODE_DEAD || ep->error.code == INC_ERR_NODE_GONE;
 
 	lockdep_assert_held(&rank->lock);
-	prev->cfg = (struct netinc_ep_prev_group){ .lineage = ep->lineage, .move = ep->move, .window = ep->window,
-					     .dead_ms = ep->dead_ms, .late_ms = ep->late_ms,
-					     .late_policy = ep->late_policy, .fallback = ep->fallback };
+	prev->cfg = (struct netinc_ep_prev_group){ .lineage = ep->lineage,
+						   .move = ep->move,
+						   .window = ep->window,
+						   .dead_ms = ep->dead_ms,
+						   .late_ms = ep->late_ms,
+						   .late_policy = ep->late_policy,
+						   .fallback = ep->fallback };
 	prev->group = ep->cfg.group;
 	prev->rank = ep->cfg.rank;
 	prev->size = ep->cfg.size;
@@ -175,7 +186,8 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 		return -EISCONN;
 	if (!nsk->prev.cfg.lineage)
 		return -ENOTCONN;
-	if (a->sinc_group != nsk->prev.group || a->sinc_rank != nsk->prev.rank || a->sinc_size != nsk->prev.size)
+	if (a->sinc_group != nsk->prev.group || a->sinc_rank != nsk->prev.rank ||
+	    a->sinc_size != nsk->prev.size)
 		return -EINVAL;
 	return 0;
 }
@@ -183,7 +195,9 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 /* Send the first JOIN. Under the socket's lock. */
 static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 {
-	struct netinc_ep_cfg cfg = { .group = a->sinc_group, .rank = a->sinc_rank, .size = a->sinc_size };
+	struct netinc_ep_cfg cfg = { .group = a->sinc_group,
+				     .rank = a->sinc_rank,
+				     .size = a->sinc_size };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
 	bool shrink = a->sinc_flags & INC_SA_SHRINK;
 	struct netinc_sock *nsk = netinc_sk(sk);
@@ -201,7 +215,8 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 	if (!shrink)
 		memset(&nsk->prev, 0, sizeof(nsk->prev));
 	cfg.prev = nsk->prev.cfg;
-	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key, sizeof(cfg.key));
+	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key,
+	       sizeof(cfg.key));
 	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake_socket);
 	if (IS_ERR(rank))
 		return PTR_ERR(rank);
@@ -252,8 +267,8 @@ static int finish_join(struct sock *sk, struct netinc_rank *rank)
 
 static bool same_addr(const struct sockaddr_inc *a, const struct sockaddr_inc *b)
 {
-	return a->sinc_group == b->sinc_group && a->sinc_rank == b->sinc_rank && a->sinc_size == b->sinc_size &&
-	       a->sinc_parent_family == b->sinc_parent_family &&
+	return a->sinc_group == b->sinc_group && a->sinc_rank == b->sinc_rank &&
+	       a->sinc_size == b->sinc_size && a->sinc_parent_family == b->sinc_parent_family &&
 	       !memcmp(a->sinc_parent, b->sinc_parent, sizeof(a->sinc_parent));
 }
 
@@ -267,7 +282,9 @@ static int await_join(struct sock *sk, struct netinc_rank *rank, long timeo)
 	return left ? 0 : -EINPROGRESS;
 }
 
-/* A join has ended, which nobody has asked connect() about: is this call about what came after it? */
+/*
+ * A join has ended, which nobody has asked connect() about: is this call about what came after it?
+ */
 static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
 {
 	const struct netinc_ep *ep = &rank->ep;
@@ -276,8 +293,9 @@ static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
 	if (!(a->sinc_flags & INC_SA_SHRINK) || !rank->joined)
 		return false;
 	spin_lock_bh(&rank->lock);
-	ret = !ep->cfg.prev.lineage || (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
-					a->sinc_size == ep->cfg.size);
+	ret = !ep->cfg.prev.lineage ||
+	      (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
+	       a->sinc_size == ep->cfg.size);
 	spin_unlock_bh(&rank->lock);
 	return ret;
 }
@@ -344,7 +362,8 @@ static bool try_leave(struct netinc_rank *rank)
 	if (ep->state == INC_STATE_READY)
 		netinc_ep_leave(ep, &rank->leave, netinc_now());
 	wait = ep->state == INC_STATE_LEAVING ||
-	       (list_empty(&rank->pending) && (ep->state == INC_STATE_READY || ep->state == INC_STATE_RESYNC));
+	       (list_empty(&rank->pending) &&
+		(ep->state == INC_STATE_READY || ep->state == INC_STATE_RESYNC));
 	netinc_rank_unlock(rank);
 	return !wait;
 }

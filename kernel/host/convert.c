@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Elements on their way between buffers and packets: copied, or converted where the wire has another type, and
- * multiplied where the operation has weights. Small floats are weighted in f32.
+ * Elements on their way between buffers and packets: copied, or converted where the wire has
+ * another type, and multiplied where the operation has weights. Small floats are weighted in f32.
  */
 #include <linux/local_lock.h>
 #include <linux/percpu.h>
@@ -118,7 +118,8 @@ bool netinc_convert_get(const struct netinc_op_request *req, u64 at, void *to, u
 	return true;
 }
 
-static bool put_chunk(const struct netinc_op_request *req, u64 at, const void *from, u32 n, bool fpu)
+static bool put_chunk(const struct netinc_op_request *req, u64 at, const void *from, u32 n,
+		      bool fpu)
 {
 	const struct netinc_op *op = &req->op;
 	u8 hub = netinc_convert_find(op->wire, op->type, fpu) ? op->type : INC_TYPE_F32;
@@ -130,12 +131,14 @@ static bool put_chunk(const struct netinc_op_request *req, u64 at, const void *f
 	return netinc_buf_store(netinc_op_request_recv_buf(req), at * size, s->in, n * size, fpu);
 }
 
-bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n, bool fpu)
+bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n,
+			bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), some;
 
 	if (req->op.type == req->op.wire)
-		return netinc_buf_store(netinc_op_request_recv_buf(req), at * size, from, n * size, fpu);
+		return netinc_buf_store(netinc_op_request_recv_buf(req), at * size, from, n * size,
+					fpu);
 	for (; n; n -= some, at += some, from += some * size) {
 		some = min(n, NETINC_ELEMS_CHUNK);
 		if (!put_chunk(req, at, from, some, fpu))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Elements between the user's buffers, in the type of these, and packets, in the type of the wire. */
+/*
+ * Elements between the user's buffers, in the type of these, and packets, in the type of the wire.
+ */
 #ifndef NETINC_HOST_CONVERT_H
 #define NETINC_HOST_CONVERT_H
 
@@ -20,11 +22,13 @@ bool netinc_convert_enter(struct netinc_fpu_section *section);
 void netinc_convert_leave(struct netinc_fpu_section *section);
 
 /*
- * @n elements from element @at of the send stream on, weighted and converted, to @to; and back, to the receive stream.
+ * @n elements from element @at of the send stream on, weighted and converted, to @to; and back, to
+ * the receive stream.
  * @fpu: inside an FPU section. False: as netinc_buf_read() and netinc_buf_store().
  */
 bool netinc_convert_get(const struct netinc_op_request *req, u64 at, void *to, u32 n, bool fpu);
-bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n, bool fpu);
+bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n,
+			bool fpu);
 
 /* Room for a chunk of elements, of this CPU; @i: 0 or 1. */
 void *netinc_convert_room(u32 i);

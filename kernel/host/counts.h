@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The exchange of counts with which a gather, scatter or alltoall begins whose shares differ: an allgather of what
- * ranks know, in kernel memory. Afterwards all know all, or that two contradict each other.
+ * The exchange of counts with which a gather, scatter or alltoall begins whose shares differ: an
+ * allgather of what ranks know, in kernel memory. Afterwards all know all, or that two contradict
+ * each other.
  */
 #ifndef NETINC_HOST_COUNTS_H
 #define NETINC_HOST_COUNTS_H

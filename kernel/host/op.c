@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations of an application: checked, submitted, completed, waited for, collected. A completion is collected once;
- * one that somebody waits for by its handle is that waiter's.
+ * Operations of an application: checked, submitted, completed, waited for, collected. A completion
+ * is collected once; one that somebody waits for by its handle is that waiter's.
  */
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
@@ -18,7 +18,8 @@
 #include "host/op.h"
 #include "host/op_layout.h"
 
-#define MIN_AHEAD	((u32)(SZ_2M >> PAGE_SHIFT))	/* pages of a buffer that may be pinned at once */
+/* pages of a buffer that may be pinned at once */
+#define MIN_AHEAD	((u32)(SZ_2M >> PAGE_SHIFT))
 #define MAX_AHEAD	((u32)(SZ_16M >> PAGE_SHIFT))
 
 int netinc_error_errno(u16 code)
@@ -85,11 +86,15 @@ static enum netinc_memory range_state(const struct netinc_buf *buf, u64 begin, u
 	return min(end, buf->len) <= buf->hi ? NETINC_MEMORY_THERE : NETINC_MEMORY_NOT_YET;
 }
 
-enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req, const struct netinc_block *b)
+enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
+					    const struct netinc_block *b)
 {
 	enum netinc_memory send = NETINC_MEMORY_THERE, recv = NETINC_MEMORY_THERE;
 	u32 size = netinc_reduce_elem_size(req->op.type);
-	/* a round of a chain is written, and for a scan read again, when the own block has its result */
+	/*
+	 * a round of a chain is written, and for a scan read again, when the own block has its
+	 * result
+	 */
 	bool own = req->chain && b->owner == req->op.rank;
 
 	if (!b->elems)
@@ -97,12 +102,14 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
 	if ((b->bits & INC_F_PAYLOAD) || own)
 		send = range_state(&req->send, b->send * size, (b->send + b->elems) * size);
 	if ((b->bits & INC_F_WANT) || own)
-		recv = range_state(netinc_op_request_recv_buf(req), b->recv * size, (b->recv + b->elems) * size);
+		recv = range_state(netinc_op_request_recv_buf(req), b->recv * size,
+				   (b->recv + b->elems) * size);
 	return max(send, recv);
 }
 
 /* Everything about an operation but its memory. */
-static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub, struct netinc_op *op)
+static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub,
+			struct netinc_op *op)
 {
 	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
 		return -EINVAL;
@@ -133,8 +140,8 @@ static bool shares_buffer(const struct netinc_op *op)
 	return op->in_place && (op->coll == INC_COLL_ALLREDUCE || op->coll == INC_COLL_REDUCE);
 }
 
-static int init_stream(struct netinc_op_request *req, struct netinc_buf *b, const struct netinc_layout *s, bool send,
-		       bool write, u32 pages)
+static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
+		       const struct netinc_layout *s, bool send, bool write, u32 pages)
 {
 	struct netinc_skb_contig *piece;
 	u32 n;
@@ -148,7 +155,8 @@ static int init_stream(struct netinc_op_request *req, struct netinc_buf *b, cons
 	return netinc_buf_init(b, piece, n, write, pages, &req->mem);
 }
 
-static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_layout *s)
+static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
+			const struct netinc_layout *s)
 {
 	u32 pages = count_ahead(rank);
 	int err;
@@ -169,8 +177,12 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
 	return req->chain ? 0 : -ENOMEM;
 }
 
-/* Its memory, and what it needs beside that. Nothing that the caller could see has been done if it fails. */
-static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *req, const struct inc_submit *sub)
+/*
+ * Its memory, and what it needs beside that. Nothing that the caller could see has been done if it
+ * fails.
+ */
+static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *req,
+			   const struct inc_submit *sub)
 {
 	struct netinc_layout shares;
 	int err;
@@ -225,7 +237,10 @@ void netinc_op_request_free_rest(struct netinc_op_request *req)
 	netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
 }
 
-/* In order with the others; the request is the rank's from here on, or the caller's still if this fails. */
+/*
+ * In order with the others; the request is the rank's from here on, or the caller's still if this
+ * fails.
+ */
 static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
 {
 	int err = -EAGAIN;
@@ -252,7 +267,8 @@ out:
 /* Bytes of user memory that a full block stands for. */
 static u32 block_bytes(const struct netinc_rank *rank, const struct netinc_op *op)
 {
-	return READ_ONCE(rank->ep.block) / netinc_reduce_elem_size(op->wire) * netinc_reduce_elem_size(op->type);
+	return READ_ONCE(rank->ep.block) / netinc_reduce_elem_size(op->wire) *
+	       netinc_reduce_elem_size(op->type);
 }
 
 static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
@@ -286,7 +302,8 @@ static int may_submit(struct netinc_rank *rank)
 	}
 }
 
-int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited, u64 *handle)
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited,
+			     u64 *handle)
 {
 	struct netinc_op_request *req;
 	int err;
@@ -304,7 +321,8 @@ int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *
 	if (!err)
 		err = prepare_request(rank, req, sub);
 	if (!err)
-		err = req->mm ? enqueue_with_memory(rank, req, handle) : enqueue_request(rank, req, handle);
+		err = req->mm ? enqueue_with_memory(rank, req, handle) :
+				enqueue_request(rank, req, handle);
 	if (err == -ENOMEM && req->mem.err)
 		err = req->mem.err;
 	if (err)
@@ -359,7 +377,8 @@ bool netinc_op_request_readable(const struct netinc_rank *rank)
 	return any_completed(rank);
 }
 
-static struct netinc_op_request *collect_request(struct netinc_rank *rank, struct netinc_op_request *req)
+static struct netinc_op_request *collect_request(struct netinc_rank *rank,
+						 struct netinc_op_request *req)
 {
 	list_del_init(&req->list);
 	list_del_init(&req->pin);
@@ -430,7 +449,8 @@ static void count_waiter(struct netinc_rank *rank, u64 handle, int n)
 	spin_unlock_bh(&rank->lock);
 }
 
-struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited, long timeo)
+struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited,
+						 long timeo)
 {
 	struct netinc_op_request *req = poll_one(rank, handle);
 	long left;
@@ -439,7 +459,8 @@ struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 h
 		return req;
 	if (handle && !awaited)
 		count_waiter(rank, handle, 1);
-	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !is_pending(req = poll_one(rank, handle)), timeo);
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk),
+						!is_pending(req = poll_one(rank, handle)), timeo);
 	if (!is_pending(req))
 		return req;
 	if (handle)
@@ -452,7 +473,8 @@ struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long 
 	struct netinc_op_request *req;
 	long left;
 
-	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk), !is_pending(req = poll_recv(rank)), timeo);
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk),
+						!is_pending(req = poll_recv(rank)), timeo);
 	return is_pending(req) ? not_yet(timeo, left) : req;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shares of user buffers: counts and displacements as MPI has them, taken from the caller, checked, and turned into
- * runs of bytes. Everything here is in the caller's context.
+ * Shares of user buffers: counts and displacements as MPI has them, taken from the caller, checked,
+ * and turned into runs of bytes. Everything here is in the caller's context.
  */
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
@@ -11,7 +11,8 @@
 #include "reduce/reduce.h"
 #include "host/op_layout.h"
 
-#define MAX_START	BIT_ULL(44)	/* of a displacement, elements: far beyond any address space */
+/* of a displacement, elements: far beyond any address space */
+#define MAX_START	BIT_ULL(44)
 
 /* Which arrays a collective with INC_MODE_COUNTS takes at this rank, and which it must not have. */
 static bool wants_arrays(const struct netinc_op *op, bool send)
@@ -62,7 +63,8 @@ static int pack_slices(struct netinc_side *side, u32 n)
 	return 0;
 }
 
-static int get_side(struct netinc_side *side, const struct netinc_op *op, u64 counts, u64 displs, bool wanted)
+static int get_side(struct netinc_side *side, const struct netinc_op *op, u64 counts, u64 displs,
+		    bool wanted)
 {
 	u64 total = 0;
 	u32 i;
@@ -79,7 +81,8 @@ static int get_side(struct netinc_side *side, const struct netinc_op *op, u64 co
 		total += side->counts[i];
 	if (total > INC_MAX_COUNT)
 		return -EOVERFLOW;
-	return displs ? get_array(&side->starts, displs, op->size, MAX_START) : pack_slices(side, op->size);
+	return displs ? get_array(&side->starts, displs, op->size, MAX_START) :
+			pack_slices(side, op->size);
 }
 
 /* What this rank knows of all counts; the others' are asked for when the operation begins. */
@@ -122,7 +125,8 @@ static int get_counts(struct netinc_layout *s, const struct inc_submit *sub, str
 
 	err = get_side(&s->send, op, sub->send_counts, sub->send_displs, wants_arrays(op, true));
 	if (!err)
-		err = get_side(&s->recv, op, sub->recv_counts, sub->recv_displs, wants_arrays(op, false));
+		err = get_side(&s->recv, op, sub->recv_counts, sub->recv_displs,
+			       wants_arrays(op, false));
 	if (!err && !count_fits(op, s, sub->count))
 		err = -EINVAL;
 	/* of the operation's one sum ranks take their shares from */
@@ -146,13 +150,15 @@ static int get_counts(struct netinc_layout *s, const struct inc_submit *sub, str
 }
 
 /* Where the share of @peer begins, and how many bytes it has. */
-static u64 share_addr(const struct netinc_layout *s, const struct netinc_op *op, bool send, u32 peer)
+static u64 share_addr(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+		      u32 peer)
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
 	u64 start;
 
 	/* in place, what a rank has for itself is where all shares are */
-	if (op->in_place && !side->all && (s->send.all || s->recv.all) && op->coll != INC_COLL_REDUCE_SCATTER)
+	if (op->in_place && !side->all && (s->send.all || s->recv.all) &&
+	    op->coll != INC_COLL_REDUCE_SCATTER)
 		side = send ? &s->recv : &s->send;
 	if (!side->all)
 		return side->addr;
@@ -180,7 +186,8 @@ int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, str
 	else if (sub->send_counts || sub->send_displs || sub->recv_counts || sub->recv_displs)
 		err = -EINVAL;
 	/* who gives the place in @recv that its share belongs to means the same */
-	if (!err && s->recv.all && !s->send.all && s->send.addr == share_addr(s, op, false, op->rank))
+	if (!err && s->recv.all && !s->send.all &&
+	    s->send.addr == share_addr(s, op, false, op->rank))
 		op->in_place = true;
 	return err;
 }
@@ -209,7 +216,8 @@ static u32 pages_of(u64 addr, u64 len)
 }
 
 int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_skb_contig *room, struct netinc_skb_contig **pieces, u32 *n)
+			 struct netinc_mem *mem, struct netinc_skb_contig *room,
+			 struct netinc_skb_contig **pieces, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
 	struct netinc_skb_contig *p, next = {};
@@ -231,7 +239,9 @@ int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *
 			/* the pages of the piece before it are known now */
 			if (p != *pieces)
 				next.page = p[-1].page + pages_of(p[-1].addr, next.at - p[-1].at);
-			*p++ = (struct netinc_skb_contig){ .at = next.at, .addr = addr, .page = next.page };
+			*p++ = (struct netinc_skb_contig){ .at = next.at,
+							   .addr = addr,
+							   .page = next.page };
 		}
 		next.at += len;
 	}
@@ -242,7 +252,7 @@ int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *
 	return 0;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+/* ---- Checks -------------------------------------------------------------- */
 
 struct extent {
 	u64 begin;
@@ -268,7 +278,8 @@ static u32 count_described(const struct netinc_side *side, const struct netinc_o
 	return !op->in_place && op->coll == (send ? INC_COLL_GATHER : INC_COLL_SCATTER);
 }
 
-static int check_side(const struct netinc_layout *s, const struct netinc_op *op, bool send, struct extent *all)
+static int check_side(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+		      struct extent *all)
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
 	u32 n = count_described(side, op, send), i, used = 0;
@@ -286,16 +297,19 @@ static int check_side(const struct netinc_layout *s, const struct netinc_op *op,
 	for (i = 0; i < n && !err; i++) {
 		u32 peer = side->all ? i : op->rank;
 
-		len = side->all ? share_bytes(side, op, peer) :
-				  (op->counts && op->coll != INC_COLL_ALLTOALL ? op->counts[op->rank] : op->count) *
-				  netinc_reduce_elem_size(op->type);
+		len = side->all ?
+			      share_bytes(side, op, peer) :
+			      (op->counts && op->coll != INC_COLL_ALLTOALL ? op->counts[op->rank] :
+									     op->count) *
+				      netinc_reduce_elem_size(op->type);
 		if (!len)
 			continue;
 		e[used].begin = share_addr(s, op, send, peer);
 		e[used].end = e[used].begin + len;
 		/* what is copied at once is checked by that */
 		if (side->write || op->in_place || n > 1 || len > NETINC_COPIED)
-			err = netinc_pin_check(e[used].begin, len, send || op->in_place, side->write);
+			err = netinc_pin_check(e[used].begin, len, send || op->in_place,
+					       side->write);
 		used++;
 	}
 	if (!err && side->write && side->starts)
@@ -345,7 +359,8 @@ int netinc_layout_copy_own(const struct netinc_layout *s, const struct netinc_op
 		return -ENOMEM;
 	for (; len && !err; len -= n, from += n, to += n) {
 		n = min_t(u64, len, PAGE_SIZE);
-		if (copy_from_user(page, u64_to_user_ptr(from), n) || copy_to_user(u64_to_user_ptr(to), page, n))
+		if (copy_from_user(page, u64_to_user_ptr(from), n) ||
+		    copy_to_user(u64_to_user_ptr(to), page, n))
 			err = -EFAULT;
 		/* it may be many GiB */
 		if (fatal_signal_pending(current))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Blocks at a host. Out: payload is copied, once, from pinned user pages into the segments of a super-packet; blocks
- * without payload become spans, headers that stand for many of them. In: results are copied from received packets into
- * pinned user pages. The exchange of counts has kernel memory instead.
+ * Blocks at a host. Out: payload is copied, once, from pinned user pages into the segments of a
+ * super-packet; blocks without payload become spans, headers that stand for many of them. In:
+ * results are copied from received packets into pinned user pages. The exchange of counts has
+ * kernel memory instead.
  */
 #include "host/payload.h"
 #include "host/scan.h"
@@ -33,7 +34,8 @@ struct batch {
 	u16 flags;
 	u32 nspans;
 	struct span span[MAX_SPANS];
-	struct netinc_pkt last;		/* the last block's header; spans differ only in what is in span[] */
+	/* the last block's header; spans differ only in what is in span[] */
+	struct netinc_pkt last;
 };
 
 static struct netinc_op_request *req_of(const struct netinc_rank *rank, struct netinc_op *op)
@@ -44,7 +46,8 @@ static struct netinc_op_request *req_of(const struct netinc_rank *rank, struct n
 }
 
 /* Is the memory there that the block is read from, and that where its result will go? */
-static bool has_memory(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_block *b)
+static bool has_memory(struct netinc_rank *rank, struct netinc_op_request *req,
+		       const struct netinc_block *b)
 {
 	if (!req || !req->mm)
 		return true;
@@ -74,7 +77,10 @@ static void fill_payload(const struct batch *bt, const struct netinc_block *b, v
 	memset(to + len, 0, round_up(len, 4) - len);
 }
 
-/* A segment with its header; returns where the rest goes. NULL: it does not fit behind those before it, or no memory. */
+/*
+ * A segment with its header; returns where the rest goes. NULL: it does not fit behind those before
+ * it, or no memory.
+ */
 static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
 {
 	u32 size = sizeof(struct inc_hdr) + netinc_body_len(pkt);
@@ -126,7 +132,8 @@ static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
 }
 
 /* A block with payload or descriptor. */
-static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *b, const struct netinc_pkt *pkt)
+static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *b,
+			const struct netinc_pkt *pkt)
 {
 	void *to;
 
@@ -236,10 +243,15 @@ static void flush_batch(struct batch *bt)
 	flush_spans(bt);
 }
 
-u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
+u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank, .op = op, .req = req_of(rank, op), .most = min(n, most), .flags = flags,
+	struct batch bt = { .rank = rank,
+			    .op = op,
+			    .req = req_of(rank, op),
+			    .most = min(n, most),
+			    .flags = flags,
 			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
 	u32 i = 0;
 
@@ -256,7 +268,9 @@ u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32
 u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank, .most = min_t(u32, n, ep->cfg.super_packet), .flags = flags,
+	struct batch bt = { .rank = rank,
+			    .most = min_t(u32, n, ep->cfg.super_packet),
+			    .flags = flags,
 			    .tree = netinc_tree_of(&ep->spread, block) };
 	u32 i = 0;
 
@@ -282,8 +296,8 @@ static bool deliver_converted(const struct netinc_op_request *req, const struct 
 	return ok;
 }
 
-bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
-			   const struct netinc_pay *pay)
+bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
+			    const struct netinc_block *b, const struct netinc_pay *pay)
 {
 	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), size;
 	struct netinc_rank *rank = netinc_rank_of(ep);
@@ -297,7 +311,8 @@ bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op, const st
 	if (!(b->bits & INC_F_WANT))
 		return true;
 	if (!req)
-		return !skb_copy_bits(pay->obj, off, container_of(op, struct netinc_counts, op)->theirs + b->recv,
+		return !skb_copy_bits(pay->obj, off,
+				      container_of(op, struct netinc_counts, op)->theirs + b->recv,
 				      b->elems * sizeof(__le32));
 	size = netinc_reduce_elem_size(op->type);
 	if (op->type != op->wire)
@@ -306,7 +321,8 @@ bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op, const st
 	if (op->type != op->wire)
 		ok = deliver_converted(req, b, pay->obj, off, fpu);
 	else
-		ok = netinc_buf_write(netinc_op_request_recv_buf(req), b->recv * size, pay->obj, off, pay->len, fpu);
+		ok = netinc_buf_write(netinc_op_request_recv_buf(req), b->recv * size, pay->obj,
+				      off, pay->len, fpu);
 	netinc_convert_leave(&rank->section);
 	return ok;
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * User memory: pinned pages of the operations under way, the budget that they share, and the worker that moves the
- * pinned part of a long buffer along with the window.
+ * User memory: pinned pages of the operations under way, the budget that they share, and the worker
+ * that moves the pinned part of a long buffer along with the window.
  *
- * Why this cannot deadlock: only the oldest operation that is not pinned to its end gets pages, the ones before it
- * only give back; each of its two buffers may hold half of what there is, and half of the least budget covers one
- * block; so the block at una can always be sent and its result written.
+ * Why this cannot deadlock: only the oldest operation that is not pinned to its end gets pages, the
+ * ones before it only give back; each of its two buffers may hold half of what there is, and half
+ * of the least budget covers one block; so the block at una can always be sent and its result
+ * written.
  *
  * The owner's memory may be gone, or a page fault may take for ever (a FUSE file, userfaultfd): the
- * worker holds umem->mutex then, and those who only want to give back use trylock and leave the rest
- * to it. Every user has workers of his own, so that he keeps nobody else from getting pages. Such a
- * worker holds memory map, socket, netns and module until the fault ends: with its answer, or when
- * who was to give it goes away.
+ * worker holds umem->mutex then, and those who only want to give back use trylock and leave the
+ * rest to it. Every user has workers of his own, so that he keeps nobody else from getting pages.
+ * Such a worker holds memory map, socket, netns and module until the fault ends: with its answer,
+ * or when who was to give it goes away.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -29,9 +30,11 @@
 #include "reduce/reduce.h"
 #include "host/pin.h"
 
-#define FIRST_PAGES	(max_t(u32, SZ_256K >> PAGE_SHIFT, 2))	/* of each buffer, by the submitter */
+/* of each buffer, by the submitter */
+#define FIRST_PAGES	(max_t(u32, SZ_256K >> PAGE_SHIFT, 2))
 #define TURN_PAGES	(max_t(u32, SZ_4M >> PAGE_SHIFT, 4))	/* by the worker in one turn */
-#define MAX_BUDGET	((u32)(SZ_64M >> PAGE_SHIFT))		/* of one rank, whatever its user may */
+/* of one rank, whatever its user may */
+#define MAX_BUDGET	((u32)(SZ_64M >> PAGE_SHIFT))
 
 static LIST_HEAD(peers);
 static DEFINE_SPINLOCK(peers_lock);
@@ -97,7 +100,10 @@ static u64 bytes_before(const struct netinc_buf *b, u32 n)
 	return p->at + ((u64)(n - p->page) << PAGE_SHIFT) - offset_in_page(p->addr);
 }
 
-/* Not more are freed than are pinned: read in this order it is never negative, also while pages come and go. */
+/*
+ * Not more are freed than are pinned: read in this order it is never negative, also while pages
+ * come and go.
+ */
 static u32 pages_held(const struct netinc_buf *b)
 {
 	u32 freed = smp_load_acquire(&b->freed);	/* pairs with unpin_pages() */
@@ -110,8 +116,8 @@ static bool all_pinned(const struct netinc_buf *b)
 	return b->pinned == b->npages;
 }
 
-int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write, u32 ahead,
-		    struct netinc_mem *mem)
+int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write,
+		    u32 ahead, struct netinc_mem *mem)
 {
 	u32 ring;
 
@@ -124,7 +130,8 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 n
 		return 0;
 	ring = roundup_pow_of_two(min(b->npages, ahead));
 	b->mask = ring - 1;
-	b->ring = ring <= ARRAY_SIZE(b->few) ? b->few : netinc_mem_alloc(mem, ring, sizeof(*b->ring));
+	b->ring = ring <= ARRAY_SIZE(b->few) ? b->few :
+					       netinc_mem_alloc(mem, ring, sizeof(*b->ring));
 	return b->ring ? 0 : -ENOMEM;
 }
 
@@ -138,7 +145,8 @@ int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 n
 	b->hi = b->len;
 	b->copy = to;
 	for (i = 0; i < npieces; i++)
-		if (copy_from_user(to + piece[i].at, u64_to_user_ptr(piece[i].addr), piece[i + 1].at - piece[i].at))
+		if (copy_from_user(to + piece[i].at, u64_to_user_ptr(piece[i].addr),
+				   piece[i + 1].at - piece[i].at))
 			return -EFAULT;
 	return 0;
 }
@@ -152,8 +160,8 @@ static void buf_free(struct netinc_buf *b)
 }
 
 /*
- * The pinned page at @at, and how many bytes of it follow, at most @len. All access to user memory goes
- * through here, and none of it leaves [lo, hi). NULL: @at is outside.
+ * The pinned page at @at, and how many bytes of it follow, at most @len. All access to user memory
+ * goes through here, and none of it leaves [lo, hi). NULL: @at is outside.
  */
 static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
 {
@@ -212,7 +220,8 @@ bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 
 	return true;
 }
 
-bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from, u32 len, bool fpu)
+bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 from,
+		      u32 len, bool fpu)
 {
 	const void *src = netinc_skb_contig(skb, from, len);
 	struct page *page;
@@ -287,7 +296,10 @@ static int await_pages(unsigned long addr, u32 n)
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
 
-/* Pin up to @n pages behind those that are, as the owner of the memory. Returns how many, or a negative errno. */
+/*
+ * Pin up to @n pages behind those that are, as the owner of the memory. Returns how many, or a
+ * negative errno.
+ */
 static int pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 {
 	u32 slot = b->pinned & b->mask, room = b->mask + 1 - pages_held(b);
@@ -302,7 +314,8 @@ static int pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 	got = await_pages(addr, n);
 	if (got)
 		return got;
-	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0), &b->ring[slot]);
+	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0),
+				  &b->ring[slot]);
 	if (got <= 0)
 		return got ?: -EFAULT;
 	WRITE_ONCE(b->pinned, b->pinned + got);
@@ -353,7 +366,10 @@ static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
 	return bytes_before(b, b->pinned) < bytes_before(a, a->pinned) ? b : a;
 }
 
-/* One step towards the end of the buffers of @req, the two side by side. Pages, 0 (no budget) or a negative errno. */
+/*
+ * One step towards the end of the buffers of @req, the two side by side. Pages, 0 (no budget) or a
+ * negative errno.
+ */
 static int pin_step(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
 	struct netinc_buf *b = shorter_buffer(req);
@@ -408,7 +424,9 @@ static int pin_request(struct netinc_rank *rank, struct netinc_op_request *req, 
 	return total ?: got;
 }
 
-/* The oldest operation that is not pinned to its end; NULL also if that one has no memory any more. */
+/*
+ * The oldest operation that is not pinned to its end; NULL also if that one has no memory any more.
+ */
 static struct netinc_op_request *next_wanting(struct netinc_rank *rank)
 {
 	struct netinc_op_request *req;
@@ -423,7 +441,8 @@ static struct netinc_op_request *next_wanting(struct netinc_rank *rank)
 /* How many pages the oldest operation needs no more. */
 static u32 idle_pages(struct netinc_rank *rank)
 {
-	struct netinc_op_request *req = list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
+	struct netinc_op_request *req =
+		list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
 
 	lockdep_assert_held(&rank->lock);
 	if (!req)
@@ -432,7 +451,8 @@ static u32 idle_pages(struct netinc_rank *rank)
 	       page_of(&req->recv, req->recv.lo) - READ_ONCE(req->recv.freed);
 }
 
-static void fault_request(struct netinc_rank *rank, struct netinc_op_request *req, enum inc_err_code code)
+static void fault_request(struct netinc_rank *rank, struct netinc_op_request *req,
+			  enum inc_err_code code)
 {
 	netinc_rank_lock(rank);
 	req->fault = true;
@@ -447,7 +467,8 @@ static bool serve_request(struct netinc_rank *rank, struct netinc_op_request *re
 	int got;
 
 	if (!mmget_not_zero(req->mm)) {
-		fault_request(rank, req, INC_ERR_RANK_ABORT);	/* its process has ended, or is about to close us */
+		/* its process has ended, or is about to close us */
+		fault_request(rank, req, INC_ERR_RANK_ABORT);
 		return false;
 	}
 	kthread_use_mm(req->mm);
@@ -506,7 +527,8 @@ static void uncharge_pages(struct netinc_rank *rank)
 		return;
 	mm_unaccount_pinned_pages(&u->charge);
 	memset(&u->charge, 0, sizeof(u->charge));
-	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, (s64)u->budget << PAGE_SHIFT);
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY,
+			(s64)u->budget << PAGE_SHIFT);
 	u->budget = 0;
 }
 
@@ -592,7 +614,8 @@ void netinc_pin_kick(struct netinc_rank *rank)
 
 void netinc_pin_progress(struct netinc_rank *rank)
 {
-	struct netinc_op_request *req = list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
+	struct netinc_op_request *req =
+		list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
 	struct netinc_ep *ep = &rank->ep;
 	struct netinc_block b;
 	u32 size, idle;
@@ -611,7 +634,8 @@ void netinc_pin_progress(struct netinc_rank *rank)
 	if (!rank->umem.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
 		return;
 	idle = idle_pages(rank);
-	if (idle && (rank->umem.starved || idle >= (pages_held(&req->send) + pages_held(&req->recv)) / 4))
+	if (idle &&
+	    (rank->umem.starved || idle >= (pages_held(&req->send) + pages_held(&req->recv)) / 4))
 		netinc_pin_kick(rank);
 }
 
@@ -633,7 +657,10 @@ void netinc_pin_stalled(struct netinc_rank *rank)
 	netinc_pin_kick(rank);
 }
 
-/* What one rank of a user may have of RLIMIT_MEMLOCK, so that all the user's ranks of this machine get on. */
+/*
+ * What one rank of a user may have of RLIMIT_MEMLOCK, so that all the user's ranks of this machine
+ * get on.
+ */
 static u32 fair_share(const struct netinc_pin *u)
 {
 	unsigned long limit = min_t(unsigned long, rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, U32_MAX);
@@ -669,7 +696,10 @@ static int account_pages(struct netinc_pin *u, u32 n)
 	return 0;
 }
 
-/* Budget for @want pages beside those in use, or as many as can be had; an errno if it stays below @need. */
+/*
+ * Budget for @want pages beside those in use, or as many as can be had; an errno if it stays below
+ * @need.
+ */
 static int charge_pages(struct netinc_pin *u, u32 need, u32 want)
 {
 	u32 grow, target;
@@ -698,7 +728,8 @@ int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u3
 	lockdep_assert_held(&u->mutex);
 	ahead_send = min(req->send.npages, req->send.mask + 1);
 	ahead_recv = min(req->recv.npages, req->recv.mask + 1);
-	got = charge_pages(u, min(req->send.npages, span) + min(req->recv.npages, span), ahead_send + ahead_recv);
+	got = charge_pages(u, min(req->send.npages, span) + min(req->recv.npages, span),
+			   ahead_send + ahead_recv);
 	if (got)
 		return got;
 	spin_lock_bh(&rank->lock);
@@ -728,7 +759,10 @@ void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 	req_free(u, req);
 	uncharge_pages(rank);
 	mutex_unlock(&u->mutex);
-	/* the worker may have found nothing to give back while this one was on its way from the list to here */
+	/*
+	 * the worker may have found nothing to give back while this one was on its way from the
+	 * list to here
+	 */
 	spin_lock_bh(&rank->lock);
 	if (u->starved)
 		netinc_pin_kick(rank);

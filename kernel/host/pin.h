@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * User memory of operations: buffers are pinned ahead of the window, so that blocks are read and results written in
- * softirq. The submitter pins the beginning; a worker with the owner's mm pins the rest and unpins (unpinning sleeps).
- * What may be pinned at once is charged to the user (RLIMIT_MEMLOCK) and shared by a socket's operations in order.
- * The few bytes of a small operation are copied when it is submitted, which is cheaper.
+ * User memory of operations: buffers are pinned ahead of the window, so that blocks are read and
+ * results written in softirq. The submitter pins the beginning; a worker with the owner's mm pins
+ * the rest and unpins (unpinning sleeps). What may be pinned at once is charged to the user
+ * (RLIMIT_MEMLOCK) and shared by a socket's operations in order. The few bytes of a small operation
+ * are copied when it is submitted, which is cheaper.
  */
 #ifndef NETINC_HOST_PIN_H
 #define NETINC_HOST_PIN_H
@@ -30,8 +31,9 @@ struct netinc_skb_contig {
 };
 
 /*
- * One stream of one operation: what a rank sends, or what it gets, piece after piece. Its pages are numbered through
- * all pieces; those in [freed, pinned) are in the ring, at their number modulo its size.
+ * One stream of one operation: what a rank sends, or what it gets, piece after piece. Its pages are
+ * numbered through all pieces; those in [freed, pinned) are in the ring, at their number modulo its
+ * size.
  */
 struct netinc_buf {
 	const struct netinc_skb_contig *piece;	/* npieces + 1, the last one is where all end */
@@ -73,23 +75,31 @@ void netinc_pin_fini(struct netinc_pin *u);
 /* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
 int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 
-/* A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when it fails. */
-int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write, u32 ahead,
-		    struct netinc_mem *mem);
-/* The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT. */
+/*
+ * A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when
+ * it fails.
+ */
+int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write,
+		    u32 ahead, struct netinc_mem *mem);
+/*
+ * The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or
+ * -EFAULT.
+ */
 int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, u8 *to);
 /*
- * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only bytes
- * in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False: they are not, which is
- * a bug, or the packet is too short; what is read is zeros then.
+ * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only
+ * bytes in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False:
+ * they are not, which is a bug, or the packet is too short; what is read is zeros then.
  */
 bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
 bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
-bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off, u32 len, bool fpu);
+bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off,
+		      u32 len, bool fpu);
 
 /*
- * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block: bytes of a block. The
- * caller holds umem->mutex and is the owner of the memory. 0: all is pinned, 1: the worker has to go on, or an errno.
+ * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block:
+ * bytes of a block. The caller holds umem->mutex and is the owner of the memory. 0: all is pinned,
+ * 1: the worker has to go on, or an errno.
  */
 int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u32 block);
 /* Free a request that is on no list; may sleep. */
@@ -99,14 +109,17 @@ void netinc_pin_kick(struct netinc_rank *rank);
 /* The oldest operation has got on, under rank->lock: pages may be exchanged. */
 void netinc_pin_progress(struct netinc_rank *rank);
 /*
- * The memory of @req for a block is not there any more, under rank->lock: it has been asked for what is
- * done with, which only a peer that lies brings about. The operation, and with it the group, ends with
- * INC_ERR_RANK_FAULT.
+ * The memory of @req for a block is not there any more, under rank->lock: it has been asked for
+ * what is done with, which only a peer that lies brings about. The operation, and with it the
+ * group, ends with INC_ERR_RANK_FAULT.
  */
 void netinc_pin_outside(struct netinc_rank *rank, struct netinc_op_request *req);
 /* A block could not be sent for want of pages, under rank->lock. */
 void netinc_pin_stalled(struct netinc_rank *rank);
-/* When all requests have been freed: wait until nothing is pinned any more, a second at most. May sleep. */
+/*
+ * When all requests have been freed: wait until nothing is pinned any more, a second at most. May
+ * sleep.
+ */
 void netinc_pin_drain(struct netinc_rank *rank);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rank: the surroundings of its endpoint engine. Packets come in and go out, one timer does what the engine says is
- * due. What is in the packets is payload.c's business.
+ * A rank: the surroundings of its endpoint engine. Packets come in and go out, one timer does what
+ * the engine says is due. What is in the packets is payload.c's business.
  */
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
@@ -28,7 +28,9 @@
 
 static unsigned long long first_block;
 module_param(first_block, ullong, 0644);
-MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests of wrap-around)");
+MODULE_PARM_DESC(
+	first_block,
+	"Number of a group's first block, the same at all its ranks (tests of wrap-around)");
 
 static void arm_timer(struct netinc_rank *rank)
 {
@@ -38,7 +40,10 @@ static void arm_timer(struct netinc_rank *rank)
 	when = netinc_ep_timer(&rank->ep, now);
 	if (rank->retry)
 		when = when ? min(when, now + RETRY_US) : now + RETRY_US;
-	/* one that runs out too early finds out and is set again: cheaper than to move it with every packet */
+	/*
+	 * one that runs out too early finds out and is set again: cheaper than to move it with
+	 * every packet
+	 */
 	if (!when || (rank->armed && rank->armed <= when))
 		return;
 	rank->armed = when;
@@ -86,7 +91,8 @@ void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *sk
 	netinc_rank_transmit_by(rank, tree_path(rank, tree), skb);
 }
 
-void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb)
+void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
+			     struct sk_buff *skb)
 {
 	u64 *counters = rank->ep.counters;
 	u32 headers;
@@ -124,13 +130,15 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
 	if (ep->state == INC_STATE_READY)
 		rank->joined = true;
-	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) && rank->settled != ep->move) {
+	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) &&
+	    rank->settled != ep->move) {
 		rank->settled = ep->move;
 		netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVED, ep);
 	}
 	if (ep->state == INC_STATE_FAILED && ep->error.code)
 		netinc_nl_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
-	rank->wake(rank, ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
+	rank->wake(rank,
+		   ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
 }
 
 static const struct netinc_ep_ops ep_ops = {
@@ -154,7 +162,8 @@ static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 	const struct netinc_path *path = tree_path(rank, rx->pkt.tree);
 	u32 len = path->peer.family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
 
-	return rx->peer.family == path->peer.family && !memcmp(rx->peer.addr, path->peer.addr, len) &&
+	return rx->peer.family == path->peer.family &&
+	       !memcmp(rx->peer.addr, path->peer.addr, len) &&
 	       (!path->oif || path->oif == rx->via->ifindex);
 }
 
@@ -165,7 +174,8 @@ static void drop_rx(struct netinc_rank *rank, const struct netinc_rx *rx, enum i
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
-static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
+static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent,
+			       u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
@@ -189,11 +199,16 @@ static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, b
 	return err;
 }
 
-/* The segment at hand; returns 0 or the negative reason why it was dropped, which the engine has counted. */
+/*
+ * The segment at hand; returns 0 or the negative reason why it was dropped, which the engine has
+ * counted.
+ */
 static int rx_segment(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
 {
 	const struct netinc_pkt *pkt = &rx->pkt;
-	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags };
+	struct netinc_pay pay = {
+		.obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags
+	};
 	int err;
 
 	if (pkt->type != INC_PKT_RESULT || non_parent)
@@ -249,11 +264,13 @@ out:
 }
 
 /* The path, and what it says about the size of blocks and super-packets. */
-static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const struct netinc_peer *parent, u32 oif)
+static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
+		     const struct netinc_peer *parent, u32 oif)
 {
 	int mtu, err;
 
-	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->group, 0), oif, GFP_KERNEL);
+	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->group, 0), oif,
+			       GFP_KERNEL);
 	if (err)
 		return err;
 	mtu = netinc_path_mtu(&rank->path);
@@ -262,8 +279,10 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const 
 		netinc_path_destroy(&rank->path);
 		return err;
 	}
-	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN), INC_MAX_BLOCK);
-	cfg->super_packet = min_t(u32, (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
+	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN),
+			   INC_MAX_BLOCK);
+	cfg->super_packet = min_t(u32,
+				  (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
 				  NETINC_MAX_SEGMENTS);
 	return 0;
 }
@@ -275,7 +294,10 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	/* a rank that shrinks has its old number, which another one may have by now; the node tells them apart */
+	/*
+	 * a rank that shrinks has its old number, which another one may have by now; the node tells
+	 * them apart
+	 */
 	hlist_for_each_entry(other, head, hash)
 		if (!rank->ep.cfg.prev.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
 		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
@@ -321,7 +343,8 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */
-static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg, const struct netinc_peer *parent, u32 oif)
+static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
+		  const struct netinc_peer *parent, u32 oif)
 {
 	int err;
 

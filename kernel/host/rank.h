@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One rank at its host: the endpoint engine, its lock, its timer, the way to its parent. A socket owns it (socket.c);
- * received packets reach it through the netns' hash (rx.c).
+ * One rank at its host: the endpoint engine, its lock, its timer, the way to its parent. A socket
+ * owns it (socket.c); received packets reach it through the netns' hash (rx.c).
  */
 #ifndef NETINC_HOST_RANK_H
 #define NETINC_HOST_RANK_H
@@ -43,8 +43,10 @@ struct netinc_rank {
 	struct netinc_path *tree_paths;	/* [ntree_paths]: to those of the others */
 	u32 ntree_paths;
 	struct netinc_txq txq;
-	struct list_head pending;	/* struct netinc_op_request under way, in submission order */
-	struct list_head completed;	/* struct netinc_op_request not yet collected by the application */
+	/* struct netinc_op_request under way, in submission order */
+	struct list_head pending;
+	/* struct netinc_op_request not yet collected by the application */
+	struct list_head completed;
 	u32 nreqs;			/* of both lists, and on their way there */
 	u64 last_handle;
 	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */
@@ -57,22 +59,25 @@ struct netinc_rank {
 };
 
 /*
- * Makes a rank of @cfg for @parent (complete address) and puts it into the hash; holds a netns use. The block of @cfg
- * is filled in from the route's MTU. Returns with a reference, or ERR_PTR: -EADDRINUSE if this netns has that rank
- * of that group already, -EHOSTUNREACH etc. from the route.
+ * Makes a rank of @cfg for @parent (complete address) and puts it into the hash; holds a netns use.
+ * The block of @cfg is filled in from the route's MTU. Returns with a reference, or ERR_PTR:
+ * -EADDRINUSE if this netns has that rank of that group already, -EHOSTUNREACH etc. from the route.
  */
 struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
 				       void (*wake)(struct netinc_rank *rank, __poll_t what));
 /*
- * Out of the hash, timer off, engine closed, operations done with, memory unpinned: no callback from here on. The
- * reference is the caller's still. May sleep.
+ * Out of the hash, timer off, engine closed, operations done with, memory unpinned: no callback
+ * from here on. The reference is the caller's still. May sleep.
  */
 void netinc_rank_destroy(struct netinc_rank *rank);
 void netinc_rank_get(struct netinc_rank *rank);
 void netinc_rank_put(struct netinc_rank *rank);
 
-/* Take and drop the lock; unlock arms the timer as the engine wishes and sends what has been queued. */
+/*
+ * Take and drop the lock; unlock arms the timer as the engine wishes and sends what has been
+ * queued.
+ */
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
 
@@ -81,13 +86,20 @@ static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
 	return container_of(ep, struct netinc_rank, ep);
 }
 
-/* Queues @skb (consumed), a packet without UDP and IP headers, for the root of @tree; NULL counts as an error. */
+/*
+ * Queues @skb (consumed), a packet without UDP and IP headers, for the root of @tree; NULL counts
+ * as an error.
+ */
 void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb);
 
 /* The same for somebody else. */
-void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path, struct sk_buff *skb);
+void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
+			     struct sk_buff *skb);
 
-/* A packet for this rank: called by rx.c for every received skb whose first header names group and child. */
+/*
+ * A packet for this rank: called by rx.c for every received skb whose first header names group and
+ * child.
+ */
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx);
 
 #endif

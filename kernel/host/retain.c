@@ -23,7 +23,8 @@ static int charge_store(struct netinc_rank *rank, u32 n)
 
 	store->place = roundup_pow_of_two(rank->ep.cfg.block);
 	store->most = n * NETINC_RETAIN_CHUNK + 1;
-	bytes = (s64)store->most * store->place + n * NETINC_RETAIN_CHUNK * sizeof(*rank->ep.retained[0]);
+	bytes = (s64)store->most * store->place +
+		n * NETINC_RETAIN_CHUNK * sizeof(*rank->ep.retained[0]);
 	err = netinc_charge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, bytes);
 	if (!err)
 		store->charged = bytes;
@@ -65,7 +66,8 @@ bool netinc_retain_init(struct netinc_ep *ep, u32 n)
 	if (rank->store.refused)
 		return false;
 	for (i = 0; i < n; i++) {
-		ep->retained[i] = alloc_charged(rank, NETINC_RETAIN_CHUNK, sizeof(*ep->retained[i]));
+		ep->retained[i] =
+			alloc_charged(rank, NETINC_RETAIN_CHUNK, sizeof(*ep->retained[i]));
 		if (ep->retained[i])
 			continue;
 		free_entries(ep);
@@ -159,8 +161,8 @@ bool netinc_rank_retarget(struct netinc_ep *ep, u32 at)
 	return true;
 }
 
-void netinc_rank_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
-			     const void *body, u32 len)
+void netinc_rank_send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
+			 const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_path path = { .net = rank->path.net, .peer = *peer, .sport = rank->path.sport,

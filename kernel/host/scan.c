@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Scans: a round's accumulators grow rank by rank, and are written when the own contribution has arrived. */
+/*
+ * Scans: a round's accumulators grow rank by rank, and are written when the own contribution has
+ * arrived.
+ */
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include "host/scan.h"
@@ -9,8 +12,8 @@
 
 static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fpu)
 {
-	return netinc_reduce_find(op->wire, op->op == INC_OP_WSUM ? INC_OP_SUM : op->op, op->mode & INC_MODE_WIRE,
-				  fpu);
+	return netinc_reduce_find(op->wire, op->op == INC_OP_WSUM ? INC_OP_SUM : op->op,
+				  op->mode & INC_MODE_WIRE, fpu);
 }
 
 struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
@@ -44,24 +47,30 @@ void netinc_scan_free(struct netinc_scan *chain)
 }
 
 /* The round's accumulators; NULL: those of a round that is not complete are in their place. */
-static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc_op_request *req, const struct netinc_block *b)
+static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc_op_request *req,
+			     const struct netinc_block *b)
 {
 	const struct netinc_scan *chain = req->chain;
 	u64 oldest, next = netinc_ep_next(&rank->ep);
 	u32 slot, rest;
 
-	oldest = (s64)(next - req->op.first) < 0 ? 0 : netinc_div(next - req->op.first, req->op.size, &rest);
-	if (b->round - oldest >= chain->slots || b->elems * kernel_of(&req->op, false)->acc_size > chain->bytes)
+	oldest = (s64)(next - req->op.first) < 0 ?
+			 0 :
+			 netinc_div(next - req->op.first, req->op.size, &rest);
+	if (b->round - oldest >= chain->slots ||
+	    b->elems * kernel_of(&req->op, false)->acc_size > chain->bytes)
 		return NULL;
 	netinc_div(b->round, chain->slots, &slot);
 	return chain->mem + (size_t)slot * chain->bytes;
 }
 
 /* @n elements at @from, the first of those of this round or not, into the accumulators. */
-static void fold_elems(const struct netinc_op_request *req, const struct netinc_block *b, u8 *acc, const void *from, u32 n,
-		 unsigned int flags, void *to, bool fpu)
+static void fold_elems(const struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
+		       const void *from, u32 n, unsigned int flags, void *to, bool fpu)
 {
-	const struct netinc_fold_args args = { .flags = flags | (b->owner ? NETINC_FOLD_CONTINUE : 0), .ranks = 1 };
+	const struct netinc_fold_args args = {
+		.flags = flags | (b->owner ? NETINC_FOLD_CONTINUE : 0), .ranks = 1
+	};
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	const void *src[2] = { acc, from };
 
@@ -72,7 +81,8 @@ static void fold_elems(const struct netinc_op_request *req, const struct netinc_
 }
 
 /* The contribution of a rank before this one. */
-static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b, const struct netinc_pay *pay, u8 *acc, bool fpu)
+static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b,
+			     const struct netinc_pay *pay, u8 *acc, bool fpu)
 {
 	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
@@ -84,12 +94,14 @@ static void add_contribution(struct netinc_op_request *req, const struct netinc_
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
 			return;
-		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL, acc + i * r->acc_size, fpu);
+		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL,
+			   acc + i * r->acc_size, fpu);
 	}
 }
 
 /* This rank's own, for a scan, then rounded and written. */
-static bool finish_block(struct netinc_op_request *req, const struct netinc_block *b, u8 *acc, bool fpu)
+static bool finish_block(struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
+			 bool fpu)
 {
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	bool scan = req->op.coll == INC_COLL_SCAN;
@@ -108,8 +120,8 @@ static bool finish_block(struct netinc_op_request *req, const struct netinc_bloc
 	return true;
 }
 
-bool netinc_scan_deliver(struct netinc_rank *rank, struct netinc_op_request *req, const struct netinc_block *b,
-			  const struct netinc_pay *pay)
+bool netinc_scan_deliver(struct netinc_rank *rank, struct netinc_op_request *req,
+			 const struct netinc_block *b, const struct netinc_pay *pay)
 {
 	u32 me = req->op.rank;
 	bool fpu, ok = true;

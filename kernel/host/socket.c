@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AF_INC: the family, and the system calls on its sockets. A socket is one rank of one group; joining and leaving are
- * in connect.c, operations in op.c.
+ * AF_INC: the family, and the system calls on its sockets. A socket is one rank of one group;
+ * joining and leaving are in connect.c, operations in op.c.
  */
 #include <linux/compat.h>
 #include <linux/cred.h>
@@ -21,7 +21,8 @@ static const u8 candidates[] = { 19, 18, 22, 25 };
 
 int netinc_family;
 module_param_named(family, netinc_family, int, 0444);
-MODULE_PARM_DESC(family, "Number of AF_INC, 1..45; 0 (default): the first free one of 19, 18, 22, 25");
+MODULE_PARM_DESC(family,
+		 "Number of AF_INC, 1..45; 0 (default): the first free one of 19, 18, 22, 25");
 
 static struct proto proto = {
 	.name = "INC",
@@ -182,7 +183,8 @@ static int ioc_submit_wait(struct netinc_rank *rank, struct inc_submit_wait __us
 	err = netinc_op_request_submit(rank, &sw.submit, true, &handle);
 	if (err)
 		return err;
-	err = put_user(handle, &u->submit.handle) || put_user(handle, &u->wait.handle) ? -EFAULT : 0;
+	err = put_user(handle, &u->submit.handle) || put_user(handle, &u->wait.handle) ? -EFAULT :
+											 0;
 	req = netinc_op_request_wait(rank, handle, true, err ? 0 : wait_timeo(sw.wait.timeout_ms));
 	if (!IS_ERR(req))
 		return put_completion(rank, req, &u->wait.completion);

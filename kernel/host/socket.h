@@ -19,13 +19,15 @@ struct netinc_prev_group {
 	u32 rank;
 	u32 size;
 	u8 key[INC_KEY_LEN];
-	struct netinc_peer place;	/* where the group was last; ifindex: of a link-local address */
+	/* where the group was last; ifindex: of a link-local address */
+	struct netinc_peer place;
 	u64 last_handle;		/* numbers of operations go on */
 };
 
 struct netinc_sock {
 	struct sock sk;			/* first */
-	struct netinc_rank *rank;	/* NULL: never connected; changed under both the socket's lock and rank_lock */
+	/* NULL: never connected; changed under both the socket's lock and rank_lock */
+	struct netinc_rank *rank;
 	spinlock_t rank_lock;
 	struct netinc_user *user;	/* with a reference; charged for it and its operations */
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */

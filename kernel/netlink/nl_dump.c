@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What generic netlink shows of this network namespace: what the module can do, counters, the default parent, nodes
- * and the traffic of their ports. Groups are in nl_group.c.
+ * What generic netlink shows of this network namespace: what the module can do, counters, the
+ * default parent, nodes and the traffic of their ports. Groups are in nl_group.c.
  */
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
@@ -13,7 +13,8 @@
 #include "host/socket.h"
 
 #define MAX_REPLY	4096	/* bytes; a list of kernels comes on top */
-#define MAX_KERNEL	64	/* bytes of a reduction kernel: five heads, the mode in 12, other names in 8 each */
+/* bytes of a reduction kernel: five heads, the mode in 12, other names in 8 each */
+#define MAX_KERNEL	64
 
 int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *obj, u32 arg)
 {
@@ -33,10 +34,15 @@ int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *
 	return 0;
 }
 
-static int reply_of(size_t size, struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill, void *obj)
+static int reply_of(size_t size, struct genl_info *info, u8 cmd, int attr, netinc_nl_fill_fn fill,
+		    void *obj)
 {
 	struct netinc_nl_message m = {
-		.portid = info->snd_portid, .seq = info->snd_seq, .cmd = cmd, .attr = attr, .fill = fill,
+		.portid = info->snd_portid,
+		.seq = info->snd_seq,
+		.cmd = cmd,
+		.attr = attr,
+		.fill = fill,
 	};
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
 	int err;
@@ -84,7 +90,10 @@ int netinc_nl_put_parent_nest(struct sk_buff *skb, int attr, const struct netinc
 	return 0;
 }
 
-/* The reduction kernel that comes after *type, *op and *mode, which start as 0; NULL after the last one. */
+/*
+ * The reduction kernel that comes after *type, *op and *mode, which start as 0; NULL after the last
+ * one.
+ */
 static const struct netinc_reduce *next_kernel(u8 *type, u8 *op, u8 *mode)
 {
 	const struct netinc_reduce *r = NULL;
@@ -222,7 +231,8 @@ int netinc_nl_node_get(struct sk_buff *skb, struct genl_info *info)
 
 int netinc_nl_node_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_NODE_GET, INC_A_NODE, fill_node);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_NODE_GET, INC_A_NODE, fill_node);
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	struct netinc_node *node;
 	u32 index = 0;
@@ -262,7 +272,8 @@ static int fill_port(struct sk_buff *skb, void *obj, u32 arg)
 
 static int dump_ports_of(struct sk_buff *skb, struct netlink_callback *cb, struct netinc_node *node)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_PORT_GET, INC_A_PORT, fill_port);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_PORT_GET, INC_A_PORT, fill_port);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 	struct netinc_port *port;
 	u32 sub = 0;

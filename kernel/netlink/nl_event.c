@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events for the multicast group, and errors in words: a group's error names the ranks on both sides and what each of
- * them asked for.
+ * Events for the multicast group, and errors in words: a group's error names the ranks on both
+ * sides and what each of them asked for.
  */
 #include <linux/math64.h>
 #include <linux/netlink.h>
@@ -45,7 +45,8 @@ static int put_desc(char *buf, int size, u32 rank, const struct inc_desc *d)
 	if (d->mode & INC_MODE_SATURATE)
 		len += scnprintf(buf + len, size - len, " saturating");
 	if (d->mode & INC_MODE_COUNTS)
-		len += scnprintf(buf + len, size - len, " with counts %08x", (u32)be64_to_cpu(d->counts_hash));
+		len += scnprintf(buf + len, size - len, " with counts %08x",
+				 (u32)be64_to_cpu(d->counts_hash));
 	return len;
 }
 
@@ -71,14 +72,16 @@ static void put_sides(char *buf, const struct netinc_error *e)
 
 void netinc_nl_error_text(char *buf, const struct netinc_error *e)
 {
-	const char *cause = e->code < ARRAY_SIZE(causes) && causes[e->code] ? causes[e->code] : "unknown error";
+	const char *cause = e->code < ARRAY_SIZE(causes) && causes[e->code] ? causes[e->code] :
+									      "unknown error";
 
 	if (e->rank[0] == NETINC_NO_RANK)
 		scnprintf(buf, NETINC_ERROR_TEXT, "%s", cause);
 	else if (e->desc[0].coll)
 		put_sides(buf, e);
 	else if (e->code == INC_ERR_MISMATCH)
-		scnprintf(buf, NETINC_ERROR_TEXT, "%s: rank %u with what was completed without it", cause, e->rank[0]);
+		scnprintf(buf, NETINC_ERROR_TEXT, "%s: rank %u with what was completed without it",
+			  cause, e->rank[0]);
 	else
 		scnprintf(buf, NETINC_ERROR_TEXT, "rank %u %s", e->rank[0], cause);
 }
@@ -143,10 +146,16 @@ void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex)
 	send_event(net, &e);
 }
 
-void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g, u32 ifindex, u32 rank)
+void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
+			   u32 ifindex, u32 rank)
 {
-	struct event e = { .type = type, .ifindex = ifindex, .about_group = true, .group = g->cfg.id,
-			   .incarnation = g->cfg.incarnation, .epoch = g->epoch, .rank = rank };
+	struct event e = { .type = type,
+			   .ifindex = ifindex,
+			   .about_group = true,
+			   .group = g->cfg.id,
+			   .incarnation = g->cfg.incarnation,
+			   .epoch = g->epoch,
+			   .rank = rank };
 	char text[NETINC_ERROR_TEXT];
 
 	if (type == INC_EVENT_GROUP_ERROR && g->error.code) {
@@ -170,8 +179,12 @@ static void put_place(char *text, int size, const struct netinc_ep *ep)
 
 void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
 {
-	struct event e = { .type = type, .about_group = true, .group = ep->cfg.group, .incarnation = ep->incarnation,
-			   .epoch = ep->epoch, .rank = ep->cfg.rank };
+	struct event e = { .type = type,
+			   .about_group = true,
+			   .group = ep->cfg.group,
+			   .incarnation = ep->incarnation,
+			   .epoch = ep->epoch,
+			   .rank = ep->cfg.rank };
 	char text[NETINC_ERROR_TEXT];
 
 	if (type == INC_EVENT_GROUP_ERROR && ep->error.code) {
@@ -186,7 +199,9 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 
 void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
 {
-	struct event e = { .type = INC_EVENT_PARENT, .ifindex = parent->ifindex, .rank = NETINC_NO_RANK };
+	struct event e = { .type = INC_EVENT_PARENT,
+			   .ifindex = parent->ifindex,
+			   .rank = NETINC_NO_RANK };
 	char text[64];
 
 	put_addr(text, sizeof(text), parent);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic netlink family "inc": its table of commands, what each takes, and the changes. A refusal says which value
- * is wrong and what was expected; nothing has changed then.
+ * The generic netlink family "inc": its table of commands, what each takes, and the changes. A
+ * refusal says which value is wrong and what was expected; nothing has changed then.
  *
  * Every request runs for itself (parallel_ops): nn->mutex is what keeps changes apart.
  */
@@ -21,12 +21,16 @@
 #define MIN_MEMORY	65536ULL
 #define MAX_MEMORY	BIT_ULL(40)
 
-/* Between genl_register_family() and genl_unregister_family(): namespaces outlive the family and have last words. */
+/*
+ * Between genl_register_family() and genl_unregister_family(): namespaces outlive the family and
+ * have last words.
+ */
 static bool registered;
 
 /* Which node */
 
-static struct net_device *find_dev(struct net *net, struct nlattr **tb, struct netlink_ext_ack *extack)
+static struct net_device *find_dev(struct net *net, struct nlattr **tb,
+				   struct netlink_ext_ack *extack)
 {
 	const struct nlattr *index = tb[INC_A_NODE_IFINDEX], *name = tb[INC_A_NODE_IFNAME];
 	struct net_device *dev;
@@ -36,16 +40,18 @@ static struct net_device *find_dev(struct net *net, struct nlattr **tb, struct n
 		NL_SET_ERR_MSG(extack, "dev: missing; expected the index or name of an interface");
 		return NULL;
 	}
-	dev = index ? __dev_get_by_index(net, nla_get_u32(index)) : __dev_get_by_name(net, nla_data(name));
+	dev = index ? __dev_get_by_index(net, nla_get_u32(index)) :
+		      __dev_get_by_name(net, nla_data(name));
 	if (!dev && name)
 		NL_SET_ERR_MSG_FMT(extack, "dev %s: no such interface in this network namespace",
 				   (char *)nla_data(name));
 	else if (!dev)
-		NL_SET_ERR_MSG_FMT(extack, "ifindex %u: no such interface in this network namespace",
+		NL_SET_ERR_MSG_FMT(extack,
+				   "ifindex %u: no such interface in this network namespace",
 				   nla_get_u32(index));
 	else if (name && strcmp(dev->name, nla_data(name)))
-		NL_SET_ERR_MSG_FMT(extack, "dev %s: interface %u has another name", (char *)nla_data(name),
-				   nla_get_u32(index));
+		NL_SET_ERR_MSG_FMT(extack, "dev %s: interface %u has another name",
+				   (char *)nla_data(name), nla_get_u32(index));
 	else
 		return dev;
 	return NULL;
@@ -79,7 +85,10 @@ struct netinc_node *netinc_nl_node(struct netinc_net *nn, struct genl_info *info
 	return node;
 }
 
-/* rtnl keeps the interface from going away between its name and its entry; it comes before nn->mutex. */
+/*
+ * rtnl keeps the interface from going away between its name and its entry; it comes before
+ * nn->mutex.
+ */
 static void lock_config(struct netinc_net *nn)
 {
 	rtnl_lock();
@@ -114,7 +123,8 @@ static int check_ipv6(const struct netinc_peer *peer, struct netlink_ext_ack *ex
 		return -EADDRNOTAVAIL;
 	}
 	if (type & IPV6_ADDR_LINKLOCAL && !peer->ifindex) {
-		NL_SET_ERR_MSG_FMT(extack, "%pI6c: a link-local address needs its interface", peer->addr);
+		NL_SET_ERR_MSG_FMT(extack, "%pI6c: a link-local address needs its interface",
+				   peer->addr);
 		return -EINVAL;
 	}
 	return 0;
@@ -131,7 +141,8 @@ static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netli
 	int len = addr ? nla_len(addr) : 0;
 
 	if (len != 4 && len != 16) {
-		NL_SET_ERR_MSG_FMT(extack, "address of %d bytes: expected 4 (IPv4) or 16 (IPv6)", len);
+		NL_SET_ERR_MSG_FMT(extack, "address of %d bytes: expected 4 (IPv4) or 16 (IPv6)",
+				   len);
 		return -EINVAL;
 	}
 	if (port && !nla_get_u16(port)) {
@@ -148,15 +159,16 @@ static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netli
 
 /* Limits */
 
-static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb,
+		      struct netlink_ext_ack *extack)
 {
 	u32 v;
 
 	if (tb[INC_A_NODE_DEAD_MS]) {
 		v = nla_get_u32(tb[INC_A_NODE_DEAD_MS]);
 		if (v < NETINC_MIN_DEAD_MS || v > NETINC_MAX_DEAD_MS) {
-			NL_SET_ERR_MSG_FMT(extack, "dead %u: expected milliseconds in %u..%u", v, NETINC_MIN_DEAD_MS,
-					   NETINC_MAX_DEAD_MS);
+			NL_SET_ERR_MSG_FMT(extack, "dead %u: expected milliseconds in %u..%u", v,
+					   NETINC_MIN_DEAD_MS, NETINC_MAX_DEAD_MS);
 			return -ERANGE;
 		}
 		cfg->dead_ms = v;
@@ -164,8 +176,8 @@ static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 	if (tb[INC_A_NODE_LATE_MS]) {
 		v = nla_get_u32(tb[INC_A_NODE_LATE_MS]);
 		if (v && (v < MIN_LATE_MS || v > NETINC_MAX_LATE_MS)) {
-			NL_SET_ERR_MSG_FMT(extack, "late %u: expected 0 or milliseconds in %u..%u", v, MIN_LATE_MS,
-					   NETINC_MAX_LATE_MS);
+			NL_SET_ERR_MSG_FMT(extack, "late %u: expected 0 or milliseconds in %u..%u",
+					   v, MIN_LATE_MS, NETINC_MAX_LATE_MS);
 			return -ERANGE;
 		}
 		cfg->late_ms = v;
@@ -173,15 +185,20 @@ static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 	return 0;
 }
 
-/* Without a policy the limit says it: 0 is wait, and fail is what it has always meant, unless partial is set. */
-static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+/*
+ * Without a policy the limit says it: 0 is wait, and fail is what it has always meant, unless
+ * partial is set.
+ */
+static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb,
+		       struct netlink_ext_ack *extack)
 {
 	static const char * const names[] = { "wait", "fail", "partial" };
 
 	if (tb[INC_A_NODE_LATE_POLICY]) {
 		cfg->late_policy = nla_get_u8(tb[INC_A_NODE_LATE_POLICY]);
 		if (cfg->late_policy > INC_LATE_MAX) {
-			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u", cfg->late_policy, INC_LATE_MAX);
+			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u",
+					   cfg->late_policy, INC_LATE_MAX);
 			return -ERANGE;
 		}
 	} else if (tb[INC_A_NODE_LATE_MS]) {
@@ -191,8 +208,8 @@ static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb, struct n
 			cfg->late_policy = INC_LATE_FAIL;
 	}
 	if (cfg->late_policy != INC_LATE_WAIT && !cfg->late_ms) {
-		NL_SET_ERR_MSG_FMT(extack, "late-policy %s: needs a limit: late in %u..%u", names[cfg->late_policy],
-				   MIN_LATE_MS, NETINC_MAX_LATE_MS);
+		NL_SET_ERR_MSG_FMT(extack, "late-policy %s: needs a limit: late in %u..%u",
+				   names[cfg->late_policy], MIN_LATE_MS, NETINC_MAX_LATE_MS);
 		return -EINVAL;
 	}
 	/* whose contributions a result is made of is not kept for another place */
@@ -203,14 +220,15 @@ static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb, struct n
 	return 0;
 }
 
-static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb,
+		      struct netlink_ext_ack *extack)
 {
 	if (tb[INC_A_NODE_WINDOW]) {
 		u32 v = nla_get_u32(tb[INC_A_NODE_WINDOW]);
 
 		if (!is_power_of_2(v) || v < INC_MIN_WINDOW || v > INC_MAX_WINDOW) {
-			NL_SET_ERR_MSG_FMT(extack, "window %u: expected a power of two in %u..%u", v, INC_MIN_WINDOW,
-					   INC_MAX_WINDOW);
+			NL_SET_ERR_MSG_FMT(extack, "window %u: expected a power of two in %u..%u",
+					   v, INC_MIN_WINDOW, INC_MAX_WINDOW);
 			return -ERANGE;
 		}
 		cfg->window = v;
@@ -228,8 +246,8 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 		u64 v = nla_get_u64(tb[INC_A_NODE_MAX_MEMORY]);
 
 		if (v < MIN_MEMORY || v > MAX_MEMORY) {
-			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu", v, MIN_MEMORY,
-					   MAX_MEMORY);
+			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu",
+					   v, MIN_MEMORY, MAX_MEMORY);
 			return -ERANGE;
 		}
 		cfg->max_memory = v;
@@ -240,10 +258,12 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb, struct ne
 /* It is told to ranks, to whom this box's interfaces mean nothing. */
 static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
 {
-	int type = peer->family == AF_INET6 ? ipv6_addr_type((const struct in6_addr *)peer->addr) : 0;
+	int type = peer->family == AF_INET6 ? ipv6_addr_type((const struct in6_addr *)peer->addr) :
+					      0;
 
 	if (type & IPV6_ADDR_LINKLOCAL && !(type & IPV6_ADDR_MULTICAST)) {
-		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address", peer->addr);
+		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address",
+				   peer->addr);
 		return -EADDRNOTAVAIL;
 	}
 	if (peer->ifindex) {
@@ -254,7 +274,8 @@ static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack 
 }
 
 /* All standby nodes that the request names, instead of those of before. */
-static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node, struct netlink_ext_ack *extack)
+static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
+			 struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[INC_A_PARENT_MAX + 1];
 	const struct nlattr *attr;
@@ -263,7 +284,8 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	nla_for_each_nested(attr, node, rem)
 		n += nla_type(attr) == INC_A_NODE_STANDBY;
 	if (n > INC_MAX_STANDBY) {
-		NL_SET_ERR_MSG_FMT(extack, "standby: %d nodes, expected at most %u", n, INC_MAX_STANDBY);
+		NL_SET_ERR_MSG_FMT(extack, "standby: %d nodes, expected at most %u", n,
+				   INC_MAX_STANDBY);
 		return -E2BIG;
 	}
 	n = 0;
@@ -272,7 +294,9 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 			continue;
 		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
 		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
-		err = err ?: parse_addr(&cfg->standby[n], tb, extack) ?: check_standby(&cfg->standby[n], extack);
+		err = err					       ?:
+			      parse_addr(&cfg->standby[n], tb, extack) ?:
+			      check_standby(&cfg->standby[n], extack);
 		if (err)
 			return err;
 		n++;
@@ -293,7 +317,8 @@ static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node,
 		u8 v = nla_get_u8(tb[INC_A_NODE_FALLBACK]);
 
 		if (v >= __INC_FALLBACK_MAX) {
-			NL_SET_ERR_MSG_FMT(extack, "fallback %u: expected none, standby or edge", v);
+			NL_SET_ERR_MSG_FMT(extack, "fallback %u: expected none, standby or edge",
+					   v);
 			return -ERANGE;
 		}
 		cfg->fallback = v;
@@ -312,8 +337,10 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 		nla_memcpy(cfg->key, tb[INC_A_NODE_KEY], sizeof(cfg->key));
 		cfg->keyed = memchr_inv(cfg->key, 0, sizeof(cfg->key));
 	}
-	return take_times(cfg, tb, extack) ?: take_sizes(cfg, tb, extack) ?: take_fallback(cfg, node, tb, extack) ?:
-	       take_policy(cfg, tb, extack);
+	return take_times(cfg, tb, extack)		    ?:
+		       take_sizes(cfg, tb, extack)	    ?:
+		       take_fallback(cfg, node, tb, extack) ?:
+							      take_policy(cfg, tb, extack);
 }
 
 /* Nodes */
@@ -328,7 +355,8 @@ static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct neti
 		return -ENODEV;
 	err = netinc_node_add(nn, dev, cfg);
 	if (err == -EEXIST)
-		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it", dev->name);
+		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it",
+				   dev->name);
 	return err;
 }
 
@@ -343,12 +371,16 @@ static int do_node_add(struct sk_buff *skb, struct genl_info *info)
 	err = parse_node(info, tb) ?: take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
 	if (err)
 		return err;
-	/* port and doors are opened here, where a protocol's module may still be loaded: that takes rtnl itself */
+	/*
+	 * port and doors are opened here, where a protocol's module may still be loaded: that takes
+	 * rtnl itself
+	 */
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);
 	mutex_unlock(&nn->mutex);
 	if (err == -EADDRINUSE)
-		NL_SET_ERR_MSG_FMT(info->extack, "UDP port %u is in use by another program", netinc_port);
+		NL_SET_ERR_MSG_FMT(info->extack, "UDP port %u is in use by another program",
+				   netinc_port);
 	if (err)
 		return err;
 	lock_config(nn);
@@ -538,33 +570,84 @@ static const struct nla_policy take_tenant_name[INC_A_MAX + 1] = {
 };
 
 static const struct genl_ops ops[] = {
-	{ .cmd = INC_CMD_CAPS_GET, .doit = netinc_nl_caps_get, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_NODE_GET, .doit = netinc_nl_node_get, .dumpit = netinc_nl_node_dump,
-	  .policy = take_node_name, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_NODE_ADD, .doit = do_node_add, .policy = take_node, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_CAPS_GET,
+	  .doit = netinc_nl_caps_get,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_NODE_GET,
+	  .doit = netinc_nl_node_get,
+	  .dumpit = netinc_nl_node_dump,
+	  .policy = take_node_name,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_NODE_ADD,
+	  .doit = do_node_add,
+	  .policy = take_node,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
 	{ .cmd = INC_CMD_NODE_SET, .doit = do_node_set, .policy = take_node, .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_NODE_DEL, .doit = do_node_del, .policy = take_node_name, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_NODE_DEL,
+	  .doit = do_node_del,
+	  .policy = take_node_name,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_PARENT_GET, .doit = netinc_nl_parent_get, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_PARENT_SET, .doit = do_parent_set, .policy = take_parent, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_PARENT_GET,
+	  .doit = netinc_nl_parent_get,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_PARENT_SET,
+	  .doit = do_parent_set,
+	  .policy = take_parent,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_PARENT_DEL, .doit = do_parent_del, .policy = take_nothing, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_PARENT_DEL,
+	  .doit = do_parent_del,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_GROUP_GET, .dumpit = netinc_nl_group_dump, .policy = take_group_id, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_MEMBER_GET, .dumpit = netinc_nl_member_dump, .policy = take_group_id, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_STATS_GET, .doit = netinc_nl_stats_get, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_PORT_GET, .dumpit = netinc_nl_port_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_LIMIT_GET, .dumpit = netinc_nl_limit_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_LIMIT_SET, .doit = netinc_nl_limit_set, .policy = take_limit, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_GROUP_GET,
+	  .dumpit = netinc_nl_group_dump,
+	  .policy = take_group_id,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_MEMBER_GET,
+	  .dumpit = netinc_nl_member_dump,
+	  .policy = take_group_id,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_STATS_GET,
+	  .doit = netinc_nl_stats_get,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_PORT_GET,
+	  .dumpit = netinc_nl_port_dump,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_LIMIT_GET,
+	  .dumpit = netinc_nl_limit_dump,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_LIMIT_SET,
+	  .doit = netinc_nl_limit_set,
+	  .policy = take_limit,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_GET, .dumpit = netinc_nl_tenant_dump, .policy = take_nothing, .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_TENANT_ADD, .doit = netinc_nl_tenant_add, .policy = take_tenant, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_TENANT_GET,
+	  .dumpit = netinc_nl_tenant_dump,
+	  .policy = take_nothing,
+	  .maxattr = INC_A_MAX },
+	{ .cmd = INC_CMD_TENANT_ADD,
+	  .doit = netinc_nl_tenant_add,
+	  .policy = take_tenant,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_SET, .doit = netinc_nl_tenant_set, .policy = take_tenant, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_TENANT_SET,
+	  .doit = netinc_nl_tenant_set,
+	  .policy = take_tenant,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_DEL, .doit = netinc_nl_tenant_del, .policy = take_tenant_name, .maxattr = INC_A_MAX,
+	{ .cmd = INC_CMD_TENANT_DEL,
+	  .doit = netinc_nl_tenant_del,
+	  .policy = take_tenant_name,
+	  .maxattr = INC_A_MAX,
 	  .flags = GENL_UNS_ADMIN_PERM },
 };
 

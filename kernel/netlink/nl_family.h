@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The generic netlink family "inc": nl_family.c is the family and the changes, nl_event.c the events,
- * nl_limits.c limits, nl_tenant.c tenants, nl_dump.c and nl_group.c what can be looked at. No
- * protocol logic here: it reads objects and calls their functions.
+ * The generic netlink family "inc": nl_family.c is the family and the changes, nl_event.c the
+ * events, nl_limits.c limits, nl_tenant.c tenants, nl_dump.c and nl_group.c what can be looked at.
+ * No protocol logic here: it reads objects and calls their functions.
  */
 #ifndef NETINC_NETLINK_NL_FAMILY_H
 #define NETINC_NETLINK_NL_FAMILY_H
@@ -31,20 +31,31 @@ int netinc_nl_init(void);
 void netinc_nl_fini(void);
 
 /*
- * Events, to whoever listens in @net. Any context, also with the lock of the object held; lost if there is no memory.
+ * Events, to whoever listens in @net. Any context, also with the lock of the object held; lost if
+ * there is no memory.
  */
 void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex);
-/* @ifindex: the node's device; @rank: NETINC_NO_RANK if none is concerned. GROUP_ERROR tells the group's error. */
-void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g, u32 ifindex, u32 rank);
+/*
+ * @ifindex: the node's device; @rank: NETINC_NO_RANK if none is concerned. GROUP_ERROR tells the
+ * group's error.
+ */
+void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
+			   u32 ifindex, u32 rank);
 /* The same at a host, about the rank of a socket. */
 void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep);
 /* @parent of family 0: there is none any more */
 void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent);
 
-/* "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097", to @buf of NETINC_ERROR_TEXT bytes */
+/*
+ * "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097", to @buf of NETINC_ERROR_TEXT
+ * bytes
+ */
 void netinc_nl_error_text(char *buf, const struct netinc_error *e);
 
-/* nl_family.c: the node that a request names, under rtnl and nn->mutex; NULL: there is none, and extack says so. */
+/*
+ * nl_family.c: the node that a request names, under rtnl and nn->mutex; NULL: there is none, and
+ * extack says so.
+ */
 struct netinc_node *netinc_nl_node(struct netinc_net *nn, struct genl_info *info);
 /* The family is there: its multicast group may be sent to. */
 bool netinc_nl_ready(void);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What generic netlink shows of groups: those of this namespace's nodes, with their members, and those that its
- * sockets are ranks of. Each is read under its own lock; the lists are walked under RCU.
+ * What generic netlink shows of groups: those of this namespace's nodes, with their members, and
+ * those that its sockets are ranks of. Each is read under its own lock; the lists are walked under
+ * RCU.
  */
 #include <linux/capability.h>
 #include <linux/pid.h>
@@ -24,9 +25,9 @@ static bool is_wanted(const struct netlink_callback *cb, u32 group)
 }
 
 /*
- * Numbers and progress are for everybody in the namespace. Which run of a group this is and where its
- * members are, which is what one has to know to disturb it, is for the namespace's administrator, and
- * for the user whose rank it is.
+ * Numbers and progress are for everybody in the namespace. Which run of a group this is and where
+ * its members are, which is what one has to know to disturb it, is for the namespace's
+ * administrator, and for the user whose rank it is.
  */
 static bool sees_all(const struct netlink_callback *cb)
 {
@@ -57,7 +58,8 @@ static int put_error_nest(struct sk_buff *skb, int attr, const struct netinc_err
 		return 0;
 	netinc_nl_error_text(text, e);
 	nest = nla_nest_start(skb, attr);
-	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) || nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
+	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) ||
+	    nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
 	    (e->rank[0] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK0, e->rank[0])) ||
 	    (e->rank[1] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK1, e->rank[1])) ||
 	    nla_put_string(skb, INC_A_ERROR_TEXT, text))
@@ -70,7 +72,8 @@ static int put_waiting(struct sk_buff *skb, u32 rank, u32 ms)
 {
 	if (rank == NETINC_NO_RANK)
 		return 0;
-	if (nla_put_u32(skb, INC_A_GROUP_WAITING, rank) || (ms && nla_put_u32(skb, INC_A_GROUP_WAITED_MS, ms)))
+	if (nla_put_u32(skb, INC_A_GROUP_WAITING, rank) ||
+	    (ms && nla_put_u32(skb, INC_A_GROUP_WAITED_MS, ms)))
 		return -EMSGSIZE;
 	return ms > LATE_MS ? nla_put_flag(skb, INC_A_GROUP_LATE) : 0;
 }
@@ -81,7 +84,10 @@ static u32 to_ms(u64 us)
 	return min_t(u64, div_u64(us, 1000), U32_MAX);
 }
 
-/* The lowest rank that keeps the group from getting on, and for how long (0: unknown, before all have joined). */
+/*
+ * The lowest rank that keeps the group from getting on, and for how long (0: unknown, before all
+ * have joined).
+ */
 static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 {
 	u64 now = netinc_now(), since = now;
@@ -89,7 +95,9 @@ static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 
 	if (g->state == INC_GROUP_ACTIVE)
 		rank = netinc_agg_waiting(&g->agg, &since);
-	for (i = 0; i < g->cfg.size && (g->state == INC_GROUP_JOINING || g->state == INC_GROUP_RESYNC); i++) {
+	for (i = 0;
+	     i < g->cfg.size && (g->state == INC_GROUP_JOINING || g->state == INC_GROUP_RESYNC);
+	     i++) {
 		const struct netinc_member *m = &g->members[i];
 
 		if (g->state == INC_GROUP_JOINING ? !m->present && !m->gone : !m->rejoined) {
@@ -124,7 +132,8 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, g->cfg.size) ||
-	    nla_put_u32(skb, INC_A_GROUP_JOINED, g->state == INC_GROUP_RESYNC ? g->rejoined : g->joined) ||
+	    nla_put_u32(skb, INC_A_GROUP_JOINED,
+			g->state == INC_GROUP_RESYNC ? g->rejoined : g->joined) ||
 	    nla_put_u32(skb, INC_A_GROUP_WINDOW, g->cfg.window) ||
 	    nla_put_u32(skb, INC_A_GROUP_BLOCK, g->block) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
@@ -146,9 +155,11 @@ static int fill_group(struct sk_buff *skb, void *obj, u32 arg)
 	return err;
 }
 
-static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *bucket)
+static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			     struct hlist_head *bucket)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_group);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_group);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 	struct netinc_node_group *ng;
 	u32 index = 0;
@@ -178,6 +189,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 {
 	const struct netinc_ep *ep = &rank->ep;
 	bool joining = ep->state == INC_STATE_JOINING || ep->state == INC_STATE_WAITING;
+	u32 waiting;
 
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, ep->cfg.group) ||
 	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_RANK) ||
@@ -197,11 +209,13 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
+	waiting = joining || ep->head ? ep->waiting : NETINC_NO_RANK;
+	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
+		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?:
-	       put_waiting(skb, joining || ep->head ? ep->waiting : NETINC_NO_RANK, ep->waited_ms) ?:
-	       (hide ? 0 : netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer)) ?:
-	       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
-	       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);
+		       put_waiting(skb, waiting, ep->waited_ms) ?:
+		       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
+		       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);
 }
 
 static int fill_rank(struct sk_buff *skb, void *obj, u32 arg)
@@ -215,9 +229,11 @@ static int fill_rank(struct sk_buff *skb, void *obj, u32 arg)
 	return err;
 }
 
-static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *bucket)
+static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			    struct hlist_head *bucket)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_rank);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_rank);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 	struct netinc_rank *rank;
 	u32 index = 0;
@@ -233,9 +249,11 @@ static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb, st
 	return 0;
 }
 
-typedef int (*bucket_fn)(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *bucket);
+typedef int (*bucket_fn)(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct hlist_head *bucket);
 
-static int dump_hash(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *hash, bucket_fn dump)
+static int dump_hash(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *hash,
+		     bucket_fn dump)
 {
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 	int err;
@@ -319,7 +337,8 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 	if (g->state == INC_GROUP_JOINING)
 		return 0;
 	return netinc_nl_put_u64(skb, INC_A_MEMBER_NEXT, g->agg.child[i].frontier) ?:
-	       nla_put_u32(skb, INC_A_MEMBER_SRTT, g->agg.child[i].srtt) ?: put_late(skb, &g->agg.child[i]);
+		       nla_put_u32(skb, INC_A_MEMBER_SRTT, g->agg.child[i].srtt)   ?:
+		       put_late(skb, &g->agg.child[i]);
 }
 
 static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
@@ -333,9 +352,11 @@ static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
 	return err;
 }
 
-static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, struct netinc_node_group *ng)
+static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb,
+			   struct netinc_node_group *ng)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_MEMBER_GET, INC_A_MEMBER, fill_member);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_MEMBER_GET, INC_A_MEMBER, fill_member);
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 
 	if (!is_wanted(cb, ng->grp.cfg.id))
@@ -349,7 +370,8 @@ static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb, str
 	return 0;
 }
 
-static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *bucket)
+static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			      struct hlist_head *bucket)
 {
 	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
 	struct netinc_node_group *ng;

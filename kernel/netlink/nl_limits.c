@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits over generic netlink: those of the namespace, then those of every user that is known in the reader's user
- * namespace. Changes of a namespace's limits are its administrator's, of the users' the machine's.
+ * Limits over generic netlink: those of the namespace, then those of every user that is known in
+ * the reader's user namespace. Changes of a namespace's limits are its administrator's, of the
+ * users' the machine's.
  */
 #include <linux/capability.h>
 #include <linux/rculist.h>
@@ -35,7 +36,8 @@ static int fill_account(struct sk_buff *skb, void *obj, u32 arg)
 
 	if (nla_put_u8(skb, INC_A_LIMIT_SCOPE, a->scope) ||
 	    (a->scope == INC_SCOPE_USER && nla_put_u32(skb, INC_A_LIMIT_UID, a->uid)) ||
-	    put_values(skb, INC_A_LIMIT_VALUES, a->max) || put_values(skb, INC_A_LIMIT_USE, a->use->now) ||
+	    put_values(skb, INC_A_LIMIT_VALUES, a->max) ||
+	    put_values(skb, INC_A_LIMIT_USE, a->use->now) ||
 	    put_values(skb, INC_A_LIMIT_REFUSED, a->use->refused))
 		return -EMSGSIZE;
 	return 0;
@@ -43,7 +45,8 @@ static int fill_account(struct sk_buff *skb, void *obj, u32 arg)
 
 static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, struct account *a, u32 index)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_LIMIT_GET, INC_A_LIMIT, fill_account);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_LIMIT_GET, INC_A_LIMIT, fill_account);
 	int err;
 
 	if (index < netinc_nl_cursor(cb)->index)
@@ -125,7 +128,8 @@ int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info)
 		err = -EINVAL;
 	}
 	if (!err)
-		err = nla_parse_nested(values, INC_LIMIT_MAX, tb[INC_A_LIMIT_VALUES], NULL, info->extack);
+		err = nla_parse_nested(values, INC_LIMIT_MAX, tb[INC_A_LIMIT_VALUES], NULL,
+				       info->extack);
 	if (!err)
 		err = check_values(values, info->extack);
 	if (err)
@@ -133,7 +137,8 @@ int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info)
 	if (tb[INC_A_LIMIT_SCOPE])
 		scope = nla_get_u8(tb[INC_A_LIMIT_SCOPE]);
 	if (scope == INC_SCOPE_USER && !netlink_capable(skb, CAP_NET_ADMIN)) {
-		NL_SET_ERR_MSG(info->extack, "user: needs CAP_NET_ADMIN in the initial user namespace");
+		NL_SET_ERR_MSG(info->extack,
+			       "user: needs CAP_NET_ADMIN in the initial user namespace");
 		return -EPERM;
 	}
 	if (scope == INC_SCOPE_USER) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What nl_dump.c and nl_group.c share: a message is one nest that a function fills from an object, and a
- * dump that does not fit into one buffer goes on where it stopped, by index. Objects that come or go meanwhile may be
- * seen twice or not at all, as with any such dump.
+ * What nl_dump.c and nl_group.c share: a message is one nest that a function fills from an object,
+ * and a dump that does not fit into one buffer goes on where it stopped, by index. Objects that
+ * come or go meanwhile may be seen twice or not at all, as with any such dump.
  */
 #ifndef NETINC_NETLINK_NL_PUT_H
 #define NETINC_NETLINK_NL_PUT_H
@@ -51,12 +51,16 @@ struct netinc_nl_message {
 	netinc_nl_fill_fn fill;
 };
 
-static inline struct netinc_nl_message netinc_nl_dump_message(const struct netlink_callback *cb, u8 cmd, int attr,
-							      netinc_nl_fill_fn fill)
+static inline struct netinc_nl_message
+netinc_nl_dump_message(const struct netlink_callback *cb, u8 cmd, int attr, netinc_nl_fill_fn fill)
 {
 	return (struct netinc_nl_message){
-		.portid = NETLINK_CB(cb->skb).portid, .seq = cb->nlh->nlmsg_seq, .flags = NLM_F_MULTI,
-		.cmd = cmd, .attr = attr, .fill = fill,
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.flags = NLM_F_MULTI,
+		.cmd = cmd,
+		.attr = attr,
+		.fill = fill,
 	};
 }
 

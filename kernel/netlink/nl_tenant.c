@@ -17,7 +17,9 @@ static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 		const struct netinc_prefix *prefix = &cfg->prefix[i];
 
 		nest = nla_nest_start(skb, INC_A_TENANT_PREFIX);
-		if (!nest || nla_put(skb, INC_A_PREFIX_ADDR, prefix->family == AF_INET ? 4 : 16, prefix->addr) ||
+		if (!nest ||
+		    nla_put(skb, INC_A_PREFIX_ADDR, prefix->family == AF_INET ? 4 : 16,
+			    prefix->addr) ||
 		    nla_put_u8(skb, INC_A_PREFIX_LEN, prefix->len))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
@@ -48,9 +50,12 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY, atomic64_read(&tenant->memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, atomic64_read(&tenant->cpu_nsec)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_BYTES, atomic64_read(&tenant->bytes)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS, atomic64_read(&tenant->refused_groups)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_SLOTS, atomic64_read(&tenant->refused_slots)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY, atomic64_read(&tenant->refused_memory)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS,
+			      atomic64_read(&tenant->refused_groups)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_SLOTS,
+			      atomic64_read(&tenant->refused_slots)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY,
+			      atomic64_read(&tenant->refused_memory)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_RATE, atomic64_read(&tenant->refused_rate)))
 		return -EMSGSIZE;
@@ -59,7 +64,8 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 
 int netinc_nl_tenant_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct netinc_nl_message m = netinc_nl_dump_message(cb, INC_CMD_TENANT_GET, INC_A_TENANT, fill_tenant);
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_TENANT_GET, INC_A_TENANT, fill_tenant);
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	struct netinc_tenant *tenant;
 	u32 index = 0;
@@ -86,7 +92,8 @@ static int check_name(const char *name, struct netlink_ext_ack *extack)
 		;
 	if (c != name && !*c)
 		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "name: expected 1..%u letters, digits, dots, dashes and underscores",
+	NL_SET_ERR_MSG_FMT(extack,
+			   "name: expected 1..%u letters, digits, dots, dashes and underscores",
 			   INC_TENANT_NAME - 1);
 	return -EINVAL;
 }
@@ -110,7 +117,8 @@ static int parse_tenant(struct genl_info *info, struct nlattr **tb)
 	return check_name(nla_data(tb[INC_A_TENANT_NAME]), info->extack);
 }
 
-static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest, struct netlink_ext_ack *extack)
+static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest,
+		       struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
 	int err, len;
@@ -120,7 +128,8 @@ static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest, 
 		return err;
 	len = tb[INC_A_PREFIX_ADDR] ? nla_len(tb[INC_A_PREFIX_ADDR]) : 0;
 	if (len != 4 && len != 16) {
-		NL_SET_ERR_MSG_FMT(extack, "prefix: address of %d bytes: expected 4 (IPv4) or 16 (IPv6)", len);
+		NL_SET_ERR_MSG_FMT(
+			extack, "prefix: address of %d bytes: expected 4 (IPv4) or 16 (IPv6)", len);
 		return -EINVAL;
 	}
 	memset(prefix, 0, sizeof(*prefix));
@@ -134,7 +143,8 @@ static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest, 
 }
 
 /* All prefixes that the request names, instead of those of before. */
-static int take_prefixes(struct netinc_tenant_cfg *cfg, const struct nlattr *tenant, struct netlink_ext_ack *extack)
+static int take_prefixes(struct netinc_tenant_cfg *cfg, const struct nlattr *tenant,
+			 struct netlink_ext_ack *extack)
 {
 	const struct nlattr *attr;
 	int rem, err;
@@ -144,7 +154,8 @@ static int take_prefixes(struct netinc_tenant_cfg *cfg, const struct nlattr *ten
 		if (nla_type(attr) != INC_A_TENANT_PREFIX || !nla_len(attr))
 			continue;
 		if (n == INC_TENANT_PLACES) {
-			NL_SET_ERR_MSG_FMT(extack, "prefix: expected at most %u", INC_TENANT_PLACES);
+			NL_SET_ERR_MSG_FMT(extack, "prefix: expected at most %u",
+					   INC_TENANT_PLACES);
 			return -E2BIG;
 		}
 		err = take_prefix(&cfg->prefix[n++], attr, extack);
@@ -155,7 +166,8 @@ static int take_prefixes(struct netinc_tenant_cfg *cfg, const struct nlattr *ten
 	return 0;
 }
 
-static int take_ports(struct netinc_tenant_cfg *cfg, const struct nlattr *tenant, struct netlink_ext_ack *extack)
+static int take_ports(struct netinc_tenant_cfg *cfg, const struct nlattr *tenant,
+		      struct netlink_ext_ack *extack)
 {
 	const struct nlattr *attr;
 	u32 n = 0;
@@ -174,7 +186,8 @@ static int take_ports(struct netinc_tenant_cfg *cfg, const struct nlattr *tenant
 	return 0;
 }
 
-static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct netlink_ext_ack *extack)
+static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
+		       struct netlink_ext_ack *extack)
 {
 	if (tb[INC_A_TENANT_MAX_GROUPS]) {
 		cfg->max_groups = nla_get_u32(tb[INC_A_TENANT_MAX_GROUPS]);
@@ -187,16 +200,16 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct
 	if (tb[INC_A_TENANT_MAX_SLOTS]) {
 		cfg->max_slots = nla_get_u32(tb[INC_A_TENANT_MAX_SLOTS]);
 		if (cfg->max_slots < MIN_SLOTS || cfg->max_slots > NETINC_TENANT_SLOTS) {
-			NL_SET_ERR_MSG_FMT(extack, "max-slots %u: expected %u..%u", cfg->max_slots, MIN_SLOTS,
-					   NETINC_TENANT_SLOTS);
+			NL_SET_ERR_MSG_FMT(extack, "max-slots %u: expected %u..%u", cfg->max_slots,
+					   MIN_SLOTS, NETINC_TENANT_SLOTS);
 			return -ERANGE;
 		}
 	}
 	if (tb[INC_A_TENANT_MAX_MEMORY]) {
 		cfg->max_memory = nla_get_u64(tb[INC_A_TENANT_MAX_MEMORY]);
 		if (cfg->max_memory < MIN_MEMORY || cfg->max_memory > NETINC_TENANT_MEMORY) {
-			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu", cfg->max_memory,
-					   MIN_MEMORY, NETINC_TENANT_MEMORY);
+			NL_SET_ERR_MSG_FMT(extack, "max-memory %llu: expected bytes in %llu..%llu",
+					   cfg->max_memory, MIN_MEMORY, NETINC_TENANT_MEMORY);
 			return -ERANGE;
 		}
 	}
@@ -209,16 +222,19 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb, struct
 	}
 	if (tb[INC_A_TENANT_RATE]) {
 		cfg->rate = nla_get_u64(tb[INC_A_TENANT_RATE]);
-		if (cfg->rate && (cfg->rate < INC_TENANT_RATE_MIN || cfg->rate > INC_TENANT_RATE_MAX)) {
-			NL_SET_ERR_MSG_FMT(extack, "rate %llu: expected bits per second in %llu..%llu, or 0", cfg->rate,
-					   INC_TENANT_RATE_MIN, INC_TENANT_RATE_MAX);
+		if (cfg->rate &&
+		    (cfg->rate < INC_TENANT_RATE_MIN || cfg->rate > INC_TENANT_RATE_MAX)) {
+			NL_SET_ERR_MSG_FMT(
+				extack, "rate %llu: expected bits per second in %llu..%llu, or 0",
+				cfg->rate, INC_TENANT_RATE_MIN, INC_TENANT_RATE_MAX);
 			return -ERANGE;
 		}
 	}
 	return 0;
 }
 
-static int take_tenant(struct netinc_tenant_cfg *cfg, struct nlattr **tb, const struct genl_info *info)
+static int take_tenant(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
+		       const struct genl_info *info)
 {
 	const struct nlattr *nest = info->attrs[INC_A_TENANT];
 	int err = 0;
@@ -251,15 +267,17 @@ int netinc_nl_tenant_add(struct sk_buff *skb, struct genl_info *info)
 	err = netinc_tenant_add(nn, name, &cfg);
 	mutex_unlock(&nn->mutex);
 	if (err == -EEXIST)
-		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: is there already; `set` changes it", name);
+		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: is there already; `set` changes it",
+				   name);
 	else if (err == -ENOSPC)
-		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: there are %u, as many as there may be", name,
-				   NETINC_MAX_TENANTS);
+		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: there are %u, as many as there may be",
+				   name, NETINC_MAX_TENANTS);
 	return err;
 }
 
 /* Under nn->mutex. NULL: there is none, and extack says so. */
-static struct netinc_tenant *find_named(struct netinc_net *nn, struct nlattr **tb, struct genl_info *info)
+static struct netinc_tenant *find_named(struct netinc_net *nn, struct nlattr **tb,
+					struct genl_info *info)
 {
 	const char *name = nla_data(tb[INC_A_TENANT_NAME]);
 	struct netinc_tenant *tenant = netinc_tenant_find(nn, name);

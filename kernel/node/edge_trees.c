@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trees of groups at the edge. A rank that has heard of all its peers finds the ways to their trees, and asks for its
- * own to be made: the edge, see node.h, does that in process context and then has one more group. What comes for a tree
- * before it is there is lost, and sent again.
+ * Trees of groups at the edge. A rank that has heard of all its peers finds the ways to their
+ * trees, and asks for its own to be made: the edge, see node.h, does that in process context and
+ * then has one more group. What comes for a tree before it is there is lost, and sent again.
  */
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -42,7 +42,8 @@ static bool find_tree_paths(struct netinc_rank *rank)
 	for (i = 0; i < n; i++) {
 		const struct netinc_peer *peer = &ep->peers[i + 1];
 
-		if (!peer->family || netinc_path_init(&tree_paths[i], rank->nn->net, peer, netinc_sport(ep->cfg.group, i + 1),
+		if (!peer->family || netinc_path_init(&tree_paths[i], rank->nn->net, peer,
+						      netinc_sport(ep->cfg.group, i + 1),
 						      netinc_rank_oif(rank, peer), GFP_ATOMIC)) {
 			free_tree_paths(tree_paths, i);
 			return false;
@@ -112,7 +113,10 @@ void netinc_edge_make_trees(struct netinc_node *edge)
 	struct netinc_tree_request *request;
 
 	while ((request = next_tree_request(edge))) {
-		/* one for which there is no room is a root that does not answer, which the ranks notice */
+		/*
+		 * one for which there is no room is a root that does not answer, which the ranks
+		 * notice
+		 */
 		netinc_node_group_create_tree(edge, request);
 		kfree(request);
 	}
@@ -137,7 +141,8 @@ bool netinc_edge_root_alive(const struct netinc_node_group *g)
 		const struct netinc_ep *ep = &rank->ep;
 
 		found |= ep->cfg.group == grp->cfg.id && READ_ONCE(ep->cfg.rank) == grp->agg.tree &&
-			 READ_ONCE(ep->incarnation) == grp->cfg.incarnation && READ_ONCE(ep->epoch) == grp->epoch &&
+			 READ_ONCE(ep->incarnation) == grp->cfg.incarnation &&
+			 READ_ONCE(ep->epoch) == grp->epoch &&
 			 READ_ONCE(ep->state) != INC_STATE_FAILED;
 	}
 	rcu_read_unlock();

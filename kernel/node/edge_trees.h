@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Trees of groups at the edge whose roots are at this host, and the ways to the others: see engine/group_tree.c. */
+/*
+ * Trees of groups at the edge whose roots are at this host, and the ways to the others: see
+ * engine/group_tree.c.
+ */
 #ifndef NETINC_NODE_EDGE_TREES_H
 #define NETINC_NODE_EDGE_TREES_H
 
@@ -13,7 +16,8 @@ struct netinc_rank;
 struct netinc_tree_request {
 	struct list_head list;	/* edge->tree_requests; edge->lock */
 	struct netinc_tree_cfg tree;
-	struct netinc_peer peers[];	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
+	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
+	struct netinc_peer peers[];
 };
 
 /* The engine's spread(). */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a group at a node does with payload: keeps received packets, folds them into results, sends these.
+ * What a group at a node does with payload: keeps received packets, folds them into results, sends
+ * these.
  *
- * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results are folded straight
- * into the pages of the super-packet that carries them, which the slots then keep as their cached result. Received
- * payload is never written to: its pages may be the sender's own.
+ * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results
+ * are folded straight into the pages of the super-packet that carries them, which the slots then
+ * keep as their cached result. Received payload is never written to: its pages may be the sender's
+ * own.
  */
 #include <linux/local_lock.h>
 #include <linux/slab.h>
@@ -14,10 +16,12 @@
 #include "node/tenant.h"
 #include "core/trace.h"
 
-#define PAY_RESULT	0x8000	/* netinc_pay.flags: obj is a netinc_gso_buf, off the segment's number; else an sk_buff */
+/* netinc_pay.flags: obj is a netinc_gso_buf, off the segment's number; else an sk_buff */
+#define PAY_RESULT	0x8000
 #define MAX_SOURCES	16	/* per pass of a reduction kernel */
 #define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
-#define CHUNK		4096	/* bytes of each payload that are folded at a time: a multiple of any element */
+/* bytes of each payload that are folded at a time: a multiple of any element */
+#define CHUNK		4096
 #define MAX_WIDER	4	/* times an element is an accumulator */
 
 static struct netinc_node_group *agg_to_node_group(struct netinc_agg *agg)
@@ -87,9 +91,9 @@ static struct sk_buff *copy_out(struct netinc_pay *pay)
 }
 
 /*
- * There is no room for the packet, but this block of it may fit. What the oldest block needs is taken always: a copy of
- * each rank's contribution, which the group has been charged for when it was made, and not the packet, which may be as
- * long as its sender likes.
+ * There is no room for the packet, but this block of it may fit. What the oldest block needs is
+ * taken always: a copy of each rank's contribution, which the group has been charged for when it
+ * was made, and not the packet, which may be as long as its sender likes.
  */
 static bool hold_copy(struct netinc_node_group *g, struct netinc_pay *pay, bool always)
 {
@@ -120,7 +124,10 @@ static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always
 			return hold_copy(g, pay, always);
 		netinc_skb_hold(skb);
 		NETINC_CB(skb)->refs = 0;
-		/* the receive path has its own: another CPU may release this one as soon as the lock is dropped */
+		/*
+		 * the receive path has its own: another CPU may release this one as soon as the
+		 * lock is dropped
+		 */
 		skb_get(skb);
 	}
 	NETINC_CB(skb)->refs++;
@@ -138,7 +145,10 @@ static void super_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 	netinc_gso_buf_put(s);
 }
 
-/* Room for some results; at the limit for one, which the group has been charged for when it was made. */
+/*
+ * Room for some results; at the limit for one, which the group has been charged for when it was
+ * made.
+ */
 static struct netinc_gso_buf *super_get(struct netinc_node_group *g, u32 len, u32 n)
 {
 	struct netinc_gso_buf *s = netinc_gso_buf_alloc(len, n);
@@ -216,7 +226,8 @@ static const struct netinc_reduce *usable_kernel(const struct netinc_reduce *ker
 /* Preemption is off here on PREEMPT_RT: for one pass only. */
 static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 {
-	const struct netinc_reduce *kernel = usable_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
+	const struct netinc_reduce *kernel =
+		usable_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
 	void *to = last ? p->dst : p->acc;
 
 	p->args.flags &= NETINC_FOLD_CONTINUE;
@@ -252,17 +263,23 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
 }
 
-/* The segment in which the next result is built; as many as the received packet may complete share a super-packet. */
+/*
+ * The segment in which the next result is built; as many as the received packet may complete share
+ * a super-packet.
+ */
 static void *result_segment(struct netinc_node_group *g, const struct netinc_slot *slot, u32 len)
 {
 	struct netinc_gso_buf *s = g->build;
 
-	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size || s->last != s->seg_size)) {
+	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size ||
+		  s->last != s->seg_size)) {
 		super_put(g, s);
 		g->build = NULL;
 	}
 	if (!g->build) {
-		s = super_get(g, len, min_t(u32, max(g->rx_left, 1u), min(NETINC_MAX_SEGMENTS, 65000 / len)));
+		s = super_get(g, len,
+			      min_t(u32, max(g->rx_left, 1u),
+				    min(NETINC_MAX_SEGMENTS, 65000 / len)));
 		if (!s)
 			return NULL;
 		g->build = s;
@@ -270,13 +287,13 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	return netinc_gso_buf_segment(s, s->n);
 }
 
-static void result_header(struct netinc_node_group *g, const struct netinc_slot *slot, u16 flags, u16 len,
-			  struct netinc_pkt *pkt)
+static void result_header(struct netinc_node_group *g, const struct netinc_slot *slot, u16 flags,
+			  u16 len, struct netinc_pkt *pkt)
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->type = INC_PKT_RESULT;
-	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE | INC_F_ECE |
-			      INC_F_PARTIAL);
+	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE |
+			      INC_F_ECE | INC_F_PARTIAL);
 	pkt->child = flags & INC_F_PARTIAL ? slot->set : 0;
 	pkt->group = g->grp.cfg.id;
 	pkt->incarnation = g->grp.cfg.incarnation;
@@ -294,7 +311,8 @@ static void result_header(struct netinc_node_group *g, const struct netinc_slot 
 }
 
 /* The first contribution with @flag; the slot's own flags say that there is one. */
-static const struct netinc_pay *first_input(const struct netinc_node_group *g, const struct netinc_slot *slot, u16 flag)
+static const struct netinc_pay *first_input(const struct netinc_node_group *g,
+					    const struct netinc_slot *slot, u16 flag)
 {
 	static const struct netinc_pay none;
 	u32 i;
@@ -322,7 +340,8 @@ static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot,
 	netinc_build((struct inc_hdr *)segment, &pkt);
 	segment += sizeof(struct inc_hdr);
 	if (desc) {
-		copy_desc(&g->grp.agg, first_input(g, slot, INC_F_DESC), (struct inc_desc *)segment);
+		copy_desc(&g->grp.agg, first_input(g, slot, INC_F_DESC),
+			  (struct inc_desc *)segment);
 		segment += desc;
 	}
 	memset(segment + slot->len, 0, round_up(slot->len, 4) - slot->len);
@@ -333,7 +352,9 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 {
 	struct netinc_gso_buf *s = g->build;
 
-	slot->result = (struct netinc_pay){ .obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT };
+	slot->result = (struct netinc_pay){
+		.obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT
+	};
 	netinc_gso_buf_get(s);
 	s->n++;
 	s->last = size;
@@ -342,10 +363,12 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 }
 
 /* Bytes [off, off + len) of all payloads to @dst. */
-static void fold_chunk(struct netinc_node_group *g, const struct netinc_slot *slot, const struct netinc_reduce *kernel,
-		       u32 ranks, void *dst, u32 off, u32 len)
+static void fold_chunk(struct netinc_node_group *g, const struct netinc_slot *slot,
+		       const struct netinc_reduce *kernel, u32 ranks, void *dst, u32 off, u32 len)
 {
-	struct pass p = { .kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = ranks };
+	struct pass p = {
+		.kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = ranks
+	};
 	u32 i;
 
 	p.acc = kernel->acc_size == kernel->elem_size ? dst : this_cpu_ptr(scratch)->acc;
@@ -370,8 +393,10 @@ static u32 count_contributors(const struct netinc_node_group *g, const struct ne
 
 static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
 {
-	u32 ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size, off, len;
-	const struct netinc_reduce *kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+	u32 ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
+	    off, len;
+	const struct netinc_reduce *kernel =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 
 	if (netinc_assert(kernel))
 		return;
@@ -386,7 +411,10 @@ static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *
 		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);
 }
 
-/* The payload of one contribution, as it is. A buffer that is shorter than its header said would leave zeros. */
+/*
+ * The payload of one contribution, as it is. A buffer that is shorter than its header said would
+ * leave zeros.
+ */
 static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
 {
 	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
@@ -435,7 +463,8 @@ static void run_flush(struct netinc_node_group *g, struct netinc_run *run, u32 c
 	run->s = NULL;
 }
 
-static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 child, const struct netinc_pay *result)
+static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 child,
+		    const struct netinc_pay *result)
 {
 	if (run->s != result->obj || run->first + run->n != result->off) {
 		run_flush(g, run, child);
@@ -446,7 +475,8 @@ static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 chi
 }
 
 /* The header alone: for a block without elements, or a child that does not want them. */
-static void empty_header(struct netinc_node_group *g, const struct netinc_slot *slot, struct netinc_pkt *pkt)
+static void empty_header(struct netinc_node_group *g, const struct netinc_slot *slot,
+			 struct netinc_pkt *pkt)
 {
 	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL), 0, pkt);
 }
@@ -465,8 +495,9 @@ static void empty_add(struct netinc_node_group *g, u32 child, const struct netin
 	struct netinc_pkt *pkt = &g->link[child].empty, next;
 
 	empty_header(g, slot, &next);
-	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn && pkt->opseq == next.opseq &&
-	    pkt->sig == next.sig && pkt->flags == next.flags && pkt->child == next.child) {
+	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
+	    pkt->opseq == next.opseq && pkt->sig == next.sig && pkt->flags == next.flags &&
+	    pkt->child == next.child) {
 		pkt->span++;
 		return;
 	}
@@ -500,7 +531,8 @@ static void send_child(struct netinc_node_group *g, const struct netinc_slot *sl
 	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
 }
 
-static void mark_hosts(const struct netinc_node_group *g, const struct netinc_slot *slot, unsigned long *wants)
+static void mark_hosts(const struct netinc_node_group *g, const struct netinc_slot *slot,
+		       unsigned long *wants)
 {
 	u32 i;
 
@@ -566,20 +598,34 @@ static void flush_results(struct netinc_node_group *g)
 static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 {
 	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_NACK, .group = g->grp.cfg.id, .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch, .psn = (u32)q, .span = span, .child = child,
-				  .tree = agg->tree, .cookie = g->grp.down_cookie };
+	struct netinc_pkt pkt = { .type = INC_PKT_NACK,
+				  .group = g->grp.cfg.id,
+				  .incarnation = g->grp.cfg.incarnation,
+				  .epoch = g->grp.epoch,
+				  .psn = (u32)q,
+				  .span = span,
+				  .child = child,
+				  .tree = agg->tree,
+				  .cookie = g->grp.down_cookie };
 
 	netinc_count(g->grp.counters, INC_C_NACKS);
 	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
 }
 
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+			    const struct inc_status *body, u32 len)
 {
 	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_STATUS, .group = g->grp.cfg.id, .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch, .psn = (u32)agg->una, .span = 1, .child = child,
-				  .tree = agg->tree, .tstamp = tstamp, .cookie = g->grp.down_cookie };
+	struct netinc_pkt pkt = { .type = INC_PKT_STATUS,
+				  .group = g->grp.cfg.id,
+				  .incarnation = g->grp.cfg.incarnation,
+				  .epoch = g->grp.epoch,
+				  .psn = (u32)agg->una,
+				  .span = 1,
+				  .child = child,
+				  .tree = agg->tree,
+				  .tstamp = tstamp,
+				  .cookie = g->grp.down_cookie };
 
 	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
 }

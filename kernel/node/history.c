@@ -59,7 +59,8 @@ bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage)
 	return formed;
 }
 
-bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_group_history *past)
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
+			 struct netinc_group_history *past)
 {
 	const struct netinc_group_history *found;
 

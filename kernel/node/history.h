@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the nodes of a netns remember of groups that have failed, the last NETINC_HISTORY of them: which ranks are gone,
- * so that the others need not wait for them when they go on, and that they have gone on, so that who comes late is out.
- * It outlives the groups, which are freed a few seconds after their end.
+ * What the nodes of a netns remember of groups that have failed, the last NETINC_HISTORY of them:
+ * which ranks are gone, so that the others need not wait for them when they go on, and that they
+ * have gone on, so that who comes late is out. It outlives the groups, which are freed a few
+ * seconds after their end.
  */
 #ifndef NETINC_NODE_HISTORY_H
 #define NETINC_NODE_HISTORY_H
@@ -16,6 +17,7 @@ void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g);
 /* Has this group gone on with fewer ranks? */
 bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage);
 /* False: nothing is known. */
-bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage, struct netinc_group_history *past);
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
+			 struct netinc_group_history *past);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nodes: their configuration, and what they do for peers that are no members yet. Until a JOIN has brought back a
- * challenge that was sent to its address, and proved the node's key, nothing is kept of its sender.
+ * Nodes: their configuration, and what they do for peers that are no members yet. Until a JOIN has
+ * brought back a challenge that was sent to its address, and proved the node's key, nothing is kept
+ * of its sender.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>
@@ -118,10 +119,14 @@ static void make_pending_groups(struct netinc_node *node)
 		pending = node->pending[0];
 		spin_unlock_bh(&node->lock);
 		netinc_node_group_create(node, &pending);
-		/* stood there until now, so that the JOIN's repetitions do not ask for the group once more */
+		/*
+		 * stood there until now, so that the JOIN's repetitions do not ask for the group
+		 * once more
+		 */
 		spin_lock_bh(&node->lock);
 		if (node->npending) {
-			memmove(node->pending, node->pending + 1, --node->npending * sizeof(pending));
+			memmove(node->pending, node->pending + 1,
+				--node->npending * sizeof(pending));
 			netinc_tenant_put(pending.tenant);
 		}
 		spin_unlock_bh(&node->lock);
@@ -170,7 +175,8 @@ void netinc_node_paid(struct netinc_node *node)
 		WRITE_ONCE(node->memcg, get_mem_cgroup_from_mm(current->mm));
 }
 
-int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg)
+int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
+		    const struct netinc_node_cfg *cfg)
 {
 	struct netinc_node *node;
 	int err;
@@ -264,8 +270,8 @@ void netinc_edge_fini(struct netinc_net *nn)
 }
 
 /*
- * The node is out of the list, so that after the grace period no packet finds it and no work is queued any more; then
- * its groups, which their members hear of, can only get fewer.
+ * The node is out of the list, so that after the grace period no packet finds it and no work is
+ * queued any more; then its groups, which their members hear of, can only get fewer.
  */
 static void node_remove(struct netinc_node *node)
 {
@@ -370,8 +376,11 @@ static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
 		__be32 when;
 		__be32 generation;
 		__be32 zero;
-	} m = { .peer = rx->peer, .group = cpu_to_be32(rx->pkt.group), .rank = cpu_to_be32(rx->pkt.child),
-		.nonce = cpu_to_be32(nonce), .when = cpu_to_be32((u32)when),
+	} m = { .peer = rx->peer,
+		.group = cpu_to_be32(rx->pkt.group),
+		.rank = cpu_to_be32(rx->pkt.child),
+		.nonce = cpu_to_be32(nonce),
+		.when = cpu_to_be32((u32)when),
 		.generation = cpu_to_be32(atomic_read(&rx->nn->generation)) };
 
 	return netinc_siphash(&m, sizeof(m), rx->nn->secret) ?: 1;
@@ -389,10 +398,18 @@ u32 netinc_rx_oif(const struct netinc_rx *rx)
 /* Answers a peer that may be anybody: the way back is looked up and forgotten. */
 static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
 {
-	enum netinc_answer kind = type == INC_PKT_CHALLENGE ? NETINC_ANSWER_CHALLENGE : NETINC_ANSWER_REFUSE;
-	struct netinc_pkt pkt = { .type = type, .span = 1, .group = rx->pkt.group, .incarnation = rx->pkt.incarnation,
-				  .child = rx->pkt.child, .epoch = rx->pkt.epoch, .cookie = cookie };
-	struct netinc_path path = { .net = rx->nn->net, .peer = rx->peer, .sport = htons(netinc_port),
+	enum netinc_answer kind = type == INC_PKT_CHALLENGE ? NETINC_ANSWER_CHALLENGE :
+							      NETINC_ANSWER_REFUSE;
+	struct netinc_pkt pkt = { .type = type,
+				  .span = 1,
+				  .group = rx->pkt.group,
+				  .incarnation = rx->pkt.incarnation,
+				  .child = rx->pkt.child,
+				  .epoch = rx->pkt.epoch,
+				  .cookie = cookie };
+	struct netinc_path path = { .net = rx->nn->net,
+				    .peer = rx->peer,
+				    .sport = htons(netinc_port),
 				    .oif = netinc_rx_oif(rx) };
 	struct sk_buff_head q;
 	struct sk_buff *skb;
@@ -427,18 +444,25 @@ static void drop_rx(struct netinc_rx *rx, enum inc_counter reason)
 }
 
 /* 0 or the enum inc_refuse_code. */
-static int queue_pending_group(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit)
+static int queue_pending_group(struct netinc_node *node, const struct netinc_pending_group *pending,
+			       u64 *limit)
 {
 	int code = 0;
 	u32 i;
 
 	spin_lock_bh(&node->lock);
 	for (i = 0; i < node->npending; i++)
-		if (node->pending[i].group == pending->group && node->pending[i].lineage == pending->lineage &&
-		    node->pending[i].shrink == pending->shrink && node->pending[i].tenant == pending->tenant)
+		if (node->pending[i].group == pending->group &&
+		    node->pending[i].lineage == pending->lineage &&
+		    node->pending[i].shrink == pending->shrink &&
+		    node->pending[i].tenant == pending->tenant)
 			goto out;
-	/* who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge it is a member's */
-	if (node->dev && netinc_node_group_fit(&node->cfg, pending->window, pending->size) < pending->window) {
+	/*
+	 * who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge
+	 * it is a member's
+	 */
+	if (node->dev &&
+	    netinc_node_group_fit(&node->cfg, pending->window, pending->size) < pending->window) {
 		code = INC_REFUSE_LIMIT;
 		*limit = node->cfg.max_memory;
 		goto out;
@@ -455,8 +479,8 @@ out:
 }
 
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
-static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx, const struct inc_join *join,
-		    struct netinc_pending_group *pending)
+static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx,
+			       const struct inc_join *join, struct netinc_pending_group *pending)
 {
 	*pending = (struct netinc_pending_group){
 		.group = rx->pkt.group,
@@ -480,20 +504,22 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	pending->late_ms = be32_to_cpu(join->late_ms);
 	pending->late_policy = join->late_policy;
 	pending->fallback = join->fallback;
-	if (!is_power_of_2(pending->window) || pending->window < INC_MIN_WINDOW || pending->window > INC_MAX_WINDOW ||
-	    pending->dead_ms < NETINC_MIN_DEAD_MS || pending->dead_ms > NETINC_MAX_DEAD_MS ||
-	    pending->late_ms > NETINC_MAX_LATE_MS || !pending->fallback || pending->fallback >= __INC_FALLBACK_MAX ||
-	    pending->late_policy > INC_LATE_FAIL)	/* `partial` goes with no fallback */
+	if (!is_power_of_2(pending->window) || pending->window < INC_MIN_WINDOW ||
+	    pending->window > INC_MAX_WINDOW || pending->dead_ms < NETINC_MIN_DEAD_MS ||
+	    pending->dead_ms > NETINC_MAX_DEAD_MS || pending->late_ms > NETINC_MAX_LATE_MS ||
+	    !pending->fallback || pending->fallback >= __INC_FALLBACK_MAX ||
+	    pending->late_policy > INC_LATE_FAIL) /* `partial` goes with no fallback */
 		return INC_REFUSE_SIZE;
 	return 0;
 }
 
 /*
- * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code says why there will
- * be none with this one.
+ * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code
+ * says why there will be none with this one.
  */
-static struct netinc_node_group *shrunk_for(const struct netinc_node *node, const struct netinc_rx *rx,
-					const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
+static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
+					    const struct netinc_rx *rx, const struct inc_join *join,
+					    const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, rx->pkt.group, lineage);
@@ -513,7 +539,8 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node, cons
 
 /* The group, or the run of it, that a JOIN is for. */
 static struct netinc_node_group *group_for(struct netinc_node *node, const struct netinc_rx *rx,
-				       const struct inc_join *join, const struct netinc_tenant *tenant, int *code)
+					   const struct inc_join *join,
+					   const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 
@@ -523,18 +550,25 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
 	if (lineage)
 		return netinc_node_group_find_moved(node, rx->pkt.group, lineage);
-	return netinc_node_group_find_over(rx, join) ?: netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant);
+	return netinc_node_group_find_over(rx, join) ?:
+		       netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant);
 }
 
-/* A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for all. */
+/*
+ * A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for
+ * all.
+ */
 static bool is_for_tenant(const struct netinc_node_group *g, const struct netinc_tenant *tenant)
 {
 	return !g->tenant || g->tenant == tenant;
 }
 
-/* May the sender of this JOIN, who is where he says, join anything here? 0 or the enum inc_refuse_code. */
-static int admit_sender(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join,
-		 struct netinc_tenant **tenant)
+/*
+ * May the sender of this JOIN, who is where he says, join anything here? 0 or the enum
+ * inc_refuse_code.
+ */
+static int admit_sender(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
+			const struct inc_join *join, struct netinc_tenant **tenant)
 {
 	/* at the edge ranks know one another: tenants are the nodes' */
 	if (node->dev)
@@ -542,7 +576,8 @@ static int admit_sender(const struct netinc_node *node, const u8 *key, struct ne
 	return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
 }
 
-static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx, const struct inc_join *join)
+static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
+		    const struct inc_join *join)
 {
 	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
@@ -553,7 +588,9 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	struct netinc_node_group *g;
 	int code = 0;
 
-	/* a member that comes back after an error is known by its nonce, address and cookie instead */
+	/*
+	 * a member that comes back after an error is known by its nonce, address and cookie instead
+	 */
 	if (!rx->pkt.incarnation) {
 		if (got != now && got != make_challenge(rx, nonce, when - 1)) {
 			if (got)
@@ -587,10 +624,11 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 }
 
 /*
- * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank here. What the node
- * asked of that rank, the edge asks of the others: @key, which does not change.
+ * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank
+ * here. What the node asked of that rank, the edge asks of the others: @key, which does not change.
  */
-static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join, u8 *key)
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
+				    u8 *key)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_rank *rank;
@@ -599,10 +637,12 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 		if (!lineage || rank->ep.cfg.group != rx->pkt.group)
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
-		if (READ_ONCE(rank->ep.lineage) == lineage && READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
+		if (READ_ONCE(rank->ep.lineage) == lineage &&
+		    READ_ONCE(rank->ep.fallback) == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
 		/* it has begun to shrink */
-		if (rank->ep.cfg.prev.lineage == lineage && rank->ep.cfg.prev.fallback == INC_FALLBACK_EDGE)
+		if (rank->ep.cfg.prev.lineage == lineage &&
+		    rank->ep.cfg.prev.fallback == INC_FALLBACK_EDGE)
 			return rx->nn->edge;
 	}
 	return NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c has their
- * configuration and membership's stateless half (challenges, refusals, creation of groups), node_group.c the groups.
+ * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c
+ * has their configuration and membership's stateless half (challenges, refusals, creation of
+ * groups), node_group.c the groups.
  */
 #ifndef NETINC_NODE_NODE_H
 #define NETINC_NODE_NODE_H
@@ -52,11 +53,16 @@ struct netinc_creator {
 	bool ports;		/* a member came in by another port */
 };
 
-/* A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's repetition. */
+/*
+ * A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's
+ * repetition.
+ */
 struct netinc_pending_group {
 	u32 group;
 	u32 size;
-	/* a group that moves here brings its own; lineage 0: a new one, whose limits are the node's */
+	/*
+	 * a group that moves here brings its own; lineage 0: a new one, whose limits are the node's
+	 */
 	bool shrink;		/* a new one with the members of that lineage that are left */
 	bool at_edge;		/* and with its limits: the edge has none */
 	bool spread;		/* it moves to the edge, where it has several trees */
@@ -69,7 +75,8 @@ struct netinc_pending_group {
 	u8 fallback;
 	u32 block;		/* bytes that its first member can send */
 	struct netinc_creator creator;
-	struct netinc_tenant *tenant;	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
+	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
+	struct netinc_tenant *tenant;
 };
 
 struct netinc_node {
@@ -92,13 +99,17 @@ struct netinc_node {
 	struct work_struct work;
 	atomic_t ngroups;
 	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
-	struct mem_cgroup *memcg;	/* pays for groups, with a reference; see netinc_node_paid() */
+	/* pays for groups, with a reference; see netinc_node_paid() */
+	struct mem_cgroup *memcg;
 };
 
-/* Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already. */
+/*
+ * Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already.
+ */
 void netinc_node_paid(struct netinc_node *node);
 /* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
-int netinc_node_add(struct netinc_net *nn, struct net_device *dev, const struct netinc_node_cfg *cfg);
+int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
+		    const struct netinc_node_cfg *cfg);
 int netinc_node_del(struct netinc_net *nn, u32 ifindex);
 struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex);
 void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg);
@@ -118,8 +129,8 @@ u32 netinc_rx_oif(const struct netinc_rx *rx);
 void netinc_node_rx(struct netinc_rx *rx);
 
 /*
- * The edge: what a host is to groups that have lost their node and have a rank here. It is in no list, and opens port
- * and doors only while it has groups.
+ * The edge: what a host is to groups that have lost their node and have a rank here. It is in no
+ * list, and opens port and doors only while it has groups.
  */
 int netinc_edge_init(struct netinc_net *nn);
 /* There is something to do in process context. */
@@ -129,10 +140,11 @@ void netinc_edge_gone(struct netinc_net *nn);
 /* Nobody sends packets here any more. May take nn->mutex. */
 void netinc_edge_fini(struct netinc_net *nn);
 /*
- * quota.c: may the node have this group, too? Under node->lock and RCU. 0, or the enum inc_refuse_code and in *@limit
- * what has been reached.
+ * quota.c: may the node have this group, too? Under node->lock and RCU. 0, or the enum
+ * inc_refuse_code and in *@limit what has been reached.
  */
-int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit);
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
+		       u64 *limit);
 /* A member has joined. */
 void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Groups at a node: found by id and incarnation, fed by rx.c, ticked by a timer, answered through txq. What they hold
- * of packets and how they fold it is in fold.c.
+ * Groups at a node: found by id and incarnation, fed by rx.c, ticked by a timer, answered through
+ * txq. What they hold of packets and how they fold it is in fold.c.
  */
 #include <linux/jhash.h>
 #include <linux/random.h>
@@ -15,7 +15,10 @@
 #include "node/tenant.h"
 #include "core/trace.h"
 
-/* A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is killed. */
+/*
+ * A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is
+ * killed.
+ */
 #define GROUP_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static struct netinc_node_group *to_node_group(struct netinc_group *grp)
@@ -110,13 +113,15 @@ struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
 		if (g->grp.cfg.id != id || netinc_group_is_branch(&g->grp))
 			continue;
-		if (incarnation ? g->grp.cfg.incarnation == incarnation : !g->moved && !netinc_group_over(&g->grp))
+		if (incarnation ? g->grp.cfg.incarnation == incarnation :
+				  !g->moved && !netinc_group_over(&g->grp))
 			return g;
 	}
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant)
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id,
+						     const struct netinc_tenant *tenant)
 {
 	struct netinc_node_group *g;
 
@@ -127,7 +132,8 @@ struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt)
+struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
+						      const struct netinc_pkt *pkt)
 {
 	struct netinc_node_group *g;
 
@@ -138,7 +144,8 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn, con
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id, u64 lineage)
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
+						       u64 lineage)
 {
 	struct netinc_node_group *g;
 
@@ -155,8 +162,8 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage || netinc_group_over(&g->grp) ||
-		    netinc_group_is_branch(&g->grp))
+		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage ||
+		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
 		netinc_shrink_asked(&g->grp, join, rx->pkt.child, netinc_now());
@@ -177,7 +184,8 @@ struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx, const struct inc_join *join)
+struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx,
+						      const struct inc_join *join)
 {
 	struct netinc_node_group *g;
 	bool knows;
@@ -195,7 +203,8 @@ struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx
 	return NULL;
 }
 
-static void count_tx(struct netinc_node_group *g, struct netinc_port *port, const struct sk_buff *skb, u32 headers)
+static void count_tx(struct netinc_node_group *g, struct netinc_port *port,
+		     const struct sk_buff *skb, u32 headers)
 {
 	u32 packets = netinc_skb_packets(skb), bytes = netinc_skb_ip_bytes(skb, headers);
 
@@ -251,7 +260,8 @@ void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_bu
 	consume_skb(skb);
 }
 
-void netinc_node_group_send_run(struct netinc_node_group *g, u32 child, const struct netinc_run *run)
+void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
+				const struct netinc_run *run)
 {
 	u32 i;
 
@@ -261,10 +271,12 @@ void netinc_node_group_send_run(struct netinc_node_group *g, u32 child, const st
 	}
 	for (i = 0; i < g->grp.cfg.size; i++)
 		if (is_host(g, i))
-			netinc_node_group_send(g, i, netinc_gso_buf_skb(run->s, run->first, run->n));
+			netinc_node_group_send(g, i,
+					       netinc_gso_buf_skb(run->s, run->first, run->n));
 }
 
-static void group_send(struct netinc_group *grp, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static void group_send(struct netinc_group *grp, u32 child, const struct netinc_pkt *pkt,
+		       const void *body, u32 len)
 {
 	netinc_node_group_send(to_node_group(grp), child, netinc_control_skb(pkt, body, len));
 }
@@ -278,8 +290,8 @@ static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 }
 
 /*
- * Members that share a host (address) share its copy of a result. Addresses are hashed with a secret,
- * since members choose them.
+ * Members that share a host (address) share its copy of a result. Addresses are hashed with a
+ * secret, since members choose them.
  */
 static void find_hosts(struct netinc_node_group *g)
 {
@@ -330,8 +342,8 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	netinc_path_destroy(&link->path);
 	memset(&link->path, 0, sizeof(link->path));
 	link->port = netinc_port_get(g->node, rx->dev);
-	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0), netinc_rx_oif(rx),
-				 GFP_ATOMIC);
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0),
+				 netinc_rx_oif(rx), GFP_ATOMIC);
 }
 
 static const struct netinc_group_ops group_ops = {
@@ -413,20 +425,25 @@ u32 netinc_node_group_fit(const struct netinc_node_cfg *cfg, u32 window, u32 siz
 	return window;
 }
 
-u32 netinc_node_group_window(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending)
+u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending)
 {
-	return pending->lineage && !pending->shrink ? pending->window : netinc_node_group_fit(cfg, cfg->window, pending->size);
+	return pending->lineage && !pending->shrink ?
+		       pending->window :
+		       netinc_node_group_fit(cfg, cfg->window, pending->size);
 }
 
-void netinc_node_group_needs(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending,
-			 struct netinc_needs *needs)
+void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending, struct netinc_needs *needs)
 {
 	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
 	u32 window = netinc_node_group_window(cfg, pending);
 
 	needs->slots = 2 * window;
-	needs->bytes = netinc_group_bytes(pending->size, window) + pending->size * sizeof(struct netinc_link) +
-		       (u64)needs->slots * (PAGE_SIZE << get_order(seg_size)) + (u64)pending->size * SKB_TRUESIZE(seg_size);
+	needs->bytes = netinc_group_bytes(pending->size, window) +
+		       pending->size * sizeof(struct netinc_link) +
+		       (u64)needs->slots * (PAGE_SIZE << get_order(seg_size)) +
+		       (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
 
 static int node_group_alloc(struct netinc_node_group *g, const struct netinc_group_cfg *cfg)
@@ -460,7 +477,8 @@ static int node_group_insert(struct netinc_node_group *g)
 }
 
 /* Members of a group that has failed go on: what is known of the others? */
-static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn, const struct netinc_pending_group *pending)
+static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn,
+			     const struct netinc_pending_group *pending)
 {
 	struct netinc_group_history past;
 
@@ -474,8 +492,9 @@ static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn
 }
 
 /* What the group brings along, or gets from the node. */
-static void configure_group(struct netinc_group_cfg *cfg, const struct netinc_pending_group *pending,
-		      const struct netinc_node_cfg *limits)
+static void configure_group(struct netinc_group_cfg *cfg,
+			    const struct netinc_pending_group *pending,
+			    const struct netinc_node_cfg *limits)
 {
 	cfg->id = pending->group;
 	cfg->size = pending->size;
@@ -508,8 +527,9 @@ static void configure_group(struct netinc_group_cfg *cfg, const struct netinc_pe
 }
 
 /* Charged, with @limits as they are at the node now; or ERR_PTR. */
-static struct netinc_node_group *node_group_new(struct netinc_node *node, const struct netinc_pending_group *pending,
-					struct netinc_node_cfg *limits)
+static struct netinc_node_group *node_group_new(struct netinc_node *node,
+						const struct netinc_pending_group *pending,
+						struct netinc_node_cfg *limits)
 {
 	struct netinc_node_group *g = kzalloc(sizeof(*g), GROUP_GFP);
 	int err;
@@ -590,8 +610,8 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 
 	for (i = 0; i < g->nlinks && !err; i++)
 		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i],
-				       netinc_sport(request->tree.id, request->tree.tree), request->peers[i].ifindex,
-				       GROUP_GFP);
+				       netinc_sport(request->tree.id, request->tree.tree),
+				       request->peers[i].ifindex, GROUP_GFP);
 	return err;
 }
 
@@ -602,8 +622,8 @@ static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg 
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
-		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage && g->grp.agg.tree == tree->tree &&
-		    kref_get_unless_zero(&g->ref)) {
+		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage &&
+		    g->grp.agg.tree == tree->tree && kref_get_unless_zero(&g->ref)) {
 			old = g;
 			break;
 		}
@@ -617,8 +637,11 @@ static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg 
 static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
 {
 	const struct netinc_tree_cfg *tree = &request->tree;
-	struct netinc_pending_group pending = { .group = tree->id, .size = tree->size, .lineage = tree->lineage,
-				      .window = tree->window, .block = tree->block };
+	struct netinc_pending_group pending = { .group = tree->id,
+						.size = tree->size,
+						.lineage = tree->lineage,
+						.window = tree->window,
+						.block = tree->block };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;
 	struct netinc_node_group *g;
@@ -645,7 +668,8 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	return 0;
 }
 
-int netinc_node_group_create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
+int netinc_node_group_create_tree(struct netinc_node *edge,
+				  const struct netinc_tree_request *request)
 {
 	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
 	int err = create_tree(edge, request);
@@ -654,7 +678,8 @@ int netinc_node_group_create_tree(struct netinc_node *edge, const struct netinc_
 	return err;
 }
 
-int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail)
+int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
+			   const struct inc_join *join, u64 *detail)
 {
 	int code = INC_REFUSE_UNKNOWN;
 	u64 begin = ktime_get_ns();
@@ -716,13 +741,14 @@ static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *r
 static bool incarnation_fits(const struct netinc_node_group *g, const struct netinc_pkt *pkt)
 {
 	return pkt->incarnation == g->grp.cfg.incarnation ||
-	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT && g->grp.state == INC_GROUP_JOINING);
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT &&
+		g->grp.state == INC_GROUP_JOINING);
 }
 
 /*
- * May the tenant have this? Contributions are what he pays for, those of one buffer together, whatever
- * stands before them in it. While he has nothing left, a member that asks is answered now and then, so
- * that it knows that the node lives.
+ * May the tenant have this? Contributions are what he pays for, those of one buffer together,
+ * whatever stands before them in it. While he has nothing left, a member that asks is answered now
+ * and then, so that it knows that the node lives.
  */
 static bool is_affordable(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid, u64 now)
 {
@@ -738,7 +764,8 @@ static bool is_affordable(struct netinc_node_group *g, struct netinc_rx *rx, boo
 		*paid = !why;
 	} else {
 		why = netinc_tenant_in_debt(g->tenant, now);
-		if (why && netinc_group_rare_probe(&g->grp, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
+		if (why &&
+		    netinc_group_rare_probe(&g->grp, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
 			return true;
 	}
 	if (!why)
@@ -751,9 +778,12 @@ static bool is_affordable(struct netinc_node_group *g, struct netinc_rx *rx, boo
 }
 
 /* One segment. False: what follows in this buffer is not looked at. */
-static bool rx_one_segment(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid, u64 now_ns)
+static bool rx_one_segment(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid,
+			   u64 now_ns)
 {
-	struct netinc_pay pay = { .obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags };
+	struct netinc_pay pay = {
+		.obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags
+	};
 	u64 now = div_u64(now_ns, NSEC_PER_USEC);
 	int err;
 

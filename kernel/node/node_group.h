@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A group at a node: the engine's group, its lock, its timer, the ways to its members, and its packets. */
+/*
+ * A group at a node: the engine's group, its lock, its timer, the ways to its members, and its
+ * packets.
+ */
 #ifndef NETINC_NODE_NODE_GROUP_H
 #define NETINC_NODE_NODE_GROUP_H
 
@@ -21,8 +24,10 @@ struct netinc_run {
 struct netinc_link {
 	struct netinc_path path;
 	struct netinc_port *port;	/* NULL: traffic is not counted */
-	u32 host;			/* the lowest child with the same address: what goes to that one serves all */
-	u32 first;			/* find_hosts(): the first host in the bucket of this number */
+	/* the lowest child with the same address: what goes to that one serves all */
+	u32 host;
+	/* find_hosts(): the first host in the bucket of this number */
+	u32 first;
 	u32 next;			/* and the one behind this one in its bucket */
 	struct netinc_run run;		/* results that this host wants and others do not */
 	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
@@ -62,34 +67,60 @@ struct netinc_node_group {
 /* At most @window blocks: what @size members can fill within the memory limit. */
 u32 netinc_node_group_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size);
 /* The window that the group will have. */
-u32 netinc_node_group_window(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending);
+u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending);
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
 int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending);
 /* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
-int netinc_node_group_create_tree(struct netinc_node *edge, const struct netinc_tree_request *request);
-/* What it is charged for: slots, and memory for these and to get on, a result in each, a contribution of each rank. */
-void netinc_node_group_needs(const struct netinc_node_cfg *cfg, const struct netinc_pending_group *pending,
-			 struct netinc_needs *needs);
+int netinc_node_group_create_tree(struct netinc_node *edge,
+				  const struct netinc_tree_request *request);
+/*
+ * What it is charged for: slots, and memory for these and to get on, a result in each, a
+ * contribution of each rank.
+ */
+void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending,
+			     struct netinc_needs *needs);
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
-struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id, u64 lineage);
-/* Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL: none. */
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
+						       u64 lineage);
+/*
+ * Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL:
+ * none.
+ */
 struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
 /*
- * Under RCU: was the run that the sender of this JOIN wants to go on from not over yet, at any node of the netns? It is
- * now.
+ * Under RCU: was the run that the sender of this JOIN wants to go on from not over yet, at any node
+ * of the netns? It is now.
  */
 bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join);
-/* Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL: none. */
+/*
+ * Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL:
+ * none.
+ */
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation);
-/* Under RCU: the same of this tenant's groups, and of those that are nobody's: tenants may use the same numbers. */
-struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id, const struct netinc_tenant *tenant);
-/* Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard that. NULL: none. */
-struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx, const struct inc_join *join);
-/* Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not there, or not yet. */
-struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn, const struct netinc_pkt *pkt);
+/*
+ * Under RCU: the same of this tenant's groups, and of those that are nobody's: tenants may use the
+ * same numbers.
+ */
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id,
+						     const struct netinc_tenant *tenant);
+/*
+ * Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard
+ * that. NULL: none.
+ */
+struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx,
+						      const struct inc_join *join);
+/*
+ * Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not
+ * there, or not yet.
+ */
+struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
+						      const struct netinc_pkt *pkt);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
-int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx, const struct inc_join *join, u64 *detail);
+int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
+			   const struct inc_join *join, u64 *detail);
 /* Units of a received buffer from rx on: they are of one member. */
 void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx);
 /* Error for all members, then gone. */
@@ -109,7 +140,8 @@ void netinc_fold_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */
 void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb);
 /* The same for results: every packet refers to them. */
-void netinc_node_group_send_run(struct netinc_node_group *g, u32 child, const struct netinc_run *run);
+void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
+				const struct netinc_run *run);
 /* Copy what is still held of packets of which little is, so that the rest can be freed. */
 void netinc_fold_unshare(struct netinc_node_group *g);
 

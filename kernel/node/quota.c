@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * May a node have one more group? Its own limit, what one peer may have for itself, and the limits of the namespace and
- * its owner. A peer whose groups nobody else has joined, for instance because nobody else ever will, gets at most a
- * quarter of what the node has, and all behind one port of the bridge together half: the others can always form theirs.
+ * May a node have one more group? Its own limit, what one peer may have for itself, and the limits
+ * of the namespace and its owner. A peer whose groups nobody else has joined, for instance because
+ * nobody else ever will, gets at most a quarter of what the node has, and all behind one port of
+ * the bridge together half: the others can always form theirs.
  */
 #include <linux/rculist.h>
 #include "node/node_group.h"
@@ -11,7 +12,8 @@
 
 struct group_usage {
 	u32 live;		/* groups that are not over */
-	u32 peer;		/* of them, with nobody from another address than the asking one's */
+	/* of them, with nobody from another address than the asking one's */
+	u32 peer;
 	u32 port;		/* with nobody from another port */
 };
 
@@ -20,7 +22,8 @@ static bool same_host(const struct netinc_peer *a, const struct netinc_peer *b)
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-static void count_group(struct group_usage *c, const struct netinc_creator *f, const struct netinc_creator *asking)
+static void count_group(struct group_usage *c, const struct netinc_creator *f,
+			const struct netinc_creator *asking)
 {
 	c->live++;
 	c->peer += !READ_ONCE(f->others) && same_host(&f->peer, &asking->peer);
@@ -28,7 +31,8 @@ static void count_group(struct group_usage *c, const struct netinc_creator *f, c
 }
 
 /* Groups that are over are kept for a few seconds to answer their members; they do not count. */
-static void count_groups(struct netinc_node *node, const struct netinc_creator *asking, struct group_usage *c)
+static void count_groups(struct netinc_node *node, const struct netinc_creator *asking,
+			 struct group_usage *c)
 {
 	const struct netinc_node_group *g;
 	u32 i;
@@ -36,7 +40,8 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 	lockdep_assert_held(&node->lock);
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < node->npending; i++)
-		if (!netinc_node_group_find_for(node->nn, node->pending[i].group, node->pending[i].tenant))
+		if (!netinc_node_group_find_for(node->nn, node->pending[i].group,
+						node->pending[i].tenant))
 			count_group(c, &node->pending[i].creator, asking);
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
@@ -72,7 +77,8 @@ static bool tenant_full(struct netinc_tenant *tenant, const struct netinc_needs 
 	return false;
 }
 
-int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending, u64 *limit)
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
+		       u64 *limit)
 {
 	struct netinc_net *nn = node->nn;
 	struct netinc_needs needs;

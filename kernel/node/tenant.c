@@ -7,7 +7,8 @@
 #include "node/tenant.h"
 
 #define MAX_SAVED	(50 * NSEC_PER_MSEC)	/* of a whole processor, or link */
-#define MAX_DEBT	(10 * NSEC_PER_MSEC)	/* more is not the packets' cost, but of what has interrupted them */
+/* more is not the packets' cost, but of what has interrupted them */
+#define MAX_DEBT	(10 * NSEC_PER_MSEC)
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg)
 {
@@ -70,7 +71,8 @@ static void tenant_release(struct kref *ref)
 {
 	struct netinc_tenant *tenant = container_of(ref, struct netinc_tenant, ref);
 
-	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->slots) || atomic64_read(&tenant->memory));
+	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->slots) ||
+		     atomic64_read(&tenant->memory));
 	call_rcu(&tenant->rcu, tenant_free);
 }
 
@@ -129,7 +131,8 @@ static bool place_fits(const struct netinc_tenant_cfg *cfg, const struct netinc_
 	return from && by;
 }
 
-int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key, struct netinc_tenant **found)
+int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key,
+		     struct netinc_tenant **found)
 {
 	int code = INC_REFUSE_TENANT;
 	struct netinc_tenant *tenant;
@@ -186,7 +189,8 @@ void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes)
 		atomic64_sub(bytes, &tenant->memory);
 }
 
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit)
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs,
+			       u64 *limit)
 {
 	if (!tenant)
 		return 0;

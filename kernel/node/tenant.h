@@ -2,16 +2,17 @@
 /*
  * Tenants: whose a group is at the nodes of a network namespace, and what he may have there.
  *
- * A JOIN is compared with the tenants in the order in which they were added, and is of the first one whose prefixes and
- * ports fit its sender and whose key it has proved; with no fit it is refused. Without tenants everybody may join who
- * has the node's key.
+ * A JOIN is compared with the tenants in the order in which they were added, and is of the first
+ * one whose prefixes and ports fit its sender and whose key it has proved; with no fit it is
+ * refused. Without tenants everybody may join who has the node's key.
  *
- * Groups, slots and memory are charged before they are taken. CPU time is known only afterwards: contributions are paid
- * for with allowances, of time and of bytes, which come by the clock, and are dropped while nothing is left; they come
- * again. When half of what may be saved up has gone, they are marked as congested, so that ranks slow down before that.
+ * Groups, slots and memory are charged before they are taken. CPU time is known only afterwards:
+ * contributions are paid for with allowances, of time and of bytes, which come by the clock, and
+ * are dropped while nothing is left; they come again. When half of what may be saved up has gone,
+ * they are marked as congested, so that ranks slow down before that.
  *
- * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and its allowances.
- * A group has a reference to its tenant, which may be out of the list by then.
+ * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and
+ * its allowances. A group has a reference to its tenant, which may be out of the list by then.
  */
 #ifndef NETINC_NODE_TENANT_H
 #define NETINC_NODE_TENANT_H
@@ -93,15 +94,17 @@ void netinc_tenant_get(struct netinc_tenant *tenant);
 void netinc_tenant_put(struct netinc_tenant *tenant);
 
 /*
- * Under RCU: whose is this JOIN? @key: the node's. 0 with the tenant and a reference to it, or NULL where there are
- * none; else the enum inc_refuse_code.
+ * Under RCU: whose is this JOIN? @key: the node's. 0 with the tenant and a reference to it, or NULL
+ * where there are none; else the enum inc_refuse_code.
  */
-int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key, struct netinc_tenant **tenant);
+int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key,
+		     struct netinc_tenant **tenant);
 /* Has the sender of this JOIN proved @key? */
 bool netinc_join_proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join);
 
 /* One more group. 0, or -EDQUOT with *@limit. */
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit);
+int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs,
+			       u64 *limit);
 void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs);
 /* 0 or -EDQUOT. */
 int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes);
@@ -110,7 +113,8 @@ void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes);
 void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes);
 
 /*
- * May contributions of @bytes, IP headers included, be worked on? 0 or the counter of what there is not enough of.
+ * May contributions of @bytes, IP headers included, be worked on? 0 or the counter of what there is
+ * not enough of.
  * *@congested: not for much longer. @now: ns.
  */
 int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, bool *congested);

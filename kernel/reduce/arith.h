@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bit operations, divisions and unaligned little-endian memory, which platform.h has no need of elsewhere. */
+/*
+ * Bit operations, divisions and unaligned little-endian memory, which platform.h has no need of
+ * elsewhere.
+ */
 #ifndef NETINC_REDUCE_ARITH_H
 #define NETINC_REDUCE_ARITH_H
 
@@ -70,7 +73,10 @@ static __always_inline s64 netinc_div_signed(s64 x, u32 d, bool narrow)
 	return (q ^ sign) - sign;
 }
 
-/* u16 netinc_get_le16(const void *p), void netinc_put_le16(void *p, u16 x), and so on: any alignment */
+/*
+ * u16 netinc_get_le16(const void *p), void netinc_put_le16(void *p, u16 x), and so on: any
+ * alignment
+ */
 #define NETINC_UNALIGNED(bits)							\
 static __always_inline u##bits netinc_get_le##bits(const void *p)		\
 {										\

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a debug build of the module (INC_DEBUG=1) runs while it is loaded, in the kernel's own environment: known
- * answers of the generic kernels, and every other variant against them, on some thousands of elements per kernel. The
- * tests outside the kernel are thorough; this one is for what differs inside: compiler flags, FPU sections, the CPU.
+ * What a debug build of the module (INC_DEBUG=1) runs while it is loaded, in the kernel's own
+ * environment: known answers of the generic kernels, and every other variant against them, on some
+ * thousands of elements per kernel. The tests outside the kernel are thorough; this one is for what
+ * differs inside: compiler flags, FPU sections, the CPU.
  */
 #include "reduce/arith.h"
 #include "reduce/reduce.h"
@@ -32,7 +33,10 @@ static u32 random_below(u32 limit)
 	return (u32)next_random() % limit;
 }
 
-/* Any bits, few or many of them set, runs: as floats of any width they are small, large, subnormal, Inf and NaN. */
+/*
+ * Any bits, few or many of them set, runs: as floats of any width they are small, large, subnormal,
+ * Inf and NaN.
+ */
 static u64 random_bits(void)
 {
 	u64 r = next_random();
@@ -75,13 +79,16 @@ static int report_failure(const char *name, const char *generic, size_t at, unsi
 
 	memcpy(bits[0], expected + at, size);
 	memcpy(bits[1], result + at, size);
-	pr_err("inc: self-test of %s failed: %016llx%016llx, expected %016llx%016llx as from %s\n", name,
-	       (unsigned long long)netinc_get_le64(&bits[1][8]), (unsigned long long)netinc_get_le64(bits[1]),
-	       (unsigned long long)netinc_get_le64(&bits[0][8]), (unsigned long long)netinc_get_le64(bits[0]), generic);
+	pr_err("inc: self-test of %s failed: %016llx%016llx, expected %016llx%016llx as from %s\n",
+	       name, (unsigned long long)netinc_get_le64(&bits[1][8]),
+	       (unsigned long long)netinc_get_le64(bits[1]),
+	       (unsigned long long)netinc_get_le64(&bits[0][8]),
+	       (unsigned long long)netinc_get_le64(bits[0]), generic);
 	return -EIO;
 }
 
-static int compare_results(const char *name, const char *generic, unsigned int count, unsigned int size)
+static int compare_results(const char *name, const char *generic, unsigned int count,
+			   unsigned int size)
 {
 	unsigned int i;
 
@@ -92,8 +99,8 @@ static int compare_results(const char *name, const char *generic, unsigned int c
 }
 
 /* What was folded when there was no FPU section to be had is not compared: false. */
-static bool fold_all(const struct netinc_reduce *r, const void *const *src, unsigned int n, unsigned int count,
-		 const struct netinc_fold_args *args)
+static bool fold_all(const struct netinc_reduce *r, const void *const *src, unsigned int n,
+		     unsigned int count, const struct netinc_fold_args *args)
 {
 	if (r->fpu && !netinc_fpu_begin())
 		return false;
@@ -111,7 +118,8 @@ static int test_fold(const struct netinc_reduce *r, const struct netinc_reduce *
 
 	for (round = 0; round < ROUNDS; round++) {
 		const struct netinc_fold_args args = {
-			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0, .ranks = 1 + random_below(1024),
+			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0,
+			.ranks = 1 + random_below(1024),
 		};
 
 		n = 1 + random_below(SOURCES);
@@ -123,7 +131,8 @@ static int test_fold(const struct netinc_reduce *r, const struct netinc_reduce *
 		generic->fold(expected, src, n, count, &args);
 		if (!fold_all(r, src, n, count, &args))
 			continue;
-		err = compare_results(r->name, generic->name, count, args.flags ? r->acc_size : r->elem_size);
+		err = compare_results(r->name, generic->name, count,
+				      args.flags ? r->acc_size : r->elem_size);
 		if (err)
 			return err;
 	}
@@ -142,7 +151,8 @@ static int test_convert(const struct netinc_convert *c, const struct netinc_conv
 			continue;
 		c->convert(result, sources[0], ELEMENTS);
 		netinc_fpu_end();
-		err = compare_results(c->name, generic->name, ELEMENTS, netinc_reduce_elem_size(c->to));
+		err = compare_results(c->name, generic->name, ELEMENTS,
+				      netinc_reduce_elem_size(c->to));
 		if (err)
 			return err;
 	}
@@ -188,31 +198,42 @@ static const struct known {
 	{ INC_TYPE_U64, INC_OP_MIN, 0, 2, 0x8000000000000000, 1, 1 },
 	{ INC_TYPE_U8, INC_OP_LXOR, 0, 2, 0x02, 0x01, 0x00 },
 	{ INC_TYPE_BOOL, INC_OP_LAND, 0, 2, 0x02, 0x80, 0x01 },
-	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800000, 0x33800000, 0x3f800000 },	/* 1 + 2^-24: halfway, to even */
+	/* 1 + 2^-24: halfway, to even */
+	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800000, 0x33800000, 0x3f800000 },
 	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800001, 0x33800000, 0x3f800002 },
-	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x00800000, 0x80000001, 0x007fffff },	/* subnormals are kept */
+	/* subnormals are kept */
+	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x00800000, 0x80000001, 0x007fffff },
 	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x7f800000, 0xff800000, 0x7fc00000 },
 	{ INC_TYPE_F32, INC_OP_PROD, 0, 2, 0x00800000, 0x3f000000, 0x00400000 },
 	{ INC_TYPE_F32, INC_OP_MIN, 0, 2, 0x00000000, 0x80000000, 0x80000000 },
 	{ INC_TYPE_F32, INC_OP_MAX, 0, 2, 0x7f800000, 0xffc00001, 0x7fc00000 },
 	{ INC_TYPE_F32, INC_OP_AVG, 0, 3, 0x3f800000, 0, 0x3eaaaaab },		/* 1 / 3 */
 	{ INC_TYPE_F64, INC_OP_AVG, 0, 3, 0x3ff0000000000000, 0, 0x3fd5555555555555 },
-	{ INC_TYPE_F64, INC_OP_PROD, 0, 2, 0x3ff0000000000001, 0x3ff0000000000001, 0x3ff0000000000002 },
-	{ INC_TYPE_F64, INC_OP_SUM, 0, 2, 0x7fefffffffffffff, 0x7fefffffffffffff, 0x7ff0000000000000 },
-	{ INC_TYPE_F16, INC_OP_SUM, 0, 2, 0x7bff, 0x7bff, 0x7c00 },		/* too large: Inf */
-	{ INC_TYPE_F16, INC_OP_PROD, 0, 2, 0x0001, 0x3800, 0x0000 },		/* halfway to the smallest: even */
+	{ INC_TYPE_F64, INC_OP_PROD, 0, 2, 0x3ff0000000000001, 0x3ff0000000000001,
+	  0x3ff0000000000002 },
+	{ INC_TYPE_F64, INC_OP_SUM, 0, 2, 0x7fefffffffffffff, 0x7fefffffffffffff,
+	  0x7ff0000000000000 },
+	{ INC_TYPE_F16, INC_OP_SUM, 0, 2, 0x7bff, 0x7bff, 0x7c00 }, /* too large: Inf */
+	/* halfway to the smallest: even */
+	{ INC_TYPE_F16, INC_OP_PROD, 0, 2, 0x0001, 0x3800, 0x0000 },
 	{ INC_TYPE_BF16, INC_OP_SUM, 0, 2, 0x3f81, 0x3b80, 0x3f82 },		/* halfway: even */
-	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x58, 0x7e },		/* 448 + 16: halfway, back to even */
-	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x59, 0x7f },		/* 448 + 18: NaN, there is no Inf */
+	/* 448 + 16: halfway, back to even */
+	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x58, 0x7e },
+	/* 448 + 18: NaN, there is no Inf */
+	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x59, 0x7f },
 	{ INC_TYPE_F8E5M2, INC_OP_SUM, 0, 2, 0x7b, 0x7b, 0x7c },
-	{ INC_TYPE_C32, INC_OP_PROD, 0, 2, 0x3f80000000000000, 0x3f80000000000000, 0xbf800000 },	/* i x i */
-	{ INC_TYPE_I32_I32, INC_OP_MAXLOC, 0, 2, 0x0000000900000007, 0x0000000300000007, 0x0000000300000007 },
-	{ INC_TYPE_F32_I32, INC_OP_MINLOC, 0, 2, 0x00000001ff800000, 0x0000000effffffff, 0x0000000e7fc00000 },
+	/* i x i */
+	{ INC_TYPE_C32, INC_OP_PROD, 0, 2, 0x3f80000000000000, 0x3f80000000000000, 0xbf800000 },
+	{ INC_TYPE_I32_I32, INC_OP_MAXLOC, 0, 2, 0x0000000900000007, 0x0000000300000007,
+	  0x0000000300000007 },
+	{ INC_TYPE_F32_I32, INC_OP_MINLOC, 0, 2, 0x00000001ff800000, 0x0000000effffffff,
+	  0x0000000e7fc00000 },
 };
 
 static int test_known(const struct known *k)
 {
-	const struct netinc_reduce *r = netinc_reduce_variant(k->type, k->op, k->mode, NETINC_VARIANT_GENERIC);
+	const struct netinc_reduce *r =
+		netinc_reduce_variant(k->type, k->op, k->mode, NETINC_VARIANT_GENERIC);
 	const struct netinc_fold_args args = { .ranks = k->ranks };
 	const void *src[2] = { sources[0], sources[1] };
 
@@ -252,7 +273,9 @@ static int test_other_variants(u8 type)
 	for (v = NETINC_VARIANT_GENERIC + 1; v < NETINC_VARIANT_COUNT; v++) {
 		for (to = 1; to < __INC_TYPE_MAX; to++) {
 			c = netinc_convert_variant(type, to, v);
-			err = c ? test_convert(c, netinc_convert_variant(type, to, NETINC_VARIANT_GENERIC)) : 0;
+			err = c ? test_convert(c, netinc_convert_variant(type, to,
+									 NETINC_VARIANT_GENERIC)) :
+				  0;
 			if (err)
 				return err;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SIMD conversions between floating-point types and scaling: folds of one source, which differ in load or finish. */
+/*
+ * SIMD conversions between floating-point types and scaling: folds of one source, which differ in
+ * load or finish.
+ */
 #ifndef NETINC_REDUCE_X86_CONVERT_H
 #define NETINC_REDUCE_X86_CONVERT_H
 

@@ -14,7 +14,10 @@
 
 #define MAX_VLANS	8
 
-/* Offset of the network header of a frame whose VLAN tags stand in its data, and its protocol; negative: none. */
+/*
+ * Offset of the network header of a frame whose VLAN tags stand in its data, and its protocol;
+ * negative: none.
+ */
 static int skip_vlans(const struct sk_buff *skb, __be16 *proto)
 {
 	int off = offsetof(struct ethhdr, h_proto);
@@ -42,7 +45,8 @@ static int udp_in_ipv4(const struct sk_buff *skb, int off)
 	struct iphdr buf;
 
 	ip = skb_header_pointer(skb, off, sizeof(buf), &buf);
-	if (!ip || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP || ip_is_fragment(ip))
+	if (!ip || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
+	    ip_is_fragment(ip))
 		return -1;
 	return off + ip->ihl * 4;
 }
@@ -81,12 +85,16 @@ static int udp_offset(const struct sk_buff *skb)
 	}
 }
 
-/* How long the datagrams are that a UDP packet of @len bytes of payload is sent as, but for the last. */
+/*
+ * How long the datagrams are that a UDP packet of @len bytes of payload is sent as, but for the
+ * last.
+ */
 static u32 segment_len(const struct sk_buff *skb, u32 len)
 {
 	const struct skb_shared_info *info = skb_shinfo(skb);
 
-	return info->gso_type & SKB_GSO_UDP_L4 && info->gso_size ? min_t(u32, info->gso_size, len) : len;
+	return info->gso_type & SKB_GSO_UDP_L4 && info->gso_size ? min_t(u32, info->gso_size, len) :
+								   len;
 }
 
 enum inc_sched_class sched_classify(const struct sk_buff *skb, u16 port, u32 *group, u32 *blocks)

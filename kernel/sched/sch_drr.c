@@ -99,7 +99,8 @@ static void next_turn(struct sched_flows *f)
 {
 	struct sched_flow *flow;
 
-	while ((flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn)) && flow->credit <= 0) {
+	while ((flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn)) &&
+	       flow->credit <= 0) {
 		flow->credit += (u64)f->quantum * flow->weight;
 		list_move_tail(&flow->turn, &f->turns);
 	}
@@ -162,7 +163,8 @@ struct sk_buff *sched_flows_drop(struct sched_flows *f)
 	struct sk_buff *skb;
 
 	list_for_each_entry(flow, &f->turns, turn)
-		if (!longest || (u64)flow->backlog * longest->weight > (u64)longest->backlog * flow->weight)
+		if (!longest ||
+		    (u64)flow->backlog * longest->weight > (u64)longest->backlog * flow->weight)
 			longest = flow;
 	skb = __skb_dequeue_tail(&longest->queue);
 	longest->drops++;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Contributions that wait, a queue for each group, served by deficit round robin (Shreedhar and Varghese, SIGCOMM
- * 1995): groups get bytes in proportion to their weights, however long their packets are.
+ * Contributions that wait, a queue for each group, served by deficit round robin (Shreedhar and
+ * Varghese, SIGCOMM 1995): groups get bytes in proportion to their weights, however long their
+ * packets are.
  *
- * The first group in turn always has credit left, so that to look at the next packet changes nothing. A group may go
- * into debt by less than its longest packet and pays for that by waiting, also when its queue has run empty meanwhile:
- * a rank that sends one packet at a time gets no more than the others.
+ * The first group in turn always has credit left, so that to look at the next packet changes
+ * nothing. A group may go into debt by less than its longest packet and pays for that by waiting,
+ * also when its queue has run empty meanwhile: a rank that sends one packet at a time gets no more
+ * than the others.
  *
- * A queue belongs to one group as long as there are few; hundreds of groups at once share queues, and which of them do
- * cannot be foreseen.
+ * A queue belongs to one group as long as there are few; hundreds of groups at once share queues,
+ * and which of them do cannot be foreseen.
  */
 #ifndef NETINC_SCHED_SCH_DRR_H
 #define NETINC_SCHED_SCH_DRR_H
@@ -26,7 +28,8 @@ struct sched_flow {
 	u32 weight;
 	s64 credit;		/* bytes */
 	u32 backlog;		/* bytes waiting */
-	u64 packets;		/* sent for this group since it got the queue, as bytes and drops: see struct band */
+	/* sent for this group since it got the queue, as bytes and drops: see struct band */
+	u64 packets;
 	u64 bytes;
 	u64 drops;
 	u64 marks;
@@ -60,7 +63,10 @@ struct sk_buff *sched_flows_first(const struct sched_flows *f);
 void sched_flows_take(struct sched_flows *f, u32 delay_slot);
 /* It has been marked. */
 void sched_flows_marked(struct sched_flows *f);
-/* Something waits: takes the youngest packet of the group that has the most bytes waiting for its weight. */
+/*
+ * Something waits: takes the youngest packet of the group that has the most bytes waiting for its
+ * weight.
+ */
 struct sk_buff *sched_flows_drop(struct sched_flows *f);
 
 #endif

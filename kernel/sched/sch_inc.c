@@ -2,31 +2,35 @@
 /*
  * sch_inc: a queueing discipline that knows INC packets.
  *
- * Three classes (enum inc_sched_class) with limits of their own: control packets and results; contributions, in a
- * queue for each group (sch_drr.h); everything else, in whatever qdisc has been grafted there or else a FIFO. A
- * result that waits holds up all ranks of a group, a contribution one, so the first class goes before the second. INC
- * as a whole and everything else share the link by bytes:
+ * Three classes (enum inc_sched_class) with limits of their own: control packets and results;
+ * contributions, in a queue for each group (sch_drr.h); everything else, in whatever qdisc has been
+ * grafted there or else a FIFO. A result that waits holds up all ranks of a group, a contribution
+ * one, so the first class goes before the second. INC as a whole and everything else share the link
+ * by bytes:
  *
- * FIRST. The first class goes before the second until it has had, while contributions waited, CONTROL_BURST bytes
- * more than `control` percent of what both sent: a flood of control packets holds contributions up for so long and no
- * longer.
+ * FIRST. The first class goes before the second until it has had, while contributions waited,
+ * CONTROL_BURST bytes more than `control` percent of what both sent: a flood of control packets
+ * holds contributions up for so long and no longer.
  *
- * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have something waiting, an INC
- * packet of n bytes takes n * (100 - share) off it and any other packet adds n * share; INC is served while it is not
- * negative. So it returns to about 0 after share : (100 - share) bytes, and over any stretch of time in which both
- * wait neither side is off its part by more than its own longest packet: nothing starves, whatever the sizes are.
- * Who waits alone is served alone (the qdisc conserves work) and runs into no debt by that, but it wears off what the
- * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue runs empty between
- * two packets would otherwise get more than its share.
+ * SHARE. `balance` says who has had too much, in bytes times percent. While both sides have
+ * something waiting, an INC packet of n bytes takes n * (100 - share) off it and any other packet
+ * adds n * share; INC is served while it is not negative. So it returns to about 0 after share :
+ * (100 - share) bytes, and over any stretch of time in which both wait neither side is off its part
+ * by more than its own longest packet: nothing starves, whatever the sizes are. Who waits alone is
+ * served alone (the qdisc conserves work) and runs into no debt by that, but it wears off what the
+ * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue
+ * runs empty between two packets would otherwise get more than its share.
  *
- * The choice is a function of the queues, `balance` and `ahead` alone, so inc_peek() looks and changes nothing, and a
- * result that comes while a parent qdisc waits for tokens overtakes what was peeked at before.
+ * The choice is a function of the queues, `balance` and `ahead` alone, so inc_peek() looks and
+ * changes nothing, and a result that comes while a parent qdisc waits for tokens overtakes what was
+ * peeked at before.
  *
- * A super-packet is one entry of a queue, of the class of its first header. In the counters it is its segments. One
- * that would hold the link up for more than a millisecond (sch_rate.h) is taken apart before it waits.
+ * A super-packet is one entry of a queue, of the class of its first header. In the counters it is
+ * its segments. One that would hold the link up for more than a millisecond (sch_rate.h) is taken
+ * apart before it waits.
  *
- * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are written under RTNL too,
- * therefore inc_dump() reads them under RTNL alone.
+ * LOCKING: everything in struct sched_data is written under the root qdisc's lock. Options are
+ * written under RTNL too, therefore inc_dump() reads them under RTNL alone.
  */
 #include <linux/module.h>
 #include <linux/rtnetlink.h>
@@ -44,13 +48,15 @@
 #define CONTROL_BURST	65536	/* bytes; see FIRST */
 
 /*
- * Classes: 1 is everything else, into which a qdisc may be put; from 2 on come groups, which are there to be looked at.
+ * Classes: 1 is everything else, into which a qdisc may be put; from 2 on come groups, which are
+ * there to be looked at.
  */
 #define CLASS_OTHER	1ul
 #define CLASS_GROUP	2ul
 
 struct band {
-	struct sk_buff_head queue;	/* contributions are in sched_data.groups, others perhaps in sched_data.child */
+	/* contributions are in sched_data.groups, others perhaps in sched_data.child */
+	struct sk_buff_head queue;
 	u64 packets;		/* sent, in segments */
 	u64 bytes;		/* sent, with the headers of all segments */
 	u64 drops;		/* skbs */
@@ -66,7 +72,8 @@ struct sched_data {
 	struct Qdisc *child;	/* of everything else; NULL: that waits in its band's queue */
 	struct sched_drain drain;
 	s64 balance;		/* bytes * percent; negative: INC owes. See SHARE */
-	s64 ahead;		/* bytes * percent that the first class has had too much; see FIRST */
+	/* bytes * percent that the first class has had too much; see FIRST */
+	s64 ahead;
 	u64 blocks;		/* INC headers seen at enqueue */
 };
 
@@ -85,7 +92,8 @@ static u32 class_waiting(const struct sched_data *q, enum inc_sched_class class)
 {
 	if (class == INC_SCHED_CONTRIB)
 		return q->groups.qlen;
-	return class == INC_SCHED_OTHER && q->child ? qdisc_qlen(q->child) : skb_queue_len(&q->band[class].queue);
+	return class == INC_SCHED_OTHER && q->child ? qdisc_qlen(q->child) :
+						      skb_queue_len(&q->band[class].queue);
 }
 
 /* The youngest packet that may go when the class is over its limit. */
@@ -94,7 +102,8 @@ static struct sk_buff *drop_youngest(struct sched_data *q, enum inc_sched_class 
 	struct band *b = &q->band[class];
 	struct sk_buff *skb;
 
-	skb = class == INC_SCHED_CONTRIB ? sched_flows_drop(&q->groups) : __skb_dequeue_tail(&b->queue);
+	skb = class == INC_SCHED_CONTRIB ? sched_flows_drop(&q->groups) :
+					   __skb_dequeue_tail(&b->queue);
 	b->drops++;
 	b->backlog -= qdisc_pkt_len(skb);
 	return skb;
@@ -204,7 +213,9 @@ static enum inc_sched_class pick_inc(const struct sched_data *q)
 {
 	if (!class_waiting(q, INC_SCHED_CONTRIB))
 		return INC_SCHED_CONTROL;
-	return class_waiting(q, INC_SCHED_CONTROL) && q->ahead <= CONTROL_BURST * 100 ? INC_SCHED_CONTROL : INC_SCHED_CONTRIB;
+	return class_waiting(q, INC_SCHED_CONTROL) && q->ahead <= CONTROL_BURST * 100 ?
+		       INC_SCHED_CONTROL :
+		       INC_SCHED_CONTRIB;
 }
 
 static enum inc_sched_class pick_class(const struct sched_data *q)
@@ -241,10 +252,14 @@ static struct sk_buff *first_packet(const struct sched_data *q, enum inc_sched_c
 {
 	if (class == INC_SCHED_CONTRIB)
 		return sched_flows_first(&q->groups);
-	return class == INC_SCHED_OTHER && q->child ? q->child->ops->peek(q->child) : skb_peek(&q->band[class].queue);
+	return class == INC_SCHED_OTHER && q->child ? q->child->ops->peek(q->child) :
+						      skb_peek(&q->band[class].queue);
 }
 
-/* The next packet and its class. A child may drop all that waits when it is asked for it, or keep it for now. */
+/*
+ * The next packet and its class. A child may drop all that waits when it is asked for it, or keep
+ * it for now.
+ */
 static struct sk_buff *next_packet(const struct sched_data *q, enum inc_sched_class *class)
 {
 	struct sk_buff *skb;
@@ -266,10 +281,12 @@ static struct sk_buff *inc_peek(struct Qdisc *sch)
 }
 
 /*
- * A packet of INC that has waited for longer than the target says so to its receiver. It is not dropped if it cannot:
- * ranks and nodes notice what is lost later than what is marked, and the limit bounds what waits.
+ * A packet of INC that has waited for longer than the target says so to its receiver. It is not
+ * dropped if it cannot: ranks and nodes notice what is lost later than what is marked, and the
+ * limit bounds what waits.
  */
-static void mark_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 us)
+static void mark_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb,
+			u64 us)
 {
 	if (class == INC_SCHED_OTHER || us <= q->opt.target || !INET_ECN_set_ce(skb))
 		return;
@@ -286,7 +303,8 @@ static u32 delay_slot(u64 us)
 }
 
 /* The first packet of @class, which has waited here, leaves. */
-static void take_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb, u64 now)
+static void take_packet(struct sched_data *q, enum inc_sched_class class, struct sk_buff *skb,
+			u64 now)
 {
 	u64 us = div_u64(now - cb_of(skb)->since, NSEC_PER_USEC);
 	u32 slot = delay_slot(us);
@@ -398,15 +416,18 @@ out:
 	return err;
 }
 
-/* What the system puts below a device, if that keeps flows apart. NULL: what is not INC waits in a FIFO. */
+/*
+ * What the system puts below a device, if that keeps flows apart. NULL: what is not INC waits in a
+ * FIFO.
+ */
 static struct Qdisc *default_child(struct Qdisc *sch, struct netlink_ext_ack *extack)
 {
 	struct Qdisc *child;
 
 	if (strcmp(default_qdisc_ops->id, "fq_codel"))
 		return NULL;
-	child = qdisc_create_dflt(sch->dev_queue, default_qdisc_ops, TC_H_MAKE(TC_H_MAJ(sch->handle), CLASS_OTHER),
-				  extack);
+	child = qdisc_create_dflt(sch->dev_queue, default_qdisc_ops,
+				  TC_H_MAKE(TC_H_MAJ(sch->handle), CLASS_OTHER), extack);
 	if (child)
 		qdisc_hash_add(child, true);
 	return child;
@@ -485,8 +506,8 @@ static struct Qdisc *class_leaf(struct Qdisc *sch, unsigned long class)
 }
 
 /* What waits goes along into the first child, as far as that takes it. */
-static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *child, struct Qdisc **old,
-		       struct netlink_ext_ack *extack)
+static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *child,
+		       struct Qdisc **old, struct netlink_ext_ack *extack)
 {
 	struct sched_data *q = qdisc_priv(sch);
 	struct band *b = &q->band[INC_SCHED_OTHER];
@@ -494,7 +515,8 @@ static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *chi
 	u32 n = 0, bytes = 0, len;
 
 	if (class != CLASS_OTHER) {
-		NL_SET_ERR_MSG_MOD(extack, "groups take no qdisc: expected class 1, all that is not INC");
+		NL_SET_ERR_MSG_MOD(extack,
+				   "groups take no qdisc: expected class 1, all that is not INC");
 		return -EOPNOTSUPP;
 	}
 	*old = qdisc_replace(sch, child, &q->child);
@@ -530,7 +552,8 @@ static void class_walk(struct Qdisc *sch, struct qdisc_walker *walker)
 	}
 }
 
-static int class_dump(struct Qdisc *sch, unsigned long class, struct sk_buff *skb, struct tcmsg *tcm)
+static int class_dump(struct Qdisc *sch, unsigned long class, struct sk_buff *skb,
+		      struct tcmsg *tcm)
 {
 	const struct sched_data *q = qdisc_priv(sch);
 
@@ -558,7 +581,8 @@ static int group_dump_stats(struct Qdisc *sch, const struct sched_flow *flow, st
 	queue.backlog = flow->backlog;
 	queue.drops = flow->drops;
 	sch_tree_unlock(sch);
-	if (gnet_stats_copy_basic(d, NULL, &sent, true) < 0 || gnet_stats_copy_queue(d, NULL, &queue, queue.qlen) < 0)
+	if (gnet_stats_copy_basic(d, NULL, &sent, true) < 0 ||
+	    gnet_stats_copy_queue(d, NULL, &queue, queue.qlen) < 0)
 		return -1;
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }

@@ -11,7 +11,9 @@
 
 struct sched_options sched_options_default(void)
 {
-	return (struct sched_options){ .share = 80, .control = 90, .limit = 1000, .port = INC_PORT, .target = 2000 };
+	return (struct sched_options){
+		.share = 80, .control = 90, .limit = 1000, .port = INC_PORT, .target = 2000
+	};
 }
 
 static const struct nla_policy policy[TCA_INC_MAX + 1] = {
@@ -20,11 +22,13 @@ static const struct nla_policy policy[TCA_INC_MAX + 1] = {
 	[TCA_INC_PORT]	= { .type = NLA_U16 },
 	[TCA_INC_TARGET] = { .type = NLA_U32 },
 	[TCA_INC_CONTROL] = { .type = NLA_U32 },
-	[TCA_INC_RATE]	= { .type = NLA_U64 },
-	[TCA_INC_WEIGHTS] = { .type = NLA_BINARY, .len = sizeof_field(struct sched_options, weights) },
+	[TCA_INC_RATE] = { .type = NLA_U64 },
+	[TCA_INC_WEIGHTS] = { .type = NLA_BINARY,
+			      .len = sizeof_field(struct sched_options, weights) },
 };
 
-static int check_range(const struct nlattr *attr, const char *name, u32 value, u32 max, struct netlink_ext_ack *extack)
+static int check_range(const struct nlattr *attr, const char *name, u32 value, u32 max,
+		       struct netlink_ext_ack *extack)
 {
 	if (value >= 1 && value <= max)
 		return 0;
@@ -33,38 +37,42 @@ static int check_range(const struct nlattr *attr, const char *name, u32 value, u
 	return -EINVAL;
 }
 
-static int parse_rate(const struct nlattr *attr, struct sched_options *opt, struct netlink_ext_ack *extack)
+static int parse_rate(const struct nlattr *attr, struct sched_options *opt,
+		      struct netlink_ext_ack *extack)
 {
 	opt->rate = nla_get_u64(attr);
 	if (!opt->rate || (opt->rate >= INC_SCHED_RATE_MIN && opt->rate <= INC_SCHED_RATE_MAX))
 		return 0;
-	NL_SET_ERR_MSG_FMT_MOD(extack, "rate %llu: expected 0 or %llu..%llu", opt->rate, INC_SCHED_RATE_MIN,
-			       INC_SCHED_RATE_MAX);
+	NL_SET_ERR_MSG_FMT_MOD(extack, "rate %llu: expected 0 or %llu..%llu", opt->rate,
+			       INC_SCHED_RATE_MIN, INC_SCHED_RATE_MAX);
 	NL_SET_BAD_ATTR(extack, attr);
 	return -ERANGE;
 }
 
-static int parse_weights(const struct nlattr *attr, struct sched_options *opt, struct netlink_ext_ack *extack)
+static int parse_weights(const struct nlattr *attr, struct sched_options *opt,
+			 struct netlink_ext_ack *extack)
 {
 	u32 n = nla_len(attr) / sizeof(opt->weights[0]), i, j;
 	int err;
 
 	if (nla_len(attr) % sizeof(opt->weights[0])) {
-		NL_SET_ERR_MSG_FMT_MOD(extack, "weights of %u bytes: expected a multiple of %zu", nla_len(attr),
-				       sizeof(opt->weights[0]));
+		NL_SET_ERR_MSG_FMT_MOD(extack, "weights of %u bytes: expected a multiple of %zu",
+				       nla_len(attr), sizeof(opt->weights[0]));
 		NL_SET_BAD_ATTR(extack, attr);
 		return -EINVAL;
 	}
 	memcpy(opt->weights, nla_data(attr), nla_len(attr));
 	opt->nweights = n;
 	for (i = 0; i < n; i++) {
-		err = check_range(attr, "weight", opt->weights[i].weight, INC_SCHED_WEIGHT_MAX, extack);
+		err = check_range(attr, "weight", opt->weights[i].weight, INC_SCHED_WEIGHT_MAX,
+				  extack);
 		if (err)
 			return err;
 		for (j = 0; j < i && opt->weights[j].group != opt->weights[i].group; j++)
 			;
 		if (j < i) {
-			NL_SET_ERR_MSG_FMT_MOD(extack, "group %u has two weights: expected one", opt->weights[i].group);
+			NL_SET_ERR_MSG_FMT_MOD(extack, "group %u has two weights: expected one",
+					       opt->weights[i].group);
 			NL_SET_BAD_ATTR(extack, attr);
 			return -EINVAL;
 		}
@@ -72,7 +80,8 @@ static int parse_weights(const struct nlattr *attr, struct sched_options *opt, s
 	return 0;
 }
 
-int sched_options_parse(const struct nlattr *attr, struct sched_options *opt, struct netlink_ext_ack *extack)
+int sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
+			struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_INC_MAX + 1];
 	int err;
@@ -113,11 +122,14 @@ int sched_options_dump(const struct sched_options *opt, struct sk_buff *skb)
 
 	if (!nest)
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, TCA_INC_SHARE, opt->share) || nla_put_u32(skb, TCA_INC_CONTROL, opt->control) ||
-	    nla_put_u32(skb, TCA_INC_LIMIT, opt->limit) || nla_put_u16(skb, TCA_INC_PORT, opt->port) ||
+	if (nla_put_u32(skb, TCA_INC_SHARE, opt->share) ||
+	    nla_put_u32(skb, TCA_INC_CONTROL, opt->control) ||
+	    nla_put_u32(skb, TCA_INC_LIMIT, opt->limit) ||
+	    nla_put_u16(skb, TCA_INC_PORT, opt->port) ||
 	    nla_put_u32(skb, TCA_INC_TARGET, opt->target) ||
 	    nla_put_u64_64bit(skb, TCA_INC_RATE, opt->rate, TCA_INC_PAD) ||
-	    (opt->nweights && nla_put(skb, TCA_INC_WEIGHTS, opt->nweights * sizeof(opt->weights[0]), opt->weights))) {
+	    (opt->nweights && nla_put(skb, TCA_INC_WEIGHTS, opt->nweights * sizeof(opt->weights[0]),
+				      opt->weights))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}

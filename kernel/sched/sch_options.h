@@ -19,7 +19,8 @@ struct sched_options {
 
 struct sched_options sched_options_default(void);
 /* Overwrites in @opt what @attr names. 0 or an error, which @extack explains. */
-int sched_options_parse(const struct nlattr *attr, struct sched_options *opt, struct netlink_ext_ack *extack);
+int sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
+			struct netlink_ext_ack *extack);
 /* As TCA_OPTIONS. */
 int sched_options_dump(const struct sched_options *opt, struct sk_buff *skb);
 

@@ -2,9 +2,10 @@
 /*
  * How fast packets leave, and how long one of them may be.
  *
- * A packet of more than a millisecond of the link's rate keeps all others waiting for that long, results among them.
- * The rate is told, or measured: the bytes that leave in 10 ms or more while others wait all the time, that is, while
- * the link, or whatever shapes it, is what they wait for. Until it is known nothing is too long.
+ * A packet of more than a millisecond of the link's rate keeps all others waiting for that long,
+ * results among them. The rate is told, or measured: the bytes that leave in 10 ms or more while
+ * others wait all the time, that is, while the link, or whatever shapes it, is what they wait for.
+ * Until it is known nothing is too long.
  */
 #ifndef NETINC_SCHED_SCH_RATE_H
 #define NETINC_SCHED_SCH_RATE_H

@@ -9,7 +9,7 @@
 
 struct ep_env env;
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------- */
 
 /* Byte @at of what operation @seq sends; results are the complement. */
 static u8 pattern(u32 seq, u64 at)
@@ -203,7 +203,7 @@ static void check_result(struct op *o)
 		netinc_assert(b->data[i] == (u8)~pattern(o->op.seq, i));
 }
 
-/* ---- Surroundings ---------------------------------------------------------------------------- */
+/* ---- Surroundings -------------------------------------------------------- */
 
 static void note_begun(struct netinc_op *op)
 {
@@ -343,8 +343,8 @@ static void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 }
 
 /*
- * As kernel/host/scan.c: the own input is read, and a round written, when the own contribution has come
- * back.
+ * As kernel/host/scan.c: the own input is read, and a round written, when the own contribution has
+ * come back.
  */
 static void deliver_chain(struct op *o, const struct netinc_block *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What surrounds a rank in fuzz_endpoint: operations with memory as kernel/host/pin.c pins it, and what
- * is kept for a move.
+ * What surrounds a rank in fuzz_endpoint: operations with memory as kernel/host/pin.c pins it, and
+ * what is kept for a move.
  *
  * A buffer is as long as its stream. Of it [lo, hi) is pinned: hi moves when the input says so, lo
  * with the oldest block without result. Nothing else may be read or written, what is sent must be

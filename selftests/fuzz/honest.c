@@ -53,7 +53,7 @@ struct netinc_peer honest_peer(u32 rank)
 				     .ifindex = 1 + rank };
 }
 
-/* ---- The plan -------------------------------------------------------------------------------- */
+/* ---- The plan ------------------------------------------------------------ */
 
 static u32 op_at(u64 q)
 {
@@ -136,7 +136,7 @@ static u16 expected(u64 q, u8 *out)
 	return len;
 }
 
-/* ---- What comes ------------------------------------------------------------------------------ */
+/* ---- What comes ---------------------------------------------------------- */
 
 /* Whom member @child of the group is; NULL: nobody who is honest, or hears. */
 static struct rank *rank_of(u32 child)
@@ -284,7 +284,7 @@ void honest_control(u32 child, const struct netinc_pkt *pkt, const void *body)
 		rx_error(r, body);
 }
 
-/* ---- What it does ---------------------------------------------------------------------------- */
+/* ---- What it does -------------------------------------------------------- */
 
 static bool is_mine(u64 q)
 {
@@ -485,7 +485,7 @@ void honest_turn(u32 rank, u32 blocks, bool probe)
 	advance(r);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Life ---------------------------------------------------------------- */
 
 void honest_start(void)
 {

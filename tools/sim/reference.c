@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What every collective is to give, the plain way: from all ranks' inputs, one rank after the other. */
+/*
+ * What every collective is to give, the plain way: from all ranks' inputs, one rank after the
+ * other.
+ */
 #include "arithmetic.h"
 #include "reduce/reduce.h"
 #include "sim.h"
@@ -22,7 +25,9 @@ static const u8 *input(struct ref *r, u32 rank)
 
 static const u8 *folded_without(struct ref *r)
 {
-	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
+	struct arithmetic a = { .type = r->op.type,
+				.op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE,
 				.size = r->size };
 	const void *in[SIM_MAX_HOSTS];
 	u32 i;
@@ -38,8 +43,11 @@ static const u8 *folded_without(struct ref *r)
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
-	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
-				.ranks = r->sim->plan.hosts, .size = r->size };
+	struct arithmetic a = { .type = r->op.type,
+				.op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE,
+				.ranks = r->sim->plan.hosts,
+				.size = r->size };
 	u64 n = r->send[0].length;
 	const void *in[SIM_MAX_HOSTS];
 	u32 k = 0, i;
@@ -75,7 +83,8 @@ static void alltoall(struct ref *r)
 	u32 n = r->sim->plan.hosts, i;
 
 	for (i = 0; i < n; i++)
-		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[r->rank], share(r, i * n + r->rank));
+		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[r->rank],
+		    share(r, i * n + r->rank));
 }
 
 static void gather(struct ref *r)
@@ -135,8 +144,12 @@ static void perform(struct ref *r)
 
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes)
 {
-	struct ref r = { .sim = sim, .retained = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
-			 .rank = rank, .absent = absent };
+	struct ref r = { .sim = sim,
+			 .retained = &sim->outcome[idx],
+			 .op = sim_step_of(sim, idx)->op,
+			 .idx = idx,
+			 .rank = rank,
+			 .absent = absent };
 	bool in_place = plan_op_of(sim, idx, rank).in_place;
 	u64 at;
 	u32 i;
