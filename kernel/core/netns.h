@@ -5,32 +5,31 @@
  * LOCKING
  *
  * Configuration (nodes, default parent) changes under nn->mutex, in process context. The data path
- *finds nodes, groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group
- *and a rank each have one spinlock, taken with bottom halves off, that protects their engine object
- *and everything that hangs off it. Order:
+ * finds nodes, groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group
+ * and a rank each have one spinlock, taken with bottom halves off, that protects their engine
+ * object and everything that hangs off it. Order:
  *
- *	rtnl or socket lock > nn->mutex > umem->mutex > rank->lock or ngroup->lock > nn->hash_lock,
- *node->lock
+ *  rtnl or socket lock > nn->mutex > umem->mutex > rank->lock or ngroup->lock > nn->hash_lock, node->lock
  *
  * A rank's and a group's lock are never held together: under either of them packets are only
- *queued; they are sent when the lock has been dropped, and a packet that is sent never enters the
- *receive path on the same stack.
+ * queued; they are sent when the lock has been dropped, and a packet that is sent never enters the
+ * receive path on the same stack.
  *
  * With PREEMPT_RT these spinlocks sleep and softirqs are preempted. What a CPU has one of for all
  * groups or ranks has a local_lock_t (room for folding and converting: fold.c, convert.c) or a
  * spinlock (page_ring.c) of its own, taken last; that bottom halves are off need not keep other
- *tasks away. FPU sections (fpu_section.h) are inside all of them.
+ * tasks away. FPU sections (fpu_section.h) are inside all of them.
  *
  * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are
- *atomics: charging takes no lock.
+ * atomics: charging takes no lock.
  *
  * LIFETIME
  *
  * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace
- *period. Removal is: mark dead, take out of the hash, cancel timers and work (each may still run
- *once and sees the mark), drain the engine under the lock, put. At the exit of a namespace the
- *doors are closed first and synchronize_net() waits for packets that are past them, so nothing new
- *can begin.
+ * period. Removal is: mark dead, take out of the hash, cancel timers and work (each may still run
+ * once and sees the mark), drain the engine under the lock, put. At the exit of a namespace the
+ * doors are closed first and synchronize_net() waits for packets that are past them, so nothing new
+ * can begin.
  */
 #ifndef NETINC_CORE_NETNS_H
 #define NETINC_CORE_NETNS_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The aggregator: the slots of one tree at one node. One state machine for every collective:
- *contribute, complete, replicate. It has no timers and no send window; results are the
- *acknowledgements.
+ * contribute, complete, replicate. It has no timers and no send window; results are the
+ * acknowledgements.
  *
  * A slot's life:
  *
- *	FILLING --all children in, root------------------------------> DONE --contribution to block
- *+ S--> FILLING |  \--all children in, not root--> UP --result from above-----^
- *	   \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it
- *are done, then the operation fails) With policy `partial` (agg_partial.h) a FILLING slot may
- *become DONE while children are missing.
+ *  FILLING --all children in, root------------------------------> DONE --contribution to block + S--> FILLING
+ *     |  \--all children in, not root--> UP --result from above-----^
+ *     \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done,
+ *                                                               then the operation fails)
+ * With policy `partial` (agg_partial.h) a FILLING slot may become DONE while children are missing.
  *
  * Blocks are named q here: the psn, extended to 64 bits. Those of other trees are passed over;
- *nobody contributes to their slots.
+ * nobody contributes to their slots.
  */
 #ifndef NETINC_ENGINE_AGGREGATOR_H
 #define NETINC_ENGINE_AGGREGATOR_H

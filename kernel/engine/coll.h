@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Collectives, known to hosts only: how an operation is cut into blocks, who sends payload and who
- *wants it.
+ * wants it.
  *
  * The unit is a block: the elements that fit a packet. An operation consists of shares, contiguous
- *runs of elements that one rank sends or wants: one share where all ranks do the same with all
- *elements, one per rank, or one per pair of ranks. Shares begin with a block that holds as many
- *elements fewer as a descriptor takes, whether it carries one or not; all packets of a share but
- *the last have one length then. Every operation owns at least one block.
+ * runs of elements that one rank sends or wants: one share where all ranks do the same with all
+ * elements, one per rank, or one per pair of ranks. Shares begin with a block that holds as many
+ * elements fewer as a descriptor takes, whether it carries one or not; all packets of a share but
+ * the last have one length then. Every operation owns at least one block.
  *
- *	layout	blocks in the order of			collectives
- *	WHOLE	elements				allreduce, reduce, broadcast, barrier
- *	RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
- *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i +
- *s CHAIN	elements, senders 0 .. N - 1		scan, exscan
+ *  layout	blocks in the order of			collectives
+ *  WHOLE	elements				allreduce, reduce, broadcast, barrier
+ *  RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
+ *  PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
+ *  CHAIN	elements, senders 0 .. N - 1		scan, exscan
  *
  * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues
- *where the one before it ended. Where in a buffer a stream's shares lie is the surroundings'
- *business.
+ * where the one before it ended. Where in a buffer a stream's shares lie is the surroundings'
+ * business.
  */
 #ifndef NETINC_ENGINE_COLL_H
 #define NETINC_ENGINE_COLL_H

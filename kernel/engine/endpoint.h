@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results
- *in), ep_member.c its membership (join, epochs, errors, leave, timers), ep_retain.c what it keeps
- *of blocks for the case that the node is lost, ep_move.c the way to another one, ep_partial.c whose
- *contributions its results are made of.
+ * in), ep_member.c its membership (join, epochs, errors, leave, timers), ep_retain.c what it keeps
+ * of blocks for the case that the node is lost, ep_move.c the way to another one, ep_partial.c
+ * whose contributions its results are made of.
  *
- *	CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY-->
- *READY
- *	                       \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
- *	                                                          | \--leave--> LEAVING
- *--acknowledged--> CLOSED any state but CLOSED and LEAVING --fatal error, node lost and no other,
- *refused--> FAILED
+ *  CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
+ *                         \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
+ *                                                            | \--leave--> LEAVING --acknowledged--> CLOSED
+ *  any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
  *
  * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are
- *here; [una, snd) is contributed, some of it with results (got); [snd, end) belongs to submitted
- *operations. snd <= una + W is rule 1. After a move una may be before blocks whose results came in
- *an older epoch: these are kept, and contributed again.
+ * here; [una, snd) is contributed, some of it with results (got); [snd, end) belongs to submitted
+ * operations. snd <= una + W is rule 1. After a move una may be before blocks whose results came in
+ * an older epoch: these are kept, and contributed again.
  */
 #ifndef NETINC_ENGINE_ENDPOINT_H
 #define NETINC_ENGINE_ENDPOINT_H

@@ -2,18 +2,17 @@
 /*
  * A group at a node: who its members are, in which epoch it is, and the aggregator that serves it.
  *
- *	JOINING --all JOINs in--> ACTIVE --ranks disagree--> RESYNC --all JOINs in--> ACTIVE (epoch
- *+ 1) |                        |  \--all LEAVE--> LEFT      | |                        \--rank
- *dead, aborted, late, node removed--> FAILED
- *	   \--last member gone--> FAILED
- *	any --JOIN of a later move: the group has been elsewhere, or has taken us for dead-->
- *JOINING
+ *  JOINING --all JOINs in--> ACTIVE --ranks disagree--> RESYNC --all JOINs in--> ACTIVE (epoch + 1)
+ *     |                        |  \--all LEAVE--> LEFT      |
+ *     |                        \--rank dead, aborted, late, node removed--> FAILED
+ *     \--last member gone--> FAILED
+ *  any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
  *
  * A group that shrinks is a new one, made for the members of one that has failed: see
- *group_shrink.c.
+ * group_shrink.c.
  *
  * A FAILED group answers its members for twice the dead limit and then expires; one that all have
- *left, or that never formed, expires at once.
+ * left, or that never formed, expires at once.
  */
 #ifndef NETINC_ENGINE_GROUP_H
 #define NETINC_ENGINE_GROUP_H

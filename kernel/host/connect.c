@@ -7,7 +7,7 @@
  *	       \-------------INC_SA_SHRINK, the group has failed---------/
  *
  * As with TCP, the first connect() after a join in the background has ended says how, also after
- *SO_ERROR has.
+ * SO_ERROR has.
  */
 #include <linux/in.h>
 #include <linux/in6.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The smallest harness for userspace tests: a table of functions, expectations, skips, KTAP out,
- *and random numbers whose seed is printed and can be given again. It needs nothing but libc.
+ * and random numbers whose seed is printed and can be given again. It needs nothing but libc.
  *
  *	static void test_zero(void) { expect(f(0) == 0, "f(0) is %d", f(0)); }
  *	static const struct ktap_test tests[] = { KTAP(test_zero), };
  *	int main(int argc, char **argv) { return ktap_main(tests, ARRAY_SIZE(tests), argc, argv); }
  *
  * Arguments are names of tests to run, all without any; KTAP_SEED in the environment replays a
- *seed. A test that fails goes on unless it says "if (!expect(...)) return;". One function may stand
- *in the table more than once: what is in the entry's arg is in ktap.arg while it runs.
+ * seed. A test that fails goes on unless it says "if (!expect(...)) return;". One function may
+ * stand in the table more than once: what is in the entry's arg is in ktap.arg while it runs.
  */
 #ifndef INC_KTAP_H
 #define INC_KTAP_H

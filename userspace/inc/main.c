@@ -5,7 +5,7 @@
  *	inc [OPTIONS] OBJECT [COMMAND [key value]...]
  *
  * Every word is compared whole: an abbreviation that works today would change its meaning with the
- *next command.
+ * next command.
  */
 #define _GNU_SOURCE
 #include <errno.h>

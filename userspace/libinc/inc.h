@@ -2,31 +2,33 @@
 /*
  * libinc: collectives of a group of ranks, done by the network on the way.
  *
- *	struct inc_group *g;
+ *  struct inc_group *g;
  *
- *	if (inc_join(&g, NULL))					group, rank, size, parent: from the
- *environment errx(1, "%s", inc_errmsg(NULL)); if (inc_allreduce(g, INC_IN_PLACE, x, n,
- *INC_TYPE_F32, INC_OP_SUM)) errx(1, "%s", inc_errmsg(g)); inc_leave(g);
+ *  if (inc_join(&g, NULL))					group, rank, size, parent: from the environment
+ *  	errx(1, "%s", inc_errmsg(NULL));
+ *  if (inc_allreduce(g, INC_IN_PLACE, x, n, INC_TYPE_F32, INC_OP_SUM))
+ *  	errx(1, "%s", inc_errmsg(g));
+ *  inc_leave(g);
  *
  * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text. Where the node
- *goes on without late ranks (`inc node set dev X late MS late-policy partial`), a reduction whose
- *result is not of all ranks returns how many are missing: more than 0, so that who does not know of
- *it takes it for a failure.
+ * goes on without late ranks (`inc node set dev X late MS late-policy partial`), a reduction whose
+ * result is not of all ranks returns how many are missing: more than 0, so that who does not know
+ * of it takes it for a failure.
  *
  * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get
- *-EPROTO, and a text that names both sides; the group works on after that.
+ * -EPROTO, and a text that names both sides; the group works on after that.
  *
  * Threads. Every function may be called by any thread at any time, also for the same group, but for
- *inc_leave() and inc_abort(), which must be the group's last call. Operations count in the order in
- *which they were submitted: where two threads submit to one group, that order is theirs to fix.
+ * inc_leave() and inc_abort(), which must be the group's last call. Operations count in the order
+ * in which they were submitted: where two threads submit to one group, that order is theirs to fix.
  *
  * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who
- *wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
+ * wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
  *
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
- *last of them has closed it; inc_leave() in the other one only drops its copy. Descriptors are
- *close-on-exec. Operations that were under way at the fork write to the memory of the process that
- *submitted them.
+ * last of them has closed it; inc_leave() in the other one only drops its copy. Descriptors are
+ * close-on-exec. Operations that were under way at the fork write to the memory of the process that
+ * submitted them.
  */
 #ifndef INC_H
 #define INC_H

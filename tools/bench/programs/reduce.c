@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How fast reduction kernels read, beside how fast this core reads at all. tools/bench/reduce
- *builds and runs it.
+ * builds and runs it.
  *
  *	bench-reduce BYTES SOURCES PIECE REPETITIONS MILLISECONDS [NAME...]
  *
  * BYTES of sources are walked round and round in pieces of PIECE bytes of each of them, as a node
- *folds super-packets; each repetition lasts MILLISECONDS. Prints a line a kernel, "NAME GB/S...",
- *one figure a repetition, and one for "read", a plain sum of the same bytes, before, between and
- *after them. NAME: beginnings of names of kernels.
+ * folds super-packets; each repetition lasts MILLISECONDS. Prints a line a kernel, "NAME GB/S...",
+ * one figure a repetition, and one for "read", a plain sum of the same bytes, before, between and
+ * after them. NAME: beginnings of names of kernels.
  */
 #include "reduce/reduce.h"
 
