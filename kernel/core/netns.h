@@ -9,7 +9,8 @@
  * and a rank each have one spinlock, taken with bottom halves off, that protects their engine
  * object and everything that hangs off it. Order:
  *
- *  rtnl or socket lock > nn->mutex > umem->mutex > rank->lock or ngroup->lock > nn->hash_lock, node->lock
+ *  rtnl or socket lock > nn->mutex > pin->mutex > rank->lock or node_group->lock >
+ *      nn->hash_lock, node->lock
  *
  * A rank's and a group's lock are never held together: under either of them packets are only
  * queued; they are sent when the lock has been dropped, and a packet that is sent never enters the
@@ -34,6 +35,7 @@
 #ifndef NETINC_CORE_NETNS_H
 #define NETINC_CORE_NETNS_H
 
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -42,26 +44,14 @@
 #include <linux/u64_stats_sync.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
-#include "engine/group.h"
+#include "engine/engine.h"
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
-#define NETINC_HISTORY		128
 
 struct netinc_counters {
 	u64_stats_t c[__INC_C_MAX];
 	struct u64_stats_sync sync;
-};
-
-/* How a group has ended at a node of this netns: see history.h. */
-struct netinc_group_history {
-	u64 lineage;		/* 0: none */
-	u32 group;
-	u32 move;		/* the one that it was at */
-	bool failed;
-	bool formed;		/* it goes on, or has gone on, with fewer ranks */
-	u32 ngone;
-	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
 };
 
 struct netinc_net {
@@ -93,8 +83,7 @@ struct netinc_net {
 	atomic64_t max[__INC_LIMIT_MAX];
 	struct netinc_answers *answers;	/* made when the doors open first, stays */
 	/* a ring; hash_lock, as next_history */
-	struct netinc_group_history history[NETINC_HISTORY];
-	u32 next_history;
+	struct netinc_history *history;	/* made with the first node; hash_lock */
 	bool exiting;			/* mutex */
 };
 
@@ -107,7 +96,7 @@ static inline struct netinc_net *netinc_net(const struct net *net)
 
 static inline struct hlist_head *netinc_hash(struct hlist_head *table, u32 group)
 {
-	return &table[(group * 0x9e3779b1u) >> (32 - NETINC_HASH_BITS)];
+	return &table[hash_32(group, NETINC_HASH_BITS)];
 }
 
 /* Microseconds of CLOCK_MONOTONIC: the engine's time. */

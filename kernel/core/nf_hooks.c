@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two doors: netfilter hooks at which super-packets are still whole.
+ * The two netfilter hooks at which super-packets are still whole.
  *
  * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN,
  * STP, port security and learning have been applied, state->in is the port. It stands behind all
@@ -24,7 +24,6 @@
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include "core/nf_hooks.h"
-#include "node/node.h"
 #include "core/rx.h"
 
 unsigned short netinc_port = INC_PORT;
@@ -61,7 +60,7 @@ static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf
 	else
 		return NF_ACCEPT;
 	/* ranks behind a bridge of their own box, and routed nodes, are served at the other door */
-	if (!netinc_node_at(nn, skb->dev))
+	if (!netinc_dispatch_at(nn, skb->dev))
 		return NF_ACCEPT;
 	return pass_hook(state, skb, skb->dev, family);
 }
@@ -71,7 +70,7 @@ static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_h
 	return pass_hook(state, skb, state->in, state->pf);
 }
 
-static const struct nf_hook_ops doors[] = {
+static const struct nf_hook_ops hooks[] = {
 	{ .hook = bridge_hook,
 	  .pf = NFPROTO_BRIDGE,
 	  .hooknum = NF_BR_LOCAL_IN,
@@ -142,7 +141,7 @@ int netinc_hooks_register(struct netinc_net *nn)
 		return err;
 	err = hold_port(nn, 1, AF_INET6);
 	if (!err || err == -EAFNOSUPPORT)
-		err = nf_register_net_hooks(nn->net, doors, ARRAY_SIZE(doors));
+		err = nf_register_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
 	if (err)
 		release_port(nn);
 	return err;
@@ -150,7 +149,7 @@ int netinc_hooks_register(struct netinc_net *nn)
 
 void netinc_hooks_unregister(struct netinc_net *nn)
 {
-	nf_unregister_net_hooks(nn->net, doors, ARRAY_SIZE(doors));
+	nf_unregister_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
 	release_port(nn);
 	synchronize_net();
 }

@@ -16,16 +16,47 @@
 #include <net/ipv6.h>
 #include <net/route.h>
 #include "core/nf_hooks.h"
-#include "node/node.h"
 #include "core/skb_contig.h"
-#include "host/rank.h"
 #include "core/rx.h"
 #include "core/trace.h"
 
-static void drop_rx(struct netinc_rx *rx, enum inc_counter reason)
+void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason)
+{
+	rx->drop = reason;
+	trace_netinc_drop(rx->skb, group, reason);
+}
+
+void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason)
 {
 	netinc_net_count(rx->nn, reason, 1);
-	trace_netinc_drop(rx->skb, 0, reason);
+	netinc_rx_dropped(rx, rx->pkt.group, reason);
+}
+
+/* What dropwatch and the like are shown; counters and the tracepoint are more precise. */
+static enum skb_drop_reason drop_reason(enum inc_counter drop)
+{
+	switch (drop) {
+	case INC_C_DROP_CHECKSUM:
+		return SKB_DROP_REASON_UDP_CSUM;
+	case INC_C_DROP_MEMORY:
+		return SKB_DROP_REASON_NOMEM;
+	case INC_C_DROP_NO_NODE:
+	case INC_C_DROP_NO_GROUP:
+		return SKB_DROP_REASON_NO_SOCKET;
+	case INC_C_DROP_MALFORMED:
+		return SKB_DROP_REASON_HDR_TRUNC;
+	default:
+		return SKB_DROP_REASON_NOT_SPECIFIED;
+	}
+}
+
+/* A group that keeps the skb has a reference of its own. */
+static void free_rx(struct netinc_rx *rx)
+{
+	if (rx->drop && !rx->used)
+		kfree_skb_reason(rx->skb, drop_reason(rx->drop));
+	else
+		consume_skb(rx->skb);
 }
 
 void netinc_skb_hold(struct sk_buff *skb)
@@ -264,78 +295,6 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 	return 0;
 }
 
-/*
- * Would the rank drop what is for all ranks of its group? A look without its lock, which not
- * everybody is to take of all ranks that there are: who does not know the group's cookie is turned
- * away here. What changes meanwhile is a loss.
- */
-static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
-{
-	u8 state = READ_ONCE(ep->state);
-
-	if (state != INC_STATE_READY && state != INC_STATE_LEAVING && state != INC_STATE_RESYNC)
-		return INC_C_DROP_STATE;
-	if (pkt->incarnation != READ_ONCE(ep->incarnation))
-		return INC_C_DROP_NO_GROUP;
-	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
-}
-
-/* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
-static void to_ranks(struct netinc_rx *rx)
-{
-	bool all = rx->pkt.type == INC_PKT_RESULT || netinc_for_all(rx->pkt.type);
-	struct netinc_rank *rank;
-	struct netinc_rx copy;
-	bool found = false;
-	int why;
-
-	/*
-	 * results are compared with the address of the root; at the bridge's door it may be this
-	 * box's own
-	 */
-	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {
-		drop_rx(rx, INC_C_DROP_ADDRESS);
-		return;
-	}
-	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
-		if (rank->ep.cfg.group != rx->pkt.group ||
-		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
-			continue;
-		found = true;
-		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
-		if (why) {
-			drop_rx(rx, why);
-			continue;
-		}
-		copy = *rx;
-		netinc_rank_rx(rank, &copy);
-	}
-	if (!found)
-		drop_rx(rx, INC_C_DROP_NO_GROUP);
-}
-
-static void dispatch_rx(struct netinc_rx *rx)
-{
-	int got = netinc_rx_next(rx);
-
-	if (got <= 0) {
-		drop_rx(rx, got ? -got : INC_C_DROP_MALFORMED);
-		return;
-	}
-	trace_netinc_rx(rx->skb, rx->dev, &rx->pkt);
-	switch (rx->pkt.type) {
-	case INC_PKT_CONTRIB:
-	case INC_PKT_PROBE:
-	case INC_PKT_JOIN:
-	case INC_PKT_ABORT:
-		netinc_node_rx(rx);
-		break;
-	default:
-		to_ranks(rx);
-		break;
-	}
-}
-
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
 	       struct net_device *via, u8 family)
 {
@@ -370,9 +329,9 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	if (!err)
 		*NETINC_CB(skb) = (struct netinc_skb_cb){ .packets = netinc_rx_packets(&rx) };
 	if (err)
-		drop_rx(&rx, -err);
+		netinc_rx_drop(&rx, -err);
 	else
-		dispatch_rx(&rx);
-	consume_skb(skb);	/* a group that keeps it has a reference of its own */
+		netinc_dispatch(&rx);
+	free_rx(&rx);
 	return true;
 }

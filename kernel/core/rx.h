@@ -41,6 +41,8 @@ struct netinc_rx {
 	const struct inc_hdr *last;
 	u32 headers;			/* bytes of IP and UDP headers */
 	bool ce;			/* the IP header says that it met congestion */
+	bool used;			/* a segment of it was of use */
+	enum inc_counter drop;		/* why the last one that was not has been dropped */
 	struct netinc_pkt pkt;		/* of the segment at hand */
 	u32 body;			/* offset of what follows its header */
 };
@@ -50,6 +52,14 @@ struct netinc_rx {
  * caller.
  */
 void netinc_skb_hold(struct sk_buff *skb);
+
+/*
+ * The segment at hand, or all that follows, is dropped for @reason: noted for who frees the skb, and
+ * traced. It has been counted.
+ */
+void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
+/* The same, counted at the netns. */
+void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
 
 /* The longest body of a control packet, and a buffer on the stack for it. */
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
@@ -91,7 +101,15 @@ static inline u32 netinc_rx_bytes(const struct netinc_rx *rx)
 bool netinc_rx_sender_ok(const struct netinc_rx *rx);
 
 /*
- * The door's entry: checks all headers, finds who it is for. True: the skb was INC's and has been
+ * dispatch.c: hands a buffer whose headers have been checked to the node or the ranks that it is
+ * for. Under RCU, bottom halves off.
+ */
+void netinc_dispatch(struct netinc_rx *rx);
+/* Under RCU: does a node answer at @dev, so that what comes in by a port of it is taken here? */
+bool netinc_dispatch_at(const struct netinc_net *nn, const struct net_device *dev);
+
+/*
+ * The hook's entry: checks all headers, finds who it is for. True: the skb was INC's and has been
  * consumed.
  */
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,

@@ -9,11 +9,11 @@
  * elements fewer as a descriptor takes, whether it carries one or not; all packets of a share but
  * the last have one length then. Every operation owns at least one block.
  *
- *  layout	blocks in the order of			collectives
- *  WHOLE	elements				allreduce, reduce, broadcast, barrier
- *  RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
- *  PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
- *  CHAIN	elements, senders 0 .. N - 1		scan, exscan
+ *	layout	blocks in the order of			collectives
+ *	WHOLE	elements				allreduce, reduce, broadcast, barrier
+ *	RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
+ *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
+ *	CHAIN	elements, senders 0 .. N - 1		scan, exscan
  *
  * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues
  * where the one before it ended. Where in a buffer a stream's shares lie is the surroundings'

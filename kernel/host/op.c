@@ -275,11 +275,11 @@ static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_reques
 {
 	int err, more;
 
-	if (mutex_lock_interruptible(&rank->umem.mutex))
+	if (mutex_lock_interruptible(&rank->pin.mutex))
 		return -ERESTARTSYS;
 	more = netinc_pin_begin(rank, req, block_bytes(rank, &req->op));
 	err = more < 0 ? more : enqueue_request(rank, req, handle);
-	mutex_unlock(&rank->umem.mutex);
+	mutex_unlock(&rank->pin.mutex);
 	if (!err && more)
 		netinc_pin_kick(rank);
 	return err;
@@ -338,9 +338,9 @@ void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op)
 	req->done = true;
 	list_move_tail(&req->list, &rank->completed);
 	if (req->mm) {
-		list_add_tail(&req->pin, &rank->umem.unpin);
+		list_add_tail(&req->pin, &rank->pin.unpin);
 		/* who waits for it unpins it, unless others are in need */
-		if (!req->waiters || rank->umem.starved)
+		if (!req->waiters || rank->pin.starved)
 			netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
@@ -491,7 +491,7 @@ void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *
 	req->waiters = 0;
 	list_add(&req->list, &rank->completed);
 	if (req->mm) {
-		list_add_tail(&req->pin, &rank->umem.unpin);
+		list_add_tail(&req->pin, &rank->pin.unpin);
 		netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);

@@ -18,9 +18,9 @@ struct netinc_rank;
 
 struct netinc_op_request {
 	struct netinc_op op;		/* the engine's part */
-	/* rank->pending, rank->completed or umem->reap; rank->lock */
+	/* rank->pending, rank->completed or pin->reap; rank->lock */
 	struct list_head list;
-	struct list_head pin;		/* umem->unpin; rank->lock */
+	struct list_head pin;		/* pin->unpin; rank->lock */
 	u64 handle;
 	u64 user_data;
 	u64 weight;			/* INC_OP_WSUM: binary64 */

@@ -9,7 +9,7 @@
  * written.
  *
  * The owner's memory may be gone, or a page fault may take for ever (a FUSE file, userfaultfd): the
- * worker holds umem->mutex then, and those who only want to give back use trylock and leave the
+ * worker holds pin->mutex then, and those who only want to give back use trylock and leave the
  * rest to it. Every user has workers of his own, so that he keeps nobody else from getting pages.
  * Such a worker holds memory map, socket, netns and module until the fault ends: with its answer,
  * or when who was to give it goes away.
@@ -41,7 +41,7 @@ static DEFINE_SPINLOCK(peers_lock);
 
 static struct netinc_rank *rank_of(struct netinc_pin *u)
 {
-	return container_of(u, struct netinc_rank, umem);
+	return container_of(u, struct netinc_rank, pin);
 }
 
 /* The piece that holds the stream's byte @at. */
@@ -351,8 +351,8 @@ static void unpin_used(struct netinc_rank *rank, struct netinc_op_request *req)
 	send = min(page_of(&req->send, req->send.lo), req->send.pinned);
 	recv = min(page_of(&req->recv, req->recv.lo), req->recv.pinned);
 	spin_unlock_bh(&rank->lock);
-	unpin_pages(&rank->umem, &req->send, send);
-	unpin_pages(&rank->umem, &req->recv, recv);
+	unpin_pages(&rank->pin, &req->send, send);
+	unpin_pages(&rank->pin, &req->recv, recv);
 }
 
 static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
@@ -412,7 +412,7 @@ static int pin_request(struct netinc_rank *rank, struct netinc_op_request *req, 
 
 	for (total = 0; total < most; total += got) {
 		unpin_used(rank, req);
-		got = pin_step(&rank->umem, req, most - total);
+		got = pin_step(&rank->pin, req, most - total);
 		if (got <= 0)
 			break;
 		netinc_rank_lock(rank);
@@ -485,13 +485,13 @@ static struct netinc_op_request *next_request(struct netinc_rank *rank, struct l
 	struct netinc_op_request *req = NULL;
 
 	spin_lock_bh(&rank->lock);
-	if (list == &rank->umem.unpin)
+	if (list == &rank->pin.unpin)
 		req = list_first_entry_or_null(list, struct netinc_op_request, pin);
 	else
 		req = list_first_entry_or_null(list, struct netinc_op_request, list);
-	if (req && list == &rank->umem.unpin)
+	if (req && list == &rank->pin.unpin)
 		list_del_init(&req->pin);
-	else if (req && list == &rank->umem.reap)
+	else if (req && list == &rank->pin.reap)
 		list_del_init(&req->list);
 	spin_unlock_bh(&rank->lock);
 	return req;
@@ -516,7 +516,7 @@ static void req_free(struct netinc_pin *u, struct netinc_op_request *req)
 /* With nothing pinned and nothing to come, others of this user may have the budget. */
 static void uncharge_pages(struct netinc_rank *rank)
 {
-	struct netinc_pin *u = &rank->umem;
+	struct netinc_pin *u = &rank->pin;
 	bool idle;
 
 	lockdep_assert_held(&u->mutex);
@@ -536,10 +536,10 @@ static void return_budget(struct netinc_rank *rank)
 {
 	struct netinc_op_request *req;
 
-	while ((req = next_request(rank, &rank->umem.unpin)))
-		unpin_all(&rank->umem, req);
-	while ((req = next_request(rank, &rank->umem.reap)))
-		req_free(&rank->umem, req);
+	while ((req = next_request(rank, &rank->pin.unpin)))
+		unpin_all(&rank->pin, req);
+	while ((req = next_request(rank, &rank->pin.reap)))
+		req_free(&rank->pin, req);
 	req = next_request(rank, &rank->pending);
 	if (req)
 		unpin_used(rank, req);
@@ -567,7 +567,7 @@ static void end_outside(struct netinc_rank *rank)
 /* One turn of the worker; true: there is more to do at once. */
 static bool pin_round(struct netinc_rank *rank)
 {
-	struct netinc_pin *u = &rank->umem;
+	struct netinc_pin *u = &rank->pin;
 	struct netinc_op_request *req;
 	bool more;
 
@@ -608,7 +608,7 @@ static void pin_work(struct work_struct *work)
 void netinc_pin_kick(struct netinc_rank *rank)
 {
 	netinc_rank_get(rank);
-	if (!queue_work(rank->user->wq, &rank->umem.work))
+	if (!queue_work(rank->user->wq, &rank->pin.work))
 		netinc_rank_put(rank);
 }
 
@@ -631,11 +631,11 @@ void netinc_pin_progress(struct netinc_rank *rank)
 	size = netinc_reduce_elem_size(req->op.type);
 	req->send.lo = max(req->send.lo, b.send * size);
 	req->recv.lo = max(req->recv.lo, b.recv * size);
-	if (!rank->umem.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
+	if (!rank->pin.starved && req->send.hi == req->send.len && req->recv.hi == req->recv.len)
 		return;
 	idle = idle_pages(rank);
 	if (idle &&
-	    (rank->umem.starved || idle >= (pages_held(&req->send) + pages_held(&req->recv)) / 4))
+	    (rank->pin.starved || idle >= (pages_held(&req->send) + pages_held(&req->recv)) / 4))
 		netinc_pin_kick(rank);
 }
 
@@ -651,9 +651,9 @@ void netinc_pin_outside(struct netinc_rank *rank, struct netinc_op_request *req)
 void netinc_pin_stalled(struct netinc_rank *rank)
 {
 	lockdep_assert_held(&rank->lock);
-	if (rank->umem.starved)
+	if (rank->pin.starved)
 		return;
-	rank->umem.starved = true;
+	rank->pin.starved = true;
 	netinc_pin_kick(rank);
 }
 
@@ -721,7 +721,7 @@ static int charge_pages(struct netinc_pin *u, u32 need, u32 want)
 int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u32 block)
 {
 	u32 span = ((block - 1) >> PAGE_SHIFT) + 2, ahead_send, ahead_recv;
-	struct netinc_pin *u = &rank->umem;
+	struct netinc_pin *u = &rank->pin;
 	struct netinc_op_request *older;
 	int got;
 
@@ -743,7 +743,7 @@ int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u3
 
 void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 {
-	struct netinc_pin *u = &rank->umem;
+	struct netinc_pin *u = &rank->pin;
 
 	if (!req->mm) {
 		parts_free(req);
@@ -784,7 +784,7 @@ void netinc_pin_init(struct netinc_pin *u)
 
 void netinc_pin_drain(struct netinc_rank *rank)
 {
-	struct netinc_pin *u = &rank->umem;
+	struct netinc_pin *u = &rank->pin;
 
 	while (!mutex_trylock(&u->mutex)) {
 		reinit_completion(&u->turned);

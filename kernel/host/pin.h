@@ -44,7 +44,7 @@ struct netinc_buf {
 	u64 lo;			/* bytes [0, lo) are done with, and only get more; rank->lock */
 	u64 hi;			/* bytes [lo, hi) are pinned; rank->lock */
 	u32 npages;
-	u32 freed;		/* umem->mutex to write; read without it for hints */
+	u32 freed;		/* pin->mutex to write; read without it for hints */
 	u32 pinned;		/* likewise */
 	u32 mask;		/* size of the ring - 1 */
 	struct page **ring;
@@ -98,7 +98,7 @@ bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *
 
 /*
  * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block:
- * bytes of a block. The caller holds umem->mutex and is the owner of the memory. 0: all is pinned,
+ * bytes of a block. The caller holds pin->mutex and is the owner of the memory. 0: all is pinned,
  * 1: the worker has to go on, or an errno.
  */
 int netinc_pin_begin(struct netinc_rank *rank, struct netinc_op_request *req, u32 block);

@@ -14,13 +14,13 @@
 #include "host/payload.h"
 #include "host/counts.h"
 #include "host/retain.h"
-#include "netlink/nl_family.h"
-#include "node/node.h"
+#include "core/events.h"
 #include "host/rank.h"
 #include "reduce/reduce.h"
 #include "host/socket.h"
 #include "core/trace.h"
-#include "node/edge_trees.h"
+#include "host/tree_paths.h"
+#include "node/edge.h"
 
 #define RETRY_US	1000			/* when memory was short */
 #define DEAD_MS		2000			/* of a node that has not said READY yet */
@@ -133,10 +133,10 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) &&
 	    rank->settled != ep->move) {
 		rank->settled = ep->move;
-		netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVED, ep);
+		netinc_event_rank(rank->path.net, INC_EVENT_MOVED, ep);
 	}
 	if (ep->state == INC_STATE_FAILED && ep->error.code)
-		netinc_nl_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
+		netinc_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
 	rank->wake(rank,
 		   ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
 }
@@ -167,10 +167,10 @@ static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 	       (!path->oif || path->oif == rx->via->ifindex);
 }
 
-static void drop_rx(struct netinc_rank *rank, const struct netinc_rx *rx, enum inc_counter reason)
+static void rank_drop(struct netinc_rank *rank, struct netinc_rx *rx, enum inc_counter reason)
 {
 	netinc_count(rank->ep.counters, reason);
-	trace_netinc_drop(rx->skb, rank->ep.cfg.group, reason);
+	netinc_rx_dropped(rx, rank->ep.cfg.group, reason);
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
@@ -224,15 +224,17 @@ static void rx_segments(struct netinc_rank *rank, struct netinc_rx *rx, bool non
 
 	do {
 		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
-			drop_rx(rank, rx, INC_C_DROP_NO_GROUP);
+			rank_drop(rank, rx, INC_C_DROP_NO_GROUP);
 			continue;
 		}
 		err = rx_segment(rank, rx, non_parent, now);
 		if (err)
-			trace_netinc_drop(rx->skb, rank->ep.cfg.group, -err);
+			netinc_rx_dropped(rx, rank->ep.cfg.group, -err);
+		else
+			rx->used = true;
 	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0)
-		drop_rx(rank, rx, -got);
+		rank_drop(rank, rx, -got);
 }
 
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
@@ -247,7 +249,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
 	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
-		drop_rx(rank, rx, INC_C_DROP_PORT);
+		rank_drop(rank, rx, INC_C_DROP_PORT);
 		goto out;
 	}
 	netinc_count(counters, INC_C_RX_SKBS);
@@ -315,7 +317,7 @@ static int net_use(struct netinc_net *nn)
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);
 	if (!err)
-		netinc_node_paid(nn->edge);
+		netinc_edge_pay(nn);
 	mutex_unlock(&nn->mutex);
 	return err;
 }
@@ -339,7 +341,7 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	netinc_txq_init(&rank->txq, NETINC_TXQ_RANK);
 	INIT_LIST_HEAD(&rank->pending);
 	INIT_LIST_HEAD(&rank->completed);
-	netinc_pin_init(&rank->umem);
+	netinc_pin_init(&rank->pin);
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */
@@ -403,7 +405,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 	return rank;
 
 err_free:
-	netinc_pin_fini(&rank->umem);
+	netinc_pin_fini(&rank->pin);
 	put_pid(rank->pid);
 	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
 	kvfree(rank);
@@ -450,7 +452,7 @@ static void rank_release(struct kref *ref)
 {
 	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
 
-	netinc_pin_fini(&rank->umem);
+	netinc_pin_fini(&rank->pin);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
 	sock_put(rank->sk);

@@ -16,7 +16,8 @@
 #include "host/op.h"
 #include "core/rx.h"
 #include "core/fpu_section.h"
-#include "core/tx.h"
+#include "core/gso_buf.h"
+#include "core/path.h"
 #include "host/pin.h"
 
 /* Bytes from which on an FPU section for plain copies is worth its while. */
@@ -31,7 +32,7 @@ struct netinc_rank {
 	struct pid *pid;		/* of the process that joined, with a reference */
 	struct netinc_user *user;	/* the socket's; charged for operations */
 	s64 charged;			/* bytes of the rank itself, what is kept apart */
-	struct netinc_pin umem;
+	struct netinc_pin pin;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool joined;			/* has been READY */

@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "host/retain.h"
-#include "netlink/nl_family.h"
+#include "core/events.h"
 #include "host/rank.h"
 #include "host/socket.h"
 
@@ -157,7 +157,7 @@ bool netinc_rank_retarget(struct netinc_ep *ep, u32 at)
 	rank->path.peer = ep->plan[at];
 	rank->path.oif = netinc_rank_oif(rank, &ep->plan[at]);
 	dst_cache_reset_now(&rank->path.dst);
-	netinc_nl_event_rank(rank->path.net, INC_EVENT_MOVING, ep);
+	netinc_event_rank(rank->path.net, INC_EVENT_MOVING, ep);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include <net/genetlink.h>
 #include "engine/endpoint.h"
 #include "engine/group.h"
+#include "core/events.h"
 #include "netlink/nl_family.h"
 #include "reduce/reduce.h"
 
@@ -139,14 +140,14 @@ static void put_addr(char *text, int size, const struct netinc_peer *peer)
 		scnprintf(text, size, "none");
 }
 
-void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex)
+void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex)
 {
 	struct event e = { .type = type, .ifindex = ifindex, .rank = NETINC_NO_RANK };
 
 	send_event(net, &e);
 }
 
-void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
+void netinc_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
 			   u32 ifindex, u32 rank)
 {
 	struct event e = { .type = type,
@@ -177,7 +178,7 @@ static void put_place(char *text, int size, const struct netinc_ep *ep)
 	put_addr(text + len, size - len, &ep->plan[ep->nplan ? ep->move % ep->nplan : 0]);
 }
 
-void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
+void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
 {
 	struct event e = { .type = type,
 			   .about_group = true,
@@ -197,7 +198,7 @@ void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct net
 	send_event(net, &e);
 }
 
-void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent)
+void netinc_event_parent(struct net *net, const struct netinc_peer *parent)
 {
 	struct event e = { .type = INC_EVENT_PARENT,
 			   .ifindex = parent->ifindex,

@@ -12,6 +12,7 @@
 #include <net/genetlink.h>
 #include <net/ipv6.h>
 #include "core/nf_hooks.h"
+#include "core/events.h"
 #include "netlink/nl_family.h"
 #include "core/netns.h"
 #include "node/node.h"
@@ -446,7 +447,7 @@ static void change_parent(struct netinc_net *nn, const struct netinc_peer *paren
 	nn->parent = *parent;
 	spin_unlock_bh(&nn->hash_lock);
 	mutex_unlock(&nn->mutex);
-	netinc_nl_event_parent(nn->net, parent);
+	netinc_event_parent(nn->net, parent);
 }
 
 static int do_parent_set(struct sk_buff *skb, struct genl_info *info)

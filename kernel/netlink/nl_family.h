@@ -12,13 +12,9 @@
 
 struct genl_family;
 struct genl_info;
-struct net;
-struct netinc_ep;
 struct netinc_error;
-struct netinc_group;
 struct netinc_net;
 struct netinc_node;
-struct netinc_peer;
 struct netlink_callback;
 struct nlattr;
 struct sk_buff;
@@ -29,22 +25,6 @@ extern struct genl_family netinc_nl_family;
 
 int netinc_nl_init(void);
 void netinc_nl_fini(void);
-
-/*
- * Events, to whoever listens in @net. Any context, also with the lock of the object held; lost if
- * there is no memory.
- */
-void netinc_nl_event_node(struct net *net, enum inc_event type, u32 ifindex);
-/*
- * @ifindex: the node's device; @rank: NETINC_NO_RANK if none is concerned. GROUP_ERROR tells the
- * group's error.
- */
-void netinc_nl_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
-			   u32 ifindex, u32 rank);
-/* The same at a host, about the rank of a socket. */
-void netinc_nl_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep);
-/* @parent of family 0: there is none any more */
-void netinc_nl_event_parent(struct net *net, const struct netinc_peer *parent);
 
 /*
  * "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097", to @buf of NETINC_ERROR_TEXT

@@ -36,7 +36,7 @@ static bool sees_all(const struct netlink_callback *cb)
 
 static bool is_own(const struct netlink_callback *cb, const struct netinc_rank *rank)
 {
-	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->umem.uid);
+	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->pin.uid);
 }
 
 static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *counters)

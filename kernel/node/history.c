@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How groups have ended: a ring of which the oldest entry is overwritten. */
+/* How groups have ended. */
+#include <linux/slab.h>
 #include "node/history.h"
+
+int netinc_history_init(struct netinc_net *nn)
+{
+	struct netinc_history *history;
+
+	lockdep_assert_held(&nn->mutex);
+	if (nn->history)
+		return 0;
+	history = kvzalloc(sizeof(*history), GFP_KERNEL_ACCOUNT);
+	if (!history)
+		return -ENOMEM;
+	spin_lock_bh(&nn->hash_lock);
+	nn->history = history;
+	spin_unlock_bh(&nn->hash_lock);
+	return 0;
+}
+
+void netinc_history_fini(struct netinc_net *nn)
+{
+	kvfree(nn->history);
+}
 
 static struct netinc_group_history *find_history(struct netinc_net *nn, u32 group, u64 lineage)
 {
 	u32 i;
 
 	lockdep_assert_held(&nn->hash_lock);
-	for (i = 0; i < NETINC_HISTORY; i++)
-		if (nn->history[i].lineage == lineage && nn->history[i].group == group)
-			return &nn->history[i];
+	for (i = 0; nn->history && i < NETINC_HISTORY; i++)
+		if (nn->history->group[i].lineage == lineage && nn->history->group[i].group == group)
+			return &nn->history->group[i];
 	return NULL;
 }
 
@@ -19,7 +41,7 @@ static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 grou
 
 	if (past)
 		return past;
-	past = &nn->history[nn->next_history++ % NETINC_HISTORY];
+	past = &nn->history->group[nn->history->next++ % NETINC_HISTORY];
 	*past = (struct netinc_group_history){ .group = group, .lineage = lineage };
 	return past;
 }

@@ -9,6 +9,30 @@
 #define NETINC_NODE_HISTORY_H
 
 #include "core/netns.h"
+#include "engine/group.h"
+
+#define NETINC_HISTORY	128
+
+/* How a group has ended at a node of this netns. */
+struct netinc_group_history {
+	u64 lineage;		/* 0: none */
+	u32 group;
+	u32 move;		/* the one that it was at */
+	bool failed;
+	bool formed;		/* it goes on, or has gone on, with fewer ranks */
+	u32 ngone;
+	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
+};
+
+/* A ring of which the oldest entry is overwritten; nn->hash_lock. */
+struct netinc_history {
+	struct netinc_group_history group[NETINC_HISTORY];
+	u32 next;
+};
+
+/* Under nn->mutex, before the first group can end: makes room. -ENOMEM: there is none. */
+int netinc_history_init(struct netinc_net *nn);
+void netinc_history_fini(struct netinc_net *nn);
 
 /* @g has failed, or another rank of it is gone. */
 void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g);

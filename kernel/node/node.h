@@ -150,6 +150,16 @@ void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *pee
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);
+/* For the edge, which is a node without a device: edge.c. */
+struct netinc_node *netinc_node_alloc(struct netinc_net *nn, const struct netinc_node_cfg *cfg);
+/* Process context: makes the groups that have been asked for. */
+void netinc_node_make_groups(struct netinc_node *node);
+/* No new groups can come: those that there are go. */
+void netinc_node_end_groups(struct netinc_node *node);
+
+/* port.c: all ports of a node that nobody finds any more. */
+void netinc_ports_free(struct netinc_node *node);
+
 int netinc_node_init(void);
 void netinc_node_fini(void);
 

@@ -11,8 +11,8 @@
 #include "node/node.h"
 #include "core/fpu_section.h"
 #include "node/tenant.h"
-#include "node/edge_trees.h"
-#include "core/tx.h"
+#include "core/gso_buf.h"
+#include "core/path.h"
 
 /* Results that leave together: segments [first, first + n) of s. */
 struct netinc_run {
@@ -32,6 +32,8 @@ struct netinc_link {
 	struct netinc_run run;		/* results that this host wants and others do not */
 	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
 };
+
+struct netinc_tree_request;
 
 struct netinc_node_group {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
@@ -118,6 +120,8 @@ struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx
  */
 struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 						      const struct netinc_pkt *pkt);
+/* Members that share a host (address) share its copy of a result; after any change of members. */
+void netinc_node_group_find_hosts(struct netinc_node_group *g);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
 int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 			   const struct inc_join *join, u64 *detail);

@@ -2,12 +2,12 @@
 /*
  * Those who lie, in a share of the runs:
  *
- *  ranks		members with valid cookies. The endpoint of such a rank is the engine's; what it says is
- *  		changed, held back or said again on its way out, and more is said besides (hostile_rank.c,
- *  		hostile_join.c)
- *  nodes		what one says, with valid cookies, is changed likewise (hostile_node.c)
- *  a stranger	sends from others' addresses, without cookies, what it has heard in an earlier round, or
- *  		guesses (stranger.c)
+ *	ranks		members with valid cookies. The endpoint of such a rank is the engine's; what it says is
+ *			changed, held back or said again on its way out, and more is said besides (hostile_rank.c,
+ *			hostile_join.c)
+ *	nodes		what one says, with valid cookies, is changed likewise (hostile_node.c)
+ *	a stranger	sends from others' addresses, without cookies, what it has heard in an earlier round, or
+ *			guesses (stranger.c)
  *
  * Nobody lies when all must go well again (plan.calm). From then on a rank that has lied is honest
  * or silent, and a node that has lied is silent.

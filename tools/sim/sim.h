@@ -4,24 +4,24 @@
  * very engine that the kernel runs. One seed is one run: parameters, operations, faults and every
  * decision of the network come from it.
  *
- *  main.c	options, what is printed
- *  run.c	one seed: one run
- *  workers.c	many seeds, in several processes
- *  shrink.c	makes a run that fails smaller
- *  plan.c	what a seed stands for: parameters, the network, faults
- *  trouble.c	likewise: what befalls nodes and the ways to them; and when all must go well even so
- *  override.c	what is changed in that
- *  ops.c	likewise: operations, counts and displacements, input
- *  net.c	virtual time, events, frames, what the network does to them
- *  node.c	what the kernel's glue does at a node: groups, what they are told
- *  node_out.c	and what they hold, fold and say
- *  host.c	what the kernel's glue does at a host, and the application there
- *  buffer.c	the buffers of an operation at a host, and the fold of scans
- *  counts.c	the exchange of counts before an operation
- *  reference.c	what every collective is to give, the plain way
- *  arithmetic.c	inc-coll's arithmetic, for the reference
- *  hostile.h	ranks, nodes and strangers that lie, and what must hold even so
- *  check.c	what must hold: results as the reference says, the invariant, outcomes, memory
+ *	main.c	options, what is printed
+ *	run.c	one seed: one run
+ *	workers.c	many seeds, in several processes
+ *	shrink.c	makes a run that fails smaller
+ *	plan.c	what a seed stands for: parameters, the network, faults
+ *	trouble.c	likewise: what befalls nodes and the ways to them; and when all must go well even so
+ *	override.c	what is changed in that
+ *	ops.c	likewise: operations, counts and displacements, input
+ *	net.c	virtual time, events, frames, what the network does to them
+ *	node.c	what the kernel's glue does at a node: groups, what they are told
+ *	node_out.c	and what they hold, fold and say
+ *	host.c	what the kernel's glue does at a host, and the application there
+ *	buffer.c	the buffers of an operation at a host, and the fold of scans
+ *	counts.c	the exchange of counts before an operation
+ *	reference.c	what every collective is to give, the plain way
+ *	arithmetic.c	inc-coll's arithmetic, for the reference
+ *	hostile.h	ranks, nodes and strangers that lie, and what must hold even so
+ *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
  */
 #ifndef INC_SIM_H
 #define INC_SIM_H

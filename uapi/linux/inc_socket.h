@@ -2,16 +2,16 @@
 /*
  * AF_INC sockets: a socket is one rank of one group.
  *
- *  fd = socket(af, SOCK_SEQPACKET, 0)	af: see INC_A_FAMILY_NUMBER of the generic netlink family "inc"
- *  connect(fd, struct sockaddr_inc)	joins; returns when all have (O_NONBLOCK: EINPROGRESS + poll)
- *  ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
- *  ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
- *  ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
- *  ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
- *  ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	which ranks a partial result is of; ENOENT: not known
- *  send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
- *  connect(fd, ... INC_SA_SHRINK)		once the group has failed: goes on with the ranks that are left
- *  close(fd)				leaves; in mid-operation it aborts the operation for all ranks
+ *	fd = socket(af, SOCK_SEQPACKET, 0)	af: see INC_A_FAMILY_NUMBER of the generic netlink family "inc"
+ *	connect(fd, struct sockaddr_inc)	joins; returns when all have (O_NONBLOCK: EINPROGRESS + poll)
+ *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
+ *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
+ *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
+ *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
+ *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	which ranks a partial result is of; ENOENT: not known
+ *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
+ *	connect(fd, ... INC_SA_SHRINK)		once the group has failed: goes on with the ranks that are left
+ *	close(fd)				leaves; in mid-operation it aborts the operation for all ranks
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL.
  */
@@ -53,17 +53,17 @@ struct sockaddr_inc {
  * One operation. Both buffers must stay valid and untouched until it has completed. N is the size
  * of the group; what the table calls "-" is not looked at.
  *
- *  coll		@send, elements		@recv, elements		in place (@send == @recv)
- *  allreduce	count			count			yes
- *  reduce		count			root: count		root
- *  reduce-scatter	N x count		count			yes: the result goes to the front of the input
- *  broadcast	root: count		others: count		root
- *  allgather	count			N x count		yes: the own share is where it belongs in @recv
- *  gather		count			root: N x count		root, likewise
- *  scatter		root: N x count		count			root: it keeps its share where it is
- *  alltoall	N x count		N x count		no
- *  scan, exscan	count			count			yes; exscan leaves rank 0's @recv as it is
- *  barrier		-			-
+ *	coll		@send, elements		@recv, elements		in place (@send == @recv)
+ *	allreduce	count			count			yes
+ *	reduce		count			root: count		root
+ *	reduce-scatter	N x count		count			yes: the result goes to the front of the input
+ *	broadcast	root: count		others: count		root
+ *	allgather	count			N x count		yes: the own share is where it belongs in @recv
+ *	gather		count			root: N x count		root, likewise
+ *	scatter		root: N x count		count			root: it keeps its share where it is
+ *	alltoall	N x count		N x count		no
+ *	scan, exscan	count			count			yes; exscan leaves rank 0's @recv as it is
+ *	barrier		-			-
  *
  * Buffers that are not the same must not overlap. The root of a broadcast whose @wire differs from
  * its @type gets what the others get, and gives @recv too.
@@ -72,12 +72,12 @@ struct sockaddr_inc {
  * and @send_counts are addresses of arrays of N __u64 (elements), @recv_displs and @send_displs
  * likewise say where a rank's share begins in the buffer (elements; 0: they follow one another):
  *
- *  coll		counts				displacements		@count
- *  reduce-scatter	@recv_counts, all the same	-			0
- *  allgather	@recv_counts, all the same	@recv_displs		recv_counts[rank]
- *  gather		root: @recv_counts		root: @recv_displs	what this rank sends
- *  scatter		root: @send_counts		root: @send_displs	what this rank gets
- *  alltoall	@send_counts, @recv_counts	both			0
+ *	coll		counts				displacements		@count
+ *	reduce-scatter	@recv_counts, all the same	-			0
+ *	allgather	@recv_counts, all the same	@recv_displs		recv_counts[rank]
+ *	gather		root: @recv_counts		root: @recv_displs	what this rank sends
+ *	scatter		root: @send_counts		root: @send_displs	what this rank gets
+ *	alltoall	@send_counts, @recv_counts	both			0
  *
  * Shares of one buffer that is written to must not overlap. Where ranks cannot know one another's
  * counts (gather, scatter, alltoall), these are exchanged first, inside the operation.

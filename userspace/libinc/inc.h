@@ -4,10 +4,10 @@
  *
  *  struct inc_group *g;
  *
- *  if (inc_join(&g, NULL))					group, rank, size, parent: from the environment
- *  	errx(1, "%s", inc_errmsg(NULL));
+ *	if (inc_join(&g, NULL))					group, rank, size, parent: from the environment
+ *		errx(1, "%s", inc_errmsg(NULL));
  *  if (inc_allreduce(g, INC_IN_PLACE, x, n, INC_TYPE_F32, INC_OP_SUM))
- *  	errx(1, "%s", inc_errmsg(g));
+ *		errx(1, "%s", inc_errmsg(g));
  *  inc_leave(g);
  *
  * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text. Where the node
