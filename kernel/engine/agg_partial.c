@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Blocks that are completed without late children: the rest of rule 5 of protocol.rst. */
+/* Of whose contributions partial results are made: the rest of rule 5 of protocol.rst. */
 #include "agg_partial.h"
 
 void netinc_partial_start(struct netinc_agg *agg, u64 start)
@@ -14,7 +14,7 @@ void netinc_partial_start(struct netinc_agg *agg, u64 start)
 }
 
 /* Elements are folded, and all that are missing could have contributed by rule 1. */
-static bool may_complete(const struct netinc_agg *agg, const struct netinc_slot *slot)
+bool netinc_partial_may_complete(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
 
@@ -29,26 +29,6 @@ static bool may_complete(const struct netinc_agg *agg, const struct netinc_slot 
 		    (s64)(slot->q - agg->child[i].has) >= agg->window)
 			return false;
 	return true;
-}
-
-/* False: no memory for the result, or not now. */
-static bool pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
-{
-	u32 i;
-
-	for (i = 0; i < agg->children; i++) {
-		/*
-		 * what is there is of an older block; that it wants the result is not known, but
-		 * likely
-		 */
-		if (!netinc_bits_get(slot->have, i))
-			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
-	}
-	slot->flags |= INC_F_PARTIAL;
-	if (netinc_agg_complete(agg, slot, now))
-		return true;
-	netinc_agg_merge_flags(agg, slot);
-	return false;
 }
 
 const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child,
@@ -72,69 +52,16 @@ const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child
 	return rest;
 }
 
-void netinc_partial_try(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	u32 i;
 
 	if (slot->state != NETINC_SLOT_FILLING)
-		return;
+		return false;
 	for (i = 0; i < agg->children; i++)
 		if (!netinc_bits_get(slot->have, i) && !netinc_partial_out(agg, slot, i))
-			return;
-	if (may_complete(agg, slot))
-		pass_block(agg, slot, now);
-}
-
-/* The children without a contribution to @slot are out of its operation. */
-static void put_out(struct netinc_agg *agg, const struct netinc_slot *slot, u64 now)
-{
-	struct netinc_child *c;
-	u32 i;
-
-	for (i = 0; i < agg->children; i++) {
-		c = &agg->child[i];
-		if (netinc_bits_get(slot->have, i))
-			continue;
-		if (!netinc_partial_out(agg, slot, i) && !slot->taken_back)
-			netinc_late_add(&c->late, now - slot->last);
-		agg->nexcluded += !c->out;
-		c->out = true;
-		c->out_seq = slot->opseq;
-	}
-}
-
-/* Blocks behind the oldest one that wait for nobody else. */
-static void try_others(struct netinc_agg *agg, u64 now)
-{
-	struct netinc_slot *slot;
-	u64 q;
-
-	for (q = agg->una; q != agg->top; q++) {
-		slot = netinc_agg_slot(agg, q);
-		if (slot->q == q)
-			netinc_partial_try(agg, slot, now);
-	}
-}
-
-u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now)
-{
-	struct netinc_slot *slot;
-	u64 since = now;
-	u32 child;
-
-	for (;;) {
-		child = netinc_agg_waiting(agg, &since);
-		if (child == NETINC_NO_RANK || now - since < limit)
-			return NETINC_NO_RANK;
-		slot = netinc_agg_slot(agg, agg->una);
-		if (!may_complete(agg, slot))
-			return child;
-		put_out(agg, slot, now);
-		if (!pass_block(agg, slot, now))
-			return NETINC_NO_RANK;	/* tried again when the next time comes */
-		try_others(agg, now);
-		netinc_agg_advance(agg);
-	}
+			return false;
+	return netinc_partial_may_complete(agg, slot);
 }
 
 /* ---- Whose contributions a result is made of ----------------------------- */

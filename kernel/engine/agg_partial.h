@@ -35,11 +35,10 @@ void netinc_partial_start(struct netinc_agg *agg, u64 start);
 const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child,
 					       const struct netinc_pkt *pkt,
 					       struct netinc_pkt *rest);
-/*
- * A contribution has come to @slot, others are missing: if only of children that are out, complete
- * it.
- */
-void netinc_partial_try(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+/* May @slot be completed without those that have not contributed? */
+bool netinc_partial_may_complete(const struct netinc_agg *agg, const struct netinc_slot *slot);
+/* The same, and all that are missing are out of its operation: there is nobody to wait for. */
+bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot *slot);
 /*
  * The slot is about to be completed with INC_F_PARTIAL: note of which children, and tell all if
  * that is new. Returns what is taken off the contributions of those who are out: flags that

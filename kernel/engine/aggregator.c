@@ -347,6 +347,26 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	return true;
 }
 
+/* False: no memory for the result, or not now. */
+bool netinc_agg_pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		/*
+		 * what is there is of an older block; that it wants the result is not known, but
+		 * likely
+		 */
+		if (!netinc_bits_get(slot->have, i))
+			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
+	}
+	slot->flags |= INC_F_PARTIAL;
+	if (netinc_agg_complete(agg, slot, now))
+		return true;
+	netinc_agg_merge_flags(agg, slot);
+	return false;
+}
+
 static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
@@ -533,7 +553,8 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		}
 		charge_absent(agg, slot);
 	} else if (unlikely(agg->nexcluded)) {
-		netinc_partial_try(agg, slot, now);
+		if (netinc_partial_ready(agg, slot))
+			netinc_agg_pass_block(agg, slot, now);
 	}
 	if ((s64)(q + 1 - agg->top) > 0)
 		agg->top = q + 1;

@@ -21,7 +21,7 @@
 #include "bitmap.h"
 #include "congestion.h"
 #include "engine.h"
-#include "group_late.h"
+#include "lateness.h"
 #include "spread.h"
 
 enum netinc_slot_state {
@@ -192,7 +192,7 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
  */
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
 /*
- * agg_partial.c: completes blocks, from the oldest on, that have waited for @limit microseconds,
+ * agg_late.c: completes blocks, from the oldest on, that have waited for @limit microseconds,
  * without those that have not contributed. Returns the lowest of these if that is not possible,
  * else NETINC_NO_RANK.
  */
@@ -203,6 +203,11 @@ u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now);
  * changed.
  */
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
+/*
+ * @slot is completed without those that have not contributed. False: no memory for the result, or
+ * not now.
+ */
+bool netinc_agg_pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 /* slot->flags are those of the contributions that are counted. */
 void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *slot);
 /* una goes to the oldest block that is not done. */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results
- * in), ep_member.c its membership (join, epochs, errors, leave, timers), ep_retain.c what it keeps
- * of blocks for the case that the node is lost, ep_move.c the way to another one, ep_partial.c
- * whose contributions its results are made of.
+ * The endpoint: one rank of one group, at the host. endpoint.c is what the surroundings call: join,
+ * leave, packets, the timer. It calls the parts, which know only those before them:
+ *
+ *  ep_packet.c   headers, and PROBE
+ *  ep_retain.c   what is retained of blocks for the case that the node is lost
+ *  ep_partial.c  whose contributions results are made of
+ *  ep_window.c   blocks out, results in
+ *  ep_loss.c     what STATUS and NACK say is lost
+ *  ep_state.c    state, JOIN, ABORT, errors
+ *  ep_move.c     the way to another node, and back
  *
  *  CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
  *                         \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
@@ -263,27 +269,34 @@ static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 	return ep->move != ep->settled;
 }
 
+/* Where the marks of block @b are. */
+static inline u32 netinc_ep_ring(const struct netinc_ep *ep, u64 b)
+{
+	return (u32)b & (ep->window - 1);
+}
+
+static inline u32 netinc_ep_tree_of(const struct netinc_ep *ep, u64 b)
+{
+	return netinc_tree_of(&ep->spread, b);
+}
+
 /* Where the group is reduced, as far as this rank knows. */
 static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
 {
 	u32 at = ep->nplan ? ep->move % ep->nplan : 0;
 
-	return !at	      ? INC_PLACEMENT_NODE :
-	       at == ep->edge ? INC_PLACEMENT_EDGE :
-				INC_PLACEMENT_STANDBY;
+	if (!at)
+		return INC_PLACEMENT_NODE;
+	return at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
 }
 
-/* ep_member.c */
+/* endpoint.c */
 void netinc_ep_connect(struct netinc_ep *ep, u64 now);
 /*
  * Leave when nothing is under way (-EBUSY otherwise): @op is the LEAVE operation, the caller's
  * until op_done.
  */
 int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now);
-/*
- * Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more.
- */
-void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now);
 /*
  * After a READY that has been dropped for want of room: this rank does not join; others are told.
  */
@@ -295,12 +308,23 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
  */
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
 		      u64 now);
+/* After the last header of a received packet of the root of @tree. */
+void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
+/* ep_state.c */
+/*
+ * Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more.
+ */
+void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now);
 /*
  * After una moved or an error came: if all results below the error are here, fail what is to fail.
  */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
+/* Fails @op with the endpoint's error; of several, only the first is to blame. */
+void netinc_ep_fail_op(struct netinc_ep *ep, struct netinc_op *op);
+/* ABORT, once. */
+void netinc_ep_send_abort(struct netinc_ep *ep, u64 now);
 
 /* The group is over for this rank, with an error that nobody sent. */
 void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1);
@@ -310,15 +334,17 @@ void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
 void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now);
 
 /* ep_loss.c */
-/* Ask the root of @tree what it has of us, and for results that are lost. */
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 /*
  * The root of @tree has completed all blocks before @b. The packet that says so came behind those
  * results, on a link that keeps order. Returns whether that is news.
  */
 bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b);
-/* STATUS, NACK; @body: all of it. 0 or a negative counter. */
-int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
+/*
+ * STATUS, NACK; @body: all of it. 0 or a negative counter. *@stalled: no blocks come through to the
+ * root of the packet's tree.
+ */
+int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now,
+		     bool *stalled);
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
 /* ep_move.c */
@@ -388,7 +414,19 @@ bool netinc_ep_set_known(const struct netinc_ep *ep, const struct netinc_pkt *pk
 /* A partial result of @op has come. */
 void netinc_ep_note_absent(const struct netinc_ep *ep, struct netinc_op *op);
 
-/* endpoint.c */
+/* ep_packet.c */
+/* Fill in what all headers of this endpoint have. */
+void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
+/* @pkt goes to the root of @tree. */
+void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
+/* Is the result of @block here, in this epoch? */
+bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
+/* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
+u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree);
+/* Ask the root of @tree what it has of us, and for results that are lost. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
+
+/* ep_window.c */
 /*
  * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be
  * called at once. An exchange of counts is submitted right before the operation that it is for,
@@ -402,25 +440,16 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now);
 int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt);
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		     const struct netinc_pay *pay, u64 now);
-/* After the last header of a received packet of the root of @tree. */
-void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 /*
  * Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent
  * before @before, or, if that was not the first time, before @again.
  */
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now);
-bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
-/* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
-u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree);
-/* @pkt goes to the root of @tree. */
-void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
 /* Give block numbers to the operations that have none and may have them. */
 void netinc_ep_number(struct netinc_ep *ep);
 void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op);
 /* @op has ended with an error: count it and say so. */
 void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op);
-/* Fill in what all headers of this endpoint have. */
-void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
 /* The header of block @idx of @op. */
 void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
 			    const struct netinc_block *b, struct netinc_pkt *pkt);

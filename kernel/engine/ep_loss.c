@@ -16,51 +16,6 @@
 /* no blocks come through: so many times, and for the dead limit */
 #define STALLED_LIMIT	16u
 
-/* Is the result of block @b here, or none of @tree's business? */
-static bool is_settled(const struct netinc_ep *ep, u32 tree, u64 b)
-{
-	return (s64)(b - ep->snd) >= 0 || netinc_ep_has(ep, b) ||
-	       netinc_tree_of(&ep->spread, b) != tree;
-}
-
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
-{
-	struct netinc_ep_tree *w = &ep->tree[tree];
-	struct {
-		struct inc_probe probe;
-		__be32 map[NETINC_MAX_BITMAP];
-	} m;
-	u32 bits = 0, len, i;
-	struct netinc_pkt pkt;
-
-	if (ep->snd != ep->una)
-		bits = round_up((u32)(ep->snd - ep->una), 32u);
-	/* a node that does not know us says so only to what is as long as that */
-	len = max((u32)sizeof(m.probe) + bits / 8, (u32)sizeof(struct inc_refuse));
-	memset(&m, 0, len);
-	for (i = 0; i < bits; i++)
-		if (is_settled(ep, tree, ep->una + i) || (s64)(ep->una + i - w->due) >= 0)
-			netinc_bit_set(m.map, i);
-	m.probe.srtt = cpu_to_be32(ep->cc.srtt);
-	m.probe.bits = cpu_to_be16(bits);
-	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&w->down));
-	netinc_ep_header(ep, &pkt, INC_PKT_PROBE);
-	netinc_ep_to_tree(ep, &pkt, tree);
-	pkt.opseq = ep->npeers;
-	pkt.flags = (s64)(w->due - ep->una) > 0 ? INC_F_RETRANS : 0;
-	if (!tree && ep->leave_there && ep->una != ep->end) {
-		pkt.flags |= INC_F_LEAVE;
-		pkt.span = (u16)(ep->end - ep->una);
-	}
-	pkt.psn = (u32)ep->una;
-	pkt.tstamp = (u32)now;
-	w->asked = now;
-	w->answered = false;
-	w->unanswered++;
-	netinc_count(ep->counters, INC_C_PROBES);
-	ep->ops->send(ep, &pkt, &m.probe, len);
-}
-
 bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b)
 {
 	struct netinc_ep_tree *w = &ep->tree[tree];
@@ -124,7 +79,8 @@ static bool is_stalled(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_s
 	return w->stalled >= STALLED_LIMIT && now - w->stalled_since >= ep->dead_ms * NETINC_MS;
 }
 
-int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now,
+		     bool *stalled)
 {
 	const struct inc_status *st = body;
 	u32 bits = be16_to_cpu(st->bits), i, run = 0, before;
@@ -143,7 +99,7 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	see_leave(ep, pkt->tree, b, st, now);
 	if (is_stalled(ep, pkt->tree, b, st, now)) {
 		w->stalled = 0;
-		netinc_ep_path_lost(ep, now);
+		*stalled = true;
 		return 0;
 	}
 	/* what is lost is asked for at once, and again when the answer is lost */

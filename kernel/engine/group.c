@@ -683,6 +683,30 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 	}
 }
 
+void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
+				  u64 now)
+{
+	u32 i;
+
+	if (!netinc_shrink_asked(g, join, child))
+		return;
+	for (i = 0; i < g->cfg.size && !g->members[i].left; i++)
+		;
+	if (i < g->cfg.size)
+		netinc_group_fail(g, INC_ERR_LEFT, i, now);
+	else
+		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
+}
+
+/* Late members are reported; one that has been late for too long ends the group. */
+static void check_late(struct netinc_group *g, u64 now)
+{
+	u32 rank = netinc_group_check_late(g, now);
+
+	if (rank != NETINC_NO_RANK)
+		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
+}
+
 /*
  * Ranks disagree. Operations from the one that failed to the last one that anybody has contributed
  * to fail at all ranks: of a later one some rank may hold results already, in place of its input.
@@ -901,7 +925,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	if (netinc_group_is_branch(g)) {
 		/* who is dead, and when all is over, is the root's business */
 		if (g->state == INC_GROUP_ACTIVE)
-			netinc_group_check_late(g, now);
+			check_late(g, now);
 		return g->ended && now - g->ended > 2 * dead;
 	}
 	forgive_stall(g, now);
@@ -921,7 +945,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	if (g->state == INC_GROUP_ACTIVE)
-		netinc_group_check_late(g, now);
+		check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {
 		/* made for a JOIN that was not repeated */
 		if (!g->ended)

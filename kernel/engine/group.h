@@ -188,11 +188,21 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
  */
 bool netinc_group_tick(struct netinc_group *g, u64 now);
 
-/* group_late.c: reports late members, and does what the policy says. */
-void netinc_group_check_late(struct netinc_group *g, u64 now);
+/*
+ * group_late.c: reports late members, and completes blocks without them if the policy says so.
+ * Returns the rank because of which the group is to fail, NETINC_NO_RANK: none.
+ */
+u32 netinc_group_check_late(struct netinc_group *g, u64 now);
 
 /* The group is over, for everybody. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
+
+/*
+ * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or
+ * in another tree, where somebody is found to have left. Now it fails here, too.
+ */
+void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
+				  u64 now);
 
 /* For struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
@@ -250,11 +260,8 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 }
 
 /* group_shrink.c */
-/*
- * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or
- * in another tree, where somebody is found to have left. Now it fails here, too.
- */
-void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u32 child, u64 now);
+/* Is this JOIN of @child one of a member of this run, which has not failed here yet? */
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child);
 /* And for group.c: */
 void netinc_shrink_init(struct netinc_group *g);
 /*

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Late members: statistics, reports, and what the group's policy says; rule 5 of protocol.rst. */
+/* Late members: reports, and what the group's policy says; rule 5 of protocol.rst. */
 #include "group.h"
 
 /* a rank that keeps others waiting longer is reported */
 #define LATE_EVENT	(1000 * NETINC_MS)
-
-void netinc_late_add(struct netinc_late *late, u64 us)
-{
-	u32 low = min_t(u64, us, 0xffffffffu), bucket = low ? 32 - __builtin_clz(low) : 0;
-
-	late->blocks++;
-	late->sum += us;
-	late->max = max(late->max, us);
-	late->hist[min_t(u32, bucket, INC_LATE_BUCKETS - 1)]++;
-}
 
 static void report_late(struct netinc_group *g, u32 rank, u64 block, u64 since, u64 now)
 {
@@ -51,7 +41,7 @@ static u64 event_limit(const struct netinc_group *g)
 								       LATE_EVENT;
 }
 
-void netinc_group_check_late(struct netinc_group *g, u64 now)
+u32 netinc_group_check_late(struct netinc_group *g, u64 now)
 {
 	u64 since = now, limit = g->cfg.late_ms * NETINC_MS, block = g->agg.una;
 	u32 rank;
@@ -61,19 +51,17 @@ void netinc_group_check_late(struct netinc_group *g, u64 now)
 		report_back(g, now);
 	rank = late_rank(g, &since);
 	if (rank == NETINC_NO_RANK)
-		return;
+		return NETINC_NO_RANK;
 	if (g->late_rank == NETINC_NO_RANK && now - since >= event_limit(g))
 		report_late(g, rank, block, since, now);
 	if (!limit || g->cfg.late_policy == INC_LATE_WAIT || now - since < limit)
-		return;
+		return NETINC_NO_RANK;
 	if (g->cfg.late_policy == INC_LATE_PARTIAL) {
 		u32 stuck = netinc_agg_pass(&g->agg, limit, now);
 
 		if (g->agg.una != block && g->late_rank == NETINC_NO_RANK)
 			report_late(g, rank, block, since, now);
-		if (stuck == NETINC_NO_RANK)
-			return;
-		rank = stuck;
+		return stuck;
 	}
-	netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
+	return rank;
 }

@@ -29,19 +29,10 @@ void netinc_shrink_init(struct netinc_group *g)
 			g->members[g->cfg.gone[i]].gone = true;
 }
 
-void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u32 child, u64 now)
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
 {
-	u32 i;
-
-	if (!g->epoch || netinc_group_over(g) || be32_to_cpu(join->size) != g->cfg.size ||
-	    child >= g->cfg.size || !g->members[child].present)
-		return;
-	for (i = 0; i < g->cfg.size && !g->members[i].left; i++)
-		;
-	if (i < g->cfg.size)
-		netinc_group_fail(g, INC_ERR_LEFT, i, now);
-	else
-		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
+	return g->epoch && !netinc_group_over(g) && be32_to_cpu(join->size) == g->cfg.size &&
+	       child < g->cfg.size && g->members[child].present;
 }
 
 int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,

@@ -63,7 +63,7 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
-		netinc_shrink_asked(&g->grp, join, rx->pkt.child, netinc_now());
+		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
 		netinc_node_group_unlock(g);
 		return true;
 	}

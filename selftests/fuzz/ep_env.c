@@ -303,7 +303,7 @@ static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 	u32 *retained = pay->flags & INC_F_FINAL ? &env.results : &env.own;
 
 	(void)ep;
-	netinc_assert(pay->obj == &env && *kept);
+	netinc_assert(pay->obj == &env && *retained);
 	--*retained;
 }
 

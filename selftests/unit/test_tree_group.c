@@ -200,12 +200,12 @@ static void test_left_elsewhere(void)
 		env.seen = env.logged;
 		env.g.members[2].left = left;
 		j = join_of(1, 0);
-		netinc_shrink_asked(&env.g, &j, SIZE, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, SIZE, 2000);
 		j.size = cpu_to_be32(SIZE + 1);
-		netinc_shrink_asked(&env.g, &j, 1, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after nonsense", env.g.state);
 		j.size = cpu_to_be32(SIZE);
-		netinc_shrink_asked(&env.g, &j, 1, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left &&
 			       !env.g.error.resume &&
 			       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
@@ -214,7 +214,7 @@ static void test_left_elsewhere(void)
 		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1),
 		       "who has gone");
 		expect_sent(INC_PKT_ERROR, NETINC_ALL);
-		netinc_shrink_asked(&env.g, &j, 0, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, 0, 2000);
 		expect(env.g.error.rank[0] == 1 + left, "rank %u", env.g.error.rank[0]);
 		end();
 	}

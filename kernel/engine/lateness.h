@@ -6,8 +6,8 @@
  * its way and sent again counts like that too: it is what the others see. Blocks of which
  * contributions had to be taken back (memory) are left out.
  */
-#ifndef NETINC_ENGINE_GROUP_LATE_H
-#define NETINC_ENGINE_GROUP_LATE_H
+#ifndef NETINC_ENGINE_LATENESS_H
+#define NETINC_ENGINE_LATENESS_H
 
 #include "engine.h"
 
