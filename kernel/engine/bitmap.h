@@ -6,7 +6,7 @@
 #ifndef NETINC_ENGINE_BITMAP_H
 #define NETINC_ENGINE_BITMAP_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 
 static inline u32 netinc_bits_longs(u32 bits)
 {

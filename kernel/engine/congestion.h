@@ -8,7 +8,7 @@
 #ifndef NETINC_ENGINE_CONGESTION_H
 #define NETINC_ENGINE_CONGESTION_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 
 struct netinc_cc {
 	u32 cwnd;		/* blocks */

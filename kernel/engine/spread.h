@@ -8,7 +8,7 @@
 #ifndef NETINC_ENGINE_SPREAD_H
 #define NETINC_ENGINE_SPREAD_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 
 #define NETINC_LONGEST_RUN	16u
 

@@ -6,7 +6,7 @@
 #ifndef NETINC_ENGINE_WIRE_H
 #define NETINC_ENGINE_WIRE_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 

@@ -131,7 +131,7 @@ static int check_ipv6(const struct netinc_peer *peer, struct netlink_ext_ack *ex
 	return 0;
 }
 
-static int check_addr(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
+static int check_parent_addr(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
 {
 	return peer->family == AF_INET ? check_ipv4(peer, extack) : check_ipv6(peer, extack);
 }
@@ -271,7 +271,7 @@ static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack 
 		NL_SET_ERR_MSG_FMT(extack, "standby: interface %u: expected none", peer->ifindex);
 		return -EINVAL;
 	}
-	return check_addr(peer, extack);
+	return check_parent_addr(peer, extack);
 }
 
 /* All standby nodes that the request names, instead of those of before. */
@@ -462,7 +462,7 @@ static int do_parent_set(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = nla_parse_nested(tb, INC_A_PARENT_MAX, info->attrs[INC_A_PARENT], NULL, info->extack);
 	if (!err)
-		err = parse_addr(&parent, tb, info->extack) ?: check_addr(&parent, info->extack);
+		err = parse_addr(&parent, tb, info->extack) ?: check_parent_addr(&parent, info->extack);
 	if (!err)
 		change_parent(netinc_net(genl_info_net(info)), &parent);
 	return err;

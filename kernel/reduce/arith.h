@@ -6,7 +6,7 @@
 #ifndef NETINC_REDUCE_ARITH_H
 #define NETINC_REDUCE_ARITH_H
 
-#include "engine/platform.h"
+#include "reduce/platform.h"
 
 #ifdef __KERNEL__
 

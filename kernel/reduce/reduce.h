@@ -20,7 +20,7 @@
 #ifndef NETINC_REDUCE_REDUCE_H
 #define NETINC_REDUCE_REDUCE_H
 
-#include "engine/platform.h"
+#include "reduce/platform.h"
 #include <linux/inc.h>
 
 /* In order of preference: a later one is faster where it exists. */

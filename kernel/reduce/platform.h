@@ -4,8 +4,8 @@
  * order, memory and assertions, from the kernel when built into the module and from libc in the
  * simulator, unit tests and fuzzers.
  */
-#ifndef NETINC_ENGINE_PLATFORM_H
-#define NETINC_ENGINE_PLATFORM_H
+#ifndef NETINC_REDUCE_PLATFORM_H
+#define NETINC_REDUCE_PLATFORM_H
 
 #ifdef __KERNEL__
 
