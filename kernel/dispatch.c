@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which node or rank of this box a received packet is for: the first header says so. What goes up is
- * a node's, what goes down a rank's.
+ * Which node or rank of this box a received packet is for: the first header says so. What goes up
+ * is a node's, what goes down a rank's.
  */
 #include <linux/rculist.h>
 #include "core/rx.h"

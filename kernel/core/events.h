@@ -24,7 +24,7 @@ void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex);
  * group's error.
  */
 void netinc_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
-			   u32 ifindex, u32 rank);
+			u32 ifindex, u32 rank);
 /* The same at a host, about the rank of a socket. */
 void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep);
 /* @parent of family 0: there is none any more */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets out, by a cached route. UDP and IP headers are written here and not by udp_tunnel_xmit_skb(),
- * which leaves csum_start unset for GSO.
+ * Packets out, by a cached route. UDP and IP headers are written here and not by
+ * udp_tunnel_xmit_skb(), which leaves csum_start unset for GSO.
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>

@@ -54,8 +54,8 @@ struct netinc_rx {
 void netinc_skb_hold(struct sk_buff *skb);
 
 /*
- * The segment at hand, or all that follows, is dropped for @reason: noted for who frees the skb, and
- * traced. It has been counted.
+ * The segment at hand, or all that follows, is dropped for @reason: noted for the end of
+ * the skb, and traced. It has been counted.
  */
 void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
 /* The same, counted at the netns. */

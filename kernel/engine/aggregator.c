@@ -211,6 +211,12 @@ static struct netinc_slot *slot_for(struct netinc_agg *agg, u64 q, int *why)
 	return NULL;
 }
 
+/* Is @slot that of block @q, which waits for contributions? */
+static bool waited_for(const struct netinc_slot *slot, u64 q)
+{
+	return slot->q == q && slot->state == NETINC_SLOT_FILLING;
+}
+
 static void child_advance(struct netinc_agg *agg, u32 child)
 {
 	struct netinc_child *c = &agg->child[child];
@@ -226,9 +232,7 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
 		/* what has been completed without it is not waited for any more */
-		for (part = 0; slot->q == c->frontier && slot->state == NETINC_SLOT_FILLING &&
-			       part < agg->parts;
-		     part++)
+		for (part = 0; waited_for(slot, c->frontier) && part < agg->parts; part++)
 			if (!netinc_bits_get(slot->have, child * agg->parts + part))
 				return;
 		c->frontier++;

@@ -6,9 +6,9 @@
  *
  * A slot's life:
  *
- *  FILLING --all children in, root------------------------------> DONE --contribution to block + S--> FILLING
- *     |  \--all children in, not root--> UP --result from above-----^
- *     \--all children in, they disagree or cannot be folded--> BAD (until all blocks before it are done,
+ *  FILLING --all children in, root--------------------> DONE --contribution to block + S--> FILLING
+ *     |  \--all children in, not root-> UP -result from above--^
+ *     \--all children in, they disagree or cannot be folded--> BAD (until all before it are done,
  *                                                               then the operation fails)
  * With policy `partial` (agg_partial.h) a FILLING slot may become DONE while children are missing.
  *

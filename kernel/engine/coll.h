@@ -12,7 +12,7 @@
  *	layout	blocks in the order of			collectives
  *	WHOLE	elements				allreduce, reduce, broadcast, barrier
  *	RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
- *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
+ *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; step s: rank i to rank i + s
  *	CHAIN	elements, senders 0 .. N - 1		scan, exscan
  *
  * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues

@@ -11,9 +11,9 @@
  *  ep_state.c    state, JOIN, ABORT, errors
  *  ep_move.c     the way to another node, and back
  *
- *  CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
- *                         \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
- *                                                            | \--leave--> LEAVING --acknowledged--> CLOSED
+ *  CLOSED --connect--> JOINING --WAIT--> WAITING -READY-> READY -ERROR-> RESYNC -READY-> READY
+ *                         \-----------READY-------------/ | | \--node lost, MOVE--> RESYNC
+ *                                                         | \-leave-> LEAVING -acknowledged-> CLOSED
  *  any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
  *
  * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are
@@ -362,7 +362,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
  * was counted as.
  */
 int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
-		       const struct netinc_peer *from, u64 now);
+			 const struct netinc_peer *from, u64 now);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
 /* All peers are known: find the ways to the trees, if that has not been done. */
 void netinc_ep_spread_out(struct netinc_ep *ep);

@@ -259,7 +259,7 @@ static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_
 }
 
 int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
-		       const struct netinc_peer *from, u64 now)
+			 const struct netinc_peer *from, u64 now)
 {
 	int err = -INC_C_DROP_PORT;
 

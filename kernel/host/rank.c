@@ -28,9 +28,7 @@
 
 static unsigned long long first_block;
 module_param(first_block, ullong, 0644);
-MODULE_PARM_DESC(
-	first_block,
-	"Number of a group's first block, the same at all its ranks (tests of wrap-around)");
+MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests)");
 
 static void arm_timer(struct netinc_rank *rank)
 {

@@ -28,7 +28,7 @@ struct netinc_sock {
 	struct sock sk;			/* first */
 	/* NULL: never connected; changed under both the socket's lock and rank_lock */
 	struct netinc_rank *rank;
-	spinlock_t rank_lock;
+	spinlock_t rank_lock;		/* changes of `rank` */
 	struct netinc_user *user;	/* with a reference; charged for it and its operations */
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */
 	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */

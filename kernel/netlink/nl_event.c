@@ -148,7 +148,7 @@ void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex)
 }
 
 void netinc_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
-			   u32 ifindex, u32 rank)
+			u32 ifindex, u32 rank)
 {
 	struct event e = { .type = type,
 			   .ifindex = ifindex,

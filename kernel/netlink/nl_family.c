@@ -462,7 +462,9 @@ static int do_parent_set(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = nla_parse_nested(tb, INC_A_PARENT_MAX, info->attrs[INC_A_PARENT], NULL, info->extack);
 	if (!err)
-		err = parse_addr(&parent, tb, info->extack) ?: check_parent_addr(&parent, info->extack);
+		err = parse_addr(&parent, tb, info->extack);
+	if (!err)
+		err = check_parent_addr(&parent, info->extack);
 	if (!err)
 		change_parent(netinc_net(genl_info_net(info)), &parent);
 	return err;

@@ -128,8 +128,9 @@ static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest,
 		return err;
 	len = tb[INC_A_PREFIX_ADDR] ? nla_len(tb[INC_A_PREFIX_ADDR]) : 0;
 	if (len != 4 && len != 16) {
-		NL_SET_ERR_MSG_FMT(
-			extack, "prefix: address of %d bytes: expected 4 (IPv4) or 16 (IPv6)", len);
+		NL_SET_ERR_MSG_FMT(extack,
+				   "prefix: address of %d bytes: expected 4 (IPv4) or 16 (IPv6)",
+				   len);
 		return -EINVAL;
 	}
 	memset(prefix, 0, sizeof(*prefix));
@@ -224,9 +225,9 @@ static int take_quotas(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
 		cfg->rate = nla_get_u64(tb[INC_A_TENANT_RATE]);
 		if (cfg->rate &&
 		    (cfg->rate < INC_TENANT_RATE_MIN || cfg->rate > INC_TENANT_RATE_MAX)) {
-			NL_SET_ERR_MSG_FMT(
-				extack, "rate %llu: expected bits per second in %llu..%llu, or 0",
-				cfg->rate, INC_TENANT_RATE_MIN, INC_TENANT_RATE_MAX);
+			NL_SET_ERR_MSG_FMT(extack, "rate %llu: expected 0, or bit/s in %llu..%llu",
+					   cfg->rate, INC_TENANT_RATE_MIN,
+					   INC_TENANT_RATE_MAX);
 			return -ERANGE;
 		}
 	}

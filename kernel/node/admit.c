@@ -288,7 +288,8 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
  * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank
  * here. What the node asked of that rank, the edge asks of the others: @key, which does not change.
  */
-static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join, u8 *key)
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
+				    u8 *key)
 {
 	u64 lineage = be64_to_cpu(join->lineage);
 

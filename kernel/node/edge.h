@@ -21,7 +21,7 @@ struct netinc_tree_request {
 
 /* By the node, for ranks (edge.c). */
 
-/* Under nn->mutex: the caller's cgroup pays for what the edge will need, unless one does already. */
+/* Under nn->mutex: the caller's cgroup pays for what the edge will need, if none does yet. */
 void netinc_edge_pay(struct netinc_net *nn);
 /* Takes @request over, also if it returns false: there are too many, or the edge is gone. */
 bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request);

@@ -26,12 +26,15 @@ void netinc_history_fini(struct netinc_net *nn)
 
 static struct netinc_group_history *find_history(struct netinc_net *nn, u32 group, u64 lineage)
 {
+	struct netinc_group_history *past;
 	u32 i;
 
 	lockdep_assert_held(&nn->hash_lock);
-	for (i = 0; nn->history && i < NETINC_HISTORY; i++)
-		if (nn->history->group[i].lineage == lineage && nn->history->group[i].group == group)
-			return &nn->history->group[i];
+	for (i = 0; nn->history && i < NETINC_HISTORY; i++) {
+		past = &nn->history->group[i];
+		if (past->lineage == lineage && past->group == group)
+			return past;
+	}
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nodes: their configuration and lifetime. Groups that have been asked for are made here, in process
- * context.
+ * Nodes: their configuration and lifetime. Groups that have been asked for are made here, in
+ * process context.
  */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>

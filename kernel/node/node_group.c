@@ -190,7 +190,8 @@ static void node_group_timer(struct timer_list *t)
 	bool unhashed = false, expired;
 
 	netinc_node_group_lock(g);
-	if (netinc_group_is_branch(&g->grp) && !g->grp.ended && !netinc_edge_root_alive(g->nn, &g->grp))
+	if (netinc_group_is_branch(&g->grp) && !g->grp.ended &&
+	    !netinc_edge_root_alive(g->nn, &g->grp))
 		g->grp.ended = netinc_now();
 	/* blocks may be completed without those that are late */
 	netinc_fold_begin(g);
