@@ -117,16 +117,6 @@ wait_for() {
 	done
 }
 
-# once_in_three COMMAND...: it need not always pass, because on a busy machine packets come late and are repeated
-once_in_three() {
-	local _
-
-	for _ in 1 2 3; do
-		if "$@"; then return; fi
-	done
-	return 1
-}
-
 # ---- Topology -------------------------------------------------------------------------------------------------------
 
 all_netns() {
