@@ -10,15 +10,6 @@
 
 HOSTS=4
 
-total() {
-	local ns s=0
-
-	for ns in $(all_netns); do
-		s=$((s + $(counter "$ns" "$1")))
-	done
-	echo "$s"
-}
-
 # under COUNTER NETEM-ARGUMENTS...: run with links like that; COUNTER must grow, "-" for none
 under() {
 	local counter=$1 before ret=0
@@ -46,7 +37,7 @@ matrix() {
 inc_begin
 for gso in on off; do
 	inc_topology_create "$HOSTS" "$gso"
-	neighbours_known
+	set_up neighbours_known
 	matrix "$gso"
 	check "offloads $gso: no group stays" wait_for 30 no_groups
 	inc_topology_destroy

@@ -72,7 +72,7 @@ reloaded() {
 
 inc_begin
 inc_topology_create 3
-neighbours_known
+set_up neighbours_known
 firsts="4294967293 18446744073709551613"
 [ "$FULL" = 0 ] || firsts="2147483645 $firsts 9223372036854775805"
 for first in $firsts; do
@@ -82,7 +82,7 @@ for first in $firsts; do
 		ktap_not_ok "first block $first"
 	fi
 done
-first_block 0
+set_up first_block 0
 check "programs across 2^32, with loss" with_loss 4294967290
 [ "$FULL" = 0 ] || check "programs across 2^64, with loss" with_loss 18446744073709551610
 HASH=$(hash)
