@@ -256,6 +256,17 @@ lost_on_links() {
 	done | json_sum drops
 }
 
+# Datagrams on their way from h1 to h2 that others have overtaken, each time that this is asked
+# some more are sent.
+overtaken() {
+	local dir more
+
+	dir=$(dirname "${BASH_SOURCE[0]}")
+	more=$(PYTHONPATH=$dir python3 -B -s -S "$dir/disorder.py") || return
+	echo "$more" >>"$INC_TMP/overtaken"
+	awk '{ sum += $1 } END { print sum + 0 }' "$INC_TMP/overtaken"
+}
+
 clear_links() {
 	local h
 
