@@ -55,7 +55,8 @@ denied() {
 	echo 0 >"$PARAMETERS/fpu_deny_nth"
 	generic=$(($(counter sw fold_generic) - generic))
 	blocks=$(($(counter sw blocks) - blocks))
-	expect "hash of the results" "$got" = "$HASH" && expect "blocks reduced without the FPU" "$generic" -gt 0 || return
+	expect "length of the hash" "${#got}" = 64 && expect "hash of the results" "$got" = "$HASH" &&
+		expect "blocks reduced without the FPU" "$generic" -gt 0 || return
 	[ "$1" = 1 ] || expect "blocks reduced without the FPU" "$generic" -lt "$blocks"
 }
 
@@ -68,7 +69,7 @@ reloaded() {
 		inc -n "h$h" parent set "$INC_NODE4" || return
 	done
 	[ "$1" = auto ] || expect "variants in use" "$(variants)" = "$1 " || return
-	expect "hash of the results" "$(hash)" = "$HASH"
+	expect "hash of the results" "$(hash)" = "${HASH:-none}"
 }
 
 inc_begin
