@@ -95,7 +95,7 @@ told_no_blocks() {
 
 # As where somebody has forgotten a port of the switch.
 never_any_blocks() {
-	ip -n sw link set p2 mtu 1500
+	ip -n sw link set p2 mtu 1500 || return
 	start_ranks 3 inc-allreduce --count 1000 --iters 3
 	told_no_blocks
 }
@@ -112,9 +112,8 @@ nor_at_the_edge() {
 
 links_repaired() {
 	clear_links
-	ip -n sw link set p2 mtu 9000
-	ip -n h2 link set eth0 mtu 9000
-	inc -n sw node set dev br0 fallback none
+	ip -n sw link set p2 mtu 9000 && ip -n h2 link set eth0 mtu 9000 &&
+		inc -n sw node set dev br0 fallback none || return
 	run_ranks 3 inc-allreduce --count 100000 --iters 3
 }
 
