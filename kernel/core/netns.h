@@ -4,22 +4,34 @@
  *
  * LOCKING
  *
- * Configuration (nodes, default parent) changes under nn->mutex, in process context. The data path
- * finds nodes, groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group
- * and a rank each have one spinlock, taken with bottom halves off, that protects their engine
- * object and everything that hangs off it. Order:
+ * Configuration (nodes, tenants, default parent) changes under nn->mutex, in process context. The
+ * data path finds nodes, groups and ranks in RCU lists; `hash_lock` protects changes to the hashes.
+ * A group and a rank each have one spinlock, taken with bottom halves off, that protects their
+ * engine object and everything that hangs off it. Order, the outer ones first; those in one line
+ * are never held together:
  *
- *  rtnl or socket lock > nn->mutex > pin->mutex > rank->lock or node_group->lock >
- *      nn->hash_lock, node->lock
+ *  rtnl; socket lock (AF_INC)
+ *  nn->mutex
+ *  pin->mutex
+ *  rank->lock; node_group->lock
+ *  nn->hash_lock; node->lock; tenant->lock
+ *  scratch->lock (fold.c, convert.c); pool->lock (page_ring.c): one per CPU
+ *
+ * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), peers_lock of pin.c
+ * (under socket lock, pin->mutex or none), users_lock of limits.c and answers->lock (under none).
+ * nn->retired is written under hash_lock.
  *
  * A rank's and a group's lock are never held together: under either of them packets are only
- * queued; they are sent when the lock has been dropped, and a packet that is sent never enters the
- * receive path on the same stack.
+ * queued; they are sent when the lock has been dropped (netinc_txq_unlock()), and a packet that is
+ * sent never enters the receive path on the same stack.
+ *
+ * A node's worker does not take nn->mutex, under which its end is waited for. Who gives pinned
+ * pages back only tries pin->mutex: a page fault that takes for ever may hold it.
  *
  * With PREEMPT_RT these spinlocks sleep and softirqs are preempted. What a CPU has one of for all
- * groups or ranks has a local_lock_t (room for folding and converting: fold.c, convert.c) or a
- * spinlock (page_ring.c) of its own, taken last; that bottom halves are off need not keep other
- * tasks away. FPU sections (fpu_section.h) are inside all of them.
+ * groups or ranks has a local_lock_t (scratch->lock) or a spinlock (pool->lock) of its own, taken
+ * last; that bottom halves are off need not keep other tasks away. FPU sections (fpu_section.h) are
+ * inside all of them.
  *
  * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are
  * atomics: charging takes no lock.
@@ -28,9 +40,8 @@
  *
  * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace
  * period. Removal is: mark dead, take out of the hash, cancel timers and work (each may still run
- * once and sees the mark), drain the engine under the lock, put. At the exit of a namespace the
- * doors are closed first and synchronize_net() waits for packets that are past them, so nothing new
- * can begin.
+ * once and sees the mark), drain the engine under the lock, put. With the last user of a namespace
+ * the hooks are unregistered, and synchronize_net() waits for packets that are past them.
  */
 #ifndef NETINC_CORE_NETNS_H
 #define NETINC_CORE_NETNS_H
@@ -75,13 +86,13 @@ struct netinc_net {
 	/* changes when a group forms or goes: challenges of before are void */
 	atomic_t generation;
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
-	/* nodes and ranks; the doors are open while there are any; mutex */
+	/* nodes and ranks; the hooks are registered while there are any; mutex */
 	unsigned int users;
 	/* with a reference; who made the namespace: its nodes are that one's */
 	struct netinc_user *owner;
 	struct netinc_use use;
 	atomic64_t max[__INC_LIMIT_MAX];
-	struct netinc_answers *answers;	/* made when the doors open first, stays */
+	struct netinc_answers *answers;	/* made with the first user, stays */
 	/* a ring; hash_lock, as next_history */
 	struct netinc_history *history;	/* made with the first node; hash_lock */
 	bool exiting;			/* mutex */
@@ -106,8 +117,8 @@ static inline u64 netinc_now(void)
 }
 
 /*
- * The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port
- * is taken, -ENOMEM.
+ * The first user opens the port and registers the hooks, the last one undoes that. May sleep;
+ * -EADDRINUSE: the port is taken, -ENOMEM.
  */
 int netinc_net_use(struct netinc_net *nn);
 void netinc_net_unuse(struct netinc_net *nn);
