@@ -490,12 +490,20 @@ static bool error_lasts(const struct netinc_ep *ep, u64 now)
 	return ep->error_since && now - ep->error_since >= ERROR_DEADS * ep->dead_ms * NETINC_MS;
 }
 
+/* It has never been a member: a node may be busy, or be there a little later. */
+static bool is_new(const struct netinc_ep *ep)
+{
+	return !ep->lineage && !ep->cfg.prev.lineage;
+}
+
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
 	struct netinc_ep_tree *w = &ep->tree[0];
 	u64 dead = dead_limit(ep);
 
+	if (is_new(ep) && ep->cfg.join_ms)
+		dead = ep->cfg.join_ms * NETINC_MS;
 	if (netinc_ep_moving(ep))
 		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */

@@ -94,6 +94,8 @@ struct netinc_ep_cfg {
 	u32 rank;
 	u32 size;
 	u32 dead_ms;		/* until READY says what the group's is */
+	/* milliseconds for which a new member asks without an answer; 0: the dead limit */
+	u32 join_ms;
 	u32 nonce;		/* random */
 	u16 block;		/* bytes of payload that the path carries */
 	u16 super_packet;	/* most blocks per send_blocks() */

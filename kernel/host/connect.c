@@ -18,6 +18,8 @@
 #include "host/socket.h"
 
 #define LINGER		HZ	/* how long close() waits for the node to let the rank go */
+/* of a rank that nobody answers and whose socket has no timeout, as long as TCP asks */
+#define JOIN_MS_MAX	(120 * MSEC_PER_SEC)
 
 static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_NO_NODE] = -ECONNREFUSED,
@@ -210,6 +212,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 		err = find_parent(nn, nsk, a, &peer);
 	if (err)
 		return err;
+	cfg.join_ms = min(jiffies_to_msecs(sk->sk_sndtimeo), JOIN_MS_MAX);
 	set_rank(nsk, NULL);	/* of a join or a group that has failed */
 	sk->sk_socket->state = SS_UNCONNECTED;
 	if (!shrink)

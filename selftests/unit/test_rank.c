@@ -585,13 +585,30 @@ static void test_abort(void)
 	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
 }
 
+/* Who has never been a member asks for as long as the surroundings want. */
+static void test_patience(void)
+{
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	run_timer(env.now + 3 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_FAILED);
+	begin(0);
+	env.ep.cfg.join_ms = 10 * DEAD;
+	netinc_ep_connect(&env.ep, env.now);
+	run_timer(env.now + 9 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_JOINING);
+	run_timer(env.now + 3 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_join),	   KTAP(test_bad_ready),   KTAP(test_refuse),
 	KTAP(test_shrink),	   KTAP(test_error),	   KTAP(test_never_anew),
 	KTAP(test_limits_of_node), KTAP(test_error_lasts), KTAP(test_error_ahead),
 	KTAP(test_bad_error),	   KTAP(test_fatal),	   KTAP(test_dead),
 	KTAP(test_late),	   KTAP(test_leave),	   KTAP(test_leave_past),
-	KTAP(test_abort),
+	KTAP(test_abort),	   KTAP(test_patience),
 };
 
 int main(int argc, char **argv)

@@ -139,7 +139,7 @@ check "no parent: told how to set one" no_parent
 check "a parent that is no node: told so" refused "is no node" \
 	inc-allreduce --rank 1 --size 2 --parent 10.7.0.1 --timeout 10000
 check "a parent that is not there: told so" refused "does not answer" \
-	inc-allreduce --rank 1 --size 2 --parent 10.7.0.77 --timeout 10000
+	inc-allreduce --rank 1 --size 2 --parent 10.7.0.77 --timeout 3000
 check "a bad parent is named" refused 'parent "10.7.0"' inc-allreduce --rank 1 --size 2 --parent 10.7.0
 check "a bad rank is named" refused "rank 2: expected 0..1" inc-allreduce --rank 2 --size 2
 check "a node is root's to add" not_configurable

@@ -81,7 +81,7 @@ static const char *parse(int argc, char **argv, struct plan *plan)
 			plan->episode = strtoull(optarg, NULL, 0);
 			break;
 		case 'k':
-			plan->retain = optarg;
+			plan->keep = optarg;
 			break;
 		case 'l':
 			plan->liars = optarg;
