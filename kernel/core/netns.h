@@ -92,7 +92,7 @@ struct netinc_net {
 	struct netinc_user *owner;
 	struct netinc_use use;
 	atomic64_t max[__INC_LIMIT_MAX];
-	struct netinc_answers *answers;	/* made with the first user, stays */
+	struct netinc_answers *answers;	/* made when the hooks are registered first, stays */
 	/* a ring; hash_lock, as next_history */
 	struct netinc_history *history;	/* made with the first node; hash_lock */
 	bool exiting;			/* mutex */
@@ -117,8 +117,8 @@ static inline u64 netinc_now(void)
 }
 
 /*
- * The first user opens the port and registers the hooks, the last one undoes that. May sleep;
- * -EADDRINUSE: the port is taken, -ENOMEM.
+ * The first user opens port and hooks, the last one closes them. May sleep; -EADDRINUSE: the port
+ * is taken, -ENOMEM.
  */
 int netinc_net_use(struct netinc_net *nn);
 void netinc_net_unuse(struct netinc_net *nn);
