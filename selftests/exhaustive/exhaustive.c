@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reduction kernels and conversions on all inputs that there are, in every variant: pairs of 8-bit elements, elements
- * of 16 and 8 bits that are widened, and every f32 that is narrowed.
+ * Reduction kernels and conversions on all inputs that there are, in every variant: pairs of 8-bit
+ * elements, elements of 16 and 8 bits that are widened, and every f32 that is narrowed.
  */
 #include "reduce_env.h"
 
@@ -57,8 +57,8 @@ static void pairs(void)
 	want = pairs_reference(x, in);
 	r->fold(out, (const void *const *)in, 2, PAIRS, &args);
 	for (i = 0; i < PAIRS; i++)
-		expect(out[i] == want[i], "%s of %02x and %02x is %02x, expected %02x", r->name, a[i], b[i], out[i],
-		       want[i]);
+		expect(out[i] == want[i], "%s of %02x and %02x is %02x, expected %02x", r->name,
+		       a[i], b[i], out[i], want[i]);
 }
 
 static void widen(void)
@@ -76,7 +76,8 @@ static void widen(void)
 		c->convert(out, in, count);
 		for (i = 0; i < count; i++) {
 			want = ref_encode(ref_type(INC_TYPE_F32), ref_decode(x->t, i));
-			expect(ref_get(out + (size_t)i * 4, 4) == want, "%s of %x is %s, expected %08x", c->name, i,
+			expect(ref_get(out + (size_t)i * 4, 4) == want,
+			       "%s of %x is %s, expected %08x", c->name, i,
 			       hex(out + (size_t)i * 4, 4), (unsigned int)want);
 		}
 	}
@@ -85,8 +86,9 @@ static void widen(void)
 }
 
 /*
- * What a magnitude of f32 becomes is not computed but looked up: the small type's numbers in order, each with the
- * stretch of f32 that are nearest to it. Their ends are the middles between neighbours, and belong to the even one.
+ * What a magnitude of f32 becomes is not computed but looked up: the small type's numbers in order,
+ * each with the stretch of f32 that are nearest to it. Their ends are the middles between
+ * neighbours, and belong to the even one.
  */
 struct nearest {
 	u32 last;	/* f32 of this stretch, as bits */
@@ -115,7 +117,8 @@ static unsigned int list_nearest(const struct ref_type *t, struct nearest *list)
 }
 
 /* What the stretch becomes; k is where in the list it begins, and then where it ends. */
-static void nearest_stretch(const struct ref_type *t, const struct nearest *list, u32 first, unsigned int *k, u8 *want)
+static void nearest_stretch(const struct ref_type *t, const struct nearest *list, u32 first,
+			    unsigned int *k, u8 *want)
 {
 	u32 sign = first >> 31 << (t->bytes * 8 - 1), from = first & 0x7fffffff, i = 0, end, bits;
 
@@ -132,10 +135,11 @@ static void nearest_stretch(const struct ref_type *t, const struct nearest *list
 	}
 }
 
-static bool narrow_stretch(const struct netinc_convert *c, const struct ref_type *t, const struct nearest *list,
-			   u32 first, unsigned int *k)
+static bool narrow_stretch(const struct netinc_convert *c, const struct ref_type *t,
+			   const struct nearest *list, u32 first, unsigned int *k)
 {
-	static u8 out[STRETCH * 2] __attribute__((aligned(64))), want[STRETCH * 2] __attribute__((aligned(64)));
+	static u8 out[STRETCH * 2] __attribute__((aligned(64)));
+	static u8 want[STRETCH * 2] __attribute__((aligned(64)));
 	static u32 in[STRETCH];
 	u32 i;
 
@@ -161,10 +165,12 @@ static void narrow(void)
 
 	c = netinc_convert_variant(INC_TYPE_F32, x->t->type, x->variant);
 	numbers = list_nearest(x->t, list);
-	if (!skip_variant(x->variant) && expect(c, "there is no %s", x->name) && expect(numbers > 4, "no numbers")) {
+	if (!skip_variant(x->variant) && expect(c, "there is no %s", x->name) &&
+	    expect(numbers > 4, "no numbers")) {
 		for (first = 0; first < 1ull << 32; first += STRETCH) {
 			if (!(first & 0x3fffffff))
-				printf("# %s: %llu %%\n", c->name, (unsigned long long)(first * 100 >> 32));
+				printf("# %s: %llu %%\n", c->name,
+				       (unsigned long long)(first * 100 >> 32));
 			if (first == 1ull << 31)
 				k = 0;
 			if (!narrow_stretch(c, x->t, list, first, &k))

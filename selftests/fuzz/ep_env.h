@@ -68,8 +68,7 @@ void ep_env_free_op(struct op *o);
 /* All memory that is left, of operations that have not ended. */
 void ep_env_free(void);
 /*
- * As netinc_pin_progress(): what lies before the oldest block without result is not pinned any
- * more.
+ * As netinc_pin_progress(): what lies before the oldest block without result is unpinned.
  */
 void ep_env_progress(void);
 /* Pins @bytes more of the oldest operation that is not pinned to its end. */

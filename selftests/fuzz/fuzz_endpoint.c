@@ -110,12 +110,8 @@ static void submit(void)
 
 static struct netinc_pkt packet(u8 type)
 {
-	struct netinc_pkt pkt = { .type = type,
-				  .span = 1,
-				  .incarnation = 7,
-				  .epoch = env.ep.epoch,
-				  .cookie = DOWN,
-				  .child = RANK };
+	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch,
+				  .cookie = DOWN, .child = RANK };
 
 	if (env.ep.spread.trees > 1 && type != INC_PKT_READY)
 		pkt.tree = read_u8(&env.r) % (SIZE + 1);
@@ -222,19 +218,12 @@ static void ready(void)
 	struct netinc_pkt pkt = packet(INC_PKT_READY);
 	u8 what = read_u8(&env.r);
 	struct inc_ready body = {
-		.nonce = cpu_to_be32(9),
-		.window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
-		.up_cookie = cpu_to_be64(~DOWN),
-		.down_cookie = cpu_to_be64(DOWN),
-		.size = cpu_to_be32(SIZE),
-		.children = cpu_to_be16(SIZE),
-		.trees = cpu_to_be16(1),
-		.block = cpu_to_be16(BLOCK),
-		.rank = cpu_to_be16(env.ep.cfg.rank),
-		.dead_ms = cpu_to_be32(500),
-		.move = cpu_to_be32(env.ep.move),
-		.fallback = what >> 2 & 3,
-		.lineage = cpu_to_be64(LINEAGE),
+		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
+		.up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
+		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
+		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank),
+		.dead_ms = cpu_to_be32(500), .move = cpu_to_be32(env.ep.move),
+		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE),
 		.standbys = what >> 4 & 3,
 	};
 	u64 next = netinc_ep_next(&env.ep);
@@ -286,9 +275,7 @@ static void nack(void)
 	netinc_ep_control(&env.ep, &pkt, NULL, env.now);
 }
 
-/*
- * The first operation is most often the one that fails; whose turn is next is what the node says.
- */
+/* Most often the first operation is the one that fails; whose turn is next is what the node says */
 static void error(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_ERROR);
@@ -509,13 +496,8 @@ static void silence(void)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct netinc_ep_cfg cfg = { .group = 1,
-				     .rank = RANK,
-				     .size = SIZE,
-				     .dead_ms = 500,
-				     .nonce = 9,
-				     .block = BLOCK,
-				     .super_packet = SUPER };
+	struct netinc_ep_cfg cfg = { .group = 1, .rank = RANK, .size = SIZE, .dead_ms = 500,
+				     .nonce = 9, .block = BLOCK, .super_packet = SUPER };
 
 	if (size > 4096)
 		return 0;

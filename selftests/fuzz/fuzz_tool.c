@@ -65,31 +65,22 @@ static const struct spec_attr option_attrs[] = {
 	{ .name = "share", .number = TCA_INC_SHARE, .type = SPEC_U32, .len = 4 },
 	{ .name = "limit", .number = TCA_INC_LIMIT, .type = SPEC_U32, .len = 4 },
 	{ .name = "port", .number = TCA_INC_PORT, .type = SPEC_U16, .len = 2 },
-	{ .name = "weights",
-	  .number = TCA_INC_WEIGHTS,
-	  .type = SPEC_BINARY,
+	{ .name = "weights", .number = TCA_INC_WEIGHTS, .type = SPEC_BINARY,
 	  .len = 2 * sizeof(struct tc_inc_weight) },
 	{ .name = "target", .number = TCA_INC_TARGET, .type = SPEC_U32, .len = 4 },
 	{ .name = "control", .number = TCA_INC_CONTROL, .type = SPEC_U32, .len = 4 },
 	{ .name = "rate", .number = TCA_INC_RATE, .type = SPEC_U64, .len = 8 },
 };
 
-static const struct spec_set option_set = { .name = "options",
-					    .attrs = option_attrs,
+static const struct spec_set option_set = { .name = "options", .attrs = option_attrs,
 					    .n = ARRAY_SIZE(option_attrs) };
 
 static const struct spec_attr stat_attrs[] = {
-	{ .name = "basic",
-	  .number = TCA_STATS_BASIC,
-	  .type = SPEC_BINARY,
+	{ .name = "basic", .number = TCA_STATS_BASIC, .type = SPEC_BINARY,
 	  .len = sizeof(struct gnet_stats_basic) },
-	{ .name = "queue",
-	  .number = TCA_STATS_QUEUE,
-	  .type = SPEC_BINARY,
+	{ .name = "queue", .number = TCA_STATS_QUEUE, .type = SPEC_BINARY,
 	  .len = sizeof(struct gnet_stats_queue) },
-	{ .name = "app",
-	  .number = TCA_STATS_APP,
-	  .type = SPEC_BINARY,
+	{ .name = "app", .number = TCA_STATS_APP, .type = SPEC_BINARY,
 	  .len = sizeof(struct tc_inc_xstats) },
 	{ .name = "pkt64", .number = TCA_STATS_PKT64, .type = SPEC_U64, .len = 8 },
 };
@@ -241,10 +232,7 @@ int nl_recv(struct nl_sock *sk, struct sockaddr_nl *from, unsigned char **buf, s
 {
 	uint8_t bytes[BUFFER];
 	struct message m = {
-		.buf = bytes,
-		.size = sizeof(bytes),
-		.answer = true,
-		.devs = devs,
+		.buf = bytes, .size = sizeof(bytes), .answer = true, .devs = devs,
 		.n_devs = ARRAY_SIZE(devs),
 	};
 	uint32_t n;
@@ -294,13 +282,13 @@ int setns(int fd, int type)
 /* The command line */
 
 static const struct object *const objects[] = {
-	&object_node, &object_parent, &object_group, &object_member,  &object_stats,
-	&object_port, &object_caps,   &object_qdisc, &object_monitor,
+	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port,
+	&object_caps, &object_qdisc, &object_monitor,
 };
 
 static const char *const flags[] = {
-	"-j", "-s", "-p",     "-t",	   "-ss", "-jp", "-jss", "-n",
-	"-V", "-h", "--help", "--version", "-x",  "-",	 "--",	 "-jn",
+	"-j", "-s", "-p", "-t", "-ss", "-jp", "-jss", "-n", "-V", "-h", "--help", "--version", "-x",
+	"-", "--", "-jn",
 };
 
 static const char * const keys[] = {
@@ -309,44 +297,11 @@ static const char * const keys[] = {
 };
 
 static const char *const values[] = {
-	"br0",
-	"lo",
-	"7",
-	"512",
-	"2000",
-	"0",
-	"64M",
-	"1K",
-	"100",
-	"4294967295",
-	"4294967296",
-	"18446744073709551615",
-	"99999999999999999999",
-	"-1",
-	"+1",
-	"0x200",
-	"0x",
-	"1e3",
-	"none",
-	"000102030405060708090a0b0c0d0e0f",
-	"",
-	"no-such-dev",
-	"10.7.0.254",
-	"fe80::1",
-	"::",
-	"ff02::1",
-	"224.0.0.1",
-	"%s%n%d",
-	"\x1b[31m",
-	"\xff",
-	"..",
-	"a/b",
-	"65536",
-	"1G",
-	"1099511627776",
-	"0123456789abcdef",
-	"wait",
-	"partial",
+	"br0", "lo", "7", "512", "2000", "0", "64M", "1K", "100", "4294967295", "4294967296",
+	"18446744073709551615", "99999999999999999999", "-1", "+1", "0x200", "0x", "1e3", "none",
+	"000102030405060708090a0b0c0d0e0f", "", "no-such-dev", "10.7.0.254", "fe80::1", "::",
+	"ff02::1", "224.0.0.1", "%s%n%d", "\x1b[31m", "\xff", "..", "a/b", "65536", "1G",
+	"1099511627776", "0123456789abcdef", "wait", "partial",
 };
 
 static char *argv[MAX_WORDS + 2];

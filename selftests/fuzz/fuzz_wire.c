@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The parser on anything: it reads no byte that is not there, and what it accepts it can put
- * together again.
- */
+/* The parser on anything: it reads what is there only, and can put together what it accepts. */
 #include "reader.h"
 #include "siphash.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is this JSON? As strict as python's json module is with a file of UTF-8; fuzz_tool.py compares the two.
+ * Is this JSON? As strict as python's json module is with UTF-8; fuzz_tool.py compares the two.
  */
 #include <string.h>
 
@@ -62,7 +62,8 @@ static bool utf8(struct text *t)
 	size_t left = (size_t)(t->end - t->at), i, n;
 	unsigned int code;
 
-	n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 :
+	    s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
 	if (!n || n > left)
 		return false;
 	code = n == 1 ? s[0] : s[0] & (0x7fU >> n);
@@ -72,8 +73,8 @@ static bool utf8(struct text *t)
 		code = code << 6 | (s[i] & 0x3fU);
 	}
 	t->at += n;
-	return !(n == 3 && code < 0x800) && !(n == 4 && code < 0x10000) && !(code >= 0xd800 && code < 0xe000) &&
-	       code < 0x110000;
+	return !(n == 3 && code < 0x800) && !(n == 4 && code < 0x10000) &&
+	       !(code >= 0xd800 && code < 0xe000) && code < 0x110000;
 }
 
 static bool escape(struct text *t)

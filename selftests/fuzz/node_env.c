@@ -213,9 +213,7 @@ static void check_child(u32 child)
 	netinc_assert(child == NETINC_ALL || child < env.g.cfg.size);
 }
 
-/*
- * A packet to all costs what its members are; one to a single member is an answer, and is bounded.
- */
+/* A packet to all costs what its members are; one to a single member is an answer, and bounded. */
 static void count_control(u32 child)
 {
 	check_child(child);

@@ -45,8 +45,9 @@ uint32_t draw(struct source *s, uint32_t n)
 uint64_t draw_number(struct source *s)
 {
 	static const uint64_t edges[] = {
-		0, 1, 2, 3, 4, 16, 99, 100, 255, 256, 500, 512, 1024, 4096, 5227, 65535, 65536, 1 << 20, 0x7fffffff,
-		0x80000000, 0xffffffff, 0x100000000ULL, 1ULL << 40, 0x7fffffffffffffffULL, 0x8000000000000000ULL, ~0ULL,
+		0, 1, 2, 3, 4, 16, 99, 100, 255, 256, 500, 512, 1024, 4096, 5227, 65535, 65536,
+		1 << 20, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000ULL, 1ULL << 40,
+		0x7fffffffffffffffULL, 0x8000000000000000ULL, ~0ULL,
 	};
 	uint32_t i = draw(s, 32);
 
@@ -119,10 +120,10 @@ const char * const spec_names[SPEC_NAMES] = { "a", "b.2", "c-3", "d_4" };
 
 static void put_string(struct message *m, struct source *s, const struct spec_attr *a)
 {
-	static const char * const texts[] = {
-		"inc", "", "\"quoted\" \\ back", "tab\t newline\n bell\a escape\x1b[31m", "%s %n %d",
-		"\xc3\xa4 \xe2\x82\xac",
-		"\xff\xfe lone \x80", "cut \xe2\x82", "csi \xc2\x9bJ", "\xed\xa0\x80",
+	static const char *const texts[] = {
+		"inc", "", "\"quoted\" \\ back", "tab\t newline\n bell\a escape\x1b[31m",
+		"%s %n %d", "\xc3\xa4 \xe2\x82\xac", "\xff\xfe lone \x80", "cut \xe2\x82",
+		"csi \xc2\x9bJ", "\xed\xa0\x80",
 	};
 	const char *text;
 
@@ -138,8 +139,9 @@ static void put_string(struct message *m, struct source *s, const struct spec_at
 static void put_binary(struct message *m, struct source *s, const struct spec_attr *a)
 {
 	static const uint8_t addrs[][16] = {
-		{ 10, 7, 0, 254 }, { 127, 0, 0, 1 }, { 0 }, { 224, 0, 0, 1 }, { 255, 255, 255, 255 },
-		{ 0xfe, 0x80, [15] = 1 }, { 0xff, 2, [15] = 1 }, { 0xfd, 0, 0, 7, [15] = 0xfe }, { [15] = 1 },
+		{ 10, 7, 0, 254 }, { 127, 0, 0, 1 }, { 0 }, { 224, 0, 0, 1 },
+		{ 255, 255, 255, 255 }, { 0xfe, 0x80, [15] = 1 }, { 0xff, 2, [15] = 1 },
+		{ 0xfd, 0, 0, 7, [15] = 0xfe }, { [15] = 1 },
 	};
 
 	if (a->len)
@@ -175,7 +177,8 @@ static void put_value(struct message *m, struct source *s, const struct spec_att
 }
 
 enum damage {
-	DAMAGE_LENGTH, DAMAGE_TYPE, DAMAGE_FLAGS, DAMAGE_HEADER, DAMAGE_TWICE, DAMAGE_GARBAGE, DAMAGE_DEEP, DAMAGE_END,
+	DAMAGE_LENGTH, DAMAGE_TYPE, DAMAGE_FLAGS, DAMAGE_HEADER, DAMAGE_TWICE, DAMAGE_GARBAGE,
+	DAMAGE_DEEP, DAMAGE_END,
 	DAMAGE_KINDS
 };
 
@@ -203,7 +206,8 @@ static void damage_header(struct source *s, struct nlattr *h)
 	h->nla_len = (uint16_t)(one_in(s, 2) ? draw(s, 4) : 60000 + draw(s, 5000));
 }
 
-static void put_body(struct message *m, struct source *s, const struct spec_attr *a, enum damage kind)
+static void put_body(struct message *m, struct source *s, const struct spec_attr *a,
+		     enum damage kind)
 {
 	if (kind == DAMAGE_LENGTH)
 		put_random(m, s, one_in(s, 8) ? draw(s, 2000) : draw(s, 20));
@@ -215,7 +219,8 @@ static void put_body(struct message *m, struct source *s, const struct spec_attr
 		put_deep(m, s);
 }
 
-static void put_attr(struct message *m, struct source *s, const struct spec_set *set, const struct spec_attr *a)
+static void put_attr(struct message *m, struct source *s, const struct spec_set *set,
+		     const struct spec_attr *a)
 {
 	enum damage kind = DAMAGE_KINDS;
 	struct nlattr h = { 0 };
@@ -280,7 +285,7 @@ static const char *wrong_string(const char *body, size_t len, bool request)
 	return n == len || (!request && n + 1 != len) ? "the end of the string" : NULL;
 }
 
-/* Without a length it is an address. Of two in a request only the last one counts: the first only has to fit. */
+/* Without a length it is an address. Of two in a request the last counts, the first has to fit. */
 static const char *wrong_binary(size_t len, const struct spec_attr *a, bool request)
 {
 	bool fits = a->len ? len == a->len : len == 4 || len == 16 || (request && len < 16);
@@ -288,11 +293,11 @@ static const char *wrong_binary(size_t len, const struct spec_attr *a, bool requ
 	return fits ? NULL : "its length";
 }
 
-static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set, unsigned int mask,
-			       bool request);
+static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set,
+			       unsigned int mask, bool request);
 
-static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec_set *set, const struct spec_attr *a,
-			      bool request)
+static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec_set *set,
+			      const struct spec_attr *a, bool request)
 {
 	const char *what = NULL;
 
@@ -318,7 +323,8 @@ static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec
 	return what ? wrong(set, a->name, what) : NULL;
 }
 
-static const char *wrong_type(const struct spec_set *set, unsigned int mask, uint16_t type, bool request)
+static const char *wrong_type(const struct spec_set *set, unsigned int mask, uint16_t type,
+			      bool request)
 {
 	unsigned int number = type & NLA_TYPE_MASK;
 	const struct spec_attr *a;
@@ -336,8 +342,8 @@ static const char *wrong_type(const struct spec_set *set, unsigned int mask, uin
 	return NULL;
 }
 
-static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set, unsigned int mask,
-			       bool request)
+static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set,
+			       unsigned int mask, bool request)
 {
 	const char *text = NULL;
 	unsigned int number;
@@ -352,19 +358,22 @@ static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_s
 		number = h.nla_type & NLA_TYPE_MASK;
 		text = wrong_type(set, mask, h.nla_type, request);
 		if (!text && number)
-			text = wrong_attr(p + sizeof(h), h.nla_len - sizeof(h), set, &set->attrs[number - 1], request);
+			text = wrong_attr(p + sizeof(h), h.nla_len - sizeof(h), set,
+					  &set->attrs[number - 1], request);
 		len -= len < NLA_ALIGN((size_t)h.nla_len) ? len : NLA_ALIGN((size_t)h.nla_len);
 		p += NLA_ALIGN((size_t)h.nla_len);
 	}
 	return text;
 }
 
-const char *wrong_request(const void *data, size_t len, const struct spec_set *set, unsigned int mask)
+const char *wrong_request(const void *data, size_t len, const struct spec_set *set,
+			  unsigned int mask)
 {
 	return wrong_attrs(data, len, set, mask, true);
 }
 
-const char *wrong_answer(const void *data, size_t len, const struct spec_set *set, unsigned int mask)
+const char *wrong_answer(const void *data, size_t len, const struct spec_set *set,
+			 unsigned int mask)
 {
 	return wrong_attrs(data, len, set, mask, false);
 }

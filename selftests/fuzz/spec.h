@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The netlink spec as tables, which spec_table.py makes of Documentation/netlink/specs/inc.yaml, and messages that are
- * built and judged by them: right ones, and ones that are wrong in ways that a parser may overlook.
+ * The netlink spec as tables, which spec_table.py makes of Documentation/netlink/specs/inc.yaml,
+ * and messages that are built and judged by them: right ones, and ones that are wrong in ways that
+ * a parser may overlook.
  */
 #ifndef INC_FUZZ_SPEC_H
 #define INC_FUZZ_SPEC_H
@@ -10,7 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum spec_type { SPEC_FLAG, SPEC_U8, SPEC_U16, SPEC_U32, SPEC_U64, SPEC_STRING, SPEC_BINARY, SPEC_NEST };
+enum spec_type {
+	SPEC_FLAG, SPEC_U8, SPEC_U16, SPEC_U32, SPEC_U64, SPEC_STRING, SPEC_BINARY, SPEC_NEST
+};
 
 struct spec_attr {
 	const char *name;
@@ -42,7 +45,7 @@ extern const struct spec_op spec_ops[];
 extern const unsigned int spec_n_ops;
 extern const struct spec_set * const spec_top;
 
-/* Where decisions come from: @data as long as there is some (then 0), or without @data random numbers. */
+/* Where decisions come from: @data while there is some, then 0; without @data random numbers. */
 struct source {
 	const uint8_t *data;
 	size_t left;
@@ -64,7 +67,7 @@ struct message {
 	size_t len, size;
 	unsigned int damage;	/* one attribute of so many is damaged; 0: none */
 	bool answer;		/* else a request: without attributes that are only in answers */
-	const char * const *devs;	/* names of interfaces that there may be; their numbers are 1 .. n_devs */
+	const char * const *devs;	/* names of interfaces; their numbers are 1 .. n_devs */
 	unsigned int n_devs;
 };
 
@@ -77,10 +80,13 @@ extern const char * const spec_names[SPEC_NAMES];
 void put_attrs(struct message *m, struct source *s, const struct spec_set *set, unsigned int mask);
 
 /*
- * NULL if these attributes are what the spec says, else what is wrong, which is valid until something else is. Of a
- * request that is what no strict parser may accept; what follows the end of a string in it is nobody's.
+ * NULL if these attributes are what the spec says, else what is wrong, which is valid until
+ * something else is. Of a request that is what no strict parser may accept; what follows the end of
+ * a string in it is nobody's.
  */
-const char *wrong_request(const void *data, size_t len, const struct spec_set *set, unsigned int mask);
-const char *wrong_answer(const void *data, size_t len, const struct spec_set *set, unsigned int mask);
+const char *wrong_request(const void *data, size_t len, const struct spec_set *set,
+			  unsigned int mask);
+const char *wrong_answer(const void *data, size_t len, const struct spec_set *set,
+			 unsigned int mask);
 
 #endif

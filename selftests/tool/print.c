@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writes one object three times (JSON, JSON with line breaks, text), with strings that break careless printers.
- * print.py reads them back.
+ * Writes one object three times (JSON, JSON with line breaks, text), with strings that break
+ * careless printers. print.py reads them back.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -217,12 +217,8 @@ static void env_end(void)
 
 static struct netinc_pkt env_pkt(u64 q)
 {
-	return (struct netinc_pkt){ .type = INC_PKT_CONTRIB,
-				    .flags = INC_F_PAYLOAD | INC_F_WANT,
-				    .psn = (u32)q,
-				    .span = 1,
-				    .len = 64,
-				    .dtype = INC_TYPE_I32,
+	return (struct netinc_pkt){ .type = INC_PKT_CONTRIB, .flags = INC_F_PAYLOAD | INC_F_WANT,
+				    .psn = (u32)q, .span = 1, .len = 64, .dtype = INC_TYPE_I32,
 				    .dop = INC_OP_SUM };
 }
 
@@ -304,8 +300,10 @@ static void env_count_at(const char *file, int line, const char *name, u64 value
 		       (unsigned long long)expected);
 }
 
-#define expect_sent(kind, child, q, span)	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
-#define expect_quiet()	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
+#define expect_sent(kind, child, q, span) \
+	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
+#define expect_quiet() \
+	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
 #define expect_count(counter, n) \
 	env_count_at(__FILE__, __LINE__, #counter, env.counters[INC_C_##counter], n)
 

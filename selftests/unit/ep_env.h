@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Surroundings of an endpoint for tests: what it sends is written down, and the test is the node.
- */
+/* Surroundings of an endpoint for tests: what it sends is written down; the test is the node. */
 #ifndef INC_EP_ENV_H
 #define INC_EP_ENV_H
 
@@ -68,11 +66,8 @@ static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 id
 	struct netinc_block b;
 
 	expect(n && most && most <= SUPER, "a super-packet of %u", most);
-	*s = (struct sent){ .type = INC_PKT_CONTRIB,
-			    .block = op->first + idx,
-			    .n = sent,
-			    .flags = flags,
-			    .opseq = op->seq };
+	*s = (struct sent){ .type = INC_PKT_CONTRIB, .block = op->first + idx, .n = sent,
+			    .flags = flags, .opseq = op->seq };
 	for (i = sent; i--;) {
 		netinc_coll_block(op, idx + i, &b);
 		netinc_ep_block_header(ep, op, idx + i, &b, &s->pkt);
@@ -92,7 +87,7 @@ static inline u32 send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flag
 	for (i = 0; i < n; i++) {
 		s = &env.log[env.logged++ % LOG];
 		*s = (struct sent){
-			.type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags
+			.type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags,
 		};
 		s->pay = netinc_ep_retained_header(ep, block + i, &s->pkt);
 		s->opseq = s->pkt.opseq;
@@ -247,27 +242,24 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 
 #define expect_sent(type)		sent_at(__FILE__, __LINE__, type)
 #define expect_blocks(first, n, flags)	blocks_at(__FILE__, __LINE__, first, n, flags)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.counters[INC_C_##counter], n)
-#define expect_state(s)			expect(env.ep.state == (s), "state is %u, expected " #s, env.ep.state)
-#define expect_quiet()	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
-			       env.logged - env.seen, env.log[env.seen % LOG].type)
+#define expect_count(counter, n) \
+	count_at(__FILE__, __LINE__, #counter, env.ep.counters[INC_C_##counter], n)
+#define expect_state(s) \
+	expect(env.ep.state == (s), "state is %u, expected " #s, env.ep.state)
+#define expect_quiet() \
+	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
+	       env.logged - env.seen, env.log[env.seen % LOG].type)
 
 static inline struct netinc_peer peer_at(u8 addr)
 {
-	return (struct netinc_peer){ .addr = { 10, addr },
-				     .family = NETINC_AF_INET,
+	return (struct netinc_peer){ .addr = { 10, addr }, .family = NETINC_AF_INET,
 				     .udp_port = 9 };
 }
 
 static inline void begin(u64 first_block)
 {
-	struct netinc_ep_cfg cfg = { .group = 77,
-				     .rank = RANK,
-				     .size = SIZE,
-				     .dead_ms = DEAD,
-				     .nonce = 4711,
-				     .block = BLOCK,
-				     .super_packet = SUPER,
+	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD,
+				     .nonce = 4711, .block = BLOCK, .super_packet = SUPER,
 				     .first_block = first_block };
 
 	memset(&env, 0, sizeof(env));
@@ -282,7 +274,7 @@ static inline void begin(u64 first_block)
 static inline struct netinc_pkt from_node(u8 type)
 {
 	return (struct netinc_pkt){
-		.type = type, .group = 77, .incarnation = 5, .epoch = 1, .span = 1, .cookie = DOWN
+		.type = type, .group = 77, .incarnation = 5, .epoch = 1, .span = 1, .cookie = DOWN,
 	};
 }
 
@@ -297,18 +289,12 @@ static inline struct inc_ready ready_body(u64 start)
 {
 	struct netinc_peer edge = peer_at(110), standby;
 	struct inc_ready r = {
-		.nonce = cpu_to_be32(4711),
-		.window = cpu_to_be32(W),
-		.start = cpu_to_be64(start),
-		.up_cookie = cpu_to_be64(UP),
-		.down_cookie = cpu_to_be64(DOWN),
-		.size = cpu_to_be32(SIZE),
-		.children = cpu_to_be16(SIZE),
-		.trees = cpu_to_be16(env.trees ?: 1),
-		.block = cpu_to_be16(BLOCK),
-		.rank = cpu_to_be16(RANK),
-		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7), .fallback = env.fallback,
-		.standbys = env.standbys, .move = cpu_to_be32(env.move),
+		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
+		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN),
+		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE),
+		.trees = cpu_to_be16(env.trees ?: 1), .block = cpu_to_be16(BLOCK),
+		.rank = cpu_to_be16(RANK), .dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7),
+		.fallback = env.fallback, .standbys = env.standbys, .move = cpu_to_be32(env.move),
 	};
 	u32 i;
 
@@ -343,11 +329,8 @@ static inline void ready(u64 start)
 
 static inline struct netinc_op allreduce(u64 count)
 {
-	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE,
-				   .type = INC_TYPE_I32,
-				   .wire = INC_TYPE_I32,
-				   .op = INC_OP_SUM,
-				   .count = count };
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32,
+				   .wire = INC_TYPE_I32, .op = INC_OP_SUM, .count = count };
 }
 
 static inline struct netinc_op barrier(void)
@@ -429,8 +412,7 @@ static inline void status(u64 psn, u32 here)
 static inline void wait(u32 nonce, u32 epoch, u64 cookie, int expected)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_WAIT);
-	struct inc_wait_pkt body = { .nonce = cpu_to_be32(nonce),
-				     .joined = cpu_to_be32(2),
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(nonce), .joined = cpu_to_be32(2),
 				     .missing = cpu_to_be32(1) };
 	int err;
 
@@ -443,8 +425,7 @@ static inline void wait(u32 nonce, u32 epoch, u64 cookie, int expected)
 static inline int refuse(u32 nonce, u16 code, u64 cookie)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_REFUSE);
-	struct inc_refuse body = { .nonce = cpu_to_be32(nonce),
-				   .code = cpu_to_be16(code),
+	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
 				   .detail = cpu_to_be64(9) };
 
 	pkt.cookie = cookie;

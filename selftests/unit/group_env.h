@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Surroundings of a group at a node for tests: what it sends and reports is written down; ranks act
- * by the book.
- */
+/* Surroundings of a group at a node for tests: what it sends and reports is written down. */
 #ifndef INC_GROUP_ENV_H
 #define INC_GROUP_ENV_H
 
@@ -201,13 +198,8 @@ static inline int rx_control(const struct netinc_pkt *pkt, const void *body, u64
 
 static inline void begin(void)
 {
-	struct netinc_group_cfg cfg = { .id = 77,
-					.incarnation = 0x1234,
-					.size = SIZE,
-					.window = W,
-					.dead_ms = DEAD,
-					.secret = { 1, 2 },
-					.lineage = LINEAGE };
+	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W,
+					.dead_ms = DEAD, .secret = { 1, 2 }, .lineage = LINEAGE };
 
 	memset(&env, 0, sizeof(env));
 	env.mem = calloc(1, netinc_group_bytes(SIZE, W));
@@ -226,26 +218,20 @@ static inline void end(void)
 static inline struct netinc_peer peer_of(u32 rank)
 {
 	return (struct netinc_peer){
-		.addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5
+		.addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5,
 	};
 }
 
 static inline struct inc_join join_of(u32 rank, u64 next)
 {
-	return (struct inc_join){ .size = cpu_to_be32(SIZE),
-				  .nonce = cpu_to_be32(100 + rank),
-				  .next = cpu_to_be64(next),
-				  .block = cpu_to_be16(64 + 16 * rank) };
+	return (struct inc_join){ .size = cpu_to_be32(SIZE), .nonce = cpu_to_be32(100 + rank),
+				  .next = cpu_to_be64(next), .block = cpu_to_be16(64 + 16 * rank) };
 }
 
 static inline struct netinc_pkt pkt_of(u8 type, u32 rank)
 {
-	return (struct netinc_pkt){ .type = type,
-				    .group = 77,
-				    .span = 1,
-				    .child = rank,
-				    .epoch = env.g.epoch,
-				    .incarnation = env.g.epoch ? 0x1234 : 0,
+	return (struct netinc_pkt){ .type = type, .group = 77, .span = 1, .child = rank,
+				    .epoch = env.g.epoch, .incarnation = env.g.epoch ? 0x1234 : 0,
 				    .cookie = rank < SIZE ? env.g.members[rank].cookie : 0 };
 }
 
@@ -283,7 +269,8 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 }
 
 #define expect_sent(type, child)	sent_at(__FILE__, __LINE__, type, child)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.counters[INC_C_##counter], n)
+#define expect_count(counter, n) \
+	count_at(__FILE__, __LINE__, #counter, env.g.counters[INC_C_##counter], n)
 
 static inline void form(u64 start)
 {

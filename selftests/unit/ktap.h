@@ -59,10 +59,7 @@ static inline bool ktap_fail(const char *file, int line)
 	held_;								\
 })
 
-/*
- * For what the machine lacks: say it, then return from the test. What was found wrong before still
- * fails it.
- */
+/* For what the machine lacks: say it, then return. What was wrong before still fails the test. */
 static inline void ktap_skip(const char *reason)
 {
 	ktap.skip = reason;
@@ -103,10 +100,7 @@ static inline void ktap_choose_seed(void)
 	ktap.seed = now.tv_sec * 1000000007ull ^ (unsigned long long)now.tv_nsec << 20 ^ getpid();
 }
 
-/*
- * Every test begins with the run's seed, so that it can be replayed alone. True if it passed or was
- * skipped.
- */
+/* Every test begins with the run's seed, to be replayed alone. True: it passed or was skipped. */
 static inline bool ktap_run_one(const struct ktap_test *t, unsigned int number)
 {
 	ktap.failed = 0;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * What the tests of reduction kernels share: memory, guards around results, and tests named after
- * kernels.
- */
+/* What tests of reduction kernels share: memory, guards of results, tests named after kernels. */
 #ifndef INC_REDUCE_ENV_H
 #define INC_REDUCE_ENV_H
 

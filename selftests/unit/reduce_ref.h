@@ -14,9 +14,7 @@
 
 enum ref_class { REF_INT, REF_BOOL, REF_FLOAT, REF_COMPLEX, REF_PAIR };
 
-/*
- * A type; of a complex number or a pair, its parts: a pair's index has as many bits as its value.
- */
+/* A type; of a complex number or a pair, its parts: both parts of a pair have as many bits. */
 struct ref_type {
 	u8 type;
 	enum ref_class class;
@@ -25,8 +23,7 @@ struct ref_type {
 	bool is_signed;
 	u8 mant;		/* bits of the fraction, 0: an integer */
 	u8 exp;			/* bits of the exponent */
-	/* there is no Inf, and all bits but the sign's set is the only NaN */
-	bool finite;
+	bool finite;		/* no Inf; all bits set but the sign's is the only NaN */
 };
 
 static const struct ref_type ref_types[] = {
@@ -163,10 +160,7 @@ static inline double ref_largest(const struct ref_type *t)
 	return ldexp((double)((2ull << t->mant) - 1), fields - 1 - ref_bias(t) - t->mant);
 }
 
-/*
- * Rounded to nearest even: in units of the last place, which division by a power of two gives
- * exactly.
- */
+/* To nearest even: in units of the last place, which division by a power of two gives exactly. */
 static inline u64 ref_encode(const struct ref_type *t, double x)
 {
 	int lowest = 1 - ref_bias(t), e;

@@ -17,18 +17,11 @@ static const struct {
 
 #define SPECIAL_MANTS	6u
 
-/*
- * 132 floats: zeros, subnormals, powers of two and their neighbours, extremes, Inf and NaN with
- * both signs.
- */
+/* 132 floats: zeros, subnormals, powers of two, neighbours, extremes, Inf, NaN, of both signs. */
 static inline u64 special_float(const struct ref_type *t, u64 i)
 {
 	const u64 mants[SPECIAL_MANTS] = {
-		0,
-		1,
-		1ull << (t->mant - 1),
-		(1ull << (t->mant - 1)) + 1,
-		(1ull << t->mant) - 2,
+		0, 1, 1ull << (t->mant - 1), (1ull << (t->mant - 1)) + 1, (1ull << t->mant) - 2,
 		(1ull << t->mant) - 1,
 	};
 	const int base[3] = { 0, ref_bias(t), (1 << t->exp) - 1 };

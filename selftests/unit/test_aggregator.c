@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The aggregator's slots: what counts once, what is dropped and why, what is sent to whom, to the
- * packet.
- */
+/* The aggregator's slots: what counts once, what is dropped and why, what is sent to whom. */
 #include "agg_env.h"
 
 #define W	8u
@@ -68,10 +65,7 @@ static void test_duplicate(void)
 	env_end();
 }
 
-/*
- * Rule 2: a slot takes its block, or the one S later once it is done; nobody may be W ahead of the
- * oldest.
- */
+/* Rule 2: a slot takes its block, or the one S later once that is done; nobody is W ahead. */
 static void reuse(u64 start)
 {
 	u64 q;
@@ -181,10 +175,7 @@ static void packet(u32 child, u64 q, u64 now)
 	env_packet_end(child, now);
 }
 
-/*
- * Holes are asked for once they are older than the slack, exactly, and again after a round trip
- * only.
- */
+/* Holes are asked for once they are older than the slack, and again only after a round trip. */
 static void test_nack(void)
 {
 	begin(2, 0);
@@ -214,11 +205,8 @@ static void test_nack(void)
 
 static void probe(u32 child, u64 q, const __be32 *map, u32 bits, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_PROBE,
-				  .flags = INC_F_RETRANS,
-				  .psn = (u32)q,
-				  .span = 1,
-				  .tstamp = (u32)now };
+	struct netinc_pkt pkt = { .type = INC_PKT_PROBE, .flags = INC_F_RETRANS, .psn = (u32)q,
+				  .span = 1, .tstamp = (u32)now };
 	struct {
 		struct inc_probe probe;
 		__be32 map[4];
@@ -357,10 +345,7 @@ static void test_final_taken_back(void)
 	env_end();
 }
 
-/*
- * Rule 10: what disagrees waits until all blocks before it are done; then the children that differ
- * are named.
- */
+/* Rule 10: what disagrees waits until all blocks before it are done; then who differs is named. */
 static void test_mismatch(void)
 {
 	struct netinc_pkt odd = env_pkt(2);
@@ -388,10 +373,7 @@ static void test_mismatch(void)
 	env_end();
 }
 
-/*
- * Elements that are only moved come from one rank: not from two, and the others' empty
- * contributions are none.
- */
+/* Elements that are only moved come from one rank, not two; empty ones of others do not count. */
 static void test_moved(void)
 {
 	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
@@ -415,10 +397,7 @@ static void test_moved(void)
 	env_end();
 }
 
-/*
- * What the node has no kernel for is an error of the operation, and names who sent such payload
- * first.
- */
+/* What the node has no kernel for is an error of the operation, and names who sent it first. */
 static void test_unsupported(void)
 {
 	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
@@ -586,9 +565,7 @@ static void test_parts(void)
 	env_end();
 }
 
-/*
- * Random arrival, duplication and refusal over many windows: every block once, with the right bits.
- */
+/* Random arrival, duplication, refusal over many windows: every block once, with the right bits. */
 static void random_run(u64 start)
 {
 	u64 q, last = start + 40 * S;
@@ -658,13 +635,12 @@ static void test_congestion(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_order),	   KTAP(test_duplicate),    KTAP(test_reuse),
-	KTAP(test_not_done),	   KTAP(test_limit),	    KTAP(test_fold_fails),
-	KTAP(test_nack),	   KTAP(test_status),	    KTAP(test_probe_results),
-	KTAP(test_retransmission), KTAP(test_final),	    KTAP(test_final_taken_back),
-	KTAP(test_mismatch),	   KTAP(test_disagreement), KTAP(test_span),
-	KTAP(test_inner_node),	   KTAP(test_parts),	    KTAP(test_random),
-	KTAP(test_congestion),	   KTAP(test_moved),	    KTAP(test_unsupported),
+	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done),
+	KTAP(test_limit), KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status),
+	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
+	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
+	KTAP(test_inner_node), KTAP(test_parts), KTAP(test_random), KTAP(test_congestion),
+	KTAP(test_moved), KTAP(test_unsupported),
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Collectives: every element is in exactly one block, operations that make no sense are refused,
- * signatures differ.
- */
+/* Collectives: every element is in one block, nonsense is refused, signatures differ. */
 #include "engine/coll.h"
 #include "reduce/reduce.h"
 
@@ -11,11 +8,8 @@
 
 static struct netinc_op allreduce(u64 count)
 {
-	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE,
-				   .type = INC_TYPE_F32,
-				   .wire = INC_TYPE_F32,
-				   .op = INC_OP_SUM,
-				   .count = count };
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				   .wire = INC_TYPE_F32, .op = INC_OP_SUM, .count = count };
 }
 
 static struct netinc_op barrier(void)
@@ -33,10 +27,7 @@ static u32 range(const struct netinc_op *op, u64 idx, u64 *first)
 	return b.elems;
 }
 
-/*
- * Blocks follow one another, none but the only one of an empty operation is empty, the last ends at
- * count.
- */
+/* Blocks follow one another, none is empty but an empty operation's, the last ends at count. */
 static void cover(u64 count, u32 block)
 {
 	struct netinc_op op = allreduce(count);
@@ -48,7 +39,7 @@ static void cover(u64 count, u32 block)
 		n = range(&op, idx, &first);
 		room = (block - (idx ? 0 : sizeof(struct inc_desc))) / 4;
 		if (!expect(n <= room && (n || !count) && first == next &&
-				    (idx + 1 == op.blocks || n == room),
+			    (idx + 1 == op.blocks || n == room),
 			    "%llu elements in blocks of %u: block %llu is [%llu, + %u), expected to begin at %llu",
 			    (unsigned long long)count, block, (unsigned long long)idx,
 			    (unsigned long long)first, n, (unsigned long long)next))
@@ -225,17 +216,17 @@ static void test_desc(void)
 	op.mode = INC_MODE_SATURATE;
 	netinc_coll_desc(&op, &desc);
 	expect(bytes[0] == INC_COLL_ALLREDUCE && bytes[1] == INC_TYPE_F32 &&
-		       bytes[2] == INC_OP_SUM && bytes[3] == INC_TYPE_F32 &&
-		       bytes[4] == INC_MODE_SATURATE && !bytes[5] && !bytes[6] && !bytes[7],
+	       bytes[2] == INC_OP_SUM && bytes[3] == INC_TYPE_F32 &&
+	       bytes[4] == INC_MODE_SATURATE && !bytes[5] && !bytes[6] && !bytes[7],
 	       "the first bytes");
 	expect(bytes[12] == 0x11 && bytes[15] == 0x14 && bytes[16] == 1 && bytes[23] == 8 &&
-		       !desc.counts_hash,
+	       !desc.counts_hash,
 	       "the numbers");
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty),
-	KTAP(test_check), KTAP(test_sig),     KTAP(test_desc),
+	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig),
+	KTAP(test_desc),
 };
 
 int main(int argc, char **argv)

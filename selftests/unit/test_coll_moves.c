@@ -30,15 +30,19 @@ struct element {
 	u64 e;
 };
 
+static bool share_of(const struct netinc_op *op, bool send, u32 i, struct netinc_share *s)
+{
+	return send ? netinc_coll_send_share(op, i, s) : netinc_coll_recv_share(op, i, s);
+}
+
 static struct element element_at(const struct netinc_op *op, bool send, u64 at)
 {
 	struct netinc_share s = { .peer = ~0u };
 	u32 i;
 
-	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s);
-	     i++) {
+	for (i = 0; share_of(op, send, i, &s); i++) {
 		if (at < s.elems)
-			return (struct element) { s.peer, at };
+			return (struct element){ s.peer, at };
 		at -= s.elems;
 	}
 	expect(false, "%s: element %llu behind the stream's end", netinc_coll_name(op->coll),
@@ -52,8 +56,7 @@ static u64 stream_length(const struct netinc_op *op, bool send)
 	u64 n = 0;
 	u32 i;
 
-	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s);
-	     i++)
+	for (i = 0; share_of(op, send, i, &s); i++)
 		n += s.elems;
 	return n;
 }
@@ -92,10 +95,9 @@ static bool check_element(u32 to, u32 x)
 
 	for (from = 0; from < play.size; from++) {
 		if (netinc_coll_chains(op->coll)) {
-			should = (struct element){ from == play.b[to].owner && from < to ? from :
-											   ~0u,
-						   want.e };
-			should.e = should.peer == ~0u ? 0 : should.e;
+			should = (struct element){ ~0u, 0 };
+			if (from == play.b[to].owner && from < to)
+				should = (struct element){ from, want.e };
 		} else {
 			should = expected(op, from, to, want);
 		}
@@ -122,10 +124,10 @@ static bool play_block(u64 idx)
 	for (r = 0; r < play.size; r++) {
 		b = &play.b[r];
 		if (!expect(b->elems == play.b[0].elems && b->owner == play.b[0].owner &&
-				    b->round == play.b[0].round &&
-				    b->elems * size + (idx ? 0 : sizeof(struct inc_desc)) <=
+			    b->round == play.b[0].round &&
+			    b->elems * size + (idx ? 0 : sizeof(struct inc_desc)) <=
 					    play.block &&
-				    (b->elems || !b->bits),
+			    (b->elems || !b->bits),
 			    "rank %u sees block %llu of %s with %u elements, rank 0 with %u", r,
 			    (unsigned long long)idx, netinc_coll_name(play.op[0].coll), b->elems,
 			    play.b[0].elems))
@@ -235,12 +237,12 @@ static void test_moves(void)
 		play_one(coll);
 }
 
-#define MOVES(coll)	{ .name = "moves " #coll, .run = test_moves, .arg = (void *)(uintptr_t)INC_COLL_##coll }
+#define MOVES(coll) \
+	{ .name = "moves " #coll, .run = test_moves, .arg = (void *)(uintptr_t)INC_COLL_##coll }
 
 static const struct ktap_test tests[] = {
-	MOVES(ALLREDUCE), MOVES(REDUCE), MOVES(REDUCE_SCATTER), MOVES(BROADCAST),
-	MOVES(ALLGATHER), MOVES(GATHER), MOVES(SCATTER),	MOVES(ALLTOALL),
-	MOVES(SCAN),	  MOVES(EXSCAN), MOVES(BARRIER),
+	MOVES(ALLREDUCE), MOVES(REDUCE), MOVES(REDUCE_SCATTER), MOVES(BROADCAST), MOVES(ALLGATHER),
+	MOVES(GATHER), MOVES(SCATTER), MOVES(ALLTOALL), MOVES(SCAN), MOVES(EXSCAN), MOVES(BARRIER),
 };
 
 int main(int argc, char **argv)

@@ -64,7 +64,7 @@ static void test_rtt(void)
 	for (i = 0; i < 200; i++)
 		netinc_cc_rtt(&cc, 100);
 	expect(cc.srtt >= 100 && cc.srtt < 110 && netinc_cc_rto(&cc) >= 1000 &&
-		       netinc_cc_rto(&cc) <= 10000,
+	       netinc_cc_rto(&cc) <= 10000,
 	       "settles at %u, %u", cc.srtt, netinc_cc_rto(&cc));
 	netinc_cc_rtt(&cc, 0xffffffffu);
 	expect(netinc_cc_rto(&cc) <= 1000000, "above the limit: %u", netinc_cc_rto(&cc));

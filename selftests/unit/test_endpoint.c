@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A rank at its host: its window. When it sends what, which results it takes, how operations
- * complete.
- */
+/* A rank at its host: its window. When it sends what, what results it takes, how operations end. */
 #include "ep_env.h"
 
 /* Rule 1: no block before the results of all W before it; super-packets as large as allowed. */
@@ -59,8 +56,8 @@ static void test_header(void)
 	submit_op(&op);
 	p = &expect_sent(INC_PKT_CONTRIB)->pkt;
 	expect(p->group == 77 && p->incarnation == 5 && p->epoch == 1 && p->child == RANK &&
-		       p->cookie == UP && p->sig == op.sig && p->dtype == INC_TYPE_I32 &&
-		       p->dop == INC_OP_SUM && p->span == 1,
+	       p->cookie == UP && p->sig == op.sig && p->dtype == INC_TYPE_I32 &&
+	       p->dop == INC_OP_SUM && p->span == 1,
 	       "the header");
 	expect(p->flags == (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC) && p->len == 32,
 	       "the first block");
@@ -113,10 +110,7 @@ static void test_result_checks(void)
 	expect_count(DROP_MEMORY, 1u);
 }
 
-/*
- * Empty results of a run of blocks come as one; a run longer than the window is nobody's, and costs
- * no time.
- */
+/* Empty results of a run of blocks come as one; a run longer than the window is nobody's. */
 static void test_span(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 3);
@@ -192,10 +186,7 @@ static void test_partial_send(void)
 	expect_count(CONTRIBS_SENT, 6u);
 }
 
-/*
- * Only what STATUS or NACK names, has no result, and was sent before they can have been, goes
- * again.
- */
+/* Only what STATUS or NACK names, has no result, and was sent before them, goes again. */
 static void test_resend(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 7);
@@ -236,10 +227,7 @@ static void test_resend(void)
 	expect_count(STATUSES, 2u);
 }
 
-/*
- * The bitmap of a PROBE from @psn on that lacks blocks [@lost, @end) only, and asks for them if
- * there are any.
- */
+/* A PROBE from @psn on that lacks blocks [@lost, @end) only, and asks for them if there are any. */
 static void expect_probe(u32 psn, u32 lost, u32 end)
 {
 	const struct sent *s = expect_sent(INC_PKT_PROBE);
@@ -293,10 +281,7 @@ static void test_probe(void)
 	expect_count(PROBES, 4u);
 }
 
-/*
- * Results that overtake one another: the node is asked about the hole before the timer, once in a
- * round trip.
- */
+/* Results that overtake one another: the node is asked about the hole at once, once a trip. */
 static void test_gap(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 7);
@@ -322,10 +307,7 @@ static void test_gap(void)
 	expect_quiet();
 }
 
-/*
- * Behind a lost block others go on, up to the window: those that have their results are not under
- * way any more.
- */
+/* Behind a lost block others go on, up to the window: with a result they are not under way. */
 static void test_hole(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 40);
@@ -372,13 +354,11 @@ static void submit_asking(u16 counts_error)
 	memset(&asking, 0, sizeof(asking));
 	for (i = 0; i < SIZE; i++)
 		asking.ask[i] = i ? 1 : SIZE;
-	asking.op = (struct netinc_op){ .coll = INC_COLL_GATHER,
-					.type = INC_TYPE_I32,
-					.wire = INC_TYPE_I32,
-					.mode = INC_MODE_COUNTS,
-					.counts = asking.counts,
-					.before = asking.before[0],
-					.hold = true };
+	asking.op = (struct netinc_op){
+		.coll = INC_COLL_GATHER, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
+		.mode = INC_MODE_COUNTS, .counts = asking.counts, .before = asking.before[0],
+		.hold = true,
+	};
 	asking.exchange = asking.op;
 	asking.exchange.hold = false;
 	asking.exchange.mode |= INC_MODE_COUNTS_PHASE;
@@ -390,10 +370,7 @@ static void submit_asking(u16 counts_error)
 	submit_op(&asking.op);
 }
 
-/*
- * What is on hold has no blocks, nor has what comes after it, until the exchange is done. Both
- * count as one.
- */
+/* What is on hold, and all after it, has no blocks until the exchange is done. Both are one. */
 static void test_hold(void)
 {
 	struct netinc_op after = barrier();
@@ -405,7 +382,7 @@ static void test_hold(void)
 	       "numbers %u, %u, %u", asking.exchange.seq, asking.op.seq, after.seq);
 	expect(asking.exchange.blocks == SIZE && env.ep.end == SIZE, "%llu blocks",
 	       (unsigned long long)env.ep.end);
-	for (; env.ep.una < SIZE;)
+	while (env.ep.una < SIZE)
 		expect(!result(&asking.exchange, env.ep.una), "result");
 	expect(env.done == 1 && env.ep.end == SIZE + 2, "%llu blocks",
 	       (unsigned long long)env.ep.end);
@@ -429,10 +406,7 @@ static void test_contradiction(void)
 	expect_count(OPS_FAILED, 1);
 }
 
-/*
- * The exchange and what it is for fail together, and count as one, also where they are submitted
- * too late.
- */
+/* The exchange and what it is for fail together, as one, also where they are submitted too late. */
 static void test_hold_fails(void)
 {
 	ready(0);
@@ -462,11 +436,10 @@ static void test_submit_states(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_window),	  KTAP(test_header),	 KTAP(test_result_checks),
-	KTAP(test_partial_send),  KTAP(test_congestion), KTAP(test_span),
-	KTAP(test_resend),	  KTAP(test_probe),	 KTAP(test_gap),
-	KTAP(test_hole),	  KTAP(test_order),	 KTAP(test_hold),
-	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
+	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
+	KTAP(test_congestion), KTAP(test_span), KTAP(test_resend), KTAP(test_probe), KTAP(test_gap),
+	KTAP(test_hole), KTAP(test_order), KTAP(test_hold), KTAP(test_contradiction),
+	KTAP(test_hold_fails), KTAP(test_submit_states),
 };
 
 int main(int argc, char **argv)

@@ -14,7 +14,7 @@ static void test_form(void)
 	s = expect_sent(INC_PKT_WAIT, 2);
 	wait = (const void *)s->body;
 	expect(be32_to_cpu(wait->nonce) == 102 && be32_to_cpu(wait->joined) == 1 &&
-		       !be32_to_cpu(wait->missing),
+	       !be32_to_cpu(wait->missing),
 	       "WAIT says %u joined, %u is missing", be32_to_cpu(wait->joined),
 	       be32_to_cpu(wait->missing));
 	expect(!join(2, 50, 1001), "again");
@@ -30,19 +30,19 @@ static void test_form(void)
 		s = expect_sent(INC_PKT_READY, i);
 		ready = (const void *)s->body;
 		expect(be32_to_cpu(ready->nonce) == 100 + i && be64_to_cpu(ready->start) == 50 &&
-			       s->pkt.child == i && be32_to_cpu(ready->window) == W &&
-			       be16_to_cpu(ready->block) == 64 && s->pkt.epoch == 1 &&
-			       be32_to_cpu(ready->size) == SIZE &&
-			       be32_to_cpu(ready->dead_ms) == DEAD &&
-			       be16_to_cpu(ready->trees) == 1 && !ready->opseq,
+		       s->pkt.child == i && be32_to_cpu(ready->window) == W &&
+		       be16_to_cpu(ready->block) == 64 && s->pkt.epoch == 1 &&
+		       be32_to_cpu(ready->size) == SIZE &&
+		       be32_to_cpu(ready->dead_ms) == DEAD &&
+		       be16_to_cpu(ready->trees) == 1 && !ready->opseq,
 		       "READY of rank %u", i);
 		expect(be64_to_cpu(ready->up_cookie) == env.g.members[i].cookie &&
-			       env.g.members[i].cookie &&
-			       be64_to_cpu(ready->down_cookie) == env.g.down_cookie,
+		       env.g.members[i].cookie &&
+		       be64_to_cpu(ready->down_cookie) == env.g.down_cookie,
 		       "cookies of rank %u", i);
 	}
 	expect(env.g.members[0].cookie != env.g.members[1].cookie &&
-		       env.g.members[0].cookie != env.g.down_cookie,
+	       env.g.members[0].cookie != env.g.down_cookie,
 	       "cookies are the same");
 	expect(env.events[INC_EVENT_GROUP_FORMED] == 1, "%u events",
 	       env.events[INC_EVENT_GROUP_FORMED]);
@@ -108,10 +108,7 @@ static int join_moved(u32 rank, u64 lineage, u32 move, bool named, u64 now)
 	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
 }
 
-/*
- * Only a member that has been challenged begins the group anew; one of an older move is told which
- * one it is at.
- */
+/* Only a challenged member begins the group anew; one of an older move is told the group's. */
 static void test_moved(void)
 {
 	struct netinc_peer stranger = peer_of(9);
@@ -123,9 +120,7 @@ static void test_moved(void)
 	expect(join_moved(1, LINEAGE, 2, false, 2000) == INC_REFUSE_MOVED,
 	       "a group without a fallback moves");
 	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
-	/*
-	 * names the incarnation, as nobody who has moved does: it is a JOIN that was not challenged
-	 */
+	/* names the incarnation, as nobody does who has moved: a JOIN that was not challenged */
 	expect(!join_moved(1, LINEAGE, 1, true, 2000), "READY again");
 	expect_sent(INC_PKT_READY, 1);
 	expect(join_moved(1, LINEAGE + 1, 1, false, 2000) == INC_REFUSE_MOVED, "another lineage");
@@ -157,9 +152,7 @@ static void test_moved(void)
 	end();
 }
 
-/*
- * Who does not come along within the dead limit is missing: the others are told, whenever they ask.
- */
+/* Who does not come along within the dead limit is missing: the others are told when they ask. */
 static void test_not_moved(void)
 {
 	u64 dead = DEAD * NETINC_MS, now;
@@ -177,7 +170,7 @@ static void test_not_moved(void)
 	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2,
 	       "state %u, %u events", env.g.state, env.events[INC_EVENT_RANK_DEAD]);
 	expect(join_moved(1, LINEAGE, 1, false, now) == INC_REFUSE_RANK_DEAD &&
-		       env.detail == (2ull << 32),
+	       env.detail == (2ull << 32),
 	       "ranks 0 and 2 are missing: detail %llx", (unsigned long long)env.detail);
 	expect(!join_moved(2, LINEAGE, 2, false, now), "a later move brings them all here");
 	expect_sent(INC_PKT_WAIT, 2);
@@ -253,10 +246,7 @@ static void test_state(void)
 	end();
 }
 
-/*
- * Ranks disagree: all get the error with both sides; when all have joined again, the next epoch
- * begins there.
- */
+/* Ranks disagree: all get the error with both sides; when all are back, an epoch begins there. */
 static void test_resync(void)
 {
 	struct netinc_error e;
@@ -272,7 +262,7 @@ static void test_resync(void)
 	       "rank 2 differs");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
 	expect(e.code == INC_ERR_MISMATCH && e.block == 1001 && e.opseq == 1 && e.resume == 3 &&
-		       e.rank[0] == 0 && e.rank[1] == 2,
+	       e.rank[0] == 0 && e.rank[1] == 2,
 	       "code %u, block %llu, operations %u..%u, ranks %u and %u", e.code,
 	       (unsigned long long)e.block, e.opseq, e.resume, e.rank[0], e.rank[1]);
 	expect(be64_to_cpu(e.desc[0].count) == 6 && be64_to_cpu(e.desc[1].count) == 7,
@@ -294,7 +284,7 @@ static void test_resync(void)
 		const struct inc_ready *ready = (const void *)s->body;
 
 		expect(s->pkt.epoch == 2 && be64_to_cpu(ready->start) == 1001 &&
-			       be32_to_cpu(ready->opseq) == 3,
+		       be32_to_cpu(ready->opseq) == 3,
 		       "READY of rank %u: epoch %u, start %llu, operation %u", i, s->pkt.epoch,
 		       (unsigned long long)be64_to_cpu(ready->start), be32_to_cpu(ready->opseq));
 	}
@@ -346,7 +336,7 @@ static void test_dead(void)
 	       "events");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
 	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 2 && e.rank[1] == NETINC_NO_RANK &&
-		       !e.resume && !e.block,
+	       !e.resume && !e.block,
 	       "code %u, rank %u", e.code, e.rank[0]);
 	expect(contrib(0, 0, 0, 1, 0, now) == -INC_C_DROP_ERROR,
 	       "a contribution to a failed group");
@@ -360,10 +350,7 @@ static void test_dead(void)
 	end();
 }
 
-/*
- * A node that has not run for longer than the limit does not take its own silence for that of all
- * members.
- */
+/* A node that did not run for longer than the limit does not take its silence for its members'. */
 static void test_stall(void)
 {
 	u64 dead = DEAD * NETINC_MS, now;
@@ -385,10 +372,7 @@ static void test_stall(void)
 	end();
 }
 
-/*
- * A member that has lost READY of the epoch that failed gets it first: only then has it the cookie
- * to believe more.
- */
+/* A member that has lost READY of the failed epoch gets it first: it has the cookie only then. */
 static void test_over_without_ready(void)
 {
 	struct netinc_pkt pkt;
@@ -404,10 +388,10 @@ static void test_over_without_ready(void)
 	expect_sent(INC_PKT_READY, 1);
 	stranger.nonce = cpu_to_be32(4);
 	expect(netinc_group_join(&env.g, &pkt, &stranger, &peer, 2000, &env.detail) ==
-		       INC_REFUSE_BUSY,
+	       INC_REFUSE_BUSY,
 	       "a stranger");
 	expect(netinc_group_knows(&env.g, &pkt, &j, &peer) &&
-		       !netinc_group_knows(&env.g, &pkt, &stranger, &peer),
+	       !netinc_group_knows(&env.g, &pkt, &stranger, &peer),
 	       "knows the wrong ones");
 	end();
 }
@@ -433,7 +417,7 @@ static void test_late(void)
 	expect(env.late_us[INC_EVENT_RANK_BACK] == 1100000, "back after %llu us",
 	       (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
 	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.events[INC_EVENT_RANK_LATE] == 2 &&
-		       env.event_rank == 2,
+	       env.event_rank == 2,
 	       "rank 1 is back, now it is rank %u", env.event_rank);
 	contrib(2, 0, 0, 1, 0, 1300000);
 	netinc_group_tick(&env.g, 1300000);
@@ -448,7 +432,7 @@ static void test_late(void)
 	expect(env.g.state == INC_GROUP_ACTIVE, "fails too early");
 	netinc_group_tick(&env.g, 10000 + 500 * NETINC_MS);
 	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE &&
-		       env.g.error.rank[0] == 1,
+	       env.g.error.rank[0] == 1,
 	       "rank %u is late", env.g.error.rank[0]);
 	end();
 }
@@ -465,8 +449,7 @@ static int reduce(u32 rank, u64 block, u32 opseq, u32 sig, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
 	struct netinc_pay pay = { .obj = &env.desc[rank][block % W],
-				  .flags = INC_F_PAYLOAD | INC_F_WANT,
-				  .len = 64 };
+				  .flags = INC_F_PAYLOAD | INC_F_WANT, .len = 64 };
 
 	pkt.psn = (u32)block;
 	pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
@@ -525,10 +508,10 @@ static void test_late_partial(void)
 	all_heard_at(now + 300 * NETINC_MS);
 	netinc_group_tick(&env.g, now + 300 * NETINC_MS);
 	expect(env.results == 2 && env.events[INC_EVENT_RANK_LATE] == 1 &&
-		       !env.events[INC_EVENT_RANK_BACK],
+	       !env.events[INC_EVENT_RANK_BACK],
 	       "%u results", env.results);
 	expect(reduce(1, 0, 0, 1, now + 400 * NETINC_MS) == -INC_C_DROP_TOO_LATE &&
-		       env.results == 3,
+	       env.results == 3,
 	       "too late");
 	netinc_group_tick(&env.g, now + 401 * NETINC_MS);
 	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.late_us[INC_EVENT_RANK_BACK] == 700000,
@@ -538,7 +521,7 @@ static void test_late_partial(void)
 	all_heard_at(now + 800 * NETINC_MS);
 	netinc_group_tick(&env.g, now + 800 * NETINC_MS);
 	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE &&
-		       env.g.error.rank[0] == 1,
+	       env.g.error.rank[0] == 1,
 	       "a barrier: rank %u is late", env.g.error.rank[0]);
 	end();
 }
@@ -710,23 +693,10 @@ static void test_left_over(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_form),
-	KTAP(test_refuse),
-	KTAP(test_check),
-	KTAP(test_state),
-	KTAP(test_resync),
-	KTAP(test_moved),
-	KTAP(test_not_moved),
-	KTAP(test_rejoin_checks),
-	KTAP(test_dead),
-	KTAP(test_stall),
-	KTAP(test_over_without_ready),
-	KTAP(test_late),
-	KTAP(test_late_wait),
-	KTAP(test_late_partial),
-	KTAP(test_late_disagrees),
-	KTAP(test_late_leave),
-	KTAP(test_abort),
+	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
+	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_rejoin_checks), KTAP(test_dead),
+	KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_late_wait),
+	KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave), KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 	KTAP(test_left_over),
 };

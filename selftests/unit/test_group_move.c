@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A group at a node that it has moved to, or that it comes back to: lineage, moves, who is missing,
- * leaving.
- */
+/* A group at a node that it moves to, or comes back to: lineage, moves, missing ranks, leaving. */
 #include "group_env.h"
 
 static struct inc_join join_at(u32 rank, u32 move, u64 next)
@@ -18,12 +15,8 @@ static struct inc_join join_at(u32 rank, u32 move, u64 next)
 /* @epoch: the last one that the rank knows; it has contributed to operations before @begun. */
 static int come(u32 rank, u32 move, u64 next, u32 epoch, u32 begun, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_JOIN,
-				  .group = 77,
-				  .span = 1,
-				  .child = rank,
-				  .epoch = epoch,
-				  .opseq = begun };
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank,
+				  .epoch = epoch, .opseq = begun };
 	struct inc_join j = join_at(rank, move, next);
 	struct netinc_peer peer = peer_of(rank);
 
@@ -79,8 +72,8 @@ static void test_plan(void)
 	for (i = 0; i < SIZE; i++) {
 		r = (const void *)expect_sent(INC_PKT_READY, i)->body;
 		expect(r->fallback == INC_FALLBACK_EDGE && be64_to_cpu(r->lineage) == LINEAGE &&
-			       r->standbys == 1 && r->standby[0].addr[3] == 50 &&
-			       r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 && !r->move,
+		       r->standbys == 1 && r->standby[0].addr[3] == 50 &&
+		       r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 && !r->move,
 		       "READY of rank %u", i);
 		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
 		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr.addr[3] == 2,
@@ -89,7 +82,7 @@ static void test_plan(void)
 	probe_from(1, 50, 1, 2000);
 	p = (const void *)expect_sent(INC_PKT_PEERS, 1)->body;
 	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 &&
-		       p->peer[0].addr.addr[3] == 1,
+	       p->peer[0].addr.addr[3] == 1,
 	       "PEERS");
 	probe_from(1, 50, SIZE, 2000);
 	end();
@@ -103,7 +96,7 @@ static void test_arrive(void)
 
 	begin_at(1);
 	expect(!come(0, 1, 52, 3, 0, 1000) && !come(1, 1, 50, 2, 0, 1000) &&
-		       !come(2, 1, 53, 3, 0, 1000),
+	       !come(2, 1, 53, 3, 0, 1000),
 	       "JOIN");
 	env.seen += 2;
 	for (i = 0; i < SIZE; i++) {
@@ -111,7 +104,7 @@ static void test_arrive(void)
 
 		r = (const void *)s->body;
 		expect(s->pkt.epoch == 4 && be64_to_cpu(r->start) == 50 &&
-			       be32_to_cpu(r->move) == 1,
+		       be32_to_cpu(r->move) == 1,
 		       "READY: epoch %u, start %llu", s->pkt.epoch,
 		       (unsigned long long)be64_to_cpu(r->start));
 		expect_sent(INC_PKT_PEERS, i);
@@ -132,7 +125,7 @@ static void test_restart(void)
 	old = pkt_of(INC_PKT_PROBE, 1);
 	expect(!come(0, 3, 50, 4, 0, 3000), "a later move");
 	expect(env.g.state == INC_GROUP_JOINING && env.g.joined == 1 && env.g.move == 3 &&
-		       !env.held,
+	       !env.held,
 	       "state %u, %u held", env.g.state, env.held);
 	expect_sent(INC_PKT_WAIT, 0);
 	expect(netinc_group_check(&env.g, &old, &peer, 3000) == -INC_C_DROP_COOKIE,
@@ -152,10 +145,7 @@ static void test_restart(void)
 	end();
 }
 
-/*
- * Some ranks do not come: who is there, or comes then, hears who. One that has gone again is
- * missing, too.
- */
+/* Some ranks do not come: who is there, or comes then, hears who. Who went is missing, too. */
 static void test_not_moved(void)
 {
 	u64 now = 1000 + DEAD * NETINC_MS;
@@ -185,15 +175,12 @@ static void test_not_moved(void)
 	expect(env.g.state == INC_GROUP_JOINING, "forms with a ghost");
 	netinc_group_tick(&env.g, now + 1);
 	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD &&
-		       env.detail == 0xffffffff00000000ull,
+	       env.detail == 0xffffffff00000000ull,
 	       "detail %#llx", (unsigned long long)env.detail);
 	end();
 }
 
-/*
- * Late packets of the epoch before, from a rank that has come along, to a group that has not: its
- * slots are empty.
- */
+/* Late packets of the epoch before, of a rank that is here, to a group whose slots are empty. */
 static void test_late_packets(void)
 {
 	u64 now = 3000 + (DEAD + 100) * NETINC_MS;
@@ -210,7 +197,7 @@ static void test_late_packets(void)
 	env.seen = env.logged;
 	for (i = 0; i < 2; i++) {
 		expect(!check(0, INC_PKT_PROBE, now) &&
-			       contrib(0, 50, 0, 5, INC_F_RETRANS, now) == -INC_C_DROP_STATE,
+		       contrib(0, 50, 0, 5, INC_F_RETRANS, now) == -INC_C_DROP_STATE,
 		       "a late contribution in state %u", env.g.state);
 		pkt = pkt_of(INC_PKT_PROBE, 0);
 		pkt.len = sizeof(body);
@@ -229,7 +216,7 @@ static void test_late_packets(void)
 static void test_refused(void)
 {
 	struct netinc_pkt pkt = {
-		.type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1, .epoch = 4
+		.type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1, .epoch = 4,
 	};
 	struct inc_join j = join_at(1, 2, 50);
 	struct netinc_peer peer = peer_of(1);
@@ -239,7 +226,7 @@ static void test_refused(void)
 	expect(!contrib(0, 50, 0, 5, 0, 2000), "rank 0");
 	j.size = cpu_to_be32(SIZE + 1);
 	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_SIZE &&
-		       env.detail == SIZE,
+	       env.detail == SIZE,
 	       "of another size, detail %llu", (unsigned long long)env.detail);
 	j = join_at(1, 2, 50);
 	j.block = 0;
@@ -252,10 +239,7 @@ static void test_refused(void)
 	end();
 }
 
-/*
- * Where a group that moves here does not form, and nobody is on his way, there is nothing to
- * contribute to.
- */
+/* Where a group that moves here does not form, and nobody is coming, contributions are dropped. */
 static void test_thrown_away(void)
 {
 	u32 i;
@@ -307,17 +291,14 @@ static void test_leave(void)
 	end();
 }
 
-/*
- * Of operations that a rank had begun elsewhere it may have results: they fail with the one in
- * dispute.
- */
+/* Of operations begun elsewhere a rank may have results: they fail with the one in dispute. */
 static void test_begun(void)
 {
 	struct netinc_error e;
 
 	begin_at(1);
 	expect(!come(0, 1, 50, 3, 2, 1000) && !come(1, 1, 50, 3, 5, 1000) &&
-		       !come(2, 1, 50, 3, 1, 1000),
+	       !come(2, 1, 50, 3, 1, 1000),
 	       "JOIN");
 	env.seen = env.logged;
 	contrib(0, 50, 1, 5, 0, 2000);
@@ -330,9 +311,9 @@ static void test_begun(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan),	KTAP(test_arrive),	 KTAP(test_restart),
-	KTAP(test_not_moved),	KTAP(test_late_packets), KTAP(test_refused),
-	KTAP(test_thrown_away), KTAP(test_leave),	 KTAP(test_begun),
+	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved),
+	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_thrown_away), KTAP(test_leave),
+	KTAP(test_begun),
 };
 
 int main(int argc, char **argv)

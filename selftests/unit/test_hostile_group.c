@@ -16,8 +16,7 @@ static struct netinc_pkt contrib_pkt(u32 rank, u64 block, u16 flags, u16 len)
 
 static struct netinc_pay pay_of(const struct netinc_pkt *pkt)
 {
-	return (struct netinc_pay){ .obj = &env.desc[pkt->child][pkt->psn % W],
-				    .flags = pkt->flags,
+	return (struct netinc_pay){ .obj = &env.desc[pkt->child][pkt->psn % W], .flags = pkt->flags,
 				    .len = pkt->len };
 }
 
@@ -55,10 +54,7 @@ static void test_leave_with_payload(void)
 	end();
 }
 
-/*
- * Who says of an ordinary block that it leaves, or of a block that it has not left at, is a member
- * as before.
- */
+/* Who says LEAVE of an ordinary block, or of one that it has not left at, is still a member. */
 static void test_false_leave(void)
 {
 	struct netinc_pkt pkt;
@@ -72,7 +68,7 @@ static void test_false_leave(void)
 	expect(!contrib(1, 0, 0, 1, INC_F_WANT | INC_F_LEAVE, 2000), "LEAVE against it");
 	expect(!contrib(2, 0, 0, 1, INC_F_WANT, 2000), "the last one");
 	expect(env.g.state == INC_GROUP_FAILED && env.g.error.code == INC_ERR_LEFT &&
-		       env.g.error.rank[0] == 1,
+	       env.g.error.rank[0] == 1,
 	       "state %u, code %u, rank %u", env.g.state, env.g.error.code, env.g.error.rank[0]);
 	for (i = 0; i < 2; i++)
 		next_sent();	/* WAIT for the one that left, ERROR */
@@ -118,7 +114,7 @@ static void test_link(void)
 	expect(join_with(1, j, thief, 2000) == INC_REFUSE_SIZE, "the incarnation is no challenge");
 	env.g.members[1].cookie = 0;
 	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) ==
-		       INC_REFUSE_SIZE,
+	       INC_REFUSE_SIZE,
 	       "a later move, of another size");
 	expect(env.links == SIZE && !memcmp(&env.link[1], &env.g.members[1].peer, sizeof(thief)) &&
 	       env.g.members[1].peer.addr[3] == 1, "the link has changed: %u", env.links);
@@ -131,11 +127,11 @@ static void test_link(void)
 	j.nonce = cpu_to_be32(999);
 	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) ==
 			       INC_REFUSE_RANK_TAKEN &&
-		       env.links == SIZE && env.g.state == INC_GROUP_ACTIVE && !env.g.move,
+	       env.links == SIZE && env.g.state == INC_GROUP_ACTIVE && !env.g.move,
 	       "with another nonce");
 	j.nonce = join_of(1, 50).nonce;
 	expect(!netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) &&
-		       env.links == SIZE + 1,
+	       env.links == SIZE + 1,
 	       "itself, from where it is now");
 	expect_sent(INC_PKT_WAIT, 1);
 	end();
@@ -194,7 +190,7 @@ static void test_answers(void)
 	netinc_group_buffer_begin(&env.g);
 	for (i = 0; i < 64; i++)
 		expect(netinc_group_control(&env.g, &pkt, &body, 2000) ==
-			       (i ? -INC_C_DROP_WORK : 0),
+		       (i ? -INC_C_DROP_WORK : 0),
 		       "PROBE %u", i);
 	expect(env.statuses == 1, "%u STATUS", env.statuses);
 	expect_count(DROP_WORK, 63u);

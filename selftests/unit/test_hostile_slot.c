@@ -19,7 +19,7 @@ static void expect_described(u64 q)
 	       "block %llu: flags %#x of contributions with %#x", (unsigned long long)q,
 	       slot->flags, flags);
 	expect(!slot->len == !(flags & INC_F_PAYLOAD) && !slot->dtype == !slot->len &&
-		       !slot->dop == !slot->len,
+	       !slot->dop == !slot->len,
 	       "block %llu: %u bytes of type %u, operation %u", (unsigned long long)q, slot->len,
 	       slot->dtype, slot->dop);
 }
@@ -35,10 +35,7 @@ static int give_empty(u32 child, u64 q, u16 flags)
 	return env_contrib(child, pkt, 0, 0);
 }
 
-/*
- * A block whose payload was taken back, contributed again without any, one of them with a
- * descriptor.
- */
+/* A block whose payload was taken back, contributed again without any, once with a descriptor. */
 static void test_evicted(void)
 {
 	const struct netinc_slot *slot;
@@ -104,9 +101,7 @@ static u32 results_sent(void)
 	return n;
 }
 
-/*
- * One packet that asks for a whole window again gets 64 results; so does a buffer of many packets.
- */
+/* A packet that asks for a whole window again gets 64 results; so does a buffer of many packets. */
 static void test_results_per_buffer(void)
 {
 	struct netinc_pkt pkt = env_pkt(0);

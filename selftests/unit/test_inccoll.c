@@ -27,44 +27,25 @@ static void test_encode(void)
 		double x;
 		uint64_t bits;
 	} cases[] = {
-		{ INC_TYPE_F16, 1, 0x3c00 },
-		{ INC_TYPE_F16, -0.0, 0x8000 },
-		{ INC_TYPE_F16, 65504, 0x7bff },
-		{ INC_TYPE_F16, 65519, 0x7bff },
-		{ INC_TYPE_F16, 65520, 0x7c00 },
-		{ INC_TYPE_F16, -1e30, 0xfc00 },
-		{ INC_TYPE_F16, PART(1, 24), 1 },
-		{ INC_TYPE_F16, PART(1, 25), 0 },
-		{ INC_TYPE_F16, PART(3, 26), 1 },
-		{ INC_TYPE_F16, PART(1023, 24), 0x3ff },
-		{ INC_TYPE_F16, PART(2047, 25), 0x400 },
-		{ INC_TYPE_F16, NAN, 0x7e00 },
-		{ INC_TYPE_F16, 0x1.002p0, 0x3c00 },
-		{ INC_TYPE_F16, 0x1.006p0, 0x3c02 },
-		{ INC_TYPE_BF16, 1, 0x3f80 },
-		{ INC_TYPE_BF16, 0x1.01p0, 0x3f80 },
-		{ INC_TYPE_BF16, 0x1.03p0, 0x3f82 },
-		{ INC_TYPE_BF16, 3.4e38, 0x7f80 },
-		{ INC_TYPE_BF16, -NAN, 0x7fc0 },
-		{ INC_TYPE_BF16, FLT_TRUE_MIN * 65536, 1 },
-		{ INC_TYPE_F8E4M3, 448, 0x7e },
-		{ INC_TYPE_F8E4M3, 464, 0x7e },
-		{ INC_TYPE_F8E4M3, 465, 0x7f },
-		{ INC_TYPE_F8E4M3, -464, 0xfe },
-		{ INC_TYPE_F8E4M3, -465, 0x7f },
-		{ INC_TYPE_F8E4M3, INFINITY, 0x7f },
-		{ INC_TYPE_F8E4M3, PART(1, 9), 1 },
-		{ INC_TYPE_F8E4M3, PART(1, 10), 0 },
-		{ INC_TYPE_F8E4M3, PART(1, 6), 8 },
-		{ INC_TYPE_F8E5M2, 57344, 0x7b },
-		{ INC_TYPE_F8E5M2, 61439, 0x7b },
-		{ INC_TYPE_F8E5M2, 61440, 0x7c },
-		{ INC_TYPE_F8E5M2, -INFINITY, 0xfc },
-		{ INC_TYPE_F8E5M2, NAN, 0x7e },
-		{ INC_TYPE_F8E5M2, PART(1, 16), 1 },
-		{ INC_TYPE_F32, NAN, 0x7fc00000 },
-		{ INC_TYPE_F32, 1e39, 0x7f800000 },
-		{ INC_TYPE_F32, FLT_TRUE_MIN, 1 },
+		{ INC_TYPE_F16, 1, 0x3c00 }, { INC_TYPE_F16, -0.0, 0x8000 },
+		{ INC_TYPE_F16, 65504, 0x7bff }, { INC_TYPE_F16, 65519, 0x7bff },
+		{ INC_TYPE_F16, 65520, 0x7c00 }, { INC_TYPE_F16, -1e30, 0xfc00 },
+		{ INC_TYPE_F16, PART(1, 24), 1 }, { INC_TYPE_F16, PART(1, 25), 0 },
+		{ INC_TYPE_F16, PART(3, 26), 1 }, { INC_TYPE_F16, PART(1023, 24), 0x3ff },
+		{ INC_TYPE_F16, PART(2047, 25), 0x400 }, { INC_TYPE_F16, NAN, 0x7e00 },
+		{ INC_TYPE_F16, 0x1.002p0, 0x3c00 }, { INC_TYPE_F16, 0x1.006p0, 0x3c02 },
+		{ INC_TYPE_BF16, 1, 0x3f80 }, { INC_TYPE_BF16, 0x1.01p0, 0x3f80 },
+		{ INC_TYPE_BF16, 0x1.03p0, 0x3f82 }, { INC_TYPE_BF16, 3.4e38, 0x7f80 },
+		{ INC_TYPE_BF16, -NAN, 0x7fc0 }, { INC_TYPE_BF16, FLT_TRUE_MIN * 65536, 1 },
+		{ INC_TYPE_F8E4M3, 448, 0x7e }, { INC_TYPE_F8E4M3, 464, 0x7e },
+		{ INC_TYPE_F8E4M3, 465, 0x7f }, { INC_TYPE_F8E4M3, -464, 0xfe },
+		{ INC_TYPE_F8E4M3, -465, 0x7f }, { INC_TYPE_F8E4M3, INFINITY, 0x7f },
+		{ INC_TYPE_F8E4M3, PART(1, 9), 1 }, { INC_TYPE_F8E4M3, PART(1, 10), 0 },
+		{ INC_TYPE_F8E4M3, PART(1, 6), 8 }, { INC_TYPE_F8E5M2, 57344, 0x7b },
+		{ INC_TYPE_F8E5M2, 61439, 0x7b }, { INC_TYPE_F8E5M2, 61440, 0x7c },
+		{ INC_TYPE_F8E5M2, -INFINITY, 0xfc }, { INC_TYPE_F8E5M2, NAN, 0x7e },
+		{ INC_TYPE_F8E5M2, PART(1, 16), 1 }, { INC_TYPE_F32, NAN, 0x7fc00000 },
+		{ INC_TYPE_F32, 1e39, 0x7f800000 }, { INC_TYPE_F32, FLT_TRUE_MIN, 1 },
 		{ INC_TYPE_F64, -NAN, 0x7ff8000000000000 },
 		{ INC_TYPE_F64, -1, 0xbff0000000000000 },
 	};
@@ -104,11 +85,7 @@ static void test_round_trip(void)
 static void folds(enum inc_type type, enum inc_op op, uint32_t mode, const void *values)
 {
 	struct plan plan = {
-		.type = type,
-		.wire = type,
-		.op = op,
-		.mode = mode,
-		.ranks = 3,
+		.type = type, .wire = type, .op = op, .mode = mode, .ranks = 3,
 		.weights = { 0.5, 2, -1 },
 	};
 	size_t size = types[type].size;
@@ -124,7 +101,8 @@ static void folds(enum inc_type type, enum inc_op op, uint32_t mode, const void 
 	       *from);
 }
 
-#define FOLDS(type, op, mode, c, ...) folds(INC_TYPE_##type, INC_OP_##op, mode, (const c[]) { __VA_ARGS__ })
+#define FOLDS(type, op, mode, c, ...) \
+	folds(INC_TYPE_##type, INC_OP_##op, mode, (const c[]) { __VA_ARGS__ })
 
 struct pair {
 	float value;
@@ -157,12 +135,7 @@ static void test_fold(void)
 }
 
 static const struct config config = {
-	.join = { .size = 5 },
-	.seed = 1,
-	.max = 2000,
-	.block = 1408,
-	.colls = ~0u,
-	.types = ~0u,
+	.join = { .size = 5 }, .seed = 1, .max = 2000, .block = 1408, .colls = ~0u, .types = ~0u,
 	.reductions = ~0u,
 };
 
@@ -211,7 +184,7 @@ static void test_restricted(void)
 	for (uint32_t nr = 0; nr < 1000; nr++) {
 		make_plan(&cfg, nr, &plan);
 		expect(plan.coll == INC_COLL_GATHER ||
-			       (plan.coll == INC_COLL_SCAN && plan.type == INC_TYPE_BOOL),
+		       (plan.coll == INC_COLL_SCAN && plan.type == INC_TYPE_BOOL),
 		       "operation %u: collective %d of type %d", nr, plan.coll, plan.type);
 		expect(plan.count == 17 && plan.counts[4][4] == 17,
 		       "operation %u: a count of its own", nr);
@@ -223,8 +196,8 @@ static void test_restricted(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold),
-	KTAP(test_plans),  KTAP(test_restricted),
+	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold), KTAP(test_plans),
+	KTAP(test_restricted),
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What a rank keeps of its last blocks, and how it contributes them again at another node: rules 7
- * and 8.
- */
+/* What a rank keeps of its last blocks, and how it contributes them elsewhere: rules 7 and 8. */
 #include "ep_env.h"
 
 /* Now the node is lost. */
@@ -24,7 +21,7 @@ static const struct sent *expect_kept(u64 block, u16 flags)
 	const struct sent *s = expect_sent(INC_PKT_CONTRIB);
 
 	expect(s->block == block && s->pkt.psn == (u32)block && s->pkt.flags == flags &&
-		       !s->pay == !(flags & INC_F_PAYLOAD),
+	       !s->pay == !(flags & INC_F_PAYLOAD),
 	       "block %llu with flags %#x, expected %llu with %#x", (unsigned long long)s->block,
 	       s->pkt.flags, (unsigned long long)block, flags);
 	return s;
@@ -42,10 +39,7 @@ static void test_nothing(void)
 	expect(netinc_ep_next(&env.ep) == 1, "next");
 }
 
-/*
- * Results that came are FINAL, blocks without one are contributed from the buffer, LEAVE and all
- * others behind them.
- */
+/* Results that came are FINAL, other blocks come from the buffer, LEAVE and all others follow. */
 static void test_results(void)
 {
 	struct netinc_op a = allreduce(24), b = allreduce(8), c = barrier();
@@ -227,8 +221,8 @@ static void test_chain(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_nothing),   KTAP(test_results), KTAP(test_input), KTAP(test_ring),
-	KTAP(test_no_memory), KTAP(test_decline), KTAP(test_cut),   KTAP(test_chain),
+	KTAP(test_nothing), KTAP(test_results), KTAP(test_input), KTAP(test_ring),
+	KTAP(test_no_memory), KTAP(test_decline), KTAP(test_cut), KTAP(test_chain),
 };
 
 int main(int argc, char **argv)

@@ -27,7 +27,8 @@ static void expect_late_at(const char *file, int line, u32 child, u64 blocks, u6
 		       (unsigned long long)sum, (unsigned long long)max);
 }
 
-#define expect_late(child, blocks, sum, max)	expect_late_at(__FILE__, __LINE__, child, blocks, sum, max)
+#define expect_late(child, blocks, sum, max) \
+	expect_late_at(__FILE__, __LINE__, child, blocks, sum, max)
 
 /* Each block is charged to one child, with the time since the last of the others. */
 static void test_last(void)
@@ -73,8 +74,8 @@ static void test_parts(void)
 		u32 child, part;
 		u64 at;
 	} in[] = {
-		{ 0, 0, 100 }, { 1, 0, 200 }, { 0, 1, 300 },
-		{ 1, 1, 450 }, { 1, 2, 500 }, { 0, 2, 900 },
+		{ 0, 0, 100 }, { 1, 0, 200 }, { 0, 1, 300 }, { 1, 1, 450 }, { 1, 2, 500 },
+		{ 0, 2, 900 },
 	};
 	u32 i;
 
@@ -103,17 +104,8 @@ static void test_buckets(void)
 		u64 us;
 		u32 bucket;
 	} of[] = {
-		{ 0, 0 },
-		{ 1, 1 },
-		{ 2, 2 },
-		{ 3, 2 },
-		{ 4, 3 },
-		{ 1023, 10 },
-		{ 1024, 11 },
-		{ (1 << 22) - 1, 22 },
-		{ 1 << 22, 23 },
-		{ 1 << 23, 23 },
-		{ 0xffffffffull, 23 },
+		{ 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 1023, 10 }, { 1024, 11 },
+		{ (1 << 22) - 1, 22 }, { 1 << 22, 23 }, { 1 << 23, 23 }, { 0xffffffffull, 23 },
 		{ 0x100000000ull, 23 },
 	};
 	struct netinc_late late;
@@ -123,7 +115,7 @@ static void test_buckets(void)
 		memset(&late, 0, sizeof(late));
 		netinc_late_add(&late, of[i].us);
 		expect(late.hist[of[i].bucket] == 1 && late.blocks == 1 && late.sum == of[i].us &&
-			       late.max == of[i].us,
+		       late.max == of[i].us,
 		       "%llu us are not in bucket %u", (unsigned long long)of[i].us, of[i].bucket);
 	}
 }
@@ -170,8 +162,8 @@ static void test_sum(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_last),    KTAP(test_alone),	   KTAP(test_parts),
-	KTAP(test_buckets), KTAP(test_taken_back), KTAP(test_sum),
+	KTAP(test_last), KTAP(test_alone), KTAP(test_parts), KTAP(test_buckets),
+	KTAP(test_taken_back), KTAP(test_sum),
 };
 
 int main(int argc, char **argv)

@@ -60,25 +60,9 @@ static void test_parent(void)
 static void test_bad_parent(void)
 {
 	static const char *const bad[] = {
-		"10.0.0",
-		"10.0.0.254:",
-		"10.0.0.254:0",
-		"10.0.0.254:65536",
-		"10.0.0.254:x",
-		"10.0.0.254:-1",
-		"host",
-		"[fd00::1",
-		"[fd00::1]x",
-		"[fd00::1]:",
-		"fd00::1::2",
-		"fe80::1%none",
-		"1.2.3.4.5",
-		" 10.0.0.1",
-		":",
-		"[]",
-		"%",
-		"[",
-		"]:1",
+		"10.0.0", "10.0.0.254:", "10.0.0.254:0", "10.0.0.254:65536", "10.0.0.254:x",
+		"10.0.0.254:-1", "host", "[fd00::1", "[fd00::1]x", "[fd00::1]:", "fd00::1::2",
+		"fe80::1%none", "1.2.3.4.5", " 10.0.0.1", ":", "[]", "%", "[", "]:1",
 	};
 	struct sockaddr_inc addr;
 	char text[300];
@@ -114,8 +98,7 @@ static void test_environment(void)
 	expect(addr.sinc_group == UINT32_MAX && addr.sinc_parent_family == AF_INET, "wrong values");
 	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
 	       "wrong key");
-	opts = (struct inc_join_opts){ .group = 5,
-				       .size = 2,
+	opts = (struct inc_join_opts){ .group = 5, .size = 2,
 				       .key = (const uint8_t *)"0123456789abcdef" };
 	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
 	expect(addr.sinc_group == 5 && !addr.sinc_rank && addr.sinc_size == 2,
@@ -129,16 +112,10 @@ static void test_bad_environment(void)
 	static const struct {
 		const char *name, *value;
 	} bad[] = {
-		{ "INC_RANK", "4" },
-		{ "INC_RANK", "-1" },
-		{ "INC_RANK", "" },
-		{ "INC_RANK", "1x" },
-		{ "INC_SIZE", "0" },
-		{ "INC_SIZE", "1025" },
-		{ "INC_SIZE", "99999999999999999999999" },
-		{ "INC_GROUP", "4294967296" },
-		{ "INC_KEY", "00" },
-		{ "INC_KEY", "0001020304050607080910111213141g" },
+		{ "INC_RANK", "4" }, { "INC_RANK", "-1" }, { "INC_RANK", "" }, { "INC_RANK", "1x" },
+		{ "INC_SIZE", "0" }, { "INC_SIZE", "1025" },
+		{ "INC_SIZE", "99999999999999999999999" }, { "INC_GROUP", "4294967296" },
+		{ "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
 	};
 	struct sockaddr_inc addr;
 
@@ -158,7 +135,7 @@ static void test_names(void)
 {
 	for (int i = 1; i < __INC_TYPE_MAX; i++)
 		expect(inc_type_name(i) && inc_type_size(i) &&
-			       inc_type_parse(inc_type_name(i)) == i,
+		       inc_type_parse(inc_type_name(i)) == i,
 		       "type %d", i);
 	for (int i = 1; i < __INC_OP_MAX; i++)
 		expect(inc_op_name(i) && inc_op_parse(inc_op_name(i)) == i, "operation %d", i);
@@ -180,18 +157,18 @@ static void test_mismatch(void)
 	struct inc_error_info e = {
 		.code = INC_ERR_MISMATCH, .opseq = 9, .rank = { 2, 0 },
 		.desc = {
-			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 4096 },
-			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 4097 },
+			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM,
+			  .count = 4096 },
+			{ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM,
+			  .count = 4097 },
 		},
 	};
+	static const char sides[] =
+		"operation 9: rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ";
 	char buf[256], small[8];
 
 	inc_format_error(buf, sizeof(buf), &e);
-	expect(!strncmp(
-		       buf,
-		       "operation 9: rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ",
-		       77),
-	       "%s", buf);
+	expect(!strncmp(buf, sides, sizeof(sides) - 1), "%s", buf);
 	e.desc[1].coll = INC_COLL_BARRIER;
 	e.desc[1].type = 0;
 	e.desc[1].op = 0;
@@ -208,29 +185,18 @@ static void test_sides(void)
 		struct inc_submit op;
 		const char *text;
 	} cases[] = {
-		{ { .coll = INC_COLL_ALLREDUCE,
-		    .type = INC_TYPE_F32,
-		    .op = INC_OP_SUM,
-		    .wire = INC_TYPE_F32,
-		    .count = 7 },
+		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM,
+		    .wire = INC_TYPE_F32, .count = 7 },
 		  "allreduce f32 sum 7" },
-		{ { .coll = INC_COLL_ALLREDUCE,
-		    .type = INC_TYPE_F32,
-		    .op = INC_OP_SUM,
-		    .wire = INC_TYPE_BF16,
-		    .count = 7 },
+		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM,
+		    .wire = INC_TYPE_BF16, .count = 7 },
 		  "allreduce f32 sum 7 as bf16" },
-		{ { .coll = INC_COLL_REDUCE,
-		    .type = INC_TYPE_I8,
-		    .op = INC_OP_SUM,
-		    .mode = INC_MODE_SATURATE,
-		    .count = 1 },
+		{ { .coll = INC_COLL_REDUCE, .type = INC_TYPE_I8, .op = INC_OP_SUM,
+		    .mode = INC_MODE_SATURATE, .count = 1 },
 		  "reduce i8 sum 1 saturating root 0" },
 		{ { .coll = INC_COLL_BROADCAST, .type = INC_TYPE_BOOL, .root = 3 },
 		  "broadcast bool 0 root 3" },
-		{ { .coll = INC_COLL_ALLTOALL,
-		    .type = INC_TYPE_F64,
-		    .mode = INC_MODE_COUNTS,
+		{ { .coll = INC_COLL_ALLTOALL, .type = INC_TYPE_F64, .mode = INC_MODE_COUNTS,
 		    .count = 5 },
 		  "alltoall f64 per-rank counts" },
 		{ { .coll = INC_COLL_BARRIER }, "barrier" },
@@ -261,8 +227,10 @@ static void test_errors(void)
 	struct inc_error_info e = {
 		.code = INC_ERR_MISMATCH, .opseq = 1, .rank = { 2, 0 },
 		.desc = {
-			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS, .counts = 0xab },
-			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS, .counts = 0xcd },
+			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS,
+			  .counts = 0xab },
+			{ .coll = INC_COLL_ALLGATHER, .type = INC_TYPE_I8, .mode = INC_MODE_COUNTS,
+			  .counts = 0xcd },
 		},
 	};
 
@@ -274,9 +242,8 @@ static void test_errors(void)
 	e.code = INC_ERR_UNSUPPORTED;
 	e.rank[0] = ~0U;
 	e.desc[0].mode = 0;
-	expect_error(
-		&e,
-		"operation 1: allgather i8 0: the node cannot reduce this type with this operation");
+	expect_error(&e,
+		     "operation 1: allgather i8 0: the node cannot reduce this type with this operation");
 	e.code = INC_ERR_RANK_LATE;
 	expect_error(&e, "operation 1: a rank did not contribute within the late limit");
 	e.code = INC_ERR_NONE;
@@ -298,9 +265,9 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent),	    KTAP(test_bad_parent), KTAP(test_environment),
-	KTAP(test_bad_environment), KTAP(test_names),	   KTAP(test_mismatch),
-	KTAP(test_sides),	    KTAP(test_errors),	   KTAP(test_any_error),
+	KTAP(test_parent), KTAP(test_bad_parent), KTAP(test_environment),
+	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
+	KTAP(test_errors), KTAP(test_any_error),
 };
 
 int main(int argc, char **argv)

@@ -23,8 +23,9 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #define IN_PLACE_BITS	((uintptr_t)INC_IN_PLACE)
 
 static struct inc_group group = {
-	.addr = { .sinc_rank = RANK, .sinc_size = SIZE, .sinc_group = 5 }
+	.addr = { .sinc_rank = RANK, .sinc_size = SIZE, .sinc_group = 5 },
 };
+
 static uint8_t from[256], to[256];
 static const uint64_t counts[SIZE] = { 2, 0, 5 }, displs[SIZE] = { 8, 4, 0 };
 
@@ -87,7 +88,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		if (!kernel.partial || (c->handle && c->handle != kernel.partial))
 			return -1;
 		*c = (struct inc_contributed){
-			.handle = kernel.partial, .size = SIZE, .missing = 1, .ranks = { 5 }
+			.handle = kernel.partial, .size = SIZE, .missing = 1, .ranks = { 5 },
 		};
 		return 0;
 	}
@@ -129,7 +130,7 @@ static void told(const char *what, int ret, uintptr_t send, uintptr_t recv, uint
 	expect(op->count == count, "%s: count %llu, expected %llu", what,
 	       (unsigned long long)op->count, (unsigned long long)count);
 	expect(inc_coll_name(op->coll) &&
-		       !strncmp(what, inc_coll_name(op->coll), strcspn(what, " ")),
+	       !strncmp(what, inc_coll_name(op->coll), strcspn(what, " ")),
 	       "%s: %s", what, inc_coll_name(op->coll));
 }
 
@@ -195,7 +196,7 @@ static void test_counts(void)
 	told("alltoall", inc_alltoallv(&group, from, counts, displs, to, counts, NULL, INC_TYPE_I8),
 	     s, r, 0);
 	expect(op->send_counts == c && op->send_displs == d && op->recv_counts == c &&
-		       !op->recv_displs,
+	       !op->recv_displs,
 	       "alltoall: counts");
 }
 
@@ -205,13 +206,8 @@ static void test_alltoall_in_place(void)
 	static const uint8_t packed[] = { 108, 109, 100, 101, 102, 103, 104 },
 			     later[] = { 7, 7, 7, 7, 7, 7, 7 };
 	struct inc_args args = {
-		.coll = INC_COLL_ALLTOALL,
-		.type = INC_TYPE_U8,
-		.mode = INC_MODE_COUNTS,
-		.send = INC_IN_PLACE,
-		.recv = to,
-		.recv_counts = counts,
-		.recv_displs = displs,
+		.coll = INC_COLL_ALLTOALL, .type = INC_TYPE_U8, .mode = INC_MODE_COUNTS,
+		.send = INC_IN_PLACE, .recv = to, .recv_counts = counts, .recv_displs = displs,
 	};
 	struct inc_request req;
 
@@ -279,22 +275,18 @@ static void test_requests(void)
 /* A result that is not of all ranks: how many are missing, in words too, and who is not. */
 static void test_partial(void)
 {
-	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE,
-				       .type = INC_TYPE_F32,
-				       .op = INC_OP_SUM,
-				       .count = 2,
-				       .send = from,
-				       .recv = to };
+	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				       .op = INC_OP_SUM, .count = 2, .send = from, .recv = to };
 	uint32_t ranks[INC_MAX_RANKS / 32];
 	struct inc_request req;
 
 	reset();
 	expect(inc_contributed(&group, NULL, ranks) == -ENOENT, "nothing has been partial");
 	expect(!inc_icollective(&group, &args, &req) &&
-		       inc_contributed(&group, &req, ranks) == -EINVAL,
+	       inc_contributed(&group, &req, ranks) == -EINVAL,
 	       "not ended");
 	expect(!inc_wait(&req, -1) && !inc_contributed(&group, &req, ranks) && ranks[0] == 7 &&
-		       !ranks[1],
+	       !ranks[1],
 	       "all of %u: %#x", SIZE, ranks[0]);
 	kernel.done.missing = 1;
 	kernel.done.handle = 2;
@@ -306,7 +298,7 @@ static void test_partial(void)
 	kernel.done.handle = 3;
 	kernel.partial = 3;
 	expect(!inc_icollective(&group, &args, &req) && inc_wait(&req, -1) == 1 &&
-		       inc_test(&req) == 1,
+	       inc_test(&req) == 1,
 	       "a request");
 	expect(inc_contributed(&group, &req, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
 	kernel.partial = 4;
@@ -319,7 +311,7 @@ static void refused(const char *text, const struct inc_args *args)
 
 	kernel.submits = 0;
 	expect(inc_icollective(&group, args, &req) == -EINVAL && inc_wait(&req, 0) == -EINVAL &&
-		       !kernel.submits,
+	       !kernel.submits,
 	       "expected \"%s\", but it was taken", text);
 	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text,
 	       inc_errmsg(&group));
@@ -327,10 +319,11 @@ static void refused(const char *text, const struct inc_args *args)
 
 /* Good arguments, and what is to be different. */
 #pragma GCC diagnostic ignored "-Woverride-init"
-#define GOOD(...) (&(const struct inc_args) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, \
-		   .count = 2, .send = from, .recv = to, __VA_ARGS__ })
-#define MOVE_OF(which, ...) (&(const struct inc_args) { .coll = INC_COLL_##which, .type = INC_TYPE_F32, .send = from, \
-			     .recv = to, __VA_ARGS__ })
+#define GOOD(...) (&(const struct inc_args) { \
+	.coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 2, \
+	.send = from, .recv = to, __VA_ARGS__ })
+#define MOVE_OF(which, ...) (&(const struct inc_args) { \
+	.coll = INC_COLL_##which, .type = INC_TYPE_F32, .send = from, .recv = to, __VA_ARGS__ })
 
 static void test_refused(void)
 {
@@ -435,9 +428,9 @@ static void test_short_forms(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_buffers),	KTAP(test_counts),  KTAP(test_alltoall_in_place),
-	KTAP(test_requests),	KTAP(test_partial), KTAP(test_refused),
-	KTAP(test_unsupported), KTAP(test_options), KTAP(test_short_forms),
+	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests),
+	KTAP(test_partial), KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
+	KTAP(test_short_forms),
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A rank on its way to another place: when it goes, where to, whom it calls, when it gives up, how
- * it comes back.
- */
+/* A rank on its way elsewhere: when and where it goes, whom it calls, giving up, coming back. */
 #include "ep_env.h"
 
 static u64 run_timer(u64 until)
@@ -26,16 +23,16 @@ static void expect_called(u32 move)
 			continue;
 		s = expect_sent(INC_PKT_MOVE);
 		expect(s->to == 200 + i && s->pkt.child == i && !s->pkt.cookie &&
-			       be32_to_cpu(((const struct inc_move *)s->body)->move) == move &&
-			       be64_to_cpu(((const struct inc_move *)s->body)->lineage) == 7,
+		       be32_to_cpu(((const struct inc_move *)s->body)->move) == move &&
+		       be64_to_cpu(((const struct inc_move *)s->body)->lineage) == 7,
 		       "MOVE to %u", s->to);
 	}
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
 	expect(!s->pkt.incarnation && !s->pkt.cookie && !join->challenge &&
-		       be32_to_cpu(join->move) == move && be64_to_cpu(join->lineage) == 7 &&
-		       be16_to_cpu(join->window) == W && be32_to_cpu(join->dead_ms) == DEAD &&
-		       join->fallback == env.fallback,
+	       be32_to_cpu(join->move) == move && be64_to_cpu(join->lineage) == 7 &&
+	       be16_to_cpu(join->window) == W && be32_to_cpu(join->dead_ms) == DEAD &&
+	       join->fallback == env.fallback,
 	       "JOIN");
 }
 
@@ -43,7 +40,7 @@ static int call(u32 move, u64 lineage)
 {
 	struct inc_move body = { .lineage = cpu_to_be64(lineage), .move = cpu_to_be32(move) };
 	struct netinc_pkt pkt = {
-		.type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body)
+		.type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body),
 	};
 	struct netinc_peer from = peer_at(201);
 
@@ -63,7 +60,7 @@ static int challenge(u8 from, u32 nonce)
 {
 	struct inc_challenge body = { .nonce = cpu_to_be32(nonce), .challenge = cpu_to_be64(5) };
 	struct netinc_pkt pkt = {
-		.type = INC_PKT_CHALLENGE, .group = 77, .span = 1, .len = sizeof(body)
+		.type = INC_PKT_CHALLENGE, .group = 77, .span = 1, .len = sizeof(body),
 	};
 	struct netinc_peer peer = peer_at(from);
 
@@ -90,7 +87,7 @@ static void test_silent(void)
 		env.seen++;
 	expect_called(1);
 	expect(env.place == 1 && netinc_ep_moving(&env.ep) &&
-		       netinc_ep_placement(&env.ep) == INC_PLACEMENT_STANDBY,
+	       netinc_ep_placement(&env.ep) == INC_PLACEMENT_STANDBY,
 	       "place %u", env.place);
 	expect(!env.done, "an operation has failed");
 	env.move = 1;
@@ -223,7 +220,7 @@ static void test_refused(void)
 	expect(!refused(INC_REFUSE_RANK_DEAD, 3 | 1ull << 32), "others have not come");
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.error.code == INC_ERR_RANK_DEAD && env.ep.error.rank[0] == 3 &&
-		       env.ep.error.rank[1] == 1,
+	       env.ep.error.rank[1] == 1,
 	       "ranks %u and %u", env.ep.error.rank[0], env.ep.error.rank[1]);
 	netinc_ep_retain_drop(&env.ep);
 }
@@ -291,7 +288,7 @@ static void test_home(void)
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
 	expect(s->to == 100 && !s->pkt.incarnation && !s->pkt.cookie && !join->challenge &&
-		       !join->proof[0],
+	       !join->proof[0],
 	       "looks at %u", s->to);
 	expect(env.now - start >= DEAD * NETINC_MS / 2, "too early");
 	expect(challenge(101, 4711) == -INC_C_DROP_STATE, "somebody else");
@@ -359,9 +356,9 @@ static void test_bad_peers(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_silent),  KTAP(test_gone),	  KTAP(test_called),   KTAP(test_wait),
-	KTAP(test_nowhere), KTAP(test_refused),	  KTAP(test_bad_plan), KTAP(test_home),
-	KTAP(test_leaving), KTAP(test_bad_peers),
+	KTAP(test_silent), KTAP(test_gone), KTAP(test_called), KTAP(test_wait), KTAP(test_nowhere),
+	KTAP(test_refused), KTAP(test_bad_plan), KTAP(test_home), KTAP(test_leaving),
+	KTAP(test_bad_peers),
 };
 
 int main(int argc, char **argv)

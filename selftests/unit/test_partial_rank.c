@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Partial results at an endpoint: of whose contributions they are, and what a rank does that others
- * have gone past.
- */
+/* Partial results at an endpoint: of whose contributions they are; a rank that is left behind. */
 #include "ep_env.h"
 
 #define LATE	200u	/* ms */
@@ -148,8 +145,7 @@ static void test_behind(void)
 static void test_disagrees(void)
 {
 	struct netinc_pkt pkt;
-	struct netinc_error e = { .block = 4,
-				  .code = INC_ERR_MISMATCH,
+	struct netinc_error e = { .block = 4, .code = INC_ERR_MISMATCH,
 				  .rank = { RANK, NETINC_NO_RANK } };
 	struct netinc_op a = allreduce(24);
 	struct inc_error_pkt body;
@@ -209,13 +205,13 @@ static void test_moves(void)
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	join = (const void *)expect_sent(INC_PKT_JOIN)->body;
 	expect(join->late_policy == INC_LATE_FAIL && be32_to_cpu(join->late_ms) == LATE &&
-		       !join->resv,
+	       !join->resv,
 	       "JOIN");
 	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_set),	      KTAP(test_bad_set),    KTAP(test_probes), KTAP(test_behind),
+	KTAP(test_set), KTAP(test_bad_set), KTAP(test_probes), KTAP(test_behind),
 	KTAP(test_disagrees), KTAP(test_bad_policy), KTAP(test_moves),
 };
 

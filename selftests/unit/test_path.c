@@ -5,10 +5,7 @@
 #define ALL	(~0u)	/* the node has all contributions */
 #define NONE	0u
 
-/*
- * PROBEs are answered with this for so many milliseconds; true: until the rank has said that it is
- * stuck.
- */
+/* PROBEs are answered with this for so many milliseconds; true: until the rank says it is stuck. */
 static bool answered(u64 psn, u32 here, u32 ms)
 {
 	u64 end = env.now + ms * NETINC_MS;
@@ -37,8 +34,7 @@ static void expect_abort(void)
 
 static int error_of_rank(u64 block, u32 rank)
 {
-	struct netinc_error e = { .block = block,
-				  .code = INC_ERR_RANK_PATH,
+	struct netinc_error e = { .block = block, .code = INC_ERR_RANK_PATH,
 				  .rank = { rank, NETINC_NO_RANK } };
 	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
 	struct inc_error_pkt body;
@@ -79,10 +75,7 @@ static void test_up(void)
 	       "code %u", op.error.code);
 }
 
-/*
- * They come, and are not taken; or it is others that are late; or some come through, with a lot of
- * patience.
- */
+/* They come, and are not taken; or others are late; or some come through, with much patience. */
 static void test_not_up(void)
 {
 	struct netinc_op op;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A rank at its host: its membership. Joining, errors, death of the node, leaving; whom it believes
- * what.
- */
+/* A rank's membership: joining, errors, death of the node, leaving; whom it believes what. */
 #include "ep_env.h"
 
 static void test_join(void)
@@ -20,13 +17,13 @@ static void test_join(void)
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
 	expect(!join->challenge && !join->proof[0] && be32_to_cpu(join->nonce) == 4711 &&
-		       s->pkt.child == RANK && be64_to_cpu(join->next) == 50 &&
-		       be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
-		       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie,
+	       s->pkt.child == RANK && be64_to_cpu(join->next) == 50 &&
+	       be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
+	       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie,
 	       "the first JOIN");
 	challenge.nonce = cpu_to_be32(1);
 	expect(control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)) ==
-		       -INC_C_DROP_STATE,
+	       -INC_C_DROP_STATE,
 	       "a challenge for somebody else");
 	challenge.nonce = cpu_to_be32(4711);
 	expect(!control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)),
@@ -35,7 +32,7 @@ static void test_join(void)
 	join = (const void *)s->body;
 	netinc_join_proof(key, 77, RANK, join, proof);
 	expect(be64_to_cpu(join->challenge) == 0xabcdef &&
-		       !memcmp(proof, join->proof, sizeof(proof)),
+	       !memcmp(proof, join->proof, sizeof(proof)),
 	       "the proof");
 	wait(1, 0, 0, -INC_C_DROP_STATE);
 	expect_state(INC_STATE_JOINING);
@@ -46,8 +43,8 @@ static void test_join(void)
 	expect(!give_ready(1, 50, 0), "READY");
 	expect_state(INC_STATE_READY);
 	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD &&
-		       env.ep.tree[0].up_cookie == UP && env.ep.down_cookie == DOWN &&
-		       env.ep.incarnation == 5,
+	       env.ep.tree[0].up_cookie == UP && env.ep.down_cookie == DOWN &&
+	       env.ep.incarnation == 5,
 	       "what READY said");
 	expect(give_ready(1, 50, 0) == -INC_C_DROP_DUPLICATE, "READY again");
 	expect_count(JOINS, 2u);
@@ -146,11 +143,8 @@ static void test_shrink(void)
 				     .nonce = 4711,
 				     .block = BLOCK,
 				     .super_packet = SUPER,
-				     .prev = { .lineage = 6,
-					       .move = 3,
-					       .window = W,
-					       .dead_ms = DEAD,
-					       .late_ms = 9,
+				     .prev = { .lineage = 6, .move = 3, .window = W,
+					       .dead_ms = DEAD, .late_ms = 9,
 					       .fallback = INC_FALLBACK_EDGE } };
 	static const struct { u32 rank, size; } bad[] = {
 		{ RANK + 1, SIZE }, { RANK, RANK }, { 0, SIZE + 1 }, { 0, 0 },
@@ -168,9 +162,9 @@ static void test_shrink(void)
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
 	expect(s->pkt.child == RANK && !s->pkt.epoch && j->shrink == 1 &&
-		       be64_to_cpu(j->lineage) == 6 && be32_to_cpu(j->move) == 3 &&
-		       be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
-		       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9,
+	       be64_to_cpu(j->lineage) == 6 && be32_to_cpu(j->move) == 3 &&
+	       be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
+	       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9,
 	       "JOIN");
 	pkt.child = RANK;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -195,7 +189,7 @@ static void test_shrink(void)
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
 	expect(s->pkt.child == 1 && !j->shrink && be64_to_cpu(j->lineage) == 7 &&
-		       be32_to_cpu(j->size) == 3,
+	       be32_to_cpu(j->size) == 3,
 	       "JOIN as child %u", s->pkt.child);
 	/* out */
 	begin(0);
@@ -204,10 +198,7 @@ static void test_shrink(void)
 	expect(!refuse(4711, INC_REFUSE_OUT, 0), "out");
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.refused == INC_REFUSE_OUT && !env.ep.lineage, "code %u", env.ep.refused);
-	/*
-	 * the rank that makes its host a node at the edge may be between two runs, too, but not for
-	 * ever
-	 */
+	/* the rank that makes its host a node may be between two runs, too, but not for ever */
 	begin(0);
 	netinc_ep_init(&env.ep, &cfg, &ops);
 	netinc_ep_connect(&env.ep, env.now);
@@ -221,10 +212,7 @@ static void test_shrink(void)
 	expect(env.ep.refused == INC_REFUSE_NO_NODE, "code %u", env.ep.refused);
 }
 
-/*
- * An error in the middle: what is before it completes, what it names fails, what is later gets new
- * numbers.
- */
+/* An error in the middle: all before it completes, what it names fails, the rest is renumbered. */
 static void test_error(void)
 {
 	/* with b the window is full */
@@ -245,7 +233,7 @@ static void test_error(void)
 	expect(!result(&a, 101), "the last one");
 	expect(env.done == 3 && env.failed == 2, "%u done, %u failed", env.done, env.failed);
 	expect(!a.error.code && b.error.code == INC_ERR_MISMATCH &&
-		       c.error.code == INC_ERR_CANCELED,
+	       c.error.code == INC_ERR_CANCELED,
 	       "codes %u, %u, %u", a.error.code, b.error.code, c.error.code);
 	expect(b.error.rank[0] == 0 && b.error.rank[1] == 1, "the ranks");
 	expect_state(INC_STATE_RESYNC);
@@ -285,7 +273,7 @@ static void test_never_anew(void)
 	expect(!error(101, 1, 1, INC_ERR_MISMATCH), "an error by which the second one goes on");
 	expect_state(INC_STATE_RESYNC);
 	expect(env.failed == 2 && b.error.code == INC_ERR_MISMATCH &&
-		       c.error.code == INC_ERR_CANCELED,
+	       c.error.code == INC_ERR_CANCELED,
 	       "%u failed, codes %u, %u", env.failed, b.error.code, c.error.code);
 	submit_op(&d);
 	expect(give_ready(2, 101, 2) == -INC_C_DROP_MALFORMED,
@@ -552,8 +540,8 @@ static void test_abort(void)
 	s = expect_sent(INC_PKT_ABORT);
 	body = (const void *)s->body;
 	expect(be16_to_cpu(body->code) == INC_ERR_RANK_FAULT &&
-		       be32_to_cpu(body->rank[0]) == RANK && be32_to_cpu(body->resume) == 4711 &&
-		       s->pkt.cookie == UP,
+	       be32_to_cpu(body->rank[0]) == RANK && be32_to_cpu(body->resume) == 4711 &&
+	       s->pkt.cookie == UP,
 	       "ABORT");
 	expect_state(INC_STATE_READY);
 	run_timer(env.now + 30000);
@@ -603,12 +591,11 @@ static void test_patience(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_join),	   KTAP(test_bad_ready),   KTAP(test_refuse),
-	KTAP(test_shrink),	   KTAP(test_error),	   KTAP(test_never_anew),
-	KTAP(test_limits_of_node), KTAP(test_error_lasts), KTAP(test_error_ahead),
-	KTAP(test_bad_error),	   KTAP(test_fatal),	   KTAP(test_dead),
-	KTAP(test_late),	   KTAP(test_leave),	   KTAP(test_leave_past),
-	KTAP(test_abort),	   KTAP(test_patience),
+	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink),
+	KTAP(test_error), KTAP(test_never_anew), KTAP(test_limits_of_node), KTAP(test_error_lasts),
+	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead),
+	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
+	KTAP(test_patience),
 };
 
 int main(int argc, char **argv)

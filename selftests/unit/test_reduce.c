@@ -94,10 +94,7 @@ static bool compare(const struct kernel_test *k, const struct data *d, const cha
 	return false;
 }
 
-/*
- * In the first part every pair of special values, then what is interesting; the same for each
- * variant of a kernel.
- */
+/* Every pair of special values first, then what is interesting; the same for each variant. */
 static const struct data *bulk(const struct kernel_test *k)
 {
 	static struct kernel_test of;
@@ -108,8 +105,7 @@ static const struct data *bulk(const struct kernel_test *k)
 		return &d;
 	of = *k;
 	data_free(&d);
-	d = (struct data){ .n = BULK_SOURCES,
-			   .count = BULK,
+	d = (struct data){ .n = BULK_SOURCES, .count = BULK,
 			   .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? 1024 : 1) };
 	data_allocate(&d, k, 0);
 	for (s = 0; s < d.n; s++)
@@ -204,7 +200,7 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 			src[0] = acc;
 		if (done + now == d->n)
 			args = (struct netinc_fold_args){
-				.flags = args.flags & NETINC_FOLD_CONTINUE, .ranks = d->ranks
+				.flags = args.flags & NETINC_FOLD_CONTINUE, .ranks = d->ranks,
 			};
 		by->fold(done + now == d->n ? dst : acc, src, now + !!done, d->count, &args);
 		good = guards_intact(k->name, out, acc, wide, wide + 2 * GUARD) && good;
@@ -276,10 +272,7 @@ static void add_tests(struct list *l, const struct ref_type *t, u8 op, u8 mode)
 			struct kernel_test *k = &l->args[l->n];
 
 			*k = (struct kernel_test){
-				.t = t,
-				.op = op,
-				.mode = mode,
-				.variant = v,
+				.t = t, .op = op, .mode = mode, .variant = v,
 				.property = &properties[p],
 			};
 			snprintf(k->name, sizeof(k->name), "%s_%s%s_%s_%s",

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Conversions between floating-point types and scaling by a weight, in every variant, against the
- * definition.
- */
+/* Conversions between floating-point types and scaling by a weight, in every variant. */
 #include "reduce_env.h"
 
 #include <float.h>
@@ -29,21 +26,15 @@ static void fill(const struct ref_type *t, u8 *p, unsigned int count)
 	}
 }
 
-/*
- * What rounds to a small type: its numbers, what is halfway between two, and the neighbours of
- * both.
- */
+/* What rounds to a small type: its numbers, what is halfway between two, neighbours of both. */
 static void fill_halfway(const struct ref_type *from, const struct ref_type *small, u8 *p,
 			 unsigned int count)
 {
+	u64 all = (2ull << (small->exp + small->mant)) - 1, bits;
 	unsigned int i;
-	u64 bits;
 
 	for (i = 0; i < count; i++) {
-		bits = ref_encode(from,
-				  ref_decode(small,
-					     ktap_random() &
-						     ((2ull << (small->exp + small->mant)) - 1)));
+		bits = ref_encode(from, ref_decode(small, ktap_random() & all));
 		if (ktap_below(2))
 			bits += 1ull << (from->mant - min(small->mant, from->mant));
 		if (ktap_below(2) && from->mant > small->mant)
@@ -104,16 +95,7 @@ static void convert(const struct test *x)
 static double weight(unsigned int i)
 {
 	static const double weights[] = {
-		0.1,
-		-0.0,
-		0.0,
-		1.0,
-		-3.0,
-		1.0 / 1024,
-		DBL_MIN,
-		DBL_MAX,
-		INFINITY,
-		NAN,
+		0.1, -0.0, 0.0, 1.0, -3.0, 1.0 / 1024, DBL_MIN, DBL_MAX, INFINITY, NAN,
 		1.000000059604644775390625,
 	};
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Which reduction kernels there are, which one is chosen, what they are called, and the knobs
- * around them.
- */
+/* Which reduction kernels there are, which is chosen, what they are called; their knobs. */
 #include "reduce_env.h"
 
 /* Above what a u8 of the interface says, but for types and operations that there will never be. */
@@ -33,7 +30,7 @@ static void rules(void)
 				       wanted ? "no kernel" : "a kernel nobody asked for");
 				for (v = 0; v < NETINC_VARIANT_COUNT; v++)
 					expect(!!variant(type, op, mode, v) ==
-						       (wanted && variant_runs(v)),
+					       (wanted && variant_runs(v)),
 					       "%s %s mode %u %s: %s", netinc_type_name(type),
 					       netinc_op_name(op), mode, netinc_variant_name(v),
 					       wanted ? "no kernel" : "a kernel");
@@ -90,9 +87,7 @@ static void chosen(unsigned int features, bool fpu_ok, u8 v)
 	expect(s->variant == v, "features %x, FPU %u: %s", features, fpu_ok, s->name);
 }
 
-/*
- * The last variant whose features are there, generic without FPU; each feature is needed by itself.
- */
+/* The last variant whose features are there, generic without FPU; each feature is needed. */
 static void choice(void)
 {
 	static const struct {
@@ -132,7 +127,7 @@ static void conversions_and_scales(void)
 				 (to == INC_TYPE_F32 && memchr(small, from, sizeof(small)));
 			for (v = 0; v < NETINC_VARIANT_COUNT; v++)
 				expect(!!netinc_convert_variant(from, to, v) ==
-					       (wanted && variant_runs(v)),
+				       (wanted && variant_runs(v)),
 				       "%s to %s in %s", netinc_type_name(from),
 				       netinc_type_name(to), netinc_variant_name(v));
 		}
@@ -153,8 +148,7 @@ static void conversions_and_scales(void)
 static void byte_order(void)
 {
 	static const u8 i32[3][4] = { { 0xff, 0xff, 0, 0 }, { 1, 0, 0, 0x80 }, { 0, 0, 1, 0x80 } };
-	static const u8 f32[3][4] = { { 0, 0, 0x80, 0x3f },
-				      { 0, 0, 0x80, 0x3f },
+	static const u8 f32[3][4] = { { 0, 0, 0x80, 0x3f }, { 0, 0, 0x80, 0x3f },
 				      { 0, 0, 0, 0x40 } };
 	static const struct netinc_fold_args args = { .ranks = 1 };
 	const void *src[2];

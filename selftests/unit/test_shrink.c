@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A group at a node that goes on with the ranks that are left: who it waits for, which numbers they
- * get, who is out.
- */
+/* A group that goes on with the ranks that are left: whom it waits for, what numbers they get. */
 #define SIZE	4u
 #include "group_env.h"
 
@@ -12,16 +9,9 @@
 /* @ngone ranks are known to be gone: those of @gone. */
 static void begin_shrink(bool known, u32 ngone, const u16 *gone)
 {
-	struct netinc_group_cfg cfg = { .id = 77,
-					.incarnation = 0x1234,
-					.size = SIZE,
-					.window = W,
-					.dead_ms = DEAD,
-					.secret = { 1, 2 },
-					.lineage = 5,
-					.ancestor = PAST,
-					.known = known,
-					.ngone = ngone };
+	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W,
+					.dead_ms = DEAD, .secret = { 1, 2 }, .lineage = 5,
+					.ancestor = PAST, .known = known, .ngone = ngone };
 
 	for (u32 i = 0; i < ngone; i++)
 		cfg.gone[i] = gone[i];
@@ -60,9 +50,9 @@ static void expect_ready(u32 old, u32 rank, u32 size)
 	const struct inc_ready *r = (const void *)s->body;
 
 	expect(s->pkt.child == old && be16_to_cpu(r->rank) == rank &&
-		       be32_to_cpu(r->size) == size && be16_to_cpu(r->children) == size &&
-		       be32_to_cpu(r->nonce) == 100 + old &&
-		       be64_to_cpu(r->up_cookie) == env.g.members[rank].cookie,
+	       be32_to_cpu(r->size) == size && be16_to_cpu(r->children) == size &&
+	       be32_to_cpu(r->nonce) == 100 + old &&
+	       be64_to_cpu(r->up_cookie) == env.g.members[rank].cookie,
 	       "READY for child %u says rank %u of %u, nonce %u", s->pkt.child,
 	       be16_to_cpu(r->rank), be32_to_cpu(r->size), be32_to_cpu(r->nonce));
 	expect(env.g.agg.child[rank].srtt == 1000 + old, "srtt of rank %u is %u", rank,
@@ -72,26 +62,26 @@ static void expect_ready(u32 old, u32 rank, u32 size)
 /* Nobody is missing but who is known to be gone: no waiting. */
 static void test_at_once(void)
 {
+	const struct inc_wait_pkt *wait;
 	const u16 gone[] = { 1 };
 
 	begin_shrink(true, 1, gone);
 	expect(!come(3, 1000) && !come(0, 1001), "ranks 3 and 0");
 	expect_sent(INC_PKT_WAIT, 3);
-	expect(be32_to_cpu(((const struct inc_wait_pkt *)expect_sent(INC_PKT_WAIT, 0)->body)
-				   ->missing) == 2,
-	       "rank 2 is missing");
+	wait = (const void *)expect_sent(INC_PKT_WAIT, 0)->body;
+	expect(be32_to_cpu(wait->missing) == 2, "rank 2 is missing");
 	expect(!come(2, 1002), "rank 2");
 	expect_ready(0, 0, 3);
 	expect_ready(2, 1, 3);
 	expect_ready(3, 2, 3);
 	expect(env.renumbered == 2 && env.from[0] == 2 && env.to[0] == 1 && env.from[1] == 3 &&
-		       env.to[1] == 2,
+	       env.to[1] == 2,
 	       "%u were renumbered", env.renumbered);
 	expect(env.g.cfg.size == 3 && env.g.agg.children == 3 && env.g.state == INC_GROUP_ACTIVE,
 	       "size %u", env.g.cfg.size);
 	/* it works under the new numbers, and the old ones are good for lost READYs only */
 	expect(!contrib(0, 0, 0, 9, 0, 2000) && !contrib(1, 0, 0, 9, 0, 2000) &&
-		       !contrib(2, 0, 0, 9, 0, 2000),
+	       !contrib(2, 0, 0, 9, 0, 2000),
 	       "contributions");
 	expect(env.results == 1, "%u results", env.results);
 	expect(check(3, INC_PKT_CONTRIB, 2000) == -INC_C_DROP_CHILD, "an old number");
@@ -175,7 +165,7 @@ static void test_one_more(void)
 			come(3, now);
 	}
 	expect(now > LIMIT && env.g.cfg.size == 2 && env.g.members[0].old == 2 &&
-		       env.g.members[1].old == 3,
+	       env.g.members[1].old == 3,
 	       "size %u, ranks %u and %u", env.g.cfg.size, env.g.members[0].old,
 	       env.g.members[1].old);
 	env.seen = env.logged;
@@ -209,9 +199,7 @@ static void test_back_in_time(void)
 	end();
 }
 
-/*
- * Where nothing is known of how it failed, a half may not go on: the other one may do so elsewhere.
- */
+/* Where it is not known how it failed, a half may not go on: the other one may do so elsewhere. */
 static void test_majority(void)
 {
 	u64 now;
@@ -304,10 +292,7 @@ static void test_resync(void)
 	end();
 }
 
-/*
- * Who is gone, for the run to come: the dead, the closed, also after the group has failed; not who
- * is late.
- */
+/* Who is gone, for the run to come: the dead, the closed, also after the end; not who is late. */
 static void test_gone(void)
 {
 	u32 i;
@@ -326,7 +311,7 @@ static void test_gone(void)
 	expect(env.events[INC_EVENT_RANK_DEAD] == 2 && env.event_rank == 2, "%u events",
 	       env.events[INC_EVENT_RANK_DEAD]);
 	expect(netinc_group_gone(&env.g, 0) && netinc_group_gone(&env.g, 1) &&
-		       netinc_group_gone(&env.g, 2) && !netinc_group_gone(&env.g, 3),
+	       netinc_group_gone(&env.g, 2) && !netinc_group_gone(&env.g, 3),
 	       "who is gone");
 	env.seen = env.logged;
 	end();
@@ -365,9 +350,9 @@ static void test_late(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_at_once), KTAP(test_in_time),	     KTAP(test_longest),  KTAP(test_one_more),
-	KTAP(test_alone),   KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers),
-	KTAP(test_resync),  KTAP(test_gone),	     KTAP(test_late),
+	KTAP(test_at_once), KTAP(test_in_time), KTAP(test_longest), KTAP(test_one_more),
+	KTAP(test_alone), KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers),
+	KTAP(test_resync), KTAP(test_gone), KTAP(test_late),
 };
 
 int main(int argc, char **argv)

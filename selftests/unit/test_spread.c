@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * How blocks are spread over trees: evenly, in runs, and so that a slot belongs to the same tree
- * for ever.
- */
+/* How blocks are spread over trees: evenly, in runs, and a slot belongs to one tree for ever. */
 #include "engine/endpoint.h"
 
 #include "ktap.h"
@@ -31,7 +28,7 @@ static void check_spread(u32 trees, u32 window, u64 first)
 		       "slot of block %u, %u trees", i, trees);
 		run = netinc_tree_run(&s, first + i, window);
 		expect(run && run <= NETINC_LONGEST_RUN &&
-			       t == netinc_tree_of(&s, first + i + run - 1),
+		       t == netinc_tree_of(&s, first + i + run - 1),
 		       "a run of %u at block %u, %u trees", run, i, trees);
 	}
 	for (t = 0; t < trees; t++) {

@@ -23,10 +23,7 @@ static void begin(u64 start)
 	env_seen = 0;
 }
 
-/*
- * Many windows of blocks, each contributed to in its turn; what is in flight spans the whole
- * window.
- */
+/* Many windows of blocks, each contributed to in its turn; what is in flight spans the window. */
 static void test_through(void)
 {
 	u64 start = (1ull << 32) - 40, q, n = 0;

@@ -4,13 +4,8 @@
 
 static int come(u32 rank, u32 incarnation, u64 next, u32 epoch, u32 begun, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_JOIN,
-				  .group = 77,
-				  .span = 1,
-				  .child = rank,
-				  .epoch = epoch,
-				  .opseq = begun,
-				  .incarnation = incarnation,
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank,
+				  .epoch = epoch, .opseq = begun, .incarnation = incarnation,
 				  .cookie = incarnation ? env.g.members[rank].cookie : 0 };
 	struct netinc_peer peer = peer_of(rank);
 	struct inc_join j = join_of(rank, next);
@@ -77,10 +72,7 @@ static void test_cookies(void)
 	end();
 }
 
-/*
- * Of an error in another tree the root hears by JOINs; the next epoch begins behind all that had
- * been begun.
- */
+/* Of an error in another tree the root hears by JOINs; the next epoch begins behind all begun. */
 static void test_resync(void)
 {
 	const struct inc_ready *r;
@@ -137,10 +129,7 @@ static void test_leave(void)
 	end();
 }
 
-/*
- * Who says LEAVE in the middle of an operation is not waited for any longer than one that says
- * nothing.
- */
+/* Who says LEAVE in mid-operation is not waited for any longer than one that says nothing. */
 static void test_left_early(void)
 {
 	u64 now = 2000 + DEAD * NETINC_MS;
@@ -160,10 +149,7 @@ static void test_left_early(void)
 	end();
 }
 
-/*
- * An epoch in which ranks disagree after some have said LEAVE: these are members of the next like
- * the others.
- */
+/* Ranks disagree after some have said LEAVE: these are members of the next epoch like others. */
 static void test_left_again(void)
 {
 	u32 i;
@@ -186,10 +172,7 @@ static void test_left_again(void)
 	end();
 }
 
-/*
- * Another tree finds that a rank has left while others go on; the root hears of it when one of them
- * wants to shrink.
- */
+/* Another tree finds that a rank has left before others; the root hears of it by who shrinks. */
 static void test_left_elsewhere(void)
 {
 	struct inc_join j;
@@ -207,8 +190,8 @@ static void test_left_elsewhere(void)
 		j.size = cpu_to_be32(SIZE);
 		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left &&
-			       !env.g.error.resume &&
-			       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
+		       !env.g.error.resume &&
+		       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
 		       "state %u, error %u of rank %u", env.g.state, env.g.error.code,
 		       env.g.error.rank[0]);
 		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1),
@@ -223,20 +206,9 @@ static void test_left_elsewhere(void)
 static struct netinc_tree_cfg tree_cfg(void)
 {
 	return (struct netinc_tree_cfg){
-		.id = 77,
-		.incarnation = 0x1234,
-		.epoch = 6,
-		.size = SIZE,
-		.window = W,
-		.trees = SIZE,
-		.tree = 2,
-		.dead_ms = DEAD,
-		.move = 1,
-		.lineage = LINEAGE,
-		.start = 40,
-		.down_cookie = 99,
-		.key = { 3, 4 },
-		.block = 64,
+		.id = 77, .incarnation = 0x1234, .epoch = 6, .size = SIZE, .window = W,
+		.trees = SIZE, .tree = 2, .dead_ms = DEAD, .move = 1, .lineage = LINEAGE,
+		.start = 40, .down_cookie = 99, .key = { 3, 4 }, .block = 64,
 	};
 }
 
@@ -258,13 +230,8 @@ static void begin_branch(void)
 
 static int check_from(u32 rank, u16 tree, u64 cookie, u8 host)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_CONTRIB,
-				  .group = 77,
-				  .incarnation = 0x1234,
-				  .epoch = 6,
-				  .child = rank,
-				  .tree = tree,
-				  .cookie = cookie,
+	struct netinc_pkt pkt = { .type = INC_PKT_CONTRIB, .group = 77, .incarnation = 0x1234,
+				  .epoch = 6, .child = rank, .tree = tree, .cookie = cookie,
 				  .span = 1 };
 	struct netinc_peer peer = peer_of(host);
 
@@ -301,9 +268,9 @@ static void test_branch_tick(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cookies),	 KTAP(test_resync),	 KTAP(test_leave),
-	KTAP(test_left_early),	 KTAP(test_left_again),	 KTAP(test_left_elsewhere),
-	KTAP(test_branch_check), KTAP(test_branch_tick),
+	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_early),
+	KTAP(test_left_again), KTAP(test_left_elsewhere), KTAP(test_branch_check),
+	KTAP(test_branch_tick),
 };
 
 int main(int argc, char **argv)

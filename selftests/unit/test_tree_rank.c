@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A rank whose epoch has several trees: what goes where, errors of each, leaving, a root that is
- * silent.
- */
+/* A rank whose epoch has several trees: what goes where, errors of each, leaving, a silent root. */
 #include "ep_env.h"
 
 #define TREES	SIZE
@@ -42,7 +39,7 @@ static int error_by(u32 tree, u64 block, u32 opseq, u32 resume, u16 code)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
 	struct netinc_error e = {
-		.block = block, .opseq = opseq, .resume = resume, .code = code, .rank = { 0, 1 }
+		.block = block, .opseq = opseq, .resume = resume, .code = code, .rank = { 0, 1 },
 	};
 	struct inc_error_pkt body;
 
@@ -121,10 +118,7 @@ static void test_results(void)
 	end();
 }
 
-/*
- * Of two trees' errors the one of the lower block counts; operations that others had begun fail,
- * too.
- */
+/* Of two trees' errors that of the lower block counts; operations begun by others fail, too. */
 static void test_errors(void)
 {
 	struct netinc_op a = barrier(), b = barrier(), c = barrier(), d = barrier(), e = barrier();
@@ -263,8 +257,8 @@ static void test_not_root(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_ways),  KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
-	KTAP(test_fatal), KTAP(test_leave),	KTAP(test_silent),  KTAP(test_not_root),
+	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
+	KTAP(test_fatal), KTAP(test_leave), KTAP(test_silent), KTAP(test_not_root),
 };
 
 int main(int argc, char **argv)

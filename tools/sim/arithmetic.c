@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What inc-coll computes results with, for the simulator; the two programs' headers cannot be had
- * at once.
- */
+/* What inc-coll computes results with, for the simulator: their headers exclude each other. */
 #include <string.h>
 
 #include "arithmetic.h"

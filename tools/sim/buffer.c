@@ -46,15 +46,8 @@ struct sim_op *buffer_new(struct sim *sim, struct app_op *a, u32 rank)
 {
 	struct plan_op p = plan_op_of(sim, a->idx, rank);
 	struct netinc_op op = {
-		.coll = p.coll,
-		.type = p.type,
-		.op = p.op,
-		.wire = p.type,
-		.mode = p.mode,
-		.in_place = p.in_place,
-		.root = p.root,
-		.rank = rank,
-		.size = sim->plan.hosts,
+		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type, .mode = p.mode,
+		.in_place = p.in_place, .root = p.root, .rank = rank, .size = sim->plan.hosts,
 		.count = p.count,
 	};
 	u32 size = netinc_reduce_elem_size(p.type);
@@ -79,13 +72,8 @@ struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, 
 {
 	struct plan_op p = plan_op_of(sim, a->idx, rank);
 	struct netinc_op op = {
-		.coll = p.coll,
-		.type = p.type,
-		.op = p.op,
-		.wire = p.type,
-		.mode = p.mode | INC_MODE_COUNTS_PHASE,
-		.root = p.root,
-		.rank = rank,
+		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type,
+		.mode = p.mode | INC_MODE_COUNTS_PHASE, .root = p.root, .rank = rank,
 		.size = sim->plan.hosts,
 	};
 	struct sim_op *o = op_new(a, &op, sizeof(u32));
@@ -157,11 +145,15 @@ static void check_pinned(struct sim *sim, const struct sim_op *o, bool send, u64
 	u64 gone = send ? o->send_gone : o->recv_gone;
 
 	if (at < gone)
-		sim_fail(
-			sim,
-			"rank %u: operation %u %s element %llu, memory before %llu has been unpinned",
-			o->op.rank, o->op.seq, send ? "reads" : "writes", (unsigned long long)at,
-			(unsigned long long)gone);
+		sim_fail(sim,
+			 "rank %u: operation %u %s element %llu, memory before %llu has been unpinned",
+			 o->op.rank, o->op.seq, send ? "reads" : "writes", (unsigned long long)at,
+			 (unsigned long long)gone);
+}
+
+static bool share_of(const struct netinc_op *op, bool send, u32 i, struct netinc_share *s)
+{
+	return send ? netinc_coll_send_share(op, i, s) : netinc_coll_recv_share(op, i, s);
 }
 
 /* The bytes of @elems elements at position @at of a stream: they are one run. */
@@ -171,9 +163,7 @@ static u8 *share_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, 
 	struct netinc_share s;
 	u32 i;
 
-	for (i = 0;
-	     send ? netinc_coll_send_share(&o->op, i, &s) : netinc_coll_recv_share(&o->op, i, &s);
-	     i++) {
+	for (i = 0; share_of(&o->op, send, i, &s); i++) {
 		if (at >= s.elems) {
 			at -= s.elems;
 			continue;

@@ -15,11 +15,10 @@ static void compare(struct host *h, const struct app_op *a, const char *what, co
 		return;
 	for (i = 0; have[i] == want[i]; i++)
 		;
-	sim_fail(
-		h->sim,
-		"rank %u: %s of operation %u, %s, is wrong at byte %llu of %llu: %02x, expected %02x",
-		h->rank, what, a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i,
-		(unsigned long long)bytes, have[i], want[i]);
+	sim_fail(h->sim,
+		 "rank %u: %s of operation %u, %s, is wrong at byte %llu of %llu: %02x, expected %02x",
+		 h->rank, what, a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i,
+		 (unsigned long long)bytes, have[i], want[i]);
 }
 
 /* Whatever becomes of the operation. */
@@ -92,11 +91,10 @@ static void check_untouched(struct host *h, const struct app_op *a)
 
 	for (i = 0; i < bytes; i++)
 		if (want[i] != flipped[i] && a->main->recv[i] != want[i])
-			sim_fail(
-				h->sim,
-				"rank %u: failed operation %u, %s, has written to byte %llu of %llu",
-				h->rank, a->idx, netinc_coll_name(a->main->op.coll),
-				(unsigned long long)i, (unsigned long long)bytes);
+			sim_fail(h->sim,
+				 "rank %u: failed operation %u, %s, has written to byte %llu of %llu",
+				 h->rank, a->idx, netinc_coll_name(a->main->op.coll),
+				 (unsigned long long)i, (unsigned long long)bytes);
 	free(want);
 	free(flipped);
 }
@@ -129,10 +127,7 @@ static bool fatal(enum fault fault)
 	return fault > FAULT_PAUSE;
 }
 
-/*
- * Something has happened because of which the group may end, or an operation end differently at
- * some rank.
- */
+/* Because of what has happened the group may end, or an operation end differently at some rank. */
 static bool may_fail(const struct sim *sim)
 {
 	return fatal(fault_of(sim)) || (sim->troubled && !trouble_harmless(sim));
@@ -174,9 +169,7 @@ static bool is_victim(const struct host *h)
 	       h->sim->plan.round[h->sim->round].victim == h->rank;
 }
 
-/*
- * What rank @rank said in the first block of operation @idx, which may be its exchange of counts.
- */
+/* What rank @rank said in the first block of operation @idx, perhaps its exchange of counts. */
 static void expected_desc(struct host *h, u32 idx, u32 rank, struct inc_desc *desc)
 {
 	struct app_op a = { .idx = idx };
@@ -205,10 +198,9 @@ static void check_mismatch(struct host *h, struct app_op *a)
 	for (i = 0; i < 2; i++) {
 		expected_desc(h, a->idx, e->rank[i], &desc);
 		if (memcmp(&desc, &e->desc[i], sizeof(desc)))
-			sim_fail(
-				h->sim,
-				"rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u",
-				h->rank, a->idx, e->rank[i]);
+			sim_fail(h->sim,
+				 "rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u",
+				 h->rank, a->idx, e->rank[i]);
 	}
 }
 
@@ -220,10 +212,9 @@ static void check_contradiction(struct host *h, struct app_op *a)
 	reference_contradiction(h->sim, a->idx, rank);
 	if (sim_step_of(h->sim, a->idx)->disagree != CONTRADICT || e->opseq != a->idx ||
 	    e->rank[0] != rank[0] || e->rank[1] != rank[1])
-		sim_fail(
-			h->sim,
-			"rank %u: COUNTS of operation %u says operation %u, ranks %u and %u, not %u and %u",
-			h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
+		sim_fail(h->sim,
+			 "rank %u: COUNTS of operation %u says operation %u, ranks %u and %u, not %u and %u",
+			 h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
 }
 
 /* Has any rank contributed to it? Then it fails at all, with the one about which they disagree. */
@@ -290,10 +281,7 @@ static void check_same(struct host *h, struct app_op *a)
 		o->absent = a->main->op.partial ? a->main->op.absent[0] : 0;
 		return;
 	}
-	/*
-	 * who is late may be told that the group is over before it has submitted what others have
-	 * done without it
-	 */
+	/* a late rank may be told of the end before it has submitted what others have done */
 	if (too_late(h, e) || too_late(h, &o->error))
 		return;
 	if (o->absent != (a->main->op.partial ? a->main->op.absent[0] : 0))
@@ -301,10 +289,7 @@ static void check_same(struct host *h, struct app_op *a)
 			 a->main->op.absent[0], h->rank, o->absent);
 	if (fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED)
 		return;
-	/*
-	 * the group may end at some ranks when others have the result; what they disagree about
-	 * fails at all
-	 */
+	/* some ranks may see the group end, others the result; a dispute fails at all */
 	if (h->sim->troubled && may_fail(h->sim) &&
 	    (ends_group(e->code) || ends_group(o->error.code)))
 		return;
@@ -313,10 +298,9 @@ static void check_same(struct host *h, struct app_op *a)
 	if (!o->error.code != !e->code ||
 	    (!fatal(fault) && (o->error.code != e->code || o->error.resume != e->resume ||
 			       o->error.opseq != e->opseq || o->error.block != e->block)))
-		sim_fail(
-			h->sim,
-			"operation %u ends with code %u (operation %u) at rank %u, %u (of %u) elsewhere",
-			a->idx, e->code, e->opseq, h->rank, o->error.code, o->error.opseq);
+		sim_fail(h->sim,
+			 "operation %u ends with code %u (operation %u) at rank %u, %u (of %u) elsewhere",
+			 a->idx, e->code, e->opseq, h->rank, o->error.code, o->error.opseq);
 }
 
 void check_op_done(struct host *h, struct app_op *a)
@@ -324,10 +308,7 @@ void check_op_done(struct host *h, struct app_op *a)
 	if (a->done)
 		sim_fail(h->sim, "rank %u: operation %u is done twice", h->rank, a->idx);
 	check_input(h, a);
-	/*
-	 * what has come of it verify.c has seen: neither the others' input is known, nor why it
-	 * failed
-	 */
+	/* what has come of it verify.c has seen: others' input is not known, nor why it failed */
 	if (hostile_members(h->sim)) {
 		if (a->main->op.error.code && !sim_step_of(h->sim, a->idx)->disagree)
 			check_untouched(h, a);
@@ -345,10 +326,7 @@ void check_op_done(struct host *h, struct app_op *a)
 	check_same(h, a);
 }
 
-/*
- * Rule 3: if any rank has result p + W, in any epoch, every rank has all results up to p. Rule 1
- * besides.
- */
+/* Rule 3: if any rank has result p + W, in any epoch, every rank has all up to p. And rule 1. */
 void check_invariant(struct sim *sim, const struct host *h)
 {
 	u64 window = hostile_nodes(sim) && h->ep.window ? h->ep.window : sim->plan.window, high;
@@ -427,10 +405,7 @@ static void check_code(struct host *h)
 		[FAULT_KILL] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_DEAD },
 		[FAULT_BUFFER] = { INC_ERR_RANK_FAULT, INC_ERR_RANK_FAULT },
 		[FAULT_NODE_SILENT] = { INC_ERR_NODE_DEAD, INC_ERR_NODE_DEAD },
-		/*
-		 * gone before all had READY, it forms again; who is of the first run is missing
-		 * there
-		 */
+		/* gone before all had READY, it forms again, without who is of the first run */
 		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_LEAVES] = { INC_ERR_LEFT, INC_ERR_LEFT },
@@ -480,9 +455,7 @@ static void check_time(struct host *h)
 			 (unsigned long long)(h->finished_at - at));
 }
 
-/*
- * Operations of the application are counted once; LEAVE is one too, but may end without its result.
- */
+/* Operations of the application are counted once; LEAVE is one, but may end without its result. */
 static void check_counted(struct host *h)
 {
 	u64 counted = h->ep.counters[INC_C_OPS] + h->ep.counters[INC_C_OPS_FAILED];

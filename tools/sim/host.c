@@ -15,10 +15,7 @@ static struct sim_op *op_of(struct netinc_op *op)
 	return container_of(op, struct sim_op, op);
 }
 
-/*
- * The block's place in the table of results that are here, which is made when the operation has
- * been cut.
- */
+/* The block's place in the table of results, which is made when the operation has been cut. */
 static u8 *seen(struct host *h, struct sim_op *o, u64 idx)
 {
 	if (!o->seen) {
@@ -50,10 +47,7 @@ static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netin
 			 h->rank, (unsigned long long)idx, o->op.seq);
 }
 
-/*
- * Two windows of blocks, one datagram each, and results that have come before what they replace is
- * forgotten.
- */
+/* Two windows of blocks, one datagram each, and a result that comes before one is forgotten. */
 static void count_kept(struct host *h)
 {
 	if (++h->retained > 2 * h->ep.window + 1)
@@ -80,10 +74,7 @@ static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pk
 	return d;
 }
 
-/*
- * Block @idx as a datagram; with those after it, if they and it are nothing but headers that look
- * alike.
- */
+/* Block @idx as a datagram; with those after it, if all are nothing but headers that look alike. */
 static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags,
 				  struct netinc_pkt *pkt)
 {
@@ -128,10 +119,7 @@ static void send_up(struct host *h, struct dgram **d, u32 n)
 	send_from(h, root.addr[1], root.addr[2], d, n);
 }
 
-/*
- * Those with payload go as one super-packet, as far as they follow one another; those without by
- * themselves.
- */
+/* Those with payload go as one super-packet if they follow one another, others by themselves. */
 static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
 			  u16 flags)
 {
@@ -293,10 +281,9 @@ static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block
 	for (;; h->next_block++) {
 		idx = h->next_block - o->op.first;
 		if (idx >= o->op.blocks)
-			sim_fail(
-				h->sim,
-				"rank %u gets something of operation %u that is none of its blocks",
-				h->rank, o->op.seq);
+			sim_fail(h->sim,
+				 "rank %u gets something of operation %u that is none of its blocks",
+				 h->rank, o->op.seq);
 		netinc_coll_block(&o->op, idx, &should);
 		if (!netinc_ep_has(&h->ep, h->next_block) &&
 		    !netinc_ep_delivered(&h->ep, h->next_block) &&
@@ -434,10 +421,7 @@ static const struct netinc_ep_ops ep_ops = {
 	.state = ep_state,
 };
 
-/*
- * After everything that may have changed something: is a timer wanted earlier than the one that is
- * queued?
- */
+/* After everything that may have changed it: is a timer wanted earlier than the queued one? */
 static void arm(struct host *h)
 {
 	u64 at = netinc_ep_timer(&h->ep, h->sim->now);
@@ -566,10 +550,8 @@ void host_rx(struct host *h, const struct frame *f)
 			netinc_ep_control(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr),
 					  now);
 		} else if (!netinc_ep_check(&h->ep, &pkt)) {
-			pay = (struct netinc_pay){ .obj = f->d[i],
-						   .off = sizeof(struct inc_hdr),
-						   .len = pkt.len,
-						   .flags = pkt.flags };
+			pay = (struct netinc_pay){ .obj = f->d[i], .off = sizeof(struct inc_hdr),
+						   .len = pkt.len, .flags = pkt.flags };
 			h->next_block = netinc_extend(h->ep.una, pkt.psn);
 			netinc_ep_result(&h->ep, &pkt, &pay, now);
 			results = true;

@@ -92,10 +92,7 @@ u32 hostile_near(struct sim *sim, u32 n)
 	}
 }
 
-/*
- * Blocks to which honest ranks contribute no elements: what becomes of those that somebody else has
- * for them?
- */
+/* Blocks to which honest ranks contribute no elements: what becomes of those that another has? */
 static void pick_barriers(struct sim *sim)
 {
 	struct plan_step *s;
@@ -130,10 +127,7 @@ static void pick_large(struct sim *sim)
 	}
 }
 
-/*
- * A node's memory is short in many of these runs: contributions are taken back, and come again as
- * something else.
- */
+/* Nodes are often short of memory in these runs: contributions go, and come again changed. */
 static void pick_pressure(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -181,9 +175,9 @@ void hostile_pick(struct sim *sim, u32 who)
 	u32 drawn;
 
 	sim->hostile.random = mixed(sim->seed ^ 0xb1a5ed11e5ull);
-	drawn = one_of(sim, 4) ?
-			(one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 2)) :
-			0;
+	drawn = 0;
+	if (one_of(sim, 4))
+		drawn = one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 2);
 	if (drawn && one_of(sim, 8))
 		drawn = between(sim, 1, HOSTILE_ALL);
 	h->who = who == ~0u ? drawn : who & HOSTILE_ALL;

@@ -2,12 +2,12 @@
 /*
  * Those who lie, in a share of the runs:
  *
- *	ranks		members with valid cookies. The endpoint of such a rank is the engine's; what it says is
- *			changed, held back or said again on its way out, and more is said besides (hostile_rank.c,
- *			hostile_join.c)
+ *	ranks		members with valid cookies. The endpoint of such a rank is the engine's;
+ *			what it says is changed, held back or said again on its way out, and more
+ *			is said besides (hostile_rank.c, hostile_join.c)
  *	nodes		what one says, with valid cookies, is changed likewise (hostile_node.c)
- *	a stranger	sends from others' addresses, without cookies, what it has heard in an earlier round, or
- *			guesses (stranger.c)
+ *	a stranger	sends from others' addresses, without cookies, what it has heard in an
+ *			earlier round, or guesses (stranger.c)
  *
  * Nobody lies when all must go well again (plan.calm). From then on a rank that has lied is honest
  * or silent, and a node that has lied is silent.
@@ -62,8 +62,7 @@ struct plan_hostile {
 	u32 places;		/* bits of nodes that lie, standby nodes included */
 	u32 tricks;		/* bits of enum trick */
 	u32 rate;		/* of 1000 packets, about so many are lies */
-	/* microseconds between lies that nothing is the occasion for, about */
-	u32 pause;
+	u32 pause;		/* microseconds between lies without an occasion, about */
 	u32 lies;		/* at most; then all are honest */
 	bool honest;		/* ranks are honest afterwards, not silent */
 };
@@ -86,7 +85,7 @@ struct hostile_join {
 
 struct hostile {
 	u64 random;
-	u32 lies;		/* lies */
+	u32 lies;		/* so far */
 	struct dgram *heard[HOSTILE_HEARD];
 	u32 heard_round[HOSTILE_HEARD];
 	u32 heard_generation[HOSTILE_HEARD];	/* of groups at the node */
@@ -103,10 +102,7 @@ void hostile_fit(struct sim *sim);
 void hostile_print(const struct sim *sim);
 /* A round begins. */
 void hostile_start(struct sim *sim);
-/*
- * Somebody says something that nothing is the occasion for: the rank with that number, a node, the
- * stranger.
- */
+/* Somebody speaks without an occasion: the rank with that number, a node, the stranger. */
 void hostile_event(struct sim *sim, u32 who);
 /* All honest ranks are done. */
 void hostile_end(struct sim *sim);
@@ -129,10 +125,7 @@ u32 hostile_near(struct sim *sim, u32 n);
 void hostile_hear(struct sim *sim, struct dgram *d);
 /* One that was heard before @round; NULL: none. */
 struct dgram *hostile_heard(struct sim *sim, u32 round);
-/*
- * Changes the header of a data packet, and what follows it; tells whether something has been
- * changed.
- */
+/* Changes the header of a data packet, and what follows it; tells whether it has done so. */
 bool hostile_change(struct sim *sim, struct netinc_pkt *pkt);
 /* Changes bits of a control packet's body, numbers of it rather than all of it. */
 void hostile_scribble(struct sim *sim, u8 *body, u32 len);
@@ -166,10 +159,7 @@ void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct ne
 void verify_done(struct host *h, struct sim_op *o);
 /* All contributions to @slot are in, and are folded next: do the slot and they say the same? */
 void verify_slot(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot);
-/*
- * A frame begins: what its group has said so far. And it ends: how much more has the frame made it
- * say?
- */
+/* A frame begins: what its group has said so far. And it ends: how much more has it said? */
 void verify_answers_begin(struct node *n, const struct netinc_group *g);
 void verify_answers_end(const struct node *n, const struct netinc_group *g);
 void verify_free(struct sim *sim, struct sim_op *o);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * JOINs of a member that lies, besides its endpoint's: with a cookie, or challenged and proved like
- * any other.
- */
+/* JOINs of a lying member, besides its endpoint's: with a cookie, or challenged and proved. */
 #include "sim.h"
 
 #define MOST_ANSWERS	3	/* others' JOINs may have the same nonce */
@@ -63,9 +60,7 @@ static void send_join(struct host *h, const struct inc_join *join, u32 child, bo
 	sim_trace(h->sim, "rank %u lies: JOIN as %u of %u, move %u, next %llu%s", h->rank, child,
 		  be32_to_cpu(join->size), be32_to_cpu(join->move),
 		  (unsigned long long)be64_to_cpu(join->next),
-		  member	  ? ", with a cookie" :
-		  join->challenge ? ", proved" :
-				    "");
+		  member ? ", with a cookie" : join->challenge ? ", proved" : "");
 	d = dgram_build(h->sim, &pkt, NULL, join);
 	net_send(h->sim, h->rank, h->parent.addr[1], h->parent.addr[2], &d, 1);
 }

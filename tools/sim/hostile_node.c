@@ -143,11 +143,10 @@ static void send_to(struct node *n, const struct host *h, const struct netinc_pk
 {
 	struct dgram *d = dgram_build(n->sim, pkt, NULL, body);
 
-	sim_trace(
-		n->sim,
-		"node %u lies to rank %u: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
-		n->place, h->rank, pkt->type, pkt->psn, pkt->span, pkt->opseq, pkt->flags,
-		pkt->len);
+	sim_trace(n->sim,
+		  "node %u lies to rank %u: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
+		  n->place, h->rank, pkt->type, pkt->psn, pkt->span, pkt->opseq, pkt->flags,
+		  pkt->len);
 	net_send(n->sim, n->addr, h->rank, n->net[h->rank], &d, 1);
 }
 
@@ -336,11 +335,10 @@ void hostile_node_now(struct node *n)
 		enum trick trick;
 		void (*play)(struct node *n, const struct host *h);
 	} tricks[] = {
-		{ TRICK_ERROR, lie_error },  { TRICK_STATUS, lie_status },
-		{ TRICK_STATUS, lie_nack },  { TRICK_MOVE, lie_move },
-		{ TRICK_MOVE, lie_peers },   { TRICK_RESULT, lie_result },
-		{ TRICK_ABORT, lie_refuse }, { TRICK_STATUS, lie_partial },
-		{ TRICK_AGAIN, lie_again },
+		{ TRICK_ERROR, lie_error }, { TRICK_STATUS, lie_status },
+		{ TRICK_STATUS, lie_nack }, { TRICK_MOVE, lie_move }, { TRICK_MOVE, lie_peers },
+		{ TRICK_RESULT, lie_result }, { TRICK_ABORT, lie_refuse },
+		{ TRICK_STATUS, lie_partial }, { TRICK_AGAIN, lie_again },
 	};
 	const struct host *h = &n->sim->host[hostile_below(n->sim, n->sim->plan.hosts)];
 	u32 at = (u32)hostile_below(n->sim, ARRAY_SIZE(tricks));

@@ -102,8 +102,9 @@ static void abort_now(struct host *h)
 	static const u16 codes[] = {
 		INC_ERR_RANK_ABORT, INC_ERR_RANK_FAULT, INC_ERR_RANK_PATH, INC_ERR_MISMATCH, 0, 999,
 	};
-	struct inc_error_pkt body = { .code = cpu_to_be16(
-					      codes[hostile_below(h->sim, ARRAY_SIZE(codes))]) };
+	struct inc_error_pkt body = {
+		.code = cpu_to_be16(codes[hostile_below(h->sim, ARRAY_SIZE(codes))]),
+	};
 	struct netinc_pkt pkt;
 
 	member_header(h, &pkt, INC_PKT_ABORT);
@@ -243,9 +244,7 @@ void hostile_rank_send(struct host *h, u32 to, u32 net, struct dgram **d, u32 n)
 	for (i = 0; i < n; i++) {
 		out = hostile_lies(sim, sim->plan.hostile.rate) ? change(h, d[i]) : dgram_get(d[i]);
 		if (out) {
-			/*
-			 * the lie first, the truth behind it: what does the node make of the truth?
-			 */
+			/* the lie first, the truth behind it: what does the node make of that? */
 			if (memcmp(out->data, d[i]->data, sizeof(struct inc_hdr)) &&
 			    one_of(sim, 2)) {
 				send_one(h, to, net, out);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Options, and what comes of the runs; the first that fails is made smaller and printed with what
- * replays it.
- */
+/* Options, and what comes of the runs; the first that fails is made smaller and can be replayed. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -84,10 +81,9 @@ static void parse_hostile(struct overrides *o, const char *text)
 
 	while (text && strcmp(text, "none")) {
 		len = strcspn(text, ",");
-		for (i = 0; i < ARRAY_SIZE(names) &&
-			    (strlen(names[i]) != len || memcmp(names[i], text, len));
-		     i++)
-			;
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (strlen(names[i]) == len && !memcmp(names[i], text, len))
+				break;
 		if (i == ARRAY_SIZE(names))
 			break;
 		who |= 1u << i;
@@ -111,8 +107,8 @@ static void parse(struct options *o, int argc, char **argv)
 		u64 *number;
 		double *seconds;
 	} known[] = {
-		{ "--seed", &o->seed, NULL },	      { "--runs", &o->runs, NULL },
-		{ "--seconds", NULL, &o->limit },     { "--jobs", &o->jobs, NULL },
+		{ "--seed", &o->seed, NULL }, { "--runs", &o->runs, NULL },
+		{ "--seconds", NULL, &o->limit }, { "--jobs", &o->jobs, NULL },
 		{ "--progress", NULL, &o->progress }, { "--keep-going", &o->keep_going, NULL },
 		{ "--shrink", NULL, &o->shrink },
 	};
@@ -159,23 +155,16 @@ static void report(const struct totals *t, double time)
 		const char *name;
 		u16 counter;
 	} shown[] = {
-		{ "operations", INC_C_OPS },
-		{ "failed", INC_C_OPS_FAILED },
-		{ "blocks", INC_C_BLOCKS },
-		{ "contributions", INC_C_CONTRIBS },
+		{ "operations", INC_C_OPS }, { "failed", INC_C_OPS_FAILED },
+		{ "blocks", INC_C_BLOCKS }, { "contributions", INC_C_CONTRIBS },
 		{ "sent again", INC_C_CONTRIBS_RESENT },
-		{ "results sent again", INC_C_RESULTS_RESENT },
-		{ "PROBE", INC_C_PROBES },
-		{ "NACK", INC_C_NACKS },
-		{ "ERROR", INC_C_ERRORS },
-		{ "duplicates", INC_C_DROP_DUPLICATE },
-		{ "stale", INC_C_DROP_STALE },
-		{ "other epochs", INC_C_DROP_EPOCH },
-		{ "out of order", INC_C_DROP_ORDER },
-		{ "out of memory", INC_C_DROP_MEMORY },
-		{ "blocks partial", INC_C_BLOCKS_PARTIAL },
-		{ "too late", INC_C_DROP_TOO_LATE },
-		{ "moves", INC_C_MOVES }, { "contributed from what is kept", INC_C_KEPT_SENT },
+		{ "results sent again", INC_C_RESULTS_RESENT }, { "PROBE", INC_C_PROBES },
+		{ "NACK", INC_C_NACKS }, { "ERROR", INC_C_ERRORS },
+		{ "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
+		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
+		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
+		{ "too late", INC_C_DROP_TOO_LATE }, { "moves", INC_C_MOVES },
+		{ "contributed from what is kept", INC_C_KEPT_SENT },
 	};
 	u32 i;
 
@@ -193,7 +182,7 @@ static void report(const struct totals *t, double time)
 int main(int argc, char **argv)
 {
 	static struct options o = {
-		.seed = 1, .runs = 1000, .keep_going = 1, .jobs = 1, .shrink = 30
+		.seed = 1, .runs = 1000, .keep_going = 1, .jobs = 1, .shrink = 30,
 	};
 	static struct totals totals;
 	double begin = seconds();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Virtual time and the network: events in order, frames that get lost, doubled, overtaken and late.
- */
+/* Virtual time and the network: events in order, frames that are lost, doubled, overtaken, late. */
 #include "sim.h"
 
 struct dgram *dgram_new(struct sim *sim, u32 len)
@@ -55,12 +53,8 @@ static bool before(const struct event *a, const struct event *b)
 
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)
 {
-	struct event e = { .at = max(at, sim->now),
-			   .serial = sim->serial++,
-			   .type = type,
-			   .who = who,
-			   .frame = frame,
-			   .round = sim->round };
+	struct event e = { .at = max(at, sim->now), .serial = sim->serial++, .type = type,
+			   .who = who, .frame = frame, .round = sim->round };
 	u32 i = sim->events++;
 
 	if (i == sim->heap_cap) {
@@ -181,6 +175,7 @@ static void carry(struct sim *sim, struct frame *f, u64 extra)
 static void send_frame(struct sim *sim, struct frame *f)
 {
 	struct frame *copy;
+	u64 late = 0;
 	u32 i;
 
 	drop_long(sim, f);
@@ -201,10 +196,9 @@ static void send_frame(struct sim *sim, struct frame *f)
 	}
 	if (sim_happens(sim, sim->plan.corrupt))
 		corrupt(sim, f);
-	carry(sim, f,
-	      sim_happens(sim, sim->plan.reorder) ?
-		      1 + sim_below(sim, 4 * sim->plan.base_delay + 20) :
-		      0);
+	if (sim_happens(sim, sim->plan.reorder))
+		late = 1 + sim_below(sim, 4 * sim->plan.base_delay + 20);
+	carry(sim, f, late);
 }
 
 void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
@@ -281,14 +275,13 @@ static void host_event(struct sim *sim, const struct event *e)
 static void run_fault(struct sim *sim, bool late)
 {
 	enum fault what = sim->plan.round[sim->round].fault;
+	bool all = what > FAULT_PAUSE || sim->troubled || hostile_members(sim);
 	u32 i;
 
 	sim_trace(sim, "fault %d%s", what, late ? ": patience ends" : "");
 	sim->patience_ended |= late;
 	if (late)
-		for (i = 0; (what > FAULT_PAUSE || sim->troubled || hostile_members(sim)) &&
-			    i < sim->plan.hosts;
-		     i++)
+		for (i = 0; all && i < sim->plan.hosts; i++)
 			host_give_up(&sim->host[i]);
 	else if (what == FAULT_NODE_SILENT)
 		sim->node[0].silent = true;

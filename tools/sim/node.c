@@ -146,13 +146,9 @@ static void refuse(struct node *n, const struct frame *f, const struct netinc_pk
 {
 	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
 				   .detail = cpu_to_be64(detail) };
-	struct netinc_pkt p = { .type = INC_PKT_REFUSE,
-				.group = pkt->group,
-				.incarnation = pkt->incarnation,
-				.epoch = pkt->epoch,
-				.cookie = pkt->cookie,
-				.span = 1,
-				.len = sizeof(body) };
+	struct netinc_pkt p = { .type = INC_PKT_REFUSE, .group = pkt->group,
+				.incarnation = pkt->incarnation, .epoch = pkt->epoch,
+				.cookie = pkt->cookie, .span = 1, .len = sizeof(body) };
 
 	sim_trace(n->sim, "node %u: REFUSE %u to %u", n->place, code, f->from);
 	reply(n, f, dgram_build(n->sim, &p, NULL, &body));
@@ -178,7 +174,7 @@ static bool proven(struct node *n, const struct frame *f, const struct netinc_pk
 	u64 challenge = challenge_of(n, f->from, pkt, join);
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(challenge) };
 	struct netinc_pkt p = {
-		.type = INC_PKT_CHALLENGE, .group = pkt->group, .span = 1, .len = sizeof(body)
+		.type = INC_PKT_CHALLENGE, .group = pkt->group, .span = 1, .len = sizeof(body),
 	};
 	__be64 proof[2];
 
@@ -210,10 +206,7 @@ static struct netinc_group *group_for(const struct node *n, const struct netinc_
 	return g ?: group_find(n, 0);
 }
 
-/*
- * As long as the rank that lives here is in that epoch; what it was in before is of no use to
- * anybody.
- */
+/* As long as the rank that lives here is in that epoch; the one before is of no use to anybody. */
 void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers)
 {
 	struct node_group *ng = calloc(1, sizeof(*ng));
@@ -263,9 +256,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	u64 detail = 0;
 	int refused;
 
-	/*
-	 * the edge is one for the group only that its own rank is in, and its root is with rank 0
-	 */
+	/* the edge is one only for the group of its own rank, and its root is with rank 0 */
 	if (n->place > SIM_EDGE)
 		return;
 	if (n->place == SIM_EDGE && be64_to_cpu(join->lineage) != n->sim->edge_lineage)
@@ -335,7 +326,7 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 		return NULL;
 	}
 	pay = (struct netinc_pay){
-		.obj = d, .off = sizeof(struct inc_hdr), .len = pkt.len, .flags = pkt.flags
+		.obj = d, .off = sizeof(struct inc_hdr), .len = pkt.len, .flags = pkt.flags,
 	};
 	netinc_group_contrib(g, &pkt, &pay, sim->now);
 	return g->state == INC_GROUP_JOINING ? NULL : g;

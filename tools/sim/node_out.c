@@ -34,10 +34,7 @@ static void end_run(struct node *n, u32 child)
 	run->type = 0;
 }
 
-/*
- * Output is collected and leaves when the frame that caused it has been dealt with, as in the
- * kernel.
- */
+/* As in the kernel, output is collected, and leaves when its frame has been dealt with. */
 void node_queue(struct node *n, u32 to, struct dgram *d)
 {
 	end_run(n, to);
@@ -87,9 +84,7 @@ void node_flush(struct node *n)
 	}
 }
 
-/*
- * The way to a child is that to the member that the engine knows: nobody else gets what is for it.
- */
+/* The way to a child is that to the member that the engine knows: nobody else gets its packets. */
 static u32 link_of(struct netinc_group *g, u32 child)
 {
 	u32 to = node_group_of(g)->link[child];

@@ -34,10 +34,7 @@ static u32 shares(const struct sim *sim, u8 coll)
 	return can_have_counts(coll) || netinc_coll_chains(coll) ? sim->plan.hosts : 1;
 }
 
-/*
- * Elements of a share: none, few, about a packet's, about its part of a window, up to three times
- * that.
- */
+/* Elements of a share: none, few, about a packet's, a part of a window, up to three times that. */
 static u64 pick_count(struct sim *sim, const struct plan_op *o)
 {
 	u32 size = netinc_reduce_elem_size(o->type);
@@ -359,10 +356,7 @@ void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send,
 	}
 }
 
-/*
- * Floats of very different size, so that another order of additions gives other bits; infinities
- * and zeros at times.
- */
+/* Floats of very different size: another order of additions gives other bits; inf, 0 at times. */
 static u32 float_bits(u64 r)
 {
 	u32 sign = (u32)(r >> 63) << 31;
@@ -381,10 +375,7 @@ static u64 double_bits(u64 r)
 	return sign | (u64)(1000 + (r >> 2) % 60) << 52 | (r << 7 >> 12);
 }
 
-/*
- * Of @exp and @man bits: in the middle of the range mostly, so that sums round; anything at times,
- * NaNs too.
- */
+/* Of @exp and @man bits: mostly in the middle of the range, so that sums round; NaNs at times. */
 static u32 small_bits(u64 r, u32 exp, u32 man)
 {
 	u32 sign = (u32)(r >> 63) << (exp + man), spread = exp > 4 ? 8 : 4;
@@ -452,25 +443,16 @@ static void parts_of(u8 type, u8 part[2])
 	}
 }
 
-/*
- * A pair's value is one of few, so that the index decides; NaNs at times, no -0, which is the same
- * as 0.
- */
+/* A pair's value is one of few: the index decides; NaNs at times, no -0, which is the same as 0. */
 static u64 value_bits(u8 type, u64 r)
 {
 	static const u64 doubles[8] = {
-		0,
-		0x3ff0000000000000,
-		0xbff0000000000000,
-		0x7ff0000000000000,
-		0xfff0000000000000,
-		0x4000000000000000,
-		0x7ff8000000000000,
-		0xfff0000000000001,
+		0, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000,
+		0x4000000000000000, 0x7ff8000000000000, 0xfff0000000000001,
 	};
 	static const u32 floats[8] = {
-		0,	    0x3f800000, 0xbf800000, 0x7f800000,
-		0xff800000, 0x40000000, 0x7fc00000, 0xff800001,
+		0, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x40000000, 0x7fc00000,
+		0xff800001,
 	};
 	u32 i = (u32)(r >> 60) % (r >> 32 & 0xf ? 6 : 8);
 

@@ -210,10 +210,7 @@ static void set_count(struct plan_step *s, u64 count)
 		agree(s);
 }
 
-/*
- * What is not just a number of the plan. SET_DROP and SET_ONLY wait until all others have been
- * looked at.
- */
+/* What is not just a number of the plan. SET_DROP and SET_ONLY wait until all others are done. */
 static void special(struct sim *sim, const struct override *what)
 {
 	struct plan *p = &sim->plan;
@@ -315,9 +312,8 @@ static void fit_troubles(const struct plan *p, struct trouble *t)
 	for (i = 0; i < SIM_MAX_TROUBLES; i++, t++) {
 		t->host %= p->hosts;
 		if (t->kind >= TROUBLE_COUNT || !p->fallback || t->place > SIM_EDGE ||
-		    (t->place == SIM_EDGE ?
-			     p->fallback != INC_FALLBACK_EDGE || t->kind != TROUBLE_CUT :
-			     t->place > p->standbys))
+		    (t->place == SIM_EDGE ? p->fallback != INC_FALLBACK_EDGE ||
+					    t->kind != TROUBLE_CUT : t->place > p->standbys))
 			t->kind = TROUBLE_NONE;
 	}
 }

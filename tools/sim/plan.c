@@ -106,10 +106,7 @@ static void pick_network(struct sim *sim)
 	p->calm = 3 * SIM_SEC + sim_below(sim, SIM_SEC);
 }
 
-/*
- * Some rank is always late, and the others go on without it: operations for which that is possible,
- * and no faults.
- */
+/* Some rank is always late, the others go on without it: operations that allow it, no faults. */
 static void pick_partial(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -130,10 +127,8 @@ static void pick_partial(struct sim *sim)
 		s->disagree = AGREE;
 		if (!netinc_coll_reduces(s->op.coll) || netinc_coll_chains(s->op.coll) ||
 		    plan_has_counts(&s->op))
-			s->op = (struct plan_op){ .coll = INC_COLL_ALLREDUCE,
-						  .type = INC_TYPE_I32,
-						  .op = INC_OP_SUM,
-						  .in_place = s->op.in_place,
+			s->op = (struct plan_op){ .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32,
+						  .op = INC_OP_SUM, .in_place = s->op.in_place,
 						  .count = s->op.count };
 		s->op.count += !s->op.count;
 		s->odd = s->op;
@@ -181,8 +176,8 @@ void plan_make(struct sim *sim)
 }
 
 static const char *const fault_names[FAULT_COUNT] = {
-	"none",	       "pause",	       "freeze",       "kill",	 "buffer",
-	"node-silent", "node-forgets", "node-removed", "leaves", "path",
+	"none", "pause", "freeze", "kill", "buffer", "node-silent", "node-forgets", "node-removed",
+	"leaves", "path",
 };
 
 void plan_print(const struct sim *sim)
@@ -218,8 +213,7 @@ void plan_print(const struct sim *sim)
 
 /*
  * What ranks sent in the round before has arrived by then, but for late copies; and these too if
- * the group did not end in order: late JOINs of a process that is gone could make it a member
- * again.
+ * the group did not end in order: late JOINs of a process that is gone could make it a member.
  */
 u64 plan_pause(const struct sim *sim)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What every collective is to give, the plain way: from all ranks' inputs, one rank after the
- * other.
- */
+/* What every collective is to give, the plain way: from all inputs, one rank after the other. */
 #include "arithmetic.h"
 #include "reduce/reduce.h"
 #include "sim.h"
@@ -25,10 +22,8 @@ static const u8 *input(struct ref *r, u32 rank)
 
 static const u8 *folded_without(struct ref *r)
 {
-	struct arithmetic a = { .type = r->op.type,
-				.op = r->op.op,
-				.mode = r->op.mode & INC_MODE_WIRE,
-				.size = r->size };
+	struct arithmetic a = { .type = r->op.type, .op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE, .size = r->size };
 	const void *in[SIM_MAX_HOSTS];
 	u32 i;
 
@@ -43,10 +38,8 @@ static const u8 *folded_without(struct ref *r)
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
-	struct arithmetic a = { .type = r->op.type,
-				.op = r->op.op,
-				.mode = r->op.mode & INC_MODE_WIRE,
-				.ranks = r->sim->plan.hosts,
+	struct arithmetic a = { .type = r->op.type, .op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE, .ranks = r->sim->plan.hosts,
 				.size = r->size };
 	u64 n = r->send[0].length;
 	const void *in[SIM_MAX_HOSTS];
@@ -144,11 +137,8 @@ static void perform(struct ref *r)
 
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes)
 {
-	struct ref r = { .sim = sim,
-			 .retained = &sim->outcome[idx],
-			 .op = sim_step_of(sim, idx)->op,
-			 .idx = idx,
-			 .rank = rank,
+	struct ref r = { .sim = sim, .retained = &sim->outcome[idx],
+			 .op = sim_step_of(sim, idx)->op, .idx = idx, .rank = rank,
 			 .absent = absent };
 	bool in_place = plan_op_of(sim, idx, rank).in_place;
 	u64 at;

@@ -44,10 +44,7 @@ static bool all_finished(const struct sim *sim)
 	return true;
 }
 
-/*
- * When everything has to be over: nothing goes wrong any more, all have begun, all pauses have been
- * made.
- */
+/* When everything has to be over: nothing goes wrong any more, all have begun, pauses are over. */
 static u64 deadline(const struct sim *sim)
 {
 	const struct plan *p = &sim->plan;

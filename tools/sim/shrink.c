@@ -13,8 +13,7 @@
 #include "sim.h"
 
 #define DICE		12		/* other decisions that are tried with each change */
-/* and with those that matter most: ranks, operations, mishaps */
-#define DICE_LARGE	60
+#define DICE_LARGE	60		/* with what matters most: ranks, operations, mishaps */
 #define DESCENTS	3		/* from the whole seed to a small one */
 #define SHORTER		40		/* and in the end, for the shortest trace */
 #define ATTEMPT		20		/* seconds after which a run hangs */
@@ -36,8 +35,7 @@ struct shrink {
 	double end;
 	u64 attempts;
 	u64 dice;		/* numbers that have been used */
-	/* of the attempt that runs, shared with it: something is left of it when it crashes */
-	struct sim *sim;
+	struct sim *sim;	/* of the attempt, shared with it: it may crash */
 	struct attempt first, now;
 	struct overrides best;
 };
@@ -238,10 +236,7 @@ static bool smaller_step(struct shrink *s, u32 round, u32 step)
 		any |= try(s, SET_IN_PLACE, round, step, 0);
 	if (displaced)
 		any |= try(s, SET_DISPLACED, round, step, 0);
-	/*
-	 * the smallest one: none, one, and then by halving what is between one that does not fail
-	 * and one that does
-	 */
+	/* the smallest one: none, one, then by halving the distance to one that fails */
 	if (count && try(s, SET_COUNT, round, step, 0))
 		return true;
 	if (count > 1 && try(s, SET_COUNT, round, step, 1))
@@ -297,31 +292,14 @@ static bool simpler(struct shrink *s)
 		u8 field;
 		u64 value;
 	} simple[] = {
-		{ SET_LOSS, 0 },
-		{ SET_BURST, 0 },
-		{ SET_DUPLICATE, 0 },
-		{ SET_REORDER, 0 },
-		{ SET_CORRUPT, 0 },
-		{ SET_FAIL_HOLD, 0 },
-		{ SET_FAIL_FOLD, 0 },
-		{ SET_FAIL_DELIVER, 0 },
-		{ SET_FAIL_SEND, 0 },
-		{ SET_HOLD_LIMIT, ~0ull },
-		{ SET_JITTER, 0 },
-		{ SET_THINK, 0 },
-		{ SET_START, 0 },
-		{ SET_INFLIGHT, 1 },
-		{ SET_GSO, 0 },
-		{ SET_SUPER_PACKET, 1 },
-		{ SET_FIRST_BLOCK, 0 },
-		{ SET_WINDOW, INC_MIN_WINDOW },
-		{ SET_BLOCK, INC_MIN_BLOCK },
-		{ SET_DELAY, 10 },
-		{ SET_LATE, 1000 },
-		{ SET_FALLBACK, INC_FALLBACK_NONE },
-		{ SET_FALLBACK, INC_FALLBACK_STANDBY },
-		{ SET_STANDBYS, 0 },
-		{ SET_STANDBYS, 1 },
+		{ SET_LOSS, 0 }, { SET_BURST, 0 }, { SET_DUPLICATE, 0 }, { SET_REORDER, 0 },
+		{ SET_CORRUPT, 0 }, { SET_FAIL_HOLD, 0 }, { SET_FAIL_FOLD, 0 },
+		{ SET_FAIL_DELIVER, 0 }, { SET_FAIL_SEND, 0 }, { SET_HOLD_LIMIT, ~0ull },
+		{ SET_JITTER, 0 }, { SET_THINK, 0 }, { SET_START, 0 }, { SET_INFLIGHT, 1 },
+		{ SET_GSO, 0 }, { SET_SUPER_PACKET, 1 }, { SET_FIRST_BLOCK, 0 },
+		{ SET_WINDOW, INC_MIN_WINDOW }, { SET_BLOCK, INC_MIN_BLOCK }, { SET_DELAY, 10 },
+		{ SET_LATE, 1000 }, { SET_FALLBACK, INC_FALLBACK_NONE },
+		{ SET_FALLBACK, INC_FALLBACK_STANDBY }, { SET_STANDBYS, 0 }, { SET_STANDBYS, 1 },
 		{ SET_NETWORKS, 0 },
 	};
 	bool any = false;
@@ -406,10 +384,7 @@ static void shortest(struct shrink *s)
 	s->best = best;
 }
 
-/*
- * What changes nothing is not said, but for what does not go wrong: that tells the reader
- * something.
- */
+/* What changes nothing is not said, but for what does not go wrong: that tells something. */
 static void tidy(struct shrink *s)
 {
 	struct overrides o;

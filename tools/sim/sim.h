@@ -9,7 +9,7 @@
  *	workers.c	many seeds, in several processes
  *	shrink.c	makes a run that fails smaller
  *	plan.c	what a seed stands for: parameters, the network, faults
- *	trouble.c	likewise: what befalls nodes and the ways to them; and when all must go well even so
+ *	trouble.c	likewise: what befalls nodes and the ways to them, and when all must go well
  *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
@@ -66,13 +66,7 @@ struct frame {
 };
 
 enum event_type {
-	EV_FRAME,
-	EV_HOST_TIMER,
-	EV_HOST_APP,
-	EV_HOST_PUMP,
-	EV_NODE_TICK,
-	EV_FAULT,
-	EV_TROUBLE,
+	EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT, EV_TROUBLE,
 	EV_HOSTILE
 };
 
@@ -95,8 +89,7 @@ enum fault {
 	FAULT_NODE_FORGETS,	/* the node's box restarts */
 	FAULT_NODE_REMOVED,	/* by its administrator */
 	FAULT_LEAVES,		/* a rank leaves before the others are through */
-	/* a host's link loses all blocks, up, down or both ways, and nothing else */
-	FAULT_PATH,
+	FAULT_PATH,		/* a host's link loses blocks, up, down or both, nothing else */
 	FAULT_COUNT
 };
 
@@ -140,8 +133,7 @@ struct plan_op {
 	u8 op;
 	u8 mode;		/* INC_MODE_COUNTS or 0 */
 	bool in_place;		/* where that is allowed */
-	/* INC_MODE_COUNTS: shares have gaps between them, and come in another order */
-	bool displaced;
+	bool displaced;		/* INC_MODE_COUNTS: shares have gaps, and another order */
 	u32 root;
 	u64 count;		/* elements of a share; INC_MODE_COUNTS: the most that one has */
 	u64 salt;		/* of counts and displacements */
@@ -150,14 +142,10 @@ struct plan_op {
 enum disagree {
 	AGREE,
 	DIFFER,			/* the odd rank's descriptor is another one: INC_ERR_MISMATCH */
-	/* it sends or expects another count than its peer: INC_ERR_COUNTS */
-	CONTRADICT,
+	CONTRADICT,		/* it has another count than its peer: INC_ERR_COUNTS */
 };
 
-/*
- * What the ranks do at one place of their sequence: most of them `op`, the odd one perhaps
- * something else.
- */
+/* What the ranks do at one place of their sequence: `op`, the odd one perhaps something else. */
 struct plan_step {
 	struct plan_op op, odd;
 	u8 disagree;		/* enum disagree */
@@ -189,8 +177,7 @@ struct plan_round {
 
 struct plan {
 	u32 hosts, window, rounds, dead_ms;
-	/* 0: everybody is waited for; else policy `partial` after so long */
-	u32 late_ms;
+	u32 late_ms;	/* 0: all are waited for; else policy `partial` after so long */
 	u32 block[SIM_MAX_HOSTS], super_packet;
 	bool gso;
 	u64 first_block;
@@ -237,9 +224,7 @@ struct sim_op {
 	struct dgram **result;	/* [seen_blocks], where somebody lies: what has come */
 };
 
-/*
- * One operation of an application: an exchange of counts precedes it where ranks do not know them.
- */
+/* One operation of an application; an exchange of counts precedes it where they are not known. */
 struct app_op {
 	u32 idx;
 	bool done;
@@ -267,8 +252,7 @@ struct host {
 	u32 inflight;
 	u32 next;		/* operation to submit */
 	u32 done;
-	/* of the result that is being taken in: what deliver() is called for, or later */
-	u64 next_block;
+	u64 next_block;		/* of the result that is taken in: deliver() is for it, or later */
 	struct sim_op leave;
 	struct app_op op[SIM_MAX_OPS];
 };
@@ -284,8 +268,7 @@ struct node {
 	u64 held;		/* bytes */
 	u64 secret[2];
 	u64 folds;
-	/* by the group that the frame at hand is for: verify_answers_begin() */
-	u64 said[3];
+	u64 said[3];		/* by the group of the frame at hand: verify_answers_begin() */
 	struct dgram **out[SIM_MAX_HOSTS];
 	u32 nout[SIM_MAX_HOSTS];
 	u32 cap[SIM_MAX_HOSTS];
@@ -305,57 +288,21 @@ struct outcome {
 
 /* Numbers of a plan that can be set: override.c has their names. */
 enum set {
-	SET_HOSTS,
-	SET_WINDOW,
-	SET_DEAD,
-	SET_SUPER_PACKET,
-	SET_GSO,
-	SET_FIRST_BLOCK,
-	SET_HOLD_LIMIT,
-	SET_LOSS,
-	SET_BURST,
-	SET_DUPLICATE,
-	SET_REORDER,
-	SET_CORRUPT,
-	SET_DELAY,
-	SET_JITTER,
-	SET_LATE,
-	SET_FAIL_HOLD,
-	SET_FAIL_FOLD,
-	SET_FAIL_DELIVER,
-	SET_FAIL_SEND,
-	SET_CALM,
-	SET_MISHAPS,
-	SET_INFLIGHT,
-	SET_THINK,
-	SET_BLOCK, /* of all ranks */
-	SET_START, /* likewise */
-	SET_DICE, /* other random decisions after the plan has been made */
-	SET_SPARE, /* this mishap does not happen; several may be given */
-	SET_ONLY, /* of the rounds, only this one */
-	SET_FALLBACK,
-	SET_STANDBYS,
-	SET_NETWORKS,
-	SET_FAULT,
-	SET_VICTIM,
-	SET_LEAVE_AFTER,
-	SET_FAULT_AT,
-	SET_FAULT_WHEN,
-	SET_PAUSE,
-	SET_TROUBLE,
-	SET_TROUBLE_PLACE,
-	SET_TROUBLE_HOST,
-	SET_TROUBLE_WHEN,
-	SET_TROUBLE_AT,
+	SET_HOSTS, SET_WINDOW, SET_DEAD, SET_SUPER_PACKET, SET_GSO, SET_FIRST_BLOCK,
+	SET_HOLD_LIMIT, SET_LOSS, SET_BURST, SET_DUPLICATE, SET_REORDER, SET_CORRUPT, SET_DELAY,
+	SET_JITTER, SET_LATE, SET_FAIL_HOLD, SET_FAIL_FOLD, SET_FAIL_DELIVER, SET_FAIL_SEND,
+	SET_CALM, SET_MISHAPS, SET_INFLIGHT, SET_THINK,
+	SET_BLOCK,		/* of all ranks */
+	SET_START,		/* likewise */
+	SET_DICE,		/* other random decisions after the plan has been made */
+	SET_SPARE,		/* this mishap does not happen; several may be given */
+	SET_ONLY,		/* of the rounds, only this one */
+	SET_FALLBACK, SET_STANDBYS, SET_NETWORKS,
+	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
+	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
-	SET_HOSTILE,
-	SET_HOSTILE_RANKS,
-	SET_HOSTILE_PLACES,
-	SET_TRICKS,
-	SET_LIE_RATE,
-	SET_LIE_PAUSE,
-	SET_LIES,
-	SET_HONEST,
+	SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_TRICKS, SET_LIE_RATE,
+	SET_LIE_PAUSE, SET_LIES, SET_HONEST,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
 	__SET_MAX
@@ -429,8 +376,7 @@ struct options {
 /* What many runs did. */
 struct totals {
 	u64 runs, steps;
-	/* rounds in which nodes were lost, and those that had to go well all the same */
-	u64 troubled, harmless;
+	u64 troubled, harmless;	/* rounds in which nodes were lost, and that had to go well */
 	u64 trees;		/* at the edge, but for each first one */
 	u64 hostile, lies;	/* runs in which somebody lies, and how often */
 	u64 failed, first;	/* how many, and the first of them */
@@ -474,10 +420,7 @@ static inline u64 sim_below(struct sim *sim, u64 limit)
 /* Has it to happen? Counts mishaps. */
 bool plan_mishap(struct sim *sim);
 
-/*
- * True @per_mille times of 1000, as long as things may go wrong. What never happens takes a random
- * number as well.
- */
+/* True @per_mille times of 1000 while things may go wrong. 0 takes a random number as well. */
 static inline bool sim_happens(struct sim *sim, u32 per_mille)
 {
 	return sim->now < sim->plan.calm && sim_below(sim, 1000) < per_mille && plan_mishap(sim);
@@ -519,10 +462,7 @@ bool trouble_single(const struct sim *sim);
 bool trouble_harmless(const struct sim *sim);
 
 /* override.c */
-/*
- * name[.round[.step]]=value, several with commas between them; false: that makes no sense, or is
- * too much.
- */
+/* name[.round[.step]]=value, several with commas between them; false: no sense, or too many. */
 bool override_parse(struct overrides *o, const char *text);
 /* Adds it, or replaces its value; false: there is no room. */
 bool override_set(struct overrides *o, struct override what);
@@ -537,10 +477,7 @@ void override_apply(struct sim *sim, const struct overrides *o);
 /* ops.c */
 void plan_steps(struct sim *sim, struct plan_step *steps, u32 n, u32 odd);
 void plan_print_step(const struct plan_step *s);
-/*
- * The operation @idx of the current round as @rank sees it, in place where it may be; counts are
- * not filled in.
- */
+/* Operation @idx of the round as @rank sees it, in place where it may be; without counts. */
 struct plan_op plan_op_of(const struct sim *sim, u32 idx, u32 rank);
 bool plan_has_counts(const struct plan_op *o);
 /* Has it an exchange of counts? */
@@ -550,9 +487,7 @@ u64 plan_count(const struct sim *sim, u32 idx, u32 rank, u32 i);
 /* Where the shares that @rank sends and gets lie. */
 void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send,
 		  struct layout *recv);
-/*
- * The buffer that @rank contributes from, as it was in the beginning; kept until the round is over.
- */
+/* The buffer that @rank contributes from, as it was at first; kept until the round is over. */
 const u8 *plan_input(struct sim *sim, u32 idx, u32 rank);
 /* How many blocks operations of this round have, about: rather too many. */
 u64 plan_blocks(const struct sim *sim);
@@ -604,10 +539,7 @@ void dgram_put(struct sim *sim, struct dgram *d);
 struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
 			  const struct inc_desc *desc, const void *body);
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame);
-/*
- * Send @n datagrams; takes the references. As super-packets of at most plan.super_packet if the run
- * has them.
- */
+/* Send @n datagrams; takes the references. As super-packets of plan.super_packet if it has them. */
 void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n);
 void frame_free(struct sim *sim, struct frame *f);
 /* One event; false if there are none. */

@@ -42,10 +42,7 @@ static void replay(struct sim *sim)
 	send_as(sim, goes_up(pkt.type), d);
 }
 
-/*
- * What can be known or guessed of a group without hearing it: all but cookies, nonces and the
- * lineage.
- */
+/* What can be guessed of a group without hearing it: all but cookies, nonces and the lineage. */
 static void guess_header(struct sim *sim, struct netinc_pkt *pkt, u8 type)
 {
 	const struct host *h = &sim->host[hostile_below(sim, sim->plan.hosts)];

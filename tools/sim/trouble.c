@@ -18,8 +18,7 @@ u32 trouble_net(const struct sim *sim, u32 place)
 
 struct netinc_peer trouble_peer(u32 addr, u32 net)
 {
-	return (struct netinc_peer){ .addr = { 10, addr, net },
-				     .family = NETINC_AF_INET,
+	return (struct netinc_peer){ .addr = { 10, addr, net }, .family = NETINC_AF_INET,
 				     .udp_port = 5227 };
 }
 
@@ -254,18 +253,20 @@ static void pick_one(struct sim *sim, struct trouble *t, u32 place, u64 at)
 void trouble_pick(struct sim *sim, u32 r)
 {
 	struct plan *p = &sim->plan;
+	u32 places = p->standbys + 1 + (p->fallback == INC_FALLBACK_EDGE);
 	u32 n = one_in(sim, 2) ? 1 : pick(sim, 0, SIM_MAX_TROUBLES), i, place;
 	u64 at = sim_below(sim, one_in(sim, 2) ? 20000 : 300000);
 
 	for (i = 0; i < n; i++) {
-		place = i ? sim_below(sim, p->standbys + 1 + (p->fallback == INC_FALLBACK_EDGE)) :
-			    0;
+		place = i ? sim_below(sim, places) : 0;
 		pick_one(sim, &p->round[r].trouble[i], place > p->standbys ? SIM_EDGE : place, at);
 		switch (sim_below(sim, 3)) {
 		case 0:
 			at += pick(sim, 1, 20000);
 			break;
-		default: at += pick(sim, 1, 3 * p->dead_ms) * NETINC_MS; break;
+		default:
+			at += pick(sim, 1, 3 * p->dead_ms) * NETINC_MS;
+			break;
 		}
 	}
 }

@@ -2,13 +2,11 @@
 /*
  * What must hold whoever lies: a rank contributes what its application gave, no byte of it that has
  * been unpinned; an operation is not begun anew when something of it has been sent or has come; a
- * result is that of the block, the operation and the epoch; and a node folds what it was given, all
- * of one kind.
+ * result is that of the block, the operation and the epoch; a node folds what it was given.
  */
 #include "sim.h"
 
-/* results that are sent again for one frame: RESULTS_PER_BUFFER of the aggregator */
-#define MOST_RESENT	64
+#define MOST_RESENT	64	/* for one frame: RESULTS_PER_BUFFER of the aggregator */
 #define MOST_NACKS	17	/* ranges of lost blocks */
 
 /* Of LEAVE there is no memory. */
@@ -22,10 +20,7 @@ static bool is_main(const struct sim_op *o)
 	return o->app && o == o->app->main;
 }
 
-/*
- * Blocks have their numbers for good as soon as something of the operation has been sent, or has
- * come.
- */
+/* Blocks keep their numbers as soon as something of the operation has been sent, or has come. */
 static void check_numbers(struct host *h, struct sim_op *o)
 {
 	if (o->touched && o->first != o->op.first)
@@ -50,10 +45,9 @@ void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_
 	input = plan_input(h->sim, o->app->idx, h->rank);
 	at = data - o->send;
 	if (memcmp(input + at, data, pkt->len))
-		sim_fail(
-			h->sim,
-			"rank %u contributes to block %llu (%u elements) of operation %u not its input",
-			h->rank, (unsigned long long)idx, b->elems, o->op.seq);
+		sim_fail(h->sim,
+			 "rank %u contributes to block %llu (%u elements) of operation %u not its input",
+			 h->rank, (unsigned long long)idx, b->elems, o->op.seq);
 }
 
 void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct netinc_pay *pay)
@@ -96,7 +90,7 @@ void verify_done(struct host *h, struct sim_op *o)
 		netinc_parse(o->result[idx]->data, o->result[idx]->len, &pkt);
 		if (memcmp(buffer_result(h->sim, o, &b),
 			   o->result[idx]->data + sizeof(struct inc_hdr) +
-				   (pkt.flags & INC_F_DESC ? sizeof(struct inc_desc) : 0),
+			   (pkt.flags & INC_F_DESC ? sizeof(struct inc_desc) : 0),
 			   b.elems * o->elem_size))
 			sim_fail(h->sim, "rank %u: block %llu of operation %u is not what has come",
 				 h->rank, (unsigned long long)idx, o->op.seq);
@@ -125,27 +119,24 @@ static void verify_input(struct node *n, const struct netinc_agg *agg,
 
 	if (!d) {
 		if (in->flags & (INC_F_PAYLOAD | INC_F_DESC))
-			sim_fail(
-				n->sim,
-				"node %u: child %u has contributed elements to block %llu which are not there",
-				n->place, i, (unsigned long long)slot->q);
+			sim_fail(n->sim,
+				 "node %u: child %u has contributed elements to block %llu which are not there",
+				 n->place, i, (unsigned long long)slot->q);
 		return;
 	}
 	if (netinc_parse(d->data, d->len, &pkt))
 		sim_fail(n->sim, "node %u holds what does not parse", n->place);
 	if (pkt.child != i || pkt.psn != (u32)slot->q || pkt.opseq != slot->opseq ||
 	    pkt.sig != slot->sig || pkt.tree != agg->tree)
-		sim_fail(
-			n->sim,
-			"node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
-			n->place, (unsigned long long)slot->q, slot->opseq, pkt.psn, pkt.opseq);
+		sim_fail(n->sim,
+			 "node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
+			 n->place, (unsigned long long)slot->q, slot->opseq, pkt.psn, pkt.opseq);
 	if (payload && (pkt.len != slot->len || in->len != slot->len || pkt.dtype != slot->dtype ||
 			pkt.dop != slot->dop || pkt.mode != slot->mode))
-		sim_fail(
-			n->sim,
-			"node %u: block %llu folds %u bytes of type %u, operation %u, as %u of %u, %u",
-			n->place, (unsigned long long)slot->q, pkt.len, pkt.dtype, pkt.dop,
-			slot->len, slot->dtype, slot->dop);
+		sim_fail(n->sim,
+			 "node %u: block %llu folds %u bytes of type %u, operation %u, as %u of %u, %u",
+			 n->place, (unsigned long long)slot->q, pkt.len, pkt.dtype, pkt.dop,
+			 slot->len, slot->dtype, slot->dop);
 }
 
 void verify_slot(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -182,10 +173,9 @@ void verify_answers_end(const struct node *n, const struct netinc_group *g)
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
 		if (g->counters[answers[i]] - n->said[i] > most[i])
-			sim_fail(
-				n->sim,
-				"node %u: a frame is answered with %llu packets of kind %u, not %llu at most",
-				n->place,
-				(unsigned long long)(g->counters[answers[i]] - n->said[i]), i,
-				(unsigned long long)most[i]);
+			sim_fail(n->sim,
+				 "node %u: a frame is answered with %llu packets of kind %u, not %llu at most",
+				 n->place,
+				 (unsigned long long)(g->counters[answers[i]] - n->said[i]), i,
+				 (unsigned long long)most[i]);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Many seeds, in several processes: job j of n runs seeds j, j + n, ... This process watches them
- * and says how far.
- */
+/* Many seeds in several processes: job j of n runs seeds j, j + n, ... This one watches them. */
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -169,10 +166,7 @@ static void watch(struct shared *s, double begin)
 	}
 }
 
-/*
- * Leaves this process by exit(), for the sake of the sanitizers; what failed runs have lost is no
- * leak then.
- */
+/* Leaves this process by exit(), for the sanitizers; what failed runs have lost is no leak then. */
 static void start(struct shared *s, u32 job, double begin)
 {
 	pid_t pid = fork();

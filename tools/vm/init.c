@@ -339,10 +339,7 @@ static int run_command(int port)
 	return status;
 }
 
-/*
- * What a module complains about when it goes belongs to the verdict. In use by a device or a
- * namespace: it stays.
- */
+/* What a module complains about when it goes belongs to the verdict. If it is in use, it stays. */
 static void unload(const char *name)
 {
 	char path[100];

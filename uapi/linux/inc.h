@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * In-network collectives: the packet format and the numbers that packets, sockets and netlink
- * share.
+ * In-network collectives: the packet format, and numbers that packets, sockets and netlink share.
  *
  * Everything here travels in UDP datagrams to one port. A datagram holds exactly one header, its
  * descriptor when INC_F_DESC is set, and its payload padded with zeros to a multiple of 4 bytes.
@@ -34,23 +33,17 @@ enum inc_pkt_type {
 	INC_PKT_RESULT,		/* parent to child: the block is complete */
 	INC_PKT_PROBE,		/* child to parent: what do you hold of me, from this block on? */
 	INC_PKT_STATUS,		/* parent to child: the answer */
-	/* parent to child: [psn, psn + span) has not come, later blocks have */
-	INC_PKT_NACK,
-	/* either way: no result for any block from this one on in this epoch */
-	INC_PKT_ERROR,
-	/* child to parent: be a member; sent without and then with the challenge */
-	INC_PKT_JOIN,
-	/* parent to child: prove that you get packets at this address, and know the key */
-	INC_PKT_CHALLENGE,
+	INC_PKT_NACK,		/* parent to child: [psn, psn + span) is missing, later are here */
+	INC_PKT_ERROR,		/* either way: no result from this block on in this epoch */
+	INC_PKT_JOIN,		/* child to parent: be a member; without, then with the challenge */
+	INC_PKT_CHALLENGE,	/* parent to child: prove your address, and that you have the key */
 	INC_PKT_WAIT,		/* parent to child: JOIN is in, others are missing */
 	INC_PKT_READY,		/* parent to child: all JOINs are in, the epoch begins */
 	INC_PKT_REFUSE,		/* parent to child: JOIN refused, or group or epoch unknown */
 	INC_PKT_ABORT,		/* child to parent: this rank is gone in mid-operation */
-	/* rank to rank: the parent is lost, or one that was lost is there again: come along */
-	INC_PKT_MOVE,
+	INC_PKT_MOVE,		/* rank to rank: the parent is lost, or is back: come along */
 	INC_PKT_PEERS,		/* parent to child: where other ranks are */
-	/* parent to child: whose contributions partial results are made of */
-	INC_PKT_PARTIAL,
+	INC_PKT_PARTIAL,	/* parent to child: who has contributed to partial results */
 	__INC_PKT_MAX
 };
 
@@ -63,14 +56,10 @@ enum inc_pkt_type {
 #define INC_F_DESC	0x0008	/* a struct inc_desc stands between header and payload */
 #define INC_F_RETRANS	0x0010	/* sent before: answer with the result if there is one */
 #define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
-/* a contribution met congestion on its way up (set by nodes; down: some rank's did) */
-#define INC_F_CE	0x0040
-/* up: a result met congestion on its way to this rank; down: to some rank */
-#define INC_F_ECE	0x0080
-/* result: not of all ranks; child = number of the set of those that it is of */
-#define INC_F_PARTIAL	0x0100
-/* an authentication tag follows the header (reserved: not sent by this version) */
-#define INC_F_AUTH	0x8000
+#define INC_F_CE	0x0040	/* up: contribution met congestion (nodes set it); down: some did */
+#define INC_F_ECE	0x0080	/* up: a result met congestion to this rank; down: to some rank */
+#define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set it is of */
+#define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved, not sent) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
 			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
@@ -127,8 +116,7 @@ struct inc_addr {
 enum inc_fallback {
 	INC_FALLBACK_NONE,	/* nowhere: its operations fail */
 	INC_FALLBACK_STANDBY,	/* to the standby nodes */
-	/* to the standby nodes if there are any, then to the hosts themselves */
-	INC_FALLBACK_EDGE,
+	INC_FALLBACK_EDGE,	/* to standby nodes if there are any, then to the hosts */
 	__INC_FALLBACK_MAX
 };
 
@@ -143,8 +131,7 @@ enum inc_placement {
 enum inc_late_policy {
 	INC_LATE_WAIT,		/* it is waited for; late_ms 0: reported after a second */
 	INC_LATE_FAIL,		/* the group fails with INC_ERR_RANK_LATE */
-	/* reductions go on without it; fails where that is not possible. No fallback */
-	INC_LATE_PARTIAL,
+	INC_LATE_PARTIAL,	/* reductions go on without it, others fail; no fallback */
 	__INC_LATE_MAX
 };
 
@@ -192,8 +179,7 @@ struct inc_join {
 	__u8	fallback;
 	/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
 	__u8	shrink;
-	/* how often the group has moved, this time included; it says where to */
-	__be32	move;
+	__be32	move;		/* moves of the group, this one included; says where to */
 	__u8	late_policy;	/* enum inc_late_policy */
 	__u8	resv;
 	__be16	window;
@@ -228,8 +214,7 @@ struct inc_ready {
 	__be16	children;	/* fan-in of this parent */
 	__be16	trees;		/* T */
 	__be16	block;		/* bytes of payload of a full block */
-	/* of the receiver from now on: another one than `child` where the group has shrunk */
-	__be16	rank;
+	__be16	rank;		/* of the receiver from now on: a group that shrank has new ones */
 	__be32	dead_ms;	/* limits of this group, milliseconds; late 0: off */
 	__be32	late_ms;
 	__be32	opseq;		/* first operation of the epoch */
@@ -239,8 +224,7 @@ struct inc_ready {
 	__u8	late_policy;	/* enum inc_late_policy */
 	__u8	resv2;
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
-	/* trees > 1: from it the receiver's tree makes the up cookies of its children */
-	__be64	tree_key[2];
+	__be64	tree_key[2];	/* trees > 1: makes the up cookies of the receiver's children */
 	struct inc_addr edge;	/* the host of rank 0 */
 	struct inc_addr standby[INC_MAX_STANDBY];
 };
@@ -265,10 +249,7 @@ struct inc_move {
 	__be32	resv;
 };
 
-/*
- * PARTIAL: header, then this, then the bitmap. Results with INC_F_PARTIAL and this number are of
- * these ranks.
- */
+/* PARTIAL: header, this, the bitmap. Results with INC_F_PARTIAL and this number are of these. */
 struct inc_partial {
 	__be16	set;		/* never 0 */
 	/* bits that follow, a multiple of 32; bit i of word i / 32: child i contributed */
@@ -290,11 +271,9 @@ enum inc_refuse_code {
 	/* others did not come along: detail = one of them | (another or ~0) << 32 */
 	INC_REFUSE_RANK_DEAD,
 	INC_REFUSE_OUT,		/* the group has shrunk, and this rank is out: detail = rank */
-	/* no tenant takes who comes from there, or a group that moved is another's */
-	INC_REFUSE_TENANT,
+	INC_REFUSE_TENANT,	/* no tenant takes who is there, or the group is another's */
 	INC_REFUSE_QUOTA,	/* the tenant has as much as it may: detail = limit */
-	/* its first block without result cannot be right: detail = that of another member */
-	INC_REFUSE_NEXT,
+	INC_REFUSE_NEXT,	/* first block without result is wrong: detail = another member's */
 	__INC_REFUSE_MAX
 };
 
@@ -307,22 +286,18 @@ struct inc_refuse {
 
 enum inc_err_code {
 	INC_ERR_NONE,
-	/* two ranks disagree about the operation: both descriptors are given */
-	INC_ERR_MISMATCH,
+	INC_ERR_MISMATCH,	/* two ranks disagree about the operation: both descriptors given */
 	INC_ERR_CANCELED,	/* an operation before this one failed */
 	INC_ERR_RANK_DEAD,	/* no answer of a rank's endpoint within the `dead` limit */
 	INC_ERR_RANK_ABORT,	/* a rank was killed or closed its socket in mid-operation */
-	/* a rank did not contribute within the `late` limit, policy `fail` */
-	INC_ERR_RANK_LATE,
+	INC_ERR_RANK_LATE,	/* a rank did not contribute within the `late` limit, policy fail */
 	INC_ERR_RANK_FAULT,	/* a rank's buffer went away during the operation */
 	INC_ERR_NODE_DEAD,	/* no answer of the node within the `dead` limit */
 	INC_ERR_NODE_GONE,	/* the node was removed by its administrator */
 	INC_ERR_LEFT,		/* a rank has left the group */
-	/* the node cannot reduce this type with this operation: descriptor 0 */
-	INC_ERR_UNSUPPORTED,
+	INC_ERR_UNSUPPORTED,	/* the node cannot reduce this type like this: descriptor 0 */
 	INC_ERR_COUNTS,		/* rank[0] sends rank[1] another count than that expects */
-	/* between a rank and the node short packets come through, but no blocks: MTU? */
-	INC_ERR_RANK_PATH,
+	INC_ERR_RANK_PATH,	/* short packets come through to the node, but no blocks: MTU? */
 	__INC_ERR_MAX
 };
 
@@ -372,10 +347,7 @@ enum inc_coll {
 
 #define INC_COLL_MAX (__INC_COLL_MAX - 1)
 
-/*
- * Element types; little-endian on the wire and in buffers. Which ones a node reduces: `inc caps
- * show`.
- */
+/* Element types; little-endian on the wire and in buffers. For what nodes reduce see `inc caps`. */
 enum inc_type {
 	INC_TYPE_NONE,
 	INC_TYPE_I8,
@@ -408,11 +380,9 @@ enum inc_type {
  * What type and operation do not say: bits of inc_submit.mode, inc_desc.mode and, INC_MODE_WIRE
  * only, inc_hdr.mode.
  */
-/* SUM of i8, i16, u8, u16: the exact sum, clamped once to the type's range */
-#define INC_MODE_SATURATE	0x01
+#define INC_MODE_SATURATE	0x01	/* SUM of i8, i16, u8, u16: clamped once to the range */
 #define INC_MODE_COUNTS		0x02	/* counts differ from rank to rank */
-/* the exchange of counts at the beginning of an operation; not for SUBMIT */
-#define INC_MODE_COUNTS_PHASE	0x80
+#define INC_MODE_COUNTS_PHASE	0x80	/* the exchange of counts before it; not for SUBMIT */
 #define INC_MODE_WIRE		INC_MODE_SATURATE
 
 enum inc_op {
@@ -430,8 +400,7 @@ enum inc_op {
 	INC_OP_MINLOC,
 	INC_OP_MAXLOC,
 	INC_OP_AVG,		/* the sum divided once by the number of ranks */
-	/* sum of weight x element, each rank with its own weight; SUM at the node */
-	INC_OP_WSUM,
+	INC_OP_WSUM,		/* sum of weight x element, a weight per rank; SUM at the node */
 	__INC_OP_MAX		/* not an operation; INC_OP_MAX is */
 };
 

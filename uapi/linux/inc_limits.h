@@ -13,8 +13,5 @@ INC_LIMIT(PINNED_MEMORY, "user memory that may be pinned for operations at once"
 INC_LIMIT(GROUPS, "groups at nodes")
 INC_LIMIT(SLOT_MEMORY, "slots and what a group needs to get on, reserved when it is made")
 INC_LIMIT(HELD_MEMORY, "received packets held at nodes")
-INC_LIMIT(
-	ANSWERS,
-	"challenges per second to strangers, likewise refusals; of the namespace only, not counted")
-INC_LIMIT(SOCKET_MEMORY,
-	  "kernel memory of joined sockets, what they keep for another node included")
+INC_LIMIT(ANSWERS, "challenges per second to strangers, likewise refusals; of the namespace only, not counted")
+INC_LIMIT(SOCKET_MEMORY, "kernel memory of joined sockets, what they keep for another node included")

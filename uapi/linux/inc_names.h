@@ -75,6 +75,5 @@ INC_ERROR(INC_ERR_NODE_GONE, "the node was removed by its administrator")
 INC_ERROR(INC_ERR_LEFT, "has left the group")
 INC_ERROR(INC_ERR_UNSUPPORTED, "the node cannot reduce this type with this operation")
 INC_ERROR(INC_ERR_COUNTS, "sends another count than is expected of it")
-INC_ERROR(INC_ERR_RANK_PATH,
-	  "exchanges short packets with the node, but no blocks get through: is an MTU too small?")
+INC_ERROR(INC_ERR_RANK_PATH, "exchanges short packets with the node, but no blocks get through: is an MTU too small?")
 #endif

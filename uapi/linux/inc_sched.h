@@ -11,16 +11,12 @@
 
 enum {
 	TCA_INC_UNSPEC,
-	/* u32: percent of the bytes that INC may take while others wait, 1..99; default 80 */
-	TCA_INC_SHARE,
+	TCA_INC_SHARE,		/* u32: percent of bytes for INC while others wait; default 80 */
 	TCA_INC_LIMIT,		/* u32: packets per class; default 1000 */
 	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
-	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
-	TCA_INC_WEIGHTS,
-	/* u32: microseconds after which INC packets that wait are marked (ECN); default 2000 */
-	TCA_INC_TARGET,
-	/* u32: percent of INC that goes before contributions that wait, 1..99; default 90 */
-	TCA_INC_CONTROL,
+	TCA_INC_WEIGHTS,	/* struct tc_inc_weight[]: all that are not 1; default none */
+	TCA_INC_TARGET,		/* u32: INC that waits so many us is marked (ECN); default 2000 */
+	TCA_INC_CONTROL,	/* u32: percent of INC before contributions, 1..99; default 90 */
 	TCA_INC_RATE,		/* u64: bits per second of the link, 0: measured; default 0 */
 	TCA_INC_PAD,
 	__TCA_INC_MAX
@@ -60,15 +56,11 @@ struct tc_inc_xstats {
 		__u32	qlen;		/* skbs waiting */
 		__u32	backlog;	/* bytes waiting */
 	} cls[INC_SCHED_CLASSES];
-	/* INC headers inside all packets, super-packets taken apart, dropped ones too */
-	__u64	blocks;
+	__u64	blocks;			/* INC headers, super-packets' and dropped ones included */
 	__u64	rate;		/* bits per second: TCA_INC_RATE, or as measured; 0: not known */
 };
 
-/*
- * TCA_STATS_APP of a class; its qlen, backlog, packets, bytes and drops are in the common
- * statistics
- */
+/* TCA_STATS_APP of a class; qlen, backlog, packets, bytes, drops are in the common statistics */
 struct tc_inc_group_xstats {
 	__u32	group;
 	__u32	weight;

@@ -2,16 +2,16 @@
 /*
  * AF_INC sockets: a socket is one rank of one group.
  *
- *	fd = socket(af, SOCK_SEQPACKET, 0)	af: see INC_A_FAMILY_NUMBER of the generic netlink family "inc"
- *	connect(fd, struct sockaddr_inc)	joins; returns when all have (O_NONBLOCK: EINPROGRESS + poll)
+ *	fd = socket(af, SOCK_SEQPACKET, 0)	af: INC_A_FAMILY_NUMBER of netlink family "inc"
+ *	connect(fd, struct sockaddr_inc)	joins; returns when all have, or EINPROGRESS + poll
  *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
  *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
  *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
- *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	which ranks a partial result is of; ENOENT: not known
- *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same through the socket calls
- *	connect(fd, ... INC_SA_SHRINK)		once the group has failed: goes on with the ranks that are left
- *	close(fd)				leaves; in mid-operation it aborts the operation for all ranks
+ *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
+ *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same by socket calls
+ *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
+ *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL.
  */
@@ -22,15 +22,13 @@
 #include <linux/ioctl.h>
 #include <linux/socket.h>
 
-/* sinc_key is set: prove to the node that we have the key it was given */
-#define INC_SA_KEY	0x0001
+#define INC_SA_KEY	0x0001	/* sinc_key is set: prove to the node that we have its key */
 /*
  * The socket's group has failed: go on with the ranks that are left, numbered anew in their old
  * order. Group, rank and size are the old ones; no parent: where the group was last; no key: the
  * old one. INC_IOC_INFO and getsockname() tell the new rank and size. Completions that have not
  * been collected are gone. ESTALE: the others went on without this rank. EISCONN: the group has not
- * failed. ENOTCONN: the socket was no member of one. After another failure the same call tries
- * again.
+ * failed. ENOTCONN: the socket was no member of one. After another failure try again.
  */
 #define INC_SA_SHRINK	0x0002
 
@@ -40,8 +38,7 @@ struct sockaddr_inc {
 	__u32	sinc_group;		/* any number, the same at all ranks */
 	__u32	sinc_rank;		/* 0 .. size - 1 */
 	__u32	sinc_size;		/* 1 .. INC_MAX_RANKS */
-	/* AF_INET, AF_INET6; 0: the netns default (`inc parent set`) */
-	__u16	sinc_parent_family;
+	__u16	sinc_parent_family;	/* AF_INET, AF_INET6; 0: netns default (`inc parent`) */
 	__be16	sinc_parent_port;	/* 0: INC_PORT */
 	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
 	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
@@ -56,13 +53,13 @@ struct sockaddr_inc {
  *	coll		@send, elements		@recv, elements		in place (@send == @recv)
  *	allreduce	count			count			yes
  *	reduce		count			root: count		root
- *	reduce-scatter	N x count		count			yes: the result goes to the front of the input
+ *	reduce-scatter	N x count		count			yes: result at the front
  *	broadcast	root: count		others: count		root
- *	allgather	count			N x count		yes: the own share is where it belongs in @recv
+ *	allgather	count			N x count		yes: own share in its place
  *	gather		count			root: N x count		root, likewise
- *	scatter		root: N x count		count			root: it keeps its share where it is
+ *	scatter		root: N x count		count			root: its share stays
  *	alltoall	N x count		N x count		no
- *	scan, exscan	count			count			yes; exscan leaves rank 0's @recv as it is
+ *	scan, exscan	count			count			yes; exscan: rank 0's stays
  *	barrier		-			-
  *
  * Buffers that are not the same must not overlap. The root of a broadcast whose @wire differs from
@@ -98,8 +95,7 @@ struct inc_submit {
 	__u64	send_displs;
 	__u64	recv_counts;
 	__u64	recv_displs;
-	/* INC_OP_WSUM: this rank's weight, an IEEE 754 binary64; 0 otherwise */
-	__u64	weight;
+	__u64	weight;		/* INC_OP_WSUM: this rank's, an IEEE 754 binary64; 0 otherwise */
 	__u64	user_data;	/* comes back in the completion */
 	__u64	handle;		/* out: names the operation in INC_IOC_WAIT; never 0 */
 	__u64	resv1;
@@ -125,15 +121,13 @@ struct inc_completion {
 	__u64	handle;
 	__u64	user_data;
 	__s32	result;		/* 0 or a negative errno */
-	/* result 0: ranks whose contribution is not in it (late-policy partial), else 0 */
-	__u32	missing;
+	__u32	missing;	/* result 0: ranks that are not in it (late-policy partial) */
 	struct inc_error_info error;
 };
 
 struct inc_wait {
 	__u64	handle;		/* 0: any operation */
-	/* -1: no limit, 0: only look (EAGAIN if it is not done); else ETIMEDOUT */
-	__s64	timeout_ms;
+	__s64	timeout_ms;	/* -1: no limit; 0: only look (EAGAIN: not done); else ETIMEDOUT */
 	struct inc_completion completion;	/* out */
 };
 
@@ -143,17 +137,12 @@ struct inc_submit_wait {
 	struct inc_wait	wait;
 };
 
-/*
- * Of whose contributions the result of an operation with `missing` is made; the last few
- * completions are known.
- */
+/* Whose contributions the result of an operation with `missing` has; the last few are known. */
 struct inc_contributed {
-	/* in: of a completion that has been collected; 0: of the last one with `missing` */
-	__u64	handle;
+	__u64	handle;		/* in: of a collected completion; 0: of the last with `missing` */
 	__u32	size;		/* out: ranks of the group */
 	__u32	missing;	/* out */
-	/* out: bit rank % 32 of word rank / 32: is in all of the result */
-	__u32	ranks[INC_MAX_RANKS / 32];
+	__u32	ranks[INC_MAX_RANKS / 32];	/* out: bit rank % 32 of rank / 32: is in it */
 };
 
 struct inc_info {

@@ -66,10 +66,7 @@ struct region {
 	bool spread;		/* libinc is told the displs */
 };
 
-/*
- * An operation at this rank. What it reads are shares of one of its buffers, what it writes
- * likewise.
- */
+/* An operation at this rank. It reads shares of one of its buffers, and writes shares likewise. */
 struct slot {
 	struct plan plan;
 	struct region send, recv;

@@ -72,6 +72,7 @@ static void refuse(const struct config *cfg, struct inc_args args, const char *t
 
 static void refuse_meaningless(const struct config *cfg)
 {
+	struct inc_args args;
 	char text[64];
 
 	for (unsigned int type = 1; type < __INC_TYPE_MAX; type++) {
@@ -80,10 +81,9 @@ static void refuse_meaningless(const struct config *cfg)
 				continue;
 			snprintf(text, sizeof(text), "%s has no %s", inc_type_name(type),
 				 inc_op_name(op));
-			refuse(cfg,
-			       (struct inc_args){
-				       .coll = INC_COLL_ALLREDUCE, .type = type, .op = op },
-			       text);
+			args = (struct inc_args){ .coll = INC_COLL_ALLREDUCE, .type = type,
+						  .op = op };
+			refuse(cfg, args, text);
 		}
 	}
 }

@@ -134,19 +134,12 @@ static void make_args(struct slot *slot, uint32_t rank)
 	bool differ = plan->mode & INC_MODE_COUNTS, scatter = plan->coll == INC_COLL_SCATTER;
 
 	*args = (struct inc_args){
-		.coll = plan->coll,
-		.type = plan->type,
-		.op = plan->op,
-		.mode = plan->mode,
+		.coll = plan->coll, .type = plan->type, .op = plan->op, .mode = plan->mode,
 		.root = plan->root,
 		.wire = plan->wire == plan->type && plan->seed >> rank % 64 & 1 ? 0 : plan->wire,
 		.count = plan->count,
-		.send = slot->send.shares ? slot->send.data :
-			slot->in_place	  ? INC_IN_PLACE :
-					    NULL,
-		.recv = slot->recv.shares ? slot->recv.data :
-			slot->in_place	  ? INC_IN_PLACE :
-					    NULL,
+		.send = slot->send.shares ? slot->send.data : slot->in_place ? INC_IN_PLACE : NULL,
+		.recv = slot->recv.shares ? slot->recv.data : slot->in_place ? INC_IN_PLACE : NULL,
 		.weight = plan->op == INC_OP_WSUM ? plan->weights[rank] : 0,
 	};
 	if (!differ)
@@ -217,10 +210,7 @@ static void fill_inputs(struct slot *slot, uint32_t rank)
 	}
 }
 
-/*
- * The root of a broadcast with two buffers gets nothing, unless what it has sent has changed on the
- * wire.
- */
+/* The root of a broadcast with two buffers gets nothing, unless the wire changes what it sends. */
 static bool gets_result(const struct slot *slot, uint32_t rank)
 {
 	const struct plan *plan = &slot->plan;

@@ -97,21 +97,16 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		uint32_t max;
 	} numbers[] = {
 		{ "group", &cfg->join.group, UINT32_MAX },
-		{ "rank", &cfg->join.rank, MAX_RANKS - 1 },
-		{ "size", &cfg->join.size, MAX_RANKS },
-		{ "timeout", &timeout, 3600000 },
-		{ "seed", &cfg->seed, UINT32_MAX },
-		{ "ops", &cfg->ops, 1 << 30 },
-		{ "first", &cfg->first, 1 << 30 },
-		{ "max", &cfg->max, 1 << 28 },
-		{ "flight", &cfg->flight, MAX_FLIGHT },
+		{ "rank", &cfg->join.rank, MAX_RANKS - 1 }, { "size", &cfg->join.size, MAX_RANKS },
+		{ "timeout", &timeout, 3600000 }, { "seed", &cfg->seed, UINT32_MAX },
+		{ "ops", &cfg->ops, 1 << 30 }, { "first", &cfg->first, 1 << 30 },
+		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
 		{ "late", &cfg->late, 60000 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 9, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
-		{ "coll", 1, NULL, 'c' },	  { "type", 1, NULL, 't' },
-		{ "op", 1, NULL, 'o' },		  { "count", 1, NULL, 'n' },
-		{ "parent", 1, NULL, 'p' },	  { "help", 0, NULL, 'h' },
+		{ "coll", 1, NULL, 'c' }, { "type", 1, NULL, 't' }, { "op", 1, NULL, 'o' },
+		{ "count", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' }, { "help", 0, NULL, 'h' },
 		{ "errors", 0, &cfg->errors, 1 }, { "quiet", 0, &cfg->quiet, 1 },
 	};
 	const struct number *n;
@@ -153,12 +148,7 @@ static void join(struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.seed = 1,
-		.ops = 100,
-		.max = 2000,
-		.flight = 4,
-		.colls = ~0u,
-		.types = ~0u,
+		.seed = 1, .ops = 100, .max = 2000, .flight = 4, .colls = ~0u, .types = ~0u,
 		.reductions = ~0u,
 	};
 

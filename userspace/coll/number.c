@@ -197,8 +197,8 @@ static uint64_t encode_small(enum inc_type type, double x)
 {
 	const struct format *f = &formats[type];
 	int bias = (1 << (f->exp - 1)) - 1, e;
-	uint64_t bits, sign = (uint64_t) !!signbit(x) << (f->exp + f->man),
-		       inf = ((1ULL << f->exp) - 1) << f->man;
+	uint64_t sign = (signbit(x) ? 1ULL : 0) << (f->exp + f->man);
+	uint64_t inf = ((1ULL << f->exp) - 1) << f->man, bits;
 
 	if (isnan(x) || (isinf(x) && !f->inf))
 		return f->nan;
@@ -359,8 +359,8 @@ static int64_t fold_int(bool is_signed, enum inc_op op, int64_t a, int64_t b)
 static bool before(enum inc_type value, enum inc_op op, const struct number *a,
 		   const struct number *b)
 {
-	bool nan_a = is_float(value) && isnan(a->f), nan_b = is_float(value) && isnan(b->f), less,
-	     equal;
+	bool nan_a = is_float(value) && isnan(a->f), nan_b = is_float(value) && isnan(b->f);
+	bool less, equal;
 
 	if (nan_a != nan_b)
 		return nan_a;
@@ -383,10 +383,7 @@ static struct number fold_two(const struct plan *plan, struct number a, struct n
 	case PAIR:
 		return before(types[type].part, plan->op, &a, &b) ? a : b;
 	default:
-		/*
-		 * Kept within the type, but for saturating sums: their exact value is needed in the
-		 * end.
-		 */
+		/* Kept within the type, but for saturating sums: their exact value is needed. */
 		a.i = fold_int(types[type].kind == SIGNED, plan->op, a.i, b.i);
 		if (!(plan->mode & INC_MODE_SATURATE))
 			a.i = extend(type, (uint64_t)a.i);
@@ -475,25 +472,12 @@ uint64_t mix(uint64_t seed, uint64_t x)
 /* Zeros, ones, the ends of all ranges, NaNs of both kinds and signs. */
 static uint64_t special_float(const struct format *f, uint64_t x)
 {
-	uint64_t one = ((1ULL << (f->exp - 1)) - 1) << f->man, inf = ((1ULL << f->exp) - 1)
-								     << f->man;
+	uint64_t one = ((1ULL << (f->exp - 1)) - 1) << f->man;
+	uint64_t inf = ((1ULL << f->exp) - 1) << f->man;
 	const uint64_t values[] = {
-		0,
-		1,
-		(1ULL << f->man) - 1,
-		1ULL << f->man,
-		one,
-		one + 1,
-		one - 1,
-		inf - 1,
-		inf,
-		inf + 1,
-		f->nan,
-		f->nan + 1,
-		one + (3ULL << f->man),
-		one - ((uint64_t)f->man << f->man),
-		0,
-		one,
+		0, 1, (1ULL << f->man) - 1, 1ULL << f->man, one, one + 1, one - 1, inf - 1, inf,
+		inf + 1, f->nan, f->nan + 1, one + (3ULL << f->man),
+		one - ((uint64_t)f->man << f->man), 0, one,
 	};
 
 	return values[x >> 1 & 15] | (x & 1) << (f->exp + f->man);

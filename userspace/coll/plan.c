@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What is done next: everything that all ranks must agree about, drawn from the seed and the
- * operation's number.
- */
+/* What is done next: all that ranks must agree about, drawn from the seed and the number. */
 #include <string.h>
 
 #include "coll.h"
@@ -105,9 +102,7 @@ static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc
 	}
 }
 
-/*
- * counts[i][j]: what rank i has for rank j. Which of them may differ is a matter of the collective.
- */
+/* counts[i][j]: what rank i has for rank j. Which of them may differ depends on the collective. */
 static void draw_counts(const struct config *cfg, struct dice *dice, struct plan *plan)
 {
 	bool by_sender = plan->coll == INC_COLL_ALLGATHER || plan->coll == INC_COLL_GATHER;

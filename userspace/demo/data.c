@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Reads digits.csv: 64 integers 0..16 and the digit on every line. Bad lines are named, not
- * skipped.
- */
+/* Reads digits.csv: 64 integers 0..16 and the digit on every line. Bad lines are named. */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>

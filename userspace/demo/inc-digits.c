@@ -40,7 +40,7 @@ static const char usage[] =
 	"  --batch B	samples per step over all ranks, default 128\n"
 	"  --report K	rank 0 prints every K steps, default 50\n"
 	"  --out FILE	write the final weights\n"
-	"  --pause FIFO	rank 0 opens FIFO after the last step and leaves when its other end is closed\n";
+	"  --pause FIFO	rank 0 opens FIFO at the end and leaves when its other end is closed\n";
 
 static uint32_t parse_number(const char *what, const char *text, uint32_t min, uint32_t max)
 {
@@ -78,19 +78,17 @@ static void parse_text(struct config *cfg, int c)
 static void parse_args(struct config *cfg, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "data", 1, NULL, 'd' },    { "out", 1, NULL, 'o' },
-		{ "pause", 1, NULL, 'p' },   { "help", 0, NULL, 'h' },
-		{ "group", 1, NULL, 1000 },  { "rank", 1, NULL, 1001 },
-		{ "size", 1, NULL, 1002 },   { "steps", 1, NULL, 1003 },
-		{ "batch", 1, NULL, 1004 },  { "report", 1, NULL, 1005 },
-		{ "single", 1, NULL, 1006 }, { NULL, 0, NULL, 0 },
+		{ "data", 1, NULL, 'd' }, { "out", 1, NULL, 'o' }, { "pause", 1, NULL, 'p' },
+		{ "help", 0, NULL, 'h' }, { "group", 1, NULL, 1000 }, { "rank", 1, NULL, 1001 },
+		{ "size", 1, NULL, 1002 }, { "steps", 1, NULL, 1003 }, { "batch", 1, NULL, 1004 },
+		{ "report", 1, NULL, 1005 }, { "single", 1, NULL, 1006 }, { NULL, 0, NULL, 0 },
 	};
 	const struct {
 		uint32_t *value, min, max;
 	} numbers[] = {
-		{ &cfg->group, 0, UINT32_MAX },	    { &cfg->rank, 0, INC_MAX_RANKS - 1 },
-		{ &cfg->size, 1, INC_MAX_RANKS },   { &cfg->steps, 1, 1000000 },
-		{ &cfg->batch, 1, 1000000 },	    { &cfg->report, 1, 1000000 },
+		{ &cfg->group, 0, UINT32_MAX }, { &cfg->rank, 0, INC_MAX_RANKS - 1 },
+		{ &cfg->size, 1, INC_MAX_RANKS }, { &cfg->steps, 1, 1000000 },
+		{ &cfg->batch, 1, 1000000 }, { &cfg->report, 1, 1000000 },
 		{ &cfg->single, 1, INC_MAX_RANKS },
 	};
 	int c, i;
@@ -125,10 +123,7 @@ static const char *default_data(void)
 	return "digits.csv";
 }
 
-/*
- * A fixed walk through the training part: coprime to its size, so that every sample comes once per
- * epoch.
- */
+/* A fixed walk through the training part, coprime to its size: every sample once per epoch. */
 static unsigned int pick(const struct samples *train, uint64_t i)
 {
 	return (unsigned int)(i * 1009 % train->count);
@@ -219,10 +214,7 @@ static void join(struct config *cfg)
 	cfg->size = inc_size(cfg->inc);
 }
 
-/*
- * How many blocks the node had to reduce for this, for whoever compares it with the node's own
- * count.
- */
+/* How many blocks the node had to reduce for this, to be compared with the node's own count. */
 static void say_blocks(const struct config *cfg)
 {
 	unsigned int per_block;
@@ -237,10 +229,7 @@ static void say_blocks(const struct config *cfg)
 	fflush(stdout);
 }
 
-/*
- * The others wait in the barrier, and the group lives, until whoever holds the FIFO has looked at
- * it.
- */
+/* The others wait in the barrier, the group lives, until who holds the FIFO has looked at it. */
 static void wait_for_reader(const char *path)
 {
 	char byte;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Allreduces of random numbers, every element of every result compared with a fold that this
- * program computes itself, in the order of ranks; a worker for tests, and a small benchmark with
- * --no-check.
+ * program computes itself, in the order of ranks; a worker for tests, with --no-check a benchmark.
  *
  * An element is a hash of seed, iteration, rank and index, so that every rank knows what the others
  * have sent. Buffers stand between guard bytes that must not change; neither must what was sent.
@@ -141,32 +140,20 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		uint32_t *value;
 		uint32_t max;
 	} numbers[] = {
-		{ "group", &cfg->join.group, UINT32_MAX },
-		{ "rank", &cfg->join.rank, UINT32_MAX },
-		{ "size", &cfg->join.size, UINT32_MAX },
-		{ "timeout", &cfg->timeout, 3600000 },
-		{ "start-delay", &cfg->start_delay, 3600000 },
-		{ "iters", &cfg->iters, NEVER - 1 },
-		{ "seed", &cfg->seed, UINT32_MAX },
-		{ "align", &cfg->align, 4095 },
-		{ "nonblock", &cfg->flight, 4096 },
-		{ "fail-at", &cfg->fail_at, NEVER - 1 },
-		{ "extra", &cfg->extra, 1 << 20 },
-		{ "kill-at", &cfg->kill_at, NEVER - 1 },
+		{ "group", &cfg->join.group, UINT32_MAX }, { "rank", &cfg->join.rank, UINT32_MAX },
+		{ "size", &cfg->join.size, UINT32_MAX }, { "timeout", &cfg->timeout, 3600000 },
+		{ "start-delay", &cfg->start_delay, 3600000 }, { "iters", &cfg->iters, NEVER - 1 },
+		{ "seed", &cfg->seed, UINT32_MAX }, { "align", &cfg->align, 4095 },
+		{ "nonblock", &cfg->flight, 4096 }, { "fail-at", &cfg->fail_at, NEVER - 1 },
+		{ "extra", &cfg->extra, 1 << 20 }, { "kill-at", &cfg->kill_at, NEVER - 1 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 13, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
-		{ "parent", 1, NULL, 'p' },
-		{ "count", 1, NULL, 'c' },
-		{ "type", 1, NULL, 't' },
-		{ "delay-at", 1, NULL, 'D' },
-		{ "help", 0, NULL, 'h' },
-		{ "special", 0, &cfg->special, 1 },
-		{ "inplace", 0, &cfg->inplace, 1 },
-		{ "barrier", 0, &cfg->barrier, 1 },
-		{ "no-check", 0, &cfg->no_check, 1 },
-		{ "abort", 0, &cfg->abort, 1 },
-		{ "quiet", 0, &cfg->quiet, 1 },
+		{ "parent", 1, NULL, 'p' }, { "count", 1, NULL, 'c' }, { "type", 1, NULL, 't' },
+		{ "delay-at", 1, NULL, 'D' }, { "help", 0, NULL, 'h' },
+		{ "special", 0, &cfg->special, 1 }, { "inplace", 0, &cfg->inplace, 1 },
+		{ "barrier", 0, &cfg->barrier, 1 }, { "no-check", 0, &cfg->no_check, 1 },
+		{ "abort", 0, &cfg->abort, 1 }, { "quiet", 0, &cfg->quiet, 1 },
 		{ "why", 0, &cfg->why, 1 },
 	};
 	const struct number *n;
@@ -206,9 +193,9 @@ static uint32_t stream(const struct config *cfg, uint32_t iter, uint32_t rank)
 static uint32_t special(uint32_t x)
 {
 	static const uint32_t values[] = {
-		0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000,
-		0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
-		0x7f800001, 0x3f800000, 0xbf800000, 0x33800000,
+		0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
+		0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x3f800000,
+		0xbf800000, 0x33800000,
 	};
 
 	return values[x % ARRAY_SIZE(values)];

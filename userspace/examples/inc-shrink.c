@@ -86,9 +86,9 @@ static int agree(struct job *job)
 {
 	int ret = inc_allgather(job->group, &job->id, job->ids, 1, INC_TYPE_U64);
 
-	return ret ? ret :
-		     inc_allreduce(job->group, INC_IN_PLACE, &job->iter, 1, INC_TYPE_U64,
-				   INC_OP_MIN);
+	if (ret)
+		return ret;
+	return inc_allreduce(job->group, INC_IN_PLACE, &job->iter, 1, INC_TYPE_U64, INC_OP_MIN);
 }
 
 static void say(const struct job *job)
@@ -143,8 +143,7 @@ static void parse_args(struct job *job, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "until", required_argument, NULL, 'u' },
-		{ "count", required_argument, NULL, 'c' },
-		{ NULL },
+		{ "count", required_argument, NULL, 'c' }, { NULL },
 	};
 	int c;
 

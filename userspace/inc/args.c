@@ -200,10 +200,9 @@ static int parse_rate(struct arg *arg, const char *text)
 	if (!strcmp(text, arg->words[0]) ||
 	    (number(text, &arg->num, &end) && rate_unit(end, &arg->num) && in_range(arg, arg->num)))
 		return 0;
-	return usage_error(
-		"%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jukbit..%jugbit",
-		arg->key, text, arg->words[0], (uintmax_t)arg->min / 1000,
-		(uintmax_t)arg->max / 1000000000);
+	return usage_error("%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jukbit..%jugbit",
+			   arg->key, text, arg->words[0], (uintmax_t)arg->min / 1000,
+			   (uintmax_t)arg->max / 1000000000);
 }
 
 int parse_value(struct arg *arg, const char *text)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc caps: what the loaded module can do: its socket family number, wire version and reduction
- * kernels.
+ * inc caps: what the loaded module can do: its family number, wire version, reduction kernels.
  */
 #include <linux/inc_netlink.h>
 
@@ -12,7 +11,7 @@
 
 static const char usage[] =
 	"Usage: inc caps show\n"
-	"The number of AF_INC on this machine, wire version, UDP port, largest group, and what it can reduce.\n";
+	"The number of AF_INC here, wire version, UDP port, largest group, and what is reduced.\n";
 
 static void show_kernel(struct nlattr *nest)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc group: groups that nodes of this network namespace reduce for, and ranks that its sockets
- * are.
+ * inc group: groups that nodes of this network namespace reduce for, and its sockets' ranks.
  */
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
@@ -178,9 +177,9 @@ static int show(int argc, char **argv)
 	int err = args_parse(args, argc, argv);
 	uint32_t group = (uint32_t)args[0].num;
 
-	return err ? err :
-		     inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL,
-			      show_group);
+	if (err)
+		return err;
+	return inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL, show_group);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

@@ -32,11 +32,11 @@ static const char usage[] =
 #define BYTES(k) { .key = k, .kind = ARG_BYTES, .max = INT64_MAX }
 
 /* By enum inc_limit - 1. */
-static const struct arg limits[] = { COUNT("sockets"),	     COUNT("operations"),
-				     BYTES("op-memory"),     BYTES("pinned-memory"),
-				     COUNT("groups"),	     BYTES("slot-memory"),
-				     BYTES("held-memory"),   COUNT("answers"),
-				     BYTES("socket-memory"), { .key = NULL } };
+static const struct arg limits[] = {
+	COUNT("sockets"), COUNT("operations"), BYTES("op-memory"), BYTES("pinned-memory"),
+	COUNT("groups"), BYTES("slot-memory"), BYTES("held-memory"), COUNT("answers"),
+	BYTES("socket-memory"), { .key = NULL },
+};
 
 static const char *const texts[] = {
 	"",
@@ -103,8 +103,8 @@ static void limit_name(char *buf, size_t size, int type)
 
 static void show_limit(int type, uint64_t max, struct nlattr *use, struct nlattr *refused)
 {
-	enum unit unit = type <= INC_LIMIT_MAX && limits[type - 1].kind == ARG_BYTES ? UNIT_BYTES :
-										       UNIT_NONE;
+	bool bytes = type <= INC_LIMIT_MAX && limits[type - 1].kind == ARG_BYTES;
+	enum unit unit = bytes ? UNIT_BYTES : UNIT_NONE;
 	char name[32];
 	uint64_t v;
 

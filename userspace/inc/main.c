@@ -4,8 +4,7 @@
  *
  *	inc [OPTIONS] OBJECT [COMMAND [key value]...]
  *
- * Every word is compared whole: an abbreviation that works today would change its meaning with the
- * next command.
+ * Every word is compared whole: an abbreviation of today would be another command tomorrow.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,8 +28,8 @@
 struct options options;
 
 static const struct object *const objects[] = {
-	&object_node, &object_parent, &object_group,  &object_member, &object_stats,   &object_port,
-	&object_caps, &object_limits, &object_tenant, &object_qdisc,  &object_monitor,
+	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port,
+	&object_caps, &object_limits, &object_tenant, &object_qdisc, &object_monitor,
 };
 
 static void print_help(FILE *to)
@@ -61,8 +60,8 @@ static int enter_netns(const char *name)
 
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..") ||
 	    strlen(name) > NAME_MAX)
-		return usage_error(
-			"-n %s: expected the name of a network namespace, as in `ip netns`", name);
+		return usage_error("-n %s: expected the name of a network namespace, as in `ip netns`",
+				   name);
 	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -70,8 +69,10 @@ static int enter_netns(const char *name)
 			       strerror(errno));
 	err = setns(fd, CLONE_NEWNET) ? errno : 0;
 	close(fd);
-	return err ? refused("-n %s: cannot enter the network namespace: %s", name, strerror(err)) :
-		     0;
+	if (err)
+		return refused("-n %s: cannot enter the network namespace: %s", name,
+			       strerror(err));
+	return 0;
 }
 
 struct flags {
@@ -104,14 +105,11 @@ static int short_flag(struct flags *f, char c)
 		f->help = true;
 		return 0;
 	}
-	return usage_error(
-		"-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V", c);
+	return usage_error("-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V",
+			   c);
 }
 
-/*
- * Returns how many words of argv it took, or -EXIT_USAGE. -n and -b stand alone, the others may
- * share a dash.
- */
+/* Returns how many words it took, or -EXIT_USAGE. -n and -b stand alone, others share a dash. */
 static int parse_flags(struct flags *f, int argc, char **argv)
 {
 	const char *c;

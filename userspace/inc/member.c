@@ -109,9 +109,10 @@ static int show(int argc, char **argv)
 	int err = args_parse(args, argc, argv);
 	uint32_t group = (uint32_t)args[0].num;
 
-	return err ? err :
-		     inc_dump(INC_CMD_MEMBER_GET, INC_A_MEMBER, args[0].given ? &group : NULL,
-			      show_member);
+	if (err)
+		return err;
+	return inc_dump(INC_CMD_MEMBER_GET, INC_A_MEMBER, args[0].given ? &group : NULL,
+			show_member);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

@@ -59,8 +59,8 @@ static bool open_family(void)
 	if (family >= 0)
 		return true;
 	if (family == -NLE_OBJ_NOTFOUND)
-		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME
-				"\": modprobe inc\n");
+		fprintf(stderr, "inc: the kernel has no netlink family \"%s\": modprobe inc\n",
+			INC_GENL_NAME);
 	else
 		refused("netlink family \"" INC_GENL_NAME "\": %s", nl_geterror(family));
 	nl_socket_free(genl);

@@ -21,10 +21,7 @@ struct nl_msg *inc_request(uint8_t cmd, int flags);
  */
 int inc_talk(struct nl_msg *msg, int attr, void (*show)(struct nlattr *nest));
 
-/*
- * Ask for the one @attr there is, without which there is no success, and show it as a document of
- * its own.
- */
+/* Ask for the one @attr there is, without which there is no success: a document of its own. */
 int inc_get(uint8_t cmd, int attr, void (*show)(struct nlattr *nest));
 
 /* A dump as a JSON list, or lines. @group: NULL or the number to filter by. */

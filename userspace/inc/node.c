@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc node: interfaces (mostly bridges) on which this box reduces for others, and the limits of
- * their groups.
+ * inc node: interfaces (mostly bridges) on which this box reduces for others, and their limits.
  */
 #include <string.h>
 #include <linux/inc.h>
@@ -76,10 +75,8 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 		const char *key;
 		int attr;
 	} map[] = {
-		{ "dead", INC_A_NODE_DEAD_MS },
-		{ "late", INC_A_NODE_LATE_MS },
-		{ "window", INC_A_NODE_WINDOW },
-		{ "max-groups", INC_A_NODE_MAX_GROUPS },
+		{ "dead", INC_A_NODE_DEAD_MS }, { "late", INC_A_NODE_LATE_MS },
+		{ "window", INC_A_NODE_WINDOW }, { "max-groups", INC_A_NODE_MAX_GROUPS },
 	};
 	unsigned char key[INC_KEY_LEN];
 	struct arg *arg;
@@ -150,9 +147,8 @@ static int set(int argc, char **argv)
 
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
-		return usage_error(
-			"nothing to change: expected %s",
-			"dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
+		return usage_error("nothing to change: expected %s",
+				   "dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
@@ -230,10 +226,7 @@ static void print_standbys(struct nlattr *node)
 	}
 }
 
-/*
- * The kernel does not give keys away: with "?" in its place the command fails until somebody fills
- * it in.
- */
+/* The kernel gives no keys away: with "?" in its place the command fails until it is filled in. */
 static void print_command(struct nlattr *nest, struct nlattr **tb)
 {
 	static const struct { int attr; const char *fmt; } numbers[] = {

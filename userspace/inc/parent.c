@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc parent: where the ranks of this network namespace find their node when connect() does not
- * name one.
+ * inc parent: where ranks of this network namespace find their node when connect() names none.
  */
 #include <net/if.h>
 #include <string.h>

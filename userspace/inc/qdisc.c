@@ -30,7 +30,7 @@ static const char usage[] =
 	"        target USECS              after which INC packets that wait are marked (ECN), 1..10000000 (2000)\n"
 	"        rate RATE                 of the link, as 100mbit (bit, kbit, mbit, gbit), or measured: super-packets\n"
 	"                                  that take longer than 1 ms are split (measured)\n"
-	"        weight GROUP:WEIGHT,...   of up to 64 groups, 1..256 (1), or none: all of them anew\n";
+	"        weight GROUP:WEIGHT,...   of up to 64 groups, 1..256 (1), or none: all anew\n";
 
 /* What a dump has said, kept until it has ended: each qdisc's groups are another dump. */
 struct heard {
@@ -233,9 +233,10 @@ static int show(int argc, char **argv)
 	return status ? status : stats_status;
 }
 
-static const struct command commands[] = { { "show", show },	       { "add", qdisc_add },
-					   { "change", qdisc_change }, { "replace", qdisc_replace },
-					   { "del", qdisc_del },       { NULL, NULL } };
+static const struct command commands[] = {
+	{ "show", show }, { "add", qdisc_add }, { "change", qdisc_change },
+	{ "replace", qdisc_replace }, { "del", qdisc_del }, { NULL, NULL },
+};
 
 const struct object object_qdisc = { .name = "qdisc", .commands = commands, .usage = usage,
 				      .restores = true };

@@ -22,14 +22,12 @@ const struct arg qdisc_option_args[QDISC_OPTIONS + 1] = {
 	[WEIGHT] = { .key = "weight", .kind = ARG_TEXT },
 };
 
-/*
- * GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1 with the error printed.
- */
+/* GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1, the error printed. */
 static int parse_weights(const char *text, struct tc_inc_weight *weights)
 {
 	struct arg group = { .key = "weight: group", .kind = ARG_NUM, .max = UINT32_MAX };
 	struct arg weight = {
-		.key = "weight", .kind = ARG_NUM, .min = 1, .max = INC_SCHED_WEIGHT_MAX
+		.key = "weight", .kind = ARG_NUM, .min = 1, .max = INC_SCHED_WEIGHT_MAX,
 	};
 	char *copy = strdup(text), *next = copy, *one, *colon;
 	int n = 0, err = copy ? 0 : refused("out of memory");

@@ -95,9 +95,8 @@ int qdisc_show_xstats(struct nlattr *attr)
 	unsigned int i;
 
 	if (nla_len(attr) < (int)sizeof(xs))
-		return refused(
-			"statistics of %d bytes where %zu were expected: another version of sch_inc",
-			nla_len(attr), sizeof(xs));
+		return refused("statistics of %d bytes where %zu were expected: another version of sch_inc",
+			       nla_len(attr), sizeof(xs));
 	memcpy(&xs, nla_data(attr), sizeof(xs));
 	out_open("classes");
 	for (i = 0; i < INC_SCHED_CLASSES; i++)

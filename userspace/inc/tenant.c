@@ -26,7 +26,7 @@ static const char usage[] =
 	"        max-slots N            their slots, twice the window each, 8..536870912 (536870912)\n"
 	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
 	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n"
-	"        rate {RATE|none}       of contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n";
+	"        rate {RATE|none}       contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n";
 
 enum { FROM, PORT, KEY, GROUPS, SLOTS, MEMORY, CPU, RATE, OPTIONS };
 
@@ -37,9 +37,7 @@ static const struct arg options_of[OPTIONS + 1] = {
 	[PORT] = { .key = "port", .kind = ARG_TEXT },
 	[KEY] = { .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
 	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
-	[SLOTS] = { .key = "max-slots",
-		    .kind = ARG_NUM,
-		    .min = 2 * INC_MIN_WINDOW,
+	[SLOTS] = { .key = "max-slots", .kind = ARG_NUM, .min = 2 * INC_MIN_WINDOW,
 		    .max = MAX_SLOTS },
 	[MEMORY] = { .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
 	[CPU] = { .key = "cpu", .kind = ARG_NUM_OR_0, .min = 1, .max = 100 },
@@ -47,9 +45,7 @@ static const struct arg options_of[OPTIONS + 1] = {
 		   .min = INC_TENANT_RATE_MIN, .max = INC_TENANT_RATE_MAX },
 };
 
-/*
- * Calls @put for each of the words between commas. 0 or, with the error printed, the exit status.
- */
+/* Calls @put for each word between commas. 0 or, with the error printed, the exit status. */
 static int each(struct nl_msg *msg, const char *key, const char *list,
 		int (*put)(struct nl_msg *msg, const char *word))
 {
@@ -144,15 +140,14 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 
 static int check_name(const char *name)
 {
+	static const char good[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 	size_t len = strlen(name);
 
-	if (len && len < INC_TENANT_NAME &&
-	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
-		    len)
+	if (len && len < INC_TENANT_NAME && strspn(name, good) == len)
 		return 0;
-	return usage_error(
-		"%s: expected a name of 1..%d letters, digits, dots, dashes and underscores", name,
-		INC_TENANT_NAME - 1);
+	return usage_error("%s: expected a name of 1..%d letters, digits, dots, dashes and underscores",
+			   name, INC_TENANT_NAME - 1);
 }
 
 static int change(uint8_t cmd, int argc, char **argv)

@@ -58,8 +58,7 @@ enum arg_kind {
 	ARG_NUM_OR_0,	/* 0 or min..max */
 	ARG_POW2,	/* a power of two in min..max */
 	ARG_BYTES,	/* min..max, with K, M or G behind it */
-	/* min..max, with bit, kbit, mbit or gbit behind it; the one of `words` is 0 */
-	ARG_RATE,
+	ARG_RATE,	/* min..max, with bit, kbit, mbit or gbit behind it; `words`: 0 */
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */

@@ -159,10 +159,9 @@ static int no_buffer(const struct call *c, const char *what, const void *buf,
 		     unsigned long long bytes)
 {
 	if (buf && c->shape->in_place == INC_ROOT && !c->root)
-		return bad(
-			c,
-			"%s is INC_IN_PLACE: expected %llu bytes, only the root, rank %u, may say that",
-			what, bytes, c->args->root);
+		return bad(c,
+			   "%s is INC_IN_PLACE: expected %llu bytes, only the root, rank %u, may say that",
+			   what, bytes, c->args->root);
 	return bad(c, "%s is %s: expected %llu bytes", what, buf ? "INC_IN_PLACE" : "NULL", bytes);
 }
 
@@ -176,8 +175,8 @@ static bool needs_recv(const struct call *c)
 
 static int check_buffers(const struct call *c, const struct inc_submit *op)
 {
-	unsigned long long own = own_count(c) * inc_type_size(c->args->type), send = own,
-			   recv = own;
+	unsigned long long own = own_count(c) * inc_type_size(c->args->type);
+	unsigned long long send = own, recv = own;
 	const struct inc_shape *shape = c->shape;
 
 	if (shape->send_shares && inc_applies(shape->send, c->root))
@@ -219,12 +218,8 @@ static uint64_t weight_bits(const struct inc_args *args)
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
 {
 	const struct call c = {
-		.group = group,
-		.args = args,
-		.shape = inc_shape(args->coll),
-		.name = inc_coll_name(args->coll),
-		.rank = inc_rank(group),
-		.size = inc_size(group),
+		.group = group, .args = args, .shape = inc_shape(args->coll),
+		.name = inc_coll_name(args->coll), .rank = inc_rank(group), .size = inc_size(group),
 		.root = args->root == inc_rank(group),
 	};
 	int ret;
@@ -233,13 +228,8 @@ int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_ar
 		return inc_fail(group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d",
 				(int)args->coll, INC_COLL_LEAVE - 1);
 	*op = (struct inc_submit){
-		.coll = args->coll,
-		.type = args->type,
-		.op = args->op,
-		.wire = args->wire,
-		.mode = args->mode,
-		.root = args->root,
-		.weight = weight_bits(args),
+		.coll = args->coll, .type = args->type, .op = args->op, .wire = args->wire,
+		.mode = args->mode, .root = args->root, .weight = weight_bits(args),
 	};
 	ret = check_numbers(&c);
 	if (!ret)

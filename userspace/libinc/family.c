@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * What generic netlink knows: the number of AF_INC, the reduction kernels, the default parent of
- * this network namespace. Every question opens a socket of its own, so that threads and forks share
- * nothing.
+ * this network namespace. Every question opens a socket: threads and forks share nothing.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -4,29 +4,31 @@
  *
  *	struct inc_group *g;
  *
- *	if (inc_join(&g, NULL))					group, rank, size, parent: from the environment
+ *	if (inc_join(&g, NULL))			group, rank, size, parent: from the environment
  *		errx(1, "%s", inc_errmsg(NULL));
  *	if (inc_allreduce(g, INC_IN_PLACE, x, n, INC_TYPE_F32, INC_OP_SUM))
  *		errx(1, "%s", inc_errmsg(g));
  *	inc_leave(g);
  *
- * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text. Where the node goes on without late
- * ranks (`inc node set dev X late MS late-policy partial`), a reduction whose result is not of all ranks returns how
- * many are missing: more than 0, so that who does not know of it takes it for a failure.
+ * Returns. Functions return 0 or a negative errno; inc_errmsg() has the whole text. Where the node
+ * goes on without late ranks (`inc node set dev X late MS late-policy partial`), a reduction whose
+ * result is not of all ranks returns how many are missing: more than 0, so that who does not know
+ * of it takes it for a failure.
  *
- * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get -EPROTO, and a
- * text that names both sides; the group works on after that.
+ * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get
+ * -EPROTO, and a text that names both sides; the group works on after that.
  *
- * Threads. Every function may be called by any thread at any time, also for the same group, but for inc_leave() and
- * inc_abort(), which must be the group's last call. Operations count in the order in which they were submitted: where
- * two threads submit to one group, that order is theirs to fix.
+ * Threads. Every function may be called by any thread at any time, also for the same group, but for
+ * inc_leave() and inc_abort(), which must be the group's last call. Operations count in the order
+ * in which they were submitted: where two threads submit to one group, that order is theirs to fix.
  *
- * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who wants to get out
- * uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
+ * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who
+ * wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
  *
- * fork(). Both processes then hold the socket; one of them may use it. The group is left when the last of them has
- * closed it; inc_leave() in the other one only drops its copy. Descriptors are close-on-exec. Operations that were
- * under way at the fork write to the memory of the process that submitted them.
+ * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
+ * last of them has closed it; inc_leave() in the other one only drops its copy. Descriptors are
+ * close-on-exec. Operations that were under way at the fork write to the memory of the process that
+ * submitted them.
  */
 #ifndef INC_H
 #define INC_H
@@ -44,60 +46,70 @@ extern "C" {
 /* One rank's membership of one group. */
 struct inc_group;
 
-/* As @send: take the input from @recv. As @recv of a scatter: leave the own share in @send. NULL means the same. */
+/* As @send: the input is in @recv. As @recv of a scatter: the own share stays in @send. Or NULL. */
 #define INC_IN_PLACE ((void *)-1)
 
 #define INC_DEFAULT_TIMEOUT_MS	60000	/* of inc_join() */
 
 /*
- * Who joins what. Set everything that is not named to 0. With @size 0, @group, @rank and @size are taken from the
- * environment: INC_GROUP (default 0), INC_RANK, INC_SIZE; @parent NULL from INC_PARENT; @key NULL from INC_KEY (32 hex
- * digits). A launcher sets these.
+ * Who joins what. Set everything that is not named to 0. With @size 0, @group, @rank and @size are
+ * taken from the environment: INC_GROUP (default 0), INC_RANK, INC_SIZE; @parent NULL from
+ * INC_PARENT; @key NULL from INC_KEY (32 hex digits). A launcher sets these.
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks */
 	uint32_t rank;		/* 0 .. size - 1 */
 	uint32_t size;		/* 1 .. INC_MAX_RANKS (1024) */
-	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none. Not used by inc_join_start() */
-	const char *parent;	/* "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev"; NULL: the netns default */
-	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that was given one; NULL: none */
+	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
+	/* "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev"; NULL: the netns default */
+	const char *parent;
+	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */
 	uint64_t resv[4];	/* 0 */
 };
 
 /*
- * One operation with everything that may be said about it; what is not set is 0. N is the size of the group, a share
- * is what one rank has in a buffer of all ranks. "-": not looked at, may be NULL.
+ * One operation with everything that may be said about it; what is not set is 0. N is the size of
+ * the group, a share is what one rank has in a buffer of all ranks. "-": not looked at, may
+ * be NULL.
  *
  *	coll			@send holds		@recv holds		in place
  *	allreduce, scan		count			count			@send
- *	exscan			count			count			@send; rank 0's @recv stays as it is
+ *	exscan			count			count			@send
  *	reduce			count			root: count		root: @send
- *	reduce-scatter		N shares		the own share		@send; the result goes to the front
- *	broadcast		root: count		count			root: @send, always if it is not given
- *	allgather		the own share		N shares		@send; the own share is where it belongs
- *	gather			the own share		root: N shares		root: @send, likewise
- *	scatter			root: N shares		the own share		root: @recv, likewise
+ *	reduce-scatter		N shares		the own share		@send
+ *	broadcast		root: count		count			root: @send
+ *	allgather		the own share		N shares		@send
+ *	gather			the own share		root: N shares		root: @send
+ *	scatter			root: N shares		the own share		root: @recv
  *	alltoall		N shares		N shares		@send
  *	barrier			-			-
  *
- * Buffers hold elements of @type in host order at any alignment; two of one operation must not overlap.
+ * In place, the result of a reduce-scatter is at the front, and the own share of an allgather,
+ * gather or scatter where it belongs; an exscan leaves rank 0's @recv as it is. The root of a
+ * broadcast that gives no @send is in place.
  *
- * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares differ: @send_counts and
- * @recv_counts are arrays of N numbers of elements; @send_displs and @recv_displs say at which element of the buffer
- * a share begins, NULL: they follow one another. Shares that are written to must not overlap.
+ * Buffers hold elements of @type in host order at any alignment; two of them must not overlap.
+ *
+ * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares
+ * differ: @send_counts and @recv_counts are arrays of N numbers of elements; @send_displs and
+ * @recv_displs say at which element of the buffer a share begins, NULL: they follow one another.
+ * Shares that are written to must not overlap.
  *
  *	coll			counts				displacements	count
  *	reduce-scatter		@recv_counts, all the same	-		-
  *	allgather		@recv_counts, all the same	@recv_displs	-
- *	gather			root: @recv_counts		@recv_displs	what this rank sends (in place: -)
- *	scatter			root: @send_counts		@send_displs	what this rank gets (in place: -)
- *	alltoall		@send_counts, @recv_counts	both		-; in place: those of @recv are for both
+ *	gather			root: @recv_counts		@recv_displs	what it sends, or -
+ *	scatter			root: @send_counts		@send_displs	what it gets, or -
+ *	alltoall		@send_counts, @recv_counts	both		-
  *
- * @wire: elements travel as this type, f32 or a smaller float for f32 and smaller floats, f32 for f64. They are rounded
- * to it when they are sent, and the result is rounded to it once; every receiver gets what has travelled, also of its
- * own share. INC_MODE_SATURATE: sums of i8, i16, u8 and u16 are exact and clamped once, else integers wrap. @weight is
- * for INC_OP_WSUM, the sum of every rank's weight x element: products are rounded once, to f64 for f64 and c64, to f32
- * for the other types.
+ * In place @count is not looked at then, and what is said of an alltoall's @recv is for both.
+ *
+ * @wire: elements travel as this type, f32 or a smaller float for f32 and smaller floats, f32 for
+ * f64. They are rounded to it when they are sent, and the result is rounded to it once; every
+ * receiver gets what has travelled, also of its own share. INC_MODE_SATURATE: sums of i8, i16, u8
+ * and u16 are exact and clamped once, else integers wrap. @weight is for INC_OP_WSUM, the sum of
+ * every rank's weight x element: products are rounded once, to f64 for f64 and c64, to f32 for the
+ * other types.
  */
 struct inc_args {
 	enum inc_coll coll;
@@ -117,7 +129,7 @@ struct inc_args {
 	uint64_t resv[4];	/* 0 */
 };
 
-/* An operation under way. Its fields are libinc's; it must live until inc_wait() or inc_test() has returned its end. */
+/* An operation under way. Its fields are libinc's; it lives until inc_wait() has told its end. */
 struct inc_request {
 	struct inc_group *group;
 	uint64_t handle;	/* 0: none, or it has ended */
@@ -129,15 +141,16 @@ struct inc_request {
 	uint64_t resv[3];
 };
 
-/* ---- Joining and leaving -------------------------------------------------------------------------------------- */
+/* ---- Joining and leaving ------------------------------------------------ */
 
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
- * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: it does not answer. -ECONNREFUSED: it is no
- * node. -ETIMEDOUT: ranks are missing, the text names the lowest. -EADDRINUSE: the rank is taken. -EACCES: the key is
- * not the node's. -EPERM: no tenant of the node takes this rank. -EDQUOT: the tenant has as many
- * groups or as much memory as it may. -ENOSPC: the node has. -EINVAL: an argument, or the group has another size.
- * -EBUSY: the group's last run has not ended.
+ * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: it does not answer.
+ * -ECONNREFUSED: it is no node. -ETIMEDOUT: ranks are missing, the text names the lowest.
+ * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
+ * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
+ * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
+ * not ended.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */
 int inc_join(struct inc_group **out, const struct inc_join_opts *opts);
@@ -146,153 +159,169 @@ int inc_join(struct inc_group **out, const struct inc_join_opts *opts);
 int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts);
 
 /*
- * 0: joined. -EAGAIN: not yet (@timeout_ms 0). -ETIMEDOUT: not within @timeout_ms (-1: no limit); call again, or give
- * up with inc_leave(). Anything else: it failed; inc_leave() frees the handle. inc_fd() polls writable when it is done.
+ * 0: joined. -EAGAIN: not yet (@timeout_ms 0). -ETIMEDOUT: not within @timeout_ms (-1: no limit);
+ * call again, or give up with inc_leave(). Anything else: it failed; inc_leave() frees the handle.
+ * inc_fd() polls writable when it is done.
  */
 int inc_join_poll(struct inc_group *group, int timeout_ms);
 
 /*
- * The group has failed because ranks have died, left or were cut off (-ECONNRESET of any operation): goes on without
- * them. Every rank that is left calls it, once each has seen the failure, and keeps its @group, in which inc_rank() and
- * inc_size() are new: ranks are numbered anew in their old order. Returns when the others are there: as soon as nobody
- * is missing but those that are known to be gone, or when for the node's dead limit (2 s, see `inc node`) nobody has
- * come any more. Who is missing then is out. A rank that is alone left is a group of one.
+ * The group has failed because ranks have died, left or were cut off (-ECONNRESET of any
+ * operation): goes on without them. Every rank that is left calls it, once each has seen the
+ * failure, and keeps its @group, in which inc_rank() and inc_size() are new: ranks are numbered
+ * anew in their old order. Returns when the others are there: as soon as nobody is missing but
+ * those that are known to be gone, or when for the node's dead limit (2 s, see `inc node`) nobody
+ * has come any more. Who is missing then is out. A rank that is alone left is a group of one.
  *
- * Nothing of before goes on: requests have ended, see inc_wait(); results that have not been collected by inc_wait() or
- * inc_test() are lost, and persistent operations are prepared anew. No other thread may use @group meanwhile.
+ * Nothing of before goes on: requests have ended, see inc_wait(); results that have not been
+ * collected by inc_wait() or inc_test() are lost, and persistent operations are prepared anew. No
+ * other thread may use @group meanwhile.
  *
  * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none.
- * -EISCONN: the group has not failed; nothing has been done. -ENOTCONN: it was never joined. -ESTALE: this rank is out:
- * the others went on without it. -ETIMEDOUT: ranks are missing; call again to go on waiting. -EHOSTUNREACH,
- * -ECONNREFUSED: the node does not answer or is none any more; the group is looked for where it was last, at a standby
- * node or the edge if it had moved there. A node that has not seen how the group failed goes on with more than half of
- * its ranks only. After a failure the call may be repeated, or the group left by inc_leave().
+ * -EISCONN: the group has not failed; nothing has been done. -ENOTCONN: it was never joined.
+ * -ESTALE: this rank is out: the others went on without it. -ETIMEDOUT: ranks are missing; call
+ * again to go on waiting. -EHOSTUNREACH, -ECONNREFUSED: the node does not answer or is none any
+ * more; the group is looked for where it was last, at a standby node or the edge if it had moved
+ * there. A node that has not seen how the group failed goes on with more than half of its ranks
+ * only. After a failure the call may be repeated, or the group left by inc_leave().
  */
 int inc_shrink(struct inc_group *group, int timeout_ms);
 
 /*
- * Leaves and frees @group, which must not be used any more, whatever this returns. Waits until all ranks have all
- * results, for a bounded time. -EBUSY: operations are under way; nothing has been done and @group stays valid: wait
- * for them or use inc_abort().
+ * Leaves and frees @group, which must not be used any more, whatever this returns. Waits until all
+ * ranks have all results, for a bounded time. -EBUSY: operations are under way; nothing has been
+ * done and @group stays valid: wait for them or use inc_abort().
  */
 int inc_leave(struct inc_group *group);
 
 /* Frees @group at once. Operations that are under way fail at all ranks. */
 void inc_abort(struct inc_group *group);
 
-/* ---- Operations ----------------------------------------------------------------------------------------------- */
+/* ---- Operations --------------------------------------------------------- */
 
 /*
- * The operation that @args describes; all others are short forms of it. It returns when this rank has its result and
- * its buffers are its own again.
+ * The operation that @args describes; all others are short forms of it. It returns when this rank
+ * has its result and its buffers are its own again.
  *
- * Results are the same bit for bit in every run, folded in the order of ranks at one node. f16, bf16 and 8-bit floats
- * accumulate in f32 and are rounded once, to nearest even; every NaN of a result is the canonical one; integers wrap;
- * min and max are minimum and maximum of IEEE 754-2019; avg is the sum divided once, integers towards zero; minloc and
- * maxloc take the lowest index of equal values, and NaN before all others.
+ * Results are the same bit for bit in every run, folded in the order of ranks at one node. f16,
+ * bf16 and 8-bit floats accumulate in f32 and are rounded once, to nearest even; every NaN of a
+ * result is the canonical one; integers wrap; min and max are minimum and maximum of IEEE 754-2019;
+ * avg is the sum divided once, integers towards zero; minloc and maxloc take the lowest index of
+ * equal values, and NaN before all others.
  *
- * -EINVAL, -EOVERFLOW: an argument, see the text. -EOPNOTSUPP: this type has no such operation, or does not go over the
- * wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM. -EPROTO: ranks disagree. -EMSGSIZE: a rank
- * sends another count than the receiver expects. -ECANCELED: an operation before this one failed. -ECONNRESET: a rank
- * has died, left, or gets no blocks through (MTU?); the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was
- * later than the node allows. -ENOTCONN: not joined, or the group is over. After -ECONNRESET the ranks that are left
- * may go on: inc_shrink().
+ * -EINVAL, -EOVERFLOW: an argument, see the text. -EOPNOTSUPP: this type has no such operation, or
+ * does not go over the wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM.
+ * -EPROTO: ranks disagree. -EMSGSIZE: a rank sends another count than the receiver expects.
+ * -ECANCELED: an operation before this one failed. -ECONNRESET: a rank has died, left, or gets no
+ * blocks through (MTU?); the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than
+ * the node allows. -ENOTCONN: not joined, or the group is over. After -ECONNRESET the ranks that
+ * are left may go on: inc_shrink().
  */
 int inc_collective(struct inc_group *group, const struct inc_args *args);
 
 /*
- * The same without waiting: buffers, counts, displacements must stay valid and untouched until the request has ended;
- * @args need not. -EAGAIN: as many are under way as the kernel holds; wait for one first.
+ * The same without waiting: buffers, counts, displacements must stay valid and untouched until the
+ * request has ended; @args need not. -EAGAIN: as many are under way as the kernel holds; wait for
+ * one first.
  *
- * An alltoall in place works on a copy of its input (-ENOMEM), made when it starts and freed when inc_wait() or
- * inc_test() have returned its end; inc_abort() does not free it.
+ * An alltoall in place works on a copy of its input (-ENOMEM), made when it starts and freed when
+ * inc_wait() or inc_test() have returned its end; inc_abort() does not free it.
  */
 int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
 
 /*
- * Persistent operations: checked once by inc_prepare(), started as often as wanted by inc_start(), each time ended by
- * inc_wait() or inc_test(). Buffers, counts and displacements must stay where they are; they are read at every start.
- * inc_start(): -EBUSY: it has not ended yet. There is nothing to be freed.
+ * Persistent operations: checked once by inc_prepare(), started as often as wanted by inc_start(),
+ * each time ended by inc_wait() or inc_test(). Buffers, counts and displacements must stay where
+ * they are; they are read at every start. inc_start(): -EBUSY: it has not ended yet. There is
+ * nothing to be freed.
  */
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
 int inc_start(struct inc_request *req);
 
 /*
- * Short forms. @count is that of one rank's share where there are shares. Those that end in v take the counts of all
- * shares, where the table above says who knows them.
+ * Short forms. @count is that of one rank's share where there are shares. Those that end in v take
+ * the counts of all shares, where the table above says who knows them.
  */
-int inc_allreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		  enum inc_op op);
-int inc_allreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-			   double weight);
-int inc_reduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-	       enum inc_op op, uint32_t root);
-int inc_reduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		       enum inc_op op);
-int inc_reduce_scatterv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
-			enum inc_type type, enum inc_op op);
-int inc_broadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type, uint32_t root);
-int inc_allgather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type);
+int inc_allreduce(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		  enum inc_type type, enum inc_op op);
+int inc_allreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count,
+			   enum inc_type type, double weight);
+int inc_reduce(struct inc_group *group, const void *send, void *recv, uint64_t count,
+	       enum inc_type type, enum inc_op op, uint32_t root);
+int inc_reduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		       enum inc_type type, enum inc_op op);
+int inc_reduce_scatterv(struct inc_group *group, const void *send, void *recv,
+			const uint64_t *counts, enum inc_type type, enum inc_op op);
+int inc_broadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type,
+		  uint32_t root);
+int inc_allgather(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		  enum inc_type type);
 int inc_allgatherv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
 		   const uint64_t *displs, enum inc_type type);
-int inc_gather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-	       uint32_t root);
-int inc_gatherv(struct inc_group *group, const void *send, uint64_t count, void *recv, const uint64_t *counts,
-		const uint64_t *displs, enum inc_type type, uint32_t root);
-int inc_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		uint32_t root);
-int inc_scatterv(struct inc_group *group, const void *send, const uint64_t *counts, const uint64_t *displs, void *recv,
-		 uint64_t count, enum inc_type type, uint32_t root);
-int inc_alltoall(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type);
-int inc_alltoallv(struct inc_group *group, const void *send, const uint64_t *send_counts, const uint64_t *send_displs,
-		  void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs, enum inc_type type);
-int inc_scan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-	     enum inc_op op);
-int inc_exscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-	       enum inc_op op);
+int inc_gather(struct inc_group *group, const void *send, void *recv, uint64_t count,
+	       enum inc_type type, uint32_t root);
+int inc_gatherv(struct inc_group *group, const void *send, uint64_t count, void *recv,
+		const uint64_t *counts, const uint64_t *displs, enum inc_type type, uint32_t root);
+int inc_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		enum inc_type type, uint32_t root);
+int inc_scatterv(struct inc_group *group, const void *send, const uint64_t *counts,
+		 const uint64_t *displs, void *recv, uint64_t count, enum inc_type type,
+		 uint32_t root);
+int inc_alltoall(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		 enum inc_type type);
+int inc_alltoallv(struct inc_group *group, const void *send, const uint64_t *send_counts,
+		  const uint64_t *send_displs, void *recv, const uint64_t *recv_counts,
+		  const uint64_t *recv_displs, enum inc_type type);
+int inc_scan(struct inc_group *group, const void *send, void *recv, uint64_t count,
+	     enum inc_type type, enum inc_op op);
+int inc_exscan(struct inc_group *group, const void *send, void *recv, uint64_t count,
+	       enum inc_type type, enum inc_op op);
 
 /* Returns when every rank has called it. */
 int inc_barrier(struct inc_group *group);
 
 /* The same without waiting: see inc_icollective(). */
-int inc_iallreduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		   enum inc_op op, struct inc_request *req);
-int inc_iallreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-			    double weight, struct inc_request *req);
-int inc_ireduce(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		enum inc_op op, uint32_t root, struct inc_request *req);
-int inc_ireduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-			enum inc_op op, struct inc_request *req);
-int inc_ireduce_scatterv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
-			 enum inc_type type, enum inc_op op, struct inc_request *req);
-int inc_ibroadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type, uint32_t root,
-		   struct inc_request *req);
-int inc_iallgather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		   struct inc_request *req);
+int inc_iallreduce(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		   enum inc_type type, enum inc_op op, struct inc_request *req);
+int inc_iallreduce_weighted(struct inc_group *group, const void *send, void *recv, uint64_t count,
+			    enum inc_type type, double weight, struct inc_request *req);
+int inc_ireduce(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		enum inc_type type, enum inc_op op, uint32_t root, struct inc_request *req);
+int inc_ireduce_scatter(struct inc_group *group, const void *send, void *recv, uint64_t count,
+			enum inc_type type, enum inc_op op, struct inc_request *req);
+int inc_ireduce_scatterv(struct inc_group *group, const void *send, void *recv,
+			 const uint64_t *counts, enum inc_type type, enum inc_op op,
+			 struct inc_request *req);
+int inc_ibroadcast(struct inc_group *group, void *buf, uint64_t count, enum inc_type type,
+		   uint32_t root, struct inc_request *req);
+int inc_iallgather(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		   enum inc_type type, struct inc_request *req);
 int inc_iallgatherv(struct inc_group *group, const void *send, void *recv, const uint64_t *counts,
 		    const uint64_t *displs, enum inc_type type, struct inc_request *req);
-int inc_igather(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		uint32_t root, struct inc_request *req);
-int inc_igatherv(struct inc_group *group, const void *send, uint64_t count, void *recv, const uint64_t *counts,
-		 const uint64_t *displs, enum inc_type type, uint32_t root, struct inc_request *req);
-int inc_iscatter(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		 uint32_t root, struct inc_request *req);
-int inc_iscatterv(struct inc_group *group, const void *send, const uint64_t *counts, const uint64_t *displs,
-		  void *recv, uint64_t count, enum inc_type type, uint32_t root, struct inc_request *req);
-int inc_ialltoall(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		  struct inc_request *req);
+int inc_igather(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		enum inc_type type, uint32_t root, struct inc_request *req);
+int inc_igatherv(struct inc_group *group, const void *send, uint64_t count, void *recv,
+		 const uint64_t *counts, const uint64_t *displs, enum inc_type type, uint32_t root,
+		 struct inc_request *req);
+int inc_iscatter(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		 enum inc_type type, uint32_t root, struct inc_request *req);
+int inc_iscatterv(struct inc_group *group, const void *send, const uint64_t *counts,
+		  const uint64_t *displs, void *recv, uint64_t count, enum inc_type type,
+		  uint32_t root, struct inc_request *req);
+int inc_ialltoall(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		  enum inc_type type, struct inc_request *req);
 int inc_ialltoallv(struct inc_group *group, const void *send, const uint64_t *send_counts,
-		   const uint64_t *send_displs, void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs,
-		   enum inc_type type, struct inc_request *req);
-int inc_iscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-	      enum inc_op op, struct inc_request *req);
-int inc_iexscan(struct inc_group *group, const void *send, void *recv, uint64_t count, enum inc_type type,
-		enum inc_op op, struct inc_request *req);
+		   const uint64_t *send_displs, void *recv, const uint64_t *recv_counts,
+		   const uint64_t *recv_displs, enum inc_type type, struct inc_request *req);
+int inc_iscan(struct inc_group *group, const void *send, void *recv, uint64_t count,
+	      enum inc_type type, enum inc_op op, struct inc_request *req);
+int inc_iexscan(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		enum inc_type type, enum inc_op op, struct inc_request *req);
 int inc_ibarrier(struct inc_group *group, struct inc_request *req);
 
 /*
- * The operation's result once it has ended, as often as asked. -ETIMEDOUT: not within @timeout_ms (-1: no limit), it
- * goes on. A request that was never used, zeroed, has ended with 0.
+ * The operation's result once it has ended, as often as asked. -ETIMEDOUT: not within @timeout_ms
+ * (-1: no limit), it goes on. A request that was never used, zeroed, has ended with 0.
  */
 int inc_wait(struct inc_request *req, int timeout_ms);
 
@@ -300,16 +329,18 @@ int inc_wait(struct inc_request *req, int timeout_ms);
 int inc_test(struct inc_request *req);
 
 /*
- * Which ranks' contributions are in the result of @req, which has ended, or, @req NULL, of the group's last operation
- * that returned more than 0: bit rank % 32 of @ranks[rank / 32], INC_MAX_RANKS bits. A rank is in if it is in all of
- * the result. Returns how many are not, 0 if all are. -ENOENT: none was partial, or more than 16 partial ones have
- * ended since. A rank that is not in it itself has the same result as the others.
+ * Which ranks' contributions are in the result of @req, which has ended, or, @req NULL, of the
+ * group's last operation that returned more than 0: bit rank % 32 of @ranks[rank / 32],
+ * INC_MAX_RANKS bits. A rank is in if it is in all of the result. Returns how many are not, 0 if
+ * all are. -ENOENT: none was partial, or more than 16 partial ones have ended since. A rank that is
+ * not in it itself has the same result as the others.
  */
-int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t ranks[INC_MAX_RANKS / 32]);
+int inc_contributed(struct inc_group *group, const struct inc_request *req,
+		    uint32_t ranks[INC_MAX_RANKS / 32]);
 
-/* ---- What and why --------------------------------------------------------------------------------------------- */
+/* ---- What and why ------------------------------------------------------- */
 
-/* The socket, for poll(): readable when an operation has ended. It stays libinc's: do not close or read it. */
+/* The socket, for poll(): readable when an operation has ended. Do not close or read it. */
 int inc_fd(const struct inc_group *group);
 uint32_t inc_rank(const struct inc_group *group);
 uint32_t inc_size(const struct inc_group *group);
@@ -319,8 +350,9 @@ uint32_t inc_group_id(const struct inc_group *group);
 int inc_info(struct inc_group *group, struct inc_info *info);
 
 /*
- * The text of the last failure in @group, of any thread; of the calling thread's last inc_join(), inc_join_start() or
- * inc_why(NULL, ...) with NULL. "" if there was none. Valid until the thread's next call of inc_errmsg().
+ * The text of the last failure in @group, of any thread; of the calling thread's last inc_join(),
+ * inc_join_start() or inc_why(NULL, ...) with NULL. "" if there was none. Valid until the thread's
+ * next call of inc_errmsg().
  */
 const char *inc_errmsg(struct inc_group *group);
 
@@ -328,18 +360,19 @@ const char *inc_errmsg(struct inc_group *group);
 const char *inc_strerror(int err);
 
 /*
- * Why would this operation not be done in the network? 0 if it would be, else the negative errno that it would end in.
- * The reason goes to @buf (@len bytes, always terminated); if it would be, what the network saves and what it does not.
- * @op is not looked at where nothing is reduced. @group NULL: also looks whether the default
- * parent (INC_PARENT, or that of the netns) answers, by joining a group of one there; takes up to 3 s if not.
+ * Why would this operation not be done in the network? 0 if it would be, else the negative errno
+ * that it would end in. The reason goes to @buf (@len bytes, always terminated); if it would be,
+ * what the network saves and what it does not. @op is not looked at where nothing is reduced.
+ * @group NULL: also looks whether the default parent (INC_PARENT, or that of the netns) answers, by
+ * joining a group of one there; takes up to 3 s if not.
  */
-int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op, uint64_t count, char *buf,
-	    size_t len);
+int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op,
+	    uint64_t count, char *buf, size_t len);
 
-/* The number of AF_INC on this machine, or -EAFNOSUPPORT: for programs that use the socket themselves. */
+/* The number of AF_INC on this machine, or -EAFNOSUPPORT: for programs that use the socket. */
 int inc_family(void);
 
-/* "f32", "sum", "allreduce": NULL for no such number. The other way: a negative errno for no such name. */
+/* "f32", "sum", "allreduce"; NULL: no such number. Back: a negative errno: no such name. */
 const char *inc_type_name(enum inc_type type);
 const char *inc_op_name(enum inc_op op);
 const char *inc_coll_name(enum inc_coll coll);

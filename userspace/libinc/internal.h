@@ -17,8 +17,7 @@
 
 struct inc_group {
 	int fd;
-	/* written by inc_join_poll(): callers see to it that it comes first */
-	bool joined;
+	bool joined;		/* inc_join_poll() sets it: callers see to it that it comes first */
 	bool shrinks;			/* it is the join of inc_shrink() */
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */

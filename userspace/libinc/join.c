@@ -111,11 +111,11 @@ static const char *refusal(int err)
 	case -EACCES:
 		return "the key is not the node's";
 	case -ENOSPC:
-		return "it has as many groups or members as it may (there: inc node show, inc limits show)";
+		return "it takes no more groups or members (there: inc node show, inc limits show)";
 	case -EPERM:
 		return "no tenant takes ranks from here (there: inc tenant show)";
 	case -EDQUOT:
-		return "the tenant has as many groups or as much memory as it may (there: inc tenant show)";
+		return "the tenant has all the groups or memory it may (there: inc tenant show)";
 	case -EBUSY:
 		return "an older run of the group has not ended";
 	case -EMSGSIZE:

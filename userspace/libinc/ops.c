@@ -138,10 +138,7 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 	return (int)c.missing;
 }
 
-/*
- * -ETIMEDOUT is for waits that can go on; an operation that ended because a rank was late is
- * another thing.
- */
+/* -ETIMEDOUT is for waits that can go on: not for an operation that ended as a rank was late. */
 static int completed(struct inc_request *req, const struct inc_completion *done)
 {
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What inc_join() is told, by its caller or by the environment, turned into a struct sockaddr_inc.
- */
+/* What inc_join() is told, by its caller or by the environment, as a struct sockaddr_inc. */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -103,10 +101,9 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	else if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1)
 		addr->sinc_parent_family = AF_INET6;
 	else
-		return inc_fail(
-			NULL, -EINVAL,
-			"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers",
-			parent);
+		return inc_fail(NULL, -EINVAL,
+				"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers",
+				parent);
 	return port ? parse_port(port, addr) : 0;
 }
 

@@ -18,24 +18,27 @@ static const struct inc_shape shapes[__INC_COLL_MAX] = {
 	[INC_COLL_EXSCAN] = { REDUCTION, .recv = INC_ALL, .in_place = INC_ALL },
 	[INC_COLL_REDUCE] = { REDUCTION, .rooted = true, .recv = INC_ROOT, .in_place = INC_ROOT },
 	[INC_COLL_REDUCE_SCATTER] = {
-		REDUCTION, .send_shares = true, .recv = INC_ALL, .in_place = INC_ALL, .recv_counts = INC_ALL,
+		REDUCTION, .send_shares = true, .recv = INC_ALL, .in_place = INC_ALL,
+		.recv_counts = INC_ALL,
 	},
-	[INC_COLL_BROADCAST] = { MOVE, .rooted = true, .send = INC_ROOT, .recv = INC_OTHERS, .in_place = INC_ROOT },
+	[INC_COLL_BROADCAST] = {
+		MOVE, .rooted = true, .send = INC_ROOT, .recv = INC_OTHERS, .in_place = INC_ROOT,
+	},
 	[INC_COLL_ALLGATHER] = {
 		MOVE, .send = INC_ALL, .recv = INC_ALL, .recv_shares = true, .in_place = INC_ALL,
 		.recv_counts = INC_ALL, .displs = true,
 	},
 	[INC_COLL_GATHER] = {
-		MOVE, .rooted = true, .send = INC_ALL, .recv = INC_ROOT, .recv_shares = true, .in_place = INC_ROOT,
-		.recv_counts = INC_ROOT, .displs = true,
+		MOVE, .rooted = true, .send = INC_ALL, .recv = INC_ROOT, .recv_shares = true,
+		.in_place = INC_ROOT, .recv_counts = INC_ROOT, .displs = true,
 	},
 	[INC_COLL_SCATTER] = {
-		MOVE, .rooted = true, .send = INC_ROOT, .send_shares = true, .recv = INC_ALL, .in_place = INC_ROOT,
-		.send_counts = INC_ROOT, .displs = true,
+		MOVE, .rooted = true, .send = INC_ROOT, .send_shares = true, .recv = INC_ALL,
+		.in_place = INC_ROOT, .send_counts = INC_ROOT, .displs = true,
 	},
 	[INC_COLL_ALLTOALL] = {
-		MOVE, .send = INC_ALL, .send_shares = true, .recv = INC_ALL, .recv_shares = true, .in_place = INC_ALL,
-		.send_counts = INC_ALL, .recv_counts = INC_ALL, .displs = true,
+		MOVE, .send = INC_ALL, .send_shares = true, .recv = INC_ALL, .recv_shares = true,
+		.in_place = INC_ALL, .send_counts = INC_ALL, .recv_counts = INC_ALL, .displs = true,
 	},
 };
 
@@ -51,15 +54,19 @@ bool inc_applies(enum inc_whose whose, bool root)
 }
 
 #define BIT(n)		(1u << (n))
-#define SIGNED		(BIT(INC_TYPE_I8) | BIT(INC_TYPE_I16) | BIT(INC_TYPE_I32) | BIT(INC_TYPE_I64))
-#define UNSIGNED	(BIT(INC_TYPE_U8) | BIT(INC_TYPE_U16) | BIT(INC_TYPE_U32) | BIT(INC_TYPE_U64))
+#define SIGNED		(BIT(INC_TYPE_I8) | BIT(INC_TYPE_I16) | BIT(INC_TYPE_I32) | \
+			 BIT(INC_TYPE_I64))
+#define UNSIGNED	(BIT(INC_TYPE_U8) | BIT(INC_TYPE_U16) | BIT(INC_TYPE_U32) | \
+			 BIT(INC_TYPE_U64))
 #define INTS		(SIGNED | UNSIGNED)
-#define SMALL_INTS	(BIT(INC_TYPE_I8) | BIT(INC_TYPE_I16) | BIT(INC_TYPE_U8) | BIT(INC_TYPE_U16))
-#define F32_OR_LESS	(BIT(INC_TYPE_F32) | BIT(INC_TYPE_F16) | BIT(INC_TYPE_BF16) | BIT(INC_TYPE_F8E4M3) | \
-			 BIT(INC_TYPE_F8E5M2))
+#define SMALL_INTS	(BIT(INC_TYPE_I8) | BIT(INC_TYPE_I16) | BIT(INC_TYPE_U8) | \
+			 BIT(INC_TYPE_U16))
+#define F32_OR_LESS	(BIT(INC_TYPE_F32) | BIT(INC_TYPE_F16) | BIT(INC_TYPE_BF16) | \
+			 BIT(INC_TYPE_F8E4M3) | BIT(INC_TYPE_F8E5M2))
 #define FLOATS		(F32_OR_LESS | BIT(INC_TYPE_F64))
 #define COMPLEX		(BIT(INC_TYPE_C32) | BIT(INC_TYPE_C64))
-#define PAIRS		(BIT(INC_TYPE_I32_I32) | BIT(INC_TYPE_F32_I32) | BIT(INC_TYPE_I64_I64) | BIT(INC_TYPE_F64_I64))
+#define PAIRS		(BIT(INC_TYPE_I32_I32) | BIT(INC_TYPE_F32_I32) | BIT(INC_TYPE_I64_I64) | \
+			 BIT(INC_TYPE_F64_I64))
 #define LOGICAL		(INTS | BIT(INC_TYPE_BOOL))
 
 static const unsigned int types_of_op[__INC_OP_MAX] = {
@@ -100,10 +107,7 @@ static bool has_op(const struct inc_submit *op)
 	return op->op < __INC_OP_MAX && in(types_of_op[op->op], op->type);
 }
 
-/*
- * Whether a type has an operation, and the collective too: the kernel may still have no kernel for
- * it.
- */
+/* Whether a type has an operation, and the collective too: there may still be no kernel for it. */
 bool inc_meaningful(const struct inc_submit *op)
 {
 	return !inc_shape(op->coll)->reduces || (has_op(op) && !avg_of_prefix(op));

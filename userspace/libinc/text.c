@@ -132,7 +132,7 @@ const char *inc_strerror(int err)
 	case ENOTCONN:
 		return "not joined";
 	case ENOBUFS:
-		return "a limit of this network namespace is reached (inc limits show), or memory is short";
+		return "a limit of this namespace is reached (inc limits show), or memory is short";
 	case EDQUOT:
 		return "a limit of this user is reached (inc limits show)";
 	case ENOSPC:
@@ -188,10 +188,7 @@ void inc_append(char *buf, size_t len, const char *fmt, ...)
 	va_end(args);
 }
 
-/*
- * "allreduce f32 sum 4096 as bf16", "broadcast i32 10 root 3", "gather f64 per-rank counts root 0",
- * "barrier"
- */
+/* "allreduce f32 sum 4096 as bf16", "gather f64 per-rank counts root 0", "barrier" */
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 {
 	snprintf(buf, len, "%s", inc_coll_name(op->coll) ?: "unknown collective");
@@ -211,10 +208,7 @@ void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 		inc_append(buf, len, " root %u", op->root);
 }
 
-/*
- * "rank 2: allreduce f32 sum 4096"; with the hash of per-rank counts where that is all that
- * differs.
- */
+/* "rank 2: allreduce f32 sum 4096"; with the hash of per-rank counts where only that differs. */
 static void append_side(char *buf, size_t len, const struct inc_error_info *e, int side)
 {
 	const struct inc_submit op = {
@@ -244,15 +238,12 @@ static void append_rank(char *buf, size_t len, const struct inc_error_info *e, c
 		inc_append(buf, len, "rank %u %s", who, what);
 }
 
-/*
- * "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ranks disagree about the
- * operation"
- */
+/* "rank 2: barrier, rank 0: allreduce f32 sum 4097: ranks disagree about the operation" */
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *e)
 {
-	const char *what = e->code < ARRAY_SIZE(errors) && errors[e->code] ? errors[e->code] :
-									     "unknown error";
+	const char *what = e->code < ARRAY_SIZE(errors) ? errors[e->code] : NULL;
 
+	what = what ?: "unknown error";
 	if (e->code == INC_ERR_NONE) {
 		snprintf(buf, len, "no error");
 		return;

@@ -148,7 +148,7 @@ int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enu
 	    uint64_t count, char *buf, size_t len)
 {
 	const struct inc_submit what = {
-		.coll = byte(coll), .type = byte(type), .op = byte(op), .count = count
+		.coll = byte(coll), .type = byte(type), .op = byte(op), .count = count,
 	};
 	struct answer answer = { .buf = buf, .len = len };
 	struct inc_parent_addr parent = { .family = 0 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that make system calls on AF_INC sockets. An episode is one: it opens a socket or two, joins with addresses
- * that are right or nearly, and then three threads, and now and then a child, call whatever there is (socket.c) on the
- * same descriptors, until they are closed under them or the process is killed. All that has been submitted can be
- * collected, and every process ends.
+ * Processes that make system calls on AF_INC sockets. An episode is one: it opens a socket or two,
+ * joins with addresses that are right or nearly, and then three threads, and now and then a child,
+ * call whatever there is (socket.c) on the same descriptors, until they are closed under them or
+ * the process is killed. All that has been submitted can be collected, and every process ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,8 +26,9 @@
 #define PATIENCE	20000		/* ms until a process that does not end hangs */
 #define THREADS		3
 
-static const char * const kind_names[DID_KINDS] = {
-	"connect", "submit", "wait", "submit-and-wait", "info", "send", "recv", "right result", "drain",
+static const char *const kind_names[DID_KINDS] = {
+	"connect", "submit", "wait", "submit-and-wait", "info", "send", "recv", "right result",
+	"drain",
 };
 
 static void nothing(int number)
@@ -82,7 +83,8 @@ static uint32_t open_sockets(struct source *s)
 		if (wrong)
 			call_connect(s, fds[i], addrs[i]);
 		else
-			did(DID_KINDS, connect(fds[i], (struct sockaddr *)&addrs[i], sizeof(addrs[i])));
+			did(DID_KINDS,
+			    connect(fds[i], (struct sockaddr *)&addrs[i], sizeof(addrs[i])));
 		if (one_in(s, 2))
 			fcntl(fds[i], F_SETFL, 0);
 	}
@@ -131,7 +133,7 @@ static pid_t start_child(struct source *s)
 	_exit(0);
 }
 
-/* The timer's signals are the main thread's: what waits for ever in another one has to be woken by hand. */
+/* The timer's signals are the main thread's: who waits for ever in another one is woken by hand. */
 static void join_threads(pthread_t *threads)
 {
 	int i;
@@ -198,7 +200,8 @@ static int check_tally(void)
 	       atomic_load(&tally->runs.longest), atomic_load(&tally->calls));
 	for (k = 0; k < DID_KINDS; k++) {
 		printf(" %s %lu", kind_names[k], atomic_load(&tally->did[k]));
-		missing += plan->steady && atomic_load(&tally->calls) >= 5000 && !atomic_load(&tally->did[k]);
+		missing += plan->steady && atomic_load(&tally->calls) >= 5000 &&
+			   !atomic_load(&tally->did[k]);
 	}
 	printf("\n");
 	if (missing)
@@ -212,7 +215,8 @@ int fuzz_sockets(const struct plan *p)
 
 	plan = p;
 	family = socket_family();
-	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (tally == MAP_FAILED)
 		return 1;
 	failures = run_episodes(p, "socket", episode, &tally->runs, PATIENCE, true, NULL);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Usage: inc-surfaces netlink|socket|packet [--seed N] [--seconds N] [--workers N] [--as root|nobody|userns] [--steady]
- *                                           [--keep DEV] [--parent ADDR] [--episode N] [--liars NETNS]
+ * Usage: inc-surfaces netlink|socket|packet [--seed N] [--seconds N] [--workers N]
+ *                     [--as root|nobody|userns] [--steady] [--keep DEV] [--parent ADDR]
+ *                     [--episode N] [--liars NETNS]
  *                                           [--honest NETNS[,NETNS...]] [--least N]
  *
- * --as userns: root of a user namespace of its own, which this network namespace does not belong to. The same seed
- * makes the same requests and calls; --episode, as printed with a failure of "socket" or "packet", only those of one
- * process.
+ * --as userns: root of a user namespace of its own, which this network namespace does not belong
+ * to. The same seed makes the same requests and calls; --episode, as printed with a failure of
+ * "socket" or "packet", only those of one process.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -36,7 +37,8 @@ static void become(const char *who)
 {
 	if (!strcmp(who, "root"))
 		return;
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY)) {
+	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	    setresuid(NOBODY, NOBODY, NOBODY)) {
 		perror("inc-surfaces: nobody");
 		exit(2);
 	}
@@ -103,8 +105,9 @@ static const char *parse(int argc, char **argv, struct plan *plan)
 }
 
 /*
- * One user of time stamps that stays: calls at random would turn them on and off all the time, and each time the kernel
- * changes its own code, which an emulated processor may miss while another one runs it.
+ * One user of time stamps that stays: calls at random would turn them on and off all the time, and
+ * each time the kernel changes its own code, which an emulated processor may miss while another one
+ * runs it.
  */
 static void hold_timestamps(void)
 {
@@ -133,7 +136,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "packet") && plan.liars && plan.honest) {
 		failures = fuzz_packets(&plan);
 	} else {
-		fprintf(stderr, "inc-surfaces: netlink, socket, or packet with --liars and --honest?\n");
+		fprintf(stderr,
+			"inc-surfaces: netlink, socket, or packet with --liars and --honest?\n");
 		return 2;
 	}
 	return failures ? 1 : 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests to the generic netlink family, drawn from its spec and damaged. Every one is answered; what no strict parser
- * may accept is refused; what needs CAP_NET_ADMIN is refused with EPERM to who does not have it; all that comes back,
- * events too, is what the spec says, and limits that are shown are in their documented ranges. Every command is granted
- * at least once to who may use it.
+ * Requests to the generic netlink family, drawn from its spec and damaged. Every one is answered;
+ * what no strict parser may accept is refused; what needs CAP_NET_ADMIN is refused with EPERM to
+ * who does not have it; all that comes back, events too, is what the spec says, and limits that are
+ * shown are in their documented ranges. Every command is granted at least once to who may use it.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -77,9 +77,9 @@ static void failed(struct link *l, const struct request *r, const char *what, co
 {
 	size_t i;
 
-	fprintf(stderr, "netlink seed %llu, request %u: %s%s: %s%s%s\n", (unsigned long long)l->plan->seed, r->seq,
-		r->op ? r->op->name : "unknown command", r->dump ? " (dump)" : "", what, more ? ": " : "",
-		more ? more : "");
+	fprintf(stderr, "netlink seed %llu, request %u: %s%s: %s%s%s\n",
+		(unsigned long long)l->plan->seed, r->seq, r->op ? r->op->name : "unknown command",
+		r->dump ? " (dump)" : "", what, more ? ": " : "", more ? more : "");
 	for (i = 0; i < r->len; i++)
 		fprintf(stderr, "%s%02x", i ? " " : "its bytes: ", l->out[i]);
 	if (r->len)
@@ -118,12 +118,14 @@ static uint64_t number_of(const struct nlattr *a)
 	uint64_t v = 0;
 
 	if (a)
-		memcpy(&v, a + 1, a->nla_len - sizeof(*a) < sizeof(v) ? a->nla_len - sizeof(*a) : sizeof(v));
+		memcpy(&v, a + 1,
+		       a->nla_len - sizeof(*a) < sizeof(v) ? a->nla_len - sizeof(*a) : sizeof(v));
 	return v;
 }
 
 /* The first answer to a plain request, at l->in. */
-static const struct genlmsghdr *ask(struct link *l, uint16_t family, uint8_t cmd, const char *name, size_t *attrs)
+static const struct genlmsghdr *ask(struct link *l, uint16_t family, uint8_t cmd, const char *name,
+				    size_t *attrs)
 {
 	struct {
 		struct nlmsghdr h;
@@ -182,7 +184,8 @@ int socket_family(void)
 	resolve(l);
 	answer = ask(l, l->family, INC_CMD_CAPS_GET, NULL, &len);
 	if (answer)
-		number = (int)number_of(find_in(find(answer + 1, len, INC_A_CAPS), INC_A_CAPS_FAMILY_NUMBER));
+		number = (int)number_of(find_in(find(answer + 1, len, INC_A_CAPS),
+						INC_A_CAPS_FAMILY_NUMBER));
 	close(l->fd);
 	free(l);
 	return number;
@@ -223,9 +226,11 @@ static bool put_only_name(struct link *l, struct message *m, const struct spec_o
 static struct request build(struct link *l, struct message *m)
 {
 	struct source *s = &l->source;
-	struct request r = { .op = &spec_ops[draw(s, spec_n_ops)], .seq = ++l->seq, .framed = true };
+	struct request r = { .op = &spec_ops[draw(s, spec_n_ops)], .seq = ++l->seq,
+			     .framed = true };
 	struct genlmsghdr genl = { .cmd = (uint8_t)r.op->cmd, .version = 1 };
-	struct nlmsghdr h = { .nlmsg_type = l->family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = r.seq };
+	struct nlmsghdr h = { .nlmsg_type = l->family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+			      .nlmsg_seq = r.seq };
 	uint32_t rounds = one_in(s, 64) ? 1 + draw(s, 200) : 1;
 
 	if (one_in(s, 32)) {
@@ -256,8 +261,9 @@ static struct request build(struct link *l, struct message *m)
 		r.framed = false;
 	}
 	if (r.op && r.framed)
-		r.wrong = wrong_request(m->buf + NLMSG_HDRLEN + GENL_HDRLEN, m->len - NLMSG_HDRLEN - GENL_HDRLEN,
-					spec_top, r.op->request);
+		r.wrong = wrong_request(m->buf + NLMSG_HDRLEN + GENL_HDRLEN,
+					m->len - NLMSG_HDRLEN - GENL_HDRLEN, spec_top,
+					r.op->request);
 	r.len = m->len;
 	r.dump = (h.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
 	memcpy(m->buf, &h, sizeof(h));
@@ -344,7 +350,7 @@ static bool take(struct link *l, struct request *r, uint32_t fence, int n)
 		if (h->nlmsg_seq == fence) {
 			fenced = true;
 		} else if (!r->framed) {
-			continue;	/* its header was no header: whose answer this is nobody knows */
+			continue;	/* its header was none: nobody knows whose answer this is */
 		} else if (h->nlmsg_seq != r->seq) {
 			failed(l, r, "an answer to somebody else", NULL);
 		} else if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE) {
@@ -382,8 +388,8 @@ static void collect(struct link *l, struct request *r, uint32_t fence)
 static uint32_t send_fence(struct link *l)
 {
 	struct nlmsghdr h = {
-		.nlmsg_len = sizeof(h), .nlmsg_type = NLMSG_NOOP, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
-		.nlmsg_seq = 0x80000000U | ++l->seq,
+		.nlmsg_len = sizeof(h), .nlmsg_type = NLMSG_NOOP,
+		.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = 0x80000000U | ++l->seq,
 	};
 
 	if (send(l->fd, &h, sizeof(h), 0) < 0)
@@ -434,8 +440,8 @@ static void plain_request(struct link *l, struct message *m, uint8_t cmd)
 {
 	struct genlmsghdr genl = { .cmd = cmd, .version = 1 };
 	struct nlmsghdr h = {
-		.nlmsg_len = (uint32_t)m->len, .nlmsg_type = l->family, .nlmsg_flags = NLM_F_REQUEST,
-		.nlmsg_seq = ++l->seq,
+		.nlmsg_len = (uint32_t)m->len, .nlmsg_type = l->family,
+		.nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = ++l->seq,
 	};
 	struct request r = { .framed = false };
 
@@ -447,7 +453,8 @@ static void plain_request(struct link *l, struct message *m, uint8_t cmd)
 
 static void name_node(struct link *l, uint8_t cmd, unsigned int number)
 {
-	struct message m = { .buf = l->out, .size = sizeof(l->out), .len = NLMSG_HDRLEN + GENL_HDRLEN };
+	struct message m = { .buf = l->out, .size = sizeof(l->out),
+			     .len = NLMSG_HDRLEN + GENL_HDRLEN };
 
 	put_name(&m, INC_A_NODE, INC_A_NODE_IFNAME, l->devs[number - 1]);
 	plain_request(l, &m, cmd);
@@ -479,9 +486,11 @@ static void lift_limits(struct link *l, uint8_t scope)
 		.limit = { sizeof(body), INC_A_LIMIT | NLA_F_NESTED },
 		.scope = { sizeof(body.scope) + 1, INC_A_LIMIT_SCOPE },
 		.value = scope,
-		.values = { sizeof(body.values) + sizeof(body.v), INC_A_LIMIT_VALUES | NLA_F_NESTED },
+		.values = { sizeof(body.values) + sizeof(body.v),
+			    INC_A_LIMIT_VALUES | NLA_F_NESTED },
 	};
-	struct message m = { .buf = l->out, .size = sizeof(l->out), .len = NLMSG_HDRLEN + GENL_HDRLEN };
+	struct message m = { .buf = l->out, .size = sizeof(l->out),
+			     .len = NLMSG_HDRLEN + GENL_HDRLEN };
 	const uint64_t much = 1ULL << 40;
 	unsigned int i;
 
@@ -495,8 +504,9 @@ static void lift_limits(struct link *l, uint8_t scope)
 }
 
 /*
- * What root's requests change ends what others have begun, before they have come far. So there are times without, which
- * are the same for all workers, and begin with a node and with limits that let others work.
+ * What root's requests change ends what others have begun, before they have come far. So there are
+ * times without, which are the same for all workers, and begin with a node and with limits that let
+ * others work.
  */
 static void be_calm(struct link *l)
 {
@@ -570,7 +580,8 @@ static int check_granted(const struct plan *plan)
 	printf("\n");
 	if (all_granted(plan))
 		return 0;
-	fprintf(stderr, "netlink seed %llu: some command was never granted\n", (unsigned long long)plan->seed);
+	fprintf(stderr, "netlink seed %llu: some command was never granted\n",
+		(unsigned long long)plan->seed);
 	return 1;
 }
 
@@ -586,10 +597,12 @@ static int worker(const struct plan *plan, unsigned int number)
 	l->fd = open_netlink();
 	resolve(l);
 	l->events = open_netlink();
-	if (setsockopt(l->events, SOL_NETLINK_, NETLINK_ADD_MEMBERSHIP, &l->mcgrp, sizeof(l->mcgrp)))
+	if (setsockopt(l->events, SOL_NETLINK_, NETLINK_ADD_MEMBERSHIP, &l->mcgrp,
+		       sizeof(l->mcgrp)))
 		perror("inc-surfaces: events");
 	list_devs(l);
-	while ((now_ms() < end || (now_ms() < end + PATIENCE && !all_granted(plan))) && l->failures < 10) {
+	while ((now_ms() < end || (now_ms() < end + PATIENCE && !all_granted(plan))) &&
+	       l->failures < 10) {
 		one_request(l);
 		if (l->sent % 64)
 			continue;
@@ -599,7 +612,8 @@ static int worker(const struct plan *plan, unsigned int number)
 	}
 	hear(l);
 	if (plan->keep && !l->heard)
-		failed(l, &(struct request){ .op = &spec_ops[INC_CMD_EVENT - 1] }, "never heard", NULL);
+		failed(l, &(struct request){ .op = &spec_ops[INC_CMD_EVENT - 1] }, "never heard",
+		       NULL);
 	printf("netlink %u: %lu requests, %lu events\n", number, l->sent, l->heard);
 	return !!l->failures;
 }
@@ -609,7 +623,8 @@ int fuzz_netlink(const struct plan *plan)
 	int failures = 0, status;
 	unsigned int i;
 
-	granted = mmap(NULL, MAX_OPS * sizeof(*granted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	granted = mmap(NULL, MAX_OPS * sizeof(*granted), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (granted == MAP_FAILED)
 		return 1;
 	for (i = 0; i < plan->workers; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One system call after the other on AF_INC sockets, with memory that is not there, not to be written, or goes away
- * meanwhile. Every call ends with an errno that there is; what is not part of a result's buffer stays as it was; the
- * sum of one rank is what it has sent.
+ * One system call after the other on AF_INC sockets, with memory that is not there, not to be
+ * written, or goes away meanwhile. Every call ends with an errno that there is; what is not part of
+ * a result's buffer stays as it was; the sum of one rank is what it has sent.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,7 +25,8 @@
 #include "socket.h"
 
 #define PAGE		4096UL
-#define WRITABLE	(64 * PAGE)	/* of the hostile memory; then 4 pages each: read-only, no access, not there */
+/* of the hostile memory; then 4 pages each: read-only, no access, not there */
+#define WRITABLE	(64 * PAGE)
 #define PART		(4 * PAGE)
 #define ARENA		(16 * PAGE)	/* of one thread, for what must come out right */
 #define EPISODE		700		/* ms of its calls, where they are slow */
@@ -45,7 +46,8 @@ static uint8_t *hostile;
 void die(const char *what, int error)
 {
 	fprintf(stderr, "socket: %s%s%s; --seed %llu --episode %llu\n", what, error ? ": " : "",
-		error ? strerror(error) : "", (unsigned long long)plan->seed, (unsigned long long)episode_seed);
+		error ? strerror(error) : "", (unsigned long long)plan->seed,
+		(unsigned long long)episode_seed);
 	_exit(1);
 }
 
@@ -134,7 +136,8 @@ static void disturb_memory(struct source *s)
 		break;
 	}
 	if (!one_in(s, 8))
-		mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		     0);
 }
 
 /* Operations */
@@ -147,7 +150,8 @@ static void make_submit(struct source *s, struct inc_submit *sub)
 	sub->op = (uint8_t)(one_in(s, 32) ? draw(s, 256) : draw(s, __INC_OP_MAX));
 	if (one_in(s, 2)) {
 		sub->type = INC_TYPE_F32;
-		sub->op = sub->coll == INC_COLL_ALLREDUCE || sub->coll == INC_COLL_REDUCE ? INC_OP_SUM : 0;
+		sub->op = sub->coll == INC_COLL_ALLREDUCE || sub->coll == INC_COLL_REDUCE ?
+			  INC_OP_SUM : 0;
 	}
 	sub->wire = (uint8_t)(one_in(s, 8) ? draw(s, INC_TYPE_MAX + 2) : 0);
 	sub->mode = (uint8_t)(one_in(s, 32) ? draw(s, 256) : one_in(s, 4) ? draw(s, 4) : 0);
@@ -171,7 +175,9 @@ static void make_submit(struct source *s, struct inc_submit *sub)
 
 static int64_t timeout(struct source *s)
 {
-	static const int64_t limits[] = { 0, 0, 1, 2, 5, 20, -1, -2, INT64_MIN, INT64_MAX, INT32_MAX };
+	static const int64_t limits[] = {
+		0, 0, 1, 2, 5, 20, -1, -2, INT64_MIN, INT64_MAX, INT32_MAX,
+	};
 
 	return limits[draw(s, ARRAY_SIZE(limits))];
 }
@@ -230,7 +236,8 @@ static void call_info(struct source *s, int fd)
 
 static void call_ioctl(struct source *s, int fd)
 {
-	unsigned long cmd = _IOC(draw(s, 4), one_in(s, 8) ? draw(s, 256) : 'i', 0xc0 + draw(s, 6), draw(s, 1 << 14));
+	unsigned long cmd = _IOC(draw(s, 4), one_in(s, 8) ? draw(s, 256) : 'i', 0xc0 + draw(s, 6),
+				 draw(s, 1 << 14));
 
 	/* those of all sockets; not the first three, which choose whom signals go to */
 	if (one_in(s, 4))
@@ -239,7 +246,8 @@ static void call_ioctl(struct source *s, int fd)
 }
 
 /* A message in pieces of any size, some of them not there. */
-static unsigned int pieces(struct source *s, struct iovec *iov, unsigned int n, uint8_t *body, size_t size)
+static unsigned int pieces(struct source *s, struct iovec *iov, unsigned int n, uint8_t *body,
+			   size_t size)
 {
 	size_t at = 0, len;
 	unsigned int i;
@@ -285,12 +293,14 @@ static void call_recv(struct source *s, int fd)
 	uint8_t body[5000], name[128];
 	size_t size = one_in(s, 4) ? draw(s, sizeof(body)) : sizeof(struct inc_completion);
 	struct iovec iov[6];
-	struct msghdr m = { .msg_iov = iov, .msg_name = name, .msg_namelen = draw(s, sizeof(name)) };
+	struct msghdr m = { .msg_iov = iov, .msg_name = name,
+			    .msg_namelen = draw(s, sizeof(name)) };
 
 	m.msg_iovlen = pieces(s, iov, 1 + draw(s, ARRAY_SIZE(iov)), body, size);
 	if (one_in(s, 16))
 		m.msg_name = (void *)address(s);
-	did(DID_RECV, recvmsg(fd, &m, one_in(s, 8) ? (int)draw(s, 0) : one_in(s, 2) ? MSG_DONTWAIT : 0));
+	did(DID_RECV, recvmsg(fd, &m, one_in(s, 8) ? (int)draw(s, 0) :
+				      one_in(s, 2) ? MSG_DONTWAIT : 0));
 }
 
 static void call_plain(struct source *s, int fd)
@@ -308,7 +318,8 @@ static void call_plain(struct source *s, int fd)
 		did(DID_KINDS, write(fd, &sub, one_in(s, 4) ? draw(s, sizeof(sub)) : sizeof(sub)));
 		break;
 	case 2:
-		did(DID_KINDS, readv(fd, iov, (int)pieces(s, iov, 4, (uint8_t *)&sub, sizeof(sub))));
+		did(DID_KINDS,
+		    readv(fd, iov, (int)pieces(s, iov, 4, (uint8_t *)&sub, sizeof(sub))));
 		break;
 	case 3:
 		if (pipe(pair))
@@ -355,8 +366,8 @@ static void call_option(struct source *s, int fd)
 
 	switch (draw(s, 4)) {
 	case 0:
-		did(DID_KINDS, setsockopt(fd, SOL_SOCKET, one_in(s, 2) ? SO_RCVTIMEO : SO_SNDTIMEO, &limit,
-					  sizeof(limit)));
+		did(DID_KINDS, setsockopt(fd, SOL_SOCKET, one_in(s, 2) ? SO_RCVTIMEO : SO_SNDTIMEO,
+					  &limit, sizeof(limit)));
 		break;
 	case 1:
 		did(DID_KINDS, getsockopt(fd, level, (int)draw(s, 80), body, &len));
@@ -391,7 +402,8 @@ static void call_none(struct source *s, int fd)
 		did(DID_KINDS, (long)mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0));
 		break;
 	case 5:
-		did(DID_KINDS, fcntl(fd, F_SETFL, (one_in(s, 2) ? O_NONBLOCK : 0) | (one_in(s, 4) ? O_ASYNC : 0)));
+		did(DID_KINDS, fcntl(fd, F_SETFL, (one_in(s, 2) ? O_NONBLOCK : 0) |
+						  (one_in(s, 4) ? O_ASYNC : 0)));
 		fcntl(fd, F_SETOWN, getpid());
 		break;
 	case 6:
@@ -402,10 +414,12 @@ static void call_none(struct source *s, int fd)
 
 /* Addresses */
 
-void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank, uint32_t size)
+void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank,
+	       uint32_t size)
 {
 	*a = (struct sockaddr_inc){
-		.sinc_family = (sa_family_t)family, .sinc_group = group, .sinc_rank = rank, .sinc_size = size,
+		.sinc_family = (sa_family_t)family, .sinc_group = group, .sinc_rank = rank,
+		.sinc_size = size,
 	};
 	if (plan->parent && one_in(s, 2)) {
 		a->sinc_parent_family = AF_INET;
@@ -451,14 +465,17 @@ void call_connect(struct source *s, int fd, struct sockaddr_inc a)
 	if (one_in(s, 16))
 		did(DID_KINDS, connect(fd, (void *)address(s), draw(s, 200)));
 	else
-		did(DID_CONNECT, connect(fd, (void *)body, one_in(s, 8) ? draw(s, 129) : sizeof(a)));
+		did(DID_CONNECT,
+		    connect(fd, (void *)body, one_in(s, 8) ? draw(s, 129) : sizeof(a)));
 }
 
 /* Operations that are right, whose memory nobody else knows */
 
-static void check_arena(const uint8_t *arena, const uint8_t *before, size_t send, size_t recv, size_t len, bool same)
+static void check_arena(const uint8_t *arena, const uint8_t *before, size_t send, size_t recv,
+			size_t len, bool same)
 {
-	if (memcmp(arena, before, recv) || memcmp(arena + recv + len, before + recv + len, ARENA - recv - len))
+	if (memcmp(arena, before, recv) ||
+	    memcmp(arena + recv + len, before + recv + len, ARENA - recv - len))
 		die("memory beside a result was written", 0);
 	if (same && memcmp(arena + recv, before + send, len))
 		die("the sum of one rank is not what it has sent", 0);
@@ -487,7 +504,8 @@ static void call_right(struct source *s, int fd, uint32_t size)
 	sw.submit.recv = (uint64_t)(arena + recv);
 	ret = ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, &sw);
 	did(DID_SUBMIT_WAIT, ret);
-	while (ret < 0 && (errno == EINTR || errno == ETIMEDOUT) && sw.submit.handle && now_ms() < end) {
+	while (ret < 0 && (errno == EINTR || errno == ETIMEDOUT) && sw.submit.handle &&
+	       now_ms() < end) {
 		w->handle = sw.submit.handle;
 		w->timeout_ms = 50;
 		ret = ioctl(fd, INC_IOC_WAIT, w);

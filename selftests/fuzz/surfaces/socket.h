@@ -9,8 +9,8 @@
 #include "surfaces.h"
 
 enum kind {
-	DID_CONNECT, DID_SUBMIT, DID_WAIT, DID_SUBMIT_WAIT, DID_INFO, DID_SEND, DID_RECV, DID_RIGHT, DID_DRAIN,
-	DID_KINDS
+	DID_CONNECT, DID_SUBMIT, DID_WAIT, DID_SUBMIT_WAIT, DID_INFO, DID_SEND, DID_RECV,
+	DID_RIGHT, DID_DRAIN, DID_KINDS
 };
 
 /* Of all processes. */
@@ -36,7 +36,8 @@ void die(const char *what, int error);
 bool did(enum kind kind, long ret);
 
 void make_hostile(struct source *s);
-void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank, uint32_t size);
+void make_addr(struct source *s, struct sockaddr_inc *a, uint32_t group, uint32_t rank,
+	       uint32_t size);
 /* With an address in which something is wrong, or nothing. */
 void call_connect(struct source *s, int fd, struct sockaddr_inc a);
 /* A thread: calls at random; @arg: a seed, uint64_t. */

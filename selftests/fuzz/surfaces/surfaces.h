@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * inc-surfaces: what a program can ask of the module, at random: netlink.c sends requests, socket.c makes system calls,
- * in the processes of episode.c, packet.c plays members of groups that lie. They compare the answers with what may be
- * answered; that the kernel does not complain is for the caller to see.
+ * inc-surfaces: what a program can ask of the module, at random: netlink.c sends requests, socket.c
+ * makes system calls, in the processes of episode.c, packet.c plays members of groups that lie.
+ * They compare the answers with what may be answered; that the kernel does not complain is for the
+ * caller to see.
  */
 #ifndef INC_SURFACES_H
 #define INC_SURFACES_H

@@ -6,8 +6,7 @@
  * Operations follow one another without a pause; a sample is the time of PER of them at rank 0,
  * divided by PER, and the first WARM samples do not count. All data are small whole numbers, so
  * that every order of summation gives the same sum. STAMPS elements of what is sent are changed
- * before every operation and looked at after it; when the last operation of a size has ended, every
- * element is.
+ * before every operation and looked at after it; after the last one of a size every element is.
  *
  * CPU time is that of the whole machine, the guest's if this is one: it is not idle.
  */
@@ -46,7 +45,7 @@ static const char usage[] =
 	"  --device DEV	the network device\n"
 	"  --dir DIR	a directory that all ranks share\n"
 	"  --algorithm NAME	one of the library's\n"
-	"  --overlap	compute while an operation is under way, and say how much longer that took\n";
+	"  --overlap	compute while an operation is under way, and say how much longer it took\n";
 
 static unsigned long parse(const char *what, const char *text, char **end)
 {
@@ -90,11 +89,10 @@ static void parse_sizes(const char *text)
 static void parse_args(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "sizes", 1, NULL, 's' },     { "rank", 1, NULL, 'r' },
-		{ "size", 1, NULL, 'n' },      { "parent", 1, NULL, 'p' },
-		{ "device", 1, NULL, 'i' },    { "dir", 1, NULL, 'd' },
+		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' },
+		{ "parent", 1, NULL, 'p' }, { "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' },
 		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' },
-		{ "help", 0, NULL, 'h' },      { 0 },
+		{ "help", 0, NULL, 'h' }, { 0 },
 	};
 	int c;
 
@@ -321,10 +319,7 @@ static unsigned long calibrate(double seconds)
 	}
 }
 
-/*
- * The same work once alone and once while an operation is under way: the operation is to have ended
- * when it has.
- */
+/* The same work alone and while an operation is under way, which is to have ended by then. */
 static void measure_overlap(const struct size *s)
 {
 	size_t count = s->bytes / 4;

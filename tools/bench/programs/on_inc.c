@@ -12,10 +12,7 @@ static struct inc_request request;
 static void join(struct bench_place *place)
 {
 	struct inc_join_opts opts = {
-		.group = 1,
-		.rank = place->rank,
-		.size = place->size,
-		.parent = place->parent,
+		.group = 1, .rank = place->rank, .size = place->size, .parent = place->parent,
 		.timeout_ms = 60000,
 	};
 

@@ -39,5 +39,5 @@ static void stop(void)
 }
 
 const struct bench_library library = {
-	BENCH_MPI, start, NULL, allreduce, barrier, begin, end, stop
+	BENCH_MPI, start, NULL, allreduce, barrier, begin, end, stop,
 };

@@ -46,10 +46,8 @@ static void queue(struct udp_packet *packet, int rank)
 		flush();
 	out_iov[queued] = (struct iovec){ packet, UDP_HEADER + 4 * packet->count };
 	out[queued].msg_hdr = (struct msghdr){
-		.msg_name = &peers[rank],
-		.msg_namelen = sizeof(peers[rank]),
-		.msg_iov = &out_iov[queued],
-		.msg_iovlen = 1,
+		.msg_name = &peers[rank], .msg_namelen = sizeof(peers[rank]),
+		.msg_iov = &out_iov[queued], .msg_iovlen = 1,
 	};
 	queued++;
 }
@@ -106,10 +104,8 @@ int main(int argc, char **argv)
 		for (int i = 0; i < UDP_BATCH; i++) {
 			iov[i] = (struct iovec){ &in[i], sizeof(in[i]) };
 			msgs[i].msg_hdr = (struct msghdr){
-				.msg_name = &from[i],
-				.msg_namelen = sizeof(from[i]),
-				.msg_iov = &iov[i],
-				.msg_iovlen = 1,
+				.msg_name = &from[i], .msg_namelen = sizeof(from[i]),
+				.msg_iov = &iov[i], .msg_iovlen = 1,
 			};
 		}
 		n = recvmmsg(fd, msgs, UDP_BATCH, MSG_WAITFORONE, NULL);
