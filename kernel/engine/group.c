@@ -237,8 +237,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 
 static bool same_peer(const struct netinc_peer *a, const struct netinc_peer *b)
 {
-	return a->family == b->family && a->udp_port == b->udp_port && a->ifindex == b->ifindex &&
-	       !memcmp(a->addr, b->addr, sizeof(a->addr));
+	return netinc_peer_same_host(a, b) && a->udp_port == b->udp_port &&
+	       a->ifindex == b->ifindex;
 }
 
 static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
@@ -528,8 +528,7 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 {
 	if (!netinc_group_is_branch(g))
 		return same_peer(member, peer);
-	return member->family == peer->family &&
-	       !memcmp(member->addr, peer->addr, sizeof(member->addr));
+	return netinc_peer_same_host(member, peer);
 }
 
 /* Is it from the member that it says? 0 or a negative counter. */

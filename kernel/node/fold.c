@@ -16,8 +16,6 @@
 #include "node/tenant.h"
 #include "core/trace.h"
 
-/* netinc_pay.flags: obj is a netinc_gso_buf, off the segment's number; else an sk_buff */
-#define PAY_RESULT	0x8000
 #define MAX_SOURCES	16	/* per pass of a reduction kernel */
 #define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
 /* bytes of each payload that are folded at a time: a multiple of any element */
@@ -70,15 +68,10 @@ static void uncharge_group(struct netinc_node_group *g, u32 bytes)
 	g->held -= bytes;
 }
 
-static u32 payload_off(const struct netinc_pay *pay)
-{
-	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
-}
-
 /* A copy of what @pay refers to, in a packet of its own. */
 static struct sk_buff *copy_out(struct netinc_pay *pay)
 {
-	u32 len = payload_off(pay) - pay->off + pay->len;
+	u32 len = netinc_pay_off(pay) - pay->off + pay->len;
 	struct sk_buff *skb;
 
 	netinc_fpu_section_outside();
@@ -174,7 +167,7 @@ static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
 	struct netinc_node_group *g = agg_to_node_group(agg);
 	struct sk_buff *skb = pay->obj;
 
-	if (pay->flags & PAY_RESULT) {
+	if (pay->kind == NETINC_PAY_RESULT) {
 		super_put(g, pay->obj);
 		return;
 	}
@@ -243,7 +236,7 @@ static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 
 static void pass_add(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
 {
-	u32 off = payload_off(pay) + p->off;
+	u32 off = netinc_pay_off(pay) + p->off;
 	const void *src = netinc_skb_contig(pay->obj, off, p->len);
 
 	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
@@ -352,9 +345,11 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 {
 	struct netinc_gso_buf *s = g->build;
 
-	slot->result = (struct netinc_pay){
-		.obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT
-	};
+	slot->result = (struct netinc_pay){ .obj = s,
+					    .off = s->n,
+					    .kind = NETINC_PAY_RESULT,
+					    .len = size,
+					    .flags = slot->flags };
 	netinc_gso_buf_get(s);
 	s->n++;
 	s->last = size;
@@ -418,7 +413,7 @@ static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *
 static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
 {
 	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
-	    skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len))
+	    skb_copy_bits(pay->obj, netinc_pay_off(pay), dst, slot->len))
 		memset(dst, 0, slot->len);
 }
 

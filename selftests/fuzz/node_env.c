@@ -63,7 +63,7 @@ static void release(struct netinc_agg *agg, struct netinc_pay *pay)
 	netinc_assert(env.held);
 	env.held--;
 	/* results are the group's own */
-	if (!(pay->flags & INC_F_AUTH)) {
+	if (pay->kind != NETINC_PAY_RESULT) {
 		netinc_assert(env.bytes >= charged(o));
 		env.bytes -= charged(o);
 	}
@@ -156,8 +156,7 @@ static struct obj *begin_result(const struct netinc_agg *agg, struct netinc_slot
 	if (slot->flags & INC_F_DESC)
 		have_desc(agg, slot);
 	o = new_obj(len, false);
-	/* INC_F_AUTH is nobody's flag: here it marks what release() does not account for */
-	slot->result = (struct netinc_pay) { .obj = o, .len = len, .flags = INC_F_AUTH };
+	slot->result = (struct netinc_pay){ .obj = o, .kind = NETINC_PAY_RESULT, .len = len };
 	env.held++;
 	return o;
 }

@@ -112,7 +112,9 @@ static bool env_result(struct netinc_slot *slot, u64 value)
 		env.fail_fold--;
 		return false;
 	}
-	slot->result = (struct netinc_pay) { .obj = env_new(value), .len = slot->len };
+	slot->result = (struct netinc_pay){
+		.obj = env_new(value), .kind = NETINC_PAY_RESULT, .len = slot->len
+	};
 	env.held++;
 	return true;
 }

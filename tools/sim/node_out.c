@@ -148,8 +148,7 @@ static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struc
 
 static const u8 *payload(const struct netinc_pay *pay)
 {
-	return ((struct dgram *)pay->obj)->data + pay->off +
-	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+	return ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
 /* Memory for a result of slot->len bytes. */
@@ -157,7 +156,9 @@ static bool result_new(struct node *n, struct netinc_slot *slot)
 {
 	if (sim_happens(n->sim, n->sim->plan.fail_fold))
 		return false;
-	slot->result = (struct netinc_pay) { .len = slot->len, .flags = INC_F_PAYLOAD };
+	slot->result = (struct netinc_pay){
+		.kind = NETINC_PAY_RESULT, .len = slot->len, .flags = INC_F_PAYLOAD
+	};
 	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
 	n->held += held_bytes(&slot->result);
 	return true;
