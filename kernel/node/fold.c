@@ -280,29 +280,6 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	return netinc_gso_buf_segment(s, s->n);
 }
 
-static void result_header(struct netinc_node_group *g, const struct netinc_slot *slot, u16 flags,
-			  u16 len, struct netinc_pkt *pkt)
-{
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = INC_PKT_RESULT;
-	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE |
-			      INC_F_ECE | INC_F_PARTIAL);
-	pkt->child = flags & INC_F_PARTIAL ? slot->set : 0;
-	pkt->group = g->grp.cfg.id;
-	pkt->incarnation = g->grp.cfg.incarnation;
-	pkt->epoch = g->grp.epoch;
-	pkt->psn = (u32)slot->q;
-	pkt->span = 1;
-	pkt->len = len;
-	pkt->opseq = slot->opseq;
-	pkt->sig = slot->sig;
-	pkt->dtype = slot->dtype;
-	pkt->dop = slot->dop;
-	pkt->mode = slot->mode;
-	pkt->cookie = g->grp.down_cookie;
-	pkt->tree = g->grp.agg.tree;
-}
-
 /* The first contribution with @flag; the slot's own flags say that there is one. */
 static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 					    const struct netinc_slot *slot, u16 flag)
@@ -321,7 +298,6 @@ static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot, u32 *size)
 {
 	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
-	u16 flags = slot->flags;
 	struct netinc_pkt pkt;
 	u8 *segment;
 
@@ -329,7 +305,7 @@ static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot,
 	segment = result_segment(g, slot, *size);
 	if (!segment)
 		return NULL;
-	result_header(g, slot, flags, slot->len, &pkt);
+	netinc_agg_result_header(&g->grp.agg, slot, true, &pkt);
 	netinc_build((struct inc_hdr *)segment, &pkt);
 	segment += sizeof(struct inc_hdr);
 	if (desc) {
@@ -469,13 +445,6 @@ static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 chi
 	run->n++;
 }
 
-/* The header alone: for a block without elements, or a child that does not want them. */
-static void empty_header(struct netinc_node_group *g, const struct netinc_slot *slot,
-			 struct netinc_pkt *pkt)
-{
-	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL), 0, pkt);
-}
-
 static void empty_flush(struct netinc_node_group *g, u32 child)
 {
 	struct netinc_pkt *pkt = &g->link[child].empty;
@@ -489,7 +458,7 @@ static void empty_add(struct netinc_node_group *g, u32 child, const struct netin
 {
 	struct netinc_pkt *pkt = &g->link[child].empty, next;
 
-	empty_header(g, slot, &next);
+	netinc_agg_result_header(&g->grp.agg, slot, false, &next);
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
 	    pkt->opseq == next.opseq && pkt->sig == next.sig && pkt->flags == next.flags &&
 	    pkt->child == next.child) {
@@ -522,7 +491,7 @@ static void send_child(struct netinc_node_group *g, const struct netinc_slot *sl
 		netinc_node_group_send_run(g, child, &run);
 		return;
 	}
-	empty_header(g, slot, &pkt);
+	netinc_agg_result_header(&g->grp.agg, slot, false, &pkt);
 	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
 }
 
@@ -590,49 +559,10 @@ static void flush_results(struct netinc_node_group *g)
 	g->apart = false;
 }
 
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+static void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len)
 {
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_NACK,
-				  .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch,
-				  .psn = (u32)q,
-				  .span = span,
-				  .child = child,
-				  .tree = agg->tree,
-				  .cookie = g->grp.down_cookie };
-
-	netinc_count(g->grp.counters, INC_C_NACKS);
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
-}
-
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
-			    const struct inc_status *body, u32 len)
-{
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_STATUS,
-				  .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch,
-				  .psn = (u32)agg->una,
-				  .span = 1,
-				  .child = child,
-				  .tree = agg->tree,
-				  .tstamp = tstamp,
-				  .cookie = g->grp.down_cookie };
-
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
-}
-
-static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
-{
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_PARTIAL, .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation, .epoch = g->grp.epoch,
-				  .psn = (u32)agg->una, .span = 1, .cookie = g->grp.down_cookie };
-
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
+	netinc_node_group_send(agg_to_node_group(agg), child, netinc_control_skb(pkt, body, len));
 }
 
 void netinc_fold_begin(struct netinc_node_group *g)
@@ -694,9 +624,7 @@ const struct netinc_agg_ops netinc_fold_ops = {
 	.fold = agg_fold,
 	.copy = copy_one,
 	.send_result = send_result,
-	.send_nack = send_nack,
-	.send_status = agg_send_status,
-	.send_partial = send_partial,
+	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };
 
