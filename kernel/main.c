@@ -31,13 +31,13 @@ static int __init netinc_init(void)
 		return err;
 	err = netinc_fold_init();	/* node side: folding */
 	if (err)
-		goto err_pages;
+		goto err_page_ring;
 	err = netinc_convert_init();	/* host side: conversion */
 	if (err)
-		goto err_reducer;
+		goto err_fold;
 	err = netinc_net_init();	/* state of every netns */
 	if (err)
-		goto err_elems;
+		goto err_convert;
 	err = netinc_node_init();	/* node side: devices that go away */
 	if (err)
 		goto err_net;
@@ -55,12 +55,12 @@ err_node:
 	netinc_node_fini();
 err_net:
 	netinc_net_fini();
-err_elems:
+err_convert:
 	netinc_convert_fini();
-err_reducer:
+err_fold:
 	rcu_barrier();
 	netinc_fold_fini();
-err_pages:
+err_page_ring:
 	netinc_page_ring_fini();
 	return err;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets in. Both hooks lead here with an skb whose data begins at the IP header. What is not
- * INC's is left alone; for the rest everything is checked that nobody has checked yet, then the
- * first header says whether a node or a rank of this box is meant.
+ * INC's is left alone; for the rest everything is checked that nobody has checked yet, then
+ * dispatch.c sees whether a node or a rank of this box is meant.
  */
 #include <linux/inetdevice.h>
 #include <linux/ip.h>

@@ -66,6 +66,7 @@ bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot
 
 /* ---- Whose contributions a result is made of ----------------------------- */
 
+/* To @child or NETINC_ALL: of whose contributions results with this set's number are made. */
 static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct {
@@ -73,6 +74,7 @@ static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32
 		__be32 map[INC_MAX_RANKS / 32];
 	} m;
 	u32 bits = round_up(agg->children, 32u), i;
+	struct netinc_pkt pkt;
 
 	memset(&m, 0, sizeof(m));
 	m.partial.set = cpu_to_be16(slot->set);
@@ -80,7 +82,9 @@ static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32
 	for (i = 0; i < agg->children; i++)
 		if (netinc_bits_get(slot->contributors, i))
 			netinc_bit_set(m.map, i);
-	agg->ops->send_partial(agg, child, &m.partial, sizeof(m.partial) + bits / 8);
+	netinc_agg_header(agg, &pkt, INC_PKT_PARTIAL);
+	pkt.psn = (u32)agg->una;
+	agg->ops->send(agg, child, &pkt, &m, sizeof(m.partial) + bits / 8);
 }
 
 /*

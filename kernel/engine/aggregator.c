@@ -614,6 +614,19 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	return err;
 }
 
+/* Blocks [q, q + span) of @child have not come. */
+static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+{
+	struct netinc_pkt pkt;
+
+	netinc_agg_header(agg, &pkt, INC_PKT_NACK);
+	pkt.child = child;
+	pkt.psn = (u32)q;
+	pkt.span = span;
+	netinc_count(agg->counters, INC_C_NACKS);
+	agg->ops->send(agg, child, &pkt, NULL, 0);
+}
+
 /* NACK the holes of @child from block @q on. */
 static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 {
@@ -631,13 +644,13 @@ static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 		if (hole) {
 			span++;
 		} else if (span) {
-			agg->ops->send_nack(agg, child, q - span, span);
+			send_nack(agg, child, q - span, span);
 			span = 0;
 			ranges++;
 		}
 	}
 	if (span && ranges < NACK_RANGES)
-		agg->ops->send_nack(agg, child, q - span, span);
+		send_nack(agg, child, q - span, span);
 }
 
 void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
@@ -760,6 +773,7 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 		struct inc_status status;
 		__be32 map[NETINC_MAX_BITMAP];
 	} m;
+	struct netinc_pkt pkt;
 	u64 since = now;
 	u32 bits;
 
@@ -771,7 +785,11 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
 	m.status.seen = cpu_to_be32(agg->child[child].seen);
 	netinc_count(agg->counters, INC_C_STATUSES);
-	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
+	netinc_agg_header(agg, &pkt, INC_PKT_STATUS);
+	pkt.child = child;
+	pkt.psn = (u32)agg->una;
+	pkt.tstamp = tstamp;
+	agg->ops->send(agg, child, &pkt, &m, sizeof(m.status) + bits / 8);
 }
 
 /* What @child lacks, and asks for. */

@@ -54,7 +54,7 @@ struct netinc_slot {
 	u16 flags;
 	u16 len;		/* payload of the result, bytes */
 	u32 missing;		/* children x parts that have not contributed */
-	u16 set;		/* INC_F_PARTIAL: number of the set in gave */
+	u16 set;		/* INC_F_PARTIAL: number of the set in `contributors` */
 	/* of the first contribution that is counted, as sig; nothing is: 0 */
 	u32 opseq;
 	u32 sig;
@@ -110,14 +110,12 @@ struct netinc_agg_ops {
 	bool (*copy)(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
 	void (*send_result)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
 	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot);
-	void (*send_nack)(struct netinc_agg *agg, u32 child, u64 q, u32 span);
-	void (*send_status)(struct netinc_agg *agg, u32 child, u32 tstamp,
-			    const struct inc_status *body, u32 len);
 	/*
-	 * To @child or NETINC_ALL: of whose contributions results with this set's number are made
+	 * Queue a control packet (NACK, STATUS or PARTIAL) for @child or NETINC_ALL; @body of @len
+	 * bytes follows the header.
 	 */
-	void (*send_partial)(struct netinc_agg *agg, u32 child, const struct inc_partial *body,
-			     u32 len);
+	void (*send)(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len);
 	/* Is there a way to fold such payload? */
 	bool (*can_fold)(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode);
 	/*
@@ -135,6 +133,8 @@ struct netinc_agg {
 	u32 window;		/* W; there are 2 W slots */
 	struct netinc_spread spread;
 	u32 tree;		/* which of them this is */
+	/* what all headers of the epoch say: group, incarnation, epoch, cookie */
+	struct netinc_pkt header;
 	bool root;		/* no parent above */
 	bool closed;		/* an error is out: nothing from `limit` on completes */
 	u64 limit;
@@ -155,6 +155,16 @@ struct netinc_agg {
 /* Bytes of memory that netinc_agg_init() wants at @mem, zeroed. */
 size_t netinc_agg_bytes(u32 children, u32 parts, u32 window);
 void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window);
+
+/* agg_packet.c */
+/* Fill in what all headers of this aggregator have. */
+void netinc_agg_header(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 type);
+/*
+ * The header of the RESULT of @slot: with its elements, or for a child that wants none and is told
+ * that the block is complete.
+ */
+void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			      bool elements, struct netinc_pkt *pkt);
 
 /* Begin an epoch at block @start: all slots are emptied. */
 void netinc_agg_start(struct netinc_agg *agg, u64 start);

@@ -13,7 +13,7 @@
  *
  *  CLOSED --connect--> JOINING --WAIT--> WAITING -READY-> READY -ERROR-> RESYNC -READY-> READY
  *                         \-----------READY-------------/ | | \--node lost, MOVE--> RESYNC
- *                                                         | \-leave-> LEAVING -acknowledged-> CLOSED
+ *                                                         | \-leave-> LEAVING -acked-> CLOSED
  *  any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
  *
  * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are
@@ -52,9 +52,9 @@ struct netinc_ep_ops {
 	 * False: no memory.
 	 */
 	bool (*retain_init)(struct netinc_ep *ep, u32 n);
-	/* Keep the payload of a result beyond this call. False: no memory. */
+	/* Keep the payload of a result beyond this call; may change obj. False: no memory. */
 	bool (*retain)(struct netinc_ep *ep, struct netinc_pay *pay);
-	/* Payload that was kept, of a result (INC_F_FINAL) or as netinc_ep_sent() was given it. */
+	/* Payload that was kept: by retain(), or as netinc_ep_sent() was given it. */
 	void (*retain_release)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Control packets go to plan[at] from now on. False: there is no way. */
 	bool (*retarget)(struct netinc_ep *ep, u32 at);
@@ -109,7 +109,7 @@ struct netinc_ep_cfg {
 
 /* What a rank keeps of a block, rule 8: how it was contributed, and one payload, or none. */
 struct netinc_retained {
-	/* with INC_F_FINAL the common result, else the own contribution; obj NULL: empty */
+	/* NETINC_PAY_RETAINED_*; obj NULL: empty */
 	struct netinc_pay pay;
 	u64 block;
 	u32 opseq;
@@ -393,7 +393,7 @@ u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
  */
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		    const struct netinc_pay *pay);
-/* Block @b has its result; @pay: kept by keep(), with INC_F_FINAL, or NULL. */
+/* Block @b has its result; @pay: kept by retain(), or NULL. */
 void netinc_ep_retain_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
 /* Blocks from @b on are going to be others. */
 void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b);

@@ -24,17 +24,37 @@
 #define NETINC_MAX_DEAD_MS	60000u
 #define NETINC_MAX_LATE_MS	3600000u
 
+/* Whose memory payload lies in, and so how the surroundings release it. */
+enum netinc_pay_kind {
+	/* It was received: obj is the packet, or a copy of the part of it that is needed. */
+	NETINC_PAY_RECEIVED,
+	/* A node has folded it: obj and off are what the surroundings have made of them. */
+	NETINC_PAY_RESULT,
+	/* A rank retains it: its own contribution. */
+	NETINC_PAY_RETAINED_OWN,
+	/* A rank retains it: the common result. */
+	NETINC_PAY_RETAINED_RESULT,
+};
+
 /*
  * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks
  * inside.
- * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins.
+ * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins. It shares a
+ * word with @kind, since each slot of a node has one of these per child.
  */
 struct netinc_pay {
 	void *obj;
-	u32 off;
+	u32 off : 24;
+	u32 kind : 8;		/* enum netinc_pay_kind */
 	u16 len;		/* payload without descriptor and padding */
 	u16 flags;		/* INC_F_* of the packet */
 };
+
+/* The payload begins behind the descriptor, if there is one. */
+static inline u32 netinc_pay_off(const struct netinc_pay *pay)
+{
+	return pay->off + (pay->flags & INC_F_DESC ? (u32)sizeof(struct inc_desc) : 0);
+}
 
 #define NETINC_AF_INET	2	/* Linux' AF_INET and AF_INET6 */
 #define NETINC_AF_INET6	10
@@ -46,6 +66,12 @@ struct netinc_peer {
 	u16 udp_port;		/* network order */
 	u32 ifindex;		/* the port or interface its packets come in by */
 };
+
+/* Both are on one host; their ports may differ. */
+static inline bool netinc_peer_same_host(const struct netinc_peer *a, const struct netinc_peer *b)
+{
+	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
 
 /* Why an operation or a group failed; the host-order form of struct inc_error_pkt. */
 struct netinc_error {

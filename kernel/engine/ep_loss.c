@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a rank does about loss: PROBE says which results it lacks, STATUS and NACK say what the root
- * lacks; rule 4 of protocol.rst. When it asks unbidden is the timers' business, in ep_member.c.
+ * lacks; rule 4 of protocol.rst. When it asks unbidden is the timers' business, in endpoint.c.
  */
 #include "endpoint.h"
 

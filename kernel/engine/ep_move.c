@@ -227,11 +227,6 @@ static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
 	return 0;
 }
 
-static bool same_place(const struct netinc_peer *a, const struct netinc_peer *b)
-{
-	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
-}
-
 static bool is_quiet(const struct netinc_ep *ep)
 {
 	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end &&
@@ -251,7 +246,7 @@ static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_
 
 	/* only rank 0 looks: what comes to others is a late copy */
 	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !is_quiet(ep) ||
-	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !same_place(from, &ep->plan[0]))
+	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !netinc_peer_same_host(from, &ep->plan[0]))
 		return -INC_C_DROP_STATE;
 	ep->home_pause = min(2 * ep->home_pause, HOME_PAUSE_MAX);
 	start_move(ep, move_home(ep), true, now);

@@ -83,7 +83,7 @@ bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 	if (!pay || !(pkt->flags & INC_F_PAYLOAD) || (pkt->flags & INC_F_WANT))
 		return false;
 	k->pay = *pay;
-	k->pay.flags &= ~INC_F_FINAL;
+	k->pay.kind = NETINC_PAY_RETAINED_OWN;
 	return true;
 }
 
@@ -126,7 +126,9 @@ const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u
 	pkt->mode = k->mode;
 	if (!k->pay.obj)
 		return NULL;
-	pkt->flags = INC_F_PAYLOAD | (k->pay.flags & INC_F_FINAL);
+	pkt->flags = INC_F_PAYLOAD;
+	if (k->pay.kind == NETINC_PAY_RETAINED_RESULT)
+		pkt->flags |= INC_F_FINAL;
 	pkt->len = k->pay.len;
 	return &k->pay;
 }

@@ -379,7 +379,7 @@ static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b,
 		return ep->ops->deliver(ep, op, blk, pay) ? 0 : -INC_C_DROP_MEMORY;
 	keep = (blk->bits & INC_F_WANT) && pay->len;
 	kept = *pay;
-	kept.flags |= INC_F_FINAL;
+	kept.kind = NETINC_PAY_RETAINED_RESULT;
 	if (keep && !ep->ops->retain(ep, &kept))
 		return -INC_C_DROP_MEMORY;
 	if (!ep->ops->deliver(ep, op, blk, pay)) {

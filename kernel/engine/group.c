@@ -60,20 +60,10 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->members = mem;
 	g->agg.ops = agg_ops;
 	g->agg.counters = g->counters;
+	g->agg.header.group = cfg->id;
+	g->agg.header.incarnation = cfg->incarnation;
 	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
 	netinc_shrink_init(g);
-}
-
-static void build_header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
-{
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = type;
-	pkt->span = 1;
-	pkt->group = g->cfg.id;
-	pkt->incarnation = g->cfg.incarnation;
-	pkt->epoch = g->epoch;
-	pkt->cookie = g->down_cookie;
-	pkt->tree = g->agg.tree;
 }
 
 static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
@@ -98,7 +88,7 @@ static void send_wait(struct netinc_group *g, u32 child)
 			break;
 	}
 	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
-	build_header(g, &pkt, INC_PKT_WAIT);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_WAIT);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
@@ -138,7 +128,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 	netinc_addr_build(&body.edge, &g->members[0].peer);
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
-	build_header(g, &pkt, INC_PKT_READY);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
 	/* the number by which it knows itself as long as it has not had this */
 	pkt.child = g->shrunk == g->epoch ? m->old : child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
@@ -173,7 +163,7 @@ static void send_peers(struct netinc_group *g, u32 child, u32 first)
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)
 		build_peer(g, child, first + i, &m.peer[i]);
-	build_header(g, &pkt, INC_PKT_PEERS);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_PEERS);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
@@ -219,6 +209,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
 	g->down_cookie = member_cookie(g, 1, 0);
+	g->agg.header.epoch = g->epoch;
+	g->agg.header.cookie = g->down_cookie;
 	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
@@ -237,8 +229,8 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 
 static bool same_peer(const struct netinc_peer *a, const struct netinc_peer *b)
 {
-	return a->family == b->family && a->udp_port == b->udp_port && a->ifindex == b->ifindex &&
-	       !memcmp(a->addr, b->addr, sizeof(a->addr));
+	return netinc_peer_same_host(a, b) && a->udp_port == b->udp_port &&
+	       a->ifindex == b->ifindex;
 }
 
 static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
@@ -380,7 +372,7 @@ static void send_error(struct netinc_group *g, u32 child)
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;
 
-	build_header(g, &pkt, INC_PKT_ERROR);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_ERROR);
 	pkt.child = child == NETINC_ALL ? 0 : child;
 	pkt.psn = (u32)g->error.block;
 	netinc_error_build(&body, &g->error);
@@ -528,8 +520,7 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 {
 	if (!netinc_group_is_branch(g))
 		return same_peer(member, peer);
-	return member->family == peer->family &&
-	       !memcmp(member->addr, peer->addr, sizeof(member->addr));
+	return netinc_peer_same_host(member, peer);
 }
 
 /* Is it from the member that it says? 0 or a negative counter. */

@@ -87,6 +87,8 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	g->block = tree->block;
 	g->down_cookie = tree->down_cookie;
 	g->agg.tree = tree->tree;
+	g->agg.header.epoch = tree->epoch;
+	g->agg.header.cookie = tree->down_cookie;
 	netinc_spread_init(&g->agg.spread, tree->trees, tree->window);
 	netinc_agg_start(&g->agg, tree->start);
 	g->agg.limit = tree->start;

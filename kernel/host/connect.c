@@ -212,7 +212,9 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 		err = find_parent(nn, nsk, a, &peer);
 	if (err)
 		return err;
-	cfg.join_ms = min(jiffies_to_msecs(sk->sk_sndtimeo), JOIN_MS_MAX);
+	cfg.join_ms = JOIN_MS_MAX;
+	if (sk->sk_sndtimeo < msecs_to_jiffies(JOIN_MS_MAX))
+		cfg.join_ms = jiffies_to_msecs(sk->sk_sndtimeo);
 	set_rank(nsk, NULL);	/* of a join or a group that has failed */
 	sk->sk_socket->state = SS_UNCONNECTED;
 	if (!shrink)

@@ -143,16 +143,16 @@ static bool shares_buffer(const struct netinc_op *op)
 static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 		       const struct netinc_layout *s, bool send, bool write, u32 pages)
 {
-	struct netinc_skb_contig *piece;
+	struct netinc_user_range *range;
 	u32 n;
 	int err;
 
-	err = netinc_layout_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
+	err = netinc_layout_ranges(s, &req->op, send, &req->mem, b->whole, &range, &n);
 	if (err)
 		return err;
-	if (!write && piece[n].at <= NETINC_COPIED)
-		return netinc_buf_copy(b, piece, n, req->copied);
-	return netinc_buf_init(b, piece, n, write, pages, &req->mem);
+	if (!write && range[n].at <= NETINC_COPIED)
+		return netinc_buf_copy(b, range, n, req->copied);
+	return netinc_buf_init(b, range, n, write, pages, &req->mem);
 }
 
 static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,

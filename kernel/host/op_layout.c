@@ -215,37 +215,37 @@ static u32 pages_of(u64 addr, u64 len)
 	return (offset_in_page(addr) + len + PAGE_SIZE - 1) >> PAGE_SHIFT;
 }
 
-int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_skb_contig *room,
-			 struct netinc_skb_contig **pieces, u32 *n)
+int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+			 struct netinc_mem *mem, struct netinc_user_range *room,
+			 struct netinc_user_range **ranges, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
-	struct netinc_skb_contig *p, next = {};
+	struct netinc_user_range *p, next = {};
 	struct netinc_share share;
 	u64 addr, len;
 
 	for (i = 0; next_share(op, send, i, &share); i++)
 		;
-	*pieces = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : room;
-	if (!*pieces)
+	*ranges = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : room;
+	if (!*ranges)
 		return -ENOMEM;
-	p = *pieces;
+	p = *ranges;
 	for (i = 0; next_share(op, send, i, &share); i++) {
 		addr = share_addr(s, op, send, share.peer);
 		len = share.elems * size;
 		if (!len)
 			continue;
-		if (p == *pieces || p[-1].addr + (next.at - p[-1].at) != addr) {
-			/* the pages of the piece before it are known now */
-			if (p != *pieces)
+		if (p == *ranges || p[-1].addr + (next.at - p[-1].at) != addr) {
+			/* the pages of the range before it are known now */
+			if (p != *ranges)
 				next.page = p[-1].page + pages_of(p[-1].addr, next.at - p[-1].at);
-			*p++ = (struct netinc_skb_contig){ .at = next.at,
+			*p++ = (struct netinc_user_range){ .at = next.at,
 							   .addr = addr,
 							   .page = next.page };
 		}
 		next.at += len;
 	}
-	*n = p - *pieces;
+	*n = p - *ranges;
 	if (*n)
 		next.page = p[-1].page + pages_of(p[-1].addr, next.at - p[-1].at);
 	*p = next;

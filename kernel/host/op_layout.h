@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a submission says about memory: where each rank's share lies in the user's buffers, and the
- * streams of pieces that the engine's blocks are read from and written to.
+ * streams of ranges that the engine's blocks are read from and written to.
  */
 #ifndef NETINC_HOST_OP_LAYOUT_H
 #define NETINC_HOST_OP_LAYOUT_H
@@ -39,12 +39,12 @@ void netinc_layout_put(struct netinc_layout *s);
  */
 int netinc_layout_check(const struct netinc_layout *s, const struct netinc_op *op);
 /*
- * The pieces of a stream; *@pieces, @room for two or to be kvfree()d, has *@n + 1 entries. 0 or
+ * The ranges of a stream; *@ranges, @room for two or to be kvfree()d, has *@n + 1 entries. 0 or
  * -ENOMEM.
  */
-int netinc_layout_pieces(const struct netinc_layout *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_skb_contig *room,
-			 struct netinc_skb_contig **pieces, u32 *n);
+int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *op, bool send,
+			 struct netinc_mem *mem, struct netinc_user_range *room,
+			 struct netinc_user_range **ranges, u32 *n);
 /* Copies the share that a rank has for itself, which does not go over the network. 0 or -EFAULT. */
 int netinc_layout_copy_own(const struct netinc_layout *s, const struct netinc_op *op);
 

@@ -299,7 +299,7 @@ static bool deliver_converted(const struct netinc_op_request *req, const struct 
 bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
 			    const struct netinc_block *b, const struct netinc_pay *pay)
 {
-	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), size;
+	u32 off = netinc_pay_off(pay), size;
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	struct netinc_op_request *req = req_of(rank, op);
 	bool fpu, ok;

@@ -44,39 +44,39 @@ static struct netinc_rank *rank_of(struct netinc_pin *u)
 	return container_of(u, struct netinc_rank, pin);
 }
 
-/* The piece that holds the stream's byte @at. */
-static const struct netinc_skb_contig *piece_at(const struct netinc_buf *b, u64 at)
+/* The range that holds the stream's byte @at. */
+static const struct netinc_user_range *range_at(const struct netinc_buf *b, u64 at)
 {
-	u32 lo = 0, hi = b->npieces, mid;
+	u32 lo = 0, hi = b->nranges, mid;
 
 	if (likely(hi == 1))
-		return b->piece;
+		return b->range;
 	while (hi - lo > 1) {
 		mid = (lo + hi) / 2;
-		if (b->piece[mid].at <= at)
+		if (b->range[mid].at <= at)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return &b->piece[lo];
+	return &b->range[lo];
 }
 
-/* The piece that page @n belongs to. */
-static const struct netinc_skb_contig *piece_of_page(const struct netinc_buf *b, u32 n)
+/* The range that page @n belongs to. */
+static const struct netinc_user_range *range_of_page(const struct netinc_buf *b, u32 n)
 {
-	u32 lo = 0, hi = b->npieces, mid;
+	u32 lo = 0, hi = b->nranges, mid;
 
 	while (hi - lo > 1) {
 		mid = (lo + hi) / 2;
-		if (b->piece[mid].page <= n)
+		if (b->range[mid].page <= n)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	return &b->piece[lo];
+	return &b->range[lo];
 }
 
-static u32 page_in(const struct netinc_skb_contig *p, u64 at)
+static u32 page_in(const struct netinc_user_range *p, u64 at)
 {
 	return p->page + ((offset_in_page(p->addr) + at - p->at) >> PAGE_SHIFT);
 }
@@ -84,17 +84,17 @@ static u32 page_in(const struct netinc_skb_contig *p, u64 at)
 /* The page with the byte @at; behind the last byte: how many pages there are. */
 static u32 page_of(const struct netinc_buf *b, u64 at)
 {
-	return at < b->len && !b->copy ? page_in(piece_at(b, at), at) : b->npages;
+	return at < b->len && !b->copy ? page_in(range_at(b, at), at) : b->npages;
 }
 
 /* How many bytes of the stream lie before page @n. */
 static u64 bytes_before(const struct netinc_buf *b, u32 n)
 {
-	const struct netinc_skb_contig *p;
+	const struct netinc_user_range *p;
 
 	if (n == b->npages)
 		return b->len;
-	p = piece_of_page(b, n);
+	p = range_of_page(b, n);
 	if (n == p->page)
 		return p->at;
 	return p->at + ((u64)(n - p->page) << PAGE_SHIFT) - offset_in_page(p->addr);
@@ -116,15 +116,15 @@ static bool all_pinned(const struct netinc_buf *b)
 	return b->pinned == b->npages;
 }
 
-int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write,
+int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
 		    u32 ahead, struct netinc_mem *mem)
 {
 	u32 ring;
 
-	b->piece = piece;
-	b->npieces = npieces;
-	b->len = piece[npieces].at;
-	b->npages = piece[npieces].page;
+	b->range = range;
+	b->nranges = nranges;
+	b->len = range[nranges].at;
+	b->npages = range[nranges].page;
 	b->write = write;
 	if (!b->npages)
 		return 0;
@@ -135,18 +135,18 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 n
 	return b->ring ? 0 : -ENOMEM;
 }
 
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, u8 *to)
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to)
 {
 	u32 i;
 
-	b->piece = piece;
-	b->npieces = npieces;
-	b->len = piece[npieces].at;
+	b->range = range;
+	b->nranges = nranges;
+	b->len = range[nranges].at;
 	b->hi = b->len;
 	b->copy = to;
-	for (i = 0; i < npieces; i++)
-		if (copy_from_user(to + piece[i].at, u64_to_user_ptr(piece[i].addr),
-				   piece[i + 1].at - piece[i].at))
+	for (i = 0; i < nranges; i++)
+		if (copy_from_user(to + range[i].at, u64_to_user_ptr(range[i].addr),
+				   range[i + 1].at - range[i].at))
 			return -EFAULT;
 	return 0;
 }
@@ -155,8 +155,8 @@ static void buf_free(struct netinc_buf *b)
 {
 	if (b->ring != b->few)
 		kvfree(b->ring);
-	if (b->piece != b->whole)
-		kvfree(b->piece);
+	if (b->range != b->whole)
+		kvfree(b->range);
 }
 
 /*
@@ -165,11 +165,11 @@ static void buf_free(struct netinc_buf *b)
  */
 static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32 *off, u32 *n)
 {
-	const struct netinc_skb_contig *p;
+	const struct netinc_user_range *p;
 
 	if (WARN_ON_ONCE(at < b->lo || at >= b->hi || len > b->hi - at))
 		return NULL;
-	p = piece_at(b, at);
+	p = range_at(b, at);
 	*off = offset_in_page(p->addr + at - p->at);
 	*n = min3(len, (u32)PAGE_SIZE - *off, (u32)min_t(u64, p[1].at - at, U32_MAX));
 	return b->ring[page_in(p, at) & b->mask];
@@ -303,7 +303,7 @@ static int await_pages(unsigned long addr, u32 n)
 static int pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 {
 	u32 slot = b->pinned & b->mask, room = b->mask + 1 - pages_held(b);
-	const struct netinc_skb_contig *p = piece_of_page(b, b->pinned);
+	const struct netinc_user_range *p = range_of_page(b, b->pinned);
 	unsigned long addr;
 	int got;
 

@@ -24,20 +24,20 @@ struct netinc_rank;
 struct netinc_op_request;
 
 /* A run of a stream's bytes in the user's memory. */
-struct netinc_skb_contig {
+struct netinc_user_range {
 	u64 at;			/* bytes of the stream before it */
 	u64 addr;		/* user address, any alignment */
-	u32 page;		/* pages of the pieces before it */
+	u32 page;		/* pages of the ranges before it */
 };
 
 /*
- * One stream of one operation: what a rank sends, or what it gets, piece after piece. Its pages are
- * numbered through all pieces; those in [freed, pinned) are in the ring, at their number modulo its
+ * One stream of one operation: what a rank sends, or what it gets, range after range. Its pages are
+ * numbered through all ranges; those in [freed, pinned) are in the ring, at their number modulo its
  * size.
  */
 struct netinc_buf {
-	const struct netinc_skb_contig *piece;	/* npieces + 1, the last one is where all end */
-	u32 npieces;
+	const struct netinc_user_range *range;	/* nranges + 1, the last one is where all end */
+	u32 nranges;
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
 	const u8 *copy;		/* all of it, and no pages; or NULL */
@@ -48,8 +48,8 @@ struct netinc_buf {
 	u32 pinned;		/* likewise */
 	u32 mask;		/* size of the ring - 1 */
 	struct page **ring;
-	/* what a short stream in one piece needs, without an allocation */
-	struct netinc_skb_contig whole[2];
+	/* what a short stream in one range needs, without an allocation */
+	struct netinc_user_range whole[2];
 	struct page *few[4];
 };
 
@@ -76,16 +76,16 @@ void netinc_pin_fini(struct netinc_pin *u);
 int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 
 /*
- * A stream of which at most @ahead pages are pinned at once. Takes @piece, kvmalloc()ed, also when
+ * A stream of which at most @ahead pages are pinned at once. Takes @range, kvmalloc()ed, also when
  * it fails.
  */
-int netinc_buf_init(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, bool write,
+int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
 		    u32 ahead, struct netinc_mem *mem);
 /*
  * The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or
  * -EFAULT.
  */
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_skb_contig *piece, u32 npieces, u8 *to);
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to);
 /*
  * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only
  * bytes in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * One rank at its host: the endpoint engine, its lock, its timer, the way to its parent. A socket
- * owns it (socket.c); received packets reach it through the netns' hash (rx.c).
+ * owns it (socket.c); received packets reach it through the netns' hash (dispatch.c).
  */
 #ifndef NETINC_HOST_RANK_H
 #define NETINC_HOST_RANK_H
@@ -98,8 +98,8 @@ void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 			     struct sk_buff *skb);
 
 /*
- * A packet for this rank: called by rx.c for every received skb whose first header names group and
- * child.
+ * A packet for this rank: called by dispatch.c for every received skb whose first header names
+ * group and child.
  */
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx);
 

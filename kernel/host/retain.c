@@ -102,7 +102,6 @@ static void free_place(struct netinc_rank *rank, void *place)
 
 bool netinc_retain_payload(struct netinc_ep *ep, struct netinc_pay *pay)
 {
-	u32 skip = pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
 	struct netinc_rank *rank = netinc_rank_of(ep);
 	void *place;
 
@@ -111,11 +110,14 @@ bool netinc_retain_payload(struct netinc_ep *ep, struct netinc_pay *pay)
 	place = netinc_retain_place(rank);
 	if (!place)
 		return false;
-	if (skb_copy_bits(pay->obj, pay->off + skip, place, pay->len)) {
+	if (skb_copy_bits(pay->obj, netinc_pay_off(pay), place, pay->len)) {
 		free_place(rank, place);
 		return false;
 	}
+	/* the copy is of the elements alone */
 	pay->obj = place;
+	pay->off = 0;
+	pay->flags &= ~INC_F_DESC;
 	return true;
 }
 

@@ -84,7 +84,7 @@ static void fold_elems(const struct netinc_op_request *req, const struct netinc_
 static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b,
 			     const struct netinc_pay *pay, u8 *acc, bool fpu)
 {
-	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+	u32 off = netinc_pay_off(pay);
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
 	u32 i, n;
 

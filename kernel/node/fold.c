@@ -16,8 +16,6 @@
 #include "node/tenant.h"
 #include "core/trace.h"
 
-/* netinc_pay.flags: obj is a netinc_gso_buf, off the segment's number; else an sk_buff */
-#define PAY_RESULT	0x8000
 #define MAX_SOURCES	16	/* per pass of a reduction kernel */
 #define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
 /* bytes of each payload that are folded at a time: a multiple of any element */
@@ -70,15 +68,10 @@ static void uncharge_group(struct netinc_node_group *g, u32 bytes)
 	g->held -= bytes;
 }
 
-static u32 payload_off(const struct netinc_pay *pay)
-{
-	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
-}
-
 /* A copy of what @pay refers to, in a packet of its own. */
 static struct sk_buff *copy_out(struct netinc_pay *pay)
 {
-	u32 len = payload_off(pay) - pay->off + pay->len;
+	u32 len = netinc_pay_off(pay) - pay->off + pay->len;
 	struct sk_buff *skb;
 
 	netinc_fpu_section_outside();
@@ -134,7 +127,7 @@ static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always
 	return true;
 }
 
-static void super_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
+static void gso_buf_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 {
 	u32 bytes = netinc_gso_buf_truesize(s);
 
@@ -149,7 +142,7 @@ static void super_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
  * Room for some results; at the limit for one, which the group has been charged for when it was
  * made.
  */
-static struct netinc_gso_buf *super_get(struct netinc_node_group *g, u32 len, u32 n)
+static struct netinc_gso_buf *gso_buf_get(struct netinc_node_group *g, u32 len, u32 n)
 {
 	struct netinc_gso_buf *s = netinc_gso_buf_alloc(len, n);
 	u32 bytes;
@@ -174,8 +167,8 @@ static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
 	struct netinc_node_group *g = agg_to_node_group(agg);
 	struct sk_buff *skb = pay->obj;
 
-	if (pay->flags & PAY_RESULT) {
-		super_put(g, pay->obj);
+	if (pay->kind == NETINC_PAY_RESULT) {
+		gso_buf_put(g, pay->obj);
 		return;
 	}
 	if (--NETINC_CB(skb)->refs)
@@ -243,7 +236,7 @@ static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 
 static void pass_add(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
 {
-	u32 off = payload_off(pay) + p->off;
+	u32 off = netinc_pay_off(pay) + p->off;
 	const void *src = netinc_skb_contig(pay->obj, off, p->len);
 
 	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
@@ -273,11 +266,11 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 
 	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size ||
 		  s->last != s->seg_size)) {
-		super_put(g, s);
+		gso_buf_put(g, s);
 		g->build = NULL;
 	}
 	if (!g->build) {
-		s = super_get(g, len,
+		s = gso_buf_get(g, len,
 			      min_t(u32, max(g->rx_left, 1u),
 				    min(NETINC_MAX_SEGMENTS, 65000 / len)));
 		if (!s)
@@ -285,29 +278,6 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 		g->build = s;
 	}
 	return netinc_gso_buf_segment(s, s->n);
-}
-
-static void result_header(struct netinc_node_group *g, const struct netinc_slot *slot, u16 flags,
-			  u16 len, struct netinc_pkt *pkt)
-{
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = INC_PKT_RESULT;
-	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE |
-			      INC_F_ECE | INC_F_PARTIAL);
-	pkt->child = flags & INC_F_PARTIAL ? slot->set : 0;
-	pkt->group = g->grp.cfg.id;
-	pkt->incarnation = g->grp.cfg.incarnation;
-	pkt->epoch = g->grp.epoch;
-	pkt->psn = (u32)slot->q;
-	pkt->span = 1;
-	pkt->len = len;
-	pkt->opseq = slot->opseq;
-	pkt->sig = slot->sig;
-	pkt->dtype = slot->dtype;
-	pkt->dop = slot->dop;
-	pkt->mode = slot->mode;
-	pkt->cookie = g->grp.down_cookie;
-	pkt->tree = g->grp.agg.tree;
 }
 
 /* The first contribution with @flag; the slot's own flags say that there is one. */
@@ -328,7 +298,6 @@ static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot, u32 *size)
 {
 	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
-	u16 flags = slot->flags;
 	struct netinc_pkt pkt;
 	u8 *segment;
 
@@ -336,7 +305,7 @@ static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot,
 	segment = result_segment(g, slot, *size);
 	if (!segment)
 		return NULL;
-	result_header(g, slot, flags, slot->len, &pkt);
+	netinc_agg_result_header(&g->grp.agg, slot, true, &pkt);
 	netinc_build((struct inc_hdr *)segment, &pkt);
 	segment += sizeof(struct inc_hdr);
 	if (desc) {
@@ -352,9 +321,11 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 {
 	struct netinc_gso_buf *s = g->build;
 
-	slot->result = (struct netinc_pay){
-		.obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT
-	};
+	slot->result = (struct netinc_pay){ .obj = s,
+					    .off = s->n,
+					    .kind = NETINC_PAY_RESULT,
+					    .len = size,
+					    .flags = slot->flags };
 	netinc_gso_buf_get(s);
 	s->n++;
 	s->last = size;
@@ -418,7 +389,7 @@ static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *
 static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
 {
 	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
-	    skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len))
+	    skb_copy_bits(pay->obj, netinc_pay_off(pay), dst, slot->len))
 		memset(dst, 0, slot->len);
 }
 
@@ -459,7 +430,7 @@ static void run_flush(struct netinc_node_group *g, struct netinc_run *run, u32 c
 	if (!run->s)
 		return;
 	netinc_node_group_send_run(g, child, run);
-	super_put(g, run->s);
+	gso_buf_put(g, run->s);
 	run->s = NULL;
 }
 
@@ -472,13 +443,6 @@ static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 chi
 		netinc_gso_buf_get(run->s);
 	}
 	run->n++;
-}
-
-/* The header alone: for a block without elements, or a child that does not want them. */
-static void empty_header(struct netinc_node_group *g, const struct netinc_slot *slot,
-			 struct netinc_pkt *pkt)
-{
-	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL), 0, pkt);
 }
 
 static void empty_flush(struct netinc_node_group *g, u32 child)
@@ -494,7 +458,7 @@ static void empty_add(struct netinc_node_group *g, u32 child, const struct netin
 {
 	struct netinc_pkt *pkt = &g->link[child].empty, next;
 
-	empty_header(g, slot, &next);
+	netinc_agg_result_header(&g->grp.agg, slot, false, &next);
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
 	    pkt->opseq == next.opseq && pkt->sig == next.sig && pkt->flags == next.flags &&
 	    pkt->child == next.child) {
@@ -527,7 +491,7 @@ static void send_child(struct netinc_node_group *g, const struct netinc_slot *sl
 		netinc_node_group_send_run(g, child, &run);
 		return;
 	}
-	empty_header(g, slot, &pkt);
+	netinc_agg_result_header(&g->grp.agg, slot, false, &pkt);
 	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
 }
 
@@ -595,49 +559,10 @@ static void flush_results(struct netinc_node_group *g)
 	g->apart = false;
 }
 
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+static void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len)
 {
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_NACK,
-				  .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch,
-				  .psn = (u32)q,
-				  .span = span,
-				  .child = child,
-				  .tree = agg->tree,
-				  .cookie = g->grp.down_cookie };
-
-	netinc_count(g->grp.counters, INC_C_NACKS);
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
-}
-
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
-			    const struct inc_status *body, u32 len)
-{
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_STATUS,
-				  .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation,
-				  .epoch = g->grp.epoch,
-				  .psn = (u32)agg->una,
-				  .span = 1,
-				  .child = child,
-				  .tree = agg->tree,
-				  .tstamp = tstamp,
-				  .cookie = g->grp.down_cookie };
-
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
-}
-
-static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
-{
-	struct netinc_node_group *g = agg_to_node_group(agg);
-	struct netinc_pkt pkt = { .type = INC_PKT_PARTIAL, .group = g->grp.cfg.id,
-				  .incarnation = g->grp.cfg.incarnation, .epoch = g->grp.epoch,
-				  .psn = (u32)agg->una, .span = 1, .cookie = g->grp.down_cookie };
-
-	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
+	netinc_node_group_send(agg_to_node_group(agg), child, netinc_control_skb(pkt, body, len));
 }
 
 void netinc_fold_begin(struct netinc_node_group *g)
@@ -651,7 +576,7 @@ void netinc_fold_end(struct netinc_node_group *g)
 	lockdep_assert_held(&g->lock);
 	flush_results(g);
 	if (g->build)
-		super_put(g, g->build);
+		gso_buf_put(g, g->build);
 	g->build = NULL;
 	netinc_fpu_section_end(&g->section);
 }
@@ -699,9 +624,7 @@ const struct netinc_agg_ops netinc_fold_ops = {
 	.fold = agg_fold,
 	.copy = copy_one,
 	.send_result = send_result,
-	.send_nack = send_nack,
-	.send_status = agg_send_status,
-	.send_partial = send_partial,
+	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };
 

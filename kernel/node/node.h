@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c
- * has their configuration and membership's stateless half (challenges, refusals, creation of
- * groups), node_group.c the groups.
+ * has their configuration and lifetime, admit.c what they do for peers that are no members yet,
+ * quota.c how many groups they take, port.c their ports, edge.c the node of a host without one,
+ * node_group.c the groups.
  */
 #ifndef NETINC_NODE_NODE_H
 #define NETINC_NODE_NODE_H

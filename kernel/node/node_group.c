@@ -132,7 +132,8 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 	}
 	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp))
 		netinc_history_failed(g->nn, grp);
-	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, event, grp->state, grp->epoch);
+	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
+	g->state = grp->state;
 	netinc_event_group(g->nn->net, event, grp, g->node->ifindex, rank);
 }
 

@@ -43,6 +43,7 @@ struct netinc_node_group {
 	struct kref ref;
 	struct rcu_head rcu;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
+	u8 state;			/* that has been traced last */
 	bool dead;			/* out of the hash, timer not to be armed again */
 	bool moved;			/* it was formed elsewhere: only members of then may join */
 	struct timer_list timer;

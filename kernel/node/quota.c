@@ -17,16 +17,11 @@ struct group_usage {
 	u32 port;		/* with nobody from another port */
 };
 
-static bool same_host(const struct netinc_peer *a, const struct netinc_peer *b)
-{
-	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
-}
-
 static void count_group(struct group_usage *c, const struct netinc_creator *f,
 			const struct netinc_creator *asking)
 {
 	c->live++;
-	c->peer += !READ_ONCE(f->others) && same_host(&f->peer, &asking->peer);
+	c->peer += !READ_ONCE(f->others) && netinc_peer_same_host(&f->peer, &asking->peer);
 	c->port += !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
 }
 
@@ -103,7 +98,7 @@ int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_gro
 
 void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex)
 {
-	if (!same_host(&f->peer, peer))
+	if (!netinc_peer_same_host(&f->peer, peer))
 		WRITE_ONCE(f->others, true);
 	if (f->ifindex != ifindex)
 		WRITE_ONCE(f->ports, true);

@@ -300,7 +300,7 @@ static bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
 
 static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
-	u32 *retained = pay->flags & INC_F_FINAL ? &env.results : &env.own;
+	u32 *retained = pay->kind == NETINC_PAY_RETAINED_RESULT ? &env.results : &env.own;
 
 	(void)ep;
 	netinc_assert(pay->obj == &env && *retained);

@@ -63,7 +63,7 @@ static void release(struct netinc_agg *agg, struct netinc_pay *pay)
 	netinc_assert(env.held);
 	env.held--;
 	/* results are the group's own */
-	if (!(pay->flags & INC_F_AUTH)) {
+	if (pay->kind != NETINC_PAY_RESULT) {
 		netinc_assert(env.bytes >= charged(o));
 		env.bytes -= charged(o);
 	}
@@ -156,8 +156,7 @@ static struct obj *begin_result(const struct netinc_agg *agg, struct netinc_slot
 	if (slot->flags & INC_F_DESC)
 		have_desc(agg, slot);
 	o = new_obj(len, false);
-	/* INC_F_AUTH is nobody's flag: here it marks what release() does not account for */
-	slot->result = (struct netinc_pay) { .obj = o, .len = len, .flags = INC_F_AUTH };
+	slot->result = (struct netinc_pay){ .obj = o, .kind = NETINC_PAY_RESULT, .len = len };
 	env.held++;
 	return o;
 }
@@ -216,7 +215,6 @@ static void check_child(u32 child)
 /* A packet to all costs what its members are; one to a single member is an answer, and bounded. */
 static void count_control(u32 child)
 {
-	check_child(child);
 	if (child == NETINC_ALL)
 		env.shared++;
 	else
@@ -276,32 +274,67 @@ static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 	netinc_assert(false);
 }
 
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+/* It says what it is, and to whom. */
+static void check_control(u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
 {
+	struct netinc_pkt p = *pkt, back;
+	u8 buf[1024];
+
 	check_child(child);
-	netinc_assert(span && span <= agg->window && (s64)(q - agg->una) >= 0);
-	env.nacks++;
-	honest_nack(child, q, span);
+	p.len = len;
+	memset(buf, 0, sizeof(buf));
+	netinc_assert(len <= sizeof(buf) - sizeof(struct inc_hdr));
+	netinc_build((struct inc_hdr *)buf, &p);
+	if (len)
+		memcpy(buf + sizeof(struct inc_hdr), body, len);
+	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
+	netinc_assert(back.group == env.g.cfg.id && back.incarnation == env.g.cfg.incarnation &&
+		      back.epoch == env.g.epoch && back.cookie == env.g.down_cookie &&
+		      back.tree == env.g.agg.tree);
 }
 
-static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+static void sent_nack(const struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt)
+{
+	u64 q = netinc_extend(agg->una, pkt->psn);
+
+	netinc_assert(pkt->span && pkt->span <= agg->window && (s64)(q - agg->una) >= 0);
+	env.nacks++;
+	honest_nack(child, q, pkt->span);
+}
+
+static void sent_status(const struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
 			const struct inc_status *body, u32 len)
 {
-	(void)tstamp;
 	count_control(child);
+	netinc_assert(pkt->psn == (u32)agg->una);
 	netinc_assert(len == sizeof(*body) + be16_to_cpu(body->bits) / 8);
 	honest_status(child, agg->una, body);
 }
 
-static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+static void sent_partial(const struct netinc_agg *agg, u32 child, const struct inc_partial *body,
+			 u32 len)
 {
 	netinc_assert(agg->set && be16_to_cpu(body->set) &&
 		      len == sizeof(*body) + be16_to_cpu(body->bits) / 8);
-	check_child(child);
 	if (child == NETINC_ALL)
 		env.shared++;
 	else
 		env.sets++;
+}
+
+static void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len)
+{
+	check_control(child, pkt, body, len);
+	netinc_assert(pkt->type == INC_PKT_PARTIAL || pkt->child == child);
+	if (pkt->type == INC_PKT_NACK)
+		sent_nack(agg, child, pkt);
+	else if (pkt->type == INC_PKT_STATUS)
+		sent_status(agg, child, pkt, body, len);
+	else if (pkt->type == INC_PKT_PARTIAL)
+		sent_partial(agg, child, body, len);
+	else
+		netinc_assert(false);
 }
 
 const struct netinc_agg_ops node_env_agg_ops = {
@@ -313,30 +346,19 @@ const struct netinc_agg_ops node_env_agg_ops = {
 	.copy = copy,
 	.send_result = send_result,
 	.send_up = send_up,
-	.send_nack = send_nack,
-	.send_status = send_status,
-	.send_partial = send_partial,
+	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };
 
 static void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body,
 		 u32 len)
 {
-	struct netinc_pkt p = *pkt, back;
-	u8 buf[1024];
 	u32 i;
 
 	(void)g;
-	p.len = len;
-	memset(buf, 0, sizeof(buf));
-	netinc_assert(len <= sizeof(buf) - sizeof(struct inc_hdr));
-	netinc_build((struct inc_hdr *)buf, &p);
-	memcpy(buf + sizeof(struct inc_hdr), body, len);
-	netinc_assert(!netinc_parse(buf, sizeof(struct inc_hdr) + netinc_body_len(&p), &back));
+	check_control(child, pkt, body, len);
 	/* an epoch begins for all: READY and PEERS are no answers to the one that came last */
-	if (pkt->type == INC_PKT_READY || pkt->type == INC_PKT_PEERS)
-		check_child(child);
-	else
+	if (pkt->type != INC_PKT_READY && pkt->type != INC_PKT_PEERS)
 		count_control(child);
 	for (i = 0; i < env.g.cfg.size; i++)
 		if (child == NETINC_ALL || child == i)

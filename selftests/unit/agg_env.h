@@ -12,6 +12,10 @@
 #include "siphash.h"
 
 #define ENV_LOG		4096u
+#define ENV_GROUP	77u
+#define ENV_INCARNATION	0x12345678u
+#define ENV_EPOCH	0x23456789u
+#define ENV_COOKIE	0x3456789abcdef012ull
 
 struct env_obj {
 	u32 refs;
@@ -42,6 +46,7 @@ static struct env {
 	u32 logged;
 	struct inc_status status;	/* the last one, with its map */
 	__be32 map[NETINC_MAX_BITMAP];
+	struct netinc_pkt header[__INC_PKT_MAX];	/* the last one of each type */
 } env;
 
 static struct env_obj *env_new(u64 value)
@@ -112,7 +117,9 @@ static bool env_result(struct netinc_slot *slot, u64 value)
 		env.fail_fold--;
 		return false;
 	}
-	slot->result = (struct netinc_pay) { .obj = env_new(value), .len = slot->len };
+	slot->result = (struct netinc_pay){
+		.obj = env_new(value), .kind = NETINC_PAY_RESULT, .len = slot->len
+	};
 	env.held++;
 	return true;
 }
@@ -159,26 +166,34 @@ static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 	env_log('U', 0, slot->q, 0, env_value(&slot->result));
 }
 
-static void env_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
-{
-	(void)agg;
-	env_log('N', child, q, span, 0);
-}
-
-static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+static void env_sent_status(const struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
 			    const struct inc_status *body, u32 len)
 {
-	env_log('S', child, agg->una, 0, tstamp);
+	env_log('S', child, netinc_extend(agg->una, pkt->psn), 0, pkt->tstamp);
 	memset(env.map, 0, sizeof(env.map));
 	memcpy(&env.status, body, sizeof(env.status));
 	memcpy(env.map, body->bitmap, len - sizeof(*body));
 }
 
-static void env_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body,
-			     u32 len)
+static void env_sent_partial(const struct netinc_agg *agg, u32 child,
+			     const struct inc_partial *body, u32 len)
 {
 	expect(len == sizeof(*body) + be16_to_cpu(body->bits) / 8, "PARTIAL of %u bytes", len);
 	env_log('P', child, be16_to_cpu(body->set), agg->children, be32_to_cpu(body->bitmap[0]));
+}
+
+static void env_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len)
+{
+	env.header[pkt->type] = *pkt;
+	if (pkt->type == INC_PKT_NACK)
+		env_log('N', child, netinc_extend(agg->una, pkt->psn), pkt->span, 0);
+	else if (pkt->type == INC_PKT_STATUS)
+		env_sent_status(agg, child, pkt, body, len);
+	else if (pkt->type == INC_PKT_PARTIAL)
+		env_sent_partial(agg, child, body, len);
+	else
+		expect(false, "the aggregator sends type %u", pkt->type);
 }
 
 static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
@@ -191,8 +206,8 @@ static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot,
 static const struct netinc_agg_ops env_ops = {
 	.hold = env_hold, .release = env_release, .desc = env_desc, .can_fold = env_can_fold,
 	.fold = env_fold, .copy = env_copy,
-	.send_result = env_send_result, .send_up = env_send_up, .send_nack = env_send_nack,
-	.send_status = env_send_status, .send_partial = env_send_partial, .mismatch = env_mismatch,
+	.send_result = env_send_result, .send_up = env_send_up, .send = env_send,
+	.mismatch = env_mismatch,
 };
 
 static void env_begin(u32 children, u32 parts, u32 window, u64 start)
@@ -202,6 +217,10 @@ static void env_begin(u32 children, u32 parts, u32 window, u64 start)
 	env.mem = calloc(1, netinc_agg_bytes(children, parts, window));
 	env.agg.ops = &env_ops;
 	env.agg.counters = env.counters;
+	env.agg.header = (struct netinc_pkt){ .group = ENV_GROUP,
+					      .incarnation = ENV_INCARNATION,
+					      .epoch = ENV_EPOCH,
+					      .cookie = ENV_COOKIE };
 	netinc_agg_init(&env.agg, env.mem, children, parts, window);
 	netinc_agg_start(&env.agg, start);
 }
@@ -293,6 +312,27 @@ static bool env_sent_at(const char *file, int line, char kind, u32 child, u64 q,
 	return false;
 }
 
+/* The header @pkt is @expected, with what the epoch adds to it. */
+static inline void env_header_at(const char *file, int line, const struct netinc_pkt *pkt,
+				 struct netinc_pkt expected)
+{
+	struct inc_hdr is, should;
+
+	expected.group = ENV_GROUP;
+	expected.incarnation = ENV_INCARNATION;
+	expected.epoch = ENV_EPOCH;
+	expected.cookie = ENV_COOKIE;
+	memset(&is, 0, sizeof(is));
+	memset(&should, 0, sizeof(should));
+	netinc_build(&is, pkt);
+	netinc_build(&should, &expected);
+	if (memcmp(&is, &should, sizeof(is)) && ktap_fail(file, line))
+		printf("type %u, flags %#x, psn %u + %u, child %u, tree %u, len %u: expected type %u, flags %#x, psn %u + %u, child %u, tree %u, len %u, or another field differs\n",
+		       pkt->type, pkt->flags, pkt->psn, pkt->span, pkt->child, pkt->tree, pkt->len,
+		       expected.type, expected.flags, expected.psn, expected.span, expected.child,
+		       expected.tree, expected.len);
+}
+
 static void env_count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
@@ -302,6 +342,10 @@ static void env_count_at(const char *file, int line, const char *name, u64 value
 
 #define expect_sent(kind, child, q, span) \
 	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
+/* The last control packet of this type. */
+#define expect_header(what, ...) \
+	env_header_at(__FILE__, __LINE__, &env.header[what], \
+		      (struct netinc_pkt){ .type = (what), __VA_ARGS__ })
 #define expect_quiet() \
 	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
 #define expect_count(counter, n) \

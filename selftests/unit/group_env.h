@@ -101,31 +101,15 @@ static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slo
 	expect(false, "the root sends block %llu up", (unsigned long long)slot->q);
 }
 
-static inline void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
-{
-	(void)agg;
-	(void)child;
-	(void)q;
-	(void)span;
-}
-
-static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
-			       const struct inc_status *body, u32 len)
-{
-	(void)agg;
-	(void)child;
-	(void)tstamp;
-	(void)body;
-	(void)len;
-	env.statuses++;
-}
-
-static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+static inline void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+			    const void *body, u32 len)
 {
 	(void)agg;
 	(void)child;
 	(void)len;
-	env.set = be16_to_cpu(body->set);
+	env.statuses += pkt->type == INC_PKT_STATUS;
+	if (pkt->type == INC_PKT_PARTIAL)
+		env.set = be16_to_cpu(((const struct inc_partial *)body)->set);
 }
 
 static const struct netinc_agg_ops agg_ops = {
@@ -137,9 +121,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.copy = copy,
 	.send_result = send_result,
 	.send_up = send_up,
-	.send_nack = send_nack,
-	.send_status = send_status,
-	.send_partial = send_partial,
+	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };
 

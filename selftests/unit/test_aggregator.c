@@ -634,13 +634,70 @@ static void test_congestion(void)
 	env_end();
 }
 
+/* What packets say of themselves: group, run, epoch and cookie, whom they are for, and about what. */
+static void test_headers(void)
+{
+	const u64 start = 0x500000000ull;
+	struct netinc_pkt pkt;
+	struct netinc_slot slot = { .q = start + 5,
+				    .flags = INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC |
+					     INC_F_LEAVE | INC_F_CE,
+				    .len = 40,
+				    .set = 9,
+				    .opseq = 6,
+				    .sig = 7,
+				    .dtype = INC_TYPE_F32,
+				    .dop = INC_OP_MAX,
+				    .mode = INC_MODE_SATURATE };
+
+	begin(2, start);
+	packet(1, start + 1, 1000);
+	packet(1, start + 3, 1001);
+	packet(1, start + 6, 1000 + NETINC_SLACK_FIRST);
+	packet(1, start + 7, 1001 + NETINC_SLACK_FIRST);
+	expect_sent('N', 1, start, 1);
+	expect_sent('N', 1, start + 2, 1);
+	expect_sent('N', 1, start + 4, 2);
+	expect_header(INC_PKT_NACK, .psn = 4, .span = 2, .child = 1);
+	expect_count(NACKS, 3u);
+	complete_block(start);
+	probe(1, start, NULL, 0, 9000);
+	expect_header(INC_PKT_STATUS, .psn = 1, .span = 1, .child = 1, .tstamp = 9000);
+	netinc_agg_result_header(&env.agg, &slot, true, &pkt);
+	env_header_at(__FILE__, __LINE__, &pkt,
+		      (struct netinc_pkt){ .type = INC_PKT_RESULT,
+					   .flags = slot.flags & ~INC_F_LEAVE,
+					   .psn = 5,
+					   .span = 1,
+					   .len = 40,
+					   .opseq = 6,
+					   .sig = 7,
+					   .dtype = INC_TYPE_F32,
+					   .dop = INC_OP_MAX,
+					   .mode = INC_MODE_SATURATE });
+	slot.flags |= INC_F_PARTIAL;
+	netinc_agg_result_header(&env.agg, &slot, false, &pkt);
+	env_header_at(__FILE__, __LINE__, &pkt,
+		      (struct netinc_pkt){ .type = INC_PKT_RESULT,
+					   .flags = INC_F_WANT | INC_F_CE | INC_F_PARTIAL,
+					   .psn = 5,
+					   .span = 1,
+					   .child = 9,
+					   .opseq = 6,
+					   .sig = 7,
+					   .dtype = INC_TYPE_F32,
+					   .dop = INC_OP_MAX,
+					   .mode = INC_MODE_SATURATE });
+	env_end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done),
 	KTAP(test_limit), KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status),
 	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
 	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
 	KTAP(test_inner_node), KTAP(test_parts), KTAP(test_random), KTAP(test_congestion),
-	KTAP(test_moved), KTAP(test_unsupported),
+	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers),
 };
 
 int main(int argc, char **argv)

@@ -150,6 +150,7 @@ static void test_all_out(void)
 	       (unsigned long long)env.agg.una);
 	give_op(0, 3, 5, 7000);
 	expect_sent('P', NETINC_ALL, 3, 2);
+	expect_header(INC_PKT_PARTIAL, .psn = 3, .span = 1);
 	expect_sent('R', NETINC_ALL, 3, 0);
 	expect(env.log[env.logged - 2].value == 1 && last_value() == fold_of(1, 3),
 	       "block 3 is not of child 0");

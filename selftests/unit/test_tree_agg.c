@@ -83,6 +83,8 @@ static void test_status(void)
 	expect(!env_give(0, first_after(0), 1000), "the first");
 	env_probe(0, &pkt, &probe, 2000);
 	expect_sent('S', 0, first_after(0), 0);
+	expect_header(INC_PKT_STATUS, .psn = (u32)first_after(0), .span = 1, .tree = TREE,
+		      .tstamp = 7);
 	for (i = 0; i < W; i++) {
 		if (netinc_bit(env.map, i))
 			continue;

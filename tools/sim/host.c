@@ -152,8 +152,7 @@ static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u
 
 static const u8 *elements(const struct netinc_pay *pay)
 {
-	return ((const struct dgram *)pay->obj)->data + pay->off +
-	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+	return ((const struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
 /* One by one, and not all of them at once always. */

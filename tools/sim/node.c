@@ -2,18 +2,6 @@
 /* A node, or the edge: what the kernel's glue does around groups. */
 #include "node.h"
 
-static void group_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
-		       const void *body, u32 len)
-{
-	struct node *n = node_of(g);
-	struct netinc_pkt p = *pkt;
-
-	p.len = len;
-	sim_trace(n->sim, "node %u: type %u to %d, epoch %u", n->place, p.type, (int)child,
-		  p.epoch);
-	node_queue_all(g, child, dgram_build(n->sim, &p, NULL, body));
-}
-
 /* Its JOIN has been accepted: from now on its packets go there. */
 static bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
@@ -35,7 +23,7 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 		  event, (int)rank, g->epoch, g->state, g->move);
 }
 
-static const struct netinc_group_ops group_ops = { .send = group_send,
+static const struct netinc_group_ops group_ops = { .send = node_send,
 						   .event = group_event,
 						   .link = group_link };
 

@@ -28,8 +28,9 @@ extern const struct netinc_agg_ops node_agg_ops;
 /* node_out.c */
 /* For a host, by its address; it leaves with node_flush(). */
 void node_queue(struct node *n, u32 to, struct dgram *d);
-/* For a child or NETINC_ALL; takes the reference. */
-void node_queue_all(struct netinc_group *g, u32 children, struct dgram *d);
+/* A control packet, for a child or NETINC_ALL. */
+void node_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body,
+	       u32 len);
 void node_flush(struct node *n);
 bool node_silent(const struct node *n);
 

@@ -96,7 +96,7 @@ static u32 link_of(struct netinc_group *g, u32 child)
 	return to;
 }
 
-void node_queue_all(struct netinc_group *g, u32 children, struct dgram *d)
+static void queue_all(struct netinc_group *g, u32 children, struct dgram *d)
 {
 	struct node *n = node_of(g);
 	u32 i;
@@ -105,6 +105,18 @@ void node_queue_all(struct netinc_group *g, u32 children, struct dgram *d)
 		if (children == NETINC_ALL || children == i)
 			node_queue(n, link_of(g, i), dgram_get(d));
 	dgram_put(n->sim, d);
+}
+
+void node_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body,
+	       u32 len)
+{
+	struct node *n = node_of(g);
+	struct netinc_pkt p = *pkt;
+
+	p.len = len;
+	sim_trace(n->sim, "node %u: type %u to %d, psn %u + %u, epoch %u", n->place, p.type,
+		  (int)child, p.psn, p.span, p.epoch);
+	queue_all(g, child, dgram_build(n->sim, &p, NULL, body));
 }
 
 static u32 held_bytes(const struct netinc_pay *pay)
@@ -143,8 +155,7 @@ static void agg_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struc
 
 static const u8 *payload(const struct netinc_pay *pay)
 {
-	return ((struct dgram *)pay->obj)->data + pay->off +
-	       (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+	return ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
 /* Memory for a result of slot->len bytes. */
@@ -152,7 +163,9 @@ static bool result_new(struct node *n, struct netinc_slot *slot)
 {
 	if (sim_happens(n->sim, n->sim->plan.fail_fold))
 		return false;
-	slot->result = (struct netinc_pay) { .len = slot->len, .flags = INC_F_PAYLOAD };
+	slot->result = (struct netinc_pay){
+		.kind = NETINC_PAY_RESULT, .len = slot->len, .flags = INC_F_PAYLOAD
+	};
 	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
 	n->held += held_bytes(&slot->result);
 	return true;
@@ -217,20 +230,6 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	return true;
 }
 
-static void pkt_init(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 type)
-{
-	const struct netinc_group *g = container_of(agg, const struct netinc_group, agg);
-
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = type;
-	pkt->group = g->cfg.id;
-	pkt->incarnation = g->cfg.incarnation;
-	pkt->epoch = g->epoch;
-	pkt->cookie = g->down_cookie;
-	pkt->tree = agg->tree;
-	pkt->span = 1;
-}
-
 /* Elements for children that want them; the others are told that the block is complete. */
 static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
@@ -243,18 +242,10 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 		sim_fail(n->sim,
 			 "node %u: the result of block %llu has %u bytes, which are not there",
 			 n->place, (unsigned long long)slot->q, slot->len);
-	pkt_init(agg, &pkt, INC_PKT_RESULT);
-	pkt.psn = (u32)slot->q;
-	pkt.opseq = slot->opseq;
-	pkt.sig = slot->sig;
-	pkt.dtype = slot->dtype;
-	pkt.dop = slot->dop;
-	pkt.mode = slot->mode;
-	pkt.flags = slot->flags & ~(INC_F_DESC | INC_F_LEAVE);
-	pkt.child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
-	empty = pkt;
-	empty.flags &= ~(INC_F_PAYLOAD | INC_F_FINAL);
-	pkt.len = slot->len;
+	netinc_agg_result_header(agg, slot, true, &pkt);
+	/* ranks have no use for the descriptor, and none goes out here */
+	pkt.flags &= ~INC_F_DESC;
+	netinc_agg_result_header(agg, slot, false, &empty);
 	if (slot->len)
 		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
 	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q,
@@ -278,46 +269,10 @@ static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 		 (unsigned long long)slot->q);
 }
 
-static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+static void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len)
 {
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_NACK);
-	pkt.psn = (u32)q;
-	pkt.span = span;
-	netinc_count(agg->counters, INC_C_NACKS);
-	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span,
-		  child);
-	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, NULL));
-}
-
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
-			    const struct inc_status *body, u32 len)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_STATUS);
-	pkt.psn = (u32)agg->una;
-	pkt.tstamp = tstamp;
-	pkt.len = len;
-	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una,
-		  child);
-	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
-}
-
-static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body,
-			     u32 len)
-{
-	struct node *n = node_of_agg(agg);
-	struct netinc_pkt pkt;
-
-	pkt_init(agg, &pkt, INC_PKT_PARTIAL);
-	pkt.len = len;
-	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set),
-		  (int)child, be32_to_cpu(body->bitmap[0]));
-	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
+	node_send(group_of(agg), child, pkt, body, len);
 }
 
 const struct netinc_agg_ops node_agg_ops = {
@@ -329,8 +284,6 @@ const struct netinc_agg_ops node_agg_ops = {
 	.can_fold = agg_can_fold,
 	.send_result = agg_send_result,
 	.send_up = agg_send_up,
-	.send_nack = agg_send_nack,
-	.send_status = agg_send_status,
-	.send_partial = agg_send_partial,
+	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };
