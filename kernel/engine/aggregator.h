@@ -91,7 +91,7 @@ struct netinc_child {
 
 struct netinc_agg;
 
-/* The surroundings. Those that emit only queue. */
+/* The environment. Those that emit only queue. */
 struct netinc_agg_ops {
 	/*
 	 * Keep payload beyond this call; may change obj. False: no memory. @force: the oldest block

@@ -16,7 +16,7 @@
  *	CHAIN	elements, senders 0 .. N - 1		scan, exscan
  *
  * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues
- * where the one before it ended. Where in a buffer a stream's shares lie is the surroundings'
+ * where the one before it ended. Where in a buffer a stream's shares lie is the environment's
  * business.
  */
 #ifndef NETINC_ENGINE_COLL_H
@@ -24,7 +24,7 @@
 
 #include "engine.h"
 
-/* One operation at one rank. The surroundings embed it in an object of theirs. */
+/* One operation at one rank. The environment embeds it in an object of its own. */
 struct netinc_op {
 	struct netinc_op *next;	/* in submission order */
 	struct netinc_op *prev;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The endpoint: one rank of one group, at the host. endpoint.c is what the surroundings call: join,
+ * The endpoint: one rank of one group, at the host. endpoint.c is what the environment calls: join,
  * leave, packets, the timer. It calls the parts, which know only those before them:
  *
  *  ep_packet.c   headers, and PROBE
@@ -31,7 +31,7 @@
 
 struct netinc_ep;
 
-/* The surroundings. None may call the endpoint back. */
+/* The environment. None may call the endpoint back. */
 struct netinc_ep_ops {
 	/*
 	 * Queue blocks of @op from @idx on, at most @n, with @flags added to each header: those
@@ -219,7 +219,7 @@ struct netinc_ep {
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
 	u32 home_pause;		/* milliseconds until it is again */
-	/* [size], family 0: not known; the surroundings' memory, NULL: none */
+	/* [size], family 0: not known; the environment's memory, NULL: none */
 	struct netinc_peer *peers;
 	u32 npeers;		/* from 0 on */
 	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
@@ -380,7 +380,7 @@ u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now);
 
 /* ep_retain.c */
 bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window);
-/* Forget everything; the surroundings free the room. */
+/* Forget everything; the environment frees the room. */
 void netinc_ep_retain_drop(struct netinc_ep *ep);
 /* Has the result of block @b come, in this epoch or before? */
 bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
@@ -389,7 +389,7 @@ u64 netinc_ep_next(const struct netinc_ep *ep);
 u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
 /*
  * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the
- * surroundings' memory) has been kept, until forget().
+ * environment's memory) has been kept, until forget().
  */
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		    const struct netinc_pay *pay);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the parts of the engine share. The engine is sans-IO: it takes parsed packets and the time,
- * keeps state, and calls a table of functions of its surroundings to queue packets, keep payload,
+ * keeps state, and calls a table of functions of its environment to queue packets, keep payload,
  * fold, deliver and report. None of these functions may call the engine back; the kernel, the
  * simulator and the tests each bring their own.
  *
@@ -24,11 +24,11 @@
 #define NETINC_MAX_DEAD_MS	60000u
 #define NETINC_MAX_LATE_MS	3600000u
 
-/* Whose memory payload lies in, and so how the surroundings release it. */
+/* Whose memory payload lies in, and so how the environment releases it. */
 enum netinc_pay_kind {
 	/* It was received: obj is the packet, or a copy of the part of it that is needed. */
 	NETINC_PAY_RECEIVED,
-	/* A node has folded it: obj and off are what the surroundings have made of them. */
+	/* A node has folded it: obj and off are what the environment has made of them. */
 	NETINC_PAY_RESULT,
 	/* A rank retains it: its own contribution. */
 	NETINC_PAY_RETAINED_OWN,
@@ -37,7 +37,7 @@ enum netinc_pay_kind {
 };
 
 /*
- * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks
+ * A piece of payload somewhere in the environment's memory. The engine passes it on and never looks
  * inside.
  * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins. It shares a
  * word with @kind, since each slot of a node has one of these per child.

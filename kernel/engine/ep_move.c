@@ -132,7 +132,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage) {
 		ep->fallback = r->fallback;
 		ep->lineage = be64_to_cpu(r->lineage);
-		ep->nplan = 1;	/* the surroundings know the first one */
+		ep->nplan = 1;	/* the environment knows the first one */
 		for (i = 0; ep->fallback && i < r->standbys; i++)
 			netinc_addr_parse(&r->standby[i], &ep->plan[ep->nplan++]);
 		if (ep->fallback == INC_FALLBACK_EDGE)

@@ -29,7 +29,7 @@ struct netinc_pkt {
 	u8 dtype;		/* CONTRIB, RESULT: enum inc_type */
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_SATURATE or 0 */
-	/* not in the header: IP says that it met congestion (ECN), set by the surroundings */
+	/* not in the header: IP says that it met congestion (ECN), set by the environment */
 	bool ce;
 	u64 cookie;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A rank: the surroundings of its endpoint engine. Packets come in and go out, one timer does what
+ * A rank: the environment of its endpoint engine. Packets come in and go out, one timer does what
  * the engine says is due. What is in the packets is payload.c's business.
  */
 #include <linux/mm.h>

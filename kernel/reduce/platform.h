@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The only file through which engine/ and reduce/ see their surroundings: fixed-width types, byte
+ * The only file through which engine/ and reduce/ see their environment: fixed-width types, byte
  * order, memory and assertions, from the kernel when built into the module and from libc in the
  * simulator, unit tests and fuzzers.
  */

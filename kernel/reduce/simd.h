@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What fpu.c needs from its surroundings: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin()
+ * What fpu.c needs from its environment: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin()
  * / simd_end() are an FPU section, simd_tick() counts its calls.
  *
- * There are four surroundings: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
+ * There are four environments: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
  * are dummies and there are no CPU feature words to trust, so the CPU is asked; a kernel on
  * anything else, which has no SIMD variants; and userspace.
  */
