@@ -20,7 +20,7 @@ struct netinc_scan {
 
 /* NULL: no memory. */
 struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
-				     struct netinc_mem *mem);
+				      struct netinc_mem *mem);
 void netinc_scan_free(struct netinc_scan *chain);
 
 /*

@@ -271,8 +271,8 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	}
 	if (!g->build) {
 		s = gso_buf_get(g, len,
-			      min_t(u32, max(g->rx_left, 1u),
-				    min(NETINC_MAX_SEGMENTS, 65000 / len)));
+				min_t(u32, max(g->rx_left, 1u),
+				      min(NETINC_MAX_SEGMENTS, 65000 / len)));
 		if (!s)
 			return NULL;
 		g->build = s;

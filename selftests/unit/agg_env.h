@@ -327,10 +327,15 @@ static inline void env_header_at(const char *file, int line, const struct netinc
 	netinc_build(&is, pkt);
 	netinc_build(&should, &expected);
 	if (memcmp(&is, &should, sizeof(is)) && ktap_fail(file, line))
-		printf("type %u, flags %#x, psn %u + %u, child %u, tree %u, len %u: expected type %u, flags %#x, psn %u + %u, child %u, tree %u, len %u, or another field differs\n",
-		       pkt->type, pkt->flags, pkt->psn, pkt->span, pkt->child, pkt->tree, pkt->len,
-		       expected.type, expected.flags, expected.psn, expected.span, expected.child,
-		       expected.tree, expected.len);
+		printf("type %u: flags %#x, expected %#x; psn %u + %u, expected %u + %u; child %u, expected %u; tree %u, expected %u; or another field\n",
+		       pkt->type, pkt->flags, expected.flags, pkt->psn, pkt->span, expected.psn,
+		       expected.span, pkt->child, expected.child, pkt->tree, expected.tree);
+}
+
+/* The last control packet of the type that is expected. */
+static inline void env_control_at(const char *file, int line, struct netinc_pkt expected)
+{
+	env_header_at(file, line, &env.header[expected.type], expected);
 }
 
 static void env_count_at(const char *file, int line, const char *name, u64 value, u64 expected)
@@ -342,10 +347,8 @@ static void env_count_at(const char *file, int line, const char *name, u64 value
 
 #define expect_sent(kind, child, q, span) \
 	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
-/* The last control packet of this type. */
 #define expect_header(what, ...) \
-	env_header_at(__FILE__, __LINE__, &env.header[what], \
-		      (struct netinc_pkt){ .type = (what), __VA_ARGS__ })
+	env_control_at(__FILE__, __LINE__, (struct netinc_pkt){ .type = (what), __VA_ARGS__ })
 #define expect_quiet() \
 	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
 #define expect_count(counter, n) \

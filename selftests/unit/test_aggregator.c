@@ -634,7 +634,7 @@ static void test_congestion(void)
 	env_end();
 }
 
-/* What packets say of themselves: group, run, epoch and cookie, whom they are for, and about what. */
+/* Packets say which group, run and epoch they are of, whom they are for, and what about. */
 static void test_headers(void)
 {
 	const u64 start = 0x500000000ull;
