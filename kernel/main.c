@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in reverse. */
+/*
+ * inc.ko: in-network collectives. What there is, in the order in which it comes up; it goes down in
+ * reverse.
+ */
 #include <linux/module.h>
-#include "elems.h"
-#include "netlink.h"
-#include "netns.h"
-#include "ngroup.h"
-#include "node.h"
-#include "pages.h"
+#include "host/convert.h"
+#include "netlink/nl_family.h"
+#include "core/netns.h"
+#include "node/node_group.h"
+#include "node/node.h"
+#include "core/page_ring.h"
 #include "reduce/reduce.h"
-#include "section.h"
-#include "socket.h"
+#include "core/fpu_section.h"
+#include "host/socket.h"
 
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "core/trace.h"
 
 static int __init netinc_init(void)
 {
 	int err;
 
-	netinc_section_init();
+	netinc_fpu_section_init();
 	netinc_reduce_init(netinc_cpu_features());
 	err = netinc_reduce_selftest();	/* debug builds */
 	if (err)
 		return err;
-	err = netinc_pages_init();	/* both: packets */
+	err = netinc_page_ring_init();	/* both: packets */
 	if (err)
 		return err;
-	err = netinc_reducer_init();	/* node side: folding */
+	err = netinc_fold_init();	/* node side: folding */
 	if (err)
 		goto err_pages;
-	err = netinc_elems_init();	/* host side: conversion */
+	err = netinc_convert_init();	/* host side: conversion */
 	if (err)
 		goto err_reducer;
 	err = netinc_net_init();	/* state of every netns */
@@ -53,12 +56,12 @@ err_node:
 err_net:
 	netinc_net_fini();
 err_elems:
-	netinc_elems_fini();
+	netinc_convert_fini();
 err_reducer:
 	rcu_barrier();
-	netinc_reducer_fini();
+	netinc_fold_fini();
 err_pages:
-	netinc_pages_fini();
+	netinc_page_ring_fini();
 	return err;
 }
 
@@ -68,10 +71,11 @@ static void __exit netinc_exit(void)
 	netinc_socket_fini();
 	netinc_node_fini();
 	netinc_net_fini();
-	rcu_barrier();		/* groups, ranks and nodes are freed by RCU callbacks of this module */
-	netinc_elems_fini();
-	netinc_reducer_fini();
-	netinc_pages_fini();
+	/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	rcu_barrier();
+	netinc_convert_fini();
+	netinc_fold_fini();
+	netinc_page_ring_fini();
 }
 
 module_init(netinc_init);

@@ -2,26 +2,31 @@
 /*
  * The aggregator's slots: rules 2 to 4, 7 and 10 of protocol.rst.
  *
- * Contributions are held until the block has all of them and then folded in child order in one pass, so that the
- * accumulator stays in registers and the order of arrival cannot matter.
+ * Contributions are held until the block has all of them and then folded in child order in one
+ * pass, so that the accumulator stays in registers and the order of arrival cannot matter.
  */
 #include "aggregator.h"
-#include "partial.h"
+#include "agg_partial.h"
 #include "reduce/reduce.h"
 
-#define NACK_SLACK_PACKETS	3	/* packets that may overtake before a hole counts as a loss */
-#define NACK_SLACK_BLOCKS	88	/* or blocks: a super-packet that another one has overtaken */
+/* packets that may overtake before a hole counts as a loss */
+#define NACK_SLACK_PACKETS	3
+/* or blocks: a super-packet that another one has overtaken */
+#define NACK_SLACK_BLOCKS	88
 #define NACK_RANGES		16	/* per packet received */
-#define MIN_PAUSE		1000	/* microseconds: queues of a busy host may hold a packet back as long */
+/* microseconds: queues of a busy host may hold a packet back as long */
+#define MIN_PAUSE		1000
 #define RESULTS_PER_PROBE	32
 
 /* What one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
-#define RESULTS_PER_BUFFER	64	/* sent again; as many as a buffer of the oldest kernels has units */
+/* sent again; as many as a buffer of the oldest kernels has units */
+#define RESULTS_PER_BUFFER	64
 #define WORK_PER_BUFFER		32768	/* blocks looked at, or */
-#define WINDOWS_PER_BUFFER	64	/* windows of them: a PROBE of each rank of a host may be in one buffer */
+/* windows of them: a PROBE of each rank of a host may be in one buffer */
+#define WINDOWS_PER_BUFFER	64
 
-#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | INC_F_CE | INC_F_ECE | \
-			 INC_F_PARTIAL)
+#define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
+			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
 /* How long what was sent again may be under way before it is sent once more. */
 static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
@@ -32,9 +37,11 @@ static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
 }
 
 /* What another child has asked for is not under way to this one. */
-static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child, u64 now)
+static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
+		      u64 now)
 {
-	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL && slot->sent_to != child)
+	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL &&
+	    slot->sent_to != child)
 		return false;
 	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
 }
@@ -76,7 +83,7 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 {
 	u32 inputs = children * parts, slots = 2 * window, i;
 	u32 longs = netinc_bits_longs(inputs);
-	unsigned long *have, *gave;
+	unsigned long *have, *contributors;
 	struct netinc_pay *in;
 
 	agg->children = children;
@@ -88,16 +95,16 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	agg->child = (void *)(agg->slots + slots);
 	in = (void *)(agg->child + children);
 	have = (void *)(in + (size_t)slots * inputs);
-	gave = have + (size_t)slots * longs;
+	contributors = have + (size_t)slots * longs;
 	for (i = 0; i < slots; i++) {
 		agg->slots[i].in = in + (size_t)i * inputs;
 		agg->slots[i].have = have + (size_t)i * longs;
-		agg->slots[i].gave = gave + (size_t)i * netinc_bits_longs(children);
+		agg->slots[i].contributors = contributors + (size_t)i * netinc_bits_longs(children);
 	}
-	agg->gave = gave + (size_t)slots * netinc_bits_longs(children);
+	agg->contributors = contributors + (size_t)slots * netinc_bits_longs(children);
 }
 
-static void release(struct netinc_agg *agg, struct netinc_pay *pay)
+static void release_payload(struct netinc_agg *agg, struct netinc_pay *pay)
 {
 	if (pay->obj)
 		agg->ops->release(agg, pay);
@@ -109,7 +116,7 @@ static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++)
-		release(agg, &slot->in[i]);
+		release_payload(agg, &slot->in[i]);
 }
 
 /* No contribution with payload is counted (any more): the slot says nothing of elements. */
@@ -122,15 +129,15 @@ static void clear_elements(struct netinc_slot *slot)
 }
 
 /*
- * No contribution is counted (any more). What a slot says of its block comes from the contributions that it counts:
- * merge() sets it, this function clears it, and nothing of it outlives them.
+ * No contribution is counted (any more). What a slot says of its block comes from the contributions
+ * that it counts: merge_header() sets it, this function clears it, and nothing of it outlives them.
  */
 static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	u32 i;
 
 	for (i = 0; i < agg->children * agg->parts; i++) {
-		release(agg, &slot->in[i]);
+		release_payload(agg, &slot->in[i]);
 		slot->in[i].flags = 0;
 	}
 	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
@@ -147,7 +154,7 @@ static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 {
 	clear_slot(agg, slot);
-	release(agg, &slot->result);
+	release_payload(agg, &slot->result);
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
 	slot->taken_back = false;
@@ -182,11 +189,14 @@ void netinc_agg_drain(struct netinc_agg *agg)
 
 	for (i = 0; i < 2 * agg->window; i++) {
 		release_inputs(agg, &agg->slots[i]);
-		release(agg, &agg->slots[i].result);
+		release_payload(agg, &agg->slots[i].result);
 	}
 }
 
-/* Rule 2: the slot's own block, or exactly the next one if the slot is done. NULL: *why says which way it is off. */
+/*
+ * Rule 2: the slot's own block, or exactly the next one if the slot is done. NULL: *why says which
+ * way it is off.
+ */
 static struct netinc_slot *slot_for(struct netinc_agg *agg, u64 q, int *why)
 {
 	struct netinc_slot *slot = netinc_agg_slot(agg, q);
@@ -199,6 +209,12 @@ static struct netinc_slot *slot_for(struct netinc_agg *agg, u64 q, int *why)
 	}
 	*why = (s64)(q - slot->q) < 0 ? -INC_C_DROP_STALE : -INC_C_DROP_AHEAD;
 	return NULL;
+}
+
+/* Is @slot that of block @q, which waits for contributions? */
+static bool waited_for(const struct netinc_slot *slot, u64 q)
+{
+	return slot->q == q && slot->state == NETINC_SLOT_FILLING;
 }
 
 static void child_advance(struct netinc_agg *agg, u32 child)
@@ -216,8 +232,7 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
 		/* what has been completed without it is not waited for any more */
-		for (part = 0; slot->q == c->frontier && slot->state == NETINC_SLOT_FILLING && part < agg->parts;
-		     part++)
+		for (part = 0; waited_for(slot, c->frontier) && part < agg->parts; part++)
 			if (!netinc_bits_get(slot->have, child * agg->parts + part))
 				return;
 		c->frontier++;
@@ -260,7 +275,8 @@ void netinc_agg_advance(struct netinc_agg *agg)
 
 	for (;;) {
 		slot = netinc_agg_slot(agg, agg->una);
-		if (netinc_agg_mine(agg, agg->una) && (slot->q != agg->una || slot->state != NETINC_SLOT_DONE))
+		if (netinc_agg_mine(agg, agg->una) &&
+		    (slot->q != agg->una || slot->state != NETINC_SLOT_DONE))
 			break;
 		agg->una++;
 	}
@@ -270,12 +286,12 @@ void netinc_agg_advance(struct netinc_agg *agg)
 		report_bad(agg, slot);
 }
 
-static void done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+static void mark_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	slot->state = NETINC_SLOT_DONE;
 	slot->sent = now;
 	slot->sent_to = NETINC_ALL;
-	netinc_count(agg->mib, INC_C_BLOCKS);
+	netinc_count(agg->counters, INC_C_BLOCKS);
 	agg->ops->send_result(agg, slot, NETINC_ALL);
 }
 
@@ -324,7 +340,7 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	}
 	release_inputs(agg, slot);
 	if (agg->root) {
-		done(agg, slot, now);
+		mark_done(agg, slot, now);
 		if (unlikely(slot->flags & INC_F_PARTIAL))
 			netinc_partial_done(agg, slot);
 		return true;
@@ -335,7 +351,27 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	return true;
 }
 
-static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
+/* False: no memory for the result, or not now. */
+bool netinc_agg_pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		/*
+		 * what is there is of an older block; that it wants the result is not known, but
+		 * likely
+		 */
+		if (!netinc_bits_get(slot->have, i))
+			slot->in[i] = (struct netinc_pay){ .flags = INC_F_WANT | INC_F_PARTIAL };
+	}
+	slot->flags |= INC_F_PARTIAL;
+	if (netinc_agg_complete(agg, slot, now))
+		return true;
+	netinc_agg_merge_flags(agg, slot);
+	return false;
+}
+
+static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
 		return false;
@@ -347,17 +383,19 @@ static bool agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 	/* elements that are only moved come from one rank, or are its result */
 	if (pkt->dop == INC_OP_NONE && !((slot->flags | pkt->flags) & INC_F_FINAL))
 		return false;
-	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop && slot->mode == pkt->mode;
+	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop &&
+	       slot->mode == pkt->mode;
 }
 
-static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct netinc_pkt *pkt, u64 now)
+static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
+			 const struct netinc_pkt *pkt, u64 now)
 {
 	if (slot->missing == agg->children * agg->parts) {
 		slot->since = now;
 		slot->opseq = pkt->opseq;
 		slot->newest = pkt->opseq;
 		slot->sig = pkt->sig;
-	} else if (!agrees(slot, pkt)) {
+	} else if (!op_agrees(slot, pkt)) {
 		slot->bad = INC_ERR_MISMATCH;
 		if ((s32)(pkt->opseq - slot->newest) > 0)
 			slot->newest = pkt->opseq;
@@ -374,12 +412,12 @@ static void merge(struct netinc_agg *agg, struct netinc_slot *slot, const struct
 }
 
 /*
- * The contribution @i, which agreed with the others, is not counted any more. Whether it comes again is its sender's
- * business: only what is left says what the block is.
+ * The contribution @i, which agreed with the others, is not counted any more. Whether it comes
+ * again is its sender's business: only what is left says what the block is.
  */
 static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
-	release(agg, &slot->in[i]);
+	release_payload(agg, &slot->in[i]);
 	slot->in[i].flags = 0;
 	netinc_bits_clear(slot->have, i);
 	slot->missing++;
@@ -390,7 +428,8 @@ static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 }
 
 /* A contribution that the slot has already: the child asks for what it lost. */
-static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, const struct netinc_pkt *pkt, u64 now)
+static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
+			    const struct netinc_pkt *pkt, u64 now)
 {
 	if (!(pkt->flags & INC_F_RETRANS))
 		return;
@@ -399,7 +438,7 @@ static void repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child
 	slot->sent = now;
 	slot->sent_to = child;
 	if (slot->state == NETINC_SLOT_DONE) {
-		netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+		netinc_count(agg->counters, INC_C_RESULTS_RESENT);
 		netinc_partial_tell(agg, slot, child, now);
 		agg->ops->send_result(agg, slot, child);
 	} else if (slot->state == NETINC_SLOT_UP) {
@@ -418,7 +457,7 @@ static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot
 }
 
 /* The slot is as if nobody had contributed to its block: all of it comes again. */
-static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
+static void evict_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	struct netinc_child *c;
 	u32 i;
@@ -426,7 +465,7 @@ static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
 	for (i = 0; i < agg->children * agg->parts; i++) {
 		if (!netinc_bits_get(slot->have, i))
 			continue;
-		netinc_count(agg->mib, INC_C_DROP_MEMORY);
+		netinc_count(agg->counters, INC_C_DROP_MEMORY);
 		c = &agg->child[i / agg->parts];
 		if ((s64)(c->frontier - slot->q) > 0)
 			c->frontier = slot->q;
@@ -435,7 +474,10 @@ static void evict(struct netinc_agg *agg, struct netinc_slot *slot)
 	slot->taken_back = true;
 }
 
-/* Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds anything. */
+/*
+ * Rule 13: at the limit the youngest blocks go first. False: none that is younger than @q holds
+ * anything.
+ */
 static bool evict_youngest(struct netinc_agg *agg, u64 q)
 {
 	struct netinc_slot *slot;
@@ -444,16 +486,16 @@ static bool evict_youngest(struct netinc_agg *agg, u64 q)
 	for (last = agg->top - 1; (s64)(last - q) > 0 && netinc_agg_take_work(agg, 1); last--) {
 		slot = netinc_agg_slot(agg, last);
 		/* who has left does not contribute again */
-		if (slot->q == last && slot->state == NETINC_SLOT_FILLING && !(slot->flags & INC_F_LEAVE) &&
-		    holds_payload(agg, slot)) {
-			evict(agg, slot);
+		if (slot->q == last && slot->state == NETINC_SLOT_FILLING &&
+		    !(slot->flags & INC_F_LEAVE) && holds_payload(agg, slot)) {
+			evict_slot(agg, slot);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
+static bool hold_payload(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 {
 	while (!agg->ops->hold(agg, pay, q == agg->una))
 		if (!evict_youngest(agg, q))
@@ -462,7 +504,7 @@ static bool hold(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 }
 
 /* Whose contribution has come, and since when it was the only one that had not. */
-static void arrived(struct netinc_slot *slot, u32 child, u64 now)
+static void note_arrival(struct netinc_slot *slot, u32 child, u64 now)
 {
 	if (slot->last_child != child)
 		slot->others = slot->last;
@@ -470,7 +512,7 @@ static void arrived(struct netinc_slot *slot, u32 child, u64 now)
 	slot->last = now;
 }
 
-static void charge(struct netinc_agg *agg, const struct netinc_slot *slot)
+static void charge_absent(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	if (agg->children > 1 && !slot->taken_back && !(slot->flags & INC_F_PARTIAL))
 		netinc_late_add(&agg->child[slot->last_child].late, slot->last - slot->others);
@@ -492,38 +534,39 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	if (netinc_bits_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
 		if (!netinc_bits_get(slot->have, i))
 			return netinc_partial_too_late(agg, slot, child, pkt, now);
-		repeated(agg, slot, child, pkt, now);
+		handle_repeated(agg, slot, child, pkt, now);
 		return -INC_C_DROP_DUPLICATE;
 	}
-	if (unlikely(agg->outs))
+	if (unlikely(agg->nexcluded))
 		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
 	slot->in[i].flags = pkt->flags;
 	if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))) {
 		slot->in[i].obj = NULL;
-	} else if (!hold(agg, &slot->in[i], q)) {
+	} else if (!hold_payload(agg, &slot->in[i], q)) {
 		slot->in[i].obj = NULL;
 		return -INC_C_DROP_MEMORY;
 	}
-	merge(agg, slot, pkt, now);
+	merge_header(agg, slot, pkt, now);
 	netinc_bits_set(slot->have, i);
-	arrived(slot, child, now);
+	note_arrival(slot, child, now);
 	if (!--slot->missing) {
 		if (!netinc_agg_complete(agg, slot, now)) {
 			take_back(agg, slot, i);
 			return -INC_C_DROP_MEMORY;
 		}
-		charge(agg, slot);
-	} else if (unlikely(agg->outs)) {
-		netinc_partial_try(agg, slot, now);
+		charge_absent(agg, slot);
+	} else if (unlikely(agg->nexcluded)) {
+		if (netinc_partial_ready(agg, slot))
+			netinc_agg_pass_block(agg, slot, now);
 	}
 	if ((s64)(q + 1 - agg->top) > 0)
 		agg->top = q + 1;
 	return 0;
 }
 
-int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct netinc_pay *pay,
-		       u64 now)
+int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		       const struct netinc_pay *pay, u64 now)
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
 	int err = 0, one;
@@ -531,7 +574,8 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	u32 i;
 
 	agg->child[child].seen += agg->una - q < pkt->span;
-	if (pkt->part >= agg->parts || (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
+	if (pkt->part >= agg->parts ||
+	    (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
 		err = -INC_C_DROP_MALFORMED;
 	else if (pkt->span > agg->window)
 		err = -INC_C_DROP_AHEAD;
@@ -540,7 +584,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	for (i = 0; !err && i < pkt->span; i++) {
 		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
 			one = -INC_C_DROP_ERROR;
-		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 forbids it to all children */
+		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 */
 			one = -INC_C_DROP_AHEAD;
 		else if (!netinc_agg_mine(agg, q + i))
 			one = -INC_C_DROP_MALFORMED;
@@ -550,11 +594,12 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		if (came && (s64)(q + i + 1 - agg->child[child].end) > 0)
 			agg->child[child].end = q + i + 1;
 		if (!one) {
-			netinc_count(agg->mib, INC_C_CONTRIBS);
+			netinc_count(agg->counters, INC_C_CONTRIBS);
 			counted = true;
 			/* NACKed, and then it comes by itself */
-			if (!(pkt->flags & INC_F_RETRANS) && (s64)(q + i - agg->child[child].nacked) < 0)
-				netinc_reorder_vain(&agg->child[child].up, now);
+			if (!(pkt->flags & INC_F_RETRANS) &&
+			    (s64)(q + i - agg->child[child].nacked) < 0)
+				netinc_reorder_spurious(&agg->child[child].up, now);
 		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
 			err = one;
 		}
@@ -565,12 +610,12 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		netinc_agg_advance(agg);
 		return 0;
 	}
-	netinc_count(agg->mib, -err);
+	netinc_count(agg->counters, -err);
 	return err;
 }
 
 /* NACK the holes of @child from block @q on. */
-static void nack(struct netinc_agg *agg, u32 child, u64 q)
+static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 {
 	const struct netinc_child *c = &agg->child[child];
 	u32 ranges = 0, span = 0;
@@ -580,8 +625,9 @@ static void nack(struct netinc_agg *agg, u32 child, u64 q)
 	for (; q != c->end && ranges < NACK_RANGES; q++) {
 		slot = netinc_agg_slot(agg, q);
 		hole = netinc_agg_mine(agg, q) &&
-		       ((s64)(slot->q - q) < 0 || (slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-						   !netinc_bits_get(slot->have, child * agg->parts)));
+		       ((s64)(slot->q - q) < 0 ||
+			(slot->q == q && slot->state == NETINC_SLOT_FILLING &&
+			 !netinc_bits_get(slot->have, child * agg->parts)));
 		if (hole) {
 			span++;
 		} else if (span) {
@@ -609,17 +655,18 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	if (!netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
 		return;
 	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
-		nack(agg, child, c->frontier);
+		nack_holes(agg, child, c->frontier);
 		c->nack_time = now;
 	} else if (c->end - c->nacked > NACK_SLACK_BLOCKS) {
-		nack(agg, child, c->nacked);
+		nack_holes(agg, child, c->nacked);
 	} else {
 		return;
 	}
 	c->nacked = c->end;
 }
 
-int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
+		      const struct netinc_pay *pay, u64 now)
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
 	struct netinc_slot *slot = netinc_agg_slot(agg, q);
@@ -639,22 +686,25 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt, cons
 		if (held.obj && !agg->ops->hold(agg, &held, q == agg->una)) {
 			err = -INC_C_DROP_MEMORY;
 		} else {
-			release(agg, &slot->result);
+			release_payload(agg, &slot->result);
 			slot->result = held;
 			slot->len = pkt->len;
 			slot->flags = pkt->flags;
 		}
 	}
 	if (err) {
-		netinc_count(agg->mib, -err);
+		netinc_count(agg->counters, -err);
 		return err;
 	}
-	done(agg, slot, now);
+	mark_done(agg, slot, now);
 	netinc_agg_advance(agg);
 	return 0;
 }
 
-/* How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are other trees'. */
+/*
+ * How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are
+ * other trees'.
+ */
 static u32 status_blocks(const struct netinc_agg *agg)
 {
 	if (agg->spread.trees > 1)
@@ -690,14 +740,15 @@ u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
 	const struct netinc_slot *slot = netinc_agg_slot(agg, agg->una);
 	u32 first = NETINC_NO_RANK, i;
 
-	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING || slot->missing == agg->children * agg->parts)
+	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING ||
+	    slot->missing == agg->children * agg->parts)
 		return NETINC_NO_RANK;
 	for (i = 0; i < agg->children * agg->parts; i++) {
 		if (netinc_bits_get(slot->have, i))
 			continue;
 		*since = slot->since;
 		first = min(first, i / agg->parts);
-		if (!agg->outs || !netinc_partial_out(agg, slot, i / agg->parts))
+		if (!agg->nexcluded || !netinc_partial_out(agg, slot, i / agg->parts))
 			return i / agg->parts;
 	}
 	return first;
@@ -719,17 +770,19 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	m.status.bits = cpu_to_be16(bits);
 	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
 	m.status.seen = cpu_to_be32(agg->child[child].seen);
-	netinc_count(agg->mib, INC_C_STATUSES);
+	netinc_count(agg->counters, INC_C_STATUSES);
 	agg->ops->send_status(agg, child, tstamp, &m.status, sizeof(m.status) + bits / 8);
 }
 
 /* What @child lacks, and asks for. */
-static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe, u64 now)
+static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe,
+			   u64 now)
 {
 	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
 	struct netinc_slot *slot;
 
-	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE; i++) {
+	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE;
+	     i++) {
 		if (bits && netinc_bit(probe->bitmap, i))
 			continue;
 		slot = netinc_agg_slot(agg, q + i);
@@ -740,7 +793,7 @@ static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_pr
 		if (!take_result(agg))
 			return;
 		if (slot->state == NETINC_SLOT_DONE) {
-			netinc_count(agg->mib, INC_C_RESULTS_RESENT);
+			netinc_count(agg->counters, INC_C_RESULTS_RESENT);
 			netinc_partial_tell(agg, slot, child, now);
 			agg->ops->send_result(agg, slot, child);
 			sent++;
@@ -752,8 +805,8 @@ static void resend(struct netinc_agg *agg, u32 child, u64 q, const struct inc_pr
 	}
 }
 
-bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
-		      u64 now)
+bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
+		      const struct inc_probe *probe, u64 now)
 {
 	struct netinc_child *c = &agg->child[child];
 	u64 q = netinc_extend(agg->una, pkt->psn);
@@ -769,8 +822,11 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
 	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
 		c->has = q;
 	if (pkt->flags & INC_F_RETRANS)
-		resend(agg, child, q, probe, now);
-	/* behind all results: of those before una the child has what it will ever have when this comes */
+		resend_results(agg, child, q, probe, now);
+	/*
+	 * behind all results: of those before una the child has what it will ever have when this
+	 * comes
+	 */
 	send_status(agg, child, pkt->tstamp, now);
 	return true;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Collectives: shares, blocks, bits and descriptors. A collective is a row of the table and a case of bits_of(). */
+/*
+ * Collectives: shares, blocks, bits and descriptors. A collective is a row of the table and a case
+ * of bits_of().
+ */
 #include "coll.h"
 #include "reduce/reduce.h"
 
@@ -9,7 +12,8 @@ enum layout { WHOLE, RANKS, PAIRS, CHAIN };
 enum stream {
 	NONE,
 	ALL,			/* of all ranks */
-	OTHERS,			/* of all ranks but this one, and of this one too where the wire changes elements */
+	/* of all ranks but this one, and of this one too where the wire changes elements */
+	OTHERS,
 	OWN,			/* this rank's */
 };
 
@@ -66,8 +70,11 @@ static u8 layout_of(const struct netinc_op *op)
 	return colls[coll_of(op)].layout;
 }
 
-/* The wire changes elements: a rank's own share has to come back to it, so that it has what the others have. */
-static bool lossy(const struct netinc_op *op)
+/*
+ * The wire changes elements: a rank's own share has to come back to it, so that it has what the
+ * others have.
+ */
+static bool is_lossy(const struct netinc_op *op)
 {
 	return op->wire != op->type && !(op->mode & INC_MODE_COUNTS_PHASE);
 }
@@ -79,9 +86,9 @@ u8 netinc_coll_wire_op(const struct netinc_op *op)
 	return op->op == INC_OP_WSUM ? INC_OP_SUM : op->op;
 }
 
-/* ---- Shares ------------------------------------------------------------------------------------------------------ */
+/* ---- Shares -------------------------------------------------------------- */
 
-static u32 modulo(u32 x, u32 size)
+static u32 mod_size(u32 x, u32 size)
 {
 	return x >= size ? x - size : x;
 }
@@ -96,7 +103,7 @@ static u64 elems_of(const struct netinc_op *op, u32 from, u32 to)
 
 static u32 first_step(const struct netinc_op *op)
 {
-	return lossy(op) ? 0 : 1;
+	return is_lossy(op) ? 0 : 1;
 }
 
 static u32 shares_of(const struct netinc_op *op)
@@ -119,7 +126,7 @@ static u8 send_stream(const struct netinc_op *op)
 	case INC_COLL_ALLGATHER:
 		return OWN;
 	case INC_COLL_GATHER:
-		return op->rank != op->root || lossy(op) ? OWN : NONE;
+		return op->rank != op->root || is_lossy(op) ? OWN : NONE;
 	case INC_COLL_SCATTER:
 		return op->rank == op->root ? OTHERS : NONE;
 	default:
@@ -137,7 +144,7 @@ static u8 recv_stream(const struct netinc_op *op)
 	case INC_COLL_GATHER:
 		return op->rank == op->root ? OTHERS : NONE;
 	case INC_COLL_SCATTER:
-		return op->rank != op->root || lossy(op) ? OWN : NONE;
+		return op->rank != op->root || is_lossy(op) ? OWN : NONE;
 	default:
 		return NONE;
 	}
@@ -147,7 +154,7 @@ static bool ranks_share(const struct netinc_op *op, u8 stream, u32 i, struct net
 {
 	switch (stream) {
 	case OTHERS:
-		if (!lossy(op) && i >= op->rank)
+		if (!is_lossy(op) && i >= op->rank)
 			i++;
 		break;
 	case OWN:
@@ -170,7 +177,8 @@ static bool pairs_share(const struct netinc_op *op, bool send, u32 i, struct net
 
 	if (step >= op->size)
 		return false;
-	peer = send ? modulo(op->rank + step, op->size) : modulo(op->rank + op->size - step, op->size);
+	peer = send ? mod_size(op->rank + step, op->size) :
+		      mod_size(op->rank + op->size - step, op->size);
 	share->peer = peer;
 	share->elems = send ? elems_of(op, op->rank, peer) : elems_of(op, peer, op->rank);
 	return true;
@@ -191,7 +199,8 @@ bool netinc_coll_send_share(const struct netinc_op *op, u32 i, struct netinc_sha
 	case PAIRS:
 		return pairs_share(op, true, i, share);
 	default:
-		return whole_share(op, op->coll != INC_COLL_BROADCAST || op->rank == op->root, i, share);
+		return whole_share(op, op->coll != INC_COLL_BROADCAST || op->rank == op->root, i,
+				   share);
 	}
 }
 
@@ -208,12 +217,12 @@ bool netinc_coll_recv_share(const struct netinc_op *op, u32 i, struct netinc_sha
 		if (op->coll == INC_COLL_REDUCE)
 			return whole_share(op, root, i, share);
 		if (op->coll == INC_COLL_BROADCAST)
-			return whole_share(op, !root || lossy(op), i, share);
+			return whole_share(op, !root || is_lossy(op), i, share);
 		return whole_share(op, op->coll != INC_COLL_EXSCAN || op->rank, i, share);
 	}
 }
 
-/* ---- Cutting ----------------------------------------------------------------------------------------------------- */
+/* ---- Cutting ------------------------------------------------------------- */
 
 /* Elements of a share that lie before its block @round. */
 static u64 elems_before(const struct netinc_op *op, u64 round, u64 elems)
@@ -235,7 +244,7 @@ static u32 rounds_of_step(const struct netinc_op *op, u32 step)
 	u32 most = 0, i;
 
 	for (i = 0; i < op->size; i++)
-		most = max(most, rounds_of(op, elems_of(op, i, modulo(i + step, op->size))));
+		most = max(most, rounds_of(op, elems_of(op, i, mod_size(i + step, op->size))));
 	return most;
 }
 
@@ -254,7 +263,8 @@ static void cut_counts(struct netinc_op *op)
 			blocks[i + 1] = blocks[i] + rounds_of(op, elems_of(op, i, 0));
 			sent[i + 1] = sent[i] + elems_of(op, i, 0);
 		} else {
-			blocks[i + 1] = blocks[i] + (u64)rounds_of_step(op, i + first_step(op)) * op->size;
+			blocks[i + 1] =
+				blocks[i] + (u64)rounds_of_step(op, i + first_step(op)) * op->size;
 			sent[i + 1] = sent[i] + (pairs_share(op, true, i, &s) ? s.elems : 0);
 			got[i + 1] = got[i] + (pairs_share(op, false, i, &s) ? s.elems : 0);
 		}
@@ -306,12 +316,12 @@ static u32 share_at(const struct netinc_op *op, u64 *idx)
 	return lo;
 }
 
-/* ---- Bits -------------------------------------------------------------------------------------------------------- */
+/* ---- Bits ---------------------------------------------------------------- */
 
 /* Elements on their way from one rank to one other. */
-static u16 moved(const struct netinc_op *op, u32 from, u32 to, u32 rank)
+static u16 elems_moved(const struct netinc_op *op, u32 from, u32 to, u32 rank)
 {
-	if (from == to && !lossy(op))
+	if (from == to && !is_lossy(op))
 		return 0;
 	return (rank == from ? INC_F_PAYLOAD : 0) | (rank == to ? INC_F_WANT : 0);
 }
@@ -319,7 +329,7 @@ static u16 moved(const struct netinc_op *op, u32 from, u32 to, u32 rank)
 /* INC_F_PAYLOAD and INC_F_WANT of @rank for a block of @owner's share; @to: PAIRS */
 static u16 bits_of(const struct netinc_op *op, u32 owner, u32 to, u32 rank)
 {
-	u16 back = lossy(op) ? INC_F_WANT : 0;
+	u16 back = is_lossy(op) ? INC_F_WANT : 0;
 
 	switch (coll_of(op)) {
 	case INC_COLL_ALLREDUCE:
@@ -333,11 +343,11 @@ static u16 bits_of(const struct netinc_op *op, u32 owner, u32 to, u32 rank)
 	case INC_COLL_ALLGATHER:
 		return rank == owner ? INC_F_PAYLOAD | back : INC_F_WANT;
 	case INC_COLL_GATHER:
-		return moved(op, owner, op->root, rank);
+		return elems_moved(op, owner, op->root, rank);
 	case INC_COLL_SCATTER:
-		return moved(op, op->root, owner, rank);
+		return elems_moved(op, op->root, owner, rank);
 	case INC_COLL_ALLTOALL:
-		return moved(op, owner, to, rank);
+		return elems_moved(op, owner, to, rank);
 	case INC_COLL_SCAN:
 	case INC_COLL_EXSCAN:
 		return rank == owner ? INC_F_PAYLOAD : rank > owner ? INC_F_WANT : 0;
@@ -351,7 +361,7 @@ static u32 block_elems(const struct netinc_op *op, u64 round, u64 elems)
 	return elems_before(op, round + 1, elems) - elems_before(op, round, elems);
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- Blocks -------------------------------------------------------------- */
 
 static void whole_block(const struct netinc_op *op, u64 idx, struct netinc_block *b)
 {
@@ -374,7 +384,7 @@ static u64 ranks_position(const struct netinc_op *op, u8 stream, u32 share, u64 
 	if (stream == OWN)
 		return share < op->rank ? 0 : share == op->rank ? at : own;
 	before = op->counts ? op->before[op->size + 1 + share] : share * op->count;
-	if (stream == ALL || lossy(op) || share < op->rank)
+	if (stream == ALL || is_lossy(op) || share < op->rank)
 		return before + at;
 	return share == op->rank ? before : before + at - own;
 }
@@ -392,8 +402,11 @@ static void ranks_block(const struct netinc_op *op, u64 idx, struct netinc_block
 	b->recv = ranks_position(op, recv_stream(op), share, at);
 }
 
-/* Elements of a share before its block in round @round if that is still to come, else before the next one */
-static u64 turn(const struct netinc_op *op, u64 round, bool over, u64 elems)
+/*
+ * Elements of a share before its block in round @round if that is still to come, else before the
+ * next one
+ */
+static u64 elems_at_round(const struct netinc_op *op, u64 round, bool over, u64 elems)
 {
 	return elems_before(op, round + over, elems);
 }
@@ -415,14 +428,14 @@ static void pairs_block(const struct netinc_op *op, u64 idx, struct netinc_block
 		got = sent;
 	}
 	step = share + first_step(op);
-	to = modulo(op->rank + step, op->size);
-	from = modulo(op->rank + op->size - step, op->size);
+	to = mod_size(op->rank + step, op->size);
+	from = mod_size(op->rank + op->size - step, op->size);
 	b->owner = owner;
 	b->round = idx;
-	b->elems = block_elems(op, idx, elems_of(op, owner, modulo(owner + step, op->size)));
-	b->bits = b->elems ? bits_of(op, owner, modulo(owner + step, op->size), op->rank) : 0;
-	b->send = sent + turn(op, idx, owner > op->rank, elems_of(op, op->rank, to));
-	b->recv = got + turn(op, idx, owner > from, elems_of(op, from, op->rank));
+	b->elems = block_elems(op, idx, elems_of(op, owner, mod_size(owner + step, op->size)));
+	b->bits = b->elems ? bits_of(op, owner, mod_size(owner + step, op->size), op->rank) : 0;
+	b->send = sent + elems_at_round(op, idx, owner > op->rank, elems_of(op, op->rank, to));
+	b->recv = got + elems_at_round(op, idx, owner > from, elems_of(op, from, op->rank));
 }
 
 static void chain_block(const struct netinc_op *op, u64 idx, struct netinc_block *b)
@@ -430,7 +443,7 @@ static void chain_block(const struct netinc_op *op, u64 idx, struct netinc_block
 	b->round = netinc_div(idx, op->size, &b->owner);
 	b->elems = block_elems(op, b->round, op->count);
 	b->bits = b->elems ? bits_of(op, b->owner, 0, op->rank) : 0;
-	b->send = turn(op, b->round, b->owner > op->rank, op->count);
+	b->send = elems_at_round(op, b->round, b->owner > op->rank, op->count);
 	b->recv = op->coll == INC_COLL_SCAN || op->rank ? b->send : 0;
 }
 
@@ -456,15 +469,16 @@ void netinc_coll_block(const struct netinc_op *op, u64 idx, struct netinc_block 
 	}
 }
 
-/* ---- Checks, descriptors ----------------------------------------------------------------------------------------- */
+/* ---- Checks, descriptors ------------------------------------------------- */
 
-static bool convertible(u8 type, u8 wire)
+static bool is_convertible(u8 type, u8 wire)
 {
 	/* nothing gets longer than f32 on the way, and f64 no shorter */
 	if (type == INC_TYPE_F64 || wire == INC_TYPE_F64)
 		return type == INC_TYPE_F64 && wire == INC_TYPE_F32;
 	return netinc_convert_find(type, wire, false) ||
-	       (netinc_convert_find(type, INC_TYPE_F32, false) && netinc_convert_find(INC_TYPE_F32, wire, false));
+	       (netinc_convert_find(type, INC_TYPE_F32, false) &&
+		netinc_convert_find(INC_TYPE_F32, wire, false));
 }
 
 static int check_op(const struct netinc_op *op)
@@ -483,7 +497,9 @@ static int check_op(const struct netinc_op *op)
 	/* elements narrower than f32 are weighted in f32 */
 	if (!netinc_scale_find(hub, false))
 		hub = INC_TYPE_F32;
-	return netinc_scale_find(hub, false) && (hub == op->type || convertible(op->type, hub)) ? 0 : -EOPNOTSUPP;
+	return netinc_scale_find(hub, false) && (hub == op->type || is_convertible(op->type, hub)) ?
+		       0 :
+		       -EOPNOTSUPP;
 }
 
 int netinc_coll_check(const struct netinc_op *op)
@@ -495,17 +511,19 @@ int netinc_coll_check(const struct netinc_op *op)
 	c = &colls[op->coll];
 	if (op->root >= op->size || (op->root && !c->rooted))
 		return -EINVAL;
-	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS)) || ((op->mode & INC_MODE_COUNTS) && !c->counts) ||
+	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS)) ||
+	    ((op->mode & INC_MODE_COUNTS) && !c->counts) ||
 	    ((op->mode & INC_MODE_SATURATE) && !c->reduces))
 		return -EINVAL;
 	if (op->coll == INC_COLL_BARRIER)
 		return op->type || op->op || op->wire || op->count ? -EINVAL : 0;
 	if (!netinc_reduce_elem_size(op->type) || !netinc_reduce_elem_size(op->wire))
 		return -EINVAL;
-	if (op->count > INC_MAX_COUNT || ((c->layout == RANKS || c->layout == PAIRS) &&
-					  !(op->mode & INC_MODE_COUNTS) && op->count * op->size > INC_MAX_COUNT))
+	if (op->count > INC_MAX_COUNT ||
+	    ((c->layout == RANKS || c->layout == PAIRS) && !(op->mode & INC_MODE_COUNTS) &&
+	     op->count * op->size > INC_MAX_COUNT))
 		return -EOVERFLOW;
-	if (lossy(op) && !convertible(op->type, op->wire))
+	if (is_lossy(op) && !is_convertible(op->type, op->wire))
 		return -EOPNOTSUPP;
 	if (!c->reduces)
 		return op->op ? -EINVAL : 0;
@@ -537,8 +555,9 @@ void netinc_coll_desc(const struct netinc_op *op, struct inc_desc *desc)
 }
 
 /*
- * The first block is part of the signature: ranks that disagree about an earlier operation's length number their
- * blocks differently, and a block of a later operation that looks alike must not be folded with another of its blocks.
+ * The first block is part of the signature: ranks that disagree about an earlier operation's length
+ * number their blocks differently, and a block of a later operation that looks alike must not be
+ * folded with another of its blocks.
  */
 u32 netinc_coll_sig(const struct netinc_op *op)
 {

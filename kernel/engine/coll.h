@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Collectives, known to hosts only: how an operation is cut into blocks, who sends payload and who wants it.
+ * Collectives, known to hosts only: how an operation is cut into blocks, who sends payload and who
+ * wants it.
  *
- * The unit is a block: the elements that fit a packet. An operation consists of shares, contiguous runs of elements
- * that one rank sends or wants: one share where all ranks do the same with all elements, one per rank, or one per pair
- * of ranks. Shares begin with a block that holds as many elements fewer as a descriptor takes, whether it carries one
- * or not; all packets of a share but the last have one length then. Every operation owns at least one block.
+ * The unit is a block: the elements that fit a packet. An operation consists of shares, contiguous
+ * runs of elements that one rank sends or wants: one share where all ranks do the same with all
+ * elements, one per rank, or one per pair of ranks. Shares begin with a block that holds as many
+ * elements fewer as a descriptor takes, whether it carries one or not; all packets of a share but
+ * the last have one length then. Every operation owns at least one block.
  *
  *	layout	blocks in the order of			collectives
  *	WHOLE	elements				allreduce, reduce, broadcast, barrier
  *	RANKS	shares 0 .. N - 1, elements		reduce-scatter, allgather, gather, scatter
- *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; in step s rank i sends to rank i + s
+ *	PAIRS	steps, elements, senders 0 .. N - 1	alltoall; step s: rank i to rank i + s
  *	CHAIN	elements, senders 0 .. N - 1		scan, exscan
  *
- * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues where the one
- * before it ended. Where in a buffer a stream's shares lie is the surroundings' business.
+ * A rank reads what it sends, and writes what it gets, as a stream: each block of its own continues
+ * where the one before it ended. Where in a buffer a stream's shares lie is the surroundings'
+ * business.
  */
-#ifndef NETINC_COLL_H
-#define NETINC_COLL_H
+#ifndef NETINC_ENGINE_COLL_H
+#define NETINC_ENGINE_COLL_H
 
 #include "engine.h"
 
@@ -35,8 +38,10 @@ struct netinc_op {
 	u32 root;
 	u32 rank;		/* of this rank, and of the group */
 	u32 size;
-	u64 count;		/* elements of a share, 0..INC_MAX_COUNT; with INC_MODE_COUNTS of all together */
-	const u32 *counts;	/* INC_MODE_COUNTS: [size], PAIRS: [size * size], element from * size + to */
+	/* elements of a share, 0..INC_MAX_COUNT; with INC_MODE_COUNTS of all together */
+	u64 count;
+	/* INC_MODE_COUNTS: [size], PAIRS: [size * size], element from * size + to */
+	const u32 *counts;
 	u64 *before;		/* likewise: NETINC_BEFORE(size) numbers, written by the endpoint */
 
 	/* filled in by the endpoint */
@@ -51,7 +56,8 @@ struct netinc_op {
 	u64 done;		/* how many have their result */
 	struct netinc_error error;	/* code INC_ERR_NONE: none */
 	bool partial;		/* results are not of all ranks */
-	u32 absent[INC_MAX_RANKS / 32];	/* bit rank % 32 of word rank / 32: not in all results; valid if partial */
+	/* bit rank % 32 of word rank / 32: not in all results; valid if partial */
+	u32 absent[INC_MAX_RANKS / 32];
 };
 
 /* Blocks, elements sent and elements got before each share or step, and in all. */
@@ -81,7 +87,9 @@ void netinc_coll_cut(struct netinc_op *op, u32 block_bytes);
 /* Block @idx of an operation that has been cut. */
 void netinc_coll_block(const struct netinc_op *op, u64 idx, struct netinc_block *b);
 
-/* Share @i of the stream that the rank sends, or gets; false: there is no such share. Needs no cut. */
+/*
+ * Share @i of the stream that the rank sends, or gets; false: there is no such share. Needs no cut.
+ */
 bool netinc_coll_send_share(const struct netinc_op *op, u32 i, struct netinc_share *share);
 bool netinc_coll_recv_share(const struct netinc_op *op, u32 i, struct netinc_share *share);
 

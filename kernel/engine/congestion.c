@@ -21,14 +21,17 @@ void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
 	cc->cwnd = min(window, max(cc->floor, INITIAL_WINDOW));
 	cc->ssthresh = max(cc->cwnd, min(window, FIRST_SSTHRESH));
 	cc->acked = 0;
-	cc->turn = 0;
+	cc->result_rtt = 0;
 	cc->least = 0;
 }
 
-/* What is sent waits in a queue on the way: more of it would wait longer, also what is sent again after a loss. */
+/*
+ * What is sent waits in a queue on the way: more of it would wait longer, also what is sent again
+ * after a loss.
+ */
 static bool queue_is_long(const struct netinc_cc *cc)
 {
-	return cc->turn > 2 * cc->least + QUEUE_US;
+	return cc->result_rtt > 2 * cc->least + QUEUE_US;
 }
 
 void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
@@ -47,7 +50,7 @@ void netinc_cc_acked(struct netinc_cc *cc, u32 blocks)
 	cc->cwnd = min(cc->cwnd, cc->max);
 }
 
-static bool cut(struct netinc_cc *cc, u32 cwnd, u64 now)
+static bool cut_window(struct netinc_cc *cc, u32 cwnd, u64 now)
 {
 	if (now - cc->cut < max(cc->srtt, CUT_PAUSE))
 		return false;
@@ -60,12 +63,12 @@ static bool cut(struct netinc_cc *cc, u32 cwnd, u64 now)
 
 bool netinc_cc_lost(struct netinc_cc *cc, u64 now)
 {
-	return cut(cc, cc->cwnd / 2, now);
+	return cut_window(cc, cc->cwnd / 2, now);
 }
 
 bool netinc_cc_marked(struct netinc_cc *cc, u64 now)
 {
-	return cut(cc, cc->cwnd - cc->cwnd / 5, now);
+	return cut_window(cc, cc->cwnd - cc->cwnd / 5, now);
 }
 
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)
@@ -84,10 +87,10 @@ void netinc_cc_rtt(struct netinc_cc *cc, u32 sample)
 	cc->srtt = max(cc->srtt, 1u);
 }
 
-void netinc_cc_turn(struct netinc_cc *cc, u32 sample)
+void netinc_cc_result_rtt(struct netinc_cc *cc, u32 sample)
 {
 	sample = max(min(sample, RTO_MAX), 1u);
-	cc->turn += (s32)(sample - cc->turn) / 8;
+	cc->result_rtt += (s32)(sample - cc->result_rtt) / 8;
 	if (!cc->least || sample < cc->least)
 		cc->least = sample;
 	else
@@ -97,9 +100,9 @@ void netinc_cc_turn(struct netinc_cc *cc, u32 sample)
 u32 netinc_cc_burst(const struct netinc_cc *cc)
 {
 	/* round trips are measured seldom, and not while a queue is building up */
-	u32 turn = max3(cc->srtt, cc->turn, 1u);
+	u32 rtt = max3(cc->srtt, cc->result_rtt, 1u);
 
-	return max(cc->cwnd * BURST_US / turn, 2u);
+	return max(cc->cwnd * BURST_US / rtt, 2u);
 }
 
 u32 netinc_cc_rto(const struct netinc_cc *cc)
@@ -131,7 +134,7 @@ bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now)
 	return now - r->since >= r->slack;
 }
 
-void netinc_reorder_vain(struct netinc_reorder *r, u64 now)
+void netinc_reorder_spurious(struct netinc_reorder *r, u64 now)
 {
 	/* the packets of one round trip are one reason */
 	if (r->slack && now - r->changed < r->slack)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How many blocks a rank keeps in flight, and its estimate of the round trip. Growth as in TCP slow start and
- * congestion avoidance (RFC 5681), at most once per round trip halved on loss or cut to four fifths on ECN's mark (RFC
- * 8511); the estimator is that of RFC 6298, fed by PROBE / STATUS only.
+ * How many blocks a rank keeps in flight, and its estimate of the round trip. Growth as in TCP slow
+ * start and congestion avoidance (RFC 5681), at most once per round trip halved on loss or cut to
+ * four fifths on ECN's mark (RFC 8511); the estimator is that of RFC 6298, fed by PROBE / STATUS
+ * only.
  */
-#ifndef NETINC_CONGESTION_H
-#define NETINC_CONGESTION_H
+#ifndef NETINC_ENGINE_CONGESTION_H
+#define NETINC_ENGINE_CONGESTION_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 
 struct netinc_cc {
 	u32 cwnd;		/* blocks */
@@ -18,13 +19,14 @@ struct netinc_cc {
 	u64 cut;		/* time of the last halving */
 	u32 srtt;		/* microseconds, 0: no sample yet */
 	u32 rttvar;
-	u32 turn;		/* microseconds from contributions to results: a round trip and the slowest rank */
+	/* microseconds from contributions to results: a round trip and the slowest rank */
+	u32 result_rtt;
 	u32 least;		/* the shortest of them, 0: none yet; grows very slowly */
 };
 
 /*
- * How long a hole may stand before it counts as a loss: longer after something has been sent again in vain, shorter
- * when that has not happened for long (as in RACK, RFC 8985, section 6.2).
+ * How long a hole may stand before it counts as a loss: longer after something has been sent again
+ * in vain, shorter when that has not happened for long (as in RACK, RFC 8985, section 6.2).
  */
 struct netinc_reorder {
 	u32 slack;		/* microseconds */
@@ -32,12 +34,13 @@ struct netinc_reorder {
 	u64 since;		/* time at which the hole was seen first, 0: there is none */
 };
 
-#define NETINC_SLACK_FIRST	2000u	/* CPUs that are busy keep what is in their queues back for about so long */
+/* CPUs that are busy keep what is in their queues back for about so long */
+#define NETINC_SLACK_FIRST	2000u
 
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
 /* What was sent again had not been lost. */
-void netinc_reorder_vain(struct netinc_reorder *r, u64 now);
+void netinc_reorder_spurious(struct netinc_reorder *r, u64 now);
 
 /* On the wire: units of 16 microseconds. */
 static inline u16 netinc_reorder_pack(const struct netinc_reorder *r)
@@ -52,16 +55,22 @@ static inline u32 netinc_reorder_unpack(u16 units)
 
 void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet);
 void netinc_cc_acked(struct netinc_cc *cc, u32 blocks);
-/* Something was lost, or has met congestion: less, at most once per round trip. True: the window has become smaller. */
+/*
+ * Something was lost, or has met congestion: less, at most once per round trip. True: the window
+ * has become smaller.
+ */
 bool netinc_cc_lost(struct netinc_cc *cc, u64 now);
 bool netinc_cc_marked(struct netinc_cc *cc, u64 now);
 void netinc_cc_rtt(struct netinc_cc *cc, u32 sample);
-void netinc_cc_turn(struct netinc_cc *cc, u32 sample);
+void netinc_cc_result_rtt(struct netinc_cc *cc, u32 sample);
 
 /* Blocks that leave within half a millisecond at the current rate, at least two. */
 u32 netinc_cc_burst(const struct netinc_cc *cc);
 
-/* After how many microseconds without an answer to ask again, and for the first time (RFC 8985, section 7.2). */
+/*
+ * After how many microseconds without an answer to ask again, and for the first time (RFC 8985,
+ * section 7.2).
+ */
 u32 netinc_cc_rto(const struct netinc_cc *cc);
 u32 netinc_cc_pto(const struct netinc_cc *cc);
 

@@ -1,572 +1,335 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The endpoint's window: contributions out, results in, rules 1, 4 and 10 of protocol.rst.
+ * The endpoint's membership: join, epochs, errors, leave, and the timers that notice a silent node;
+ * rules 4, 5, 6, 10 and 11 of protocol.rst.
  */
 #include "endpoint.h"
-#include "reduce/reduce.h"
 
-#define VAIN_PROBE	200000	/* microseconds: a duplicate within that time after a PROBE was asked for */
-#define PROBE_SLACK	2	/* packets of results that may overtake before a hole is asked about */
+/* microseconds until the first JOIN is repeated, then doubled */
+#define JOIN_FIRST	5000u
+#define JOIN_MAX	200000u
+/* longest pause between PROBEs while something is out */
+#define PROBE_MAX	250000u
+/* a place to move to that does not answer so long is none */
+#define MOVE_DEAD	(1000 * NETINC_MS)
+/* a node is dead only after as many unanswered ones */
+#define DEAD_PROBES	3
+/* dead limits until an error must have been got over */
+#define ERROR_DEADS	4u
+/* shortest pause between PROBEs that say what an idle rank has */
+#define PARTIAL_MIN	10000u
+/* packets of results that may overtake before a hole is asked about */
+#define PROBE_SLACK	2
 
-void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops)
+void netinc_ep_connect(struct netinc_ep *ep, u64 now)
 {
-	ep->ops = ops;
-	ep->cfg = *cfg;
-	ep->state = INC_STATE_CLOSED;
-	ep->dead_ms = cfg->dead_ms;
-	ep->una = cfg->first_block;
-	ep->snd = cfg->first_block;
-	ep->end = cfg->first_block;
-	ep->waiting = NETINC_NO_RANK;
+	ep->tree[0].heard = now;
+	netinc_ep_set_state(ep, INC_STATE_JOINING);
+	netinc_ep_send_join(ep, now);
 }
 
-static u32 ring(const struct netinc_ep *ep, u64 b)
+/*
+ * Does this error come before the one that is known? Trees find theirs independently: the lowest
+ * block's counts.
+ */
+static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
 {
-	return (u32)b & (ep->window - 1);
+	return ep->failing && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
 }
 
-bool netinc_ep_has(const struct netinc_ep *ep, u64 b)
+static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
-	u32 i = ring(ep, b);
+	struct netinc_error e;
 
-	if ((s64)(b - ep->una) < 0)
-		return true;
-	return (s64)(b - ep->snd) < 0 && netinc_bits_get(ep->got, i);
-}
-
-void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type)
-{
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->type = type;
-	pkt->group = ep->cfg.group;
-	pkt->incarnation = ep->incarnation;
-	pkt->epoch = ep->epoch;
-	pkt->child = ep->cfg.rank;
-	pkt->span = 1;
-	pkt->cookie = ep->way[0].up_cookie;
-}
-
-void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree)
-{
-	pkt->tree = tree;
-	pkt->cookie = ep->way[tree].up_cookie;
-}
-
-static u32 tree_of(const struct netinc_ep *ep, u64 b)
-{
-	return netinc_tree_of(&ep->spread, b);
-}
-
-u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree)
-{
-	struct netinc_way *w = &ep->way[tree];
-
-	/* after an error snd goes back */
-	if ((s64)(w->una - ep->una) < 0 || (s64)(w->una - ep->snd) > 0)
-		w->una = ep->una;
-	while (w->una != ep->snd) {
-		if (tree_of(ep, w->una) != tree)
-			w->una += netinc_tree_run(&ep->spread, w->una, (u32)(ep->snd - w->una));
-		else if (netinc_ep_has(ep, w->una))
-			w->una++;
-		else
-			break;
-	}
-	return w->una;
-}
-
-void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
-			    const struct netinc_block *b, struct netinc_pkt *pkt)
-{
-	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
-	netinc_ep_to_tree(ep, pkt, tree_of(ep, op->first + idx));
-	pkt->psn = (u32)(op->first + idx);
-	pkt->opseq = op->seq;
-	pkt->sig = op->sig;
-	pkt->flags = b->bits;
-	if (!idx)
-		pkt->flags |= INC_F_DESC;
-	if (op->coll == INC_COLL_LEAVE)
-		pkt->flags |= INC_F_LEAVE;
-	if (ep->echo)
-		pkt->flags |= INC_F_ECE;
-	pkt->dtype = netinc_coll_wire_type(op);
-	pkt->dop = netinc_coll_wire_op(op);
-	pkt->mode = op->mode & INC_MODE_WIRE;
-	if (pkt->flags & INC_F_PAYLOAD)
-		pkt->len = b->elems * netinc_reduce_elem_size(pkt->dtype);
-}
-
-/* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
-static void number(struct netinc_ep *ep, struct netinc_op *op)
-{
-	netinc_coll_cut(op, ep->block);
-	op->first = ep->end;
-	op->done = 0;
-	op->partial = false;
-	op->sig = netinc_coll_sig(op);
-	op->numbered = true;
-	ep->end += op->blocks;
-	if (!ep->snd_op)
-		ep->snd_op = op;
-}
-
-/* An exchange of counts is a part of the operation that it is for, and fails with it. */
-void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op)
-{
-	if (!(op->mode & INC_MODE_COUNTS_PHASE))
-		netinc_count(ep->mib, INC_C_OPS_FAILED);
-	ep->ops->op_done(ep, op);
-}
-
-void netinc_ep_number(struct netinc_ep *ep)
-{
-	struct netinc_op *op;
-
-	while ((op = ep->new_op) && !op->hold && netinc_ep_is_member(ep) && !ep->failing) {
-		ep->new_op = op->next;
-		if (!op->error.code) {
-			number(ep, op);
-			continue;
-		}
-		/* the exchange of counts has shown that it cannot be done: all ranks know */
-		netinc_ep_unlink(ep, op);
-		netinc_ep_failed(ep, op);
-	}
-}
-
-static void append(struct netinc_ep *ep, struct netinc_op *op)
-{
-	op->next = NULL;
-	op->prev = ep->tail;
-	if (ep->tail)
-		ep->tail->next = op;
-	else
-		ep->head = op;
-	ep->tail = op;
-	if (!ep->new_op)
-		ep->new_op = op;
-}
-
-void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
-{
-	if (ep->snd_op == op)
-		ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
-	if (ep->new_op == op)
-		ep->new_op = op->next;
-	if (op->prev)
-		op->prev->next = op->next;
-	else
-		ep->head = op->next;
-	if (op->next)
-		op->next->prev = op->prev;
-	else
-		ep->tail = op->prev;
-}
-
-int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
-{
-	switch (ep->state) {
-	case INC_STATE_READY:
-	case INC_STATE_RESYNC:
-	case INC_STATE_LEAVING:
-		break;
-	case INC_STATE_FAILED:
-		if (!ep->fatal)
-			return -ENOTCONN;	/* never was a member: refused */
-		break;
-	default:
-		return -ENOTCONN;
-	}
-	if (ep->leaving)
-		return -ESHUTDOWN;
-	op->seq = ep->next_seq;
-	op->rank = ep->cfg.rank;
-	op->size = ep->cfg.size;
-	op->numbered = false;
-	memset(&op->error, 0, sizeof(op->error));
-	if (!(op->mode & INC_MODE_COUNTS_PHASE)) {
-		ep->next_seq++;
-		ep->submitted++;
-	}
-	if (ep->fatal || netinc_ep_is_past(ep, op)) {
-		op->error = ep->error;
-		if (!ep->fatal && op->seq != ep->error.opseq)
-			op->error.code = INC_ERR_CANCELED;
-		netinc_ep_failed(ep, op);
+	netinc_error_parse(body, &e);
+	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
+		return -INC_C_DROP_MALFORMED;
+	/*
+	 * LEAVE, like other disagreement, is found when all have contributed so far; but who is
+	 * dead or late has not
+	 */
+	if (ep->spread.trees > 1 && !e.resume && e.code != INC_ERR_LEFT)
+		e.block = ep->una;
+	/* nor will it get the results that it lacks who has said that it cannot */
+	if (e.code == INC_ERR_RANK_PATH && e.rank[0] == ep->cfg.rank)
+		e.block = ep->una;
+	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
+		return -INC_C_DROP_MALFORMED;
+	/*
+	 * a late rank, without which others have come further: it will be told again when it has
+	 * submitted as much
+	 */
+	if ((s64)(e.block - ep->snd) > 0 && (e.resume || !netinc_ep_may_miss(ep)))
+		return netinc_ep_may_miss(ep) ? 0 : -INC_C_DROP_MALFORMED;
+	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
+		return 0;
+	netinc_count(ep->counters, INC_C_ERRORS);
+	if (netinc_ep_may_go_on(ep, e.code)) {
+		netinc_ep_lost(ep, e.code, now);
 		return 0;
 	}
-	ep->resume = op->seq;	/* so that it never gets half the number space behind */
-	append(ep, op);
+	ep->error = e;
+	ep->fatal = !e.resume;
+	ep->failing = true;
+	if (!ep->error_since)
+		ep->error_since = now;
+	if (ep->una != e.block) {
+		netinc_ep_complete(ep, pkt->tree, e.block);
+		netinc_ep_probe(ep, pkt->tree, now);
+	}
+	netinc_ep_settle(ep, now);
+	return 0;
+}
+
+static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
+{
+	const struct inc_challenge *c = body;
+
+	if (be32_to_cpu(c->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING &&
+	    ep->state != INC_STATE_RESYNC)
+		/* JOIN was repeated, and READY has come meanwhile */
+		return -INC_C_DROP_DUPLICATE;
+	if (!ep->tree[0].unanswered)
+		netinc_cc_rtt(&ep->cc, (u32)(now - ep->tree[0].asked));
+	ep->challenge = be64_to_cpu(c->challenge);
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
+	netinc_ep_send_join(ep, now);
+	return 0;
+}
+
+static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_wait_pkt *w = body;
+
+	if (be32_to_cpu(w->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
+	ep->busy_since = 0;
+	switch (ep->state) {
+	case INC_STATE_JOINING:
+	case INC_STATE_WAITING:
+		ep->joined = be32_to_cpu(w->joined);
+		ep->waiting = be32_to_cpu(w->missing);
+		netinc_ep_set_state(ep, INC_STATE_WAITING);
+		return 0;
+	case INC_STATE_RESYNC:
+		netinc_ep_notify_move(ep, be32_to_cpu(w->missing));
+		return 0;
+	case INC_STATE_LEAVING:
+		/* a WAIT from when the group formed or resynced may be late */
+		if (pkt->epoch != ep->epoch || (pkt->cookie ^ ep->down_cookie))
+			return -INC_C_DROP_EPOCH;
+		ep->left = true;
+		netinc_ep_set_state(ep, INC_STATE_CLOSED);
+		return 0;
+	case INC_STATE_READY:
+		/* JOIN was repeated, and READY has come meanwhile */
+		return -INC_C_DROP_DUPLICATE;
+	default:
+		return -INC_C_DROP_STATE;
+	}
+}
+
+/* What READY must not change once the group has been formed. */
+static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u64 next = netinc_ep_next(ep), start = be64_to_cpu(r->start);
+
+	if (!ep->lineage)
+		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
+	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
+	       be32_to_cpu(r->window) == ep->window &&
+	       next - start <= (netinc_ep_retains(ep) ? ep->window : 0) &&
+	       netinc_ep_next_from(ep, start) == next;
+}
+
+/* Rank and size: as they were, but where the group shrinks both may have become less. */
+static bool numbers_fit(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 rank = be16_to_cpu(r->rank), size = be32_to_cpu(r->size);
+
+	if (netinc_ep_shrinking(ep))
+		return rank <= ep->cfg.rank && rank < size && size <= ep->cfg.size;
+	return rank == ep->cfg.rank && size == ep->cfg.size;
+}
+
+/* Several trees are for the edge, where all ranks know one another. */
+static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 trees = be16_to_cpu(r->trees);
+
+	if (trees == 1)
+		return true;
+	return trees && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
+	       trees <= be32_to_cpu(r->window) && r->fallback == INC_FALLBACK_EDGE && ep->peers;
+}
+
+/* Operations go on from there: not from one that this rank has contributed to. */
+static bool resume_fits(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	return !ep->lineage || netinc_ep_moving(ep) ||
+	       (s32)(be32_to_cpu(r->opseq) - ep->begun) >= 0;
+}
+
+static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		     const struct inc_ready *r)
+{
+	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block),
+	    dead = be32_to_cpu(r->dead_ms);
+
+	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
+	       numbers_fit(ep, r) && trees_ok(ep, r) && window >= INC_MIN_WINDOW &&
+	       window <= INC_MAX_WINDOW && !(window & (window - 1)) && block >= INC_MIN_BLOCK &&
+	       block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) && dead >= NETINC_MIN_DEAD_MS &&
+	       dead <= NETINC_MAX_DEAD_MS && be32_to_cpu(r->late_ms) <= NETINC_MAX_LATE_MS &&
+	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
+	       ready_fits(ep, r) && resume_fits(ep, r);
+}
+
+/* The epoch's first block is to be sent next. */
+static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
+{
+	u32 i;
+
+	ep->start = start;
+	ep->leave_there = false;
+	ep->una = start;
+	ep->snd = start;
+	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
+	memset(ep->got, 0, sizeof(ep->got));
+	ep->early = 0;
+	ep->busy_since = 0;
+	ep->joined = ep->cfg.size;
+	ep->waiting = NETINC_NO_RANK;
+	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
+	for (i = 0; i < ep->spread.trees; i++) {
+		struct netinc_ep_tree *w = &ep->tree[i];
+
+		*w = (struct netinc_ep_tree){ .up_cookie = w->up_cookie,
+					      .una = start,
+					      .high = start,
+					      .heard = now,
+					      .progress = w->progress,
+					      .asked = now,
+					      .up_slack = NETINC_SLACK_FIRST,
+					      .down.slack = NETINC_SLACK_FIRST,
+					      .quiet = w->quiet,
+					      .answered = true,
+					      .due = start };
+	}
+}
+
+static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	const struct inc_ready *r = body;
+	bool first = !ep->lineage, same = ep->move == ep->settled;
+
+	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING &&
+	    ep->state != INC_STATE_RESYNC)
+		return be32_to_cpu(r->nonce) == ep->cfg.nonce ? -INC_C_DROP_DUPLICATE :
+								-INC_C_DROP_STATE;
+	if ((s32)(pkt->epoch - ep->epoch) <= 0)
+		return -INC_C_DROP_EPOCH;
+	if (!ready_ok(ep, pkt, r))
+		return -INC_C_DROP_MALFORMED;
+	if (r->fallback && !netinc_ep_retain_init(ep, be32_to_cpu(r->window)))
+		return -INC_C_DROP_MEMORY;
+	if (first) {
+		ep->next_seq = be32_to_cpu(r->opseq);
+		ep->begun = ep->next_seq;
+		ep->cfg.rank = be16_to_cpu(r->rank);
+		ep->cfg.size = be32_to_cpu(r->size);
+	}
+	if (first || same)
+		ep->resume = be32_to_cpu(r->opseq);
+	ep->epoch = pkt->epoch;
+	ep->incarnation = pkt->incarnation;
+	ep->tree[0].up_cookie = be64_to_cpu(r->up_cookie);
+	ep->down_cookie = be64_to_cpu(r->down_cookie);
+	ep->tree_key[0] = be64_to_cpu(r->tree_key[0]);
+	ep->tree_key[1] = be64_to_cpu(r->tree_key[1]);
+	ep->window = be32_to_cpu(r->window);
+	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->window);
+	ep->spread_out = ep->spread.trees == 1;
+	ep->block = be16_to_cpu(r->block);
+	ep->dead_ms = be32_to_cpu(r->dead_ms);
+	ep->late_ms = be32_to_cpu(r->late_ms);
+	ep->late_policy = r->late_policy;
+	netinc_ep_plan(ep, r);
+	if (!ep->abort)
+		ep->error_since = 0;
+	restart_window(ep, be64_to_cpu(r->start), now);
+	/* each tree knows only of its own blocks how far the operations had come that failed */
+	while (same && ep->head && netinc_ep_op_failed(ep, ep->head))
+		netinc_ep_fail_op(ep, ep->head);
+	netinc_ep_set_state(ep, ep->leaving ? INC_STATE_LEAVING : INC_STATE_READY);
 	netinc_ep_number(ep);
 	netinc_ep_pump(ep, now);
 	return 0;
 }
 
-/* Super-packets get smaller towards the end of an operation, and at most half a millisecond of the current rate. */
-static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
+static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
-	u64 n = max_t(u64, left / 4, 8);
+	const struct inc_refuse *r = body;
+	u32 code = be16_to_cpu(r->code);
 
-	return min_t(u64, n, min(netinc_cc_burst(&ep->cc), ep->cfg.super_packet));
-}
-
-/*
- * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after an error. What is
- * behind a lost block and has its result does not count as under way: a loss does not end the flow before W does.
- *
- * A packet for each block for which a result makes room costs as much as one for many: while results are to come, it
- * waits until it is worth its while, @most blocks, or a quarter of the window.
- */
-static u32 room(const struct netinc_ep *ep, u64 left, u32 most)
-{
-	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una), out = all - ep->early, n;
-
-	if (ep->failing || out >= window || !ep->spread_out)
+	if (!code || code >= __INC_REFUSE_MAX)
+		return -INC_C_DROP_MALFORMED;
+	if (ep->state == INC_STATE_RESYNC && !ep->incarnation) {
+		if (be32_to_cpu(r->nonce) != ep->cfg.nonce)
+			return -INC_C_DROP_STATE;
+		ep->tree[0].heard = now;
+		netinc_ep_move_refused(ep, code, be64_to_cpu(r->detail), now);
 		return 0;
-	n = min(window - out, ep->window - all);
-	if (out && n < min_t(u64, left, min(most, window / 4)))
-		return 0;
-	return min_t(u64, left, n);
-}
-
-static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
-{
-	struct netinc_op *op;
-
-	for (op = ep->head; op; op = op->next)
-		if (op->numbered && b - op->first < op->blocks)
-			return op;
-	return NULL;
-}
-
-/* How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not. */
-static u32 alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
-{
-	u32 i;
-
-	if (!netinc_ep_keeps(ep))
-		return n;
-	for (i = 1; i < n && netinc_ep_delivered(ep, b + i) == delivered; i++)
-		;
-	return i;
-}
-
-/*
- * Contributes blocks from @b on, at most @n and of one tree, none of which has a result in this epoch; returns how many
- * went out.
- */
-static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags, u64 now)
-{
-	u32 sent, i;
-
-	n = netinc_tree_run(&ep->spread, b, n);
-	if (netinc_ep_delivered(ep, b)) {
-		sent = ep->ops->send_kept(ep, b, alike(ep, b, n, true), flags);
-		ep->mib[INC_C_KEPT_SENT] += sent;
-	} else {
-		if (netinc_assert(op && b - op->first < op->blocks))
-			return 0;
-		n = min_t(u64, n, op->first + op->blocks - b);
-		sent = ep->ops->send_blocks(ep, op, b - op->first, alike(ep, b, n, false), most, flags);
 	}
-	netinc_assert(sent <= n);
-	if (sent && op && (s32)(op->seq + 1 - ep->begun) > 0)
-		ep->begun = op->seq + 1;
-	for (i = 0; i < sent; i++) {
-		u32 at = ring(ep, b + i);
-
-		ep->sent_at[at] = (u32)now;
-		if (flags & INC_F_RETRANS)
-			netinc_bits_set(ep->again, at);
+	if (ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING ||
+	    ep->state == INC_STATE_RESYNC) {
+		/* only who saw our packets knows their cookie */
+		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != ep->tree[0].up_cookie)
+			return -INC_C_DROP_STATE;
+		if (ep->state == INC_STATE_LEAVING && !netinc_ep_retains(ep))
+			/* all have left, the node forgot */
+			netinc_ep_set_state(ep, INC_STATE_CLOSED);
 		else
-			netinc_bits_clear(ep->again, at);
-	}
-	return sent;
-}
-
-/* The operation that @snd is in, or that comes next; NULL: all is sent. */
-static void find_snd_op(struct netinc_ep *ep)
-{
-	struct netinc_op *op = ep->snd_op;
-
-	while (op && op->numbered && (s64)(ep->snd - op->first) >= (s64)op->blocks)
-		op = op->next;
-	ep->snd_op = op && op->numbered ? op : NULL;
-}
-
-/* Something goes out to @tree from now on. */
-static void awaken(struct netinc_ep *ep, u32 tree, u64 now)
-{
-	struct netinc_way *w = &ep->way[tree];
-
-	if (netinc_ep_way_una(ep, tree) != ep->snd)
-		return;
-	w->progress = now;
-	w->quiet = 0;
-	/* all but the first are not asked for signs of life while there is nothing to do */
-	if (tree) {
-		w->heard = now;
-		w->asked = now;
-		w->unanswered = 0;
-	}
-}
-
-void netinc_ep_pump(struct netinc_ep *ep, u64 now)
-{
-	struct netinc_op *op;
-	u32 n, most, sent;
-	u64 left;
-
-	if (!netinc_ep_is_member(ep))
-		return;
-	while (ep->snd != ep->end) {
-		op = ep->snd_op;
-		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd : ep->end - ep->snd;
-		most = packet_blocks(ep, left);
-		n = room(ep, left, most);
-		if (!n)
-			return;
-		awaken(ep, tree_of(ep, ep->snd), now);
-		sent = send_run(ep, op, ep->snd, n, most, 0, now);
-		if (!sent)
-			return;
-		ep->echo = false;
-		ep->snd += sent;
-		netinc_assert(ep->snd - ep->una <= ep->window);
-		ep->mib[INC_C_CONTRIBS_SENT] += sent;
-		find_snd_op(ep);
-	}
-}
-
-/* Is block @b lost, see netinc_ep_resend()? */
-static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
-{
-	u32 i = ring(ep, b);
-
-	if (netinc_bits_get(ep->again, i))
-		before = again;
-	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
-}
-
-void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now)
-{
-	u64 b = first, end = first + n;
-	struct netinc_op *op = NULL;
-	u32 run, sent;
-
-	if ((s64)(b - ep->una) < 0)
-		b = ep->una;
-	if ((s64)(end - ep->snd) > 0)
-		end = ep->snd;
-	while ((s64)(end - b) > 0) {
-		if (!contrib_lost(ep, b, before, again)) {
-			b++;
-			continue;
-		}
-		for (run = 1; b + run != end && contrib_lost(ep, b + run, before, again); run++)
-			;
-		if (!op || b - op->first >= op->blocks)
-			op = op_of(ep, b);
-		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
-		ep->mib[INC_C_CONTRIBS_RESENT] += sent;
-		ep->way[tree_of(ep, b)].resent |= sent;
-		if (netinc_cc_lost(&ep->cc, now))
-			netinc_count(ep->mib, INC_C_CWND_CUTS);
-		if (!sent)
-			return;
-		b += sent;
-	}
-}
-
-int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
-{
-	int err = 0;
-
-	if (!netinc_ep_is_member(ep) && (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
-		err = -INC_C_DROP_STATE;
-	else if (pkt->incarnation != ep->incarnation)
-		err = -INC_C_DROP_NO_GROUP;
-	else if (pkt->epoch != ep->epoch || (pkt->tree && pkt->tree >= ep->spread.trees))
-		err = -INC_C_DROP_EPOCH;
-	else if (pkt->cookie ^ ep->down_cookie)
-		err = -INC_C_DROP_COOKIE;
-	if (err)
-		netinc_count(ep->mib, -err);
-	return err;
-}
-
-/*
- * May the result of block @b be used before all that come before it? A chain is folded in the order of ranks, up to the
- * rank's own contribution, after which its input may be overwritten; where results go to the front of the input, all
- * that was read from there must have arrived.
- */
-static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b, const struct netinc_block *blk)
-{
-	if (netinc_coll_chains(op->coll))
-		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1) ||
-		       netinc_ep_delivered(ep, b - 1);
-	if (op->coll == INC_COLL_REDUCE_SCATTER && op->in_place && (blk->bits & INC_F_WANT))
-		return b == ep->una || (netinc_ep_keeps(ep) && b == netinc_ep_next(ep));
-	return true;
-}
-
-static int deliver(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_block *blk,
-		   const struct netinc_pay *pay)
-{
-	struct netinc_pay kept;
-	bool keep;
-
-	if (!netinc_ep_keeps(ep))
-		return ep->ops->deliver(ep, op, blk, pay) ? 0 : -INC_C_DROP_MEMORY;
-	keep = (blk->bits & INC_F_WANT) && pay->len;
-	kept = *pay;
-	kept.flags |= INC_F_FINAL;
-	if (keep && !ep->ops->keep(ep, &kept))
-		return -INC_C_DROP_MEMORY;
-	if (!ep->ops->deliver(ep, op, blk, pay)) {
-		if (keep)
-			ep->ops->forget(ep, &kept);
-		return -INC_C_DROP_MEMORY;
-	}
-	netinc_ep_keep_result(ep, b, keep ? &kept : NULL);
-	return 0;
-}
-
-static int accept(struct netinc_ep *ep, struct netinc_op *op, u64 b, const struct netinc_pkt *pkt,
-		  const struct netinc_pay *pay)
-{
-	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
-	struct netinc_block blk;
-
-	if (op->seq != pkt->opseq || op->sig != pkt->sig)
-		return -INC_C_DROP_MISMATCH;
-	netinc_coll_block(op, b - op->first, &blk);
-	/* elements that come although they are not wanted are for another rank of this host */
-	if ((blk.bits & INC_F_WANT) && blk.elems * size != pkt->len)
-		return -INC_C_DROP_MISMATCH;
-	if (!in_order(ep, op, b, &blk))
-		return -INC_C_DROP_ORDER;
-	return deliver(ep, op, b, &blk, pay);
-}
-
-static void mark(struct netinc_ep *ep, struct netinc_way *w, u64 b, u64 now)
-{
-	u32 i = ring(ep, b), before = (u32)ep->una;
-
-	if (!netinc_bits_get(ep->again, i))
-		netinc_cc_turn(&ep->cc, (u32)now - ep->sent_at[i]);
-	netinc_bits_set(ep->got, i);
-	ep->early++;
-	while (ep->una != ep->snd) {
-		i = ring(ep, ep->una);
-		if (!netinc_bits_get(ep->got, i))
-			break;
-		netinc_bits_clear(ep->got, i);
-		ep->early--;
-		ep->una++;
-	}
-	if ((s64)(b + 1 - w->high) > 0)
-		w->high = b + 1;
-	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
-	w->progress = now;
-	w->quiet = 0;
-}
-
-/*
- * Operations complete in order: while an earlier one may still fail at all ranks, and with it what came after it, none
- * may have succeeded at some.
- */
-static void complete(struct netinc_ep *ep)
-{
-	struct netinc_op *op;
-
-	while ((op = ep->head) && op->numbered && op->done == op->blocks) {
-		netinc_ep_unlink(ep, op);
-		if (!(op->mode & INC_MODE_COUNTS_PHASE))
-			netinc_count(ep->mib, INC_C_OPS);
-		if (op->partial)
-			netinc_count(ep->mib, INC_C_OPS_PARTIAL);
-		ep->ops->op_done(ep, op);
-		netinc_ep_number(ep);
-	}
-}
-
-static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
-{
-	struct netinc_way *w = &ep->way[pkt->tree];
-	struct netinc_op *op = NULL;
-	int err = 0;
-
-	if (tree_of(ep, b) != pkt->tree) {
-		err = -INC_C_DROP_MALFORMED;
-	} else if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
-		err = -INC_C_DROP_DUPLICATE;
-		if (now - w->asked < VAIN_PROBE)
-			netinc_reorder_vain(&w->down, now);
-	} else if ((s64)(b - ep->snd) >= 0) {
-		err = -INC_C_DROP_AHEAD;
-	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
-		err = -INC_C_DROP_ERROR;
-	} else if (!netinc_ep_set_known(ep, pkt)) {
-		err = -INC_C_DROP_ORDER;
-	} else if (!netinc_ep_delivered(ep, b)) {
-		op = op_of(ep, b);
-		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept(ep, op, b, pkt, pay);
-	}
-	if (!err || err == -INC_C_DROP_MEMORY)
-		w->vain = 0;
-	if (err)
-		return err;
-	netinc_count(ep->mib, INC_C_RESULTS);
-	mark(ep, w, b, now);
-	if (op) {
-		op->done++;
-		if (pkt->flags & INC_F_PARTIAL)
-			netinc_ep_note_absent(ep, op);
-		complete(ep);
-	}
-	return 0;
-}
-
-/* Congestion on any rank's way up or down concerns all: they are to slow down together. */
-static void congested(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
-{
-	if (pkt->ce)
-		ep->echo = true;
-	if (netinc_cc_marked(&ep->cc, now))
-		netinc_count(ep->mib, INC_C_CWND_CUTS);
-}
-
-int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
-{
-	u64 b = netinc_extend(ep->una, pkt->psn);
-	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;	/* what is sent never reaches further */
-	int err = -INC_C_DROP_AHEAD, one;
-	bool counted = false;
-
-	ep->way[pkt->tree].heard = now;
-	ep->way[pkt->tree].unanswered = 0;
-	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
-		congested(ep, pkt, now);
-	for (i = 0; i < blocks; i++) {
-		one = result_one(ep, b + i, pkt, pay, now);
-		if (!one)
-			counted = true;
-		else if (!i || one != -INC_C_DROP_DUPLICATE)
-			err = one;
-	}
-	if (counted)
+			netinc_ep_lost(ep, INC_ERR_NODE_GONE, now);
 		return 0;
-	netinc_count(ep->mib, -err);
-	return err;
+	}
+	if ((ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING) ||
+	    be32_to_cpu(r->nonce) != ep->cfg.nonce)
+		return -INC_C_DROP_STATE;
+	ep->tree[0].heard = now;
+	if (!ep->busy_since)
+		ep->busy_since = now;
+	/*
+	 * the older run of the group may just be ending: a dead rank is found, then the group
+	 * expires
+	 */
+	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
+	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
+		return 0;
+	/*
+	 * at the edge a host is a node as long as a rank of the group is there, which may be
+	 * between two runs
+	 */
+	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) &&
+	    ep->cfg.prev.fallback == INC_FALLBACK_EDGE &&
+	    now - ep->busy_since <= ep->cfg.prev.dead_ms * NETINC_MS)
+		return 0;
+	ep->refused = code;
+	ep->refuse_detail = be64_to_cpu(r->detail);
+	netinc_ep_set_state(ep, INC_STATE_FAILED);
+	return 0;
 }
 
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 {
 	u32 at = tree < ep->spread.trees ? tree : 0, pause = max(ep->cc.srtt, 500u);
-	struct netinc_way *w = &ep->way[at];
-	bool hole = (s64)(w->high - netinc_ep_way_una(ep, at)) > 0;
+	struct netinc_ep_tree *w = &ep->tree[at];
+	bool hole = (s64)(w->high - netinc_ep_tree_una(ep, at)) > 0;
 
 	/* a hole has its age from here on: result_lost() asks for it */
 	netinc_reorder_lost(&w->down, hole, now);
@@ -575,7 +338,283 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 		return;
 	if (!hole)
 		w->gap = 0;
-	else if (++w->gap > PROBE_SLACK && now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
+	else if (++w->gap > PROBE_SLACK &&
+		 now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
 		netinc_ep_probe(ep, at, now);
 	netinc_ep_pump(ep, now);
+}
+
+/* Packets of the epoch: they come with the down cookie. */
+static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	int err = netinc_ep_check(ep, pkt);
+	bool stalled = false;
+
+	if (err)
+		return err;
+	ep->tree[pkt->tree].heard = now;
+	ep->tree[pkt->tree].unanswered = 0;
+	switch (pkt->type) {
+	case INC_PKT_STATUS:
+		err = netinc_ep_status(ep, pkt, body, now, &stalled);
+		if (stalled)
+			netinc_ep_path_lost(ep, now);
+		break;
+	case INC_PKT_NACK:
+		err = netinc_ep_nack(ep, pkt, now);
+		break;
+	case INC_PKT_PEERS:
+		err = netinc_ep_peers(ep, pkt, body);
+		break;
+	case INC_PKT_PARTIAL:
+		err = netinc_ep_partial(ep, pkt, body);
+		break;
+	default:
+		err = rx_error(ep, pkt, body, now);
+		break;
+	}
+	if (err)
+		netinc_count(ep->counters, -err);
+	else
+		netinc_ep_pump(ep, now);
+	return err;
+}
+
+/* What only the group's root has to say, not that of another tree. */
+static bool of_membership(u8 type)
+{
+	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY ||
+	       type == INC_PKT_REFUSE || type == INC_PKT_PEERS;
+}
+
+int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
+{
+	int err;
+
+	if (pkt->tree && of_membership(pkt->type)) {
+		netinc_count(ep->counters, INC_C_DROP_EPOCH);
+		return -INC_C_DROP_EPOCH;
+	}
+	switch (pkt->type) {
+	case INC_PKT_STATUS:
+	case INC_PKT_NACK:
+	case INC_PKT_ERROR:
+	case INC_PKT_PEERS:
+	case INC_PKT_PARTIAL:
+		return rx_member(ep, pkt, body, now);
+	case INC_PKT_CHALLENGE:
+		err = rx_challenge(ep, body, now);
+		break;
+	case INC_PKT_WAIT:
+		err = rx_wait(ep, pkt, body, now);
+		break;
+	case INC_PKT_READY:
+		err = rx_ready(ep, pkt, body, now);
+		break;
+	case INC_PKT_REFUSE:
+		err = rx_refuse(ep, pkt, body, now);
+		break;
+	default:
+		err = -INC_C_DROP_STATE;
+		break;
+	}
+	if (err)
+		netinc_count(ep->counters, -err);
+	return err;
+}
+
+int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+{
+	if (ep->state != INC_STATE_READY || ep->head || ep->failing)
+		return -EBUSY;
+	memset(op, 0, sizeof(*op));
+	op->coll = INC_COLL_LEAVE;
+	netinc_ep_submit(ep, op, now);
+	ep->leaving = true;
+	if (ep->state == INC_STATE_READY)
+		netinc_ep_set_state(ep, INC_STATE_LEAVING);
+	netinc_ep_pump(ep, now);
+	if (ep->spread.trees > 1 && ep->snd != ep->una)
+		netinc_ep_probe(ep, netinc_tree_of(&ep->spread, ep->end - 1), now);
+	return 0;
+}
+
+void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		       const struct inc_ready *ready, u64 now)
+{
+	/* the node believes who answers as the member that READY has made of it */
+	ep->incarnation = pkt->incarnation;
+	ep->epoch = pkt->epoch;
+	ep->tree[0].up_cookie = be64_to_cpu(ready->up_cookie);
+	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
+	netinc_ep_send_abort(ep, now);	/* nobody will repeat it */
+	netinc_ep_fail(ep, INC_ERR_RANK_ABORT, ep->cfg.rank, NETINC_NO_RANK);
+}
+
+/*
+ * Silence after which the parent is lost. Where there is another place, a rank goes there before
+ * the node takes it for dead: if only the way between the two is lost, the others can still be
+ * called.
+ */
+static u64 dead_limit(const struct netinc_ep *ep)
+{
+	u64 dead = ep->dead_ms * NETINC_MS;
+
+	return ep->nplan > 1 ? dead - dead / 4 : dead;
+}
+
+/*
+ * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as
+ * dead. Who moves asks often at first, but not for as long as the node has to wait for others:
+ * every WAIT makes those who call do so again.
+ */
+static u64 join_pause(const struct netinc_ep *ep)
+{
+	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
+
+	if (netinc_ep_moving(ep))
+		return min_t(u64, longest,
+			     clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST,
+				     JOIN_MAX / 4));
+	if (ep->state == INC_STATE_WAITING || ep->busy_since)
+		return min_t(u64, longest, JOIN_MAX / 4);
+	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
+}
+
+/*
+ * A node that is alive answers, but need not do what it should: after an error nobody waits for it
+ * longer than it takes to find that a rank is dead, and some more.
+ */
+static bool error_lasts(const struct netinc_ep *ep, u64 now)
+{
+	return ep->error_since && now - ep->error_since >= ERROR_DEADS * ep->dead_ms * NETINC_MS;
+}
+
+/* It has never been a member: a node may be busy, or be there a little later. */
+static bool is_new(const struct netinc_ep *ep)
+{
+	return !ep->lineage && !ep->cfg.prev.lineage;
+}
+
+/* While joining: repeat JOIN, give up when nobody answers. */
+static u64 join_timer(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_ep_tree *w = &ep->tree[0];
+	u64 dead = dead_limit(ep);
+
+	if (is_new(ep) && ep->cfg.join_ms)
+		dead = ep->cfg.join_ms * NETINC_MS;
+	if (netinc_ep_moving(ep))
+		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
+	/* nor does it go on for ever where somebody answers */
+	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
+	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS) ||
+	    error_lasts(ep, now)) {
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
+	}
+	if (now - w->asked >= join_pause(ep)) {
+		w->unanswered++;
+		netinc_ep_send_join(ep, now);
+	}
+	return w->asked + join_pause(ep);
+}
+
+/* Ask the root of @tree, or repeat what it is to know. */
+static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	struct netinc_ep_tree *w = &ep->tree[tree];
+
+	w->quiet++;
+	if (ep->state == INC_STATE_LEAVING && netinc_tree_of(&ep->spread, ep->una) == tree)
+		netinc_ep_resend(ep, ep->una, 1, (u32)now, (u32)now, now);
+	if (!tree)
+		netinc_ep_spread_out(ep);
+	if (!tree && ep->abort && !ep->failing)
+		netinc_ep_send_abort(ep, now);
+	else
+		netinc_ep_probe(ep, tree, now);
+}
+
+/*
+ * The first tree's root is the group's: it is asked for signs of life, and gives them, also while
+ * nothing is out.
+ */
+static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	bool wait = !tree &&
+		    (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
+	bool out = netinc_ep_tree_una(ep, tree) != ep->snd || wait;
+	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
+	struct netinc_ep_tree *w = &ep->tree[tree];
+
+	if (tree && !out)
+		return 0;
+	if (now - w->heard >= dead_limit(ep) && w->unanswered >= DEAD_PROBES) {
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		return ep->state == INC_STATE_RESYNC ? ep->tree[0].asked + join_pause(ep) : 0;
+	}
+	if (out) {
+		/*
+		 * results are answers; without one the pauses get longer, since it may be for a
+		 * rank that is late
+		 */
+		base = max(w->asked, w->progress);
+		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) :
+				   netinc_cc_pto(&ep->cc);
+		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
+	} else {
+		base = w->asked;
+		pause = dead / (w->unanswered ? 16 : 4);
+		/* the others' leaving waits for what this PROBE says */
+		if (netinc_ep_retains(ep))
+			pause = min_t(u64, pause, PROBE_MAX);
+		/* nothing is completed without us unless the node knows what results we have */
+		if (netinc_ep_may_miss(ep))
+			pause = min_t(u64, pause,
+				      max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
+	}
+	if (now - base >= pause) {
+		ask_root(ep, tree, now);
+		base = now;
+	}
+	return base + max_t(u64, pause, 500);
+}
+
+static u64 ready_timer(struct netinc_ep *ep, u64 now)
+{
+	u64 first, when;
+	u32 i;
+
+	if (error_lasts(ep, now)) {
+		netinc_ep_fail(ep, ep->abort ?: INC_ERR_NODE_DEAD,
+			       ep->abort ? ep->cfg.rank : NETINC_NO_RANK, NETINC_NO_RANK);
+		return 0;
+	}
+	first = tree_timer(ep, 0, now);
+
+	for (i = 1; i < ep->spread.trees && netinc_ep_is_member(ep); i++) {
+		when = tree_timer(ep, i, now);
+		first = when ? min(first, when) : first;
+	}
+	return first;
+}
+
+u64 netinc_ep_timer(struct netinc_ep *ep, u64 now)
+{
+	u64 when, look;
+
+	switch (ep->state) {
+	case INC_STATE_JOINING:
+	case INC_STATE_WAITING:
+	case INC_STATE_RESYNC:
+		return join_timer(ep, now);
+	case INC_STATE_READY:
+	case INC_STATE_LEAVING:
+		when = ready_timer(ep, now);
+		look = ep->state == INC_STATE_READY ? netinc_ep_check_home(ep, now) : 0;
+		return look ? min(when, look) : when;
+	default:
+		return 0;
+	}
 }

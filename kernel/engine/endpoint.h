@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The endpoint: one rank of one group, at the host. endpoint.c is its window (blocks out, results in), rank.c its
- * membership (join, epochs, errors, leave, timers), kept.c what it keeps of blocks for the case that the node is lost,
- * move.c the way to another one, absent.c whose contributions its results are made of.
+ * The endpoint: one rank of one group, at the host. endpoint.c is what the surroundings call: join,
+ * leave, packets, the timer. It calls the parts, which know only those before them:
  *
- *	CLOSED --connect--> JOINING --WAIT--> WAITING --READY--> READY --ERROR--> RESYNC --READY--> READY
- *	                       \------------READY---------------/ | | \--node lost, MOVE--> RESYNC
- *	                                                          | \--leave--> LEAVING --acknowledged--> CLOSED
- *	any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
+ *  ep_packet.c   headers, and PROBE
+ *  ep_retain.c   what is retained of blocks for the case that the node is lost
+ *  ep_partial.c  whose contributions results are made of
+ *  ep_window.c   blocks out, results in
+ *  ep_loss.c     what STATUS and NACK say is lost
+ *  ep_state.c    state, JOIN, ABORT, errors
+ *  ep_move.c     the way to another node, and back
  *
- * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are here; [una, snd) is
- * contributed, some of it with results (got); [snd, end) belongs to submitted operations. snd <= una + W is rule 1.
- * After a move una may be before blocks whose results came in an older epoch: these are kept, and contributed again.
+ *  CLOSED --connect--> JOINING --WAIT--> WAITING -READY-> READY -ERROR-> RESYNC -READY-> READY
+ *                         \-----------READY-------------/ | | \--node lost, MOVE--> RESYNC
+ *                                                         | \-leave-> LEAVING -acknowledged-> CLOSED
+ *  any state but CLOSED and LEAVING --fatal error, node lost and no other, refused--> FAILED
+ *
+ * Blocks, all in 64 bits that wrap: una <= snd <= end. Below una all results of this epoch are
+ * here; [una, snd) is contributed, some of it with results (got); [snd, end) belongs to submitted
+ * operations. snd <= una + W is rule 1. After a move una may be before blocks whose results came in
+ * an older epoch: these are kept, and contributed again.
  */
-#ifndef NETINC_ENDPOINT_H
-#define NETINC_ENDPOINT_H
+#ifndef NETINC_ENGINE_ENDPOINT_H
+#define NETINC_ENGINE_ENDPOINT_H
 
-#include "bits.h"
+#include "bitmap.h"
 #include "coll.h"
 #include "congestion.h"
 #include "spread.h"
@@ -26,33 +34,39 @@ struct netinc_ep;
 /* The surroundings. None may call the endpoint back. */
 struct netinc_ep_ops {
 	/*
-	 * Queue blocks of @op from @idx on, at most @n, with @flags added to each header: those with payload as one
-	 * super-packet of at most @most, those without as spans. Returns how many went out, at least one; 0: memory or
-	 * pages were not there, call netinc_ep_pump() when they are.
+	 * Queue blocks of @op from @idx on, at most @n, with @flags added to each header: those
+	 * with payload as one super-packet of at most @most, those without as spans. Returns how
+	 * many went out, at least one; 0: memory or pages were not there, call netinc_ep_pump()
+	 * when they are.
 	 */
-	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags);
+	u32 (*send_blocks)(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			   u16 flags);
 	void (*send)(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len);
 	/*
-	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results came in an older
-	 * epoch: contributed again as netinc_ep_kept_header() says.
+	 * Only with a fallback: like send_blocks(), for n >= 1 blocks from @block on whose results
+	 * came in an older epoch: contributed again as netinc_ep_retained_header() says.
 	 */
-	u32 (*send_kept)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
-	/* Room for what is kept: ep->kept[0 .. n - 1], each NETINC_KEPT_CHUNK zeroed ones. False: no memory. */
-	bool (*keep_room)(struct netinc_ep *ep, u32 n);
+	u32 (*send_retained)(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
+	/*
+	 * Room for what is kept: ep->retained[0 .. n - 1], each NETINC_RETAIN_CHUNK zeroed ones.
+	 * False: no memory.
+	 */
+	bool (*retain_init)(struct netinc_ep *ep, u32 n);
 	/* Keep the payload of a result beyond this call. False: no memory. */
-	bool (*keep)(struct netinc_ep *ep, struct netinc_pay *pay);
+	bool (*retain)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Payload that was kept, of a result (INC_F_FINAL) or as netinc_ep_sent() was given it. */
-	void (*forget)(struct netinc_ep *ep, struct netinc_pay *pay);
+	void (*retain_release)(struct netinc_ep *ep, struct netinc_pay *pay);
 	/* Control packets go to plan[at] from now on. False: there is no way. */
 	bool (*retarget)(struct netinc_ep *ep, u32 at);
 	/*
-	 * The epoch has several trees: find the ways to their roots, which are peers[0 .. trees - 1], and make the tree
-	 * whose root is here, if there is one. From then on packets go by pkt->tree. False: no memory, ask again.
+	 * The epoch has several trees: find the ways to their roots, which are peers[0 .. trees -
+	 * 1], and make the tree whose root is here, if there is one. From then on packets go by
+	 * pkt->tree. False: no memory, ask again.
 	 */
 	bool (*spread)(struct netinc_ep *ep);
 	/* A control packet for somebody else than the parent. */
-	void (*send_to)(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
-			const void *body, u32 len);
+	void (*send_to)(struct netinc_ep *ep, const struct netinc_peer *peer,
+			const struct netinc_pkt *pkt, const void *body, u32 len);
 	/* Block @b has its result, with elements if it is wanted. False: not now, ask again. */
 	bool (*deliver)(struct netinc_ep *ep, struct netinc_op *op, const struct netinc_block *b,
 			const struct netinc_pay *pay);
@@ -62,8 +76,10 @@ struct netinc_ep_ops {
 	void (*state)(struct netinc_ep *ep, u8 old);
 };
 
-/* The group that has failed and goes on in this one with fewer ranks: what its members know of it. */
-struct netinc_ep_past {
+/*
+ * The group that has failed and goes on in this one with fewer ranks: what its members know of it.
+ */
+struct netinc_ep_prev_group {
 	u64 lineage;		/* 0: there is none */
 	u32 move;
 	u32 window;
@@ -78,20 +94,23 @@ struct netinc_ep_cfg {
 	u32 rank;
 	u32 size;
 	u32 dead_ms;		/* until READY says what the group's is */
+	/* milliseconds for which a new member asks without an answer; 0: the dead limit */
+	u32 join_ms;
 	u32 nonce;		/* random */
 	u16 block;		/* bytes of payload that the path carries */
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];
-	struct netinc_ep_past past;	/* until READY, rank and size are those of then */
+	struct netinc_ep_prev_group prev;	/* until READY, rank and size are those of then */
 };
 
-#define NETINC_KEPT_CHUNK	128
+#define NETINC_RETAIN_CHUNK	128
 #define NETINC_PLAN		(INC_MAX_STANDBY + 2)
 
 /* What a rank keeps of a block, rule 8: how it was contributed, and one payload, or none. */
-struct netinc_kept {
-	struct netinc_pay pay;	/* with INC_F_FINAL the common result, else the own contribution; obj NULL: empty */
+struct netinc_retained {
+	/* with INC_F_FINAL the common result, else the own contribution; obj NULL: empty */
+	struct netinc_pay pay;
 	u64 block;
 	u32 opseq;
 	u32 sig;
@@ -103,24 +122,29 @@ struct netinc_kept {
 };
 
 /* One of the epoch's trees, as this rank sees it; the parent is the root of the first. */
-struct netinc_way {
+struct netinc_ep_tree {
 	u64 up_cookie;
-	u64 una;		/* its first block without result; may be behind, see netinc_ep_way_una() */
+	/* its first block without result; may be behind, see netinc_ep_tree_una() */
+	u64 una;
 	u64 high;		/* one past its highest block with a result */
 	u64 heard;		/* time of its last packet */
-	u64 progress;		/* time of its last result, or of the first block sent after none was out */
+	/* time of its last result, or of the first block sent after none was out */
+	u64 progress;
 	u64 asked;		/* time of the last PROBE or JOIN */
 	u32 quiet;		/* PROBEs since the last result: they back off */
 	u32 unanswered;		/* PROBEs or JOINs since it was heard */
 	u32 gap;		/* packets that came while there was a hole */
 	u32 up_slack;		/* on our way to it, as it says: microseconds */
 	struct netinc_reorder down;	/* on its way to us */
-	bool answered;		/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
-	u64 due;		/* complete, as a STATUS has said that came behind it: what is missing before is lost */
+	/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
+	bool answered;
+	/* complete, as a STATUS has said that came behind it: what is missing before is lost */
+	u64 due;
 	u32 seen;		/* as the last STATUS says */
 	bool resent;		/* a contribution has been sent again since then */
-	u32 vain;		/* STATUSes in a row by which what was sent again, or asked for, has not come */
-	u64 vain_since;		/* time of the first of them */
+	/* STATUSes in a row by which what was sent again, or asked for, has not come */
+	u32 stalled;
+	u64 stalled_since;		/* time of the first of them */
 };
 
 struct netinc_ep {
@@ -130,8 +154,10 @@ struct netinc_ep {
 	bool fatal;		/* error ends the group */
 	bool failing;		/* an error is known; blocks below error.block still get results */
 	bool left;		/* the node has our LEAVE */
-	bool echo;		/* a result has met congestion on its way to us: say so in the next contributions */
-	u16 abort;		/* enum inc_err_code to be sent as ABORT until the error comes down */
+	/* a result has met congestion on its way to us: say so in the next contributions */
+	bool echo;
+	/* enum inc_err_code to be sent as ABORT until the error comes down */
+	u16 abort;
 	u16 refused;		/* enum inc_refuse_code of the JOIN that failed */
 	u64 refuse_detail;
 	u32 incarnation;
@@ -155,9 +181,11 @@ struct netinc_ep {
 	struct netinc_op *new_op;	/* the first one without block numbers */
 	u32 next_seq;
 	u32 resume;		/* operations before this one failed with `error` */
-	u32 begun;		/* operations before this one have been contributed to: none begins anew */
+	/* operations before this one have been contributed to: none begins anew */
+	u32 begun;
 	struct netinc_error error;
-	u64 error_since;	/* time of it, or of the first ABORT, until it has been got over; 0: none */
+	/* time of it, or of the first ABORT, until it has been got over; 0: none */
+	u64 error_since;
 	struct netinc_cc cc;
 
 	u64 busy_since;		/* time of the first REFUSE BUSY in a row, 0: none */
@@ -168,12 +196,15 @@ struct netinc_ep {
 
 	u8 fallback;		/* enum inc_fallback, and what follows: of the group, from READY */
 	bool leaving;		/* LEAVE is one of the operations */
-	bool leave_there;	/* several trees: that of its block has it, and the root may hear of it */
-	bool mover;		/* this rank has found out that the parent is lost, and tells the others */
+	/* several trees: that of its block has it, and the root may hear of it */
+	bool leave_there;
+	/* this rank has found out that the parent is lost, and tells the others */
+	bool mover;
 	u64 lineage;
 	u32 late_ms;
 	u8 late_policy;		/* enum inc_late_policy */
-	u16 set;		/* number of the last set of ranks that partial results are made of, 0: none */
+	/* number of the last set of ranks that partial results are made of, 0: none */
+	u16 set;
 	u32 set_epoch;		/* its epoch */
 	u32 absent[INC_MAX_RANKS / 32];	/* and who is not in it, as in struct netinc_op */
 	u32 move;		/* the move that this rank is at, or under way to */
@@ -182,26 +213,33 @@ struct netinc_ep {
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
 	u8 edge;		/* which of them is the edge, 0: none */
 	u64 moved;		/* time at which the last move began */
-	u32 vain_moves;		/* in a row, because no blocks came through: nowhere more than a window of them did */
-	u64 vain_una;		/* una at the last of them */
-	u64 looked;		/* time at which the node was last looked for, from elsewhere */
-	u32 look_pause;		/* milliseconds until it is again */
-	struct netinc_peer *peers;	/* [size], family 0: not known; the surroundings' memory, NULL: none */
+	/* in a row, because no blocks came through: nowhere more than a window of them did */
+	u32 stalled_moves;
+	u64 stalled_una;		/* una at the last of them */
+	/* time at which the node was last looked for, from elsewhere */
+	u64 home_probed;
+	u32 home_pause;		/* milliseconds until it is again */
+	/* [size], family 0: not known; the surroundings' memory, NULL: none */
+	struct netinc_peer *peers;
 	u32 npeers;		/* from 0 on */
-	struct netinc_kept *kept[2 * INC_MAX_WINDOW / NETINC_KEPT_CHUNK];
+	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
 
-	struct netinc_way way[INC_MAX_TREES];
-	u64 mib[__INC_C_MAX];
-	u32 early;		/* blocks from una on that have their results: they are not on their way any more */
+	struct netinc_ep_tree tree[INC_MAX_TREES];
+	u64 counters[__INC_C_MAX];
+	/* blocks from una on that have their results: they are not on their way any more */
+	u32 early;
 	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
-	unsigned long again[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): sent more than once */
-	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];	/* block & (W - 1): result is here */
+	/* block & (W - 1): sent more than once */
+	unsigned long again[INC_MAX_WINDOW / (8 * sizeof(long))];
+	/* block & (W - 1): result is here */
+	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];
 };
 
 /* @ep is zeroed memory. */
-void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg, const struct netinc_ep_ops *ops);
+void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
+		    const struct netinc_ep_ops *ops);
 
-static inline bool netinc_ep_keeps(const struct netinc_ep *ep)
+static inline bool netinc_ep_retains(const struct netinc_ep *ep)
 {
 	return ep->fallback != INC_FALLBACK_NONE;
 }
@@ -215,14 +253,14 @@ static inline bool netinc_ep_is_member(const struct netinc_ep *ep)
 /* JOIN is for going on without the dead ranks of `past`. */
 static inline bool netinc_ep_shrinking(const struct netinc_ep *ep)
 {
-	return ep->cfg.past.lineage && !ep->lineage;
+	return ep->cfg.prev.lineage && !ep->lineage;
 }
 
 /*
- * Is this operation one of those that have failed at all ranks? LEAVE never is, whatever others say that
- * they have begun: who leaves has nothing else to do, and would wait for ever.
+ * Is this operation one of those that have failed at all ranks? LEAVE never is, whatever others say
+ * that they have begun: who leaves has nothing else to do, and would wait for ever.
  */
-static inline bool netinc_ep_is_past(const struct netinc_ep *ep, const struct netinc_op *op)
+static inline bool netinc_ep_op_failed(const struct netinc_ep *ep, const struct netinc_op *op)
 {
 	return op->coll != INC_COLL_LEAVE && (s32)(op->seq - ep->resume) < 0;
 }
@@ -233,94 +271,137 @@ static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 	return ep->move != ep->settled;
 }
 
+/* Where the marks of block @b are. */
+static inline u32 netinc_ep_ring(const struct netinc_ep *ep, u64 b)
+{
+	return (u32)b & (ep->window - 1);
+}
+
+static inline u32 netinc_ep_tree_of(const struct netinc_ep *ep, u64 b)
+{
+	return netinc_tree_of(&ep->spread, b);
+}
+
 /* Where the group is reduced, as far as this rank knows. */
 static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
 {
 	u32 at = ep->nplan ? ep->move % ep->nplan : 0;
 
-	return !at ? INC_PLACEMENT_NODE : at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
+	if (!at)
+		return INC_PLACEMENT_NODE;
+	return at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
 }
 
-/* rank.c */
+/* endpoint.c */
 void netinc_ep_connect(struct netinc_ep *ep, u64 now);
-/* Leave when nothing is under way (-EBUSY otherwise): @op is the LEAVE operation, the caller's until op_done. */
+/*
+ * Leave when nothing is under way (-EBUSY otherwise): @op is the LEAVE operation, the caller's
+ * until op_done.
+ */
 int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now);
-/* Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more. */
-void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now);
-/* After a READY that has been dropped for want of room: this rank does not join; others are told. */
+/*
+ * After a READY that has been dropped for want of room: this rank does not join; others are told.
+ */
 void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		       const struct inc_ready *ready, u64 now);
-/* A packet from the parent other than RESULT; @body: all of it. Returns 0 or the negative counter it was counted as. */
-int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
+/*
+ * A packet from the parent other than RESULT; @body: all of it. Returns 0 or the negative counter
+ * it was counted as.
+ */
+int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+		      u64 now);
+/* After the last header of a received packet of the root of @tree. */
+void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
 u64 netinc_ep_timer(struct netinc_ep *ep, u64 now);
-/* After una moved or an error came: if all results below the error are here, fail what is to fail. */
+/* ep_state.c */
+/*
+ * Tell the others that this rank cannot go on (@code); from CLOSE on nothing is answered any more.
+ */
+void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now);
+/*
+ * After una moved or an error came: if all results below the error are here, fail what is to fail.
+ */
 void netinc_ep_settle(struct netinc_ep *ep, u64 now);
+/* Fails @op with the endpoint's error; of several, only the first is to blame. */
+void netinc_ep_fail_op(struct netinc_ep *ep, struct netinc_op *op);
+/* ABORT, once. */
+void netinc_ep_send_abort(struct netinc_ep *ep, u64 now);
 
 /* The group is over for this rank, with an error that nobody sent. */
 void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1);
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
 /* JOIN, to the parent or (to a place of the plan) just to see whether somebody answers. */
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
-void netinc_ep_look(struct netinc_ep *ep, u32 at, u64 now);
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now);
 
-/* lost.c */
-/* Ask the root of @tree what it has of us, and for results that are lost. */
-void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
+/* ep_loss.c */
 /*
- * The root of @tree has completed all blocks before @b. The packet that says so came behind those results, on a link
- * that keeps order. Returns whether that is news.
+ * The root of @tree has completed all blocks before @b. The packet that says so came behind those
+ * results, on a link that keeps order. Returns whether that is news.
  */
 bool netinc_ep_complete(struct netinc_ep *ep, u32 tree, u64 b);
-/* STATUS, NACK; @body: all of it. 0 or a negative counter. */
-int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now);
+/*
+ * STATUS, NACK; @body: all of it. 0 or a negative counter. *@stalled: no blocks come through to the
+ * root of the packet's tree.
+ */
+int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now,
+		     bool *stalled);
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
-/* move.c */
+/* ep_move.c */
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
-void netinc_ep_no_way(struct netinc_ep *ep, u64 now);
+void netinc_ep_path_lost(struct netinc_ep *ep, u64 now);
 /* May the group get over this error of its node elsewhere? */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code);
 /* READY: what it says about fallback. False: it makes no sense. */
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
-/* A packet that is not from the parent: MOVE, or CHALLENGE. Returns 0 or the negative counter it was counted as. */
-int netinc_ep_stranger(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
-		       const struct netinc_peer *from, u64 now);
+/*
+ * A packet that is not from the parent: MOVE, or CHALLENGE. Returns 0 or the negative counter it
+ * was counted as.
+ */
+int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+			 const struct netinc_peer *from, u64 now);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
 /* All peers are known: find the ways to the trees, if that has not been done. */
 void netinc_ep_spread_out(struct netinc_ep *ep);
 /* WAIT says that @rank is missing: it may not know yet that we have moved. */
-void netinc_ep_call(struct netinc_ep *ep, u32 rank);
+void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank);
 /* REFUSE while the group moves: true: dealt with. */
 bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now);
-/* While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there is no need. */
-u64 netinc_ep_look_back(struct netinc_ep *ep, u64 now);
+/*
+ * While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there
+ * is no need.
+ */
+u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now);
 
-/* kept.c */
-bool netinc_ep_keep_init(struct netinc_ep *ep, u32 window);
+/* ep_retain.c */
+bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window);
 /* Forget everything; the surroundings free the room. */
-void netinc_ep_keep_drop(struct netinc_ep *ep);
+void netinc_ep_retain_drop(struct netinc_ep *ep);
 /* Has the result of block @b come, in this epoch or before? */
 bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
 /* The lowest block whose result has not come; the same of those from @b on. */
 u64 netinc_ep_next(const struct netinc_ep *ep);
 u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
 /*
- * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the surroundings' memory) has
- * been kept, until forget().
+ * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the
+ * surroundings' memory) has been kept, until forget().
  */
-bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt, const struct netinc_pay *pay);
+bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
+		    const struct netinc_pay *pay);
 /* Block @b has its result; @pay: kept by keep(), with INC_F_FINAL, or NULL. */
-void netinc_ep_keep_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
+void netinc_ep_retain_result(struct netinc_ep *ep, u64 b, const struct netinc_pay *pay);
 /* Blocks from @b on are going to be others. */
-void netinc_ep_keep_cut(struct netinc_ep *ep, u64 b);
+void netinc_ep_retain_cut(struct netinc_ep *ep, u64 b);
 /* The header with which block @b is contributed again. Returns the payload, NULL: it has none. */
-const struct netinc_pay *netinc_ep_kept_header(const struct netinc_ep *ep, u64 b, struct netinc_pkt *pkt);
+const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u64 b,
+						   struct netinc_pkt *pkt);
 
-/* absent.c */
+/* ep_partial.c */
 /* May blocks that wait for this rank be completed without it? */
 static inline bool netinc_ep_may_miss(const struct netinc_ep *ep)
 {
@@ -328,43 +409,49 @@ static inline bool netinc_ep_may_miss(const struct netinc_ep *ep)
 }
 
 /* PARTIAL; @body: all of it. 0 or a negative counter. */
-int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_partial *body);
+int netinc_ep_partial(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		      const struct inc_partial *body);
 /* A result: of whose contributions a partial one is made must be known before it is used. */
 bool netinc_ep_set_known(const struct netinc_ep *ep, const struct netinc_pkt *pkt);
 /* A partial result of @op has come. */
 void netinc_ep_note_absent(const struct netinc_ep *ep, struct netinc_op *op);
 
-/* endpoint.c */
+/* ep_packet.c */
+/* Fill in what all headers of this endpoint have. */
+void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
+/* @pkt goes to the root of @tree. */
+void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
+/* Is the result of @block here, in this epoch? */
+bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
+/* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
+u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree);
+/* Ask the root of @tree what it has of us, and for results that are lost. */
+void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
+
+/* ep_window.c */
 /*
- * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be called at once.
- * An exchange of counts is submitted right before the operation that it is for, which is on hold: when the exchange is
- * done, op_done() fills in its counts (or its error, the same at all ranks) and clears hold.
+ * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be
+ * called at once. An exchange of counts is submitted right before the operation that it is for,
+ * which is on hold: when the exchange is done, op_done() fills in its counts (or its error, the
+ * same at all ranks) and clears hold.
  */
 int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now);
 /* Send what the window allows. */
 void netinc_ep_pump(struct netinc_ep *ep, u64 now);
 /* Is it of this group, epoch and parent? 0 or the negative counter, which has been counted. */
 int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt);
-int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
-/* After the last header of a received packet of the root of @tree. */
-void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
+int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		     const struct netinc_pay *pay, u64 now);
 /*
- * Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent before @before, or,
- * if that was not the first time, before @again.
+ * Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent
+ * before @before, or, if that was not the first time, before @again.
  */
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now);
-bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
-/* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
-u64 netinc_ep_way_una(struct netinc_ep *ep, u32 tree);
-/* @pkt goes to the root of @tree. */
-void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);
 /* Give block numbers to the operations that have none and may have them. */
 void netinc_ep_number(struct netinc_ep *ep);
 void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op);
 /* @op has ended with an error: count it and say so. */
 void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op);
-/* Fill in what all headers of this endpoint have. */
-void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
 /* The header of block @idx of @op. */
 void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
 			    const struct netinc_block *b, struct netinc_pkt *pkt);

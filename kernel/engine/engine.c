@@ -74,7 +74,8 @@ bool netinc_peer_is_host(const struct netinc_peer *peer)
 	return peer->family == NETINC_AF_INET6 && is_host6(peer->addr);
 }
 
-void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2])
+void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
+		       __be64 proof[2])
 {
 	struct {
 		__be32 group;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the parts of the engine share. The engine is sans-IO: it takes parsed packets and the time, keeps state, and
- * calls a table of functions of its surroundings to queue packets, keep payload, fold, deliver and report. None of
- * these functions may call the engine back; the kernel, the simulator and the tests each bring their own.
+ * What the parts of the engine share. The engine is sans-IO: it takes parsed packets and the time,
+ * keeps state, and calls a table of functions of its surroundings to queue packets, keep payload,
+ * fold, deliver and report. None of these functions may call the engine back; the kernel, the
+ * simulator and the tests each bring their own.
  *
- * LOCKING: the engine has none. One object (struct netinc_group, struct netinc_ep) is used by one thread at a time;
- * in the kernel that is the lock of the glue object around it.
+ * LOCKING: the engine has none. One object (struct netinc_group, struct netinc_ep) is used by one
+ * thread at a time; in the kernel that is the lock of the glue object around it.
  *
  * TIME: u64 microseconds from any fixed origin.
  */
-#ifndef NETINC_ENGINE_H
-#define NETINC_ENGINE_H
+#ifndef NETINC_ENGINE_ENGINE_H
+#define NETINC_ENGINE_ENGINE_H
 
 #include "wire.h"
 
@@ -24,7 +25,8 @@
 #define NETINC_MAX_LATE_MS	3600000u
 
 /*
- * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks inside.
+ * A piece of payload somewhere in the surroundings' memory. The engine passes it on and never looks
+ * inside.
  * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins.
  */
 struct netinc_pay {
@@ -55,9 +57,9 @@ struct netinc_error {
 	struct inc_desc desc[2];
 };
 
-static inline void netinc_count(u64 *mib, enum inc_counter c)
+static inline void netinc_count(u64 *counters, enum inc_counter c)
 {
-	mib[c]++;
+	counters[c]++;
 }
 
 void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e);
@@ -66,13 +68,22 @@ void netinc_error_parse(const struct inc_error_pkt *w, struct netinc_error *e);
 /* Addresses on the wire; ifindex is this host's business. */
 void netinc_addr_build(struct inc_addr *w, const struct netinc_peer *peer);
 void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer);
-/* Somebody else has said that packets are to go there: is it the address of one host, with a port? */
+/*
+ * Somebody else has said that packets are to go there: is it the address of one host, with a port?
+ */
 bool netinc_peer_is_host(const struct netinc_peer *peer);
 
-/* MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from the tests' own. */
+/*
+ * MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from
+ * the tests' own.
+ */
 u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);
 
-/* Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank and the body before `proof`. */
-void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join, __be64 proof[2]);
+/*
+ * Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank and the
+ * body before `proof`.
+ */
+void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
+		       __be64 proof[2]);
 
 #endif

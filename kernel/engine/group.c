@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Membership at a node: joins, epochs, errors, death and departure; rules 5, 6, 10 and 11 of protocol.rst as far as
- * one node needs them. Data goes to the aggregator.
+ * Membership at a node: joins, epochs, errors, death and departure; rules 5, 6, 10 and 11 of
+ * protocol.rst as far as one node needs them. Data goes to the aggregator.
  */
 #include "group.h"
 
-#define JOIN_FRESH	(300 * NETINC_MS)	/* a waiting rank repeats its JOIN several times in it */
-#define RARE_PROBES	32u			/* that are answered per dead limit while little can be afforded */
+/* a waiting rank repeats its JOIN several times in it */
+#define JOIN_FRESH	(300 * NETINC_MS)
+/* that are answered per dead limit while little can be afforded */
+#define RARE_PROBES	32u
 #define PEERS		20u			/* addresses in one packet */
 
 size_t netinc_group_bytes(u32 size, u32 window)
@@ -57,12 +59,12 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->move = cfg->move;
 	g->members = mem;
 	g->agg.ops = agg_ops;
-	g->agg.mib = g->mib;
+	g->agg.counters = g->counters;
 	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
 	netinc_shrink_init(g);
 }
 
-static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
+static void build_header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
 {
 	memset(pkt, 0, sizeof(*pkt));
 	pkt->type = type;
@@ -74,10 +76,10 @@ static void header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type
 	pkt->tree = g->agg.tree;
 }
 
-static u64 cookie(const struct netinc_group *g, u32 what, u32 child)
+static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
 {
-	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation), cpu_to_be32(g->epoch),
-			cpu_to_be32(what), cpu_to_be32(child) };
+	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation),
+			cpu_to_be32(g->epoch), cpu_to_be32(what), cpu_to_be32(child) };
 
 	return netinc_siphash(m, sizeof(m), g->cfg.secret);
 }
@@ -85,7 +87,8 @@ static u64 cookie(const struct netinc_group *g, u32 what, u32 child)
 static void send_wait(struct netinc_group *g, u32 child)
 {
 	const struct netinc_member *m = &g->members[child];
-	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce), .joined = cpu_to_be32(g->joined) };
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce),
+				     .joined = cpu_to_be32(g->joined) };
 	struct netinc_pkt pkt;
 	u32 i;
 
@@ -95,7 +98,7 @@ static void send_wait(struct netinc_group *g, u32 child)
 			break;
 	}
 	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
-	header(g, &pkt, INC_PKT_WAIT);
+	build_header(g, &pkt, INC_PKT_WAIT);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
@@ -135,7 +138,7 @@ static void send_ready(struct netinc_group *g, u32 child)
 	netinc_addr_build(&body.edge, &g->members[0].peer);
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
-	header(g, &pkt, INC_PKT_READY);
+	build_header(g, &pkt, INC_PKT_READY);
 	/* the number by which it knows itself as long as it has not had this */
 	pkt.child = g->shrunk == g->epoch ? m->old : child;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
@@ -170,12 +173,12 @@ static void send_peers(struct netinc_group *g, u32 child, u32 first)
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)
 		build_peer(g, child, first + i, &m.peer[i]);
-	header(g, &pkt, INC_PKT_PEERS);
+	build_header(g, &pkt, INC_PKT_PEERS);
 	pkt.child = child;
 	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
 }
 
-static u32 trees(const struct netinc_group *g)
+static u32 count_trees(const struct netinc_group *g)
 {
 	return g->cfg.spread ? min_t(u32, min(g->cfg.size, g->cfg.window), INC_MAX_TREES) : 1;
 }
@@ -215,12 +218,12 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->rejoined = 0;
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
-	g->down_cookie = cookie(g, 1, 0);
-	netinc_spread_init(&g->agg.spread, trees(g), g->cfg.window);
+	g->down_cookie = member_cookie(g, 1, 0);
+	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	for (i = 0; i < g->cfg.size; i++) {
-		m[i].cookie = cookie(g, 2, i);
+		m[i].cookie = member_cookie(g, 2, i);
 		m[i].rejoined = false;
 		m[i].left = false;	/* of the epoch that failed */
 		m[i].heard = now;
@@ -238,8 +241,8 @@ static bool same_peer(const struct netinc_peer *a, const struct netinc_peer *b)
 	       !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
-static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
-			  u64 now)
+static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
+			  const struct inc_join *join, u64 now)
 {
 	struct netinc_member *m = &g->members[rank];
 
@@ -254,8 +257,8 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 }
 
 /*
- * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does not form with a
- * ghost and fail; the ghost goes after the dead limit and the rank can be taken.
+ * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does
+ * not form with a ghost and fail; the ghost goes after the dead limit and the rank can be taken.
  */
 static bool is_fresh(const struct netinc_group *g, u32 rank, u64 now)
 {
@@ -275,8 +278,9 @@ static bool all_heard(const struct netinc_group *g, u64 now)
 }
 
 /*
- * The first block that a member lacks is no further than a window from what another one lacks, and the
- * same where nobody keeps results: another one would make an epoch begin where the others cannot.
+ * The first block that a member lacks is no further than a window from what another one lacks, and
+ * the same where nobody keeps results: another one would make an epoch begin where the others
+ * cannot.
  */
 static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
 {
@@ -301,14 +305,17 @@ static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u
 	return true;
 }
 
-/* Where the group has been before, a rank comes with the nonce that it had: it keeps it for life. */
+/*
+ * Where the group has been before, a rank comes with the nonce that it had: it keeps it for life.
+ */
 static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_join *join)
 {
 	return !g->epoch || g->members[rank].nonce == be32_to_cpu(join->nonce);
 }
 
-static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
-		    const struct netinc_peer *peer, u64 now, u64 *detail)
+static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
+		    const struct inc_join *join, const struct netinc_peer *peer, u64 now,
+		    u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
 	bool all;
@@ -338,8 +345,8 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	return 0;
 }
 
-static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt, const struct inc_join *join,
-		      u64 now, u64 *detail)
+static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
+		      const struct inc_join *join, u64 now, u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
 
@@ -373,35 +380,42 @@ static void send_error(struct netinc_group *g, u32 child)
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;
 
-	header(g, &pkt, INC_PKT_ERROR);
+	build_header(g, &pkt, INC_PKT_ERROR);
 	pkt.child = child == NETINC_ALL ? 0 : child;
 	pkt.psn = (u32)g->error.block;
 	netinc_error_build(&body, &g->error);
-	netinc_count(g->mib, INC_C_ERRORS);
+	netinc_count(g->counters, INC_C_ERRORS);
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
-static bool knows(const struct netinc_group *g, u32 child, const struct inc_join *join, const struct netinc_peer *peer)
+static bool knows_sender(const struct netinc_group *g, u32 child, const struct inc_join *join,
+			 const struct netinc_peer *peer)
 {
 	const struct netinc_member *m = &g->members[child];
 
-	return g->epoch && child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) && same_peer(&m->peer, peer);
+	return g->epoch && child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) &&
+	       same_peer(&m->peer, peer);
 }
 
-bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
-			const struct netinc_peer *peer)
+bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct inc_join *join, const struct netinc_peer *peer)
 {
-	return knows(g, pkt->child, join, peer);
+	return knows_sender(g, pkt->child, join, peer);
 }
 
-bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join)
+bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct inc_join *join)
 {
-	return !pkt->incarnation && g->cfg.fallback && be64_to_cpu(join->lineage) == g->cfg.lineage &&
+	return !pkt->incarnation && g->cfg.fallback &&
+	       be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }
 
-/* The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to here. */
-static void restart(struct netinc_group *g, u32 move)
+/*
+ * The group, or what is left of it here, begins anew: it has been elsewhere, or is on its way to
+ * here.
+ */
+static void restart_group(struct netinc_group *g, u32 move)
 {
 	u32 i;
 
@@ -424,11 +438,14 @@ static void restart(struct netinc_group *g, u32 move)
 	}
 }
 
-/* The group is over: a member that has not heard it, perhaps not even of the epoch that failed, hears it now. */
-static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const struct inc_join *join,
-		     const struct netinc_peer *peer)
+/*
+ * The group is over: a member that has not heard it, perhaps not even of the epoch that failed,
+ * hears it now.
+ */
+static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+		     const struct inc_join *join, const struct netinc_peer *peer)
 {
-	if (!g->error.code || !knows(g, child, join, peer))
+	if (!g->error.code || !knows_sender(g, child, join, peer))
 		return join->shrink ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	if (pkt->epoch != g->epoch)
 		send_ready(g, child);
@@ -438,7 +455,8 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 }
 
 /* 0 or enum inc_refuse_code: does the group look like this to its member @child? */
-static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join, u64 *detail)
+static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join,
+		       u64 *detail)
 {
 	u16 block = be16_to_cpu(join->block);
 
@@ -446,11 +464,14 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 	if (!join->shrink && (be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size))
 		return INC_REFUSE_SIZE;
 	*detail = INC_MIN_BLOCK;
-	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ? INC_REFUSE_BLOCK : 0;
+	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ?
+		       INC_REFUSE_BLOCK :
+		       0;
 }
 
-int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
-		      const struct netinc_peer *peer, u64 now, u64 *detail)
+int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
+		      const struct inc_join *join, const struct netinc_peer *peer, u64 now,
+		      u64 *detail)
 {
 	u32 move = be32_to_cpu(join->move), child = pkt->child;
 	struct netinc_member *m;
@@ -470,7 +491,7 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 				code = INC_REFUSE_RANK_TAKEN;
 			if (code)
 				return code;
-			restart(g, move);
+			restart_group(g, move);
 		}
 		*detail = g->move;
 		if (!pkt->incarnation && join->lineage && move != g->move)
@@ -502,15 +523,18 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, cons
 }
 
 /* The ports that other hosts' packets come in by are not known beforehand. */
-static bool is_from(const struct netinc_group *g, const struct netinc_peer *member, const struct netinc_peer *peer)
+static bool is_from(const struct netinc_group *g, const struct netinc_peer *member,
+		    const struct netinc_peer *peer)
 {
 	if (!netinc_group_is_branch(g))
 		return same_peer(member, peer);
-	return member->family == peer->family && !memcmp(member->addr, peer->addr, sizeof(member->addr));
+	return member->family == peer->family &&
+	       !memcmp(member->addr, peer->addr, sizeof(member->addr));
 }
 
 /* Is it from the member that it says? 0 or a negative counter. */
-static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer)
+static int check_sender(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct netinc_peer *peer)
 {
 	if (pkt->child >= g->cfg.size)
 		return -INC_C_DROP_CHILD;
@@ -521,12 +545,13 @@ static int whose(const struct netinc_group *g, const struct netinc_pkt *pkt, con
 	return is_from(g, &g->members[pkt->child].peer, peer) ? 0 : -INC_C_DROP_PORT;
 }
 
-int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now)
+int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt,
+		       const struct netinc_peer *peer, u64 now)
 {
-	int err = whose(g, pkt, peer);
+	int err = check_sender(g, pkt, peer);
 
 	if (err)
-		netinc_count(g->mib, -err);
+		netinc_count(g->counters, -err);
 	else
 		g->members[pkt->child].heard = now;
 	return err;
@@ -538,8 +563,8 @@ static u64 agg_block(const struct netinc_group *g, const struct netinc_pkt *pkt)
 }
 
 /*
- * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node were lost, the
- * others would need what it keeps. Idle ranks PROBE often enough.
+ * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node
+ * were lost, the others would need what it keeps. Idle ranks PROBE often enough.
  */
 static bool all_have(const struct netinc_group *g, u64 b)
 {
@@ -556,11 +581,12 @@ static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b
 {
 	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, b);
 
-	return slot->q == b && netinc_bits_get(slot->have, child) && (slot->in[child].flags & INC_F_LEAVE);
+	return slot->q == b && netinc_bits_get(slot->have, child) &&
+	       (slot->in[child].flags & INC_F_LEAVE);
 }
 
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
-static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
+static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
 	struct netinc_member *m = &g->members[child];
 
@@ -568,7 +594,8 @@ static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 	if (!m->left)
 		g->nleft++;
 	m->left = true;
-	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) && all_have(g, b))
+	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) &&
+	    all_have(g, b))
 		send_wait(g, child);
 	if (g->nleft == g->cfg.size && !netinc_group_over(g)) {
 		g->state = INC_GROUP_LEFT;
@@ -577,26 +604,28 @@ static void leaves(struct netinc_group *g, u32 child, u64 b, u64 now)
 	}
 }
 
-int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now)
+int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct netinc_pay *pay, u64 now)
 {
 	u64 b;
 	int err;
 
 	if (!g->running) {
-		netinc_count(g->mib, INC_C_DROP_STATE);
+		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
 	/* memory is set aside for blocks of that size; and who leaves has no elements */
-	if (pkt->len > g->block || (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD)) {
-		netinc_count(g->mib, INC_C_DROP_MALFORMED);
+	if (pkt->len > g->block ||
+	    (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD)) {
+		netinc_count(g->counters, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}
 	b = agg_block(g, pkt);
 	err = netinc_agg_contrib(&g->agg, pkt->child, pkt, pay, now);
 	/* with several trees it may be another one's block: PROBE says it to the group's root */
-	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) && g->agg.spread.trees <= 1 &&
-	    has_contributed_leave(g, pkt->child, b))
-		leaves(g, pkt->child, b, now);
+	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) &&
+	    g->agg.spread.trees <= 1 && has_contributed_leave(g, pkt->child, b))
+		note_leave(g, pkt->child, b, now);
 	if (err == -INC_C_DROP_ERROR && may_answer(g, pkt->child, ANSWER_ERROR))
 		send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
@@ -621,7 +650,9 @@ bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now)
 	return true;
 }
 
-/* The error of this epoch: blocks before the oldest that is not done have results, no other will. */
+/*
+ * The error of this epoch: blocks before the oldest that is not done have results, no other will.
+ */
 static void raise_error(struct netinc_group *g)
 {
 	g->error.block = g->agg.una;
@@ -652,9 +683,33 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 	}
 }
 
+void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
+				  u64 now)
+{
+	u32 i;
+
+	if (!netinc_shrink_asked(g, join, child))
+		return;
+	for (i = 0; i < g->cfg.size && !g->members[i].left; i++)
+		;
+	if (i < g->cfg.size)
+		netinc_group_fail(g, INC_ERR_LEFT, i, now);
+	else
+		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
+}
+
+/* Late members are reported; one that has been late for too long ends the group. */
+static void check_late(struct netinc_group *g, u64 now)
+{
+	u32 rank = netinc_group_check_late(g, now);
+
+	if (rank != NETINC_NO_RANK)
+		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
+}
+
 /*
- * Ranks disagree. Operations from the one that failed to the last one that anybody has contributed to fail at all
- * ranks: of a later one some rank may hold results already, in place of its input.
+ * Ranks disagree. Operations from the one that failed to the last one that anybody has contributed
+ * to fail at all ranks: of a later one some rank may hold results already, in place of its input.
  */
 static u32 last_opseq(const struct netinc_group *g, u32 first)
 {
@@ -733,31 +788,33 @@ static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
 	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
 }
 
-static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_probe *probe, u64 now)
+static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
+		    const struct inc_probe *probe, u64 now)
 {
 	u32 child = pkt->child;
 
 	if (!may_answer(g, child, ANSWER_STATUS)) {
-		netinc_count(g->mib, INC_C_DROP_WORK);
+		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
-	netinc_count(g->mib, INC_C_PROBES);
+	netinc_count(g->counters, INC_C_PROBES);
 	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
 		g->members[child].una = agg_block(g, pkt);
 	if (g->cfg.fallback && pkt->opseq < g->cfg.size)
 		send_peers(g, child, pkt->opseq);
 	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
-		netinc_count(g->mib, INC_C_DROP_WORK);
+		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
 	if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
-		leaves(g, child, agg_block(g, pkt) + pkt->span - 1, now);
+		note_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
 	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
 		send_error(g, child);
 	return 0;
 }
 
-int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now)
+int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+			 u64 now)
 {
 	const struct inc_error_pkt *abort = body;
 	const struct inc_probe *probe = body;
@@ -765,18 +822,22 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 	switch (pkt->type) {
 	case INC_PKT_PROBE:
 		if (!g->running) {
-			netinc_count(g->mib, INC_C_DROP_STATE);
+			netinc_count(g->counters, INC_C_DROP_STATE);
 			return -INC_C_DROP_STATE;
 		}
-		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len || be16_to_cpu(probe->bits) % 32)
+		if (sizeof(*probe) + be16_to_cpu(probe->bits) / 8 > pkt->len ||
+		    be16_to_cpu(probe->bits) % 32)
 			break;
 		return probe_rx(g, pkt, probe, now);
 	case INC_PKT_ABORT:
-		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT && be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT &&
+		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT &&
+		    be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT &&
 		    be16_to_cpu(abort->code) != INC_ERR_RANK_PATH)
 			break;
-		if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
-			netinc_count(g->mib, INC_C_DROP_COOKIE);	/* there are no cookies yet */
+		if (g->state == INC_GROUP_JOINING &&
+		    be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
+			/* there are no cookies yet */
+			netinc_count(g->counters, INC_C_DROP_COOKIE);
 			return -INC_C_DROP_COOKIE;
 		}
 		if (netinc_group_over(g) && g->error.code) {
@@ -789,14 +850,17 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		}
 		return 0;
 	default:
-		netinc_count(g->mib, INC_C_DROP_STATE);
+		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
-	netinc_count(g->mib, INC_C_DROP_MALFORMED);
+	netinc_count(g->counters, INC_C_DROP_MALFORMED);
 	return -INC_C_DROP_MALFORMED;
 }
 
-/* This box has stood still: what members sent meanwhile is yet to be read, so that their silence says nothing. */
+/*
+ * This box has stood still: what members sent meanwhile is yet to be read, so that their silence
+ * says nothing.
+ */
 static void forgive_stall(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.dead_ms * NETINC_MS;
@@ -842,8 +906,9 @@ static bool is_waited_for(const struct netinc_group *g, u32 rank)
 }
 
 /*
- * It has left and may be silent. After a move LEAVE may be there while contributions before it are not; and who lies
- * says LEAVE in the middle of an operation and is not heard of again: the others must not wait for it for ever.
+ * It has left and may be silent. After a move LEAVE may be there while contributions before it are
+ * not; and who lies says LEAVE in the middle of an operation and is not heard of again: the others
+ * must not wait for it for ever.
  */
 static bool has_gone(const struct netinc_group *g, u32 rank)
 {
@@ -860,14 +925,17 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	if (netinc_group_is_branch(g)) {
 		/* who is dead, and when all is over, is the root's business */
 		if (g->state == INC_GROUP_ACTIVE)
-			netinc_group_check_late(g, now);
+			check_late(g, now);
 		return g->ended && now - g->ended > 2 * dead;
 	}
 	forgive_stall(g, now);
-	/* who lost the last word of a group that all have left is told that it is unknown, which says the same */
+	/*
+	 * who lost the last word of a group that all have left is told that it is unknown, which
+	 * says the same
+	 */
 	if (netinc_group_over(g))
-		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) || (!g->epoch && !g->forming) ||
-		       now - g->ended > 2 * dead;
+		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) ||
+		       (!g->epoch && !g->forming) || now - g->ended > 2 * dead;
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
@@ -877,7 +945,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	if (g->state == INC_GROUP_ACTIVE)
-		netinc_group_check_late(g, now);
+		check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {
 		/* made for a JOIN that was not repeated */
 		if (!g->ended)

@@ -2,19 +2,20 @@
 /*
  * A group at a node: who its members are, in which epoch it is, and the aggregator that serves it.
  *
- *	JOINING --all JOINs in--> ACTIVE --ranks disagree--> RESYNC --all JOINs in--> ACTIVE (epoch + 1)
- *	   |                        |  \--all LEAVE--> LEFT      |
- *	   |                        \--rank dead, aborted, late, node removed--> FAILED
- *	   \--last member gone--> FAILED
- *	any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
+ *  JOINING --all JOINs in--> ACTIVE --ranks disagree--> RESYNC --all JOINs in--> ACTIVE (epoch + 1)
+ *     |                        |  \--all LEAVE--> LEFT      |
+ *     |                        \--rank dead, aborted, late, node removed--> FAILED
+ *     \--last member gone--> FAILED
+ *  any --JOIN of a later move: the group has been elsewhere, or has taken us for dead--> JOINING
  *
- * A group that shrinks is a new one, made for the members of one that has failed: see shrink.c.
+ * A group that shrinks is a new one, made for the members of one that has failed: see
+ * group_shrink.c.
  *
- * A FAILED group answers its members for twice the dead limit and then expires; one that all have left, or that never
- * formed, expires at once.
+ * A FAILED group answers its members for twice the dead limit and then expires; one that all have
+ * left, or that never formed, expires at once.
  */
-#ifndef NETINC_GROUP_H
-#define NETINC_GROUP_H
+#ifndef NETINC_ENGINE_GROUP_H
+#define NETINC_ENGINE_GROUP_H
 
 #include "aggregator.h"
 #include "endpoint.h"
@@ -36,7 +37,8 @@ struct netinc_group_cfg {
 	bool spread;		/* at the edge: the other ranks' hosts are roots of trees, too */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
-	u64 ancestor;		/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
+	/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
+	u64 ancestor;
 	bool known;		/* how that one failed, and with it: */
 	u32 ngone;		/* ranks of it that will not come */
 	u16 gone[NETINC_MAX_GONE];
@@ -51,14 +53,16 @@ struct netinc_member {
 	u32 old;		/* its rank before the group shrank */
 	u32 nonce;
 	u32 epoch;		/* last one it knew when it joined */
-	u32 begun;		/* operations before this one it had contributed to by then, in any epoch */
+	/* operations before this one it had contributed to by then, in any epoch */
+	u32 begun;
 	u16 block;
 	u32 srtt;		/* microseconds, as its JOIN said */
 	u64 next;
 	u64 una;		/* below it all results of this epoch are there, as it has said */
 	u64 cookie;		/* up */
 	u64 heard;		/* time of its last packet */
-	u32 buffer;		/* the received buffer in which it was answered last, and with what */
+	/* the received buffer in which it was answered last, and with what */
+	u32 buffer;
 	u8 answered;
 	u64 probed;		/* time of the last PROBE that was answered as a rare one */
 	struct netinc_peer peer;
@@ -67,16 +71,24 @@ struct netinc_member {
 struct netinc_group;
 
 struct netinc_group_ops {
-	/* Queue a control packet for member @child or NETINC_ALL; @body of @len bytes follows the header. */
-	void (*send)(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len);
+	/*
+	 * Queue a control packet for member @child or NETINC_ALL; @body of @len bytes follows the
+	 * header.
+	 */
+	void (*send)(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+		     const void *body, u32 len);
 	/* @rank: NETINC_NO_RANK if none is concerned */
 	void (*event)(struct netinc_group *g, enum inc_event event, u32 rank);
 	/*
-	 * The JOIN of @rank at hand has been accepted: what is for it goes to @peer from now on. False: no
-	 * memory, the JOIN is refused. What a member's way is changes here and nowhere else.
+	 * The JOIN of @rank at hand has been accepted: what is for it goes to @peer from now on.
+	 * False: no memory, the JOIN is refused. What a member's way is changes here and nowhere
+	 * else.
 	 */
 	bool (*link)(struct netinc_group *g, u32 rank, const struct netinc_peer *peer);
-	/* Only with an ancestor: what is kept for member @from belongs to @to, which is nobody's any more. */
+	/*
+	 * Only with an ancestor: what is kept for member @from belongs to @to, which is nobody's
+	 * any more.
+	 */
 	void (*renumber)(struct netinc_group *g, u32 from, u32 to);
 };
 
@@ -90,17 +102,21 @@ struct netinc_group {
 	u32 rejoined;
 	u16 block;		/* bytes, the smallest of the members' */
 	u32 opseq;		/* first operation of the epoch */
-	u32 begun;		/* some rank has contributed to operations before this one, as it has said */
+	/* some rank has contributed to operations before this one, as it has said */
+	u32 begun;
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
 	u64 ticked;		/* time of the last netinc_group_tick() */
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
 	u32 move;		/* the one that it is at */
-	bool running;		/* there are slots: an epoch has begun, and has not been thrown away for the next */
-	u64 forming;		/* move > 0 or shrinking, JOINING: time of the first JOIN, 0: none */
+	/* there are slots: an epoch has begun, and has not been thrown away for the next */
+	bool running;
+	/* move > 0 or shrinking, JOINING: time of the first JOIN, 0: none */
+	u64 forming;
 	u64 late_since;		/* time of the first contribution to that block */
-	u64 late_us;		/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
+	/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
+	u64 late_us;
 	u64 news;		/* shrinking: time at which the last rank came */
 	u32 old_size;		/* of the ancestor */
 	u32 shrunk;		/* the epoch in which it has formed with fewer ranks, 0: not yet */
@@ -108,7 +124,7 @@ struct netinc_group {
 	struct netinc_error error;
 	struct netinc_agg agg;
 	struct netinc_member *members;
-	u64 mib[__INC_C_MAX];
+	u64 counters[__INC_C_MAX];
 };
 
 /* Zeroed memory that netinc_group_init() wants at @mem. */
@@ -117,54 +133,76 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 		       const struct netinc_group_ops *ops, const struct netinc_agg_ops *agg_ops);
 
 /*
- * A JOIN whose challenge and proof have been checked, or that carries a member's cookie. @peer: where it came from.
- * Answers by itself (WAIT, READY) where the JOIN is accepted, else returns the enum inc_refuse_code and @detail.
+ * A JOIN whose challenge and proof have been checked, or that carries a member's cookie. @peer:
+ * where it came from. Answers by itself (WAIT, READY) where the JOIN is accepted, else returns the
+ * enum inc_refuse_code and @detail.
  */
-int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
-		      const struct netinc_peer *peer, u64 now, u64 *detail);
+int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
+		      const struct inc_join *join, const struct netinc_peer *peer, u64 now,
+		      u64 *detail);
 
 /*
- * Has the sender of this JOIN been a member since the group formed? A group that is over answers such a one only: it
- * has lost READY, or the error, and must not wait for others in the next run.
+ * Has the sender of this JOIN been a member since the group formed? A group that is over answers
+ * such a one only: it has lost READY, or the error, and must not wait for others in the next run.
  */
-bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join,
-			const struct netinc_peer *peer);
+bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct inc_join *join, const struct netinc_peer *peer);
 
 /*
- * Does the group begin anew here with this JOIN? Only with one that was challenged and proved (which one that names the
- * incarnation is not), of a rank that knows the lineage.
+ * Does the group begin anew here with this JOIN? Only with one that was challenged and proved
+ * (which one that names the incarnation is not), of a rank that knows the lineage.
  */
-bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt, const struct inc_join *join);
+bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct inc_join *join);
 
 /*
- * The checks that every packet of a member must pass: child, cookie, port, epoch. Returns 0 or a negative counter,
- * which has been counted.
+ * The checks that every packet of a member must pass: child, cookie, port, epoch. Returns 0 or a
+ * negative counter, which has been counted.
  */
-int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_peer *peer, u64 now);
+int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt,
+		       const struct netinc_peer *peer, u64 now);
 
 /*
- * A received buffer begins. Whatever is in it, it is answered with at most 64 results (and, with policy
- * `partial`, as many PARTIALs), one STATUS, ERROR, WAIT, PEERS and 16 NACKs per member, and costs 64 W
- * looks at a block, or 32768 if that is more: the rest is dropped.
+ * A received buffer begins. Whatever is in it, it is answered with at most 64 results (and, with
+ * policy `partial`, as many PARTIALs), one STATUS, ERROR, WAIT, PEERS and 16 NACKs per member, and
+ * costs 64 W looks at a block, or 32768 if that is more: the rest is dropped.
  */
 void netinc_group_buffer_begin(struct netinc_group *g);
 /* A contribution that has passed; the caller ends the packet with netinc_agg_packet_end(). */
-int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt, const struct netinc_pay *pay, u64 now);
+int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct netinc_pay *pay, u64 now);
 /* One that has passed, but is not read: its sender is told with STATUS that it has come. */
 void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt);
-/* While little can be afforded: may this PROBE of @child be answered? A few can per dead limit, enough to show life. */
+/*
+ * While little can be afforded: may this PROBE of @child be answered? A few can per dead limit,
+ * enough to show life.
+ */
 bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now);
 /* PROBE and ABORT. @body: all of it, pkt->len bytes. */
-int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u64 now);
+int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+			 u64 now);
 
-/* Call a few times per dead limit: finds dead and late members. True: the group has expired, free it. */
+/*
+ * Call a few times per dead limit: finds dead and late members. True: the group has expired, free
+ * it.
+ */
 bool netinc_group_tick(struct netinc_group *g, u64 now);
 
-/* late.c: reports late members, and does what the policy says. */
-void netinc_group_check_late(struct netinc_group *g, u64 now);
+/*
+ * group_late.c: reports late members, and completes blocks without them if the policy says so.
+ * Returns the rank because of which the group is to fail, NETINC_NO_RANK: none.
+ */
+u32 netinc_group_check_late(struct netinc_group *g, u64 now);
 
 /* The group is over, for everybody. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
+
+/*
+ * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or
+ * in another tree, where somebody is found to have left. Now it fails here, too.
+ */
+void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
+				  u64 now);
 
 /* For struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
@@ -181,8 +219,11 @@ static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
 	return g->members[rank].gone || g->members[rank].left;
 }
 
-/* tree.c */
-/* A tree of a group whose root is elsewhere: what the rank that lives here, the tree's number, was told in READY. */
+/* group_tree.c */
+/*
+ * A tree of a group whose root is elsewhere: what the rank that lives here, the tree's number, was
+ * told in READY.
+ */
 struct netinc_tree_cfg {
 	u32 id;
 	u32 incarnation;
@@ -206,8 +247,8 @@ void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *
 /* What netinc_group_init() wants. */
 void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_group_cfg *cfg);
 /* Nobody joins: it begins with its epoch at once. @peers: [size] */
-void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers,
-		       u64 now);
+void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree,
+		       const struct netinc_peer *peers, u64 now);
 /* For the group's root: the key of @tree, and from a key the cookie of @child. */
 void netinc_tree_key(const struct netinc_group *g, u32 tree, u64 key[2]);
 u64 netinc_tree_cookie(const u64 key[2], u32 child);
@@ -218,16 +259,17 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 	return g->agg.tree;
 }
 
-/* shrink.c */
-/*
- * Rank @child of this run wants to go on without others, so it has seen the run fail: by itself, or in another tree,
- * where somebody is found to have left. Now it fails here, too.
- */
-void netinc_shrink_asked(struct netinc_group *g, const struct inc_join *join, u32 child, u64 now);
+/* group_shrink.c */
+/* Is this JOIN of @child one of a member of this run, which has not failed here yet? */
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child);
 /* And for group.c: */
 void netinc_shrink_init(struct netinc_group *g);
-/* A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or enum inc_refuse_code */
-int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child, u64 *detail);
+/*
+ * A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or
+ * enum inc_refuse_code
+ */
+int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,
+			u64 *detail);
 /* May it form with those that have come? */
 bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
 /* Those that have come are the group: numbers them anew. */

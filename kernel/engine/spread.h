@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the blocks of an epoch are spread over its trees. A node reduces all of them itself, as one tree. At the edge
- * every host is the root of a tree, so that no link carries more than its share: runs of consecutive blocks go to one
- * tree after the other. The pattern repeats every W blocks, so that a slot belongs to the same tree for ever.
+ * How the blocks of an epoch are spread over its trees. A node reduces all of them itself, as one
+ * tree. At the edge every host is the root of a tree, so that no link carries more than its share:
+ * runs of consecutive blocks go to one tree after the other. The pattern repeats every W blocks, so
+ * that a slot belongs to the same tree for ever.
  */
-#ifndef NETINC_SPREAD_H
-#define NETINC_SPREAD_H
+#ifndef NETINC_ENGINE_SPREAD_H
+#define NETINC_ENGINE_SPREAD_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 
 #define NETINC_LONGEST_RUN	16u
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Headers on the wire, taken apart and put together. The parser is inline because the qdisc uses it too; it is the
- * only parser there is.
+ * Headers on the wire, taken apart and put together. The parser is inline because the qdisc uses it
+ * too; it is the only parser there is.
  */
-#ifndef NETINC_WIRE_H
-#define NETINC_WIRE_H
+#ifndef NETINC_ENGINE_WIRE_H
+#define NETINC_ENGINE_WIRE_H
 
-#include "platform.h"
+#include "reduce/platform.h"
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
@@ -29,7 +29,8 @@ struct netinc_pkt {
 	u8 dtype;		/* CONTRIB, RESULT: enum inc_type */
 	u8 dop;			/* enum inc_op */
 	u8 mode;		/* INC_MODE_SATURATE or 0 */
-	bool ce;		/* not in the header: IP says that it met congestion (ECN), set by the surroundings */
+	/* not in the header: IP says that it met congestion (ECN), set by the surroundings */
+	bool ce;
 	u64 cookie;
 };
 
@@ -47,7 +48,8 @@ static inline bool netinc_for_all(u8 type)
 /* Bytes that follow the header, padding included. */
 static inline u32 netinc_body_len(const struct netinc_pkt *p)
 {
-	return (p->flags & INC_F_DESC ? (u32)sizeof(struct inc_desc) : 0) + round_up((u32)p->len, 4u);
+	return (p->flags & INC_F_DESC ? (u32)sizeof(struct inc_desc) : 0) +
+	       round_up((u32)p->len, 4u);
 }
 
 /* Shortest body of each control packet. */
@@ -86,7 +88,8 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 {
 	bool payload = p->flags & INC_F_PAYLOAD;
 
-	if ((p->mode & ~INC_MODE_WIRE) || h->resv || p->dtype > INC_TYPE_MAX || p->dop >= __INC_OP_MAX)
+	if ((p->mode & ~INC_MODE_WIRE) || h->resv || p->dtype > INC_TYPE_MAX ||
+	    p->dop >= __INC_OP_MAX)
 		return -INC_C_DROP_MALFORMED;
 	if ((p->flags & INC_F_PARTIAL) && p->type != INC_PKT_RESULT)
 		return -INC_C_DROP_MALFORMED;
@@ -97,8 +100,8 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 }
 
 /*
- * Reads the header at @data, the first byte of a datagram of @len bytes of which at least min(len, 48) are at @data.
- * Returns 0 or the negative enum inc_counter of the reason why it is dropped.
+ * Reads the header at @data, the first byte of a datagram of @len bytes of which at least min(len,
+ * 48) are at @data. Returns 0 or the negative enum inc_counter of the reason why it is dropped.
  */
 static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 {
@@ -127,8 +130,9 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	p->dop = h->op;
 	p->mode = h->mode;
 	p->ce = false;
-	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) || p->part >= INC_MAX_PARTS || !p->span ||
-	    p->len > INC_MAX_BLOCK || len != sizeof(*h) + netinc_body_len(p))
+	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) ||
+	    p->part >= INC_MAX_PARTS || !p->span || p->len > INC_MAX_BLOCK ||
+	    len != sizeof(*h) + netinc_body_len(p))
 		return -INC_C_DROP_MALFORMED;
 	if (netinc_is_data(p->type))
 		return netinc_check_data(p, h);
@@ -138,8 +142,8 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 }
 
 /*
- * The same for one of a run: @last is the header in front of it, of which @p is what netinc_parse() made, in a datagram
- * as long. False: they differ in more than the psn.
+ * The same for one of a run: @last is the header in front of it, of which @p is what netinc_parse()
+ * made, in a datagram as long. False: they differ in more than the psn.
  */
 static inline bool netinc_parse_next(const void *data, const void *last, struct netinc_pkt *p)
 {
@@ -162,7 +166,10 @@ static inline u64 netinc_extend(u64 near, u32 low)
 	return near + (u64)(s64)(s32)(low - (u32)near);
 }
 
-/* Bitmaps of PROBE and STATUS: @bits counts bits, bit i is bit i % 32 of the big-endian word i / 32. */
+/*
+ * Bitmaps of PROBE and STATUS: @bits counts bits, bit i is bit i % 32 of the big-endian word i /
+ * 32.
+ */
 static inline bool netinc_bit(const __be32 *map, u32 i)
 {
 	return be32_to_cpu(map[i / 32]) >> (i % 32) & 1;

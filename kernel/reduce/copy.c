@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copying payload. Where results go has not been touched for long: with vectors that is twice as fast as with what
- * memcpy() does on many processors ("rep movsb"), and the section for them is there anyway.
+ * Copying payload. Where results go has not been touched for long: with vectors that is twice as
+ * fast as with what memcpy() does on many processors ("rep movsb"), and the section for them is
+ * there anyway.
  */
 #include "reduce/kernels.h"
 
@@ -25,7 +26,8 @@ static __always_inline __attribute__((target("avx2"))) void store(u8 *to, vec x)
 	__builtin_memcpy(to, &x, sizeof(x));
 }
 
-static __attribute__((target("avx2"))) unsigned int copy_vectors(u8 *dst, const u8 *src, unsigned int len)
+static __attribute__((target("avx2"))) unsigned int copy_vectors(u8 *dst, const u8 *src,
+								 unsigned int len)
 {
 	const unsigned int size = sizeof(vec);
 	unsigned int at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * FPU sections and the choice of instruction sets, with two knobs: fpu_deny_nth refuses every n-th section, because
- * otherwise no test would ever see a softirq that arrives on top of somebody else's FPU section; reduce_variant limits
- * the kernels to one instruction set and those below it.
+ * FPU sections and the choice of instruction sets, with two knobs: fpu_deny_nth refuses every n-th
+ * section, because otherwise no test would ever see a softirq that arrives on top of somebody
+ * else's FPU section; reduce_variant limits the kernels to one instruction set and those below it.
  */
 #include "reduce/simd.h"
 
@@ -58,7 +58,8 @@ static int set_variant(const char *val, const struct kernel_param *kp)
 		return -EINVAL;
 	}
 	if (c->needs & ~simd_cpu_features()) {
-		pr_err("inc: reduce_variant=%s: this CPU does not have it, expected auto or generic\n", c->name);
+		pr_err("inc: reduce_variant=%s: this CPU does not have it, expected auto or generic\n",
+		       c->name);
 		return -EOPNOTSUPP;
 	}
 	features_allowed = c->allows;
@@ -76,11 +77,15 @@ static const struct kernel_param_ops variant_ops = {
 	.get = get_variant,
 };
 
-/* Read-only once loaded: a variant is chosen by netinc_reduce_init() and the same for all groups. */
+/*
+ * Read-only once loaded: a variant is chosen by netinc_reduce_init() and the same for all groups.
+ */
 module_param_cb(reduce_variant, &variant_ops, NULL, 0444);
-MODULE_PARM_DESC(reduce_variant, "Reduction kernels to use: auto (default), generic, avx2 or avx512");
+MODULE_PARM_DESC(reduce_variant,
+		 "Reduction kernels to use: auto (default), generic, avx2 or avx512");
 
 module_param_named(fpu_deny_nth, netinc_fpu_deny_nth, uint, 0644);
-MODULE_PARM_DESC(fpu_deny_nth, "Debug: refuse every n-th FPU section, so that the generic kernels run (0: never)");
+MODULE_PARM_DESC(fpu_deny_nth,
+		 "Debug: refuse every n-th FPU section, so that the generic kernels run (0: never)");
 
 #endif

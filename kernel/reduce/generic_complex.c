@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic reduction kernels of complex numbers: real part, then imaginary part. A product is (ac - bd) + (ad + bc)i,
- * each of the six operations rounded by itself.
+ * Generic reduction kernels of complex numbers: real part, then imaginary part. A product is (ac -
+ * bd) + (ad + bc)i, each of the six operations rounded by itself.
  */
 #include "reduce/generic_fold.h"
 #include "reduce/soft_float.h"

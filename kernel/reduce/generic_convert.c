@@ -37,7 +37,8 @@ static void f64_scale(void *data, unsigned int count, u64 weight)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		netinc_put_le64(data + i * 8, soft_mul(netinc_get_le64(data + i * 8), weight, SOFT_F64));
+		netinc_put_le64(data + i * 8,
+				soft_mul(netinc_get_le64(data + i * 8), weight, SOFT_F64));
 }
 
 /* Both parts alike. */

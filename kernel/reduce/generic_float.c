@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic reduction kernels of floats. Those of 16 and 8 bits are summed and multiplied in f32, and rounded to their
- * type when everything is in; a minimum or maximum is one of the elements and needs no more than their own bits.
+ * Generic reduction kernels of floats. Those of 16 and 8 bits are summed and multiplied in f32, and
+ * rounded to their type when everything is in; a minimum or maximum is one of the elements and
+ * needs no more than their own bits.
  */
 #include "reduce/generic_fold.h"
 #include "reduce/soft_float.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the generic kernels have in common: how sources are walked. Elements are folded in blocks, whose accumulators
- * stay in the first-level cache; those of one block do not depend on each other, so that the latency of an addition in
- * software is hidden.
+ * What the generic kernels have in common: how sources are walked. Elements are folded in blocks,
+ * whose accumulators stay in the first-level cache; those of one block do not depend on each other,
+ * so that the latency of an addition in software is hidden.
  */
-#ifndef NETINC_GENERIC_FOLD_H
-#define NETINC_GENERIC_FOLD_H
+#ifndef NETINC_REDUCE_GENERIC_FOLD_H
+#define NETINC_REDUCE_GENERIC_FOLD_H
 
 #include "reduce/kernels.h"
 
 #define NETINC_BLOCK	32u	/* elements; what is on the stack is this x 16 bytes at most */
 
 /*
- * netinc_fold_fn fn: @acc is the type of an accumulator, @size the bytes of an element; acc load(const void *),
- * acc step(acc, acc), acc settle(acc) makes NaN canonical, acc finish(acc, args) divides or clamps,
- * void store(void *, acc).
+ * netinc_fold_fn fn: @acc is the type of an accumulator, @size the bytes of an element; acc
+ * load(const void *), acc step(acc, acc), acc settle(acc) makes NaN canonical, acc finish(acc,
+ * args) divides or clamps, void store(void *, acc).
  */
 #define NETINC_DEFINE_FOLD(fn, acc, size, load, step, settle, finish, store)			\
 static void fn(void *dst, const void *const *src, unsigned int n, unsigned int count,		\

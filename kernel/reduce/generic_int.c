@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Generic reduction kernels of integers and bool. Accumulators are unsigned where signs do not matter: they wrap. */
-#include "reduce/bits.h"
+/*
+ * Generic reduction kernels of integers and bool. Accumulators are unsigned where signs do not
+ * matter: they wrap.
+ */
+#include "reduce/arith.h"
 #include "reduce/generic_fold.h"
 
 #define SAME(x)			(x)
@@ -27,7 +30,10 @@ static __always_inline type t##_step_##op(type a, type b)				\
 #define FOLD(t, type, op, load, step, finish)						\
 	NETINC_DEFINE_FOLD(t##_##op, type, sizeof(type), load, step, SAME, finish, t##_store)
 
-/* What does not depend on the sign. Logical operations are those on bits of what load_truth() makes of the elements. */
+/*
+ * What does not depend on the sign. Logical operations are those on bits of what load_truth() makes
+ * of the elements.
+ */
 #define BOTH_SIGNS(t, bits)								\
 ACCESS(t, t, bits)									\
 STEP(t, t, sum, a + b)									\
@@ -50,7 +56,10 @@ FOLD(t, t, land, t##_load_truth, t##_step_band, NO_FINISH)				\
 FOLD(t, t, lor, t##_load_truth, t##_step_bor, NO_FINISH)				\
 FOLD(t, t, lxor, t##_load_truth, t##_step_bxor, NO_FINISH)
 
-/* What does. The sum of an average is that of the unsigned type @u, and signed only when it is divided. */
+/*
+ * What does. The sum of an average is that of the unsigned type @u, and signed only when it is
+ * divided.
+ */
 #define ONE_SIGN(t, type, u, divide)							\
 STEP(t, type, min, a < b ? a : b)							\
 STEP(t, type, max, a > b ? a : b)							\

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic reduction kernels of pairs: the lowest or highest value with its index, and of equal values the lowest index.
- * A NaN wins over all numbers, as it does in min and max.
+ * Generic reduction kernels of pairs: the lowest or highest value with its index, and of equal
+ * values the lowest index. A NaN wins over all numbers, as it does in min and max.
  */
 #include "reduce/generic_fold.h"
 #include "reduce/soft_float.h"
 
 #define NO_FINISH(x, args)	(x)
 
-/* Keys are ordered like the values, and those of NaN, which is canonical by then, are one value beyond them. */
+/*
+ * Keys are ordered like the values, and those of NaN, which is canonical by then, are one value
+ * beyond them.
+ */
 #define INT_LOWEST(value)	((s64)(value))
 #define INT_HIGHEST(value)	((s64)(value))
 #define INT_CANONICAL(value)	(value)

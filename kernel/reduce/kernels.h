@@ -2,11 +2,11 @@
 /*
  * Which kernels there are: the same for every variant, whose tables are made of these lists.
  *
- * K(type, op, mode, name, bytes of an element, bytes of an accumulator, function): the function is the same for two
- * kernels if what they do to the bits is (a sum of i8 and one of u8).
+ * K(type, op, mode, name, bytes of an element, bytes of an accumulator, function): the function is
+ * the same for two kernels if what they do to the bits is (a sum of i8 and one of u8).
  */
-#ifndef NETINC_KERNELS_H
-#define NETINC_KERNELS_H
+#ifndef NETINC_REDUCE_KERNELS_H
+#define NETINC_REDUCE_KERNELS_H
 
 #include "reduce/reduce.h"
 

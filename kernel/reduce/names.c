@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names and sizes of every type and operation of the uapi, whether a kernel for it exists or not. */
+/*
+ * Names and sizes of every type and operation of the uapi, whether a kernel for it exists or not.
+ */
 #include "reduce/reduce.h"
 
 static const char * const types[] = {

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reduction kernels: a table by (type, operation, mode, variant), and conversions between types, filled from one const
- * array per variant.
+ * Reduction kernels: a table by (type, operation, mode, variant), and conversions between types,
+ * filled from one const array per variant.
  *
- * All variants of a kernel give the same bits: elements are folded strictly left to right, every step is rounded to
- * the accumulator's type (round to nearest even, subnormals kept), and a NaN result is always the canonical quiet NaN.
- * The caller decides the order of the sources; nothing here depends on timing.
+ * All variants of a kernel give the same bits: elements are folded strictly left to right, every
+ * step is rounded to the accumulator's type (round to nearest even, subnormals kept), and a NaN
+ * result is always the canonical quiet NaN. The caller decides the order of the sources; nothing
+ * here depends on timing.
  *
- * Accumulators may be wider than the type: f16, bf16 and the two 8-bit floats are summed and multiplied in f32 and
- * rounded once at the end, saturating sums of small integers are exact in i32 and clamped once at the end. A fold that
- * is done in several passes (or at several nodes) carries accumulators from one to the next.
+ * Accumulators may be wider than the type: f16, bf16 and the two 8-bit floats are summed and
+ * multiplied in f32 and rounded once at the end, saturating sums of small integers are exact in i32
+ * and clamped once at the end. A fold that is done in several passes (or at several nodes) carries
+ * accumulators from one to the next.
  *
- * What comes later has its place: a format whose bytes are not count x elem_size (sparse, block float) has elem_size 0
- * and a length function; a further instruction set is a variant, a NETINC_CPU_ bit and one more array in table.c.
+ * What comes later has its place: a format whose bytes are not count x elem_size (sparse, block
+ * float) has elem_size 0 and a length function; a further instruction set is a variant, a
+ * NETINC_CPU_ bit and one more array in table.c.
  */
-#ifndef NETINC_REDUCE_H
-#define NETINC_REDUCE_H
+#ifndef NETINC_REDUCE_REDUCE_H
+#define NETINC_REDUCE_REDUCE_H
 
-#include "engine/platform.h"
+#include "reduce/platform.h"
 #include <linux/inc.h>
 
 /* In order of preference: a later one is faster where it exists. */
@@ -39,7 +42,8 @@ enum netinc_variant {
 
 /* How sources and result of one pass look; neither flag: elements in, elements out. */
 #define NETINC_FOLD_CONTINUE	0x1u	/* src[0] holds accumulators of an earlier pass */
-#define NETINC_FOLD_PARTIAL	0x2u	/* dst gets accumulators: not rounded to the type, clamped or divided */
+/* dst gets accumulators: not rounded to the type, clamped or divided */
+#define NETINC_FOLD_PARTIAL	0x2u
 
 struct netinc_fold_args {
 	unsigned int flags;	/* NETINC_FOLD_* */
@@ -47,12 +51,13 @@ struct netinc_fold_args {
 };
 
 /*
- * dst[i] = src[0][i] op src[1][i] op ... op src[n - 1][i] for i < count, n >= 1. Any byte alignment; dst may be src[0]
- * itself where both hold the same (elements, or accumulators), no other overlap. Elements are little-endian in memory
- * on every host, accumulators are in host order.
+ * dst[i] = src[0][i] op src[1][i] op ... op src[n - 1][i] for i < count, n >= 1. Any byte
+ * alignment; dst may be src[0] itself where both hold the same (elements, or accumulators), no
+ * other overlap. Elements are little-endian in memory on every host, accumulators are in host
+ * order.
  */
-typedef void (*netinc_fold_fn)(void *dst, const void *const *src, unsigned int n, unsigned int count,
-			       const struct netinc_fold_args *args);
+typedef void (*netinc_fold_fn)(void *dst, const void *const *src, unsigned int n,
+			       unsigned int count, const struct netinc_fold_args *args);
 
 struct netinc_reduce {
 	u8 type;		/* enum inc_type */
@@ -68,10 +73,11 @@ struct netinc_reduce {
 };
 
 /*
- * dst[i] = src[i] in another type: exact where that can hold it, else rounded to nearest even; what is too large
- * becomes Inf, or NaN in f8e4m3, which has no Inf (the OCP's non-saturating conversion). NaN becomes the canonical one.
- * Between f32 and f64, f16, bf16, f8e4m3, f8e5m2, both ways; other pairs go through f32, which holds all of the small
- * ones exactly. Any byte alignment, no overlap.
+ * dst[i] = src[i] in another type: exact where that can hold it, else rounded to nearest even; what
+ * is too large becomes Inf, or NaN in f8e4m3, which has no Inf (the OCP's non-saturating
+ * conversion). NaN becomes the canonical one. Between f32 and f64, f16, bf16, f8e4m3, f8e5m2, both
+ * ways; other pairs go through f32, which holds all of the small ones exactly. Any byte alignment,
+ * no overlap.
  */
 typedef void (*netinc_convert_fn)(void *dst, const void *src, unsigned int count);
 
@@ -86,8 +92,9 @@ struct netinc_convert {
 };
 
 /*
- * data[i] = weight x data[i], each product rounded once to the type: f32, f64, c32, c64 (both parts of a complex
- * number). @weight: an IEEE 754 binary64, rounded to f32 first for f32 and c32. Any byte alignment.
+ * data[i] = weight x data[i], each product rounded once to the type: f32, f64, c32, c64 (both parts
+ * of a complex number). @weight: an IEEE 754 binary64, rounded to f32 first for f32 and c32. Any
+ * byte alignment.
  */
 typedef void (*netinc_scale_fn)(void *data, unsigned int count, u64 weight);
 
@@ -104,17 +111,18 @@ struct netinc_scale {
 void netinc_reduce_init(unsigned int features);
 
 /*
- * The kernel to use, NULL if the operation makes no sense for the type and mode (bxor of f32), or nobody has written
- * it. AVG and SUM have kernels of their own; WSUM has none: it is SUM of scaled elements. fpu_ok false:
- * netinc_fpu_begin() refused, only one without FPU will do; there always is one.
+ * The kernel to use, NULL if the operation makes no sense for the type and mode (bxor of f32), or
+ * nobody has written it. AVG and SUM have kernels of their own; WSUM has none: it is SUM of scaled
+ * elements. fpu_ok false: netinc_fpu_begin() refused, only one without FPU will do; there always is
+ * one.
  */
 const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok);
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);
 const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok);
 
 /*
- * selftest.c: 0, or -EIO after the log has said which kernel gives which wrong bits. Every variant that init() was
- * given the features of is tested. In the module it is part of debug builds only.
+ * selftest.c: 0, or -EIO after the log has said which kernel gives which wrong bits. Every variant
+ * that init() was given the features of is tested. In the module it is part of debug builds only.
  */
 #if defined(INC_DEBUG) || !defined(__KERNEL__)
 int netinc_reduce_selftest(void);
@@ -128,7 +136,10 @@ static inline int netinc_reduce_selftest(void)
 /* copy.c: no overlap, any alignment; @fpu: inside an FPU section, where it is faster. */
 void netinc_copy(void *dst, const void *src, unsigned int len, bool fpu);
 
-/* One variant whatever was chosen, NULL if it is not built or init() was not given the features it needs. */
+/*
+ * One variant whatever was chosen, NULL if it is not built or init() was not given the features it
+ * needs.
+ */
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant);
 const struct netinc_convert *netinc_convert_variant(u8 from, u8 to, u8 variant);
 const struct netinc_scale *netinc_scale_variant(u8 type, u8 variant);
@@ -148,14 +159,17 @@ const char *netinc_coll_name(u8 coll);
 const char *netinc_variant_name(u8 variant);
 
 /*
- * FPU section, one per super-packet: no sleeping inside, sections do not nest. A false from begin means that this
- * context cannot have it (a softirq that interrupted another section, or the fpu_deny_nth knob): fold with
- * netinc_reduce_find(..., false) then and do not call end.
+ * FPU section, one per super-packet: no sleeping inside, sections do not nest. A false from begin
+ * means that this context cannot have it (a softirq that interrupted another section, or the
+ * fpu_deny_nth knob): fold with netinc_reduce_find(..., false) then and do not call end.
  */
 bool netinc_fpu_begin(void);
 void netinc_fpu_end(void);
 
-/* fpu.c: 0 never, n every n-th begin is refused. Module parameter fpu_deny_nth; tests outside the kernel set it. */
+/*
+ * fpu.c: 0 never, n every n-th begin is refused. Module parameter fpu_deny_nth; tests outside the
+ * kernel set it.
+ */
 extern unsigned int netinc_fpu_deny_nth;
 
 /* NETINC_CPU_ bits of this machine, cut down by the module parameter reduce_variant. */

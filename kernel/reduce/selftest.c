@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a debug build of the module (INC_DEBUG=1) runs while it is loaded, in the kernel's own environment: known
- * answers of the generic kernels, and every other variant against them, on some thousands of elements per kernel. The
- * tests outside the kernel are thorough; this one is for what differs inside: compiler flags, FPU sections, the CPU.
+ * What a debug build of the module (INC_DEBUG=1) runs while it is loaded, in the kernel's own
+ * environment: known answers of the generic kernels, and every other variant against them, on some
+ * thousands of elements per kernel. The tests outside the kernel are thorough; this one is for what
+ * differs inside: compiler flags, FPU sections, the CPU.
  */
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 #include "reduce/reduce.h"
 
 #define SOURCES		3u
@@ -27,18 +28,21 @@ static u64 next_random(void)
 	return z ^ (z >> 31);
 }
 
-static u32 below(u32 limit)
+static u32 random_below(u32 limit)
 {
 	return (u32)next_random() % limit;
 }
 
-/* Any bits, few or many of them set, runs: as floats of any width they are small, large, subnormal, Inf and NaN. */
-static u64 pattern(void)
+/*
+ * Any bits, few or many of them set, runs: as floats of any width they are small, large, subnormal,
+ * Inf and NaN.
+ */
+static u64 random_bits(void)
 {
 	u64 r = next_random();
-	u32 by = below(64);
+	u32 by = random_below(64);
 
-	switch (below(6)) {
+	switch (random_below(6)) {
 	case 0:
 		return r & next_random() & next_random();
 	case 1:
@@ -54,46 +58,49 @@ static u64 pattern(void)
 }
 
 /* Every second element nearly cancels with the one of the first source. */
-static void fill(unsigned int bytes)
+static void fill_buffer(unsigned int bytes)
 {
 	unsigned int s, i;
 
 	for (s = 0; s < SOURCES; s++)
 		for (i = 0; i < bytes; i += 8) {
-			u64 x = pattern();
+			u64 x = random_bits();
 
-			if (s && below(2))
+			if (s && random_below(2))
 				x = (x & 0x0101010101010101ull) ^ 0x8080808080808080ull ^
 				    netinc_get_le64(&sources[0][i]);
 			netinc_put_le64(&sources[s][i], x);
 		}
 }
 
-static int fail(const char *name, const char *generic, size_t at, unsigned int size)
+static int report_failure(const char *name, const char *generic, size_t at, unsigned int size)
 {
 	u8 bits[2][MAX_SIZE] = { };
 
 	memcpy(bits[0], expected + at, size);
 	memcpy(bits[1], result + at, size);
-	pr_err("inc: self-test of %s failed: %016llx%016llx, expected %016llx%016llx as from %s\n", name,
-	       (unsigned long long)netinc_get_le64(&bits[1][8]), (unsigned long long)netinc_get_le64(bits[1]),
-	       (unsigned long long)netinc_get_le64(&bits[0][8]), (unsigned long long)netinc_get_le64(bits[0]), generic);
+	pr_err("inc: self-test of %s failed: %016llx%016llx, expected %016llx%016llx as from %s\n",
+	       name, (unsigned long long)netinc_get_le64(&bits[1][8]),
+	       (unsigned long long)netinc_get_le64(bits[1]),
+	       (unsigned long long)netinc_get_le64(&bits[0][8]),
+	       (unsigned long long)netinc_get_le64(bits[0]), generic);
 	return -EIO;
 }
 
-static int compare(const char *name, const char *generic, unsigned int count, unsigned int size)
+static int compare_results(const char *name, const char *generic, unsigned int count,
+			   unsigned int size)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
 		if (memcmp(expected + (size_t)i * size, result + (size_t)i * size, size))
-			return fail(name, generic, (size_t)i * size, size);
+			return report_failure(name, generic, (size_t)i * size, size);
 	return 0;
 }
 
 /* What was folded when there was no FPU section to be had is not compared: false. */
-static bool fold(const struct netinc_reduce *r, const void *const *src, unsigned int n, unsigned int count,
-		 const struct netinc_fold_args *args)
+static bool fold_all(const struct netinc_reduce *r, const void *const *src, unsigned int n,
+		     unsigned int count, const struct netinc_fold_args *args)
 {
 	if (r->fpu && !netinc_fpu_begin())
 		return false;
@@ -111,19 +118,21 @@ static int test_fold(const struct netinc_reduce *r, const struct netinc_reduce *
 
 	for (round = 0; round < ROUNDS; round++) {
 		const struct netinc_fold_args args = {
-			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0, .ranks = 1 + below(1024),
+			.flags = round % 4 == 3 ? NETINC_FOLD_PARTIAL : 0,
+			.ranks = 1 + random_below(1024),
 		};
 
-		n = 1 + below(SOURCES);
-		count = round % 3 ? ELEMENTS : below(ELEMENTS);
-		off = below(2);
-		fill(ELEMENTS * r->elem_size);
+		n = 1 + random_below(SOURCES);
+		count = round % 3 ? ELEMENTS : random_below(ELEMENTS);
+		off = random_below(2);
+		fill_buffer(ELEMENTS * r->elem_size);
 		for (s = 0; s < n; s++)
 			src[s] = sources[s] + off;
 		generic->fold(expected, src, n, count, &args);
-		if (!fold(r, src, n, count, &args))
+		if (!fold_all(r, src, n, count, &args))
 			continue;
-		err = compare(r->name, generic->name, count, args.flags ? r->acc_size : r->elem_size);
+		err = compare_results(r->name, generic->name, count,
+				      args.flags ? r->acc_size : r->elem_size);
 		if (err)
 			return err;
 	}
@@ -136,13 +145,14 @@ static int test_convert(const struct netinc_convert *c, const struct netinc_conv
 	int err;
 
 	for (round = 0; round < ROUNDS; round++) {
-		fill(ELEMENTS * netinc_reduce_elem_size(c->from));
+		fill_buffer(ELEMENTS * netinc_reduce_elem_size(c->from));
 		generic->convert(expected, sources[0], ELEMENTS);
 		if (!netinc_fpu_begin())
 			continue;
 		c->convert(result, sources[0], ELEMENTS);
 		netinc_fpu_end();
-		err = compare(c->name, generic->name, ELEMENTS, netinc_reduce_elem_size(c->to));
+		err = compare_results(c->name, generic->name, ELEMENTS,
+				      netinc_reduce_elem_size(c->to));
 		if (err)
 			return err;
 	}
@@ -156,8 +166,8 @@ static int test_scale(const struct netinc_scale *s, const struct netinc_scale *g
 	int err;
 
 	for (round = 0; round < ROUNDS; round++) {
-		fill(ELEMENTS * size);
-		weight = pattern();
+		fill_buffer(ELEMENTS * size);
+		weight = random_bits();
 		memcpy(expected, sources[0], ELEMENTS * size);
 		memcpy(result, sources[0], ELEMENTS * size);
 		generic->scale(expected, ELEMENTS, weight);
@@ -165,7 +175,7 @@ static int test_scale(const struct netinc_scale *s, const struct netinc_scale *g
 			continue;
 		s->scale(result, ELEMENTS, weight);
 		netinc_fpu_end();
-		err = compare(s->name, generic->name, ELEMENTS, size);
+		err = compare_results(s->name, generic->name, ELEMENTS, size);
 		if (err)
 			return err;
 	}
@@ -188,31 +198,42 @@ static const struct known {
 	{ INC_TYPE_U64, INC_OP_MIN, 0, 2, 0x8000000000000000, 1, 1 },
 	{ INC_TYPE_U8, INC_OP_LXOR, 0, 2, 0x02, 0x01, 0x00 },
 	{ INC_TYPE_BOOL, INC_OP_LAND, 0, 2, 0x02, 0x80, 0x01 },
-	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800000, 0x33800000, 0x3f800000 },	/* 1 + 2^-24: halfway, to even */
+	/* 1 + 2^-24: halfway, to even */
+	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800000, 0x33800000, 0x3f800000 },
 	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x3f800001, 0x33800000, 0x3f800002 },
-	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x00800000, 0x80000001, 0x007fffff },	/* subnormals are kept */
+	/* subnormals are kept */
+	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x00800000, 0x80000001, 0x007fffff },
 	{ INC_TYPE_F32, INC_OP_SUM, 0, 2, 0x7f800000, 0xff800000, 0x7fc00000 },
 	{ INC_TYPE_F32, INC_OP_PROD, 0, 2, 0x00800000, 0x3f000000, 0x00400000 },
 	{ INC_TYPE_F32, INC_OP_MIN, 0, 2, 0x00000000, 0x80000000, 0x80000000 },
 	{ INC_TYPE_F32, INC_OP_MAX, 0, 2, 0x7f800000, 0xffc00001, 0x7fc00000 },
 	{ INC_TYPE_F32, INC_OP_AVG, 0, 3, 0x3f800000, 0, 0x3eaaaaab },		/* 1 / 3 */
 	{ INC_TYPE_F64, INC_OP_AVG, 0, 3, 0x3ff0000000000000, 0, 0x3fd5555555555555 },
-	{ INC_TYPE_F64, INC_OP_PROD, 0, 2, 0x3ff0000000000001, 0x3ff0000000000001, 0x3ff0000000000002 },
-	{ INC_TYPE_F64, INC_OP_SUM, 0, 2, 0x7fefffffffffffff, 0x7fefffffffffffff, 0x7ff0000000000000 },
-	{ INC_TYPE_F16, INC_OP_SUM, 0, 2, 0x7bff, 0x7bff, 0x7c00 },		/* too large: Inf */
-	{ INC_TYPE_F16, INC_OP_PROD, 0, 2, 0x0001, 0x3800, 0x0000 },		/* halfway to the smallest: even */
+	{ INC_TYPE_F64, INC_OP_PROD, 0, 2, 0x3ff0000000000001, 0x3ff0000000000001,
+	  0x3ff0000000000002 },
+	{ INC_TYPE_F64, INC_OP_SUM, 0, 2, 0x7fefffffffffffff, 0x7fefffffffffffff,
+	  0x7ff0000000000000 },
+	{ INC_TYPE_F16, INC_OP_SUM, 0, 2, 0x7bff, 0x7bff, 0x7c00 }, /* too large: Inf */
+	/* halfway to the smallest: even */
+	{ INC_TYPE_F16, INC_OP_PROD, 0, 2, 0x0001, 0x3800, 0x0000 },
 	{ INC_TYPE_BF16, INC_OP_SUM, 0, 2, 0x3f81, 0x3b80, 0x3f82 },		/* halfway: even */
-	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x58, 0x7e },		/* 448 + 16: halfway, back to even */
-	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x59, 0x7f },		/* 448 + 18: NaN, there is no Inf */
+	/* 448 + 16: halfway, back to even */
+	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x58, 0x7e },
+	/* 448 + 18: NaN, there is no Inf */
+	{ INC_TYPE_F8E4M3, INC_OP_SUM, 0, 2, 0x7e, 0x59, 0x7f },
 	{ INC_TYPE_F8E5M2, INC_OP_SUM, 0, 2, 0x7b, 0x7b, 0x7c },
-	{ INC_TYPE_C32, INC_OP_PROD, 0, 2, 0x3f80000000000000, 0x3f80000000000000, 0xbf800000 },	/* i x i */
-	{ INC_TYPE_I32_I32, INC_OP_MAXLOC, 0, 2, 0x0000000900000007, 0x0000000300000007, 0x0000000300000007 },
-	{ INC_TYPE_F32_I32, INC_OP_MINLOC, 0, 2, 0x00000001ff800000, 0x0000000effffffff, 0x0000000e7fc00000 },
+	/* i x i */
+	{ INC_TYPE_C32, INC_OP_PROD, 0, 2, 0x3f80000000000000, 0x3f80000000000000, 0xbf800000 },
+	{ INC_TYPE_I32_I32, INC_OP_MAXLOC, 0, 2, 0x0000000900000007, 0x0000000300000007,
+	  0x0000000300000007 },
+	{ INC_TYPE_F32_I32, INC_OP_MINLOC, 0, 2, 0x00000001ff800000, 0x0000000effffffff,
+	  0x0000000e7fc00000 },
 };
 
 static int test_known(const struct known *k)
 {
-	const struct netinc_reduce *r = netinc_reduce_variant(k->type, k->op, k->mode, NETINC_VARIANT_GENERIC);
+	const struct netinc_reduce *r =
+		netinc_reduce_variant(k->type, k->op, k->mode, NETINC_VARIANT_GENERIC);
 	const struct netinc_fold_args args = { .ranks = k->ranks };
 	const void *src[2] = { sources[0], sources[1] };
 
@@ -220,7 +241,7 @@ static int test_known(const struct known *k)
 	netinc_put_le64(sources[1], k->b);
 	netinc_put_le64(expected, k->answer);
 	r->fold(result, src, 2, 1, &args);
-	return compare(r->name, "known answers", 1, r->elem_size);
+	return compare_results(r->name, "known answers", 1, r->elem_size);
 }
 
 /* Every variant of a kernel; there is no more than one mode besides none. */
@@ -252,7 +273,9 @@ static int test_other_variants(u8 type)
 	for (v = NETINC_VARIANT_GENERIC + 1; v < NETINC_VARIANT_COUNT; v++) {
 		for (to = 1; to < __INC_TYPE_MAX; to++) {
 			c = netinc_convert_variant(type, to, v);
-			err = c ? test_convert(c, netinc_convert_variant(type, to, NETINC_VARIANT_GENERIC)) : 0;
+			err = c ? test_convert(c, netinc_convert_variant(type, to,
+									 NETINC_VARIANT_GENERIC)) :
+				  0;
 			if (err)
 				return err;
 		}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What fpu.c needs from its surroundings: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin() / simd_end() are an
- * FPU section, simd_tick() counts its calls.
+ * What fpu.c needs from its surroundings: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin()
+ * / simd_end() are an FPU section, simd_tick() counts its calls.
  *
- * There are four surroundings: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections are dummies and there
- * are no CPU feature words to trust, so the CPU is asked; a kernel on anything else, which has no SIMD variants; and
- * userspace.
+ * There are four surroundings: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
+ * are dummies and there are no CPU feature words to trust, so the CPU is asked; a kernel on
+ * anything else, which has no SIMD variants; and userspace.
  */
-#ifndef NETINC_SIMD_H
-#define NETINC_SIMD_H
+#ifndef NETINC_REDUCE_SIMD_H
+#define NETINC_REDUCE_SIMD_H
 
 #include "reduce/reduce.h"
 
@@ -52,7 +52,8 @@ static inline unsigned int simd_cpu_features(void)
 	const u32 osxsave_avx = 1u << 27 | 1u << 28, f16c = 1u << 29;		/* leaf 1, ecx */
 	const u32 avx2 = 1u << 5;						/* leaf 7, ebx */
 	const u32 avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;		/* F, DQ, BW, VL */
-	const u32 ymm = 0x6, zmm = 0xe6;					/* xcr0: what the OS saves */
+	/* xcr0: what the OS saves */
+	const u32 ymm = 0x6, zmm = 0xe6;
 	u32 regs[4], xcr0, xcr0_high, has_f16c;
 	unsigned int features = 0;
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * IEEE 754 arithmetic in integers, one rounding (to nearest even) an operation: for kernels without FPU.
+ * IEEE 754 arithmetic in integers, one rounding (to nearest even) an operation: for kernels without
+ * FPU.
  *
- * A number is its bits in a u64; which format they are is a struct soft_format, always a constant, so that each use
- * is compiled for its own format. While an operation works on a significand, its leading bit stands at LEAD: what is
- * below the last place of the format is there to be rounded away, with everything further down jammed into bit 0,
- * which is all that rounding asks of it.
+ * A number is its bits in a u64; which format they are is a struct soft_format, always a constant,
+ * so that each use is compiled for its own format. While an operation works on a significand, its
+ * leading bit stands at LEAD: what is below the last place of the format is there to be rounded
+ * away, with everything further down jammed into bit 0, which is all that rounding asks of it.
  *
- * Branches are on what hardly ever happens (Inf, NaN, zero, subnormal): others would be mispredicted half of the time.
+ * Branches are on what hardly ever happens (Inf, NaN, zero, subnormal): others would be
+ * mispredicted half of the time.
  */
-#ifndef NETINC_SOFT_FLOAT_H
-#define NETINC_SOFT_FLOAT_H
+#ifndef NETINC_REDUCE_SOFT_FLOAT_H
+#define NETINC_REDUCE_SOFT_FLOAT_H
 
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 
 struct soft_format {
 	unsigned int bits;	/* of all of it */
@@ -22,7 +24,8 @@ struct soft_format {
 	u64 nan;		/* the canonical quiet NaN */
 };
 
-#define SOFT(b, m, o, min, n)	((struct soft_format){ .bits = b, .mant = m, .over = o, .nan_min = min, .nan = n })
+#define SOFT(b, m, o, min, n) \
+	((struct soft_format){ .bits = b, .mant = m, .over = o, .nan_min = min, .nan = n })
 #define SOFT_F64	SOFT(64, 52, 0x7ff0000000000000, 0x7ff0000000000001, 0x7ff8000000000000)
 #define SOFT_F32	SOFT(32, 23, 0x7f800000, 0x7f800001, 0x7fc00000)
 #define SOFT_F16	SOFT(16, 10, 0x7c00, 0x7c01, 0x7e00)
@@ -64,7 +67,10 @@ static __always_inline u64 soft_jam(u64 x, unsigned int by)
 	return x >> by | ((x & ((1ull << by) - 1)) != 0);
 }
 
-/* A magnitude that is neither zero nor Inf nor NaN: its significand, with the leading bit at LEAD, and exponent. */
+/*
+ * A magnitude that is neither zero nor Inf nor NaN: its significand, with the leading bit at LEAD,
+ * and exponent.
+ */
 struct soft_parts {
 	u64 sig;
 	int exponent;	/* biased; of a subnormal below 1 */
@@ -82,7 +88,10 @@ static __always_inline struct soft_parts soft_unpack(u64 magnitude, struct soft_
 	return (struct soft_parts){ (magnitude - ((u64)(field - 1) << f.mant)) << below, field };
 }
 
-/* The inverse, rounding: a carry out of the significand runs into the exponent, and from there into Inf. */
+/*
+ * The inverse, rounding: a carry out of the significand runs into the exponent, and from there into
+ * Inf.
+ */
 static __always_inline u64 soft_pack(struct soft_parts p, struct soft_format f)
 {
 	const unsigned int below = LEAD - f.mant;
@@ -105,7 +114,9 @@ static __always_inline u64 soft_add_special(u64 a, u64 b, struct soft_format f)
 	return a;
 }
 
-/* The exponent field above that of a subnormal: numbers with 0 and 1 in it count in the same unit. */
+/*
+ * The exponent field above that of a subnormal: numbers with 0 and 1 in it count in the same unit.
+ */
 static __always_inline unsigned int soft_level(u64 magnitude, struct soft_format f)
 {
 	unsigned int field = magnitude >> f.mant;
@@ -114,17 +125,20 @@ static __always_inline unsigned int soft_level(u64 magnitude, struct soft_format
 }
 
 /*
- * The smaller significand in the larger one's unit. With room for more than another significand below the last place,
- * no jam is needed: what is left at the bottom is less than a quarter of the last place and more than nothing.
+ * The smaller significand in the larger one's unit. With room for more than another significand
+ * below the last place, no jam is needed: what is left at the bottom is less than a quarter of the
+ * last place and more than nothing.
  */
-static __always_inline u64 soft_align(u64 sig, unsigned int by, unsigned int guard, struct soft_format f)
+static __always_inline u64 soft_align(u64 sig, unsigned int by, unsigned int guard,
+				      struct soft_format f)
 {
 	return guard > f.mant + 2 ? sig >> min(by, guard) : soft_jam(sig, by);
 }
 
 static __always_inline u64 soft_add(u64 x, u64 y, struct soft_format f)
 {
-	const unsigned int guard = LEAD - 1 - f.mant;	/* bits below the last place, with one above for the carry */
+	/* bits below the last place, with one above for the carry */
+	const unsigned int guard = LEAD - 1 - f.mant;
 	u64 swap = (x ^ y) & ((u64)0 - (soft_magnitude(x, f) < soft_magnitude(y, f)));
 	u64 a = x ^ swap, b = y ^ swap;
 	u64 ma = soft_magnitude(a, f), mb = soft_magnitude(b, f);
@@ -142,7 +156,8 @@ static __always_inline u64 soft_add(u64 x, u64 y, struct soft_format f)
 	shift = min(netinc_clz64(sum) - (63 - LEAD), la + 1);
 	sum <<= shift;
 	sum += (1ull << guard) - 1 + ((sum >> (guard + 1)) & 1);
-	return (a & soft_sign(f)) | min(((u64)(la + 1 - shift) << f.mant) + (sum >> (guard + 1)), f.over);
+	return (a & soft_sign(f)) |
+	       min(((u64)(la + 1 - shift) << f.mant) + (sum >> (guard + 1)), f.over);
 }
 
 static __always_inline u64 soft_sub(u64 x, u64 y, struct soft_format f)
@@ -191,8 +206,8 @@ static __always_inline u64 soft_mul(u64 x, u64 y, struct soft_format f)
 }
 
 /*
- * Division by an integer >= 1. The first quotient has at least 31 bits; it is moved up to LEAD, and the bits that makes
- * room for come from the rest, which is less than 32 bits and moves by as many.
+ * Division by an integer >= 1. The first quotient has at least 31 bits; it is moved up to LEAD, and
+ * the bits that makes room for come from the rest, which is less than 32 bits and moves by as many.
  */
 static __always_inline u64 soft_div(u64 x, u32 divisor, struct soft_format f)
 {
@@ -248,7 +263,10 @@ static __always_inline u64 soft_convert(u64 x, struct soft_format from, struct s
 		return magnitude >= from.nan_min ? to.nan : soft_canonical(sign | to.over, to);
 	if (unlikely(!magnitude))
 		return sign;
-	/* A longer fraction: nothing to round, and a subnormal remains one only if the exponents are the same. */
+	/*
+	 * A longer fraction: nothing to round, and a subnormal remains one only if the exponents
+	 * are the same.
+	 */
 	if (to.mant >= from.mant && (magnitude >> from.mant || !rebias))
 		return sign | ((magnitude << (to.mant - from.mant)) + ((u64)rebias << to.mant));
 	p = soft_unpack(magnitude, from);

@@ -33,8 +33,10 @@ static const struct netinc_scale * const scale_arrays[] = {
 #define MODES	2	/* plain, INC_MODE_SATURATE */
 
 /* Written by netinc_reduce_init() before anybody looks, constant afterwards: no lock. */
-static const struct netinc_reduce *variants[__INC_TYPE_MAX][__INC_OP_MAX][MODES][NETINC_VARIANT_COUNT];
-static const struct netinc_convert *conversions[__INC_TYPE_MAX][__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
+static const struct netinc_reduce
+	*variants[__INC_TYPE_MAX][__INC_OP_MAX][MODES][NETINC_VARIANT_COUNT];
+static const struct netinc_convert
+	*conversions[__INC_TYPE_MAX][__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
 static const struct netinc_scale *scales[__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
 
 void netinc_reduce_init(unsigned int features)
@@ -83,7 +85,8 @@ const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu
 
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
 {
-	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES || variant >= NETINC_VARIANT_COUNT)
+	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES ||
+	    variant >= NETINC_VARIANT_COUNT)
 		return NULL;
 	return variants[type][op][mode][variant];
 }
@@ -109,5 +112,6 @@ const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok)
 
 const struct netinc_scale *netinc_scale_variant(u8 type, u8 variant)
 {
-	return type < __INC_TYPE_MAX && variant < NETINC_VARIANT_COUNT ? scales[type][variant] : NULL;
+	return type < __INC_TYPE_MAX && variant < NETINC_VARIANT_COUNT ? scales[type][variant] :
+									 NULL;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reduction kernels for AVX-512 (F, BW, DQ, VL): the bits of the generic ones, at the speed of memory. */
+/*
+ * Reduction kernels for AVX-512 (F, BW, DQ, VL): the bits of the generic ones, at the speed of
+ * memory.
+ */
 /* sparse knows no vectors */
 #if defined(__x86_64__) && !defined(__CHECKER__)
 

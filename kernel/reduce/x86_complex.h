@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of complex numbers. Sums and averages are those of twice as many real numbers. */
-#ifndef NETINC_X86_COMPLEX_H
-#define NETINC_X86_COMPLEX_H
+#ifndef NETINC_REDUCE_X86_COMPLEX_H
+#define NETINC_REDUCE_X86_COMPLEX_H
 
 #include "reduce/x86_float.h"
 
@@ -13,9 +13,9 @@ static SIMD void t##_##op(void *dst, const void *const *src, unsigned int n, uns
 }
 
 /*
- * (a + bi)(c + di): (ac, ad) and (-bd, bc) are added. Subtraction is addition of the negative, and only NaN, which is
- * made canonical, could tell. The empty asm keeps the compiler from joining a product and a sum into one operation with
- * one rounding.
+ * (a + bi)(c + di): (ac, ad) and (-bd, bc) are added. Subtraction is addition of the negative, and
+ * only NaN, which is made canonical, could tell. The empty asm keeps the compiler from joining a
+ * product and a sum into one operation with one rounding.
  */
 #define PRODUCT(t, part, size, re, im, swap, sign)					\
 SIMD_INLINE vec t##_step_prod(vec x, vec y)						\
@@ -37,7 +37,10 @@ AS_PARTS(c32, f32, avg)
 AS_PARTS(c64, f64, sum)
 AS_PARTS(c64, f64, avg)
 
-/* Orders of 32-bit elements, the first in the lowest bits: 0 0 2 2, 1 1 3 3, 1 0 3 2; 0 1 0 1, 2 3 2 3, 2 3 0 1. */
+/*
+ * Orders of 32-bit elements, the first in the lowest bits: 0 0 2 2, 1 1 3 3, 1 0 3 2; 0 1 0 1, 2 3
+ * 2 3, 2 3 0 1.
+ */
 PRODUCT(c32, f32, 8, 0xa0, 0xf5, 0xb1, (vec)((vec_u64) { 0 } + 0x80000000ull))
 PRODUCT(c64, f64, 16, 0x44, 0xee, 0x4e, (vec)((vec_u64) { 0 } + (1ull << 63)) & SIMD_FIRST)
 

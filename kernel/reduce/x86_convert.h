@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* SIMD conversions between floating-point types and scaling: folds of one source, which differ in load or finish. */
-#ifndef NETINC_X86_CONVERT_H
-#define NETINC_X86_CONVERT_H
+/*
+ * SIMD conversions between floating-point types and scaling: folds of one source, which differ in
+ * load or finish.
+ */
+#ifndef NETINC_REDUCE_X86_CONVERT_H
+#define NETINC_REDUCE_X86_CONVERT_H
 
 #include "reduce/x86_float.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SIMD kernels of floats. Those of 16 and 8 bits are widened to f32 while they are loaded, and rounded when everything
- * is in. A NaN that comes up anywhere stays one to the end of the chain, where it is made canonical.
+ * SIMD kernels of floats. Those of 16 and 8 bits are widened to f32 while they are loaded, and
+ * rounded when everything is in. A NaN that comes up anywhere stays one to the end of the chain,
+ * where it is made canonical.
  */
-#ifndef NETINC_X86_FLOAT_H
-#define NETINC_X86_FLOAT_H
+#ifndef NETINC_REDUCE_X86_FLOAT_H
+#define NETINC_REDUCE_X86_FLOAT_H
 
 #include "reduce/x86_int.h"
 
@@ -65,7 +66,10 @@ SIMD_INLINE vec bf16_load(const void *p)
 	return u16_load_wide(p) << 16;
 }
 
-/* The instruction for this flushes subnormals. A carry runs into the exponent, and from there into Inf. */
+/*
+ * The instruction for this flushes subnormals. A carry runs into the exponent, and from there into
+ * Inf.
+ */
 SIMD_INLINE void bf16_store(void *p, vec x)
 {
 	u16_store_narrow(p, (x + 0x7fff + ((x >> 16) & 1)) >> 16);
@@ -97,9 +101,9 @@ SIMD_INLINE vec f8e4m3_load(const void *p)
 }
 
 /*
- * f32 to 8 bits with @mant of fraction and an exponent whose bias is smaller by @rebias. A normal number is rounded in
- * integers. For a subnormal one the addition of a power of two rounds, whose last place is worth as much as that of the
- * result.
+ * f32 to 8 bits with @mant of fraction and an exponent whose bias is smaller by @rebias. A normal
+ * number is rounded in integers. For a subnormal one the addition of a power of two rounds, whose
+ * last place is worth as much as that of the result.
  */
 SIMD_INLINE vec f8_narrow(vec x, u32 mant, u32 rebias, u32 over, u32 nan)
 {
@@ -151,8 +155,8 @@ SUMS(f8e4m3, f32, RANKS_F32, 1, SIMD_LANES, f8e4m3_load, f8e4m3_store)
 SUMS(f8e5m2, f32, RANKS_F32, 1, SIMD_LANES, f8e5m2_load, f8e5m2_store)
 
 /*
- * Order: signed integers that are ordered like the numbers, NaN beyond the end that wins. Magnitudes from @nan_min on
- * are NaN.
+ * Order: signed integers that are ordered like the numbers, NaN beyond the end that wins.
+ * Magnitudes from @nan_min on are NaN.
  */
 #define KEYS(t, bits, nan_min, nan)							\
 SIMD_INLINE vec_u##bits t##_flip(vec_u##bits x)						\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of integers and bool. */
-#ifndef NETINC_X86_INT_H
-#define NETINC_X86_INT_H
+#ifndef NETINC_REDUCE_X86_INT_H
+#define NETINC_REDUCE_X86_INT_H
 
 #include "reduce/x86_vector.h"
 
@@ -103,9 +103,9 @@ SATURATE(u8, 1, 0, 255)
 SATURATE(u16, 2, 0, 65535)
 
 /*
- * Averages: the wrapped sum first, then the quotients in place. There is no division of integers, but one of floats
- * with more than twice as many bits is as good: a quotient that is no integer is further from the next one than a
- * rounding moves it.
+ * Averages: the wrapped sum first, then the quotients in place. There is no division of integers,
+ * but one of floats with more than twice as many bits is as good: a quotient that is no integer is
+ * further from the next one than a rounding moves it.
  */
 SIMD_INLINE vec i32_quotient_f32(vec x, vec operand)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SIMD kernels of pairs. Values become integers that are ordered like them, with NaN below all others where the lowest
- * wins; where the highest does, everything is inverted. What is left is the lowest value, and of equal ones the lowest
- * index.
+ * SIMD kernels of pairs. Values become integers that are ordered like them, with NaN below all
+ * others where the lowest wins; where the highest does, everything is inverted. What is left is the
+ * lowest value, and of equal ones the lowest index.
  */
-#ifndef NETINC_X86_PAIR_H
-#define NETINC_X86_PAIR_H
+#ifndef NETINC_REDUCE_X86_PAIR_H
+#define NETINC_REDUCE_X86_PAIR_H
 
 #include "reduce/x86_float.h"
 
@@ -19,7 +19,10 @@ SIMD_DEFINE_FOLD(t##_##op, (vec) { 0 },							\
 		 .load = t##_load_##op, .step = _step, .finish = simd_no_finish,	\
 		 .settle = t##_settle_##op, .store = simd_store)
 
-/* 32 bits each: of an integer of 64 bits the value is made the upper half, the index, made unsigned, the lower. */
+/*
+ * 32 bits each: of an integer of 64 bits the value is made the upper half, the index, made
+ * unsigned, the lower.
+ */
 #define PAIR_32(t, op, _key, _unkey, invert)					\
 SIMD_INLINE vec t##_load_##op(const void *p)						\
 {											\

@@ -2,20 +2,23 @@
 /*
  * What the SIMD kernels of x86 have in common: vectors, and how sources are walked.
  *
- * x86_avx2.c and x86_avx512.c define SIMD_BYTES (of a vector), SIMD_CHUNK (vectors accumulated side by side) and
- * SIMD (the target attribute of every function), and include this file and the x86_*.h that hold the kernels.
+ * x86_avx2.c and x86_avx512.c define SIMD_BYTES (of a vector), SIMD_CHUNK (vectors accumulated side
+ * by side) and SIMD (the target attribute of every function), and include this file and the x86_*.h
+ * that hold the kernels.
  *
- * One pass: a chunk is accumulated in registers over all sources and written once. What is left below a vector is the
- * last whole vector of the data: it is computed first, while a result in place has not overwritten it yet, and stored
- * last. Only data shorter than a vector goes through a buffer.
+ * One pass: a chunk is accumulated in registers over all sources and written once. What is left
+ * below a vector is the last whole vector of the data: it is computed first, while a result in
+ * place has not overwritten it yet, and stored last. Only data shorter than a vector goes through a
+ * buffer.
  *
- * GCC's vector extensions, because <immintrin.h> needs a libc; the target attribute instead of compiler flags, so that
- * kernel, tests and fuzzers build these files like any other. The kernel calls nothing of it outside an FPU section.
+ * GCC's vector extensions, because <immintrin.h> needs a libc; the target attribute instead of
+ * compiler flags, so that kernel, tests and fuzzers build these files like any other. The kernel
+ * calls nothing of it outside an FPU section.
  */
-#ifndef NETINC_X86_VECTOR_H
-#define NETINC_X86_VECTOR_H
+#ifndef NETINC_REDUCE_X86_VECTOR_H
+#define NETINC_REDUCE_X86_VECTOR_H
 
-#include "reduce/bits.h"
+#include "reduce/arith.h"
 #include "reduce/kernels.h"
 
 #define SIMD_INLINE	static __always_inline SIMD
@@ -58,10 +61,14 @@ typedef vec_u32 vec;
 /* a where the mask is set, b elsewhere; all of one type of integers. */
 #define SIMD_SELECT(mask, a, b)		(((a) & (mask)) | ((b) & ~(mask)))
 
-/* All vectors of a fold have one step, one result and so on: constants wherever they are passed on, and inlined. */
+/*
+ * All vectors of a fold have one step, one result and so on: constants wherever they are passed on,
+ * and inlined.
+ */
 struct simd_kernel {
 	unsigned int lanes;			/* elements of one vec */
-	unsigned int elem, acc, out;		/* bytes of an element of src, an accumulator, an element of dst */
+	/* bytes of an element of src, an accumulator, an element of dst */
+	unsigned int elem, acc, out;
 	vec (*load)(const void *p);		/* lanes elements, as accumulators */
 	vec (*step)(vec acc, vec x);
 	vec (*finish)(vec acc, vec operand);	/* division or the like, not for partial results */
@@ -98,7 +105,10 @@ SIMD_INLINE void simd_store(void *p, vec x)
 	shuffled_;									\
 })
 
-/* y = x in elements of twice or four times as many bits: __builtin_convertvector() gets there, but not in one step. */
+/*
+ * y = x in elements of twice or four times as many bits: __builtin_convertvector() gets there, but
+ * not in one step.
+ */
 #define SIMD_EXTEND(instruction, y, x)	asm(instruction " %1, %0" : "=v" (y) : "vm" (x))
 
 SIMD_INLINE vec simd_no_step(vec acc, vec x)
@@ -210,7 +220,9 @@ SIMD_INLINE void simd_fold(const struct simd_job *j, const struct simd_kernel *k
 		simd_put(j, j->count - lanes, last, k);
 }
 
-/* netinc_fold_fn fn; what follows is a struct simd_kernel's initializers, and what finish() gets. */
+/*
+ * netinc_fold_fn fn; what follows is a struct simd_kernel's initializers, and what finish() gets.
+ */
 #define SIMD_DEFINE_FOLD(fn, _operand, ...)						\
 static SIMD void fn(void *dst, const void *const *src, unsigned int n, unsigned int count,	\
 		    const struct netinc_fold_args *args)				\

@@ -9,7 +9,7 @@
 
 struct ep_env env;
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------- */
 
 /* Byte @at of what operation @seq sends; results are the complement. */
 static u8 pattern(u32 seq, u64 at)
@@ -159,7 +159,7 @@ static u8 *access_buf(struct buf *b, u64 at, u64 len)
 	return b->data + at;
 }
 
-/* As pinned() of blocks.c: is what is not there at the upper end only? */
+/* As pinned() of host/payload.c: is what is not there at the upper end only? */
 static bool is_pinned(struct op *o, const struct netinc_block *b)
 {
 	u32 size = ep_env_elem(&o->op);
@@ -203,7 +203,7 @@ static void check_result(struct op *o)
 		netinc_assert(b->data[i] == (u8)~pattern(o->op.seq, i));
 }
 
-/* ---- Surroundings ---------------------------------------------------------------------------- */
+/* ---- Surroundings -------------------------------------------------------- */
 
 static void note_begun(struct netinc_op *op)
 {
@@ -251,7 +251,7 @@ static u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 
 	return i;
 }
 
-static u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+static u32 send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	const struct netinc_pay *pay;
 	struct netinc_pkt pkt;
@@ -263,7 +263,7 @@ static u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		n /= 2;
 	env.short_send = false;
 	for (i = 0; i < n; i++) {
-		pay = netinc_ep_kept_header(ep, block + i, &pkt);
+		pay = netinc_ep_retained_header(ep, block + i, &pkt);
 		netinc_assert(pkt.psn == (u32)(block + i) &&
 			      (!pay == !(pkt.flags & INC_F_PAYLOAD)));
 		netinc_assert(!pay || (pay->obj == &env && pay->len && pay->len == pkt.len &&
@@ -273,18 +273,18 @@ static u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	return n;
 }
 
-static bool keep_room(struct netinc_ep *ep, u32 n)
+static bool retain_init(struct netinc_ep *ep, u32 n)
 {
-	static struct netinc_kept room[DIV_ROUND_UP(2 * MAX_WINDOW, NETINC_KEPT_CHUNK)]
-				      [NETINC_KEPT_CHUNK];
+	static struct netinc_retained room[DIV_ROUND_UP(2 * MAX_WINDOW, NETINC_RETAIN_CHUNK)]
+				      [NETINC_RETAIN_CHUNK];
 	u32 i;
 
-	netinc_assert(n && n <= ARRAY_SIZE(ep->kept));
+	netinc_assert(n && n <= ARRAY_SIZE(ep->retained));
 	if (env.no_keep || n > ARRAY_SIZE(room))
 		return false;
 	memset(room, 0, sizeof(room));
 	for (i = 0; i < n; i++)
-		ep->kept[i] = room[i];
+		ep->retained[i] = room[i];
 	return true;
 }
 
@@ -300,11 +300,11 @@ static bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
 
 static void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
-	u32 *kept = pay->flags & INC_F_FINAL ? &env.results : &env.own;
+	u32 *retained = pay->flags & INC_F_FINAL ? &env.results : &env.own;
 
 	(void)ep;
-	netinc_assert(pay->obj == &env && *kept);
-	--*kept;
+	netinc_assert(pay->obj == &env && *retained);
+	--*retained;
 }
 
 static bool spread(struct netinc_ep *ep)
@@ -343,8 +343,8 @@ static void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 }
 
 /*
- * As kernel/chain.c: the own input is read, and a round written, when the own contribution has come
- * back.
+ * As kernel/host/scan.c: the own input is read, and a round written, when the own contribution has
+ * come back.
  */
 static void deliver_chain(struct op *o, const struct netinc_block *b)
 {
@@ -418,10 +418,10 @@ static void state(struct netinc_ep *ep, u8 old)
 const struct netinc_ep_ops ep_env_ops = {
 	.send_blocks = send_blocks,
 	.send = send,
-	.send_kept = send_kept,
-	.keep_room = keep_room,
-	.keep = keep,
-	.forget = forget,
+	.send_retained = send_retained,
+	.retain_init = retain_init,
+	.retain = keep,
+	.retain_release = forget,
 	.retarget = retarget,
 	.send_to = send_to,
 	.deliver = deliver,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What surrounds a rank in fuzz_endpoint: operations with memory as kernel/umem.c pins it, and what
- * is kept for a move.
+ * What surrounds a rank in fuzz_endpoint: operations with memory as kernel/host/pin.c pins it, and
+ * what is kept for a move.
  *
  * A buffer is as long as its stream. Of it [lo, hi) is pinned: hi moves when the input says so, lo
  * with the oldest block without result. Nothing else may be read or written, what is sent must be
@@ -68,7 +68,7 @@ void ep_env_free_op(struct op *o);
 /* All memory that is left, of operations that have not ended. */
 void ep_env_free(void);
 /*
- * As netinc_umem_progress(): what lies before the oldest block without result is not pinned any
+ * As netinc_pin_progress(): what lies before the oldest block without result is not pinned any
  * more.
  */
 void ep_env_progress(void);

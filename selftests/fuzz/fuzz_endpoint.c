@@ -18,7 +18,8 @@
 
 static bool has_counts(u8 coll)
 {
-	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER || netinc_coll_asks_counts(coll);
+	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER ||
+	       netinc_coll_asks_counts(coll);
 }
 
 static void pick_counts(struct op *o)
@@ -109,13 +110,17 @@ static void submit(void)
 
 static struct netinc_pkt packet(u8 type)
 {
-	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch, .cookie = DOWN,
+	struct netinc_pkt pkt = { .type = type,
+				  .span = 1,
+				  .incarnation = 7,
+				  .epoch = env.ep.epoch,
+				  .cookie = DOWN,
 				  .child = RANK };
 
 	if (env.ep.spread.trees > 1 && type != INC_PKT_READY)
 		pkt.tree = read_u8(&env.r) % (SIZE + 1);
 	if (read_u8(&env.r) % 32 == 31)
-		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.way[0].up_cookie : 0;
+		pkt.cookie = read_u8(&env.r) & 1 ? env.ep.tree[0].up_cookie : 0;
 	if (read_u8(&env.r) % 32 == 31)
 		pkt.epoch += (s8)read_u8(&env.r);
 	return pkt;
@@ -209,20 +214,28 @@ static u32 read_near(u32 number)
 }
 
 /*
- * Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, 4 and 5 how many standby nodes there are, 6 that
- * there are several trees. Fallback 3 is none, with late ranks left out.
+ * Bits 0 and 1 of the byte choose a window, 2 and 3 the fallback, 4 and 5 how many standby nodes
+ * there are, 6 that there are several trees. Fallback 3 is none, with late ranks left out.
  */
 static void ready(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_READY);
 	u8 what = read_u8(&env.r);
 	struct inc_ready body = {
-		.nonce = cpu_to_be32(9), .window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
-		.up_cookie = cpu_to_be64(~DOWN), .down_cookie = cpu_to_be64(DOWN),
-		.size = cpu_to_be32(SIZE), .children = cpu_to_be16(SIZE), .trees = cpu_to_be16(1),
-		.block = cpu_to_be16(BLOCK), .rank = cpu_to_be16(env.ep.cfg.rank), .dead_ms = cpu_to_be32(500),
+		.nonce = cpu_to_be32(9),
+		.window = cpu_to_be32(INC_MIN_WINDOW << what % 4),
+		.up_cookie = cpu_to_be64(~DOWN),
+		.down_cookie = cpu_to_be64(DOWN),
+		.size = cpu_to_be32(SIZE),
+		.children = cpu_to_be16(SIZE),
+		.trees = cpu_to_be16(1),
+		.block = cpu_to_be16(BLOCK),
+		.rank = cpu_to_be16(env.ep.cfg.rank),
+		.dead_ms = cpu_to_be32(500),
 		.move = cpu_to_be32(env.ep.move),
-		.fallback = what >> 2 & 3, .lineage = cpu_to_be64(LINEAGE), .standbys = what >> 4 & 3,
+		.fallback = what >> 2 & 3,
+		.lineage = cpu_to_be64(LINEAGE),
+		.standbys = what >> 4 & 3,
 	};
 	u64 next = netinc_ep_next(&env.ep);
 	u32 i;
@@ -273,7 +286,9 @@ static void nack(void)
 	netinc_ep_control(&env.ep, &pkt, NULL, env.now);
 }
 
-/* The first operation is most often the one that fails; whose turn is next is what the node says. */
+/*
+ * The first operation is most often the one that fails; whose turn is next is what the node says.
+ */
 static void error(void)
 {
 	struct netinc_pkt pkt = packet(INC_PKT_ERROR);
@@ -316,7 +331,8 @@ static void small_packet(void)
 {
 	struct inc_challenge challenge = { .nonce = cpu_to_be32(9), .challenge = cpu_to_be64(55) };
 	struct inc_wait_pkt wait = { .nonce = cpu_to_be32(9), .joined = cpu_to_be32(2) };
-	struct inc_refuse refuse = { .nonce = cpu_to_be32(9), .code = cpu_to_be16(read_u8(&env.r) % 12) };
+	struct inc_refuse refuse = { .nonce = cpu_to_be32(9),
+				     .code = cpu_to_be16(read_u8(&env.r) % 12) };
 	struct netinc_pkt pkt;
 
 	switch (read_u8(&env.r) % 8) {
@@ -339,7 +355,8 @@ static void small_packet(void)
 static void stranger(void)
 {
 	struct inc_move move = {
-		.lineage = cpu_to_be64(LINEAGE), .move = cpu_to_be32(env.ep.move + (s8)read_u8(&env.r)),
+		.lineage = cpu_to_be64(LINEAGE),
+		.move = cpu_to_be32(env.ep.move + (s8)read_u8(&env.r)),
 	};
 	struct inc_challenge challenge = { .nonce = cpu_to_be32(9), .challenge = cpu_to_be64(55) };
 	struct netinc_peer from = env.ep.plan[read_u8(&env.r) % NETINC_PLAN];
@@ -348,10 +365,10 @@ static void stranger(void)
 	if (read_u8(&env.r) % 2) {
 		pkt = packet(INC_PKT_MOVE);
 		read_damage(&env.r, &move, sizeof(move));
-		netinc_ep_stranger(&env.ep, &pkt, &move, &from, env.now);
+		netinc_ep_non_parent(&env.ep, &pkt, &move, &from, env.now);
 	} else {
 		pkt = packet(INC_PKT_CHALLENGE);
-		netinc_ep_stranger(&env.ep, &pkt, &challenge, &from, env.now);
+		netinc_ep_non_parent(&env.ep, &pkt, &challenge, &from, env.now);
 	}
 }
 
@@ -492,7 +509,12 @@ static void silence(void)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct netinc_ep_cfg cfg = { .group = 1, .rank = RANK, .size = SIZE, .dead_ms = 500, .nonce = 9, .block = BLOCK,
+	struct netinc_ep_cfg cfg = { .group = 1,
+				     .rank = RANK,
+				     .size = SIZE,
+				     .dead_ms = 500,
+				     .nonce = 9,
+				     .block = BLOCK,
 				     .super_packet = SUPER };
 
 	if (size > 4096)
@@ -513,7 +535,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	silence();
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	netinc_assert(!env.pending && !env.ep.head);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	netinc_assert(!env.results && !env.own);
 	ep_env_free();
 	return 0;

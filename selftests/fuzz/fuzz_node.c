@@ -48,7 +48,7 @@ static bool passes(struct netinc_pkt *pkt)
 	return !netinc_group_check(&env.g, pkt, &peer, env.now);
 }
 
-/* ---- JOIN ------------------------------------------------------------------------------------ */
+/* ---- JOIN ---------------------------------------------------------------- */
 
 static void join_as(u32 rank, struct netinc_pkt *pkt, struct inc_join *body)
 {
@@ -106,7 +106,7 @@ static void join(bool lie)
 	join_as(rank, &pkt, &body);
 }
 
-/* ---- CONTRIB --------------------------------------------------------------------------------- */
+/* ---- CONTRIB ------------------------------------------------------------- */
 
 /* As the parser would let it pass. */
 static void make_valid(struct netinc_pkt *pkt)
@@ -210,7 +210,7 @@ static void run(void)
 	node_env_bounded();
 }
 
-/* ---- The others ------------------------------------------------------------------------------ */
+/* ---- The others ---------------------------------------------------------- */
 
 static void control(struct netinc_pkt *pkt, const void *body, u32 len)
 {
@@ -328,7 +328,7 @@ static bool step(void)
 	return true;
 }
 
-/* ---- Beginning and end ----------------------------------------------------------------------- */
+/* ---- Beginning and end --------------------------------------------------- */
 
 static void configure(struct netinc_group_cfg *cfg)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The inc tool: command lines from its own grammar, mutated, and answers of a kernel that is not one. libnl's calls
- * that reach the kernel are replaced here; what is sent is compared with the netlink spec, answers are drawn from it
- * and damaged.
+ * The inc tool: command lines from its own grammar, mutated, and answers of a kernel that is not
+ * one. libnl's calls that reach the kernel are replaced here; what is sent is compared with the
+ * netlink spec, answers are drawn from it and damaged.
  *
- * It never crashes; it succeeds, or says why not and exits with 1 or 2; what it prints under -j is JSON, and in text
- * there is nothing that moves the cursor. With INC_FUZZ_JSON=FILE all JSON goes to this file, a zero byte behind each.
+ * It never crashes; it succeeds, or says why not and exits with 1 or 2; what it prints under -j is
+ * JSON, and in text there is nothing that moves the cursor. With INC_FUZZ_JSON=FILE all JSON goes
+ * to this file, a zero byte behind each.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -64,18 +65,32 @@ static const struct spec_attr option_attrs[] = {
 	{ .name = "share", .number = TCA_INC_SHARE, .type = SPEC_U32, .len = 4 },
 	{ .name = "limit", .number = TCA_INC_LIMIT, .type = SPEC_U32, .len = 4 },
 	{ .name = "port", .number = TCA_INC_PORT, .type = SPEC_U16, .len = 2 },
-	{ .name = "weights", .number = TCA_INC_WEIGHTS, .type = SPEC_BINARY, .len = 2 * sizeof(struct tc_inc_weight) },
+	{ .name = "weights",
+	  .number = TCA_INC_WEIGHTS,
+	  .type = SPEC_BINARY,
+	  .len = 2 * sizeof(struct tc_inc_weight) },
 	{ .name = "target", .number = TCA_INC_TARGET, .type = SPEC_U32, .len = 4 },
 	{ .name = "control", .number = TCA_INC_CONTROL, .type = SPEC_U32, .len = 4 },
 	{ .name = "rate", .number = TCA_INC_RATE, .type = SPEC_U64, .len = 8 },
 };
 
-static const struct spec_set option_set = { .name = "options", .attrs = option_attrs, .n = ARRAY_SIZE(option_attrs) };
+static const struct spec_set option_set = { .name = "options",
+					    .attrs = option_attrs,
+					    .n = ARRAY_SIZE(option_attrs) };
 
 static const struct spec_attr stat_attrs[] = {
-	{ .name = "basic", .number = TCA_STATS_BASIC, .type = SPEC_BINARY, .len = sizeof(struct gnet_stats_basic) },
-	{ .name = "queue", .number = TCA_STATS_QUEUE, .type = SPEC_BINARY, .len = sizeof(struct gnet_stats_queue) },
-	{ .name = "app", .number = TCA_STATS_APP, .type = SPEC_BINARY, .len = sizeof(struct tc_inc_xstats) },
+	{ .name = "basic",
+	  .number = TCA_STATS_BASIC,
+	  .type = SPEC_BINARY,
+	  .len = sizeof(struct gnet_stats_basic) },
+	{ .name = "queue",
+	  .number = TCA_STATS_QUEUE,
+	  .type = SPEC_BINARY,
+	  .len = sizeof(struct gnet_stats_queue) },
+	{ .name = "app",
+	  .number = TCA_STATS_APP,
+	  .type = SPEC_BINARY,
+	  .len = sizeof(struct tc_inc_xstats) },
 	{ .name = "pkt64", .number = TCA_STATS_PKT64, .type = SPEC_U64, .len = 8 },
 };
 
@@ -215,7 +230,8 @@ int nl_send_auto(struct nl_sock *sk, struct nl_msg *msg)
 	asked = &spec_ops[genl->cmd - 1];
 	if (asked_dump ? !asked->has_dump : !asked->has_do)
 		fail("request", asked->name);
-	text = wrong_request(genlmsg_attrdata(genl, 0), (size_t)genlmsg_attrlen(genl, 0), spec_top, asked->request);
+	text = wrong_request(genlmsg_attrdata(genl, 0), (size_t)genlmsg_attrlen(genl, 0), spec_top,
+			     asked->request);
 	if (text)
 		fail(asked->name, text);
 	return one_in(&input, 64) ? -NLE_FAILURE : (int)h->nlmsg_len;
@@ -225,7 +241,11 @@ int nl_recv(struct nl_sock *sk, struct sockaddr_nl *from, unsigned char **buf, s
 {
 	uint8_t bytes[BUFFER];
 	struct message m = {
-		.buf = bytes, .size = sizeof(bytes), .answer = true, .devs = devs, .n_devs = ARRAY_SIZE(devs),
+		.buf = bytes,
+		.size = sizeof(bytes),
+		.answer = true,
+		.devs = devs,
+		.n_devs = ARRAY_SIZE(devs),
 	};
 	uint32_t n;
 
@@ -273,13 +293,14 @@ int setns(int fd, int type)
 
 /* The command line */
 
-static const struct object * const objects[] = {
-	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port, &object_caps,
-	&object_qdisc, &object_monitor,
+static const struct object *const objects[] = {
+	&object_node, &object_parent, &object_group, &object_member,  &object_stats,
+	&object_port, &object_caps,   &object_qdisc, &object_monitor,
 };
 
-static const char * const flags[] = {
-	"-j", "-s", "-p", "-t", "-ss", "-jp", "-jss", "-n", "-V", "-h", "--help", "--version", "-x", "-", "--", "-jn",
+static const char *const flags[] = {
+	"-j", "-s", "-p",     "-t",	   "-ss", "-jp", "-jss", "-n",
+	"-V", "-h", "--help", "--version", "-x",  "-",	 "--",	 "-jn",
 };
 
 static const char * const keys[] = {
@@ -287,11 +308,45 @@ static const char * const keys[] = {
 	"key", "group", "port", "10.7.0.254", "fe80::1", "late-policy",
 };
 
-static const char * const values[] = {
-	"br0", "lo", "7", "512", "2000", "0", "64M", "1K", "100", "4294967295", "4294967296", "18446744073709551615",
-	"99999999999999999999", "-1", "+1", "0x200", "0x", "1e3", "none", "000102030405060708090a0b0c0d0e0f", "",
-	"no-such-dev", "10.7.0.254", "fe80::1", "::", "ff02::1", "224.0.0.1", "%s%n%d", "\x1b[31m", "\xff", "..", "a/b",
-	"65536", "1G", "1099511627776", "0123456789abcdef", "wait", "partial",
+static const char *const values[] = {
+	"br0",
+	"lo",
+	"7",
+	"512",
+	"2000",
+	"0",
+	"64M",
+	"1K",
+	"100",
+	"4294967295",
+	"4294967296",
+	"18446744073709551615",
+	"99999999999999999999",
+	"-1",
+	"+1",
+	"0x200",
+	"0x",
+	"1e3",
+	"none",
+	"000102030405060708090a0b0c0d0e0f",
+	"",
+	"no-such-dev",
+	"10.7.0.254",
+	"fe80::1",
+	"::",
+	"ff02::1",
+	"224.0.0.1",
+	"%s%n%d",
+	"\x1b[31m",
+	"\xff",
+	"..",
+	"a/b",
+	"65536",
+	"1G",
+	"1099511627776",
+	"0123456789abcdef",
+	"wait",
+	"partial",
 };
 
 static char *argv[MAX_WORDS + 2];
@@ -388,7 +443,8 @@ static bool has_flag(char flag, const char *word)
 	for (i = 1; i < n_words && words[i][0] == '-' && words[i][1]; i++) {
 		if (!strcmp(words[i], "-n"))
 			i++;
-		else if (words[i][1] == '-' ? !strcmp(words[i], word) : !!strchr(words[i] + 1, flag))
+		else if (words[i][1] == '-' ? !strcmp(words[i], word) :
+					      !!strchr(words[i] + 1, flag))
 			return true;
 	}
 	return false;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parser on anything: it reads no byte that is not there, and what it accepts it can put together again. */
+/*
+ * The parser on anything: it reads no byte that is not there, and what it accepts it can put
+ * together again.
+ */
 #include "reader.h"
 #include "siphash.h"
 
@@ -13,8 +16,9 @@ static void check_error(const u8 *body)
 	netinc_error_build(&two, &e);
 	memset(&again, 0, sizeof(again));
 	netinc_error_parse(&two, &again);
-	netinc_assert(e.block == again.block && e.opseq == again.opseq && e.resume == again.resume &&
-		      e.code == again.code && e.rank[0] == again.rank[0] && e.rank[1] == again.rank[1]);
+	netinc_assert(e.block == again.block && e.opseq == again.opseq &&
+		      e.resume == again.resume && e.code == again.code &&
+		      e.rank[0] == again.rank[0] && e.rank[1] == again.rank[1]);
 	netinc_assert(!memcmp(e.desc, again.desc, sizeof(e.desc)));
 }
 

@@ -36,7 +36,7 @@ static struct rank {
 	u32 settled;
 	u32 joins;
 	u64 target;
-	struct kept *kept;
+	struct kept *retained;
 } ranks[MAX_SIZE];
 
 static struct kept kept[MAX_SIZE][RING];
@@ -53,7 +53,7 @@ struct netinc_peer honest_peer(u32 rank)
 				     .ifindex = 1 + rank };
 }
 
-/* ---- The plan -------------------------------------------------------------------------------- */
+/* ---- The plan ------------------------------------------------------------ */
 
 static u32 op_at(u64 q)
 {
@@ -136,7 +136,7 @@ static u16 expected(u64 q, u8 *out)
 	return len;
 }
 
-/* ---- What comes ------------------------------------------------------------------------------ */
+/* ---- What comes ---------------------------------------------------------- */
 
 /* Whom member @child of the group is; NULL: nobody who is honest, or hears. */
 static struct rank *rank_of(u32 child)
@@ -154,7 +154,7 @@ static struct rank *rank_of(u32 child)
 
 static struct kept *kept_at(struct rank *r, u64 q)
 {
-	struct kept *k = &r->kept[q % RING];
+	struct kept *k = &r->retained[q % RING];
 
 	return k->said.run == env.run && k->said.q == q ? k : NULL;
 }
@@ -284,7 +284,7 @@ void honest_control(u32 child, const struct netinc_pkt *pkt, const void *body)
 		rx_error(r, body);
 }
 
-/* ---- What it does ---------------------------------------------------------------------------- */
+/* ---- What it does -------------------------------------------------------- */
 
 static bool is_mine(u64 q)
 {
@@ -315,7 +315,7 @@ static void keep_sent(struct rank *r, u64 q, const struct netinc_pkt *pkt, const
 
 	if (k && k->said.opseq == pkt->opseq && k->said.sig == pkt->sig)
 		return;
-	k = &r->kept[q % RING];
+	k = &r->retained[q % RING];
 	k->delivered = false;
 	k->said = (struct said){ .run = env.run,
 				 .q = q,
@@ -485,7 +485,7 @@ void honest_turn(u32 rank, u32 blocks, bool probe)
 	advance(r);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Life ---------------------------------------------------------------- */
 
 void honest_start(void)
 {
@@ -499,7 +499,7 @@ void honest_start(void)
 		ranks[i].me = i;
 		ranks[i].una = FIRST_BLOCK;
 		ranks[i].snd = FIRST_BLOCK;
-		ranks[i].kept = kept[i];
+		ranks[i].retained = kept[i];
 	}
 }
 

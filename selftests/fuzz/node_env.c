@@ -9,7 +9,7 @@ struct node_env env;
 static struct said said[2 * MAX_WINDOW][MAX_SIZE];
 static struct outcome outcomes[2 * MAX_WINDOW];
 
-/* ---- Payload --------------------------------------------------------------------------------- */
+/* ---- Payload ------------------------------------------------------------- */
 
 static void put(struct obj *o)
 {
@@ -86,7 +86,7 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
 }
 
-/* ---- Folding --------------------------------------------------------------------------------- */
+/* ---- Folding ------------------------------------------------------------- */
 
 /* Is what @child has contributed a part of the result? */
 static bool takes_part(const struct netinc_slot *slot, u32 child)
@@ -94,7 +94,7 @@ static bool takes_part(const struct netinc_slot *slot, u32 child)
 	const struct said *s = node_env_said(child, slot->q);
 
 	return s && (s->flags & INC_F_PAYLOAD) &&
-	       (!(slot->flags & INC_F_PARTIAL) || netinc_bits_get(slot->gave, child));
+	       (!(slot->flags & INC_F_PARTIAL) || netinc_bits_get(slot->contributors, child));
 }
 
 /* The elements of all that take part, from the record. */
@@ -206,14 +206,16 @@ static bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return true;
 }
 
-/* ---- What leaves ----------------------------------------------------------------------------- */
+/* ---- What leaves --------------------------------------------------------- */
 
 static void check_child(u32 child)
 {
 	netinc_assert(child == NETINC_ALL || child < env.g.cfg.size);
 }
 
-/* A packet to all costs what its members are; one to a single member is an answer, and is bounded. */
+/*
+ * A packet to all costs what its members are; one to a single member is an answer, and is bounded.
+ */
 static void count_control(u32 child)
 {
 	check_child(child);
@@ -371,7 +373,7 @@ const struct netinc_group_ops node_env_ops = {
 	.renumber = renumber,
 };
 
-/* ---- The record ------------------------------------------------------------------------------ */
+/* ---- The record ---------------------------------------------------------- */
 
 static struct said *said_at(u32 child, u64 q)
 {
@@ -443,7 +445,7 @@ int node_env_give(const struct netinc_pkt *pkt, const u8 *data)
 	return err;
 }
 
-/* ---- Bounds, invariants ---------------------------------------------------------------------- */
+/* ---- Bounds, invariants -------------------------------------------------- */
 
 void node_env_packet(void)
 {

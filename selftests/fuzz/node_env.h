@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What surrounds a group in fuzz_node: payload, memory with a limit, folding as kernel/reducer.c
+ * What surrounds a group in fuzz_node: payload, memory with a limit, folding as kernel/node/fold.c
  * does it, and a record of what each member has said of each block, by which slots and results are
  * judged.
  */

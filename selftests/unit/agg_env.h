@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Surroundings of an aggregator for tests: payload is a counted object with a number, folding mixes numbers so that
- * their order matters, and all that the aggregator sends is written down.
+ * Surroundings of an aggregator for tests: payload is a counted object with a number, folding mixes
+ * numbers so that their order matters, and all that the aggregator sends is written down.
  */
 #ifndef INC_AGG_ENV_H
 #define INC_AGG_ENV_H
@@ -20,7 +20,8 @@ struct env_obj {
 };
 
 struct env_out {
-	char kind;		/* R result, U up, N NACK, S STATUS, M mismatch, P partial: q its number, value who */
+	/* R result, U up, N NACK, S STATUS, M mismatch, P partial: q its number, value who */
+	char kind;
 	u32 child;
 	u64 q;
 	u32 span;		/* N; M: the other child */
@@ -29,7 +30,7 @@ struct env_out {
 
 static struct env {
 	struct netinc_agg agg;
-	u64 mib[__INC_C_MAX];
+	u64 counters[__INC_C_MAX];
 	void *mem;
 	u64 objs;		/* that exist */
 	u32 fail_hold;		/* so many refusals, forced ones excepted */
@@ -164,7 +165,8 @@ static void env_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	env_log('N', child, q, span, 0);
 }
 
-static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+			    const struct inc_status *body, u32 len)
 {
 	env_log('S', child, agg->una, 0, tstamp);
 	memset(env.map, 0, sizeof(env.map));
@@ -172,7 +174,8 @@ static void env_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const
 	memcpy(env.map, body->bitmap, len - sizeof(*body));
 }
 
-static void env_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+static void env_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body,
+			     u32 len)
 {
 	expect(len == sizeof(*body) + be16_to_cpu(body->bits) / 8, "PARTIAL of %u bytes", len);
 	env_log('P', child, be16_to_cpu(body->set), agg->children, be32_to_cpu(body->bitmap[0]));
@@ -198,7 +201,7 @@ static void env_begin(u32 children, u32 parts, u32 window, u64 start)
 	env.room = ~0u;
 	env.mem = calloc(1, netinc_agg_bytes(children, parts, window));
 	env.agg.ops = &env_ops;
-	env.agg.mib = env.mib;
+	env.agg.counters = env.counters;
 	netinc_agg_init(&env.agg, env.mem, children, parts, window);
 	netinc_agg_start(&env.agg, start);
 }
@@ -214,8 +217,13 @@ static void env_end(void)
 
 static struct netinc_pkt env_pkt(u64 q)
 {
-	return (struct netinc_pkt) { .type = INC_PKT_CONTRIB, .flags = INC_F_PAYLOAD | INC_F_WANT, .psn = (u32)q,
-				     .span = 1, .len = 64, .dtype = INC_TYPE_I32, .dop = INC_OP_SUM };
+	return (struct netinc_pkt){ .type = INC_PKT_CONTRIB,
+				    .flags = INC_F_PAYLOAD | INC_F_WANT,
+				    .psn = (u32)q,
+				    .span = 1,
+				    .len = 64,
+				    .dtype = INC_TYPE_I32,
+				    .dop = INC_OP_SUM };
 }
 
 /* The payload of @child for block @q. */
@@ -244,7 +252,8 @@ static inline void env_packet_end(u32 child, u64 now)
 	netinc_agg_packet_end(&env.agg, child, now);
 }
 
-static inline bool env_probe(u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe, u64 now)
+static inline bool env_probe(u32 child, const struct netinc_pkt *pkt, const struct inc_probe *probe,
+			     u64 now)
 {
 	netinc_agg_buffer_begin(&env.agg);
 	return netinc_agg_probe(&env.agg, child, pkt, probe, now);
@@ -282,20 +291,22 @@ static bool env_sent_at(const char *file, int line, char kind, u32 child, u64 q,
 	if (o->kind == kind && o->child == child && o->q == q && o->span == span)
 		return true;
 	if (ktap_fail(file, line))
-		printf("%c to %d for %llu + %u was sent, expected %c to %d for %llu + %u\n", o->kind, (int)o->child,
-		       (unsigned long long)o->q, o->span, kind, (int)child, (unsigned long long)q, span);
+		printf("%c to %d for %llu + %u was sent, expected %c to %d for %llu + %u\n",
+		       o->kind, (int)o->child, (unsigned long long)o->q, o->span, kind, (int)child,
+		       (unsigned long long)q, span);
 	return false;
 }
 
 static void env_count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
-		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
+		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value,
+		       (unsigned long long)expected);
 }
 
 #define expect_sent(kind, child, q, span)	env_sent_at(__FILE__, __LINE__, kind, child, q, span)
 #define expect_quiet()	expect(env_seen == env.logged, "%u more were sent", env.logged - env_seen)
 #define expect_count(counter, n) \
-	env_count_at(__FILE__, __LINE__, #counter, env.mib[INC_C_##counter], n)
+	env_count_at(__FILE__, __LINE__, #counter, env.counters[INC_C_##counter], n)
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Surroundings of an endpoint for tests: what it sends is written down, and the test is the node. */
+/*
+ * Surroundings of an endpoint for tests: what it sends is written down, and the test is the node.
+ */
 #ifndef INC_EP_ENV_H
 #define INC_EP_ENV_H
 
@@ -37,7 +39,7 @@ static struct {
 	u32 move;
 	struct netinc_peer peers[SIZE];
 	u32 place;		/* of the plan */
-	s32 kept;		/* payloads */
+	s32 retained;		/* payloads */
 	bool no_keep;		/* there is no memory for them */
 	u32 spread;		/* how often the ways to several trees have been asked for */
 	bool no_spread;		/* there is no memory for them */
@@ -57,7 +59,8 @@ static struct {
 	u64 now;
 } env;
 
-static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
+static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			      u16 flags)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 	u32 sent = min(min(n, most), env.most), i;
@@ -65,18 +68,22 @@ static inline u32 send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 id
 	struct netinc_block b;
 
 	expect(n && most && most <= SUPER, "a super-packet of %u", most);
-	*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = op->first + idx, .n = sent, .flags = flags,
-			     .opseq = op->seq };
+	*s = (struct sent){ .type = INC_PKT_CONTRIB,
+			    .block = op->first + idx,
+			    .n = sent,
+			    .flags = flags,
+			    .opseq = op->seq };
 	for (i = sent; i--;) {
 		netinc_coll_block(op, idx + i, &b);
 		netinc_ep_block_header(ep, op, idx + i, &b, &s->pkt);
 		pay.len = s->pkt.len;
-		env.kept += netinc_ep_sent(ep, op->first + idx + i, &s->pkt, pay.len ? &pay : NULL);
+		env.retained +=
+			netinc_ep_sent(ep, op->first + idx + i, &s->pkt, pay.len ? &pay : NULL);
 	}
 	return sent;
 }
 
-static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+static inline u32 send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct sent *s;
 	u32 i;
@@ -84,8 +91,10 @@ static inline u32 send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	expect(n, "none of what is kept");
 	for (i = 0; i < n; i++) {
 		s = &env.log[env.logged++ % LOG];
-		*s = (struct sent) { .type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags };
-		s->pay = netinc_ep_kept_header(ep, block + i, &s->pkt);
+		*s = (struct sent){
+			.type = INC_PKT_CONTRIB, .block = block + i, .n = 1, .flags = flags
+		};
+		s->pay = netinc_ep_retained_header(ep, block + i, &s->pkt);
 		s->opseq = s->pkt.opseq;
 	}
 	return n;
@@ -98,15 +107,15 @@ static inline bool spread(struct netinc_ep *ep)
 	return !env.no_spread;
 }
 
-static inline bool keep_room(struct netinc_ep *ep, u32 n)
+static inline bool retain_init(struct netinc_ep *ep, u32 n)
 {
-	static struct netinc_kept room[2 * W];
+	static struct netinc_retained room[2 * W];
 
 	expect(n == 1, "room for %u", n);
 	if (env.no_keep)
 		return false;
 	memset(room, 0, sizeof(room));
-	ep->kept[0] = room;
+	ep->retained[0] = room;
 	return true;
 }
 
@@ -116,7 +125,7 @@ static inline bool keep(struct netinc_ep *ep, struct netinc_pay *pay)
 	if (env.no_keep)
 		return false;
 	pay->obj = &env.payload;
-	env.kept++;
+	env.retained++;
 	return true;
 }
 
@@ -124,7 +133,7 @@ static inline void forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
 	(void)ep;
 	expect(pay->obj == &env.payload, "what was not kept is forgotten");
-	env.kept--;
+	env.retained--;
 }
 
 static inline bool retarget(struct netinc_ep *ep, u32 at)
@@ -134,8 +143,8 @@ static inline bool retarget(struct netinc_ep *ep, u32 at)
 	return true;
 }
 
-static inline void send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
-			   const void *body, u32 len)
+static inline void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
+			   const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 
@@ -144,7 +153,8 @@ static inline void send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 	memcpy(s->body, body, len);
 }
 
-static inline void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+static inline void send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+			u32 len)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 
@@ -188,9 +198,18 @@ static inline void state(struct netinc_ep *ep, u8 old)
 }
 
 static const struct netinc_ep_ops ops = {
-	.send_blocks = send_blocks, .send = send, .send_kept = send_kept, .keep_room = keep_room, .keep = keep,
-	.forget = forget, .retarget = retarget, .send_to = send_to, .deliver = deliver, .op_done = op_done,
-	.state = state, .spread = spread,
+	.send_blocks = send_blocks,
+	.send = send,
+	.send_retained = send_retained,
+	.retain_init = retain_init,
+	.retain = keep,
+	.retain_release = forget,
+	.retarget = retarget,
+	.send_to = send_to,
+	.deliver = deliver,
+	.op_done = op_done,
+	.state = state,
+	.spread = spread,
 };
 
 static inline const struct sent *next_sent(void)
@@ -222,25 +241,34 @@ static inline void blocks_at(const char *file, int line, u64 first, u32 n, u16 f
 static inline void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
-		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
+		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value,
+		       (unsigned long long)expected);
 }
 
 #define expect_sent(type)		sent_at(__FILE__, __LINE__, type)
 #define expect_blocks(first, n, flags)	blocks_at(__FILE__, __LINE__, first, n, flags)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.mib[INC_C_##counter], n)
+#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.ep.counters[INC_C_##counter], n)
 #define expect_state(s)			expect(env.ep.state == (s), "state is %u, expected " #s, env.ep.state)
 #define expect_quiet()	expect(env.seen == env.logged, "%u more were sent, first of type %u", \
 			       env.logged - env.seen, env.log[env.seen % LOG].type)
 
 static inline struct netinc_peer peer_at(u8 addr)
 {
-	return (struct netinc_peer) { .addr = { 10, addr }, .family = NETINC_AF_INET, .udp_port = 9 };
+	return (struct netinc_peer){ .addr = { 10, addr },
+				     .family = NETINC_AF_INET,
+				     .udp_port = 9 };
 }
 
 static inline void begin(u64 first_block)
 {
-	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
-				     .block = BLOCK, .super_packet = SUPER, .first_block = first_block };
+	struct netinc_ep_cfg cfg = { .group = 77,
+				     .rank = RANK,
+				     .size = SIZE,
+				     .dead_ms = DEAD,
+				     .nonce = 4711,
+				     .block = BLOCK,
+				     .super_packet = SUPER,
+				     .first_block = first_block };
 
 	memset(&env, 0, sizeof(env));
 	env.most = ~0u;
@@ -253,8 +281,9 @@ static inline void begin(u64 first_block)
 
 static inline struct netinc_pkt from_node(u8 type)
 {
-	return (struct netinc_pkt) { .type = type, .group = 77, .incarnation = 5, .epoch = 1, .span = 1,
-				     .cookie = DOWN };
+	return (struct netinc_pkt){
+		.type = type, .group = 77, .incarnation = 5, .epoch = 1, .span = 1, .cookie = DOWN
+	};
 }
 
 static inline int control(struct netinc_pkt pkt, const void *body, u32 len)
@@ -268,9 +297,15 @@ static inline struct inc_ready ready_body(u64 start)
 {
 	struct netinc_peer edge = peer_at(110), standby;
 	struct inc_ready r = {
-		.nonce = cpu_to_be32(4711), .window = cpu_to_be32(W), .start = cpu_to_be64(start),
-		.up_cookie = cpu_to_be64(UP), .down_cookie = cpu_to_be64(DOWN), .size = cpu_to_be32(SIZE),
-		.children = cpu_to_be16(SIZE), .trees = cpu_to_be16(env.trees ?: 1), .block = cpu_to_be16(BLOCK),
+		.nonce = cpu_to_be32(4711),
+		.window = cpu_to_be32(W),
+		.start = cpu_to_be64(start),
+		.up_cookie = cpu_to_be64(UP),
+		.down_cookie = cpu_to_be64(DOWN),
+		.size = cpu_to_be32(SIZE),
+		.children = cpu_to_be16(SIZE),
+		.trees = cpu_to_be16(env.trees ?: 1),
+		.block = cpu_to_be16(BLOCK),
 		.rank = cpu_to_be16(RANK),
 		.dead_ms = cpu_to_be32(DEAD), .lineage = cpu_to_be64(7), .fallback = env.fallback,
 		.standbys = env.standbys, .move = cpu_to_be32(env.move),
@@ -308,8 +343,11 @@ static inline void ready(u64 start)
 
 static inline struct netinc_op allreduce(u64 count)
 {
-	return (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
-				    .op = INC_OP_SUM, .count = count };
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE,
+				   .type = INC_TYPE_I32,
+				   .wire = INC_TYPE_I32,
+				   .op = INC_OP_SUM,
+				   .count = count };
 }
 
 static inline struct netinc_op barrier(void)
@@ -376,7 +414,9 @@ static inline void status(u64 psn, u32 here)
 	struct {
 		struct inc_status status;
 		__be32 map[1];
-	} m = { .status = { .waiting = cpu_to_be32(3), .waited = cpu_to_be32(17), .bits = cpu_to_be16(32),
+	} m = { .status = { .waiting = cpu_to_be32(3),
+			    .waited = cpu_to_be32(17),
+			    .bits = cpu_to_be16(32),
 			    .seen = cpu_to_be32(env.come) },
 		.map = { cpu_to_be32(here) } };
 
@@ -389,7 +429,9 @@ static inline void status(u64 psn, u32 here)
 static inline void wait(u32 nonce, u32 epoch, u64 cookie, int expected)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_WAIT);
-	struct inc_wait_pkt body = { .nonce = cpu_to_be32(nonce), .joined = cpu_to_be32(2), .missing = cpu_to_be32(1) };
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(nonce),
+				     .joined = cpu_to_be32(2),
+				     .missing = cpu_to_be32(1) };
 	int err;
 
 	pkt.epoch = epoch;
@@ -401,7 +443,9 @@ static inline void wait(u32 nonce, u32 epoch, u64 cookie, int expected)
 static inline int refuse(u32 nonce, u16 code, u64 cookie)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_REFUSE);
-	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code), .detail = cpu_to_be64(9) };
+	struct inc_refuse body = { .nonce = cpu_to_be32(nonce),
+				   .code = cpu_to_be16(code),
+				   .detail = cpu_to_be64(9) };
 
 	pkt.cookie = cookie;
 	return control(pkt, &body, sizeof(body));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Surroundings of a group at a node for tests: what it sends and reports is written down; ranks act by the book. */
+/*
+ * Surroundings of a group at a node for tests: what it sends and reports is written down; ranks act
+ * by the book.
+ */
 #ifndef INC_GROUP_ENV_H
 #define INC_GROUP_ENV_H
 
@@ -109,7 +112,8 @@ static inline void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	(void)span;
 }
 
-static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static inline void send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+			       const struct inc_status *body, u32 len)
 {
 	(void)agg;
 	(void)child;
@@ -128,13 +132,22 @@ static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_par
 }
 
 static const struct netinc_agg_ops agg_ops = {
-	.hold = hold, .release = release, .desc = desc, .can_fold = can_fold, .fold = fold, .copy = copy,
+	.hold = hold,
+	.release = release,
+	.desc = desc,
+	.can_fold = can_fold,
+	.fold = fold,
+	.copy = copy,
 	.send_result = send_result,
-	.send_up = send_up, .send_nack = send_nack, .send_status = send_status, .send_partial = send_partial,
+	.send_up = send_up,
+	.send_nack = send_nack,
+	.send_status = send_status,
+	.send_partial = send_partial,
 	.mismatch = netinc_group_mismatch,
 };
 
-static inline void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static inline void send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			const void *body, u32 len)
 {
 	struct sent *s = &env.log[env.logged++ % LOG];
 
@@ -188,8 +201,13 @@ static inline int rx_control(const struct netinc_pkt *pkt, const void *body, u64
 
 static inline void begin(void)
 {
-	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W, .dead_ms = DEAD,
-					.secret = { 1, 2 }, .lineage = LINEAGE };
+	struct netinc_group_cfg cfg = { .id = 77,
+					.incarnation = 0x1234,
+					.size = SIZE,
+					.window = W,
+					.dead_ms = DEAD,
+					.secret = { 1, 2 },
+					.lineage = LINEAGE };
 
 	memset(&env, 0, sizeof(env));
 	env.mem = calloc(1, netinc_group_bytes(SIZE, W));
@@ -200,27 +218,35 @@ static inline void end(void)
 {
 	netinc_agg_drain(&env.g.agg);
 	expect(!env.held, "%u are held after the drain", env.held);
-	expect(env.seen == env.logged, "%u more packets were sent, first of type %u", env.logged - env.seen,
-	       env.log[env.seen % LOG].type);
+	expect(env.seen == env.logged, "%u more packets were sent, first of type %u",
+	       env.logged - env.seen, env.log[env.seen % LOG].type);
 	free(env.mem);
 }
 
 static inline struct netinc_peer peer_of(u32 rank)
 {
-	return (struct netinc_peer) { .addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5 };
+	return (struct netinc_peer){
+		.addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5
+	};
 }
 
 static inline struct inc_join join_of(u32 rank, u64 next)
 {
-	return (struct inc_join) { .size = cpu_to_be32(SIZE), .nonce = cpu_to_be32(100 + rank),
-				   .next = cpu_to_be64(next), .block = cpu_to_be16(64 + 16 * rank) };
+	return (struct inc_join){ .size = cpu_to_be32(SIZE),
+				  .nonce = cpu_to_be32(100 + rank),
+				  .next = cpu_to_be64(next),
+				  .block = cpu_to_be16(64 + 16 * rank) };
 }
 
 static inline struct netinc_pkt pkt_of(u8 type, u32 rank)
 {
-	return (struct netinc_pkt) { .type = type, .group = 77, .span = 1, .child = rank, .epoch = env.g.epoch,
-				     .incarnation = env.g.epoch ? 0x1234 : 0,
-				     .cookie = rank < SIZE ? env.g.members[rank].cookie : 0 };
+	return (struct netinc_pkt){ .type = type,
+				    .group = 77,
+				    .span = 1,
+				    .child = rank,
+				    .epoch = env.g.epoch,
+				    .incarnation = env.g.epoch ? 0x1234 : 0,
+				    .cookie = rank < SIZE ? env.g.members[rank].cookie : 0 };
 }
 
 static inline int join(u32 rank, u64 next, u64 now)
@@ -244,18 +270,20 @@ static inline const struct sent *sent_at(const char *file, int line, u8 type, u3
 	const struct sent *s = next_sent();
 
 	if ((s->type != type || s->child != child) && ktap_fail(file, line))
-		printf("type %u to %d was sent, expected type %u to %d\n", s->type, (int)s->child, type, (int)child);
+		printf("type %u to %d was sent, expected type %u to %d\n", s->type, (int)s->child,
+		       type, (int)child);
 	return s;
 }
 
 static inline void count_at(const char *file, int line, const char *name, u64 value, u64 expected)
 {
 	if (value != expected && ktap_fail(file, line))
-		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value, (unsigned long long)expected);
+		printf("%s is %llu, expected %llu\n", name, (unsigned long long)value,
+		       (unsigned long long)expected);
 }
 
 #define expect_sent(type, child)	sent_at(__FILE__, __LINE__, type, child)
-#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.mib[INC_C_##counter], n)
+#define expect_count(counter, n)	count_at(__FILE__, __LINE__, #counter, env.g.counters[INC_C_##counter], n)
 
 static inline void form(u64 start)
 {
@@ -268,7 +296,8 @@ static inline void form(u64 start)
 		expect_sent(INC_PKT_WAIT, i);
 	for (i = 0; i < SIZE; i++)
 		expect_sent(INC_PKT_READY, i);
-	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 1, "state %u, epoch %u", env.g.state, env.g.epoch);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 1, "state %u, epoch %u",
+	       env.g.state, env.g.epoch);
 }
 
 static inline int check(u32 rank, u8 type, u64 now)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The smallest harness for userspace tests: a table of functions, expectations, skips, KTAP out, and random numbers
- * whose seed is printed and can be given again. It needs nothing but libc.
+ * The smallest harness for userspace tests: a table of functions, expectations, skips, KTAP out,
+ * and random numbers whose seed is printed and can be given again. It needs nothing but libc.
  *
  *	static void test_zero(void) { expect(f(0) == 0, "f(0) is %d", f(0)); }
  *	static const struct ktap_test tests[] = { KTAP(test_zero), };
  *	int main(int argc, char **argv) { return ktap_main(tests, ARRAY_SIZE(tests), argc, argv); }
  *
- * Arguments are names of tests to run, all without any; KTAP_SEED in the environment replays a seed. A test that fails
- * goes on unless it says "if (!expect(...)) return;". One function may stand in the table more than once: what is in
- * the entry's arg is in ktap.arg while it runs.
+ * Arguments are names of tests to run, all without any; KTAP_SEED in the environment replays a
+ * seed. A test that fails goes on unless it says "if (!expect(...)) return;". One function may
+ * stand in the table more than once: what is in the entry's arg is in ktap.arg while it runs.
  */
 #ifndef INC_KTAP_H
 #define INC_KTAP_H
@@ -59,7 +59,10 @@ static inline bool ktap_fail(const char *file, int line)
 	held_;								\
 })
 
-/* For what the machine lacks: say it, then return from the test. What was found wrong before still fails it. */
+/*
+ * For what the machine lacks: say it, then return from the test. What was found wrong before still
+ * fails it.
+ */
 static inline void ktap_skip(const char *reason)
 {
 	ktap.skip = reason;
@@ -100,7 +103,10 @@ static inline void ktap_choose_seed(void)
 	ktap.seed = now.tv_sec * 1000000007ull ^ (unsigned long long)now.tv_nsec << 20 ^ getpid();
 }
 
-/* Every test begins with the run's seed, so that it can be replayed alone. True if it passed or was skipped. */
+/*
+ * Every test begins with the run's seed, so that it can be replayed alone. True if it passed or was
+ * skipped.
+ */
 static inline bool ktap_run_one(const struct ktap_test *t, unsigned int number)
 {
 	ktap.failed = 0;
@@ -109,7 +115,8 @@ static inline bool ktap_run_one(const struct ktap_test *t, unsigned int number)
 	ktap.random = ktap.seed;
 	t->run();
 	if (ktap.failed) {
-		printf("# %u expectations failed; replay: KTAP_SEED=%llu\n", ktap.failed, ktap.seed);
+		printf("# %u expectations failed; replay: KTAP_SEED=%llu\n", ktap.failed,
+		       ktap.seed);
 		printf("not ok %u - %s\n", number, t->name);
 	} else if (ktap.skip) {
 		printf("ok %u - %s # SKIP %s\n", number, t->name, ktap.skip);
@@ -129,7 +136,8 @@ static inline bool ktap_wanted(const char *name, int argc, char **argv)
 	return argc < 2;
 }
 
-static inline unsigned int ktap_count(const struct ktap_test *tests, size_t count, int argc, char **argv)
+static inline unsigned int ktap_count(const struct ktap_test *tests, size_t count, int argc,
+				      char **argv)
 {
 	unsigned int wanted = 0;
 	size_t i;

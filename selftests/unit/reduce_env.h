@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of reduction kernels share: memory, guards around results, and tests named after kernels. */
+/*
+ * What the tests of reduction kernels share: memory, guards around results, and tests named after
+ * kernels.
+ */
 #ifndef INC_REDUCE_ENV_H
 #define INC_REDUCE_ENV_H
 
@@ -20,14 +23,16 @@ static inline void *allocate(size_t size)
 	return p;
 }
 
-static inline bool guards_intact(const char *name, const u8 *buf, const u8 *dst, size_t len, size_t size)
+static inline bool guards_intact(const char *name, const u8 *buf, const u8 *dst, size_t len,
+				 size_t size)
 {
 	const u8 *p;
 
 	for (p = buf; p < buf + size; p++)
 		if ((p < dst || p >= dst + len) && *p != GUARD_BYTE)
-			return expect(false, "%s: byte %td beside a result of %zu bytes was written", name, p - dst,
-				      len);
+			return expect(false,
+				      "%s: byte %td beside a result of %zu bytes was written", name,
+				      p - dst, len);
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the reduction kernels are compared with: their definition, in the arithmetic of this CPU and of libm, element by
- * element, and written without a look at theirs. Numbers of every floating-point type are exact in a double; those of
- * 16 and 8 bits are taken apart and put together with ldexp() and nearbyint().
+ * What the reduction kernels are compared with: their definition, in the arithmetic of this CPU and
+ * of libm, element by element, and written without a look at theirs. Numbers of every
+ * floating-point type are exact in a double; those of 16 and 8 bits are taken apart and put
+ * together with ldexp() and nearbyint().
  */
 #ifndef INC_REDUCE_REF_H
 #define INC_REDUCE_REF_H
@@ -13,7 +14,9 @@
 
 enum ref_class { REF_INT, REF_BOOL, REF_FLOAT, REF_COMPLEX, REF_PAIR };
 
-/* A type; of a complex number or a pair, its parts: a pair's index has as many bits as its value. */
+/*
+ * A type; of a complex number or a pair, its parts: a pair's index has as many bits as its value.
+ */
 struct ref_type {
 	u8 type;
 	enum ref_class class;
@@ -22,7 +25,8 @@ struct ref_type {
 	bool is_signed;
 	u8 mant;		/* bits of the fraction, 0: an integer */
 	u8 exp;			/* bits of the exponent */
-	bool finite;		/* there is no Inf, and all bits but the sign's set is the only NaN */
+	/* there is no Inf, and all bits but the sign's set is the only NaN */
+	bool finite;
 };
 
 static const struct ref_type ref_types[] = {
@@ -68,7 +72,8 @@ static inline unsigned int ref_size(const struct ref_type *t)
 static inline bool ref_exists(const struct ref_type *t, u8 op, u8 mode)
 {
 	if (mode)
-		return mode == INC_MODE_SATURATE && op == INC_OP_SUM && t->class == REF_INT && t->bytes <= 2;
+		return mode == INC_MODE_SATURATE && op == INC_OP_SUM && t->class == REF_INT &&
+		       t->bytes <= 2;
 	switch (op) {
 	case INC_OP_SUM:
 	case INC_OP_PROD:
@@ -158,7 +163,10 @@ static inline double ref_largest(const struct ref_type *t)
 	return ldexp((double)((2ull << t->mant) - 1), fields - 1 - ref_bias(t) - t->mant);
 }
 
-/* Rounded to nearest even: in units of the last place, which division by a power of two gives exactly. */
+/*
+ * Rounded to nearest even: in units of the last place, which division by a power of two gives
+ * exactly.
+ */
 static inline u64 ref_encode(const struct ref_type *t, double x)
 {
 	int lowest = 1 - ref_bias(t), e;
@@ -220,8 +228,8 @@ static inline double ref_max(double a, double b)
 	return -ref_min(-a, -b);
 }
 
-static inline void ref_float(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n, unsigned int ranks,
-			     u8 *out)
+static inline void ref_float(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
+			     unsigned int ranks, u8 *out)
 {
 	double acc = ref_decode(t, ref_get(p[0], t->bytes)), x;
 	unsigned int s;
@@ -242,10 +250,11 @@ static inline void ref_float(const struct ref_type *t, u8 op, const u8 *const *p
 	ref_put(out, t->bytes, ref_encode(t, acc));
 }
 
-static inline void ref_complex(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n, unsigned int ranks,
-			       u8 *out)
+static inline void ref_complex(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
+			       unsigned int ranks, u8 *out)
 {
-	double re = ref_decode(t, ref_get(p[0], t->bytes)), im = ref_decode(t, ref_get(p[0] + t->bytes, t->bytes));
+	double re = ref_decode(t, ref_get(p[0], t->bytes)),
+	       im = ref_decode(t, ref_get(p[0] + t->bytes, t->bytes));
 	double c, d, was;
 	unsigned int s;
 
@@ -276,19 +285,21 @@ static inline __int128 ref_integer(const struct ref_type *t, u64 bits)
 	u64 sign = 1ull << (t->bytes * 8 - 1);
 
 	bits &= sign | (sign - 1);
-	return t->is_signed ? (__int128)bits - (bits & sign ? (__int128)sign * 2 : 0) : (__int128)bits;
+	return t->is_signed ? (__int128)bits - (bits & sign ? (__int128)sign * 2 : 0) :
+			      (__int128)bits;
 }
 
 static inline __int128 ref_clamp(const struct ref_type *t, __int128 x)
 {
-	__int128 high = ((__int128)1 << (t->bytes * 8 - t->is_signed)) - 1, low = t->is_signed ? -high - 1 : 0;
+	__int128 high = ((__int128)1 << (t->bytes * 8 - t->is_signed)) - 1,
+		 low = t->is_signed ? -high - 1 : 0;
 
 	return x < low ? low : x > high ? high : x;
 }
 
 /* Wrapping is left to the end, but for what is divided. */
-static inline void ref_int(const struct ref_type *t, u8 op, u8 mode, const u8 *const *p, unsigned int n,
-			   unsigned int ranks, u8 *out)
+static inline void ref_int(const struct ref_type *t, u8 op, u8 mode, const u8 *const *p,
+			   unsigned int n, unsigned int ranks, u8 *out)
 {
 	bool logical = op == INC_OP_LAND || op == INC_OP_LOR || op == INC_OP_LXOR;
 	__int128 acc = 0, x;
@@ -342,7 +353,8 @@ static inline int ref_compare(const struct ref_type *t, u8 op, u64 a, u64 b)
 	return same ? 0 : less == (op == INC_OP_MINLOC) ? -1 : 1;
 }
 
-static inline void ref_pair(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n, u8 *out)
+static inline void ref_pair(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
+			    u8 *out)
 {
 	u64 value = ref_get(p[0], t->bytes), index = ref_get(p[0] + t->bytes, t->bytes), v, i;
 	unsigned int s;
@@ -364,8 +376,8 @@ static inline void ref_pair(const struct ref_type *t, u8 op, const u8 *const *p,
 }
 
 /* One element of n sources, at p[0] to p[n - 1]. */
-static inline void ref_fold(const struct ref_type *t, u8 op, u8 mode, const u8 *const *p, unsigned int n,
-			    unsigned int ranks, u8 *out)
+static inline void ref_fold(const struct ref_type *t, u8 op, u8 mode, const u8 *const *p,
+			    unsigned int n, unsigned int ranks, u8 *out)
 {
 	switch (t->class) {
 	case REF_INT:

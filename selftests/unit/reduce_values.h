@@ -17,11 +17,19 @@ static const struct {
 
 #define SPECIAL_MANTS	6u
 
-/* 132 floats: zeros, subnormals, powers of two and their neighbours, extremes, Inf and NaN with both signs. */
+/*
+ * 132 floats: zeros, subnormals, powers of two and their neighbours, extremes, Inf and NaN with
+ * both signs.
+ */
 static inline u64 special_float(const struct ref_type *t, u64 i)
 {
 	const u64 mants[SPECIAL_MANTS] = {
-		0, 1, 1ull << (t->mant - 1), (1ull << (t->mant - 1)) + 1, (1ull << t->mant) - 2, (1ull << t->mant) - 1,
+		0,
+		1,
+		1ull << (t->mant - 1),
+		(1ull << (t->mant - 1)) + 1,
+		(1ull << t->mant) - 2,
+		(1ull << t->mant) - 1,
 	};
 	const int base[3] = { 0, ref_bias(t), (1 << t->exp) - 1 };
 	u64 exponent, mant = mants[i % SPECIAL_MANTS];
@@ -54,12 +62,13 @@ static inline u64 special(const struct ref_type *t, u64 i)
 }
 
 /*
- * Floats with exponents near one another or at the ends of the range, runs of zeros and ones in the significand, and
- * special values now and then.
+ * Floats with exponents near one another or at the ends of the range, runs of zeros and ones in the
+ * significand, and special values now and then.
  */
 static inline u64 interesting_float(const struct ref_type *t)
 {
-	u64 r = ktap_random(), mant = ktap_random() & ((1ull << t->mant) - 1), fields = 1ull << t->exp;
+	u64 r = ktap_random(), mant = ktap_random() & ((1ull << t->mant) - 1),
+	    fields = 1ull << t->exp;
 	u64 exponent = ref_bias(t) - fields / 16 + (r >> 8) % (fields / 8);
 
 	switch (r % 16) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SipHash-2-4 (Aumasson, Bernstein: SipHash: a fast short-input PRF, 2012) for programs that run the engine outside
- * the kernel. To be included by one file of a program: it defines netinc_siphash(). test_siphash.c has the vectors.
+ * SipHash-2-4 (Aumasson, Bernstein: SipHash: a fast short-input PRF, 2012) for programs that run
+ * the engine outside the kernel. To be included by one file of a program: it defines
+ * netinc_siphash(). test_siphash.c has the vectors.
  */
 #ifndef INC_SIPHASH_H
 #define INC_SIPHASH_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The aggregator's slots: what counts once, what is dropped and why, what is sent to whom, to the packet. */
+/*
+ * The aggregator's slots: what counts once, what is dropped and why, what is sent to whom, to the
+ * packet.
+ */
 #include "agg_env.h"
 
 #define W	8u
@@ -38,7 +41,8 @@ static void test_order(void)
 				expect_quiet();
 				env_give(d, q, 0);
 				expect_sent('R', NETINC_ALL, q, 0);
-				expect(env.log[env.logged - 1].value == env_expected(q), "order %u%u%u%u", a, b, c, d);
+				expect(env.log[env.logged - 1].value == env_expected(q),
+				       "order %u%u%u%u", a, b, c, d);
 				q++;
 			}
 		}
@@ -64,7 +68,10 @@ static void test_duplicate(void)
 	env_end();
 }
 
-/* Rule 2: a slot takes its block, or the one S later once it is done; nobody may be W ahead of the oldest. */
+/*
+ * Rule 2: a slot takes its block, or the one S later once it is done; nobody may be W ahead of the
+ * oldest.
+ */
 static void reuse(u64 start)
 {
 	u64 q;
@@ -80,8 +87,8 @@ static void reuse(u64 start)
 	expect(env_give(0, start - 1, 0) == -INC_C_DROP_STALE, "one older");
 	for (; q != start + 5 * S; q++) {
 		complete_block(q);
-		expect(env_give(1, q - S, 0) == -INC_C_DROP_STALE, "block %llu after %llu", (unsigned long long)(q - S),
-		       (unsigned long long)q);
+		expect(env_give(1, q - S, 0) == -INC_C_DROP_STALE, "block %llu after %llu",
+		       (unsigned long long)(q - S), (unsigned long long)q);
 		expect(env_give(1, q - S + 1, 0) == -INC_C_DROP_DUPLICATE, "block %llu after %llu",
 		       (unsigned long long)(q - S + 1), (unsigned long long)q);
 	}
@@ -133,7 +140,8 @@ static void test_limit(void)
 	expect_count(DROP_MEMORY, 2u);
 	expect(env.held == 4, "%u are held", env.held);
 	expect(env_give(1, 2, 0) == -INC_C_DROP_DUPLICATE, "block 2 has been kept");
-	expect(env_give(1, 3, 0) == -INC_C_DROP_MEMORY, "block 3 has not, and there is no room for it");
+	expect(env_give(1, 3, 0) == -INC_C_DROP_MEMORY,
+	       "block 3 has not, and there is no room for it");
 	expect(!env_give(0, 0, 0) && !env_give(2, 0, 0), "the oldest is never refused");
 	expect_sent('R', NETINC_ALL, 0, 0);
 	expect(env.log[0].value == env_expected(0), "a result without what was evicted");
@@ -143,7 +151,8 @@ static void test_limit(void)
 		env_give(1, q, 0);
 		env_give(2, q, 0);
 		expect_sent('R', NETINC_ALL, q, 0);
-		expect(env.log[q].value == env_expected(q), "block %u is wrong after an eviction", q);
+		expect(env.log[q].value == env_expected(q), "block %u is wrong after an eviction",
+		       q);
 	}
 	expect_quiet();
 	env_end();
@@ -172,7 +181,10 @@ static void packet(u32 child, u64 q, u64 now)
 	env_packet_end(child, now);
 }
 
-/* Holes are asked for once they are older than the slack, exactly, and again after a round trip only. */
+/*
+ * Holes are asked for once they are older than the slack, exactly, and again after a round trip
+ * only.
+ */
 static void test_nack(void)
 {
 	begin(2, 0);
@@ -193,15 +205,19 @@ static void test_nack(void)
 	packet(0, 1, 85001);
 	packet(0, 5, 85002);
 	expect_quiet();
-	expect(env.agg.child[0].frontier == 8 && env.agg.child[0].end == 8, "child 0 is at %llu of %llu",
-	       (unsigned long long)env.agg.child[0].frontier, (unsigned long long)env.agg.child[0].end);
+	expect(env.agg.child[0].frontier == 8 && env.agg.child[0].end == 8,
+	       "child 0 is at %llu of %llu", (unsigned long long)env.agg.child[0].frontier,
+	       (unsigned long long)env.agg.child[0].end);
 	expect(env.agg.child[1].frontier == 0, "child 1 has moved");
 	env_end();
 }
 
 static void probe(u32 child, u64 q, const __be32 *map, u32 bits, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_PROBE, .flags = INC_F_RETRANS, .psn = (u32)q, .span = 1,
+	struct netinc_pkt pkt = { .type = INC_PKT_PROBE,
+				  .flags = INC_F_RETRANS,
+				  .psn = (u32)q,
+				  .span = 1,
 				  .tstamp = (u32)now };
 	struct {
 		struct inc_probe probe;
@@ -226,14 +242,18 @@ static void test_status(void)
 	probe(1, 101, NULL, 0, 9000);
 	expect_sent('S', 1, 101, 0);
 	expect(env.log[env.logged - 1].value == 9000, "the time stamp is not echoed");
-	expect(be32_to_cpu(env.status.waiting) == 0 && be32_to_cpu(env.status.waited) == 4, "waits for %u, %u ms",
-	       be32_to_cpu(env.status.waiting), be32_to_cpu(env.status.waited));
+	expect(be32_to_cpu(env.status.waiting) == 0 && be32_to_cpu(env.status.waited) == 4,
+	       "waits for %u, %u ms", be32_to_cpu(env.status.waiting),
+	       be32_to_cpu(env.status.waited));
 	expect(be16_to_cpu(env.status.bits) == 32, "%u bits", be16_to_cpu(env.status.bits));
 	for (i = 0; i < 32; i++)
-		expect(netinc_bit(env.map, i) == (i == 0 || i == 2 || i == 3), "bit %u of child 1", i);
-	expect(be32_to_cpu(env.status.seen) == 2, "child 1 was seen %u times", be32_to_cpu(env.status.seen));
+		expect(netinc_bit(env.map, i) == (i == 0 || i == 2 || i == 3), "bit %u of child 1",
+		       i);
+	expect(be32_to_cpu(env.status.seen) == 2, "child 1 was seen %u times",
+	       be32_to_cpu(env.status.seen));
 	probe(2, 101, NULL, 0, 9001);
-	expect(be32_to_cpu(env.status.seen) == 1, "child 2 was seen %u times", be32_to_cpu(env.status.seen));
+	expect(be32_to_cpu(env.status.seen) == 1, "child 2 was seen %u times",
+	       be32_to_cpu(env.status.seen));
 	expect_sent('S', 2, 101, 0);
 	for (i = 0; i < 32; i++)
 		expect(netinc_bit(env.map, i) == (i == 3), "bit %u of child 2", i);
@@ -243,7 +263,8 @@ static void test_status(void)
 	env_end();
 	begin(3, 0);
 	probe(0, 0, NULL, 0, 1);
-	expect(be32_to_cpu(env.status.waiting) == NETINC_NO_RANK, "waits for somebody where nobody has come");
+	expect(be32_to_cpu(env.status.waiting) == NETINC_NO_RANK,
+	       "waits for somebody where nobody has come");
 	env_end();
 }
 
@@ -313,7 +334,8 @@ static void test_final(void)
 	expect_quiet();
 	env_give(2, 0, 0);
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.log[0].value == 4711, "the result is %llu", (unsigned long long)env.log[0].value);
+	expect(env.log[0].value == 4711, "the result is %llu",
+	       (unsigned long long)env.log[0].value);
 	expect(netinc_agg_slot(&env.agg, 0)->flags & INC_F_FINAL, "the result is not FINAL");
 	env_end();
 }
@@ -330,11 +352,15 @@ static void test_final_taken_back(void)
 	expect(env_contrib(1, pkt, 4711, 0) == -INC_C_DROP_MEMORY, "no memory for FINAL");
 	expect(!env_give(1, 0, 0), "an ordinary one instead");
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.log[0].value == env_expected(0), "the result is %llu", (unsigned long long)env.log[0].value);
+	expect(env.log[0].value == env_expected(0), "the result is %llu",
+	       (unsigned long long)env.log[0].value);
 	env_end();
 }
 
-/* Rule 10: what disagrees waits until all blocks before it are done; then the children that differ are named. */
+/*
+ * Rule 10: what disagrees waits until all blocks before it are done; then the children that differ
+ * are named.
+ */
 static void test_mismatch(void)
 {
 	struct netinc_pkt odd = env_pkt(2);
@@ -362,7 +388,10 @@ static void test_mismatch(void)
 	env_end();
 }
 
-/* Elements that are only moved come from one rank: not from two, and the others' empty contributions are none. */
+/*
+ * Elements that are only moved come from one rank: not from two, and the others' empty
+ * contributions are none.
+ */
 static void test_moved(void)
 {
 	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
@@ -386,7 +415,10 @@ static void test_moved(void)
 	env_end();
 }
 
-/* What the node has no kernel for is an error of the operation, and names who sent such payload first. */
+/*
+ * What the node has no kernel for is an error of the operation, and names who sent such payload
+ * first.
+ */
 static void test_unsupported(void)
 {
 	struct netinc_pkt pkt = env_pkt(0), empty = env_pkt(0);
@@ -434,7 +466,8 @@ static void test_disagreement(void)
 			}
 			for (i = 0; i < 3; i++)
 				env_contrib(i, i == who ? odd : env_pkt(0), i, 0);
-			expect(env.logged == 1 && env.log[0].kind == 'M', "disagreement %u of child %u", what, who);
+			expect(env.logged == 1 && env.log[0].kind == 'M',
+			       "disagreement %u of child %u", what, who);
 			expect_count(BLOCKS, 0u);
 			env_end();
 		}
@@ -499,8 +532,10 @@ static void test_inner_node(void)
 	expect_sent('U', 0, 0, 0);
 	expect(env.log[0].value == env_expected(0), "the partial is wrong");
 	expect_count(BLOCKS, 0u);
-	expect(result(1, INC_F_PAYLOAD, 0, 5) == -INC_C_DROP_AHEAD, "a result that nobody waits for");
-	expect(result(0, INC_F_PAYLOAD, 7, 5) == -INC_C_DROP_MISMATCH, "another operation's result");
+	expect(result(1, INC_F_PAYLOAD, 0, 5) == -INC_C_DROP_AHEAD,
+	       "a result that nobody waits for");
+	expect(result(0, INC_F_PAYLOAD, 7, 5) == -INC_C_DROP_MISMATCH,
+	       "another operation's result");
 	again.flags |= INC_F_RETRANS;
 	env_contrib(0, again, 0, 100000);
 	expect_sent('U', 0, 0, 0);
@@ -539,17 +574,21 @@ static void test_parts(void)
 			expect_quiet();
 			expect(!env_contrib(child, pkt, 10 * child + part, 0), "part %u", part);
 			if (part < 2 || !child)
-				expect(env_contrib(child, pkt, 0, 0) == -INC_C_DROP_DUPLICATE, "part %u again", part);
-			expect(part == 2 || !env.agg.child[child].frontier, "child %u is through with part %u", child,
-			       part);
+				expect(env_contrib(child, pkt, 0, 0) == -INC_C_DROP_DUPLICATE,
+				       "part %u again", part);
+			expect(part == 2 || !env.agg.child[child].frontier,
+			       "child %u is through with part %u", child, part);
 		}
 	}
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.agg.child[0].frontier == 1 && env.agg.child[1].frontier == 1, "the last part does not count");
+	expect(env.agg.child[0].frontier == 1 && env.agg.child[1].frontier == 1,
+	       "the last part does not count");
 	env_end();
 }
 
-/* Random arrival, duplication and refusal over many windows: every block once, with the right bits. */
+/*
+ * Random arrival, duplication and refusal over many windows: every block once, with the right bits.
+ */
 static void random_run(u64 start)
 {
 	u64 q, last = start + 40 * S;
@@ -557,7 +596,8 @@ static void random_run(u64 start)
 
 	begin(children, start);
 	while (env.agg.una != last) {
-		if (!expect(tries++ < 1000 * 40 * S, "stands still at %llu", (unsigned long long)env.agg.una))
+		if (!expect(tries++ < 1000 * 40 * S, "stands still at %llu",
+			    (unsigned long long)env.agg.una))
 			break;
 		i = ktap_below(children);
 		q = env.agg.una + ktap_below(W);
@@ -572,8 +612,8 @@ static void random_run(u64 start)
 			if (env.log[env_seen].kind != 'R')
 				continue;
 			blocks++;
-			expect(env.log[env_seen].value == env_expected(env.log[env_seen].q), "block %llu is wrong",
-			       (unsigned long long)env.log[env_seen].q);
+			expect(env.log[env_seen].value == env_expected(env.log[env_seen].q),
+			       "block %llu is wrong", (unsigned long long)env.log[env_seen].q);
 		}
 		env.logged = 0;
 		env_seen = 0;
@@ -612,16 +652,19 @@ static void test_congestion(void)
 	pkt.flags |= INC_F_ECE;
 	env_contrib(1, pkt, 1, 0);
 	env_give(2, 1, 0);
-	expect((netinc_agg_slot(&env.agg, 1)->flags & (INC_F_CE | INC_F_ECE)) == INC_F_ECE, "the echo is lost");
+	expect((netinc_agg_slot(&env.agg, 1)->flags & (INC_F_CE | INC_F_ECE)) == INC_F_ECE,
+	       "the echo is lost");
 	env_end();
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done), KTAP(test_limit),
-	KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status), KTAP(test_probe_results),
-	KTAP(test_retransmission), KTAP(test_final), KTAP(test_final_taken_back), KTAP(test_mismatch),
-	KTAP(test_disagreement), KTAP(test_span), KTAP(test_inner_node), KTAP(test_parts),
-	KTAP(test_random), KTAP(test_congestion), KTAP(test_moved), KTAP(test_unsupported),
+	KTAP(test_order),	   KTAP(test_duplicate),    KTAP(test_reuse),
+	KTAP(test_not_done),	   KTAP(test_limit),	    KTAP(test_fold_fails),
+	KTAP(test_nack),	   KTAP(test_status),	    KTAP(test_probe_results),
+	KTAP(test_retransmission), KTAP(test_final),	    KTAP(test_final_taken_back),
+	KTAP(test_mismatch),	   KTAP(test_disagreement), KTAP(test_span),
+	KTAP(test_inner_node),	   KTAP(test_parts),	    KTAP(test_random),
+	KTAP(test_congestion),	   KTAP(test_moved),	    KTAP(test_unsupported),
 };
 
 int main(int argc, char **argv)

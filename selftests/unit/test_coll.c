@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Collectives: every element is in exactly one block, operations that make no sense are refused, signatures differ. */
+/*
+ * Collectives: every element is in exactly one block, operations that make no sense are refused,
+ * signatures differ.
+ */
 #include "engine/coll.h"
 #include "reduce/reduce.h"
 
@@ -8,8 +11,11 @@
 
 static struct netinc_op allreduce(u64 count)
 {
-	return (struct netinc_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .wire = INC_TYPE_F32,
-				    .op = INC_OP_SUM, .count = count };
+	return (struct netinc_op){ .coll = INC_COLL_ALLREDUCE,
+				   .type = INC_TYPE_F32,
+				   .wire = INC_TYPE_F32,
+				   .op = INC_OP_SUM,
+				   .count = count };
 }
 
 static struct netinc_op barrier(void)
@@ -27,7 +33,10 @@ static u32 range(const struct netinc_op *op, u64 idx, u64 *first)
 	return b.elems;
 }
 
-/* Blocks follow one another, none but the only one of an empty operation is empty, the last ends at count. */
+/*
+ * Blocks follow one another, none but the only one of an empty operation is empty, the last ends at
+ * count.
+ */
 static void cover(u64 count, u32 block)
 {
 	struct netinc_op op = allreduce(count);
@@ -38,15 +47,16 @@ static void cover(u64 count, u32 block)
 	for (idx = 0; idx < op.blocks; idx++) {
 		n = range(&op, idx, &first);
 		room = (block - (idx ? 0 : sizeof(struct inc_desc))) / 4;
-		if (!expect(n <= room && (n || !count) && first == next && (idx + 1 == op.blocks || n == room),
+		if (!expect(n <= room && (n || !count) && first == next &&
+				    (idx + 1 == op.blocks || n == room),
 			    "%llu elements in blocks of %u: block %llu is [%llu, + %u), expected to begin at %llu",
-			    (unsigned long long)count, block, (unsigned long long)idx, (unsigned long long)first, n,
-			    (unsigned long long)next))
+			    (unsigned long long)count, block, (unsigned long long)idx,
+			    (unsigned long long)first, n, (unsigned long long)next))
 			return;
 		next += n;
 	}
-	expect(next == count, "%llu elements in blocks of %u: %llu are covered", (unsigned long long)count, block,
-	       (unsigned long long)next);
+	expect(next == count, "%llu elements in blocks of %u: %llu are covered",
+	       (unsigned long long)count, block, (unsigned long long)next);
 	expect(!range(&op, op.blocks, &first), "a block after the last has elements");
 }
 
@@ -78,15 +88,16 @@ static void test_largest(void)
 	u64 first, idx;
 
 	netinc_coll_cut(&op, INC_MIN_BLOCK);
-	expect(op.blocks == 1 + (INC_MAX_COUNT - head + full - 1) / full, "2^32 - 1 elements have %llu blocks",
-	       (unsigned long long)op.blocks);
+	expect(op.blocks == 1 + (INC_MAX_COUNT - head + full - 1) / full,
+	       "2^32 - 1 elements have %llu blocks", (unsigned long long)op.blocks);
 	expect(range(&op, 0, &first) == head && !first, "the first block");
 	expect(range(&op, op.blocks - 1, &first) == (INC_MAX_COUNT - head) % full &&
 	       first + (INC_MAX_COUNT - head) % full == INC_MAX_COUNT, "the last block");
 	for (i = 0; i < 1000; i++) {
 		idx = 1 + ktap_below(op.blocks - 2);
 		expect(range(&op, idx, &first) == full && first == head + (idx - 1) * full,
-		       "block %llu begins at %llu", (unsigned long long)idx, (unsigned long long)first);
+		       "block %llu begins at %llu", (unsigned long long)idx,
+		       (unsigned long long)first);
 	}
 }
 
@@ -97,7 +108,8 @@ static void only_block(struct netinc_op op, u32 elems, u16 bits, const char *wha
 	netinc_coll_cut(&op, 1408);
 	netinc_coll_block(&op, 0, &b);
 	expect(op.blocks == 1, "%s has other than one block", what);
-	expect(b.elems == elems && b.bits == bits, "%s: %u elements, bits %#x", what, b.elems, b.bits);
+	expect(b.elems == elems && b.bits == bits, "%s: %u elements, bits %#x", what, b.elems,
+	       b.bits);
 }
 
 static void test_empty(void)
@@ -212,15 +224,18 @@ static void test_desc(void)
 	op.seq = 0x11121314;
 	op.mode = INC_MODE_SATURATE;
 	netinc_coll_desc(&op, &desc);
-	expect(bytes[0] == INC_COLL_ALLREDUCE && bytes[1] == INC_TYPE_F32 && bytes[2] == INC_OP_SUM &&
-	       bytes[3] == INC_TYPE_F32 && bytes[4] == INC_MODE_SATURATE && !bytes[5] && !bytes[6] && !bytes[7],
+	expect(bytes[0] == INC_COLL_ALLREDUCE && bytes[1] == INC_TYPE_F32 &&
+		       bytes[2] == INC_OP_SUM && bytes[3] == INC_TYPE_F32 &&
+		       bytes[4] == INC_MODE_SATURATE && !bytes[5] && !bytes[6] && !bytes[7],
 	       "the first bytes");
-	expect(bytes[12] == 0x11 && bytes[15] == 0x14 && bytes[16] == 1 && bytes[23] == 8 && !desc.counts_hash,
+	expect(bytes[12] == 0x11 && bytes[15] == 0x14 && bytes[16] == 1 && bytes[23] == 8 &&
+		       !desc.counts_hash,
 	       "the numbers");
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig), KTAP(test_desc),
+	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty),
+	KTAP(test_check), KTAP(test_sig),     KTAP(test_desc),
 };
 
 int main(int argc, char **argv)

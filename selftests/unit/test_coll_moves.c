@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What collectives move: every collective is played through block by block, without a network, for random sizes,
- * counts, roots and lengths of blocks. Each element that a rank gets must be the one that the collective's definition
- * says, from the ranks that it says; streams have neither holes nor overlaps; all ranks see the same blocks.
+ * What collectives move: every collective is played through block by block, without a network, for
+ * random sizes, counts, roots and lengths of blocks. Each element that a rank gets must be the one
+ * that the collective's definition says, from the ranks that it says; streams have neither holes
+ * nor overlaps; all ranks see the same blocks.
  */
 #include "engine/coll.h"
 #include "reduce/reduce.h"
@@ -34,13 +35,15 @@ static struct element element_at(const struct netinc_op *op, bool send, u64 at)
 	struct netinc_share s = { .peer = ~0u };
 	u32 i;
 
-	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s); i++) {
+	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s);
+	     i++) {
 		if (at < s.elems)
 			return (struct element) { s.peer, at };
 		at -= s.elems;
 	}
-	expect(false, "%s: element %llu behind the stream's end", netinc_coll_name(op->coll), (unsigned long long)at);
-	return (struct element) { ~0u, 0 };
+	expect(false, "%s: element %llu behind the stream's end", netinc_coll_name(op->coll),
+	       (unsigned long long)at);
+	return (struct element){ ~0u, 0 };
 }
 
 static u64 stream_length(const struct netinc_op *op, bool send)
@@ -49,7 +52,8 @@ static u64 stream_length(const struct netinc_op *op, bool send)
 	u64 n = 0;
 	u32 i;
 
-	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s); i++)
+	for (i = 0; send ? netinc_coll_send_share(op, i, &s) : netinc_coll_recv_share(op, i, &s);
+	     i++)
 		n += s.elems;
 	return n;
 }
@@ -88,7 +92,9 @@ static bool check_element(u32 to, u32 x)
 
 	for (from = 0; from < play.size; from++) {
 		if (netinc_coll_chains(op->coll)) {
-			should = (struct element) { from == play.b[to].owner && from < to ? from : ~0u, want.e };
+			should = (struct element){ from == play.b[to].owner && from < to ? from :
+											   ~0u,
+						   want.e };
 			should.e = should.peer == ~0u ? 0 : should.e;
 		} else {
 			should = expected(op, from, to, want);
@@ -98,9 +104,9 @@ static bool check_element(u32 to, u32 x)
 			have = element_at(&play.op[from], true, play.b[from].send + x);
 		if (!expect(have.peer == should.peer && have.e == should.e,
 			    "%s of %u: rank %u gets element %llu of share %u: rank %u gives %llu of %d, expected %llu of %d",
-			    netinc_coll_name(op->coll), play.size, to, (unsigned long long)want.e, want.peer, from,
-			    (unsigned long long)have.e, (int)have.peer, (unsigned long long)should.e,
-			    (int)should.peer))
+			    netinc_coll_name(op->coll), play.size, to, (unsigned long long)want.e,
+			    want.peer, from, (unsigned long long)have.e, (int)have.peer,
+			    (unsigned long long)should.e, (int)should.peer))
 			return false;
 	}
 	return true;
@@ -115,11 +121,14 @@ static bool play_block(u64 idx)
 		netinc_coll_block(&play.op[r], idx, &play.b[r]);
 	for (r = 0; r < play.size; r++) {
 		b = &play.b[r];
-		if (!expect(b->elems == play.b[0].elems && b->owner == play.b[0].owner && b->round == play.b[0].round &&
-			    b->elems * size + (idx ? 0 : sizeof(struct inc_desc)) <= play.block &&
-			    (b->elems || !b->bits),
+		if (!expect(b->elems == play.b[0].elems && b->owner == play.b[0].owner &&
+				    b->round == play.b[0].round &&
+				    b->elems * size + (idx ? 0 : sizeof(struct inc_desc)) <=
+					    play.block &&
+				    (b->elems || !b->bits),
 			    "rank %u sees block %llu of %s with %u elements, rank 0 with %u", r,
-			    (unsigned long long)idx, netinc_coll_name(play.op[0].coll), b->elems, play.b[0].elems))
+			    (unsigned long long)idx, netinc_coll_name(play.op[0].coll), b->elems,
+			    play.b[0].elems))
 			return false;
 		if (!(b->bits & INC_F_WANT))
 			continue;
@@ -148,13 +157,15 @@ static void check_positions(u32 r)
 		if (!expect(b.send == send && b.recv >= recv,
 			    "%s of %u, rank %u, block %llu: %llu sent, %llu expected; %llu got",
 			    netinc_coll_name(op->coll), play.size, r, (unsigned long long)idx,
-			    (unsigned long long)b.send, (unsigned long long)send, (unsigned long long)b.recv))
+			    (unsigned long long)b.send, (unsigned long long)send,
+			    (unsigned long long)b.recv))
 			return;
 		send += b.bits & INC_F_PAYLOAD ? b.elems : 0;
 		recv = b.recv;
 	}
-	expect(send == stream_length(op, true), "%s of %u, rank %u: sends %llu of %llu", netinc_coll_name(op->coll),
-	       play.size, r, (unsigned long long)send, (unsigned long long)stream_length(op, true));
+	expect(send == stream_length(op, true), "%s of %u, rank %u: sends %llu of %llu",
+	       netinc_coll_name(op->coll), play.size, r, (unsigned long long)send,
+	       (unsigned long long)stream_length(op, true));
 }
 
 static void random_counts(const struct netinc_op *like)
@@ -180,14 +191,16 @@ static void play_one(u8 coll)
 		op.op = INC_OP_SUM;
 	if (netinc_coll_rooted(coll))
 		op.root = ktap_below(play.size);
-	if ((coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER || netinc_coll_asks_counts(coll)) &&
+	if ((coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER ||
+	     netinc_coll_asks_counts(coll)) &&
 	    ktap_random() % 2) {
 		op.mode = INC_MODE_COUNTS;
 		op.counts = play.counts;
 		random_counts(&op);
 	}
 	if (ktap_random() % 4 == 0 && op.type)
-		op.wire = INC_TYPE_BF16;	/* all get what went over the wire, also of their own */
+		/* all get what went over the wire, also of their own */
+		op.wire = INC_TYPE_BF16;
 	for (r = 0; r < play.size; r++) {
 		play.op[r] = op;
 		play.op[r].rank = r;
@@ -203,12 +216,13 @@ static void play_one(u8 coll)
 	for (r = 0; r < play.size; r++) {
 		check_positions(r);
 		if (!netinc_coll_chains(coll))
-			expect(play.got[r] == stream_length(&play.op[r], false), "%s: rank %u got %llu of %llu",
-			       netinc_coll_name(coll), r, (unsigned long long)play.got[r],
+			expect(play.got[r] == stream_length(&play.op[r], false),
+			       "%s: rank %u got %llu of %llu", netinc_coll_name(coll), r,
+			       (unsigned long long)play.got[r],
 			       (unsigned long long)stream_length(&play.op[r], false));
 		else
-			expect(play.got[r] == r * op.count, "%s: rank %u got %llu", netinc_coll_name(coll), r,
-			       (unsigned long long)play.got[r]);
+			expect(play.got[r] == r * op.count, "%s: rank %u got %llu",
+			       netinc_coll_name(coll), r, (unsigned long long)play.got[r]);
 	}
 }
 
@@ -224,8 +238,9 @@ static void test_moves(void)
 #define MOVES(coll)	{ .name = "moves " #coll, .run = test_moves, .arg = (void *)(uintptr_t)INC_COLL_##coll }
 
 static const struct ktap_test tests[] = {
-	MOVES(ALLREDUCE), MOVES(REDUCE), MOVES(REDUCE_SCATTER), MOVES(BROADCAST), MOVES(ALLGATHER), MOVES(GATHER),
-	MOVES(SCATTER), MOVES(ALLTOALL), MOVES(SCAN), MOVES(EXSCAN), MOVES(BARRIER),
+	MOVES(ALLREDUCE), MOVES(REDUCE), MOVES(REDUCE_SCATTER), MOVES(BROADCAST),
+	MOVES(ALLGATHER), MOVES(GATHER), MOVES(SCATTER),	MOVES(ALLTOALL),
+	MOVES(SCAN),	  MOVES(EXSCAN), MOVES(BARRIER),
 };
 
 int main(int argc, char **argv)

@@ -39,11 +39,14 @@ static void test_marked(void)
 	memset(&cc, 0, sizeof(cc));
 	netinc_cc_start(&cc, 1024, 8);
 	netinc_cc_rtt(&cc, 5000);
-	expect(netinc_cc_marked(&cc, 1000000) && cc.cwnd == 103 && cc.ssthresh == 103, "a mark: %u", cc.cwnd);
-	expect(!netinc_cc_marked(&cc, 1004999) && !netinc_cc_lost(&cc, 1004999) && cc.cwnd == 103, "in the same trip");
+	expect(netinc_cc_marked(&cc, 1000000) && cc.cwnd == 103 && cc.ssthresh == 103, "a mark: %u",
+	       cc.cwnd);
+	expect(!netinc_cc_marked(&cc, 1004999) && !netinc_cc_lost(&cc, 1004999) && cc.cwnd == 103,
+	       "in the same trip");
 	expect(netinc_cc_marked(&cc, 1005000) && cc.cwnd == 83, "in the next: %u", cc.cwnd);
 	expect(netinc_cc_lost(&cc, 1010000) && cc.cwnd == 41, "a loss: %u", cc.cwnd);
-	expect(netinc_cc_lost(&cc, 1020000) && netinc_cc_lost(&cc, 1030000) && cc.cwnd == 16, "the floor: %u", cc.cwnd);
+	expect(netinc_cc_lost(&cc, 1020000) && netinc_cc_lost(&cc, 1030000) && cc.cwnd == 16,
+	       "the floor: %u", cc.cwnd);
 }
 
 static void test_rtt(void)
@@ -54,13 +57,14 @@ static void test_rtt(void)
 	memset(&cc, 0, sizeof(cc));
 	expect(netinc_cc_rto(&cc) == 20000, "without a sample: %u", netinc_cc_rto(&cc));
 	netinc_cc_rtt(&cc, 4000);
-	expect(cc.srtt == 4000 && cc.rttvar == 2000 && netinc_cc_rto(&cc) == 12000, "first sample: %u, %u", cc.srtt,
-	       cc.rttvar);
+	expect(cc.srtt == 4000 && cc.rttvar == 2000 && netinc_cc_rto(&cc) == 12000,
+	       "first sample: %u, %u", cc.srtt, cc.rttvar);
 	netinc_cc_rtt(&cc, 12000);
 	expect(cc.srtt == 5000 && cc.rttvar == 3500, "second sample: %u, %u", cc.srtt, cc.rttvar);
 	for (i = 0; i < 200; i++)
 		netinc_cc_rtt(&cc, 100);
-	expect(cc.srtt >= 100 && cc.srtt < 110 && netinc_cc_rto(&cc) >= 1000 && netinc_cc_rto(&cc) <= 10000,
+	expect(cc.srtt >= 100 && cc.srtt < 110 && netinc_cc_rto(&cc) >= 1000 &&
+		       netinc_cc_rto(&cc) <= 10000,
 	       "settles at %u, %u", cc.srtt, netinc_cc_rto(&cc));
 	netinc_cc_rtt(&cc, 0xffffffffu);
 	expect(netinc_cc_rto(&cc) <= 1000000, "above the limit: %u", netinc_cc_rto(&cc));
@@ -77,23 +81,27 @@ static void test_queue(void)
 
 	memset(&cc, 0, sizeof(cc));
 	netinc_cc_start(&cc, 1024, 44);
-	netinc_cc_turn(&cc, 1000);
-	expect(cc.turn == 125 && cc.least == 1000, "first sample: %u, %u", cc.turn, cc.least);
+	netinc_cc_result_rtt(&cc, 1000);
+	expect(cc.result_rtt == 125 && cc.least == 1000, "first sample: %u, %u", cc.result_rtt,
+	       cc.least);
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 9900);
-	expect(cc.turn > 9800 && cc.least == 1000, "settles at %u, %u", cc.turn, cc.least);
+		netinc_cc_result_rtt(&cc, 9900);
+	expect(cc.result_rtt > 9800 && cc.least == 1000, "settles at %u, %u", cc.result_rtt,
+	       cc.least);
 	netinc_cc_acked(&cc, 10);
 	expect(cc.cwnd == 138, "does not grow: %u", cc.cwnd);
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 10100);
+		netinc_cc_result_rtt(&cc, 10100);
 	netinc_cc_acked(&cc, 10);
 	expect(cc.cwnd == 138, "grows into a queue: %u", cc.cwnd);
-	expect(netinc_cc_burst(&cc) == 138 * 500 / cc.turn, "half a millisecond of it: %u", netinc_cc_burst(&cc));
+	expect(netinc_cc_burst(&cc) == 138 * 500 / cc.result_rtt, "half a millisecond of it: %u",
+	       netinc_cc_burst(&cc));
 	for (i = 0; i < 100; i++)
-		netinc_cc_turn(&cc, 500000);
-	expect(netinc_cc_burst(&cc) == 2 && cc.least > 1000, "the least: %u, %u", netinc_cc_burst(&cc), cc.least);
+		netinc_cc_result_rtt(&cc, 500000);
+	expect(netinc_cc_burst(&cc) == 2 && cc.least > 1000, "the least: %u, %u",
+	       netinc_cc_burst(&cc), cc.least);
 	netinc_cc_start(&cc, 1024, 44);
-	expect(!cc.turn && !cc.least, "an epoch begins with %u, %u", cc.turn, cc.least);
+	expect(!cc.result_rtt && !cc.least, "an epoch begins with %u, %u", cc.result_rtt, cc.least);
 }
 
 static const struct ktap_test tests[] = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A rank at its host: its window. When it sends what, which results it takes, how operations complete. */
+/*
+ * A rank at its host: its window. When it sends what, which results it takes, how operations
+ * complete.
+ */
 #include "ep_env.h"
 
 /* Rule 1: no block before the results of all W before it; super-packets as large as allowed. */
@@ -25,7 +28,8 @@ static void window(u64 start)
 	for (b = start + 2; b != start + 30; b++)
 		if (!netinc_ep_has(&env.ep, b))
 			expect(!result(&op, b), "block %llu", (unsigned long long)(b - start));
-	expect(env.done == 1 && !env.failed && env.ep.una == start + 30 && !env.ep.head, "%u done", env.done);
+	expect(env.done == 1 && !env.failed && env.ep.una == start + 30 && !env.ep.head, "%u done",
+	       env.done);
 	expect(env.delivered == op.count && env.first == op.count - 16, "%llu elements",
 	       (unsigned long long)env.delivered);
 	expect_count(CONTRIBS_SENT, 30u);
@@ -54,12 +58,16 @@ static void test_header(void)
 	ready(0);
 	submit_op(&op);
 	p = &expect_sent(INC_PKT_CONTRIB)->pkt;
-	expect(p->group == 77 && p->incarnation == 5 && p->epoch == 1 && p->child == RANK && p->cookie == UP &&
-	       p->sig == op.sig && p->dtype == INC_TYPE_I32 && p->dop == INC_OP_SUM && p->span == 1, "the header");
-	expect(p->flags == (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC) && p->len == 32, "the first block");
+	expect(p->group == 77 && p->incarnation == 5 && p->epoch == 1 && p->child == RANK &&
+		       p->cookie == UP && p->sig == op.sig && p->dtype == INC_TYPE_I32 &&
+		       p->dop == INC_OP_SUM && p->span == 1,
+	       "the header");
+	expect(p->flags == (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC) && p->len == 32,
+	       "the first block");
 	netinc_coll_block(&op, 1, &b);
 	netinc_ep_block_header(&env.ep, &op, 1, &b, &pkt);
-	expect(pkt.flags == (INC_F_PAYLOAD | INC_F_WANT) && pkt.len == 64 && pkt.psn == 1, "the second");
+	expect(pkt.flags == (INC_F_PAYLOAD | INC_F_WANT) && pkt.len == 64 && pkt.psn == 1,
+	       "the second");
 	netinc_coll_block(&op, 2, &b);
 	netinc_ep_block_header(&env.ep, &op, 2, &b, &pkt);
 	expect(pkt.len == 12, "the last has %u bytes", pkt.len);
@@ -105,7 +113,10 @@ static void test_result_checks(void)
 	expect_count(DROP_MEMORY, 1u);
 }
 
-/* Empty results of a run of blocks come as one; a run longer than the window is nobody's, and costs no time. */
+/*
+ * Empty results of a run of blocks come as one; a run longer than the window is nobody's, and costs
+ * no time.
+ */
 static void test_span(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 3);
@@ -119,7 +130,8 @@ static void test_span(void)
 	pkt.span = env.ep.window + 1;
 	expect(give(pkt) == -INC_C_DROP_AHEAD && !env.ep.una, "longer than the window");
 	pkt.span = 3;
-	expect(!give(pkt) && env.ep.una == 3, "three at once: %llu", (unsigned long long)env.ep.una);
+	expect(!give(pkt) && env.ep.una == 3, "three at once: %llu",
+	       (unsigned long long)env.ep.una);
 	pkt.psn = 1;
 	expect(!give(pkt) && env.done == 1 && !env.failed, "the last with two again");
 	expect(give(pkt) == -INC_C_DROP_DUPLICATE, "all again");
@@ -180,7 +192,10 @@ static void test_partial_send(void)
 	expect_count(CONTRIBS_SENT, 6u);
 }
 
-/* Only what STATUS or NACK names, has no result, and was sent before they can have been, goes again. */
+/*
+ * Only what STATUS or NACK names, has no result, and was sent before they can have been, goes
+ * again.
+ */
 static void test_resend(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 7);
@@ -221,24 +236,28 @@ static void test_resend(void)
 	expect_count(STATUSES, 2u);
 }
 
-/* The bitmap of a PROBE from @psn on that lacks blocks [@lost, @end) only, and asks for them if there are any. */
+/*
+ * The bitmap of a PROBE from @psn on that lacks blocks [@lost, @end) only, and asks for them if
+ * there are any.
+ */
 static void expect_probe(u32 psn, u32 lost, u32 end)
 {
 	const struct sent *s = expect_sent(INC_PKT_PROBE);
 	const struct inc_probe *probe = (const void *)s->body;
 	u32 i;
 
-	expect(s->pkt.psn == psn && be16_to_cpu(probe->bits) == 32 && s->pkt.tstamp == (u32)env.now, "psn %u, %u bits",
-	       s->pkt.psn, be16_to_cpu(probe->bits));
+	expect(s->pkt.psn == psn && be16_to_cpu(probe->bits) == 32 && s->pkt.tstamp == (u32)env.now,
+	       "psn %u, %u bits", s->pkt.psn, be16_to_cpu(probe->bits));
 	expect(!(s->pkt.flags & INC_F_RETRANS) == (lost == end), "flags %#x", s->pkt.flags);
 	for (i = 0; i < 32; i++)
-		expect(netinc_bit(probe->bitmap, i) == (psn + i < lost || psn + i >= end), "bit %u", i);
+		expect(netinc_bit(probe->bitmap, i) == (psn + i < lost || psn + i >= end), "bit %u",
+		       i);
 	expect_quiet();
 }
 
 /*
- * PROBE names the first missing block. It asks for nothing: what has not come may be in a queue, in which the answer
- * comes behind it. Below the block that the answer names it is lost.
+ * PROBE names the first missing block. It asks for nothing: what has not come may be in a queue, in
+ * which the answer comes behind it. Below the block that the answer names it is lost.
  */
 static void test_probe(void)
 {
@@ -274,7 +293,10 @@ static void test_probe(void)
 	expect_count(PROBES, 4u);
 }
 
-/* Results that overtake one another: the node is asked about the hole before the timer, once in a round trip. */
+/*
+ * Results that overtake one another: the node is asked about the hole before the timer, once in a
+ * round trip.
+ */
 static void test_gap(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 7);
@@ -300,7 +322,10 @@ static void test_gap(void)
 	expect_quiet();
 }
 
-/* Behind a lost block others go on, up to the window: those that have their results are not under way any more. */
+/*
+ * Behind a lost block others go on, up to the window: those that have their results are not under
+ * way any more.
+ */
 static void test_hole(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 40);
@@ -311,7 +336,8 @@ static void test_hole(void)
 	env.ep.cc.cwnd = 4;
 	env.seen = env.logged;
 	for (i = 1; i < W; i++)
-		expect(!result(&op, i) && env.ep.snd == W, "result %u: %llu sent", i, (unsigned long long)env.ep.snd);
+		expect(!result(&op, i) && env.ep.snd == W, "result %u: %llu sent", i,
+		       (unsigned long long)env.ep.snd);
 	expect(env.ep.una == 0 && env.ep.early == W - 1, "%u early", env.ep.early);
 	env.ep.cc.cwnd = 4;
 	expect(!result(&op, 0) && env.ep.una == W && !env.ep.early, "%u early", env.ep.early);
@@ -326,7 +352,8 @@ static void test_order(void)
 	ready(0);
 	submit_op(&a);
 	submit_op(&b);
-	expect(b.first == 2 && b.blocks == 1, "the barrier is block %llu", (unsigned long long)b.first);
+	expect(b.first == 2 && b.blocks == 1, "the barrier is block %llu",
+	       (unsigned long long)b.first);
 	expect(!result(&b, 2) && !result(&a, 1) && !env.done, "%u are done", env.done);
 	expect(!result(&a, 0) && env.done == 2 && env.last_done == 1, "%u are done", env.done);
 }
@@ -345,9 +372,13 @@ static void submit_asking(u16 counts_error)
 	memset(&asking, 0, sizeof(asking));
 	for (i = 0; i < SIZE; i++)
 		asking.ask[i] = i ? 1 : SIZE;
-	asking.op = (struct netinc_op) { .coll = INC_COLL_GATHER, .type = INC_TYPE_I32, .wire = INC_TYPE_I32,
-					 .mode = INC_MODE_COUNTS, .counts = asking.counts,
-					 .before = asking.before[0], .hold = true };
+	asking.op = (struct netinc_op){ .coll = INC_COLL_GATHER,
+					.type = INC_TYPE_I32,
+					.wire = INC_TYPE_I32,
+					.mode = INC_MODE_COUNTS,
+					.counts = asking.counts,
+					.before = asking.before[0],
+					.hold = true };
 	asking.exchange = asking.op;
 	asking.exchange.hold = false;
 	asking.exchange.mode |= INC_MODE_COUNTS_PHASE;
@@ -359,7 +390,10 @@ static void submit_asking(u16 counts_error)
 	submit_op(&asking.op);
 }
 
-/* What is on hold has no blocks, nor has what comes after it, until the exchange is done. Both count as one. */
+/*
+ * What is on hold has no blocks, nor has what comes after it, until the exchange is done. Both
+ * count as one.
+ */
 static void test_hold(void)
 {
 	struct netinc_op after = barrier();
@@ -367,13 +401,16 @@ static void test_hold(void)
 	ready(0);
 	submit_asking(0);
 	submit_op(&after);
-	expect(asking.op.seq == asking.exchange.seq && after.seq == asking.op.seq + 1, "numbers %u, %u, %u",
-	       asking.exchange.seq, asking.op.seq, after.seq);
-	expect(asking.exchange.blocks == SIZE && env.ep.end == SIZE, "%llu blocks", (unsigned long long)env.ep.end);
-	for (; env.ep.una < SIZE; )
+	expect(asking.op.seq == asking.exchange.seq && after.seq == asking.op.seq + 1,
+	       "numbers %u, %u, %u", asking.exchange.seq, asking.op.seq, after.seq);
+	expect(asking.exchange.blocks == SIZE && env.ep.end == SIZE, "%llu blocks",
+	       (unsigned long long)env.ep.end);
+	for (; env.ep.una < SIZE;)
 		expect(!result(&asking.exchange, env.ep.una), "result");
-	expect(env.done == 1 && env.ep.end == SIZE + 2, "%llu blocks", (unsigned long long)env.ep.end);
-	expect(!result(&asking.op, SIZE) && !result(&after, SIZE + 1) && env.done == 3, "%u are done", env.done);
+	expect(env.done == 1 && env.ep.end == SIZE + 2, "%llu blocks",
+	       (unsigned long long)env.ep.end);
+	expect(!result(&asking.op, SIZE) && !result(&after, SIZE + 1) && env.done == 3,
+	       "%u are done", env.done);
 	expect_count(OPS, 2);
 }
 
@@ -392,16 +429,21 @@ static void test_contradiction(void)
 	expect_count(OPS_FAILED, 1);
 }
 
-/* The exchange and what it is for fail together, and count as one, also where they are submitted too late. */
+/*
+ * The exchange and what it is for fail together, and count as one, also where they are submitted
+ * too late.
+ */
 static void test_hold_fails(void)
 {
 	ready(0);
 	submit_asking(0);
-	expect(!error(0, 0, 2, INC_ERR_MISMATCH) && env.done == 2 && env.failed == 2, "%u are done", env.done);
+	expect(!error(0, 0, 2, INC_ERR_MISMATCH) && env.done == 2 && env.failed == 2, "%u are done",
+	       env.done);
 	expect(asking.op.error.code == INC_ERR_MISMATCH, "code %u", asking.op.error.code);
 	expect_count(OPS_FAILED, 1);
 	submit_asking(0);
-	expect(env.done == 4 && env.failed == 4 && asking.op.error.code == INC_ERR_CANCELED, "%u are done", env.done);
+	expect(env.done == 4 && env.failed == 4 && asking.op.error.code == INC_ERR_CANCELED,
+	       "%u are done", env.done);
 	expect_count(OPS_FAILED, 2);
 }
 
@@ -420,9 +462,10 @@ static void test_submit_states(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
-	KTAP(test_congestion), KTAP(test_span),
-	KTAP(test_resend), KTAP(test_probe), KTAP(test_gap), KTAP(test_hole), KTAP(test_order), KTAP(test_hold),
+	KTAP(test_window),	  KTAP(test_header),	 KTAP(test_result_checks),
+	KTAP(test_partial_send),  KTAP(test_congestion), KTAP(test_span),
+	KTAP(test_resend),	  KTAP(test_probe),	 KTAP(test_gap),
+	KTAP(test_hole),	  KTAP(test_order),	 KTAP(test_hold),
 	KTAP(test_contradiction), KTAP(test_hold_fails), KTAP(test_submit_states),
 };
 

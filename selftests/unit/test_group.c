@@ -13,42 +13,53 @@ static void test_form(void)
 	expect(!join(2, 50, 1000), "rank 2");
 	s = expect_sent(INC_PKT_WAIT, 2);
 	wait = (const void *)s->body;
-	expect(be32_to_cpu(wait->nonce) == 102 && be32_to_cpu(wait->joined) == 1 && !be32_to_cpu(wait->missing),
-	       "WAIT says %u joined, %u is missing", be32_to_cpu(wait->joined), be32_to_cpu(wait->missing));
+	expect(be32_to_cpu(wait->nonce) == 102 && be32_to_cpu(wait->joined) == 1 &&
+		       !be32_to_cpu(wait->missing),
+	       "WAIT says %u joined, %u is missing", be32_to_cpu(wait->joined),
+	       be32_to_cpu(wait->missing));
 	expect(!join(2, 50, 1001), "again");
 	expect_sent(INC_PKT_WAIT, 2);
 	expect(!join(0, 50, 1002), "rank 0");
 	s = expect_sent(INC_PKT_WAIT, 0);
 	wait = (const void *)s->body;
-	expect(be32_to_cpu(wait->joined) == 2 && be32_to_cpu(wait->missing) == 1, "WAIT says %u joined, %u is missing",
-	       be32_to_cpu(wait->joined), be32_to_cpu(wait->missing));
+	expect(be32_to_cpu(wait->joined) == 2 && be32_to_cpu(wait->missing) == 1,
+	       "WAIT says %u joined, %u is missing", be32_to_cpu(wait->joined),
+	       be32_to_cpu(wait->missing));
 	expect(!join(1, 50, 1003), "rank 1");
 	for (i = 0; i < SIZE; i++) {
 		s = expect_sent(INC_PKT_READY, i);
 		ready = (const void *)s->body;
-		expect(be32_to_cpu(ready->nonce) == 100 + i && be64_to_cpu(ready->start) == 50 && s->pkt.child == i &&
-		       be32_to_cpu(ready->window) == W && be16_to_cpu(ready->block) == 64 && s->pkt.epoch == 1 &&
-		       be32_to_cpu(ready->size) == SIZE && be32_to_cpu(ready->dead_ms) == DEAD &&
-		       be16_to_cpu(ready->trees) == 1 && !ready->opseq, "READY of rank %u", i);
-		expect(be64_to_cpu(ready->up_cookie) == env.g.members[i].cookie && env.g.members[i].cookie &&
-		       be64_to_cpu(ready->down_cookie) == env.g.down_cookie, "cookies of rank %u", i);
+		expect(be32_to_cpu(ready->nonce) == 100 + i && be64_to_cpu(ready->start) == 50 &&
+			       s->pkt.child == i && be32_to_cpu(ready->window) == W &&
+			       be16_to_cpu(ready->block) == 64 && s->pkt.epoch == 1 &&
+			       be32_to_cpu(ready->size) == SIZE &&
+			       be32_to_cpu(ready->dead_ms) == DEAD &&
+			       be16_to_cpu(ready->trees) == 1 && !ready->opseq,
+		       "READY of rank %u", i);
+		expect(be64_to_cpu(ready->up_cookie) == env.g.members[i].cookie &&
+			       env.g.members[i].cookie &&
+			       be64_to_cpu(ready->down_cookie) == env.g.down_cookie,
+		       "cookies of rank %u", i);
 	}
-	expect(env.g.members[0].cookie != env.g.members[1].cookie && env.g.members[0].cookie != env.g.down_cookie,
+	expect(env.g.members[0].cookie != env.g.members[1].cookie &&
+		       env.g.members[0].cookie != env.g.down_cookie,
 	       "cookies are the same");
-	expect(env.events[INC_EVENT_GROUP_FORMED] == 1, "%u events", env.events[INC_EVENT_GROUP_FORMED]);
+	expect(env.events[INC_EVENT_GROUP_FORMED] == 1, "%u events",
+	       env.events[INC_EVENT_GROUP_FORMED]);
 	expect(!join(1, 50, 2000), "READY was lost");
 	expect_sent(INC_PKT_READY, 1);
 	end();
 }
 
-static void expect_refused(struct inc_join j, u32 rank, struct netinc_peer peer, int code, u64 detail, const char *what)
+static void expect_refused(struct inc_join j, u32 rank, struct netinc_peer peer, int code,
+			   u64 detail, const char *what)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, rank);
 	int got = netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail);
 
 	expect(got == code, "%s: refused with %d, expected %d", what, got, code);
-	expect(env.detail == detail, "%s: detail is %llu, expected %llu", what, (unsigned long long)env.detail,
-	       (unsigned long long)detail);
+	expect(env.detail == detail, "%s: detail is %llu, expected %llu", what,
+	       (unsigned long long)env.detail, (unsigned long long)detail);
 }
 
 static void test_refuse(void)
@@ -71,12 +82,14 @@ static void test_refuse(void)
 	expect_sent(INC_PKT_WAIT, 1);
 	j = join_of(1, 0);
 	j.nonce = cpu_to_be32(5);
-	expect_refused(j, 1, peer_of(1), INC_REFUSE_RANK_TAKEN, 1, "another process of the same host");
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_RANK_TAKEN, 1,
+		       "another process of the same host");
 	expect_refused(join_of(1, 0), 1, peer_of(2), INC_REFUSE_RANK_TAKEN, 1, "another host");
 	expect(!join(0, 0, 1000) && !join(2, 0, 1000), "the others");
 	expect_sent(INC_PKT_WAIT, 0);
 	env.seen += SIZE;
-	expect_refused(j, 1, peer_of(1), INC_REFUSE_BUSY, 1, "a newcomer to a group that has formed");
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_BUSY, 1,
+		       "a newcomer to a group that has formed");
 	end();
 }
 
@@ -95,7 +108,10 @@ static int join_moved(u32 rank, u64 lineage, u32 move, bool named, u64 now)
 	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
 }
 
-/* Only a member that has been challenged begins the group anew; one of an older move is told which one it is at. */
+/*
+ * Only a member that has been challenged begins the group anew; one of an older move is told which
+ * one it is at.
+ */
 static void test_moved(void)
 {
 	struct netinc_peer stranger = peer_of(9);
@@ -104,9 +120,12 @@ static void test_moved(void)
 	u32 i;
 
 	form(50);
-	expect(join_moved(1, LINEAGE, 2, false, 2000) == INC_REFUSE_MOVED, "a group without a fallback moves");
+	expect(join_moved(1, LINEAGE, 2, false, 2000) == INC_REFUSE_MOVED,
+	       "a group without a fallback moves");
 	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
-	/* names the incarnation, as nobody who has moved does: it is a JOIN that was not challenged */
+	/*
+	 * names the incarnation, as nobody who has moved does: it is a JOIN that was not challenged
+	 */
 	expect(!join_moved(1, LINEAGE, 1, true, 2000), "READY again");
 	expect_sent(INC_PKT_READY, 1);
 	expect(join_moved(1, LINEAGE + 1, 1, false, 2000) == INC_REFUSE_MOVED, "another lineage");
@@ -114,13 +133,17 @@ static void test_moved(void)
 	j = join_of(0, 50);
 	j.lineage = cpu_to_be64(5);
 	j.move = cpu_to_be32(1);
-	expect(netinc_group_join(&env.g, &pkt, &j, &stranger, 2000, &env.detail) == INC_REFUSE_BUSY, "a stranger");
-	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.move, "state %u, move %u", env.g.state, env.g.move);
+	expect(netinc_group_join(&env.g, &pkt, &j, &stranger, 2000, &env.detail) == INC_REFUSE_BUSY,
+	       "a stranger");
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.move, "state %u, move %u", env.g.state,
+	       env.g.move);
 
 	expect(!join_moved(1, LINEAGE, 2, false, 3000), "a member that has moved");
 	expect_sent(INC_PKT_WAIT, 1);
-	expect(env.g.state == INC_GROUP_JOINING && env.g.move == 2, "state %u, move %u", env.g.state, env.g.move);
-	expect(join_moved(0, LINEAGE, 1, false, 3000) == INC_REFUSE_MOVED && env.detail == 2, "an older move");
+	expect(env.g.state == INC_GROUP_JOINING && env.g.move == 2, "state %u, move %u",
+	       env.g.state, env.g.move);
+	expect(join_moved(0, LINEAGE, 1, false, 3000) == INC_REFUSE_MOVED && env.detail == 2,
+	       "an older move");
 	expect(join_moved(0, 0, 0, false, 3000) == INC_REFUSE_BUSY, "a rank of another run");
 	for (i = 0; i < SIZE; i += 2)
 		expect(!join_moved(i, LINEAGE, 2, false, 4000), "rank %u", i);
@@ -129,11 +152,14 @@ static void test_moved(void)
 		expect_sent(INC_PKT_READY, i);
 		expect_sent(INC_PKT_PEERS, i);
 	}
-	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2, "state %u, epoch %u", env.g.state, env.g.epoch);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2, "state %u, epoch %u",
+	       env.g.state, env.g.epoch);
 	end();
 }
 
-/* Who does not come along within the dead limit is missing: the others are told, whenever they ask. */
+/*
+ * Who does not come along within the dead limit is missing: the others are told, whenever they ask.
+ */
 static void test_not_moved(void)
 {
 	u64 dead = DEAD * NETINC_MS, now;
@@ -148,9 +174,10 @@ static void test_not_moved(void)
 		expect_sent(INC_PKT_WAIT, 1);
 	}
 	expect(!netinc_group_tick(&env.g, now), "the group has expired");
-	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2, "state %u, %u events",
-	       env.g.state, env.events[INC_EVENT_RANK_DEAD]);
-	expect(join_moved(1, LINEAGE, 1, false, now) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32),
+	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2,
+	       "state %u, %u events", env.g.state, env.events[INC_EVENT_RANK_DEAD]);
+	expect(join_moved(1, LINEAGE, 1, false, now) == INC_REFUSE_RANK_DEAD &&
+		       env.detail == (2ull << 32),
 	       "ranks 0 and 2 are missing: detail %llx", (unsigned long long)env.detail);
 	expect(!join_moved(2, LINEAGE, 2, false, now), "a later move brings them all here");
 	expect_sent(INC_PKT_WAIT, 2);
@@ -173,7 +200,8 @@ static void test_check(void)
 	pkt.cookie ^= 1ull << 63;
 	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_COOKIE, "cookie");
 	pkt.cookie = env.g.members[0].cookie;
-	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_COOKIE, "another member's cookie");
+	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_COOKIE,
+	       "another member's cookie");
 	pkt = pkt_of(INC_PKT_PROBE, 1);
 	pkt.epoch++;
 	expect(netinc_group_check(&env.g, &pkt, &peer, 6000) == -INC_C_DROP_EPOCH, "epoch");
@@ -225,7 +253,10 @@ static void test_state(void)
 	end();
 }
 
-/* Ranks disagree: all get the error with both sides; when all have joined again, the next epoch begins there. */
+/*
+ * Ranks disagree: all get the error with both sides; when all have joined again, the next epoch
+ * begins there.
+ */
 static void test_resync(void)
 {
 	struct netinc_error e;
@@ -235,14 +266,19 @@ static void test_resync(void)
 	for (i = 0; i < SIZE; i++)
 		expect(!contrib(i, 1000, 0, 5, 0, 2000), "operation 0 of rank %u", i);
 	expect(env.results == 1, "%u results", env.results);
-	expect(!contrib(0, 1001, 1, 6, 0, 2000) && !contrib(0, 1002, 2, 9, 0, 2000), "rank 0 goes on");
-	expect(!contrib(1, 1001, 1, 6, 0, 2000) && !contrib(2, 1001, 1, 7, 0, 2000), "rank 2 differs");
+	expect(!contrib(0, 1001, 1, 6, 0, 2000) && !contrib(0, 1002, 2, 9, 0, 2000),
+	       "rank 0 goes on");
+	expect(!contrib(1, 1001, 1, 6, 0, 2000) && !contrib(2, 1001, 1, 7, 0, 2000),
+	       "rank 2 differs");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_MISMATCH && e.block == 1001 && e.opseq == 1 && e.resume == 3 && e.rank[0] == 0 &&
-	       e.rank[1] == 2, "code %u, block %llu, operations %u..%u, ranks %u and %u", e.code,
+	expect(e.code == INC_ERR_MISMATCH && e.block == 1001 && e.opseq == 1 && e.resume == 3 &&
+		       e.rank[0] == 0 && e.rank[1] == 2,
+	       "code %u, block %llu, operations %u..%u, ranks %u and %u", e.code,
 	       (unsigned long long)e.block, e.opseq, e.resume, e.rank[0], e.rank[1]);
-	expect(be64_to_cpu(e.desc[0].count) == 6 && be64_to_cpu(e.desc[1].count) == 7, "the descriptors");
-	expect(env.g.state == INC_GROUP_RESYNC && env.events[INC_EVENT_GROUP_ERROR] == 1, "state %u", env.g.state);
+	expect(be64_to_cpu(e.desc[0].count) == 6 && be64_to_cpu(e.desc[1].count) == 7,
+	       "the descriptors");
+	expect(env.g.state == INC_GROUP_RESYNC && env.events[INC_EVENT_GROUP_ERROR] == 1,
+	       "state %u", env.g.state);
 	expect(contrib(1, 1002, 2, 9, 0, 2000) == -INC_C_DROP_ERROR, "after the error");
 	expect_sent(INC_PKT_ERROR, 1);
 	send_probe(2, 2001);
@@ -257,11 +293,13 @@ static void test_resync(void)
 		const struct sent *s = expect_sent(INC_PKT_READY, i);
 		const struct inc_ready *ready = (const void *)s->body;
 
-		expect(s->pkt.epoch == 2 && be64_to_cpu(ready->start) == 1001 && be32_to_cpu(ready->opseq) == 3,
+		expect(s->pkt.epoch == 2 && be64_to_cpu(ready->start) == 1001 &&
+			       be32_to_cpu(ready->opseq) == 3,
 		       "READY of rank %u: epoch %u, start %llu, operation %u", i, s->pkt.epoch,
 		       (unsigned long long)be64_to_cpu(ready->start), be32_to_cpu(ready->opseq));
 	}
-	expect(env.events[INC_EVENT_GROUP_EPOCH] == 1, "%u events", env.events[INC_EVENT_GROUP_EPOCH]);
+	expect(env.events[INC_EVENT_GROUP_EPOCH] == 1, "%u events",
+	       env.events[INC_EVENT_GROUP_EPOCH]);
 	for (i = 0; i < SIZE; i++)
 		expect(!contrib(i, 1001, 3, 5, 0, 4000), "operation 3 of rank %u", i);
 	expect(env.results == 2, "%u results", env.results);
@@ -282,10 +320,12 @@ static void test_rejoin_checks(void)
 	expect_sent(INC_PKT_ERROR, NETINC_ALL);
 	pkt = pkt_of(INC_PKT_JOIN, 0);
 	pkt.cookie ^= 1;
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN, "wrong cookie");
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN,
+	       "wrong cookie");
 	pkt = pkt_of(INC_PKT_JOIN, 0);
 	pkt.epoch = 0;
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN, "old epoch");
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN,
+	       "old epoch");
 	expect(!env.g.rejoined, "%u have rejoined", env.g.rejoined);
 	end();
 }
@@ -302,11 +342,14 @@ static void test_dead(void)
 	expect(env.g.state == INC_GROUP_ACTIVE, "dead at the limit, not after it");
 	expect(!netinc_group_tick(&env.g, now + 1), "expires");
 	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
-	expect(env.events[INC_EVENT_RANK_DEAD] == 1 && env.events[INC_EVENT_GROUP_ERROR] == 1, "events");
+	expect(env.events[INC_EVENT_RANK_DEAD] == 1 && env.events[INC_EVENT_GROUP_ERROR] == 1,
+	       "events");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 2 && e.rank[1] == NETINC_NO_RANK && !e.resume && !e.block,
+	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 2 && e.rank[1] == NETINC_NO_RANK &&
+		       !e.resume && !e.block,
 	       "code %u, rank %u", e.code, e.rank[0]);
-	expect(contrib(0, 0, 0, 1, 0, now) == -INC_C_DROP_ERROR, "a contribution to a failed group");
+	expect(contrib(0, 0, 0, 1, 0, now) == -INC_C_DROP_ERROR,
+	       "a contribution to a failed group");
 	expect_sent(INC_PKT_ERROR, 0);
 	send_probe(1, now);
 	expect_sent(INC_PKT_ERROR, 1);
@@ -317,7 +360,10 @@ static void test_dead(void)
 	end();
 }
 
-/* A node that has not run for longer than the limit does not take its own silence for that of all members. */
+/*
+ * A node that has not run for longer than the limit does not take its own silence for that of all
+ * members.
+ */
 static void test_stall(void)
 {
 	u64 dead = DEAD * NETINC_MS, now;
@@ -330,14 +376,19 @@ static void test_stall(void)
 	netinc_group_tick(&env.g, now + dead / 4);
 	netinc_group_tick(&env.g, now + dead / 2);
 	expect(env.g.state == INC_GROUP_ACTIVE, "dead though they had no time to be heard");
-	expect(!check(0, INC_PKT_PROBE, now + dead / 2) && !check(2, INC_PKT_PROBE, now + dead / 2), "signs of life");
+	expect(!check(0, INC_PKT_PROBE, now + dead / 2) && !check(2, INC_PKT_PROBE, now + dead / 2),
+	       "signs of life");
 	netinc_group_tick(&env.g, now + dead / 2 + 1);
-	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1, "rank %u is dead", env.g.error.rank[0]);
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1, "rank %u is dead",
+	       env.g.error.rank[0]);
 	expect_sent(INC_PKT_ERROR, NETINC_ALL);
 	end();
 }
 
-/* A member that has lost READY of the epoch that failed gets it first: only then has it the cookie to believe more. */
+/*
+ * A member that has lost READY of the epoch that failed gets it first: only then has it the cookie
+ * to believe more.
+ */
 static void test_over_without_ready(void)
 {
 	struct netinc_pkt pkt;
@@ -352,8 +403,11 @@ static void test_over_without_ready(void)
 	expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 2000, &env.detail), "a member");
 	expect_sent(INC_PKT_READY, 1);
 	stranger.nonce = cpu_to_be32(4);
-	expect(netinc_group_join(&env.g, &pkt, &stranger, &peer, 2000, &env.detail) == INC_REFUSE_BUSY, "a stranger");
-	expect(netinc_group_knows(&env.g, &pkt, &j, &peer) && !netinc_group_knows(&env.g, &pkt, &stranger, &peer),
+	expect(netinc_group_join(&env.g, &pkt, &stranger, &peer, 2000, &env.detail) ==
+		       INC_REFUSE_BUSY,
+	       "a stranger");
+	expect(netinc_group_knows(&env.g, &pkt, &j, &peer) &&
+		       !netinc_group_knows(&env.g, &pkt, &stranger, &peer),
 	       "knows the wrong ones");
 	end();
 }
@@ -371,17 +425,20 @@ static void test_late(void)
 	netinc_group_tick(&env.g, 10000 + 1001 * NETINC_MS);
 	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "%u events, rank %u",
 	       env.events[INC_EVENT_RANK_LATE], env.event_rank);
-	expect(env.late_us[INC_EVENT_RANK_LATE] == 1000000 && !env.g.late_block, "late by %llu us, block %llu",
-	       (unsigned long long)env.late_us[INC_EVENT_RANK_LATE], (unsigned long long)env.g.late_block);
+	expect(env.late_us[INC_EVENT_RANK_LATE] == 1000000 && !env.g.late_block,
+	       "late by %llu us, block %llu", (unsigned long long)env.late_us[INC_EVENT_RANK_LATE],
+	       (unsigned long long)env.g.late_block);
 	contrib(1, 0, 0, 1, 0, 1110000);
 	netinc_group_tick(&env.g, 1200000);
 	expect(env.late_us[INC_EVENT_RANK_BACK] == 1100000, "back after %llu us",
 	       (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
-	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.events[INC_EVENT_RANK_LATE] == 2 && env.event_rank == 2,
+	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.events[INC_EVENT_RANK_LATE] == 2 &&
+		       env.event_rank == 2,
 	       "rank 1 is back, now it is rank %u", env.event_rank);
 	contrib(2, 0, 0, 1, 0, 1300000);
 	netinc_group_tick(&env.g, 1300000);
-	expect(env.events[INC_EVENT_RANK_BACK] == 2 && env.g.state == INC_GROUP_ACTIVE, "all are back");
+	expect(env.events[INC_EVENT_RANK_BACK] == 2 && env.g.state == INC_GROUP_ACTIVE,
+	       "all are back");
 	end();
 	form(0);
 	env.g.cfg.late_ms = 500;
@@ -390,7 +447,8 @@ static void test_late(void)
 	netinc_group_tick(&env.g, 10000 + 499 * NETINC_MS);
 	expect(env.g.state == INC_GROUP_ACTIVE, "fails too early");
 	netinc_group_tick(&env.g, 10000 + 500 * NETINC_MS);
-	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE && env.g.error.rank[0] == 1,
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE &&
+		       env.g.error.rank[0] == 1,
 	       "rank %u is late", env.g.error.rank[0]);
 	end();
 }
@@ -406,7 +464,9 @@ static void late_env(u8 policy, u32 late_ms)
 static int reduce(u32 rank, u64 block, u32 opseq, u32 sig, u64 now)
 {
 	struct netinc_pkt pkt = pkt_of(INC_PKT_CONTRIB, rank);
-	struct netinc_pay pay = { .obj = &env.desc[rank][block % W], .flags = INC_F_PAYLOAD | INC_F_WANT, .len = 64 };
+	struct netinc_pay pay = { .obj = &env.desc[rank][block % W],
+				  .flags = INC_F_PAYLOAD | INC_F_WANT,
+				  .len = 64 };
 
 	pkt.psn = (u32)block;
 	pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
@@ -437,7 +497,8 @@ static void test_late_wait(void)
 	netinc_group_tick(&env.g, 10000 + 299 * NETINC_MS);
 	expect(!env.events[INC_EVENT_RANK_LATE], "too early");
 	netinc_group_tick(&env.g, 10000 + 300 * NETINC_MS);
-	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "rank %u", env.event_rank);
+	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1, "rank %u",
+	       env.event_rank);
 	all_heard_at(10000 + 5000 * NETINC_MS);
 	netinc_group_tick(&env.g, 10000 + 5000 * NETINC_MS);
 	expect(env.g.state == INC_GROUP_ACTIVE && !env.results, "state %u", env.g.state);
@@ -463,17 +524,21 @@ static void test_late_partial(void)
 	reduce(2, 1, 1, 1, now);
 	all_heard_at(now + 300 * NETINC_MS);
 	netinc_group_tick(&env.g, now + 300 * NETINC_MS);
-	expect(env.results == 2 && env.events[INC_EVENT_RANK_LATE] == 1 && !env.events[INC_EVENT_RANK_BACK],
+	expect(env.results == 2 && env.events[INC_EVENT_RANK_LATE] == 1 &&
+		       !env.events[INC_EVENT_RANK_BACK],
 	       "%u results", env.results);
-	expect(reduce(1, 0, 0, 1, now + 400 * NETINC_MS) == -INC_C_DROP_TOO_LATE && env.results == 3, "too late");
+	expect(reduce(1, 0, 0, 1, now + 400 * NETINC_MS) == -INC_C_DROP_TOO_LATE &&
+		       env.results == 3,
+	       "too late");
 	netinc_group_tick(&env.g, now + 401 * NETINC_MS);
-	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.late_us[INC_EVENT_RANK_BACK] == 700000, "back after %llu us",
-	       (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
+	expect(env.events[INC_EVENT_RANK_BACK] == 1 && env.late_us[INC_EVENT_RANK_BACK] == 700000,
+	       "back after %llu us", (unsigned long long)env.late_us[INC_EVENT_RANK_BACK]);
 	/* a barrier that not all come to is none */
 	contrib(0, 2, 2, 1, 0, now + 500 * NETINC_MS);
 	all_heard_at(now + 800 * NETINC_MS);
 	netinc_group_tick(&env.g, now + 800 * NETINC_MS);
-	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE && env.g.error.rank[0] == 1,
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_LATE &&
+		       env.g.error.rank[0] == 1,
 	       "a barrier: rank %u is late", env.g.error.rank[0]);
 	end();
 }
@@ -491,7 +556,8 @@ static void test_late_disagrees(void)
 	netinc_group_tick(&env.g, now);
 	expect(reduce(1, 0, 0, 2, now) == -INC_C_DROP_MISMATCH, "is taken");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_MISMATCH && e.rank[0] == 1 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	expect(e.code == INC_ERR_MISMATCH && e.rank[0] == 1 && !e.resume, "code %u, rank %u",
+	       e.code, e.rank[0]);
 	end();
 }
 
@@ -506,8 +572,8 @@ static void test_late_leave(void)
 		expect_sent(INC_PKT_WAIT, 0);
 		all_heard_at(5000 * NETINC_MS);
 		netinc_group_tick(&env.g, 5000 * NETINC_MS);
-		expect(env.g.state == INC_GROUP_ACTIVE && !env.events[INC_EVENT_RANK_LATE], "policy %u: state %u",
-		       policy, env.g.state);
+		expect(env.g.state == INC_GROUP_ACTIVE && !env.events[INC_EVENT_RANK_LATE],
+		       "policy %u: state %u", policy, env.g.state);
 		end();
 	}
 }
@@ -519,19 +585,23 @@ static void test_abort(void)
 	form(0);
 	expect(!abort_rank(1, INC_ERR_RANK_FAULT, 101, 2000), "ABORT");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_RANK_FAULT && e.rank[0] == 1, "code %u, rank %u", e.code, e.rank[0]);
+	expect(e.code == INC_ERR_RANK_FAULT && e.rank[0] == 1, "code %u, rank %u", e.code,
+	       e.rank[0]);
 	expect(!abort_rank(1, INC_ERR_RANK_FAULT, 101, 2001), "again");
 	expect_sent(INC_PKT_ERROR, 1);
 	end();
 	form(0);
 	expect(!abort_rank(2, INC_ERR_RANK_PATH, 102, 2000), "ABORT of who gets no blocks through");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_RANK_PATH && e.rank[0] == 2 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	expect(e.code == INC_ERR_RANK_PATH && e.rank[0] == 2 && !e.resume, "code %u, rank %u",
+	       e.code, e.rank[0]);
 	expect(netinc_group_gone(&env.g, 2), "the others cannot go on without it");
 	end();
 	form(0);
-	expect(abort_rank(2, 0xffff, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with a code that is none");
-	expect(abort_rank(2, INC_ERR_MISMATCH, 102, 2000) == -INC_C_DROP_MALFORMED, "ABORT with another error's code");
+	expect(abort_rank(2, 0xffff, 102, 2000) == -INC_C_DROP_MALFORMED,
+	       "ABORT with a code that is none");
+	expect(abort_rank(2, INC_ERR_MISMATCH, 102, 2000) == -INC_C_DROP_MALFORMED,
+	       "ABORT with another error's code");
 	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
 	end();
 }
@@ -546,14 +616,18 @@ static void test_abort_joining(void)
 	join(1, 0, 0);
 	expect_sent(INC_PKT_WAIT, 0);
 	expect_sent(INC_PKT_WAIT, 1);
-	expect(abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) == -INC_C_DROP_COOKIE, "another process's ABORT");
-	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 101, 0) && env.g.joined == 1, "%u have joined", env.g.joined);
+	expect(abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) == -INC_C_DROP_COOKIE,
+	       "another process's ABORT");
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 101, 0) && env.g.joined == 1, "%u have joined",
+	       env.g.joined);
 	expect_refused(j, 1, peer_of(1), INC_REFUSE_UNKNOWN, 1, "a late copy of its JOIN");
 	j.nonce = cpu_to_be32(5);
 	expect_refused(j, 1, peer_of(1), 0, 1, "another process");
 	expect_sent(INC_PKT_WAIT, 1);
-	expect(!abort_rank(0, INC_ERR_RANK_ABORT, 100, 0) && env.g.state == INC_GROUP_JOINING, "state %u", env.g.state);
-	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) && env.g.state == INC_GROUP_FAILED, "the last one goes");
+	expect(!abort_rank(0, INC_ERR_RANK_ABORT, 100, 0) && env.g.state == INC_GROUP_JOINING,
+	       "state %u", env.g.state);
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT, 5, 0) && env.g.state == INC_GROUP_FAILED,
+	       "the last one goes");
 	expect(netinc_group_tick(&env.g, 1), "a group that never formed does not expire at once");
 	end();
 }
@@ -591,7 +665,8 @@ static void test_leave(void)
 		expect_sent(INC_PKT_WAIT, i);
 		expect(env.g.nleft == i + 1, "%u have left", env.g.nleft);
 	}
-	expect(env.g.state == INC_GROUP_LEFT && env.events[INC_EVENT_GROUP_LEFT] == 1, "state %u", env.g.state);
+	expect(env.g.state == INC_GROUP_LEFT && env.events[INC_EVENT_GROUP_LEFT] == 1, "state %u",
+	       env.g.state);
 	expect(netinc_group_tick(&env.g, 2002), "does not expire");
 	end();
 }
@@ -612,8 +687,8 @@ static void test_left(void)
 	contrib(0, 0, 0, 1, 0, now);
 	contrib(2, 0, 0, 1, 0, now);
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_LEFT && e.rank[0] == 1 && e.rank[1] == 0 && !e.resume, "code %u, ranks %u and %u",
-	       e.code, e.rank[0], e.rank[1]);
+	expect(e.code == INC_ERR_LEFT && e.rank[0] == 1 && e.rank[1] == 0 && !e.resume,
+	       "code %u, ranks %u and %u", e.code, e.rank[0], e.rank[1]);
 	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
 	end();
 }
@@ -635,10 +710,22 @@ static void test_left_over(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
-	KTAP(test_moved), KTAP(test_not_moved),
-	KTAP(test_rejoin_checks), KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
-	KTAP(test_late_wait), KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave),
+	KTAP(test_form),
+	KTAP(test_refuse),
+	KTAP(test_check),
+	KTAP(test_state),
+	KTAP(test_resync),
+	KTAP(test_moved),
+	KTAP(test_not_moved),
+	KTAP(test_rejoin_checks),
+	KTAP(test_dead),
+	KTAP(test_stall),
+	KTAP(test_over_without_ready),
+	KTAP(test_late),
+	KTAP(test_late_wait),
+	KTAP(test_late_partial),
+	KTAP(test_late_disagrees),
+	KTAP(test_late_leave),
 	KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 	KTAP(test_left_over),

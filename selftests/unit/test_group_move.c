@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A group at a node that it has moved to, or that it comes back to: lineage, moves, who is missing, leaving. */
+/*
+ * A group at a node that it has moved to, or that it comes back to: lineage, moves, who is missing,
+ * leaving.
+ */
 #include "group_env.h"
 
 static struct inc_join join_at(u32 rank, u32 move, u64 next)
@@ -15,7 +18,11 @@ static struct inc_join join_at(u32 rank, u32 move, u64 next)
 /* @epoch: the last one that the rank knows; it has contributed to operations before @begun. */
 static int come(u32 rank, u32 move, u64 next, u32 epoch, u32 begun, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank, .epoch = epoch,
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN,
+				  .group = 77,
+				  .span = 1,
+				  .child = rank,
+				  .epoch = epoch,
 				  .opseq = begun };
 	struct inc_join j = join_at(rank, move, next);
 	struct netinc_peer peer = peer_of(rank);
@@ -71,15 +78,19 @@ static void test_plan(void)
 	expect_sent(INC_PKT_WAIT, 1);
 	for (i = 0; i < SIZE; i++) {
 		r = (const void *)expect_sent(INC_PKT_READY, i)->body;
-		expect(r->fallback == INC_FALLBACK_EDGE && be64_to_cpu(r->lineage) == LINEAGE && r->standbys == 1 &&
-		       r->standby[0].addr[3] == 50 && r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 &&
-		       !r->move, "READY of rank %u", i);
+		expect(r->fallback == INC_FALLBACK_EDGE && be64_to_cpu(r->lineage) == LINEAGE &&
+			       r->standbys == 1 && r->standby[0].addr[3] == 50 &&
+			       r->edge.addr[3] == 0 && be16_to_cpu(r->edge.family) == 4 && !r->move,
+		       "READY of rank %u", i);
 		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
-		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr.addr[3] == 2, "PEERS of rank %u", i);
+		expect(!p->first && be32_to_cpu(p->n) == SIZE && p->peer[2].addr.addr[3] == 2,
+		       "PEERS of rank %u", i);
 	}
 	probe_from(1, 50, 1, 2000);
 	p = (const void *)expect_sent(INC_PKT_PEERS, 1)->body;
-	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 && p->peer[0].addr.addr[3] == 1, "PEERS");
+	expect(be32_to_cpu(p->first) == 1 && be32_to_cpu(p->n) == SIZE - 1 &&
+		       p->peer[0].addr.addr[3] == 1,
+	       "PEERS");
 	probe_from(1, 50, SIZE, 2000);
 	end();
 }
@@ -91,14 +102,18 @@ static void test_arrive(void)
 	u32 i;
 
 	begin_at(1);
-	expect(!come(0, 1, 52, 3, 0, 1000) && !come(1, 1, 50, 2, 0, 1000) && !come(2, 1, 53, 3, 0, 1000), "JOIN");
+	expect(!come(0, 1, 52, 3, 0, 1000) && !come(1, 1, 50, 2, 0, 1000) &&
+		       !come(2, 1, 53, 3, 0, 1000),
+	       "JOIN");
 	env.seen += 2;
 	for (i = 0; i < SIZE; i++) {
 		const struct sent *s = expect_sent(INC_PKT_READY, i);
 
 		r = (const void *)s->body;
-		expect(s->pkt.epoch == 4 && be64_to_cpu(r->start) == 50 && be32_to_cpu(r->move) == 1,
-		       "READY: epoch %u, start %llu", s->pkt.epoch, (unsigned long long)be64_to_cpu(r->start));
+		expect(s->pkt.epoch == 4 && be64_to_cpu(r->start) == 50 &&
+			       be32_to_cpu(r->move) == 1,
+		       "READY: epoch %u, start %llu", s->pkt.epoch,
+		       (unsigned long long)be64_to_cpu(r->start));
 		expect_sent(INC_PKT_PEERS, i);
 	}
 	end();
@@ -112,14 +127,18 @@ static void test_restart(void)
 
 	begin_at(1);
 	form_at(1, 50, 1000);
-	expect(!contrib(0, 50, 0, 5, 0, 2000) && !contrib(1, 50, 0, 5, 0, 2000) && env.held == 2, "contributions");
+	expect(!contrib(0, 50, 0, 5, 0, 2000) && !contrib(1, 50, 0, 5, 0, 2000) && env.held == 2,
+	       "contributions");
 	old = pkt_of(INC_PKT_PROBE, 1);
 	expect(!come(0, 3, 50, 4, 0, 3000), "a later move");
-	expect(env.g.state == INC_GROUP_JOINING && env.g.joined == 1 && env.g.move == 3 && !env.held,
+	expect(env.g.state == INC_GROUP_JOINING && env.g.joined == 1 && env.g.move == 3 &&
+		       !env.held,
 	       "state %u, %u held", env.g.state, env.held);
 	expect_sent(INC_PKT_WAIT, 0);
-	expect(netinc_group_check(&env.g, &old, &peer, 3000) == -INC_C_DROP_COOKIE, "a packet of the old epoch");
-	expect(come(1, 1, 50, 4, 0, 3000) == INC_REFUSE_MOVED && env.detail == 3, "a JOIN of the old move");
+	expect(netinc_group_check(&env.g, &old, &peer, 3000) == -INC_C_DROP_COOKIE,
+	       "a packet of the old epoch");
+	expect(come(1, 1, 50, 4, 0, 3000) == INC_REFUSE_MOVED && env.detail == 3,
+	       "a JOIN of the old move");
 	expect(come(1, 2, 50, 4, 0, 3000) == INC_REFUSE_MOVED && env.detail == 3, "of one between");
 	expect(join(1, 50, 3000) == INC_REFUSE_BUSY, "a new run of the group");
 	form_at(3, 50, 3100);
@@ -133,7 +152,10 @@ static void test_restart(void)
 	end();
 }
 
-/* Some ranks do not come: who is there, or comes then, hears who. One that has gone again is missing, too. */
+/*
+ * Some ranks do not come: who is there, or comes then, hears who. One that has gone again is
+ * missing, too.
+ */
 static void test_not_moved(void)
 {
 	u64 now = 1000 + DEAD * NETINC_MS;
@@ -146,9 +168,10 @@ static void test_not_moved(void)
 	netinc_group_tick(&env.g, now);
 	expect(env.g.state == INC_GROUP_JOINING, "too early");
 	netinc_group_tick(&env.g, now + 1);
-	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2, "state %u", env.g.state);
-	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32), "detail %#llx",
-	       (unsigned long long)env.detail);
+	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 2, "state %u",
+	       env.g.state);
+	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32),
+	       "detail %#llx", (unsigned long long)env.detail);
 	expect(come(2, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD, "who comes late");
 	expect(!netinc_group_tick(&env.g, now + 2 * DEAD * NETINC_MS), "is gone too early");
 	expect(!come(1, 3, 50, 3, 0, now + 3), "a later move");
@@ -161,12 +184,16 @@ static void test_not_moved(void)
 	env.seen = env.logged;
 	expect(env.g.state == INC_GROUP_JOINING, "forms with a ghost");
 	netinc_group_tick(&env.g, now + 1);
-	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == 0xffffffff00000000ull,
+	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD &&
+		       env.detail == 0xffffffff00000000ull,
 	       "detail %#llx", (unsigned long long)env.detail);
 	end();
 }
 
-/* Late packets of the epoch before, from a rank that has come along, to a group that has not: its slots are empty. */
+/*
+ * Late packets of the epoch before, from a rank that has come along, to a group that has not: its
+ * slots are empty.
+ */
 static void test_late_packets(void)
 {
 	u64 now = 3000 + (DEAD + 100) * NETINC_MS;
@@ -182,7 +209,8 @@ static void test_late_packets(void)
 	expect(!come(0, 2, 51, 4, 1, 3000), "rank 0 moves");
 	env.seen = env.logged;
 	for (i = 0; i < 2; i++) {
-		expect(!check(0, INC_PKT_PROBE, now) && contrib(0, 50, 0, 5, INC_F_RETRANS, now) == -INC_C_DROP_STATE,
+		expect(!check(0, INC_PKT_PROBE, now) &&
+			       contrib(0, 50, 0, 5, INC_F_RETRANS, now) == -INC_C_DROP_STATE,
 		       "a late contribution in state %u", env.g.state);
 		pkt = pkt_of(INC_PKT_PROBE, 0);
 		pkt.len = sizeof(body);
@@ -192,14 +220,17 @@ static void test_late_packets(void)
 		netinc_group_tick(&env.g, now);
 		expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
 	}
-	expect(env.results == 1 && !env.statuses, "%u results, %u STATUS", env.results, env.statuses);
+	expect(env.results == 1 && !env.statuses, "%u results, %u STATUS", env.results,
+	       env.statuses);
 	end();
 }
 
 /* A JOIN of a later move that is refused changes nothing. */
 static void test_refused(void)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1, .epoch = 4 };
+	struct netinc_pkt pkt = {
+		.type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1, .epoch = 4
+	};
 	struct inc_join j = join_at(1, 2, 50);
 	struct netinc_peer peer = peer_of(1);
 
@@ -207,32 +238,39 @@ static void test_refused(void)
 	form_at(1, 50, 1000);
 	expect(!contrib(0, 50, 0, 5, 0, 2000), "rank 0");
 	j.size = cpu_to_be32(SIZE + 1);
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_SIZE && env.detail == SIZE,
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_SIZE &&
+		       env.detail == SIZE,
 	       "of another size, detail %llu", (unsigned long long)env.detail);
 	j = join_at(1, 2, 50);
 	j.block = 0;
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_BLOCK, "with empty blocks");
-	expect(env.g.state == INC_GROUP_ACTIVE && env.g.move == 1 && env.held == 1, "state %u, move %u, %u held",
-	       env.g.state, env.g.move, env.held);
-	expect(!contrib(1, 50, 0, 5, 0, 4000) && !contrib(2, 50, 0, 5, 0, 4000) && env.results == 1, "%u results",
-	       env.results);
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_BLOCK,
+	       "with empty blocks");
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.move == 1 && env.held == 1,
+	       "state %u, move %u, %u held", env.g.state, env.g.move, env.held);
+	expect(!contrib(1, 50, 0, 5, 0, 4000) && !contrib(2, 50, 0, 5, 0, 4000) && env.results == 1,
+	       "%u results", env.results);
 	end();
 }
 
-/* Where a group that moves here does not form, and nobody is on his way, there is nothing to contribute to. */
+/*
+ * Where a group that moves here does not form, and nobody is on his way, there is nothing to
+ * contribute to.
+ */
 static void test_thrown_away(void)
 {
 	u32 i;
 
 	begin_at(1);
 	form_at(1, 50, 1000);
-	expect(!contrib(0, 50, 0, 5, 0, 2000) && !come(0, 2, 50, 4, 0, 3000) && !env.held, "rank 0 moves");
+	expect(!contrib(0, 50, 0, 5, 0, 2000) && !come(0, 2, 50, 4, 0, 3000) && !env.held,
+	       "rank 0 moves");
 	env.seen = env.logged;
 	netinc_group_fail(&env.g, INC_ERR_RANK_ABORT, 0, 4000);
 	env.g.forming = 0;
 	env.seen = env.logged;
 	for (i = 0; i < SIZE; i++)
-		expect(contrib(i, 50, 0, 5, 0, 5000) == -INC_C_DROP_STATE, "rank %u in state %u", i, env.g.state);
+		expect(contrib(i, 50, 0, 5, 0, 5000) == -INC_C_DROP_STATE, "rank %u in state %u", i,
+		       env.g.state);
 	end();
 }
 
@@ -247,7 +285,8 @@ static void test_leave(void)
 		expect(!contrib(i, 0, 0, 5, 0, 2000), "rank %u", i);
 	expect(env.results == 1, "%u results", env.results);
 	expect(!contrib(1, 1, 1, 9, INC_F_LEAVE, 2000), "LEAVE");
-	expect(env.seen == env.logged, "acknowledged though nobody has said that it has the result");
+	expect(env.seen == env.logged,
+	       "acknowledged though nobody has said that it has the result");
 	probe_from(0, 1, SIZE, 2000);
 	contrib(1, 1, 1, 9, INC_F_LEAVE, 2001);
 	expect(env.seen == env.logged, "acknowledged though rank 2 has not");
@@ -268,26 +307,32 @@ static void test_leave(void)
 	end();
 }
 
-/* Of operations that a rank had begun elsewhere it may have results: they fail with the one in dispute. */
+/*
+ * Of operations that a rank had begun elsewhere it may have results: they fail with the one in
+ * dispute.
+ */
 static void test_begun(void)
 {
 	struct netinc_error e;
 
 	begin_at(1);
-	expect(!come(0, 1, 50, 3, 2, 1000) && !come(1, 1, 50, 3, 5, 1000) && !come(2, 1, 50, 3, 1, 1000), "JOIN");
+	expect(!come(0, 1, 50, 3, 2, 1000) && !come(1, 1, 50, 3, 5, 1000) &&
+		       !come(2, 1, 50, 3, 1, 1000),
+	       "JOIN");
 	env.seen = env.logged;
 	contrib(0, 50, 1, 5, 0, 2000);
 	contrib(1, 50, 1, 5, 0, 2000);
 	contrib(2, 50, 1, 6, 0, 2000);
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_MISMATCH && e.opseq == 1 && e.resume == 5, "operations %u..%u", e.opseq, e.resume);
+	expect(e.code == INC_ERR_MISMATCH && e.opseq == 1 && e.resume == 5, "operations %u..%u",
+	       e.opseq, e.resume);
 	end();
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved), KTAP(test_late_packets),
-	KTAP(test_refused), KTAP(test_thrown_away), KTAP(test_leave),
-	KTAP(test_begun),
+	KTAP(test_plan),	KTAP(test_arrive),	 KTAP(test_restart),
+	KTAP(test_not_moved),	KTAP(test_late_packets), KTAP(test_refused),
+	KTAP(test_thrown_away), KTAP(test_leave),	 KTAP(test_begun),
 };
 
 int main(int argc, char **argv)

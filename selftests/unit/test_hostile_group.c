@@ -16,8 +16,9 @@ static struct netinc_pkt contrib_pkt(u32 rank, u64 block, u16 flags, u16 len)
 
 static struct netinc_pay pay_of(const struct netinc_pkt *pkt)
 {
-	return (struct netinc_pay) { .obj = &env.desc[pkt->child][pkt->psn % W], .flags = pkt->flags,
-				     .len = pkt->len };
+	return (struct netinc_pay){ .obj = &env.desc[pkt->child][pkt->psn % W],
+				    .flags = pkt->flags,
+				    .len = pkt->len };
 }
 
 static int give_pkt(const struct netinc_pkt *pkt)
@@ -54,7 +55,10 @@ static void test_leave_with_payload(void)
 	end();
 }
 
-/* Who says of an ordinary block that it leaves, or of a block that it has not left at, is a member as before. */
+/*
+ * Who says of an ordinary block that it leaves, or of a block that it has not left at, is a member
+ * as before.
+ */
 static void test_false_leave(void)
 {
 	struct netinc_pkt pkt;
@@ -67,7 +71,8 @@ static void test_false_leave(void)
 	expect(!env.g.members[0].left && env.g.nleft == 0, "it has left");
 	expect(!contrib(1, 0, 0, 1, INC_F_WANT | INC_F_LEAVE, 2000), "LEAVE against it");
 	expect(!contrib(2, 0, 0, 1, INC_F_WANT, 2000), "the last one");
-	expect(env.g.state == INC_GROUP_FAILED && env.g.error.code == INC_ERR_LEFT && env.g.error.rank[0] == 1,
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.code == INC_ERR_LEFT &&
+		       env.g.error.rank[0] == 1,
 	       "state %u, code %u, rank %u", env.g.state, env.g.error.code, env.g.error.rank[0]);
 	for (i = 0; i < 2; i++)
 		next_sent();	/* WAIT for the one that left, ERROR */
@@ -80,8 +85,10 @@ static void test_resume(void)
 	struct netinc_error e;
 
 	form(0);
-	expect(!contrib(0, 0, 0, 1, INC_F_WANT, 2000) && !contrib(0, 1, 0, 1, INC_F_WANT, 2000), "a liar is first");
-	expect(!contrib(1, 0, 5, 6, INC_F_WANT, 2000) && !contrib(1, 1, 5, 6, INC_F_WANT, 2000), "an honest rank");
+	expect(!contrib(0, 0, 0, 1, INC_F_WANT, 2000) && !contrib(0, 1, 0, 1, INC_F_WANT, 2000),
+	       "a liar is first");
+	expect(!contrib(1, 0, 5, 6, INC_F_WANT, 2000) && !contrib(1, 1, 5, 6, INC_F_WANT, 2000),
+	       "an honest rank");
 	expect(!contrib(2, 0, 5, 6, INC_F_WANT, 2000), "another one");
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
 	expect(e.code == INC_ERR_MISMATCH && e.resume == 6, "code %u, resume %u", e.code, e.resume);
@@ -110,20 +117,25 @@ static void test_link(void)
 	j.size = cpu_to_be32(SIZE + 1);
 	expect(join_with(1, j, thief, 2000) == INC_REFUSE_SIZE, "the incarnation is no challenge");
 	env.g.members[1].cookie = 0;
-	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) == INC_REFUSE_SIZE,
+	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) ==
+		       INC_REFUSE_SIZE,
 	       "a later move, of another size");
 	expect(env.links == SIZE && !memcmp(&env.link[1], &env.g.members[1].peer, sizeof(thief)) &&
 	       env.g.members[1].peer.addr[3] == 1, "the link has changed: %u", env.links);
 	j = join_of(1, 50);
-	expect(join_with(1, j, thief, 2000) == INC_REFUSE_BUSY && env.links == SIZE, "from another address");
+	expect(join_with(1, j, thief, 2000) == INC_REFUSE_BUSY && env.links == SIZE,
+	       "from another address");
 	/* of the right size it begins the group anew here: with those who were its members */
 	j.lineage = cpu_to_be64(LINEAGE);
 	j.move = cpu_to_be32(1);
 	j.nonce = cpu_to_be32(999);
-	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) == INC_REFUSE_RANK_TAKEN &&
-	       env.links == SIZE && env.g.state == INC_GROUP_ACTIVE && !env.g.move, "with another nonce");
+	expect(netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) ==
+			       INC_REFUSE_RANK_TAKEN &&
+		       env.links == SIZE && env.g.state == INC_GROUP_ACTIVE && !env.g.move,
+	       "with another nonce");
 	j.nonce = join_of(1, 50).nonce;
-	expect(!netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) && env.links == SIZE + 1,
+	expect(!netinc_group_join(&env.g, &challenged, &j, &thief, 2000, &env.detail) &&
+		       env.links == SIZE + 1,
 	       "itself, from where it is now");
 	expect_sent(INC_PKT_WAIT, 1);
 	end();
@@ -134,7 +146,8 @@ static void test_no_link(void)
 {
 	begin();
 	env.no_link = true;
-	expect(join(0, 0, 1000) == INC_REFUSE_LIMIT && !env.g.joined && !env.g.members[0].present, "joined");
+	expect(join(0, 0, 1000) == INC_REFUSE_LIMIT && !env.g.joined && !env.g.members[0].present,
+	       "joined");
 	env.no_link = false;
 	expect(!join(0, 0, 1000) && env.g.joined == 1, "now");
 	expect_sent(INC_PKT_WAIT, 0);
@@ -147,7 +160,8 @@ static void test_next(void)
 	begin();
 	expect(!join(0, 50, 1000), "the first");
 	expect(join(1, 49, 1000) == INC_REFUSE_NEXT && env.detail == 50, "another block");
-	expect(join(1, 50 + W, 1000) == INC_REFUSE_NEXT, "a window ahead, where nobody keeps results");
+	expect(join(1, 50 + W, 1000) == INC_REFUSE_NEXT,
+	       "a window ahead, where nobody keeps results");
 	expect(!env.g.members[1].present, "it is there");
 	env.g.cfg.fallback = INC_FALLBACK_EDGE;
 	expect(join(1, 50 - W - 1, 1000) == INC_REFUSE_NEXT, "more than a window back");
@@ -179,12 +193,15 @@ static void test_answers(void)
 	pkt.len = sizeof(body);
 	netinc_group_buffer_begin(&env.g);
 	for (i = 0; i < 64; i++)
-		expect(netinc_group_control(&env.g, &pkt, &body, 2000) == (i ? -INC_C_DROP_WORK : 0), "PROBE %u", i);
+		expect(netinc_group_control(&env.g, &pkt, &body, 2000) ==
+			       (i ? -INC_C_DROP_WORK : 0),
+		       "PROBE %u", i);
 	expect(env.statuses == 1, "%u STATUS", env.statuses);
 	expect_count(DROP_WORK, 63u);
 	pkt.child = 1;
 	pkt.cookie = env.g.members[1].cookie;
-	expect(!netinc_group_control(&env.g, &pkt, &body, 2000) && env.statuses == 2, "another member's");
+	expect(!netinc_group_control(&env.g, &pkt, &body, 2000) && env.statuses == 2,
+	       "another member's");
 
 	netinc_group_fail(&env.g, INC_ERR_RANK_ABORT, 2, 3000);
 	expect_sent(INC_PKT_ERROR, NETINC_ALL);
@@ -192,7 +209,8 @@ static void test_answers(void)
 	pay = pay_of(&contribution);
 	netinc_group_buffer_begin(&env.g);
 	for (i = 0; i < 64; i++)
-		expect(netinc_group_contrib(&env.g, &contribution, &pay, 3000) == -INC_C_DROP_ERROR, "block %u", i);
+		expect(netinc_group_contrib(&env.g, &contribution, &pay, 3000) == -INC_C_DROP_ERROR,
+		       "block %u", i);
 	expect(sent_of_type(INC_PKT_ERROR) == 1, "ERROR more than once");
 	end();
 }

@@ -16,10 +16,12 @@ static void expect_described(u64 q)
 		if (netinc_bits_get(slot->have, i))
 			flags |= slot->in[i].flags;
 	expect(!((slot->flags ^ flags) & (INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL | INC_F_LEAVE)),
-	       "block %llu: flags %#x of contributions with %#x", (unsigned long long)q, slot->flags, flags);
-	expect(!slot->len == !(flags & INC_F_PAYLOAD) && !slot->dtype == !slot->len && !slot->dop == !slot->len,
-	       "block %llu: %u bytes of type %u, operation %u", (unsigned long long)q, slot->len, slot->dtype,
-	       slot->dop);
+	       "block %llu: flags %#x of contributions with %#x", (unsigned long long)q,
+	       slot->flags, flags);
+	expect(!slot->len == !(flags & INC_F_PAYLOAD) && !slot->dtype == !slot->len &&
+		       !slot->dop == !slot->len,
+	       "block %llu: %u bytes of type %u, operation %u", (unsigned long long)q, slot->len,
+	       slot->dtype, slot->dop);
 }
 
 static int give_empty(u32 child, u64 q, u16 flags)
@@ -33,7 +35,10 @@ static int give_empty(u32 child, u64 q, u16 flags)
 	return env_contrib(child, pkt, 0, 0);
 }
 
-/* A block whose payload was taken back, contributed again without any, one of them with a descriptor. */
+/*
+ * A block whose payload was taken back, contributed again without any, one of them with a
+ * descriptor.
+ */
 static void test_evicted(void)
 {
 	const struct netinc_slot *slot;
@@ -48,7 +53,8 @@ static void test_evicted(void)
 	expect_count(DROP_MEMORY, 2u);
 	expect_described(2);
 	slot = netinc_agg_slot(&env.agg, 2);
-	expect(slot->missing == 3 && !slot->opseq && !slot->sig && !slot->bad, "%u are missing", slot->missing);
+	expect(slot->missing == 3 && !slot->opseq && !slot->sig && !slot->bad, "%u are missing",
+	       slot->missing);
 	env.room = 100;
 	expect(!give_empty(0, 2, INC_F_WANT | INC_F_DESC), "without payload");
 	expect(!give_empty(1, 2, INC_F_WANT) && !give_empty(2, 2, INC_F_WANT), "the others, too");
@@ -84,7 +90,8 @@ static void test_no_memory_for_result(void)
 	expect(!give_empty(1, 0, INC_F_WANT | INC_F_DESC), "now without payload");
 	expect_described(0);
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(netinc_agg_slot(&env.agg, 0)->result.len == 0, "%u bytes", netinc_agg_slot(&env.agg, 0)->result.len);
+	expect(netinc_agg_slot(&env.agg, 0)->result.len == 0, "%u bytes",
+	       netinc_agg_slot(&env.agg, 0)->result.len);
 	env_end();
 }
 
@@ -97,7 +104,9 @@ static u32 results_sent(void)
 	return n;
 }
 
-/* One packet that asks for a whole window again gets 64 results; so does a buffer of many packets. */
+/*
+ * One packet that asks for a whole window again gets 64 results; so does a buffer of many packets.
+ */
 static void test_results_per_buffer(void)
 {
 	struct netinc_pkt pkt = env_pkt(0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The program that judges collectives, judged: its arithmetic against values known from the formats' definitions, and
- * that its plans reach everything and are possible.
+ * The program that judges collectives, judged: its arithmetic against values known from the
+ * formats' definitions, and that its plans reach everything and are possible.
  */
 #include <float.h>
 #include <math.h>
@@ -27,40 +27,61 @@ static void test_encode(void)
 		double x;
 		uint64_t bits;
 	} cases[] = {
-		{ INC_TYPE_F16, 1, 0x3c00 }, { INC_TYPE_F16, -0.0, 0x8000 }, { INC_TYPE_F16, 65504, 0x7bff },
-		{ INC_TYPE_F16, 65519, 0x7bff }, { INC_TYPE_F16, 65520, 0x7c00 },
-		{ INC_TYPE_F16, -1e30, 0xfc00 }, { INC_TYPE_F16, PART(1, 24), 1 },
-		{ INC_TYPE_F16, PART(1, 25), 0 }, { INC_TYPE_F16, PART(3, 26), 1 },
-		{ INC_TYPE_F16, PART(1023, 24), 0x3ff }, { INC_TYPE_F16, PART(2047, 25), 0x400 },
-		{ INC_TYPE_F16, NAN, 0x7e00 }, { INC_TYPE_F16, 0x1.002p0, 0x3c00 },
+		{ INC_TYPE_F16, 1, 0x3c00 },
+		{ INC_TYPE_F16, -0.0, 0x8000 },
+		{ INC_TYPE_F16, 65504, 0x7bff },
+		{ INC_TYPE_F16, 65519, 0x7bff },
+		{ INC_TYPE_F16, 65520, 0x7c00 },
+		{ INC_TYPE_F16, -1e30, 0xfc00 },
+		{ INC_TYPE_F16, PART(1, 24), 1 },
+		{ INC_TYPE_F16, PART(1, 25), 0 },
+		{ INC_TYPE_F16, PART(3, 26), 1 },
+		{ INC_TYPE_F16, PART(1023, 24), 0x3ff },
+		{ INC_TYPE_F16, PART(2047, 25), 0x400 },
+		{ INC_TYPE_F16, NAN, 0x7e00 },
+		{ INC_TYPE_F16, 0x1.002p0, 0x3c00 },
 		{ INC_TYPE_F16, 0x1.006p0, 0x3c02 },
-		{ INC_TYPE_BF16, 1, 0x3f80 }, { INC_TYPE_BF16, 0x1.01p0, 0x3f80 },
-		{ INC_TYPE_BF16, 0x1.03p0, 0x3f82 }, { INC_TYPE_BF16, 3.4e38, 0x7f80 },
-		{ INC_TYPE_BF16, -NAN, 0x7fc0 }, { INC_TYPE_BF16, FLT_TRUE_MIN * 65536, 1 },
-		{ INC_TYPE_F8E4M3, 448, 0x7e }, { INC_TYPE_F8E4M3, 464, 0x7e }, { INC_TYPE_F8E4M3, 465, 0x7f },
-		{ INC_TYPE_F8E4M3, -464, 0xfe }, { INC_TYPE_F8E4M3, -465, 0x7f },
-		{ INC_TYPE_F8E4M3, INFINITY, 0x7f }, { INC_TYPE_F8E4M3, PART(1, 9), 1 },
-		{ INC_TYPE_F8E4M3, PART(1, 10), 0 }, { INC_TYPE_F8E4M3, PART(1, 6), 8 },
-		{ INC_TYPE_F8E5M2, 57344, 0x7b }, { INC_TYPE_F8E5M2, 61439, 0x7b },
-		{ INC_TYPE_F8E5M2, 61440, 0x7c }, { INC_TYPE_F8E5M2, -INFINITY, 0xfc },
-		{ INC_TYPE_F8E5M2, NAN, 0x7e }, { INC_TYPE_F8E5M2, PART(1, 16), 1 },
-		{ INC_TYPE_F32, NAN, 0x7fc00000 }, { INC_TYPE_F32, 1e39, 0x7f800000 },
+		{ INC_TYPE_BF16, 1, 0x3f80 },
+		{ INC_TYPE_BF16, 0x1.01p0, 0x3f80 },
+		{ INC_TYPE_BF16, 0x1.03p0, 0x3f82 },
+		{ INC_TYPE_BF16, 3.4e38, 0x7f80 },
+		{ INC_TYPE_BF16, -NAN, 0x7fc0 },
+		{ INC_TYPE_BF16, FLT_TRUE_MIN * 65536, 1 },
+		{ INC_TYPE_F8E4M3, 448, 0x7e },
+		{ INC_TYPE_F8E4M3, 464, 0x7e },
+		{ INC_TYPE_F8E4M3, 465, 0x7f },
+		{ INC_TYPE_F8E4M3, -464, 0xfe },
+		{ INC_TYPE_F8E4M3, -465, 0x7f },
+		{ INC_TYPE_F8E4M3, INFINITY, 0x7f },
+		{ INC_TYPE_F8E4M3, PART(1, 9), 1 },
+		{ INC_TYPE_F8E4M3, PART(1, 10), 0 },
+		{ INC_TYPE_F8E4M3, PART(1, 6), 8 },
+		{ INC_TYPE_F8E5M2, 57344, 0x7b },
+		{ INC_TYPE_F8E5M2, 61439, 0x7b },
+		{ INC_TYPE_F8E5M2, 61440, 0x7c },
+		{ INC_TYPE_F8E5M2, -INFINITY, 0xfc },
+		{ INC_TYPE_F8E5M2, NAN, 0x7e },
+		{ INC_TYPE_F8E5M2, PART(1, 16), 1 },
+		{ INC_TYPE_F32, NAN, 0x7fc00000 },
+		{ INC_TYPE_F32, 1e39, 0x7f800000 },
 		{ INC_TYPE_F32, FLT_TRUE_MIN, 1 },
-		{ INC_TYPE_F64, -NAN, 0x7ff8000000000000 }, { INC_TYPE_F64, -1, 0xbff0000000000000 },
+		{ INC_TYPE_F64, -NAN, 0x7ff8000000000000 },
+		{ INC_TYPE_F64, -1, 0xbff0000000000000 },
 	};
 	uint64_t bits;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		bits = encode(cases[i].type, cases[i].x);
-		expect(bits == cases[i].bits, "type %d: %a is %#llx, expected %#llx", cases[i].type, cases[i].x,
-		       (unsigned long long)bits, (unsigned long long)cases[i].bits);
+		expect(bits == cases[i].bits, "type %d: %a is %#llx, expected %#llx", cases[i].type,
+		       cases[i].x, (unsigned long long)bits, (unsigned long long)cases[i].bits);
 	}
 }
 
 /* Every number of 8 or 16 bits is itself again; every NaN the canonical one. */
 static void test_round_trip(void)
 {
-	static const enum inc_type small[] = { INC_TYPE_F16, INC_TYPE_BF16, INC_TYPE_F8E4M3, INC_TYPE_F8E5M2 };
+	static const enum inc_type small[] = { INC_TYPE_F16, INC_TYPE_BF16, INC_TYPE_F8E4M3,
+					       INC_TYPE_F8E5M2 };
 	uint64_t back, nan;
 	double x;
 
@@ -69,19 +90,26 @@ static void test_round_trip(void)
 		for (uint64_t bits = 0; bits < 1ULL << (8 * types[small[i]].size); bits++) {
 			x = decode(small[i], bits);
 			back = encode(small[i], x);
-			expect(back == (isnan(x) ? nan : bits), "type %d: %#llx came back as %#llx", small[i],
-			       (unsigned long long)bits, (unsigned long long)back);
+			expect(back == (isnan(x) ? nan : bits), "type %d: %#llx came back as %#llx",
+			       small[i], (unsigned long long)bits, (unsigned long long)back);
 		}
 	}
-	expect(decode(INC_TYPE_F8E4M3, 0x7e) == 448 && isnan(decode(INC_TYPE_F8E4M3, 0xff)), "f8e4m3");
-	expect(decode(INC_TYPE_F8E5M2, 0x7b) == 57344 && isinf(decode(INC_TYPE_F8E5M2, 0xfc)), "f8e5m2");
+	expect(decode(INC_TYPE_F8E4M3, 0x7e) == 448 && isnan(decode(INC_TYPE_F8E4M3, 0xff)),
+	       "f8e4m3");
+	expect(decode(INC_TYPE_F8E5M2, 0x7b) == 57344 && isinf(decode(INC_TYPE_F8E5M2, 0xfc)),
+	       "f8e5m2");
 }
 
 /* Three elements as they stand in memory, then their fold. */
 static void folds(enum inc_type type, enum inc_op op, uint32_t mode, const void *values)
 {
 	struct plan plan = {
-		.type = type, .wire = type, .op = op, .mode = mode, .ranks = 3, .weights = { 0.5, 2, -1 },
+		.type = type,
+		.wire = type,
+		.op = op,
+		.mode = mode,
+		.ranks = 3,
+		.weights = { 0.5, 2, -1 },
 	};
 	size_t size = types[type].size;
 	const uint8_t *from = values;
@@ -91,8 +119,9 @@ static void folds(enum inc_type type, enum inc_op op, uint32_t mode, const void 
 	for (int i = 0; i < 3; i++, from += size)
 		memcpy(elems[i].bytes, from, size);
 	fold(&plan, elems, 3, result);
-	expect(!memcmp(result, from, size), "type %d operation %d mode %u: %02x..., expected %02x...", type, op, mode,
-	       result[0], *from);
+	expect(!memcmp(result, from, size),
+	       "type %d operation %d mode %u: %02x..., expected %02x...", type, op, mode, result[0],
+	       *from);
 }
 
 #define FOLDS(type, op, mode, c, ...) folds(INC_TYPE_##type, INC_OP_##op, mode, (const c[]) { __VA_ARGS__ })
@@ -128,7 +157,13 @@ static void test_fold(void)
 }
 
 static const struct config config = {
-	.join = { .size = 5 }, .seed = 1, .max = 2000, .block = 1408, .colls = ~0u, .types = ~0u, .reductions = ~0u,
+	.join = { .size = 5 },
+	.seed = 1,
+	.max = 2000,
+	.block = 1408,
+	.colls = ~0u,
+	.types = ~0u,
+	.reductions = ~0u,
 };
 
 static bool possible_op(enum inc_coll coll, enum inc_type type, enum inc_op op)
@@ -146,16 +181,21 @@ static void test_plans(void)
 	for (uint32_t nr = 0; nr < 40000; nr++) {
 		make_plan(&config, nr, &plan);
 		seen[plan.coll][plan.type][plan.op] = true;
-		expect(plan.root < 5 && (!plan.root || has_root(plan.coll)), "operation %u: root %u", nr, plan.root);
-		expect(!plan.op || exists(plan.type, plan.op), "operation %u: no such reduction", nr);
-		expect(!(plan.mode & INC_MODE_COUNTS) || has_counts(plan.coll), "operation %u: counts", nr);
-		expect(plan.wire == plan.type || is_float(plan.type), "operation %u: wire %d", nr, plan.wire);
+		expect(plan.root < 5 && (!plan.root || has_root(plan.coll)),
+		       "operation %u: root %u", nr, plan.root);
+		expect(!plan.op || exists(plan.type, plan.op), "operation %u: no such reduction",
+		       nr);
+		expect(!(plan.mode & INC_MODE_COUNTS) || has_counts(plan.coll),
+		       "operation %u: counts", nr);
+		expect(plan.wire == plan.type || is_float(plan.type), "operation %u: wire %d", nr,
+		       plan.wire);
 	}
 	for (int coll = INC_COLL_ALLREDUCE; coll < INC_COLL_LEAVE; coll++)
 		for (int type = 1; type < __INC_TYPE_MAX; type++)
 			for (int op = 0; op < __INC_OP_MAX; op++)
 				missing += !seen[coll][type][op] && possible_op(coll, type, op);
-	expect(!missing, "%u combinations of collective, type and operation were not drawn", missing);
+	expect(!missing, "%u combinations of collective, type and operation were not drawn",
+	       missing);
 }
 
 static void test_restricted(void)
@@ -170,9 +210,11 @@ static void test_restricted(void)
 	cfg.ncounts = 1;
 	for (uint32_t nr = 0; nr < 1000; nr++) {
 		make_plan(&cfg, nr, &plan);
-		expect(plan.coll == INC_COLL_GATHER || (plan.coll == INC_COLL_SCAN && plan.type == INC_TYPE_BOOL),
+		expect(plan.coll == INC_COLL_GATHER ||
+			       (plan.coll == INC_COLL_SCAN && plan.type == INC_TYPE_BOOL),
 		       "operation %u: collective %d of type %d", nr, plan.coll, plan.type);
-		expect(plan.count == 17 && plan.counts[4][4] == 17, "operation %u: a count of its own", nr);
+		expect(plan.count == 17 && plan.counts[4][4] == 17,
+		       "operation %u: a count of its own", nr);
 	}
 	cfg.colls = 1u << INC_COLL_SCAN;
 	cfg.types = 1u << INC_TYPE_F32;
@@ -181,7 +223,8 @@ static void test_restricted(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold), KTAP(test_plans), KTAP(test_restricted),
+	KTAP(test_encode), KTAP(test_round_trip), KTAP(test_fold),
+	KTAP(test_plans),  KTAP(test_restricted),
 };
 
 int main(int argc, char **argv)

@@ -21,9 +21,10 @@ static void expect_late_at(const char *file, int line, u32 child, u64 blocks, u6
 	const struct netinc_late *l = late_of(child);
 
 	if ((l->blocks != blocks || l->sum != sum || l->max != max) && ktap_fail(file, line))
-		printf("child %u: %llu blocks, %llu us, at most %llu; expected %llu, %llu, %llu\n", child,
-		       (unsigned long long)l->blocks, (unsigned long long)l->sum, (unsigned long long)l->max,
-		       (unsigned long long)blocks, (unsigned long long)sum, (unsigned long long)max);
+		printf("child %u: %llu blocks, %llu us, at most %llu; expected %llu, %llu, %llu\n",
+		       child, (unsigned long long)l->blocks, (unsigned long long)l->sum,
+		       (unsigned long long)l->max, (unsigned long long)blocks,
+		       (unsigned long long)sum, (unsigned long long)max);
 }
 
 #define expect_late(child, blocks, sum, max)	expect_late_at(__FILE__, __LINE__, child, blocks, sum, max)
@@ -68,8 +69,12 @@ static void test_alone(void)
 static void test_parts(void)
 {
 	struct netinc_pkt pkt = env_pkt(0);
-	static const struct { u32 child, part; u64 at; } in[] = {
-		{ 0, 0, 100 }, { 1, 0, 200 }, { 0, 1, 300 }, { 1, 1, 450 }, { 1, 2, 500 }, { 0, 2, 900 },
+	static const struct {
+		u32 child, part;
+		u64 at;
+	} in[] = {
+		{ 0, 0, 100 }, { 1, 0, 200 }, { 0, 1, 300 },
+		{ 1, 1, 450 }, { 1, 2, 500 }, { 0, 2, 900 },
 	};
 	u32 i;
 
@@ -94,9 +99,22 @@ static void test_parts(void)
 
 static void test_buckets(void)
 {
-	static const struct { u64 us; u32 bucket; } of[] = {
-		{ 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 1023, 10 }, { 1024, 11 }, { (1 << 22) - 1, 22 },
-		{ 1 << 22, 23 }, { 1 << 23, 23 }, { 0xffffffffull, 23 }, { 0x100000000ull, 23 },
+	static const struct {
+		u64 us;
+		u32 bucket;
+	} of[] = {
+		{ 0, 0 },
+		{ 1, 1 },
+		{ 2, 2 },
+		{ 3, 2 },
+		{ 4, 3 },
+		{ 1023, 10 },
+		{ 1024, 11 },
+		{ (1 << 22) - 1, 22 },
+		{ 1 << 22, 23 },
+		{ 1 << 23, 23 },
+		{ 0xffffffffull, 23 },
+		{ 0x100000000ull, 23 },
 	};
 	struct netinc_late late;
 	u32 i;
@@ -104,7 +122,8 @@ static void test_buckets(void)
 	for (i = 0; i < ARRAY_SIZE(of); i++) {
 		memset(&late, 0, sizeof(late));
 		netinc_late_add(&late, of[i].us);
-		expect(late.hist[of[i].bucket] == 1 && late.blocks == 1 && late.sum == of[i].us && late.max == of[i].us,
+		expect(late.hist[of[i].bucket] == 1 && late.blocks == 1 && late.sum == of[i].us &&
+			       late.max == of[i].us,
 		       "%llu us are not in bucket %u", (unsigned long long)of[i].us, of[i].bucket);
 	}
 }
@@ -151,7 +170,8 @@ static void test_sum(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_last), KTAP(test_alone), KTAP(test_parts), KTAP(test_buckets), KTAP(test_taken_back), KTAP(test_sum),
+	KTAP(test_last),    KTAP(test_alone),	   KTAP(test_parts),
+	KTAP(test_buckets), KTAP(test_taken_back), KTAP(test_sum),
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The parts of libinc that need no kernel: what inc_join() is told, names, the texts of errors. They are compiled into
- * this program, because the library hides them.
+ * The parts of libinc that need no kernel: what inc_join() is told, names, the texts of errors.
+ * They are compiled into this program, because the library hides them.
  */
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/opts.c"
@@ -10,7 +10,8 @@
 
 static void clear_env(void)
 {
-	static const char * const names[] = { "INC_GROUP", "INC_RANK", "INC_SIZE", "INC_PARENT", "INC_KEY" };
+	static const char *const names[] = { "INC_GROUP", "INC_RANK", "INC_SIZE", "INC_PARENT",
+					     "INC_KEY" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		unsetenv(names[i]);
@@ -58,10 +59,26 @@ static void test_parent(void)
 
 static void test_bad_parent(void)
 {
-	static const char * const bad[] = {
-		"10.0.0", "10.0.0.254:", "10.0.0.254:0", "10.0.0.254:65536", "10.0.0.254:x", "10.0.0.254:-1", "host",
-		"[fd00::1", "[fd00::1]x", "[fd00::1]:", "fd00::1::2", "fe80::1%none", "1.2.3.4.5", " 10.0.0.1", ":",
-		"[]", "%", "[", "]:1",
+	static const char *const bad[] = {
+		"10.0.0",
+		"10.0.0.254:",
+		"10.0.0.254:0",
+		"10.0.0.254:65536",
+		"10.0.0.254:x",
+		"10.0.0.254:-1",
+		"host",
+		"[fd00::1",
+		"[fd00::1]x",
+		"[fd00::1]:",
+		"fd00::1::2",
+		"fe80::1%none",
+		"1.2.3.4.5",
+		" 10.0.0.1",
+		":",
+		"[]",
+		"%",
+		"[",
+		"]:1",
 	};
 	struct sockaddr_inc addr;
 	char text[300];
@@ -73,7 +90,8 @@ static void test_bad_parent(void)
 	text[sizeof(text) - 1] = '\0';
 	expect(parse(&addr, text) == -EINVAL, "299 digits were taken");
 	parse(&addr, "10.0.0.254:65536");
-	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "0..65535"), "%s", inc_errmsg(NULL));
+	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "0..65535"), "%s",
+	       inc_errmsg(NULL));
 }
 
 static void test_environment(void)
@@ -87,17 +105,23 @@ static void test_environment(void)
 	setenv("INC_RANK", "2", 1);
 	setenv("INC_SIZE", "0x4", 1);
 	expect(!inc_parse_opts(&addr, NULL), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_rank == 2 && addr.sinc_size == 4 && !addr.sinc_group && !addr.sinc_flags, "wrong values");
+	expect(addr.sinc_rank == 2 && addr.sinc_size == 4 && !addr.sinc_group && !addr.sinc_flags,
+	       "wrong values");
 	setenv("INC_GROUP", "4294967295", 1);
 	setenv("INC_PARENT", "10.0.0.1", 1);
 	setenv("INC_KEY", "000102030405060708090A0b0c0d0e0f", 1);
 	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
 	expect(addr.sinc_group == UINT32_MAX && addr.sinc_parent_family == AF_INET, "wrong values");
-	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10, "wrong key");
-	opts = (struct inc_join_opts){ .group = 5, .size = 2, .key = (const uint8_t *)"0123456789abcdef" };
+	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
+	       "wrong key");
+	opts = (struct inc_join_opts){ .group = 5,
+				       .size = 2,
+				       .key = (const uint8_t *)"0123456789abcdef" };
 	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 5 && !addr.sinc_rank && addr.sinc_size == 2, "the environment won");
-	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET, "wrong key or parent");
+	expect(addr.sinc_group == 5 && !addr.sinc_rank && addr.sinc_size == 2,
+	       "the environment won");
+	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET,
+	       "wrong key or parent");
 }
 
 static void test_bad_environment(void)
@@ -105,9 +129,16 @@ static void test_bad_environment(void)
 	static const struct {
 		const char *name, *value;
 	} bad[] = {
-		{ "INC_RANK", "4" }, { "INC_RANK", "-1" }, { "INC_RANK", "" }, { "INC_RANK", "1x" },
-		{ "INC_SIZE", "0" }, { "INC_SIZE", "1025" }, { "INC_SIZE", "99999999999999999999999" },
-		{ "INC_GROUP", "4294967296" }, { "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
+		{ "INC_RANK", "4" },
+		{ "INC_RANK", "-1" },
+		{ "INC_RANK", "" },
+		{ "INC_RANK", "1x" },
+		{ "INC_SIZE", "0" },
+		{ "INC_SIZE", "1025" },
+		{ "INC_SIZE", "99999999999999999999999" },
+		{ "INC_GROUP", "4294967296" },
+		{ "INC_KEY", "00" },
+		{ "INC_KEY", "0001020304050607080910111213141g" },
 	};
 	struct sockaddr_inc addr;
 
@@ -116,7 +147,8 @@ static void test_bad_environment(void)
 		setenv("INC_RANK", "1", 1);
 		setenv("INC_SIZE", "4", 1);
 		setenv(bad[i].name, bad[i].value, 1);
-		expect(inc_parse_opts(&addr, NULL) == -EINVAL, "%s=%s was taken", bad[i].name, bad[i].value);
+		expect(inc_parse_opts(&addr, NULL) == -EINVAL, "%s=%s was taken", bad[i].name,
+		       bad[i].value);
 		expect(*inc_errmsg(NULL), "%s=%s: no text", bad[i].name, bad[i].value);
 	}
 	clear_env();
@@ -125,13 +157,17 @@ static void test_bad_environment(void)
 static void test_names(void)
 {
 	for (int i = 1; i < __INC_TYPE_MAX; i++)
-		expect(inc_type_name(i) && inc_type_size(i) && inc_type_parse(inc_type_name(i)) == i, "type %d", i);
+		expect(inc_type_name(i) && inc_type_size(i) &&
+			       inc_type_parse(inc_type_name(i)) == i,
+		       "type %d", i);
 	for (int i = 1; i < __INC_OP_MAX; i++)
 		expect(inc_op_name(i) && inc_op_parse(inc_op_name(i)) == i, "operation %d", i);
 	for (int i = 1; i < __INC_COLL_MAX; i++)
-		expect(inc_coll_name(i) && inc_coll_parse(inc_coll_name(i)) == i, "collective %d", i);
+		expect(inc_coll_name(i) && inc_coll_parse(inc_coll_name(i)) == i, "collective %d",
+		       i);
 	expect(!inc_type_name(0) && !inc_op_name(0) && !inc_coll_name(0), "0 has a name");
-	expect(!inc_type_name(-1) && !inc_op_name(999) && !inc_coll_name(__INC_COLL_MAX), "no number has a name");
+	expect(!inc_type_name(-1) && !inc_op_name(999) && !inc_coll_name(__INC_COLL_MAX),
+	       "no number has a name");
 	expect(inc_type_parse("f33") == -EINVAL && inc_op_parse(NULL) == -EINVAL &&
 	       inc_coll_parse("allredule") == -EINVAL, "no name has a number");
 	expect(!inc_type_size(0) && !inc_type_size(__INC_TYPE_MAX), "no type has a size");
@@ -151,8 +187,11 @@ static void test_mismatch(void)
 	char buf[256], small[8];
 
 	inc_format_error(buf, sizeof(buf), &e);
-	expect(!strncmp(buf, "operation 9: rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ", 77), "%s",
-	       buf);
+	expect(!strncmp(
+		       buf,
+		       "operation 9: rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ",
+		       77),
+	       "%s", buf);
 	e.desc[1].coll = INC_COLL_BARRIER;
 	e.desc[1].type = 0;
 	e.desc[1].op = 0;
@@ -169,14 +208,30 @@ static void test_sides(void)
 		struct inc_submit op;
 		const char *text;
 	} cases[] = {
-		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .wire = INC_TYPE_F32,
-		    .count = 7 }, "allreduce f32 sum 7" },
-		{ { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .wire = INC_TYPE_BF16,
-		    .count = 7 }, "allreduce f32 sum 7 as bf16" },
-		{ { .coll = INC_COLL_REDUCE, .type = INC_TYPE_I8, .op = INC_OP_SUM, .mode = INC_MODE_SATURATE,
-		    .count = 1 }, "reduce i8 sum 1 saturating root 0" },
-		{ { .coll = INC_COLL_BROADCAST, .type = INC_TYPE_BOOL, .root = 3 }, "broadcast bool 0 root 3" },
-		{ { .coll = INC_COLL_ALLTOALL, .type = INC_TYPE_F64, .mode = INC_MODE_COUNTS, .count = 5 },
+		{ { .coll = INC_COLL_ALLREDUCE,
+		    .type = INC_TYPE_F32,
+		    .op = INC_OP_SUM,
+		    .wire = INC_TYPE_F32,
+		    .count = 7 },
+		  "allreduce f32 sum 7" },
+		{ { .coll = INC_COLL_ALLREDUCE,
+		    .type = INC_TYPE_F32,
+		    .op = INC_OP_SUM,
+		    .wire = INC_TYPE_BF16,
+		    .count = 7 },
+		  "allreduce f32 sum 7 as bf16" },
+		{ { .coll = INC_COLL_REDUCE,
+		    .type = INC_TYPE_I8,
+		    .op = INC_OP_SUM,
+		    .mode = INC_MODE_SATURATE,
+		    .count = 1 },
+		  "reduce i8 sum 1 saturating root 0" },
+		{ { .coll = INC_COLL_BROADCAST, .type = INC_TYPE_BOOL, .root = 3 },
+		  "broadcast bool 0 root 3" },
+		{ { .coll = INC_COLL_ALLTOALL,
+		    .type = INC_TYPE_F64,
+		    .mode = INC_MODE_COUNTS,
+		    .count = 5 },
 		  "alltoall f64 per-rank counts" },
 		{ { .coll = INC_COLL_BARRIER }, "barrier" },
 		{ { .coll = 99, .type = 99, .op = 99, .wire = 98, .count = 1, .root = 1 },
@@ -219,7 +274,9 @@ static void test_errors(void)
 	e.code = INC_ERR_UNSUPPORTED;
 	e.rank[0] = ~0U;
 	e.desc[0].mode = 0;
-	expect_error(&e, "operation 1: allgather i8 0: the node cannot reduce this type with this operation");
+	expect_error(
+		&e,
+		"operation 1: allgather i8 0: the node cannot reduce this type with this operation");
 	e.code = INC_ERR_RANK_LATE;
 	expect_error(&e, "operation 1: a rank did not contribute within the late limit");
 	e.code = INC_ERR_NONE;
@@ -241,8 +298,9 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_bad_parent), KTAP(test_environment), KTAP(test_bad_environment), KTAP(test_names),
-	KTAP(test_mismatch), KTAP(test_sides), KTAP(test_errors), KTAP(test_any_error),
+	KTAP(test_parent),	    KTAP(test_bad_parent), KTAP(test_environment),
+	KTAP(test_bad_environment), KTAP(test_names),	   KTAP(test_mismatch),
+	KTAP(test_sides),	    KTAP(test_errors),	   KTAP(test_any_error),
 };
 
 int main(int argc, char **argv)

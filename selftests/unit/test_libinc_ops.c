@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * libinc's operations without a kernel: what it makes of arguments and buffers, and how requests begin and end. The
- * ioctls come here.
+ * libinc's operations without a kernel: what it makes of arguments and buffers, and how requests
+ * begin and end. The ioctls come here.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -22,7 +22,9 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #define RANK	1
 #define IN_PLACE_BITS	((uintptr_t)INC_IN_PLACE)
 
-static struct inc_group group = { .addr = { .sinc_rank = RANK, .sinc_size = SIZE, .sinc_group = 5 } };
+static struct inc_group group = {
+	.addr = { .sinc_rank = RANK, .sinc_size = SIZE, .sinc_group = 5 }
+};
 static uint8_t from[256], to[256];
 static const uint64_t counts[SIZE] = { 2, 0, 5 }, displs[SIZE] = { 8, 4, 0 };
 
@@ -70,7 +72,8 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 
 	(void)fd;
 	if (request == INC_IOC_INFO) {
-		*(struct inc_info *)arg = (struct inc_info) { .state = INC_STATE_READY, .missing = 2 };
+		*(struct inc_info *)arg =
+			(struct inc_info){ .state = INC_STATE_READY, .missing = 2 };
 		return 0;
 	}
 	errno = kernel.fail;
@@ -83,7 +86,9 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		errno = ENOENT;
 		if (!kernel.partial || (c->handle && c->handle != kernel.partial))
 			return -1;
-		*c = (struct inc_contributed) { .handle = kernel.partial, .size = SIZE, .missing = 1, .ranks = { 5 } };
+		*c = (struct inc_contributed){
+			.handle = kernel.partial, .size = SIZE, .missing = 1, .ranks = { 5 }
+		};
 		return 0;
 	}
 	if (request != INC_IOC_WAIT)
@@ -117,14 +122,15 @@ static void told(const char *what, int ret, uintptr_t send, uintptr_t recv, uint
 	const struct inc_submit *op = &kernel.op;
 
 	expect(!ret, "%s: %s", what, inc_errmsg(&group));
-	expect(op->send == send || !send, "%s: send %#llx, expected %#llx", what, (unsigned long long)op->send,
-	       (unsigned long long)send);
-	expect(op->recv == recv || !recv, "%s: recv %#llx, expected %#llx", what, (unsigned long long)op->recv,
-	       (unsigned long long)recv);
-	expect(op->count == count, "%s: count %llu, expected %llu", what, (unsigned long long)op->count,
-	       (unsigned long long)count);
-	expect(inc_coll_name(op->coll) && !strncmp(what, inc_coll_name(op->coll), strcspn(what, " ")), "%s: %s", what,
-	       inc_coll_name(op->coll));
+	expect(op->send == send || !send, "%s: send %#llx, expected %#llx", what,
+	       (unsigned long long)op->send, (unsigned long long)send);
+	expect(op->recv == recv || !recv, "%s: recv %#llx, expected %#llx", what,
+	       (unsigned long long)op->recv, (unsigned long long)recv);
+	expect(op->count == count, "%s: count %llu, expected %llu", what,
+	       (unsigned long long)op->count, (unsigned long long)count);
+	expect(inc_coll_name(op->coll) &&
+		       !strncmp(what, inc_coll_name(op->coll), strcspn(what, " ")),
+	       "%s: %s", what, inc_coll_name(op->coll));
 }
 
 static void test_buffers(void)
@@ -133,70 +139,95 @@ static void test_buffers(void)
 
 	reset();
 	told("allreduce", inc_allreduce(&group, from, to, 9, INC_TYPE_F32, INC_OP_MAX), s, r, 9);
-	told("allreduce in place", inc_allreduce(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
-	told("allreduce from NULL", inc_allreduce(&group, NULL, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
+	told("allreduce in place",
+	     inc_allreduce(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
+	told("allreduce from NULL", inc_allreduce(&group, NULL, to, 9, INC_TYPE_F32, INC_OP_SUM), r,
+	     r, 9);
 	told("scan", inc_scan(&group, from, to, 9, INC_TYPE_F32, INC_OP_SUM), s, r, 9);
 	told("exscan", inc_exscan(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
-	told("reduce at the root", inc_reduce(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM, RANK), r, r, 9);
-	told("reduce elsewhere", inc_reduce(&group, from, NULL, 9, INC_TYPE_F32, INC_OP_SUM, 0), s, 0, 9);
-	told("reduce-scatter", inc_reduce_scatter(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
+	told("reduce at the root",
+	     inc_reduce(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM, RANK), r, r, 9);
+	told("reduce elsewhere", inc_reduce(&group, from, NULL, 9, INC_TYPE_F32, INC_OP_SUM, 0), s,
+	     0, 9);
+	told("reduce-scatter",
+	     inc_reduce_scatter(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, INC_OP_SUM), r, r, 9);
 	told("broadcast at the root", inc_broadcast(&group, to, 9, INC_TYPE_F32, RANK), r, r, 9);
 	told("broadcast elsewhere", inc_broadcast(&group, to, 9, INC_TYPE_F32, 0), 0, r, 9);
 	told("allgather", inc_allgather(&group, from, to, 9, INC_TYPE_F32), s, r, 9);
 	told("allgather in place", inc_allgather(&group, NULL, to, 9, INC_TYPE_F32), r, r, 9);
-	told("gather at the root", inc_gather(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, RANK), r, r, 9);
+	told("gather at the root", inc_gather(&group, INC_IN_PLACE, to, 9, INC_TYPE_F32, RANK), r,
+	     r, 9);
 	told("gather elsewhere", inc_gather(&group, from, NULL, 9, INC_TYPE_F32, 2), s, 0, 9);
-	told("scatter at the root", inc_scatter(&group, from, INC_IN_PLACE, 9, INC_TYPE_F32, RANK), s, s, 9);
+	told("scatter at the root", inc_scatter(&group, from, INC_IN_PLACE, 9, INC_TYPE_F32, RANK),
+	     s, s, 9);
 	told("scatter elsewhere", inc_scatter(&group, NULL, to, 9, INC_TYPE_F32, 2), 0, r, 9);
 	told("alltoall", inc_alltoall(&group, from, to, 9, INC_TYPE_F32), s, r, 9);
 	told("barrier", inc_barrier(&group), 0, 0, 0);
-	told("allreduce of nothing", inc_allreduce(&group, NULL, NULL, 0, INC_TYPE_F32, INC_OP_SUM), 0, 0, 0);
+	told("allreduce of nothing", inc_allreduce(&group, NULL, NULL, 0, INC_TYPE_F32, INC_OP_SUM),
+	     0, 0, 0);
 }
 
 static void test_counts(void)
 {
-	const uintptr_t s = (uintptr_t)from, r = (uintptr_t)to, c = (uintptr_t)counts, d = (uintptr_t)displs;
+	const uintptr_t s = (uintptr_t)from, r = (uintptr_t)to, c = (uintptr_t)counts,
+			d = (uintptr_t)displs;
 	const struct inc_submit *op = &kernel.op;
 
 	reset();
-	told("reduce-scatter", inc_reduce_scatterv(&group, from, to, counts, INC_TYPE_I8, INC_OP_SUM), s, r, 0);
+	told("reduce-scatter",
+	     inc_reduce_scatterv(&group, from, to, counts, INC_TYPE_I8, INC_OP_SUM), s, r, 0);
 	expect(op->recv_counts == c && op->mode == INC_MODE_COUNTS, "reduce-scatter: counts");
 	group.addr.sinc_rank = 2;
 	told("allgather", inc_allgatherv(&group, from, to, counts, displs, INC_TYPE_I8), s, r, 5);
-	expect(op->recv_counts == c && op->recv_displs == d && !op->send_counts, "allgather: counts");
+	expect(op->recv_counts == c && op->recv_displs == d && !op->send_counts,
+	       "allgather: counts");
 	told("gather", inc_gatherv(&group, from, 3, to, counts, NULL, INC_TYPE_I8, 2), s, r, 3);
 	expect(op->recv_counts == c && !op->recv_displs, "gather: counts");
-	told("gather in place", inc_gatherv(&group, INC_IN_PLACE, 99, to, counts, displs, INC_TYPE_I8, 2), r, r, 5);
-	told("gather elsewhere", inc_gatherv(&group, from, 3, NULL, NULL, NULL, INC_TYPE_I8, 0), s, 0, 3);
+	told("gather in place",
+	     inc_gatherv(&group, INC_IN_PLACE, 99, to, counts, displs, INC_TYPE_I8, 2), r, r, 5);
+	told("gather elsewhere", inc_gatherv(&group, from, 3, NULL, NULL, NULL, INC_TYPE_I8, 0), s,
+	     0, 3);
 	expect(!op->recv_counts && op->mode == INC_MODE_COUNTS, "gather: counts of others");
 	told("scatter", inc_scatterv(&group, from, counts, displs, to, 3, INC_TYPE_I8, 2), s, r, 3);
 	expect(op->send_counts == c && op->send_displs == d && !op->recv_counts, "scatter: counts");
-	told("scatter in place", inc_scatterv(&group, from, counts, NULL, INC_IN_PLACE, 99, INC_TYPE_I8, 2), s, s, 5);
-	told("alltoall", inc_alltoallv(&group, from, counts, displs, to, counts, NULL, INC_TYPE_I8), s, r, 0);
-	expect(op->send_counts == c && op->send_displs == d && op->recv_counts == c && !op->recv_displs,
+	told("scatter in place",
+	     inc_scatterv(&group, from, counts, NULL, INC_IN_PLACE, 99, INC_TYPE_I8, 2), s, s, 5);
+	told("alltoall", inc_alltoallv(&group, from, counts, displs, to, counts, NULL, INC_TYPE_I8),
+	     s, r, 0);
+	expect(op->send_counts == c && op->send_displs == d && op->recv_counts == c &&
+		       !op->recv_displs,
 	       "alltoall: counts");
 }
 
 /* The copy is of what the shares hold when the operation starts, packed. */
 static void test_alltoall_in_place(void)
 {
-	static const uint8_t packed[] = { 108, 109, 100, 101, 102, 103, 104 }, later[] = { 7, 7, 7, 7, 7, 7, 7 };
+	static const uint8_t packed[] = { 108, 109, 100, 101, 102, 103, 104 },
+			     later[] = { 7, 7, 7, 7, 7, 7, 7 };
 	struct inc_args args = {
-		.coll = INC_COLL_ALLTOALL, .type = INC_TYPE_U8, .mode = INC_MODE_COUNTS, .send = INC_IN_PLACE,
-		.recv = to, .recv_counts = counts, .recv_displs = displs,
+		.coll = INC_COLL_ALLTOALL,
+		.type = INC_TYPE_U8,
+		.mode = INC_MODE_COUNTS,
+		.send = INC_IN_PLACE,
+		.recv = to,
+		.recv_counts = counts,
+		.recv_displs = displs,
 	};
 	struct inc_request req;
 
 	reset();
 	expect(!inc_prepare(&group, &args, &req), "prepare: %s", inc_errmsg(&group));
 	expect(!inc_start(&req) && req.handle, "start: %s", inc_errmsg(&group));
-	expect(kernel.op.send == (uintptr_t)req.copy && kernel.op.send != IN_PLACE_BITS, "no copy is sent");
+	expect(kernel.op.send == (uintptr_t)req.copy && kernel.op.send != IN_PLACE_BITS,
+	       "no copy is sent");
 	expect(!memcmp(req.copy, packed, sizeof(packed)), "the copy is not that of the shares");
-	expect(kernel.op.send_counts == (uintptr_t)counts && !kernel.op.send_displs, "the counts of the copy");
+	expect(kernel.op.send_counts == (uintptr_t)counts && !kernel.op.send_displs,
+	       "the counts of the copy");
 	expect(inc_start(&req) == -EBUSY, "started twice");
 	expect(!inc_wait(&req, -1) && !req.copy, "the copy was not freed");
 	memset(to, 7, sizeof(to));
-	expect(!inc_start(&req) && !memcmp(req.copy, later, sizeof(later)), "the second copy is not a new one");
+	expect(!inc_start(&req) && !memcmp(req.copy, later, sizeof(later)),
+	       "the second copy is not a new one");
 	expect(!inc_test(&req) && !req.copy, "the second copy was not freed");
 	kernel.fail = ENOMEM;
 	expect(inc_start(&req) == -ENOMEM && !req.copy && !req.handle, "a copy was left behind");
@@ -221,49 +252,62 @@ static void test_requests(void)
 	expect(!inc_wait(&req, 0) && !inc_test(&req), "a request that was never used");
 	expect(!inc_icollective(&group, &args, &req) && req.handle, "%s", inc_errmsg(&group));
 	kernel.busy = 1;
-	expect(inc_test(&req) == -EAGAIN && inc_wait(&req, 5) == -ETIMEDOUT && req.handle, "it has ended");
-	expect(strstr(inc_errmsg(&group), "within 5 ms, waiting for rank 2"), "%s", inc_errmsg(&group));
+	expect(inc_test(&req) == -EAGAIN && inc_wait(&req, 5) == -ETIMEDOUT && req.handle,
+	       "it has ended");
+	expect(strstr(inc_errmsg(&group), "within 5 ms, waiting for rank 2"), "%s",
+	       inc_errmsg(&group));
 	kernel.busy = 0;
 	kernel.interrupted = 3;
 	expect(!inc_wait(&req, -1) && !req.handle, "EINTR was an end");
 	expect(inc_start(&req) == -EINVAL, "a request that was not prepared was started");
 	kernel.interrupted = 1;
-	expect(!inc_collective(&group, &args) && kernel.submits == 2, "EINTR after the submit: %d submits",
-	       kernel.submits);
+	expect(!inc_collective(&group, &args) && kernel.submits == 2,
+	       "EINTR after the submit: %d submits", kernel.submits);
 	kernel.done.result = -EPROTO;
-	kernel.done.error = (struct inc_error_info) { .code = INC_ERR_COUNTS, .opseq = 3, .rank = { 1, 2 } };
+	kernel.done.error =
+		(struct inc_error_info){ .code = INC_ERR_COUNTS, .opseq = 3, .rank = { 1, 2 } };
 	expect(inc_collective(&group, &args) == -EPROTO, "the completion's result is lost");
-	expect(strstr(inc_errmsg(&group), "allreduce f32 sum 2: operation 3: rank 1 sends rank 2"), "%s",
-	       inc_errmsg(&group));
+	expect(strstr(inc_errmsg(&group), "allreduce f32 sum 2: operation 3: rank 1 sends rank 2"),
+	       "%s", inc_errmsg(&group));
 	expect(!inc_prepare(&group, &args, &req) && !inc_start(&req) && inc_test(&req) == -EPROTO &&
 	       inc_wait(&req, 0) == -EPROTO, "the result of a request changes");
 	kernel.done.result = 0;
-	expect(!inc_start(&req) && !inc_wait(&req, 0), "a request that failed cannot be started again");
+	expect(!inc_start(&req) && !inc_wait(&req, 0),
+	       "a request that failed cannot be started again");
 }
 
 /* A result that is not of all ranks: how many are missing, in words too, and who is not. */
 static void test_partial(void)
 {
-	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM, .count = 2,
-				       .send = from, .recv = to };
+	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE,
+				       .type = INC_TYPE_F32,
+				       .op = INC_OP_SUM,
+				       .count = 2,
+				       .send = from,
+				       .recv = to };
 	uint32_t ranks[INC_MAX_RANKS / 32];
 	struct inc_request req;
 
 	reset();
 	expect(inc_contributed(&group, NULL, ranks) == -ENOENT, "nothing has been partial");
-	expect(!inc_icollective(&group, &args, &req) && inc_contributed(&group, &req, ranks) == -EINVAL, "not ended");
-	expect(!inc_wait(&req, -1) && !inc_contributed(&group, &req, ranks) && ranks[0] == 7 && !ranks[1],
+	expect(!inc_icollective(&group, &args, &req) &&
+		       inc_contributed(&group, &req, ranks) == -EINVAL,
+	       "not ended");
+	expect(!inc_wait(&req, -1) && !inc_contributed(&group, &req, ranks) && ranks[0] == 7 &&
+		       !ranks[1],
 	       "all of %u: %#x", SIZE, ranks[0]);
 	kernel.done.missing = 1;
 	kernel.done.handle = 2;
 	kernel.partial = 2;
 	expect(inc_collective(&group, &args) == 1, "the result is of all");
-	expect(strstr(inc_errmsg(&group), "allreduce f32 sum 2: the result lacks 1 late rank: 1"), "%s",
-	       inc_errmsg(&group));
+	expect(strstr(inc_errmsg(&group), "allreduce f32 sum 2: the result lacks 1 late rank: 1"),
+	       "%s", inc_errmsg(&group));
 	expect(inc_contributed(&group, NULL, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
 	kernel.done.handle = 3;
 	kernel.partial = 3;
-	expect(!inc_icollective(&group, &args, &req) && inc_wait(&req, -1) == 1 && inc_test(&req) == 1, "a request");
+	expect(!inc_icollective(&group, &args, &req) && inc_wait(&req, -1) == 1 &&
+		       inc_test(&req) == 1,
+	       "a request");
 	expect(inc_contributed(&group, &req, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
 	kernel.partial = 4;
 	expect(inc_contributed(&group, &req, ranks) == -ENOENT, "too long ago");
@@ -274,9 +318,11 @@ static void refused(const char *text, const struct inc_args *args)
 	struct inc_request req;
 
 	kernel.submits = 0;
-	expect(inc_icollective(&group, args, &req) == -EINVAL && inc_wait(&req, 0) == -EINVAL && !kernel.submits,
+	expect(inc_icollective(&group, args, &req) == -EINVAL && inc_wait(&req, 0) == -EINVAL &&
+		       !kernel.submits,
 	       "expected \"%s\", but it was taken", text);
-	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text, inc_errmsg(&group));
+	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text,
+	       inc_errmsg(&group));
 }
 
 /* Good arguments, and what is to be different. */
@@ -308,36 +354,45 @@ static void test_refused(void)
 	refused("recv is INC_IN_PLACE: expected 8 bytes", GOOD(.recv = INC_IN_PLACE));
 	refused("operation 1: it reduces nothing", MOVE_OF(GATHER, .op = INC_OP_SUM));
 	refused("type 11, count 0: it moves nothing", MOVE_OF(BARRIER));
-	refused("wire type 3: expected 0", &(const struct inc_args) { .coll = INC_COLL_BARRIER, .wire = 3 });
+	refused("wire type 3: expected 0",
+		&(const struct inc_args){ .coll = INC_COLL_BARRIER, .wire = 3 });
 	refused("send is INC_IN_PLACE: expected 4 bytes, only the root, rank 2",
 		MOVE_OF(GATHER, .send = INC_IN_PLACE, .count = 1, .root = 2));
-	refused("recv is NULL: expected 12 bytes", MOVE_OF(GATHER, .recv = NULL, .count = 1, .root = RANK));
+	refused("recv is NULL: expected 12 bytes",
+		MOVE_OF(GATHER, .recv = NULL, .count = 1, .root = RANK));
 	refused("INC_MODE_COUNTS, but it has no shares", GOOD(.mode = INC_MODE_COUNTS));
 	refused("expected INC_MODE_COUNTS", MOVE_OF(ALLGATHER, .recv_counts = counts));
-	refused("recv_counts is NULL: expected 3 counts", MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS));
-	refused("recv_counts[1] is 4294967296", MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = huge));
-	refused("send_counts is NULL", MOVE_OF(ALLTOALL, .mode = INC_MODE_COUNTS, .recv_counts = counts));
+	refused("recv_counts is NULL: expected 3 counts",
+		MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS));
+	refused("recv_counts[1] is 4294967296",
+		MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = huge));
+	refused("send_counts is NULL",
+		MOVE_OF(ALLTOALL, .mode = INC_MODE_COUNTS, .recv_counts = counts));
 	refused("recv_displs: its shares follow",
-		GOOD(.coll = INC_COLL_REDUCE_SCATTER, .mode = INC_MODE_COUNTS, .recv_counts = counts,
-		     .recv_displs = displs));
-	refused("recv is NULL", MOVE_OF(BROADCAST, .wire = INC_TYPE_F16, .recv = NULL, .count = 1, .root = RANK));
-	expect(!inc_collective(&group, MOVE_OF(BROADCAST, .recv = NULL, .count = 1, .root = RANK)), "%s",
-	       inc_errmsg(&group));
+		GOOD(.coll = INC_COLL_REDUCE_SCATTER, .mode = INC_MODE_COUNTS,
+		     .recv_counts = counts, .recv_displs = displs));
+	refused("recv is NULL",
+		MOVE_OF(BROADCAST, .wire = INC_TYPE_F16, .recv = NULL, .count = 1, .root = RANK));
+	expect(!inc_collective(&group, MOVE_OF(BROADCAST, .recv = NULL, .count = 1, .root = RANK)),
+	       "%s", inc_errmsg(&group));
 }
 
 static void unsupported(const char *text, const struct inc_args *args)
 {
 	kernel.fail = EOPNOTSUPP;
 	expect(inc_collective(&group, args) == -EOPNOTSUPP, "%s: not refused", text);
-	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text, inc_errmsg(&group));
+	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text,
+	       inc_errmsg(&group));
 }
 
 static void test_unsupported(void)
 {
 	reset();
 	unsupported("allreduce f32 bxor 2: f32 has no bxor", GOOD(.op = INC_OP_BXOR));
-	unsupported("allreduce c32 max 2: c32 has no max", GOOD(.type = INC_TYPE_C32, .op = INC_OP_MAX));
-	unsupported("scan f32 avg 2: scan has no avg", GOOD(.coll = INC_COLL_SCAN, .op = INC_OP_AVG));
+	unsupported("allreduce c32 max 2: c32 has no max",
+		    GOOD(.type = INC_TYPE_C32, .op = INC_OP_MAX));
+	unsupported("scan f32 avg 2: scan has no avg",
+		    GOOD(.coll = INC_COLL_SCAN, .op = INC_OP_AVG));
 	unsupported("allreduce i32 sum 2 as i8: i32 does not travel as i8",
 		    GOOD(.type = INC_TYPE_I32, .wire = INC_TYPE_I8));
 	unsupported("saturating: saturating are only", GOOD(.mode = INC_MODE_SATURATE));
@@ -352,7 +407,8 @@ static void test_options(void)
 
 	reset();
 	memcpy(&bits, &weight, sizeof(bits));
-	told("allreduce weighted", inc_allreduce_weighted(&group, from, to, 3, INC_TYPE_F64, weight), (uintptr_t)from,
+	told("allreduce weighted",
+	     inc_allreduce_weighted(&group, from, to, 3, INC_TYPE_F64, weight), (uintptr_t)from,
 	     (uintptr_t)to, 3);
 	expect(kernel.op.weight == bits && kernel.op.op == INC_OP_WSUM, "the weight is lost");
 	expect(!inc_collective(&group, GOOD(.type = INC_TYPE_I8, .mode = INC_MODE_SATURATE)), "%s",
@@ -367,18 +423,20 @@ static void test_short_forms(void)
 	struct inc_submit op;
 
 	reset();
-	expect(!inc_scatterv(&group, from, counts, displs, to, 4, INC_TYPE_C64, RANK), "%s", inc_errmsg(&group));
+	expect(!inc_scatterv(&group, from, counts, displs, to, 4, INC_TYPE_C64, RANK), "%s",
+	       inc_errmsg(&group));
 	op = kernel.op;
 	expect(!inc_iscatterv(&group, from, counts, displs, to, 4, INC_TYPE_C64, RANK, &req), "%s",
 	       inc_errmsg(&group));
 	op.handle = kernel.op.handle;
-	expect(!memcmp(&op, &kernel.op, sizeof(op)) && !inc_wait(&req, -1), "iscatterv is not scatterv");
+	expect(!memcmp(&op, &kernel.op, sizeof(op)) && !inc_wait(&req, -1),
+	       "iscatterv is not scatterv");
 	expect(!inc_ibarrier(&group, &req) && !inc_test(&req), "%s", inc_errmsg(&group));
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests), KTAP(test_partial),
-	KTAP(test_refused),
+	KTAP(test_buffers),	KTAP(test_counts),  KTAP(test_alltoall_in_place),
+	KTAP(test_requests),	KTAP(test_partial), KTAP(test_refused),
 	KTAP(test_unsupported), KTAP(test_options), KTAP(test_short_forms),
 };
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A rank on its way to another place: when it goes, where to, whom it calls, when it gives up, how it comes back. */
+/*
+ * A rank on its way to another place: when it goes, where to, whom it calls, when it gives up, how
+ * it comes back.
+ */
 #include "ep_env.h"
 
 static u64 run_timer(u64 until)
@@ -23,23 +26,28 @@ static void expect_called(u32 move)
 			continue;
 		s = expect_sent(INC_PKT_MOVE);
 		expect(s->to == 200 + i && s->pkt.child == i && !s->pkt.cookie &&
-		       be32_to_cpu(((const struct inc_move *)s->body)->move) == move &&
-		       be64_to_cpu(((const struct inc_move *)s->body)->lineage) == 7, "MOVE to %u", s->to);
+			       be32_to_cpu(((const struct inc_move *)s->body)->move) == move &&
+			       be64_to_cpu(((const struct inc_move *)s->body)->lineage) == 7,
+		       "MOVE to %u", s->to);
 	}
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
-	expect(!s->pkt.incarnation && !s->pkt.cookie && !join->challenge && be32_to_cpu(join->move) == move &&
-	       be64_to_cpu(join->lineage) == 7 && be16_to_cpu(join->window) == W &&
-	       be32_to_cpu(join->dead_ms) == DEAD && join->fallback == env.fallback, "JOIN");
+	expect(!s->pkt.incarnation && !s->pkt.cookie && !join->challenge &&
+		       be32_to_cpu(join->move) == move && be64_to_cpu(join->lineage) == 7 &&
+		       be16_to_cpu(join->window) == W && be32_to_cpu(join->dead_ms) == DEAD &&
+		       join->fallback == env.fallback,
+	       "JOIN");
 }
 
 static int call(u32 move, u64 lineage)
 {
 	struct inc_move body = { .lineage = cpu_to_be64(lineage), .move = cpu_to_be32(move) };
-	struct netinc_pkt pkt = { .type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body) };
+	struct netinc_pkt pkt = {
+		.type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body)
+	};
 	struct netinc_peer from = peer_at(201);
 
-	return netinc_ep_stranger(&env.ep, &pkt, &body, &from, env.now);
+	return netinc_ep_non_parent(&env.ep, &pkt, &body, &from, env.now);
 }
 
 static int refused(u16 code, u64 detail)
@@ -54,10 +62,12 @@ static int refused(u16 code, u64 detail)
 static int challenge(u8 from, u32 nonce)
 {
 	struct inc_challenge body = { .nonce = cpu_to_be32(nonce), .challenge = cpu_to_be64(5) };
-	struct netinc_pkt pkt = { .type = INC_PKT_CHALLENGE, .group = 77, .span = 1, .len = sizeof(body) };
+	struct netinc_pkt pkt = {
+		.type = INC_PKT_CHALLENGE, .group = 77, .span = 1, .len = sizeof(body)
+	};
 	struct netinc_peer peer = peer_at(from);
 
-	return netinc_ep_stranger(&env.ep, &pkt, &body, &peer, env.now);
+	return netinc_ep_non_parent(&env.ep, &pkt, &body, &peer, env.now);
 }
 
 /* The node is silent: that is noticed before the node would take the rank for dead. */
@@ -79,7 +89,8 @@ static void test_silent(void)
 	while (env.seen < env.logged && env.log[env.seen % LOG].type != INC_PKT_MOVE)
 		env.seen++;
 	expect_called(1);
-	expect(env.place == 1 && netinc_ep_moving(&env.ep) && netinc_ep_placement(&env.ep) == INC_PLACEMENT_STANDBY,
+	expect(env.place == 1 && netinc_ep_moving(&env.ep) &&
+		       netinc_ep_placement(&env.ep) == INC_PLACEMENT_STANDBY,
 	       "place %u", env.place);
 	expect(!env.done, "an operation has failed");
 	env.move = 1;
@@ -87,7 +98,7 @@ static void test_silent(void)
 	expect(!netinc_ep_moving(&env.ep) && !env.ep.npeers, "is still moving");
 	expect(!result(&a, 0) && env.done == 1 && !env.failed, "the operation goes on");
 	expect_count(MOVES, 1u);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Whatever says that the node is gone: without a fallback an error, with one a move. */
@@ -112,7 +123,7 @@ static void test_gone(void)
 		expect_called(1);
 		expect_state(INC_STATE_RESYNC);
 		expect(netinc_ep_placement(&env.ep) == INC_PLACEMENT_EDGE, "placement");
-		netinc_ep_keep_drop(&env.ep);
+		netinc_ep_retain_drop(&env.ep);
 	}
 }
 
@@ -133,7 +144,8 @@ static void test_called(void)
 	expect_sent(INC_PKT_JOIN);
 	expect_quiet();
 	expect(result(&a, 0) == -INC_C_DROP_STATE, "a result of the old epoch");
-	expect(error(0, 0, 0, INC_ERR_RANK_DEAD) == -INC_C_DROP_NO_GROUP, "an error of the old epoch");
+	expect(error(0, 0, 0, INC_ERR_RANK_DEAD) == -INC_C_DROP_NO_GROUP,
+	       "an error of the old epoch");
 	expect_state(INC_STATE_RESYNC);
 	expect(call(2, 7) == -INC_C_DROP_DUPLICATE && call(1, 7) == -INC_C_DROP_DUPLICATE, "again");
 	expect(!call(4, 7) && env.place == 1, "place %u", env.place);
@@ -142,7 +154,7 @@ static void test_called(void)
 	expect(!give_ready(2, 0, 0), "READY");
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	expect(call(9, 7) == -INC_C_DROP_STATE, "a closed one moves");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready(0);
 	expect(call(1, 7) == -INC_C_DROP_COOKIE, "without a fallback");
 	begin(0);
@@ -159,13 +171,13 @@ static void test_wait(void)
 	wait(4711, 0, 0, 0);
 	expect(expect_sent(INC_PKT_MOVE)->to == 201, "MOVE");
 	expect_quiet();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	expect(!call(1, 7), "MOVE");
 	env.seen = env.logged;
 	wait(4711, 0, 0, 0);
 	expect_quiet();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Place after place, once round the plan, each for a short time; then the error. */
@@ -184,7 +196,7 @@ static void test_nowhere(void)
 	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
 	expect_count(MOVES, 3u);
 	/* somebody answers, but the others do not come: not for ever */
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	start = env.now;
@@ -193,9 +205,9 @@ static void test_nowhere(void)
 		run_timer(env.now + 50000);
 		env.now += 50000;
 	}
-	expect(env.ep.move == 2 && env.now - start <= (2 * DEAD + 200) * NETINC_MS, "waits for %llu us",
-	       (unsigned long long)(env.now - start));
-	netinc_ep_keep_drop(&env.ep);
+	expect(env.ep.move == 2 && env.now - start <= (2 * DEAD + 200) * NETINC_MS,
+	       "waits for %llu us", (unsigned long long)(env.now - start));
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void test_refused(void)
@@ -203,14 +215,17 @@ static void test_refused(void)
 	ready_to_move(0, INC_FALLBACK_EDGE, 2);
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	expect(!refused(INC_REFUSE_MOVED, 1) && env.ep.move == 1, "the same move");
-	expect(!refused(INC_REFUSE_BUSY, 0) && !refused(INC_REFUSE_UNKNOWN, 0) && env.ep.move == 1, "what passes");
+	expect(!refused(INC_REFUSE_BUSY, 0) && !refused(INC_REFUSE_UNKNOWN, 0) && env.ep.move == 1,
+	       "what passes");
 	expect(!refused(INC_REFUSE_MOVED, 2) && env.ep.move == 2 && env.place == 2, "a later move");
-	expect(!refused(INC_REFUSE_NO_NODE, 0) && env.ep.move == 3 && env.place == 3, "no node there");
+	expect(!refused(INC_REFUSE_NO_NODE, 0) && env.ep.move == 3 && env.place == 3,
+	       "no node there");
 	expect(!refused(INC_REFUSE_RANK_DEAD, 3 | 1ull << 32), "others have not come");
 	expect_state(INC_STATE_FAILED);
-	expect(env.ep.error.code == INC_ERR_RANK_DEAD && env.ep.error.rank[0] == 3 && env.ep.error.rank[1] == 1,
+	expect(env.ep.error.code == INC_ERR_RANK_DEAD && env.ep.error.rank[0] == 3 &&
+		       env.ep.error.rank[1] == 1,
 	       "ranks %u and %u", env.ep.error.rank[0], env.ep.error.rank[1]);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* A plan that makes no sense, or not the one of before. */
@@ -229,7 +244,8 @@ static void test_bad_plan(void)
 	body.standbys = INC_MAX_STANDBY + 1;
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "standbys");
 	body.standbys = 1;
-	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "a standby node without address");
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED,
+	       "a standby node without address");
 	ready_to_move(0, INC_FALLBACK_EDGE, 0);
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	env.move = 1;
@@ -241,7 +257,7 @@ static void test_bad_plan(void)
 	pkt.epoch = 2;
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "another group");
 	expect(!give_ready(2, 0, 0), "the right one");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Rank 0 looks for the node; when it is there and nothing is under way, it calls all home. */
@@ -274,7 +290,8 @@ static void test_home(void)
 	}
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
-	expect(s->to == 100 && !s->pkt.incarnation && !s->pkt.cookie && !join->challenge && !join->proof[0],
+	expect(s->to == 100 && !s->pkt.incarnation && !s->pkt.cookie && !join->challenge &&
+		       !join->proof[0],
 	       "looks at %u", s->to);
 	expect(env.now - start >= DEAD * NETINC_MS / 2, "too early");
 	expect(challenge(101, 4711) == -INC_C_DROP_STATE, "somebody else");
@@ -286,12 +303,12 @@ static void test_home(void)
 	expect(!challenge(100, 4711), "the node is there");
 	expect(env.place == 0 && env.ep.move == 2, "move %u", env.ep.move);
 	expect(expect_sent(INC_PKT_MOVE)->to == 201, "calls nobody");
-	expect(env.ep.look_pause == DEAD, "looks again after %u ms", env.ep.look_pause);
+	expect(env.ep.home_pause == DEAD, "looks again after %u ms", env.ep.home_pause);
 	env.ep.cfg.rank = RANK;
 	ready_again(3, 1);
 	env.ep.cfg.rank = 0;
 	expect(challenge(100, 4711) == -INC_C_DROP_STATE, "is there already");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Who leaves goes along, too: the others may need what it keeps. */
@@ -309,14 +326,15 @@ static void test_leaving(void)
 	env.seen = env.logged;
 	expect(!give_ready(2, 0, 0), "READY");
 	expect_state(INC_STATE_LEAVING);
-	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_PAYLOAD | INC_F_FINAL), "what is kept");
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_PAYLOAD | INC_F_FINAL),
+	       "what is kept");
 	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC), "LEAVE");
 	wait(4711, 2, DOWN ^ 1, -INC_C_DROP_EPOCH);
 	expect(!result(&a, 0), "again");
 	expect_state(INC_STATE_LEAVING);
 	wait(4711, 2, DOWN, 0);
 	expect_state(INC_STATE_CLOSED);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void test_bad_peers(void)
@@ -337,12 +355,13 @@ static void test_bad_peers(void)
 	expect(control(pkt, &m, sizeof(m) - 1) == -INC_C_DROP_MALFORMED, "not all there");
 	m.peers.n = cpu_to_be32(0x10000000);
 	expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "a number that overflows");
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_silent), KTAP(test_gone), KTAP(test_called), KTAP(test_wait), KTAP(test_nowhere), KTAP(test_refused),
-	KTAP(test_bad_plan), KTAP(test_home), KTAP(test_leaving), KTAP(test_bad_peers),
+	KTAP(test_silent),  KTAP(test_gone),	  KTAP(test_called),   KTAP(test_wait),
+	KTAP(test_nowhere), KTAP(test_refused),	  KTAP(test_bad_plan), KTAP(test_home),
+	KTAP(test_leaving), KTAP(test_bad_peers),
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Blocks that an aggregator completes without late children: when, of what they are made, what late ones are told. */
+/*
+ * Blocks that an aggregator completes without late children: when, of what they are made, what late
+ * ones are told.
+ */
 #include "agg_env.h"
 
 #define W	8u
@@ -73,8 +76,9 @@ static void test_pass(void)
 	expect(last_value() == fold_of(5, 0), "the fold is not that of 0 and 2");
 	expect(env.log[0].value == 5, "children %llx", (unsigned long long)env.log[0].value);
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.agg.child[1].missed == 1 && env.agg.child[1].late.max == 4000, "%llu missed, %llu us late",
-	       (unsigned long long)env.agg.child[1].missed, (unsigned long long)env.agg.child[1].late.max);
+	expect(env.agg.child[1].missed == 1 && env.agg.child[1].late.max == 4000,
+	       "%llu missed, %llu us late", (unsigned long long)env.agg.child[1].missed,
+	       (unsigned long long)env.agg.child[1].late.max);
 	/* it comes: too late, and gets the result with the set it is of */
 	expect(give_op(1, 0, 5, 9000) == -INC_C_DROP_TOO_LATE, "it counts");
 	expect_sent('P', 1, 1, 3);
@@ -90,11 +94,16 @@ static void test_pass(void)
 	give_op(1, 1, 6, 10000);
 	give_op(2, 1, 6, 10000);
 	expect_sent('R', NETINC_ALL, 1, 0);
-	expect(last_value() == fold_of(7, 1) && !(netinc_agg_slot(&env.agg, 1)->flags & INC_F_PARTIAL), "not complete");
+	expect(last_value() == fold_of(7, 1) &&
+		       !(netinc_agg_slot(&env.agg, 1)->flags & INC_F_PARTIAL),
+	       "not complete");
 	env_end();
 }
 
-/* Who has missed a block is out of the operation: nobody waits for it, and what it sends is not folded. */
+/*
+ * Who has missed a block is out of the operation: nobody waits for it, and what it sends is not
+ * folded.
+ */
 static void test_out(void)
 {
 	begin(3);
@@ -121,7 +130,7 @@ static void test_out(void)
 	       (unsigned long long)env.agg.una, (unsigned long long)env.agg.child[2].missed);
 	/* all sets were the same one */
 	expect(env.agg.set == 1, "set %u", env.agg.set);
-	expect(give_op(2, 4, 6, 6300) == 0 && !env.agg.outs, "it is still out");
+	expect(give_op(2, 4, 6, 6300) == 0 && !env.agg.nexcluded, "it is still out");
 	expect_quiet();
 	env_end();
 }
@@ -136,21 +145,27 @@ static void test_all_out(void)
 	netinc_agg_pass(&env.agg, 5000, 6000);
 	expect_sent('P', NETINC_ALL, 1, 2);
 	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.log[0].value == 1 && env.log[1].value == fold_of(1, 0), "block 0 is not of child 0");
+	expect(env.log[0].value == 1 && env.log[1].value == fold_of(1, 0),
+	       "block 0 is not of child 0");
 	expect_sent('P', NETINC_ALL, 2, 2);
 	expect_sent('R', NETINC_ALL, 1, 0);
-	expect(env.log[2].value == 2 && env.log[3].value == fold_of(2, 1), "block 1 is not of child 1");
+	expect(env.log[2].value == 2 && env.log[3].value == fold_of(2, 1),
+	       "block 1 is not of child 1");
 	expect_sent('R', NETINC_ALL, 2, 0);
 	expect(env.agg.child[0].out && env.agg.child[1].out && env.agg.una == 3, "una %llu",
 	       (unsigned long long)env.agg.una);
 	give_op(0, 3, 5, 7000);
 	expect_sent('P', NETINC_ALL, 3, 2);
 	expect_sent('R', NETINC_ALL, 3, 0);
-	expect(env.log[env.logged - 2].value == 1 && last_value() == fold_of(1, 3), "block 3 is not of child 0");
+	expect(env.log[env.logged - 2].value == 1 && last_value() == fold_of(1, 3),
+	       "block 3 is not of child 0");
 	env_end();
 }
 
-/* Nothing is completed without a child that could not have contributed: it must find all results when it comes. */
+/*
+ * Nothing is completed without a child that could not have contributed: it must find all results
+ * when it comes.
+ */
 static void test_bound(void)
 {
 	u64 q;
@@ -158,18 +173,20 @@ static void test_bound(void)
 	begin(2);
 	for (q = 0; q < W; q++)
 		give_op(0, q, 5, 1000);
-	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK && env.agg.una == W, "una %llu",
-	       (unsigned long long)env.agg.una);
+	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK && env.agg.una == W,
+	       "una %llu", (unsigned long long)env.agg.una);
 	give_op(0, W, 5, 7000);
 	expect(env.agg.una == W, "a block is completed that child 1 could not have contributed to");
 	expect(netinc_agg_pass(&env.agg, 5000, 12000) == 1, "child 1 is not in the way");
 	env_seen = env.logged;
 	probe(1, 1, 0, 12000);
 	expect_sent('S', 1, env.agg.una, 0);
-	expect(netinc_agg_pass(&env.agg, 5000, 12000) == NETINC_NO_RANK && env.agg.una == W + 1, "una %llu",
-	       (unsigned long long)env.agg.una);
+	expect(netinc_agg_pass(&env.agg, 5000, 12000) == NETINC_NO_RANK && env.agg.una == W + 1,
+	       "una %llu", (unsigned long long)env.agg.una);
 	expect_sent('R', NETINC_ALL, W, 0);
-	expect(netinc_agg_slot(&env.agg, 0)->q == 0 && give_op(1, 0, 5, 13000) == -INC_C_DROP_TOO_LATE, "block 0");
+	expect(netinc_agg_slot(&env.agg, 0)->q == 0 &&
+		       give_op(1, 0, 5, 13000) == -INC_C_DROP_TOO_LATE,
+	       "block 0");
 	env_end();
 }
 
@@ -197,7 +214,8 @@ static void test_not_possible(void)
 		env_contrib(0, pkt, 1, 1000);
 		if (i == 5)
 			env.agg.closed = true, env.agg.limit = 0;
-		expect(netinc_agg_pass(&env.agg, 5000, 60000) == 1 && !env.agg.una, "case %u is completed", i);
+		expect(netinc_agg_pass(&env.agg, 5000, 60000) == 1 && !env.agg.una,
+		       "case %u is completed", i);
 		expect_quiet();
 		env_end();
 	}
@@ -237,9 +255,10 @@ static void test_no_memory(void)
 	give_op(0, 0, 5, 1000);
 	give_op(1, 0, 5, 1000);
 	env.fail_fold = 1;
-	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK && !env.agg.una, "without memory");
-	expect(netinc_agg_pass(&env.agg, 5000, 6001) == NETINC_NO_RANK && env.agg.una == 1, "una %llu",
-	       (unsigned long long)env.agg.una);
+	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK && !env.agg.una,
+	       "without memory");
+	expect(netinc_agg_pass(&env.agg, 5000, 6001) == NETINC_NO_RANK && env.agg.una == 1,
+	       "una %llu", (unsigned long long)env.agg.una);
 	expect(last_value() == fold_of(3, 0) && env.agg.child[2].missed == 1, "block 0");
 	env_end();
 	/* it comes between */
@@ -248,12 +267,16 @@ static void test_no_memory(void)
 	give_op(1, 0, 5, 1000);
 	env.fail_fold = 1;
 	netinc_agg_pass(&env.agg, 5000, 6000);
-	expect(!give_op(2, 0, 5, 6001) && env.agg.una == 1, "una %llu", (unsigned long long)env.agg.una);
+	expect(!give_op(2, 0, 5, 6001) && env.agg.una == 1, "una %llu",
+	       (unsigned long long)env.agg.una);
 	expect(last_value() == fold_of(3, 0), "block 0");
 	env_end();
 }
 
-/* What who is out has sent is not needed for a result that there was no memory for; the slot has it all the same. */
+/*
+ * What who is out has sent is not needed for a result that there was no memory for; the slot has it
+ * all the same.
+ */
 static void test_no_memory_out(void)
 {
 	const struct netinc_slot *slot;
@@ -268,7 +291,8 @@ static void test_no_memory_out(void)
 	expect(give_op(0, 1, 5, 6200) == -INC_C_DROP_MEMORY, "without memory");
 	slot = netinc_agg_slot(&env.agg, 1);
 	expect(slot->missing == 1 && (slot->in[2].flags & (INC_F_PAYLOAD | INC_F_PARTIAL)) ==
-	       (INC_F_PAYLOAD | INC_F_PARTIAL), "%u missing, flags %x", slot->missing, slot->in[2].flags);
+					     (INC_F_PAYLOAD | INC_F_PARTIAL),
+	       "%u missing, flags %x", slot->missing, slot->in[2].flags);
 	expect(!give_op(0, 1, 5, 6300) && last_value() == fold_of(3, 1), "block 1");
 	env_end();
 }

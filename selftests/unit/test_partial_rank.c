@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Partial results at an endpoint: of whose contributions they are, and what a rank does that others have gone past. */
+/*
+ * Partial results at an endpoint: of whose contributions they are, and what a rank does that others
+ * have gone past.
+ */
 #include "ep_env.h"
 
 #define LATE	200u	/* ms */
@@ -27,7 +30,8 @@ static int give_set(u16 set, u32 who)
 	struct {
 		struct inc_partial partial;
 		__be32 map[1];
-	} m = { .partial = { .set = cpu_to_be16(set), .bits = cpu_to_be16(32) }, .map = { cpu_to_be32(who) } };
+	} m = { .partial = { .set = cpu_to_be16(set), .bits = cpu_to_be16(32) },
+		.map = { cpu_to_be32(who) } };
 
 	pkt.epoch = env.ep.epoch;
 	return control(pkt, &m, sizeof(m));
@@ -77,7 +81,8 @@ static void test_bad_set(void)
 	ready_partial(0, INC_LATE_PARTIAL);
 	pkt = from_node(INC_PKT_PARTIAL);
 	pkt.epoch = 1;
-	expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "of more ranks than there are");
+	expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED,
+	       "of more ranks than there are");
 	m.partial.bits = cpu_to_be16(0);
 	expect(control(pkt, &m, sizeof(m.partial)) == -INC_C_DROP_MALFORMED, "of none");
 	m.partial.bits = cpu_to_be16(32);
@@ -121,25 +126,31 @@ static void test_behind(void)
 	expect(!give_set(1, 0xb) && !partial_result(&a, 0, 1), "the first block");
 	expect(!error(4, 0, 0, INC_ERR_RANK_DEAD), "the group is over");
 	submit_op(&b);
-	expect(env.done == 1 && b.error.code == INC_ERR_RANK_DEAD, "ended before the result that there is");
+	expect(env.done == 1 && b.error.code == INC_ERR_RANK_DEAD,
+	       "ended before the result that there is");
 	expect(!partial_result(&a, 1, 1), "the second block");
-	expect(env.done == 2 && env.failed == 1 && a.partial, "%u done, %u failed", env.done, env.failed);
+	expect(env.done == 2 && env.failed == 1 && a.partial, "%u done, %u failed", env.done,
+	       env.failed);
 	expect_state(INC_STATE_FAILED);
 	/* nothing is under way */
 	ready_partial(0, INC_LATE_PARTIAL);
 	expect(!error(4, 0, 0, INC_ERR_RANK_LATE), "the group is over");
 	expect_state(INC_STATE_FAILED);
 	ready_partial(0, INC_LATE_PARTIAL);
-	expect(error(W + 1, 0, 0, INC_ERR_RANK_LATE) == -INC_C_DROP_MALFORMED, "an error beyond the window");
+	expect(error(W + 1, 0, 0, INC_ERR_RANK_LATE) == -INC_C_DROP_MALFORMED,
+	       "an error beyond the window");
 	ready_partial(0, INC_LATE_FAIL);
-	expect(error(4, 0, 0, INC_ERR_RANK_LATE) == -INC_C_DROP_MALFORMED, "in a group that waits for all");
+	expect(error(4, 0, 0, INC_ERR_RANK_LATE) == -INC_C_DROP_MALFORMED,
+	       "in a group that waits for all");
 }
 
 /* What others have completed without it is not what it has submitted: no result will fit. */
 static void test_disagrees(void)
 {
 	struct netinc_pkt pkt;
-	struct netinc_error e = { .block = 4, .code = INC_ERR_MISMATCH, .rank = { RANK, NETINC_NO_RANK } };
+	struct netinc_error e = { .block = 4,
+				  .code = INC_ERR_MISMATCH,
+				  .rank = { RANK, NETINC_NO_RANK } };
 	struct netinc_op a = allreduce(24);
 	struct inc_error_pkt body;
 
@@ -169,10 +180,12 @@ static void test_bad_policy(void)
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "an unknown policy");
 	body.late_policy = INC_LATE_PARTIAL;
 	body.fallback = INC_FALLBACK_EDGE;
-	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "partial, with a fallback");
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED,
+	       "partial, with a fallback");
 	body.fallback = INC_FALLBACK_NONE;
 	body.late_ms = 0;
-	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "partial, without a limit");
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED,
+	       "partial, without a limit");
 	body.late_ms = cpu_to_be32(LATE);
 	expect(!control(pkt, &body, sizeof(body)), "partial");
 }
@@ -195,13 +208,15 @@ static void test_moves(void)
 	env.seen = env.logged;
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	join = (const void *)expect_sent(INC_PKT_JOIN)->body;
-	expect(join->late_policy == INC_LATE_FAIL && be32_to_cpu(join->late_ms) == LATE && !join->resv, "JOIN");
-	netinc_ep_keep_drop(&env.ep);
+	expect(join->late_policy == INC_LATE_FAIL && be32_to_cpu(join->late_ms) == LATE &&
+		       !join->resv,
+	       "JOIN");
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_set), KTAP(test_bad_set), KTAP(test_probes), KTAP(test_behind), KTAP(test_disagrees),
-	KTAP(test_bad_policy), KTAP(test_moves),
+	KTAP(test_set),	      KTAP(test_bad_set),    KTAP(test_probes), KTAP(test_behind),
+	KTAP(test_disagrees), KTAP(test_bad_policy), KTAP(test_moves),
 };
 
 int main(int argc, char **argv)

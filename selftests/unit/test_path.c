@@ -5,7 +5,10 @@
 #define ALL	(~0u)	/* the node has all contributions */
 #define NONE	0u
 
-/* PROBEs are answered with this for so many milliseconds; true: until the rank has said that it is stuck. */
+/*
+ * PROBEs are answered with this for so many milliseconds; true: until the rank has said that it is
+ * stuck.
+ */
 static bool answered(u64 psn, u32 here, u32 ms)
 {
 	u64 end = env.now + ms * NETINC_MS;
@@ -28,12 +31,15 @@ static void expect_abort(void)
 {
 	const struct inc_error_pkt *body = (const void *)expect_sent(INC_PKT_ABORT)->body;
 
-	expect(be16_to_cpu(body->code) == INC_ERR_RANK_PATH && be32_to_cpu(body->rank[0]) == RANK, "ABORT");
+	expect(be16_to_cpu(body->code) == INC_ERR_RANK_PATH && be32_to_cpu(body->rank[0]) == RANK,
+	       "ABORT");
 }
 
 static int error_of_rank(u64 block, u32 rank)
 {
-	struct netinc_error e = { .block = block, .code = INC_ERR_RANK_PATH, .rank = { rank, NETINC_NO_RANK } };
+	struct netinc_error e = { .block = block,
+				  .code = INC_ERR_RANK_PATH,
+				  .rank = { rank, NETINC_NO_RANK } };
 	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
 	struct inc_error_pkt body;
 
@@ -63,16 +69,20 @@ static void test_up(void)
 	submitted(INC_FALLBACK_NONE, &op);
 	begin = env.now;
 	expect(answered(0, NONE, 2 * DEAD), "it is not noticed");
-	expect(env.now - begin >= DEAD * NETINC_MS, "after %llu us", (unsigned long long)(env.now - begin));
+	expect(env.now - begin >= DEAD * NETINC_MS, "after %llu us",
+	       (unsigned long long)(env.now - begin));
 	expect_abort();
 	expect(!answered(0, NONE, 10), "ABORT once more, without a pause");
 	expect(!error_of_rank(0, RANK), "the error comes down");
 	expect_state(INC_STATE_FAILED);
-	expect(env.failed == 1 && op.error.code == INC_ERR_RANK_PATH && op.error.rank[0] == RANK, "code %u",
-	       op.error.code);
+	expect(env.failed == 1 && op.error.code == INC_ERR_RANK_PATH && op.error.rank[0] == RANK,
+	       "code %u", op.error.code);
 }
 
-/* They come, and are not taken; or it is others that are late; or some come through, with a lot of patience. */
+/*
+ * They come, and are not taken; or it is others that are late; or some come through, with a lot of
+ * patience.
+ */
 static void test_not_up(void)
 {
 	struct netinc_op op;
@@ -106,7 +116,8 @@ static void test_down(void)
 	expect_state(INC_STATE_READY);
 	expect(answered(4, ALL, 2 * DEAD), "it is not noticed");
 	expect_state(INC_STATE_FAILED);
-	expect(op.error.code == INC_ERR_RANK_PATH && op.error.rank[0] == RANK, "code %u", op.error.code);
+	expect(op.error.code == INC_ERR_RANK_PATH && op.error.rank[0] == RANK, "code %u",
+	       op.error.code);
 	/* that of another rank stays behind the results */
 	submitted(INC_FALLBACK_NONE, &op);
 	expect(!error_of_rank(4, RANK + 1), "another's error");
@@ -114,7 +125,8 @@ static void test_down(void)
 	/* they come, but there is no room */
 	submitted(INC_FALLBACK_NONE, &op);
 	env.no_room = true;
-	expect(!answered(4, ALL, DEAD / 2) && result(&op, 0) && !answered(4, ALL, DEAD * 3 / 4), "without room");
+	expect(!answered(4, ALL, DEAD / 2) && result(&op, 0) && !answered(4, ALL, DEAD * 3 / 4),
+	       "without room");
 }
 
 /* Elsewhere it may be better; where it is not, the others are told. */
@@ -132,7 +144,7 @@ static void test_moves(void)
 	expect_state(INC_STATE_READY);
 	expect(env.ep.move == 1, "move %u", env.ep.move);
 	expect_abort();
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static const struct ktap_test tests[] = {

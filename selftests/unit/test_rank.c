@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A rank at its host: its membership. Joining, errors, death of the node, leaving; whom it believes what. */
+/*
+ * A rank at its host: its membership. Joining, errors, death of the node, leaving; whom it believes
+ * what.
+ */
 #include "ep_env.h"
 
 static void test_join(void)
 {
-	struct inc_challenge challenge = { .nonce = cpu_to_be32(4711), .challenge = cpu_to_be64(0xabcdef) };
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(4711),
+					   .challenge = cpu_to_be64(0xabcdef) };
 	const struct inc_join *join;
 	const struct sent *s;
 	u8 key[INC_KEY_LEN] = { 0 };
@@ -15,28 +19,36 @@ static void test_join(void)
 	expect_state(INC_STATE_JOINING);
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
-	expect(!join->challenge && !join->proof[0] && be32_to_cpu(join->nonce) == 4711 && s->pkt.child == RANK &&
-	       be64_to_cpu(join->next) == 50 && be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
-	       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie, "the first JOIN");
+	expect(!join->challenge && !join->proof[0] && be32_to_cpu(join->nonce) == 4711 &&
+		       s->pkt.child == RANK && be64_to_cpu(join->next) == 50 &&
+		       be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
+		       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie,
+	       "the first JOIN");
 	challenge.nonce = cpu_to_be32(1);
-	expect(control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)) == -INC_C_DROP_STATE,
+	expect(control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)) ==
+		       -INC_C_DROP_STATE,
 	       "a challenge for somebody else");
 	challenge.nonce = cpu_to_be32(4711);
-	expect(!control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)), "the challenge");
+	expect(!control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)),
+	       "the challenge");
 	s = expect_sent(INC_PKT_JOIN);
 	join = (const void *)s->body;
 	netinc_join_proof(key, 77, RANK, join, proof);
-	expect(be64_to_cpu(join->challenge) == 0xabcdef && !memcmp(proof, join->proof, sizeof(proof)), "the proof");
+	expect(be64_to_cpu(join->challenge) == 0xabcdef &&
+		       !memcmp(proof, join->proof, sizeof(proof)),
+	       "the proof");
 	wait(1, 0, 0, -INC_C_DROP_STATE);
 	expect_state(INC_STATE_JOINING);
 	wait(4711, 0, 0, 0);
 	expect_state(INC_STATE_WAITING);
-	expect(env.ep.joined == 2 && env.ep.waiting == 1, "%u have joined, %u is missing", env.ep.joined,
-	       env.ep.waiting);
+	expect(env.ep.joined == 2 && env.ep.waiting == 1, "%u have joined, %u is missing",
+	       env.ep.joined, env.ep.waiting);
 	expect(!give_ready(1, 50, 0), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD && env.ep.way[0].up_cookie == UP &&
-	       env.ep.down_cookie == DOWN && env.ep.incarnation == 5, "what READY said");
+	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD &&
+		       env.ep.tree[0].up_cookie == UP && env.ep.down_cookie == DOWN &&
+		       env.ep.incarnation == 5,
+	       "what READY said");
 	expect(give_ready(1, 50, 0) == -INC_C_DROP_DUPLICATE, "READY again");
 	expect_count(JOINS, 2u);
 	expect_quiet();
@@ -79,7 +91,8 @@ static void test_bad_ready(void)
 		for (k = 0; k < bad[i].size; k++)
 			((u8 *)&body)[bad[i].off + k] = bad[i].value >> (8 * (bad[i].size - 1 - k));
 		err = control(pkt, &body, sizeof(body));
-		expect(err == -INC_C_DROP_MALFORMED, "%s %llu: %d", bad[i].what, (unsigned long long)bad[i].value, err);
+		expect(err == -INC_C_DROP_MALFORMED, "%s %llu: %d", bad[i].what,
+		       (unsigned long long)bad[i].value, err);
 	}
 	pkt.child = RANK + 1;
 	body = ready_body(50);
@@ -101,7 +114,8 @@ static void test_refuse(void)
 	expect(refuse(4711, __INC_REFUSE_MAX, 0) == -INC_C_DROP_MALFORMED, "unknown code");
 	expect(!refuse(4711, INC_REFUSE_SIZE, 0), "size");
 	expect_state(INC_STATE_FAILED);
-	expect(env.ep.refused == INC_REFUSE_SIZE && env.ep.refuse_detail == 9, "code %u", env.ep.refused);
+	expect(env.ep.refused == INC_REFUSE_SIZE && env.ep.refuse_detail == 9, "code %u",
+	       env.ep.refused);
 	/* busy: the older run may be ending; it is waited for, but not for ever */
 	begin(0);
 	netinc_ep_connect(&env.ep, env.now);
@@ -125,9 +139,18 @@ static void test_refuse(void)
 /* A rank goes on in a group with fewer: it asks as who it was, and is told who it is. */
 static void test_shrink(void)
 {
-	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD, .nonce = 4711,
-				     .block = BLOCK, .super_packet = SUPER,
-				     .past = { .lineage = 6, .move = 3, .window = W, .dead_ms = DEAD, .late_ms = 9,
+	struct netinc_ep_cfg cfg = { .group = 77,
+				     .rank = RANK,
+				     .size = SIZE,
+				     .dead_ms = DEAD,
+				     .nonce = 4711,
+				     .block = BLOCK,
+				     .super_packet = SUPER,
+				     .prev = { .lineage = 6,
+					       .move = 3,
+					       .window = W,
+					       .dead_ms = DEAD,
+					       .late_ms = 9,
 					       .fallback = INC_FALLBACK_EDGE } };
 	static const struct { u32 rank, size; } bad[] = {
 		{ RANK + 1, SIZE }, { RANK, RANK }, { 0, SIZE + 1 }, { 0, 0 },
@@ -144,24 +167,26 @@ static void test_shrink(void)
 	netinc_ep_connect(&env.ep, env.now);
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
-	expect(s->pkt.child == RANK && !s->pkt.epoch && j->shrink == 1 && be64_to_cpu(j->lineage) == 6 &&
-	       be32_to_cpu(j->move) == 3 && be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
-	       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9, "JOIN");
+	expect(s->pkt.child == RANK && !s->pkt.epoch && j->shrink == 1 &&
+		       be64_to_cpu(j->lineage) == 6 && be32_to_cpu(j->move) == 3 &&
+		       be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
+		       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9,
+	       "JOIN");
 	pkt.child = RANK;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		body = ready_body(0);
 		body.rank = cpu_to_be16(bad[i].rank);
 		body.size = cpu_to_be32(bad[i].size);
-		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "rank %u of %u", bad[i].rank,
-		       bad[i].size);
+		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "rank %u of %u",
+		       bad[i].rank, bad[i].size);
 	}
 	body = ready_body(0);
 	body.rank = cpu_to_be16(1);
 	body.size = cpu_to_be32(3);
 	expect(!control(pkt, &body, sizeof(body)), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.ep.cfg.rank == 1 && env.ep.cfg.size == 3 && env.ep.lineage == 7, "rank %u of %u", env.ep.cfg.rank,
-	       env.ep.cfg.size);
+	expect(env.ep.cfg.rank == 1 && env.ep.cfg.size == 3 && env.ep.lineage == 7, "rank %u of %u",
+	       env.ep.cfg.rank, env.ep.cfg.size);
 	submit_op(&op);
 	s = expect_sent(INC_PKT_CONTRIB);
 	expect(s->pkt.child == 1 && op.rank == 1 && op.size == 3, "child %u", s->pkt.child);
@@ -169,7 +194,8 @@ static void test_shrink(void)
 	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
-	expect(s->pkt.child == 1 && !j->shrink && be64_to_cpu(j->lineage) == 7 && be32_to_cpu(j->size) == 3,
+	expect(s->pkt.child == 1 && !j->shrink && be64_to_cpu(j->lineage) == 7 &&
+		       be32_to_cpu(j->size) == 3,
 	       "JOIN as child %u", s->pkt.child);
 	/* out */
 	begin(0);
@@ -178,7 +204,10 @@ static void test_shrink(void)
 	expect(!refuse(4711, INC_REFUSE_OUT, 0), "out");
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.refused == INC_REFUSE_OUT && !env.ep.lineage, "code %u", env.ep.refused);
-	/* the rank that makes its host a node at the edge may be between two runs, too, but not for ever */
+	/*
+	 * the rank that makes its host a node at the edge may be between two runs, too, but not for
+	 * ever
+	 */
 	begin(0);
 	netinc_ep_init(&env.ep, &cfg, &ops);
 	netinc_ep_connect(&env.ep, env.now);
@@ -192,11 +221,15 @@ static void test_shrink(void)
 	expect(env.ep.refused == INC_REFUSE_NO_NODE, "code %u", env.ep.refused);
 }
 
-/* An error in the middle: what is before it completes, what it names fails, what is later gets new numbers. */
+/*
+ * An error in the middle: what is before it completes, what it names fails, what is later gets new
+ * numbers.
+ */
 static void test_error(void)
 {
 	/* with b the window is full */
-	struct netinc_op a = allreduce(24), b = allreduce(88), c = barrier(), d = allreduce(40), late = barrier();
+	struct netinc_op a = allreduce(24), b = allreduce(88), c = barrier(), d = allreduce(40),
+			 late = barrier();
 
 	ready(100);
 	submit_op(&a);
@@ -211,18 +244,20 @@ static void test_error(void)
 	expect(!result(&a, 100) && !env.done, "a result before it");
 	expect(!result(&a, 101), "the last one");
 	expect(env.done == 3 && env.failed == 2, "%u done, %u failed", env.done, env.failed);
-	expect(!a.error.code && b.error.code == INC_ERR_MISMATCH && c.error.code == INC_ERR_CANCELED,
+	expect(!a.error.code && b.error.code == INC_ERR_MISMATCH &&
+		       c.error.code == INC_ERR_CANCELED,
 	       "codes %u, %u, %u", a.error.code, b.error.code, c.error.code);
 	expect(b.error.rank[0] == 0 && b.error.rank[1] == 1, "the ranks");
 	expect_state(INC_STATE_RESYNC);
-	expect(be64_to_cpu(((const struct inc_join *)expect_sent(INC_PKT_JOIN)->body)->next) == 102, "JOIN");
+	expect(be64_to_cpu(((const struct inc_join *)expect_sent(INC_PKT_JOIN)->body)->next) == 102,
+	       "JOIN");
 	submit_op(&late);
 	expect_quiet();
 	expect(give_ready(1, 102, 3) == -INC_C_DROP_EPOCH, "the old epoch");
 	expect(!give_ready(2, 102, 3), "READY");
 	expect_state(INC_STATE_READY);
-	expect(d.first == 102 && d.blocks == 3 && late.first == 105, "numbers %llu, %llu", (unsigned long long)d.first,
-	       (unsigned long long)late.first);
+	expect(d.first == 102 && d.blocks == 3 && late.first == 105, "numbers %llu, %llu",
+	       (unsigned long long)d.first, (unsigned long long)late.first);
 	expect_blocks(102ull, 3u, 0);
 	expect_blocks(105ull, 1u, 0);
 	expect_quiet();
@@ -245,17 +280,21 @@ static void test_never_anew(void)
 	submit_op(&c);
 	expect(env.ep.begun == 3 && env.ep.snd == 104, "begun %u, snd %llu", env.ep.begun,
 	       (unsigned long long)env.ep.snd);
-	expect(!result(&a, 100) && !result(&c, 102) && env.done == 1, "results, also of the third operation");
+	expect(!result(&a, 100) && !result(&c, 102) && env.done == 1,
+	       "results, also of the third operation");
 	expect(!error(101, 1, 1, INC_ERR_MISMATCH), "an error by which the second one goes on");
 	expect_state(INC_STATE_RESYNC);
-	expect(env.failed == 2 && b.error.code == INC_ERR_MISMATCH && c.error.code == INC_ERR_CANCELED,
+	expect(env.failed == 2 && b.error.code == INC_ERR_MISMATCH &&
+		       c.error.code == INC_ERR_CANCELED,
 	       "%u failed, codes %u, %u", env.failed, b.error.code, c.error.code);
 	submit_op(&d);
-	expect(give_ready(2, 101, 2) == -INC_C_DROP_MALFORMED, "READY by which the third one goes on");
+	expect(give_ready(2, 101, 2) == -INC_C_DROP_MALFORMED,
+	       "READY by which the third one goes on");
 	expect_state(INC_STATE_RESYNC);
 	expect(!give_ready(2, 101, 3), "READY");
 	expect_state(INC_STATE_READY);
-	expect(d.numbered && d.first == 101 && env.failed == 2, "block %llu", (unsigned long long)d.first);
+	expect(d.numbered && d.first == 101 && env.failed == 2, "block %llu",
+	       (unsigned long long)d.first);
 }
 
 /* Limits of a node that no administrator can set would make timers run wild. */
@@ -272,7 +311,8 @@ static void test_limits_of_node(void)
 		netinc_ep_connect(&env.ep, env.now);
 		pkt.child = RANK;
 		body.dead_ms = cpu_to_be32(dead[i]);
-		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "dead limit %u", dead[i]);
+		expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "dead limit %u",
+		       dead[i]);
 		expect_state(INC_STATE_JOINING);
 	}
 }
@@ -311,12 +351,13 @@ static void test_error_ahead(void)
 	expect(!error(0, 0, 2, INC_ERR_MISMATCH), "ERROR");
 	expect(env.done == 1 && a.error.code == INC_ERR_MISMATCH, "the first");
 	submit_op(&b);
-	expect(env.done == 2 && b.error.code == INC_ERR_CANCELED && b.error.opseq == 0, "the second: code %u",
-	       b.error.code);
+	expect(env.done == 2 && b.error.code == INC_ERR_CANCELED && b.error.opseq == 0,
+	       "the second: code %u", b.error.code);
 	submit_op(&c);
 	expect(env.done == 2, "the third");
 	expect(!give_ready(2, 0, 2), "READY");
-	expect(c.first == 0 && c.seq == 2, "operation %u is block %llu", c.seq, (unsigned long long)c.first);
+	expect(c.first == 0 && c.seq == 2, "operation %u is block %llu", c.seq,
+	       (unsigned long long)c.first);
 	/* half the number space later nothing has failed */
 	expect(!result(&c, 0), "result of the third");
 	env.ep.next_seq = 0x7ffffff0u;
@@ -336,8 +377,10 @@ static void test_bad_error(void)
 	result(&a, 10);
 	expect(error(11, 0, 1, INC_ERR_NONE) == -INC_C_DROP_MALFORMED, "no code");
 	expect(error(11, 0, 1, __INC_ERR_MAX) == -INC_C_DROP_MALFORMED, "unknown code");
-	expect(error(10, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED, "a block that has a result");
-	expect(error(13, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED, "a block that was not sent");
+	expect(error(10, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED,
+	       "a block that has a result");
+	expect(error(13, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_MALFORMED,
+	       "a block that was not sent");
 	expect(!env.done && !env.ep.failing, "was believed");
 	expect(!error(12, 1, 2, INC_ERR_MISMATCH), "the first block that was not sent");
 	expect_count(DROP_MALFORMED, 4u);
@@ -353,8 +396,8 @@ static void test_fatal(void)
 	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "ERROR");
 	expect_state(INC_STATE_FAILED);
 	expect(env.failed == 2, "%u failed", env.failed);
-	expect(a.error.code == INC_ERR_RANK_DEAD && b.error.code == INC_ERR_RANK_DEAD, "codes %u, %u", a.error.code,
-	       b.error.code);
+	expect(a.error.code == INC_ERR_RANK_DEAD && b.error.code == INC_ERR_RANK_DEAD,
+	       "codes %u, %u", a.error.code, b.error.code);
 	submit_op(&b);
 	expect(env.failed == 3, "a later operation");
 	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
@@ -403,14 +446,15 @@ static void test_dead(void)
 	run_timer(start + DEAD * NETINC_MS * 5 / 4);
 	expect_state(INC_STATE_FAILED);
 	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
-	expect(env.ep.mib[INC_C_PROBES] > 8 && env.ep.mib[INC_C_PROBES] < 40, "%llu PROBEs",
-	       (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] > 8 && env.ep.counters[INC_C_PROBES] < 40,
+	       "%llu PROBEs", (unsigned long long)env.ep.counters[INC_C_PROBES]);
 	/* idle: it is noticed as well */
 	ready(0);
 	start = env.now;
 	run_timer(start + DEAD * NETINC_MS * 5 / 4);
 	expect_state(INC_STATE_FAILED);
-	expect(env.ep.mib[INC_C_PROBES] > 8, "%llu PROBEs", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] > 8, "%llu PROBEs",
+	       (unsigned long long)env.ep.counters[INC_C_PROBES]);
 }
 
 /* A node that answers is not dead, however long a rank is late. */
@@ -427,7 +471,8 @@ static void test_late(void)
 		status(0, 1);
 		expect_state(INC_STATE_READY);
 	}
-	expect(env.ep.mib[INC_C_PROBES] < 1000, "%llu PROBEs in 50 s", (unsigned long long)env.ep.mib[INC_C_PROBES]);
+	expect(env.ep.counters[INC_C_PROBES] < 1000, "%llu PROBEs in 50 s",
+	       (unsigned long long)env.ep.counters[INC_C_PROBES]);
 	expect(!result(&a, 0) && env.done == 1, "the result after all");
 }
 
@@ -476,7 +521,8 @@ static void test_leave_past(void)
 	expect(!error(100, 0, 50, INC_ERR_MISMATCH), "an error that takes many operations with it");
 	expect(!give_ready(2, 100, 50), "READY");
 	submit_op(&b);
-	expect(env.failed == 2 && b.error.code == INC_ERR_CANCELED, "%u failed, code %u", env.failed, b.error.code);
+	expect(env.failed == 2 && b.error.code == INC_ERR_CANCELED, "%u failed, code %u",
+	       env.failed, b.error.code);
 	env.seen = env.logged;
 	expect(!netinc_ep_leave(&env.ep, &leave, env.now), "leave");
 	expect_state(INC_STATE_LEAVING);
@@ -487,7 +533,8 @@ static void test_leave_past(void)
 	expect(!give_ready(3, 100, 60), "READY");
 	expect_state(INC_STATE_LEAVING);
 	expect_sent(INC_PKT_JOIN);
-	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC), "LEAVE again");
+	expect(expect_sent(INC_PKT_CONTRIB)->pkt.flags == (INC_F_LEAVE | INC_F_DESC),
+	       "LEAVE again");
 	expect(!result(&leave, 100), "the result");
 	expect_state(INC_STATE_CLOSED);
 }
@@ -504,8 +551,10 @@ static void test_abort(void)
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, false, env.now);
 	s = expect_sent(INC_PKT_ABORT);
 	body = (const void *)s->body;
-	expect(be16_to_cpu(body->code) == INC_ERR_RANK_FAULT && be32_to_cpu(body->rank[0]) == RANK &&
-	       be32_to_cpu(body->resume) == 4711 && s->pkt.cookie == UP, "ABORT");
+	expect(be16_to_cpu(body->code) == INC_ERR_RANK_FAULT &&
+		       be32_to_cpu(body->rank[0]) == RANK && be32_to_cpu(body->resume) == 4711 &&
+		       s->pkt.cookie == UP,
+	       "ABORT");
 	expect_state(INC_STATE_READY);
 	run_timer(env.now + 30000);
 	expect_sent(INC_PKT_ABORT);
@@ -536,11 +585,30 @@ static void test_abort(void)
 	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
 }
 
+/* Who has never been a member asks for as long as the surroundings want. */
+static void test_patience(void)
+{
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	run_timer(env.now + 3 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_FAILED);
+	begin(0);
+	env.ep.cfg.join_ms = 10 * DEAD;
+	netinc_ep_connect(&env.ep, env.now);
+	run_timer(env.now + 9 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_JOINING);
+	run_timer(env.now + 3 * DEAD * NETINC_MS);
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink), KTAP(test_error),
-	KTAP(test_never_anew), KTAP(test_limits_of_node), KTAP(test_error_lasts),
-	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead), KTAP(test_late),
-	KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
+	KTAP(test_join),	   KTAP(test_bad_ready),   KTAP(test_refuse),
+	KTAP(test_shrink),	   KTAP(test_error),	   KTAP(test_never_anew),
+	KTAP(test_limits_of_node), KTAP(test_error_lasts), KTAP(test_error_ahead),
+	KTAP(test_bad_error),	   KTAP(test_fatal),	   KTAP(test_dead),
+	KTAP(test_late),	   KTAP(test_leave),	   KTAP(test_leave_past),
+	KTAP(test_abort),	   KTAP(test_patience),
 };
 
 int main(int argc, char **argv)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reduction kernels against the arithmetic of this CPU: every kernel that the rules ask for in every variant, bit for
- * bit, with all special values, every alignment, every number of elements around that of a vector, in one pass and in
- * several, in place, and with bytes around each result that must not change.
+ * Reduction kernels against the arithmetic of this CPU: every kernel that the rules ask for in
+ * every variant, bit for bit, with all special values, every alignment, every number of elements
+ * around that of a vector, in one pass and in several, in place, and with bytes around each result
+ * that must not change.
  */
 #include "reduce_env.h"
 
@@ -76,7 +77,8 @@ static void data_random(struct data *d, const struct kernel_test *k)
 	data_reference(d, k);
 }
 
-static bool compare(const struct kernel_test *k, const struct data *d, const char *how, const u8 *dst)
+static bool compare(const struct kernel_test *k, const struct data *d, const char *how,
+		    const u8 *dst)
 {
 	unsigned int size = ref_size(k->t), i, s;
 
@@ -84,14 +86,18 @@ static bool compare(const struct kernel_test *k, const struct data *d, const cha
 		return true;
 	for (i = 0; !memcmp(dst + (size_t)i * size, d->want + (size_t)i * size, size); i++)
 		;
-	expect(false, "%s%s: element %u of %u, %u sources, %u ranks: %s, expected %s", k->name, how, i, d->count, d->n,
-	       d->ranks, hex(dst + (size_t)i * size, size), hex(d->want + (size_t)i * size, size));
+	expect(false, "%s%s: element %u of %u, %u sources, %u ranks: %s, expected %s", k->name, how,
+	       i, d->count, d->n, d->ranks, hex(dst + (size_t)i * size, size),
+	       hex(d->want + (size_t)i * size, size));
 	for (s = 0; s < d->n && s < 4; s++)
 		printf("#   source %u: %s\n", s, hex(d->src[s] + (size_t)i * size, size));
 	return false;
 }
 
-/* In the first part every pair of special values, then what is interesting; the same for each variant of a kernel. */
+/*
+ * In the first part every pair of special values, then what is interesting; the same for each
+ * variant of a kernel.
+ */
 static const struct data *bulk(const struct kernel_test *k)
 {
 	static struct kernel_test of;
@@ -102,14 +108,18 @@ static const struct data *bulk(const struct kernel_test *k)
 		return &d;
 	of = *k;
 	data_free(&d);
-	d = (struct data){ .n = BULK_SOURCES, .count = BULK, .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? 1024 : 1) };
+	d = (struct data){ .n = BULK_SOURCES,
+			   .count = BULK,
+			   .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? 1024 : 1) };
 	data_allocate(&d, k, 0);
 	for (s = 0; s < d.n; s++)
 		for (i = 0; i < d.count; i++)
 			interesting(k->t, (u8 *)d.src[s] + (size_t)i * size);
 	for (i = 0; i < specials * specials; i++) {
-		ref_put((u8 *)d.src[0] + (size_t)i * size, k->t->bytes, special(k->t, i % specials));
-		ref_put((u8 *)d.src[1] + (size_t)i * size, k->t->bytes, special(k->t, i / specials));
+		ref_put((u8 *)d.src[0] + (size_t)i * size, k->t->bytes,
+			special(k->t, i % specials));
+		ref_put((u8 *)d.src[1] + (size_t)i * size, k->t->bytes,
+			special(k->t, i / specials));
 	}
 	data_reference(&d, k);
 	return &d;
@@ -127,7 +137,8 @@ static void bulk_of(const struct kernel_test *k, const struct netinc_reduce *r)
 }
 
 /* Folds once, to dst or in place, with guards around. */
-static bool run(const struct kernel_test *k, const struct netinc_reduce *r, struct data *d, bool in_place)
+static bool run(const struct kernel_test *k, const struct netinc_reduce *r, struct data *d,
+		bool in_place)
 {
 	const struct netinc_fold_args args = { .ranks = d->ranks };
 	size_t len = (size_t)d->count * ref_size(k->t), size = len + 2 * GUARD;
@@ -157,7 +168,8 @@ static void shapes_of(const struct kernel_test *k, const struct netinc_reduce *r
 	/* Every count up to three vectors, then any up to some chunks. */
 	for (i = 0; i < 3 * lanes + 80 && good; i++) {
 		struct data d = {
-			.n = 1 + ktap_below(i % 16 ? 4 : MAX_SOURCES), .ranks = 1 + ktap_below(1024),
+			.n = 1 + ktap_below(i % 16 ? 4 : MAX_SOURCES),
+			.ranks = 1 + ktap_below(1024),
 			.count = i < 3 * lanes ? i : ktap_below(20 * lanes),
 		};
 
@@ -169,13 +181,15 @@ static void shapes_of(const struct kernel_test *k, const struct netinc_reduce *r
 }
 
 /*
- * The sources in two or three passes, each by any variant: what comes out is what one pass gives, and accumulators are
- * as many bytes as the table says.
+ * The sources in two or three passes, each by any variant: what comes out is what one pass gives,
+ * and accumulators are as many bytes as the table says.
  */
-static bool several_passes(const struct kernel_test *k, const struct netinc_reduce *r, struct data *d)
+static bool several_passes(const struct kernel_test *k, const struct netinc_reduce *r,
+			   struct data *d)
 {
 	size_t wide = (size_t)d->count * r->acc_size, len = (size_t)d->count * r->elem_size;
-	u8 *out = allocate(wide + 2 * GUARD), *acc = out + 1 + ktap_below(GUARD - 1), *dst = allocate(len);
+	u8 *out = allocate(wide + 2 * GUARD), *acc = out + 1 + ktap_below(GUARD - 1),
+	   *dst = allocate(len);
 	struct netinc_fold_args args = { .flags = NETINC_FOLD_PARTIAL, .ranks = 0 };
 	const struct netinc_reduce *by = r;
 	unsigned int done = 0, now;
@@ -189,13 +203,15 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 		if (done)
 			src[0] = acc;
 		if (done + now == d->n)
-			args = (struct netinc_fold_args){ .flags = args.flags & NETINC_FOLD_CONTINUE,
-							  .ranks = d->ranks };
+			args = (struct netinc_fold_args){
+				.flags = args.flags & NETINC_FOLD_CONTINUE, .ranks = d->ranks
+			};
 		by->fold(done + now == d->n ? dst : acc, src, now + !!done, d->count, &args);
 		good = guards_intact(k->name, out, acc, wide, wide + 2 * GUARD) && good;
 		done += now;
 		args.flags = NETINC_FOLD_CONTINUE | NETINC_FOLD_PARTIAL;
-		by = netinc_reduce_variant(r->type, r->op, r->mode, ktap_below(NETINC_VARIANT_COUNT));
+		by = netinc_reduce_variant(r->type, r->op, r->mode,
+					   ktap_below(NETINC_VARIANT_COUNT));
 		if (!by)
 			by = r;
 	}
@@ -260,10 +276,15 @@ static void add_tests(struct list *l, const struct ref_type *t, u8 op, u8 mode)
 			struct kernel_test *k = &l->args[l->n];
 
 			*k = (struct kernel_test){
-				.t = t, .op = op, .mode = mode, .variant = v, .property = &properties[p],
+				.t = t,
+				.op = op,
+				.mode = mode,
+				.variant = v,
+				.property = &properties[p],
 			};
-			snprintf(k->name, sizeof(k->name), "%s_%s%s_%s_%s", netinc_type_name(k->t->type),
-				 netinc_op_name(k->op), k->mode ? "_saturate" : "", netinc_variant_name(v),
+			snprintf(k->name, sizeof(k->name), "%s_%s%s_%s_%s",
+				 netinc_type_name(k->t->type), netinc_op_name(k->op),
+				 k->mode ? "_saturate" : "", netinc_variant_name(v),
 				 k->property->name);
 			l->tests[l->n++] = (struct ktap_test){ k->name, kernel_test, k };
 		}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Conversions between floating-point types and scaling by a weight, in every variant, against the definition. */
+/*
+ * Conversions between floating-point types and scaling by a weight, in every variant, against the
+ * definition.
+ */
 #include "reduce_env.h"
 
 #include <float.h>
@@ -26,14 +29,21 @@ static void fill(const struct ref_type *t, u8 *p, unsigned int count)
 	}
 }
 
-/* What rounds to a small type: its numbers, what is halfway between two, and the neighbours of both. */
-static void fill_halfway(const struct ref_type *from, const struct ref_type *small, u8 *p, unsigned int count)
+/*
+ * What rounds to a small type: its numbers, what is halfway between two, and the neighbours of
+ * both.
+ */
+static void fill_halfway(const struct ref_type *from, const struct ref_type *small, u8 *p,
+			 unsigned int count)
 {
 	unsigned int i;
 	u64 bits;
 
 	for (i = 0; i < count; i++) {
-		bits = ref_encode(from, ref_decode(small, ktap_random() & ((2ull << (small->exp + small->mant)) - 1)));
+		bits = ref_encode(from,
+				  ref_decode(small,
+					     ktap_random() &
+						     ((2ull << (small->exp + small->mant)) - 1)));
 		if (ktap_below(2))
 			bits += 1ull << (from->mant - min(small->mant, from->mant));
 		if (ktap_below(2) && from->mant > small->mant)
@@ -42,7 +52,8 @@ static void fill_halfway(const struct ref_type *from, const struct ref_type *sma
 	}
 }
 
-static bool check(const struct test *x, const struct netinc_convert *c, const u8 *in, unsigned int count)
+static bool check(const struct test *x, const struct netinc_convert *c, const u8 *in,
+		  unsigned int count)
 {
 	const struct ref_type *from = ref_type(x->from), *to = ref_type(x->to);
 	size_t len = (size_t)count * to->bytes, size = len + 2 * GUARD;
@@ -56,8 +67,9 @@ static bool check(const struct test *x, const struct netinc_convert *c, const u8
 		const u8 *p = in + (size_t)i * from->bytes, *q = out + off + (size_t)i * to->bytes;
 
 		ref_put(want, to->bytes, ref_encode(to, ref_decode(from, ref_get(p, from->bytes))));
-		good = expect(!memcmp(q, want, to->bytes), "%s: element %u of %u: %s became %s, expected %s", c->name,
-			      i, count, hex(p, from->bytes), hex(q, to->bytes), hex(want, to->bytes));
+		good = expect(!memcmp(q, want, to->bytes),
+			      "%s: element %u of %u: %s became %s, expected %s", c->name, i, count,
+			      hex(p, from->bytes), hex(q, to->bytes), hex(want, to->bytes));
 	}
 	good = guards_intact(c->name, out, out + off, len, size) && good;
 	free(out);
@@ -92,13 +104,24 @@ static void convert(const struct test *x)
 static double weight(unsigned int i)
 {
 	static const double weights[] = {
-		0.1, -0.0, 0.0, 1.0, -3.0, 1.0 / 1024, DBL_MIN, DBL_MAX, INFINITY, NAN, 1.000000059604644775390625,
+		0.1,
+		-0.0,
+		0.0,
+		1.0,
+		-3.0,
+		1.0 / 1024,
+		DBL_MIN,
+		DBL_MAX,
+		INFINITY,
+		NAN,
+		1.000000059604644775390625,
 	};
 
 	return weights[i % ARRAY_SIZE(weights)];
 }
 
-static void scale_once(const struct netinc_scale *s, const struct ref_type *t, unsigned int count, double w)
+static void scale_once(const struct netinc_scale *s, const struct ref_type *t, unsigned int count,
+		       double w)
 {
 	unsigned int parts = count * t->parts, off = ktap_below(GUARD), i;
 	size_t len = (size_t)parts * t->bytes, size = len + 2 * GUARD;
@@ -113,9 +136,10 @@ static void scale_once(const struct netinc_scale *s, const struct ref_type *t, u
 	for (i = 0; i < parts; i++) {
 		const u8 *x = was + (size_t)i * t->bytes, *y = data + (size_t)i * t->bytes;
 
-		ref_put(want, t->bytes, ref_encode(t, ref_mul(t, ref_decode(t, ref_get(x, t->bytes)), w)));
-		if (!expect(!memcmp(y, want, t->bytes), "%s: %a x %s: %s, expected %s", s->name, w, hex(x, t->bytes),
-			    hex(y, t->bytes), hex(want, t->bytes)))
+		ref_put(want, t->bytes,
+			ref_encode(t, ref_mul(t, ref_decode(t, ref_get(x, t->bytes)), w)));
+		if (!expect(!memcmp(y, want, t->bytes), "%s: %a x %s: %s, expected %s", s->name, w,
+			    hex(x, t->bytes), hex(y, t->bytes), hex(want, t->bytes)))
 			break;
 	}
 	guards_intact(s->name, buf, data, len, size);
@@ -172,7 +196,8 @@ int main(int argc, char **argv)
 		x->to = pairs[i / NETINC_VARIANT_COUNT][1];
 		x->variant = i % NETINC_VARIANT_COUNT;
 		snprintf(x->name, sizeof(x->name), "%s_%s_%s", netinc_type_name(x->from),
-			 x->to ? netinc_type_name(x->to) : "scale", netinc_variant_name(x->variant));
+			 x->to ? netinc_type_name(x->to) : "scale",
+			 netinc_variant_name(x->variant));
 		tests[i] = (struct ktap_test){ x->name, run, x };
 	}
 	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);

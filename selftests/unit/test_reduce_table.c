@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which reduction kernels there are, which one is chosen, what they are called, and the knobs around them. */
+/*
+ * Which reduction kernels there are, which one is chosen, what they are called, and the knobs
+ * around them.
+ */
 #include "reduce_env.h"
 
 /* Above what a u8 of the interface says, but for types and operations that there will never be. */
@@ -24,18 +27,22 @@ static void rules(void)
 				t = ref_type(type);
 				wanted = t && ref_exists(t, op, mode);
 				n += wanted;
-				expect(!!netinc_reduce_find(type, op, mode, true) == wanted, "%s %s mode %u: %s",
-				       netinc_type_name(type), netinc_op_name(op), mode,
+				expect(!!netinc_reduce_find(type, op, mode, true) == wanted,
+				       "%s %s mode %u: %s", netinc_type_name(type),
+				       netinc_op_name(op), mode,
 				       wanted ? "no kernel" : "a kernel nobody asked for");
 				for (v = 0; v < NETINC_VARIANT_COUNT; v++)
-					expect(!!variant(type, op, mode, v) == (wanted && variant_runs(v)),
-					       "%s %s mode %u %s: %s", netinc_type_name(type), netinc_op_name(op), mode,
-					       netinc_variant_name(v), wanted ? "no kernel" : "a kernel");
+					expect(!!variant(type, op, mode, v) ==
+						       (wanted && variant_runs(v)),
+					       "%s %s mode %u %s: %s", netinc_type_name(type),
+					       netinc_op_name(op), mode, netinc_variant_name(v),
+					       wanted ? "no kernel" : "a kernel");
 			}
 	expect(n == 139, "%u kernels are asked for", n);
 }
 
-static void check_entry(const struct netinc_reduce *r, const struct ref_type *t, u8 op, u8 mode, u8 v)
+static void check_entry(const struct netinc_reduce *r, const struct ref_type *t, u8 op, u8 mode,
+			u8 v)
 {
 	bool wide = t->class == REF_FLOAT && t->bytes < 4 && op != INC_OP_MIN && op != INC_OP_MAX;
 	char name[64];
@@ -43,13 +50,14 @@ static void check_entry(const struct netinc_reduce *r, const struct ref_type *t,
 	snprintf(name, sizeof(name), "%s-%s%s-%s", netinc_type_name(t->type), netinc_op_name(op),
 		 mode ? "-saturate" : "", netinc_variant_name(v));
 	expect(!strcmp(r->name, name), "%s is called %s", name, r->name);
-	expect(r->type == t->type && r->op == op && r->mode == mode && r->variant == v, "%s is in the wrong place",
-	       name);
+	expect(r->type == t->type && r->op == op && r->mode == mode && r->variant == v,
+	       "%s is in the wrong place", name);
 	expect(r->elem_size == ref_size(t) && r->elem_size == netinc_reduce_elem_size(t->type),
 	       "%s: element of %u bytes", name, r->elem_size);
-	expect(r->acc_size == (wide || mode ? 4 : r->elem_size), "%s: accumulator of %u bytes", name, r->acc_size);
-	expect(r->fpu == (v != NETINC_VARIANT_GENERIC) && !r->features == !r->fpu, "%s: FPU %u, features %x", name,
-	       r->fpu, r->features);
+	expect(r->acc_size == (wide || mode ? 4 : r->elem_size), "%s: accumulator of %u bytes",
+	       name, r->acc_size);
+	expect(r->fpu == (v != NETINC_VARIANT_GENERIC) && !r->features == !r->fpu,
+	       "%s: FPU %u, features %x", name, r->fpu, r->features);
 }
 
 static void entries(void)
@@ -82,7 +90,9 @@ static void chosen(unsigned int features, bool fpu_ok, u8 v)
 	expect(s->variant == v, "features %x, FPU %u: %s", features, fpu_ok, s->name);
 }
 
-/* The last variant whose features are there, generic without FPU; each feature is needed by itself. */
+/*
+ * The last variant whose features are there, generic without FPU; each feature is needed by itself.
+ */
 static void choice(void)
 {
 	static const struct {
@@ -109,7 +119,8 @@ static void choice(void)
 
 static void conversions_and_scales(void)
 {
-	static const u8 small[] = { INC_TYPE_F16, INC_TYPE_BF16, INC_TYPE_F64, INC_TYPE_F8E4M3, INC_TYPE_F8E5M2 };
+	static const u8 small[] = { INC_TYPE_F16, INC_TYPE_BF16, INC_TYPE_F64, INC_TYPE_F8E4M3,
+				    INC_TYPE_F8E5M2 };
 	static const u8 scaled[] = { INC_TYPE_F32, INC_TYPE_F64, INC_TYPE_C32, INC_TYPE_C64 };
 	unsigned int from, to, v;
 	bool wanted;
@@ -120,17 +131,21 @@ static void conversions_and_scales(void)
 			wanted = (from == INC_TYPE_F32 && memchr(small, to, sizeof(small))) ||
 				 (to == INC_TYPE_F32 && memchr(small, from, sizeof(small)));
 			for (v = 0; v < NETINC_VARIANT_COUNT; v++)
-				expect(!!netinc_convert_variant(from, to, v) == (wanted && variant_runs(v)),
-				       "%s to %s in %s", netinc_type_name(from), netinc_type_name(to),
-				       netinc_variant_name(v));
+				expect(!!netinc_convert_variant(from, to, v) ==
+					       (wanted && variant_runs(v)),
+				       "%s to %s in %s", netinc_type_name(from),
+				       netinc_type_name(to), netinc_variant_name(v));
 		}
 		wanted = memchr(scaled, from, sizeof(scaled));
 		for (v = 0; v < NETINC_VARIANT_COUNT; v++)
-			expect(!!netinc_scale_variant(from, v) == (wanted && variant_runs(v)), "scaling of %s in %s",
-			       netinc_type_name(from), netinc_variant_name(v));
+			expect(!!netinc_scale_variant(from, v) == (wanted && variant_runs(v)),
+			       "scaling of %s in %s", netinc_type_name(from),
+			       netinc_variant_name(v));
 	}
-	expect(!netinc_reduce_variant(INC_TYPE_F32, INC_OP_SUM, 0, NETINC_VARIANT_COUNT), "an unknown variant sums");
-	expect(!netinc_convert_variant(INC_TYPE_F32, INC_TYPE_F64, 255), "an unknown variant converts");
+	expect(!netinc_reduce_variant(INC_TYPE_F32, INC_OP_SUM, 0, NETINC_VARIANT_COUNT),
+	       "an unknown variant sums");
+	expect(!netinc_convert_variant(INC_TYPE_F32, INC_TYPE_F64, 255),
+	       "an unknown variant converts");
 	expect(!netinc_scale_variant(INC_TYPE_F32, 255), "an unknown variant scales");
 }
 
@@ -138,7 +153,9 @@ static void conversions_and_scales(void)
 static void byte_order(void)
 {
 	static const u8 i32[3][4] = { { 0xff, 0xff, 0, 0 }, { 1, 0, 0, 0x80 }, { 0, 0, 1, 0x80 } };
-	static const u8 f32[3][4] = { { 0, 0, 0x80, 0x3f }, { 0, 0, 0x80, 0x3f }, { 0, 0, 0, 0x40 } };
+	static const u8 f32[3][4] = { { 0, 0, 0x80, 0x3f },
+				      { 0, 0, 0x80, 0x3f },
+				      { 0, 0, 0, 0x40 } };
 	static const struct netinc_fold_args args = { .ranks = 1 };
 	const void *src[2];
 	unsigned int v;
@@ -173,14 +190,15 @@ static void names_cover_the_uapi(void)
 	for (i = 1; i < __INC_TYPE_MAX; i++) {
 		expect(netinc_reduce_elem_size(i), "type %u has no size", i);
 		for (k = 0; k < i; k++)
-			expect(strcmp(netinc_type_name(i), netinc_type_name(k)), "types %u and %u are both %s", i, k,
-			       netinc_type_name(i));
+			expect(strcmp(netinc_type_name(i), netinc_type_name(k)),
+			       "types %u and %u are both %s", i, k, netinc_type_name(i));
 	}
 	for (i = 1; i < __INC_OP_MAX; i++)
 		for (k = 0; k < i; k++)
-			expect(strcmp(netinc_op_name(i), netinc_op_name(k)), "operations %u and %u are both %s", i, k,
-			       netinc_op_name(i));
-	expect(!strcmp(netinc_type_name(INC_TYPE_F32), "f32"), "f32 is %s", netinc_type_name(INC_TYPE_F32));
+			expect(strcmp(netinc_op_name(i), netinc_op_name(k)),
+			       "operations %u and %u are both %s", i, k, netinc_op_name(i));
+	expect(!strcmp(netinc_type_name(INC_TYPE_F32), "f32"), "f32 is %s",
+	       netinc_type_name(INC_TYPE_F32));
 	expect(!strcmp(netinc_op_name(INC_OP_SUM), "sum"), "sum is %s", netinc_op_name(INC_OP_SUM));
 	expect(!strcmp(netinc_type_name(__INC_TYPE_MAX), "?"), "an unknown type has a name");
 	expect(!strcmp(netinc_op_name(255), "?"), "an unknown operation has a name");
@@ -201,7 +219,8 @@ static void fpu_deny_nth(void)
 			else
 				denied++;
 		}
-		expect(denied == (nth ? 60 / nth : 0), "every %u-th of 60: %u refused", nth, denied);
+		expect(denied == (nth ? 60 / nth : 0), "every %u-th of 60: %u refused", nth,
+		       denied);
 	}
 	netinc_fpu_deny_nth = 0;
 }

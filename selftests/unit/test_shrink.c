@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A group at a node that goes on with the ranks that are left: who it waits for, which numbers they get, who is out. */
+/*
+ * A group at a node that goes on with the ranks that are left: who it waits for, which numbers they
+ * get, who is out.
+ */
 #define SIZE	4u
 #include "group_env.h"
 
@@ -9,8 +12,15 @@
 /* @ngone ranks are known to be gone: those of @gone. */
 static void begin_shrink(bool known, u32 ngone, const u16 *gone)
 {
-	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W, .dead_ms = DEAD,
-					.secret = { 1, 2 }, .lineage = 5, .ancestor = PAST, .known = known,
+	struct netinc_group_cfg cfg = { .id = 77,
+					.incarnation = 0x1234,
+					.size = SIZE,
+					.window = W,
+					.dead_ms = DEAD,
+					.secret = { 1, 2 },
+					.lineage = 5,
+					.ancestor = PAST,
+					.known = known,
 					.ngone = ngone };
 
 	for (u32 i = 0; i < ngone; i++)
@@ -49,12 +59,14 @@ static void expect_ready(u32 old, u32 rank, u32 size)
 	const struct sent *s = expect_sent(INC_PKT_READY, rank);
 	const struct inc_ready *r = (const void *)s->body;
 
-	expect(s->pkt.child == old && be16_to_cpu(r->rank) == rank && be32_to_cpu(r->size) == size &&
-	       be16_to_cpu(r->children) == size && be32_to_cpu(r->nonce) == 100 + old &&
-	       be64_to_cpu(r->up_cookie) == env.g.members[rank].cookie,
-	       "READY for child %u says rank %u of %u, nonce %u", s->pkt.child, be16_to_cpu(r->rank),
-	       be32_to_cpu(r->size), be32_to_cpu(r->nonce));
-	expect(env.g.agg.child[rank].srtt == 1000 + old, "srtt of rank %u is %u", rank, env.g.agg.child[rank].srtt);
+	expect(s->pkt.child == old && be16_to_cpu(r->rank) == rank &&
+		       be32_to_cpu(r->size) == size && be16_to_cpu(r->children) == size &&
+		       be32_to_cpu(r->nonce) == 100 + old &&
+		       be64_to_cpu(r->up_cookie) == env.g.members[rank].cookie,
+	       "READY for child %u says rank %u of %u, nonce %u", s->pkt.child,
+	       be16_to_cpu(r->rank), be32_to_cpu(r->size), be32_to_cpu(r->nonce));
+	expect(env.g.agg.child[rank].srtt == 1000 + old, "srtt of rank %u is %u", rank,
+	       env.g.agg.child[rank].srtt);
 }
 
 /* Nobody is missing but who is known to be gone: no waiting. */
@@ -65,18 +77,21 @@ static void test_at_once(void)
 	begin_shrink(true, 1, gone);
 	expect(!come(3, 1000) && !come(0, 1001), "ranks 3 and 0");
 	expect_sent(INC_PKT_WAIT, 3);
-	expect(be32_to_cpu(((const struct inc_wait_pkt *)expect_sent(INC_PKT_WAIT, 0)->body)->missing) == 2,
+	expect(be32_to_cpu(((const struct inc_wait_pkt *)expect_sent(INC_PKT_WAIT, 0)->body)
+				   ->missing) == 2,
 	       "rank 2 is missing");
 	expect(!come(2, 1002), "rank 2");
 	expect_ready(0, 0, 3);
 	expect_ready(2, 1, 3);
 	expect_ready(3, 2, 3);
-	expect(env.renumbered == 2 && env.from[0] == 2 && env.to[0] == 1 && env.from[1] == 3 && env.to[1] == 2,
+	expect(env.renumbered == 2 && env.from[0] == 2 && env.to[0] == 1 && env.from[1] == 3 &&
+		       env.to[1] == 2,
 	       "%u were renumbered", env.renumbered);
-	expect(env.g.cfg.size == 3 && env.g.agg.children == 3 && env.g.state == INC_GROUP_ACTIVE, "size %u",
-	       env.g.cfg.size);
+	expect(env.g.cfg.size == 3 && env.g.agg.children == 3 && env.g.state == INC_GROUP_ACTIVE,
+	       "size %u", env.g.cfg.size);
 	/* it works under the new numbers, and the old ones are good for lost READYs only */
-	expect(!contrib(0, 0, 0, 9, 0, 2000) && !contrib(1, 0, 0, 9, 0, 2000) && !contrib(2, 0, 0, 9, 0, 2000),
+	expect(!contrib(0, 0, 0, 9, 0, 2000) && !contrib(1, 0, 0, 9, 0, 2000) &&
+		       !contrib(2, 0, 0, 9, 0, 2000),
 	       "contributions");
 	expect(env.results == 1, "%u results", env.results);
 	expect(check(3, INC_PKT_CONTRIB, 2000) == -INC_C_DROP_CHILD, "an old number");
@@ -97,9 +112,11 @@ static void test_in_time(void)
 		expect(!come(i ? i + 1 : 0, now), "rank %u", i);
 	now -= LIMIT / 2;
 	/* the last one has come just now: all repeat their JOINs */
-	expect(!come(0, now + LIMIT) && !come(2, now + LIMIT), "not yet: who has come is to say so again");
+	expect(!come(0, now + LIMIT) && !come(2, now + LIMIT),
+	       "not yet: who has come is to say so again");
 	expect(env.g.state == INC_GROUP_JOINING, "state %u", env.g.state);
-	expect(!come(0, now + LIMIT + 1) && !come(2, now + LIMIT + 1) && !come(3, now + LIMIT + 1), "again");
+	expect(!come(0, now + LIMIT + 1) && !come(2, now + LIMIT + 1) && !come(3, now + LIMIT + 1),
+	       "again");
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == 3, "state %u", env.g.state);
 	while (env.log[env.seen].type == INC_PKT_WAIT)
 		env.seen++;
@@ -157,8 +174,10 @@ static void test_one_more(void)
 		if (now > LIMIT / 2)
 			come(3, now);
 	}
-	expect(now > LIMIT && env.g.cfg.size == 2 && env.g.members[0].old == 2 && env.g.members[1].old == 3,
-	       "size %u, ranks %u and %u", env.g.cfg.size, env.g.members[0].old, env.g.members[1].old);
+	expect(now > LIMIT && env.g.cfg.size == 2 && env.g.members[0].old == 2 &&
+		       env.g.members[1].old == 3,
+	       "size %u, ranks %u and %u", env.g.cfg.size, env.g.members[0].old,
+	       env.g.members[1].old);
 	env.seen = env.logged;
 	end();
 }
@@ -184,13 +203,15 @@ static void test_back_in_time(void)
 	begin_shrink(true, 1, gone);
 	for (i = 0; i < SIZE; i++)
 		expect(!come((i + 1) % SIZE, 1000), "rank %u", (i + 1) % SIZE);
-	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == SIZE && !env.renumbered, "size %u",
-	       env.g.cfg.size);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == SIZE && !env.renumbered,
+	       "size %u", env.g.cfg.size);
 	env.seen = env.logged;
 	end();
 }
 
-/* Where nothing is known of how it failed, a half may not go on: the other one may do so elsewhere. */
+/*
+ * Where nothing is known of how it failed, a half may not go on: the other one may do so elsewhere.
+ */
 static void test_majority(void)
 {
 	u64 now;
@@ -206,8 +227,8 @@ static void test_majority(void)
 		come(1, now);
 		come(3, now);
 	}
-	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == 3, "state %u, size %u", env.g.state,
-	       env.g.cfg.size);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == 3, "state %u, size %u",
+	       env.g.state, env.g.cfg.size);
 	env.seen = env.logged;
 	end();
 }
@@ -244,7 +265,8 @@ static void test_strangers(void)
 	expect(come(1, 3000) == INC_REFUSE_OUT, "rank 1 is out");
 	j = shrink_of(3);
 	j.nonce++;
-	expect(give(j, 3, 3000) == INC_REFUSE_OUT, "rank 3 has come again, to a run that it has left");
+	expect(give(j, 3, 3000) == INC_REFUSE_OUT,
+	       "rank 3 has come again, to a run that it has left");
 	end();
 }
 
@@ -269,18 +291,23 @@ static void test_resync(void)
 		struct netinc_peer peer = peer_of(i + 1);
 
 		j.size = cpu_to_be32(3);
-		expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail), "rank %u", i);
+		expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail), "rank %u",
+		       i);
 	}
 	expect_sent(INC_PKT_WAIT, 0);
 	expect_sent(INC_PKT_WAIT, 1);
 	for (i = 0; i < 3; i++) {
 		s = expect_sent(INC_PKT_READY, i);
-		expect(s->pkt.child == i && s->pkt.epoch == 2, "child %u, epoch %u", s->pkt.child, s->pkt.epoch);
+		expect(s->pkt.child == i && s->pkt.epoch == 2, "child %u, epoch %u", s->pkt.child,
+		       s->pkt.epoch);
 	}
 	end();
 }
 
-/* Who is gone, for the run to come: the dead, the closed, also after the group has failed; not who is late. */
+/*
+ * Who is gone, for the run to come: the dead, the closed, also after the group has failed; not who
+ * is late.
+ */
 static void test_gone(void)
 {
 	u32 i;
@@ -291,14 +318,16 @@ static void test_gone(void)
 	env.seen = env.logged;
 	contrib(0, 0, 0, 9, INC_F_LEAVE, 2000);
 	abort_rank(1, INC_ERR_RANK_ABORT, 0, 2000);
-	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 1, "state %u", env.g.state);
+	expect(env.g.state == INC_GROUP_FAILED && env.events[INC_EVENT_RANK_DEAD] == 1, "state %u",
+	       env.g.state);
 	abort_rank(2, INC_ERR_RANK_ABORT, 0, 2001);
 	abort_rank(2, INC_ERR_RANK_ABORT, 0, 2002);
 	abort_rank(3, INC_ERR_RANK_FAULT, 0, 2003);
 	expect(env.events[INC_EVENT_RANK_DEAD] == 2 && env.event_rank == 2, "%u events",
 	       env.events[INC_EVENT_RANK_DEAD]);
-	expect(netinc_group_gone(&env.g, 0) && netinc_group_gone(&env.g, 1) && netinc_group_gone(&env.g, 2) &&
-	       !netinc_group_gone(&env.g, 3), "who is gone");
+	expect(netinc_group_gone(&env.g, 0) && netinc_group_gone(&env.g, 1) &&
+		       netinc_group_gone(&env.g, 2) && !netinc_group_gone(&env.g, 3),
+	       "who is gone");
 	env.seen = env.logged;
 	end();
 }
@@ -314,7 +343,8 @@ static void test_late(void)
 	begin_shrink(true, 1, gone);
 	env.g.cfg.late_ms = 200;
 	env.g.cfg.late_policy = INC_LATE_PARTIAL;
-	expect(!come(3, 1000) && !come(2, 1001) && !come(0, 1002) && env.g.cfg.size == 3, "size %u", env.g.cfg.size);
+	expect(!come(3, 1000) && !come(2, 1001) && !come(0, 1002) && env.g.cfg.size == 3, "size %u",
+	       env.g.cfg.size);
 	for (i = 0; i < 2; i++) {
 		pkt = pkt_of(INC_PKT_CONTRIB, i);
 		pay.obj = &env.desc[i][0];
@@ -327,17 +357,17 @@ static void test_late(void)
 	netinc_group_tick(&env.g, 2000 + 199 * NETINC_MS);
 	expect(!env.results, "too early");
 	netinc_group_tick(&env.g, 2000 + 200 * NETINC_MS);
-	expect(env.results == 1 && env.set == 1 && env.g.agg.child[2].missed == 1, "%u results, set %u", env.results,
-	       env.set);
-	expect(env.g.agg.gave[0] == 3, "of ranks %#lx", env.g.agg.gave[0]);
+	expect(env.results == 1 && env.set == 1 && env.g.agg.child[2].missed == 1,
+	       "%u results, set %u", env.results, env.set);
+	expect(env.g.agg.contributors[0] == 3, "of ranks %#lx", env.g.agg.contributors[0]);
 	env.seen = env.logged;
 	end();
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_at_once), KTAP(test_in_time), KTAP(test_longest), KTAP(test_one_more), KTAP(test_alone),
-	KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers), KTAP(test_resync), KTAP(test_gone),
-	KTAP(test_late),
+	KTAP(test_at_once), KTAP(test_in_time),	     KTAP(test_longest),  KTAP(test_one_more),
+	KTAP(test_alone),   KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers),
+	KTAP(test_resync),  KTAP(test_gone),	     KTAP(test_late),
 };
 
 int main(int argc, char **argv)

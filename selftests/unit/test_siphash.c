@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SipHash-2-4 that tests and simulator link in place of the kernel's: the vectors of its authors. */
+/*
+ * The SipHash-2-4 that tests and simulator link in place of the kernel's: the vectors of its
+ * authors.
+ */
 #include "siphash.h"
 
 #include "ktap.h"

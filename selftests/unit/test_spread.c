@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How blocks are spread over trees: evenly, in runs, and so that a slot belongs to the same tree for ever. */
+/*
+ * How blocks are spread over trees: evenly, in runs, and so that a slot belongs to the same tree
+ * for ever.
+ */
 #include "engine/endpoint.h"
 
 #include "ktap.h"
@@ -24,16 +27,19 @@ static void check_spread(u32 trees, u32 window, u64 first)
 		t = netinc_tree_of(&s, first + i);
 		expect(t < trees, "block %u is tree %u's of %u", i, t, trees);
 		n[t % INC_MAX_TREES]++;
-		expect(t == netinc_tree_of(&s, first + i + 2 * window), "slot of block %u, %u trees", i, trees);
+		expect(t == netinc_tree_of(&s, first + i + 2 * window),
+		       "slot of block %u, %u trees", i, trees);
 		run = netinc_tree_run(&s, first + i, window);
-		expect(run && run <= NETINC_LONGEST_RUN && t == netinc_tree_of(&s, first + i + run - 1),
+		expect(run && run <= NETINC_LONGEST_RUN &&
+			       t == netinc_tree_of(&s, first + i + run - 1),
 		       "a run of %u at block %u, %u trees", run, i, trees);
 	}
 	for (t = 0; t < trees; t++) {
 		least = min(least, n[t]);
 		most = max(most, n[t]);
 	}
-	expect(least && most <= 2 * least, "%u trees, W %u: %u to %u blocks", trees, window, least, most);
+	expect(least && most <= 2 * least, "%u trees, W %u: %u to %u blocks", trees, window, least,
+	       most);
 }
 
 static void test_even(void)

@@ -23,7 +23,10 @@ static void begin(u64 start)
 	env_seen = 0;
 }
 
-/* Many windows of blocks, each contributed to in its turn; what is in flight spans the whole window. */
+/*
+ * Many windows of blocks, each contributed to in its turn; what is in flight spans the whole
+ * window.
+ */
 static void test_through(void)
 {
 	u64 start = (1ull << 32) - 40, q, n = 0;
@@ -31,17 +34,20 @@ static void test_through(void)
 	begin(start);
 	for (q = start; q != start + 20 * W; q++) {
 		if (!netinc_agg_mine(&env.agg, q)) {
-			expect(env_give(0, q, 1000) == -INC_C_DROP_MALFORMED, "a block of another tree");
+			expect(env_give(0, q, 1000) == -INC_C_DROP_MALFORMED,
+			       "a block of another tree");
 			continue;
 		}
 		expect(env.agg.una == q, "una %llu, expected %llu", (unsigned long long)env.agg.una,
 		       (unsigned long long)q);
-		expect(!env_give(1, q, 1000) && !env_give(0, q, 1000), "block %llu", (unsigned long long)q);
+		expect(!env_give(1, q, 1000) && !env_give(0, q, 1000), "block %llu",
+		       (unsigned long long)q);
 		expect_sent('R', NETINC_ALL, q, 0);
 		expect(env.log[env_seen - 1].value == env_expected(q), "its result");
 		n++;
 	}
-	expect(env.agg.una == first_after(q) && (s64)(env.agg.top - env.agg.una) >= 0, "una and top");
+	expect(env.agg.una == first_after(q) && (s64)(env.agg.top - env.agg.una) >= 0,
+	       "una and top");
 	expect_count(BLOCKS, n);
 	env_end();
 }

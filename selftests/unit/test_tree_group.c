@@ -4,8 +4,13 @@
 
 static int come(u32 rank, u32 incarnation, u64 next, u32 epoch, u32 begun, u64 now)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank, .epoch = epoch,
-				  .opseq = begun, .incarnation = incarnation,
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN,
+				  .group = 77,
+				  .span = 1,
+				  .child = rank,
+				  .epoch = epoch,
+				  .opseq = begun,
+				  .incarnation = incarnation,
 				  .cookie = incarnation ? env.g.members[rank].cookie : 0 };
 	struct netinc_peer peer = peer_of(rank);
 	struct inc_join j = join_of(rank, next);
@@ -19,10 +24,13 @@ static int come(u32 rank, u32 incarnation, u64 next, u32 epoch, u32 begun, u64 n
 /* READY of rank @rank, and the cookie for tree @tree that PEERS tells it. */
 static const struct inc_ready *told(u32 rank, u32 tree, u64 *cookie)
 {
-	const struct inc_ready *ready = (const void *)sent_at(__FILE__, __LINE__, INC_PKT_READY, rank)->body;
-	const struct inc_peers *peers = (const void *)sent_at(__FILE__, __LINE__, INC_PKT_PEERS, rank)->body;
+	const struct inc_ready *ready =
+		(const void *)sent_at(__FILE__, __LINE__, INC_PKT_READY, rank)->body;
+	const struct inc_peers *peers =
+		(const void *)sent_at(__FILE__, __LINE__, INC_PKT_PEERS, rank)->body;
 
-	*cookie = (u64)be32_to_cpu(peers->peer[tree].cookie[0]) << 32 | be32_to_cpu(peers->peer[tree].cookie[1]);
+	*cookie = (u64)be32_to_cpu(peers->peer[tree].cookie[0]) << 32 |
+		  be32_to_cpu(peers->peer[tree].cookie[1]);
 	return ready;
 }
 
@@ -69,7 +77,10 @@ static void test_cookies(void)
 	end();
 }
 
-/* Of an error in another tree the root hears by JOINs; the next epoch begins behind all that had been begun. */
+/*
+ * Of an error in another tree the root hears by JOINs; the next epoch begins behind all that had
+ * been begun.
+ */
 static void test_resync(void)
 {
 	const struct inc_ready *r;
@@ -81,15 +92,16 @@ static void test_resync(void)
 	expect(!come(0, 0x1234, 50, 3, 7, 2000), "one that has not had READY");
 	expect_sent(INC_PKT_READY, 0);
 	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
-	expect(!come(0, 0x1234, 50, 4, 7, 2000) && env.g.state == INC_GROUP_RESYNC, "one that wants the next epoch");
+	expect(!come(0, 0x1234, 50, 4, 7, 2000) && env.g.state == INC_GROUP_RESYNC,
+	       "one that wants the next epoch");
 	expect(!come(2, 0x1234, 50, 4, 9, 2000), "another one");
 	expect_sent(INC_PKT_WAIT, 0);
 	expect_sent(INC_PKT_WAIT, 2);
 	expect(!come(1, 0x1234, 50, 4, 8, 2000) && env.g.state == INC_GROUP_ACTIVE, "the last one");
 	for (i = 0; i < SIZE; i++) {
 		r = told(i, 1, &cookie);
-		expect(be32_to_cpu(r->opseq) == 9 && be64_to_cpu(r->start) == 50, "operation %u, block %u",
-		       be32_to_cpu(r->opseq), (u32)be64_to_cpu(r->start));
+		expect(be32_to_cpu(r->opseq) == 9 && be64_to_cpu(r->start) == 50,
+		       "operation %u, block %u", be32_to_cpu(r->opseq), (u32)be64_to_cpu(r->start));
 	}
 	end();
 }
@@ -125,7 +137,10 @@ static void test_leave(void)
 	end();
 }
 
-/* Who says LEAVE in the middle of an operation is not waited for any longer than one that says nothing. */
+/*
+ * Who says LEAVE in the middle of an operation is not waited for any longer than one that says
+ * nothing.
+ */
 static void test_left_early(void)
 {
 	u64 now = 2000 + DEAD * NETINC_MS;
@@ -140,11 +155,15 @@ static void test_left_early(void)
 	contrib(0, 0, 0, 9, 0, now + 1);
 	netinc_group_tick(&env.g, now + 2);
 	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 1 && !e.resume, "code %u, rank %u", e.code, e.rank[0]);
+	expect(e.code == INC_ERR_RANK_DEAD && e.rank[0] == 1 && !e.resume, "code %u, rank %u",
+	       e.code, e.rank[0]);
 	end();
 }
 
-/* An epoch in which ranks disagree after some have said LEAVE: these are members of the next like the others. */
+/*
+ * An epoch in which ranks disagree after some have said LEAVE: these are members of the next like
+ * the others.
+ */
 static void test_left_again(void)
 {
 	u32 i;
@@ -154,19 +173,23 @@ static void test_left_again(void)
 		expect(!say_leave(i, 2000), "rank %u", i);
 	for (i = 0; i < SIZE; i++)
 		contrib(i, 0, 0, i, 0, 2000);
-	expect(env.g.state == INC_GROUP_RESYNC && env.g.nleft == SIZE - 1, "state %u, %u have left", env.g.state,
-	       env.g.nleft);
+	expect(env.g.state == INC_GROUP_RESYNC && env.g.nleft == SIZE - 1, "state %u, %u have left",
+	       env.g.state, env.g.nleft);
 	for (i = 0; i < SIZE; i++)
 		expect(!come(i, 0x1234, 0, env.g.epoch, 1, 2000), "rank %u again", i);
-	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.nleft, "state %u, %u have left", env.g.state, env.g.nleft);
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.nleft, "state %u, %u have left",
+	       env.g.state, env.g.nleft);
 	netinc_group_tick(&env.g, 2001 + DEAD * NETINC_MS);
-	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 0, "state %u, rank %u", env.g.state,
-	       env.g.error.rank[0]);
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 0, "state %u, rank %u",
+	       env.g.state, env.g.error.rank[0]);
 	env.seen = env.logged;
 	end();
 }
 
-/* Another tree finds that a rank has left while others go on; the root hears of it when one of them wants to shrink. */
+/*
+ * Another tree finds that a rank has left while others go on; the root hears of it when one of them
+ * wants to shrink.
+ */
 static void test_left_elsewhere(void)
 {
 	struct inc_join j;
@@ -177,18 +200,21 @@ static void test_left_elsewhere(void)
 		env.seen = env.logged;
 		env.g.members[2].left = left;
 		j = join_of(1, 0);
-		netinc_shrink_asked(&env.g, &j, SIZE, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, SIZE, 2000);
 		j.size = cpu_to_be32(SIZE + 1);
-		netinc_shrink_asked(&env.g, &j, 1, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after nonsense", env.g.state);
 		j.size = cpu_to_be32(SIZE);
-		netinc_shrink_asked(&env.g, &j, 1, 2000);
-		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left && !env.g.error.resume &&
-		       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT), "state %u, error %u of rank %u",
-		       env.g.state, env.g.error.code, env.g.error.rank[0]);
-		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1), "who has gone");
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
+		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left &&
+			       !env.g.error.resume &&
+			       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
+		       "state %u, error %u of rank %u", env.g.state, env.g.error.code,
+		       env.g.error.rank[0]);
+		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1),
+		       "who has gone");
 		expect_sent(INC_PKT_ERROR, NETINC_ALL);
-		netinc_shrink_asked(&env.g, &j, 0, 2000);
+		netinc_group_asked_to_shrink(&env.g, &j, 0, 2000);
 		expect(env.g.error.rank[0] == 1 + left, "rank %u", env.g.error.rank[0]);
 		end();
 	}
@@ -196,9 +222,20 @@ static void test_left_elsewhere(void)
 
 static struct netinc_tree_cfg tree_cfg(void)
 {
-	return (struct netinc_tree_cfg) {
-		.id = 77, .incarnation = 0x1234, .epoch = 6, .size = SIZE, .window = W, .trees = SIZE, .tree = 2,
-		.dead_ms = DEAD, .move = 1, .lineage = LINEAGE, .start = 40, .down_cookie = 99, .key = { 3, 4 },
+	return (struct netinc_tree_cfg){
+		.id = 77,
+		.incarnation = 0x1234,
+		.epoch = 6,
+		.size = SIZE,
+		.window = W,
+		.trees = SIZE,
+		.tree = 2,
+		.dead_ms = DEAD,
+		.move = 1,
+		.lineage = LINEAGE,
+		.start = 40,
+		.down_cookie = 99,
+		.key = { 3, 4 },
 		.block = 64,
 	};
 }
@@ -221,8 +258,14 @@ static void begin_branch(void)
 
 static int check_from(u32 rank, u16 tree, u64 cookie, u8 host)
 {
-	struct netinc_pkt pkt = { .type = INC_PKT_CONTRIB, .group = 77, .incarnation = 0x1234, .epoch = 6,
-				  .child = rank, .tree = tree, .cookie = cookie, .span = 1 };
+	struct netinc_pkt pkt = { .type = INC_PKT_CONTRIB,
+				  .group = 77,
+				  .incarnation = 0x1234,
+				  .epoch = 6,
+				  .child = rank,
+				  .tree = tree,
+				  .cookie = cookie,
+				  .span = 1 };
 	struct netinc_peer peer = peer_of(host);
 
 	peer.ifindex = 1000;	/* whatever it comes in by */
@@ -235,7 +278,8 @@ static void test_branch_check(void)
 	u64 cookie = netinc_tree_cookie(key, 1);
 
 	begin_branch();
-	expect(netinc_group_is_branch(&env.g) && env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	expect(netinc_group_is_branch(&env.g) && env.g.state == INC_GROUP_ACTIVE, "state %u",
+	       env.g.state);
 	expect(!check_from(1, 2, cookie, 1), "a member");
 	expect(check_from(1, 1, cookie, 1) == -INC_C_DROP_EPOCH, "another tree");
 	expect(check_from(1, 0, cookie, 1) == -INC_C_DROP_EPOCH, "the first tree");
@@ -257,8 +301,8 @@ static void test_branch_tick(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_early), KTAP(test_left_again),
-	KTAP(test_left_elsewhere),
+	KTAP(test_cookies),	 KTAP(test_resync),	 KTAP(test_leave),
+	KTAP(test_left_early),	 KTAP(test_left_again),	 KTAP(test_left_elsewhere),
 	KTAP(test_branch_check), KTAP(test_branch_tick),
 };
 

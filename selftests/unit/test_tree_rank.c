@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A rank whose epoch has several trees: what goes where, errors of each, leaving, a root that is silent. */
+/*
+ * A rank whose epoch has several trees: what goes where, errors of each, leaving, a root that is
+ * silent.
+ */
 #include "ep_env.h"
 
 #define TREES	SIZE
@@ -19,7 +22,7 @@ static void ready_spread(u64 start)
 static void end(void)
 {
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static u32 tree_at(u64 b)
@@ -38,7 +41,9 @@ static int result_by(const struct netinc_op *op, u64 b, u32 tree)
 static int error_by(u32 tree, u64 block, u32 opseq, u32 resume, u16 code)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_ERROR);
-	struct netinc_error e = { .block = block, .opseq = opseq, .resume = resume, .code = code, .rank = { 0, 1 } };
+	struct netinc_error e = {
+		.block = block, .opseq = opseq, .resume = resume, .code = code, .rank = { 0, 1 }
+	};
 	struct inc_error_pkt body;
 
 	pkt.psn = (u32)block;
@@ -110,12 +115,16 @@ static void test_results(void)
 	pkt.tree = TREES;
 	expect(give(pkt) == -INC_C_DROP_EPOCH, "by a tree that there is not");
 	expect(!result_by(&op, 1, 1) && env.ep.una == 0, "block 1");
-	expect(netinc_ep_way_una(&env.ep, 1) > 1 && !netinc_ep_way_una(&env.ep, 0), "what the trees owe");
+	expect(netinc_ep_tree_una(&env.ep, 1) > 1 && !netinc_ep_tree_una(&env.ep, 0),
+	       "what the trees owe");
 	expect(!result_by(&op, 0, 0) && env.ep.una == 2, "block 0: una %u", (u32)env.ep.una);
 	end();
 }
 
-/* Of two trees' errors the one of the lower block counts; operations that others had begun fail, too. */
+/*
+ * Of two trees' errors the one of the lower block counts; operations that others had begun fail,
+ * too.
+ */
 static void test_errors(void)
 {
 	struct netinc_op a = barrier(), b = barrier(), c = barrier(), d = barrier(), e = barrier();
@@ -129,14 +138,14 @@ static void test_errors(void)
 	expect(!result_by(&a, 0, 0) && env.done == 1, "the block before");
 	expect(!error_by(1, 1, 1, 2, INC_ERR_MISMATCH), "tree 1");
 	expect_state(INC_STATE_RESYNC);
-	expect(env.ep.error.block == 1 && env.failed == 2 && env.last_done == 2, "%u failed, the last %u", env.failed,
-	       env.last_done);
+	expect(env.ep.error.block == 1 && env.failed == 2 && env.last_done == 2,
+	       "%u failed, the last %u", env.failed, env.last_done);
 	submit_op(&d);
 	submit_op(&e);
 	expect(!give_ready(2, 1, 4), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.failed == 3 && env.last_done == 3 && env.ep.head == &e, "%u failed, the last %u", env.failed,
-	       env.last_done);
+	expect(env.failed == 3 && env.last_done == 3 && env.ep.head == &e, "%u failed, the last %u",
+	       env.failed, env.last_done);
 	end();
 }
 
@@ -150,7 +159,7 @@ static void test_fatal(void)
 	expect(!error_by(0, 77, 0, 0, INC_ERR_RANK_ABORT), "ERROR");
 	expect_state(INC_STATE_FAILED);
 	expect(env.failed == 1, "%u failed", env.failed);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 static void status_of(u32 tree, u64 psn, u32 here)
@@ -183,13 +192,15 @@ static void test_leave(void)
 	expect(!env.ep.leave_there, "it has not come");
 	env.seen = env.logged;
 	netinc_ep_probe(&env.ep, 0, env.now);
-	expect(!(expect_sent(INC_PKT_PROBE)->pkt.flags & INC_F_LEAVE), "the root is told too early");
+	expect(!(expect_sent(INC_PKT_PROBE)->pkt.flags & INC_F_LEAVE),
+	       "the root is told too early");
 	status_of(1, 1, ~0u);
 	s = expect_sent(INC_PKT_PROBE);
-	expect(!s->pkt.tree && (s->pkt.flags & INC_F_LEAVE) && s->pkt.psn == 1 && s->pkt.span == 1, "to the root");
+	expect(!s->pkt.tree && (s->pkt.flags & INC_F_LEAVE) && s->pkt.psn == 1 && s->pkt.span == 1,
+	       "to the root");
 	wait(4711, 1, DOWN, 0);
 	expect_state(INC_STATE_CLOSED);
-	netinc_ep_keep_drop(&env.ep);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* The root answers, tree 1 does not. */
@@ -204,9 +215,9 @@ static void test_silent(void)
 	heard = env.now;
 	while (env.ep.state == INC_STATE_READY && env.now < heard + 2 * DEAD * NETINC_MS) {
 		at = netinc_ep_timer(&env.ep, env.now);
-		env.ep.way[0].heard = env.now;
-		env.ep.way[2].heard = env.now;
-		env.ep.way[3].heard = env.now;
+		env.ep.tree[0].heard = env.now;
+		env.ep.tree[2].heard = env.now;
+		env.ep.tree[3].heard = env.now;
 		env.now = max(at, env.now + 1);
 	}
 	expect(env.ep.state != INC_STATE_READY && env.now >= heard + DEAD * NETINC_MS * 3 / 4,
@@ -243,7 +254,8 @@ static void test_not_root(void)
 
 		pkt.tree = 1;
 		pkt.cookie = packets[i].type == INC_PKT_REFUSE ? UP : DOWN;
-		expect(control(pkt, packets[i].body, packets[i].len) == -INC_C_DROP_EPOCH, "type %u", packets[i].type);
+		expect(control(pkt, packets[i].body, packets[i].len) == -INC_C_DROP_EPOCH,
+		       "type %u", packets[i].type);
 		expect_state(INC_STATE_LEAVING);
 	}
 	expect_count(DROP_EPOCH, i);
@@ -251,8 +263,8 @@ static void test_not_root(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors), KTAP(test_fatal),
-	KTAP(test_leave), KTAP(test_silent), KTAP(test_not_root),
+	KTAP(test_ways),  KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
+	KTAP(test_fatal), KTAP(test_leave),	KTAP(test_silent),  KTAP(test_not_root),
 };
 
 int main(int argc, char **argv)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The packet format: every field there and back, every byte where it belongs, every malformed packet by its reason. */
+/*
+ * The packet format: every field there and back, every byte where it belongs, every malformed
+ * packet by its reason.
+ */
 #include "engine/engine.h"
 
 #include "ktap.h"
@@ -88,9 +91,11 @@ static void test_round_trip(void)
 		len = sizeof(struct inc_hdr) + netinc_body_len(&p);
 		memset(&q, 0, sizeof(q));
 		err = netinc_parse(packet, len, &q);
-		expect(!err, "type %u, flags %#x, len %u does not parse: %d", p.type, p.flags, p.len, err);
+		expect(!err, "type %u, flags %#x, len %u does not parse: %d", p.type, p.flags,
+		       p.len, err);
 		expect(!memcmp(&p, &q, sizeof(p)), "type %u comes back as another packet", p.type);
-		expect(netinc_parse(packet, len - 1, &q) < 0 && netinc_parse(packet, len + 1, &q) < 0,
+		expect(netinc_parse(packet, len - 1, &q) < 0 &&
+			       netinc_parse(packet, len + 1, &q) < 0,
 		       "type %u parses with a wrong length", p.type);
 	}
 }
@@ -99,14 +104,27 @@ static void test_round_trip(void)
 static void test_bytes(void)
 {
 	static const u8 expected[] = {
-		0x11, 0x07, 0x00, 0x03, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c,
-		0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14, 0x00, 0x01, 0x00, 0x04, 0x15, 0x16, 0x17, 0x18,
-		0x19, 0x1a, 0x1b, 0x1c, 0x03, 0x01, 0x00, 0x00, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,
+		0x11, 0x07, 0x00, 0x03, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+		0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12, 0x13, 0x14,
+		0x00, 0x01, 0x00, 0x04, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c,
+		0x03, 0x01, 0x00, 0x00, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,
 	};
 	struct netinc_pkt p = {
-		.type = INC_PKT_CONTRIB, .part = 7, .flags = INC_F_PAYLOAD | INC_F_WANT, .group = 0x01020304,
-		.incarnation = 0x05060708, .epoch = 0x090a0b0c, .psn = 0x0d0e0f10, .tree = 0x1112, .child = 0x1314,
-		.span = 1, .len = 4, .opseq = 0x15161718, .sig = 0x191a1b1c, .dtype = INC_TYPE_I32, .dop = INC_OP_SUM,
+		.type = INC_PKT_CONTRIB,
+		.part = 7,
+		.flags = INC_F_PAYLOAD | INC_F_WANT,
+		.group = 0x01020304,
+		.incarnation = 0x05060708,
+		.epoch = 0x090a0b0c,
+		.psn = 0x0d0e0f10,
+		.tree = 0x1112,
+		.child = 0x1314,
+		.span = 1,
+		.len = 4,
+		.opseq = 0x15161718,
+		.sig = 0x191a1b1c,
+		.dtype = INC_TYPE_I32,
+		.dop = INC_OP_SUM,
 		.cookie = 0x2122232425262728ull,
 	};
 	u32 i;
@@ -114,7 +132,8 @@ static void test_bytes(void)
 	memset(packet, 0xff, sizeof(packet));
 	netinc_build(header(), &p);
 	for (i = 0; i < sizeof(expected); i++)
-		expect(packet[i] == expected[i], "byte %u is %02x, expected %02x", i, packet[i], expected[i]);
+		expect(packet[i] == expected[i], "byte %u is %02x, expected %02x", i, packet[i],
+		       expected[i]);
 }
 
 static void test_malformed(void)
@@ -124,7 +143,8 @@ static void test_malformed(void)
 
 	for (type = 1; type <= INC_PKT_MAX; type++) {
 		len = valid(type, &p);
-		expect(!netinc_parse(packet, len, &p), "type %u: the valid packet does not parse", type);
+		expect(!netinc_parse(packet, len, &p), "type %u: the valid packet does not parse",
+		       type);
 		for (i = 0; i < len; i++)
 			refused(i, INC_C_DROP_MALFORMED, "truncated");
 		refused(len + 1, INC_C_DROP_MALFORMED, "one byte too long");
@@ -170,7 +190,8 @@ static void test_malformed_control(void)
 		}
 		len = valid(type, &p);
 		header()->flags = cpu_to_be16(INC_F_DESC);
-		refused(len + sizeof(struct inc_desc), INC_C_DROP_MALFORMED, "control packet with a descriptor");
+		refused(len + sizeof(struct inc_desc), INC_C_DROP_MALFORMED,
+			"control packet with a descriptor");
 	}
 }
 
@@ -213,7 +234,9 @@ static void test_malformed_data(void)
 	refused(len, INC_C_DROP_MALFORMED, "operation");
 }
 
-/* Padding: the datagram's length is a multiple of 4 beyond the header, the header has the true one. */
+/*
+ * Padding: the datagram's length is a multiple of 4 beyond the header, the header has the true one.
+ */
 static void test_padding(void)
 {
 	struct netinc_pkt p, q;
@@ -222,14 +245,23 @@ static void test_padding(void)
 	for (i = 1; i <= 9; i++) {
 		len = data(&p, INC_F_PAYLOAD | INC_F_DESC, i, 1);
 		expect(len == 48 + 32 + (i + 3) / 4 * 4, "%u bytes of payload make %u", i, len);
-		expect(!netinc_parse(packet, len, &q) && q.len == i, "%u bytes of payload come back as %u", i, q.len);
+		expect(!netinc_parse(packet, len, &q) && q.len == i,
+		       "%u bytes of payload come back as %u", i, q.len);
 	}
 }
 
 static void test_extend(void)
 {
-	static const u64 nears[] = { 0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000ull, 0x1ffffffffull,
-				     0x8000000000000000ull, 0xffffffff00000000ull, 0xffffffffffffffffull };
+	static const u64 nears[] = { 0,
+				     1,
+				     0x7fffffff,
+				     0x80000000,
+				     0xffffffff,
+				     0x100000000ull,
+				     0x1ffffffffull,
+				     0x8000000000000000ull,
+				     0xffffffff00000000ull,
+				     0xffffffffffffffffull };
 	static const u32 offsets[] = { 0, 1, 2, 100, 0x7ffffffe, 0x7fffffff };
 	u64 near, got;
 	u32 i, j;
@@ -238,11 +270,11 @@ static void test_extend(void)
 		for (j = 0; j < ARRAY_SIZE(offsets); j++) {
 			near = nears[i];
 			got = netinc_extend(near, (u32)(near + offsets[j]));
-			expect(got == near + offsets[j], "%#llx + %#x is %#llx", (unsigned long long)near, offsets[j],
-			       (unsigned long long)got);
+			expect(got == near + offsets[j], "%#llx + %#x is %#llx",
+			       (unsigned long long)near, offsets[j], (unsigned long long)got);
 			got = netinc_extend(near, (u32)(near - offsets[j]));
-			expect(got == near - offsets[j], "%#llx - %#x is %#llx", (unsigned long long)near, offsets[j],
-			       (unsigned long long)got);
+			expect(got == near - offsets[j], "%#llx - %#x is %#llx",
+			       (unsigned long long)near, offsets[j], (unsigned long long)got);
 		}
 	}
 }
@@ -318,9 +350,11 @@ static void test_proof(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_round_trip), KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
-	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap), KTAP(test_error),
-	KTAP(test_proof),
+	KTAP(test_round_trip),	   KTAP(test_bytes),
+	KTAP(test_malformed),	   KTAP(test_malformed_control),
+	KTAP(test_malformed_data), KTAP(test_padding),
+	KTAP(test_extend),	   KTAP(test_bitmap),
+	KTAP(test_error),	   KTAP(test_proof),
 };
 
 int main(int argc, char **argv)

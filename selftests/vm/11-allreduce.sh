@@ -69,14 +69,19 @@ late_rank_shown() {
 	inc -n sw -j group show | grep -q "\"waiting\":$1.*\"late\":true"
 }
 
-# No block need be sent a second time on links that lose nothing: of the 4 x 290 that go up, and of those that come down,
-# one in twenty may be, because a virtual CPU that stands still for a while keeps what is in its queue.
+# No block need be sent a second time on links that lose nothing. Of the 4 x 290 that go up, and of
+# those that come down, one in twenty may be, because a virtual CPU that stands still for a while
+# keeps what is in its queue. On a busy machine it stands still for longer: one run of three must
+# keep within the bound, but all of them must have the right results.
 nothing_sent_again() {
-	local before
+	local before _
 
-	before=$(sum_resent)
-	run_ranks 4 inc-allreduce --count 20000 --iters 5 || return
-	expect "blocks sent again" "$(sum_resent)" -le "$((before + 116))"
+	for _ in 1 2 3; do
+		before=$(sum_resent)
+		run_ranks 4 inc-allreduce --count 20000 --iters 5 || return
+		expect "blocks sent again" "$(sum_resent)" -le "$((before + 116))" && return
+	done
+	return 1
 }
 
 sum_resent() {
@@ -112,7 +117,7 @@ in_flight
 large
 # 23-process stops a rank until the node has said so
 [ "$FULL" = 0 ] || check "a late rank is shown with its number" late_is_visible
-check "without loss (almost) nothing is sent again" once_in_three nothing_sent_again
+check "without loss (almost) nothing is sent again" nothing_sent_again
 inc_topology_destroy
 
 inc_topology_create 3 on 9000

@@ -10,43 +10,37 @@
 
 HOSTS=4
 
-total() {
-	local ns s=0
-
-	for ns in $(all_netns); do
-		s=$((s + $(counter "$ns" "$1")))
-	done
-	echo "$s"
-}
-
-# under COUNTER NETEM-ARGUMENTS...: run with links like that; COUNTER must grow, "-" for none
+# under COUNT NETEM-ARGUMENTS...: run with links like that; what COUNT prints must grow
 under() {
-	local counter=$1 before ret=0
+	local count=$1 before ret=0
 
 	shift
-	[ "$counter" = - ] || before=$(total "$counter")
-	set_links "$@" || return
+	set_links "$@" && before=$("$count") || return
 	run_ranks "$HOSTS" inc-allreduce --count 0,1,353,5000,30000 --iters 2 --seed "$RANDOM" --special &&
 		run_ranks "$HOSTS" inc-allreduce --type i32 --count 700 --nonblock 8 --iters 40 --seed "$RANDOM" || ret=1
+	expect "$count" "$("$count")" -gt "$before" || ret=1
 	clear_links
-	[ "$ret" = 0 ] || return
-	[ "$counter" = - ] || expect "$counter" "$(total "$counter")" -gt "$before"
+	return "$ret"
 }
 
+resent() { total contribs_resent; }
+
+duplicates() { total drop_duplicate; }
+
 matrix() {
-	check "offloads $1: loss 10 %" under contribs_resent loss 10%
+	check "offloads $1: loss 10 %" under resent loss 10%
 	check "offloads $1: loss, duplication, reordering and jitter" \
-		under contribs_resent delay 2ms 1ms loss 3% duplicate 3% reorder 25% 50%
+		under resent delay 2ms 1ms loss 3% duplicate 3% reorder 25% 50%
 	[ "$1$FULL" != off0 ] || return
-	check "offloads $1: loss 1 %" under - loss 1%
-	check "offloads $1: duplication 10 %" under drop_duplicate duplicate 10%
-	check "offloads $1: reordering 25 %" under - delay 2ms reorder 25% 50%
+	check "offloads $1: loss 1 %" under lost_on_links loss 1%
+	check "offloads $1: duplication 10 %" under duplicates duplicate 10%
+	check "offloads $1: reordering 25 %" under overtaken delay 2ms reorder 25% 50%
 }
 
 inc_begin
 for gso in on off; do
 	inc_topology_create "$HOSTS" "$gso"
-	neighbours_known
+	set_up neighbours_known
 	matrix "$gso"
 	check "offloads $gso: no group stays" wait_for 30 no_groups
 	inc_topology_destroy

@@ -12,12 +12,14 @@ TYPES=(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64
 OPS=(sum prod min max band bor bxor land lor lxor minloc maxloc avg wsum)
 REDUCTIONS=allreduce,reduce,reduce-scatter,scan,exscan
 
-# random NAME RANKS OPERATIONS ARGUMENTS...: that many operations; the seed is printed when they fail
+# random NAME RANKS OPERATIONS ARGUMENTS...: that many operations; the seed is printed when they
+# fail. RANKS stands in braces if it is drawn.
 random() {
-	local name=$1 n=$2 ops=$3
+	local name=$1 ranks=$2 ops=$3
 
 	shift 3
-	check "$n ranks: $name" run_ranks "$n" inc-coll --quiet --seed "$RANDOM" --ops "$ops" "$@"
+	check "$ranks ranks: $name" run_ranks "${ranks//[\{\}]/}" inc-coll --quiet \
+		--seed "$RANDOM" --ops "$ops" "$@"
 }
 
 # Numbers of ranks; every collective, type and operation by itself. Without FULL=1 two of each, drawn.
@@ -25,16 +27,18 @@ matrix() {
 	local n name
 
 	for n in $(sample 2 3 4 5 6 7 8); do
-		random "any collective" "$n" $((FULL ? 600 : 200 / n))
+		random "any collective" "{$n}" $((FULL ? 600 : 200 / n))
 	done
 	for name in $(sample "${COLLS[@]}"); do
-		random "$name" $((2 + RANDOM % 4)) $((FULL ? 300 : 40)) --coll "$name"
+		random "collective {$name}" "{$((2 + RANDOM % 4))}" $((FULL ? 300 : 40)) \
+			--coll "$name"
 	done
 	for name in $(sample "${TYPES[@]}"); do
-		random "$name" 3 $((FULL ? 300 : 60)) --type "$name"
+		random "type {$name}" 3 $((FULL ? 300 : 60)) --type "$name"
 	done
 	for name in $(sample "${OPS[@]}"); do
-		random "$name of all types" 4 $((FULL ? 300 : 40)) --coll "$REDUCTIONS" --op "$name"
+		random "operation {$name} of all types" 4 $((FULL ? 300 : 40)) \
+			--coll "$REDUCTIONS" --op "$name"
 	done
 }
 
@@ -52,10 +56,16 @@ without_fpu() {
 	local nth
 
 	for nth in 1 3; do
-		echo "$nth" >/sys/module/inc/parameters/fpu_deny_nth
+		set_up deny_fpu "$nth"
 		random "every FPU section of $nth is refused" 3 $((FULL ? 600 : 60)) --coll "$REDUCTIONS"
 	done
-	echo 0 >/sys/module/inc/parameters/fpu_deny_nth
+	set_up deny_fpu 0
+}
+
+deny_fpu() {
+	local parameter=/sys/module/inc/parameters/fpu_deny_nth
+
+	echo "$1" >"$parameter" && expect "$parameter" "$(cat "$parameter")" = "$1"
 }
 
 sizes() {
@@ -66,15 +76,27 @@ sizes() {
 	random "large" 3 $((FULL ? 40 : 4)) --max 60000
 }
 
-# disturbed NAME COMMAND...: while the links are as the command makes them
+# disturbed NAME COUNT COMMAND...: while the links are as the command makes them; what COUNT prints
+# must grow meanwhile
 disturbed() {
 	local name=$1
 
-	shift
-	"$@"
-	random "$name" 4 $((FULL ? 300 : 40)) --max 3000
+	check "4 ranks: $name" random_on_links "$RANDOM" "${@:2}"
 	clear_links
 }
+
+# random_on_links SEED COUNT COMMAND...
+random_on_links() {
+	local seed=$1 count=$2 before ret=0
+
+	"${@:3}" || return
+	before=$("$count") || return
+	run_ranks 4 inc-coll --quiet --seed "$seed" --ops $((FULL ? 300 : 40)) --max 3000 || ret=1
+	expect "$count after \"${*:3}\"" "$("$count")" -gt "$before" && return "$ret"
+}
+
+# What came twice.
+duplicates() { total drop_duplicate; }
 
 failures() {
 	local n
@@ -94,14 +116,14 @@ failures
 inc_topology_destroy
 
 inc_topology_create 4
-[ "$FULL" = 0 ] || disturbed "1 % loss" set_loss 1%
-disturbed "20 % duplicates" set_dup 20%
-disturbed "25 % out of order" set_reorder 25%
+[ "$FULL" = 0 ] || disturbed "1 % loss" lost_on_links set_loss 1%
+disturbed "20 % duplicates" duplicates set_dup 20%
+disturbed "25 % out of order" overtaken set_reorder 25%
 inc_topology_destroy
 
 inc_topology_create 4 off
 [ "$FULL" = 0 ] || random "no offloads" 4 300
-disturbed "no offloads, 1 % loss" set_loss 1%
+disturbed "no offloads, 1 % loss" lost_on_links set_loss 1%
 inc_topology_destroy
 
 inc_topology_create 2

@@ -337,7 +337,8 @@ check "parents" parents
 check "the port is in use" port_taken
 check "dump of $NODES nodes" many_nodes
 check "a namespace goes with its nodes" netns_goes
-inc -n sw node del dev br0 && inc -n sw node add dev br0
+set_up inc -n sw node del dev br0
+set_up inc -n sw node add dev br0
 check "JSON is JSON" json
 check "answers are what the spec says" answers
 check "events, in JSON with the time" events_json

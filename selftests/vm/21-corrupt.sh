@@ -136,5 +136,5 @@ if [ "$FULL" = 1 ]; then
 	check "repeated and late ones" through duplicate=50 reorder=50 delay=50
 	check "much of all of it" through flip=40 truncate=40 drop=40 duplicate=40 reorder=40 delay=40
 fi
-ip netns del w
+set_up ip netns del w
 inc_end

@@ -48,15 +48,15 @@ marked() {
 
 inc_begin
 inc_topology_create 3
-neighbours_known
+set_up neighbours_known
 check "up: the node tells all ranks" marked h2 eth0 sw
 check "down: a rank tells the others" marked sw p2 h2
 inc_topology_destroy
 inc_topology_create 2 on 1500 "$INC_NODE6"
-neighbours_known
+set_up neighbours_known
 check "IPv6" marked h2 eth0 sw
 inc_topology_destroy
 inc_topology_create 2 off
-neighbours_known
+set_up neighbours_known
 check "offloads off" marked h2 eth0 sw
 inc_end

@@ -127,7 +127,7 @@ with() {
 	local ret=0
 
 	inc_topology_destroy
-	inc_topology_create 4 && second_bridge && "$1" || ret=1
+	create_topology 4 && second_bridge && "$1" || ret=1
 	[ -z "$MONITOR" ] || kill "$MONITOR" 2>/dev/null
 	MONITOR=''
 	return "$ret"

@@ -18,7 +18,7 @@ export RATE=${RATE:-$((FULL ? 100 : 20))}
 
 inc_begin
 inc_topology_create 3
-neighbours_known
+set_up neighbours_known
 echo "# $RATE Mbit/s"
 LAB_TIMEOUT=900 lab share.py
 check "no group stays" wait_for 30 no_groups

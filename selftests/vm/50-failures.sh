@@ -58,17 +58,6 @@ softirqs() {
 	expect "packets lost for want of memory" "$after" -gt "$before" && return "$ret"
 }
 
-total() {
-	local ns c s=0
-
-	for ns in $(all_netns); do
-		for c in "$@"; do
-			s=$((s + $(counter "$ns" "$c")))
-		done
-	done
-	echo "$s"
-}
-
 # Ranks whose calls fail: they end, and say why; none has got wrong elements, none hangs.
 ranks() {
 	local r ret=0 status begin=$SECONDS
@@ -108,8 +97,8 @@ inc_begin
 mountpoint -q "$FAULTS" || mount -t debugfs debugfs "$FAULTS" 2>/dev/null
 if [ -d "$FAULTS/failslab" ]; then
 	inc_topology_create "$HOSTS"
-	neighbours_known
-	faults_ready
+	set_up neighbours_known
+	set_up faults_ready
 	LAB_TIMEOUT=900 lab failures.py
 	check "softirqs: one allocation in 50 fails" softirqs 2 --ops 60
 	check "softirqs: one allocation in 10 fails" softirqs 10 --ops 12 --max 500

@@ -25,8 +25,7 @@ built() {
 
 # A node without groups, with these settings.
 node() {
-	inc -n sw node del dev br0
-	inc -n sw node add dev br0 "$@"
+	inc -n sw node del dev br0 && inc -n sw node add dev br0 "$@"
 }
 
 # Every kind of packet is sent, some hundred times a second on any machine.
@@ -61,7 +60,7 @@ lies() {
 	local what=$1
 
 	shift
-	node "$@" || return
+	set_up node "$@"
 	begin_lies
 	check "$what: others' jobs are right and end" jobs_beside
 	check "$what: operations end, results are right, every kind of lie was told" end_lies
@@ -73,7 +72,7 @@ lies_alone() {
 	local what=$1
 
 	shift
-	node "$@" || return
+	set_up node "$@"
 	begin_lies
 	check "$what: operations end, results are right, every kind of lie was told" end_lies
 	sed 's/^/# /' "$INC_TMP/lies"
@@ -86,7 +85,7 @@ check "hosts know one another" neighbours_known
 lies "a few blocks of memory" max-memory 64K window 16
 lies "fallback to the edge" fallback edge
 lies_alone "late ranks are left out" late 300 late-policy partial
-node
+set_up node
 check "nothing is held" wait_for 60 nothing_held
 check "results are right" run_ranks 6 inc-coll --quiet --seed "$SEED" --ops 10
 inc_topology_destroy

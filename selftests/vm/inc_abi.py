@@ -382,8 +382,14 @@ def test(name):
 
 
 def main(argument):
-    """Runs all tests, or those whose names begin with one of the program's arguments, each with @argument."""
+    """
+    Runs all tests, or those whose names begin with one of the program's arguments, each with
+    @argument. Every one of the program's arguments must choose a test.
+    """
     chosen = tuple(sys.argv[1:])
+    for prefix in chosen:
+        if not any(name.startswith(prefix) for name, _ in TESTS):
+            print(f"not ok - {prefix}: begins the name of a test", flush=True)
     for name, function in TESTS:
         if chosen and not name.startswith(chosen) or not re.search(os.environ.get("ONLY", ""), name):
             continue

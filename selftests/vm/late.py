@@ -36,13 +36,20 @@ class Lab:
         wait_until(lambda: not abi.groups("sw"), "the groups of a test are gone", 30)
 
 
+class OtherRankLate(Exception):
+    """A rank that was to be in time was late: what the test is about has not taken place."""
+
+
 def patient(function):
-    """On a busy machine ranks are late that should not be: again with a limit (milliseconds) that is longer."""
+    """
+    On a busy machine ranks are late that should not be: the test is repeated with a longer limit
+    (milliseconds), but only then. A wrong result, or any other failure, is final at any limit.
+    """
     def attempts(lab):
         for ms in (200, 1000):
             try:
                 return function(lab, ms)
-            except AssertionError as e:
+            except OtherRankLate as e:
                 print(f"with {ms} ms: {e}", flush=True)
                 lab.recover()
         return function(lab, 5000)
@@ -66,8 +73,7 @@ def check_figures(late):
 
 
 @test("how late each rank is: blocks, mean, longest, histogram")
-@patient
-def t_figures(lab, ms):
+def t_figures(lab):
     job = lab.job()
     job.run(700)
     first = late_of(job)
@@ -75,17 +81,18 @@ def t_figures(lab, ms):
     blocks = sum(rank["blocks"] for rank in first)
     equal(blocks, [g for g in abi.show("sw", "group") if g["group"] == job.group][0]["stats"]["blocks"],
           "blocks that ranks were the last one for")
+    here = abi.counters("sw")["contribs"]
     others = job.begin((0, 2), 700)
-    time.sleep(2 * ms / 1000)           # this is what is measured
+    wait_until(lambda: abi.counters("sw")["contribs"] == here + 2 * blocks,
+               "ranks 0 and 2 have contributed")
+    time.sleep(0.4)             # this is what is measured
     job.end({**others, **job.begin((1,), 700)}, 700)
     late = late_of(job)
     check_figures(late)
-    equal(sum(rank["blocks"] for rank in late), 2 * blocks, "blocks that ranks were the last one for")
-    if not (late[1]["blocks"] - first[1]["blocks"] == blocks and late[1]["max_us"] >= 1500 * ms and
-            late[1]["sum_us"] >= 1500 * ms * blocks):
-        raise AssertionError(f"rank 1 was {2 * ms} ms late with {blocks} blocks, but the node says {late}")
-    if max(late[0]["max_us"], late[2]["max_us"]) >= 1500 * ms:
-        raise AssertionError(f"ranks 0 and 2 were in time, but the node says {late}")
+    equal((late[0], late[2]), (first[0], first[2]), "figures of the ranks that were in time")
+    equal(late[1]["blocks"], first[1]["blocks"] + blocks, "blocks that rank 1 was the last one for")
+    if late[1]["max_us"] < 300000 or late[1]["sum_us"] - first[1]["sum_us"] < 300000 * blocks:
+        raise AssertionError(f"rank 1 was 400 ms late with {blocks} blocks, the node says {late}")
     text = abi.tool("inc", "-n", "sw", "-s", "member", "show", "group", str(job.group))
     if not re.search(r"^    last of \d+ blocks by \S+ at most \S+ms;( from \S+: \d+)+$", text, re.M):
         raise AssertionError(f"text is {text!r}")
@@ -136,15 +143,53 @@ def total(job, ranks, n, k):
     return array.array("i", [sum(v) for v in zip(*(job.values(r, n, k) for r in ranks))])
 
 
-def check_partial(job, handles, n, k, ranks):
-    """All get the same, and know of whom it is."""
-    want = total(job, ranks, n, k)
+def check_sum(job, rank, got, n, k, told, ranks):
+    """
+    Every element is the sum of what @told have. Where one of @ranks was late in mid-operation,
+    @told are only those that all of its blocks are made of: a sum may have more of @ranks in it.
+    """
+    want = [total(job, told, n, k)]
+    if got == want[0]:
+        return
+    for r in ranks:
+        if r not in told:
+            want += [array.array("i", map(sum, zip(w, job.values(r, n, k)))) for w in want]
+    for i, element in enumerate(got):
+        if element not in [w[i] for w in want]:
+            raise AssertionError(f"rank {rank}: element {i} of {n} is {element}, expected "
+                                 f"{want[0][i]}, the sum of what ranks {told} have")
+
+
+def told_at(job, handles, n, k, ranks):
+    """Of whom the results are. They must be of nobody but @ranks, and the same everywhere."""
+    results = []
     for r, handle in handles.items():
         done = job.ranks[r].wait(handle)
-        equal((done.result, done.missing, done.code), (0, len(job.ranks) - len(ranks), 0), f"completion of rank {r}")
-        equal(job.ranks[r].buffers.pop(handle)[1] == want, True, f"rank {r} has the sum of ranks {ranks}")
-        equal(job.ranks[r].contributed(handle), ranks, f"ranks that rank {r} is told")
-        equal(job.ranks[r].contributed(), ranks, "and those of the last operation")
+        equal((done.result, done.code), (0, 0), f"completion of rank {r}")
+        told = job.ranks[r].contributed(handle) if done.missing else list(range(len(job.ranks)))
+        equal(len(told), len(job.ranks) - done.missing, f"how many ranks {told} are, at rank {r}")
+        if done.missing:
+            equal(job.ranks[r].contributed(), told, "and those of the last operation")
+        equal(set(told) - set(ranks), set(), f"late ranks among those that rank {r} is told")
+        got = job.ranks[r].buffers.pop(handle)[1]
+        check_sum(job, r, got, n, k, told, ranks)
+        results.append((told, got))
+    differ = [r for r, result in zip(handles, results) if result != results[0]]
+    equal(differ, [], "ranks whose result is not that of the first one")
+    return results[0][0]
+
+
+def check_partial(job, handles, n, k, ranks):
+    """The results of those who are in time, @ranks."""
+    told = told_at(job, handles, n, k, ranks)
+    if told != ranks:
+        raise OtherRankLate(f"of ranks {ranks} only {told} were in time")
+
+
+def check_late(job, rank, n, k, ranks):
+    """A rank that comes late gets the result that the others have got."""
+    told = told_at(job, job.begin((rank,), n, k), n, k, ranks)
+    equal(told, ranks, f"ranks that late rank {rank} is told")
 
 
 @test("wait: the event comes at the limit, and the result is that of all")
@@ -154,10 +199,12 @@ def t_wait(lab, ms):
     job = lab.job()
     with abi.Monitor("sw") as monitor:
         others = job.begin((0, 2))
-        event = monitor.wait("rank-late")
-        equal(event["rank"], 1, "rank of the event")
+        late = monitor.wait("rank-late")["rank"]
         job.end({**others, **job.begin((1,))})
-        equal(monitor.wait("rank-back")["rank"], 1, "rank that is back")
+        equal(monitor.wait("rank-back")["rank"], late, "rank that is back")
+    if late in (0, 2):
+        raise OtherRankLate(f"rank {late} was late first")
+    equal(late, 1, "rank of the event")
     lab.recover()
 
 
@@ -166,9 +213,14 @@ def t_wait(lab, ms):
 def t_fail(lab, ms):
     lab.policy("late", str(ms))
     job = lab.job()
+    named = set()
     for r, handle in job.begin((0, 2)).items():
         done = job.ranks[r].wait(handle)
-        equal((done.result, done.code, done.ranks[0]), (-errno.ETIME, abi.RANK_LATE, 1), f"end at rank {r}")
+        equal((done.result, done.code), (-errno.ETIME, abi.RANK_LATE), f"end at rank {r}")
+        named.add(done.ranks[0])
+    if named in ({0}, {2}):
+        raise OtherRankLate(f"rank {named} was late first")
+    equal(named, {1}, "rank that all are told")
     lab.recover()
 
 
@@ -177,16 +229,17 @@ def t_fail(lab, ms):
 def t_partial(lab, ms):
     lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
-    job.run(700)
+    check_partial(job, job.begin((0, 1, 2), 700), 700, 0, [0, 1, 2])
     fails(errno.ENOENT, job.ranks[0].contributed)
     for n, k in ((1, 1), (700, 2), (30000, 3)):
         others = job.begin((0, 2), n, k)
         check_partial(job, others, n, k, [0, 2])
         before = drops_of("sw")
-        check_partial(job, job.begin((1,), n, k), n, k, [0, 2])
+        check_late(job, 1, n, k, [0, 2])
         if drops_of("sw") <= before:
             raise AssertionError("no contribution was too late")
-    job.run(700, 4)             # all are in time again
+    # all are in time again
+    check_partial(job, job.begin((0, 1, 2), 700, 4), 700, 4, [0, 1, 2])
     late = late_of(job)
     equal((late[0]["missed"], late[2]["missed"], late[1]["missed"] > 3), (0, 0, True), f"missed blocks of {late}")
     lab.recover()
@@ -201,8 +254,8 @@ def t_several(lab, ms):
     for k, both in enumerate(handles):
         check_partial(job, both, 5000, k, [0, 1])
     for k in range(4):
-        check_partial(job, job.begin((2,), 5000, k), 5000, k, [0, 1])
-    job.run(700)
+        check_late(job, 2, 5000, k, [0, 1])
+    check_partial(job, job.begin((0, 1, 2), 700), 700, 0, [0, 1, 2])
     job.close()
     lab.jobs.clear()
     lab.recover()
@@ -219,7 +272,7 @@ def t_loss(lab, ms):
         for k in range(3):
             others = job.begin((0, 1), 30000, k)
             check_partial(job, others, 30000, k, [0, 1])
-            check_partial(job, job.begin((2,), 30000, k), 30000, k, [0, 1])
+            check_late(job, 2, 30000, k, [0, 1])
     finally:
         for dev in ("p1", "p2", "p3"):
             abi.tool("tc", "-n", "sw", "qdisc", "del", "dev", dev, "root")
@@ -227,9 +280,8 @@ def t_loss(lab, ms):
 
 
 @test("partial: what has no meaning without all fails")
-@patient
-def t_no_meaning(lab, ms):
-    lab.policy("late", str(ms), "late-policy", "partial")
+def t_no_meaning(lab):
+    lab.policy("late", "200", "late-policy", "partial")
     job = lab.job()
     handle = job.ranks[0].submit(coll=abi.BARRIER, dtype=0, op=0)
     done = job.ranks[0].wait(handle)

@@ -13,6 +13,7 @@ import time
 
 import inc_abi as abi
 from inc_abi import Job, Rank, equal, fails, sockaddr, test, tool, wait_until
+from inc_clock import Clock
 from inc_proc import beside, new_group
 
 NODE6 = "fd00:7::fe"
@@ -290,7 +291,10 @@ def t_rate(lab):
     try:
         wait_until(lambda: shown()["greedy"]["bytes"] > rate / 8 and shown()["other"]["bytes"] > 10 ** 6, "both work")
         begin, before = time.monotonic(), shown()
-        wait_until(lambda: shown()["greedy"]["bytes"] - before["greedy"]["bytes"] > 2 * rate / 8, "two seconds' bytes")
+        with Clock() as clock:
+            goal = before["greedy"]["bytes"] + 2 * rate / 8
+            wait_until(lambda: shown()["greedy"]["bytes"] > goal, "two seconds' bytes")
+            used = clock.seconds()
         # read first, so that what came until then is less than what the clock had given until after it
         after = shown()
         took = time.monotonic() - begin
@@ -310,7 +314,9 @@ def t_rate(lab):
     print(f"{took:.1f} s: greedy {greedy} bytes, other {other}, refused {after['greedy']['refused_rate']}")
     # what may be saved up comes on top, and the last packet may be longer than what is left
     assert greedy <= rate / 8 * (took + 0.05) + 70000, f"{greedy} bytes in {took} s are more than {rate} bit/s"
-    assert took < 8, f"{greedy} bytes took {took} s: the rate is not used"
+    # he was held up by his rate, and by nothing else, and that was not less than he may have
+    assert used < 8, f"{greedy} bytes took {used} s: the rate is not used"
+    assert after["greedy"]["refused_rate"] > before["greedy"]["refused_rate"], "nothing was refused"
     equal(after["other"]["refused_rate"], 0, "contributions of the other that were dropped")
     assert other > greedy, f"the other had {other} bytes, no more than {greedy}"
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Block numbers that wrap, and results that are the same whatever instructions reduce them; started by 30-wrap.sh.
+Block numbers that wrap, and results that are right, and the same whatever instructions reduce them;
+started by 30-wrap.sh.
 
     wrap.py blocks FIRST    operations around block FIRST; the node's and the ranks' numbers are followed
-    wrap.py hash            prints the SHA-256 of the results of f32 operations on numbers drawn from SEED
+    wrap.py hash            prints the SHA-256 of the results of f32 operations on numbers drawn
+                            from SEED, after comparing each with a sum made here
 """
 import hashlib
+import math
 import os
 import random
 import struct
@@ -57,6 +60,32 @@ def numbers(rng, n):
             rng.getrandbits(32) & 0x807fffff | rng.randrange(100, 150) << 23 for _ in range(n)]
 
 
+def f32(bits):
+    return struct.unpack("=f", struct.pack("=I", bits))[0]
+
+
+def rounded(number):
+    """The nearest f32. The sum of two f32 that was a double before is as if rounded only once."""
+    try:
+        return struct.unpack("=f", struct.pack("=f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def check_folded(got, sent):
+    """Every element is the sum in the order of ranks; of a NaN only that it is one."""
+    for i, bits in enumerate(struct.unpack(f"={len(got) // 4}I", got)):
+        want = f32(sent[0][i])
+        for numbers_of in sent[1:]:
+            want = rounded(want + f32(numbers_of[i]))
+        if math.isnan(want):
+            same = math.isnan(f32(bits))
+        else:
+            same = struct.pack("=I", bits) == struct.pack("=f", want)
+        if not same:
+            raise AssertionError(f"element {i} is {bits:#x}, {f32(bits)}, expected {want}")
+
+
 def results():
     rng, digest = random.Random(SEED), hashlib.sha256()
     ranks = [Rank(ns) for ns in ("h1", "h2", "h3")]
@@ -65,15 +94,16 @@ def results():
     for rank in ranks:
         rank.joined()
     for n in (1, 7, 353, 1500):
-        keep = []
+        keep, sent = [], [numbers(rng, n) for _ in ranks]
         for rank in ranks:
-            send = bytearray(struct.pack(f"={n}I", *numbers(rng, n)))
+            send = bytearray(struct.pack(f"={n}I", *sent[rank.rank]))
             recv = bytearray(4 * n)
             keep.append((rank, recv, send, rank.submit(dtype=F32, count=n, send=address(send), recv=address(recv))))
         for rank, recv, send, handle in keep:
             equal(rank.wait(handle).result, 0, f"rank {rank.rank}: result")
             if recv != keep[0][1]:
                 raise AssertionError(f"{n} elements: ranks 0 and {rank.rank} have different results")
+        check_folded(keep[0][1], sent)
         digest.update(keep[0][1])
     for rank in ranks:
         rank.close()

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What inc-coll computes results with, for the simulator; the two programs' headers cannot be had at once. */
+/*
+ * What inc-coll computes results with, for the simulator; the two programs' headers cannot be had
+ * at once.
+ */
 #include <string.h>
 
 #include "arithmetic.h"
@@ -9,10 +12,12 @@ bool arithmetic_is_narrow(const struct arithmetic *a)
 {
 	bool exact = a->op == INC_OP_MIN || a->op == INC_OP_MAX;
 
-	return !(a->mode & INC_MODE_SATURATE) && a->op != INC_OP_AVG && (!is_float(a->type) || exact || a->size >= 4);
+	return !(a->mode & INC_MODE_SATURATE) && a->op != INC_OP_AVG &&
+	       (!is_float(a->type) || exact || a->size >= 4);
 }
 
-void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out, uint64_t count)
+void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out,
+		     uint64_t count)
 {
 	static struct plan plan;	/* large, and most of it stays 0 */
 	struct elem elem[MAX_RANKS];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Elements folded without the reduction kernels: a door to userspace/coll/number.c, whose header is not for us. */
+/*
+ * Elements folded without the reduction kernels: a door to userspace/coll/number.c, whose header is
+ * not for us.
+ */
 #ifndef SIM_ARITHMETIC_H
 #define SIM_ARITHMETIC_H
 
@@ -15,8 +18,12 @@ struct arithmetic {
 	size_t size;		/* bytes of an element */
 };
 
-/* What the first @n ranks have, @count elements each: folded left to right, rounded or clamped once in the end. */
-void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out, uint64_t count);
+/*
+ * What the first @n ranks have, @count elements each: folded left to right, rounded or clamped once
+ * in the end.
+ */
+void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out,
+		     uint64_t count);
 /* Is the fold of all but the last, as an element, all that one has to know of them? */
 bool arithmetic_is_narrow(const struct arithmetic *a);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The buffers of one operation at a host: streams of the endpoint are put where the operation's shares lie. Of scans
- * the results are folded here, in the order in which the endpoint brings them.
+ * The buffers of one operation at a host: streams of the endpoint are put where the operation's
+ * shares lie. Of scans the results are folded here, in the order in which the endpoint brings them.
  */
 #include "reduce/reduce.h"
 #include "sim.h"
@@ -46,8 +46,16 @@ struct sim_op *buffer_new(struct sim *sim, struct app_op *a, u32 rank)
 {
 	struct plan_op p = plan_op_of(sim, a->idx, rank);
 	struct netinc_op op = {
-		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type, .mode = p.mode, .in_place = p.in_place,
-		.root = p.root, .rank = rank, .size = sim->plan.hosts, .count = p.count,
+		.coll = p.coll,
+		.type = p.type,
+		.op = p.op,
+		.wire = p.type,
+		.mode = p.mode,
+		.in_place = p.in_place,
+		.root = p.root,
+		.rank = rank,
+		.size = sim->plan.hosts,
+		.count = p.count,
 	};
 	u32 size = netinc_reduce_elem_size(p.type);
 	struct sim_op *o = op_new(a, &op, size);
@@ -71,8 +79,14 @@ struct sim_op *buffer_new_exchange(struct sim *sim, struct app_op *a, u32 rank, 
 {
 	struct plan_op p = plan_op_of(sim, a->idx, rank);
 	struct netinc_op op = {
-		.coll = p.coll, .type = p.type, .op = p.op, .wire = p.type, .mode = p.mode | INC_MODE_COUNTS_PHASE,
-		.root = p.root, .rank = rank, .size = sim->plan.hosts,
+		.coll = p.coll,
+		.type = p.type,
+		.op = p.op,
+		.wire = p.type,
+		.mode = p.mode | INC_MODE_COUNTS_PHASE,
+		.root = p.root,
+		.rank = rank,
+		.size = sim->plan.hosts,
 	};
 	struct sim_op *o = op_new(a, &op, sizeof(u32));
 	u32 i;
@@ -115,8 +129,9 @@ void buffer_free(struct sim *sim, struct sim_op *o)
 }
 
 /*
- * The kernel pins a user's buffers while their elements are sent and written, from the front to the back: what lies
- * before the next block without result is let go, and may be anybody's memory soon (umem.c, where pages go together).
+ * The kernel pins a user's buffers while their elements are sent and written, from the front to the
+ * back: what lies before the next block without result is let go, and may be anybody's memory soon
+ * (host/pin.c, where pages go together).
  */
 void buffer_progress(struct host *h)
 {
@@ -125,7 +140,8 @@ void buffer_progress(struct host *h)
 	struct sim_op *o;
 	u64 next;
 
-	if (!op || !op->numbered || op->coll == INC_COLL_LEAVE || (op->mode & INC_MODE_COUNTS_PHASE))
+	if (!op || !op->numbered || op->coll == INC_COLL_LEAVE ||
+	    (op->mode & INC_MODE_COUNTS_PHASE))
 		return;
 	next = netinc_ep_next(&h->ep);
 	if ((s64)(next - op->first) <= 0 || next - op->first >= op->blocks)
@@ -141,8 +157,11 @@ static void check_pinned(struct sim *sim, const struct sim_op *o, bool send, u64
 	u64 gone = send ? o->send_gone : o->recv_gone;
 
 	if (at < gone)
-		sim_fail(sim, "rank %u: operation %u %s element %llu, memory before %llu has been unpinned", o->op.rank,
-			 o->op.seq, send ? "reads" : "writes", (unsigned long long)at, (unsigned long long)gone);
+		sim_fail(
+			sim,
+			"rank %u: operation %u %s element %llu, memory before %llu has been unpinned",
+			o->op.rank, o->op.seq, send ? "reads" : "writes", (unsigned long long)at,
+			(unsigned long long)gone);
 }
 
 /* The bytes of @elems elements at position @at of a stream: they are one run. */
@@ -152,7 +171,9 @@ static u8 *share_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, 
 	struct netinc_share s;
 	u32 i;
 
-	for (i = 0; send ? netinc_coll_send_share(&o->op, i, &s) : netinc_coll_recv_share(&o->op, i, &s); i++) {
+	for (i = 0;
+	     send ? netinc_coll_send_share(&o->op, i, &s) : netinc_coll_recv_share(&o->op, i, &s);
+	     i++) {
 		if (at >= s.elems) {
 			at -= s.elems;
 			continue;
@@ -161,8 +182,8 @@ static u8 *share_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, 
 			break;
 		return (send ? o->send : o->recv) + (l->at[s.peer] + at) * o->elem_size;
 	}
-	sim_fail(sim, "rank %u: operation %u has no elements %llu + %u to %s", o->op.rank, o->app->idx,
-		 (unsigned long long)at, elems, send ? "send" : "get");
+	sim_fail(sim, "rank %u: operation %u has no elements %llu + %u to %s", o->op.rank,
+		 o->app->idx, (unsigned long long)at, elems, send ? "send" : "get");
 }
 
 static u8 *stream_at(struct sim *sim, const struct sim_op *o, bool send, u64 at, u32 elems)
@@ -183,11 +204,12 @@ const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netin
 }
 
 /* Ranks before this one have been folded into the accumulators; write what comes of it. */
-static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_reduce *r, const struct netinc_block *b,
-			 u8 *acc)
+static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_reduce *r,
+			 const struct netinc_block *b, u8 *acc)
 {
 	bool first = !o->op.rank, scan = o->op.coll == INC_COLL_SCAN;
-	struct netinc_fold_args args = { .flags = first ? 0 : NETINC_FOLD_CONTINUE, .ranks = o->op.size };
+	struct netinc_fold_args args = { .flags = first ? 0 : NETINC_FOLD_CONTINUE,
+					 .ranks = o->op.size };
 	const void *src[2] = { acc, acc };
 	u8 out[INC_MAX_BLOCK];
 
@@ -199,9 +221,11 @@ static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_
 	memcpy(stream_at(sim, o, false, b->recv, b->elems), out, b->elems * o->elem_size);
 }
 
-static void chain_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data)
+static void chain_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b,
+		     const u8 *data)
 {
-	const struct netinc_reduce *r = netinc_reduce_find(o->op.wire, o->op.op, o->op.mode & INC_MODE_WIRE, true);
+	const struct netinc_reduce *r =
+		netinc_reduce_find(o->op.wire, o->op.op, o->op.mode & INC_MODE_WIRE, true);
 	struct netinc_fold_args args = { .flags = NETINC_FOLD_PARTIAL, .ranks = o->op.size };
 	const void *src[2];
 	u8 *acc;
@@ -234,11 +258,13 @@ void buffer_own_share(struct sim_op *o)
 {
 	u32 me = o->op.rank, i = me;
 
-	if (o->send == o->recv || netinc_coll_reduces(o->op.coll) || o->op.coll == INC_COLL_BROADCAST ||
+	if (o->send == o->recv || netinc_coll_reduces(o->op.coll) ||
+	    o->op.coll == INC_COLL_BROADCAST ||
 	    (netinc_coll_rooted(o->op.coll) && o->op.root != me) || !o->elem_size)
 		return;
 	if (o->op.coll == INC_COLL_ALLTOALL)
 		i = me * o->op.size + me;
-	memcpy(o->recv + o->recv_at.at[me] * o->elem_size, o->send + o->send_at.at[me] * o->elem_size,
+	memcpy(o->recv + o->recv_at.at[me] * o->elem_size,
+	       o->send + o->send_at.at[me] * o->elem_size,
 	       (o->op.counts ? o->op.counts[i] : o->op.count) * o->elem_size);
 }

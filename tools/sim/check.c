@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What must hold: results bit for bit, the invariant of rule 3, one outcome of an operation at all ranks, the right
- * error within the dead limit, memory within its limit.
+ * What must hold: results bit for bit, the invariant of rule 3, one outcome of an operation at all
+ * ranks, the right error within the dead limit, memory within its limit.
  */
 #include "reduce/reduce.h"
 #include "sim.h"
 
-static void compare(struct host *h, const struct app_op *a, const char *what, const u8 *have, const u8 *want, u64 bytes)
+static void compare(struct host *h, const struct app_op *a, const char *what, const u8 *have,
+		    const u8 *want, u64 bytes)
 {
 	u64 i;
 
@@ -14,9 +15,11 @@ static void compare(struct host *h, const struct app_op *a, const char *what, co
 		return;
 	for (i = 0; have[i] == want[i]; i++)
 		;
-	sim_fail(h->sim, "rank %u: %s of operation %u, %s, is wrong at byte %llu of %llu: %02x, expected %02x", h->rank,
-		 what, a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i, (unsigned long long)bytes,
-		 have[i], want[i]);
+	sim_fail(
+		h->sim,
+		"rank %u: %s of operation %u, %s, is wrong at byte %llu of %llu: %02x, expected %02x",
+		h->rank, what, a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i,
+		(unsigned long long)bytes, have[i], want[i]);
 }
 
 /* Whatever becomes of the operation. */
@@ -48,12 +51,14 @@ static void put_partial(struct host *h, const struct app_op *a, u8 *want)
 			absent = o->absent[idx];
 			part = reference(h->sim, a->idx, h->rank, 0, absent, &bytes);
 		}
-		memcpy(want + b.recv * o->elem_size, part + b.recv * o->elem_size, b.elems * o->elem_size);
+		memcpy(want + b.recv * o->elem_size, part + b.recv * o->elem_size,
+		       b.elems * o->elem_size);
 	}
 	free(part);
 	if (others != o->op.absent[0])
-		sim_fail(h->sim, "rank %u: operation %u says it lacks ranks %#x, its blocks say %#x", h->rank, a->idx,
-			 o->op.absent[0], others);
+		sim_fail(h->sim,
+			 "rank %u: operation %u says it lacks ranks %#x, its blocks say %#x",
+			 h->rank, a->idx, o->op.absent[0], others);
 }
 
 static void check_result(struct host *h, struct app_op *a)
@@ -63,13 +68,14 @@ static void check_result(struct host *h, struct app_op *a)
 	u8 *want;
 
 	if (sim_step_of(h->sim, a->idx)->disagree)
-		sim_fail(h->sim, "rank %u completes operation %u, about which ranks disagree", h->rank, a->idx);
+		sim_fail(h->sim, "rank %u completes operation %u, about which ranks disagree",
+			 h->rank, a->idx);
 	if (op->done != op->blocks)
-		sim_fail(h->sim, "rank %u completes operation %u with %llu of %llu blocks", h->rank, a->idx,
-			 (unsigned long long)op->done, (unsigned long long)op->blocks);
+		sim_fail(h->sim, "rank %u completes operation %u with %llu of %llu blocks", h->rank,
+			 a->idx, (unsigned long long)op->done, (unsigned long long)op->blocks);
 	if (a->main->got != reference_received(h->sim, a->idx, h->rank))
-		sim_fail(h->sim, "rank %u: operation %u, %s, has brought %llu elements", h->rank, a->idx,
-			 netinc_coll_name(op->coll), (unsigned long long)a->main->got);
+		sim_fail(h->sim, "rank %u: operation %u, %s, has brought %llu elements", h->rank,
+			 a->idx, netinc_coll_name(op->coll), (unsigned long long)a->main->got);
 	want = reference(h->sim, a->idx, h->rank, 0, 0, &bytes);
 	if (op->partial)
 		put_partial(h, a, want);
@@ -86,9 +92,11 @@ static void check_untouched(struct host *h, const struct app_op *a)
 
 	for (i = 0; i < bytes; i++)
 		if (want[i] != flipped[i] && a->main->recv[i] != want[i])
-			sim_fail(h->sim, "rank %u: failed operation %u, %s, has written to byte %llu of %llu", h->rank,
-				 a->idx, netinc_coll_name(a->main->op.coll), (unsigned long long)i,
-				 (unsigned long long)bytes);
+			sim_fail(
+				h->sim,
+				"rank %u: failed operation %u, %s, has written to byte %llu of %llu",
+				h->rank, a->idx, netinc_coll_name(a->main->op.coll),
+				(unsigned long long)i, (unsigned long long)bytes);
 	free(want);
 	free(flipped);
 }
@@ -121,7 +129,10 @@ static bool fatal(enum fault fault)
 	return fault > FAULT_PAUSE;
 }
 
-/* Something has happened because of which the group may end, or an operation end differently at some rank. */
+/*
+ * Something has happened because of which the group may end, or an operation end differently at
+ * some rank.
+ */
 static bool may_fail(const struct sim *sim)
 {
 	return fatal(fault_of(sim)) || (sim->troubled && !trouble_harmless(sim));
@@ -145,8 +156,9 @@ static bool disagreed(const struct sim *sim, u32 idx)
 }
 
 /*
- * A node is lost while its error is under way: who has heard of it has gone on to the next operation, the others have
- * not, and the next node sees them disagree. So later operations fail as well, or the group if the next one was LEAVE.
+ * A node is lost while its error is under way: who has heard of it has gone on to the next
+ * operation, the others have not, and the next node sees them disagree. So later operations fail as
+ * well, or the group if the next one was LEAVE.
  */
 static bool follows_error(const struct sim *sim, u32 idx, u16 code)
 {
@@ -158,15 +170,19 @@ static bool is_victim(const struct host *h)
 {
 	enum fault fault = fault_of(h->sim);
 
-	return fault >= FAULT_FREEZE && fault <= FAULT_BUFFER && h->sim->plan.round[h->sim->round].victim == h->rank;
+	return fault >= FAULT_FREEZE && fault <= FAULT_BUFFER &&
+	       h->sim->plan.round[h->sim->round].victim == h->rank;
 }
 
-/* What rank @rank said in the first block of operation @idx, which may be its exchange of counts. */
+/*
+ * What rank @rank said in the first block of operation @idx, which may be its exchange of counts.
+ */
 static void expected_desc(struct host *h, u32 idx, u32 rank, struct inc_desc *desc)
 {
 	struct app_op a = { .idx = idx };
 	struct plan_op p = plan_op_of(h->sim, idx, rank);
-	struct sim_op *o = plan_asks_counts(&p) ? counts_exchange(h->sim, &a, rank) : buffer_new(h->sim, &a, rank);
+	struct sim_op *o = plan_asks_counts(&p) ? counts_exchange(h->sim, &a, rank) :
+						  buffer_new(h->sim, &a, rank);
 
 	o->op.seq = idx;
 	netinc_coll_desc(&o->op, desc);
@@ -183,13 +199,16 @@ static void check_mismatch(struct host *h, struct app_op *a)
 
 	if (s->disagree != DIFFER || e->opseq != a->idx || e->rank[0] == e->rank[1] ||
 	    (e->rank[0] != s->odd_rank && e->rank[1] != s->odd_rank))
-		sim_fail(h->sim, "rank %u: MISMATCH of operation %u says operation %u, ranks %u and %u", h->rank,
-			 a->idx, e->opseq, e->rank[0], e->rank[1]);
+		sim_fail(h->sim,
+			 "rank %u: MISMATCH of operation %u says operation %u, ranks %u and %u",
+			 h->rank, a->idx, e->opseq, e->rank[0], e->rank[1]);
 	for (i = 0; i < 2; i++) {
 		expected_desc(h, a->idx, e->rank[i], &desc);
 		if (memcmp(&desc, &e->desc[i], sizeof(desc)))
-			sim_fail(h->sim, "rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u", h->rank,
-				 a->idx, e->rank[i]);
+			sim_fail(
+				h->sim,
+				"rank %u: MISMATCH of operation %u has a wrong descriptor of rank %u",
+				h->rank, a->idx, e->rank[i]);
 	}
 }
 
@@ -199,10 +218,12 @@ static void check_contradiction(struct host *h, struct app_op *a)
 	u32 rank[2];
 
 	reference_contradiction(h->sim, a->idx, rank);
-	if (sim_step_of(h->sim, a->idx)->disagree != CONTRADICT || e->opseq != a->idx || e->rank[0] != rank[0] ||
-	    e->rank[1] != rank[1])
-		sim_fail(h->sim, "rank %u: COUNTS of operation %u says operation %u, ranks %u and %u, not %u and %u",
-			 h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
+	if (sim_step_of(h->sim, a->idx)->disagree != CONTRADICT || e->opseq != a->idx ||
+	    e->rank[0] != rank[0] || e->rank[1] != rank[1])
+		sim_fail(
+			h->sim,
+			"rank %u: COUNTS of operation %u says operation %u, ranks %u and %u, not %u and %u",
+			h->rank, a->idx, e->opseq, e->rank[0], e->rank[1], rank[0], rank[1]);
 }
 
 /* Has any rank contributed to it? Then it fails at all, with the one about which they disagree. */
@@ -232,19 +253,22 @@ static void check_error(struct host *h, struct app_op *a)
 	case INC_ERR_CANCELED:
 		if (e->opseq >= a->idx || (e->resume <= a->idx && !begun(h->sim, a->idx)) ||
 		    sim_step_of(h->sim, e->opseq)->disagree != DIFFER)
-			sim_fail(h->sim, "rank %u: operation %u canceled by operation %u, resume at %u", h->rank,
-				 a->idx, e->opseq, e->resume);
+			sim_fail(h->sim,
+				 "rank %u: operation %u canceled by operation %u, resume at %u",
+				 h->rank, a->idx, e->opseq, e->resume);
 		break;
 	default:
 		if (!may_fail(h->sim) && !too_late(h, e))
-			sim_fail(h->sim, "rank %u: operation %u fails with code %u", h->rank, a->idx, e->code);
+			sim_fail(h->sim, "rank %u: operation %u fails with code %u", h->rank,
+				 a->idx, e->code);
 		break;
 	}
 }
 
 static bool ends_group(u16 code)
 {
-	return code && code != INC_ERR_MISMATCH && code != INC_ERR_CANCELED && code != INC_ERR_COUNTS;
+	return code && code != INC_ERR_MISMATCH && code != INC_ERR_CANCELED &&
+	       code != INC_ERR_COUNTS;
 }
 
 /* All ranks see the same end of an operation. */
@@ -257,7 +281,8 @@ static void check_same(struct host *h, struct app_op *a)
 	if (is_victim(h) && e->code)
 		return;
 	/* the results that do not come through are there */
-	if (fault == FAULT_PATH && (h->sim->plan.fallback || h->sim->plan.round[h->sim->round].victim == h->rank))
+	if (fault == FAULT_PATH &&
+	    (h->sim->plan.fallback || h->sim->plan.round[h->sim->round].victim == h->rank))
 		return;
 	if (!o->known) {
 		o->known = true;
@@ -265,7 +290,10 @@ static void check_same(struct host *h, struct app_op *a)
 		o->absent = a->main->op.partial ? a->main->op.absent[0] : 0;
 		return;
 	}
-	/* who is late may be told that the group is over before it has submitted what others have done without it */
+	/*
+	 * who is late may be told that the group is over before it has submitted what others have
+	 * done without it
+	 */
 	if (too_late(h, e) || too_late(h, &o->error))
 		return;
 	if (o->absent != (a->main->op.partial ? a->main->op.absent[0] : 0))
@@ -273,16 +301,22 @@ static void check_same(struct host *h, struct app_op *a)
 			 a->main->op.absent[0], h->rank, o->absent);
 	if (fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED)
 		return;
-	/* the group may end at some ranks when others have the result; what they disagree about fails at all */
-	if (h->sim->troubled && may_fail(h->sim) && (ends_group(e->code) || ends_group(o->error.code)))
+	/*
+	 * the group may end at some ranks when others have the result; what they disagree about
+	 * fails at all
+	 */
+	if (h->sim->troubled && may_fail(h->sim) &&
+	    (ends_group(e->code) || ends_group(o->error.code)))
 		return;
 	if (h->sim->troubled && e->code && o->error.code)
 		return;
 	if (!o->error.code != !e->code ||
 	    (!fatal(fault) && (o->error.code != e->code || o->error.resume != e->resume ||
 			       o->error.opseq != e->opseq || o->error.block != e->block)))
-		sim_fail(h->sim, "operation %u ends with code %u (operation %u) at rank %u, %u (of %u) elsewhere",
-			 a->idx, e->code, e->opseq, h->rank, o->error.code, o->error.opseq);
+		sim_fail(
+			h->sim,
+			"operation %u ends with code %u (operation %u) at rank %u, %u (of %u) elsewhere",
+			a->idx, e->code, e->opseq, h->rank, o->error.code, o->error.opseq);
 }
 
 void check_op_done(struct host *h, struct app_op *a)
@@ -290,7 +324,10 @@ void check_op_done(struct host *h, struct app_op *a)
 	if (a->done)
 		sim_fail(h->sim, "rank %u: operation %u is done twice", h->rank, a->idx);
 	check_input(h, a);
-	/* what has come of it verify.c has seen: neither the others' input is known, nor why it failed */
+	/*
+	 * what has come of it verify.c has seen: neither the others' input is known, nor why it
+	 * failed
+	 */
 	if (hostile_members(h->sim)) {
 		if (a->main->op.error.code && !sim_step_of(h->sim, a->idx)->disagree)
 			check_untouched(h, a);
@@ -308,7 +345,10 @@ void check_op_done(struct host *h, struct app_op *a)
 	check_same(h, a);
 }
 
-/* Rule 3: if any rank has result p + W, in any epoch, every rank has all results up to p. Rule 1 besides. */
+/*
+ * Rule 3: if any rank has result p + W, in any epoch, every rank has all results up to p. Rule 1
+ * besides.
+ */
 void check_invariant(struct sim *sim, const struct host *h)
 {
 	u64 window = hostile_nodes(sim) && h->ep.window ? h->ep.window : sim->plan.window, high;
@@ -322,19 +362,23 @@ void check_invariant(struct sim *sim, const struct host *h)
 		return;
 	high = h->high;
 	for (i = 0; i < h->ep.spread.trees; i++)
-		if ((s64)(h->ep.way[i].high - high) > 0)
-			high = h->ep.way[i].high;
+		if ((s64)(h->ep.tree[i].high - high) > 0)
+			high = h->ep.tree[i].high;
 	for (i = 0; i < sim->plan.hosts; i++)
-		if (!hostile_is_rank(sim, i) && (s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
-			sim_fail(sim, "rank %u has result %llu, rank %u lacks result %llu, W is %llu", h->rank,
-				 (unsigned long long)high - 1, i,
-				 (unsigned long long)netinc_ep_next(&sim->host[i].ep), (unsigned long long)window);
+		if (!hostile_is_rank(sim, i) &&
+		    (s64)(high - netinc_ep_next(&sim->host[i].ep)) > (s64)window)
+			sim_fail(sim,
+				 "rank %u has result %llu, rank %u lacks result %llu, W is %llu",
+				 h->rank, (unsigned long long)high - 1, i,
+				 (unsigned long long)netinc_ep_next(&sim->host[i].ep),
+				 (unsigned long long)window);
 }
 
 void check_held(const struct node *n)
 {
 	struct sim *sim = n->sim;
-	u64 reserve = sim->plan.hosts * (sizeof(struct inc_hdr) + sizeof(struct inc_desc) + INC_MAX_BLOCK);
+	u64 reserve = sim->plan.hosts *
+		      (sizeof(struct inc_hdr) + sizeof(struct inc_desc) + INC_MAX_BLOCK);
 	u64 results = 2 * sim->plan.window * INC_MAX_BLOCK;
 
 	if (sim->plan.hold_limit != ~0ull && n->held > sim->plan.hold_limit + reserve + results)
@@ -383,7 +427,10 @@ static void check_code(struct host *h)
 		[FAULT_KILL] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_DEAD },
 		[FAULT_BUFFER] = { INC_ERR_RANK_FAULT, INC_ERR_RANK_FAULT },
 		[FAULT_NODE_SILENT] = { INC_ERR_NODE_DEAD, INC_ERR_NODE_DEAD },
-		/* gone before all had READY, it forms again; who is of the first run is missing there */
+		/*
+		 * gone before all had READY, it forms again; who is of the first run is missing
+		 * there
+		 */
 		[FAULT_NODE_FORGETS] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_NODE_REMOVED] = { INC_ERR_NODE_GONE, INC_ERR_RANK_DEAD },
 		[FAULT_LEAVES] = { INC_ERR_LEFT, INC_ERR_LEFT },
@@ -404,10 +451,11 @@ static void check_code(struct host *h)
 	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
 		fault = FAULT_KILL;
 	if (e->code != expected[fault][0] && e->code != expected[fault][1])
-		sim_fail(h->sim, "rank %u fails with code %u (refused: %u) after fault %d", h->rank, e->code,
-			 h->ep.refused, fault);
+		sim_fail(h->sim, "rank %u fails with code %u (refused: %u) after fault %d", h->rank,
+			 e->code, h->ep.refused, fault);
 	if ((fault <= FAULT_BUFFER || fault == FAULT_PATH) && e->rank[0] != victim)
-		sim_fail(h->sim, "rank %u: error names rank %u, it was %u", h->rank, e->rank[0], victim);
+		sim_fail(h->sim, "rank %u: error names rank %u, it was %u", h->rank, e->rank[0],
+			 victim);
 }
 
 static void check_time(struct host *h)
@@ -432,10 +480,12 @@ static void check_time(struct host *h)
 			 (unsigned long long)(h->finished_at - at));
 }
 
-/* Operations of the application are counted once; LEAVE is one too, but may end without its result. */
+/*
+ * Operations of the application are counted once; LEAVE is one too, but may end without its result.
+ */
 static void check_counted(struct host *h)
 {
-	u64 counted = h->ep.mib[INC_C_OPS] + h->ep.mib[INC_C_OPS_FAILED];
+	u64 counted = h->ep.counters[INC_C_OPS] + h->ep.counters[INC_C_OPS_FAILED];
 
 	if (counted != h->done && counted != h->done + h->leaving)
 		sim_fail(h->sim, "rank %u has done %u operations and counts %llu", h->rank, h->done,
@@ -449,12 +499,13 @@ void check_host_finished(struct host *h)
 	if ((is_victim(h) && fault != FAULT_BUFFER) || hostile_is_rank(h->sim, h->rank))
 		return;
 	if (h->ep.head && h->ep.state != INC_STATE_CLOSED)
-		sim_fail(h->sim, "rank %u ends in state %u with operation %u unfinished", h->rank, h->ep.state,
-			 h->ep.head->seq);
+		sim_fail(h->sim, "rank %u ends in state %u with operation %u unfinished", h->rank,
+			 h->ep.state, h->ep.head->seq);
 	check_counted(h);
 	if (h->ep.state == INC_STATE_CLOSED) {
 		if (h->done != h->next)
-			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank, h->done, h->next);
+			sim_fail(h->sim, "rank %u leaves with %u of %u operations done", h->rank,
+				 h->done, h->next);
 		return;
 	}
 	if (too_late(h, &h->ep.error) || hostile_members(h->sim))
@@ -462,9 +513,10 @@ void check_host_finished(struct host *h)
 	/* that others have left, and then the node has, may still fail a rank that is leaving */
 	if (h->sim->troubled && h->done == h->sim->plan.round[h->sim->round].nops)
 		return;
-	if (!may_fail(h->sim) && !(h->ep.error.code == INC_ERR_LEFT && follows_error(h->sim, ~0u, INC_ERR_LEFT)))
-		sim_fail(h->sim, "rank %u ends in state %u, error %u, refused %u", h->rank, h->ep.state,
-			 h->ep.error.code, h->ep.refused);
+	if (!may_fail(h->sim) &&
+	    !(h->ep.error.code == INC_ERR_LEFT && follows_error(h->sim, ~0u, INC_ERR_LEFT)))
+		sim_fail(h->sim, "rank %u ends in state %u, error %u, refused %u", h->rank,
+			 h->ep.state, h->ep.error.code, h->ep.refused);
 	check_code(h);
 	/* whether a link carries blocks turns out when there are some */
 	if (fault != FAULT_LEAVES && fault != FAULT_PATH)
@@ -472,9 +524,10 @@ void check_host_finished(struct host *h)
 }
 
 /*
- * READY again, or FAILED: how long did it take since the node was found to be lost? Where nothing else happens the
- * first place is it, and all come within the dead limit, or the error does, which ranks that are called late hear a
- * little later. Else every place of the plan may take as long and some more, and others may call meanwhile.
+ * READY again, or FAILED: how long did it take since the node was found to be lost? Where nothing
+ * else happens the first place is it, and all come within the dead limit, or the error does, which
+ * ranks that are called late hear a little later. Else every place of the plan may take as long and
+ * some more, and others may call meanwhile.
  */
 void check_moved(struct host *h)
 {
@@ -488,8 +541,8 @@ void check_moved(struct host *h)
 	limit += 100 * (p->base_delay + p->jitter);
 
 	if (h->lost_at && !hostile_members(h->sim) && took > limit)
-		sim_fail(h->sim, "rank %u takes %llu us to move, or to find that it cannot", h->rank,
-			 (unsigned long long)took);
+		sim_fail(h->sim, "rank %u takes %llu us to move, or to find that it cannot",
+			 h->rank, (unsigned long long)took);
 }
 
 void check_round_done(struct sim *sim)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The exchange of counts before a gather, scatter or alltoall whose counts differ: the root tells what it expects or
- * gives, the others their own; of an alltoall everybody tells what it sends to all and what it expects of all.
+ * The exchange of counts before a gather, scatter or alltoall whose counts differ: the root tells
+ * what it expects or gives, the others their own; of an alltoall everybody tells what it sends to
+ * all and what it expects of all.
  */
 #include "sim.h"
 

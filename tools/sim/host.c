@@ -15,7 +15,10 @@ static struct sim_op *op_of(struct netinc_op *op)
 	return container_of(op, struct sim_op, op);
 }
 
-/* The block's place in the table of results that are here, which is made when the operation has been cut. */
+/*
+ * The block's place in the table of results that are here, which is made when the operation has
+ * been cut.
+ */
 static u8 *seen(struct host *h, struct sim_op *o, u64 idx)
 {
 	if (!o->seen) {
@@ -37,24 +40,30 @@ static void send_from(struct host *h, u32 to, u32 net, struct dgram **d, u32 n)
 		net_send(h->sim, h->rank, to, net, d, n);
 }
 
-static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netinc_block *b, struct netinc_pkt *pkt)
+static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netinc_block *b,
+			 struct netinc_pkt *pkt)
 {
 	netinc_coll_block(&o->op, idx, b);
 	netinc_ep_block_header(&h->ep, &o->op, idx, b, pkt);
 	if (*seen(h, o, idx))
-		sim_fail(h->sim, "rank %u sends block %llu of operation %u, whose result it has", h->rank,
-			 (unsigned long long)idx, o->op.seq);
+		sim_fail(h->sim, "rank %u sends block %llu of operation %u, whose result it has",
+			 h->rank, (unsigned long long)idx, o->op.seq);
 }
 
-/* Two windows of blocks, one datagram each, and results that have come before what they replace is forgotten. */
+/*
+ * Two windows of blocks, one datagram each, and results that have come before what they replace is
+ * forgotten.
+ */
 static void count_kept(struct host *h)
 {
-	if (++h->kept > 2 * h->ep.window + 1)
-		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->kept, h->ep.window);
+	if (++h->retained > 2 * h->ep.window + 1)
+		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->retained,
+			 h->ep.window);
 }
 
 /* The endpoint may keep what leaves. */
-static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pkt *pkt, struct dgram *d)
+static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pkt *pkt,
+			       struct dgram *d)
 {
 	struct netinc_pay pay = { .obj = d, .off = sizeof(struct inc_hdr), .len = pkt->len,
 				  .flags = pkt->flags & ~INC_F_DESC };
@@ -71,8 +80,12 @@ static struct dgram *keep_sent(struct host *h, u64 block, const struct netinc_pk
 	return d;
 }
 
-/* Block @idx as a datagram; with those after it, if they and it are nothing but headers that look alike. */
-static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags, struct netinc_pkt *pkt)
+/*
+ * Block @idx as a datagram; with those after it, if they and it are nothing but headers that look
+ * alike.
+ */
+static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32 n, u16 flags,
+				  struct netinc_pkt *pkt)
 {
 	struct netinc_block b, after;
 	const u8 *data = NULL;
@@ -90,13 +103,12 @@ static struct dgram *build_blocks(struct host *h, struct sim_op *o, u64 idx, u32
 	}
 	pkt->flags |= flags;
 	if (netinc_body_len(pkt) > (hostile_members(h->sim) ? h->ep.block : h->sim->plan.block[0]))
-		sim_fail(h->sim, "rank %u: block %llu of operation %u has %u bytes", h->rank, (unsigned long long)idx,
-			 o->op.seq, netinc_body_len(pkt));
+		sim_fail(h->sim, "rank %u: block %llu of operation %u has %u bytes", h->rank,
+			 (unsigned long long)idx, o->op.seq, netinc_body_len(pkt));
 	netinc_coll_desc(&o->op, &desc);
-	sim_trace(h->sim, "rank %u: contribution %u + %u of operation %u, %u bytes%s", h->rank, pkt->psn, pkt->span,
-		  pkt->opseq, pkt->len, flags ? ", again" : "");
-	return keep_sent(h, o->op.first + idx, pkt,
-			 dgram_build(h->sim, pkt, &desc, data));
+	sim_trace(h->sim, "rank %u: contribution %u + %u of operation %u, %u bytes%s", h->rank,
+		  pkt->psn, pkt->span, pkt->opseq, pkt->len, flags ? ", again" : "");
+	return keep_sent(h, o->op.first + idx, pkt, dgram_build(h->sim, pkt, &desc, data));
 }
 
 /* The root of a tree; that of the first is the parent, also when there are no others. */
@@ -116,8 +128,12 @@ static void send_up(struct host *h, struct dgram **d, u32 n)
 	send_from(h, root.addr[1], root.addr[2], d, n);
 }
 
-/* Those with payload go as one super-packet, as far as they follow one another; those without by themselves. */
-static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most, u16 flags)
+/*
+ * Those with payload go as one super-packet, as far as they follow one another; those without by
+ * themselves.
+ */
+static u32 ep_send_blocks(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			  u16 flags)
 {
 	struct host *h = host_of(ep);
 	struct sim *sim = h->sim;
@@ -165,13 +181,15 @@ static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 		sim_fail(h->sim, "rank %u sends none of what it keeps", h->rank);
 	if (sim_happens(h->sim, h->sim->plan.fail_send)) {
 		n = sim_below(h->sim, n);
-		sim_at(h->sim, h->sim->now + 1 + sim_below(h->sim, 1000), EV_HOST_PUMP, h->rank, NULL);
+		sim_at(h->sim, h->sim->now + 1 + sim_below(h->sim, 1000), EV_HOST_PUMP, h->rank,
+		       NULL);
 	}
 	for (i = 0; i < n; i++) {
-		pay = netinc_ep_kept_header(ep, block + i, &pkt);
+		pay = netinc_ep_retained_header(ep, block + i, &pkt);
 		pkt.flags |= flags;
-		sim_trace(h->sim, "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes", h->rank,
-			  pkt.psn, pkt.opseq, pkt.flags, pkt.len);
+		sim_trace(h->sim,
+			  "rank %u: contribution %u of operation %u, kept, flags %#x, %u bytes",
+			  h->rank, pkt.psn, pkt.opseq, pkt.flags, pkt.len);
 		d = dgram_build(h->sim, &pkt, NULL, pay ? elements(pay) : NULL);
 		send_up(h, &d, 1);
 	}
@@ -186,7 +204,7 @@ static bool ep_keep_room(struct netinc_ep *ep, u32 n)
 	if (sim_happens(h->sim, h->sim->plan.fail_hold))
 		return false;
 	for (i = 0; i < n; i++)
-		ep->kept[i] = calloc(NETINC_KEPT_CHUNK, sizeof(struct netinc_kept));
+		ep->retained[i] = calloc(NETINC_RETAIN_CHUNK, sizeof(struct netinc_retained));
 	return true;
 }
 
@@ -205,7 +223,7 @@ static void ep_forget(struct netinc_ep *ep, struct netinc_pay *pay)
 {
 	struct host *h = host_of(ep);
 
-	h->kept--;
+	h->retained--;
 	dgram_put(h->sim, pay->obj);
 }
 
@@ -228,13 +246,13 @@ static bool ep_retarget(struct netinc_ep *ep, u32 at)
 	struct host *h = host_of(ep);
 
 	h->parent = ep->plan[at];
-	sim_trace(h->sim, "rank %u: move %u, to place %u at %u, network %u", h->rank, ep->move, at, h->parent.addr[1],
-		  h->parent.addr[2]);
+	sim_trace(h->sim, "rank %u: move %u, to place %u at %u, network %u", h->rank, ep->move, at,
+		  h->parent.addr[1], h->parent.addr[2]);
 	return h->parent.family;
 }
 
-static void ep_send_to(struct netinc_ep *ep, const struct netinc_peer *peer, const struct netinc_pkt *pkt,
-		       const void *body, u32 len)
+static void ep_send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
+		       const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct host *h = host_of(ep);
 	struct netinc_pkt p = *pkt;
@@ -261,8 +279,8 @@ static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 }
 
 /*
- * Which block is delivered? The engine does not say it, but takes those of a packet one after the other: it is the next
- * one that has no result yet and is what the engine says it is.
+ * Which block is delivered? The engine does not say it, but takes those of a packet one after the
+ * other: it is the next one that has no result yet and is what the engine says it is.
  */
 static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block *b)
 {
@@ -275,10 +293,13 @@ static u64 delivered(struct host *h, struct sim_op *o, const struct netinc_block
 	for (;; h->next_block++) {
 		idx = h->next_block - o->op.first;
 		if (idx >= o->op.blocks)
-			sim_fail(h->sim, "rank %u gets something of operation %u that is none of its blocks", h->rank,
-				 o->op.seq);
+			sim_fail(
+				h->sim,
+				"rank %u gets something of operation %u that is none of its blocks",
+				h->rank, o->op.seq);
 		netinc_coll_block(&o->op, idx, &should);
-		if (!netinc_ep_has(&h->ep, h->next_block) && !netinc_ep_delivered(&h->ep, h->next_block) &&
+		if (!netinc_ep_has(&h->ep, h->next_block) &&
+		    !netinc_ep_delivered(&h->ep, h->next_block) &&
 		    !memcmp(&should, b, sizeof(should)))
 			break;
 	}
@@ -296,12 +317,13 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 	if (sim_happens(h->sim, h->sim->plan.fail_deliver))
 		return false;
 	if ((*seen(h, o, idx))++)
-		sim_fail(h->sim, "rank %u gets block %llu of operation %u twice", h->rank, (unsigned long long)idx,
-			 op->seq);
+		sim_fail(h->sim, "rank %u gets block %llu of operation %u twice", h->rank,
+			 (unsigned long long)idx, op->seq);
 	/* what was completed without a rank goes to it whether it wants it or not */
 	if ((b->bits & INC_F_WANT ? b->elems * o->elem_size : 0) != pay->len &&
 	    ((b->bits & INC_F_WANT) || !((pay->flags & INC_F_PARTIAL) || hostile_members(h->sim))))
-		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len, b->elems);
+		sim_fail(h->sim, "rank %u gets %u bytes for %u elements", h->rank, pay->len,
+			 b->elems);
 	if (pay->flags & INC_F_PARTIAL)
 		o->absent[idx] = ep->absent[0];
 	o->got += b->bits & INC_F_WANT ? b->elems : 0;
@@ -312,7 +334,8 @@ static bool ep_deliver(struct netinc_ep *ep, struct netinc_op *op, const struct 
 
 static void app_soon(struct host *h)
 {
-	sim_at(h->sim, h->sim->now + sim_below(h->sim, h->sim->plan.think + 1), EV_HOST_APP, h->rank, NULL);
+	sim_at(h->sim, h->sim->now + sim_below(h->sim, h->sim->plan.think + 1), EV_HOST_APP,
+	       h->rank, NULL);
 }
 
 static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
@@ -323,7 +346,8 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 	if (!a)
 		return;
 	sim_trace(h->sim, "rank %u: %s %u done, error %u", h->rank,
-		  op == &a->main->op ? "operation" : "exchange of counts for operation", a->idx, op->error.code);
+		  op == &a->main->op ? "operation" : "exchange of counts for operation", a->idx,
+		  op->error.code);
 	if (op != &a->main->op) {
 		if (!op->error.code)
 			counts_exchanged(a);
@@ -398,10 +422,10 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 static const struct netinc_ep_ops ep_ops = {
 	.send_blocks = ep_send_blocks,
 	.send = ep_send,
-	.send_kept = ep_send_kept,
-	.keep_room = ep_keep_room,
-	.keep = ep_keep,
-	.forget = ep_forget,
+	.send_retained = ep_send_kept,
+	.retain_init = ep_keep_room,
+	.retain = ep_keep,
+	.retain_release = ep_forget,
 	.spread = ep_spread,
 	.retarget = ep_retarget,
 	.send_to = ep_send_to,
@@ -410,7 +434,10 @@ static const struct netinc_ep_ops ep_ops = {
 	.state = ep_state,
 };
 
-/* After everything that may have changed something: is a timer wanted earlier than the one that is queued? */
+/*
+ * After everything that may have changed something: is a timer wanted earlier than the one that is
+ * queued?
+ */
 static void arm(struct host *h)
 {
 	u64 at = netinc_ep_timer(&h->ep, h->sim->now);
@@ -471,7 +498,8 @@ static u32 my_ops(const struct host *h)
 {
 	const struct sim *sim = h->sim;
 
-	if (sim->plan.round[sim->round].fault == FAULT_LEAVES && sim->plan.round[sim->round].victim == h->rank)
+	if (sim->plan.round[sim->round].fault == FAULT_LEAVES &&
+	    sim->plan.round[sim->round].victim == h->rank)
 		return sim->plan.round[sim->round].leave_after;
 	return sim->plan.round[sim->round].nops;
 }
@@ -525,19 +553,23 @@ void host_rx(struct host *h, const struct frame *f)
 			break;
 		if (err)
 			sim_fail(h->sim, "a datagram of the node does not parse: counter %d", -err);
-		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank, pkt.type, f->from,
-			  pkt.psn, pkt.epoch);
+		sim_trace(h->sim, "rank %u: gets type %u from %u, psn %u, epoch %u", h->rank,
+			  pkt.type, f->from, pkt.psn, pkt.epoch);
 		if (hostile_is_rank(h->sim, h->rank) &&
 		    hostile_join_rx(h, &pkt, f->d[i]->data + sizeof(struct inc_hdr)))
 			continue;
 		if (pkt.type == INC_PKT_MOVE || !from_root(h, f, pkt.tree)) {
 			from = trouble_peer(f->from, f->net);
-			netinc_ep_stranger(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), &from, now);
+			netinc_ep_non_parent(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr),
+					     &from, now);
 		} else if (pkt.type != INC_PKT_RESULT) {
-			netinc_ep_control(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr), now);
+			netinc_ep_control(&h->ep, &pkt, f->d[i]->data + sizeof(struct inc_hdr),
+					  now);
 		} else if (!netinc_ep_check(&h->ep, &pkt)) {
-			pay = (struct netinc_pay) { .obj = f->d[i], .off = sizeof(struct inc_hdr), .len = pkt.len,
-						    .flags = pkt.flags };
+			pay = (struct netinc_pay){ .obj = f->d[i],
+						   .off = sizeof(struct inc_hdr),
+						   .len = pkt.len,
+						   .flags = pkt.flags };
 			h->next_block = netinc_extend(h->ep.una, pkt.psn);
 			netinc_ep_result(&h->ep, &pkt, &pay, now);
 			results = true;
@@ -632,7 +664,7 @@ void host_free(struct host *h)
 	if (!h->sim)
 		return;
 	for (i = 0; i < __INC_C_MAX; i++)
-		h->sim->totals[i] += h->ep.mib[i];
+		h->sim->totals[i] += h->ep.counters[i];
 	for (i = 0; i < SIM_MAX_OPS; i++) {
 		buffer_free(h->sim, h->op[i].exchange);
 		buffer_free(h->sim, h->op[i].main);
@@ -640,10 +672,10 @@ void host_free(struct host *h)
 	free(h->leave.seen);
 	free(h->leave.absent);
 	if (h->ep.window)
-		netinc_ep_keep_drop(&h->ep);
-	if (h->kept)
-		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->kept);
-	for (i = 0; i < ARRAY_SIZE(h->ep.kept); i++)
-		free(h->ep.kept[i]);
+		netinc_ep_retain_drop(&h->ep);
+	if (h->retained)
+		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->retained);
+	for (i = 0; i < ARRAY_SIZE(h->ep.retained); i++)
+		free(h->ep.retained[i]);
 	free(h->ep.peers);
 }

@@ -65,10 +65,10 @@ bool hostile_can(const struct sim *sim, enum trick trick)
 
 bool hostile_lies(struct sim *sim, u32 per_mille)
 {
-	if (sim->now >= sim->plan.calm || sim->hostile.told >= sim->plan.hostile.lies ||
+	if (sim->now >= sim->plan.calm || sim->hostile.lies >= sim->plan.hostile.lies ||
 	    hostile_below(sim, 1000) >= per_mille)
 		return false;
-	sim->hostile.told++;
+	sim->hostile.lies++;
 	return true;
 }
 
@@ -92,7 +92,10 @@ u32 hostile_near(struct sim *sim, u32 n)
 	}
 }
 
-/* Blocks to which honest ranks contribute no elements: what becomes of those that somebody else has for them? */
+/*
+ * Blocks to which honest ranks contribute no elements: what becomes of those that somebody else has
+ * for them?
+ */
 static void pick_barriers(struct sim *sim)
 {
 	struct plan_step *s;
@@ -127,7 +130,10 @@ static void pick_large(struct sim *sim)
 	}
 }
 
-/* A node's memory is short in many of these runs: contributions are taken back, and come again as something else. */
+/*
+ * A node's memory is short in many of these runs: contributions are taken back, and come again as
+ * something else.
+ */
 static void pick_pressure(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -139,7 +145,8 @@ static void pick_pressure(struct sim *sim)
 		p->fail_fold = between(sim, 0, 300);
 	}
 	if (one_of(sim, 3))
-		p->hold_limit = 2 * p->window * (p->block[0] + 48) + between(sim, 0, p->window * p->block[0]);
+		p->hold_limit = 2 * p->window * (p->block[0] + 48) +
+				between(sim, 0, p->window * p->block[0]);
 	if (!p->late_ms && one_of(sim, 3))
 		pick_barriers(sim);
 }
@@ -174,7 +181,9 @@ void hostile_pick(struct sim *sim, u32 who)
 	u32 drawn;
 
 	sim->hostile.random = mixed(sim->seed ^ 0xb1a5ed11e5ull);
-	drawn = one_of(sim, 4) ? (one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 2)) : 0;
+	drawn = one_of(sim, 4) ?
+			(one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 2)) :
+			0;
 	if (drawn && one_of(sim, 8))
 		drawn = between(sim, 1, HOSTILE_ALL);
 	h->who = who == ~0u ? drawn : who & HOSTILE_ALL;
@@ -223,13 +232,14 @@ void hostile_print(const struct sim *sim)
 		printf(" places %#x,", h->places);
 	if (h->who & HOSTILE_STRANGER)
 		printf(" a stranger,");
-	printf(" tricks %#x, %u of 1000 packets, every %u us, at most %u times\n", h->tricks, h->rate, h->pause,
-	       h->lies);
+	printf(" tricks %#x, %u of 1000 packets, every %u us, at most %u times\n", h->tricks,
+	       h->rate, h->pause, h->lies);
 }
 
 static void again(struct sim *sim, u64 from, u32 who)
 {
-	sim_at(sim, from + 1 + hostile_below(sim, 2 * sim->plan.hostile.pause), EV_HOSTILE, who, NULL);
+	sim_at(sim, from + 1 + hostile_below(sim, 2 * sim->plan.hostile.pause), EV_HOSTILE, who,
+	       NULL);
 }
 
 /* What is heard in a round may be said again in the next one only where a stranger says it. */
@@ -270,7 +280,7 @@ static void calm_down(struct sim *sim, u32 who)
 
 void hostile_event(struct sim *sim, u32 who)
 {
-	if (sim->now >= sim->plan.calm || sim->hostile.told >= sim->plan.hostile.lies) {
+	if (sim->now >= sim->plan.calm || sim->hostile.lies >= sim->plan.hostile.lies) {
 		if (sim->now >= sim->plan.calm)
 			calm_down(sim, who);
 		else
@@ -311,8 +321,8 @@ void hostile_free(struct sim *sim)
 }
 
 /*
- * Lies end with plan.calm. From then on who is silent is found dead, as often as there are places to go to; and what
- * members say of the dead limit, as a node has told them, is a minute at most.
+ * Lies end with plan.calm. From then on who is silent is found dead, as often as there are places
+ * to go to; and what members say of the dead limit, as a node has told them, is a minute at most.
  */
 u64 hostile_bound(const struct sim *sim)
 {
@@ -345,15 +355,16 @@ void hostile_hear(struct sim *sim, struct dgram *d)
 }
 
 /*
- * JOIN with its proof, of a rank that is gone, makes it a member again as long as the challenge is good: until groups
- * have formed or gone. That is the one thing that it is known to be good for.
+ * JOIN with its proof, of a rank that is gone, makes it a member again as long as the challenge is
+ * good: until groups have formed or gone. That is the one thing that it is known to be good for.
  */
 static bool is_proved(const struct dgram *d)
 {
 	const struct inc_hdr *hdr = (const struct inc_hdr *)d->data;
 	const struct inc_join *join = (const struct inc_join *)(hdr + 1);
 
-	return (hdr->vertype & 0xf) == INC_PKT_JOIN && d->len >= sizeof(*hdr) + sizeof(*join) && join->challenge;
+	return (hdr->vertype & 0xf) == INC_PKT_JOIN && d->len >= sizeof(*hdr) + sizeof(*join) &&
+	       join->challenge;
 }
 
 struct dgram *hostile_heard(struct sim *sim, u32 round)
@@ -431,7 +442,8 @@ bool hostile_change(struct sim *sim, struct netinc_pkt *pkt)
 						     between(sim, 1, 2 * sim->plan.window);
 			return true;
 		case TRICK_OPSEQ:
-			pkt->opseq = one_of(sim, 2) ? pkt->opseq - 1 : hostile_near(sim, pkt->opseq);
+			pkt->opseq = one_of(sim, 2) ? pkt->opseq - 1 :
+						      hostile_near(sim, pkt->opseq);
 			return true;
 		case TRICK_SIG:
 			pkt->sig = one_of(sim, 2) ? 0 : (u32)hostile_random(sim);

@@ -9,11 +9,11 @@
  *	a stranger	sends from others' addresses, without cookies, what it has heard in an earlier round, or
  *			guesses (stranger.c)
  *
- * Nobody lies when all must go well again (plan.calm). From then on a rank that has lied is honest or silent, and a
- * node that has lied is silent.
+ * Nobody lies when all must go well again (plan.calm). From then on a rank that has lied is honest
+ * or silent, and a node that has lied is silent.
  *
- * What must hold for the others is in verify.c. Lies are told by the help of random numbers of their own: they are not
- * the network's.
+ * What must hold for the others is in verify.c. Lies are told by the help of random numbers of
+ * their own: they are not the network's.
  */
 #ifndef INC_SIM_HOSTILE_H
 #define INC_SIM_HOSTILE_H
@@ -62,7 +62,8 @@ struct plan_hostile {
 	u32 places;		/* bits of nodes that lie, standby nodes included */
 	u32 tricks;		/* bits of enum trick */
 	u32 rate;		/* of 1000 packets, about so many are lies */
-	u32 pause;		/* microseconds between lies that nothing is the occasion for, about */
+	/* microseconds between lies that nothing is the occasion for, about */
+	u32 pause;
 	u32 lies;		/* at most; then all are honest */
 	bool honest;		/* ranks are honest afterwards, not silent */
 };
@@ -85,7 +86,7 @@ struct hostile_join {
 
 struct hostile {
 	u64 random;
-	u32 told;		/* lies */
+	u32 lies;		/* lies */
 	struct dgram *heard[HOSTILE_HEARD];
 	u32 heard_round[HOSTILE_HEARD];
 	u32 heard_generation[HOSTILE_HEARD];	/* of groups at the node */
@@ -102,7 +103,10 @@ void hostile_fit(struct sim *sim);
 void hostile_print(const struct sim *sim);
 /* A round begins. */
 void hostile_start(struct sim *sim);
-/* Somebody says something that nothing is the occasion for: the rank with that number, a node, the stranger. */
+/*
+ * Somebody says something that nothing is the occasion for: the rank with that number, a node, the
+ * stranger.
+ */
 void hostile_event(struct sim *sim, u32 who);
 /* All honest ranks are done. */
 void hostile_end(struct sim *sim);
@@ -125,7 +129,10 @@ u32 hostile_near(struct sim *sim, u32 n);
 void hostile_hear(struct sim *sim, struct dgram *d);
 /* One that was heard before @round; NULL: none. */
 struct dgram *hostile_heard(struct sim *sim, u32 round);
-/* Changes the header of a data packet, and what follows it; tells whether something has been changed. */
+/*
+ * Changes the header of a data packet, and what follows it; tells whether something has been
+ * changed.
+ */
 bool hostile_change(struct sim *sim, struct netinc_pkt *pkt);
 /* Changes bits of a control packet's body, numbers of it rather than all of it. */
 void hostile_scribble(struct sim *sim, u8 *body, u32 len);
@@ -151,15 +158,18 @@ void stranger_now(struct sim *sim);
 
 /* verify.c */
 /* A contribution of block @idx leaves: it is what the application gave. */
-void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_block *b, const struct netinc_pkt *pkt,
-		 const u8 *data);
+void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_block *b,
+		 const struct netinc_pkt *pkt, const u8 *data);
 /* Block @idx gets this result. */
 void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct netinc_pay *pay);
 /* The operation is done. */
 void verify_done(struct host *h, struct sim_op *o);
 /* All contributions to @slot are in, and are folded next: do the slot and they say the same? */
 void verify_slot(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot);
-/* A frame begins: what its group has said so far. And it ends: how much more has the frame made it say? */
+/*
+ * A frame begins: what its group has said so far. And it ends: how much more has the frame made it
+ * say?
+ */
 void verify_answers_begin(struct node *n, const struct netinc_group *g);
 void verify_answers_end(const struct node *n, const struct netinc_group *g);
 void verify_free(struct sim *sim, struct sim_op *o);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* JOINs of a member that lies, besides its endpoint's: with a cookie, or challenged and proved like any other. */
+/*
+ * JOINs of a member that lies, besides its endpoint's: with a cookie, or challenged and proved like
+ * any other.
+ */
 #include "sim.h"
 
 #define MOST_ANSWERS	3	/* others' JOINs may have the same nonce */
@@ -29,7 +32,8 @@ static void build(struct host *h, struct inc_join *join)
 		.late_ms = cpu_to_be32(ep->late_ms),
 	};
 	if (one_of(sim, 3))
-		join->next = cpu_to_be64(netinc_ep_next(ep) + hostile_near(sim, 0) - (one_of(sim, 2) ? 1ull << 32 : 0));
+		join->next = cpu_to_be64(netinc_ep_next(ep) + hostile_near(sim, 0) -
+					 (one_of(sim, 2) ? 1ull << 32 : 0));
 	if (one_of(sim, 4))
 		join->size = cpu_to_be32(ep->cfg.size + (u32)hostile_below(sim, 3) - 1);
 	if (one_of(sim, 3))
@@ -57,8 +61,11 @@ static void send_join(struct host *h, const struct inc_join *join, u32 child, bo
 	pkt.opseq = hostile_near(h->sim, h->ep.begun);
 	pkt.len = sizeof(*join);
 	sim_trace(h->sim, "rank %u lies: JOIN as %u of %u, move %u, next %llu%s", h->rank, child,
-		  be32_to_cpu(join->size), be32_to_cpu(join->move), (unsigned long long)be64_to_cpu(join->next),
-		  member ? ", with a cookie" : join->challenge ? ", proved" : "");
+		  be32_to_cpu(join->size), be32_to_cpu(join->move),
+		  (unsigned long long)be64_to_cpu(join->next),
+		  member	  ? ", with a cookie" :
+		  join->challenge ? ", proved" :
+				    "");
 	d = dgram_build(h->sim, &pkt, NULL, join);
 	net_send(h->sim, h->rank, h->parent.addr[1], h->parent.addr[2], &d, 1);
 }
@@ -90,11 +97,13 @@ bool hostile_join_rx(struct host *h, const struct netinc_pkt *pkt, const void *b
 		return false;
 	for (i = 0; i < min_t(u32, h->sim->hostile.njoins, HOSTILE_JOINS); i++) {
 		j = &h->sim->hostile.join[i];
-		if (j->body.nonce != c->nonce || j->body.challenge == c->challenge || j->answers == MOST_ANSWERS)
+		if (j->body.nonce != c->nonce || j->body.challenge == c->challenge ||
+		    j->answers == MOST_ANSWERS)
 			continue;
 		j->answers++;
 		j->body.challenge = c->challenge;
-		netinc_join_proof(h->ep.cfg.key, h->ep.cfg.group, j->child, &j->body, j->body.proof);
+		netinc_join_proof(h->ep.cfg.key, h->ep.cfg.group, j->child, &j->body,
+				  j->body.proof);
 		send_join(h, &j->body, j->child, false);
 		return be32_to_cpu(c->nonce) != h->ep.cfg.nonce;
 	}

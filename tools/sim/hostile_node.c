@@ -107,8 +107,8 @@ static struct dgram *change(struct node *n, struct dgram *d)
 		copy = hostile_rebuild(sim, d, &pkt);
 		change_body(sim, &pkt, copy->data + sizeof(struct inc_hdr));
 	}
-	sim_trace(sim, "node %u lies: type %u, psn %u + %u, operation %u, flags %#x, %u bytes", n->place, pkt.type,
-		  pkt.psn, pkt.span, pkt.opseq, pkt.flags, pkt.len);
+	sim_trace(sim, "node %u lies: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
+		  n->place, pkt.type, pkt.psn, pkt.span, pkt.opseq, pkt.flags, pkt.len);
 	return copy;
 }
 
@@ -138,12 +138,16 @@ static void header(const struct host *h, struct netinc_pkt *pkt, u8 type)
 	pkt->psn = (u32)h->ep.una;
 }
 
-static void send_to(struct node *n, const struct host *h, const struct netinc_pkt *pkt, const void *body)
+static void send_to(struct node *n, const struct host *h, const struct netinc_pkt *pkt,
+		    const void *body)
 {
 	struct dgram *d = dgram_build(n->sim, pkt, NULL, body);
 
-	sim_trace(n->sim, "node %u lies to rank %u: type %u, psn %u + %u, operation %u, flags %#x, %u bytes", n->place,
-		  h->rank, pkt->type, pkt->psn, pkt->span, pkt->opseq, pkt->flags, pkt->len);
+	sim_trace(
+		n->sim,
+		"node %u lies to rank %u: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
+		n->place, h->rank, pkt->type, pkt->psn, pkt->span, pkt->opseq, pkt->flags,
+		pkt->len);
 	net_send(n->sim, n->addr, h->rank, n->net[h->rank], &d, 1);
 }
 
@@ -163,13 +167,14 @@ static void lie_error(struct node *n, const struct host *h)
 	struct netinc_pkt pkt;
 
 	if (!one_of(sim, 4))
-		e.resume = one_of(sim, 4) ? hostile_near(sim, seq) : seq + (u32)hostile_below(sim, 3);
+		e.resume = one_of(sim, 4) ? hostile_near(sim, seq) :
+					    seq + (u32)hostile_below(sim, 3);
 	header(h, &pkt, INC_PKT_ERROR);
 	pkt.psn = (u32)e.block;
 	pkt.len = sizeof(body);
 	netinc_error_build(&body, &e);
-	sim_trace(sim, "node %u: error %u at block %llu, resume %u", n->place, e.code, (unsigned long long)e.block,
-		  e.resume);
+	sim_trace(sim, "node %u: error %u at block %llu, resume %u", n->place, e.code,
+		  (unsigned long long)e.block, e.resume);
 	send_to(n, h, &pkt, &body);
 }
 
@@ -229,10 +234,12 @@ static void lie_peers(struct node *n, const struct host *h)
 	struct netinc_peer to;
 	struct netinc_pkt pkt;
 
-	m.peers.first = cpu_to_be32(one_of(sim, 4) ? hostile_near(sim, 0) : (u32)hostile_below(sim, sim->plan.hosts));
+	m.peers.first = cpu_to_be32(one_of(sim, 4) ? hostile_near(sim, 0) :
+						     (u32)hostile_below(sim, sim->plan.hosts));
 	m.peers.n = cpu_to_be32(one_of(sim, 8) ? (u32)hostile_random(sim) : count);
 	for (i = 0; i < count; i++) {
-		to = trouble_peer((u32)hostile_below(sim, SIM_ADDRS + 2), (u32)hostile_below(sim, 2));
+		to = trouble_peer((u32)hostile_below(sim, SIM_ADDRS + 2),
+				  (u32)hostile_below(sim, 2));
 		netinc_addr_build(&m.peer[i].addr, &to);
 		m.peer[i].addr.family = cpu_to_be16(one_of(sim, 4) ? (u16)hostile_random(sim) : 4);
 	}
@@ -260,7 +267,8 @@ static void lie_result(struct node *n, const struct host *h)
 	pkt.flags = INC_F_WANT;
 	if (one_of(sim, 2)) {
 		pkt.flags |= INC_F_PAYLOAD;
-		pkt.len = one_of(sim, 2) ? sim->plan.block[0] : 1 + hostile_below(sim, 2 * sim->plan.block[0]);
+		pkt.len = one_of(sim, 2) ? sim->plan.block[0] :
+					   1 + hostile_below(sim, 2 * sim->plan.block[0]);
 		for (i = 0; i < pkt.len; i++)
 			body[i] = (u8)hostile_random(sim);
 	} else {
@@ -282,7 +290,7 @@ static void lie_refuse(struct node *n, const struct host *h)
 	struct netinc_pkt pkt;
 
 	header(h, &pkt, INC_PKT_REFUSE);
-	pkt.cookie = h->ep.way[0].up_cookie;
+	pkt.cookie = h->ep.tree[0].up_cookie;
 	pkt.len = sizeof(body);
 	send_to(n, h, &pkt, &body);
 }
@@ -311,8 +319,8 @@ static void lie_again(struct node *n, const struct host *h)
 
 	if (!d)
 		return;
-	if (!netinc_parse(d->data, d->len, &pkt) && pkt.type != INC_PKT_CONTRIB && pkt.type != INC_PKT_PROBE &&
-	    pkt.type != INC_PKT_JOIN && pkt.type != INC_PKT_ABORT) {
+	if (!netinc_parse(d->data, d->len, &pkt) && pkt.type != INC_PKT_CONTRIB &&
+	    pkt.type != INC_PKT_PROBE && pkt.type != INC_PKT_JOIN && pkt.type != INC_PKT_ABORT) {
 		pkt.epoch = h->ep.epoch;
 		pkt.incarnation = h->ep.incarnation;
 		pkt.cookie = h->ep.down_cookie;
@@ -328,9 +336,11 @@ void hostile_node_now(struct node *n)
 		enum trick trick;
 		void (*play)(struct node *n, const struct host *h);
 	} tricks[] = {
-		{ TRICK_ERROR, lie_error }, { TRICK_STATUS, lie_status }, { TRICK_STATUS, lie_nack },
-		{ TRICK_MOVE, lie_move }, { TRICK_MOVE, lie_peers }, { TRICK_RESULT, lie_result },
-		{ TRICK_ABORT, lie_refuse }, { TRICK_STATUS, lie_partial }, { TRICK_AGAIN, lie_again },
+		{ TRICK_ERROR, lie_error },  { TRICK_STATUS, lie_status },
+		{ TRICK_STATUS, lie_nack },  { TRICK_MOVE, lie_move },
+		{ TRICK_MOVE, lie_peers },   { TRICK_RESULT, lie_result },
+		{ TRICK_ABORT, lie_refuse }, { TRICK_STATUS, lie_partial },
+		{ TRICK_AGAIN, lie_again },
 	};
 	const struct host *h = &n->sim->host[hostile_below(n->sim, n->sim->plan.hosts)];
 	u32 at = (u32)hostile_below(n->sim, ARRAY_SIZE(tricks));

@@ -40,8 +40,10 @@ static void go_ahead(struct host *h)
 		member_header(h, &pkt, INC_PKT_CONTRIB);
 		b = h->ep.una + hostile_below(sim, sim->plan.window + 2);
 		if (one_of(sim, 2) && h->ep.snd - h->ep.una <= sim->plan.window)
-			b = h->ep.snd + hostile_below(sim, h->ep.una + sim->plan.window + 1 - h->ep.snd);
-		netinc_ep_to_tree(&h->ep, &pkt, h->ep.spread.trees > 1 ? netinc_tree_of(&h->ep.spread, b) : 0);
+			b = h->ep.snd +
+			    hostile_below(sim, h->ep.una + sim->plan.window + 1 - h->ep.snd);
+		netinc_ep_to_tree(&h->ep, &pkt,
+				  h->ep.spread.trees > 1 ? netinc_tree_of(&h->ep.spread, b) : 0);
 		pkt.psn = (u32)b;
 		pkt.opseq = seq;
 		if (h->ep.head && h->ep.head->numbered)
@@ -65,8 +67,8 @@ static void go_ahead(struct host *h)
 		netinc_build((struct inc_hdr *)d->data, &pkt);
 		if (pkt.flags & INC_F_DESC)
 			memcpy(d->data + sizeof(struct inc_hdr), body, sizeof(body));
-		sim_trace(sim, "rank %u lies: contribution %u + %u of operation %u, flags %#x", h->rank, pkt.psn,
-			  pkt.span, pkt.opseq, pkt.flags);
+		sim_trace(sim, "rank %u lies: contribution %u + %u of operation %u, flags %#x",
+			  h->rank, pkt.psn, pkt.span, pkt.opseq, pkt.flags);
 		send_one(h, h->parent.addr[1], h->parent.addr[2], d);
 	}
 }
@@ -100,12 +102,14 @@ static void abort_now(struct host *h)
 	static const u16 codes[] = {
 		INC_ERR_RANK_ABORT, INC_ERR_RANK_FAULT, INC_ERR_RANK_PATH, INC_ERR_MISMATCH, 0, 999,
 	};
-	struct inc_error_pkt body = { .code = cpu_to_be16(codes[hostile_below(h->sim, ARRAY_SIZE(codes))]) };
+	struct inc_error_pkt body = { .code = cpu_to_be16(
+					      codes[hostile_below(h->sim, ARRAY_SIZE(codes))]) };
 	struct netinc_pkt pkt;
 
 	member_header(h, &pkt, INC_PKT_ABORT);
 	pkt.len = sizeof(body);
-	body.resume = cpu_to_be32(one_of(h->sim, 2) ? h->ep.cfg.nonce : (u32)hostile_random(h->sim));
+	body.resume =
+		cpu_to_be32(one_of(h->sim, 2) ? h->ep.cfg.nonce : (u32)hostile_random(h->sim));
 	sim_trace(h->sim, "rank %u lies: ABORT, code %u", h->rank, be16_to_cpu(body.code));
 	send_one(h, h->parent.addr[1], h->parent.addr[2], dgram_build(h->sim, &pkt, NULL, &body));
 }
@@ -150,7 +154,7 @@ static void say_again(struct host *h)
 		pkt.epoch = h->ep.epoch;
 		pkt.incarnation = h->ep.incarnation;
 		pkt.child = h->rank;
-		pkt.cookie = h->ep.way[0].up_cookie;
+		pkt.cookie = h->ep.tree[0].up_cookie;
 		send_one(h, h->parent.addr[1], h->parent.addr[2], hostile_rebuild(h->sim, d, &pkt));
 	}
 	dgram_put(h->sim, d);
@@ -170,7 +174,8 @@ static void ask_again(struct host *h)
 		pkt.psn = (u32)h->ep.una - window * (1 + i % 2);
 		d[i] = dgram_build(h->sim, &pkt, NULL, NULL);
 	}
-	sim_trace(h->sim, "rank %u asks %u times for results before %u", h->rank, n, (u32)h->ep.una);
+	sim_trace(h->sim, "rank %u asks %u times for results before %u", h->rank, n,
+		  (u32)h->ep.una);
 	net_send(h->sim, h->rank, h->parent.addr[1], h->parent.addr[2], d, n);
 }
 
@@ -191,7 +196,8 @@ void hostile_rank_now(struct host *h)
 		return;
 	at = (u32)hostile_below(h->sim, ARRAY_SIZE(tricks));
 	/* these end the group for all, and that is that */
-	if ((tricks[at].trick == TRICK_ABORT || tricks[at].trick == TRICK_LEAVE) && hostile_below(h->sim, 8))
+	if ((tricks[at].trick == TRICK_ABORT || tricks[at].trick == TRICK_LEAVE) &&
+	    hostile_below(h->sim, 8))
 		return;
 	if (hostile_can(h->sim, tricks[at].trick))
 		tricks[at].play(h);
@@ -219,8 +225,8 @@ static struct dgram *change(struct host *h, struct dgram *d)
 		copy = hostile_rebuild(sim, d, &pkt);
 		hostile_scribble(sim, copy->data + sizeof(struct inc_hdr), pkt.len);
 	}
-	sim_trace(sim, "rank %u lies: type %u, psn %u + %u, operation %u, flags %#x, %u bytes", h->rank, pkt.type,
-		  pkt.psn, pkt.span, pkt.opseq, pkt.flags, pkt.len);
+	sim_trace(sim, "rank %u lies: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
+		  h->rank, pkt.type, pkt.psn, pkt.span, pkt.opseq, pkt.flags, pkt.len);
 	return copy;
 }
 
@@ -237,8 +243,11 @@ void hostile_rank_send(struct host *h, u32 to, u32 net, struct dgram **d, u32 n)
 	for (i = 0; i < n; i++) {
 		out = hostile_lies(sim, sim->plan.hostile.rate) ? change(h, d[i]) : dgram_get(d[i]);
 		if (out) {
-			/* the lie first, the truth behind it: what does the node make of the truth? */
-			if (memcmp(out->data, d[i]->data, sizeof(struct inc_hdr)) && one_of(sim, 2)) {
+			/*
+			 * the lie first, the truth behind it: what does the node make of the truth?
+			 */
+			if (memcmp(out->data, d[i]->data, sizeof(struct inc_hdr)) &&
+			    one_of(sim, 2)) {
 				send_one(h, to, net, out);
 				out = dgram_get(d[i]);
 			}

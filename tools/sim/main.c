@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options, and what comes of the runs; the first that fails is made smaller and printed with what replays it. */
+/*
+ * Options, and what comes of the runs; the first that fails is made smaller and printed with what
+ * replays it.
+ */
 #include <inttypes.h>
 #include <time.h>
 
@@ -66,7 +69,8 @@ static void parse_overrides(struct overrides *o, const char *text)
 {
 	if (text && override_parse(o, text))
 		return;
-	fprintf(stderr, "inc-sim: --override '%s': expected NAME[.ROUND[.STEP]]=VALUE,...; --help has the names\n",
+	fprintf(stderr,
+		"inc-sim: --override '%s': expected NAME[.ROUND[.STEP]]=VALUE,...; --help has the names\n",
 		text ? text : "");
 	exit(2);
 }
@@ -80,7 +84,9 @@ static void parse_hostile(struct overrides *o, const char *text)
 
 	while (text && strcmp(text, "none")) {
 		len = strcspn(text, ",");
-		for (i = 0; i < ARRAY_SIZE(names) && (strlen(names[i]) != len || memcmp(names[i], text, len)); i++)
+		for (i = 0; i < ARRAY_SIZE(names) &&
+			    (strlen(names[i]) != len || memcmp(names[i], text, len));
+		     i++)
 			;
 		if (i == ARRAY_SIZE(names))
 			break;
@@ -90,9 +96,11 @@ static void parse_hostile(struct overrides *o, const char *text)
 			break;
 		text++;
 	}
-	if (text && (!*text || !strcmp(text, "none")) && override_set(o, override_of(SET_HOSTILE, 0, 0, who)))
+	if (text && (!*text || !strcmp(text, "none")) &&
+	    override_set(o, override_of(SET_HOSTILE, 0, 0, who)))
 		return;
-	fprintf(stderr, "inc-sim: --hostile: expected rank, node, stranger with commas between them, or none\n");
+	fprintf(stderr,
+		"inc-sim: --hostile: expected rank, node, stranger with commas between them, or none\n");
 	exit(2);
 }
 
@@ -103,9 +111,10 @@ static void parse(struct options *o, int argc, char **argv)
 		u64 *number;
 		double *seconds;
 	} known[] = {
-		{ "--seed", &o->seed, NULL }, { "--runs", &o->runs, NULL }, { "--seconds", NULL, &o->limit },
-		{ "--jobs", &o->jobs, NULL }, { "--progress", NULL, &o->progress },
-		{ "--keep-going", &o->keep_going, NULL }, { "--shrink", NULL, &o->shrink },
+		{ "--seed", &o->seed, NULL },	      { "--runs", &o->runs, NULL },
+		{ "--seconds", NULL, &o->limit },     { "--jobs", &o->jobs, NULL },
+		{ "--progress", NULL, &o->progress }, { "--keep-going", &o->keep_going, NULL },
+		{ "--shrink", NULL, &o->shrink },
 	};
 	u64 value;
 	u32 k;
@@ -137,7 +146,8 @@ static void parse(struct options *o, int argc, char **argv)
 		}
 	}
 	if (!o->jobs || o->jobs > SIM_MAX_JOBS || !o->keep_going) {
-		fprintf(stderr, "inc-sim: expected 1..%u jobs, and failures to end after\n", SIM_MAX_JOBS);
+		fprintf(stderr, "inc-sim: expected 1..%u jobs, and failures to end after\n",
+			SIM_MAX_JOBS);
 		exit(2);
 	}
 }
@@ -149,29 +159,42 @@ static void report(const struct totals *t, double time)
 		const char *name;
 		u16 counter;
 	} shown[] = {
-		{ "operations", INC_C_OPS }, { "failed", INC_C_OPS_FAILED }, { "blocks", INC_C_BLOCKS },
-		{ "contributions", INC_C_CONTRIBS }, { "sent again", INC_C_CONTRIBS_RESENT },
-		{ "results sent again", INC_C_RESULTS_RESENT }, { "PROBE", INC_C_PROBES }, { "NACK", INC_C_NACKS },
-		{ "ERROR", INC_C_ERRORS }, { "duplicates", INC_C_DROP_DUPLICATE }, { "stale", INC_C_DROP_STALE },
-		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
-		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
+		{ "operations", INC_C_OPS },
+		{ "failed", INC_C_OPS_FAILED },
+		{ "blocks", INC_C_BLOCKS },
+		{ "contributions", INC_C_CONTRIBS },
+		{ "sent again", INC_C_CONTRIBS_RESENT },
+		{ "results sent again", INC_C_RESULTS_RESENT },
+		{ "PROBE", INC_C_PROBES },
+		{ "NACK", INC_C_NACKS },
+		{ "ERROR", INC_C_ERRORS },
+		{ "duplicates", INC_C_DROP_DUPLICATE },
+		{ "stale", INC_C_DROP_STALE },
+		{ "other epochs", INC_C_DROP_EPOCH },
+		{ "out of order", INC_C_DROP_ORDER },
+		{ "out of memory", INC_C_DROP_MEMORY },
+		{ "blocks partial", INC_C_BLOCKS_PARTIAL },
 		{ "too late", INC_C_DROP_TOO_LATE },
 		{ "moves", INC_C_MOVES }, { "contributed from what is kept", INC_C_KEPT_SENT },
 	};
 	u32 i;
 
-	printf("# %" PRIu64 " seeds in %.1f s, %.0f seeds/s, %" PRIu64 " events, %.0f events/s\n#", t->runs, time,
-	       t->runs / time, t->steps, t->steps / time);
+	printf("# %" PRIu64 " seeds in %.1f s, %.0f seeds/s, %" PRIu64 " events, %.0f events/s\n#",
+	       t->runs, time, t->runs / time, t->steps, t->steps / time);
 	for (i = 0; i < ARRAY_SIZE(shown); i++)
-		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter], shown[i].name);
-	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64 " of which had to go on, %" PRIu64
-	       " trees at the edge\n", t->troubled, t->harmless, t->trees);
+		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter],
+		       shown[i].name);
+	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64
+	       " of which had to go on, %" PRIu64 " trees at the edge\n",
+	       t->troubled, t->harmless, t->trees);
 	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64 " times\n", t->hostile, t->lies);
 }
 
 int main(int argc, char **argv)
 {
-	static struct options o = { .seed = 1, .runs = 1000, .keep_going = 1, .jobs = 1, .shrink = 30 };
+	static struct options o = {
+		.seed = 1, .runs = 1000, .keep_going = 1, .jobs = 1, .shrink = 30
+	};
 	static struct totals totals;
 	double begin = seconds();
 

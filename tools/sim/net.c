@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Virtual time and the network: events in order, frames that get lost, doubled, overtaken and late. */
+/*
+ * Virtual time and the network: events in order, frames that get lost, doubled, overtaken and late.
+ */
 #include "sim.h"
 
 struct dgram *dgram_new(struct sim *sim, u32 len)
@@ -30,7 +32,8 @@ void dgram_put(struct sim *sim, struct dgram *d)
 	free(d);
 }
 
-struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt, const struct inc_desc *desc, const void *body)
+struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
+			  const struct inc_desc *desc, const void *body)
 {
 	struct dgram *d = dgram_new(sim, sizeof(struct inc_hdr) + netinc_body_len(pkt));
 	u32 at = sizeof(struct inc_hdr);
@@ -52,7 +55,11 @@ static bool before(const struct event *a, const struct event *b)
 
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)
 {
-	struct event e = { .at = max(at, sim->now), .serial = sim->serial++, .type = type, .who = who, .frame = frame,
+	struct event e = { .at = max(at, sim->now),
+			   .serial = sim->serial++,
+			   .type = type,
+			   .who = who,
+			   .frame = frame,
 			   .round = sim->round };
 	u32 i = sim->events++;
 
@@ -140,7 +147,8 @@ static bool is_block(const struct dgram *d)
 	const struct inc_hdr *h = (const struct inc_hdr *)d->data;
 	u8 type = h->vertype & 0xf;
 
-	return (type == INC_PKT_CONTRIB || type == INC_PKT_RESULT) && (h->flags & cpu_to_be16(INC_F_PAYLOAD));
+	return (type == INC_PKT_CONTRIB || type == INC_PKT_RESULT) &&
+	       (h->flags & cpu_to_be16(INC_F_PAYLOAD));
 }
 
 /* What is longer than a link on its way carries. */
@@ -193,7 +201,10 @@ static void send_frame(struct sim *sim, struct frame *f)
 	}
 	if (sim_happens(sim, sim->plan.corrupt))
 		corrupt(sim, f);
-	carry(sim, f, sim_happens(sim, sim->plan.reorder) ? 1 + sim_below(sim, 4 * sim->plan.base_delay + 20) : 0);
+	carry(sim, f,
+	      sim_happens(sim, sim->plan.reorder) ?
+		      1 + sim_below(sim, 4 * sim->plan.base_delay + 20) :
+		      0);
 }
 
 void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n)
@@ -275,7 +286,9 @@ static void run_fault(struct sim *sim, bool late)
 	sim_trace(sim, "fault %d%s", what, late ? ": patience ends" : "");
 	sim->patience_ended |= late;
 	if (late)
-		for (i = 0; (what > FAULT_PAUSE || sim->troubled || hostile_members(sim)) && i < sim->plan.hosts; i++)
+		for (i = 0; (what > FAULT_PAUSE || sim->troubled || hostile_members(sim)) &&
+			    i < sim->plan.hosts;
+		     i++)
 			host_give_up(&sim->host[i]);
 	else if (what == FAULT_NODE_SILENT)
 		sim->node[0].silent = true;

@@ -2,13 +2,15 @@
 /* A node, or the edge: what the kernel's glue does around groups. */
 #include "node.h"
 
-static void group_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, const void *body, u32 len)
+static void group_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+		       const void *body, u32 len)
 {
 	struct node *n = node_of(g);
 	struct netinc_pkt p = *pkt;
 
 	p.len = len;
-	sim_trace(n->sim, "node %u: type %u to %d, epoch %u", n->place, p.type, (int)child, p.epoch);
+	sim_trace(n->sim, "node %u: type %u to %d, epoch %u", n->place, p.type, (int)child,
+		  p.epoch);
 	node_queue_all(g, child, dgram_build(n->sim, &p, NULL, body));
 }
 
@@ -29,15 +31,17 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 		trouble_now(n->sim, g->move ? WHEN_MOVED : WHEN_FORMED);
 	if (event == INC_EVENT_GROUP_ERROR)
 		trouble_now(n->sim, WHEN_ERROR);
-	sim_trace(n->sim, "node %u: event %d, rank %d, epoch %u, state %u, move %u", n->place, event, (int)rank,
-		  g->epoch, g->state, g->move);
+	sim_trace(n->sim, "node %u: event %d, rank %d, epoch %u, state %u, move %u", n->place,
+		  event, (int)rank, g->epoch, g->state, g->move);
 }
 
-static const struct netinc_group_ops group_ops = { .send = group_send, .event = group_event, .link = group_link };
+static const struct netinc_group_ops group_ops = { .send = group_send,
+						   .event = group_event,
+						   .link = group_link };
 
 /*
- * As in the kernel, a group that is over is known to its members only; a new run of it may form beside it, and beside
- * one that has come from elsewhere.
+ * As in the kernel, a group that is over is known to its members only; a new run of it may form
+ * beside it, and beside one that has come from elsewhere.
  */
 static struct netinc_group *group_find(const struct node *n, u32 incarnation)
 {
@@ -60,8 +64,8 @@ static struct netinc_group *group_of_lineage(const struct node *n, u64 lineage)
 	return NULL;
 }
 
-static struct netinc_group *group_over(const struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join,
-				       const struct netinc_peer *peer)
+static struct netinc_group *group_over(const struct node *n, const struct netinc_pkt *pkt,
+				       const struct inc_join *join, const struct netinc_peer *peer)
 {
 	struct netinc_group *g = NULL;
 	struct node_group *ng;
@@ -73,7 +77,8 @@ static struct netinc_group *group_over(const struct node *n, const struct netinc
 }
 
 /* What the group brings along, or gets from the node. */
-static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join)
+static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *pkt,
+				      const struct inc_join *join)
 {
 	const struct plan *p = &n->sim->plan;
 	struct netinc_group_cfg cfg = {
@@ -117,13 +122,14 @@ static void group_free(struct node *n, struct node_group **at)
 
 	netinc_agg_drain(&ng->g.agg);
 	for (i = 0; i < __INC_C_MAX; i++)
-		n->sim->totals[i] += ng->g.mib[i];
+		n->sim->totals[i] += ng->g.counters[i];
 	*at = ng->next;
 	free(ng->mem);
 	free(ng);
 	n->generation++;
 	if (!n->groups && n->held)
-		sim_fail(n->sim, "%llu bytes are held after the group has gone", (unsigned long long)n->held);
+		sim_fail(n->sim, "%llu bytes are held after the group has gone",
+			 (unsigned long long)n->held);
 }
 
 /* To somebody who need not be a member, the way that he has come. */
@@ -135,22 +141,29 @@ static void reply(struct node *n, const struct frame *f, struct dgram *d)
 		net_send(n->sim, n->addr, f->from, f->net, &d, 1);
 }
 
-static void refuse(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, u32 nonce, u16 code, u64 detail)
+static void refuse(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, u32 nonce,
+		   u16 code, u64 detail)
 {
 	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
 				   .detail = cpu_to_be64(detail) };
-	struct netinc_pkt p = { .type = INC_PKT_REFUSE, .group = pkt->group, .incarnation = pkt->incarnation,
-				.epoch = pkt->epoch, .cookie = pkt->cookie, .span = 1, .len = sizeof(body) };
+	struct netinc_pkt p = { .type = INC_PKT_REFUSE,
+				.group = pkt->group,
+				.incarnation = pkt->incarnation,
+				.epoch = pkt->epoch,
+				.cookie = pkt->cookie,
+				.span = 1,
+				.len = sizeof(body) };
 
 	sim_trace(n->sim, "node %u: REFUSE %u to %u", n->place, code, f->from);
 	reply(n, f, dgram_build(n->sim, &p, NULL, &body));
 }
 
 /*
- * The generation is part of it: a late copy of a JOIN, with its challenge and proof, must not make a member of the next
- * run of the group. It changes when a group forms and when one goes.
+ * The generation is part of it: a late copy of a JOIN, with its challenge and proof, must not make
+ * a member of the next run of the group. It changes when a group forms and when one goes.
  */
-static u64 challenge_of(const struct node *n, u32 from, const struct netinc_pkt *pkt, const struct inc_join *join)
+static u64 challenge_of(const struct node *n, u32 from, const struct netinc_pkt *pkt,
+			const struct inc_join *join)
 {
 	u32 m[5] = { from, pkt->group, pkt->child, (__force u32)join->nonce, n->generation };
 
@@ -158,12 +171,15 @@ static u64 challenge_of(const struct node *n, u32 from, const struct netinc_pkt 
 }
 
 /* Whoever is not a member yet proves first where it is and that it has the key. */
-static bool proven(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
+static bool proven(struct node *n, const struct frame *f, const struct netinc_pkt *pkt,
+		   const struct inc_join *join)
 {
 	static const u8 key[INC_KEY_LEN];
 	u64 challenge = challenge_of(n, f->from, pkt, join);
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(challenge) };
-	struct netinc_pkt p = { .type = INC_PKT_CHALLENGE, .group = pkt->group, .span = 1, .len = sizeof(body) };
+	struct netinc_pkt p = {
+		.type = INC_PKT_CHALLENGE, .group = pkt->group, .span = 1, .len = sizeof(body)
+	};
 	__be64 proof[2];
 
 	if (be64_to_cpu(join->challenge) != challenge) {
@@ -181,8 +197,8 @@ static bool proven(struct node *n, const struct frame *f, const struct netinc_pk
 }
 
 /* The group, or the run of it, that a JOIN is for. */
-static struct netinc_group *group_for(const struct node *n, const struct netinc_pkt *pkt, const struct inc_join *join,
-				      const struct netinc_peer *peer)
+static struct netinc_group *group_for(const struct node *n, const struct netinc_pkt *pkt,
+				      const struct inc_join *join, const struct netinc_peer *peer)
 {
 	struct netinc_group *g;
 
@@ -194,7 +210,10 @@ static struct netinc_group *group_for(const struct node *n, const struct netinc_
 	return g ?: group_find(n, 0);
 }
 
-/* As long as the rank that lives here is in that epoch; what it was in before is of no use to anybody. */
+/*
+ * As long as the rank that lives here is in that epoch; what it was in before is of no use to
+ * anybody.
+ */
 void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers)
 {
 	struct node_group *ng = calloc(1, sizeof(*ng));
@@ -203,7 +222,8 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 
 	node_forget(n);
 	n->sim->trees++;
-	sim_trace(n->sim, "node %u: tree %u of %u, epoch %u", n->place, tree->tree, tree->trees, tree->epoch);
+	sim_trace(n->sim, "node %u: tree %u of %u, epoch %u", n->place, tree->tree, tree->trees,
+		  tree->epoch);
 	netinc_tree_group_cfg(tree, &cfg);
 	ng->node = n;
 	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
@@ -216,23 +236,26 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 }
 
 /* 0 or enum inc_refuse_code: can there be a group as this JOIN says? */
-static int may_found(const struct sim *sim, const struct netinc_pkt *pkt, const struct inc_join *join)
+static int may_found(const struct sim *sim, const struct netinc_pkt *pkt,
+		     const struct inc_join *join)
 {
-	u32 size = be32_to_cpu(join->size), window = be16_to_cpu(join->window), dead = be32_to_cpu(join->dead_ms);
+	u32 size = be32_to_cpu(join->size), window = be16_to_cpu(join->window),
+	    dead = be32_to_cpu(join->dead_ms);
 
 	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || join->shrink)
 		return INC_REFUSE_SIZE;
 	if (!join->lineage)
 		return 0;
-	if ((window & (window - 1)) || window < INC_MIN_WINDOW || window > INC_MAX_WINDOW || dead < 100 ||
-	    dead > 60000 || !join->fallback || join->fallback >= __INC_FALLBACK_MAX ||
+	if ((window & (window - 1)) || window < INC_MIN_WINDOW || window > INC_MAX_WINDOW ||
+	    dead < 100 || dead > 60000 || !join->fallback || join->fallback >= __INC_FALLBACK_MAX ||
 	    join->late_policy > INC_LATE_FAIL)
 		return INC_REFUSE_SIZE;
 	/* what it holds is checked against the plan's window */
 	return hostile_members(sim) && window > sim->plan.window ? INC_REFUSE_LIMIT : 0;
 }
 
-static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt, const struct inc_join *join)
+static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt,
+		    const struct inc_join *join)
 {
 	struct netinc_peer peer = trouble_peer(f->from, f->net);
 	int code = INC_REFUSE_UNKNOWN;
@@ -240,7 +263,9 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	u64 detail = 0;
 	int refused;
 
-	/* the edge is one for the group only that its own rank is in, and its root is with rank 0 */
+	/*
+	 * the edge is one for the group only that its own rank is in, and its root is with rank 0
+	 */
 	if (n->place > SIM_EDGE)
 		return;
 	if (n->place == SIM_EDGE && be64_to_cpu(join->lineage) != n->sim->edge_lineage)
@@ -269,8 +294,8 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 }
 
 /* Returns the group that got a contribution: the frame's end is to be told. */
-static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d, u32 *child,
-				   struct netinc_group **begun)
+static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d,
+				   u32 *child, struct netinc_group **begun)
 {
 	struct netinc_peer peer = trouble_peer(f->from, f->net);
 	struct sim *sim = n->sim;
@@ -283,8 +308,8 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 		return NULL;
 	if (err)
 		sim_fail(sim, "a datagram of rank %u does not parse: counter %d", f->from, -err);
-	sim_trace(sim, "node %u: type %u from %u, psn %u, flags %#x, opseq %u", n->place, pkt.type, f->from, pkt.psn,
-		  pkt.flags, pkt.opseq);
+	sim_trace(sim, "node %u: type %u from %u, psn %u, flags %#x, opseq %u", n->place, pkt.type,
+		  f->from, pkt.psn, pkt.flags, pkt.opseq);
 	if (pkt.type == INC_PKT_JOIN) {
 		rx_join(n, f, &pkt, (const void *)(d->data + sizeof(struct inc_hdr)));
 		return NULL;
@@ -309,7 +334,9 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 		netinc_group_control(g, &pkt, d->data + sizeof(struct inc_hdr), sim->now);
 		return NULL;
 	}
-	pay = (struct netinc_pay) { .obj = d, .off = sizeof(struct inc_hdr), .len = pkt.len, .flags = pkt.flags };
+	pay = (struct netinc_pay){
+		.obj = d, .off = sizeof(struct inc_hdr), .len = pkt.len, .flags = pkt.flags
+	};
 	netinc_group_contrib(g, &pkt, &pay, sim->now);
 	return g->state == INC_GROUP_JOINING ? NULL : g;
 }
@@ -341,7 +368,8 @@ void node_tick(struct node *n)
 	const struct host *h = n->place >= SIM_EDGE ? &n->sim->host[n->place - SIM_EDGE] : NULL;
 	struct node_group **at = &n->groups;
 
-	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place, NULL);
+	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place,
+	       NULL);
 	if (h && (h->frozen || n->sim->now < h->paused_until))
 		return;
 	while (*at) {
@@ -397,7 +425,8 @@ void node_init(struct sim *sim)
 			n->net[k] = trouble_net(sim, i);
 		n->secret[0] = sim_random(sim);
 		n->secret[1] = sim_random(sim);
-		if (!i || ((sim->plan.fallback || hostile_nodes(sim)) && i < SIM_EDGE + sim->plan.hosts))
+		if (!i ||
+		    ((sim->plan.fallback || hostile_nodes(sim)) && i < SIM_EDGE + sim->plan.hosts))
 			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);
 	}
 }

@@ -19,7 +19,8 @@ static void append(struct node *n, u32 child, struct dgram *d)
 		n->cap[child] = n->cap[child] ? 2 * n->cap[child] : 64;
 		n->out[child] = realloc(n->out[child], n->cap[child] * sizeof(struct dgram *));
 		if (!n->out[child])
-			sim_fail(n->sim, "the machine has no memory for %u datagrams", n->cap[child]);
+			sim_fail(n->sim, "the machine has no memory for %u datagrams",
+				 n->cap[child]);
 	}
 	n->out[child][n->nout[child]++] = d;
 }
@@ -33,7 +34,10 @@ static void end_run(struct node *n, u32 child)
 	run->type = 0;
 }
 
-/* Output is collected and leaves when the frame that caused it has been dealt with, as in the kernel. */
+/*
+ * Output is collected and leaves when the frame that caused it has been dealt with, as in the
+ * kernel.
+ */
 void node_queue(struct node *n, u32 to, struct dgram *d)
 {
 	end_run(n, to);
@@ -43,9 +47,9 @@ void node_queue(struct node *n, u32 to, struct dgram *d)
 static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt)
 {
 	return run->type && run->psn + run->span == pkt->psn && run->flags == pkt->flags &&
-	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch && run->opseq == pkt->opseq &&
-	       run->sig == pkt->sig && run->dtype == pkt->dtype && run->dop == pkt->dop && run->mode == pkt->mode &&
-	       run->child == pkt->child;
+	       run->incarnation == pkt->incarnation && run->epoch == pkt->epoch &&
+	       run->opseq == pkt->opseq && run->sig == pkt->sig && run->dtype == pkt->dtype &&
+	       run->dop == pkt->dop && run->mode == pkt->mode && run->child == pkt->child;
 }
 
 /* A result without elements: several in a row are one packet. */
@@ -83,13 +87,16 @@ void node_flush(struct node *n)
 	}
 }
 
-/* The way to a child is that to the member that the engine knows: nobody else gets what is for it. */
+/*
+ * The way to a child is that to the member that the engine knows: nobody else gets what is for it.
+ */
 static u32 link_of(struct netinc_group *g, u32 child)
 {
 	u32 to = node_group_of(g)->link[child];
 
 	if (g->members[child].present && g->running && g->members[child].peer.addr[1] != to)
-		sim_fail(node_of(g)->sim, "node %u: what is for child %u, which is at host %u, goes to host %u",
+		sim_fail(node_of(g)->sim,
+			 "node %u: what is for child %u, which is at host %u, goes to host %u",
 			 node_of(g)->place, child, g->members[child].peer.addr[1], to);
 	return to;
 }
@@ -174,7 +181,8 @@ static bool agg_move(struct netinc_agg *agg, struct netinc_slot *slot)
 		if (!(slot->in[i].flags & INC_F_PAYLOAD))
 			continue;
 		if (from != NETINC_NO_RANK)
-			sim_fail(node_of_agg(agg)->sim, "children %u and %u both move elements of block %llu", from, i,
+			sim_fail(node_of_agg(agg)->sim,
+				 "children %u and %u both move elements of block %llu", from, i,
 				 (unsigned long long)slot->q);
 		from = i;
 	}
@@ -189,7 +197,8 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
-	const struct netinc_reduce *r = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+	const struct netinc_reduce *r =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct node *node = node_of_agg(agg);
 	struct netinc_fold_args args = { 0 };
 	const void *src[SIM_MAX_HOSTS];
@@ -236,8 +245,9 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	u32 i, to;
 
 	if (slot->len && !slot->result.obj)
-		sim_fail(n->sim, "node %u: the result of block %llu has %u bytes, which are not there", n->place,
-			 (unsigned long long)slot->q, slot->len);
+		sim_fail(n->sim,
+			 "node %u: the result of block %llu has %u bytes, which are not there",
+			 n->place, (unsigned long long)slot->q, slot->len);
 	pkt_init(agg, &pkt, INC_PKT_RESULT);
 	pkt.psn = (u32)slot->q;
 	pkt.opseq = slot->opseq;
@@ -252,7 +262,8 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	pkt.len = slot->len;
 	if (slot->len)
 		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
-	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q, (int)child);
+	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q,
+		  (int)child);
 	for (i = 0; i < agg->children; i++) {
 		if (child != NETINC_ALL && child != i)
 			continue;
@@ -268,7 +279,8 @@ static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 
 static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
-	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up", (unsigned long long)slot->q);
+	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up",
+		 (unsigned long long)slot->q);
 }
 
 static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
@@ -279,12 +291,14 @@ static void agg_send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
 	pkt_init(agg, &pkt, INC_PKT_NACK);
 	pkt.psn = (u32)q;
 	pkt.span = span;
-	netinc_count(agg->mib, INC_C_NACKS);
-	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span, child);
+	netinc_count(agg->counters, INC_C_NACKS);
+	sim_trace(n->sim, "node %u: NACK %llu + %u to %u", n->place, (unsigned long long)q, span,
+		  child);
 	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, NULL));
 }
 
-static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const struct inc_status *body, u32 len)
+static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+			    const struct inc_status *body, u32 len)
 {
 	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt;
@@ -293,19 +307,21 @@ static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp, const
 	pkt.psn = (u32)agg->una;
 	pkt.tstamp = tstamp;
 	pkt.len = len;
-	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una, child);
+	sim_trace(n->sim, "node %u: STATUS %llu to %u", n->place, (unsigned long long)agg->una,
+		  child);
 	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
 }
 
-static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+static void agg_send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body,
+			     u32 len)
 {
 	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt;
 
 	pkt_init(agg, &pkt, INC_PKT_PARTIAL);
 	pkt.len = len;
-	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set), (int)child,
-		  be32_to_cpu(body->bitmap[0]));
+	sim_trace(n->sim, "node %u: PARTIAL %u to %d: %#x", n->place, be16_to_cpu(body->set),
+		  (int)child, be32_to_cpu(body->bitmap[0]));
 	node_queue_all(group_of(agg), child, dgram_build(n->sim, &pkt, NULL, body));
 }
 

@@ -14,7 +14,8 @@ static u64 mix(u64 a, u64 b)
 
 static bool can_have_counts(u8 coll)
 {
-	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER || netinc_coll_asks_counts(coll);
+	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER ||
+	       netinc_coll_asks_counts(coll);
 }
 
 /* Element counts where they differ from rank to rank. */
@@ -33,11 +34,15 @@ static u32 shares(const struct sim *sim, u8 coll)
 	return can_have_counts(coll) || netinc_coll_chains(coll) ? sim->plan.hosts : 1;
 }
 
-/* Elements of a share: none, few, about a packet's, about its part of a window, up to three times that. */
+/*
+ * Elements of a share: none, few, about a packet's, about its part of a window, up to three times
+ * that.
+ */
 static u64 pick_count(struct sim *sim, const struct plan_op *o)
 {
 	u32 size = netinc_reduce_elem_size(o->type);
-	u64 full = sim->plan.block[0] / size, head = (sim->plan.block[0] - sizeof(struct inc_desc)) / size;
+	u64 full = sim->plan.block[0] / size,
+	    head = (sim->plan.block[0] - sizeof(struct inc_desc)) / size;
 	u64 window = full * max(sim->plan.window / max(shares(sim, o->coll), 1u), 1u);
 
 	switch (sim_below(sim, 8)) {
@@ -80,7 +85,8 @@ static void pick_type(struct sim *sim, struct plan_op *o)
 static void pick_op(struct sim *sim, struct plan_op *o)
 {
 	memset(o, 0, sizeof(*o));
-	o->coll = one_in(sim, 4) ? INC_COLL_ALLREDUCE : pick(sim, INC_COLL_BARRIER, INC_COLL_EXSCAN);
+	o->coll = one_in(sim, 4) ? INC_COLL_ALLREDUCE :
+				   pick(sim, INC_COLL_BARRIER, INC_COLL_EXSCAN);
 	if (o->coll == INC_COLL_BARRIER)
 		return;
 	pick_type(sim, o);
@@ -141,7 +147,8 @@ static bool differ(struct sim *sim, struct plan_step *s)
 		return other_count(sim, o);
 	case 3:
 		if (netinc_coll_rooted(o->coll))
-			o->root = (o->root + 1 + sim_below(sim, sim->plan.hosts - 1)) % sim->plan.hosts;
+			o->root = (o->root + 1 + sim_below(sim, sim->plan.hosts - 1)) %
+				  sim->plan.hosts;
 		return netinc_coll_rooted(o->coll);
 	case 4:
 		if (can_have_counts(o->coll))
@@ -200,10 +207,12 @@ static void print_op(const struct plan_op *o)
 		printf(" %s %s%llu", netinc_type_name(o->type), plan_has_counts(o) ? "<=" : "",
 		       (unsigned long long)o->count);
 	if (o->op)
-		printf(" %s%s", netinc_op_name(o->op), o->mode & INC_MODE_SATURATE ? " saturating" : "");
+		printf(" %s%s", netinc_op_name(o->op),
+		       o->mode & INC_MODE_SATURATE ? " saturating" : "");
 	if (netinc_coll_rooted(o->coll))
 		printf(" root %u", o->root);
-	printf("%s%s", o->in_place ? " in place" : "", plan_has_counts(o) && o->displaced ? " displaced" : "");
+	printf("%s%s", o->in_place ? " in place" : "",
+	       plan_has_counts(o) && o->displaced ? " displaced" : "");
 }
 
 void plan_print_step(const struct plan_step *s)
@@ -306,7 +315,8 @@ static void lay_all(const struct sim *sim, u32 idx, u32 rank, bool send, struct 
 	l->length = at;
 }
 
-void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send, struct layout *recv)
+void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send,
+		  struct layout *recv)
 {
 	struct plan_op o = plan_op_of(sim, idx, rank);
 	bool root = rank == o.root;
@@ -349,7 +359,10 @@ void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send,
 	}
 }
 
-/* Floats of very different size, so that another order of additions gives other bits; infinities and zeros at times. */
+/*
+ * Floats of very different size, so that another order of additions gives other bits; infinities
+ * and zeros at times.
+ */
 static u32 float_bits(u64 r)
 {
 	u32 sign = (u32)(r >> 63) << 31;
@@ -368,7 +381,10 @@ static u64 double_bits(u64 r)
 	return sign | (u64)(1000 + (r >> 2) % 60) << 52 | (r << 7 >> 12);
 }
 
-/* Of @exp and @man bits: in the middle of the range mostly, so that sums round; anything at times, NaNs too. */
+/*
+ * Of @exp and @man bits: in the middle of the range mostly, so that sums round; anything at times,
+ * NaNs too.
+ */
 static u32 small_bits(u64 r, u32 exp, u32 man)
 {
 	u32 sign = (u32)(r >> 63) << (exp + man), spread = exp > 4 ? 8 : 4;
@@ -436,15 +452,25 @@ static void parts_of(u8 type, u8 part[2])
 	}
 }
 
-/* A pair's value is one of few, so that the index decides; NaNs at times, no -0, which is the same as 0. */
+/*
+ * A pair's value is one of few, so that the index decides; NaNs at times, no -0, which is the same
+ * as 0.
+ */
 static u64 value_bits(u8 type, u64 r)
 {
 	static const u64 doubles[8] = {
-		0, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x4000000000000000,
-		0x7ff8000000000000, 0xfff0000000000001,
+		0,
+		0x3ff0000000000000,
+		0xbff0000000000000,
+		0x7ff0000000000000,
+		0xfff0000000000000,
+		0x4000000000000000,
+		0x7ff8000000000000,
+		0xfff0000000000001,
 	};
 	static const u32 floats[8] = {
-		0, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x40000000, 0x7fc00000, 0xff800001,
+		0,	    0x3f800000, 0xbf800000, 0x7f800000,
+		0xff800000, 0x40000000, 0x7fc00000, 0xff800001,
 	};
 	u32 i = (u32)(r >> 60) % (r >> 32 & 0xf ? 6 : 8);
 
@@ -478,7 +504,8 @@ static void fill(u64 x, u8 type, u8 *buf, u64 n)
 		x ^= x >> 7;
 		x ^= x << 17;
 		r = x * 0x2545f4914f6cdd1dull;
-		v = cpu_to_le64(is_pair(type) && i % 2 == 0 ? value_bits(part[0], r) : number_bits(part[i % parts], r));
+		v = cpu_to_le64(is_pair(type) && i % 2 == 0 ? value_bits(part[0], r) :
+							      number_bits(part[i % parts], r));
 		memcpy(buf + piece * i, &v, piece);
 	}
 }
@@ -486,7 +513,8 @@ static void fill(u64 x, u8 type, u8 *buf, u64 n)
 const u8 *plan_input(struct sim *sim, u32 idx, u32 rank)
 {
 	u8 type = plan_op_of(sim, idx, rank).type, **in = &sim->outcome[idx].input[rank];
-	u64 x = sim->seed * 0x9e3779b97f4a7c15ull + ((u64)sim->round << 40 | (u64)idx << 20 | rank) + 1;
+	u64 x = sim->seed * 0x9e3779b97f4a7c15ull +
+		((u64)sim->round << 40 | (u64)idx << 20 | rank) + 1;
 	struct layout send, recv;
 
 	if (*in)

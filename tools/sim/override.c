@@ -13,62 +13,64 @@ static const struct {
 	u32 offset;
 	u32 size;		/* bytes; 0: not a number of the plan, see special() */
 } fields[__SET_MAX] = {
-	[SET_HOSTS]		= { "hosts", OF_PLAN, offsetof(struct plan, hosts), 4 },
-	[SET_WINDOW]		= { "window", OF_PLAN, offsetof(struct plan, window), 4 },
-	[SET_DEAD]		= { "dead", OF_PLAN, offsetof(struct plan, dead_ms), 4 },
-	[SET_SUPER_PACKET]	= { "super-packet", OF_PLAN, offsetof(struct plan, super_packet), 4 },
-	[SET_GSO]		= { "gso", OF_PLAN, offsetof(struct plan, gso), 1 },
-	[SET_FIRST_BLOCK]	= { "first-block", OF_PLAN, offsetof(struct plan, first_block), 8 },
-	[SET_HOLD_LIMIT]	= { "hold-limit", OF_PLAN, offsetof(struct plan, hold_limit), 8 },
-	[SET_LOSS]		= { "loss", OF_PLAN, offsetof(struct plan, loss), 4 },
-	[SET_BURST]		= { "burst", OF_PLAN, offsetof(struct plan, burst), 4 },
-	[SET_DUPLICATE]		= { "duplicate", OF_PLAN, offsetof(struct plan, duplicate), 4 },
-	[SET_REORDER]		= { "reorder", OF_PLAN, offsetof(struct plan, reorder), 4 },
-	[SET_CORRUPT]		= { "corrupt", OF_PLAN, offsetof(struct plan, corrupt), 4 },
-	[SET_DELAY]		= { "delay", OF_PLAN, offsetof(struct plan, base_delay), 4 },
-	[SET_JITTER]		= { "jitter", OF_PLAN, offsetof(struct plan, jitter), 4 },
-	[SET_LATE]		= { "late", OF_PLAN, offsetof(struct plan, late_delay), 4 },
-	[SET_FAIL_HOLD]		= { "fail-hold", OF_PLAN, offsetof(struct plan, fail_hold), 4 },
-	[SET_FAIL_FOLD]		= { "fail-fold", OF_PLAN, offsetof(struct plan, fail_fold), 4 },
-	[SET_FAIL_DELIVER]	= { "fail-deliver", OF_PLAN, offsetof(struct plan, fail_deliver), 4 },
-	[SET_FAIL_SEND]		= { "fail-send", OF_PLAN, offsetof(struct plan, fail_send), 4 },
-	[SET_CALM]		= { "calm", OF_PLAN, offsetof(struct plan, calm), 8 },
-	[SET_MISHAPS]		= { "mishaps", OF_PLAN, offsetof(struct plan, mishaps), 4 },
-	[SET_INFLIGHT]		= { "inflight", OF_PLAN, offsetof(struct plan, inflight), 4 },
-	[SET_THINK]		= { "think", OF_PLAN, offsetof(struct plan, think), 4 },
-	[SET_BLOCK]		= { "block", OF_PLAN, 0, 0 },
-	[SET_START]		= { "start", OF_PLAN, 0, 0 },
-	[SET_DICE]		= { "dice", OF_PLAN, 0, 0 },
-	[SET_SPARE]		= { "spare", OF_PLAN, 0, 0 },
-	[SET_ONLY]		= { "only", OF_PLAN, 0, 0 },
-	[SET_FALLBACK]		= { "fallback", OF_PLAN, offsetof(struct plan, fallback), 4 },
-	[SET_STANDBYS]		= { "standbys", OF_PLAN, offsetof(struct plan, standbys), 4 },
-	[SET_NETWORKS]		= { "networks", OF_PLAN, offsetof(struct plan, networks), 1 },
-	[SET_FAULT]		= { "fault", OF_ROUND, offsetof(struct plan_round, fault), 4 },
-	[SET_VICTIM]		= { "victim", OF_ROUND, offsetof(struct plan_round, victim), 4 },
-	[SET_LEAVE_AFTER]	= { "leave-after", OF_ROUND, offsetof(struct plan_round, leave_after), 4 },
-	[SET_FAULT_AT]		= { "fault-at", OF_ROUND, offsetof(struct plan_round, fault_at), 8 },
-	[SET_FAULT_WHEN]	= { "fault-when", OF_ROUND, offsetof(struct plan_round, fault_when), 4 },
-	[SET_PAUSE]		= { "pause", OF_ROUND, offsetof(struct plan_round, pause), 8 },
-	[SET_TROUBLE]		= { "trouble", OF_TROUBLE, offsetof(struct trouble, kind), 4 },
-	[SET_TROUBLE_PLACE]	= { "trouble-place", OF_TROUBLE, offsetof(struct trouble, place), 4 },
-	[SET_TROUBLE_HOST]	= { "trouble-host", OF_TROUBLE, offsetof(struct trouble, host), 4 },
-	[SET_TROUBLE_WHEN]	= { "trouble-when", OF_TROUBLE, offsetof(struct trouble, when), 4 },
-	[SET_TROUBLE_AT]	= { "trouble-at", OF_TROUBLE, offsetof(struct trouble, at), 8 },
-	[SET_TROUBLE_LASTS]	= { "trouble-lasts", OF_TROUBLE, offsetof(struct trouble, lasts), 8 },
-	[SET_HOSTILE]		= { "hostile", OF_PLAN, offsetof(struct plan, hostile.who), 4 },
-	[SET_HOSTILE_RANKS]	= { "hostile-ranks", OF_PLAN, offsetof(struct plan, hostile.ranks), 4 },
-	[SET_HOSTILE_PLACES]	= { "hostile-places", OF_PLAN, offsetof(struct plan, hostile.places), 4 },
-	[SET_TRICKS]		= { "tricks", OF_PLAN, offsetof(struct plan, hostile.tricks), 4 },
-	[SET_LIE_RATE]		= { "lie-rate", OF_PLAN, offsetof(struct plan, hostile.rate), 4 },
-	[SET_LIE_PAUSE]		= { "lie-pause", OF_PLAN, offsetof(struct plan, hostile.pause), 4 },
-	[SET_LIES]		= { "lies", OF_PLAN, offsetof(struct plan, hostile.lies), 4 },
-	[SET_HONEST]		= { "honest", OF_PLAN, offsetof(struct plan, hostile.honest), 1 },
-	[SET_DROP]		= { "drop", OF_STEP, 0, 0 },
-	[SET_COUNT]		= { "count", OF_STEP, 0, 0 },
-	[SET_AGREE]		= { "agree", OF_STEP, 0, 0 },
-	[SET_IN_PLACE]		= { "in-place", OF_STEP, offsetof(struct plan_step, op.in_place), 1 },
-	[SET_DISPLACED]		= { "displaced", OF_STEP, offsetof(struct plan_step, op.displaced), 1 },
+	[SET_HOSTS] = { "hosts", OF_PLAN, offsetof(struct plan, hosts), 4 },
+	[SET_WINDOW] = { "window", OF_PLAN, offsetof(struct plan, window), 4 },
+	[SET_DEAD] = { "dead", OF_PLAN, offsetof(struct plan, dead_ms), 4 },
+	[SET_SUPER_PACKET] = { "super-packet", OF_PLAN, offsetof(struct plan, super_packet), 4 },
+	[SET_GSO] = { "gso", OF_PLAN, offsetof(struct plan, gso), 1 },
+	[SET_FIRST_BLOCK] = { "first-block", OF_PLAN, offsetof(struct plan, first_block), 8 },
+	[SET_HOLD_LIMIT] = { "hold-limit", OF_PLAN, offsetof(struct plan, hold_limit), 8 },
+	[SET_LOSS] = { "loss", OF_PLAN, offsetof(struct plan, loss), 4 },
+	[SET_BURST] = { "burst", OF_PLAN, offsetof(struct plan, burst), 4 },
+	[SET_DUPLICATE] = { "duplicate", OF_PLAN, offsetof(struct plan, duplicate), 4 },
+	[SET_REORDER] = { "reorder", OF_PLAN, offsetof(struct plan, reorder), 4 },
+	[SET_CORRUPT] = { "corrupt", OF_PLAN, offsetof(struct plan, corrupt), 4 },
+	[SET_DELAY] = { "delay", OF_PLAN, offsetof(struct plan, base_delay), 4 },
+	[SET_JITTER] = { "jitter", OF_PLAN, offsetof(struct plan, jitter), 4 },
+	[SET_LATE] = { "late", OF_PLAN, offsetof(struct plan, late_delay), 4 },
+	[SET_FAIL_HOLD] = { "fail-hold", OF_PLAN, offsetof(struct plan, fail_hold), 4 },
+	[SET_FAIL_FOLD] = { "fail-fold", OF_PLAN, offsetof(struct plan, fail_fold), 4 },
+	[SET_FAIL_DELIVER] = { "fail-deliver", OF_PLAN, offsetof(struct plan, fail_deliver), 4 },
+	[SET_FAIL_SEND] = { "fail-send", OF_PLAN, offsetof(struct plan, fail_send), 4 },
+	[SET_CALM] = { "calm", OF_PLAN, offsetof(struct plan, calm), 8 },
+	[SET_MISHAPS] = { "mishaps", OF_PLAN, offsetof(struct plan, mishaps), 4 },
+	[SET_INFLIGHT] = { "inflight", OF_PLAN, offsetof(struct plan, inflight), 4 },
+	[SET_THINK] = { "think", OF_PLAN, offsetof(struct plan, think), 4 },
+	[SET_BLOCK] = { "block", OF_PLAN, 0, 0 },
+	[SET_START] = { "start", OF_PLAN, 0, 0 },
+	[SET_DICE] = { "dice", OF_PLAN, 0, 0 },
+	[SET_SPARE] = { "spare", OF_PLAN, 0, 0 },
+	[SET_ONLY] = { "only", OF_PLAN, 0, 0 },
+	[SET_FALLBACK] = { "fallback", OF_PLAN, offsetof(struct plan, fallback), 4 },
+	[SET_STANDBYS] = { "standbys", OF_PLAN, offsetof(struct plan, standbys), 4 },
+	[SET_NETWORKS] = { "networks", OF_PLAN, offsetof(struct plan, networks), 1 },
+	[SET_FAULT] = { "fault", OF_ROUND, offsetof(struct plan_round, fault), 4 },
+	[SET_VICTIM] = { "victim", OF_ROUND, offsetof(struct plan_round, victim), 4 },
+	[SET_LEAVE_AFTER] = { "leave-after", OF_ROUND, offsetof(struct plan_round, leave_after),
+			      4 },
+	[SET_FAULT_AT] = { "fault-at", OF_ROUND, offsetof(struct plan_round, fault_at), 8 },
+	[SET_FAULT_WHEN] = { "fault-when", OF_ROUND, offsetof(struct plan_round, fault_when), 4 },
+	[SET_PAUSE] = { "pause", OF_ROUND, offsetof(struct plan_round, pause), 8 },
+	[SET_TROUBLE] = { "trouble", OF_TROUBLE, offsetof(struct trouble, kind), 4 },
+	[SET_TROUBLE_PLACE] = { "trouble-place", OF_TROUBLE, offsetof(struct trouble, place), 4 },
+	[SET_TROUBLE_HOST] = { "trouble-host", OF_TROUBLE, offsetof(struct trouble, host), 4 },
+	[SET_TROUBLE_WHEN] = { "trouble-when", OF_TROUBLE, offsetof(struct trouble, when), 4 },
+	[SET_TROUBLE_AT] = { "trouble-at", OF_TROUBLE, offsetof(struct trouble, at), 8 },
+	[SET_TROUBLE_LASTS] = { "trouble-lasts", OF_TROUBLE, offsetof(struct trouble, lasts), 8 },
+	[SET_HOSTILE] = { "hostile", OF_PLAN, offsetof(struct plan, hostile.who), 4 },
+	[SET_HOSTILE_RANKS] = { "hostile-ranks", OF_PLAN, offsetof(struct plan, hostile.ranks), 4 },
+	[SET_HOSTILE_PLACES] = { "hostile-places", OF_PLAN, offsetof(struct plan, hostile.places),
+				 4 },
+	[SET_TRICKS] = { "tricks", OF_PLAN, offsetof(struct plan, hostile.tricks), 4 },
+	[SET_LIE_RATE] = { "lie-rate", OF_PLAN, offsetof(struct plan, hostile.rate), 4 },
+	[SET_LIE_PAUSE] = { "lie-pause", OF_PLAN, offsetof(struct plan, hostile.pause), 4 },
+	[SET_LIES] = { "lies", OF_PLAN, offsetof(struct plan, hostile.lies), 4 },
+	[SET_HONEST] = { "honest", OF_PLAN, offsetof(struct plan, hostile.honest), 1 },
+	[SET_DROP] = { "drop", OF_STEP, 0, 0 },
+	[SET_COUNT] = { "count", OF_STEP, 0, 0 },
+	[SET_AGREE] = { "agree", OF_STEP, 0, 0 },
+	[SET_IN_PLACE] = { "in-place", OF_STEP, offsetof(struct plan_step, op.in_place), 1 },
+	[SET_DISPLACED] = { "displaced", OF_STEP, offsetof(struct plan_step, op.displaced), 1 },
 };
 
 static bool same(const struct override *a, const struct override *b)
@@ -136,7 +138,8 @@ static bool parse_one(const char **text, struct override *what)
 		return false;
 	*text += len;
 	for (i = 0; i < min_t(u32, fields[what->field].scope, OF_STEP); i++) {
-		if (*(*text)++ != '.' || !number(text, &at[i]) || at[i] >= (i ? SIM_MAX_OPS : SIM_MAX_ROUNDS))
+		if (*(*text)++ != '.' || !number(text, &at[i]) ||
+		    at[i] >= (i ? SIM_MAX_OPS : SIM_MAX_ROUNDS))
 			return false;
 	}
 	if (fields[what->field].scope == OF_TROUBLE && at[1] >= SIM_MAX_TROUBLES)
@@ -179,7 +182,8 @@ void override_names(FILE *to)
 	u32 i, column = 0;
 
 	for (i = 0; i < __SET_MAX; i++) {
-		column += fprintf(to, "%s%s%s", column ? " " : "  ", fields[i].name, where[fields[i].scope]);
+		column += fprintf(to, "%s%s%s", column ? " " : "  ", fields[i].name,
+				  where[fields[i].scope]);
 		if (column > 90 || i + 1 == __SET_MAX) {
 			fprintf(to, "\n");
 			column = 0;
@@ -206,7 +210,10 @@ static void set_count(struct plan_step *s, u64 count)
 		agree(s);
 }
 
-/* What is not just a number of the plan. SET_DROP and SET_ONLY wait until all others have been looked at. */
+/*
+ * What is not just a number of the plan. SET_DROP and SET_ONLY wait until all others have been
+ * looked at.
+ */
 static void special(struct sim *sim, const struct override *what)
 {
 	struct plan *p = &sim->plan;
@@ -308,8 +315,9 @@ static void fit_troubles(const struct plan *p, struct trouble *t)
 	for (i = 0; i < SIM_MAX_TROUBLES; i++, t++) {
 		t->host %= p->hosts;
 		if (t->kind >= TROUBLE_COUNT || !p->fallback || t->place > SIM_EDGE ||
-		    (t->place == SIM_EDGE ? p->fallback != INC_FALLBACK_EDGE || t->kind != TROUBLE_CUT :
-					    t->place > p->standbys))
+		    (t->place == SIM_EDGE ?
+			     p->fallback != INC_FALLBACK_EDGE || t->kind != TROUBLE_CUT :
+			     t->place > p->standbys))
 			t->kind = TROUBLE_NONE;
 	}
 }

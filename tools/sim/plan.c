@@ -46,12 +46,14 @@ static void pick_round(struct sim *sim, u32 r)
 	p->round[r].pause = sim_below(sim, p->dead_ms * NETINC_MS / 2);
 	if (p->fallback) {
 		/* what befalls nodes is troubles then; a rank may go in the middle of them */
-		if (p->round[r].fault >= FAULT_NODE_SILENT && p->round[r].fault <= FAULT_NODE_REMOVED)
+		if (p->round[r].fault >= FAULT_NODE_SILENT &&
+		    p->round[r].fault <= FAULT_NODE_REMOVED)
 			p->round[r].fault = FAULT_NONE;
 		trouble_pick(sim, r);
 		if (one_in(sim, 2)) {
 			p->round[r].fault_when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);
-			p->round[r].fault_at = sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 300000);
+			p->round[r].fault_at =
+				sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 300000);
 		}
 	}
 	/* one kind of disagreement at a time: which comes first would depend on timing */
@@ -104,7 +106,10 @@ static void pick_network(struct sim *sim)
 	p->calm = 3 * SIM_SEC + sim_below(sim, SIM_SEC);
 }
 
-/* Some rank is always late, and the others go on without it: operations for which that is possible, and no faults. */
+/*
+ * Some rank is always late, and the others go on without it: operations for which that is possible,
+ * and no faults.
+ */
 static void pick_partial(struct sim *sim)
 {
 	struct plan *p = &sim->plan;
@@ -123,9 +128,13 @@ static void pick_partial(struct sim *sim)
 	for (i = 0; i < p->round[0].nops; i++) {
 		s = &p->round[0].step[i];
 		s->disagree = AGREE;
-		if (!netinc_coll_reduces(s->op.coll) || netinc_coll_chains(s->op.coll) || plan_has_counts(&s->op))
-			s->op = (struct plan_op) { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_I32, .op = INC_OP_SUM,
-						   .in_place = s->op.in_place, .count = s->op.count };
+		if (!netinc_coll_reduces(s->op.coll) || netinc_coll_chains(s->op.coll) ||
+		    plan_has_counts(&s->op))
+			s->op = (struct plan_op){ .coll = INC_COLL_ALLREDUCE,
+						  .type = INC_TYPE_I32,
+						  .op = INC_OP_SUM,
+						  .in_place = s->op.in_place,
+						  .count = s->op.count };
 		s->op.count += !s->op.count;
 		s->odd = s->op;
 	}
@@ -146,7 +155,8 @@ void plan_make(struct sim *sim)
 	p->late_ms = 0;
 	p->block[0] = INC_MIN_BLOCK + INC_BLOCK_ALIGN * sim_below(sim, 12);
 	for (i = 1; i < p->hosts; i++)
-		p->block[i] = p->block[0] + (one_in(sim, 4) ? INC_BLOCK_ALIGN * sim_below(sim, 8) : 0);
+		p->block[i] =
+			p->block[0] + (one_in(sim, 4) ? INC_BLOCK_ALIGN * sim_below(sim, 8) : 0);
 	p->super_packet = one_in(sim, 2) ? pick(sim, 1, 44) : 4;
 	p->gso = one_in(sim, 2);
 	if (one_in(sim, 3))
@@ -154,8 +164,9 @@ void plan_make(struct sim *sim)
 	/* results of two windows have to fit, contributions need not */
 	p->hold_limit = ~0ull;
 	if (one_in(sim, 3))
-		p->hold_limit = 2 * p->window * (p->block[0] + 48) + pick(sim, p->window * p->hosts * p->block[0] / 4,
-									       p->window * p->hosts * p->block[0]);
+		p->hold_limit = 2 * p->window * (p->block[0] + 48) +
+				pick(sim, p->window * p->hosts * p->block[0] / 4,
+				     p->window * p->hosts * p->block[0]);
 	p->inflight = pick(sim, 1, one_in(sim, 2) ? 1 : 8);
 	p->think = one_in(sim, 2) ? 0 : pick(sim, 0, 20000);
 	spread = one_in(sim, 4) ? 500000 : 2000;
@@ -169,9 +180,9 @@ void plan_make(struct sim *sim)
 		pick_partial(sim);
 }
 
-static const char * const fault_names[FAULT_COUNT] = {
-	"none", "pause", "freeze", "kill", "buffer", "node-silent", "node-forgets", "node-removed", "leaves",
-	"path",
+static const char *const fault_names[FAULT_COUNT] = {
+	"none",	       "pause",	       "freeze",       "kill",	 "buffer",
+	"node-silent", "node-forgets", "node-removed", "leaves", "path",
 };
 
 void plan_print(const struct sim *sim)
@@ -179,22 +190,25 @@ void plan_print(const struct sim *sim)
 	const struct plan *p = &sim->plan;
 	u32 r, i;
 
-	printf("# %u hosts, W %u, block %u, super-packet %u, gso %d, first block %#llx, dead %u ms\n", p->hosts,
-	       p->window, p->block[0], p->super_packet, p->gso, (unsigned long long)p->first_block, p->dead_ms);
+	printf("# %u hosts, W %u, block %u, super-packet %u, gso %d, first block %#llx, dead %u ms\n",
+	       p->hosts, p->window, p->block[0], p->super_packet, p->gso,
+	       (unsigned long long)p->first_block, p->dead_ms);
 	if (p->late_ms)
 		printf("# late %u ms: partial\n", p->late_ms);
-	printf("# loss %u burst %u dup %u reorder %u corrupt %u per 1000, delay %u + %u, late copies %u us\n", p->loss,
-	       p->burst, p->duplicate, p->reorder, p->corrupt, p->base_delay, p->jitter, p->late_delay);
+	printf("# loss %u burst %u dup %u reorder %u corrupt %u per 1000, delay %u + %u, late copies %u us\n",
+	       p->loss, p->burst, p->duplicate, p->reorder, p->corrupt, p->base_delay, p->jitter,
+	       p->late_delay);
 	printf("# fail hold %u fold %u deliver %u send %u per 1000, hold limit %lld; in flight %u, think %u us\n",
-	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit, p->inflight,
-	       p->think);
+	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit,
+	       p->inflight, p->think);
 	hostile_print(sim);
-	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys, p->networks);
+	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys,
+	       p->networks);
 	for (r = 0; r < p->rounds; r++) {
 		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,
 		       fault_names[p->round[r].fault], p->round[r].victim,
-		       (unsigned long long)p->round[r].fault_at, trouble_when(p->round[r].fault_when),
-		       p->round[r].nops);
+		       (unsigned long long)p->round[r].fault_at,
+		       trouble_when(p->round[r].fault_when), p->round[r].nops);
 		for (i = 0; i < p->round[r].nops; i++)
 			plan_print_step(&p->round[r].step[i]);
 		printf("\n");
@@ -203,8 +217,9 @@ void plan_print(const struct sim *sim)
 }
 
 /*
- * What ranks sent in the round before has arrived by then, but for late copies; and these too if the group did not end
- * in order: late JOINs of a process that is gone could make it a member again.
+ * What ranks sent in the round before has arrived by then, but for late copies; and these too if
+ * the group did not end in order: late JOINs of a process that is gone could make it a member
+ * again.
  */
 u64 plan_pause(const struct sim *sim)
 {

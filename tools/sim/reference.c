@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What every collective is to give, the plain way: from all ranks' inputs, one rank after the other. */
+/*
+ * What every collective is to give, the plain way: from all ranks' inputs, one rank after the
+ * other.
+ */
 #include "arithmetic.h"
 #include "reduce/reduce.h"
 #include "sim.h"
 
 struct ref {
 	struct sim *sim;
-	struct outcome *kept;
+	struct outcome *retained;
 	struct plan_op op;
 	u32 idx, rank, size;
 	struct layout send[SIM_MAX_HOSTS], recv[SIM_MAX_HOSTS];
@@ -22,7 +25,9 @@ static const u8 *input(struct ref *r, u32 rank)
 
 static const u8 *folded_without(struct ref *r)
 {
-	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
+	struct arithmetic a = { .type = r->op.type,
+				.op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE,
 				.size = r->size };
 	const void *in[SIM_MAX_HOSTS];
 	u32 i;
@@ -38,25 +43,28 @@ static const u8 *folded_without(struct ref *r)
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
-	struct arithmetic a = { .type = r->op.type, .op = r->op.op, .mode = r->op.mode & INC_MODE_WIRE,
-				.ranks = r->sim->plan.hosts, .size = r->size };
+	struct arithmetic a = { .type = r->op.type,
+				.op = r->op.op,
+				.mode = r->op.mode & INC_MODE_WIRE,
+				.ranks = r->sim->plan.hosts,
+				.size = r->size };
 	u64 n = r->send[0].length;
 	const void *in[SIM_MAX_HOSTS];
 	u32 k = 0, i;
 
 	if (r->absent)
 		return folded_without(r);
-	if (r->kept->fold[last])
-		return r->kept->fold[last];
-	r->kept->fold[last] = malloc(n * r->size + 1);
+	if (r->retained->fold[last])
+		return r->retained->fold[last];
+	r->retained->fold[last] = malloc(n * r->size + 1);
 	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a)) {
 		in[k++] = folded(r, last - 1);
 		in[k++] = input(r, last);
 	}
 	for (i = 0; k != 2 && i <= last; i++)
 		in[i] = input(r, i);
-	arithmetic_fold(&a, in, k ? k : last + 1, r->kept->fold[last], n);
-	return r->kept->fold[last];
+	arithmetic_fold(&a, in, k ? k : last + 1, r->retained->fold[last], n);
+	return r->retained->fold[last];
 }
 
 /* @count elements from element @from of @src to element @to of the buffer. */
@@ -75,7 +83,8 @@ static void alltoall(struct ref *r)
 	u32 n = r->sim->plan.hosts, i;
 
 	for (i = 0; i < n; i++)
-		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[r->rank], share(r, i * n + r->rank));
+		put(r, r->recv[r->rank].at[i], input(r, i), r->send[i].at[r->rank],
+		    share(r, i * n + r->rank));
 }
 
 static void gather(struct ref *r)
@@ -135,8 +144,12 @@ static void perform(struct ref *r)
 
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes)
 {
-	struct ref r = { .sim = sim, .kept = &sim->outcome[idx], .op = sim_step_of(sim, idx)->op, .idx = idx,
-			 .rank = rank, .absent = absent };
+	struct ref r = { .sim = sim,
+			 .retained = &sim->outcome[idx],
+			 .op = sim_step_of(sim, idx)->op,
+			 .idx = idx,
+			 .rank = rank,
+			 .absent = absent };
 	bool in_place = plan_op_of(sim, idx, rank).in_place;
 	u64 at;
 	u32 i;

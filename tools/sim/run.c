@@ -44,7 +44,10 @@ static bool all_finished(const struct sim *sim)
 	return true;
 }
 
-/* When everything has to be over: nothing goes wrong any more, all have begun, all pauses have been made. */
+/*
+ * When everything has to be over: nothing goes wrong any more, all have begun, all pauses have been
+ * made.
+ */
 static u64 deadline(const struct sim *sim)
 {
 	const struct plan *p = &sim->plan;
@@ -55,9 +58,10 @@ static u64 deadline(const struct sim *sim)
 		begin = max(begin, sim->round_begin + p->start[i]);
 	if (p->round[sim->round].fault_when)
 		begin += 5 * p->dead_ms * NETINC_MS;
-	return max(begin, p->calm) + (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
-	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS + 5 * SIM_SEC +
-	       hostile_bound(sim);
+	return max(begin, p->calm) +
+	       (u64)p->round[sim->round].nops * (p->think + 20 * p->base_delay) +
+	       plan_blocks(sim) * (2 * p->base_delay + p->jitter) + 6 * p->dead_ms * NETINC_MS +
+	       5 * SIM_SEC + hostile_bound(sim);
 }
 
 static void print_ranks(const struct sim *sim)
@@ -67,9 +71,10 @@ static void print_ranks(const struct sim *sim)
 	for (i = 0; i < sim->plan.hosts; i++) {
 		const struct host *h = &sim->host[i];
 
-		printf("# rank %u: state %u, epoch %u, %u of %u operations done, una %" PRIu64 ", snd %" PRIu64
-		       ", move %u of %u, finished %d\n", i, h->ep.state, h->ep.epoch, h->done, h->next, h->ep.una,
-		       h->ep.snd, h->ep.settled, h->ep.move, h->finished);
+		printf("# rank %u: state %u, epoch %u, %u of %u operations done, una %" PRIu64
+		       ", snd %" PRIu64 ", move %u of %u, finished %d\n",
+		       i, h->ep.state, h->ep.epoch, h->done, h->next, h->ep.una, h->ep.snd,
+		       h->ep.settled, h->ep.move, h->finished);
 	}
 }
 
@@ -93,11 +98,13 @@ static void run_round(struct sim *sim, u32 round)
 			after += 4 * sim->plan.dead_ms * NETINC_MS + 3 * SIM_SEC;
 	while (!all_finished(sim)) {
 		more = sim_step(sim);
-		if (more && sim->now <= max(limit, sim->trouble_end) + after && sim->steps <= MAX_STEPS)
+		if (more && sim->now <= max(limit, sim->trouble_end) + after &&
+		    sim->steps <= MAX_STEPS)
 			continue;
 		print_ranks(sim);
 		if (!more)
-			sim_fail(sim, "nothing is left to happen after %" PRIu64 " steps", sim->steps);
+			sim_fail(sim, "nothing is left to happen after %" PRIu64 " steps",
+				 sim->steps);
 		sim_fail(sim, "not finished in time, after %" PRIu64 " steps", sim->steps);
 	}
 	hostile_end(sim);
@@ -107,7 +114,8 @@ static void run_round(struct sim *sim, u32 round)
 /* Afterwards the node gets rid of the group by itself. */
 static void run_out(struct sim *sim)
 {
-	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay + hostile_bound(sim);
+	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay +
+		    hostile_bound(sim);
 
 	while (node_has_groups(sim) && sim_step(sim))
 		if (sim->now > limit)

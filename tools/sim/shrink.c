@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A seed that fails is made smaller: one thing after the other is left out of its plan, as long as it fails in the same
- * way. What is left out changes what happens afterwards, so other random decisions are tried as well. Every attempt is
- * a process of its own: it may crash, or never end.
+ * A seed that fails is made smaller: one thing after the other is left out of its plan, as long as
+ * it fails in the same way. What is left out changes what happens afterwards, so other random
+ * decisions are tried as well. Every attempt is a process of its own: it may crash, or never end.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -13,7 +13,8 @@
 #include "sim.h"
 
 #define DICE		12		/* other decisions that are tried with each change */
-#define DICE_LARGE	60		/* and with those that matter most: ranks, operations, mishaps */
+/* and with those that matter most: ranks, operations, mishaps */
+#define DICE_LARGE	60
 #define DESCENTS	3		/* from the whole seed to a small one */
 #define SHORTER		40		/* and in the end, for the shortest trace */
 #define ATTEMPT		20		/* seconds after which a run hangs */
@@ -35,7 +36,8 @@ struct shrink {
 	double end;
 	u64 attempts;
 	u64 dice;		/* numbers that have been used */
-	struct sim *sim;	/* of the attempt that runs, shared with it: something is left of it when it crashes */
+	/* of the attempt that runs, shared with it: something is left of it when it crashes */
+	struct sim *sim;
 	struct attempt first, now;
 	struct overrides best;
 };
@@ -74,7 +76,8 @@ static struct attempt attempt(struct shrink *s, const struct overrides *o, FILE 
 	pid = fork();
 	if (!pid) {
 		alarm(ATTEMPT);
-		if (!freopen("/dev/null", "w", stderr) || (!out && !freopen("/dev/null", "w", stdout)) ||
+		if (!freopen("/dev/null", "w", stderr) ||
+		    (!out && !freopen("/dev/null", "w", stdout)) ||
 		    (out && dup2(fileno(out), STDOUT_FILENO) < 0))
 			_exit(2);
 		run_seed(s->sim, s->seed, o, out);
@@ -107,7 +110,8 @@ static bool in_time(const struct shrink *s)
 
 static bool try_dice(struct shrink *s, u8 field, struct overrides *o)
 {
-	bool large = field == SET_HOSTS || field == SET_DROP || field == SET_MISHAPS || field == SET_SPARE;
+	bool large = field == SET_HOSTS || field == SET_DROP || field == SET_MISHAPS ||
+		     field == SET_SPARE;
 	u32 n = large ? DICE_LARGE : DICE, i;
 
 	if (fails_alike(s, o))
@@ -234,7 +238,10 @@ static bool smaller_step(struct shrink *s, u32 round, u32 step)
 		any |= try(s, SET_IN_PLACE, round, step, 0);
 	if (displaced)
 		any |= try(s, SET_DISPLACED, round, step, 0);
-	/* the smallest one: none, one, and then by halving what is between one that does not fail and one that does */
+	/*
+	 * the smallest one: none, one, and then by halving what is between one that does not fail
+	 * and one that does
+	 */
 	if (count && try(s, SET_COUNT, round, step, 0))
 		return true;
 	if (count > 1 && try(s, SET_COUNT, round, step, 1))
@@ -290,13 +297,32 @@ static bool simpler(struct shrink *s)
 		u8 field;
 		u64 value;
 	} simple[] = {
-		{ SET_LOSS, 0 }, { SET_BURST, 0 }, { SET_DUPLICATE, 0 }, { SET_REORDER, 0 }, { SET_CORRUPT, 0 },
-		{ SET_FAIL_HOLD, 0 }, { SET_FAIL_FOLD, 0 }, { SET_FAIL_DELIVER, 0 }, { SET_FAIL_SEND, 0 },
-		{ SET_HOLD_LIMIT, ~0ull }, { SET_JITTER, 0 }, { SET_THINK, 0 }, { SET_START, 0 }, { SET_INFLIGHT, 1 },
-		{ SET_GSO, 0 }, { SET_SUPER_PACKET, 1 }, { SET_FIRST_BLOCK, 0 }, { SET_WINDOW, INC_MIN_WINDOW },
-		{ SET_BLOCK, INC_MIN_BLOCK }, { SET_DELAY, 10 }, { SET_LATE, 1000 },
-		{ SET_FALLBACK, INC_FALLBACK_NONE }, { SET_FALLBACK, INC_FALLBACK_STANDBY }, { SET_STANDBYS, 0 },
-		{ SET_STANDBYS, 1 }, { SET_NETWORKS, 0 },
+		{ SET_LOSS, 0 },
+		{ SET_BURST, 0 },
+		{ SET_DUPLICATE, 0 },
+		{ SET_REORDER, 0 },
+		{ SET_CORRUPT, 0 },
+		{ SET_FAIL_HOLD, 0 },
+		{ SET_FAIL_FOLD, 0 },
+		{ SET_FAIL_DELIVER, 0 },
+		{ SET_FAIL_SEND, 0 },
+		{ SET_HOLD_LIMIT, ~0ull },
+		{ SET_JITTER, 0 },
+		{ SET_THINK, 0 },
+		{ SET_START, 0 },
+		{ SET_INFLIGHT, 1 },
+		{ SET_GSO, 0 },
+		{ SET_SUPER_PACKET, 1 },
+		{ SET_FIRST_BLOCK, 0 },
+		{ SET_WINDOW, INC_MIN_WINDOW },
+		{ SET_BLOCK, INC_MIN_BLOCK },
+		{ SET_DELAY, 10 },
+		{ SET_LATE, 1000 },
+		{ SET_FALLBACK, INC_FALLBACK_NONE },
+		{ SET_FALLBACK, INC_FALLBACK_STANDBY },
+		{ SET_STANDBYS, 0 },
+		{ SET_STANDBYS, 1 },
+		{ SET_NETWORKS, 0 },
 	};
 	bool any = false;
 	u32 i;
@@ -380,7 +406,10 @@ static void shortest(struct shrink *s)
 	s->best = best;
 }
 
-/* What changes nothing is not said, but for what does not go wrong: that tells the reader something. */
+/*
+ * What changes nothing is not said, but for what does not go wrong: that tells the reader
+ * something.
+ */
 static void tidy(struct shrink *s)
 {
 	struct overrides o;
@@ -402,8 +431,9 @@ static void tidy(struct shrink *s)
 
 static void print_size(const char *what, const struct attempt *a)
 {
-	printf("#   %-6s %u hosts, %u operations of %" PRIu64 " elements, %u mishaps, %" PRIu64 " events\n", what,
-	       a->hosts, a->ops, a->elems, a->mishaps, a->steps);
+	printf("#   %-6s %u hosts, %u operations of %" PRIu64 " elements, %u mishaps, %" PRIu64
+	       " events\n",
+	       what, a->hosts, a->ops, a->elems, a->mishaps, a->steps);
 }
 
 static void print_trace(struct shrink *s)
@@ -449,7 +479,8 @@ static void descend(struct shrink *s)
 /* One that the reader has less to do with. */
 static bool smaller(const struct attempt *a, const struct attempt *b)
 {
-	return a->steps + 20 * (a->hosts + a->ops + a->mishaps) < b->steps + 20 * (b->hosts + b->ops + b->mishaps);
+	return a->steps + 20 * (a->hosts + a->ops + a->mishaps) <
+	       b->steps + 20 * (b->hosts + b->ops + b->mishaps);
 }
 
 /* Once, and again with other random decisions while there is time. */
@@ -479,17 +510,19 @@ void shrink(const struct options *o, u64 seed)
 	double begin = seconds();
 
 	s.end = begin + o->shrink;
-	s.sim = mmap(NULL, sizeof(*s.sim), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s.sim = mmap(NULL, sizeof(*s.sim), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (s.sim == MAP_FAILED)
 		return;
 	s.first = attempt(&s, &s.best, NULL);
 	if (!s.first.failed) {
-		printf("# seed %" PRIu64 " does not fail by itself: nothing to make smaller\n", seed);
+		printf("# seed %" PRIu64 " does not fail by itself: nothing to make smaller\n",
+		       seed);
 		return;
 	}
 	descend_often(&s);
-	printf("# seed %" PRIu64 " made smaller by %" PRIu64 " attempts in %.1f s:\n", seed, s.attempts,
-	       seconds() - begin);
+	printf("# seed %" PRIu64 " made smaller by %" PRIu64 " attempts in %.1f s:\n", seed,
+	       s.attempts, seconds() - begin);
 	print_size("before", &s.first);
 	print_size("after", &s.now);
 	print_trace(&s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A simulated system: ranks, a node, others to move to, and the network between them, around the very engine that the
- * kernel runs. One seed is one run: parameters, operations, faults and every decision of the network come from it.
+ * A simulated system: ranks, a node, others to move to, and the network between them, around the
+ * very engine that the kernel runs. One seed is one run: parameters, operations, faults and every
+ * decision of the network come from it.
  *
  *	main.c	options, what is printed
  *	run.c	one seed: one run
@@ -41,7 +42,8 @@
 #define SIM_SEC		1000000ull
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
 #define SIM_MAX_NODES	3
-#define SIM_EDGE	SIM_MAX_NODES	/* the place at rank 0's host, whose address is 0; trees at the others follow */
+/* the place at rank 0's host, whose address is 0; trees at the others follow */
+#define SIM_EDGE	SIM_MAX_NODES
 #define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
 #define SIM_ADDRS	(SIM_MAX_HOSTS + SIM_MAX_NODES)
 #define SIM_MAX_TROUBLES 3
@@ -63,8 +65,16 @@ struct frame {
 	struct dgram *d[];
 };
 
-enum event_type { EV_FRAME, EV_HOST_TIMER, EV_HOST_APP, EV_HOST_PUMP, EV_NODE_TICK, EV_FAULT, EV_TROUBLE,
-		  EV_HOSTILE };
+enum event_type {
+	EV_FRAME,
+	EV_HOST_TIMER,
+	EV_HOST_APP,
+	EV_HOST_PUMP,
+	EV_NODE_TICK,
+	EV_FAULT,
+	EV_TROUBLE,
+	EV_HOSTILE
+};
 
 struct event {
 	u64 at;
@@ -85,7 +95,8 @@ enum fault {
 	FAULT_NODE_FORGETS,	/* the node's box restarts */
 	FAULT_NODE_REMOVED,	/* by its administrator */
 	FAULT_LEAVES,		/* a rank leaves before the others are through */
-	FAULT_PATH,		/* a host's link loses all blocks, up, down or both ways, and nothing else */
+	/* a host's link loses all blocks, up, down or both ways, and nothing else */
+	FAULT_PATH,
 	FAULT_COUNT
 };
 
@@ -129,7 +140,8 @@ struct plan_op {
 	u8 op;
 	u8 mode;		/* INC_MODE_COUNTS or 0 */
 	bool in_place;		/* where that is allowed */
-	bool displaced;		/* INC_MODE_COUNTS: shares have gaps between them, and come in another order */
+	/* INC_MODE_COUNTS: shares have gaps between them, and come in another order */
+	bool displaced;
 	u32 root;
 	u64 count;		/* elements of a share; INC_MODE_COUNTS: the most that one has */
 	u64 salt;		/* of counts and displacements */
@@ -138,10 +150,14 @@ struct plan_op {
 enum disagree {
 	AGREE,
 	DIFFER,			/* the odd rank's descriptor is another one: INC_ERR_MISMATCH */
-	CONTRADICT,		/* it sends or expects another count than its peer: INC_ERR_COUNTS */
+	/* it sends or expects another count than its peer: INC_ERR_COUNTS */
+	CONTRADICT,
 };
 
-/* What the ranks do at one place of their sequence: most of them `op`, the odd one perhaps something else. */
+/*
+ * What the ranks do at one place of their sequence: most of them `op`, the odd one perhaps
+ * something else.
+ */
 struct plan_step {
 	struct plan_op op, odd;
 	u8 disagree;		/* enum disagree */
@@ -173,7 +189,8 @@ struct plan_round {
 
 struct plan {
 	u32 hosts, window, rounds, dead_ms;
-	u32 late_ms;		/* 0: everybody is waited for; else policy `partial` after so long */
+	/* 0: everybody is waited for; else policy `partial` after so long */
+	u32 late_ms;
 	u32 block[SIM_MAX_HOSTS], super_packet;
 	bool gso;
 	u64 first_block;
@@ -220,7 +237,9 @@ struct sim_op {
 	struct dgram **result;	/* [seen_blocks], where somebody lies: what has come */
 };
 
-/* One operation of an application: an exchange of counts precedes it where ranks do not know them. */
+/*
+ * One operation of an application: an exchange of counts precedes it where ranks do not know them.
+ */
 struct app_op {
 	u32 idx;
 	bool done;
@@ -243,12 +262,13 @@ struct host {
 	u64 finished_at;
 	u64 lost_at;		/* time at which it began to move, 0: it does not */
 	u64 high;		/* one past the highest block whose result came in an older epoch */
-	u32 kept;		/* datagrams */
+	u32 retained;		/* datagrams */
 	struct netinc_peer parent;
 	u32 inflight;
 	u32 next;		/* operation to submit */
 	u32 done;
-	u64 next_block;		/* of the result that is being taken in: what deliver() is called for, or later */
+	/* of the result that is being taken in: what deliver() is called for, or later */
+	u64 next_block;
 	struct sim_op leave;
 	struct app_op op[SIM_MAX_OPS];
 };
@@ -264,11 +284,13 @@ struct node {
 	u64 held;		/* bytes */
 	u64 secret[2];
 	u64 folds;
-	u64 said[3];		/* by the group that the frame at hand is for: verify_answers_begin() */
+	/* by the group that the frame at hand is for: verify_answers_begin() */
+	u64 said[3];
 	struct dgram **out[SIM_MAX_HOSTS];
 	u32 nout[SIM_MAX_HOSTS];
 	u32 cap[SIM_MAX_HOSTS];
-	struct netinc_pkt run[SIM_MAX_HOSTS];	/* results without elements, to leave as one; type 0: none */
+	/* results without elements, to leave as one; type 0: none */
+	struct netinc_pkt run[SIM_MAX_HOSTS];
 	u32 net[SIM_MAX_HOSTS];	/* through which a host has been heard last */
 };
 
@@ -283,19 +305,56 @@ struct outcome {
 
 /* Numbers of a plan that can be set: override.c has their names. */
 enum set {
-	SET_HOSTS, SET_WINDOW, SET_DEAD, SET_SUPER_PACKET, SET_GSO, SET_FIRST_BLOCK, SET_HOLD_LIMIT, SET_LOSS,
-	SET_BURST, SET_DUPLICATE, SET_REORDER, SET_CORRUPT, SET_DELAY, SET_JITTER, SET_LATE, SET_FAIL_HOLD,
-	SET_FAIL_FOLD, SET_FAIL_DELIVER, SET_FAIL_SEND, SET_CALM, SET_MISHAPS, SET_INFLIGHT, SET_THINK,
-	SET_BLOCK,		/* of all ranks */
-	SET_START,		/* likewise */
-	SET_DICE,		/* other random decisions after the plan has been made */
-	SET_SPARE,		/* this mishap does not happen; several may be given */
-	SET_ONLY,		/* of the rounds, only this one */
-	SET_FALLBACK, SET_STANDBYS, SET_NETWORKS,
-	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
-	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
+	SET_HOSTS,
+	SET_WINDOW,
+	SET_DEAD,
+	SET_SUPER_PACKET,
+	SET_GSO,
+	SET_FIRST_BLOCK,
+	SET_HOLD_LIMIT,
+	SET_LOSS,
+	SET_BURST,
+	SET_DUPLICATE,
+	SET_REORDER,
+	SET_CORRUPT,
+	SET_DELAY,
+	SET_JITTER,
+	SET_LATE,
+	SET_FAIL_HOLD,
+	SET_FAIL_FOLD,
+	SET_FAIL_DELIVER,
+	SET_FAIL_SEND,
+	SET_CALM,
+	SET_MISHAPS,
+	SET_INFLIGHT,
+	SET_THINK,
+	SET_BLOCK, /* of all ranks */
+	SET_START, /* likewise */
+	SET_DICE, /* other random decisions after the plan has been made */
+	SET_SPARE, /* this mishap does not happen; several may be given */
+	SET_ONLY, /* of the rounds, only this one */
+	SET_FALLBACK,
+	SET_STANDBYS,
+	SET_NETWORKS,
+	SET_FAULT,
+	SET_VICTIM,
+	SET_LEAVE_AFTER,
+	SET_FAULT_AT,
+	SET_FAULT_WHEN,
+	SET_PAUSE,
+	SET_TROUBLE,
+	SET_TROUBLE_PLACE,
+	SET_TROUBLE_HOST,
+	SET_TROUBLE_WHEN,
+	SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
-	SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_TRICKS, SET_LIE_RATE, SET_LIE_PAUSE, SET_LIES,
+	SET_HOSTILE,
+	SET_HOSTILE_RANKS,
+	SET_HOSTILE_PLACES,
+	SET_TRICKS,
+	SET_LIE_RATE,
+	SET_LIE_PAUSE,
+	SET_LIES,
 	SET_HONEST,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
@@ -370,7 +429,8 @@ struct options {
 /* What many runs did. */
 struct totals {
 	u64 runs, steps;
-	u64 troubled, harmless;	/* rounds in which nodes were lost, and those that had to go well all the same */
+	/* rounds in which nodes were lost, and those that had to go well all the same */
+	u64 troubled, harmless;
 	u64 trees;		/* at the edge, but for each first one */
 	u64 hostile, lies;	/* runs in which somebody lies, and how often */
 	u64 failed, first;	/* how many, and the first of them */
@@ -414,7 +474,10 @@ static inline u64 sim_below(struct sim *sim, u64 limit)
 /* Has it to happen? Counts mishaps. */
 bool plan_mishap(struct sim *sim);
 
-/* True @per_mille times of 1000, as long as things may go wrong. What never happens takes a random number as well. */
+/*
+ * True @per_mille times of 1000, as long as things may go wrong. What never happens takes a random
+ * number as well.
+ */
 static inline bool sim_happens(struct sim *sim, u32 per_mille)
 {
 	return sim->now < sim->plan.calm && sim_below(sim, 1000) < per_mille && plan_mishap(sim);
@@ -456,7 +519,10 @@ bool trouble_single(const struct sim *sim);
 bool trouble_harmless(const struct sim *sim);
 
 /* override.c */
-/* name[.round[.step]]=value, several with commas between them; false: that makes no sense, or is too much. */
+/*
+ * name[.round[.step]]=value, several with commas between them; false: that makes no sense, or is
+ * too much.
+ */
 bool override_parse(struct overrides *o, const char *text);
 /* Adds it, or replaces its value; false: there is no room. */
 bool override_set(struct overrides *o, struct override what);
@@ -471,7 +537,10 @@ void override_apply(struct sim *sim, const struct overrides *o);
 /* ops.c */
 void plan_steps(struct sim *sim, struct plan_step *steps, u32 n, u32 odd);
 void plan_print_step(const struct plan_step *s);
-/* The operation @idx of the current round as @rank sees it, in place where it may be; counts are not filled in. */
+/*
+ * The operation @idx of the current round as @rank sees it, in place where it may be; counts are
+ * not filled in.
+ */
 struct plan_op plan_op_of(const struct sim *sim, u32 idx, u32 rank);
 bool plan_has_counts(const struct plan_op *o);
 /* Has it an exchange of counts? */
@@ -479,8 +548,11 @@ bool plan_asks_counts(const struct plan_op *o);
 /* Elements of share @i as @rank sees it; alltoall: of share from * size + to. */
 u64 plan_count(const struct sim *sim, u32 idx, u32 rank, u32 i);
 /* Where the shares that @rank sends and gets lie. */
-void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send, struct layout *recv);
-/* The buffer that @rank contributes from, as it was in the beginning; kept until the round is over. */
+void plan_layouts(const struct sim *sim, u32 idx, u32 rank, struct layout *send,
+		  struct layout *recv);
+/*
+ * The buffer that @rank contributes from, as it was in the beginning; kept until the round is over.
+ */
 const u8 *plan_input(struct sim *sim, u32 idx, u32 rank);
 /* How many blocks operations of this round have, about: rather too many. */
 u64 plan_blocks(const struct sim *sim);
@@ -494,7 +566,7 @@ void buffer_free(struct sim *sim, struct sim_op *o);
 const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
 /* Block @b has its result. */
 void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data);
-/* As umem.c does: the memory of what is done is unpinned. */
+/* As host/pin.c does: the memory of what is done is unpinned. */
 void buffer_progress(struct host *h);
 /* Where the result of block @b is. */
 const u8 *buffer_result(struct sim *sim, const struct sim_op *o, const struct netinc_block *b);
@@ -513,8 +585,9 @@ void counts_exchanged(struct app_op *a);
 
 /* reference.c */
 /*
- * What the receive buffer of @rank holds after operation @idx, @bytes long, if all its bytes were XORed with @flip
- * before; allocated. @absent: bits of ranks whose contributions are not in it (allreduce, reduce, reduce-scatter).
+ * What the receive buffer of @rank holds after operation @idx, @bytes long, if all its bytes were
+ * XORed with @flip before; allocated. @absent: bits of ranks whose contributions are not in it
+ * (allreduce, reduce, reduce-scatter).
  */
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes);
 /* How many elements the results of operation @idx bring to @rank: no more than it needs. */
@@ -528,9 +601,13 @@ struct dgram *dgram_new(struct sim *sim, u32 len);
 struct dgram *dgram_get(struct dgram *d);
 void dgram_put(struct sim *sim, struct dgram *d);
 /* Header, descriptor (may be NULL) and payload or body, padded. */
-struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt, const struct inc_desc *desc, const void *body);
+struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
+			  const struct inc_desc *desc, const void *body);
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame);
-/* Send @n datagrams; takes the references. As super-packets of at most plan.super_packet if the run has them. */
+/*
+ * Send @n datagrams; takes the references. As super-packets of at most plan.super_packet if the run
+ * has them.
+ */
 void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 n);
 void frame_free(struct sim *sim, struct frame *f);
 /* One event; false if there are none. */
@@ -542,7 +619,8 @@ void node_init(struct sim *sim);
 void node_rx(struct node *n, const struct frame *f);
 void node_tick(struct node *n);
 /* A tree of the group at the edge has its root here. */
-void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers);
+void node_plant(struct node *n, const struct netinc_tree_cfg *tree,
+		const struct netinc_peer *peers);
 /* Its administrator has removed it, and adds it at once. */
 void node_remove(struct node *n);
 /* Its box has restarted. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Somebody who is not in the group and hears nothing of it, and sends from others' addresses: what went by in an
- * earlier round, and guesses. Nothing may come of it.
+ * Somebody who is not in the group and hears nothing of it, and sends from others' addresses: what
+ * went by in an earlier round, and guesses. Nothing may come of it.
  */
 #include "sim.h"
 
@@ -17,8 +17,8 @@ static void send_as(struct sim *sim, bool up, struct dgram *d)
 	struct netinc_pkt pkt;
 
 	if (!netinc_parse(d->data, d->len, &pkt))
-		sim_trace(sim, "a stranger sends type %u, psn %u, epoch %u %s %u", pkt.type, pkt.psn, pkt.epoch,
-			  up ? "as rank" : "to rank", host);
+		sim_trace(sim, "a stranger sends type %u, psn %u, epoch %u %s %u", pkt.type,
+			  pkt.psn, pkt.epoch, up ? "as rank" : "to rank", host);
 	if (up)
 		net_send(sim, host, SIM_NODE, net, &d, 1);
 	else
@@ -27,7 +27,8 @@ static void send_as(struct sim *sim, bool up, struct dgram *d)
 
 static bool goes_up(u8 type)
 {
-	return type == INC_PKT_CONTRIB || type == INC_PKT_PROBE || type == INC_PKT_JOIN || type == INC_PKT_ABORT;
+	return type == INC_PKT_CONTRIB || type == INC_PKT_PROBE || type == INC_PKT_JOIN ||
+	       type == INC_PKT_ABORT;
 }
 
 static void replay(struct sim *sim)
@@ -41,7 +42,10 @@ static void replay(struct sim *sim)
 	send_as(sim, goes_up(pkt.type), d);
 }
 
-/* What can be known or guessed of a group without hearing it: all but cookies, nonces and the lineage. */
+/*
+ * What can be known or guessed of a group without hearing it: all but cookies, nonces and the
+ * lineage.
+ */
 static void guess_header(struct sim *sim, struct netinc_pkt *pkt, u8 type)
 {
 	const struct host *h = &sim->host[hostile_below(sim, sim->plan.hosts)];

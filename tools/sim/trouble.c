@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What befalls the places that a group can be at, and the ways to them: nodes that are silent, restart or are removed,
- * for a while or for good, and networks that do not carry. And when none of that must fail an operation.
+ * What befalls the places that a group can be at, and the ways to them: nodes that are silent,
+ * restart or are removed, for a while or for good, and networks that do not carry. And when none of
+ * that must fail an operation.
  */
 #include "sim.h"
 
@@ -17,7 +18,9 @@ u32 trouble_net(const struct sim *sim, u32 place)
 
 struct netinc_peer trouble_peer(u32 addr, u32 net)
 {
-	return (struct netinc_peer) { .addr = { 10, addr, net }, .family = NETINC_AF_INET, .udp_port = 5227 };
+	return (struct netinc_peer){ .addr = { 10, addr, net },
+				     .family = NETINC_AF_INET,
+				     .udp_port = 5227 };
 }
 
 bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place)
@@ -25,7 +28,8 @@ bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place)
 	u32 i;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
-		if (sim->ongoing[i] && troubles(sim)[i].kind == kind && troubles(sim)[i].place == place)
+		if (sim->ongoing[i] && troubles(sim)[i].kind == kind &&
+		    troubles(sim)[i].place == place)
 			return true;
 	return false;
 }
@@ -37,7 +41,8 @@ static u32 addr_of(u32 place)
 
 static bool stops(const struct sim *sim, const struct trouble *t, u32 from, u32 to, u32 net)
 {
-	bool same_net = net == trouble_net(sim, t->place), of_host = from == t->host || to == t->host;
+	bool same_net = net == trouble_net(sim, t->place),
+	     of_host = from == t->host || to == t->host;
 
 	switch (t->kind) {
 	case TROUBLE_CUT:
@@ -144,7 +149,9 @@ static bool is_clean(const struct sim *sim, u32 place)
 	u32 i;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
-		if (t[i].kind && (t[i].place == place || t[i].kind == TROUBLE_NET || t[i].kind == TROUBLE_LINK) &&
+		if (t[i].kind &&
+		    (t[i].place == place || t[i].kind == TROUBLE_NET ||
+		     t[i].kind == TROUBLE_LINK) &&
 		    (place == SIM_EDGE || trouble_net(sim, t[i].place) == trouble_net(sim, place)))
 			return false;
 	return true;
@@ -162,8 +169,9 @@ static bool any_clean(const struct sim *sim)
 }
 
 /*
- * Ranks that lose a node one by one have to be able to call the others: MOVE goes through the network of the node that
- * is lost. Where that does not carry, for good, all lose the node, and nobody needs to be called.
+ * Ranks that lose a node one by one have to be able to call the others: MOVE goes through the
+ * network of the node that is lost. Where that does not carry, for good, all lose the node, and
+ * nobody needs to be called.
  */
 static bool can_call(const struct sim *sim)
 {
@@ -172,7 +180,8 @@ static bool can_call(const struct sim *sim)
 	bool nets = false;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++) {
-		if (t[i].kind == TROUBLE_LINK || (t[i].kind == TROUBLE_CUT && t[i].place == SIM_EDGE) ||
+		if (t[i].kind == TROUBLE_LINK ||
+		    (t[i].kind == TROUBLE_CUT && t[i].place == SIM_EDGE) ||
 		    (t[i].kind == TROUBLE_NET && t[i].lasts))
 			return false;
 		n += t[i].kind != TROUBLE_NONE;
@@ -182,13 +191,13 @@ static bool can_call(const struct sim *sim)
 }
 
 /*
- * One that loses so many packets in a row that a place seems not to be there is another matter, and one that brings
- * copies so late that it seems to be there.
+ * One that loses so many packets in a row that a place seems not to be there is another matter, and
+ * one that brings copies so late that it seems to be there.
  */
 static bool fair_network(const struct plan *p)
 {
-	return p->loss <= 20 && !p->burst && p->corrupt <= 20 && p->base_delay + p->jitter <= 5000 &&
-	       p->late_delay <= 5000;
+	return p->loss <= 20 && !p->burst && p->corrupt <= 20 &&
+	       p->base_delay + p->jitter <= 5000 && p->late_delay <= 5000;
 }
 
 bool trouble_harmless(const struct sim *sim)
@@ -233,7 +242,8 @@ static void pick_one(struct sim *sim, struct trouble *t, u32 place, u64 at)
 		t->when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);
 		t->at = sim_below(sim, one_in(sim, 2) ? 4 * p->base_delay + 1 : 50000);
 	}
-	t->kind = one_in(sim, 2) ? pick(sim, TROUBLE_SILENT, TROUBLE_REMOVED) : pick(sim, 1, TROUBLE_COUNT - 1);
+	t->kind = one_in(sim, 2) ? pick(sim, TROUBLE_SILENT, TROUBLE_REMOVED) :
+				   pick(sim, 1, TROUBLE_COUNT - 1);
 	if (place == SIM_EDGE)
 		t->kind = TROUBLE_CUT;
 	if (t->kind == TROUBLE_RESTART && one_in(sim, 2))
@@ -248,18 +258,14 @@ void trouble_pick(struct sim *sim, u32 r)
 	u64 at = sim_below(sim, one_in(sim, 2) ? 20000 : 300000);
 
 	for (i = 0; i < n; i++) {
-		place = i ? sim_below(sim, p->standbys + 1 + (p->fallback == INC_FALLBACK_EDGE)) : 0;
+		place = i ? sim_below(sim, p->standbys + 1 + (p->fallback == INC_FALLBACK_EDGE)) :
+			    0;
 		pick_one(sim, &p->round[r].trouble[i], place > p->standbys ? SIM_EDGE : place, at);
 		switch (sim_below(sim, 3)) {
 		case 0:
 			at += pick(sim, 1, 20000);
 			break;
-		case 1:
-			at += p->dead_ms * NETINC_MS * 3 / 4 + pick(sim, 1, p->dead_ms * NETINC_MS / 2);
-			break;
-		default:
-			at += pick(sim, 1, 3 * p->dead_ms) * NETINC_MS;
-			break;
+		default: at += pick(sim, 1, 3 * p->dead_ms) * NETINC_MS; break;
 		}
 	}
 }
@@ -283,7 +289,8 @@ void trouble_print(const struct sim *sim, u32 r)
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
 		if (t[i].kind)
-			printf("#   trouble %u: %s, place %u, host %u, %llu us after %s, for %llu us\n", i,
-			       names[t[i].kind % TROUBLE_COUNT], t[i].place, t[i].host, (unsigned long long)t[i].at,
-			       trouble_when(t[i].when), (unsigned long long)t[i].lasts);
+			printf("#   trouble %u: %s, place %u, host %u, %llu us after %s, for %llu us\n",
+			       i, names[t[i].kind % TROUBLE_COUNT], t[i].place, t[i].host,
+			       (unsigned long long)t[i].at, trouble_when(t[i].when),
+			       (unsigned long long)t[i].lasts);
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What must hold whoever lies: a rank contributes what its application gave, no byte of it that has been unpinned; an
- * operation is not begun anew when something of it has been sent or has come; a result is that of the block, the
- * operation and the epoch; and a node folds what it was given, all of one kind.
+ * What must hold whoever lies: a rank contributes what its application gave, no byte of it that has
+ * been unpinned; an operation is not begun anew when something of it has been sent or has come; a
+ * result is that of the block, the operation and the epoch; and a node folds what it was given, all
+ * of one kind.
  */
 #include "sim.h"
 
-#define MOST_RESENT	64	/* results that are sent again for one frame: RESULTS_PER_BUFFER of the aggregator */
+/* results that are sent again for one frame: RESULTS_PER_BUFFER of the aggregator */
+#define MOST_RESENT	64
 #define MOST_NACKS	17	/* ranges of lost blocks */
 
 /* Of LEAVE there is no memory. */
@@ -20,18 +22,22 @@ static bool is_main(const struct sim_op *o)
 	return o->app && o == o->app->main;
 }
 
-/* Blocks have their numbers for good as soon as something of the operation has been sent, or has come. */
+/*
+ * Blocks have their numbers for good as soon as something of the operation has been sent, or has
+ * come.
+ */
 static void check_numbers(struct host *h, struct sim_op *o)
 {
 	if (o->touched && o->first != o->op.first)
-		sim_fail(h->sim, "rank %u begins operation %u anew, of which something has been sent", h->rank,
-			 o->op.seq);
+		sim_fail(h->sim,
+			 "rank %u begins operation %u anew, of which something has been sent",
+			 h->rank, o->op.seq);
 	o->touched = true;
 	o->first = o->op.first;
 }
 
-void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_block *b, const struct netinc_pkt *pkt,
-		 const u8 *data)
+void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_block *b,
+		 const struct netinc_pkt *pkt, const u8 *data)
 {
 	const u8 *input;
 	u64 at;
@@ -44,8 +50,10 @@ void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_
 	input = plan_input(h->sim, o->app->idx, h->rank);
 	at = data - o->send;
 	if (memcmp(input + at, data, pkt->len))
-		sim_fail(h->sim, "rank %u contributes to block %llu (%u elements) of operation %u not its input",
-			 h->rank, (unsigned long long)idx, b->elems, o->op.seq);
+		sim_fail(
+			h->sim,
+			"rank %u contributes to block %llu (%u elements) of operation %u not its input",
+			h->rank, (unsigned long long)idx, b->elems, o->op.seq);
 }
 
 void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct netinc_pay *pay)
@@ -62,7 +70,8 @@ void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct ne
 	netinc_parse(d->data, d->len, &pkt);
 	if (pkt.type != INC_PKT_RESULT || pkt.epoch != h->ep.epoch || pkt.opseq != o->op.seq ||
 	    pkt.sig != o->op.sig || (u32)q - pkt.psn >= pkt.span)
-		sim_fail(h->sim, "rank %u takes psn %u + %u of operation %u for block %llu of operation %u",
+		sim_fail(h->sim,
+			 "rank %u takes psn %u + %u of operation %u for block %llu of operation %u",
 			 h->rank, pkt.psn, pkt.span, pkt.opseq, (unsigned long long)idx, o->op.seq);
 	if (!o->result)
 		o->result = calloc(o->op.blocks, sizeof(*o->result));
@@ -81,13 +90,16 @@ void verify_done(struct host *h, struct sim_op *o)
 		if (!(b.bits & INC_F_WANT) || !b.elems)
 			continue;
 		if (!o->result[idx])
-			sim_fail(h->sim, "rank %u completes operation %u without the result of block %llu", h->rank,
-				 o->op.seq, (unsigned long long)idx);
+			sim_fail(h->sim,
+				 "rank %u completes operation %u without the result of block %llu",
+				 h->rank, o->op.seq, (unsigned long long)idx);
 		netinc_parse(o->result[idx]->data, o->result[idx]->len, &pkt);
-		if (memcmp(buffer_result(h->sim, o, &b), o->result[idx]->data + sizeof(struct inc_hdr) +
-			   (pkt.flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), b.elems * o->elem_size))
-			sim_fail(h->sim, "rank %u: block %llu of operation %u is not what has come", h->rank,
-				 (unsigned long long)idx, o->op.seq);
+		if (memcmp(buffer_result(h->sim, o, &b),
+			   o->result[idx]->data + sizeof(struct inc_hdr) +
+				   (pkt.flags & INC_F_DESC ? sizeof(struct inc_desc) : 0),
+			   b.elems * o->elem_size))
+			sim_fail(h->sim, "rank %u: block %llu of operation %u is not what has come",
+				 h->rank, (unsigned long long)idx, o->op.seq);
 	}
 }
 
@@ -103,7 +115,8 @@ void verify_free(struct sim *sim, struct sim_op *o)
 }
 
 /* What child @i has contributed, as its own header says. */
-static void verify_input(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+static void verify_input(struct node *n, const struct netinc_agg *agg,
+			 const struct netinc_slot *slot, u32 i)
 {
 	const struct netinc_pay *in = &slot->in[i];
 	const struct dgram *d = in->obj;
@@ -112,21 +125,27 @@ static void verify_input(struct node *n, const struct netinc_agg *agg, const str
 
 	if (!d) {
 		if (in->flags & (INC_F_PAYLOAD | INC_F_DESC))
-			sim_fail(n->sim, "node %u: child %u has contributed elements to block %llu which are not there",
-				 n->place, i, (unsigned long long)slot->q);
+			sim_fail(
+				n->sim,
+				"node %u: child %u has contributed elements to block %llu which are not there",
+				n->place, i, (unsigned long long)slot->q);
 		return;
 	}
 	if (netinc_parse(d->data, d->len, &pkt))
 		sim_fail(n->sim, "node %u holds what does not parse", n->place);
-	if (pkt.child != i || pkt.psn != (u32)slot->q || pkt.opseq != slot->opseq || pkt.sig != slot->sig ||
-	    pkt.tree != agg->tree)
-		sim_fail(n->sim, "node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
-			 n->place, (unsigned long long)slot->q, slot->opseq, pkt.psn, pkt.opseq);
+	if (pkt.child != i || pkt.psn != (u32)slot->q || pkt.opseq != slot->opseq ||
+	    pkt.sig != slot->sig || pkt.tree != agg->tree)
+		sim_fail(
+			n->sim,
+			"node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
+			n->place, (unsigned long long)slot->q, slot->opseq, pkt.psn, pkt.opseq);
 	if (payload && (pkt.len != slot->len || in->len != slot->len || pkt.dtype != slot->dtype ||
 			pkt.dop != slot->dop || pkt.mode != slot->mode))
-		sim_fail(n->sim, "node %u: block %llu folds %u bytes of type %u, operation %u, as %u of %u, %u",
-			 n->place, (unsigned long long)slot->q, pkt.len, pkt.dtype, pkt.dop, slot->len, slot->dtype,
-			 slot->dop);
+		sim_fail(
+			n->sim,
+			"node %u: block %llu folds %u bytes of type %u, operation %u, as %u of %u, %u",
+			n->place, (unsigned long long)slot->q, pkt.len, pkt.dtype, pkt.dop,
+			slot->len, slot->dtype, slot->dop);
 }
 
 void verify_slot(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -141,7 +160,8 @@ void verify_slot(struct node *n, const struct netinc_agg *agg, const struct neti
 	if (payload != !!(slot->flags & INC_F_PAYLOAD) || (!payload && slot->len))
 		sim_fail(n->sim, "node %u: block %llu has %u bytes, flags %#x, and %s", n->place,
 			 (unsigned long long)slot->q, slot->len, slot->flags,
-			 payload ? "contributions with elements" : "none of the contributions has elements");
+			 payload ? "contributions with elements" :
+				   "none of the contributions has elements");
 }
 
 static const u16 answers[] = { INC_C_RESULTS_RESENT, INC_C_STATUSES, INC_C_NACKS };
@@ -152,7 +172,7 @@ void verify_answers_begin(struct node *n, const struct netinc_group *g)
 
 	static_assert(ARRAY_SIZE(answers) == ARRAY_SIZE(n->said));
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
-		n->said[i] = g->mib[answers[i]];
+		n->said[i] = g->counters[answers[i]];
 }
 
 void verify_answers_end(const struct node *n, const struct netinc_group *g)
@@ -161,8 +181,11 @@ void verify_answers_end(const struct node *n, const struct netinc_group *g)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++)
-		if (g->mib[answers[i]] - n->said[i] > most[i])
-			sim_fail(n->sim, "node %u: a frame is answered with %llu packets of kind %u, not %llu at most",
-				 n->place, (unsigned long long)(g->mib[answers[i]] - n->said[i]), i,
-				 (unsigned long long)most[i]);
+		if (g->counters[answers[i]] - n->said[i] > most[i])
+			sim_fail(
+				n->sim,
+				"node %u: a frame is answered with %llu packets of kind %u, not %llu at most",
+				n->place,
+				(unsigned long long)(g->counters[answers[i]] - n->said[i]), i,
+				(unsigned long long)most[i]);
 }

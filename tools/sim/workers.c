@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Many seeds, in several processes: job j of n runs seeds j, j + n, ... This process watches them and says how far. */
+/*
+ * Many seeds, in several processes: job j of n runs seeds j, j + n, ... This process watches them
+ * and says how far.
+ */
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -30,8 +33,8 @@ static struct worker *self;	/* for the signal handler */
 static void on_abort(int sig)
 {
 	char text[400];
-	int n = snprintf(text, sizeof(text), "# replay: %s --seed %" PRIu64 " --runs 1 -v\n", options->program,
-			 self->seed);
+	int n = snprintf(text, sizeof(text), "# replay: %s --seed %" PRIu64 " --runs 1 -v\n",
+			 options->program, self->seed);
 
 	fflush(stdout);
 	if (write(STDOUT_FILENO, text, n) != n)
@@ -72,7 +75,7 @@ static void work(struct shared *s, u32 job, double begin)
 		t->harmless += sim->rounds_harmless;
 		t->trees += sim->trees;
 		t->hostile += !!sim->plan.hostile.who;
-		t->lies += sim->hostile.told;
+		t->lies += sim->hostile.lies;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
@@ -103,7 +106,8 @@ static void print_progress(const struct shared *s, double time)
 	struct totals t;
 
 	sum(s, &t);
-	printf("# %.0f s: %" PRIu64 " runs, %.0f seeds/s, %" PRIu64 " events, %.0f events/s, %" PRIu64 " failed\n",
+	printf("# %.0f s: %" PRIu64 " runs, %.0f seeds/s, %" PRIu64
+	       " events, %.0f events/s, %" PRIu64 " failed\n",
 	       time, t.runs, t.runs / time, t.steps, t.steps / time, s->failed);
 }
 
@@ -137,7 +141,8 @@ static u32 reap(struct shared *s)
 		ended++;
 		if (WIFEXITED(status) && (!WEXITSTATUS(status) || s->failed))
 			continue;
-		printf("# seed %" PRIu64 ": %s %d\n", w->seed, WIFSIGNALED(status) ? "signal" : "exit status",
+		printf("# seed %" PRIu64 ": %s %d\n", w->seed,
+		       WIFSIGNALED(status) ? "signal" : "exit status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 		failed(s, w->seed);
 	}
@@ -164,7 +169,10 @@ static void watch(struct shared *s, double begin)
 	}
 }
 
-/* Leaves this process by exit(), for the sake of the sanitizers; what failed runs have lost is no leak then. */
+/*
+ * Leaves this process by exit(), for the sake of the sanitizers; what failed runs have lost is no
+ * leak then.
+ */
 static void start(struct shared *s, u32 job, double begin)
 {
 	pid_t pid = fork();
@@ -190,7 +198,8 @@ static void start(struct shared *s, u32 job, double begin)
 void run_seeds(const struct options *o, struct totals *totals)
 {
 	size_t bytes = sizeof(struct shared) + o->jobs * sizeof(struct worker);
-	struct shared *s = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	double begin = seconds();
 	u32 job;
 

@@ -2,14 +2,16 @@
 /*
  * init: the first process of a VM started by tools/vm/run.
  *
- * It runs twice in one life: in the initramfs it loads the modules that reach the host's files and mounts the host's
- * root under an overlay in memory; there, it starts the one command the VM was booted for, copies the command's output
- * to the virtio port that the host reads, writes down the exit status and ends the machine.
+ * It runs twice in one life: in the initramfs it loads the modules that reach the host's files and
+ * mounts the host's root under an overlay in memory; there, it starts the one command the VM was
+ * booted for, copies the command's output to the virtio port that the host reads, writes down the
+ * exit status and ends the machine.
  *
- * The two sides talk through /run/inc-vm (a directory of the host, one per run): argv, env (strings with NUL behind
- * each), cwd, out (the directory that the guest may write) and lib (what to mount on /lib/modules/RELEASE) are read;
- * status is written, and only when the command has ended and all of its output is on its way. What goes wrong before
- * that goes to the kernel log, with "inc-vm:" in front of it.
+ * The two sides talk through /run/inc-vm (a directory of the host, one per run): argv, env (strings
+ * with NUL behind each), cwd, out (the directory that the guest may write) and lib (what to mount
+ * on /lib/modules/RELEASE) are read; status is written, and only when the command has ended and all
+ * of its output is on its way. What goes wrong before that goes to the kernel log, with "inc-vm:"
+ * in front of it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -83,7 +85,8 @@ static void make_dirs(const char *path)
 	}
 }
 
-static void mount_at(const char *source, const char *dir, const char *type, unsigned long flags, const char *data)
+static void mount_at(const char *source, const char *dir, const char *type, unsigned long flags,
+		     const char *data)
 {
 	make_dirs(dir);
 	if (mount(source, dir, type, flags, data))
@@ -161,7 +164,8 @@ static void mount_root(void)
 	mount_at("over", "/over", "tmpfs", 0, "mode=0755");
 	make_dirs("/over/upper");
 	make_dirs("/over/work");
-	mount_at("root", "/new", "overlay", 0, "lowerdir=/lower,upperdir=/over/upper,workdir=/over/work");
+	mount_at("root", "/new", "overlay", 0,
+		 "lowerdir=/lower,upperdir=/over/upper,workdir=/over/work");
 	for (i = 0; i < ARRAY_SIZE(table); i++)
 		mount_at(table[i].source, table[i].dir, table[i].type, 0, table[i].data);
 	mount_at("run", "/new" RUN, "9p", 0, P9 "cache=none");
@@ -303,7 +307,8 @@ static int run_command(int port)
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &chld, NULL);
-	fds[1] = (struct pollfd){ .fd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC), .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC),
+				  .events = POLLIN };
 	if (fds[1].fd < 0 || pipe2(pipes, O_CLOEXEC))
 		fail("make", "a pipe");
 	fcntl(pipes[0], F_SETFL, O_NONBLOCK);
@@ -334,7 +339,10 @@ static int run_command(int port)
 	return status;
 }
 
-/* What a module complains about when it goes belongs to the verdict. In use by a device or a namespace: it stays. */
+/*
+ * What a module complains about when it goes belongs to the verdict. In use by a device or a
+ * namespace: it stays.
+ */
 static void unload(const char *name)
 {
 	char path[100];

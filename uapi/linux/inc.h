@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * In-network collectives: the packet format and the numbers that packets, sockets and netlink share.
+ * In-network collectives: the packet format and the numbers that packets, sockets and netlink
+ * share.
  *
- * Everything here travels in UDP datagrams to one port. A datagram holds exactly one header, its descriptor when
- * INC_F_DESC is set, and its payload padded with zeros to a multiple of 4 bytes. Header fields are big-endian; the
- * elements of a payload are little-endian. Documentation/protocol.rst says what each field means and when it is valid.
+ * Everything here travels in UDP datagrams to one port. A datagram holds exactly one header, its
+ * descriptor when INC_F_DESC is set, and its payload padded with zeros to a multiple of 4 bytes.
+ * Header fields are big-endian; the elements of a payload are little-endian.
+ * Documentation/protocol.rst says what each field means and when it is valid.
  */
 #ifndef _UAPI_LINUX_INC_H
 #define _UAPI_LINUX_INC_H
@@ -32,17 +34,23 @@ enum inc_pkt_type {
 	INC_PKT_RESULT,		/* parent to child: the block is complete */
 	INC_PKT_PROBE,		/* child to parent: what do you hold of me, from this block on? */
 	INC_PKT_STATUS,		/* parent to child: the answer */
-	INC_PKT_NACK,		/* parent to child: [psn, psn + span) has not come, later blocks have */
-	INC_PKT_ERROR,		/* either way: no result for any block from this one on in this epoch */
-	INC_PKT_JOIN,		/* child to parent: be a member; sent without and then with the challenge */
-	INC_PKT_CHALLENGE,	/* parent to child: prove that you get packets at this address, and know the key */
+	/* parent to child: [psn, psn + span) has not come, later blocks have */
+	INC_PKT_NACK,
+	/* either way: no result for any block from this one on in this epoch */
+	INC_PKT_ERROR,
+	/* child to parent: be a member; sent without and then with the challenge */
+	INC_PKT_JOIN,
+	/* parent to child: prove that you get packets at this address, and know the key */
+	INC_PKT_CHALLENGE,
 	INC_PKT_WAIT,		/* parent to child: JOIN is in, others are missing */
 	INC_PKT_READY,		/* parent to child: all JOINs are in, the epoch begins */
 	INC_PKT_REFUSE,		/* parent to child: JOIN refused, or group or epoch unknown */
 	INC_PKT_ABORT,		/* child to parent: this rank is gone in mid-operation */
-	INC_PKT_MOVE,		/* rank to rank: the parent is lost, or one that was lost is there again: come along */
+	/* rank to rank: the parent is lost, or one that was lost is there again: come along */
+	INC_PKT_MOVE,
 	INC_PKT_PEERS,		/* parent to child: where other ranks are */
-	INC_PKT_PARTIAL,	/* parent to child: whose contributions partial results are made of */
+	/* parent to child: whose contributions partial results are made of */
+	INC_PKT_PARTIAL,
 	__INC_PKT_MAX
 };
 
@@ -55,12 +63,16 @@ enum inc_pkt_type {
 #define INC_F_DESC	0x0008	/* a struct inc_desc stands between header and payload */
 #define INC_F_RETRANS	0x0010	/* sent before: answer with the result if there is one */
 #define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
-#define INC_F_CE	0x0040	/* a contribution met congestion on its way up (set by nodes; down: some rank's did) */
-#define INC_F_ECE	0x0080	/* up: a result met congestion on its way to this rank; down: to some rank */
-#define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set of those that it is of */
-#define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved: not sent by this version) */
-#define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | INC_F_LEAVE | \
-			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
+/* a contribution met congestion on its way up (set by nodes; down: some rank's did) */
+#define INC_F_CE	0x0040
+/* up: a result met congestion on its way to this rank; down: to some rank */
+#define INC_F_ECE	0x0080
+/* result: not of all ranks; child = number of the set of those that it is of */
+#define INC_F_PARTIAL	0x0100
+/* an authentication tag follows the header (reserved: not sent by this version) */
+#define INC_F_AUTH	0x8000
+#define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
+			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
@@ -72,7 +84,8 @@ struct inc_hdr {
 	__be32	epoch;		/* one run of one root with one set of slots */
 	__be32	psn;		/* low 32 bits of the block's number */
 	__be16	tree;		/* the one that the block belongs to */
-	__be16	child;		/* sender's index at its parent (up); 0 (down), with INC_F_PARTIAL that of the set */
+	/* sender's index at its parent (up); 0 (down), with INC_F_PARTIAL that of the set */
+	__be16	child;
 	__be16	span;		/* blocks that this packet stands for; 1 with payload */
 	__be16	len;		/* bytes of payload, without descriptor and padding */
 	__be32	opseq;		/* sequence number of the operation in the group */
@@ -114,7 +127,8 @@ struct inc_addr {
 enum inc_fallback {
 	INC_FALLBACK_NONE,	/* nowhere: its operations fail */
 	INC_FALLBACK_STANDBY,	/* to the standby nodes */
-	INC_FALLBACK_EDGE,	/* to the standby nodes if there are any, then to the hosts themselves */
+	/* to the standby nodes if there are any, then to the hosts themselves */
+	INC_FALLBACK_EDGE,
 	__INC_FALLBACK_MAX
 };
 
@@ -129,43 +143,57 @@ enum inc_placement {
 enum inc_late_policy {
 	INC_LATE_WAIT,		/* it is waited for; late_ms 0: reported after a second */
 	INC_LATE_FAIL,		/* the group fails with INC_ERR_RANK_LATE */
-	INC_LATE_PARTIAL,	/* reductions go on without it; fails where that is not possible. No fallback */
+	/* reductions go on without it; fails where that is not possible. No fallback */
+	INC_LATE_PARTIAL,
 	__INC_LATE_MAX
 };
 
 #define INC_LATE_MAX (__INC_LATE_MAX - 1)
 
 /*
- * PROBE: header (psn = first block without result, opseq = ranks whose address it knows; with INC_F_LEAVE, where there
- * are several trees: block psn + span - 1 is the LEAVE, and its tree has it), this, then the bitmap.
+ * PROBE: header (psn = first block without result, opseq = ranks whose address it knows; with
+ * INC_F_LEAVE, where there are several trees: block psn + span - 1 is the LEAVE, and its tree has
+ * it), this, then the bitmap.
  */
 struct inc_probe {
 	__be32	srtt;		/* smoothed round trip, microseconds */
-	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
-	__be16	slack;		/* results may come so much out of order: units of 16 microseconds */
+	/* bits that follow, a multiple of 32; bit i of word i / 32: result psn + i is here */
+	__be16	bits;
+	/* results may come so much out of order: units of 16 microseconds */
+	__be16	slack;
 	__be32	bitmap[];
 };
 
 /* STATUS: header (psn = first block that is not complete), then this, then the bitmap. */
 struct inc_status {
-	__be32	waiting;	/* lowest rank without a contribution to psn; ~0: none has one, or it is complete */
+	/* lowest rank without a contribution to psn; ~0: none has one, or it is complete */
+	__be32	waiting;
 	__be32	waited;		/* milliseconds since the first contribution to psn came */
-	__be16	bits;		/* bit i: the node has the child's contribution to psn + i, or needs it no more */
-	__be16	slack;		/* contributions may come so much out of order: units of 16 microseconds */
-	__be32	seen;		/* the child's contributions to the oldest block, and those not read; wraps */
+	/* bit i: the node has the child's contribution to psn + i, or needs it no more */
+	__be16	bits;
+	/* contributions may come so much out of order: units of 16 microseconds */
+	__be16	slack;
+	/* the child's contributions to the oldest block, and those not read; wraps */
+	__be32	seen;
 	__be32	bitmap[];
 };
 
-/* JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were begun), then this. */
+/*
+ * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
+ * begun), then this.
+ */
 struct inc_join {
 	__be32	size;		/* ranks of the group */
 	__be32	nonce;		/* random, one per connect() */
 	__be64	next;		/* first block without result */
 	__be32	srtt;		/* microseconds, 0: unknown */
 	__be16	block;		/* bytes of payload that the path to the parent carries */
-	__u8	fallback;	/* enum inc_fallback; it and what follows: 0 before the first READY, then as in READY */
-	__u8	shrink;		/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
-	__be32	move;		/* how often the group has moved, this time included; it says where to */
+	/* enum inc_fallback; it and what follows: 0 before the first READY, then as in READY */
+	__u8	fallback;
+	/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
+	__u8	shrink;
+	/* how often the group has moved, this time included; it says where to */
+	__be32	move;
 	__u8	late_policy;	/* enum inc_late_policy */
 	__u8	resv;
 	__be16	window;
@@ -173,7 +201,8 @@ struct inc_join {
 	__be32	dead_ms;
 	__be32	late_ms;
 	__be64	challenge;	/* 0 in the first JOIN */
-	__be64	proof[2];	/* MAC with the node's key over what stands before it; key of zeros if it has none */
+	/* MAC with the node's key over what stands before it; key of zeros if it has none */
+	__be64	proof[2];
 };
 
 struct inc_challenge {
@@ -199,7 +228,8 @@ struct inc_ready {
 	__be16	children;	/* fan-in of this parent */
 	__be16	trees;		/* T */
 	__be16	block;		/* bytes of payload of a full block */
-	__be16	rank;		/* of the receiver from now on: another one than `child` where the group has shrunk */
+	/* of the receiver from now on: another one than `child` where the group has shrunk */
+	__be16	rank;
 	__be32	dead_ms;	/* limits of this group, milliseconds; late 0: off */
 	__be32	late_ms;
 	__be32	opseq;		/* first operation of the epoch */
@@ -209,14 +239,16 @@ struct inc_ready {
 	__u8	late_policy;	/* enum inc_late_policy */
 	__u8	resv2;
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
-	__be64	tree_key[2];	/* trees > 1: from it the receiver's tree makes the up cookies of its children */
+	/* trees > 1: from it the receiver's tree makes the up cookies of its children */
+	__be64	tree_key[2];
 	struct inc_addr edge;	/* the host of rank 0 */
 	struct inc_addr standby[INC_MAX_STANDBY];
 };
 
 struct inc_peer {
 	struct inc_addr addr;
-	__be32	cookie[2];	/* for what the receiver sends to this rank's tree, high half first; 0: it has none */
+	/* for what the receiver sends to this rank's tree, high half first; 0: it has none */
+	__be32	cookie[2];
 };
 
 /* PEERS: header (child = the receiver's index), then this: ranks first, first + 1, ... */
@@ -233,16 +265,21 @@ struct inc_move {
 	__be32	resv;
 };
 
-/* PARTIAL: header, then this, then the bitmap. Results with INC_F_PARTIAL and this number are of these ranks. */
+/*
+ * PARTIAL: header, then this, then the bitmap. Results with INC_F_PARTIAL and this number are of
+ * these ranks.
+ */
 struct inc_partial {
 	__be16	set;		/* never 0 */
-	__be16	bits;		/* bits that follow, a multiple of 32; bit i of word i / 32: child i contributed */
+	/* bits that follow, a multiple of 32; bit i of word i / 32: child i contributed */
+	__be16	bits;
 	__be32	bitmap[];
 };
 
 enum inc_refuse_code {
 	INC_REFUSE_NO_NODE = 1,	/* this box is no node for that interface */
-	INC_REFUSE_UNKNOWN,	/* group, incarnation or epoch unknown: join again; cookie = that of the packet */
+	/* group, incarnation or epoch unknown: join again; cookie = that of the packet */
+	INC_REFUSE_UNKNOWN,
 	INC_REFUSE_RANK_TAKEN,	/* detail = size of the group */
 	INC_REFUSE_SIZE,	/* group has another size: detail */
 	INC_REFUSE_KEY,		/* proof is wrong */
@@ -250,11 +287,14 @@ enum inc_refuse_code {
 	INC_REFUSE_BUSY,	/* an older run of the group has not ended */
 	INC_REFUSE_BLOCK,	/* path carries too small a block: detail */
 	INC_REFUSE_MOVED,	/* the group is at a later move: detail */
-	INC_REFUSE_RANK_DEAD,	/* others did not come along: detail = one of them | (another or ~0) << 32 */
+	/* others did not come along: detail = one of them | (another or ~0) << 32 */
+	INC_REFUSE_RANK_DEAD,
 	INC_REFUSE_OUT,		/* the group has shrunk, and this rank is out: detail = rank */
-	INC_REFUSE_TENANT,	/* no tenant takes who comes from there, or a group that moved is another's */
+	/* no tenant takes who comes from there, or a group that moved is another's */
+	INC_REFUSE_TENANT,
 	INC_REFUSE_QUOTA,	/* the tenant has as much as it may: detail = limit */
-	INC_REFUSE_NEXT,	/* its first block without result cannot be right: detail = that of another member */
+	/* its first block without result cannot be right: detail = that of another member */
+	INC_REFUSE_NEXT,
 	__INC_REFUSE_MAX
 };
 
@@ -267,24 +307,31 @@ struct inc_refuse {
 
 enum inc_err_code {
 	INC_ERR_NONE,
-	INC_ERR_MISMATCH,	/* two ranks disagree about the operation: both descriptors are given */
+	/* two ranks disagree about the operation: both descriptors are given */
+	INC_ERR_MISMATCH,
 	INC_ERR_CANCELED,	/* an operation before this one failed */
 	INC_ERR_RANK_DEAD,	/* no answer of a rank's endpoint within the `dead` limit */
 	INC_ERR_RANK_ABORT,	/* a rank was killed or closed its socket in mid-operation */
-	INC_ERR_RANK_LATE,	/* a rank did not contribute within the `late` limit, policy `fail` */
+	/* a rank did not contribute within the `late` limit, policy `fail` */
+	INC_ERR_RANK_LATE,
 	INC_ERR_RANK_FAULT,	/* a rank's buffer went away during the operation */
 	INC_ERR_NODE_DEAD,	/* no answer of the node within the `dead` limit */
 	INC_ERR_NODE_GONE,	/* the node was removed by its administrator */
 	INC_ERR_LEFT,		/* a rank has left the group */
-	INC_ERR_UNSUPPORTED,	/* the node cannot reduce this type with this operation: descriptor 0 */
+	/* the node cannot reduce this type with this operation: descriptor 0 */
+	INC_ERR_UNSUPPORTED,
 	INC_ERR_COUNTS,		/* rank[0] sends rank[1] another count than that expects */
-	INC_ERR_RANK_PATH,	/* between a rank and the node short packets come through, but no blocks: MTU? */
+	/* between a rank and the node short packets come through, but no blocks: MTU? */
+	INC_ERR_RANK_PATH,
 	__INC_ERR_MAX
 };
 
 #define INC_ERR_MAX (__INC_ERR_MAX - 1)
 
-/* ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's nonce in resume. */
+/*
+ * ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's
+ * nonce in resume.
+ */
 struct inc_error_pkt {
 	__be64	block;		/* e: blocks < e get results, blocks >= e do not */
 	__be32	opseq;		/* the operation that failed */
@@ -325,7 +372,10 @@ enum inc_coll {
 
 #define INC_COLL_MAX (__INC_COLL_MAX - 1)
 
-/* Element types; little-endian on the wire and in buffers. Which ones a node reduces: `inc caps show`. */
+/*
+ * Element types; little-endian on the wire and in buffers. Which ones a node reduces: `inc caps
+ * show`.
+ */
 enum inc_type {
 	INC_TYPE_NONE,
 	INC_TYPE_I8,
@@ -354,10 +404,15 @@ enum inc_type {
 
 #define INC_TYPE_MAX (__INC_TYPE_MAX - 1)
 
-/* What type and operation do not say: bits of inc_submit.mode, inc_desc.mode and, INC_MODE_WIRE only, inc_hdr.mode. */
-#define INC_MODE_SATURATE	0x01	/* SUM of i8, i16, u8, u16: the exact sum, clamped once to the type's range */
+/*
+ * What type and operation do not say: bits of inc_submit.mode, inc_desc.mode and, INC_MODE_WIRE
+ * only, inc_hdr.mode.
+ */
+/* SUM of i8, i16, u8, u16: the exact sum, clamped once to the type's range */
+#define INC_MODE_SATURATE	0x01
 #define INC_MODE_COUNTS		0x02	/* counts differ from rank to rank */
-#define INC_MODE_COUNTS_PHASE	0x80	/* the exchange of counts at the beginning of an operation; not for SUBMIT */
+/* the exchange of counts at the beginning of an operation; not for SUBMIT */
+#define INC_MODE_COUNTS_PHASE	0x80
 #define INC_MODE_WIRE		INC_MODE_SATURATE
 
 enum inc_op {
@@ -375,7 +430,8 @@ enum inc_op {
 	INC_OP_MINLOC,
 	INC_OP_MAXLOC,
 	INC_OP_AVG,		/* the sum divided once by the number of ranks */
-	INC_OP_WSUM,		/* sum of weight x element, each rank with its own weight; SUM at the node */
+	/* sum of weight x element, each rank with its own weight; SUM at the node */
+	INC_OP_WSUM,
 	__INC_OP_MAX		/* not an operation; INC_OP_MAX is */
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * The counters, of a group (node or rank) and summed up of a netns: name and meaning. DROP_*: packets (headers, where a
- * super-packet holds several) that were not used, by reason; they are also the reasons of the netinc_drop tracepoint.
+ * The counters, of a group (node or rank) and summed up of a netns: name and meaning. DROP_*:
+ * packets (headers, where a super-packet holds several) that were not used, by reason; they are
+ * also the reasons of the netinc_drop tracepoint.
  *
- * A list to be included where INC_COUNTER(name, text) is defined: no guard. Numbers are ABI: new ones go to the end.
+ * A list to be included where INC_COUNTER(name, text) is defined: no guard. Numbers are ABI: new
+ * ones go to the end.
  */
 INC_COUNTER(RX_PACKETS, "INC packets received, super-packets counted as their segments")
 INC_COUNTER(RX_BYTES, "IP bytes received, the headers of every segment included")
@@ -49,17 +51,24 @@ INC_COUNTER(DROP_CHALLENGE, "challenge wrong or out of date")
 INC_COUNTER(DROP_PROOF, "key wrong, or no tenant takes who has it")
 INC_COUNTER(DROP_LIMIT, "limit of groups, members or replies reached")
 INC_COUNTER(DROP_ERROR, "block is at or after the group's error")
-INC_COUNTER(DROP_ORDER, "result that must wait for others, before which it cannot be folded or written")
-INC_COUNTER(CONGESTED, "packets received that had met congestion (ECN), super-packets counted as one")
+INC_COUNTER(DROP_ORDER,
+	    "result that must wait for others, before which it cannot be folded or written")
+INC_COUNTER(CONGESTED,
+	    "packets received that had met congestion (ECN), super-packets counted as one")
 INC_COUNTER(CWND_CUTS, "times that a congestion window was reduced")
 INC_COUNTER(MOVES, "moves to another node, or back")
 INC_COUNTER(KEPT_SENT, "blocks contributed again after a move, from what was kept of them")
 INC_COUNTER(BLOCKS_PARTIAL, "blocks completed without the contributions of late ranks")
 INC_COUNTER(OPS_PARTIAL, "operations completed without the contributions of late ranks")
-INC_COUNTER(DROP_TOO_LATE, "contribution to a block that was completed without it, or to the rest of its operation")
+INC_COUNTER(DROP_TOO_LATE,
+	    "contribution to a block that was completed without it, or to the rest of its operation")
 INC_COUNTER(FOLD_BYTES, "bytes of payload reduced, those of all contributions")
-INC_COUNTER(NODE_NSEC, "nanoseconds that the node spent on packets of the group, to where their results are queued")
+INC_COUNTER(
+	NODE_NSEC,
+	"nanoseconds that the node spent on packets of the group, to where their results are queued")
 INC_COUNTER(DROP_CPU, "contribution beyond the tenant's share of the processor")
 INC_COUNTER(DROP_RATE, "contribution beyond the tenant's rate")
-INC_COUNTER(DROP_WORK, "more than one received buffer may ask for: it would have cost too much, or has been answered")
+INC_COUNTER(
+	DROP_WORK,
+	"more than one received buffer may ask for: it would have cost too much, or has been answered")
 INC_COUNTER(DROP_ADDRESS, "sent to many, or by an address that no other machine can have")

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * The names of element types, operations and collectives, and what errors mean, as tools and messages print them.
+ * The names of element types, operations and collectives, and what errors mean, as tools and
+ * messages print them.
  *
- * Lists to be included where INC_TYPE(number, name, bytes of an element), INC_OP(number, name), INC_COLL(number, name)
- * or INC_ERROR(number, text) is defined: no guard. What is 0 in an enum has no entry here. The texts of errors that
- * concern one rank continue "rank 3 ...".
+ * Lists to be included where INC_TYPE(number, name, bytes of an element), INC_OP(number, name),
+ * INC_COLL(number, name) or INC_ERROR(number, text) is defined: no guard. What is 0 in an enum has
+ * no entry here. The texts of errors that concern one rank continue "rank 3 ...".
  */
 #ifdef INC_TYPE
 INC_TYPE(INC_TYPE_I8, "i8", 1)
@@ -74,5 +75,6 @@ INC_ERROR(INC_ERR_NODE_GONE, "the node was removed by its administrator")
 INC_ERROR(INC_ERR_LEFT, "has left the group")
 INC_ERROR(INC_ERR_UNSUPPORTED, "the node cannot reduce this type with this operation")
 INC_ERROR(INC_ERR_COUNTS, "sends another count than is expected of it")
-INC_ERROR(INC_ERR_RANK_PATH, "exchanges short packets with the node, but no blocks get through: is an MTU too small?")
+INC_ERROR(INC_ERR_RANK_PATH,
+	  "exchanges short packets with the node, but no blocks get through: is an MTU too small?")
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Generic netlink family "inc". Specification: Documentation/netlink/specs/inc.yaml; a test holds the two together.
+ * Generic netlink family "inc". Specification: Documentation/netlink/specs/inc.yaml; a test holds
+ * the two together.
  *
- * GET commands answer a request or a dump; ADD, SET and DEL need CAP_NET_ADMIN in the socket's network namespace.
+ * GET commands answer a request or a dump; ADD, SET and DEL need CAP_NET_ADMIN in the socket's
+ * network namespace.
  */
 #ifndef _UAPI_LINUX_INC_NETLINK_H
 #define _UAPI_LINUX_INC_NETLINK_H
@@ -21,15 +23,21 @@ enum {
 	INC_CMD_PARENT_GET,	/* do: INC_A_PARENT, the default of this netns */
 	INC_CMD_PARENT_SET,
 	INC_CMD_PARENT_DEL,
-	INC_CMD_GROUP_GET,	/* dump: INC_A_GROUP, groups of nodes and ranks of sockets; filter INC_A_GROUP_ID */
-	INC_CMD_MEMBER_GET,	/* dump: INC_A_MEMBER, the children of nodes' groups; filter INC_A_GROUP_ID */
+	/* dump: INC_A_GROUP, groups of nodes and ranks of sockets; filter INC_A_GROUP_ID */
+	INC_CMD_GROUP_GET,
+	/* dump: INC_A_MEMBER, the children of nodes' groups; filter INC_A_GROUP_ID */
+	INC_CMD_MEMBER_GET,
 	INC_CMD_STATS_GET,	/* do: INC_A_STATS of the netns */
 	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per bridge port */
 	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
-	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
-	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
-	INC_CMD_TENANT_GET,	/* dump: INC_A_TENANT, in the order in which a JOIN is compared with them */
-	INC_CMD_TENANT_ADD,	/* INC_A_TENANT with NAME; from then on only ranks that a tenant takes may join */
+	/* dump: INC_A_LIMIT of the netns, then of every user that there is */
+	INC_CMD_LIMIT_GET,
+	/* INC_A_LIMIT: SCOPE, VALUES; those of users: in the initial user namespace only */
+	INC_CMD_LIMIT_SET,
+	/* dump: INC_A_TENANT, in the order in which a JOIN is compared with them */
+	INC_CMD_TENANT_GET,
+	/* INC_A_TENANT with NAME; from then on only ranks that a tenant takes may join */
+	INC_CMD_TENANT_ADD,
 	INC_CMD_TENANT_SET,	/* the same: what is given changes; groups that there are stay */
 	INC_CMD_TENANT_DEL,	/* INC_A_TENANT: NAME; its groups stay, and count for nobody */
 	__INC_CMD_MAX
@@ -85,16 +93,20 @@ enum {
 	INC_A_NODE_IFNAME,	/* string */
 	INC_A_NODE_DEAD_MS,	/* u32: 100..60000, default 2000 */
 	INC_A_NODE_LATE_MS,	/* u32: 0 = off, else 10..3600000; default 0 */
-	INC_A_NODE_WINDOW,	/* u32: blocks, power of two, INC_MIN_WINDOW..INC_MAX_WINDOW; default 512 */
+	/* u32: blocks, power of two, INC_MIN_WINDOW..INC_MAX_WINDOW; default 512 */
+	INC_A_NODE_WINDOW,
 	INC_A_NODE_MAX_GROUPS,	/* u32: default 64 */
 	INC_A_NODE_MAX_MEMORY,	/* u64: bytes of held packets per group; default 64 MiB */
 	INC_A_NODE_GROUPS,	/* u32, out: groups now */
 	INC_A_NODE_MEMORY,	/* u64, out: bytes held now */
-	INC_A_NODE_KEY,		/* binary, INC_KEY_LEN, in: only ranks that have it may join; all zero: none needed */
+	/* binary, INC_KEY_LEN, in: only ranks that have it may join; all zero: none needed */
+	INC_A_NODE_KEY,
 	INC_A_NODE_KEYED,	/* flag, out: a key is set */
 	INC_A_NODE_FALLBACK,	/* u8: enum inc_fallback, default none; of groups formed later */
-	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*: at most INC_MAX_STANDBY; in: all of them, replaces */
-	INC_A_NODE_LATE_POLICY,	/* u8: enum inc_late_policy; default: wait, with LATE_MS above 0 fail */
+	/* multi, nest INC_A_PARENT_*: at most INC_MAX_STANDBY; in: all of them, replaces */
+	INC_A_NODE_STANDBY,
+	/* u8: enum inc_late_policy; default: wait, with LATE_MS above 0 fail */
+	INC_A_NODE_LATE_POLICY,
 	__INC_A_NODE_MAX
 };
 
@@ -146,12 +158,14 @@ enum {
 	INC_A_GROUP_PARENT,	/* nest INC_A_PARENT_* (rank) */
 	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
 	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
-	INC_A_GROUP_PID,	/* u32: of the process that joined (rank), as the reader knows it, if he does */
+	/* u32: of the process that joined (rank), as the reader knows it, if he does */
+	INC_A_GROUP_PID,
 	INC_A_GROUP_FALLBACK,	/* u8: enum inc_fallback */
 	INC_A_GROUP_PLACEMENT,	/* u8: enum inc_placement (rank) */
 	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */
 	INC_A_GROUP_TREES,	/* u32: how many share the blocks, at the edge; absent: one */
-	INC_A_GROUP_TREE,	/* u32: this is one whose group has its root elsewhere: its number (node) */
+	/* u32: this is one whose group has its root elsewhere: its number (node) */
+	INC_A_GROUP_TREE,
 	INC_A_GROUP_TENANT,	/* string: whose it is; absent: nobody's (node) */
 	__INC_A_GROUP_MAX
 };
@@ -191,15 +205,16 @@ enum {
 #define INC_LATE_BUCKETS	24	/* of INC_A_LATE_HIST */
 
 /*
- * The child whose contribution completed a block is charged with the time for which all others had been there by then.
- * Microseconds, over the life of the group.
+ * The child whose contribution completed a block is charged with the time for which all others had
+ * been there by then. Microseconds, over the life of the group.
  */
 enum {
 	INC_A_LATE_UNSPEC,
 	INC_A_LATE_BLOCKS,	/* u64: blocks that it was the last one for */
 	INC_A_LATE_SUM_US,	/* u64: all times together; mean = sum / blocks */
 	INC_A_LATE_MAX_US,	/* u64: the longest */
-	INC_A_LATE_HIST,	/* binary: INC_LATE_BUCKETS u64, blocks with 0, 1, 2..3, 4..7, ... microseconds */
+	/* binary: INC_LATE_BUCKETS u64, blocks with 0, 1, 2..3, 4..7, ... microseconds */
+	INC_A_LATE_HIST,
 	INC_A_LATE_MISSED,	/* u64: blocks that were completed without it */
 	__INC_A_LATE_MAX
 };
@@ -213,7 +228,8 @@ enum {
 	INC_A_PORT_IFNAME,	/* string */
 	INC_A_PORT_RX_PACKETS,	/* u64: INC packets, super-packets counted as their segments */
 	INC_A_PORT_RX_BYTES,	/* u64: IP bytes, the headers of every segment included */
-	INC_A_PORT_RX_SKBS,	/* u64: as received: less than packets where super-packets come whole */
+	/* u64: as received: less than packets where super-packets come whole */
+	INC_A_PORT_RX_SKBS,
 	INC_A_PORT_TX_PACKETS,
 	INC_A_PORT_TX_BYTES,
 	INC_A_PORT_TX_SKBS,
@@ -233,7 +249,8 @@ enum inc_event {
 	INC_EVENT_RANK_LATE,	/* RANK has kept the others waiting for more than a second */
 	INC_EVENT_RANK_BACK,	/* and has come */
 	INC_EVENT_RANK_DEAD,
-	INC_EVENT_MOVING,	/* a rank of this host has lost its parent, or is called: TEXT says where it goes */
+	/* a rank of this host has lost its parent, or is called: TEXT says where it goes */
+	INC_EVENT_MOVING,
 	INC_EVENT_MOVED,	/* and the group works there */
 	__INC_EVENT_MAX
 };
@@ -275,21 +292,28 @@ enum {
 #define INC_TENANT_PLACES	8	/* at most so many prefixes, and ports */
 
 /*
- * A tenant: who it is (all that is given must fit: prefix, port, key), and what it may have at the nodes of the network
- * namespace.
+ * A tenant: who it is (all that is given must fit: prefix, port, key), and what it may have at the
+ * nodes of the network namespace.
  */
 enum {
 	INC_A_TENANT_UNSPEC,
 	INC_A_TENANT_NAME,	/* string: letters, digits, dots, dashes and underscores */
-	INC_A_TENANT_KEY,	/* binary, INC_KEY_LEN, in: instead of the node's; all zero: the node's */
+	/* binary, INC_KEY_LEN, in: instead of the node's; all zero: the node's */
+	INC_A_TENANT_KEY,
 	INC_A_TENANT_KEYED,	/* flag, out: a key is set */
-	INC_A_TENANT_PREFIX,	/* multi, nest INC_A_PREFIX_*; in: all of them; an empty one: from anywhere */
-	INC_A_TENANT_PORT,	/* multi, u32: ifindex of a bridge port; in: all of them; 0: by any */
+	/* multi, nest INC_A_PREFIX_*; in: all of them; an empty one: from anywhere */
+	INC_A_TENANT_PREFIX,
+	/* multi, u32: ifindex of a bridge port; in: all of them; 0: by any */
+	INC_A_TENANT_PORT,
 	INC_A_TENANT_MAX_GROUPS,	/* u32: 1..65536; default 65536 */
-	INC_A_TENANT_MAX_SLOTS,	/* u32: of all groups, twice the window each, 8..2^29; default 2^29 */
-	INC_A_TENANT_MAX_MEMORY,	/* u64: bytes reserved for its groups and held for them; default 1 TiB */
-	INC_A_TENANT_CPU,	/* u32: percent of one processor for contributions, 0..100; 0: no limit, default */
-	INC_A_TENANT_RATE,	/* u64: bits per second of contributions, INC_TENANT_RATE_*; 0: no limit, default */
+	/* u32: of all groups, twice the window each, 8..2^29; default 2^29 */
+	INC_A_TENANT_MAX_SLOTS,
+	/* u64: bytes reserved for its groups and held for them; default 1 TiB */
+	INC_A_TENANT_MAX_MEMORY,
+	/* u32: percent of one processor for contributions, 0..100; 0: no limit, default */
+	INC_A_TENANT_CPU,
+	/* u64: bits per second of contributions, INC_TENANT_RATE_*; 0: no limit, default */
+	INC_A_TENANT_RATE,
 	INC_A_TENANT_GROUPS,	/* u32, out: groups now */
 	INC_A_TENANT_SLOTS,	/* u32, out: slots now */
 	INC_A_TENANT_MEMORY,	/* u64, out: bytes now */
@@ -298,7 +322,8 @@ enum {
 	INC_A_TENANT_REFUSED_GROUPS,	/* u64, out: times that MAX_GROUPS was met */
 	INC_A_TENANT_REFUSED_SLOTS,	/* u64, out: times that MAX_SLOTS was met */
 	INC_A_TENANT_REFUSED_MEMORY,	/* u64, out: times that MAX_MEMORY was met */
-	INC_A_TENANT_REFUSED_CPU,	/* u64, out: contributions dropped for CPU; those of one buffer count as one */
+	/* u64, out: contributions dropped for CPU; those of one buffer count as one */
+	INC_A_TENANT_REFUSED_CPU,
 	INC_A_TENANT_REFUSED_RATE,	/* u64, out: the same for RATE */
 	__INC_A_TENANT_MAX
 };

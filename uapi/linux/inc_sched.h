@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * sch_inc: a qdisc that knows INC packets. Bands: control and results, contributions, everything else. The groups whose
- * contributions it has queues for are listed as its classes (RTM_GETTCLASS); they come and go by themselves.
+ * sch_inc: a qdisc that knows INC packets. Bands: control and results, contributions, everything
+ * else. The groups whose contributions it has queues for are listed as its classes (RTM_GETTCLASS);
+ * they come and go by themselves.
  */
 #ifndef _UAPI_LINUX_INC_SCHED_H
 #define _UAPI_LINUX_INC_SCHED_H
@@ -10,12 +11,16 @@
 
 enum {
 	TCA_INC_UNSPEC,
-	TCA_INC_SHARE,		/* u32: percent of the bytes that INC may take while others wait, 1..99; default 80 */
+	/* u32: percent of the bytes that INC may take while others wait, 1..99; default 80 */
+	TCA_INC_SHARE,
 	TCA_INC_LIMIT,		/* u32: packets per class; default 1000 */
 	TCA_INC_PORT,		/* u16: UDP port; default INC_PORT */
-	TCA_INC_WEIGHTS,	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
-	TCA_INC_TARGET,		/* u32: microseconds after which INC packets that wait are marked (ECN); default 2000 */
-	TCA_INC_CONTROL,	/* u32: percent of INC that goes before contributions that wait, 1..99; default 90 */
+	/* struct tc_inc_weight[0..INC_SCHED_WEIGHTS]: all that are not 1; default none */
+	TCA_INC_WEIGHTS,
+	/* u32: microseconds after which INC packets that wait are marked (ECN); default 2000 */
+	TCA_INC_TARGET,
+	/* u32: percent of INC that goes before contributions that wait, 1..99; default 90 */
+	TCA_INC_CONTROL,
 	TCA_INC_RATE,		/* u64: bits per second of the link, 0: measured; default 0 */
 	TCA_INC_PAD,
 	__TCA_INC_MAX
@@ -47,18 +52,23 @@ enum inc_sched_class {
 struct tc_inc_xstats {
 	struct {
 		__u64	marks;		/* skbs; only INC is marked */
-		__u64	delay[INC_SCHED_DELAYS];	/* skbs that waited < 64 us, < 256 us, ... */
+		/* skbs that waited < 64 us, < 256 us, ... */
+		__u64	delay[INC_SCHED_DELAYS];
 		__u64	packets;	/* sent; a super-packet counts as its segments */
 		__u64	bytes;
 		__u64	drops;		/* skbs */
 		__u32	qlen;		/* skbs waiting */
 		__u32	backlog;	/* bytes waiting */
 	} cls[INC_SCHED_CLASSES];
-	__u64	blocks;		/* INC headers inside all packets, super-packets taken apart, dropped ones too */
+	/* INC headers inside all packets, super-packets taken apart, dropped ones too */
+	__u64	blocks;
 	__u64	rate;		/* bits per second: TCA_INC_RATE, or as measured; 0: not known */
 };
 
-/* TCA_STATS_APP of a class; its qlen, backlog, packets, bytes and drops are in the common statistics */
+/*
+ * TCA_STATS_APP of a class; its qlen, backlog, packets, bytes and drops are in the common
+ * statistics
+ */
 struct tc_inc_group_xstats {
 	__u32	group;
 	__u32	weight;

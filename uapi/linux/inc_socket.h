@@ -22,13 +22,15 @@
 #include <linux/ioctl.h>
 #include <linux/socket.h>
 
-#define INC_SA_KEY	0x0001	/* sinc_key is set: prove to the node that we have the key it was given */
+/* sinc_key is set: prove to the node that we have the key it was given */
+#define INC_SA_KEY	0x0001
 /*
- * The socket's group has failed: go on with the ranks that are left, numbered anew in their old order. Group, rank and
- * size are the old ones; no parent: where the group was last; no key: the old one. INC_IOC_INFO and getsockname() tell
- * the new rank and size. Completions that have not been collected are gone. ESTALE: the others went on without this
- * rank. EISCONN: the group has not failed. ENOTCONN: the socket was no member of one. After another failure the same
- * call tries again.
+ * The socket's group has failed: go on with the ranks that are left, numbered anew in their old
+ * order. Group, rank and size are the old ones; no parent: where the group was last; no key: the
+ * old one. INC_IOC_INFO and getsockname() tell the new rank and size. Completions that have not
+ * been collected are gone. ESTALE: the others went on without this rank. EISCONN: the group has not
+ * failed. ENOTCONN: the socket was no member of one. After another failure the same call tries
+ * again.
  */
 #define INC_SA_SHRINK	0x0002
 
@@ -38,7 +40,8 @@ struct sockaddr_inc {
 	__u32	sinc_group;		/* any number, the same at all ranks */
 	__u32	sinc_rank;		/* 0 .. size - 1 */
 	__u32	sinc_size;		/* 1 .. INC_MAX_RANKS */
-	__u16	sinc_parent_family;	/* AF_INET, AF_INET6; 0: the netns default (`inc parent set`) */
+	/* AF_INET, AF_INET6; 0: the netns default (`inc parent set`) */
+	__u16	sinc_parent_family;
 	__be16	sinc_parent_port;	/* 0: INC_PORT */
 	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
 	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
@@ -47,8 +50,8 @@ struct sockaddr_inc {
 };
 
 /*
- * One operation. Both buffers must stay valid and untouched until it has completed. N is the size of the group; what
- * the table calls "-" is not looked at.
+ * One operation. Both buffers must stay valid and untouched until it has completed. N is the size
+ * of the group; what the table calls "-" is not looked at.
  *
  *	coll		@send, elements		@recv, elements		in place (@send == @recv)
  *	allreduce	count			count			yes
@@ -62,12 +65,12 @@ struct sockaddr_inc {
  *	scan, exscan	count			count			yes; exscan leaves rank 0's @recv as it is
  *	barrier		-			-
  *
- * Buffers that are not the same must not overlap. The root of a broadcast whose @wire differs from its @type gets what
- * the others get, and gives @recv too.
+ * Buffers that are not the same must not overlap. The root of a broadcast whose @wire differs from
+ * its @type gets what the others get, and gives @recv too.
  *
- * With INC_MODE_COUNTS, which all ranks give or none, shares differ from rank to rank; @recv_counts and @send_counts
- * are addresses of arrays of N __u64 (elements), @recv_displs and @send_displs likewise say where a rank's share begins
- * in the buffer (elements; 0: they follow one another):
+ * With INC_MODE_COUNTS, which all ranks give or none, shares differ from rank to rank; @recv_counts
+ * and @send_counts are addresses of arrays of N __u64 (elements), @recv_displs and @send_displs
+ * likewise say where a rank's share begins in the buffer (elements; 0: they follow one another):
  *
  *	coll		counts				displacements		@count
  *	reduce-scatter	@recv_counts, all the same	-			0
@@ -76,8 +79,8 @@ struct sockaddr_inc {
  *	scatter		root: @send_counts		root: @send_displs	what this rank gets
  *	alltoall	@send_counts, @recv_counts	both			0
  *
- * Shares of one buffer that is written to must not overlap. Where ranks cannot know one another's counts (gather,
- * scatter, alltoall), these are exchanged first, inside the operation.
+ * Shares of one buffer that is written to must not overlap. Where ranks cannot know one another's
+ * counts (gather, scatter, alltoall), these are exchanged first, inside the operation.
  */
 struct inc_submit {
 	__u8	coll;		/* enum inc_coll */
@@ -95,7 +98,8 @@ struct inc_submit {
 	__u64	send_displs;
 	__u64	recv_counts;
 	__u64	recv_displs;
-	__u64	weight;		/* INC_OP_WSUM: this rank's weight, an IEEE 754 binary64; 0 otherwise */
+	/* INC_OP_WSUM: this rank's weight, an IEEE 754 binary64; 0 otherwise */
+	__u64	weight;
 	__u64	user_data;	/* comes back in the completion */
 	__u64	handle;		/* out: names the operation in INC_IOC_WAIT; never 0 */
 	__u64	resv1;
@@ -112,7 +116,8 @@ struct inc_error_info {
 		__u32	root;
 		__u64	count;
 		__u8	mode, resv[3];
-		__u32	counts;	/* with INC_MODE_COUNTS: a hash of what this rank said the counts are */
+		/* with INC_MODE_COUNTS: a hash of what this rank said the counts are */
+		__u32	counts;
 	} desc[2];
 };
 
@@ -120,27 +125,35 @@ struct inc_completion {
 	__u64	handle;
 	__u64	user_data;
 	__s32	result;		/* 0 or a negative errno */
-	__u32	missing;	/* result 0: ranks whose contribution is not in it (late-policy partial), else 0 */
+	/* result 0: ranks whose contribution is not in it (late-policy partial), else 0 */
+	__u32	missing;
 	struct inc_error_info error;
 };
 
 struct inc_wait {
 	__u64	handle;		/* 0: any operation */
-	__s64	timeout_ms;	/* -1: no limit, 0: only look (EAGAIN if it is not done); else ETIMEDOUT */
+	/* -1: no limit, 0: only look (EAGAIN if it is not done); else ETIMEDOUT */
+	__s64	timeout_ms;
 	struct inc_completion completion;	/* out */
 };
 
 struct inc_submit_wait {
 	struct inc_submit submit;
-	struct inc_wait	wait;	/* timeout_ms in; the rest out. After EINTR or ETIMEDOUT submit.handle is valid */
+	/* timeout_ms in; the rest out. After EINTR or ETIMEDOUT submit.handle is valid */
+	struct inc_wait	wait;
 };
 
-/* Of whose contributions the result of an operation with `missing` is made; the last few completions are known. */
+/*
+ * Of whose contributions the result of an operation with `missing` is made; the last few
+ * completions are known.
+ */
 struct inc_contributed {
-	__u64	handle;		/* in: of a completion that has been collected; 0: of the last one with `missing` */
+	/* in: of a completion that has been collected; 0: of the last one with `missing` */
+	__u64	handle;
 	__u32	size;		/* out: ranks of the group */
 	__u32	missing;	/* out */
-	__u32	ranks[INC_MAX_RANKS / 32];	/* out: bit rank % 32 of word rank / 32: is in all of the result */
+	/* out: bit rank % 32 of word rank / 32: is in all of the result */
+	__u32	ranks[INC_MAX_RANKS / 32];
 };
 
 struct inc_info {
@@ -152,7 +165,8 @@ struct inc_info {
 	__u32	window;		/* blocks */
 	__u32	block;		/* bytes of payload of a full block */
 	__u32	joined;		/* while WAITING: ranks that are there */
-	__u32	missing;	/* while WAITING or with an operation under way: lowest rank waited for; ~0: none */
+	/* while WAITING or with an operation under way: lowest rank waited for; ~0: none */
+	__u32	missing;
 	__u32	srtt_us;
 	__u64	submitted;	/* operations */
 	__u64	completed;

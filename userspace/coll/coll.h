@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * inc-coll: random collectives, every element of every result compared with what this program computes itself.
+ * inc-coll: random collectives, every element of every result compared with what this program
+ * computes itself.
  *
- * All that happens follows from a seed: plan.c derives the operation, which all ranks know, number.c what every rank
- * sends and how it is folded, expect.c what every rank must get, layout.c where this rank has it in memory, run.c does
- * it and compares, errors.c does what must fail.
+ * All that happens follows from a seed: plan.c derives the operation, which all ranks know,
+ * number.c what every rank sends and how it is folded, expect.c what every rank must get, layout.c
+ * where this rank has it in memory, run.c does it and compares, errors.c does what must fail.
  */
 #ifndef INC_COLL_H
 #define INC_COLL_H
@@ -65,7 +66,10 @@ struct region {
 	bool spread;		/* libinc is told the displs */
 };
 
-/* An operation at this rank. What it reads are shares of one of its buffers, what it writes likewise. */
+/*
+ * An operation at this rank. What it reads are shares of one of its buffers, what it writes
+ * likewise.
+ */
 struct slot {
 	struct plan plan;
 	struct region send, recv;
@@ -84,7 +88,8 @@ bool exists(enum inc_type type, enum inc_op op);
 bool is_float(enum inc_type type);
 bool saturates(enum inc_type type);
 uint64_t mix(uint64_t seed, uint64_t x);
-void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i, void *elem);
+void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i,
+	   void *elem);
 void fold(const struct plan *plan, const struct elem *elems, uint32_t n, void *result);
 void travel(const struct plan *plan, void *elem);
 
@@ -96,7 +101,8 @@ bool reduces(enum inc_coll coll);
 
 /* expect.c */
 uint64_t expected_count(const struct plan *plan, uint32_t rank, uint32_t share);
-bool expected(const struct plan *plan, unsigned int start, uint32_t rank, uint32_t share, uint64_t i, void *elem);
+bool expected(const struct plan *plan, unsigned int start, uint32_t rank, uint32_t share,
+	      uint64_t i, void *elem);
 
 /* layout.c */
 void layout(struct slot *slot, uint32_t rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What must fail, with which error, which text, at which ranks; and that the group works after each of them. One rank,
- * the odd one, submits another operation than all others.
+ * What must fail, with which error, which text, at which ranks; and that the group works after each
+ * of them. One rank, the odd one, submits another operation than all others.
  */
 #include <err.h>
 #include <errno.h>
@@ -32,15 +32,17 @@ static void check_works(const struct config *cfg, const char *after)
 	for (int i = 0; i < ELEMS; i++)
 		x[i] = cfg->join.rank + 1;
 	if (inc_allreduce(cfg->inc, INC_IN_PLACE, x, ELEMS, INC_TYPE_I32, INC_OP_SUM))
-		errx(1, "rank %u: allreduce after %s: %s", cfg->join.rank, after, inc_errmsg(cfg->inc));
+		errx(1, "rank %u: allreduce after %s: %s", cfg->join.rank, after,
+		     inc_errmsg(cfg->inc));
 	for (int i = 0; i < ELEMS; i++)
 		if (x[i] != n * (n + 1) / 2)
-			errx(1, "rank %u: allreduce after %s: element %d is %d", cfg->join.rank, after, i, x[i]);
+			errx(1, "rank %u: allreduce after %s: element %d is %d", cfg->join.rank,
+			     after, i, x[i]);
 }
 
 /* @text and @other, if not NULL, must be in what libinc says. */
-static void expect_failure(const struct config *cfg, struct inc_args args, int error, const char *text,
-			   const char *other)
+static void expect_failure(const struct config *cfg, struct inc_args args, int error,
+			   const char *text, const char *other)
 {
 	char what[256];
 	int ret;
@@ -51,15 +53,15 @@ static void expect_failure(const struct config *cfg, struct inc_args args, int e
 	snprintf(what, sizeof(what), "%s, expected \"%s\"", inc_coll_name(args.coll), text);
 	ret = inc_collective(cfg->inc, &args);
 	if (ret != error)
-		errx(1, "rank %u: %s: returned %d, expected %d: %s", cfg->join.rank, what, ret, error,
-		     ret ? inc_errmsg(cfg->inc) : "");
+		errx(1, "rank %u: %s: returned %d, expected %d: %s", cfg->join.rank, what, ret,
+		     error, ret ? inc_errmsg(cfg->inc) : "");
 	if (!strstr(inc_errmsg(cfg->inc), text) || (other && !strstr(inc_errmsg(cfg->inc), other)))
-		errx(1, "rank %u: %s and \"%s\": the text is \"%s\"", cfg->join.rank, what, other ?: "",
-		     inc_errmsg(cfg->inc));
+		errx(1, "rank %u: %s and \"%s\": the text is \"%s\"", cfg->join.rank, what,
+		     other ?: "", inc_errmsg(cfg->inc));
 	done++;
 }
 
-/* ---- Refused at submission ------------------------------------------------------------------------------------ */
+/* ---- Refused at submission ----------------------------------------------- */
 
 static void refuse(const struct config *cfg, struct inc_args args, const char *text)
 {
@@ -76,8 +78,12 @@ static void refuse_meaningless(const struct config *cfg)
 		for (unsigned int op = 1; op < __INC_OP_MAX; op++) {
 			if (exists(type, op))
 				continue;
-			snprintf(text, sizeof(text), "%s has no %s", inc_type_name(type), inc_op_name(op));
-			refuse(cfg, (struct inc_args) { .coll = INC_COLL_ALLREDUCE, .type = type, .op = op }, text);
+			snprintf(text, sizeof(text), "%s has no %s", inc_type_name(type),
+				 inc_op_name(op));
+			refuse(cfg,
+			       (struct inc_args){
+				       .coll = INC_COLL_ALLREDUCE, .type = type, .op = op },
+			       text);
 		}
 	}
 }
@@ -108,7 +114,7 @@ static void refuse_options(const struct config *cfg)
 		refuse(cfg, cases[i].args, cases[i].text);
 }
 
-/* ---- Ranks that disagree -------------------------------------------------------------------------------------- */
+/* ---- Ranks that disagree ------------------------------------------------- */
 
 /* The counts of odd and other ranks where both are per-rank. */
 static uint64_t counts[2][MAX_RANKS];
@@ -131,13 +137,17 @@ static const struct side sides[][2] = {
 	{ { FOLD(ALLREDUCE, F32, SUM, .count = 50), "allreduce f32 sum 50" },
 	  { FOLD(ALLREDUCE, F32, MAX, .count = 50), "allreduce f32 max 50" } },
 	{ { FOLD(ALLREDUCE, F32, SUM, .count = 50), "allreduce f32 sum 50" },
-	  { FOLD(ALLREDUCE, F32, SUM, .count = 50, .wire = INC_TYPE_BF16), "allreduce f32 sum 50 as bf16" } },
+	  { FOLD(ALLREDUCE, F32, SUM, .count = 50, .wire = INC_TYPE_BF16),
+	    "allreduce f32 sum 50 as bf16" } },
 	{ { FOLD(ALLREDUCE, F32, SUM, .count = 50), "allreduce f32 sum 50" },
 	  { FOLD(SCAN, F32, SUM, .count = 50), "scan f32 sum 50" } },
-	{ { FOLD(ALLREDUCE, F32, SUM, .count = 50), "allreduce f32 sum 50" }, { MOVE(BARRIER, NONE), "barrier" } },
-	{ { MOVE(BARRIER, NONE), "barrier" }, { MOVE(BROADCAST, U8, .count = 9), "broadcast u8 9 root 0" } },
+	{ { FOLD(ALLREDUCE, F32, SUM, .count = 50), "allreduce f32 sum 50" },
+	  { MOVE(BARRIER, NONE), "barrier" } },
+	{ { MOVE(BARRIER, NONE), "barrier" },
+	  { MOVE(BROADCAST, U8, .count = 9), "broadcast u8 9 root 0" } },
 	{ { FOLD(ALLREDUCE, I8, SUM, .count = 9), "allreduce i8 sum 9" },
-	  { FOLD(ALLREDUCE, I8, SUM, .count = 9, .mode = INC_MODE_SATURATE), "allreduce i8 sum 9 saturating" } },
+	  { FOLD(ALLREDUCE, I8, SUM, .count = 9, .mode = INC_MODE_SATURATE),
+	    "allreduce i8 sum 9 saturating" } },
 	{ { FOLD(REDUCE, F64, MIN, .count = 9), "reduce f64 min 9 root 0" },
 	  { FOLD(REDUCE, F64, MIN, .count = 9, .root = 1), "reduce f64 min 9 root 1" } },
 	{ { MOVE(BROADCAST, I16, .count = 9), "broadcast i16 9 root 0" },
@@ -148,8 +158,10 @@ static const struct side sides[][2] = {
 	  { MOVE(ALLGATHER, I32, PER_RANK(0)), "allgather i32 per-rank counts" } },
 	{ { MOVE(ALLGATHER, I32, PER_RANK(0)), "allgather i32 per-rank counts (hash" },
 	  { MOVE(ALLGATHER, I32, PER_RANK(1)), "allgather i32 per-rank counts (hash" } },
-	{ { FOLD(REDUCE_SCATTER, I32, SUM, PER_RANK(0)), "reduce-scatter i32 sum per-rank counts (hash" },
-	  { FOLD(REDUCE_SCATTER, I32, SUM, PER_RANK(1)), "reduce-scatter i32 sum per-rank counts (hash" } },
+	{ { FOLD(REDUCE_SCATTER, I32, SUM, PER_RANK(0)),
+	    "reduce-scatter i32 sum per-rank counts (hash" },
+	  { FOLD(REDUCE_SCATTER, I32, SUM, PER_RANK(1)),
+	    "reduce-scatter i32 sum per-rank counts (hash" } },
 };
 
 static void disagree(const struct config *cfg, const struct side *two, uint32_t odd)
@@ -171,10 +183,11 @@ static void disagree_all(const struct config *cfg)
 		disagree(cfg, sides[i], (cfg->seed + i) % cfg->join.size);
 }
 
-/* ---- Counts that do not match --------------------------------------------------------------------------------- */
+/* ---- Counts that do not match -------------------------------------------- */
 
 /* Rank @sender has one element more for rank @receiver than that expects. */
-static void mismatch_counts(const struct config *cfg, enum inc_coll coll, uint32_t sender, uint32_t receiver)
+static void mismatch_counts(const struct config *cfg, enum inc_coll coll, uint32_t sender,
+			    uint32_t receiver)
 {
 	uint64_t sent[MAX_RANKS], received[MAX_RANKS];
 	struct inc_args args = {

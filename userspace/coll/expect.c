@@ -3,7 +3,8 @@
 #include "coll.h"
 
 /* The fold of what the first @n ranks have for @to. */
-static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint32_t to, uint64_t i, void *elem)
+static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint32_t to, uint64_t i,
+		   void *elem)
 {
 	struct elem elems[MAX_RANKS];
 
@@ -12,7 +13,8 @@ static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint
 	fold(plan, elems, n, elem);
 }
 
-static void moved(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i, void *elem)
+static void moved(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to,
+		  uint64_t i, void *elem)
 {
 	input(plan, start, from, to, i, elem);
 	travel(plan, elem);
@@ -37,7 +39,8 @@ uint64_t expected_count(const struct plan *plan, uint32_t rank, uint32_t share)
 }
 
 /* Element @i of share @share in @rank's result; false if it gets none. */
-bool expected(const struct plan *plan, unsigned int start, uint32_t rank, uint32_t share, uint64_t i, void *elem)
+bool expected(const struct plan *plan, unsigned int start, uint32_t rank, uint32_t share,
+	      uint64_t i, void *elem)
 {
 	switch (plan->coll) {
 	case INC_COLL_REDUCE:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where an operation's elements are in this rank's memory: which buffers it has, which shares of them it reads and
- * writes, gaps between shares, guards around them; and what all of it must look like afterwards, to the last byte.
+ * Where an operation's elements are in this rank's memory: which buffers it has, which shares of
+ * them it reads and writes, gaps between shares, guards around them; and what all of it must look
+ * like afterwards, to the last byte.
  */
 #include <err.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static uint64_t below(struct dice *dice, uint64_t limit)
 
 static bool sends_shares(enum inc_coll coll)
 {
-	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_SCATTER || coll == INC_COLL_ALLTOALL;
+	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_SCATTER ||
+	       coll == INC_COLL_ALLTOALL;
 }
 
 static bool receives_shares(enum inc_coll coll)
@@ -131,17 +133,27 @@ static void make_args(struct slot *slot, uint32_t rank)
 	struct inc_args *args = &slot->args;
 	bool differ = plan->mode & INC_MODE_COUNTS, scatter = plan->coll == INC_COLL_SCATTER;
 
-	*args = (struct inc_args) {
-		.coll = plan->coll, .type = plan->type, .op = plan->op, .mode = plan->mode, .root = plan->root,
-		.wire = plan->wire == plan->type && plan->seed >> rank % 64 & 1 ? 0 : plan->wire, .count = plan->count,
-		.send = slot->send.shares ? slot->send.data : slot->in_place ? INC_IN_PLACE : NULL,
-		.recv = slot->recv.shares ? slot->recv.data : slot->in_place ? INC_IN_PLACE : NULL,
+	*args = (struct inc_args){
+		.coll = plan->coll,
+		.type = plan->type,
+		.op = plan->op,
+		.mode = plan->mode,
+		.root = plan->root,
+		.wire = plan->wire == plan->type && plan->seed >> rank % 64 & 1 ? 0 : plan->wire,
+		.count = plan->count,
+		.send = slot->send.shares ? slot->send.data :
+			slot->in_place	  ? INC_IN_PLACE :
+					    NULL,
+		.recv = slot->recv.shares ? slot->recv.data :
+			slot->in_place	  ? INC_IN_PLACE :
+					    NULL,
 		.weight = plan->op == INC_OP_WSUM ? plan->weights[rank] : 0,
 	};
 	if (!differ)
 		return;
 	args->count = scatter ? plan->counts[plan->root][rank] : plan->counts[rank][0];
-	if (sends_shares(plan->coll) && slot->send.shares && plan->coll != INC_COLL_REDUCE_SCATTER) {
+	if (sends_shares(plan->coll) && slot->send.shares &&
+	    plan->coll != INC_COLL_REDUCE_SCATTER) {
 		args->send_counts = slot->send.counts;
 		args->send_displs = slot->send.spread ? slot->send.displs : NULL;
 	}
@@ -157,7 +169,8 @@ static void make_args(struct slot *slot, uint32_t rank)
 void layout(struct slot *slot, uint32_t rank)
 {
 	struct dice dice = { .seed = mix(slot->plan.seed, 0x10000 + rank) };
-	bool spreads = slot->plan.mode & INC_MODE_COUNTS && slot->plan.coll != INC_COLL_REDUCE_SCATTER;
+	bool spreads = slot->plan.mode & INC_MODE_COUNTS &&
+		       slot->plan.coll != INC_COLL_REDUCE_SCATTER;
 	struct region *regions[] = { &slot->send, &slot->recv };
 	size_t elem = inc_type_size(slot->plan.type);
 
@@ -166,7 +179,8 @@ void layout(struct slot *slot, uint32_t rank)
 	slot->from_share = 0;
 	slot->to_share = 0;
 	slot->start = 0;
-	slot->in_place = slot->plan.in_place && may_be_in_place(&slot->plan, rank) && below(&dice, 4);
+	slot->in_place = slot->plan.in_place && may_be_in_place(&slot->plan, rank) &&
+			 below(&dice, 4);
 	connect_regions(slot, rank);
 	for (size_t i = 0; i < ARRAY_SIZE(regions); i++) {
 		regions[i]->spread = spreads && regions[i]->shares > 1 && below(&dice, 2);
@@ -203,7 +217,10 @@ static void fill_inputs(struct slot *slot, uint32_t rank)
 	}
 }
 
-/* The root of a broadcast with two buffers gets nothing, unless what it has sent has changed on the wire. */
+/*
+ * The root of a broadcast with two buffers gets nothing, unless what it has sent has changed on the
+ * wire.
+ */
 static bool gets_result(const struct slot *slot, uint32_t rank)
 {
 	const struct plan *plan = &slot->plan;

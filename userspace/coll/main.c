@@ -33,7 +33,8 @@ static uint64_t parse_number(const char *what, const char *text, uint64_t max, c
 	errno = 0;
 	value = strtoull(text, &stop, 0);
 	if (*text < '0' || *text > '9' || (*stop && *stop != end) || errno || value > max)
-		errx(2, "--%s %s: expected a number in 0..%llu", what, text, (unsigned long long)max);
+		errx(2, "--%s %s: expected a number in 0..%llu", what, text,
+		     (unsigned long long)max);
 	return value;
 }
 
@@ -95,17 +96,23 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		uint32_t *value;
 		uint32_t max;
 	} numbers[] = {
-		{ "group", &cfg->join.group, UINT32_MAX }, { "rank", &cfg->join.rank, MAX_RANKS - 1 },
-		{ "size", &cfg->join.size, MAX_RANKS }, { "timeout", &timeout, 3600000 },
-		{ "seed", &cfg->seed, UINT32_MAX }, { "ops", &cfg->ops, 1 << 30 }, { "first", &cfg->first, 1 << 30 },
-		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
+		{ "group", &cfg->join.group, UINT32_MAX },
+		{ "rank", &cfg->join.rank, MAX_RANKS - 1 },
+		{ "size", &cfg->join.size, MAX_RANKS },
+		{ "timeout", &timeout, 3600000 },
+		{ "seed", &cfg->seed, UINT32_MAX },
+		{ "ops", &cfg->ops, 1 << 30 },
+		{ "first", &cfg->first, 1 << 30 },
+		{ "max", &cfg->max, 1 << 28 },
+		{ "flight", &cfg->flight, MAX_FLIGHT },
 		{ "late", &cfg->late, 60000 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 9, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
-		{ "coll", 1, NULL, 'c' }, { "type", 1, NULL, 't' }, { "op", 1, NULL, 'o' }, { "count", 1, NULL, 'n' },
-		{ "parent", 1, NULL, 'p' }, { "help", 0, NULL, 'h' }, { "errors", 0, &cfg->errors, 1 },
-		{ "quiet", 0, &cfg->quiet, 1 },
+		{ "coll", 1, NULL, 'c' },	  { "type", 1, NULL, 't' },
+		{ "op", 1, NULL, 'o' },		  { "count", 1, NULL, 'n' },
+		{ "parent", 1, NULL, 'p' },	  { "help", 0, NULL, 'h' },
+		{ "errors", 0, &cfg->errors, 1 }, { "quiet", 0, &cfg->quiet, 1 },
 	};
 	const struct number *n;
 	int c;
@@ -146,7 +153,13 @@ static void join(struct config *cfg)
 int main(int argc, char **argv)
 {
 	struct config cfg = {
-		.seed = 1, .ops = 100, .max = 2000, .flight = 4, .colls = ~0u, .types = ~0u, .reductions = ~0u,
+		.seed = 1,
+		.ops = 100,
+		.max = 2000,
+		.flight = 4,
+		.colls = ~0u,
+		.types = ~0u,
+		.reductions = ~0u,
 	};
 
 	parse_args(&cfg, argc, argv);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arithmetic of single elements: with the host's float and double, exact scaling and nearbyint(), so that it shares no
- * idea with the reduction kernels it is compared with. Needs -ffp-contract=off.
+ * Arithmetic of single elements: with the host's float and double, exact scaling and nearbyint(),
+ * so that it shares no idea with the reduction kernels it is compared with. Needs
+ * -ffp-contract=off.
  */
 #include <math.h>
 #include <string.h>
@@ -68,7 +69,8 @@ bool is_float(enum inc_type type)
 
 bool saturates(enum inc_type type)
 {
-	return (types[type].kind == SIGNED || types[type].kind == UNSIGNED) && types[type].size <= 2;
+	return (types[type].kind == SIGNED || types[type].kind == UNSIGNED) &&
+	       types[type].size <= 2;
 }
 
 /* Whether the operation makes sense for the type. */
@@ -103,7 +105,7 @@ bool exists(enum inc_type type, enum inc_op op)
 	}
 }
 
-/* ---- Elements in memory --------------------------------------------------------------------------------------- */
+/* ---- Elements in memory -------------------------------------------------- */
 
 static uint64_t get(const void *from, unsigned int size)
 {
@@ -188,14 +190,15 @@ static double decode_small(enum inc_type type, uint64_t bits)
 }
 
 /*
- * To the nearest, ties to even: x is scaled so that the last bit of the mantissa is 1, and rounded to a whole number,
- * whose carry goes into the exponent by itself.
+ * To the nearest, ties to even: x is scaled so that the last bit of the mantissa is 1, and rounded
+ * to a whole number, whose carry goes into the exponent by itself.
  */
 static uint64_t encode_small(enum inc_type type, double x)
 {
 	const struct format *f = &formats[type];
 	int bias = (1 << (f->exp - 1)) - 1, e;
-	uint64_t bits, sign = (uint64_t)!!signbit(x) << (f->exp + f->man), inf = ((1ULL << f->exp) - 1) << f->man;
+	uint64_t bits, sign = (uint64_t) !!signbit(x) << (f->exp + f->man),
+		       inf = ((1ULL << f->exp) - 1) << f->man;
 
 	if (isnan(x) || (isinf(x) && !f->inf))
 		return f->nan;
@@ -206,7 +209,8 @@ static uint64_t encode_small(enum inc_type type, double x)
 		e = 1 - bias;
 	if (e > bias + 1)
 		return f->inf ? sign | inf : f->nan;
-	bits = ((uint64_t)(e - (1 - bias)) << f->man) + (uint64_t)nearbyint(fabs(ldexp(x, f->man - e)));
+	bits = ((uint64_t)(e - (1 - bias)) << f->man) +
+	       (uint64_t)nearbyint(fabs(ldexp(x, f->man - e)));
 	if (!f->inf)
 		return bits >= f->nan ? f->nan : sign | bits;
 	return sign | (bits < inf ? bits : inf);
@@ -276,7 +280,7 @@ static void store(enum inc_type type, uint8_t *to, struct number x)
 		store_part(types[type].index, to + types[part].size, 0, x.index);
 }
 
-/* ---- Operations ----------------------------------------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------- */
 
 /* One step of an accumulator, f32 for all but f64 and c64. */
 static double step(bool wide, char what, double a, double b)
@@ -308,8 +312,9 @@ static double extreme(double a, double b, bool max)
 static struct number fold_complex(bool wide, enum inc_op op, struct number a, struct number b)
 {
 	if (op != INC_OP_PROD)
-		return (struct number) { .f = step(wide, '+', a.f, b.f), .im = step(wide, '+', a.im, b.im) };
-	return (struct number) {
+		return (struct number){ .f = step(wide, '+', a.f, b.f),
+					.im = step(wide, '+', a.im, b.im) };
+	return (struct number){
 		.f = step(wide, '-', step(wide, '*', a.f, b.f), step(wide, '*', a.im, b.im)),
 		.im = step(wide, '+', step(wide, '*', a.f, b.im), step(wide, '*', a.im, b.f)),
 	};
@@ -351,9 +356,11 @@ static int64_t fold_int(bool is_signed, enum inc_op op, int64_t a, int64_t b)
 }
 
 /* NaN before all others, then the extreme value, then the lowest index. */
-static bool before(enum inc_type value, enum inc_op op, const struct number *a, const struct number *b)
+static bool before(enum inc_type value, enum inc_op op, const struct number *a,
+		   const struct number *b)
 {
-	bool nan_a = is_float(value) && isnan(a->f), nan_b = is_float(value) && isnan(b->f), less, equal;
+	bool nan_a = is_float(value) && isnan(a->f), nan_b = is_float(value) && isnan(b->f), less,
+	     equal;
 
 	if (nan_a != nan_b)
 		return nan_a;
@@ -376,7 +383,10 @@ static struct number fold_two(const struct plan *plan, struct number a, struct n
 	case PAIR:
 		return before(types[type].part, plan->op, &a, &b) ? a : b;
 	default:
-		/* Kept within the type, but for saturating sums: their exact value is needed in the end. */
+		/*
+		 * Kept within the type, but for saturating sums: their exact value is needed in the
+		 * end.
+		 */
 		a.i = fold_int(types[type].kind == SIGNED, plan->op, a.i, b.i);
 		if (!(plan->mode & INC_MODE_SATURATE))
 			a.i = extend(type, (uint64_t)a.i);
@@ -450,7 +460,7 @@ void travel(const struct plan *plan, void *elem)
 	store(plan->type, elem, x);
 }
 
-/* ---- What ranks send ------------------------------------------------------------------------------------------ */
+/* ---- What ranks send ----------------------------------------------------- */
 
 /* splitmix64 of both */
 uint64_t mix(uint64_t seed, uint64_t x)
@@ -465,10 +475,25 @@ uint64_t mix(uint64_t seed, uint64_t x)
 /* Zeros, ones, the ends of all ranges, NaNs of both kinds and signs. */
 static uint64_t special_float(const struct format *f, uint64_t x)
 {
-	uint64_t one = ((1ULL << (f->exp - 1)) - 1) << f->man, inf = ((1ULL << f->exp) - 1) << f->man;
+	uint64_t one = ((1ULL << (f->exp - 1)) - 1) << f->man, inf = ((1ULL << f->exp) - 1)
+								     << f->man;
 	const uint64_t values[] = {
-		0, 1, (1ULL << f->man) - 1, 1ULL << f->man, one, one + 1, one - 1, inf - 1, inf, inf + 1, f->nan,
-		f->nan + 1, one + (3ULL << f->man), one - ((uint64_t)f->man << f->man), 0, one,
+		0,
+		1,
+		(1ULL << f->man) - 1,
+		1ULL << f->man,
+		one,
+		one + 1,
+		one - 1,
+		inf - 1,
+		inf,
+		inf + 1,
+		f->nan,
+		f->nan + 1,
+		one + (3ULL << f->man),
+		one - ((uint64_t)f->man << f->man),
+		0,
+		one,
 	};
 
 	return values[x >> 1 & 15] | (x & 1) << (f->exp + f->man);
@@ -477,7 +502,8 @@ static uint64_t special_float(const struct format *f, uint64_t x)
 /* Most are near 1, so that sums cancel and round, and seldom leave the range. */
 static uint64_t random_float(const struct format *f, uint64_t x)
 {
-	uint64_t e = (1ULL << (f->exp - 1)) - 5 + (x >> 4 & 7), man = x >> 7 & ((1ULL << f->man) - 1);
+	uint64_t e = (1ULL << (f->exp - 1)) - 5 + (x >> 4 & 7),
+		 man = x >> 7 & ((1ULL << f->man) - 1);
 
 	switch (x & 15) {
 	case 0:
@@ -533,7 +559,8 @@ static void random_part(enum inc_type type, uint64_t x, uint8_t *elem)
 }
 
 /* Element @i of what @from has for @to, or for all of them. */
-void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i, void *elem)
+void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i,
+	   void *elem)
 {
 	uint64_t x = mix(plan->seed + start, ((uint64_t)from << 48 ^ (uint64_t)to << 32) + i);
 	enum inc_type part = types[plan->type].part;

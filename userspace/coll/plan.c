@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is done next: everything that all ranks must agree about, drawn from the seed and the operation's number. */
+/*
+ * What is done next: everything that all ranks must agree about, drawn from the seed and the
+ * operation's number.
+ */
 #include <string.h>
 
 #include "coll.h"
@@ -16,8 +19,8 @@ static uint64_t below(struct dice *dice, uint64_t limit)
 
 bool reduces(enum inc_coll coll)
 {
-	return coll == INC_COLL_ALLREDUCE || coll == INC_COLL_REDUCE || coll == INC_COLL_REDUCE_SCATTER ||
-	       coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN;
+	return coll == INC_COLL_ALLREDUCE || coll == INC_COLL_REDUCE ||
+	       coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN;
 }
 
 bool has_root(enum inc_coll coll)
@@ -28,8 +31,8 @@ bool has_root(enum inc_coll coll)
 
 bool has_counts(enum inc_coll coll)
 {
-	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER || coll == INC_COLL_GATHER ||
-	       coll == INC_COLL_SCATTER || coll == INC_COLL_ALLTOALL;
+	return coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_ALLGATHER ||
+	       coll == INC_COLL_GATHER || coll == INC_COLL_SCATTER || coll == INC_COLL_ALLTOALL;
 }
 
 /* One of the set, which is not empty. */
@@ -47,7 +50,8 @@ static uint32_t ops_for(enum inc_coll coll, enum inc_type type)
 	uint32_t set = 0;
 
 	for (unsigned int op = 1; op < __INC_OP_MAX; op++)
-		if (exists(type, op) && !(op == INC_OP_AVG && (coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN)))
+		if (exists(type, op) &&
+		    !(op == INC_OP_AVG && (coll == INC_COLL_SCAN || coll == INC_COLL_EXSCAN)))
 			set |= 1u << op;
 	return set;
 }
@@ -58,7 +62,8 @@ static uint32_t types_for(const struct config *cfg, enum inc_coll coll)
 	uint32_t set = 0;
 
 	for (unsigned int type = 1; type < __INC_TYPE_MAX; type++)
-		if (cfg->types >> type & 1 && (!reduces(coll) || ops_for(coll, type) & cfg->reductions))
+		if (cfg->types >> type & 1 &&
+		    (!reduces(coll) || ops_for(coll, type) & cfg->reductions))
 			set |= 1u << type;
 	return set;
 }
@@ -75,7 +80,8 @@ static enum inc_type draw_wire(struct dice *dice, enum inc_type type)
 }
 
 /* None, one, few, around the end of a block, or any up to the limit. */
-static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc_type wire, uint32_t shares)
+static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc_type wire,
+			   uint32_t shares)
 {
 	uint64_t size = inc_type_size(wire), max = cfg->max / shares, n;
 
@@ -90,7 +96,8 @@ static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc
 	case 3:
 	case 4:
 	case 5:
-		n = (cfg->block - sizeof(struct inc_desc)) / size + below(dice, 3) * (cfg->block / size);
+		n = (cfg->block - sizeof(struct inc_desc)) / size +
+		    below(dice, 3) * (cfg->block / size);
 		n += below(dice, 3) - 1;
 		return n < 2 * max ? n : below(dice, max + 1);
 	default:
@@ -98,7 +105,9 @@ static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc
 	}
 }
 
-/* counts[i][j]: what rank i has for rank j. Which of them may differ is a matter of the collective. */
+/*
+ * counts[i][j]: what rank i has for rank j. Which of them may differ is a matter of the collective.
+ */
 static void draw_counts(const struct config *cfg, struct dice *dice, struct plan *plan)
 {
 	bool by_sender = plan->coll == INC_COLL_ALLGATHER || plan->coll == INC_COLL_GATHER;

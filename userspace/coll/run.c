@@ -12,13 +12,15 @@ static uint32_t passed[__INC_COLL_MAX];
 
 void describe(const struct plan *plan, char *buf, size_t len)
 {
-	static const char * const how[] = { "blocking", "request", "persistent" };
-	int n = snprintf(buf, len, "operation %u (%s): %s", plan->nr, how[plan->how], inc_coll_name(plan->coll));
+	static const char *const how[] = { "blocking", "request", "persistent" };
+	int n = snprintf(buf, len, "operation %u (%s): %s", plan->nr, how[plan->how],
+			 inc_coll_name(plan->coll));
 
 	if (plan->coll != INC_COLL_BARRIER)
-		snprintf(buf + n, len - n, " %s %s %llu as %s root %u%s%s%s", inc_type_name(plan->type),
-			 plan->op ? inc_op_name(plan->op) : "-", (unsigned long long)plan->count,
-			 inc_type_name(plan->wire), plan->root, plan->mode & INC_MODE_SATURATE ? " saturating" : "",
+		snprintf(buf + n, len - n, " %s %s %llu as %s root %u%s%s%s",
+			 inc_type_name(plan->type), plan->op ? inc_op_name(plan->op) : "-",
+			 (unsigned long long)plan->count, inc_type_name(plan->wire), plan->root,
+			 plan->mode & INC_MODE_SATURATE ? " saturating" : "",
 			 plan->mode & INC_MODE_COUNTS ? " per-rank counts" : "",
 			 plan->in_place ? " in place" : "");
 }
@@ -31,7 +33,8 @@ static void print_bytes(const char *what, const uint8_t *bytes, size_t n)
 }
 
 /* Which element of which share byte @at of a region is in; false: in none. */
-static bool find_element(const struct region *r, size_t at, size_t elem, unsigned int *share, uint64_t *i)
+static bool find_element(const struct region *r, size_t at, size_t elem, unsigned int *share,
+			 uint64_t *i)
 {
 	uint64_t pos;
 
@@ -69,7 +72,8 @@ static _Noreturn void differs(const struct config *cfg, const struct slot *slot,
 			(ssize_t)(at - (r->data - r->mem)));
 		print_bytes("got", r->mem + at, 1);
 	}
-	fprintf(stderr, " (start %u; --seed %u --first %u)\n", slot->start, cfg->seed, slot->plan.nr);
+	fprintf(stderr, " (start %u; --seed %u --first %u)\n", slot->start, cfg->seed,
+		slot->plan.nr);
 	exit(1);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads digits.csv: 64 integers 0..16 and the digit on every line. Bad lines are named, not skipped. */
+/*
+ * Reads digits.csv: 64 integers 0..16 and the digit on every line. Bad lines are named, not
+ * skipped.
+ */
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +14,16 @@
 #define TEST_EVERY	5
 #define MAX_LINES	100000
 
-static unsigned int parse_value(char **text, const char *path, unsigned int line, unsigned int column,
-				unsigned long max)
+static unsigned int parse_value(char **text, const char *path, unsigned int line,
+				unsigned int column, unsigned long max)
 {
 	char *end, want = column == PIXELS ? '\n' : ',';
 	unsigned long value = strtoul(*text, &end, 10);
 
-	if (end == *text || value > max || (*end != want && !(want == '\n' && (!*end || *end == '\r'))))
-		errx(1, "%s:%u: column %u: expected a number in 0..%lu and %s", path, line, column + 1, max,
-		     want == ',' ? "a comma" : "the end of the line");
+	if (end == *text || value > max ||
+	    (*end != want && !(want == '\n' && (!*end || *end == '\r'))))
+		errx(1, "%s:%u: column %u: expected a number in 0..%lu and %s", path, line,
+		     column + 1, max, want == ',' ? "a comma" : "the end of the line");
 	*text = end + 1;
 	return value;
 }
@@ -29,13 +33,15 @@ static void append(struct samples *samples, char *text, const char *path, unsign
 	unsigned int n = samples->count++;
 
 	if (!(n & (n - 1))) {
-		samples->pixels = realloc(samples->pixels, (n ? 2 * n : 1) * sizeof(*samples->pixels));
+		samples->pixels =
+			realloc(samples->pixels, (n ? 2 * n : 1) * sizeof(*samples->pixels));
 		samples->digit = realloc(samples->digit, n ? 2 * n : 1);
 		if (!samples->pixels || !samples->digit)
 			errx(1, "%s:%u: out of memory", path, line);
 	}
 	for (unsigned int i = 0; i < PIXELS; i++)
-		samples->pixels[n][i] = (float)parse_value(&text, path, line, i, MAX_VALUE) / MAX_VALUE;
+		samples->pixels[n][i] =
+			(float)parse_value(&text, path, line, i, MAX_VALUE) / MAX_VALUE;
 	samples->digit[n] = parse_value(&text, path, line, PIXELS, CLASSES - 1);
 }
 

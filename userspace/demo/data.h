@@ -18,7 +18,10 @@ struct data {
 	struct samples train, test;
 };
 
-/* Every 5th line goes to the test part. Says what is wrong and exits if the file is not as it should be. */
+/*
+ * Every 5th line goes to the test part. Says what is wrong and exits if the file is not as it
+ * should be.
+ */
 void data_load(struct data *data, const char *path);
 void data_free(struct data *data);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Data-parallel training on the handwritten digits. Every step takes a batch; rank r of N computes the gradient of its
- * share, inc_allreduce() sums the N gradients on their way through the network, and every rank takes the same step.
+ * Data-parallel training on the handwritten digits. Every step takes a batch; rank r of N computes
+ * the gradient of its share, inc_allreduce() sums the N gradients on their way through the network,
+ * and every rank takes the same step.
  *
- * --single N does it all in one process: it computes the N shares one after the other and adds them up in the order of
- * ranks. Both must end with the same weights, bit for bit; --out writes them so that they can be compared.
+ * --single N does it all in one process: it computes the N shares one after the other and adds them
+ * up in the order of ranks. Both must end with the same weights, bit for bit; --out writes them so
+ * that they can be compared.
  */
 #include <err.h>
 #include <errno.h>
@@ -76,23 +78,27 @@ static void parse_text(struct config *cfg, int c)
 static void parse_args(struct config *cfg, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "data", 1, NULL, 'd' }, { "out", 1, NULL, 'o' }, { "pause", 1, NULL, 'p' }, { "help", 0, NULL, 'h' },
-		{ "group", 1, NULL, 1000 }, { "rank", 1, NULL, 1001 }, { "size", 1, NULL, 1002 },
-		{ "steps", 1, NULL, 1003 }, { "batch", 1, NULL, 1004 }, { "report", 1, NULL, 1005 },
+		{ "data", 1, NULL, 'd' },    { "out", 1, NULL, 'o' },
+		{ "pause", 1, NULL, 'p' },   { "help", 0, NULL, 'h' },
+		{ "group", 1, NULL, 1000 },  { "rank", 1, NULL, 1001 },
+		{ "size", 1, NULL, 1002 },   { "steps", 1, NULL, 1003 },
+		{ "batch", 1, NULL, 1004 },  { "report", 1, NULL, 1005 },
 		{ "single", 1, NULL, 1006 }, { NULL, 0, NULL, 0 },
 	};
 	const struct {
 		uint32_t *value, min, max;
 	} numbers[] = {
-		{ &cfg->group, 0, UINT32_MAX }, { &cfg->rank, 0, INC_MAX_RANKS - 1 }, { &cfg->size, 1, INC_MAX_RANKS },
-		{ &cfg->steps, 1, 1000000 }, { &cfg->batch, 1, 1000000 }, { &cfg->report, 1, 1000000 },
+		{ &cfg->group, 0, UINT32_MAX },	    { &cfg->rank, 0, INC_MAX_RANKS - 1 },
+		{ &cfg->size, 1, INC_MAX_RANKS },   { &cfg->steps, 1, 1000000 },
+		{ &cfg->batch, 1, 1000000 },	    { &cfg->report, 1, 1000000 },
 		{ &cfg->single, 1, INC_MAX_RANKS },
 	};
 	int c, i;
 
 	while ((c = getopt_long(argc, argv, "", options, &i)) != -1) {
 		if (c >= 1000)
-			*numbers[c - 1000].value = parse_number(options[i].name, optarg, numbers[c - 1000].min,
+			*numbers[c - 1000].value = parse_number(options[i].name, optarg,
+								numbers[c - 1000].min,
 								numbers[c - 1000].max);
 		else
 			parse_text(cfg, c);
@@ -119,17 +125,21 @@ static const char *default_data(void)
 	return "digits.csv";
 }
 
-/* A fixed walk through the training part: coprime to its size, so that every sample comes once per epoch. */
+/*
+ * A fixed walk through the training part: coprime to its size, so that every sample comes once per
+ * epoch.
+ */
 static unsigned int pick(const struct samples *train, uint64_t i)
 {
 	return (unsigned int)(i * 1009 % train->count);
 }
 
 /* The share of rank @rank in step @step's batch. */
-static void share(const struct config *cfg, const struct data *data, const struct model *model, uint32_t step,
-		  uint32_t rank, struct gradient *g)
+static void share(const struct config *cfg, const struct data *data, const struct model *model,
+		  uint32_t step, uint32_t rank, struct gradient *g)
 {
-	uint64_t begin = (uint64_t)cfg->batch * rank / cfg->size, end = (uint64_t)cfg->batch * (rank + 1) / cfg->size;
+	uint64_t begin = (uint64_t)cfg->batch * rank / cfg->size,
+		 end = (uint64_t)cfg->batch * (rank + 1) / cfg->size;
 
 	memset(g, 0, sizeof(*g));
 	for (uint64_t i = begin; i < end; i++) {
@@ -140,8 +150,8 @@ static void share(const struct config *cfg, const struct data *data, const struc
 }
 
 /* What the network does: rank 0's share, plus rank 1's, plus ... */
-static void sum_alone(const struct config *cfg, const struct data *data, const struct model *model, uint32_t step,
-		      struct gradient *sum)
+static void sum_alone(const struct config *cfg, const struct data *data, const struct model *model,
+		      uint32_t step, struct gradient *sum)
 {
 	struct gradient g;
 	float *to = (float *)sum, *from = (float *)&g;
@@ -154,16 +164,16 @@ static void sum_alone(const struct config *cfg, const struct data *data, const s
 	}
 }
 
-static void sum_over_ranks(const struct config *cfg, const struct data *data, const struct model *model, uint32_t step,
-			   struct gradient *sum)
+static void sum_over_ranks(const struct config *cfg, const struct data *data,
+			   const struct model *model, uint32_t step, struct gradient *sum)
 {
 	share(cfg, data, model, step, cfg->rank, sum);
 	if (inc_allreduce(cfg->inc, INC_IN_PLACE, sum, GRADIENT_COUNT, INC_TYPE_F32, INC_OP_SUM))
 		errx(1, "step %u: %s", step, inc_errmsg(cfg->inc));
 }
 
-static void report(const struct config *cfg, const struct data *data, const struct model *model, uint32_t step,
-		   float loss)
+static void report(const struct config *cfg, const struct data *data, const struct model *model,
+		   uint32_t step, float loss)
 {
 	unsigned int correct;
 
@@ -171,7 +181,8 @@ static void report(const struct config *cfg, const struct data *data, const stru
 		return;
 	correct = model_correct(model, &data->test);
 	printf("step %u/%u: loss %.4f, test accuracy %.2f %% (%u of %u)\n", step, cfg->steps,
-	       (double)(loss / (float)cfg->batch), 100.0 * correct / data->test.count, correct, data->test.count);
+	       (double)(loss / (float)cfg->batch), 100.0 * correct / data->test.count, correct,
+	       data->test.count);
 	fflush(stdout);
 }
 
@@ -208,7 +219,10 @@ static void join(struct config *cfg)
 	cfg->size = inc_size(cfg->inc);
 }
 
-/* How many blocks the node had to reduce for this, for whoever compares it with the node's own count. */
+/*
+ * How many blocks the node had to reduce for this, for whoever compares it with the node's own
+ * count.
+ */
 static void say_blocks(const struct config *cfg)
 {
 	unsigned int per_block;
@@ -217,12 +231,16 @@ static void say_blocks(const struct config *cfg)
 	if (inc_info(cfg->inc, &info))
 		errx(1, "%s", inc_errmsg(cfg->inc));
 	per_block = info.block / sizeof(float);
-	printf("%u steps of %zu f32 in blocks of %u bytes: %llu blocks\n", cfg->steps, GRADIENT_COUNT, info.block,
+	printf("%u steps of %zu f32 in blocks of %u bytes: %llu blocks\n", cfg->steps,
+	       GRADIENT_COUNT, info.block,
 	       (unsigned long long)cfg->steps * ((GRADIENT_COUNT + per_block - 1) / per_block));
 	fflush(stdout);
 }
 
-/* The others wait in the barrier, and the group lives, until whoever holds the FIFO has looked at it. */
+/*
+ * The others wait in the barrier, and the group lives, until whoever holds the FIFO has looked at
+ * it.
+ */
 static void wait_for_reader(const char *path)
 {
 	char byte;

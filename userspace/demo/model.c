@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The arithmetic of the demo. It is written so that every machine and every compiler that keeps to IEEE 754 gets the
- * same bits: sums have one order, there is no libm (its exp() differs between CPUs), and a product and a sum are two
- * roundings (the Makefile says -ffp-contract=off).
+ * The arithmetic of the demo. It is written so that every machine and every compiler that keeps to
+ * IEEE 754 gets the same bits: sums have one order, there is no libm (its exp() differs between
+ * CPUs), and a product and a sum are two roundings (the Makefile says -ffp-contract=off).
  */
 #include <string.h>
 
@@ -69,7 +69,8 @@ void model_init(struct model *model, uint32_t seed)
 			model->w2[h][c] = 0.3f * uniform(&seed);
 }
 
-static void forward(const struct model *model, const float *pixels, float hidden[HIDDEN], float out[CLASSES])
+static void forward(const struct model *model, const float *pixels, float hidden[HIDDEN],
+		    float out[CLASSES])
 {
 	memcpy(hidden, model->b1, sizeof(model->b1));
 	for (int i = 0; i < PIXELS; i++)
@@ -107,7 +108,8 @@ static void softmax(float out[CLASSES])
 		out[c] /= sum;
 }
 
-void model_backward(const struct model *model, const float *pixels, unsigned int digit, struct gradient *g)
+void model_backward(const struct model *model, const float *pixels, unsigned int digit,
+		    struct gradient *g)
 {
 	float hidden[HIDDEN], out[CLASSES], back[HIDDEN];
 
@@ -135,8 +137,8 @@ void model_backward(const struct model *model, const float *pixels, unsigned int
 				g->d.w1[i][h] += pixels[i] * back[h];
 }
 
-void model_update(struct model *model, struct model *momentum, const struct gradient *g, unsigned int batch,
-		  float rate)
+void model_update(struct model *model, struct model *momentum, const struct gradient *g,
+		  unsigned int batch, float rate)
 {
 	const float *gradient = (const float *)&g->d;
 	float *weight = (float *)model, *speed = (float *)momentum, step = rate / (float)batch;

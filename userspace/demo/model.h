@@ -25,11 +25,12 @@ struct gradient {
 void model_init(struct model *model, uint32_t seed);
 
 /* Adds the gradient of one sample to @g. */
-void model_backward(const struct model *model, const float *pixels, unsigned int digit, struct gradient *g);
+void model_backward(const struct model *model, const float *pixels, unsigned int digit,
+		    struct gradient *g);
 
 /* One step down the mean gradient of @batch samples, with momentum. */
-void model_update(struct model *model, struct model *momentum, const struct gradient *g, unsigned int batch,
-		  float rate);
+void model_update(struct model *model, struct model *momentum, const struct gradient *g,
+		  unsigned int batch, float rate);
 
 /* Correct answers in @samples. */
 unsigned int model_correct(const struct model *model, const struct samples *samples);

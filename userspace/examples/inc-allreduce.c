@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Allreduces of random numbers, every element of every result compared with a fold that this program computes itself,
- * in the order of ranks; a worker for tests, and a small benchmark with --no-check.
+ * Allreduces of random numbers, every element of every result compared with a fold that this
+ * program computes itself, in the order of ranks; a worker for tests, and a small benchmark with
+ * --no-check.
  *
- * An element is a hash of seed, iteration, rank and index, so that every rank knows what the others have sent. Buffers
- * stand between guard bytes that must not change; neither must what was sent.
+ * An element is a hash of seed, iteration, rank and index, so that every rank knows what the others
+ * have sent. Buffers stand between guard bytes that must not change; neither must what was sent.
  */
 #include <err.h>
 #include <errno.h>
@@ -30,8 +31,9 @@ struct config {
 	uint64_t counts[MAX_COUNTS];
 	unsigned int ncounts;
 	int type;
-	uint32_t iters, seed, align, flight, start_delay, fail_at, kill_at, delay_at, delay_ms, extra, timeout;
-	int no_check, inplace, barrier, special, quiet, abort, why;	/* set by getopt_long() */
+	uint32_t iters, seed, align, flight, start_delay, fail_at, kill_at, delay_at, delay_ms,
+		extra, timeout;
+	int no_check, inplace, barrier, special, quiet, abort, why; /* set by getopt_long() */
 	struct inc_group *inc;
 };
 
@@ -75,7 +77,8 @@ static uint64_t parse_number(const char *what, const char *text, uint64_t max, c
 	errno = 0;
 	value = strtoull(text, &stop, 0);
 	if (*text < '0' || *text > '9' || (*stop && *stop != end) || errno || value > max)
-		errx(2, "--%s %s: expected a number in 0..%llu", what, text, (unsigned long long)max);
+		errx(2, "--%s %s: expected a number in 0..%llu", what, text,
+		     (unsigned long long)max);
 	return value;
 }
 
@@ -138,19 +141,32 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		uint32_t *value;
 		uint32_t max;
 	} numbers[] = {
-		{ "group", &cfg->join.group, UINT32_MAX }, { "rank", &cfg->join.rank, UINT32_MAX },
-		{ "size", &cfg->join.size, UINT32_MAX }, { "timeout", &cfg->timeout, 3600000 },
-		{ "start-delay", &cfg->start_delay, 3600000 }, { "iters", &cfg->iters, NEVER - 1 },
-		{ "seed", &cfg->seed, UINT32_MAX }, { "align", &cfg->align, 4095 }, { "nonblock", &cfg->flight, 4096 },
-		{ "fail-at", &cfg->fail_at, NEVER - 1 }, { "extra", &cfg->extra, 1 << 20 },
+		{ "group", &cfg->join.group, UINT32_MAX },
+		{ "rank", &cfg->join.rank, UINT32_MAX },
+		{ "size", &cfg->join.size, UINT32_MAX },
+		{ "timeout", &cfg->timeout, 3600000 },
+		{ "start-delay", &cfg->start_delay, 3600000 },
+		{ "iters", &cfg->iters, NEVER - 1 },
+		{ "seed", &cfg->seed, UINT32_MAX },
+		{ "align", &cfg->align, 4095 },
+		{ "nonblock", &cfg->flight, 4096 },
+		{ "fail-at", &cfg->fail_at, NEVER - 1 },
+		{ "extra", &cfg->extra, 1 << 20 },
 		{ "kill-at", &cfg->kill_at, NEVER - 1 },
 	};
 	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 13, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
-		{ "parent", 1, NULL, 'p' }, { "count", 1, NULL, 'c' }, { "type", 1, NULL, 't' },
-		{ "delay-at", 1, NULL, 'D' }, { "help", 0, NULL, 'h' }, { "special", 0, &cfg->special, 1 },
-		{ "inplace", 0, &cfg->inplace, 1 }, { "barrier", 0, &cfg->barrier, 1 },
-		{ "no-check", 0, &cfg->no_check, 1 }, { "abort", 0, &cfg->abort, 1 }, { "quiet", 0, &cfg->quiet, 1 },
+		{ "parent", 1, NULL, 'p' },
+		{ "count", 1, NULL, 'c' },
+		{ "type", 1, NULL, 't' },
+		{ "delay-at", 1, NULL, 'D' },
+		{ "help", 0, NULL, 'h' },
+		{ "special", 0, &cfg->special, 1 },
+		{ "inplace", 0, &cfg->inplace, 1 },
+		{ "barrier", 0, &cfg->barrier, 1 },
+		{ "no-check", 0, &cfg->no_check, 1 },
+		{ "abort", 0, &cfg->abort, 1 },
+		{ "quiet", 0, &cfg->quiet, 1 },
 		{ "why", 0, &cfg->why, 1 },
 	};
 	const struct number *n;
@@ -173,7 +189,7 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		errx(2, "%s: expected options only", argv[optind]);
 }
 
-/* ---- What every rank sends ------------------------------------------------------------------------------------ */
+/* ---- What every rank sends ----------------------------------------------- */
 
 static uint32_t mix(uint32_t x)
 {
@@ -190,8 +206,9 @@ static uint32_t stream(const struct config *cfg, uint32_t iter, uint32_t rank)
 static uint32_t special(uint32_t x)
 {
 	static const uint32_t values[] = {
-		0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff,
-		0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x3f800000, 0xbf800000, 0x33800000,
+		0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000,
+		0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
+		0x7f800001, 0x3f800000, 0xbf800000, 0x33800000,
 	};
 
 	return values[x % ARRAY_SIZE(values)];
@@ -243,7 +260,7 @@ static uint32_t expected(const struct config *cfg, const uint32_t *streams, uint
 	return sum;
 }
 
-/* ---- Buffers -------------------------------------------------------------------------------------------------- */
+/* ---- Buffers ------------------------------------------------------------- */
 
 static uint8_t *data_of(const struct config *cfg, const struct slot *slot, int which)
 {
@@ -282,12 +299,16 @@ static void check_guards(const struct config *cfg, const struct slot *slot, int 
 
 	for (int i = 1; i <= GUARD; i++)
 		if (data[-i] != GUARD_BYTE)
-			errx(1, "rank %u iteration %u count %llu: byte %d before the buffer was overwritten (seed %u)",
-			     cfg->join.rank, slot->iter, (unsigned long long)slot->count, i, cfg->seed);
+			errx(1,
+			     "rank %u iteration %u count %llu: byte %d before the buffer was overwritten (seed %u)",
+			     cfg->join.rank, slot->iter, (unsigned long long)slot->count, i,
+			     cfg->seed);
 	for (int i = 0; i < GUARD; i++)
 		if (data[4 * slot->count + i] != GUARD_BYTE)
-			errx(1, "rank %u iteration %u count %llu: byte %d after the buffer was overwritten (seed %u)",
-			     cfg->join.rank, slot->iter, (unsigned long long)slot->count, i, cfg->seed);
+			errx(1,
+			     "rank %u iteration %u count %llu: byte %d after the buffer was overwritten (seed %u)",
+			     cfg->join.rank, slot->iter, (unsigned long long)slot->count, i,
+			     cfg->seed);
 }
 
 static void compare(const struct config *cfg, const struct slot *slot, const char *what, int which,
@@ -300,9 +321,11 @@ static void compare(const struct config *cfg, const struct slot *slot, const cha
 		want = streams ? expected(cfg, streams, i) : element(cfg, mine, i);
 		memcpy(&got, data + 4 * i, 4);
 		if (got != want)
-			errx(1, "rank %u of %u iteration %u count %llu: %s[%llu] is 0x%08x, expected 0x%08x (seed %u)",
-			     cfg->join.rank, cfg->join.size, slot->iter, (unsigned long long)slot->count, what,
-			     (unsigned long long)i, got, want, cfg->seed);
+			errx(1,
+			     "rank %u of %u iteration %u count %llu: %s[%llu] is 0x%08x, expected 0x%08x (seed %u)",
+			     cfg->join.rank, cfg->join.size, slot->iter,
+			     (unsigned long long)slot->count, what, (unsigned long long)i, got,
+			     want, cfg->seed);
 	}
 }
 
@@ -320,7 +343,7 @@ static void check(const struct config *cfg, struct slot *slot)
 	check_guards(cfg, slot, 0);
 }
 
-/* ---- The run -------------------------------------------------------------------------------------------------- */
+/* ---- The run ------------------------------------------------------------- */
 
 static void pause_ms(uint32_t ms)
 {
@@ -342,13 +365,15 @@ static void finish(const struct config *cfg, struct slot *slot, int ret)
 {
 	if (slot->iter == cfg->fail_at) {
 		if (!ret)
-			errx(1, "rank %u: iteration %u succeeded: expected it to fail", cfg->join.rank, slot->iter);
+			errx(1, "rank %u: iteration %u succeeded: expected it to fail",
+			     cfg->join.rank, slot->iter);
 		printf("rank %u: iteration %u failed as expected: %s\n", cfg->join.rank, slot->iter,
 		       inc_errmsg(cfg->inc));
 		fflush(stdout);
 	} else if (ret) {
-		errx(1, "rank %u: iteration %u count %llu: %s (%s; seed %u)", cfg->join.rank, slot->iter,
-		     (unsigned long long)slot->count, inc_errmsg(cfg->inc), strerror(-ret), cfg->seed);
+		errx(1, "rank %u: iteration %u count %llu: %s (%s; seed %u)", cfg->join.rank,
+		     slot->iter, (unsigned long long)slot->count, inc_errmsg(cfg->inc),
+		     strerror(-ret), cfg->seed);
 	} else if (!cfg->no_check) {
 		check(cfg, slot);
 	}
@@ -406,7 +431,8 @@ static void run(const struct config *cfg)
 			start(cfg, &slots[op % nslots], iter, cfg->counts[i]);
 		}
 		if (cfg->barrier && inc_barrier(cfg->inc))
-			errx(1, "rank %u: iteration %u: %s", cfg->join.rank, iter, inc_errmsg(cfg->inc));
+			errx(1, "rank %u: iteration %u: %s", cfg->join.rank, iter,
+			     inc_errmsg(cfg->inc));
 	}
 	for (unsigned int i = 0; i < nslots; i++, op++)
 		drain(cfg, &slots[op % nslots]);
@@ -425,16 +451,19 @@ static void report(const struct config *cfg, double seconds)
 		elements += cfg->counts[i];
 	if (cfg->quiet || !ops)
 		return;
-	printf("rank %u of %u: %llu allreduces of %s, %llu elements each on average: ", cfg->join.rank, cfg->join.size,
-	       (unsigned long long)ops, inc_type_name(cfg->type), (unsigned long long)(elements / cfg->ncounts));
-	printf("%s; %.1f us per operation, %.1f MB/s; seed %u\n", cfg->no_check ? "not checked" : "every element right",
-	       seconds / ops * 1e6, 4.0 * elements * cfg->iters / seconds / 1e6, cfg->seed);
+	printf("rank %u of %u: %llu allreduces of %s, %llu elements each on average: ",
+	       cfg->join.rank, cfg->join.size, (unsigned long long)ops, inc_type_name(cfg->type),
+	       (unsigned long long)(elements / cfg->ncounts));
+	printf("%s; %.1f us per operation, %.1f MB/s; seed %u\n",
+	       cfg->no_check ? "not checked" : "every element right", seconds / ops * 1e6,
+	       4.0 * elements * cfg->iters / seconds / 1e6, cfg->seed);
 }
 
 static int say_why(const struct config *cfg)
 {
 	char reason[256];
-	int ret = inc_why(NULL, INC_COLL_ALLREDUCE, cfg->type, INC_OP_SUM, cfg->counts[0], reason, sizeof(reason));
+	int ret = inc_why(NULL, INC_COLL_ALLREDUCE, cfg->type, INC_OP_SUM, cfg->counts[0], reason,
+			  sizeof(reason));
 
 	printf("%s\n", reason);
 	return ret ? 1 : 0;

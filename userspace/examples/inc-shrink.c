@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A job that goes on when ranks die: allreduces, one after the other, and when one fails because ranks are gone, the
- * others shrink the group, agree on the iteration to go on with, and go on. A worker for tests, and an example of
- * inc_shrink().
+ * A job that goes on when ranks die: allreduces, one after the other, and when one fails because
+ * ranks are gone, the others shrink the group, agree on the iteration to go on with, and go on. A
+ * worker for tests, and an example of inc_shrink().
  *
- * An element is a hash of iteration, index and the rank that its sender began with, so that every rank can compute what
- * must come out. The last element is the number of ranks that want to stop.
+ * An element is a hash of iteration, index and the rank that its sender began with, so that every
+ * rank can compute what must come out. The last element is the number of ranks that want to stop.
  */
 #include <err.h>
 #include <errno.h>
@@ -56,8 +56,9 @@ static void check(const struct job *job)
 		for (uint32_t r = 0; r < size; r++)
 			want += element(job->iter, job->ids[r], i);
 		if (job->sum[i] != want)
-			errx(1, "iteration %llu: element %llu is %#llx, expected %#llx", (unsigned long long)job->iter,
-			     (unsigned long long)i, (unsigned long long)job->sum[i], (unsigned long long)want);
+			errx(1, "iteration %llu: element %llu is %#llx, expected %#llx",
+			     (unsigned long long)job->iter, (unsigned long long)i,
+			     (unsigned long long)job->sum[i], (unsigned long long)want);
 	}
 }
 
@@ -78,14 +79,16 @@ static int step(struct job *job)
 }
 
 /*
- * Who is there, and where do all of them stand? An iteration that failed here may have succeeded elsewhere: that one is
- * done again.
+ * Who is there, and where do all of them stand? An iteration that failed here may have succeeded
+ * elsewhere: that one is done again.
  */
 static int agree(struct job *job)
 {
 	int ret = inc_allgather(job->group, &job->id, job->ids, 1, INC_TYPE_U64);
 
-	return ret ? ret : inc_allreduce(job->group, INC_IN_PLACE, &job->iter, 1, INC_TYPE_U64, INC_OP_MIN);
+	return ret ? ret :
+		     inc_allreduce(job->group, INC_IN_PLACE, &job->iter, 1, INC_TYPE_U64,
+				   INC_OP_MIN);
 }
 
 static void say(const struct job *job)
@@ -111,7 +114,8 @@ static void go_on(struct job *job)
 		while (ret == -EHOSTUNREACH || ret == -ENETUNREACH)
 			ret = inc_shrink(job->group, 0);
 		if (ret) {
-			printf("rank %llu: %s\n", (unsigned long long)job->id, inc_errmsg(job->group));
+			printf("rank %llu: %s\n", (unsigned long long)job->id,
+			       inc_errmsg(job->group));
 			inc_abort(job->group);
 			exit(ret == -ESTALE ? OUT : 1);
 		}
@@ -138,7 +142,9 @@ static void run(struct job *job)
 static void parse_args(struct job *job, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "until", required_argument, NULL, 'u' }, { "count", required_argument, NULL, 'c' }, { NULL },
+		{ "until", required_argument, NULL, 'u' },
+		{ "count", required_argument, NULL, 'c' },
+		{ NULL },
 	};
 	int c;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * `key value` pairs after a command. Keys are compared whole; a value out of range is refused here, with the value
- * and what was expected, before the kernel is asked.
+ * `key value` pairs after a command. Keys are compared whole; a value out of range is refused here,
+ * with the value and what was expected, before the kernel is asked.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -90,9 +90,10 @@ static int parse_dev(struct arg *arg, const char *text)
 {
 	size_t len = strlen(text);
 
-	if (!len || len >= IFNAMSIZ || strpbrk(text, "/ \t\n:") || !strcmp(text, ".") || !strcmp(text, ".."))
-		return usage_error("%s %s: expected the name of an interface, 1..%d characters", arg->key, text,
-				   IFNAMSIZ - 1);
+	if (!len || len >= IFNAMSIZ || strpbrk(text, "/ \t\n:") || !strcmp(text, ".") ||
+	    !strcmp(text, ".."))
+		return usage_error("%s %s: expected the name of an interface, 1..%d characters",
+				   arg->key, text, IFNAMSIZ - 1);
 	arg->text = text;
 	return 0;
 }
@@ -101,9 +102,10 @@ static int parse_key(struct arg *arg, const char *text)
 {
 	size_t digits = 2 * (size_t)arg->min;
 
-	if (strcmp(text, "none") && (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits))
-		return usage_error("%s: expected %zu hex digits or none, got %zu characters", arg->key, digits,
-				   strlen(text));
+	if (strcmp(text, "none") &&
+	    (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits))
+		return usage_error("%s: expected %zu hex digits or none, got %zu characters",
+				   arg->key, digits, strlen(text));
 	arg->text = text;
 	return 0;
 }
@@ -164,12 +166,15 @@ static int parse_addrs(struct arg *arg, const char *text)
 		comma = strchr(text, ',');
 		len = comma ? (size_t)(comma - text) : strlen(text);
 		if (addr_parse(text, len, &addr))
-			return usage_error("%s %.*s: expected an IPv4 or IPv6 address", arg->key, (int)len, text);
+			return usage_error("%s %.*s: expected an IPv4 or IPv6 address", arg->key,
+					   (int)len, text);
 		if (addr_link_local(&addr))
-			return usage_error("%s %.*s: expected no link-local address", arg->key, (int)len, text);
+			return usage_error("%s %.*s: expected no link-local address", arg->key,
+					   (int)len, text);
 	}
 	if (n > arg->max)
-		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n, (uintmax_t)arg->max);
+		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n,
+				   (uintmax_t)arg->max);
 	return 0;
 }
 
@@ -182,7 +187,8 @@ static int parse_word(struct arg *arg, const char *text)
 		if (!strcmp(arg->words[arg->num], text))
 			return 0;
 	for (arg->num = 0; arg->words[arg->num] && len < sizeof(list); arg->num++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "", arg->words[arg->num]);
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "",
+					arg->words[arg->num]);
 	return usage_error("%s %s: expected one of: %s", arg->key, text, list);
 }
 
@@ -194,8 +200,10 @@ static int parse_rate(struct arg *arg, const char *text)
 	if (!strcmp(text, arg->words[0]) ||
 	    (number(text, &arg->num, &end) && rate_unit(end, &arg->num) && in_range(arg, arg->num)))
 		return 0;
-	return usage_error("%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jukbit..%jugbit", arg->key,
-			   text, arg->words[0], (uintmax_t)arg->min / 1000, (uintmax_t)arg->max / 1000000000);
+	return usage_error(
+		"%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jukbit..%jugbit",
+		arg->key, text, arg->words[0], (uintmax_t)arg->min / 1000,
+		(uintmax_t)arg->max / 1000000000);
 }
 
 int parse_value(struct arg *arg, const char *text)
@@ -233,7 +241,8 @@ static int unknown_key(const struct arg *args, const char *key)
 	size_t len = 0;
 
 	for (; args->key && len < sizeof(list); args++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "", args->key);
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", len ? ", " : "",
+					args->key);
 	return usage_error("%s: unknown; expected one of: %s", key, list);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc -b FILE: commands, one on each line, as `inc -c` prints them. Words are between blanks, # begins a comment. The
- * first one that fails ends it.
+ * inc -b FILE: commands, one on each line, as `inc -c` prints them. Words are between blanks, #
+ * begins a comment. The first one that fails ends it.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc caps: what the loaded module can do: its socket family number, wire version and reduction kernels.
+ * inc caps: what the loaded module can do: its socket family number, wire version and reduction
+ * kernels.
  */
 #include <linux/inc_netlink.h>
 

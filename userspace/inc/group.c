@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc group: groups that nodes of this network namespace reduce for, and ranks that its sockets are.
+ * inc group: groups that nodes of this network namespace reduce for, and ranks that its sockets
+ * are.
  */
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
@@ -28,7 +29,8 @@ static void show_who(struct nlattr **tb, unsigned int role)
 	if (get_u32(tb[INC_A_GROUP_PID], &v))
 		out_num("pid", " pid %s", v, UNIT_NONE);
 	if (get_u8(tb[INC_A_GROUP_STATE], &state))
-		out_str("state", " %s", role == INC_ROLE_NODE ? group_state_name(state) : member_state_name(state));
+		out_str("state", " %s",
+			role == INC_ROLE_NODE ? group_state_name(state) : member_state_name(state));
 	if (get_u32(tb[INC_A_GROUP_JOINED], &v))
 		out_num("joined", " joined %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_GROUP_SIZE], &v))
@@ -171,11 +173,14 @@ static void show_group(struct nlattr *nest)
 
 static int show(int argc, char **argv)
 {
-	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX }, { .key = NULL } };
+	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX },
+			      { .key = NULL } };
 	int err = args_parse(args, argc, argv);
 	uint32_t group = (uint32_t)args[0].num;
 
-	return err ? err : inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL, show_group);
+	return err ? err :
+		     inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL,
+			      show_group);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

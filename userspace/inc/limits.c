@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc limits: what this network namespace and every user may have, what they have, and how often that was not enough.
+ * inc limits: what this network namespace and every user may have, what they have, and how often
+ * that was not enough.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +32,11 @@ static const char usage[] =
 #define BYTES(k) { .key = k, .kind = ARG_BYTES, .max = INT64_MAX }
 
 /* By enum inc_limit - 1. */
-static const struct arg limits[] = {
-	COUNT("sockets"), COUNT("operations"), BYTES("op-memory"), BYTES("pinned-memory"), COUNT("groups"),
-	BYTES("slot-memory"), BYTES("held-memory"), COUNT("answers"), BYTES("socket-memory"), { .key = NULL }
-};
+static const struct arg limits[] = { COUNT("sockets"),	     COUNT("operations"),
+				     BYTES("op-memory"),     BYTES("pinned-memory"),
+				     COUNT("groups"),	     BYTES("slot-memory"),
+				     BYTES("held-memory"),   COUNT("answers"),
+				     BYTES("socket-memory"), { .key = NULL } };
 
 static const char *const texts[] = {
 	"",
@@ -43,7 +45,8 @@ static const char *const texts[] = {
 #undef INC_LIMIT
 };
 
-_Static_assert(ARRAY_SIZE(limits) == __INC_LIMIT_MAX && ARRAY_SIZE(texts) == __INC_LIMIT_MAX, "a limit is missing");
+_Static_assert(ARRAY_SIZE(limits) == __INC_LIMIT_MAX && ARRAY_SIZE(texts) == __INC_LIMIT_MAX,
+	       "a limit is missing");
 
 static int put_limits(struct nl_msg *msg, const struct arg *args)
 {
@@ -100,7 +103,8 @@ static void limit_name(char *buf, size_t size, int type)
 
 static void show_limit(int type, uint64_t max, struct nlattr *use, struct nlattr *refused)
 {
-	enum unit unit = type <= INC_LIMIT_MAX && limits[type - 1].kind == ARG_BYTES ? UNIT_BYTES : UNIT_NONE;
+	enum unit unit = type <= INC_LIMIT_MAX && limits[type - 1].kind == ARG_BYTES ? UNIT_BYTES :
+										       UNIT_NONE;
 	char name[32];
 	uint64_t v;
 
@@ -161,10 +165,11 @@ static void show_account(struct nlattr *nest)
 	out_text("\n");
 	nla_for_each_nested(attr, tb[INC_A_LIMIT_VALUES], rest)
 		if (nla_type(attr) && get_u64(attr, &max))
-			show_limit(nla_type(attr), max, nla_find(nla_data(tb[INC_A_LIMIT_USE]),
-								 nla_len(tb[INC_A_LIMIT_USE]), nla_type(attr)),
-				   nla_find(nla_data(tb[INC_A_LIMIT_REFUSED]), nla_len(tb[INC_A_LIMIT_REFUSED]),
-					    nla_type(attr)));
+			show_limit(nla_type(attr), max,
+				   nla_find(nla_data(tb[INC_A_LIMIT_USE]),
+					    nla_len(tb[INC_A_LIMIT_USE]), nla_type(attr)),
+				   nla_find(nla_data(tb[INC_A_LIMIT_REFUSED]),
+					    nla_len(tb[INC_A_LIMIT_REFUSED]), nla_type(attr)));
 	out_close();
 }
 

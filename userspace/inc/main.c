@@ -4,7 +4,8 @@
  *
  *	inc [OPTIONS] OBJECT [COMMAND [key value]...]
  *
- * Every word is compared whole: an abbreviation that works today would change its meaning with the next command.
+ * Every word is compared whole: an abbreviation that works today would change its meaning with the
+ * next command.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,8 +29,8 @@
 struct options options;
 
 static const struct object *const objects[] = {
-	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port, &object_caps,
-	&object_limits, &object_tenant, &object_qdisc, &object_monitor,
+	&object_node, &object_parent, &object_group,  &object_member, &object_stats,   &object_port,
+	&object_caps, &object_limits, &object_tenant, &object_qdisc,  &object_monitor,
 };
 
 static void print_help(FILE *to)
@@ -58,15 +59,19 @@ static int enter_netns(const char *name)
 	char path[PATH_MAX];
 	int fd, err;
 
-	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..") || strlen(name) > NAME_MAX)
-		return usage_error("-n %s: expected the name of a network namespace, as in `ip netns`", name);
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..") ||
+	    strlen(name) > NAME_MAX)
+		return usage_error(
+			"-n %s: expected the name of a network namespace, as in `ip netns`", name);
 	snprintf(path, sizeof(path), NETNS_DIR "/%s", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return refused("-n %s: no such network namespace: %s: %s", name, path, strerror(errno));
+		return refused("-n %s: no such network namespace: %s: %s", name, path,
+			       strerror(errno));
 	err = setns(fd, CLONE_NEWNET) ? errno : 0;
 	close(fd);
-	return err ? refused("-n %s: cannot enter the network namespace: %s", name, strerror(err)) : 0;
+	return err ? refused("-n %s: cannot enter the network namespace: %s", name, strerror(err)) :
+		     0;
 }
 
 struct flags {
@@ -99,10 +104,14 @@ static int short_flag(struct flags *f, char c)
 		f->help = true;
 		return 0;
 	}
-	return usage_error("-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V", c);
+	return usage_error(
+		"-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V", c);
 }
 
-/* Returns how many words of argv it took, or -EXIT_USAGE. -n and -b stand alone, the others may share a dash. */
+/*
+ * Returns how many words of argv it took, or -EXIT_USAGE. -n and -b stand alone, the others may
+ * share a dash.
+ */
 static int parse_flags(struct flags *f, int argc, char **argv)
 {
 	const char *c;
@@ -148,7 +157,8 @@ static int run_object(const struct object *object, int argc, char **argv)
 		return usage_error("-c: expected show of node, parent, tenant, limits or qdisc");
 	for (cmd = object->commands; cmd->name; cmd++) {
 		if (!strcmp(cmd->name, name)) {
-			snprintf(error_context, sizeof(error_context), "%s %s: ", object->name, name);
+			snprintf(error_context, sizeof(error_context), "%s %s: ", object->name,
+				 name);
 			return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
 		}
 		if (len < sizeof(list))
@@ -198,7 +208,8 @@ int main(int argc, char **argv)
 		return usage_error("-b %s: expected no command beside it", flags.file);
 	status = flags.netns ? enter_netns(flags.netns) : 0;
 	if (!status)
-		status = flags.file ? batch(flags.file, run) : run(argc - 1 - used, argv + 1 + used);
+		status = flags.file ? batch(flags.file, run) :
+				      run(argc - 1 - used, argv + 1 + used);
 	if (fflush(stdout) || ferror(stdout))
 		return status ? status : refused("stdout: %s", strerror(errno));
 	return status;

@@ -37,7 +37,8 @@ static void show_histogram(struct nlattr *attr)
 
 	out_open_list("histogram");
 	for (i = 0; i < n && i < 64; i++) {
-		memcpy(&blocks, (char *)nla_data(attr) + (size_t)i * sizeof(blocks), sizeof(blocks));
+		memcpy(&blocks, (char *)nla_data(attr) + (size_t)i * sizeof(blocks),
+		       sizeof(blocks));
 		if (!blocks)
 			continue;
 		out_open(NULL);
@@ -103,11 +104,14 @@ static void show_member(struct nlattr *nest)
 
 static int show(int argc, char **argv)
 {
-	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX }, { .key = NULL } };
+	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX },
+			      { .key = NULL } };
 	int err = args_parse(args, argc, argv);
 	uint32_t group = (uint32_t)args[0].num;
 
-	return err ? err : inc_dump(INC_CMD_MEMBER_GET, INC_A_MEMBER, args[0].given ? &group : NULL, show_member);
+	return err ? err :
+		     inc_dump(INC_CMD_MEMBER_GET, INC_A_MEMBER, args[0].given ? &group : NULL,
+			      show_member);
 }
 
 static const struct command commands[] = { { "show", show }, { NULL, NULL } };

@@ -190,7 +190,8 @@ static void show_counter(unsigned int type, uint64_t value, const char *indent, 
 		out_num(name, NULL, value, UNIT_NONE);
 	} else if (value || all) {
 		snprintf(num, sizeof(num), "%ju", (uintmax_t)value);
-		out_text("%s%-18s %14s  %s\n", indent, name, num, type <= INC_C_MAX ? counters[type].text : "");
+		out_text("%s%-18s %14s  %s\n", indent, name, num,
+			 type <= INC_C_MAX ? counters[type].text : "");
 	}
 }
 

@@ -30,7 +30,10 @@ void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t 
 /* 4 or 16 bytes; anything else is printed as "?". @fmt takes the address. */
 void show_addr(const char *key, const char *fmt, struct nlattr *attr);
 
-/* A nest of counters as an object @key, or one line each; zeros only in JSON and with -s -s (or @all). */
+/*
+ * A nest of counters as an object @key, or one line each; zeros only in JSON and with -s -s (or
+ * @all).
+ */
 void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Netlink transactions. libnl frames, sends, receives and parses; the loop over the answers is ours, because it has to
- * read what libnl 3.7 leaves alone: extack texts, and the error that the end of a dump may carry.
+ * Netlink transactions. libnl frames, sends, receives and parses; the loop over the answers is
+ * ours, because it has to read what libnl 3.7 leaves alone: extack texts, and the error that the
+ * end of a dump may carry.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -58,7 +59,8 @@ static bool open_family(void)
 	if (family >= 0)
 		return true;
 	if (family == -NLE_OBJ_NOTFOUND)
-		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME "\": modprobe inc\n");
+		fprintf(stderr, "inc: the kernel has no netlink family \"" INC_GENL_NAME
+				"\": modprobe inc\n");
 	else
 		refused("netlink family \"" INC_GENL_NAME "\": %s", nl_geterror(family));
 	nl_socket_free(genl);
@@ -73,7 +75,8 @@ static const char *extack_text(const struct nlmsghdr *hdr, size_t skip)
 
 	if (!(hdr->nlmsg_flags & NLM_F_ACK_TLVS) || hdr->nlmsg_len <= head)
 		return NULL;
-	if (nla_parse(tb, NLMSGERR_ATTR_MAX, (struct nlattr *)((char *)hdr + head), (int)(hdr->nlmsg_len - head), NULL))
+	if (nla_parse(tb, NLMSGERR_ATTR_MAX, (struct nlattr *)((char *)hdr + head),
+		      (int)(hdr->nlmsg_len - head), NULL))
 		return NULL;
 	return get_str(tb[NLMSGERR_ATTR_MSG]);
 }
@@ -171,7 +174,8 @@ struct nl_msg *inc_request(uint8_t cmd, int flags)
 	if (!open_family())
 		return NULL;
 	msg = nlmsg_alloc();
-	if (msg && genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, cmd, INC_GENL_VERSION))
+	if (msg &&
+	    genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, flags, cmd, INC_GENL_VERSION))
 		return msg;
 	no_memory(msg);
 	return NULL;
@@ -306,7 +310,8 @@ int inc_listen(void (*show)(struct nlattr *nest))
 		if (n == -NLE_INTR)
 			continue;
 		if (n == -NLE_NOMEM) {
-			fprintf(stderr, "inc: warning: events came faster than they were read: some are lost\n");
+			fprintf(stderr,
+				"inc: warning: events came faster than they were read: some are lost\n");
 			continue;
 		}
 		if (n <= 0)

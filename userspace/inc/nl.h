@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests to the kernel over libnl: build, send, and hand every answer to a function. Everything here prints its
- * own errors, the kernel's extack text included.
+ * Requests to the kernel over libnl: build, send, and hand every answer to a function. Everything
+ * here prints its own errors, the kernel's extack text included.
  */
 #ifndef INC_TOOL_NL_H
 #define INC_TOOL_NL_H
@@ -16,12 +16,15 @@
 struct nl_msg *inc_request(uint8_t cmd, int flags);
 
 /*
- * Send @msg (which is freed) and call @show for the attribute @attr of every answer. @attr 0: no answer is wanted.
- * Returns the exit status.
+ * Send @msg (which is freed) and call @show for the attribute @attr of every answer. @attr 0: no
+ * answer is wanted. Returns the exit status.
  */
 int inc_talk(struct nl_msg *msg, int attr, void (*show)(struct nlattr *nest));
 
-/* Ask for the one @attr there is, without which there is no success, and show it as a document of its own. */
+/*
+ * Ask for the one @attr there is, without which there is no success, and show it as a document of
+ * its own.
+ */
 int inc_get(uint8_t cmd, int attr, void (*show)(struct nlattr *nest));
 
 /* A dump as a JSON list, or lines. @group: NULL or the number to filter by. */

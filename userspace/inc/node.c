@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc node: interfaces (mostly bridges) on which this box reduces for others, and the limits of their groups.
+ * inc node: interfaces (mostly bridges) on which this box reduces for others, and the limits of
+ * their groups.
  */
 #include <string.h>
 #include <linux/inc.h>
@@ -55,7 +56,8 @@ static int put_fallback(struct nl_msg *msg, struct arg *args)
 	struct nlattr *nest;
 	size_t i, n = 0;
 
-	if (fallback && fallback->given && nla_put_u8(msg, INC_A_NODE_FALLBACK, (uint8_t)fallback->num))
+	if (fallback && fallback->given &&
+	    nla_put_u8(msg, INC_A_NODE_FALLBACK, (uint8_t)fallback->num))
 		return -1;
 	if (standby && standby->given)
 		n = arg_addrs(standby, addr, INC_MAX_STANDBY);
@@ -70,8 +72,13 @@ static int put_fallback(struct nl_msg *msg, struct arg *args)
 
 static int put_limits(struct nl_msg *msg, struct arg *args)
 {
-	static const struct { const char *key; int attr; } map[] = {
-		{ "dead", INC_A_NODE_DEAD_MS }, { "late", INC_A_NODE_LATE_MS }, { "window", INC_A_NODE_WINDOW },
+	static const struct {
+		const char *key;
+		int attr;
+	} map[] = {
+		{ "dead", INC_A_NODE_DEAD_MS },
+		{ "late", INC_A_NODE_LATE_MS },
+		{ "window", INC_A_NODE_WINDOW },
 		{ "max-groups", INC_A_NODE_MAX_GROUPS },
 	};
 	unsigned char key[INC_KEY_LEN];
@@ -107,7 +114,8 @@ static struct nl_msg *build(uint8_t cmd, struct arg *args)
 	if (!msg)
 		return NULL;
 	nest = nla_nest_start(msg, INC_A_NODE | NLA_F_NESTED);
-	if (!nest || nla_put_string(msg, INC_A_NODE_IFNAME, arg_find(args, "dev")->text) || put_limits(msg, args)) {
+	if (!nest || nla_put_string(msg, INC_A_NODE_IFNAME, arg_find(args, "dev")->text) ||
+	    put_limits(msg, args)) {
 		no_memory(msg);
 		return NULL;
 	}
@@ -142,8 +150,9 @@ static int set(int argc, char **argv)
 
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
-		return usage_error("nothing to change: expected %s",
-				   "dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
+		return usage_error(
+			"nothing to change: expected %s",
+			"dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
@@ -221,7 +230,10 @@ static void print_standbys(struct nlattr *node)
 	}
 }
 
-/* The kernel does not give keys away: with "?" in its place the command fails until somebody fills it in. */
+/*
+ * The kernel does not give keys away: with "?" in its place the command fails until somebody fills
+ * it in.
+ */
 static void print_command(struct nlattr *nest, struct nlattr **tb)
 {
 	static const struct { int attr; const char *fmt; } numbers[] = {

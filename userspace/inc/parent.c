@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc parent: where the ranks of this network namespace find their node when connect() does not name one.
+ * inc parent: where the ranks of this network namespace find their node when connect() does not
+ * name one.
  */
 #include <net/if.h>
 #include <string.h>
@@ -56,11 +57,13 @@ static int set(int argc, char **argv)
 	if (addr_link_local(&addr) && !args[1].given)
 		return usage_error("%s: a link-local address needs dev DEV", argv[0]);
 	if (!addr_link_local(&addr) && args[1].given)
-		return usage_error("dev %s: only a link-local address takes dev; %s is none", args[1].text, argv[0]);
+		return usage_error("dev %s: only a link-local address takes dev; %s is none",
+				   args[1].text, argv[0]);
 	if (args[1].given) {
 		ifindex = if_nametoindex(args[1].text);
 		if (!ifindex)
-			return refused("dev %s: no such interface in this network namespace", args[1].text);
+			return refused("dev %s: no such interface in this network namespace",
+				       args[1].text);
 	}
 	return send_parent(&addr, &args[0], ifindex);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc port: INC traffic of nodes per bridge port. Super-packets are counted as their segments; the number of buffers
- * tells how many blocks came in one.
+ * inc port: INC traffic of nodes per bridge port. Super-packets are counted as their segments; the
+ * number of buffers tells how many blocks came in one.
  */
 #include <linux/inc_netlink.h>
 

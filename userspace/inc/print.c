@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * JSON and text from one set of calls. JSON is written as it comes, with a stack of one flag per nesting level: has
- * anything been written here (then a comma is due).
+ * JSON and text from one set of calls. JSON is written as it comes, with a stack of one flag per
+ * nesting level: has anything been written here (then a comma is due).
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one way out: every value is handed over once, with its JSON key and its text format, and appears as a JSON
- * member (raw number) or as text (with its unit). A NULL format means: not in text; a NULL key: not in JSON.
+ * The one way out: every value is handed over once, with its JSON key and its text format, and
+ * appears as a JSON member (raw number) or as text (with its unit). A NULL format means: not in
+ * text; a NULL key: not in JSON.
  */
 #ifndef INC_TOOL_PRINT_H
 #define INC_TOOL_PRINT_H

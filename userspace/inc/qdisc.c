@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc qdisc: every qdisc of kind "inc" with its options and, with -s, what each class and each group has sent, dropped
- * and holds. For tc there is a plugin, in userspace/tc.
+ * inc qdisc: every qdisc of kind "inc" with its options and, with -s, what each class and each
+ * group has sent, dropped and holds. For tc there is a plugin, in userspace/tc.
  */
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -103,8 +103,8 @@ static void show_group(const struct nlmsghdr *hdr)
 	    nlmsg_parse((struct nlmsghdr *)hdr, sizeof(*tcm), tb, TCA_MAX, NULL) || !tb[TCA_STATS2])
 		return;
 	parse_nest(tb[TCA_STATS2], stats, TCA_STATS_MAX);
-	if (!stats[TCA_STATS_APP] || nla_len(stats[TCA_STATS_APP]) < (int)sizeof(xs) || !stats[TCA_STATS_QUEUE] ||
-	    nla_len(stats[TCA_STATS_QUEUE]) < (int)sizeof(q))
+	if (!stats[TCA_STATS_APP] || nla_len(stats[TCA_STATS_APP]) < (int)sizeof(xs) ||
+	    !stats[TCA_STATS_QUEUE] || nla_len(stats[TCA_STATS_QUEUE]) < (int)sizeof(q))
 		return;
 	memcpy(&xs, nla_data(stats[TCA_STATS_APP]), sizeof(xs));
 	memcpy(&q, nla_data(stats[TCA_STATS_QUEUE]), sizeof(q));
@@ -125,7 +125,8 @@ static struct nl_msg *request(int type, uint32_t ifindex)
 	struct tcmsg tcm = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)ifindex };
 	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_DUMP);
 
-	if (msg && !nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) && !nla_put_flag(msg, TCA_DUMP_INVISIBLE))
+	if (msg && !nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) &&
+	    !nla_put_flag(msg, TCA_DUMP_INVISIBLE))
 		return msg;
 	no_memory(msg);
 	return NULL;
@@ -189,7 +190,8 @@ static void hear(const struct nlmsghdr *hdr)
 	    nlmsg_parse((struct nlmsghdr *)hdr, sizeof(*tcm), tb, TCA_MAX, NULL))
 		return;
 	kind = get_str(tb[TCA_KIND]);
-	if (!kind || strcmp(kind, "inc") || (only_ifindex && (uint32_t)tcm->tcm_ifindex != only_ifindex))
+	if (!kind || strcmp(kind, "inc") ||
+	    (only_ifindex && (uint32_t)tcm->tcm_ifindex != only_ifindex))
 		return;
 	one = malloc(sizeof(*one) + hdr->nlmsg_len);
 	if (!one) {
@@ -231,10 +233,9 @@ static int show(int argc, char **argv)
 	return status ? status : stats_status;
 }
 
-static const struct command commands[] = {
-	{ "show", show }, { "add", qdisc_add }, { "change", qdisc_change }, { "replace", qdisc_replace },
-	{ "del", qdisc_del }, { NULL, NULL }
-};
+static const struct command commands[] = { { "show", show },	       { "add", qdisc_add },
+					   { "change", qdisc_change }, { "replace", qdisc_replace },
+					   { "del", qdisc_del },       { NULL, NULL } };
 
 const struct object object_qdisc = { .name = "qdisc", .commands = commands, .usage = usage,
 				      .restores = true };

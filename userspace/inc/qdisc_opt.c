@@ -22,11 +22,15 @@ const struct arg qdisc_option_args[QDISC_OPTIONS + 1] = {
 	[WEIGHT] = { .key = "weight", .kind = ARG_TEXT },
 };
 
-/* GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1 with the error printed. */
+/*
+ * GROUP:WEIGHT, with commas between them; "none". Returns how many, or -1 with the error printed.
+ */
 static int parse_weights(const char *text, struct tc_inc_weight *weights)
 {
 	struct arg group = { .key = "weight: group", .kind = ARG_NUM, .max = UINT32_MAX };
-	struct arg weight = { .key = "weight", .kind = ARG_NUM, .min = 1, .max = INC_SCHED_WEIGHT_MAX };
+	struct arg weight = {
+		.key = "weight", .kind = ARG_NUM, .min = 1, .max = INC_SCHED_WEIGHT_MAX
+	};
 	char *copy = strdup(text), *next = copy, *one, *colon;
 	int n = 0, err = copy ? 0 : refused("out of memory");
 
@@ -71,11 +75,14 @@ int qdisc_put_options(const struct arg *args, void *msg, qdisc_put put)
 		if (n < 0)
 			return -n;
 	}
-	if (put_u32(msg, put, TCA_INC_SHARE, &args[SHARE]) && put_u32(msg, put, TCA_INC_CONTROL, &args[CONTROL]) &&
-	    put_u32(msg, put, TCA_INC_LIMIT, &args[LIMIT]) && put_u32(msg, put, TCA_INC_TARGET, &args[TARGET]) &&
+	if (put_u32(msg, put, TCA_INC_SHARE, &args[SHARE]) &&
+	    put_u32(msg, put, TCA_INC_CONTROL, &args[CONTROL]) &&
+	    put_u32(msg, put, TCA_INC_LIMIT, &args[LIMIT]) &&
+	    put_u32(msg, put, TCA_INC_TARGET, &args[TARGET]) &&
 	    (!args[PORT].given || put(msg, TCA_INC_PORT, &port, sizeof(port))) &&
 	    (!args[RATE].given || put(msg, TCA_INC_RATE, &rate, sizeof(rate))) &&
-	    (!args[WEIGHT].given || put(msg, TCA_INC_WEIGHTS, weights, n * (int)sizeof(weights[0]))))
+	    (!args[WEIGHT].given ||
+	     put(msg, TCA_INC_WEIGHTS, weights, n * (int)sizeof(weights[0]))))
 		return 0;
 	return refused("out of memory");
 }

@@ -57,12 +57,14 @@ static int parse_place(const struct arg *args, struct tcmsg *tcm)
 	tcm->tcm_parent = TC_H_ROOT;
 	if (args[PARENT].given && strcmp(args[PARENT].text, "root") &&
 	    !parse_handle(args[PARENT].text, true, &tcm->tcm_parent))
-		return usage_error("parent %s: expected root, or a class as MAJOR:MINOR in hex", args[PARENT].text);
+		return usage_error("parent %s: expected root, or a class as MAJOR:MINOR in hex",
+				   args[PARENT].text);
 	if (args[HANDLE].given && !parse_handle(args[HANDLE].text, false, &tcm->tcm_handle))
 		return usage_error("handle %s: expected MAJOR: in hex, 1..ffff", args[HANDLE].text);
 	tcm->tcm_ifindex = (int)if_nametoindex(args[DEV].text);
 	if (!tcm->tcm_ifindex)
-		return refused("dev %s: no such interface in this network namespace", args[DEV].text);
+		return refused("dev %s: no such interface in this network namespace",
+			       args[DEV].text);
 	return 0;
 }
 
@@ -101,7 +103,8 @@ static int ask(const struct request *request, int argc, char **argv)
 	if (status)
 		return status;
 	msg = nlmsg_alloc_simple(request->type, request->flags);
-	if (!msg || nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) || nla_put_string(msg, TCA_KIND, "inc"))
+	if (!msg || nlmsg_append(msg, &tcm, sizeof(tcm), NLMSG_ALIGNTO) ||
+	    nla_put_string(msg, TCA_KIND, "inc"))
 		return no_memory(msg);
 	status = request->options ? put_options(msg, args + PLACE) : 0;
 	if (!status)

@@ -39,7 +39,8 @@ void qdisc_show_options(struct nlattr *nest)
 	if (get_u32(tb[TCA_INC_CONTROL], &v))
 		out_num("control", " control %s", v, options.commands ? UNIT_NONE : UNIT_PERCENT);
 	if (get_u32(tb[TCA_INC_LIMIT], &v))
-		out_num("limit", options.commands ? " limit %s" : " limit %s packets per class", v, UNIT_NONE);
+		out_num("limit", options.commands ? " limit %s" : " limit %s packets per class", v,
+			UNIT_NONE);
 	if (get_u16(tb[TCA_INC_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[TCA_INC_TARGET], &v))
@@ -58,8 +59,8 @@ void qdisc_show_delays(const __u64 *delay)
 		if (!delay[i])
 			continue;
 		out_open(NULL);
-		out_num("from_us", shown++ ? ", from %s:" : "             waited from %s:", i ? 16ULL << (2 * i) : 0,
-			UNIT_US);
+		out_num("from_us", shown++ ? ", from %s:" : "             waited from %s:",
+			i ? 16ULL << (2 * i) : 0, UNIT_US);
 		out_num("packets", " %s", delay[i], UNIT_NONE);
 		out_close();
 	}
@@ -94,8 +95,9 @@ int qdisc_show_xstats(struct nlattr *attr)
 	unsigned int i;
 
 	if (nla_len(attr) < (int)sizeof(xs))
-		return refused("statistics of %d bytes where %zu were expected: another version of sch_inc",
-			       nla_len(attr), sizeof(xs));
+		return refused(
+			"statistics of %d bytes where %zu were expected: another version of sch_inc",
+			nla_len(attr), sizeof(xs));
 	memcpy(&xs, nla_data(attr), sizeof(xs));
 	out_open("classes");
 	for (i = 0; i < INC_SCHED_CLASSES; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc stats: the counters of the network namespace, all groups and ranks summed up, those that are gone included.
+ * inc stats: the counters of the network namespace, all groups and ranks summed up, those that are
+ * gone included.
  */
 #include <linux/inc_netlink.h>
 

@@ -37,15 +37,21 @@ static const struct arg options_of[OPTIONS + 1] = {
 	[PORT] = { .key = "port", .kind = ARG_TEXT },
 	[KEY] = { .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
 	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
-	[SLOTS] = { .key = "max-slots", .kind = ARG_NUM, .min = 2 * INC_MIN_WINDOW, .max = MAX_SLOTS },
+	[SLOTS] = { .key = "max-slots",
+		    .kind = ARG_NUM,
+		    .min = 2 * INC_MIN_WINDOW,
+		    .max = MAX_SLOTS },
 	[MEMORY] = { .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
 	[CPU] = { .key = "cpu", .kind = ARG_NUM_OR_0, .min = 1, .max = 100 },
 	[RATE] = { .key = "rate", .kind = ARG_RATE, .words = no_rate,
 		   .min = INC_TENANT_RATE_MIN, .max = INC_TENANT_RATE_MAX },
 };
 
-/* Calls @put for each of the words between commas. 0 or, with the error printed, the exit status. */
-static int each(struct nl_msg *msg, const char *key, const char *list, int (*put)(struct nl_msg *msg, const char *word))
+/*
+ * Calls @put for each of the words between commas. 0 or, with the error printed, the exit status.
+ */
+static int each(struct nl_msg *msg, const char *key, const char *list,
+		int (*put)(struct nl_msg *msg, const char *word))
 {
 	char *copy = strdup(list), *next = copy, *word;
 	int n = 0, err = copy ? 0 : refused("out of memory");
@@ -71,7 +77,8 @@ static int put_prefix(struct nl_msg *msg, const char *word)
 		return usage_error("from %s: expected any, or an IPv4 or IPv6 prefix", word);
 	bits = 8 * (unsigned long)addr.len;
 	if (slash) {
-		if (!*digits || strlen(digits) > 3 || strspn(digits, "0123456789") != strlen(digits) ||
+		if (!*digits || strlen(digits) > 3 ||
+		    strspn(digits, "0123456789") != strlen(digits) ||
 		    strtoul(digits, NULL, 10) > bits)
 			return usage_error("from %s: expected a length in 0..%lu", word, bits);
 		bits = strtoul(digits, NULL, 10);
@@ -124,8 +131,10 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 	if (args[KEY].given)
 		key_bytes(&args[KEY], key);
 	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(key), key)) ||
-	    (args[GROUPS].given && nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
-	    (args[SLOTS].given && nla_put_u32(msg, INC_A_TENANT_MAX_SLOTS, (uint32_t)args[SLOTS].num)) ||
+	    (args[GROUPS].given &&
+	     nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
+	    (args[SLOTS].given &&
+	     nla_put_u32(msg, INC_A_TENANT_MAX_SLOTS, (uint32_t)args[SLOTS].num)) ||
 	    (args[MEMORY].given && nla_put_u64(msg, INC_A_TENANT_MAX_MEMORY, args[MEMORY].num)) ||
 	    (args[CPU].given && nla_put_u32(msg, INC_A_TENANT_CPU, (uint32_t)args[CPU].num)) ||
 	    (args[RATE].given && nla_put_u64(msg, INC_A_TENANT_RATE, args[RATE].num)))
@@ -138,10 +147,12 @@ static int check_name(const char *name)
 	size_t len = strlen(name);
 
 	if (len && len < INC_TENANT_NAME &&
-	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == len)
+	    strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
+		    len)
 		return 0;
-	return usage_error("%s: expected a name of 1..%d letters, digits, dots, dashes and underscores", name,
-			   INC_TENANT_NAME - 1);
+	return usage_error(
+		"%s: expected a name of 1..%d letters, digits, dots, dashes and underscores", name,
+		INC_TENANT_NAME - 1);
 }
 
 static int change(uint8_t cmd, int argc, char **argv)
@@ -277,7 +288,8 @@ static void show_tenant(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_TENANT_MAX);
 	out_open(NULL);
 	if (get_str(tb[INC_A_TENANT_NAME]))
-		out_str("name", options.commands ? "tenant add %s" : "tenant %s", get_str(tb[INC_A_TENANT_NAME]));
+		out_str("name", options.commands ? "tenant add %s" : "tenant %s",
+			get_str(tb[INC_A_TENANT_NAME]));
 	show_places(nest);
 	/* the kernel does not give keys away: the command fails until somebody fills it in */
 	out_bool("keyed", options.commands ? " key ?" : " keyed", !!tb[INC_A_TENANT_KEYED]);
@@ -289,7 +301,8 @@ static void show_tenant(struct nlattr *nest)
 		out_num("max_memory", w < 1ULL << 40 ? " max-memory %s" : NULL, w,
 			options.commands ? UNIT_NONE : UNIT_BYTES);
 	if (get_u32(tb[INC_A_TENANT_CPU], &v))
-		out_num("cpu", v ? " cpu %s" : NULL, v, options.commands ? UNIT_NONE : UNIT_PERCENT);
+		out_num("cpu", v ? " cpu %s" : NULL, v,
+			options.commands ? UNIT_NONE : UNIT_PERCENT);
 	if (get_u64(tb[INC_A_TENANT_RATE], &w))
 		out_num("rate", w ? " rate %sbit" : NULL, w, UNIT_NONE);
 	if (!options.commands)

@@ -6,7 +6,12 @@
 
 unsigned int text_utf8_len(const unsigned char *s)
 {
-	unsigned int len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+	unsigned int len = *s < 0x80 ? 1 :
+			   *s < 0xc2 ? 0 :
+			   *s < 0xe0 ? 2 :
+			   *s < 0xf0 ? 3 :
+			   *s < 0xf5 ? 4 :
+				       0;
 	unsigned int i;
 
 	for (i = 1; i < len; i++)

@@ -8,9 +8,15 @@
 void text_num(const char *fmt, uint64_t value, enum unit unit);
 void text_str(const char *fmt, const char *value);
 
-/* Length of the well-formed UTF-8 sequence at @s, 0 if there is none: interface names may hold any byte. */
+/*
+ * Length of the well-formed UTF-8 sequence at @s, 0 if there is none: interface names may hold any
+ * byte.
+ */
 unsigned int text_utf8_len(const unsigned char *s);
-/* The control character at @s, or -1: those of C0, DEL, and those of C1, which are two bytes in UTF-8. */
+/*
+ * The control character at @s, or -1: those of C0, DEL, and those of C1, which are two bytes in
+ * UTF-8.
+ */
 int text_control(const unsigned char *s);
 
 #endif

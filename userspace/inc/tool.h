@@ -20,7 +20,8 @@
 
 struct command {
 	const char *name;
-	int (*run)(int argc, char **argv);	/* what follows the command; returns the exit status */
+	/* what follows the command; returns the exit status */
+	int (*run)(int argc, char **argv);
 };
 
 /* The command "show" is what an object does when none is named. */
@@ -28,11 +29,12 @@ struct object {
 	const char *name;
 	const struct command *commands;		/* ends with a NULL name */
 	const char *usage;
-	bool restores;				/* with -c "show" prints commands that make what there is */
+	/* with -c "show" prints commands that make what there is */
+	bool restores;
 };
 
-extern const struct object object_node, object_parent, object_group, object_member, object_stats, object_port,
-			   object_caps, object_limits, object_tenant, object_qdisc, object_monitor;
+extern const struct object object_node, object_parent, object_group, object_member, object_stats,
+	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor;
 
 /* Options before the object. */
 struct options {
@@ -56,7 +58,8 @@ enum arg_kind {
 	ARG_NUM_OR_0,	/* 0 or min..max */
 	ARG_POW2,	/* a power of two in min..max */
 	ARG_BYTES,	/* min..max, with K, M or G behind it */
-	ARG_RATE,	/* min..max, with bit, kbit, mbit or gbit behind it; the one of `words` is 0 */
+	/* min..max, with bit, kbit, mbit or gbit behind it; the one of `words` is 0 */
+	ARG_RATE,
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What an application says about an operation, checked and turned into what the kernel is told. What is wrong is named
- * with its value and with what was expected.
+ * What an application says about an operation, checked and turned into what the kernel is told.
+ * What is wrong is named with its value and with what was expected.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,16 +45,19 @@ static int check_numbers(const struct call *c)
 		return bad(c, "type %d, count %llu: it moves nothing, expected 0", (int)a->type,
 			   (unsigned long long)a->count);
 	if (c->shape->reduces && !inc_op_name(a->op))
-		return bad(c, "operation %d: expected enum inc_op, 1..%d", (int)a->op, __INC_OP_MAX - 1);
+		return bad(c, "operation %d: expected enum inc_op, 1..%d", (int)a->op,
+			   __INC_OP_MAX - 1);
 	if (!c->shape->reduces && a->op)
 		return bad(c, "operation %d: it reduces nothing, expected 0", (int)a->op);
 	if (a->wire && (!c->shape->moves || !inc_type_size(a->wire)))
 		return bad(c, "wire type %d: expected 0%s", (int)a->wire,
 			   c->shape->moves ? " or another enum inc_type" : "");
 	if (c->shape->rooted ? a->root >= c->size : a->root)
-		return bad(c, "root %u: expected 0..%u", a->root, c->shape->rooted ? c->size - 1 : 0);
+		return bad(c, "root %u: expected 0..%u", a->root,
+			   c->shape->rooted ? c->size - 1 : 0);
 	if (a->count > INC_MAX_COUNT)
-		return bad(c, "count %llu: expected 0..%llu", (unsigned long long)a->count, INC_MAX_COUNT);
+		return bad(c, "count %llu: expected 0..%llu", (unsigned long long)a->count,
+			   INC_MAX_COUNT);
 	return 0;
 }
 
@@ -67,8 +70,10 @@ static int check_options(const struct call *c)
 		return bad(c, "mode 0x%x: expected INC_MODE_SATURATE | INC_MODE_COUNTS", a->mode);
 	if (a->mode & INC_MODE_COUNTS && !shape->send_counts && !shape->recv_counts)
 		return bad(c, "mode 0x%x: INC_MODE_COUNTS, but it has no shares", a->mode);
-	if (!(a->mode & INC_MODE_COUNTS) && (a->send_counts || a->recv_counts || a->send_displs || a->recv_displs))
-		return bad(c, "mode 0x%x: counts or displacements, expected INC_MODE_COUNTS", a->mode);
+	if (!(a->mode & INC_MODE_COUNTS) &&
+	    (a->send_counts || a->recv_counts || a->send_displs || a->recv_displs))
+		return bad(c, "mode 0x%x: counts or displacements, expected INC_MODE_COUNTS",
+			   a->mode);
 	if (!shape->displs && (a->send_displs || a->recv_displs))
 		return bad(c, "%s: its shares follow one another, expected NULL",
 			   a->send_displs ? "send_displs" : "recv_displs");
@@ -91,8 +96,8 @@ static int check_array(const struct call *c, const char *what, const uint64_t *c
 		return bad(c, "%s is NULL: expected %u counts", what, c->size);
 	for (uint32_t i = 0; i < c->size; i++)
 		if (counts[i] > INC_MAX_COUNT)
-			return bad(c, "%s[%u] is %llu: expected 0..%llu", what, i, (unsigned long long)counts[i],
-				   INC_MAX_COUNT);
+			return bad(c, "%s[%u] is %llu: expected 0..%llu", what, i,
+				   (unsigned long long)counts[i], INC_MAX_COUNT);
 	return 0;
 }
 
@@ -150,11 +155,14 @@ static unsigned long long shares_bytes(const struct call *c, uint64_t counts)
 	return n * inc_type_size(c->args->type);
 }
 
-static int no_buffer(const struct call *c, const char *what, const void *buf, unsigned long long bytes)
+static int no_buffer(const struct call *c, const char *what, const void *buf,
+		     unsigned long long bytes)
 {
 	if (buf && c->shape->in_place == INC_ROOT && !c->root)
-		return bad(c, "%s is INC_IN_PLACE: expected %llu bytes, only the root, rank %u, may say that", what,
-			   bytes, c->args->root);
+		return bad(
+			c,
+			"%s is INC_IN_PLACE: expected %llu bytes, only the root, rank %u, may say that",
+			what, bytes, c->args->root);
 	return bad(c, "%s is %s: expected %llu bytes", what, buf ? "INC_IN_PLACE" : "NULL", bytes);
 }
 
@@ -168,7 +176,8 @@ static bool needs_recv(const struct call *c)
 
 static int check_buffers(const struct call *c, const struct inc_submit *op)
 {
-	unsigned long long own = own_count(c) * inc_type_size(c->args->type), send = own, recv = own;
+	unsigned long long own = own_count(c) * inc_type_size(c->args->type), send = own,
+			   recv = own;
 	const struct inc_shape *shape = c->shape;
 
 	if (shape->send_shares && inc_applies(shape->send, c->root))
@@ -183,8 +192,8 @@ static int check_buffers(const struct call *c, const struct inc_submit *op)
 }
 
 /*
- * INC_IN_PLACE becomes the other buffer's address, but for alltoall: its input has to be copied when it starts, and
- * until then is marked with it.
+ * INC_IN_PLACE becomes the other buffer's address, but for alltoall: its input has to be copied
+ * when it starts, and until then is marked with it.
  */
 static void fill_buffers(const struct call *c, struct inc_submit *op)
 {
@@ -210,17 +219,27 @@ static uint64_t weight_bits(const struct inc_args *args)
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
 {
 	const struct call c = {
-		.group = group, .args = args, .shape = inc_shape(args->coll), .name = inc_coll_name(args->coll),
-		.rank = inc_rank(group), .size = inc_size(group), .root = args->root == inc_rank(group),
+		.group = group,
+		.args = args,
+		.shape = inc_shape(args->coll),
+		.name = inc_coll_name(args->coll),
+		.rank = inc_rank(group),
+		.size = inc_size(group),
+		.root = args->root == inc_rank(group),
 	};
 	int ret;
 
 	if (!c.shape->submit)
-		return inc_fail(group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d", (int)args->coll,
-				INC_COLL_LEAVE - 1);
-	*op = (struct inc_submit) {
-		.coll = args->coll, .type = args->type, .op = args->op, .wire = args->wire, .mode = args->mode,
-		.root = args->root, .weight = weight_bits(args),
+		return inc_fail(group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d",
+				(int)args->coll, INC_COLL_LEAVE - 1);
+	*op = (struct inc_submit){
+		.coll = args->coll,
+		.type = args->type,
+		.op = args->op,
+		.wire = args->wire,
+		.mode = args->mode,
+		.root = args->root,
+		.weight = weight_bits(args),
 	};
 	ret = check_numbers(&c);
 	if (!ret)
@@ -229,7 +248,8 @@ int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_ar
 		ret = fill_counts(&c, op);
 	if (ret)
 		return ret;
-	if (!has_counts(&c) || (args->coll != INC_COLL_REDUCE_SCATTER && args->coll != INC_COLL_ALLTOALL))
+	if (!has_counts(&c) ||
+	    (args->coll != INC_COLL_REDUCE_SCATTER && args->coll != INC_COLL_ALLTOALL))
 		op->count = own_count(&c);
 	fill_buffers(&c, op);
 	return check_buffers(&c, op);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What generic netlink knows: the number of AF_INC, the reduction kernels, the default parent of this network
- * namespace. Every question opens a socket of its own, so that threads and forks share nothing.
+ * What generic netlink knows: the number of AF_INC, the reduction kernels, the default parent of
+ * this network namespace. Every question opens a socket of its own, so that threads and forks share
+ * nothing.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -49,7 +50,8 @@ static int exchange(struct nl_sock *sock, int family, int cmd, struct query *que
 	query->err = -EIO;
 	if (!msg)
 		return ret;
-	if (genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_REQUEST, cmd, INC_GENL_VERSION)) {
+	if (genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, family, 0, NLM_F_REQUEST, cmd,
+			INC_GENL_VERSION)) {
 		nl_socket_disable_auto_ack(sock);
 		nl_socket_modify_cb(sock, NL_CB_VALID, NL_CB_CUSTOM, on_valid, query);
 		nl_socket_modify_err_cb(sock, NL_CB_CUSTOM, on_error, query);
@@ -96,7 +98,8 @@ static void parse_kernel(struct nlattr *attr, struct inc_caps *caps)
 		return;
 	if (!strcmp(nla_get_string(tb[INC_A_KERNEL_TYPE]), caps->type) &&
 	    !strcmp(nla_get_string(tb[INC_A_KERNEL_OP]), caps->op))
-		strncpy(caps->variant, nla_get_string(tb[INC_A_KERNEL_VARIANT]), sizeof(caps->variant) - 1);
+		strncpy(caps->variant, nla_get_string(tb[INC_A_KERNEL_VARIANT]),
+			sizeof(caps->variant) - 1);
 }
 
 static int parse_caps(struct nl_msg *msg, void *arg)
@@ -134,7 +137,8 @@ int inc_family(void)
 	if (family)
 		return family;
 	if (inc_caps_get(&caps))
-		return inc_fail(NULL, -EAFNOSUPPORT, "the kernel has no netlink family \"%s\": modprobe inc",
+		return inc_fail(NULL, -EAFNOSUPPORT,
+				"the kernel has no netlink family \"%s\": modprobe inc",
 				INC_GENL_NAME);
 	atomic_store(&family_number, caps.family);
 	return caps.family;
@@ -152,7 +156,8 @@ static int parse_parent(struct nl_msg *msg, void *arg)
 	struct inc_parent_addr *parent = arg;
 	int len;
 
-	if (!nest || nla_parse_nested(tb, INC_A_PARENT_MAX, nest, NULL) < 0 || !tb[INC_A_PARENT_ADDR])
+	if (!nest || nla_parse_nested(tb, INC_A_PARENT_MAX, nest, NULL) < 0 ||
+	    !tb[INC_A_PARENT_ADDR])
 		return NL_STOP;
 	len = nla_len(tb[INC_A_PARENT_ADDR]);
 	if (len != 4 && len != 16)

@@ -17,7 +17,8 @@
 
 struct inc_group {
 	int fd;
-	bool joined;			/* written by inc_join_poll(): callers see to it that it comes first */
+	/* written by inc_join_poll(): callers see to it that it comes first */
+	bool joined;
 	bool shrinks;			/* it is the join of inc_shrink() */
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
@@ -67,7 +68,8 @@ __printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);
 __printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op);
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *error);
-void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr, unsigned int port);
+void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,
+		       unsigned int port);
 
 /* join.c */
 int64_t inc_now_ms(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Joining and leaving. A join is a non-blocking connect(): inc_join() is inc_join_start() and inc_join_poll() in one.
+ * Joining and leaving. A join is a non-blocking connect(): inc_join() is inc_join_start() and
+ * inc_join_poll() in one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,8 +39,8 @@ int inc_info(struct inc_group *group, struct inc_info *info)
 {
 	memset(info, 0, sizeof(*info));
 	if (ioctl(group->fd, INC_IOC_INFO, info) < 0)
-		return inc_fail(group, -errno, "group %u rank %u: %s", group->addr.sinc_group, group->addr.sinc_rank,
-				inc_strerror(errno));
+		return inc_fail(group, -errno, "group %u rank %u: %s", group->addr.sinc_group,
+				group->addr.sinc_rank, inc_strerror(errno));
 	return 0;
 }
 
@@ -81,7 +82,8 @@ static int open_socket(void)
 	return inc_fail(NULL, -errno, "socket(AF_INC = %d): %s", family, inc_strerror(errno));
 }
 
-static void parent_text(const struct inc_group *group, const struct inc_info *info, char *buf, size_t len)
+static void parent_text(const struct inc_group *group, const struct inc_info *info, char *buf,
+			size_t len)
 {
 	const struct sockaddr_inc *addr = &group->addr;
 
@@ -89,7 +91,8 @@ static void parent_text(const struct inc_group *group, const struct inc_info *in
 		inc_format_parent(buf, len, addr->sinc_parent_family, addr->sinc_parent,
 				  ntohs(addr->sinc_parent_port));
 	else
-		inc_format_parent(buf, len, info->parent_family, info->parent, ntohs(info->parent_port));
+		inc_format_parent(buf, len, info->parent_family, info->parent,
+				  ntohs(info->parent_port));
 }
 
 /* What a refusal means; NULL for errors that say it themselves. */
@@ -135,15 +138,17 @@ static int join_failed(struct inc_group *group, int err)
 		info.state = INC_STATE_CLOSED;
 	parent_text(group, &info, parent, sizeof(parent));
 	if (err == -ETIMEDOUT && info.state == INC_STATE_WAITING && info.missing != ~0U)
-		snprintf(text, sizeof(text), "%u of %u ranks have joined, rank %u is missing", info.joined,
-			 addr->sinc_size, info.missing);
+		snprintf(text, sizeof(text), "%u of %u ranks have joined, rank %u is missing",
+			 info.joined, addr->sinc_size, info.missing);
 	else if (err == -ENETUNREACH && !addr->sinc_parent_family)
-		snprintf(text, sizeof(text), "no parent is named, and none is set in this network namespace: %s",
+		snprintf(text, sizeof(text),
+			 "no parent is named, and none is set in this network namespace: %s",
 			 "inc parent set ADDR");
 	else
 		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
-	return inc_fail(group, err, "%s group %u as rank %u of %u: %s", group->shrinks ? "shrink" : "join",
-			addr->sinc_group, addr->sinc_rank, addr->sinc_size, text);
+	return inc_fail(group, err, "%s group %u as rank %u of %u: %s",
+			group->shrinks ? "shrink" : "join", addr->sinc_group, addr->sinc_rank,
+			addr->sinc_size, text);
 }
 
 static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
@@ -209,7 +214,8 @@ static int set_blocking(struct inc_group *group, bool blocking)
 {
 	int flags = fcntl(group->fd, F_GETFL);
 
-	if (flags < 0 || fcntl(group->fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0)
+	if (flags < 0 ||
+	    fcntl(group->fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK) < 0)
 		return inc_fail(group, -errno, "fcntl: %s", inc_strerror(errno));
 	return 0;
 }
@@ -279,8 +285,8 @@ static int shrink_start(struct inc_group *group)
 	if (err != -EISCONN)
 		return join_failed(group, err);
 	set_blocking(group, true);
-	return inc_fail(group, err, "shrink group %u as rank %u of %u: the group has not failed", addr.sinc_group,
-			addr.sinc_rank, addr.sinc_size);
+	return inc_fail(group, err, "shrink group %u as rank %u of %u: the group has not failed",
+			addr.sinc_group, addr.sinc_rank, addr.sinc_size);
 }
 
 int inc_shrink(struct inc_group *group, int timeout_ms)
@@ -289,8 +295,10 @@ int inc_shrink(struct inc_group *group, int timeout_ms)
 	int ret;
 
 	if (!group->joined && !group->shrinks)
-		return inc_fail(group, -ENOTCONN, "shrink group %u as rank %u of %u: it was never joined",
-				group->addr.sinc_group, group->addr.sinc_rank, group->addr.sinc_size);
+		return inc_fail(group, -ENOTCONN,
+				"shrink group %u as rank %u of %u: it was never joined",
+				group->addr.sinc_group, group->addr.sinc_rank,
+				group->addr.sinc_size);
 	group->shrinks = true;
 	ret = shrink_start(group);
 	if (ret)
@@ -312,7 +320,8 @@ int inc_leave(struct inc_group *group)
 
 	if (group->joined && !inc_info(group, &info) && info.submitted != info.completed &&
 	    (info.state == INC_STATE_READY || info.state == INC_STATE_RESYNC))
-		return inc_fail(group, -EBUSY, "group %u rank %u: %llu operations are under way", info.group, info.rank,
+		return inc_fail(group, -EBUSY, "group %u rank %u: %llu operations are under way",
+				info.group, info.rank,
 				(unsigned long long)(info.submitted - info.completed));
 	group_free(group);
 	return 0;

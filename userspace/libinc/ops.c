@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Operations: a submit, and waiting for what it has named. The blocking ones do both in one system call, and fall
- * back to waiting when a signal has come in between.
+ * Operations: a submit, and waiting for what it has named. The blocking ones do both in one system
+ * call, and fall back to waiting when a signal has come in between.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "internal.h"
 
 /* What made a call fail, as far as the kernel remembers; @err is negative. */
-static int failed(struct inc_group *group, const struct inc_error_info *error, const char *what, int err)
+static int failed(struct inc_group *group, const struct inc_error_info *error, const char *what,
+		  int err)
 {
 	char text[ERRMSG_LEN - 128];
 
@@ -20,8 +21,8 @@ static int failed(struct inc_group *group, const struct inc_error_info *error, c
 		inc_format_error(text, sizeof(text), error);
 	else
 		snprintf(text, sizeof(text), "%s", inc_strerror(err));
-	return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group, group->addr.sinc_rank, what,
-			text);
+	return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group,
+			group->addr.sinc_rank, what, text);
 }
 
 static int submit_failed(struct inc_group *group, const struct inc_submit *op, int err)
@@ -32,8 +33,8 @@ static int submit_failed(struct inc_group *group, const struct inc_submit *op, i
 	inc_format_op(what, sizeof(what), op);
 	if (err == -EOPNOTSUPP) {
 		inc_why_unsupported(why, sizeof(why), op);
-		return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group, group->addr.sinc_rank,
-				what, why);
+		return inc_fail(group, err, "group %u rank %u: %s: %s", group->addr.sinc_group,
+				group->addr.sinc_rank, what, why);
 	}
 	/* A group that works has no error to tell: the last one was of another operation. */
 	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0 || info.state == INC_STATE_READY)
@@ -71,7 +72,8 @@ static int begin(struct inc_request *req, struct inc_submit *op)
 		return 0;
 	req->copy = copy_shares(op, inc_size(req->group));
 	if (!req->copy) {
-		req->result = inc_fail(req->group, -ENOMEM, "%s: no memory for a copy of what is sent in place",
+		req->result = inc_fail(req->group, -ENOMEM,
+				       "%s: no memory for a copy of what is sent in place",
 				       inc_coll_name(op->coll));
 		return req->result;
 	}
@@ -108,19 +110,22 @@ static int partial(struct inc_request *req, const struct inc_completion *done)
 		for (uint32_t i = 0; i < c.size && i < INC_MAX_RANKS; i++)
 			if (!(c.ranks[i / 32] >> (i % 32) & 1))
 				inc_append(who, sizeof(who), " %u", i);
-	return inc_fail(group, (int)done->missing, "group %u rank %u: %s: the result lacks %u late rank%s:%s",
+	return inc_fail(group, (int)done->missing,
+			"group %u rank %u: %s: the result lacks %u late rank%s:%s",
 			group->addr.sinc_group, group->addr.sinc_rank, what, done->missing,
 			done->missing == 1 ? "" : "s", who);
 }
 
-int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t ranks[INC_MAX_RANKS / 32])
+int inc_contributed(struct inc_group *group, const struct inc_request *req,
+		    uint32_t ranks[INC_MAX_RANKS / 32])
 {
 	struct inc_contributed c;
 	int err;
 
 	memset(ranks, 0, sizeof(c.ranks));
 	if (req && (req->handle || req->result < 0))
-		return inc_fail(group, -EINVAL, "contributed: the operation has not ended, or failed");
+		return inc_fail(group, -EINVAL,
+				"contributed: the operation has not ended, or failed");
 	if (req && !req->result) {
 		for (uint32_t i = 0; i < inc_size(group); i++)
 			ranks[i / 32] |= 1u << (i % 32);
@@ -133,7 +138,10 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req, uint
 	return (int)c.missing;
 }
 
-/* -ETIMEDOUT is for waits that can go on; an operation that ended because a rank was late is another thing. */
+/*
+ * -ETIMEDOUT is for waits that can go on; an operation that ended because a rank was late is
+ * another thing.
+ */
 static int completed(struct inc_request *req, const struct inc_completion *done)
 {
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;
@@ -209,9 +217,11 @@ int inc_start(struct inc_request *req)
 	int ret;
 
 	if (!req->prepared)
-		return inc_fail(req->group, -EINVAL, "start: the request is not one that inc_prepare() has prepared");
+		return inc_fail(req->group, -EINVAL,
+				"start: the request is not one that inc_prepare() has prepared");
 	if (req->handle)
-		return inc_fail(req->group, -EBUSY, "start: the request's operation %llu has not ended",
+		return inc_fail(req->group, -EBUSY,
+				"start: the request's operation %llu has not ended",
 				(unsigned long long)req->handle);
 	ret = begin(req, &op);
 	if (ret)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What inc_join() is told, by its caller or by the environment, turned into a struct sockaddr_inc. */
+/*
+ * What inc_join() is told, by its caller or by the environment, turned into a struct sockaddr_inc.
+ */
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -19,7 +21,8 @@ static int parse_number(const char *what, const char *text, unsigned long long m
 	errno = 0;
 	value = strtoull(text, &end, 0);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || value > max)
-		return inc_fail(NULL, -EINVAL, "%s \"%s\": expected a number in 0..%llu", what, text, max);
+		return inc_fail(NULL, -EINVAL, "%s \"%s\": expected a number in 0..%llu", what,
+				text, max);
 	*out = value;
 	return 0;
 }
@@ -29,7 +32,8 @@ static int from_env(const char *name, const char *fallback, uint32_t *out)
 	const char *text = getenv(name) ?: fallback;
 
 	if (!text)
-		return inc_fail(NULL, -EINVAL, "%s is not set, and no size is given: expected INC_RANK, INC_SIZE",
+		return inc_fail(NULL, -EINVAL,
+				"%s is not set, and no size is given: expected INC_RANK, INC_SIZE",
 				name);
 	return parse_number(name, text, UINT32_MAX, out);
 }
@@ -41,7 +45,8 @@ static int parse_port(char *text, struct sockaddr_inc *addr)
 	if (parse_number("parent's port", text, 65535, &port))
 		return -EINVAL;
 	if (!port)
-		return inc_fail(NULL, -EINVAL, "parent's port \"0\": expected a number in 1..65535");
+		return inc_fail(NULL, -EINVAL,
+				"parent's port \"0\": expected a number in 1..65535");
 	addr->sinc_parent_port = htons(port);
 	return 0;
 }
@@ -75,7 +80,8 @@ static int parse_scope(char *host, struct sockaddr_inc *addr)
 	*percent = '\0';
 	addr->sinc_scope_id = if_nametoindex(percent + 1);
 	if (!addr->sinc_scope_id)
-		return inc_fail(NULL, -ENODEV, "parent's interface \"%s\": no such interface here", percent + 1);
+		return inc_fail(NULL, -ENODEV, "parent's interface \"%s\": no such interface here",
+				percent + 1);
 	return 0;
 }
 
@@ -85,7 +91,8 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	int ret;
 
 	if (strlen(parent) >= sizeof(text))
-		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT", parent);
+		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT",
+				parent);
 	strcpy(text, parent);
 	split_port(text, &host, &port);
 	ret = parse_scope(host, addr);
@@ -96,8 +103,10 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	else if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1)
 		addr->sinc_parent_family = AF_INET6;
 	else
-		return inc_fail(NULL, -EINVAL,
-				"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers", parent);
+		return inc_fail(
+			NULL, -EINVAL,
+			"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers",
+			parent);
 	return port ? parse_port(port, addr) : 0;
 }
 
@@ -105,9 +114,11 @@ static int parse_key(const char *hex, struct sockaddr_inc *addr)
 {
 	char byte[3] = "";
 
-	if (strlen(hex) != 2 * INC_KEY_LEN || strspn(hex, "0123456789abcdefABCDEF") != 2 * INC_KEY_LEN)
-		return inc_fail(NULL, -EINVAL, "INC_KEY: expected %d hex digits, got %zu characters", 2 * INC_KEY_LEN,
-				strlen(hex));
+	if (strlen(hex) != 2 * INC_KEY_LEN ||
+	    strspn(hex, "0123456789abcdefABCDEF") != 2 * INC_KEY_LEN)
+		return inc_fail(NULL, -EINVAL,
+				"INC_KEY: expected %d hex digits, got %zu characters",
+				2 * INC_KEY_LEN, strlen(hex));
 	for (int i = 0; i < INC_KEY_LEN; i++) {
 		memcpy(byte, hex + 2 * i, 2);
 		addr->sinc_key[i] = strtoul(byte, NULL, 16);
@@ -119,11 +130,12 @@ static int parse_key(const char *hex, struct sockaddr_inc *addr)
 static int check(const struct sockaddr_inc *addr)
 {
 	if (!addr->sinc_size || addr->sinc_size > INC_MAX_RANKS)
-		return inc_fail(NULL, -EINVAL, "group %u: size %u: expected 1..%u", addr->sinc_group, addr->sinc_size,
-				INC_MAX_RANKS);
+		return inc_fail(NULL, -EINVAL, "group %u: size %u: expected 1..%u",
+				addr->sinc_group, addr->sinc_size, INC_MAX_RANKS);
 	if (addr->sinc_rank >= addr->sinc_size)
-		return inc_fail(NULL, -EINVAL, "group %u: rank %u: expected 0..%u, the size is %u", addr->sinc_group,
-				addr->sinc_rank, addr->sinc_size - 1, addr->sinc_size);
+		return inc_fail(NULL, -EINVAL, "group %u: rank %u: expected 0..%u, the size is %u",
+				addr->sinc_group, addr->sinc_rank, addr->sinc_size - 1,
+				addr->sinc_size);
 	return 0;
 }
 
@@ -136,12 +148,14 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 
 	memset(addr, 0, sizeof(*addr));
 	if (opts && (opts->resv[0] || opts->resv[1] || opts->resv[2] || opts->resv[3]))
-		return inc_fail(NULL, -EINVAL, "reserved fields of struct inc_join_opts: expected 0");
+		return inc_fail(NULL, -EINVAL,
+				"reserved fields of struct inc_join_opts: expected 0");
 	if (opts && opts->size) {
 		addr->sinc_group = opts->group;
 		addr->sinc_rank = opts->rank;
 		addr->sinc_size = opts->size;
-	} else if (from_env("INC_GROUP", "0", &addr->sinc_group) || from_env("INC_RANK", NULL, &addr->sinc_rank) ||
+	} else if (from_env("INC_GROUP", "0", &addr->sinc_group) ||
+		   from_env("INC_RANK", NULL, &addr->sinc_rank) ||
 		   from_env("INC_SIZE", NULL, &addr->sinc_size)) {
 		return -EINVAL;
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What there is: who gives which buffer in a collective, which type has which operation and goes over the wire as what.
- * The kernel decides; this is for checks whose texts name the value, and for saying why it has refused.
+ * What there is: who gives which buffer in a collective, which type has which operation and goes
+ * over the wire as what. The kernel decides; this is for checks whose texts name the value, and for
+ * saying why it has refused.
  */
 #include <stdio.h>
 
@@ -99,7 +100,10 @@ static bool has_op(const struct inc_submit *op)
 	return op->op < __INC_OP_MAX && in(types_of_op[op->op], op->type);
 }
 
-/* Whether a type has an operation, and the collective too: the kernel may still have no kernel for it. */
+/*
+ * Whether a type has an operation, and the collective too: the kernel may still have no kernel for
+ * it.
+ */
 bool inc_meaningful(const struct inc_submit *op)
 {
 	return !inc_shape(op->coll)->reduces || (has_op(op) && !avg_of_prefix(op));
@@ -116,11 +120,14 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op)
 	else if (avg_of_prefix(op))
 		snprintf(buf, len, "%s has no avg", inc_coll_name(op->coll));
 	else if (!travels(op->type, op->wire))
-		snprintf(buf, len, "%s does not travel as %s", type, inc_type_name(op->wire) ?: "that");
-	else if (op->mode & INC_MODE_SATURATE && !(op->op == INC_OP_SUM && in(SMALL_INTS, op->type)))
+		snprintf(buf, len, "%s does not travel as %s", type,
+			 inc_type_name(op->wire) ?: "that");
+	else if (op->mode & INC_MODE_SATURATE &&
+		 !(op->op == INC_OP_SUM && in(SMALL_INTS, op->type)))
 		snprintf(buf, len, "saturating are only sums of i8, i16, u8 and u16");
 	else if (shape->reduces)
-		snprintf(buf, len, "no reduction kernel for %s %s here (inc caps show)", type, reduce);
+		snprintf(buf, len, "no reduction kernel for %s %s here (inc caps show)", type,
+			 reduce);
 	else
 		snprintf(buf, len, "not in this kernel");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Words: names of types, operations and collectives, and the texts of errors. A failure is kept whole where it
- * happened, in the group or in the thread, because a number cannot name two ranks and what each of them wanted.
+ * Words: names of types, operations and collectives, and the texts of errors. A failure is kept
+ * whole where it happened, in the group or in the thread, because a number cannot name two ranks
+ * and what each of them wanted.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -187,7 +188,10 @@ void inc_append(char *buf, size_t len, const char *fmt, ...)
 	va_end(args);
 }
 
-/* "allreduce f32 sum 4096 as bf16", "broadcast i32 10 root 3", "gather f64 per-rank counts root 0", "barrier" */
+/*
+ * "allreduce f32 sum 4096 as bf16", "broadcast i32 10 root 3", "gather f64 per-rank counts root 0",
+ * "barrier"
+ */
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 {
 	snprintf(buf, len, "%s", inc_coll_name(op->coll) ?: "unknown collective");
@@ -207,7 +211,10 @@ void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 		inc_append(buf, len, " root %u", op->root);
 }
 
-/* "rank 2: allreduce f32 sum 4096"; with the hash of per-rank counts where that is all that differs. */
+/*
+ * "rank 2: allreduce f32 sum 4096"; with the hash of per-rank counts where that is all that
+ * differs.
+ */
 static void append_side(char *buf, size_t len, const struct inc_error_info *e, int side)
 {
 	const struct inc_submit op = {
@@ -221,7 +228,8 @@ static void append_side(char *buf, size_t len, const struct inc_error_info *e, i
 	if (e->rank[side] != ~0U)
 		inc_append(buf, len, "rank %u: ", e->rank[side]);
 	inc_append(buf, len, "%s", text);
-	if (op.mode & e->desc[!side].mode & INC_MODE_COUNTS && e->desc[0].counts != e->desc[1].counts)
+	if (op.mode & e->desc[!side].mode & INC_MODE_COUNTS &&
+	    e->desc[0].counts != e->desc[1].counts)
 		inc_append(buf, len, " (hash %08x)", e->desc[side].counts);
 }
 
@@ -236,10 +244,14 @@ static void append_rank(char *buf, size_t len, const struct inc_error_info *e, c
 		inc_append(buf, len, "rank %u %s", who, what);
 }
 
-/* "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ranks disagree about the operation" */
+/*
+ * "rank 2: allreduce f32 sum 4096, rank 0: allreduce f32 sum 4097: ranks disagree about the
+ * operation"
+ */
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *e)
 {
-	const char *what = e->code < ARRAY_SIZE(errors) && errors[e->code] ? errors[e->code] : "unknown error";
+	const char *what = e->code < ARRAY_SIZE(errors) && errors[e->code] ? errors[e->code] :
+									     "unknown error";
 
 	if (e->code == INC_ERR_NONE) {
 		snprintf(buf, len, "no error");
@@ -269,15 +281,17 @@ void inc_format_error(char *buf, size_t len, const struct inc_error_info *e)
 		if (e->rank[1] == ~0U)
 			append_rank(buf, len, e, what);
 		else
-			inc_append(buf, len, "rank %u sends rank %u another count than that expects", e->rank[0],
-				   e->rank[1]);
+			inc_append(buf, len,
+				   "rank %u sends rank %u another count than that expects",
+				   e->rank[0], e->rank[1]);
 		break;
 	default:
 		append_rank(buf, len, e, what);
 	}
 }
 
-void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr, unsigned int port)
+void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,
+		       unsigned int port)
 {
 	char text[INET6_ADDRSTRLEN];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * inc_why(): would the network do it? The checks stand in the order in which a program would run into them, and the
- * first that says no gives the answer.
+ * inc_why(): would the network do it? The checks stand in the order in which a program would run
+ * into them, and the first that says no gives the answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,16 +33,21 @@ static __printf(3, 4) int say(const struct answer *answer, int err, const char *
 static const char * const gains[__INC_COLL_MAX] = {
 	[INC_COLL_BARRIER] = "one packet up and one down per rank",
 	[INC_COLL_ALLREDUCE] = "reduced there, every byte goes up once and the result down once",
-	[INC_COLL_REDUCE] = "reduced there, every byte goes up once and the result to the root once",
-	[INC_COLL_REDUCE_SCATTER] = "reduced there, every byte goes up once and every share of the result down once",
-	[INC_COLL_BROADCAST] = "replicated there, every byte goes up once and down once per receiver",
+	[INC_COLL_REDUCE] =
+		"reduced there, every byte goes up once and the result to the root once",
+	[INC_COLL_REDUCE_SCATTER] =
+		"reduced there, every byte goes up once and every share of the result down once",
+	[INC_COLL_BROADCAST] =
+		"replicated there, every byte goes up once and down once per receiver",
 	[INC_COLL_ALLGATHER] =
 		"replicated there, every rank sends its share once; receiving takes as many bytes as without",
 	[INC_COLL_GATHER] = "passed on there, it takes as many bytes as without",
 	[INC_COLL_SCATTER] = "passed on there, it takes as many bytes as without",
 	[INC_COLL_ALLTOALL] = "passed on there, it takes as many bytes as without",
-	[INC_COLL_SCAN] = "replicated there and folded at every rank, which receives what all ranks have sent",
-	[INC_COLL_EXSCAN] = "replicated there and folded at every rank, which receives what all ranks have sent",
+	[INC_COLL_SCAN] =
+		"replicated there and folded at every rank, which receives what all ranks have sent",
+	[INC_COLL_EXSCAN] =
+		"replicated there and folded at every rank, which receives what all ranks have sent",
 };
 
 /* "avg" and "wsum" are sums with something before or after them. */
@@ -69,16 +74,17 @@ static int check_call(const struct answer *answer, const struct inc_submit *op)
 	const struct inc_shape *shape = inc_shape(op->coll);
 
 	if (!shape->submit)
-		return say(answer, -EINVAL, "collective %u: no such collective, expected 1..%d", op->coll,
-			   INC_COLL_LEAVE - 1);
+		return say(answer, -EINVAL, "collective %u: no such collective, expected 1..%d",
+			   op->coll, INC_COLL_LEAVE - 1);
 	if (shape->moves && !inc_type_size(op->type))
-		return say(answer, -EINVAL, "type %u: no such type, expected 1..%d", op->type, INC_TYPE_MAX);
+		return say(answer, -EINVAL, "type %u: no such type, expected 1..%d", op->type,
+			   INC_TYPE_MAX);
 	if (shape->reduces && !inc_op_name(op->op))
-		return say(answer, -EINVAL, "operation %u: no such operation, expected 1..%d", op->op,
-			   __INC_OP_MAX - 1);
+		return say(answer, -EINVAL, "operation %u: no such operation, expected 1..%d",
+			   op->op, __INC_OP_MAX - 1);
 	if (op->count > INC_MAX_COUNT)
-		return say(answer, -EINVAL, "count %llu: expected 0..%llu elements", (unsigned long long)op->count,
-			   INC_MAX_COUNT);
+		return say(answer, -EINVAL, "count %llu: expected 0..%llu elements",
+			   (unsigned long long)op->count, INC_MAX_COUNT);
 	return 0;
 }
 
@@ -94,13 +100,14 @@ static int check_member(const struct answer *answer, struct inc_group *group)
 	case INC_STATE_RESYNC:
 		return 0;
 	case INC_STATE_WAITING:
-		return say(answer, -ENOTCONN, "group %u has %u of %u ranks, rank %u is missing", info.group,
-			   info.joined, info.size, info.missing);
+		return say(answer, -ENOTCONN, "group %u has %u of %u ranks, rank %u is missing",
+			   info.group, info.joined, info.size, info.missing);
 	case INC_STATE_FAILED:
 		inc_format_error(text, sizeof(text), &info.error);
 		return say(answer, -EPIPE, "group %u is over: %s", info.group, text);
 	default:
-		return say(answer, -ENOTCONN, "rank %u has not joined group %u", inc_rank(group), inc_group_id(group));
+		return say(answer, -ENOTCONN, "rank %u has not joined group %u", inc_rank(group),
+			   inc_group_id(group));
 	}
 }
 
@@ -120,7 +127,8 @@ static int check_parent(const struct answer *answer)
 	return 0;
 }
 
-static int check_all(const struct answer *answer, struct inc_group *group, const struct inc_submit *op)
+static int check_all(const struct answer *answer, struct inc_group *group,
+		     const struct inc_submit *op)
 {
 	int ret = check_call(answer, op);
 
@@ -136,10 +144,12 @@ static uint8_t byte(unsigned int number)
 	return number < UINT8_MAX ? number : UINT8_MAX;
 }
 
-int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op, uint64_t count, char *buf,
-	    size_t len)
+int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op,
+	    uint64_t count, char *buf, size_t len)
 {
-	const struct inc_submit what = { .coll = byte(coll), .type = byte(type), .op = byte(op), .count = count };
+	const struct inc_submit what = {
+		.coll = byte(coll), .type = byte(type), .op = byte(op), .count = count
+	};
 	struct answer answer = { .buf = buf, .len = len };
 	struct inc_parent_addr parent = { .family = 0 };
 	struct inc_info info = { .parent_family = 0 };
@@ -149,7 +159,8 @@ int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enu
 	if (ret)
 		return ret;
 	if (group && !inc_info(group, &info))
-		inc_format_parent(text, sizeof(text), info.parent_family, info.parent, ntohs(info.parent_port));
+		inc_format_parent(text, sizeof(text), info.parent_family, info.parent,
+				  ntohs(info.parent_port));
 	else if (!inc_parent_get(&parent))
 		inc_format_parent(text, sizeof(text), parent.family, parent.addr, parent.port);
 	else

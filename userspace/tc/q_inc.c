@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * q_inc.so, tc's plugin for the qdisc "inc": options and statistics, with the parser and the words of the inc tool. tc
- * finds it in TC_LIB_DIR (environment) or where its own plugins are.
+ * q_inc.so, tc's plugin for the qdisc "inc": options and statistics, with the parser and the words
+ * of the inc tool. tc finds it in TC_LIB_DIR (environment) or where its own plugins are.
  */
 #include <linux/pkt_sched.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static void running(char *text, size_t size)
 		_exit(127);
 	}
 	close(fd[1]);
-	while (pid > 0 && (size_t)len + 1 < size && (n = read(fd[0], text + len, size - 1 - (size_t)len)) > 0)
+	while (pid > 0 && (size_t)len + 1 < size &&
+	       (n = read(fd[0], text + len, size - 1 - (size_t)len)) > 0)
 		len += (int)n;
 	close(fd[0]);
 	if (pid > 0)
@@ -61,7 +62,8 @@ static bool fits(void)
 	running(text, sizeof(text));
 	known = strcmp(text, Q_INC_FOR) ? -1 : 1;
 	if (known < 0)
-		fprintf(stderr, "q_inc.so was built for \"%s\", this is \"%s\": build it anew, or use inc qdisc\n",
+		fprintf(stderr,
+			"q_inc.so was built for \"%s\", this is \"%s\": build it anew, or use inc qdisc\n",
 			Q_INC_FOR, text);
 	return known > 0;
 }
@@ -69,7 +71,8 @@ static bool fits(void)
 static void explain(void)
 {
 	fputs("Usage: ... inc [ share PERCENT ] [ control PERCENT ] [ limit PACKETS ] [ port PORT ] [ target USECS ]\n"
-	      "               [ rate { RATE | measured } ] [ weight { GROUP:WEIGHT[,...] | none } ]\n", stderr);
+	      "               [ rate { RATE | measured } ] [ weight { GROUP:WEIGHT[,...] | none } ]\n",
+	      stderr);
 }
 
 static bool put(void *msg, int type, const void *data, int len)

@@ -7,7 +7,8 @@
 
 #ifndef NETINC_HAVE_HRTIMER_SETUP	/* Kbuild has looked */
 
-static inline void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
 				 clockid_t clock, enum hrtimer_mode mode)
 {
 	hrtimer_init(timer, clock, mode);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Netlink error texts with values in them, for kernels before 6.3, whose struct netlink_ext_ack has a pointer to the
- * text but no room for one.
+ * Netlink error texts with values in them, for kernels before 6.3, whose struct netlink_ext_ack has
+ * a pointer to the text but no room for one.
  */
 #ifndef NETINC_COMPAT_LINUX_NETLINK_H
 #define NETINC_COMPAT_LINUX_NETLINK_H
@@ -18,9 +18,10 @@
 #define NETLINK_MAX_FMTMSG_LEN	80
 
 /*
- * The text is read once, by the task that made it, when its request is answered right after the handler returns. Each
- * task has one of these, that of whoever has failed longest ago: a text would be another task's only if requests of 64
- * others failed in between. However many one task makes, it writes over its own.
+ * The text is read once, by the task that made it, when its request is answered right after the
+ * handler returns. Each task has one of these, that of whoever has failed longest ago: a text would
+ * be another task's only if requests of 64 others failed in between. However many one task makes,
+ * it writes over its own.
  */
 static inline char *netinc_extack_buf(void)
 {

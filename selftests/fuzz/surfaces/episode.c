@@ -23,6 +23,7 @@
 
 #include "socket.h"
 
+#define PATIENCE	20000		/* ms until a process that does not end hangs */
 #define THREADS		3
 
 static const char * const kind_names[DID_KINDS] = {
@@ -214,6 +215,6 @@ int fuzz_sockets(const struct plan *p)
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (tally == MAP_FAILED)
 		return 1;
-	failures = run_episodes(p, "socket", episode, &tally->runs, true, NULL);
+	failures = run_episodes(p, "socket", episode, &tally->runs, PATIENCE, true, NULL);
 	return failures + check_tally();
 }

@@ -26,6 +26,7 @@
 #define ELEMENTS 20000 /* of an operation, at most */
 #define GUARD 64 /* elements before and behind a result */
 #define LIES 600 /* ms of them */
+#define EPISODE 60000 /* ms until a process hangs */
 #define PATIENCE 45000 /* ms until an operation that does not end hangs */
 #define JOIN_TIME 20000 /* ms */
 
@@ -369,6 +370,6 @@ int fuzz_packets(const struct plan *plan)
 	said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (said == MAP_FAILED)
 		return 1;
-	failures = run_episodes(plan, "packet", episode, &said->runs, false, all_said);
+	failures = run_episodes(plan, "packet", episode, &said->runs, EPISODE, false, all_said);
 	return failures + check_said();
 }

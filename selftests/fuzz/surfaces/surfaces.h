@@ -38,11 +38,12 @@ struct runs {
 };
 
 /*
- * Plays episodes in plan->workers processes; @kills: some are killed; @enough, if there is one: on a
- * slow machine they go on for a while until it is true. Returns the number of failures.
+ * Plays episodes in plan->workers processes; @patience: ms until one that does not end hangs;
+ * @kills: some are killed; @enough, if there is one: on a slow machine they go on for a while until
+ * it is true. Returns the number of failures.
  */
-int run_episodes(const struct plan *plan, const char *name, void (*episode)(uint64_t seed), struct runs *runs,
-		 bool kills, bool (*enough)(void));
+int run_episodes(const struct plan *plan, const char *name, void (*episode)(uint64_t seed),
+		 struct runs *runs, int64_t patience, bool kills, bool (*enough)(void));
 
 /* They return the number of failures, which they have told on stderr. */
 int fuzz_netlink(const struct plan *plan);

@@ -12,13 +12,13 @@
 #include "surfaces.h"
 
 #define LONGER		90000		/* ms beyond the time, until all has been done */
-#define PATIENCE 60000 /* ms until a process that does not end hangs */
 
 struct crew {
 	const struct plan *plan;
 	const char *name;
 	void (*episode)(uint64_t seed);
 	struct runs *runs;
+	int64_t patience;
 	bool kills;
 	bool (*enough)(void);
 };
@@ -35,7 +35,7 @@ static void show_stack(pid_t pid)
 /* Its end, which is by @kill_at if that is not 0. */
 static bool ended_well(const struct crew *c, uint64_t seed, pid_t pid, int64_t kill_at)
 {
-	int64_t end = now_ms() + PATIENCE;
+	int64_t end = now_ms() + c->patience;
 	int status;
 
 	for (;;) {
@@ -108,9 +108,9 @@ static int worker(const struct crew *c, unsigned int number)
 }
 
 int run_episodes(const struct plan *plan, const char *name, void (*episode)(uint64_t seed),
-		 struct runs *runs, bool kills, bool (*enough)(void))
+		 struct runs *runs, int64_t patience, bool kills, bool (*enough)(void))
 {
-	struct crew c = { plan, name, episode, runs, kills, enough };
+	struct crew c = { plan, name, episode, runs, patience, kills, enough };
 	int failures = 0, status;
 	unsigned int i;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One rank of a measured job: allreduces (f32, sum) of given sizes through one library, or barriers (size 0), every
- * result checked. Rank 0 prints a line of JSON per size.
+ * One rank of a measured job: allreduces (f32, sum) of given sizes through one library, or barriers
+ * (size 0), every result checked. Rank 0 prints a line of JSON per size.
  *
- * Operations follow one another without a pause; a sample is the time of PER of them at rank 0, divided by PER, and the
- * first WARM samples do not count. All data are small whole numbers, so that every order of summation gives the same
- * sum. STAMPS elements of what is sent are changed before every operation and looked at after it; when the last
- * operation of a size has ended, every element is.
+ * Operations follow one another without a pause; a sample is the time of PER of them at rank 0,
+ * divided by PER, and the first WARM samples do not count. All data are small whole numbers, so
+ * that every order of summation gives the same sum. STAMPS elements of what is sent are changed
+ * before every operation and looked at after it; when the last operation of a size has ended, every
+ * element is.
  *
  * CPU time is that of the whole machine, the guest's if this is one: it is not idle.
  */
@@ -80,7 +81,8 @@ static void parse_sizes(const char *text)
 		if (*end && *end != ',')
 			errx(2, "--sizes %s: expected BYTES:WARM:SAMPLES:PER[,...]", text);
 		if (s->bytes % 4 || !s->per || !s->samples || s->samples > MAX_SAMPLES)
-			errx(2, "--sizes %s: expected a multiple of 4 bytes and 1..%d samples", text, MAX_SAMPLES);
+			errx(2, "--sizes %s: expected a multiple of 4 bytes and 1..%d samples",
+			     text, MAX_SAMPLES);
 		text = end + 1;
 	} while (*end);
 }
@@ -88,9 +90,11 @@ static void parse_sizes(const char *text)
 static void parse_args(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' },
-		{ "parent", 1, NULL, 'p' }, { "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' },
-		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' }, { "help", 0, NULL, 'h' }, { 0 },
+		{ "sizes", 1, NULL, 's' },     { "rank", 1, NULL, 'r' },
+		{ "size", 1, NULL, 'n' },      { "parent", 1, NULL, 'p' },
+		{ "device", 1, NULL, 'i' },    { "dir", 1, NULL, 'd' },
+		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' },
+		{ "help", 0, NULL, 'h' },      { 0 },
 	};
 	int c;
 
@@ -124,7 +128,7 @@ static void parse_args(int argc, char **argv)
 		errx(2, "--overlap: %s cannot", library.name);
 }
 
-/* ---- Data ------------------------------------------------------------------------------------------------------- */
+/* ---- Data ---------------------------------------------------------------- */
 
 static float value(size_t i, int rank, unsigned long op)
 {
@@ -156,8 +160,8 @@ static void stamp(float *send, float *recv, size_t count, unsigned long op)
 static void check_at(const float *recv, size_t i, unsigned long op, size_t count)
 {
 	if (recv[i] != expected(i, op))
-		errx(1, "%s: rank %d: element %zu of %zu is %g, expected %g", library.name, place.rank, i, count,
-		     recv[i], expected(i, op));
+		errx(1, "%s: rank %d: element %zu of %zu is %g, expected %g", library.name,
+		     place.rank, i, count, recv[i], expected(i, op));
 }
 
 static void check_stamps(const float *recv, size_t count, unsigned long op)
@@ -179,7 +183,7 @@ static void check_all(const float *recv, size_t count, unsigned long op)
 	}
 }
 
-/* ---- Time ------------------------------------------------------------------------------------------------------- */
+/* ---- Time ---------------------------------------------------------------- */
 
 static double now(void)
 {
@@ -197,7 +201,8 @@ static double idle(void)
 	int got = 0;
 
 	if (file) {
-		got = fscanf(file, "cpu %llu %llu %llu %llu %llu", &user, &nice, &system, &rest, &iowait);
+		got = fscanf(file, "cpu %llu %llu %llu %llu %llu", &user, &nice, &system, &rest,
+			     &iowait);
 		fclose(file);
 	}
 	if (got != 5)
@@ -218,8 +223,8 @@ static void operation(float *send, float *recv, size_t count, unsigned long op)
 
 static void print(const struct size *s, double busy, double wall, unsigned long ops)
 {
-	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"per\": %lu, \"ops\": %lu, ", library.name,
-	       s->bytes, place.size, s->per, ops);
+	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"per\": %lu, \"ops\": %lu, ",
+	       library.name, s->bytes, place.size, s->per, ops);
 	printf("\"wall\": %.9f, \"busy\": %.3f, \"seconds\": [", wall, busy);
 	for (unsigned long i = 0; i < s->samples; i++)
 		printf("%s%.9f", i ? ", " : "", samples[i]);
@@ -273,7 +278,7 @@ static void measure(const struct size *s)
 	free(recv);
 }
 
-/* ---- Computing while an operation is under way ------------------------------------------------------------------ */
+/* ---- Computing while an operation is under way --------------------------- */
 
 static void compute(unsigned long rounds)
 {
@@ -285,10 +290,13 @@ static void compute(unsigned long rounds)
 	}
 }
 
-static void print_overlap(const struct size *s, double alone, double during, double after, double op)
+static void print_overlap(const struct size *s, double alone, double during, double after,
+			  double op)
 {
-	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, ", library.name, s->bytes, place.size);
-	printf("\"alone\": %.6f, \"during\": %.6f, \"after\": %.6f, \"operation\": %.6f}\n", alone, during, after, op);
+	printf("{\"library\": \"%s\", \"bytes\": %zu, \"ranks\": %d, ", library.name, s->bytes,
+	       place.size);
+	printf("\"alone\": %.6f, \"during\": %.6f, \"after\": %.6f, \"operation\": %.6f}\n", alone,
+	       during, after, op);
 	fflush(stdout);
 }
 
@@ -313,7 +321,10 @@ static unsigned long calibrate(double seconds)
 	}
 }
 
-/* The same work once alone and once while an operation is under way: the operation is to have ended when it has. */
+/*
+ * The same work once alone and once while an operation is under way: the operation is to have ended
+ * when it has.
+ */
 static void measure_overlap(const struct size *s)
 {
 	size_t count = s->bytes / 4;

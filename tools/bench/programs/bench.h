@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the benchmark's programs share: every one of them is one rank of a job that does allreduces or barriers through
- * one library, and differs from the others in the library only. bench.c is the rest: arguments, data, times, checks.
+ * What the benchmark's programs share: every one of them is one rank of a job that does allreduces
+ * or barriers through one library, and differs from the others in the library only. bench.c is the
+ * rest: arguments, data, times, checks.
  */
 #ifndef BENCH_H
 #define BENCH_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How fast one core copies memory: memcpy() between buffers far larger than its caches, the best of several times. */
+/*
+ * How fast one core copies memory: memcpy() between buffers far larger than its caches, the best of
+ * several times.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

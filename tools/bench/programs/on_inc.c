@@ -12,7 +12,11 @@ static struct inc_request request;
 static void join(struct bench_place *place)
 {
 	struct inc_join_opts opts = {
-		.group = 1, .rank = place->rank, .size = place->size, .parent = place->parent, .timeout_ms = 60000,
+		.group = 1,
+		.rank = place->rank,
+		.size = place->size,
+		.parent = place->parent,
+		.timeout_ms = 60000,
 	};
 
 	if (inc_join(&group, &opts))

@@ -38,4 +38,6 @@ static void stop(void)
 	MPI_Finalize();
 }
 
-const struct bench_library library = { BENCH_MPI, start, NULL, allreduce, barrier, begin, end, stop };
+const struct bench_library library = {
+	BENCH_MPI, start, NULL, allreduce, barrier, begin, end, stop
+};

@@ -71,7 +71,8 @@ static void send_blocks(const float *send, size_t count, uint64_t from, uint64_t
 
 static void allreduce(const float *send, float *recv, size_t count)
 {
-	uint64_t base = first, next = first, end = first + (count + UDP_ELEMENTS - 1) / UDP_ELEMENTS;
+	uint64_t base = first, next = first,
+		 end = first + (count + UDP_ELEMENTS - 1) / UDP_ELEMENTS;
 	struct mmsghdr msgs[UDP_BATCH] = { 0 };
 	struct iovec iov[UDP_BATCH];
 	uint64_t to;
@@ -89,7 +90,8 @@ static void allreduce(const float *send, float *recv, size_t count)
 		if (n < 0 && errno == EAGAIN)
 			send_blocks(send, count, base, next);
 		for (int i = 0; i < n; i++) {
-			if (in[i].block < base || in[i].block >= next || have[in[i].block % UDP_SLOTS])
+			if (in[i].block < base || in[i].block >= next ||
+			    have[in[i].block % UDP_SLOTS])
 				continue;
 			have[in[i].block % UDP_SLOTS] = true;
 			memcpy(recv + (in[i].block - first) * UDP_ELEMENTS, in[i].data,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How fast reduction kernels read, beside how fast this core reads at all. tools/bench/reduce builds and runs it.
+ * How fast reduction kernels read, beside how fast this core reads at all. tools/bench/reduce
+ * builds and runs it.
  *
  *	bench-reduce BYTES SOURCES PIECE REPETITIONS MILLISECONDS [NAME...]
  *
- * BYTES of sources are walked round and round in pieces of PIECE bytes of each of them, as a node folds super-packets;
- * each repetition lasts MILLISECONDS. Prints a line a kernel, "NAME GB/S...", one figure a repetition, and one for
- * "read", a plain sum of the same bytes, before, between and after them. NAME: beginnings of names of kernels.
+ * BYTES of sources are walked round and round in pieces of PIECE bytes of each of them, as a node
+ * folds super-packets; each repetition lasts MILLISECONDS. Prints a line a kernel, "NAME GB/S...",
+ * one figure a repetition, and one for "read", a plain sum of the same bytes, before, between and
+ * after them. NAME: beginnings of names of kernels.
  */
 #include "reduce/reduce.h"
 
@@ -51,9 +53,10 @@ static const struct shape {
 	u8 type, bits, mant;
 	u64 one;
 } shapes[] = {
-	{ INC_TYPE_F16, 16, 10, 0x3c00 }, { INC_TYPE_BF16, 16, 7, 0x3f80 }, { INC_TYPE_F32, 32, 23, 0x3f800000 },
-	{ INC_TYPE_F64, 64, 52, 0x3ff0000000000000 }, { INC_TYPE_F8E4M3, 8, 3, 0x38 }, { INC_TYPE_F8E5M2, 8, 2, 0x3c },
-	{ INC_TYPE_C32, 32, 23, 0x3f800000 }, { INC_TYPE_C64, 64, 52, 0x3ff0000000000000 },
+	{ INC_TYPE_F16, 16, 10, 0x3c00 },	  { INC_TYPE_BF16, 16, 7, 0x3f80 },
+	{ INC_TYPE_F32, 32, 23, 0x3f800000 },	  { INC_TYPE_F64, 64, 52, 0x3ff0000000000000 },
+	{ INC_TYPE_F8E4M3, 8, 3, 0x38 },	  { INC_TYPE_F8E5M2, 8, 2, 0x3c },
+	{ INC_TYPE_C32, 32, 23, 0x3f800000 },	  { INC_TYPE_C64, 64, 52, 0x3ff0000000000000 },
 	{ INC_TYPE_F32_I32, 32, 23, 0x3f800000 }, { INC_TYPE_F64_I64, 64, 52, 0x3ff0000000000000 },
 };
 
@@ -78,7 +81,8 @@ static void fill(u8 type)
 	}
 	for (i = 0; i < want.sources; i++)
 		for (at = 0; at < want.bytes / want.sources; at += sizeof(pattern))
-			memcpy(data[i] + at, pattern, min(sizeof(pattern), want.bytes / want.sources - at));
+			memcpy(data[i] + at, pattern,
+			       min(sizeof(pattern), want.bytes / want.sources - at));
 }
 
 typedef u64 vec __attribute__((vector_size(64)));
@@ -118,7 +122,8 @@ static double measure(const struct netinc_reduce *r)
 {
 	const struct netinc_fold_args args = { .ranks = want.sources };
 	size_t each = want.bytes / want.sources, bytes = 0;
-	static size_t at;	/* goes on where the last one was: nothing of it is in a cache that is too small */
+	/* goes on where the last one was: nothing of it is in a cache that is too small */
+	static size_t at;
 	const void *src[MAX_SOURCES];
 	double begin = now(), end;
 	unsigned int s;
@@ -185,7 +190,8 @@ int main(int argc, char **argv)
 	unsigned int i;
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: bench-reduce BYTES SOURCES PIECE REPETITIONS MILLISECONDS [NAME...]\n");
+		fprintf(stderr,
+			"usage: bench-reduce BYTES SOURCES PIECE REPETITIONS MILLISECONDS [NAME...]\n");
 		return 2;
 	}
 	want.sources = atoi(argv[2]);
@@ -193,8 +199,10 @@ int main(int argc, char **argv)
 	want.piece = strtoull(argv[3], NULL, 0);
 	want.repetitions = atoi(argv[4]);
 	want.seconds = atoi(argv[5]) / 1000.0;
-	if (!want.sources || want.sources > MAX_SOURCES || !want.piece || want.piece > want.bytes / want.sources) {
-		fprintf(stderr, "bench-reduce: expected 1 to %u sources of at least a piece\n", MAX_SOURCES);
+	if (!want.sources || want.sources > MAX_SOURCES || !want.piece ||
+	    want.piece > want.bytes / want.sources) {
+		fprintf(stderr, "bench-reduce: expected 1 to %u sources of at least a piece\n",
+			MAX_SOURCES);
 		return 2;
 	}
 	netinc_reduce_init(netinc_cpu_features());

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The baseline: sums made by an ordinary program on the node, over ordinary UDP sockets (udp_server.c), as a parameter
- * server does it. Blocks are numbered through the life of the job; a rank has at most UDP_WINDOW of them under way, in
- * order, so that the server's slot for a block is free when block + UDP_SLOTS comes. The server answers what it has
- * completed again; a rank that hears nothing for UDP_RESEND_MS sends again.
+ * The baseline: sums made by an ordinary program on the node, over ordinary UDP sockets
+ * (udp_server.c), as a parameter server does it. Blocks are numbered through the life of the job; a
+ * rank has at most UDP_WINDOW of them under way, in order, so that the server's slot for a block is
+ * free when block + UDP_SLOTS comes. The server answers what it has completed again; a rank that
+ * hears nothing for UDP_RESEND_MS sends again.
  */
 #ifndef BENCH_UDP_H
 #define BENCH_UDP_H

@@ -46,7 +46,9 @@ static void queue(struct udp_packet *packet, int rank)
 		flush();
 	out_iov[queued] = (struct iovec){ packet, UDP_HEADER + 4 * packet->count };
 	out[queued].msg_hdr = (struct msghdr){
-		.msg_name = &peers[rank], .msg_namelen = sizeof(peers[rank]), .msg_iov = &out_iov[queued],
+		.msg_name = &peers[rank],
+		.msg_namelen = sizeof(peers[rank]),
+		.msg_iov = &out_iov[queued],
 		.msg_iovlen = 1,
 	};
 	queued++;
@@ -87,7 +89,8 @@ static void contribution(const struct udp_packet *p, const struct sockaddr_in *f
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in self = { .sin_family = AF_INET, .sin_port = htons(UDP_PORT) }, from[UDP_BATCH];
+	struct sockaddr_in self = { .sin_family = AF_INET, .sin_port = htons(UDP_PORT) },
+			   from[UDP_BATCH];
 	struct mmsghdr msgs[UDP_BATCH] = { 0 };
 	struct iovec iov[UDP_BATCH];
 	int size = 64 << 20, n;
@@ -103,14 +106,17 @@ int main(int argc, char **argv)
 		for (int i = 0; i < UDP_BATCH; i++) {
 			iov[i] = (struct iovec){ &in[i], sizeof(in[i]) };
 			msgs[i].msg_hdr = (struct msghdr){
-				.msg_name = &from[i], .msg_namelen = sizeof(from[i]), .msg_iov = &iov[i],
+				.msg_name = &from[i],
+				.msg_namelen = sizeof(from[i]),
+				.msg_iov = &iov[i],
 				.msg_iovlen = 1,
 			};
 		}
 		n = recvmmsg(fd, msgs, UDP_BATCH, MSG_WAITFORONE, NULL);
 		for (int i = 0; i < n; i++) {
-			if (msgs[i].msg_len < UDP_HEADER || in[i].count > UDP_ELEMENTS || in[i].size > UDP_MAX_RANKS ||
-			    in[i].rank >= in[i].size || msgs[i].msg_len != UDP_HEADER + 4 * in[i].count)
+			if (msgs[i].msg_len < UDP_HEADER || in[i].count > UDP_ELEMENTS ||
+			    in[i].size > UDP_MAX_RANKS || in[i].rank >= in[i].size ||
+			    msgs[i].msg_len != UDP_HEADER + 4 * in[i].count)
 				continue;
 			contribution(&in[i], &from[i]);
 		}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What nodes and ranks tell whoever listens: events of the generic netlink family, which sends them
+ * (netlink/nl_event.c).
+ */
+#ifndef NETINC_CORE_EVENTS_H
+#define NETINC_CORE_EVENTS_H
+
+#include <linux/inc_netlink.h>
+#include <linux/types.h>
+
+struct net;
+struct netinc_ep;
+struct netinc_group;
+struct netinc_peer;
+
+/*
+ * Events, to whoever listens in @net. Any context, also with the lock of the object held; lost if
+ * there is no memory.
+ */
+void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex);
+/*
+ * @ifindex: the node's device; @rank: NETINC_NO_RANK if none is concerned. GROUP_ERROR tells the
+ * group's error.
+ */
+void netinc_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
+			u32 ifindex, u32 rank);
+/* The same at a host, about the rank of a socket. */
+void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep);
+/* @parent of family 0: there is none any more */
+void netinc_event_parent(struct net *net, const struct netinc_peer *parent);
+
+#endif

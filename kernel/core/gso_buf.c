@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets that go out. Payload is copied once, into fresh pages of a netinc_gso_buf; packets refer
+ * to them by page fragments.
+ */
+#include <linux/ipv6.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include "core/fpu_section.h"
+#include "core/gso_buf.h"
+#include "core/page_ring.h"
+
+#define HEAD_BYTES	(SKB_DATA_ALIGN(NETINC_HEADROOM) + \
+			 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+
+static void gso_buf_free(struct netinc_gso_buf *s)
+{
+	while (s->npages)
+		netinc_page_ring_put(s->page[--s->npages], s->order);
+	kfree(s);
+}
+
+void netinc_gso_buf_put(struct netinc_gso_buf *s)
+{
+	if (refcount_dec_and_test(&s->refs))
+		gso_buf_free(s);
+}
+
+static bool gso_buf_alloc_pages(struct netinc_gso_buf *s, u32 n, u32 order)
+{
+	s->order = order;
+	s->per_page = (PAGE_SIZE << order) / s->seg_size;
+	if (!s->per_page)
+		return false;
+	while (s->npages < NETINC_GSO_BUF_PAGES && s->npages * s->per_page < n) {
+		struct page *page = netinc_page_ring_get(order);
+
+		if (!page)
+			break;
+		s->page[s->npages++] = page;
+	}
+	s->max = min_t(u32, n, s->npages * s->per_page);
+	return s->npages;
+}
+
+struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
+{
+	u32 order = min_t(u32, get_order(seg_size * n), NETINC_PAGE_RING_MAX_ORDER);
+	struct netinc_gso_buf *s;
+
+	netinc_fpu_section_outside();
+	s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return NULL;
+	refcount_set(&s->refs, 1);
+	s->seg_size = seg_size;
+	if (gso_buf_alloc_pages(s, n, order))
+		return s;
+	if (gso_buf_alloc_pages(s, n, get_order(seg_size)))
+		return s;
+	kfree(s);
+	return NULL;
+}
+
+/* For headers alone. */
+static struct sk_buff *head_skb(void)
+{
+	void *head = netinc_page_ring_frag(HEAD_BYTES);
+	struct sk_buff *skb;
+
+	if (!head)
+		return NULL;
+	skb = build_skb(head, HEAD_BYTES);
+	if (skb)
+		skb_reserve(skb, NETINC_HEADROOM);
+	else
+		skb_free_frag(head);
+	return skb;
+}
+
+struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u32 n)
+{
+	u32 i, end = first + n, last = end == s->n ? s->last : s->seg_size, here, len;
+	struct sk_buff *skb = head_skb();
+
+	if (!skb)
+		return NULL;
+	for (i = first; i < end; i += here) {
+		struct page *page = s->page[i / s->per_page];
+
+		here = min(end - i, s->per_page - i % s->per_page);
+		len = here * s->seg_size;
+		if (i + here == end)
+			len -= s->seg_size - last;
+		get_page(page);
+		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
+				(i % s->per_page) * s->seg_size, len, here * s->seg_size);
+	}
+	if (n > 1) {
+		skb_shinfo(skb)->gso_size = s->seg_size;
+		skb_shinfo(skb)->gso_segs = n;
+		skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	}
+	return skb;
+}
+
+struct sk_buff *netinc_control_skb(const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	u32 size = sizeof(struct inc_hdr) + round_up(len, 4);
+	struct netinc_pkt p = *pkt;
+	struct sk_buff *skb;
+	u8 *data;
+
+	netinc_fpu_section_outside();
+	skb = alloc_skb(NETINC_HEADROOM + size, GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, NETINC_HEADROOM);
+	data = skb_put_zero(skb, size);
+	p.len = len;
+	netinc_build((struct inc_hdr *)data, &p);
+	memcpy(data + sizeof(struct inc_hdr), body, len);
+	return skb;
+}
+
+u32 netinc_skb_ip_bytes(const struct sk_buff *skb, u32 headers)
+{
+	return skb->len + (netinc_skb_packets(skb) - 1) * headers;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What all sides use of a network namespace: its hooks' users, and its counters. */
+#include <linux/rculist.h>
+#include "core/answers.h"
+#include "core/nf_hooks.h"
+#include "core/netns.h"
+
+int netinc_net_use(struct netinc_net *nn)
+{
+	int err = 0;
+
+	lockdep_assert_held(&nn->mutex);
+	if (!nn->answers)
+		nn->answers = netinc_answers_alloc();
+	if (!nn->answers)
+		return -ENOMEM;
+	if (!nn->users)
+		err = netinc_hooks_register(nn);
+	if (!err)
+		nn->users++;
+	return err;
+}
+
+void netinc_net_unuse(struct netinc_net *nn)
+{
+	lockdep_assert_held(&nn->mutex);
+	if (!--nn->users)
+		netinc_hooks_unregister(nn);
+}
+
+void netinc_net_add_counters(struct netinc_net *nn, u64 *counters)
+{
+	int c;
+
+	for (c = 0; c < __INC_C_MAX; c++) {
+		if (!counters[c])
+			continue;
+		netinc_net_count(nn, c, counters[c]);
+		WRITE_ONCE(counters[c], 0);
+	}
+}
+
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *counters)
+{
+	spin_lock_bh(&nn->hash_lock);
+	write_seqcount_begin(&nn->retired);
+	hlist_del_rcu(hash);
+	netinc_net_add_counters(nn, counters);
+	write_seqcount_end(&nn->retired);
+	spin_unlock_bh(&nn->hash_lock);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All state of one network namespace, and how it is locked.
+ *
+ * LOCKING
+ *
+ * Configuration (nodes, default parent) changes under nn->mutex, in process context. The data path
+ * finds nodes, groups and ranks in RCU lists; `hash_lock` protects changes to the hashes. A group
+ * and a rank each have one spinlock, taken with bottom halves off, that protects their engine
+ * object and everything that hangs off it. Order:
+ *
+ *  rtnl or socket lock > nn->mutex > pin->mutex > rank->lock or node_group->lock >
+ *      nn->hash_lock, node->lock
+ *
+ * A rank's and a group's lock are never held together: under either of them packets are only
+ * queued; they are sent when the lock has been dropped, and a packet that is sent never enters the
+ * receive path on the same stack.
+ *
+ * With PREEMPT_RT these spinlocks sleep and softirqs are preempted. What a CPU has one of for all
+ * groups or ranks has a local_lock_t (room for folding and converting: fold.c, convert.c) or a
+ * spinlock (page_ring.c) of its own, taken last; that bottom halves are off need not keep other
+ * tasks away. FPU sections (fpu_section.h) are inside all of them.
+ *
+ * Racy on purpose: the per-CPU counters are summed up while they change. Limits (limits.h) are
+ * atomics: charging takes no lock.
+ *
+ * LIFETIME
+ *
+ * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace
+ * period. Removal is: mark dead, take out of the hash, cancel timers and work (each may still run
+ * once and sees the mark), drain the engine under the lock, put. At the exit of a namespace the
+ * doors are closed first and synchronize_net() waits for packets that are past them, so nothing new
+ * can begin.
+ */
+#ifndef NETINC_CORE_NETNS_H
+#define NETINC_CORE_NETNS_H
+
+#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/seqlock.h>
+#include <linux/spinlock.h>
+#include <linux/u64_stats_sync.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include "engine/engine.h"
+#include "core/limits.h"
+
+#define NETINC_HASH_BITS	8
+
+struct netinc_counters {
+	u64_stats_t c[__INC_C_MAX];
+	struct u64_stats_sync sync;
+};
+
+struct netinc_net {
+	struct net *net;
+	struct mutex mutex;		/* configuration; see LOCKING */
+	spinlock_t hash_lock;		/* changes to groups and ranks */
+	/* changes when what one of them has counted goes to `counters`; hash_lock */
+	seqcount_spinlock_t retired;
+	struct list_head nodes;		/* struct netinc_node, RCU */
+	struct list_head tenants;	/* struct netinc_tenant, RCU */
+	struct netinc_node *edge;	/* not in the list; as long as the netns */
+	/* struct netinc_node_group by group id, RCU */
+	struct hlist_head groups[1 << NETINC_HASH_BITS];
+	/* struct netinc_rank by group id, RCU */
+	struct hlist_head ranks[1 << NETINC_HASH_BITS];
+	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
+	struct netinc_peer parent;
+	/* what cannot be put down to a group, and groups that are gone */
+	struct netinc_counters __percpu *counters;
+	u64 secret[2];			/* of challenges and cookies */
+	/* changes when a group forms or goes: challenges of before are void */
+	atomic_t generation;
+	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
+	/* nodes and ranks; the doors are open while there are any; mutex */
+	unsigned int users;
+	/* with a reference; who made the namespace: its nodes are that one's */
+	struct netinc_user *owner;
+	struct netinc_use use;
+	atomic64_t max[__INC_LIMIT_MAX];
+	struct netinc_answers *answers;	/* made when the doors open first, stays */
+	/* a ring; hash_lock, as next_history */
+	struct netinc_history *history;	/* made with the first node; hash_lock */
+	bool exiting;			/* mutex */
+};
+
+extern unsigned int netinc_net_id;
+
+static inline struct netinc_net *netinc_net(const struct net *net)
+{
+	return net_generic(net, netinc_net_id);
+}
+
+static inline struct hlist_head *netinc_hash(struct hlist_head *table, u32 group)
+{
+	return &table[hash_32(group, NETINC_HASH_BITS)];
+}
+
+/* Microseconds of CLOCK_MONOTONIC: the engine's time. */
+static inline u64 netinc_now(void)
+{
+	return ktime_to_us(ktime_get());
+}
+
+/*
+ * The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port
+ * is taken, -ENOMEM.
+ */
+int netinc_net_use(struct netinc_net *nn);
+void netinc_net_unuse(struct netinc_net *nn);
+
+static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u64 n)
+{
+	struct netinc_counters *counters = get_cpu_ptr(nn->counters);
+
+	u64_stats_update_begin(&counters->sync);
+	u64_stats_add(&counters->c[c], n);
+	u64_stats_update_end(&counters->sync);
+	put_cpu_ptr(nn->counters);
+}
+
+/* Moves the counters of a group or rank that goes away to those of the netns. */
+void netinc_net_add_counters(struct netinc_net *nn, u64 *counters);
+/*
+ * The same, when it goes out of its hash: who reads the counters of the netns meanwhile finds them
+ * once.
+ */
+void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *counters);
+/* Counters of the netns: those of groups and ranks that live now included. */
+void netinc_net_read_counters(struct netinc_net *nn, u64 *sum);
+
+int netinc_net_init(void);
+void netinc_net_fini(void);
+
+#endif

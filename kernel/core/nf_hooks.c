@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The two netfilter hooks at which super-packets are still whole.
+ *
+ * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN,
+ * STP, port security and learning have been applied, state->in is the port. It stands behind all
+ * other hooks there, so that rules of the bridge family come first; IP's own filters never see what
+ * it takes. NF_INET_LOCAL_IN, after all filters, sees what is for this box otherwise, broadcast and
+ * multicast included, which are nobody's and are dropped there. A plain UDP socket holds the port
+ * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
+ * over IP with a UDP header for the port, the second door takes. It has no encap_rcv, because that
+ * would take every super-packet apart before LOCAL_IN.
+ */
+#include <linux/if_vlan.h>
+#include <linux/ipv6.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter_bridge.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6.h>
+#include <linux/net.h>
+#include <linux/udp.h>
+#include <net/ipv6.h>
+#include <net/sock.h>
+#include "core/nf_hooks.h"
+#include "core/rx.h"
+
+unsigned short netinc_port = INC_PORT;
+module_param_named(port, netinc_port, ushort, 0444);
+MODULE_PARM_DESC(port, "UDP port of INC packets");
+
+/*
+ * A verdict from user space (NFQUEUE) brings a packet here in the context of who gives it. All that
+ * follows takes it for a softirq's: its locks, its per-CPU data, and that it ends soon.
+ */
+static unsigned int pass_hook(const struct nf_hook_state *state, struct sk_buff *skb,
+			      struct net_device *via, u8 family)
+{
+	bool ours;
+
+	local_bh_disable();
+	ours = netinc_rx(netinc_net(state->net), skb, state->in, via, family);
+	local_bh_enable();
+	return ours ? NF_STOLEN : NF_ACCEPT;
+}
+
+static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	struct netinc_net *nn = netinc_net(state->net);
+	u8 family;
+
+	/* a tag that the bridge has left is that of a VLAN device on top of it */
+	if (skb_vlan_tag_present(skb))
+		return NF_ACCEPT;
+	if (skb->protocol == htons(ETH_P_IP))
+		family = NFPROTO_IPV4;
+	else if (skb->protocol == htons(ETH_P_IPV6))
+		family = NFPROTO_IPV6;
+	else
+		return NF_ACCEPT;
+	/* ranks behind a bridge of their own box, and routed nodes, are served at the other door */
+	if (!netinc_dispatch_at(nn, skb->dev))
+		return NF_ACCEPT;
+	return pass_hook(state, skb, skb->dev, family);
+}
+
+static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	return pass_hook(state, skb, state->in, state->pf);
+}
+
+static const struct nf_hook_ops hooks[] = {
+	{ .hook = bridge_hook,
+	  .pf = NFPROTO_BRIDGE,
+	  .hooknum = NF_BR_LOCAL_IN,
+	  .priority = NF_BR_PRI_LAST },
+	{ .hook = inet_hook,
+	  .pf = NFPROTO_IPV4,
+	  .hooknum = NF_INET_LOCAL_IN,
+	  .priority = NF_IP_PRI_LAST },
+#if IS_ENABLED(CONFIG_IPV6)
+	{ .hook = inet_hook,
+	  .pf = NFPROTO_IPV6,
+	  .hooknum = NF_INET_LOCAL_IN,
+	  .priority = NF_IP6_PRI_LAST },
+#endif
+};
+
+static int bind_port(struct socket *sock, u8 family)
+{
+	struct sockaddr_in6 addr6 = { .sin6_family = AF_INET6, .sin6_port = htons(netinc_port) };
+	struct sockaddr_in addr4 = { .sin_family = AF_INET, .sin_port = htons(netinc_port) };
+	int err, on = 1;
+
+	if (family == AF_INET)
+		err = kernel_bind(sock, (void *)&addr4, sizeof(addr4));
+	else
+		err = ip6_sock_set_v6only(sock->sk) ?:
+			      kernel_bind(sock, (void *)&addr6, sizeof(addr6));
+	return err   ?:
+		       sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
+					     sizeof(on));
+}
+
+static int hold_port(struct netinc_net *nn, int i, u8 family)
+{
+	struct socket *sock;
+	int err;
+
+	/* a family that is not there would be asked for at user space, with nn->mutex held */
+	if (family == AF_INET6 && !ipv6_mod_enabled())
+		return -EAFNOSUPPORT;
+	err = sock_create_kern(nn->net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
+	if (err)
+		return err;
+	err = bind_port(sock, family);
+	if (err)
+		sock_release(sock);
+	else
+		nn->holder[i] = sock;
+	return err;
+}
+
+static void release_port(struct netinc_net *nn)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(nn->holder); i++) {
+		if (nn->holder[i])
+			sock_release(nn->holder[i]);
+		nn->holder[i] = NULL;
+	}
+}
+
+int netinc_hooks_register(struct netinc_net *nn)
+{
+	int err = hold_port(nn, 0, AF_INET);
+
+	if (err)
+		return err;
+	err = hold_port(nn, 1, AF_INET6);
+	if (!err || err == -EAFNOSUPPORT)
+		err = nf_register_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
+	if (err)
+		release_port(nn);
+	return err;
+}
+
+void netinc_hooks_unregister(struct netinc_net *nn)
+{
+	nf_unregister_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
+	release_port(nn);
+	synchronize_net();
+}

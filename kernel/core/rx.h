@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Packets in: one path behind both doors. A struct netinc_rx is one received buffer, super-packet
+ * or not, whose IP and UDP headers have been checked; its segments are walked with
+ * netinc_rx_next().
+ */
+#ifndef NETINC_CORE_RX_H
+#define NETINC_CORE_RX_H
+
+#include <linux/skbuff.h>
+#include "engine/engine.h"
+#include "core/netns.h"
+
+/*
+ * What a received skb's cb holds from the door on: a group keeps count of the payloads that it
+ * holds in it.
+ */
+struct netinc_skb_cb {
+	/* struct netinc_pay that refer to it; 0: not held; lock of the group */
+	u32 refs;
+	u32 packets;		/* INC packets in it */
+};
+
+static inline struct netinc_skb_cb *NETINC_CB(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct netinc_skb_cb) > sizeof(skb->cb));
+	return (struct netinc_skb_cb *)skb->cb;
+}
+
+struct netinc_rx {
+	struct netinc_net *nn;
+	struct sk_buff *skb;
+	struct net_device *dev;		/* the port it came in by */
+	struct net_device *via;		/* the device that has the address: the bridge, or dev */
+	struct netinc_peer peer;	/* the sender */
+	u32 seg_size;			/* bytes of each segment but the last */
+	u32 left;			/* bytes from `at` on */
+	u32 at;				/* offset of the next segment */
+	const struct inc_hdr *next;	/* its header, if that lies in one piece */
+	/* that of the segment at hand, likewise, if it is as long as the others */
+	const struct inc_hdr *last;
+	u32 headers;			/* bytes of IP and UDP headers */
+	bool ce;			/* the IP header says that it met congestion */
+	bool used;			/* a segment of it was of use */
+	enum inc_counter drop;		/* why the last one that was not has been dropped */
+	struct netinc_pkt pkt;		/* of the segment at hand */
+	u32 body;			/* offset of what follows its header */
+};
+
+/*
+ * The only way to keep a received skb: nothing of where it came from stays with it. Charged by the
+ * caller.
+ */
+void netinc_skb_hold(struct sk_buff *skb);
+
+/*
+ * The segment at hand, or all that follows, is dropped for @reason: noted for the end of
+ * the skb, and traced. It has been counted.
+ */
+void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
+/* The same, counted at the netns. */
+void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
+
+/* The longest body of a control packet, and a buffer on the stack for it. */
+#define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)
+
+/*
+ * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1:
+ * there it is; 0: no more; negative counter: malformed (nothing more in this buffer is of use).
+ */
+int netinc_rx_next(struct netinc_rx *rx);
+/*
+ * The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL:
+ * too long.
+ */
+const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
+
+/* Bytes of all segments. */
+static inline u32 netinc_rx_len(const struct netinc_rx *rx)
+{
+	return rx->skb->len - rx->headers;
+}
+
+/* INC packets; gso_segs may be 0, or whatever a guest or a raw socket has said. */
+static inline u32 netinc_rx_packets(const struct netinc_rx *rx)
+{
+	return DIV_ROUND_UP(netinc_rx_len(rx), rx->seg_size);
+}
+
+/* IP bytes, with the headers of every packet. */
+static inline u32 netinc_rx_bytes(const struct netinc_rx *rx)
+{
+	return netinc_rx_len(rx) + netinc_rx_packets(rx) * rx->headers;
+}
+
+/*
+ * May the sender be told anything, or become somebody here? Its address is to be one machine's, and
+ * not one of this box unless it is this box that sends. Data of members need not be asked about:
+ * theirs was, when they became members.
+ */
+bool netinc_rx_sender_ok(const struct netinc_rx *rx);
+
+/*
+ * dispatch.c: hands a buffer whose headers have been checked to the node or the ranks that it is
+ * for. Under RCU, bottom halves off.
+ */
+void netinc_dispatch(struct netinc_rx *rx);
+/* Under RCU: does a node answer at @dev, so that what comes in by a port of it is taken here? */
+bool netinc_dispatch_at(const struct netinc_net *nn, const struct net_device *dev);
+
+/*
+ * The hook's entry: checks all headers, finds who it is for. True: the skb was INC's and has been
+ * consumed.
+ */
+bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
+	       struct net_device *via, u8 family);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which node or rank of this box a received packet is for: the first header says so. What goes up
+ * is a node's, what goes down a rank's.
+ */
+#include <linux/rculist.h>
+#include "core/rx.h"
+#include "core/trace.h"
+#include "host/rank.h"
+#include "node/node.h"
+
+bool netinc_dispatch_at(const struct netinc_net *nn, const struct net_device *dev)
+{
+	return netinc_node_at(nn, dev);
+}
+
+/*
+ * Would the rank drop what is for all ranks of its group? A look without its lock, which not
+ * everybody is to take of all ranks that there are: who does not know the group's cookie is turned
+ * away here. What changes meanwhile is a loss.
+ */
+static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	u8 state = READ_ONCE(ep->state);
+
+	if (state != INC_STATE_READY && state != INC_STATE_LEAVING && state != INC_STATE_RESYNC)
+		return INC_C_DROP_STATE;
+	if (pkt->incarnation != READ_ONCE(ep->incarnation))
+		return INC_C_DROP_NO_GROUP;
+	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
+}
+
+/* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
+static void to_ranks(struct netinc_rx *rx)
+{
+	bool all = rx->pkt.type == INC_PKT_RESULT || netinc_for_all(rx->pkt.type);
+	struct netinc_rank *rank;
+	struct netinc_rx copy;
+	bool found = false;
+	int why;
+
+	/*
+	 * results are compared with the address of the root; at the bridge's door it may be this
+	 * box's own
+	 */
+	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {
+		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
+		return;
+	}
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
+		if (rank->ep.cfg.group != rx->pkt.group ||
+		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
+			continue;
+		found = true;
+		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
+		if (why) {
+			netinc_rx_drop(rx, why);
+			continue;
+		}
+		copy = *rx;
+		netinc_rank_rx(rank, &copy);
+		rx->used |= copy.used;
+		rx->drop = copy.drop;
+	}
+	if (!found)
+		netinc_rx_drop(rx, INC_C_DROP_NO_GROUP);
+}
+
+void netinc_dispatch(struct netinc_rx *rx)
+{
+	int got = netinc_rx_next(rx);
+
+	if (got <= 0) {
+		netinc_rx_drop(rx, got ? -got : INC_C_DROP_MALFORMED);
+		return;
+	}
+	trace_netinc_rx(rx->skb, rx->dev, &rx->pkt);
+	switch (rx->pkt.type) {
+	case INC_PKT_CONTRIB:
+	case INC_PKT_PROBE:
+	case INC_PKT_JOIN:
+	case INC_PKT_ABORT:
+		netinc_node_rx(rx);
+		break;
+	default:
+		to_ranks(rx);
+		break;
+	}
+}

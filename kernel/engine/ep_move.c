@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When the parent is lost: the way to a standby node or to the edge, and back. Rule 6 of
+ * protocol.rst.
+ *
+ * Moves are numbered through the life of a group, and the number says where to: move m is to place
+ * m % n of the plan, which all ranks have from READY. A rank that is called (MOVE) to a later move
+ * than its own follows; so all meet at the latest one. Who finds no place on one way round the plan
+ * gives up.
+ */
+#include "endpoint.h"
+
+#define HOME_PAUSE_MAX	60000u	/* milliseconds between two looks whether the node is there again */
+
+static void send_move(struct netinc_ep *ep, u32 rank)
+{
+	struct inc_move body = { .lineage = cpu_to_be64(ep->lineage),
+				 .move = cpu_to_be32(ep->move) };
+	struct netinc_pkt pkt;
+
+	if (!ep->peers || rank == ep->cfg.rank || rank >= ep->cfg.size || !ep->peers[rank].family)
+		return;
+	netinc_ep_header(ep, &pkt, INC_PKT_MOVE);
+	pkt.child = rank;
+	pkt.cookie = 0;
+	ep->ops->send_to(ep, &ep->peers[rank], &pkt, &body, sizeof(body));
+}
+
+static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
+{
+	u32 i;
+
+	ep->move = move;
+	ep->mover = mover;
+	ep->moved = now;
+	ep->failing = false;
+	ep->error_since = ep->abort ? ep->error_since : 0;
+	ep->incarnation = 0;
+	ep->tree[0].up_cookie = 0;
+	ep->challenge = 0;
+	ep->busy_since = 0;
+	ep->tree[0].heard = now;
+	ep->tree[0].unanswered = 0;
+	netinc_count(ep->counters, INC_C_MOVES);
+	/* without a way there nobody will answer, which is noticed */
+	ep->ops->retarget(ep, move % ep->nplan);
+	netinc_ep_set_state(ep, INC_STATE_RESYNC);
+	for (i = 0; mover && i < ep->cfg.size; i++)
+		send_move(ep, i);
+	netinc_ep_send_join(ep, now);
+}
+
+static bool can_move(const struct netinc_ep *ep)
+{
+	return ep->nplan > 1 && ep->move + 1 - ep->settled <= ep->nplan &&
+	       !(ep->failing && ep->fatal);
+}
+
+void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
+{
+	if (!can_move(ep)) {
+		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
+		return;
+	}
+	start_move(ep, ep->move + 1, true, now);
+}
+
+/*
+ * A link that carries no blocks is its own, most of the time: the others are told when no other
+ * place is better.
+ */
+void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
+{
+	if ((s64)(ep->una - ep->stalled_una) > ep->window)
+		ep->stalled_moves = 0;
+	ep->stalled_una = ep->una;
+	if (++ep->stalled_moves < ep->nplan && can_move(ep)) {
+		start_move(ep, ep->move + 1, true, now);
+		return;
+	}
+	if (!ep->abort)
+		netinc_ep_abort(ep, INC_ERR_RANK_PATH, false, now);
+	/* the results before an error that is known already will not come */
+	if (ep->failing)
+		netinc_ep_fail(ep, INC_ERR_RANK_PATH, ep->cfg.rank, NETINC_NO_RANK);
+}
+
+/*
+ * A rank that the node hears no more may be heard by another node, on links of their own; the edge
+ * has the same links as the node. If it is dead indeed it will be missing there.
+ */
+bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code)
+{
+	bool standbys = ep->nplan > 1 + !!ep->edge;
+
+	return can_move(ep) &&
+	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
+}
+
+/* Where another rank is said to be: a host, at the port that the node has. */
+static bool is_rank_address(const struct netinc_ep *ep, const struct netinc_peer *peer)
+{
+	return netinc_peer_is_host(peer) && peer->udp_port == ep->plan[0].udp_port;
+}
+
+bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 i, n = r->standbys;
+	struct netinc_peer peer;
+
+	if (r->fallback >= __INC_FALLBACK_MAX || n > INC_MAX_STANDBY)
+		return false;
+	for (i = 0; i < n; i++) {
+		netinc_addr_parse(&r->standby[i], &peer);
+		if (!netinc_peer_is_host(&peer))
+			return false;
+	}
+	netinc_addr_parse(&r->edge, &peer);
+	if (peer.family && !is_rank_address(ep, &peer))
+		return false;
+	/* nobody keeps whose contributions a result is made of */
+	if (r->late_policy > INC_LATE_MAX ||
+	    (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
+		return false;
+	return !ep->lineage || r->fallback == ep->fallback;
+}
+
+void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
+{
+	u32 i;
+
+	if (!ep->lineage) {
+		ep->fallback = r->fallback;
+		ep->lineage = be64_to_cpu(r->lineage);
+		ep->nplan = 1;	/* the surroundings know the first one */
+		for (i = 0; ep->fallback && i < r->standbys; i++)
+			netinc_addr_parse(&r->standby[i], &ep->plan[ep->nplan++]);
+		if (ep->fallback == INC_FALLBACK_EDGE)
+			ep->edge = ep->nplan++;
+	}
+	if (ep->edge && r->edge.family)
+		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
+	if (!(ep->move % ep->nplan) || !ep->home_pause)
+		ep->home_pause = max(ep->dead_ms / 2, 1u);
+	ep->home_probed = ep->tree[0].heard;
+	ep->settled = ep->move;
+	ep->mover = false;
+	ep->npeers = 0;
+}
+
+int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body)
+{
+	const struct inc_peers *p = body;
+	u32 first = be32_to_cpu(p->first), n = be32_to_cpu(p->n), i;
+	struct netinc_peer addr;
+
+	if (n > pkt->len || sizeof(*p) + n * sizeof(p->peer[0]) > pkt->len ||
+	    first > ep->cfg.size || n > ep->cfg.size - first)
+		return -INC_C_DROP_MALFORMED;
+	for (i = 0; i < n; i++) {
+		netinc_addr_parse(&p->peer[i].addr, &addr);
+		if (!is_rank_address(ep, &addr))
+			return -INC_C_DROP_MALFORMED;
+	}
+	for (i = 0; ep->peers && i < n; i++) {
+		const struct inc_peer *peer = &p->peer[i];
+
+		netinc_addr_parse(&peer->addr, &ep->peers[first + i]);
+		/* that of the first tree is in READY */
+		if (first + i && first + i < ep->spread.trees)
+			ep->tree[first + i].up_cookie = (u64)be32_to_cpu(peer->cookie[0]) << 32 |
+						       be32_to_cpu(peer->cookie[1]);
+	}
+	if (first <= ep->npeers && first + n > ep->npeers)
+		ep->npeers = first + n;
+	netinc_ep_spread_out(ep);
+	return 0;
+}
+
+void netinc_ep_spread_out(struct netinc_ep *ep)
+{
+	if (!ep->spread_out && ep->npeers == ep->cfg.size)
+		ep->spread_out = ep->ops->spread(ep);
+}
+
+void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank)
+{
+	if (ep->mover && netinc_ep_moving(ep))
+		send_move(ep, rank);
+}
+
+bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
+{
+	switch (code) {
+	case INC_REFUSE_MOVED:
+		if ((s32)((u32)detail - ep->move) > 0)
+			start_move(ep, (u32)detail, false, now);
+		return true;
+	case INC_REFUSE_RANK_DEAD:
+		netinc_ep_fail(ep, INC_ERR_RANK_DEAD, (u32)detail, (u32)(detail >> 32));
+		return true;
+	case INC_REFUSE_BUSY:
+	case INC_REFUSE_RANK_TAKEN:
+	case INC_REFUSE_UNKNOWN:
+		return true;	/* that will pass, or the others will be missing us */
+	default:
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		return true;
+	}
+}
+
+static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
+{
+	const struct inc_move *m = body;
+	u32 move = be32_to_cpu(m->move);
+
+	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
+	    ep->state != INC_STATE_RESYNC)
+		return -INC_C_DROP_STATE;
+	if (!netinc_ep_retains(ep) || be64_to_cpu(m->lineage) != ep->lineage)
+		return -INC_C_DROP_COOKIE;
+	if ((s32)(move - ep->move) <= 0)
+		return -INC_C_DROP_DUPLICATE;
+	if (ep->failing && ep->fatal)
+		return -INC_C_DROP_STATE;
+	start_move(ep, move, false, now);
+	return 0;
+}
+
+static bool same_place(const struct netinc_peer *a, const struct netinc_peer *b)
+{
+	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+static bool is_quiet(const struct netinc_ep *ep)
+{
+	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end &&
+	       ep->una == ep->end && !ep->failing && !ep->abort;
+}
+
+/* The next move that leads to the node. */
+static u32 move_home(const struct netinc_ep *ep)
+{
+	return ep->move + ep->nplan - ep->move % ep->nplan;
+}
+
+/* The node that we looked for is there. */
+static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_peer *from, u64 now)
+{
+	const struct inc_challenge *c = body;
+
+	/* only rank 0 looks: what comes to others is a late copy */
+	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !is_quiet(ep) ||
+	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !same_place(from, &ep->plan[0]))
+		return -INC_C_DROP_STATE;
+	ep->home_pause = min(2 * ep->home_pause, HOME_PAUSE_MAX);
+	start_move(ep, move_home(ep), true, now);
+	return 0;
+}
+
+int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+			 const struct netinc_peer *from, u64 now)
+{
+	int err = -INC_C_DROP_PORT;
+
+	if (pkt->type == INC_PKT_MOVE)
+		err = rx_move(ep, body, now);
+	else if (pkt->type == INC_PKT_CHALLENGE)
+		err = rx_found(ep, body, from, now);
+	if (err)
+		netinc_count(ep->counters, -err);
+	return err;
+}
+
+u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now)
+{
+	u64 pause = ep->home_pause * NETINC_MS;
+
+	if (ep->cfg.rank || !netinc_ep_retains(ep) || !(ep->move % ep->nplan) || ep->leaving)
+		return 0;
+	if (now - ep->home_probed >= pause) {
+		if (is_quiet(ep))
+			netinc_ep_probe_home(ep, 0, now);
+		ep->home_probed = now;
+	}
+	return ep->home_probed + pause;
+}

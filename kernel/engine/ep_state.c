@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How an endpoint changes its state: JOIN, ABORT, errors that end operations or the group; rules 5
+ * and 6 of protocol.rst.
+ */
+#include "endpoint.h"
+
+void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
+{
+	u8 old = ep->state;
+
+	ep->state = state;
+	if (old != state)
+		ep->ops->state(ep, old);
+}
+
+static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struct inc_join *body)
+{
+	*body = (struct inc_join){
+		.size = cpu_to_be32(ep->cfg.size),
+		.nonce = cpu_to_be32(ep->cfg.nonce),
+		.next = cpu_to_be64(netinc_ep_next(ep)),
+		.srtt = cpu_to_be32(ep->cc.srtt),
+		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
+		.fallback = ep->fallback,
+		.move = cpu_to_be32(ep->move),
+		.late_policy = ep->late_policy,
+		.window = cpu_to_be16(ep->window),
+		.lineage = cpu_to_be64(ep->lineage),
+		.dead_ms = cpu_to_be32(ep->lineage ? ep->dead_ms : 0),
+		.late_ms = cpu_to_be32(ep->late_ms),
+		.challenge = cpu_to_be64(ep->challenge),
+	};
+	if (netinc_ep_shrinking(ep)) {
+		body->shrink = 1;
+		body->fallback = ep->cfg.prev.fallback;
+		body->move = cpu_to_be32(ep->cfg.prev.move);
+		body->late_policy = ep->cfg.prev.late_policy;
+		body->window = cpu_to_be16(ep->cfg.prev.window);
+		body->lineage = cpu_to_be64(ep->cfg.prev.lineage);
+		body->dead_ms = cpu_to_be32(ep->cfg.prev.dead_ms);
+		body->late_ms = cpu_to_be32(ep->cfg.prev.late_ms);
+	}
+	if (ep->challenge)
+		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);
+	netinc_ep_header(ep, pkt, INC_PKT_JOIN);
+	pkt->opseq = ep->begun;
+}
+
+void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_pkt pkt;
+	struct inc_join body;
+
+	build_join(ep, &pkt, &body);
+	ep->tree[0].asked = now;
+	netinc_count(ep->counters, INC_C_JOINS);
+	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now)
+{
+	struct netinc_pkt pkt;
+	struct inc_join body;
+
+	build_join(ep, &pkt, &body);
+	pkt.incarnation = 0;
+	pkt.cookie = 0;
+	/* the challenge that we have is not of that node */
+	body.challenge = 0;
+	memset(body.proof, 0, sizeof(body.proof));
+	ep->home_probed = now;
+	netinc_count(ep->counters, INC_C_JOINS);
+	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));
+}
+
+/* Fail @op with the endpoint's error; of several, only the first is to blame. */
+void netinc_ep_fail_op(struct netinc_ep *ep, struct netinc_op *op)
+{
+	netinc_ep_unlink(ep, op);
+	op->error = ep->error;
+	if (!ep->fatal && op->seq != ep->error.opseq)
+		op->error.code = INC_ERR_CANCELED;
+	netinc_ep_failed(ep, op);
+}
+
+static void fail_now(struct netinc_ep *ep)
+{
+	ep->failing = false;
+	while (ep->head)
+		netinc_ep_fail_op(ep, ep->head);
+	netinc_ep_set_state(ep, INC_STATE_FAILED);
+}
+
+void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1)
+{
+	memset(&ep->error, 0, sizeof(ep->error));
+	ep->error.code = code;
+	ep->error.block = ep->una;
+	ep->error.opseq = ep->head ? ep->head->seq : ep->next_seq;
+	ep->error.rank[0] = rank0;
+	ep->error.rank[1] = rank1;
+	ep->fatal = true;
+	fail_now(ep);
+}
+
+/* Operations that go on after an error begin anew, at the block where it was. */
+static void renumber_ops(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	netinc_ep_retain_cut(ep, ep->una);
+	ep->end = ep->una;
+	ep->snd = ep->una;
+	ep->snd_op = NULL;
+	ep->new_op = ep->head;
+	for (op = ep->head; op; op = op->next)
+		op->numbered = false;
+}
+
+/* All results that there will be are here. */
+static bool may_settle(const struct netinc_ep *ep)
+{
+	const struct netinc_error *e = &ep->error;
+
+	/*
+	 * the others have completed without us what we think is something else: no result will fit
+	 */
+	if (ep->fatal && e->code == INC_ERR_MISMATCH && e->rank[0] == ep->cfg.rank)
+		return true;
+	/* the others may be ahead of what has been submitted here */
+	if (ep->fatal && (s64)(e->block - ep->snd) > 0)
+		return ep->una == ep->snd;
+	return (s64)(ep->una - e->block) >= 0;
+}
+
+void netinc_ep_settle(struct netinc_ep *ep, u64 now)
+{
+	if (ep->leaving && !ep->head && ep->state == INC_STATE_LEAVING) {
+		/* the result of LEAVE says that all ranks have left */
+		ep->left = true;
+		netinc_ep_set_state(ep, INC_STATE_CLOSED);
+		return;
+	}
+	if (!ep->failing || !may_settle(ep))
+		return;
+	if (ep->fatal) {
+		fail_now(ep);
+		return;
+	}
+	ep->failing = false;
+	ep->resume = ep->error.resume;
+	/*
+	 * Of what has been contributed to, some rank may have results, in place of its input, and
+	 * this one may have given back the memory: it does not begin anew, whoever says so. The
+	 * others hear of it from the next READY.
+	 */
+	if ((s32)(ep->begun - ep->resume) > 0)
+		ep->resume = ep->begun;
+	while (ep->head && netinc_ep_op_failed(ep, ep->head))
+		netinc_ep_fail_op(ep, ep->head);
+	renumber_ops(ep);
+	ep->tree[0].unanswered = 0;
+	ep->challenge = 0;
+	netinc_ep_set_state(ep, INC_STATE_RESYNC);
+	netinc_ep_send_join(ep, now);
+}
+
+void netinc_ep_send_abort(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_error e = { .code = ep->abort, .resume = ep->cfg.nonce,
+				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_error_build(&body, &e);
+	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
+	ep->tree[0].asked = now;
+	ep->tree[0].unanswered++;
+	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now)
+{
+	bool member = ep->state != INC_STATE_CLOSED && ep->state != INC_STATE_FAILED;
+
+	ep->abort = code;
+	if (!ep->error_since)
+		ep->error_since = now;
+	if (member)
+		netinc_ep_send_abort(ep, now);
+	if (!close)
+		return;
+	if (member)
+		netinc_ep_send_abort(ep, now);	/* nobody will repeat it */
+	memset(&ep->error, 0, sizeof(ep->error));
+	ep->error.code = code;
+	ep->error.rank[0] = ep->cfg.rank;
+	ep->error.rank[1] = NETINC_NO_RANK;
+	ep->fatal = true;
+	ep->failing = false;
+	while (ep->head)
+		netinc_ep_fail_op(ep, ep->head);
+	netinc_ep_set_state(ep, INC_STATE_CLOSED);
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The endpoint's window: contributions out, results in, rules 1, 4 and 10 of protocol.rst.
+ */
+#include "endpoint.h"
+#include "reduce/reduce.h"
+
+/* microseconds: a duplicate within that time after a PROBE was asked for */
+#define VAIN_PROBE	200000
+void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
+		    const struct netinc_ep_ops *ops)
+{
+	ep->ops = ops;
+	ep->cfg = *cfg;
+	ep->state = INC_STATE_CLOSED;
+	ep->dead_ms = cfg->dead_ms;
+	ep->una = cfg->first_block;
+	ep->snd = cfg->first_block;
+	ep->end = cfg->first_block;
+	ep->waiting = NETINC_NO_RANK;
+}
+
+void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
+			    const struct netinc_block *b, struct netinc_pkt *pkt)
+{
+	netinc_ep_header(ep, pkt, INC_PKT_CONTRIB);
+	netinc_ep_to_tree(ep, pkt, netinc_ep_tree_of(ep, op->first + idx));
+	pkt->psn = (u32)(op->first + idx);
+	pkt->opseq = op->seq;
+	pkt->sig = op->sig;
+	pkt->flags = b->bits;
+	if (!idx)
+		pkt->flags |= INC_F_DESC;
+	if (op->coll == INC_COLL_LEAVE)
+		pkt->flags |= INC_F_LEAVE;
+	if (ep->echo)
+		pkt->flags |= INC_F_ECE;
+	pkt->dtype = netinc_coll_wire_type(op);
+	pkt->dop = netinc_coll_wire_op(op);
+	pkt->mode = op->mode & INC_MODE_WIRE;
+	if (pkt->flags & INC_F_PAYLOAD)
+		pkt->len = b->elems * netinc_reduce_elem_size(pkt->dtype);
+}
+
+/* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
+static void number_op(struct netinc_ep *ep, struct netinc_op *op)
+{
+	netinc_coll_cut(op, ep->block);
+	op->first = ep->end;
+	op->done = 0;
+	op->partial = false;
+	op->sig = netinc_coll_sig(op);
+	op->numbered = true;
+	ep->end += op->blocks;
+	if (!ep->snd_op)
+		ep->snd_op = op;
+}
+
+/* An exchange of counts is a part of the operation that it is for, and fails with it. */
+void netinc_ep_failed(struct netinc_ep *ep, struct netinc_op *op)
+{
+	if (!(op->mode & INC_MODE_COUNTS_PHASE))
+		netinc_count(ep->counters, INC_C_OPS_FAILED);
+	ep->ops->op_done(ep, op);
+}
+
+void netinc_ep_number(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	while ((op = ep->new_op) && !op->hold && netinc_ep_is_member(ep) && !ep->failing) {
+		ep->new_op = op->next;
+		if (!op->error.code) {
+			number_op(ep, op);
+			continue;
+		}
+		/* the exchange of counts has shown that it cannot be done: all ranks know */
+		netinc_ep_unlink(ep, op);
+		netinc_ep_failed(ep, op);
+	}
+}
+
+static void append_op(struct netinc_ep *ep, struct netinc_op *op)
+{
+	op->next = NULL;
+	op->prev = ep->tail;
+	if (ep->tail)
+		ep->tail->next = op;
+	else
+		ep->head = op;
+	ep->tail = op;
+	if (!ep->new_op)
+		ep->new_op = op;
+}
+
+void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
+{
+	if (ep->snd_op == op)
+		ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
+	if (ep->new_op == op)
+		ep->new_op = op->next;
+	if (op->prev)
+		op->prev->next = op->next;
+	else
+		ep->head = op->next;
+	if (op->next)
+		op->next->prev = op->prev;
+	else
+		ep->tail = op->prev;
+}
+
+int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now)
+{
+	switch (ep->state) {
+	case INC_STATE_READY:
+	case INC_STATE_RESYNC:
+	case INC_STATE_LEAVING:
+		break;
+	case INC_STATE_FAILED:
+		if (!ep->fatal)
+			return -ENOTCONN;	/* never was a member: refused */
+		break;
+	default:
+		return -ENOTCONN;
+	}
+	if (ep->leaving)
+		return -ESHUTDOWN;
+	op->seq = ep->next_seq;
+	op->rank = ep->cfg.rank;
+	op->size = ep->cfg.size;
+	op->numbered = false;
+	memset(&op->error, 0, sizeof(op->error));
+	if (!(op->mode & INC_MODE_COUNTS_PHASE)) {
+		ep->next_seq++;
+		ep->submitted++;
+	}
+	if (ep->fatal || netinc_ep_op_failed(ep, op)) {
+		op->error = ep->error;
+		if (!ep->fatal && op->seq != ep->error.opseq)
+			op->error.code = INC_ERR_CANCELED;
+		netinc_ep_failed(ep, op);
+		return 0;
+	}
+	ep->resume = op->seq;	/* so that it never gets half the number space behind */
+	append_op(ep, op);
+	netinc_ep_number(ep);
+	netinc_ep_pump(ep, now);
+	return 0;
+}
+
+/*
+ * Super-packets get smaller towards the end of an operation, and at most half a millisecond of the
+ * current rate.
+ */
+static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
+{
+	u64 n = max_t(u64, left / 4, 8);
+
+	return min_t(u64, n, min(netinc_cc_burst(&ep->cc), ep->cfg.super_packet));
+}
+
+/*
+ * How many of @left blocks may go out now: rule 1, the congestion window, and nothing at or after
+ * an error. What is behind a lost block and has its result does not count as under way: a loss does
+ * not end the flow before W does.
+ *
+ * A packet for each block for which a result makes room costs as much as one for many: while
+ * results are to come, it waits until it is worth its while, @most blocks, or a quarter of the
+ * window.
+ */
+static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
+{
+	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una),
+	    out = all - ep->early, n;
+
+	if (ep->failing || out >= window || !ep->spread_out)
+		return 0;
+	n = min(window - out, ep->window - all);
+	if (out && n < min_t(u64, left, min(most, window / 4)))
+		return 0;
+	return min_t(u64, left, n);
+}
+
+static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
+{
+	struct netinc_op *op;
+
+	for (op = ep->head; op; op = op->next)
+		if (op->numbered && b - op->first < op->blocks)
+			return op;
+	return NULL;
+}
+
+/*
+ * How many of the @n blocks from @b on are alike: their results came in an older epoch, or did not.
+ */
+static u32 count_alike(const struct netinc_ep *ep, u64 b, u32 n, bool delivered)
+{
+	u32 i;
+
+	if (!netinc_ep_retains(ep))
+		return n;
+	for (i = 1; i < n && netinc_ep_delivered(ep, b + i) == delivered; i++)
+		;
+	return i;
+}
+
+/*
+ * Contributes blocks from @b on, at most @n and of one tree, none of which has a result in this
+ * epoch; returns how many went out.
+ */
+static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u32 most, u16 flags,
+		    u64 now)
+{
+	u32 sent, i;
+
+	n = netinc_tree_run(&ep->spread, b, n);
+	if (netinc_ep_delivered(ep, b)) {
+		sent = ep->ops->send_retained(ep, b, count_alike(ep, b, n, true), flags);
+		ep->counters[INC_C_KEPT_SENT] += sent;
+	} else {
+		if (netinc_assert(op && b - op->first < op->blocks))
+			return 0;
+		n = min_t(u64, n, op->first + op->blocks - b);
+		sent = ep->ops->send_blocks(ep, op, b - op->first, count_alike(ep, b, n, false),
+					    most, flags);
+	}
+	netinc_assert(sent <= n);
+	if (sent && op && (s32)(op->seq + 1 - ep->begun) > 0)
+		ep->begun = op->seq + 1;
+	for (i = 0; i < sent; i++) {
+		u32 at = netinc_ep_ring(ep, b + i);
+
+		ep->sent_at[at] = (u32)now;
+		if (flags & INC_F_RETRANS)
+			netinc_bits_set(ep->again, at);
+		else
+			netinc_bits_clear(ep->again, at);
+	}
+	return sent;
+}
+
+/* The operation that @snd is in, or that comes next; NULL: all is sent. */
+static void find_snd_op(struct netinc_ep *ep)
+{
+	struct netinc_op *op = ep->snd_op;
+
+	while (op && op->numbered && (s64)(ep->snd - op->first) >= (s64)op->blocks)
+		op = op->next;
+	ep->snd_op = op && op->numbered ? op : NULL;
+}
+
+/* Something goes out to @tree from now on. */
+static void awaken_tree(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	struct netinc_ep_tree *w = &ep->tree[tree];
+
+	if (netinc_ep_tree_una(ep, tree) != ep->snd)
+		return;
+	w->progress = now;
+	w->quiet = 0;
+	/* all but the first are not asked for signs of life while there is nothing to do */
+	if (tree) {
+		w->heard = now;
+		w->asked = now;
+		w->unanswered = 0;
+	}
+}
+
+void netinc_ep_pump(struct netinc_ep *ep, u64 now)
+{
+	struct netinc_op *op;
+	u32 n, most, sent;
+	u64 left;
+
+	if (!netinc_ep_is_member(ep))
+		return;
+	while (ep->snd != ep->end) {
+		op = ep->snd_op;
+		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd :
+								 ep->end - ep->snd;
+		most = packet_blocks(ep, left);
+		n = window_room(ep, left, most);
+		if (!n)
+			return;
+		awaken_tree(ep, netinc_ep_tree_of(ep, ep->snd), now);
+		sent = send_run(ep, op, ep->snd, n, most, 0, now);
+		if (!sent)
+			return;
+		ep->echo = false;
+		ep->snd += sent;
+		netinc_assert(ep->snd - ep->una <= ep->window);
+		ep->counters[INC_C_CONTRIBS_SENT] += sent;
+		find_snd_op(ep);
+	}
+}
+
+/* Is block @b lost, see netinc_ep_resend()? */
+static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
+{
+	u32 i = netinc_ep_ring(ep, b);
+
+	if (netinc_bits_get(ep->again, i))
+		before = again;
+	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
+}
+
+void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now)
+{
+	u64 b = first, end = first + n;
+	struct netinc_op *op = NULL;
+	u32 run, sent;
+
+	if ((s64)(b - ep->una) < 0)
+		b = ep->una;
+	if ((s64)(end - ep->snd) > 0)
+		end = ep->snd;
+	while ((s64)(end - b) > 0) {
+		if (!contrib_lost(ep, b, before, again)) {
+			b++;
+			continue;
+		}
+		for (run = 1; b + run != end && contrib_lost(ep, b + run, before, again); run++)
+			;
+		if (!op || b - op->first >= op->blocks)
+			op = op_of(ep, b);
+		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
+		ep->counters[INC_C_CONTRIBS_RESENT] += sent;
+		ep->tree[netinc_ep_tree_of(ep, b)].resent |= sent;
+		if (netinc_cc_lost(&ep->cc, now))
+			netinc_count(ep->counters, INC_C_CWND_CUTS);
+		if (!sent)
+			return;
+		b += sent;
+	}
+}
+
+int netinc_ep_check(struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	int err = 0;
+
+	if (!netinc_ep_is_member(ep) &&
+	    (ep->state != INC_STATE_RESYNC || pkt->type != INC_PKT_ERROR))
+		err = -INC_C_DROP_STATE;
+	else if (pkt->incarnation != ep->incarnation)
+		err = -INC_C_DROP_NO_GROUP;
+	else if (pkt->epoch != ep->epoch || (pkt->tree && pkt->tree >= ep->spread.trees))
+		err = -INC_C_DROP_EPOCH;
+	else if (pkt->cookie ^ ep->down_cookie)
+		err = -INC_C_DROP_COOKIE;
+	if (err)
+		netinc_count(ep->counters, -err);
+	return err;
+}
+
+/*
+ * May the result of block @b be used before all that come before it? A chain is folded in the order
+ * of ranks, up to the rank's own contribution, after which its input may be overwritten; where
+ * results go to the front of the input, all that was read from there must have arrived.
+ */
+static bool in_order(const struct netinc_ep *ep, const struct netinc_op *op, u64 b,
+		     const struct netinc_block *blk)
+{
+	if (netinc_coll_chains(op->coll))
+		return !blk->owner || blk->owner > op->rank || netinc_ep_has(ep, b - 1) ||
+		       netinc_ep_delivered(ep, b - 1);
+	if (op->coll == INC_COLL_REDUCE_SCATTER && op->in_place && (blk->bits & INC_F_WANT))
+		return b == ep->una || (netinc_ep_retains(ep) && b == netinc_ep_next(ep));
+	return true;
+}
+
+static int deliver_block(struct netinc_ep *ep, struct netinc_op *op, u64 b,
+			 const struct netinc_block *blk, const struct netinc_pay *pay)
+{
+	struct netinc_pay kept;
+	bool keep;
+
+	if (!netinc_ep_retains(ep))
+		return ep->ops->deliver(ep, op, blk, pay) ? 0 : -INC_C_DROP_MEMORY;
+	keep = (blk->bits & INC_F_WANT) && pay->len;
+	kept = *pay;
+	kept.flags |= INC_F_FINAL;
+	if (keep && !ep->ops->retain(ep, &kept))
+		return -INC_C_DROP_MEMORY;
+	if (!ep->ops->deliver(ep, op, blk, pay)) {
+		if (keep)
+			ep->ops->retain_release(ep, &kept);
+		return -INC_C_DROP_MEMORY;
+	}
+	netinc_ep_retain_result(ep, b, keep ? &kept : NULL);
+	return 0;
+}
+
+static int accept_result(struct netinc_ep *ep, struct netinc_op *op, u64 b,
+			 const struct netinc_pkt *pkt, const struct netinc_pay *pay)
+{
+	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
+	struct netinc_block blk;
+
+	if (op->seq != pkt->opseq || op->sig != pkt->sig)
+		return -INC_C_DROP_MISMATCH;
+	netinc_coll_block(op, b - op->first, &blk);
+	/* elements that come although they are not wanted are for another rank of this host */
+	if ((blk.bits & INC_F_WANT) && blk.elems * size != pkt->len)
+		return -INC_C_DROP_MISMATCH;
+	if (!in_order(ep, op, b, &blk))
+		return -INC_C_DROP_ORDER;
+	return deliver_block(ep, op, b, &blk, pay);
+}
+
+static void mark_received(struct netinc_ep *ep, struct netinc_ep_tree *w, u64 b, u64 now)
+{
+	u32 i = netinc_ep_ring(ep, b), before = (u32)ep->una;
+
+	if (!netinc_bits_get(ep->again, i))
+		netinc_cc_result_rtt(&ep->cc, (u32)now - ep->sent_at[i]);
+	netinc_bits_set(ep->got, i);
+	ep->early++;
+	while (ep->una != ep->snd) {
+		i = netinc_ep_ring(ep, ep->una);
+		if (!netinc_bits_get(ep->got, i))
+			break;
+		netinc_bits_clear(ep->got, i);
+		ep->early--;
+		ep->una++;
+	}
+	if ((s64)(b + 1 - w->high) > 0)
+		w->high = b + 1;
+	netinc_cc_acked(&ep->cc, (u32)ep->una - before);
+	w->progress = now;
+	w->quiet = 0;
+}
+
+/*
+ * Operations complete in order: while an earlier one may still fail at all ranks, and with it what
+ * came after it, none may have succeeded at some.
+ */
+static void complete_ops(struct netinc_ep *ep)
+{
+	struct netinc_op *op;
+
+	while ((op = ep->head) && op->numbered && op->done == op->blocks) {
+		netinc_ep_unlink(ep, op);
+		if (!(op->mode & INC_MODE_COUNTS_PHASE))
+			netinc_count(ep->counters, INC_C_OPS);
+		if (op->partial)
+			netinc_count(ep->counters, INC_C_OPS_PARTIAL);
+		ep->ops->op_done(ep, op);
+		netinc_ep_number(ep);
+	}
+}
+
+static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
+		      const struct netinc_pay *pay, u64 now)
+{
+	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
+	struct netinc_op *op = NULL;
+	int err = 0;
+
+	if (netinc_ep_tree_of(ep, b) != pkt->tree) {
+		err = -INC_C_DROP_MALFORMED;
+	} else if ((s64)(b - ep->una) < 0 || netinc_ep_has(ep, b)) {
+		err = -INC_C_DROP_DUPLICATE;
+		if (now - w->asked < VAIN_PROBE)
+			netinc_reorder_spurious(&w->down, now);
+	} else if ((s64)(b - ep->snd) >= 0) {
+		err = -INC_C_DROP_AHEAD;
+	} else if (ep->failing && (s64)(b - ep->error.block) >= 0) {
+		err = -INC_C_DROP_ERROR;
+	} else if (!netinc_ep_set_known(ep, pkt)) {
+		err = -INC_C_DROP_ORDER;
+	} else if (!netinc_ep_delivered(ep, b)) {
+		op = op_of(ep, b);
+		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept_result(ep, op, b, pkt, pay);
+	}
+	if (!err || err == -INC_C_DROP_MEMORY)
+		w->stalled = 0;
+	if (err)
+		return err;
+	netinc_count(ep->counters, INC_C_RESULTS);
+	mark_received(ep, w, b, now);
+	if (op) {
+		op->done++;
+		if (pkt->flags & INC_F_PARTIAL)
+			netinc_ep_note_absent(ep, op);
+		complete_ops(ep);
+	}
+	return 0;
+}
+
+/* Congestion on any rank's way up or down concerns all: they are to slow down together. */
+static void note_congestion(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now)
+{
+	if (pkt->ce)
+		ep->echo = true;
+	if (netinc_cc_marked(&ep->cc, now))
+		netinc_count(ep->counters, INC_C_CWND_CUTS);
+}
+
+int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
+		     const struct netinc_pay *pay, u64 now)
+{
+	u64 b = netinc_extend(ep->una, pkt->psn);
+	/* what is sent never reaches further */
+	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;
+	int err = -INC_C_DROP_AHEAD, one;
+	bool counted = false;
+
+	ep->tree[pkt->tree].heard = now;
+	ep->tree[pkt->tree].unanswered = 0;
+	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
+		note_congestion(ep, pkt, now);
+	for (i = 0; i < blocks; i++) {
+		one = result_one(ep, b + i, pkt, pay, now);
+		if (!one)
+			counted = true;
+		else if (!i || one != -INC_C_DROP_DUPLICATE)
+			err = one;
+	}
+	if (counted)
+		return 0;
+	netinc_count(ep->counters, -err);
+	return err;
+}

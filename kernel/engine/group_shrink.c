@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shrinking: a group has failed because ranks of it are gone, and those that are left go on without
+ * them, in a new run with new numbers.
+ *
+ * The run is made for the first JOIN of this kind, which names the lineage of the group that has
+ * failed: who knows it was a member. Members gather under their old numbers. The run forms when all
+ * have come that are not known to be gone, or when nobody has come for a while: who is dead must
+ * not keep the others. From then on it is a group like any other, except that a JOIN may still
+ * carry an old number: of a member that has lost READY, or of one that is out.
+ *
+ * A node that does not know how the group has failed, because it was another one or has forgotten,
+ * cannot tell whether others have gone on elsewhere; there only a majority may. So no two parts of
+ * one group can go on beside each other.
+ */
+#include "group.h"
+
+#define LONGEST		4u	/* dead limits from the first JOIN on, however many come */
+
+void netinc_shrink_init(struct netinc_group *g)
+{
+	u32 i;
+
+	if (!g->cfg.ancestor)
+		return;
+	g->old_size = g->cfg.size;
+	for (i = 0; i < g->cfg.ngone; i++)
+		if (g->cfg.gone[i] < g->cfg.size)
+			g->members[g->cfg.gone[i]].gone = true;
+}
+
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
+{
+	return g->epoch && !netinc_group_over(g) && be32_to_cpu(join->size) == g->cfg.size &&
+	       child < g->cfg.size && g->members[child].present;
+}
+
+int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,
+			u64 *detail)
+{
+	u32 i;
+
+	*detail = g->old_size;
+	if (!join->shrink || !g->cfg.ancestor || be64_to_cpu(join->lineage) != g->cfg.ancestor)
+		return INC_REFUSE_BUSY;
+	if (be32_to_cpu(join->size) != g->old_size || *child >= g->old_size)
+		return INC_REFUSE_SIZE;
+	if (!g->shrunk)
+		return 0;
+	*detail = *child;
+	for (i = 0; i < g->cfg.size && g->members[i].old != *child; i++)
+		;
+	if (i == g->cfg.size)
+		return INC_REFUSE_OUT;
+	*child = i;
+	return g->shrunk == g->epoch && g->state != INC_GROUP_JOINING ? 0 : INC_REFUSE_BUSY;
+}
+
+bool netinc_shrink_complete(const struct netinc_group *g, u64 now)
+{
+	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	u32 i, missing = 0;
+
+	for (i = 0; i < g->old_size; i++)
+		missing += !g->members[i].present && !g->members[i].gone;
+	if (missing && now - g->news <= dead && now - g->forming <= LONGEST * dead)
+		return false;
+	return g->cfg.known || 2 * g->joined > g->old_size;
+}
+
+void netinc_shrink(struct netinc_group *g)
+{
+	struct netinc_member *m = g->members;
+	u32 i, n = 0;
+
+	for (i = 0; i < g->old_size; i++) {
+		if (!m[i].present)
+			continue;
+		if (n != i) {
+			m[n] = m[i];
+			g->ops->renumber(g, i, n);
+		}
+		m[n++].old = i;
+	}
+	memset(&m[n], 0, (g->old_size - n) * sizeof(*m));
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, 1, g->cfg.window));
+	netinc_agg_init(&g->agg, g->agg.slots, n, 1, g->cfg.window);
+	for (i = 0; i < n; i++)
+		g->agg.child[i].srtt = m[i].srtt;
+	g->cfg.size = n;
+	g->joined = n;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Joining a group by connect(), and leaving it by close().
+ *
+ *	SS_UNCONNECTED --connect--> SS_CONNECTING --READY, seen by connect--> SS_CONNECTED
+ *	       ^ ^------refused, seen by connect---------/               |
+ *	       \-------------INC_SA_SHRINK, the group has failed---------/
+ *
+ * As with TCP, the first connect() after a join in the background has ended says how, also after
+ * SO_ERROR has.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/sched/signal.h>
+#include <net/ipv6.h>
+#include "host/retain.h"
+#include "host/rank.h"
+#include "host/socket.h"
+
+#define LINGER		HZ	/* how long close() waits for the node to let the rank go */
+/* of a rank that nobody answers and whose socket has no timeout, as long as TCP asks */
+#define JOIN_MS_MAX	(120 * MSEC_PER_SEC)
+
+static const s8 refuse_errno[__INC_REFUSE_MAX] = {
+	[INC_REFUSE_NO_NODE] = -ECONNREFUSED,
+	[INC_REFUSE_UNKNOWN] = -ECONNREFUSED,
+	[INC_REFUSE_RANK_TAKEN] = -EADDRINUSE,
+	[INC_REFUSE_SIZE] = -EINVAL,
+	[INC_REFUSE_KEY] = -EACCES,
+	[INC_REFUSE_LIMIT] = -ENOSPC,
+	[INC_REFUSE_BUSY] = -EBUSY,
+	[INC_REFUSE_BLOCK] = -EMSGSIZE,
+	[INC_REFUSE_MOVED] = -EBUSY,
+	[INC_REFUSE_RANK_DEAD] = -ECONNRESET,
+	[INC_REFUSE_OUT] = -ESTALE,
+	[INC_REFUSE_TENANT] = -EPERM,
+	[INC_REFUSE_QUOTA] = -EDQUOT,
+	[INC_REFUSE_NEXT] = -EPROTO,
+};
+
+/* Why the join has failed. */
+static int join_errno(const struct netinc_ep *ep)
+{
+	int limit = container_of(ep, const struct netinc_rank, ep)->store.refused;
+
+	if (limit)
+		return limit;
+	if (ep->refused && ep->refused < __INC_REFUSE_MAX)
+		return refuse_errno[ep->refused] ?: -ECONNREFUSED;
+	if (ep->error.code == INC_ERR_NODE_DEAD)
+		return -EHOSTUNREACH;
+	return netinc_error_errno(ep->error.code) ?: -ECONNREFUSED;
+}
+
+/* Under rank->lock, from the engine's callbacks. */
+static void wake_socket(struct netinc_rank *rank, __poll_t what)
+{
+	struct sock *sk = rank->sk;
+	struct socket_wq *wq;
+
+	if ((what & EPOLLERR) && !rank->joined)
+		WRITE_ONCE(sk->sk_err, -join_errno(&rank->ep));
+	rcu_read_lock();
+	wq = rcu_dereference(sk->sk_wq);
+	if (skwq_has_sleeper(wq))
+		wake_up_poll(&wq->wait, what);
+	sk_wake_async(sk, SOCK_WAKE_WAITD, what & EPOLLIN ? POLL_IN : POLL_OUT);
+	rcu_read_unlock();
+}
+
+static int check_parent(const struct sockaddr_inc *a)
+{
+	const struct in6_addr *ip6 = (const void *)a->sinc_parent;
+	__be32 ip;
+
+	switch (a->sinc_parent_family) {
+	case 0:
+		return a->sinc_parent_port || a->sinc_scope_id || !ipv6_addr_any(ip6) ? -EINVAL : 0;
+	case AF_INET:
+		memcpy(&ip, a->sinc_parent, sizeof(ip));
+		if (a->sinc_scope_id || memchr_inv(a->sinc_parent + 4, 0, 12))
+			return -EINVAL;
+		return ipv4_is_zeronet(ip) || ipv4_is_multicast(ip) || ipv4_is_lbcast(ip) ?
+			       -EINVAL :
+			       0;
+	case AF_INET6:
+		if (ipv6_addr_any(ip6) || ipv6_addr_is_multicast(ip6) || ipv6_addr_v4mapped(ip6))
+			return -EINVAL;
+		return __ipv6_addr_needs_scope_id(ipv6_addr_type(ip6)) == !a->sinc_scope_id ?
+			       -EINVAL :
+			       0;
+	default: return -EAFNOSUPPORT;
+	}
+}
+
+static int check_addr(const struct sockaddr_inc *a, int len)
+{
+	if (len < (int)sizeof(*a))
+		return -EINVAL;
+	if (a->sinc_family != netinc_family)
+		return -EAFNOSUPPORT;
+	if ((a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK)) || a->sinc_resv)
+		return -EINVAL;
+	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
+		return -EINVAL;
+	if (!a->sinc_size || a->sinc_size > INC_MAX_RANKS || a->sinc_rank >= a->sinc_size)
+		return -EINVAL;
+	return check_parent(a);
+}
+
+/* Whom to join: as named, or where the group was last, or the netns' default. */
+static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk,
+		       const struct sockaddr_inc *a, struct netinc_peer *peer)
+{
+	if (!a->sinc_parent_family && (a->sinc_flags & INC_SA_SHRINK)) {
+		*peer = nsk->prev.place;
+		return 0;
+	}
+	if (!a->sinc_parent_family) {
+		spin_lock_bh(&nn->hash_lock);
+		*peer = nn->parent;
+		spin_unlock_bh(&nn->hash_lock);
+		return peer->family ? 0 : -ENETUNREACH;
+	}
+	memset(peer, 0, sizeof(*peer));
+	memcpy(peer->addr, a->sinc_parent, sizeof(peer->addr));
+	peer->family = a->sinc_parent_family;
+	peer->udp_port = (__force u16)(a->sinc_parent_port ?: htons(INC_PORT));
+	peer->ifindex = a->sinc_scope_id;
+	return 0;
+}
+
+static void set_rank(struct netinc_sock *nsk, struct netinc_rank *rank)
+{
+	struct netinc_rank *old;
+
+	spin_lock(&nsk->rank_lock);
+	old = nsk->rank;
+	nsk->rank = rank;
+	spin_unlock(&nsk->rank_lock);
+	if (!old)
+		return;
+	netinc_rank_destroy(old);
+	netinc_rank_put(old);
+}
+
+/*
+ * The rank's group has failed: all that is needed to go on in another one, also after a first
+ * attempt has failed.
+ */
+static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *rank)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool lost = ep->error.code == INC_ERR_NODE_DEAD || ep->error.code == INC_ERR_NODE_GONE;
+
+	lockdep_assert_held(&rank->lock);
+	prev->cfg = (struct netinc_ep_prev_group){ .lineage = ep->lineage,
+						   .move = ep->move,
+						   .window = ep->window,
+						   .dead_ms = ep->dead_ms,
+						   .late_ms = ep->late_ms,
+						   .late_policy = ep->late_policy,
+						   .fallback = ep->fallback };
+	prev->group = ep->cfg.group;
+	prev->rank = ep->cfg.rank;
+	prev->size = ep->cfg.size;
+	memcpy(prev->key, ep->cfg.key, sizeof(prev->key));
+	/* where it failed, as we were told there; if nobody answered, where it was last */
+	prev->place = lost ? ep->plan[ep->settled % ep->nplan] : rank->path.peer;
+	prev->place.ifindex = netinc_rank_oif(rank, &prev->place);
+	prev->last_handle = rank->last_handle;
+}
+
+/* May this socket go on as @a says? Under the socket's lock. */
+static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
+{
+	struct netinc_rank *rank = nsk->rank;
+	bool failed = true;
+
+	if (rank) {
+		spin_lock_bh(&rank->lock);
+		failed = rank->ep.state == INC_STATE_FAILED;
+		if (failed && rank->ep.lineage)
+			remember_group(&nsk->prev, rank);
+		spin_unlock_bh(&rank->lock);
+	}
+	if (!failed)
+		return -EISCONN;
+	if (!nsk->prev.cfg.lineage)
+		return -ENOTCONN;
+	if (a->sinc_group != nsk->prev.group || a->sinc_rank != nsk->prev.rank ||
+	    a->sinc_size != nsk->prev.size)
+		return -EINVAL;
+	return 0;
+}
+
+/* Send the first JOIN. Under the socket's lock. */
+static int start_join(struct sock *sk, const struct sockaddr_inc *a)
+{
+	struct netinc_ep_cfg cfg = { .group = a->sinc_group,
+				     .rank = a->sinc_rank,
+				     .size = a->sinc_size };
+	struct netinc_net *nn = netinc_net(sock_net(sk));
+	bool shrink = a->sinc_flags & INC_SA_SHRINK;
+	struct netinc_sock *nsk = netinc_sk(sk);
+	struct netinc_rank *rank;
+	struct netinc_peer peer;
+	int err;
+
+	err = shrink ? check_shrink(nsk, a) : 0;
+	if (!err)
+		err = find_parent(nn, nsk, a, &peer);
+	if (err)
+		return err;
+	cfg.join_ms = min(jiffies_to_msecs(sk->sk_sndtimeo), JOIN_MS_MAX);
+	set_rank(nsk, NULL);	/* of a join or a group that has failed */
+	sk->sk_socket->state = SS_UNCONNECTED;
+	if (!shrink)
+		memset(&nsk->prev, 0, sizeof(nsk->prev));
+	cfg.prev = nsk->prev.cfg;
+	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key,
+	       sizeof(cfg.key));
+	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake_socket);
+	if (IS_ERR(rank))
+		return PTR_ERR(rank);
+	rank->last_handle = nsk->prev.last_handle;
+	nsk->addr = *a;
+	memset(nsk->addr.sinc_key, 0, sizeof(nsk->addr.sinc_key));
+	sock_error(sk);
+	set_rank(nsk, rank);
+	sk->sk_socket->state = SS_CONNECTING;
+	netinc_rank_lock(rank);
+	netinc_ep_connect(&rank->ep, netinc_now());
+	netinc_rank_unlock(rank);
+	return 0;
+}
+
+static bool join_ended(struct netinc_rank *rank)
+{
+	bool ended;
+
+	spin_lock_bh(&rank->lock);
+	ended = rank->joined || rank->ep.state == INC_STATE_FAILED;
+	spin_unlock_bh(&rank->lock);
+	return ended;
+}
+
+/* The result of a join that has ended, told once. Under the socket's lock. */
+static int finish_join(struct sock *sk, struct netinc_rank *rank)
+{
+	struct socket *sock = sk->sk_socket;
+	int err;
+
+	if (sock->state == SS_CONNECTED)
+		return -EISCONN;
+	if (rank->joined) {
+		sock->state = SS_CONNECTED;
+		return 0;
+	}
+	/* another connect() may have told it too, and have begun anew: that is not ours to end */
+	if (netinc_sk(sk)->rank == rank) {
+		sock->state = SS_UNCONNECTED;
+		sock_error(sk);
+	}
+	spin_lock_bh(&rank->lock);
+	err = join_errno(&rank->ep);
+	spin_unlock_bh(&rank->lock);
+	return err;
+}
+
+static bool same_addr(const struct sockaddr_inc *a, const struct sockaddr_inc *b)
+{
+	return a->sinc_group == b->sinc_group && a->sinc_rank == b->sinc_rank &&
+	       a->sinc_size == b->sinc_size && a->sinc_parent_family == b->sinc_parent_family &&
+	       !memcmp(a->sinc_parent, b->sinc_parent, sizeof(a->sinc_parent));
+}
+
+/* Without the socket's lock: for the end of the join, or of the caller's patience. */
+static int await_join(struct sock *sk, struct netinc_rank *rank, long timeo)
+{
+	long left = wait_event_interruptible_timeout(*sk_sleep(sk), join_ended(rank), timeo);
+
+	if (left < 0)
+		return sock_intr_errno(timeo);
+	return left ? 0 : -EINPROGRESS;
+}
+
+/*
+ * A join has ended, which nobody has asked connect() about: is this call about what came after it?
+ */
+static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool ret;
+
+	if (!(a->sinc_flags & INC_SA_SHRINK) || !rank->joined)
+		return false;
+	spin_lock_bh(&rank->lock);
+	ret = !ep->cfg.prev.lineage ||
+	      (ep->state == INC_STATE_FAILED && a->sinc_rank == ep->cfg.rank &&
+	       a->sinc_size == ep->cfg.size);
+	spin_unlock_bh(&rank->lock);
+	return ret;
+}
+
+/* Joins, or goes on with a join that is under way; 1: to be waited for. Under the socket's lock. */
+static int begin_join(struct sock *sk, const struct sockaddr_inc *a, bool wait)
+{
+	struct netinc_sock *nsk = netinc_sk(sk);
+	int err;
+
+	switch (sk->sk_socket->state) {
+	case SS_CONNECTED:
+		if (!(a->sinc_flags & INC_SA_SHRINK))
+			return -EISCONN;
+		break;
+	case SS_CONNECTING:
+		if (!join_ended(nsk->rank))
+			return wait && same_addr(a, &nsk->addr) ? 1 : -EALREADY;
+		if (!goes_on(nsk->rank, a))
+			return finish_join(sk, nsk->rank);
+		sk->sk_socket->state = SS_CONNECTED;
+		break;
+	default:
+		break;
+	}
+	err = start_join(sk, a);
+	return err ?: wait ? 1 : -EINPROGRESS;
+}
+
+int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags)
+{
+	const struct sockaddr_inc *a = (const struct sockaddr_inc *)uaddr;
+	struct netinc_rank *rank;
+	struct sock *sk = sock->sk;
+	long timeo = sock_sndtimeo(sk, flags & O_NONBLOCK);
+	int err;
+
+	err = check_addr(a, len);
+	if (err)
+		return err;
+	lock_sock(sk);
+	err = begin_join(sk, a, timeo);
+	rank = err > 0 ? netinc_sock_rank(netinc_sk(sk)) : NULL;
+	release_sock(sk);
+	if (!rank)
+		return err;
+	err = await_join(sk, rank, timeo);
+	if (!err) {
+		lock_sock(sk);
+		err = finish_join(sk, rank);
+		release_sock(sk);
+	}
+	netinc_rank_put(rank);
+	return err;
+}
+
+/* Begins to leave as soon as that is possible; true: there is nothing to wait for (any more). */
+static bool try_leave(struct netinc_rank *rank)
+{
+	struct netinc_ep *ep = &rank->ep;
+	bool wait;
+
+	netinc_rank_lock(rank);
+	if (ep->state == INC_STATE_READY)
+		netinc_ep_leave(ep, &rank->leave, netinc_now());
+	wait = ep->state == INC_STATE_LEAVING ||
+	       (list_empty(&rank->pending) &&
+		(ep->state == INC_STATE_READY || ep->state == INC_STATE_RESYNC));
+	netinc_rank_unlock(rank);
+	return !wait;
+}
+
+void netinc_disconnect(struct sock *sk)
+{
+	struct netinc_sock *nsk = netinc_sk(sk);
+
+	if (!nsk->rank)
+		return;
+	wait_event_killable_timeout(*sk_sleep(sk), try_leave(nsk->rank), LINGER);
+	set_rank(nsk, NULL);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whose contributions partial results are made of. Completions have no room for up to 1024 ranks:
+ * who wants to know asks, and the last few are remembered. Memory for them is there from the first
+ * one on.
+ */
+#include <linux/bitops.h>
+#include <linux/slab.h>
+#include "host/contributors.h"
+#include "host/rank.h"
+#include "host/op.h"
+
+u32 netinc_contributed_missing(const struct netinc_op_request *req)
+{
+	u32 words = DIV_ROUND_UP(req->op.size, 32), missing = 0, i;
+
+	for (i = 0; req->op.partial && !req->op.error.code && i < words; i++)
+		missing += hweight32(req->op.absent[i]);
+	return missing;
+}
+
+static void fill_entry(struct inc_contributed *c, const struct netinc_op_request *req, u32 missing)
+{
+	u32 i;
+
+	memset(c, 0, sizeof(*c));
+	c->handle = req->handle;
+	c->size = req->op.size;
+	c->missing = missing;
+	for (i = 0; i < c->size; i++)
+		if (!(req->op.absent[i / 32] >> (i % 32) & 1))
+			c->ranks[i / 32] |= 1u << (i % 32);
+}
+
+void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_request *req)
+{
+	u32 missing = netinc_contributed_missing(req);
+	struct netinc_contributed *more = NULL, *known;
+
+	if (!missing)
+		return;
+	if (!READ_ONCE(rank->contributed))
+		more = kzalloc(sizeof(*more), GFP_KERNEL_ACCOUNT);
+	spin_lock_bh(&rank->lock);
+	if (!rank->contributed) {
+		rank->contributed = more;
+		more = NULL;
+	}
+	known = rank->contributed;
+	if (known) {
+		fill_entry(&known->last[known->next], req, missing);
+		known->next = (known->next + 1) % NETINC_CONTRIBUTED;
+	}
+	spin_unlock_bh(&rank->lock);
+	kfree(more);
+}
+
+static const struct inc_contributed *find_entry(const struct netinc_contributed *known, u64 handle)
+{
+	const struct inc_contributed *c;
+	u32 i;
+
+	for (i = 1; known && i <= NETINC_CONTRIBUTED; i++) {
+		c = &known->last[(known->next + NETINC_CONTRIBUTED - i) % NETINC_CONTRIBUTED];
+		if (c->handle && (!handle || c->handle == handle))
+			return c;
+	}
+	return NULL;
+}
+
+int netinc_contributed_get(struct netinc_rank *rank, struct inc_contributed *c)
+{
+	const struct inc_contributed *found;
+
+	spin_lock_bh(&rank->lock);
+	found = find_entry(rank->contributed, c->handle);
+	if (found)
+		*c = *found;
+	spin_unlock_bh(&rank->lock);
+	return found ? 0 : -ENOENT;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The exchange of counts with which a gather, scatter or alltoall begins whose shares differ: an
+ * allgather of what ranks know, in kernel memory. Afterwards all know all, or that two contradict
+ * each other.
+ */
+#ifndef NETINC_HOST_COUNTS_H
+#define NETINC_HOST_COUNTS_H
+
+#include "engine/coll.h"
+#include "core/limits.h"
+
+struct netinc_counts {
+	struct netinc_op op;		/* INC_MODE_COUNTS_PHASE */
+	struct netinc_op *of;		/* what it is for */
+	__le32 *mine;			/* what this rank says */
+	__le32 *theirs;			/* what the others say, in the order of ranks */
+	u32 len[];			/* [size] numbers of each rank */
+};
+
+/* For @of, whose own counts are filled in. NULL: no memory */
+struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_mem *mem);
+void netinc_counts_free(struct netinc_counts *c);
+
+/* All is here: complete the counts of the operation, or make it fail. */
+void netinc_counts_done(struct netinc_counts *c);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the edge of this box asks about the ranks that live here: see node/edge.h. */
+#include <linux/rculist.h>
+#include "host/rank.h"
+#include "node/edge.h"
+
+bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp)
+{
+	const struct netinc_rank *rank;
+	bool found = false;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, grp->cfg.id), hash) {
+		const struct netinc_ep *ep = &rank->ep;
+
+		found |= ep->cfg.group == grp->cfg.id && READ_ONCE(ep->cfg.rank) == grp->agg.tree &&
+			 READ_ONCE(ep->incarnation) == grp->cfg.incarnation &&
+			 READ_ONCE(ep->epoch) == grp->epoch &&
+			 READ_ONCE(ep->state) != INC_STATE_FAILED;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key)
+{
+	struct netinc_rank *rank;
+
+	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, group), hash) {
+		const struct netinc_ep *ep = &rank->ep;
+
+		if (!lineage || ep->cfg.group != group)
+			continue;
+		memcpy(key, ep->cfg.key, INC_KEY_LEN);
+		if (READ_ONCE(ep->lineage) == lineage &&
+		    READ_ONCE(ep->fallback) == INC_FALLBACK_EDGE)
+			return true;
+		/* it has begun to shrink */
+		if (ep->cfg.prev.lineage == lineage && ep->cfg.prev.fallback == INC_FALLBACK_EDGE)
+			return true;
+	}
+	return false;
+}

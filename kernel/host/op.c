@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Operations of an application: checked, submitted, completed, waited for, collected. A completion
+ * is collected once; one that somebody waits for by its handle is that waiter's.
+ */
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/sock.h>
+#include "host/scan.h"
+#include "host/contributors.h"
+#include "host/counts.h"
+#include "host/rank.h"
+#include "reduce/reduce.h"
+#include "host/op.h"
+#include "host/op_layout.h"
+
+/* pages of a buffer that may be pinned at once */
+#define MIN_AHEAD	((u32)(SZ_2M >> PAGE_SHIFT))
+#define MAX_AHEAD	((u32)(SZ_16M >> PAGE_SHIFT))
+
+int netinc_error_errno(u16 code)
+{
+	switch (code) {
+	case INC_ERR_NONE:
+		return 0;
+	case INC_ERR_MISMATCH:
+		return -EPROTO;
+	case INC_ERR_CANCELED:
+		return -ECANCELED;
+	case INC_ERR_RANK_LATE:
+		return -ETIME;
+	case INC_ERR_RANK_FAULT:
+		return -EFAULT;
+	case INC_ERR_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	case INC_ERR_COUNTS:
+		return -EMSGSIZE;
+	case INC_ERR_NODE_DEAD:
+	case INC_ERR_NODE_GONE:
+		return -EHOSTDOWN;
+	default:
+		return -ECONNRESET;	/* RANK_DEAD, RANK_ABORT, RANK_PATH, LEFT */
+	}
+}
+
+void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info)
+{
+	int i;
+
+	memset(info, 0, sizeof(*info));
+	if (!e->code)
+		return;
+	info->code = e->code;
+	info->opseq = e->opseq;
+	for (i = 0; i < 2; i++) {
+		info->rank[i] = e->rank[i];
+		info->desc[i].coll = e->desc[i].coll;
+		info->desc[i].type = e->desc[i].type;
+		info->desc[i].op = e->desc[i].op;
+		info->desc[i].wire = e->desc[i].wire;
+		info->desc[i].root = be32_to_cpu(e->desc[i].root);
+		info->desc[i].count = be64_to_cpu(e->desc[i].count);
+		info->desc[i].mode = e->desc[i].mode;
+		info->desc[i].counts = (u32)be64_to_cpu(e->desc[i].counts_hash);
+	}
+}
+
+void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->handle = req->handle;
+	c->user_data = req->user_data;
+	c->result = netinc_error_errno(req->op.error.code);
+	c->missing = netinc_contributed_missing(req);
+	netinc_error_info(&req->op.error, &c->error);
+}
+
+static enum netinc_memory range_state(const struct netinc_buf *buf, u64 begin, u64 end)
+{
+	if (begin < buf->lo)
+		return NETINC_MEMORY_DONE;
+	return min(end, buf->len) <= buf->hi ? NETINC_MEMORY_THERE : NETINC_MEMORY_NOT_YET;
+}
+
+enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
+					    const struct netinc_block *b)
+{
+	enum netinc_memory send = NETINC_MEMORY_THERE, recv = NETINC_MEMORY_THERE;
+	u32 size = netinc_reduce_elem_size(req->op.type);
+	/*
+	 * a round of a chain is written, and for a scan read again, when the own block has its
+	 * result
+	 */
+	bool own = req->chain && b->owner == req->op.rank;
+
+	if (!b->elems)
+		return NETINC_MEMORY_THERE;
+	if ((b->bits & INC_F_PAYLOAD) || own)
+		send = range_state(&req->send, b->send * size, (b->send + b->elems) * size);
+	if ((b->bits & INC_F_WANT) || own)
+		recv = range_state(netinc_op_request_recv_buf(req), b->recv * size,
+				   (b->recv + b->elems) * size);
+	return max(send, recv);
+}
+
+/* Everything about an operation but its memory. */
+static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub,
+			struct netinc_op *op)
+{
+	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
+		return -EINVAL;
+	if (sub->weight && sub->op != INC_OP_WSUM)
+		return -EINVAL;
+	op->coll = sub->coll;
+	op->type = sub->type;
+	op->op = sub->op;
+	op->wire = sub->wire ?: sub->type;
+	op->mode = sub->mode;
+	op->root = sub->root;
+	op->count = sub->count;
+	op->rank = rank->ep.cfg.rank;
+	op->size = rank->ep.cfg.size;
+	return netinc_coll_check(op);
+}
+
+static u32 count_ahead(const struct netinc_rank *rank)
+{
+	u64 window = (u64)READ_ONCE(rank->ep.window) * READ_ONCE(rank->ep.block);
+
+	return clamp_t(u64, 2 * window >> PAGE_SHIFT, MIN_AHEAD, MAX_AHEAD);
+}
+
+/* Where result elements take the place of those that were sent, one by one. */
+static bool shares_buffer(const struct netinc_op *op)
+{
+	return op->in_place && (op->coll == INC_COLL_ALLREDUCE || op->coll == INC_COLL_REDUCE);
+}
+
+static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
+		       const struct netinc_layout *s, bool send, bool write, u32 pages)
+{
+	struct netinc_skb_contig *piece;
+	u32 n;
+	int err;
+
+	err = netinc_layout_pieces(s, &req->op, send, &req->mem, b->whole, &piece, &n);
+	if (err)
+		return err;
+	if (!write && piece[n].at <= NETINC_COPIED)
+		return netinc_buf_copy(b, piece, n, req->copied);
+	return netinc_buf_init(b, piece, n, write, pages, &req->mem);
+}
+
+static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
+			const struct netinc_layout *s)
+{
+	u32 pages = count_ahead(rank);
+	int err;
+
+	req->shared = shares_buffer(&req->op);
+	err = init_stream(req, &req->send, s, true, req->shared, pages);
+	if (!err && !req->shared)
+		err = init_stream(req, &req->recv, s, false, true, pages);
+	if (err || !(req->send.len || req->recv.len))
+		return err;
+	if (req->send.npages || req->recv.npages) {
+		req->mm = current->mm;
+		mmgrab(req->mm);
+	}
+	if (!netinc_coll_chains(req->op.coll))
+		return 0;
+	req->chain = netinc_scan_alloc(rank, &req->op, &req->mem);
+	return req->chain ? 0 : -ENOMEM;
+}
+
+/*
+ * Its memory, and what it needs beside that. Nothing that the caller could see has been done if it
+ * fails.
+ */
+static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *req,
+			   const struct inc_submit *sub)
+{
+	struct netinc_layout shares;
+	int err;
+
+	err = netinc_layout_get(&shares, sub, &req->op, &req->mem);
+	if (!err)
+		err = netinc_layout_check(&shares, &req->op);
+	if (!err)
+		err = init_buffers(rank, req, &shares);
+	if (!err && (req->op.mode & INC_MODE_COUNTS) && netinc_coll_asks_counts(req->op.coll)) {
+		req->counts = netinc_counts_alloc(&req->op, &req->mem);
+		err = req->counts ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = netinc_layout_copy_own(&shares, &req->op);
+	netinc_layout_put(&shares);
+	return err;
+}
+
+/* The operation is charged, with all the kernel memory that it will take. */
+static struct netinc_op_request *req_alloc(struct netinc_rank *rank)
+{
+	struct netinc_mem mem = { .nn = rank->nn, .user = rank->user };
+	struct netinc_op_request *req;
+	int err;
+
+	err = netinc_charge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
+	if (err)
+		return ERR_PTR(err);
+	req = netinc_mem_zalloc(&mem, 1, sizeof(*req));
+	if (!req) {
+		netinc_mem_done(&mem);
+		netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
+		return ERR_PTR(mem.err ?: -ENOMEM);
+	}
+	req->mem = mem;
+	INIT_LIST_HEAD(&req->list);
+	INIT_LIST_HEAD(&req->pin);
+	return req;
+}
+
+void netinc_op_request_free_rest(struct netinc_op_request *req)
+{
+	struct netinc_mem mem = req->mem;
+
+	netinc_counts_free(req->counts);
+	netinc_scan_free(req->chain);
+	kvfree(req->op.counts);
+	kvfree(req->op.before);
+	kvfree(req);
+	netinc_mem_done(&mem);
+	netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
+}
+
+/*
+ * In order with the others; the request is the rank's from here on, or the caller's still if this
+ * fails.
+ */
+static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
+{
+	int err = -EAGAIN;
+
+	netinc_rank_lock(rank);
+	if (rank->nreqs >= NETINC_MAX_REQS)
+		goto out;
+	rank->nreqs++;
+	req->handle = ++rank->last_handle;
+	*handle = req->handle;
+	list_add_tail(&req->list, &rank->pending);
+	err = req->counts ? netinc_ep_submit(&rank->ep, &req->counts->op, netinc_now()) : 0;
+	if (!err)
+		err = netinc_ep_submit(&rank->ep, &req->op, netinc_now());
+	if (err) {
+		list_del_init(&req->list);
+		rank->nreqs--;
+	}
+out:
+	netinc_rank_unlock(rank);
+	return err;
+}
+
+/* Bytes of user memory that a full block stands for. */
+static u32 block_bytes(const struct netinc_rank *rank, const struct netinc_op *op)
+{
+	return READ_ONCE(rank->ep.block) / netinc_reduce_elem_size(op->wire) *
+	       netinc_reduce_elem_size(op->type);
+}
+
+static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_request *req, u64 *handle)
+{
+	int err, more;
+
+	if (mutex_lock_interruptible(&rank->pin.mutex))
+		return -ERESTARTSYS;
+	more = netinc_pin_begin(rank, req, block_bytes(rank, &req->op));
+	err = more < 0 ? more : enqueue_request(rank, req, handle);
+	mutex_unlock(&rank->pin.mutex);
+	if (!err && more)
+		netinc_pin_kick(rank);
+	return err;
+}
+
+/* Not a guarantee, but the same error before and after memory has been looked at. */
+static int may_submit(struct netinc_rank *rank)
+{
+	switch (READ_ONCE(rank->ep.state)) {
+	case INC_STATE_READY:
+	case INC_STATE_RESYNC:
+	case INC_STATE_FAILED:
+		if (!READ_ONCE(rank->joined))
+			return -ENOTCONN;
+		return READ_ONCE(rank->nreqs) >= NETINC_MAX_REQS ? -EAGAIN : 0;
+	case INC_STATE_LEAVING:
+		return -ESHUTDOWN;
+	default:
+		return -ENOTCONN;
+	}
+}
+
+int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *sub, bool awaited,
+			     u64 *handle)
+{
+	struct netinc_op_request *req;
+	int err;
+
+	err = may_submit(rank);
+	if (err)
+		return err;
+	req = req_alloc(rank);
+	if (IS_ERR(req))
+		return PTR_ERR(req);
+	req->user_data = sub->user_data;
+	req->waiters = awaited;
+	req->weight = sub->weight;
+	err = check_submit(rank, sub, &req->op);
+	if (!err)
+		err = prepare_request(rank, req, sub);
+	if (!err)
+		err = req->mm ? enqueue_with_memory(rank, req, handle) :
+				enqueue_request(rank, req, handle);
+	if (err == -ENOMEM && req->mem.err)
+		err = req->mem.err;
+	if (err)
+		netinc_pin_drop(rank, req);
+	return err;
+}
+
+void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op)
+{
+	struct netinc_op_request *req = container_of(op, struct netinc_op_request, op);
+
+	lockdep_assert_held(&rank->lock);
+	req->done = true;
+	list_move_tail(&req->list, &rank->completed);
+	if (req->mm) {
+		list_add_tail(&req->pin, &rank->pin.unpin);
+		/* who waits for it unpins it, unless others are in need */
+		if (!req->waiters || rank->pin.starved)
+			netinc_pin_kick(rank);
+	}
+	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
+}
+
+static struct netinc_op_request *find_request(struct netinc_rank *rank, u64 handle)
+{
+	struct netinc_op_request *req;
+
+	lockdep_assert_held(&rank->lock);
+	list_for_each_entry(req, &rank->completed, list)
+		if (req->handle == handle)
+			return req;
+	list_for_each_entry(req, &rank->pending, list)
+		if (req->handle == handle)
+			return req;
+	return NULL;
+}
+
+/* The oldest completion that nobody waits for. */
+static struct netinc_op_request *any_completed(const struct netinc_rank *rank)
+{
+	struct netinc_op_request *req;
+
+	lockdep_assert_held(&rank->lock);
+	list_for_each_entry(req, &rank->completed, list)
+		if (!req->waiters)
+			return req;
+	return NULL;
+}
+
+bool netinc_op_request_readable(const struct netinc_rank *rank)
+{
+	return any_completed(rank);
+}
+
+static struct netinc_op_request *collect_request(struct netinc_rank *rank,
+						 struct netinc_op_request *req)
+{
+	list_del_init(&req->list);
+	list_del_init(&req->pin);
+	rank->nreqs--;
+	/* who waits for any operation has nothing to wait for any more */
+	if (!rank->nreqs)
+		rank->wake(rank, EPOLLIN | EPOLLRDNORM);
+	return req;
+}
+
+/* What there is now, or ERR_PTR(-EAGAIN). */
+static struct netinc_op_request *poll_one(struct netinc_rank *rank, u64 handle)
+{
+	struct netinc_op_request *req, *ret = ERR_PTR(-EAGAIN);
+
+	spin_lock_bh(&rank->lock);
+	req = handle ? find_request(rank, handle) : any_completed(rank);
+	if (req && req->done)
+		ret = collect_request(rank, req);
+	else if (handle ? !req : !rank->nreqs)
+		ret = ERR_PTR(-ENOENT);
+	spin_unlock_bh(&rank->lock);
+	return ret;
+}
+
+static struct netinc_op_request *poll_recv(struct netinc_rank *rank)
+{
+	struct netinc_op_request *req, *ret = ERR_PTR(-EAGAIN);
+	const struct netinc_ep *ep = &rank->ep;
+
+	spin_lock_bh(&rank->lock);
+	req = any_completed(rank);
+	if (req)
+		ret = collect_request(rank, req);
+	else if (ep->state == INC_STATE_FAILED)
+		ret = ERR_PTR(netinc_error_errno(ep->error.code) ?: -ENOTCONN);
+	spin_unlock_bh(&rank->lock);
+	return ret;
+}
+
+static bool is_pending(const struct netinc_op_request *req)
+{
+	return req == ERR_PTR(-EAGAIN);
+}
+
+/* What a wait that has not been successful ends in. */
+static struct netinc_op_request *not_yet(long timeo, long left)
+{
+	if (!timeo)
+		return ERR_PTR(-EAGAIN);
+	return ERR_PTR(left < 0 ? -ERESTARTSYS : -ETIMEDOUT);
+}
+
+/* Counts in and out a waiter for just this handle. */
+static void count_waiter(struct netinc_rank *rank, u64 handle, int n)
+{
+	struct netinc_op_request *req;
+
+	spin_lock_bh(&rank->lock);
+	req = find_request(rank, handle);
+	/* none are left if another waiter has had it and gave it back */
+	if (req && (n > 0 || req->waiters))
+		req->waiters += n;
+	if (req && n < 0 && req->done && !req->waiters) {
+		netinc_pin_kick(rank);
+		rank->wake(rank, EPOLLIN | EPOLLRDNORM);
+	}
+	spin_unlock_bh(&rank->lock);
+}
+
+struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited,
+						 long timeo)
+{
+	struct netinc_op_request *req = poll_one(rank, handle);
+	long left;
+
+	if (!is_pending(req))
+		return req;
+	if (handle && !awaited)
+		count_waiter(rank, handle, 1);
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk),
+						!is_pending(req = poll_one(rank, handle)), timeo);
+	if (!is_pending(req))
+		return req;
+	if (handle)
+		count_waiter(rank, handle, -1);
+	return not_yet(timeo, left);
+}
+
+struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long timeo)
+{
+	struct netinc_op_request *req;
+	long left;
+
+	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk),
+						!is_pending(req = poll_recv(rank)), timeo);
+	return is_pending(req) ? not_yet(timeo, left) : req;
+}
+
+void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *req)
+{
+	spin_lock_bh(&rank->lock);
+	if (rank->dead) {
+		/* the socket has another one by now */
+		spin_unlock_bh(&rank->lock);
+		netinc_op_request_free(rank, req);
+		return;
+	}
+	rank->nreqs++;
+	req->waiters = 0;
+	list_add(&req->list, &rank->completed);
+	if (req->mm) {
+		list_add_tail(&req->pin, &rank->pin.unpin);
+		netinc_pin_kick(rank);
+	}
+	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
+	spin_unlock_bh(&rank->lock);
+}
+
+void netinc_op_request_free(struct netinc_rank *rank, struct netinc_op_request *req)
+{
+	netinc_pin_drop(rank, req);
+}
+
+void netinc_op_request_purge(struct netinc_rank *rank)
+{
+	struct netinc_op_request *req;
+
+	do {
+		spin_lock_bh(&rank->lock);
+		req = list_first_entry_or_null(&rank->completed, struct netinc_op_request, list);
+		if (req)
+			collect_request(rank, req);
+		spin_unlock_bh(&rank->lock);
+		if (req)
+			netinc_op_request_free(rank, req);
+	} while (req);
+}

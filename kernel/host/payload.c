@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Blocks at a host. Out: payload is copied, once, from pinned user pages into the segments of a
+ * super-packet; blocks without payload become spans, headers that stand for many of them. In:
+ * results are copied from received packets into pinned user pages. The exchange of counts has
+ * kernel memory instead.
+ */
+#include "host/payload.h"
+#include "host/scan.h"
+#include "host/counts.h"
+#include "host/convert.h"
+#include "host/retain.h"
+#include "host/rank.h"
+#include "reduce/reduce.h"
+
+#define MAX_SPANS	16	/* per call */
+
+/* A header that stands for blocks without payload. */
+struct span {
+	u32 psn;
+	u16 blocks;
+	u16 flags;
+};
+
+/* What one call of netinc_payload_send() puts together. */
+struct batch {
+	struct netinc_rank *rank;
+	struct netinc_op *op;
+	struct netinc_op_request *req;		/* NULL: no user memory */
+	struct netinc_gso_buf *data;
+	void *place;			/* for the next payload that is kept; NULL: none yet */
+	u32 most;			/* segments of it */
+	u32 tree;			/* all blocks are this one's */
+	u16 flags;
+	u32 nspans;
+	struct span span[MAX_SPANS];
+	/* the last block's header; spans differ only in what is in span[] */
+	struct netinc_pkt last;
+};
+
+static struct netinc_op_request *req_of(const struct netinc_rank *rank, struct netinc_op *op)
+{
+	if (op == &rank->leave || (op->mode & INC_MODE_COUNTS_PHASE))
+		return NULL;
+	return container_of(op, struct netinc_op_request, op);
+}
+
+/* Is the memory there that the block is read from, and that where its result will go? */
+static bool has_memory(struct netinc_rank *rank, struct netinc_op_request *req,
+		       const struct netinc_block *b)
+{
+	if (!req || !req->mm)
+		return true;
+	switch (netinc_op_request_memory(req, b)) {
+	case NETINC_MEMORY_THERE:
+		return true;
+	case NETINC_MEMORY_NOT_YET:
+		netinc_pin_stalled(rank);
+		return false;
+	case NETINC_MEMORY_DONE:
+		netinc_pin_outside(rank, req);
+		return false;
+	}
+	return false;
+}
+
+static void fill_payload(const struct batch *bt, const struct netinc_block *b, void *to, u32 len)
+{
+	struct netinc_fpu_section *section = &bt->rank->section;
+
+	if (bt->req) {
+		netinc_convert_get(bt->req, b->send, to, b->elems, netinc_convert_enter(section));
+		netinc_convert_leave(section);
+	} else {
+		memcpy(to, container_of(bt->op, struct netinc_counts, op)->mine + b->send, len);
+	}
+	memset(to + len, 0, round_up(len, 4) - len);
+}
+
+/*
+ * A segment with its header; returns where the rest goes. NULL: it does not fit behind those before
+ * it, or no memory.
+ */
+static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
+{
+	u32 size = sizeof(struct inc_hdr) + netinc_body_len(pkt);
+	struct netinc_gso_buf *s = bt->data;
+	void *to;
+
+	if (s && (s->n == s->max || s->last != s->seg_size || size > s->seg_size))
+		return NULL;
+	if (!s) {
+		s = netinc_gso_buf_alloc(size, bt->most);
+		bt->data = s;
+	}
+	if (!s) {
+		bt->rank->retry = true;
+		return NULL;
+	}
+	to = netinc_gso_buf_segment(s, s->n);
+	netinc_build(to, pkt);
+	s->n++;
+	s->last = size;
+	return to + sizeof(struct inc_hdr);
+}
+
+/* May it be kept? Who wants the result keeps that, and until it is there has the input. */
+static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
+{
+	return netinc_ep_retains(&bt->rank->ep) &&
+	       (pkt->flags & (INC_F_PAYLOAD | INC_F_WANT)) == INC_F_PAYLOAD;
+}
+
+/* False: there is no memory now. */
+static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
+{
+	if (keeps_own(bt, pkt) && !bt->place)
+		bt->place = netinc_retain_place(bt->rank);
+	return bt->place || !keeps_own(bt, pkt);
+}
+
+/* The engine is told, and says whether the @payload is to be kept. */
+static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
+		      const void *payload)
+{
+	struct netinc_pay pay = { .obj = bt->place, .len = pkt->len, .flags = pkt->flags };
+
+	if (!netinc_ep_sent(&bt->rank->ep, block, pkt, keeps_own(bt, pkt) ? &pay : NULL))
+		return;
+	memcpy(bt->place, payload, pkt->len);
+	bt->place = NULL;
+}
+
+/* A block with payload or descriptor. */
+static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *b,
+			const struct netinc_pkt *pkt)
+{
+	void *to;
+
+	if (!place_for_own(bt, pkt)) {
+		bt->rank->retry = true;
+		return false;
+	}
+	to = new_segment(bt, pkt);
+	if (!to)
+		return false;
+	if (pkt->flags & INC_F_DESC) {
+		netinc_coll_desc(bt->op, to);
+		to += sizeof(struct inc_desc);
+	}
+	if (pkt->flags & INC_F_PAYLOAD)
+		fill_payload(bt, b, to, pkt->len);
+	note_sent(bt, block, pkt, to);
+	return true;
+}
+
+/* A block with neither; it continues a span if the one before it did. */
+static bool add_to_span(struct batch *bt, const struct netinc_pkt *pkt)
+{
+	struct span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
+
+	if (last && (bt->last.opseq != pkt->opseq || bt->last.sig != pkt->sig))
+		return false;
+	if (last && last->psn + last->blocks == pkt->psn && last->flags == pkt->flags) {
+		last->blocks++;		/* at most a window of them, far below 2^16 */
+		return true;
+	}
+	if (bt->nspans == MAX_SPANS)
+		return false;
+	bt->span[bt->nspans++] = (struct span){ .psn = pkt->psn, .blocks = 1, .flags = pkt->flags };
+	bt->last = *pkt;
+	return true;
+}
+
+static bool add_block(struct batch *bt, u64 idx)
+{
+	struct netinc_block b;
+	struct netinc_pkt pkt;
+
+	netinc_coll_block(bt->op, idx, &b);
+	if (!has_memory(bt->rank, bt->req, &b))
+		return false;
+	netinc_ep_block_header(&bt->rank->ep, bt->op, idx, &b, &pkt);
+	pkt.flags |= bt->flags;
+	if (pkt.flags & (INC_F_PAYLOAD | INC_F_DESC))
+		return add_segment(bt, bt->op->first + idx, &b, &pkt);
+	if (!add_to_span(bt, &pkt))
+		return false;
+	netinc_ep_sent(&bt->rank->ep, bt->op->first + idx, &pkt, NULL);
+	return true;
+}
+
+/* A block that has its result: what was kept of it. */
+static bool add_kept(struct batch *bt, u64 block)
+{
+	const struct netinc_pay *pay;
+	struct netinc_pkt pkt;
+	void *to;
+
+	pay = netinc_ep_retained_header(&bt->rank->ep, block, &pkt);
+	pkt.flags |= bt->flags;
+	if (!pay)
+		return add_to_span(bt, &pkt);
+	to = new_segment(bt, &pkt);
+	if (!to)
+		return false;
+	memcpy(to, pay->obj, pkt.len);
+	memset(to + pkt.len, 0, round_up(pkt.len, 4) - pkt.len);
+	return true;
+}
+
+static void flush_spans(struct batch *bt)
+{
+	struct netinc_gso_buf *s;
+	u32 i;
+
+	if (!bt->nspans)
+		return;
+	s = netinc_gso_buf_alloc(sizeof(struct inc_hdr), bt->nspans);
+	if (!s) {
+		netinc_rank_transmit(bt->rank, bt->tree, NULL);	/* lost */
+		return;
+	}
+	for (i = 0; i < s->max; i++) {
+		bt->last.psn = bt->span[i].psn;
+		bt->last.span = bt->span[i].blocks;
+		bt->last.flags = bt->span[i].flags;
+		netinc_build(netinc_gso_buf_segment(s, i), &bt->last);
+	}
+	netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->max));
+	netinc_gso_buf_put(s);
+}
+
+/* If it cannot leave it is a lost packet. */
+static void flush_batch(struct batch *bt)
+{
+	struct netinc_gso_buf *s = bt->data;
+
+	if (s) {
+		netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->n));
+		netinc_gso_buf_put(s);
+	}
+	flush_spans(bt);
+}
+
+u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
+			u16 flags)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+	struct batch bt = { .rank = rank,
+			    .op = op,
+			    .req = req_of(rank, op),
+			    .most = min(n, most),
+			    .flags = flags,
+			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
+	u32 i = 0;
+
+	if (bt.req && (!netinc_convert_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
+		netinc_fpu_section_want(&rank->section);
+	while (i < n && add_block(&bt, idx + i))
+		i++;
+	if (bt.place)
+		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt.place });
+	flush_batch(&bt);
+	return i;
+}
+
+u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+	struct batch bt = { .rank = rank,
+			    .most = min_t(u32, n, ep->cfg.super_packet),
+			    .flags = flags,
+			    .tree = netinc_tree_of(&ep->spread, block) };
+	u32 i = 0;
+
+	while (i < n && add_kept(&bt, block + i))
+		i++;
+	flush_batch(&bt);
+	return i;
+}
+
+static bool deliver_converted(const struct netinc_op_request *req, const struct netinc_block *b,
+			      const struct sk_buff *skb, u32 off, bool fpu)
+{
+	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
+	void *room = netinc_convert_room(0);
+	bool ok = true;
+
+	for (i = 0; i < b->elems && ok; i += n) {
+		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
+		ok = !skb_copy_bits(skb, off + i * size, room, n * size);
+		if (ok)
+			ok = netinc_convert_put(req, b->recv + i, room, n, fpu);
+	}
+	return ok;
+}
+
+bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
+			    const struct netinc_block *b, const struct netinc_pay *pay)
+{
+	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0), size;
+	struct netinc_rank *rank = netinc_rank_of(ep);
+	struct netinc_op_request *req = req_of(rank, op);
+	bool fpu, ok;
+
+	if (!has_memory(rank, req, b))
+		return false;
+	if (req && req->chain)
+		return netinc_scan_deliver(rank, req, b, pay);
+	if (!(b->bits & INC_F_WANT))
+		return true;
+	if (!req)
+		return !skb_copy_bits(pay->obj, off,
+				      container_of(op, struct netinc_counts, op)->theirs + b->recv,
+				      b->elems * sizeof(__le32));
+	size = netinc_reduce_elem_size(op->type);
+	if (op->type != op->wire)
+		netinc_fpu_section_want(&rank->section);
+	fpu = netinc_convert_enter(&rank->section);
+	if (op->type != op->wire)
+		ok = deliver_converted(req, b, pay->obj, off, fpu);
+	else
+		ok = netinc_buf_write(netinc_op_request_recv_buf(req), b->recv * size, pay->obj,
+				      off, pay->len, fpu);
+	netinc_convert_leave(&rank->section);
+	return ok;
+}

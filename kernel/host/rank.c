@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A rank: the surroundings of its endpoint engine. Packets come in and go out, one timer does what
+ * the engine says is due. What is in the packets is payload.c's business.
+ */
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <net/sock.h>
+#include "host/payload.h"
+#include "host/counts.h"
+#include "host/retain.h"
+#include "core/events.h"
+#include "host/rank.h"
+#include "reduce/reduce.h"
+#include "host/socket.h"
+#include "core/trace.h"
+#include "host/tree_paths.h"
+#include "node/edge.h"
+
+#define RETRY_US	1000			/* when memory was short */
+#define DEAD_MS		2000			/* of a node that has not said READY yet */
+#define MAX_HEADERS	48			/* IPv6 and UDP */
+
+static unsigned long long first_block;
+module_param(first_block, ullong, 0644);
+MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all its ranks (tests)");
+
+static void arm_timer(struct netinc_rank *rank)
+{
+	u64 now = netinc_now(), when;
+
+	lockdep_assert_held(&rank->lock);
+	when = netinc_ep_timer(&rank->ep, now);
+	if (rank->retry)
+		when = when ? min(when, now + RETRY_US) : now + RETRY_US;
+	/*
+	 * one that runs out too early finds out and is set again: cheaper than to move it with
+	 * every packet
+	 */
+	if (!when || (rank->armed && rank->armed <= when))
+		return;
+	rank->armed = when;
+	hrtimer_start(&rank->timer, ns_to_ktime(when * NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
+}
+
+void netinc_rank_lock(struct netinc_rank *rank)
+	__acquires(&rank->lock)
+{
+	spin_lock_bh(&rank->lock);
+}
+
+void netinc_rank_unlock(struct netinc_rank *rank)
+	__releases(&rank->lock)
+{
+	/* what is due may send blocks too */
+	if (!rank->dead)
+		arm_timer(rank);
+	netinc_fpu_section_end(&rank->section);
+	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
+}
+
+static enum hrtimer_restart timer_expired(struct hrtimer *timer)
+{
+	struct netinc_rank *rank = container_of(timer, struct netinc_rank, timer);
+
+	netinc_rank_lock(rank);
+	rank->armed = 0;
+	if (rank->retry) {
+		rank->retry = false;
+		netinc_ep_pump(&rank->ep, netinc_now());
+	}
+	netinc_rank_unlock(rank);
+	return HRTIMER_NORESTART;
+}
+
+/* A tree that there is no way to is as good as the first: nobody there will take it for its own. */
+static struct netinc_path *tree_path(struct netinc_rank *rank, u32 tree)
+{
+	return tree && tree <= rank->ntree_paths ? &rank->tree_paths[tree - 1] : &rank->path;
+}
+
+void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb)
+{
+	netinc_rank_transmit_by(rank, tree_path(rank, tree), skb);
+}
+
+void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
+			     struct sk_buff *skb)
+{
+	u64 *counters = rank->ep.counters;
+	u32 headers;
+
+	if (!skb || netinc_txq_add(&rank->txq, path, skb)) {
+		netinc_count(counters, INC_C_TX_ERRORS);
+		return;
+	}
+	skb = skb_peek_tail(&rank->txq.queue);
+	headers = skb_transport_offset(skb) + sizeof(struct udphdr);
+	netinc_count(counters, INC_C_TX_SKBS);
+	counters[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
+	counters[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, headers);
+}
+
+static void ep_send(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	netinc_rank_transmit(netinc_rank_of(ep), pkt->tree, netinc_control_skb(pkt, body, len));
+}
+
+static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+
+	if (op->mode & INC_MODE_COUNTS_PHASE && !op->error.code)
+		netinc_counts_done(container_of(op, struct netinc_counts, op));
+	else if (op != &rank->leave && !(op->mode & INC_MODE_COUNTS_PHASE))
+		netinc_op_request_done(rank, op);
+}
+
+static void ep_state(struct netinc_ep *ep, u8 old)
+{
+	struct netinc_rank *rank = netinc_rank_of(ep);
+
+	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
+	if (ep->state == INC_STATE_READY)
+		rank->joined = true;
+	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) &&
+	    rank->settled != ep->move) {
+		rank->settled = ep->move;
+		netinc_event_rank(rank->path.net, INC_EVENT_MOVED, ep);
+	}
+	if (ep->state == INC_STATE_FAILED && ep->error.code)
+		netinc_event_rank(rank->path.net, INC_EVENT_GROUP_ERROR, ep);
+	rank->wake(rank,
+		   ep->state == INC_STATE_FAILED ? EPOLLERR | EPOLLHUP : EPOLLOUT | EPOLLWRNORM);
+}
+
+static const struct netinc_ep_ops ep_ops = {
+	.send_blocks = netinc_payload_send,
+	.send_retained = netinc_payload_send_retained,
+	.send = ep_send,
+	.send_to = netinc_rank_send_to,
+	.spread = netinc_tree_paths_find,
+	.retarget = netinc_rank_retarget,
+	.retain_init = netinc_retain_init,
+	.retain = netinc_retain_payload,
+	.retain_release = netinc_retain_release,
+	.deliver = netinc_payload_deliver,
+	.op_done = ep_op_done,
+	.state = ep_state,
+};
+
+/* From the root of the tree that it names? */
+static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
+{
+	const struct netinc_path *path = tree_path(rank, rx->pkt.tree);
+	u32 len = path->peer.family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
+
+	return rx->peer.family == path->peer.family &&
+	       !memcmp(rx->peer.addr, path->peer.addr, len) &&
+	       (!path->oif || path->oif == rx->via->ifindex);
+}
+
+static void rank_drop(struct netinc_rank *rank, struct netinc_rx *rx, enum inc_counter reason)
+{
+	netinc_count(rank->ep.counters, reason);
+	netinc_rx_dropped(rx, rank->ep.cfg.group, reason);
+}
+
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline int rx_control(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent,
+			       u64 now)
+{
+	const struct netinc_pkt *pkt = &rx->pkt;
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const void *body;
+	int err;
+
+	/* aggregation may have put it behind a packet for all ranks of this host */
+	if (!netinc_for_all(pkt->type) && pkt->child != rank->ep.cfg.rank)
+		return 0;
+	body = netinc_rx_body(rx, buf);
+	if (!body) {
+		netinc_count(rank->ep.counters, INC_C_DROP_MALFORMED);
+		return -INC_C_DROP_MALFORMED;
+	}
+	if (non_parent || pkt->type == INC_PKT_MOVE)
+		return netinc_ep_non_parent(&rank->ep, pkt, body, &rx->peer, now);
+	err = netinc_ep_control(&rank->ep, pkt, body, now);
+	/* a limit does not pass like a shortage of memory: connect() is told, and does not wait */
+	if (err == -INC_C_DROP_MEMORY && pkt->type == INC_PKT_READY && rank->store.refused)
+		netinc_ep_decline(&rank->ep, pkt, body, now);
+	return err;
+}
+
+/*
+ * The segment at hand; returns 0 or the negative reason why it was dropped, which the engine has
+ * counted.
+ */
+static int rx_segment(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
+{
+	const struct netinc_pkt *pkt = &rx->pkt;
+	struct netinc_pay pay = {
+		.obj = rx->skb, .off = rx->body, .len = pkt->len, .flags = pkt->flags
+	};
+	int err;
+
+	if (pkt->type != INC_PKT_RESULT || non_parent)
+		return rx_control(rank, rx, non_parent, now);
+	err = netinc_ep_check(&rank->ep, pkt);
+	return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
+}
+
+static void rx_segments(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
+{
+	u32 tree = rx->pkt.tree;
+	int got, err;
+
+	do {
+		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
+			rank_drop(rank, rx, INC_C_DROP_NO_GROUP);
+			continue;
+		}
+		err = rx_segment(rank, rx, non_parent, now);
+		if (err)
+			netinc_rx_dropped(rx, rank->ep.cfg.group, -err);
+		else
+			rx->used = true;
+	} while ((got = netinc_rx_next(rx)) > 0);
+	if (got < 0)
+		rank_drop(rank, rx, -got);
+}
+
+void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
+{
+	u64 now = netinc_now(), *counters = rank->ep.counters;
+	u32 tree = rx->pkt.tree;
+	bool non_parent;
+
+	netinc_rank_lock(rank);
+	if (rank->dead)
+		goto out;
+	non_parent = !from_root(rank, rx);
+	/* other ranks call, and the node that was lost may be there again */
+	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
+		rank_drop(rank, rx, INC_C_DROP_PORT);
+		goto out;
+	}
+	netinc_count(counters, INC_C_RX_SKBS);
+	counters[INC_C_CONGESTED] += rx->ce;
+	counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
+	counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
+	if (netinc_rx_len(rx) >= NETINC_FPU_WORTH)
+		netinc_fpu_section_want(&rank->section);
+	rx_segments(rank, rx, non_parent, now);
+	netinc_ep_packet_end(&rank->ep, tree, now);
+	netinc_pin_progress(rank);
+out:
+	netinc_rank_unlock(rank);
+}
+
+/* The path, and what it says about the size of blocks and super-packets. */
+static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
+		     const struct netinc_peer *parent, u32 oif)
+{
+	int mtu, err;
+
+	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->group, 0), oif,
+			       GFP_KERNEL);
+	if (err)
+		return err;
+	mtu = netinc_path_mtu(&rank->path);
+	err = mtu < 0 ? mtu : mtu < (int)sizeof(struct inc_hdr) + INC_MIN_BLOCK ? -EMSGSIZE : 0;
+	if (err) {
+		netinc_path_destroy(&rank->path);
+		return err;
+	}
+	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN),
+			   INC_MAX_BLOCK);
+	cfg->super_packet = min_t(u32,
+				  (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
+				  NETINC_MAX_SEGMENTS);
+	return 0;
+}
+
+static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
+{
+	struct hlist_head *head = netinc_hash(nn->ranks, rank->ep.cfg.group);
+	struct netinc_rank *other;
+	int err = 0;
+
+	spin_lock_bh(&nn->hash_lock);
+	/*
+	 * a rank that shrinks has its old number, which another one may have by now; the node tells
+	 * them apart
+	 */
+	hlist_for_each_entry(other, head, hash)
+		if (!rank->ep.cfg.prev.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
+		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
+			err = -EADDRINUSE;
+	if (!err)
+		hlist_add_head_rcu(&rank->hash, head);
+	spin_unlock_bh(&nn->hash_lock);
+	return err;
+}
+
+static int net_use(struct netinc_net *nn)
+{
+	int err;
+
+	mutex_lock(&nn->mutex);
+	err = netinc_net_use(nn);
+	if (!err)
+		netinc_edge_pay(nn);
+	mutex_unlock(&nn->mutex);
+	return err;
+}
+
+static void net_unuse(struct netinc_net *nn)
+{
+	mutex_lock(&nn->mutex);
+	netinc_net_unuse(nn);
+	mutex_unlock(&nn->mutex);
+}
+
+static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct sock *sk)
+{
+	rank->nn = nn;
+	rank->sk = sk;
+	rank->user = netinc_sk(sk)->user;
+	rank->pid = get_pid(task_tgid(current));
+	kref_init(&rank->ref);
+	spin_lock_init(&rank->lock);
+	hrtimer_setup(&rank->timer, timer_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	netinc_txq_init(&rank->txq, NETINC_TXQ_RANK);
+	INIT_LIST_HEAD(&rank->pending);
+	INIT_LIST_HEAD(&rank->completed);
+	netinc_pin_init(&rank->pin);
+}
+
+/* All of a new rank that can fail, each step taken back if a later one does. */
+static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
+		  const struct netinc_peer *parent, u32 oif)
+{
+	int err;
+
+	err = init_path(rank, cfg, parent, oif);
+	if (err)
+		return err;
+	err = net_use(rank->nn);
+	if (err)
+		goto err_path;
+	cfg->dead_ms = cfg->prev.dead_ms ?: DEAD_MS;
+	cfg->nonce = get_random_u32();
+	cfg->first_block = first_block;
+	netinc_ep_init(&rank->ep, cfg, &ep_ops);
+	rank->ep.plan[0] = *parent;
+	rank->ep.plan[0].ifindex = oif;
+	err = -ENOMEM;
+	rank->ep.peers = kvcalloc(cfg->size, sizeof(*rank->ep.peers), GFP_KERNEL_ACCOUNT);
+	if (!rank->ep.peers)
+		goto err_use;
+	err = hash_insert(rank->nn, rank);
+	if (!err)
+		return 0;
+	kvfree(rank->ep.peers);
+err_use:
+	net_unuse(rank->nn);
+err_path:
+	netinc_path_destroy(&rank->path);
+	return err;
+}
+
+struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
+				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
+				       void (*wake)(struct netinc_rank *rank, __poll_t what))
+{
+	s64 bytes = sizeof(struct netinc_rank) + cfg->size * sizeof(struct netinc_peer) +
+		    INC_MAX_TREES * sizeof(struct netinc_path);
+	struct netinc_user *user = netinc_sk(sk)->user;
+	struct netinc_rank *rank;
+	int err;
+
+	err = netinc_charge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
+	if (err)
+		return ERR_PTR(err);
+	rank = kvzalloc(sizeof(*rank), GFP_KERNEL_ACCOUNT);
+	if (!rank) {
+		netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
+		return ERR_PTR(-ENOMEM);
+	}
+	init_rank(rank, nn, sk);
+	rank->charged = bytes;
+	rank->wake = wake;
+	err = set_up(rank, cfg, parent, oif);
+	if (err)
+		goto err_free;
+	sock_hold(sk);
+	return rank;
+
+err_free:
+	netinc_pin_fini(&rank->pin);
+	put_pid(rank->pid);
+	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
+	kvfree(rank);
+	netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
+	return ERR_PTR(err);
+}
+
+void netinc_rank_destroy(struct netinc_rank *rank)
+{
+	struct netinc_net *nn = rank->nn;
+
+	netinc_rank_lock(rank);
+	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
+	if (rank->ep.state != INC_STATE_CLOSED)
+		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
+	rank->dead = true;
+	netinc_rank_unlock(rank);
+	hrtimer_cancel(&rank->timer);
+	netinc_retain_fini(rank);
+	netinc_net_add_counters(nn, rank->ep.counters);
+	netinc_op_request_purge(rank);
+	netinc_pin_drain(rank);
+	netinc_tree_paths_fini(rank);
+	netinc_path_destroy(&rank->path);
+	net_unuse(nn);
+}
+
+void netinc_rank_get(struct netinc_rank *rank)
+{
+	kref_get(&rank->ref);
+}
+
+/* Who looks for the edge copies the key without lock or reference; dumps read the pid likewise. */
+static void rank_free(struct rcu_head *rcu)
+{
+	struct netinc_rank *rank = container_of(rcu, struct netinc_rank, rcu);
+
+	put_pid(rank->pid);
+	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
+	kvfree(rank);
+}
+
+static void rank_release(struct kref *ref)
+{
+	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
+
+	netinc_pin_fini(&rank->pin);
+	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
+	sock_put(rank->sk);
+	kvfree(rank->ep.peers);
+	kfree(rank->contributed);
+	call_rcu(&rank->rcu, rank_free);
+}
+
+void netinc_rank_put(struct netinc_rank *rank)
+{
+	kref_put(&rank->ref, rank_release);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Scans: a round's accumulators grow rank by rank, and are written when the own contribution has
+ * arrived.
+ */
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include "host/scan.h"
+#include "host/convert.h"
+#include "host/rank.h"
+#include "reduce/reduce.h"
+
+static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fpu)
+{
+	return netinc_reduce_find(op->wire, op->op == INC_OP_WSUM ? INC_OP_SUM : op->op,
+				  op->mode & INC_MODE_WIRE, fpu);
+}
+
+struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
+				     struct netinc_mem *mem)
+{
+	u32 block = READ_ONCE(rank->ep.block), window = READ_ONCE(rank->ep.window);
+	const struct netinc_reduce *r = kernel_of(op, false);
+	struct netinc_scan *chain;
+	u32 elems;
+
+	chain = netinc_mem_alloc(mem, 1, sizeof(*chain));
+	if (!chain)
+		return NULL;
+	elems = min_t(u64, block / r->elem_size, op->count);
+	chain->bytes = elems * r->acc_size;
+	/* no more rounds than that are in the window, nor in the operation */
+	chain->slots = min_t(u64, (window - 1) / op->size + 2, op->count);
+	chain->mem = netinc_mem_alloc(mem, chain->slots, chain->bytes);
+	if (chain->mem)
+		return chain;
+	kvfree(chain);
+	return NULL;
+}
+
+void netinc_scan_free(struct netinc_scan *chain)
+{
+	if (!chain)
+		return;
+	kvfree(chain->mem);
+	kvfree(chain);
+}
+
+/* The round's accumulators; NULL: those of a round that is not complete are in their place. */
+static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc_op_request *req,
+			     const struct netinc_block *b)
+{
+	const struct netinc_scan *chain = req->chain;
+	u64 oldest, next = netinc_ep_next(&rank->ep);
+	u32 slot, rest;
+
+	oldest = (s64)(next - req->op.first) < 0 ?
+			 0 :
+			 netinc_div(next - req->op.first, req->op.size, &rest);
+	if (b->round - oldest >= chain->slots ||
+	    b->elems * kernel_of(&req->op, false)->acc_size > chain->bytes)
+		return NULL;
+	netinc_div(b->round, chain->slots, &slot);
+	return chain->mem + (size_t)slot * chain->bytes;
+}
+
+/* @n elements at @from, the first of those of this round or not, into the accumulators. */
+static void fold_elems(const struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
+		       const void *from, u32 n, unsigned int flags, void *to, bool fpu)
+{
+	const struct netinc_fold_args args = {
+		.flags = flags | (b->owner ? NETINC_FOLD_CONTINUE : 0), .ranks = 1
+	};
+	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
+	const void *src[2] = { acc, from };
+
+	if (!b->owner)
+		r->fold(to, &src[1], 1, n, &args);
+	else
+		r->fold(to, src, from ? 2 : 1, n, &args);
+}
+
+/* The contribution of a rank before this one. */
+static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b,
+			     const struct netinc_pay *pay, u8 *acc, bool fpu)
+{
+	u32 off = pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
+	u32 i, n;
+
+	for (i = 0; i < b->elems; i += n) {
+		void *from = netinc_convert_room(0);
+
+		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
+		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
+			return;
+		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL,
+			   acc + i * r->acc_size, fpu);
+	}
+}
+
+/* This rank's own, for a scan, then rounded and written. */
+static bool finish_block(struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
+			 bool fpu)
+{
+	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
+	bool scan = req->op.coll == INC_COLL_SCAN;
+	u32 i, n;
+
+	for (i = 0; i < b->elems; i += n) {
+		void *own = netinc_convert_room(0), *to = netinc_convert_room(1);
+
+		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
+		if (scan && !netinc_convert_get(req, b->send + i, own, n, fpu))
+			return false;
+		fold_elems(req, b, acc + i * r->acc_size, scan ? own : NULL, n, 0, to, fpu);
+		if (!netinc_convert_put(req, b->recv + i, to, n, fpu))
+			return false;
+	}
+	return true;
+}
+
+bool netinc_scan_deliver(struct netinc_rank *rank, struct netinc_op_request *req,
+			 const struct netinc_block *b, const struct netinc_pay *pay)
+{
+	u32 me = req->op.rank;
+	bool fpu, ok = true;
+	u8 *acc;
+
+	if (b->owner > me || !b->elems || (!me && req->op.coll == INC_COLL_EXSCAN))
+		return true;
+	acc = find_accumulators(rank, req, b);
+	if (!acc)
+		return false;
+	netinc_fpu_section_want(&rank->section);
+	fpu = netinc_convert_enter(&rank->section);
+	if (b->owner < me)
+		add_contribution(req, b, pay, acc, fpu);
+	else
+		ok = finish_block(req, b, acc, fpu);
+	netinc_convert_leave(&rank->section);
+	return ok;
+}

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AF_INC: the family, and the system calls on its sockets. A socket is one rank of one group;
+ * joining and leaving are in connect.c, operations in op.c.
+ */
+#include <linux/compat.h>
+#include <linux/cred.h>
+#include <linux/init.h>
+#include <linux/memcontrol.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+#include <net/sock.h>
+#include "host/rank.h"
+#include "host/socket.h"
+
+/* Numbers of families that have left the kernel; nothing answers to them. */
+static const u8 candidates[] = { 19, 18, 22, 25 };
+
+int netinc_family;
+module_param_named(family, netinc_family, int, 0444);
+MODULE_PARM_DESC(family,
+		 "Number of AF_INC, 1..45; 0 (default): the first free one of 19, 18, 22, 25");
+
+static struct proto proto = {
+	.name = "INC",
+	.owner = THIS_MODULE,
+	.obj_size = sizeof(struct netinc_sock),
+};
+
+struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk)
+{
+	struct netinc_rank *rank;
+
+	spin_lock(&nsk->rank_lock);
+	rank = nsk->rank;
+	if (rank)
+		netinc_rank_get(rank);
+	spin_unlock(&nsk->rank_lock);
+	return rank;
+}
+
+static int inc_release(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	if (!sk)
+		return 0;
+	netinc_disconnect(sk);
+	sock_orphan(sk);
+	sock->sk = NULL;
+	sock_put(sk);
+	return 0;
+}
+
+static int inc_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
+{
+	struct sockaddr_inc *a = (struct sockaddr_inc *)uaddr;
+	struct netinc_sock *nsk = netinc_sk(sock->sk);
+	struct netinc_rank *rank = netinc_sock_rank(nsk);
+
+	if (!rank && peer)
+		return -ENOTCONN;
+	lock_sock(sock->sk);
+	*a = nsk->addr;
+	release_sock(sock->sk);
+	a->sinc_family = netinc_family;
+	if (!rank)
+		return sizeof(*a);
+	/* a move changes where the parent is, shrinking the numbers */
+	spin_lock_bh(&rank->lock);
+	a->sinc_parent_family = rank->path.peer.family;
+	a->sinc_parent_port = (__force __be16)rank->path.peer.udp_port;
+	a->sinc_scope_id = rank->path.oif;
+	memcpy(a->sinc_parent, rank->path.peer.addr, sizeof(a->sinc_parent));
+	a->sinc_rank = peer ? NETINC_NO_RANK : rank->ep.cfg.rank;	/* a node is none */
+	a->sinc_size = rank->ep.cfg.size;
+	spin_unlock_bh(&rank->lock);
+	netinc_rank_put(rank);
+	return sizeof(*a);
+}
+
+static __poll_t rank_poll(struct netinc_rank *rank)
+{
+	__poll_t mask = 0;
+
+	spin_lock_bh(&rank->lock);
+	if (netinc_op_request_readable(rank))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	switch (rank->ep.state) {
+	case INC_STATE_READY:
+	case INC_STATE_RESYNC:
+		mask |= EPOLLOUT | EPOLLWRNORM;
+		break;
+	case INC_STATE_FAILED:
+		mask |= EPOLLERR | EPOLLHUP;
+		break;
+	default:
+		break;
+	}
+	spin_unlock_bh(&rank->lock);
+	return mask;
+}
+
+static __poll_t inc_poll(struct file *file, struct socket *sock, poll_table *wait)
+{
+	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
+	__poll_t mask = EPOLLHUP;
+
+	sock_poll_wait(file, sock, wait);
+	if (rank) {
+		mask = rank_poll(rank);
+		netinc_rank_put(rank);
+	}
+	return mask;
+}
+
+/* Milliseconds of struct inc_wait as jiffies. */
+static long wait_timeo(s64 ms)
+{
+	if (ms < 0 || ms > INT_MAX)
+		return MAX_SCHEDULE_TIMEOUT;
+	return msecs_to_jiffies(ms);
+}
+
+static int put_completion(struct netinc_rank *rank, struct netinc_op_request *req, void __user *to)
+{
+	struct inc_completion c;
+
+	netinc_op_request_completion(req, &c);
+	netinc_contributed_note(rank, req);
+	if (copy_to_user(to, &c, sizeof(c))) {
+		netinc_op_request_back(rank, req);
+		return -EFAULT;
+	}
+	netinc_op_request_free(rank, req);
+	return 0;
+}
+
+static int ioc_submit(struct netinc_rank *rank, struct inc_submit __user *u)
+{
+	struct inc_submit sub;
+	u64 handle;
+	int err;
+
+	if (copy_from_user(&sub, u, sizeof(sub)) || put_user(0ULL, &u->handle))
+		return -EFAULT;
+	err = netinc_op_request_submit(rank, &sub, false, &handle);
+	return err ?: put_user(handle, &u->handle);
+}
+
+static int ioc_wait(struct netinc_rank *rank, struct inc_wait __user *u)
+{
+	struct netinc_op_request *req;
+	struct inc_wait w;
+
+	if (copy_from_user(&w, u, sizeof(w)))
+		return -EFAULT;
+	if (w.timeout_ms < -1)
+		return -EINVAL;
+	req = netinc_op_request_wait(rank, w.handle, false, wait_timeo(w.timeout_ms));
+	if (!IS_ERR(req))
+		return put_completion(rank, req, &u->completion);
+	/* started again it would wait for the whole time again */
+	if (PTR_ERR(req) == -ERESTARTSYS && w.timeout_ms >= 0)
+		return -EINTR;
+	return PTR_ERR(req);
+}
+
+static int ioc_submit_wait(struct netinc_rank *rank, struct inc_submit_wait __user *u)
+{
+	struct inc_submit_wait sw;
+	struct netinc_op_request *req;
+	u64 handle;
+	int err;
+
+	if (copy_from_user(&sw, u, sizeof(sw)) || put_user(0ULL, &u->submit.handle))
+		return -EFAULT;
+	if (sw.wait.timeout_ms < -1)
+		return -EINVAL;
+	err = netinc_op_request_submit(rank, &sw.submit, true, &handle);
+	if (err)
+		return err;
+	err = put_user(handle, &u->submit.handle) || put_user(handle, &u->wait.handle) ? -EFAULT :
+											 0;
+	req = netinc_op_request_wait(rank, handle, true, err ? 0 : wait_timeo(sw.wait.timeout_ms));
+	if (!IS_ERR(req))
+		return put_completion(rank, req, &u->wait.completion);
+	if (err)
+		return err;
+	switch (PTR_ERR(req)) {
+	case -ERESTARTSYS:
+		return -EINTR;		/* not to be submitted again */
+	case -EAGAIN:
+		return -ETIMEDOUT;
+	default:
+		return PTR_ERR(req);
+	}
+}
+
+static void fill_info(struct netinc_rank *rank, struct inc_info *info)
+{
+	const struct netinc_ep *ep = &rank->ep;
+
+	info->group = ep->cfg.group;
+	info->rank = ep->cfg.rank;
+	info->size = ep->cfg.size;
+	info->state = ep->state;
+	info->epoch = ep->epoch;
+	info->window = ep->window;
+	info->block = ep->block;
+	info->joined = ep->joined;
+	if (ep->state == INC_STATE_WAITING || (ep->state == INC_STATE_READY && ep->head))
+		info->missing = ep->waiting;
+	info->srtt_us = ep->cc.srtt;
+	info->submitted = ep->submitted;
+	info->completed = ep->counters[INC_C_OPS] + ep->counters[INC_C_OPS_FAILED];
+	info->blocks_sent = ep->counters[INC_C_CONTRIBS_SENT];
+	info->blocks_resent = ep->counters[INC_C_CONTRIBS_RESENT];
+	netinc_error_info(&ep->error, &info->error);
+	info->parent_family = rank->path.peer.family;
+	info->parent_port = (__force __be16)rank->path.peer.udp_port;
+	memcpy(info->parent, rank->path.peer.addr, sizeof(info->parent));
+	info->moves = ep->move;
+	info->placement = netinc_ep_placement(ep);
+	info->fallback = ep->fallback;
+}
+
+static int ioc_info(struct netinc_rank *rank, struct inc_info __user *u)
+{
+	struct inc_info info = { .state = INC_STATE_CLOSED, .missing = NETINC_NO_RANK };
+
+	if (rank) {
+		spin_lock_bh(&rank->lock);
+		fill_info(rank, &info);
+		spin_unlock_bh(&rank->lock);
+	}
+	return copy_to_user(u, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __user *u)
+{
+	struct inc_contributed *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int err = c ? 0 : -ENOMEM;
+
+	if (!err && get_user(c->handle, &u->handle))
+		err = -EFAULT;
+	if (!err)
+		err = netinc_contributed_get(rank, c);
+	if (!err && copy_to_user(u, c, sizeof(*c)))
+		err = -EFAULT;
+	kfree(c);
+	return err;
+}
+
+static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *arg)
+{
+	switch (cmd) {
+	case INC_IOC_SUBMIT:
+		return rank ? ioc_submit(rank, arg) : -ENOTCONN;
+	case INC_IOC_WAIT:
+		return rank ? ioc_wait(rank, arg) : -ENOTCONN;
+	case INC_IOC_SUBMIT_AND_WAIT:
+		return rank ? ioc_submit_wait(rank, arg) : -ENOTCONN;
+	case INC_IOC_INFO:
+		return ioc_info(rank, arg);
+	case INC_IOC_CONTRIBUTED:
+		return rank ? ioc_contributed(rank, arg) : -ENOTCONN;
+	default:
+		return -ENOIOCTLCMD;
+	}
+}
+
+static int inc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
+	int ret = rank_ioctl(rank, cmd, (void __user *)arg);
+
+	if (rank)
+		netinc_rank_put(rank);
+	return ret;
+}
+
+#ifdef CONFIG_COMPAT
+static int compat_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
+{
+	return inc_ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
+}
+#endif
+
+static int inc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
+{
+	struct netinc_rank *rank;
+	struct inc_submit sub;
+	u64 handle;
+	int err;
+
+	if (msg->msg_flags & MSG_OOB)
+		return -EOPNOTSUPP;
+	if (msg->msg_namelen)
+		return -EISCONN;
+	if (len != sizeof(sub))
+		return len < sizeof(sub) ? -EINVAL : -EMSGSIZE;
+	if (!copy_from_iter_full(&sub, sizeof(sub), &msg->msg_iter))
+		return -EFAULT;
+	rank = netinc_sock_rank(netinc_sk(sock->sk));
+	if (!rank)
+		return -ENOTCONN;
+	err = netinc_op_request_submit(rank, &sub, false, &handle);
+	netinc_rank_put(rank);
+	return err ?: (int)sizeof(sub);
+}
+
+static int receive_completion(struct netinc_rank *rank, struct msghdr *msg, long timeo)
+{
+	struct netinc_op_request *req = netinc_op_request_recv(rank, timeo);
+	struct inc_completion c;
+
+	if (IS_ERR(req)) {
+		if (PTR_ERR(req) == -ERESTARTSYS)
+			return sock_intr_errno(timeo);
+		return PTR_ERR(req) == -ETIMEDOUT ? -EAGAIN : PTR_ERR(req);
+	}
+	netinc_op_request_completion(req, &c);
+	netinc_contributed_note(rank, req);
+	if (copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
+		netinc_op_request_back(rank, req);
+		return -EFAULT;
+	}
+	netinc_op_request_free(rank, req);
+	return sizeof(c);
+}
+
+static int inc_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
+{
+	struct netinc_rank *rank;
+	int ret;
+
+	if (flags & (MSG_OOB | MSG_PEEK | MSG_ERRQUEUE))
+		return -EOPNOTSUPP;
+	if (len < sizeof(struct inc_completion))
+		return -EMSGSIZE;
+	rank = netinc_sock_rank(netinc_sk(sock->sk));
+	if (!rank || !READ_ONCE(rank->joined))
+		ret = -ENOTCONN;
+	else
+		ret = receive_completion(rank, msg, sock_rcvtimeo(sock->sk, flags & MSG_DONTWAIT));
+	if (rank)
+		netinc_rank_put(rank);
+	msg->msg_namelen = 0;
+	return ret;
+}
+
+/* .family is known when the module is loaded, and nobody asks: sk_family is what counts */
+static const struct proto_ops ops = {
+	.owner = THIS_MODULE,
+	.release = inc_release,
+	.bind = sock_no_bind,
+	.connect = netinc_connect,
+	.socketpair = sock_no_socketpair,
+	.accept = sock_no_accept,
+	.getname = inc_getname,
+	.poll = inc_poll,
+	.ioctl = inc_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = compat_ioctl,
+#endif
+	.listen = sock_no_listen,
+	.shutdown = sock_no_shutdown,
+	.sendmsg = inc_sendmsg,
+	.recvmsg = inc_recvmsg,
+	.mmap = sock_no_mmap,
+};
+
+/* With the last reference: also ranks and operations are gone. */
+static void inc_destruct(struct sock *sk)
+{
+	struct netinc_sock *nsk = netinc_sk(sk);
+
+	netinc_uncharge(netinc_net(sock_net(sk)), nsk->user, INC_LIMIT_SOCKETS, 1);
+	netinc_user_put(nsk->user);
+	mem_cgroup_put(nsk->memcg);
+}
+
+static int inc_create(struct net *net, struct socket *sock, int protocol, int kern)
+{
+	struct netinc_net *nn = netinc_net(net);
+	struct netinc_user *user;
+	struct netinc_sock *nsk;
+	struct sock *sk;
+	int err;
+
+	if (sock->type != SOCK_SEQPACKET)
+		return -ESOCKTNOSUPPORT;
+	if (protocol)
+		return -EPROTONOSUPPORT;
+	user = netinc_user_get(current_user_ns(), current_uid());
+	if (!user)
+		return -ENOMEM;
+	err = netinc_charge(nn, user, INC_LIMIT_SOCKETS, 1);
+	if (err)
+		goto err_user;
+	err = -ENOMEM;
+	sk = sk_alloc(net, netinc_family, GFP_KERNEL, &proto, kern);
+	if (!sk)
+		goto err_charge;
+	sock->ops = &ops;
+	sock->state = SS_UNCONNECTED;
+	sock_init_data(sock, sk);
+	nsk = netinc_sk(sk);
+	spin_lock_init(&nsk->rank_lock);
+	nsk->rank = NULL;
+	nsk->user = user;
+	nsk->memcg = get_mem_cgroup_from_mm(current->mm);
+	memset(&nsk->addr, 0, sizeof(nsk->addr));
+	sk->sk_destruct = inc_destruct;
+	memset(&nsk->prev, 0, sizeof(nsk->prev));
+	return 0;
+
+err_charge:
+	netinc_uncharge(nn, user, INC_LIMIT_SOCKETS, 1);
+err_user:
+	netinc_user_put(user);
+	return err;
+}
+
+static struct net_proto_family family = {
+	.owner = THIS_MODULE,
+	.create = inc_create,
+};
+
+static int register_as(int number)
+{
+	netinc_family = number;
+	family.family = number;
+	return sock_register(&family);
+}
+
+static int register_family(void)
+{
+	int err = -EEXIST, i, wanted = netinc_family;
+
+	if (wanted < 0 || wanted >= NPROTO) {
+		pr_err("inc: parameter family=%d: expected 1..%d, or 0\n", wanted, NPROTO - 1);
+		return -EINVAL;
+	}
+	if (wanted) {
+		err = register_as(wanted);
+		if (err)
+			pr_err("inc: parameter family=%d: that number is taken\n", wanted);
+		return err;
+	}
+	for (i = 0; i < ARRAY_SIZE(candidates) && err == -EEXIST; i++)
+		err = register_as(candidates[i]);
+	if (err)
+		pr_err("inc: no socket family number is free: 19, 18, 22 and 25 are taken\n");
+	return err;
+}
+
+int netinc_socket_init(void)
+{
+	int err;
+
+	err = proto_register(&proto, 1);
+	if (err)
+		return err;
+	err = register_family();
+	if (err)
+		proto_unregister(&proto);
+	return err;
+}
+
+void netinc_socket_fini(void)
+{
+	sock_unregister(netinc_family);
+	proto_unregister(&proto);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * AF_INC sockets: socket.c is the family and its system calls, connect.c joining and leaving.
+ */
+#ifndef NETINC_HOST_SOCKET_H
+#define NETINC_HOST_SOCKET_H
+
+#include <linux/inc_socket.h>
+#include <linux/poll.h>
+#include <net/sock.h>
+#include "engine/endpoint.h"
+
+struct netinc_rank;
+
+/* What a socket's rank was in a group that has failed, for INC_SA_SHRINK. */
+struct netinc_prev_group {
+	struct netinc_ep_prev_group cfg;	/* lineage 0: it was none */
+	u32 group;
+	u32 rank;
+	u32 size;
+	u8 key[INC_KEY_LEN];
+	/* where the group was last; ifindex: of a link-local address */
+	struct netinc_peer place;
+	u64 last_handle;		/* numbers of operations go on */
+};
+
+struct netinc_sock {
+	struct sock sk;			/* first */
+	/* NULL: never connected; changed under both the socket's lock and rank_lock */
+	struct netinc_rank *rank;
+	spinlock_t rank_lock;		/* changes of `rank` */
+	struct netinc_user *user;	/* with a reference; charged for it and its operations */
+	struct mem_cgroup *memcg;	/* of who made it, with a reference */
+	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
+	struct netinc_prev_group prev;		/* socket's lock */
+};
+
+static inline struct netinc_sock *netinc_sk(struct sock *sk)
+{
+	return container_of(sk, struct netinc_sock, sk);
+}
+
+extern int netinc_family;	/* AF_INC of this machine */
+
+int netinc_socket_init(void);
+void netinc_socket_fini(void);
+
+/* Returns with a reference, or NULL. */
+struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk);
+
+/* connect.c */
+int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags);
+/* Leave, or abort what is under way, and wait for it a little; the socket has no user any more. */
+void netinc_disconnect(struct sock *sk);
+
+#endif

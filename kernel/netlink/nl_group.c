@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What generic netlink shows of groups: those of this namespace's nodes, with their members, and
+ * those that its sockets are ranks of. Each is read under its own lock; the lists are walked under
+ * RCU.
+ */
+#include <linux/capability.h>
+#include <linux/pid.h>
+#include <linux/rculist.h>
+#include "netlink/nl_put.h"
+#include "node/node_group.h"
+#include "node/node.h"
+#include "host/rank.h"
+#include "node/tenant.h"
+
+#define LATE_MS		1000	/* longer is LATE, in words */
+#define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
+
+/* Filter of a dump by group number. */
+static bool is_wanted(const struct netlink_callback *cb, u32 group)
+{
+	const struct nlattr *filter = nlmsg_find_attr(cb->nlh, GENL_HDRLEN, INC_A_GROUP_ID);
+
+	return !filter || nla_get_u32(filter) == group;
+}
+
+/*
+ * Numbers and progress are for everybody in the namespace. Which run of a group this is and where
+ * its members are, which is what one has to know to disturb it, is for the namespace's
+ * administrator, and for the user whose rank it is.
+ */
+static bool sees_all(const struct netlink_callback *cb)
+{
+	return netlink_net_capable(cb->skb, CAP_NET_ADMIN);
+}
+
+static bool is_own(const struct netlink_callback *cb, const struct netinc_rank *rank)
+{
+	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->pin.uid);
+}
+
+static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *counters)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest || netinc_nl_put_counters(skb, counters))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_error_nest(struct sk_buff *skb, int attr, const struct netinc_error *e)
+{
+	char text[NETINC_ERROR_TEXT];
+	struct nlattr *nest;
+
+	if (!e->code)
+		return 0;
+	netinc_nl_error_text(text, e);
+	nest = nla_nest_start(skb, attr);
+	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) ||
+	    nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
+	    (e->rank[0] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK0, e->rank[0])) ||
+	    (e->rank[1] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK1, e->rank[1])) ||
+	    nla_put_string(skb, INC_A_ERROR_TEXT, text))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_waiting(struct sk_buff *skb, u32 rank, u32 ms)
+{
+	if (rank == NETINC_NO_RANK)
+		return 0;
+	if (nla_put_u32(skb, INC_A_GROUP_WAITING, rank) ||
+	    (ms && nla_put_u32(skb, INC_A_GROUP_WAITED_MS, ms)))
+		return -EMSGSIZE;
+	return ms > LATE_MS ? nla_put_flag(skb, INC_A_GROUP_LATE) : 0;
+}
+
+/* Microseconds to milliseconds that fit the attribute. */
+static u32 to_ms(u64 us)
+{
+	return min_t(u64, div_u64(us, 1000), U32_MAX);
+}
+
+/*
+ * The lowest rank that keeps the group from getting on, and for how long (0: unknown, before all
+ * have joined).
+ */
+static u32 group_waiting(const struct netinc_group *g, u32 *ms)
+{
+	u64 now = netinc_now(), since = now;
+	u32 rank = NETINC_NO_RANK, i;
+
+	if (g->state == INC_GROUP_ACTIVE)
+		rank = netinc_agg_waiting(&g->agg, &since);
+	for (i = 0;
+	     i < g->cfg.size && (g->state == INC_GROUP_JOINING || g->state == INC_GROUP_RESYNC);
+	     i++) {
+		const struct netinc_member *m = &g->members[i];
+
+		if (g->state == INC_GROUP_JOINING ? !m->present && !m->gone : !m->rejoined) {
+			rank = i;
+			break;
+		}
+	}
+	*ms = now > since ? to_ms(now - since) : 0;
+	return rank;
+}
+
+static int put_trees(struct sk_buff *skb, u32 trees, u32 tree)
+{
+	if (trees > 1 && nla_put_u32(skb, INC_A_GROUP_TREES, trees))
+		return -EMSGSIZE;
+	return tree ? nla_put_u32(skb, INC_A_GROUP_TREE, tree) : 0;
+}
+
+static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
+{
+	const struct netinc_group *g = &ng->grp;
+	u32 ms, waiting = group_waiting(g, &ms);
+
+	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
+	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
+	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
+	    (ng->node->ifindex && nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex)) ||
+	    (!ng->node->ifindex && nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE)) ||
+	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.fallback) ||
+	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
+	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation)) ||
+	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
+	    nla_put_u32(skb, INC_A_GROUP_SIZE, g->cfg.size) ||
+	    nla_put_u32(skb, INC_A_GROUP_JOINED,
+			g->state == INC_GROUP_RESYNC ? g->rejoined : g->joined) ||
+	    nla_put_u32(skb, INC_A_GROUP_WINDOW, g->cfg.window) ||
+	    nla_put_u32(skb, INC_A_GROUP_BLOCK, g->block) ||
+	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
+	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
+		return -EMSGSIZE;
+	return put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
+	       put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
+	       put_counter_nest(skb, INC_A_GROUP_STATS, g->counters);
+}
+
+static int fill_group(struct sk_buff *skb, void *obj, u32 arg)
+{
+	struct netinc_node_group *ng = obj;
+	int err;
+
+	spin_lock_bh(&ng->lock);
+	err = put_group(skb, ng, arg & HIDE);
+	spin_unlock_bh(&ng->lock);
+	return err;
+}
+
+static int dump_group_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			     struct hlist_head *bucket)
+{
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_group);
+	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
+	struct netinc_node_group *ng;
+	u32 index = 0;
+
+	hlist_for_each_entry_rcu(ng, bucket, hash) {
+		if (index++ < at->index)
+			continue;
+		if (is_wanted(cb, ng->grp.cfg.id) &&
+		    netinc_nl_put(skb, &m, ng, sees_all(cb) ? 0 : HIDE))
+			return -EMSGSIZE;
+		at->index = index;
+	}
+	return 0;
+}
+
+/* Ranks of sockets */
+
+/* The process as the reader of the dump, who is running this, knows it. */
+static int put_pid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
+{
+	pid_t pid = pid_vnr(rank->pid);
+
+	return pid ? nla_put_u32(skb, INC_A_GROUP_PID, pid) : 0;
+}
+
+static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hide)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	bool joining = ep->state == INC_STATE_JOINING || ep->state == INC_STATE_WAITING;
+	u32 waiting;
+
+	if (nla_put_u32(skb, INC_A_GROUP_GROUP, ep->cfg.group) ||
+	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_RANK) ||
+	    nla_put_u8(skb, INC_A_GROUP_STATE, ep->state) ||
+	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, ep->incarnation)) ||
+	    nla_put_u32(skb, INC_A_GROUP_EPOCH, ep->epoch) ||
+	    nla_put_u32(skb, INC_A_GROUP_SIZE, ep->cfg.size) ||
+	    (joining && nla_put_u32(skb, INC_A_GROUP_JOINED, ep->joined)) ||
+	    nla_put_u32(skb, INC_A_GROUP_RANK, ep->cfg.rank) ||
+	    nla_put_u32(skb, INC_A_GROUP_WINDOW, ep->window) ||
+	    nla_put_u32(skb, INC_A_GROUP_BLOCK, ep->block) ||
+	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, ep->una) ||
+	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
+	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
+	    put_pid_nr(skb, rank) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->fallback) ||
+	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
+	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
+		return -EMSGSIZE;
+	waiting = joining || ep->head ? ep->waiting : NETINC_NO_RANK;
+	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
+		return -EMSGSIZE;
+	return put_trees(skb, ep->spread.trees, 0) ?:
+		       put_waiting(skb, waiting, ep->waited_ms) ?:
+		       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
+		       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);
+}
+
+static int fill_rank(struct sk_buff *skb, void *obj, u32 arg)
+{
+	struct netinc_rank *rank = obj;
+	int err;
+
+	spin_lock_bh(&rank->lock);
+	err = put_rank(skb, rank, arg & HIDE);
+	spin_unlock_bh(&rank->lock);
+	return err;
+}
+
+static int dump_rank_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			    struct hlist_head *bucket)
+{
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_GROUP_GET, INC_A_GROUP, fill_rank);
+	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
+	struct netinc_rank *rank;
+	u32 index = 0;
+
+	hlist_for_each_entry_rcu(rank, bucket, hash) {
+		if (index++ < at->index)
+			continue;
+		if (is_wanted(cb, rank->ep.cfg.group) &&
+		    netinc_nl_put(skb, &m, rank, sees_all(cb) || is_own(cb, rank) ? 0 : HIDE))
+			return -EMSGSIZE;
+		at->index = index;
+	}
+	return 0;
+}
+
+typedef int (*bucket_fn)(struct sk_buff *skb, struct netlink_callback *cb,
+			 struct hlist_head *bucket);
+
+static int dump_hash(struct sk_buff *skb, struct netlink_callback *cb, struct hlist_head *hash,
+		     bucket_fn dump)
+{
+	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
+	int err;
+
+	for (; at->bucket < 1 << NETINC_HASH_BITS; at->bucket++, at->index = 0) {
+		err = dump(skb, cb, &hash[at->bucket]);
+		if (err)
+			return err;
+	}
+	at->table++;
+	at->bucket = 0;
+	return 0;
+}
+
+int netinc_nl_group_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct netinc_net *nn = netinc_nl_dump_net(cb);
+	int err = 0;
+
+	rcu_read_lock();
+	if (netinc_nl_cursor(cb)->table == 0)
+		err = dump_hash(skb, cb, nn->groups, dump_group_bucket);
+	if (!err && netinc_nl_cursor(cb)->table == 1)
+		err = dump_hash(skb, cb, nn->ranks, dump_rank_bucket);
+	rcu_read_unlock();
+	return netinc_nl_dump_status(skb, err);
+}
+
+/* Members of nodes' groups */
+
+static u8 member_state(const struct netinc_group *g, const struct netinc_member *m)
+{
+	switch ((enum inc_group_state)g->state) {
+	case INC_GROUP_JOINING:
+		return m->present ? INC_STATE_WAITING : INC_STATE_JOINING;
+	case INC_GROUP_ACTIVE:
+		return m->left ? INC_STATE_LEAVING : INC_STATE_READY;
+	case INC_GROUP_RESYNC:
+		return m->rejoined ? INC_STATE_WAITING : INC_STATE_RESYNC;
+	case INC_GROUP_FAILED:
+		return INC_STATE_FAILED;
+	case INC_GROUP_LEFT:
+		return INC_STATE_CLOSED;
+	}
+	return INC_STATE_CLOSED;
+}
+
+static int put_late(struct sk_buff *skb, const struct netinc_child *child)
+{
+	const struct netinc_late *late = &child->late;
+	struct nlattr *nest = nla_nest_start(skb, INC_A_MEMBER_LATE);
+
+	if (!nest || netinc_nl_put_u64(skb, INC_A_LATE_BLOCKS, late->blocks) ||
+	    netinc_nl_put_u64(skb, INC_A_LATE_SUM_US, late->sum) ||
+	    netinc_nl_put_u64(skb, INC_A_LATE_MAX_US, late->max) ||
+	    nla_put(skb, INC_A_LATE_HIST, sizeof(late->hist), late->hist) ||
+	    netinc_nl_put_u64(skb, INC_A_LATE_MISSED, child->missed))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, bool hide)
+{
+	const struct netinc_member *m = &g->members[i];
+	u64 now = netinc_now();
+
+	if (nla_put_u32(skb, INC_A_MEMBER_GROUP, g->cfg.id) ||
+	    (!hide && nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation)) ||
+	    nla_put_u32(skb, INC_A_MEMBER_RANK, i) ||
+	    nla_put_u8(skb, INC_A_MEMBER_STATE, member_state(g, m)))
+		return -EMSGSIZE;
+	if (!m->present)
+		return 0;
+	if (!hide && (netinc_nl_put_addr(skb, INC_A_MEMBER_ADDR, &m->peer) ||
+		      nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
+		      nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex)))
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, INC_A_MEMBER_HEARD_MS, now > m->heard ? to_ms(now - m->heard) : 0))
+		return -EMSGSIZE;
+	if (g->state == INC_GROUP_JOINING)
+		return 0;
+	return netinc_nl_put_u64(skb, INC_A_MEMBER_NEXT, g->agg.child[i].frontier) ?:
+		       nla_put_u32(skb, INC_A_MEMBER_SRTT, g->agg.child[i].srtt)   ?:
+		       put_late(skb, &g->agg.child[i]);
+}
+
+static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
+{
+	struct netinc_node_group *ng = obj;
+	int err;
+
+	spin_lock_bh(&ng->lock);
+	err = put_member(skb, &ng->grp, arg & ~HIDE, arg & HIDE);
+	spin_unlock_bh(&ng->lock);
+	return err;
+}
+
+static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb,
+			   struct netinc_node_group *ng)
+{
+	struct netinc_nl_message m =
+		netinc_nl_dump_message(cb, INC_CMD_MEMBER_GET, INC_A_MEMBER, fill_member);
+	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
+
+	if (!is_wanted(cb, ng->grp.cfg.id))
+		return 0;
+	if (at->id != ng->grp.cfg.incarnation)
+		at->sub = 0;
+	at->id = ng->grp.cfg.incarnation;
+	for (; at->sub < ng->grp.cfg.size; at->sub++)
+		if (netinc_nl_put(skb, &m, ng, at->sub | (sees_all(cb) ? 0 : HIDE)))
+			return -EMSGSIZE;
+	return 0;
+}
+
+static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb,
+			      struct hlist_head *bucket)
+{
+	struct netinc_nl_cursor *at = netinc_nl_cursor(cb);
+	struct netinc_node_group *ng;
+	u32 index = 0;
+
+	hlist_for_each_entry_rcu(ng, bucket, hash) {
+		if (index++ < at->index)
+			continue;
+		if (dump_members_of(skb, cb, ng))
+			return -EMSGSIZE;
+		at->index = index;
+	}
+	return 0;
+}
+
+int netinc_nl_member_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	int err = 0;
+
+	rcu_read_lock();
+	if (netinc_nl_cursor(cb)->table == 0)
+		err = dump_hash(skb, cb, netinc_nl_dump_net(cb)->groups, dump_member_bucket);
+	rcu_read_unlock();
+	return netinc_nl_dump_status(skb, err);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What nl_dump.c and nl_group.c share: a message is one nest that a function fills from an object,
+ * and a dump that does not fit into one buffer goes on where it stopped, by index. Objects that
+ * come or go meanwhile may be seen twice or not at all, as with any such dump.
+ */
+#ifndef NETINC_NETLINK_NL_PUT_H
+#define NETINC_NETLINK_NL_PUT_H
+
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+#include "netlink/nl_family.h"
+#include "core/netns.h"
+
+/* Where a dump goes on; in cb->ctx. */
+struct netinc_nl_cursor {
+	u32 table;	/* which hash, or past the last */
+	u32 bucket;
+	u32 index;	/* object in it */
+	u32 sub;	/* part of the object */
+	u32 id;		/* of the object that `sub` belongs to */
+};
+
+static inline struct netinc_nl_cursor *netinc_nl_cursor(struct netlink_callback *cb)
+{
+	BUILD_BUG_ON(sizeof(struct netinc_nl_cursor) > sizeof(cb->ctx));
+	return (struct netinc_nl_cursor *)cb->ctx;
+}
+
+static inline struct netinc_net *netinc_nl_dump_net(const struct netlink_callback *cb)
+{
+	return netinc_net(sock_net(cb->skb->sk));
+}
+
+/* What a dump returns: bytes while there is more to come or to be read, then 0. */
+static inline int netinc_nl_dump_status(const struct sk_buff *skb, int err)
+{
+	return skb->len ? skb->len : err;
+}
+
+/* Puts the attributes of @obj, or returns -EMSGSIZE. */
+typedef int (*netinc_nl_fill_fn)(struct sk_buff *skb, void *obj, u32 arg);
+
+struct netinc_nl_message {
+	u32 portid;
+	u32 seq;
+	int flags;
+	u8 cmd;
+	int attr;	/* of the nest */
+	netinc_nl_fill_fn fill;
+};
+
+static inline struct netinc_nl_message
+netinc_nl_dump_message(const struct netlink_callback *cb, u8 cmd, int attr, netinc_nl_fill_fn fill)
+{
+	return (struct netinc_nl_message){
+		.portid = NETLINK_CB(cb->skb).portid,
+		.seq = cb->nlh->nlmsg_seq,
+		.flags = NLM_F_MULTI,
+		.cmd = cmd,
+		.attr = attr,
+		.fill = fill,
+	};
+}
+
+/* 0 or -EMSGSIZE, and then nothing is added. */
+int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *obj, u32 arg);
+
+/* Attribute 0, which no set uses, aligns it where the machine needs that. */
+static inline int netinc_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, 0);
+}
+
+static inline int netinc_nl_put_addr(struct sk_buff *skb, int attr, const struct netinc_peer *peer)
+{
+	return nla_put(skb, attr, peer->family == AF_INET ? 4 : 16, peer->addr);
+}
+
+static inline u16 netinc_nl_peer_port(const struct netinc_peer *peer)
+{
+	return be16_to_cpu((__force __be16)peer->udp_port);
+}
+
+int netinc_nl_put_counters(struct sk_buff *skb, const u64 *counters);
+int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer);
+int netinc_nl_put_parent_nest(struct sk_buff *skb, int attr, const struct netinc_peer *peer);
+
+#endif

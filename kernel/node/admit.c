@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a node does for peers that are no members yet: challenges, refusals, and JOINs that are let
+ * in. Until a JOIN has brought back a challenge that was sent to its address, and proved the node's
+ * key, nothing is kept of its sender.
+ */
+#include <linux/inetdevice.h>
+#include <linux/ip.h>
+#include <linux/math64.h>
+#include <net/ipv6.h>
+#include "core/answers.h"
+#include "core/gso_buf.h"
+#include "core/nf_hooks.h"
+#include "core/path.h"
+#include "core/trace.h"
+#include "node/edge.h"
+#include "node/history.h"
+#include "node/node.h"
+#include "node/node_group.h"
+#include "node/tenant.h"
+
+#define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
+
+/* The node that answers for the address this packet was sent to. */
+static struct netinc_node *node_for(struct netinc_rx *rx)
+{
+	struct netinc_node *node = netinc_node_find(rx->nn, rx->via->ifindex);
+	struct net_device *dev;
+
+	if (node || rx->peer.family != AF_INET)
+		return node;
+	dev = __ip_dev_find(rx->nn->net, ip_hdr(rx->skb)->daddr, false);
+	return dev ? netinc_node_find(rx->nn, dev->ifindex) : NULL;
+}
+
+static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
+{
+	struct {
+		struct netinc_peer peer;
+		__be32 group;
+		__be32 rank;
+		__be32 nonce;
+		__be32 when;
+		__be32 generation;
+		__be32 zero;
+	} m = { .peer = rx->peer,
+		.group = cpu_to_be32(rx->pkt.group),
+		.rank = cpu_to_be32(rx->pkt.child),
+		.nonce = cpu_to_be32(nonce),
+		.when = cpu_to_be32((u32)when),
+		.generation = cpu_to_be32(atomic_read(&rx->nn->generation)) };
+
+	return netinc_siphash(&m, sizeof(m), rx->nn->secret) ?: 1;
+}
+
+u32 netinc_rx_oif(const struct netinc_rx *rx)
+{
+	const struct in6_addr *addr = (const void *)rx->peer.addr;
+
+	if (rx->peer.family == AF_INET6 && (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
+		return rx->via->ifindex;
+	return 0;
+}
+
+/* Answers a peer that may be anybody: the way back is looked up and forgotten. */
+static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
+{
+	enum netinc_answer kind = type == INC_PKT_CHALLENGE ? NETINC_ANSWER_CHALLENGE :
+							      NETINC_ANSWER_REFUSE;
+	struct netinc_pkt pkt = { .type = type,
+				  .span = 1,
+				  .group = rx->pkt.group,
+				  .incarnation = rx->pkt.incarnation,
+				  .child = rx->pkt.child,
+				  .epoch = rx->pkt.epoch,
+				  .cookie = cookie };
+	struct netinc_path path = { .net = rx->nn->net,
+				    .peer = rx->peer,
+				    .sport = htons(netinc_port),
+				    .oif = netinc_rx_oif(rx) };
+	struct sk_buff_head q;
+	struct sk_buff *skb;
+
+	/* who says that he is somebody else is not to get more sent there than he sends */
+	if (netinc_rx_len(rx) < sizeof(struct inc_hdr) + len)
+		return;
+	if (!netinc_answer_ok(rx->nn, kind, &rx->peer, rx->dev->ifindex)) {
+		netinc_net_count(rx->nn, INC_C_DROP_LIMIT, 1);
+		return;
+	}
+	__skb_queue_head_init(&q);
+	skb = netinc_control_skb(&pkt, body, len);
+	if (!skb)
+		return;
+	netinc_path_queue(&path, skb, &q);
+	netinc_tx_flush(rx->nn->net, &q);
+}
+
+static void send_refuse(struct netinc_rx *rx, u32 nonce, enum inc_refuse_code code, u64 detail)
+{
+	struct inc_refuse body = { .nonce = cpu_to_be32(nonce), .code = cpu_to_be16(code),
+				   .detail = cpu_to_be64(detail) };
+
+	send_reply(rx, INC_PKT_REFUSE, rx->pkt.cookie, &body, sizeof(body));
+}
+
+/* 0 or the enum inc_refuse_code. */
+static int queue_pending_group(struct netinc_node *node, const struct netinc_pending_group *pending,
+			       u64 *limit)
+{
+	int code = 0;
+	u32 i;
+
+	spin_lock_bh(&node->lock);
+	for (i = 0; i < node->npending; i++)
+		if (node->pending[i].group == pending->group &&
+		    node->pending[i].lineage == pending->lineage &&
+		    node->pending[i].shrink == pending->shrink &&
+		    node->pending[i].tenant == pending->tenant)
+			goto out;
+	/*
+	 * who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge
+	 * it is a member's
+	 */
+	if (node->dev &&
+	    netinc_node_group_fit(&node->cfg, pending->window, pending->size) < pending->window) {
+		code = INC_REFUSE_LIMIT;
+		*limit = node->cfg.max_memory;
+		goto out;
+	}
+	code = netinc_quota_check(node, pending, limit);
+	if (!code && !node->dead) {
+		netinc_tenant_get(pending->tenant);
+		node->pending[node->npending++] = *pending;
+		netinc_node_work(node);
+	}
+out:
+	spin_unlock_bh(&node->lock);
+	return code;
+}
+
+/* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
+static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx,
+			       const struct inc_join *join, struct netinc_pending_group *pending)
+{
+	*pending = (struct netinc_pending_group){
+		.group = rx->pkt.group,
+		.size = be32_to_cpu(join->size),
+		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
+		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex },
+		.lineage = be64_to_cpu(join->lineage),
+		.shrink = join->shrink,
+	};
+	if (!pending->size || pending->size > INC_MAX_RANKS || rx->pkt.child >= pending->size)
+		return INC_REFUSE_SIZE;
+	if (!pending->lineage)
+		return pending->shrink ? INC_REFUSE_SIZE : 0;
+	pending->move = be32_to_cpu(join->move);
+	pending->at_edge = pending->shrink && node == rx->nn->edge;
+	pending->spread = !pending->shrink && node == rx->nn->edge;
+	if (pending->shrink && !pending->at_edge)
+		return 0;
+	pending->window = be16_to_cpu(join->window);
+	pending->dead_ms = be32_to_cpu(join->dead_ms);
+	pending->late_ms = be32_to_cpu(join->late_ms);
+	pending->late_policy = join->late_policy;
+	pending->fallback = join->fallback;
+	if (!is_power_of_2(pending->window) || pending->window < INC_MIN_WINDOW ||
+	    pending->window > INC_MAX_WINDOW || pending->dead_ms < NETINC_MIN_DEAD_MS ||
+	    pending->dead_ms > NETINC_MAX_DEAD_MS || pending->late_ms > NETINC_MAX_LATE_MS ||
+	    !pending->fallback || pending->fallback >= __INC_FALLBACK_MAX ||
+	    pending->late_policy > INC_LATE_FAIL) /* `partial` goes with no fallback */
+		return INC_REFUSE_SIZE;
+	return 0;
+}
+
+/*
+ * The run in which the members of a group that has failed go on. NULL: there is none yet, or @code
+ * says why there will be none with this one.
+ */
+static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
+					    const struct netinc_rx *rx, const struct inc_join *join,
+					    const struct netinc_tenant *tenant, int *code)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, rx->pkt.group, lineage);
+
+	if (g && g->node == node)
+		return g;
+	/* this box may be several nodes: one of them decides */
+	if (g)
+		*code = READ_ONCE(g->grp.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
+	else if (netinc_node_group_ended(rx, join))
+		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
+	else if (netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant) ||
+		 netinc_history_went_on(rx->nn, rx->pkt.group, lineage))
+		*code = INC_REFUSE_OUT;
+	return NULL;
+}
+
+/* The group, or the run of it, that a JOIN is for. */
+static struct netinc_node_group *group_for(struct netinc_node *node, const struct netinc_rx *rx,
+					   const struct inc_join *join,
+					   const struct netinc_tenant *tenant, int *code)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+
+	if (join->shrink && !rx->pkt.incarnation)
+		return shrunk_for(node, rx, join, tenant, code);
+	if (rx->pkt.incarnation)
+		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	if (lineage)
+		return netinc_node_group_find_moved(node, rx->pkt.group, lineage);
+	return netinc_node_group_find_over(rx, join) ?:
+		       netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant);
+}
+
+/*
+ * A tenant's groups, also those that have moved or shrunk, are for his ranks; those of nobody for
+ * all.
+ */
+static bool is_for_tenant(const struct netinc_node_group *g, const struct netinc_tenant *tenant)
+{
+	return !g->tenant || g->tenant == tenant;
+}
+
+/*
+ * May the sender of this JOIN, who is where he says, join anything here? 0 or the enum
+ * inc_refuse_code.
+ */
+static int admit_sender(const struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
+			const struct inc_join *join, struct netinc_tenant **tenant)
+{
+	/* at the edge ranks know one another: tenants are the nodes' */
+	if (node->dev)
+		return netinc_tenant_of(rx, join, key, tenant);
+	return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
+}
+
+static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
+		    const struct inc_join *join)
+{
+	u32 nonce = be32_to_cpu(join->nonce);
+	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
+	u64 now = make_challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
+	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	struct netinc_tenant *tenant = NULL;
+	struct netinc_pending_group pending;
+	struct netinc_node_group *g;
+	int code = 0;
+
+	/*
+	 * a member that comes back after an error is known by its nonce, address and cookie instead
+	 */
+	if (!rx->pkt.incarnation) {
+		if (got != now && got != make_challenge(rx, nonce, when - 1)) {
+			if (got)
+				netinc_rx_drop(rx, INC_C_DROP_CHALLENGE);
+			send_reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
+			return;
+		}
+		code = admit_sender(node, key, rx, join, &tenant);
+		if (code) {
+			netinc_rx_drop(rx, INC_C_DROP_PROOF);
+			send_refuse(rx, nonce, code, 0);
+			return;
+		}
+	}
+	g = group_for(node, rx, join, tenant, &code);
+	if (g && !rx->pkt.incarnation && !is_for_tenant(g, tenant)) {
+		code = INC_REFUSE_TENANT;
+	} else if (g && g->node == node) {
+		code = netinc_node_group_join(g, rx, join, &detail);
+	} else if (rx->pkt.incarnation) {
+		code = INC_REFUSE_UNKNOWN;
+	} else if (!code) {
+		code = parse_pending_group(node, rx, join, &pending);
+		pending.tenant = tenant;
+		if (!code)
+			code = queue_pending_group(node, &pending, &detail);
+	}
+	if (code)
+		send_refuse(rx, nonce, code, detail);
+	netinc_tenant_put(tenant);
+}
+
+/*
+ * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank
+ * here. What the node asked of that rank, the edge asks of the others: @key, which does not change.
+ */
+static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
+				    u8 *key)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+
+	return netinc_edge_find_key(rx->nn, rx->pkt.group, lineage, key) ? rx->nn->edge : NULL;
+}
+
+/* A whole one: it may be set meanwhile. */
+static void copy_key(struct netinc_node *node, u8 *key)
+{
+	spin_lock_bh(&node->lock);
+	memcpy(key, node->cfg.key, INC_KEY_LEN);
+	spin_unlock_bh(&node->lock);
+}
+
+static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8), key[INC_KEY_LEN];
+	const struct inc_join *join = netinc_rx_body(rx, buf);
+
+	if (!join) {
+		netinc_rx_drop(rx, INC_C_DROP_MALFORMED);
+		return;
+	}
+	if (node)
+		copy_key(node, key);
+	else
+		node = edge_for(rx, join, key);
+	if (node)
+		join_rx(node, key, rx, join);
+	memzero_explicit(key, sizeof(key));
+	if (node)
+		return;
+	netinc_rx_drop(rx, INC_C_DROP_NO_NODE);
+	send_refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
+}
+
+void netinc_node_rx(struct netinc_rx *rx)
+{
+	struct netinc_node *node = node_for(rx);
+	struct netinc_node_group *g;
+
+	if (rx->pkt.type == INC_PKT_JOIN) {
+		if (netinc_rx_sender_ok(rx))
+			node_rx_join(node, rx);
+		else
+			netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
+		return;
+	}
+	if (rx->pkt.tree) {
+		g = netinc_node_group_find_tree(rx->nn, &rx->pkt);
+		if (g)
+			netinc_node_group_rx(g, rx);
+		else
+			netinc_rx_drop(rx, INC_C_DROP_NO_GROUP);
+		return;
+	}
+	g = netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+	if (g && (g->node == node || g->node == rx->nn->edge)) {
+		netinc_node_group_rx(g, rx);
+		return;
+	}
+	if (!netinc_rx_sender_ok(rx)) {
+		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
+		return;
+	}
+	netinc_rx_drop(rx, node ? INC_C_DROP_NO_GROUP : INC_C_DROP_NO_NODE);
+	if (rx->pkt.type != INC_PKT_ABORT)
+		send_refuse(rx, 0, INC_REFUSE_UNKNOWN, 0);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The edge: what a host is to groups that have lost their node and have a rank here. It is a node
+ * without a device. Where several hosts are roots of trees, ranks ask for the trees whose root is
+ * here: what comes for a tree before it is there is lost, and sent again.
+ */
+#include <linux/memcontrol.h>
+#include <linux/slab.h>
+#include "node/edge.h"
+#include "node/history.h"
+#include "node/node.h"
+#include "node/node_group.h"
+
+#define MAX_TREE_REQUESTS	64	/* that have been asked for and not been made */
+
+void netinc_edge_pay(struct netinc_net *nn)
+{
+	netinc_node_paid(nn->edge);
+}
+
+bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request)
+{
+	struct netinc_node *edge = nn->edge;
+	bool taken;
+
+	spin_lock_bh(&edge->lock);
+	taken = !edge->dead && edge->ntree_requests < MAX_TREE_REQUESTS;
+	if (taken) {
+		list_add_tail(&request->list, &edge->tree_requests);
+		edge->ntree_requests++;
+		netinc_node_work(edge);
+	}
+	spin_unlock_bh(&edge->lock);
+	if (!taken)
+		kfree(request);
+	return taken;
+}
+
+static struct netinc_tree_request *next_tree_request(struct netinc_node *edge)
+{
+	struct netinc_tree_request *request;
+
+	spin_lock_bh(&edge->lock);
+	request = list_first_entry_or_null(&edge->tree_requests, struct netinc_tree_request, list);
+	if (request) {
+		list_del(&request->list);
+		edge->ntree_requests--;
+	}
+	spin_unlock_bh(&edge->lock);
+	return request;
+}
+
+static void make_trees(struct netinc_node *edge)
+{
+	struct netinc_tree_request *request;
+
+	while ((request = next_tree_request(edge))) {
+		/*
+		 * one for which there is no room is a root that does not answer, which the ranks
+		 * notice
+		 */
+		netinc_node_group_create_tree(edge, request);
+		kfree(request);
+	}
+}
+
+static void drop_tree_requests(struct netinc_node *edge)
+{
+	struct netinc_tree_request *request;
+
+	while ((request = next_tree_request(edge)))
+		kfree(request);
+}
+
+/* Port and doors are open as long as the edge has groups. */
+static void edge_use(struct netinc_node *edge)
+{
+	mutex_lock(&edge->nn->mutex);
+	if (!edge->in_use && !netinc_history_init(edge->nn) && !netinc_net_use(edge->nn))
+		edge->in_use = true;
+	mutex_unlock(&edge->nn->mutex);
+}
+
+static void edge_unuse(struct netinc_node *edge)
+{
+	mutex_lock(&edge->nn->mutex);
+	if (edge->in_use && !atomic_read(&edge->ngroups)) {
+		edge->in_use = false;
+		netinc_net_unuse(edge->nn);
+	}
+	mutex_unlock(&edge->nn->mutex);
+}
+
+static void edge_work(struct work_struct *work)
+{
+	struct netinc_node *edge = container_of(work, struct netinc_node, work);
+
+	if (READ_ONCE(edge->npending) || READ_ONCE(edge->ntree_requests))
+		edge_use(edge);
+	netinc_node_make_groups(edge);
+	make_trees(edge);
+	edge_unuse(edge);
+	netinc_node_put(edge);
+}
+
+int netinc_edge_init(struct netinc_net *nn)
+{
+	struct netinc_node_cfg cfg;
+
+	netinc_node_cfg_init(&cfg);
+	nn->edge = netinc_node_alloc(nn, &cfg);
+	if (!nn->edge)
+		return -ENOMEM;
+	INIT_WORK(&nn->edge->work, edge_work);
+	return 0;
+}
+
+void netinc_edge_gone(struct netinc_net *nn)
+{
+	netinc_node_work(nn->edge);
+}
+
+void netinc_edge_fini(struct netinc_net *nn)
+{
+	struct netinc_node *edge = nn->edge;
+
+	spin_lock_bh(&edge->lock);
+	edge->dead = true;
+	spin_unlock_bh(&edge->lock);
+	flush_work(&edge->work);
+	drop_tree_requests(edge);
+	netinc_node_end_groups(edge);
+	flush_work(&edge->work);
+	netinc_node_put(edge);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where host and node meet: groups that have lost their node are reduced at the hosts themselves. A
+ * rank asks the edge of its own box for what it needs there, and the edge asks what the ranks of
+ * the box know.
+ */
+#ifndef NETINC_NODE_EDGE_H
+#define NETINC_NODE_EDGE_H
+
+#include <linux/list.h>
+#include "core/netns.h"
+#include "engine/group.h"
+
+/* A tree that a rank of this host has heard of: made in process context. */
+struct netinc_tree_request {
+	struct list_head list;	/* edge->tree_requests; edge->lock */
+	struct netinc_tree_cfg tree;
+	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
+	struct netinc_peer peers[];
+};
+
+/* By the node, for ranks (edge.c). */
+
+/* Under nn->mutex: the caller's cgroup pays for what the edge will need, if none does yet. */
+void netinc_edge_pay(struct netinc_net *nn);
+/* Takes @request over, also if it returns false: there are too many, or the edge is gone. */
+bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request);
+
+/* By the host, for nodes (host/edge_rank.c). */
+
+/* Is the rank that lives at the root of @grp, a tree, still in its epoch? */
+bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp);
+/*
+ * Under RCU: has a rank here been in the group with this lineage, which goes on at the edge? Then
+ * @key, of INC_KEY_LEN bytes, is the key that it has proved.
+ */
+bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key);
+
+#endif

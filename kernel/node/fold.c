@@ -1,0 +1,723 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a group at a node does with payload: keeps received packets, folds them into results, sends
+ * these.
+ *
+ * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results
+ * are folded straight into the pages of the super-packet that carries them, which the slots then
+ * keep as their cached result. Received payload is never written to: its pages may be the sender's
+ * own.
+ */
+#include <linux/local_lock.h>
+#include <linux/slab.h>
+#include "node/node_group.h"
+#include "core/skb_contig.h"
+#include "reduce/reduce.h"
+#include "node/tenant.h"
+#include "core/trace.h"
+
+/* netinc_pay.flags: obj is a netinc_gso_buf, off the segment's number; else an sk_buff */
+#define PAY_RESULT	0x8000
+#define MAX_SOURCES	16	/* per pass of a reduction kernel */
+#define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
+/* bytes of each payload that are folded at a time: a multiple of any element */
+#define CHUNK		4096
+#define MAX_WIDER	4	/* times an element is an accumulator */
+
+static struct netinc_node_group *agg_to_node_group(struct netinc_agg *agg)
+{
+	return container_of(agg, struct netinc_node_group, grp.agg);
+}
+
+static int charge_held(struct netinc_node_group *g, u32 bytes)
+{
+	int err = netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+
+	if (err)
+		return err;
+	err = netinc_tenant_charge(g->tenant, bytes);
+	if (err)
+		netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	return err;
+}
+
+static void charge_held_always(struct netinc_node_group *g, u32 bytes)
+{
+	netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_tenant_charge_always(g->tenant, bytes);
+}
+
+static void uncharge_held(struct netinc_node_group *g, u32 bytes)
+{
+	netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_tenant_uncharge(g->tenant, bytes);
+}
+
+/* @always: more than the limits allow, if need be. */
+static bool charge_group(struct netinc_node_group *g, u32 bytes, bool always)
+{
+	if (always)
+		charge_held_always(g, bytes);
+	else if (g->held + bytes > g->limit || charge_held(g, bytes))
+		return false;
+	g->held += bytes;
+	return true;
+}
+
+static void uncharge_group(struct netinc_node_group *g, u32 bytes)
+{
+	uncharge_held(g, bytes);
+	g->held -= bytes;
+}
+
+static u32 payload_off(const struct netinc_pay *pay)
+{
+	return pay->off + (pay->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0);
+}
+
+/* A copy of what @pay refers to, in a packet of its own. */
+static struct sk_buff *copy_out(struct netinc_pay *pay)
+{
+	u32 len = payload_off(pay) - pay->off + pay->len;
+	struct sk_buff *skb;
+
+	netinc_fpu_section_outside();
+	skb = alloc_skb(len, GFP_ATOMIC | __GFP_NOWARN);
+	if (skb) {
+		skb_copy_bits(pay->obj, pay->off, skb_put(skb, len), len);
+		NETINC_CB(skb)->refs = 1;
+	}
+	return skb;
+}
+
+/*
+ * There is no room for the packet, but this block of it may fit. What the oldest block needs is
+ * taken always: a copy of each rank's contribution, which the group has been charged for when it
+ * was made, and not the packet, which may be as long as its sender likes.
+ */
+static bool hold_copy(struct netinc_node_group *g, struct netinc_pay *pay, bool always)
+{
+	struct sk_buff *copy;
+
+	if (!always && g->held + SKB_TRUESIZE(pay->len) > g->limit)
+		return false;
+	copy = copy_out(pay);
+	if (!copy)
+		return false;
+	if (!charge_group(g, copy->truesize, always)) {
+		kfree_skb(copy);
+		return false;
+	}
+	netinc_count(g->grp.counters, INC_C_UNSHARED);
+	pay->obj = copy;
+	pay->off = 0;
+	return true;
+}
+
+static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	struct sk_buff *skb = pay->obj;
+
+	if (!NETINC_CB(skb)->refs) {
+		if (!charge_group(g, skb->truesize, false))
+			return hold_copy(g, pay, always);
+		netinc_skb_hold(skb);
+		NETINC_CB(skb)->refs = 0;
+		/*
+		 * the receive path has its own: another CPU may release this one as soon as the
+		 * lock is dropped
+		 */
+		skb_get(skb);
+	}
+	NETINC_CB(skb)->refs++;
+	return true;
+}
+
+static void super_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
+{
+	u32 bytes = netinc_gso_buf_truesize(s);
+
+	if (refcount_read(&s->refs) == 1) {
+		g->results -= bytes;
+		uncharge_held(g, bytes);
+	}
+	netinc_gso_buf_put(s);
+}
+
+/*
+ * Room for some results; at the limit for one, which the group has been charged for when it was
+ * made.
+ */
+static struct netinc_gso_buf *super_get(struct netinc_node_group *g, u32 len, u32 n)
+{
+	struct netinc_gso_buf *s = netinc_gso_buf_alloc(len, n);
+	u32 bytes;
+
+	if (!s)
+		return NULL;
+	bytes = netinc_gso_buf_truesize(s);
+	if (g->results + bytes > g->limit || charge_held(g, bytes)) {
+		netinc_gso_buf_put(s);
+		s = netinc_gso_buf_alloc(len, 1);
+		if (!s)
+			return NULL;
+		bytes = netinc_gso_buf_truesize(s);
+		charge_held_always(g, bytes);
+	}
+	g->results += bytes;
+	return s;
+}
+
+static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	struct sk_buff *skb = pay->obj;
+
+	if (pay->flags & PAY_RESULT) {
+		super_put(g, pay->obj);
+		return;
+	}
+	if (--NETINC_CB(skb)->refs)
+		return;
+	uncharge_group(g, skb->truesize);
+	consume_skb(skb);
+}
+
+static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc)
+{
+	memset(desc, 0, sizeof(*desc));
+	if (pay->obj && (pay->flags & INC_F_DESC))
+		skb_copy_bits(pay->obj, pay->off, desc, sizeof(*desc));
+}
+
+/* Sources of one pass; the first may be what the pass before has accumulated. */
+struct pass {
+	const struct netinc_reduce *kernel;	/* the fastest one */
+	void *dst;
+	void *acc;
+	u32 off;		/* of the chunk in its payload, bytes */
+	u32 len;		/* of the chunk, bytes */
+	struct netinc_fold_args args;
+	u32 n;
+	u32 bounced;
+	const void *src[MAX_SOURCES];
+};
+
+/*
+ * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
+ * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ */
+struct scratch {
+	local_lock_t lock;
+	u8 bounce[MAX_BOUNCE][CHUNK];
+	u8 acc[MAX_WIDER * CHUNK];
+};
+
+static struct scratch __percpu *scratch;
+
+static const struct netinc_reduce *usable_kernel(const struct netinc_reduce *kernel, bool fpu)
+{
+	if (fpu || !kernel->fpu)
+		return kernel;
+	return netinc_reduce_find(kernel->type, kernel->op, kernel->mode, false);
+}
+
+/* Preemption is off here on PREEMPT_RT: for one pass only. */
+static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
+{
+	const struct netinc_reduce *kernel =
+		usable_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
+	void *to = last ? p->dst : p->acc;
+
+	p->args.flags &= NETINC_FOLD_CONTINUE;
+	if (!last)
+		p->args.flags |= NETINC_FOLD_PARTIAL;
+	kernel->fold(to, p->src, p->n, p->len / kernel->elem_size, &p->args);
+	netinc_fpu_section_leave(&g->section);
+	p->args.flags |= NETINC_FOLD_CONTINUE;
+	p->src[0] = to;
+	p->n = 1;
+	p->bounced = 0;
+}
+
+static void pass_add(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
+{
+	u32 off = payload_off(pay) + p->off;
+	const void *src = netinc_skb_contig(pay->obj, off, p->len);
+
+	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
+		pass_run(g, p, false);
+	if (!src) {
+		void *to = this_cpu_ptr(scratch)->bounce[p->bounced++];
+
+		skb_copy_bits(pay->obj, off, to, p->len);
+		netinc_count(g->grp.counters, INC_C_FOLD_BOUNCED);
+		src = to;
+	}
+	p->src[p->n++] = src;
+}
+
+static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
+}
+
+/*
+ * The segment in which the next result is built; as many as the received packet may complete share
+ * a super-packet.
+ */
+static void *result_segment(struct netinc_node_group *g, const struct netinc_slot *slot, u32 len)
+{
+	struct netinc_gso_buf *s = g->build;
+
+	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size ||
+		  s->last != s->seg_size)) {
+		super_put(g, s);
+		g->build = NULL;
+	}
+	if (!g->build) {
+		s = super_get(g, len,
+			      min_t(u32, max(g->rx_left, 1u),
+				    min(NETINC_MAX_SEGMENTS, 65000 / len)));
+		if (!s)
+			return NULL;
+		g->build = s;
+	}
+	return netinc_gso_buf_segment(s, s->n);
+}
+
+static void result_header(struct netinc_node_group *g, const struct netinc_slot *slot, u16 flags,
+			  u16 len, struct netinc_pkt *pkt)
+{
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->type = INC_PKT_RESULT;
+	pkt->flags = flags & (INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC | INC_F_FINAL | INC_F_CE |
+			      INC_F_ECE | INC_F_PARTIAL);
+	pkt->child = flags & INC_F_PARTIAL ? slot->set : 0;
+	pkt->group = g->grp.cfg.id;
+	pkt->incarnation = g->grp.cfg.incarnation;
+	pkt->epoch = g->grp.epoch;
+	pkt->psn = (u32)slot->q;
+	pkt->span = 1;
+	pkt->len = len;
+	pkt->opseq = slot->opseq;
+	pkt->sig = slot->sig;
+	pkt->dtype = slot->dtype;
+	pkt->dop = slot->dop;
+	pkt->mode = slot->mode;
+	pkt->cookie = g->grp.down_cookie;
+	pkt->tree = g->grp.agg.tree;
+}
+
+/* The first contribution with @flag; the slot's own flags say that there is one. */
+static const struct netinc_pay *first_input(const struct netinc_node_group *g,
+					    const struct netinc_slot *slot, u16 flag)
+{
+	static const struct netinc_pay none;
+	u32 i;
+
+	for (i = 0; i < g->grp.cfg.size; i++)
+		if (slot->in[i].flags & flag)
+			return &slot->in[i];
+	WARN_ON_ONCE(1);
+	return &none;
+}
+
+/* Header, descriptor and room for the payload; NULL: no memory. */
+static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot, u32 *size)
+{
+	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
+	u16 flags = slot->flags;
+	struct netinc_pkt pkt;
+	u8 *segment;
+
+	*size = sizeof(struct inc_hdr) + desc + round_up(slot->len, 4);
+	segment = result_segment(g, slot, *size);
+	if (!segment)
+		return NULL;
+	result_header(g, slot, flags, slot->len, &pkt);
+	netinc_build((struct inc_hdr *)segment, &pkt);
+	segment += sizeof(struct inc_hdr);
+	if (desc) {
+		copy_desc(&g->grp.agg, first_input(g, slot, INC_F_DESC),
+			  (struct inc_desc *)segment);
+		segment += desc;
+	}
+	memset(segment + slot->len, 0, round_up(slot->len, 4) - slot->len);
+	return segment;
+}
+
+static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u32 size)
+{
+	struct netinc_gso_buf *s = g->build;
+
+	slot->result = (struct netinc_pay){
+		.obj = s, .off = s->n, .len = size, .flags = slot->flags | PAY_RESULT
+	};
+	netinc_gso_buf_get(s);
+	s->n++;
+	s->last = size;
+	g->build_next = slot->q + 1;
+	trace_netinc_block(g->grp.cfg.id, slot->q, slot->len);
+}
+
+/* Bytes [off, off + len) of all payloads to @dst. */
+static void fold_chunk(struct netinc_node_group *g, const struct netinc_slot *slot,
+		       const struct netinc_reduce *kernel, u32 ranks, void *dst, u32 off, u32 len)
+{
+	struct pass p = {
+		.kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = ranks
+	};
+	u32 i;
+
+	p.acc = kernel->acc_size == kernel->elem_size ? dst : this_cpu_ptr(scratch)->acc;
+	for (i = 0; i < g->grp.cfg.size; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			pass_add(g, &p, &slot->in[i]);
+	if (WARN_ON_ONCE(!p.n))
+		memset(dst, 0, len);
+	else
+		pass_run(g, &p, true);
+}
+
+/* An average is of those that are there. */
+static u32 count_contributors(const struct netinc_node_group *g, const struct netinc_slot *slot)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < g->grp.cfg.size; i++)
+		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	return n;
+}
+
+static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
+{
+	u32 ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
+	    off, len;
+	const struct netinc_reduce *kernel =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+
+	if (netinc_assert(kernel))
+		return;
+	local_lock_nested_bh(&scratch->lock);
+	g->grp.counters[INC_C_FOLD_BYTES] += (u64)ranks * slot->len;
+	for (off = 0; off < slot->len; off += len) {
+		len = min_t(u32, slot->len - off, CHUNK);
+		fold_chunk(g, slot, kernel, ranks, dst + off, off, len);
+	}
+	local_unlock_nested_bh(&scratch->lock);
+	if (g->section.denied)
+		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);
+}
+
+/*
+ * The payload of one contribution, as it is. A buffer that is shorter than its header said would
+ * leave zeros.
+ */
+static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay *pay, void *dst)
+{
+	if (WARN_ON_ONCE(!pay->obj || pay->len != slot->len) ||
+	    skb_copy_bits(pay->obj, payload_off(pay), dst, slot->len))
+		memset(dst, 0, slot->len);
+}
+
+/* What there is to fold, the counted flags say, and nothing else. */
+static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	void *dst;
+	u32 size;
+
+	dst = result_begin(g, slot, &size);
+	if (!dst)
+		return false;
+	if ((slot->flags & INC_F_PAYLOAD) && slot->dop)
+		fold_payload(g, slot, dst);
+	else if (slot->flags & INC_F_PAYLOAD)
+		copy_payload(slot, first_input(g, slot, INC_F_PAYLOAD), dst);
+	result_end(g, slot, size);
+	return true;
+}
+
+static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	u32 size;
+	void *to;
+
+	to = result_begin(g, slot, &size);
+	if (!to)
+		return false;
+	copy_payload(slot, &slot->in[i], to);
+	result_end(g, slot, size);
+	return true;
+}
+
+static void run_flush(struct netinc_node_group *g, struct netinc_run *run, u32 child)
+{
+	if (!run->s)
+		return;
+	netinc_node_group_send_run(g, child, run);
+	super_put(g, run->s);
+	run->s = NULL;
+}
+
+static void run_add(struct netinc_node_group *g, struct netinc_run *run, u32 child,
+		    const struct netinc_pay *result)
+{
+	if (run->s != result->obj || run->first + run->n != result->off) {
+		run_flush(g, run, child);
+		*run = (struct netinc_run){ .s = result->obj, .first = result->off };
+		netinc_gso_buf_get(run->s);
+	}
+	run->n++;
+}
+
+/* The header alone: for a block without elements, or a child that does not want them. */
+static void empty_header(struct netinc_node_group *g, const struct netinc_slot *slot,
+			 struct netinc_pkt *pkt)
+{
+	result_header(g, slot, slot->flags & ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL), 0, pkt);
+}
+
+static void empty_flush(struct netinc_node_group *g, u32 child)
+{
+	struct netinc_pkt *pkt = &g->link[child].empty;
+
+	if (pkt->span)
+		netinc_node_group_send(g, child, netinc_control_skb(pkt, NULL, 0));
+	pkt->span = 0;
+}
+
+static void empty_add(struct netinc_node_group *g, u32 child, const struct netinc_slot *slot)
+{
+	struct netinc_pkt *pkt = &g->link[child].empty, next;
+
+	empty_header(g, slot, &next);
+	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next.psn &&
+	    pkt->opseq == next.opseq && pkt->sig == next.sig && pkt->flags == next.flags &&
+	    pkt->child == next.child) {
+		pkt->span++;
+		return;
+	}
+	empty_flush(g, child);
+	*pkt = next;
+}
+
+/* Does the host of @child want the elements, for this child or for another one? */
+static bool host_wants(const struct netinc_node_group *g, const struct netinc_slot *slot, u32 child)
+{
+	u32 i;
+
+	if (!(slot->flags & INC_F_PAYLOAD))
+		return true;
+	for (i = child; i < g->grp.cfg.size; i++)
+		if (g->link[i].host == child && (slot->in[i].flags & INC_F_WANT))
+			return true;
+	return false;
+}
+
+static void send_child(struct netinc_node_group *g, const struct netinc_slot *slot, u32 child)
+{
+	struct netinc_run run = { .s = slot->result.obj, .first = slot->result.off, .n = 1 };
+	struct netinc_pkt pkt;
+
+	if (run.s && host_wants(g, slot, g->link[child].host)) {
+		netinc_node_group_send_run(g, child, &run);
+		return;
+	}
+	empty_header(g, slot, &pkt);
+	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
+}
+
+static void mark_hosts(const struct netinc_node_group *g, const struct netinc_slot *slot,
+		       unsigned long *wants)
+{
+	u32 i;
+
+	bitmap_zero(wants, g->grp.cfg.size);
+	for (i = 0; i < g->grp.cfg.size; i++)
+		if (slot->in[i].flags & INC_F_WANT)
+			__set_bit(g->link[i].host, wants);
+}
+
+/* Elements to the hosts that want them, empty results to the others. */
+static void send_apart(struct netinc_node_group *g, const struct netinc_slot *slot)
+{
+	DECLARE_BITMAP(wants, INC_MAX_RANKS);
+	u32 i;
+
+	mark_hosts(g, slot, wants);
+	g->apart = true;
+	for (i = 0; i < g->grp.cfg.size; i++) {
+		if (g->link[i].host != i)
+			continue;
+		if (slot->result.obj && test_bit(i, wants))
+			run_add(g, &g->link[i].run, i, &slot->result);
+		else
+			empty_add(g, i, slot);
+	}
+}
+
+static bool all_want(const struct netinc_node_group *g, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < g->grp.cfg.size; i++)
+		if (!(slot->in[i].flags & INC_F_WANT))
+			return false;
+	return true;
+}
+
+static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+
+	if (child != NETINC_ALL)
+		send_child(g, slot, child);
+	else if (!slot->result.obj || ((slot->flags & INC_F_PAYLOAD) && !all_want(g, slot)))
+		send_apart(g, slot);
+	else
+		run_add(g, &g->run, NETINC_ALL, &slot->result);
+}
+
+/* All results that wait for others to leave with. */
+static void flush_results(struct netinc_node_group *g)
+{
+	u32 i;
+
+	run_flush(g, &g->run, NETINC_ALL);
+	for (i = 0; g->apart && i < g->grp.cfg.size; i++) {
+		run_flush(g, &g->link[i].run, i);
+		empty_flush(g, i);
+	}
+	g->apart = false;
+}
+
+static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_NACK,
+				  .group = g->grp.cfg.id,
+				  .incarnation = g->grp.cfg.incarnation,
+				  .epoch = g->grp.epoch,
+				  .psn = (u32)q,
+				  .span = span,
+				  .child = child,
+				  .tree = agg->tree,
+				  .cookie = g->grp.down_cookie };
+
+	netinc_count(g->grp.counters, INC_C_NACKS);
+	netinc_node_group_send(g, child, netinc_control_skb(&pkt, NULL, 0));
+}
+
+static void agg_send_status(struct netinc_agg *agg, u32 child, u32 tstamp,
+			    const struct inc_status *body, u32 len)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_STATUS,
+				  .group = g->grp.cfg.id,
+				  .incarnation = g->grp.cfg.incarnation,
+				  .epoch = g->grp.epoch,
+				  .psn = (u32)agg->una,
+				  .span = 1,
+				  .child = child,
+				  .tree = agg->tree,
+				  .tstamp = tstamp,
+				  .cookie = g->grp.down_cookie };
+
+	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
+}
+
+static void send_partial(struct netinc_agg *agg, u32 child, const struct inc_partial *body, u32 len)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	struct netinc_pkt pkt = { .type = INC_PKT_PARTIAL, .group = g->grp.cfg.id,
+				  .incarnation = g->grp.cfg.incarnation, .epoch = g->grp.epoch,
+				  .psn = (u32)agg->una, .span = 1, .cookie = g->grp.down_cookie };
+
+	netinc_node_group_send(g, child, netinc_control_skb(&pkt, body, len));
+}
+
+void netinc_fold_begin(struct netinc_node_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	netinc_fpu_section_want(&g->section);
+}
+
+void netinc_fold_end(struct netinc_node_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	flush_results(g);
+	if (g->build)
+		super_put(g, g->build);
+	g->build = NULL;
+	netinc_fpu_section_end(&g->section);
+}
+
+static void unshare_slot(struct netinc_node_group *g, struct netinc_slot *slot)
+{
+	struct sk_buff *skb, *copy;
+	struct netinc_pay *pay;
+	u32 i;
+
+	for (i = 0; i < g->grp.cfg.size; i++) {
+		pay = &slot->in[i];
+		skb = pay->obj;
+		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= NETINC_CB(skb)->packets)
+			continue;
+		copy = copy_out(pay);
+		if (!copy)
+			return;
+		agg_release(&g->grp.agg, pay);
+		pay->obj = copy;
+		pay->off = 0;
+		charge_group(g, copy->truesize, true);
+		netinc_count(g->grp.counters, INC_C_UNSHARED);
+	}
+}
+
+void netinc_fold_unshare(struct netinc_node_group *g)
+{
+	struct netinc_slot *slot;
+	u64 q;
+
+	lockdep_assert_held(&g->lock);
+	for (q = g->grp.agg.una; q != g->grp.agg.top; q++) {
+		slot = netinc_agg_slot(&g->grp.agg, q);
+		if (slot->q == q && slot->state == NETINC_SLOT_FILLING)
+			unshare_slot(g, slot);
+	}
+}
+
+const struct netinc_agg_ops netinc_fold_ops = {
+	.hold = agg_hold,
+	.release = agg_release,
+	.desc = copy_desc,
+	.can_fold = can_fold,
+	.fold = agg_fold,
+	.copy = copy_one,
+	.send_result = send_result,
+	.send_nack = send_nack,
+	.send_status = agg_send_status,
+	.send_partial = send_partial,
+	.mismatch = netinc_group_mismatch,
+};
+
+int netinc_fold_init(void)
+{
+	int cpu;
+
+	scratch = alloc_percpu(struct scratch);
+	if (!scratch)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_lock_init(&per_cpu_ptr(scratch, cpu)->lock);
+	return 0;
+}
+
+void netinc_fold_fini(void)
+{
+	free_percpu(scratch);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Packets of a group at a node: those of members come in, results and control packets go out, one
+ * copy per host.
+ */
+#include <linux/jhash.h>
+#include "node/node_group.h"
+#include "node/tenant.h"
+
+static void count_tx(struct netinc_node_group *g, struct netinc_port *port,
+		     const struct sk_buff *skb, u32 headers)
+{
+	u32 packets = netinc_skb_packets(skb), bytes = netinc_skb_ip_bytes(skb, headers);
+
+	g->grp.counters[INC_C_TX_PACKETS] += packets;
+	g->grp.counters[INC_C_TX_BYTES] += bytes;
+	g->grp.counters[INC_C_TX_SKBS]++;
+	if (!port)
+		return;
+	atomic64_add(packets, &port->tx_packets);
+	atomic64_add(bytes, &port->tx_bytes);
+	atomic64_inc(&port->tx_skbs);
+}
+
+static void send_one(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
+{
+	struct netinc_link *link = &g->link[child];
+	u32 payload = skb->len;
+
+	if (netinc_txq_add(&g->txq, &link->path, skb)) {
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
+		return;
+	}
+	count_tx(g, link->port, skb, skb->len - payload);
+}
+
+static bool is_host(const struct netinc_node_group *g, u32 child)
+{
+	return g->link[child].host == child && g->grp.members[child].present;
+}
+
+void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+	u32 i;
+
+	if (!skb) {
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
+		return;
+	}
+	if (child != NETINC_ALL) {
+		send_one(g, child, skb);
+		return;
+	}
+	for (i = 0; i < g->grp.cfg.size; i++) {
+		if (!is_host(g, i))
+			continue;
+		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
+		if (copy)
+			send_one(g, i, copy);
+		else
+			netinc_count(g->grp.counters, INC_C_TX_ERRORS);
+	}
+	consume_skb(skb);
+}
+
+void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
+				const struct netinc_run *run)
+{
+	u32 i;
+
+	if (child != NETINC_ALL) {
+		netinc_node_group_send(g, child, netinc_gso_buf_skb(run->s, run->first, run->n));
+		return;
+	}
+	for (i = 0; i < g->grp.cfg.size; i++)
+		if (is_host(g, i))
+			netinc_node_group_send(g, i,
+					       netinc_gso_buf_skb(run->s, run->first, run->n));
+}
+
+/*
+ * Members that share a host (address) share its copy of a result. Addresses are hashed with a
+ * secret, since members choose them.
+ */
+void netinc_node_group_find_hosts(struct netinc_node_group *g)
+{
+	const struct netinc_member *m = g->grp.members;
+	u32 n = g->grp.cfg.size, seed = (u32)g->nn->secret[0], i, j;
+	struct netinc_link *bucket;
+
+	for (i = 0; i < n; i++)
+		g->link[i].first = n;
+	for (i = 0; i < n; i++) {
+		bucket = &g->link[reciprocal_scale(jhash(&m[i].peer, sizeof(m[i].peer), seed), n)];
+		for (j = bucket->first; j < n; j = g->link[j].next)
+			if (!memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)))
+				break;
+		g->link[i].host = min(i, j);
+		if (j < n)
+			continue;
+		g->link[i].next = bucket->first;
+		bucket->first = i;
+	}
+}
+
+static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx)
+{
+	struct netinc_port *port = g->link[rx->pkt.child].port;
+	u32 packets = netinc_rx_packets(rx), bytes = netinc_rx_bytes(rx);
+
+	g->grp.counters[INC_C_RX_PACKETS] += packets;
+	g->grp.counters[INC_C_RX_BYTES] += bytes;
+	g->grp.counters[INC_C_RX_SKBS]++;
+	g->grp.counters[INC_C_CONGESTED] += rx->ce;
+	if (!port || port->ifindex != rx->dev->ifindex)
+		return;
+	atomic64_add(packets, &port->rx_packets);
+	atomic64_add(bytes, &port->rx_bytes);
+	atomic64_inc(&port->rx_skbs);
+}
+
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const void *body;
+	int err;
+
+	body = netinc_rx_body(rx, buf);
+	if (!body)
+		netinc_count(g->grp.counters, INC_C_DROP_MALFORMED);
+	err = body ? netinc_group_control(&g->grp, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
+	if (err)
+		netinc_rx_dropped(rx, g->grp.cfg.id, -err);
+	else
+		rx->used = true;
+	/* what follows one that asks too much may be other members' */
+	return !err || err == -INC_C_DROP_WORK;
+}
+
+/* Before READY nobody knows it: ABORT comes without. */
+static bool incarnation_fits(const struct netinc_node_group *g, const struct netinc_pkt *pkt)
+{
+	return pkt->incarnation == g->grp.cfg.incarnation ||
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT &&
+		g->grp.state == INC_GROUP_JOINING);
+}
+
+/*
+ * May the tenant have this? Contributions are what he pays for, those of one buffer together,
+ * whatever stands before them in it. While he has nothing left, a member that asks is answered now
+ * and then, so that it knows that the node lives.
+ */
+static bool is_affordable(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid, u64 now)
+{
+	bool congested, contribution = rx->pkt.type == INC_PKT_CONTRIB;
+	int why;
+
+	if (!g->tenant || *paid || rx->pkt.type == INC_PKT_ABORT)
+		return true;
+	if (contribution) {
+		why = netinc_tenant_may_work(g->tenant, netinc_rx_bytes(rx), now, &congested);
+		rx->ce |= congested;
+		rx->pkt.ce = rx->ce;
+		*paid = !why;
+	} else {
+		why = netinc_tenant_in_debt(g->tenant, now);
+		if (why &&
+		    netinc_group_rare_probe(&g->grp, rx->pkt.child, div_u64(now, NSEC_PER_USEC)))
+			return true;
+	}
+	if (!why)
+		return true;
+	netinc_count(g->grp.counters, why);
+	if (contribution)
+		netinc_group_ignored(&g->grp, &rx->pkt);
+	netinc_rx_dropped(rx, g->grp.cfg.id, why);
+	return false;
+}
+
+/* One segment. False: what follows in this buffer is not looked at. */
+static bool rx_one_segment(struct netinc_node_group *g, struct netinc_rx *rx, bool *paid,
+			   u64 now_ns)
+{
+	struct netinc_pay pay = {
+		.obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags
+	};
+	u64 now = div_u64(now_ns, NSEC_PER_USEC);
+	int err;
+
+	err = netinc_group_check(&g->grp, &rx->pkt, &rx->peer, now);
+	if (err) {
+		netinc_rx_dropped(rx, g->grp.cfg.id, -err);
+		return false;
+	}
+	/* only who is a member spends what the tenant has */
+	if (unlikely(!is_affordable(g, rx, paid, now_ns)))
+		return false;
+	if (rx->pkt.type != INC_PKT_CONTRIB)
+		return control_rx(g, rx, now);
+	err = netinc_group_contrib(&g->grp, &rx->pkt, &pay, now);
+	if (err)
+		netinc_rx_dropped(rx, g->grp.cfg.id, -err);
+	else
+		rx->used = true;
+	return true;
+}
+
+void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
+{
+	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
+	bool member = false, paid = false;
+	u32 child = rx->pkt.child;
+	int got = 1;
+
+	netinc_node_group_lock(g);
+	if (g->dead || rx->pkt.child >= g->grp.cfg.size) {
+		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
+		netinc_node_group_unlock(g);
+		return;
+	}
+	netinc_fold_begin(g);
+	netinc_group_buffer_begin(&g->grp);
+	count_rx(g, rx);
+	do {
+		if (rx->pkt.group != g->grp.cfg.id || !incarnation_fits(g, &rx->pkt)) {
+			netinc_count(g->grp.counters, INC_C_DROP_NO_GROUP);
+			break;
+		}
+		/* aggregation may have put packets of several ranks of one host into one buffer */
+		if (member && rx->pkt.child != child && g->grp.running)
+			netinc_agg_packet_end(&g->grp.agg, child, now);
+		child = rx->pkt.child;
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
+		member = rx_one_segment(g, rx, &paid, begin);
+		if (!member)
+			break;
+	} while ((got = netinc_rx_next(rx)) > 0);
+	if (got < 0) {
+		netinc_count(g->grp.counters, -got);
+		netinc_rx_dropped(rx, g->grp.cfg.id, -got);
+	}
+	if (member && g->grp.running)
+		netinc_agg_packet_end(&g->grp.agg, child, now);
+	netinc_fold_end(g);
+	netinc_node_group_unlock(g);
+	spent = ktime_get_ns() - begin;
+	atomic64_add(spent, &g->unbooked);
+	netinc_tenant_worked(g->tenant, spent);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which group of a node a packet or a JOIN is for. */
+#include <linux/rculist.h>
+#include "node/node_group.h"
+
+struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation)
+{
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
+		if (g->grp.cfg.id != id || netinc_group_is_branch(&g->grp))
+			continue;
+		if (incarnation ? g->grp.cfg.incarnation == incarnation :
+				  !g->moved && !netinc_group_over(&g->grp))
+			return g;
+	}
+	return NULL;
+}
+
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id,
+						     const struct netinc_tenant *tenant)
+{
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->grp.cfg.id == id && !netinc_group_is_branch(&g->grp) && !g->moved &&
+		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant))
+			return g;
+	return NULL;
+}
+
+struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
+						      const struct netinc_pkt *pkt)
+{
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, pkt->group), hash)
+		if (g->grp.cfg.id == pkt->group && g->grp.cfg.incarnation == pkt->incarnation &&
+		    g->grp.agg.tree == pkt->tree)
+			return g;
+	return NULL;
+}
+
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
+						       u64 lineage)
+{
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
+		if (g->node == node && g->grp.cfg.id == id && g->grp.cfg.lineage == lineage &&
+		    !netinc_group_is_branch(&g->grp))
+			return g;
+	return NULL;
+}
+
+bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	u64 lineage = be64_to_cpu(join->lineage);
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage ||
+		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp))
+			continue;
+		netinc_node_group_lock(g);
+		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
+		netinc_node_group_unlock(g);
+		return true;
+	}
+	return false;
+}
+
+struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
+{
+	struct netinc_node_group *g;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->grp.cfg.id == id && g->grp.cfg.ancestor == lineage &&
+		    (READ_ONCE(g->grp.epoch) || !netinc_group_over(&g->grp)))
+			return g;
+	return NULL;
+}
+
+struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx,
+						      const struct inc_join *join)
+{
+	struct netinc_node_group *g;
+	bool knows;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->grp.cfg.id != rx->pkt.group || !netinc_group_over(&g->grp) ||
+		    netinc_group_is_branch(&g->grp))
+			continue;
+		spin_lock_bh(&g->lock);
+		knows = !g->dead && netinc_group_knows(&g->grp, &rx->pkt, join, &rx->peer);
+		spin_unlock_bh(&g->lock);
+		if (knows)
+			return g;
+	}
+	return NULL;
+}

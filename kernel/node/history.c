@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How groups have ended. */
+#include <linux/slab.h>
+#include "node/history.h"
+
+int netinc_history_init(struct netinc_net *nn)
+{
+	struct netinc_history *history;
+
+	lockdep_assert_held(&nn->mutex);
+	if (nn->history)
+		return 0;
+	history = kvzalloc(sizeof(*history), GFP_KERNEL_ACCOUNT);
+	if (!history)
+		return -ENOMEM;
+	spin_lock_bh(&nn->hash_lock);
+	nn->history = history;
+	spin_unlock_bh(&nn->hash_lock);
+	return 0;
+}
+
+void netinc_history_fini(struct netinc_net *nn)
+{
+	kvfree(nn->history);
+}
+
+static struct netinc_group_history *find_history(struct netinc_net *nn, u32 group, u64 lineage)
+{
+	struct netinc_group_history *past;
+	u32 i;
+
+	lockdep_assert_held(&nn->hash_lock);
+	for (i = 0; nn->history && i < NETINC_HISTORY; i++) {
+		past = &nn->history->group[i];
+		if (past->lineage == lineage && past->group == group)
+			return past;
+	}
+	return NULL;
+}
+
+static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage)
+{
+	struct netinc_group_history *past = find_history(nn, group, lineage);
+
+	if (past)
+		return past;
+	past = &nn->history->group[nn->history->next++ % NETINC_HISTORY];
+	*past = (struct netinc_group_history){ .group = group, .lineage = lineage };
+	return past;
+}
+
+void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
+{
+	struct netinc_group_history *past;
+	u32 i;
+
+	spin_lock_bh(&nn->hash_lock);
+	past = find_or_make(nn, g->cfg.id, g->cfg.lineage);
+	past->failed = true;
+	past->move = g->move;
+	past->ngone = 0;
+	for (i = 0; i < g->cfg.size && past->ngone < NETINC_MAX_GONE; i++)
+		if (netinc_group_gone(g, i))
+			past->gone[past->ngone++] = i;
+	spin_unlock_bh(&nn->hash_lock);
+}
+
+void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g)
+{
+	spin_lock_bh(&nn->hash_lock);
+	find_or_make(nn, g->cfg.id, g->cfg.ancestor)->formed = true;
+	spin_unlock_bh(&nn->hash_lock);
+}
+
+bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage)
+{
+	const struct netinc_group_history *found;
+	bool formed;
+
+	spin_lock_bh(&nn->hash_lock);
+	found = find_history(nn, group, lineage);
+	formed = found && found->formed;
+	spin_unlock_bh(&nn->hash_lock);
+	return formed;
+}
+
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
+			 struct netinc_group_history *past)
+{
+	const struct netinc_group_history *found;
+
+	spin_lock_bh(&nn->hash_lock);
+	found = find_history(nn, group, lineage);
+	if (found)
+		*past = *found;
+	spin_unlock_bh(&nn->hash_lock);
+	return found;
+}

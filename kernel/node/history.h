@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the nodes of a netns remember of groups that have failed, the last NETINC_HISTORY of them:
+ * which ranks are gone, so that the others need not wait for them when they go on, and that they
+ * have gone on, so that who comes late is out. It outlives the groups, which are freed a few
+ * seconds after their end.
+ */
+#ifndef NETINC_NODE_HISTORY_H
+#define NETINC_NODE_HISTORY_H
+
+#include "core/netns.h"
+#include "engine/group.h"
+
+#define NETINC_HISTORY	128
+
+/* How a group has ended at a node of this netns. */
+struct netinc_group_history {
+	u64 lineage;		/* 0: none */
+	u32 group;
+	u32 move;		/* the one that it was at */
+	bool failed;
+	bool formed;		/* it goes on, or has gone on, with fewer ranks */
+	u32 ngone;
+	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
+};
+
+/* A ring of which the oldest entry is overwritten; nn->hash_lock. */
+struct netinc_history {
+	struct netinc_group_history group[NETINC_HISTORY];
+	u32 next;
+};
+
+/* Under nn->mutex, before the first group can end: makes room. -ENOMEM: there is none. */
+int netinc_history_init(struct netinc_net *nn);
+void netinc_history_fini(struct netinc_net *nn);
+
+/* @g has failed, or another rank of it is gone. */
+void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g);
+/* @g, which has an ancestor, has formed. */
+void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g);
+/* Has this group gone on with fewer ranks? */
+bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage);
+/* False: nothing is known. */
+bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
+			 struct netinc_group_history *past);
+
+#endif

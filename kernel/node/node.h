@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c
+ * has their configuration and membership's stateless half (challenges, refusals, creation of
+ * groups), node_group.c the groups.
+ */
+#ifndef NETINC_NODE_NODE_H
+#define NETINC_NODE_NODE_H
+
+#include <linux/netdevice.h>
+#include <linux/workqueue.h>
+#include "core/netns.h"
+#include "core/rx.h"
+
+struct netinc_tenant;
+
+struct netinc_node_cfg {
+	u32 dead_ms;
+	u32 late_ms;
+	u8 late_policy;		/* enum inc_late_policy */
+	u32 window;
+	u32 max_groups;
+	u64 max_memory;		/* bytes, per group */
+	u8 fallback;		/* enum inc_fallback */
+	u8 nstandby;
+	struct netinc_peer standby[INC_MAX_STANDBY];
+	bool keyed;
+	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
+};
+
+/* Traffic of a port; the groups' members refer to it. */
+struct netinc_port {
+	struct hlist_node list;	/* node->ports, RCU; node->lock */
+	struct rcu_head rcu;
+	u32 ifindex;
+	char name[IFNAMSIZ];
+	atomic64_t rx_packets;
+	atomic64_t rx_bytes;
+	atomic64_t rx_skbs;
+	atomic64_t tx_packets;
+	atomic64_t tx_bytes;
+	atomic64_t tx_skbs;
+};
+
+#define NETINC_MAX_PORTS	1024
+#define NETINC_MAX_PENDING	32
+
+/* Who asked for a group first, and is anybody else in it? The group's lock to write. */
+struct netinc_creator {
+	struct netinc_peer peer;
+	u32 ifindex;		/* of the port it came in by */
+	bool others;		/* a member has another address */
+	bool ports;		/* a member came in by another port */
+};
+
+/*
+ * A group that a JOIN with a good proof asked for: made in process context, found by the JOIN's
+ * repetition.
+ */
+struct netinc_pending_group {
+	u32 group;
+	u32 size;
+	/*
+	 * a group that moves here brings its own; lineage 0: a new one, whose limits are the node's
+	 */
+	bool shrink;		/* a new one with the members of that lineage that are left */
+	bool at_edge;		/* and with its limits: the edge has none */
+	bool spread;		/* it moves to the edge, where it has several trees */
+	u64 lineage;
+	u32 move;
+	u32 window;
+	u32 dead_ms;
+	u32 late_ms;
+	u8 late_policy;
+	u8 fallback;
+	u32 block;		/* bytes that its first member can send */
+	struct netinc_creator creator;
+	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
+	struct netinc_tenant *tenant;
+};
+
+struct netinc_node {
+	struct list_head list;	/* nn->nodes, RCU; nn->mutex */
+	struct netinc_net *nn;
+	struct kref ref;
+	struct rcu_head rcu;
+	struct net_device *dev;	/* held; NULL: the edge, see netinc_edge_init() */
+	netdevice_tracker tracker;
+	u32 ifindex;
+	bool dead;		/* no new groups; nn->mutex and lock to write */
+	struct netinc_node_cfg cfg;	/* lock */
+	spinlock_t lock;	/* cfg, ports, pending */
+	struct hlist_head ports;
+	u32 nports;
+	struct netinc_pending_group pending[NETINC_MAX_PENDING];
+	u32 npending;
+	struct list_head tree_requests;	/* edge: struct netinc_tree_request; lock */
+	u32 ntree_requests;
+	struct work_struct work;
+	atomic_t ngroups;
+	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
+	/* pays for groups, with a reference; see netinc_node_paid() */
+	struct mem_cgroup *memcg;
+};
+
+/*
+ * Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already.
+ */
+void netinc_node_paid(struct netinc_node *node);
+/* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
+int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
+		    const struct netinc_node_cfg *cfg);
+int netinc_node_del(struct netinc_net *nn, u32 ifindex);
+struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex);
+void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg);
+void netinc_node_cfg_init(struct netinc_node_cfg *cfg);
+u64 netinc_node_memory(struct netinc_node *node);
+
+void netinc_node_get(struct netinc_node *node);
+void netinc_node_put(struct netinc_node *node);
+
+/* Under RCU: is @dev a node's device? */
+bool netinc_node_at(const struct netinc_net *nn, const struct net_device *dev);
+/* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
+struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
+/* The interface to answer by: that of a link-local sender, else 0. */
+u32 netinc_rx_oif(const struct netinc_rx *rx);
+/* Packets of the upward types. */
+void netinc_node_rx(struct netinc_rx *rx);
+
+/*
+ * The edge: what a host is to groups that have lost their node and have a rank here. It is in no
+ * list, and opens port and doors only while it has groups.
+ */
+int netinc_edge_init(struct netinc_net *nn);
+/* There is something to do in process context. */
+void netinc_node_work(struct netinc_node *node);
+/* A group of the edge has gone. */
+void netinc_edge_gone(struct netinc_net *nn);
+/* Nobody sends packets here any more. May take nn->mutex. */
+void netinc_edge_fini(struct netinc_net *nn);
+/*
+ * quota.c: may the node have this group, too? Under node->lock and RCU. 0, or the enum
+ * inc_refuse_code and in *@limit what has been reached.
+ */
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
+		       u64 *limit);
+/* A member has joined. */
+void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex);
+
+/* All nodes of the netns go; nn->mutex. */
+void netinc_node_del_all(struct netinc_net *nn);
+/* For the edge, which is a node without a device: edge.c. */
+struct netinc_node *netinc_node_alloc(struct netinc_net *nn, const struct netinc_node_cfg *cfg);
+/* Process context: makes the groups that have been asked for. */
+void netinc_node_make_groups(struct netinc_node *node);
+/* No new groups can come: those that there are go. */
+void netinc_node_end_groups(struct netinc_node *node);
+
+/* port.c: all ports of a node that nobody finds any more. */
+void netinc_ports_free(struct netinc_node *node);
+
+int netinc_node_init(void);
+void netinc_node_fini(void);
+
+#endif

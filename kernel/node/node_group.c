@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups at a node: made, ticked by a timer, charged for, and gone. group_lookup.c finds them,
+ * group_io.c has their packets, fold.c what they hold of them.
+ */
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "core/events.h"
+#include "node/node_group.h"
+#include "node/edge.h"
+#include "node/history.h"
+#include "node/tenant.h"
+#include "core/trace.h"
+
+/*
+ * A cgroup pays for what a worker makes: where it has nothing left, joining fails; nobody is
+ * killed.
+ */
+#define GROUP_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+static struct netinc_node_group *to_node_group(struct netinc_group *grp)
+{
+	return container_of(grp, struct netinc_node_group, grp);
+}
+
+static void node_group_free(struct netinc_node_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nlinks; i++)
+		netinc_path_destroy(&g->link[i].path);
+	kvfree(g->link);
+	kvfree(g->mem);
+	kfree(g);
+}
+
+static void node_group_free_rcu(struct rcu_head *rcu)
+{
+	node_group_free(container_of(rcu, struct netinc_node_group, rcu));
+}
+
+static int charge_needs(const struct netinc_node_group *g)
+{
+	struct netinc_net *nn = g->nn;
+	u64 limit;
+	int err = netinc_tenant_charge_group(g->tenant, &g->needs, &limit);
+
+	if (err)
+		return err;
+	err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	if (!err) {
+		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+		if (!err)
+			return 0;
+		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	}
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
+	return err;
+}
+
+static void uncharge_needs(const struct netinc_node_group *g)
+{
+	struct netinc_net *nn = g->nn;
+
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	netinc_tenant_uncharge_group(g->tenant, &g->needs);
+	netinc_tenant_put(g->tenant);
+}
+
+/* Nobody has seen it yet. */
+static void discard_group(struct netinc_node_group *g)
+{
+	uncharge_needs(g);
+	node_group_free(g);
+}
+
+static void node_group_release(struct kref *ref)
+{
+	struct netinc_node_group *g = container_of(ref, struct netinc_node_group, ref);
+
+	WARN_ON_ONCE(g->held || g->results);
+	uncharge_needs(g);
+	netinc_node_put(g->node);
+	call_rcu(&g->rcu, node_group_free_rcu);
+}
+
+void netinc_node_group_put(struct netinc_node_group *g)
+{
+	kref_put(&g->ref, node_group_release);
+}
+
+void netinc_node_group_lock(struct netinc_node_group *g)
+	__acquires(&g->lock)
+{
+	spin_lock_bh(&g->lock);
+	g->grp.counters[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
+}
+
+void netinc_node_group_unlock(struct netinc_node_group *g)
+	__releases(&g->lock)
+{
+	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
+}
+
+static void group_send(struct netinc_group *grp, u32 child, const struct netinc_pkt *pkt,
+		       const void *body, u32 len)
+{
+	netinc_node_group_send(to_node_group(grp), child, netinc_control_skb(pkt, body, len));
+}
+
+static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
+{
+	struct netinc_node_group *g = to_node_group(grp);
+
+	swap(g->link[from], g->link[to]);
+	g->link[to].host = to;
+}
+
+static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank)
+{
+	struct netinc_node_group *g = to_node_group(grp);
+
+	if (event == INC_EVENT_GROUP_FORMED) {
+		netinc_node_group_find_hosts(g);
+		atomic_inc(&g->nn->generation);
+		if (grp->cfg.ancestor)
+			netinc_history_formed(g->nn, grp);
+	}
+	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp))
+		netinc_history_failed(g->nn, grp);
+	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, event, grp->state, grp->epoch);
+	netinc_event_group(g->nn->net, event, grp, g->node->ifindex, rank);
+}
+
+/* The way back must be there before the engine uses it. */
+static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_peer *peer)
+{
+	struct netinc_node_group *g = to_node_group(grp);
+	struct netinc_link *link = &g->link[rank];
+	struct netinc_rx *rx = g->joining;
+
+	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)))
+		return true;
+	netinc_path_destroy(&link->path);
+	memset(&link->path, 0, sizeof(link->path));
+	link->port = netinc_port_get(g->node, rx->dev);
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0),
+				 netinc_rx_oif(rx), GFP_ATOMIC);
+}
+
+static const struct netinc_group_ops group_ops = {
+	.link = group_link,
+	.send = group_send,
+	.event = group_event,
+	.renumber = group_renumber,
+};
+
+/* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
+static bool unhash_group(struct netinc_node_group *g)
+{
+	lockdep_assert_held(&g->lock);
+	if (g->dead)
+		return false;
+	g->dead = true;
+	atomic_inc(&g->nn->generation);
+	netinc_agg_drain(&g->grp.agg);
+	netinc_fold_end(g);
+	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
+	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
+		netinc_edge_gone(g->nn);
+	return true;
+}
+
+static unsigned long tick_period(const struct netinc_node_group *g)
+{
+	u32 ms = g->grp.cfg.dead_ms / 8;
+
+	if (g->grp.cfg.late_ms)
+		ms = min(ms, g->grp.cfg.late_ms / 4);
+	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
+}
+
+static void node_group_timer(struct timer_list *t)
+{
+	struct netinc_node_group *g = container_of(t, struct netinc_node_group, timer);
+	bool unhashed = false, expired;
+
+	netinc_node_group_lock(g);
+	if (netinc_group_is_branch(&g->grp) && !g->grp.ended &&
+	    !netinc_edge_root_alive(g->nn, &g->grp))
+		g->grp.ended = netinc_now();
+	/* blocks may be completed without those that are late */
+	netinc_fold_begin(g);
+	g->rx_left = NETINC_MAX_SEGMENTS;
+	expired = netinc_group_tick(&g->grp, netinc_now());
+	netinc_fold_end(g);
+	if (expired)
+		unhashed = unhash_group(g);
+	else if (!g->dead)
+		netinc_fold_unshare(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_node_group_unlock(g);
+	if (unhashed)
+		netinc_node_group_put(g);
+}
+
+void netinc_node_group_destroy(struct netinc_node_group *g)
+{
+	bool unhashed;
+
+	netinc_node_group_lock(g);
+	if (!netinc_group_is_branch(&g->grp))
+		netinc_group_fail(&g->grp, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+	unhashed = unhash_group(g);
+	netinc_node_group_unlock(g);
+	timer_shutdown_sync(&g->timer);
+	if (unhashed)
+		netinc_node_group_put(g);
+}
+
+u32 netinc_node_group_fit(const struct netinc_node_cfg *cfg, u32 window, u32 size)
+{
+	u64 per_block = (u64)size * 2048;
+
+	while (window > INC_MIN_WINDOW && window * per_block > cfg->max_memory)
+		window /= 2;
+	return window;
+}
+
+u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending)
+{
+	return pending->lineage && !pending->shrink ?
+		       pending->window :
+		       netinc_node_group_fit(cfg, cfg->window, pending->size);
+}
+
+void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending, struct netinc_needs *needs)
+{
+	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
+	u32 window = netinc_node_group_window(cfg, pending);
+
+	needs->slots = 2 * window;
+	needs->bytes = netinc_group_bytes(pending->size, window) +
+		       pending->size * sizeof(struct netinc_link) +
+		       (u64)needs->slots * (PAGE_SIZE << get_order(seg_size)) +
+		       (u64)pending->size * SKB_TRUESIZE(seg_size);
+}
+
+static int node_group_alloc(struct netinc_node_group *g, const struct netinc_group_cfg *cfg)
+{
+	u32 i;
+
+	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GROUP_GFP);
+	g->link = kvcalloc(cfg->size, sizeof(*g->link), GROUP_GFP);
+	if (!g->mem || !g->link)
+		return -ENOMEM;
+	g->nlinks = cfg->size;
+	for (i = 0; i < cfg->size; i++)
+		g->link[i].host = i;
+	netinc_group_init(&g->grp, cfg, g->mem, &group_ops, &netinc_fold_ops);
+	return 0;
+}
+
+static int node_group_insert(struct netinc_node_group *g)
+{
+	struct netinc_net *nn = g->nn;
+	int err = 0;
+
+	spin_lock_bh(&nn->hash_lock);
+	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage) :
+		       netinc_node_group_find_for(nn, g->grp.cfg.id, g->tenant))
+		err = -EEXIST;
+	else
+		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->grp.cfg.id));
+	spin_unlock_bh(&nn->hash_lock);
+	return err;
+}
+
+/* Members of a group that has failed go on: what is known of the others? */
+static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn,
+			     const struct netinc_pending_group *pending)
+{
+	struct netinc_group_history past;
+
+	cfg->ancestor = pending->lineage;
+	if (!netinc_history_find(nn, pending->group, pending->lineage, &past) || !past.failed ||
+	    (s32)(past.move - pending->move) < 0)
+		return;
+	cfg->known = true;
+	cfg->ngone = past.ngone;
+	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
+}
+
+/* What the group brings along, or gets from the node. */
+static void configure_group(struct netinc_group_cfg *cfg,
+			    const struct netinc_pending_group *pending,
+			    const struct netinc_node_cfg *limits)
+{
+	cfg->id = pending->group;
+	cfg->size = pending->size;
+	cfg->incarnation = get_random_u32() | 1;
+	cfg->window = netinc_node_group_window(limits, pending);
+	cfg->lineage = pending->shrink ? 0 : pending->lineage;
+	if (cfg->lineage) {
+		cfg->spread = pending->spread;
+		cfg->move = pending->move;
+		cfg->dead_ms = pending->dead_ms;
+		cfg->late_ms = pending->late_ms;
+		cfg->late_policy = pending->late_policy;
+		cfg->fallback = pending->fallback;
+		return;
+	}
+	while (!cfg->lineage)
+		cfg->lineage = get_random_u64();
+	cfg->dead_ms = limits->dead_ms;
+	cfg->late_ms = limits->late_ms;
+	cfg->late_policy = limits->late_policy;
+	cfg->fallback = limits->fallback;
+	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
+	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
+	if (!pending->at_edge)
+		return;
+	cfg->dead_ms = pending->dead_ms;
+	cfg->late_ms = pending->late_ms;
+	cfg->late_policy = pending->late_policy;
+	cfg->fallback = pending->fallback;
+}
+
+/* Charged, with @limits as they are at the node now; or ERR_PTR. */
+static struct netinc_node_group *node_group_new(struct netinc_node *node,
+						const struct netinc_pending_group *pending,
+						struct netinc_node_cfg *limits)
+{
+	struct netinc_node_group *g = kzalloc(sizeof(*g), GROUP_GFP);
+	int err;
+
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_bh(&node->lock);
+	*limits = node->cfg;
+	spin_unlock_bh(&node->lock);
+	kref_init(&g->ref);
+	spin_lock_init(&g->lock);
+	netinc_txq_init(&g->txq, NETINC_TXQ_GROUP + pending->size * NETINC_TXQ_MEMBER);
+	timer_setup(&g->timer, node_group_timer, 0);
+	g->nn = node->nn;
+	g->node = node;
+	g->limit = limits->max_memory;
+	netinc_node_group_needs(limits, pending, &g->needs);
+	g->creator = pending->creator;
+	g->moved = pending->lineage && !pending->shrink;
+	g->tenant = pending->tenant;
+	err = charge_needs(g);
+	if (err) {
+		kfree(g);
+		return ERR_PTR(err);
+	}
+	netinc_tenant_get(g->tenant);
+	return g;
+}
+
+static void node_group_start(struct netinc_node_group *g)
+{
+	netinc_node_get(g->node);
+	atomic_inc(&g->node->ngroups);
+	netinc_node_group_lock(g);
+	if (!g->dead)
+		mod_timer(&g->timer, jiffies + tick_period(g));
+	netinc_node_group_unlock(g);
+}
+
+static int create_group(struct netinc_node *node, const struct netinc_pending_group *pending)
+{
+	struct netinc_group_cfg cfg = {};
+	struct netinc_node_cfg limits;
+	struct netinc_node_group *g;
+	int err;
+
+	g = node_group_new(node, pending, &limits);
+	if (IS_ERR(g))
+		return PTR_ERR(g);
+	configure_group(&cfg, pending, &limits);
+	if (pending->shrink)
+		configure_shrink(&cfg, node->nn, pending);
+	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
+	err = node_group_alloc(g, &cfg);
+	if (!err)
+		err = node_group_insert(g);
+	if (!err) {
+		node_group_start(g);
+		return 0;
+	}
+	discard_group(g);
+	return err;
+}
+
+int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
+{
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(node->memcg));
+	int err = create_group(node, pending);
+
+	set_active_memcg(old);
+	return err;
+}
+
+static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < g->nlinks && !err; i++)
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i],
+				       netinc_sport(request->tree.id, request->tree.tree),
+				       request->peers[i].ifindex, GROUP_GFP);
+	return err;
+}
+
+/* What the same rank's tree was in an earlier epoch: no member is in that any more. */
+static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
+{
+	struct netinc_node_group *g, *old = NULL;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
+		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage &&
+		    g->grp.agg.tree == tree->tree && kref_get_unless_zero(&g->ref)) {
+			old = g;
+			break;
+		}
+	rcu_read_unlock();
+	if (!old)
+		return;
+	netinc_node_group_destroy(old);
+	netinc_node_group_put(old);
+}
+
+static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
+{
+	const struct netinc_tree_cfg *tree = &request->tree;
+	struct netinc_pending_group pending = { .group = tree->id,
+						.size = tree->size,
+						.lineage = tree->lineage,
+						.window = tree->window,
+						.block = tree->block };
+	struct netinc_group_cfg cfg;
+	struct netinc_node_cfg limits;
+	struct netinc_node_group *g;
+	int err;
+
+	remove_old_tree(edge->nn, tree);
+	g = node_group_new(edge, &pending, &limits);
+	if (IS_ERR(g))
+		return PTR_ERR(g);
+	netinc_tree_group_cfg(tree, &cfg);
+	err = node_group_alloc(g, &cfg);
+	if (!err)
+		err = init_tree_links(g, request);
+	if (err) {
+		discard_group(g);
+		return err;
+	}
+	netinc_tree_begin(&g->grp, tree, request->peers, netinc_now());
+	netinc_node_group_find_hosts(g);
+	spin_lock_bh(&g->nn->hash_lock);
+	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
+	spin_unlock_bh(&g->nn->hash_lock);
+	node_group_start(g);
+	return 0;
+}
+
+int netinc_node_group_create_tree(struct netinc_node *edge,
+				  const struct netinc_tree_request *request)
+{
+	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
+	int err = create_tree(edge, request);
+
+	set_active_memcg(old);
+	return err;
+}
+
+int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
+			   const struct inc_join *join, u64 *detail)
+{
+	int code = INC_REFUSE_UNKNOWN;
+	u64 begin = ktime_get_ns();
+
+	netinc_node_group_lock(g);
+	netinc_count(g->grp.counters, INC_C_JOINS);
+	/* only members of an epoch that was come without challenge */
+	if (!g->dead && !(rx->pkt.incarnation && g->grp.state == INC_GROUP_JOINING)) {
+		g->joining = rx;
+		code = netinc_group_join(&g->grp, &rx->pkt, join, &rx->peer, netinc_now(), detail);
+		g->joining = NULL;
+		if (!code)
+			netinc_creator_note(&g->creator, &rx->peer, rx->dev->ifindex);
+	}
+	netinc_node_group_unlock(g);
+	netinc_tenant_worked(g->tenant, ktime_get_ns() - begin);
+	return code;
+}

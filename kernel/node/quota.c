@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * May a node have one more group? Its own limit, what one peer may have for itself, and the limits
+ * of the namespace and its owner. A peer whose groups nobody else has joined, for instance because
+ * nobody else ever will, gets at most a quarter of what the node has, and all behind one port of
+ * the bridge together half: the others can always form theirs.
+ */
+#include <linux/rculist.h>
+#include "node/node_group.h"
+#include "node/node.h"
+#include "node/tenant.h"
+
+struct group_usage {
+	u32 live;		/* groups that are not over */
+	/* of them, with nobody from another address than the asking one's */
+	u32 peer;
+	u32 port;		/* with nobody from another port */
+};
+
+static bool same_host(const struct netinc_peer *a, const struct netinc_peer *b)
+{
+	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+static void count_group(struct group_usage *c, const struct netinc_creator *f,
+			const struct netinc_creator *asking)
+{
+	c->live++;
+	c->peer += !READ_ONCE(f->others) && same_host(&f->peer, &asking->peer);
+	c->port += !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
+}
+
+/* Groups that are over are kept for a few seconds to answer their members; they do not count. */
+static void count_groups(struct netinc_node *node, const struct netinc_creator *asking,
+			 struct group_usage *c)
+{
+	const struct netinc_node_group *g;
+	u32 i;
+
+	lockdep_assert_held(&node->lock);
+	memset(c, 0, sizeof(*c));
+	for (i = 0; i < node->npending; i++)
+		if (!netinc_node_group_find_for(node->nn, node->pending[i].group,
+						node->pending[i].tenant))
+			count_group(c, &node->pending[i].creator, asking);
+	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
+		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
+			if (g->node == node && !netinc_group_over(&g->grp))
+				count_group(c, &g->creator, asking);
+}
+
+/* At the node's own limit? Those that are over may be a few times as many. */
+static bool node_full(struct netinc_node *node, const struct netinc_creator *asking, u64 *limit)
+{
+	u32 max = node->cfg.max_groups, all = atomic_read(&node->ngroups), few = max(max / 4, 1u);
+	struct group_usage c;
+
+	if (all + node->npending < few)
+		return false;
+	count_groups(node, asking, &c);
+	*limit = few;
+	if (c.peer >= few)
+		return true;
+	*limit = max(max / 2, 1u);
+	if (asking->ifindex != node->ifindex && c.port >= *limit)
+		return true;
+	*limit = max;
+	return c.live >= max || all >= 8 * max;
+}
+
+/* Those that wait to be made are not charged yet, and may be refused then. */
+static bool tenant_full(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit)
+{
+	if (netinc_tenant_charge_group(tenant, needs, limit))
+		return true;
+	netinc_tenant_uncharge_group(tenant, needs);
+	return false;
+}
+
+int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
+		       u64 *limit)
+{
+	struct netinc_net *nn = node->nn;
+	struct netinc_needs needs;
+	enum inc_limit what;
+
+	lockdep_assert_held(&node->lock);
+	*limit = node->cfg.max_groups;
+	if (node->npending == NETINC_MAX_PENDING || node_full(node, &pending->creator, limit))
+		return INC_REFUSE_LIMIT;
+	netinc_node_group_needs(&node->cfg, pending, &needs);
+	if (tenant_full(pending->tenant, &needs, limit))
+		return INC_REFUSE_QUOTA;
+	what = INC_LIMIT_GROUPS;
+	if (!netinc_charge_check(nn, nn->owner, what, 1)) {
+		what = INC_LIMIT_SLOT_MEMORY;
+		if (!netinc_charge_check(nn, nn->owner, what, needs.bytes))
+			return 0;
+	}
+	*limit = atomic64_read(&nn->max[what]);
+	return INC_REFUSE_LIMIT;
+}
+
+void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex)
+{
+	if (!same_host(&f->peer, peer))
+		WRITE_ONCE(f->others, true);
+	if (f->ifindex != ifindex)
+		WRITE_ONCE(f->ports, true);
+}

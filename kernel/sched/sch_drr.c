@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Deficit round robin among groups. */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <net/sch_generic.h>
+
+#include "sched/sch_drr.h"
+
+#define PROBES		8u	/* queues that a group looks at for one of its own */
+
+int sched_flows_init(struct sched_flows *f, u32 quantum)
+{
+	u32 i;
+
+	INIT_LIST_HEAD(&f->turns);
+	f->quantum = quantum;
+	f->seed = get_random_u32();
+	f->flow = kvcalloc(SCHED_FLOWS, sizeof(*f->flow), GFP_KERNEL);
+	if (!f->flow)
+		return -ENOMEM;
+	for (i = 0; i < SCHED_FLOWS; i++) {
+		INIT_LIST_HEAD(&f->flow[i].turn);
+		__skb_queue_head_init(&f->flow[i].queue);
+	}
+	return 0;
+}
+
+void sched_flows_reset(struct sched_flows *f)
+{
+	struct sched_flow *flow;
+	struct sk_buff *skb;
+
+	for (flow = f->flow; flow < f->flow + SCHED_FLOWS; flow++) {
+		while ((skb = __skb_dequeue(&flow->queue)))
+			rtnl_kfree_skbs(skb, skb);
+		list_del_init(&flow->turn);
+		flow->credit = 0;
+		flow->backlog = 0;
+	}
+	f->qlen = 0;
+}
+
+void sched_flows_destroy(struct sched_flows *f)
+{
+	kvfree(f->flow);
+	f->flow = NULL;
+}
+
+static u32 weight_of(const struct sched_flows *f, u32 group)
+{
+	u32 i;
+
+	for (i = 0; i < f->nweights; i++)
+		if (f->weights[i].group == group)
+			return f->weights[i].weight;
+	return 1;
+}
+
+void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *weights, u32 n)
+{
+	u32 i;
+
+	memcpy(f->weights, weights, n * sizeof(*weights));
+	f->nweights = n;
+	for (i = 0; i < SCHED_FLOWS; i++)
+		if (f->flow[i].used)
+			f->flow[i].weight = weight_of(f, f->flow[i].group);
+}
+
+static bool has_packets(const struct sched_flow *flow)
+{
+	return !list_empty(&flow->turn);
+}
+
+static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
+{
+	struct sched_flow *flow, *idle = NULL;
+	u32 first = jhash_1word(group, f->seed) % SCHED_FLOWS, i;
+
+	for (i = 0; i < PROBES; i++) {
+		flow = &f->flow[(first + i) % SCHED_FLOWS];
+		if (flow->used && flow->group == group)
+			return flow;
+		if (!idle && !has_packets(flow))
+			idle = flow;
+	}
+	if (!idle)
+		return &f->flow[first];
+	*idle = (struct sched_flow){ .group = group, .weight = weight_of(f, group), .used = true };
+	INIT_LIST_HEAD(&idle->turn);
+	__skb_queue_head_init(&idle->queue);
+	return idle;
+}
+
+/* Who is without credit gets some and goes to the end, until the first has some. */
+static void next_turn(struct sched_flows *f)
+{
+	struct sched_flow *flow;
+
+	while ((flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn)) &&
+	       flow->credit <= 0) {
+		flow->credit += (u64)f->quantum * flow->weight;
+		list_move_tail(&flow->turn, &f->turns);
+	}
+}
+
+void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb)
+{
+	struct sched_flow *flow = flow_of(f, group);
+
+	__skb_queue_tail(&flow->queue, skb);
+	flow->backlog += qdisc_pkt_len(skb);
+	f->qlen++;
+	if (has_packets(flow))
+		return;
+	/* what it did not use while it was away is lost, what it owes is not */
+	flow->credit = min_t(s64, flow->credit, 0);
+	list_add_tail(&flow->turn, &f->turns);
+	next_turn(f);
+}
+
+static struct sched_flow *in_turn(const struct sched_flows *f)
+{
+	return list_first_entry(&f->turns, struct sched_flow, turn);
+}
+
+struct sk_buff *sched_flows_first(const struct sched_flows *f)
+{
+	return list_empty(&f->turns) ? NULL : skb_peek(&in_turn(f)->queue);
+}
+
+static void packet_gone(struct sched_flows *f, struct sched_flow *flow, const struct sk_buff *skb)
+{
+	flow->backlog -= qdisc_pkt_len(skb);
+	f->qlen--;
+	if (skb_queue_empty(&flow->queue))
+		list_del_init(&flow->turn);
+	next_turn(f);
+}
+
+void sched_flows_marked(struct sched_flows *f)
+{
+	in_turn(f)->marks++;
+}
+
+void sched_flows_take(struct sched_flows *f, u32 delay_slot)
+{
+	struct sched_flow *flow = in_turn(f);
+	struct sk_buff *skb = __skb_dequeue(&flow->queue);
+
+	flow->credit -= qdisc_pkt_len(skb);
+	flow->bytes += qdisc_pkt_len(skb);
+	flow->delay[delay_slot]++;
+	flow->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
+	packet_gone(f, flow, skb);
+}
+
+struct sk_buff *sched_flows_drop(struct sched_flows *f)
+{
+	struct sched_flow *flow, *longest = NULL;
+	struct sk_buff *skb;
+
+	list_for_each_entry(flow, &f->turns, turn)
+		if (!longest ||
+		    (u64)flow->backlog * longest->weight > (u64)longest->backlog * flow->weight)
+			longest = flow;
+	skb = __skb_dequeue_tail(&longest->queue);
+	longest->drops++;
+	packet_gone(f, longest, skb);
+	return skb;
+}
