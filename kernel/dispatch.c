@@ -40,7 +40,7 @@ static void to_ranks(struct netinc_rx *rx)
 	int why;
 
 	/*
-	 * results are compared with the address of the root; at the bridge's door it may be this
+	 * results are compared with the address of the root; at the bridge's hook it may be this
 	 * box's own
 	 */
 	if ((rx->via != rx->dev || rx->pkt.type != INC_PKT_RESULT) && !netinc_rx_sender_ok(rx)) {

@@ -29,8 +29,8 @@
  * Nodes, groups and ranks are reference counted (_get, _put, _release) and freed after an RCU grace
  * period. Removal is: mark dead, take out of the hash, cancel timers and work (each may still run
  * once and sees the mark), drain the engine under the lock, put. At the exit of a namespace the
- * doors are closed first and synchronize_net() waits for packets that are past them, so nothing new
- * can begin.
+ * hooks are unregistered first and synchronize_net() waits for packets that are past them, so
+ * nothing new can begin.
  */
 #ifndef NETINC_CORE_NETNS_H
 #define NETINC_CORE_NETNS_H
@@ -75,13 +75,13 @@ struct netinc_net {
 	/* changes when a group forms or goes: challenges of before are void */
 	atomic_t generation;
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
-	/* nodes and ranks; the doors are open while there are any; mutex */
+	/* nodes and ranks; the hooks are registered while there are any; mutex */
 	unsigned int users;
 	/* with a reference; who made the namespace: its nodes are that one's */
 	struct netinc_user *owner;
 	struct netinc_use use;
 	atomic64_t max[__INC_LIMIT_MAX];
-	struct netinc_answers *answers;	/* made when the doors open first, stays */
+	struct netinc_answers *answers;	/* made when the hooks are registered first, stays */
 	/* a ring; hash_lock, as next_history */
 	struct netinc_history *history;	/* made with the first node; hash_lock */
 	bool exiting;			/* mutex */
@@ -106,7 +106,7 @@ static inline u64 netinc_now(void)
 }
 
 /*
- * The first user opens port and doors, the last one closes them. May sleep; -EADDRINUSE: the port
+ * The first user opens port and hooks, the last one closes them. May sleep; -EADDRINUSE: the port
  * is taken, -ENOMEM.
  */
 int netinc_net_use(struct netinc_net *nn);

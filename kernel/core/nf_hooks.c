@@ -8,7 +8,7 @@
  * it takes. NF_INET_LOCAL_IN, after all filters, sees what is for this box otherwise, broadcast and
  * multicast included, which are nobody's and are dropped there. A plain UDP socket holds the port
  * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
- * over IP with a UDP header for the port, the second door takes. It has no encap_rcv, because that
+ * over IP with a UDP header for the port, the second hook takes. It has no encap_rcv, because that
  * would take every super-packet apart before LOCAL_IN.
  */
 #include <linux/if_vlan.h>
@@ -59,7 +59,7 @@ static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf
 		family = NFPROTO_IPV6;
 	else
 		return NF_ACCEPT;
-	/* ranks behind a bridge of their own box, and routed nodes, are served at the other door */
+	/* ranks behind a bridge of their own box, and routed nodes, are served at the other hook */
 	if (!netinc_dispatch_at(nn, skb->dev))
 		return NF_ACCEPT;
 	return pass_hook(state, skb, skb->dev, family);
@@ -70,7 +70,7 @@ static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_h
 	return pass_hook(state, skb, state->in, state->pf);
 }
 
-static const struct nf_hook_ops hooks[] = {
+static const struct nf_hook_ops hook_ops[] = {
 	{ .hook = bridge_hook,
 	  .pf = NFPROTO_BRIDGE,
 	  .hooknum = NF_BR_LOCAL_IN,
@@ -141,7 +141,7 @@ int netinc_hooks_register(struct netinc_net *nn)
 		return err;
 	err = hold_port(nn, 1, AF_INET6);
 	if (!err || err == -EAFNOSUPPORT)
-		err = nf_register_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
+		err = nf_register_net_hooks(nn->net, hook_ops, ARRAY_SIZE(hook_ops));
 	if (err)
 		release_port(nn);
 	return err;
@@ -149,7 +149,7 @@ int netinc_hooks_register(struct netinc_net *nn)
 
 void netinc_hooks_unregister(struct netinc_net *nn)
 {
-	nf_unregister_net_hooks(nn->net, hooks, ARRAY_SIZE(hooks));
+	nf_unregister_net_hooks(nn->net, hook_ops, ARRAY_SIZE(hook_ops));
 	release_port(nn);
 	synchronize_net();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packets in. Both doors lead here with an skb whose data begins at the IP header. What is not
+ * Packets in. Both hooks lead here with an skb whose data begins at the IP header. What is not
  * INC's is left alone; for the rest everything is checked that nobody has checked yet, then the
  * first header says whether a node or a rank of this box is meant.
  */
@@ -214,7 +214,7 @@ bool netinc_rx_sender_ok(const struct netinc_rx *rx)
 
 /*
  * Sent to one machine, by its link and by IP? What is sent to many has no meaning yet, and who
- * answers it lends himself to whoever's address it bears. The bridge's door has seen that the
+ * answers it lends himself to whoever's address it bears. The bridge's hook has seen that the
  * address is one of this box.
  */
 static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6hdr *ip6)
@@ -229,7 +229,7 @@ static bool sent_to_one(const struct netinc_rx *rx, u8 family, const struct ipv6
 					!ipv6_addr_is_multicast(&ip6->daddr);
 }
 
-/* At the bridge's door a frame may be for an address behind this box. */
+/* At the bridge's hook a frame may be for an address behind this box. */
 static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *ip,
 		     const struct ipv6hdr *ip6)
 {
@@ -239,7 +239,7 @@ static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *
 	return ipv6_chk_addr(rx->nn->net, &ip6->daddr, NULL, 0);
 }
 
-/* At the inet door IP has put fragments together already. */
+/* At the inet hook IP has put fragments together already. */
 static bool was_reassembled(const struct netinc_rx *rx, u8 family)
 {
 	if (rx->via != rx->dev)

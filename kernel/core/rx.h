@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Packets in: one path behind both doors. A struct netinc_rx is one received buffer, super-packet
+ * Packets in: one path behind both hooks. A struct netinc_rx is one received buffer, super-packet
  * or not, whose IP and UDP headers have been checked; its segments are walked with
  * netinc_rx_next().
  */
@@ -12,7 +12,7 @@
 #include "core/netns.h"
 
 /*
- * What a received skb's cb holds from the door on: a group keeps count of the payloads that it
+ * What a received skb's cb holds from the hook on: a group keeps count of the payloads that it
  * holds in it.
  */
 struct netinc_skb_cb {

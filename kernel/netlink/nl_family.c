@@ -373,8 +373,8 @@ static int do_node_add(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	/*
-	 * port and doors are opened here, where a protocol's module may still be loaded: that takes
-	 * rtnl itself
+	 * the port is opened and the hooks are registered here, where a protocol's module may still
+	 * be loaded: that takes rtnl itself
 	 */
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);

@@ -72,7 +72,7 @@ static void drop_tree_requests(struct netinc_node *edge)
 		kfree(request);
 }
 
-/* Port and doors are open as long as the edge has groups. */
+/* Port and hooks are open as long as the edge has groups. */
 static void edge_use(struct netinc_node *edge)
 {
 	mutex_lock(&edge->nn->mutex);

@@ -130,7 +130,7 @@ void netinc_node_rx(struct netinc_rx *rx);
 
 /*
  * The edge: what a host is to groups that have lost their node and have a rank here. It is in no
- * list, and opens port and doors only while it has groups.
+ * list, and opens port and hooks only while it has groups.
  */
 int netinc_edge_init(struct netinc_net *nn);
 /* There is something to do in process context. */

@@ -18,7 +18,7 @@ from inc_proc import Pages, beside, ended, new_group
 
 ECONNRESET, EHOSTDOWN, EFAULT = -104, -112, -14
 NOBODY = 65534
-TOLD = 3                # seconds: the dead limit, and half of it for its timers and the machine
+TOLD = 5                # seconds: the dead limit, and some for its timers and a machine that is busy
 
 
 class Lab:
