@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo check check-full check-debug check-mutations check-exhaustive soak check-model \
-	bench lint clean help
+	bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -77,6 +77,10 @@ check-model:
 bench:
 	@$(TOP)/tools/bench/all $(if $(QUICK),--quick)
 
+coverage:
+	@$(TOP)/tools/deps build
+	@$(TOP)/tools/coverage
+
 lint:
 	@$(TOP)/tools/deps build lint
 	@$(TOP)/tools/lint
@@ -106,5 +110,6 @@ help:
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
 	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 20 minutes, QUICK=1: 10.'
 	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'
+	@echo 'make coverage    which lines of engine and reduction the fast tests run; a table in build/coverage'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
 	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'
