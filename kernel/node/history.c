@@ -38,11 +38,12 @@ static struct netinc_group_history *find_history(struct netinc_net *nn, u32 grou
 	return NULL;
 }
 
+/* NULL: there has been no memory for the history. */
 static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage)
 {
 	struct netinc_group_history *past = find_history(nn, group, lineage);
 
-	if (past)
+	if (past || !nn->history)
 		return past;
 	past = &nn->history->group[nn->history->next++ % NETINC_HISTORY];
 	*past = (struct netinc_group_history){ .group = group, .lineage = lineage };
@@ -56,19 +57,26 @@ void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
 
 	spin_lock_bh(&nn->hash_lock);
 	past = find_or_make(nn, g->cfg.id, g->cfg.lineage);
+	if (!past)
+		goto out;
 	past->failed = true;
 	past->move = g->move;
 	past->ngone = 0;
 	for (i = 0; i < g->cfg.size && past->ngone < NETINC_MAX_GONE; i++)
 		if (netinc_group_gone(g, i))
 			past->gone[past->ngone++] = i;
+out:
 	spin_unlock_bh(&nn->hash_lock);
 }
 
 void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g)
 {
+	struct netinc_group_history *past;
+
 	spin_lock_bh(&nn->hash_lock);
-	find_or_make(nn, g->cfg.id, g->cfg.ancestor)->formed = true;
+	past = find_or_make(nn, g->cfg.id, g->cfg.ancestor);
+	if (past)
+		past->formed = true;
 	spin_unlock_bh(&nn->hash_lock);
 }
 
