@@ -145,6 +145,8 @@ def write(path, text):
 def t_trace(lab):
     with tracing() as place:
         write(f"{place}/events/netinc/enable", "1")
+        # what dropwatch shows
+        write(f"{place}/events/skb/kfree_skb/enable", "1")
         job = lab.job()
         job.run(700)
         tap = w.Tap("h1")
@@ -154,16 +156,18 @@ def t_trace(lab):
         job.close()
         lab.expect("group-left", group=job.group)
         write(f"{place}/events/netinc/enable", "0")
+        write(f"{place}/events/skb/kfree_skb/enable", "0")
         with open(f"{place}/trace", encoding="ascii") as f:
             text = f.read()
-    lines = [line for line in text.splitlines() if "netinc_" in line]
+    lines = [line for line in text.splitlines() if "netinc_" in line or "kfree_skb:" in line]
     group = f"group={job.group}"
     malformed = abi.COUNTERS.index("drop_malformed")
     # 700 elements are two blocks; 48 bytes of header, 16 of what is wrong
     for what, pattern, least in (("rx", rf"netinc_rx: if=\d+ {group} type={w.CONTRIB} child=[01] psn=0 len=", 2),
                                  ("rx", rf"netinc_rx: if=\d+ {group} type={w.RESULT} child=0 psn=0 len=\d+ segs=", 2),
                                  ("tx", r"netinc_tx: len=\d+ segs=[12]", 4),
-                                 ("drop", rf"netinc_drop: group=0 len=\d+ reason={malformed}\b", 1),
+                                 ("drop", rf"netinc_drop: {group} len=\d+ reason={malformed}\b", 1),
+                                 ("kfree_skb", r"kfree_skb:.* reason: HDR_TRUNC\b", 1),
                                  ("block", rf"netinc_block: {group} block=0 len=\d+", 1),
                                  ("block", rf"netinc_block: {group} block=1 len=\d+", 1),
                                  ("state", rf"netinc_state: {group} rank=0 state=\d+->{abi.READY} epoch=1", 1),
@@ -171,7 +175,7 @@ def t_trace(lab):
                                  ("state", rf"netinc_state: {group} rank=1 state={abi.LEAVING}->{abi.CLOSED}", 1)):
         got = sum(bool(re.search(pattern, line)) for line in lines)
         if got < least:
-            shown = [line for line in lines if f"netinc_{what}:" in line]
+            shown = [line for line in lines if f"{what}:" in line]
             raise AssertionError("\n".join([f"{what}: {got} lines like {pattern}, expected {least}", *shown[:20]]))
     lab.quiet()
 
