@@ -103,7 +103,7 @@ help:
 	@echo '                 Linux 6.1, QEMU 6.1 and 6.12 with PREEMPT_RT), and under 7.2; builds these kernels. A build'
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
-	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? some minutes'
+	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'
 	@echo '                 SOAK=600 seconds; a failure is made small and printed'

@@ -145,8 +145,9 @@ struct inc_request {
 
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
- * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: it does not answer.
- * -ECONNREFUSED: it is no node. -ETIMEDOUT: ranks are missing, the text names the lowest.
+ * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: there is no way
+ * to it, or it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
+ * answered, or ranks are missing: the text says which, and names the lowest.
  * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
  * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
  * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
