@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Programs of MPI with libinc-mpi preloaded, a rank on each host, for each MPI that is installed: all collectives against
+# the MPI's own, who has done them, and what happens where there can be no group, or a rank is lost from one.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+HOSTS=4
+# An MPI that waits takes the processor from whoever it waits for.
+INC_TIMEOUT=240
+top=$(cd "$(dirname "$0")/../.." && pwd)
+programs=$top/build/selftests/mpi
+libs=$top/build/userspace/lib/mpi
+
+# Starts a command on a host that is named by its address, as ssh would, with temporary files of its own. MPICH looks for
+# devices in /sys: in_ns would leave it that of another namespace.
+write_launcher() {
+	cat >"$INC_TMP/launch" <<-EOF
+		#!/bin/sh
+		while [ "\${1#-}" != "\$1" ]; do shift; done
+		h=h\${1##*.}
+		shift
+		mkdir -p "$INC_TMP/\$h"
+		TMPDIR="$INC_TMP/\$h" exec ip netns exec "\$h" sh -c "\$*"
+	EOF
+	chmod +x "$INC_TMP/launch"
+}
+
+# Ranks' environment: everything that is set here.
+VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT)
+
+# MPI talks over the same network.
+start_openmpi() {
+	local args=() name
+
+	for name in "${VARIABLES[@]}"; do
+		[ ! -v "JOB[$name]" ] || args+=(-x "$name=${JOB[$name]}")
+	done
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in_ns sw timeout -k 5 "$INC_TIMEOUT" mpirun.openmpi \
+		--oversubscribe -H "$(hosts)" --mca plm_rsh_agent "$INC_TMP/launch" --mca plm_rsh_no_tree_spawn 1 \
+		--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.7.0.0/24 \
+		--mca oob_tcp_if_include 10.7.0.0/24 --mca mpi_yield_when_idle 1 \
+		--mca hwloc_base_binding_policy none "${args[@]}" "$@"
+}
+
+start_mpich() {
+	local args=() name
+
+	for name in "${VARIABLES[@]}"; do
+		[ ! -v "JOB[$name]" ] || args+=(-genv "$name" "${JOB[$name]}")
+	done
+	in_ns sw timeout -k 5 "$INC_TIMEOUT" mpiexec.mpich -launcher ssh -launcher-exec "$INC_TMP/launch" \
+		-localhost "$INC_NODE4" -hosts "$(hosts)" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
+		"${args[@]}" "$@"
+}
+
+hosts() {
+	local h list=''
+
+	for ((h = 1; h <= HOSTS; h++)); do
+		list+=,10.7.0.$h
+	done
+	echo "${list#,}"
+}
+
+# job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi; what it says is in $INC_TMP/job
+job() {
+	local mpi=$1 status=0
+
+	shift
+	declare -gA JOB=([LD_PRELOAD]=$libs/$mpi/libinc-mpi.so)
+	while [ "$1" != -- ]; do
+		JOB[${1%%=*}]=${1#*=}
+		shift
+	done
+	shift
+	"start_$mpi" "$programs/$mpi/mpi-coll" "$@" </dev/null >"$INC_TMP/job" 2>&1 || status=$?
+	cat "$INC_TMP/job"
+	# a fault of MPICH, which mpi-coll has noticed: all that it was to do has been done, and says() looks at it
+	! says 'mpi-coll: MPI_Finalize\(\) does not return' >/dev/null || status=0
+	expect "exit status" "$status" = 0 || { why_stuck; return 1; }
+}
+
+says() {
+	grep -qE -- "$1" "$INC_TMP/job" || { echo "expected: $1"; return 1; }
+}
+
+# The node has seen operations of this job.
+all_by_inc() {
+	local before after
+
+	before=$(counter sw blocks)
+	job "$1" INC_MPI=verbose -- --expect inc --seed "$2" --ops "$3" &&
+		says 'mpi-coll: by INC [1-9]' && says 'libinc-mpi: by INC: ibcast' || return
+	after=$(counter sw blocks)
+	expect "blocks that the node has completed" "$after" -gt "$before" && wait_for 10 no_groups
+}
+
+# Only one host knows a node: nobody has a group.
+without_parent() {
+	local h ret=0
+
+	for h in 2 3 4; do
+		inc -n "h$h" parent del || return
+	done
+	job "$1" INC_MPI=verbose -- --expect mpi --seed "$2" --ops 20 random semantics comms &&
+		says 'no parent is named' && says 'by MPI: no_group' || ret=1
+	for h in 2 3 4; do
+		inc -n "h$h" parent set "$INC_NODE4" || return
+	done
+	return "$ret"
+}
+
+threads() {
+	job "$1" -- --expect inc --threads threads && says '^threads: passed'
+}
+
+# A rank leaves its group in mid-operation.
+lost_rank() {
+	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' && says 'lost: allreduce: ' &&
+		says '^lost: passed' && wait_for 10 no_groups
+}
+
+inc_begin
+inc_topology_create "$HOSTS"
+write_launcher
+for mpi in openmpi mpich; do
+	if [ ! -x "$programs/$mpi/mpi-coll" ]; then
+		skip "$mpi" "it is not installed"
+		continue
+	fi
+	check "$mpi: every collective is what MPI's own is, and INC does it" all_by_inc "$mpi" "$SEED" \
+		$((FULL ? 600 : 40))
+	check "$mpi: where hosts know no node, the MPI does all of it" without_parent "$mpi" "$SEED"
+	check "$mpi: threads, each with a communicator" threads "$mpi"
+	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
+done
+inc_end

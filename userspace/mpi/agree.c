@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A communicator's group. Its ranks agree, by collectives of the MPI below, on whether they may
+ * have one, on its number, and on whether all of them have joined it. Rank 0 chooses the number:
+ * a hash of a random number of its process and of how many it has chosen, so that neither two
+ * groups of one job nor two jobs meet but by accident, at 2^-32 for two groups. Ranks that meet
+ * another group are refused by the node, and try once more with another number.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define TRIES		3
+#define SLICE_MS	2	/* between two looks at what else MPI has to do */
+
+/* How far a rank has come; the smallest of all ranks' decides. */
+enum joined { JOIN_FAILED, JOIN_MET_ANOTHER, JOINED };
+
+/* What rank 0 tells the others: ranks of one build and machine type. */
+struct proposal {
+	struct incmpi_settings set;
+	uint64_t job;	/* random: no other job of any kind has groups of it */
+	uint32_t group;
+};
+
+/* A parent that this process cannot use is not waited for again. */
+static atomic_bool no_parent;
+
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ULL;
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+	return x ^ x >> 31;
+}
+
+static uint64_t random_number(void)
+{
+	struct timespec now;
+	uint64_t n;
+
+	if (getrandom(&n, sizeof(n), 0) == sizeof(n))
+		return n;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return mix(mix(now.tv_nsec) ^ now.tv_sec ^ (uint64_t)getpid() << 32);
+}
+
+static uint64_t new_number(void)
+{
+	static _Atomic uint64_t seed, chosen;
+	uint64_t none = 0;
+
+	if (!atomic_load(&seed))
+		atomic_compare_exchange_strong(&seed, &none, random_number() | 1);
+	return mix(atomic_load(&seed) ^ mix(atomic_fetch_add(&chosen, 1)));
+}
+
+/* Equal at ranks whose bytes mean the same, and whose libraries understand each other. */
+static int64_t machine_id(void)
+{
+	const uint16_t order = 0x0102;
+	uint8_t first;
+
+	memcpy(&first, &order, 1);
+	return (int64_t)(first | sizeof(long) << 8 | sizeof(long double) << 16 |
+			 sizeof(wchar_t) << 24 | (uint64_t)LDBL_MANT_DIG << 32 |
+			 (uint64_t)sizeof(struct proposal) << 40);
+}
+
+/* Equal at ranks of one boot of one kernel in one network namespace. */
+static int64_t host_id(void)
+{
+	char boot[64] = "";
+	struct stat ns;
+	uint64_t id;
+	int fd;
+
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, boot, sizeof(boot) - 1) < 32 || stat("/proc/self/ns/net", &ns))
+		id = random_number();
+	else
+		id = mix(ns.st_ino);
+	if (fd >= 0)
+		close(fd);
+	for (const char *at = boot; *at; at++)
+		id = mix(id ^ (uint8_t)*at);
+	return (int64_t)(id >> 1);
+}
+
+static bool verbose(const struct incmpi_settings *set)
+{
+	return set->mode == INCMPI_VERBOSE;
+}
+
+/* May there be a group? Sets c->why if not. */
+static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
+{
+	int64_t machine = machine_id(), host = host_id();
+	int64_t all[] = {
+		!atomic_load(&no_parent) && inc_family() >= 0,
+		machine, -machine, host, -host, own->one_host, requests,
+	};
+
+	if (incmpi_skin()->smallest(c->comm, all, sizeof(all) / sizeof(all[0])))
+		c->why = INCMPI_WHY_NO_GROUP;
+	else if (all[1] != -all[2])
+		c->why = INCMPI_WHY_MIXED;
+	else if (all[3] == -all[4] && !all[5])
+		c->why = INCMPI_WHY_LOCAL;
+	else if (!all[0])
+		c->why = INCMPI_WHY_NO_GROUP;
+	c->requests = all[6];
+}
+
+static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settings *own, int err)
+{
+	struct inc_info info = { .state = INC_STATE_CLOSED };
+
+	if (verbose(own))
+		fprintf(stderr, "libinc-mpi: %s\n", inc_errmsg(c->group));
+	if (c->group)
+		inc_info(c->group, &info);
+	switch (err) {
+	case -EADDRINUSE:
+	case -EINVAL:
+	case -EBUSY:
+		return JOIN_MET_ANOTHER;
+	case -ENOSPC:
+	case -EDQUOT:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+		return JOIN_FAILED;
+	case -ETIMEDOUT:
+		/* others are missing: this rank's parent is there */
+		if (info.state == INC_STATE_WAITING)
+			return JOIN_FAILED;
+		break;
+	}
+	atomic_store(&no_parent, true);
+	return JOIN_FAILED;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static enum joined join_poll(struct incmpi_comm *c, const struct incmpi_settings *own)
+{
+	int64_t deadline = now_ms() + c->set.timeout_ms;
+	int ret;
+
+	do {
+		ret = inc_join_poll(c->group, SLICE_MS);
+		incmpi_skin()->progress();
+	} while (ret == -ETIMEDOUT && now_ms() < deadline);
+	return ret ? join_failed(c, own, ret) : JOINED;
+}
+
+/* What the rank that came least far says. */
+static enum joined all_ranks(struct incmpi_comm *c, enum joined joined)
+{
+	int64_t least = joined;
+
+	if (incmpi_skin()->smallest(c->comm, &least, 1))
+		return JOIN_FAILED;
+	return least;
+}
+
+static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings *own,
+			    const struct proposal *all)
+{
+	struct inc_join_opts opts = {
+		.job = all->job, .group = all->group,
+		.rank = (uint32_t)c->rank, .size = (uint32_t)c->size,
+	};
+	enum joined joined = JOINED;
+	int ret;
+
+	ret = inc_join_start(&c->group, &opts);
+	if (ret)
+		joined = join_failed(c, own, ret);
+	/* Who fails at once is not waited for. */
+	joined = all_ranks(c, joined);
+	if (joined == JOINED)
+		joined = all_ranks(c, join_poll(c, own));
+	if (joined != JOINED && c->group) {
+		inc_abort(c->group);
+		c->group = NULL;
+	}
+	return joined;
+}
+
+static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
+{
+	enum joined joined = JOIN_MET_ANOTHER;
+	struct proposal all;
+
+	for (int i = 0; i < TRIES && joined == JOIN_MET_ANOTHER; i++) {
+		memset(&all, 0, sizeof(all));
+		all.set = *own;
+		all.job = new_number();
+		all.group = (uint32_t)new_number();
+		if (incmpi_skin()->bcast(c->comm, &all, sizeof(all)))
+			joined = JOIN_FAILED;
+		c->set = all.set;
+		if (joined != JOIN_FAILED)
+			joined = join_all(c, own, &all);
+	}
+	if (joined != JOINED)
+		c->why = INCMPI_WHY_NO_GROUP;
+}
+
+void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
+{
+	ask_all(c, own, requests);
+	if (!c->why)
+		join_group(c, own);
+	incmpi_count(c->why ? INCMPI_COUNT_REFUSED : INCMPI_COUNT_GROUPS, 1);
+	if (!verbose(own) || c->rank)
+		return;
+	if (c->why)
+		fprintf(stderr, "libinc-mpi: communicator of %d ranks: MPI's own collectives: %s\n",
+			c->size, incmpi_why_text(c->why));
+	else
+		fprintf(stderr, "libinc-mpi: communicator of %d ranks: group %u\n", c->size,
+			inc_group_id(c->group));
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* States of communicators, and who does a call. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "internal.h"
+
+static const struct incmpi_skin *the_skin;
+static struct incmpi_settings own_settings;
+static bool has_requests;
+
+/* Groups that are being left, each by a thread: closing one waits for the other ranks. */
+static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t leaving_cond = PTHREAD_COND_INITIALIZER;
+static unsigned int nr_leaving;
+
+void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests)
+{
+	the_skin = skin;
+	own_settings = *set;
+	has_requests = requests;
+}
+
+const struct incmpi_skin *incmpi_skin(void)
+{
+	return the_skin;
+}
+
+struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter)
+{
+	struct incmpi_comm *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->comm = comm;
+	c->rank = rank;
+	c->size = size;
+	c->inter = inter;
+	c->refs = 1;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+int incmpi_comm_size(const struct incmpi_comm *c)
+{
+	return c->size;
+}
+
+static void leave_group(struct inc_group *group)
+{
+	if (inc_leave(group))
+		inc_abort(group);
+}
+
+static void *leave_thread(void *group)
+{
+	leave_group(group);
+	pthread_mutex_lock(&leaving_lock);
+	if (!--nr_leaving)
+		pthread_cond_broadcast(&leaving_cond);
+	pthread_mutex_unlock(&leaving_lock);
+	return NULL;
+}
+
+static void leave_in_background(struct inc_group *group)
+{
+	pthread_t thread;
+	bool started;
+
+	pthread_mutex_lock(&leaving_lock);
+	started = !pthread_create(&thread, NULL, leave_thread, group);
+	if (started)
+		nr_leaving++;
+	pthread_mutex_unlock(&leaving_lock);
+	if (started)
+		pthread_detach(thread);
+	else
+		leave_group(group);
+}
+
+void incmpi_wait_left(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	pthread_mutex_lock(&leaving_lock);
+	while (nr_leaving && !pthread_cond_timedwait(&leaving_cond, &leaving_lock, &until))
+		;
+	pthread_mutex_unlock(&leaving_lock);
+}
+
+void incmpi_comm_get(struct incmpi_comm *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->refs++;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void incmpi_comm_put(struct incmpi_comm *c)
+{
+	unsigned int refs;
+
+	pthread_mutex_lock(&c->lock);
+	refs = --c->refs;
+	pthread_mutex_unlock(&c->lock);
+	if (refs)
+		return;
+	if (c->group)
+		leave_in_background(c->group);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void incmpi_comm_free(struct incmpi_comm *c)
+{
+	incmpi_comm_put(c);
+}
+
+bool incmpi_comm_broken(struct incmpi_comm *c)
+{
+	bool broken;
+
+	pthread_mutex_lock(&c->lock);
+	broken = c->broken;
+	pthread_mutex_unlock(&c->lock);
+	return broken;
+}
+
+void incmpi_comm_break(struct incmpi_comm *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->broken = true;
+	if (c->group)
+		inc_abort(c->group);
+	c->group = NULL;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- Who does a call ----------------------------------------------------- */
+
+static bool reduces(enum incmpi_fn fn)
+{
+	return fn >= INCMPI_REDUCE && fn <= INCMPI_EXSCAN;
+}
+
+static bool is_logical(enum inc_op op)
+{
+	return op == INC_OP_LAND || op == INC_OP_LOR || op == INC_OP_LXOR;
+}
+
+static uint64_t side_bytes(const struct incmpi_side *side, int shares)
+{
+	uint64_t elements = 0;
+
+	for (int i = 0; side->counts && i < shares; i++)
+		elements += side->counts[i];
+	if (!side->counts)
+		elements = side->count * shares;
+	return elements * side->types->size;
+}
+
+/* Bytes of the largest buffer that any rank gives, if all ranks know them. */
+static bool known_bytes(const struct incmpi_comm *c, const struct incmpi_call *call,
+			uint64_t *bytes)
+{
+	switch (call->fn) {
+	case INCMPI_BCAST:
+	case INCMPI_REDUCE:
+	case INCMPI_ALLREDUCE:
+	case INCMPI_SCAN:
+	case INCMPI_EXSCAN:
+		*bytes = side_bytes(&call->recv, 1);
+		return true;
+	case INCMPI_REDUCE_SCATTER:
+	case INCMPI_REDUCE_SCATTER_BLOCK:
+		*bytes = side_bytes(&call->send, c->size);
+		return true;
+	case INCMPI_ALLGATHER:
+	case INCMPI_ALLGATHERV:
+	case INCMPI_ALLTOALL:
+		*bytes = side_bytes(&call->recv, c->size);
+		return true;
+	case INCMPI_GATHER:
+		*bytes = side_bytes(call->send.in_place ? &call->recv : &call->send, 1) * c->size;
+		return true;
+	case INCMPI_SCATTER:
+		*bytes = side_bytes(call->recv.in_place ? &call->send : &call->recv, 1) * c->size;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum incmpi_why by_reduction(const struct incmpi_call *call)
+{
+	const struct incmpi_type *type = call->recv.types;
+
+	if (!call->op)
+		return INCMPI_WHY_OP;
+	if (!type->type || !(type->ops >> call->op & 1))
+		return INCMPI_WHY_TYPE;
+	if (call->fn == INCMPI_EXSCAN && is_logical(call->op))
+		return INCMPI_WHY_OPERAND;
+	return INCMPI_WHY_NONE;
+}
+
+static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	enum incmpi_why why;
+	uint64_t bytes;
+
+	if (!(c->set.fns >> call->fn & 1))
+		return INCMPI_WHY_CHOSEN;
+	if (call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid)
+		return INCMPI_WHY_ARGS;
+	why = reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
+	if (why || call->fn == INCMPI_BARRIER || !known_bytes(c, call, &bytes))
+		return why;
+	if (!bytes)
+		return INCMPI_WHY_EMPTY;
+	if (bytes < c->set.min)
+		return INCMPI_WHY_MIN;
+	return bytes > c->set.max ? INCMPI_WHY_MAX : INCMPI_WHY_NONE;
+}
+
+static enum incmpi_why by_comm(struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	if (c->asked && !c->why && !call->blocking && !c->requests)
+		return INCMPI_WHY_REQUESTS;
+	if (c->asked)
+		return c->why;
+	/* Agreeing waits for other ranks, which a non-blocking call must not. */
+	if (!call->blocking)
+		return INCMPI_WHY_NOT_YET;
+	incmpi_agree(c, &own_settings, has_requests);
+	c->asked = true;
+	return c->why;
+}
+
+enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	enum incmpi_why why;
+
+	if (c->inter)
+		why = INCMPI_WHY_INTER;
+	else if (c->size == 1)
+		why = INCMPI_WHY_ALONE;
+	else if (c->size > INC_MAX_RANKS)
+		why = INCMPI_WHY_RANKS;
+	else
+		why = by_comm(c, call) ?: by_call(c, call);
+	if (why)
+		incmpi_count(INCMPI_COUNT_WHY + why, 1);
+	return why;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Names, counters, the report of them, and the text of the last failure. */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define NAME_OF(name, text, coll) [INCMPI_##name] = text,
+#define COLL_OF(name, text, coll) [INCMPI_##name] = coll,
+#define KEY_OF(name, key, text) [INCMPI_WHY_##name] = key,
+#define TEXT_OF(name, key, text) [INCMPI_WHY_##name] = text,
+
+static const char *const fn_names[INCMPI_NR_FNS] = { INCMPI_CALLS(NAME_OF) };
+static const enum inc_coll fn_colls[INCMPI_NR_FNS] = { INCMPI_CALLS(COLL_OF) };
+static const char *const why_keys[INCMPI_NR_WHYS] = { INCMPI_REASONS(KEY_OF) };
+static const char *const why_texts[INCMPI_NR_WHYS] = { INCMPI_REASONS(TEXT_OF) };
+static const char *const own_names[INCMPI_COUNT_OPS] = {
+	[INCMPI_COUNT_GROUPS] = "groups", [INCMPI_COUNT_REFUSED] = "refused",
+	[INCMPI_COUNT_ERRORS] = "errors", [INCMPI_COUNT_STAGED] = "staged",
+};
+
+static _Atomic uint64_t all_counts[INCMPI_NR_COUNTS];
+static _Thread_local char errmsg[512];
+
+const char *incmpi_fn_name(enum incmpi_fn fn)
+{
+	return fn_names[fn];
+}
+
+enum inc_coll incmpi_fn_coll(enum incmpi_fn fn)
+{
+	return fn_colls[fn];
+}
+
+const char *incmpi_why_text(enum incmpi_why why)
+{
+	return why_texts[why] ?: "";
+}
+
+void incmpi_count(unsigned int index, uint64_t n)
+{
+	atomic_fetch_add_explicit(&all_counts[index], n, memory_order_relaxed);
+}
+
+void incmpi_counts(uint64_t counts[INCMPI_NR_COUNTS])
+{
+	for (unsigned int i = 0; i < INCMPI_NR_COUNTS; i++)
+		counts[i] = atomic_load_explicit(&all_counts[i], memory_order_relaxed);
+}
+
+static int fn_of(const char *name, size_t len)
+{
+	for (int i = 0; i < INCMPI_NR_FNS; i++)
+		if (strlen(fn_names[i]) == len && !memcmp(fn_names[i], name, len))
+			return i;
+	return -1;
+}
+
+/* Its place among those of one kind: blocking functions first. */
+static int slot_of(const char *name, size_t len)
+{
+	int fn = fn_of(name, len);
+
+	if (fn >= 0)
+		return fn;
+	fn = len && name[0] == 'i' ? fn_of(name + 1, len - 1) : -1;
+	return fn < 0 ? -1 : fn + INCMPI_NR_FNS;
+}
+
+int incmpi_fn_parse(const char *name, size_t len)
+{
+	return fn_of(name, len);
+}
+
+static int index_of(const char *name)
+{
+	const char *dot = strchr(name, '.');
+	int slot;
+
+	for (int i = 0; i < INCMPI_COUNT_OPS; i++)
+		if (!strcmp(own_names[i], name))
+			return i;
+	if (!strncmp(name, "why.", 4)) {
+		for (int i = 1; i < INCMPI_NR_WHYS; i++)
+			if (!strcmp(why_keys[i], name + 4))
+				return INCMPI_COUNT_WHY + i;
+		return -1;
+	}
+	slot = slot_of(name, dot ? (size_t)(dot - name) : strlen(name));
+	if (slot < 0 || (dot && strcmp(dot, ".bytes")))
+		return -1;
+	return (dot ? INCMPI_COUNT_BYTES : INCMPI_COUNT_OPS) + slot;
+}
+
+uint64_t inc_mpi_counter(const char *name)
+{
+	int index = index_of(name);
+
+	return index < 0 ? ~0ULL : atomic_load_explicit(&all_counts[index], memory_order_relaxed);
+}
+
+void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks)
+{
+	fprintf(out, "libinc-mpi: sums over %d ranks\n", ranks);
+	fprintf(out, "libinc-mpi: groups joined %llu, communicators refused %llu\n",
+		(unsigned long long)counts[INCMPI_COUNT_GROUPS],
+		(unsigned long long)counts[INCMPI_COUNT_REFUSED]);
+	fprintf(out, "libinc-mpi: operations failed %llu, packed or converted %llu\n",
+		(unsigned long long)counts[INCMPI_COUNT_ERRORS],
+		(unsigned long long)counts[INCMPI_COUNT_STAGED]);
+	for (int i = 0; i < 2 * INCMPI_NR_FNS; i++)
+		if (counts[INCMPI_COUNT_OPS + i])
+			fprintf(out, "libinc-mpi: by INC: %s%s: %llu calls, %llu bytes\n",
+				i < INCMPI_NR_FNS ? "" : "i", fn_names[i % INCMPI_NR_FNS],
+				(unsigned long long)counts[INCMPI_COUNT_OPS + i],
+				(unsigned long long)counts[INCMPI_COUNT_BYTES + i]);
+	for (int i = 1; i < INCMPI_NR_WHYS; i++)
+		if (counts[INCMPI_COUNT_WHY + i])
+			fprintf(out, "libinc-mpi: by MPI: %s (%s): %llu calls\n", why_keys[i],
+				why_texts[i], (unsigned long long)counts[INCMPI_COUNT_WHY + i]);
+}
+
+void incmpi_set_errmsg(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(errmsg, sizeof(errmsg), fmt, args);
+	va_end(args);
+}
+
+const char *incmpi_errmsg(void)
+{
+	return errmsg;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the parts of the middle share. */
+#ifndef INCMPI_INTERNAL_H
+#define INCMPI_INTERNAL_H
+
+#include <pthread.h>
+
+#include "middle.h"
+
+/* libinc's operation on the buffers of an MPI call. */
+struct incmpi_op {
+	struct incmpi_comm *comm;
+	struct incmpi_call call;
+	const void *held;		/* a type that is needed until the end */
+	struct incmpi_type held_type;
+	struct inc_args args;
+	struct inc_request req;
+	uint64_t bytes;			/* what this rank sends or receives, the larger */
+	void *send_mem, *recv_mem;	/* packed or converted elements, or NULL */
+	uint64_t *counts;		/* four arrays, see stage.c; NULL: shares are equal */
+	bool ended;
+	int result;
+};
+
+struct incmpi_comm {
+	void *comm;		/* the skin's; not valid any more when the owner has freed it */
+	int rank, size;
+	bool inter;
+	bool asked;		/* whether there is a group has been agreed */
+	enum incmpi_why why;	/* there is none */
+	bool requests;		/* agreed: non-blocking calls may use it */
+	struct incmpi_settings set;	/* agreed */
+	struct inc_group *group;
+	pthread_mutex_t lock;	/* of what follows */
+	unsigned int refs;	/* the owner and operations */
+	bool broken;		/* the group has failed, or this rank has given it up */
+};
+
+/* comm.c */
+const struct incmpi_skin *incmpi_skin(void);
+void incmpi_comm_get(struct incmpi_comm *c);
+void incmpi_comm_put(struct incmpi_comm *c);
+bool incmpi_comm_broken(struct incmpi_comm *c);
+
+/* agree.c */
+void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests);
+
+/* stage.c: arguments of libinc for the call; what comes back is put where MPI wants it */
+int incmpi_stage(struct incmpi_op *op);
+int incmpi_unstage(struct incmpi_op *op);
+void incmpi_stage_free(struct incmpi_op *op);
+
+/* Shares of a side, at a communicator of @size ranks. */
+const struct incmpi_type *incmpi_share_type(const struct incmpi_side *side, int i);
+uint64_t incmpi_share_count(const struct incmpi_side *side, int i);
+
+/* pair.c */
+size_t incmpi_pair_bytes(enum incmpi_pair pair);	/* of an INC element */
+void incmpi_pair_load(enum incmpi_pair pair, const void *from, uint64_t count, void *to);
+void incmpi_pair_store(enum incmpi_pair pair, const void *from, uint64_t count, void *to);
+
+/* count.c */
+void incmpi_set_errmsg(const char *fmt, ...) __attribute__((__format__(__printf__, 1, 2)));
+
+#endif

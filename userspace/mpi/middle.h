@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The middle: MPI's collectives on libinc, for whatever stands between a program and its MPI. It
+ * knows nothing of an MPI implementation and includes no mpi.h. A skin turns calls of MPI into
+ * struct incmpi_call, and gives the middle what it needs of MPI: struct incmpi_skin.
+ *
+ * For every call: incmpi_decide() says whether INC does it, the same at all ranks. Then
+ * incmpi_run(), or incmpi_start() and incmpi_test().
+ *
+ * Threads. Every function may be called by any thread. As in MPI, two threads do not call
+ * collectives of one communicator at the same time.
+ */
+#ifndef INCMPI_MIDDLE_H
+#define INCMPI_MIDDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <inc.h>
+
+/* MPI's collectives, with their names as they are printed. */
+#define INCMPI_CALLS(X)						\
+	X(BARRIER, "barrier", INC_COLL_BARRIER)			\
+	X(BCAST, "bcast", INC_COLL_BROADCAST)			\
+	X(REDUCE, "reduce", INC_COLL_REDUCE)			\
+	X(ALLREDUCE, "allreduce", INC_COLL_ALLREDUCE)		\
+	X(REDUCE_SCATTER, "reduce_scatter", INC_COLL_REDUCE_SCATTER) \
+	X(REDUCE_SCATTER_BLOCK, "reduce_scatter_block", INC_COLL_REDUCE_SCATTER) \
+	X(SCAN, "scan", INC_COLL_SCAN)				\
+	X(EXSCAN, "exscan", INC_COLL_EXSCAN)			\
+	X(GATHER, "gather", INC_COLL_GATHER)			\
+	X(GATHERV, "gatherv", INC_COLL_GATHER)			\
+	X(SCATTER, "scatter", INC_COLL_SCATTER)			\
+	X(SCATTERV, "scatterv", INC_COLL_SCATTER)		\
+	X(ALLGATHER, "allgather", INC_COLL_ALLGATHER)		\
+	X(ALLGATHERV, "allgatherv", INC_COLL_ALLGATHER)		\
+	X(ALLTOALL, "alltoall", INC_COLL_ALLTOALL)		\
+	X(ALLTOALLV, "alltoallv", INC_COLL_ALLTOALL)		\
+	X(ALLTOALLW, "alltoallw", INC_COLL_ALLTOALL)
+
+#define INCMPI_ENUM(name, text, coll) INCMPI_##name,
+enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
+
+/* Why MPI's own implementation does a call. */
+#define INCMPI_REASONS(X)								\
+	X(INTER, "intercommunicator", "intercommunicators have two groups")		\
+	X(ALONE, "one_rank", "a communicator of one rank")				\
+	X(RANKS, "too_many_ranks", "more ranks than a group may have")			\
+	X(MIXED, "mixed_machines", "ranks have different byte orders or type sizes")	\
+	X(LOCAL, "one_host", "all ranks are on one host")				\
+	X(NO_GROUP, "no_group", "no group: not all ranks could join one")		\
+	X(NOT_YET, "not_yet", "non-blocking, before the communicator had a group")	\
+	X(REQUESTS, "no_requests", "this MPI cannot be given requests of INC's")	\
+	X(CHOSEN, "not_chosen", "not in INC_MPI_COLLS")					\
+	X(OP, "operation", "an operation that INC does not have")			\
+	X(TYPE, "type", "a type that INC cannot reduce with this operation")		\
+	X(OPERAND, "operand", "exscan of logical values: rank 1's result is an operand") \
+	X(EMPTY, "empty", "nothing to transfer")					\
+	X(MIN, "below_min", "fewer bytes than INC_MPI_MIN")				\
+	X(MAX, "above_max", "more bytes than INC_MPI_MAX")				\
+	X(ARGS, "arguments", "arguments that are MPI's to refuse")
+
+#define INCMPI_WHY(name, key, text) INCMPI_WHY_##name,
+enum incmpi_why { INCMPI_WHY_NONE, INCMPI_REASONS(INCMPI_WHY) INCMPI_NR_WHYS };
+
+/* Pairs whose layout in memory is C's, not that of packed INC pairs: they are converted. */
+enum incmpi_pair {
+	INCMPI_NO_PAIR,
+	INCMPI_SHORT_INT,
+	INCMPI_INT_INT,
+	INCMPI_LONG_INT,
+	INCMPI_FLOAT_INT,
+	INCMPI_DOUBLE_INT,
+};
+
+/* A datatype, as far as it matters here. */
+struct incmpi_type {
+	const void *handle;	/* the skin's, for pack() and unpack() */
+	size_t size;		/* bytes of data in one */
+	ptrdiff_t extent;	/* bytes from one to the next */
+	bool dense;		/* data without gaps and in order, from the buffer's address on */
+	enum inc_type type;	/* for reductions; 0: not reduced by INC */
+	unsigned int ops;	/* bit n: MPI has enum inc_op n for it */
+	enum incmpi_pair pair;
+};
+
+/* One of a call's two buffers. With @counts, in a buffer of all ranks, shares differ. */
+struct incmpi_side {
+	void *buf;
+	bool in_place;
+	bool valid;			/* no argument of it is MPI's to refuse */
+	const struct incmpi_type *types;
+	bool type_per_rank;		/* an array, else one; displacements are in bytes then */
+	uint64_t count;
+	const int *counts;
+	const int *displs;		/* in extents */
+};
+
+struct incmpi_call {
+	enum incmpi_fn fn;
+	bool blocking;
+	enum inc_op op;		/* 0: one that INC does not have */
+	int root;
+	/* of a broadcast, the buffer is @recv; a reduction's type is that of @recv */
+	struct incmpi_side send, recv;
+};
+
+/*
+ * What a skin does for the middle. All return 0, or anything else if that failed. @comm is what
+ * incmpi_comm_new() was given.
+ */
+struct incmpi_skin {
+	int (*bcast)(void *comm, void *buf, size_t len);	/* from the communicator's rank 0 */
+	int (*smallest)(void *comm, int64_t *values, size_t n);	/* of all ranks, one by one */
+	void (*progress)(void);		/* called again and again while a call waits */
+	int (*pack)(const void *handle, const void *from, uint64_t count, void *to, size_t bytes);
+	int (*unpack)(const void *handle, const void *from, size_t bytes, void *to, uint64_t count);
+	/* A type that its owner may free before a non-blocking call has ended. NULL: failed */
+	const void *(*hold)(const void *handle);
+	void (*release)(const void *held);
+};
+
+enum incmpi_mode { INCMPI_OFF, INCMPI_ON, INCMPI_VERBOSE };
+
+/* From the environment, see libinc-mpi(7); those of rank 0 are for all ranks of a communicator. */
+struct incmpi_settings {
+	enum incmpi_mode mode;
+	bool report;
+	bool one_host;		/* also where all ranks are on one host */
+	uint32_t fns;		/* bit n: enum incmpi_fn n may use INC */
+	int32_t timeout_ms;	/* of joining */
+	uint64_t min, max;	/* bytes */
+};
+
+/* settings.c; what is wrong in the environment is told on stderr and left at its default */
+void incmpi_settings_read(struct incmpi_settings *set);
+int incmpi_fn_parse(const char *name, size_t len);
+
+/* ---- Communicators: comm.c ---------------------------------------------- */
+
+struct incmpi_comm;
+
+/*
+ * Once per process, before all others. @requests: the skin can make requests for non-blocking
+ * calls.
+ */
+void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests);
+
+/* State of a communicator: @inter: it is none that INC could serve. NULL: out of memory. */
+struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter);
+
+int incmpi_comm_size(const struct incmpi_comm *c);
+
+/* The communicator is freed. Operations under way keep its state; the group is left by a thread. */
+void incmpi_comm_free(struct incmpi_comm *c);
+
+/* This rank cannot take part in a call of INC's: the group fails, so that nobody waits for it. */
+void incmpi_comm_break(struct incmpi_comm *c);
+
+/* Until all groups of freed communicators have been left, some seconds at most. */
+void incmpi_wait_left(void);
+
+/*
+ * Who does @call: INCMPI_WHY_NONE: INC. Blocking calls agree on a group first, by collectives of
+ * the skin, if that has not been tried yet; it is counted.
+ */
+enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *call);
+
+/* ---- Operations: op.c ---------------------------------------------------- */
+
+/*
+ * The call, which incmpi_decide() has given to INC. 0 or a negative errno, see inc_collective();
+ * incmpi_errmsg() has the text. After an error that not every rank has seen, and those that end a
+ * group, all further calls on @c fail.
+ */
+int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call);
+
+/* The same without waiting: what @call points to stays valid to the end, but not @call itself. */
+struct incmpi_op;
+int incmpi_start(struct incmpi_comm *c, const struct incmpi_call *call, struct incmpi_op **out);
+
+/* -EAGAIN: it goes on. Else its result, as often as asked. */
+int incmpi_test(struct incmpi_op *op);
+void incmpi_op_free(struct incmpi_op *op);
+
+/* Sleeps until some operation of @op's communicator has ended, a millisecond at most. */
+void incmpi_pause(struct incmpi_op *op);
+
+/* Of the calling thread's last failure. */
+const char *incmpi_errmsg(void);
+
+/* ---- Counters: count.c --------------------------------------------------- */
+
+/* In one array, to be summed over ranks. */
+enum incmpi_count {
+	INCMPI_COUNT_GROUPS,		/* joined */
+	INCMPI_COUNT_REFUSED,		/* communicators whose ranks could not all join */
+	INCMPI_COUNT_ERRORS,		/* operations that failed */
+	INCMPI_COUNT_STAGED,		/* operations through a buffer of ours: packed, converted */
+	INCMPI_COUNT_OPS,		/* by function, blocking and not */
+	INCMPI_COUNT_BYTES = INCMPI_COUNT_OPS + 2 * INCMPI_NR_FNS,
+	INCMPI_COUNT_WHY = INCMPI_COUNT_BYTES + 2 * INCMPI_NR_FNS,
+	INCMPI_NR_COUNTS = INCMPI_COUNT_WHY + INCMPI_NR_WHYS,
+};
+
+void incmpi_count(unsigned int index, uint64_t n);
+void incmpi_counts(uint64_t counts[INCMPI_NR_COUNTS]);
+void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks);
+
+/*
+ * This process's counter of this name, for tests and tools (dlsym()): "allreduce", "iallreduce",
+ * "allreduce.bytes", "groups", "refused", "errors", "staged", "why.type". ~0: there is none.
+ */
+uint64_t inc_mpi_counter(const char *name);
+
+const char *incmpi_fn_name(enum incmpi_fn fn);
+enum inc_coll incmpi_fn_coll(enum incmpi_fn fn);
+const char *incmpi_why_text(enum incmpi_why why);
+
+#endif

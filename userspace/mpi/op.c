@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Operations of a communicator's group, from their start to their end. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* How long a call sleeps before it lets MPI progress: other ranks may wait for that. */
+#define SLICE_MS	1
+
+static unsigned int slot_of(const struct incmpi_op *op)
+{
+	return op->call.fn + (op->call.blocking ? 0 : INCMPI_NR_FNS);
+}
+
+/* The group is over, or goes on after an error that was only the operation's. */
+static bool is_over(struct inc_group *group)
+{
+	struct inc_info info;
+
+	return inc_info(group, &info) ||
+	       (info.state != INC_STATE_READY && info.state != INC_STATE_RESYNC);
+}
+
+static int end_op(struct incmpi_op *op, int result)
+{
+	if (!result)
+		result = incmpi_unstage(op);
+	incmpi_stage_free(op);
+	if (op->held)
+		incmpi_skin()->release(op->held);
+	op->held = NULL;
+	op->ended = true;
+	op->result = result;
+	if (result) {
+		incmpi_count(INCMPI_COUNT_ERRORS, 1);
+	} else {
+		incmpi_count(INCMPI_COUNT_OPS + slot_of(op), 1);
+		incmpi_count(INCMPI_COUNT_BYTES + slot_of(op), op->bytes);
+	}
+	return result;
+}
+
+/* What libinc said at the end; with the communicator's lock. */
+static int result_of(struct incmpi_op *op, int ret)
+{
+	struct incmpi_comm *c = op->comm;
+
+	if (!ret)
+		return 0;
+	incmpi_set_errmsg("%s", inc_errmsg(c->group));
+	/* a result without late ranks is not the one that MPI promises */
+	if (ret > 0)
+		return -ETIME;
+	if (is_over(c->group))
+		c->broken = true;
+	return ret;
+}
+
+static int submit_op(struct incmpi_op *op)
+{
+	int ret;
+
+	/* As many as the kernel holds are under way: until one of them has ended. */
+	while ((ret = inc_icollective(op->comm->group, &op->args, &op->req)) == -EAGAIN) {
+		incmpi_skin()->progress();
+		poll(NULL, 0, SLICE_MS);
+	}
+	return ret;
+}
+
+/* A type that is looked at after a non-blocking call has returned; none has a type per rank. */
+static int hold_type(struct incmpi_op *op)
+{
+	struct incmpi_side *side = &op->call.recv;
+
+	if (op->call.blocking || !op->recv_mem || side->types->dense)
+		return 0;
+	op->held = incmpi_skin()->hold(side->types->handle);
+	op->held_type.handle = op->held;
+	return op->held ? 0 : -ENOMEM;
+}
+
+static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	int ret;
+
+	memset(op, 0, sizeof(*op));
+	op->comm = c;
+	op->call = *call;
+	if (!call->blocking && call->recv.types) {
+		op->held_type = *call->recv.types;
+		op->call.recv.types = &op->held_type;
+	}
+	if (incmpi_comm_broken(c)) {
+		incmpi_set_errmsg("%s: the communicator's group has failed before",
+				  incmpi_fn_name(call->fn));
+		return end_op(op, -ENOTCONN);
+	}
+	ret = incmpi_stage(op);
+	if (!ret)
+		ret = hold_type(op);
+	if (ret)
+		incmpi_set_errmsg("%s: %s", incmpi_fn_name(call->fn),
+				  ret == -ENOMEM ? "no memory to pack its elements" :
+						   "its elements could not be packed");
+	else
+		ret = submit_op(op);
+	if (!ret)
+		return 0;
+	if (op->req.group)
+		incmpi_set_errmsg("%s", inc_errmsg(c->group));
+	incmpi_comm_break(c);
+	return end_op(op, ret);
+}
+
+int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	struct incmpi_op op;
+	int ret;
+
+	ret = start_op(&op, c, call);
+	if (ret)
+		return ret;
+	while ((ret = inc_wait(&op.req, SLICE_MS)) == -ETIMEDOUT && op.req.handle)
+		incmpi_skin()->progress();
+	pthread_mutex_lock(&c->lock);
+	ret = result_of(&op, ret);
+	pthread_mutex_unlock(&c->lock);
+	return end_op(&op, ret);
+}
+
+int incmpi_start(struct incmpi_comm *c, const struct incmpi_call *call, struct incmpi_op **out)
+{
+	struct incmpi_op *op = malloc(sizeof(*op));
+	int ret;
+
+	*out = NULL;
+	if (!op) {
+		incmpi_set_errmsg("%s: no memory", incmpi_fn_name(call->fn));
+		incmpi_comm_break(c);
+		return -ENOMEM;
+	}
+	ret = start_op(op, c, call);
+	if (ret) {
+		free(op);
+		return ret;
+	}
+	incmpi_comm_get(c);
+	*out = op;
+	return 0;
+}
+
+int incmpi_test(struct incmpi_op *op)
+{
+	struct incmpi_comm *c = op->comm;
+	int ret;
+
+	if (op->ended)
+		return op->result;
+	pthread_mutex_lock(&c->lock);
+	if (!c->group) {
+		/* given up, see incmpi_comm_break() */
+		incmpi_set_errmsg("%s: the communicator's group has failed",
+				  incmpi_fn_name(op->call.fn));
+		ret = -ENOTCONN;
+	} else {
+		ret = inc_test(&op->req);
+		if (ret != -EAGAIN)
+			ret = result_of(op, ret);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return ret == -EAGAIN ? ret : end_op(op, ret);
+}
+
+void incmpi_pause(struct incmpi_op *op)
+{
+	struct pollfd pfd = { .fd = -1, .events = POLLIN };
+
+	pthread_mutex_lock(&op->comm->lock);
+	if (op->comm->group)
+		pfd.fd = inc_fd(op->comm->group);
+	pthread_mutex_unlock(&op->comm->lock);
+	poll(&pfd, 1, SLICE_MS);
+}
+
+void incmpi_op_free(struct incmpi_op *op)
+{
+	incmpi_comm_put(op->comm);
+	free(op);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Begin and end of MPI, communicators, and what the middle needs of MPI. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmpi.h"
+
+static bool is_on;
+static bool does_report;
+static int comm_keyval = MPI_KEYVAL_INVALID;
+
+static MPI_Comm never_comm;
+static MPI_Request never;
+static pthread_mutex_t never_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pmpi_comm comms = { .next = &comms, .prev = &comms };
+
+/* ---- What the middle needs ----------------------------------------------- */
+
+static int skin_bcast(void *comm, void *buf, size_t len)
+{
+	struct pmpi_comm *c = comm;
+
+	return PMPI_Bcast(buf, (int)len, MPI_BYTE, 0, c->comm) != MPI_SUCCESS;
+}
+
+static int smallest_of(MPI_Comm comm, int64_t *values, size_t n)
+{
+	return PMPI_Allreduce(MPI_IN_PLACE, values, (int)n, MPI_INT64_T, MPI_MIN, comm) !=
+	       MPI_SUCCESS;
+}
+
+static int skin_smallest(void *comm, int64_t *values, size_t n)
+{
+	struct pmpi_comm *c = comm;
+
+	return smallest_of(c->comm, values, n);
+}
+
+/*
+ * A test of a request makes MPI look at everything it has under way; a probe does not, in MPICH.
+ * This request is never complete. Only one thread may test it, which does it for all.
+ */
+static void skin_progress(void)
+{
+	int flag;
+
+	if (pthread_mutex_trylock(&never_lock))
+		return;
+	PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
+	pthread_mutex_unlock(&never_lock);
+}
+
+static bool never_init(void)
+{
+	return !PMPI_Comm_dup(MPI_COMM_SELF, &never_comm) &&
+	       !PMPI_Irecv(NULL, 0, MPI_BYTE, 0, 0, never_comm, &never);
+}
+
+static void never_exit(void)
+{
+	PMPI_Cancel(&never);
+	PMPI_Wait(&never, MPI_STATUS_IGNORE);
+	PMPI_Comm_free(&never_comm);
+}
+
+const struct incmpi_skin pmpi_skin = {
+	.bcast = skin_bcast, .smallest = skin_smallest, .progress = skin_progress,
+	.pack = pmpi_pack, .unpack = pmpi_unpack,
+	.hold = pmpi_type_hold, .release = pmpi_type_release,
+};
+
+/* ---- Communicators -------------------------------------------------------- */
+
+void pmpi_comm_hold(struct pmpi_comm *c)
+{
+	pthread_mutex_lock(&comms_lock);
+	c->refs++;
+	pthread_mutex_unlock(&comms_lock);
+}
+
+void pmpi_comm_release(struct pmpi_comm *c)
+{
+	unsigned int refs;
+
+	pthread_mutex_lock(&comms_lock);
+	refs = --c->refs;
+	pthread_mutex_unlock(&comms_lock);
+	if (!refs)
+		free(c);
+}
+
+static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	struct pmpi_comm *c = value;
+
+	(void)comm;
+	(void)keyval;
+	(void)extra;
+	pthread_mutex_lock(&comms_lock);
+	c->freed = true;
+	c->next->prev = c->prev;
+	c->prev->next = c->next;
+	pthread_mutex_unlock(&comms_lock);
+	incmpi_comm_free(c->mid);
+	pmpi_comm_release(c);
+	return MPI_SUCCESS;
+}
+
+static struct pmpi_comm *comm_new(MPI_Comm comm)
+{
+	struct pmpi_comm *c = calloc(1, sizeof(*c));
+	int inter = 0, size = 0;
+
+	if (!c)
+		return NULL;
+	c->comm = comm;
+	c->refs = 1;
+	if (PMPI_Comm_test_inter(comm, &inter) || PMPI_Comm_rank(comm, &c->rank) ||
+	    PMPI_Comm_size(comm, &size))
+		goto failed;
+	c->mid = incmpi_comm_new(c, c->rank, size, inter);
+	if (!c->mid)
+		goto failed;
+	pthread_mutex_lock(&comms_lock);
+	c->next = comms.next;
+	c->prev = &comms;
+	c->next->prev = c;
+	comms.next = c;
+	pthread_mutex_unlock(&comms_lock);
+	if (!PMPI_Comm_set_attr(comm, comm_keyval, c))
+		return c;
+	comm_freed(comm, comm_keyval, c, NULL);
+	return NULL;
+failed:
+	free(c);
+	return NULL;
+}
+
+/* What is no communicator is for MPI to refuse. */
+struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
+{
+	struct pmpi_comm *c;
+	int found;
+
+	if (!is_on || comm == MPI_COMM_NULL ||
+	    PMPI_Comm_get_attr(comm, comm_keyval, &c, &found) != MPI_SUCCESS)
+		return NULL;
+	return found ? c : comm_new(comm);
+}
+
+static void free_all_comms(void)
+{
+	struct pmpi_comm *c;
+
+	for (;;) {
+		pthread_mutex_lock(&comms_lock);
+		c = comms.next == &comms ? NULL : comms.next;
+		pthread_mutex_unlock(&comms_lock);
+		if (!c)
+			return;
+		PMPI_Comm_delete_attr(c->comm, comm_keyval);
+	}
+}
+
+/* ---- Begin and end --------------------------------------------------------- */
+
+/* Ranks must agree that INC is on, and on what depends on it: they call collectives to find out. */
+static void begin(void)
+{
+	struct incmpi_settings set;
+	int64_t all[3], able;
+	int rank;
+
+	incmpi_settings_read(&set);
+	all[0] = set.mode != INCMPI_OFF;
+	all[1] = -all[0];
+	all[2] = -(int64_t)set.report;
+	if (smallest_of(MPI_COMM_WORLD, all, 3) || PMPI_Comm_rank(MPI_COMM_WORLD, &rank))
+		return;
+	does_report = all[2];
+	if (!all[0]) {
+		if (all[1] && !rank)
+			fprintf(stderr, "libinc-mpi: INC_MPI is \"off\" at some ranks: it is off\n");
+		return;
+	}
+	able = !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_freed, &comm_keyval, NULL) &&
+	       pmpi_types_init() && never_init();
+	if (smallest_of(MPI_COMM_WORLD, &able, 1) || !able)
+		return;
+	incmpi_init(&pmpi_skin, &set, pmpi_requests_init());
+	is_on = true;
+}
+
+static void print_report(void)
+{
+	uint64_t own[INCMPI_NR_COUNTS], sums[INCMPI_NR_COUNTS];
+	int rank, size;
+
+	incmpi_counts(own);
+	if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) || PMPI_Comm_size(MPI_COMM_WORLD, &size) ||
+	    PMPI_Reduce(own, sums, INCMPI_NR_COUNTS, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD))
+		return;
+	if (!rank)
+		incmpi_report(stderr, sums, size);
+}
+
+/* The program's last collectives have ended here; at other ranks too, before groups are left. */
+static void end(void)
+{
+	is_on = false;
+	PMPI_Barrier(MPI_COMM_WORLD);
+	if (does_report)
+		print_report();
+	free_all_comms();
+	incmpi_wait_left();
+	never_exit();
+	PMPI_Comm_free_keyval(&comm_keyval);
+	pmpi_requests_exit();
+	pmpi_types_exit();
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	int ret = PMPI_Init(argc, argv);
+
+	if (ret == MPI_SUCCESS)
+		begin();
+	return ret;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	int ret = PMPI_Init_thread(argc, argv, required, provided);
+
+	if (ret == MPI_SUCCESS)
+		begin();
+	return ret;
+}
+
+int MPI_Finalize(void)
+{
+	if (is_on)
+		end();
+	return PMPI_Finalize();
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The environment: INC_MPI and its like, see libinc-mpi(7). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define ALL_FNS		((1u << INCMPI_NR_FNS) - 1)
+#define MAX_BYTES	0x7fffffffULL	/* of one buffer, as MPI counts them */
+
+static void refuse(const char *name, const char *value, const char *expected)
+{
+	fprintf(stderr, "libinc-mpi: %s is \"%s\": expected %s; it is not used\n", name, value,
+		expected);
+}
+
+static uint64_t read_number(const char *name, uint64_t def, uint64_t max, const char *expected)
+{
+	const char *text = getenv(name);
+	unsigned long long n;
+	char *end;
+
+	if (!text || !*text)
+		return def;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n > max) {
+		refuse(name, text, expected);
+		return def;
+	}
+	return n;
+}
+
+static bool read_bool(const char *name)
+{
+	return read_number(name, 0, 1, "0 or 1");
+}
+
+/* Names with commas between them. */
+static uint32_t read_fns(void)
+{
+	const char *text = getenv("INC_MPI_COLLS"), *at;
+	uint32_t fns = 0;
+	size_t len;
+	int fn;
+
+	if (!text || !*text || !strcmp(text, "all"))
+		return ALL_FNS;
+	for (at = text; ; at += len + 1) {
+		len = strcspn(at, ",");
+		fn = incmpi_fn_parse(at, len);
+		if (fn < 0) {
+			refuse("INC_MPI_COLLS", text, "all, or names as allreduce,bcast,alltoallv");
+			return ALL_FNS;
+		}
+		fns |= 1u << fn;
+		if (!at[len])
+			return fns;
+	}
+}
+
+static enum incmpi_mode read_mode(void)
+{
+	const char *text = getenv("INC_MPI");
+
+	if (!text || !*text || !strcmp(text, "on"))
+		return INCMPI_ON;
+	if (!strcmp(text, "off"))
+		return INCMPI_OFF;
+	if (!strcmp(text, "verbose"))
+		return INCMPI_VERBOSE;
+	refuse("INC_MPI", text, "on, off or verbose");
+	return INCMPI_ON;
+}
+
+void incmpi_settings_read(struct incmpi_settings *set)
+{
+	memset(set, 0, sizeof(*set));
+	set->mode = read_mode();
+	set->report = read_bool("INC_MPI_REPORT") || set->mode == INCMPI_VERBOSE;
+	set->one_host = read_bool("INC_MPI_ONE_HOST");
+	set->fns = read_fns();
+	set->timeout_ms = (int32_t)read_number("INC_MPI_TIMEOUT", 5000, 600000,
+					       "0 to 600000 milliseconds");
+	set->min = read_number("INC_MPI_MIN", 0, ~0ULL, "a number of bytes");
+	set->max = read_number("INC_MPI_MAX", MAX_BYTES, MAX_BYTES, "0 to 2147483647 bytes");
+}
