@@ -14,7 +14,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo check check-full check-debug check-mutations check-exhaustive soak check-model \
+.PHONY: all modules userspace install demo kselftest check check-full check-debug check-mutations check-exhaustive soak check-model \
 	bench coverage lint clean help
 
 all: userspace
@@ -43,6 +43,10 @@ demo:
 	@$(TOP)/tools/modules --kernel '$(or $(KVER),6.1)'
 	@$(MAKE) --no-print-directory userspace
 	@$(TOP)/tools/demo
+
+# On this machine; the module's tests need root and the module.
+kselftest:
+	@$(MAKE) --no-print-directory -C $(TOP)/selftests run_tests
 
 # CHANGED=1: as a build server does it.
 check:
@@ -95,8 +99,11 @@ help:
 	@echo 'make modules     build the modules only; KVER=6.1 or 6.12: for this stock kernel (fetched into'
 	@echo '                 a cache), KDIR=path: for the kernel with this build directory'
 	@echo 'make userspace   build libinc, the inc tool and the programs only'
-	@echo 'make install     install all of it (as root; PREFIX=/usr/local, DESTDIR=)'
+	@echo 'make install     install all of it (as root; PREFIX=/usr/local, DESTDIR=); PYTHON=python3: the package inc'
+	@echo '                 for this interpreter, too'
 	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
+	@echo 'make kselftest   the tests on this machine, as those of the kernel are run; as root, or those of the module are'
+	@echo '                 skipped: see selftests/Makefile'
 	@echo 'make check       all tests (KERNELS="6.1 6.12"); ends with "N passed, N failed"'
 	@echo 'make check-full  the same with the whole matrix'
 	@echo 'make check-debug  the VM tests under kernels that look for bugs in memory, locks and races (user-mode'

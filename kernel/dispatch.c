@@ -9,9 +9,17 @@
 #include "host/rank.h"
 #include "node/node.h"
 
-bool netinc_dispatch_at(const struct netinc_net *nn, const struct net_device *dev)
+bool netinc_dispatch_at(const struct netinc_rx *rx)
 {
-	return netinc_node_at(nn, dev);
+	return netinc_node_for(rx);
+}
+
+/* A packet for all ranks of another run of a group of this number, perhaps of another job. */
+static bool is_other_run(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	u32 incarnation = READ_ONCE(ep->incarnation);
+
+	return incarnation && incarnation != pkt->incarnation;
 }
 
 /*
@@ -25,8 +33,6 @@ static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 
 	if (state != INC_STATE_READY && state != INC_STATE_LEAVING && state != INC_STATE_RESYNC)
 		return INC_C_DROP_STATE;
-	if (pkt->incarnation != READ_ONCE(ep->incarnation))
-		return INC_C_DROP_NO_GROUP;
 	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
 }
 
@@ -49,7 +55,8 @@ static void to_ranks(struct netinc_rx *rx)
 	}
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
 		if (rank->ep.cfg.group != rx->pkt.group ||
-		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
+		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child) ||
+		    (all && is_other_run(&rank->ep, &rx->pkt)))
 			continue;
 		found = true;
 		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;

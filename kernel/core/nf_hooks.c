@@ -5,12 +5,16 @@
  * NF_BR_LOCAL_IN sees frames for an address of this box that came in by a port of a bridge: VLAN,
  * STP, port security and learning have been applied, state->in is the port. It stands behind all
  * other hooks there, so that rules of the bridge family come first; IP's own filters never see what
- * it takes. NF_INET_LOCAL_IN, after all filters, sees what is for this box otherwise, broadcast and
- * multicast included, which are nobody's and are dropped there. A plain UDP socket holds the port
- * and makes NICs aggregate (UDP_GRO). It never gets a packet, as nobody would read it: what comes
- * over IP with a UDP header for the port, the second hook takes. It has no encap_rcv, because that
- * would take every super-packet apart before LOCAL_IN.
+ * it takes, which is what a node of this box serves. NF_INET_LOCAL_IN, after all filters, sees what
+ * is for this box otherwise, broadcast and multicast included, which are nobody's and are dropped
+ * there: what comes by ports that are no bridge's, and what is for ranks. In a VRF state->in is the
+ * VRF's device, and IP has noted by which of its devices the packet came.
+ *
+ * A plain UDP socket holds the port and makes NICs aggregate (UDP_GRO). It never gets a packet, as
+ * nobody would read it: what comes over IP with a UDP header for the port, the second hook takes.
+ * It has no encap_rcv, because that would take every super-packet apart before LOCAL_IN.
  */
+#include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/ipv6.h>
 #include <linux/module.h>
@@ -21,6 +25,7 @@
 #include <linux/netfilter_ipv6.h>
 #include <linux/net.h>
 #include <linux/udp.h>
+#include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
 #include "core/nf_hooks.h"
@@ -35,23 +40,39 @@ MODULE_PARM_DESC(port, "UDP port of INC packets");
  * follows takes it for a softirq's: its locks, its per-CPU data, and that it ends soon.
  */
 static unsigned int pass_hook(const struct nf_hook_state *state, struct sk_buff *skb,
-			      struct net_device *via, u8 family)
+			      struct net_device *port, struct net_device *via, u8 family)
 {
 	bool ours;
 
 	local_bh_disable();
-	ours = netinc_rx(netinc_net(state->net), skb, state->in, via, family);
+	ours = netinc_rx(netinc_net(state->net), skb, port, via, family);
 	local_bh_enable();
 	return ours ? NF_STOLEN : NF_ACCEPT;
+}
+
+/* The device to which a bridge hands this frame: itself, or a VLAN device of it. NULL: none. */
+static struct net_device *bridge_hands_to(const struct sk_buff *skb, const struct net *net)
+{
+	struct net_device *dev;
+
+	if (!skb_vlan_tag_present(skb))
+		return skb->dev;
+	dev = __vlan_find_dev_deep_rcu(skb->dev, skb->vlan_proto, skb_vlan_tag_get_id(skb));
+	/* in its turn a port of something, or elsewhere: not ours to say whom the frame is for */
+	if (!dev || !(dev->flags & IFF_UP) || rcu_access_pointer(dev->rx_handler) ||
+	    !net_eq(dev_net(dev), net))
+		return NULL;
+	return dev;
 }
 
 static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	struct netinc_net *nn = netinc_net(state->net);
+	struct net_device *via;
 	u8 family;
 
-	/* a tag that the bridge has left is that of a VLAN device on top of it */
-	if (skb_vlan_tag_present(skb))
+	/* ranks behind a bridge of their own box are served at the other hook */
+	if (list_empty(&nn->nodes))
 		return NF_ACCEPT;
 	if (skb->protocol == htons(ETH_P_IP))
 		family = NFPROTO_IPV4;
@@ -59,15 +80,30 @@ static unsigned int bridge_hook(void *priv, struct sk_buff *skb, const struct nf
 		family = NFPROTO_IPV6;
 	else
 		return NF_ACCEPT;
-	/* ranks behind a bridge of their own box, and routed nodes, are served at the other hook */
-	if (!netinc_dispatch_at(nn, skb->dev))
+	via = bridge_hands_to(skb, state->net);
+	if (!via)
 		return NF_ACCEPT;
-	return pass_hook(state, skb, skb->dev, family);
+	/* as the VLAN device would, which may have an address of its own */
+	if (via != skb->dev && skb->pkt_type == PACKET_OTHERHOST &&
+	    ether_addr_equal(eth_hdr(skb)->h_dest, via->dev_addr))
+		skb->pkt_type = PACKET_HOST;
+	return pass_hook(state, skb, state->in, via, family);
+}
+
+/* The device by which the packet came to IP, also where that has gone on with its VRF's. */
+static struct net_device *came_by(const struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	int index = state->pf == NFPROTO_IPV4 ? inet_sdif(skb) : inet6_sdif(skb);
+	struct net_device *dev = index ? dev_get_by_index_rcu(state->net, index) : NULL;
+
+	return dev ?: state->in;
 }
 
 static unsigned int inet_hook(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	return pass_hook(state, skb, state->in, state->pf);
+	struct net_device *dev = came_by(skb, state);
+
+	return pass_hook(state, skb, dev, dev, state->pf);
 }
 
 static const struct nf_hook_ops hook_ops[] = {

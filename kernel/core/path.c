@@ -51,6 +51,7 @@ static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 	if (rt)
 		return &rt->dst;
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
+	memcpy(&fl.saddr, path->local, sizeof(fl.saddr));
 	/*
 	 * it may be what a stranger calls his address, or a member others': by that nothing goes to
 	 * many
@@ -81,6 +82,7 @@ static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr
 	if (dst)
 		return dst;
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
+	memcpy(&fl.saddr, path->local, sizeof(fl.saddr));
 	if (ipv6_addr_any(&fl.daddr) || ipv6_addr_is_multicast(&fl.daddr))
 		return ERR_PTR(-EADDRNOTAVAIL);
 	dst = ip6_dst_lookup_flow(path->net, NULL, &fl, NULL);

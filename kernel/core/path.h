@@ -18,7 +18,8 @@ struct netinc_path {
 	struct net *net;
 	struct netinc_peer peer;	/* udp_port: destination */
 	__be16 sport;
-	u32 oif;			/* interface of link-local addresses, else 0 */
+	u32 oif;			/* interface of link-local addresses, or the VRF; 0: none */
+	u8 local[16];			/* source address; zeros: the one that the route has */
 	struct dst_cache dst;
 };
 

@@ -14,6 +14,7 @@
 #include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/route.h>
 #include "core/nf_hooks.h"
 #include "core/skb_contig.h"
@@ -122,6 +123,7 @@ static const struct udphdr *find_udp4(struct netinc_rx *rx, struct iphdr *ip, st
 	rx->ce = INET_ECN_is_ce(ip->tos);
 	rx->peer.family = AF_INET;
 	memcpy(rx->peer.addr, &ip->saddr, sizeof(ip->saddr));
+	memcpy(rx->local, &ip->daddr, sizeof(ip->daddr));
 	return uh;
 }
 
@@ -158,6 +160,7 @@ static const struct udphdr *find_udp6(struct netinc_rx *rx, struct ipv6hdr *ip6,
 	rx->ce = INET_ECN_is_ce(ipv6_get_dsfield(ip6));
 	rx->peer.family = AF_INET6;
 	memcpy(rx->peer.addr, &ip6->saddr, sizeof(ip6->saddr));
+	memcpy(rx->local, &ip6->daddr, sizeof(ip6->daddr));
 	return uh;
 }
 
@@ -173,43 +176,6 @@ static bool has_addr4(const struct net_device *dev, __be32 addr)
 		if (ifa->ifa_local == addr)
 			return true;
 	return false;
-}
-
-/* A device by which this box hears what it sends itself. */
-static bool is_loop(const struct net_device *dev)
-{
-	return (dev->flags & IFF_LOOPBACK) || netif_is_l3_master(dev);
-}
-
-static bool sender_ok4(const struct netinc_rx *rx)
-{
-	unsigned int type;
-	__be32 addr;
-
-	memcpy(&addr, rx->peer.addr, sizeof(addr));
-	type = inet_addr_type_dev_table(rx->nn->net, rx->via, addr);
-	/*
-	 * what a bridge hands over IP has not looked at; of the rest it has judged what may come
-	 * from this box
-	 */
-	if (rx->via != rx->dev)
-		return type == RTN_UNICAST && !ipv4_is_loopback(addr);
-	return type == RTN_UNICAST || type == RTN_LOCAL;
-}
-
-static bool sender_ok6(const struct netinc_rx *rx)
-{
-	const struct in6_addr *addr = (const void *)rx->peer.addr;
-
-	if (!(ipv6_addr_type(addr) & IPV6_ADDR_UNICAST))
-		return false;
-	return is_loop(rx->via) ||
-	       (!ipv6_addr_loopback(addr) && !ipv6_chk_addr(rx->nn->net, addr, rx->via, 0));
-}
-
-bool netinc_rx_sender_ok(const struct netinc_rx *rx)
-{
-	return rx->peer.family == AF_INET ? sender_ok4(rx) : sender_ok6(rx);
 }
 
 /*
@@ -236,7 +202,7 @@ static bool is_local(const struct netinc_rx *rx, u8 family, const struct iphdr *
 	if (family == NFPROTO_IPV4)
 		return has_addr4(rx->via, ip->daddr) ||
 		       inet_addr_type_dev_table(rx->nn->net, rx->via, ip->daddr) == RTN_LOCAL;
-	return ipv6_chk_addr(rx->nn->net, &ip6->daddr, NULL, 0);
+	return ipv6_chk_addr(rx->nn->net, &ip6->daddr, rx->via, 0);
 }
 
 /* At the inet hook IP has put fragments together already. */
@@ -298,7 +264,9 @@ static int check_udp(struct netinc_rx *rx, u16 len, __sum16 check, u16 family)
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
 	       struct net_device *via, u8 family)
 {
-	struct netinc_rx rx = { .nn = nn, .skb = skb, .dev = port, .via = via };
+	struct netinc_rx rx = {
+		.nn = nn, .skb = skb, .dev = port, .via = via, .vrf = l3mdev_master_ifindex_rcu(via)
+	};
 	const struct udphdr *uh;
 	struct udphdr udp;
 	struct ipv6hdr ip6;
@@ -308,7 +276,8 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	int err;
 
 	uh = family == NFPROTO_IPV4 ? find_udp4(&rx, &ip, &udp) : find_udp6(&rx, &ip6, &udp);
-	if (!uh || (via != port && !is_local(&rx, family, &ip, &ip6)))
+	if (!uh || (via != port &&
+		    (!netinc_dispatch_at(&rx) || !is_local(&rx, family, &ip, &ip6))))
 		return false;
 	/* a bridge that listens to everything hands over copies of what is for others */
 	if (skb->pkt_type == PACKET_OTHERHOST)

@@ -31,8 +31,14 @@ struct netinc_rx {
 	struct netinc_net *nn;
 	struct sk_buff *skb;
 	struct net_device *dev;		/* the port it came in by */
-	struct net_device *via;		/* the device that has the address: the bridge, or dev */
+	/*
+	 * the device by which it came to IP: the bridge, or a VLAN device of it; else dev, which is
+	 * a VRF's own device only for what that sends itself
+	 */
+	struct net_device *via;
+	u32 vrf;			/* ifindex of the VRF of `via`; 0: none */
 	struct netinc_peer peer;	/* the sender */
+	u8 local[16];			/* the address that it was sent to */
 	u32 seg_size;			/* bytes of each segment but the last */
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next segment */
@@ -99,18 +105,31 @@ static inline u32 netinc_rx_bytes(const struct netinc_rx *rx)
  * theirs was, when they became members.
  */
 bool netinc_rx_sender_ok(const struct netinc_rx *rx);
+/*
+ * Would an answer leave by the device that this came by? As strict reverse path filtering: some way
+ * of the route to the sender, in the VRF it came by. True for what this box has sent itself.
+ */
+bool netinc_rx_comes_back(const struct netinc_rx *rx);
+/*
+ * The interface to look routes to the sender up for: that of link-local addresses, else the VRF; 0:
+ * none.
+ */
+u32 netinc_rx_oif(const struct netinc_rx *rx);
 
 /*
  * dispatch.c: hands a buffer whose headers have been checked to the node or the ranks that it is
  * for. Under RCU, bottom halves off.
  */
 void netinc_dispatch(struct netinc_rx *rx);
-/* Under RCU: does a node answer at @dev, so that what comes in by a port of it is taken here? */
-bool netinc_dispatch_at(const struct netinc_net *nn, const struct net_device *dev);
+/*
+ * Under RCU: does a node serve the address that this was sent to, by the device it came by, so that
+ * it is taken at the bridge's hook?
+ */
+bool netinc_dispatch_at(const struct netinc_rx *rx);
 
 /*
- * The hook's entry: checks all headers, finds who it is for. True: the skb was INC's and has been
- * consumed.
+ * The hook's entry: checks all headers, finds who it is for. @via differs from @port at the
+ * bridge's hook only. True: the skb was INC's and has been consumed.
  */
 bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *port,
 	       struct net_device *via, u8 family);

@@ -53,7 +53,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	/* nor will it get the results that it lacks who has said that it cannot */
 	if (e.code == INC_ERR_RANK_PATH && e.rank[0] == ep->cfg.rank)
 		e.block = ep->una;
-	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->window)
+	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->settings.window)
 		return -INC_C_DROP_MALFORMED;
 	/*
 	 * a late rank, without which others have come further: it will be told again when it has
@@ -100,6 +100,36 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 	return 0;
 }
 
+/*
+ * Silence after which the parent is lost. Where there is another place, a rank goes there before
+ * the node takes it for dead: if only the way between the two is lost, the others can still be
+ * called.
+ */
+static u64 dead_limit(const struct netinc_ep *ep)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS;
+
+	return ep->nplan > 1 ? dead - dead / 4 : dead;
+}
+
+/* It has never been a member: a node may be busy, or be there a little later. */
+static bool is_new(const struct netinc_ep *ep)
+{
+	return !ep->lineage && !ep->cfg.prev.lineage;
+}
+
+/* For how long a rank asks that gets no answer. */
+static u64 join_patience(const struct netinc_ep *ep)
+{
+	return is_new(ep) && ep->cfg.join_ms ? ep->cfg.join_ms * NETINC_MS : dead_limit(ep);
+}
+
+/* A node may lie: neither is it asked all the time, nor so rarely that its death goes unnoticed. */
+static u64 told_pause(const struct netinc_ep *ep, u32 pause)
+{
+	return clamp_t(u64, pause, JOIN_FIRST, join_patience(ep) / 4);
+}
+
 static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_wait_pkt *w = body;
@@ -114,6 +144,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 	case INC_STATE_WAITING:
 		ep->joined = be32_to_cpu(w->joined);
 		ep->waiting = be32_to_cpu(w->missing);
+		ep->pause = told_pause(ep, be32_to_cpu(w->pause));
 		netinc_ep_set_state(ep, INC_STATE_WAITING);
 		return 0;
 	case INC_STATE_RESYNC:
@@ -142,8 +173,8 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       be32_to_cpu(r->window) == ep->window &&
-	       next - start <= (netinc_ep_retains(ep) ? ep->window : 0) &&
+	       be32_to_cpu(r->window) == ep->settings.window &&
+	       next - start <= (netinc_ep_retains(ep) ? ep->settings.window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -178,14 +209,12 @@ static bool resume_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		     const struct inc_ready *r)
 {
-	u32 window = be32_to_cpu(r->window), block = be16_to_cpu(r->block),
-	    dead = be32_to_cpu(r->dead_ms);
+	struct netinc_settings settings = netinc_settings_from_ready(r);
+	u32 block = be16_to_cpu(r->block);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       numbers_fit(ep, r) && trees_ok(ep, r) && window >= INC_MIN_WINDOW &&
-	       window <= INC_MAX_WINDOW && !(window & (window - 1)) && block >= INC_MIN_BLOCK &&
-	       block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) && dead >= NETINC_MIN_DEAD_MS &&
-	       dead <= NETINC_MAX_DEAD_MS && be32_to_cpu(r->late_ms) <= NETINC_MAX_LATE_MS &&
+	       numbers_fit(ep, r) && trees_ok(ep, r) && netinc_settings_ok(&settings) &&
+	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
 	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
 	       ready_fits(ep, r) && resume_fits(ep, r);
 }
@@ -205,7 +234,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->busy_since = 0;
 	ep->joined = ep->cfg.size;
 	ep->waiting = NETINC_NO_RANK;
-	netinc_cc_start(&ep->cc, ep->window, ep->cfg.super_packet);
+	netinc_cc_start(&ep->cc, ep->settings.window, ep->cfg.super_packet);
 	for (i = 0; i < ep->spread.trees; i++) {
 		struct netinc_ep_tree *w = &ep->tree[i];
 
@@ -252,13 +281,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->down_cookie = be64_to_cpu(r->down_cookie);
 	ep->tree_key[0] = be64_to_cpu(r->tree_key[0]);
 	ep->tree_key[1] = be64_to_cpu(r->tree_key[1]);
-	ep->window = be32_to_cpu(r->window);
-	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->window);
+	ep->settings = netinc_settings_from_ready(r);
+	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->settings.window);
 	ep->spread_out = ep->spread.trees == 1;
 	ep->block = be16_to_cpu(r->block);
-	ep->dead_ms = be32_to_cpu(r->dead_ms);
-	ep->late_ms = be32_to_cpu(r->late_ms);
-	ep->late_policy = r->late_policy;
 	netinc_ep_plan(ep, r);
 	if (!ep->abort)
 		ep->error_since = 0;
@@ -309,15 +335,15 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	 * expires
 	 */
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
-	    now - ep->busy_since <= 4 * ep->dead_ms * NETINC_MS)
+	    now - ep->busy_since <= 4 * ep->settings.dead_ms * NETINC_MS)
 		return 0;
 	/*
 	 * at the edge a host is a node as long as a rank of the group is there, which may be
 	 * between two runs
 	 */
 	if (code == INC_REFUSE_NO_NODE && netinc_ep_shrinking(ep) &&
-	    ep->cfg.prev.fallback == INC_FALLBACK_EDGE &&
-	    now - ep->busy_since <= ep->cfg.prev.dead_ms * NETINC_MS)
+	    ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE &&
+	    now - ep->busy_since <= ep->cfg.prev.settings.dead_ms * NETINC_MS)
 		return 0;
 	ep->refused = code;
 	ep->refuse_detail = be64_to_cpu(r->detail);
@@ -439,6 +465,32 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	return 0;
 }
 
+/* Whoever is no member yet tells the node, and is done. */
+static void give_up_joining(struct netinc_ep *ep, u64 now)
+{
+	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
+	netinc_ep_send_abort(ep, now);	/* nobody will repeat it */
+	netinc_ep_fail(ep, INC_ERR_RANK_ABORT, ep->cfg.rank, NETINC_NO_RANK);
+}
+
+void netinc_ep_cancel(struct netinc_ep *ep, u64 now)
+{
+	switch (ep->state) {
+	case INC_STATE_JOINING:
+	case INC_STATE_WAITING:
+		give_up_joining(ep, now);
+		break;
+	case INC_STATE_READY:
+	case INC_STATE_RESYNC:
+		/* the node tells everybody where the group has ended, this rank as well */
+		if (!ep->abort)
+			netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
+		break;
+	default:
+		break;
+	}
+}
+
 void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		       const struct inc_ready *ready, u64 now)
 {
@@ -446,21 +498,7 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	ep->incarnation = pkt->incarnation;
 	ep->epoch = pkt->epoch;
 	ep->tree[0].up_cookie = be64_to_cpu(ready->up_cookie);
-	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
-	netinc_ep_send_abort(ep, now);	/* nobody will repeat it */
-	netinc_ep_fail(ep, INC_ERR_RANK_ABORT, ep->cfg.rank, NETINC_NO_RANK);
-}
-
-/*
- * Silence after which the parent is lost. Where there is another place, a rank goes there before
- * the node takes it for dead: if only the way between the two is lost, the others can still be
- * called.
- */
-static u64 dead_limit(const struct netinc_ep *ep)
-{
-	u64 dead = ep->dead_ms * NETINC_MS;
-
-	return ep->nplan > 1 ? dead - dead / 4 : dead;
+	give_up_joining(ep, now);
 }
 
 /*
@@ -470,12 +508,14 @@ static u64 dead_limit(const struct netinc_ep *ep)
  */
 static u64 join_pause(const struct netinc_ep *ep)
 {
-	u64 longest = min_t(u64, JOIN_MAX, ep->dead_ms * NETINC_MS / 16);
+	u64 longest = min_t(u64, JOIN_MAX, ep->settings.dead_ms * NETINC_MS / 16);
 
 	if (netinc_ep_moving(ep))
 		return min_t(u64, longest,
 			     clamp_t(u64, (ep->tree[0].asked - ep->moved) / 2, JOIN_FIRST,
 				     JOIN_MAX / 4));
+	if (ep->state == INC_STATE_WAITING && !ep->tree[0].unanswered)
+		return ep->pause;
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
@@ -487,28 +527,22 @@ static u64 join_pause(const struct netinc_ep *ep)
  */
 static bool error_lasts(const struct netinc_ep *ep, u64 now)
 {
-	return ep->error_since && now - ep->error_since >= ERROR_DEADS * ep->dead_ms * NETINC_MS;
-}
-
-/* It has never been a member: a node may be busy, or be there a little later. */
-static bool is_new(const struct netinc_ep *ep)
-{
-	return !ep->lineage && !ep->cfg.prev.lineage;
+	return ep->error_since &&
+	       now - ep->error_since >= ERROR_DEADS * ep->settings.dead_ms * NETINC_MS;
 }
 
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
 	struct netinc_ep_tree *w = &ep->tree[0];
-	u64 dead = dead_limit(ep);
+	u64 dead = join_patience(ep);
 
-	if (is_new(ep) && ep->cfg.join_ms)
-		dead = ep->cfg.join_ms * NETINC_MS;
 	if (netinc_ep_moving(ep))
-		dead = clamp_t(u64, ep->dead_ms * NETINC_MS / 2, 100 * NETINC_MS, MOVE_DEAD);
+		dead = clamp_t(u64, ep->settings.dead_ms * NETINC_MS / 2, 100 * NETINC_MS,
+			       MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
-	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->dead_ms * NETINC_MS) ||
+	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->settings.dead_ms * NETINC_MS) ||
 	    error_lasts(ep, now)) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
@@ -545,7 +579,7 @@ static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 	bool wait = !tree &&
 		    (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
 	bool out = netinc_ep_tree_una(ep, tree) != ep->snd || wait;
-	u64 dead = ep->dead_ms * NETINC_MS, base, pause;
+	u64 dead = ep->settings.dead_ms * NETINC_MS, base, pause;
 	struct netinc_ep_tree *w = &ep->tree[tree];
 
 	if (tree && !out)
@@ -572,7 +606,8 @@ static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 		/* nothing is completed without us unless the node knows what results we have */
 		if (netinc_ep_may_miss(ep))
 			pause = min_t(u64, pause,
-				      max_t(u64, ep->late_ms * NETINC_MS / 2, PARTIAL_MIN));
+				      max_t(u64, ep->settings.late_ms * NETINC_MS / 2,
+					    PARTIAL_MIN));
 	}
 	if (now - base >= pause) {
 		ask_root(ep, tree, now);

@@ -27,6 +27,7 @@
 #include "bitmap.h"
 #include "coll.h"
 #include "congestion.h"
+#include "settings.h"
 #include "spread.h"
 
 struct netinc_ep;
@@ -82,14 +83,11 @@ struct netinc_ep_ops {
 struct netinc_ep_prev_group {
 	u64 lineage;		/* 0: there is none */
 	u32 move;
-	u32 window;
-	u32 dead_ms;
-	u32 late_ms;
-	u8 late_policy;		/* enum inc_late_policy */
-	u8 fallback;		/* enum inc_fallback */
+	struct netinc_settings settings;
 };
 
 struct netinc_ep_cfg {
+	u64 job;		/* groups of the same number in different jobs are different ones */
 	u32 group;
 	u32 rank;
 	u32 size;
@@ -162,9 +160,9 @@ struct netinc_ep {
 	u64 refuse_detail;
 	u32 incarnation;
 	u32 epoch;
-	u32 window;
+	/* the group's, from READY; until then only dead_ms is set */
+	struct netinc_settings settings;
 	u16 block;		/* bytes of payload of a full block */
-	u32 dead_ms;
 	u64 down_cookie;
 	u64 challenge;
 	struct netinc_spread spread;
@@ -191,18 +189,16 @@ struct netinc_ep {
 	u64 busy_since;		/* time of the first REFUSE BUSY in a row, 0: none */
 	u32 joined;		/* WAITING: members that are there */
 	u32 waiting;		/* lowest rank that the node waits for, NETINC_NO_RANK: none */
+	u64 pause;		/* microseconds until JOIN is repeated, as WAIT has said */
 	u32 waited_ms;
 	u64 submitted;
 
-	u8 fallback;		/* enum inc_fallback, and what follows: of the group, from READY */
 	bool leaving;		/* LEAVE is one of the operations */
 	/* several trees: that of its block has it, and the root may hear of it */
 	bool leave_there;
 	/* this rank has found out that the parent is lost, and tells the others */
 	bool mover;
-	u64 lineage;
-	u32 late_ms;
-	u8 late_policy;		/* enum inc_late_policy */
+	u64 lineage;		/* of the group, from READY, 0: none has come */
 	/* number of the last set of ranks that partial results are made of, 0: none */
 	u16 set;
 	u32 set_epoch;		/* its epoch */
@@ -241,7 +237,7 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
 
 static inline bool netinc_ep_retains(const struct netinc_ep *ep)
 {
-	return ep->fallback != INC_FALLBACK_NONE;
+	return ep->settings.fallback != INC_FALLBACK_NONE;
 }
 
 /* In the group, and in no doubt about it. */
@@ -274,7 +270,7 @@ static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 /* Where the marks of block @b are. */
 static inline u32 netinc_ep_ring(const struct netinc_ep *ep, u64 b)
 {
-	return (u32)b & (ep->window - 1);
+	return (u32)b & (ep->settings.window - 1);
 }
 
 static inline u32 netinc_ep_tree_of(const struct netinc_ep *ep, u64 b)
@@ -310,6 +306,8 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
  */
 int netinc_ep_control(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
 		      u64 now);
+/* The group is to end, for all ranks, because this one wants it. */
+void netinc_ep_cancel(struct netinc_ep *ep, u64 now);
 /* After the last header of a received packet of the root of @tree. */
 void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now);
 /* Does what is due and returns when to call again, 0: not at all. */
@@ -405,7 +403,7 @@ const struct netinc_pay *netinc_ep_retained_header(const struct netinc_ep *ep, u
 /* May blocks that wait for this rank be completed without it? */
 static inline bool netinc_ep_may_miss(const struct netinc_ep *ep)
 {
-	return ep->late_policy == INC_LATE_PARTIAL;
+	return ep->settings.late_policy == INC_LATE_PARTIAL;
 }
 
 /* PARTIAL; @body: all of it. 0 or a negative counter. */

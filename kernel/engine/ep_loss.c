@@ -76,7 +76,8 @@ static bool is_stalled(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_s
 		w->stalled = 0;
 	else if ((lost || resent) && !w->stalled++)
 		w->stalled_since = now;
-	return w->stalled >= STALLED_LIMIT && now - w->stalled_since >= ep->dead_ms * NETINC_MS;
+	return w->stalled >= STALLED_LIMIT &&
+	       now - w->stalled_since >= ep->settings.dead_ms * NETINC_MS;
 }
 
 int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now,

@@ -71,7 +71,7 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
  */
 void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 {
-	if ((s64)(ep->una - ep->stalled_una) > ep->window)
+	if ((s64)(ep->una - ep->stalled_una) > ep->settings.window)
 		ep->stalled_moves = 0;
 	ep->stalled_una = ep->una;
 	if (++ep->stalled_moves < ep->nplan && can_move(ep)) {
@@ -108,7 +108,7 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 	u32 i, n = r->standbys;
 	struct netinc_peer peer;
 
-	if (r->fallback >= __INC_FALLBACK_MAX || n > INC_MAX_STANDBY)
+	if (n > INC_MAX_STANDBY)
 		return false;
 	for (i = 0; i < n; i++) {
 		netinc_addr_parse(&r->standby[i], &peer);
@@ -118,11 +118,7 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 	netinc_addr_parse(&r->edge, &peer);
 	if (peer.family && !is_rank_address(ep, &peer))
 		return false;
-	/* nobody keeps whose contributions a result is made of */
-	if (r->late_policy > INC_LATE_MAX ||
-	    (r->late_policy == INC_LATE_PARTIAL && (r->fallback || !r->late_ms)))
-		return false;
-	return !ep->lineage || r->fallback == ep->fallback;
+	return !ep->lineage || r->fallback == ep->settings.fallback;
 }
 
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
@@ -130,18 +126,17 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	u32 i;
 
 	if (!ep->lineage) {
-		ep->fallback = r->fallback;
 		ep->lineage = be64_to_cpu(r->lineage);
 		ep->nplan = 1;	/* the environment knows the first one */
-		for (i = 0; ep->fallback && i < r->standbys; i++)
+		for (i = 0; ep->settings.fallback && i < r->standbys; i++)
 			netinc_addr_parse(&r->standby[i], &ep->plan[ep->nplan++]);
-		if (ep->fallback == INC_FALLBACK_EDGE)
+		if (ep->settings.fallback == INC_FALLBACK_EDGE)
 			ep->edge = ep->nplan++;
 	}
 	if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	if (!(ep->move % ep->nplan) || !ep->home_pause)
-		ep->home_pause = max(ep->dead_ms / 2, 1u);
+		ep->home_pause = max(ep->settings.dead_ms / 2, 1u);
 	ep->home_probed = ep->tree[0].heard;
 	ep->settled = ep->move;
 	ep->mover = false;

@@ -8,7 +8,7 @@
 
 static struct netinc_retained *retained_slot(const struct netinc_ep *ep, u64 b)
 {
-	u32 i = (u32)b & (2 * ep->window - 1);
+	u32 i = (u32)b & (2 * ep->settings.window - 1);
 
 	return &ep->retained[i / NETINC_RETAIN_CHUNK][i % NETINC_RETAIN_CHUNK];
 }
@@ -17,7 +17,7 @@ static struct netinc_retained *find_retained(const struct netinc_ep *ep, u64 b)
 {
 	struct netinc_retained *k;
 
-	if (!netinc_ep_retains(ep) || !ep->window)
+	if (!netinc_ep_retains(ep) || !ep->settings.window)
 		return NULL;
 	k = retained_slot(ep, b);
 	return k->used && k->block == b ? k : NULL;
@@ -40,7 +40,7 @@ void netinc_ep_retain_drop(struct netinc_ep *ep)
 {
 	u32 i;
 
-	for (i = 0; ep->retained[0] && i < 2 * ep->window; i++)
+	for (i = 0; ep->retained[0] && i < 2 * ep->settings.window; i++)
 		clear_retained(ep, retained_slot(ep, i));
 }
 

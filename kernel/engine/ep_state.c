@@ -22,24 +22,18 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.next = cpu_to_be64(netinc_ep_next(ep)),
 		.srtt = cpu_to_be32(ep->cc.srtt),
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
-		.fallback = ep->fallback,
 		.move = cpu_to_be32(ep->move),
-		.late_policy = ep->late_policy,
-		.window = cpu_to_be16(ep->window),
 		.lineage = cpu_to_be64(ep->lineage),
-		.dead_ms = cpu_to_be32(ep->lineage ? ep->dead_ms : 0),
-		.late_ms = cpu_to_be32(ep->late_ms),
+		.job = cpu_to_be64(ep->cfg.job),
 		.challenge = cpu_to_be64(ep->challenge),
 	};
 	if (netinc_ep_shrinking(ep)) {
 		body->shrink = 1;
-		body->fallback = ep->cfg.prev.fallback;
 		body->move = cpu_to_be32(ep->cfg.prev.move);
-		body->late_policy = ep->cfg.prev.late_policy;
-		body->window = cpu_to_be16(ep->cfg.prev.window);
 		body->lineage = cpu_to_be64(ep->cfg.prev.lineage);
-		body->dead_ms = cpu_to_be32(ep->cfg.prev.dead_ms);
-		body->late_ms = cpu_to_be32(ep->cfg.prev.late_ms);
+		netinc_settings_to_join(&ep->cfg.prev.settings, body);
+	} else if (ep->lineage) {
+		netinc_settings_to_join(&ep->settings, body);
 	}
 	if (ep->challenge)
 		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, body, body->proof);

@@ -13,7 +13,7 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
 	ep->ops = ops;
 	ep->cfg = *cfg;
 	ep->state = INC_STATE_CLOSED;
-	ep->dead_ms = cfg->dead_ms;
+	ep->settings.dead_ms = cfg->dead_ms;
 	ep->una = cfg->first_block;
 	ep->snd = cfg->first_block;
 	ep->end = cfg->first_block;
@@ -170,12 +170,12 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
  */
 static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
 {
-	u32 window = min(ep->cc.cwnd, ep->window), all = (u32)(ep->snd - ep->una),
+	u32 window = min(ep->cc.cwnd, ep->settings.window), all = (u32)(ep->snd - ep->una),
 	    out = all - ep->early, n;
 
 	if (ep->failing || out >= window || !ep->spread_out)
 		return 0;
-	n = min(window - out, ep->window - all);
+	n = min(window - out, ep->settings.window - all);
 	if (out && n < min_t(u64, left, min(most, window / 4)))
 		return 0;
 	return min_t(u64, left, n);
@@ -289,7 +289,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 			return;
 		ep->echo = false;
 		ep->snd += sent;
-		netinc_assert(ep->snd - ep->una <= ep->window);
+		netinc_assert(ep->snd - ep->una <= ep->settings.window);
 		ep->counters[INC_C_CONTRIBS_SENT] += sent;
 		find_snd_op(ep);
 	}
@@ -502,7 +502,7 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
 	/* what is sent never reaches further */
-	u32 blocks = pkt->span <= ep->window ? pkt->span : 0, i;
+	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, i;
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false;
 

@@ -5,11 +5,8 @@
  */
 #include "group.h"
 
-/* a waiting rank repeats its JOIN several times in it */
-#define JOIN_FRESH	(300 * NETINC_MS)
 /* that are answered per dead limit while little can be afforded */
 #define RARE_PROBES	32u
-#define PEERS		20u			/* addresses in one packet */
 
 size_t netinc_group_bytes(u32 size, u32 window)
 {
@@ -62,7 +59,7 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->agg.counters = g->counters;
 	g->agg.header.group = cfg->id;
 	g->agg.header.incarnation = cfg->incarnation;
-	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->window);
+	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->settings.window);
 	netinc_shrink_init(g);
 }
 
@@ -74,103 +71,11 @@ static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
 	return netinc_siphash(m, sizeof(m), g->cfg.secret);
 }
 
-static void send_wait(struct netinc_group *g, u32 child)
-{
-	const struct netinc_member *m = &g->members[child];
-	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce),
-				     .joined = cpu_to_be32(g->joined) };
-	struct netinc_pkt pkt;
-	u32 i;
-
-	for (i = 0; i < g->cfg.size; i++) {
-		m = &g->members[i];
-		if ((!m->present && !m->gone) || (g->state == INC_GROUP_RESYNC && !m->rejoined))
-			break;
-	}
-	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
-	netinc_agg_header(&g->agg, &pkt, INC_PKT_WAIT);
-	pkt.child = child;
-	g->ops->send(g, child, &pkt, &body, sizeof(body));
-}
-
-static void send_ready(struct netinc_group *g, u32 child)
-{
-	const struct netinc_member *m = &g->members[child];
-	struct netinc_pkt pkt;
-	struct inc_ready body = {
-		.nonce = cpu_to_be32(m->nonce),
-		.window = cpu_to_be32(g->cfg.window),
-		.start = cpu_to_be64(g->agg.start),
-		.up_cookie = cpu_to_be64(m->cookie),
-		.down_cookie = cpu_to_be64(g->down_cookie),
-		.size = cpu_to_be32(g->cfg.size),
-		.children = cpu_to_be16(g->cfg.size),
-		.trees = cpu_to_be16(g->agg.spread.trees),
-		.block = cpu_to_be16(g->block),
-		.rank = cpu_to_be16(child),
-		.dead_ms = cpu_to_be32(g->cfg.dead_ms),
-		.late_ms = cpu_to_be32(g->cfg.late_ms),
-		.opseq = cpu_to_be32(g->opseq),
-		.move = cpu_to_be32(g->move),
-		.fallback = g->cfg.fallback,
-		.late_policy = g->cfg.late_policy,
-		.standbys = g->cfg.nstandby,
-		.lineage = cpu_to_be64(g->cfg.lineage),
-	};
-	u64 key[2];
-	u32 i;
-
-	if (child && child < g->agg.spread.trees) {
-		netinc_tree_key(g, child, key);
-		body.tree_key[0] = cpu_to_be64(key[0]);
-		body.tree_key[1] = cpu_to_be64(key[1]);
-	}
-	netinc_addr_build(&body.edge, &g->members[0].peer);
-	for (i = 0; i < g->cfg.nstandby; i++)
-		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
-	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
-	/* the number by which it knows itself as long as it has not had this */
-	pkt.child = g->shrunk == g->epoch ? m->old : child;
-	g->ops->send(g, child, &pkt, &body, sizeof(body));
-}
-
-/* Where rank @rank is, and how @child makes itself known to its tree. */
-static void build_peer(const struct netinc_group *g, u32 child, u32 rank, struct inc_peer *peer)
-{
-	u64 key[2], c;
-
-	memset(peer, 0, sizeof(*peer));
-	netinc_addr_build(&peer->addr, &g->members[rank].peer);
-	if (!rank || rank >= g->agg.spread.trees)
-		return;
-	netinc_tree_key(g, rank, key);
-	c = netinc_tree_cookie(key, child);
-	peer->cookie[0] = cpu_to_be32((u32)(c >> 32));
-	peer->cookie[1] = cpu_to_be32((u32)c);
-}
-
-/* Ranks @first and after it: as many as a small packet holds. */
-static void send_peers(struct netinc_group *g, u32 child, u32 first)
-{
-	struct {
-		struct inc_peers peers;
-		struct inc_peer peer[PEERS];
-	} m;
-	u32 n = min(g->cfg.size - first, PEERS), i;
-	struct netinc_pkt pkt;
-
-	m.peers.first = cpu_to_be32(first);
-	m.peers.n = cpu_to_be32(n);
-	for (i = 0; i < n; i++)
-		build_peer(g, child, first + i, &m.peer[i]);
-	netinc_agg_header(&g->agg, &pkt, INC_PKT_PEERS);
-	pkt.child = child;
-	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
-}
-
 static u32 count_trees(const struct netinc_group *g)
 {
-	return g->cfg.spread ? min_t(u32, min(g->cfg.size, g->cfg.window), INC_MAX_TREES) : 1;
+	u32 most = min(g->cfg.size, g->cfg.settings.window);
+
+	return g->cfg.spread ? min_t(u32, most, INC_MAX_TREES) : 1;
 }
 
 /* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
@@ -211,7 +116,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->down_cookie = member_cookie(g, 1, 0);
 	g->agg.header.epoch = g->epoch;
 	g->agg.header.cookie = g->down_cookie;
-	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.window);
+	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	for (i = 0; i < g->cfg.size; i++) {
@@ -220,9 +125,9 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 		m[i].left = false;	/* of the epoch that failed */
 		m[i].heard = now;
 		m[i].una = start;
-		send_ready(g, i);
-		if (g->cfg.fallback)
-			send_peers(g, i, 0);
+		netinc_group_send_ready(g, i);
+		if (g->cfg.settings.fallback)
+			netinc_group_send_peers(g, i, 0);
 	}
 	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
 }
@@ -249,34 +154,14 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 }
 
 /*
- * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does
- * not form with a ghost and fail; the ghost goes after the dead limit and the rank can be taken.
- */
-static bool is_fresh(const struct netinc_group *g, u32 rank, u64 now)
-{
-	u64 fresh = min(JOIN_FRESH, g->cfg.dead_ms * NETINC_MS / 2);
-
-	return g->members[rank].present && now - g->members[rank].heard <= fresh;
-}
-
-static bool all_heard(const struct netinc_group *g, u64 now)
-{
-	u32 i;
-
-	for (i = 0; i < g->cfg.size; i++)
-		if (g->members[i].present && !is_fresh(g, i, now))
-			return false;
-	return true;
-}
-
-/*
  * The first block that a member lacks is no further than a window from what another one lacks, and
  * the same where nobody keeps results: another one would make an epoch begin where the others
  * cannot.
  */
 static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
 {
-	s64 off = (s64)(next - other), most = g->cfg.fallback ? windows * g->cfg.window : 0;
+	const struct netinc_settings *s = &g->cfg.settings;
+	s64 off = (s64)(next - other), most = s->fallback ? windows * s->window : 0;
 
 	return off >= -most && off <= most;
 }
@@ -287,7 +172,7 @@ static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u
 	u32 i;
 
 	for (i = 0; i < g->cfg.size; i++) {
-		if (i == rank || !is_fresh(g, i, now))
+		if (i == rank || !netinc_form_is_fresh(g, i, now))
 			continue;
 		if (next_fits(g, next, g->members[i].next, 1))
 			return true;
@@ -330,10 +215,13 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	m->peer = *peer;
 	member_update(g, rank, pkt, join, now);
 	all = netinc_group_shrinking(g) ? netinc_shrink_complete(g, now) : g->joined == g->cfg.size;
-	if (all && all_heard(g, now))
+	if (all && netinc_form_all_heard(g, now)) {
 		begin_epoch(g, now);
-	else
-		send_wait(g, rank);
+		return 0;
+	}
+	netinc_group_send_wait(g, rank, netinc_form_pause(g, now));
+	if (!g->called)
+		netinc_form_call(g, now);
 	return 0;
 }
 
@@ -345,7 +233,7 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 	m->heard = now;
 	/* of an error in another tree only ranks hear: who is in this epoch wants the next */
 	if (g->state == INC_GROUP_ACTIVE && (g->agg.spread.trees <= 1 || pkt->epoch != g->epoch)) {
-		send_ready(g, rank);
+		netinc_group_send_ready(g, rank);
 		return 0;
 	}
 	if (pkt->cookie != m->cookie || pkt->epoch != g->epoch)
@@ -363,21 +251,8 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 	if (g->rejoined == g->cfg.size)
 		begin_epoch(g, now);
 	else
-		send_wait(g, rank);
+		netinc_group_send_wait(g, rank, netinc_form_pause(g, now));
 	return 0;
-}
-
-static void send_error(struct netinc_group *g, u32 child)
-{
-	struct inc_error_pkt body;
-	struct netinc_pkt pkt;
-
-	netinc_agg_header(&g->agg, &pkt, INC_PKT_ERROR);
-	pkt.child = child == NETINC_ALL ? 0 : child;
-	pkt.psn = (u32)g->error.block;
-	netinc_error_build(&body, &g->error);
-	netinc_count(g->counters, INC_C_ERRORS);
-	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
 static bool knows_sender(const struct netinc_group *g, u32 child, const struct inc_join *join,
@@ -398,7 +273,7 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join)
 {
-	return !pkt->incarnation && g->cfg.fallback &&
+	return !pkt->incarnation && g->cfg.settings.fallback &&
 	       be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }
@@ -419,6 +294,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 	g->nleft = 0;
 	g->rejoined = 0;
 	g->forming = 0;
+	g->called = 0;
 	g->ended = 0;
 	memset(&g->error, 0, sizeof(g->error));
 	for (i = 0; i < g->cfg.size; i++) {
@@ -440,9 +316,9 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 	if (!g->error.code || !knows_sender(g, child, join, peer))
 		return join->shrink ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	if (pkt->epoch != g->epoch)
-		send_ready(g, child);
+		netinc_group_send_ready(g, child);
 	else
-		send_error(g, child);
+		netinc_group_send_error(g, child);
 	return 0;
 }
 
@@ -561,7 +437,7 @@ static bool all_have(const struct netinc_group *g, u64 b)
 {
 	u32 i;
 
-	for (i = 0; g->cfg.fallback && i < g->cfg.size; i++)
+	for (i = 0; g->cfg.settings.fallback && i < g->cfg.size; i++)
 		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
 			return false;
 	return true;
@@ -587,7 +463,7 @@ static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
 	m->left = true;
 	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) &&
 	    all_have(g, b))
-		send_wait(g, child);
+		netinc_group_send_wait(g, child, netinc_form_pause(g, now));
 	if (g->nleft == g->cfg.size && !netinc_group_over(g)) {
 		g->state = INC_GROUP_LEFT;
 		g->ended = now;
@@ -618,7 +494,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 	    g->agg.spread.trees <= 1 && has_contributed_leave(g, pkt->child, b))
 		note_leave(g, pkt->child, b, now);
 	if (err == -INC_C_DROP_ERROR && may_answer(g, pkt->child, ANSWER_ERROR))
-		send_error(g, pkt->child);
+		netinc_group_send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
 	if (err == -INC_C_DROP_MISMATCH)
 		netinc_group_fail(g, INC_ERR_MISMATCH, pkt->child, now);
@@ -635,7 +511,7 @@ bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now)
 {
 	struct netinc_member *m = &g->members[child];
 
-	if (now - m->probed < g->cfg.dead_ms * NETINC_MS / RARE_PROBES)
+	if (now - m->probed < g->cfg.settings.dead_ms * NETINC_MS / RARE_PROBES)
 		return false;
 	m->probed = now;
 	return true;
@@ -649,7 +525,7 @@ static void raise_error(struct netinc_group *g)
 	g->error.block = g->agg.una;
 	g->agg.closed = true;
 	g->agg.limit = g->agg.una;
-	send_error(g, NETINC_ALL);
+	netinc_group_send_error(g, NETINC_ALL);
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
 }
 
@@ -744,7 +620,7 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 		g->ended = slot->since;
 	} else {
 		e->resume = last_opseq(g, slot->opseq) + 1;
-		if (g->cfg.fallback && (s32)(g->begun - e->resume) > 0)
+		if (g->cfg.settings.fallback && (s32)(g->begun - e->resume) > 0)
 			e->resume = g->begun;
 		if (!e->resume)
 			e->resume = 1;
@@ -764,6 +640,7 @@ static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code
 			g->state = INC_GROUP_FAILED;
 			g->ended = now;
 		}
+		g->called = 0;
 		return;
 	}
 	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
@@ -791,8 +668,8 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 	netinc_count(g->counters, INC_C_PROBES);
 	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
 		g->members[child].una = agg_block(g, pkt);
-	if (g->cfg.fallback && pkt->opseq < g->cfg.size)
-		send_peers(g, child, pkt->opseq);
+	if (g->cfg.settings.fallback && pkt->opseq < g->cfg.size)
+		netinc_group_send_peers(g, child, pkt->opseq);
 	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
 		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
@@ -800,7 +677,7 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
 		note_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
 	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
-		send_error(g, child);
+		netinc_group_send_error(g, child);
 	return 0;
 }
 
@@ -835,7 +712,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			also_gone(g, pkt->child, be16_to_cpu(abort->code));
 			/* what it repeats ABORT for */
 			if (may_answer(g, pkt->child, ANSWER_ERROR))
-				send_error(g, pkt->child);
+				netinc_group_send_error(g, pkt->child);
 		} else if (!netinc_group_over(g)) {
 			member_gone(g, pkt->child, be16_to_cpu(abort->code), now);
 		}
@@ -854,7 +731,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
  */
 static void forgive_stall(struct netinc_group *g, u64 now)
 {
-	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
 	bool stalled = g->ticked && now - g->ticked > dead / 2;
 	u32 i;
 
@@ -870,7 +747,7 @@ static void not_moved(struct netinc_group *g, u64 now)
 	u32 rank[2] = { NETINC_NO_RANK, NETINC_NO_RANK }, i, n = 0;
 
 	for (i = 0; i < g->cfg.size; i++) {
-		if (is_fresh(g, i, now))
+		if (netinc_form_is_fresh(g, i, now))
 			continue;
 		if (n < 2)
 			rank[n++] = i;
@@ -910,7 +787,7 @@ static bool has_gone(const struct netinc_group *g, u32 rank)
 
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
-	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, patience = netinc_form_patience(g);
 	u32 i;
 
 	if (netinc_group_is_branch(g)) {
@@ -925,16 +802,17 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	 * says the same
 	 */
 	if (netinc_group_over(g))
-		return (g->state == INC_GROUP_LEFT && !g->cfg.fallback) ||
+		return (g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) ||
 		       (!g->epoch && !g->forming) || now - g->ended > 2 * dead;
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
 		const struct netinc_member *m = &g->members[i];
 
-		if (m->present && !has_gone(g, i) && now - m->heard > dead)
+		if (m->present && !has_gone(g, i) && now - m->heard > patience)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
+	netinc_form_call(g, now);
 	if (g->state == INC_GROUP_ACTIVE)
 		check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {

@@ -23,17 +23,14 @@
 #define NETINC_MAX_GONE	16
 
 struct netinc_group_cfg {
+	u64 job;
 	u32 id;
 	u32 incarnation;
 	u32 size;
-	u32 window;
-	u32 dead_ms;
-	u32 late_ms;		/* 0: off */
-	u8 late_policy;		/* enum inc_late_policy */
+	struct netinc_settings settings;
 	u64 secret[2];		/* cookies are made from it */
 	u64 lineage;		/* random, or that of the group that moves here */
 	u32 move;		/* 0, or the move that brings it here */
-	u8 fallback;		/* enum inc_fallback */
 	bool spread;		/* at the edge: the other ranks' hosts are roots of trees, too */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
@@ -117,7 +114,11 @@ struct netinc_group {
 	u64 late_since;		/* time of the first contribution to that block */
 	/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
 	u64 late_us;
-	u64 news;		/* shrinking: time at which the last rank came */
+	u64 news;		/* JOINING: time at which the last rank came */
+	/* JOINING, all have come: since when those that are silent are called, 0: they are not */
+	u64 called;
+	u64 last_call;		/* time at which they were called last */
+	u32 longest_pause;	/* that a rank has been told to wait until it asks again */
 	u32 old_size;		/* of the ancestor */
 	u32 shrunk;		/* the epoch in which it has formed with fewer ranks, 0: not yet */
 	u32 buffer;		/* number of the received buffer at hand */
@@ -194,6 +195,27 @@ bool netinc_group_tick(struct netinc_group *g, u64 now);
  */
 u32 netinc_group_check_late(struct netinc_group *g, u64 now);
 
+/* group_form.c: a group gathers its ranks */
+/* Microseconds until a rank that has been answered with WAIT is to ask again. */
+u32 netinc_form_pause(struct netinc_group *g, u64 now);
+/* Microseconds of silence after which a member counts as dead. */
+u64 netinc_form_patience(const struct netinc_group *g);
+/* Has the rank been heard lately? */
+bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now);
+/* Have all who have joined? */
+bool netinc_form_all_heard(const struct netinc_group *g, u64 now);
+/* If all ranks have come: those that have been silent are asked to show that they are there. */
+void netinc_form_call(struct netinc_group *g, u64 now);
+
+/* group_packet.c: what a member is told */
+/* @pause: microseconds until it is to ask again, 0: at once */
+void netinc_group_send_wait(struct netinc_group *g, u32 child, u32 pause);
+void netinc_group_send_ready(struct netinc_group *g, u32 child);
+/* Addresses of ranks @first and after it: as many as a small packet holds. */
+void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first);
+/* @child may be NETINC_ALL. */
+void netinc_group_send_error(struct netinc_group *g, u32 child);
+
 /* The group is over, for everybody. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
 
@@ -225,16 +247,14 @@ static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
  * told in READY.
  */
 struct netinc_tree_cfg {
+	u64 job;
 	u32 id;
 	u32 incarnation;
 	u32 epoch;
 	u32 size;
-	u32 window;
 	u32 trees;
 	u32 tree;
-	u32 dead_ms;
-	u32 late_ms;
-	u8 late_policy;
+	struct netinc_settings settings;
 	u32 move;
 	u64 lineage;
 	u64 start;

@@ -37,13 +37,14 @@ static u32 late_rank(const struct netinc_group *g, u64 *since)
 
 static u64 event_limit(const struct netinc_group *g)
 {
-	return g->cfg.late_ms && g->cfg.late_policy == INC_LATE_WAIT ? g->cfg.late_ms * NETINC_MS :
-								       LATE_EVENT;
+	const struct netinc_settings *s = &g->cfg.settings;
+
+	return s->late_ms && s->late_policy == INC_LATE_WAIT ? s->late_ms * NETINC_MS : LATE_EVENT;
 }
 
 u32 netinc_group_check_late(struct netinc_group *g, u64 now)
 {
-	u64 since = now, limit = g->cfg.late_ms * NETINC_MS, block = g->agg.una;
+	u64 since = now, limit = g->cfg.settings.late_ms * NETINC_MS, block = g->agg.una;
 	u32 rank;
 
 	if (g->late_rank != NETINC_NO_RANK &&
@@ -54,9 +55,9 @@ u32 netinc_group_check_late(struct netinc_group *g, u64 now)
 		return NETINC_NO_RANK;
 	if (g->late_rank == NETINC_NO_RANK && now - since >= event_limit(g))
 		report_late(g, rank, block, since, now);
-	if (!limit || g->cfg.late_policy == INC_LATE_WAIT || now - since < limit)
+	if (!limit || g->cfg.settings.late_policy == INC_LATE_WAIT || now - since < limit)
 		return NETINC_NO_RANK;
-	if (g->cfg.late_policy == INC_LATE_PARTIAL) {
+	if (g->cfg.settings.late_policy == INC_LATE_PARTIAL) {
 		u32 stuck = netinc_agg_pass(&g->agg, limit, now);
 
 		if (g->agg.una != block && g->late_rank == NETINC_NO_RANK)

@@ -58,7 +58,7 @@ int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *joi
 
 bool netinc_shrink_complete(const struct netinc_group *g, u64 now)
 {
-	u64 dead = g->cfg.dead_ms * NETINC_MS;
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
 	u32 i, missing = 0;
 
 	for (i = 0; i < g->old_size; i++)
@@ -83,8 +83,8 @@ void netinc_shrink(struct netinc_group *g)
 		m[n++].old = i;
 	}
 	memset(&m[n], 0, (g->old_size - n) * sizeof(*m));
-	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, 1, g->cfg.window));
-	netinc_agg_init(&g->agg, g->agg.slots, n, 1, g->cfg.window);
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, 1, g->cfg.settings.window));
+	netinc_agg_init(&g->agg, g->agg.slots, n, 1, g->cfg.settings.window);
 	for (i = 0; i < n; i++)
 		g->agg.child[i].srtt = m[i].srtt;
 	g->cfg.size = n;

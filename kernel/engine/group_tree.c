@@ -29,16 +29,14 @@ u64 netinc_tree_cookie(const u64 key[2], u32 child)
 void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *ep)
 {
 	*tree = (struct netinc_tree_cfg){
+		.job = ep->cfg.job,
 		.id = ep->cfg.group,
 		.incarnation = ep->incarnation,
 		.epoch = ep->epoch,
 		.size = ep->cfg.size,
-		.window = ep->window,
 		.trees = ep->spread.trees,
 		.tree = ep->cfg.rank,
-		.dead_ms = ep->dead_ms,
-		.late_ms = ep->late_ms,
-		.late_policy = ep->late_policy,
+		.settings = ep->settings,
 		.move = ep->move,
 		.lineage = ep->lineage,
 		.start = ep->start,
@@ -51,16 +49,13 @@ void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *
 void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_group_cfg *cfg)
 {
 	*cfg = (struct netinc_group_cfg){
+		.job = tree->job,
 		.id = tree->id,
 		.incarnation = tree->incarnation,
 		.size = tree->size,
-		.window = tree->window,
-		.dead_ms = tree->dead_ms,
-		.late_ms = tree->late_ms,
-		.late_policy = tree->late_policy,
+		.settings = tree->settings,
 		.lineage = tree->lineage,
 		.move = tree->move,
-		.fallback = INC_FALLBACK_EDGE,
 	};
 }
 
@@ -89,7 +84,7 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	g->agg.tree = tree->tree;
 	g->agg.header.epoch = tree->epoch;
 	g->agg.header.cookie = tree->down_cookie;
-	netinc_spread_init(&g->agg.spread, tree->trees, tree->window);
+	netinc_spread_init(&g->agg.spread, tree->trees, tree->settings.window);
 	netinc_agg_start(&g->agg, tree->start);
 	g->agg.limit = tree->start;
 }

@@ -4,7 +4,8 @@
 
 static_assert(sizeof(struct inc_hdr) == 48);
 static_assert(sizeof(struct inc_desc) == 32);
-static_assert(sizeof(struct inc_join) == 72);
+static_assert(sizeof(struct inc_join) == 80);
+static_assert(sizeof(struct inc_wait_pkt) == 16);
 static_assert(sizeof(struct inc_ready) == 168);
 static_assert(sizeof(struct inc_error_pkt) == 96);
 

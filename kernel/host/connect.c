@@ -49,6 +49,9 @@ static int join_errno(const struct netinc_ep *ep)
 		return refuse_errno[ep->refused] ?: -ECONNREFUSED;
 	if (ep->error.code == INC_ERR_NODE_DEAD)
 		return -EHOSTUNREACH;
+	/* shutdown() */
+	if (ep->error.code == INC_ERR_RANK_ABORT && ep->error.rank[0] == ep->cfg.rank)
+		return -ECANCELED;
 	return netinc_error_errno(ep->error.code) ?: -ECONNREFUSED;
 }
 
@@ -99,7 +102,7 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 		return -EINVAL;
 	if (a->sinc_family != netinc_family)
 		return -EAFNOSUPPORT;
-	if ((a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK)) || a->sinc_resv)
+	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK))
 		return -EINVAL;
 	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
 		return -EINVAL;
@@ -156,11 +159,8 @@ static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *r
 	lockdep_assert_held(&rank->lock);
 	prev->cfg = (struct netinc_ep_prev_group){ .lineage = ep->lineage,
 						   .move = ep->move,
-						   .window = ep->window,
-						   .dead_ms = ep->dead_ms,
-						   .late_ms = ep->late_ms,
-						   .late_policy = ep->late_policy,
-						   .fallback = ep->fallback };
+						   .settings = ep->settings };
+	prev->job = ep->cfg.job;
 	prev->group = ep->cfg.group;
 	prev->rank = ep->cfg.rank;
 	prev->size = ep->cfg.size;
@@ -188,8 +188,8 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 		return -EISCONN;
 	if (!nsk->prev.cfg.lineage)
 		return -ENOTCONN;
-	if (a->sinc_group != nsk->prev.group || a->sinc_rank != nsk->prev.rank ||
-	    a->sinc_size != nsk->prev.size)
+	if (a->sinc_job != nsk->prev.job || a->sinc_group != nsk->prev.group ||
+	    a->sinc_rank != nsk->prev.rank || a->sinc_size != nsk->prev.size)
 		return -EINVAL;
 	return 0;
 }
@@ -197,7 +197,8 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 /* Send the first JOIN. Under the socket's lock. */
 static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 {
-	struct netinc_ep_cfg cfg = { .group = a->sinc_group,
+	struct netinc_ep_cfg cfg = { .job = a->sinc_job,
+				     .group = a->sinc_group,
 				     .rank = a->sinc_rank,
 				     .size = a->sinc_size };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
@@ -272,8 +273,9 @@ static int finish_join(struct sock *sk, struct netinc_rank *rank)
 
 static bool same_addr(const struct sockaddr_inc *a, const struct sockaddr_inc *b)
 {
-	return a->sinc_group == b->sinc_group && a->sinc_rank == b->sinc_rank &&
-	       a->sinc_size == b->sinc_size && a->sinc_parent_family == b->sinc_parent_family &&
+	return a->sinc_job == b->sinc_job && a->sinc_group == b->sinc_group &&
+	       a->sinc_rank == b->sinc_rank && a->sinc_size == b->sinc_size &&
+	       a->sinc_parent_family == b->sinc_parent_family &&
 	       !memcmp(a->sinc_parent, b->sinc_parent, sizeof(a->sinc_parent));
 }
 

@@ -33,10 +33,11 @@ bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key
 			continue;
 		memcpy(key, ep->cfg.key, INC_KEY_LEN);
 		if (READ_ONCE(ep->lineage) == lineage &&
-		    READ_ONCE(ep->fallback) == INC_FALLBACK_EDGE)
+		    READ_ONCE(ep->settings.fallback) == INC_FALLBACK_EDGE)
 			return true;
 		/* it has begun to shrink */
-		if (ep->cfg.prev.lineage == lineage && ep->cfg.prev.fallback == INC_FALLBACK_EDGE)
+		if (ep->cfg.prev.lineage == lineage &&
+		    ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE)
 			return true;
 	}
 	return false;

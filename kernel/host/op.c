@@ -129,7 +129,7 @@ static int check_submit(const struct netinc_rank *rank, const struct inc_submit 
 
 static u32 count_ahead(const struct netinc_rank *rank)
 {
-	u64 window = (u64)READ_ONCE(rank->ep.window) * READ_ONCE(rank->ep.block);
+	u64 window = (u64)READ_ONCE(rank->ep.settings.window) * READ_ONCE(rank->ep.block);
 
 	return clamp_t(u64, 2 * window >> PAGE_SHIFT, MIN_AHEAD, MAX_AHEAD);
 }

@@ -300,6 +300,7 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	 */
 	hlist_for_each_entry(other, head, hash)
 		if (!rank->ep.cfg.prev.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
+		    other->ep.cfg.job == rank->ep.cfg.job &&
 		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
 			err = -EADDRINUSE;
 	if (!err)
@@ -354,7 +355,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	err = net_use(rank->nn);
 	if (err)
 		goto err_path;
-	cfg->dead_ms = cfg->prev.dead_ms ?: DEAD_MS;
+	cfg->dead_ms = cfg->prev.settings.dead_ms ?: DEAD_MS;
 	cfg->nonce = get_random_u32();
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);

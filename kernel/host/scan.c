@@ -19,7 +19,7 @@ static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fp
 struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const struct netinc_op *op,
 				      struct netinc_mem *mem)
 {
-	u32 block = READ_ONCE(rank->ep.block), window = READ_ONCE(rank->ep.window);
+	u32 block = READ_ONCE(rank->ep.block), window = READ_ONCE(rank->ep.settings.window);
 	const struct netinc_reduce *r = kernel_of(op, false);
 	struct netinc_scan *chain;
 	u32 elems;

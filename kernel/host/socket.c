@@ -209,7 +209,7 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->size = ep->cfg.size;
 	info->state = ep->state;
 	info->epoch = ep->epoch;
-	info->window = ep->window;
+	info->window = ep->settings.window;
 	info->block = ep->block;
 	info->joined = ep->joined;
 	if (ep->state == INC_STATE_WAITING || (ep->state == INC_STATE_READY && ep->head))
@@ -225,7 +225,7 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	memcpy(info->parent, rank->path.peer.addr, sizeof(info->parent));
 	info->moves = ep->move;
 	info->placement = netinc_ep_placement(ep);
-	info->fallback = ep->fallback;
+	info->fallback = ep->settings.fallback;
 }
 
 static int ioc_info(struct netinc_rank *rank, struct inc_info __user *u)
@@ -289,6 +289,23 @@ static int compat_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg
 	return inc_ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
 }
 #endif
+
+/* Ends the group for all ranks; connect() in another thread, too. The socket stays to be read. */
+static int inc_shutdown(struct socket *sock, int how)
+{
+	struct netinc_rank *rank;
+
+	if (how != SHUT_RDWR)
+		return -EOPNOTSUPP;
+	rank = netinc_sock_rank(netinc_sk(sock->sk));
+	if (!rank)
+		return -ENOTCONN;
+	netinc_rank_lock(rank);
+	netinc_ep_cancel(&rank->ep, netinc_now());
+	netinc_rank_unlock(rank);
+	netinc_rank_put(rank);
+	return 0;
+}
 
 static int inc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
 {
@@ -368,7 +385,7 @@ static const struct proto_ops ops = {
 	.compat_ioctl = compat_ioctl,
 #endif
 	.listen = sock_no_listen,
-	.shutdown = sock_no_shutdown,
+	.shutdown = inc_shutdown,
 	.sendmsg = inc_sendmsg,
 	.recvmsg = inc_recvmsg,
 	.mmap = sock_no_mmap,

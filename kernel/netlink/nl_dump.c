@@ -5,8 +5,8 @@
  */
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
-#include <linux/rtnetlink.h>
 #include "core/nf_hooks.h"
+#include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 #include "node/node.h"
 #include "reduce/reduce.h"
@@ -140,7 +140,7 @@ static int fill_caps(struct sk_buff *skb, void *obj, u32 arg)
 	return 0;
 }
 
-int netinc_nl_caps_get(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_caps_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	u8 type = 0, op = 0, mode = 0;
 	size_t size = MAX_REPLY;
@@ -155,7 +155,7 @@ static int fill_stats(struct sk_buff *skb, void *obj, u32 arg)
 	return netinc_nl_put_counters(skb, obj);
 }
 
-int netinc_nl_stats_get(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_stats_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	u64 *sum = kcalloc(__INC_C_MAX, sizeof(*sum), GFP_KERNEL);
 	int err;
@@ -175,7 +175,7 @@ static int fill_parent(struct sk_buff *skb, void *obj, u32 arg)
 	return peer->family ? netinc_nl_put_parent(skb, peer) : 0;
 }
 
-int netinc_nl_parent_get(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_parent_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct netinc_peer parent;
@@ -196,16 +196,16 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	cfg = node->cfg;
 	spin_unlock_bh(&node->lock);
 	if (nla_put_u32(skb, INC_A_NODE_IFINDEX, node->ifindex) ||
-	    nla_put_string(skb, INC_A_NODE_IFNAME, node->dev->name) ||
-	    nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg.dead_ms) ||
-	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg.late_ms) ||
-	    nla_put_u8(skb, INC_A_NODE_LATE_POLICY, cfg.late_policy) ||
-	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg.window) ||
+	    nla_put_string(skb, INC_A_NODE_IFNAME, node->ifname) ||
+	    nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg.settings.dead_ms) ||
+	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg.settings.late_ms) ||
+	    nla_put_u8(skb, INC_A_NODE_LATE_POLICY, cfg.settings.late_policy) ||
+	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg.settings.window) ||
 	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg.max_groups) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_NODE_GROUPS, atomic_read(&node->ngroups)) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)) ||
-	    nla_put_u8(skb, INC_A_NODE_FALLBACK, cfg.fallback))
+	    nla_put_u8(skb, INC_A_NODE_FALLBACK, cfg.settings.fallback))
 		return -EMSGSIZE;
 	for (i = 0; i < cfg.nstandby; i++)
 		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg.standby[i]))
@@ -213,23 +213,21 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	return cfg.keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
 }
 
-int netinc_nl_node_get(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct netinc_node *node;
-	int err = -ENODEV;
+	int err;
 
-	rtnl_lock();
 	mutex_lock(&nn->mutex);
 	node = netinc_nl_node(nn, info);
-	if (node)
-		err = reply_one(info, INC_CMD_NODE_GET, INC_A_NODE, fill_node, node);
+	err = PTR_ERR_OR_ZERO(node) ?:
+		      reply_one(info, INC_CMD_NODE_GET, INC_A_NODE, fill_node, node);
 	mutex_unlock(&nn->mutex);
-	rtnl_unlock();
 	return err;
 }
 
-int netinc_nl_node_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_nl_message m =
 		netinc_nl_dump_message(cb, INC_CMD_NODE_GET, INC_A_NODE, fill_node);
@@ -238,7 +236,6 @@ int netinc_nl_node_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	u32 index = 0;
 	int err = 0;
 
-	rtnl_lock();	/* names of interfaces */
 	mutex_lock(&nn->mutex);
 	list_for_each_entry(node, &nn->nodes, list) {
 		if (index++ < netinc_nl_cursor(cb)->index)
@@ -249,7 +246,6 @@ int netinc_nl_node_dump(struct sk_buff *skb, struct netlink_callback *cb)
 		netinc_nl_cursor(cb)->index = index;
 	}
 	mutex_unlock(&nn->mutex);
-	rtnl_unlock();
 	return netinc_nl_dump_status(skb, err);
 }
 
@@ -291,7 +287,7 @@ static int dump_ports_of(struct sk_buff *skb, struct netlink_callback *cb, struc
 	return 0;
 }
 
-int netinc_nl_port_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	struct netinc_node *node;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events for the multicast group, and errors in words: a group's error names the ranks on both
- * sides and what each of them asked for.
+ * Events for the multicast group, and errors: numbers and addresses, of which the reader makes
+ * words.
  */
 #include <linux/math64.h>
 #include <linux/netlink.h>
@@ -9,101 +9,83 @@
 #include "engine/endpoint.h"
 #include "engine/group.h"
 #include "core/events.h"
-#include "netlink/nl_family.h"
-#include "reduce/reduce.h"
+#include "netlink/nl_put.h"
 
 struct event {
 	enum inc_event type;
 	u32 ifindex;		/* 0: none */
+	bool about_node;
 	bool about_group;
 	u32 group;
 	u32 incarnation;
 	u32 epoch;
 	u32 rank;		/* NETINC_NO_RANK: none */
-	const char *text;	/* NULL: none */
+	const struct netinc_error *error;	/* NULL or code 0: none */
+	bool late;		/* there is a block, and for how long it was waited for */
+	u64 block;
+	u64 waited_us;
+	bool moves;		/* there is a placement */
+	u8 placement;
+	const struct netinc_peer *place;	/* NULL or family 0: none */
 };
 
-static const char * const causes[] = {
-#define INC_ERROR(number, text) [number] = text,
-#include <linux/inc_names.h>
-#undef INC_ERROR
-};
-
-static int put_desc(char *buf, int size, u32 rank, const struct inc_desc *d)
+/* What one side of a disagreement has asked for; nothing if that is not known. */
+static int put_desc(struct sk_buff *skb, int attr, const struct inc_desc *d)
 {
-	int len = scnprintf(buf, size, "rank %u: %s", rank, netinc_coll_name(d->coll));
+	struct nlattr *nest;
 
-	if (d->type != INC_TYPE_NONE)
-		len += scnprintf(buf + len, size - len, " %s", netinc_type_name(d->type));
-	if (d->op != INC_OP_NONE)
-		len += scnprintf(buf + len, size - len, " %s", netinc_op_name(d->op));
-	if (d->type != INC_TYPE_NONE)
-		len += scnprintf(buf + len, size - len, " %llu", be64_to_cpu(d->count));
-	if (d->wire != d->type)
-		len += scnprintf(buf + len, size - len, " as %s", netinc_type_name(d->wire));
-	if (d->coll <= INC_COLL_MAX && netinc_coll_rooted(d->coll))
-		len += scnprintf(buf + len, size - len, " root %u", be32_to_cpu(d->root));
-	if (d->mode & INC_MODE_SATURATE)
-		len += scnprintf(buf + len, size - len, " saturating");
-	if (d->mode & INC_MODE_COUNTS)
-		len += scnprintf(buf + len, size - len, " with counts %08x",
-				 (u32)be64_to_cpu(d->counts_hash));
-	return len;
+	if (!d->coll)
+		return 0;
+	nest = nla_nest_start(skb, attr);
+	if (!nest || nla_put_u8(skb, INC_A_DESC_COLL, d->coll) ||
+	    nla_put_u8(skb, INC_A_DESC_TYPE, d->type) || nla_put_u8(skb, INC_A_DESC_OP, d->op) ||
+	    nla_put_u8(skb, INC_A_DESC_WIRE, d->wire) ||
+	    nla_put_u8(skb, INC_A_DESC_MODE, d->mode) ||
+	    nla_put_u32(skb, INC_A_DESC_ROOT, be32_to_cpu(d->root)) ||
+	    nla_put_u32(skb, INC_A_DESC_OPSEQ, be32_to_cpu(d->opseq)) ||
+	    netinc_nl_put_u64(skb, INC_A_DESC_COUNT, be64_to_cpu(d->count)) ||
+	    (d->mode & INC_MODE_COUNTS &&
+	     nla_put_u32(skb, INC_A_DESC_COUNTS_HASH, (u32)be64_to_cpu(d->counts_hash))))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
-/* Both sides of a disagreement, as far as they are known. */
-static void put_sides(char *buf, const struct netinc_error *e)
+int netinc_nl_put_error_nest(struct sk_buff *skb, int attr, const struct netinc_error *e)
 {
-	bool order = e->desc[0].opseq != e->desc[1].opseq;
-	int len = 0, i;
+	struct nlattr *nest;
 
-	if (e->code == INC_ERR_UNSUPPORTED)
-		len = scnprintf(buf, NETINC_ERROR_TEXT, "%s: ", causes[e->code]);
-	for (i = 0; i < 2; i++) {
-		if (e->rank[i] == NETINC_NO_RANK)
-			continue;
-		if (i && e->rank[0] != NETINC_NO_RANK)
-			len += scnprintf(buf + len, NETINC_ERROR_TEXT - len, ", ");
-		len += put_desc(buf + len, NETINC_ERROR_TEXT - len, e->rank[i], &e->desc[i]);
-		if (order)
-			len += scnprintf(buf + len, NETINC_ERROR_TEXT - len, " as operation %u",
-					 be32_to_cpu(e->desc[i].opseq));
-	}
-}
-
-void netinc_nl_error_text(char *buf, const struct netinc_error *e)
-{
-	const char *cause = e->code < ARRAY_SIZE(causes) && causes[e->code] ? causes[e->code] :
-									      "unknown error";
-
-	if (e->rank[0] == NETINC_NO_RANK)
-		scnprintf(buf, NETINC_ERROR_TEXT, "%s", cause);
-	else if (e->desc[0].coll)
-		put_sides(buf, e);
-	else if (e->code == INC_ERR_MISMATCH)
-		scnprintf(buf, NETINC_ERROR_TEXT, "%s: rank %u with what was completed without it",
-			  cause, e->rank[0]);
-	else
-		scnprintf(buf, NETINC_ERROR_TEXT, "rank %u %s", e->rank[0], cause);
-}
-
-static void late_text(char *buf, enum inc_event type, const struct netinc_group *g)
-{
-	scnprintf(buf, NETINC_ERROR_TEXT, "block %llu %s for %llu ms", g->late_block,
-		  type == INC_EVENT_RANK_LATE ? "has waited" : "waited", div_u64(g->late_us, 1000));
+	if (!e || !e->code)
+		return 0;
+	nest = nla_nest_start(skb, attr);
+	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) ||
+	    nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
+	    (e->rank[0] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK0, e->rank[0])) ||
+	    (e->rank[1] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK1, e->rank[1])) ||
+	    put_desc(skb, INC_A_ERROR_DESC0, &e->desc[0]) ||
+	    put_desc(skb, INC_A_ERROR_DESC1, &e->desc[1]))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
 }
 
 static int fill_event(struct sk_buff *skb, const struct event *e)
 {
 	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
-	    (e->ifindex && nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
+	    ((e->ifindex || e->about_node) &&
+	     nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
 	    (e->about_group && (nla_put_u32(skb, INC_A_EVENT_GROUP, e->group) ||
 				nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation) ||
 				nla_put_u32(skb, INC_A_EVENT_EPOCH, e->epoch))) ||
 	    (e->rank != NETINC_NO_RANK && nla_put_u32(skb, INC_A_EVENT_RANK, e->rank)) ||
-	    (e->text && nla_put_string(skb, INC_A_EVENT_TEXT, e->text)))
+	    (e->late &&
+	     (netinc_nl_put_u64(skb, INC_A_EVENT_BLOCK, e->block) ||
+	      nla_put_u32(skb, INC_A_EVENT_WAITED_MS, netinc_nl_to_ms(e->waited_us)))) ||
+	    (e->moves && nla_put_u8(skb, INC_A_EVENT_PLACEMENT, e->placement)) ||
+	    (e->place && e->place->family &&
+	     netinc_nl_put_parent_nest(skb, INC_A_EVENT_PARENT, e->place)))
 		return -EMSGSIZE;
-	return 0;
+	return netinc_nl_put_error_nest(skb, INC_A_EVENT_ERROR, e->error);
 }
 
 static void send_event(struct net *net, const struct event *e)
@@ -128,21 +110,11 @@ static void send_event(struct net *net, const struct event *e)
 	genlmsg_multicast_netns(&netinc_nl_family, net, skb, 0, 0, GFP_ATOMIC);
 }
 
-static void put_addr(char *text, int size, const struct netinc_peer *peer)
-{
-	u32 port = be16_to_cpu((__force __be16)peer->udp_port);
-
-	if (peer->family == AF_INET)
-		scnprintf(text, size, "%pI4 port %u", peer->addr, port);
-	else if (peer->family == AF_INET6)
-		scnprintf(text, size, "%pI6c port %u", peer->addr, port);
-	else
-		scnprintf(text, size, "none");
-}
-
 void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex)
 {
-	struct event e = { .type = type, .ifindex = ifindex, .rank = NETINC_NO_RANK };
+	struct event e = {
+		.type = type, .ifindex = ifindex, .about_node = true, .rank = NETINC_NO_RANK
+	};
 
 	send_event(net, &e);
 }
@@ -157,25 +129,15 @@ void netinc_event_group(struct net *net, enum inc_event type, const struct netin
 			   .incarnation = g->cfg.incarnation,
 			   .epoch = g->epoch,
 			   .rank = rank };
-	char text[NETINC_ERROR_TEXT];
 
-	if (type == INC_EVENT_GROUP_ERROR && g->error.code) {
-		netinc_nl_error_text(text, &g->error);
-		e.text = text;
+	if (type == INC_EVENT_GROUP_ERROR) {
+		e.error = &g->error;
 	} else if (type == INC_EVENT_RANK_LATE || type == INC_EVENT_RANK_BACK) {
-		late_text(text, type, g);
-		e.text = text;
+		e.late = true;
+		e.block = g->late_block;
+		e.waited_us = g->late_us;
 	}
 	send_event(net, &e);
-}
-
-/* Where a rank is, or goes: to the @size bytes at @text. */
-static void put_place(char *text, int size, const struct netinc_ep *ep)
-{
-	static const char * const places[] = { "node", "standby", "edge" };
-	int len = scnprintf(text, size, "%s ", places[netinc_ep_placement(ep)]);
-
-	put_addr(text + len, size - len, &ep->plan[ep->nplan ? ep->move % ep->nplan : 0]);
 }
 
 void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep)
@@ -186,14 +148,13 @@ void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc
 			   .incarnation = ep->incarnation,
 			   .epoch = ep->epoch,
 			   .rank = ep->cfg.rank };
-	char text[NETINC_ERROR_TEXT];
 
-	if (type == INC_EVENT_GROUP_ERROR && ep->error.code) {
-		netinc_nl_error_text(text, &ep->error);
-		e.text = text;
+	if (type == INC_EVENT_GROUP_ERROR) {
+		e.error = &ep->error;
 	} else if (type == INC_EVENT_MOVING || type == INC_EVENT_MOVED) {
-		put_place(text, sizeof(text), ep);
-		e.text = text;
+		e.moves = true;
+		e.placement = netinc_ep_placement(ep);
+		e.place = &ep->plan[ep->nplan ? ep->move % ep->nplan : 0];
 	}
 	send_event(net, &e);
 }
@@ -202,10 +163,8 @@ void netinc_event_parent(struct net *net, const struct netinc_peer *parent)
 {
 	struct event e = { .type = INC_EVENT_PARENT,
 			   .ifindex = parent->ifindex,
-			   .rank = NETINC_NO_RANK };
-	char text[64];
+			   .rank = NETINC_NO_RANK,
+			   .place = parent };
 
-	put_addr(text, sizeof(text), parent);
-	e.text = text;
 	send_event(net, &e);
 }

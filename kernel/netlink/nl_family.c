@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The generic netlink family "inc": its table of commands, what each takes, and the changes. A
- * refusal says which value is wrong and what was expected; nothing has changed then.
+ * The generic netlink family "inc" and the changes; nl_policy.c, which is made from the netlink
+ * spec, is its table of commands. A refusal says which value is wrong and what was expected;
+ * nothing has changed then.
  *
  * Every request runs for itself (parallel_ops): nn->mutex is what keeps changes apart.
  */
 #include <linux/log2.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <net/genetlink.h>
 #include <net/ipv6.h>
 #include "core/nf_hooks.h"
 #include "core/events.h"
 #include "netlink/nl_family.h"
+#include "netlink/nl_policy.h"
 #include "core/netns.h"
 #include "node/node.h"
 
@@ -28,78 +29,131 @@
  */
 static bool registered;
 
+/* What requests take */
+
+#define NODE_ID		(BIT_ULL(INC_A_NODE_IFINDEX) | BIT_ULL(INC_A_NODE_IFNAME))
+#define NODE_OUT	(BIT_ULL(INC_A_NODE_GROUPS) | BIT_ULL(INC_A_NODE_MEMORY) | \
+			 BIT_ULL(INC_A_NODE_KEYED))
+
+int netinc_nl_takes(struct nlattr **tb, int max, u64 takes, const char *nest,
+		    struct netlink_ext_ack *extack)
+{
+	int i;
+
+	for (i = 1; i <= max; i++) {
+		if (!tb[i] || takes & BIT_ULL(i))
+			continue;
+		NL_SET_ERR_MSG_FMT(extack, "%s: attribute %d is not for this request", nest, i);
+		NL_SET_BAD_ATTR(extack, tb[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Which node */
 
-static struct net_device *find_dev(struct net *net, struct nlattr **tb,
+/* The node of all devices is named so; it is shown with interface 0, too. */
+static bool names_all(struct nlattr **tb)
+{
+	const struct nlattr *name = tb[INC_A_NODE_IFNAME], *index = tb[INC_A_NODE_IFINDEX];
+
+	return name && !strcmp(nla_data(name), NETINC_ALL_DEVICES) &&
+	       (!index || !nla_get_u32(index));
+}
+
+/* By name or index, with a reference; both must mean one interface. */
+static struct net_device *get_dev(struct net *net, const struct nlattr *index,
+				  const struct nlattr *name, bool *differ)
+{
+	struct net_device *dev, *named;
+
+	*differ = false;
+	if (!index)
+		return dev_get_by_name(net, nla_data(name));
+	dev = dev_get_by_index(net, nla_get_u32(index));
+	if (!dev || !name)
+		return dev;
+	named = dev_get_by_name(net, nla_data(name));
+	*differ = named != dev;
+	dev_put(named);
+	if (!*differ)
+		return dev;
+	dev_put(dev);
+	return NULL;
+}
+
+/*
+ * With a reference. An interface that goes, or goes to another namespace, leaves the namespace's
+ * list first, and then its node is ended by the notifier, under nn->mutex: one that is found here,
+ * under the same mutex, may be made a node without rtnl, as the notifier is still to come.
+ */
+static struct net_device *find_dev(struct netinc_net *nn, struct nlattr **tb,
 				   struct netlink_ext_ack *extack)
 {
 	const struct nlattr *index = tb[INC_A_NODE_IFINDEX], *name = tb[INC_A_NODE_IFNAME];
 	struct net_device *dev;
+	bool differ;
 
-	ASSERT_RTNL();
+	lockdep_assert_held(&nn->mutex);
 	if (!index && !name) {
 		NL_SET_ERR_MSG(extack, "dev: missing; expected the index or name of an interface");
 		return NULL;
 	}
-	dev = index ? __dev_get_by_index(net, nla_get_u32(index)) :
-		      __dev_get_by_name(net, nla_data(name));
-	if (!dev && name)
+	dev = get_dev(nn->net, index, name, &differ);
+	if (dev)
+		return dev;
+	if (differ)
+		NL_SET_ERR_MSG_FMT(extack, "dev %s: interface %u has another name",
+				   (char *)nla_data(name), nla_get_u32(index));
+	else if (name)
 		NL_SET_ERR_MSG_FMT(extack, "dev %s: no such interface in this network namespace",
 				   (char *)nla_data(name));
-	else if (!dev)
+	else
 		NL_SET_ERR_MSG_FMT(extack,
 				   "ifindex %u: no such interface in this network namespace",
 				   nla_get_u32(index));
-	else if (name && strcmp(dev->name, nla_data(name)))
-		NL_SET_ERR_MSG_FMT(extack, "dev %s: interface %u has another name",
-				   (char *)nla_data(name), nla_get_u32(index));
-	else
-		return dev;
 	return NULL;
 }
 
-static int parse_node(struct genl_info *info, struct nlattr **tb)
+static int parse_node(struct genl_info *info, struct nlattr **tb, u64 takes)
 {
+	int err;
+
 	if (!info->attrs[INC_A_NODE]) {
 		NL_SET_ERR_MSG(info->extack, "node: missing; expected which one");
 		return -EINVAL;
 	}
 	/* the family's policy has validated the nest already */
-	return nla_parse_nested(tb, INC_A_NODE_MAX, info->attrs[INC_A_NODE], NULL, info->extack);
+	err = nla_parse_nested(tb, INC_A_NODE_MAX, info->attrs[INC_A_NODE], NULL, info->extack);
+	return err ?: netinc_nl_takes(tb, INC_A_NODE_MAX, takes, "node", info->extack);
+}
+
+static struct netinc_node *find_node(struct netinc_net *nn, struct nlattr **tb,
+				     struct netlink_ext_ack *extack)
+{
+	struct net_device *dev = NULL;
+	struct netinc_node *node;
+
+	lockdep_assert_held(&nn->mutex);
+	if (!names_all(tb)) {
+		dev = find_dev(nn, tb, extack);
+		if (!dev)
+			return NULL;
+	}
+	node = netinc_node_find(nn, dev ? dev->ifindex : 0);
+	if (!node)
+		NL_SET_ERR_MSG_FMT(extack, "dev %s: is no node",
+				   dev ? dev->name : NETINC_ALL_DEVICES);
+	dev_put(dev);
+	return node;
 }
 
 struct netinc_node *netinc_nl_node(struct netinc_net *nn, struct genl_info *info)
 {
 	struct nlattr *tb[INC_A_NODE_MAX + 1];
-	struct netinc_node *node;
-	struct net_device *dev;
+	int err = parse_node(info, tb, NODE_ID);
 
-	lockdep_assert_held(&nn->mutex);
-	if (parse_node(info, tb))
-		return NULL;
-	dev = find_dev(nn->net, tb, info->extack);
-	if (!dev)
-		return NULL;
-	node = netinc_node_find(nn, dev->ifindex);
-	if (!node)
-		NL_SET_ERR_MSG_FMT(info->extack, "dev %s: is no node", dev->name);
-	return node;
-}
-
-/*
- * rtnl keeps the interface from going away between its name and its entry; it comes before
- * nn->mutex.
- */
-static void lock_config(struct netinc_net *nn)
-{
-	rtnl_lock();
-	mutex_lock(&nn->mutex);
-}
-
-static void unlock_config(struct netinc_net *nn)
-{
-	mutex_unlock(&nn->mutex);
-	rtnl_unlock();
+	return err ? ERR_PTR(err) : find_node(nn, tb, info->extack) ?: ERR_PTR(-ENODEV);
 }
 
 /* Addresses */
@@ -172,7 +226,7 @@ static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb,
 					   NETINC_MIN_DEAD_MS, NETINC_MAX_DEAD_MS);
 			return -ERANGE;
 		}
-		cfg->dead_ms = v;
+		cfg->settings.dead_ms = v;
 	}
 	if (tb[INC_A_NODE_LATE_MS]) {
 		v = nla_get_u32(tb[INC_A_NODE_LATE_MS]);
@@ -181,7 +235,7 @@ static int take_times(struct netinc_node_cfg *cfg, struct nlattr **tb,
 					   v, MIN_LATE_MS, NETINC_MAX_LATE_MS);
 			return -ERANGE;
 		}
-		cfg->late_ms = v;
+		cfg->settings.late_ms = v;
 	}
 	return 0;
 }
@@ -196,25 +250,26 @@ static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb,
 	static const char * const names[] = { "wait", "fail", "partial" };
 
 	if (tb[INC_A_NODE_LATE_POLICY]) {
-		cfg->late_policy = nla_get_u8(tb[INC_A_NODE_LATE_POLICY]);
-		if (cfg->late_policy > INC_LATE_MAX) {
+		cfg->settings.late_policy = nla_get_u8(tb[INC_A_NODE_LATE_POLICY]);
+		if (cfg->settings.late_policy > INC_LATE_MAX) {
 			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u",
-					   cfg->late_policy, INC_LATE_MAX);
+					   cfg->settings.late_policy, INC_LATE_MAX);
 			return -ERANGE;
 		}
 	} else if (tb[INC_A_NODE_LATE_MS]) {
-		if (!cfg->late_ms)
-			cfg->late_policy = INC_LATE_WAIT;
-		else if (cfg->late_policy == INC_LATE_WAIT)
-			cfg->late_policy = INC_LATE_FAIL;
+		if (!cfg->settings.late_ms)
+			cfg->settings.late_policy = INC_LATE_WAIT;
+		else if (cfg->settings.late_policy == INC_LATE_WAIT)
+			cfg->settings.late_policy = INC_LATE_FAIL;
 	}
-	if (cfg->late_policy != INC_LATE_WAIT && !cfg->late_ms) {
+	if (cfg->settings.late_policy != INC_LATE_WAIT && !cfg->settings.late_ms) {
 		NL_SET_ERR_MSG_FMT(extack, "late-policy %s: needs a limit: late in %u..%u",
-				   names[cfg->late_policy], MIN_LATE_MS, NETINC_MAX_LATE_MS);
+				   names[cfg->settings.late_policy], MIN_LATE_MS,
+				   NETINC_MAX_LATE_MS);
 		return -EINVAL;
 	}
 	/* whose contributions a result is made of is not kept for another place */
-	if (cfg->late_policy == INC_LATE_PARTIAL && cfg->fallback) {
+	if (cfg->settings.late_policy == INC_LATE_PARTIAL && cfg->settings.fallback) {
 		NL_SET_ERR_MSG(extack, "late-policy partial: expected fallback none");
 		return -EINVAL;
 	}
@@ -232,7 +287,7 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb,
 					   v, INC_MIN_WINDOW, INC_MAX_WINDOW);
 			return -ERANGE;
 		}
-		cfg->window = v;
+		cfg->settings.window = v;
 	}
 	if (tb[INC_A_NODE_MAX_GROUPS]) {
 		u32 v = nla_get_u32(tb[INC_A_NODE_MAX_GROUPS]);
@@ -322,9 +377,9 @@ static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node,
 					   v);
 			return -ERANGE;
 		}
-		cfg->fallback = v;
+		cfg->settings.fallback = v;
 	}
-	if (cfg->fallback == INC_FALLBACK_STANDBY && !cfg->nstandby) {
+	if (cfg->settings.fallback == INC_FALLBACK_STANDBY && !cfg->nstandby) {
 		NL_SET_ERR_MSG(extack, "fallback standby: expected the address of a standby node");
 		return -EINVAL;
 	}
@@ -349,19 +404,23 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct netinc_node_cfg *cfg,
 		    struct netlink_ext_ack *extack)
 {
-	struct net_device *dev = find_dev(nn->net, tb, extack);
+	bool all = names_all(tb);
+	struct net_device *dev = all ? NULL : find_dev(nn, tb, extack);
 	int err;
 
-	if (!dev)
+	if (!dev && !all)
 		return -ENODEV;
 	err = netinc_node_add(nn, dev, cfg);
 	if (err == -EEXIST)
 		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it",
-				   dev->name);
+				   all ? NETINC_ALL_DEVICES : dev->name);
+	else if (err == -EADDRINUSE)
+		NL_SET_ERR_MSG_FMT(extack, "UDP port %u is in use by another program", netinc_port);
+	dev_put(dev);
 	return err;
 }
 
-static int do_node_add(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct nlattr *tb[INC_A_NODE_MAX + 1];
@@ -369,42 +428,28 @@ static int do_node_add(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	netinc_node_cfg_init(&cfg);
-	err = parse_node(info, tb) ?: take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
+	err = parse_node(info, tb, ~NODE_OUT) ?:
+		      take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
 	if (err)
 		return err;
-	/*
-	 * the port is opened and the hooks are registered here, where a protocol's module may still
-	 * be loaded: that takes rtnl itself
-	 */
 	mutex_lock(&nn->mutex);
-	err = netinc_net_use(nn);
-	mutex_unlock(&nn->mutex);
-	if (err == -EADDRINUSE)
-		NL_SET_ERR_MSG_FMT(info->extack, "UDP port %u is in use by another program",
-				   netinc_port);
-	if (err)
-		return err;
-	lock_config(nn);
 	err = add_node(nn, tb, &cfg, info->extack);
-	unlock_config(nn);
-	mutex_lock(&nn->mutex);
-	netinc_net_unuse(nn);
 	mutex_unlock(&nn->mutex);
 	return err;
 }
 
 static int change_node(struct netinc_net *nn, struct genl_info *info)
 {
-	struct netinc_node *node = netinc_nl_node(nn, info);
 	struct nlattr *tb[INC_A_NODE_MAX + 1];
 	struct netinc_node_cfg cfg;
-	int err;
+	struct netinc_node *node;
+	int err = parse_node(info, tb, ~NODE_OUT);
 
-	if (!node)
-		return -ENODEV;
-	err = parse_node(info, tb);
 	if (err)
 		return err;
+	node = find_node(nn, tb, info->extack);
+	if (!node)
+		return -ENODEV;
 	/* only requests change it, and nn->mutex is held */
 	cfg = node->cfg;
 	err = take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
@@ -413,28 +458,27 @@ static int change_node(struct netinc_net *nn, struct genl_info *info)
 	return err;
 }
 
-static int do_node_set(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	int err;
 
-	lock_config(nn);
+	mutex_lock(&nn->mutex);
 	err = change_node(nn, info);
-	unlock_config(nn);
+	mutex_unlock(&nn->mutex);
 	return err;
 }
 
-static int do_node_del(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_node_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct netinc_node *node;
-	int err = -ENODEV;
+	int err;
 
-	lock_config(nn);
+	mutex_lock(&nn->mutex);
 	node = netinc_nl_node(nn, info);
-	if (node)
-		err = netinc_node_del(nn, node->ifindex);
-	unlock_config(nn);
+	err = PTR_ERR_OR_ZERO(node) ?: netinc_node_del(nn, node->ifindex);
+	mutex_unlock(&nn->mutex);
 	return err;
 }
 
@@ -450,7 +494,7 @@ static void change_parent(struct netinc_net *nn, const struct netinc_peer *paren
 	netinc_event_parent(nn->net, parent);
 }
 
-static int do_parent_set(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_parent_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *tb[INC_A_PARENT_MAX + 1];
 	struct netinc_peer parent = {};
@@ -470,7 +514,7 @@ static int do_parent_set(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int do_parent_del(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_parent_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	const struct netinc_peer none = {};
@@ -485,177 +529,8 @@ static int do_parent_del(struct sk_buff *skb, struct genl_info *info)
 
 /* Family */
 
-static const struct nla_policy node_name_policy[INC_A_NODE_MAX + 1] = {
-	[INC_A_NODE_IFINDEX]	= { .type = NLA_U32 },
-	[INC_A_NODE_IFNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
-};
-
-static const struct nla_policy parent_policy[INC_A_PARENT_MAX + 1] = {
-	[INC_A_PARENT_ADDR]	= { .type = NLA_BINARY, .len = sizeof(struct in6_addr) },
-	[INC_A_PARENT_PORT]	= { .type = NLA_U16 },
-	[INC_A_PARENT_IFINDEX]	= { .type = NLA_U32 },
-};
-
-static const struct nla_policy node_policy[INC_A_NODE_MAX + 1] = {
-	[INC_A_NODE_IFINDEX]	= { .type = NLA_U32 },
-	[INC_A_NODE_IFNAME]	= { .type = NLA_NUL_STRING, .len = IFNAMSIZ - 1 },
-	[INC_A_NODE_DEAD_MS]	= { .type = NLA_U32 },
-	[INC_A_NODE_LATE_MS]	= { .type = NLA_U32 },
-	[INC_A_NODE_WINDOW]	= { .type = NLA_U32 },
-	[INC_A_NODE_MAX_GROUPS]	= { .type = NLA_U32 },
-	[INC_A_NODE_MAX_MEMORY]	= { .type = NLA_U64 },
-	[INC_A_NODE_KEY]	= NLA_POLICY_EXACT_LEN(INC_KEY_LEN),
-	[INC_A_NODE_FALLBACK]	= { .type = NLA_U8 },
-	[INC_A_NODE_STANDBY]	= NLA_POLICY_NESTED(parent_policy),
-	[INC_A_NODE_LATE_POLICY] = { .type = NLA_U8 },
-};
-
-static const struct nla_policy limit_values_policy[INC_LIMIT_MAX + 1] = {
-	[1 ... INC_LIMIT_MAX]	= { .type = NLA_U64 },
-};
-
-static const struct nla_policy limit_policy[INC_A_LIMIT_MAX + 1] = {
-	[INC_A_LIMIT_SCOPE]	= NLA_POLICY_MAX(NLA_U8, INC_SCOPE_USER),
-	[INC_A_LIMIT_VALUES]	= NLA_POLICY_NESTED(limit_values_policy),
-};
-
-static const struct nla_policy prefix_policy[INC_A_PREFIX_MAX + 1] = {
-	[INC_A_PREFIX_ADDR]	= { .type = NLA_BINARY, .len = sizeof(struct in6_addr) },
-	[INC_A_PREFIX_LEN]	= { .type = NLA_U8 },
-};
-
-static const struct nla_policy tenant_policy[INC_A_TENANT_MAX + 1] = {
-	[INC_A_TENANT_NAME]	= { .type = NLA_NUL_STRING, .len = INC_TENANT_NAME - 1 },
-	[INC_A_TENANT_KEY]	= NLA_POLICY_EXACT_LEN(INC_KEY_LEN),
-	[INC_A_TENANT_PREFIX]	= NLA_POLICY_NESTED(prefix_policy),
-	[INC_A_TENANT_PORT]	= { .type = NLA_U32 },
-	[INC_A_TENANT_MAX_GROUPS] = { .type = NLA_U32 },
-	[INC_A_TENANT_MAX_SLOTS] = { .type = NLA_U32 },
-	[INC_A_TENANT_MAX_MEMORY] = { .type = NLA_U64 },
-	[INC_A_TENANT_CPU]	= { .type = NLA_U32 },
-	[INC_A_TENANT_RATE]	= { .type = NLA_U64 },
-};
-
-static const struct nla_policy tenant_name_policy[INC_A_TENANT_MAX + 1] = {
-	[INC_A_TENANT_NAME]	= { .type = NLA_NUL_STRING, .len = INC_TENANT_NAME - 1 },
-};
-
-/* What each command takes at the top level; anything else is refused. */
-
-static const struct nla_policy take_nothing[INC_A_MAX + 1] = {};
-
-static const struct nla_policy take_node_name[INC_A_MAX + 1] = {
-	[INC_A_NODE]		= NLA_POLICY_NESTED(node_name_policy),
-};
-
-static const struct nla_policy take_node[INC_A_MAX + 1] = {
-	[INC_A_NODE]		= NLA_POLICY_NESTED(node_policy),
-};
-
-static const struct nla_policy take_parent[INC_A_MAX + 1] = {
-	[INC_A_PARENT]		= NLA_POLICY_NESTED(parent_policy),
-};
-
-static const struct nla_policy take_group_id[INC_A_MAX + 1] = {
-	[INC_A_GROUP_ID]	= { .type = NLA_U32 },
-};
-
-static const struct nla_policy take_limit[INC_A_MAX + 1] = {
-	[INC_A_LIMIT]		= NLA_POLICY_NESTED(limit_policy),
-};
-
-static const struct nla_policy take_tenant[INC_A_MAX + 1] = {
-	[INC_A_TENANT]		= NLA_POLICY_NESTED(tenant_policy),
-};
-
-static const struct nla_policy take_tenant_name[INC_A_MAX + 1] = {
-	[INC_A_TENANT]		= NLA_POLICY_NESTED(tenant_name_policy),
-};
-
-static const struct genl_ops ops[] = {
-	{ .cmd = INC_CMD_CAPS_GET,
-	  .doit = netinc_nl_caps_get,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_NODE_GET,
-	  .doit = netinc_nl_node_get,
-	  .dumpit = netinc_nl_node_dump,
-	  .policy = take_node_name,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_NODE_ADD,
-	  .doit = do_node_add,
-	  .policy = take_node,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_NODE_SET, .doit = do_node_set, .policy = take_node, .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_NODE_DEL,
-	  .doit = do_node_del,
-	  .policy = take_node_name,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_PARENT_GET,
-	  .doit = netinc_nl_parent_get,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_PARENT_SET,
-	  .doit = do_parent_set,
-	  .policy = take_parent,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_PARENT_DEL,
-	  .doit = do_parent_del,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_GROUP_GET,
-	  .dumpit = netinc_nl_group_dump,
-	  .policy = take_group_id,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_MEMBER_GET,
-	  .dumpit = netinc_nl_member_dump,
-	  .policy = take_group_id,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_STATS_GET,
-	  .doit = netinc_nl_stats_get,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_PORT_GET,
-	  .dumpit = netinc_nl_port_dump,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_LIMIT_GET,
-	  .dumpit = netinc_nl_limit_dump,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_LIMIT_SET,
-	  .doit = netinc_nl_limit_set,
-	  .policy = take_limit,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_GET,
-	  .dumpit = netinc_nl_tenant_dump,
-	  .policy = take_nothing,
-	  .maxattr = INC_A_MAX },
-	{ .cmd = INC_CMD_TENANT_ADD,
-	  .doit = netinc_nl_tenant_add,
-	  .policy = take_tenant,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_SET,
-	  .doit = netinc_nl_tenant_set,
-	  .policy = take_tenant,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-	{ .cmd = INC_CMD_TENANT_DEL,
-	  .doit = netinc_nl_tenant_del,
-	  .policy = take_tenant_name,
-	  .maxattr = INC_A_MAX,
-	  .flags = GENL_UNS_ADMIN_PERM },
-};
-
 static const struct genl_multicast_group mcgrps[] = {
-	{ .name = INC_GENL_MCGRP },
+	[INC_NLGRP_EVENTS] = { .name = INC_GENL_MCGRP },
 };
 
 struct genl_family netinc_nl_family __ro_after_init = {
@@ -664,9 +539,6 @@ struct genl_family netinc_nl_family __ro_after_init = {
 	.module = THIS_MODULE,
 	.netnsok = true,
 	.parallel_ops = true,
-	.ops = ops,
-	.n_ops = ARRAY_SIZE(ops),
-	.resv_start_op = INC_CMD_MAX + 1,
 	.mcgrps = mcgrps,
 	.n_mcgrps = ARRAY_SIZE(mcgrps),
 };
@@ -678,8 +550,10 @@ bool netinc_nl_ready(void)
 
 int netinc_nl_init(void)
 {
-	int err = genl_register_family(&netinc_nl_family);
+	int err;
 
+	netinc_genl_set_ops(&netinc_nl_family, inc_nl_ops, ARRAY_SIZE(inc_nl_ops));
+	err = genl_register_family(&netinc_nl_family);
 	if (!err)
 		WRITE_ONCE(registered, true);
 	return err;

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
+#include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 #include "node/node_group.h"
 #include "node/node.h"
@@ -14,6 +15,7 @@
 #include "node/tenant.h"
 
 #define LATE_MS		1000	/* longer is LATE, in words */
+#define MISSING		32	/* ranks that are named */
 #define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
 
 /* Filter of a dump by group number. */
@@ -49,25 +51,6 @@ static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *counters)
 	return 0;
 }
 
-static int put_error_nest(struct sk_buff *skb, int attr, const struct netinc_error *e)
-{
-	char text[NETINC_ERROR_TEXT];
-	struct nlattr *nest;
-
-	if (!e->code)
-		return 0;
-	netinc_nl_error_text(text, e);
-	nest = nla_nest_start(skb, attr);
-	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) ||
-	    nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
-	    (e->rank[0] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK0, e->rank[0])) ||
-	    (e->rank[1] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK1, e->rank[1])) ||
-	    nla_put_string(skb, INC_A_ERROR_TEXT, text))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
 static int put_waiting(struct sk_buff *skb, u32 rank, u32 ms)
 {
 	if (rank == NETINC_NO_RANK)
@@ -78,10 +61,24 @@ static int put_waiting(struct sk_buff *skb, u32 rank, u32 ms)
 	return ms > LATE_MS ? nla_put_flag(skb, INC_A_GROUP_LATE) : 0;
 }
 
-/* Microseconds to milliseconds that fit the attribute. */
-static u32 to_ms(u64 us)
+/* Has the group still to hear of this rank before it can begin? */
+static bool is_missing(const struct netinc_group *g, u32 rank)
 {
-	return min_t(u64, div_u64(us, 1000), U32_MAX);
+	const struct netinc_member *m = &g->members[rank];
+
+	if (g->state == INC_GROUP_JOINING)
+		return !m->present && !m->gone;
+	return g->state == INC_GROUP_RESYNC && !m->rejoined;
+}
+
+static int put_missing(struct sk_buff *skb, const struct netinc_group *g)
+{
+	u32 rank[MISSING], i, n = 0;
+
+	for (i = 0; i < g->cfg.size && n < MISSING; i++)
+		if (is_missing(g, i))
+			rank[n++] = i;
+	return n ? nla_put(skb, INC_A_GROUP_MISSING, n * sizeof(rank[0]), rank) : 0;
 }
 
 /*
@@ -95,17 +92,10 @@ static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 
 	if (g->state == INC_GROUP_ACTIVE)
 		rank = netinc_agg_waiting(&g->agg, &since);
-	for (i = 0;
-	     i < g->cfg.size && (g->state == INC_GROUP_JOINING || g->state == INC_GROUP_RESYNC);
-	     i++) {
-		const struct netinc_member *m = &g->members[i];
-
-		if (g->state == INC_GROUP_JOINING ? !m->present && !m->gone : !m->rejoined) {
+	for (i = 0; i < g->cfg.size && rank == NETINC_NO_RANK; i++)
+		if (is_missing(g, i))
 			rank = i;
-			break;
-		}
-	}
-	*ms = now > since ? to_ms(now - since) : 0;
+	*ms = now > since ? netinc_nl_to_ms(now - since) : 0;
 	return rank;
 }
 
@@ -116,6 +106,20 @@ static int put_trees(struct sk_buff *skb, u32 trees, u32 tree)
 	return tree ? nla_put_u32(skb, INC_A_GROUP_TREE, tree) : 0;
 }
 
+static int put_job(struct sk_buff *skb, u64 job)
+{
+	return job ? netinc_nl_put_u64(skb, INC_A_GROUP_JOB, job) : 0;
+}
+
+static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *ng)
+{
+	if (netinc_node_is_edge(ng->node))
+		return nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE);
+	if (nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex))
+		return -EMSGSIZE;
+	return ng->creator.vrf ? nla_put_u32(skb, INC_A_GROUP_VRF, ng->creator.vrf) : 0;
+}
+
 static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
 	const struct netinc_group *g = &ng->grp;
@@ -124,23 +128,23 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
 	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
 	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
-	    (ng->node->ifindex && nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex)) ||
-	    (!ng->node->ifindex && nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE)) ||
+	    put_group_node(skb, ng) ||
 	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
-	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.fallback) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.settings.fallback) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
 	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, g->cfg.size) ||
 	    nla_put_u32(skb, INC_A_GROUP_JOINED,
 			g->state == INC_GROUP_RESYNC ? g->rejoined : g->joined) ||
-	    nla_put_u32(skb, INC_A_GROUP_WINDOW, g->cfg.window) ||
+	    nla_put_u32(skb, INC_A_GROUP_WINDOW, g->cfg.settings.window) ||
 	    nla_put_u32(skb, INC_A_GROUP_BLOCK, g->block) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, g->agg.una) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
 		return -EMSGSIZE;
 	return put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
-	       put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
+	       put_job(skb, g->cfg.job) ?: put_missing(skb, g) ?:
+	       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, g->counters);
 }
 
@@ -199,22 +203,22 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, ep->cfg.size) ||
 	    (joining && nla_put_u32(skb, INC_A_GROUP_JOINED, ep->joined)) ||
 	    nla_put_u32(skb, INC_A_GROUP_RANK, ep->cfg.rank) ||
-	    nla_put_u32(skb, INC_A_GROUP_WINDOW, ep->window) ||
+	    nla_put_u32(skb, INC_A_GROUP_WINDOW, ep->settings.window) ||
 	    nla_put_u32(skb, INC_A_GROUP_BLOCK, ep->block) ||
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, ep->una) ||
 	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
 	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
 	    put_pid_nr(skb, rank) ||
-	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->fallback) ||
+	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->settings.fallback) ||
 	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
 	waiting = joining || ep->head ? ep->waiting : NETINC_NO_RANK;
 	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
 		return -EMSGSIZE;
-	return put_trees(skb, ep->spread.trees, 0) ?:
+	return put_trees(skb, ep->spread.trees, 0) ?: put_job(skb, ep->cfg.job) ?:
 		       put_waiting(skb, waiting, ep->waited_ms) ?:
-		       put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
+		       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 		       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);
 }
 
@@ -268,7 +272,7 @@ static int dump_hash(struct sk_buff *skb, struct netlink_callback *cb, struct hl
 	return 0;
 }
 
-int netinc_nl_group_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	int err = 0;
@@ -332,7 +336,8 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 		      nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
 		      nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex)))
 		return -EMSGSIZE;
-	if (nla_put_u32(skb, INC_A_MEMBER_HEARD_MS, now > m->heard ? to_ms(now - m->heard) : 0))
+	if (nla_put_u32(skb, INC_A_MEMBER_HEARD_MS,
+			now > m->heard ? netinc_nl_to_ms(now - m->heard) : 0))
 		return -EMSGSIZE;
 	if (g->state == INC_GROUP_JOINING)
 		return 0;
@@ -387,7 +392,7 @@ static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-int netinc_nl_member_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_member_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	int err = 0;
 

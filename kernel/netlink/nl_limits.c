@@ -7,7 +7,10 @@
 #include <linux/capability.h>
 #include <linux/rculist.h>
 #include <linux/user_namespace.h>
+#include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
+
+#define LIMIT_TAKES	(BIT_ULL(INC_A_LIMIT_SCOPE) | BIT_ULL(INC_A_LIMIT_VALUES))
 
 struct account {
 	const atomic64_t *max;
@@ -57,7 +60,7 @@ static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, struct acc
 	return err;
 }
 
-int netinc_nl_limit_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	struct user_namespace *reader = sk_user_ns(NETLINK_CB(cb->skb).sk);
@@ -111,7 +114,7 @@ static int check_values(struct nlattr **values, struct netlink_ext_ack *extack)
 	return -EINVAL;
 }
 
-int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *tb[INC_A_LIMIT_MAX + 1], *values[INC_LIMIT_MAX + 1];
 	enum inc_limit_scope scope = INC_SCOPE_NETNS;
@@ -123,6 +126,8 @@ int netinc_nl_limit_set(struct sk_buff *skb, struct genl_info *info)
 	}
 	/* the family's policy has validated the nests already */
 	err = nla_parse_nested(tb, INC_A_LIMIT_MAX, info->attrs[INC_A_LIMIT], NULL, info->extack);
+	if (!err)
+		err = netinc_nl_takes(tb, INC_A_LIMIT_MAX, LIMIT_TAKES, "limit", info->extack);
 	if (!err && !tb[INC_A_LIMIT_VALUES]) {
 		NL_SET_ERR_MSG(info->extack, "limit: missing; expected one at least");
 		err = -EINVAL;

@@ -7,6 +7,8 @@
 #ifndef NETINC_NETLINK_NL_PUT_H
 #define NETINC_NETLINK_NL_PUT_H
 
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
@@ -83,8 +85,16 @@ static inline u16 netinc_nl_peer_port(const struct netinc_peer *peer)
 	return be16_to_cpu((__force __be16)peer->udp_port);
 }
 
+/* Microseconds to milliseconds that fit the attribute. */
+static inline u32 netinc_nl_to_ms(u64 us)
+{
+	return min_t(u64, div_u64(us, 1000), U32_MAX);
+}
+
 int netinc_nl_put_counters(struct sk_buff *skb, const u64 *counters);
 int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer);
 int netinc_nl_put_parent_nest(struct sk_buff *skb, int attr, const struct netinc_peer *peer);
+/* Code, operation, ranks, and what each has asked for; nothing if there is no error. */
+int netinc_nl_put_error_nest(struct sk_buff *skb, int attr, const struct netinc_error *e);
 
 #endif

@@ -2,11 +2,18 @@
 /* Tenants over generic netlink. */
 #include <linux/ctype.h>
 #include <linux/rculist.h>
+#include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 #include "node/tenant.h"
 
 #define MIN_SLOTS	(2u * INC_MIN_WINDOW)
 #define MIN_MEMORY	65536ULL
+
+#define TENANT_ID	BIT_ULL(INC_A_TENANT_NAME)
+#define TENANT_TAKES	(TENANT_ID | BIT_ULL(INC_A_TENANT_KEY) | BIT_ULL(INC_A_TENANT_PREFIX) | \
+			 BIT_ULL(INC_A_TENANT_PORT) | BIT_ULL(INC_A_TENANT_MAX_GROUPS) | \
+			 BIT_ULL(INC_A_TENANT_MAX_SLOTS) | BIT_ULL(INC_A_TENANT_MAX_MEMORY) | \
+			 BIT_ULL(INC_A_TENANT_CPU) | BIT_ULL(INC_A_TENANT_RATE))
 
 static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 {
@@ -62,7 +69,7 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	return 0;
 }
 
-int netinc_nl_tenant_dump(struct sk_buff *skb, struct netlink_callback *cb)
+int inc_nl_tenant_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_nl_message m =
 		netinc_nl_dump_message(cb, INC_CMD_TENANT_GET, INC_A_TENANT, fill_tenant);
@@ -98,7 +105,7 @@ static int check_name(const char *name, struct netlink_ext_ack *extack)
 	return -EINVAL;
 }
 
-static int parse_tenant(struct genl_info *info, struct nlattr **tb)
+static int parse_tenant(struct genl_info *info, struct nlattr **tb, u64 takes)
 {
 	int err;
 
@@ -108,6 +115,8 @@ static int parse_tenant(struct genl_info *info, struct nlattr **tb)
 	}
 	/* the family's policy has validated the nest already */
 	err = nla_parse_nested(tb, INC_A_TENANT_MAX, info->attrs[INC_A_TENANT], NULL, info->extack);
+	if (!err)
+		err = netinc_nl_takes(tb, INC_A_TENANT_MAX, takes, "tenant", info->extack);
 	if (err)
 		return err;
 	if (!tb[INC_A_TENANT_NAME]) {
@@ -251,7 +260,7 @@ static int take_tenant(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
 	return err ?: take_quotas(cfg, tb, info->extack);
 }
 
-int netinc_nl_tenant_add(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct nlattr *tb[INC_A_TENANT_MAX + 1];
@@ -260,7 +269,7 @@ int netinc_nl_tenant_add(struct sk_buff *skb, struct genl_info *info)
 	int err;
 
 	netinc_tenant_cfg_init(&cfg);
-	err = parse_tenant(info, tb) ?: take_tenant(&cfg, tb, info);
+	err = parse_tenant(info, tb, TENANT_TAKES) ?: take_tenant(&cfg, tb, info);
 	if (err)
 		return err;
 	name = nla_data(tb[INC_A_TENANT_NAME]);
@@ -288,13 +297,13 @@ static struct netinc_tenant *find_named(struct netinc_net *nn, struct nlattr **t
 	return tenant;
 }
 
-int netinc_nl_tenant_set(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_tenant_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct nlattr *tb[INC_A_TENANT_MAX + 1];
 	struct netinc_tenant *tenant;
 	struct netinc_tenant_cfg cfg;
-	int err = parse_tenant(info, tb);
+	int err = parse_tenant(info, tb, TENANT_TAKES);
 
 	if (err)
 		return err;
@@ -312,12 +321,12 @@ int netinc_nl_tenant_set(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-int netinc_nl_tenant_del(struct sk_buff *skb, struct genl_info *info)
+int inc_nl_tenant_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
 	struct nlattr *tb[INC_A_TENANT_MAX + 1];
 	struct netinc_tenant *tenant;
-	int err = parse_tenant(info, tb);
+	int err = parse_tenant(info, tb, TENANT_ID);
 
 	if (err)
 		return err;

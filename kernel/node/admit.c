@@ -4,10 +4,7 @@
  * in. Until a JOIN has brought back a challenge that was sent to its address, and proved the node's
  * key, nothing is kept of its sender.
  */
-#include <linux/inetdevice.h>
-#include <linux/ip.h>
 #include <linux/math64.h>
-#include <net/ipv6.h>
 #include "core/answers.h"
 #include "core/gso_buf.h"
 #include "core/nf_hooks.h"
@@ -20,18 +17,6 @@
 #include "node/tenant.h"
 
 #define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
-
-/* The node that answers for the address this packet was sent to. */
-static struct netinc_node *node_for(struct netinc_rx *rx)
-{
-	struct netinc_node *node = netinc_node_find(rx->nn, rx->via->ifindex);
-	struct net_device *dev;
-
-	if (node || rx->peer.family != AF_INET)
-		return node;
-	dev = __ip_dev_find(rx->nn->net, ip_hdr(rx->skb)->daddr, false);
-	return dev ? netinc_node_find(rx->nn, dev->ifindex) : NULL;
-}
 
 static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
 {
@@ -53,15 +38,6 @@ static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
 	return netinc_siphash(&m, sizeof(m), rx->nn->secret) ?: 1;
 }
 
-u32 netinc_rx_oif(const struct netinc_rx *rx)
-{
-	const struct in6_addr *addr = (const void *)rx->peer.addr;
-
-	if (rx->peer.family == AF_INET6 && (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
-		return rx->via->ifindex;
-	return 0;
-}
-
 /* Answers a peer that may be anybody: the way back is looked up and forgotten. */
 static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *body, u32 len)
 {
@@ -81,6 +57,7 @@ static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *bo
 	struct sk_buff_head q;
 	struct sk_buff *skb;
 
+	memcpy(path.local, rx->local, sizeof(path.local));
 	/* who says that he is somebody else is not to get more sent there than he sends */
 	if (netinc_rx_len(rx) < sizeof(struct inc_hdr) + len)
 		return;
@@ -108,22 +85,24 @@ static void send_refuse(struct netinc_rx *rx, u32 nonce, enum inc_refuse_code co
 static int queue_pending_group(struct netinc_node *node, const struct netinc_pending_group *pending,
 			       u64 *limit)
 {
+	u32 window = pending->settings.window, i;
 	int code = 0;
-	u32 i;
 
 	spin_lock_bh(&node->lock);
 	for (i = 0; i < node->npending; i++)
 		if (node->pending[i].group == pending->group &&
+		    node->pending[i].job == pending->job &&
 		    node->pending[i].lineage == pending->lineage &&
 		    node->pending[i].shrink == pending->shrink &&
-		    node->pending[i].tenant == pending->tenant)
+		    node->pending[i].tenant == pending->tenant &&
+		    node->pending[i].creator.vrf == pending->creator.vrf)
 			goto out;
 	/*
 	 * who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge
 	 * it is a member's
 	 */
-	if (node->dev &&
-	    netinc_node_group_fit(&node->cfg, pending->window, pending->size) < pending->window) {
+	if (!netinc_node_is_edge(node) &&
+	    netinc_node_group_fit(&node->cfg, window, pending->size) < window) {
 		code = INC_REFUSE_LIMIT;
 		*limit = node->cfg.max_memory;
 		goto out;
@@ -144,10 +123,11 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 			       const struct inc_join *join, struct netinc_pending_group *pending)
 {
 	*pending = (struct netinc_pending_group){
+		.job = be64_to_cpu(join->job),
 		.group = rx->pkt.group,
 		.size = be32_to_cpu(join->size),
 		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
-		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex },
+		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex, .vrf = rx->vrf },
 		.lineage = be64_to_cpu(join->lineage),
 		.shrink = join->shrink,
 	};
@@ -156,22 +136,13 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	if (!pending->lineage)
 		return pending->shrink ? INC_REFUSE_SIZE : 0;
 	pending->move = be32_to_cpu(join->move);
-	pending->at_edge = pending->shrink && node == rx->nn->edge;
-	pending->spread = !pending->shrink && node == rx->nn->edge;
+	pending->at_edge = pending->shrink && netinc_node_is_edge(node);
+	pending->spread = !pending->shrink && netinc_node_is_edge(node);
 	if (pending->shrink && !pending->at_edge)
 		return 0;
-	pending->window = be16_to_cpu(join->window);
-	pending->dead_ms = be32_to_cpu(join->dead_ms);
-	pending->late_ms = be32_to_cpu(join->late_ms);
-	pending->late_policy = join->late_policy;
-	pending->fallback = join->fallback;
-	if (!is_power_of_2(pending->window) || pending->window < INC_MIN_WINDOW ||
-	    pending->window > INC_MAX_WINDOW || pending->dead_ms < NETINC_MIN_DEAD_MS ||
-	    pending->dead_ms > NETINC_MAX_DEAD_MS || pending->late_ms > NETINC_MAX_LATE_MS ||
-	    !pending->fallback || pending->fallback >= __INC_FALLBACK_MAX ||
-	    pending->late_policy > INC_LATE_FAIL) /* `partial` goes with no fallback */
-		return INC_REFUSE_SIZE;
-	return 0;
+	pending->settings = netinc_settings_from_join(join);
+	return pending->settings.fallback && netinc_settings_ok(&pending->settings) ?
+		       0 : INC_REFUSE_SIZE;
 }
 
 /*
@@ -182,17 +153,17 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 					    const struct netinc_rx *rx, const struct inc_join *join,
 					    const struct netinc_tenant *tenant, int *code)
 {
-	u64 lineage = be64_to_cpu(join->lineage);
+	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, rx->pkt.group, lineage);
 
-	if (g && g->node == node)
+	if (g && g->node == node && netinc_node_group_in_vrf(g, rx->vrf))
 		return g;
 	/* this box may be several nodes: one of them decides */
 	if (g)
 		*code = READ_ONCE(g->grp.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	else if (netinc_node_group_ended(rx, join))
 		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
-	else if (netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant) ||
+	else if (netinc_node_group_find_for(rx->nn, job, rx->pkt.group, tenant, rx->vrf) ||
 		 netinc_history_went_on(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_OUT;
 	return NULL;
@@ -203,16 +174,16 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 					   const struct inc_join *join,
 					   const struct netinc_tenant *tenant, int *code)
 {
-	u64 lineage = be64_to_cpu(join->lineage);
+	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 
 	if (join->shrink && !rx->pkt.incarnation)
 		return shrunk_for(node, rx, join, tenant, code);
 	if (rx->pkt.incarnation)
-		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
+		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
 	if (lineage)
-		return netinc_node_group_find_moved(node, rx->pkt.group, lineage);
+		return netinc_node_group_find_moved(node, rx->pkt.group, lineage, rx->vrf);
 	return netinc_node_group_find_over(rx, join) ?:
-		       netinc_node_group_find_for(rx->nn, rx->pkt.group, tenant);
+		       netinc_node_group_find_for(rx->nn, job, rx->pkt.group, tenant, rx->vrf);
 }
 
 /*
@@ -232,7 +203,7 @@ static int admit_sender(const struct netinc_node *node, const u8 *key, struct ne
 			const struct inc_join *join, struct netinc_tenant **tenant)
 {
 	/* at the edge ranks know one another: tenants are the nodes' */
-	if (node->dev)
+	if (!netinc_node_is_edge(node))
 		return netinc_tenant_of(rx, join, key, tenant);
 	return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
 }
@@ -326,13 +297,49 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 	send_refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
 }
 
+/* The group of a packet that is neither a JOIN nor for a tree of its own. */
+static struct netinc_node_group *group_of_member(const struct netinc_rx *rx)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const struct inc_error_pkt *abort;
+
+	if (rx->pkt.incarnation)
+		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation,
+					      rx->vrf);
+	/* who gives up before WAIT has come does not know it, but is known by its nonce */
+	abort = rx->pkt.type == INC_PKT_ABORT ? netinc_rx_body(rx, buf) : NULL;
+	return abort ? netinc_node_group_find_joining(rx, be32_to_cpu(abort->resume)) : NULL;
+}
+
+/*
+ * May the sender, who is no member, be told anything? A node answers nobody whom its routes have
+ * elsewhere than where the packet came from: who lives there has not asked.
+ */
+static bool may_answer_sender(const struct netinc_node *node, const struct netinc_rx *rx)
+{
+	if (!netinc_rx_sender_ok(rx))
+		return false;
+	return !node || netinc_node_is_edge(node) || netinc_rx_comes_back(rx);
+}
+
+/* Whoever knows the group's run comes back to where that is, whatever nodes were added since. */
+static struct netinc_node *join_node(const struct netinc_rx *rx)
+{
+	const struct netinc_node_group *g = NULL;
+
+	if (rx->pkt.incarnation)
+		g = netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
+	return g ? g->node : netinc_node_for(rx);
+}
+
 void netinc_node_rx(struct netinc_rx *rx)
 {
-	struct netinc_node *node = node_for(rx);
 	struct netinc_node_group *g;
+	struct netinc_node *node;
 
 	if (rx->pkt.type == INC_PKT_JOIN) {
-		if (netinc_rx_sender_ok(rx))
+		node = join_node(rx);
+		if (may_answer_sender(node, rx))
 			node_rx_join(node, rx);
 		else
 			netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
@@ -346,12 +353,13 @@ void netinc_node_rx(struct netinc_rx *rx)
 			netinc_rx_drop(rx, INC_C_DROP_NO_GROUP);
 		return;
 	}
-	g = netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation);
-	if (g && (g->node == node || g->node == rx->nn->edge)) {
+	g = group_of_member(rx);
+	if (g) {
 		netinc_node_group_rx(g, rx);
 		return;
 	}
-	if (!netinc_rx_sender_ok(rx)) {
+	node = netinc_node_for(rx);
+	if (!may_answer_sender(node, rx)) {
 		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
 		return;
 	}

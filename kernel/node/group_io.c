@@ -79,9 +79,19 @@ void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
 					       netinc_gso_buf_skb(run->s, run->first, run->n));
 }
 
+/* Does what goes to one get to the other, and from the address that it has joined? */
+static bool same_way(const struct netinc_node_group *g, u32 a, u32 b)
+{
+	const struct netinc_member *m = g->grp.members;
+
+	return !memcmp(&m[a].peer, &m[b].peer, sizeof(m[a].peer)) &&
+	       !memcmp(g->link[a].path.local, g->link[b].path.local,
+		       sizeof(g->link[a].path.local));
+}
+
 /*
- * Members that share a host (address) share its copy of a result. Addresses are hashed with a
- * secret, since members choose them.
+ * Members that share a host (address), and know the node by one address, share its copy of a
+ * result. Addresses are hashed with a secret, since members choose them.
  */
 void netinc_node_group_find_hosts(struct netinc_node_group *g)
 {
@@ -94,7 +104,7 @@ void netinc_node_group_find_hosts(struct netinc_node_group *g)
 	for (i = 0; i < n; i++) {
 		bucket = &g->link[reciprocal_scale(jhash(&m[i].peer, sizeof(m[i].peer), seed), n)];
 		for (j = bucket->first; j < n; j = g->link[j].next)
-			if (!memcmp(&m[i].peer, &m[j].peer, sizeof(m[i].peer)))
+			if (same_way(g, i, j))
 				break;
 		g->link[i].host = min(i, j);
 		if (j < n)

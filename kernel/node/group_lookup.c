@@ -3,28 +3,50 @@
 #include <linux/rculist.h>
 #include "node/node_group.h"
 
-struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation)
+struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
+						 u32 vrf)
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash) {
-		if (g->grp.cfg.id != id || netinc_group_is_branch(&g->grp))
+	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+		if (g->grp.cfg.id == id && g->grp.cfg.incarnation == incarnation &&
+		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
+			return g;
+	return NULL;
+}
+
+struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce)
+{
+	u32 child = rx->pkt.child;
+	struct netinc_node_group *g;
+	bool found;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (g->grp.cfg.id != rx->pkt.group || child >= g->grp.cfg.size ||
+		    READ_ONCE(g->grp.state) != INC_GROUP_JOINING ||
+		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
-		if (incarnation ? g->grp.cfg.incarnation == incarnation :
-				  !g->moved && !netinc_group_over(&g->grp))
+		spin_lock_bh(&g->lock);
+		found = !g->dead && child < g->grp.cfg.size && g->grp.members[child].present &&
+			g->grp.members[child].nonce == nonce;
+		spin_unlock_bh(&g->lock);
+		if (found)
 			return g;
 	}
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id,
-						     const struct netinc_tenant *tenant)
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 job, u32 id,
+						     const struct netinc_tenant *tenant,
+						     u32 vrf)
 {
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
-		if (g->grp.cfg.id == id && !netinc_group_is_branch(&g->grp) && !g->moved &&
-		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant))
+		if (g->grp.cfg.id == id && g->grp.cfg.job == job &&
+		    !netinc_group_is_branch(&g->grp) && !g->moved &&
+		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant) &&
+		    netinc_node_group_in_vrf(g, vrf))
 			return g;
 	return NULL;
 }
@@ -42,13 +64,13 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 }
 
 struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
-						       u64 lineage)
+						       u64 lineage, u32 vrf)
 {
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
 		if (g->node == node && g->grp.cfg.id == id && g->grp.cfg.lineage == lineage &&
-		    !netinc_group_is_branch(&g->grp))
+		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
 			return g;
 	return NULL;
 }
@@ -89,7 +111,7 @@ struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
 		if (g->grp.cfg.id != rx->pkt.group || !netinc_group_over(&g->grp) ||
-		    netinc_group_is_branch(&g->grp))
+		    netinc_group_is_branch(&g->grp) || !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
 		spin_lock_bh(&g->lock);
 		knows = !g->dead && netinc_group_knows(&g->grp, &rx->pkt, join, &rx->peer);

@@ -3,8 +3,11 @@
  * Nodes: their configuration and lifetime. Groups that have been asked for are made here, in
  * process context.
  */
+#include <linux/inetdevice.h>
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
+#include <net/addrconf.h>
+#include <net/l3mdev.h>
 #include "core/events.h"
 #include "node/node_group.h"
 #include "node/node.h"
@@ -14,8 +17,8 @@
 void netinc_node_cfg_init(struct netinc_node_cfg *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
-	cfg->dead_ms = 2000;
-	cfg->window = 512;
+	cfg->settings.dead_ms = 2000;
+	cfg->settings.window = 512;
 	cfg->max_groups = 64;
 	cfg->max_memory = 64 << 20;
 }
@@ -44,14 +47,54 @@ void netinc_node_put(struct netinc_node *node)
 	kref_put(&node->ref, node_release);
 }
 
-bool netinc_node_at(const struct netinc_net *nn, const struct net_device *dev)
+static bool owns_addr4(const struct net_device *dev, const u8 *local)
 {
-	const struct netinc_node *node;
+	const struct in_device *in_dev = __in_dev_get_rcu(dev);
+	const struct in_ifaddr *ifa;
 
-	list_for_each_entry_rcu(node, &nn->nodes, list)
-		if (node->dev == dev)
+	if (!in_dev)
+		return false;
+	in_dev_for_each_ifa_rcu(ifa, in_dev)
+		if (!memcmp(&ifa->ifa_local, local, sizeof(ifa->ifa_local)))
 			return true;
 	return false;
+}
+
+/* Is what @rx was sent to an address of @dev, in the VRF that it came by? */
+static bool is_address_of(struct net_device *dev, const struct netinc_rx *rx)
+{
+	if (l3mdev_master_ifindex_rcu(dev) != rx->vrf)
+		return false;
+	if (rx->peer.family == AF_INET)
+		return owns_addr4(dev, rx->local);
+	return ipv6_chk_addr(rx->nn->net, (const void *)rx->local, dev, 1);
+}
+
+/* How well a node fits a packet, see netinc_node_for(); 0: not at all. */
+static int node_fit(const struct netinc_node *node, const struct netinc_rx *rx)
+{
+	if (!node->dev)
+		return 1;
+	if (node->dev == rx->via)
+		return 4;
+	if (is_address_of(node->dev, rx))
+		return 3;
+	return rx->vrf && node->ifindex == rx->vrf ? 2 : 0;
+}
+
+struct netinc_node *netinc_node_for(const struct netinc_rx *rx)
+{
+	struct netinc_node *node, *best = NULL;
+	int fit, best_fit = 0;
+
+	list_for_each_entry_rcu(node, &rx->nn->nodes, list) {
+		fit = node_fit(node, rx);
+		if (fit > best_fit) {
+			best = node;
+			best_fit = fit;
+		}
+	}
+	return best;
 }
 
 struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex)
@@ -131,7 +174,7 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 	int err;
 
 	lockdep_assert_held(&nn->mutex);
-	if (netinc_node_find(nn, dev->ifindex))
+	if (netinc_node_find(nn, dev ? dev->ifindex : 0))
 		return -EEXIST;
 	node = netinc_node_alloc(nn, cfg);
 	if (!node)
@@ -144,7 +187,9 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 	netinc_node_paid(node);
 	INIT_WORK(&node->work, node_work);
 	node->dev = dev;
-	node->ifindex = dev->ifindex;
+	node->ifindex = dev ? dev->ifindex : 0;
+	/* a name that is just being changed is told to the notifier, which waits for nn->mutex */
+	strscpy(node->ifname, dev ? dev->name : NETINC_ALL_DEVICES, sizeof(node->ifname));
 	netdev_hold(dev, &node->tracker, GFP_KERNEL);
 	list_add_tail_rcu(&node->list, &nn->nodes);
 	netinc_event_node(nn->net, INC_EVENT_NODE_ADD, node->ifindex);
@@ -253,11 +298,16 @@ static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
 	struct netinc_net *nn = netinc_net(dev_net(dev));
+	struct netinc_node *node;
 
-	if (event != NETDEV_UNREGISTER)
+	if (event != NETDEV_UNREGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
 	mutex_lock(&nn->mutex);
-	netinc_node_del(nn, dev->ifindex);
+	node = netinc_node_find(nn, dev->ifindex);
+	if (node && event == NETDEV_UNREGISTER)
+		node_remove(node);
+	else if (node)
+		strscpy(node->ifname, dev->name, sizeof(node->ifname));
 	mutex_unlock(&nn->mutex);
 	return NOTIFY_DONE;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Nodes: devices of this box (bridges, or NICs of a routed box) at which groups are reduced. node.c
- * has their configuration and lifetime, admit.c what they do for peers that are no members yet,
- * quota.c how many groups they take, port.c their ports, edge.c the node of a host without one,
- * node_group.c the groups.
+ * Nodes: where groups are reduced on this box. A node has a device (a bridge, a VLAN device, a
+ * port, `lo`, a VRF) and serves what comes by it and what is for its addresses, or it has none and
+ * serves all of the network namespace. node.c has their configuration and lifetime, admit.c what
+ * they do for peers that are no members yet, quota.c how many groups they take, port.c their ports,
+ * edge.c the node of a host without one, node_group.c the groups.
  */
 #ifndef NETINC_NODE_NODE_H
 #define NETINC_NODE_NODE_H
@@ -12,17 +13,14 @@
 #include <linux/workqueue.h>
 #include "core/netns.h"
 #include "core/rx.h"
+#include "engine/settings.h"
 
 struct netinc_tenant;
 
 struct netinc_node_cfg {
-	u32 dead_ms;
-	u32 late_ms;
-	u8 late_policy;		/* enum inc_late_policy */
-	u32 window;
+	struct netinc_settings settings;	/* of groups that form here */
 	u32 max_groups;
 	u64 max_memory;		/* bytes, per group */
-	u8 fallback;		/* enum inc_fallback */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
 	bool keyed;
@@ -50,6 +48,7 @@ struct netinc_port {
 struct netinc_creator {
 	struct netinc_peer peer;
 	u32 ifindex;		/* of the port it came in by */
+	u32 vrf;		/* ifindex; 0: none */
 	bool others;		/* a member has another address */
 	bool ports;		/* a member came in by another port */
 };
@@ -59,6 +58,7 @@ struct netinc_creator {
  * repetition.
  */
 struct netinc_pending_group {
+	u64 job;
 	u32 group;
 	u32 size;
 	/*
@@ -69,25 +69,26 @@ struct netinc_pending_group {
 	bool spread;		/* it moves to the edge, where it has several trees */
 	u64 lineage;
 	u32 move;
-	u32 window;
-	u32 dead_ms;
-	u32 late_ms;
-	u8 late_policy;
-	u8 fallback;
+	struct netinc_settings settings;
 	u32 block;		/* bytes that its first member can send */
 	struct netinc_creator creator;
 	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
 	struct netinc_tenant *tenant;
 };
 
+/* The node of all devices is named so; no interface can be: /proc/sys/net has a meaning for it. */
+#define NETINC_ALL_DEVICES	"all"
+
 struct netinc_node {
 	struct list_head list;	/* nn->nodes, RCU; nn->mutex */
 	struct netinc_net *nn;
 	struct kref ref;
 	struct rcu_head rcu;
-	struct net_device *dev;	/* held; NULL: the edge, see netinc_edge_init() */
+	/* held; NULL: the node of all devices, or the edge, see netinc_edge_init() */
+	struct net_device *dev;
 	netdevice_tracker tracker;
-	u32 ifindex;
+	u32 ifindex;		/* of the device; 0: there is none */
+	char ifname[IFNAMSIZ];	/* or NETINC_ALL_DEVICES; nn->mutex */
 	bool dead;		/* no new groups; nn->mutex and lock to write */
 	struct netinc_node_cfg cfg;	/* lock */
 	spinlock_t lock;	/* cfg, ports, pending */
@@ -108,10 +109,13 @@ struct netinc_node {
  * Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already.
  */
 void netinc_node_paid(struct netinc_node *node);
-/* Under nn->mutex. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ... */
+/*
+ * Under nn->mutex. @dev: NULL for all devices. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ...
+ */
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 		    const struct netinc_node_cfg *cfg);
 int netinc_node_del(struct netinc_net *nn, u32 ifindex);
+/* @ifindex 0: the one of all devices. */
 struct netinc_node *netinc_node_find(struct netinc_net *nn, u32 ifindex);
 void netinc_node_set(struct netinc_node *node, const struct netinc_node_cfg *cfg);
 void netinc_node_cfg_init(struct netinc_node_cfg *cfg);
@@ -120,12 +124,19 @@ u64 netinc_node_memory(struct netinc_node *node);
 void netinc_node_get(struct netinc_node *node);
 void netinc_node_put(struct netinc_node *node);
 
-/* Under RCU: is @dev a node's device? */
-bool netinc_node_at(const struct netinc_net *nn, const struct net_device *dev);
+static inline bool netinc_node_is_edge(const struct netinc_node *node)
+{
+	return node == node->nn->edge;
+}
+
+/*
+ * Under RCU: the node that serves the address that a packet was sent to, by the device it came by.
+ * Of several the one of the device, then the one whose device has the address, the VRF's, and that
+ * of all devices. NULL: none.
+ */
+struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
 /* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
-/* The interface to answer by: that of a link-local sender, else 0. */
-u32 netinc_rx_oif(const struct netinc_rx *rx);
 /* Packets of the upward types. */
 void netinc_node_rx(struct netinc_rx *rx);
 

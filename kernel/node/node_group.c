@@ -144,11 +144,15 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	struct netinc_link *link = &g->link[rank];
 	struct netinc_rx *rx = g->joining;
 
-	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)))
+	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)) &&
+	    link->path.oif == netinc_rx_oif(rx) &&
+	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
 		return true;
 	netinc_path_destroy(&link->path);
 	memset(&link->path, 0, sizeof(link->path));
 	link->port = netinc_port_get(g->node, rx->dev);
+	/* by the VRF, and from the address, that the rank has chosen */
+	memcpy(link->path.local, rx->local, sizeof(rx->local));
 	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0),
 				 netinc_rx_oif(rx), GFP_ATOMIC);
 }
@@ -178,10 +182,10 @@ static bool unhash_group(struct netinc_node_group *g)
 
 static unsigned long tick_period(const struct netinc_node_group *g)
 {
-	u32 ms = g->grp.cfg.dead_ms / 8;
+	u32 ms = g->grp.cfg.settings.dead_ms / 8;
 
-	if (g->grp.cfg.late_ms)
-		ms = min(ms, g->grp.cfg.late_ms / 4);
+	if (g->grp.cfg.settings.late_ms)
+		ms = min(ms, g->grp.cfg.settings.late_ms / 4);
 	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
@@ -237,8 +241,8 @@ u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
 			     const struct netinc_pending_group *pending)
 {
 	return pending->lineage && !pending->shrink ?
-		       pending->window :
-		       netinc_node_group_fit(cfg, cfg->window, pending->size);
+		       pending->settings.window :
+		       netinc_node_group_fit(cfg, cfg->settings.window, pending->size);
 }
 
 void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
@@ -258,7 +262,7 @@ static int node_group_alloc(struct netinc_node_group *g, const struct netinc_gro
 {
 	u32 i;
 
-	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->window), GROUP_GFP);
+	g->mem = kvzalloc(netinc_group_bytes(cfg->size, cfg->settings.window), GROUP_GFP);
 	g->link = kvcalloc(cfg->size, sizeof(*g->link), GROUP_GFP);
 	if (!g->mem || !g->link)
 		return -ENOMEM;
@@ -275,8 +279,10 @@ static int node_group_insert(struct netinc_node_group *g)
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage) :
-		       netinc_node_group_find_for(nn, g->grp.cfg.id, g->tenant))
+	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage,
+						    g->creator.vrf) :
+		       netinc_node_group_find_for(nn, g->grp.cfg.job, g->grp.cfg.id, g->tenant,
+						  g->creator.vrf))
 		err = -EEXIST;
 	else
 		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->grp.cfg.id));
@@ -304,34 +310,23 @@ static void configure_group(struct netinc_group_cfg *cfg,
 			    const struct netinc_pending_group *pending,
 			    const struct netinc_node_cfg *limits)
 {
+	cfg->job = pending->job;
 	cfg->id = pending->group;
 	cfg->size = pending->size;
 	cfg->incarnation = get_random_u32() | 1;
-	cfg->window = netinc_node_group_window(limits, pending);
 	cfg->lineage = pending->shrink ? 0 : pending->lineage;
 	if (cfg->lineage) {
 		cfg->spread = pending->spread;
 		cfg->move = pending->move;
-		cfg->dead_ms = pending->dead_ms;
-		cfg->late_ms = pending->late_ms;
-		cfg->late_policy = pending->late_policy;
-		cfg->fallback = pending->fallback;
+		cfg->settings = pending->settings;
 		return;
 	}
 	while (!cfg->lineage)
 		cfg->lineage = get_random_u64();
-	cfg->dead_ms = limits->dead_ms;
-	cfg->late_ms = limits->late_ms;
-	cfg->late_policy = limits->late_policy;
-	cfg->fallback = limits->fallback;
-	cfg->nstandby = limits->fallback ? limits->nstandby : 0;
+	cfg->settings = pending->at_edge ? pending->settings : limits->settings;
+	cfg->settings.window = netinc_node_group_window(limits, pending);
+	cfg->nstandby = limits->settings.fallback ? limits->nstandby : 0;
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
-	if (!pending->at_edge)
-		return;
-	cfg->dead_ms = pending->dead_ms;
-	cfg->late_ms = pending->late_ms;
-	cfg->late_policy = pending->late_policy;
-	cfg->fallback = pending->fallback;
 }
 
 /* Charged, with @limits as they are at the node now; or ERR_PTR. */
@@ -445,10 +440,11 @@ static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg 
 static int create_tree(struct netinc_node *edge, const struct netinc_tree_request *request)
 {
 	const struct netinc_tree_cfg *tree = &request->tree;
-	struct netinc_pending_group pending = { .group = tree->id,
+	struct netinc_pending_group pending = { .job = tree->job,
+						.group = tree->id,
 						.size = tree->size,
 						.lineage = tree->lineage,
-						.window = tree->window,
+						.settings = tree->settings,
 						.block = tree->block };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;

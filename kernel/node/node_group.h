@@ -24,7 +24,7 @@ struct netinc_run {
 struct netinc_link {
 	struct netinc_path path;
 	struct netinc_port *port;	/* NULL: traffic is not counted */
-	/* the lowest child with the same address: what goes to that one serves all */
+	/* the lowest child with the same way back: what goes to that one serves all */
 	u32 host;
 	/* find_hosts(): the first host in the bucket of this number */
 	u32 first;
@@ -85,9 +85,18 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
 			     const struct netinc_pending_group *pending,
 			     struct netinc_needs *needs);
+/*
+ * A VRF is a network of its own: who comes by another one knows nothing of a group and is not to
+ * find it, also where addresses and numbers are the same. At the edge ranks are known by lineage.
+ */
+static inline bool netinc_node_group_in_vrf(const struct netinc_node_group *g, u32 vrf)
+{
+	return g->creator.vrf == vrf || netinc_node_is_edge(g->node);
+}
+
 /* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
 struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
-						       u64 lineage);
+						       u64 lineage, u32 vrf);
 /*
  * Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL:
  * none.
@@ -98,17 +107,18 @@ struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u
  * of the netns? It is now.
  */
 bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join);
+/* Under RCU: this run of the group, whose ranks are in @vrf. NULL: it is not there. */
+struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
+						 u32 vrf);
+/* Under RCU: the group that forms of which the sender is a member with this nonce. NULL: none. */
+struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce);
 /*
- * Under RCU: the group's newest run that is not over (@incarnation 0), or that very one. NULL:
- * none.
+ * Under RCU: the run of this job's group that is not over, of this tenant's groups and of those
+ * that are nobody's: jobs and tenants may use the same numbers. NULL: none.
  */
-struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation);
-/*
- * Under RCU: the same of this tenant's groups, and of those that are nobody's: tenants may use the
- * same numbers.
- */
-struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u32 id,
-						     const struct netinc_tenant *tenant);
+struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 job, u32 id,
+						     const struct netinc_tenant *tenant,
+						     u32 vrf);
 /*
  * Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard
  * that. NULL: none.

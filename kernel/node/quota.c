@@ -35,8 +35,9 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 	lockdep_assert_held(&node->lock);
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < node->npending; i++)
-		if (!netinc_node_group_find_for(node->nn, node->pending[i].group,
-						node->pending[i].tenant))
+		if (!netinc_node_group_find_for(node->nn, node->pending[i].job,
+						node->pending[i].group, node->pending[i].tenant,
+						node->pending[i].creator.vrf))
 			count_group(c, &node->pending[i].creator, asking);
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)

@@ -127,7 +127,8 @@ static bool place_fits(const struct netinc_tenant_cfg *cfg, const struct netinc_
 	for (i = 0; i < cfg->nprefixes && !from; i++)
 		from = prefix_fits(&cfg->prefix[i], &rx->peer);
 	for (i = 0; i < cfg->nports && !by; i++)
-		by = cfg->port[i] == rx->dev->ifindex;
+		by = cfg->port[i] == rx->dev->ifindex || cfg->port[i] == rx->via->ifindex ||
+		     cfg->port[i] == rx->vrf;
 	return from && by;
 }
 

@@ -178,7 +178,7 @@ static void results(void)
 	u8 how = read_u8(&env.r);
 	u32 n;
 
-	if (!env.ep.window)
+	if (!env.ep.settings.window)
 		return;
 	for (n = how % 16; n; n--) {
 		result_at(&pkt, block, 1 + how / 16);
@@ -238,10 +238,10 @@ static void ready(void)
 		body.late_policy = INC_LATE_PARTIAL;
 		body.late_ms = cpu_to_be32(100);
 	}
-	if (env.ep.window)
-		body.window = cpu_to_be32(env.ep.window);
+	if (env.ep.settings.window)
+		body.window = cpu_to_be32(env.ep.settings.window);
 	if (env.ep.lineage)
-		body.fallback = env.ep.fallback;
+		body.fallback = env.ep.settings.fallback;
 	for (i = 0; i < body.standbys && i < INC_MAX_STANDBY; i++)
 		body.standby[i].family = cpu_to_be16(4);
 	body.edge.family = cpu_to_be16(6);
@@ -454,7 +454,7 @@ static void step(void)
  */
 static u32 most_packets(const struct netinc_ep *ep)
 {
-	return 2 * ep->window + 2 * SIZE + 8;
+	return 2 * ep->settings.window + 2 * SIZE + 8;
 }
 
 static void check(void)
@@ -465,7 +465,7 @@ static void check(void)
 
 	netinc_assert(env.packets <= most_packets(ep));
 	netinc_assert((s64)(ep->snd - ep->una) >= 0 && (s64)(ep->end - ep->snd) >= 0);
-	netinc_assert(!ep->window || ep->snd - ep->una <= ep->window);
+	netinc_assert(!ep->settings.window || ep->snd - ep->una <= ep->settings.window);
 	for (op = ep->head; op; prev = op, op = op->next) {
 		netinc_assert(op->prev == prev);
 		n += op != &env.leave && !(op->mode & INC_MODE_COUNTS_PHASE);
@@ -482,12 +482,13 @@ static void silence(void)
 {
 	u64 begin = env.now, at;
 
-	netinc_assert(env.ep.dead_ms <= LONGEST_DEAD);
+	netinc_assert(env.ep.settings.dead_ms <= LONGEST_DEAD);
 	while ((at = netinc_ep_timer(&env.ep, env.now))) {
 		netinc_assert(at > env.now);
 		env.now = at;
 		netinc_assert(env.now - begin <=
-			      4 * (NETINC_PLAN + 1) * max(env.ep.dead_ms, 500u) * NETINC_MS);
+			      4 * (NETINC_PLAN + 1) * max(env.ep.settings.dead_ms, 500u) *
+				      NETINC_MS);
 		env.packets = 0;
 	}
 	netinc_assert(!env.pending && (!env.ep.head || env.ep.head == &env.leave));

@@ -151,7 +151,7 @@ static void lie(struct netinc_pkt *pkt, u8 *data, u8 lies)
 	if (lies & 0x40) {
 		pkt->len = 0;
 		pkt->flags &= ~INC_F_DESC;
-		pkt->span = 1 + read_u16(r) % (env.g.cfg.window + 1);
+		pkt->span = 1 + read_u16(r) % (env.g.cfg.settings.window + 1);
 		pkt->part = read_u8(r) / 252;
 	}
 	if (lies & 0x80)
@@ -186,7 +186,7 @@ static void contrib(void)
 		return;
 	how = read_u8(&env.r);
 	/* within the window, or anywhere near */
-	q = env.g.agg.una + (how & 0x80 ? how % env.g.cfg.window : (s8)read_u8(&env.r));
+	q = env.g.agg.una + (how & 0x80 ? how % env.g.cfg.settings.window : (s8)read_u8(&env.r));
 	contrib_at(child, q, read_u8(&env.r));
 }
 
@@ -336,18 +336,18 @@ static void configure(struct netinc_group_cfg *cfg)
 
 	*cfg = (struct netinc_group_cfg){ .id = 1,
 					  .incarnation = 2,
-					  .dead_ms = DEAD_MS,
 					  .secret = { 3, 4 },
 					  .lineage = LINEAGE,
 					  .size = 1 + kind % MAX_SIZE,
-					  .window = INC_MIN_WINDOW << more % 6 };
+					  .settings = { .window = INC_MIN_WINDOW << more % 6,
+							.dead_ms = DEAD_MS } };
 	env.hostile = read_u8(&env.r) % (1u << MAX_SIZE);
 	env.limit = more >> 3 ? (more >> 3) * (sizeof(struct inc_hdr) + BLOCK) : 0;
-	cfg->late_policy = policy % __INC_LATE_MAX;
-	cfg->late_ms = cfg->late_policy ? 50 : 0;
-	if (cfg->late_policy != INC_LATE_PARTIAL)
-		cfg->fallback = policy >> 2 & 1 ? INC_FALLBACK_EDGE : INC_FALLBACK_NONE;
-	cfg->spread = cfg->fallback && policy & 8;
+	cfg->settings.late_policy = policy % __INC_LATE_MAX;
+	cfg->settings.late_ms = cfg->settings.late_policy ? 50 : 0;
+	if (cfg->settings.late_policy != INC_LATE_PARTIAL)
+		cfg->settings.fallback = policy >> 2 & 1 ? INC_FALLBACK_EDGE : INC_FALLBACK_NONE;
+	cfg->spread = cfg->settings.fallback && policy & 8;
 	cfg->ancestor = kind >> 7 ? ANCESTOR : 0;
 	cfg->known = kind >> 6 & 1;
 	cfg->ngone = cfg->ancestor && kind & 0x20;
@@ -366,10 +366,9 @@ static bool make_branch(const struct netinc_group_cfg *like, struct netinc_tree_
 		.incarnation = 2,
 		.epoch = 1,
 		.size = size,
-		.window = like->window,
-		.trees = min_t(u32, size, like->window),
+		.settings = like->settings,
+		.trees = min_t(u32, size, like->settings.window),
 		.tree = 1,
-		.dead_ms = DEAD_MS,
 		.lineage = LINEAGE,
 		.start = FIRST_BLOCK,
 		.down_cookie = 99,
@@ -409,7 +408,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	branch = make_branch(&cfg, &tree);
 	if (branch)
 		netinc_tree_group_cfg(&tree, &cfg);
-	mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
+	mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));
 	netinc_group_init(&env.g, &cfg, mem, &node_env_ops, &node_env_agg_ops);
 	honest_start();
 	if (branch)

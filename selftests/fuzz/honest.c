@@ -219,7 +219,8 @@ static void rx_ready(struct rank *r, const struct netinc_pkt *pkt, const struct 
 	if (r->state != JOINING || (s32)(pkt->epoch - r->epoch) <= 0 ||
 	    be32_to_cpu(ready->move) != r->move)
 		return;
-	if (r->una - start > (env.g.cfg.fallback && r->was ? env.g.cfg.window : 0))
+	if (r->una - start >
+	    (env.g.cfg.settings.fallback && r->was ? env.g.cfg.settings.window : 0))
 		return;
 	r->epoch = pkt->epoch;
 	r->cookie = be64_to_cpu(ready->up_cookie);
@@ -294,7 +295,7 @@ static bool is_mine(u64 q)
 /* The node does not know it any more. */
 static void lost(struct rank *r)
 {
-	r->state = env.g.cfg.fallback && !netinc_group_is_branch(&env.g) ? JOINING : OVER;
+	r->state = env.g.cfg.settings.fallback && !netinc_group_is_branch(&env.g) ? JOINING : OVER;
 	r->resync = false;
 	r->move++;
 }
@@ -385,8 +386,8 @@ static void send_data(struct rank *r, u32 blocks)
 		if (r->ask[q % RING] && is_mine(q) && !r->got[q % RING])
 			contribute(r, q, true);
 	memset(r->ask, 0, sizeof(r->ask));
-	for (; blocks && r->state == MEMBER && !r->failing && r->snd - r->una < env.g.cfg.window;
-	     blocks--) {
+	while (blocks-- && r->state == MEMBER && !r->failing &&
+	       r->snd - r->una < env.g.cfg.settings.window) {
 		r->snd++;
 		if (is_mine(r->snd - 1))
 			contribute(r, r->snd - 1, false);
@@ -432,7 +433,7 @@ static void send_join(struct rank *r)
 				 .nonce = cpu_to_be32(100 + rank),
 				 .next = cpu_to_be64(r->una),
 				 .block = cpu_to_be16(BLOCK),
-				 .fallback = env.g.cfg.fallback,
+				 .fallback = env.g.cfg.settings.fallback,
 				 .move = cpu_to_be32(r->move) };
 	struct netinc_pkt pkt = { .type = INC_PKT_JOIN,
 				  .span = 1,

@@ -130,7 +130,7 @@ void node_env_check(void)
 	u32 i;
 
 	/* a place to go to is what a group has that may move */
-	netinc_assert(env.g.cfg.fallback || env.g.move == env.g.cfg.move);
+	netinc_assert(env.g.cfg.settings.fallback || env.g.move == env.g.cfg.move);
 	if (env.g.state == INC_GROUP_JOINING || !env.g.epoch)
 		return;
 	for (i = 0; env.g.running && i < 2 * agg->window; i++)

@@ -173,6 +173,8 @@ static void put_value(struct message *m, struct source *s, const struct spec_att
 	case SPEC_NEST:
 		put_attrs(m, s, a->nested, ~0U);
 		break;
+	case SPEC_UNUSED:
+		break;
 	}
 }
 
@@ -260,7 +262,9 @@ void put_attrs(struct message *m, struct source *s, const struct spec_set *set, 
 		const struct spec_attr *a = &set->attrs[i];
 		bool want = mask == ~0U ? !one_in(s, 3) : mask >> a->number & 1 && !one_in(s, 8);
 
-		if (a->out && !m->answer)
+		if (a->type == SPEC_UNUSED)
+			want = m->damage && one_in(s, 4 * m->damage);
+		else if (a->out && !m->answer)
 			want = m->damage && one_in(s, 4 * m->damage);
 		if (!want && mask != ~0U && m->damage)
 			want = one_in(s, 4 * m->damage);	/* not of this command */
@@ -285,20 +289,26 @@ static const char *wrong_string(const char *body, size_t len, bool request)
 	return n == len || (!request && n + 1 != len) ? "the end of the string" : NULL;
 }
 
-/* Without a length it is an address. Of two in a request the last counts, the first has to fit. */
+/* Without a length it is an address. Of two in a request the last counts: not known here. */
 static const char *wrong_binary(size_t len, const struct spec_attr *a, bool request)
 {
-	bool fits = a->len ? len == a->len : len == 4 || len == 16 || (request && len < 16);
+	bool fits = a->len ? len == a->len : len == 4 || len == 16 || request;
 
 	return fits ? NULL : "its length";
 }
 
+/* Of two nests in a request the last counts; types and lengths have to be right in both. */
+enum judged {
+	ANSWER, REQUEST, REPLACED
+};
+
 static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set,
-			       unsigned int mask, bool request);
+			       unsigned int mask, enum judged judged);
 
 static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec_set *set,
-			      const struct spec_attr *a, bool request)
+			      const struct spec_attr *a, enum judged judged)
 {
+	bool request = judged != ANSWER;
 	const char *what = NULL;
 
 	switch (a->type) {
@@ -318,36 +328,58 @@ static const char *wrong_attr(const uint8_t *body, size_t len, const struct spec
 		what = wrong_binary(len, a, request);
 		break;
 	case SPEC_NEST:
-		return wrong_attrs(body, len, a->nested, ~0U, request);
+		return wrong_attrs(body, len, a->nested, ~0U, judged);
+	case SPEC_UNUSED:
+		what = "not used any more";
+		break;
 	}
 	return what ? wrong(set, a->name, what) : NULL;
 }
 
 static const char *wrong_type(const struct spec_set *set, unsigned int mask, uint16_t type,
-			      bool request)
+			      enum judged judged)
 {
 	unsigned int number = type & NLA_TYPE_MASK;
 	const struct spec_attr *a;
 
 	/* 0 fills up to where a u64 is aligned */
 	if (!number)
-		return request ? wrong(set, "attribute", "none of a request") : NULL;
+		return judged != ANSWER ? wrong(set, "attribute", "none of a request") : NULL;
 	if (number > set->n || (mask != ~0U && !(mask >> number & 1)))
 		return wrong(set, "attribute", "none of this set or command");
 	a = &set->attrs[number - 1];
-	if (a->out && request)
+	if (a->out && judged == REQUEST)
 		return wrong(set, a->name, "only in answers");
 	if (a->type == SPEC_NEST && !(type & NLA_F_NESTED))
 		return wrong(set, a->name, "a nest that does not say so");
 	return NULL;
 }
 
+/* Whether one of this number is among the attributes at @p. */
+static bool comes_again(const uint8_t *p, size_t len, unsigned int number)
+{
+	struct nlattr h;
+
+	while (len >= sizeof(h)) {
+		memcpy(&h, p, sizeof(h));
+		if (h.nla_len < sizeof(h) || h.nla_len > len)
+			return false;
+		if ((h.nla_type & NLA_TYPE_MASK) == number)
+			return true;
+		p += NLA_ALIGN((size_t)h.nla_len);
+		len -= len < NLA_ALIGN((size_t)h.nla_len) ? len : NLA_ALIGN((size_t)h.nla_len);
+	}
+	return false;
+}
+
 static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_set *set,
-			       unsigned int mask, bool request)
+			       unsigned int mask, enum judged judged)
 {
 	const char *text = NULL;
 	unsigned int number;
+	enum judged nest;
 	struct nlattr h;
+	size_t step;
 
 	while (len && !text) {
 		if (len < sizeof(h))
@@ -356,12 +388,15 @@ static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_s
 		if (h.nla_len < sizeof(h) || h.nla_len > len)
 			return wrong(set, "attribute", "length in its header");
 		number = h.nla_type & NLA_TYPE_MASK;
-		text = wrong_type(set, mask, h.nla_type, request);
+		text = wrong_type(set, mask, h.nla_type, judged);
+		step = len < NLA_ALIGN((size_t)h.nla_len) ? len : NLA_ALIGN((size_t)h.nla_len);
+		nest = judged == REQUEST && mask != ~0U &&
+		       comes_again(p + step, len - step, number) ? REPLACED : judged;
 		if (!text && number)
 			text = wrong_attr(p + sizeof(h), h.nla_len - sizeof(h), set,
-					  &set->attrs[number - 1], request);
-		len -= len < NLA_ALIGN((size_t)h.nla_len) ? len : NLA_ALIGN((size_t)h.nla_len);
-		p += NLA_ALIGN((size_t)h.nla_len);
+					  &set->attrs[number - 1], nest);
+		len -= step;
+		p += step;
 	}
 	return text;
 }
@@ -369,11 +404,11 @@ static const char *wrong_attrs(const uint8_t *p, size_t len, const struct spec_s
 const char *wrong_request(const void *data, size_t len, const struct spec_set *set,
 			  unsigned int mask)
 {
-	return wrong_attrs(data, len, set, mask, true);
+	return wrong_attrs(data, len, set, mask, REQUEST);
 }
 
 const char *wrong_answer(const void *data, size_t len, const struct spec_set *set,
 			 unsigned int mask)
 {
-	return wrong_attrs(data, len, set, mask, false);
+	return wrong_attrs(data, len, set, mask, ANSWER);
 }

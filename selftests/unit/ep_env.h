@@ -15,6 +15,7 @@
 #define BLOCK	64u	/* 8 elements in the first block, 16 in the others */
 #define SUPER	4u
 #define DEAD	1000u	/* ms */
+#define JOB	0x0102030405060708ull
 #define UP	0x1111222233334444ull
 #define DOWN	0x5555666677778888ull
 #define LOG	256u
@@ -258,9 +259,9 @@ static inline struct netinc_peer peer_at(u8 addr)
 
 static inline void begin(u64 first_block)
 {
-	struct netinc_ep_cfg cfg = { .group = 77, .rank = RANK, .size = SIZE, .dead_ms = DEAD,
-				     .nonce = 4711, .block = BLOCK, .super_packet = SUPER,
-				     .first_block = first_block };
+	struct netinc_ep_cfg cfg = { .job = JOB, .group = 77, .rank = RANK, .size = SIZE,
+				     .dead_ms = DEAD, .nonce = 4711, .block = BLOCK,
+				     .super_packet = SUPER, .first_block = first_block };
 
 	memset(&env, 0, sizeof(env));
 	env.most = ~0u;

@@ -180,8 +180,9 @@ static inline int rx_control(const struct netinc_pkt *pkt, const void *body, u64
 
 static inline void begin(void)
 {
-	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W,
-					.dead_ms = DEAD, .secret = { 1, 2 }, .lineage = LINEAGE };
+	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.settings = { .window = W, .dead_ms = DEAD },
+					.secret = { 1, 2 }, .lineage = LINEAGE };
 
 	memset(&env, 0, sizeof(env));
 	env.mem = calloc(1, netinc_group_bytes(SIZE, W));

@@ -121,7 +121,7 @@ static void test_span(void)
 	submit_op(&op);
 	pkt = result_of(&op, 0);
 	expect(!pkt.len, "rank %u is not the root", RANK);
-	pkt.span = env.ep.window + 1;
+	pkt.span = env.ep.settings.window + 1;
 	expect(give(pkt) == -INC_C_DROP_AHEAD && !env.ep.una, "longer than the window");
 	pkt.span = 3;
 	expect(!give(pkt) && env.ep.una == 3, "three at once: %llu",

@@ -119,7 +119,7 @@ static void test_moved(void)
 	form(50);
 	expect(join_moved(1, LINEAGE, 2, false, 2000) == INC_REFUSE_MOVED,
 	       "a group without a fallback moves");
-	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
+	env.g.cfg.settings.fallback = INC_FALLBACK_STANDBY;
 	/* names the incarnation, as nobody does who has moved: a JOIN that was not challenged */
 	expect(!join_moved(1, LINEAGE, 1, true, 2000), "READY again");
 	expect_sent(INC_PKT_READY, 1);
@@ -158,7 +158,7 @@ static void test_not_moved(void)
 	u64 dead = DEAD * NETINC_MS, now;
 
 	form(50);
-	env.g.cfg.fallback = INC_FALLBACK_STANDBY;
+	env.g.cfg.settings.fallback = INC_FALLBACK_STANDBY;
 	expect(!join_moved(1, LINEAGE, 1, false, 2000), "rank 1 has moved");
 	expect_sent(INC_PKT_WAIT, 1);
 	for (now = 2000; now <= 2000 + dead; now += dead / 8) {
@@ -425,8 +425,8 @@ static void test_late(void)
 	       "all are back");
 	end();
 	form(0);
-	env.g.cfg.late_ms = 500;
-	env.g.cfg.late_policy = INC_LATE_FAIL;
+	env.g.cfg.settings.late_ms = 500;
+	env.g.cfg.settings.late_policy = INC_LATE_FAIL;
 	contrib(0, 0, 0, 1, 0, 10000);
 	netinc_group_tick(&env.g, 10000 + 499 * NETINC_MS);
 	expect(env.g.state == INC_GROUP_ACTIVE, "fails too early");
@@ -440,8 +440,8 @@ static void test_late(void)
 static void late_env(u8 policy, u32 late_ms)
 {
 	form(0);
-	env.g.cfg.late_ms = late_ms;
-	env.g.cfg.late_policy = policy;
+	env.g.cfg.settings.late_ms = late_ms;
+	env.g.cfg.settings.late_policy = policy;
 }
 
 /* One block of an allreduce. */
@@ -654,6 +654,92 @@ static void test_leave(void)
 	end();
 }
 
+/* WAIT to @rank with this pause, in milliseconds. */
+static void expect_wait(u32 rank, u32 ms)
+{
+	const struct inc_wait_pkt *wait = (const void *)expect_sent(INC_PKT_WAIT, rank)->body;
+
+	expect(be32_to_cpu(wait->pause) == ms * NETINC_MS, "rank %u is to wait %u us, not %u ms",
+	       rank, be32_to_cpu(wait->pause), ms);
+}
+
+/* Who waits asks the more seldom the longer nobody comes, and is not taken for dead meanwhile. */
+static void test_wait_pause(void)
+{
+	u64 now = 1000;
+
+	begin();
+	expect(!join(0, 50, now), "rank 0");
+	expect_wait(0, DEAD / 4);
+	expect(!join(0, 50, now += 2 * DEAD * NETINC_MS), "again");
+	expect_wait(0, DEAD / 2);
+	expect(!join(0, 50, now += 10 * DEAD * NETINC_MS), "again");
+	expect_wait(0, DEAD);
+	now += 10;
+	expect(!join(1, 50, now), "rank 1");
+	expect_wait(1, DEAD / 4);
+	netinc_group_tick(&env.g, now + 4 * DEAD * NETINC_MS - 10);
+	expect(env.g.joined == 2, "%u have joined", env.g.joined);
+	netinc_group_tick(&env.g, now + 4 * DEAD * NETINC_MS + 1);
+	netinc_group_tick(&env.g, now + 4 * DEAD * NETINC_MS + 2);
+	expect(env.g.joined < 2, "%u have joined", env.g.joined);
+	end();
+}
+
+/* When the last rank has come, those that have been silent show that they are there. */
+static void test_call(void)
+{
+	u64 now = 1000;
+	u32 i;
+
+	begin();
+	expect(!join(0, 50, now), "rank 0");
+	expect_wait(0, DEAD / 4);
+	expect(!join(1, 50, now), "rank 1");
+	expect_wait(1, DEAD / 4);
+	now += 400 * NETINC_MS;
+	expect(!join(2, 50, now), "rank 2");
+	expect_wait(2, 50);
+	expect_wait(0, 0);
+	expect_wait(1, 0);
+	expect(!join(2, 50, now + 1), "again");	/* calls nobody */
+	expect_wait(2, 50);
+	expect(!join(0, 50, now + 1), "rank 0");
+	expect_wait(0, 50);
+	/* the call has been lost */
+	netinc_group_tick(&env.g, now + 400 * NETINC_MS);
+	expect_wait(1, 0);
+	netinc_group_tick(&env.g, now + 400 * NETINC_MS + 1);
+	expect(env.g.state == INC_GROUP_JOINING, "formed without rank 1");
+	/* who has answered the call need not do so again */
+	expect(!join(1, 50, now + 500 * NETINC_MS), "rank 1");
+	for (i = 0; i < SIZE; i++)
+		expect_sent(INC_PKT_READY, i);
+	end();
+}
+
+/* One that goes before all have answered is not waited for, and comes back as a new one. */
+static void test_call_gone(void)
+{
+	u64 now = 400 * NETINC_MS;
+
+	begin();
+	expect(!join(0, 50, 0) && !join(1, 50, 0) && !join(2, 50, now), "three ranks");
+	expect(!join(0, 50, now), "one answers");
+	env.seen = env.logged;
+	netinc_group_tick(&env.g, DEAD * NETINC_MS + 1);
+	expect(env.g.joined == 2 && !env.g.called, "%u have joined", env.g.joined);
+	expect(!join(0, 50, now + DEAD * NETINC_MS), "one goes on asking");
+	expect_wait(0, DEAD / 4);
+	expect(!join(1, 50, now + DEAD * NETINC_MS + 1), "the other one");
+	expect_wait(1, 50);
+	expect_wait(2, 0);
+	expect(!join(2, 50, now + DEAD * NETINC_MS + 2), "and the one that is called");
+	env.seen = env.logged;
+	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	end();
+}
+
 /* Who has left need not answer any more; who goes on without it gets an error that says so. */
 static void test_left(void)
 {
@@ -698,7 +784,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_late_wait),
 	KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave), KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
-	KTAP(test_left_over),
+	KTAP(test_left_over), KTAP(test_wait_pause), KTAP(test_call), KTAP(test_call_gone),
 };
 
 int main(int argc, char **argv)

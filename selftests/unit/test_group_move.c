@@ -26,7 +26,7 @@ static int come(u32 rank, u32 move, u64 next, u32 epoch, u32 begun, u64 now)
 static void begin_at(u32 move)
 {
 	begin();
-	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
 	env.g.cfg.lineage = LINEAGE;
 	env.g.cfg.nstandby = 1;
 	env.g.cfg.standby[0] = peer_of(50);

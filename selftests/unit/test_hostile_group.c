@@ -106,7 +106,7 @@ static void test_link(void)
 	struct netinc_peer thief = peer_of(9);
 
 	form(50);
-	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
 	expect(env.links == SIZE, "%u links", env.links);
 	j.lineage = cpu_to_be64(LINEAGE);
 	j.move = cpu_to_be32(1);
@@ -159,7 +159,7 @@ static void test_next(void)
 	expect(join(1, 50 + W, 1000) == INC_REFUSE_NEXT,
 	       "a window ahead, where nobody keeps results");
 	expect(!env.g.members[1].present, "it is there");
-	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
 	expect(join(1, 50 - W - 1, 1000) == INC_REFUSE_NEXT, "more than a window back");
 	expect(!join(1, 50 - W, 1000), "a window back");
 	expect_sent(INC_PKT_WAIT, 0);

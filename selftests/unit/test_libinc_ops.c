@@ -12,6 +12,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #include <sys/ioctl.h>
 #define ioctl fake_ioctl
 #include "../../userspace/libinc/text.c"
+#include "../../userspace/libinc/format.c"
 #include "../../userspace/libinc/shape.c"
 #include "../../userspace/libinc/args.c"
 #include "../../userspace/libinc/ops.c"
@@ -34,6 +35,8 @@ static struct {
 	struct inc_submit op;
 	int fail;		/* errno of the next ioctl */
 	int interrupted;	/* waits that end with EINTR */
+	int timeouts;		/* waits with a limit that end with ETIMEDOUT */
+	int cancels;		/* times that the group has been ended */
 	int submits;
 	uint64_t busy;		/* handle under way: INC_IOC_WAIT says EAGAIN */
 	struct inc_completion done;
@@ -58,6 +61,13 @@ int64_t inc_now_ms(void)
 int inc_left_ms(int64_t deadline)
 {
 	return deadline < 0 ? -1 : deadline;
+}
+
+int inc_cancel(struct inc_group *g)
+{
+	(void)g;
+	kernel.cancels++;
+	return 0;
 }
 
 static void took(struct inc_submit *op)
@@ -100,6 +110,9 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 	if (kernel.busy || kernel.interrupted-- > 0)
 		return -1;
 	kernel.interrupted = 0;
+	errno = ETIMEDOUT;
+	if ((request == INC_IOC_WAIT ? wait : &both->wait)->timeout_ms > 0 && kernel.timeouts-- > 0)
+		return -1;
 	if (request == INC_IOC_WAIT)
 		wait->completion = kernel.done;
 	else
@@ -272,6 +285,35 @@ static void test_requests(void)
 	       "a request that failed cannot be started again");
 }
 
+/* A blocking operation that takes longer than its group's limit ends, and the group with it. */
+static void test_timeout(void)
+{
+	const struct inc_args args = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32,
+				       .op = INC_OP_SUM, .count = 2, .send = from, .recv = to };
+
+	reset();
+	expect(inc_set_timeout(&group, -1) == -EINVAL, "a negative limit");
+	kernel.timeouts = 1;
+	expect(!inc_collective(&group, &args) && kernel.timeouts == 1, "without a limit");
+	expect(!inc_set_timeout(&group, 50), "a limit");
+	kernel.done.result = -ECONNRESET;
+	kernel.done.error =
+		(struct inc_error_info){ .code = INC_ERR_RANK_ABORT, .rank = { RANK, ~0u } };
+	expect(inc_collective(&group, &args) == -ETIMEDOUT && kernel.cancels == 1, "%d cancels",
+	       kernel.cancels);
+	expect(strstr(inc_errmsg(&group), "within 50 ms, waiting for rank 2: the group has"), "%s",
+	       inc_errmsg(&group));
+	/* the result has come just before the end of the group */
+	kernel.done = (struct inc_completion){ .result = 0 };
+	kernel.timeouts = 1;
+	expect(!inc_collective(&group, &args) && kernel.cancels == 2, "%s", inc_errmsg(&group));
+	/* a signal, and the limit after it */
+	kernel.interrupted = 1;
+	kernel.timeouts = 1;
+	expect(!inc_collective(&group, &args) && kernel.cancels == 3, "%s", inc_errmsg(&group));
+	expect(!inc_set_timeout(&group, 0), "no limit");
+}
+
 /* A result that is not of all ranks: how many are missing, in words too, and who is not. */
 static void test_partial(void)
 {
@@ -430,7 +472,7 @@ static void test_short_forms(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests),
 	KTAP(test_partial), KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
-	KTAP(test_short_forms),
+	KTAP(test_short_forms), KTAP(test_timeout),
 };
 
 int main(int argc, char **argv)

@@ -18,6 +18,7 @@ static void test_join(void)
 	join = (const void *)s->body;
 	expect(!join->challenge && !join->proof[0] && be32_to_cpu(join->nonce) == 4711 &&
 	       s->pkt.child == RANK && be64_to_cpu(join->next) == 50 &&
+	       be64_to_cpu(join->job) == JOB &&
 	       be32_to_cpu(join->size) == SIZE && be16_to_cpu(join->block) == BLOCK &&
 	       !s->pkt.incarnation && !s->pkt.epoch && !s->pkt.cookie,
 	       "the first JOIN");
@@ -42,7 +43,8 @@ static void test_join(void)
 	       env.ep.joined, env.ep.waiting);
 	expect(!give_ready(1, 50, 0), "READY");
 	expect_state(INC_STATE_READY);
-	expect(env.ep.window == W && env.ep.block == BLOCK && env.ep.dead_ms == DEAD &&
+	expect(env.ep.settings.window == W && env.ep.block == BLOCK &&
+	       env.ep.settings.dead_ms == DEAD &&
 	       env.ep.tree[0].up_cookie == UP && env.ep.down_cookie == DOWN &&
 	       env.ep.incarnation == 5,
 	       "what READY said");
@@ -143,9 +145,10 @@ static void test_shrink(void)
 				     .nonce = 4711,
 				     .block = BLOCK,
 				     .super_packet = SUPER,
-				     .prev = { .lineage = 6, .move = 3, .window = W,
-					       .dead_ms = DEAD, .late_ms = 9,
-					       .fallback = INC_FALLBACK_EDGE } };
+				     .prev = { .lineage = 6, .move = 3,
+					       .settings = { .window = W, .dead_ms = DEAD,
+							     .late_ms = 9,
+							     .fallback = INC_FALLBACK_EDGE } } };
 	static const struct { u32 rank, size; } bad[] = {
 		{ RANK + 1, SIZE }, { RANK, RANK }, { 0, SIZE + 1 }, { 0, 0 },
 	};
@@ -573,6 +576,36 @@ static void test_abort(void)
 	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
 }
 
+/* A rank ends the group: a member with an error for all, another one by itself. */
+static void test_cancel(void)
+{
+	struct netinc_op a = barrier();
+
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect_sent(INC_PKT_JOIN);
+	netinc_ep_cancel(&env.ep, env.now);
+	expect_sent(INC_PKT_ABORT);
+	expect_sent(INC_PKT_ABORT);
+	expect_quiet();
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_RANK_ABORT && env.ep.error.rank[0] == RANK,
+	       "code %u of rank %u", env.ep.error.code, env.ep.error.rank[0]);
+	netinc_ep_cancel(&env.ep, env.now);
+	expect_quiet();
+	ready(0);
+	submit_op(&a);
+	env.seen = env.logged;
+	netinc_ep_cancel(&env.ep, env.now);
+	expect_sent(INC_PKT_ABORT);
+	netinc_ep_cancel(&env.ep, env.now);
+	expect_quiet();
+	expect_state(INC_STATE_READY);
+	expect(!error(0, 0, 0, INC_ERR_RANK_ABORT), "the error comes down");
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 1, "%u failed", env.failed);
+}
+
 /* Who has never been a member asks for as long as the surroundings want. */
 static void test_patience(void)
 {
@@ -590,12 +623,53 @@ static void test_patience(void)
 	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
 }
 
+/* The time of the next JOIN after WAIT has said @pause. */
+static u64 join_after(u32 pause)
+{
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(4711), .pause = cpu_to_be32(pause) };
+	u64 begin, when;
+
+	expect(!control(from_node(INC_PKT_WAIT), &body, sizeof(body)), "WAIT");
+	begin = env.now;
+	when = netinc_ep_timer(&env.ep, env.now);
+	expect(env.ep.state == INC_STATE_WAITING, "state %u", env.ep.state);
+	return when > begin ? when - env.ep.tree[0].asked : 0;
+}
+
+/* Who waits asks again when it is told to; a node that lies does not keep it busy, nor silent. */
+static void test_told_pause(void)
+{
+	u64 when;
+
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect_sent(INC_PKT_JOIN);
+	when = join_after(40 * NETINC_MS);
+	expect(when == 40 * NETINC_MS, "asks after %llu us", (unsigned long long)when);
+	when = join_after(0);
+	expect(when == 5 * NETINC_MS, "asks after %llu us", (unsigned long long)when);
+	when = join_after(~0u);
+	expect(when == DEAD / 4 * NETINC_MS, "asks after %llu us", (unsigned long long)when);
+	env.ep.cfg.join_ms = 8 * DEAD;
+	when = join_after(~0u);
+	expect(when == 2 * DEAD * NETINC_MS, "asks after %llu us", (unsigned long long)when);
+	/* one that is not answered is repeated soon */
+	run_timer(env.ep.tree[0].asked + 2 * DEAD * NETINC_MS);
+	expect_sent(INC_PKT_JOIN);
+	when = netinc_ep_timer(&env.ep, env.now) - env.ep.tree[0].asked;
+	expect(when == 50 * NETINC_MS, "asks after %llu us", (unsigned long long)when);
+	/* called after a while, at once */
+	env.now += 20 * NETINC_MS;
+	join_after(0);
+	expect_sent(INC_PKT_JOIN);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink),
 	KTAP(test_error), KTAP(test_never_anew), KTAP(test_limits_of_node), KTAP(test_error_lasts),
 	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead),
 	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
-	KTAP(test_patience),
+	KTAP(test_patience), KTAP(test_told_pause), KTAP(test_cancel),
 };
 
 int main(int argc, char **argv)

@@ -9,8 +9,9 @@
 /* @ngone ranks are known to be gone: those of @gone. */
 static void begin_shrink(bool known, u32 ngone, const u16 *gone)
 {
-	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE, .window = W,
-					.dead_ms = DEAD, .secret = { 1, 2 }, .lineage = 5,
+	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.settings = { .window = W, .dead_ms = DEAD },
+					.secret = { 1, 2 }, .lineage = 5,
 					.ancestor = PAST, .known = known, .ngone = ngone };
 
 	for (u32 i = 0; i < ngone; i++)
@@ -326,8 +327,8 @@ static void test_late(void)
 	u32 i;
 
 	begin_shrink(true, 1, gone);
-	env.g.cfg.late_ms = 200;
-	env.g.cfg.late_policy = INC_LATE_PARTIAL;
+	env.g.cfg.settings.late_ms = 200;
+	env.g.cfg.settings.late_policy = INC_LATE_PARTIAL;
 	expect(!come(3, 1000) && !come(2, 1001) && !come(0, 1002) && env.g.cfg.size == 3, "size %u",
 	       env.g.cfg.size);
 	for (i = 0; i < 2; i++) {

@@ -34,7 +34,7 @@ static void begin_spread(u64 start)
 	u32 i;
 
 	begin();
-	env.g.cfg.fallback = INC_FALLBACK_EDGE;
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
 	env.g.cfg.move = 1;
 	env.g.cfg.spread = true;
 	env.g.move = 1;
@@ -206,8 +206,9 @@ static void test_left_elsewhere(void)
 static struct netinc_tree_cfg tree_cfg(void)
 {
 	return (struct netinc_tree_cfg){
-		.id = 77, .incarnation = 0x1234, .epoch = 6, .size = SIZE, .window = W,
-		.trees = SIZE, .tree = 2, .dead_ms = DEAD, .move = 1, .lineage = LINEAGE,
+		.id = 77, .incarnation = 0x1234, .epoch = 6, .size = SIZE,
+		.settings = { .window = W, .dead_ms = DEAD, .fallback = INC_FALLBACK_EDGE },
+		.trees = SIZE, .tree = 2, .move = 1, .lineage = LINEAGE,
 		.start = 40, .down_cookie = 99, .key = { 3, 4 }, .block = 64,
 	};
 }

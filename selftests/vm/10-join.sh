@@ -94,6 +94,50 @@ two_groups() {
 	return "$ret"
 }
 
+# groups_of_jobs N: how many different jobs the node has groups of
+groups_of_jobs() {
+	[ "$(inc -n sw -j group show | grep -o '"job":[0-9]*' | sort -u | wc -l)" = "$1" ]
+}
+
+# two_jobs GROUP: each has a group of this number, at the same ranks of the same hosts
+two_jobs() {
+	local ret=0 first
+
+	INC_GROUP_NR=$(($1 - 1))
+	INC_JOB=4711 start_ranks 4 inc-allreduce --count 5000 --iters 20
+	first=("${RANK_PIDS[@]}")
+	rank_args 0 "--start-delay 1500"
+	INC_GROUP_NR=$(($1 - 1))
+	INC_JOB=night-run start_ranks 4 inc-allreduce --count 3000 --iters 20 --type i32
+	wait_for 30 groups_of_jobs 2 || ret=1
+	wait_ranks || ret=1
+	for pid in "${first[@]}"; do
+		wait "$pid" || ret=1
+	done
+	return "$ret"
+}
+
+# A rank of one job gives up before the group has formed; the same rank of the other one stays.
+job_given_up() {
+	local ret=0 stays
+
+	INC_GROUP_NR=$(($1 - 1))
+	INC_JOB=1 start_ranks 1 inc-allreduce --size 2
+	stays=${RANK_PIDS[0]}
+	wait_for 30 group_has sw job 1 || return
+	INC_GROUP_NR=$(($1 - 1))
+	INC_JOB=2 start_ranks 1 inc-allreduce --size 2
+	wait_for 30 groups_of_jobs 2 || ret=1
+	kill -KILL "$(rank_pid 0)"
+	wait_rank 0 any
+	wait_for 30 groups_of_jobs 1 || ret=1
+	group_has sw job 1 || ret=1
+	RANK_PIDS=("$stays")
+	kill -KILL "$(rank_pid 0)"
+	wait_rank 0 any
+	return "$ret"
+}
+
 # nobody, with the memory limit that a container may have
 unprivileged() {
 	# shellcheck disable=SC2016
@@ -104,6 +148,20 @@ unprivileged() {
 not_configurable() {
 	refused "needs CAP_NET_ADMIN in this network namespace" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups inc node add dev eth0
+}
+
+# Ranks that wait for the last one ask seldom: 100 times per second together, however many they are.
+many_ranks() {
+	local n=$1 before joins begin=$SECONDS most
+
+	before=$(total joins)
+	rank_args $((n - 1)) "--start-delay 3000"
+	run_ranks "$n" inc-allreduce --count 100 || return
+	joins=$(($(total joins) - before))
+	most=$((8 * n + 200 * (SECONDS - begin + 1)))
+	echo "# $joins JOINs of $n ranks"
+	[ "$joins" -ge $((2 * n)) ] || { echo "expected two of each rank"; return 1; }
+	[ "$joins" -le "$most" ] || { echo "expected at most $most"; return 1; }
 }
 
 killed_while_joining() {
@@ -125,8 +183,11 @@ check "another size is refused" other_size
 check "the same over IPv6" run_ranks 4 inc-allreduce --count 1000 --parent "$INC_NODE6"
 check "the parent named with its port" run_ranks 2 inc-allreduce --count 1000 --parent "[$INC_NODE6]:5227"
 check "the others wait for a rank that comes late" late_rank
+check "32 ranks wait for the last one" many_ranks 32
 check "a rank that does not come is named" missing_rank
 check "two groups at once" two_groups
+check "two jobs with groups of the same number" two_jobs 4000
+check "two jobs, one of them gives up" job_given_up 4001
 check "an unprivileged user with ulimit -l 64" unprivileged
 check "a rank that is taken is refused" rank_taken
 set_up inc -n sw node set dev br0 key "$KEY1"

@@ -8,8 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 
 api=$(cd "$(dirname "$0")" && pwd)/libinc_api.py
-lib=$(dirname "$(command -v inc-allreduce)")/../lib
-export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
 # tested TEST: all ranks have passed it
 tested() {
@@ -47,13 +45,18 @@ why_not_loaded() {
 }
 
 inc_begin
+lib=$(dirname "$(command -v inc-allreduce)")/../lib
+export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 inc_topology_create 2
 API=0
-run_ranks 2 "$api" nonblock persistent timeout mismatch threads fork signals arguments \
+run_ranks 2 "$api" nonblock persistent timeout group_timeout cancel mismatch threads \
+	fork signals arguments \
 	>"$INC_TMP/api.log" || API=$?
 check "join and operations without blocking" tested nonblock
 check "persistent operations" tested persistent
 check "limits of waiting" tested timeout
+check "a timeout of blocking operations ends the group" tested group_timeout
+check "another thread ends the group" tested cancel
 check "ranks that disagree are named, and the group works on" tested mismatch
 check "two groups in two threads" tested threads
 check "fork" tested fork
@@ -72,6 +75,6 @@ check "why: the parent is no node" why "is no node"
 set_up inc -n h1 parent set "$INC_NODE4"
 check "groups are gone" wait_for 30 no_groups
 inc_topology_destroy
-check "the module unloads" module_unloads
-check "why: no module" why_not_loaded
+unloading "the module unloads" module_unloads
+unloading "why: no module" why_not_loaded
 ktap_end

@@ -7,7 +7,7 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-SELFTESTS=$(cd "$(dirname "$0")/.." && pwd)
+HERE=$(cd "$(dirname "$0")" && pwd)
 OBJECTS="node parent group member stats port caps limits qdisc"
 
 # The first node of sw, as "dead late window max-groups max-memory".
@@ -87,7 +87,7 @@ bad_requests() {
 	local before after
 
 	before=$(inc -n sw -j node show; inc -n sw -j parent show)
-	in_ns sw "$SELFTESTS/vm/netlink_raw.py" bad br0 || return
+	in_ns sw "$HERE/netlink_raw.py" bad br0 || return
 	after=$(inc -n sw -j node show; inc -n sw -j parent show)
 	expect "state afterwards" "$after" = "$before"
 }
@@ -157,7 +157,7 @@ json() {
 			done
 		done
 	done >"$INC_TMP/json"
-	"$SELFTESTS/vm/netlink_raw.py" json "$INC_TMP/json" "$n"
+	"$HERE/netlink_raw.py" json "$INC_TMP/json" "$n"
 }
 
 NODES=160
@@ -170,7 +170,7 @@ many_nodes() {
 	for ((i = 0; i < NODES; i++)); do
 		echo "link add d$i type dummy"
 	done | ip -n many -batch - || return
-	in_ns many "$SELFTESTS/vm/netlink_raw.py" add d "$NODES" || return
+	in_ns many "$HERE/netlink_raw.py" add d "$NODES" || return
 	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | sort -u | wc -l)" = "$NODES" &&
 	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | wc -l)" = "$NODES"
 }
@@ -178,6 +178,39 @@ many_nodes() {
 # With the namespace its devices and nodes go.
 netns_goes() {
 	ip netns del many
+}
+
+renamed() {
+	ip -n sw link add dn0 type dummy && inc -n sw node add dev dn0 && ip -n sw link set dn0 name dn1 || return
+	expect "node with its new name" "$(inc -n sw -j node show dev dn1 | grep -o '"dev":"[^"]*"')" = '"dev":"dn1"' &&
+	told 1 "inc: node show: dev dn0: no such interface in this network namespace" inc -n sw node show dev dn0 &&
+	told 1 "inc: node add: dev dn1: is a node already; \`set\` changes it" inc -n sw node add dev dn1 || return
+	ip -n sw link del dn1
+}
+
+nodes_listed() {
+	inc -n sw -j node show | grep -o '"ifindex":[0-9]*'
+}
+
+# An interface goes, or goes to another namespace, while it is made a node: no node of it stays, and nobody waits for it.
+comes_and_goes() {
+	local i pid before ret=0
+
+	before=$(nodes_listed)
+	for ((i = 0; i < 8 && !ret; i++)); do
+		ip -n sw link add dg type dummy || return
+		inc -n sw node add dev dg 2>/dev/null &
+		pid=$!
+		if ((i % 2)); then
+			ip -n sw link set dg netns h1 || ret=1
+		else
+			ip -n sw link del dg || ret=1
+		fi
+		wait "$pid" 2>/dev/null || true
+		expect "nodes after round $i" "$(nodes_listed)" = "$before" || ret=1
+		! ((i % 2)) || ip -n h1 link del dg || ret=1
+	done
+	return "$ret"
 }
 
 RANKS=24
@@ -267,7 +300,7 @@ events_json() {
 	wait_for 60 grep -q '"text":"none"' "$INC_TMP/events" || ret=1
 	stop_monitor
 	tr '\n' '\0' <"$INC_TMP/events" >"$INC_TMP/json"
-	"$SELFTESTS/vm/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
+	"$HERE/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
 	grep -q '^{"time":"20.*","event":"parent","text":"none"}$' "$INC_TMP/events" || { cat "$INC_TMP/events"; ret=1; }
 	return "$ret"
 }
@@ -292,7 +325,7 @@ answers() {
 	local ret=0 pid
 
 	start_ranks 2 inc-allreduce --count 1000 --iters 3 --delay-at 2:120000
-	wait_for 60 active && "$SELFTESTS/vm/netlink_raw.py" answers sw,h1 late.hist member.addr group.parent parent.addr \
+	wait_for 60 active && "$HERE/netlink_raw.py" answers sw,h1 late.hist member.addr group.parent parent.addr \
 		port.rx-skbs limits.sockets counters.blocks node.window kernel.variant || ret=1
 	for pid in "${RANK_PIDS[@]}"; do
 		kill "$pid"
@@ -323,7 +356,7 @@ sys.stdin.read()' <"$INC_TMP/stop" >"$INC_TMP/bound" &
 inc_begin
 mkfifo "$INC_TMP/stop"
 inc_topology_create 2
-check "spec, uapi and kernel agree" "$SELFTESTS/spec_check.py" --kernel
+check "spec, uapi and kernel agree" "$INC_TOP/selftests/spec_check.py" --kernel
 check "a node has the documented limits" defaults
 check "set changes what it is given" set_some
 check "a key is set, and not shown" set_key
@@ -335,6 +368,8 @@ check "root of a user namespace may in its own" own_netns
 check "namespaces do not see each other" namespaces
 check "parents" parents
 check "the port is in use" port_taken
+check "a node has the name of its interface" renamed
+check "interfaces go while they are made nodes" comes_and_goes
 check "dump of $NODES nodes" many_nodes
 check "a namespace goes with its nodes" netns_goes
 set_up inc -n sw node del dev br0

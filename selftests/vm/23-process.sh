@@ -43,7 +43,7 @@ unload_under_traffic() {
 loads_again() {
 	local h
 
-	modprobe inc && inc -n sw node add dev br0 || return
+	load_module inc && inc -n sw node add dev br0 || return
 	for h in 1 2 3 4; do
 		inc -n "h$h" parent set "$INC_NODE4" || return
 	done
@@ -73,8 +73,8 @@ lab socket_abi.py
 lab process.py process:
 check "ulimit -l 64: 64 KiB to 1 MiB, 6 operations in flight" little_memory 16384,100000,262144 6 3
 [ "$FULL" = 0 ] || check "ulimit -l 64: 4 MiB, 2 operations in flight" little_memory 1048576 2 2
-check "the module goes while packets come" unload_under_traffic
-check "it can be loaded again, and works" loads_again
+unloading "the module goes while packets come" unload_under_traffic
+unloading "it can be loaded again, and works" loads_again
 lab process.py "gone: a host" "gone: the bridge"
 check "another bridge in its place" bridge_again
 lab process.py "gone: the node"

@@ -23,7 +23,8 @@ bridge_netfilter() {
 export -f bridge_netfilter
 
 inc_begin
-BRIDGE_NETFILTER=0
+BRIDGE_NETFILTER=0 UNLOAD=0
+[ -e /sys/module/br_netfilter ] || UNLOAD=1
 modprobe br_netfilter 2>/dev/null && BRIDGE_NETFILTER=1
 inc_topology_create 4
 [ "$BRIDGE_NETFILTER" = 0 ] || set_up in_ns sw bash -c bridge_netfilter
@@ -31,5 +32,5 @@ lab chaos.py
 check "results are right afterwards" run_ranks 4 inc-coll --quiet --seed "$SEED" --ops 20
 check "no group stays" wait_for 30 no_groups
 inc_topology_destroy
-[ "$BRIDGE_NETFILTER" = 0 ] || set_up rmmod br_netfilter
+[ "$BRIDGE_NETFILTER$UNLOAD" != 11 ] || set_up rmmod br_netfilter
 inc_end

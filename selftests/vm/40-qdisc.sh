@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# sch_inc, alone: classes, service, limits, options, life and death. For root, in a VM (tools/vm/run) or on a machine
-# that may load the module. Arguments choose tests by words of their names.
+# sch_inc, alone: classes, service, limits, options, life and death. Arguments choose tests by words of their names.
 #
 #   +----------------- netns inc-qdisc-PID -------------+
 #   |                                                   |
@@ -17,15 +16,12 @@
 set -euo pipefail
 
 dir=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=need.sh
+. "$dir/need.sh"
 ns=inc-qdisc-$$
 
-bail() {
-	echo "Bail out! $*"
-	exit 1
-}
-
 create() {
-	ip netns add "$ns" || bail "cannot make a network namespace"
+	ip netns add "$ns"
 	ip netns exec "$ns" sh -c "echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6"
 	ip -n "$ns" link add inc-q0 type veth peer name inc-q1
 	ip -n "$ns" addr add 10.9.0.1/24 dev inc-q0
@@ -37,10 +33,12 @@ create() {
 destroy() {
 	ip -n "$ns" link del inc-q0 2>/dev/null || true
 	ip netns del "$ns" 2>/dev/null || true
+	! module_is_ours sch_inc || rmmod sch_inc 2>/dev/null || true
 }
 
-[ "$(id -u)" = 0 ] || bail "this test must be run as root"
-modprobe sch_inc || bail "modprobe sch_inc failed"
+need_machine
+need_module sch_inc
+echo "KTAP version 1"
 trap destroy EXIT
 create
 ip netns exec "$ns" python3 "$dir/qdisc_tests.py" "$@"

@@ -9,15 +9,14 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-FUZZ=$(cd "$(dirname "$0")/../fuzz" && pwd)
-PROGRAM=$FUZZ/../../build/fuzz/inc-surfaces
+PROGRAM=$INC_TOP/build/fuzz/inc-surfaces
 SECONDS_EACH=${SURFACES:-$((FULL ? 60 : 3))}
 PIDS=()
 declare -A LIMITS=()
 
 # tools/check has built it; a VM takes its time
 built() {
-	[ -x "$PROGRAM" ] || make -s -C "$FUZZ" surfaces
+	[ -x "$PROGRAM" ] || make -s -C "$INC_TOP/selftests/fuzz" surfaces
 }
 
 # fuzz NETNS ARGUMENTS...: in the background
@@ -58,7 +57,7 @@ save_limits() {
 	done
 	LIMITS[user]=$(limits sw user)
 	expect "limits of users" "$(wc -l <<<"${LIMITS[user]}")" = \
-		"$(grep -c '^INC_LIMIT(' "$FUZZ/../../uapi/linux/inc_limits.h")"
+		"$(grep -c '^INC_LIMIT(' "$INC_TOP/uapi/linux/inc_limits.h")"
 }
 
 restore_limits() {

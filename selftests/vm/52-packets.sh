@@ -13,14 +13,13 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-FUZZ=$(cd "$(dirname "$0")/../fuzz" && pwd)
-PROGRAM=$FUZZ/../../build/fuzz/inc-surfaces
+PROGRAM=$INC_TOP/build/fuzz/inc-surfaces
 SECONDS_EACH=${PACKETS:-$((FULL ? 30 : 4))}
 LIARS_PID=''
 
 # tools/check has built it; a VM takes its time
 built() {
-	[ -x "$PROGRAM" ] || make -s -C "$FUZZ" surfaces
+	[ -x "$PROGRAM" ] || make -s -C "$INC_TOP/selftests/fuzz" surfaces
 }
 
 # A node without groups, with these settings.

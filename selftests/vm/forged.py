@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Forged packets to the node and to hosts, one at a time and in a storm; started by 20-forged.sh."""
+"""Forged packets to the node and to hosts, one at a time and in a storm; started by 32-forged.sh."""
 import struct
 import subprocess
 
@@ -194,7 +194,7 @@ def t_names(lab):
     lab.audit("sw")
     # strangers to the group were told so, with the cookie that they had sent
     answers = lab.taps["h4"].packets(w.REFUSE, outgoing=False)
-    equal([p.cookie for p in answers], [good.cookie] * 4, "cookies in REFUSEs to the stranger")
+    equal([p.cookie for p in answers], [good.cookie] * 6, "cookies in REFUSEs to the stranger")
     lab.audit()
     lab.work()
 
@@ -284,7 +284,7 @@ def t_host_control(lab):
     ready = base.but(kind=w.READY, epoch=base.epoch + 1, body=bytes(w.MIN_BODY[w.READY]))
     refuse = base.but(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, w.UNKNOWN, 0, 0))
     challenge = base.but(kind=w.CHALLENGE, body=bytes(16))
-    wait = base.but(kind=w.WAIT, body=bytes(12))
+    wait = base.but(kind=w.WAIT, body=bytes(16))
     for p in (ready, refuse, refuse.but(cookie=lab.down[0][0].cookie), challenge, wait):
         lab.send("h4", p, to="h1", src=NODE4)
     lab.owe("h1", state=5)

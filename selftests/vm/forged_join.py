@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""JOINs that squat a rank, are replayed, wrong, or come as a flood; started by 20-forged.sh."""
+"""JOINs that squat a rank, are replayed, wrong, or come as a flood; started by 32-forged.sh."""
 import struct
 import time
 
@@ -54,7 +54,7 @@ def t_squat_formed(lab):
 def t_replayed_join(lab):
     lab.taps["h1"].frames()
     other = Job(lab.group ^ 0x400, ("h1", "h2"))
-    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 48)[0]]
+    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 56)[0]]
     old = joins[-1]
     lab.send("h4", old, src=lab.ip["h1"])                       # the challenge was for another port
     lab.send("h4", old)                                         # and for another address
@@ -118,8 +118,9 @@ def t_squat_forming(lab):
     refused(lab, "h4", group, w.UNKNOWN)
     base = wait.but(kind=w.ABORT, cookie=0, body=bytes(16) + struct.pack("!H", 4) + bytes(78), len=None)
     lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])   # a rank that gives up before READY does not know it
+    lab.owe("sw", no_group=1)                                   # nor is it known by another nonce
     lab.send("h4", base, src=lab.ip["h1"])
-    lab.owe("sw", port=2)
+    lab.owe("sw", port=1)
     lab.send("h1", base.but(kind=w.PROBE, body=bytes(8)))       # nothing to be asked yet
     lab.owe("sw", state=1)
     lab.audit("sw")
@@ -127,7 +128,7 @@ def t_squat_forming(lab):
     ready = w.ready_body(nonce)
     down = wait.but(len=None, cookie=5, epoch=1)
     for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
-                       (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!III", nonce, 1, 1)),
+                       (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!IIII", nonce, 1, 1, 0)),
                        (w.ERROR, bytes(96)), (w.STATUS, bytes(16))):
         lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
     lab.owe("h1", malformed=1, state=5)
@@ -175,7 +176,7 @@ def t_flood(lab):
         f.write("10000")                                        # Linux is not to drop any of them
     abi.tool(*shape, "rate", "80bit", "burst", "1600")          # they gather here
     for n in range(sent):
-        p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(72)).pack()
+        p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(w.MIN_BODY[w.JOIN])).pack()
         tap.send(w.ether(tap.mac, lab.node_mac, w.ip(lab.ip["h4"], NODE4, w.udp(lab.ip["h4"], NODE4, p))))
     lab.k += 1
     handles = lab.job.begin((0, 1), 700, lab.k)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Forged packets about moves: MOVE and PEERS to hosts, JOINs that say that a group has moved to the node or to a host;
-started by 20-forged.sh. The job's group may go to the edge when its node is lost.
+started by 32-forged.sh. The job's group may go to the edge when its node is lost.
 """
 import struct
 

@@ -70,7 +70,7 @@ _links = {}
 
 
 def _counter_names():
-    header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../uapi/linux/inc_counters.h")
+    header = os.path.join(os.environ["INC_TOP"], "uapi/linux/inc_counters.h")
     with open(header, encoding="utf-8") as f:
         return [None] + [n.lower() for n in re.findall(r"^INC_COUNTER\((\w+), \"", f.read(), re.M)]
 
@@ -219,7 +219,7 @@ class Completion:
         return f"result {self.result} code {self.code} ranks {self.ranks}"
 
 
-def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, family_number=None, scope=0, resv=0):
+def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, family_number=None, scope=0, job=0):
     raw = bytes(16)
     parent_family = 0
     if parent:
@@ -227,7 +227,7 @@ def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, famil
         raw = socket.inet_pton(parent_family, parent).ljust(16, b"\0")
     flags = (1 if key else 0) if flags is None else flags
     return SOCKADDR.pack(family() if family_number is None else family_number, flags, group, rank, size, parent_family,
-                         struct.pack("!H", port), scope, raw, key or bytes(16), resv)
+                         struct.pack("!H", port), scope, raw, key or bytes(16), job)
 
 
 def submit(coll=ALLREDUCE, dtype=I32, op=SUM, count=0, send=0, recv=0, **other):

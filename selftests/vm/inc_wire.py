@@ -18,7 +18,7 @@ UNKNOWN_FLAGS = [1 << i for i in range(9, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
-MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 72, CHALLENGE: 16, WAIT: 12, READY: 168, REFUSE: 16, ABORT: 96,
+MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168, REFUSE: 16, ABORT: 96,
             MOVE: 16, PEERS: 8, PARTIAL: 4}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")
@@ -260,9 +260,9 @@ def peers_body(first, count, *addresses):
 
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **moved):
     """struct inc_join, with its proof if there is a challenge. @moved: what one says that has had READY."""
-    m = {"fallback": 0, "move": 0, "policy": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, **moved}
-    body = struct.pack("!IIQIHBBIBBHQIIQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"], 0,
-                       m["window"], m["lineage"], m["dead"], m["late"], challenge)
+    m = {"fallback": 0, "move": 0, "policy": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, "job": 0, **moved}
+    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"], 0,
+                       m["window"], m["lineage"], m["dead"], m["late"], m["job"], challenge)
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
         message = struct.pack("!II", group, rank) + body

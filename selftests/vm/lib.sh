@@ -11,7 +11,8 @@
 #	  | br0    10.7.0.254  fd00:7::fe   |	netns sw: the node
 #	  +---------------------------------+
 #
-# A test is a script that sources this file, calls check or skip for everything it tests, and ends with ktap_end:
+# A test is a script that sources this file, calls check or skip for everything it tests, and ends with ktap_end. Its
+# exit status is 0 if nothing failed, 1 if something did, 4 if nothing of it can be tested here (need.sh):
 #
 #	. "$(dirname "$0")/lib.sh"
 #	inc_begin
@@ -24,6 +25,9 @@
 # else that of today and of this kernel, so that a day's failure can be found again. ONLY=PATTERN:
 # only the checks whose names it matches; a test that has none ends with status 4. What is drawn at
 # random stands in braces in a check's name.
+
+# shellcheck source=need.sh
+. "$(dirname "${BASH_SOURCE[0]}")/need.sh"
 
 INC_TMP=$(mktemp -d) || exit 1
 INC_NODE4=10.7.0.254
@@ -427,14 +431,15 @@ inc_cleanup() {
 	rm -rf "$INC_TMP"
 }
 
+# What a test may begin with: namespaces are its own, the module is loaded.
 inc_begin() {
+	trap 'rm -rf "$INC_TMP"' EXIT
+	need_machine
+	need_module inc
 	trap inc_cleanup EXIT
+	echo "KTAP version 1"
 	echo "# $(basename "$0"): seed $SEED"
 	RANDOM=$SEED
-	if ! modprobe inc; then
-		echo "Bail out! modprobe inc failed"
-		exit 1
-	fi
 }
 
 module_unused() {
@@ -447,13 +452,25 @@ module_unloads() {
 	[ ! -e /sys/module/inc ]
 }
 
+# unloading NAME COMMAND...: a check that takes the module away, which it does only if the test has loaded it
+unloading() {
+	local name=$1
+
+	shift
+	if module_is_ours inc; then
+		check "$name" "$@"
+	else
+		skip "$name" "it was loaded before the test"
+	fi
+}
+
 # Everything that was made is gone: groups, namespaces, the module.
 inc_end() {
 	[ "$INC_HOSTS" = 0 ] || inc_topology_destroy
 	if [ "$KTAP_N" = 0 ] && [ -n "$ONLY" ]; then
-		set_up module_unloads
+		! module_is_ours inc || set_up module_unloads
 	else
-		ONLY='' check "the module unloads" module_unloads
+		ONLY='' unloading "the module unloads" module_unloads
 	fi
 	ktap_end
 }

@@ -22,7 +22,7 @@ I32, F32, SUM, BXOR = 3, 11, 1, 7
 
 class JoinOpts(c.Structure):
     _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int),
-                ("parent", c.c_char_p), ("key", c.c_char_p), ("resv", c.c_uint64 * 4)]
+                ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64), ("resv", c.c_uint64 * 3)]
 
 
 class Request(c.Structure):
@@ -44,6 +44,8 @@ for name in ("inc_fd", "inc_rank", "inc_size", "inc_group_id", "inc_barrier"):
     getattr(lib, name).argtypes = [c.c_void_p]
 for name in ("inc_join", "inc_join_start"):
     getattr(lib, name).argtypes = [c.POINTER(c.c_void_p), c.POINTER(JoinOpts)]
+lib.inc_cancel.argtypes = [c.c_void_p]
+lib.inc_set_timeout.argtypes = [c.c_void_p, c.c_int]
 lib.inc_join_poll.argtypes = [c.c_void_p, c.c_int]
 lib.inc_allreduce.argtypes = [c.c_void_p, c.c_void_p, c.c_void_p, c.c_uint64, c.c_int, c.c_int]
 lib.inc_iallreduce.argtypes = lib.inc_allreduce.argtypes + [c.POINTER(Request)]
@@ -173,6 +175,35 @@ def test_timeout():
         expect_text(text(group), "under way")
         expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
         check_ints(buf)
+    leave(group)
+
+
+def test_group_timeout():
+    """A blocking operation ends with its group's timeout, and the group with it: the other rank is told whose."""
+    group, buf = join(), ints(1000)
+    expect("inc_set_timeout", lib.inc_set_timeout(group, -1), -errno.EINVAL)
+    expect_text(text(group), "timeout -1")
+    if RANK:
+        time.sleep(2)
+        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ECONNRESET)
+        expect_text(text(group), "rank 0")
+    else:
+        expect("inc_set_timeout", lib.inc_set_timeout(group, 300), 0)
+        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ETIMEDOUT)
+        expect_text(text(group), "within 300 ms", "waiting for rank 1", "the group has been ended")
+        expect("inc_cancel", lib.inc_cancel(group), 0)
+    leave(group)
+
+
+def test_cancel():
+    """Another thread ends the group while this one waits."""
+    group, buf = join(), ints(1000)
+    if RANK:
+        time.sleep(2)
+    else:
+        threading.Timer(0.3, lib.inc_cancel, [group]).start()
+    expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ECONNRESET)
+    expect_text(text(group), "rank 0")
     leave(group)
 
 

@@ -20,13 +20,14 @@ import inc_wire
 
 # what reads JSON needs no YAML, which takes its time in a VM
 if sys.argv[1:2] != ["json"]:
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    sys.path.insert(0, os.path.join(os.environ["INC_TOP"], "selftests"))
     import spec_check  # pylint: disable=wrong-import-position
 
     SPEC = spec_check.Spec(spec_check.SPEC)
     VALUES = SPEC.values()
 
 NESTED = 0x8000
+NOT_TAKEN = "{}: attribute {} is not for this request"
 SOL_NETLINK, EXT_ACK, CAP_ACK = 270, 11, 10
 
 
@@ -130,8 +131,8 @@ def fallback_cases(index, lo):
                   [Attr("node", "standby", [good])], [standby(Attr("parent", "99", b""))]):
         yield "node-set", [top("node", index, *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     for op in "node-get", "node-del":
-        yield op, [top("node", index, standby(good))], False, errno.EINVAL, None
-        yield op, [top("node", index, node("fallback", 0))], False, errno.EINVAL, None
+        yield op, [top("node", index, standby(good))], False, errno.EINVAL, NOT_TAKEN.format("node", 13)
+        yield op, [top("node", index, node("fallback", 0))], False, errno.EINVAL, NOT_TAKEN.format("node", 12)
 
 
 def cases(dev):
@@ -162,17 +163,20 @@ def cases(dev):
            "window 5: expected a power of two in 4..4096")
     for attrs in ([node("ifname", b"x" * 16 + b"\0")], [node("ifname", b"unended")], [node("ifindex", b"\1\0\0")],
                   [index, node("dead-ms", b"\0" * 8)], [index, node("max-memory", b"\0" * 4)], [index, node("99", b"")],
-                  [index, node("groups", 1)], [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
+                  [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     yield from fallback_cases(index, lo)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
     yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
-    yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, None
+    yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, NOT_TAKEN.format("node", 3)
+    for attr, number in ("groups", 8), ("memory", 9), ("keyed", 11):
+        for op, who in ("node-set", index), ("node-add", lo), ("node-del", index), ("node-get", index):
+            value = b"" if attr == "keyed" else 1
+            yield op, [top("node", who, node(attr, value))], False, errno.EINVAL, NOT_TAKEN.format("node", number)
     yield "parent-set", [], False, errno.EINVAL, "parent: missing; expected an address"
-    for size in 0, 5, 15:
+    for size in 0, 5, 15, 17:
         yield ("parent-set", [top("parent", parent("addr", b"\1" * size))], False, errno.EINVAL,
                f"address of {size} bytes: expected 4 (IPv4) or 16 (IPv6)")
-    yield "parent-set", [top("parent", parent("addr", b"\1" * 17))], False, (errno.EINVAL, errno.ERANGE), None
     for text in "0.0.0.0", "224.0.0.1", "255.255.255.255":
         yield ("parent-set", [top("parent", parent("addr", socket.inet_aton(text)))], False, errno.EADDRNOTAVAIL,
                f"{text}: expected a unicast address")
@@ -192,7 +196,13 @@ def cases(dev):
         yield ("limit-set", [top("limit", limit("values", [Attr("limits", "sockets", 7),
                                                            Attr("limits", "groups", value)], NESTED))],
                False, errno.ERANGE, f"limit 5: expected at most {2**63 - 1}")
-    for attrs in ([limit("scope", 2)], [limit("uid", 1)], [limit("use", [], NESTED)],
+    for attrs, number in ([limit("uid", 1)], 2), ([limit("use", [], NESTED)], 4), ([limit("refused", [], NESTED)], 5):
+        yield "limit-set", [top("limit", *attrs)], False, errno.EINVAL, NOT_TAKEN.format("limit", number)
+    for op, attr, value, number in (("tenant-add", "groups", 1, 11), ("tenant-set", "refused-rate", 1, 20),
+                                    ("tenant-set", "keyed", b"", 3), ("tenant-del", "cpu", 1, 9)):
+        who = [Attr("tenant", "name", b"nobody\0"), Attr("tenant", attr, value)]
+        yield op, [top("tenant", *who)], False, errno.EINVAL, NOT_TAKEN.format("tenant", number)
+    for attrs in ([limit("scope", 2)],
                   [limit("values", [Attr("limits", "99", b"")], NESTED)],
                   [limit("values", [Attr("limits", "sockets", b"\1\0\0\0")], NESTED)]):
         yield "limit-set", [top("limit", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
@@ -259,6 +269,8 @@ def judge(data, set_name, seen, complaints):
             continue
         name = f"{set_name}.{attr['name']}"
         seen.add(name)
+        if attr["type"] == "unused":
+            complaints.append(f"{name}: is not used any more")
         length = LENGTHS.get(attr["type"], attr.get("checks", {}).get("exact-len"))
         if attr["type"] == "nest":
             judge(body, attr["nested-attributes"], seen, complaints)

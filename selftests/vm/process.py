@@ -4,15 +4,18 @@ Processes and what can become of them: several groups and sockets in one, forks,
 mid-operation, nodes, bridges and namespaces that do. Started by 23-process.sh.
 """
 import array
+import errno
 import os
 import resource
 import select
 import signal
+import socket
 import subprocess
+import threading
 import time
 
 import inc_abi as abi
-from inc_abi import BARRIER, Job, Rank, equal, test, wait_until
+from inc_abi import BARRIER, Job, Rank, equal, fails, test, wait_until
 from inc_clock import Clock
 from inc_proc import Pages, beside, ended, new_group
 
@@ -201,6 +204,37 @@ def t_kill(lab):
     told(here[1], here[1].submit(coll=BARRIER, dtype=0, op=0), ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], TOLD)
     close_all(here)
     none_left("h1", "h2", "h3")
+
+
+@test("process: shutdown() in another thread: all ranks are told which rank it was")
+def t_shutdown(lab):
+    here, pid = with_lone(lab, lambda mine: time.sleep(60))
+    handle = here[0].allreduce(range(1000))
+    wait_until(lambda: here[0].info()["missing"] == 1, "rank 1 is waited for")
+    thread = threading.Timer(0.2, here[0].sock.shutdown, [socket.SHUT_RDWR])
+    thread.start()
+    told(here[0], handle, ECONNRESET, abi.RANK_ABORT, [0, abi.NO_RANK], TOLD)
+    thread.join()
+    told(here[1], here[1].allreduce(range(1000)), ECONNRESET, abi.RANK_ABORT, [0, abi.NO_RANK], TOLD)
+    here[0].sock.shutdown(socket.SHUT_RDWR)
+    os.kill(pid, signal.SIGKILL)
+    ended(pid)
+    close_all(here)
+    none_left("h1", "h2", "h3")
+
+
+@test("process: shutdown() while connect() waits for other ranks")
+def t_shutdown_join(lab):
+    del lab
+    rank = Rank("h1")
+    thread = threading.Timer(0.5, rank.sock.shutdown, [socket.SHUT_RDWR])
+    thread.start()
+    try:
+        fails(errno.ECANCELED, rank.connect, abi.sockaddr(new_group(), 0, 2))
+    finally:
+        thread.join()
+    none_left("sw")
+    rank.close()
 
 
 @test("process: SIGSTOP: the rank is late, seen in the group and as an event, and comes back")

@@ -11,7 +11,7 @@ import qdisc_packets as pk
 import qdisc_rtnl as nl
 from qdisc_lab import DEV, DST, HEADERS, OPEN, Skip, equal, run, test, wait_until
 
-PLUGINS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/userspace/lib/tc")
+PLUGINS = os.path.join(os.environ["INC_TOP"], "build/userspace/lib/tc")
 
 
 @test("the inc tool shows the same options and counters")
@@ -142,6 +142,10 @@ def t_in_use(lab):
 
 
 def unload(lab):
+    if " sch_inc " in os.environ.get("INC_KEPT", ""):
+        raise Skip("it was loaded before the test")
+    if subprocess.run(["modprobe", "-q", "-n", "sch_inc"], check=False).returncode:
+        raise Skip("it is not installed")
     run("modprobe sch_inc")
     lab.clear()
     wait_until(lambda: nl.module_refs("sch_inc") == 0, lambda: f"{nl.module_refs('sch_inc')} users of the module")

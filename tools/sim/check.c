@@ -329,7 +329,8 @@ void check_op_done(struct host *h, struct app_op *a)
 /* Rule 3: if any rank has result p + W, in any epoch, every rank has all up to p. And rule 1. */
 void check_invariant(struct sim *sim, const struct host *h)
 {
-	u64 window = hostile_nodes(sim) && h->ep.window ? h->ep.window : sim->plan.window, high;
+	u32 own = h->ep.settings.window;
+	u64 window = hostile_nodes(sim) && own ? own : sim->plan.window, high;
 	u32 i;
 
 	if (h->ep.snd - h->ep.una > window || (s64)(h->ep.end - h->ep.snd) < 0)
@@ -364,6 +365,18 @@ void check_held(const struct node *n)
 			 (unsigned long long)sim->plan.hold_limit);
 }
 
+/* In this round a node has forgotten the group: no other says that it does not know it. */
+static bool node_forgot(const struct sim *sim)
+{
+	const struct plan_round *r = &sim->plan.round[sim->round];
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (r->trouble[i].kind == TROUBLE_RESTART || r->trouble[i].kind == TROUBLE_REMOVED)
+			return true;
+	return r->fault == FAULT_NODE_FORGETS || r->fault == FAULT_NODE_REMOVED;
+}
+
 /* Where nodes are lost, too, that or the fault of a rank may be the reason. */
 static void check_moved_code(struct host *h)
 {
@@ -372,9 +385,12 @@ static void check_moved_code(struct host *h)
 
 	switch (e->code) {
 	case INC_ERR_NODE_DEAD:
-	case INC_ERR_NODE_GONE:
 	case INC_ERR_RANK_DEAD:
 		return;
+	case INC_ERR_NODE_GONE:
+		if (node_forgot(h->sim))
+			return;
+		break;
 	case INC_ERR_RANK_ABORT:
 	case INC_ERR_RANK_FAULT:
 		if (fault == FAULT_KILL || fault == FAULT_BUFFER || h->sim->patience_ended)

@@ -50,9 +50,9 @@ static void block_header(struct host *h, struct sim_op *o, u64 idx, struct netin
 /* Two windows of blocks, one datagram each, and a result that comes before one is forgotten. */
 static void count_kept(struct host *h)
 {
-	if (++h->retained > 2 * h->ep.window + 1)
+	if (++h->retained > 2 * h->ep.settings.window + 1)
 		sim_fail(h->sim, "rank %u keeps %u datagrams, W is %u", h->rank, h->retained,
-			 h->ep.window);
+			 h->ep.settings.window);
 }
 
 /* The endpoint may keep what leaves. */
@@ -378,7 +378,7 @@ static void see_move(struct host *h)
 		break;
 	case INC_STATE_READY:
 	case INC_STATE_LEAVING:
-		for (b = ep->una; b != ep->una + 2 * ep->window; b++)
+		for (b = ep->una; b != ep->una + 2 * ep->settings.window; b++)
 			if (netinc_ep_delivered(ep, b))
 				h->high = b + 1;
 		fallthrough;
@@ -652,7 +652,7 @@ void host_free(struct host *h)
 	}
 	free(h->leave.seen);
 	free(h->leave.absent);
-	if (h->ep.window)
+	if (h->ep.settings.window)
 		netinc_ep_retain_drop(&h->ep);
 	if (h->retained)
 		sim_fail(h->sim, "rank %u still keeps %u datagrams", h->rank, h->retained);

@@ -20,14 +20,11 @@ static void build(struct host *h, struct inc_join *join)
 		.next = cpu_to_be64(netinc_ep_next(ep)),
 		.srtt = cpu_to_be32((u32)hostile_random(sim)),
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
-		.fallback = ep->fallback,
 		.move = cpu_to_be32(ep->move),
-		.late_policy = ep->late_policy,
-		.window = cpu_to_be16(ep->window),
 		.lineage = cpu_to_be64(ep->lineage),
-		.dead_ms = cpu_to_be32(ep->lineage ? ep->dead_ms : 0),
-		.late_ms = cpu_to_be32(ep->late_ms),
 	};
+	if (ep->lineage)
+		netinc_settings_to_join(&ep->settings, join);
 	if (one_of(sim, 3))
 		join->next = cpu_to_be64(netinc_ep_next(ep) + hostile_near(sim, 0) -
 					 (one_of(sim, 2) ? 1ull << 32 : 0));

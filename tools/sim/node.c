@@ -73,11 +73,13 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		.id = pkt->group,
 		.incarnation = (u32)sim_random(n->sim) | 1,
 		.size = be32_to_cpu(join->size),
-		.window = p->window,
-		.dead_ms = p->dead_ms,
-		.late_ms = p->late_ms,
-		.late_policy = p->late_ms ? INC_LATE_PARTIAL : INC_LATE_WAIT,
-		.fallback = p->fallback,
+		.settings = {
+			.window = p->window,
+			.dead_ms = p->dead_ms,
+			.late_ms = p->late_ms,
+			.late_policy = p->late_ms ? INC_LATE_PARTIAL : INC_LATE_WAIT,
+			.fallback = p->fallback,
+		},
 		.secret = { n->secret[0], ~n->secret[1] },
 	};
 	struct node_group *ng = calloc(1, sizeof(*ng));
@@ -88,15 +90,11 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 	cfg.lineage = join->lineage ? be64_to_cpu(join->lineage) : sim_random(n->sim) | 1;
 	if (join->lineage) {
 		cfg.move = be32_to_cpu(join->move);
-		cfg.window = be16_to_cpu(join->window);
-		cfg.dead_ms = be32_to_cpu(join->dead_ms);
-		cfg.late_ms = be32_to_cpu(join->late_ms);
-		cfg.late_policy = join->late_policy;
-		cfg.fallback = join->fallback;
+		cfg.settings = netinc_settings_from_join(join);
 	}
 	cfg.spread = join->lineage && n->place == SIM_EDGE;
 	ng->node = n;
-	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
+	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));
 	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
 	ng->next = n->groups;
 	n->groups = ng;
@@ -207,7 +205,7 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 		  tree->epoch);
 	netinc_tree_group_cfg(tree, &cfg);
 	ng->node = n;
-	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.window));
+	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));
 	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
 	for (i = 0; i < tree->size; i++)
 		ng->link[i] = peers[i].addr[1] % SIM_MAX_HOSTS;
@@ -220,19 +218,17 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 static int may_found(const struct sim *sim, const struct netinc_pkt *pkt,
 		     const struct inc_join *join)
 {
-	u32 size = be32_to_cpu(join->size), window = be16_to_cpu(join->window),
-	    dead = be32_to_cpu(join->dead_ms);
+	struct netinc_settings settings = netinc_settings_from_join(join);
+	u32 size = be32_to_cpu(join->size);
 
 	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || join->shrink)
 		return INC_REFUSE_SIZE;
 	if (!join->lineage)
 		return 0;
-	if ((window & (window - 1)) || window < INC_MIN_WINDOW || window > INC_MAX_WINDOW ||
-	    dead < 100 || dead > 60000 || !join->fallback || join->fallback >= __INC_FALLBACK_MAX ||
-	    join->late_policy > INC_LATE_FAIL)
+	if (!settings.fallback || !netinc_settings_ok(&settings))
 		return INC_REFUSE_SIZE;
 	/* what it holds is checked against the plan's window */
-	return hostile_members(sim) && window > sim->plan.window ? INC_REFUSE_LIMIT : 0;
+	return hostile_members(sim) && settings.window > sim->plan.window ? INC_REFUSE_LIMIT : 0;
 }
 
 static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt,

@@ -186,6 +186,7 @@ struct inc_join {
 	__be64	lineage;
 	__be32	dead_ms;
 	__be32	late_ms;
+	__be64	job;		/* whose group of this number it is, 0: nobody's in particular */
 	__be64	challenge;	/* 0 in the first JOIN */
 	/* MAC with the node's key over what stands before it; key of zeros if it has none */
 	__be64	proof[2];
@@ -201,6 +202,8 @@ struct inc_wait_pkt {
 	__be32	nonce;		/* echoed */
 	__be32	joined;		/* members so far */
 	__be32	missing;	/* lowest rank that is not there */
+	/* microseconds until JOIN is to be repeated; 0: at once, since all have come */
+	__be32	pause;
 };
 
 /* READY: header (epoch, incarnation, child = the receiver's index), then this. */
@@ -289,7 +292,7 @@ enum inc_err_code {
 	INC_ERR_MISMATCH,	/* two ranks disagree about the operation: both descriptors given */
 	INC_ERR_CANCELED,	/* an operation before this one failed */
 	INC_ERR_RANK_DEAD,	/* no answer of a rank's endpoint within the `dead` limit */
-	INC_ERR_RANK_ABORT,	/* a rank was killed or closed its socket in mid-operation */
+	INC_ERR_RANK_ABORT,	/* a rank was killed, or ended the group: closed in mid-operation */
 	INC_ERR_RANK_LATE,	/* a rank did not contribute within the `late` limit, policy fail */
 	INC_ERR_RANK_FAULT,	/* a rank's buffer went away during the operation */
 	INC_ERR_NODE_DEAD,	/* no answer of the node within the `dead` limit */

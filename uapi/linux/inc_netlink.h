@@ -26,7 +26,7 @@ enum {
 	INC_CMD_GROUP_GET,	/* dump: INC_A_GROUP of nodes and sockets; filter INC_A_GROUP_ID */
 	INC_CMD_MEMBER_GET,	/* dump: INC_A_MEMBER, nodes' children; filter INC_A_GROUP_ID */
 	INC_CMD_STATS_GET,	/* do: INC_A_STATS of the netns */
-	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per bridge port */
+	INC_CMD_PORT_GET,	/* dump: INC_A_PORT, traffic of nodes per port */
 	INC_CMD_EVENT,		/* notification: INC_A_EVENT */
 	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user there is */
 	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; of users: initial userns only */
@@ -83,8 +83,8 @@ enum {
 
 enum {
 	INC_A_NODE_UNSPEC,
-	INC_A_NODE_IFINDEX,	/* u32 */
-	INC_A_NODE_IFNAME,	/* string */
+	INC_A_NODE_IFINDEX,	/* u32; 0: the node of all devices */
+	INC_A_NODE_IFNAME,	/* string; "all": the node of all devices */
 	INC_A_NODE_DEAD_MS,	/* u32: 100..60000, default 2000 */
 	INC_A_NODE_LATE_MS,	/* u32: 0 = off, else 10..3600000; default 0 */
 	INC_A_NODE_WINDOW,	/* u32: 2^n blocks, INC_MIN_WINDOW..INC_MAX_WINDOW; default 512 */
@@ -130,7 +130,7 @@ enum {
 	INC_A_GROUP_GROUP,	/* u32 */
 	INC_A_GROUP_ROLE,	/* u8: enum inc_role */
 	INC_A_GROUP_STATE,	/* u8: enum inc_group_state (node), enum inc_member_state (rank) */
-	INC_A_GROUP_IFINDEX,	/* u32: the node's device (node) */
+	INC_A_GROUP_IFINDEX,	/* u32: the node's device, 0: all (node) */
 	INC_A_GROUP_INCARNATION,/* u32 */
 	INC_A_GROUP_EPOCH,	/* u32 */
 	INC_A_GROUP_SIZE,	/* u32 */
@@ -155,6 +155,9 @@ enum {
 	INC_A_GROUP_TREES,	/* u32: how many share the blocks, at the edge; absent: one */
 	INC_A_GROUP_TREE,	/* u32: number of this tree, if the root is elsewhere (node) */
 	INC_A_GROUP_TENANT,	/* string: whose it is; absent: nobody's (node) */
+	INC_A_GROUP_JOB,	/* u64: absent: 0 */
+	INC_A_GROUP_MISSING,	/* binary, 4 or more bytes: u32s, ranks that are missing (node) */
+	INC_A_GROUP_VRF,	/* u32: ifindex of the VRF of its ranks; absent: none (node) */
 	__INC_A_GROUP_MAX
 };
 
@@ -166,11 +169,30 @@ enum {
 	INC_A_ERROR_OPSEQ,	/* u32 */
 	INC_A_ERROR_RANK0,	/* u32 */
 	INC_A_ERROR_RANK1,	/* u32 */
-	INC_A_ERROR_TEXT,	/* string: both sides named */
+	INC_A_ERROR_TEXT,	/* unused */
+	INC_A_ERROR_DESC0,	/* nest INC_A_DESC_*: what RANK0 has asked for; absent: unknown */
+	INC_A_ERROR_DESC1,	/* nest INC_A_DESC_*: what RANK1 has asked for */
 	__INC_A_ERROR_MAX
 };
 
 #define INC_A_ERROR_MAX (__INC_A_ERROR_MAX - 1)
+
+/* An operation as one rank has asked for it; all but COUNTS_HASH are always there. */
+enum {
+	INC_A_DESC_UNSPEC,
+	INC_A_DESC_COLL,	/* u8: enum inc_coll */
+	INC_A_DESC_TYPE,	/* u8: enum inc_type of the buffers */
+	INC_A_DESC_OP,		/* u8: enum inc_op */
+	INC_A_DESC_WIRE,	/* u8: enum inc_type on the wire */
+	INC_A_DESC_MODE,	/* u8: INC_MODE_* */
+	INC_A_DESC_ROOT,	/* u32: rank; 0 where the collective has none */
+	INC_A_DESC_OPSEQ,	/* u32: which operation of its rank this is */
+	INC_A_DESC_COUNT,	/* u64: elements */
+	INC_A_DESC_COUNTS_HASH,	/* u32: hash of per-rank counts, with INC_MODE_COUNTS */
+	__INC_A_DESC_MAX
+};
+
+#define INC_A_DESC_MAX (__INC_A_DESC_MAX - 1)
 
 enum {
 	INC_A_MEMBER_UNSPEC,
@@ -179,7 +201,7 @@ enum {
 	INC_A_MEMBER_RANK,	/* u32 */
 	INC_A_MEMBER_ADDR,	/* binary, 4 or 16 bytes */
 	INC_A_MEMBER_UDP_PORT,	/* u16, host order */
-	INC_A_MEMBER_IFINDEX,	/* u32: the bridge port it is bound to */
+	INC_A_MEMBER_IFINDEX,	/* u32: the port it is bound to */
 	INC_A_MEMBER_STATE,	/* u8: enum inc_member_state */
 	INC_A_MEMBER_HEARD_MS,	/* u32: since its last packet */
 	INC_A_MEMBER_NEXT,	/* u64: first block that it has not contributed */
@@ -211,7 +233,7 @@ enum {
 enum {
 	INC_A_PORT_UNSPEC,
 	INC_A_PORT_NODE,	/* u32: ifindex of the node's device */
-	INC_A_PORT_IFINDEX,	/* u32: bridge port */
+	INC_A_PORT_IFINDEX,	/* u32 */
 	INC_A_PORT_IFNAME,	/* string */
 	INC_A_PORT_RX_PACKETS,	/* u64: INC packets, super-packets counted as their segments */
 	INC_A_PORT_RX_BYTES,	/* u64: IP bytes, the headers of every segment included */
@@ -229,13 +251,13 @@ enum inc_event {
 	INC_EVENT_NODE_DEL,
 	INC_EVENT_PARENT,	/* default parent set or deleted */
 	INC_EVENT_GROUP_FORMED,	/* all ranks are there */
-	INC_EVENT_GROUP_ERROR,	/* TEXT says what */
+	INC_EVENT_GROUP_ERROR,	/* ERROR says what */
 	INC_EVENT_GROUP_EPOCH,	/* the group works again */
 	INC_EVENT_GROUP_LEFT,	/* and is gone */
-	INC_EVENT_RANK_LATE,	/* RANK has kept the others waiting for more than a second */
+	INC_EVENT_RANK_LATE,	/* others have waited for RANK for more than a second, with BLOCK */
 	INC_EVENT_RANK_BACK,	/* and has come */
 	INC_EVENT_RANK_DEAD,
-	INC_EVENT_MOVING,	/* a rank here has lost its parent, or is called: TEXT says where */
+	INC_EVENT_MOVING,	/* a rank here has lost its parent, or is called: to PARENT */
 	INC_EVENT_MOVED,	/* and the group works there */
 	__INC_EVENT_MAX
 };
@@ -248,7 +270,12 @@ enum {
 	INC_A_EVENT_INCARNATION,	/* u32 */
 	INC_A_EVENT_RANK,	/* u32 */
 	INC_A_EVENT_EPOCH,	/* u32 */
-	INC_A_EVENT_TEXT,	/* string */
+	INC_A_EVENT_TEXT,	/* unused */
+	INC_A_EVENT_ERROR,	/* nest INC_A_ERROR_*: of GROUP_ERROR */
+	INC_A_EVENT_BLOCK,	/* u64: that is waited for, of RANK_LATE and RANK_BACK */
+	INC_A_EVENT_WAITED_MS,	/* u32: for how long, of the same */
+	INC_A_EVENT_PLACEMENT,	/* u8: enum inc_placement, of MOVING and MOVED */
+	INC_A_EVENT_PARENT,	/* nest INC_A_PARENT_*: of them, and of PARENT; absent: none */
 	__INC_A_EVENT_MAX
 };
 
@@ -286,7 +313,7 @@ enum {
 	INC_A_TENANT_KEY,	/* binary, INC_KEY_LEN, in: instead of the node's; zero: that */
 	INC_A_TENANT_KEYED,	/* flag, out: a key is set */
 	INC_A_TENANT_PREFIX,	/* multi, nest INC_A_PREFIX_*; in: all; an empty one: anywhere */
-	INC_A_TENANT_PORT,	/* multi, u32: ifindex of a bridge port; in: all; 0: by any */
+	INC_A_TENANT_PORT,	/* multi, u32: ifindex of port, bridge or VRF; in: all; 0: any */
 	INC_A_TENANT_MAX_GROUPS,	/* u32: 1..65536; default 65536 */
 	INC_A_TENANT_MAX_SLOTS,		/* u32: two windows for a group; 8..2^29, default 2^29 */
 	INC_A_TENANT_MAX_MEMORY,	/* u64: bytes reserved for groups and held; default 1 TiB */

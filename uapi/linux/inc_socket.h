@@ -11,6 +11,7 @@
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
  *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same by socket calls
  *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
+ *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL.
@@ -35,7 +36,7 @@
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;
 	__u16	sinc_flags;		/* INC_SA_* */
-	__u32	sinc_group;		/* any number, the same at all ranks */
+	__u32	sinc_group;		/* any number, the same at all ranks of the job */
 	__u32	sinc_rank;		/* 0 .. size - 1 */
 	__u32	sinc_size;		/* 1 .. INC_MAX_RANKS */
 	__u16	sinc_parent_family;	/* AF_INET, AF_INET6; 0: netns default (`inc parent`) */
@@ -43,7 +44,7 @@ struct sockaddr_inc {
 	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
 	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
 	__u8	sinc_key[INC_KEY_LEN];
-	__u64	sinc_resv;		/* 0 */
+	__u64	sinc_job;		/* any number; groups of different jobs never meet */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
+#include "failure.h"
 #include "names.h"
 #include "nl.h"
 #include "print.h"
@@ -23,6 +24,8 @@ static void show_who(struct nlattr **tb, unsigned int role)
 	out_str("role", " %s", role_name(role));
 	if (get_u32(tb[INC_A_GROUP_IFINDEX], &v))
 		show_dev("ifindex", "dev", " dev %s", v);
+	if (get_u32(tb[INC_A_GROUP_VRF], &v))
+		show_dev("vrf_ifindex", "vrf", " vrf %s", v);
 	if (get_u32(tb[INC_A_GROUP_RANK], &v))
 		out_num("rank", " %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_GROUP_PID], &v))
@@ -108,6 +111,29 @@ static void show_tenant(struct nlattr **tb)
 		out_str("tenant", " tenant %s", get_str(tb[INC_A_GROUP_TENANT]));
 }
 
+static void show_job(struct nlattr **tb)
+{
+	uint64_t job;
+
+	if (get_u64(tb[INC_A_GROUP_JOB], &job))
+		out_num("job", " job %s", job, UNIT_NONE);
+}
+
+/* Ranks that have not joined, the lowest ones. */
+static void show_missing(const struct nlattr *attr)
+{
+	uint32_t rank, i, n = attr ? nla_len(attr) / sizeof(rank) : 0;
+
+	if (!n)
+		return;
+	out_open_list("missing");
+	for (i = 0; i < n; i++) {
+		memcpy(&rank, (const uint8_t *)nla_data(attr) + i * sizeof(rank), sizeof(rank));
+		out_num(NULL, i ? ",%s" : " missing %s", rank, UNIT_NONE);
+	}
+	out_close_list();
+}
+
 static void show_waiting(struct nlattr **tb)
 {
 	uint32_t v;
@@ -118,31 +144,7 @@ static void show_waiting(struct nlattr **tb)
 	if (get_u32(tb[INC_A_GROUP_WAITED_MS], &v))
 		out_num("waited_ms", " for %s", v, UNIT_MS);
 	out_bool("late", " LATE", !!tb[INC_A_GROUP_LATE]);
-}
-
-static void show_error(struct nlattr *nest)
-{
-	struct nlattr *tb[INC_A_ERROR_MAX + 1];
-	uint16_t code;
-	uint32_t v;
-
-	if (!nest)
-		return;
-	parse_nest(nest, tb, INC_A_ERROR_MAX);
-	out_open("error");
-	if (get_u16(tb[INC_A_ERROR_CODE], &code)) {
-		out_num("number", NULL, code, UNIT_NONE);
-		out_str("code", "\n    error %s", error_name(code));
-	}
-	if (get_u32(tb[INC_A_ERROR_OPSEQ], &v))
-		out_num("opseq", " in operation %s", v, UNIT_NONE);
-	if (get_u32(tb[INC_A_ERROR_RANK0], &v) && v != UINT32_MAX)
-		out_num("rank0", tb[INC_A_ERROR_TEXT] ? NULL : " rank %s", v, UNIT_NONE);
-	if (get_u32(tb[INC_A_ERROR_RANK1], &v) && v != UINT32_MAX)
-		out_num("rank1", tb[INC_A_ERROR_TEXT] ? NULL : " rank %s", v, UNIT_NONE);
-	if (get_str(tb[INC_A_ERROR_TEXT]))
-		out_str("text", ": %s", get_str(tb[INC_A_ERROR_TEXT]));
-	out_close();
+	show_missing(tb[INC_A_GROUP_MISSING]);
 }
 
 static void show_group(struct nlattr *nest)
@@ -161,9 +163,10 @@ static void show_group(struct nlattr *nest)
 	show_fallback(tb);
 	show_trees(tb);
 	show_tenant(tb);
+	show_job(tb);
 	show_parent(tb[INC_A_GROUP_PARENT]);
 	show_waiting(tb);
-	show_error(tb[INC_A_GROUP_ERROR]);
+	show_failure("error", "\n    error ", tb[INC_A_GROUP_ERROR]);
 	out_text("\n");
 	if (options.stats)
 		show_counters("stats", tb[INC_A_GROUP_STATS], "    ", options.stats > 1);

@@ -6,6 +6,7 @@ _inc_words()
 	mapfile -t COMPREPLY < <(compgen -W "$1" -- "${COMP_WORDS[COMP_CWORD]}")
 }
 
+# _inc_devs [WORD]: interfaces, and this word
 _inc_devs()
 {
 	local dev devs=""
@@ -13,7 +14,7 @@ _inc_devs()
 	for dev in /sys/class/net/*; do
 		devs+=" ${dev##*/}"
 	done
-	_inc_words "$devs"
+	_inc_words "$devs${1:+ $1}"
 }
 
 _inc_netns()
@@ -77,7 +78,7 @@ _inc()
 	-n)
 		_inc_netns ;;
 	dev)
-		_inc_devs ;;
+		if [ "$object" = node ]; then _inc_devs all; else _inc_devs; fi ;;
 	group)
 		if [ -n "$command" ]; then _inc_groups; else _inc_words "show help"; fi ;;
 	fallback)

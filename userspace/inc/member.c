@@ -13,7 +13,7 @@
 
 static const char usage[] =
 	"Usage: inc [-s] member show [group ID]\n"
-	"Per rank: its address and bridge port, state, how long ago it was heard, and how far it has come; with -s\n"
+	"Per rank: its address and port, state, how long ago it was heard, and how far it has come; with -s\n"
 	"how many blocks had everything but its contribution, and for how long: mean, longest, and how many\n"
 	"blocks for how long from what time on.\n";
 

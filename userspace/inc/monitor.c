@@ -7,6 +7,7 @@
 #include <time.h>
 #include <linux/inc_netlink.h>
 
+#include "failure.h"
 #include "names.h"
 #include "nl.h"
 #include "print.h"
@@ -31,6 +32,82 @@ static void show_time(void)
 	out_str("time", "%s ", buf);
 }
 
+/* A default parent, or where a rank goes. */
+static void place_text(char *buf, size_t size, struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint16_t port = 0;
+
+	if (!nest) {
+		snprintf(buf, size, "none");
+		return;
+	}
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	get_u16(tb[INC_A_PARENT_PORT], &port);
+	snprintf(buf, size, "%s port %u", addr_text(tb[INC_A_PARENT_ADDR]), port);
+}
+
+/* What JSON has as numbers, once more in words. */
+static void show_text(struct nlattr **tb, uint8_t type)
+{
+	char text[128], place[80];
+	uint64_t block;
+	uint8_t where;
+	uint32_t ms;
+
+	place_text(place, sizeof(place), tb[INC_A_EVENT_PARENT]);
+	if (tb[INC_A_EVENT_ERROR]) {
+		out_str("text", ": %s", failure_text(tb[INC_A_EVENT_ERROR]));
+		return;
+	}
+	if (get_u64(tb[INC_A_EVENT_BLOCK], &block) && get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
+		snprintf(text, sizeof(text), "block %ju %s for %u ms", (uintmax_t)block,
+			 type == INC_EVENT_RANK_LATE ? "has waited" : "waited", ms);
+	else if (get_u8(tb[INC_A_EVENT_PLACEMENT], &where))
+		snprintf(text, sizeof(text), "%s %s", placement_name(where), place);
+	else if (type == INC_EVENT_PARENT)
+		snprintf(text, sizeof(text), "%s", place);
+	else
+		return;
+	out_str("text", ": %s", text);
+}
+
+/* JSON only. */
+static void show_place(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint32_t ifindex;
+	uint16_t port;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	out_open("parent");
+	show_addr("addr", NULL, tb[INC_A_PARENT_ADDR]);
+	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+		out_num("port", NULL, port, UNIT_NONE);
+	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex))
+		show_dev("ifindex", "dev", NULL, ifindex);
+	out_close();
+}
+
+/* JSON only. */
+static void show_numbers(struct nlattr **tb)
+{
+	uint64_t block;
+	uint8_t where;
+	uint32_t ms;
+
+	show_failure("error", NULL, tb[INC_A_EVENT_ERROR]);
+	if (get_u64(tb[INC_A_EVENT_BLOCK], &block))
+		out_num("block", NULL, block, UNIT_NONE);
+	if (get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
+		out_num("waited_ms", NULL, ms, UNIT_NONE);
+	if (get_u8(tb[INC_A_EVENT_PLACEMENT], &where))
+		out_str("placement", NULL, placement_name(where));
+	show_place(tb[INC_A_EVENT_PARENT]);
+}
+
 static void show_event(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_EVENT_MAX + 1];
@@ -53,8 +130,8 @@ static void show_event(struct nlattr *nest)
 		out_num("epoch", " epoch %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_EVENT_INCARNATION], &v))
 		out_num("incarnation", " incarnation %s", v, UNIT_HEX);
-	if (get_str(tb[INC_A_EVENT_TEXT]))
-		out_str("text", ": %s", get_str(tb[INC_A_EVENT_TEXT]));
+	show_numbers(tb);
+	show_text(tb, type);
 	out_text("\n");
 	out_close();
 	out_end();

@@ -151,20 +151,26 @@ const char *dev_name(uint32_t ifindex)
 void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t ifindex)
 {
 	out_num(index_key, NULL, ifindex, UNIT_NONE);
-	out_str(key, fmt, dev_name(ifindex));
+	/* of a node only */
+	out_str(key, fmt, ifindex ? dev_name(ifindex) : "all");
+}
+
+const char *addr_text(struct nlattr *attr)
+{
+	static char buf[INET6_ADDRSTRLEN];
+
+	snprintf(buf, sizeof(buf), "?");
+	if (attr && nla_len(attr) == 4)
+		inet_ntop(AF_INET, nla_data(attr), buf, sizeof(buf));
+	else if (attr && nla_len(attr) == 16)
+		inet_ntop(AF_INET6, nla_data(attr), buf, sizeof(buf));
+	return buf;
 }
 
 void show_addr(const char *key, const char *fmt, struct nlattr *attr)
 {
-	char buf[INET6_ADDRSTRLEN] = "?";
-
-	if (!attr)
-		return;
-	if (nla_len(attr) == 4)
-		inet_ntop(AF_INET, nla_data(attr), buf, sizeof(buf));
-	else if (nla_len(attr) == 16)
-		inet_ntop(AF_INET6, nla_data(attr), buf, sizeof(buf));
-	out_str(key, fmt, buf);
+	if (attr)
+		out_str(key, fmt, addr_text(attr));
 }
 
 /* rx_packets; "counter_45" for one that is newer than this tool. */

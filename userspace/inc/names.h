@@ -27,7 +27,9 @@ const char *dev_name(uint32_t ifindex);
 /* JSON "ifindex" and "dev"; @fmt takes the name. */
 void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t ifindex);
 
-/* 4 or 16 bytes; anything else is printed as "?". @fmt takes the address. */
+/* 4 or 16 bytes; anything else is "?". Valid until the next call. */
+const char *addr_text(struct nlattr *attr);
+/* The same, printed. @fmt takes the address. */
 void show_addr(const char *key, const char *fmt, struct nlattr *attr);
 
 /* A nest of counters as an object @key, or lines; zeros only in JSON and with -s -s (or @all). */

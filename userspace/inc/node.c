@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc node: interfaces (mostly bridges) on which this box reduces for others, and their limits.
+ * inc node: where this box reduces for others, at an interface (a bridge, lo, a VRF) or at all, and
+ * the limits there.
  */
 #include <string.h>
 #include <linux/inc.h>
@@ -16,6 +17,8 @@ static const char usage[] =
 	"       inc node add dev DEV [LIMIT VALUE]...\n"
 	"       inc node set dev DEV [LIMIT VALUE]...\n"
 	"       inc node del dev DEV\n"
+	"DEV:   a bridge, a port, a VLAN device: what comes in by it; lo or any: what is sent to its addresses, by\n"
+	"       whatever port; a VRF: what comes by its devices; all: what comes to this network namespace\n"
 	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 2000\n"
 	"       late MS           a rank that does not contribute this long is late; 10..3600000, default 0: wait\n"
 	"       late-policy wait|fail|partial  what happens then: a report; the group fails; reductions go on\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc port: INC traffic of nodes per bridge port. Super-packets are counted as their segments; the
+ * inc port: INC traffic of nodes per port. Super-packets are counted as their segments; the
  * number of buffers tells how many blocks came in one.
  */
 #include <linux/inc_netlink.h>
@@ -12,7 +12,7 @@
 
 static const char usage[] =
 	"Usage: inc port show\n"
-	"INC packets and IP bytes of nodes per bridge port, and in how many buffers (super-packets) they came\n"
+	"INC packets and IP bytes of nodes per port, and in how many buffers (super-packets) they came\n"
 	"or went.\n";
 
 static void show_counter(const char *key, const char *fmt, struct nlattr *attr)

@@ -20,7 +20,7 @@ static const char usage[] =
 	"       inc tenant del NAME\n"
 	"With a tenant only ranks that one takes may join; the first one counts of which all fits.\n"
 	"OPTION: from {PREFIX,...|any}  addresses of ranks, as 10.1.0.0/16; at most 8 (any)\n"
-	"        port {DEV,...|any}     bridge ports by which they come; at most 8 (any)\n"
+	"        port {DEV,...|any}     ports, bridges or VRFs by which they come; at most 8 (any)\n"
 	"        key {HEX|none}         32 hex digits, instead of the node's key (none)\n"
 	"        max-groups N           groups, 1..65536 (65536)\n"
 	"        max-slots N            their slots, twice the window each, 8..536870912 (536870912)\n"

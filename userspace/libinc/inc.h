@@ -23,7 +23,8 @@
  * in which they were submitted: where two threads submit to one group, that order is theirs to fix.
  *
  * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who
- * wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd().
+ * wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd(); or
+ * inc_cancel() in the handler, which ends the group.
  *
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
  * last of them has closed it; inc_leave() in the other one only drops its copy. Descriptors are
@@ -53,18 +54,20 @@ struct inc_group;
 
 /*
  * Who joins what. Set everything that is not named to 0. With @size 0, @group, @rank and @size are
- * taken from the environment: INC_GROUP (default 0), INC_RANK, INC_SIZE; @parent NULL from
- * INC_PARENT; @key NULL from INC_KEY (32 hex digits). A launcher sets these.
+ * taken from the environment, where the job's launcher has told them: see inc_launcher(). @parent
+ * NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex digits), @job 0 from INC_JOB.
  */
 struct inc_join_opts {
-	uint32_t group;		/* any number, the same at all ranks */
+	uint32_t group;		/* any number, the same at all ranks of the job */
 	uint32_t rank;		/* 0 .. size - 1 */
 	uint32_t size;		/* 1 .. INC_MAX_RANKS (1024) */
 	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
 	/* "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev"; NULL: the netns default */
 	const char *parent;
 	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */
-	uint64_t resv[4];	/* 0 */
+	/* any number, the same at all ranks: groups of different jobs never meet */
+	uint64_t job;
+	uint64_t resv[3];	/* 0 */
 };
 
 /*
@@ -141,6 +144,54 @@ struct inc_request {
 	uint64_t resv[3];
 };
 
+/* ---- Who am I ----------------------------------------------------------- */
+
+/* What inc_launcher() has found. */
+struct inc_launch {
+	const char *launcher;	/* "INC", "torchrun", "Open MPI", "PMI", "Slurm"; never freed */
+	uint64_t job;		/* for struct inc_join_opts; 0: groups are nobody's in particular */
+	uint32_t group;		/* INC_GROUP, or 0 */
+	uint32_t rank;		/* 0 .. size - 1 */
+	uint32_t size;		/* 1 .. INC_MAX_RANKS */
+	uint32_t local_rank;	/* among the job's ranks on this host; UINT32_MAX: not told */
+	uint32_t local_size;	/* ranks of the job on this host; 0: not told */
+	uint32_t derived;	/* 1: @job was derived from what the launcher has set, else 0 */
+	uint64_t resv[4];	/* 0 */
+};
+
+/*
+ * Which rank of how many is this process, as whoever started it has told in the environment? The
+ * first line of which the rank or the size is set is believed, and nothing below it is looked at:
+ *
+ *	launcher  rank, size            local rank, local size        what names the job
+ *	INC       INC_RANK, INC_SIZE    INC_LOCAL_RANK, _SIZE         -
+ *	torchrun  RANK, WORLD_SIZE      LOCAL_RANK, LOCAL_WORLD_SIZE  MASTER_ADDR, MASTER_PORT,
+ *	                                                              [TORCHELASTIC_RUN_ID]
+ *	Open MPI  OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_LOCAL_RANK,   PMIX_NAMESPACE,
+ *	          OMPI_COMM_WORLD_SIZE  OMPI_COMM_WORLD_LOCAL_SIZE    [OMPI_MCA_orte_
+ *	                                                              precondition_transports]
+ *	PMI       PMI_RANK, PMI_SIZE    MPI_LOCALRANKID, _LOCALNRANKS PMI_JOBID
+ *	Slurm     SLURM_PROCID,         SLURM_LOCALID, -              SLURM_JOB_ID, SLURM_STEP_ID,
+ *	          SLURM_NTASKS                                        [SLURM_CLUSTER_NAME]
+ *
+ * Slurm's come last because they are also set for what another launcher has started in its job;
+ * with `srun --mpi=pmix` they are what counts, because PMIx has no size in the environment. The
+ * local ones and those in brackets may be missing. Numbers are decimal; of INC_* hexadecimal (0x..)
+ * and octal (0..), too.
+ *
+ * The job is INC_JOB if that is set: a number, or any other text, of which the hash below is taken.
+ * Else it is 0 with INC_RANK, and otherwise derived, so that the groups of two jobs never meet:
+ * FNV-1a with 64 bits over the launcher's name as above and, for each variable that names the job
+ * and is set, in the order above, its name and its value, each of these texts with a final byte of
+ * 0. What names the job may be missing only if INC_JOB or INC_GROUP is set; without INC_JOB the job
+ * is 0 then. MPICH's own launcher sets no PMI_JOBID: give one of the two there.
+ *
+ * Fills *@launch and returns 0. -ENOENT: none of these is set, where inc_join() returns -EINVAL.
+ * -EINVAL: a variable is missing ("RANK is set, WORLD_SIZE is not"), or has a value that it cannot
+ * have: inc_errmsg(NULL) names it. Then *@launch is all 0.
+ */
+int inc_launcher(struct inc_launch *launch);
+
 /* ---- Joining and leaving ------------------------------------------------ */
 
 /*
@@ -197,6 +248,24 @@ int inc_leave(struct inc_group *group);
 
 /* Frees @group at once. Operations that are under way fail at all ranks. */
 void inc_abort(struct inc_group *group);
+
+/*
+ * Ends the group for all ranks: operations that are under way, and those that are submitted later,
+ * fail at each of them with -ECONNRESET and a text that names this rank; inc_join_poll() returns
+ * -ECANCELED. Buffers are the caller's again when its operations have ended, which takes a round
+ * trip. @group stays valid for that, for inc_shrink(), and until inc_leave() or inc_abort(). Any
+ * thread may call this, and a signal handler: it is shutdown(2) of inc_fd(). -ENOTCONN: a join was
+ * not begun.
+ */
+int inc_cancel(struct inc_group *group);
+
+/*
+ * How long a blocking operation may take from now on, in milliseconds; 0: as long as it takes,
+ * which is what a group begins with. One that takes longer returns -ETIMEDOUT, with a text that
+ * names the rank that is waited for, and has ended the group as inc_cancel() does: its buffers are
+ * the caller's again. -EINVAL: @timeout_ms is negative.
+ */
+int inc_set_timeout(struct inc_group *group, int timeout_ms);
 
 /* ---- Operations --------------------------------------------------------- */
 
@@ -351,9 +420,9 @@ uint32_t inc_group_id(const struct inc_group *group);
 int inc_info(struct inc_group *group, struct inc_info *info);
 
 /*
- * The text of the last failure in @group, of any thread; of the calling thread's last inc_join(),
- * inc_join_start() or inc_why(NULL, ...) with NULL. "" if there was none. Valid until the thread's
- * next call of inc_errmsg().
+ * The text of the last failure in @group, of any thread; with NULL of the calling thread's last
+ * inc_join(), inc_join_start(), inc_launcher() or inc_why(NULL, ...). "" if there was none. Valid
+ * until the thread's next call of inc_errmsg().
  */
 const char *inc_errmsg(struct inc_group *group);
 

@@ -19,6 +19,7 @@ struct inc_group {
 	int fd;
 	bool joined;		/* inc_join_poll() sets it: callers see to it that it comes first */
 	bool shrinks;			/* it is the join of inc_shrink() */
+	int timeout_ms;			/* of blocking operations, 0: none; atomic */
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];
@@ -62,11 +63,19 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op);
 /* args.c */
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);
 
-/* text.c */
+/* format.c */
 __printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);
-__printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op);
 void inc_format_error(char *buf, size_t len, const struct inc_error_info *error);
+/*
+ * The same without the operation's number, to the end of the text that is in @buf. @opseq: NULL, or
+ * which operation of its rank each side's is.
+ */
+void inc_append_cause(char *buf, size_t len, const struct inc_error_info *error,
+		      const uint32_t *opseq);
+
+/* text.c */
+__printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
 void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,
 		       unsigned int port);
 
@@ -80,6 +89,8 @@ int inc_parent_get(struct inc_parent_addr *parent);
 void inc_family_forget(void);
 
 /* opts.c */
+/* The value of INC_JOB. */
+uint64_t inc_parse_job(const char *text);
 int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts);
 
 #endif

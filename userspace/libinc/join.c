@@ -100,10 +100,10 @@ static const char *refusal(int err)
 {
 	switch (err) {
 	case -ECONNREFUSED:
-		return "it is no node (there: inc node add dev BRIDGE)";
+		return "it is no node (there: inc node add dev all)";
 	case -EHOSTUNREACH:
 	case -ETIMEDOUT:
-		return "it does not answer, or is no node (there: inc node add dev BRIDGE)";
+		return "it does not answer, or is no node (there: inc node add dev all)";
 	case -EADDRINUSE:
 		return "this rank is taken";
 	case -EINVAL:
@@ -325,6 +325,12 @@ int inc_leave(struct inc_group *group)
 				(unsigned long long)(info.submitted - info.completed));
 	group_free(group);
 	return 0;
+}
+
+int inc_cancel(struct inc_group *group)
+{
+	/* No text: a signal handler may be the caller. */
+	return shutdown(group->fd, SHUT_RDWR) < 0 ? -errno : 0;
 }
 
 void inc_abort(struct inc_group *group)

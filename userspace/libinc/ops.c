@@ -183,6 +183,31 @@ static int timed_out(struct inc_request *req, int timeout_ms)
 			(unsigned long long)req->handle, timeout_ms, who);
 }
 
+int inc_set_timeout(struct inc_group *group, int timeout_ms)
+{
+	if (timeout_ms < 0)
+		return inc_fail(group, -EINVAL,
+				"timeout %d: expected milliseconds, 0 for as long as it takes",
+				timeout_ms);
+	__atomic_store_n(&group->timeout_ms, timeout_ms, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/* A blocking operation has taken too long: it ends, and the group with it. */
+static int expired(struct inc_request *req, int timeout_ms)
+{
+	struct inc_group *group = req->group;
+	char text[ERRMSG_LEN - 64];
+
+	timed_out(req, timeout_ms);
+	snprintf(text, sizeof(text), "%s", inc_errmsg(group));
+	inc_cancel(group);
+	/* It has its result after all, or the error that says which rank has ended the group. */
+	if (wait_for(req, -1, false) >= 0)
+		return req->result;
+	return ended(req, inc_fail(group, -ETIMEDOUT, "%s: the group has been ended", text));
+}
+
 int inc_wait(struct inc_request *req, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
@@ -244,7 +269,9 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 
 static int submit_and_wait(struct inc_request *req)
 {
-	struct inc_submit_wait both = { .wait.timeout_ms = -1 };
+	int limit = __atomic_load_n(&req->group->timeout_ms, __ATOMIC_RELAXED);
+	int64_t deadline = limit ? inc_now_ms() + limit : -1;
+	struct inc_submit_wait both = { .wait.timeout_ms = limit ? limit : -1 };
 	int ret = begin(req, &both.submit), err;
 
 	if (ret)
@@ -253,9 +280,10 @@ static int submit_and_wait(struct inc_request *req)
 		ret = ioctl(req->group->fd, INC_IOC_SUBMIT_AND_WAIT, &both);
 		err = errno;
 	} while (ret < 0 && err == EINTR && !both.submit.handle);
-	if (ret < 0 && err == EINTR) {
+	if (ret < 0 && (err == EINTR || err == ETIMEDOUT) && both.submit.handle) {
 		req->handle = both.submit.handle;
-		return inc_wait(req, -1);
+		ret = err == EINTR ? wait_for(req, deadline, false) : -ETIMEDOUT;
+		return req->handle ? expired(req, limit) : ret;
 	}
 	if (ret < 0)
 		return ended(req, submit_failed(req->group, &req->submit, -err));

@@ -25,15 +25,16 @@ static int parse_number(const char *what, const char *text, unsigned long long m
 	return 0;
 }
 
-static int from_env(const char *name, const char *fallback, uint32_t *out)
+static int from_launcher(struct sockaddr_inc *addr)
 {
-	const char *text = getenv(name) ?: fallback;
+	struct inc_launch launch;
+	int ret = inc_launcher(&launch);
 
-	if (!text)
-		return inc_fail(NULL, -EINVAL,
-				"%s is not set, and no size is given: expected INC_RANK, INC_SIZE",
-				name);
-	return parse_number(name, text, UINT32_MAX, out);
+	addr->sinc_job = launch.job;
+	addr->sinc_group = launch.group;
+	addr->sinc_rank = launch.rank;
+	addr->sinc_size = launch.size;
+	return ret ? -EINVAL : 0;
 }
 
 static int parse_port(char *text, struct sockaddr_inc *addr)
@@ -140,20 +141,19 @@ static int check(const struct sockaddr_inc *addr)
 int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 {
 	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
-	const char *key = getenv("INC_KEY");
+	const char *key = getenv("INC_KEY"), *job = getenv("INC_JOB");
 	int ret = 0;
 
 	memset(addr, 0, sizeof(*addr));
-	if (opts && (opts->resv[0] || opts->resv[1] || opts->resv[2] || opts->resv[3]))
+	if (opts && (opts->resv[0] || opts->resv[1] || opts->resv[2]))
 		return inc_fail(NULL, -EINVAL,
 				"reserved fields of struct inc_join_opts: expected 0");
 	if (opts && opts->size) {
 		addr->sinc_group = opts->group;
 		addr->sinc_rank = opts->rank;
 		addr->sinc_size = opts->size;
-	} else if (from_env("INC_GROUP", "0", &addr->sinc_group) ||
-		   from_env("INC_RANK", NULL, &addr->sinc_rank) ||
-		   from_env("INC_SIZE", NULL, &addr->sinc_size)) {
+		addr->sinc_job = opts->job || !job || !*job ? opts->job : inc_parse_job(job);
+	} else if (from_launcher(addr)) {
 		return -EINVAL;
 	}
 	if (opts && opts->key) {

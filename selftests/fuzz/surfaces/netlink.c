@@ -52,6 +52,7 @@ struct request {
 	const struct spec_op *op;	/* NULL: no command of the family */
 	uint32_t seq;
 	size_t len;		/* of link.out; 0: nobody needs to see it */
+	bool reserved;			/* bits that generic netlink refuses first, whoever asks */
 	bool dump;
 	bool framed;		/* the kernel sees a request with attributes */
 	const char *wrong;	/* NULL: its attributes are what the spec says */
@@ -266,6 +267,9 @@ static struct request build(struct link *l, struct message *m)
 					r.op->request);
 	r.len = m->len;
 	r.dump = (h.nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+	r.reserved = genl.reserved ||
+		     h.nlmsg_flags &
+			     ~(NLM_F_REQUEST | NLM_F_ACK | NLM_F_ECHO | (r.dump ? NLM_F_DUMP : 0));
 	memcpy(m->buf, &h, sizeof(h));
 	memcpy(m->buf + sizeof(h), &genl, sizeof(genl));
 	return r;
@@ -325,6 +329,10 @@ static void check_error(struct link *l, struct request *r, int error)
 	if (error > 0 || error <= -512)
 		failed(l, r, "no errno, or one that is the kernel's own", NULL);
 	else if (!r->framed)
+		return;
+	else if (r->reserved && error != -EINVAL)
+		failed(l, r, "not refused with EINVAL: reserved bits", strerror(-error));
+	else if (r->reserved)
 		return;
 	else if (!error && !r->op)
 		failed(l, r, "granted", NULL);

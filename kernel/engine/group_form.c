@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How a group gathers its ranks. Who waits for others is told when to ask again, which is the later
+ * the more ranks there are and the longer nobody has come, so that a group costs its node a bounded
+ * rate of JOINs. When the last rank has come, all who have been silent for a while are called: they
+ * ask at once, and the group forms when all have.
+ */
+#include "group.h"
+
+/* who has been heard in it need not be called */
+#define JOIN_FRESH	(300 * NETINC_MS)
+/* between JOINs of a rank that waits: while all are about to come, and until then */
+#define WAIT_SHORT	(50 * NETINC_MS)
+#define WAIT_LONG	(500 * NETINC_MS)
+/* of all ranks together, on average */
+#define WAIT_PER_RANK	(10 * NETINC_MS)
+
+/* It neither moves nor shrinks: there is no hurry, and nobody has operations under way. */
+static bool forms_anew(const struct netinc_group *g)
+{
+	return g->state == INC_GROUP_JOINING && !g->move && !netinc_group_shrinking(g);
+}
+
+static bool all_came(const struct netinc_group *g)
+{
+	return g->joined == g->cfg.size;
+}
+
+u32 netinc_form_pause(struct netinc_group *g, u64 now)
+{
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, pause;
+
+	if (!forms_anew(g))
+		return WAIT_SHORT;
+	pause = all_came(g) ? WAIT_SHORT : min_t(u64, dead / 4, WAIT_LONG);
+	if (!all_came(g))
+		pause = max_t(u64, pause, min_t(u64, (now - g->news) / 4, dead));
+	pause = max_t(u64, pause, WAIT_PER_RANK * g->cfg.size);
+	g->longest_pause = max_t(u32, g->longest_pause, pause);
+	return (u32)pause;
+}
+
+u64 netinc_form_patience(const struct netinc_group *g)
+{
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
+
+	return forms_anew(g) ? max_t(u64, dead, 4ull * g->longest_pause) : dead;
+}
+
+/*
+ * A JOIN may be the late copy of one whose sender is gone: who is there repeats it. The group does
+ * not form with a ghost and fail; the ghost goes after a while and the rank can be taken.
+ */
+bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now)
+{
+	u64 fresh = min(JOIN_FRESH, g->cfg.settings.dead_ms * NETINC_MS / 2);
+
+	if (g->called)
+		fresh = max(fresh, now - g->called);
+	return g->members[rank].present && now - g->members[rank].heard <= fresh;
+}
+
+bool netinc_form_all_heard(const struct netinc_group *g, u64 now)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++)
+		if (g->members[i].present && !netinc_form_is_fresh(g, i, now))
+			return false;
+	return true;
+}
+
+static void call_silent(struct netinc_group *g, u64 now)
+{
+	u32 i;
+
+	g->last_call = now;
+	for (i = 0; i < g->cfg.size; i++)
+		if (!netinc_form_is_fresh(g, i, now))
+			netinc_group_send_wait(g, i, 0);
+}
+
+void netinc_form_call(struct netinc_group *g, u64 now)
+{
+	if (!forms_anew(g) || !all_came(g)) {
+		g->called = 0;
+		return;
+	}
+	if (g->last_call && now - g->last_call < WAIT_SHORT)
+		return;
+	if (!g->called)
+		g->called = now;
+	call_silent(g, now);
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a group tells its members: WAIT, READY, PEERS, ERROR. */
+#include "group.h"
+
+#define PEERS		20u			/* addresses in one packet */
+
+void netinc_group_send_wait(struct netinc_group *g, u32 child, u32 pause)
+{
+	const struct netinc_member *m = &g->members[child];
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce),
+				     .joined = cpu_to_be32(g->joined),
+				     .pause = cpu_to_be32(pause) };
+	struct netinc_pkt pkt;
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++) {
+		m = &g->members[i];
+		if ((!m->present && !m->gone) || (g->state == INC_GROUP_RESYNC && !m->rejoined))
+			break;
+	}
+	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_WAIT);
+	pkt.child = child;
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+void netinc_group_send_ready(struct netinc_group *g, u32 child)
+{
+	const struct netinc_member *m = &g->members[child];
+	struct netinc_pkt pkt;
+	struct inc_ready body = {
+		.nonce = cpu_to_be32(m->nonce),
+		.start = cpu_to_be64(g->agg.start),
+		.up_cookie = cpu_to_be64(m->cookie),
+		.down_cookie = cpu_to_be64(g->down_cookie),
+		.size = cpu_to_be32(g->cfg.size),
+		.children = cpu_to_be16(g->cfg.size),
+		.trees = cpu_to_be16(g->agg.spread.trees),
+		.block = cpu_to_be16(g->block),
+		.rank = cpu_to_be16(child),
+		.opseq = cpu_to_be32(g->opseq),
+		.move = cpu_to_be32(g->move),
+		.standbys = g->cfg.nstandby,
+		.lineage = cpu_to_be64(g->cfg.lineage),
+	};
+	u64 key[2];
+	u32 i;
+
+	netinc_settings_to_ready(&g->cfg.settings, &body);
+	if (child && child < g->agg.spread.trees) {
+		netinc_tree_key(g, child, key);
+		body.tree_key[0] = cpu_to_be64(key[0]);
+		body.tree_key[1] = cpu_to_be64(key[1]);
+	}
+	netinc_addr_build(&body.edge, &g->members[0].peer);
+	for (i = 0; i < g->cfg.nstandby; i++)
+		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
+	/* the number by which it knows itself as long as it has not had this */
+	pkt.child = g->shrunk == g->epoch ? m->old : child;
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}
+
+/* Where rank @rank is, and how @child makes itself known to its tree. */
+static void build_peer(const struct netinc_group *g, u32 child, u32 rank, struct inc_peer *peer)
+{
+	u64 key[2], c;
+
+	memset(peer, 0, sizeof(*peer));
+	netinc_addr_build(&peer->addr, &g->members[rank].peer);
+	if (!rank || rank >= g->agg.spread.trees)
+		return;
+	netinc_tree_key(g, rank, key);
+	c = netinc_tree_cookie(key, child);
+	peer->cookie[0] = cpu_to_be32((u32)(c >> 32));
+	peer->cookie[1] = cpu_to_be32((u32)c);
+}
+
+void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first)
+{
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer[PEERS];
+	} m;
+	u32 n = min(g->cfg.size - first, PEERS), i;
+	struct netinc_pkt pkt;
+
+	m.peers.first = cpu_to_be32(first);
+	m.peers.n = cpu_to_be32(n);
+	for (i = 0; i < n; i++)
+		build_peer(g, child, first + i, &m.peer[i]);
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_PEERS);
+	pkt.child = child;
+	g->ops->send(g, child, &pkt, &m, sizeof(m.peers) + n * sizeof(m.peer[0]));
+}
+
+void netinc_group_send_error(struct netinc_group *g, u32 child)
+{
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_agg_header(&g->agg, &pkt, INC_PKT_ERROR);
+	pkt.child = child == NETINC_ALL ? 0 : child;
+	pkt.psn = (u32)g->error.block;
+	netinc_error_build(&body, &g->error);
+	netinc_count(g->counters, INC_C_ERRORS);
+	g->ops->send(g, child, &pkt, &body, sizeof(body));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a group is run with: its node's administrator says it when the group forms, READY says it to
+ * the ranks, and they bring it along in their JOINs to where the group goes on. It never changes
+ * for a group.
+ */
+#ifndef NETINC_ENGINE_SETTINGS_H
+#define NETINC_ENGINE_SETTINGS_H
+
+#include "engine.h"
+
+struct netinc_settings {
+	u32 window;		/* W, blocks; a power of two */
+	/* milliseconds of silence after which a member, or the node, is taken for dead */
+	u32 dead_ms;
+	/* milliseconds that a block waits for a rank until the policy applies, 0: for ever */
+	u32 late_ms;
+	u8 late_policy;		/* enum inc_late_policy */
+	u8 fallback;		/* enum inc_fallback: where the group goes when its node is lost */
+};
+
+/*
+ * May a group be run so? INC_LATE_PARTIAL goes with no fallback: whose contributions a result is
+ * made of is not retained.
+ */
+bool netinc_settings_ok(const struct netinc_settings *settings);
+
+struct netinc_settings netinc_settings_from_join(const struct inc_join *join);
+void netinc_settings_to_join(const struct netinc_settings *settings, struct inc_join *join);
+struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready);
+void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc_ready *ready);
+
+#endif
