@@ -289,11 +289,20 @@ static const char *wrong_string(const char *body, size_t len, bool request)
 	return n == len || (!request && n + 1 != len) ? "the end of the string" : NULL;
 }
 
-/* Without a length it is an address. Of two in a request the last counts: not known here. */
+/*
+ * An array has one item at least. What has no length and no items is an address. Of two in a request
+ * the last counts: not known here.
+ */
 static const char *wrong_binary(size_t len, const struct spec_attr *a, bool request)
 {
-	bool fits = a->len ? len == a->len : len == 4 || len == 16 || request;
+	bool fits;
 
+	if (a->len)
+		fits = len == a->len;
+	else if (a->item)
+		fits = len && len % a->item == 0;
+	else
+		fits = len == 4 || len == 16 || request;
 	return fits ? NULL : "its length";
 }
 

@@ -21,6 +21,7 @@ struct spec_attr {
 	unsigned int number;
 	enum spec_type type;
 	unsigned int len;		/* bytes, where that is fixed; else 0 */
+	unsigned int item;		/* bytes of each, where it is an array; else 0 */
 	const struct spec_set *nested;
 	const char * const *names;	/* of an enum's values, NULL where there is none */
 	unsigned int n_names;

@@ -18,6 +18,8 @@ def attribute(spec, number, attr):
     kind = attr["type"]
     length = SIZES.get(kind, attr.get("checks", {}).get("exact-len", 0))
     fields = [f'.name = "{attr["name"]}"', f".number = {number}", f".type = SPEC_{kind.upper()}", f".len = {length}"]
+    if "sub-type" in attr:
+        fields.append(f".item = {SIZES[attr['sub-type']]}")
     if kind == "nest":
         fields.append(f".nested = &{ident('set', attr['nested-attributes'])}")
     if "enum" in attr:
