@@ -47,14 +47,15 @@ exits_without_leaving() {
 	wait_rank 0 1 && wait_rank 2 1 && says 0 "rank 1" && says 2 "rank 1"
 }
 
-# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default,
-# and three more, for its timers, for the programs to end and for a machine that is busy.
+# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default (its
+# exact meaning is in unit/test_group.c), and six more, for the programs to end and for a machine
+# that is busy.
 cut_off() {
 	local clock status=0
 
 	start_ranks 3 inc-allreduce --count 100000 --iters 100000 --no-check
 	wait_for 60 operations_done sw 5 || return
-	python3 -s -S "$VM/inc_clock.py" 5 "${RANK_PIDS[0]}" "${RANK_PIDS[2]}" >"$INC_TMP/clock" &
+	python3 -s -S "$VM/inc_clock.py" 8 "${RANK_PIDS[0]}" "${RANK_PIDS[2]}" >"$INC_TMP/clock" &
 	clock=$!
 	wait_for 30 test -s "$INC_TMP/clock" && ip -n sw link set p2 down || return
 	wait_rank 0 1 && wait_rank 2 1 && says 0 "rank 1 does not answer" &&
