@@ -36,6 +36,37 @@ static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
 }
 
+/* What answers a JOIN repeats its nonce, which stands first in all of these. */
+static bool has_nonce(const struct netinc_rx *rx, u32 nonce)
+{
+	__be32 buf;
+	const __be32 *p = skb_header_pointer(rx->skb, rx->body, sizeof(buf), &buf);
+
+	return p && be32_to_cpu(*p) == nonce;
+}
+
+/* The same for what names a rank, which several jobs may have. */
+static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
+{
+	switch (rx->pkt.type) {
+	case INC_PKT_STATUS:
+	case INC_PKT_NACK:
+	case INC_PKT_PEERS:
+		return turned_away(ep, &rx->pkt);
+	case INC_PKT_REFUSE:
+		/* of a member's packets it has their cookie */
+		if (rx->pkt.cookie && rx->pkt.cookie == READ_ONCE(ep->tree[0].up_cookie))
+			return 0;
+		fallthrough;
+	case INC_PKT_CHALLENGE:
+	case INC_PKT_WAIT:
+	case INC_PKT_READY:
+		return has_nonce(rx, ep->cfg.nonce) ? 0 : INC_C_DROP_STATE;
+	default:
+		return 0;
+	}
+}
+
 /* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
 static void to_ranks(struct netinc_rx *rx)
 {
@@ -59,7 +90,7 @@ static void to_ranks(struct netinc_rx *rx)
 		    (all && is_other_run(&rank->ep, &rx->pkt)))
 			continue;
 		found = true;
-		why = all ? turned_away(&rank->ep, &rx->pkt) : 0;
+		why = all ? turned_away(&rank->ep, &rx->pkt) : names_another(&rank->ep, rx);
 		if (why) {
 			netinc_rx_drop(rx, why);
 			continue;

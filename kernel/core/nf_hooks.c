@@ -58,6 +58,9 @@ static struct net_device *bridge_hands_to(const struct sk_buff *skb, const struc
 	if (!skb_vlan_tag_present(skb))
 		return skb->dev;
 	dev = __vlan_find_dev_deep_rcu(skb->dev, skb->vlan_proto, skb_vlan_tag_get_id(skb));
+	/* VLAN 0 is none: the tag says how urgent the frame is */
+	if (!dev && !skb_vlan_tag_get_id(skb))
+		return skb->dev;
 	/* in its turn a port of something, or elsewhere: not ours to say whom the frame is for */
 	if (!dev || !(dev->flags & IFF_UP) || rcu_access_pointer(dev->rx_handler) ||
 	    !net_eq(dev_net(dev), net))

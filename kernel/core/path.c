@@ -20,9 +20,11 @@
 
 #define TXQ_ROUNDS	16	/* that one CPU sends for all */
 
-__be16 netinc_sport(u32 group, u32 tree)
+__be16 netinc_sport(u64 job, u32 group, u32 tree)
 {
-	return htons(INC_SPORT_BASE + (jhash_2words(group, tree, 0) & 0x3fff));
+	u32 hash = jhash_3words(group, tree, lower_32_bits(job), upper_32_bits(job));
+
+	return htons(INC_SPORT_BASE + (hash & 0x3fff));
 }
 
 int netinc_path_init(struct netinc_path *path, struct net *net, const struct netinc_peer *peer,

@@ -10,6 +10,7 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
+#include "core/nf_hooks.h"
 #include "core/rx.h"
 
 /* A device by which this box hears what it sends itself. */
@@ -61,7 +62,11 @@ u32 netinc_rx_oif(const struct netinc_rx *rx)
 
 static bool comes_back4(const struct netinc_rx *rx)
 {
-	struct flowi4 fl = { .flowi4_iif = LOOPBACK_IFINDEX, .flowi4_l3mdev = rx->vrf };
+	struct flowi4 fl = { .flowi4_iif = LOOPBACK_IFINDEX,
+			     .flowi4_l3mdev = rx->vrf,
+			     .flowi4_proto = IPPROTO_UDP,
+			     .fl4_sport = htons(netinc_port),
+			     .fl4_dport = (__force __be16)rx->peer.udp_port };
 	struct fib_result res;
 
 	memcpy(&fl.daddr, rx->peer.addr, sizeof(fl.daddr));
@@ -75,14 +80,17 @@ static bool comes_back6(const struct netinc_rx *rx)
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = { .flowi6_iif = LOOPBACK_IFINDEX,
 			     .flowi6_oif = rx->via->ifindex,
-			     .flowi6_l3mdev = rx->vrf };
+			     .flowi6_l3mdev = rx->vrf,
+			     .flowi6_proto = IPPROTO_UDP,
+			     .fl6_sport = htons(netinc_port),
+			     .fl6_dport = (__force __be16)rx->peer.udp_port };
 	struct dst_entry *dst;
 	struct rt6_info *rt;
 	bool ret;
 
 	memcpy(&fl.daddr, rx->peer.addr, sizeof(fl.daddr));
 	memcpy(&fl.saddr, rx->local, sizeof(fl.saddr));
-	dst = ip6_route_lookup(rx->nn->net, &fl, rx->skb, RT6_LOOKUP_F_HAS_SADDR);
+	dst = ip6_route_lookup(rx->nn->net, &fl, NULL, RT6_LOOKUP_F_HAS_SADDR);
 	rt = (struct rt6_info *)dst;
 	ret = !dst->error && !(rt->rt6i_flags & (RTF_REJECT | RTF_ANYCAST | RTF_LOCAL)) &&
 	      rt->rt6i_idev && rt->rt6i_idev->dev == rx->via;

@@ -298,6 +298,16 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	return 0;
 }
 
+/*
+ * The older run of the group may just be ending: a dead rank is found, then the group expires. One
+ * that was still waiting for others is given up after four of its pauses.
+ */
+static u64 busy_patience(const struct netinc_ep *ep)
+{
+	return 4 * max_t(u64, ep->settings.dead_ms * NETINC_MS,
+			 NETINC_WAIT_PER_RANK * ep->cfg.size);
+}
+
 static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_refuse *r = body;
@@ -330,12 +340,8 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	ep->tree[0].heard = now;
 	if (!ep->busy_since)
 		ep->busy_since = now;
-	/*
-	 * the older run of the group may just be ending: a dead rank is found, then the group
-	 * expires
-	 */
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
-	    now - ep->busy_since <= 4 * ep->settings.dead_ms * NETINC_MS)
+	    now - ep->busy_since <= busy_patience(ep))
 		return 0;
 	/*
 	 * at the edge a host is a node as long as a rank of the group is there, which may be

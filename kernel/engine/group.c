@@ -119,9 +119,11 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
+	g->told = now;
 	for (i = 0; i < g->cfg.size; i++) {
 		m[i].cookie = member_cookie(g, 2, i);
 		m[i].rejoined = false;
+		m[i].confirmed = false;
 		m[i].left = false;	/* of the epoch that failed */
 		m[i].heard = now;
 		m[i].una = start;
@@ -166,13 +168,17 @@ static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 win
 	return off >= -most && off <= most;
 }
 
-/* The same for who joins a group that is yet to form. */
+/*
+ * The same for who joins a group that is yet to form. In one that forms anew all who have come have
+ * the same to say, however long ago; elsewhere one that is gone may have been at another block.
+ */
 static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u64 now, u64 *detail)
 {
 	u32 i;
 
 	for (i = 0; i < g->cfg.size; i++) {
-		if (i == rank || !netinc_form_is_fresh(g, i, now))
+		if (i == rank || !g->members[i].present ||
+		    (!netinc_form_is_new(g) && !netinc_form_is_fresh(g, i, now)))
 			continue;
 		if (next_fits(g, next, g->members[i].next, 1))
 			return true;
@@ -417,11 +423,13 @@ int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt,
 {
 	int err = check_sender(g, pkt, peer);
 
-	if (err)
+	if (err) {
 		netinc_count(g->counters, -err);
-	else
-		g->members[pkt->child].heard = now;
-	return err;
+		return err;
+	}
+	g->members[pkt->child].heard = now;
+	g->members[pkt->child].confirmed = true;
+	return 0;
 }
 
 static u64 agg_block(const struct netinc_group *g, const struct netinc_pkt *pkt)
@@ -813,6 +821,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	netinc_form_call(g, now);
+	netinc_form_repeat_ready(g, now);
 	if (g->state == INC_GROUP_ACTIVE)
 		check_late(g, now);
 	if (g->state == INC_GROUP_JOINING && !g->joined) {

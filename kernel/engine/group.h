@@ -46,6 +46,7 @@ struct netinc_member {
 	bool rejoined;		/* RESYNC: JOIN for the next epoch is in */
 	bool left;		/* contributed LEAVE */
 	bool aborted;		/* in JOINING: not present, and its nonce does not come back */
+	bool confirmed;		/* has sent something with the cookie of this epoch */
 	bool gone;		/* dead or closed */
 	u32 old;		/* its rank before the group shrank */
 	u32 nonce;
@@ -103,6 +104,7 @@ struct netinc_group {
 	u32 begun;
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
+	u64 told;		/* time at which READY was sent last to those who may not have it */
 	u64 ticked;		/* time of the last netinc_group_tick() */
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
@@ -206,6 +208,10 @@ bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now);
 bool netinc_form_all_heard(const struct netinc_group *g, u64 now);
 /* If all ranks have come: those that have been silent are asked to show that they are there. */
 void netinc_form_call(struct netinc_group *g, u64 now);
+/* An epoch has begun: READY goes once more, now and then, to those that do not show that they have it. */
+void netinc_form_repeat_ready(struct netinc_group *g, u64 now);
+/* It neither moves nor shrinks: nobody has operations under way. */
+bool netinc_form_is_new(const struct netinc_group *g);
 
 /* group_packet.c: what a member is told */
 /* @pause: microseconds until it is to ask again, 0: at once */

@@ -3,7 +3,8 @@
  * How a group gathers its ranks. Who waits for others is told when to ask again, which is the later
  * the more ranks there are and the longer nobody has come, so that a group costs its node a bounded
  * rate of JOINs. When the last rank has come, all who have been silent for a while are called: they
- * ask at once, and the group forms when all have.
+ * ask at once, and the group forms when all have. READY is not left to their next JOIN either, which
+ * may be far off: the node repeats it until they are heard.
  */
 #include "group.h"
 
@@ -12,11 +13,10 @@
 /* between JOINs of a rank that waits: while all are about to come, and until then */
 #define WAIT_SHORT	(50 * NETINC_MS)
 #define WAIT_LONG	(500 * NETINC_MS)
-/* of all ranks together, on average */
-#define WAIT_PER_RANK	(10 * NETINC_MS)
+/* per dead limit; who is idle shows with PROBE after a quarter of it that it has READY */
+#define READY_REPEATS	10
 
-/* It neither moves nor shrinks: there is no hurry, and nobody has operations under way. */
-static bool forms_anew(const struct netinc_group *g)
+bool netinc_form_is_new(const struct netinc_group *g)
 {
 	return g->state == INC_GROUP_JOINING && !g->move && !netinc_group_shrinking(g);
 }
@@ -30,12 +30,12 @@ u32 netinc_form_pause(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, pause;
 
-	if (!forms_anew(g))
+	if (!netinc_form_is_new(g))
 		return WAIT_SHORT;
 	pause = all_came(g) ? WAIT_SHORT : min_t(u64, dead / 4, WAIT_LONG);
 	if (!all_came(g))
 		pause = max_t(u64, pause, min_t(u64, (now - g->news) / 4, dead));
-	pause = max_t(u64, pause, WAIT_PER_RANK * g->cfg.size);
+	pause = max_t(u64, pause, NETINC_WAIT_PER_RANK * g->cfg.size);
 	g->longest_pause = max_t(u32, g->longest_pause, pause);
 	return (u32)pause;
 }
@@ -44,7 +44,7 @@ u64 netinc_form_patience(const struct netinc_group *g)
 {
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
 
-	return forms_anew(g) ? max_t(u64, dead, 4ull * g->longest_pause) : dead;
+	return netinc_form_is_new(g) ? max_t(u64, dead, 4ull * g->longest_pause) : dead;
 }
 
 /*
@@ -82,7 +82,7 @@ static void call_silent(struct netinc_group *g, u64 now)
 
 void netinc_form_call(struct netinc_group *g, u64 now)
 {
-	if (!forms_anew(g) || !all_came(g)) {
+	if (!netinc_form_is_new(g) || !all_came(g)) {
 		g->called = 0;
 		return;
 	}
@@ -91,4 +91,21 @@ void netinc_form_call(struct netinc_group *g, u64 now)
 	if (!g->called)
 		g->called = now;
 	call_silent(g, now);
+}
+
+void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
+{
+	u32 i;
+
+	if (g->state != INC_GROUP_ACTIVE ||
+	    now - g->told < g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS)
+		return;
+	g->told = now;
+	for (i = 0; i < g->cfg.size; i++) {
+		if (g->members[i].confirmed)
+			continue;
+		netinc_group_send_ready(g, i);
+		if (g->cfg.settings.fallback)
+			netinc_group_send_peers(g, i, 0);
+	}
 }

@@ -9,6 +9,9 @@
 
 #include "engine.h"
 
+/* Microseconds between the JOINs of a group that forms, of all its ranks together. */
+#define NETINC_WAIT_PER_RANK	(10 * NETINC_MS)
+
 struct netinc_settings {
 	u32 window;		/* W, blocks; a power of two */
 	/* milliseconds of silence after which a member, or the node, is taken for dead */

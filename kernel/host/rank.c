@@ -269,7 +269,7 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 {
 	int mtu, err;
 
-	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->group, 0), oif,
+	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->job, cfg->group, 0), oif,
 			       GFP_KERNEL);
 	if (err)
 		return err;

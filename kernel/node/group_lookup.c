@@ -15,9 +15,19 @@ struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, 
 	return NULL;
 }
 
+/*
+ * Has this member joined with that nonce? A look without the group's lock, which not everybody is
+ * to take of all groups that there are.
+ */
+static bool is_member_nonce(const struct netinc_member *m, u32 nonce)
+{
+	return READ_ONCE(m->present) && READ_ONCE(m->nonce) == nonce;
+}
+
 struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce)
 {
 	u32 child = rx->pkt.child;
+	const struct netinc_member *m;
 	struct netinc_node_group *g;
 	bool found;
 
@@ -26,9 +36,13 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 		    READ_ONCE(g->grp.state) != INC_GROUP_JOINING ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
+		m = &g->grp.members[child];
+		if (!is_member_nonce(m, nonce))
+			continue;
 		spin_lock_bh(&g->lock);
-		found = !g->dead && child < g->grp.cfg.size && g->grp.members[child].present &&
-			g->grp.members[child].nonce == nonce;
+		found = !g->dead && child < g->grp.cfg.size && is_member_nonce(m, nonce) &&
+			netinc_peer_same_host(&m->peer, &rx->peer) &&
+			m->peer.ifindex == rx->peer.ifindex;
 		spin_unlock_bh(&g->lock);
 		if (found)
 			return g;

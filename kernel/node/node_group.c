@@ -153,7 +153,7 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	link->port = netinc_port_get(g->node, rx->dev);
 	/* by the VRF, and from the address, that the rank has chosen */
 	memcpy(link->path.local, rx->local, sizeof(rx->local));
-	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.id, 0),
+	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.job, grp->cfg.id, 0),
 				 netinc_rx_oif(rx), GFP_ATOMIC);
 }
 
@@ -413,7 +413,7 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 
 	for (i = 0; i < g->nlinks && !err; i++)
 		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i],
-				       netinc_sport(request->tree.id, request->tree.tree),
+				       netinc_sport(request->tree.job, request->tree.id, request->tree.tree),
 				       request->peers[i].ifindex, GROUP_GFP);
 	return err;
 }

@@ -45,6 +45,16 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 				count_group(c, &g->creator, asking);
 }
 
+/*
+ * Is the device by which it asks one of several? That of a node on a NIC is not; and what comes by a
+ * bridge itself is a frame of which the bridge's hook could not say for which device it was.
+ */
+static bool has_ports(const struct netinc_node *node, const struct netinc_creator *asking)
+{
+	return asking->ifindex != node->ifindex ||
+	       (node->dev && netif_is_bridge_master(node->dev));
+}
+
 /* At the node's own limit? Those that are over may be a few times as many. */
 static bool node_full(struct netinc_node *node, const struct netinc_creator *asking, u64 *limit)
 {
@@ -58,7 +68,7 @@ static bool node_full(struct netinc_node *node, const struct netinc_creator *ask
 	if (c.peer >= few)
 		return true;
 	*limit = max(max / 2, 1u);
-	if (asking->ifindex != node->ifindex && c.port >= *limit)
+	if (has_ports(node, asking) && c.port >= *limit)
 		return true;
 	*limit = max;
 	return c.live >= max || all >= 8 * max;

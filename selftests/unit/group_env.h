@@ -255,6 +255,7 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 #define expect_count(counter, n) \
 	count_at(__FILE__, __LINE__, #counter, env.g.counters[INC_C_##counter], n)
 
+/* All have joined, and have READY. */
 static inline void form(u64 start)
 {
 	u32 i;
@@ -264,8 +265,10 @@ static inline void form(u64 start)
 		expect(!join(i, start, 1000), "rank %u", i);
 	for (i = 0; i + 1 < SIZE; i++)
 		expect_sent(INC_PKT_WAIT, i);
-	for (i = 0; i < SIZE; i++)
+	for (i = 0; i < SIZE; i++) {
 		expect_sent(INC_PKT_READY, i);
+		env.g.members[i].confirmed = true;
+	}
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 1, "state %u, epoch %u",
 	       env.g.state, env.g.epoch);
 }
@@ -292,6 +295,7 @@ static inline int contrib(u32 rank, u64 block, u32 opseq, u32 sig, u16 flags, u6
 	d->opseq = cpu_to_be32(opseq);
 	d->count = cpu_to_be64(sig);
 	env.g.members[rank].heard = now;
+	env.g.members[rank].confirmed = true;
 	return rx_contrib(&pkt, &pay, now);
 }
 
@@ -303,6 +307,7 @@ static inline void send_probe(u32 rank, u64 now)
 	pkt.len = sizeof(body);
 	pkt.psn = (u32)env.g.agg.una;
 	env.g.members[rank].heard = now;
+	env.g.members[rank].confirmed = true;
 	expect(!rx_control(&pkt, &body, now), "probe of rank %u", rank);
 }
 

@@ -740,6 +740,48 @@ static void test_call_gone(void)
 	end();
 }
 
+/* One that waits may ask again too late: READY that has been lost comes again by itself. */
+static void test_ready_again(void)
+{
+	u64 now = 1000;
+	u32 i;
+
+	form(0);
+	env.g.members[0].confirmed = false;
+	env.g.members[2].confirmed = false;
+	netinc_group_tick(&env.g, now += DEAD / 20 * NETINC_MS);
+	expect(env.seen == env.logged, "told at once");
+	for (i = 0; i < 5; i++) {
+		netinc_group_tick(&env.g, now += DEAD / 10 * NETINC_MS);
+		expect_sent(INC_PKT_READY, 0);
+		expect_sent(INC_PKT_READY, 2);
+		netinc_group_tick(&env.g, now + 1);
+		expect(env.seen == env.logged, "more often than is good");
+	}
+	expect(!check(0, INC_PKT_PROBE, now), "rank 0 has READY");
+	netinc_group_tick(&env.g, now += DEAD / 10 * NETINC_MS);
+	expect_sent(INC_PKT_READY, 2);
+	expect(!check(2, INC_PKT_PROBE, now), "rank 2 has READY");
+	netinc_group_tick(&env.g, now + DEAD / 10 * NETINC_MS);
+	expect(env.seen == env.logged, "all have it");
+	end();
+}
+
+/* Who says another first block than all who have come is refused, however long these are silent. */
+static void test_false_next(void)
+{
+	u64 now = 1000;
+
+	begin();
+	expect(!join(0, 50, now) && !join(1, 50, now), "two ranks");
+	expect(join(2, 51, now + DEAD / 2 * NETINC_MS) == INC_REFUSE_NEXT && env.detail == 50,
+	       "a false one is refused");
+	expect(!join(0, 50, now + DEAD / 2 * NETINC_MS + 1), "an honest one goes on asking");
+	expect(!join(2, 50, now + DEAD / 2 * NETINC_MS + 2), "and the third one comes");
+	env.seen = env.logged;
+	end();
+}
+
 /* Who has left need not answer any more; who goes on without it gets an error that says so. */
 static void test_left(void)
 {
@@ -785,6 +827,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave), KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 	KTAP(test_left_over), KTAP(test_wait_pause), KTAP(test_call), KTAP(test_call_gone),
+	KTAP(test_ready_again), KTAP(test_false_next),
 };
 
 int main(int argc, char **argv)

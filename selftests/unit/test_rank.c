@@ -126,6 +126,14 @@ static void test_refuse(void)
 	env.now++;
 	refuse(4711, INC_REFUSE_BUSY, 0);
 	expect_state(INC_STATE_FAILED);
+	/* many ranks have long pauses, and the node gives up a rank that waited after four of them */
+	begin(0);
+	env.ep.cfg.size = 1000;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_RANK_TAKEN, 0), "its ghost");
+	env.now += 4 * 1000 * NETINC_WAIT_PER_RANK;
+	expect(!refuse(4711, INC_REFUSE_RANK_TAKEN, 0), "still");
+	expect_state(INC_STATE_JOINING);
 	/* a member believes only who knows its cookie */
 	ready(0);
 	expect(refuse(4711, INC_REFUSE_UNKNOWN, 0) == -INC_C_DROP_STATE, "without the cookie");

@@ -136,6 +136,7 @@ static void test_left_early(void)
 	struct netinc_error e;
 
 	begin_spread(0);
+	expect(!check(1, INC_PKT_PROBE, 2000), "a sign of life");
 	expect(!say_leave(1, 2000) && env.g.members[1].left, "rank 1");
 	env.seen = env.logged;
 	expect(!check(0, INC_PKT_PROBE, now) && !check(2, INC_PKT_PROBE, now), "signs of life");
