@@ -71,8 +71,8 @@ int netinc_txq_add(struct netinc_txq *txq, struct netinc_path *path, struct sk_b
 void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock) __releases(lock);
 
 /*
- * Source port of a group's tree, network order. GRO puts packets of one flow together: another job's
- * would be lost in there.
+ * Source port of a group's tree, network order. GRO puts packets of one flow together: another
+ * job's would be lost in there.
  */
 __be16 netinc_sport(u64 job, u32 group, u32 tree);
 

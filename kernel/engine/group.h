@@ -208,7 +208,7 @@ bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now);
 bool netinc_form_all_heard(const struct netinc_group *g, u64 now);
 /* If all ranks have come: those that have been silent are asked to show that they are there. */
 void netinc_form_call(struct netinc_group *g, u64 now);
-/* An epoch has begun: READY goes once more, now and then, to those that do not show that they have it. */
+/* READY goes once more, now and then, to those that do not show that they have it. */
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now);
 /* It neither moves nor shrinks: nobody has operations under way. */
 bool netinc_form_is_new(const struct netinc_group *g);

@@ -3,8 +3,8 @@
  * How a group gathers its ranks. Who waits for others is told when to ask again, which is the later
  * the more ranks there are and the longer nobody has come, so that a group costs its node a bounded
  * rate of JOINs. When the last rank has come, all who have been silent for a while are called: they
- * ask at once, and the group forms when all have. READY is not left to their next JOIN either, which
- * may be far off: the node repeats it until they are heard.
+ * ask at once, and the group forms when all have. READY is not left to their next JOIN either,
+ * which may be far off: the node repeats it until they are heard.
  */
 #include "group.h"
 

@@ -269,8 +269,8 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 {
 	int mtu, err;
 
-	err = netinc_path_init(&rank->path, rank->nn->net, parent, netinc_sport(cfg->job, cfg->group, 0), oif,
-			       GFP_KERNEL);
+	err = netinc_path_init(&rank->path, rank->nn->net, parent,
+			       netinc_sport(cfg->job, cfg->group, 0), oif, GFP_KERNEL);
 	if (err)
 		return err;
 	mtu = netinc_path_mtu(&rank->path);

@@ -29,6 +29,7 @@ static bool find_tree_paths(struct netinc_rank *rank)
 	const struct netinc_ep *ep = &rank->ep;
 	u32 n = ep->spread.trees - 1, i;
 	struct netinc_path *tree_paths;
+	u64 job = ep->cfg.job;
 
 	tree_paths = kcalloc(n, sizeof(*tree_paths), GFP_ATOMIC | __GFP_NOWARN);
 	if (!tree_paths)
@@ -37,7 +38,7 @@ static bool find_tree_paths(struct netinc_rank *rank)
 		const struct netinc_peer *peer = &ep->peers[i + 1];
 
 		if (!peer->family || netinc_path_init(&tree_paths[i], rank->nn->net, peer,
-						      netinc_sport(ep->cfg.job, ep->cfg.group, i + 1),
+						      netinc_sport(job, ep->cfg.group, i + 1),
 						      netinc_rank_oif(rank, peer), GFP_ATOMIC)) {
 			free_tree_paths(tree_paths, i);
 			return false;

@@ -76,7 +76,10 @@ struct netinc_pending_group {
 	struct netinc_tenant *tenant;
 };
 
-/* The node of all devices is named so; hardly an interface can be: /proc/sys/net has a meaning for it. */
+/*
+ * The node of all devices is named so; no interface is, where there is IPv6: /proc/sys/net has a
+ * meaning for it.
+ */
 #define NETINC_ALL_DEVICES	"all"
 
 struct netinc_node {

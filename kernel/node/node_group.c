@@ -153,8 +153,9 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	link->port = netinc_port_get(g->node, rx->dev);
 	/* by the VRF, and from the address, that the rank has chosen */
 	memcpy(link->path.local, rx->local, sizeof(rx->local));
-	return !netinc_path_init(&link->path, g->nn->net, peer, netinc_sport(grp->cfg.job, grp->cfg.id, 0),
-				 netinc_rx_oif(rx), GFP_ATOMIC);
+	return !netinc_path_init(&link->path, g->nn->net, peer,
+				 netinc_sport(grp->cfg.job, grp->cfg.id, 0), netinc_rx_oif(rx),
+				 GFP_ATOMIC);
 }
 
 static const struct netinc_group_ops group_ops = {
@@ -408,12 +409,13 @@ int netinc_node_group_create(struct netinc_node *node, const struct netinc_pendi
 
 static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)
 {
+	const struct netinc_tree_cfg *tree = &request->tree;
+	__be16 sport = netinc_sport(tree->job, tree->id, tree->tree);
 	u32 i;
 	int err = 0;
 
 	for (i = 0; i < g->nlinks && !err; i++)
-		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i],
-				       netinc_sport(request->tree.job, request->tree.id, request->tree.tree),
+		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i], sport,
 				       request->peers[i].ifindex, GROUP_GFP);
 	return err;
 }

@@ -46,8 +46,8 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 }
 
 /*
- * Is the device by which it asks one of several? That of a node on a NIC is not; and what comes by a
- * bridge itself is a frame of which the bridge's hook could not say for which device it was.
+ * Is the device by which it asks one of several? That of a node on a NIC is not; and what comes by
+ * a bridge itself is a frame of which the bridge's hook could not say for which device it was.
  */
 static bool has_ports(const struct netinc_node *node, const struct netinc_creator *asking)
 {

@@ -290,8 +290,8 @@ static const char *wrong_string(const char *body, size_t len, bool request)
 }
 
 /*
- * An array has one item at least. What has no length and no items is an address. Of two in a request
- * the last counts: not known here.
+ * An array has one item at least. What has no length and no items is an address. Of two in a
+ * request the last counts: not known here.
  */
 static const char *wrong_binary(size_t len, const struct spec_attr *a, bool request)
 {

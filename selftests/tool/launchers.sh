@@ -52,13 +52,6 @@ two_jobs()
 	result $? "$1"
 }
 
-# not_here NAME WHY: a launcher that is not installed
-not_here()
-{
-	num=$((num + 1))
-	echo "ok $num - $1 # SKIP $2"
-}
-
 openmpi()
 {
 	local run first
@@ -67,7 +60,7 @@ openmpi()
 
 	wanted "launcher Open MPI" || return
 	if ! command -v mpirun.openmpi >/dev/null; then
-		not_here "launcher Open MPI" "openmpi-bin is not installed"
+		skip "launcher Open MPI" "openmpi-bin is not installed"
 		return
 	fi
 	ranks_are "launcher Open MPI: 3 ranks" "Open MPI" 3 "local-rank R local-size 3" derived "${run[@]}" "$rank"
@@ -83,7 +76,7 @@ mpich()
 {
 	wanted "launcher MPICH" || return
 	if ! command -v mpirun.mpich >/dev/null; then
-		not_here "launcher MPICH" "mpich is not installed"
+		skip "launcher MPICH" "mpich is not installed"
 		return
 	fi
 	ranks_are "launcher MPICH: INC_JOB" PMI 3 "local-rank R local-size 3" 78 \
@@ -121,7 +114,7 @@ torch()
 	if command -v torchrun >/dev/null; then
 		as_one "launcher torchrun" torch_jobs
 	else
-		not_here "launcher torchrun" "python3-torch is not installed"
+		skip "launcher torchrun" "python3-torch is not installed"
 	fi
 }
 
@@ -216,7 +209,7 @@ slurm()
 	if command -v srun slurmctld slurmd >/dev/null; then
 		as_one "launcher Slurm" slurm_results
 	else
-		not_here "launcher Slurm" "slurm-wlm is not installed"
+		skip "launcher Slurm" "slurm-wlm is not installed"
 	fi
 }
 

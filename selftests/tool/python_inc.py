@@ -347,6 +347,12 @@ class Fake:
         self.results[handle] = result
         os.write(self.writer, b"x")
 
+    def until_waited(self):
+        """Until a thread waits in libinc for something to end."""
+        deadline = time.monotonic() + 30
+        while not self.inside and time.monotonic() < deadline:
+            time.sleep(0.005)
+
     def end_later(self, seconds, handle, result=0):
         thread = threading.Timer(seconds, self.end, (handle, result))
         thread.start()
@@ -444,22 +450,29 @@ def is_locked(buf):
     return False
 
 
-def interrupt_after(seconds):
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+def interrupt_when_waited(fake, number=signal.SIGINT):
+    def interrupt():
+        fake.until_waited()
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=interrupt).start()
 
 
 @test
 def blocking_calls_lock_buffers_until_they_end():
     fake, g = group()
     buf = bytearray(8)
-    timer = fake.end_later(0.3, 1)
     seen = []
-    watch = threading.Timer(0.1, lambda: seen.append(is_locked(buf)))
-    watch.start()
+
+    def watch():
+        fake.until_waited()
+        seen.append(is_locked(buf))
+        fake.end(1)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     g.allreduce(buf)
-    timer.join()
-    watch.join()
+    watcher.join()
     expect("locked meanwhile, and afterwards", (seen, is_locked(buf)), ([True], False))
     fake.results[2] = -errno.ECONNRESET
     os.write(fake.writer, b"x")
@@ -481,7 +494,7 @@ def blocking_calls_lock_buffers_until_they_end():
 def an_interrupted_blocking_call_aborts_the_group():
     fake, g = group()
     buf = bytearray(8)
-    interrupt_after(0.3)
+    interrupt_when_waited(fake)
     begin = time.monotonic()
     try:
         g.allreduce(buf)
@@ -497,7 +510,7 @@ def an_interrupted_blocking_call_aborts_the_group():
 def an_interrupted_wait_leaves_the_request():
     fake, g = group()
     request = g.iallreduce(bytearray(8))
-    interrupt_after(0.3)
+    interrupt_when_waited(fake)
     try:
         request.wait()
         raise AssertionError("it was not interrupted")
@@ -609,7 +622,7 @@ def abort_in_a_signal_handler():
 
     old = signal.signal(signal.SIGALRM, handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.25)
+        interrupt_when_waited(fake, signal.SIGALRM)
         raises(inc.Error, "this rank has left or aborted the group", g.allreduce, bytearray(8))
     finally:
         signal.signal(signal.SIGALRM, old)

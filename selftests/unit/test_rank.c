@@ -126,7 +126,7 @@ static void test_refuse(void)
 	env.now++;
 	refuse(4711, INC_REFUSE_BUSY, 0);
 	expect_state(INC_STATE_FAILED);
-	/* many ranks have long pauses, and the node gives up a rank that waited after four of them */
+	/* many ranks have long pauses; the node gives up who waits after four of them */
 	begin(0);
 	env.ep.cfg.size = 1000;
 	netinc_ep_connect(&env.ep, env.now);

@@ -103,10 +103,12 @@ groups_of_jobs() {
 two_jobs() {
 	local ret=0 first
 
+	# neither ends before both have been seen
+	rank_args 0 "--start-delay 6000"
 	INC_GROUP_NR=$(($1 - 1))
 	INC_JOB=4711 start_ranks 4 inc-allreduce --count 5000 --iters 20
 	first=("${RANK_PIDS[@]}")
-	rank_args 0 "--start-delay 1500"
+	rank_args 0 "--start-delay 4000"
 	INC_GROUP_NR=$(($1 - 1))
 	INC_JOB=night-run start_ranks 4 inc-allreduce --count 3000 --iters 20 --type i32
 	wait_for 30 groups_of_jobs 2 || ret=1

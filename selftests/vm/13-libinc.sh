@@ -46,6 +46,7 @@ why_not_loaded() {
 
 inc_begin
 lib=$(dirname "$(command -v inc-allreduce)")/../lib
+export SAID=$INC_TMP/said
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 inc_topology_create 2
 API=0

@@ -326,7 +326,7 @@ falls_back() {
 	local before
 
 	before=$(counter sw blocks)
-	start_ranks 3 inc-coll --quiet --seed "$SEED" --ops 200 --max 10000
+	start_ranks 3 inc-coll --quiet --seed "$SEED" --ops 1000 --max 10000
 	wait_for 60 blocks_done $((before + 10)) && inc -n sw node del dev br0 && wait_ranks &&
 		expect "moves" "$(counter h1 moves)" -ge 1
 }

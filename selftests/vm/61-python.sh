@@ -10,8 +10,7 @@
 ranks=$(cd "$(dirname "$0")" && pwd)/python_ranks.py
 lib=$(dirname "$(command -v inc-allreduce)")/../lib
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-PYTHONPATH=$(cd "$(dirname "$0")/../../userspace/python" && pwd)
-export PYTHONPATH SEED
+export PYTHONPATH=$INC_TOP/userspace/python SEED
 # Compiled once per machine, and not into the source tree.
 export PYTHONPYCACHEPREFIX=${TMPDIR:-/tmp}/inc-selftests-pycache
 # NumPy's threads are not wanted on small machines.
@@ -21,6 +20,7 @@ export FILE=$INC_TMP/file
 # The interpreter that has NumPy.
 PYTHON=python3
 python3 -c 'import numpy' 2>/dev/null || PYTHON=/usr/bin/python3
+"$PYTHON" -c 'import numpy' 2>/dev/null || skip_all "there is no NumPy: tools/deps python"
 
 # passed TEST [RANK...]: these ranks, all without any
 passed() {
@@ -48,7 +48,7 @@ dead() {
 }
 
 late() {
-	inc -n sw node set dev br0 late 2000 late-policy partial || return
+	inc -n sw node set dev br0 late 10000 late-policy partial || return
 	run_ranks 4 "$PYTHON" "$ranks" late && passed late
 }
 

@@ -290,12 +290,16 @@ def t_host_control(lab):
     lab.owe("h1", state=5)
     for p in (ready, refuse, challenge, wait):
         lab.send("h4", p, to="h1")
-    lab.owe("h1", port=3, state=1)                              # a lost node that is there again says CHALLENGE
+    lab.owe("h1", state=4)
+    for kind in (w.STATUS, w.NACK, w.PEERS):
+        lab.send("h4", base.but(kind=kind, cookie=lab.down[0][0].cookie, body=bytes(w.MIN_BODY.get(kind, 0))), to="h1")
+    lab.owe("h1", port=3)
     move = base.but(kind=w.MOVE, body=w.move_body(RNG.randrange(1 << 64), 1))
     lab.send("h4", move, to="h1", src=NODE4)
     lab.send("h4", move, to="h1", src=lab.ip["h2"])             # nobody calls a rank whose group has no fallback
     lab.owe("h1", cookie=2)
-    lab.send("h4", refuse.but(body=struct.pack("!IHHQ", 0, 99, 0, 0)), to="h1", src=NODE4)
+    unknown = lab.probe(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, 99, 0, 0))      # with the rank's own cookie
+    lab.send("h4", unknown, to="h1", src=NODE4)
     lab.owe("h1", malformed=1)
     lab.audit()
     lab.work()

@@ -131,7 +131,10 @@ def t_squat_forming(lab):
                        (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!IIII", nonce, 1, 1, 0)),
                        (w.ERROR, bytes(96)), (w.STATUS, bytes(16))):
         lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
-    lab.owe("h1", malformed=1, state=5)
+    lab.owe("h1", state=6)
+    # with the nonce that all on the link have seen, and nonsense
+    lab.send("h4", down.but(kind=w.READY, body=wait.body[:4] + bytes(164)), to="h1", src=NODE4)
+    lab.owe("h1", malformed=1)
     lab.audit("h1")
     second.start(group, 1, 2)
     first.joined()

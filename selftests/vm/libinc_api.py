@@ -76,6 +76,23 @@ def expect_text(got, *wanted):
             sys.exit(f'rank {RANK}: the message is "{got}", expected "{want}" in it')
 
 
+def said_file(what):
+    return f"{os.environ['SAID']}.{what}"
+
+
+def say(what):
+    open(said_file(what), "w", encoding="ascii").close()
+
+
+def until_said(what, seconds=60):
+    """Until the other rank has said it."""
+    deadline = time.monotonic() + seconds
+    while not os.path.exists(said_file(what)):
+        if time.monotonic() > deadline:
+            sys.exit(f"rank {RANK}: the other one has not said {what} within {seconds} s")
+        time.sleep(0.02)
+
+
 def join(group=None):
     handle = c.c_void_p()
     opts = JoinOpts(group=GROUP if group is None else group, rank=RANK, size=SIZE)
@@ -184,24 +201,29 @@ def test_group_timeout():
     expect("inc_set_timeout", lib.inc_set_timeout(group, -1), -errno.EINVAL)
     expect_text(text(group), "timeout -1")
     if RANK:
-        time.sleep(2)
+        until_said("group_timeout")
         expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ECONNRESET)
         expect_text(text(group), "rank 0")
     else:
-        expect("inc_set_timeout", lib.inc_set_timeout(group, 300), 0)
+        expect("inc_set_timeout", lib.inc_set_timeout(group, 3000), 0)
         expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ETIMEDOUT)
-        expect_text(text(group), "within 300 ms", "waiting for rank 1", "the group has been ended")
+        expect_text(text(group), "within 3000 ms", "waiting for rank 1", "the group has been ended")
+        say("group_timeout")
         expect("inc_cancel", lib.inc_cancel(group), 0)
     leave(group)
 
 
 def test_cancel():
     """Another thread ends the group while this one waits."""
+    def cancel():
+        lib.inc_cancel(group)
+        say("cancel")
+
     group, buf = join(), ints(1000)
     if RANK:
-        time.sleep(2)
+        until_said("cancel")
     else:
-        threading.Timer(0.3, lib.inc_cancel, [group]).start()
+        threading.Timer(0.3, cancel).start()
     expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ECONNRESET)
     expect_text(text(group), "rank 0")
     leave(group)

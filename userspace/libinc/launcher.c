@@ -150,7 +150,7 @@ static int derive_job(const struct launcher *by, struct inc_launch *launch)
 
 	for (unsigned int i = 0; i < MAX_JOB_VARS && by->job[i]; i++) {
 		value = getenv(by->job[i]);
-		if (!value && i >= by->needed)
+		if ((!value || !*value) && i >= by->needed)
 			continue;
 		if ((!value || !*value) && getenv("INC_GROUP"))
 			return 0;

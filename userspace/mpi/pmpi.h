@@ -15,6 +15,7 @@ struct pmpi_comm {
 	MPI_Comm comm;
 	struct incmpi_comm *mid;
 	int rank;
+	int inter;			/* an intercommunicator, which INC cannot serve */
 	unsigned int refs;		/* the communicator and requests */
 	bool freed;			/* @comm is not valid any more */
 	struct pmpi_comm *next, *prev;	/* of all that are not freed */
@@ -43,6 +44,8 @@ void pmpi_type_release(const void *held);
 /* pmpi_request.c */
 bool pmpi_requests_init(void);
 void pmpi_requests_exit(void);
+/* The kernel holds so many that nobody has seen end: those that have ended are collected. */
+void pmpi_requests_look(void);
 int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_Request *request);
 
 #endif

@@ -32,7 +32,11 @@ static bool enter(struct call *call, enum incmpi_fn fn, int root, MPI_Comm comm,
 	call->mid.send.valid = true;
 	call->mid.recv.valid = true;
 	call->request = request;
-	return true;
+	if (!call->c->inter)
+		return true;
+	/* it is counted; its arrays have an entry for every rank of the other group */
+	incmpi_decide(call->c->mid, &call->mid);
+	return false;
 }
 
 static bool is_root(const struct call *call)
@@ -635,12 +639,11 @@ static void fill_typed(struct call *call, struct incmpi_side *side, struct incmp
 	side->displs = displs;
 	side->valid = counts && displs && of;
 	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
-		side->valid = counts[i] >= 0;
-		/* MPI looks at the type of a share without elements; it need not be one */
-		if (!pmpi_type_get(&types[i], &handles[i], of[i]))
-			side->valid = side->valid && !counts[i];
-		side->valid = side->valid && (buf || !counts[i] || !types[i].size ||
-					      !types[i].dense);
+		/* the type of a share without elements need not be one */
+		if (counts[i])
+			side->valid = counts[i] > 0 &&
+				      pmpi_type_get(&types[i], &handles[i], of[i]) &&
+				      (buf || !types[i].size || !types[i].dense);
 	}
 }
 

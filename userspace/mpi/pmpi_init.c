@@ -47,6 +47,7 @@ static void skin_progress(void)
 {
 	int flag;
 
+	pmpi_requests_look();
 	if (pthread_mutex_trylock(&never_lock))
 		return;
 	PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
@@ -112,16 +113,16 @@ static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
 static struct pmpi_comm *comm_new(MPI_Comm comm)
 {
 	struct pmpi_comm *c = calloc(1, sizeof(*c));
-	int inter = 0, size = 0;
+	int size = 0;
 
 	if (!c)
 		return NULL;
 	c->comm = comm;
 	c->refs = 1;
-	if (PMPI_Comm_test_inter(comm, &inter) || PMPI_Comm_rank(comm, &c->rank) ||
+	if (PMPI_Comm_test_inter(comm, &c->inter) || PMPI_Comm_rank(comm, &c->rank) ||
 	    PMPI_Comm_size(comm, &size))
 		goto failed;
-	c->mid = incmpi_comm_new(c, c->rank, size, inter);
+	c->mid = incmpi_comm_new(c, c->rank, size, c->inter);
 	if (!c->mid)
 		goto failed;
 	pthread_mutex_lock(&comms_lock);

@@ -19,6 +19,7 @@ struct pmpi_request {
 	struct incmpi_op *op;
 	MPI_Request request;
 	bool complete;		/* MPI has been told */
+	bool orphan;		/* the program has freed it before it had ended */
 	bool raised;
 	int code;		/* of its failure */
 	char text[MPI_MAX_ERROR_STRING];
@@ -42,14 +43,11 @@ static int query_request(void *extra, MPI_Status *status)
 	return r->code;
 }
 
-static int free_request(void *extra)
+static void request_gone(struct pmpi_request *r)
 {
-	struct pmpi_request *r = extra;
-
 	incmpi_op_free(r->op);
 	pmpi_comm_release(r->c);
 	free(r);
-	return MPI_SUCCESS;
 }
 
 /* MPI does not allow it for collectives. */
@@ -80,6 +78,21 @@ static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pmpi_request *watched;
 static _Atomic unsigned int nr_watched;
 
+/*
+ * MPI forbids MPI_Request_free() for collectives, but MPICH calls this then, in the midst of the
+ * operation: it goes on to its end, as with other requests.
+ */
+static int free_request(void *extra)
+{
+	struct pmpi_request *r = extra;
+
+	if (r->complete)
+		request_gone(r);
+	else
+		r->orphan = true;
+	return MPI_SUCCESS;
+}
+
 /* Returns how many have ended. */
 static int look_at_requests(void)
 {
@@ -99,10 +112,18 @@ static int look_at_requests(void)
 		atomic_fetch_sub(&nr_watched, 1);
 		ended++;
 		/* from here on @r may be freed by another thread */
-		PMPI_Grequest_complete(r->request);
+		if (r->orphan)
+			request_gone(r);
+		else
+			PMPI_Grequest_complete(r->request);
 	}
 	pthread_mutex_unlock(&watched_lock);
 	return ended;
+}
+
+void pmpi_requests_look(void)
+{
+	look_at_requests();
 }
 
 static void watch_request(struct pmpi_request *r)
@@ -212,7 +233,7 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 		/* The operation goes on in buffers of the program: to its end. */
 		while (incmpi_test(r->op) == -EAGAIN)
 			pmpi_skin.progress();
-		free_request(r);
+		request_gone(r);
 		return ret;
 	}
 	*request = r->request;

@@ -5,6 +5,7 @@
  * bytes and adds nothing, which is tried once.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,8 +219,7 @@ static int type_freed(MPI_Datatype type, int keyval, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
-/* What is known of a derived type is an attribute of it. */
-static bool derived_get(struct incmpi_type *type, MPI_Datatype of)
+static bool derived_find(struct incmpi_type *type, MPI_Datatype of)
 {
 	struct incmpi_type *kept;
 	MPI_Aint lb;
@@ -242,6 +242,21 @@ static bool derived_get(struct incmpi_type *type, MPI_Datatype of)
 			free(kept);
 	}
 	return true;
+}
+
+/*
+ * What is known of a derived type is an attribute of it. Threads may use it for the first time at
+ * once: the second one to set it would free what another one reads.
+ */
+static bool derived_get(struct incmpi_type *type, MPI_Datatype of)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	bool ret;
+
+	pthread_mutex_lock(&lock);
+	ret = derived_find(type, of);
+	pthread_mutex_unlock(&lock);
+	return ret;
 }
 
 bool pmpi_type_get(struct incmpi_type *type, MPI_Datatype *handle, MPI_Datatype of)
