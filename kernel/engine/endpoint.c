@@ -343,6 +343,10 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
 	    now - ep->busy_since <= busy_patience(ep))
 		return 0;
+	/* without a node, a host becomes one when rank 0 is there */
+	if (code == INC_REFUSE_NO_NODE && ep->cfg.at_edge && is_new(ep) &&
+	    now - ep->busy_since <= join_patience(ep))
+		return 0;
 	/*
 	 * at the edge a host is a node as long as a rank of the group is there, which may be
 	 * between two runs

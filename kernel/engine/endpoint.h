@@ -99,6 +99,7 @@ struct netinc_ep_cfg {
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];
+	bool at_edge;		/* the group meets at rank 0's host; rank 0 may come later */
 	struct netinc_ep_prev_group prev;	/* until READY, rank and size are those of then */
 };
 
@@ -284,7 +285,7 @@ static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
 	u32 at = ep->nplan ? ep->move % ep->nplan : 0;
 
 	if (!at)
-		return INC_PLACEMENT_NODE;
+		return ep->cfg.at_edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_NODE;
 	return at == ep->edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_STANDBY;
 }
 

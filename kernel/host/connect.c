@@ -102,11 +102,14 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 		return -EINVAL;
 	if (a->sinc_family != netinc_family)
 		return -EAFNOSUPPORT;
-	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK))
+	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK | INC_SA_EDGE))
 		return -EINVAL;
 	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
 		return -EINVAL;
 	if (!a->sinc_size || a->sinc_size > INC_MAX_RANKS || a->sinc_rank >= a->sinc_size)
+		return -EINVAL;
+	if ((a->sinc_flags & INC_SA_EDGE) && !(a->sinc_flags & INC_SA_SHRINK) &&
+	    !a->sinc_parent_family)
 		return -EINVAL;
 	return check_parent(a);
 }
@@ -200,7 +203,8 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 	struct netinc_ep_cfg cfg = { .job = a->sinc_job,
 				     .group = a->sinc_group,
 				     .rank = a->sinc_rank,
-				     .size = a->sinc_size };
+				     .size = a->sinc_size,
+				     .at_edge = a->sinc_flags & INC_SA_EDGE };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
 	bool shrink = a->sinc_flags & INC_SA_SHRINK;
 	struct netinc_sock *nsk = netinc_sk(sk);

@@ -42,3 +42,21 @@ bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key
 	}
 	return false;
 }
+
+bool netinc_edge_find_meeting(struct netinc_net *nn, u64 job, u32 group, u8 *key)
+{
+	struct netinc_rank *rank;
+
+	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, group), hash) {
+		const struct netinc_ep *ep = &rank->ep;
+		u8 state = READ_ONCE(ep->state);
+
+		if (ep->cfg.group != group || ep->cfg.job != job || !ep->cfg.at_edge ||
+		    READ_ONCE(ep->cfg.rank) || ep->cfg.prev.lineage ||
+		    state == INC_STATE_FAILED || state == INC_STATE_CLOSED)
+			continue;
+		memcpy(key, ep->cfg.key, INC_KEY_LEN);
+		return true;
+	}
+	return false;
+}

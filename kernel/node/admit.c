@@ -257,14 +257,17 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 
 /*
  * A JOIN that is for no node may be for the edge: it names the lineage of a group that has a rank
- * here. What the node asked of that rank, the edge asks of the others: @key, which does not change.
+ * here, or the group is to meet here. What the node asked of that rank, or it would prove to one,
+ * the edge asks of the others: @key, which does not change.
  */
 static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
 				    u8 *key)
 {
-	u64 lineage = be64_to_cpu(join->lineage);
+	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
+	bool found = lineage ? netinc_edge_find_key(rx->nn, rx->pkt.group, lineage, key) :
+			       netinc_edge_find_meeting(rx->nn, job, rx->pkt.group, key);
 
-	return netinc_edge_find_key(rx->nn, rx->pkt.group, lineage, key) ? rx->nn->edge : NULL;
+	return found ? rx->nn->edge : NULL;
 }
 
 /* A whole one: it may be set meanwhile. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The edge: what a host is to groups that have lost their node and have a rank here. It is a node
- * without a device. Where several hosts are roots of trees, ranks ask for the trees whose root is
- * here: what comes for a tree before it is there is lost, and sent again.
+ * The edge: what a host is to groups that have lost their node and have a rank here, and to those
+ * that meet at their rank 0, which is here. It is a node without a device. Where several hosts are
+ * roots of trees, ranks ask for the trees whose root is here: what comes for a tree before it is
+ * there is lost, and sent again.
  */
 #include <linux/memcontrol.h>
 #include <linux/slab.h>
@@ -108,6 +109,8 @@ int netinc_edge_init(struct netinc_net *nn)
 	struct netinc_node_cfg cfg;
 
 	netinc_node_cfg_init(&cfg);
+	/* of groups that have never been elsewhere */
+	cfg.settings.fallback = INC_FALLBACK_EDGE;
 	nn->edge = netinc_node_alloc(nn, &cfg);
 	if (!nn->edge)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where host and node meet: groups that have lost their node are reduced at the hosts themselves. A
- * rank asks the edge of its own box for what it needs there, and the edge asks what the ranks of
- * the box know.
+ * Where host and node meet: groups that have lost their node, or never had one, are reduced at the
+ * hosts themselves. A rank asks the edge of its own box for what it needs there, and the edge asks
+ * what the ranks of the box know.
  */
 #ifndef NETINC_NODE_EDGE_H
 #define NETINC_NODE_EDGE_H
@@ -35,5 +35,10 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
  * @key, of INC_KEY_LEN bytes, is the key that it has proved.
  */
 bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key);
+/*
+ * Under RCU: does rank 0 of this group live here, which is to meet at its host? Then @key is the
+ * key that all have to prove.
+ */
+bool netinc_edge_find_meeting(struct netinc_net *nn, u64 job, u32 group, u8 *key);
 
 #endif

@@ -55,6 +55,30 @@ static void test_parent(void)
 	expect(addr.sinc_scope_id == if_nametoindex("lo"), "scope %u", addr.sinc_scope_id);
 }
 
+/* The host of rank 0 instead of a node: as it is told, or as the launcher says. */
+static void test_meeting(void)
+{
+	struct sockaddr_inc addr;
+
+	clear_env();
+	expect(!parse(&addr, "10.0.0.254") && !addr.sinc_flags, "a node");
+	expect(!parse(&addr, "edge:[10.0.0.1]:99"), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_flags == INC_SA_EDGE && addr.sinc_parent[3] == 1 &&
+	       ntohs(addr.sinc_parent_port) == 99, "flags %u", addr.sinc_flags);
+	expect(parse(&addr, "edge:") < 0 && parse(&addr, "edge:host") < 0, "no address");
+	memset(&addr, 0, sizeof(addr));
+	unsetenv("MASTER_ADDR");
+	expect(!inc_meet_at_master(&addr) && !addr.sinc_flags, "nobody has said where");
+	setenv("MASTER_ADDR", "192.0.2.7", 1);
+	expect(inc_meet_at_master(&addr), "192.0.2.7 was not taken");
+	expect(addr.sinc_flags == INC_SA_EDGE && addr.sinc_parent_family == AF_INET &&
+	       addr.sinc_parent[0] == 192 && addr.sinc_parent[3] == 7, "flags %u", addr.sinc_flags);
+	setenv("MASTER_ADDR", "2001:db8::7", 1);
+	expect(inc_meet_at_master(&addr) && addr.sinc_parent_family == AF_INET6 &&
+	       addr.sinc_parent[0] == 0x20 && addr.sinc_parent[15] == 7, "IPv6");
+	unsetenv("MASTER_ADDR");
+}
+
 static void test_bad_parent(void)
 {
 	static const char *const bad[] = {
@@ -285,7 +309,7 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_bad_parent), KTAP(test_environment),
+	KTAP(test_parent), KTAP(test_meeting), KTAP(test_bad_parent), KTAP(test_environment),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
 	KTAP(test_errors), KTAP(test_any_error),
 };

@@ -134,6 +134,23 @@ static void test_refuse(void)
 	env.now += 4 * 1000 * NETINC_WAIT_PER_RANK;
 	expect(!refuse(4711, INC_REFUSE_RANK_TAKEN, 0), "still");
 	expect_state(INC_STATE_JOINING);
+	/* no node: there will be one if the group is to meet at rank 0's host */
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "no node");
+	expect_state(INC_STATE_FAILED);
+	begin(0);
+	env.ep.cfg.at_edge = true;
+	env.ep.cfg.join_ms = 10 * DEAD;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "rank 0 has not come");
+	env.now += 10 * DEAD * NETINC_MS;
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "still");
+	expect_state(INC_STATE_JOINING);
+	expect(netinc_ep_placement(&env.ep) == INC_PLACEMENT_EDGE, "placement");
+	env.now++;
+	refuse(4711, INC_REFUSE_NO_NODE, 0);
+	expect_state(INC_STATE_FAILED);
 	/* a member believes only who knows its cookie */
 	ready(0);
 	expect(refuse(4711, INC_REFUSE_UNKNOWN, 0) == -INC_C_DROP_STATE, "without the cookie");

@@ -23,6 +23,7 @@ from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 REDUCE_SCATTER, ALLGATHER, ALLTOALL, SCAN = 4, 6, 9, 10
 BXOR, MINLOC, AVG = 7, 11, 13
 SHRINK = 2                                                      # INC_SA_SHRINK
+EDGE = 4                                                        # INC_SA_EDGE: not without an address
 KEPT = []
 
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
@@ -84,7 +85,7 @@ def t_addresses(lab):
     fails(errno.EINVAL, rank.connect, good[:16])
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
-                sockaddr(1, 0, 1, flags=4), sockaddr(1, 0, 1, flags=0x8000),
+                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=8), sockaddr(1, 0, 1, flags=0x8000),
                 sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
                 sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1), sockaddr(1, 0, 1, parent="224.0.0.1"),
                 sockaddr(1, 0, 1, parent="255.255.255.255"), sockaddr(1, 0, 1, parent="0.0.0.0"),

@@ -32,6 +32,12 @@
  * failed. ENOTCONN: the socket was no member of one. After another failure try again.
  */
 #define INC_SA_SHRINK	0x0002
+/*
+ * There is no node: the group meets at the host of its rank 0, which reduces for all. All ranks say
+ * so, and the parent is an address of that host, also for rank 0 itself. Ranks may come before
+ * rank 0. The fallback is INC_FALLBACK_EDGE.
+ */
+#define INC_SA_EDGE	0x0004
 
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;

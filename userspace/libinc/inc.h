@@ -62,7 +62,11 @@ struct inc_join_opts {
 	uint32_t rank;		/* 0 .. size - 1 */
 	uint32_t size;		/* 1 .. INC_MAX_RANKS (1024) */
 	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
-	/* "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev"; NULL: the netns default */
+	/*
+	 * "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev"; NULL: the netns default. "edge:ADDR"
+	 * (and so on): there is no node, and the ranks meet at the host of rank 0, whose address
+	 * this is; so they do at MASTER_ADDR if no parent is named or set anywhere
+	 */
 	const char *parent;
 	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */
 	/* any number, the same at all ranks: groups of different jobs never meet */
@@ -196,8 +200,8 @@ int inc_launcher(struct inc_launch *launch);
 
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
- * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent known. -EHOSTUNREACH: there is no way
- * to it, or it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
+ * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent, nor MASTER_ADDR. -EHOSTUNREACH: there is no
+ * way to it, or it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
  * answered, or ranks are missing: the text says which, and names the lowest.
  * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
  * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the

@@ -92,5 +92,6 @@ void inc_family_forget(void);
 /* The value of INC_JOB. */
 uint64_t inc_parse_job(const char *text);
 int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts);
+bool inc_meet_at_master(struct sockaddr_inc *addr);
 
 #endif

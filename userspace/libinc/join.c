@@ -143,7 +143,10 @@ static int join_failed(struct inc_group *group, int err)
 	else if (err == -ENETUNREACH && !addr->sinc_parent_family)
 		snprintf(text, sizeof(text),
 			 "no parent is named, and none is set in this network namespace: %s",
-			 "inc parent set ADDR");
+			 "inc parent set ADDR, or without a node INC_PARENT=edge:ADDR, that of rank 0's host");
+	else if (addr->sinc_flags & INC_SA_EDGE && (err == -ETIMEDOUT || err == -ECONNREFUSED))
+		snprintf(text, sizeof(text), "%s: rank 0, where the group meets, has not joined there",
+			 parent);
 	else
 		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
 	return inc_fail(group, err, "%s group %u as rank %u of %u: %s",
@@ -179,6 +182,19 @@ static int give_up(struct inc_group **out, int err)
 	return err;
 }
 
+/* 0: it is under way, or done. */
+static int start_connect(struct inc_group *group)
+{
+	int ret;
+
+	do
+		ret = connect(group->fd, (struct sockaddr *)&group->addr, sizeof(group->addr));
+	while (ret < 0 && errno == EINTR);
+	if (!ret || errno == EINPROGRESS || errno == EALREADY || errno == EISCONN)
+		return 0;
+	return -errno;
+}
+
 int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 {
 	struct sockaddr_inc addr;
@@ -202,12 +218,10 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 		close(fd);
 		return inc_fail(NULL, -ENOMEM, "out of memory");
 	}
-	do
-		ret = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
-	while (ret < 0 && errno == EINTR);
-	if (!ret || errno == EINPROGRESS || errno == EALREADY || errno == EISCONN)
-		return 0;
-	return give_up(out, join_failed(*out, -errno));
+	ret = start_connect(*out);
+	if (ret == -ENETUNREACH && !addr.sinc_parent_family && inc_meet_at_master(&(*out)->addr))
+		ret = start_connect(*out);
+	return ret ? give_up(out, join_failed(*out, ret)) : 0;
 }
 
 static int set_blocking(struct inc_group *group, bool blocking)

@@ -4,12 +4,15 @@
 #include <ctype.h>
 #include <errno.h>
 #include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
 #define PARENT_LEN 128
+#define EDGE_PREFIX "edge:"	/* the host of rank 0 instead of a node */
 
 static int parse_number(const char *what, const char *text, unsigned long long max, uint32_t *out)
 {
@@ -89,6 +92,10 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	char text[PARENT_LEN], *host, *port;
 	int ret;
 
+	if (!strncmp(parent, EDGE_PREFIX, strlen(EDGE_PREFIX))) {
+		parent += strlen(EDGE_PREFIX);
+		addr->sinc_flags |= INC_SA_EDGE;
+	}
 	if (strlen(parent) >= sizeof(text))
 		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT",
 				parent);
@@ -135,6 +142,33 @@ static int check(const struct sockaddr_inc *addr)
 				addr->sinc_group, addr->sinc_rank, addr->sinc_size - 1,
 				addr->sinc_size);
 	return 0;
+}
+
+/*
+ * No node is known: the host that the launcher has named for ranks to meet at, as MASTER_ADDR
+ * (torchrun). False: there is none.
+ */
+bool inc_meet_at_master(struct sockaddr_inc *addr)
+{
+	const char *master = getenv("MASTER_ADDR");
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
+
+	if (!master || !*master || getaddrinfo(master, NULL, &hints, &found))
+		return false;
+	addr->sinc_parent_family = found->ai_family;
+	if (found->ai_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)found->ai_addr;
+
+		memcpy(addr->sinc_parent, &in->sin_addr, sizeof(in->sin_addr));
+	} else {
+		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
+
+		memcpy(addr->sinc_parent, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		addr->sinc_scope_id = in6->sin6_scope_id;
+	}
+	addr->sinc_flags |= INC_SA_EDGE;
+	freeaddrinfo(found);
+	return true;
 }
 
 /* Everything but the family number. */

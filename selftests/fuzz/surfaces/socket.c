@@ -443,7 +443,7 @@ static void damage_addr(struct source *s, struct sockaddr_inc *a)
 		a->sinc_scope_id = draw(s, 4);
 		break;
 	case 3:
-		a->sinc_flags = (uint16_t)draw(s, 4);
+		a->sinc_flags = (uint16_t)draw(s, 8);
 		memcpy(a->sinc_key, &(uint64_t){ draw64(s) }, 8);
 		break;
 	case 4:

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# No node anywhere: groups meet at the host of their rank 0, which reduces for all. As the parent says ("edge:ADDR"), or
+# where the launcher says that ranks meet (MASTER_ADDR) if no parent is set; ranks that come before rank 0, that are lost,
+# that have another key or size; and that no host does this for a group that has not asked it to.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+KEY1=000102030405060708090a0b0c0d0e0f
+KEY2=ff0102030405060708090a0b0c0d0e0f
+
+no_nodes() {
+	local h
+
+	inc -n sw node del dev br0 || return
+	for h in 1 2 3 4; do
+		inc -n "h$h" parent del || return
+	done
+}
+
+# at_host COMMAND...: all is well, and h1 has done the work
+at_host() {
+	local before
+
+	before=$(counter h1 blocks)
+	"$@" && expect "blocks that h1 has completed" "$(counter h1 blocks)" -gt "$before" &&
+		expect "blocks that the switch has completed" "$(counter sw blocks)" = 0
+}
+
+# meet ADDRESS
+meet() {
+	INC_PARENT=edge:$1 at_host run_ranks 4 inc-coll --quiet --seed "$SEED" --ops 40 --max 20000
+}
+
+as_launched() {
+	MASTER_ADDR=10.7.0.1 at_host run_ranks 4 inc-coll --quiet --seed "$SEED" --ops 20 --max 20000
+}
+
+rank_0_late() {
+	rank_args 0 "--start-delay 2500"
+	INC_PARENT=edge:10.7.0.1 at_host run_ranks 4 inc-allreduce --count 1000
+}
+
+one_host() {
+	local r pids=() ret=0
+
+	for r in 0 1 2; do
+		in_ns h1 timeout 120 inc-allreduce --group 8001 --rank "$r" --size 3 --parent edge:127.0.0.1 --count 5000 \
+			>"$INC_TMP/one$r" 2>&1 &
+		pids+=($!)
+	done
+	for r in 0 1 2; do
+		wait "${pids[r]}" || { cat "$INC_TMP/one$r"; ret=1; }
+	done
+	return "$ret"
+}
+
+has_placement() {
+	grep -q '"placement":"edge"' <<<"$(inc -n h3 -j group show)"
+}
+
+shown() {
+	local ret=0
+
+	INC_PARENT=edge:10.7.0.1 start_ranks 4 inc-allreduce --count 100000 --iters 100000 --no-check
+	wait_for 60 has_placement || ret=1
+	kill "${RANK_PIDS[@]}"
+	for r in 0 1 2 3; do wait_rank "$r" any; done
+	return "$ret"
+}
+
+says() {
+	grep -qF -- "$2" "$(rank_log "$1")" || { echo "rank $1 does not say \"$2\":"; cat "$(rank_log "$1")"; return 1; }
+}
+
+# killed RANK OTHER...: these are told who
+killed() {
+	local r dead=$1
+
+	shift
+	rank_args "$dead" "--kill-at 1"
+	INC_PARENT=edge:10.7.0.1 start_ranks 3 inc-allreduce --count 2000000 --iters 1000 --no-check
+	wait_rank "$dead" 137 || return
+	for r in "$@"; do
+		wait_rank "$r" 1 && says "$r" "rank $dead was killed" || return
+	done
+}
+
+# refused TEXT RANK-ARGUMENTS...: host h2 tries to join, and is told this
+refused() {
+	local text=$1 out status=0
+
+	shift
+	out=$(in_ns h2 timeout 60 env "$@" 2>&1) || status=$?
+	expect "exit status" "$status" = 1 || { echo "$out"; return 1; }
+	grep -qF -- "$text" <<<"$out" || { echo "expected \"$text\", got: $out"; return 1; }
+}
+
+# While rank 0 of group 8002 waits at h1 with KEY1.
+with_waiting() {
+	local ret=0 pid
+
+	INC_KEY=$KEY1 nsenter --net=/run/netns/h1 inc-allreduce --group 8002 --rank 0 --size 3 --parent edge:10.7.0.1 \
+		--timeout 300000 >/dev/null 2>&1 &
+	pid=$!
+	wait_for 30 group_joined || ret=1
+	"$@" || ret=1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return "$ret"
+}
+
+group_joined() {
+	[ "$(first_number joined "$(inc -n h1 -j group show)")" = 1 ]
+}
+
+strangers() {
+	refused "the key is not" INC_KEY="$KEY2" inc-allreduce --group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 \
+		--timeout 20000 &&
+		refused "has another size" INC_KEY="$KEY1" inc-allreduce --group 8002 --rank 1 --size 2 \
+			--parent edge:10.7.0.1 --timeout 20000 &&
+		refused "rank 0, where the group meets, has not joined" INC_KEY="$KEY1" inc-allreduce --group 8003 \
+			--rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000 &&
+		refused "rank 0, where the group meets, has not joined" INC_KEY="$KEY1" INC_JOB=other inc-allreduce \
+			--group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000
+}
+
+inc_begin
+inc_topology_create 4
+set_up no_nodes
+check "all collectives, at rank 0's host" meet 10.7.0.1
+check "over IPv6" meet '[fd00:7::1]'
+check "where the launcher says" as_launched
+check "ranks that come before rank 0 wait for it" rank_0_late
+check "several ranks on one host" one_host
+check "it is shown where" shown
+check "a rank that is killed is named" killed 2 0 1
+check "so is rank 0" killed 0 1 2
+check "another key, size, job or group is refused" with_waiting strangers
+check "no group stays" wait_for 60 no_groups
+inc_end
