@@ -343,8 +343,8 @@ static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	if ((code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN) &&
 	    now - ep->busy_since <= busy_patience(ep))
 		return 0;
-	/* without a node, a host becomes one when rank 0 is there */
-	if (code == INC_REFUSE_NO_NODE && ep->cfg.at_edge && is_new(ep) &&
+	/* without a node, a host becomes one when rank 0 is there, which rank 0 itself is */
+	if (code == INC_REFUSE_NO_NODE && ep->cfg.at_edge && ep->cfg.rank && is_new(ep) &&
 	    now - ep->busy_since <= join_patience(ep))
 		return 0;
 	/*
@@ -526,6 +526,8 @@ static u64 join_pause(const struct netinc_ep *ep)
 				     JOIN_MAX / 4));
 	if (ep->state == INC_STATE_WAITING && !ep->tree[0].unanswered)
 		return ep->pause;
+	if (ep->busy_since && ep->cfg.at_edge)
+		return max_t(u64, JOIN_MAX / 4, NETINC_WAIT_PER_RANK * ep->cfg.size);
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));

@@ -133,7 +133,10 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 		if (ep->settings.fallback == INC_FALLBACK_EDGE)
 			ep->edge = ep->nplan++;
 	}
-	if (ep->edge && r->edge.family)
+	/* where all have met: rank 0's own address may be one that says nothing to others */
+	if (ep->edge && ep->cfg.at_edge && !ep->cfg.prev.lineage)
+		ep->plan[ep->edge] = ep->plan[0];
+	else if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	if (!(ep->move % ep->nplan) || !ep->home_pause)
 		ep->home_pause = max(ep->settings.dead_ms / 2, 1u);

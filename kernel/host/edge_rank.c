@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the edge of this box asks about the ranks that live here: see node/edge.h. */
 #include <linux/rculist.h>
+#include <net/l3mdev.h>
+#include "core/limits.h"
 #include "host/rank.h"
 #include "node/edge.h"
 
@@ -43,20 +45,48 @@ bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key
 	return false;
 }
 
-bool netinc_edge_find_meeting(struct netinc_net *nn, u64 job, u32 group, u8 *key)
+static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
+		       const struct netinc_meeting *meeting)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	u8 state = READ_ONCE(ep->state);
+
+	if (ep->cfg.group != meeting->group || ep->cfg.job != meeting->job || !ep->cfg.at_edge ||
+	    READ_ONCE(ep->cfg.rank) || ep->cfg.prev.lineage)
+		return false;
+	if (state == INC_STATE_FAILED || state == INC_STATE_CLOSED)
+		return false;
+	return meeting->vrf == l3mdev_master_ifindex_by_index(nn->net, rank->path.oif);
+}
+
+bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key)
 {
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, group), hash) {
-		const struct netinc_ep *ep = &rank->ep;
-		u8 state = READ_ONCE(ep->state);
-
-		if (ep->cfg.group != group || ep->cfg.job != job || !ep->cfg.at_edge ||
-		    READ_ONCE(ep->cfg.rank) || ep->cfg.prev.lineage ||
-		    state == INC_STATE_FAILED || state == INC_STATE_CLOSED)
+	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, meeting->group), hash) {
+		if (!is_meeting(nn, rank, meeting))
 			continue;
-		memcpy(key, ep->cfg.key, INC_KEY_LEN);
+		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
+		meeting->size = READ_ONCE(rank->ep.cfg.size);
 		return true;
 	}
 	return false;
+}
+
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
+					   const struct netinc_meeting *meeting)
+{
+	struct netinc_user *user = NULL;
+	struct netinc_rank *rank;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, meeting->group), hash) {
+		if (!is_meeting(nn, rank, meeting))
+			continue;
+		if (kref_get_unless_zero(&rank->user->ref))
+			user = rank->user;
+		break;
+	}
+	rcu_read_unlock();
+	return user;
 }

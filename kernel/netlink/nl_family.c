@@ -19,7 +19,6 @@
 #include "node/node.h"
 
 #define MIN_LATE_MS	10
-#define MAX_GROUPS	65536
 #define MIN_MEMORY	65536ULL
 #define MAX_MEMORY	BIT_ULL(40)
 
@@ -292,8 +291,9 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb,
 	if (tb[INC_A_NODE_MAX_GROUPS]) {
 		u32 v = nla_get_u32(tb[INC_A_NODE_MAX_GROUPS]);
 
-		if (!v || v > MAX_GROUPS) {
-			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", v, MAX_GROUPS);
+		if (!v || v > NETINC_MAX_GROUPS) {
+			NL_SET_ERR_MSG_FMT(extack, "max-groups %u: expected 1..%u", v,
+					   NETINC_MAX_GROUPS);
 			return -ERANGE;
 		}
 		cfg->max_groups = v;

@@ -118,6 +118,21 @@ out:
 	return code;
 }
 
+/* A group that meets here has the size that its rank 0 says, whoever comes first. */
+static bool meeting_fits(const struct netinc_node *node,
+			 const struct netinc_pending_group *pending)
+{
+	struct netinc_meeting meeting = netinc_node_meeting(pending);
+	u8 key[INC_KEY_LEN];
+	bool found;
+
+	if (!netinc_node_is_edge(node))
+		return true;
+	found = netinc_edge_find_meeting(node->nn, &meeting, key);
+	memzero_explicit(key, sizeof(key));
+	return found && meeting.size == pending->size;
+}
+
 /* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
 static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx,
 			       const struct inc_join *join, struct netinc_pending_group *pending)
@@ -133,8 +148,10 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	};
 	if (!pending->size || pending->size > INC_MAX_RANKS || rx->pkt.child >= pending->size)
 		return INC_REFUSE_SIZE;
+	if (!pending->lineage && (pending->shrink || !meeting_fits(node, pending)))
+		return INC_REFUSE_SIZE;
 	if (!pending->lineage)
-		return pending->shrink ? INC_REFUSE_SIZE : 0;
+		return 0;
 	pending->move = be32_to_cpu(join->move);
 	pending->at_edge = pending->shrink && netinc_node_is_edge(node);
 	pending->spread = !pending->shrink && netinc_node_is_edge(node);
@@ -263,9 +280,12 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
 				    u8 *key)
 {
-	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
+	u64 lineage = be64_to_cpu(join->lineage);
+	struct netinc_meeting meeting = {
+		.job = be64_to_cpu(join->job), .group = rx->pkt.group, .vrf = rx->vrf
+	};
 	bool found = lineage ? netinc_edge_find_key(rx->nn, rx->pkt.group, lineage, key) :
-			       netinc_edge_find_meeting(rx->nn, job, rx->pkt.group, key);
+			       netinc_edge_find_meeting(rx->nn, &meeting, key);
 
 	return found ? rx->nn->edge : NULL;
 }

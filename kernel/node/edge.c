@@ -111,6 +111,8 @@ int netinc_edge_init(struct netinc_net *nn)
 	netinc_node_cfg_init(&cfg);
 	/* of groups that have never been elsewhere */
 	cfg.settings.fallback = INC_FALLBACK_EDGE;
+	/* who has its ranks pays for each */
+	cfg.max_groups = NETINC_MAX_GROUPS;
 	nn->edge = netinc_node_alloc(nn, &cfg);
 	if (!nn->edge)
 		return -ENOMEM;

@@ -35,10 +35,22 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
  * @key, of INC_KEY_LEN bytes, is the key that it has proved.
  */
 bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key);
+
+/* A group without a node, which is to meet at the host of its rank 0. */
+struct netinc_meeting {
+	u64 job;
+	u32 group;
+	u32 vrf;		/* ifindex; 0: none */
+	u32 size;		/* as rank 0 says */
+};
+
 /*
- * Under RCU: does rank 0 of this group live here, which is to meet at its host? Then @key is the
- * key that all have to prove.
+ * Under RCU: does rank 0 of a group with this job, number and VRF live here? Then @meeting->size is
+ * filled in, and @key with what all have to prove.
  */
-bool netinc_edge_find_meeting(struct netinc_net *nn, u64 job, u32 group, u8 *key);
+bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
+/* Its user, with a reference, who pays for what the group needs; NULL: it is gone. */
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
+					   const struct netinc_meeting *meeting);
 
 #endif

@@ -29,25 +29,25 @@ static struct netinc_node_group *agg_to_node_group(struct netinc_agg *agg)
 
 static int charge_held(struct netinc_node_group *g, u32 bytes)
 {
-	int err = netinc_charge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	int err = netinc_charge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
 
 	if (err)
 		return err;
 	err = netinc_tenant_charge(g->tenant, bytes);
 	if (err)
-		netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+		netinc_uncharge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
 	return err;
 }
 
 static void charge_held_always(struct netinc_node_group *g, u32 bytes)
 {
-	netinc_charge_always(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_charge_always(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
 	netinc_tenant_charge_always(g->tenant, bytes);
 }
 
 static void uncharge_held(struct netinc_node_group *g, u32 bytes)
 {
-	netinc_uncharge(g->nn, g->nn->owner, INC_LIMIT_HELD_MEMORY, bytes);
+	netinc_uncharge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
 	netinc_tenant_uncharge(g->tenant, bytes);
 }
 

@@ -15,7 +15,11 @@
 #include "core/rx.h"
 #include "engine/settings.h"
 
+struct netinc_meeting;
 struct netinc_tenant;
+struct netinc_user;
+
+#define NETINC_MAX_GROUPS	65536	/* that a node may be set to take */
 
 struct netinc_node_cfg {
 	struct netinc_settings settings;	/* of groups that form here */

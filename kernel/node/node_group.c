@@ -50,12 +50,12 @@ static int charge_needs(const struct netinc_node_group *g)
 
 	if (err)
 		return err;
-	err = netinc_charge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	err = netinc_charge(nn, g->payer, INC_LIMIT_GROUPS, 1);
 	if (!err) {
-		err = netinc_charge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+		err = netinc_charge(nn, g->payer, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
 		if (!err)
 			return 0;
-		netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+		netinc_uncharge(nn, g->payer, INC_LIMIT_GROUPS, 1);
 	}
 	netinc_tenant_uncharge_group(g->tenant, &g->needs);
 	return err;
@@ -65,10 +65,11 @@ static void uncharge_needs(const struct netinc_node_group *g)
 {
 	struct netinc_net *nn = g->nn;
 
-	netinc_uncharge(nn, nn->owner, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
-	netinc_uncharge(nn, nn->owner, INC_LIMIT_GROUPS, 1);
+	netinc_uncharge(nn, g->payer, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
+	netinc_uncharge(nn, g->payer, INC_LIMIT_GROUPS, 1);
 	netinc_tenant_uncharge_group(g->tenant, &g->needs);
 	netinc_tenant_put(g->tenant);
+	netinc_user_put(g->payer);
 }
 
 /* Nobody has seen it yet. */
@@ -330,6 +331,24 @@ static void configure_group(struct netinc_group_cfg *cfg,
 	memcpy(cfg->standby, limits->standby, sizeof(cfg->standby));
 }
 
+struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending)
+{
+	return (struct netinc_meeting){ .job = pending->job,
+					.group = pending->group,
+					.vrf = pending->creator.vrf };
+}
+
+struct netinc_user *netinc_node_payer(struct netinc_node *node,
+				      const struct netinc_pending_group *pending)
+{
+	struct netinc_meeting meeting = netinc_node_meeting(pending);
+
+	if (netinc_node_is_edge(node) && !pending->lineage)
+		return netinc_edge_find_payer(node->nn, &meeting);
+	kref_get(&node->nn->owner->ref);
+	return node->nn->owner;
+}
+
 /* Charged, with @limits as they are at the node now; or ERR_PTR. */
 static struct netinc_node_group *node_group_new(struct netinc_node *node,
 						const struct netinc_pending_group *pending,
@@ -354,8 +373,11 @@ static struct netinc_node_group *node_group_new(struct netinc_node *node,
 	g->creator = pending->creator;
 	g->moved = pending->lineage && !pending->shrink;
 	g->tenant = pending->tenant;
-	err = charge_needs(g);
+	g->payer = netinc_node_payer(node, pending);
+	err = g->payer ? charge_needs(g) : -ENOENT;
 	if (err) {
+		if (g->payer)
+			netinc_user_put(g->payer);
 		kfree(g);
 		return ERR_PTR(err);
 	}

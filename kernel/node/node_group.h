@@ -40,6 +40,7 @@ struct netinc_node_group {
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
 	struct netinc_tenant *tenant;	/* likewise; NULL: nobody's */
+	struct netinc_user *payer;	/* likewise: charged for it */
 	struct kref ref;
 	struct rcu_head rcu;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
@@ -78,6 +79,13 @@ int netinc_node_group_create(struct netinc_node *node, const struct netinc_pendi
 /* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
 int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request);
+struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending);
+/*
+ * Who is charged for it, with a reference: the namespace's owner, or, of a group that meets here
+ * without a node, the user of its rank 0. NULL: that one is gone.
+ */
+struct netinc_user *netinc_node_payer(struct netinc_node *node,
+				      const struct netinc_pending_group *pending);
 /*
  * What it is charged for: slots, and memory for these and to get on, a result in each, a
  * contribution of each rank.

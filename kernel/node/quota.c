@@ -88,7 +88,9 @@ int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_gro
 {
 	struct netinc_net *nn = node->nn;
 	struct netinc_needs needs;
+	struct netinc_user *payer;
 	enum inc_limit what;
+	int err;
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
@@ -97,12 +99,18 @@ int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_gro
 	netinc_node_group_needs(&node->cfg, pending, &needs);
 	if (tenant_full(pending->tenant, &needs, limit))
 		return INC_REFUSE_QUOTA;
+	payer = netinc_node_payer(node, pending);
+	if (!payer)
+		return INC_REFUSE_NO_NODE;
 	what = INC_LIMIT_GROUPS;
-	if (!netinc_charge_check(nn, nn->owner, what, 1)) {
+	err = netinc_charge_check(nn, payer, what, 1);
+	if (!err) {
 		what = INC_LIMIT_SLOT_MEMORY;
-		if (!netinc_charge_check(nn, nn->owner, what, needs.bytes))
-			return 0;
+		err = netinc_charge_check(nn, payer, what, needs.bytes);
 	}
+	netinc_user_put(payer);
+	if (!err)
+		return 0;
 	*limit = atomic64_read(&nn->max[what]);
 	return INC_REFUSE_LIMIT;
 }

@@ -141,6 +141,12 @@ static void test_refuse(void)
 	expect_state(INC_STATE_FAILED);
 	begin(0);
 	env.ep.cfg.at_edge = true;
+	env.ep.cfg.rank = 0;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "rank 0 has not been told its own host");
+	expect_state(INC_STATE_FAILED);
+	begin(0);
+	env.ep.cfg.at_edge = true;
 	env.ep.cfg.join_ms = 10 * DEAD;
 	netinc_ep_connect(&env.ep, env.now);
 	expect(!refuse(4711, INC_REFUSE_NO_NODE, 0), "rank 0 has not come");

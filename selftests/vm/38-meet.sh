@@ -121,10 +121,29 @@ strangers() {
 		--timeout 20000 &&
 		refused "has another size" INC_KEY="$KEY1" inc-allreduce --group 8002 --rank 1 --size 2 \
 			--parent edge:10.7.0.1 --timeout 20000 &&
-		refused "rank 0, where the group meets, has not joined" INC_KEY="$KEY1" inc-allreduce --group 8003 \
+		refused "rank 0 has not joined there" INC_KEY="$KEY1" inc-allreduce --group 8003 \
 			--rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000 &&
-		refused "rank 0, where the group meets, has not joined" INC_KEY="$KEY1" INC_JOB=other inc-allreduce \
-			--group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000
+		refused "rank 0 has not joined there" INC_KEY="$KEY1" INC_JOB=other inc-allreduce \
+			--group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000 &&
+		refused "it is not this host, where rank 0 has to be" inc-allreduce --group 8004 --rank 0 --size 3 \
+			--parent edge:10.7.0.1 --timeout 20000
+}
+
+# The group counts for the user whose rank 0 it is, not for the administrator.
+paid_by_user() {
+	local ret=0 pid use
+
+	nsenter --net=/run/netns/h1 setpriv --reuid 4711 --clear-groups inc-allreduce --group 8005 --rank 0 --size 3 \
+		--parent edge:10.7.0.1 --timeout 300000 >/dev/null 2>&1 &
+	pid=$!
+	wait_for 30 group_joined || ret=1
+	use=$(inc -n h1 -j limits show)
+	use=${use#*'"uid":4711,'}
+	use=${use#*'"groups":{"use":'}
+	expect "groups of user 4711" "${use%%,*}" = 1 || ret=1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return "$ret"
 }
 
 inc_begin
@@ -139,5 +158,6 @@ check "it is shown where" shown
 check "a rank that is killed is named" killed 2 0 1
 check "so is rank 0" killed 0 1 2
 check "another key, size, job or group is refused" with_waiting strangers
+check "it counts for the user whose rank 0 it is" paid_by_user
 check "no group stays" wait_for 60 no_groups
 inc_end

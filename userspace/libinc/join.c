@@ -131,6 +131,7 @@ static const char *refusal(int err)
 static int join_failed(struct inc_group *group, int err)
 {
 	const struct sockaddr_inc *addr = &group->addr;
+	bool meets = addr->sinc_flags & INC_SA_EDGE && !group->shrinks;
 	struct inc_info info = { .state = INC_STATE_CLOSED };
 	char parent[80], text[256];
 
@@ -144,8 +145,11 @@ static int join_failed(struct inc_group *group, int err)
 		snprintf(text, sizeof(text),
 			 "no parent is named, and none is set in this network namespace: %s",
 			 "inc parent set ADDR, or without a node INC_PARENT=edge:ADDR, that of rank 0's host");
-	else if (addr->sinc_flags & INC_SA_EDGE && (err == -ETIMEDOUT || err == -ECONNREFUSED))
-		snprintf(text, sizeof(text), "%s: rank 0, where the group meets, has not joined there",
+	else if (meets && err == -ECONNREFUSED && !addr->sinc_rank)
+		snprintf(text, sizeof(text), "%s: it is not this host, where rank 0 has to be",
+			 parent);
+	else if (meets && (err == -ECONNREFUSED || err == -ETIMEDOUT))
+		snprintf(text, sizeof(text), "%s: rank 0 has not joined there, or it does not answer",
 			 parent);
 	else
 		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
@@ -195,8 +199,18 @@ static int start_connect(struct inc_group *group)
 	return -errno;
 }
 
+/* ENETUNREACH may also mean that there is a parent, and no way to it. */
+static bool is_parentless(const struct sockaddr_inc *addr)
+{
+	struct inc_parent_addr parent;
+
+	return !addr->sinc_parent_family && inc_parent_get(&parent) == -ENETUNREACH;
+}
+
 int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 {
+	/* the launcher knows where its own ranks meet, not those of some other group */
+	bool launched = !opts || !opts->size;
 	struct sockaddr_inc addr;
 	int fd, ret;
 
@@ -219,7 +233,8 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 		return inc_fail(NULL, -ENOMEM, "out of memory");
 	}
 	ret = start_connect(*out);
-	if (ret == -ENETUNREACH && !addr.sinc_parent_family && inc_meet_at_master(&(*out)->addr))
+	if (ret == -ENETUNREACH && launched && is_parentless(&addr) &&
+	    inc_meet_at_master(&(*out)->addr))
 		ret = start_connect(*out);
 	return ret ? give_up(out, join_failed(*out, ret)) : 0;
 }
