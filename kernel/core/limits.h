@@ -4,7 +4,8 @@
  *
  * A resource is charged before it is taken, to a namespace and a user at once, and given back when
  * it is free: use is 0 when all is gone. Sockets and operations are their creator's; what nodes
- * need is the namespace's owner's. Users of user namespaces other than the first count as whoever
+ * need is the namespace's owner's, but what a group needs that meets at the host of its rank 0 is
+ * that rank's user's. Users of user namespaces other than the first count as whoever
  * has made these: they do not get more by making more.
  *
  * Errors: -ENOBUFS at the namespace's limit, -EDQUOT at the user's.

@@ -526,7 +526,7 @@ static u64 join_pause(const struct netinc_ep *ep)
 				     JOIN_MAX / 4));
 	if (ep->state == INC_STATE_WAITING && !ep->tree[0].unanswered)
 		return ep->pause;
-	if (ep->busy_since && ep->cfg.at_edge)
+	if (ep->busy_since && ep->cfg.at_edge && is_new(ep))
 		return max_t(u64, JOIN_MAX / 4, NETINC_WAIT_PER_RANK * ep->cfg.size);
 	if (ep->state == INC_STATE_WAITING || ep->busy_since)
 		return min_t(u64, longest, JOIN_MAX / 4);

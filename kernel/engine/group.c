@@ -119,7 +119,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
-	g->told = now;
+	g->ready_sent = now;
 	for (i = 0; i < g->cfg.size; i++) {
 		m[i].cookie = member_cookie(g, 2, i);
 		m[i].rejoined = false;

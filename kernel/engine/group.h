@@ -104,7 +104,7 @@ struct netinc_group {
 	u32 begun;
 	u64 down_cookie;
 	u64 ended;		/* time of FAILED or LEFT */
-	u64 told;		/* time at which READY was sent last to those who may not have it */
+	u64 ready_sent;		/* time at which READY went last to those who may not have it */
 	u64 ticked;		/* time of the last netinc_group_tick() */
 	u64 late_block;		/* the block for which LATE has been reported */
 	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */

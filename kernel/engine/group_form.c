@@ -98,9 +98,9 @@ void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 	u32 i;
 
 	if (g->state != INC_GROUP_ACTIVE ||
-	    now - g->told < g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS)
+	    now - g->ready_sent < g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS)
 		return;
-	g->told = now;
+	g->ready_sent = now;
 	for (i = 0; i < g->cfg.size; i++) {
 		if (g->members[i].confirmed)
 			continue;
