@@ -45,6 +45,15 @@ static bool has_nonce(const struct netinc_rx *rx, u32 nonce)
 	return p && be32_to_cpu(*p) == nonce;
 }
 
+/* Who calls a rank elsewhere knows the group's lineage, which stands first, too. */
+static bool has_lineage(const struct netinc_rx *rx, u64 lineage)
+{
+	__be64 said;
+
+	return !skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)) &&
+	       be64_to_cpu(said) == lineage;
+}
+
 /* The same for what names a rank, which several jobs may have. */
 static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
 {
@@ -62,6 +71,8 @@ static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
 	case INC_PKT_WAIT:
 	case INC_PKT_READY:
 		return has_nonce(rx, ep->cfg.nonce) ? 0 : INC_C_DROP_STATE;
+	case INC_PKT_MOVE:
+		return has_lineage(rx, READ_ONCE(ep->lineage)) ? 0 : INC_C_DROP_COOKIE;
 	default:
 		return 0;
 	}
