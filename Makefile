@@ -14,7 +14,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo kselftest check check-full check-debug check-mutations check-exhaustive soak check-model \
+.PHONY: all modules userspace install demo kselftest check check-full check-debug check-mutations check-mutations-random check-exhaustive soak check-model \
 	bench coverage lint clean help
 
 all: userspace
@@ -62,6 +62,11 @@ check-mutations:
 	@$(TOP)/tools/deps check
 	@$(TOP)/selftests/mutations/run
 
+# N=200: how many. SEED=N draws the same ones again.
+check-mutations-random:
+	@$(TOP)/tools/deps check
+	@SEED='$(SEED)' $(TOP)/selftests/mutations/random $(N)
+
 # FORCE=1: also if nothing has changed since it passed.
 check-exhaustive:
 	@$(TOP)/selftests/exhaustive/run $(if $(FORCE),--force)
@@ -81,9 +86,14 @@ check-model:
 bench:
 	@$(TOP)/tools/bench/all $(if $(QUICK),--quick)
 
+# GLUE=1: of everything but engine and reduction, by the VM tests in user-mode Linux.
 coverage:
+ifeq ($(GLUE),)
 	@$(TOP)/tools/deps build
 	@$(TOP)/tools/coverage
+else
+	@$(TOP)/tools/check gcov-6.1
+endif
 
 lint:
 	@$(TOP)/tools/deps build lint
@@ -111,12 +121,14 @@ help:
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'
+	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'
 	@echo '                 SOAK=600 seconds; a failure is made small and printed'
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
 	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 20 minutes, QUICK=1: 10.'
 	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'
-	@echo 'make coverage    which lines of engine and reduction the fast tests run; a table in build/coverage'
+	@echo 'make coverage    which lines of engine and reduction the fast tests run; a table in build/coverage.'
+	@echo '                 GLUE=1: which of the others the VM tests run, in build/coverage-glue; half an hour'
 	@echo 'make lint        checkpatch, sparse, shellcheck, python'
 	@echo 'make clean       remove build/ (fetched kernels stay in the cache)'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which node or rank of this box a received packet is for: the first header says so. What goes up
- * is a node's, what goes down a rank's.
+ * How a received packet finds its node or rank in this box: the first header says which. Packets
+ * that go up are a node's, packets that go down a rank's.
  */
 #include <linux/rculist.h>
 #include "core/rx.h"
@@ -12,6 +12,23 @@
 bool netinc_dispatch_at(const struct netinc_rx *rx)
 {
 	return netinc_node_for(rx);
+}
+
+bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
+{
+	const struct netinc_rank *rank;
+	const struct inc_hdr *h;
+	struct inc_hdr buf;
+	u32 group;
+
+	h = skb_header_pointer(rx->skb, rx->headers, sizeof(buf), &buf);
+	if (!h)
+		return false;
+	group = be32_to_cpu(h->group);
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, group), hash)
+		if (rank->ep.cfg.group == group && rank->path.sport == port)
+			return true;
+	return false;
 }
 
 /* A packet for all ranks of another run of a group of this number, perhaps of another job. */
@@ -36,7 +53,7 @@ static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
 }
 
-/* What answers a JOIN repeats its nonce, which stands first in all of these. */
+/* An answer to a JOIN repeats its nonce, which stands first in all of these. */
 static bool has_nonce(const struct netinc_rx *rx, u32 nonce)
 {
 	__be32 buf;
@@ -45,7 +62,7 @@ static bool has_nonce(const struct netinc_rx *rx, u32 nonce)
 	return p && be32_to_cpu(*p) == nonce;
 }
 
-/* Who calls a rank elsewhere knows the group's lineage, which stands first, too. */
+/* A packet that calls a rank elsewhere names the group's lineage, which stands first, too. */
 static bool has_lineage(const struct netinc_rx *rx, u64 lineage)
 {
 	__be64 said;
@@ -54,7 +71,7 @@ static bool has_lineage(const struct netinc_rx *rx, u64 lineage)
 	       be64_to_cpu(said) == lineage;
 }
 
-/* The same for what names a rank, which several jobs may have. */
+/* Is a packet that names a rank for another one, of another job? 0 or the counter of the reason. */
 static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
 {
 	switch (rx->pkt.type) {

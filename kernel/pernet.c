@@ -108,8 +108,7 @@ static void __net_exit net_exit(struct net *net)
 	WARN_ON_ONCE(nn->users);
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
 		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
-	for (i = 0; i < __INC_LIMIT_MAX; i++)
-		WARN_ON_ONCE(atomic64_read(&nn->use.now[i]));
+	netinc_account_end(&nn->account);
 	netinc_user_put(nn->owner);
 	netinc_history_fini(nn);
 	netinc_answers_free(nn->answers);

@@ -51,7 +51,7 @@ void netinc_answers_free(struct netinc_answers *answers)
 	kvfree(answers);
 }
 
-/* Which account a network has. */
+/* The index of the account of @peer's network. */
 static u32 find_network(const struct netinc_answers *answers, const struct netinc_peer *peer,
 			u32 ifindex)
 {
@@ -73,7 +73,7 @@ static u64 earn_time(u64 limit, u32 part)
 	return rate ? div64_u64(NSEC_PER_SEC, rate) : 0;
 }
 
-/* What is shared must be something. */
+/* The time in which an account that many share earns an answer: a second at most. */
 static u64 earn_shared(u64 limit, u32 part)
 {
 	return earn_time(limit, part) ?: NSEC_PER_SEC;
@@ -130,6 +130,6 @@ bool netinc_answer_ok(struct netinc_net *nn, enum netinc_answer kind,
 	ok = draw_answer(&answers->budget[kind], limit, ifindex % PORTS, network, ktime_get_ns());
 	spin_unlock(&answers->lock);
 	if (!ok)
-		atomic64_inc(&nn->use.refused[INC_LIMIT_ANSWERS]);
+		atomic64_inc(&nn->account.refused[INC_LIMIT_ANSWERS]);
 	return ok;
 }

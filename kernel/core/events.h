@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What nodes and ranks tell whoever listens: events of the generic netlink family, which sends them
- * (netlink/nl_event.c).
+ * Events that nodes and ranks tell to all who listen, by way of the generic netlink family, which
+ * sends them (netlink/nl_event.c).
  */
 #ifndef NETINC_CORE_EVENTS_H
 #define NETINC_CORE_EVENTS_H
@@ -25,7 +25,7 @@ void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex);
  */
 void netinc_event_group(struct net *net, enum inc_event type, const struct netinc_group *g,
 			u32 ifindex, u32 rank);
-/* The same at a host, about the rank of a socket. */
+/* Tells of an event at a host, about the rank of a socket. */
 void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc_ep *ep);
 /* @parent of family 0: there is none any more */
 void netinc_event_parent(struct net *net, const struct netinc_peer *parent);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What lockdep knows of FPU sections. */
+/* FPU sections as lockdep knows them. */
 #include "core/fpu_section.h"
 
 struct lockdep_map netinc_fpu_section_map;

@@ -58,7 +58,7 @@ static inline void netinc_fpu_section_leave(struct netinc_fpu_section *s)
 	lock_map_release(&netinc_fpu_section_map);
 }
 
-/* Before the lock is dropped. */
+/* Ends the section; must be called before the lock is dropped. */
 static inline void netinc_fpu_section_end(struct netinc_fpu_section *s)
 {
 	netinc_fpu_section_close(s);
@@ -66,7 +66,7 @@ static inline void netinc_fpu_section_end(struct netinc_fpu_section *s)
 	s->denied = false;
 }
 
-/* For what allocates or locks. */
+/* Asserts that no section is entered: must stand where memory is allocated or a lock taken. */
 static inline void netinc_fpu_section_outside(void)
 {
 	lockdep_assert(!lock_is_held(&netinc_fpu_section_map));

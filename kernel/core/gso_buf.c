@@ -62,7 +62,7 @@ struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
 	return NULL;
 }
 
-/* For headers alone. */
+/* Room for headers alone. */
 static struct sk_buff *head_skb(void)
 {
 	void *head = netinc_page_ring_frag(HEAD_BYTES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What goes out, in pages of its own.
+ * Packets that go out, in pages of their own.
  *
  * A netinc_gso_buf is a run of segments, [header, descriptor if any, payload] each, all of one size
  * except the last, in a few page fragments of which none cuts a segment. It is built once; packets

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Limits: charges and refusals, the table of users, defaults that depend on the size of the
- * machine.
+ * Limits: accounts, charges and refusals, the table of users, defaults that depend on the size of
+ * the machine.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -34,7 +34,7 @@ static void set_counts(atomic64_t *max, s64 factor)
 	atomic64_set(&max[INC_LIMIT_ANSWERS], 10240);
 }
 
-/* Of root and of namespaces: for one job that needs much of one kind. */
+/* Limits of root and of namespaces: for one job that needs much of one kind. */
 static void set_shares(atomic64_t *max)
 {
 	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(8, MIN_SHARE));
@@ -71,6 +71,7 @@ void netinc_limits_init_net(struct netinc_net *nn)
 {
 	set_counts(nn->max, 1);
 	set_shares(nn->max);
+	netinc_account_init(&nn->account, nn->max, -ENOBUFS);
 }
 
 /* All who had some have given it back: sockets and namespaces are gone. */
@@ -114,6 +115,9 @@ static struct netinc_user *user_new(kuid_t uid)
 	INIT_WORK(&user->free, user_free);
 	kref_init(&user->ref);
 	user->uid = uid;
+	netinc_account_init(&user->account,
+			    uid_eq(uid, GLOBAL_ROOT_UID) ? netinc_root_max : netinc_user_max,
+			    -EDQUOT);
 	return user;
 }
 
@@ -146,10 +150,8 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 static void user_release(struct kref *ref)
 {
 	struct netinc_user *user = container_of(ref, struct netinc_user, ref);
-	int i;
 
-	for (i = 0; i < __INC_LIMIT_MAX; i++)
-		WARN_ON_ONCE(atomic64_read(&user->use.now[i]));
+	netinc_account_end(&user->account);
 	spin_lock_bh(&users_lock);
 	list_del_rcu(&user->list);
 	spin_unlock_bh(&users_lock);
@@ -161,49 +163,73 @@ void netinc_user_put(struct netinc_user *user)
 	kref_put(&user->ref, user_release);
 }
 
-static bool take_limit(struct netinc_use *use, const atomic64_t *max, enum inc_limit what, s64 n)
+void netinc_account_init(struct netinc_account *a, const atomic64_t *max, int err)
 {
-	s64 limit = atomic64_read(&max[what]), now = atomic64_read(&use->now[what]);
+	a->max = max;
+	a->err = err;
+}
+
+void netinc_account_end(struct netinc_account *a)
+{
+	int i;
+
+	for (i = 0; i < NETINC_LIMITS; i++)
+		WARN_ON_ONCE(atomic64_read(&a->use[i]));
+}
+
+static bool charge_item(const struct netinc_charge_item *item)
+{
+	struct netinc_account *a = item->account;
+	s64 limit = atomic64_read(&a->max[item->what]), now = atomic64_read(&a->use[item->what]);
 
 	do {
-		if (n > limit || now > limit - n) {
-			atomic64_inc(&use->refused[what]);
+		if (item->n > limit || now > limit - item->n) {
+			atomic64_inc(&a->refused[item->what]);
 			return false;
 		}
-	} while (!atomic64_try_cmpxchg(&use->now[what], &now, now + n));
+	} while (!atomic64_try_cmpxchg(&a->use[item->what], &now, now + item->n));
 	return true;
+}
+
+const struct netinc_charge_item *netinc_charge_all(const struct netinc_charge_item *item, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!charge_item(&item[i])) {
+			netinc_uncharge_all(item, i);
+			return &item[i];
+		}
+	return NULL;
+}
+
+void netinc_charge_always(const struct netinc_charge_item *item, u32 n)
+{
+	for (; n; n--, item++)
+		atomic64_add(item->n, &item->account->use[item->what]);
+}
+
+void netinc_uncharge_all(const struct netinc_charge_item *item, u32 n)
+{
+	for (; n; n--, item++)
+		atomic64_sub(item->n, &item->account->use[item->what]);
 }
 
 int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
-	if (!take_limit(&nn->use, nn->max, what, n))
-		return -ENOBUFS;
-	if (take_limit(&user->use, netinc_max_of(user), what, n))
-		return 0;
-	atomic64_sub(n, &nn->use.now[what]);
-	return -EDQUOT;
-}
+	const struct netinc_charge_item item[] = { { &nn->account, what, n },
+						   { &user->account, what, n } };
+	const struct netinc_charge_item *full = netinc_charge_all(item, ARRAY_SIZE(item));
 
-void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
-			  s64 n)
-{
-	atomic64_add(n, &nn->use.now[what]);
-	atomic64_add(n, &user->use.now[what]);
+	return full ? full->account->err : 0;
 }
 
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
-	atomic64_sub(n, &nn->use.now[what]);
-	atomic64_sub(n, &user->use.now[what]);
-}
+	const struct netinc_charge_item item[] = { { &nn->account, what, n },
+						   { &user->account, what, n } };
 
-int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
-{
-	int err = netinc_charge(nn, user, what, n);
-
-	if (!err)
-		netinc_uncharge(nn, user, what, n);
-	return err;
+	netinc_uncharge_all(item, ARRAY_SIZE(item));
 }
 
 static void *mem_alloc(struct netinc_mem *mem, size_t n, size_t size, gfp_t gfp)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Limits of resources, per network namespace and per user, and what is in use of each.
+ * Limits of resources, and what is in use of each: tenants, network namespaces and users have an
+ * account.
  *
- * A resource is charged before it is taken, to a namespace and a user at once, and given back when
- * it is free: use is 0 when all is gone. Sockets and operations are their creator's; what nodes
- * need is the namespace's owner's, but what a group needs that meets at the host of its rank 0 is
- * that rank's user's. Users of user namespaces other than the first count as whoever
- * has made these: they do not get more by making more.
+ * A resource is charged before it is taken, to all accounts that it is of at once or to none, and
+ * given back when it is free: use is 0 when all is gone. Sockets and operations are a namespace's
+ * and their creator's; what nodes need is the namespace's, its owner's and, of a tenant's group,
+ * the tenant's; but what a group needs that meets at the host of its rank 0 is that rank's user's.
+ * Users of user namespaces other than the first count as whoever has made these: they do not get
+ * more by making more.
  *
- * Errors: -ENOBUFS at the namespace's limit, -EDQUOT at the user's.
+ * Errors: -ENOBUFS at the namespace's limit, -EDQUOT at a user's or tenant's.
  */
 #ifndef NETINC_CORE_LIMITS_H
 #define NETINC_CORE_LIMITS_H
@@ -24,9 +26,26 @@
 struct netinc_net;
 struct user_namespace;
 
-struct netinc_use {
-	atomic64_t now[__INC_LIMIT_MAX];
-	atomic64_t refused[__INC_LIMIT_MAX];	/* times that the limit was met */
+/* What only tenants have a limit of, besides INC_LIMIT_GROUPS. */
+enum {
+	NETINC_LIMIT_TENANT_SLOTS = __INC_LIMIT_MAX,
+	NETINC_LIMIT_TENANT_MEMORY,	/* bytes: of slots, and held */
+	NETINC_LIMITS
+};
+
+/* What somebody has of each resource; inside a tenant, a namespace, a user. */
+struct netinc_account {
+	atomic64_t use[NETINC_LIMITS];
+	atomic64_t refused[NETINC_LIMITS];	/* times that the limit was met */
+	const atomic64_t *max;			/* by the same numbers */
+	int err;				/* at a limit */
+};
+
+/* A charge of @n of one resource to one account. What is charged at once is an array of these. */
+struct netinc_charge_item {
+	struct netinc_account *account;
+	u32 what;		/* enum inc_limit, or NETINC_LIMIT_... */
+	s64 n;
 };
 
 /* All that one user has; in a list of this machine. */
@@ -37,7 +56,7 @@ struct netinc_user {
 	kuid_t uid;
 	struct workqueue_struct *wq;	/* for work that may wait for what the user does */
 	struct work_struct free;
-	struct netinc_use use;
+	struct netinc_account account;
 };
 
 /* Kernel memory of an operation: given back in one go. */
@@ -52,15 +71,22 @@ struct netinc_mem {
 struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid);
 void netinc_user_put(struct netinc_user *user);
 
-/* Any context. 0, -ENOBUFS or -EDQUOT; nothing has changed then but that it is counted. */
+void netinc_account_init(struct netinc_account *a, const atomic64_t *max, int err);
+/* All has been given back. */
+void netinc_account_end(struct netinc_account *a);
+
+/*
+ * @n items at once, all or none; their accounts are asked in this order. NULL, or the item that was
+ * refused: nothing has changed then but that it is counted there. Any context, as all of these.
+ */
+const struct netinc_charge_item *netinc_charge_all(const struct netinc_charge_item *item, u32 n);
+/* The same for what must not be refused: may go beyond the limits. */
+void netinc_charge_always(const struct netinc_charge_item *item, u32 n);
+void netinc_uncharge_all(const struct netinc_charge_item *item, u32 n);
+
+/* To a namespace and a user: 0, -ENOBUFS or -EDQUOT. */
 int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
-/* The same for what must not be refused: may go beyond the limit. */
-void netinc_charge_always(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
-			  s64 n);
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
-/* Would it be refused? As netinc_charge(), and it is counted if so. */
-int netinc_charge_check(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
-			s64 n);
 
 /*
  * Memory of an operation, for kvfree(); NULL: there is none, or mem->err says which limit. May
@@ -71,17 +97,12 @@ void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size);
 /* When all of it has been freed. */
 void netinc_mem_done(struct netinc_mem *mem);
 
-/* Of root, and of every other user: changed by the administrator of the machine. */
+/* Limits of root, and of every other user: changed by the administrator of the machine. */
 extern atomic64_t netinc_root_max[__INC_LIMIT_MAX], netinc_user_max[__INC_LIMIT_MAX];
-
-static inline const atomic64_t *netinc_max_of(const struct netinc_user *user)
-{
-	return uid_eq(user->uid, GLOBAL_ROOT_UID) ? netinc_root_max : netinc_user_max;
-}
 
 void netinc_limits_init_net(struct netinc_net *nn);
 
-/* Under RCU: all users. */
+/* All users; RCU to read. */
 extern struct list_head netinc_users;
 
 int netinc_limits_start(void);

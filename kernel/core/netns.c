@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all sides use of a network namespace: its hooks' users, and its counters. */
+/* The parts of a network namespace that all sides use: its hooks' users, and its counters. */
+#include <linux/moduleparam.h>
 #include <linux/rculist.h>
 #include "core/answers.h"
 #include "core/nf_hooks.h"
 #include "core/netns.h"
+
+unsigned int netinc_dead_ms = 10000;
+
+static int set_dead_ms(const char *value, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(value, kp, NETINC_MIN_DEAD_MS, NETINC_MAX_DEAD_MS);
+}
+
+static const struct kernel_param_ops dead_ms_ops = {
+	.set = set_dead_ms,
+	.get = param_get_uint,
+};
+
+module_param_cb(dead_ms, &dead_ms_ops, &netinc_dead_ms, 0644);
+MODULE_PARM_DESC(dead_ms, "Dead limit of nodes that are added without one, and of the edge, in ms");
 
 int netinc_net_use(struct netinc_net *nn)
 {

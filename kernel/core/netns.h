@@ -59,6 +59,7 @@
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
+#define NETINC_GENERATIONS	256
 
 struct netinc_counters {
 	u64_stats_t c[__INC_C_MAX];
@@ -83,14 +84,17 @@ struct netinc_net {
 	/* what cannot be put down to a group, and groups that are gone */
 	struct netinc_counters __percpu *counters;
 	u64 secret[2];			/* of challenges and cookies */
-	/* changes when a group forms or goes: challenges of before are void */
-	atomic_t generation;
+	/*
+	 * one changes when a group forms or goes: challenges of before are void for its number,
+	 * and for the few others that share it, which nobody can choose; netinc_generation()
+	 */
+	atomic_t generation[NETINC_GENERATIONS];
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
 	/* nodes and ranks; the hooks are registered while there are any; mutex */
 	unsigned int users;
 	/* with a reference; who made the namespace: its nodes are that one's */
 	struct netinc_user *owner;
-	struct netinc_use use;
+	struct netinc_account account;
 	atomic64_t max[__INC_LIMIT_MAX];
 	struct netinc_answers *answers;	/* made when the hooks are registered first, stays */
 	/* a ring; hash_lock, as next_history */
@@ -99,6 +103,7 @@ struct netinc_net {
 };
 
 extern unsigned int netinc_net_id;
+extern unsigned int netinc_dead_ms;	/* the dead limit where none is said, milliseconds */
 
 static inline struct netinc_net *netinc_net(const struct net *net)
 {
@@ -136,8 +141,7 @@ static inline void netinc_net_count(struct netinc_net *nn, enum inc_counter c, u
 /* Moves the counters of a group or rank that goes away to those of the netns. */
 void netinc_net_add_counters(struct netinc_net *nn, u64 *counters);
 /*
- * The same, when it goes out of its hash: who reads the counters of the netns meanwhile finds them
- * once.
+ * Does so while the object goes out of its hash: a reader of the netns' counters finds them once.
  */
 void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *counters);
 /* Counters of the netns: those of groups and ranks that live now included. */

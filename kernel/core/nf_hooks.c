@@ -12,7 +12,8 @@
  *
  * A plain UDP socket holds the port and makes NICs aggregate (UDP_GRO). It never gets a packet, as
  * nobody would read it: what comes over IP with a UDP header for the port, the second hook takes.
- * It has no encap_rcv, because that would take every super-packet apart before LOCAL_IN.
+ * It has no encap_rcv, because that would take every super-packet apart before LOCAL_IN. Each rank
+ * holds the port that it sends from in the same way, since its node's answers come to that one.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -126,10 +127,10 @@ static const struct nf_hook_ops hook_ops[] = {
 #endif
 };
 
-static int bind_port(struct socket *sock, u8 family)
+static int bind_port(struct socket *sock, u8 family, __be16 port)
 {
-	struct sockaddr_in6 addr6 = { .sin6_family = AF_INET6, .sin6_port = htons(netinc_port) };
-	struct sockaddr_in addr4 = { .sin_family = AF_INET, .sin_port = htons(netinc_port) };
+	struct sockaddr_in6 addr6 = { .sin6_family = AF_INET6, .sin6_port = port };
+	struct sockaddr_in addr4 = { .sin_family = AF_INET, .sin_port = port };
 	int err, on = 1;
 
 	if (family == AF_INET)
@@ -142,23 +143,45 @@ static int bind_port(struct socket *sock, u8 family)
 					     sizeof(on));
 }
 
-static int hold_port(struct netinc_net *nn, int i, u8 family)
+/* @shared: other sockets that are shared may have the port, too. */
+static struct socket *new_holder(struct net *net, u8 family, __be16 port, bool shared)
 {
 	struct socket *sock;
 	int err;
 
 	/* a family that is not there would be asked for at user space, with nn->mutex held */
 	if (family == AF_INET6 && !ipv6_mod_enabled())
-		return -EAFNOSUPPORT;
-	err = sock_create_kern(nn->net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
+		return ERR_PTR(-EAFNOSUPPORT);
+	err = sock_create_kern(net, family, SOCK_DGRAM, IPPROTO_UDP, &sock);
 	if (err)
-		return err;
-	err = bind_port(sock, family);
-	if (err)
-		sock_release(sock);
-	else
-		nn->holder[i] = sock;
-	return err;
+		return ERR_PTR(err);
+	if (shared) {
+		sock->sk->sk_reuse = SK_CAN_REUSE;
+		/* it may get packets for ranks that have gone, and nobody reads it */
+		sock->sk->sk_rcvbuf = SOCK_MIN_RCVBUF;
+	}
+	err = bind_port(sock, family, port);
+	if (!err)
+		return sock;
+	sock_release(sock);
+	return ERR_PTR(err);
+}
+
+struct socket *netinc_port_hold(struct net *net, u8 family, __be16 port)
+{
+	struct socket *sock = new_holder(net, family, port, true);
+
+	return IS_ERR(sock) ? NULL : sock;
+}
+
+static int hold_port(struct netinc_net *nn, int i, u8 family)
+{
+	struct socket *sock = new_holder(nn->net, family, htons(netinc_port), false);
+
+	if (IS_ERR(sock))
+		return PTR_ERR(sock);
+	nn->holder[i] = sock;
+	return 0;
 }
 
 static void release_port(struct netinc_net *nn)

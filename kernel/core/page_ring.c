@@ -90,7 +90,7 @@ struct page *netinc_page_ring_get(u32 order)
 	return page ?: alloc_fresh_page(order);
 }
 
-/* What is left of the page that was cut is given up. */
+/* Takes another page to cut; the rest of the one before is given up. */
 static bool cut_another(struct pool *pool)
 {
 	struct page *page = find_free_page(&pool->ring[0]) ?: alloc_fresh_page(0);

@@ -18,8 +18,6 @@
 #include "core/trace.h"
 #include "core/path.h"
 
-#define TXQ_ROUNDS	16	/* that one CPU sends for all */
-
 __be16 netinc_sport(u64 job, u32 group, u32 tree)
 {
 	u32 hash = jhash_3words(group, tree, lower_32_bits(job), upper_32_bits(job));
@@ -47,7 +45,7 @@ static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP,
 			     .flowi4_oif = path->oif,
 			     .fl4_sport = path->sport,
-			     .fl4_dport = (__force __be16)path->peer.udp_port };
+			     .fl4_dport = path->peer.udp_port };
 	struct rtable *rt = dst_cache_get_ip4(&path->dst, saddr);
 
 	if (rt)
@@ -78,7 +76,7 @@ static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr
 	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP,
 			     .flowi6_oif = path->oif,
 			     .fl6_sport = path->sport,
-			     .fl6_dport = (__force __be16)path->peer.udp_port };
+			     .fl6_dport = path->peer.udp_port };
 	struct dst_entry *dst = dst_cache_get_ip6(&path->dst, saddr);
 
 	if (dst)
@@ -132,7 +130,7 @@ static void push_udp(struct netinc_path *path, struct sk_buff *skb, const struct
 
 	skb_reset_transport_header(skb);
 	uh->source = path->sport;
-	uh->dest = (__force __be16)path->peer.udp_port;
+	uh->dest = path->peer.udp_port;
 	uh->len = htons(len);
 	if (path->peer.family == AF_INET6)
 		uh->check = ~udp_v6_check(len, saddr, daddr, 0);
@@ -212,52 +210,4 @@ void netinc_tx_flush(struct net *net, struct sk_buff_head *q)
 			ip6_local_out(net, NULL, skb);
 		}
 	}
-}
-
-void netinc_txq_init(struct netinc_txq *txq, u32 max)
-{
-	__skb_queue_head_init(&txq->queue);
-	txq->max = max;
-	txq->busy = false;
-	txq->tired = false;
-}
-
-int netinc_txq_add(struct netinc_txq *txq, struct netinc_path *path, struct sk_buff *skb)
-{
-	if (skb_queue_len(&txq->queue) >= txq->max) {
-		kfree_skb(skb);
-		return -ENOBUFS;
-	}
-	return netinc_path_queue(path, skb, &txq->queue);
-}
-
-void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock)
-	__releases(lock)
-{
-	struct sk_buff_head q;
-	u32 turn, round = 0;
-
-	if ((txq->busy && !txq->tired) || skb_queue_empty(&txq->queue)) {
-		spin_unlock_bh(lock);
-		return;
-	}
-	turn = ++txq->turn;
-	txq->busy = true;
-	txq->tired = false;
-	__skb_queue_head_init(&q);
-	do {
-		/*
-		 * known before the last round: what is queued during it has somebody who sends it
-		 */
-		txq->tired = ++round >= TXQ_ROUNDS;
-		skb_queue_splice_init(&txq->queue, &q);
-		spin_unlock(lock);
-		netinc_tx_flush(net, &q);
-		spin_lock(lock);
-		if (txq->turn != turn)
-			goto out;
-	} while (!skb_queue_empty(&txq->queue));
-	txq->busy = false;
-out:
-	spin_unlock_bh(lock);
 }

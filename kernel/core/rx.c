@@ -33,7 +33,9 @@ void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason)
 	netinc_rx_dropped(rx, rx->pkt.group, reason);
 }
 
-/* What dropwatch and the like are shown; counters and the tracepoint are more precise. */
+/*
+ * The reason that dropwatch and the like are shown; counters and the tracepoint are more precise.
+ */
 static enum skb_drop_reason drop_reason(enum inc_counter drop)
 {
 	switch (drop) {
@@ -106,7 +108,20 @@ const void *netinc_rx_body(const struct netinc_rx *rx, void *buf)
 	return skb_header_pointer(rx->skb, rx->body, rx->pkt.len, buf);
 }
 
-/* The UDP header, if this is UDP over IPv4 to our port; rx->headers and rx->peer are filled in. */
+/*
+ * To our port; or, as an answer to a rank that is here, from our port to the one that it has sent
+ * from: who lets only answers in, or translates addresses on the way, has an entry for these. The
+ * bridge's hook takes packets for nodes only.
+ */
+static bool is_inc(const struct netinc_rx *rx, const struct udphdr *uh)
+{
+	if (uh->dest == htons(netinc_port))
+		return true;
+	return uh->source == htons(netinc_port) && rx->via == rx->dev &&
+	       netinc_dispatch_answer(rx, uh->dest);
+}
+
+/* The UDP header, if this is INC over IPv4; rx->headers and rx->peer are filled in. */
 static const struct udphdr *find_udp4(struct netinc_rx *rx, struct iphdr *ip, struct udphdr *udp)
 {
 	const struct iphdr *iph = skb_header_pointer(rx->skb, 0, sizeof(*ip), ip);
@@ -118,7 +133,7 @@ static const struct udphdr *find_udp4(struct netinc_rx *rx, struct iphdr *ip, st
 	*ip = *iph;
 	rx->headers = ip->ihl * 4 + sizeof(*udp);
 	uh = skb_header_pointer(rx->skb, ip->ihl * 4, sizeof(*udp), udp);
-	if (!uh || uh->dest != htons(netinc_port))
+	if (!uh || !is_inc(rx, uh))
 		return NULL;
 	rx->ce = INET_ECN_is_ce(ip->tos);
 	rx->peer.family = AF_INET;
@@ -155,7 +170,7 @@ static const struct udphdr *find_udp6(struct netinc_rx *rx, struct ipv6hdr *ip6,
 		return NULL;
 	rx->headers = at + sizeof(*udp);
 	uh = skb_header_pointer(rx->skb, at, sizeof(*udp), udp);
-	if (!uh || uh->dest != htons(netinc_port))
+	if (!uh || !is_inc(rx, uh))
 		return NULL;
 	rx->ce = INET_ECN_is_ce(ipv6_get_dsfield(ip6));
 	rx->peer.family = AF_INET6;
@@ -282,7 +297,9 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	/* a bridge that listens to everything hands over copies of what is for others */
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		return false;
-	rx.peer.udp_port = (__force u16)uh->dest;
+	/* whoever sends hears what nobody has asked for by this port */
+	rx.peer.udp_port = htons(netinc_port);
+	rx.sport = uh->source ?: htons(netinc_port);
 	rx.peer.ifindex = port->ifindex;
 	len = ntohs(uh->len);
 	check = uh->check;

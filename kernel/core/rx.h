@@ -12,7 +12,7 @@
 #include "core/netns.h"
 
 /*
- * What a received skb's cb holds from the hook on: a group keeps count of the payloads that it
+ * The contents of a received skb's cb from the hook on: a group keeps count of the payloads that it
  * holds in it.
  */
 struct netinc_skb_cb {
@@ -38,6 +38,8 @@ struct netinc_rx {
 	struct net_device *via;
 	u32 vrf;			/* ifindex of the VRF of `via`; 0: none */
 	struct netinc_peer peer;	/* the sender */
+	/* the port that it has sent from, where answers go; ours if that is 0 (RFC 768) */
+	__be16 sport;
 	u8 local[16];			/* the address that it was sent to */
 	u32 seg_size;			/* bytes of each segment but the last */
 	u32 left;			/* bytes from `at` on */
@@ -64,7 +66,7 @@ void netinc_skb_hold(struct sk_buff *skb);
  * the skb, and traced. It has been counted.
  */
 void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
-/* The same, counted at the netns. */
+/* Drops @rx in the same way, counted at the netns. */
 void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
 
 /* The longest body of a control packet, and a buffer on the stack for it. */
@@ -122,10 +124,16 @@ u32 netinc_rx_oif(const struct netinc_rx *rx);
  */
 void netinc_dispatch(struct netinc_rx *rx);
 /*
- * Under RCU: does a node serve the address that this was sent to, by the device it came by, so that
- * it is taken at the bridge's hook?
+ * Under RCU: does some node serve the address that this was sent to, by the device it came by, so
+ * that it is taken at the bridge's hook?
  */
 bool netinc_dispatch_at(const struct netinc_rx *rx);
+
+/*
+ * Under RCU: is it of a group of which a rank is here that sends from @port? The headers in front
+ * of INC's have been looked at.
+ */
+bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port);
 
 /*
  * The hook's entry: checks all headers, finds who it is for. @via differs from @port at the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who sends: what a source address may be that somebody here is to answer, and where the way back
- * leads.
+ * Senders of packets: what a source address may be that somebody here is to answer, and where the
+ * way back leads.
  */
 #include <linux/inetdevice.h>
 #include <net/addrconf.h>
@@ -66,7 +66,7 @@ static bool comes_back4(const struct netinc_rx *rx)
 			     .flowi4_l3mdev = rx->vrf,
 			     .flowi4_proto = IPPROTO_UDP,
 			     .fl4_sport = htons(netinc_port),
-			     .fl4_dport = (__force __be16)rx->peer.udp_port };
+			     .fl4_dport = rx->sport };
 	struct fib_result res;
 
 	memcpy(&fl.daddr, rx->peer.addr, sizeof(fl.daddr));
@@ -83,7 +83,7 @@ static bool comes_back6(const struct netinc_rx *rx)
 			     .flowi6_l3mdev = rx->vrf,
 			     .flowi6_proto = IPPROTO_UDP,
 			     .fl6_sport = htons(netinc_port),
-			     .fl6_dport = (__force __be16)rx->peer.udp_port };
+			     .fl6_dport = rx->sport };
 	struct dst_entry *dst;
 	struct rt6_info *rt;
 	bool ret;

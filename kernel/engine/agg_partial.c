@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Of whose contributions partial results are made: the rest of rule 5 of protocol.rst. */
+/* Sets of ranks that partial results are made of: the rest of rule 5 of protocol.rst. */
 #include "agg_partial.h"
 
 void netinc_partial_start(struct netinc_agg *agg, u64 start)
@@ -66,7 +66,7 @@ bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot
 
 /* ---- Whose contributions a result is made of ----------------------------- */
 
-/* To @child or NETINC_ALL: of whose contributions results with this set's number are made. */
+/* Tells @child or NETINC_ALL of whose contributions results with this set's number are made. */
 static void send_set(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct {
@@ -101,31 +101,56 @@ static bool somebody_in(const struct netinc_agg *agg, const struct netinc_slot *
 	return false;
 }
 
-u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+/* Bytes of a set of children. */
+static size_t set_bytes(const struct netinc_agg *agg)
 {
-	u16 not_wanted = somebody_in(agg, slot) ? INC_F_PAYLOAD : INC_F_PARTIAL;
-	size_t bytes = netinc_bits_longs(agg->children) * sizeof(long);
+	return netinc_bits_longs(agg->children) * sizeof(long);
+}
+
+/* slot->contributors are the children that are not out. */
+static void find_contributors(const struct netinc_agg *agg, struct netinc_slot *slot)
+{
 	u32 i;
 
-	for (i = 0; i < agg->children; i++)
-		if ((slot->in[i].flags & INC_F_PAYLOAD) && (slot->in[i].flags & INC_F_PARTIAL))
-			slot->in[i].flags &= ~not_wanted;
-	memset(slot->contributors, 0, bytes);
+	memset(slot->contributors, 0, set_bytes(agg));
 	for (i = 0; i < agg->children; i++)
 		if (!(slot->in[i].flags & INC_F_PARTIAL))
 			netinc_bits_set(slot->contributors, i);
-	slot->set = agg->set;
-	if (agg->set && !memcmp(slot->contributors, agg->contributors, bytes))
-		return not_wanted;
+}
+
+/* The slot's contributors are a set that no result has been made of just before: tells all. */
+static void begin_set(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	u32 i;
+
 	if (!++agg->set)
 		agg->set = 1;
 	slot->set = agg->set;
-	memcpy(agg->contributors, slot->contributors, bytes);
+	memcpy(agg->contributors, slot->contributors, set_bytes(agg));
 	for (i = 0; i < agg->children; i++) {
 		agg->child[i].set_sent = slot->set;
 		agg->child[i].set_sent_at = now;
 	}
 	send_set(agg, slot, NETINC_ALL);
+}
+
+/*
+ * Elements of children that are out have both flags, PAYLOAD and PARTIAL. Without PAYLOAD they are
+ * not folded; without PARTIAL they are, as those of any other child.
+ */
+u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+{
+	const u16 both = INC_F_PAYLOAD | INC_F_PARTIAL;
+	u16 not_wanted = somebody_in(agg, slot) ? INC_F_PAYLOAD : INC_F_PARTIAL;
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if ((slot->in[i].flags & both) == both)
+			slot->in[i].flags &= ~not_wanted;
+	find_contributors(agg, slot);
+	slot->set = agg->set;
+	if (!agg->set || memcmp(slot->contributors, agg->contributors, set_bytes(agg)))
+		begin_set(agg, slot, now);
 	return not_wanted;
 }
 

@@ -37,7 +37,7 @@ const struct netinc_pkt *netinc_partial_filter(struct netinc_agg *agg, u32 child
 					       struct netinc_pkt *rest);
 /* May @slot be completed without those that have not contributed? */
 bool netinc_partial_may_complete(const struct netinc_agg *agg, const struct netinc_slot *slot);
-/* The same, and all that are missing are out of its operation: there is nobody to wait for. */
+/* May @slot be completed so at once, because all that are missing are out of its operation? */
 bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot *slot);
 /*
  * The slot is about to be completed with INC_F_PARTIAL: note of which children, and tell all if
@@ -46,7 +46,7 @@ bool netinc_partial_ready(const struct netinc_agg *agg, const struct netinc_slot
  */
 u16 netinc_partial_seal(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 void netinc_partial_unseal(struct netinc_agg *agg, struct netinc_slot *slot, u16 not_wanted);
-/* It has been: count. */
+/* The slot has been completed with INC_F_PARTIAL: counts that. */
 void netinc_partial_done(struct netinc_agg *agg, const struct netinc_slot *slot);
 /* The result of @slot goes to @child again: with the set, if it is partial. */
 void netinc_partial_tell(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,

@@ -18,7 +18,7 @@
 #define MIN_PAUSE		1000
 #define RESULTS_PER_PROBE	32
 
-/* What one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
+/* Limits of what one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
 /* sent again; as many as a buffer of the oldest kernels has units */
 #define RESULTS_PER_BUFFER	64
 #define WORK_PER_BUFFER		32768	/* blocks looked at, or */
@@ -36,7 +36,9 @@ static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
 	return max_t(u64, srtt - srtt / 4, MIN_PAUSE);
 }
 
-/* What another child has asked for is not under way to this one. */
+/*
+ * Is the result, or the partial, on its way to @child? One that another child has asked for is not.
+ */
 static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
 		      u64 now)
 {
@@ -291,6 +293,7 @@ static void mark_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 	slot->state = NETINC_SLOT_DONE;
 	slot->sent = now;
 	slot->sent_to = NETINC_ALL;
+	agg->opseq = slot->opseq;
 	netinc_count(agg->counters, INC_C_BLOCKS);
 	agg->ops->send_result(agg, slot, NETINC_ALL);
 }
@@ -503,7 +506,7 @@ static bool hold_payload(struct netinc_agg *agg, struct netinc_pay *pay, u64 q)
 	return true;
 }
 
-/* Whose contribution has come, and since when it was the only one that had not. */
+/* Notes whose contribution has come last, and when the last one of another child came. */
 static void note_arrival(struct netinc_slot *slot, u32 child, u64 now)
 {
 	if (slot->last_child != child)
@@ -516,6 +519,15 @@ static void charge_absent(struct netinc_agg *agg, const struct netinc_slot *slot
 {
 	if (agg->children > 1 && !slot->taken_back && !(slot->flags & INC_F_PARTIAL))
 		netinc_late_add(&agg->child[slot->last_child].late, slot->last - slot->others);
+}
+
+/*
+ * The operation is near to those of now, or somewhat further behind: what JOINs say, and so where
+ * an epoch goes on, may be ahead of what an honest child does.
+ */
+static bool is_operation_of_now(const struct netinc_agg *agg, u32 opseq)
+{
+	return opseq - agg->opseq + 2 * NETINC_OPSEQ_NEAR < 3 * NETINC_OPSEQ_NEAR;
 }
 
 static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct netinc_pkt *pkt,
@@ -537,6 +549,8 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		handle_repeated(agg, slot, child, pkt, now);
 		return -INC_C_DROP_DUPLICATE;
 	}
+	if (!is_operation_of_now(agg, pkt->opseq))
+		return -INC_C_DROP_MALFORMED;
 	if (unlikely(agg->nexcluded))
 		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
@@ -565,44 +579,66 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	return 0;
 }
 
+/* Is the packet as a whole good, and not too much for one buffer? 0 or a negative counter. */
+static int check_contrib(struct netinc_agg *agg, const struct netinc_pkt *pkt)
+{
+	if (pkt->part >= agg->parts ||
+	    (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
+		return -INC_C_DROP_MALFORMED;
+	if (pkt->span > agg->window)
+		return -INC_C_DROP_AHEAD;
+	return netinc_agg_take_work(agg, pkt->span) ? 0 : -INC_C_DROP_WORK;
+}
+
+/* May block @q be contributed to? 0 or a negative counter. */
+static int check_block(const struct netinc_agg *agg, u64 q)
+{
+	if (agg->closed && (s64)(q - agg->limit) >= 0)
+		return -INC_C_DROP_ERROR;
+	if ((s64)(q - agg->una) >= agg->window)	/* rule 1 */
+		return -INC_C_DROP_AHEAD;
+	return netinc_agg_mine(agg, q) ? 0 : -INC_C_DROP_MALFORMED;
+}
+
+/* One block of the packet's span: 0 if it counted, or a negative counter. */
+static int contrib_block(struct netinc_agg *agg, u32 child, u64 q, const struct netinc_pkt *pkt,
+			 const struct netinc_pay *pay, u64 now)
+{
+	struct netinc_child *c = &agg->child[child];
+	int err = check_block(agg, q);
+
+	if (!err)
+		err = contrib_one(agg, child, q, pkt, pay, now);
+	if (err && err != -INC_C_DROP_TOO_LATE)
+		return err;
+	if ((s64)(q + 1 - c->end) > 0)
+		c->end = q + 1;
+	if (err)
+		return err;
+	netinc_count(agg->counters, INC_C_CONTRIBS);
+	/* NACKed, and then it comes by itself */
+	if (!(pkt->flags & INC_F_RETRANS) && (s64)(q - c->nacked) < 0)
+		netinc_reorder_spurious(&c->up, now);
+	return 0;
+}
+
 int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
 		       const struct netinc_pay *pay, u64 now)
 {
 	u64 q = netinc_extend(agg->una, pkt->psn);
-	int err = 0, one;
-	bool counted = false, came;
+	bool counted = false;
+	int err, one;
 	u32 i;
 
 	agg->child[child].seen += agg->una - q < pkt->span;
-	if (pkt->part >= agg->parts ||
-	    (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
-		err = -INC_C_DROP_MALFORMED;
-	else if (pkt->span > agg->window)
-		err = -INC_C_DROP_AHEAD;
-	else if (!netinc_agg_take_work(agg, pkt->span))
-		err = -INC_C_DROP_WORK;
+	err = check_contrib(agg, pkt);
+	/* a block that the child has contributed already does not keep the next from counting */
 	for (i = 0; !err && i < pkt->span; i++) {
-		if (agg->closed && (s64)(q + i - agg->limit) >= 0)
-			one = -INC_C_DROP_ERROR;
-		else if ((s64)(q + i - agg->una) >= agg->window)	/* rule 1 */
-			one = -INC_C_DROP_AHEAD;
-		else if (!netinc_agg_mine(agg, q + i))
-			one = -INC_C_DROP_MALFORMED;
-		else
-			one = contrib_one(agg, child, q + i, pkt, pay, now);
-		came = !one || one == -INC_C_DROP_TOO_LATE;
-		if (came && (s64)(q + i + 1 - agg->child[child].end) > 0)
-			agg->child[child].end = q + i + 1;
-		if (!one) {
-			netinc_count(agg->counters, INC_C_CONTRIBS);
+		one = contrib_block(agg, child, q + i, pkt, pay, now);
+		if (!one)
 			counted = true;
-			/* NACKed, and then it comes by itself */
-			if (!(pkt->flags & INC_F_RETRANS) &&
-			    (s64)(q + i - agg->child[child].nacked) < 0)
-				netinc_reorder_spurious(&agg->child[child].up, now);
-		} else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span) {
+		else if (one != -INC_C_DROP_DUPLICATE || i + 1 == pkt->span)
 			err = one;
-		}
 	}
 	if (counted || err == -INC_C_DROP_TOO_LATE)
 		child_advance(agg, child);
@@ -792,7 +828,7 @@ static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
 	agg->ops->send(agg, child, &pkt, &m, sizeof(m.status) + bits / 8);
 }
 
-/* What @child lacks, and asks for. */
+/* Sends again the results that @child lacks and asks for. */
 static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe,
 			   u64 now)
 {

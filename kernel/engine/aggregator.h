@@ -31,67 +31,96 @@ enum netinc_slot_state {
 	NETINC_SLOT_DONE,
 };
 
+/*
+ * A block and its contributions. A slot is set back when the block 2 W further on gets its first
+ * contribution, and when an epoch begins.
+ */
 struct netinc_slot {
 	u64 q;			/* the block it stands for */
+	/* times of contributions that are counted; `since` is valid if there is one */
 	u64 since;		/* time of the first contribution */
 	u64 last;		/* time of the last one */
-	u64 others;		/* and of the last one of another child than last_child */
+	u64 others;		/* time of the last one of another child than last_child */
 	u64 sent;		/* time at which the result (DONE) or partial (UP) was sent last */
 	u32 sent_to;		/* DONE: the child that got it then, or NETINC_ALL */
-	u32 last_child;		/* whose contribution was the last one */
-	bool taken_back;	/* contributions have been: who was the last one says nothing */
+	/* child whose contribution was the last one, NETINC_NO_RANK: there is none */
+	u32 last_child;
+	/* contributions have been taken back for want of memory: last_child says nothing then */
+	bool taken_back;
 	u8 state;		/* enum netinc_slot_state */
 	/*
-	 * what follows, up to len, is what the contributions say that are counted; without payload
-	 * in them all is 0
+	 * The fields from here to `newest` say what the contributions say that are counted, and are
+	 * cleared with these; dtype, dop, mode and len are 0 while none of them has payload.
 	 */
 	u8 dtype;		/* enum inc_type, of the first contribution with payload */
-	u8 dop;			/* enum inc_op */
+	u8 dop;			/* enum inc_op of it */
 	u8 mode;		/* INC_MODE_WIRE of it */
-	/* enum inc_err_code: they disagree about the operation, or it cannot be done here */
+	/* enum inc_err_code: they disagree about the operation, or it cannot be done; 0: good */
 	u8 bad;
 	/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE; PARTIAL */
 	u16 flags;
 	u16 len;		/* payload of the result, bytes */
 	u32 missing;		/* children x parts that have not contributed */
-	u16 set;		/* INC_F_PARTIAL: number of the set in `contributors` */
-	/* of the first contribution that is counted, as sig; nothing is: 0 */
-	u32 opseq;
-	u32 sig;
-	u32 newest;		/* the latest opseq of those that are counted */
-	/* DONE: cached for children that lost it. UP: the partial */
+	/* INC_F_PARTIAL: number of the set in `contributors`, never 0 */
+	u16 set;
+	u32 opseq;		/* sequence number of the operation, of the first contribution */
+	u32 sig;		/* signature of the operation, of the first contribution */
+	u32 newest;		/* the latest opseq of all of them */
+	/*
+	 * DONE: cached for children that lost it. UP: the partial. obj NULL: none, or no payload;
+	 * released when the slot is set back
+	 */
 	struct netinc_pay result;
-	unsigned long *have;	/* bit child * parts + part: contributed */
+	/* bit child * parts + part: it has contributed */
+	unsigned long *have;
 	/* PARTIAL, DONE: bit child: its contribution is in the result */
 	unsigned long *contributors;
-	/* [child * parts + part]: what; obj NULL: nothing held; PARTIAL: is out */
+	/*
+	 * [child * parts + part]: its contribution, released when the block is complete; obj NULL:
+	 * nothing is held; INC_F_PARTIAL: the child is out of the operation
+	 */
 	struct netinc_pay *in;
 };
 
+/* What the aggregator knows of one child. Blocks are those of its own tree. */
 struct netinc_child {
-	u64 frontier;		/* first block that it has not contributed */
-	u64 end;		/* one past the last block that it has */
-	u64 nacked;		/* holes below this one have been NACKed */
-	u64 nack_time;
-	u32 srtt;		/* microseconds, as it says itself */
-	u32 gap;		/* packets that came while there was a hole */
-	struct netinc_reorder up;	/* on its way to us */
-	u32 down;		/* on our way to it, as it says: slack, microseconds */
-	/* contributions to the oldest block that have come, whatever became of them */
+	/*
+	 * First block that it has not contributed, start <= frontier <= end; goes back when
+	 * contributions are taken back.
+	 */
+	u64 frontier;
+	u64 end;		/* one past the last block that it has contributed */
+	/* holes before this block have been NACKed; `end` while there is none */
+	u64 nacked;
+	u64 nack_time;		/* time of the last NACK of holes from the frontier on */
+	/* microseconds, as its JOIN or last PROBE says, 0: it has no sample */
+	u32 srtt;
+	u32 gap;		/* packets that came while there was a hole; 0: there is none */
+	struct netinc_reorder up;	/* how much packets are reordered on their way to us */
+	/* microseconds: the same on our way to it, as its last PROBE says */
+	u32 down;
+	/*
+	 * packets that have come with a contribution to the oldest block, whatever became of them;
+	 * counts up over the life of the group and wraps
+	 */
 	u32 seen;
-	struct netinc_late late;
-	u64 missed;		/* blocks completed without it */
-	u64 has;		/* it has all results before this block, as its PROBEs have said */
-	/* of the rest of operation out_seq, since it has missed a block of it */
+	struct netinc_late late;	/* how late it is, over the life of the group */
+	u64 missed;		/* blocks completed without it, over the life of the group */
+	/* it has all results of this epoch before this block, as its PROBEs have said */
+	u64 has;
+	/*
+	 * It has missed a block of operation out_seq, and is out of the rest of it; cleared when it
+	 * contributes to a later one and when an epoch begins.
+	 */
 	bool out;
-	u32 out_seq;
-	u16 set_sent;		/* the set that it was told last, and when */
-	u64 set_sent_at;
+	u32 out_seq;		/* sequence number of that operation, valid with `out` */
+	u16 set_sent;		/* number of the set that it was told last, 0: none */
+	u64 set_sent_at;	/* time at which it was */
 };
 
 struct netinc_agg;
 
-/* The environment. Those that emit only queue. */
+/* The environment. Functions that emit packets only queue them. */
 struct netinc_agg_ops {
 	/*
 	 * Keep payload beyond this call; may change obj. False: no memory. @force: the oldest block
@@ -99,7 +128,7 @@ struct netinc_agg_ops {
 	 */
 	bool (*hold)(struct netinc_agg *agg, struct netinc_pay *pay, bool force);
 	void (*release)(struct netinc_agg *agg, struct netinc_pay *pay);
-	/* Copies the descriptor of held payload that has one. */
+	/* Copies the descriptor of @pay, held payload that has one, to @desc. */
 	void (*desc)(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc);
 	/*
 	 * Fold the payloads of slot->in in child order into memory of its own, fill slot->result.
@@ -128,28 +157,37 @@ struct netinc_agg_ops {
 struct netinc_agg {
 	const struct netinc_agg_ops *ops;
 	u64 *counters;		/* counters of the group, [__INC_C_MAX] */
-	u32 children;
-	u32 parts;		/* per child; 1 on host links */
-	u32 window;		/* W; there are 2 W slots */
-	struct netinc_spread spread;
-	u32 tree;		/* which of them this is */
+	/* the first three are set by netinc_agg_init() and never change */
+	u32 children;		/* 1..INC_MAX_RANKS */
+	u32 parts;		/* contributions per child and block; 1 on host links */
+	u32 window;		/* W, blocks, a power of two; there are 2 W slots */
+	struct netinc_spread spread;	/* the epoch's trees; set before it begins */
+	u32 tree;		/* number of this one among them, 0: that of the group's root */
 	/* what all headers of the epoch say: group, incarnation, epoch, cookie */
 	struct netinc_pkt header;
 	bool root;		/* no parent above */
-	bool closed;		/* an error is out: nothing from `limit` on completes */
-	u64 limit;
-	u64 start;		/* first block of the epoch */
-	u64 una;		/* the oldest block that is not done */
-	u64 top;		/* one past the highest block contributed to */
+	/* an error is out: nothing from `limit` on completes; cleared when an epoch begins */
+	bool closed;
+	u64 limit;		/* the block of the error, valid with `closed` */
+	u64 start;		/* first block of the epoch, of whichever tree */
+	/*
+	 * sequence number of an operation of now, from which those that are contributed to are not
+	 * far: that of the last block that is complete; set before the epoch begins
+	 */
+	u32 opseq;
+	u64 una;		/* the oldest block of this tree that is not done */
+	u64 top;		/* one past the highest block contributed to; una <= top */
+	/* the contribution of a late child whose coming is to be timed */
 	struct netinc_watch watch;
-	u32 results_left;	/* that may be sent again for the buffer at hand */
+	/* the next two are set by netinc_agg_buffer_begin() and count down from there */
+	u32 results_left;	/* results that may be sent again for the buffer at hand */
 	u32 work_left;		/* blocks that may be looked at for it */
-	u32 nexcluded;		/* children that are out of an operation */
-	/* number of the last set of a partial result, 0: none; it goes on over epochs */
+	u32 nexcluded;		/* children that are `out` of an operation */
+	/* number of the last set of a partial result, 0: none; counts on over epochs */
 	u16 set;
-	unsigned long *contributors;	/* and that set */
-	struct netinc_slot *slots;
-	struct netinc_child *child;
+	unsigned long *contributors;	/* bit child: it is in that set */
+	struct netinc_slot *slots;	/* [2 * window], see netinc_agg_slot() */
+	struct netinc_child *child;	/* [children] */
 };
 
 /* Bytes of memory that netinc_agg_init() wants at @mem, zeroed. */
@@ -209,8 +247,8 @@ u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
 u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now);
 
 /*
- * For agg_partial.c: all contributions that are waited for are in. False: no memory, nothing has
- * changed.
+ * Called by agg_partial.c, too: all contributions that are waited for are in. False: no memory,
+ * nothing has changed.
  */
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 /*

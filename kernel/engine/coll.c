@@ -8,7 +8,7 @@
 
 enum layout { WHOLE, RANKS, PAIRS, CHAIN };
 
-/* Which shares a stream consists of. */
+/* The shares that a stream consists of. */
 enum stream {
 	NONE,
 	ALL,			/* of all ranks */
@@ -59,7 +59,7 @@ bool netinc_coll_chains(u8 coll)
 	return colls[coll].layout == CHAIN;
 }
 
-/* What the operation does now: the exchange of counts is an allgather. */
+/* The collective that the operation is now: the exchange of counts is an allgather. */
 static u8 coll_of(const struct netinc_op *op)
 {
 	return op->mode & INC_MODE_COUNTS_PHASE ? INC_COLL_ALLGATHER : op->coll;
@@ -293,7 +293,7 @@ void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 	op->blocks = max_t(u64, op->blocks, 1);
 }
 
-/* Which share or step block @idx belongs to; @idx becomes its number in there. */
+/* The share or step that block @idx belongs to; @idx becomes its number in there. */
 static u32 share_at(const struct netinc_op *op, u64 *idx)
 {
 	u32 lo = 0, hi = shares_of(op), mid;
@@ -413,8 +413,8 @@ static u64 elems_at_round(const struct netinc_op *op, u64 round, bool over, u64 
 
 static void pairs_block(const struct netinc_op *op, u64 idx, struct netinc_block *b)
 {
-	u32 share, owner, step, from, to;
-	u64 sent, got;
+	u32 share, owner, step, from, to, dest;
+	u64 sent, got, elems;
 
 	if (op->counts) {
 		share = share_at(op, &idx);
@@ -427,13 +427,16 @@ static void pairs_block(const struct netinc_op *op, u64 idx, struct netinc_block
 		sent = share * op->count;
 		got = sent;
 	}
+	/* in this step the owner sends to dest; this rank sends to `to` and gets from `from` */
 	step = share + first_step(op);
+	dest = mod_size(owner + step, op->size);
 	to = mod_size(op->rank + step, op->size);
 	from = mod_size(op->rank + op->size - step, op->size);
+	elems = elems_of(op, owner, dest);
 	b->owner = owner;
 	b->round = idx;
-	b->elems = block_elems(op, idx, elems_of(op, owner, mod_size(owner + step, op->size)));
-	b->bits = b->elems ? bits_of(op, owner, mod_size(owner + step, op->size), op->rank) : 0;
+	b->elems = block_elems(op, idx, elems);
+	b->bits = b->elems ? bits_of(op, owner, dest, op->rank) : 0;
 	b->send = sent + elems_at_round(op, idx, owner > op->rank, elems_of(op, op->rank, to));
 	b->recv = got + elems_at_round(op, idx, owner > from, elems_of(op, from, op->rank));
 }

@@ -100,7 +100,7 @@ bool netinc_coll_asks_counts(u8 coll);
 /* Folded by the ranks themselves, in the order of ranks. */
 bool netinc_coll_chains(u8 coll);
 
-/* What a node is told: type and operation of the payload. */
+/* Type and operation of the payload, as a node is told. */
 static inline u8 netinc_coll_wire_type(const struct netinc_op *op)
 {
 	return op->mode & INC_MODE_COUNTS_PHASE ? INC_TYPE_U32 : op->wire;

@@ -26,8 +26,8 @@ void netinc_cc_start(struct netinc_cc *cc, u32 window, u32 super_packet)
 }
 
 /*
- * What is sent waits in a queue on the way: more of it would wait longer, also what is sent again
- * after a loss.
+ * Do packets wait in a queue on the way? More of them would wait longer, also those that are sent
+ * again after a loss.
  */
 static bool queue_is_long(const struct netinc_cc *cc)
 {

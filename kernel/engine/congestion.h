@@ -10,18 +10,24 @@
 
 #include "reduce/platform.h"
 
+/* Set by netinc_cc_start() with each epoch, but for the three fields that go on. */
 struct netinc_cc {
-	u32 cwnd;		/* blocks */
-	u32 ssthresh;
-	u32 floor;		/* two super-packets */
-	u32 max;		/* W */
+	u32 cwnd;		/* blocks that may be under way, floor..max */
+	u32 ssthresh;		/* blocks: cwnd from which on it grows by steps */
+	u32 floor;		/* blocks: two super-packets, or W if that is less */
+	u32 max;		/* blocks: W */
 	u32 acked;		/* results since the last step of congestion avoidance */
-	u64 cut;		/* time of the last halving */
-	u32 srtt;		/* microseconds, 0: no sample yet */
-	u32 rttvar;
-	/* microseconds from contributions to results: a round trip and the slowest rank */
+	u64 cut;		/* time at which cwnd was cut last, 0: never; goes on */
+	/* microseconds, smoothed round trip, 1..RTO_MAX, 0: no sample yet; goes on */
+	u32 srtt;
+	u32 rttvar;		/* microseconds, smoothed deviation from srtt; goes on */
+	/*
+	 * microseconds from contributions to results, smoothed: a round trip and the slowest rank;
+	 * 0: no sample in this epoch yet
+	 */
 	u32 result_rtt;
-	u32 least;		/* the shortest of them, 0: none yet; grows very slowly */
+	/* microseconds: the shortest of these samples, 0: none yet; grows very slowly */
+	u32 least;
 };
 
 /*
@@ -29,8 +35,10 @@ struct netinc_cc {
  * in vain, shorter when that has not happened for long (as in RACK, RFC 8985, section 6.2).
  */
 struct netinc_reorder {
-	u32 slack;		/* microseconds */
-	u64 changed;		/* time of slack's last change */
+	/* microseconds that a hole may stand, 0..SLACK_MAX */
+	u32 slack;
+	/* time at which slack changed last, or was used first; 0: neither yet */
+	u64 changed;
 	u64 since;		/* time at which the hole was seen first, 0: there is none */
 };
 
@@ -39,7 +47,7 @@ struct netinc_reorder {
 
 /* Is there a @hole that has stood long enough? */
 bool netinc_reorder_lost(struct netinc_reorder *r, bool hole, u64 now);
-/* What was sent again had not been lost. */
+/* A packet that was sent again had not been lost: holes may stand longer. */
 void netinc_reorder_spurious(struct netinc_reorder *r, u64 now);
 
 /* On the wire: units of 16 microseconds. */

@@ -37,6 +37,21 @@ static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *
 	return ep->failing && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
 }
 
+/* The block before which there will be results, of all trees and for this rank. */
+static u64 error_block(const struct netinc_ep *ep, const struct netinc_error *e)
+{
+	/*
+	 * LEAVE, like other disagreement, is found when all have contributed so far; but a rank
+	 * that is dead or late has not
+	 */
+	if (ep->spread.trees > 1 && !e->resume && e->code != INC_ERR_LEFT)
+		return ep->una;
+	/* a rank that has said that it cannot get the results that it lacks will not */
+	if (e->code == INC_ERR_RANK_PATH && e->rank[0] == ep->cfg.rank)
+		return ep->una;
+	return e->block;
+}
+
 static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	struct netinc_error e;
@@ -44,15 +59,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_error_parse(body, &e);
 	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
 		return -INC_C_DROP_MALFORMED;
-	/*
-	 * LEAVE, like other disagreement, is found when all have contributed so far; but who is
-	 * dead or late has not
-	 */
-	if (ep->spread.trees > 1 && !e.resume && e.code != INC_ERR_LEFT)
-		e.block = ep->una;
-	/* nor will it get the results that it lacks who has said that it cannot */
-	if (e.code == INC_ERR_RANK_PATH && e.rank[0] == ep->cfg.rank)
-		e.block = ep->una;
+	e.block = error_block(ep, &e);
 	if ((s64)(e.block - ep->una) < 0 || e.block - ep->una > ep->settings.window)
 		return -INC_C_DROP_MALFORMED;
 	/*
@@ -64,7 +71,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	if ((ep->failing && !comes_before(ep, &e)) || (ep->state == INC_STATE_RESYNC && e.resume))
 		return 0;
 	netinc_count(ep->counters, INC_C_ERRORS);
-	if (netinc_ep_may_go_on(ep, e.code)) {
+	if (netinc_ep_may_go_on(ep, e.code, now)) {
 		netinc_ep_lost(ep, e.code, now);
 		return 0;
 	}
@@ -100,28 +107,17 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 	return 0;
 }
 
-/*
- * Silence after which the parent is lost. Where there is another place, a rank goes there before
- * the node takes it for dead: if only the way between the two is lost, the others can still be
- * called.
- */
-static u64 dead_limit(const struct netinc_ep *ep)
-{
-	u64 dead = ep->settings.dead_ms * NETINC_MS;
-
-	return ep->nplan > 1 ? dead - dead / 4 : dead;
-}
-
 /* It has never been a member: a node may be busy, or be there a little later. */
 static bool is_new(const struct netinc_ep *ep)
 {
 	return !ep->lineage && !ep->cfg.prev.lineage;
 }
 
-/* For how long a rank asks that gets no answer. */
+/* The time for which a rank asks that gets no answer. */
 static u64 join_patience(const struct netinc_ep *ep)
 {
-	return is_new(ep) && ep->cfg.join_ms ? ep->cfg.join_ms * NETINC_MS : dead_limit(ep);
+	return is_new(ep) && ep->cfg.join_ms ? ep->cfg.join_ms * NETINC_MS :
+					       netinc_ep_lost_limit(ep);
 }
 
 /* A node may lie: neither is it asked all the time, nor so rarely that its death goes unnoticed. */
@@ -165,7 +161,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 	}
 }
 
-/* What READY must not change once the group has been formed. */
+/* Does READY leave as it is what it must not change once the group has been formed? */
 static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 {
 	u64 next = netinc_ep_next(ep), start = be64_to_cpu(r->start);
@@ -304,8 +300,10 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
  */
 static u64 busy_patience(const struct netinc_ep *ep)
 {
-	return 4 * max_t(u64, ep->settings.dead_ms * NETINC_MS,
-			 NETINC_WAIT_PER_RANK * ep->cfg.size);
+	u64 most = 4 * max_t(u64, ep->settings.dead_ms * NETINC_MS,
+			     NETINC_WAIT_PER_RANK * ep->cfg.size);
+
+	return max_t(u64, most, ep->cfg.busy_ms * NETINC_MS);
 }
 
 static int rx_refuse(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
@@ -416,7 +414,7 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	return err;
 }
 
-/* What only the group's root has to say, not that of another tree. */
+/* Is it a packet that only the group's root may send, and not that of another tree? */
 static bool of_membership(u8 type)
 {
 	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY ||
@@ -475,7 +473,7 @@ int netinc_ep_leave(struct netinc_ep *ep, struct netinc_op *op, u64 now)
 	return 0;
 }
 
-/* Whoever is no member yet tells the node, and is done. */
+/* A rank that is no member yet tells the node that it gives up, and is done. */
 static void give_up_joining(struct netinc_ep *ep, u64 now)
 {
 	netinc_ep_abort(ep, INC_ERR_RANK_ABORT, false, now);
@@ -556,6 +554,7 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
 	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->settings.dead_ms * NETINC_MS) ||
 	    error_lasts(ep, now)) {
+		ep->refusals = 0;
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? w->asked + join_pause(ep) : 0;
 	}
@@ -583,6 +582,40 @@ static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
 }
 
 /*
+ * Microseconds without a result after which the root of a tree is asked, while blocks are out.
+ * Results are answers; without one the pauses get longer, since it may be for a rank that is late.
+ */
+static u64 busy_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS, pause;
+
+	pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) :
+			   netinc_cc_pto(&ep->cc);
+	return min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
+}
+
+/* Microseconds after which the group's root is asked for a sign of life while nothing is out. */
+static u64 idle_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
+{
+	u64 pause = ep->settings.dead_ms * NETINC_MS / (w->unanswered ? 16 : 4);
+
+	/* the others' leaving waits for what this PROBE says */
+	if (netinc_ep_retains(ep))
+		pause = min_t(u64, pause, PROBE_MAX);
+	/* nothing is completed without us unless the node knows what results we have */
+	if (netinc_ep_may_miss(ep))
+		pause = min_t(u64, pause,
+			      max_t(u64, ep->settings.late_ms * NETINC_MS / 2, PARTIAL_MIN));
+	return pause;
+}
+
+/* From one PROBE to the next. */
+static u64 ask_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w, bool out)
+{
+	return out ? busy_pause(ep, w) : idle_pause(ep, w);
+}
+
+/*
  * The first tree's root is the group's: it is asked for signs of life, and gives them, also while
  * nothing is out.
  */
@@ -591,41 +624,22 @@ static u64 tree_timer(struct netinc_ep *ep, u32 tree, u64 now)
 	bool wait = !tree &&
 		    (ep->failing || ep->abort || ep->state == INC_STATE_LEAVING || !ep->spread_out);
 	bool out = netinc_ep_tree_una(ep, tree) != ep->snd || wait;
-	u64 dead = ep->settings.dead_ms * NETINC_MS, base, pause;
 	struct netinc_ep_tree *w = &ep->tree[tree];
+	u64 base;
 
 	if (tree && !out)
 		return 0;
-	if (now - w->heard >= dead_limit(ep) && w->unanswered >= DEAD_PROBES) {
+	if (now - w->heard >= netinc_ep_lost_limit(ep) && w->unanswered >= DEAD_PROBES) {
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return ep->state == INC_STATE_RESYNC ? ep->tree[0].asked + join_pause(ep) : 0;
 	}
-	if (out) {
-		/*
-		 * results are answers; without one the pauses get longer, since it may be for a
-		 * rank that is late
-		 */
-		base = max(w->asked, w->progress);
-		pause = w->quiet ? (u64)netinc_cc_rto(&ep->cc) << min(w->quiet - 1, 8u) :
-				   netinc_cc_pto(&ep->cc);
-		pause = min_t(u64, pause, min_t(u64, PROBE_MAX, dead / 8));
-	} else {
-		base = w->asked;
-		pause = dead / (w->unanswered ? 16 : 4);
-		/* the others' leaving waits for what this PROBE says */
-		if (netinc_ep_retains(ep))
-			pause = min_t(u64, pause, PROBE_MAX);
-		/* nothing is completed without us unless the node knows what results we have */
-		if (netinc_ep_may_miss(ep))
-			pause = min_t(u64, pause,
-				      max_t(u64, ep->settings.late_ms * NETINC_MS / 2,
-					    PARTIAL_MIN));
-	}
-	if (now - base >= pause) {
+	base = out ? max(w->asked, w->progress) : w->asked;
+	if (now - base >= ask_pause(ep, w, out)) {
 		ask_root(ep, tree, now);
 		base = now;
 	}
-	return base + max_t(u64, pause, 500);
+	/* not as long as it was before: whoever looks again meanwhile finds the same time */
+	return base + max_t(u64, ask_pause(ep, w, out), 500);
 }
 
 static u64 ready_timer(struct netinc_ep *ep, u64 now)

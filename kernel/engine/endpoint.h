@@ -55,9 +55,9 @@ struct netinc_ep_ops {
 	bool (*retain_init)(struct netinc_ep *ep, u32 n);
 	/* Keep the payload of a result beyond this call; may change obj. False: no memory. */
 	bool (*retain)(struct netinc_ep *ep, struct netinc_pay *pay);
-	/* Payload that was kept: by retain(), or as netinc_ep_sent() was given it. */
+	/* Releases payload that was kept: by retain(), or as netinc_ep_sent() was given it. */
 	void (*retain_release)(struct netinc_ep *ep, struct netinc_pay *pay);
-	/* Control packets go to plan[at] from now on. False: there is no way. */
+	/* Sends control packets to plan[@at] from now on. False: there is no way. */
 	bool (*retarget)(struct netinc_ep *ep, u32 at);
 	/*
 	 * The epoch has several trees: find the ways to their roots, which are peers[0 .. trees -
@@ -73,7 +73,7 @@ struct netinc_ep_ops {
 			const struct netinc_pay *pay);
 	/* @op is off the endpoint's list: done, or failed (op->error). */
 	void (*op_done)(struct netinc_ep *ep, struct netinc_op *op);
-	/* state has changed from @old. */
+	/* The state has changed from @old to ep->state. */
 	void (*state)(struct netinc_ep *ep, u8 old);
 };
 
@@ -82,153 +82,200 @@ struct netinc_ep_ops {
  */
 struct netinc_ep_prev_group {
 	u64 lineage;		/* 0: there is none */
-	u32 move;
+	u32 move;		/* number of the last move that this rank made in it */
 	struct netinc_settings settings;
 };
 
+/* Set when the endpoint is made, and then only read; but where the group shrinks see `prev`. */
 struct netinc_ep_cfg {
 	u64 job;		/* groups of the same number in different jobs are different ones */
-	u32 group;
-	u32 rank;
-	u32 size;
-	u32 dead_ms;		/* until READY says what the group's is */
+	u32 group;		/* number of the group in its job */
+	u32 rank;		/* 0..size - 1 */
+	u32 size;		/* ranks, 1..INC_MAX_RANKS */
+	u32 dead_ms;		/* dead limit until READY says what the group's is */
 	/* milliseconds for which a new member asks without an answer; 0: the dead limit */
 	u32 join_ms;
-	u32 nonce;		/* random */
+	/* milliseconds for which an older run of the group may be in the way, if that is longer */
+	u32 busy_ms;
+	u32 nonce;		/* random number of this life of the rank: answers repeat it */
 	u16 block;		/* bytes of payload that the path carries */
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
-	u8 key[INC_KEY_LEN];
+	u8 key[INC_KEY_LEN];	/* JOIN is proved with it */
 	bool at_edge;		/* the group meets at rank 0's host; rank 0 may come later */
-	struct netinc_ep_prev_group prev;	/* until READY, rank and size are those of then */
+	/* the ancestor; until READY comes, rank and size are those that this rank had in it */
+	struct netinc_ep_prev_group prev;
 };
 
 #define NETINC_RETAIN_CHUNK	128
 #define NETINC_PLAN		(INC_MAX_STANDBY + 2)
+/* silence after which a rank looks elsewhere, if it can, however long the dead limit is */
+#define NETINC_LOST_MAX		(1500 * NETINC_MS)
 
-/* What a rank keeps of a block, rule 8: how it was contributed, and one payload, or none. */
+/*
+ * A block that a rank retains, rule 8: how it was contributed, and one payload, or none. An entry
+ * is overwritten by the block 2 W further on, and cleared when its block is to be another one.
+ */
 struct netinc_retained {
-	/* NETINC_PAY_RETAINED_*; obj NULL: empty */
+	/* kind NETINC_PAY_RETAINED_*: own contribution or result; obj NULL: no payload */
 	struct netinc_pay pay;
-	u64 block;
+	u64 block;		/* number of the block, valid with `used` */
+	/* the rest says what the contribution's header said */
 	u32 opseq;
 	u32 sig;
 	u8 dtype;
 	u8 dop;
 	u8 mode;
-	bool used;		/* it stands for `block` */
-	bool delivered;		/* whose result is here */
+	bool used;		/* the entry stands for `block` */
+	bool delivered;		/* the result of the block is here */
 };
 
 /* One of the epoch's trees, as this rank sees it; the parent is the root of the first. */
 struct netinc_ep_tree {
+	/* number that packets to it carry, from READY or PEERS; of the first, 0 while moving */
 	u64 up_cookie;
 	/* its first block without result; may be behind, see netinc_ep_tree_una() */
 	u64 una;
 	u64 high;		/* one past its highest block with a result */
-	u64 heard;		/* time of its last packet */
+	u64 heard;		/* time of the last packet from its root */
 	/* time of its last result, or of the first block sent after none was out */
 	u64 progress;
-	u64 asked;		/* time of the last PROBE or JOIN */
-	u32 quiet;		/* PROBEs since the last result: they back off */
-	u32 unanswered;		/* PROBEs or JOINs since it was heard */
-	u32 gap;		/* packets that came while there was a hole */
-	u32 up_slack;		/* on our way to it, as it says: microseconds */
-	struct netinc_reorder down;	/* on its way to us */
-	/* STATUS has come since the last PROBE: what was sent before it is not in a queue */
+	u64 asked;		/* time of the last PROBE, JOIN or ABORT to it */
+	/* PROBEs since the last result, or since something went out after a rest: they back off */
+	u32 quiet;
+	u32 unanswered;		/* PROBEs, JOINs and ABORTs since it was heard */
+	u32 gap;		/* packets that came while there was a hole; 0: there is none */
+	u32 up_slack;		/* microseconds: reordering on our way to it, as STATUS says */
+	struct netinc_reorder down;	/* how much packets are reordered on its way to us */
+	/*
+	 * STATUS has come since the last PROBE, so that packets sent before that PROBE are not in a
+	 * queue any more
+	 */
 	bool answered;
-	/* complete, as a STATUS has said that came behind it: what is missing before is lost */
+	/*
+	 * All blocks of the tree before this one are complete, as a STATUS says that came behind
+	 * their results: a result before it that is missing is lost. Only grows in an epoch.
+	 */
 	u64 due;
-	u32 seen;		/* as the last STATUS says */
-	bool resent;		/* a contribution has been sent again since then */
-	/* STATUSes in a row by which what was sent again, or asked for, has not come */
+	/* packets of ours with its oldest block that its root has counted, as STATUS says */
+	u32 seen;
+	bool resent;		/* a contribution has been sent again since the last STATUS */
+	/*
+	 * STATUSes in a row by which contributions that were sent again, or results that were asked
+	 * for, have not come; 0 again with the first that has
+	 */
 	u32 stalled;
-	u64 stalled_since;		/* time of the first of them */
+	u64 stalled_since;	/* time of the first of these, valid if there is one */
 };
 
 struct netinc_ep {
 	const struct netinc_ep_ops *ops;
 	struct netinc_ep_cfg cfg;
-	u8 state;		/* enum inc_member_state */
-	bool fatal;		/* error ends the group */
-	bool failing;		/* an error is known; blocks below error.block still get results */
-	bool left;		/* the node has our LEAVE */
-	/* a result has met congestion on its way to us: say so in the next contributions */
+	u8 state;		/* enum inc_member_state, see above */
+	bool fatal;		/* `error` ends the group: for this rank there is no way back */
+	/* an error is known, and blocks before error.block may still get results */
+	bool failing;
+	bool left;		/* the node has our LEAVE; the state is CLOSED then */
+	/* a result has met congestion on its way to us: the next contributions say so, once */
 	bool echo;
-	/* enum inc_err_code to be sent as ABORT until the error comes down */
+	/* enum inc_err_code to be sent as ABORT until the error comes down, 0: none; stays */
 	u16 abort;
-	u16 refused;		/* enum inc_refuse_code of the JOIN that failed */
-	u64 refuse_detail;
-	u32 incarnation;
-	u32 epoch;
+	u16 refused;		/* enum inc_refuse_code of the JOIN that failed, 0: none has */
+	u64 refuse_detail;	/* its detail, as in struct inc_refuse */
+	u32 incarnation;	/* of the group's run, from READY; 0: not known, or moving */
+	u32 epoch;		/* number of the epoch, from READY; 0: none; only grows */
 	/* the group's, from READY; until then only dead_ms is set */
 	struct netinc_settings settings;
-	u16 block;		/* bytes of payload of a full block */
-	u64 down_cookie;
-	u64 challenge;
-	struct netinc_spread spread;
-	bool spread_out;	/* the ways to all trees are there */
-	u64 tree_key[2];	/* for the tree whose root is here */
+	u16 block;		/* bytes of payload of a full block, from READY */
+	u64 down_cookie;	/* number that packets of this epoch to us carry, from READY */
+	u64 challenge;		/* of the node, to be proved in the next JOIN; 0: none */
+	struct netinc_spread spread;	/* the epoch's trees, from READY */
+	/* the ways to all trees are there; until then nothing is contributed */
+	bool spread_out;
+	u64 tree_key[2];	/* for the tree whose root is here, from READY */
 	u64 start;		/* the epoch's first block */
 
+	/* blocks, see above; they only grow in an epoch, until an error sets snd and end to una */
 	u64 una;
 	u64 snd;
 	u64 end;
-	struct netinc_op *head;	/* operations that are not done, in order */
-	struct netinc_op *tail;
+	struct netinc_op *head;	/* operations that are not done, in order; NULL: none */
+	struct netinc_op *tail;	/* the last of them */
 	struct netinc_op *snd_op;	/* the one that snd is in, NULL: all is sent */
-	struct netinc_op *new_op;	/* the first one without block numbers */
-	u32 next_seq;
-	u32 resume;		/* operations before this one failed with `error` */
-	/* operations before this one have been contributed to: none begins anew */
+	/* the first one without block numbers, NULL: all have them */
+	struct netinc_op *new_op;
+	u32 next_seq;		/* sequence number of the next operation that is submitted */
+	u32 resume;		/* operations before this number failed with `error` */
+	/* operations before this number have been contributed to: none begins anew; only grows */
 	u32 begun;
+	/* the last error, code INC_ERR_NONE: there was none; see `failing`, `fatal` */
 	struct netinc_error error;
 	/* time of it, or of the first ABORT, until it has been got over; 0: none */
 	u64 error_since;
 	struct netinc_cc cc;
 
-	u64 busy_since;		/* time of the first REFUSE BUSY in a row, 0: none */
-	u32 joined;		/* WAITING: members that are there */
-	u32 waiting;		/* lowest rank that the node waits for, NETINC_NO_RANK: none */
-	u64 pause;		/* microseconds until JOIN is repeated, as WAIT has said */
-	u32 waited_ms;
-	u64 submitted;
+	/* joining: time of the first REFUSE since the last WAIT, READY or move, 0: none */
+	u64 busy_since;
+	u32 joined;		/* members that are there, as WAIT says; size from READY on */
+	/* lowest rank that the node waits for, as WAIT and STATUS say, NETINC_NO_RANK: none */
+	u32 waiting;
+	u64 pause;		/* WAITING: microseconds until JOIN is repeated, as WAIT has said */
+	u32 waited_ms;		/* milliseconds for which the node waits for it, as STATUS says */
+	u64 submitted;		/* operations, over the life of the rank; for statistics */
 
-	bool leaving;		/* LEAVE is one of the operations */
-	/* several trees: that of its block has it, and the root may hear of it */
+	bool leaving;		/* LEAVE is one of the operations, or was; no others are taken */
+	/*
+	 * several trees, LEAVING: the root of the tree of LEAVE's block has it, and the group's
+	 * root may be told; cleared with each epoch
+	 */
 	bool leave_there;
-	/* this rank has found out that the parent is lost, and tells the others */
+	/* this rank has found out that the parent is lost, and tells the others; until READY */
 	bool mover;
-	u64 lineage;		/* of the group, from READY, 0: none has come */
+	u64 lineage;		/* number of the group for life, from READY, 0: none has come */
 	/* number of the last set of ranks that partial results are made of, 0: none */
 	u16 set;
-	u32 set_epoch;		/* its epoch */
-	u32 absent[INC_MAX_RANKS / 32];	/* and who is not in it, as in struct netinc_op */
-	u32 move;		/* the move that this rank is at, or under way to */
-	u32 settled;		/* and that of the last READY */
-	u32 nplan;		/* places to go to; move m is to plan[m % nplan] */
+	u32 set_epoch;		/* epoch in which that set was told: it is valid in no other */
+	u32 absent[INC_MAX_RANKS / 32];	/* ranks that are not in it, as in struct netinc_op */
+	u32 move;		/* number of the move that this rank is at, or under way to */
+	u32 settled;		/* value of `move` at the last READY; not the same: moving */
+	/* places to go to, from the first READY, 0: none has come; move m is to plan[m % nplan] */
+	u32 nplan;
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
-	u8 edge;		/* which of them is the edge, 0: none */
+	u8 edge;		/* index of the edge in plan[], 0: it is not one of the places */
 	u64 moved;		/* time at which the last move began */
-	/* in a row, because no blocks came through: nowhere more than a window of them did */
+	/* time of the last packet from where the group was when the first of these moves began */
+	u64 unsettled;
+	u32 refusals;		/* places in a row that have refused it */
+	/*
+	 * Moves in a row that were made because no blocks came through; 0 again when more than a
+	 * window of blocks has come between two of them.
+	 */
 	u32 stalled_moves;
-	u64 stalled_una;		/* una at the last of them */
+	u64 stalled_una;	/* una at the last of them */
+	/* the same of moves because a tree's root, but the first one, said nothing */
+	u32 silent_moves;
+	u64 silent_una;
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
-	u32 home_pause;		/* milliseconds until it is again */
+	u32 home_pause;		/* milliseconds until it is again; doubled, up to HOME_PAUSE_MAX */
 	/* [size], family 0: not known; the environment's memory, NULL: none */
 	struct netinc_peer *peers;
-	u32 npeers;		/* from 0 on */
+	u32 npeers;		/* ranks from 0 on whose address PEERS has said in this epoch */
+	/* [block & (2 W - 1)] in chunks, see ep_retain.c; [0] NULL: nothing is retained */
 	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
 
-	struct netinc_ep_tree tree[INC_MAX_TREES];
-	u64 counters[__INC_C_MAX];
-	/* blocks from una on that have their results: they are not on their way any more */
+	struct netinc_ep_tree tree[INC_MAX_TREES];	/* [max(spread.trees, 1)] are used */
+	u64 counters[__INC_C_MAX];	/* enum inc_counter, over the life of the rank */
+	/*
+	 * blocks from una on that have their results: they do not count as under way; 0 when an
+	 * epoch begins
+	 */
 	u32 early;
-	u32 sent_at[INC_MAX_WINDOW];	/* block & (W - 1): microseconds, low bits */
-	/* block & (W - 1): sent more than once */
+	/* [block & (W - 1)]: time at which the block was sent last, microseconds, low bits */
+	u32 sent_at[INC_MAX_WINDOW];
+	/* bit block & (W - 1): it was sent more than once; set or cleared whenever it is sent */
 	unsigned long again[INC_MAX_WINDOW / (8 * sizeof(long))];
-	/* block & (W - 1): result is here */
+	/* bit block & (W - 1): its result is here; only of blocks in [una, snd), else 0 */
 	unsigned long got[INC_MAX_WINDOW / (8 * sizeof(long))];
 };
 
@@ -241,7 +288,7 @@ static inline bool netinc_ep_retains(const struct netinc_ep *ep)
 	return ep->settings.fallback != INC_FALLBACK_NONE;
 }
 
-/* In the group, and in no doubt about it. */
+/* Is the rank in the group, and in no doubt about it? */
 static inline bool netinc_ep_is_member(const struct netinc_ep *ep)
 {
 	return ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING;
@@ -262,7 +309,19 @@ static inline bool netinc_ep_op_failed(const struct netinc_ep *ep, const struct 
 	return op->coll != INC_COLL_LEAVE && (s32)(op->seq - ep->resume) < 0;
 }
 
-/* Under way to another place than that of the last READY. */
+/*
+ * Microseconds of silence after which the parent is lost. Where there is another place, a rank
+ * looks there early, which costs little when it was wrong, and before the node takes it for dead:
+ * if only the way between the two is lost, the others can still be called.
+ */
+static inline u64 netinc_ep_lost_limit(const struct netinc_ep *ep)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS;
+
+	return ep->nplan > 1 ? min_t(u64, dead - dead / 4, NETINC_LOST_MAX) : dead;
+}
+
+/* Is the rank under way to another place than that of the last READY? */
 static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 {
 	return ep->move != ep->settled;
@@ -354,7 +413,7 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
 void netinc_ep_path_lost(struct netinc_ep *ep, u64 now);
 /* May the group get over this error of its node elsewhere? */
-bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code);
+bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now);
 /* READY: what it says about fallback. False: it makes no sense. */
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
@@ -387,7 +446,7 @@ bool netinc_ep_delivered(const struct netinc_ep *ep, u64 b);
 u64 netinc_ep_next(const struct netinc_ep *ep);
 u64 netinc_ep_next_from(const struct netinc_ep *ep, u64 b);
 /*
- * For send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the
+ * Called by send_blocks(): block @b leaves as @pkt says. True: @pay (where its payload lies in the
  * environment's memory) has been kept, until forget().
  */
 bool netinc_ep_sent(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
@@ -416,7 +475,7 @@ bool netinc_ep_set_known(const struct netinc_ep *ep, const struct netinc_pkt *pk
 void netinc_ep_note_absent(const struct netinc_ep *ep, struct netinc_op *op);
 
 /* ep_packet.c */
-/* Fill in what all headers of this endpoint have. */
+/* Fills in the fields that all headers of this endpoint have. */
 void netinc_ep_header(const struct netinc_ep *ep, struct netinc_pkt *pkt, u8 type);
 /* @pkt goes to the root of @tree. */
 void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 tree);

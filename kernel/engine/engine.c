@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the parts of the engine share: errors and addresses on the wire, the proof in a JOIN. */
+/*
+ * Functions that the parts of the engine share: errors and addresses on the wire, the proof in a
+ * JOIN.
+ */
 #include "engine.h"
 
 void netinc_error_build(struct inc_error_pkt *w, const struct netinc_error *e)
@@ -34,7 +37,7 @@ void netinc_addr_build(struct inc_addr *w, const struct netinc_peer *peer)
 		return;
 	memcpy(w->addr, peer->addr, sizeof(w->addr));
 	w->family = cpu_to_be16(peer->family == NETINC_AF_INET ? 4 : 6);
-	w->port = (__force __be16)peer->udp_port;
+	w->port = peer->udp_port;
 }
 
 void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer)
@@ -46,7 +49,7 @@ void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer)
 		return;
 	memcpy(peer->addr, w->addr, family == 4 ? 4 : sizeof(peer->addr));
 	peer->family = family == 4 ? NETINC_AF_INET : NETINC_AF_INET6;
-	peer->udp_port = (__force u16)w->port;
+	peer->udp_port = w->port;
 }
 
 static bool is_host4(const u8 *addr)
@@ -82,13 +85,14 @@ void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join
 		__be32 rank;
 		u8 body[offsetof(struct inc_join, proof)];
 	} m = { .group = cpu_to_be32(group), .rank = cpu_to_be32(rank) };
+	__be64 bytes[2];
 	u64 k[2];
 	int i;
 
 	memcpy(m.body, join, sizeof(m.body));
-	memcpy(k, key, sizeof(k));
-	k[0] = be64_to_cpu((__force __be64)k[0]);
-	k[1] = be64_to_cpu((__force __be64)k[1]);
+	memcpy(bytes, key, sizeof(bytes));
+	k[0] = be64_to_cpu(bytes[0]);
+	k[1] = be64_to_cpu(bytes[1]);
 	for (i = 0; i < 2; i++) {
 		proof[i] = cpu_to_be64(netinc_siphash(&m, sizeof(m), k));
 		k[1] = ~k[1];

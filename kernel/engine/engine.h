@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the parts of the engine share. The engine is sans-IO: it takes parsed packets and the time,
- * keeps state, and calls a table of functions of its environment to queue packets, keep payload,
- * fold, deliver and report. None of these functions may call the engine back; the kernel, the
- * simulator and the tests each bring their own.
+ * Types and functions that the parts of the engine share. The engine is sans-IO: it takes parsed
+ * packets and the time, keeps state, and calls a table of functions of its environment to queue
+ * packets, keep payload, fold, deliver and report. None of these functions may call the engine
+ * back; the kernel, the simulator and the tests each bring their own.
  *
  * LOCKING: the engine has none. One object (struct netinc_group, struct netinc_ep) is used by one
  * thread at a time; in the kernel that is the lock of the glue object around it.
@@ -24,7 +24,7 @@
 #define NETINC_MAX_DEAD_MS	60000u
 #define NETINC_MAX_LATE_MS	3600000u
 
-/* Whose memory payload lies in, and so how the environment releases it. */
+/* The owner of the memory that payload lies in, which says how the environment releases it. */
 enum netinc_pay_kind {
 	/* It was received: obj is the packet, or a copy of the part of it that is needed. */
 	NETINC_PAY_RECEIVED,
@@ -59,18 +59,36 @@ static inline u32 netinc_pay_off(const struct netinc_pay *pay)
 #define NETINC_AF_INET	2	/* Linux' AF_INET and AF_INET6 */
 #define NETINC_AF_INET6	10
 
+#define NETINC_OPSEQ_NEAR	0x10000000u
+
 /* A peer's address: compared, kept and handed back, not interpreted. */
 struct netinc_peer {
 	u8 addr[16];
 	u16 family;		/* 0: none */
-	u16 udp_port;		/* network order */
+	__be16 udp_port;
 	u32 ifindex;		/* the port or interface its packets come in by */
 };
+
+/*
+ * Are sequence numbers of operations as near as those of one group always are? Of numbers that are
+ * all near to the same one, one is the latest; of any others, as a liar chooses them, it need not.
+ */
+static inline bool netinc_opseq_near(u32 a, u32 b)
+{
+	return a - b + NETINC_OPSEQ_NEAR < 2 * NETINC_OPSEQ_NEAR;
+}
 
 /* Both are on one host; their ports may differ. */
 static inline bool netinc_peer_same_host(const struct netinc_peer *a, const struct netinc_peer *b)
 {
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/* They are one, and packets come from it by one way. */
+static inline bool netinc_peer_same(const struct netinc_peer *a, const struct netinc_peer *b)
+{
+	return netinc_peer_same_host(a, b) && a->udp_port == b->udp_port &&
+	       a->ifindex == b->ifindex;
 }
 
 /* Why an operation or a group failed; the host-order form of struct inc_error_pkt. */

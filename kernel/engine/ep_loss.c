@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a rank does about loss: PROBE says which results it lacks, STATUS and NACK say what the root
- * lacks; rule 4 of protocol.rst. When it asks unbidden is the timers' business, in endpoint.c.
+ * Loss, and what a rank does about it: PROBE says which results it lacks, STATUS and NACK say what
+ * the root lacks; rule 4 of protocol.rst. When it asks unbidden is the timers' business, in
+ * endpoint.c.
  */
 #include "endpoint.h"
 
@@ -41,8 +42,9 @@ static bool result_lost(struct netinc_ep *ep, u32 tree, u64 now)
 }
 
 /*
- * With several trees the group's root may not be that of LEAVE's block: it is told when that one
- * has it, because nobody will contribute it again. STATUS begins at block @b.
+ * Notes that LEAVE has arrived. With several trees the group's root may not be that of LEAVE's
+ * block: it is told when that one has it, because nobody will contribute it again. STATUS begins at
+ * block @b.
  */
 static void see_leave(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_status *st, u64 now)
 {
@@ -72,10 +74,13 @@ static bool is_stalled(struct netinc_ep *ep, u32 tree, u64 b, const struct inc_s
 
 	w->seen = be32_to_cpu(st->seen);
 	w->resent = false;
-	if (una == ep->snd || (!lost && (seen || !missing)))
+	if (una == ep->snd || (!lost && (seen || !missing))) {
 		w->stalled = 0;
-	else if ((lost || resent) && !w->stalled++)
-		w->stalled_since = now;
+	} else if (lost || resent) {
+		if (!w->stalled)
+			w->stalled_since = now;
+		w->stalled++;
+	}
 	return w->stalled >= STALLED_LIMIT &&
 	       now - w->stalled_since >= ep->settings.dead_ms * NETINC_MS;
 }

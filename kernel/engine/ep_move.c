@@ -5,12 +5,14 @@
  *
  * Moves are numbered through the life of a group, and the number says where to: move m is to place
  * m % n of the plan, which all ranks have from READY. A rank that is called (MOVE) to a later move
- * than its own follows; so all meet at the latest one. Who finds no place on one way round the plan
- * gives up.
+ * than its own follows; so all meet at the latest one. Who finds no place on one way round the
+ * plan, and until the dead limit is over, gives up.
  */
 #include "endpoint.h"
 
-#define HOME_PAUSE_MAX	60000u	/* milliseconds between two looks whether the node is there again */
+/* milliseconds between two looks whether the node is there again: at first at most, and later */
+#define HOME_PAUSE_FIRST	1000u
+#define HOME_PAUSE_MAX		60000u
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
@@ -26,10 +28,41 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 	ep->ops->send_to(ep, &ep->peers[rank], &pkt, &body, sizeof(body));
 }
 
+/*
+ * Has the root of a tree but the first one said nothing for long, although something is out to it?
+ */
+static bool has_silent_tree(struct netinc_ep *ep, u64 now)
+{
+	u32 i;
+
+	for (i = 1; netinc_ep_is_member(ep) && i < ep->spread.trees; i++)
+		if (netinc_ep_tree_una(ep, i) != ep->snd &&
+		    now - ep->tree[i].heard >= netinc_ep_lost_limit(ep) * 2 / 3)
+			return true;
+	return false;
+}
+
+/*
+ * Its host is there, or the group would not have formed without another error: it may say nothing
+ * wherever the group comes from. How often has that been so, with no more results in between?
+ */
+static void count_silence(struct netinc_ep *ep, u64 now)
+{
+	if (!has_silent_tree(ep, now))
+		return;
+	if ((s64)(ep->una - ep->silent_una) > ep->settings.window)
+		ep->silent_moves = 0;
+	ep->silent_una = ep->una;
+	ep->silent_moves++;
+}
+
 static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
 	u32 i;
 
+	count_silence(ep, now);
+	if (ep->move == ep->settled)
+		ep->unsettled = ep->tree[0].heard;
 	ep->move = move;
 	ep->mover = mover;
 	ep->moved = now;
@@ -50,15 +83,29 @@ static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	netinc_ep_send_join(ep, now);
 }
 
-static bool can_move(const struct netinc_ep *ep)
+/* Has it been everywhere since it had a place? */
+static bool has_been_round(const struct netinc_ep *ep)
 {
-	return ep->nplan > 1 && ep->move + 1 - ep->settled <= ep->nplan &&
-	       !(ep->failing && ep->fatal);
+	return ep->move + 1 - ep->settled > ep->nplan;
+}
+
+/*
+ * ... and for as long as the others wait for a rank that is silent? If its own link has failed, it
+ * comes back in that time or never.
+ */
+static bool has_tried_all(const struct netinc_ep *ep, u64 now)
+{
+	return has_been_round(ep) && now - ep->unsettled >= ep->settings.dead_ms * NETINC_MS;
+}
+
+static bool can_move(const struct netinc_ep *ep, u64 now)
+{
+	return ep->nplan > 1 && !has_tried_all(ep, now) && !(ep->failing && ep->fatal);
 }
 
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 {
-	if (!can_move(ep)) {
+	if (!can_move(ep, now) || (ep->silent_moves >= ep->nplan && has_silent_tree(ep, now))) {
 		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
 		return;
 	}
@@ -74,7 +121,7 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 	if ((s64)(ep->una - ep->stalled_una) > ep->settings.window)
 		ep->stalled_moves = 0;
 	ep->stalled_una = ep->una;
-	if (++ep->stalled_moves < ep->nplan && can_move(ep)) {
+	if (++ep->stalled_moves < ep->nplan && can_move(ep, now)) {
 		start_move(ep, ep->move + 1, true, now);
 		return;
 	}
@@ -89,11 +136,11 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
  * A rank that the node hears no more may be heard by another node, on links of their own; the edge
  * has the same links as the node. If it is dead indeed it will be missing there.
  */
-bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code)
+bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 {
 	bool standbys = ep->nplan > 1 + !!ep->edge;
 
-	return can_move(ep) &&
+	return can_move(ep, now) &&
 	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
 }
 
@@ -139,9 +186,10 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	else if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	if (!(ep->move % ep->nplan) || !ep->home_pause)
-		ep->home_pause = max(ep->settings.dead_ms / 2, 1u);
+		ep->home_pause = clamp_t(u32, ep->settings.dead_ms / 2, 1, HOME_PAUSE_FIRST);
 	ep->home_probed = ep->tree[0].heard;
 	ep->settled = ep->move;
+	ep->refusals = 0;
 	ep->mover = false;
 	ep->npeers = 0;
 }
@@ -202,7 +250,11 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	case INC_REFUSE_UNKNOWN:
 		return true;	/* that will pass, or the others will be missing us */
 	default:
-		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+		/* nor do all places say anything else the next time, and at once */
+		if (++ep->refusals >= ep->nplan && has_been_round(ep))
+			netinc_ep_fail(ep, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+		else
+			netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 		return true;
 	}
 }

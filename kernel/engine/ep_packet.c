@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What an endpoint says: the headers of its packets, and PROBE, which asks for what it lacks and
- * says what it has; rule 4 of protocol.rst.
+ * Packets of an endpoint: their headers, and PROBE, which asks for what it lacks and says what it
+ * has; rule 4 of protocol.rst.
  */
 #include "endpoint.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose contributions the results of an endpoint's operations are made of: policy `partial`, rule 5
+ * Sets of ranks that the results of an endpoint's operations are made of: policy `partial`, rule 5
  * of protocol.rst.
  */
 #include "endpoint.h"

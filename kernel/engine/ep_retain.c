@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a rank keeps of its last 2 W blocks, also after their operations have returned: rule 8 of
- * protocol.rst. If the node is lost, ranks that have a block's result contribute it again for those
- * that do not.
+ * The last 2 W blocks of a rank, which it retains also after their operations have returned: rule 8
+ * of protocol.rst. If the node is lost, ranks that have a block's result contribute it again for
+ * those that do not.
  */
 #include "endpoint.h"
 

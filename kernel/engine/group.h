@@ -22,47 +22,63 @@
 
 #define NETINC_MAX_GONE	16
 
+/* Set when the group is made, and then only read; but `size` gets less when the group shrinks. */
 struct netinc_group_cfg {
-	u64 job;
-	u32 id;
-	u32 incarnation;
-	u32 size;
+	u64 job;		/* number of the job; jobs may use the same group numbers */
+	u32 id;			/* number of the group in its job */
+	u32 incarnation;	/* random number of this run of the group, never 0 */
+	u32 size;		/* ranks, 1..INC_MAX_RANKS; of the ancestor until it has shrunk */
 	struct netinc_settings settings;
 	u64 secret[2];		/* cookies are made from it */
-	u64 lineage;		/* random, or that of the group that moves here */
-	u32 move;		/* 0, or the move that brings it here */
+	/* random number that the group keeps when it moves; of a group that comes here: its own */
+	u64 lineage;
+	u32 move;		/* number of the move that brings the group here, 0: none */
 	bool spread;		/* at the edge: the other ranks' hosts are roots of trees, too */
-	u8 nstandby;
+	u8 nstandby;		/* entries of standby[] that are used */
+	/* nodes that the members may move to, in this order, as READY says */
 	struct netinc_peer standby[INC_MAX_STANDBY];
 	/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
 	u64 ancestor;
-	bool known;		/* how that one failed, and with it: */
-	u32 ngone;		/* ranks of it that will not come */
-	u16 gone[NETINC_MAX_GONE];
+	bool known;		/* this node knows how the ancestor failed; then ngone is valid */
+	u32 ngone;		/* ranks of the ancestor that will not come; entries of gone[] */
+	u16 gone[NETINC_MAX_GONE];	/* those ranks, by their numbers in the ancestor */
 };
 
+/*
+ * One rank as its node knows it. What its JOIN says is taken over by each JOIN that is accepted:
+ * the first, one for the next epoch, one after a move.
+ */
 struct netinc_member {
-	bool present;		/* JOIN accepted */
-	bool rejoined;		/* RESYNC: JOIN for the next epoch is in */
-	bool left;		/* contributed LEAVE */
-	bool aborted;		/* in JOINING: not present, and its nonce does not come back */
-	bool confirmed;		/* has sent something with the cookie of this epoch */
-	bool gone;		/* dead or closed */
-	u32 old;		/* its rank before the group shrank */
-	u32 nonce;
-	u32 epoch;		/* last one it knew when it joined */
-	/* operations before this one it had contributed to by then, in any epoch */
+	/*
+	 * its JOIN has been accepted; cleared when the rank is given up while the group forms, and
+	 * when the group begins anew
+	 */
+	bool present;
+	bool rejoined;		/* RESYNC: its JOIN for the next epoch is in; cleared with each */
+	bool left;		/* it has contributed LEAVE in this epoch */
+	/* JOINING: it has said ABORT; a JOIN with the same nonce is a late copy */
+	bool aborted;
+	/* it has sent a packet with the cookie of this epoch, so it has READY */
+	bool confirmed;
+	bool gone;		/* it is dead or closed; cleared when it joins again */
+	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
+	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
+	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */
+	/* operations before this number it had contributed to in any epoch, as its JOIN said */
 	u32 begun;
-	u16 block;
+	u16 block;		/* bytes of payload that its path carries, as its JOIN said */
 	u32 srtt;		/* microseconds, as its JOIN said */
-	u64 next;
-	u64 una;		/* below it all results of this epoch are there, as it has said */
-	u64 cookie;		/* up */
-	u64 heard;		/* time of its last packet */
-	/* the received buffer in which it was answered last, and with what */
-	u32 buffer;
-	u8 answered;
+	u64 next;		/* first block whose result it lacked, as its JOIN said */
+	/* it has all results of this epoch before this block, as its PROBEs say; never goes back */
+	u64 una;
+	/* number that its packets of this epoch carry; new with each epoch */
+	u64 cookie;
+	/* time of its last packet, or of what counts like one: the epoch's beginning, a stall */
+	u64 heard;
+	u32 buffer;		/* netinc_group.buffer when it was answered last */
+	u8 answered;		/* enum answer: how in that buffer; cleared with the next one */
 	u64 probed;		/* time of the last PROBE that was answered as a rare one */
+	/* where it joined from: packets from elsewhere are dropped */
 	struct netinc_peer peer;
 };
 
@@ -79,13 +95,12 @@ struct netinc_group_ops {
 	void (*event)(struct netinc_group *g, enum inc_event event, u32 rank);
 	/*
 	 * The JOIN of @rank at hand has been accepted: what is for it goes to @peer from now on.
-	 * False: no memory, the JOIN is refused. What a member's way is changes here and nowhere
-	 * else.
+	 * False: no memory, the JOIN is refused. A member's path changes here and nowhere else.
 	 */
 	bool (*link)(struct netinc_group *g, u32 rank, const struct netinc_peer *peer);
 	/*
-	 * Only with an ancestor: what is kept for member @from belongs to @to, which is nobody's
-	 * any more.
+	 * Only with an ancestor: the path of member @from belongs to member @to from now on, whose
+	 * own is not used any more.
 	 */
 	void (*renumber)(struct netinc_group *g, u32 from, u32 to);
 };
@@ -93,41 +108,63 @@ struct netinc_group_ops {
 struct netinc_group {
 	const struct netinc_group_ops *ops;
 	struct netinc_group_cfg cfg;
-	u8 state;		/* enum inc_group_state */
-	u32 epoch;
-	u32 joined;
-	u32 nleft;		/* members that have left */
-	u32 rejoined;
-	u16 block;		/* bytes, the smallest of the members' */
-	u32 opseq;		/* first operation of the epoch */
-	/* some rank has contributed to operations before this one, as it has said */
+	u8 state;		/* enum inc_group_state, see above */
+	u32 epoch;		/* number of the last epoch that has begun, 0: none; only grows */
+	u32 joined;		/* members that are `present` */
+	u32 nleft;		/* members that have `left`; 0 when an epoch begins */
+	u64 resync;		/* RESYNC: time at which the first one has joined again */
+	u32 rejoined;		/* RESYNC: members that have `rejoined`; 0 when an epoch begins */
+	u16 block;		/* bytes of payload of a block: the smallest of the members' */
+	/* sequence number of the epoch's first operation, 0 in the first; set when it begins */
+	u32 opseq;
+	/* some rank has contributed to operations before this number; set when an epoch begins */
 	u32 begun;
-	u64 down_cookie;
-	u64 ended;		/* time of FAILED or LEFT */
+	u64 down_cookie;	/* number that packets to members carry, new with each epoch */
+	/*
+	 * time of FAILED or LEFT, from which on it expires; JOINING: time since which nobody is
+	 * present; 0: neither, and again when a rank joins or the group begins anew
+	 */
+	u64 ended;
 	u64 ready_sent;		/* time at which READY went last to those who may not have it */
-	u64 ticked;		/* time of the last netinc_group_tick() */
-	u64 late_block;		/* the block for which LATE has been reported */
-	u32 late_rank;		/* and the rank, NETINC_NO_RANK: none */
-	u32 move;		/* the one that it is at */
-	/* there are slots: an epoch has begun, and has not been thrown away for the next */
+	u64 ticked;		/* time of the last netinc_group_tick(), 0: none yet */
+	u64 late_block;		/* block for which RANK_LATE has been reported last */
+	/* rank that has been reported for it, NETINC_NO_RANK: none, or it has come since */
+	u32 late_rank;
+	u32 move;		/* number of the move that brought the group here, 0: none */
+	/*
+	 * an epoch has begun, so the slots are in use; cleared when the group begins anew, until
+	 * the next one begins
+	 */
 	bool running;
-	/* move > 0 or shrinking, JOINING: time of the first JOIN, 0: none */
+	/*
+	 * JOINING after a move, or shrinking: time of the first JOIN, 0: there was none; cleared
+	 * when an epoch begins
+	 */
 	u64 forming;
-	u64 late_since;		/* time of the first contribution to that block */
-	/* RANK_LATE, RANK_BACK: for how long it kept, or has kept, that block waiting */
+	u64 late_since;		/* time of the first contribution to late_block */
+	/* microseconds that late_block waited: so far (RANK_LATE), or in all (RANK_BACK) */
 	u64 late_us;
-	u64 news;		/* JOINING: time at which the last rank came */
-	/* JOINING, all have come: since when those that are silent are called, 0: they are not */
+	u64 news;		/* JOINING: time at which the last rank came that had not yet */
+	/*
+	 * JOINING, all have come: time since which the silent ones are called, 0: they are not;
+	 * cleared when one of them is given up, and once the group has formed
+	 */
 	u64 called;
-	u64 last_call;		/* time at which they were called last */
-	u32 longest_pause;	/* that a rank has been told to wait until it asks again */
-	u32 old_size;		/* of the ancestor */
-	u32 shrunk;		/* the epoch in which it has formed with fewer ranks, 0: not yet */
-	u32 buffer;		/* number of the received buffer at hand */
+	u64 last_call;		/* time at which they were called last, 0: never */
+	/* microseconds: the longest pause that a WAIT has told a rank; only grows */
+	u32 longest_pause;
+	u32 old_size;		/* ranks of the ancestor, 0: there is none; never changes */
+	u32 shrunk;		/* epoch in which the group formed with fewer ranks, 0: not yet */
+	/* number of the received buffer at hand; counts up and wraps */
+	u32 buffer;
+	/*
+	 * error that ended the epoch or the group, code INC_ERR_NONE: none; cleared when an epoch
+	 * begins and when the group begins anew
+	 */
 	struct netinc_error error;
-	struct netinc_agg agg;
-	struct netinc_member *members;
-	u64 counters[__INC_C_MAX];
+	struct netinc_agg agg;	/* slots of the tree whose root is here */
+	struct netinc_member *members;	/* [cfg.size], in the memory of netinc_group_init() */
+	u64 counters[__INC_C_MAX];	/* enum inc_counter, over the group's life */
 };
 
 /* Zeroed memory that netinc_group_init() wants at @mem. */
@@ -174,7 +211,9 @@ void netinc_group_buffer_begin(struct netinc_group *g);
 /* A contribution that has passed; the caller ends the packet with netinc_agg_packet_end(). */
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 			 const struct netinc_pay *pay, u64 now);
-/* One that has passed, but is not read: its sender is told with STATUS that it has come. */
+/*
+ * A contribution that has passed, but is not read: its sender is told with STATUS that it has come.
+ */
 void netinc_group_ignored(struct netinc_group *g, const struct netinc_pkt *pkt);
 /*
  * While little can be afforded: may this PROBE of @child be answered? A few can per dead limit,
@@ -214,7 +253,7 @@ void netinc_form_repeat_ready(struct netinc_group *g, u64 now);
 bool netinc_form_is_new(const struct netinc_group *g);
 
 /* group_packet.c: what a member is told */
-/* @pause: microseconds until it is to ask again, 0: at once */
+/* WAIT. @pause: microseconds until it is to ask again, 0: at once */
 void netinc_group_send_wait(struct netinc_group *g, u32 child, u32 pause);
 void netinc_group_send_ready(struct netinc_group *g, u32 child);
 /* Addresses of ranks @first and after it: as many as a small packet holds. */
@@ -232,7 +271,7 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
 				  u64 now);
 
-/* For struct netinc_agg_ops: ranks disagree about the block of @slot. */
+/* Callback of struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
 
 /* Ranks of the ancestor gather; they have their old numbers. */
@@ -254,28 +293,29 @@ static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
  */
 struct netinc_tree_cfg {
 	u64 job;
-	u32 id;
+	u32 id;			/* number of the group */
 	u32 incarnation;
 	u32 epoch;
-	u32 size;
-	u32 trees;
-	u32 tree;
+	u32 size;		/* ranks, which are the children */
+	u32 trees;		/* of the epoch, 2..INC_MAX_TREES */
+	u32 tree;		/* number of this one, 1..trees - 1 */
 	struct netinc_settings settings;
 	u32 move;
 	u64 lineage;
-	u64 start;
+	u64 start;		/* first block of the epoch, of whichever tree */
+	u32 opseq;		/* sequence number of the rank's next operation */
 	u64 down_cookie;
 	u64 key[2];		/* the children's up cookies are made from it */
-	u16 block;
+	u16 block;		/* bytes of payload of a block */
 };
 
 void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *ep);
-/* What netinc_group_init() wants. */
+/* Fills in @cfg for netinc_group_init(). */
 void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_group_cfg *cfg);
 /* Nobody joins: it begins with its epoch at once. @peers: [size] */
 void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tree,
 		       const struct netinc_peer *peers, u64 now);
-/* For the group's root: the key of @tree, and from a key the cookie of @child. */
+/* Make, at the group's root, the key of @tree, and from a key the cookie of @child. */
 void netinc_tree_key(const struct netinc_group *g, u32 tree, u64 key[2]);
 u64 netinc_tree_cookie(const u64 key[2], u32 child);
 
@@ -288,7 +328,7 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 /* group_shrink.c */
 /* Is this JOIN of @child one of a member of this run, which has not failed here yet? */
 bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child);
-/* And for group.c: */
+/* Once the group has been set up: marks the members that are known not to come. */
 void netinc_shrink_init(struct netinc_group *g);
 /*
  * A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or
@@ -298,10 +338,10 @@ int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *joi
 			u64 *detail);
 /* May it form with those that have come? */
 bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
-/* Those that have come are the group: numbers them anew. */
+/* Makes the group one of those that have come: numbers them anew. */
 void netinc_shrink(struct netinc_group *g);
 
-/* Also for those who look for a group, without what guards it. */
+/* Is the group over? May be asked without its lock by code that looks for a group. */
 static inline bool netinc_group_over(const struct netinc_group *g)
 {
 	u8 state = READ_ONCE(g->state);

@@ -13,8 +13,11 @@
 /* between JOINs of a rank that waits: while all are about to come, and until then */
 #define WAIT_SHORT	(50 * NETINC_MS)
 #define WAIT_LONG	(500 * NETINC_MS)
-/* per dead limit; who is idle shows with PROBE after a quarter of it that it has READY */
-#define READY_REPEATS	10
+/* until an idle rank asks, however long nobody has come: its node hears of its death so late */
+#define WAIT_MAX	(2000 * NETINC_MS)
+/* who is idle shows with PROBE after a quarter of the dead limit that it has READY */
+#define READY_PAUSE	(200 * NETINC_MS)
+#define READY_REPEATS	10	/* per dead limit, at least */
 
 bool netinc_form_is_new(const struct netinc_group *g)
 {
@@ -34,7 +37,8 @@ u32 netinc_form_pause(struct netinc_group *g, u64 now)
 		return WAIT_SHORT;
 	pause = all_came(g) ? WAIT_SHORT : min_t(u64, dead / 4, WAIT_LONG);
 	if (!all_came(g))
-		pause = max_t(u64, pause, min_t(u64, (now - g->news) / 4, dead));
+		pause = max_t(u64, pause,
+			      min_t(u64, (now - g->news) / 4, min_t(u64, dead, WAIT_MAX)));
 	pause = max_t(u64, pause, NETINC_WAIT_PER_RANK * g->cfg.size);
 	g->longest_pause = max_t(u32, g->longest_pause, pause);
 	return (u32)pause;
@@ -95,10 +99,11 @@ void netinc_form_call(struct netinc_group *g, u64 now)
 
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 {
+	u64 pause = g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS;
 	u32 i;
 
-	if (g->state != INC_GROUP_ACTIVE ||
-	    now - g->ready_sent < g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS)
+	if ((g->state != INC_GROUP_ACTIVE && g->state != INC_GROUP_RESYNC) ||
+	    now - g->ready_sent < min_t(u64, pause, READY_PAUSE))
 		return;
 	g->ready_sent = now;
 	for (i = 0; i < g->cfg.size; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a group tells its members: WAIT, READY, PEERS, ERROR. */
+/* The control packets that a group sends to its members: WAIT, READY, PEERS, ERROR. */
 #include "group.h"
 
 #define PEERS		20u			/* addresses in one packet */

@@ -40,6 +40,7 @@ void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *
 		.move = ep->move,
 		.lineage = ep->lineage,
 		.start = ep->start,
+		.opseq = ep->next_seq,
 		.down_cookie = ep->down_cookie,
 		.key = { ep->tree_key[0], ep->tree_key[1] },
 		.block = ep->block,
@@ -87,4 +88,5 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	netinc_spread_init(&g->agg.spread, tree->trees, tree->settings.window);
 	netinc_agg_start(&g->agg, tree->start);
 	g->agg.limit = tree->start;
+	g->agg.opseq = tree->opseq;
 }

@@ -11,20 +11,20 @@
 
 #include "engine.h"
 
-/* Of one child, over the life of the group; microseconds. */
+/* Statistics of one child, over the life of the group; microseconds. */
 struct netinc_late {
-	u64 blocks;		/* whose last contribution was its */
-	u64 sum;
-	u64 max;
+	u64 blocks;		/* blocks whose last contribution was its own */
+	u64 sum;		/* microseconds that others waited for these, all together */
+	u64 max;		/* microseconds, the longest wait */
 	/* blocks by time: 0, 1, 2..3, 4..7, ..., the last one without an upper end */
 	u64 hist[INC_LATE_BUCKETS];
 };
 
-/* The contribution that a block is waiting for longest: when it comes is to be known. */
+/* The contribution for which a late child has been reported: when it comes is to be known. */
 struct netinc_watch {
-	u32 child;		/* NETINC_NO_RANK: none */
-	u64 q;
-	u64 came;		/* 0: it has not */
+	u32 child;		/* NETINC_NO_RANK: none yet; replaced by the next report */
+	u64 q;			/* the block */
+	u64 came;		/* time at which it came, 0: it has not */
 };
 
 void netinc_late_add(struct netinc_late *late, u64 us);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a group is run with: its node's administrator says it when the group forms, READY says it to
- * the ranks, and they bring it along in their JOINs to where the group goes on. It never changes
- * for a group.
+ * Settings that a group is run with: its node's administrator says them when the group forms, READY
+ * says them to the ranks, and these bring them along in their JOINs to where the group goes on.
+ * They never change for a group.
  */
 #ifndef NETINC_ENGINE_SETTINGS_H
 #define NETINC_ENGINE_SETTINGS_H
@@ -18,7 +18,7 @@ struct netinc_settings {
 	u32 dead_ms;
 	/* milliseconds that a block waits for a rank until the policy applies, 0: for ever */
 	u32 late_ms;
-	u8 late_policy;		/* enum inc_late_policy */
+	u8 late_policy;		/* enum inc_late_policy: what happens after late_ms */
 	u8 fallback;		/* enum inc_fallback: where the group goes when its node is lost */
 };
 

@@ -12,10 +12,11 @@
 
 #define NETINC_LONGEST_RUN	16u
 
+/* Set by netinc_spread_init() when an epoch begins; zeros before the first. */
 struct netinc_spread {
-	u32 trees;		/* T; 0 and 1: no difference */
-	u32 window;		/* W */
-	u32 order;		/* a run is 2^order blocks */
+	u32 trees;		/* of the epoch, up to INC_MAX_TREES; 0 and 1: no difference */
+	u32 window;		/* W, blocks, a power of two */
+	u32 order;		/* a run is 2^order blocks, at most NETINC_LONGEST_RUN */
 };
 
 static inline void netinc_spread_init(struct netinc_spread *s, u32 trees, u32 window)

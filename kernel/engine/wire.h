@@ -142,8 +142,8 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 }
 
 /*
- * The same for one of a run: @last is the header in front of it, of which @p is what netinc_parse()
- * made, in a datagram as long. False: they differ in more than the psn.
+ * Parses one header of a run: @last is the header in front of it, of which @p is what
+ * netinc_parse() made, in a datagram as long. False: they differ in more than the psn.
  */
 static inline bool netinc_parse_next(const void *data, const void *last, struct netinc_pkt *p)
 {

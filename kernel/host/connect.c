@@ -12,6 +12,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/sched/signal.h>
+#include <linux/wait.h>
 #include <net/ipv6.h>
 #include "host/retain.h"
 #include "host/rank.h"
@@ -55,7 +56,7 @@ static int join_errno(const struct netinc_ep *ep)
 	return netinc_error_errno(ep->error.code) ?: -ECONNREFUSED;
 }
 
-/* Under rank->lock, from the engine's callbacks. */
+/* Wakes those who wait for the socket; under rank->lock, from the engine's callbacks. */
 static void wake_socket(struct netinc_rank *rank, __poll_t what)
 {
 	struct sock *sk = rank->sk;
@@ -131,7 +132,7 @@ static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk,
 	memset(peer, 0, sizeof(*peer));
 	memcpy(peer->addr, a->sinc_parent, sizeof(peer->addr));
 	peer->family = a->sinc_parent_family;
-	peer->udp_port = (__force u16)(a->sinc_parent_port ?: htons(INC_PORT));
+	peer->udp_port = a->sinc_parent_port ?: htons(INC_PORT);
 	peer->ifindex = a->sinc_scope_id;
 	return 0;
 }
@@ -333,7 +334,9 @@ static int begin_join(struct sock *sk, const struct sockaddr_inc *a, bool wait)
 		break;
 	}
 	err = start_join(sk, a);
-	return err ?: wait ? 1 : -EINPROGRESS;
+	if (err)
+		return err;
+	return wait ? 1 : -EINPROGRESS;
 }
 
 int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags)
@@ -379,12 +382,24 @@ static bool try_leave(struct netinc_rank *rank)
 	return !wait;
 }
 
+/* Waits until the rank has left, at most LINGER, and no longer when the process is killed. */
+static void await_leave(struct sock *sk, struct netinc_rank *rank)
+{
+	DEFINE_WAIT_FUNC(wait, woken_wake_function);
+	long left = LINGER;
+
+	add_wait_queue(sk_sleep(sk), &wait);
+	while (!try_leave(rank) && left && !fatal_signal_pending(current))
+		left = wait_woken(&wait, TASK_KILLABLE, left);
+	remove_wait_queue(sk_sleep(sk), &wait);
+}
+
 void netinc_disconnect(struct sock *sk)
 {
 	struct netinc_sock *nsk = netinc_sk(sk);
 
 	if (!nsk->rank)
 		return;
-	wait_event_killable_timeout(*sk_sleep(sk), try_leave(nsk->rank), LINGER);
+	await_leave(sk, nsk->rank);
 	set_rank(nsk, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose contributions partial results are made of. Completions have no room for up to 1024 ranks:
- * who wants to know asks, and the last few are remembered. Memory for them is there from the first
- * one on.
+ * The ranks that partial results are made of. Completions have no room for up to 1024 ranks: who
+ * wants to know asks, and the last few are remembered. Memory for them is there from the first one
+ * on.
  */
 #include <linux/bitops.h>
 #include <linux/slab.h>

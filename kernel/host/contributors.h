@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose contributions the last partial results of a rank are made of: for INC_IOC_CONTRIBUTED. */
+/* The ranks that the last partial results of a rank are made of: for INC_IOC_CONTRIBUTED. */
 #ifndef NETINC_HOST_CONTRIBUTORS_H
 #define NETINC_HOST_CONTRIBUTORS_H
 

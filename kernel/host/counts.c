@@ -80,7 +80,10 @@ void netinc_counts_free(struct netinc_counts *c)
 	kvfree(c);
 }
 
-/* What rank @rank has said; all say as much as each other but the root of a gather or scatter. */
+/*
+ * Counts that rank @rank has said; all say as much as each other but the root of a gather or
+ * scatter.
+ */
 static const __le32 *counts_of(const struct netinc_counts *c, u32 rank)
 {
 	const struct netinc_op *of = c->of;

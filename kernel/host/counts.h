@@ -18,7 +18,7 @@ struct netinc_counts {
 	u32 len[];			/* [size] numbers of each rank */
 };
 
-/* For @of, whose own counts are filled in. NULL: no memory */
+/* Makes an exchange for @of, whose own counts are filled in. NULL: no memory */
 struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_mem *mem);
 void netinc_counts_free(struct netinc_counts *c);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the edge of this box asks about the ranks that live here: see node/edge.h. */
+/* Answers to the edge of this box about the ranks that live here: see node/edge.h. */
 #include <linux/rculist.h>
 #include <net/l3mdev.h>
 #include "core/limits.h"

@@ -285,7 +285,10 @@ static int enqueue_with_memory(struct netinc_rank *rank, struct netinc_op_reques
 	return err;
 }
 
-/* Not a guarantee, but the same error before and after memory has been looked at. */
+/*
+ * Tells, without a guarantee, what submitting would: the same error before and after memory has
+ * been looked at.
+ */
 static int may_submit(struct netinc_rank *rank)
 {
 	switch (READ_ONCE(rank->ep.state)) {
@@ -389,7 +392,7 @@ static struct netinc_op_request *collect_request(struct netinc_rank *rank,
 	return req;
 }
 
-/* What there is now, or ERR_PTR(-EAGAIN). */
+/* Collects what there is now, or returns ERR_PTR(-EAGAIN). */
 static struct netinc_op_request *poll_one(struct netinc_rank *rank, u64 handle)
 {
 	struct netinc_op_request *req, *ret = ERR_PTR(-EAGAIN);
@@ -424,7 +427,7 @@ static bool is_pending(const struct netinc_op_request *req)
 	return req == ERR_PTR(-EAGAIN);
 }
 
-/* What a wait that has not been successful ends in. */
+/* The error of a wait that has not been successful. */
 static struct netinc_op_request *not_yet(long timeo, long left)
 {
 	if (!timeo)

@@ -53,7 +53,7 @@ enum netinc_memory {
 	NETINC_MEMORY_DONE,		/* it has been given back: the block has been done with */
 };
 
-/* Of what is sent and received for @b; under rank->lock. */
+/* State of the memory of what is sent and received for @b; under rank->lock. */
 enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
 					    const struct netinc_block *b);
 
@@ -81,7 +81,10 @@ void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op);
  */
 struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited,
 						 long timeo);
-/* For recvmsg(): any operation, also one that is yet to be submitted. */
+/*
+ * Collects, for recvmsg(), the completion of any operation, also of one that is yet to be
+ * submitted.
+ */
 struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long timeo);
 void netinc_op_request_free(struct netinc_rank *rank, struct netinc_op_request *req);
 /* It could not be handed over: as if it had not been collected. */

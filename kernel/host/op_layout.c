@@ -14,7 +14,10 @@
 /* of a displacement, elements: far beyond any address space */
 #define MAX_START	BIT_ULL(44)
 
-/* Which arrays a collective with INC_MODE_COUNTS takes at this rank, and which it must not have. */
+/*
+ * Does a collective with INC_MODE_COUNTS take arrays of this side at this rank? Others it must not
+ * have.
+ */
 static bool wants_arrays(const struct netinc_op *op, bool send)
 {
 	switch (op->coll) {
@@ -85,7 +88,9 @@ static int get_side(struct netinc_side *side, const struct netinc_op *op, u64 co
 			pack_slices(side, op->size);
 }
 
-/* What this rank knows of all counts; the others' are asked for when the operation begins. */
+/*
+ * Fills in what this rank knows of all counts; the others' are asked for when the operation begins.
+ */
 static void fill_counts(struct netinc_op *op, u32 *counts, const struct netinc_layout *s, u64 own)
 {
 	const u64 *of = s->recv.counts ?: s->send.counts;
@@ -278,14 +283,73 @@ static u32 count_described(const struct netinc_side *side, const struct netinc_o
 	return !op->in_place && op->coll == (send ? INC_COLL_GATHER : INC_COLL_SCATTER);
 }
 
+/* Bytes of the share of rank @peer in this buffer. */
+static u64 described_bytes(const struct netinc_side *side, const struct netinc_op *op, u32 peer)
+{
+	u64 elems = op->count;
+
+	if (side->all)
+		return share_bytes(side, op, peer);
+	if (op->counts && op->coll != INC_COLL_ALLTOALL)
+		elems = op->counts[op->rank];
+	return elems * netinc_reduce_elem_size(op->type);
+}
+
+/*
+ * Fills in at @e where the @n shares of a buffer are, and looks whether memory is there. Returns
+ * how many of them are not empty, or -EFAULT.
+ */
+static int find_extents(const struct netinc_layout *s, const struct netinc_op *op, bool send, u32 n,
+			struct extent *e)
+{
+	const struct netinc_side *side = send ? &s->send : &s->recv;
+	u32 used = 0, peer, i;
+	int err;
+	u64 len;
+
+	for (i = 0; i < n; i++) {
+		peer = side->all ? i : op->rank;
+		len = described_bytes(side, op, peer);
+		if (!len)
+			continue;
+		e[used].begin = share_addr(s, op, send, peer);
+		e[used].end = e[used].begin + len;
+		/* what is copied at once is checked by that */
+		if (side->write || op->in_place || n > 1 || len > NETINC_COPIED) {
+			err = netinc_pin_check(e[used].begin, len, send || op->in_place,
+					       side->write);
+			if (err)
+				return err;
+		}
+		used++;
+	}
+	return used;
+}
+
+/* The extent that holds all @n; -EINVAL if they are to be @apart and two of them overlap. */
+static int join_extents(struct extent *e, u32 n, bool apart, struct extent *all)
+{
+	u32 i;
+
+	if (apart)
+		sort(e, n, sizeof(*e), by_begin, NULL);
+	for (i = 0; i < n; i++) {
+		if (i && apart && e[i].begin < e[i - 1].end)
+			return -EINVAL;
+		all->begin = min(all->begin, e[i].begin);
+		all->end = max(all->end, e[i].end);
+	}
+	return 0;
+}
+
+/* May the memory of one side be used so? 0 with the extent of @all of it, or an errno. */
 static int check_side(const struct netinc_layout *s, const struct netinc_op *op, bool send,
 		      struct extent *all)
 {
 	const struct netinc_side *side = send ? &s->send : &s->recv;
-	u32 n = count_described(side, op, send), i, used = 0;
+	u32 n = count_described(side, op, send);
 	struct extent one, *e = &one;
-	int err = 0;
-	u64 len;
+	int err;
 
 	*all = (struct extent){ .begin = U64_MAX };
 	if (!n)
@@ -294,32 +358,9 @@ static int check_side(const struct netinc_layout *s, const struct netinc_op *op,
 		e = kvmalloc_array(n, sizeof(*e), GFP_KERNEL_ACCOUNT);
 	if (!e)
 		return -ENOMEM;
-	for (i = 0; i < n && !err; i++) {
-		u32 peer = side->all ? i : op->rank;
-
-		len = side->all ?
-			      share_bytes(side, op, peer) :
-			      (op->counts && op->coll != INC_COLL_ALLTOALL ? op->counts[op->rank] :
-									     op->count) *
-				      netinc_reduce_elem_size(op->type);
-		if (!len)
-			continue;
-		e[used].begin = share_addr(s, op, send, peer);
-		e[used].end = e[used].begin + len;
-		/* what is copied at once is checked by that */
-		if (side->write || op->in_place || n > 1 || len > NETINC_COPIED)
-			err = netinc_pin_check(e[used].begin, len, send || op->in_place,
-					       side->write);
-		used++;
-	}
-	if (!err && side->write && side->starts)
-		sort(e, used, sizeof(*e), by_begin, NULL);
-	for (i = 0; i < used && !err; i++) {
-		if (i && side->write && side->starts && e[i].begin < e[i - 1].end)
-			err = -EINVAL;
-		all->begin = min(all->begin, e[i].begin);
-		all->end = max(all->end, e[i].end);
-	}
+	err = find_extents(s, op, send, n, e);
+	if (err >= 0)
+		err = join_extents(e, err, side->write && side->starts, all);
 	if (e != &one)
 		kvfree(e);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a submission says about memory: where each rank's share lies in the user's buffers, and the
- * streams of ranges that the engine's blocks are read from and written to.
+ * Memory of an operation, as its submission says: where each rank's share lies in the user's
+ * buffers, and the streams of ranges that the engine's blocks are read from and written to.
  */
 #ifndef NETINC_HOST_OP_LAYOUT_H
 #define NETINC_HOST_OP_LAYOUT_H

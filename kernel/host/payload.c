@@ -22,7 +22,7 @@ struct span {
 	u16 flags;
 };
 
-/* What one call of netinc_payload_send() puts together. */
+/* State of one call of netinc_payload_send(). */
 struct batch {
 	struct netinc_rank *rank;
 	struct netinc_op *op;

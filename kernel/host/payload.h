@@ -11,7 +11,7 @@
 /* See struct netinc_ep_ops. */
 u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
 			u16 flags);
-/* For blocks [@block, @block + n) that have their results: what was kept of them. */
+/* Sends blocks [@block, @block + n), which have their results, as they were kept. */
 u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags);
 bool netinc_payload_deliver(struct netinc_ep *ep, struct netinc_op *op,
 			    const struct netinc_block *b, const struct netinc_pay *pay);

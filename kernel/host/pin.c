@@ -101,8 +101,8 @@ static u64 bytes_before(const struct netinc_buf *b, u32 n)
 }
 
 /*
- * Not more are freed than are pinned: read in this order it is never negative, also while pages
- * come and go.
+ * Pages of @b that are pinned. Not more are freed than are pinned: read in this order it is never
+ * negative, also while pages come and go.
  */
 static u32 pages_held(const struct netinc_buf *b)
 {
@@ -245,7 +245,10 @@ bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *
 	return true;
 }
 
-/* A stack grows by being touched, but not by being pinned. */
+/*
+ * A stack grows by being touched, but not by being pinned: vma_lookup() in __get_user_pages() does
+ * not extend it (since 6.5, and in the stable kernels of 6.1).
+ */
 static void grow_stack(u64 at)
 {
 	fault_in_readable(u64_to_user_ptr(at), 1);
@@ -263,6 +266,13 @@ static struct vm_area_struct *find_area(struct mm_struct *mm, u64 at)
 	return find_vma(mm, at);
 }
 
+/*
+ * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
+ * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
+ * cannot pin later ends the group, for all its ranks. No FOLL flag asks without pinning, and to
+ * touch every page costs a fault for each that is not there yet. The walk only decides what the
+ * submitter is told: memory is reached through pin_user_pages_fast() alone, which checks again.
+ */
 int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 {
 	unsigned long need = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
@@ -342,7 +352,7 @@ static void unpin_all(struct netinc_pin *u, struct netinc_op_request *req)
 	unpin_pages(u, &req->recv, req->recv.pinned);
 }
 
-/* Exchange: what is before lo goes. */
+/* Unpins the pages before lo, so that others can take their place. */
 static void unpin_used(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	u32 send, recv;
@@ -355,6 +365,15 @@ static void unpin_used(struct netinc_rank *rank, struct netinc_op_request *req)
 	unpin_pages(&rank->pin, &req->recv, recv);
 }
 
+/*
+ * Pinning goes in steps. A step (pin_step) adds some pages to that buffer of one request of which
+ * less is pinned. A turn is steps for one request, until it has got TURN_PAGES, or all, or the
+ * budget is used up: the submitter makes the first (fill_new), the worker the others (pin_round ->
+ * serve_request -> pin_request), each for the oldest request that wants pages (next_wanting), after
+ * what is used no more has been given back (return_budget).
+ */
+
+/* The buffer to go on with: that of which less is pinned; NULL: both are pinned to their end. */
 static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
 {
 	struct netinc_buf *a = &req->send, *b = &req->recv;
@@ -367,30 +386,39 @@ static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
 }
 
 /*
- * One step towards the end of the buffers of @req, the two side by side. Pages, 0 (no budget) or a
- * negative errno.
+ * How many more pages of the budget buffer @b of @req may have: while the other one wants some,
+ * too, each may hold half of what the two can have.
+ */
+static u32 pages_left(const struct netinc_pin *u, const struct netinc_op_request *req,
+		      const struct netinc_buf *b)
+{
+	u32 room = u->budget > u->used ? u->budget - u->used : 0, half;
+
+	if (all_pinned(&req->send) || all_pinned(&req->recv))
+		return room;
+	half = (room + pages_held(&req->send) + pages_held(&req->recv)) / 2;
+	return min(room, half > pages_held(b) ? half - pages_held(b) : 0);
+}
+
+/*
+ * One step towards the end of the buffers of @req, the two side by side, of at most @most pages.
+ * Returns how many were pinned, 0 (no budget, or nothing is left to pin) or a negative errno.
  */
 static int pin_step(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
 	struct netinc_buf *b = shorter_buffer(req);
-	u32 room = u->budget > u->used ? u->budget - u->used : 0, share;
 
-	if (!b)
-		return 0;
-	if (!all_pinned(&req->send) && !all_pinned(&req->recv)) {
-		share = (room + pages_held(&req->send) + pages_held(&req->recv)) / 2;
-		room = min(room, share > pages_held(b) ? share - pages_held(b) : 0);
-	}
-	return pin_pages(u, b, min(room, most));
+	return b ? pin_pages(u, b, min(pages_left(u, req, b), most)) : 0;
 }
 
+/* From now on blocks may be read from and written to all that is pinned. */
 static void show_pinned(struct netinc_op_request *req)
 {
 	req->send.hi = bytes_before(&req->send, req->send.pinned);
 	req->recv.hi = bytes_before(&req->recv, req->recv.pinned);
 }
 
-/* For a request that nobody else knows yet. */
+/* The first turn, for a request that nobody else knows yet. 0 or a negative errno. */
 static int fill_new(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
 	int got = 0;
@@ -405,6 +433,11 @@ static int fill_new(struct netinc_pin *u, struct netinc_op_request *req, u32 mos
 	return got < 0 ? got : 0;
 }
 
+/*
+ * A turn for a request that is under way: after each step blocks go out, and what they have been
+ * read from makes room for the next. Returns how many pages were pinned, or, if none, as
+ * pin_step().
+ */
 static int pin_request(struct netinc_rank *rank, struct netinc_op_request *req, u32 most)
 {
 	int got = 0;
@@ -438,13 +471,18 @@ static struct netinc_op_request *next_wanting(struct netinc_rank *rank)
 	return NULL;
 }
 
+/* The oldest operation under way; NULL: there is none. */
+static struct netinc_op_request *oldest_request(struct netinc_rank *rank)
+{
+	lockdep_assert_held(&rank->lock);
+	return list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
+}
+
 /* How many pages the oldest operation needs no more. */
 static u32 idle_pages(struct netinc_rank *rank)
 {
-	struct netinc_op_request *req =
-		list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
+	struct netinc_op_request *req = oldest_request(rank);
 
-	lockdep_assert_held(&rank->lock);
 	if (!req)
 		return 0;
 	return page_of(&req->send, req->send.lo) - READ_ONCE(req->send.freed) +
@@ -480,24 +518,33 @@ static bool serve_request(struct netinc_rank *rank, struct netinc_op_request *re
 	return got > 0;
 }
 
-static struct netinc_op_request *next_request(struct netinc_rank *rank, struct list_head *list)
+/* A request that is done and has pages, off their list; NULL: there is none. */
+static struct netinc_op_request *take_done(struct netinc_rank *rank)
 {
-	struct netinc_op_request *req = NULL;
+	struct netinc_op_request *req;
 
 	spin_lock_bh(&rank->lock);
-	if (list == &rank->pin.unpin)
-		req = list_first_entry_or_null(list, struct netinc_op_request, pin);
-	else
-		req = list_first_entry_or_null(list, struct netinc_op_request, list);
-	if (req && list == &rank->pin.unpin)
+	req = list_first_entry_or_null(&rank->pin.unpin, struct netinc_op_request, pin);
+	if (req)
 		list_del_init(&req->pin);
-	else if (req && list == &rank->pin.reap)
+	spin_unlock_bh(&rank->lock);
+	return req;
+}
+
+/* A request that is to be freed, off their list; NULL: there is none. */
+static struct netinc_op_request *take_dropped(struct netinc_rank *rank)
+{
+	struct netinc_op_request *req;
+
+	spin_lock_bh(&rank->lock);
+	req = list_first_entry_or_null(&rank->pin.reap, struct netinc_op_request, list);
+	if (req)
 		list_del_init(&req->list);
 	spin_unlock_bh(&rank->lock);
 	return req;
 }
 
-/* All but pinned pages. */
+/* Frees all of the request but pinned pages. */
 static void parts_free(struct netinc_op_request *req)
 {
 	buf_free(&req->send);
@@ -513,7 +560,10 @@ static void req_free(struct netinc_pin *u, struct netinc_op_request *req)
 	parts_free(req);
 }
 
-/* With nothing pinned and nothing to come, others of this user may have the budget. */
+/*
+ * Gives the budget back: with nothing pinned and nothing to come, others of this user may have the
+ * budget.
+ */
 static void uncharge_pages(struct netinc_rank *rank)
 {
 	struct netinc_pin *u = &rank->pin;
@@ -532,15 +582,18 @@ static void uncharge_pages(struct netinc_rank *rank)
 	u->budget = 0;
 }
 
+/* Unpins all that nobody needs any more, and frees what has been dropped. */
 static void return_budget(struct netinc_rank *rank)
 {
 	struct netinc_op_request *req;
 
-	while ((req = next_request(rank, &rank->pin.unpin)))
+	while ((req = take_done(rank)))
 		unpin_all(&rank->pin, req);
-	while ((req = next_request(rank, &rank->pin.reap)))
+	while ((req = take_dropped(rank)))
 		req_free(&rank->pin, req);
-	req = next_request(rank, &rank->pending);
+	spin_lock_bh(&rank->lock);
+	req = oldest_request(rank);
+	spin_unlock_bh(&rank->lock);
 	if (req)
 		unpin_used(rank, req);
 	uncharge_pages(rank);
@@ -614,14 +667,12 @@ void netinc_pin_kick(struct netinc_rank *rank)
 
 void netinc_pin_progress(struct netinc_rank *rank)
 {
-	struct netinc_op_request *req =
-		list_first_entry_or_null(&rank->pending, struct netinc_op_request, list);
+	struct netinc_op_request *req = oldest_request(rank);
 	struct netinc_ep *ep = &rank->ep;
 	struct netinc_block b;
 	u32 size, idle;
 	u64 next;
 
-	lockdep_assert_held(&rank->lock);
 	if (!req || !req->mm || &req->op != ep->head || !req->op.numbered)
 		return;
 	next = netinc_ep_next(ep);
@@ -658,8 +709,8 @@ void netinc_pin_stalled(struct netinc_rank *rank)
 }
 
 /*
- * What one rank of a user may have of RLIMIT_MEMLOCK, so that all the user's ranks of this machine
- * get on.
+ * The pages of RLIMIT_MEMLOCK that one rank of a user may have, so that all the user's ranks of
+ * this machine get on.
  */
 static u32 fair_share(const struct netinc_pin *u)
 {

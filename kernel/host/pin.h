@@ -69,7 +69,7 @@ struct netinc_pin {
 };
 
 void netinc_pin_init(struct netinc_pin *u);
-/* With the last reference to the rank. */
+/* Called with the last reference to the rank. */
 void netinc_pin_fini(struct netinc_pin *u);
 
 /* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
@@ -82,8 +82,7 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
 		    u32 ahead, struct netinc_mem *mem);
 /*
- * The same for at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or
- * -EFAULT.
+ * A stream of at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT.
  */
 int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to);
 /*

@@ -3,8 +3,10 @@
  * A rank: the environment of its endpoint engine. Packets come in and go out, one timer does what
  * the engine says is due. What is in the packets is payload.c's business.
  */
+#include <linux/ipv6.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
+#include <linux/net.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
@@ -15,6 +17,7 @@
 #include "host/counts.h"
 #include "host/retain.h"
 #include "core/events.h"
+#include "core/nf_hooks.h"
 #include "host/rank.h"
 #include "reduce/reduce.h"
 #include "host/socket.h"
@@ -154,7 +157,7 @@ static const struct netinc_ep_ops ep_ops = {
 	.state = ep_state,
 };
 
-/* From the root of the tree that it names? */
+/* Does it come from the root of the tree that it names? */
 static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 {
 	const struct netinc_path *path = tree_path(rank, rx->pkt.tree);
@@ -279,12 +282,20 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 		netinc_path_destroy(&rank->path);
 		return err;
 	}
+	rank->holder = netinc_port_hold(rank->nn->net, parent->family, rank->path.sport);
 	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN),
 			   INC_MAX_BLOCK);
 	cfg->super_packet = min_t(u32,
 				  (65535 - MAX_HEADERS) / (sizeof(struct inc_hdr) + cfg->block),
 				  NETINC_MAX_SEGMENTS);
 	return 0;
+}
+
+static void destroy_path(struct netinc_rank *rank)
+{
+	if (rank->holder)
+		sock_release(rank->holder);
+	netinc_path_destroy(&rank->path);
 }
 
 static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
@@ -356,6 +367,8 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	if (err)
 		goto err_path;
 	cfg->dead_ms = cfg->prev.settings.dead_ms ?: DEAD_MS;
+	/* a run of the group that has failed takes three to be found, told and forgotten */
+	cfg->busy_ms = 4 * READ_ONCE(netinc_dead_ms);
 	cfg->nonce = get_random_u32();
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);
@@ -372,7 +385,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 err_use:
 	net_unuse(rank->nn);
 err_path:
-	netinc_path_destroy(&rank->path);
+	destroy_path(rank);
 	return err;
 }
 
@@ -381,7 +394,8 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
 	s64 bytes = sizeof(struct netinc_rank) + cfg->size * sizeof(struct netinc_peer) +
-		    INC_MAX_TREES * sizeof(struct netinc_path);
+		    INC_MAX_TREES * sizeof(struct netinc_path) + sizeof(struct socket_alloc) +
+		    sizeof(struct udp6_sock);
 	struct netinc_user *user = netinc_sk(sk)->user;
 	struct netinc_rank *rank;
 	int err;
@@ -428,7 +442,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	netinc_op_request_purge(rank);
 	netinc_pin_drain(rank);
 	netinc_tree_paths_fini(rank);
-	netinc_path_destroy(&rank->path);
+	destroy_path(rank);
 	net_unuse(nn);
 }
 
@@ -437,7 +451,10 @@ void netinc_rank_get(struct netinc_rank *rank)
 	kref_get(&rank->ref);
 }
 
-/* Who looks for the edge copies the key without lock or reference; dumps read the pid likewise. */
+/*
+ * Frees after a grace period: the edge copies the key without lock or reference, and dumps read the
+ * pid so.
+ */
 static void rank_free(struct rcu_head *rcu)
 {
 	struct netinc_rank *rank = container_of(rcu, struct netinc_rank, rcu);

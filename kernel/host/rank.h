@@ -18,6 +18,7 @@
 #include "core/fpu_section.h"
 #include "core/gso_buf.h"
 #include "core/path.h"
+#include "core/txq.h"
 #include "host/pin.h"
 
 /* Bytes from which on an FPU section for plain copies is worth its while. */
@@ -28,32 +29,40 @@ struct netinc_rank {
 	struct netinc_net *nn;
 	struct kref ref;
 	struct rcu_head rcu;
-	struct sock *sk;		/* referenced: keeps the netns and the module */
+	struct sock *sk;		/* with a reference: keeps the netns and the module */
 	struct pid *pid;		/* of the process that joined, with a reference */
 	struct netinc_user *user;	/* the socket's; charged for operations */
-	s64 charged;			/* bytes of the rank itself, what is kept apart */
-	struct netinc_pin pin;
+	/* bytes charged for the rank itself; `store` has its own */
+	s64 charged;
+	struct netinc_pin pin;		/* pinned memory of its operations */
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	bool dead;			/* out of the hash, timer not to be armed again */
-	bool joined;			/* has been READY */
-	bool retry;			/* memory was short: pump again soon */
-	struct netinc_fpu_section section;	/* ends when the lock is dropped */
+	bool joined;			/* it has been READY once; never cleared */
+	/* memory was short: pump again soon; cleared by the timer, which does */
+	bool retry;
+	struct netinc_fpu_section section;	/* ends before the lock is dropped */
 	struct hrtimer timer;		/* HRTIMER_MODE_ABS_SOFT */
-	u64 armed;			/* when the timer runs out, microseconds; 0: it is off */
+	/* time at which the timer runs out, microseconds; 0: it is off */
+	u64 armed;
 	struct netinc_path path;	/* to the parent, the root of the first tree */
-	struct netinc_path *tree_paths;	/* [ntree_paths]: to those of the others */
-	u32 ntree_paths;
+	struct socket *holder;		/* holds the port of `path`, see nf_hooks.h; or NULL */
+	/* [ntree_paths]: to the roots of the others; new with each epoch that has several */
+	struct netinc_path *tree_paths;
+	u32 ntree_paths;		/* trees of the epoch but the first; 0: no paths */
 	struct netinc_txq txq;
 	/* struct netinc_op_request under way, in submission order */
 	struct list_head pending;
 	/* struct netinc_op_request not yet collected by the application */
 	struct list_head completed;
-	u32 nreqs;			/* of both lists, and on their way there */
+	/* requests of both lists, and on their way there; at most NETINC_MAX_REQS */
+	u32 nreqs;
+	/* handle of the request submitted last, 0: none; counts up for the socket's life */
 	u64 last_handle;
-	u32 settled;			/* the last move that INC_EVENT_MOVED has told of */
-	struct netinc_contributed *contributed;	/* NULL: none yet */
-	struct netinc_store store;
-	struct netinc_op leave;
+	u32 settled;			/* number of the last move told by INC_EVENT_MOVED */
+	/* of the last partial results; NULL: there were none */
+	struct netinc_contributed *contributed;
+	struct netinc_store store;	/* what is retained for another node */
+	struct netinc_op leave;		/* LEAVE, once the socket is being closed */
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);
 	struct netinc_ep ep;
@@ -93,7 +102,7 @@ static inline struct netinc_rank *netinc_rank_of(struct netinc_ep *ep)
  */
 void netinc_rank_transmit(struct netinc_rank *rank, u32 tree, struct sk_buff *skb);
 
-/* The same for somebody else. */
+/* Queues @skb like netinc_rank_transmit(), but by @path. */
 void netinc_rank_transmit_by(struct netinc_rank *rank, struct netinc_path *path,
 			     struct sk_buff *skb);
 

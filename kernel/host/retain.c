@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a rank needs to go on at another node. What is kept is copied: a packet may be much larger
- * than the little of it that has to be kept, and nobody is charged for packets.
+ * Retained payload, with which a rank can go on at another node. It is copied: a packet may be much
+ * larger than the little of it that has to be kept, and nobody is charged for packets.
  */
 #include <linux/log2.h>
 #include <linux/sched/mm.h>

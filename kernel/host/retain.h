@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the endpoint engine wants of its host so that a rank can go on at another node: see
+ * Services that the endpoint engine wants of its host so that a rank can go on at another node: see
  * engine/ep_move.c and ep_retain.c.
  */
 #ifndef NETINC_HOST_RETAIN_H

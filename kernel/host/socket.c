@@ -72,7 +72,7 @@ static int inc_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	/* a move changes where the parent is, shrinking the numbers */
 	spin_lock_bh(&rank->lock);
 	a->sinc_parent_family = rank->path.peer.family;
-	a->sinc_parent_port = (__force __be16)rank->path.peer.udp_port;
+	a->sinc_parent_port = rank->path.peer.udp_port;
 	a->sinc_scope_id = rank->path.oif;
 	memcpy(a->sinc_parent, rank->path.peer.addr, sizeof(a->sinc_parent));
 	a->sinc_rank = peer ? NETINC_NO_RANK : rank->ep.cfg.rank;	/* a node is none */
@@ -221,7 +221,7 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->blocks_resent = ep->counters[INC_C_CONTRIBS_RESENT];
 	netinc_error_info(&ep->error, &info->error);
 	info->parent_family = rank->path.peer.family;
-	info->parent_port = (__force __be16)rank->path.peer.udp_port;
+	info->parent_port = rank->path.peer.udp_port;
 	memcpy(info->parent, rank->path.peer.addr, sizeof(info->parent));
 	info->moves = ep->move;
 	info->placement = netinc_ep_placement(ep);
@@ -391,7 +391,7 @@ static const struct proto_ops ops = {
 	.mmap = sock_no_mmap,
 };
 
-/* With the last reference: also ranks and operations are gone. */
+/* Called with the last reference: also ranks and operations are gone. */
 static void inc_destruct(struct sock *sk)
 {
 	struct netinc_sock *nsk = netinc_sk(sk);

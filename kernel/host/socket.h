@@ -12,7 +12,7 @@
 
 struct netinc_rank;
 
-/* What a socket's rank was in a group that has failed, for INC_SA_SHRINK. */
+/* The rank that a socket was in a group that has failed, for INC_SA_SHRINK. */
 struct netinc_prev_group {
 	struct netinc_ep_prev_group cfg;	/* lineage 0: it was none */
 	u64 job;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What generic netlink shows of this network namespace: what the module can do, counters, the
- * default parent, nodes and the traffic of their ports. Groups are in nl_group.c.
+ * This network namespace as generic netlink shows it: what the module can do, counters, the default
+ * parent, nodes and the traffic of their ports. Groups are in nl_group.c.
  */
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
@@ -256,12 +256,18 @@ static int fill_port(struct sk_buff *skb, void *obj, u32 arg)
 	if (nla_put_u32(skb, INC_A_PORT_NODE, arg) ||
 	    nla_put_u32(skb, INC_A_PORT_IFINDEX, port->ifindex) ||
 	    nla_put_string(skb, INC_A_PORT_IFNAME, port->name) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_RX_PACKETS, atomic64_read(&port->rx_packets)) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_RX_BYTES, atomic64_read(&port->rx_bytes)) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_RX_SKBS, atomic64_read(&port->rx_skbs)) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_TX_PACKETS, atomic64_read(&port->tx_packets)) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_TX_BYTES, atomic64_read(&port->tx_bytes)) ||
-	    netinc_nl_put_u64(skb, INC_A_PORT_TX_SKBS, atomic64_read(&port->tx_skbs)))
+	    netinc_nl_put_u64(skb, INC_A_PORT_RX_PACKETS,
+			      netinc_stats_sum(port->stats, NETINC_PORT_RX_PACKETS)) ||
+	    netinc_nl_put_u64(skb, INC_A_PORT_RX_BYTES,
+			      netinc_stats_sum(port->stats, NETINC_PORT_RX_BYTES)) ||
+	    netinc_nl_put_u64(skb, INC_A_PORT_RX_SKBS,
+			      netinc_stats_sum(port->stats, NETINC_PORT_RX_SKBS)) ||
+	    netinc_nl_put_u64(skb, INC_A_PORT_TX_PACKETS,
+			      netinc_stats_sum(port->stats, NETINC_PORT_TX_PACKETS)) ||
+	    netinc_nl_put_u64(skb, INC_A_PORT_TX_BYTES,
+			      netinc_stats_sum(port->stats, NETINC_PORT_TX_BYTES)) ||
+	    netinc_nl_put_u64(skb, INC_A_PORT_TX_SKBS,
+			      netinc_stats_sum(port->stats, NETINC_PORT_TX_SKBS)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -29,7 +29,7 @@ struct event {
 	const struct netinc_peer *place;	/* NULL or family 0: none */
 };
 
-/* What one side of a disagreement has asked for; nothing if that is not known. */
+/* Puts what one side of a disagreement has asked for; nothing if that is not known. */
 static int put_desc(struct sk_buff *skb, int attr, const struct inc_desc *d)
 {
 	struct nlattr *nest;

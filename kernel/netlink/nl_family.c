@@ -60,7 +60,7 @@ static bool names_all(struct nlattr **tb)
 	       (!index || !nla_get_u32(index));
 }
 
-/* By name or index, with a reference; both must mean one interface. */
+/* Finds a device by name or index, with a reference; both must mean one interface. */
 static struct net_device *get_dev(struct net *net, const struct nlattr *index,
 				  const struct nlattr *name, bool *differ)
 {
@@ -82,9 +82,10 @@ static struct net_device *get_dev(struct net *net, const struct nlattr *index,
 }
 
 /*
- * With a reference. An interface that goes, or goes to another namespace, leaves the namespace's
- * list first, and then its node is ended by the notifier, under nn->mutex: one that is found here,
- * under the same mutex, may be made a node without rtnl, as the notifier is still to come.
+ * Finds the device of a new node, with a reference. An interface that goes, or goes to another
+ * namespace, leaves the namespace's list first, and then its node is ended by the notifier, under
+ * nn->mutex: one that is found here, under the same mutex, may be made a node without rtnl, as the
+ * notifier is still to come.
  */
 static struct net_device *find_dev(struct netinc_net *nn, struct nlattr **tb,
 				   struct netlink_ext_ack *extack)
@@ -205,7 +206,7 @@ static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netli
 	}
 	peer->family = len == 4 ? AF_INET : AF_INET6;
 	memcpy(peer->addr, nla_data(addr), len);
-	peer->udp_port = (__force u16)htons(port ? nla_get_u16(port) : INC_PORT);
+	peer->udp_port = htons(port ? nla_get_u16(port) : INC_PORT);
 	if (tb[INC_A_PARENT_IFINDEX])
 		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
 	return 0;

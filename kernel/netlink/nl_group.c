@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What generic netlink shows of groups: those of this namespace's nodes, with their members, and
+ * Groups as generic netlink shows them: those of this namespace's nodes, with their members, and
  * those that its sockets are ranks of. Each is read under its own lock; the lists are walked under
  * RCU.
  */

@@ -12,9 +12,8 @@
 
 #define LIMIT_TAKES	(BIT_ULL(INC_A_LIMIT_SCOPE) | BIT_ULL(INC_A_LIMIT_VALUES))
 
-struct account {
-	const atomic64_t *max;
-	const struct netinc_use *use;
+struct limit_entry {
+	const struct netinc_account *account;
 	enum inc_limit_scope scope;
 	uid_t uid;
 };
@@ -33,28 +32,29 @@ static int put_values(struct sk_buff *skb, int attr, const atomic64_t *v)
 	return 0;
 }
 
-static int fill_account(struct sk_buff *skb, void *obj, u32 arg)
+static int fill_limit(struct sk_buff *skb, void *obj, u32 arg)
 {
-	const struct account *a = obj;
+	const struct limit_entry *e = obj;
 
-	if (nla_put_u8(skb, INC_A_LIMIT_SCOPE, a->scope) ||
-	    (a->scope == INC_SCOPE_USER && nla_put_u32(skb, INC_A_LIMIT_UID, a->uid)) ||
-	    put_values(skb, INC_A_LIMIT_VALUES, a->max) ||
-	    put_values(skb, INC_A_LIMIT_USE, a->use->now) ||
-	    put_values(skb, INC_A_LIMIT_REFUSED, a->use->refused))
+	if (nla_put_u8(skb, INC_A_LIMIT_SCOPE, e->scope) ||
+	    (e->scope == INC_SCOPE_USER && nla_put_u32(skb, INC_A_LIMIT_UID, e->uid)) ||
+	    put_values(skb, INC_A_LIMIT_VALUES, e->account->max) ||
+	    put_values(skb, INC_A_LIMIT_USE, e->account->use) ||
+	    put_values(skb, INC_A_LIMIT_REFUSED, e->account->refused))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, struct account *a, u32 index)
+static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, struct limit_entry *e,
+		    u32 index)
 {
 	struct netinc_nl_message m =
-		netinc_nl_dump_message(cb, INC_CMD_LIMIT_GET, INC_A_LIMIT, fill_account);
+		netinc_nl_dump_message(cb, INC_CMD_LIMIT_GET, INC_A_LIMIT, fill_limit);
 	int err;
 
 	if (index < netinc_nl_cursor(cb)->index)
 		return 0;
-	err = netinc_nl_put(skb, &m, a, 0);
+	err = netinc_nl_put(skb, &m, e, 0);
 	if (!err)
 		netinc_nl_cursor(cb)->index = index + 1;
 	return err;
@@ -64,23 +64,22 @@ int inc_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	struct user_namespace *reader = sk_user_ns(NETLINK_CB(cb->skb).sk);
-	struct account a = { .max = nn->max, .use = &nn->use, .scope = INC_SCOPE_NETNS };
+	struct limit_entry e = { .account = &nn->account, .scope = INC_SCOPE_NETNS };
 	struct netinc_user *user;
 	u32 index = 0;
 	int err;
 
-	err = dump_one(skb, cb, &a, index++);
-	a.scope = INC_SCOPE_USER;
+	err = dump_one(skb, cb, &e, index++);
+	e.scope = INC_SCOPE_USER;
 	rcu_read_lock();
 	list_for_each_entry_rcu(user, &netinc_users, list) {
 		if (err)
 			break;
 		if (!kuid_has_mapping(reader, user->uid))
 			continue;
-		a.max = netinc_max_of(user);
-		a.use = &user->use;
-		a.uid = from_kuid(reader, user->uid);
-		err = dump_one(skb, cb, &a, index++);
+		e.account = &user->account;
+		e.uid = from_kuid(reader, user->uid);
+		err = dump_one(skb, cb, &e, index++);
 	}
 	rcu_read_unlock();
 	return netinc_nl_dump_status(skb, err);

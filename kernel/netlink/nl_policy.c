@@ -270,7 +270,3 @@ const struct genl_split_ops inc_nl_ops[19] = {
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 };
-
-static const struct genl_multicast_group inc_nl_mcgrps[] = {
-	[INC_NLGRP_EVENTS] = { "events", },
-};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What nl_dump.c and nl_group.c share: a message is one nest that a function fills from an object,
- * and a dump that does not fit into one buffer goes on where it stopped, by index. Objects that
- * come or go meanwhile may be seen twice or not at all, as with any such dump.
+ * The frame that nl_dump.c and nl_group.c share: a message is one nest that a function fills from
+ * an object, and a dump that does not fit into one buffer goes on where it stopped, by index.
+ * Objects that come or go meanwhile may be seen twice or not at all, as with any such dump.
  */
 #ifndef NETINC_NETLINK_NL_PUT_H
 #define NETINC_NETLINK_NL_PUT_H
@@ -35,7 +35,7 @@ static inline struct netinc_net *netinc_nl_dump_net(const struct netlink_callbac
 	return netinc_net(sock_net(cb->skb->sk));
 }
 
-/* What a dump returns: bytes while there is more to come or to be read, then 0. */
+/* A dump returns bytes while there is more to come or to be read, then 0. */
 static inline int netinc_nl_dump_status(const struct sk_buff *skb, int err)
 {
 	return skb->len ? skb->len : err;
@@ -82,7 +82,7 @@ static inline int netinc_nl_put_addr(struct sk_buff *skb, int attr, const struct
 
 static inline u16 netinc_nl_peer_port(const struct netinc_peer *peer)
 {
-	return be16_to_cpu((__force __be16)peer->udp_port);
+	return be16_to_cpu(peer->udp_port);
 }
 
 /* Microseconds to milliseconds that fit the attribute. */

@@ -40,6 +40,7 @@ static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_tenant *tenant = obj;
+	const atomic64_t *use = tenant->account.use, *refused = tenant->account.refused;
 	struct netinc_tenant_cfg cfg;
 
 	spin_lock_bh(&tenant->lock);
@@ -52,17 +53,21 @@ static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 	    netinc_nl_put_u64(skb, INC_A_TENANT_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg.cpu) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_RATE, cfg.rate) ||
-	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic_read(&tenant->groups)) ||
-	    nla_put_u32(skb, INC_A_TENANT_SLOTS, atomic64_read(&tenant->slots)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY, atomic64_read(&tenant->memory)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC, atomic64_read(&tenant->cpu_nsec)) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_BYTES, atomic64_read(&tenant->bytes)) ||
+	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic64_read(&use[INC_LIMIT_GROUPS])) ||
+	    nla_put_u32(skb, INC_A_TENANT_SLOTS,
+			atomic64_read(&use[NETINC_LIMIT_TENANT_SLOTS])) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_MEMORY,
+			      atomic64_read(&use[NETINC_LIMIT_TENANT_MEMORY])) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_CPU_NSEC,
+			      netinc_stats_sum(tenant->stats, NETINC_TENANT_CPU_NSEC)) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_BYTES,
+			      netinc_stats_sum(tenant->stats, NETINC_TENANT_BYTES)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_GROUPS,
-			      atomic64_read(&tenant->refused_groups)) ||
+			      atomic64_read(&refused[INC_LIMIT_GROUPS])) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_SLOTS,
-			      atomic64_read(&tenant->refused_slots)) ||
+			      atomic64_read(&refused[NETINC_LIMIT_TENANT_SLOTS])) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_MEMORY,
-			      atomic64_read(&tenant->refused_memory)) ||
+			      atomic64_read(&refused[NETINC_LIMIT_TENANT_MEMORY])) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_CPU, atomic64_read(&tenant->refused_cpu)) ||
 	    netinc_nl_put_u64(skb, INC_A_TENANT_REFUSED_RATE, atomic64_read(&tenant->refused_rate)))
 		return -EMSGSIZE;
@@ -285,7 +290,9 @@ int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* Under nn->mutex. NULL: there is none, and extack says so. */
+/*
+ * Finds the tenant that a request names, under nn->mutex. NULL: there is none, and extack says so.
+ */
 static struct netinc_tenant *find_named(struct netinc_net *nn, struct nlattr **tb,
 					struct genl_info *info)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a node does for peers that are no members yet: challenges, refusals, and JOINs that are let
- * in. Until a JOIN has brought back a challenge that was sent to its address, and proved the node's
+ * A node and its peers that are no members yet: challenges, refusals, and JOINs that are let in.
+ * Until a JOIN has brought back a challenge that was sent to its address, and proved the node's
  * key, nothing is kept of its sender.
  */
 #include <linux/math64.h>
@@ -18,8 +18,11 @@
 
 #define CHALLENGE_SECONDS	16	/* a challenge is good for one to two of these */
 
-static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
+static u64 make_challenge(const struct netinc_node *node, const struct netinc_rx *rx,
+			  const struct inc_join *join, u64 when)
 {
+	const atomic_t *generation = netinc_generation(node, be64_to_cpu(join->job), rx->pkt.group,
+						       rx->vrf);
 	struct {
 		struct netinc_peer peer;
 		__be32 group;
@@ -27,13 +30,15 @@ static u64 make_challenge(const struct netinc_rx *rx, u32 nonce, u64 when)
 		__be32 nonce;
 		__be32 when;
 		__be32 generation;
-		__be32 zero;
+		__be16 sport;
+		__be16 zero;
 	} m = { .peer = rx->peer,
 		.group = cpu_to_be32(rx->pkt.group),
 		.rank = cpu_to_be32(rx->pkt.child),
-		.nonce = cpu_to_be32(nonce),
+		.nonce = join->nonce,
 		.when = cpu_to_be32((u32)when),
-		.generation = cpu_to_be32(atomic_read(&rx->nn->generation)) };
+		.generation = cpu_to_be32(atomic_read(generation)),
+		.sport = rx->sport };
 
 	return netinc_siphash(&m, sizeof(m), rx->nn->secret) ?: 1;
 }
@@ -57,6 +62,7 @@ static void send_reply(struct netinc_rx *rx, u8 type, u64 cookie, const void *bo
 	struct sk_buff_head q;
 	struct sk_buff *skb;
 
+	path.peer.udp_port = rx->sport;
 	memcpy(path.local, rx->local, sizeof(path.local));
 	/* who says that he is somebody else is not to get more sent there than he sends */
 	if (netinc_rx_len(rx) < sizeof(struct inc_hdr) + len)
@@ -133,7 +139,7 @@ static bool meeting_fits(const struct netinc_node *node,
 	return found && meeting.size == pending->size;
 }
 
-/* What a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
+/* Fills in what a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
 static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx,
 			       const struct inc_join *join, struct netinc_pending_group *pending)
 {
@@ -230,7 +236,8 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 {
 	u32 nonce = be32_to_cpu(join->nonce);
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
-	u64 now = make_challenge(rx, nonce, when), got = be64_to_cpu(join->challenge), detail = 0;
+	u64 now = make_challenge(node, rx, join, when), got = be64_to_cpu(join->challenge);
+	u64 detail = 0;
 	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
 	struct netinc_tenant *tenant = NULL;
 	struct netinc_pending_group pending;
@@ -241,7 +248,7 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	 * a member that comes back after an error is known by its nonce, address and cookie instead
 	 */
 	if (!rx->pkt.incarnation) {
-		if (got != now && got != make_challenge(rx, nonce, when - 1)) {
+		if (got != now && got != make_challenge(node, rx, join, when - 1)) {
 			if (got)
 				netinc_rx_drop(rx, INC_C_DROP_CHALLENGE);
 			send_reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
@@ -345,7 +352,9 @@ static bool may_answer_sender(const struct netinc_node *node, const struct netin
 	return !node || netinc_node_is_edge(node) || netinc_rx_comes_back(rx);
 }
 
-/* Whoever knows the group's run comes back to where that is, whatever nodes were added since. */
+/*
+ * A rank that knows the group's run comes back to where that is, whatever nodes were added since.
+ */
 static struct netinc_node *join_node(const struct netinc_rx *rx)
 {
 	const struct netinc_node_group *g = NULL;

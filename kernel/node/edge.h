@@ -19,14 +19,14 @@ struct netinc_tree_request {
 	struct netinc_peer peers[];
 };
 
-/* By the node, for ranks (edge.c). */
+/* Functions of the node, for ranks (edge.c). */
 
 /* Under nn->mutex: the caller's cgroup pays for what the edge will need, if none does yet. */
 void netinc_edge_pay(struct netinc_net *nn);
 /* Takes @request over, also if it returns false: there are too many, or the edge is gone. */
 bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request);
 
-/* By the host, for nodes (host/edge_rank.c). */
+/* Functions of the host, for nodes (host/edge_rank.c). */
 
 /* Is the rank that lives at the root of @grp, a tree, still in its epoch? */
 bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a group at a node does with payload: keeps received packets, folds them into results, sends
- * these.
+ * Payload at a node. A group keeps received packets, folds them into results, sends these.
  *
  * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results
  * are folded straight into the pages of the super-packet that carries them, which the slots then
@@ -21,51 +20,49 @@
 /* bytes of each payload that are folded at a time: a multiple of any element */
 #define CHUNK		4096
 #define MAX_WIDER	4	/* times an element is an accumulator */
+#define HELD_ITEMS	3	/* namespace, payer, tenant */
 
 static struct netinc_node_group *agg_to_node_group(struct netinc_agg *agg)
 {
 	return container_of(agg, struct netinc_node_group, grp.agg);
 }
 
-static int charge_held(struct netinc_node_group *g, u32 bytes)
+/* What @bytes are charged to beside the group, in this order; returns how many it is. */
+static u32 held_items(const struct netinc_node_group *g, u32 bytes, struct netinc_charge_item *item)
 {
-	int err = netinc_charge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
-
-	if (err)
-		return err;
-	err = netinc_tenant_charge(g->tenant, bytes);
-	if (err)
-		netinc_uncharge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
-	return err;
+	*item++ = (struct netinc_charge_item){ &g->nn->account, INC_LIMIT_HELD_MEMORY, bytes };
+	*item++ = (struct netinc_charge_item){ &g->payer->account, INC_LIMIT_HELD_MEMORY, bytes };
+	if (!g->tenant)
+		return 2;
+	*item = (struct netinc_charge_item){ &g->tenant->account, NETINC_LIMIT_TENANT_MEMORY,
+					     bytes };
+	return 3;
 }
 
-static void charge_held_always(struct netinc_node_group *g, u32 bytes)
+/*
+ * @own: g->held or g->results. These are no accounts: under the group's lock plain numbers do,
+ * where an account would be one more atomic per packet. @always: more than the limits allow, if
+ * need be.
+ */
+static bool charge_held(struct netinc_node_group *g, u64 *own, u32 bytes, bool always)
 {
-	netinc_charge_always(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
-	netinc_tenant_charge_always(g->tenant, bytes);
-}
+	struct netinc_charge_item item[HELD_ITEMS];
+	u32 n = held_items(g, bytes, item);
 
-static void uncharge_held(struct netinc_node_group *g, u32 bytes)
-{
-	netinc_uncharge(g->nn, g->payer, INC_LIMIT_HELD_MEMORY, bytes);
-	netinc_tenant_uncharge(g->tenant, bytes);
-}
-
-/* @always: more than the limits allow, if need be. */
-static bool charge_group(struct netinc_node_group *g, u32 bytes, bool always)
-{
 	if (always)
-		charge_held_always(g, bytes);
-	else if (g->held + bytes > g->limit || charge_held(g, bytes))
+		netinc_charge_always(item, n);
+	else if (*own + bytes > g->limit || netinc_charge_all(item, n))
 		return false;
-	g->held += bytes;
+	*own += bytes;
 	return true;
 }
 
-static void uncharge_group(struct netinc_node_group *g, u32 bytes)
+static void uncharge_held(struct netinc_node_group *g, u64 *own, u32 bytes)
 {
-	uncharge_held(g, bytes);
-	g->held -= bytes;
+	struct netinc_charge_item item[HELD_ITEMS];
+
+	netinc_uncharge_all(item, held_items(g, bytes, item));
+	*own -= bytes;
 }
 
 /* A copy of what @pay refers to, in a packet of its own. */
@@ -97,7 +94,7 @@ static bool hold_copy(struct netinc_node_group *g, struct netinc_pay *pay, bool 
 	copy = copy_out(pay);
 	if (!copy)
 		return false;
-	if (!charge_group(g, copy->truesize, always)) {
+	if (!charge_held(g, &g->held, copy->truesize, always)) {
 		kfree_skb(copy);
 		return false;
 	}
@@ -113,7 +110,7 @@ static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always
 	struct sk_buff *skb = pay->obj;
 
 	if (!NETINC_CB(skb)->refs) {
-		if (!charge_group(g, skb->truesize, false))
+		if (!charge_held(g, &g->held, skb->truesize, false))
 			return hold_copy(g, pay, always);
 		netinc_skb_hold(skb);
 		NETINC_CB(skb)->refs = 0;
@@ -129,12 +126,8 @@ static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always
 
 static void gso_buf_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 {
-	u32 bytes = netinc_gso_buf_truesize(s);
-
-	if (refcount_read(&s->refs) == 1) {
-		g->results -= bytes;
-		uncharge_held(g, bytes);
-	}
+	if (refcount_read(&s->refs) == 1)
+		uncharge_held(g, &g->results, netinc_gso_buf_truesize(s));
 	netinc_gso_buf_put(s);
 }
 
@@ -145,20 +138,13 @@ static void gso_buf_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 static struct netinc_gso_buf *gso_buf_get(struct netinc_node_group *g, u32 len, u32 n)
 {
 	struct netinc_gso_buf *s = netinc_gso_buf_alloc(len, n);
-	u32 bytes;
 
-	if (!s)
-		return NULL;
-	bytes = netinc_gso_buf_truesize(s);
-	if (g->results + bytes > g->limit || charge_held(g, bytes)) {
-		netinc_gso_buf_put(s);
-		s = netinc_gso_buf_alloc(len, 1);
-		if (!s)
-			return NULL;
-		bytes = netinc_gso_buf_truesize(s);
-		charge_held_always(g, bytes);
-	}
-	g->results += bytes;
+	if (!s || charge_held(g, &g->results, netinc_gso_buf_truesize(s), false))
+		return s;
+	netinc_gso_buf_put(s);
+	s = netinc_gso_buf_alloc(len, 1);
+	if (s)
+		charge_held(g, &g->results, netinc_gso_buf_truesize(s), true);
 	return s;
 }
 
@@ -173,7 +159,7 @@ static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
 	}
 	if (--NETINC_CB(skb)->refs)
 		return;
-	uncharge_group(g, skb->truesize);
+	uncharge_held(g, &g->held, skb->truesize);
 	consume_skb(skb);
 }
 
@@ -393,7 +379,7 @@ static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay
 		memset(dst, 0, slot->len);
 }
 
-/* What there is to fold, the counted flags say, and nothing else. */
+/* The counted flags say what there is to fold, and nothing else does. */
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	struct netinc_node_group *g = agg_to_node_group(agg);
@@ -598,7 +584,7 @@ static void unshare_slot(struct netinc_node_group *g, struct netinc_slot *slot)
 		agg_release(&g->grp.agg, pay);
 		pay->obj = copy;
 		pay->off = 0;
-		charge_group(g, copy->truesize, true);
+		charge_held(g, &g->held, copy->truesize, true);
 		netinc_count(g->grp.counters, INC_C_UNSHARED);
 	}
 }

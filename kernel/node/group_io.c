@@ -15,11 +15,9 @@ static void count_tx(struct netinc_node_group *g, struct netinc_port *port,
 	g->grp.counters[INC_C_TX_PACKETS] += packets;
 	g->grp.counters[INC_C_TX_BYTES] += bytes;
 	g->grp.counters[INC_C_TX_SKBS]++;
-	if (!port)
-		return;
-	atomic64_add(packets, &port->tx_packets);
-	atomic64_add(bytes, &port->tx_bytes);
-	atomic64_inc(&port->tx_skbs);
+	if (port)
+		netinc_stats_add(port->stats, NETINC_PORT_TX_PACKETS, (u64[]){ packets, bytes, 1 },
+				 3);
 }
 
 static void send_one(struct netinc_node_group *g, u32 child, struct sk_buff *skb)
@@ -85,6 +83,7 @@ static bool same_way(const struct netinc_node_group *g, u32 a, u32 b)
 	const struct netinc_member *m = g->grp.members;
 
 	return !memcmp(&m[a].peer, &m[b].peer, sizeof(m[a].peer)) &&
+	       g->link[a].path.peer.udp_port == g->link[b].path.peer.udp_port &&
 	       !memcmp(g->link[a].path.local, g->link[b].path.local,
 		       sizeof(g->link[a].path.local));
 }
@@ -123,11 +122,9 @@ static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 	g->grp.counters[INC_C_RX_BYTES] += bytes;
 	g->grp.counters[INC_C_RX_SKBS]++;
 	g->grp.counters[INC_C_CONGESTED] += rx->ce;
-	if (!port || port->ifindex != rx->dev->ifindex)
-		return;
-	atomic64_add(packets, &port->rx_packets);
-	atomic64_add(bytes, &port->rx_bytes);
-	atomic64_inc(&port->rx_skbs);
+	if (port && port->ifindex == rx->dev->ifindex)
+		netinc_stats_add(port->stats, NETINC_PORT_RX_PACKETS, (u64[]){ packets, bytes, 1 },
+				 3);
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
@@ -149,7 +146,7 @@ static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *r
 	return !err || err == -INC_C_DROP_WORK;
 }
 
-/* Before READY nobody knows it: ABORT comes without. */
+/* Before READY nobody knows the incarnation: ABORT comes without it. */
 static bool incarnation_fits(const struct netinc_node_group *g, const struct netinc_pkt *pkt)
 {
 	return pkt->incarnation == g->grp.cfg.incarnation ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which group of a node a packet or a JOIN is for. */
+/* How a packet or a JOIN finds its group at a node. */
 #include <linux/rculist.h>
 #include "node/node_group.h"
 

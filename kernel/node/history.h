@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the nodes of a netns remember of groups that have failed, the last NETINC_HISTORY of them:
- * which ranks are gone, so that the others need not wait for them when they go on, and that they
- * have gone on, so that who comes late is out. It outlives the groups, which are freed a few
+ * The memory that the nodes of a netns have of groups that have failed, the last NETINC_HISTORY of
+ * them: which ranks are gone, so that the others need not wait for them when they go on, and that
+ * they have gone on, so that who comes late is out. It outlives the groups, which are freed a few
  * seconds after their end.
  */
 #ifndef NETINC_NODE_HISTORY_H

@@ -17,7 +17,7 @@
 void netinc_node_cfg_init(struct netinc_node_cfg *cfg)
 {
 	memset(cfg, 0, sizeof(*cfg));
-	cfg->settings.dead_ms = 2000;
+	cfg->settings.dead_ms = READ_ONCE(netinc_dead_ms);
 	cfg->settings.window = 512;
 	cfg->max_groups = 64;
 	cfg->max_memory = 64 << 20;

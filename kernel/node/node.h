@@ -13,6 +13,7 @@
 #include <linux/workqueue.h>
 #include "core/netns.h"
 #include "core/rx.h"
+#include "core/stats.h"
 #include "engine/settings.h"
 
 struct netinc_meeting;
@@ -31,30 +32,38 @@ struct netinc_node_cfg {
 	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
 };
 
+/* Three in a row are counted at once. */
+enum netinc_port_stat {
+	NETINC_PORT_RX_PACKETS,
+	NETINC_PORT_RX_BYTES,
+	NETINC_PORT_RX_SKBS,
+	NETINC_PORT_TX_PACKETS,
+	NETINC_PORT_TX_BYTES,
+	NETINC_PORT_TX_SKBS
+};
+
 /* Traffic of a port; the groups' members refer to it. */
 struct netinc_port {
 	struct hlist_node list;	/* node->ports, RCU; node->lock */
 	struct rcu_head rcu;
 	u32 ifindex;
 	char name[IFNAMSIZ];
-	atomic64_t rx_packets;
-	atomic64_t rx_bytes;
-	atomic64_t rx_skbs;
-	atomic64_t tx_packets;
-	atomic64_t tx_bytes;
-	atomic64_t tx_skbs;
+	struct netinc_stats __percpu *stats;	/* enum netinc_port_stat */
 };
 
 #define NETINC_MAX_PORTS	1024
 #define NETINC_MAX_PENDING	32
 
-/* Who asked for a group first, and is anybody else in it? The group's lock to write. */
+/*
+ * The sender of the first JOIN of a group, and whether anybody else is in it. The group's lock to
+ * write.
+ */
 struct netinc_creator {
 	struct netinc_peer peer;
-	u32 ifindex;		/* of the port it came in by */
-	u32 vrf;		/* ifindex; 0: none */
-	bool others;		/* a member has another address */
-	bool ports;		/* a member came in by another port */
+	u32 ifindex;		/* of the port that its JOIN came in by */
+	u32 vrf;		/* ifindex of the VRF that this port is in; 0: none */
+	bool others;		/* a member has another address; never cleared */
+	bool ports;		/* a member came in by another port; never cleared */
 };
 
 /*
@@ -117,7 +126,8 @@ struct netinc_node {
  */
 void netinc_node_paid(struct netinc_node *node);
 /*
- * Under nn->mutex. @dev: NULL for all devices. -EEXIST, -ENODEV, -EADDRINUSE (UDP port), ...
+ * Makes a node, under nn->mutex. @dev: NULL for all devices. -EEXIST, -ENODEV, -EADDRINUSE (UDP
+ * port), ...
  */
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 		    const struct netinc_node_cfg *cfg);
@@ -137,9 +147,9 @@ static inline bool netinc_node_is_edge(const struct netinc_node *node)
 }
 
 /*
- * Under RCU: the node that serves the address that a packet was sent to, by the device it came by.
- * Of several the one of the device, then the one whose device has the address, the VRF's, and that
- * of all devices. NULL: none.
+ * Finds, under RCU, the node that serves the address that a packet was sent to, by the device it
+ * came by. Of several the one of the device, then the one whose device has the address, the VRF's,
+ * and that of all devices. NULL: none.
  */
 struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
 /* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
@@ -169,7 +179,7 @@ void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *pee
 
 /* All nodes of the netns go; nn->mutex. */
 void netinc_node_del_all(struct netinc_net *nn);
-/* For the edge, which is a node without a device: edge.c. */
+/* These are for edge.c: the edge is a node without a device. */
 struct netinc_node *netinc_node_alloc(struct netinc_net *nn, const struct netinc_node_cfg *cfg);
 /* Process context: makes the groups that have been asked for. */
 void netinc_node_make_groups(struct netinc_node *node);

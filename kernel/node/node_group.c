@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "core/events.h"
+#include "core/nf_hooks.h"
 #include "node/node_group.h"
 #include "node/edge.h"
 #include "node/history.h"
@@ -42,32 +43,19 @@ static void node_group_free_rcu(struct rcu_head *rcu)
 	node_group_free(container_of(rcu, struct netinc_node_group, rcu));
 }
 
-static int charge_needs(const struct netinc_node_group *g)
+static int charge_group(struct netinc_node_group *g, const struct netinc_node_cfg *cfg,
+			const struct netinc_pending_group *pending)
 {
-	struct netinc_net *nn = g->nn;
-	u64 limit;
-	int err = netinc_tenant_charge_group(g->tenant, &g->needs, &limit);
+	const struct netinc_charge_item *full;
 
-	if (err)
-		return err;
-	err = netinc_charge(nn, g->payer, INC_LIMIT_GROUPS, 1);
-	if (!err) {
-		err = netinc_charge(nn, g->payer, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
-		if (!err)
-			return 0;
-		netinc_uncharge(nn, g->payer, INC_LIMIT_GROUPS, 1);
-	}
-	netinc_tenant_uncharge_group(g->tenant, &g->needs);
-	return err;
+	g->ncharges = netinc_node_group_charges(g->nn, g->payer, cfg, pending, g->charge);
+	full = netinc_charge_all(g->charge, g->ncharges);
+	return full ? full->account->err : 0;
 }
 
-static void uncharge_needs(const struct netinc_node_group *g)
+static void uncharge_group(const struct netinc_node_group *g)
 {
-	struct netinc_net *nn = g->nn;
-
-	netinc_uncharge(nn, g->payer, INC_LIMIT_SLOT_MEMORY, g->needs.bytes);
-	netinc_uncharge(nn, g->payer, INC_LIMIT_GROUPS, 1);
-	netinc_tenant_uncharge_group(g->tenant, &g->needs);
+	netinc_uncharge_all(g->charge, g->ncharges);
 	netinc_tenant_put(g->tenant);
 	netinc_user_put(g->payer);
 }
@@ -75,7 +63,7 @@ static void uncharge_needs(const struct netinc_node_group *g)
 /* Nobody has seen it yet. */
 static void discard_group(struct netinc_node_group *g)
 {
-	uncharge_needs(g);
+	uncharge_group(g);
 	node_group_free(g);
 }
 
@@ -84,7 +72,7 @@ static void node_group_release(struct kref *ref)
 	struct netinc_node_group *g = container_of(ref, struct netinc_node_group, ref);
 
 	WARN_ON_ONCE(g->held || g->results);
-	uncharge_needs(g);
+	uncharge_group(g);
 	netinc_node_put(g->node);
 	call_rcu(&g->rcu, node_group_free_rcu);
 }
@@ -121,13 +109,32 @@ static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 	g->link[to].host = to;
 }
 
+atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u32 vrf)
+{
+	struct {
+		__be64 job;
+		__be32 group;
+		__be32 vrf;
+	} m = { .job = cpu_to_be64(job), .group = cpu_to_be32(group),
+		/* whoever knows the group's lineage or meeting finds an edge */
+		.vrf = cpu_to_be32(netinc_node_is_edge(node) ? 0 : vrf) };
+	u64 hash = netinc_siphash(&m, sizeof(m), node->nn->secret);
+
+	return &node->nn->generation[hash % NETINC_GENERATIONS];
+}
+
+static void count_generation(const struct netinc_node_group *g)
+{
+	atomic_inc(netinc_generation(g->node, g->grp.cfg.job, g->grp.cfg.id, g->creator.vrf));
+}
+
 static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank)
 {
 	struct netinc_node_group *g = to_node_group(grp);
 
 	if (event == INC_EVENT_GROUP_FORMED) {
 		netinc_node_group_find_hosts(g);
-		atomic_inc(&g->nn->generation);
+		count_generation(g);
 		if (grp->cfg.ancestor)
 			netinc_history_formed(g->nn, grp);
 	}
@@ -144,8 +151,10 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	struct netinc_node_group *g = to_node_group(grp);
 	struct netinc_link *link = &g->link[rank];
 	struct netinc_rx *rx = g->joining;
+	struct netinc_peer to = *peer;
 
-	if (link->path.net && !memcmp(&link->path.peer, peer, sizeof(*peer)) &&
+	to.udp_port = rx->sport;
+	if (link->path.net && !memcmp(&link->path.peer, &to, sizeof(to)) &&
 	    link->path.oif == netinc_rx_oif(rx) &&
 	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
 		return true;
@@ -154,9 +163,8 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	link->port = netinc_port_get(g->node, rx->dev);
 	/* by the VRF, and from the address, that the rank has chosen */
 	memcpy(link->path.local, rx->local, sizeof(rx->local));
-	return !netinc_path_init(&link->path, g->nn->net, peer,
-				 netinc_sport(grp->cfg.job, grp->cfg.id, 0), netinc_rx_oif(rx),
-				 GFP_ATOMIC);
+	return !netinc_path_init(&link->path, g->nn->net, &to, htons(netinc_port),
+				 netinc_rx_oif(rx), GFP_ATOMIC);
 }
 
 static const struct netinc_group_ops group_ops = {
@@ -173,7 +181,7 @@ static bool unhash_group(struct netinc_node_group *g)
 	if (g->dead)
 		return false;
 	g->dead = true;
-	atomic_inc(&g->nn->generation);
+	count_generation(g);
 	netinc_agg_drain(&g->grp.agg);
 	netinc_fold_end(g);
 	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
@@ -247,17 +255,31 @@ u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
 		       netinc_node_group_fit(cfg, cfg->settings.window, pending->size);
 }
 
-void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
-			     const struct netinc_pending_group *pending, struct netinc_needs *needs)
+u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
+			      const struct netinc_node_cfg *cfg,
+			      const struct netinc_pending_group *pending,
+			      struct netinc_charge_item *item)
 {
 	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
-	u32 window = netinc_node_group_window(cfg, pending);
+	u32 window = netinc_node_group_window(cfg, pending), slots = 2 * window;
+	s64 bytes = netinc_group_bytes(pending->size, window) +
+		    pending->size * sizeof(struct netinc_link) +
+		    (u64)slots * (PAGE_SIZE << get_order(seg_size)) +
+		    (u64)pending->size * SKB_TRUESIZE(seg_size);
+	struct netinc_account *to;
+	u32 n = 0;
 
-	needs->slots = 2 * window;
-	needs->bytes = netinc_group_bytes(pending->size, window) +
-		       pending->size * sizeof(struct netinc_link) +
-		       (u64)needs->slots * (PAGE_SIZE << get_order(seg_size)) +
-		       (u64)pending->size * SKB_TRUESIZE(seg_size);
+	if (pending->tenant) {
+		to = &pending->tenant->account;
+		item[n++] = (struct netinc_charge_item){ to, INC_LIMIT_GROUPS, 1 };
+		item[n++] = (struct netinc_charge_item){ to, NETINC_LIMIT_TENANT_SLOTS, slots };
+		item[n++] = (struct netinc_charge_item){ to, NETINC_LIMIT_TENANT_MEMORY, bytes };
+	}
+	item[n++] = (struct netinc_charge_item){ &nn->account, INC_LIMIT_GROUPS, 1 };
+	item[n++] = (struct netinc_charge_item){ &payer->account, INC_LIMIT_GROUPS, 1 };
+	item[n++] = (struct netinc_charge_item){ &nn->account, INC_LIMIT_SLOT_MEMORY, bytes };
+	item[n++] = (struct netinc_charge_item){ &payer->account, INC_LIMIT_SLOT_MEMORY, bytes };
+	return n;
 }
 
 static int node_group_alloc(struct netinc_node_group *g, const struct netinc_group_cfg *cfg)
@@ -307,7 +329,7 @@ static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn
 	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
 }
 
-/* What the group brings along, or gets from the node. */
+/* Settings that the group brings along, or gets from the node. */
 static void configure_group(struct netinc_group_cfg *cfg,
 			    const struct netinc_pending_group *pending,
 			    const struct netinc_node_cfg *limits)
@@ -369,12 +391,11 @@ static struct netinc_node_group *node_group_new(struct netinc_node *node,
 	g->nn = node->nn;
 	g->node = node;
 	g->limit = limits->max_memory;
-	netinc_node_group_needs(limits, pending, &g->needs);
 	g->creator = pending->creator;
 	g->moved = pending->lineage && !pending->shrink;
 	g->tenant = pending->tenant;
 	g->payer = netinc_node_payer(node, pending);
-	err = g->payer ? charge_needs(g) : -ENOENT;
+	err = g->payer ? charge_group(g, limits, pending) : -ENOENT;
 	if (err) {
 		if (g->payer)
 			netinc_user_put(g->payer);
@@ -442,7 +463,7 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 	return err;
 }
 
-/* What the same rank's tree was in an earlier epoch: no member is in that any more. */
+/* Ends the same rank's tree of an earlier epoch: no member is in that any more. */
 static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 {
 	struct netinc_node_group *g, *old = NULL;

@@ -13,6 +13,7 @@
 #include "node/tenant.h"
 #include "core/gso_buf.h"
 #include "core/path.h"
+#include "core/txq.h"
 
 /* Results that leave together: segments [first, first + n) of s. */
 struct netinc_run {
@@ -21,50 +22,68 @@ struct netinc_run {
 	u32 n;
 };
 
+/* The way to one member, from its first JOIN on. */
 struct netinc_link {
 	struct netinc_path path;
-	struct netinc_port *port;	/* NULL: traffic is not counted */
-	/* the lowest child with the same way back: what goes to that one serves all */
+	struct netinc_port *port;	/* by which it is reached; NULL: traffic is not counted */
+	/*
+	 * The lowest child with the same way back, itself if it is alone there: results that go to
+	 * that one serve all. Set by netinc_node_group_find_hosts(), as the next two.
+	 */
 	u32 host;
-	/* find_hosts(): the first host in the bucket of this number */
+	/* head of the bucket with this index: the first host in it */
 	u32 first;
-	u32 next;			/* and the one behind this one in its bucket */
-	struct netinc_run run;		/* results that this host wants and others do not */
-	struct netinc_pkt empty;	/* and those that it does not want; span 0: none */
+	u32 next;			/* the host behind this one in its own bucket */
+	/* results that wait to be sent to this host and to no others */
+	struct netinc_run run;
+	/* header of results without elements that wait to be sent to it; span 0: none */
+	struct netinc_pkt empty;
 };
 
 struct netinc_tree_request;
+
+#define NETINC_GROUP_CHARGES	7
 
 struct netinc_node_group {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
-	struct netinc_tenant *tenant;	/* likewise; NULL: nobody's */
-	struct netinc_user *payer;	/* likewise: charged for it */
+	struct netinc_tenant *tenant;	/* with a reference; NULL: nobody's */
+	struct netinc_user *payer;	/* with a reference: charged for the group */
 	struct kref ref;
 	struct rcu_head rcu;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
-	u8 state;			/* that has been traced last */
+	/* enum inc_group_state that has been traced last */
+	u8 state;
 	bool dead;			/* out of the hash, timer not to be armed again */
-	bool moved;			/* it was formed elsewhere: only members of then may join */
-	struct timer_list timer;
+	/* the group was formed elsewhere: only its members of then may join; never changes */
+	bool moved;
+	struct timer_list timer;	/* netinc_group_tick(), until the group is dead */
 	u64 held;			/* bytes of packets that slots refer to, charged */
-	u64 results;			/* and of results, charged */
-	u64 limit;			/* of each */
-	struct netinc_needs needs;	/* charged; does not change */
-	struct netinc_creator creator;
-	atomic64_t unbooked;		/* INC_C_NODE_NSEC since the lock was held last */
-	struct netinc_rx *joining;	/* the JOIN at hand */
-	u32 rx_left;			/* segments that it may still complete */
-	struct netinc_fpu_section section;	/* ends with the received skb */
-	struct netinc_gso_buf *build;	/* with a reference: where the next result goes */
-	u64 build_next;			/* the block that fits behind it */
-	struct netinc_run run;		/* for all children */
-	bool apart;			/* links have results waiting too */
+	u64 results;			/* bytes of results that slots refer to, charged */
+	/* bytes: most that `held` may be, and most that `results` may be; never changes */
+	u64 limit;
+	/* what it has been charged for when it was made; never changes */
+	struct netinc_charge_item charge[NETINC_GROUP_CHARGES];
+	u32 ncharges;
+	struct netinc_creator creator;	/* whose JOIN it was made for, and who else has joined */
+	/* nanoseconds of INC_C_NODE_NSEC since the lock was held last; without the lock */
+	atomic64_t unbooked;
+	struct netinc_rx *joining;	/* the JOIN at hand, NULL: none is */
+	/* segments that the received buffer at hand may still complete, this one included */
+	u32 rx_left;
+	/* ends before the lock is dropped */
+	struct netinc_fpu_section section;
+	/* with a reference: where the next result goes, NULL: into a new one */
+	struct netinc_gso_buf *build;
+	u64 build_next;			/* the only block that may go there */
+	struct netinc_run run;		/* results that wait to be sent to all children */
+	/* results wait in `run` or `empty` of some link; cleared when they are queued */
+	bool apart;
 	struct netinc_txq txq;
-	struct netinc_link *link;	/* [nlinks] */
-	u32 nlinks;			/* the size that it began with */
-	void *mem;			/* of the engine */
+	struct netinc_link *link;	/* [nlinks], by the member's number */
+	u32 nlinks;			/* the size that the group began with */
+	void *mem;			/* for netinc_group_init(); freed with the group */
 	struct netinc_group grp;
 };
 
@@ -76,23 +95,30 @@ u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
 
 /* Process context; adds it to the hash. 0, -EEXIST, -ENOMEM, or the errno of a limit. */
 int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending);
-/* Likewise: a tree of a group at the edge, instead of the one of an earlier epoch. */
+/* Makes a tree of a group at the edge in the same way, instead of the one of an earlier epoch. */
 int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request);
 struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending);
 /*
- * Who is charged for it, with a reference: the namespace's owner, or, of a group that meets here
- * without a node, the user of its rank 0. NULL: that one is gone.
+ * Finds the user who is charged for it, with a reference: the namespace's owner, or, of a group
+ * that meets here without a node, the user of its rank 0. NULL: that one is gone.
  */
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending);
 /*
- * What it is charged for: slots, and memory for these and to get on, a result in each, a
- * contribution of each rank.
+ * What it is charged for when it is made: slots, and memory for these and to get on, a result in
+ * each, a contribution of each rank. Fills @item, NETINC_GROUP_CHARGES at most; returns how many.
  */
-void netinc_node_group_needs(const struct netinc_node_cfg *cfg,
-			     const struct netinc_pending_group *pending,
-			     struct netinc_needs *needs);
+u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
+			      const struct netinc_node_cfg *cfg,
+			      const struct netinc_pending_group *pending,
+			      struct netinc_charge_item *item);
+/*
+ * Counts how often groups with this number have formed and gone. Others that happen to share the
+ * counter are not known to anybody who does not know the secret.
+ */
+atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u32 vrf);
+
 /*
  * A VRF is a network of its own: who comes by another one knows nothing of a group and is not to
  * find it, also where addresses and numbers are the same. At the edge ranks are known by lineage.
@@ -102,12 +128,12 @@ static inline bool netinc_node_group_in_vrf(const struct netinc_node_group *g, u
 	return g->creator.vrf == vrf || netinc_node_is_edge(g->node);
 }
 
-/* Under RCU: what @node knows of the group with this lineage. NULL: nothing. */
+/* Finds, under RCU, what @node knows of the group with this lineage. NULL: nothing. */
 struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
 						       u64 lineage, u32 vrf);
 /*
- * Under RCU: the run in which the members of @lineage, which has failed, gather or go on. NULL:
- * none.
+ * Finds, under RCU, the run in which the members of @lineage, which has failed, gather or go on.
+ * NULL: none.
  */
 struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
 /*
@@ -115,27 +141,30 @@ struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u
  * of the netns? It is now.
  */
 bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join);
-/* Under RCU: this run of the group, whose ranks are in @vrf. NULL: it is not there. */
+/* Finds, under RCU, this run of the group, whose ranks are in @vrf. NULL: it is not there. */
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
 						 u32 vrf);
-/* Under RCU: the group that forms of which the sender is a member with this nonce. NULL: none. */
+/*
+ * Finds, under RCU, the group that forms of which the sender is a member with this nonce. NULL:
+ * none.
+ */
 struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce);
 /*
- * Under RCU: the run of this job's group that is not over, of this tenant's groups and of those
- * that are nobody's: jobs and tenants may use the same numbers. NULL: none.
+ * Finds, under RCU, the run of this job's group that is not over, of this tenant's groups and of
+ * those that are nobody's: jobs and tenants may use the same numbers. NULL: none.
  */
 struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 job, u32 id,
 						     const struct netinc_tenant *tenant,
 						     u32 vrf);
 /*
- * Under RCU: a run of the group that is over and of which the sender of this JOIN has not heard
- * that. NULL: none.
+ * Finds, under RCU, a run of the group that is over and of which the sender of this JOIN has not
+ * heard that. NULL: none.
  */
 struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx,
 						      const struct inc_join *join);
 /*
- * Under RCU: the tree that a packet names, of a group whose root is elsewhere. NULL: it is not
- * there, or not yet.
+ * Finds, under RCU, the tree that a packet names, of a group whose root is elsewhere. NULL: it is
+ * not there, or not yet.
  */
 struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 						      const struct netinc_pkt *pkt);
@@ -162,7 +191,7 @@ int netinc_fold_init(void);
 void netinc_fold_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */
 void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_buff *skb);
-/* The same for results: every packet refers to them. */
+/* Queues results in the same way: every packet refers to them. */
 void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
 				const struct netinc_run *run);
 /* Copy what is still held of packets of which little is, so that the rest can be freed. */

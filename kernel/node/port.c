@@ -5,7 +5,10 @@
 
 static void port_free(struct rcu_head *rcu)
 {
-	kfree(container_of(rcu, struct netinc_port, rcu));
+	struct netinc_port *port = container_of(rcu, struct netinc_port, rcu);
+
+	free_percpu(port->stats);
+	kfree(port);
 }
 
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev)
@@ -22,6 +25,12 @@ struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_d
 	port = kzalloc(sizeof(*port), GFP_ATOMIC);
 	if (!port)
 		goto out;
+	port->stats = netinc_stats_alloc(GFP_ATOMIC | __GFP_NOWARN);
+	if (!port->stats) {
+		kfree(port);
+		port = NULL;
+		goto out;
+	}
 	port->ifindex = dev->ifindex;
 	strscpy(port->name, dev->name, sizeof(port->name));
 	node->nports++;

@@ -74,45 +74,46 @@ static bool node_full(struct netinc_node *node, const struct netinc_creator *ask
 	return c.live >= max || all >= 8 * max;
 }
 
-/* Those that wait to be made are not charged yet, and may be refused then. */
-static bool tenant_full(struct netinc_tenant *tenant, const struct netinc_needs *needs, u64 *limit)
+/*
+ * Those that wait to be made are not charged yet, and may be refused then. A peer hears of the
+ * namespace's limit also where its owner has met his.
+ */
+static int check_charges(const struct netinc_node *node, const struct netinc_pending_group *pending,
+			 struct netinc_user *payer, u64 *limit)
 {
-	if (netinc_tenant_charge_group(tenant, needs, limit))
-		return true;
-	netinc_tenant_uncharge_group(tenant, needs);
-	return false;
+	struct netinc_charge_item item[NETINC_GROUP_CHARGES];
+	u32 n = netinc_node_group_charges(node->nn, payer, &node->cfg, pending, item);
+	const struct netinc_charge_item *full = netinc_charge_all(item, n);
+	struct netinc_tenant *tenant = pending->tenant;
+
+	if (!full) {
+		netinc_uncharge_all(item, n);
+		return 0;
+	}
+	if (tenant && full->account == &tenant->account) {
+		*limit = atomic64_read(&tenant->max[full->what]);
+		return INC_REFUSE_QUOTA;
+	}
+	*limit = atomic64_read(&node->nn->max[full->what]);
+	return INC_REFUSE_LIMIT;
 }
 
 int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
 		       u64 *limit)
 {
-	struct netinc_net *nn = node->nn;
-	struct netinc_needs needs;
 	struct netinc_user *payer;
-	enum inc_limit what;
-	int err;
+	int code;
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
 	if (node->npending == NETINC_MAX_PENDING || node_full(node, &pending->creator, limit))
 		return INC_REFUSE_LIMIT;
-	netinc_node_group_needs(&node->cfg, pending, &needs);
-	if (tenant_full(pending->tenant, &needs, limit))
-		return INC_REFUSE_QUOTA;
 	payer = netinc_node_payer(node, pending);
 	if (!payer)
 		return INC_REFUSE_NO_NODE;
-	what = INC_LIMIT_GROUPS;
-	err = netinc_charge_check(nn, payer, what, 1);
-	if (!err) {
-		what = INC_LIMIT_SLOT_MEMORY;
-		err = netinc_charge_check(nn, payer, what, needs.bytes);
-	}
+	code = check_charges(node, pending, payer, limit);
 	netinc_user_put(payer);
-	if (!err)
-		return 0;
-	*limit = atomic64_read(&nn->max[what]);
-	return INC_REFUSE_LIMIT;
+	return code;
 }
 
 void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex)

@@ -30,6 +30,14 @@ struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name
 	return NULL;
 }
 
+static void set_tenant_cfg(struct netinc_tenant *tenant, const struct netinc_tenant_cfg *cfg)
+{
+	tenant->cfg = *cfg;
+	atomic64_set(&tenant->max[INC_LIMIT_GROUPS], cfg->max_groups);
+	atomic64_set(&tenant->max[NETINC_LIMIT_TENANT_SLOTS], cfg->max_slots);
+	atomic64_set(&tenant->max[NETINC_LIMIT_TENANT_MEMORY], cfg->max_memory);
+}
+
 int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct netinc_tenant_cfg *cfg)
 {
 	struct netinc_tenant *tenant;
@@ -44,10 +52,16 @@ int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct neti
 	tenant = kzalloc(sizeof(*tenant), GFP_KERNEL_ACCOUNT);
 	if (!tenant)
 		return -ENOMEM;
+	tenant->stats = netinc_stats_alloc(GFP_KERNEL_ACCOUNT);
+	if (!tenant->stats) {
+		kfree(tenant);
+		return -ENOMEM;
+	}
 	kref_init(&tenant->ref);
 	spin_lock_init(&tenant->lock);
 	strscpy(tenant->name, name, sizeof(tenant->name));
-	tenant->cfg = *cfg;
+	set_tenant_cfg(tenant, cfg);
+	netinc_account_init(&tenant->account, tenant->max, -EDQUOT);
 	list_add_tail_rcu(&tenant->list, &nn->tenants);
 	return 0;
 }
@@ -58,21 +72,23 @@ void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_
 	/* a packet at the old rate may be owed for minutes */
 	if (tenant->cfg.rate != cfg->rate)
 		tenant->wire.left = 0;
-	tenant->cfg = *cfg;
+	set_tenant_cfg(tenant, cfg);
 	spin_unlock_bh(&tenant->lock);
 }
 
 static void tenant_free(struct rcu_head *rcu)
 {
-	kfree_sensitive(container_of(rcu, struct netinc_tenant, rcu));
+	struct netinc_tenant *tenant = container_of(rcu, struct netinc_tenant, rcu);
+
+	free_percpu(tenant->stats);
+	kfree_sensitive(tenant);
 }
 
 static void tenant_release(struct kref *ref)
 {
 	struct netinc_tenant *tenant = container_of(ref, struct netinc_tenant, ref);
 
-	WARN_ON_ONCE(atomic_read(&tenant->groups) || atomic64_read(&tenant->slots) ||
-		     atomic64_read(&tenant->memory));
+	netinc_account_end(&tenant->account);
 	call_rcu(&tenant->rcu, tenant_free);
 }
 
@@ -163,67 +179,6 @@ int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8
 	return code;
 }
 
-int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes)
-{
-	u64 max, now;
-
-	if (!tenant)
-		return 0;
-	max = READ_ONCE(tenant->cfg.max_memory);
-	now = atomic64_add_return(bytes, &tenant->memory);
-	if (now <= max)
-		return 0;
-	atomic64_sub(bytes, &tenant->memory);
-	atomic64_inc(&tenant->refused_memory);
-	return -EDQUOT;
-}
-
-void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes)
-{
-	if (tenant)
-		atomic64_add(bytes, &tenant->memory);
-}
-
-void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes)
-{
-	if (tenant)
-		atomic64_sub(bytes, &tenant->memory);
-}
-
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs,
-			       u64 *limit)
-{
-	if (!tenant)
-		return 0;
-	*limit = READ_ONCE(tenant->cfg.max_groups);
-	if (atomic_inc_return(&tenant->groups) > *limit) {
-		atomic64_inc(&tenant->refused_groups);
-		goto groups;
-	}
-	*limit = READ_ONCE(tenant->cfg.max_slots);
-	if (atomic64_add_return(needs->slots, &tenant->slots) > *limit) {
-		atomic64_inc(&tenant->refused_slots);
-		goto slots;
-	}
-	*limit = READ_ONCE(tenant->cfg.max_memory);
-	if (!netinc_tenant_charge(tenant, needs->bytes))
-		return 0;
-slots:
-	atomic64_sub(needs->slots, &tenant->slots);
-groups:
-	atomic_dec(&tenant->groups);
-	return -EDQUOT;
-}
-
-void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs)
-{
-	if (!tenant)
-		return;
-	netinc_tenant_uncharge(tenant, needs->bytes);
-	atomic64_sub(needs->slots, &tenant->slots);
-	atomic_dec(&tenant->groups);
-}
-
 /* Is anything left of what comes at @percent of the clock? *@low: not half of what may be. */
 static bool refill_allowance(struct netinc_allowance *a, u32 percent, u64 now, bool *low)
 {
@@ -260,7 +215,7 @@ int netinc_tenant_may_work(struct netinc_tenant *tenant, u32 bytes, u64 now, boo
 	else if (!wire)
 		atomic64_inc(&tenant->refused_rate);
 	else
-		atomic64_add(bytes, &tenant->bytes);
+		netinc_stats_add(tenant->stats, NETINC_TENANT_BYTES, (u64[]){ bytes }, 1);
 	return !work ? INC_C_DROP_CPU : !wire ? INC_C_DROP_RATE : 0;
 }
 
@@ -284,7 +239,7 @@ void netinc_tenant_worked(struct netinc_tenant *tenant, u64 nsec)
 {
 	if (!tenant)
 		return;
-	atomic64_add(nsec, &tenant->cpu_nsec);
+	netinc_stats_add(tenant->stats, NETINC_TENANT_CPU_NSEC, &nsec, 1);
 	/* without a limit it is not refilled, and owes nothing when it gets one */
 	if (!READ_ONCE(tenant->cfg.cpu))
 		return;

@@ -6,10 +6,10 @@
  * one whose prefixes and ports fit its sender and whose key it has proved; with no fit it is
  * refused. Without tenants everybody may join who has the node's key.
  *
- * Groups, slots and memory are charged before they are taken. CPU time is known only afterwards:
- * contributions are paid for with allowances, of time and of bytes, which come by the clock, and
- * are dropped while nothing is left; they come again. When half of what may be saved up has gone,
- * they are marked as congested, so that ranks slow down before that.
+ * Groups, slots and memory are charged before they are taken (limits.h). CPU time is known only
+ * afterwards: contributions are paid for with allowances, of time and of bytes, which come by the
+ * clock, and are dropped while nothing is left; they come again. When half of what may be saved up
+ * has gone, they are marked as congested, so that ranks slow down before that.
  *
  * LOCKING: nn->mutex for changes of the list, RCU to read it; a tenant's `lock` for what it is and
  * its allowances. A group has a reference to its tenant, which may be out of the list by then.
@@ -22,6 +22,7 @@
 #include <linux/kref.h>
 #include "core/netns.h"
 #include "core/rx.h"
+#include "core/stats.h"
 
 #define NETINC_MAX_TENANTS	256
 #define NETINC_TENANT_GROUPS	65536u		/* of one, at most */
@@ -41,23 +42,22 @@ struct netinc_tenant_cfg {
 	struct netinc_prefix prefix[INC_TENANT_PLACES];
 	u32 nports;		/* 0: by any */
 	u32 port[INC_TENANT_PLACES];	/* ifindex */
-	u32 max_groups;
+	u32 max_groups;		/* these three: copied to tenant->max */
 	u32 max_slots;
 	u64 max_memory;		/* bytes */
 	u32 cpu;		/* percent, 0: no limit */
 	u64 rate;		/* bits per second, 0: no limit */
 };
 
-/* What may be spent: it comes by the clock. */
+/* An account that is spent from, and that time fills again. */
 struct netinc_allowance {
 	s64 left;		/* ns */
 	u64 since;		/* ns: when that was right */
 };
 
-/* What is reserved for a group when it is made. */
-struct netinc_needs {
-	u32 slots;
-	u64 bytes;
+enum netinc_tenant_stat {
+	NETINC_TENANT_CPU_NSEC,
+	NETINC_TENANT_BYTES	/* of contributions */
 };
 
 struct netinc_tenant {
@@ -69,20 +69,17 @@ struct netinc_tenant {
 	struct netinc_tenant_cfg cfg;
 	struct netinc_allowance work;	/* of a processor, for cfg.cpu */
 	struct netinc_allowance wire;	/* of a link of cfg.rate */
-	atomic_t groups;
-	atomic64_t slots;
-	atomic64_t memory;	/* bytes */
-	atomic64_t cpu_nsec;
-	atomic64_t bytes;	/* of contributions */
-	atomic64_t refused_groups;
-	atomic64_t refused_slots;
-	atomic64_t refused_memory;
+	struct netinc_account account;	/* groups, slots, memory */
+	atomic64_t max[NETINC_LIMITS];	/* of these */
+	struct netinc_stats __percpu *stats;	/* enum netinc_tenant_stat */
 	atomic64_t refused_cpu;
 	atomic64_t refused_rate;
 };
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg);
-/* Under nn->mutex. -EEXIST, -ENOSPC (too many), -ENOMEM. */
+/*
+ * Adds a tenant at the end of the list, under nn->mutex. 0, -EEXIST, -ENOSPC (too many), -ENOMEM.
+ */
 int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct netinc_tenant_cfg *cfg);
 struct netinc_tenant *netinc_tenant_find(struct netinc_net *nn, const char *name);
 void netinc_tenant_set(struct netinc_tenant *tenant, const struct netinc_tenant_cfg *cfg);
@@ -94,23 +91,13 @@ void netinc_tenant_get(struct netinc_tenant *tenant);
 void netinc_tenant_put(struct netinc_tenant *tenant);
 
 /*
- * Under RCU: whose is this JOIN? @key: the node's. 0 with the tenant and a reference to it, or NULL
- * where there are none; else the enum inc_refuse_code.
+ * Finds the tenant that a JOIN belongs to, under RCU. @key: the node's. 0 with the tenant and a
+ * reference to it, or NULL where there are none; else the enum inc_refuse_code.
  */
 int netinc_tenant_of(struct netinc_rx *rx, const struct inc_join *join, const u8 *key,
 		     struct netinc_tenant **tenant);
 /* Has the sender of this JOIN proved @key? */
 bool netinc_join_proved(const u8 *key, const struct netinc_rx *rx, const struct inc_join *join);
-
-/* One more group. 0, or -EDQUOT with *@limit. */
-int netinc_tenant_charge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs,
-			       u64 *limit);
-void netinc_tenant_uncharge_group(struct netinc_tenant *tenant, const struct netinc_needs *needs);
-/* 0 or -EDQUOT. */
-int netinc_tenant_charge(struct netinc_tenant *tenant, u64 bytes);
-/* What must not be refused: may go beyond the limit. */
-void netinc_tenant_charge_always(struct netinc_tenant *tenant, u64 bytes);
-void netinc_tenant_uncharge(struct netinc_tenant *tenant, u64 bytes);
 
 /*
  * May contributions of @bytes, IP headers included, be worked on? 0 or the counter of what there is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sch_inc takes for INC, and as what. */
+/* How sch_inc knows INC packets, and the classes they are in. */
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -97,7 +97,8 @@ static u32 segment_len(const struct sk_buff *skb, u32 len)
 								   len;
 }
 
-enum inc_sched_class sched_classify(const struct sk_buff *skb, u16 port, u32 *group, u32 *blocks)
+enum inc_sched_class netinc_sched_classify(const struct sk_buff *skb, u16 port, u32 *group,
+					   u32 *blocks)
 {
 	struct netinc_pkt pkt;
 	struct inc_hdr hdr_buf;

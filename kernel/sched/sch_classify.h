@@ -10,6 +10,7 @@
  * first header and the number of headers. A packet on the port whose first header is not one that a
  * node would take is "other": the port buys no priority.
  */
-enum inc_sched_class sched_classify(const struct sk_buff *skb, u16 port, u32 *group, u32 *blocks);
+enum inc_sched_class netinc_sched_classify(const struct sk_buff *skb, u16 port, u32 *group,
+					   u32 *blocks);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define PROBES		8u	/* queues that a group looks at for one of its own */
 
-int sched_flows_init(struct sched_flows *f, u32 quantum)
+int netinc_sched_flows_init(struct sched_flows *f, u32 quantum)
 {
 	u32 i;
 
@@ -27,7 +27,7 @@ int sched_flows_init(struct sched_flows *f, u32 quantum)
 	return 0;
 }
 
-void sched_flows_reset(struct sched_flows *f)
+void netinc_sched_flows_reset(struct sched_flows *f)
 {
 	struct sched_flow *flow;
 	struct sk_buff *skb;
@@ -42,7 +42,7 @@ void sched_flows_reset(struct sched_flows *f)
 	f->qlen = 0;
 }
 
-void sched_flows_destroy(struct sched_flows *f)
+void netinc_sched_flows_destroy(struct sched_flows *f)
 {
 	kvfree(f->flow);
 	f->flow = NULL;
@@ -58,7 +58,8 @@ static u32 weight_of(const struct sched_flows *f, u32 group)
 	return 1;
 }
 
-void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *weights, u32 n)
+void netinc_sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *weights,
+				    u32 n)
 {
 	u32 i;
 
@@ -94,7 +95,7 @@ static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
 	return idle;
 }
 
-/* Who is without credit gets some and goes to the end, until the first has some. */
+/* Gives groups without credit some and puts them at the end, until the first group has some. */
 static void next_turn(struct sched_flows *f)
 {
 	struct sched_flow *flow;
@@ -106,7 +107,7 @@ static void next_turn(struct sched_flows *f)
 	}
 }
 
-void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb)
+void netinc_sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb)
 {
 	struct sched_flow *flow = flow_of(f, group);
 
@@ -126,7 +127,7 @@ static struct sched_flow *in_turn(const struct sched_flows *f)
 	return list_first_entry(&f->turns, struct sched_flow, turn);
 }
 
-struct sk_buff *sched_flows_first(const struct sched_flows *f)
+struct sk_buff *netinc_sched_flows_first(const struct sched_flows *f)
 {
 	return list_empty(&f->turns) ? NULL : skb_peek(&in_turn(f)->queue);
 }
@@ -140,12 +141,12 @@ static void packet_gone(struct sched_flows *f, struct sched_flow *flow, const st
 	next_turn(f);
 }
 
-void sched_flows_marked(struct sched_flows *f)
+void netinc_sched_flows_marked(struct sched_flows *f)
 {
 	in_turn(f)->marks++;
 }
 
-void sched_flows_take(struct sched_flows *f, u32 delay_slot)
+void netinc_sched_flows_take(struct sched_flows *f, u32 delay_slot)
 {
 	struct sched_flow *flow = in_turn(f);
 	struct sk_buff *skb = __skb_dequeue(&flow->queue);
@@ -157,7 +158,7 @@ void sched_flows_take(struct sched_flows *f, u32 delay_slot)
 	packet_gone(f, flow, skb);
 }
 
-struct sk_buff *sched_flows_drop(struct sched_flows *f)
+struct sk_buff *netinc_sched_flows_drop(struct sched_flows *f)
 {
 	struct sched_flow *flow, *longest = NULL;
 	struct sk_buff *skb;

@@ -48,25 +48,26 @@ struct sched_flows {
 };
 
 /* 0 or -ENOMEM. */
-int sched_flows_init(struct sched_flows *f, u32 quantum);
+int netinc_sched_flows_init(struct sched_flows *f, u32 quantum);
 /* Frees what waits, under RTNL; the counters stay. */
-void sched_flows_reset(struct sched_flows *f);
+void netinc_sched_flows_reset(struct sched_flows *f);
 /* Nothing may wait any more; also after init() has failed. */
-void sched_flows_destroy(struct sched_flows *f);
+void netinc_sched_flows_destroy(struct sched_flows *f);
 /* @n weights, instead of those before; all other groups weigh 1. */
-void sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *weights, u32 n);
+void netinc_sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_weight *weights,
+				    u32 n);
 
-void sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb);
+void netinc_sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *skb);
 /* The packet that take() will take next, NULL: nothing waits. */
-struct sk_buff *sched_flows_first(const struct sched_flows *f);
+struct sk_buff *netinc_sched_flows_first(const struct sched_flows *f);
 /* That packet leaves, having waited for so long. */
-void sched_flows_take(struct sched_flows *f, u32 delay_slot);
+void netinc_sched_flows_take(struct sched_flows *f, u32 delay_slot);
 /* It has been marked. */
-void sched_flows_marked(struct sched_flows *f);
+void netinc_sched_flows_marked(struct sched_flows *f);
 /*
  * Something waits: takes the youngest packet of the group that has the most bytes waiting for its
  * weight.
  */
-struct sk_buff *sched_flows_drop(struct sched_flows *f);
+struct sk_buff *netinc_sched_flows_drop(struct sched_flows *f);
 
 #endif

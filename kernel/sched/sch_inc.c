@@ -102,14 +102,14 @@ static struct sk_buff *drop_youngest(struct sched_data *q, enum inc_sched_class 
 	struct band *b = &q->band[class];
 	struct sk_buff *skb;
 
-	skb = class == INC_SCHED_CONTRIB ? sched_flows_drop(&q->groups) :
+	skb = class == INC_SCHED_CONTRIB ? netinc_sched_flows_drop(&q->groups) :
 					   __skb_dequeue_tail(&b->queue);
 	b->drops++;
 	b->backlog -= qdisc_pkt_len(skb);
 	return skb;
 }
 
-/* What is dropped there, at once or later, is counted there. */
+/* Packets that the child drops, at once or later, are counted there. */
 static int enqueue_child(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free)
 {
 	struct sched_data *q = qdisc_priv(sch);
@@ -132,14 +132,14 @@ static int enqueue_one(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **
 	u32 blocks, group, len;
 	struct band *b;
 
-	class = sched_classify(skb, q->opt.port, &group, &blocks);
+	class = netinc_sched_classify(skb, q->opt.port, &group, &blocks);
 	b = &q->band[class];
 	q->blocks += blocks;
 	if (class == INC_SCHED_OTHER && q->child)
 		return enqueue_child(skb, sch, to_free);
 	cb_of(skb)->since = ktime_get_ns();
 	if (class == INC_SCHED_CONTRIB)
-		sched_flows_add(&q->groups, group, skb);
+		netinc_sched_flows_add(&q->groups, group, skb);
 	else
 		__skb_queue_tail(&b->queue, skb);
 	b->backlog += qdisc_pkt_len(skb);
@@ -231,7 +231,7 @@ static void charge_inc(struct sched_data *q, enum inc_sched_class class, u32 len
 		q->ahead += (u64)len * (100 - q->opt.control);
 }
 
-/* To be called while the packet of @len bytes still waits. */
+/* Must be called while the packet of @len bytes still waits. */
 static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 len)
 {
 	if (class == INC_SCHED_OTHER) {
@@ -251,7 +251,7 @@ static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 l
 static struct sk_buff *first_packet(const struct sched_data *q, enum inc_sched_class class)
 {
 	if (class == INC_SCHED_CONTRIB)
-		return sched_flows_first(&q->groups);
+		return netinc_sched_flows_first(&q->groups);
 	return class == INC_SCHED_OTHER && q->child ? q->child->ops->peek(q->child) :
 						      skb_peek(&q->band[class].queue);
 }
@@ -292,10 +292,10 @@ static void mark_packet(struct sched_data *q, enum inc_sched_class class, struct
 		return;
 	q->band[class].marks++;
 	if (class == INC_SCHED_CONTRIB)
-		sched_flows_marked(&q->groups);
+		netinc_sched_flows_marked(&q->groups);
 }
 
-/* Which of INC_SCHED_DELAYS. */
+/* The index of @us in the INC_SCHED_DELAYS of a group or class. */
 static u32 delay_slot(u64 us)
 {
 	/* fls64(63) is 6, fls64(255) is 8 */
@@ -314,7 +314,7 @@ static void take_packet(struct sched_data *q, enum inc_sched_class class, struct
 	b->delay[slot]++;
 	b->backlog -= qdisc_pkt_len(skb);
 	if (class == INC_SCHED_CONTRIB)
-		sched_flows_take(&q->groups, slot);
+		netinc_sched_flows_take(&q->groups, slot);
 	else
 		__skb_unlink(skb, &b->queue);
 }
@@ -342,7 +342,7 @@ static struct sk_buff *inc_dequeue(struct Qdisc *sch)
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_bstats_update(sch, skb);
 	sch->q.qlen--;
-	sched_drain_left(&q->drain, len, sch->q.qlen, now);
+	netinc_sched_drain_left(&q->drain, len, sch->q.qlen, now);
 	return skb;
 }
 
@@ -359,7 +359,7 @@ static void inc_reset(struct Qdisc *sch)
 			rtnl_kfree_skbs(skb, skb);
 		b->backlog = 0;
 	}
-	sched_flows_reset(&q->groups);
+	netinc_sched_flows_reset(&q->groups);
 	if (q->child)
 		qdisc_reset(q->child);
 	q->balance = 0;
@@ -398,7 +398,7 @@ static int inc_change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext
 	opt = kmemdup(&q->opt, sizeof(*opt), GFP_KERNEL);
 	if (!opt)
 		return -ENOMEM;
-	err = sched_options_parse(attr, opt, extack);
+	err = netinc_sched_options_parse(attr, opt, extack);
 	if (err)
 		goto out;
 	sch_tree_lock(sch);
@@ -407,8 +407,8 @@ static int inc_change(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext
 	if (opt->control != q->opt.control)
 		q->ahead = 0;
 	q->opt = *opt;
-	sched_drain_set(&q->drain, opt->rate);
-	sched_flows_set_weights(&q->groups, opt->weights, opt->nweights);
+	netinc_sched_drain_set(&q->drain, opt->rate);
+	netinc_sched_flows_set_weights(&q->groups, opt->weights, opt->nweights);
 	trim_queues(sch);
 	sch_tree_unlock(sch);
 out:
@@ -417,8 +417,8 @@ out:
 }
 
 /*
- * What the system puts below a device, if that keeps flows apart. NULL: what is not INC waits in a
- * FIFO.
+ * The qdisc that the system puts below a device, if it keeps flows apart. NULL: packets that are
+ * not INC wait in a FIFO.
  */
 static struct Qdisc *default_child(struct Qdisc *sch, struct netlink_ext_ack *extack)
 {
@@ -438,26 +438,26 @@ static int inc_init(struct Qdisc *sch, struct nlattr *attr, struct netlink_ext_a
 	struct sched_data *q = qdisc_priv(sch);
 	int i, err;
 
-	q->opt = sched_options_default();
+	q->opt = netinc_sched_options_default();
 	for (i = 0; i < INC_SCHED_CLASSES; i++)
 		__skb_queue_head_init(&q->band[i].queue);
-	err = sched_flows_init(&q->groups, psched_mtu(qdisc_dev(sch)));
+	err = netinc_sched_flows_init(&q->groups, psched_mtu(qdisc_dev(sch)));
 	if (!err && attr)
-		err = sched_options_parse(attr, &q->opt, extack);
+		err = netinc_sched_options_parse(attr, &q->opt, extack);
 	if (err)
 		return err;
-	sched_flows_set_weights(&q->groups, q->opt.weights, q->opt.nweights);
-	sched_drain_init(&q->drain, psched_mtu(qdisc_dev(sch)), q->opt.rate);
+	netinc_sched_flows_set_weights(&q->groups, q->opt.weights, q->opt.nweights);
+	netinc_sched_drain_init(&q->drain, psched_mtu(qdisc_dev(sch)), q->opt.rate);
 	q->child = default_child(sch, extack);
 	return 0;
 }
 
-/* Also after inc_init() has failed. */
+/* Is called also after inc_init() has failed. */
 static void inc_destroy(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
 
-	sched_flows_destroy(&q->groups);
+	netinc_sched_flows_destroy(&q->groups);
 	qdisc_put(q->child);
 }
 
@@ -465,7 +465,7 @@ static int inc_dump(struct Qdisc *sch, struct sk_buff *skb)
 {
 	const struct sched_data *q = qdisc_priv(sch);
 
-	return sched_options_dump(&q->opt, skb);
+	return netinc_sched_options_dump(&q->opt, skb);
 }
 
 static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
@@ -473,7 +473,7 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 	struct sched_data *q = qdisc_priv(sch);
 	struct tc_inc_xstats st = {
 		.blocks = q->blocks,
-		.rate = sched_drain_rate(&q->drain),
+		.rate = netinc_sched_drain_rate(&q->drain),
 	};
 	int i;
 
@@ -505,7 +505,7 @@ static struct Qdisc *class_leaf(struct Qdisc *sch, unsigned long class)
 	return class == CLASS_OTHER ? q->child : NULL;
 }
 
-/* What waits goes along into the first child, as far as that takes it. */
+/* Packets that wait go along into the first child, as far as that takes it. */
 static int class_graft(struct Qdisc *sch, unsigned long class, struct Qdisc *child,
 		       struct Qdisc **old, struct netlink_ext_ack *extack)
 {

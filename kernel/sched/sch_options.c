@@ -9,7 +9,7 @@
 #define LIMIT_MAX	1000000
 #define TARGET_MAX	10000000
 
-struct sched_options sched_options_default(void)
+struct sched_options netinc_sched_options_default(void)
 {
 	return (struct sched_options){
 		.share = 80, .control = 90, .limit = 1000, .port = INC_PORT, .target = 2000
@@ -80,8 +80,8 @@ static int parse_weights(const struct nlattr *attr, struct sched_options *opt,
 	return 0;
 }
 
-int sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
-			struct netlink_ext_ack *extack)
+int netinc_sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
+			       struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[TCA_INC_MAX + 1];
 	int err;
@@ -116,7 +116,7 @@ int sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
 	return err;
 }
 
-int sched_options_dump(const struct sched_options *opt, struct sk_buff *skb)
+int netinc_sched_options_dump(const struct sched_options *opt, struct sk_buff *skb)
 {
 	struct nlattr *nest = nla_nest_start(skb, TCA_OPTIONS);
 

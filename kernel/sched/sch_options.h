@@ -17,11 +17,11 @@ struct sched_options {
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 };
 
-struct sched_options sched_options_default(void);
+struct sched_options netinc_sched_options_default(void);
 /* Overwrites in @opt what @attr names. 0 or an error, which @extack explains. */
-int sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
-			struct netlink_ext_ack *extack);
-/* As TCA_OPTIONS. */
-int sched_options_dump(const struct sched_options *opt, struct sk_buff *skb);
+int netinc_sched_options_parse(const struct nlattr *attr, struct sched_options *opt,
+			       struct netlink_ext_ack *extack);
+/* Puts @opt into @skb, as TCA_OPTIONS. */
+int netinc_sched_options_dump(const struct sched_options *opt, struct sk_buff *skb);
 
 #endif

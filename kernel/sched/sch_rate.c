@@ -22,20 +22,20 @@ static void set_longest(struct sched_drain *d)
 	d->longest = rate_of(d) ? clamp_t(u64, bytes, d->mtu, U32_MAX) : U32_MAX;
 }
 
-void sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate)
+void netinc_sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate)
 {
 	memset(d, 0, sizeof(*d));
 	d->mtu = mtu;
-	sched_drain_set(d, rate);
+	netinc_sched_drain_set(d, rate);
 }
 
-void sched_drain_set(struct sched_drain *d, u64 rate)
+void netinc_sched_drain_set(struct sched_drain *d, u64 rate)
 {
 	d->fixed = div_u64(rate, 8);
 	set_longest(d);
 }
 
-void sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now)
+void netinc_sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now)
 {
 	u64 rate;
 
@@ -56,7 +56,7 @@ void sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now)
 	d->bytes = 0;
 }
 
-u64 sched_drain_rate(const struct sched_drain *d)
+u64 netinc_sched_drain_rate(const struct sched_drain *d)
 {
 	return 8 * rate_of(d);
 }

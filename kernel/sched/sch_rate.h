@@ -22,11 +22,11 @@ struct sched_drain {
 };
 
 /* @rate: bits per second, 0: measure it. */
-void sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate);
-void sched_drain_set(struct sched_drain *d, u64 rate);
+void netinc_sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate);
+void netinc_sched_drain_set(struct sched_drain *d, u64 rate);
 /* A packet of @len bytes has left, @qlen others wait. */
-void sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now);
+void netinc_sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now);
 /* Bits per second, told or measured; 0: not known. */
-u64 sched_drain_rate(const struct sched_drain *d);
+u64 netinc_sched_drain_rate(const struct sched_drain *d);
 
 #endif

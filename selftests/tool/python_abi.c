@@ -23,6 +23,8 @@ static void opts_and_args(void)
 	FIELD(inc_join_opts, key);
 	FIELD(inc_join_opts, job);
 	FIELD(inc_join_opts, resv);
+	SIZE(inc_split_offer);
+	FIELD(inc_split_offer, opaque);
 	SIZE(inc_launch);
 	FIELD(inc_launch, launcher);
 	FIELD(inc_launch, job);
@@ -126,6 +128,7 @@ static void numbers(void)
 	VALUE(INC_MODE_COUNTS);
 	VALUE(INC_ERR_MISMATCH);
 	VALUE(INC_ERR_COUNTS);
+	VALUE(INC_NO_COLOUR);
 	VALUE(INC_STATE_CLOSED);
 	VALUE(INC_STATE_JOINING);
 	VALUE(INC_STATE_WAITING);

@@ -55,10 +55,11 @@ def raises(kind, text, function, *args, **options):
 
 STRUCTS = {"inc_join_opts": _abi.JoinOpts, "inc_launch": _abi.Launch, "inc_args": _abi.Args,
            "inc_request": _abi.RequestStruct, "inc_submit": _abi.Submit, "inc_error_info": _abi.ErrorInfo,
-           "inc_info": _abi.InfoStruct}
+           "inc_info": _abi.InfoStruct, "inc_split_offer": _abi.SplitOffer}
 VALUES = {"INC_MAX_RANKS": _abi.MAX_RANKS, "INC_MAX_COUNT": _abi.MAX_COUNT, "INC_KEY_LEN": _abi.KEY_LEN,
           "INC_MODE_SATURATE": _abi.MODE_SATURATE, "INC_MODE_COUNTS": _abi.MODE_COUNTS,
           "INC_ERR_MISMATCH": _abi.ERR_MISMATCH, "INC_ERR_COUNTS": _abi.ERR_COUNTS,
+          "INC_NO_COLOUR": _abi.NO_COLOUR,
           **{"INC_STATE_" + entry.name: int(entry) for entry in inc.State}}
 
 

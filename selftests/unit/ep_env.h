@@ -254,7 +254,7 @@ static inline void count_at(const char *file, int line, const char *name, u64 va
 static inline struct netinc_peer peer_at(u8 addr)
 {
 	return (struct netinc_peer){ .addr = { 10, addr }, .family = NETINC_AF_INET,
-				     .udp_port = 9 };
+				     .udp_port = cpu_to_be16(9) };
 }
 
 static inline void begin(u64 first_block)

@@ -20,7 +20,7 @@ struct sent {
 	u8 type;
 	u32 child;
 	struct netinc_pkt pkt;
-	u8 body[512];
+	u8 body[640];
 };
 
 static struct {
@@ -201,7 +201,10 @@ static inline void end(void)
 static inline struct netinc_peer peer_of(u32 rank)
 {
 	return (struct netinc_peer){
-		.addr = { 10, 0, 0, rank }, .family = 2, .udp_port = 99, .ifindex = rank + 5,
+		.addr = { 10, 0, 0, rank },
+		.family = 2,
+		.udp_port = cpu_to_be16(99),
+		.ifindex = rank + 5,
 	};
 }
 

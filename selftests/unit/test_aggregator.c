@@ -691,13 +691,69 @@ static void test_headers(void)
 	env_end();
 }
 
+/* Behind what has been asked for, as many blocks as a super-packet has may still be overtaken. */
+static void test_nack_far(void)
+{
+	u64 now = 1000 + NETINC_SLACK_FIRST, q;
+
+	env_begin(2, 1, 256, 0);
+	env_seen = 0;
+	packet(0, 1, 1000);
+	packet(0, 2, now);
+	packet(0, 3, now);
+	expect_sent('N', 0, 0, 1);
+	for (q = 5; q < 4 + 88; q++)
+		packet(0, q, now);
+	expect_quiet();
+	packet(0, q, now);
+	expect_sent('N', 0, 4, 1);
+	env_end();
+}
+
+/* A packet makes the node ask for so many ranges, and no more. */
+static void test_nack_ranges(void)
+{
+	u64 now = 1000 + NETINC_SLACK_FIRST, q;
+	u32 i;
+
+	env_begin(2, 1, 256, 0);
+	env_seen = 0;
+	for (q = 1; q < 40; q += 2)
+		env_give(0, q, 1000);
+	packet(0, 41, 1000);
+	packet(0, 43, 1000);
+	packet(0, 45, now);
+	for (i = 0; i < 16; i++)
+		expect_sent('N', 0, 2 * i, 1);
+	expect_quiet();
+	env_end();
+}
+
+/* PROBE is about two windows of blocks, whatever it says. */
+static void test_probe_far(void)
+{
+	__be32 map[1] = { 0 };
+	u32 i, q;
+
+	begin(2, 0);
+	for (q = 0; q < 3 * W; q++)
+		complete_block(q);
+	probe(1, 0, map, 32, 1000000);
+	for (i = W; i < 2 * W; i++)
+		expect_sent('R', 1, i, 0);
+	expect_sent('S', 1, 3 * W, 0);
+	expect_quiet();
+	env_end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done),
 	KTAP(test_limit), KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status),
 	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
 	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
 	KTAP(test_inner_node), KTAP(test_parts), KTAP(test_random), KTAP(test_congestion),
-	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers),
+	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers), KTAP(test_nack_far),
+	KTAP(test_nack_ranges), KTAP(test_probe_far),
 };
 
 int main(int argc, char **argv)

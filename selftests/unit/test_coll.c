@@ -224,9 +224,20 @@ static void test_desc(void)
 	       "the numbers");
 }
 
+/* Only where ranks do not know all counts they are exchanged. */
+static void test_asks_counts(void)
+{
+	u8 coll;
+
+	for (coll = 0; coll < __INC_COLL_MAX; coll++)
+		expect(netinc_coll_asks_counts(coll) ==
+		       (coll == INC_COLL_GATHER || coll == INC_COLL_SCATTER ||
+			coll == INC_COLL_ALLTOALL), "%s", netinc_coll_name(coll));
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig),
-	KTAP(test_desc),
+	KTAP(test_desc), KTAP(test_asks_counts),
 };
 
 int main(int argc, char **argv)

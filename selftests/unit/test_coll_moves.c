@@ -170,6 +170,20 @@ static void check_positions(u32 r)
 	       (unsigned long long)stream_length(op, true));
 }
 
+/* Where the wire changes elements a rank's own share comes back to it; elsewhere it stays here. */
+static void check_own(u32 r)
+{
+	const struct netinc_op *op = &play.op[r];
+	struct netinc_share s;
+	bool own = false;
+	u32 i;
+
+	for (i = 0; share_of(op, false, i, &s); i++)
+		own |= s.peer == r;
+	expect(own == (op->wire != op->type), "%s of %u, rank %u: its share is %s",
+	       netinc_coll_name(op->coll), play.size, r, own ? "sent" : "not sent");
+}
+
 static void random_counts(const struct netinc_op *like)
 {
 	u32 i, n = like->coll == INC_COLL_ALLTOALL ? play.size * play.size : play.size;
@@ -217,6 +231,8 @@ static void play_one(u8 coll)
 			return;
 	for (r = 0; r < play.size; r++) {
 		check_positions(r);
+		if (coll == INC_COLL_ALLTOALL || coll == INC_COLL_ALLGATHER)
+			check_own(r);
 		if (!netinc_coll_chains(coll))
 			expect(play.got[r] == stream_length(&play.op[r], false),
 			       "%s: rank %u got %llu of %llu", netinc_coll_name(coll), r,

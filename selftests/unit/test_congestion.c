@@ -104,8 +104,57 @@ static void test_queue(void)
 	expect(!cc.result_rtt && !cc.least, "an epoch begins with %u, %u", cc.result_rtt, cc.least);
 }
 
+/* How long a hole has to stand, as the peer is told: what it reads is less than a unit shorter. */
+static void test_slack_wire(void)
+{
+	struct netinc_reorder r;
+
+	for (r.slack = 0; r.slack < 0x100000u; r.slack = 3 * r.slack + 7) {
+		u32 told = netinc_reorder_unpack(netinc_reorder_pack(&r));
+
+		expect(told <= r.slack && r.slack - told < 16, "%u is told as %u", r.slack, told);
+	}
+}
+
+/* How long a hole stands until it is a loss: longer after one that was none, less after a while. */
+static void test_reorder(void)
+{
+	struct netinc_reorder r = { .slack = NETINC_SLACK_FIRST };
+	u64 now = 1000, halves;
+	u32 slack;
+
+	expect(!netinc_reorder_lost(&r, true, now), "at once");
+	expect(!netinc_reorder_lost(&r, true, now + 1999), "too early");
+	expect(netinc_reorder_lost(&r, true, now + 2000), "not in time");
+	expect(!netinc_reorder_lost(&r, false, now + 2000) &&
+	       !netinc_reorder_lost(&r, true, now + 2001) &&
+	       !netinc_reorder_lost(&r, true, now + 4000) &&
+	       netinc_reorder_lost(&r, true, now + 4001),
+	       "another hole");
+	netinc_reorder_spurious(&r, now + 1999);
+	expect(r.slack == 2000, "in the same round trip: %u", r.slack);
+	netinc_reorder_spurious(&r, now + 2000);
+	expect(r.slack == 4000, "twice as long: %u", r.slack);
+	for (halves = now; r.slack == 4000; halves += 1000)
+		netinc_reorder_lost(&r, false, halves);
+	expect(r.slack == 2000, "half of it: %u", r.slack);
+	for (slack = r.slack; r.slack && halves < 100000000; halves += 1000) {
+		netinc_reorder_lost(&r, false, halves);
+		expect(r.slack == slack || r.slack == slack / 2 || !r.slack, "%u after %u",
+		       r.slack, slack);
+		slack = r.slack;
+	}
+	expect(!r.slack && netinc_reorder_lost(&r, true, halves), "none: %u", r.slack);
+	netinc_reorder_spurious(&r, halves);
+	expect(r.slack == NETINC_SLACK_FIRST, "begins anew with %u", r.slack);
+	for (now = halves; now < halves + 1000000; now += 1000)
+		netinc_reorder_spurious(&r, now);
+	expect(r.slack == 100000, "at most: %u", r.slack);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_congestion), KTAP(test_marked), KTAP(test_rtt), KTAP(test_queue),
+	KTAP(test_slack_wire), KTAP(test_reorder),
 };
 
 int main(int argc, char **argv)

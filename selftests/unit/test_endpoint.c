@@ -435,11 +435,110 @@ static void test_submit_states(void)
 	expect(netinc_ep_submit(&env.ep, &a, env.now) == -ENOTCONN, "refused");
 }
 
+/* How long results take is known from what was sent once. */
+static void test_result_rtt(void)
+{
+	struct netinc_op op = allreduce(24);
+
+	ready(0);
+	submit_op(&op);
+	env.now += 20000;
+	status(0, 0);
+	expect_count(CONTRIBS_RESENT, 2u);
+	env.now += 20000;
+	result(&op, 0);
+	expect(!env.ep.cc.least, "what was sent twice took %u us", env.ep.cc.least);
+	result(&op, 1);
+	submit_op(&op);
+	env.now += 4000;
+	result(&op, 2);
+	expect(env.ep.cc.least == 4000, "%u us", env.ep.cc.least);
+}
+
+/* STATUS whose map is longer than the packet, or ends in the middle of a word. */
+static void test_bad_status(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_STATUS);
+	struct {
+		struct inc_status status;
+		__be32 map[1];
+	} m = { .status = { .bits = cpu_to_be16(32) } };
+	u32 len;
+
+	ready(0);
+	for (len = sizeof(m.status); len < sizeof(m); len++)
+		expect(control(pkt, &m, len) == -INC_C_DROP_MALFORMED, "%u bytes", len);
+	m.status.bits = cpu_to_be16(24);
+	expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "24 bits");
+	m.status.bits = cpu_to_be16(32);
+	expect(!control(pkt, &m, sizeof(m)), "the right one");
+	expect_count(STATUSES, 1u);
+}
+
+/* PROBE says how long results may overtake one another. */
+static void test_probe_slack(void)
+{
+	const struct inc_probe *probe;
+
+	ready(0);
+	env.ep.tree[0].down.slack = 3200;
+	netinc_ep_probe(&env.ep, 0, env.now);
+	probe = (const void *)expect_sent(INC_PKT_PROBE)->body;
+	expect(be16_to_cpu(probe->slack) == 200, "%u units", be16_to_cpu(probe->slack));
+}
+
+/* The first PROBE after something is out comes sooner than those that repeat it. */
+static void test_first_probe(void)
+{
+	struct netinc_op op = barrier();
+	u64 when;
+
+	ready(0);
+	netinc_cc_rtt(&env.ep.cc, 5000);
+	env.ep.tree[0].quiet = 3;
+	submit_op(&op);
+	when = netinc_ep_timer(&env.ep, env.now);
+	expect(when == env.now + 10000, "after %llu us", (unsigned long long)(when - env.now));
+}
+
+/* What the node has, and whose result is not here, is asked for; it is not contributed again. */
+static void test_status_ahead(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 3);
+
+	ready(0);
+	submit_op(&op);
+	env.now += 20000;
+	status(2, ~0u);
+	expect_count(CONTRIBS_RESENT, 0u);
+	env.now += 20000;
+	status(2, ~1u);
+	expect_count(CONTRIBS_RESENT, 1u);
+}
+
+/* The congestion window grows by the results that come. */
+static void test_grow(void)
+{
+	struct netinc_op op = allreduce(8 + 16 * 7);
+
+	ready(0);
+	env.ep.cc.cwnd = 4;
+	submit_op(&op);
+	expect_blocks(0ull, 4u, 0);
+	expect_quiet();
+	result(&op, 1);
+	expect(env.ep.cc.cwnd == 4, "%u behind a hole", env.ep.cc.cwnd);
+	result(&op, 0);
+	expect(env.ep.cc.cwnd == 6, "%u after two results", env.ep.cc.cwnd);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_window), KTAP(test_header), KTAP(test_result_checks), KTAP(test_partial_send),
 	KTAP(test_congestion), KTAP(test_span), KTAP(test_resend), KTAP(test_probe), KTAP(test_gap),
 	KTAP(test_hole), KTAP(test_order), KTAP(test_hold), KTAP(test_contradiction),
-	KTAP(test_hold_fails), KTAP(test_submit_states),
+	KTAP(test_hold_fails), KTAP(test_submit_states), KTAP(test_result_rtt),
+	KTAP(test_bad_status), KTAP(test_probe_slack), KTAP(test_first_probe),
+	KTAP(test_status_ahead), KTAP(test_grow),
 };
 
 int main(int argc, char **argv)

@@ -246,80 +246,6 @@ static void test_state(void)
 	end();
 }
 
-/* Ranks disagree: all get the error with both sides; when all are back, an epoch begins there. */
-static void test_resync(void)
-{
-	struct netinc_error e;
-	u32 i;
-
-	form(1000);
-	for (i = 0; i < SIZE; i++)
-		expect(!contrib(i, 1000, 0, 5, 0, 2000), "operation 0 of rank %u", i);
-	expect(env.results == 1, "%u results", env.results);
-	expect(!contrib(0, 1001, 1, 6, 0, 2000) && !contrib(0, 1002, 2, 9, 0, 2000),
-	       "rank 0 goes on");
-	expect(!contrib(1, 1001, 1, 6, 0, 2000) && !contrib(2, 1001, 1, 7, 0, 2000),
-	       "rank 2 differs");
-	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
-	expect(e.code == INC_ERR_MISMATCH && e.block == 1001 && e.opseq == 1 && e.resume == 3 &&
-	       e.rank[0] == 0 && e.rank[1] == 2,
-	       "code %u, block %llu, operations %u..%u, ranks %u and %u", e.code,
-	       (unsigned long long)e.block, e.opseq, e.resume, e.rank[0], e.rank[1]);
-	expect(be64_to_cpu(e.desc[0].count) == 6 && be64_to_cpu(e.desc[1].count) == 7,
-	       "the descriptors");
-	expect(env.g.state == INC_GROUP_RESYNC && env.events[INC_EVENT_GROUP_ERROR] == 1,
-	       "state %u", env.g.state);
-	expect(contrib(1, 1002, 2, 9, 0, 2000) == -INC_C_DROP_ERROR, "after the error");
-	expect_sent(INC_PKT_ERROR, 1);
-	send_probe(2, 2001);
-	expect_sent(INC_PKT_ERROR, 2);
-	expect(env.statuses == 1, "%u STATUS", env.statuses);
-	expect(!join(0, 1001, 3000) && !join(0, 1001, 3001) && !join(1, 1001, 3000), "rejoin");
-	expect_sent(INC_PKT_WAIT, 0);
-	expect_sent(INC_PKT_WAIT, 0);
-	expect_sent(INC_PKT_WAIT, 1);
-	expect(!join(2, 1001, 3002), "the last one");
-	for (i = 0; i < SIZE; i++) {
-		const struct sent *s = expect_sent(INC_PKT_READY, i);
-		const struct inc_ready *ready = (const void *)s->body;
-
-		expect(s->pkt.epoch == 2 && be64_to_cpu(ready->start) == 1001 &&
-		       be32_to_cpu(ready->opseq) == 3,
-		       "READY of rank %u: epoch %u, start %llu, operation %u", i, s->pkt.epoch,
-		       (unsigned long long)be64_to_cpu(ready->start), be32_to_cpu(ready->opseq));
-	}
-	expect(env.events[INC_EVENT_GROUP_EPOCH] == 1, "%u events",
-	       env.events[INC_EVENT_GROUP_EPOCH]);
-	for (i = 0; i < SIZE; i++)
-		expect(!contrib(i, 1001, 3, 5, 0, 4000), "operation 3 of rank %u", i);
-	expect(env.results == 2, "%u results", env.results);
-	end();
-}
-
-/* A JOIN of the old epoch does not make a rank a member of the next one. */
-static void test_rejoin_checks(void)
-{
-	struct netinc_pkt pkt;
-	struct netinc_peer peer = peer_of(0);
-	struct inc_join j = join_of(0, 0);
-
-	form(0);
-	contrib(0, 0, 0, 1, 0, 1000);
-	contrib(1, 0, 0, 2, 0, 1000);
-	contrib(2, 0, 0, 2, 0, 1000);
-	expect_sent(INC_PKT_ERROR, NETINC_ALL);
-	pkt = pkt_of(INC_PKT_JOIN, 0);
-	pkt.cookie ^= 1;
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN,
-	       "wrong cookie");
-	pkt = pkt_of(INC_PKT_JOIN, 0);
-	pkt.epoch = 0;
-	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail) == INC_REFUSE_UNKNOWN,
-	       "old epoch");
-	expect(!env.g.rejoined, "%u have rejoined", env.g.rejoined);
-	end();
-}
-
 static void test_dead(void)
 {
 	struct netinc_error e;
@@ -820,14 +746,49 @@ static void test_left_over(void)
 	end();
 }
 
+/* One rank has had no time to be heard; that the others have been says nothing of it. */
+static void test_stall_one(void)
+{
+	u64 dead = DEAD * NETINC_MS, now = 1000 + 2 * dead;
+
+	form(0);
+	netinc_group_tick(&env.g, 1000);
+	expect(!check(1, INC_PKT_PROBE, now) && !check(2, INC_PKT_PROBE, now), "signs of life");
+	netinc_group_tick(&env.g, now);
+	expect(env.g.state == INC_GROUP_ACTIVE, "rank 0 is dead at once");
+	netinc_group_tick(&env.g, now + dead / 2);
+	netinc_group_tick(&env.g, now + dead / 2 + 1);
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 0, "rank %u is dead",
+	       env.g.error.rank[0]);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	end();
+}
+
+/* Where nobody has contributed to the oldest block, an error names no operation. */
+static void test_fail_between(void)
+{
+	struct netinc_error e;
+	u32 i, q;
+
+	form(0);
+	for (q = 0; q < 2 * W; q++)
+		for (i = 0; i < SIZE; i++)
+			expect(!contrib(i, q, 7, 5, 0, 2000), "rank %u, block %u", i, q);
+	netinc_group_fail(&env.g, INC_ERR_RANK_DEAD, 1, 3000);
+	e = error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL));
+	expect(e.block == 2 * W && !e.opseq, "operation %u, block %u", e.opseq, (u32)e.block);
+	end();
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_resync),
-	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_rejoin_checks), KTAP(test_dead),
+	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state),
+	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_dead),
 	KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_late_wait),
 	KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave), KTAP(test_abort),
 	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
 	KTAP(test_left_over), KTAP(test_wait_pause), KTAP(test_call), KTAP(test_call_gone),
-	KTAP(test_ready_again), KTAP(test_false_next),
+	KTAP(test_ready_again), KTAP(test_false_next), KTAP(test_stall_one),
+	KTAP(test_fail_between),
 };
 
 int main(int argc, char **argv)

@@ -310,10 +310,51 @@ static void test_begun(void)
 	end();
 }
 
+/* READY is repeated with the addresses of all. */
+static void test_plan_again(void)
+{
+	const struct inc_peers *p;
+	u32 i;
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	netinc_group_tick(&env.g, 1000 + DEAD / 10 * NETINC_MS - 1);
+	expect(env.seen == env.logged, "too early");
+	netinc_group_tick(&env.g, 1000 + DEAD / 10 * NETINC_MS);
+	for (i = 0; i < SIZE; i++) {
+		expect_sent(INC_PKT_READY, i);
+		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
+		expect(!p->first && be32_to_cpu(p->n) == SIZE, "PEERS from %u on, %u",
+		       be32_to_cpu(p->first), be32_to_cpu(p->n));
+	}
+	end();
+}
+
+/* That all were called when the group first formed says nothing of who comes after a move. */
+static void test_restart_ghost(void)
+{
+	u64 now = 1000 + 400 * NETINC_MS;
+	u32 i;
+
+	begin_at(0);
+	for (i = 0; i < SIZE; i++)
+		expect(!join(i, 50, i ? now : 1000), "rank %u", i);
+	expect(env.g.called == now, "nobody has been called");
+	expect(!join(0, 50, now) && env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	expect(!come(0, 1, 50, 1, 0, now + 1), "rank 0 moves");
+	now += 400 * NETINC_MS;
+	expect(!come(1, 1, 50, 1, 0, now) && !come(2, 1, 50, 1, 0, now), "the others");
+	expect(env.g.state == INC_GROUP_JOINING, "the group forms with a ghost");
+	expect(!come(0, 1, 50, 1, 0, now) && env.g.state == INC_GROUP_ACTIVE, "state %u",
+	       env.g.state);
+	env.seen = env.logged;
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved),
 	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_thrown_away), KTAP(test_leave),
-	KTAP(test_begun),
+	KTAP(test_begun), KTAP(test_plan_again), KTAP(test_restart_ghost),
 };
 
 int main(int argc, char **argv)

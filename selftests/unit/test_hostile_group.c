@@ -211,10 +211,22 @@ static void test_answers(void)
 	end();
 }
 
+/* Before READY there is no cookie: who sends from a member's host is no sign of life of it. */
+static void test_forming(void)
+{
+	begin();
+	expect(!join(0, 0, 1000), "rank 0");
+	expect_sent(INC_PKT_WAIT, 0);
+	expect(!check(0, INC_PKT_PROBE, 5000), "without a cookie");
+	expect(env.g.members[0].heard == 1000, "heard at %llu us",
+	       (unsigned long long)env.g.members[0].heard);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_long_payload), KTAP(test_leave_with_payload), KTAP(test_false_leave),
 	KTAP(test_resume), KTAP(test_link), KTAP(test_no_link),
-	KTAP(test_next), KTAP(test_answers),
+	KTAP(test_next), KTAP(test_answers), KTAP(test_forming),
 };
 
 int main(int argc, char **argv)

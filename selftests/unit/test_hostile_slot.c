@@ -150,9 +150,31 @@ static void test_work_per_buffer(void)
 	env_end();
 }
 
+/* To look for a block that gives up its room is work, too. */
+static void test_work_of_eviction(void)
+{
+	struct netinc_pay pay = { .flags = INC_F_PAYLOAD | INC_F_WANT };
+	struct netinc_pkt pkt = env_pkt(1);
+	u32 left;
+	int err;
+
+	for (left = 1; left < 3; left++) {
+		env_begin(2, 1, W, 0);
+		env.room = 1;
+		expect(!env_give(0, 2, 0), "payload of a younger block");
+		pay.obj = env_new(1);
+		env.agg.work_left = left;
+		err = netinc_agg_contrib(&env.agg, 1, &pkt, &pay, 0);
+		expect(err == (left < 2 ? -INC_C_DROP_MEMORY : 0), "with work for %u blocks: %d",
+		       left, err);
+		env_put(pay.obj);
+		env_end();
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_evicted), KTAP(test_leave_stays), KTAP(test_no_memory_for_result),
-	KTAP(test_results_per_buffer), KTAP(test_work_per_buffer),
+	KTAP(test_results_per_buffer), KTAP(test_work_per_buffer), KTAP(test_work_of_eviction),
 };
 
 int main(int argc, char **argv)

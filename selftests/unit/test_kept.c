@@ -220,9 +220,30 @@ static void test_chain(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/* A result with elements that are for another rank of this host: they are not kept. */
+static void test_of_others(void)
+{
+	struct netinc_op a = allreduce(24);
+	struct netinc_pkt pkt;
+
+	a.coll = INC_COLL_REDUCE;
+	ready_to_move(0, INC_FALLBACK_EDGE, 0);
+	submit_op(&a);
+	pkt = result_of(&a, 0);
+	pkt.len = 32;
+	pkt.flags = INC_F_PAYLOAD | INC_F_WANT;
+	expect(!give(pkt), "the result");
+	move();
+	ready_again(2, 0);
+	env.seen -= 2;
+	expect_kept(0, INC_F_PAYLOAD);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_nothing), KTAP(test_results), KTAP(test_input), KTAP(test_ring),
 	KTAP(test_no_memory), KTAP(test_decline), KTAP(test_cut), KTAP(test_chain),
+	KTAP(test_of_others),
 };
 
 int main(int argc, char **argv)

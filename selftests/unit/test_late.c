@@ -136,6 +136,20 @@ static void test_taken_back(void)
 	env_end();
 }
 
+/* The same where a younger block gives up its room. */
+static void test_evicted(void)
+{
+	begin(2);
+	env.room = 1;
+	expect(!env_give(0, 2, 1000), "the youngest block");
+	expect(!env_give(1, 1, 2000), "an older one gets its room");
+	env.room = ~0u;
+	expect(!env_give(1, 2, 3000) && !env_give(0, 2, 9000), "again");
+	expect_late(0, 0, 0, 0);
+	expect_late(1, 0, 0, 0);
+	env_end();
+}
+
 /* A rank's figures outlast an epoch; every block is charged once. */
 static void test_sum(void)
 {
@@ -163,7 +177,7 @@ static void test_sum(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_last), KTAP(test_alone), KTAP(test_parts), KTAP(test_buckets),
-	KTAP(test_taken_back), KTAP(test_sum),
+	KTAP(test_taken_back), KTAP(test_evicted), KTAP(test_sum),
 };
 
 int main(int argc, char **argv)

@@ -207,6 +207,32 @@ static void test_nowhere(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/*
+ * Looking elsewhere does not wait for a long dead limit; giving up does, since nobody says yet that
+ * the rank is dead.
+ */
+static void test_two_limits(void)
+{
+	struct netinc_op a = barrier();
+	u64 start, dead = 10 * DEAD * NETINC_MS;
+
+	ready_to_move(0, INC_FALLBACK_EDGE, 1);
+	env.ep.settings.dead_ms = 10 * DEAD;
+	submit_op(&a);
+	start = env.now;
+	run_timer(start + NETINC_LOST_MAX - 1);
+	expect_state(INC_STATE_READY);
+	run_timer(start + NETINC_LOST_MAX + 300 * NETINC_MS);
+	expect(netinc_ep_moving(&env.ep), "is still waiting for its node");
+	run_timer(start + dead - NETINC_MS);
+	expect_state(INC_STATE_RESYNC);
+	expect(env.ep.move > 2 * 3, "only %u places in that time", env.ep.move);
+	run_timer(start + dead + 1100 * NETINC_MS);
+	expect_state(INC_STATE_FAILED);
+	expect(env.failed == 1 && a.error.code == INC_ERR_NODE_DEAD, "code %u", a.error.code);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static void test_refused(void)
 {
 	ready_to_move(0, INC_FALLBACK_EDGE, 2);
@@ -222,6 +248,37 @@ static void test_refused(void)
 	expect(env.ep.error.code == INC_ERR_RANK_DEAD && env.ep.error.rank[0] == 3 &&
 	       env.ep.error.rank[1] == 1,
 	       "ranks %u and %u", env.ep.error.rank[0], env.ep.error.rank[1]);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* Who is refused everywhere does not go round and round until the dead limit is over. */
+static void test_refused_everywhere(void)
+{
+	u32 i;
+
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	env.ep.settings.dead_ms = 10 * DEAD;
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	for (i = 0; i < 3 && env.ep.state == INC_STATE_RESYNC; i++)
+		expect(!refused(INC_REFUSE_NO_NODE, 0), "place %u", env.place);
+	expect_state(INC_STATE_FAILED);
+	expect(i == 3 && env.ep.move == 3 && env.ep.error.code == INC_ERR_NODE_DEAD,
+	       "move %u, code %u", env.ep.move, env.ep.error.code);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* ... but one place that refuses is not all: the others may have been silent for a while only. */
+static void test_refused_once(void)
+{
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	env.ep.settings.dead_ms = 10 * DEAD;
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	while (env.ep.move < 4 && env.ep.state == INC_STATE_RESYNC) {
+		env.now += 100 * NETINC_MS;
+		run_timer(env.now);
+	}
+	expect(!refused(INC_REFUSE_NO_NODE, 0) && env.ep.move == 5, "move %u", env.ep.move);
+	expect_state(INC_STATE_RESYNC);
 	netinc_ep_retain_drop(&env.ep);
 }
 
@@ -334,6 +391,32 @@ static void test_leaving(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+static void peers_from(u32 first)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer;
+	} m = { .peers = { .first = cpu_to_be32(first), .n = cpu_to_be32(1) } };
+	struct netinc_peer peer = peer_at(200 + first);
+
+	netinc_addr_build(&m.peer.addr, &peer);
+	expect(!control(pkt, &m, sizeof(m)), "PEERS from %u", first);
+}
+
+/* How many are known, without a gap: what is asked for next. */
+static void test_known_peers(void)
+{
+	ready(0);
+	peers_from(1);
+	expect(!env.ep.npeers, "%u without the first", env.ep.npeers);
+	peers_from(0);
+	expect(env.ep.npeers == 1, "%u with the first", env.ep.npeers);
+	peers_from(1);
+	peers_from(0);
+	expect(env.ep.npeers == 2, "%u with the first again", env.ep.npeers);
+}
+
 static void test_bad_peers(void)
 {
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
@@ -355,10 +438,111 @@ static void test_bad_peers(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/* Others are hosts, at the port that the node has: nobody is made to send elsewhere. */
+static void test_bad_addresses(void)
+{
+	static const struct netinc_peer bad[] = {
+		{ .addr = { 224, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 },
+		{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 53 },
+		{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 0 },
+		{ .addr = { 10, 1 }, .udp_port = 9 },
+	};
+	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer;
+	} m = { .peers = { .n = cpu_to_be32(1) } };
+	u32 i;
+
+	ready(0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		netinc_addr_build(&m.peer.addr, &bad[i]);
+		expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "address %u", i);
+	}
+	expect(!env.ep.npeers, "%u are known", env.ep.npeers);
+	peers_from(0);
+}
+
+/* A place that answers is not left before all had time to come, though it says that it is busy. */
+static void test_busy_place(void)
+{
+	u64 end;
+
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	expect(!refuse(0, INC_REFUSE_UNKNOWN, UP) && env.ep.move == 1, "move %u", env.ep.move);
+	for (end = env.now + 3 * DEAD / 2 * NETINC_MS; env.now < end; env.now += 50 * NETINC_MS) {
+		netinc_ep_timer(&env.ep, env.now);
+		expect(!refused(INC_REFUSE_BUSY, 0), "REFUSE");
+	}
+	expect(env.ep.move == 1, "move %u", env.ep.move);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* What the old node has asked is not answered at the new one. */
+static void test_old_challenge(void)
+{
+	struct netinc_op a = barrier();
+	struct inc_challenge body = { .nonce = cpu_to_be32(4711), .challenge = cpu_to_be64(5) };
+
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	submit_op(&a);
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+	expect(!control(from_node(INC_PKT_CHALLENGE), &body, sizeof(body)), "CHALLENGE");
+	env.seen = env.logged;
+	expect(!call(1, 7), "MOVE");
+	expect(!((const struct inc_join *)expect_sent(INC_PKT_JOIN)->body)->challenge,
+	       "JOIN with the challenge of another node");
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* Who moves asks often at first, then each time half as long again after it has moved. */
+static void test_move_pace(void)
+{
+	static const u32 at[] = { 5000, 10000, 15000, 22500, 33750, 50625 };
+	u64 begin;
+	u32 i;
+
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	begin = env.now;
+	expect(!call(1, 7), "MOVE");
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		u64 when = netinc_ep_timer(&env.ep, env.now);
+
+		expect(when == begin + at[i], "JOIN %u after %llu us, expected %u", i,
+		       (unsigned long long)(when - begin), at[i]);
+		env.now = when;
+	}
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* The node is looked for at the very time that the timer says. */
+static void test_home_time(void)
+{
+	u64 when;
+
+	ready_to_move(0, INC_FALLBACK_EDGE, 0);
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	ready_again(2, 0);
+	env.ep.cfg.rank = 0;
+	when = netinc_ep_check_home(&env.ep, env.now);
+	expect(when == env.now + DEAD / 2 * NETINC_MS, "after %llu us",
+	       (unsigned long long)(when - env.now));
+	expect_quiet();
+	env.now = when;
+	netinc_ep_check_home(&env.ep, env.now);
+	expect(expect_sent(INC_PKT_JOIN)->to == 100, "not at the node");
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_silent), KTAP(test_gone), KTAP(test_called), KTAP(test_wait), KTAP(test_nowhere),
+	KTAP(test_two_limits), KTAP(test_refused_everywhere),
+	KTAP(test_refused_once),
 	KTAP(test_refused), KTAP(test_bad_plan), KTAP(test_home), KTAP(test_leaving),
-	KTAP(test_bad_peers),
+	KTAP(test_known_peers), KTAP(test_bad_peers), KTAP(test_bad_addresses),
+	KTAP(test_busy_place),
+	KTAP(test_old_challenge), KTAP(test_move_pace), KTAP(test_home_time),
 };
 
 int main(int argc, char **argv)

@@ -294,10 +294,77 @@ static void test_disagrees(void)
 	env_end();
 }
 
+/* Who is out has contributed to a later block: there it counts, as all are out. */
+static void test_later_block(void)
+{
+	begin(2);
+	give_op(1, 0, 5, 1000);
+	netinc_agg_pass(&env.agg, 5000, 6000);
+	expect(env.agg.child[0].out, "child 0 is not out");
+	give_op(0, 2, 5, 6000);
+	give_op(1, 1, 5, 6000);
+	expect(env.agg.una == 2 && last_value() == fold_of(2, 1), "block 1");
+	netinc_agg_pass(&env.agg, 5000, 11000);
+	expect(env.agg.una == 3 && last_value() == fold_of(1, 2), "block 2 is not of child 0");
+	env_end();
+}
+
+/* What goes to who was too late is not under way to others. */
+static void test_too_late_only(void)
+{
+	struct netinc_pkt again = env_pkt(0);
+
+	begin(2);
+	again.opseq = 5;
+	again.flags |= INC_F_RETRANS;
+	give_op(0, 0, 5, 1000);
+	netinc_agg_pass(&env.agg, 5000, 6000);
+	expect(give_op(1, 0, 5, 9000) == -INC_C_DROP_TOO_LATE, "it counts");
+	env_seen = env.logged;
+	env_contrib(1, again, 0, 9001);
+	expect_quiet();
+	env_contrib(0, again, 0, 9001);
+	expect_sent('P', 0, 1, 2);
+	expect_sent('R', 0, 0, 0);
+	env_end();
+}
+
+/* Who is too late, and wants no elements, is sent none. */
+static void test_too_late_without(void)
+{
+	struct netinc_pkt pkt = env_pkt(0);
+
+	begin(2);
+	give_op(0, 0, 5, 1000);
+	netinc_agg_pass(&env.agg, 5000, 6000);
+	expect(netinc_agg_slot(&env.agg, 0)->in[1].flags & INC_F_WANT, "it is not known yet");
+	pkt.opseq = 5;
+	pkt.flags = INC_F_PAYLOAD;
+	expect(env_contrib(1, pkt, 0, 9000) == -INC_C_DROP_TOO_LATE, "it counts");
+	expect(!(netinc_agg_slot(&env.agg, 0)->in[1].flags & INC_F_WANT), "it gets elements");
+	env_end();
+}
+
+/* A set of more children than a word has bits is sent as a whole, and nothing behind it. */
+static void test_large_set(void)
+{
+	u32 i;
+
+	begin(56);
+	for (i = 0; i < 55; i++)
+		give_op(i, 0, 5, 1000);
+	netinc_agg_pass(&env.agg, 5000, 6000);
+	expect_sent('P', NETINC_ALL, 1, 56);
+	expect_sent('R', NETINC_ALL, 0, 0);
+	env_end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_in_time), KTAP(test_pass), KTAP(test_out), KTAP(test_all_out),
 	KTAP(test_bound), KTAP(test_not_possible), KTAP(test_repeat),
 	KTAP(test_no_memory), KTAP(test_no_memory_out), KTAP(test_disagrees),
+	KTAP(test_later_block), KTAP(test_too_late_only), KTAP(test_too_late_without),
+	KTAP(test_large_set),
 };
 
 int main(int argc, char **argv)

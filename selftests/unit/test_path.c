@@ -140,8 +140,24 @@ static void test_moves(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/* It takes so many STATUSes, however long that is. */
+static void test_how_often(void)
+{
+	struct netinc_op op;
+	u32 n = 0;
+
+	submitted(INC_FALLBACK_EDGE, &op);
+	while (env.ep.state == INC_STATE_READY && n++ < 40) {
+		env.now += DEAD / 8 * NETINC_MS;
+		netinc_ep_timer(&env.ep, env.now);
+		status(4, ALL);
+	}
+	expect(n == 16, "after %u", n);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_up), KTAP(test_not_up), KTAP(test_down), KTAP(test_moves),
+	KTAP(test_up), KTAP(test_not_up), KTAP(test_down), KTAP(test_moves), KTAP(test_how_often),
 };
 
 int main(int argc, char **argv)

@@ -479,6 +479,21 @@ static void test_dead(void)
 	       (unsigned long long)env.ep.counters[INC_C_PROBES]);
 }
 
+/* When it asks next does not depend on how often somebody looks: also packets that it drops do. */
+static void test_same_time(void)
+{
+	u64 when;
+
+	ready(0);
+	when = netinc_ep_timer(&env.ep, env.now);
+	env.now = when;
+	when = netinc_ep_timer(&env.ep, env.now);
+	expect_sent(INC_PKT_PROBE);
+	expect(when == env.now + DEAD * NETINC_MS / 16, "asks after %llu us",
+	       (unsigned long long)(when - env.now));
+	expect(netinc_ep_timer(&env.ep, env.now + 1) == when, "asks at another time");
+}
+
 /* A node that answers is not dead, however long a rank is late. */
 static void test_late(void)
 {
@@ -604,6 +619,8 @@ static void test_abort(void)
 	expect_quiet();
 	expect_state(INC_STATE_CLOSED);
 	expect(env.failed == 1 && a.error.code == INC_ERR_RANK_ABORT, "code %u", a.error.code);
+	expect(a.error.rank[0] == RANK && a.error.rank[1] == NETINC_NO_RANK, "ranks %u, %u",
+	       a.error.rank[0], a.error.rank[1]);
 	expect(!netinc_ep_timer(&env.ep, env.now), "has a timer");
 }
 
@@ -695,12 +712,59 @@ static void test_told_pause(void)
 	expect_sent(INC_PKT_JOIN);
 }
 
+/* The round trip is that of the first JOIN, if it was not repeated. */
+static void test_join_rtt(void)
+{
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(4711) };
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		begin(0);
+		netinc_ep_connect(&env.ep, env.now);
+		env.now += 6000;
+		if (i)
+			netinc_ep_timer(&env.ep, env.now);
+		expect(!control(from_node(INC_PKT_CHALLENGE), &challenge, sizeof(challenge)),
+		       "the challenge");
+		expect(env.ep.cc.srtt == (i ? 0 : 6000), "%u us", env.ep.cc.srtt);
+	}
+}
+
+/* ABORT is repeated soon, also by who has nothing else to do. */
+static void test_abort_idle(void)
+{
+	ready(0);
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, false, env.now);
+	expect_sent(INC_PKT_ABORT);
+	run_timer(env.now + 30000);
+	expect_sent(INC_PKT_ABORT);
+}
+
+/* JOIN that nobody answers is repeated more and more rarely, up to 16 in a dead limit. */
+static void test_join_pace(void)
+{
+	static const u32 at[] = { 5000, 15000, 35000, 75000, 137500, 200000, 262500 };
+	u64 begun, when;
+	u32 i;
+
+	begin(0);
+	begun = env.now;
+	netinc_ep_connect(&env.ep, env.now);
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		when = netinc_ep_timer(&env.ep, env.now);
+		expect(when == begun + at[i], "JOIN %u after %llu us, expected %u", i,
+		       (unsigned long long)(when - begun), at[i]);
+		env.now = when;
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink),
 	KTAP(test_error), KTAP(test_never_anew), KTAP(test_limits_of_node), KTAP(test_error_lasts),
 	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead),
 	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
-	KTAP(test_patience), KTAP(test_told_pause), KTAP(test_cancel),
+	KTAP(test_patience), KTAP(test_told_pause), KTAP(test_cancel), KTAP(test_join_rtt),
+	KTAP(test_abort_idle), KTAP(test_join_pace), KTAP(test_same_time),
 };
 
 int main(int argc, char **argv)

@@ -52,7 +52,19 @@ static void test_even(void)
 	}
 }
 
-static const struct ktap_test tests[] = { KTAP(test_one), KTAP(test_even) };
+/* Sets of small numbers: how many longs they take. */
+static void test_bits_longs(void)
+{
+	u32 bits = 8 * sizeof(long), i;
+
+	for (i = 0; i < 8 * bits; i++)
+		expect(netinc_bits_longs(i) == (i + bits - 1) / bits, "%u bits take %u longs", i,
+		       netinc_bits_longs(i));
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_one), KTAP(test_even), KTAP(test_bits_longs),
+};
 
 int main(int argc, char **argv)
 {

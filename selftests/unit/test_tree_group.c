@@ -66,7 +66,10 @@ static void test_cookies(void)
 		expect(cookie[i] && cookie[i] == netinc_tree_cookie(key, i), "rank %u", i);
 		expect(cookie[i] != cookie[(i + 1) % SIZE], "the same for two ranks");
 	}
+	expect(key[0] != key[1], "both halves of a key are the same");
+	other = key[1];
 	netinc_tree_key(&env.g, 1, key);
+	expect(key[0] != key[1] && key[1] != other, "half a key is that of another tree");
 	other = netinc_tree_cookie(key, 0);
 	expect(other != cookie[0], "the same for two trees");
 	end();
@@ -269,10 +272,26 @@ static void test_branch_tick(void)
 	end();
 }
 
+/* A rank that is late with a block of this tree is reported by it. */
+static void test_branch_late(void)
+{
+	u64 q;
+
+	begin_branch();
+	for (q = 40; !netinc_agg_mine(&env.g.agg, q); q++)
+		;
+	contrib(0, q, 1, 9, 0, 2000);
+	contrib(2, q, 1, 9, 0, 2000);
+	netinc_group_tick(&env.g, 2000 + 1000 * NETINC_MS);
+	expect(env.events[INC_EVENT_RANK_LATE] == 1 && env.event_rank == 1,
+	       "%u events, the last of rank %u", env.events[INC_EVENT_RANK_LATE], env.event_rank);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_early),
 	KTAP(test_left_again), KTAP(test_left_elsewhere), KTAP(test_branch_check),
-	KTAP(test_branch_tick),
+	KTAP(test_branch_tick), KTAP(test_branch_late),
 };
 
 int main(int argc, char **argv)

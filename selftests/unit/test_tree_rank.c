@@ -197,25 +197,55 @@ static void test_leave(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
-/* The root answers, tree 1 does not. */
-static void test_silent(void)
+/* All roots answer but that of tree 1: until the rank has had enough of it. */
+static void silence(void)
 {
-	struct netinc_op op = allreduce(8 + 7 * 16);
-	u64 at, heard;
+	u64 begin = env.now, at;
 
-	ready_spread(0);
-	submit_op(&op);
-	expect(!result_by(&op, 0, 0), "block 0");
-	heard = env.now;
-	while (env.ep.state == INC_STATE_READY && env.now < heard + 2 * DEAD * NETINC_MS) {
+	while (env.ep.state == INC_STATE_READY && env.now < begin + 2 * DEAD * NETINC_MS) {
 		at = netinc_ep_timer(&env.ep, env.now);
 		env.ep.tree[0].heard = env.now;
 		env.ep.tree[2].heard = env.now;
 		env.ep.tree[3].heard = env.now;
 		env.now = max(at, env.now + 1);
 	}
+}
+
+/* The root answers, tree 1 does not. */
+static void test_silent(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	u64 heard;
+
+	ready_spread(0);
+	submit_op(&op);
+	expect(!result_by(&op, 0, 0), "block 0");
+	heard = env.now;
+	silence();
 	expect(env.ep.state != INC_STATE_READY && env.now >= heard + DEAD * NETINC_MS * 3 / 4,
 	       "state %u after %u ms", env.ep.state, (u32)((env.now - heard) / NETINC_MS));
+	end();
+}
+
+/* Nor does it wherever the group comes from: it does not move for ever. */
+static void test_silent_again(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	u32 moves;
+
+	ready_spread(0);
+	submit_op(&op);
+	for (moves = 0; moves < 10; moves++) {
+		silence();
+		if (env.ep.state == INC_STATE_FAILED)
+			break;
+		expect_state(INC_STATE_RESYNC);
+		env.move = env.ep.move;
+		expect(!give_ready(2 + moves, 0, 0) && !give_peers(SIZE), "READY after move %u",
+		       env.move);
+	}
+	expect(moves == 2 && env.ep.error.code == INC_ERR_NODE_DEAD, "%u moves, code %u", moves,
+	       env.ep.error.code);
 	end();
 }
 
@@ -256,9 +286,33 @@ static void test_not_root(void)
 	end();
 }
 
+/* As many trees as there can be, and one more. */
+static void test_most_trees(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body;
+	u32 more;
+
+	for (more = 2; more--;) {
+		begin(0);
+		env.ep.cfg.size = 2 * INC_MAX_TREES;
+		env.fallback = INC_FALLBACK_EDGE;
+		netinc_ep_connect(&env.ep, env.now);
+		body = ready_body(0);
+		body.size = cpu_to_be32(2 * INC_MAX_TREES);
+		body.window = cpu_to_be32(2 * INC_MAX_TREES);
+		body.trees = cpu_to_be16(INC_MAX_TREES + more);
+		pkt.child = RANK;
+		expect(control(pkt, &body, sizeof(body)) == (more ? -INC_C_DROP_MALFORMED : 0),
+		       "%u trees", INC_MAX_TREES + more);
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
-	KTAP(test_fatal), KTAP(test_leave), KTAP(test_silent), KTAP(test_not_root),
+	KTAP(test_fatal), KTAP(test_leave), KTAP(test_silent), KTAP(test_silent_again),
+	KTAP(test_not_root),
+	KTAP(test_most_trees),
 };
 
 int main(int argc, char **argv)

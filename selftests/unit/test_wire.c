@@ -326,10 +326,40 @@ static void test_proof(void)
 	}
 }
 
+/* Where a rank or a node can be: no multicast, no IPv4 in disguise, nothing unspecified. */
+static void test_hosts(void)
+{
+	static const struct {
+		struct netinc_peer peer;
+		bool host;
+	} of[] = {
+		{ { .addr = { 10, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 }, true },
+		{ { .addr = { 223, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 }, true },
+		{ { .addr = { 224, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 }, false },
+		{ { .addr = { 0, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 }, false },
+		{ { .addr = { 10, 0, 0, 1 }, .family = NETINC_AF_INET }, false },
+		{ { .addr = { 10, 0, 0, 1 }, .udp_port = 9 }, false },
+		{ { .addr = { 0xfe, 0x80 }, .family = NETINC_AF_INET6, .udp_port = 9 }, true },
+		{ { .addr = { [14] = 1 }, .family = NETINC_AF_INET6, .udp_port = 9 }, true },
+		{ { .addr = { [15] = 1 }, .family = NETINC_AF_INET6, .udp_port = 9 }, true },
+		{ { .family = NETINC_AF_INET6, .udp_port = 9 }, false },
+		{ { .addr = { 0xff, 2, [15] = 1 }, .family = NETINC_AF_INET6, .udp_port = 9 },
+		  false },
+		{ { .addr = { [10] = 0xff, [11] = 0xff, [12] = 10 }, .family = NETINC_AF_INET6,
+		    .udp_port = 9 }, false },
+		{ { .addr = { [10] = 0xff, [12] = 10 }, .family = NETINC_AF_INET6, .udp_port = 9 },
+		  true },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++)
+		expect(netinc_peer_is_host(&of[i].peer) == of[i].host, "address %u", i);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_round_trip), KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
 	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap),
-	KTAP(test_error), KTAP(test_proof),
+	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts),
 };
 
 int main(int argc, char **argv)

@@ -174,6 +174,34 @@ killed_while_joining() {
 	wait_for 30 no_groups
 }
 
+# pinged CODE ANSWERED [ADDRESS]: twice, by host 1
+pinged() {
+	local out
+
+	out=$(inc -n h1 -j ping "${@:3}" count 2 interval 100 timeout 2000)
+	out=$(grep -o '"answered":[0-9]*,"last":"[a-z-]*"' <<<"$out")
+	expect "what the ping of ${3-the parent} says" "$out" = "\"answered\":$2,\"last\":\"$1\""
+}
+
+ping_node() {
+	# an address of a link that has just come up is not used yet
+	wait_for 30 pinged node 2 "$INC_NODE6" && pinged node 2 && pinged node 2 "$INC_NODE4" || return
+	inc -n sw node set dev br0 key "$KEY1" || return
+	pinged node 2 || return
+	inc -n sw node set dev br0 key none && wait_for 30 no_groups
+}
+
+ping_others() {
+	local ret=0
+
+	pinged refused 0 10.7.0.2 && pinged none 0 10.7.0.77 && pinged refused 0 10.7.0.254 port 9 || return
+	start_ranks 1 inc-allreduce --size 2 --group "$((INC_GROUP_NR + 2))"
+	wait_for 30 group_has h1 rank 0 && pinged no-node 0 10.7.0.1 || ret=1
+	kill -KILL "$(rank_pid 0)"
+	wait_rank 0 any
+	wait_for 30 no_groups && return "$ret"
+}
+
 inc_begin
 inc_topology_create 4
 
@@ -203,6 +231,8 @@ check "a parent that is no node: told so" refused "is no node" \
 	inc-allreduce --rank 1 --size 2 --parent 10.7.0.1 --timeout 10000
 check "a parent that is not there: told so" refused "does not answer" \
 	inc-allreduce --rank 1 --size 2 --parent 10.7.0.77 --timeout 3000
+check "ping: the node answers, and keeps nothing" ping_node
+check "ping: what is no node, or not there" ping_others
 check "a bad parent is named" refused 'parent "10.7.0"' inc-allreduce --rank 1 --size 2 --parent 10.7.0
 check "a bad rank is named" refused "rank 2: expected 0..1" inc-allreduce --rank 2 --size 2
 check "a node is root's to add" not_configurable

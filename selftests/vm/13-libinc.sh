@@ -9,17 +9,26 @@
 
 api=$(cd "$(dirname "$0")" && pwd)/libinc_api.py
 
-# tested TEST: all ranks have passed it
+# tested TEST [RANKS]: all ranks, two if that is not said, have passed it
 tested() {
 	local r
 
-	for r in 0 1; do
+	for ((r = 0; r < ${2:-2}; r++)); do
 		if ! grep -qx "$1: passed" "$(rank_log "$r")"; then
 			echo "rank $r:"
 			cat "$(rank_log "$r")"
 			return 1
 		fi
 	done
+}
+
+split_at_node() {
+	run_ranks 4 "$api" split && tested split 4
+}
+
+# What meets at the edge has no node: each new group is at the host of its own rank 0.
+split_at_edge() {
+	INC_PARENT=edge:10.7.0.1 run_ranks 4 "$api" split && tested split 4
 }
 
 both_end_well() {
@@ -51,7 +60,7 @@ export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 inc_topology_create 2
 API=0
 run_ranks 2 "$api" nonblock persistent timeout group_timeout cancel mismatch threads \
-	fork signals arguments \
+	fork signals arguments wait_any \
 	>"$INC_TMP/api.log" || API=$?
 check "join and operations without blocking" tested nonblock
 check "persistent operations" tested persistent
@@ -63,7 +72,10 @@ check "two groups in two threads" tested threads
 check "fork" tested fork
 check "signals do not disturb" tested signals
 check "bad arguments" tested arguments
+check "the first of several operations, and all" tested wait_any
 check "both ranks end well" both_end_well
+check "groups made of a group" split_at_node
+check "groups made of a group that has no node" split_at_edge
 check "why: it would be" why "yes, in the network: the node is $INC_NODE4"
 check "why: what is saved" why "reduced there, every byte goes up once"
 check "why: what makes no sense" why "bool has no sum" --type bool

@@ -6,6 +6,9 @@
 # member by them; an answer is never longer than what it answers; and others join meanwhile. What an administrator's own
 # rules do in front of the doors: rules of the bridge family drop, and what a program gives back to the kernel (NFQUEUE),
 # in a context of its own, is taken as from the wire. h1, h2 and h3 are members, h4 is the stranger.
+#
+# And packets in shapes that others give them: clones that tc makes or sends another way, what generic XDP has linearised
+# or changed in length, pages of users and guests.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -15,4 +18,5 @@
 inc_begin
 inc_topology_create 4
 lab hostile_network.py
+lab packet_shapes.py
 inc_end

@@ -335,11 +335,6 @@ blocks_done() {
 	[ "$(counter sw blocks)" -ge "$1" ]
 }
 
-has_vrfs() {
-	modprobe vrf 2>/dev/null
-	ip link add vrfx type vrf table 99 && ip link del vrfx
-}
-
 inc_begin
 routed_leaf
 mixed

@@ -3,7 +3,7 @@
 #
 # No node anywhere: groups meet at the host of their rank 0, which reduces for all. As the parent says ("edge:ADDR"), or
 # where the launcher says that ranks meet (MASTER_ADDR) if no parent is set; ranks that come before rank 0, that are lost,
-# that have another key or size; and that no host does this for a group that has not asked it to.
+# that have another key or size, or come by a VRF; and that no host does this for a group that has not asked it to.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -146,6 +146,25 @@ paid_by_user() {
 	return "$ret"
 }
 
+# Rank 0 of group 8006 waits at h1, which is no VRF's; who comes by a VRF is answered, and does not find it.
+other_vrf() {
+	local ret=0 pid
+
+	nsenter --net=/run/netns/h1 inc-allreduce --group 8006 --rank 0 --size 2 --parent edge:127.0.0.1 --count 1000 \
+		--timeout 300000 >"$INC_TMP/vrf0" 2>&1 &
+	pid=$!
+	wait_for 30 group_joined || ret=1
+	ip -n h1 link add vrfm type vrf table 77 && ip -n h1 link set vrfm up && ip -n h1 link set eth0 master vrfm || ret=1
+	refused "rank 0 has not joined there" inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 \
+		--timeout 3000 || ret=1
+	ip -n h1 link set eth0 nomaster && ip -n h1 link del vrfm || ret=1
+	in_ns h2 timeout 120 inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 --count 1000 ||
+		ret=1
+	[ "$ret" = 0 ] || kill "$pid"
+	wait "$pid" || { cat "$INC_TMP/vrf0"; ret=1; }
+	return "$ret"
+}
+
 inc_begin
 inc_topology_create 4
 set_up no_nodes
@@ -159,5 +178,10 @@ check "a rank that is killed is named" killed 2 0 1
 check "so is rank 0" killed 0 1 2
 check "another key, size, job or group is refused" with_waiting strangers
 check "it counts for the user whose rank 0 it is" paid_by_user
+if has_vrfs; then
+	check "who comes by another VRF does not find rank 0" other_vrf
+else
+	skip "who comes by another VRF does not find rank 0" "this kernel has none"
+fi
 check "no group stays" wait_for 60 no_groups
 inc_end

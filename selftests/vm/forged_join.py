@@ -8,19 +8,27 @@ import inc_wire as w
 from forged_lab import RNG, Lab
 from inc_abi import NODE4, Job, Rank, equal, test, wait_until
 
+AGEING = {}
+
 
 def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, **body):
     data = w.join_body(group, rank, size, nonce, **body)
     lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data), src=src)
 
 
-def challenged(lab, ns, group, rank, size, nonce, **body):
-    """A JOIN with the challenge that its first form brought."""
+def challenge(lab, ns, group, rank, size, nonce, **body):
+    """The challenge that a JOIN brings."""
     lab.taps[ns].frames()                                       # older ones may be void by now
-    join(lab, ns, group, rank, size, nonce)
+    join(lab, ns, group, rank, size, nonce, **body)
     p = lab.taps[ns].wait_packet(w.CHALLENGE, group=group)
     answered, _, value = struct.unpack_from("!IIQ", p.body)
     equal(answered, nonce, "nonce in the CHALLENGE")
+    return value
+
+
+def challenged(lab, ns, group, rank, size, nonce, **body):
+    """A JOIN with the challenge that its first form brought."""
+    value = challenge(lab, ns, group, rank, size, nonce)
     join(lab, ns, group, rank, size, nonce, challenge=value, **body)
     return value
 
@@ -38,8 +46,16 @@ def refused(lab, ns, group, code, detail=None):
         equal(got[3], detail, "detail of the REFUSE")
 
 
+def begin_ageing(lab):
+    """A challenge for the test that waits until it is too old; the others run meanwhile."""
+    if not AGEING:
+        group = lab.group ^ 0x501
+        AGEING.update(since=time.monotonic(), group=group, value=challenge(lab, "h4", group, 0, 2, 99))
+
+
 @test("join: a rank of a group that has formed is not to be had")
 def t_squat_formed(lab):
+    begin_ageing(lab)
     challenged(lab, "h4", lab.group, 0, 3, 4711)
     refused(lab, "h4", lab.group, w.BUSY, 0)
     challenged(lab, "h4", lab.group, 3, 3, 4711)
@@ -72,12 +88,69 @@ def t_replayed_join(lab):
     lab.work()
 
 
+def form_and_go(lab, group):
+    other = Job(group, ("h1", "h2"))
+    other.run(700)
+    other.close()
+    lab.left("h1", "h2")
+    wait_until(lambda: group not in abi.groups("sw"), "the group has gone")
+
+
+def void(lab, group, old):
+    """A JOIN with this challenge brings another one, and no member."""
+    fresh = challenge(lab, "h4", group, 0, 2, 99, challenge=old)
+    if fresh == old:
+        raise AssertionError(f"the same challenge again: {old:#x}")
+    lab.owe("sw", challenge=1)
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
+
+
+@test("join: a challenge is void when the group has formed and gone since")
+def t_void_challenge(lab):
+    lab.alone()
+    group = lab.group ^ 0x500
+    old = challenge(lab, "h4", group, 0, 2, 99)
+    form_and_go(lab, group)
+    void(lab, group, old)
+    lab.settle()
+    lab.audit()
+    lab.work()
+
+
+@test("join: a challenge stays good while other groups form and go")
+def t_others_challenge(lab):
+    lab.alone()
+    limits("dead", "300")
+    for n in range(3):                                          # one of 256 numbers may be another group's too
+        group = lab.group ^ 0x600 + n
+        good = challenge(lab, "h4", group, 0, 2, 99)
+        form_and_go(lab, lab.group ^ 0x680 + n)
+        lab.taps["h4"].frames()
+        join(lab, "h4", group, 0, 2, 99, challenge=good)
+        wait_until(lambda group=group: group in abi.groups("sw") or lab.taps["h4"].packets(w.CHALLENGE),
+                   "an answer, or a group")
+        if group in abi.groups("sw"):
+            break
+        lab.owe("sw", challenge=1)
+    else:
+        raise AssertionError("another CHALLENGE each time")
+    limits("dead", "2000")
+    lab.alone()
+    lab.settle()
+    lab.audit()
+    lab.work()
+
+
 @test("join: wrong challenges, proofs and sizes of blocks")
 def t_bad_join(lab):
     lab.taps["h4"].frames()
     group = lab.group ^ 0x100
-    for challenge in (1, RNG.randrange(1, 1 << 64), (1 << 64) - 1):
-        join(lab, "h4", group, 0, 2, 99, challenge=challenge)
+    elsewhere = w.join_body(group, 0, 2, 99, challenge=challenge(lab, "h4", group, 0, 2, 99))
+    lab.send("h4", w.Packet(w.JOIN, group=group, child=0, body=elsewhere), sport=50000)     # it came to another port
+    lab.owe("sw", challenge=1)
+    lab.audit("sw")
+    for wrong in (1, RNG.randrange(1, 1 << 64), (1 << 64) - 1):
+        join(lab, "h4", group, 0, 2, 99, challenge=wrong)
     lab.owe("sw", challenge=3)
     good = challenged(lab, "h4", group, 0, 2, 99, proof=(1, 2))
     refused(lab, "h4", group, w.KEY)
@@ -90,7 +163,7 @@ def t_bad_join(lab):
     for rank, size in ((0, 0), (2, 2), (0, 1025)):
         challenged(lab, "h4", group, rank, size, 99)
         refused(lab, "h4", group, w.SIZE)
-    limits("dead", "300")
+    limits("dead", "1000")
     challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99)          # makes the group; its repetition is answered
     wait_until(lambda: lab.group ^ 0x200 in abi.groups("sw"), "the group is there")
     for block in (0, 48, 65, 100, 16400, 65535):
@@ -144,6 +217,17 @@ def t_squat_forming(lab):
     lab.left("h1", "h2")
     lab.work()
     lab.audit()
+
+
+@test("join: a challenge is void after half a minute")
+def t_old_challenge(lab):
+    begin_ageing(lab)
+    lab.alone()
+    wait_until(lambda: time.monotonic() - AGEING["since"] > 33, "two steps of 16 s are over", 40)
+    void(lab, AGEING["group"], AGEING["value"])
+    lab.settle()
+    lab.audit()
+    lab.work()
 
 
 @test("join: the limit of groups, of one peer and of all")

@@ -82,7 +82,7 @@ class Lab:
         self.alone()
 
     def alone(self):
-        """Challenges end whenever a group forms or goes: no other is to do so beside the next test."""
+        """Groups that go count, and may send what is counted: none is to do so beside the next test."""
         wait_until(lambda: abi.groups("sw") == [self.group], "only the job's group is at the node", 30)
 
     # the ledger

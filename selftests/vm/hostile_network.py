@@ -343,7 +343,7 @@ def t_queue_bridge(lab):
 @test("network: the same at IP's door, at node and rank")
 def t_queue_inet(lab):
     abi.tool("inc", "-n", "h2", "node", "add", "dev", "eth0")
-    with Queue("h2", 6) as queue, chain("h2", "inet", "udp dport 5227 queue num 6"):
+    with Queue("h2", 6) as queue, chain("h2", "inet", "udp sport 5227 queue num 6", "udp dport 5227 queue num 6"):
         queued_job(lab, ("h1", "h3"), lab.ip["h2"], "h2", queue)
         queued_job(lab, ("h1", "h3"), lab.ip6["h2"], "h2", queue)
         lab.work()

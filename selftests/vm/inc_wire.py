@@ -88,7 +88,7 @@ def address(text):
     return socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
 
 
-def udp(src, dst, data, sport=50000, dport=PORT, check=None, length=None, **_):
+def udp(src, dst, data, sport=PORT, dport=PORT, check=None, length=None, **_):
     """A UDP datagram; @check: instead of the right checksum; @length: in its header."""
     length = 8 + len(data) if length is None else length
     head = struct.pack("!HHHH", sport, dport, length, 0)
@@ -134,7 +134,7 @@ class Frame:
         self.sport, self.dport, length = struct.unpack_from("!HHH", self.raw, at)
         self.src, self.dst = socket.inet_ntop(family, src), socket.inet_ntop(family, dst)
         self.data = self.raw[at + 8:at + length]
-        self.ok = self.dport == PORT and len(self.data) >= HEADER.size
+        self.ok = PORT in (self.sport, self.dport) and len(self.data) >= HEADER.size
 
     def units(self):
         return list(parse(self.data))

@@ -21,10 +21,10 @@
 #	inc_topology_destroy
 #	inc_end		# audits, unloads, prints the plan, exits
 #
-# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices,
-# else that of today and of this kernel, so that a day's failure can be found again. ONLY=PATTERN:
-# only the checks whose names it matches; a test that has none ends with status 4. What is drawn at
-# random stands in braces in a check's name.
+# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices, else
+# that of today, or of the run (RUN_SEED=n, see tools/check), and of this kernel. ONLY=PATTERN: only
+# the checks whose names it matches; a test that has none ends with status 4. What is drawn at random
+# stands in braces in a check's name.
 
 # shellcheck source=need.sh
 . "$(dirname "${BASH_SOURCE[0]}")/need.sh"
@@ -37,7 +37,7 @@ INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
 INC_TIMEOUT=${INC_TIMEOUT:-180}	# seconds after which a run of ranks counts as hung
 FULL=${FULL:-0}
 ONLY=${ONLY-}
-SEED=${SEED:-$(date +%y%m%d)$(($(uname -r | cksum | cut -d' ' -f1) % 900 + 100))}
+SEED=${SEED:-${RUN_SEED:-$(date +%y%m%d)}$(($(uname -r | cksum | cut -d' ' -f1) % 900 + 100))}
 
 # More arguments of single ranks, see rank_args
 declare -A RANK_ARGS=()
@@ -213,6 +213,11 @@ create_topology() {
 	for ((h = 1; h <= $1; h++)); do
 		inc -n "h$h" parent set "${4:-$INC_NODE4}" || return
 	done
+}
+
+has_vrfs() {
+	modprobe vrf 2>/dev/null
+	ip link add vrfx type vrf table 99 && ip link del vrfx
 }
 
 inc_topology_destroy() {
@@ -428,6 +433,7 @@ inc_cleanup() {
 		wait "$pid" 2>/dev/null
 	done
 	inc_topology_destroy
+	[ -z "${INC_DEAD_MS-}" ] || dead_limit "$INC_DEAD_MS"
 	rm -rf "$INC_TMP"
 }
 

@@ -18,6 +18,7 @@ import time
 
 ALLREDUCE, REDUCE, GATHER = 2, 3, 7
 I32, F32, SUM, BXOR = 3, 11, 1, 7
+NO_COLOUR = -1
 
 
 class JoinOpts(c.Structure):
@@ -54,6 +55,10 @@ lib.inc_wait.argtypes = [c.POINTER(Request), c.c_int]
 lib.inc_test.argtypes = [c.POINTER(Request)]
 lib.inc_prepare.argtypes = [c.c_void_p, c.POINTER(Args), c.POINTER(Request)]
 lib.inc_start.argtypes = [c.POINTER(Request)]
+lib.inc_split.argtypes = [c.POINTER(c.c_void_p), c.c_void_p, c.c_int, c.c_int, c.c_int]
+lib.inc_dup.argtypes = [c.POINTER(c.c_void_p), c.c_void_p, c.c_int]
+lib.inc_wait_all.argtypes = [c.POINTER(c.POINTER(Request)), c.c_size_t, c.c_int]
+lib.inc_wait_any.argtypes = lib.inc_wait_all.argtypes + [c.POINTER(c.c_size_t)]
 lib.inc_why.argtypes = [c.c_void_p, c.c_int, c.c_int, c.c_int, c.c_uint64, c.c_char_p, c.c_size_t]
 
 RANK = int(os.environ.get("INC_RANK", "0"))
@@ -311,6 +316,91 @@ def test_arguments():
     expect_text(reason.value.decode(), "f32 has no bxor")
     expect("an empty request", lib.inc_wait(c.byref(Request()), 0), 0)
     allreduce(group)
+    leave(group)
+
+
+def split(group, colour, key):
+    """The new group, or None."""
+    handle = c.c_void_p(1)
+    expect("inc_split", lib.inc_split(c.byref(handle), group, colour, key, 0), 0)
+    return handle if handle else None
+
+
+def sum_of(group, value):
+    """Over all ranks of the group."""
+    buf = (c.c_int32 * 1)(value)
+    if lib.inc_allreduce(group, None, buf, 1, I32, SUM):
+        sys.exit(f"rank {RANK}: inc_allreduce returned an error: {text(group)}")
+    return buf[0]
+
+
+def test_split():
+    group = join()
+    # odd and even ones, in reverse order
+    half = split(group, RANK % 2, -RANK)
+    others = range(RANK % 2, SIZE, 2)
+    expect("the size", lib.inc_size(half), len(others))
+    expect("the rank", lib.inc_rank(half), list(reversed(others)).index(RANK))
+    expect("the sum of the half", sum_of(half, 1 << RANK), sum(1 << r for r in others))
+    expect("the sum of all", sum_of(group, 1 << RANK), (1 << SIZE) - 1)
+    # of those, by the parents' order; the last rank is in none
+    rest = split(group, NO_COLOUR if RANK == SIZE - 1 else 7, 3)
+    expect("is in the new group", rest is not None, RANK != SIZE - 1)
+    if rest:
+        expect("the rank", lib.inc_rank(rest), RANK)
+        expect("the sum of the rest", sum_of(rest, 1 << RANK), (1 << SIZE - 1) - 1)
+        leave(rest)
+    copy = c.c_void_p()
+    expect("inc_dup", lib.inc_dup(c.byref(copy), half, 0), 0)
+    expect("the rank", lib.inc_rank(copy), lib.inc_rank(half))
+    leave(half)
+    expect("the sum of the copy", sum_of(copy, 1 << RANK), sum(1 << r for r in others))
+    leave(copy)
+    expect("colour -5", lib.inc_split(c.byref(copy), group, -5, 0, 0), -errno.EINVAL)
+    expect_text(text(group), "colour -5: expected 0..")
+    leave(group)
+
+
+def start(group, buf, req):
+    expect("inc_iallreduce", lib.inc_iallreduce(group, None, buf, len(buf), I32, SUM, c.byref(req)), 0)
+
+
+def test_wait_any():
+    group = join()
+    copy = c.c_void_p()
+    expect("inc_dup", lib.inc_dup(c.byref(copy), group, 0), 0)
+    bufs, reqs = [ints(10, k) for k in range(4)], [Request() for _ in range(4)]
+    some = (c.POINTER(Request) * 4)(*[c.pointer(req) for req in reqs[:3]])     # and one that is NULL
+    which = c.c_size_t()
+
+    def any_of(ms):
+        return lib.inc_wait_any(some, len(some), ms, c.byref(which))
+
+    # what nobody waits for here is to be collected, too
+    start(copy, bufs[3], reqs[3])
+    if RANK:
+        start(copy, bufs[1], reqs[1])
+        until_said("any")
+    start(group, bufs[0], reqs[0])
+    if not RANK:
+        start(copy, bufs[1], reqs[1])
+        start(copy, bufs[2], reqs[2])
+        expect("the first", (any_of(-1), which.value), (0, 1))
+        check_ints(bufs[1], 1)
+        expect("none", (any_of(50), which.value), (-errno.ETIMEDOUT, 4))
+        say("any")
+    else:
+        start(copy, bufs[2], reqs[2])
+    expect("all", lib.inc_wait_all(some, len(some), -1), 0)
+    check_ints(bufs[0], 0)
+    check_ints(bufs[2], 2)
+    ended = 0
+    while any_of(0) == 0:
+        ended |= 1 << which.value
+    expect("all of them", ended, 0b101 if not RANK else 0b111)
+    expect("no request", (any_of(-1), which.value), (-errno.ENOENT, 4))
+    expect("the last", lib.inc_wait(c.byref(reqs[3]), -1), 0)
+    leave(copy)
     leave(group)
 
 

@@ -71,8 +71,19 @@ module_known() {
 	modprobe -q -n "$1" || module_file "$1" >/dev/null
 }
 
-# load_module NAME [PARAMETER=VALUE...]: one that is installed, else the one that was built; without it nothing happens
+# dead_limit MS: of nodes that are added from now on without another word
+dead_limit() {
+	echo "$1" > /sys/module/inc/parameters/dead_ms
+}
+
+# load_module NAME [PARAMETER=VALUE...]: one that is installed, else the one that was built; without it nothing happens.
+# Tests wait for the dead limit often, and do not want to for as long as others do.
 load_module() {
+	insert_module "$@" || return
+	[ "$1" != inc ] || dead_limit 2000
+}
+
+insert_module() {
 	local name=$1 file needs
 
 	shift
@@ -87,11 +98,19 @@ load_module() {
 	insmod "$file" "$@"
 }
 
+# The module was there before the test: so will its dead limit be after it.
+keep_dead_limit() {
+	INC_DEAD_MS=${INC_DEAD_MS:-$(</sys/module/inc/parameters/dead_ms)}
+	export INC_DEAD_MS
+	dead_limit 2000
+}
+
 # need_module NAME: loads it unless it is there; in a guest it is the tests' in any case
 need_module() {
 	if [ -e "/sys/module/$1" ] && [ "${INC_VM-}" != 1 ]; then
 		INC_KEPT+=" $1 "
 		export INC_KEPT
+		[ "$1" != inc ] || keep_dead_limit
 	elif ! module_known "$1"; then
 		skip_all "there is no module $1 for $(uname -r): make && make install, or make"
 	elif ! load_module "$1"; then

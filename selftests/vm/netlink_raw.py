@@ -149,6 +149,9 @@ def cases(dev):
     yield ("node-add", [top("node", lo, name)], False, errno.ENODEV, f"dev {dev}: interface 1 has another name")
     for op in "node-set", "node-del", "node-get":
         yield op, [top("node", lo)], False, errno.ENODEV, "dev lo: is no node"
+    # what the command takes for one node is not for the list of them
+    yield "node-get", [top("node", index)], True, errno.EINVAL, None
+    yield "node-get", [top("node", index, node("memory", 0))], True, errno.EINVAL, None
     for attr, label, values, want in (
             ("dead-ms", "dead", (0, 99, 60001, 2**32 - 1), "milliseconds in 100..60000"),
             ("late-ms", "late", (1, 9, 3600001, 2**32 - 1), "0 or milliseconds in 10..3600000"),

@@ -381,6 +381,38 @@ def test_asyncio():
     asyncio.run(main())
 
 
+def test_split():
+    with inc.Group(GROUP, RANK, SIZE) as group:
+        half = group.split(RANK % 2, -RANK)
+        others = list(range(RANK % 2, SIZE, 2))
+        expect("rank and size", (half.rank, half.size), (others[::-1].index(RANK), len(others)))
+        both = np.zeros(half.size, np.int32)
+        half.allgather(np.array([RANK], np.int32), both)
+        equal("the half", both, others[::-1])
+        rest = group.split(None if RANK == SIZE - 1 else 5)
+        expect("is in none", rest is None, RANK == SIZE - 1)
+        if rest is not None:
+            with rest:
+                expect("rank and size", (rest.rank, rest.size), (RANK, SIZE - 1))
+        with half.dup() as copy:
+            expect("rank and size", (copy.rank, copy.size), (half.rank, half.size))
+        # both groups have operations under way; that of the whole group waits for its last rank
+        slow, fast = np.ones(10, np.int32), np.ones(10, np.int32)
+        if RANK == SIZE - 1:
+            half.iallreduce(fast).wait()
+            until("the others have seen theirs end first", lambda: all(said(f"any{r}") for r in range(SIZE - 1)))
+            group.iallreduce(slow).wait()
+        else:
+            requests = [None, group.iallreduce(slow), half.iallreduce(fast)]
+            expect("the first", inc.wait_any(requests), 2)
+            expect("the error", type(fails(inc.wait_any, requests[:2], 0.05)), inc.Timeout)
+            say(f"any{RANK}")
+            inc.wait_all(requests, 60)
+        equal("of all", slow, np.full(10, SIZE))
+        equal("of the half", fast, np.full(10, half.size))
+        half.leave()
+
+
 def test_launcher():
     """As torchrun starts it; the job is what inc.h says of the hash, and the node has it."""
     port = str(20000 + GROUP % 40000)

@@ -27,12 +27,12 @@ KINDS = ("flip", "truncate", "drop", "duplicate", "reorder", "delay")
 
 
 def udp_at(frame):
-    """Where the UDP header of a packet for INC's port stands; None if this is not one."""
+    """Where the UDP header of a packet to or from INC's port stands; None if this is not one."""
     kind = struct.unpack_from("!H", frame, 12)[0]
     at = {0x0800: 34, 0x86dd: 54}.get(kind)
     if at is None or len(frame) < at + 8 or frame[at - 11 if kind == 0x0800 else 20] != 17:
         return None
-    return at if struct.unpack_from("!H", frame, at + 2)[0] == 5227 else None
+    return at if 5227 in struct.unpack_from("!HH", frame, at) else None
 
 
 class Wire:

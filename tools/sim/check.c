@@ -150,14 +150,20 @@ static bool disagreed(const struct sim *sim, u32 idx)
 	return false;
 }
 
+/* Has a rank had a reason to take the group to another place? */
+static bool may_have_moved(const struct sim *sim)
+{
+	return sim->troubled || (fault_of(sim) == FAULT_PATH && sim->plan.fallback);
+}
+
 /*
- * A node is lost while its error is under way: who has heard of it has gone on to the next
- * operation, the others have not, and the next node sees them disagree. So later operations fail as
- * well, or the group if the next one was LEAVE.
+ * A node is lost, or left, while its error is under way: who has heard of it has gone on to the
+ * next operation, the others have not, and the next node sees them disagree. So later operations
+ * fail as well, or the group if the next one was LEAVE.
  */
 static bool follows_error(const struct sim *sim, u32 idx, u16 code)
 {
-	return sim->troubled && disagreed(sim, idx) &&
+	return may_have_moved(sim) && disagreed(sim, idx) &&
 	       (code == INC_ERR_MISMATCH || code == INC_ERR_CANCELED || code == INC_ERR_LEFT);
 }
 
@@ -434,7 +440,7 @@ static void check_code(struct host *h)
 
 	if (e->code == INC_ERR_RANK_DEAD && e->rank[0] == NETINC_NO_RANK)
 		sim_fail(h->sim, "rank %u: an error names no rank", h->rank);
-	if (h->sim->troubled || (fault == FAULT_PATH && h->sim->plan.fallback)) {
+	if (may_have_moved(h->sim)) {
 		check_moved_code(h);
 		return;
 	}

@@ -3,8 +3,6 @@
 #include "reduce/reduce.h"
 #include "sim.h"
 
-#define GROUP	0xabcd0123u
-
 static struct host *host_of(struct netinc_ep *ep)
 {
 	return container_of(ep, struct host, ep);
@@ -345,6 +343,7 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 		buffer_own_share(a->main);
 	}
 	check_op_done(h, a);
+	others_done(h, a->idx);
 	trouble_now(h->sim, WHEN_DONE);
 	buffer_drop(a->main);
 	a->done = true;
@@ -616,7 +615,7 @@ void host_start(struct sim *sim, u32 rank)
 {
 	struct host *h = &sim->host[rank];
 	struct netinc_ep_cfg cfg = {
-		.group = GROUP,
+		.group = sim->group,
 		.rank = rank,
 		.size = sim->plan.hosts,
 		.dead_ms = sim->plan.dead_ms,

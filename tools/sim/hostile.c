@@ -44,18 +44,26 @@ bool hostile_is_rank(const struct sim *sim, u32 rank)
 
 bool hostile_is_place(const struct sim *sim, u32 place)
 {
-	return (sim->plan.hostile.who & HOSTILE_NODE) && place < SIM_MAX_NODES &&
-	       (sim->plan.hostile.places >> place & 1);
+	const struct plan_hostile *h = &sim->plan.hostile;
+
+	if (place >= SIM_EDGE)
+		return (h->who & HOSTILE_ROOT) && (h->roots >> (place - SIM_EDGE) & 1);
+	return (h->who & HOSTILE_NODE) && (h->places >> place & 1);
 }
 
 bool hostile_members(const struct sim *sim)
 {
-	return sim->plan.hostile.who & (HOSTILE_RANK | HOSTILE_NODE);
+	return sim->plan.hostile.who & (HOSTILE_RANK | HOSTILE_NODE | HOSTILE_ROOT);
 }
 
 bool hostile_nodes(const struct sim *sim)
 {
-	return sim->plan.hostile.who & HOSTILE_NODE;
+	return sim->plan.hostile.who & (HOSTILE_NODE | HOSTILE_ROOT);
+}
+
+bool hostile_only_roots(const struct sim *sim)
+{
+	return (sim->plan.hostile.who & ~HOSTILE_STRANGER) == HOSTILE_ROOT;
 }
 
 bool hostile_can(const struct sim *sim, enum trick trick)
@@ -154,6 +162,29 @@ static u32 pick_ranks(struct sim *sim)
 	return ranks;
 }
 
+/* The node is lost, and the group goes on at the edge: nothing else need befall it. */
+static void pick_edge(struct sim *sim)
+{
+	static const u8 kinds[] = { TROUBLE_SILENT, TROUBLE_RESTART, TROUBLE_REMOVED, TROUBLE_NET };
+	static const u8 when[] = { WHEN_FORMED, WHEN_DONE, WHEN_ROUND };
+	struct plan *p = &sim->plan;
+	struct plan_round *r;
+
+	p->late_ms = 0;
+	p->fallback = INC_FALLBACK_EDGE;
+	p->standbys = one_of(sim, 8) ? p->standbys : 0;
+	p->networks = true;
+	for (r = p->round; r < p->round + p->rounds; r++) {
+		if (one_of(sim, 4))
+			continue;
+		r->fault = one_of(sim, 4) ? r->fault : FAULT_NONE;
+		memset(r->trouble, 0, sizeof(r->trouble));
+		r->trouble[0].kind = kinds[hostile_below(sim, ARRAY_SIZE(kinds) - !!p->standbys)];
+		r->trouble[0].when = when[hostile_below(sim, ARRAY_SIZE(when))];
+		r->trouble[0].at = hostile_below(sim, one_of(sim, 2) ? 2000 : 100000);
+	}
+}
+
 static u32 pick_tricks(struct sim *sim)
 {
 	u32 all = (1u << TRICK_COUNT) - 1, tricks;
@@ -177,7 +208,7 @@ void hostile_pick(struct sim *sim, u32 who)
 	sim->hostile.random = mixed(sim->seed ^ 0xb1a5ed11e5ull);
 	drawn = 0;
 	if (one_of(sim, 4))
-		drawn = one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 2);
+		drawn = one_of(sim, 2) ? HOSTILE_RANK : HOSTILE_NODE << hostile_below(sim, 3);
 	if (drawn && one_of(sim, 8))
 		drawn = between(sim, 1, HOSTILE_ALL);
 	h->who = who == ~0u ? drawn : who & HOSTILE_ALL;
@@ -188,8 +219,18 @@ void hostile_pick(struct sim *sim, u32 who)
 	h->pause = between(sim, 1, one_of(sim, 2) ? 500 : 50000);
 	h->lies = between(sim, 1, one_of(sim, 2) ? 20 : MOST_LIES);
 	h->honest = one_of(sim, 2);
+	sim->plan.others = hostile_below(sim, SIM_MAX_OTHERS + 1);
+	h->roots = pick_ranks(sim);
 	if (h->who & HOSTILE_RANK)
 		pick_pressure(sim);
+	if (h->who & HOSTILE_ROOT)
+		pick_edge(sim);
+	/* a second life of the group, for what was said in the first one */
+	if ((h->who & HOSTILE_STRANGER) && sim->plan.rounds == 1 && !sim->plan.late_ms &&
+	    one_of(sim, 2)) {
+		sim->plan.round[1] = sim->plan.round[0];
+		sim->plan.rounds = 2;
+	}
 	if (h->who)
 		sim->plan.calm = min(sim->plan.calm, 3 * SIM_SEC);
 	hostile_fit(sim);
@@ -204,6 +245,9 @@ void hostile_fit(struct sim *sim)
 	h->ranks &= all;
 	h->places &= (1u << SIM_MAX_NODES) - 1;
 	h->tricks &= (1u << TRICK_COUNT) - 1;
+	h->roots &= all;
+	if (!h->roots || sim->plan.fallback != INC_FALLBACK_EDGE)
+		h->who &= ~HOSTILE_ROOT;
 	if (h->ranks == all)
 		h->ranks &= all - 1;
 	if (!h->ranks)
@@ -224,6 +268,8 @@ void hostile_print(const struct sim *sim)
 		printf(" ranks %#x, %s afterwards,", h->ranks, h->honest ? "honest" : "silent");
 	if (h->who & HOSTILE_NODE)
 		printf(" places %#x,", h->places);
+	if (h->who & HOSTILE_ROOT)
+		printf(" roots of trees %#x,", h->roots);
 	if (h->who & HOSTILE_STRANGER)
 		printf(" a stranger,");
 	printf(" tricks %#x, %u of 1000 packets, every %u us, at most %u times\n", h->tricks,
@@ -246,7 +292,7 @@ void hostile_start(struct sim *sim)
 	for (i = 0; i < sim->plan.hosts; i++)
 		if (hostile_is_rank(sim, i))
 			again(sim, sim->round_begin, i);
-	for (i = 0; i < SIM_MAX_NODES; i++)
+	for (i = 0; i < SIM_PLACES; i++)
 		if (hostile_is_place(sim, i))
 			again(sim, sim->round_begin, SIM_NODE + i);
 	if (sim->plan.hostile.who & HOSTILE_STRANGER)
@@ -266,7 +312,7 @@ static void calm_down(struct sim *sim, u32 who)
 	if (who < SIM_MAX_HOSTS && !sim->plan.hostile.honest) {
 		sim_trace(sim, "rank %u lies no more, and is silent", who);
 		fall_silent(&sim->host[who]);
-	} else if (who >= SIM_NODE && who < SIM_NODE + SIM_MAX_NODES) {
+	} else if (who >= SIM_NODE && who < SIM_NODE + SIM_PLACES) {
 		sim_trace(sim, "node %u lies no more, and is silent", who - SIM_NODE);
 		sim->node[who - SIM_NODE].silent = true;
 	}
@@ -307,11 +353,13 @@ void hostile_end(struct sim *sim)
 
 void hostile_free(struct sim *sim)
 {
-	u32 i;
+	u32 kind, i;
 
-	for (i = 0; i < sim->hostile.nheard; i++)
-		dgram_put(sim, sim->hostile.heard[i]);
-	sim->hostile.nheard = 0;
+	for (kind = 0; kind < HEARD_KINDS; kind++) {
+		for (i = 0; i < sim->hostile.nheard[kind]; i++)
+			dgram_put(sim, sim->hostile.heard[kind][i].d);
+		sim->hostile.nheard[kind] = 0;
+	}
 }
 
 /*
@@ -333,25 +381,7 @@ u64 hostile_bound(const struct sim *sim)
 	return 8 * places * (dead + SIM_SEC);
 }
 
-void hostile_hear(struct sim *sim, struct dgram *d)
-{
-	struct hostile *h = &sim->hostile;
-	u32 at;
-
-	if (!sim->plan.hostile.who || hostile_below(sim, 4))
-		return;
-	at = h->nheard < HOSTILE_HEARD ? h->nheard++ : (u32)hostile_below(sim, HOSTILE_HEARD);
-	if (h->heard[at])
-		dgram_put(sim, h->heard[at]);
-	h->heard[at] = dgram_get(d);
-	h->heard_round[at] = sim->round;
-	h->heard_generation[at] = sim->node[0].generation;
-}
-
-/*
- * JOIN with its proof, of a rank that is gone, makes it a member again as long as the challenge is
- * good: until groups have formed or gone. That is the one thing that it is known to be good for.
- */
+/* JOIN with its proof. */
 static bool is_proved(const struct dgram *d)
 {
 	const struct inc_hdr *hdr = (const struct inc_hdr *)d->data;
@@ -361,15 +391,63 @@ static bool is_proved(const struct dgram *d)
 	       join->challenge;
 }
 
-struct dgram *hostile_heard(struct sim *sim, u32 round)
+static enum heard_kind kind_of(const struct dgram *d)
+{
+	switch (((const struct inc_hdr *)d->data)->vertype & 0xf) {
+	case INC_PKT_JOIN:
+		return is_proved(d) ? HEARD_PROOF : HEARD_OTHER;
+	case INC_PKT_CHALLENGE:
+		return HEARD_CHALLENGE;
+	case INC_PKT_READY:
+		return HEARD_READY;
+	case INC_PKT_RESULT:
+		return HEARD_RESULT;
+	default:
+		return HEARD_OTHER;
+	}
+}
+
+/* The place at an address. */
+static struct node *place_at(struct sim *sim, u32 addr)
+{
+	return &sim->node[addr >= SIM_NODE ? addr - SIM_NODE : SIM_EDGE + addr];
+}
+
+void hostile_hear(struct sim *sim, u32 from, u32 to, u32 net, struct dgram *d)
 {
 	struct hostile *h = &sim->hostile;
-	u32 at = (u32)hostile_below(sim, h->nheard);
+	enum heard_kind kind = kind_of(d);
+	struct heard *heard;
 
-	if (!h->nheard || h->heard_round[at] >= round ||
-	    (is_proved(h->heard[at]) && h->heard_generation[at] == sim->node[0].generation))
-		return NULL;
-	return dgram_get(h->heard[at]);
+	if (!sim->plan.hostile.who || (kind >= HEARD_RESULT && hostile_below(sim, 4)))
+		return;
+	heard = &h->heard[kind][h->nheard[kind] < HOSTILE_HEARD ?
+					h->nheard[kind]++ :
+					hostile_below(sim, HOSTILE_HEARD)];
+	if (heard->d)
+		dgram_put(sim, heard->d);
+	*heard = (struct heard){
+		.d = dgram_get(d), .from = from, .to = to, .net = net, .round = sim->round,
+		.generation = place_at(sim, to)->generation,
+	};
+}
+
+/*
+ * JOIN with its proof, of a rank that is gone, makes it a member again as long as the challenge is
+ * good: until the group has formed or gone. That is the one thing that it is known to be good for.
+ */
+static bool is_good(struct sim *sim, const struct heard *h)
+{
+	return is_proved(h->d) && place_at(sim, h->to)->generation == h->generation;
+}
+
+const struct heard *hostile_heard(struct sim *sim, u32 round)
+{
+	u32 kind = (u32)hostile_below(sim, HEARD_KINDS);
+	u32 at = (u32)hostile_below(sim, sim->hostile.nheard[kind]);
+	const struct heard *h = &sim->hostile.heard[kind][at];
+
+	return h->d && h->round < round && !is_good(sim, h) ? h : NULL;
 }
 
 struct dgram *hostile_rebuild(struct sim *sim, const struct dgram *d, const struct netinc_pkt *pkt)

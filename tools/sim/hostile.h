@@ -6,8 +6,14 @@
  *			what it says is changed, held back or said again on its way out, and more
  *			is said besides (hostile_rank.c, hostile_join.c)
  *	nodes		what one says, with valid cookies, is changed likewise (hostile_node.c)
- *	a stranger	sends from others' addresses, without cookies, what it has heard in an
- *			earlier round, or guesses (stranger.c)
+ *	roots		hosts at which trees have their roots when the group has gone to the edge:
+ *			what such a root says is changed as a node's is. Only the blocks of
+ *			its own tree may be wrong then
+ *	a stranger	sends, from others' addresses or its own, without cookies, what has gone by
+ *			in an earlier round, or guesses (stranger.c)
+ *
+ * Ranks and strangers also say things about other groups that the same node serves
+ * (hostile_others.c): nothing at all may come of these (others.c).
  *
  * Nobody lies when all must go well again (plan.calm). From then on a rank that has lied is honest
  * or silent, and a node that has lied is silent.
@@ -23,9 +29,10 @@
 #define HOSTILE_RANK		1u
 #define HOSTILE_NODE		2u
 #define HOSTILE_STRANGER	4u
-#define HOSTILE_ALL		7u
+#define HOSTILE_ROOT		8u
+#define HOSTILE_ALL		15u
 
-#define HOSTILE_HEARD		64	/* datagrams that are remembered to be said again */
+#define HOSTILE_HEARD		16	/* of a kind, which are remembered to be said again */
 #define HOSTILE_JOINS		8	/* JOINs that wait for their challenge */
 
 /* What is lied about, and how; a run has some of them. Those of ranks, then those of nodes. */
@@ -48,18 +55,33 @@ enum trick {
 	TRICK_ABORT,
 	TRICK_LEAVE,
 	TRICK_MOVE,
+	TRICK_OTHERS,		/* says things about groups that it is no member of */
+	TRICK_FOUND,		/* makes groups of its own, which nobody else joins */
 	TRICK_BODY,		/* any bits of what is in control packets */
 	TRICK_READY,
 	TRICK_ERROR,
 	TRICK_STATUS,		/* STATUS, NACK, PARTIAL, WAIT */
+	TRICK_EPOCH,		/* of another epoch, run or tree */
+	TRICK_MUTE,		/* says nothing at all for a while */
 	TRICK_RESULT,		/* of another block or operation, or with other elements */
 	TRICK_COUNT
+};
+
+/* Kinds of datagrams that are remembered: not all of them are of the kind that most are. */
+enum heard_kind {
+	HEARD_PROOF,		/* JOIN that answers a challenge */
+	HEARD_CHALLENGE,
+	HEARD_READY,
+	HEARD_RESULT,
+	HEARD_OTHER,
+	HEARD_KINDS
 };
 
 struct plan_hostile {
 	u32 who;		/* HOSTILE_* */
 	u32 ranks;		/* bits of those that lie */
 	u32 places;		/* bits of nodes that lie, standby nodes included */
+	u32 roots;		/* bits of hosts whose roots of trees lie */
 	u32 tricks;		/* bits of enum trick */
 	u32 rate;		/* of 1000 packets, about so many are lies */
 	u32 pause;		/* microseconds between lies without an occasion, about */
@@ -78,18 +100,24 @@ struct netinc_block;
 
 /* A JOIN that has been sent without challenge. */
 struct hostile_join {
+	u32 group;
 	u32 child;
 	u32 answers;		/* to challenges */
 	struct inc_join body;
 };
 
+struct heard {
+	struct dgram *d;
+	u32 from, to, net;
+	u32 round;
+	u32 generation;		/* of the group at the place that it was for */
+};
+
 struct hostile {
 	u64 random;
 	u32 lies;		/* so far */
-	struct dgram *heard[HOSTILE_HEARD];
-	u32 heard_round[HOSTILE_HEARD];
-	u32 heard_generation[HOSTILE_HEARD];	/* of groups at the node */
-	u32 nheard;
+	struct heard heard[HEARD_KINDS][HOSTILE_HEARD];
+	u32 nheard[HEARD_KINDS];
 	struct hostile_join join[HOSTILE_JOINS];
 	u32 njoins;
 };
@@ -111,6 +139,8 @@ void hostile_free(struct sim *sim);
 u64 hostile_bound(const struct sim *sim);
 bool hostile_is_rank(const struct sim *sim, u32 rank);
 bool hostile_is_place(const struct sim *sim, u32 place);
+/* Nobody lies but roots of trees. */
+bool hostile_only_roots(const struct sim *sim);
 /* Members or nodes lie: an operation may fail for any reason. */
 bool hostile_members(const struct sim *sim);
 bool hostile_nodes(const struct sim *sim);
@@ -122,9 +152,9 @@ u64 hostile_below(struct sim *sim, u64 limit);
 /* A number near @n, or any. */
 u32 hostile_near(struct sim *sim, u32 n);
 /* Remembers what is under way. */
-void hostile_hear(struct sim *sim, struct dgram *d);
+void hostile_hear(struct sim *sim, u32 from, u32 to, u32 net, struct dgram *d);
 /* One that was heard before @round; NULL: none. */
-struct dgram *hostile_heard(struct sim *sim, u32 round);
+const struct heard *hostile_heard(struct sim *sim, u32 round);
 /* Changes the header of a data packet, and what follows it; tells whether it has done so. */
 bool hostile_change(struct sim *sim, struct netinc_pkt *pkt);
 /* Changes bits of a control packet's body, numbers of it rather than all of it. */
@@ -139,12 +169,24 @@ void hostile_rank_now(struct host *h);
 
 /* hostile_join.c */
 void hostile_join(struct host *h);
+/* To make a group of which it is the only member. */
+void hostile_found(struct host *h);
+/* As rank @child of @group, which it is not. */
+void hostile_intrude(struct host *h, u32 group, u32 child, u32 size);
 /* The answer to a JOIN that was sent besides the endpoint's? */
 bool hostile_join_rx(struct host *h, const struct netinc_pkt *pkt, const void *body);
 
 /* hostile_node.c */
 void hostile_node_send(struct node *n, u32 to, u32 net, struct dgram **d, u32 count);
 void hostile_node_now(struct node *n);
+
+/* hostile_others.c */
+/* Says something about another group, as a member of the one that is looked at. */
+void hostile_others(struct host *h);
+/* What comes for a group that it is no member of. */
+void hostile_others_rx(struct host *h, const struct frame *f);
+/* Likewise, from whatever address, to the node or to a rank of that group. */
+void stranger_others(struct sim *sim);
 
 /* stranger.c */
 void stranger_now(struct sim *sim);
@@ -155,7 +197,7 @@ void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_
 		 const struct netinc_pkt *pkt, const u8 *data);
 /* Block @idx gets this result. */
 void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct netinc_pay *pay);
-/* The operation is done. */
+/* The operation is done; of what has come from who does not lie all is right. */
 void verify_done(struct host *h, struct sim_op *o);
 /* All contributions to @slot are in, and are folded next: do the slot and they say the same? */
 void verify_slot(struct node *n, const struct netinc_agg *agg, const struct netinc_slot *slot);

@@ -38,13 +38,15 @@ static void build(struct host *h, struct inc_join *join)
 		join->lineage = 0;
 }
 
-static void send_join(struct host *h, const struct inc_join *join, u32 child, bool member)
+static void send_join(struct host *h, const struct inc_join *join, u32 group, u32 child,
+		      bool member)
 {
 	struct netinc_pkt pkt;
 	struct dgram *d;
 
 	netinc_ep_header(&h->ep, &pkt, INC_PKT_JOIN);
 	pkt.psn = 0;
+	pkt.group = group;
 	pkt.child = child;
 	if (!member) {
 		pkt.incarnation = 0;
@@ -54,12 +56,23 @@ static void send_join(struct host *h, const struct inc_join *join, u32 child, bo
 		pkt.epoch = hostile_near(h->sim, pkt.epoch);
 	pkt.opseq = hostile_near(h->sim, h->ep.begun);
 	pkt.len = sizeof(*join);
-	sim_trace(h->sim, "rank %u lies: JOIN as %u of %u, move %u, next %llu%s", h->rank, child,
-		  be32_to_cpu(join->size), be32_to_cpu(join->move),
+	sim_trace(h->sim, "rank %u lies: JOIN as %u of %u, group %#x, move %u, next %llu%s",
+		  h->rank, child, be32_to_cpu(join->size), group, be32_to_cpu(join->move),
 		  (unsigned long long)be64_to_cpu(join->next),
 		  member ? ", with a cookie" : join->challenge ? ", proved" : "");
 	d = dgram_build(h->sim, &pkt, NULL, join);
 	net_send(h->sim, h->rank, h->parent.addr[1], h->parent.addr[2], &d, 1);
+}
+
+/* Room for one that is to be challenged; the oldest is forgotten. */
+static struct hostile_join *join_new(struct sim *sim, u32 group, u32 child)
+{
+	struct hostile_join *j = &sim->hostile.join[sim->hostile.njoins++ % HOSTILE_JOINS];
+
+	j->group = group;
+	j->child = child;
+	j->answers = 0;
+	return j;
 }
 
 void hostile_join(struct host *h)
@@ -72,11 +85,29 @@ void hostile_join(struct host *h)
 	if (hostile_can(sim, TRICK_STEAL) && (!hostile_can(sim, TRICK_JOIN) || one_of(sim, 2)))
 		child = (u32)hostile_below(sim, sim->plan.hosts + 1);
 	member = child == h->rank && h->ep.incarnation && one_of(sim, 2);
-	j = &sim->hostile.join[sim->hostile.njoins++ % HOSTILE_JOINS];
-	j->child = child;
-	j->answers = 0;
+	j = join_new(sim, sim->group, child);
 	build(h, &j->body);
-	send_join(h, &j->body, child, member);
+	send_join(h, &j->body, sim->group, child, member);
+}
+
+void hostile_intrude(struct host *h, u32 group, u32 child, u32 size)
+{
+	struct hostile_join *j = join_new(h->sim, group, child);
+
+	build(h, &j->body);
+	j->body.size = cpu_to_be32(size);
+	j->body.nonce = cpu_to_be32((u32)hostile_random(h->sim) | 1);
+	j->body.block = cpu_to_be16(h->sim->plan.block[0]);
+	j->body.lineage = 0;
+	j->body.move = 0;
+	send_join(h, &j->body, group, child, false);
+}
+
+void hostile_found(struct host *h)
+{
+	u32 number = SIM_GROUP + 1 + SIM_MAX_OTHERS + (u32)hostile_below(h->sim, 4);
+
+	hostile_intrude(h, number, 0, 1 + (u32)hostile_below(h->sim, 2));
 }
 
 bool hostile_join_rx(struct host *h, const struct netinc_pkt *pkt, const void *body)
@@ -94,9 +125,9 @@ bool hostile_join_rx(struct host *h, const struct netinc_pkt *pkt, const void *b
 			continue;
 		j->answers++;
 		j->body.challenge = c->challenge;
-		netinc_join_proof(h->ep.cfg.key, h->ep.cfg.group, j->child, &j->body,
+		netinc_join_proof(h->ep.cfg.key, j->group, j->child, &j->body,
 				  j->body.proof);
-		send_join(h, &j->body, j->child, false);
+		send_join(h, &j->body, j->group, j->child, false);
 		return be32_to_cpu(c->nonce) != h->ep.cfg.nonce;
 	}
 	return false;

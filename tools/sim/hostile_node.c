@@ -83,6 +83,22 @@ static void change_body(struct sim *sim, struct netinc_pkt *pkt, u8 *body)
 	}
 }
 
+/* Of an epoch, a run or a tree that the sender has no say in. */
+static void change_epoch(struct sim *sim, struct netinc_pkt *pkt)
+{
+	switch (hostile_below(sim, 3)) {
+	case 0:
+		pkt->epoch = hostile_near(sim, pkt->epoch);
+		break;
+	case 1:
+		pkt->incarnation = hostile_near(sim, pkt->incarnation);
+		break;
+	default:
+		pkt->tree = hostile_below(sim, sim->plan.hosts + 1);
+		break;
+	}
+}
+
 /* The datagram as it leaves; NULL: not at all. */
 static struct dgram *change(struct node *n, struct dgram *d)
 {
@@ -93,7 +109,10 @@ static struct dgram *change(struct node *n, struct dgram *d)
 	if (hostile_can(sim, TRICK_DROP) && one_of(sim, 4))
 		return NULL;
 	netinc_parse(d->data, d->len, &pkt);
-	if (pkt.type == INC_PKT_RESULT) {
+	if (hostile_can(sim, TRICK_EPOCH) && one_of(sim, 4)) {
+		change_epoch(sim, &pkt);
+		copy = hostile_rebuild(sim, d, &pkt);
+	} else if (pkt.type == INC_PKT_RESULT) {
 		if (!hostile_can(sim, TRICK_RESULT) || !hostile_change(sim, &pkt))
 			return dgram_get(d);
 		if (one_of(sim, 8))
@@ -141,8 +160,13 @@ static void header(const struct host *h, struct netinc_pkt *pkt, u8 type)
 static void send_to(struct node *n, const struct host *h, const struct netinc_pkt *pkt,
 		    const void *body)
 {
-	struct dgram *d = dgram_build(n->sim, pkt, NULL, body);
+	struct netinc_pkt of_tree = *pkt;
+	struct dgram *d;
 
+	/* as what it is, or as the root of another tree */
+	if (n->place > SIM_EDGE && hostile_below(n->sim, 8))
+		of_tree.tree = n->place - SIM_EDGE;
+	d = dgram_build(n->sim, &of_tree, NULL, body);
 	sim_trace(n->sim,
 		  "node %u lies to rank %u: type %u, psn %u + %u, operation %u, flags %#x, %u bytes",
 		  n->place, h->rank, pkt->type, pkt->psn, pkt->span, pkt->opseq, pkt->flags,
@@ -258,6 +282,8 @@ static void lie_result(struct node *n, const struct host *h)
 
 	header(h, &pkt, INC_PKT_RESULT);
 	pkt.psn += (u32)hostile_below(sim, h->ep.snd - h->ep.una + 1);
+	if (one_of(sim, 4))
+		pkt.psn += (u32)hostile_below(sim, 2 * sim->plan.window);
 	if (op) {
 		pkt.opseq = op->seq;
 		pkt.sig = op->sig;
@@ -273,7 +299,10 @@ static void lie_result(struct node *n, const struct host *h)
 	} else {
 		pkt.span = 1 + hostile_below(sim, sim->plan.window);
 	}
-	hostile_change(sim, &pkt);
+	if (one_of(sim, 2))
+		hostile_change(sim, &pkt);
+	if (one_of(sim, 8))
+		pkt.flags |= INC_F_PARTIAL;
 	if (pkt.flags & INC_F_DESC)
 		pkt.flags &= ~INC_F_DESC;
 	send_to(n, h, &pkt, body);
@@ -314,10 +343,12 @@ static void lie_partial(struct node *n, const struct host *h)
 static void lie_again(struct node *n, const struct host *h)
 {
 	struct netinc_pkt pkt;
-	struct dgram *d = hostile_heard(n->sim, n->sim->round + 1), *copy;
+	const struct heard *heard = hostile_heard(n->sim, n->sim->round + 1);
+	struct dgram *d, *copy;
 
-	if (!d)
+	if (!heard)
 		return;
+	d = dgram_get(heard->d);
 	if (!netinc_parse(d->data, d->len, &pkt) && pkt.type != INC_PKT_CONTRIB &&
 	    pkt.type != INC_PKT_PROBE && pkt.type != INC_PKT_JOIN && pkt.type != INC_PKT_ABORT) {
 		pkt.epoch = h->ep.epoch;
@@ -327,6 +358,20 @@ static void lie_again(struct node *n, const struct host *h)
 		net_send(n->sim, n->addr, h->rank, n->net[h->rank], &copy, 1);
 	}
 	dgram_put(n->sim, d);
+}
+
+/* From here on nothing is heard of it until it speaks again. */
+static void lie_mute(struct node *n, const struct host *h)
+{
+	(void)h;
+	n->mute = true;
+	sim_trace(n->sim, "node %u says nothing any more", n->place);
+}
+
+/* The blocks of a root are those of its tree: has the group gone there? */
+static bool serves(const struct node *n, const struct host *h)
+{
+	return n->place <= SIM_EDGE || h->ep.spread.trees > n->place - SIM_EDGE;
 }
 
 void hostile_node_now(struct node *n)
@@ -339,14 +384,18 @@ void hostile_node_now(struct node *n)
 		{ TRICK_STATUS, lie_nack }, { TRICK_MOVE, lie_move }, { TRICK_MOVE, lie_peers },
 		{ TRICK_RESULT, lie_result }, { TRICK_ABORT, lie_refuse },
 		{ TRICK_STATUS, lie_partial }, { TRICK_AGAIN, lie_again },
+		{ TRICK_MUTE, lie_mute },
 	};
 	const struct host *h = &n->sim->host[hostile_below(n->sim, n->sim->plan.hosts)];
 	u32 at = (u32)hostile_below(n->sim, ARRAY_SIZE(tricks));
 
-	if (!h->sim || !h->ep.incarnation || n->silent)
+	if (n->mute)
+		n->mute = !one_of(n->sim, 4);
+	if (!h->sim || !h->ep.incarnation || n->silent || n->mute || !serves(n, h))
 		return;
 	/* these end the group for that rank, and that is that */
-	if (tricks[at].play == lie_refuse && hostile_below(n->sim, 8))
+	if ((tricks[at].play == lie_refuse || tricks[at].play == lie_mute) &&
+	    hostile_below(n->sim, 8))
 		return;
 	if (hostile_can(n->sim, tricks[at].trick))
 		tricks[at].play(n, h);

@@ -147,10 +147,12 @@ static void call_away(struct host *h)
 static void say_again(struct host *h)
 {
 	struct netinc_pkt pkt;
-	struct dgram *d = hostile_heard(h->sim, h->sim->round + 1);
+	const struct heard *heard = hostile_heard(h->sim, h->sim->round + 1);
+	struct dgram *d;
 
-	if (!d)
+	if (!heard)
 		return;
+	d = dgram_get(heard->d);
 	if (!netinc_parse(d->data, d->len, &pkt) && pkt.type != INC_PKT_RESULT) {
 		pkt.epoch = h->ep.epoch;
 		pkt.incarnation = h->ep.incarnation;
@@ -190,6 +192,7 @@ void hostile_rank_now(struct host *h)
 		{ TRICK_LEAVE, leave_now }, { TRICK_MOVE, call_away }, { TRICK_AGAIN, say_again },
 		{ TRICK_AGAIN, ask_again },
 		{ TRICK_JOIN, hostile_join }, { TRICK_STEAL, hostile_join },
+		{ TRICK_OTHERS, hostile_others }, { TRICK_FOUND, hostile_found },
 	};
 	u32 at;
 

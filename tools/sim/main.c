@@ -37,7 +37,7 @@ static void print_usage(int status)
 		"  --keep-going N     end after N failures instead of the first\n"
 		"  --shrink N         take N seconds of a processor to make it smaller, 0: do not (30)\n"
 		"  --override SET     change the plan of the seed: NAME[.ROUND[.STEP]]=VALUE,...\n"
-		"  --hostile WHO,...  rank, node, stranger: those lie, in every run; none: nobody does (a quarter of the runs)\n"
+		"  --hostile WHO,...  rank, node, stranger, root: those lie, in every run; none: nobody does (a quarter of the runs)\n"
 		"  -v                 print every packet; neither processes nor shrinking\n\n"
 		"What can be set; mishaps=N: things go wrong N times at most, spare=N: but not that time, dice=N: other random\n"
 		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it:\n");
@@ -75,7 +75,7 @@ static void parse_overrides(struct overrides *o, const char *text)
 /* The same as --override hostile=BITS. */
 static void parse_hostile(struct overrides *o, const char *text)
 {
-	static const char * const names[] = { "rank", "node", "stranger" };
+	static const char * const names[] = { "rank", "node", "stranger", "root" };
 	u32 who = 0, i;
 	size_t len;
 
@@ -96,7 +96,7 @@ static void parse_hostile(struct overrides *o, const char *text)
 	    override_set(o, override_of(SET_HOSTILE, 0, 0, who)))
 		return;
 	fprintf(stderr,
-		"inc-sim: --hostile: expected rank, node, stranger with commas between them, or none\n");
+		"inc-sim: --hostile: expected rank, node, stranger, root with commas between them, or none\n");
 	exit(2);
 }
 
@@ -176,7 +176,10 @@ static void report(const struct totals *t, double time)
 	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64
 	       " of which had to go on, %" PRIu64 " trees at the edge\n",
 	       t->troubled, t->harmless, t->trees);
-	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64 " times\n", t->hostile, t->lies);
+	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64
+	       " times; %" PRIu64 " other groups go the same way as alone, %" PRIu64
+	       " blocks from roots beside one that lies are right\n",
+	       t->hostile, t->lies, t->served, t->true_blocks);
 }
 
 int main(int argc, char **argv)

@@ -212,10 +212,19 @@ void net_send(struct sim *sim, u32 from, u32 to, u32 net, struct dgram **d, u32 
 		return;
 	}
 	for (i = 0; i < n; i += k) {
-		hostile_hear(sim, d[i]);
+		struct frame *f;
+
+		hostile_hear(sim, from, to, net, d[i]);
 		k = min(most, n - i);
-		send_frame(sim, frame_new(sim, from, to, net, d + i, k));
+		f = frame_new(sim, from, to, net, d + i, k);
+		others_sent(sim, f);
+		send_frame(sim, f);
 	}
+}
+
+static u32 group_of(const struct frame *f)
+{
+	return be32_to_cpu(((const struct inc_hdr *)f->d[0]->data)->group);
 }
 
 /* A frame for the node at a host: the edge. */
@@ -234,8 +243,16 @@ static bool for_edge(const struct frame *f)
 
 static void host_event(struct sim *sim, const struct event *e)
 {
-	struct host *h = &sim->host[e->who];
+	struct sim *owner = sim;
+	struct host *h;
 
+	if (e->type == EV_FRAME && e->frame->n)
+		owner = others_find(sim, group_of(e->frame));
+	if (owner != sim && hostile_is_rank(sim, e->who))
+		hostile_others_rx(&sim->host[e->who], e->frame);
+	if (!owner || e->who >= owner->plan.hosts)
+		return;
+	h = &owner->host[e->who];
 	if (e->round != sim->round && e->type != EV_FRAME)
 		return;
 	if (e->type == EV_FRAME && e->frame->n && for_edge(e->frame)) {

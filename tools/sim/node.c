@@ -19,6 +19,10 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 		trouble_now(n->sim, g->move ? WHEN_MOVED : WHEN_FORMED);
 	if (event == INC_EVENT_GROUP_ERROR)
 		trouble_now(n->sim, WHEN_ERROR);
+	if (event == INC_EVENT_GROUP_FORMED && n->place == SIM_EDGE && !n->sim->edge_epoch) {
+		n->sim->edge_epoch = g->epoch;
+		n->sim->edge_spread = g->agg.spread;
+	}
 	sim_trace(n->sim, "node %u: event %d, rank %d, epoch %u, state %u, move %u", n->place,
 		  event, (int)rank, g->epoch, g->state, g->move);
 }
@@ -31,23 +35,24 @@ static const struct netinc_group_ops group_ops = { .send = node_send,
  * As in the kernel, a group that is over is known to its members only; a new run of it may form
  * beside it, and beside one that has come from elsewhere.
  */
-static struct netinc_group *group_find(const struct node *n, u32 incarnation)
+static struct netinc_group *group_find(const struct node *n, u32 id, u32 incarnation)
 {
 	struct node_group *ng;
 
-	for (ng = n->groups; ng; ng = ng->next)
-		if (incarnation ? ng->g.cfg.incarnation == incarnation :
-				  !ng->g.cfg.move && !netinc_group_over(&ng->g))
+	for (ng = n->box->groups; ng; ng = ng->next)
+		if (ng->g.cfg.id == id &&
+		    (incarnation ? ng->g.cfg.incarnation == incarnation :
+				   !ng->g.cfg.move && !netinc_group_over(&ng->g)))
 			return &ng->g;
 	return NULL;
 }
 
-static struct netinc_group *group_of_lineage(const struct node *n, u64 lineage)
+static struct netinc_group *group_of_lineage(const struct node *n, u32 id, u64 lineage)
 {
 	struct node_group *ng;
 
-	for (ng = n->groups; ng; ng = ng->next)
-		if (ng->g.cfg.lineage == lineage)
+	for (ng = n->box->groups; ng; ng = ng->next)
+		if (ng->g.cfg.id == id && ng->g.cfg.lineage == lineage)
 			return &ng->g;
 	return NULL;
 }
@@ -58,10 +63,23 @@ static struct netinc_group *group_over(const struct node *n, const struct netinc
 	struct netinc_group *g = NULL;
 	struct node_group *ng;
 
-	for (ng = n->groups; ng; ng = ng->next)
-		if (netinc_group_over(&ng->g) && netinc_group_knows(&ng->g, pkt, join, peer))
+	for (ng = n->box->groups; ng; ng = ng->next)
+		if (ng->g.cfg.id == pkt->group && netinc_group_over(&ng->g) &&
+		    netinc_group_knows(&ng->g, pkt, join, peer))
 			g = &ng->g;
 	return g;
+}
+
+static struct node_group *group_add(struct node *n, const struct netinc_group_cfg *cfg)
+{
+	struct node_group *ng = calloc(1, sizeof(*ng));
+
+	ng->node = n;
+	ng->mem = calloc(1, netinc_group_bytes(cfg->size, cfg->settings.window));
+	netinc_group_init(&ng->g, cfg, ng->mem, &group_ops, &node_agg_ops);
+	ng->next = n->box->groups;
+	n->box->groups = ng;
+	return ng;
 }
 
 /* What the group brings along, or gets from the node. */
@@ -80,9 +98,9 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 			.late_policy = p->late_ms ? INC_LATE_PARTIAL : INC_LATE_WAIT,
 			.fallback = p->fallback,
 		},
-		.secret = { n->secret[0], ~n->secret[1] },
+		.secret = { n->box->secret[0], ~n->box->secret[1] },
 	};
-	struct node_group *ng = calloc(1, sizeof(*ng));
+	struct node_group *ng;
 
 	for (; !join->lineage && p->fallback && cfg.nstandby < p->standbys; cfg.nstandby++)
 		cfg.standby[cfg.nstandby] = trouble_peer(SIM_NODE + 1 + cfg.nstandby,
@@ -93,12 +111,18 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		cfg.settings = netinc_settings_from_join(join);
 	}
 	cfg.spread = join->lineage && n->place == SIM_EDGE;
-	ng->node = n;
-	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));
-	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
-	ng->next = n->groups;
-	n->groups = ng;
+	ng = group_add(n, &cfg);
 	return &ng->g;
+}
+
+/* The first of those that are this one's own. */
+static struct node_group **own_groups(const struct node *n)
+{
+	struct node_group **at = &n->box->groups;
+
+	while (*at && (*at)->node != n)
+		at = &(*at)->next;
+	return at;
 }
 
 static void group_free(struct node *n, struct node_group **at)
@@ -113,7 +137,7 @@ static void group_free(struct node *n, struct node_group **at)
 	free(ng->mem);
 	free(ng);
 	n->generation++;
-	if (!n->groups && n->held)
+	if (!*own_groups(n) && n->held)
 		sim_fail(n->sim, "%llu bytes are held after the group has gone",
 			 (unsigned long long)n->held);
 }
@@ -140,16 +164,26 @@ static void refuse(struct node *n, const struct frame *f, const struct netinc_pk
 	reply(n, f, dgram_build(n->sim, &p, NULL, &body));
 }
 
+/* With what is the own of the group of that number, which need not be there yet. */
+static struct node *node_for(struct node *n, u32 group)
+{
+	struct sim *owner = others_find(n->sim, group);
+
+	return owner && !n->place ? &owner->node[0] : n;
+}
+
 /*
  * The generation is part of it: a late copy of a JOIN, with its challenge and proof, must not make
- * a member of the next run of the group. It changes when a group forms and when one goes.
+ * a member of the next run of the group. It changes when the group forms and when it goes, and with
+ * no other group.
  */
-static u64 challenge_of(const struct node *n, u32 from, const struct netinc_pkt *pkt,
+static u64 challenge_of(struct node *n, u32 from, const struct netinc_pkt *pkt,
 			const struct inc_join *join)
 {
-	u32 m[5] = { from, pkt->group, pkt->child, (__force u32)join->nonce, n->generation };
+	u32 m[5] = { from, pkt->group, pkt->child, (__force u32)join->nonce,
+		     node_for(n, pkt->group)->generation };
 
-	return netinc_siphash(m, sizeof(m), n->secret) | 1;
+	return netinc_siphash(m, sizeof(m), n->box->secret) | 1;
 }
 
 /* Whoever is not a member yet proves first where it is and that it has the key. */
@@ -185,18 +219,18 @@ static struct netinc_group *group_for(const struct node *n, const struct netinc_
 	struct netinc_group *g;
 
 	if (pkt->incarnation)
-		return group_find(n, pkt->incarnation);
+		return group_find(n, pkt->group, pkt->incarnation);
 	if (join->lineage)
-		return group_of_lineage(n, be64_to_cpu(join->lineage));
+		return group_of_lineage(n, pkt->group, be64_to_cpu(join->lineage));
 	g = group_over(n, pkt, join, peer);
-	return g ?: group_find(n, 0);
+	return g ?: group_find(n, pkt->group, 0);
 }
 
 /* As long as the rank that lives here is in that epoch; the one before is of no use to anybody. */
 void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct netinc_peer *peers)
 {
-	struct node_group *ng = calloc(1, sizeof(*ng));
 	struct netinc_group_cfg cfg;
+	struct node_group *ng;
 	u32 i;
 
 	node_forget(n);
@@ -204,14 +238,10 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 	sim_trace(n->sim, "node %u: tree %u of %u, epoch %u", n->place, tree->tree, tree->trees,
 		  tree->epoch);
 	netinc_tree_group_cfg(tree, &cfg);
-	ng->node = n;
-	ng->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));
-	netinc_group_init(&ng->g, &cfg, ng->mem, &group_ops, &node_agg_ops);
+	ng = group_add(n, &cfg);
 	for (i = 0; i < tree->size; i++)
 		ng->link[i] = peers[i].addr[1] % SIM_MAX_HOSTS;
 	netinc_tree_begin(&ng->g, tree, peers, n->sim->now);
-	ng->next = n->groups;
-	n->groups = ng;
 }
 
 /* 0 or enum inc_refuse_code: can there be a group as this JOIN says? */
@@ -235,6 +265,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 		    const struct inc_join *join)
 {
 	struct netinc_peer peer = trouble_peer(f->from, f->net);
+	struct node *to = node_for(n, pkt->group);
 	int code = INC_REFUSE_UNKNOWN;
 	struct netinc_group *g;
 	u64 detail = 0;
@@ -251,8 +282,9 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	}
 	if (!pkt->incarnation && !proven(n, f, pkt, join))
 		return;
-	n->net[f->from] = f->net;
-	g = group_for(n, pkt, join, &peer);
+	if (to == n)
+		n->net[f->from] = f->net;
+	g = group_for(to, pkt, join, &peer);
 	if (!g && !pkt->incarnation) {
 		refused = may_found(n->sim, pkt, join);
 		if (refused) {
@@ -289,7 +321,7 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 		rx_join(n, f, &pkt, (const void *)(d->data + sizeof(struct inc_hdr)));
 		return NULL;
 	}
-	g = pkt.incarnation ? group_find(n, pkt.incarnation) : group_find(n, 0);
+	g = group_find(n, pkt.group, pkt.incarnation);
 	if (!g) {
 		if (pkt.type != INC_PKT_ABORT && !pkt.tree &&
 		    d->len >= sizeof(struct inc_hdr) + sizeof(struct inc_refuse))
@@ -298,11 +330,12 @@ static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct
 	}
 	if (netinc_group_check(g, &pkt, &peer, sim->now))
 		return NULL;
-	n->net[f->from] = f->net;
+	if (node_of(g) == n)
+		n->net[f->from] = f->net;
 	*child = pkt.child;
 	if (*begun != g) {
 		netinc_group_buffer_begin(g);
-		verify_answers_begin(n, g);
+		verify_answers_begin(node_of(g), g);
 	}
 	*begun = g;
 	if (pkt.type != INC_PKT_CONTRIB) {
@@ -328,8 +361,10 @@ void node_rx(struct node *n, const struct frame *f)
 	if (g)
 		netinc_agg_packet_end(&g->agg, child, n->sim->now);
 	if (begun)
-		verify_answers_end(n, begun);
+		verify_answers_end(node_of(begun), begun);
 	node_flush(n);
+	if (begun && node_of(begun) != n)
+		node_flush(node_of(begun));
 }
 
 static bool lives_in(const struct host *h, const struct netinc_group *g)
@@ -341,7 +376,7 @@ static bool lives_in(const struct host *h, const struct netinc_group *g)
 void node_tick(struct node *n)
 {
 	const struct host *h = n->place >= SIM_EDGE ? &n->sim->host[n->place - SIM_EDGE] : NULL;
-	struct node_group **at = &n->groups;
+	struct node_group **at = own_groups(n);
 
 	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place,
 	       NULL);
@@ -350,6 +385,10 @@ void node_tick(struct node *n)
 	while (*at) {
 		struct netinc_group *g = &(*at)->g;
 
+		if ((*at)->node != n) {
+			at = &(*at)->next;
+			continue;
+		}
 		if (netinc_group_is_branch(g) && !g->ended && !lives_in(h, g))
 			g->ended = n->sim->now;
 		if (netinc_group_tick(&(*at)->g, n->sim->now))
@@ -362,16 +401,17 @@ void node_tick(struct node *n)
 
 void node_forget(struct node *n)
 {
-	while (n->groups)
-		group_free(n, &n->groups);
+	while (*own_groups(n))
+		group_free(n, own_groups(n));
 }
 
 void node_remove(struct node *n)
 {
 	struct node_group *ng;
 
-	for (ng = n->groups; ng; ng = ng->next)
-		netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, n->sim->now);
+	for (ng = n->box->groups; ng; ng = ng->next)
+		if (ng->node == n)
+			netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, n->sim->now);
 	node_flush(n);
 	node_forget(n);
 }
@@ -381,7 +421,8 @@ bool node_has_groups(const struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < SIM_PLACES; i++)
-		if (sim->node[i].groups && !(i >= SIM_EDGE && sim->host[i - SIM_EDGE].frozen))
+		if (*own_groups(&sim->node[i]) &&
+		    !(i >= SIM_EDGE && sim->host[i - SIM_EDGE].frozen))
 			return true;
 	return false;
 }
@@ -395,11 +436,12 @@ void node_init(struct sim *sim)
 
 		n->sim = sim;
 		n->place = i;
+		n->box = &(i || !sim->main ? sim : sim->main)->box[i];
 		n->addr = i >= SIM_EDGE ? i - SIM_EDGE : SIM_NODE + i;
 		for (k = 0; k < SIM_MAX_HOSTS; k++)
 			n->net[k] = trouble_net(sim, i);
-		n->secret[0] = sim_random(sim);
-		n->secret[1] = sim_random(sim);
+		sim->box[i].secret[0] = sim_random(sim);
+		sim->box[i].secret[1] = sim_random(sim);
 		if (!i ||
 		    ((sim->plan.fallback || hostile_nodes(sim)) && i < SIM_EDGE + sim->plan.hosts))
 			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);

@@ -8,7 +8,7 @@
 struct node_group {
 	struct netinc_group g;
 	struct node_group *next;
-	struct node *node;
+	struct node *node;	/* with what is this group's own */
 	void *mem;
 	u32 link[SIM_MAX_HOSTS];	/* where a child's packets go to, as the engine has said */
 };

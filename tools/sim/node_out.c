@@ -64,7 +64,7 @@ static void queue_empty(struct node *n, u32 child, const struct netinc_pkt *pkt)
 
 bool node_silent(const struct node *n)
 {
-	return n->silent || trouble_at(n->sim, TROUBLE_SILENT, n->place) ||
+	return n->silent || n->mute || trouble_at(n->sim, TROUBLE_SILENT, n->place) ||
 	       trouble_at(n->sim, TROUBLE_RESTART, n->place);
 }
 

@@ -147,6 +147,8 @@ void plan_make(struct sim *sim)
 	p->window = INC_MIN_WINDOW << sim_below(sim, 5);
 	p->rounds = one_in(sim, 4) ? 2 : 1;
 	p->dead_ms = pick(sim, 500, 2000);
+	if (!(p->dead_ms % 8))
+		p->dead_ms = 10000;	/* as nodes have it without another word */
 	p->late_ms = 0;
 	p->block[0] = INC_MIN_BLOCK + INC_BLOCK_ALIGN * sim_below(sim, 12);
 	for (i = 1; i < p->hosts; i++)
@@ -197,6 +199,7 @@ void plan_print(const struct sim *sim)
 	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit,
 	       p->inflight, p->think);
 	hostile_print(sim);
+	others_print(sim);
 	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys,
 	       p->networks);
 	for (r = 0; r < p->rounds; r++) {

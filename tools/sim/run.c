@@ -15,6 +15,8 @@ void sim_trace(struct sim *sim, const char *fmt, ...)
 	if (!sim->trace)
 		return;
 	printf("%10" PRIu64 " ", sim->now);
+	if (sim->main)
+		printf("group %#x: ", sim->group);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -23,18 +25,21 @@ void sim_trace(struct sim *sim, const char *fmt, ...)
 
 void sim_fail(struct sim *sim, const char *fmt, ...)
 {
+	struct sim *top = sim->main ?: sim;
 	va_list ap;
 
-	sim->failure = fmt;
-	printf("# seed %" PRIu64 ", %" PRIu64 " us, round %u: ", sim->seed, sim->now, sim->round);
+	top->failure = fmt;
+	printf("# seed %" PRIu64 ", %" PRIu64 " us, round %u: ", top->seed, sim->now, top->round);
+	if (sim->main)
+		printf("group %#x: ", sim->group);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
 	printf("\n");
-	longjmp(*sim->bail, 1);
+	longjmp(*top->bail, 1);
 }
 
-static bool all_finished(const struct sim *sim)
+bool run_all_finished(const struct sim *sim)
 {
 	u32 i;
 
@@ -45,7 +50,7 @@ static bool all_finished(const struct sim *sim)
 }
 
 /* When everything has to be over: nothing goes wrong any more, all have begun, pauses are over. */
-static u64 deadline(const struct sim *sim)
+u64 run_deadline(const struct sim *sim)
 {
 	const struct plan *p = &sim->plan;
 	u64 begin = sim->round_begin + p->round[sim->round].fault_at + p->round[sim->round].pause;
@@ -85,16 +90,17 @@ static void run_round(struct sim *sim, u32 round)
 	sim->round_begin = sim->now + plan_pause(sim);
 	sim->node[0].silent = false;
 	sim->edge_lineage = 0;
+	sim->edge_epoch = 0;
 	for (i = 0; i < sim->plan.hosts; i++)
 		host_start(sim, i);
 	trouble_start(sim);
 	hostile_start(sim);
-	limit = deadline(sim);
+	limit = run_deadline(sim);
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
 		if (sim->plan.round[round].trouble[i].kind)
 			after += 4 * sim->plan.dead_ms * NETINC_MS + 3 * SIM_SEC;
-	while (!all_finished(sim)) {
-		more = sim_step(sim);
+	while (!run_all_finished(sim)) {
+		more = others_step(sim);
 		if (more && sim->now <= max(limit, sim->trouble_end) + after &&
 		    sim->steps <= MAX_STEPS)
 			continue;
@@ -114,12 +120,12 @@ static void run_out(struct sim *sim)
 	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay +
 		    hostile_bound(sim);
 
-	while (node_has_groups(sim) && sim_step(sim))
+	while (node_has_groups(sim) && others_step(sim))
 		if (sim->now > limit)
 			sim_fail(sim, "the node still has the group");
 }
 
-static void clean_up(struct sim *sim)
+void run_clean(struct sim *sim)
 {
 	u32 i;
 
@@ -139,6 +145,7 @@ bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool
 	u32 r;
 
 	memset(sim, 0, sizeof(*sim));
+	sim->group = SIM_GROUP;
 	sim->seed = seed;
 	sim->random = seed;
 	sim->trace = trace;
@@ -154,9 +161,11 @@ bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool
 	if (trace)
 		plan_print(sim);
 	node_init(sim);
+	others_start(sim);
 	for (r = 0; r < sim->plan.rounds; r++)
 		run_round(sim, r);
 	run_out(sim);
-	clean_up(sim);
+	others_end(sim);
+	run_clean(sim);
 	return true;
 }

@@ -365,8 +365,8 @@ static bool fewer_bits(struct shrink *s, u8 field, u32 bits)
 static bool fewer_lies(struct shrink *s)
 {
 	struct plan_hostile h = plan_now(s)->hostile;
+	u32 n, others = plan_now(s)->others;
 	bool any = false;
-	u32 n;
 
 	if (!h.who)
 		return false;
@@ -375,7 +375,10 @@ static bool fewer_lies(struct shrink *s)
 	any |= fewer_bits(s, SET_HOSTILE, h.who);
 	any |= fewer_bits(s, SET_HOSTILE_RANKS, h.ranks);
 	any |= fewer_bits(s, SET_HOSTILE_PLACES, h.places);
+	any |= fewer_bits(s, SET_HOSTILE_ROOTS, h.roots);
 	any |= fewer_bits(s, SET_TRICKS, h.tricks);
+	for (n = 0; n < others && !try(s, SET_OTHERS, 0, 0, n); n++)
+		;
 	for (n = 1; n < h.lies; n *= 2) {
 		if (try(s, SET_LIES, 0, 0, n)) {
 			any = true;

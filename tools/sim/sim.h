@@ -21,6 +21,7 @@
  *	reference.c	what every collective is to give, the plain way
  *	arithmetic.c	inc-coll's arithmetic, for the reference
  *	hostile.h	ranks, nodes and strangers that lie, and what must hold even so
+ *	others.c	groups that the same node serves, and to which nothing may happen
  *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
  */
 #ifndef INC_SIM_H
@@ -39,6 +40,8 @@
 #define SIM_MAX_JOBS	64u
 #define SIM_MAX_SPARED	64
 #define SIM_MAX_OVERRIDES 256
+#define SIM_MAX_OTHERS	2
+#define SIM_GROUP	0xabcd0123u	/* other groups have the next numbers */
 #define SIM_SEC		1000000ull
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
 #define SIM_MAX_NODES	3
@@ -199,6 +202,7 @@ struct plan {
 	u32 fallback;		/* enum inc_fallback */
 	u32 standbys;
 	bool networks;		/* every node has a network of its own */
+	u32 others;		/* groups that the node serves besides */
 	struct plan_hostile hostile;
 	struct plan_round round[SIM_MAX_ROUNDS];
 };
@@ -257,16 +261,25 @@ struct host {
 	struct app_op op[SIM_MAX_OPS];
 };
 
-/* Where groups are: the node, a standby node, the edge. */
+/* What all groups at one place have in common. */
+struct box {
+	struct node_group *groups;
+	u64 secret[2];
+};
+
+/*
+ * Where groups are: the node, a standby node, the edge. The node serves other groups too: each has
+ * one of these with what is its own, as limits are, and the box is the same.
+ */
 struct node {
 	struct sim *sim;
-	struct node_group *groups;
+	struct box *box;
 	u32 place;
 	u32 addr;
 	bool silent;
+	bool mute;		/* likewise, for a while */
 	u32 generation;		/* counts groups that formed and groups that went */
 	u64 held;		/* bytes */
-	u64 secret[2];
 	u64 folds;
 	u64 said[3];		/* by the group of the frame at hand: verify_answers_begin() */
 	struct dgram **out[SIM_MAX_HOSTS];
@@ -301,7 +314,8 @@ enum set {
 	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
 	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
-	SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_TRICKS, SET_LIE_RATE,
+	SET_OTHERS, SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_HOSTILE_ROOTS,
+	SET_TRICKS, SET_LIE_RATE,
 	SET_LIE_PAUSE, SET_LIES, SET_HONEST,
 	SET_DROP,		/* the operation is left out */
 	SET_COUNT, SET_AGREE, SET_IN_PLACE, SET_DISPLACED,
@@ -326,7 +340,22 @@ struct overrides {
 	struct override list[SIM_MAX_OVERRIDES];
 };
 
+/* What happens to an other group: it is the same, whatever befalls the one that is looked at. */
+struct story {
+	u64 end;		/* when the last rank is done with everything */
+	u64 done[SIM_MAX_HOSTS][SIM_MAX_OPS];
+	u64 counters[__INC_C_MAX];
+	u64 sent;		/* a hash over all that is sent, and when */
+	bool over;		/* and its node has forgotten the group */
+};
+
 struct sim {
+	struct sim *main;	/* whose node serves this group; NULL: it has its own */
+	struct sim *other[SIM_MAX_OTHERS];
+	u32 group;		/* its number */
+	struct story story;
+	struct story alone[SIM_MAX_OTHERS];
+	u32 served;		/* other groups, to which nothing has happened */
 	u64 seed;
 	u64 random;
 	bool trace;
@@ -346,7 +375,10 @@ struct sim {
 	u64 round_begin;
 	struct plan plan;
 	struct node node[SIM_PLACES];
+	struct box box[SIM_PLACES];
 	u64 edge_lineage;	/* of the group that host 0 is in */
+	u32 edge_epoch;		/* the first one at the edge, 0: there has been none */
+	struct netinc_spread edge_spread;	/* and its trees */
 	bool ongoing[SIM_MAX_TROUBLES];
 	bool happened_yet[WHEN_COUNT];
 	u64 fault_time;		/* 0: it has not happened */
@@ -354,6 +386,7 @@ struct sim {
 	bool troubled;		/* in this round */
 	bool formed;		/* all ranks had the plan before that */
 	bool patience_ended;
+	u64 true_blocks;	/* right, while roots of other trees lie */
 	u32 rounds_troubled, rounds_harmless, trees;
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
@@ -379,6 +412,8 @@ struct totals {
 	u64 troubled, harmless;	/* rounds in which nodes were lost, and that had to go well */
 	u64 trees;		/* at the edge, but for each first one */
 	u64 hostile, lies;	/* runs in which somebody lies, and how often */
+	u64 served;		/* other groups at the same node */
+	u64 true_blocks;
 	u64 failed, first;	/* how many, and the first of them */
 	u64 counters[__INC_C_MAX];
 };
@@ -398,6 +433,9 @@ void shrink(const struct options *o, u64 seed);
 /* run.c */
 /* False: it has failed, and said why; memory of the run is lost then. */
 bool run_seed(struct sim *sim, u64 seed, const struct overrides *overrides, bool trace);
+void run_clean(struct sim *sim);
+bool run_all_finished(const struct sim *sim);
+u64 run_deadline(const struct sim *sim);
 __attribute__((noreturn, format(printf, 2, 3)))
 void sim_fail(struct sim *sim, const char *fmt, ...);
 __attribute__((format(printf, 2, 3)))
@@ -545,6 +583,19 @@ void frame_free(struct sim *sim, struct frame *f);
 /* One event; false if there are none. */
 bool sim_step(struct sim *sim);
 void sim_drop_events(struct sim *sim);
+
+/* others.c */
+/* Makes them, and writes down what becomes of each of them alone. */
+void others_start(struct sim *sim);
+/* The next event, of the group that is looked at or of an other one. */
+bool others_step(struct sim *sim);
+/* They have gone the same way as they did alone. */
+void others_end(struct sim *sim);
+void others_print(const struct sim *sim);
+/* To whom the group of that number belongs: @sim, or an other one; NULL: nobody. */
+struct sim *others_find(struct sim *sim, u32 group);
+void others_sent(struct sim *sim, const struct frame *f);
+void others_done(struct host *h, u32 idx);
 
 /* node.c */
 void node_init(struct sim *sim);

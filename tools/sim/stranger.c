@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Somebody who is not in the group and hears nothing of it, and sends from others' addresses: what
- * went by in an earlier round, and guesses. Nothing may come of it.
+ * Somebody who is not in the group and hears nothing of it, and sends from others' addresses or
+ * from its own: what went by in an earlier round, and guesses. Nothing may come of it.
  */
 #include "sim.h"
 
@@ -31,15 +31,35 @@ static bool goes_up(u8 type)
 	       type == INC_PKT_ABORT;
 }
 
+/* An address that no rank has; where all are taken it is that of one. */
+static u32 own_address(const struct sim *sim)
+{
+	return min_t(u32, sim->plan.hosts, SIM_MAX_HOSTS - 1);
+}
+
+/*
+ * What went by in an earlier life of the group: the way that it went then, or to another place or
+ * rank, or from another address.
+ */
 static void replay(struct sim *sim)
 {
-	struct dgram *d = hostile_heard(sim, sim->round);
+	const struct heard *h = hostile_heard(sim, sim->round);
 	struct netinc_pkt pkt;
+	struct dgram *d;
+	u32 from;
 
-	if (!d)
+	if (!h)
 		return;
+	d = dgram_get(h->d);
 	netinc_parse(d->data, d->len, &pkt);
-	send_as(sim, goes_up(pkt.type), d);
+	if (one_of(sim, 3)) {
+		send_as(sim, goes_up(pkt.type), d);
+		return;
+	}
+	from = one_of(sim, 3) ? own_address(sim) : h->from;
+	sim_trace(sim, "a stranger sends type %u, psn %u, epoch %u, of round %u, from %u to %u",
+		  pkt.type, pkt.psn, pkt.epoch, h->round, from, h->to);
+	net_send(sim, from, h->to, h->net, &d, 1);
 }
 
 /* What can be guessed of a group without hearing it: all but cookies, nonces and the lineage. */
@@ -92,7 +112,9 @@ static void guess(struct sim *sim)
 
 void stranger_now(struct sim *sim)
 {
-	if (sim->round && one_of(sim, 2))
+	if (sim->other[0] && one_of(sim, 3))
+		stranger_others(sim);
+	else if (sim->round && one_of(sim, 2))
 		replay(sim);
 	else
 		guess(sim);

@@ -19,7 +19,7 @@ u32 trouble_net(const struct sim *sim, u32 place)
 struct netinc_peer trouble_peer(u32 addr, u32 net)
 {
 	return (struct netinc_peer){ .addr = { 10, addr, net }, .family = NETINC_AF_INET,
-				     .udp_port = 5227 };
+				     .udp_port = cpu_to_be16(5227) };
 }
 
 bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place)

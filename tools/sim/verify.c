@@ -67,9 +67,56 @@ void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct ne
 		sim_fail(h->sim,
 			 "rank %u takes psn %u + %u of operation %u for block %llu of operation %u",
 			 h->rank, pkt.psn, pkt.span, pkt.opseq, (unsigned long long)idx, o->op.seq);
+	if (h->ep.spread.trees > 1 && pkt.tree != netinc_tree_of(&h->ep.spread, q))
+		sim_fail(h->sim, "rank %u takes block %llu, of tree %u, from the root of tree %u",
+			 h->rank, (unsigned long long)q, netinc_tree_of(&h->ep.spread, q),
+			 pkt.tree);
 	if (!o->result)
 		o->result = calloc(o->op.blocks, sizeof(*o->result));
 	o->result[idx] = dgram_get(d);
+}
+
+/*
+ * Before the group has gone to the edge, and in its first epoch there, nobody has been told a lie
+ * yet that he could repeat: what comes from a root that does not lie is right.
+ */
+static bool is_true(const struct sim *sim, const struct netinc_pkt *pkt, u64 block)
+{
+	u32 root = netinc_tree_of(&sim->edge_spread, block);
+
+	if (!hostile_only_roots(sim))
+		return false;
+	return !sim->edge_epoch || (s32)(pkt->epoch - sim->edge_epoch) < 0 ||
+	       (pkt->epoch == sim->edge_epoch && !hostile_is_place(sim, SIM_EDGE + root));
+}
+
+static void verify_true(struct host *h, struct sim_op *o)
+{
+	struct netinc_block b;
+	struct netinc_pkt pkt;
+	u64 idx, bytes;
+	const u8 *got;
+	u8 *want;
+
+	if (!is_main(o) || o->op.partial || sim_step_of(h->sim, o->app->idx)->disagree)
+		return;
+	want = reference(h->sim, o->app->idx, h->rank, 0, 0, &bytes);
+	for (idx = 0; o->result && idx < o->op.blocks && !netinc_coll_chains(o->op.coll); idx++) {
+		netinc_coll_block(&o->op, idx, &b);
+		if (!(b.bits & INC_F_WANT) || !b.elems || !o->result[idx])
+			continue;
+		netinc_parse(o->result[idx]->data, o->result[idx]->len, &pkt);
+		if (!is_true(h->sim, &pkt, o->op.first + idx) || (pkt.flags & INC_F_PARTIAL))
+			continue;
+		h->sim->true_blocks++;
+		got = buffer_result(h->sim, o, &b);
+		if (memcmp(got, want + (got - o->recv), b.elems * o->elem_size))
+			sim_fail(h->sim,
+				 "rank %u: block %llu of operation %u, of tree %u, whose root does not lie, is wrong",
+				 h->rank, (unsigned long long)idx, o->op.seq,
+				 netinc_tree_of(&h->sim->edge_spread, o->op.first + idx));
+	}
+	free(want);
 }
 
 /* What is in the buffer is what has come: nothing else has been written there. */
@@ -95,6 +142,8 @@ void verify_done(struct host *h, struct sim_op *o)
 			sim_fail(h->sim, "rank %u: block %llu of operation %u is not what has come",
 				 h->rank, (unsigned long long)idx, o->op.seq);
 	}
+	if (hostile_only_roots(h->sim))
+		verify_true(h, o);
 }
 
 void verify_free(struct sim *sim, struct sim_op *o)

@@ -73,6 +73,8 @@ static void work(struct shared *s, u32 job, double begin)
 		t->trees += sim->trees;
 		t->hostile += !!sim->plan.hostile.who;
 		t->lies += sim->hostile.lies;
+		t->served += sim->served;
+		t->true_blocks += sim->true_blocks;
 		for (i = 0; i < __INC_C_MAX; i++)
 			t->counters[i] += sim->totals[i];
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELAXED);
@@ -93,6 +95,8 @@ static void sum(const struct shared *s, struct totals *all)
 		all->trees += s->worker[job].totals.trees;
 		all->hostile += s->worker[job].totals.hostile;
 		all->lies += s->worker[job].totals.lies;
+		all->served += s->worker[job].totals.served;
+		all->true_blocks += s->worker[job].totals.true_blocks;
 		for (i = 0; i < __INC_C_MAX; i++)
 			all->counters[i] += s->worker[job].totals.counters[i];
 	}

@@ -264,7 +264,7 @@ enum inc_refuse_code {
 	INC_REFUSE_NO_NODE = 1,	/* this box is no node for that interface */
 	/* group, incarnation or epoch unknown: join again; cookie = that of the packet */
 	INC_REFUSE_UNKNOWN,
-	INC_REFUSE_RANK_TAKEN,	/* detail = size of the group */
+	INC_REFUSE_RANK_TAKEN,	/* detail = the rank */
 	INC_REFUSE_SIZE,	/* group has another size: detail */
 	INC_REFUSE_KEY,		/* proof is wrong */
 	INC_REFUSE_LIMIT,	/* node is full: detail = limit */

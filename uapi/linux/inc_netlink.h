@@ -85,7 +85,7 @@ enum {
 	INC_A_NODE_UNSPEC,
 	INC_A_NODE_IFINDEX,	/* u32; 0: the node of all devices */
 	INC_A_NODE_IFNAME,	/* string; "all": the node of all devices */
-	INC_A_NODE_DEAD_MS,	/* u32: 100..60000, default 2000 */
+	INC_A_NODE_DEAD_MS,	/* u32: 100..60000, default 10000 */
 	INC_A_NODE_LATE_MS,	/* u32: 0 = off, else 10..3600000; default 0 */
 	INC_A_NODE_WINDOW,	/* u32: 2^n blocks, INC_MIN_WINDOW..INC_MAX_WINDOW; default 512 */
 	INC_A_NODE_MAX_GROUPS,	/* u32: default 64 */

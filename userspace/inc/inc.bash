@@ -49,6 +49,8 @@ _inc_keys()
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers socket-memory" ;;
 	"parent set")
 		_inc_words "port dev" ;;
+	"ping "*)
+		_inc_words "port dev count interval timeout" ;;
 	"group show" | "member show")
 		_inc_words "group" ;;
 	esac
@@ -89,7 +91,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then
@@ -102,6 +104,8 @@ _inc()
 			_inc_words "show add set del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
+		elif [ "$object" = ping ]; then
+			_inc_words "port dev count interval timeout help"
 		else
 			_inc_words "show help"
 		fi ;;

@@ -30,6 +30,7 @@ struct options options;
 static const struct object *const objects[] = {
 	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port,
 	&object_caps, &object_limits, &object_tenant, &object_qdisc, &object_monitor,
+	&object_ping,
 };
 
 static void print_help(FILE *to)
@@ -153,6 +154,8 @@ static int run_object(const struct object *object, int argc, char **argv)
 	}
 	if (options.commands && (strcmp(name, "show") || !object->restores))
 		return usage_error("-c: expected show of node, parent, tenant, limits or qdisc");
+	if (object->run)
+		return object->run(argc, argv);
 	for (cmd = object->commands; cmd->name; cmd++) {
 		if (!strcmp(cmd->name, name)) {
 			snprintf(error_context, sizeof(error_context), "%s %s: ", object->name,

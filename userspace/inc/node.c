@@ -19,7 +19,7 @@ static const char usage[] =
 	"       inc node del dev DEV\n"
 	"DEV:   a bridge, a port, a VLAN device: what comes in by it; lo or any: what is sent to its addresses, by\n"
 	"       whatever port; a VRF: what comes by its devices; all: what comes to this network namespace\n"
-	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 2000\n"
+	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 10000\n"
 	"       late MS           a rank that does not contribute this long is late; 10..3600000, default 0: wait\n"
 	"       late-policy wait|fail|partial  what happens then: a report; the group fails; reductions go on\n"
 	"                         without it (not with a fallback). Default: fail if late is given, else wait\n"

@@ -27,14 +27,16 @@ struct command {
 /* The command "show" is what an object does when none is named. */
 struct object {
 	const char *name;
-	const struct command *commands;		/* ends with a NULL name */
+	const struct command *commands;		/* ends with a NULL name; NULL: see `run` */
+	int (*run)(int argc, char **argv);	/* of an object that has no commands */
 	const char *usage;
 	/* with -c "show" prints commands that make what there is */
 	bool restores;
 };
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats,
-	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor;
+	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor,
+	object_ping;
 
 /* Options before the object. */
 struct options {

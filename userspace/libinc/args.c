@@ -215,32 +215,42 @@ static uint64_t weight_bits(const struct inc_args *args)
 	return bits;
 }
 
-int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
+static int fill_call(const struct call *c, struct inc_submit *op)
 {
-	const struct call c = {
-		.group = group, .args = args, .shape = inc_shape(args->coll),
-		.name = inc_coll_name(args->coll), .rank = inc_rank(group), .size = inc_size(group),
-		.root = args->root == inc_rank(group),
-	};
+	const struct inc_args *args = c->args;
 	int ret;
 
-	if (!c.shape->submit)
-		return inc_fail(group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d",
+	if (!c->shape->submit)
+		return inc_fail(c->group, -EINVAL, "collective %d: expected enum inc_coll, 1..%d",
 				(int)args->coll, INC_COLL_LEAVE - 1);
 	*op = (struct inc_submit){
 		.coll = args->coll, .type = args->type, .op = args->op, .wire = args->wire,
 		.mode = args->mode, .root = args->root, .weight = weight_bits(args),
 	};
-	ret = check_numbers(&c);
+	ret = check_numbers(c);
 	if (!ret)
-		ret = check_options(&c);
+		ret = check_options(c);
 	if (!ret)
-		ret = fill_counts(&c, op);
+		ret = fill_counts(c, op);
 	if (ret)
 		return ret;
-	if (!has_counts(&c) ||
+	if (!has_counts(c) ||
 	    (args->coll != INC_COLL_REDUCE_SCATTER && args->coll != INC_COLL_ALLTOALL))
-		op->count = own_count(&c);
-	fill_buffers(&c, op);
-	return check_buffers(&c, op);
+		op->count = own_count(c);
+	fill_buffers(c, op);
+	return check_buffers(c, op);
+}
+
+int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
+{
+	struct call c = { .group = group, .args = args };
+
+	if (!group || !args)
+		return inc_null(group, group ? "struct inc_args" : "group");
+	c.shape = inc_shape(args->coll);
+	c.name = inc_coll_name(args->coll);
+	c.rank = inc_rank(group);
+	c.size = inc_size(group);
+	c.root = args->root == c.rank;
+	return fill_call(&c, op);
 }

@@ -15,6 +15,10 @@
  * result is not of all ranks returns how many are missing: more than 0, so that who does not know
  * of it takes it for a failure.
  *
+ * NULL. A call that is given NULL where that means nothing returns -EINVAL and says which argument
+ * it was; inc_leave() and inc_abort() do nothing then, as free(). NULL as a buffer of elements
+ * means what the table at struct inc_args says.
+ *
  * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get
  * -EPROTO, and a text that names both sides; the group works on after that.
  *
@@ -227,7 +231,7 @@ int inc_join_poll(struct inc_group *group, int timeout_ms);
  * operation): goes on without them. Every rank that is left calls it, once each has seen the
  * failure, and keeps its @group, in which inc_rank() and inc_size() are new: ranks are numbered
  * anew in their old order. Returns when the others are there: as soon as nobody is missing but
- * those that are known to be gone, or when for the node's dead limit (2 s, see `inc node`) nobody
+ * those that are known to be gone, or when for the node's dead limit (10 s, see `inc node`) nobody
  * has come any more. Who is missing then is out. A rank that is alone left is a group of one.
  *
  * Nothing of before goes on: requests have ended, see inc_wait(); results that have not been
@@ -243,6 +247,45 @@ int inc_join_poll(struct inc_group *group, int timeout_ms);
  * only. After a failure the call may be repeated, or the group left by inc_leave().
  */
 int inc_shrink(struct inc_group *group, int timeout_ms);
+
+/* The colour of a rank that is to be in none of the new groups. */
+#define INC_NO_COLOUR	(-1)
+
+/*
+ * Splits @group, as MPI_Comm_split(): all its ranks call it, as the next operation of the group.
+ * Those of one @colour (0 .. INT_MAX) become a new group *@out, numbered by their @key, and by
+ * their rank in @group where keys are equal. With INC_NO_COLOUR a rank is in none, and *@out is
+ * NULL. @group stays as it is; the new group is left by itself, in any order.
+ *
+ * The new group has a number and a job of its own, at random, and meets where @group is: at its
+ * node, at the standby node that it has moved to, or, at the edge, at the host of its own rank 0.
+ * The key is that of @group.
+ *
+ * @timeout_ms is for the others to join the new group, as in struct inc_join_opts; how long the
+ * exchange before it may take says inc_set_timeout(). Returns as inc_allgather() and inc_join() do;
+ * -EINVAL: @colour, which only this rank notices; -EPROTO: a rank's libinc splits in another way.
+ * The text is @group's. On failure *@out is NULL at this rank, and others run into @timeout_ms.
+ */
+int inc_split(struct inc_group **out, struct inc_group *group, int colour, int key,
+	      int timeout_ms);
+
+/* A new group of the same ranks in the same order: inc_split() with one colour and key. */
+int inc_dup(struct inc_group **out, struct inc_group *group, int timeout_ms);
+
+/* What a rank tells the others in inc_split(); its contents are libinc's. */
+struct inc_split_offer {
+	uint64_t opaque[8];
+};
+
+/*
+ * inc_split() in steps, for who exchanges the offers in his own way, without waiting for instance:
+ * each rank makes one, all get all of them in the order of ranks (an allgather of sizeof(*@offer)
+ * elements of INC_TYPE_U8), and each starts to join, as inc_join_start(): inc_join_poll() says how
+ * far *@out is, and inc_leave() frees it if that fails. *@out NULL and 0: this rank is in none.
+ */
+int inc_split_offer(struct inc_group *group, int colour, int key, struct inc_split_offer *offer);
+int inc_split_start(struct inc_group **out, struct inc_group *group,
+		    const struct inc_split_offer *offers);
 
 /*
  * Leaves and frees @group, which must not be used any more, whatever this returns. Waits until all
@@ -404,6 +447,20 @@ int inc_wait(struct inc_request *req, int timeout_ms);
 int inc_test(struct inc_request *req);
 
 /*
+ * The first of @n operations, of one group or several, that has ended: *@which becomes its index,
+ * its entry in @reqs NULL, and its result is returned. Entries that are NULL are passed over.
+ * -ENOENT: all are NULL. -ETIMEDOUT: none within @timeout_ms (-1: no limit; 0: only look), -ENOMEM:
+ * nothing has changed, *@which is @n.
+ */
+int inc_wait_any(struct inc_request **reqs, size_t n, int timeout_ms, size_t *which);
+
+/*
+ * Returns when all @n operations have ended, or -ETIMEDOUT; entries that are NULL are passed over.
+ * The result is that of the first in @reqs that is not 0; inc_wait() tells the others'.
+ */
+int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms);
+
+/*
  * Which ranks' contributions are in the result of @req, which has ended, or, @req NULL, of the
  * group's last operation that returned more than 0: bit rank % 32 of @ranks[rank / 32],
  * INC_MAX_RANKS bits. A rank is in if it is in all of the result. Returns how many are not, 0 if
@@ -415,7 +472,10 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 
 /* ---- What and why ------------------------------------------------------- */
 
-/* The socket, for poll(): readable when an operation has ended. Do not close or read it. */
+/*
+ * The socket, for poll(): readable when an operation has ended. Do not close or read it. -EINVAL,
+ * rank UINT32_MAX, size and number 0: @group is NULL.
+ */
 int inc_fd(const struct inc_group *group);
 uint32_t inc_rank(const struct inc_group *group);
 uint32_t inc_size(const struct inc_group *group);

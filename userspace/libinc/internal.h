@@ -79,9 +79,21 @@ __printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, .
 void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,
 		       unsigned int port);
 
+/* -EINVAL for a call that was given no group, or something else that must not be NULL. */
+int inc_null(struct inc_group *group, const char *what);
+
 /* join.c */
 int64_t inc_now_ms(void);
 int inc_left_ms(int64_t deadline);
+/*
+ * Starts to join what @addr says, all but the family. @launched: without a node the ranks may meet
+ * where the launcher says. On failure the text is the thread's.
+ */
+int inc_join_addr(struct inc_group **out, const struct sockaddr_inc *addr, bool launched);
+
+/* ops.c */
+/* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */
+void inc_wait_until(struct inc_request *req, int64_t deadline);
 
 /* family.c */
 int inc_caps_get(struct inc_caps *caps);

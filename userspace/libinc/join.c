@@ -37,6 +37,8 @@ int inc_left_ms(int64_t deadline)
 
 int inc_info(struct inc_group *group, struct inc_info *info)
 {
+	if (!group || !info)
+		return inc_null(group, group ? "info" : "group");
 	memset(info, 0, sizeof(*info));
 	if (ioctl(group->fd, INC_IOC_INFO, info) < 0)
 		return inc_fail(group, -errno, "group %u rank %u: %s", group->addr.sinc_group,
@@ -46,22 +48,22 @@ int inc_info(struct inc_group *group, struct inc_info *info)
 
 int inc_fd(const struct inc_group *group)
 {
-	return group->fd;
+	return group ? group->fd : inc_null(NULL, "group");
 }
 
 uint32_t inc_rank(const struct inc_group *group)
 {
-	return group->addr.sinc_rank;
+	return group ? group->addr.sinc_rank : UINT32_MAX;
 }
 
 uint32_t inc_size(const struct inc_group *group)
 {
-	return group->addr.sinc_size;
+	return group ? group->addr.sinc_size : 0;
 }
 
 uint32_t inc_group_id(const struct inc_group *group)
 {
-	return group->addr.sinc_group;
+	return group ? group->addr.sinc_group : 0;
 }
 
 static int open_socket(void)
@@ -207,17 +209,12 @@ static bool is_parentless(const struct sockaddr_inc *addr)
 	return !addr->sinc_parent_family && inc_parent_get(&parent) == -ENETUNREACH;
 }
 
-int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
+int inc_join_addr(struct inc_group **out, const struct sockaddr_inc *to, bool launched)
 {
-	/* the launcher knows where its own ranks meet, not those of some other group */
-	bool launched = !opts || !opts->size;
-	struct sockaddr_inc addr;
+	struct sockaddr_inc addr = *to;
 	int fd, ret;
 
 	*out = NULL;
-	ret = inc_parse_opts(&addr, opts);
-	if (ret)
-		return ret;
 	fd = open_socket();
 	if (fd < 0)
 		return fd;
@@ -237,6 +234,19 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 	    inc_meet_at_master(&(*out)->addr))
 		ret = start_connect(*out);
 	return ret ? give_up(out, join_failed(*out, ret)) : 0;
+}
+
+int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
+{
+	struct sockaddr_inc addr;
+	int ret;
+
+	if (!out)
+		return inc_null(NULL, "place for the group");
+	*out = NULL;
+	ret = inc_parse_opts(&addr, opts);
+	/* the launcher knows where its own ranks meet, not those of some other group */
+	return ret ? ret : inc_join_addr(out, &addr, !opts || !opts->size);
 }
 
 static int set_blocking(struct inc_group *group, bool blocking)
@@ -266,9 +276,11 @@ static int join_done(struct inc_group *group)
 int inc_join_poll(struct inc_group *group, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
-	struct pollfd pfd = { .fd = group->fd, .events = POLLOUT };
+	struct pollfd pfd = { .fd = inc_fd(group), .events = POLLOUT };
 	int ret;
 
+	if (!group)
+		return inc_null(NULL, "group");
 	if (group->joined)
 		return 0;
 	do
@@ -323,6 +335,8 @@ int inc_shrink(struct inc_group *group, int timeout_ms)
 	struct inc_info info;
 	int ret;
 
+	if (!group)
+		return inc_null(NULL, "group");
 	if (!group->joined && !group->shrinks)
 		return inc_fail(group, -ENOTCONN,
 				"shrink group %u as rank %u of %u: it was never joined",
@@ -347,6 +361,8 @@ int inc_leave(struct inc_group *group)
 {
 	struct inc_info info;
 
+	if (!group)
+		return 0;
 	if (group->joined && !inc_info(group, &info) && info.submitted != info.completed &&
 	    (info.state == INC_STATE_READY || info.state == INC_STATE_RESYNC))
 		return inc_fail(group, -EBUSY, "group %u rank %u: %llu operations are under way",
@@ -359,10 +375,13 @@ int inc_leave(struct inc_group *group)
 int inc_cancel(struct inc_group *group)
 {
 	/* No text: a signal handler may be the caller. */
+	if (!group)
+		return -EINVAL;
 	return shutdown(group->fd, SHUT_RDWR) < 0 ? -errno : 0;
 }
 
 void inc_abort(struct inc_group *group)
 {
-	group_free(group);
+	if (group)
+		group_free(group);
 }

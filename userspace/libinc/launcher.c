@@ -202,6 +202,8 @@ int inc_launcher(struct inc_launch *launch)
 	char names[160] = "";
 	int ret;
 
+	if (!launch)
+		return inc_null(NULL, "place for the answer");
 	memset(launch, 0, sizeof(*launch));
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		by = &launchers[i];

@@ -122,6 +122,8 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 	struct inc_contributed c;
 	int err;
 
+	if (!group || !ranks)
+		return inc_null(group, group ? "set of ranks" : "group");
 	memset(ranks, 0, sizeof(c.ranks));
 	if (req && (req->handle || req->result < 0))
 		return inc_fail(group, -EINVAL,
@@ -185,6 +187,8 @@ static int timed_out(struct inc_request *req, int timeout_ms)
 
 int inc_set_timeout(struct inc_group *group, int timeout_ms)
 {
+	if (!group)
+		return inc_null(NULL, "group");
 	if (timeout_ms < 0)
 		return inc_fail(group, -EINVAL,
 				"timeout %d: expected milliseconds, 0 for as long as it takes",
@@ -208,11 +212,19 @@ static int expired(struct inc_request *req, int timeout_ms)
 	return ended(req, inc_fail(group, -ETIMEDOUT, "%s: the group has been ended", text));
 }
 
+void inc_wait_until(struct inc_request *req, int64_t deadline)
+{
+	if (req->handle)
+		wait_for(req, deadline, false);
+}
+
 int inc_wait(struct inc_request *req, int timeout_ms)
 {
 	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
 	int ret;
 
+	if (!req)
+		return inc_null(NULL, "request");
 	if (!req->handle)
 		return req->result;
 	ret = wait_for(req, deadline, false);
@@ -221,11 +233,15 @@ int inc_wait(struct inc_request *req, int timeout_ms)
 
 int inc_test(struct inc_request *req)
 {
+	if (!req)
+		return inc_null(NULL, "request");
 	return req->handle ? wait_for(req, 0, true) : req->result;
 }
 
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
+	if (!req)
+		return inc_null(group, "request");
 	memset(req, 0, sizeof(*req));
 	req->group = group;
 	req->result = inc_fill(group, &req->submit, args);
@@ -238,6 +254,8 @@ int inc_start(struct inc_request *req)
 	struct inc_submit op;
 	int ret;
 
+	if (!req)
+		return inc_null(NULL, "request");
 	if (!req->prepared)
 		return inc_fail(req->group, -EINVAL,
 				"start: the request is not one that inc_prepare() has prepared");
@@ -263,7 +281,8 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 
 	if (!ret)
 		ret = inc_start(req);
-	req->prepared = 0;
+	if (req)
+		req->prepared = 0;
 	return ret;
 }
 

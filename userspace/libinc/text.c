@@ -83,6 +83,11 @@ int inc_fail(struct inc_group *group, int err, const char *fmt, ...)
 	return err;
 }
 
+int inc_null(struct inc_group *group, const char *what)
+{
+	return inc_fail(group, -EINVAL, "the %s is NULL", what);
+}
+
 const char *inc_errmsg(struct inc_group *group)
 {
 	static __thread char copy[ERRMSG_LEN];

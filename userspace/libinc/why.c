@@ -150,7 +150,7 @@ int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enu
 	const struct inc_submit what = {
 		.coll = byte(coll), .type = byte(type), .op = byte(op), .count = count,
 	};
-	struct answer answer = { .buf = buf, .len = len };
+	struct answer answer = { .buf = buf, .len = buf ? len : 0 };
 	struct inc_parent_addr parent = { .family = 0 };
 	struct inc_info info = { .parent_family = 0 };
 	int ret = check_all(&answer, group, &what);

@@ -46,6 +46,15 @@ struct genl_split_ops {
 	u8 flags;
 };
 
+/* Before a dump without a policy: it does not take what the command's other form does. */
+static inline int netinc_genl_takes_none(struct netlink_callback *cb)
+{
+	if (!nlmsg_attrlen(cb->nlh, GENL_HDRLEN))
+		return 0;
+	NL_SET_ERR_MSG(cb->extack, "expected no attributes: this lists all there is");
+	return -EINVAL;
+}
+
 /* Once, before the family is registered. Those of one command stand side by side. */
 static inline void netinc_genl_set_ops(struct genl_family *family, const struct genl_split_ops *ops,
 				       u8 n)
@@ -65,8 +74,10 @@ static inline void netinc_genl_set_ops(struct genl_family *family, const struct 
 		op->flags |= ops->flags & ~(GENL_CMD_CAP_DO | GENL_CMD_CAP_DUMP);
 		if (ops->doit)
 			op->doit = ops->doit;
-		if (ops->dumpit)
+		if (ops->dumpit) {
 			op->dumpit = ops->dumpit;
+			op->start = ops->policy ? NULL : netinc_genl_takes_none;
+		}
 		if (!op->policy) {
 			op->policy = ops->policy;
 			op->maxattr = ops->maxattr;

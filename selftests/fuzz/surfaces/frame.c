@@ -78,7 +78,7 @@ static void make_ether(u8 *frame, u32 host, __be16 type)
 
 static void make_udp(struct udphdr *uh, const void *data, u32 len, u32 pseudo)
 {
-	*uh = (struct udphdr){ .source = htons(49152 + len % 16384),
+	*uh = (struct udphdr){ .source = htons(INC_PORT),
 			       .dest = htons(INC_PORT),
 			       .len = htons((u16)(sizeof(*uh) + len)) };
 	pseudo += IPPROTO_UDP + sizeof(*uh) + len;
@@ -163,7 +163,8 @@ u32 frame_receive(void *data, u32 size, bool *outgoing)
 		at = ETH_HLEN + sizeof(struct iphdr) + sizeof(struct udphdr);
 		if (got < (ssize_t)(at + sizeof(struct inc_hdr)) ||
 		    from.sll_protocol != htons(ETH_P_IP) || frame[ETH_HLEN + 9] != IPPROTO_UDP ||
-		    (frame[at - 6] << 8 | frame[at - 5]) != INC_PORT)
+		    ((frame[at - 6] << 8 | frame[at - 5]) != INC_PORT &&
+		     (frame[at - 8] << 8 | frame[at - 7]) != INC_PORT))
 			continue;
 		*outgoing = from.sll_pkttype == PACKET_OUTGOING;
 		memcpy(data, frame + at, min((u32)got - at, size));

@@ -17,7 +17,8 @@ module; see Documentation/howto-python.rst.
 from ._abi import Coll, Op, State, Type
 from ._calls import Buffer, Counts, OpLike, TypeLike
 from ._group import Error, Group, Info, Launched, Partial, Request, Timeout, launcher, why
+from ._waits import wait_all, wait_any
 
 __version__ = "0.1.0"
 __all__ = ["Buffer", "Coll", "Counts", "Error", "Group", "Info", "Launched", "Op", "OpLike", "Partial", "Request",
-           "State", "Timeout", "Type", "TypeLike", "launcher", "why"]
+           "State", "Timeout", "Type", "TypeLike", "launcher", "wait_all", "wait_any", "why"]

@@ -168,6 +168,15 @@ class InfoStruct(c.Structure):
                 ("fallback", c.c_uint8), ("resv", c.c_uint8 * 6)]
 
 
+class SplitOffer(c.Structure):
+    """struct inc_split_offer"""
+
+    _fields_ = [("opaque", c.c_uint64 * 8)]
+
+
+#: The colour of a rank that is in no new group.
+NO_COLOUR = -1
+
 #: Ranks of a group as bits: rank % 32 of word rank / 32.
 RankSet = c.c_uint32 * (MAX_RANKS // 32)
 
@@ -188,6 +197,8 @@ PROTOTYPES = {
     "inc_rank": (c.c_uint32, [c.c_void_p]),
     "inc_shrink": (c.c_int, [c.c_void_p, c.c_int]),
     "inc_size": (c.c_uint32, [c.c_void_p]),
+    "inc_split_offer": (c.c_int, [c.c_void_p, c.c_int, c.c_int, c.POINTER(SplitOffer)]),
+    "inc_split_start": (c.c_int, [c.POINTER(c.c_void_p), c.c_void_p, c.POINTER(SplitOffer)]),
     "inc_test": (c.c_int, [c.POINTER(RequestStruct)]),
     "inc_version": (c.c_char_p, []),
     "inc_wait": (c.c_int, [c.POINTER(RequestStruct), c.c_int]),

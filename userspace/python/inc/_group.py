@@ -8,7 +8,8 @@ import threading
 import time
 import types
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Generator, List, Optional, Set, Tuple, Type as ClassType, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Generator, List, Optional, Set, Tuple,
+                    Type as ClassType, Union)
 
 from . import _abi, _calls
 from ._abi import KEY_LEN, MAX_RANKS, NO_RANK, Coll, JoinOpts, Launch, Op, State, Type
@@ -23,6 +24,7 @@ _lib = _abi.load()
 #: Milliseconds that a wait spends in libinc at a time: KeyboardInterrupt is raised between two of them.
 _SLICE_MS = 100
 _MAX_U32 = 0xFFFFFFFF
+_MAX_I32 = 0x7FFFFFFF
 #: Errors that are about ranks, which struct inc_info then names.
 _ABOUT_RANKS = (_errno.ETIMEDOUT, _errno.ECONNRESET, _errno.EPROTO, _errno.EMSGSIZE, _errno.ETIME, _errno.ECANCELED)
 
@@ -295,17 +297,7 @@ class Group(Collectives):
         self._handle: Optional[c.c_void_p] = None
         limit = _Limit(timeout)
         self._begin(group, rank, size, job, parent, key)
-        try:
-            while True:
-                ret = self._join_poll(max(1, limit.slice()))
-                if ret == 0:
-                    break
-                if ret not in (-_errno.ETIMEDOUT, -_errno.EAGAIN) or limit.over():
-                    raise self._failure(ret)
-        except BaseException:
-            self.abort()
-            raise
-        self._joined()
+        self._wait_joined(limit)
 
     @classmethod
     async def join(cls, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,
@@ -370,6 +362,15 @@ class Group(Collectives):
             opts.parent = parent.encode()
         if key is not None:
             opts.key = _key(key)
+        handle = c.c_void_p()
+        self._rank, self._size, self._group = int(opts.rank), int(opts.size), int(opts.group)
+        ret = _lib.inc_join_start(c.byref(handle), c.byref(opts))
+        if ret:
+            raise Error(-ret, _text(None))
+        self._open(handle)
+
+    def _open(self, handle: c.c_void_p) -> None:
+        """A handle whose join is under way is this group's from now on."""
         self._cond = threading.Condition()
         self._users: List[int] = []
         self._doomed = False  # abort() in a signal handler
@@ -378,14 +379,21 @@ class Group(Collectives):
         self._failed: List[_Operation] = []  # of which leave() raises one, if nobody has been told
         self._readers: Dict["asyncio.AbstractEventLoop", int] = {}
         self._forks = _forks
-        self._fd = -1
-        self._rank, self._size, self._group = int(opts.rank), int(opts.size), int(opts.group)
-        handle = c.c_void_p()
-        ret = _lib.inc_join_start(c.byref(handle), c.byref(opts))
-        if ret:
-            raise Error(-ret, _text(None))
+        self._fd = int(_lib.inc_fd(handle))
         self._handle = handle
-        self._fd = _lib.inc_fd(handle)
+
+    def _wait_joined(self, limit: _Limit) -> None:
+        try:
+            while True:
+                ret = self._join_poll(max(1, limit.slice()))
+                if ret == 0:
+                    break
+                if ret not in (-_errno.ETIMEDOUT, -_errno.EAGAIN) or limit.over():
+                    raise self._failure(ret)
+        except BaseException:
+            self.abort()
+            raise
+        self._joined()
 
     def _join_poll(self, ms: int) -> int:
         handle = self._enter()
@@ -455,6 +463,16 @@ class Group(Collectives):
         """Has this thread entered? Then this is a signal handler."""
         with self._cond:
             return threading.get_ident() in self._users
+
+    def _ask(self, function: Callable[[c.c_void_p], Any]) -> None:
+        """Calls it with the handle; raises what it returns."""
+        handle = self._enter()
+        try:
+            ret = function(handle)
+            if ret:
+                raise Error(-ret, _text(handle))
+        finally:
+            self._exit()
 
     def _failure(self, ret: int) -> Error:
         """What a call of this thread has just returned."""
@@ -750,6 +768,37 @@ class Group(Collectives):
             self._pending.discard(operation)
             operation.end(Error(_errno.ECANCELED, f"{operation.call.name}: its group has failed and shrunk"))
 
+    # ---- Groups made of it -------------------------------------------------------------------------------------------
+
+    def split(self, colour: Optional[int], key: int = 0, *, timeout: Optional[float] = 60.0) -> Optional["Group"]:
+        """
+        As MPI_Comm_split(): all ranks call it, as the next operation of the group; those of one colour (0 .. 2^31 - 1)
+        are a new group, numbered by their keys, and by their ranks here where keys are equal. Colour None: this rank is
+        in none, and None is returned. The new group meets where this one is, and is left by itself. timeout: seconds
+        for the others to join it; None: no limit. See inc_split() in inc.h.
+        """
+        limit = _Limit(timeout)
+        own, offers = _abi.SplitOffer(), (_abi.SplitOffer * self._size)()
+        number = _abi.NO_COLOUR if colour is None else whole("colour", colour, 0, _MAX_I32)
+        order = whole("key", key, -_MAX_I32 - 1, _MAX_I32)
+        self._ask(lambda this: _lib.inc_split_offer(this, number, order, c.byref(own)))
+        self.allgather(memoryview(own).cast("B"), memoryview(offers).cast("B"))
+        handle = c.c_void_p()
+        self._ask(lambda this: _lib.inc_split_start(c.byref(handle), this, offers))
+        if not handle:
+            return None
+        new = type(self).__new__(type(self))
+        new._open(handle)
+        new._numbers(handle)
+        new._wait_joined(limit)
+        return new
+
+    def dup(self, *, timeout: Optional[float] = 60.0) -> "Group":
+        """A new group of the same ranks in the same order: split() with one colour and key."""
+        new = self.split(0, timeout=timeout)
+        assert new is not None
+        return new
+
     def __enter__(self) -> "Group":
         return self
 
@@ -796,13 +845,7 @@ class Group(Collectives):
     def info(self) -> Info:
         """What the kernel knows of this rank."""
         got = _abi.InfoStruct()
-        handle = self._enter()
-        try:
-            ret = _lib.inc_info(handle, c.byref(got))
-            if ret:
-                raise Error(-ret, _text(handle))
-        finally:
-            self._exit()
+        self._ask(lambda handle: _lib.inc_info(handle, c.byref(got)))
         return Info(got.group, got.rank, got.size, State(got.state), got.epoch, got.window, got.block,
                     None if got.missing == NO_RANK else got.missing, got.srtt_us, got.submitted, got.completed,
                     got.blocks_sent, got.blocks_resent, got.moves)

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Hosts that let in only what answers them, and ranks behind address translation: a node's answers go to where a rank's
+# packets come from.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+# What comes to a host by eth0 is dropped unless its connection tracking knows it, but for neighbour discovery.
+closed_host() {
+	in_ns "$1" nft -f - <<-'END'
+		table inet fw {
+			chain in {
+				type filter hook input priority 0; policy drop;
+				iif lo accept
+				meta l4proto ipv6-icmp accept
+				ct state established,related accept
+				counter name "refused"
+			}
+			counter refused { }
+		}
+	END
+}
+
+open_host() {
+	in_ns "$1" nft delete table inet fw
+}
+
+close_all() {
+	local h
+
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		closed_host "h$h" || return
+	done
+}
+
+# refused HOST OPERATOR WANTED: packets that its rules have dropped
+refused() {
+	local counter
+
+	counter=$(in_ns "$1" nft list counter inet fw refused | sed -n 's/.*packets \([0-9]*\).*/\1/p')
+	expect "packets refused at $1" "$counter" "$2" "$3"
+}
+
+# Nothing of the job is refused, and what nobody has asked for is.
+behind_firewalls() {
+	local h
+
+	run_ranks "$INC_HOSTS" inc-coll --quiet --seed "$SEED" --ops 60 --max 20000 "$@" || return
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		refused "h$h" -eq 0 || return
+	done
+}
+
+# The node reaches a closed host with nothing that this has not asked for: the rules do what they say.
+rules_work() {
+	in_ns sw bash -c 'echo x >/dev/udp/10.7.0.1/5227' && wait_for 10 refused h1 -eq 1
+}
+
+# behind HOST NUMBER: host NUMBER in a network of its own behind HOST, which translates its addresses
+behind() {
+	local via=$1 nr=$2 net=10.6.$2
+
+	ip netns add "h$nr" && ip link add eth0 netns "h$nr" type veth peer name "in$nr" netns "$via" &&
+		ip -n "$via" addr add "$net.1/24" dev "in$nr" && ip -n "$via" link set "in$nr" up || return
+	printf '%s\n' "link set lo up" "addr add $net.2/24 dev eth0" "link set eth0 up" "route add default via $net.1" |
+		ip -n "h$nr" -batch - || return
+	in_ns "$via" bash -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' &&
+		inc -n "h$nr" parent set "$INC_NODE4"
+}
+
+translate() {
+	in_ns "$1" nft -f - <<-'END'
+		table ip nat {
+			chain out {
+				type nat hook postrouting priority 100;
+				oif eth0 ip saddr 10.6.0.0/16 udp dport 5227 counter masquerade
+			}
+		}
+	END
+}
+
+# Two ranks are behind one address, and send from one port: one of them gets another on the way.
+translated() {
+	behind h1 5 && behind h1 6 && translate h1 || return
+	INC_HOSTS=6
+	run_ranks 6 inc-coll --quiet --seed "$SEED" --ops 60 --max 20000 &&
+		expect "connections that were translated" \
+			"$(in_ns h1 nft list table ip nat | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge 2
+}
+
+inc_begin
+inc_topology_create 4
+modprobe -a nft_ct nft_masq nft_chain_nat 2>/dev/null
+set_up close_all
+check "hosts that let only answers in" behind_firewalls
+check "hosts that let only answers in, IPv6" behind_firewalls --parent "$INC_NODE6"
+check "what nobody has asked for is not let in" rules_work
+for ((h = 1; h <= INC_HOSTS; h++)); do
+	set_up open_host "h$h"
+done
+check "two ranks behind one address" translated
+check "groups are gone" wait_for 30 no_groups
+inc_topology_destroy
+inc_end

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * inc ping: is there a node, how far away is it, and how long may packets to it be?
+ *
+ * It asks as a rank does that wants to join: with JOIN, from a UDP socket. A node answers with
+ * CHALLENGE and keeps nothing (protocol.rst, Joining); a host that has INC, but no node there, with
+ * REFUSE. Needs neither the module on this host, unless no address is given, nor any privilege.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/inc.h>
+#include <linux/inc_netlink.h>
+
+#include "names.h"
+#include "nl.h"
+#include "print.h"
+#include "tool.h"
+
+#ifndef IP_MTU
+#define IP_MTU 14	/* linux/in.h, which netinet/in.h excludes */
+#endif
+
+static const char usage[] =
+	"Usage: inc ping [ADDR] [port PORT] [dev DEV] [count N] [interval MS] [timeout MS]\n"
+	"Asks a node whether it is there, as a rank does that wants to join.\n"
+	"ADDR: its IPv4 or IPv6 address, by default this network namespace's parent; a link-local one needs dev\n"
+	"PORT: its UDP port, default 5227\n"
+	"N:    questions, 1..1000000, default 4\n"
+	"MS:   from one to the next, and until an answer counts as lost; both 10..60000, default 1000\n"
+	"Exit status 0: a node has answered, 1: none has.\n";
+
+struct target {
+	struct addr addr;
+	uint16_t port;
+	uint32_t ifindex;
+};
+
+enum answer { ANSWER_NONE, ANSWER_NODE, ANSWER_NO_NODE, ANSWER_NO_INC };
+
+struct tally {
+	uint64_t sent, nodes, least, most, sum;	/* microseconds */
+	enum answer last;
+};
+
+/* Its header has been checked by nobody yet. */
+struct reply {
+	struct inc_hdr hdr;
+	union {
+		struct inc_challenge challenge;
+		struct inc_refuse refuse;
+	};
+};
+
+struct question {
+	struct inc_hdr hdr;
+	struct inc_join join;
+};
+
+/* Waiting has been interrupted by Ctrl-C: what has been found out is told even so. */
+static bool interrupted;
+
+static void interrupt(int signal)
+{
+	(void)signal;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* ---- Where to ------------------------------------------------------------ */
+
+static struct target parent;
+
+static void note_parent(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	if (!tb[INC_A_PARENT_ADDR] ||
+	    nla_len(tb[INC_A_PARENT_ADDR]) > (int)sizeof(parent.addr.bytes))
+		return;
+	parent.addr.len = nla_len(tb[INC_A_PARENT_ADDR]);
+	memcpy(parent.addr.bytes, nla_data(tb[INC_A_PARENT_ADDR]), (size_t)parent.addr.len);
+	get_u16(tb[INC_A_PARENT_PORT], &parent.port);
+	get_u32(tb[INC_A_PARENT_IFINDEX], &parent.ifindex);
+}
+
+static int default_target(struct target *to)
+{
+	struct nl_msg *msg = inc_request(INC_CMD_PARENT_GET, 0);
+	int err;
+
+	if (!msg)
+		return EXIT_REFUSED;
+	memset(&parent, 0, sizeof(parent));
+	err = inc_talk(msg, INC_A_PARENT, note_parent);
+	if (err)
+		return err;
+	if (!parent.addr.len)
+		return refused("no parent is set in this network namespace; expected an address");
+	*to = parent;
+	return 0;
+}
+
+static int given_target(struct target *to, const char *text, const struct arg *dev)
+{
+	if (addr_parse(text, strlen(text), &to->addr))
+		return usage_error("%s: expected an IPv4 or IPv6 address", text);
+	if (addr_link_local(&to->addr) && !dev->given)
+		return usage_error("%s: a link-local address needs dev DEV", text);
+	if (!dev->given)
+		return 0;
+	to->ifindex = if_nametoindex(dev->text);
+	if (!to->ifindex)
+		return refused("dev %s: no such interface in this network namespace", dev->text);
+	return 0;
+}
+
+static const char *target_text(const struct target *to)
+{
+	static char text[INET6_ADDRSTRLEN];
+
+	return inet_ntop(to->addr.len == 4 ? AF_INET : AF_INET6, to->addr.bytes, text,
+			 sizeof(text));
+}
+
+/* A socket that only hears what comes from there; -1: an error has been printed. */
+static int open_socket(const struct target *to)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(to->port),
+				    .sin6_scope_id = to->ifindex };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(to->port) };
+	bool v4 = to->addr.len == 4;
+	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0) {
+		refused("socket: %s", strerror(errno));
+		return -1;
+	}
+	memcpy(&in.sin_addr, to->addr.bytes, sizeof(in.sin_addr));
+	memcpy(&in6.sin6_addr, to->addr.bytes, sizeof(in6.sin6_addr));
+	if (connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
+		refused("%s: %s", target_text(to), strerror(errno));
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Of the way to it, as far as it is known here, bytes; 0: it is not. */
+static uint32_t path_mtu(int fd, const struct target *to)
+{
+	bool v4 = to->addr.len == 4;
+	socklen_t len = sizeof(int);
+	int mtu = 0;
+
+	if (getsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_MTU : IPV6_MTU, &mtu, &len))
+		return 0;
+	return mtu > 0 ? (uint32_t)mtu : 0;
+}
+
+/* ---- Questions and answers ----------------------------------------------- */
+
+static void make_question(struct question *q, uint32_t group, uint32_t nonce)
+{
+	memset(q, 0, sizeof(*q));
+	q->hdr.vertype = INC_WIRE_VERSION << 4 | INC_PKT_JOIN;
+	q->hdr.group = htonl(group);
+	q->hdr.span = htons(1);
+	q->hdr.len = htons(sizeof(q->join));
+	q->join.size = htonl(1);
+	q->join.nonce = htonl(nonce);
+	q->join.block = htons(64);
+}
+
+static enum answer judge(const struct reply *r, ssize_t len, uint32_t group, uint32_t nonce)
+{
+	ssize_t body = len - (ssize_t)sizeof(r->hdr);
+
+	if (body < (ssize_t)sizeof(r->challenge) || r->hdr.group != htonl(group) ||
+	    r->hdr.vertype >> 4 != INC_WIRE_VERSION)
+		return ANSWER_NONE;
+	if ((r->hdr.vertype & 15) == INC_PKT_CHALLENGE && r->challenge.nonce == htonl(nonce))
+		return ANSWER_NODE;
+	if ((r->hdr.vertype & 15) == INC_PKT_REFUSE && r->refuse.nonce == htonl(nonce) &&
+	    r->refuse.code == htons(INC_REFUSE_NO_NODE))
+		return ANSWER_NO_NODE;
+	return ANSWER_NONE;
+}
+
+/* The answer to this question, until the time @end (microseconds). */
+static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	enum answer answer;
+	struct reply r;
+	uint64_t now;
+	ssize_t len;
+	int n;
+
+	for (now = now_us(); now < end && !interrupted; now = now_us()) {
+		n = poll(&p, 1, (int)((end - now + 999) / 1000));
+		interrupted = n < 0 && errno == EINTR;
+		if (n <= 0)
+			continue;
+		len = recv(fd, &r, sizeof(r), MSG_DONTWAIT);
+		if (len < 0 && errno == ECONNREFUSED)
+			return ANSWER_NO_INC;
+		answer = len < 0 ? ANSWER_NONE : judge(&r, len, group, nonce);
+		if (answer)
+			return answer;
+	}
+	return ANSWER_NONE;
+}
+
+static const struct {
+	const char *code, *text;
+} answers[] = {
+	[ANSWER_NONE] = { "none", "no answer" },
+	[ANSWER_NODE] = { "node", "node" },
+	[ANSWER_NO_NODE] = { "no-node", "has INC, but is no node for packets that come in there" },
+	[ANSWER_NO_INC] = { "refused", "nobody has this UDP port: INC is not there" },
+};
+
+static void show_answer(const struct target *to, uint64_t number, enum answer answer, uint64_t us)
+{
+	if (answer == ANSWER_NODE) {
+		out_text("%s: node, question %llu", target_text(to), (unsigned long long)number);
+		out_num(NULL, ", %s\n", us, UNIT_US);
+	} else {
+		out_text("%s: %s, question %llu\n", target_text(to), answers[answer].text,
+			 (unsigned long long)number);
+	}
+	fflush(stdout);
+}
+
+static int ask(int fd, const struct target *to, struct tally *t, uint32_t group, uint64_t timeout)
+{
+	struct question q;
+	uint64_t start, us;
+	uint32_t nonce;
+
+	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
+		return refused("getrandom: %s", strerror(errno));
+	make_question(&q, group, nonce);
+	start = now_us();
+	/* what an earlier question has met is told to the next system call */
+	if (send(fd, &q, sizeof(q), 0) < 0 && send(fd, &q, sizeof(q), 0) < 0)
+		return refused("%s: %s", target_text(to), strerror(errno));
+	t->sent++;
+	t->last = await(fd, group, nonce, start + timeout * 1000);
+	us = now_us() - start;
+	show_answer(to, t->sent, t->last, us);
+	if (t->last != ANSWER_NODE)
+		return 0;
+	t->least = t->nodes && t->least < us ? t->least : us;
+	t->most = t->most > us ? t->most : us;
+	t->sum += us;
+	t->nodes++;
+	return 0;
+}
+
+static void pause_until(uint64_t end)
+{
+	uint64_t now = now_us();
+	struct timespec t;
+
+	if (now >= end || interrupted)
+		return;
+	t.tv_sec = (time_t)((end - now) / 1000000);
+	t.tv_nsec = (long)((end - now) % 1000000 * 1000);
+	interrupted = nanosleep(&t, NULL) && errno == EINTR;
+}
+
+static void summarize(const struct target *to, const struct tally *t, uint32_t mtu)
+{
+	out_open(NULL);
+	out_str("addr", NULL, target_text(to));
+	out_num("port", NULL, to->port, UNIT_NONE);
+	out_num("sent", "%s sent", t->sent, UNIT_NONE);
+	out_num("answered", ", %s answered by a node", t->nodes, UNIT_NONE);
+	out_str("last", NULL, answers[t->last].code);
+	if (t->nodes) {
+		out_num("rtt_min_us", ", round trip %s", t->least, UNIT_US);
+		out_num("rtt_avg_us", " / %s", t->sum / t->nodes, UNIT_US);
+		out_num("rtt_max_us", " / %s (least / mean / most)", t->most, UNIT_US);
+	}
+	if (mtu)
+		out_num("mtu", ", path MTU %s", mtu, UNIT_BYTES);
+	out_text("\n");
+	out_close();
+	out_end();
+}
+
+static int run_ping(const struct target *to, uint64_t count, uint64_t interval, uint64_t timeout)
+{
+	struct sigaction stop = { .sa_handler = interrupt }, before;	/* no SA_RESTART */
+	struct tally t = { 0 };
+	uint64_t begin;
+	uint32_t group, mtu;
+	int fd, err = 0;
+
+	if (getrandom(&group, sizeof(group), 0) != sizeof(group))
+		return refused("getrandom: %s", strerror(errno));
+	fd = open_socket(to);
+	if (fd < 0)
+		return EXIT_REFUSED;
+	interrupted = false;
+	sigaction(SIGINT, &stop, &before);
+	while (!err && t.sent < count && !interrupted) {
+		begin = now_us();
+		err = ask(fd, to, &t, group, timeout);
+		if (!err && t.sent < count)
+			pause_until(begin + interval * 1000);
+	}
+	sigaction(SIGINT, &before, NULL);
+	mtu = path_mtu(fd, to);
+	close(fd);
+	if (err)
+		return err;
+	summarize(to, &t, mtu);
+	return t.nodes ? 0 : EXIT_REFUSED;
+}
+
+static int ping(int argc, char **argv)
+{
+	struct arg args[] = {
+		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
+		{ .key = "dev", .kind = ARG_DEV },
+		{ .key = "count", .kind = ARG_NUM, .min = 1, .max = 1000000, .num = 4 },
+		{ .key = "interval", .kind = ARG_NUM, .min = 10, .max = 60000, .num = 1000 },
+		{ .key = "timeout", .kind = ARG_NUM, .min = 10, .max = 60000, .num = 1000 },
+		{ .key = NULL }
+	};
+	bool named = argc && !arg_find(args, argv[0]);
+	struct target to = { .port = INC_PORT };
+	int err;
+
+	err = args_parse(args, argc - named, argv + named);
+	if (!err && !named && args[1].given)
+		err = usage_error("dev %s: expected with an address", args[1].text);
+	if (!err)
+		err = named ? given_target(&to, argv[0], &args[1]) : default_target(&to);
+	if (err)
+		return err;
+	if (args[0].given)
+		to.port = (uint16_t)args[0].num;
+	return run_ping(&to, args[2].num, args[3].num, args[4].num);
+}
+
+const struct object object_ping = { .name = "ping", .run = ping, .usage = usage };

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Waiting for several operations. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define NAP_MS	1
+
+/*
+ * Looks for a request that has ended: its index, or n. Operations of one group end in their order,
+ * so that its oldest is the one to ask for; *@oldest is that of the first request's group, n if all
+ * are NULL. *@several: there are requests of other groups, too.
+ */
+static size_t find_ended(struct inc_request **reqs, size_t n, size_t *oldest, bool *several)
+{
+	*oldest = n;
+	*several = false;
+	for (size_t i = 0; i < n; i++) {
+		if (!reqs[i])
+			continue;
+		if (!reqs[i]->handle)
+			return i;
+		if (*oldest == n)
+			*oldest = i;
+		else if (reqs[i]->group != reqs[*oldest]->group)
+			*several = true;
+		else if (reqs[i]->handle < reqs[*oldest]->handle)
+			*oldest = i;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!reqs[i] || (!*several && i != *oldest))
+			continue;
+		inc_test(reqs[i]);
+		if (!reqs[i]->handle)
+			return i;
+	}
+	return n;
+}
+
+/* Adds the group's descriptor unless it is there. Returns how many there are. */
+static nfds_t add_group(struct pollfd *fds, nfds_t n, const struct inc_group *group)
+{
+	for (nfds_t i = 0; i < n; i++)
+		if (fds[i].fd == inc_fd(group))
+			return n;
+	fds[n] = (struct pollfd){ .fd = inc_fd(group), .events = POLLIN };
+	return n + 1;
+}
+
+/* Until an operation of one of the groups has ended, whoever's it is. */
+static int wait_groups(struct inc_request **reqs, size_t n, int64_t deadline)
+{
+	struct pollfd *fds = calloc(n, sizeof(*fds));
+	nfds_t groups = 0;
+	int ret;
+
+	if (!fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (reqs[i])
+			groups = add_group(fds, groups, reqs[i]->group);
+	ret = poll(fds, groups, inc_left_ms(deadline));
+	free(fds);
+	return ret < 0 && errno != EINTR ? -errno : 0;
+}
+
+int inc_wait_any(struct inc_request **reqs, size_t n, int timeout_ms, size_t *which)
+{
+	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms, nap;
+	bool several, polled = false;
+	size_t i, oldest;
+	int ret = 0;
+
+	if (!which || (n && !reqs))
+		return inc_null(NULL, which ? "requests" : "place for the index");
+	*which = n;
+	for (;;) {
+		i = find_ended(reqs, n, &oldest, &several);
+		if (i < n) {
+			ret = reqs[i]->result;
+			reqs[i] = NULL;
+			*which = i;
+			return ret;
+		}
+		if (oldest == n)
+			return -ENOENT;
+		if (!inc_left_ms(deadline))
+			return -ETIMEDOUT;
+		/* what others are to collect keeps poll() from waiting: then a nap */
+		nap = inc_now_ms() + NAP_MS;
+		if (!several)
+			inc_wait_until(reqs[oldest], deadline);
+		else if (polled)
+			inc_wait_until(reqs[oldest],
+				       deadline >= 0 && deadline < nap ? deadline : nap);
+		else
+			ret = wait_groups(reqs, n, deadline);
+		if (ret)
+			return inc_fail(reqs[oldest]->group, ret, "wait: %s", inc_strerror(ret));
+		polled = several && !polled;
+	}
+}
+
+int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms)
+{
+	int64_t deadline = timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms;
+	int first = 0, ret;
+
+	if (n && !reqs)
+		return inc_null(NULL, "requests");
+	for (size_t i = 0; i < n; i++) {
+		if (!reqs[i])
+			continue;
+		ret = inc_wait(reqs[i], inc_left_ms(deadline));
+		if (reqs[i]->handle)
+			return ret;
+		if (!first)
+			first = ret;
+	}
+	return first;
+}
