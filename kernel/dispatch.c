@@ -14,19 +14,26 @@ bool netinc_dispatch_at(const struct netinc_rx *rx)
 	return netinc_node_for(rx);
 }
 
+static bool names_group(const struct netinc_rx *rx, u32 group)
+{
+	const struct inc_hdr *h;
+	struct inc_hdr buf;
+
+	h = skb_header_pointer(rx->skb, rx->headers, sizeof(buf), &buf);
+	return h && be32_to_cpu(h->group) == group;
+}
+
+/*
+ * All that comes to a port that a rank holds: of a damaged packet nobody knows what group it named.
+ * If the port is another program's, only what names the rank's group.
+ */
 bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
 {
 	const struct netinc_rank *rank;
-	const struct inc_hdr *h;
-	struct inc_hdr buf;
-	u32 group;
 
-	h = skb_header_pointer(rx->skb, rx->headers, sizeof(buf), &buf);
-	if (!h)
-		return false;
-	group = be32_to_cpu(h->group);
-	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, group), hash)
-		if (rank->ep.cfg.group == group && rank->path.sport == port)
+	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ports, be16_to_cpu(port)), port_hash)
+		if (rank->path.sport == port &&
+		    (rank->holds_port || names_group(rx, rank->ep.cfg.group)))
 			return true;
 	return false;
 }

@@ -107,7 +107,8 @@ static void __net_exit net_exit(struct net *net)
 	netinc_edge_fini(nn);
 	WARN_ON_ONCE(nn->users);
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
-		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
+		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]) ||
+			     !hlist_empty(&nn->ports[i]));
 	netinc_account_end(&nn->account);
 	netinc_user_put(nn->owner);
 	netinc_history_fini(nn);

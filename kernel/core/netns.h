@@ -79,6 +79,8 @@ struct netinc_net {
 	struct hlist_head groups[1 << NETINC_HASH_BITS];
 	/* struct netinc_rank by group id, RCU */
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];
+	/* the same by the port that it sends from, RCU */
+	struct hlist_head ports[1 << NETINC_HASH_BITS];
 	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
 	struct netinc_peer parent;
 	/* what cannot be put down to a group, and groups that are gone */

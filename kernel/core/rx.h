@@ -130,8 +130,8 @@ void netinc_dispatch(struct netinc_rx *rx);
 bool netinc_dispatch_at(const struct netinc_rx *rx);
 
 /*
- * Under RCU: is it of a group of which a rank is here that sends from @port? The headers in front
- * of INC's have been looked at.
+ * Under RCU: is it for a rank that is here and sends from @port? The headers in front of INC's have
+ * been looked at.
  */
 bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port);
 

@@ -283,6 +283,7 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 		return err;
 	}
 	rank->holder = netinc_port_hold(rank->nn->net, parent->family, rank->path.sport);
+	rank->holds_port = rank->holder;
 	cfg->block = min_t(u32, round_down(mtu - (int)sizeof(struct inc_hdr), INC_BLOCK_ALIGN),
 			   INC_MAX_BLOCK);
 	cfg->super_packet = min_t(u32,
@@ -314,10 +315,21 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 		    other->ep.cfg.job == rank->ep.cfg.job &&
 		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
 			err = -EADDRINUSE;
-	if (!err)
+	if (!err) {
 		hlist_add_head_rcu(&rank->hash, head);
+		hlist_add_head_rcu(&rank->port_hash,
+				   netinc_hash(nn->ports, be16_to_cpu(rank->path.sport)));
+	}
 	spin_unlock_bh(&nn->hash_lock);
 	return err;
+}
+
+/* After the port's holder is gone, which is to get nothing that comes to the port. */
+static void port_remove(struct netinc_net *nn, struct netinc_rank *rank)
+{
+	spin_lock_bh(&nn->hash_lock);
+	hlist_del_rcu(&rank->port_hash);
+	spin_unlock_bh(&nn->hash_lock);
 }
 
 static int net_use(struct netinc_net *nn)
@@ -443,6 +455,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	netinc_pin_drain(rank);
 	netinc_tree_paths_fini(rank);
 	destroy_path(rank);
+	port_remove(nn, rank);
 	net_unuse(nn);
 }
 

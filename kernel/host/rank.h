@@ -26,6 +26,7 @@
 
 struct netinc_rank {
 	struct hlist_node hash;		/* nn->ranks; nn->hash_lock, RCU */
+	struct hlist_node port_hash;	/* nn->ports, likewise, as long as the port is held */
 	struct netinc_net *nn;
 	struct kref ref;
 	struct rcu_head rcu;
@@ -46,6 +47,8 @@ struct netinc_rank {
 	u64 armed;
 	struct netinc_path path;	/* to the parent, the root of the first tree */
 	struct socket *holder;		/* holds the port of `path`, see nf_hooks.h; or NULL */
+	/* there is a holder; does not change while others see the rank */
+	bool holds_port;
 	/* [ntree_paths]: to the roots of the others; new with each epoch that has several */
 	struct netinc_path *tree_paths;
 	u32 ntree_paths;		/* trees of the epoch but the first; 0: no paths */

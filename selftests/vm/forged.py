@@ -278,6 +278,28 @@ def t_host(lab):
     lab.work()
 
 
+@test("host: the same at the port that its rank sends from")
+def t_host_answers(lab):
+    result = lab.down[0][-1]
+    other = result.but(group=result.group ^ 1 << RNG.randrange(32))
+    to_rank = {"to": "h1", "src": NODE4, "sport": w.PORT, "dport": lab.port["h1"]}
+    for n in (0, 1, 47):
+        lab.send("h4", result.pack()[:n], **to_rank)
+    lab.owe("h1", malformed=3)
+    for size in (0, 64, 1024):
+        for p in (result, other):                               # of a damaged packet nobody knows the group
+            lab.send("h4", p.but(body=bytes(size), len=None), check=0x1234, **to_rank)
+    lab.owe("h1", checksum=6)
+    lab.send("h4", other, **to_rank)
+    lab.owe("h1", no_group=1)
+    lab.send("h4", result.but(cookie=result.cookie ^ 1), **to_rank)
+    lab.owe("h1", cookie=1)
+    for port in {"sport": w.PORT + 1}, {"dport": lab.port["h1"] ^ 1}:
+        lab.send("h4", other, **{**to_rank, **port})            # no answer, or no rank's port: not INC's
+    lab.audit()
+    lab.work()
+
+
 @test("host: forged READY, REFUSE, CHALLENGE, WAIT and MOVE")
 def t_host_control(lab):
     base = lab.probe(cookie=RNG.randrange(1 << 64))

@@ -38,13 +38,17 @@ class Lab:
     # the job
 
     def learn(self):
-        """Up and down packets of the members, from their own taps: one for each block, in order, however often sent."""
-        self.up, self.down = [], []
+        """
+        Up and down packets of the members, from their own taps: one for each block, in order, however often sent. And
+        the port that each sends from.
+        """
+        self.up, self.down, self.port = [], [], {}
         for i, ns in enumerate(MEMBERS):
             up, down = {}, {}
-            for p in self.taps[ns].packets():
+            for f, p in ((f, p) for f in self.taps[ns].frames() for p in f.units()):
                 if p.group == self.group and p.kind == w.CONTRIB and p.child == i:
                     up.setdefault(p.psn, p)
+                    self.port[ns] = f.sport
                 elif p.group == self.group and p.kind == w.RESULT:
                     down.setdefault(p.psn, p)
             self.up.append([up[psn] for psn in sorted(up)])
