@@ -3,7 +3,7 @@
 #
 # Wires that spoil packets: every host's link leads through a relay of our own, which flips bits, truncates, loses,
 # repeats, reorders and delays. Results are right all the same, and every flipped or truncated packet is found again in
-# exactly the counter that it belongs to.
+# exactly the counter that it belongs to: INC's, or UDP's if the rank whose port it was for has gone.
 #
 #	h1: eth0 ---- w: u1   relay.py   w: d1 ---- sw: p1 (br0)	and so on for every host; segmentation offload
 #									and checksum offload off at both ends
@@ -71,10 +71,19 @@ relayed() {
 		$2 == way && $3 == kind && (!host || $1 == host) { sum += $4 } END { print sum + 0 }' "$RELAY_LOG"
 }
 
+# proc_net HOST FILE PROTOCOL COUNTER: what the host's own IP or UDP has counted, in /proc/net/FILE
+proc_net() {
+	in_ns "$1" cat "/proc/net/$2" | awk -v protocol="$3:" -v counter="$4" '
+		$1 == protocol && !seen++ { split($0, name); next }
+		$1 == protocol { for (i in name) if (name[i] == counter) print $i }'
+}
+
 # What IP itself found to be cut off, which never reaches INC on a host.
-ip_truncated() {
-	in_ns "$1" cat /proc/net/netstat | awk '$1 == "IpExt:" && !seen++ { split($0, name); next }
-		$1 == "IpExt:" { for (i in name) if (name[i] == "InTruncatedPkts") print $i }'
+ip_truncated() { proc_net "$1" netstat IpExt InTruncatedPkts; }
+
+# What came damaged to a host: late, for a rank that has gone, it is no longer INC's.
+wrong_checksums() {
+	echo $(($(counter "$1" drop_checksum) + $(proc_net "$1" snmp Udp InCsumErrors)))
 }
 
 # jobs: runs of checked allreduces
@@ -91,7 +100,7 @@ through() {
 	before_mal=$(counter sw drop_malformed)
 	for ((h = 1; h <= HOSTS; h++)); do
 		before_ip[h]=$(ip_truncated "h$h")
-		before_hsum[h]=$(counter "h$h" drop_checksum)
+		before_hsum[h]=$(wrong_checksums "h$h")
 	done
 	relay_start "$@" || return
 	jobs "${ITERS:-3}" || ret=1
@@ -104,7 +113,7 @@ through() {
 		expect "packets counted at the node for their length" "$(($(counter sw drop_malformed) - before_mal))" \
 			-eq "$(relayed up truncate)" || return
 	for ((h = 1; h <= HOSTS; h++)); do
-		expect "h$h: packets counted for their checksum" "$(($(counter "h$h" drop_checksum) - before_hsum[h]))" \
+		expect "h$h: packets counted for their checksum" "$(($(wrong_checksums "h$h") - before_hsum[h]))" \
 			-eq "$(relayed down flip "$h")" &&
 			expect "h$h: packets that IP found truncated" "$(($(ip_truncated "h$h") - before_ip[h]))" \
 				-eq "$(relayed down truncate "$h")" || return

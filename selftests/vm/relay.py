@@ -11,7 +11,8 @@ NUMBER" in a line, up being from u to d.
     reorder     held back until a few others have passed
     delay       held back for some milliseconds
 
-Everything that is not INC's is passed on as it is. SEED seeds the choices.
+Everything that is not INC's is passed on as it is. SEED seeds the choices. What it says that it has flipped or truncated
+has left it: a frame that the device does not take is "lost" and nothing else, and SIGTERM ends no frame half-way.
 """
 import heapq
 import os
@@ -50,11 +51,14 @@ class Wire:
         self.later = []                 # heap of (time, number, way, frame)
         self.number = 0
 
-    def send(self, way, frame):
+    def send(self, way, frame, kind=None):
+        """@kind: what it is counted as, if it leaves."""
         try:
             self.socks[1 - way].send(frame)
         except OSError:
-            self.did[way]["lost"] += 1
+            kind = "lost"
+        if kind:
+            self.did[way][kind] += 1
 
     def pick(self):
         """What becomes of this frame: one kind at most."""
@@ -70,16 +74,19 @@ class Wire:
         if not kind:
             self.send(way, frame)
             return
-        self.did[way][kind] += 1
         if kind == "flip":
             bad = bytearray(frame)
             end = at + struct.unpack_from("!H", frame, at + 4)[0]
             bit = self.rng.randrange(8 * (at + 6), 8 * end)
             bad[bit // 8] ^= 1 << bit % 8
-            self.send(way, bytes(bad))
-        elif kind == "truncate":
-            self.send(way, frame[:len(frame) - self.rng.randrange(1, min(40, len(frame) - at - 7))])
-        elif kind == "duplicate":
+            self.send(way, bytes(bad), kind)
+            return
+        if kind == "truncate":
+            cut = self.rng.randrange(1, min(40, len(frame) - at - 7))
+            self.send(way, frame[:len(frame) - cut], kind)
+            return
+        self.did[way][kind] += 1
+        if kind == "duplicate":
             self.send(way, frame)
             self.send(way, frame)
         elif kind == "reorder":
@@ -130,14 +137,19 @@ class Wire:
             self.send(way, frame)
 
 
-def run(wires):
+def run(wires, ready):
+    """Until SIGTERM, which is heeded between two frames, so that what is counted has been done."""
+    stop = []
+    signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
     p = select.poll()
     ways = {}
     for wire in wires:
         for way, sock in enumerate(wire.socks):
             p.register(sock, select.POLLIN)
             ways[sock.fileno()] = wire, way
-    while True:
+    with open(ready, "w", encoding="ascii"):
+        pass
+    while not stop:
         got = p.poll(2 if any(wire.later for wire in wires) else 20)
         for fd, _ in got:
             wire, way = ways[fd]
@@ -148,16 +160,6 @@ def run(wires):
             wire.due()
 
 
-class Stop(Exception):
-    pass
-
-
-# Once: timeout(1) passes a signal on twice, to its child and to its group.
-def stop(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Stop
-
-
 def main():
     count, log = int(sys.argv[1]), sys.argv[2]
     rates = {k: int(v) for k, v in (a.split("=") for a in sys.argv[3:])}
@@ -165,13 +167,7 @@ def main():
         sys.exit(f"relay.py: {sorted(set(rates) - set(KINDS))}: expected some of {KINDS}")
     rng = random.Random(int(os.environ.get("SEED", "1")))
     wires = [Wire(n, rates, rng) for n in range(1, count + 1)]
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        with open(log + ".ready", "w", encoding="ascii"):
-            pass
-        run(wires)
-    except Stop:
-        pass
+    run(wires, log + ".ready")
     with open(log, "w", encoding="ascii") as f:
         for number, wire in enumerate(wires, 1):
             for way, did in zip(("up", "down"), wire.did):
