@@ -22,9 +22,10 @@ DST, DST6 = "10.9.0.2", "fd00:9::2"
 HEADERS = 14 + 20 + 8                   # Ethernet, IPv4, UDP: what the qdisc counts beside a datagram
 OTHER_PORT = 9                          # nobody's
 SEGMENT = 1000                          # of the super-packets that are captured
-# Token buckets. The frozen ones let their burst pass at once, and then nothing as long as a test takes.
-FROZEN = "tbf rate 80bit burst 1600 limit 100000000"
-FROZEN_LONG = "tbf rate 2000bit burst 60000 limit 100000000"
+# Token buckets. The frozen ones let their burst pass at once, and then a byte in a second, which is nothing as long as a
+# test takes: no packet is shorter than 138 bytes, and the burst is used up, but for 64 bytes of the long one.
+FROZEN = "tbf rate 8bit burst 1514 limit 100000000"
+FROZEN_LONG = "tbf rate 8bit burst 60000 limit 100000000"
 OPEN = "tbf rate 1gbit burst 100000 limit 100000000"
 DRAIN = "tbf rate 10mbit burst 50000 limit 100000000"
 TESTS = []                              # (name, function of a Lab)

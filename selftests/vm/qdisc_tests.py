@@ -45,6 +45,7 @@ def main():
             print("# " + traceback.format_exc().rstrip().replace("\n", "\n# "))
         finally:
             lab.stop_floods()
+            lab.clear()                 # what still waits must not leave while the next test looks
         if time.monotonic() - begin > 5:
             print(f"# {time.monotonic() - begin:.1f} s")
         print(f"{verdict} {number} - {name}{note}", flush=True)
