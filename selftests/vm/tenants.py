@@ -256,6 +256,24 @@ class Busy:
             raise AssertionError(f"the job has ended ({ended}) or found fault: {said}")
 
 
+def percent_used(tenant, nsec):
+    """
+    Of a processor, while this tenant works for @nsec. A packet is taken when nothing is owed, however long it takes
+    then: what was shown last before his time grew once more had been given to him until then.
+    """
+    begin, seen = time.monotonic(), [shown()[tenant]["cpu_nsec"]]
+
+    def reached():
+        now = shown()[tenant]["cpu_nsec"]
+        if now != seen[-1]:
+            seen.append(now)
+        return len(seen) > 2 and seen[-2] - seen[0] > nsec
+
+    wait_until(reached, f"{nsec} ns of work")
+    # what may be saved up comes on top: 50 ms of a processor, in part
+    return 100 * (seen[-2] - seen[0]) / (1e9 * (time.monotonic() - begin + 2 * 0.05))
+
+
 @test("share of the processor: a tenant gets no more, its results are right, the other does not notice")
 @clean
 def t_cpu(lab):
@@ -266,16 +284,16 @@ def t_cpu(lab):
     jobs = [Busy(("h2", "h3")), Busy(("h1", "h4"))]
     try:
         wait_until(lambda: shown()["greedy"]["refused_cpu"] > 10 and shown()["other"]["cpu_nsec"] > 10 ** 7, "both work")
-        begin, before = time.monotonic(), shown()
-        wait_until(lambda: shown()["greedy"]["cpu_nsec"] - before["greedy"]["cpu_nsec"] > 10 ** 8, "100 ms of work")
-        took, after = time.monotonic() - begin, shown()
+        before = shown()
+        used = sorted(percent_used("greedy", 3 * 10 ** 7) for _ in range(5))
+        after = shown()
     finally:
         for job in jobs:
             job.stop()
     greedy, other = (after[n]["cpu_nsec"] - before[n]["cpu_nsec"] for n in ("greedy", "other"))
-    print(f"{took:.1f} s: greedy {greedy / 1e6:.1f} ms, other {other / 1e6:.1f} ms, refused {after['greedy']['refused_cpu']}")
-    # what may be saved up (50 ms of a processor, in part) comes on top, and the debt of the last packet is not there yet
-    assert greedy <= percent / 100 * (took * 1e9 + 2 * 50e6) + 10e6, f"{greedy} ns in {took} s are more than {percent} %"
+    print(f"greedy {greedy / 1e6:.1f} ms, other {other / 1e6:.1f} ms, refused {after['greedy']['refused_cpu']}, %: {used}")
+    # a machine that stands still in the midst of his packet spoils what was measured then, and not most of it
+    assert used[2] <= percent, f"he used {used} % of a processor, and may have {percent} %"
     equal(after["other"]["refused_cpu"], 0, "contributions of the other that were dropped")
     assert other > greedy, f"the other had {other} ns, no more than {greedy}"
 
