@@ -268,7 +268,8 @@ def t_flood(lab):
     lab.k += 1
     handles = lab.job.begin((0, 1), 700, lab.k)
     begin, answered = time.monotonic(), 0
-    abi.tool(*shape, "rate", "10gbit", "burst", "1000000")      # and leave all at once
+    abi.tool(*shape, "rate", "10gbit", "burst", "1000000")      # and leave all at once,
+    tap.send(lab.node_mac + tap.mac + b"\x88\xb5" + bytes(46))  # when one that means nothing makes tbf look again
 
     def answers():
         nonlocal answered
