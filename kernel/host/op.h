@@ -10,7 +10,7 @@
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
 #include "core/limits.h"
-#include "host/pin.h"
+#include "host/user_buf.h"
 
 #define NETINC_MAX_REQS		4096	/* of one socket, under way or not collected */
 

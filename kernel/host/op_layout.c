@@ -9,6 +9,7 @@
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 #include "reduce/reduce.h"
+#include "host/pin_pages.h"
 #include "host/op_layout.h"
 
 /* of a displacement, elements: far beyond any address space */

@@ -9,7 +9,7 @@
 #include <linux/inc_socket.h>
 #include "engine/coll.h"
 #include "core/limits.h"
-#include "host/pin.h"
+#include "host/user_buf.h"
 
 /* One of the two buffers of a submission, as the caller described it. */
 struct netinc_side {

@@ -16,42 +16,10 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
+#include "host/user_buf.h"
 
-#define NETINC_COPIED	192		/* bytes of a stream that is sent, at most */
-
-struct netinc_mem;
 struct netinc_rank;
 struct netinc_op_request;
-
-/* A run of a stream's bytes in the user's memory. */
-struct netinc_user_range {
-	u64 at;			/* bytes of the stream before it */
-	u64 addr;		/* user address, any alignment */
-	u32 page;		/* pages of the ranges before it */
-};
-
-/*
- * One stream of one operation: what a rank sends, or what it gets, range after range. Its pages are
- * numbered through all ranges; those in [freed, pinned) are in the ring, at their number modulo its
- * size.
- */
-struct netinc_buf {
-	const struct netinc_user_range *range;	/* nranges + 1, the last one is where all end */
-	u32 nranges;
-	u64 len;		/* bytes; 0: no buffer */
-	bool write;		/* results go here */
-	const u8 *copy;		/* all of it, and no pages; or NULL */
-	u64 lo;			/* bytes [0, lo) are done with, and only get more; rank->lock */
-	u64 hi;			/* bytes [lo, hi) are pinned; rank->lock */
-	u32 npages;
-	u32 freed;		/* pin->mutex to write; read without it for hints */
-	u32 pinned;		/* likewise */
-	u32 mask;		/* size of the ring - 1 */
-	struct page **ring;
-	/* what a short stream in one range needs, without an allocation */
-	struct netinc_user_range whole[2];
-	struct page *few[4];
-};
 
 /* The pinned memory of one rank. */
 struct netinc_pin {
@@ -71,29 +39,6 @@ struct netinc_pin {
 void netinc_pin_init(struct netinc_pin *u);
 /* Called with the last reference to the rank. */
 void netinc_pin_fini(struct netinc_pin *u);
-
-/* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
-int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
-
-/*
- * A stream of which at most @ahead pages are pinned at once. Takes @range, kvmalloc()ed, also when
- * it fails.
- */
-int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
-		    u32 ahead, struct netinc_mem *mem);
-/*
- * A stream of at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT.
- */
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to);
-/*
- * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only
- * bytes in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False:
- * they are not, which is a bug, or the packet is too short; what is read is zeros then.
- */
-bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu);
-bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 len, bool fpu);
-bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *skb, u32 off,
-		      u32 len, bool fpu);
 
 /*
  * Charge what @req needs and pin its beginning, if no operation before it wants pages. @block:

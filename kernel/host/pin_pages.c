@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pages of user memory are pinned within the budget of a rank, and unpinned; the budget is charged.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include "host/rank.h"
+#include "host/pin_pages.h"
+
+/* of one rank, whatever its user may */
+#define MAX_BUDGET	((u32)(SZ_64M >> PAGE_SHIFT))
+
+static LIST_HEAD(peers);
+static DEFINE_SPINLOCK(peers_lock);
+
+/*
+ * A stack grows by being touched, but not by being pinned: vma_lookup() in __get_user_pages() does
+ * not extend it (since 6.5, and in the stable kernels of 6.1).
+ */
+static void grow_stack(u64 at)
+{
+	fault_in_readable(u64_to_user_ptr(at), 1);
+}
+
+static struct vm_area_struct *find_area(struct mm_struct *mm, u64 at)
+{
+	struct vm_area_struct *vma = find_vma(mm, at);
+
+	if (!vma || vma->vm_start <= at || !(vma->vm_flags & VM_GROWSDOWN))
+		return vma;
+	mmap_read_unlock(mm);
+	grow_stack(at);
+	mmap_read_lock(mm);
+	return find_vma(mm, at);
+}
+
+/*
+ * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
+ * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
+ * cannot pin later ends the group, for all its ranks. No FOLL flag asks without pinning, and to
+ * touch every page costs a fault for each that is not there yet. The walk only decides what the
+ * submitter is told: memory is reached through pin_user_pages_fast() alone, which checks again.
+ */
+int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
+{
+	unsigned long need = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	u64 at, end = addr + len;
+	int err = 0;
+
+	if (end < addr || end != (unsigned long)end || !access_ok(u64_to_user_ptr(addr), len))
+		return -EFAULT;
+	mmap_read_lock(mm);
+	for (at = addr; at < end && !err; at = vma->vm_end) {
+		vma = find_area(mm, at);
+		if (!vma || vma->vm_start > at || (vma->vm_flags & need) != need ||
+		    (vma->vm_flags & (VM_IO | VM_PFNMAP))) {
+			err = -EFAULT;
+			break;
+		}
+	}
+	mmap_read_unlock(mm);
+	return err;
+}
+
+/*
+ * Wait for the pages as any access of a process does: not holding its memory map, and only while it
+ * is not killed. Pinning does neither on all kernels.
+ */
+static int await_pages(unsigned long addr, u32 n)
+{
+	fault_in_readable((void __user *)addr, (size_t)n << PAGE_SHIFT);
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
+{
+	u32 slot = b->pinned & b->mask, room = b->mask + 1 - netinc_buf_pages_held(b);
+	const struct netinc_user_range *p = netinc_buf_range_of_page(b, b->pinned);
+	unsigned long addr;
+	int got;
+
+	n = min3(n, room, min(b->mask + 1 - slot, p[1].page - b->pinned));
+	if (!n)
+		return 0;
+	addr = (p->addr & PAGE_MASK) + ((u64)(b->pinned - p->page) << PAGE_SHIFT);
+	got = await_pages(addr, n);
+	if (got)
+		return got;
+	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0),
+				  &b->ring[slot]);
+	if (got <= 0)
+		return got ?: -EFAULT;
+	WRITE_ONCE(b->pinned, b->pinned + got);
+	u->used += got;
+	return got;
+}
+
+void netinc_unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end)
+{
+	while (b->freed != end) {
+		u32 slot = b->freed & b->mask, n = min(end - b->freed, b->mask + 1 - slot);
+
+		unpin_user_pages_dirty_lock(&b->ring[slot], n, b->write);
+		/* pairs with netinc_buf_pages_held() */
+		smp_store_release(&b->freed, b->freed + n);
+		u->used -= n;
+	}
+}
+
+/*
+ * The pages of RLIMIT_MEMLOCK that one rank of a user may have, so that all the user's ranks of
+ * this machine get on.
+ */
+static u32 fair_share(const struct netinc_pin *u)
+{
+	unsigned long limit = min_t(unsigned long, rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, U32_MAX);
+	const struct netinc_pin *peer;
+	u32 n = 0;
+
+	if (capable(CAP_IPC_LOCK))
+		return U32_MAX;
+	spin_lock(&peers_lock);
+	list_for_each_entry(peer, &peers, peers)
+		n += uid_eq(peer->uid, u->uid);
+	spin_unlock(&peers_lock);
+	return limit / max(n, 1u);
+}
+
+/* mm_account_pinned_pages() adds two pages to the size that it is given. */
+static int account_pages(struct netinc_rank *rank, u32 n)
+{
+	struct netinc_pin *u = &rank->pin;
+	s64 bytes;
+	int err;
+
+	n = max(n, 2u);
+	bytes = (s64)n << PAGE_SHIFT;
+	err = netinc_charge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
+	if (err)
+		return err;
+	if (mm_account_pinned_pages(&u->charge, n == 2 ? 1 : (size_t)(n - 2) << PAGE_SHIFT)) {
+		netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
+		return -ENOMEM;
+	}
+	u->budget += n;
+	return 0;
+}
+
+int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want)
+{
+	struct netinc_pin *u = &rank->pin;
+	u32 grow, target;
+
+	if (u->budget >= u->used + want)
+		return 0;
+	target = u->used + want;
+	if (target > need)
+		target = min3(target, max(fair_share(u), need), max(MAX_BUDGET, need));
+	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
+		if (u->budget + grow < need)
+			break;
+		if (!account_pages(rank, grow))
+			return 0;
+	}
+	return u->budget >= need ? 0 : account_pages(rank, need - u->budget);
+}
+
+void netinc_pin_uncharge(struct netinc_rank *rank)
+{
+	struct netinc_pin *u = &rank->pin;
+	bool idle;
+
+	lockdep_assert_held(&u->mutex);
+	spin_lock_bh(&rank->lock);
+	idle = !u->used && list_empty(&rank->pending);
+	spin_unlock_bh(&rank->lock);
+	if (!idle || !u->budget)
+		return;
+	mm_unaccount_pinned_pages(&u->charge);
+	memset(&u->charge, 0, sizeof(u->charge));
+	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY,
+			(s64)u->budget << PAGE_SHIFT);
+	u->budget = 0;
+}
+
+void netinc_pin_budget_init(struct netinc_pin *u)
+{
+	u->uid = current_uid();
+	spin_lock(&peers_lock);
+	list_add(&u->peers, &peers);
+	spin_unlock(&peers_lock);
+}
+
+void netinc_pin_budget_fini(struct netinc_pin *u)
+{
+	WARN_ON_ONCE(u->used || u->budget);
+	spin_lock(&peers_lock);
+	list_del(&u->peers);
+	spin_unlock(&peers_lock);
+}

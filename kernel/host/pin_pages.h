@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pages of user memory: may a caller use them, how many may one rank pin at once, and pinning them.
+ * Everything but netinc_pin_check() is called with pin->mutex held, which protects the budget.
+ */
+#ifndef NETINC_HOST_PIN_PAGES_H
+#define NETINC_HOST_PIN_PAGES_H
+
+#include <linux/types.h>
+
+struct netinc_buf;
+struct netinc_pin;
+struct netinc_rank;
+
+/* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
+int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
+
+/*
+ * Pin up to @n pages behind those that are, as the owner of the memory. Returns how many, or a
+ * negative errno.
+ */
+int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n);
+/* Unpin what lies before page @end. */
+void netinc_unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end);
+
+/*
+ * Budget for @want pages beside those in use, or as many as can be had; an errno if it stays below
+ * @need.
+ */
+int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want);
+/*
+ * Gives the budget back: with nothing pinned and nothing to come, others of this user may have the
+ * budget.
+ */
+void netinc_pin_uncharge(struct netinc_rank *rank);
+
+/* Without the mutex: of a rank that nobody else knows yet, or any more. */
+void netinc_pin_budget_init(struct netinc_pin *u);
+void netinc_pin_budget_fini(struct netinc_pin *u);
+
+#endif
