@@ -25,7 +25,7 @@ import warnings
 import numpy as np
 
 import inc
-from inc import _abi, _calls, _group
+from inc import _abi, _calls, _request
 
 TESTS = []
 
@@ -93,7 +93,7 @@ def structs_and_enums_are_those_of_the_headers():
 
 @test
 def the_version_is_that_of_libinc():
-    expect("version", inc.__version__, _group._lib.inc_version().decode())
+    expect("version", inc.__version__, _abi.lib.inc_version().decode())
 
 
 @test
@@ -437,7 +437,7 @@ class Fake:
 
 def group(size=2):
     fake = Fake(size)
-    _group._lib = fake
+    _abi.lib = fake
     return fake, inc.Group(9, 0, size)
 
 
@@ -633,14 +633,14 @@ def abort_in_a_signal_handler():
 @test
 def after_a_fork_aborted_buffers_are_kept():
     fake, g = group()
-    buf, before = bytearray(8), len(_group._leaked)
+    buf, before = bytearray(8), len(_request.leaked)
     g.iallreduce(buf)
     pid = os.fork()
     if not pid:
         os._exit(0)
     os.waitpid(pid, 0)
     g.abort()
-    expect("locked, kept", (is_locked(buf), len(_group._leaked)), (True, before + 1))
+    expect("locked, kept", (is_locked(buf), len(_request.leaked)), (True, before + 1))
 
 
 @test
@@ -753,10 +753,10 @@ def a_thread_that_waits_wakes_who_awaits():
 
 
 def main():
-    real = _group._lib
+    real = _abi.lib
     for run in TESTS:
         name = run.__name__.replace("_", " ")
-        _group._lib = real
+        _abi.lib = real
         try:
             run()
             print(f"ok - {name}", flush=True)

@@ -16,7 +16,10 @@ module; see Documentation/howto-python.rst.
 """
 from ._abi import Coll, Op, State, Type
 from ._calls import Buffer, Counts, OpLike, TypeLike
-from ._group import Error, Group, Info, Launched, Partial, Request, Timeout, launcher, why
+from ._errors import Error, Partial, Timeout
+from ._group import Group, Info
+from ._queries import Launched, launcher, why
+from ._request import Request
 from ._waits import wait_all, wait_any
 
 __version__ = "0.1.0"

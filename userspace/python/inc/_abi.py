@@ -221,3 +221,7 @@ def load() -> c.CDLL:
             raise ImportError(f"{name} has no {function}(): it is older than this package") from None
         entry.restype, entry.argtypes = result, arguments
     return library
+
+
+#: libinc, as all modules of the package call it.
+lib = load()

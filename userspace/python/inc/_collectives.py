@@ -7,7 +7,7 @@ from ._abi import Coll
 from ._calls import Buffer, Call, Counts, Member, OpLike, TypeLike
 
 if TYPE_CHECKING:
-    from ._group import Request
+    from ._request import Request
 
 
 class Collectives:

@@ -4,7 +4,8 @@ import errno as _errno
 import select
 from typing import Optional, Sequence
 
-from ._group import Error, Request, Timeout, _Limit
+from ._errors import Error, Timeout
+from ._request import Limit, Request
 
 
 def wait_any(requests: Sequence[Optional[Request]], timeout: Optional[float] = None) -> int:
@@ -12,7 +13,7 @@ def wait_any(requests: Sequence[Optional[Request]], timeout: Optional[float] = N
     The index of the first of these operations, of one group or several, that has ended, well or not: its wait() tells.
     None among them is passed over. timeout: seconds; Timeout is raised after that. ValueError: all are None.
     """
-    limit = _Limit(timeout)
+    limit = Limit(timeout)
     if all(request is None for request in requests):
         raise ValueError("requests: expected at least one that is not None")
     while True:
@@ -36,7 +37,7 @@ def wait_all(requests: Sequence[Optional[Request]], timeout: Optional[float] = N
     Returns when all have ended, and raises what the first of them raises that has failed. None among them is passed
     over. timeout: seconds for all together; Timeout is raised after that.
     """
-    limit = _Limit(timeout)
+    limit = Limit(timeout)
     for request in requests:
         if request is not None:
             request._group._wait(request._operation, limit)

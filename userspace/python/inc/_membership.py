@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The membership of a rank: joining, and libinc's handle, which is closed when nobody uses it."""
+import ctypes as c
+import errno as _errno
+import threading
+from typing import Any, Callable, List, Optional, Tuple, Union
+
+from . import _abi
+from ._abi import KEY_LEN, MAX_RANKS, NO_RANK, JoinOpts
+from ._calls import Member, whole
+from ._errors import Error, Timeout, text_of
+from ._queries import launcher
+from ._request import Limit
+
+_MAX_U32 = 0xFFFFFFFF
+#: Errors that are about ranks, which struct inc_info then names.
+_ABOUT_RANKS = (_errno.ETIMEDOUT, _errno.ECONNRESET, _errno.EPROTO, _errno.EMSGSIZE, _errno.ETIME, _errno.ECANCELED)
+
+
+class Membership:
+    """
+    A rank's membership. Whoever calls libinc with the handle stands between _enter() and _exit(); who closes it takes
+    it away, and waits until all have left.
+    """
+
+    _handle: Optional[c.c_void_p] = None
+
+    def abort(self) -> None:
+        """Group has it."""
+        raise NotImplementedError
+
+    # ---- Joining -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, group: Optional[int], rank: Optional[int], size: Optional[int], job: Optional[int],
+               parent: Optional[str], key: Union[bytes, str, None]) -> None:
+        """Starts the join; every argument is checked before."""
+        opts = JoinOpts()
+        if (rank is None) != (size is None):
+            raise TypeError(f"{'rank' if size is None else 'size'} is given, {'size' if size is None else 'rank'} is "
+                            "not: expected both, or none where a launcher tells them")
+        if size is not None:
+            opts.size = whole("size", size, 1, MAX_RANKS)
+            opts.rank = whole("rank", rank, 0, opts.size - 1)
+            opts.group = whole("group", 0 if group is None else group, 0, _MAX_U32)
+        elif group is not None or job is not None:
+            launched = launcher()
+            opts.group = launched.group if group is None else whole("group", group, 0, _MAX_U32)
+            opts.rank, opts.size, opts.job = launched.rank, launched.size, launched.job
+        if job is not None:
+            opts.job = whole("job", job, 0, (1 << 64) - 1)
+        if parent is not None:
+            if not isinstance(parent, str):
+                raise TypeError(f'parent is {type(parent).__name__}: expected a string "ADDR" or "ADDR:PORT"')
+            opts.parent = parent.encode()
+        if key is not None:
+            opts.key = _key(key)
+        handle = c.c_void_p()
+        self._rank, self._size, self._group = int(opts.rank), int(opts.size), int(opts.group)
+        ret = _abi.lib.inc_join_start(c.byref(handle), c.byref(opts))
+        if ret:
+            raise Error(-ret, text_of(None))
+        self._open(handle)
+
+    def _open(self, handle: c.c_void_p) -> None:
+        """A handle whose join is under way is this group's from now on."""
+        self._cond = threading.Condition()
+        self._users: List[int] = []
+        self._doomed = False  # abort() in a signal handler
+        self._closer: Optional[int] = None  # the thread that closes it
+        self._fd = int(_abi.lib.inc_fd(handle))
+        self._handle = handle
+
+    def _wait_joined(self, limit: Limit) -> None:
+        try:
+            while True:
+                ret = self._join_poll(max(1, limit.slice()))
+                if ret == 0:
+                    break
+                if ret not in (-_errno.ETIMEDOUT, -_errno.EAGAIN) or limit.over():
+                    raise self._failure(ret)
+        except BaseException:
+            self.abort()
+            raise
+        self._joined()
+
+    def _join_poll(self, ms: int) -> int:
+        handle = self._enter()
+        try:
+            return int(_abi.lib.inc_join_poll(handle, ms))
+        finally:
+            self._exit()
+
+    def _joined(self) -> None:
+        handle = self._enter()
+        try:
+            self._numbers(handle)
+        finally:
+            self._exit()
+
+    def _numbers(self, handle: c.c_void_p) -> None:
+        self._rank = _abi.lib.inc_rank(handle)
+        self._size = _abi.lib.inc_size(handle)
+        self._group = _abi.lib.inc_group_id(handle)
+
+    def fileno(self) -> int:
+        """The socket, for poll(): readable when an operation has ended. Do not close or read it."""
+        if self._handle is None:
+            raise Error(_errno.ENOTCONN, f"group {self._group} rank {self._rank}: it was left or aborted")
+        return self._fd
+
+    # ---- The handle, while nobody closes it --------------------------------------------------------------------------
+
+    def _enter(self) -> c.c_void_p:
+        """Who has entered may call libinc; abort() and leave() wait until all have left."""
+        with self._cond:
+            if self._handle is None:
+                raise Error(_errno.ENOTCONN, f"group {self._group} rank {self._rank}: it was left or aborted")
+            self._users.append(threading.get_ident())
+            return self._handle
+
+    def _exit(self) -> None:
+        me = threading.get_ident()
+        with self._cond:
+            self._users.remove(me)
+            self._cond.notify_all()
+            doomed = self._doomed and me not in self._users
+        if doomed:
+            self.abort()
+
+    def _take(self) -> Optional[c.c_void_p]:
+        """
+        The handle, for the last call with it, which _closed() follows. Not where this thread has entered. None: another
+        one has it; it has closed the group when this returns.
+        """
+        me = threading.get_ident()
+        with self._cond:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                self._closer = me
+                while self._users:
+                    self._cond.wait(0.1)
+            while handle is None and self._closer not in (None, me):
+                self._cond.wait(0.1)
+            return handle
+
+    def _closed(self) -> None:
+        """The group is closed, or it is as before."""
+        with self._cond:
+            self._closer = None
+            self._cond.notify_all()
+
+    def _inside(self) -> bool:
+        """Has this thread entered? Then this is a signal handler."""
+        with self._cond:
+            return threading.get_ident() in self._users
+
+    def _gone(self) -> None:
+        """This thread is in no call of libinc, even if a second signal has come before _exit() could say so."""
+        me = threading.get_ident()
+        with self._cond:
+            self._users = [user for user in self._users if user != me]
+            self._cond.notify_all()
+
+    def _ask(self, function: Callable[[c.c_void_p], Any]) -> None:
+        """Calls it with the handle; raises what it returns."""
+        handle = self._enter()
+        try:
+            ret = function(handle)
+            if ret:
+                raise Error(-ret, text_of(handle))
+        finally:
+            self._exit()
+
+    def _failure(self, ret: int) -> Error:
+        """What a call of this thread has just returned."""
+        handle = self._enter()
+        try:
+            text = text_of(handle)
+            ranks = self._ranks(handle, ret)
+        finally:
+            self._exit()
+        return (Timeout if ret == -_errno.ETIMEDOUT else Error)(-ret, text, ranks)
+
+    def _ranks(self, handle: c.c_void_p, ret: int) -> Tuple[int, ...]:
+        info = _abi.InfoStruct()
+        if -ret not in _ABOUT_RANKS or _abi.lib.inc_info(handle, c.byref(info)):
+            return ()
+        error = info.error
+        if ret == -_errno.ETIMEDOUT:
+            named = [info.missing]
+        else:
+            named = list(error.rank)[:2 if error.code in (_abi.ERR_MISMATCH, _abi.ERR_COUNTS) else 1]
+            if not error.code:
+                named = []
+        return tuple(rank for rank in named if rank != NO_RANK)
+
+    def _me(self) -> Member:
+        return Member(self._rank, self._size)
+
+
+def _key(key: Union[bytes, str]) -> bytes:
+    if isinstance(key, str):
+        try:
+            key = bytes.fromhex(key)
+        except ValueError:
+            raise ValueError(f"key: expected {2 * KEY_LEN} hexadecimal digits") from None
+    if not isinstance(key, (bytes, bytearray)):
+        raise TypeError(f"key is {type(key).__name__}: expected {KEY_LEN} bytes, or {2 * KEY_LEN} hexadecimal digits")
+    if len(key) != KEY_LEN:
+        raise ValueError(f"key has {len(key)} bytes: expected {KEY_LEN}")
+    return bytes(key)
