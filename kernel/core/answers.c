@@ -74,7 +74,7 @@ static u64 earn_time(u64 limit, u32 part)
 }
 
 /* The time in which an account that many share earns an answer: a second at most. */
-static u64 earn_shared(u64 limit, u32 part)
+static u64 earn_part(u64 limit, u32 part)
 {
 	return earn_time(limit, part) ?: NSEC_PER_SEC;
 }
@@ -91,8 +91,8 @@ static void draw_one(u64 *until, u64 earn, u64 now)
 
 static bool draw_shared(struct budget *b, u64 limit, u32 port, u32 network, u64 now)
 {
-	u64 of_all = earn_shared(limit, PART_SHARED), of_port = earn_shared(limit, PART_PORT);
-	u64 of_network = earn_shared(limit, PART_NETWORK);
+	u64 of_all = earn_part(limit, PART_SHARED), of_port = earn_part(limit, PART_PORT);
+	u64 of_network = earn_part(limit, PART_NETWORK);
 
 	/* all or nothing: who has used up what is his takes nothing from the rest */
 	if (!has_credit(b->shared, of_all, now) || !has_credit(b->port[port], of_port, now) ||

@@ -12,8 +12,8 @@
 #include "core/netns.h"
 
 #define USER_WORKERS	16		/* of one user, at once */
-#define MIN_SHARE	(64LL << 20)	/* bytes, however small the machine */
-#define MIN_USER_SHARE	(4LL << 20)
+#define MIN_MEMORY	(64LL << 20)	/* bytes, however small the machine */
+#define MIN_USER_MEMORY	(4LL << 20)
 
 atomic64_t netinc_root_max[__INC_LIMIT_MAX], netinc_user_max[__INC_LIMIT_MAX];
 LIST_HEAD(netinc_users);
@@ -35,23 +35,23 @@ static void set_counts(atomic64_t *max, s64 factor)
 }
 
 /* Limits of root and of namespaces: for one job that needs much of one kind. */
-static void set_shares(atomic64_t *max)
+static void set_fractions(atomic64_t *max)
 {
-	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(8, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(2, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(2, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(4, MIN_SHARE));
-	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(4, MIN_SHARE));
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(8, MIN_MEMORY));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(2, MIN_MEMORY));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(2, MIN_MEMORY));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(4, MIN_MEMORY));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(4, MIN_MEMORY));
 }
 
 /* All kinds together are less than a quarter of the machine, whatever namespaces somebody makes. */
-static void set_user_shares(atomic64_t *max)
+static void set_user_fractions(atomic64_t *max)
 {
-	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(32, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(16, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(16, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(32, MIN_USER_SHARE));
-	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(32, MIN_USER_SHARE));
+	atomic64_set(&max[INC_LIMIT_OP_MEMORY], memory_fraction(32, MIN_USER_MEMORY));
+	atomic64_set(&max[INC_LIMIT_PINNED_MEMORY], memory_fraction(16, MIN_USER_MEMORY));
+	atomic64_set(&max[INC_LIMIT_SLOT_MEMORY], memory_fraction(16, MIN_USER_MEMORY));
+	atomic64_set(&max[INC_LIMIT_HELD_MEMORY], memory_fraction(32, MIN_USER_MEMORY));
+	atomic64_set(&max[INC_LIMIT_SOCKET_MEMORY], memory_fraction(32, MIN_USER_MEMORY));
 }
 
 int netinc_limits_start(void)
@@ -61,16 +61,16 @@ int netinc_limits_start(void)
 		return -ENOMEM;
 	/* a user may have several namespaces */
 	set_counts(netinc_root_max, 4);
-	set_shares(netinc_root_max);
+	set_fractions(netinc_root_max);
 	set_counts(netinc_user_max, 1);
-	set_user_shares(netinc_user_max);
+	set_user_fractions(netinc_user_max);
 	return 0;
 }
 
 void netinc_limits_init_net(struct netinc_net *nn)
 {
 	set_counts(nn->max, 1);
-	set_shares(nn->max);
+	set_fractions(nn->max);
 	netinc_account_init(&nn->account, nn->max, -ENOBUFS);
 }
 

@@ -3,7 +3,7 @@
  * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free
  * when that is the only one. So there are about as many as have been under way at once, 15 MiB per
  * CPU at most; what has not been asked for during a period is given back. Nobody is charged for
- * these pages: what refers to them is, while it does. One more page is cut into pieces.
+ * these pages: what refers to them is, while it does. One more page is cut into fragments.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -70,7 +70,7 @@ static struct page *alloc_fresh_page(u32 order)
 }
 
 /* Kept for later. False: there are enough; a page given in an emergency is not for keeping. */
-static bool keep_page(struct pool *pool, struct page *page, u32 order)
+static bool recycle_page(struct pool *pool, struct page *page, u32 order)
 {
 	if (pool->ring[order].n >= RING || page_is_pfmemalloc(page))
 		return false;
@@ -97,7 +97,7 @@ static bool cut_another(struct pool *pool)
 
 	if (!page)
 		return false;
-	if (pool->cut && !keep_page(pool, pool->cut, 0))
+	if (pool->cut && !recycle_page(pool, pool->cut, 0))
 		put_page(pool->cut);
 	pool->cut = page;
 	pool->cut_at = 0;
@@ -107,32 +107,32 @@ static bool cut_another(struct pool *pool)
 void *netinc_page_ring_frag(u32 size)
 {
 	struct pool *pool = this_cpu_ptr(pools);
-	void *piece = NULL;
+	void *frag = NULL;
 
 	netinc_fpu_section_outside();
 	spin_lock_bh(&pool->lock);
 	if ((pool->cut && pool->cut_at + size <= PAGE_SIZE) || cut_another(pool)) {
-		piece = page_address(pool->cut) + pool->cut_at;
+		frag = page_address(pool->cut) + pool->cut_at;
 		pool->cut_at += size;
 		get_page(pool->cut);
 	}
 	spin_unlock_bh(&pool->lock);
-	return piece;
+	return frag;
 }
 
 void netinc_page_ring_put(struct page *page, u32 order)
 {
 	struct pool *pool;
-	bool kept;
+	bool recycled;
 
 	netinc_fpu_section_outside();
 	local_bh_disable();
 	pool = this_cpu_ptr(pools);
 	spin_lock(&pool->lock);
-	kept = keep_page(pool, page, order);
+	recycled = recycle_page(pool, page, order);
 	spin_unlock(&pool->lock);
 	local_bh_enable();
-	if (!kept)
+	if (!recycled)
 		__free_pages(page, order);
 	else if (!delayed_work_pending(&trimmer))
 		schedule_delayed_work(&trimmer, PERIOD);

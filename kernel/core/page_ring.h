@@ -12,7 +12,7 @@
 #define NETINC_PAGE_RING_MAX_ORDER	3
 
 /*
- * 2^order pages in one piece, with what others have left in them; softirqs are off. NULL: no
+ * 2^order contiguous pages, with what others have left in them; softirqs are off. NULL: no
  * memory.
  */
 struct page *netinc_page_ring_get(u32 order);
@@ -21,7 +21,7 @@ void netinc_page_ring_put(struct page *page, u32 order);
 
 /*
  * @size bytes of such a page, with a reference to it; a page at most, and a multiple of what all
- * pieces are aligned to. Softirqs are off. NULL: no memory.
+ * fragments are aligned to. Softirqs are off. NULL: no memory.
  */
 void *netinc_page_ring_frag(u32 size);
 

@@ -26,13 +26,13 @@ void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock
 	__releases(lock)
 {
 	struct sk_buff_head q;
-	u32 turn, round = 0;
+	u32 sender, round = 0;
 
 	if ((txq->busy && !txq->tired) || skb_queue_empty(&txq->queue)) {
 		spin_unlock_bh(lock);
 		return;
 	}
-	turn = ++txq->turn;
+	sender = ++txq->sender;
 	txq->busy = true;
 	txq->tired = false;
 	__skb_queue_head_init(&q);
@@ -45,7 +45,7 @@ void netinc_txq_unlock(struct netinc_txq *txq, struct net *net, spinlock_t *lock
 		spin_unlock(lock);
 		netinc_tx_flush(net, &q);
 		spin_lock(lock);
-		if (txq->turn != turn)
+		if (txq->sender != sender)
 			goto out;
 	} while (!skb_queue_empty(&txq->queue));
 	txq->busy = false;

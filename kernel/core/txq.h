@@ -23,9 +23,9 @@ struct netinc_path;
 struct netinc_txq {
 	struct sk_buff_head queue;
 	u32 max;		/* skbs */
-	u32 turn;		/* changes with the CPU that sends */
+	u32 sender;		/* changes with the CPU that sends */
 	bool busy;		/* a CPU is sending */
-	/* it has done its share: the next one that queues something takes over */
+	/* it has sent enough rounds: the next one that queues something takes over */
 	bool tired;
 };
 

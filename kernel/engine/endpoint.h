@@ -294,7 +294,7 @@ static inline bool netinc_ep_is_member(const struct netinc_ep *ep)
 	return ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING;
 }
 
-/* JOIN is for going on without the dead ranks of `past`. */
+/* JOIN is for going on without the dead ranks of `prev`. */
 static inline bool netinc_ep_shrinking(const struct netinc_ep *ep)
 {
 	return ep->cfg.prev.lineage && !ep->lineage;

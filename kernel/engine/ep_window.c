@@ -217,7 +217,7 @@ static u32 send_run(struct netinc_ep *ep, struct netinc_op *op, u64 b, u32 n, u3
 	n = netinc_tree_run(&ep->spread, b, n);
 	if (netinc_ep_delivered(ep, b)) {
 		sent = ep->ops->send_retained(ep, b, count_alike(ep, b, n, true), flags);
-		ep->counters[INC_C_KEPT_SENT] += sent;
+		ep->counters[INC_C_RETAINED_SENT] += sent;
 	} else {
 		if (netinc_assert(op && b - op->first < op->blocks))
 			return 0;

@@ -18,7 +18,7 @@ struct scratch {
 	local_lock_t lock;
 	u8 in[NETINC_ELEMS_CHUNK * MAX_ELEM];
 	u8 hub[NETINC_ELEMS_CHUNK * MAX_ELEM];
-	u8 room[2][NETINC_ELEMS_CHUNK * MAX_ELEM];
+	u8 chunk[2][NETINC_ELEMS_CHUNK * MAX_ELEM];
 };
 
 static struct scratch __percpu *scratch;
@@ -52,9 +52,9 @@ void netinc_convert_leave(struct netinc_fpu_section *section)
 	local_unlock_nested_bh(&scratch->lock);
 }
 
-void *netinc_convert_room(u32 i)
+void *netinc_convert_scratch(u32 i)
 {
-	return this_cpu_ptr(scratch)->room[i];
+	return this_cpu_ptr(scratch)->chunk[i];
 }
 
 static bool is_weighted(const struct netinc_op *op)

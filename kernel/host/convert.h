@@ -14,9 +14,9 @@
 bool netinc_convert_plain(const struct netinc_op_request *req);
 
 /*
- * Around what follows, under rank->lock, with softirqs off: the room, and an FPU section if one is
- * wanted and can be had. Nothing that may sleep on PREEMPT_RT comes in between, see fpu_section.h.
- * Returns @fpu for the others.
+ * Around what follows, under rank->lock, with softirqs off: the scratch memory, and an FPU section
+ * if one is wanted and can be had. Nothing that may sleep on PREEMPT_RT comes in between, see
+ * fpu_section.h. Returns @fpu for the others.
  */
 bool netinc_convert_enter(struct netinc_fpu_section *section);
 void netinc_convert_leave(struct netinc_fpu_section *section);
@@ -30,8 +30,8 @@ bool netinc_convert_get(const struct netinc_op_request *req, u64 at, void *to, u
 bool netinc_convert_put(const struct netinc_op_request *req, u64 at, const void *from, u32 n,
 			bool fpu);
 
-/* Room for a chunk of elements, of this CPU; @i: 0 or 1. */
-void *netinc_convert_room(u32 i);
+/* Scratch memory for a chunk of elements, of this CPU; @i: 0 or 1. */
+void *netinc_convert_scratch(u32 i);
 
 int netinc_convert_init(void);
 void netinc_convert_fini(void);

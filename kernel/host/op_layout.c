@@ -222,7 +222,7 @@ static u32 pages_of(u64 addr, u64 len)
 }
 
 int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_user_range *room,
+			 struct netinc_mem *mem, struct netinc_user_range *own,
 			 struct netinc_user_range **ranges, u32 *n)
 {
 	u32 size = netinc_reduce_elem_size(op->type), i;
@@ -232,7 +232,7 @@ int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *
 
 	for (i = 0; next_share(op, send, i, &share); i++)
 		;
-	*ranges = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : room;
+	*ranges = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : own;
 	if (!*ranges)
 		return -ENOMEM;
 	p = *ranges;

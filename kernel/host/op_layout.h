@@ -39,11 +39,11 @@ void netinc_layout_put(struct netinc_layout *s);
  */
 int netinc_layout_check(const struct netinc_layout *s, const struct netinc_op *op);
 /*
- * The ranges of a stream; *@ranges, @room for two or to be kvfree()d, has *@n + 1 entries. 0 or
+ * The ranges of a stream; *@ranges, @own for two or to be kvfree()d, has *@n + 1 entries. 0 or
  * -ENOMEM.
  */
 int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *op, bool send,
-			 struct netinc_mem *mem, struct netinc_user_range *room,
+			 struct netinc_mem *mem, struct netinc_user_range *own,
 			 struct netinc_user_range **ranges, u32 *n);
 /* Copies the share that a rank has for itself, which does not go over the network. 0 or -EFAULT. */
 int netinc_layout_copy_own(const struct netinc_layout *s, const struct netinc_op *op);

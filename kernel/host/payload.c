@@ -105,7 +105,7 @@ static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
 }
 
 /* May it be kept? Who wants the result keeps that, and until it is there has the input. */
-static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
+static bool retains_own(const struct batch *bt, const struct netinc_pkt *pkt)
 {
 	return netinc_ep_retains(&bt->rank->ep) &&
 	       (pkt->flags & (INC_F_PAYLOAD | INC_F_WANT)) == INC_F_PAYLOAD;
@@ -114,9 +114,9 @@ static bool keeps_own(const struct batch *bt, const struct netinc_pkt *pkt)
 /* False: there is no memory now. */
 static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
 {
-	if (keeps_own(bt, pkt) && !bt->place)
+	if (retains_own(bt, pkt) && !bt->place)
 		bt->place = netinc_retain_place(bt->rank);
-	return bt->place || !keeps_own(bt, pkt);
+	return bt->place || !retains_own(bt, pkt);
 }
 
 /* The engine is told, and says whether the @payload is to be kept. */
@@ -125,7 +125,7 @@ static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
 {
 	struct netinc_pay pay = { .obj = bt->place, .len = pkt->len, .flags = pkt->flags };
 
-	if (!netinc_ep_sent(&bt->rank->ep, block, pkt, keeps_own(bt, pkt) ? &pay : NULL))
+	if (!netinc_ep_sent(&bt->rank->ep, block, pkt, retains_own(bt, pkt) ? &pay : NULL))
 		return;
 	memcpy(bt->place, payload, pkt->len);
 	bt->place = NULL;
@@ -191,7 +191,7 @@ static bool add_block(struct batch *bt, u64 idx)
 }
 
 /* A block that has its result: what was kept of it. */
-static bool add_kept(struct batch *bt, u64 block)
+static bool add_retained(struct batch *bt, u64 block)
 {
 	const struct netinc_pay *pay;
 	struct netinc_pkt pkt;
@@ -274,7 +274,7 @@ u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 fla
 			    .tree = netinc_tree_of(&ep->spread, block) };
 	u32 i = 0;
 
-	while (i < n && add_kept(&bt, block + i))
+	while (i < n && add_retained(&bt, block + i))
 		i++;
 	flush_batch(&bt);
 	return i;
@@ -284,14 +284,14 @@ static bool deliver_converted(const struct netinc_op_request *req, const struct 
 			      const struct sk_buff *skb, u32 off, bool fpu)
 {
 	u32 size = netinc_reduce_elem_size(req->op.wire), i, n;
-	void *room = netinc_convert_room(0);
+	void *scratch = netinc_convert_scratch(0);
 	bool ok = true;
 
 	for (i = 0; i < b->elems && ok; i += n) {
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
-		ok = !skb_copy_bits(skb, off + i * size, room, n * size);
+		ok = !skb_copy_bits(skb, off + i * size, scratch, n * size);
 		if (ok)
-			ok = netinc_convert_put(req, b->recv + i, room, n, fpu);
+			ok = netinc_convert_put(req, b->recv + i, scratch, n, fpu);
 	}
 	return ok;
 }

@@ -75,12 +75,12 @@ static struct netinc_buf *shorter_buffer(struct netinc_op_request *req)
 static u32 pages_left(const struct netinc_pin *u, const struct netinc_op_request *req,
 		      const struct netinc_buf *b)
 {
-	u32 room = u->budget > u->used ? u->budget - u->used : 0, half;
+	u32 left = u->budget > u->used ? u->budget - u->used : 0, half;
 
 	if (netinc_buf_all_pinned(&req->send) || netinc_buf_all_pinned(&req->recv))
-		return room;
-	half = (room + netinc_buf_pages_held(&req->send) + netinc_buf_pages_held(&req->recv)) / 2;
-	return min(room, half > netinc_buf_pages_held(b) ? half - netinc_buf_pages_held(b) : 0);
+		return left;
+	half = (left + netinc_buf_pages_held(&req->send) + netinc_buf_pages_held(&req->recv)) / 2;
+	return min(left, half > netinc_buf_pages_held(b) ? half - netinc_buf_pages_held(b) : 0);
 }
 
 /*

@@ -81,12 +81,12 @@ static int await_pages(unsigned long addr, u32 n)
 
 int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 {
-	u32 slot = b->pinned & b->mask, room = b->mask + 1 - netinc_buf_pages_held(b);
+	u32 slot = b->pinned & b->mask, unused = b->mask + 1 - netinc_buf_pages_held(b);
 	const struct netinc_user_range *p = netinc_buf_range_of_page(b, b->pinned);
 	unsigned long addr;
 	int got;
 
-	n = min3(n, room, min(b->mask + 1 - slot, p[1].page - b->pinned));
+	n = min3(n, unused, min(b->mask + 1 - slot, p[1].page - b->pinned));
 	if (!n)
 		return 0;
 	addr = (p->addr & PAGE_MASK) + ((u64)(b->pinned - p->page) << PAGE_SHIFT);

@@ -89,12 +89,12 @@ static void add_contribution(struct netinc_op_request *req, const struct netinc_
 	u32 i, n;
 
 	for (i = 0; i < b->elems; i += n) {
-		void *from = netinc_convert_room(0);
+		void *from = netinc_convert_scratch(0);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
 			return;
-		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_PARTIAL,
+		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_UNROUNDED,
 			   acc + i * r->acc_size, fpu);
 	}
 }
@@ -108,7 +108,7 @@ static bool finish_block(struct netinc_op_request *req, const struct netinc_bloc
 	u32 i, n;
 
 	for (i = 0; i < b->elems; i += n) {
-		void *own = netinc_convert_room(0), *to = netinc_convert_room(1);
+		void *own = netinc_convert_scratch(0), *to = netinc_convert_scratch(1);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		if (scan && !netinc_convert_get(req, b->send + i, own, n, fpu))

@@ -211,7 +211,7 @@ static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 
 	p->args.flags &= NETINC_FOLD_CONTINUE;
 	if (!last)
-		p->args.flags |= NETINC_FOLD_PARTIAL;
+		p->args.flags |= NETINC_FOLD_UNROUNDED;
 	kernel->fold(to, p->src, p->n, p->len / kernel->elem_size, &p->args);
 	netinc_fpu_section_leave(&g->section);
 	p->args.flags |= NETINC_FOLD_CONTINUE;

@@ -20,7 +20,8 @@
 static void fn(void *dst, const void *const *src, unsigned int n, unsigned int count,		\
 	       const struct netinc_fold_args *args)						\
 {												\
-	bool resume = args->flags & NETINC_FOLD_CONTINUE, partial = args->flags & NETINC_FOLD_PARTIAL; \
+	bool resume = args->flags & NETINC_FOLD_CONTINUE;					\
+	bool unrounded = args->flags & NETINC_FOLD_UNROUNDED;					\
 	acc a[NETINC_BLOCK];									\
 	unsigned int s, i, len;									\
 	size_t at;										\
@@ -37,7 +38,7 @@ static void fn(void *dst, const void *const *src, unsigned int n, unsigned int c
 				a[i] = step(a[i], load(src[s] + (at + i) * (size)));		\
 		for (i = 0; i < len; i++)							\
 			a[i] = settle(a[i]);							\
-		if (partial)									\
+		if (unrounded)									\
 			memcpy(dst + at * sizeof(acc), a, len * sizeof(acc));			\
 		else										\
 			for (i = 0; i < len; i++)						\

@@ -43,7 +43,7 @@ enum netinc_variant {
 /* How sources and result of one pass look; neither flag: elements in, elements out. */
 #define NETINC_FOLD_CONTINUE	0x1u	/* src[0] holds accumulators of an earlier pass */
 /* dst gets accumulators: not rounded to the type, clamped or divided */
-#define NETINC_FOLD_PARTIAL	0x2u
+#define NETINC_FOLD_UNROUNDED	0x2u
 
 struct netinc_fold_args {
 	unsigned int flags;	/* NETINC_FOLD_* */

@@ -174,7 +174,7 @@ static SIMD void t##_avg(void *dst, const void *const *src, unsigned int n, unsi
 	const void *sum[1] = { dst };							\
 											\
 	u##_sum(dst, src, n, count, args);						\
-	if (!(args->flags & NETINC_FOLD_PARTIAL))					\
+	if (!(args->flags & NETINC_FOLD_UNROUNDED))					\
 		t##_quotient(dst, sum, 1, count, &quotient);				\
 }
 

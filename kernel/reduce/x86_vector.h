@@ -71,7 +71,7 @@ struct simd_kernel {
 	unsigned int elem, acc, out;
 	vec (*load)(const void *p);		/* lanes elements, as accumulators */
 	vec (*step)(vec acc, vec x);
-	vec (*finish)(vec acc, vec operand);	/* division or the like, not for partial results */
+	vec (*finish)(vec acc, vec operand);	/* division or the like, not for results that go on */
 	vec (*settle)(vec acc);			/* after that: NaN becomes canonical */
 	void (*store)(void *p, vec x);		/* lanes elements of dst */
 };
@@ -81,7 +81,7 @@ struct simd_job {
 	void *dst;
 	const void *const *src;
 	unsigned int n, count;
-	bool resume, partial;	/* NETINC_FOLD_CONTINUE, NETINC_FOLD_PARTIAL */
+	bool resume, unrounded;	/* NETINC_FOLD_CONTINUE, NETINC_FOLD_UNROUNDED */
 	vec operand;		/* of finish */
 };
 
@@ -138,12 +138,12 @@ SIMD_INLINE vec simd_first(const struct simd_job *j, size_t i, const struct simd
 
 SIMD_INLINE vec simd_result(const struct simd_job *j, vec acc, const struct simd_kernel *k)
 {
-	return k->settle(j->partial ? acc : k->finish(acc, j->operand));
+	return k->settle(j->unrounded ? acc : k->finish(acc, j->operand));
 }
 
 SIMD_INLINE void simd_put(const struct simd_job *j, size_t i, vec result, const struct simd_kernel *k)
 {
-	if (k->acc != k->out && j->partial)
+	if (k->acc != k->out && j->unrounded)
 		simd_store(j->dst + i * k->acc, result);
 	else
 		k->store(j->dst + i * k->out, result);
@@ -197,7 +197,7 @@ SIMD_INLINE void simd_short(const struct simd_job *j, const struct simd_kernel *
 		acc = k->step(acc, k->load(buf));
 	}
 	simd_put(&b, 0, simd_result(j, acc, k), k);
-	memcpy(j->dst, buf, j->count * (j->partial ? k->acc : k->out));
+	memcpy(j->dst, buf, j->count * (j->unrounded ? k->acc : k->out));
 }
 
 SIMD_INLINE void simd_fold(const struct simd_job *j, const struct simd_kernel *k)
@@ -231,7 +231,7 @@ static SIMD void fn(void *dst, const void *const *src, unsigned int n, unsigned 
 	struct simd_job job = {								\
 		.dst = dst, .src = src, .n = n, .count = count,				\
 		.resume = args->flags & NETINC_FOLD_CONTINUE,				\
-		.partial = args->flags & NETINC_FOLD_PARTIAL, .operand = _operand,	\
+		.unrounded = args->flags & NETINC_FOLD_UNROUNDED, .operand = _operand,	\
 	};										\
 											\
 	simd_fold(&job, &kernel);							\

@@ -14,14 +14,14 @@ int netinc_sched_flows_init(struct sched_flows *f, u32 quantum)
 {
 	u32 i;
 
-	INIT_LIST_HEAD(&f->turns);
+	INIT_LIST_HEAD(&f->active);
 	f->quantum = quantum;
 	f->seed = get_random_u32();
 	f->flow = kvcalloc(SCHED_FLOWS, sizeof(*f->flow), GFP_KERNEL);
 	if (!f->flow)
 		return -ENOMEM;
 	for (i = 0; i < SCHED_FLOWS; i++) {
-		INIT_LIST_HEAD(&f->flow[i].turn);
+		INIT_LIST_HEAD(&f->flow[i].active);
 		__skb_queue_head_init(&f->flow[i].queue);
 	}
 	return 0;
@@ -35,7 +35,7 @@ void netinc_sched_flows_reset(struct sched_flows *f)
 	for (flow = f->flow; flow < f->flow + SCHED_FLOWS; flow++) {
 		while ((skb = __skb_dequeue(&flow->queue)))
 			rtnl_kfree_skbs(skb, skb);
-		list_del_init(&flow->turn);
+		list_del_init(&flow->active);
 		flow->credit = 0;
 		flow->backlog = 0;
 	}
@@ -72,7 +72,7 @@ void netinc_sched_flows_set_weights(struct sched_flows *f, const struct tc_inc_w
 
 static bool has_packets(const struct sched_flow *flow)
 {
-	return !list_empty(&flow->turn);
+	return !list_empty(&flow->active);
 }
 
 static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
@@ -90,20 +90,20 @@ static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
 	if (!idle)
 		return &f->flow[first];
 	*idle = (struct sched_flow){ .group = group, .weight = weight_of(f, group), .used = true };
-	INIT_LIST_HEAD(&idle->turn);
+	INIT_LIST_HEAD(&idle->active);
 	__skb_queue_head_init(&idle->queue);
 	return idle;
 }
 
 /* Gives groups without credit some and puts them at the end, until the first group has some. */
-static void next_turn(struct sched_flows *f)
+static void next_active(struct sched_flows *f)
 {
 	struct sched_flow *flow;
 
-	while ((flow = list_first_entry_or_null(&f->turns, struct sched_flow, turn)) &&
+	while ((flow = list_first_entry_or_null(&f->active, struct sched_flow, active)) &&
 	       flow->credit <= 0) {
 		flow->credit += (u64)f->quantum * flow->weight;
-		list_move_tail(&flow->turn, &f->turns);
+		list_move_tail(&flow->active, &f->active);
 	}
 }
 
@@ -118,18 +118,18 @@ void netinc_sched_flows_add(struct sched_flows *f, u32 group, struct sk_buff *sk
 		return;
 	/* what it did not use while it was away is lost, what it owes is not */
 	flow->credit = min_t(s64, flow->credit, 0);
-	list_add_tail(&flow->turn, &f->turns);
-	next_turn(f);
+	list_add_tail(&flow->active, &f->active);
+	next_active(f);
 }
 
-static struct sched_flow *in_turn(const struct sched_flows *f)
+static struct sched_flow *first_active(const struct sched_flows *f)
 {
-	return list_first_entry(&f->turns, struct sched_flow, turn);
+	return list_first_entry(&f->active, struct sched_flow, active);
 }
 
 struct sk_buff *netinc_sched_flows_first(const struct sched_flows *f)
 {
-	return list_empty(&f->turns) ? NULL : skb_peek(&in_turn(f)->queue);
+	return list_empty(&f->active) ? NULL : skb_peek(&first_active(f)->queue);
 }
 
 static void packet_gone(struct sched_flows *f, struct sched_flow *flow, const struct sk_buff *skb)
@@ -137,18 +137,18 @@ static void packet_gone(struct sched_flows *f, struct sched_flow *flow, const st
 	flow->backlog -= qdisc_pkt_len(skb);
 	f->qlen--;
 	if (skb_queue_empty(&flow->queue))
-		list_del_init(&flow->turn);
-	next_turn(f);
+		list_del_init(&flow->active);
+	next_active(f);
 }
 
 void netinc_sched_flows_marked(struct sched_flows *f)
 {
-	in_turn(f)->marks++;
+	first_active(f)->marks++;
 }
 
 void netinc_sched_flows_take(struct sched_flows *f, u32 delay_slot)
 {
-	struct sched_flow *flow = in_turn(f);
+	struct sched_flow *flow = first_active(f);
 	struct sk_buff *skb = __skb_dequeue(&flow->queue);
 
 	flow->credit -= qdisc_pkt_len(skb);
@@ -163,7 +163,7 @@ struct sk_buff *netinc_sched_flows_drop(struct sched_flows *f)
 	struct sched_flow *flow, *longest = NULL;
 	struct sk_buff *skb;
 
-	list_for_each_entry(flow, &f->turns, turn)
+	list_for_each_entry(flow, &f->active, active)
 		if (!longest ||
 		    (u64)flow->backlog * longest->weight > (u64)longest->backlog * flow->weight)
 			longest = flow;

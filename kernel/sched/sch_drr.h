@@ -4,7 +4,7 @@
  * Varghese, SIGCOMM 1995): groups get bytes in proportion to their weights, however long their
  * packets are.
  *
- * The first group in turn always has credit left, so that to look at the next packet changes
+ * The first active group always has credit left, so that to look at the next packet changes
  * nothing. A group may go into debt by less than its longest packet and pays for that by waiting,
  * also when its queue has run empty meanwhile: a rank that sends one packet at a time gets no more
  * than the others.
@@ -22,7 +22,7 @@
 #define SCHED_FLOWS	256u
 
 struct sched_flow {
-	struct list_head turn;	/* in sched_flows.turns while something waits */
+	struct list_head active;	/* in sched_flows.active while something waits */
 	struct sk_buff_head queue;
 	u32 group;
 	u32 weight;
@@ -38,11 +38,12 @@ struct sched_flow {
 };
 
 struct sched_flows {
-	struct list_head turns;
+	/* struct sched_flow that have packets, in the order of service */
+	struct list_head active;
 	struct sched_flow *flow;	/* [SCHED_FLOWS] */
 	u32 qlen;			/* skbs waiting */
 	u32 seed;			/* of the hash of a group's number */
-	u32 quantum;			/* bytes for each turn of a group of weight 1 */
+	u32 quantum;			/* bytes for each round of a group of weight 1 */
 	u32 nweights;
 	struct tc_inc_weight weights[INC_SCHED_WEIGHTS];
 };

@@ -186,7 +186,7 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 	size_t wide = (size_t)d->count * r->acc_size, len = (size_t)d->count * r->elem_size;
 	u8 *out = allocate(wide + 2 * GUARD), *acc = out + 1 + ktap_below(GUARD - 1),
 	   *dst = allocate(len);
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_PARTIAL, .ranks = 0 };
+	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 };
 	const struct netinc_reduce *by = r;
 	unsigned int done = 0, now;
 	const void *src[MAX_SOURCES];
@@ -205,7 +205,7 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 		by->fold(done + now == d->n ? dst : acc, src, now + !!done, d->count, &args);
 		good = guards_intact(k->name, out, acc, wide, wide + 2 * GUARD) && good;
 		done += now;
-		args.flags = NETINC_FOLD_CONTINUE | NETINC_FOLD_PARTIAL;
+		args.flags = NETINC_FOLD_CONTINUE | NETINC_FOLD_UNROUNDED;
 		by = netinc_reduce_variant(r->type, r->op, r->mode,
 					   ktap_below(NETINC_VARIANT_COUNT));
 		if (!by)

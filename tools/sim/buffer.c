@@ -216,7 +216,7 @@ static void chain_in(struct sim *sim, struct sim_op *o, const struct netinc_bloc
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(o->op.wire, o->op.op, o->op.mode & INC_MODE_WIRE, true);
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_PARTIAL, .ranks = o->op.size };
+	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = o->op.size };
 	const void *src[2];
 	u8 *acc;
 

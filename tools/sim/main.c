@@ -164,7 +164,7 @@ static void report(const struct totals *t, double time)
 		{ "other epochs", INC_C_DROP_EPOCH }, { "out of order", INC_C_DROP_ORDER },
 		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
 		{ "too late", INC_C_DROP_TOO_LATE }, { "moves", INC_C_MOVES },
-		{ "contributed from what is kept", INC_C_KEPT_SENT },
+		{ "contributed from what is retained", INC_C_RETAINED_SENT },
 	};
 	u32 i;
 

@@ -55,7 +55,7 @@ INC_COUNTER(DROP_ORDER, "result that must wait for others, before which it canno
 INC_COUNTER(CONGESTED, "packets received that had met congestion (ECN), super-packets counted as one")
 INC_COUNTER(CWND_CUTS, "times that a congestion window was reduced")
 INC_COUNTER(MOVES, "moves to another node, or back")
-INC_COUNTER(KEPT_SENT, "blocks contributed again after a move, from what was kept of them")
+INC_COUNTER(RETAINED_SENT, "blocks contributed again after a move, from what was retained of them")
 INC_COUNTER(BLOCKS_PARTIAL, "blocks completed without the contributions of late ranks")
 INC_COUNTER(OPS_PARTIAL, "operations completed without the contributions of late ranks")
 INC_COUNTER(DROP_TOO_LATE, "contribution to a block that was completed without it, or to the rest of its operation")

@@ -64,7 +64,7 @@ struct tc_inc_xstats {
 struct tc_inc_group_xstats {
 	__u32	group;
 	__u32	weight;
-	__s64	credit;		/* bytes that it may send in this turn; negative: what it owes */
+	__s64	credit;		/* bytes that it may send in this round; negative: what it owes */
 	__u64	marks;		/* skbs */
 	__u64	delay[INC_SCHED_DELAYS];	/* as in tc_inc_xstats */
 };
