@@ -162,6 +162,8 @@ static void test_not_moved(void)
 	       env.g.state);
 	expect(come(1, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD && env.detail == (2ull << 32),
 	       "detail %#llx", (unsigned long long)env.detail);
+	expect(env.g.members[0].gone && !env.g.members[1].gone && env.g.members[2].gone,
+	       "who is gone");
 	expect(come(2, 1, 50, 3, 0, now + 2) == INC_REFUSE_RANK_DEAD, "who comes late");
 	expect(!netinc_group_tick(&env.g, now + 2 * DEAD * NETINC_MS), "is gone too early");
 	expect(!come(1, 3, 50, 3, 0, now + 3), "a later move");

@@ -356,10 +356,40 @@ static void test_hosts(void)
 		expect(netinc_peer_is_host(&of[i].peer) == of[i].host, "address %u", i);
 }
 
+/* An address there and back; one of no family that there is names nobody. */
+static void test_addr(void)
+{
+	const struct netinc_peer of[] = {
+		{ .addr = { 10, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = cpu_to_be16(9) },
+		{ .addr = { 0xfe, 0x80, [15] = 7 }, .family = NETINC_AF_INET6,
+		  .udp_port = cpu_to_be16(9) },
+	};
+	const struct netinc_peer none = {};
+	struct netinc_peer peer;
+	struct inc_addr w = {};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		netinc_addr_build(&w, &of[i]);
+		expect(be16_to_cpu(w.family) == (i ? 6 : 4), "family %u", be16_to_cpu(w.family));
+		netinc_addr_parse(&w, &peer);
+		expect(!memcmp(&peer, &of[i], sizeof(peer)), "address %u", i);
+	}
+	for (i = 0; i < 10; i++) {
+		w.family = cpu_to_be16(i);
+		netinc_addr_parse(&w, &peer);
+		expect(i == 4 || i == 6 || !memcmp(&peer, &none, sizeof(peer)), "family %u", i);
+	}
+	/* what stands behind an IPv4 address is no part of it */
+	w.family = cpu_to_be16(4);
+	netinc_addr_parse(&w, &peer);
+	expect(peer.addr[0] == 0xfe && !peer.addr[15], "16 bytes of IPv4");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_round_trip), KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
 	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap),
-	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts),
+	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_addr),
 };
 
 int main(int argc, char **argv)
