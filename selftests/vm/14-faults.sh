@@ -77,8 +77,8 @@ node_removed() {
 	wait_rank 0 1 && wait_rank 1 1 && wait_rank 2 1 && says 0 "removed" && says 1 "removed" && says 2 "removed"
 }
 
-# The link of rank 1 carries nothing longer than this, up (a limit at the host) or down (at its port), but short packets:
-# tbf drops what is longer than its bucket.
+# The link of rank 1 carries nothing longer than this, up (a limit at the host) or down (at its
+# port), but short packets: tbf drops what is longer than its bucket.
 carries() {
 	tc -n "$1" qdisc replace dev "$2" root tbf rate 10gbit burst "$3" latency 1s
 }
@@ -108,8 +108,8 @@ never_any_blocks() {
 	told_no_blocks
 }
 
-# Elsewhere it is no better: all meet there, perhaps once more at the node, since rank 0 lacks results of the tree at rank
-# 1, and are told so.
+# Elsewhere it is no better: all meet there, perhaps once more at the node, since rank 0 lacks
+# results of the tree at rank 1, and are told so.
 nor_at_the_edge() {
 	local moves
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Limits: where each is met, which errno it gives, that all is given back. And a node that may keep next to nothing, with
-# many children behind links that lose and reorder packets: folding in order must not stand still for it.
+# Limits: where each is met, which errno it gives, that all is given back. And a node that may keep
+# next to nothing, with many children behind links that lose and reorder packets: folding in order
+# must not stand still for it.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -19,8 +20,8 @@ exact() {
 	run_ranks 16 inc-coll --quiet --seed "$RANDOM" --coll allreduce,reduce,scan --type i32,f32,f64 "$@"
 }
 
-# The same, and it is not enough for all that comes: what is drawn at random may be short, but floats of which rank 0's are
-# the last must wait.
+# The same, and it is not enough for all that comes: what is drawn at random may be short, but
+# floats of which rank 0's are the last must wait.
 least() {
 	local before
 

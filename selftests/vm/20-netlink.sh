@@ -192,7 +192,8 @@ nodes_listed() {
 	inc -n sw -j node show | grep -o '"ifindex":[0-9]*'
 }
 
-# An interface goes, or goes to another namespace, while it is made a node: no node of it stays, and nobody waits for it.
+# An interface goes, or goes to another namespace, while it is made a node: no node of it stays, and
+# nobody waits for it.
 comes_and_goes() {
 	local i pid before ret=0
 

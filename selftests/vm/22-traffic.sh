@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ordinary traffic through the node's bridge, while h1, h2 and h3 run a job: TCP, UDP, ping, VLANs, multicast, and UDP to
-# INC's own port that is for others. It arrives as it was sent, and INC counts none of it.
+# Ordinary traffic through the node's bridge, while h1, h2 and h3 run a job: TCP, UDP, ping, VLANs,
+# multicast, and UDP to INC's own port that is for others. It arrives as it was sent, and INC counts
+# none of it.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What inc monitor shows, in order: nodes, parents, groups that form, fail, work again and are left, ranks that are late,
-# back and dead. And the tracepoints.
+# What inc monitor shows, in order: nodes, parents, groups that form, fail, work again and are left,
+# ranks that are late, back and dead. And the tracepoints.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ranks that are late: their endpoints answer, but their applications have not submitted. What the node knows of how late
-# each is, and what the policies wait, fail and partial do.
+# Ranks that are late: their endpoints answer, but their applications have not submitted. What the
+# node knows of how late each is, and what the policies wait, fail and partial do.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

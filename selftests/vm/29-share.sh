@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Two groups and TCP share one link, shaped to RATE Mbit/s each way (default 20, what an emulated machine keeps full; 100
-# with FULL=1) with fq_codel as its queue: nobody starves, no operation fails.
+# Two groups and TCP share one link, shaped to RATE Mbit/s each way (default 20, what an emulated
+# machine keeps full; 100 with FULL=1) with fq_codel as its queue: nobody starves, no operation
+# fails.
 #
 #	   h1                h2            h3
 #	 A0, B0, TCP       A1, B1          TCP

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# No node anywhere: groups meet at the host of their rank 0, which reduces for all. As the parent says ("edge:ADDR"), or
-# where the launcher says that ranks meet (MASTER_ADDR) if no parent is set; ranks that come before rank 0, that are lost,
-# that have another key or size, or come by a VRF; and that no host does this for a group that has not asked it to.
+# No node anywhere: groups meet at the host of their rank 0, which reduces for all. As the parent
+# says ("edge:ADDR"), or where the launcher says that ranks meet (MASTER_ADDR) if no parent is set;
+# ranks that come before rank 0, that are lost, that have another key or size, or come by a VRF; and
+# that no host does this for a group that has not asked it to.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Programs of MPI with libinc-mpi preloaded, a rank on each host, for each MPI that is installed: all collectives against
-# the MPI's own, who has done them, and what happens where there can be no group, or a rank is lost from one.
+# Programs of MPI with libinc-mpi preloaded, a rank on each host, for each MPI that is installed:
+# all collectives against the MPI's own, who has done them, and what happens where there can be no
+# group, or a rank is lost from one.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -13,8 +14,8 @@ INC_TIMEOUT=240
 programs=$INC_TOP/build/selftests/mpi
 libs=$INC_TOP/build/userspace/lib/mpi
 
-# Starts a command on a host that is named by its address, as ssh would, with temporary files of its own. MPICH looks for
-# devices in /sys: in_ns would leave it that of another namespace.
+# Starts a command on a host that is named by its address, as ssh would, with temporary files of its
+# own. MPICH looks for devices in /sys: in_ns would leave it that of another namespace.
 write_launcher() {
 	cat >"$INC_TMP/launch" <<-EOF
 		#!/bin/sh
