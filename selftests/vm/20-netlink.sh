@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 HERE=$(cd "$(dirname "$0")" && pwd)
-OBJECTS="node parent group member stats port caps limits qdisc"
+OBJECTS="node parent group member stats port caps limits tenant qdisc"
 
 # The first node of sw, as "dead late window max-groups max-memory".
 node_limits() {
