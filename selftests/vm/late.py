@@ -229,6 +229,7 @@ def t_fail(lab, ms):
 def t_partial(lab, ms):
     lab.policy("late", str(ms), "late-policy", "partial")
     job = lab.job()
+    begin = {ns: abi.counters(ns) for ns in ("sw", *HOSTS)}
     check_partial(job, job.begin((0, 1, 2), 700), 700, 0, [0, 1, 2])
     fails(errno.ENOENT, job.ranks[0].contributed)
     for n, k in ((1, 1), (700, 2), (30000, 3)):
@@ -242,6 +243,9 @@ def t_partial(lab, ms):
     check_partial(job, job.begin((0, 1, 2), 700, 4), 700, 4, [0, 1, 2])
     late = late_of(job)
     equal((late[0]["missed"], late[2]["missed"], late[1]["missed"] > 3), (0, 0, True), f"missed blocks of {late}")
+    equal(abi.counters("sw")["blocks_partial"] - begin["sw"]["blocks_partial"], late[1]["missed"], "blocks_partial")
+    for ns in HOSTS:
+        equal(abi.counters(ns)["ops_partial"] - begin[ns]["ops_partial"], 3, f"ops_partial of {ns}")
     lab.recover()
 
 
