@@ -26,14 +26,14 @@
 struct netinc_net;
 struct user_namespace;
 
-/* What only tenants have a limit of, besides INC_LIMIT_GROUPS. */
+/* Limits that only tenants have, besides INC_LIMIT_GROUPS. */
 enum {
 	NETINC_LIMIT_TENANT_SLOTS = __INC_LIMIT_MAX,
 	NETINC_LIMIT_TENANT_MEMORY,	/* bytes: of slots, and held */
 	NETINC_LIMITS
 };
 
-/* What somebody has of each resource; inside a tenant, a namespace, a user. */
+/* Use of each resource by a tenant, a namespace or a user; it is a part of these. */
 struct netinc_account {
 	atomic64_t use[NETINC_LIMITS];
 	atomic64_t refused[NETINC_LIMITS];	/* times that the limit was met */

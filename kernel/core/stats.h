@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What received and sent packets add up: per CPU, so that they take no atomics for it. Racy on
- * purpose: the sums change while they are read.
+ * Sums over received and sent packets, per CPU, so that packets take no atomics. They are racy on
+ * purpose: they change while they are read.
  */
 #ifndef NETINC_CORE_STATS_H
 #define NETINC_CORE_STATS_H

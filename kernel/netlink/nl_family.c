@@ -28,7 +28,7 @@
  */
 static bool registered;
 
-/* What requests take */
+/* Attributes that requests take, and that only answers have */
 
 #define NODE_ID		(BIT_ULL(INC_A_NODE_IFINDEX) | BIT_ULL(INC_A_NODE_IFNAME))
 #define NODE_OUT	(BIT_ULL(INC_A_NODE_GROUPS) | BIT_ULL(INC_A_NODE_MEMORY) | \

@@ -33,7 +33,7 @@ unsigned int netinc_cpu_features(void)
 #include <linux/module.h>
 #include <linux/printk.h>
 
-/* What a value of the parameter needs, and allows. */
+/* The instruction sets that each value of the parameter needs, and those that it allows. */
 static const struct choice {
 	const char *name;
 	unsigned int needs, allows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the generic kernels have in common: how sources are walked. Elements are folded in blocks,
+ * The common part of the generic kernels: how sources are walked. Elements are folded in blocks,
  * whose accumulators stay in the first-level cache; those of one block do not depend on each other,
  * so that the latency of an addition in software is hidden.
  */

@@ -13,8 +13,8 @@
  * and clamped once at the end. A fold that is done in several passes (or at several nodes) carries
  * accumulators from one to the next.
  *
- * What comes later has its place: a format whose bytes are not count x elem_size (sparse, block
- * float) has elem_size 0 and a length function; a further instruction set is a variant, a
+ * There is a place for later additions: a format whose bytes are not count x elem_size (sparse,
+ * block float) has elem_size 0 and a length function; a further instruction set is a variant, a
  * NETINC_CPU_ bit and one more array in table.c.
  */
 #ifndef NETINC_REDUCE_REDUCE_H
@@ -31,12 +31,12 @@ enum netinc_variant {
 	NETINC_VARIANT_COUNT,
 };
 
-/* What this CPU (and the reduce_variant parameter) lets us use. */
+/* Instruction sets that this CPU has and the parameter reduce_variant allows. */
 #define NETINC_CPU_AVX2		0x1u
 #define NETINC_CPU_F16C		0x2u
 #define NETINC_CPU_AVX512	0x4u	/* F, BW, DQ and VL */
 
-/* What a variant needs of these. */
+/* The ones that each variant needs. */
 #define NETINC_NEEDS_AVX2	(NETINC_CPU_AVX2 | NETINC_CPU_F16C)
 #define NETINC_NEEDS_AVX512	(NETINC_CPU_AVX512 | NETINC_CPU_F16C)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What fpu.c needs from its environment: simd_cpu_features() gives NETINC_CPU_ bits, simd_begin()
- * / simd_end() are an FPU section, simd_tick() counts its calls.
+ * The services that fpu.c needs from its environment: simd_cpu_features() gives NETINC_CPU_ bits,
+ * simd_begin() / simd_end() are an FPU section, simd_tick() counts its calls.
  *
  * There are four environments: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
  * are dummies and there are no CPU feature words to trust, so the CPU is asked; a kernel on
@@ -19,7 +19,7 @@
 #include <asm/cpufeature.h>
 #include <asm/fpu/api.h>
 
-/* What instructions there are, and what the kernel saves of their registers. */
+/* The instruction sets of this CPU whose registers the kernel saves. */
 static inline unsigned int simd_cpu_features(void)
 {
 	const u64 ymm = XFEATURE_MASK_SSE | XFEATURE_MASK_YMM, zmm = ymm | XFEATURE_MASK_AVX512;

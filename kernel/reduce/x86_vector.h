@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the SIMD kernels of x86 have in common: vectors, and how sources are walked.
+ * The common part of the SIMD kernels of x86: vectors, and how sources are walked.
  *
  * x86_avx2.c and x86_avx512.c define SIMD_BYTES (of a vector), SIMD_CHUNK (vectors accumulated side
  * by side) and SIMD (the target attribute of every function), and include this file and the x86_*.h
@@ -55,7 +55,7 @@ SIMD_VECTOR(half_f32, float, SIMD_BYTES / 2);
 #define SIMD_FIRST	((vec)(vec_u64) { ~0ull, 0, ~0ull, 0, ~0ull, 0, ~0ull, 0 })
 #endif
 
-/* What is passed around, whatever the elements are. */
+/* The type in which vectors are passed around, whatever their elements are. */
 typedef vec_u32 vec;
 
 /* a where the mask is set, b elsewhere; all of one type of integers. */
