@@ -221,6 +221,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	u32 i;
 
 	ep->start = start;
+	ep->ready_at = now;
 	ep->leave_there = false;
 	ep->una = start;
 	ep->snd = start;
@@ -238,6 +239,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 					      .una = start,
 					      .high = start,
 					      .heard = now,
+					      .silent_since = w->silent_since,
 					      .progress = w->progress,
 					      .asked = now,
 					      .up_slack = NETINC_SLACK_FIRST,
@@ -246,6 +248,9 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 					      .answered = true,
 					      .due = start };
 	}
+	/* where they have no trees, roots are not silent */
+	for (; i < INC_MAX_TREES; i++)
+		ep->tree[i].silent_since = 0;
 }
 
 static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)

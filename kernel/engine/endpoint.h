@@ -137,7 +137,13 @@ struct netinc_ep_tree {
 	/* its first block without result; may be behind, see netinc_ep_tree_una() */
 	u64 una;
 	u64 high;		/* one past its highest block with a result */
-	u64 heard;		/* time of the last packet from its root */
+	/* time of the last packet from its root, or of READY if none has come since */
+	u64 heard;
+	/*
+	 * not of the first tree: time of the last packet from its root before it was silent at a
+	 * move, 0: it has spoken since
+	 */
+	u64 silent_since;
 	/* time of its last result, or of the first block sent after none was out */
 	u64 progress;
 	u64 asked;		/* time of the last PROBE, JOIN or ABORT to it */
@@ -194,6 +200,7 @@ struct netinc_ep {
 	bool spread_out;
 	u64 tree_key[2];	/* for the tree whose root is here, from READY */
 	u64 start;		/* the epoch's first block */
+	u64 ready_at;		/* time of the last READY */
 
 	/* blocks, see above; they only grow in an epoch, until an error sets snd and end to una */
 	u64 una;
@@ -252,9 +259,12 @@ struct netinc_ep {
 	 */
 	u32 stalled_moves;
 	u64 stalled_una;	/* una at the last of them */
-	/* the same of moves because a tree's root, but the first one, said nothing */
+	/*
+	 * Moves in a row at which the root of a tree, but the first one, said nothing; begins anew
+	 * when silent_next, the first block without result at the last of them, has its result
+	 */
 	u32 silent_moves;
-	u64 silent_una;
+	u64 silent_next;
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
 	u32 home_pause;		/* milliseconds until it is again; doubled, up to HOME_PAUSE_MAX */

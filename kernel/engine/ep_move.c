@@ -13,6 +13,8 @@
 /* milliseconds between two looks whether the node is there again: at first at most, and later */
 #define HOME_PAUSE_FIRST	1000u
 #define HOME_PAUSE_MAX		60000u
+/* so often in a row the root of a tree may fall silent that speaks again each time */
+#define SILENT_MOVES		32u
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
@@ -29,30 +31,60 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 }
 
 /*
- * Has the root of a tree but the first one said nothing for long, although something is out to it?
+ * Has the root of this tree, which is not the first one, said nothing for long, although something
+ * is out to it?
  */
-static bool has_silent_tree(struct netinc_ep *ep, u64 now)
+static bool is_silent_tree(struct netinc_ep *ep, u32 tree, u64 now)
+{
+	return netinc_ep_tree_una(ep, tree) != ep->snd &&
+	       now - ep->tree[tree].heard >= netinc_ep_lost_limit(ep) * 2 / 3;
+}
+
+/* Time of the last packet from the root of @tree, also of an older epoch if none has come since. */
+static u64 last_word(const struct netinc_ep *ep, u32 tree)
+{
+	const struct netinc_ep_tree *w = &ep->tree[tree];
+
+	return w->silent_since && w->heard == ep->ready_at ? w->silent_since : w->heard;
+}
+
+/*
+ * The host of a silent root is there, or the group would not have formed without another error: it
+ * may say nothing wherever the group comes from. It has been silent for as long as others wait for
+ * a rank that is; or it speaks for a while each time, and nothing has come of it yet.
+ */
+static bool is_silent_for_good(struct netinc_ep *ep, u64 now)
 {
 	u32 i;
 
 	for (i = 1; netinc_ep_is_member(ep) && i < ep->spread.trees; i++)
-		if (netinc_ep_tree_una(ep, i) != ep->snd &&
-		    now - ep->tree[i].heard >= netinc_ep_lost_limit(ep) * 2 / 3)
+		if (is_silent_tree(ep, i, now) && ep->silent_moves >= ep->nplan &&
+		    (ep->silent_moves >= SILENT_MOVES ||
+		     now - last_word(ep, i) >= ep->settings.dead_ms * NETINC_MS))
 			return true;
 	return false;
 }
 
-/*
- * Its host is there, or the group would not have formed without another error: it may say nothing
- * wherever the group comes from. How often has that been so, with no more results in between?
- */
+/* Which trees are silent at a move, and how often that has been so with no result in between. */
 static void count_silence(struct netinc_ep *ep, u64 now)
 {
-	if (!has_silent_tree(ep, now))
+	u64 next = netinc_ep_next(ep);
+	bool any = false;
+	u32 i;
+
+	for (i = 1; netinc_ep_is_member(ep) && i < ep->spread.trees; i++) {
+		if (is_silent_tree(ep, i, now)) {
+			ep->tree[i].silent_since = last_word(ep, i);
+			any = true;
+		} else if (ep->tree[i].heard != ep->ready_at) {
+			ep->tree[i].silent_since = 0;
+		}
+	}
+	if (!any)
 		return;
-	if ((s64)(ep->una - ep->silent_una) > ep->settings.window)
+	if (next != ep->silent_next)
 		ep->silent_moves = 0;
-	ep->silent_una = ep->una;
+	ep->silent_next = next;
 	ep->silent_moves++;
 }
 
@@ -105,7 +137,7 @@ static bool can_move(const struct netinc_ep *ep, u64 now)
 
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 {
-	if (!can_move(ep, now) || (ep->silent_moves >= ep->nplan && has_silent_tree(ep, now))) {
+	if (!can_move(ep, now) || is_silent_for_good(ep, now)) {
 		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
 		return;
 	}

@@ -227,25 +227,93 @@ static void test_silent(void)
 	end();
 }
 
-/* Nor does it wherever the group comes from: it does not move for ever. */
+/* The group is where it was, in another epoch. */
+static void come_back(void)
+{
+	expect_state(INC_STATE_RESYNC);
+	env.move = env.ep.move;
+	expect(!give_ready(env.ep.epoch + 1, 0, 0) && !give_peers(SIZE), "READY after move %u",
+	       env.move);
+}
+
+/* The root of tree 1 shows that it is there, and no more. */
+static void speak(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_NACK);
+
+	pkt.epoch = env.ep.epoch;
+	pkt.tree = 1;
+	env.now += 1000;
+	expect(!control(pkt, NULL, 0), "a word of tree 1");
+}
+
+/* Silent wherever the group comes from: it does not move for ever, but for the dead limit. */
 static void test_silent_again(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	u64 since;
+	u32 moves;
+
+	ready_spread(0);
+	submit_op(&op);
+	since = env.now;
+	for (moves = 0; moves < 10; moves++) {
+		silence();
+		if (env.ep.state == INC_STATE_FAILED)
+			break;
+		come_back();
+	}
+	expect(moves == 2 && env.ep.error.code == INC_ERR_NODE_DEAD &&
+	       env.now - since >= DEAD * NETINC_MS, "%u moves, code %u after %u ms", moves,
+	       env.ep.error.code, (u32)((env.now - since) / NETINC_MS));
+	end();
+}
+
+/* A root that is silent for less than the dead limit each time ends nothing, however often. */
+static void test_silent_now_and_then(void)
 {
 	struct netinc_op op = allreduce(8 + 7 * 16);
 	u32 moves;
 
 	ready_spread(0);
 	submit_op(&op);
-	for (moves = 0; moves < 10; moves++) {
+	for (moves = 0; moves < 20; moves++) {
+		silence();
+		come_back();
+		speak();
+	}
+	expect(!result_by(&op, 0, 0), "block 0");
+	/* ... but for one of which nothing comes */
+	for (moves = 0; moves < 100; moves++) {
 		silence();
 		if (env.ep.state == INC_STATE_FAILED)
 			break;
-		expect_state(INC_STATE_RESYNC);
-		env.move = env.ep.move;
-		expect(!give_ready(2 + moves, 0, 0) && !give_peers(SIZE), "READY after move %u",
-		       env.move);
+		come_back();
+		speak();
 	}
-	expect(moves == 2 && env.ep.error.code == INC_ERR_NODE_DEAD, "%u moves, code %u", moves,
+	expect(moves == 32 && env.ep.error.code == INC_ERR_NODE_DEAD, "%u moves, code %u", moves,
 	       env.ep.error.code);
+	end();
+}
+
+/* At a node there are no other trees: what has been at the edge before does not count. */
+static void test_silent_elsewhere(void)
+{
+	struct netinc_op op = allreduce(8 + 7 * 16);
+	u32 round;
+
+	ready_spread(0);
+	submit_op(&op);
+	for (round = 0; round < 3; round++) {
+		silence();
+		env.trees = 1;
+		come_back();
+		env.now += 3 * DEAD * NETINC_MS;
+		netinc_ep_lost(&env.ep, INC_ERR_NODE_GONE, env.now);
+		env.trees = TREES;
+		come_back();
+	}
+	expect_state(INC_STATE_READY);
 	end();
 }
 
@@ -311,7 +379,7 @@ static void test_most_trees(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
 	KTAP(test_fatal), KTAP(test_leave), KTAP(test_silent), KTAP(test_silent_again),
-	KTAP(test_not_root),
+	KTAP(test_silent_now_and_then), KTAP(test_silent_elsewhere), KTAP(test_not_root),
 	KTAP(test_most_trees),
 };
 
