@@ -194,7 +194,7 @@ ping_node() {
 ping_others() {
 	local ret=0
 
-	pinged refused 0 10.7.0.2 && pinged none 0 10.7.0.77 && pinged refused 0 10.7.0.254 port 9 || return
+	pinged refused 0 10.7.0.2 && pinged unreachable 0 10.7.0.77 && pinged refused 0 10.7.0.254 port 9 || return
 	start_ranks 1 inc-allreduce --size 2 --group "$((INC_GROUP_NR + 2))"
 	wait_for 30 group_has h1 rank 0 && pinged no-node 0 10.7.0.1 || ret=1
 	kill -KILL "$(rank_pid 0)"

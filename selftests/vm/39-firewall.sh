@@ -90,9 +90,50 @@ translated() {
 			"$(in_ns h1 nft list table ip nat | sed -n 's/.*counter packets \([0-9]*\).*/\1/p')" -ge 2
 }
 
+# ping_rule HOST HOOK STATEMENT: it does this with questions of inc ping
+ping_rule() {
+	in_ns "$1" nft -f - <<-END
+		table inet ping {
+			chain at { type filter hook $2 priority 0; udp dport 5227 $3; }
+		}
+	END
+}
+
+# pinged_there ADDRESS LAST: what two questions of host 1 meet; there is a summary in any case
+pinged_there() {
+	expect "what is said of $1" \
+		"$(inc -n h1 -j ping "$1" count 2 interval 50 timeout 1000 | grep -o '"sent":2,"answered":0,"last":"[a-z-]*"')" = \
+		"\"sent\":2,\"answered\":0,\"last\":\"$2\""
+}
+
+# ping_meets ADDRESS LAST HOST HOOK STATEMENT
+ping_meets() {
+	local ret=0
+
+	ping_rule "${@:3}" || return
+	pinged_there "$1" "$2" || ret=1
+	in_ns "$3" nft delete table inet ping && return "$ret"
+}
+
+ping_told() {
+	ping_meets 10.7.0.2 unreachable h2 input "reject with icmp type host-unreachable" &&
+		ping_meets 10.7.0.2 prohibited h2 input "reject with icmp type admin-prohibited" &&
+		ping_meets fd00:7::2 unreachable h2 input "reject with icmpv6 type no-route" &&
+		ping_meets fd00:7::2 prohibited h2 input "reject with icmpv6 type admin-prohibited" &&
+		ping_meets 10.7.0.2 none h2 input drop && ping_meets 10.7.0.2 prohibited h1 output drop
+}
+
+# By another device there is no way to the node.
+ping_device() {
+	inc -n h1 ping "$INC_NODE4" dev eth0 count 1 && inc -n h1 ping "$INC_NODE6" dev eth0 count 1 || return
+	! inc -n h1 ping "$INC_NODE4" dev lo count 1 timeout 500
+}
+
 inc_begin
 inc_topology_create 4
-modprobe -a nft_ct nft_masq nft_chain_nat 2>/dev/null
+modprobe -a nft_ct nft_masq nft_chain_nat nft_reject_inet 2>/dev/null
+check "ping says what stands in the way" ping_told
+check "ping asks by the device that is named" ping_device
 set_up close_all
 check "hosts that let only answers in" behind_firewalls
 check "hosts that let only answers in, IPv6" behind_firewalls --parent "$INC_NODE6"

@@ -16,8 +16,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/errqueue.h>
+#include <linux/icmp.h>
+#include <linux/icmpv6.h>
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
@@ -29,12 +33,16 @@
 #ifndef IP_MTU
 #define IP_MTU 14	/* linux/in.h, which netinet/in.h excludes */
 #endif
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
 
 static const char usage[] =
 	"Usage: inc ping [ADDR] [port PORT] [dev DEV] [count N] [interval MS] [timeout MS]\n"
 	"Asks a node whether it is there, as a rank does that wants to join.\n"
 	"ADDR: its IPv4 or IPv6 address, by default this network namespace's parent; a link-local one needs dev\n"
 	"PORT: its UDP port, default 5227\n"
+	"DEV:  ask by this device, or in this VRF\n"
 	"N:    questions, 1..1000000, default 4\n"
 	"MS:   from one to the next, and until an answer counts as lost; both 10..60000, default 1000\n"
 	"Exit status 0: a node has answered, 1: none has.\n";
@@ -42,10 +50,14 @@ static const char usage[] =
 struct target {
 	struct addr addr;
 	uint16_t port;
-	uint32_t ifindex;
+	uint32_t ifindex;	/* of a link-local address, or that packets are to go by; 0: any */
+	bool bound;		/* nothing goes or comes by another device */
 };
 
-enum answer { ANSWER_NONE, ANSWER_NODE, ANSWER_NO_NODE, ANSWER_NO_INC };
+enum answer {
+	ANSWER_NONE, ANSWER_NODE, ANSWER_NO_NODE, ANSWER_NO_INC, ANSWER_UNREACHABLE,
+	ANSWER_PROHIBITED, ANSWER_NOT_SENT
+};
 
 struct tally {
 	uint64_t sent, nodes, least, most, sum;	/* microseconds */
@@ -128,6 +140,7 @@ static int given_target(struct target *to, const char *text, const struct arg *d
 	to->ifindex = if_nametoindex(dev->text);
 	if (!to->ifindex)
 		return refused("dev %s: no such interface in this network namespace", dev->text);
+	to->bound = true;
 	return 0;
 }
 
@@ -137,6 +150,19 @@ static const char *target_text(const struct target *to)
 
 	return inet_ntop(to->addr.len == 4 ? AF_INET : AF_INET6, to->addr.bytes, text,
 			 sizeof(text));
+}
+
+/* 0: it goes by its device, and hears of all that its packets meet on their way. */
+static int prepare_socket(int fd, const struct target *to)
+{
+	bool v4 = to->addr.len == 4;
+	int on = 1, ifindex = (int)to->ifindex;
+
+	if (to->bound &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &ifindex, sizeof(ifindex)))
+		return -1;
+	return setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on,
+			  sizeof(on));
 }
 
 /* A socket that only hears what comes from there; -1: an error has been printed. */
@@ -154,7 +180,8 @@ static int open_socket(const struct target *to)
 	}
 	memcpy(&in.sin_addr, to->addr.bytes, sizeof(in.sin_addr));
 	memcpy(&in6.sin6_addr, to->addr.bytes, sizeof(in6.sin6_addr));
-	if (connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
+	if (prepare_socket(fd, to) ||
+	    connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
 		refused("%s: %s", target_text(to), strerror(errno));
 		close(fd);
 		return -1;
@@ -203,6 +230,62 @@ static enum answer judge(const struct reply *r, ssize_t len, uint32_t group, uin
 	return ANSWER_NONE;
 }
 
+/* What it means that a packet could not be sent, or that its sender was told this. */
+static enum answer answer_of(int error)
+{
+	switch (error) {
+	case ECONNREFUSED:
+		return ANSWER_NO_INC;
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+	case ENETDOWN:
+		return ANSWER_UNREACHABLE;
+	case EACCES:
+	case EPERM:
+		return ANSWER_PROHIBITED;
+	default:
+		return ANSWER_NONE;
+	}
+}
+
+/* Of what ICMP says of a packet. IPv4 has one number for what is shut and for what is not there. */
+static enum answer judge_error(const struct sock_extended_err *e)
+{
+	if (e->ee_origin == SO_EE_ORIGIN_ICMP && e->ee_type == ICMP_DEST_UNREACH &&
+	    (e->ee_code == ICMP_NET_ANO || e->ee_code == ICMP_HOST_ANO ||
+	     e->ee_code == ICMP_PKT_FILTERED))
+		return ANSWER_PROHIBITED;
+	return answer_of((int)e->ee_errno);
+}
+
+/* What has become of the question @nonce, of all that is told of questions. */
+static enum answer read_errors(int fd, uint32_t nonce)
+{
+	char control[256] __attribute__((aligned(8)));
+	enum answer answer = ANSWER_NONE;
+	struct sock_extended_err e;
+	struct question q;
+	struct iovec iov = { &q, sizeof(q) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control };
+	struct cmsghdr *c;
+	ssize_t len;
+
+	while (m.msg_controllen = sizeof(control),
+	       (len = recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT)) >= 0) {
+		/* who says it need not give back all of the packet */
+		if (len >= (ssize_t)(offsetof(struct question, join.nonce) + sizeof(nonce)) &&
+		    q.join.nonce != htonl(nonce))
+			continue;
+		for (c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+			if (c->cmsg_len < CMSG_LEN(sizeof(e)))
+				continue;
+			memcpy(&e, CMSG_DATA(c), sizeof(e));
+			answer = judge_error(&e) ?: answer;
+		}
+	}
+	return answer;
+}
+
 /* The answer to this question, until the time @end (microseconds). */
 static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
 {
@@ -219,9 +302,7 @@ static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
 		if (n <= 0)
 			continue;
 		len = recv(fd, &r, sizeof(r), MSG_DONTWAIT);
-		if (len < 0 && errno == ECONNREFUSED)
-			return ANSWER_NO_INC;
-		answer = len < 0 ? ANSWER_NONE : judge(&r, len, group, nonce);
+		answer = len < 0 ? read_errors(fd, nonce) : judge(&r, len, group, nonce);
 		if (answer)
 			return answer;
 	}
@@ -235,6 +316,9 @@ static const struct {
 	[ANSWER_NODE] = { "node", "node" },
 	[ANSWER_NO_NODE] = { "no-node", "has INC, but is no node for packets that come in there" },
 	[ANSWER_NO_INC] = { "refused", "nobody has this UDP port: INC is not there" },
+	[ANSWER_UNREACHABLE] = { "unreachable", "unreachable: no way leads there" },
+	[ANSWER_PROHIBITED] = { "prohibited", "prohibited: a firewall or route refuses it" },
+	[ANSWER_NOT_SENT] = { "not-sent", "the question could not be sent" },
 };
 
 static void show_answer(const struct target *to, uint64_t number, enum answer answer, uint64_t us)
@@ -249,6 +333,18 @@ static void show_answer(const struct target *to, uint64_t number, enum answer an
 	fflush(stdout);
 }
 
+/* 0, or why the question has not been sent. */
+static enum answer send_question(int fd, const struct question *q)
+{
+	if (send(fd, q, sizeof(*q), 0) >= 0)
+		return ANSWER_NONE;
+	/* what an earlier question has met is told to the next system call */
+	read_errors(fd, ntohl(q->join.nonce));
+	if (send(fd, q, sizeof(*q), 0) >= 0)
+		return ANSWER_NONE;
+	return answer_of(errno) ?: ANSWER_NOT_SENT;
+}
+
 static int ask(int fd, const struct target *to, struct tally *t, uint32_t group, uint64_t timeout)
 {
 	struct question q;
@@ -259,11 +355,10 @@ static int ask(int fd, const struct target *to, struct tally *t, uint32_t group,
 		return refused("getrandom: %s", strerror(errno));
 	make_question(&q, group, nonce);
 	start = now_us();
-	/* what an earlier question has met is told to the next system call */
-	if (send(fd, &q, sizeof(q), 0) < 0 && send(fd, &q, sizeof(q), 0) < 0)
-		return refused("%s: %s", target_text(to), strerror(errno));
 	t->sent++;
-	t->last = await(fd, group, nonce, start + timeout * 1000);
+	t->last = send_question(fd, &q);
+	if (!t->last)
+		t->last = await(fd, group, nonce, start + timeout * 1000);
 	us = now_us() - start;
 	show_answer(to, t->sent, t->last, us);
 	if (t->last != ANSWER_NODE)
