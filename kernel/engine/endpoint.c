@@ -8,6 +8,8 @@
 /* microseconds until the first JOIN is repeated, then doubled */
 #define JOIN_FIRST	5000u
 #define JOIN_MAX	200000u
+/* until an idle rank shows that it has READY: before the node says that again */
+#define READY_SHOWN	50000u
 /* longest pause between PROBEs while something is out */
 #define PROBE_MAX	250000u
 /* a place to move to that does not answer so long is none */
@@ -602,8 +604,11 @@ static u64 busy_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w
 /* Microseconds after which the group's root is asked for a sign of life while nothing is out. */
 static u64 idle_pause(const struct netinc_ep *ep, const struct netinc_ep_tree *w)
 {
-	u64 pause = ep->settings.dead_ms * NETINC_MS / (w->unanswered ? 16 : 4);
+	u64 dead = ep->settings.dead_ms * NETINC_MS, pause = dead / (w->unanswered ? 16 : 4);
 
+	/* nothing has gone to the node in this epoch */
+	if (w->asked == ep->ready_at && ep->snd == ep->start)
+		pause = min_t(u64, dead / 40, READY_SHOWN);
 	/* the others' leaving waits for what this PROBE says */
 	if (netinc_ep_retains(ep))
 		pause = min_t(u64, pause, PROBE_MAX);

@@ -15,7 +15,7 @@
 #define WAIT_LONG	(500 * NETINC_MS)
 /* until an idle rank asks, however long nobody has come: its node hears of its death so late */
 #define WAIT_MAX	(2000 * NETINC_MS)
-/* who is idle shows with PROBE after a quarter of the dead limit that it has READY */
+/* who is idle has shown before, with PROBE, that it has READY */
 #define READY_PAUSE	(200 * NETINC_MS)
 #define READY_REPEATS	10	/* per dead limit, at least */
 

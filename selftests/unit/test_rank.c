@@ -730,6 +730,30 @@ static void test_join_rtt(void)
 	}
 }
 
+/* An idle rank shows soon that it has READY, once; one that contributes has shown it. */
+static void test_ready_shown(void)
+{
+	struct netinc_op op = barrier();
+	u64 at;
+
+	ready(0);
+	at = netinc_ep_timer(&env.ep, env.now) - env.now;
+	expect(at == DEAD / 40 * NETINC_MS, "asks after %llu us", (unsigned long long)at);
+	run_timer(env.now + at);
+	expect_sent(INC_PKT_PROBE);
+	status(0, 0);
+	at = netinc_ep_timer(&env.ep, env.now) - env.now;
+	expect(at == DEAD / 4 * NETINC_MS, "again after %llu us", (unsigned long long)at);
+	ready(0);
+	submit_op(&op);
+	expect_sent(INC_PKT_CONTRIB);
+	env.now += 1000;
+	expect(!result(&op, 0), "the result");
+	at = netinc_ep_timer(&env.ep, env.now) - env.ep.ready_at;
+	expect(at == DEAD / 4 * NETINC_MS, "it asks after %llu us", (unsigned long long)at);
+	expect_quiet();
+}
+
 /* ABORT is repeated soon, also by who has nothing else to do. */
 static void test_abort_idle(void)
 {
@@ -764,7 +788,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead),
 	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
 	KTAP(test_patience), KTAP(test_told_pause), KTAP(test_cancel), KTAP(test_join_rtt),
-	KTAP(test_abort_idle), KTAP(test_join_pace), KTAP(test_same_time),
+	KTAP(test_ready_shown), KTAP(test_abort_idle), KTAP(test_join_pace), KTAP(test_same_time),
 };
 
 int main(int argc, char **argv)
