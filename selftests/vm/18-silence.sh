@@ -15,7 +15,7 @@ DEFAULT_DEAD=10000
 start_job() {
 	inc -n sw node set dev br0 dead "$DEFAULT_DEAD" "$@" || return
 	BLOCKS=$(counter sw blocks) MOVES=$(counter h2 moves)
-	start_ranks "$INC_HOSTS" inc-coll --max 3000 --seed "$SEED" --quiet --ops 150 --flight 2 --late 200
+	start_ranks "$INC_HOSTS" inc-coll --max "${MAX:-3000}" --seed "$SEED" --quiet --ops "${OPS:-150}" --flight 2 --late 200
 	wait_for 60 has_begun
 }
 
@@ -23,12 +23,12 @@ has_begun() {
 	[ "$(counter sw blocks)" -ge $((BLOCKS + 10)) ]
 }
 
-# flap TIMES DOWN UP: the port of host 2, in seconds
+# flap PORT TIMES DOWN UP: seconds
 flap() {
 	local i
 
-	for ((i = 0; i < $1; i++)); do
-		ip -n sw link set p2 down && sleep "$2" && ip -n sw link set p2 up && sleep "$3" || return
+	for ((i = 0; i < $2; i++)); do
+		ip -n sw link set "$1" down && sleep "$3" && ip -n sw link set "$1" up && sleep "$4" || return
 	done
 }
 
@@ -45,27 +45,42 @@ moved() {
 	expect "moves" "$n" -ge "$1" && expect "moves" "$n" -le "$2"
 }
 
+# Each time for longer than the dead limit that other tests have.
 flaps() {
-	start_job fallback none && flap 6 0.2 0.3 && ends_well && moved 0 0
+	start_job fallback none && flap p2 3 2.5 0.5 && ends_well
 }
 
-# There is no better place, and looking for one does no harm.
+# Looking for a better place does no harm, and a short outage is no reason for it: six would be.
 flaps_with_edge() {
-	start_job fallback edge && flap 6 0.2 0.3 && ends_well
+	start_job fallback edge && flap p2 6 0.2 0.3 && ends_well && moved 0 5
 }
 
 silent_for_long() {
-	start_job fallback none && flap 1 4 0 && ends_well && moved 0 0
+	start_job fallback none && flap p2 1 4 0 && ends_well
 }
 
 silent_for_long_with_edge() {
-	start_job fallback edge && flap 1 4 0 && ends_well && moved 1 20
+	start_job fallback edge && flap p2 1 4 0 && ends_well && moved 1 20
 }
 
-# What a node has that is added without a word, and what the parameter refuses.
+at_edge() {
+	[ "$(counter h2 moves)" -gt "$MOVES" ] && inc -n h2 group show | grep -q "at edge"
+}
+
+# Host 3 is the root of a tree there, of which all others lose sight five times, within a window of blocks.
+flaps_at_edge() {
+	local ret=0
+
+	MAX=20000 OPS=300 start_job fallback edge window 4096 && inc -n sw node del dev br0 && wait_for 60 at_edge &&
+		flap p3 5 2.2 1 && ends_well && moved 6 60 || ret=1
+	inc -n sw node add dev br0 && return "$ret"
+}
+
+# What the module has without another word, what a node has that is added without one, and what the parameter refuses.
 default_limit() {
 	local wrong
 
+	expect "the module's limit" "${INC_LOADED_DEAD_MS:-$DEFAULT_DEAD}" -eq "$DEFAULT_DEAD" || return
 	for wrong in 99 60001 x; do
 		! dead_limit "$wrong" 2>/dev/null || { echo "# it can be $wrong"; return 1; }
 	done
@@ -76,8 +91,11 @@ default_limit() {
 inc_begin
 inc_topology_create 3
 check "the default, and what it can be" default_limit
-check "a port that flaps for three seconds" flaps
+set_up inc -n sw node set dev br0 dead "$DEFAULT_DEAD"
+lab silence.py
+check "a port that is down for two and a half seconds, three times" flaps
 check "a port that flaps for three seconds, with a fallback" flaps_with_edge
 check "a port that is down for four seconds" silent_for_long
 check "a port that is down for four seconds, with a fallback" silent_for_long_with_edge
+check "the port of a tree's root at the edge is down for two seconds, five times" flaps_at_edge
 inc_end

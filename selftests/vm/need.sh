@@ -80,7 +80,13 @@ dead_limit() {
 # Tests wait for the dead limit often, and do not want to for as long as others do.
 load_module() {
 	insert_module "$@" || return
-	[ "$1" != inc ] || dead_limit 2000
+	[ "$1" != inc ] || { loaded_dead_limit && dead_limit 2000; }
+}
+
+# What the module has of itself, if this test has loaded it.
+loaded_dead_limit() {
+	INC_LOADED_DEAD_MS=$(</sys/module/inc/parameters/dead_ms)
+	export INC_LOADED_DEAD_MS
 }
 
 insert_module() {
