@@ -152,8 +152,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 		/* a WAIT from when the group formed or resynced may be late */
 		if (pkt->epoch != ep->epoch || (pkt->cookie ^ ep->down_cookie))
 			return -INC_C_DROP_EPOCH;
-		ep->left = true;
-		netinc_ep_set_state(ep, INC_STATE_CLOSED);
+		netinc_ep_left(ep, now);
 		return 0;
 	case INC_STATE_READY:
 		/* JOIN was repeated, and READY has come meanwhile */

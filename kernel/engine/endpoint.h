@@ -395,6 +395,8 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now);
 void netinc_ep_fail_op(struct netinc_ep *ep, struct netinc_op *op);
 /* ABORT, once. */
 void netinc_ep_send_abort(struct netinc_ep *ep, u64 now);
+/* The node knows that this rank has left: it is done. */
+void netinc_ep_left(struct netinc_ep *ep, u64 now);
 
 /* The group is over for this rank, with an error that nobody sent. */
 void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1);

@@ -112,6 +112,32 @@ static void renumber_ops(struct netinc_ep *ep)
 		op->numbered = false;
 }
 
+static void send_abort(struct netinc_ep *ep, u16 code, u16 flags, u64 now)
+{
+	struct netinc_error e = { .code = code, .resume = ep->cfg.nonce,
+				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_error_build(&body, &e);
+	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
+	pkt.flags = flags;
+	ep->tree[0].asked = now;
+	ep->tree[0].unanswered++;
+	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_send_abort(struct netinc_ep *ep, u64 now)
+{
+	send_abort(ep, ep->abort, 0, now);
+}
+
+/* It wants nothing of the node any more: who keeps the group for it need not. */
+static void send_done(struct netinc_ep *ep, u64 now)
+{
+	send_abort(ep, INC_ERR_NONE, INC_F_LEAVE, now);
+}
+
 /* All results that there will be are here. */
 static bool may_settle(const struct netinc_ep *ep)
 {
@@ -128,17 +154,28 @@ static bool may_settle(const struct netinc_ep *ep)
 	return (s64)(ep->una - e->block) >= 0;
 }
 
+void netinc_ep_left(struct netinc_ep *ep, u64 now)
+{
+	/* elsewhere the node forgets a group that all have left at once */
+	if (netinc_ep_retains(ep))
+		send_done(ep, now);
+	ep->left = true;
+	netinc_ep_set_state(ep, INC_STATE_CLOSED);
+}
+
 void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 {
 	if (ep->leaving && !ep->head && ep->state == INC_STATE_LEAVING) {
 		/* the result of LEAVE says that all ranks have left */
-		ep->left = true;
-		netinc_ep_set_state(ep, INC_STATE_CLOSED);
+		netinc_ep_left(ep, now);
 		return;
 	}
 	if (!ep->failing || !may_settle(ep))
 		return;
 	if (ep->fatal) {
+		/* a node that goes keeps nothing */
+		if (ep->error.code != INC_ERR_NODE_GONE)
+			send_done(ep, now);
 		fail_now(ep);
 		return;
 	}
@@ -160,33 +197,20 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	netinc_ep_send_join(ep, now);
 }
 
-void netinc_ep_send_abort(struct netinc_ep *ep, u64 now)
-{
-	struct netinc_error e = { .code = ep->abort, .resume = ep->cfg.nonce,
-				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
-	struct inc_error_pkt body;
-	struct netinc_pkt pkt;
-
-	netinc_error_build(&body, &e);
-	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
-	ep->tree[0].asked = now;
-	ep->tree[0].unanswered++;
-	ep->ops->send(ep, &pkt, &body, sizeof(body));
-}
-
 void netinc_ep_abort(struct netinc_ep *ep, enum inc_err_code code, bool close, u64 now)
 {
 	bool member = ep->state != INC_STATE_CLOSED && ep->state != INC_STATE_FAILED;
+	u16 flags = close ? INC_F_LEAVE : 0;
 
 	ep->abort = code;
 	if (!ep->error_since)
 		ep->error_since = now;
 	if (member)
-		netinc_ep_send_abort(ep, now);
+		send_abort(ep, code, flags, now);
 	if (!close)
 		return;
 	if (member)
-		netinc_ep_send_abort(ep, now);	/* nobody will repeat it */
+		send_abort(ep, code, flags, now);	/* nobody will repeat it */
 	memset(&ep->error, 0, sizeof(ep->error));
 	ep->error.code = code;
 	ep->error.rank[0] = ep->cfg.rank;

@@ -359,10 +359,52 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 	return 0;
 }
 
+/*
+ * 0 or a negative counter. Without a code ABORT says only that its sender is done: it has heard the
+ * error, or has left.
+ */
+static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pkt,
+		       const struct inc_error_pkt *abort)
+{
+	const struct netinc_member *m = &g->members[pkt->child];
+	u16 code = be16_to_cpu(abort->code);
+
+	/* before READY there are no cookies */
+	if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != m->nonce)
+		return -INC_C_DROP_COOKIE;
+	if (code == INC_ERR_NONE && (pkt->flags & INC_F_LEAVE))
+		return m->left || (netinc_group_over(g) && g->error.code) ? 0 : -INC_C_DROP_STATE;
+	return code == INC_ERR_RANK_ABORT || code == INC_ERR_RANK_FAULT ||
+	       code == INC_ERR_RANK_PATH ? 0 : -INC_C_DROP_MALFORMED;
+}
+
+static int abort_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
+		    const struct inc_error_pkt *abort, u64 now)
+{
+	struct netinc_member *m = &g->members[pkt->child];
+	u16 code = be16_to_cpu(abort->code);
+	int err = check_abort(g, pkt, abort);
+
+	if (err) {
+		netinc_count(g->counters, -err);
+		return err;
+	}
+	if (pkt->flags & INC_F_LEAVE)
+		m->done = true;
+	if (netinc_group_over(g) && g->error.code) {
+		also_gone(g, pkt->child, code);
+		/* what it repeats ABORT for */
+		if (!m->done && may_answer(g, pkt->child, ANSWER_ERROR))
+			netinc_group_send_error(g, pkt->child);
+	} else if (!netinc_group_over(g) && code != INC_ERR_NONE) {
+		member_gone(g, pkt->child, code, now);
+	}
+	return 0;
+}
+
 int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
 			 u64 now)
 {
-	const struct inc_error_pkt *abort = body;
 	const struct inc_probe *probe = body;
 
 	switch (pkt->type) {
@@ -376,25 +418,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			break;
 		return probe_rx(g, pkt, probe, now);
 	case INC_PKT_ABORT:
-		if (be16_to_cpu(abort->code) != INC_ERR_RANK_ABORT &&
-		    be16_to_cpu(abort->code) != INC_ERR_RANK_FAULT &&
-		    be16_to_cpu(abort->code) != INC_ERR_RANK_PATH)
-			break;
-		if (g->state == INC_GROUP_JOINING &&
-		    be32_to_cpu(abort->resume) != g->members[pkt->child].nonce) {
-			/* there are no cookies yet */
-			netinc_count(g->counters, INC_C_DROP_COOKIE);
-			return -INC_C_DROP_COOKIE;
-		}
-		if (netinc_group_over(g) && g->error.code) {
-			also_gone(g, pkt->child, be16_to_cpu(abort->code));
-			/* what it repeats ABORT for */
-			if (may_answer(g, pkt->child, ANSWER_ERROR))
-				netinc_group_send_error(g, pkt->child);
-		} else if (!netinc_group_over(g)) {
-			member_gone(g, pkt->child, be16_to_cpu(abort->code), now);
-		}
-		return 0;
+		return abort_rx(g, pkt, body, now);
 	default:
 		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
@@ -478,6 +502,19 @@ static bool counts_as_late(const struct netinc_group *g, u64 now)
 	return g->state == INC_GROUP_ACTIVE;
 }
 
+/*
+ * Does no member want to hear of the group any more? Who is dead, and may be there all the same,
+ * has not said so.
+ */
+static bool all_done(const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size && g->members[i].done; i++)
+		;
+	return i == g->cfg.size;
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, patience = netinc_form_patience(g);
@@ -496,7 +533,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	 */
 	if (netinc_group_over(g))
 		return (g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) ||
-		       (!g->epoch && !g->forming) || now - g->ended > 2 * dead;
+		       (!g->epoch && !g->forming) || all_done(g) || now - g->ended > 2 * dead;
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
 	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {

@@ -11,8 +11,8 @@
  * A group that shrinks is a new one, made for the members of one that has failed: see
  * group_shrink.c.
  *
- * A FAILED group answers its members for twice the dead limit and then expires; one that all have
- * left, or that never formed, expires at once.
+ * A FAILED group answers its members for twice the dead limit and then expires; earlier when none
+ * wants to hear of it any more. One that all have left, or that never formed, expires at once.
  */
 #ifndef NETINC_ENGINE_GROUP_H
 #define NETINC_ENGINE_GROUP_H
@@ -61,6 +61,8 @@ struct netinc_member {
 	/* it has sent a packet with the cookie of this epoch, so it has READY */
 	bool confirmed;
 	bool gone;		/* it is dead or closed; cleared when it joins again */
+	/* it has said that it wants nothing more of the group; cleared when it joins again */
+	bool done;
 	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
 	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
 	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */

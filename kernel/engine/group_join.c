@@ -83,6 +83,7 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 	struct netinc_member *m = &g->members[rank];
 
 	m->nonce = be32_to_cpu(join->nonce);
+	m->done = false;
 	m->epoch = pkt->epoch;
 	m->begun = pkt->opseq;
 	m->next = be64_to_cpu(join->next);
@@ -269,6 +270,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 		g->members[i].left = false;
 		g->members[i].aborted = false;
 		g->members[i].gone = false;
+		g->members[i].done = false;
 		g->members[i].rejoined = false;
 	}
 }

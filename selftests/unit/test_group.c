@@ -515,6 +515,69 @@ static void test_abort(void)
 	end();
 }
 
+/* ABORT of a rank that wants nothing more. */
+static int say_done(u32 rank, u16 code, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_ABORT, rank);
+	struct inc_error_pkt body = { .code = cpu_to_be16(code) };
+
+	pkt.flags = INC_F_LEAVE;
+	pkt.len = sizeof(body);
+	return rx_control(&pkt, &body, now);
+}
+
+/* A group that has failed is kept for who may not have heard it, and for nobody else. */
+static void test_all_done(void)
+{
+	u64 dead = DEAD * NETINC_MS, now = 2000;
+
+	form(0);
+	expect(say_done(0, INC_ERR_NONE, now) == -INC_C_DROP_STATE, "of a group that works");
+	expect(!say_done(1, INC_ERR_RANK_ABORT, now), "rank 1 closes");
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	expect(!say_done(1, INC_ERR_RANK_ABORT, now), "says so again");
+	expect(env.seen == env.logged, "a rank that is done was answered");
+	expect(!say_done(0, INC_ERR_NONE, now), "rank 0 has heard it");
+	expect(!netinc_group_gone(&env.g, 0) && netinc_group_gone(&env.g, 1), "who is gone");
+	expect(!netinc_group_tick(&env.g, now + dead), "rank 2 may not have");
+	expect(!abort_rank(2, INC_ERR_RANK_ABORT, 102, now + dead), "it wants to end the group");
+	expect_sent(INC_PKT_ERROR, 2);
+	expect(!netinc_group_tick(&env.g, now + dead + 1), "and to hear that it has ended");
+	expect(!say_done(2, INC_ERR_NONE, now + dead + 2), "it has");
+	expect(netinc_group_tick(&env.g, now + dead + 3), "it is kept for nobody");
+	end();
+	/* who is dead may be there all the same */
+	form(0);
+	netinc_group_fail(&env.g, INC_ERR_RANK_DEAD, 1, now);
+	say_done(0, INC_ERR_NONE, now);
+	say_done(2, INC_ERR_NONE, now);
+	expect(!netinc_group_tick(&env.g, now + 2 * dead) &&
+	       netinc_group_tick(&env.g, now + 2 * dead + 1), "kept for who is dead");
+	env.seen = env.logged;
+	end();
+}
+
+/* With a fallback a group that all have left is kept until they know it. */
+static void test_all_left(void)
+{
+	u32 i;
+
+	begin();
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
+	for (i = 0; i < SIZE; i++)
+		join(i, 0, 1000);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 0, 0, 9, INC_F_LEAVE, 2000);
+	expect(env.g.state == INC_GROUP_LEFT, "state %u", env.g.state);
+	for (i = 0; i < SIZE; i++) {
+		expect(!netinc_group_tick(&env.g, 3000), "rank %u may not know it", i);
+		expect(!say_done(i, INC_ERR_NONE, 3000), "rank %u", i);
+	}
+	expect(netinc_group_tick(&env.g, 3000), "it is kept for nobody");
+	env.seen = env.logged;
+	end();
+}
+
 /* Before the group has formed a rank can go, and another process can be it. */
 static void test_abort_joining(void)
 {
@@ -785,7 +848,8 @@ static const struct ktap_test tests[] = {
 	KTAP(test_moved), KTAP(test_not_moved), KTAP(test_dead),
 	KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late), KTAP(test_late_wait),
 	KTAP(test_late_partial), KTAP(test_late_disagrees), KTAP(test_late_leave), KTAP(test_abort),
-	KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_leave), KTAP(test_left),
+	KTAP(test_all_done), KTAP(test_all_left), KTAP(test_abort_joining), KTAP(test_ghost),
+	KTAP(test_leave), KTAP(test_left),
 	KTAP(test_left_over), KTAP(test_wait_pause), KTAP(test_call), KTAP(test_call_gone),
 	KTAP(test_ready_again), KTAP(test_false_next), KTAP(test_stall_one),
 	KTAP(test_fail_between),

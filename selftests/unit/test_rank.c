@@ -730,6 +730,54 @@ static void test_join_rtt(void)
 	}
 }
 
+static void expect_abort(u16 code, u16 flags)
+{
+	const struct sent *s = expect_sent(INC_PKT_ABORT);
+	const struct inc_error_pkt *body = (const void *)s->body;
+
+	expect(be16_to_cpu(body->code) == code && s->pkt.flags == flags && s->pkt.cookie == UP,
+	       "code %u, flags %#x", be16_to_cpu(body->code), s->pkt.flags);
+}
+
+/* Who wants nothing more of its node says so: it has heard of the end, closes, or has left. */
+static void test_done(void)
+{
+	struct netinc_op leave;
+	u8 fallback;
+
+	ready(0);
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "an error that it gets over");
+	expect_sent(INC_PKT_JOIN);
+	ready(0);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "the end");
+	expect_state(INC_STATE_FAILED);
+	expect_abort(INC_ERR_NONE, INC_F_LEAVE);
+	ready(0);
+	expect(!error(0, 0, 0, INC_ERR_NODE_GONE), "the node goes");
+	expect_state(INC_STATE_FAILED);
+	expect_quiet();
+	ready(0);
+	netinc_ep_cancel(&env.ep, env.now);
+	expect_abort(INC_ERR_RANK_ABORT, 0);
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
+	expect_abort(INC_ERR_RANK_ABORT, INC_F_LEAVE);
+	expect_abort(INC_ERR_RANK_ABORT, INC_F_LEAVE);
+	expect_quiet();
+	for (fallback = INC_FALLBACK_NONE; fallback <= INC_FALLBACK_STANDBY; fallback++) {
+		begin(0);
+		env.fallback = fallback;
+		netinc_ep_connect(&env.ep, env.now);
+		expect(!give_ready(1, 0, 0) && !netinc_ep_leave(&env.ep, &leave, env.now), "leave");
+		env.seen = env.logged;
+		wait(4711, 1, DOWN, 0);
+		expect_state(INC_STATE_CLOSED);
+		if (fallback)
+			expect_abort(INC_ERR_NONE, INC_F_LEAVE);
+		expect_quiet();
+		netinc_ep_retain_drop(&env.ep);
+	}
+}
+
 /* An idle rank shows soon that it has READY, once; one that contributes has shown it. */
 static void test_ready_shown(void)
 {
@@ -788,7 +836,8 @@ static const struct ktap_test tests[] = {
 	KTAP(test_error_ahead), KTAP(test_bad_error), KTAP(test_fatal), KTAP(test_dead),
 	KTAP(test_late), KTAP(test_leave), KTAP(test_leave_past), KTAP(test_abort),
 	KTAP(test_patience), KTAP(test_told_pause), KTAP(test_cancel), KTAP(test_join_rtt),
-	KTAP(test_ready_shown), KTAP(test_abort_idle), KTAP(test_join_pace), KTAP(test_same_time),
+	KTAP(test_done), KTAP(test_ready_shown), KTAP(test_abort_idle), KTAP(test_join_pace),
+	KTAP(test_same_time),
 };
 
 int main(int argc, char **argv)

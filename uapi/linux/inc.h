@@ -55,7 +55,7 @@ enum inc_pkt_type {
 #define INC_F_FINAL	0x0004	/* the payload is the block's common result of an earlier epoch */
 #define INC_F_DESC	0x0008	/* a struct inc_desc stands between header and payload */
 #define INC_F_RETRANS	0x0010	/* sent before: answer with the result if there is one */
-#define INC_F_LEAVE	0x0020	/* contribution: the rank's last one */
+#define INC_F_LEAVE	0x0020	/* contribution: the rank's last one; ABORT: it is done */
 #define INC_F_CE	0x0040	/* up: contribution met congestion (nodes set it); down: some did */
 #define INC_F_ECE	0x0080	/* up: a result met congestion to this rank; down: to some rank */
 #define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set it is of */
@@ -308,7 +308,7 @@ enum inc_err_code {
 
 /*
  * ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's
- * nonce in resume.
+ * nonce in resume; with INC_F_LEAVE the sender wants nothing more, and that is all if code is 0.
  */
 struct inc_error_pkt {
 	__be64	block;		/* e: blocks < e get results, blocks >= e do not */
