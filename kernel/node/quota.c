@@ -12,20 +12,23 @@
 
 struct group_usage {
 	u32 live;		/* groups that are not over */
-	/* of them, with nobody from another address than the asking one's */
+	/* also those that are over, with nobody from another address than the asking one's */
 	u32 peer;
-	u32 port;		/* with nobody from another port */
+	u32 port;		/* likewise with nobody from another port */
 };
 
 static void count_group(struct group_usage *c, const struct netinc_creator *f,
-			const struct netinc_creator *asking)
+			const struct netinc_creator *asking, bool live)
 {
-	c->live++;
+	c->live += live;
 	c->peer += !READ_ONCE(f->others) && netinc_peer_same_host(&f->peer, &asking->peer);
 	c->port += !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
 }
 
-/* Groups that are over are kept for a few seconds to answer their members; they do not count. */
+/*
+ * Groups that are over are kept to answer their members. They are in nobody's way but their
+ * maker's, who could have all memory for groups in those that fail one after the other.
+ */
 static void count_groups(struct netinc_node *node, const struct netinc_creator *asking,
 			 struct group_usage *c)
 {
@@ -38,11 +41,11 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 		if (!netinc_node_group_find_for(node->nn, node->pending[i].job,
 						node->pending[i].group, node->pending[i].tenant,
 						node->pending[i].creator.vrf))
-			count_group(c, &node->pending[i].creator, asking);
+			count_group(c, &node->pending[i].creator, asking, true);
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
-			if (g->node == node && !netinc_group_over(&g->grp))
-				count_group(c, &g->creator, asking);
+			if (g->node == node)
+				count_group(c, &g->creator, asking, !netinc_group_over(&g->grp));
 }
 
 /*

@@ -68,6 +68,10 @@ class Members:
             p = p.but(incarnation=ready.incarnation, epoch=ready.epoch, cookie=ready.up, body=body)
         return p.but(**fields)
 
+    def request(self, rank, challenge=0):
+        """A JOIN."""
+        return self._join(rank, challenge, None)
+
     def join(self, seconds=60, rejoin=None):
         """Until all have READY. @rejoin: after an error; the first block that has no result."""
         old = dict(self.ready)

@@ -146,6 +146,42 @@ def t_taken_back_moved(lab):
     taken_back(lab, 0)
 
 
+# What groups that are over cost
+
+
+def refusal(m):
+    """The code of the REFUSE that a JOIN of @m brings, None: it is a member."""
+    codes = []
+
+    def answered():
+        m.send(m.request(0))
+        time.sleep(0.05)
+        for p in m.answers():
+            if p.kind == w.CHALLENGE:
+                m.send(m.request(0, struct.unpack_from("!IIQ", p.body)[2]))
+            elif p.kind == w.REFUSE:
+                codes.append(struct.unpack_from("!IH", p.body)[1])
+            elif p.kind == w.READY:
+                codes.append(None)
+        return codes
+    wait_until(answered, "the node answers")
+    return codes[0]
+
+
+@lab_test("groups that have failed count for who has made them")
+def t_failed(lab):
+    lab.node("max-groups", "8")
+    for n in (1, 2):
+        m = lab.members((0,), 1).join()
+        m.send(m.header(w.ABORT, 0, 0, body=struct.pack("!QIIHHIII64x", 0, 0, 0, 4, 0, 0, 0, 0)))
+        wait_until(lambda n=n: [g["state"] for g in abi.show("sw", "group")] == ["failed"] * n,
+                   lambda: f"the group has failed: {abi.show('sw', 'group')}")
+    equal(refusal(lab.members((0,), 1)), w.LIMIT, "what its maker is told")
+    job = Job(new_group(), ("h1", "h2"))
+    job.run()
+    job.close()
+
+
 # Operations begun anew in their middle
 
 W = 64
