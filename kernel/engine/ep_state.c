@@ -132,10 +132,13 @@ void netinc_ep_send_abort(struct netinc_ep *ep, u64 now)
 	send_abort(ep, ep->abort, 0, now);
 }
 
-/* It wants nothing of the node any more: who keeps the group for it need not. */
-static void send_done(struct netinc_ep *ep, u64 now)
+/*
+ * It wants nothing of the node any more: who keeps the group for it need not. @code: INC_ERR_LEFT,
+ * or INC_ERR_NONE: it has heard of the end
+ */
+static void send_done(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 {
-	send_abort(ep, INC_ERR_NONE, INC_F_LEAVE, now);
+	send_abort(ep, code, INC_F_LEAVE, now);
 }
 
 /* All results that there will be are here. */
@@ -158,7 +161,7 @@ void netinc_ep_left(struct netinc_ep *ep, u64 now)
 {
 	/* elsewhere the node forgets a group that all have left at once */
 	if (netinc_ep_retains(ep))
-		send_done(ep, now);
+		send_done(ep, INC_ERR_LEFT, now);
 	ep->left = true;
 	netinc_ep_set_state(ep, INC_STATE_CLOSED);
 }
@@ -175,7 +178,7 @@ void netinc_ep_settle(struct netinc_ep *ep, u64 now)
 	if (ep->fatal) {
 		/* a node that goes keeps nothing */
 		if (ep->error.code != INC_ERR_NODE_GONE)
-			send_done(ep, now);
+			send_done(ep, INC_ERR_NONE, now);
 		fail_now(ep);
 		return;
 	}

@@ -130,23 +130,31 @@ static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b
 	       (slot->in[child].flags & INC_F_LEAVE);
 }
 
+static void mark_left(struct netinc_group *g, u32 child)
+{
+	if (!g->members[child].left)
+		g->nleft++;
+	g->members[child].left = true;
+}
+
+static void end_if_left(struct netinc_group *g, u64 now)
+{
+	if (g->nleft < g->cfg.size || netinc_group_over(g))
+		return;
+	g->state = INC_GROUP_LEFT;
+	g->ended = now;
+	g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
+}
+
 /* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
 static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
-	struct netinc_member *m = &g->members[child];
-
 	/* LEAVE is the one contribution that is acknowledged by itself */
-	if (!m->left)
-		g->nleft++;
-	m->left = true;
+	mark_left(g, child);
 	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) &&
 	    all_have(g, b))
 		netinc_group_send_wait(g, child, netinc_form_pause(g, now));
-	if (g->nleft == g->cfg.size && !netinc_group_over(g)) {
-		g->state = INC_GROUP_LEFT;
-		g->ended = now;
-		g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
-	}
+	end_if_left(g, now);
 }
 
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -360,9 +368,18 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 }
 
 /*
- * 0 or a negative counter. Without a code ABORT says only that its sender is done: it has heard the
- * error, or has left.
+ * Is it true that this member is done, because it has heard the error, or has left? In several
+ * trees the result of LEAVE, of which only ranks hear, lets it go as well.
  */
+static bool may_be_done(const struct netinc_group *g, u32 child, u16 code)
+{
+	if (code == INC_ERR_NONE)
+		return netinc_group_over(g) && g->error.code;
+	return g->members[child].left ||
+	       (g->state == INC_GROUP_ACTIVE && g->agg.spread.trees > 1);
+}
+
+/* 0 or a negative counter. Some codes only say that the sender is done. */
 static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pkt,
 		       const struct inc_error_pkt *abort)
 {
@@ -372,8 +389,8 @@ static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pk
 	/* before READY there are no cookies */
 	if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != m->nonce)
 		return -INC_C_DROP_COOKIE;
-	if (code == INC_ERR_NONE && (pkt->flags & INC_F_LEAVE))
-		return m->left || (netinc_group_over(g) && g->error.code) ? 0 : -INC_C_DROP_STATE;
+	if ((code == INC_ERR_NONE || code == INC_ERR_LEFT) && (pkt->flags & INC_F_LEAVE))
+		return may_be_done(g, pkt->child, code) ? 0 : -INC_C_DROP_STATE;
 	return code == INC_ERR_RANK_ABORT || code == INC_ERR_RANK_FAULT ||
 	       code == INC_ERR_RANK_PATH ? 0 : -INC_C_DROP_MALFORMED;
 }
@@ -396,7 +413,10 @@ static int abort_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 		/* what it repeats ABORT for */
 		if (!m->done && may_answer(g, pkt->child, ANSWER_ERROR))
 			netinc_group_send_error(g, pkt->child);
-	} else if (!netinc_group_over(g) && code != INC_ERR_NONE) {
+	} else if (!netinc_group_over(g) && code == INC_ERR_LEFT) {
+		mark_left(g, pkt->child);
+		end_if_left(g, now);
+	} else if (!netinc_group_over(g)) {
 		member_gone(g, pkt->child, code, now);
 	}
 	return 0;

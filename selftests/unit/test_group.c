@@ -566,12 +566,14 @@ static void test_all_left(void)
 	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
 	for (i = 0; i < SIZE; i++)
 		join(i, 0, 1000);
+	expect(say_done(1, INC_ERR_LEFT, 2000) == -INC_C_DROP_STATE, "who has not left");
 	for (i = 0; i < SIZE; i++)
 		contrib(i, 0, 0, 9, INC_F_LEAVE, 2000);
 	expect(env.g.state == INC_GROUP_LEFT, "state %u", env.g.state);
 	for (i = 0; i < SIZE; i++) {
 		expect(!netinc_group_tick(&env.g, 3000), "rank %u may not know it", i);
-		expect(!say_done(i, INC_ERR_NONE, 3000), "rank %u", i);
+		expect(say_done(i, INC_ERR_NONE, 3000) == -INC_C_DROP_STATE, "of no error");
+		expect(!say_done(i, INC_ERR_LEFT, 3000), "rank %u", i);
 	}
 	expect(netinc_group_tick(&env.g, 3000), "it is kept for nobody");
 	env.seen = env.logged;

@@ -772,7 +772,7 @@ static void test_done(void)
 		wait(4711, 1, DOWN, 0);
 		expect_state(INC_STATE_CLOSED);
 		if (fallback)
-			expect_abort(INC_ERR_NONE, INC_F_LEAVE);
+			expect_abort(INC_ERR_LEFT, INC_F_LEAVE);
 		expect_quiet();
 		netinc_ep_retain_drop(&env.ep);
 	}

@@ -132,6 +132,24 @@ static void test_leave(void)
 	end();
 }
 
+/* The result of LEAVE may come to a rank before it has told the root that it is there. */
+static void test_leave_result(void)
+{
+	struct inc_error_pkt body = { .code = cpu_to_be16(INC_ERR_LEFT) };
+	struct netinc_pkt pkt;
+
+	begin_spread(0);
+	pkt = pkt_of(INC_PKT_ABORT, 2);
+	say_leave(0, 2000);
+	say_leave(1, 2000);
+	pkt.len = sizeof(body);
+	pkt.flags = INC_F_LEAVE;
+	expect(!rx_control(&pkt, &body, 2000) && env.g.state == INC_GROUP_LEFT, "state %u",
+	       env.g.state);
+	env.seen = env.logged;
+	end();
+}
+
 /* Who says LEAVE in mid-operation is not waited for any longer than one that says nothing. */
 static void test_left_early(void)
 {
@@ -289,8 +307,9 @@ static void test_branch_late(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_left_early),
-	KTAP(test_left_again), KTAP(test_left_elsewhere), KTAP(test_branch_check),
+	KTAP(test_cookies), KTAP(test_resync), KTAP(test_leave), KTAP(test_leave_result),
+	KTAP(test_left_early), KTAP(test_left_again), KTAP(test_left_elsewhere),
+	KTAP(test_branch_check),
 	KTAP(test_branch_tick), KTAP(test_branch_late),
 };
 

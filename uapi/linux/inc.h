@@ -308,7 +308,8 @@ enum inc_err_code {
 
 /*
  * ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's
- * nonce in resume; with INC_F_LEAVE the sender wants nothing more, and that is all if code is 0.
+ * nonce in resume; with INC_F_LEAVE the sender wants nothing more, and that is all if code is 0 or
+ * INC_ERR_LEFT.
  */
 struct inc_error_pkt {
 	__be64	block;		/* e: blocks < e get results, blocks >= e do not */
