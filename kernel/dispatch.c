@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How a received packet finds its node or rank in this box: the first header says which. Packets
- * that go up are a node's, packets that go down a rank's.
+ * that go up are a node's, packets that go down a rank's, or a node's whose parent sends them.
  */
 #include <linux/rculist.h>
 #include "core/rx.h"
@@ -103,12 +103,12 @@ static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
 }
 
 /* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
-static void to_ranks(struct netinc_rx *rx)
+static void to_children(struct netinc_rx *rx)
 {
 	bool all = rx->pkt.type == INC_PKT_RESULT || netinc_for_all(rx->pkt.type);
 	struct netinc_rank *rank;
 	struct netinc_rx copy;
-	bool found = false;
+	bool found;
 	int why;
 
 	/*
@@ -119,6 +119,7 @@ static void to_ranks(struct netinc_rx *rx)
 		netinc_rx_drop(rx, INC_C_DROP_ADDRESS);
 		return;
 	}
+	found = netinc_uplink_rx_skb(rx);
 	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
 		if (rank->ep.cfg.group != rx->pkt.group ||
 		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child) ||
@@ -156,7 +157,7 @@ void netinc_dispatch(struct netinc_rx *rx)
 		netinc_node_rx(rx);
 		break;
 	default:
-		to_ranks(rx);
+		to_children(rx);
 		break;
 	}
 }

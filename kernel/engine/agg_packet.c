@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The headers of what an aggregator sends to its children. */
+/* The headers of what an aggregator sends to its children, and to its parent. */
 #include "aggregator.h"
 
 void netinc_agg_header(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 type)
@@ -22,6 +22,22 @@ void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_
 		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_DESC | INC_F_FINAL);
 	/* a result for all names the set that it is made of, in place of a child */
 	pkt->child = slot->flags & INC_F_PARTIAL ? slot->set : 0;
+	pkt->opseq = slot->opseq;
+	pkt->sig = slot->sig;
+	pkt->dtype = slot->dtype;
+	pkt->dop = slot->dop;
+	pkt->mode = slot->mode;
+}
+
+void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			  struct netinc_pkt *pkt)
+{
+	*pkt = agg->up_header;
+	pkt->psn = (u32)slot->q;
+	pkt->flags = slot->flags;
+	pkt->len = slot->len * slot->wider;
+	if (slot->wider > 1)
+		pkt->flags |= INC_F_WIDE;
 	pkt->opseq = slot->opseq;
 	pkt->sig = slot->sig;
 	pkt->dtype = slot->dtype;

@@ -9,67 +9,8 @@
 #include "agg_partial.h"
 #include "reduce/reduce.h"
 
-/* packets that may overtake before a hole counts as a loss */
-#define NACK_SLACK_PACKETS	3
-/* or blocks: a super-packet that another one has overtaken */
-#define NACK_SLACK_BLOCKS	88
-#define NACK_RANGES		16	/* per packet received */
-/* microseconds: queues of a busy host may hold a packet back as long */
-#define MIN_PAUSE		1000
-#define RESULTS_PER_PROBE	32
-
-/* Limits of what one received buffer may cost, whatever is in it: rule 14 of protocol.rst. */
-/* sent again; as many as a buffer of the oldest kernels has units */
-#define RESULTS_PER_BUFFER	64
-#define WORK_PER_BUFFER		32768	/* blocks looked at, or */
-/* windows of them: a PROBE of each rank of a host may be in one buffer */
-#define WINDOWS_PER_BUFFER	64
-
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
 			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
-
-/* How long what was sent again may be under way before it is sent once more. */
-static u64 repeat_pause(const struct netinc_agg *agg, u32 child)
-{
-	u32 srtt = agg->child[child].srtt;
-
-	return max_t(u64, srtt - srtt / 4, MIN_PAUSE);
-}
-
-/*
- * Is the result, or the partial, on its way to @child? One that another child has asked for is not.
- */
-static bool under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
-		      u64 now)
-{
-	if (slot->state == NETINC_SLOT_DONE && slot->sent_to != NETINC_ALL &&
-	    slot->sent_to != child)
-		return false;
-	return now - slot->sent < max_t(u64, repeat_pause(agg, child), agg->child[child].down);
-}
-
-void netinc_agg_buffer_begin(struct netinc_agg *agg)
-{
-	agg->results_left = RESULTS_PER_BUFFER;
-	agg->work_left = max_t(u32, WORK_PER_BUFFER, WINDOWS_PER_BUFFER * agg->window);
-}
-
-bool netinc_agg_take_work(struct netinc_agg *agg, u32 blocks)
-{
-	if (agg->work_left < blocks)
-		return false;
-	agg->work_left -= blocks;
-	return true;
-}
-
-/* May one more result be sent again for the buffer at hand? */
-static bool take_result(struct netinc_agg *agg)
-{
-	if (!agg->results_left)
-		return false;
-	agg->results_left--;
-	return true;
-}
 
 size_t netinc_agg_bytes(u32 children, u32 parts, u32 window)
 {
@@ -92,12 +33,17 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	agg->parts = parts;
 	agg->window = window;
 	agg->root = true;
+	agg->up_waits_for = NETINC_NO_RANK;
 	agg->watch.child = NETINC_NO_RANK;
 	agg->slots = mem;
 	agg->child = (void *)(agg->slots + slots);
 	in = (void *)(agg->child + children);
 	have = (void *)(in + (size_t)slots * inputs);
 	contributors = have + (size_t)slots * longs;
+	for (i = 0; i < children; i++) {
+		agg->child[i].number = i;
+		agg->child[i].waits_for = NETINC_NO_RANK;
+	}
 	for (i = 0; i < slots; i++) {
 		agg->slots[i].in = in + (size_t)i * inputs;
 		agg->slots[i].have = have + (size_t)i * longs;
@@ -125,6 +71,7 @@ static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 static void clear_elements(struct netinc_slot *slot)
 {
 	slot->len = 0;
+	slot->wider = 1;
 	slot->dtype = INC_TYPE_NONE;
 	slot->dop = INC_OP_NONE;
 	slot->mode = 0;
@@ -157,6 +104,7 @@ static void slot_reset(struct netinc_agg *agg, struct netinc_slot *slot, u64 q)
 {
 	clear_slot(agg, slot);
 	release_payload(agg, &slot->result);
+	slot->lost_above = false;
 	slot->q = q;
 	slot->state = NETINC_SLOT_FILLING;
 	slot->taken_back = false;
@@ -288,7 +236,7 @@ void netinc_agg_advance(struct netinc_agg *agg)
 		report_bad(agg, slot);
 }
 
-static void mark_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
+void netinc_agg_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
 {
 	slot->state = NETINC_SLOT_DONE;
 	slot->sent = now;
@@ -343,14 +291,15 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	}
 	release_inputs(agg, slot);
 	if (agg->root) {
-		mark_done(agg, slot, now);
+		netinc_agg_done(agg, slot, now);
 		if (unlikely(slot->flags & INC_F_PARTIAL))
 			netinc_partial_done(agg, slot);
 		return true;
 	}
 	slot->state = NETINC_SLOT_UP;
 	slot->sent = now;
-	agg->ops->send_up(agg, slot);
+	netinc_count(agg->counters, INC_C_CONTRIBS_SENT);
+	agg->ops->send_up(agg, slot, false);
 	return true;
 }
 
@@ -374,6 +323,23 @@ bool netinc_agg_pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64
 	return false;
 }
 
+/* Times as long as an element of this payload an accumulator is. */
+static u8 wider_of(const struct netinc_pkt *pkt)
+{
+	const struct netinc_reduce *kernel =
+		pkt->flags & INC_F_FINAL ?
+			NULL :
+			netinc_reduce_find(pkt->dtype, pkt->dop, pkt->mode, false);
+
+	return kernel ? kernel->acc_size / kernel->elem_size : 1;
+}
+
+/* Bytes of payload as elements of the type. */
+static u16 narrow_len(const struct netinc_pkt *pkt)
+{
+	return pkt->flags & INC_F_WIDE ? pkt->len / wider_of(pkt) : pkt->len;
+}
+
 static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
@@ -386,8 +352,8 @@ static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *p
 	/* elements that are only moved come from one rank, or are its result */
 	if (pkt->dop == INC_OP_NONE && !((slot->flags | pkt->flags) & INC_F_FINAL))
 		return false;
-	return slot->len == pkt->len && slot->dtype == pkt->dtype && slot->dop == pkt->dop &&
-	       slot->mode == pkt->mode;
+	return slot->len == narrow_len(pkt) && slot->dtype == pkt->dtype &&
+	       slot->dop == pkt->dop && slot->mode == pkt->mode;
 }
 
 static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
@@ -406,10 +372,11 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 	if ((pkt->flags & INC_F_PAYLOAD) && !(slot->flags & INC_F_PAYLOAD)) {
 		if (!slot->bad && !agg->ops->can_fold(agg, pkt->dtype, pkt->dop, pkt->mode))
 			slot->bad = INC_ERR_UNSUPPORTED;
-		slot->len = pkt->len;
+		slot->len = narrow_len(pkt);
 		slot->dtype = pkt->dtype;
 		slot->dop = pkt->dop;
 		slot->mode = pkt->mode;
+		slot->wider = agg->root ? 1 : wider_of(pkt);
 	}
 	slot->flags |= (pkt->flags & MERGED_FLAGS) | (pkt->ce ? INC_F_CE : 0);
 }
@@ -434,19 +401,15 @@ static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
 			    const struct netinc_pkt *pkt, u64 now)
 {
-	if (!(pkt->flags & INC_F_RETRANS))
+	if (!(pkt->flags & INC_F_RETRANS) || slot->state != NETINC_SLOT_DONE)
 		return;
-	if (under_way(agg, slot, child, now) || !take_result(agg))
+	if (netinc_agg_under_way(agg, slot, child, now) || !netinc_agg_take_result(agg))
 		return;
 	slot->sent = now;
 	slot->sent_to = child;
-	if (slot->state == NETINC_SLOT_DONE) {
-		netinc_count(agg->counters, INC_C_RESULTS_RESENT);
-		netinc_partial_tell(agg, slot, child, now);
-		agg->ops->send_result(agg, slot, child);
-	} else if (slot->state == NETINC_SLOT_UP) {
-		agg->ops->send_up(agg, slot);
-	}
+	netinc_count(agg->counters, INC_C_RESULTS_RESENT);
+	netinc_partial_tell(agg, slot, child, now);
+	agg->ops->send_result(agg, slot, child);
 }
 
 static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -579,11 +542,30 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 	return 0;
 }
 
+/*
+ * Accumulators come from nodes only, and of what has some that are wider than elements; and what
+ * goes up is no longer than a block, with accumulators in place of elements.
+ */
+static bool width_fits(const struct netinc_agg *agg, const struct netinc_pkt *pkt)
+{
+	u32 wider;
+
+	if (likely(agg->root && !(pkt->flags & INC_F_WIDE)))
+		return true;
+	wider = wider_of(pkt);
+	if (pkt->flags & INC_F_WIDE)
+		return wider > 1 && pkt->len <= agg->block;
+	return pkt->len * wider <= agg->block;
+}
+
 /* Is the packet as a whole good, and not too much for one buffer? 0 or a negative counter. */
 static int check_contrib(struct netinc_agg *agg, const struct netinc_pkt *pkt)
 {
-	if (pkt->part >= agg->parts ||
-	    (pkt->dop && pkt->len % max(netinc_reduce_elem_size(pkt->dtype), 1u)))
+	u32 unit = pkt->dop ? max(netinc_reduce_elem_size(pkt->dtype), 1u) : 1;
+
+	if (pkt->flags & INC_F_WIDE)
+		unit *= wider_of(pkt);
+	if (pkt->part >= agg->parts || !width_fits(agg, pkt) || pkt->len % unit)
 		return -INC_C_DROP_MALFORMED;
 	if (pkt->span > agg->window)
 		return -INC_C_DROP_AHEAD;
@@ -598,6 +580,42 @@ static int check_block(const struct netinc_agg *agg, u64 q)
 	if ((s64)(q - agg->una) >= agg->window)	/* rule 1 */
 		return -INC_C_DROP_AHEAD;
 	return netinc_agg_mine(agg, q) ? 0 : -INC_C_DROP_MALFORMED;
+}
+
+int netinc_agg_disagree(struct netinc_agg *agg, u32 child, u64 q, enum inc_err_code code,
+			u32 opseq, u32 newest, u64 now)
+{
+	struct netinc_slot *slot;
+	int err = check_block(agg, q);
+
+	slot = err ? NULL : slot_for(agg, q, &err);
+	if (!err && (netinc_bits_get(slot->have, child) || slot->state != NETINC_SLOT_FILLING))
+		err = -INC_C_DROP_DUPLICATE;
+	if (!err && (!is_operation_of_now(agg, opseq) || !is_operation_of_now(agg, newest)))
+		err = -INC_C_DROP_MALFORMED;
+	if (err) {
+		netinc_count(agg->counters, -err);
+		return err;
+	}
+	if (slot->missing == agg->children) {
+		slot->since = now;
+		slot->opseq = opseq;
+		slot->newest = newest;
+	}
+	if ((s32)(newest - slot->newest) > 0)
+		slot->newest = newest;
+	slot->bad = code;
+	netinc_bits_set(slot->have, child);
+	note_arrival(slot, child, now);
+	if (!--slot->missing)
+		netinc_agg_complete(agg, slot, now);
+	if ((s64)(q + 1 - agg->top) > 0)
+		agg->top = q + 1;
+	if ((s64)(q + 1 - agg->child[child].end) > 0)
+		agg->child[child].end = q + 1;
+	child_advance(agg, child);
+	netinc_agg_advance(agg);
+	return 0;
 }
 
 /* One block of the packet's span: 0 if it counted, or a negative counter. */
@@ -648,239 +666,4 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	}
 	netinc_count(agg->counters, -err);
 	return err;
-}
-
-/* Blocks [q, q + span) of @child have not come. */
-static void send_nack(struct netinc_agg *agg, u32 child, u64 q, u32 span)
-{
-	struct netinc_pkt pkt;
-
-	netinc_agg_header(agg, &pkt, INC_PKT_NACK);
-	pkt.child = child;
-	pkt.psn = (u32)q;
-	pkt.span = span;
-	netinc_count(agg->counters, INC_C_NACKS);
-	agg->ops->send(agg, child, &pkt, NULL, 0);
-}
-
-/* NACK the holes of @child from block @q on. */
-static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
-{
-	const struct netinc_child *c = &agg->child[child];
-	u32 ranges = 0, span = 0;
-	const struct netinc_slot *slot;
-	bool hole;
-
-	for (; q != c->end && ranges < NACK_RANGES; q++) {
-		slot = netinc_agg_slot(agg, q);
-		hole = netinc_agg_mine(agg, q) &&
-		       ((s64)(slot->q - q) < 0 ||
-			(slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-			 !netinc_bits_get(slot->have, child * agg->parts)));
-		if (hole) {
-			span++;
-		} else if (span) {
-			send_nack(agg, child, q - span, span);
-			span = 0;
-			ranges++;
-		}
-	}
-	if (span && ranges < NACK_RANGES)
-		send_nack(agg, child, q - span, span);
-}
-
-void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
-{
-	struct netinc_child *c = &agg->child[child];
-	bool lost = netinc_reorder_lost(&c->up, c->frontier != c->end, now);
-
-	if (c->frontier == c->end) {
-		c->gap = 0;
-		c->nacked = c->end;
-		return;
-	}
-	if ((++c->gap < NACK_SLACK_PACKETS && c->end - c->frontier <= NACK_SLACK_BLOCKS) || !lost)
-		return;
-	if (!netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
-		return;
-	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
-		nack_holes(agg, child, c->frontier);
-		c->nack_time = now;
-	} else if (c->end - c->nacked > NACK_SLACK_BLOCKS) {
-		nack_holes(agg, child, c->nacked);
-	} else {
-		return;
-	}
-	c->nacked = c->end;
-}
-
-int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
-		      const struct netinc_pay *pay, u64 now)
-{
-	u64 q = netinc_extend(agg->una, pkt->psn);
-	struct netinc_slot *slot = netinc_agg_slot(agg, q);
-	int err = 0;
-
-	if (slot->q != q || slot->state == NETINC_SLOT_FILLING)
-		err = -INC_C_DROP_AHEAD;
-	else if (slot->state != NETINC_SLOT_UP)
-		err = -INC_C_DROP_DUPLICATE;
-	else if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
-		err = -INC_C_DROP_MISMATCH;
-	if (!err) {
-		struct netinc_pay held = *pay;
-
-		if (!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)))
-			held.obj = NULL;
-		if (held.obj && !agg->ops->hold(agg, &held, q == agg->una)) {
-			err = -INC_C_DROP_MEMORY;
-		} else {
-			release_payload(agg, &slot->result);
-			slot->result = held;
-			slot->len = pkt->len;
-			slot->flags = pkt->flags;
-		}
-	}
-	if (err) {
-		netinc_count(agg->counters, -err);
-		return err;
-	}
-	mark_done(agg, slot, now);
-	netinc_agg_advance(agg);
-	return 0;
-}
-
-/*
- * How many blocks STATUS has to look at: nobody has contributed to those behind, unless they are
- * other trees'.
- */
-static u32 status_blocks(const struct netinc_agg *agg)
-{
-	if (agg->spread.trees > 1)
-		return agg->window;
-	return (u32)min_t(u64, agg->top - agg->una, agg->window);
-}
-
-static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
-{
-	const struct netinc_slot *slot;
-	u32 i, part;
-
-	for (i = 0; i < status_blocks(agg); i++) {
-		slot = netinc_agg_slot(agg, agg->una + i);
-		if (!netinc_agg_mine(agg, agg->una + i)) {
-			/* it is not ours to ask for */
-		} else if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
-			for (part = 0; part < agg->parts; part++)
-				if (!netinc_bits_get(slot->have, child * agg->parts + part))
-					break;
-			if (part < agg->parts)
-				continue;
-		} else if (slot->q != agg->una + i) {
-			continue;	/* never contributed to */
-		}
-		netinc_bit_set(map, i);
-	}
-	return round_up(agg->window, 32u);
-}
-
-u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
-{
-	const struct netinc_slot *slot = netinc_agg_slot(agg, agg->una);
-	u32 first = NETINC_NO_RANK, i;
-
-	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING ||
-	    slot->missing == agg->children * agg->parts)
-		return NETINC_NO_RANK;
-	for (i = 0; i < agg->children * agg->parts; i++) {
-		if (netinc_bits_get(slot->have, i))
-			continue;
-		*since = slot->since;
-		first = min(first, i / agg->parts);
-		if (!agg->nexcluded || !netinc_partial_out(agg, slot, i / agg->parts))
-			return i / agg->parts;
-	}
-	return first;
-}
-
-static void send_status(struct netinc_agg *agg, u32 child, u32 tstamp, u64 now)
-{
-	struct {
-		struct inc_status status;
-		__be32 map[NETINC_MAX_BITMAP];
-	} m;
-	struct netinc_pkt pkt;
-	u64 since = now;
-	u32 bits;
-
-	memset(&m, 0, sizeof(m.status) + DIV_ROUND_UP(agg->window, 32) * sizeof(__be32));
-	bits = status_bits(agg, child, m.map);
-	m.status.waiting = cpu_to_be32(netinc_agg_waiting(agg, &since));
-	m.status.waited = cpu_to_be32((u32)min_t(u64, (now - since) / NETINC_MS, 0xffffffffu));
-	m.status.bits = cpu_to_be16(bits);
-	m.status.slack = cpu_to_be16(netinc_reorder_pack(&agg->child[child].up));
-	m.status.seen = cpu_to_be32(agg->child[child].seen);
-	netinc_count(agg->counters, INC_C_STATUSES);
-	netinc_agg_header(agg, &pkt, INC_PKT_STATUS);
-	pkt.child = child;
-	pkt.psn = (u32)agg->una;
-	pkt.tstamp = tstamp;
-	agg->ops->send(agg, child, &pkt, &m, sizeof(m.status) + bits / 8);
-}
-
-/* Sends again the results that @child lacks and asks for. */
-static void resend_results(struct netinc_agg *agg, u32 child, u64 q, const struct inc_probe *probe,
-			   u64 now)
-{
-	u32 bits = be16_to_cpu(probe->bits), sent = 0, i;
-	struct netinc_slot *slot;
-
-	for (i = 0; i < max_t(u32, bits, 1) && i < 2 * agg->window && sent < RESULTS_PER_PROBE;
-	     i++) {
-		if (bits && netinc_bit(probe->bitmap, i))
-			continue;
-		slot = netinc_agg_slot(agg, q + i);
-		if (slot->q != q + i || under_way(agg, slot, child, now))
-			continue;
-		if (slot->state != NETINC_SLOT_DONE && slot->state != NETINC_SLOT_UP)
-			continue;
-		if (!take_result(agg))
-			return;
-		if (slot->state == NETINC_SLOT_DONE) {
-			netinc_count(agg->counters, INC_C_RESULTS_RESENT);
-			netinc_partial_tell(agg, slot, child, now);
-			agg->ops->send_result(agg, slot, child);
-			sent++;
-		} else {
-			agg->ops->send_up(agg, slot);
-		}
-		slot->sent = now;
-		slot->sent_to = child;
-	}
-}
-
-bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
-		      const struct inc_probe *probe, u64 now)
-{
-	struct netinc_child *c = &agg->child[child];
-	u64 q = netinc_extend(agg->una, pkt->psn);
-
-	u32 looks = status_blocks(agg);
-
-	if (pkt->flags & INC_F_RETRANS)
-		looks += min_t(u32, be16_to_cpu(probe->bits), 2 * agg->window);
-	if (!netinc_agg_take_work(agg, looks))
-		return false;
-	c->srtt = be32_to_cpu(probe->srtt);
-	c->down = netinc_reorder_unpack(be16_to_cpu(probe->slack));
-	if ((s64)(q - c->has) > 0 && (s64)(q - agg->una) <= 0)
-		c->has = q;
-	if (pkt->flags & INC_F_RETRANS)
-		resend_results(agg, child, q, probe, now);
-	/*
-	 * behind all results: of those before una the child has what it will ever have when this
-	 * comes
-	 */
-	send_status(agg, child, pkt->tstamp, now);
-	return true;
 }

@@ -60,6 +60,10 @@ struct netinc_slot {
 	/* OR of the contributions': PAYLOAD, WANT, FINAL, DESC, LEAVE, CE, ECE; PARTIAL */
 	u16 flags;
 	u16 len;		/* payload of the result, bytes */
+	/* times as long as an element an accumulator is, 1..4; of what is not folded 1 */
+	u8 wider;
+	/* UP: the partial, or the result, has been lost on a link above: children slow down */
+	bool lost_above;
 	u32 missing;		/* children x parts that have not contributed */
 	/* INC_F_PARTIAL: number of the set in `contributors`, never 0 */
 	u16 set;
@@ -84,6 +88,12 @@ struct netinc_slot {
 
 /* What the aggregator knows of one child. Blocks are those of its own tree. */
 struct netinc_child {
+	u32 number;		/* by which it is known on the wire: its lowest rank */
+	/*
+	 * a node: rank that its oldest block waits for, as its last PROBE says, NETINC_NO_RANK:
+	 * none, or it is no node
+	 */
+	u32 waits_for;
 	/*
 	 * First block that it has not contributed, start <= frontier <= end; goes back when
 	 * contributions are taken back.
@@ -138,7 +148,17 @@ struct netinc_agg_ops {
 	/* As fold, but only the contribution @i, bit for bit */
 	bool (*copy)(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
 	void (*send_result)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
-	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot);
+	/*
+	 * Only with a parent: the partial of @slot goes up; @again: not for the first time, with
+	 * RETRANS.
+	 */
+	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+	/*
+	 * Only with a parent: what it has sent, @pay of @slot, is the result; slot->flags and len
+	 * are its. Fills slot->result, in memory of its own. False: no memory, nothing has changed.
+	 */
+	bool (*take_result)(struct netinc_agg *agg, struct netinc_slot *slot,
+			    const struct netinc_pay *pay);
 	/*
 	 * Queue a control packet (NACK, STATUS or PARTIAL) for @child or NETINC_ALL; @body of @len
 	 * bytes follows the header.
@@ -166,6 +186,11 @@ struct netinc_agg {
 	/* what all headers of the epoch say: group, incarnation, epoch, cookie */
 	struct netinc_pkt header;
 	bool root;		/* no parent above */
+	/* with a parent: what all headers of contributions to it say */
+	struct netinc_pkt up_header;
+	/* rank that the parent waits for, as its STATUS says, NETINC_NO_RANK: none */
+	u32 up_waits_for;
+	u16 block;		/* bytes of payload of a full block; set before an epoch begins */
 	/* an error is out: nothing from `limit` on completes; cleared when an epoch begins */
 	bool closed;
 	u64 limit;		/* the block of the error, valid with `closed` */
@@ -204,6 +229,10 @@ void netinc_agg_header(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 
 void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
 			      bool elements, struct netinc_pkt *pkt);
 
+/* The header with which the partial of @slot goes to the parent. */
+void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			  struct netinc_pkt *pkt);
+
 /* Begin an epoch at block @start: all slots are emptied. */
 void netinc_agg_start(struct netinc_agg *agg, u64 start);
 /* Release all that is held. */
@@ -215,6 +244,14 @@ void netinc_agg_buffer_begin(struct netinc_agg *agg);
  * May @blocks more be looked at for it? False: what asks for that is dropped, as if it were lost.
  */
 bool netinc_agg_take_work(struct netinc_agg *agg, u32 blocks);
+/* agg_work.c: may one more result be sent again for it? */
+bool netinc_agg_take_result(struct netinc_agg *agg);
+/*
+ * agg_loss.c: is the result, or the partial, on its way to @child? One that another child has asked
+ * for is not.
+ */
+bool netinc_agg_under_way(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
+			  u64 now);
 
 /*
  * A contribution of @child. Returns 0 if it counted (for at least one block of its span), else the
@@ -224,9 +261,22 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 		       const struct netinc_pay *pay, u64 now);
 /* After the last header of a received packet: look for holes. */
 void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now);
-/* A result from the parent of this node. */
+/* A result from the parent of this node. 0 or a negative counter, which has been counted. */
 int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
 		      const struct netinc_pay *pay, u64 now);
+/*
+ * The node @child has found that the ranks below it disagree about block @q, in operation @opseq,
+ * or it cannot be done (@code); @newest: the latest operation that they have contributed to. That
+ * is its contribution to the block. 0 or a negative counter, which has been counted.
+ */
+int netinc_agg_disagree(struct netinc_agg *agg, u32 child, u64 q, enum inc_err_code code,
+			u32 opseq, u32 newest, u64 now);
+/*
+ * Partials of blocks [q, q + n) that were sent to the parent before @before go again; but not those
+ * whose bit in @have is set, which the parent has. @have: NULL: it has none of them.
+ */
+void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *have, u64 before,
+			  u64 now);
 /*
  * PROBE of a child: answers with STATUS and the results that it lacks. False: too much for one
  * buffer.
@@ -239,6 +289,8 @@ bool netinc_agg_probe(struct netinc_agg *agg, u32 child, const struct netinc_pkt
  * contributed to it.
  */
 u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since);
+/* The rank, here or anywhere else in the tree, that it waits for; NETINC_NO_RANK: none is known. */
+u32 netinc_agg_waiting_rank(const struct netinc_agg *agg, u64 *since);
 /*
  * agg_late.c: completes blocks, from the oldest on, that have waited for @limit microseconds,
  * without those that have not contributed. Returns the lowest of these if that is not possible,
@@ -258,6 +310,8 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 bool netinc_agg_pass_block(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 /* slot->flags are those of the contributions that are counted. */
 void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *slot);
+/* Called by agg_uplink.c, too: @slot has its result, which goes to all children. */
+void netinc_agg_done(struct netinc_agg *agg, struct netinc_slot *slot, u64 now);
 /* una goes to the oldest block that is not done. */
 void netinc_agg_advance(struct netinc_agg *agg);
 

@@ -272,9 +272,24 @@ static void cut_counts(struct netinc_op *op)
 	op->blocks = blocks[n];
 }
 
+/*
+ * Bytes that an element may take on its way. Nodes pass accumulators to one another, in packets
+ * that are no longer than those of ranks.
+ */
+static u32 room_of_element(const struct netinc_op *op)
+{
+	u8 type = netinc_coll_wire_type(op);
+	u32 size = netinc_reduce_elem_size(type);
+	const struct netinc_reduce *kernel =
+		op->deep ? netinc_reduce_find(type, netinc_coll_wire_op(op),
+					      op->mode & INC_MODE_WIRE, false) : NULL;
+
+	return kernel ? max_t(u32, kernel->acc_size, size) : size;
+}
+
 void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 {
-	u32 size = netinc_reduce_elem_size(netinc_coll_wire_type(op));
+	u32 size = room_of_element(op);
 
 	op->blocks = 1;
 	op->rounds = 1;

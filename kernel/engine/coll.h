@@ -47,6 +47,8 @@ struct netinc_op {
 	/* filled in by the endpoint */
 	u32 seq;		/* operation sequence number in the group */
 	u32 sig;
+	/* the group has several levels of nodes: a block has room for accumulators */
+	bool deep;
 	u32 head;		/* elements of a share's first block, and of the others */
 	u32 full;
 	u32 rounds;		/* blocks of a share, where all have as many */

@@ -31,12 +31,13 @@ void netinc_ep_connect(struct netinc_ep *ep, u64 now)
 }
 
 /*
- * Does this error come before the one that is known? Trees find theirs independently: the lowest
- * block's counts.
+ * Does this error come before the one that is known? Trees find theirs independently, and a node
+ * may lose its parent before it has all results: the lowest block's counts.
  */
 static bool comes_before(const struct netinc_ep *ep, const struct netinc_error *e)
 {
-	return ep->failing && ep->spread.trees > 1 && (s64)(e->block - ep->error.block) < 0;
+	return ep->failing && (ep->spread.trees > 1 || ep->deep) &&
+	       (s64)(e->block - ep->error.block) < 0;
 }
 
 /* The block before which there will be results, of all trees and for this rank. */
@@ -170,6 +171,7 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
+	       !!r->height == ep->deep &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
 	       next - start <= (netinc_ep_retains(ep) ? ep->settings.window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
@@ -212,6 +214,7 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
 	       numbers_fit(ep, r) && trees_ok(ep, r) && netinc_settings_ok(&settings) &&
 	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
+	       r->height < INC_MAX_HEIGHT && (!r->height || !r->fallback) &&
 	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
 	       ready_fits(ep, r) && resume_fits(ep, r);
 }
@@ -287,6 +290,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->settings.window);
 	ep->spread_out = ep->spread.trees == 1;
 	ep->block = be16_to_cpu(r->block);
+	ep->deep = r->height;
 	netinc_ep_plan(ep, r);
 	if (!ep->abort)
 		ep->error_since = 0;

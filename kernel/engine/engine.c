@@ -84,17 +84,21 @@ void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join
 		__be32 group;
 		__be32 rank;
 		u8 body[offsetof(struct inc_join, proof)];
+		__be32 ranks[INC_MAX_RANKS / 32];
 	} m = { .group = cpu_to_be32(group), .rank = cpu_to_be32(rank) };
-	__be64 bytes[2];
+	u32 bytes = netinc_join_ranks_bytes(join);
+	size_t len = offsetof(typeof(m), ranks) + bytes;
+	__be64 half[2];
 	u64 k[2];
 	int i;
 
 	memcpy(m.body, join, sizeof(m.body));
-	memcpy(bytes, key, sizeof(bytes));
-	k[0] = be64_to_cpu(bytes[0]);
-	k[1] = be64_to_cpu(bytes[1]);
+	memcpy(m.ranks, join->ranks, bytes);
+	memcpy(half, key, sizeof(half));
+	k[0] = be64_to_cpu(half[0]);
+	k[1] = be64_to_cpu(half[1]);
 	for (i = 0; i < 2; i++) {
-		proof[i] = cpu_to_be64(netinc_siphash(&m, sizeof(m), k));
+		proof[i] = cpu_to_be64(netinc_siphash(&m, len, k));
 		k[1] = ~k[1];
 	}
 }

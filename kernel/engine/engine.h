@@ -123,9 +123,29 @@ bool netinc_peer_is_host(const struct netinc_peer *peer);
  */
 u64 netinc_siphash(const void *data, size_t len, const u64 key[2]);
 
+/* Levels of nodes from the sender of this JOIN down, 0: it is a rank. */
+static inline u32 netinc_join_height(const struct inc_join *join)
+{
+	return join->below & INC_JOIN_HEIGHT;
+}
+
+/* Bytes of the bitmap that follows it. */
+static inline u32 netinc_join_ranks_bytes(const struct inc_join *join)
+{
+	u32 size = min_t(u32, be32_to_cpu(join->size), INC_MAX_RANKS);
+
+	return netinc_join_height(join) ? DIV_ROUND_UP(size, 32u) * (u32)sizeof(__be32) : 0;
+}
+
+/* Is the body of this JOIN, @len bytes, whole? To be asked before anything else of it is read. */
+static inline bool netinc_join_whole(const struct inc_join *join, u32 len)
+{
+	return len >= sizeof(*join) + netinc_join_ranks_bytes(join);
+}
+
 /*
- * Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank and the
- * body before `proof`.
+ * Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank, the body
+ * before `proof`, and the bitmap.
  */
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
 		       __be64 proof[2]);

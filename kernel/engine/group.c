@@ -10,7 +10,8 @@
 
 size_t netinc_group_bytes(u32 size, u32 window)
 {
-	return size * sizeof(struct netinc_member) + netinc_agg_bytes(size, 1, window);
+	return size * (sizeof(struct netinc_member) + sizeof(u64)) +
+	       netinc_agg_bytes(size, 1, window);
 }
 
 void netinc_group_buffer_begin(struct netinc_group *g)
@@ -60,6 +61,9 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->agg.header.group = cfg->id;
 	g->agg.header.incarnation = cfg->incarnation;
 	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->settings.window);
+	g->owner = mem + cfg->size * sizeof(struct netinc_member) +
+		   netinc_agg_bytes(cfg->size, 1, cfg->settings.window);
+	netinc_children_init(g);
 	netinc_shrink_init(g);
 }
 
@@ -73,11 +77,14 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 }
 
 /* Is it from the member that it says? 0 or a negative counter. */
-static int check_sender(const struct netinc_group *g, const struct netinc_pkt *pkt,
+static int check_sender(const struct netinc_group *g, struct netinc_pkt *pkt,
 			const struct netinc_peer *peer)
 {
-	if (pkt->child >= g->cfg.size)
+	u32 child = netinc_group_child(g, pkt->child);
+
+	if (child == NETINC_NO_RANK)
 		return -INC_C_DROP_CHILD;
+	pkt->child = child;
 	if (pkt->epoch != g->epoch || pkt->tree != g->agg.tree)
 		return -INC_C_DROP_EPOCH;
 	if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
@@ -85,7 +92,7 @@ static int check_sender(const struct netinc_group *g, const struct netinc_pkt *p
 	return is_from(g, &g->members[pkt->child].peer, peer) ? 0 : -INC_C_DROP_PORT;
 }
 
-int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt,
+int netinc_group_check(struct netinc_group *g, struct netinc_pkt *pkt,
 		       const struct netinc_peer *peer, u64 now)
 {
 	int err = check_sender(g, pkt, peer);
@@ -115,7 +122,7 @@ static bool all_have(const struct netinc_group *g, u64 b)
 {
 	u32 i;
 
-	for (i = 0; g->cfg.settings.fallback && i < g->cfg.size; i++)
+	for (i = 0; g->cfg.settings.fallback && i < g->nmembers; i++)
 		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
 			return false;
 	return true;
@@ -137,9 +144,13 @@ static void mark_left(struct netinc_group *g, u32 child)
 	g->members[child].left = true;
 }
 
+/* All have left, and, in a tree of nodes, nobody above asks for that again. */
 static void end_if_left(struct netinc_group *g, u64 now)
 {
-	if (g->nleft < g->cfg.size || netinc_group_over(g))
+	bool there = !netinc_uplink_in_use(&g->up) || g->up.left ||
+		     (s64)(g->agg.una - g->leave) > 0;
+
+	if (g->nleft < g->nmembers || !there || netinc_group_over(g))
 		return;
 	g->state = INC_GROUP_LEFT;
 	g->ended = now;
@@ -151,7 +162,8 @@ static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
 {
 	/* LEAVE is the one contribution that is acknowledged by itself */
 	mark_left(g, child);
-	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->cfg.size) &&
+	g->leave = b;
+	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->nmembers) &&
 	    all_have(g, b))
 		netinc_group_send_wait(g, child, netinc_form_pause(g, now));
 	end_if_left(g, now);
@@ -169,7 +181,10 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 	}
 	/* memory is set aside for blocks of that size; and who leaves has no elements */
 	if (pkt->len > g->block ||
-	    (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD)) {
+	    (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD) ||
+	    ((pkt->flags & INC_F_WIDE) && !g->members[pkt->child].height) ||
+	    /* nobody retains results there */
+	    ((pkt->flags & INC_F_FINAL) && g->levels)) {
 		netinc_count(g->counters, INC_C_DROP_MALFORMED);
 		return -INC_C_DROP_MALFORMED;
 	}
@@ -183,7 +198,7 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 		netinc_group_send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
 	if (err == -INC_C_DROP_MISMATCH)
-		netinc_group_fail(g, INC_ERR_MISMATCH, pkt->child, now);
+		netinc_group_fail(g, INC_ERR_MISMATCH, g->members[pkt->child].low, now);
 	return err;
 }
 
@@ -215,12 +230,11 @@ static void raise_error(struct netinc_group *g)
 	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
 }
 
-void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
+/* The group is over here, whatever is above. */
+static void fail_here(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
 {
 	bool formed = g->state != INC_GROUP_JOINING;
 
-	if (netinc_group_over(g))
-		return;
 	memset(&g->error, 0, sizeof(g->error));
 	g->error.code = code;
 	g->error.rank[0] = rank;
@@ -236,6 +250,21 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 	}
 }
 
+void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
+{
+	struct netinc_error e = { .block = g->agg.una, .code = code,
+				  .rank = { rank, NETINC_NO_RANK } };
+
+	if (netinc_group_over(g))
+		return;
+	netinc_uplink_leave(g);
+	if (netinc_uplink_in_use(&g->up))
+		netinc_uplink_abort(g, &e, now);
+	/* this node goes: there will be nobody to hear what its parent says */
+	if (!netinc_uplink_in_use(&g->up) || code == INC_ERR_NODE_GONE)
+		fail_here(g, code, rank, now);
+}
+
 void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
 				  u64 now)
 {
@@ -243,10 +272,10 @@ void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join 
 
 	if (!netinc_shrink_asked(g, join, child))
 		return;
-	for (i = 0; i < g->cfg.size && !g->members[i].left; i++)
+	for (i = 0; i < g->nmembers && !g->members[i].left; i++)
 		;
-	if (i < g->cfg.size)
-		netinc_group_fail(g, INC_ERR_LEFT, i, now);
+	if (i < g->nmembers)
+		netinc_group_fail(g, INC_ERR_LEFT, g->members[i].low, now);
 	else
 		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
 }
@@ -254,10 +283,16 @@ void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join 
 /* Late members are reported; one that has been late for too long ends the group. */
 static void check_late(struct netinc_group *g, u64 now)
 {
-	u32 rank = netinc_group_check_late(g, now);
+	u32 child = netinc_group_check_late(g, now);
+	u64 since = now;
 
-	if (rank != NETINC_NO_RANK)
-		netinc_group_fail(g, INC_ERR_RANK_LATE, rank, now);
+	if (child == NETINC_NO_RANK || g->up.abort.code)
+		return;
+	if (g->members[child].height && g->agg.child[child].waits_for != NETINC_NO_RANK)
+		netinc_group_fail(g, INC_ERR_RANK_LATE, netinc_agg_waiting_rank(&g->agg, &since),
+				  now);
+	else
+		netinc_group_fail(g, INC_ERR_RANK_LATE, g->members[child].low, now);
 }
 
 /*
@@ -279,15 +314,14 @@ static u32 last_opseq(const struct netinc_group *g, u32 first)
 	return last;
 }
 
-void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
+/* What is wrong with the block of @slot, as far as its contributions say. */
+static void describe_mismatch(struct netinc_group *g, const struct netinc_slot *slot, u32 a, u32 b,
+			      struct netinc_error *e)
 {
-	struct netinc_group *g = group_of(agg);
-	struct netinc_error *e = &g->error;
+	const struct netinc_agg *agg = &g->agg;
 
-	/* who contributes to a group that all have left does not bring it back */
-	if (netinc_group_over(g))
-		return;
 	memset(e, 0, sizeof(*e));
+	e->block = slot->q;
 	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : slot->bad;
 	if (b != NETINC_NO_RANK && (slot->in[b].flags & INC_F_LEAVE)) {
 		u32 left = b;	/* the one that left is named first */
@@ -296,22 +330,43 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 		a = left;
 	}
 	e->opseq = slot->opseq;
-	e->rank[0] = a;
-	e->rank[1] = b;
-	agg->ops->desc(agg, &slot->in[a], &e->desc[0]);
+	e->rank[0] = g->members[a].low;
+	e->rank[1] = b == NETINC_NO_RANK ? b : g->members[b].low;
+	agg->ops->desc(&g->agg, &slot->in[a], &e->desc[0]);
 	if (b != NETINC_NO_RANK)
-		agg->ops->desc(agg, &slot->in[b], &e->desc[1]);
-	if (e->code == INC_ERR_LEFT) {
-		g->state = INC_GROUP_FAILED;
-		g->ended = slot->since;
-	} else {
-		e->resume = last_opseq(g, slot->opseq) + 1;
-		if (g->cfg.settings.fallback && (s32)(g->begun - e->resume) > 0)
-			e->resume = g->begun;
-		if (!e->resume)
-			e->resume = 1;
-		g->state = INC_GROUP_RESYNC;
+		agg->ops->desc(&g->agg, &slot->in[b], &e->desc[1]);
+	/* ranks that are below one child are named by that */
+	if (g->reported.code && g->reported.block == slot->q)
+		*e = g->reported;
+}
+
+void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
+{
+	struct netinc_group *g = group_of(agg);
+	struct netinc_error e;
+
+	/* who contributes to a group that all have left does not bring it back */
+	if (netinc_group_over(g))
+		return;
+	describe_mismatch(g, slot, a, b, &e);
+	e.resume = 0;
+	if (e.code != INC_ERR_LEFT) {
+		e.resume = last_opseq(g, slot->opseq) + 1;
+		if (g->cfg.settings.fallback && (s32)(g->begun - e.resume) > 0)
+			e.resume = g->begun;
+		if (!e.resume)
+			e.resume = 1;
 	}
+	if (netinc_uplink_in_use(&g->up)) {
+		/* the root decides; it has been told already if this is said again */
+		if (!g->up.abort.code || !g->up.abort.resume)
+			netinc_uplink_abort(g, &e, slot->last);
+		return;
+	}
+	g->error = e;
+	g->state = e.resume ? INC_GROUP_RESYNC : INC_GROUP_FAILED;
+	if (!e.resume)
+		g->ended = slot->since;
 	raise_error(g);
 }
 
@@ -320,17 +375,21 @@ static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code
 	g->members[rank].gone = code != INC_ERR_RANK_FAULT &&
 				(g->state != INC_GROUP_JOINING || netinc_group_shrinking(g));
 	if (g->state == INC_GROUP_JOINING) {
-		g->members[rank].present = false;
+		netinc_children_release(g, rank);
 		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
-		if (!--g->joined) {
+		g->up.gone = g->members[rank].low;
+		g->up.gone_code = code;
+		g->up.news = true;
+		if (!g->joined) {
+			netinc_uplink_leave(g);
 			g->state = INC_GROUP_FAILED;
 			g->ended = now;
 		}
 		g->called = 0;
 		return;
 	}
-	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
-	netinc_group_fail(g, code, rank, now);
+	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);
+	netinc_group_fail(g, code, g->members[rank].low, now);
 }
 
 /* The group has failed already; those that are left will not have to wait for this one. */
@@ -339,7 +398,7 @@ static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
 	if (code != INC_ERR_RANK_ABORT || netinc_group_gone(g, rank))
 		return;
 	g->members[rank].gone = true;
-	g->ops->event(g, INC_EVENT_RANK_DEAD, rank);
+	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);
 }
 
 static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -354,7 +413,10 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 	netinc_count(g->counters, INC_C_PROBES);
 	if ((s64)(agg_block(g, pkt) - g->members[child].una) > 0)
 		g->members[child].una = agg_block(g, pkt);
-	if (g->cfg.settings.fallback && pkt->opseq < g->cfg.size)
+	if (g->members[child].height)
+		g->agg.child[child].waits_for =
+			netinc_children_has(g, child, pkt->opseq) ? pkt->opseq : NETINC_NO_RANK;
+	else if (g->cfg.settings.fallback && pkt->opseq < g->cfg.size)
 		netinc_group_send_peers(g, child, pkt->opseq);
 	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
 		netinc_count(g->counters, INC_C_DROP_WORK);
@@ -364,6 +426,63 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 		note_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
 	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
 		netinc_group_send_error(g, child);
+	netinc_uplink_poke(g, now);
+	return 0;
+}
+
+/* Ranks below the node @child disagree. 0 or a negative counter. */
+static int disagree_below(struct netinc_group *g, u32 child, const struct netinc_error *e, u64 now)
+{
+	struct netinc_error before = g->reported;
+	bool lowest = !before.code || (s64)(e->block - before.block) < 0;
+
+	if (e->code != INC_ERR_MISMATCH && e->code != INC_ERR_UNSUPPORTED &&
+	    e->code != INC_ERR_LEFT)
+		return -INC_C_DROP_MALFORMED;
+	/* it may be the last contribution to its block, which is looked at at once */
+	if (lowest)
+		g->reported = *e;
+	if (netinc_agg_disagree(&g->agg, child, e->block, e->code, e->opseq,
+				e->resume ? e->resume - 1 : e->opseq, now) &&
+	    lowest)
+		g->reported = before;
+	return 0;
+}
+
+/* Does a rank for which a group fails with this code come no more? */
+static bool means_gone(u16 code)
+{
+	return code == INC_ERR_RANK_DEAD || code == INC_ERR_RANK_ABORT ||
+	       code == INC_ERR_RANK_FAULT || code == INC_ERR_RANK_PATH;
+}
+
+/* ABORT of a node: what is wrong below it. 0 or a negative counter. */
+static int abort_of_node(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+			 u64 now)
+{
+	u32 child = pkt->child, i;
+	struct netinc_error e;
+
+	netinc_error_parse(body, &e);
+	/* it says only that it is done, which is noted */
+	if (e.code == INC_ERR_NONE && (pkt->flags & INC_F_LEAVE))
+		return 0;
+	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
+		return -INC_C_DROP_MALFORMED;
+	for (i = 0; i < 2; i++)
+		if (e.rank[i] != NETINC_NO_RANK && !netinc_children_has(g, child, e.rank[i]))
+			return -INC_C_DROP_MALFORMED;
+	if (netinc_group_over(g) || g->error.code) {
+		if (g->error.code && may_answer(g, child, ANSWER_ERROR))
+			netinc_group_send_error(g, child);
+		if (netinc_group_over(g) || e.resume)
+			return 0;
+	}
+	if (e.resume || e.code == INC_ERR_LEFT)
+		return disagree_below(g, child, &e, now);
+	if (means_gone(e.code) && e.rank[0] != NETINC_NO_RANK && !g->up.abort.code)
+		g->ops->event(g, INC_EVENT_RANK_DEAD, e.rank[0]);
+	netinc_group_fail(g, e.code, e.rank[0], now);
 	return 0;
 }
 
@@ -400,14 +519,20 @@ static int abort_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 {
 	struct netinc_member *m = &g->members[pkt->child];
 	u16 code = be16_to_cpu(abort->code);
-	int err = check_abort(g, pkt, abort);
+	int err;
 
+	if (m->height && g->state != INC_GROUP_JOINING)
+		err = abort_of_node(g, pkt, abort, now);
+	else
+		err = check_abort(g, pkt, abort);
 	if (err) {
 		netinc_count(g->counters, -err);
 		return err;
 	}
 	if (pkt->flags & INC_F_LEAVE)
 		m->done = true;
+	if (m->height && g->state != INC_GROUP_JOINING)
+		return 0;
 	if (netinc_group_over(g) && g->error.code) {
 		also_gone(g, pkt->child, code);
 		/* what it repeats ABORT for */
@@ -458,7 +583,7 @@ static void forgive_stall(struct netinc_group *g, u64 now)
 	u32 i;
 
 	g->ticked = now;
-	for (i = 0; stalled && i < g->cfg.size; i++)
+	for (i = 0; stalled && i < g->nmembers; i++)
 		if (now - g->members[i].heard > dead / 2)
 			g->members[i].heard = now - dead / 2;
 }
@@ -468,7 +593,7 @@ static void not_moved(struct netinc_group *g, u64 now)
 {
 	u32 rank[2] = { NETINC_NO_RANK, NETINC_NO_RANK }, i, n = 0;
 
-	for (i = 0; i < g->cfg.size; i++) {
+	for (i = 0; i < g->nmembers; i++) {
 		if (netinc_form_is_fresh(g, i, now))
 			continue;
 		if (n < 2)
@@ -530,9 +655,132 @@ static bool all_done(const struct netinc_group *g)
 {
 	u32 i;
 
-	for (i = 0; i < g->cfg.size && g->members[i].done; i++)
+	for (i = 0; i < g->nmembers && g->members[i].done; i++)
 		;
-	return i == g->cfg.size;
+	return i == g->nmembers;
+}
+
+/* Does nobody ask for a group that is over any more? */
+static bool has_expired(const struct netinc_group *g, u64 now)
+{
+	return (g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) ||
+	       (!g->epoch && !g->forming) || all_done(g) ||
+	       now - g->ended > 2 * g->cfg.settings.dead_ms * NETINC_MS;
+}
+
+/* The group has failed, and results do not come as far as has been said, but only before @block. */
+static void end_at(struct netinc_group *g, u64 block)
+{
+	g->error.block = block;
+	g->agg.limit = block;
+	netinc_group_send_error(g, NETINC_ALL);
+}
+
+/* The parent is lost, or says nothing of an error: the group is over here. */
+static void parent_lost(struct netinc_group *g, u64 now)
+{
+	u16 code = g->up.lost;
+	u32 rank = g->up.abort.code ? g->up.abort.rank[0] : NETINC_NO_RANK;
+
+	if (!code)
+		return;
+	g->up.lost = INC_ERR_NONE;
+	if (netinc_group_over(g)) {
+		if (g->state == INC_GROUP_FAILED && (s64)(g->error.block - g->agg.una) > 0)
+			end_at(g, g->agg.una);
+		return;
+	}
+	/* all have left here, so they have above: that was the last word, and it is lost */
+	if (g->nleft == g->nmembers) {
+		g->up.left = true;
+		end_if_left(g, now);
+		return;
+	}
+	fail_here(g, code, rank, now);
+}
+
+/* ERROR of the parent. 0 or a negative counter. */
+static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+			u64 now)
+{
+	struct netinc_error e;
+
+	netinc_error_parse(body, &e);
+	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn ||
+	    (s64)(e.block - g->agg.una) < 0 || e.block - g->agg.una > g->agg.window)
+		return -INC_C_DROP_MALFORMED;
+	/* the parent has lost its own, and with that results that were to come */
+	if (g->state == INC_GROUP_FAILED && (s64)(e.block - g->error.block) < 0) {
+		end_at(g, e.block);
+		return 0;
+	}
+	if (netinc_group_over(g) || (g->error.code && e.resume))
+		return -INC_C_DROP_DUPLICATE;
+	g->error = e;
+	g->agg.closed = true;
+	g->agg.limit = e.block;
+	g->up.abort.code = INC_ERR_NONE;
+	g->up.error_since = now;
+	if (e.resume) {
+		g->up.state = NETINC_UPLINK_RESYNC;
+		g->state = INC_GROUP_RESYNC;
+	} else {
+		g->state = INC_GROUP_FAILED;
+		g->ended = now;
+	}
+	netinc_group_send_error(g, NETINC_ALL);
+	g->ops->event(g, INC_EVENT_GROUP_ERROR, e.rank[0]);
+	return 0;
+}
+
+static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct inc_ready *ready, u64 now)
+{
+	bool first = g->state == INC_GROUP_JOINING;
+	int err = netinc_group_ready(g, pkt, ready, now);
+
+	/* somebody has gone since the JOIN that this answers */
+	if (!err && first && be16_to_cpu(ready->children) != g->joined)
+		netinc_group_fail(g, g->up.gone == NETINC_NO_RANK ? INC_ERR_RANK_ABORT :
+								    g->up.gone_code,
+				  g->up.gone, now);
+	return err;
+}
+
+int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pkt,
+			     const void *body, u64 now)
+{
+	int err = netinc_uplink_check(g, pkt, now);
+
+	if (err)
+		return err;
+	if (pkt->type == INC_PKT_ERROR)
+		err = parent_error(g, pkt, body, now);
+	else if (pkt->type == INC_PKT_READY)
+		err = parent_ready(g, pkt, body, now);
+	else
+		err = netinc_uplink_rx(g, pkt, body, now);
+	parent_lost(g, now);
+	end_if_left(g, now);
+	if (err)
+		netinc_count(g->counters, -err);
+	return err;
+}
+
+int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct netinc_pay *pay, u64 now)
+{
+	int err = netinc_uplink_check(g, pkt, now);
+
+	if (err)
+		return err;
+	if (pkt->len > g->block) {
+		netinc_count(g->counters, INC_C_DROP_MALFORMED);
+		return -INC_C_DROP_MALFORMED;
+	}
+	err = netinc_agg_result(&g->agg, pkt, pay, now);
+	end_if_left(g, now);
+	return err;
 }
 
 bool netinc_group_tick(struct netinc_group *g, u64 now)
@@ -551,17 +799,24 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	 * who lost the last word of a group that all have left is told that it is unknown, which
 	 * says the same
 	 */
-	if (netinc_group_over(g))
-		return (g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) ||
-		       (!g->epoch && !g->forming) || all_done(g) || now - g->ended > 2 * dead;
+	if (netinc_group_over(g)) {
+		if (!has_expired(g, now))
+			return false;
+		netinc_uplink_done(g, now);
+		return true;
+	}
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
-	for (i = 0; i < g->cfg.size && !netinc_group_over(g); i++) {
+	for (i = 0; i < g->nmembers && !netinc_group_over(g) && !g->up.abort.code; i++) {
 		const struct netinc_member *m = &g->members[i];
 
 		if (m->present && !has_gone(g, i) && now - m->heard > patience)
 			member_gone(g, i, INC_ERR_RANK_DEAD, now);
 	}
+	netinc_uplink_tick(g, now);
+	parent_lost(g, now);
+	if (netinc_group_over(g))
+		return false;
 	netinc_form_call(g, now);
 	netinc_form_repeat_ready(g, now);
 	if (counts_as_late(g, now))

@@ -19,6 +19,7 @@
 
 #include "aggregator.h"
 #include "endpoint.h"
+#include "uplink.h"
 
 #define NETINC_MAX_GONE	16
 
@@ -30,6 +31,11 @@ struct netinc_group_cfg {
 	u32 size;		/* ranks, 1..INC_MAX_RANKS; of the ancestor until it has shrunk */
 	struct netinc_settings settings;
 	u64 secret[2];		/* cookies are made from it */
+	/* the node has a parent, which is asked when not all ranks of the group come here */
+	bool has_parent;
+	u16 up_block;		/* bytes of payload that the path to the parent carries */
+	u32 up_nonce;		/* random number for our JOINs there */
+	u8 up_key[INC_KEY_LEN];	/* these are proved with it */
 	/* random number that the group keeps when it moves; of a group that comes here: its own */
 	u64 lineage;
 	u32 move;		/* number of the move that brings the group here, 0: none */
@@ -45,8 +51,10 @@ struct netinc_group_cfg {
 };
 
 /*
- * One rank as its node knows it. What its JOIN says is taken over by each JOIN that is accepted:
- * the first, one for the next epoch, one after a move.
+ * One child as its node knows it: a rank, or a node that stands for the ranks below it. What its
+ * JOIN says is taken over by each JOIN that is accepted: the first, one for the next epoch, one
+ * after a move. Children gather under the number of their lowest rank; when the first epoch begins
+ * they are numbered without gaps, in that order, see group_children.c.
  */
 struct netinc_member {
 	/*
@@ -63,6 +71,11 @@ struct netinc_member {
 	bool gone;		/* it is dead or closed; cleared when it joins again */
 	/* it has said that it wants nothing more of the group; cleared when it joins again */
 	bool done;
+	bool stale;		/* a node, JOINING: not all ranks below it have been heard lately */
+	u8 height;		/* levels of nodes from it down, 0: it is a rank */
+	u16 window;		/* a node: blocks that it has slots for */
+	u32 low;		/* its lowest rank, by which it is known on the wire */
+	u32 ranks;		/* how many are below it; a rank: 1 */
 	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
 	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
 	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */
@@ -101,10 +114,16 @@ struct netinc_group_ops {
 	 */
 	bool (*link)(struct netinc_group *g, u32 rank, const struct netinc_peer *peer);
 	/*
-	 * Only with an ancestor: the path of member @from belongs to member @to from now on, whose
-	 * own is not used any more.
+	 * With an ancestor, or where nodes are children: the path of member @from belongs to member
+	 * @to from now on, whose own is not used any more.
 	 */
 	void (*renumber)(struct netinc_group *g, u32 from, u32 to);
+	/*
+	 * Only with a parent: queue a control packet for it; @body of @len bytes follows the
+	 * header.
+	 */
+	void (*send_up)(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+			u32 len);
 };
 
 struct netinc_group {
@@ -112,8 +131,13 @@ struct netinc_group {
 	struct netinc_group_cfg cfg;
 	u8 state;		/* enum inc_group_state, see above */
 	u32 epoch;		/* number of the last epoch that has begun, 0: none; only grows */
-	u32 joined;		/* members that are `present` */
+	/* children: entries of members[] that are used; cfg.size while they gather */
+	u32 nmembers;
+	u32 joined;		/* ranks that have come: those of members that are `present` */
+	u8 height;		/* levels of nodes below this one, 0: there are none */
+	u8 levels;		/* the same below the root, of the whole group */
 	u32 nleft;		/* members that have `left`; 0 when an epoch begins */
+	u64 leave;		/* the block at which they leave, valid if there is one */
 	u64 resync;		/* RESYNC: time at which the first one has joined again */
 	u32 rejoined;		/* RESYNC: members that have `rejoined`; 0 when an epoch begins */
 	u16 block;		/* bytes of payload of a block: the smallest of the members' */
@@ -159,13 +183,19 @@ struct netinc_group {
 	u32 shrunk;		/* epoch in which the group formed with fewer ranks, 0: not yet */
 	/* number of the received buffer at hand; counts up and wraps */
 	u32 buffer;
+	/* what a child, a node, has said of its block that cannot be completed; code 0: none has */
+	struct netinc_error reported;
 	/*
 	 * error that ended the epoch or the group, code INC_ERR_NONE: none; cleared when an epoch
 	 * begins and when the group begins anew
 	 */
 	struct netinc_error error;
 	struct netinc_agg agg;	/* slots of the tree whose root is here */
-	struct netinc_member *members;	/* [cfg.size], in the memory of netinc_group_init() */
+	struct netinc_uplink up;
+	/* [cfg.size], [nmembers] are used; like `owner` in the memory of netinc_group_init() */
+	struct netinc_member *members;
+	/* [cfg.size]: 1 + the member that the rank is below, 0: none; while children gather */
+	u16 *owner;
 	u64 counters[__INC_C_MAX];	/* enum inc_counter, over the group's life */
 };
 
@@ -183,6 +213,10 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 		      const struct inc_join *join, const struct netinc_peer *peer, u64 now,
 		      u64 *detail);
 
+/* READY of the parent: the epoch begins here, too. 0 or a negative counter. */
+int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
+		       const struct inc_ready *ready, u64 now);
+
 /*
  * Has the sender of this JOIN been a member since the group formed? A group that is over answers
  * such a one only: it has lost READY, or the error, and must not wait for others in the next run.
@@ -199,9 +233,10 @@ bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *p
 
 /*
  * The checks that every packet of a member must pass: child, cookie, port, epoch. Returns 0 or a
- * negative counter, which has been counted.
+ * negative counter, which has been counted. pkt->child, by which the member is known on the wire,
+ * becomes its number here.
  */
-int netinc_group_check(struct netinc_group *g, const struct netinc_pkt *pkt,
+int netinc_group_check(struct netinc_group *g, struct netinc_pkt *pkt,
 		       const struct netinc_peer *peer, u64 now);
 
 /*
@@ -227,6 +262,15 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			 u64 now);
 
 /*
+ * A packet from the parent: RESULT (@pay), or another one (@body: all of it). 0 or a negative
+ * counter, which has been counted.
+ */
+int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
+			const struct netinc_pay *pay, u64 now);
+int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pkt,
+			     const void *body, u64 now);
+
+/*
  * Call a few times per dead limit: finds dead and late members. True: the group has expired, free
  * it.
  */
@@ -237,6 +281,77 @@ bool netinc_group_tick(struct netinc_group *g, u64 now);
  * Returns the rank because of which the group is to fail, NETINC_NO_RANK: none.
  */
 u32 netinc_group_check_late(struct netinc_group *g, u64 now);
+
+/* Is the group over? May be asked without its lock by code that looks for a group. */
+static inline bool netinc_group_over(const struct netinc_group *g)
+{
+	u8 state = READ_ONCE(g->state);
+
+	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
+}
+
+/* group_children.c: which ranks are below which child */
+void netinc_children_init(struct netinc_group *g);
+/* The child that is known by @number on the wire, NETINC_NO_RANK: none is. */
+u32 netinc_group_child(const struct netinc_group *g, u32 number);
+/* Is @rank below @child? */
+bool netinc_children_has(const struct netinc_group *g, u32 child, u32 rank);
+/* The lowest rank that is below a child, NETINC_NO_RANK: there is none. */
+u32 netinc_children_lowest(const struct netinc_group *g);
+/*
+ * The child that a JOIN is of, or that its sender would be, NETINC_NO_RANK: there is no such
+ * number.
+ */
+u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct inc_join *join, const struct netinc_peer *peer);
+/* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
+int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			  const struct inc_join *join, u64 *detail);
+/* These are below it from now on. Returns its number, which may have changed. */
+u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			 const struct inc_join *join);
+/* It is a child no more. */
+void netinc_children_release(struct netinc_group *g, u32 child);
+/* Levels of nodes from this one down. */
+u32 netinc_children_height(const struct netinc_group *g);
+/* Most blocks that all nodes among them have slots for, and this one. */
+u32 netinc_children_window(const struct netinc_group *g);
+/* The first epoch begins: numbers without gaps, and slots for as many children. */
+void netinc_children_number(struct netinc_group *g, u32 window);
+
+/* group_uplink.c: to the parent, and from it */
+/* JOIN, for all ranks that are below this node. */
+void netinc_uplink_join(struct netinc_group *g, u64 now);
+/* While ranks gather: JOIN, if it is time. */
+void netinc_uplink_ask(struct netinc_group *g, u64 now);
+/* The parent need not wait for this node any more. */
+void netinc_uplink_leave(struct netinc_group *g);
+/* What is wrong here goes up, until the error comes down. */
+void netinc_uplink_abort(struct netinc_group *g, const struct netinc_error *e, u64 now);
+/* Nobody below wants anything more of the group: the parent need not keep it for us. */
+void netinc_uplink_done(struct netinc_group *g, u64 now);
+/* READY has come, and the epoch has begun here. */
+void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct inc_ready *ready, u64 now);
+/* A child misses a result: has it been lost above? */
+void netinc_uplink_poke(struct netinc_group *g, u64 now);
+/* What every packet from the parent must pass. 0 or a negative counter, which has been counted. */
+int netinc_uplink_check(struct netinc_group *g, const struct netinc_pkt *pkt, u64 now);
+/*
+ * CHALLENGE, WAIT, REFUSE, STATUS and NACK; @body: all of it. 0 or a negative counter, which has
+ * not been counted. up.lost and up.left say what has come of it.
+ */
+int netinc_uplink_rx(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+		     u64 now);
+void netinc_uplink_tick(struct netinc_group *g, u64 now);
+
+/* Is something to be expected from the parent soon, so that ticks should come often? */
+static inline bool netinc_uplink_is_busy(const struct netinc_group *g)
+{
+	return (g->up.state == NETINC_UPLINK_ASKING && (g->up.news || g->up.called)) ||
+	       (netinc_uplink_in_use(&g->up) && !netinc_group_over(g) &&
+		(g->agg.top != g->agg.una || g->up.unanswered || g->up.abort.code));
+}
 
 /* group_form.c: a group gathers its ranks */
 /* Microseconds until a rank that has been answered with WAIT is to ask again. */
@@ -263,7 +378,7 @@ void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first);
 /* @child may be NETINC_ALL. */
 void netinc_group_send_error(struct netinc_group *g, u32 child);
 
-/* The group is over, for everybody. */
+/* The group is over, for everybody, because of @rank; in a tree the root decides that. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
 
 /*
@@ -342,13 +457,5 @@ int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *joi
 bool netinc_shrink_complete(const struct netinc_group *g, u64 now);
 /* Makes the group one of those that have come: numbers them anew. */
 void netinc_shrink(struct netinc_group *g);
-
-/* Is the group over? May be asked without its lock by code that looks for a group. */
-static inline bool netinc_group_over(const struct netinc_group *g)
-{
-	u8 state = READ_ONCE(g->state);
-
-	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
-}
 
 #endif

@@ -26,7 +26,7 @@ bool netinc_form_is_new(const struct netinc_group *g)
 
 static bool all_came(const struct netinc_group *g)
 {
-	return g->joined == g->cfg.size;
+	return g->joined == g->cfg.size || g->up.called;
 }
 
 u32 netinc_form_pause(struct netinc_group *g, u64 now)
@@ -58,17 +58,23 @@ u64 netinc_form_patience(const struct netinc_group *g)
 bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now)
 {
 	u64 fresh = min(JOIN_FRESH, g->cfg.settings.dead_ms * NETINC_MS / 2);
+	const struct netinc_member *m = &g->members[rank];
 
+	if (!m->present || m->stale)
+		return false;
+	/* a node goes without being asked for it, when all ranks have come to it: it is called */
+	if (m->height)
+		return g->called && m->heard > g->called;
 	if (g->called)
 		fresh = max(fresh, now - g->called);
-	return g->members[rank].present && now - g->members[rank].heard <= fresh;
+	return now - m->heard <= fresh;
 }
 
 bool netinc_form_all_heard(const struct netinc_group *g, u64 now)
 {
 	u32 i;
 
-	for (i = 0; i < g->cfg.size; i++)
+	for (i = 0; i < g->nmembers; i++)
 		if (g->members[i].present && !netinc_form_is_fresh(g, i, now))
 			return false;
 	return true;
@@ -79,8 +85,8 @@ static void call_silent(struct netinc_group *g, u64 now)
 	u32 i;
 
 	g->last_call = now;
-	for (i = 0; i < g->cfg.size; i++)
-		if (!netinc_form_is_fresh(g, i, now))
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present && !netinc_form_is_fresh(g, i, now))
 			netinc_group_send_wait(g, i, 0);
 }
 
@@ -106,7 +112,7 @@ void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 	    now - g->ready_sent < min_t(u64, pause, READY_PAUSE))
 		return;
 	g->ready_sent = now;
-	for (i = 0; i < g->cfg.size; i++) {
+	for (i = 0; i < g->nmembers; i++) {
 		if (g->members[i].confirmed)
 			continue;
 		netinc_group_send_ready(g, i);

@@ -20,26 +20,92 @@ static u32 count_trees(const struct netinc_group *g)
 	return g->cfg.spread ? min_t(u32, most, INC_MAX_TREES) : 1;
 }
 
-/* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
-static void begin_epoch(struct netinc_group *g, u64 now)
+/* The epoch that everything has been prepared for begins at block @start. */
+static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 {
 	struct netinc_member *m = g->members;
-	u32 epoch = g->epoch, i;
-	bool first = g->state == INC_GROUP_JOINING, shrinks = netinc_group_shrinking(g);
-	u64 start;
+	u32 i;
 
-	if (shrinks)
-		netinc_shrink(g);
-	start = m->next;
+	g->state = INC_GROUP_ACTIVE;
+	g->running = true;
+	g->forming = 0;
+	g->nleft = 0;
+	g->rejoined = 0;
+	g->late_rank = NETINC_NO_RANK;
+	memset(&g->error, 0, sizeof(g->error));
+	g->reported.code = INC_ERR_NONE;
+	g->down_cookie = member_cookie(g, 1, 0);
+	g->agg.header.epoch = g->epoch;
+	g->agg.header.cookie = g->down_cookie;
+	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
+	g->agg.block = g->block;
+	netinc_agg_start(&g->agg, start);
+	g->agg.limit = start;
+	g->agg.opseq = first ? g->begun : g->opseq;
+	g->ready_sent = now;
+	for (i = 0; i < g->nmembers; i++) {
+		m[i].cookie = member_cookie(g, 2, m[i].low);
+		m[i].rejoined = false;
+		m[i].confirmed = false;
+		m[i].left = false;	/* of the epoch that failed */
+		m[i].heard = now;
+		m[i].una = start;
+		g->agg.child[i].waits_for = NETINC_NO_RANK;
+		netinc_group_send_ready(g, i);
+		if (g->cfg.settings.fallback)
+			netinc_group_send_peers(g, i, 0);
+	}
+	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
+}
+
+/* What the members have said of themselves: returns the lowest block that one of them lacks. */
+static u64 survey_members(struct netinc_group *g, u32 *epoch)
+{
+	const struct netinc_member *m = g->members;
+	u64 start = m->next;
+	u32 i;
+
+	*epoch = g->epoch;
 	g->block = INC_MAX_BLOCK;
-	for (i = 0; i < g->cfg.size; i++) {
+	for (i = 0; i < g->nmembers; i++) {
 		if ((s64)(m[i].next - start) < 0)
 			start = m[i].next;
-		epoch = max(epoch, m[i].epoch);
+		*epoch = max(*epoch, m[i].epoch);
 		if (!i || (s32)(m[i].begun - g->begun) > 0)
 			g->begun = m[i].begun;
 		g->block = min(g->block, m[i].block);
 	}
+	return start;
+}
+
+/*
+ * The first epoch: from now on it is settled who is below whom. Where nodes are children nobody
+ * knows all ranks, so that there is no other place to go to.
+ */
+static void settle_children(struct netinc_group *g)
+{
+	u32 window = netinc_children_window(g);
+
+	netinc_children_number(g, window);
+	g->levels = g->height;
+	g->cfg.settings.window = window;
+	if (g->height)
+		g->cfg.settings.fallback = INC_FALLBACK_NONE;
+}
+
+/* All JOINs are in: a new epoch, from the lowest block that anybody lacks. */
+static void begin_epoch(struct netinc_group *g, u64 now)
+{
+	bool first = g->state == INC_GROUP_JOINING, shrinks = netinc_group_shrinking(g);
+	u32 epoch;
+	u64 start;
+
+	netinc_uplink_leave(g);
+	if (shrinks)
+		netinc_shrink(g);
+	else if (!g->epoch)
+		settle_children(g);
+	start = survey_members(g, &epoch);
 	if (!first)
 		g->opseq = g->error.resume;
 	/* contributions that have not come, or were another tree's, have been sent all the same */
@@ -48,33 +114,75 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	g->epoch = epoch + 1;
 	if (shrinks)
 		g->shrunk = g->epoch;
-	g->state = INC_GROUP_ACTIVE;
-	g->running = true;
-	g->forming = 0;
-	g->nleft = 0;
-	g->rejoined = 0;
-	g->late_rank = NETINC_NO_RANK;
-	memset(&g->error, 0, sizeof(g->error));
-	g->down_cookie = member_cookie(g, 1, 0);
-	g->agg.header.epoch = g->epoch;
-	g->agg.header.cookie = g->down_cookie;
-	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
-	netinc_agg_start(&g->agg, start);
-	g->agg.limit = start;
-	g->agg.opseq = first ? g->begun : g->opseq;
-	g->ready_sent = now;
-	for (i = 0; i < g->cfg.size; i++) {
-		m[i].cookie = member_cookie(g, 2, i);
-		m[i].rejoined = false;
-		m[i].confirmed = false;
-		m[i].left = false;	/* of the epoch that failed */
-		m[i].heard = now;
-		m[i].una = start;
-		netinc_group_send_ready(g, i);
-		if (g->cfg.settings.fallback)
-			netinc_group_send_peers(g, i, 0);
+	start_epoch(g, start, first, now);
+}
+
+/* Does READY of the parent leave as it is what it must not change? */
+static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			      const struct inc_ready *r, u64 start, u16 block)
+{
+	const struct netinc_settings settings = netinc_settings_from_ready(r);
+	const struct netinc_member *m = g->members;
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++) {
+		if (!m[i].present)
+			continue;
+		/* nobody retains results, so all lack the same block */
+		if (m[i].next != start || m[i].block < block ||
+		    (s32)(pkt->epoch - m[i].epoch) <= 0)
+			return false;
+		if (g->epoch && (s32)(be32_to_cpu(r->opseq) - m[i].begun) < 0)
+			return false;
 	}
-	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
+	if (!g->epoch)
+		return settings.window <= g->cfg.settings.window;
+	return be64_to_cpu(r->lineage) == g->cfg.lineage && block == g->block &&
+	       settings.window == g->cfg.settings.window && r->height == g->levels;
+}
+
+static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			    const struct inc_ready *r)
+{
+	struct netinc_settings settings = netinc_settings_from_ready(r);
+	u16 block = be16_to_cpu(r->block);
+
+	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
+	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
+	       !r->move && netinc_settings_ok(&settings) && !settings.fallback &&
+	       settings.late_policy != INC_LATE_PARTIAL && r->height >= 1 &&
+	       r->height < INC_MAX_HEIGHT && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
+	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
+	       parent_ready_fits(g, pkt, r, be64_to_cpu(r->start), block);
+}
+
+int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
+		       const struct inc_ready *ready, u64 now)
+{
+	bool first = g->state == INC_GROUP_JOINING;
+	u32 epoch;
+
+	if (be32_to_cpu(ready->nonce) != g->cfg.up_nonce)
+		return -INC_C_DROP_STATE;
+	if (g->up.state != NETINC_UPLINK_ASKING && g->up.state != NETINC_UPLINK_RESYNC)
+		return -INC_C_DROP_DUPLICATE;
+	if (g->up.state == NETINC_UPLINK_RESYNC && g->rejoined != g->nmembers)
+		return -INC_C_DROP_STATE;
+	if (!parent_ready_ok(g, pkt, ready))
+		return -INC_C_DROP_MALFORMED;
+	g->cfg.settings = netinc_settings_from_ready(ready);
+	g->cfg.lineage = be64_to_cpu(ready->lineage);
+	g->cfg.nstandby = 0;
+	g->levels = ready->height;
+	if (!g->epoch)
+		netinc_children_number(g, g->cfg.settings.window);
+	survey_members(g, &epoch);
+	g->opseq = be32_to_cpu(ready->opseq);
+	g->block = be16_to_cpu(ready->block);
+	g->epoch = pkt->epoch;
+	start_epoch(g, be64_to_cpu(ready->start), first, now);
+	netinc_uplink_begin(g, pkt, ready, now);
+	return 0;
 }
 
 static void member_update(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
@@ -115,7 +223,7 @@ static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u
 {
 	u32 i;
 
-	for (i = 0; i < g->cfg.size; i++) {
+	for (i = 0; i < g->nmembers; i++) {
 		if (i == rank || !g->members[i].present ||
 		    (!netinc_form_is_new(g) && !netinc_form_is_fresh(g, i, now)))
 			continue;
@@ -132,7 +240,7 @@ static bool begun_fits_others(const struct netinc_group *g, u32 rank, u32 begun)
 {
 	u32 i;
 
-	for (i = 0; i < g->cfg.size; i++)
+	for (i = 0; i < g->nmembers; i++)
 		if (i != rank && g->members[i].present &&
 		    !netinc_opseq_near(begun, g->members[i].begun))
 			return false;
@@ -147,13 +255,50 @@ static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_
 	return !g->epoch || g->members[rank].nonce == be32_to_cpu(join->nonce);
 }
 
+/* 0 or enum inc_refuse_code: may a node be a child of this group? */
+static int check_node(const struct netinc_group *g, const struct inc_join *join, u64 *detail)
+{
+	u32 window = be16_to_cpu(join->window);
+
+	if (!netinc_join_height(join))
+		return 0;
+	*detail = INC_MAX_HEIGHT - 1;
+	if (netinc_join_height(join) >= INC_MAX_HEIGHT)
+		return INC_REFUSE_TREE;
+	*detail = 0;
+	if (g->move || g->cfg.ancestor || g->cfg.spread || g->epoch ||
+	    g->cfg.settings.late_policy == INC_LATE_PARTIAL)
+		return INC_REFUSE_TREE;
+	*detail = window;
+	return window < INC_MIN_WINDOW || window > INC_MAX_WINDOW || (window & (window - 1)) ?
+		       INC_REFUSE_SIZE : 0;
+}
+
+/* All ranks have come, and all have been heard lately. */
+static bool may_begin(const struct netinc_group *g, u64 now)
+{
+	bool all = netinc_group_shrinking(g) ? netinc_shrink_complete(g, now) :
+					       g->joined == g->cfg.size;
+
+	return all && netinc_form_all_heard(g, now);
+}
+
 static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
 		    const struct inc_join *join, const struct netinc_peer *peer, u64 now,
 		    u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
-	bool all;
+	u32 joined = g->joined;
+	int code;
 
+	code = check_node(g, join, detail);
+	if (!code)
+		code = netinc_children_check(g, rank, pkt, join, detail);
+	if (code)
+		return code;
+	*detail = g->up.refuse_detail;
+	if (g->up.refused)
+		return g->up.refused;
 	*detail = rank;
 	if (g->move && !was_member(g, rank, join))
 		return INC_REFUSE_RANK_TAKEN;
@@ -163,9 +308,11 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!m->present && !g->ops->link(g, rank, peer))
 		return INC_REFUSE_LIMIT;
-	if (!m->present) {
-		g->joined++;
+	rank = netinc_children_take(g, rank, pkt, join);
+	m = &g->members[rank];
+	if (g->joined != joined) {
 		g->news = now;
+		g->up.news = true;
 	}
 	if ((g->move || netinc_group_shrinking(g)) && !g->forming)
 		g->forming = now;
@@ -174,11 +321,12 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	m->gone = false;
 	m->peer = *peer;
 	member_update(g, rank, pkt, join, now);
-	all = netinc_group_shrinking(g) ? netinc_shrink_complete(g, now) : g->joined == g->cfg.size;
-	if (all && netinc_form_all_heard(g, now)) {
+	if (may_begin(g, now)) {
 		begin_epoch(g, now);
 		return 0;
 	}
+	if (netinc_form_is_new(g) && g->joined != g->cfg.size)
+		netinc_uplink_ask(g, now);
 	netinc_group_send_wait(g, rank, netinc_form_pause(g, now));
 	if (!g->called)
 		netinc_form_call(g, now);
@@ -216,9 +364,11 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 		g->rejoined++;
 	m->rejoined = true;
 	member_update(g, rank, pkt, join, now);
-	if (g->rejoined == g->cfg.size)
+	if (g->rejoined == g->nmembers && netinc_uplink_in_use(&g->up))
+		netinc_uplink_join(g, now);
+	else if (g->rejoined == g->nmembers)
 		begin_epoch(g, now);
-	else
+	if (g->state == INC_GROUP_RESYNC)
 		netinc_group_send_wait(g, rank, netinc_form_pause(g, now));
 	return 0;
 }
@@ -228,14 +378,14 @@ static bool knows_sender(const struct netinc_group *g, u32 child, const struct i
 {
 	const struct netinc_member *m = &g->members[child];
 
-	return g->epoch && child < g->cfg.size && m->nonce == be32_to_cpu(join->nonce) &&
+	return g->epoch && child < g->nmembers && m->nonce == be32_to_cpu(join->nonce) &&
 	       netinc_peer_same(&m->peer, peer);
 }
 
 bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join, const struct netinc_peer *peer)
 {
-	return knows_sender(g, pkt->child, join, peer);
+	return knows_sender(g, netinc_group_child(g, pkt->child), join, peer);
 }
 
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -259,13 +409,14 @@ static void restart_group(struct netinc_group *g, u32 move)
 	g->state = INC_GROUP_JOINING;
 	g->move = move;
 	g->joined = 0;
+	memset(g->owner, 0, g->cfg.size * sizeof(*g->owner));
 	g->nleft = 0;
 	g->rejoined = 0;
 	g->forming = 0;
 	g->called = 0;
 	g->ended = 0;
 	memset(&g->error, 0, sizeof(g->error));
-	for (i = 0; i < g->cfg.size; i++) {
+	for (i = 0; i < g->nmembers; i++) {
 		g->members[i].present = false;
 		g->members[i].left = false;
 		g->members[i].aborted = false;
@@ -299,8 +450,11 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 	u16 block = be16_to_cpu(join->block);
 
 	*detail = g->cfg.size;
-	if (!join->shrink && (be32_to_cpu(join->size) != g->cfg.size || child >= g->cfg.size))
+	if (!join->shrink && be32_to_cpu(join->size) != g->cfg.size)
 		return INC_REFUSE_SIZE;
+	/* where nodes are children, a rank of the next run may have another number than all here */
+	if (!join->shrink && child >= g->nmembers)
+		return g->nmembers == g->cfg.size ? INC_REFUSE_SIZE : INC_REFUSE_BUSY;
 	*detail = INC_MIN_BLOCK;
 	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ?
 		       INC_REFUSE_BLOCK :
@@ -371,6 +525,8 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 		code = check_run(g, pkt, join, detail);
 	if (code)
 		return code;
+	if (!join->shrink && !netinc_group_shrinking(g))
+		child = netinc_children_find(g, pkt, join, peer);
 	if (g->state == INC_GROUP_FAILED && g->forming && g->move && g->error.code) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
 		return INC_REFUSE_RANK_DEAD;

@@ -5,6 +5,14 @@
 /* a rank that keeps others waiting longer is reported */
 #define LATE_EVENT	(1000 * NETINC_MS)
 
+/* A node that is late waits for a rank itself. */
+static u32 late_number(const struct netinc_group *g, u32 child)
+{
+	const struct netinc_child *c = &g->agg.child[child];
+
+	return c->waits_for != NETINC_NO_RANK ? c->waits_for : c->number;
+}
+
 static void report_late(struct netinc_group *g, u32 rank, u64 block, u64 since, u64 now)
 {
 	g->late_rank = rank;
@@ -12,13 +20,13 @@ static void report_late(struct netinc_group *g, u32 rank, u64 block, u64 since, 
 	g->late_since = since;
 	g->late_us = now - since;
 	g->agg.watch = (struct netinc_watch){ .child = rank, .q = block };
-	g->ops->event(g, INC_EVENT_RANK_LATE, rank);
+	g->ops->event(g, INC_EVENT_RANK_LATE, late_number(g, rank));
 }
 
 static void report_back(struct netinc_group *g, u64 now)
 {
 	g->late_us = (g->agg.watch.came ?: now) - g->late_since;
-	g->ops->event(g, INC_EVENT_RANK_BACK, g->late_rank);
+	g->ops->event(g, INC_EVENT_RANK_BACK, late_number(g, g->late_rank));
 	g->late_rank = NETINC_NO_RANK;
 }
 

@@ -4,23 +4,36 @@
 
 #define PEERS		20u			/* addresses in one packet */
 
+/* The lowest rank that is waited for, NETINC_NO_RANK: none. */
+static u32 missing_rank(const struct netinc_group *g)
+{
+	const struct netinc_member *m;
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++) {
+		m = &g->members[i];
+		if (g->state == INC_GROUP_RESYNC ? !m->rejoined :
+						   !m->present && !m->gone && !g->owner[m->low])
+			return m->low;
+	}
+	return NETINC_NO_RANK;
+}
+
 void netinc_group_send_wait(struct netinc_group *g, u32 child, u32 pause)
 {
 	const struct netinc_member *m = &g->members[child];
 	struct inc_wait_pkt body = { .nonce = cpu_to_be32(m->nonce),
 				     .joined = cpu_to_be32(g->joined),
-				     .pause = cpu_to_be32(pause) };
+				     .pause = cpu_to_be32(pause),
+				     .missing = cpu_to_be32(missing_rank(g)) };
 	struct netinc_pkt pkt;
-	u32 i;
 
-	for (i = 0; i < g->cfg.size; i++) {
-		m = &g->members[i];
-		if ((!m->present && !m->gone) || (g->state == INC_GROUP_RESYNC && !m->rejoined))
-			break;
+	if (g->up.told) {
+		body.joined = cpu_to_be32(g->up.joined);
+		body.missing = cpu_to_be32(g->up.missing);
 	}
-	body.missing = cpu_to_be32(i < g->cfg.size ? i : NETINC_NO_RANK);
 	netinc_agg_header(&g->agg, &pkt, INC_PKT_WAIT);
-	pkt.child = child;
+	pkt.child = m->low;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
@@ -34,13 +47,14 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 		.up_cookie = cpu_to_be64(m->cookie),
 		.down_cookie = cpu_to_be64(g->down_cookie),
 		.size = cpu_to_be32(g->cfg.size),
-		.children = cpu_to_be16(g->cfg.size),
+		.children = cpu_to_be16(m->ranks),
 		.trees = cpu_to_be16(g->agg.spread.trees),
 		.block = cpu_to_be16(g->block),
-		.rank = cpu_to_be16(child),
+		.rank = cpu_to_be16(m->low),
 		.opseq = cpu_to_be32(g->opseq),
 		.move = cpu_to_be32(g->move),
 		.standbys = g->cfg.nstandby,
+		.height = g->levels,
 		.lineage = cpu_to_be64(g->cfg.lineage),
 	};
 	u64 key[2];
@@ -57,7 +71,7 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
 	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
 	/* the number by which it knows itself as long as it has not had this */
-	pkt.child = g->shrunk == g->epoch ? m->old : child;
+	pkt.child = g->shrunk && g->shrunk == g->epoch ? m->old : m->low;
 	g->ops->send(g, child, &pkt, &body, sizeof(body));
 }
 
@@ -100,7 +114,7 @@ void netinc_group_send_error(struct netinc_group *g, u32 child)
 	struct netinc_pkt pkt;
 
 	netinc_agg_header(&g->agg, &pkt, INC_PKT_ERROR);
-	pkt.child = child == NETINC_ALL ? 0 : child;
+	pkt.child = child == NETINC_ALL ? 0 : g->members[child].low;
 	pkt.psn = (u32)g->error.block;
 	netinc_error_build(&body, &g->error);
 	netinc_count(g->counters, INC_C_ERRORS);

@@ -31,8 +31,9 @@ void netinc_shrink_init(struct netinc_group *g)
 
 bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
 {
+	child = netinc_group_child(g, child);
 	return g->epoch && !netinc_group_over(g) && be32_to_cpu(join->size) == g->cfg.size &&
-	       child < g->cfg.size && g->members[child].present;
+	       child != NETINC_NO_RANK && g->members[child].present;
 }
 
 int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,
@@ -85,8 +86,12 @@ void netinc_shrink(struct netinc_group *g)
 	memset(&m[n], 0, (g->old_size - n) * sizeof(*m));
 	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, 1, g->cfg.settings.window));
 	netinc_agg_init(&g->agg, g->agg.slots, n, 1, g->cfg.settings.window);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		g->agg.child[i].srtt = m[i].srtt;
+		m[i].low = i;
+		g->owner[i] = i + 1;
+	}
 	g->cfg.size = n;
+	g->nmembers = n;
 	g->joined = n;
 }

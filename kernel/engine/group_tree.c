@@ -68,6 +68,8 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	for (i = 0; i < tree->size; i++) {
 		g->members[i] = (struct netinc_member){
 			.present = true,
+			.low = i,
+			.ranks = 1,
 			.block = tree->block,
 			.next = tree->start,
 			.una = tree->start,
@@ -86,6 +88,7 @@ void netinc_tree_begin(struct netinc_group *g, const struct netinc_tree_cfg *tre
 	g->agg.header.epoch = tree->epoch;
 	g->agg.header.cookie = tree->down_cookie;
 	netinc_spread_init(&g->agg.spread, tree->trees, tree->settings.window);
+	g->agg.block = tree->block;
 	netinc_agg_start(&g->agg, tree->start);
 	g->agg.limit = tree->start;
 	g->agg.opseq = tree->opseq;

@@ -93,6 +93,8 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 		return -INC_C_DROP_MALFORMED;
 	if ((p->flags & INC_F_PARTIAL) && p->type != INC_PKT_RESULT)
 		return -INC_C_DROP_MALFORMED;
+	if ((p->flags & INC_F_WIDE) && (p->type != INC_PKT_CONTRIB || !payload))
+		return -INC_C_DROP_MALFORMED;
 	if (payload != !!p->len || ((p->flags & INC_F_FINAL) && !payload) ||
 	    ((p->flags & (INC_F_PAYLOAD | INC_F_DESC)) && p->span != 1))
 		return -INC_C_DROP_MALFORMED;

@@ -37,6 +37,8 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_TENANT] = -EPERM,
 	[INC_REFUSE_QUOTA] = -EDQUOT,
 	[INC_REFUSE_NEXT] = -EPROTO,
+	/* a node passes on what its parent has said */
+	[INC_REFUSE_TREE] = -EOPNOTSUPP,
 };
 
 /* Why the join has failed. */

@@ -387,6 +387,30 @@ static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	return 0;
 }
 
+/* An address of zeros takes the parent away. */
+static int take_parent(struct netinc_node_cfg *cfg, struct nlattr **tb,
+		       struct netlink_ext_ack *extack)
+{
+	struct nlattr *nest[INC_A_PARENT_MAX + 1];
+	struct netinc_peer parent = {};
+	int err;
+
+	if (!tb[INC_A_NODE_PARENT])
+		return 0;
+	err = nla_parse_nested(nest, INC_A_PARENT_MAX, tb[INC_A_NODE_PARENT], NULL, extack) ?:
+		      parse_addr(&parent, nest, extack);
+	if (err)
+		return err;
+	if (!memchr_inv(parent.addr, 0, sizeof(parent.addr))) {
+		memset(&cfg->parent, 0, sizeof(cfg->parent));
+		return 0;
+	}
+	err = check_parent_addr(&parent, extack);
+	if (!err)
+		cfg->parent = parent;
+	return err;
+}
+
 static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
 		       struct netlink_ext_ack *extack)
 {
@@ -397,6 +421,7 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 	return take_times(cfg, tb, extack)		    ?:
 		       take_sizes(cfg, tb, extack)	    ?:
 		       take_fallback(cfg, node, tb, extack) ?:
+		       take_parent(cfg, tb, extack)	    ?:
 							      take_policy(cfg, tb, extack);
 }
 

@@ -67,7 +67,7 @@ static bool is_missing(const struct netinc_group *g, u32 rank)
 	const struct netinc_member *m = &g->members[rank];
 
 	if (g->state == INC_GROUP_JOINING)
-		return !m->present && !m->gone;
+		return !m->present && !m->gone && !g->owner[rank];
 	return g->state == INC_GROUP_RESYNC && !m->rejoined;
 }
 
@@ -75,9 +75,9 @@ static int put_missing(struct sk_buff *skb, const struct netinc_group *g)
 {
 	u32 rank[MISSING], i, n = 0;
 
-	for (i = 0; i < g->cfg.size && n < MISSING; i++)
+	for (i = 0; i < g->nmembers && n < MISSING; i++)
 		if (is_missing(g, i))
-			rank[n++] = i;
+			rank[n++] = g->members[i].low;
 	return n ? nla_put(skb, INC_A_GROUP_MISSING, n * sizeof(rank[0]), rank) : 0;
 }
 
@@ -91,10 +91,10 @@ static u32 group_waiting(const struct netinc_group *g, u32 *ms)
 	u32 rank = NETINC_NO_RANK, i;
 
 	if (g->state == INC_GROUP_ACTIVE)
-		rank = netinc_agg_waiting(&g->agg, &since);
-	for (i = 0; i < g->cfg.size && rank == NETINC_NO_RANK; i++)
+		rank = netinc_agg_waiting_rank(&g->agg, &since);
+	for (i = 0; i < g->nmembers && rank == NETINC_NO_RANK; i++)
 		if (is_missing(g, i))
-			rank = i;
+			rank = g->members[i].low;
 	*ms = now > since ? netinc_nl_to_ms(now - since) : 0;
 	return rank;
 }
@@ -120,6 +120,18 @@ static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *n
 	return ng->creator.vrf ? nla_put_u32(skb, INC_A_GROUP_VRF, ng->creator.vrf) : 0;
 }
 
+/* The place that the node has in a tree of nodes. */
+static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
+{
+	const struct netinc_group *g = &ng->grp;
+
+	if (g->levels && nla_put_u8(skb, INC_A_GROUP_LEVELS, g->levels))
+		return -EMSGSIZE;
+	if (hide || g->up.state == NETINC_UPLINK_NONE)
+		return 0;
+	return netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &ng->up_path.peer);
+}
+
 static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
 	const struct netinc_group *g = &ng->grp;
@@ -128,7 +140,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
 	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
 	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
-	    put_group_node(skb, ng) ||
+	    put_group_node(skb, ng) || put_place(skb, ng, hide) ||
 	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
 	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.settings.fallback) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
@@ -327,11 +339,13 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 
 	if (nla_put_u32(skb, INC_A_MEMBER_GROUP, g->cfg.id) ||
 	    (!hide && nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation)) ||
-	    nla_put_u32(skb, INC_A_MEMBER_RANK, i) ||
+	    nla_put_u32(skb, INC_A_MEMBER_RANK, m->low) ||
 	    nla_put_u8(skb, INC_A_MEMBER_STATE, member_state(g, m)))
 		return -EMSGSIZE;
 	if (!m->present)
 		return 0;
+	if (m->height && nla_put_u32(skb, INC_A_MEMBER_RANKS, m->ranks))
+		return -EMSGSIZE;
 	if (!hide && (netinc_nl_put_addr(skb, INC_A_MEMBER_ADDR, &m->peer) ||
 		      nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
 		      nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex)))
@@ -346,13 +360,20 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 		       put_late(skb, &g->agg.child[i]);
 }
 
+/* While the group forms: is this rank no member, but below one? */
+static bool is_below_node(const struct netinc_group *g, u32 i)
+{
+	return g->state == INC_GROUP_JOINING && !g->members[i].present && g->owner[i];
+}
+
 static int fill_member(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_node_group *ng = obj;
-	int err;
+	int err = 0;
 
 	spin_lock_bh(&ng->lock);
-	err = put_member(skb, &ng->grp, arg & ~HIDE, arg & HIDE);
+	if ((arg & ~HIDE) < ng->grp.nmembers)
+		err = put_member(skb, &ng->grp, arg & ~HIDE, arg & HIDE);
 	spin_unlock_bh(&ng->lock);
 	return err;
 }
@@ -369,8 +390,9 @@ static int dump_members_of(struct sk_buff *skb, struct netlink_callback *cb,
 	if (at->id != ng->grp.cfg.incarnation)
 		at->sub = 0;
 	at->id = ng->grp.cfg.incarnation;
-	for (; at->sub < ng->grp.cfg.size; at->sub++)
-		if (netinc_nl_put(skb, &m, ng, at->sub | (sees_all(cb) ? 0 : HIDE)))
+	for (; at->sub < READ_ONCE(ng->grp.nmembers); at->sub++)
+		if (!is_below_node(&ng->grp, at->sub) &&
+		    netinc_nl_put(skb, &m, ng, at->sub | (sees_all(cb) ? 0 : HIDE)))
 			return -EMSGSIZE;
 	return 0;
 }

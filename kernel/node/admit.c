@@ -310,7 +310,7 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 	u8 buf[NETINC_MAX_BODY] __aligned(8), key[INC_KEY_LEN];
 	const struct inc_join *join = netinc_rx_body(rx, buf);
 
-	if (!join) {
+	if (!join || !netinc_join_whole(join, rx->pkt.len)) {
 		netinc_rx_drop(rx, INC_C_DROP_MALFORMED);
 		return;
 	}

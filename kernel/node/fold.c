@@ -13,6 +13,7 @@
 #include "core/skb_contig.h"
 #include "reduce/reduce.h"
 #include "node/tenant.h"
+#include "node/uplink_io.h"
 #include "core/trace.h"
 
 #define MAX_SOURCES	16	/* per pass of a reduction kernel */
@@ -124,7 +125,7 @@ static bool agg_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool always
 	return true;
 }
 
-static void gso_buf_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
+void netinc_fold_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 {
 	if (refcount_read(&s->refs) == 1)
 		uncharge_held(g, &g->results, netinc_gso_buf_truesize(s));
@@ -154,7 +155,7 @@ static void agg_release(struct netinc_agg *agg, struct netinc_pay *pay)
 	struct sk_buff *skb = pay->obj;
 
 	if (pay->kind == NETINC_PAY_RESULT) {
-		gso_buf_put(g, pay->obj);
+		netinc_fold_put(g, pay->obj);
 		return;
 	}
 	if (--NETINC_CB(skb)->refs)
@@ -175,8 +176,11 @@ struct pass {
 	const struct netinc_reduce *kernel;	/* the fastest one */
 	void *dst;
 	void *acc;
-	u32 off;		/* of the chunk in its payload, bytes */
-	u32 len;		/* of the chunk, bytes */
+	u32 off;		/* of the chunk in its payload, bytes of elements */
+	u32 len;		/* of the chunk, bytes of elements */
+	/* an accumulator is so many times as long, in trees of nodes; elsewhere 1 */
+	u32 wider;
+	bool up;		/* the result goes to a parent: accumulators */
 	struct netinc_fold_args args;
 	u32 n;
 	u32 bounced;
@@ -210,7 +214,7 @@ static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 	void *to = last ? p->dst : p->acc;
 
 	p->args.flags &= NETINC_FOLD_CONTINUE;
-	if (!last)
+	if (!last || p->up)
 		p->args.flags |= NETINC_FOLD_UNROUNDED;
 	kernel->fold(to, p->src, p->n, p->len / kernel->elem_size, &p->args);
 	netinc_fpu_section_leave(&g->section);
@@ -220,21 +224,75 @@ static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
 	p->bounced = 0;
 }
 
+/* @len bytes of a payload from @off on, copied if they do not lie in one piece. */
+static const void *pass_source(struct netinc_node_group *g, struct pass *p,
+			       const struct netinc_pay *pay, u32 off, u32 len)
+{
+	const void *src = netinc_skb_contig(pay->obj, off, len);
+	void *to;
+
+	if (src)
+		return src;
+	if (p->bounced == MAX_BOUNCE)
+		pass_run(g, p, false);
+	to = this_cpu_ptr(scratch)->bounce[p->bounced++];
+	skb_copy_bits(pay->obj, off, to, len);
+	netinc_count(g->grp.counters, INC_C_FOLD_BOUNCED);
+	return to;
+}
+
 static void pass_add(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
 {
-	u32 off = netinc_pay_off(pay) + p->off;
-	const void *src = netinc_skb_contig(pay->obj, off, p->len);
+	const void *src;
 
-	if (p->n == MAX_SOURCES || (!src && p->bounced == MAX_BOUNCE))
+	if (p->n == MAX_SOURCES)
 		pass_run(g, p, false);
-	if (!src) {
-		void *to = this_cpu_ptr(scratch)->bounce[p->bounced++];
-
-		skb_copy_bits(pay->obj, off, to, p->len);
-		netinc_count(g->grp.counters, INC_C_FOLD_BOUNCED);
-		src = to;
-	}
+	src = pass_source(g, p, pay, netinc_pay_off(pay) + p->off, p->len);
 	p->src[p->n++] = src;
+}
+
+/* Accumulators are little-endian on the wire, as elements are. */
+static void swap_accumulators(void *acc, u32 bytes)
+{
+	u32 i;
+
+	for (i = 0; IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) && i < bytes; i += sizeof(u32))
+		swab32s(acc + i);
+}
+
+/* What adds up accumulators of @kernel as if they were elements, which f32 and i32 are. */
+static const struct netinc_reduce *accumulator_kernel(const struct netinc_reduce *kernel, bool fpu)
+{
+	u8 type = kernel->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
+
+	return netinc_reduce_find(type, kernel->op == INC_OP_AVG ? INC_OP_SUM : kernel->op, 0, fpu);
+}
+
+/* What a node has folded: accumulators. What has been added so far becomes one, too. */
+static void pass_add_wide(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
+{
+	u32 bytes = p->len * p->wider;
+	const struct netinc_reduce *kernel;
+	struct netinc_fold_args args = {};
+	const void *src[2];
+
+	if (p->n > !!(p->args.flags & NETINC_FOLD_CONTINUE))
+		pass_run(g, p, false);
+	src[0] = p->acc;
+	src[1] = pass_source(g, p, pay, netinc_pay_off(pay) + p->off * p->wider, bytes);
+	if (!p->n) {
+		memcpy(p->acc, src[1], bytes);
+	} else {
+		swap_accumulators(p->acc, bytes);
+		kernel = accumulator_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
+		kernel->fold(p->acc, src, 2, bytes / kernel->elem_size, &args);
+		netinc_fpu_section_leave(&g->section);
+	}
+	swap_accumulators(p->acc, bytes);
+	p->args.flags |= NETINC_FOLD_CONTINUE;
+	p->src[0] = p->acc;
+	p->n = 1;
+	p->bounced = 0;
 }
 
 static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
@@ -252,7 +310,7 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 
 	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size ||
 		  s->last != s->seg_size)) {
-		gso_buf_put(g, s);
+		netinc_fold_put(g, s);
 		g->build = NULL;
 	}
 	if (!g->build) {
@@ -273,34 +331,48 @@ static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 	static const struct netinc_pay none;
 	u32 i;
 
-	for (i = 0; i < g->grp.cfg.size; i++)
+	for (i = 0; i < g->grp.agg.children; i++)
 		if (slot->in[i].flags & flag)
 			return &slot->in[i];
 	WARN_ON_ONCE(1);
 	return &none;
 }
 
-/* Header, descriptor and room for the payload; NULL: no memory. */
-static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot, u32 *size)
+/*
+ * Header, descriptor, which is that of @from, and room for the payload; NULL: no memory. @up: it
+ * goes to the parent.
+ */
+static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot,
+			  const struct netinc_pay *from, bool up, u32 *size)
 {
 	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
+	u32 len = up ? slot->len * slot->wider : slot->len;
 	struct netinc_pkt pkt;
 	u8 *segment;
 
-	*size = sizeof(struct inc_hdr) + desc + round_up(slot->len, 4);
+	*size = sizeof(struct inc_hdr) + desc + round_up(len, 4);
 	segment = result_segment(g, slot, *size);
 	if (!segment)
 		return NULL;
-	netinc_agg_result_header(&g->grp.agg, slot, true, &pkt);
+	if (up)
+		netinc_agg_up_header(&g->grp.agg, slot, &pkt);
+	else
+		netinc_agg_result_header(&g->grp.agg, slot, true, &pkt);
 	netinc_build((struct inc_hdr *)segment, &pkt);
 	segment += sizeof(struct inc_hdr);
 	if (desc) {
-		copy_desc(&g->grp.agg, first_input(g, slot, INC_F_DESC),
-			  (struct inc_desc *)segment);
+		copy_desc(&g->grp.agg, from, (struct inc_desc *)segment);
 		segment += desc;
 	}
-	memset(segment + slot->len, 0, round_up(slot->len, 4) - slot->len);
+	memset(segment + len, 0, round_up(len, 4) - len);
 	return segment;
+}
+
+/* The contribution that has the operation's descriptor, if the slot says that there is one. */
+static const struct netinc_pay *with_desc(const struct netinc_node_group *g,
+					  const struct netinc_slot *slot)
+{
+	return slot->flags & INC_F_DESC ? first_input(g, slot, INC_F_DESC) : NULL;
 }
 
 static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u32 size)
@@ -323,19 +395,29 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 static void fold_chunk(struct netinc_node_group *g, const struct netinc_slot *slot,
 		       const struct netinc_reduce *kernel, u32 ranks, void *dst, u32 off, u32 len)
 {
-	struct pass p = {
-		.kernel = kernel, .dst = dst, .off = off, .len = len, .args.ranks = ranks
-	};
+	struct pass p = { .kernel = kernel,
+			  .off = off,
+			  .len = len,
+			  .wider = kernel->acc_size / kernel->elem_size,
+			  .up = !g->grp.agg.root,
+			  .args.ranks = ranks };
 	u32 i;
 
-	p.acc = kernel->acc_size == kernel->elem_size ? dst : this_cpu_ptr(scratch)->acc;
-	for (i = 0; i < g->grp.cfg.size; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
+	p.dst = dst + (p.up ? off * slot->wider : off);
+	p.acc = kernel->acc_size == kernel->elem_size ? p.dst : this_cpu_ptr(scratch)->acc;
+	for (i = 0; i < g->grp.agg.children; i++) {
+		if (slot->in[i].flags & INC_F_WIDE)
+			pass_add_wide(g, &p, &slot->in[i]);
+		else if (slot->in[i].flags & INC_F_PAYLOAD)
 			pass_add(g, &p, &slot->in[i]);
-	if (WARN_ON_ONCE(!p.n))
-		memset(dst, 0, len);
-	else
-		pass_run(g, &p, true);
+	}
+	if (WARN_ON_ONCE(!p.n)) {
+		memset(p.dst, 0, len);
+		return;
+	}
+	pass_run(g, &p, true);
+	if (p.up && slot->wider > 1)
+		swap_accumulators(p.dst, len * slot->wider);
 }
 
 /* An average is of those that are there. */
@@ -343,7 +425,7 @@ static u32 count_contributors(const struct netinc_node_group *g, const struct ne
 {
 	u32 n = 0, i;
 
-	for (i = 0; i < g->grp.cfg.size; i++)
+	for (i = 0; i < g->grp.agg.children; i++)
 		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
 	return n;
 }
@@ -351,17 +433,20 @@ static u32 count_contributors(const struct netinc_node_group *g, const struct ne
 static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
 {
 	u32 ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
-	    off, len;
+	    off, len, chunk = CHUNK;
 	const struct netinc_reduce *kernel =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 
 	if (netinc_assert(kernel))
 		return;
+	/* where nodes are children a chunk is one of accumulators */
+	if (g->grp.height)
+		chunk /= kernel->acc_size / kernel->elem_size;
 	local_lock_nested_bh(&scratch->lock);
-	g->grp.counters[INC_C_FOLD_BYTES] += (u64)ranks * slot->len;
+	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
 	for (off = 0; off < slot->len; off += len) {
-		len = min_t(u32, slot->len - off, CHUNK);
-		fold_chunk(g, slot, kernel, ranks, dst + off, off, len);
+		len = min_t(u32, slot->len - off, chunk);
+		fold_chunk(g, slot, kernel, ranks, dst, off, len);
 	}
 	local_unlock_nested_bh(&scratch->lock);
 	if (g->section.denied)
@@ -386,7 +471,7 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	void *dst;
 	u32 size;
 
-	dst = result_begin(g, slot, &size);
+	dst = result_begin(g, slot, with_desc(g, slot), !agg->root, &size);
 	if (!dst)
 		return false;
 	if ((slot->flags & INC_F_PAYLOAD) && slot->dop)
@@ -403,10 +488,27 @@ static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	u32 size;
 	void *to;
 
-	to = result_begin(g, slot, &size);
+	to = result_begin(g, slot, with_desc(g, slot), !agg->root, &size);
 	if (!to)
 		return false;
 	copy_payload(slot, &slot->in[i], to);
+	result_end(g, slot, size);
+	return true;
+}
+
+/* What the parent has sent becomes the result of this node's children, in memory of its own. */
+static bool take_parent_result(struct netinc_agg *agg, struct netinc_slot *slot,
+			       const struct netinc_pay *pay)
+{
+	struct netinc_node_group *g = agg_to_node_group(agg);
+	void *to;
+	u32 size;
+
+	to = result_begin(g, slot, pay, false, &size);
+	if (!to)
+		return false;
+	if (slot->flags & INC_F_PAYLOAD)
+		copy_payload(slot, pay, to);
 	result_end(g, slot, size);
 	return true;
 }
@@ -416,7 +518,7 @@ static void run_flush(struct netinc_node_group *g, struct netinc_run *run, u32 c
 	if (!run->s)
 		return;
 	netinc_node_group_send_run(g, child, run);
-	gso_buf_put(g, run->s);
+	netinc_fold_put(g, run->s);
 	run->s = NULL;
 }
 
@@ -462,7 +564,7 @@ static bool host_wants(const struct netinc_node_group *g, const struct netinc_sl
 
 	if (!(slot->flags & INC_F_PAYLOAD))
 		return true;
-	for (i = child; i < g->grp.cfg.size; i++)
+	for (i = child; i < g->grp.agg.children; i++)
 		if (g->link[i].host == child && (slot->in[i].flags & INC_F_WANT))
 			return true;
 	return false;
@@ -486,8 +588,8 @@ static void mark_hosts(const struct netinc_node_group *g, const struct netinc_sl
 {
 	u32 i;
 
-	bitmap_zero(wants, g->grp.cfg.size);
-	for (i = 0; i < g->grp.cfg.size; i++)
+	bitmap_zero(wants, g->grp.agg.children);
+	for (i = 0; i < g->grp.agg.children; i++)
 		if (slot->in[i].flags & INC_F_WANT)
 			__set_bit(g->link[i].host, wants);
 }
@@ -500,7 +602,7 @@ static void send_apart(struct netinc_node_group *g, const struct netinc_slot *sl
 
 	mark_hosts(g, slot, wants);
 	g->apart = true;
-	for (i = 0; i < g->grp.cfg.size; i++) {
+	for (i = 0; i < g->grp.agg.children; i++) {
 		if (g->link[i].host != i)
 			continue;
 		if (slot->result.obj && test_bit(i, wants))
@@ -514,7 +616,7 @@ static bool all_want(const struct netinc_node_group *g, const struct netinc_slot
 {
 	u32 i;
 
-	for (i = 0; i < g->grp.cfg.size; i++)
+	for (i = 0; i < g->grp.agg.children; i++)
 		if (!(slot->in[i].flags & INC_F_WANT))
 			return false;
 	return true;
@@ -538,7 +640,8 @@ static void flush_results(struct netinc_node_group *g)
 	u32 i;
 
 	run_flush(g, &g->run, NETINC_ALL);
-	for (i = 0; g->apart && i < g->grp.cfg.size; i++) {
+	netinc_uplink_flush(g);
+	for (i = 0; g->apart && i < g->grp.agg.children; i++) {
 		run_flush(g, &g->link[i].run, i);
 		empty_flush(g, i);
 	}
@@ -562,7 +665,7 @@ void netinc_fold_end(struct netinc_node_group *g)
 	lockdep_assert_held(&g->lock);
 	flush_results(g);
 	if (g->build)
-		gso_buf_put(g, g->build);
+		netinc_fold_put(g, g->build);
 	g->build = NULL;
 	netinc_fpu_section_end(&g->section);
 }
@@ -573,7 +676,7 @@ static void unshare_slot(struct netinc_node_group *g, struct netinc_slot *slot)
 	struct netinc_pay *pay;
 	u32 i;
 
-	for (i = 0; i < g->grp.cfg.size; i++) {
+	for (i = 0; i < g->grp.agg.children; i++) {
 		pay = &slot->in[i];
 		skb = pay->obj;
 		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= NETINC_CB(skb)->packets)
@@ -611,6 +714,8 @@ const struct netinc_agg_ops netinc_fold_ops = {
 	.copy = copy_one,
 	.send_result = send_result,
 	.send = agg_send,
+	.send_up = netinc_uplink_send_partial,
+	.take_result = take_parent_result,
 	.mismatch = netinc_group_mismatch,
 };
 

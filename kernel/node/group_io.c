@@ -50,7 +50,7 @@ void netinc_node_group_send(struct netinc_node_group *g, u32 child, struct sk_bu
 		send_one(g, child, skb);
 		return;
 	}
-	for (i = 0; i < g->grp.cfg.size; i++) {
+	for (i = 0; i < g->grp.nmembers; i++) {
 		if (!is_host(g, i))
 			continue;
 		copy = __pskb_copy(skb, skb_headroom(skb), GFP_ATOMIC | __GFP_NOWARN);
@@ -71,7 +71,7 @@ void netinc_node_group_send_run(struct netinc_node_group *g, u32 child,
 		netinc_node_group_send(g, child, netinc_gso_buf_skb(run->s, run->first, run->n));
 		return;
 	}
-	for (i = 0; i < g->grp.cfg.size; i++)
+	for (i = 0; i < g->grp.nmembers; i++)
 		if (is_host(g, i))
 			netinc_node_group_send(g, i,
 					       netinc_gso_buf_skb(run->s, run->first, run->n));
@@ -95,7 +95,7 @@ static bool same_way(const struct netinc_node_group *g, u32 a, u32 b)
 void netinc_node_group_find_hosts(struct netinc_node_group *g)
 {
 	const struct netinc_member *m = g->grp.members;
-	u32 n = g->grp.cfg.size, seed = (u32)g->nn->secret[0], i, j;
+	u32 n = g->grp.nmembers, seed = (u32)g->nn->secret[0], i, j;
 	struct netinc_link *bucket;
 
 	for (i = 0; i < n; i++)
@@ -113,9 +113,9 @@ void netinc_node_group_find_hosts(struct netinc_node_group *g)
 	}
 }
 
-static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx)
+static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx, u32 child)
 {
-	struct netinc_port *port = g->link[rx->pkt.child].port;
+	struct netinc_port *port = g->link[child].port;
 	u32 packets = netinc_rx_packets(rx), bytes = netinc_rx_bytes(rx);
 
 	g->grp.counters[INC_C_RX_PACKETS] += packets;
@@ -218,31 +218,35 @@ void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
 	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
 	bool member = false, paid = false;
-	u32 child = rx->pkt.child;
+	u32 child, number;
 	int got = 1;
 
 	netinc_node_group_lock(g);
-	if (g->dead || rx->pkt.child >= g->grp.cfg.size) {
+	child = netinc_group_child(&g->grp, rx->pkt.child);
+	if (g->dead || child == NETINC_NO_RANK) {
 		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
 		netinc_node_group_unlock(g);
 		return;
 	}
 	netinc_fold_begin(g);
 	netinc_group_buffer_begin(&g->grp);
-	count_rx(g, rx);
+	count_rx(g, rx, child);
 	do {
 		if (rx->pkt.group != g->grp.cfg.id || !incarnation_fits(g, &rx->pkt)) {
 			netinc_count(g->grp.counters, INC_C_DROP_NO_GROUP);
 			break;
 		}
 		/* aggregation may have put packets of several ranks of one host into one buffer */
-		if (member && rx->pkt.child != child && g->grp.running)
+		number = rx->pkt.child;
+		if (member && netinc_group_child(&g->grp, number) != child && g->grp.running)
 			netinc_agg_packet_end(&g->grp.agg, child, now);
-		child = rx->pkt.child;
 		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
 		member = rx_one_segment(g, rx, &paid, begin);
 		if (!member)
 			break;
+		child = rx->pkt.child;
+		/* the next header is compared with this one as it was */
+		rx->pkt.child = number;
 	} while ((got = netinc_rx_next(rx)) > 0);
 	if (got < 0) {
 		netinc_count(g->grp.counters, -got);

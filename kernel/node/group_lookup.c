@@ -32,7 +32,7 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 	bool found;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || child >= g->grp.cfg.size ||
+		if (g->grp.cfg.id != rx->pkt.group || child >= READ_ONCE(g->grp.nmembers) ||
 		    READ_ONCE(g->grp.state) != INC_GROUP_JOINING ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
@@ -40,7 +40,7 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 		if (!is_member_nonce(m, nonce))
 			continue;
 		spin_lock_bh(&g->lock);
-		found = !g->dead && child < g->grp.cfg.size && is_member_nonce(m, nonce) &&
+		found = !g->dead && child < g->grp.nmembers && is_member_nonce(m, nonce) &&
 			netinc_peer_same_host(&m->peer, &rx->peer) &&
 			m->peer.ifindex == rx->peer.ifindex;
 		spin_unlock_bh(&g->lock);

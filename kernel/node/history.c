@@ -62,7 +62,7 @@ void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
 	past->failed = true;
 	past->move = g->move;
 	past->ngone = 0;
-	for (i = 0; i < g->cfg.size && past->ngone < NETINC_MAX_GONE; i++)
+	for (i = 0; i < g->nmembers && past->ngone < NETINC_MAX_GONE; i++)
 		if (netinc_group_gone(g, i))
 			past->gone[past->ngone++] = i;
 out:

@@ -28,6 +28,8 @@ struct netinc_node_cfg {
 	u64 max_memory;		/* bytes, per group */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
+	/* the node above, for groups of which not all ranks come here; family 0: none */
+	struct netinc_peer parent;
 	bool keyed;
 	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
 };
@@ -156,6 +158,11 @@ struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
 /* Packets of the upward types. */
 void netinc_node_rx(struct netinc_rx *rx);
+/*
+ * Packets of the downward types, which may be a parent's for groups at nodes here: takes them for
+ * these. False: for none.
+ */
+bool netinc_uplink_rx_skb(struct netinc_rx *rx);
 
 /*
  * The edge: what a host is to groups that have lost their node and have a rank here. It is in no

@@ -14,6 +14,7 @@
 #include "node/edge.h"
 #include "node/history.h"
 #include "node/tenant.h"
+#include "node/uplink_io.h"
 #include "core/trace.h"
 
 /*
@@ -33,6 +34,7 @@ static void node_group_free(struct netinc_node_group *g)
 
 	for (i = 0; i < g->nlinks; i++)
 		netinc_path_destroy(&g->link[i].path);
+	netinc_path_destroy(&g->up_path);
 	kvfree(g->link);
 	kvfree(g->mem);
 	kfree(g);
@@ -107,6 +109,7 @@ static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 
 	swap(g->link[from], g->link[to]);
 	g->link[to].host = to;
+	g->link[from].host = from;
 }
 
 atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u32 vrf)
@@ -138,7 +141,8 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 		if (grp->cfg.ancestor)
 			netinc_history_formed(g->nn, grp);
 	}
-	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp))
+	/* of a group over several nodes none knows who is left: only a majority may go on */
+	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp) && !grp->levels)
 		netinc_history_failed(g->nn, grp);
 	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
 	g->state = grp->state;
@@ -172,6 +176,7 @@ static const struct netinc_group_ops group_ops = {
 	.send = group_send,
 	.event = group_event,
 	.renumber = group_renumber,
+	.send_up = netinc_uplink_send,
 };
 
 /* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
@@ -196,6 +201,9 @@ static unsigned long tick_period(const struct netinc_node_group *g)
 
 	if (g->grp.cfg.settings.late_ms)
 		ms = min(ms, g->grp.cfg.settings.late_ms / 4);
+	/* what is lost on the way to the parent while no rank asks is found by this timer */
+	if (netinc_uplink_is_busy(&g->grp))
+		ms = 0;
 	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
@@ -416,6 +424,16 @@ static void node_group_start(struct netinc_node_group *g)
 	netinc_node_group_unlock(g);
 }
 
+/* A group that has formed elsewhere, or goes on without others, has all that it will have here. */
+static int configure_uplink(struct netinc_node_group *g, const struct netinc_pending_group *pending,
+			    const struct netinc_node_cfg *limits, struct netinc_group_cfg *cfg)
+{
+	if (!limits->parent.family || pending->lineage)
+		return 0;
+	memcpy(cfg->up_key, limits->key, sizeof(cfg->up_key));
+	return netinc_uplink_init(g, &limits->parent, cfg, GROUP_GFP);
+}
+
 static int create_group(struct netinc_node *node, const struct netinc_pending_group *pending)
 {
 	struct netinc_group_cfg cfg = {};
@@ -430,7 +448,9 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	if (pending->shrink)
 		configure_shrink(&cfg, node->nn, pending);
 	memcpy(cfg.secret, node->nn->secret, sizeof(cfg.secret));
-	err = node_group_alloc(g, &cfg);
+	err = configure_uplink(g, pending, &limits, &cfg);
+	if (!err)
+		err = node_group_alloc(g, &cfg);
 	if (!err)
 		err = node_group_insert(g);
 	if (!err) {

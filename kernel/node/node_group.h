@@ -78,6 +78,10 @@ struct netinc_node_group {
 	struct netinc_gso_buf *build;
 	u64 build_next;			/* the only block that may go there */
 	struct netinc_run run;		/* results that wait to be sent to all children */
+	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
+	struct netinc_path up_path;
+	struct netinc_run up_run;	/* partials that wait to be sent there */
+	struct netinc_pkt up_empty;	/* header of those without elements; span 0: none */
 	/* results wait in `run` or `empty` of some link; cleared when they are queued */
 	bool apart;
 	struct netinc_txq txq;
@@ -187,6 +191,8 @@ void netinc_node_group_unlock(struct netinc_node_group *g) __releases(&g->lock);
 extern const struct netinc_agg_ops netinc_fold_ops;
 void netinc_fold_begin(struct netinc_node_group *g);
 void netinc_fold_end(struct netinc_node_group *g);
+/* Gives back what a run of results refers to. */
+void netinc_fold_put(struct netinc_node_group *g, struct netinc_gso_buf *s);
 int netinc_fold_init(void);
 void netinc_fold_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */

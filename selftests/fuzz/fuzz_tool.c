@@ -294,6 +294,7 @@ static const char *const flags[] = {
 static const char * const keys[] = {
 	"dev", "dead", "late", "window", "max-groups", "max-slots", "max-memory",
 	"key", "group", "port", "10.7.0.254", "fe80::1", "late-policy",
+	"parent",
 };
 
 static const char *const values[] = {
@@ -301,7 +302,7 @@ static const char *const values[] = {
 	"18446744073709551615", "99999999999999999999", "-1", "+1", "0x200", "0x", "1e3", "none",
 	"000102030405060708090a0b0c0d0e0f", "", "no-such-dev", "10.7.0.254", "fe80::1", "::",
 	"ff02::1", "224.0.0.1", "%s%n%d", "\x1b[31m", "\xff", "..", "a/b", "65536", "1G",
-	"1099511627776", "0123456789abcdef", "wait", "partial",
+	"1099511627776", "0123456789abcdef", "wait", "partial", "fe80::1%lo",
 };
 
 static char *argv[MAX_WORDS + 2];

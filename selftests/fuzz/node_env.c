@@ -267,8 +267,9 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 			honest_result(i, oc);
 }
 
-static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
 {
+	(void)again;
 	(void)agg;
 	(void)slot;
 	netinc_assert(false);

@@ -160,10 +160,17 @@ static void env_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	env_log('R', child, slot->q, 0, env_value(&slot->result));
 }
 
-static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
 {
 	(void)agg;
-	env_log('U', 0, slot->q, 0, env_value(&slot->result));
+	env_log(again ? 'u' : 'U', 0, slot->q, 0, env_value(&slot->result));
+}
+
+static bool env_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
+			    const struct netinc_pay *pay)
+{
+	(void)agg;
+	return env_result(slot, ((struct env_obj *)pay->obj)->value);
 }
 
 static void env_sent_status(const struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
@@ -207,7 +214,7 @@ static const struct netinc_agg_ops env_ops = {
 	.hold = env_hold, .release = env_release, .desc = env_desc, .can_fold = env_can_fold,
 	.fold = env_fold, .copy = env_copy,
 	.send_result = env_send_result, .send_up = env_send_up, .send = env_send,
-	.mismatch = env_mismatch,
+	.take_result = env_take_result, .mismatch = env_mismatch,
 };
 
 static void env_begin(u32 children, u32 parts, u32 window, u64 start)
@@ -222,6 +229,7 @@ static void env_begin(u32 children, u32 parts, u32 window, u64 start)
 					      .epoch = ENV_EPOCH,
 					      .cookie = ENV_COOKIE };
 	netinc_agg_init(&env.agg, env.mem, children, parts, window);
+	env.agg.block = INC_MAX_BLOCK;
 	netinc_agg_start(&env.agg, start);
 }
 

@@ -95,8 +95,9 @@ static inline void send_result(struct netinc_agg *agg, const struct netinc_slot 
 	env.results++;
 }
 
-static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
+static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
 {
+	(void)again;
 	(void)agg;
 	expect(false, "the root sends block %llu up", (unsigned long long)slot->q);
 }

@@ -492,7 +492,7 @@ static int result(u64 q, u16 flags, u32 sig, u64 value)
 
 	pkt.type = INC_PKT_RESULT;
 	pkt.flags = flags;
-	pkt.len = flags & INC_F_PAYLOAD ? 64 : 0;
+	pkt.len = flags & INC_F_PAYLOAD ? pkt.len : 0;
 	pkt.sig = sig;
 	err = netinc_agg_result(&env.agg, &pkt, &pay, 100);
 	env_put(o);
@@ -503,6 +503,7 @@ static int result(u64 q, u16 flags, u32 sig, u64 value)
 static void test_inner_node(void)
 {
 	struct netinc_pkt again = env_pkt(0), empty = env_pkt(1);
+	const __be32 all = cpu_to_be32(3), none = 0;
 
 	begin(2, 0);
 	env.agg.root = false;
@@ -515,11 +516,19 @@ static void test_inner_node(void)
 	       "a result that nobody waits for");
 	expect(result(0, INC_F_PAYLOAD, 7, 5) == -INC_C_DROP_MISMATCH,
 	       "another operation's result");
+	/* who repeats is told by STATUS that it is here; what is lost above is PROBEd there */
 	again.flags |= INC_F_RETRANS;
 	env_contrib(0, again, 0, 100000);
-	expect_sent('U', 0, 0, 0);
-	env_contrib(1, again, 0, 100001);
 	expect_quiet();
+	netinc_agg_repeat_up(&env.agg, 0, 2, &all, 1, 50);
+	netinc_agg_repeat_up(&env.agg, 1, 1, NULL, 1, 50);
+	expect_quiet();
+	netinc_agg_repeat_up(&env.agg, 0, 2, &none, 1, 50);
+	expect_sent('u', 0, 0, 0);
+	expect(env.log[env.logged - 1].value == env_expected(0), "another partial goes up again");
+	netinc_agg_repeat_up(&env.agg, 0, 1, NULL, 49, 51);
+	expect_quiet();
+	expect_count(CONTRIBS_RESENT, 1u);
 	expect(!result(0, INC_F_PAYLOAD | INC_F_WANT, 0, 1234), "the result");
 	expect_sent('R', NETINC_ALL, 0, 0);
 	expect(env.log[env.logged - 1].value == 1234, "the partial was passed on as the result");

@@ -95,7 +95,7 @@ static void folds(enum inc_type type, enum inc_op op, uint32_t mode, const void 
 
 	for (int i = 0; i < 3; i++, from += size)
 		memcpy(elems[i].bytes, from, size);
-	fold(&plan, elems, 3, result);
+	fold(&plan, elems, 3, NULL, result);
 	expect(!memcmp(result, from, size),
 	       "type %d operation %d mode %u: %02x..., expected %02x...", type, op, mode, result[0],
 	       *from);

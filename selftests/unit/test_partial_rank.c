@@ -205,7 +205,7 @@ static void test_moves(void)
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
 	join = (const void *)expect_sent(INC_PKT_JOIN)->body;
 	expect(join->late_policy == INC_LATE_FAIL && be32_to_cpu(join->late_ms) == LATE &&
-	       !join->resv,
+	       !join->below,
 	       "JOIN");
 	netinc_ep_retain_drop(&env.ep);
 }

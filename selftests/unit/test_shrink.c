@@ -51,7 +51,7 @@ static void expect_ready(u32 old, u32 rank, u32 size)
 	const struct inc_ready *r = (const void *)s->body;
 
 	expect(s->pkt.child == old && be16_to_cpu(r->rank) == rank &&
-	       be32_to_cpu(r->size) == size && be16_to_cpu(r->children) == size &&
+	       be32_to_cpu(r->size) == size && be16_to_cpu(r->children) == 1 &&
 	       be32_to_cpu(r->nonce) == 100 + old &&
 	       be64_to_cpu(r->up_cookie) == env.g.members[rank].cookie,
 	       "READY for child %u says rank %u of %u, nonce %u", s->pkt.child,

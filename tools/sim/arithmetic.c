@@ -22,13 +22,13 @@ void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t
 	uint32_t k;
 
 	plan.type = a->type;
-	plan.wire = a->type;
+	plan.wire = a->wire ? a->wire : a->type;
 	plan.op = a->op;
 	plan.mode = a->mode;
 	plan.ranks = a->ranks;
 	for (i = 0; i < count; i++) {
 		for (k = 0; k < n; k++)
 			memcpy(elem[k].bytes, (const uint8_t *)in[k] + i * a->size, a->size);
-		fold(&plan, elem, n, (uint8_t *)out + i * a->size);
+		fold(&plan, elem, n, NULL, (uint8_t *)out + i * a->size);
 	}
 }

@@ -10,6 +10,7 @@
 struct arithmetic {
 	uint8_t type;		/* enum inc_type */
 	uint8_t op;		/* enum inc_op */
+	uint8_t wire;		/* enum inc_type that the result is rounded to, 0: the same */
 	uint8_t mode;		/* INC_MODE_SATURATE or 0 */
 	uint32_t ranks;		/* of the group */
 	size_t size;		/* bytes of an element */

@@ -117,9 +117,15 @@ static void check_unwritten(struct host *h, const struct app_op *a)
 	free(poison);
 }
 
+/* A node that the group does not need may be lost without anybody noticing. */
 static enum fault fault_of(const struct sim *sim)
 {
-	return sim->plan.round[sim->round].fault;
+	const struct plan_round *r = &sim->plan.round[sim->round];
+
+	if (r->fault >= FAULT_NODE_SILENT && r->fault <= FAULT_NODE_REMOVED &&
+	    sim->plan.tree.nodes && !tree_uses(sim, r->fault_node))
+		return FAULT_NONE;
+	return r->fault;
 }
 
 static bool fatal(enum fault fault)
@@ -336,13 +342,16 @@ void check_op_done(struct host *h, struct app_op *a)
 void check_invariant(struct sim *sim, const struct host *h)
 {
 	u32 own = h->ep.settings.window;
-	u64 window = hostile_nodes(sim) && own ? own : sim->plan.window, high;
+	u64 window = hostile_nodes(sim) && own ? own : tree_window(sim), high;
 	u32 i;
 
 	if (h->ep.snd - h->ep.una > window || (s64)(h->ep.end - h->ep.snd) < 0)
 		sim_fail(sim, "rank %u: una %llu, snd %llu, end %llu with W %llu", h->rank,
 			 (unsigned long long)h->ep.una, (unsigned long long)h->ep.snd,
 			 (unsigned long long)h->ep.end, (unsigned long long)window);
+	if (sim->plan.tree.nodes && h->ep.epoch && own != window)
+		sim_fail(sim, "rank %u: W is %u, the nodes have %llu", h->rank, own,
+			 (unsigned long long)window);
 	if (!h->ep.epoch || hostile_nodes(sim) || hostile_is_rank(sim, h->rank))
 		return;
 	high = h->high;
@@ -420,6 +429,22 @@ static void check_moved_code(struct host *h)
 	sim_fail(h->sim, "rank %u fails with code %u, refused %u", h->rank, e->code, h->ep.refused);
 }
 
+static bool is_of_node(enum fault fault)
+{
+	return fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED;
+}
+
+/* The parent of a node that is lost, or leaves, names one of the ranks that are below it. */
+static void check_lost_ranks(struct host *h)
+{
+	const struct netinc_error *e = &h->ep.error;
+	u32 node = h->sim->plan.round[h->sim->round].fault_node;
+
+	if (e->rank[0] >= h->sim->plan.hosts || !(tree_ranks(h->sim, node) >> e->rank[0] & 1))
+		sim_fail(h->sim, "rank %u: node %u is lost, and the error names rank %u", h->rank,
+			 node, e->rank[0]);
+}
+
 static void check_code(struct host *h)
 {
 	static const u16 expected[FAULT_COUNT][2] = {
@@ -447,6 +472,11 @@ static void check_code(struct host *h)
 	/* one that gives up before it has READY cannot say so with a cookie */
 	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
 		fault = FAULT_KILL;
+	if (tree_is_deep(h->sim) && is_of_node(fault) &&
+	    (e->code == INC_ERR_RANK_DEAD || e->code == INC_ERR_RANK_ABORT)) {
+		check_lost_ranks(h);
+		return;
+	}
 	if (e->code != expected[fault][0] && e->code != expected[fault][1])
 		sim_fail(h->sim, "rank %u fails with code %u (refused: %u) after fault %d", h->rank,
 			 e->code, h->ep.refused, fault);

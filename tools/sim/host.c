@@ -631,7 +631,7 @@ void host_start(struct sim *sim, u32 rank)
 	h->rank = rank;
 	netinc_ep_init(&h->ep, &cfg, &ep_ops);
 	h->high = cfg.first_block;
-	h->ep.plan[0] = trouble_peer(SIM_NODE, trouble_net(sim, 0));
+	h->ep.plan[0] = trouble_peer(SIM_NODE + tree_at(sim, rank), trouble_net(sim, 0));
 	h->ep.peers = calloc(cfg.size, sizeof(*h->ep.peers));
 	h->parent = h->ep.plan[0];
 	sim_at(sim, sim->round_begin + sim->plan.start[rank], EV_HOST_APP, rank, NULL);

@@ -213,7 +213,7 @@ void hostile_pick(struct sim *sim, u32 who)
 		drawn = between(sim, 1, HOSTILE_ALL);
 	h->who = who == ~0u ? drawn : who & HOSTILE_ALL;
 	h->ranks = pick_ranks(sim);
-	h->places = one_of(sim, 2) ? 1 : (u32)between(sim, 1, (1u << SIM_MAX_NODES) - 1);
+	h->places = one_of(sim, 2) ? 1 : (u32)between(sim, 1, (1u << (SIM_MAX_STANDBYS + 1)) - 1);
 	h->tricks = pick_tricks(sim);
 	h->rate = one_of(sim, 2) ? between(sim, 1, 50) : between(sim, 1, 500);
 	h->pause = between(sim, 1, one_of(sim, 2) ? 500 : 50000);
@@ -243,7 +243,7 @@ void hostile_fit(struct sim *sim)
 
 	h->who &= HOSTILE_ALL;
 	h->ranks &= all;
-	h->places &= (1u << SIM_MAX_NODES) - 1;
+	h->places &= (1u << (SIM_MAX_STANDBYS + 1)) - 1;
 	h->tricks &= (1u << TRICK_COUNT) - 1;
 	h->roots &= all;
 	if (!h->roots || sim->plan.fallback != INC_FALLBACK_EDGE)
@@ -376,7 +376,7 @@ u64 hostile_bound(const struct sim *sim)
 		places += sim->plan.standbys + 1;
 	if (hostile_nodes(sim)) {
 		dead = 60 * SIM_SEC;
-		places = SIM_MAX_NODES + 2;
+		places = SIM_MAX_STANDBYS + 3;
 	}
 	return 8 * places * (dead + SIM_SEC);
 }

@@ -40,7 +40,9 @@ static void print_usage(int status)
 		"  --hostile WHO,...  rank, node, stranger, root: those lie, in every run; none: nobody does (a quarter of the runs)\n"
 		"  -v                 print every packet; neither processes nor shrinking\n\n"
 		"What can be set; mishaps=N: things go wrong N times at most, spare=N: but not that time, dice=N: other random\n"
-		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it:\n");
+		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it,\n"
+		"tree=N: N nodes in a tree, 0: one node (takes fallback=0 and late-ms=0), at=N: all ranks are at that node,\n"
+		"shift=N: at another one in round 1, fault-node: to which a fault of a node happens:\n");
 	override_names(to);
 	exit(status);
 }
@@ -174,8 +176,9 @@ static void report(const struct totals *t, double time)
 		printf("%s %" PRIu64 " %s", i ? "," : "", t->counters[shown[i].counter],
 		       shown[i].name);
 	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64
-	       " of which had to go on, %" PRIu64 " trees at the edge\n",
-	       t->troubled, t->harmless, t->trees);
+	       " of which had to go on, %" PRIu64
+	       " trees at the edge, %" PRIu64 " lives in trees of nodes\n",
+	       t->troubled, t->harmless, t->trees, t->deep);
 	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64
 	       " times; %" PRIu64 " other groups go the same way as alone, %" PRIu64
 	       " blocks from roots beside one that lies are right\n",

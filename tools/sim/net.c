@@ -291,7 +291,9 @@ static void host_event(struct sim *sim, const struct event *e)
 /* @late: long afterwards, when applications that are still joining lose their patience. */
 static void run_fault(struct sim *sim, bool late)
 {
-	enum fault what = sim->plan.round[sim->round].fault;
+	const struct plan_round *r = &sim->plan.round[sim->round];
+	struct node *node = &sim->node[r->fault_node];
+	enum fault what = r->fault;
 	bool all = what > FAULT_PAUSE || sim->troubled || hostile_members(sim);
 	u32 i;
 
@@ -301,13 +303,13 @@ static void run_fault(struct sim *sim, bool late)
 		for (i = 0; all && i < sim->plan.hosts; i++)
 			host_give_up(&sim->host[i]);
 	else if (what == FAULT_NODE_SILENT)
-		sim->node[0].silent = true;
+		node->silent = true;
 	else if (what == FAULT_NODE_FORGETS)
-		node_forget(&sim->node[0]);
+		node_forget(node);
 	else if (what == FAULT_NODE_REMOVED)
-		node_remove(&sim->node[0]);
+		node_remove(node);
 	else
-		host_fault(&sim->host[sim->plan.round[sim->round].victim], what);
+		host_fault(&sim->host[r->victim], what);
 }
 
 bool sim_step(struct sim *sim)

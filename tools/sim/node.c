@@ -5,8 +5,15 @@
 /* Its JOIN has been accepted: from now on its packets go there. */
 static bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
-	node_group_of(g)->link[rank] = peer->addr[1] % SIM_MAX_HOSTS;
+	u32 addr = peer->addr[1];
+
+	node_group_of(g)->link[rank] = addr < SIM_ADDRS ? addr : addr % SIM_MAX_HOSTS;
 	return true;
+}
+
+static void group_renumber(struct netinc_group *g, u32 from, u32 to)
+{
+	node_group_of(g)->link[to] = node_group_of(g)->link[from];
 }
 
 static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
@@ -29,7 +36,9 @@ static void group_event(struct netinc_group *g, enum inc_event event, u32 rank)
 
 static const struct netinc_group_ops group_ops = { .send = node_send,
 						   .event = group_event,
-						   .link = group_link };
+						   .link = group_link,
+						   .renumber = group_renumber,
+						   .send_up = node_send_up };
 
 /*
  * As in the kernel, a group that is over is known to its members only; a new run of it may form
@@ -92,7 +101,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		.incarnation = (u32)sim_random(n->sim) | 1,
 		.size = be32_to_cpu(join->size),
 		.settings = {
-			.window = p->window,
+			.window = tree_node_window(n->sim, n->place),
 			.dead_ms = p->dead_ms,
 			.late_ms = p->late_ms,
 			.late_policy = p->late_ms ? INC_LATE_PARTIAL : INC_LATE_WAIT,
@@ -101,6 +110,12 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		.secret = { n->box->secret[0], ~n->box->secret[1] },
 	};
 	struct node_group *ng;
+
+	if (n->place && n->place < p->tree.nodes) {
+		cfg.has_parent = true;
+		cfg.up_block = p->tree.block[n->place];
+		cfg.up_nonce = (u32)sim_random(n->sim) | 1;
+	}
 
 	for (; !join->lineage && p->fallback && cfg.nstandby < p->standbys; cfg.nstandby++)
 		cfg.standby[cfg.nstandby] = trouble_peer(SIM_NODE + 1 + cfg.nstandby,
@@ -271,6 +286,8 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 	u64 detail = 0;
 	int refused;
 
+	if (!netinc_join_whole(join, pkt->len))
+		return;
 	/* the edge is one only for the group of its own rank, and its root is with rank 0 */
 	if (n->place > SIM_EDGE)
 		return;
@@ -354,7 +371,13 @@ void node_rx(struct node *n, const struct frame *f)
 	struct netinc_group *g = NULL, *begun = NULL;
 	u32 i, child = 0;
 
-	if (node_silent(n) || f->from >= SIM_MAX_HOSTS)
+	if (node_silent(n))
+		return;
+	if (tree_is_parent(n->sim, n->place, f->from)) {
+		node_rx_down(n, f);
+		return;
+	}
+	if (f->from >= SIM_MAX_HOSTS && !tree_is_parent(n->sim, f->from - SIM_NODE, n->addr))
 		return;
 	for (i = 0; i < f->n; i++)
 		g = rx_one(n, f, f->d[i], &child, &begun);
@@ -373,13 +396,23 @@ static bool lives_in(const struct host *h, const struct netinc_group *g)
 	       h->ep.state != INC_STATE_FAILED && h->ep.state != INC_STATE_CLOSED;
 }
 
+/* Often while something is to be expected from a parent, as in the kernel. */
+static u64 tick_period(const struct node *n)
+{
+	const struct node_group *ng;
+
+	for (ng = n->box->groups; ng; ng = ng->next)
+		if (netinc_uplink_is_busy(&ng->g))
+			return 10 * NETINC_MS;
+	return n->sim->plan.dead_ms * NETINC_MS / 8;
+}
+
 void node_tick(struct node *n)
 {
 	const struct host *h = n->place >= SIM_EDGE ? &n->sim->host[n->place - SIM_EDGE] : NULL;
 	struct node_group **at = own_groups(n);
 
-	sim_at(n->sim, n->sim->now + n->sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, n->place,
-	       NULL);
+	sim_at(n->sim, n->sim->now + tick_period(n), EV_NODE_TICK, n->place, NULL);
 	if (h && (h->frozen || n->sim->now < h->paused_until))
 		return;
 	while (*at) {
@@ -438,11 +471,11 @@ void node_init(struct sim *sim)
 		n->place = i;
 		n->box = &(i || !sim->main ? sim : sim->main)->box[i];
 		n->addr = i >= SIM_EDGE ? i - SIM_EDGE : SIM_NODE + i;
-		for (k = 0; k < SIM_MAX_HOSTS; k++)
+		for (k = 0; k < SIM_ADDRS; k++)
 			n->net[k] = trouble_net(sim, i);
 		sim->box[i].secret[0] = sim_random(sim);
 		sim->box[i].secret[1] = sim_random(sim);
-		if (!i ||
+		if (!i || i < sim->plan.tree.nodes ||
 		    ((sim->plan.fallback || hostile_nodes(sim)) && i < SIM_EDGE + sim->plan.hosts))
 			sim_at(sim, sim->plan.dead_ms * NETINC_MS / 8, EV_NODE_TICK, i, NULL);
 	}
@@ -454,7 +487,7 @@ void node_free(struct sim *sim)
 
 	for (i = 0; i < SIM_PLACES; i++) {
 		node_forget(&sim->node[i]);
-		for (k = 0; k < SIM_MAX_HOSTS; k++)
+		for (k = 0; k < SIM_ADDRS; k++)
 			free(sim->node[i].out[k]);
 	}
 }

@@ -33,5 +33,14 @@ void node_send(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt, 
 	       u32 len);
 void node_flush(struct node *n);
 bool node_silent(const struct node *n);
+/* A contribution without elements, or such a result: several in a row are one packet. */
+void node_queue_empty(struct node *n, u32 to, const struct netinc_pkt *pkt);
+
+/* node_up.c */
+/* Control packets and partials to the parent. */
+void node_send_up(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u32 len);
+void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+/* A frame from the parent. */
+void node_rx_down(struct node *n, const struct frame *f);
 
 #endif

@@ -49,16 +49,15 @@ static bool continues(const struct netinc_pkt *run, const struct netinc_pkt *pkt
 	       run->dop == pkt->dop && run->mode == pkt->mode && run->child == pkt->child;
 }
 
-/* A result without elements: several in a row are one packet. */
-static void queue_empty(struct node *n, u32 child, const struct netinc_pkt *pkt)
+void node_queue_empty(struct node *n, u32 to, const struct netinc_pkt *pkt)
 {
-	struct netinc_pkt *run = &n->run[child];
+	struct netinc_pkt *run = &n->run[to];
 
 	if (continues(run, pkt)) {
 		run->span++;
 		return;
 	}
-	end_run(n, child);
+	end_run(n, to);
 	*run = *pkt;
 }
 
@@ -72,7 +71,7 @@ void node_flush(struct node *n)
 {
 	u32 i;
 
-	for (i = 0; i < n->sim->plan.hosts; i++) {
+	for (i = 0; i < SIM_ADDRS; i++) {
 		end_run(n, i);
 		if (!node_silent(n) && hostile_is_place(n->sim, n->place))
 			hostile_node_send(n, i, n->net[i], n->out[i], n->nout[i]);
@@ -101,7 +100,7 @@ static void queue_all(struct netinc_group *g, u32 children, struct dgram *d)
 	struct node *n = node_of(g);
 	u32 i;
 
-	for (i = 0; i < g->cfg.size; i++)
+	for (i = 0; i < g->nmembers; i++)
 		if (children == NETINC_ALL || children == i)
 			node_queue(n, link_of(g, i), dgram_get(d));
 	dgram_put(n->sim, d);
@@ -158,25 +157,69 @@ static const u8 *payload(const struct netinc_pay *pay)
 	return ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
 }
 
-/* Memory for a result of slot->len bytes. */
-static bool result_new(struct node *n, struct netinc_slot *slot)
+/* In trees, nodes need the descriptor to say what is wrong; ranks have no use for it. */
+static bool has_desc(const struct node *n, const struct netinc_slot *slot)
 {
+	return n->sim->plan.tree.nodes && (slot->flags & INC_F_DESC);
+}
+
+/* Memory for the result of @slot, or its partial. @from: has the descriptor, if there is one */
+static bool result_new(struct netinc_agg *agg, struct netinc_slot *slot,
+		       const struct netinc_pay *from, bool up)
+{
+	struct node *n = node_of_agg(agg);
+	u16 desc = has_desc(n, slot) ? INC_F_DESC : 0;
+	struct dgram *d;
+
 	if (sim_happens(n->sim, n->sim->plan.fail_fold))
 		return false;
 	slot->result = (struct netinc_pay){
-		.kind = NETINC_PAY_RESULT, .len = slot->len, .flags = INC_F_PAYLOAD
+		.kind = NETINC_PAY_RESULT,
+		.len = slot->len * (up ? slot->wider : 1),
+		.flags = (slot->flags & INC_F_PAYLOAD) | desc,
 	};
-	slot->result.obj = dgram_new(n->sim, round_up((u32)slot->len, 4u));
+	d = dgram_new(n->sim, netinc_pay_off(&slot->result) + round_up(slot->result.len, 4u));
+	if (desc)
+		agg_desc(agg, from, (struct inc_desc *)d->data);
+	slot->result.obj = d;
 	n->held += held_bytes(&slot->result);
 	return true;
+}
+
+static u8 *result_payload(struct netinc_slot *slot)
+{
+	return ((struct dgram *)slot->result.obj)->data + netinc_pay_off(&slot->result);
+}
+
+/* The first contribution with the descriptor; NULL: there is none. */
+static const struct netinc_pay *with_desc(const struct netinc_agg *agg,
+					  const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_DESC)
+			return &slot->in[i];
+	return NULL;
 }
 
 static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	verify_slot(node_of_agg(agg), agg, slot);
-	if (!result_new(node_of_agg(agg), slot))
+	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root))
 		return false;
-	memcpy(((struct dgram *)slot->result.obj)->data, payload(&slot->in[i]), slot->len);
+	memcpy(result_payload(slot), payload(&slot->in[i]), slot->len);
+	return true;
+}
+
+/* What the parent has sent, in memory of its own. */
+static bool agg_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
+			    const struct netinc_pay *pay)
+{
+	if (!result_new(agg, slot, pay, false))
+		return false;
+	if (slot->flags & INC_F_PAYLOAD)
+		memcpy(result_payload(slot), payload(pay), slot->len);
 	return true;
 }
 
@@ -203,29 +246,91 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
 }
 
+/* What adds up accumulators: f32 and i32 are their own. */
+static const struct netinc_reduce *accumulator_kernel(const struct netinc_reduce *r)
+{
+	u8 type = r->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
+
+	return netinc_reduce_find(type, r->op == INC_OP_AVG ? INC_OP_SUM : r->op, 0, true);
+}
+
+/* One contribution more into the accumulators, which are as many as the slot has elements. */
+static void fold_in(const struct netinc_reduce *r, u8 *acc, const struct netinc_pay *in, bool first,
+		    u32 elems)
+{
+	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 1 };
+	const void *src[2] = { acc, payload(in) };
+	const struct netinc_reduce *add;
+
+	if (!(in->flags & INC_F_WIDE)) {
+		args.flags |= first ? 0 : NETINC_FOLD_CONTINUE;
+		r->fold(acc, src + first, first ? 1 : 2, elems, &args);
+	} else if (first) {
+		memcpy(acc, payload(in), elems * r->acc_size);
+	} else {
+		args.flags = 0;
+		add = accumulator_kernel(r);
+		add->fold(acc, src, 2, elems * r->acc_size / add->elem_size, &args);
+	}
+}
+
+static void fold_tree(struct netinc_agg *agg, struct netinc_slot *slot,
+		      const struct netinc_reduce *r)
+{
+	u32 elems = slot->len / r->elem_size, i;
+	struct netinc_fold_args args = { .flags = NETINC_FOLD_CONTINUE,
+					 .ranks = node_of_agg(agg)->sim->plan.hosts };
+	u8 *acc = malloc(elems * r->acc_size + 1);
+	const void *src = acc;
+	bool first = true;
+
+	for (i = 0; i < agg->children; i++) {
+		if (!(slot->in[i].flags & INC_F_PAYLOAD))
+			continue;
+		fold_in(r, acc, &slot->in[i], first, elems);
+		first = false;
+	}
+	if (agg->root)
+		r->fold(result_payload(slot), &src, 1, elems, &args);
+	else
+		memcpy(result_payload(slot), acc, elems * r->acc_size);
+	free(acc);
+}
+
+static void fold_ranks(struct netinc_agg *agg, struct netinc_slot *slot,
+		       const struct netinc_reduce *r)
+{
+	struct netinc_fold_args args = { 0 };
+	const void *src[SIM_MAX_HOSTS];
+	u32 i, n = 0;
+
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			src[n++] = payload(&slot->in[i]);
+	args.ranks = n;
+	r->fold(result_payload(slot), src, n, slot->len / r->elem_size, &args);
+}
+
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct node *node = node_of_agg(agg);
-	struct netinc_fold_args args = { 0 };
-	const void *src[SIM_MAX_HOSTS];
-	u32 i, n = 0;
 
 	verify_slot(node, agg, slot);
 	if (!(slot->flags & INC_F_PAYLOAD))
-		return true;
+		return !has_desc(node, slot) ||
+		       result_new(agg, slot, with_desc(agg, slot), !agg->root);
 	if (slot->dop == INC_OP_NONE)
 		return agg_move(agg, slot);
 	if (!r)
 		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
-	if (!result_new(node, slot))
+	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root))
 		return false;
-	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
-			src[n++] = payload(&slot->in[i]);
-	args.ranks = n;
-	r->fold(((struct dgram *)slot->result.obj)->data, src, n, slot->len / r->elem_size, &args);
+	if (node->sim->plan.tree.nodes)
+		fold_tree(agg, slot, r);
+	else
+		fold_ranks(agg, slot, r);
 	node->folds++;
 	return true;
 }
@@ -234,39 +339,36 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 static void agg_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	struct node *n = node_of_agg(agg);
+	bool elements = slot->flags & INC_F_PAYLOAD;
 	struct netinc_pkt pkt, empty;
 	struct dgram *d = NULL;
 	u32 i, to;
 
-	if (slot->len && !slot->result.obj)
+	if (slot->len && elements && !slot->result.obj)
 		sim_fail(n->sim,
 			 "node %u: the result of block %llu has %u bytes, which are not there",
 			 n->place, (unsigned long long)slot->q, slot->len);
 	netinc_agg_result_header(agg, slot, true, &pkt);
-	/* ranks have no use for the descriptor, and none goes out here */
-	pkt.flags &= ~INC_F_DESC;
+	if (!(slot->result.flags & INC_F_DESC))
+		pkt.flags &= ~INC_F_DESC;
 	netinc_agg_result_header(agg, slot, false, &empty);
-	if (slot->len)
-		d = dgram_build(n->sim, &pkt, NULL, payload(&slot->result));
+	if (slot->result.obj)
+		d = dgram_build(n->sim, &pkt, slot->result.obj ? (void *)
+				((struct dgram *)slot->result.obj)->data : NULL,
+				payload(&slot->result));
 	sim_trace(n->sim, "node %u: result %llu to %d", n->place, (unsigned long long)slot->q,
 		  (int)child);
 	for (i = 0; i < agg->children; i++) {
 		if (child != NETINC_ALL && child != i)
 			continue;
 		to = link_of(group_of(agg), i);
-		if (d && (slot->in[i].flags & INC_F_WANT))
+		if (d && ((slot->in[i].flags & INC_F_WANT) || !elements))
 			node_queue(n, to, dgram_get(d));
 		else
-			queue_empty(n, to, &empty);
+			node_queue_empty(n, to, &empty);
 	}
 	if (d)
 		dgram_put(n->sim, d);
-}
-
-static void agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot)
-{
-	sim_fail(node_of_agg(agg)->sim, "the root sends block %llu up",
-		 (unsigned long long)slot->q);
 }
 
 static void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
@@ -283,7 +385,8 @@ const struct netinc_agg_ops node_agg_ops = {
 	.copy = agg_copy,
 	.can_fold = agg_can_fold,
 	.send_result = agg_send_result,
-	.send_up = agg_send_up,
+	.send_up = node_send_partial,
+	.take_result = agg_take_result,
 	.send = agg_send,
 	.mismatch = netinc_group_mismatch,
 };

@@ -511,13 +511,15 @@ const u8 *plan_input(struct sim *sim, u32 idx, u32 rank)
 u64 plan_blocks(const struct sim *sim)
 {
 	u64 n = 0, rounds, all = sim->plan.hosts * sim->plan.hosts, size;
+	/* accumulators may be so much wider, and blocks shorter */
+	u32 wider = sim->plan.tree.nodes ? 6 : 1;
 	const struct plan_op *o;
 	u32 i;
 
 	for (i = 0; i < 2 * sim->plan.round[sim->round].nops; i++) {
 		o = i % 2 ? &sim_step_of(sim, i / 2)->odd : &sim_step_of(sim, i / 2)->op;
 		size = netinc_reduce_elem_size(o->type);
-		rounds = 2 + o->count * size / sim->plan.block[0];
+		rounds = 2 + wider * o->count * size / sim->plan.block[0];
 		n += rounds * (o->coll == INC_COLL_ALLTOALL ? all : shares(sim, o->coll));
 		if (plan_asks_counts(o))
 			n += all * 2;

@@ -77,6 +77,7 @@ static void plan_other(struct sim *o)
 
 	plan_make(o);
 	p->rounds = 1;
+	p->tree.nodes = 0;
 	p->round[0].fault = FAULT_NONE;
 	memset(p->round[0].trouble, 0, sizeof(p->round[0].trouble));
 	later = sim_below(o, one_in(o, 2) ? 1 : LATEST);

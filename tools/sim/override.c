@@ -44,12 +44,17 @@ static const struct {
 	[SET_FALLBACK] = { "fallback", OF_PLAN, offsetof(struct plan, fallback), 4 },
 	[SET_STANDBYS] = { "standbys", OF_PLAN, offsetof(struct plan, standbys), 4 },
 	[SET_NETWORKS] = { "networks", OF_PLAN, offsetof(struct plan, networks), 1 },
+	[SET_LATE_MS] = { "late-ms", OF_PLAN, offsetof(struct plan, late_ms), 4 },
+	[SET_TREE] = { "tree", OF_PLAN, offsetof(struct plan, tree.nodes), 4 },
+	[SET_SHIFT] = { "shift", OF_PLAN, offsetof(struct plan, tree.shift), 4 },
+	[SET_AT] = { "at", OF_PLAN, 0, 0 },
 	[SET_FAULT] = { "fault", OF_ROUND, offsetof(struct plan_round, fault), 4 },
 	[SET_VICTIM] = { "victim", OF_ROUND, offsetof(struct plan_round, victim), 4 },
 	[SET_LEAVE_AFTER] = { "leave-after", OF_ROUND, offsetof(struct plan_round, leave_after),
 			      4 },
 	[SET_FAULT_AT] = { "fault-at", OF_ROUND, offsetof(struct plan_round, fault_at), 8 },
 	[SET_FAULT_WHEN] = { "fault-when", OF_ROUND, offsetof(struct plan_round, fault_when), 4 },
+	[SET_FAULT_NODE] = { "fault-node", OF_ROUND, offsetof(struct plan_round, fault_node), 4 },
 	[SET_PAUSE] = { "pause", OF_ROUND, offsetof(struct plan_round, pause), 8 },
 	[SET_TROUBLE] = { "trouble", OF_TROUBLE, offsetof(struct trouble, kind), 4 },
 	[SET_TROUBLE_PLACE] = { "trouble-place", OF_TROUBLE, offsetof(struct trouble, place), 4 },
@@ -224,6 +229,12 @@ static void special(struct sim *sim, const struct override *what)
 	case SET_START:
 		for (i = 0; i < SIM_MAX_HOSTS; i++)
 			*(what->field == SET_BLOCK ? &p->block[i] : &p->start[i]) = what->value;
+		for (i = 0; what->field == SET_BLOCK && i < SIM_MAX_NODES; i++)
+			p->tree.block[i] = what->value;
+		break;
+	case SET_AT:
+		for (i = 0; i < SIM_MAX_HOSTS; i++)
+			p->tree.at[i] = what->value;
 		break;
 	case SET_DICE:
 		sim->random ^= what->value * 0xd1342543de82ef95ull;
@@ -329,8 +340,9 @@ void override_apply(struct sim *sim, const struct overrides *o)
 		apply(sim, &o->list[i]);
 	p->hosts = min(max(p->hosts, 1u), was);
 	p->fallback %= __INC_FALLBACK_MAX;
-	p->standbys = min(p->standbys, SIM_MAX_NODES - 1u);
+	p->standbys = min_t(u32, p->standbys, SIM_MAX_STANDBYS);
 	hostile_fit(sim);
+	tree_fit(sim);
 	for (r = 0; r < p->rounds; r++) {
 		drop_steps(&p->round[r], r, o);
 		p->round[r].victim %= p->hosts;

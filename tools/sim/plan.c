@@ -70,7 +70,7 @@ static void pick_fallback(struct sim *sim)
 	if (!one_in(sim, 2))
 		return;
 	p->fallback = pick(sim, INC_FALLBACK_STANDBY, INC_FALLBACK_EDGE);
-	p->standbys = pick(sim, 0, SIM_MAX_NODES - 1);
+	p->standbys = pick(sim, 0, SIM_MAX_STANDBYS);
 	if (p->fallback == INC_FALLBACK_EDGE && one_in(sim, 2))
 		p->standbys = 0;
 	if (p->fallback == INC_FALLBACK_STANDBY && !one_in(sim, 16))
@@ -175,6 +175,7 @@ void plan_make(struct sim *sim)
 		pick_round(sim, i);
 	if (p->hosts > 1 && one_in(sim, 8))
 		pick_partial(sim);
+	tree_pick(sim);
 }
 
 static const char *const fault_names[FAULT_COUNT] = {
@@ -198,13 +199,15 @@ void plan_print(const struct sim *sim)
 	printf("# fail hold %u fold %u deliver %u send %u per 1000, hold limit %lld; in flight %u, think %u us\n",
 	       p->fail_hold, p->fail_fold, p->fail_deliver, p->fail_send, (long long)p->hold_limit,
 	       p->inflight, p->think);
+	tree_print(sim);
 	hostile_print(sim);
 	others_print(sim);
 	printf("# fallback %u, %u standby nodes, networks %d\n", p->fallback, p->standbys,
 	       p->networks);
 	for (r = 0; r < p->rounds; r++) {
-		printf("# round %u: fault %s, victim %u, %llu us after %s; %u operations:", r,
-		       fault_names[p->round[r].fault], p->round[r].victim,
+		printf("# round %u: fault %s, victim %u, node %u, %llu us after %s; %u operations:",
+		       r, fault_names[p->round[r].fault], p->round[r].victim,
+		       p->round[r].fault_node,
 		       (unsigned long long)p->round[r].fault_at,
 		       trouble_when(p->round[r].fault_when), p->round[r].nops);
 		for (i = 0; i < p->round[r].nops; i++)

@@ -35,6 +35,95 @@ static const u8 *folded_without(struct ref *r)
 	return r->without;
 }
 
+/* Does the result depend on the order in which it is folded? */
+static bool is_ordered(const struct plan_op *o)
+{
+	bool sum = o->op == INC_OP_SUM || o->op == INC_OP_PROD || o->op == INC_OP_AVG;
+
+	switch (o->type) {
+	case INC_TYPE_F16:
+	case INC_TYPE_BF16:
+	case INC_TYPE_F8E4M3:
+	case INC_TYPE_F8E5M2:
+	case INC_TYPE_F32:
+	case INC_TYPE_F64:
+	case INC_TYPE_C32:
+	case INC_TYPE_C64:
+		return sum;
+	default:
+		return false;
+	}
+}
+
+/* A fold in a tree: what the ranks have, as accumulators. */
+struct deep {
+	struct sim *sim;
+	struct arithmetic a;
+	const void *in[SIM_MAX_HOSTS];
+	u64 n;			/* elements */
+};
+
+/* At one node: its ranks, and nodes below it, in the order of their lowest ranks. */
+static u8 *fold_node(const struct deep *d, u32 node)
+{
+	u8 *out = malloc(d->n * d->a.size + 1), *made[SIM_MAX_NODES];
+	struct arithmetic a = d->a;
+	const void *in[SIM_MAX_HOSTS] = { NULL };
+	u32 i, child, k = 0, n = 0;
+
+	for (i = 0; i < d->sim->plan.hosts; i++) {
+		child = tree_child_of(d->sim, node, i);
+		if (tree_at(d->sim, i) == node) {
+			in[k++] = d->in[i];
+		} else if (child && !(tree_ranks(d->sim, child) & ((1u << i) - 1))) {
+			made[n] = fold_node(d, child);
+			in[k++] = made[n++];
+		}
+	}
+	if (a.op == INC_OP_AVG && node != tree_root(d->sim))
+		a.op = INC_OP_SUM;
+	arithmetic_fold(&a, in, k, out, d->n);
+	while (n)
+		free(made[--n]);
+	return out;
+}
+
+/* The small floats are folded as f32, and rounded once. */
+static void fold_deep(struct ref *r, u64 n, u8 *out)
+{
+	struct arithmetic round = { .type = INC_TYPE_F32, .wire = r->op.type, .op = INC_OP_SUM,
+				    .ranks = 1, .size = 4 };
+	struct deep d = { .sim = r->sim, .n = n,
+			  .a = { .type = r->op.type, .op = r->op.op, .ranks = r->sim->plan.hosts,
+				 .size = r->size } };
+	bool small = r->size < 4;
+	const void *result;
+	u8 *f;
+	u32 i;
+
+	for (i = 0; i < r->sim->plan.hosts; i++) {
+		d.in[i] = input(r, i);
+		if (!small)
+			continue;
+		d.a.type = INC_TYPE_F32;
+		d.a.size = 4;
+		f = malloc(n * 4 + 1);
+		netinc_convert_find(r->op.type, INC_TYPE_F32, true)->convert(f, d.in[i], n);
+		d.in[i] = f;
+	}
+	f = fold_node(&d, tree_root(r->sim));
+	if (small) {
+		result = f;
+		arithmetic_fold(&round, &result, 1, f, n);
+		netinc_convert_find(INC_TYPE_F32, r->op.type, true)->convert(out, f, n);
+	} else {
+		memcpy(out, f, n * r->size);
+	}
+	free(f);
+	for (i = 0; small && i < r->sim->plan.hosts; i++)
+		free((void *)d.in[i]);
+}
+
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
@@ -50,6 +139,10 @@ static const u8 *folded(struct ref *r, u32 last)
 	if (r->retained->fold[last])
 		return r->retained->fold[last];
 	r->retained->fold[last] = malloc(n * r->size + 1);
+	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) && is_ordered(&r->op)) {
+		fold_deep(r, n, r->retained->fold[last]);
+		return r->retained->fold[last];
+	}
 	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a)) {
 		in[k++] = folded(r, last - 1);
 		in[k++] = input(r, last);

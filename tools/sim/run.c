@@ -88,7 +88,9 @@ static void run_round(struct sim *sim, u32 round)
 
 	sim->round = round;
 	sim->round_begin = sim->now + plan_pause(sim);
-	sim->node[0].silent = false;
+	for (i = 0; i < SIM_MAX_NODES; i++)
+		sim->node[i].silent = false;
+	sim->rounds_deep += tree_is_deep(sim);
 	sim->edge_lineage = 0;
 	sim->edge_epoch = 0;
 	for (i = 0; i < sim->plan.hosts; i++)
@@ -120,6 +122,9 @@ static void run_out(struct sim *sim)
 	u64 limit = sim->now + 4 * sim->plan.dead_ms * NETINC_MS + sim->plan.late_delay +
 		    hostile_bound(sim);
 
+	/* a node whose last word is lost is waited for as long as its ranks may be silent */
+	if (sim->plan.tree.nodes)
+		limit += 16 * SIM_SEC;
 	while (node_has_groups(sim) && others_step(sim))
 		if (sim->now > limit)
 			sim_fail(sim, "the node still has the group");

@@ -181,6 +181,30 @@ static const struct plan *plan_full(const struct shrink *s)
 	return &sim.plan;
 }
 
+/* Fewer nodes, and all ranks at one of them. */
+static bool smaller_tree(struct shrink *s)
+{
+	u32 nodes = plan_now(s)->tree.nodes, n;
+	bool any = false;
+
+	if (!nodes)
+		return false;
+	if (try(s, SET_TREE, 0, 0, 0))
+		return true;
+	any |= try(s, SET_SHIFT, 0, 0, 0);
+	for (n = 2; n < nodes; n++) {
+		if (try(s, SET_TREE, 0, 0, n)) {
+			any = true;
+			break;
+		}
+	}
+	for (n = 0; !any && n < nodes; n++)
+		if (!override_has(&s->best, override_of(SET_AT, 0, 0, n)) &&
+		    try(s, SET_AT, 0, 0, n))
+			return true;
+	return any;
+}
+
 static bool has(const struct shrink *s, u8 field, u32 round, u32 step)
 {
 	return override_has(&s->best, override_of(field, round, step, 1));
@@ -463,6 +487,7 @@ static void descend(struct shrink *s)
 	while (any && in_time(s)) {
 		any = fewer_rounds(s);
 		any |= fewer_hosts(s);
+		any |= smaller_tree(s);
 		any |= fewer_steps(s);
 		any |= fewer_troubles(s);
 		any |= simpler(s);

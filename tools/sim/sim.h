@@ -10,11 +10,13 @@
  *	shrink.c	makes a run that fails smaller
  *	plan.c	what a seed stands for: parameters, the network, faults
  *	trouble.c	likewise: what befalls nodes and the ways to them, and when all must go well
+ *	tree.c	likewise: trees of nodes
  *	override.c	what is changed in that
  *	ops.c	likewise: operations, counts and displacements, input
  *	net.c	virtual time, events, frames, what the network does to them
  *	node.c	what the kernel's glue does at a node: groups, what they are told
  *	node_out.c	and what they hold, fold and say
+ *	node_up.c	and, in trees, what they say to nodes above, and hear from them
  *	host.c	what the kernel's glue does at a host, and the application there
  *	buffer.c	the buffers of an operation at a host, and the fold of scans
  *	counts.c	the exchange of counts before an operation
@@ -44,7 +46,8 @@
 #define SIM_GROUP	0xabcd0123u	/* other groups have the next numbers */
 #define SIM_SEC		1000000ull
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
-#define SIM_MAX_NODES	3
+#define SIM_MAX_NODES	6
+#define SIM_MAX_STANDBYS 2
 /* the place at rank 0's host, whose address is 0; trees at the others follow */
 #define SIM_EDGE	SIM_MAX_NODES
 #define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
@@ -173,9 +176,20 @@ struct plan_round {
 	u32 leave_after;	/* FAULT_LEAVES: operations that the victim takes part in */
 	u32 fault_when;		/* enum when */
 	u64 fault_at;		/* after that */
+	u32 fault_node;		/* FAULT_NODE_*: which node of a tree */
 	u64 pause;
 	struct trouble trouble[SIM_MAX_TROUBLES];
 	struct plan_step step[SIM_MAX_OPS];
+};
+
+/* Nodes below nodes. */
+struct plan_tree {
+	u32 nodes;		/* 0: there is one node, and no tree */
+	u32 parent[SIM_MAX_NODES];	/* a lower number; node 0 has none */
+	u32 at[SIM_MAX_HOSTS];	/* the node that each rank joins in the first round */
+	u32 shift;		/* in the next one it is as many further */
+	u32 narrow[SIM_MAX_NODES];	/* its window is so many times half the largest */
+	u32 block[SIM_MAX_NODES];	/* bytes of payload that its way to the parent carries */
 };
 
 struct plan {
@@ -203,6 +217,7 @@ struct plan {
 	u32 standbys;
 	bool networks;		/* every node has a network of its own */
 	u32 others;		/* groups that the node serves besides */
+	struct plan_tree tree;
 	struct plan_hostile hostile;
 	struct plan_round round[SIM_MAX_ROUNDS];
 };
@@ -282,12 +297,13 @@ struct node {
 	u64 held;		/* bytes */
 	u64 folds;
 	u64 said[3];		/* by the group of the frame at hand: verify_answers_begin() */
-	struct dgram **out[SIM_MAX_HOSTS];
-	u32 nout[SIM_MAX_HOSTS];
-	u32 cap[SIM_MAX_HOSTS];
+	/* by address, as are the next four */
+	struct dgram **out[SIM_ADDRS];
+	u32 nout[SIM_ADDRS];
+	u32 cap[SIM_ADDRS];
 	/* results without elements, to leave as one; type 0: none */
-	struct netinc_pkt run[SIM_MAX_HOSTS];
-	u32 net[SIM_MAX_HOSTS];	/* through which a host has been heard last */
+	struct netinc_pkt run[SIM_ADDRS];
+	u32 net[SIM_ADDRS];	/* through which a host has been heard last */
 };
 
 /* How an operation ended at the first rank for which it did, and what the reference keeps of it. */
@@ -311,7 +327,12 @@ enum set {
 	SET_SPARE,		/* this mishap does not happen; several may be given */
 	SET_ONLY,		/* of the rounds, only this one */
 	SET_FALLBACK, SET_STANDBYS, SET_NETWORKS,
+	SET_LATE_MS,
+	SET_TREE,		/* nodes of the tree, 0: none */
+	SET_SHIFT,
+	SET_AT,			/* all ranks are at this one */
 	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
+	SET_FAULT_NODE,
 	SET_TROUBLE, SET_TROUBLE_PLACE, SET_TROUBLE_HOST, SET_TROUBLE_WHEN, SET_TROUBLE_AT,
 	SET_TROUBLE_LASTS,
 	SET_OTHERS, SET_HOSTILE, SET_HOSTILE_RANKS, SET_HOSTILE_PLACES, SET_HOSTILE_ROOTS,
@@ -388,6 +409,7 @@ struct sim {
 	bool patience_ended;
 	u64 true_blocks;	/* right, while roots of other trees lie */
 	u32 rounds_troubled, rounds_harmless, trees;
+	u32 rounds_deep;	/* with a tree of nodes */
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
@@ -411,6 +433,7 @@ struct totals {
 	u64 runs, steps;
 	u64 troubled, harmless;	/* rounds in which nodes were lost, and that had to go well */
 	u64 trees;		/* at the edge, but for each first one */
+	u64 deep;		/* lives of groups that several nodes serve */
 	u64 hostile, lies;	/* runs in which somebody lies, and how often */
 	u64 served;		/* other groups at the same node */
 	u64 true_blocks;
@@ -498,6 +521,29 @@ void trouble_now(struct sim *sim, enum when what);
 bool trouble_single(const struct sim *sim);
 /* Whatever happens in this round, all operations have to succeed about which ranks agree. */
 bool trouble_harmless(const struct sim *sim);
+
+/* tree.c */
+void tree_pick(struct sim *sim);
+/* Once the rest of the plan is settled: what does not go together. */
+void tree_fit(struct sim *sim);
+void tree_print(const struct sim *sim);
+/* The node that @rank joins in this round. */
+u32 tree_at(const struct sim *sim, u32 rank);
+u32 tree_node_window(const struct sim *sim, u32 node);
+/* Bits of the ranks that are at or below @node. */
+u32 tree_ranks(const struct sim *sim, u32 node);
+/* The lowest node that all ranks are below. */
+u32 tree_root(const struct sim *sim);
+/* Does the group need it? */
+bool tree_uses(const struct sim *sim, u32 node);
+/* Do several nodes serve the group? */
+bool tree_is_deep(const struct sim *sim);
+/* Most blocks that all who are needed have slots for. */
+u32 tree_window(const struct sim *sim);
+/* Is @addr that of the parent of @node? */
+bool tree_is_parent(const struct sim *sim, u32 node, u32 addr);
+/* The node below @node that @rank is below, 0: it is at @node itself, or elsewhere. */
+u32 tree_child_of(const struct sim *sim, u32 node, u32 rank);
 
 /* override.c */
 /* name[.round[.step]]=value, several with commas between them; false: no sense, or too many. */

@@ -4,6 +4,7 @@
  * been unpinned; an operation is not begun anew when something of it has been sent or has come; a
  * result is that of the block, the operation and the epoch; a node folds what it was given.
  */
+#include "reduce/reduce.h"
 #include "sim.h"
 
 #define MOST_RESENT	64	/* for one frame: RESULTS_PER_BUFFER of the aggregator */
@@ -158,6 +159,15 @@ void verify_free(struct sim *sim, struct sim_op *o)
 }
 
 /* What child @i has contributed, as its own header says. */
+/* Bytes of what a child contributes: accumulators may be wider than elements. */
+static u32 length_of(const struct netinc_slot *slot, const struct netinc_pay *in)
+{
+	const struct netinc_reduce *r =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+
+	return in->flags & INC_F_WIDE && r ? slot->len / r->elem_size * r->acc_size : slot->len;
+}
+
 static void verify_input(struct node *n, const struct netinc_agg *agg,
 			 const struct netinc_slot *slot, u32 i)
 {
@@ -175,13 +185,13 @@ static void verify_input(struct node *n, const struct netinc_agg *agg,
 	}
 	if (netinc_parse(d->data, d->len, &pkt))
 		sim_fail(n->sim, "node %u holds what does not parse", n->place);
-	if (pkt.child != i || pkt.psn != (u32)slot->q || pkt.opseq != slot->opseq ||
-	    pkt.sig != slot->sig || pkt.tree != agg->tree)
+	if (pkt.child != agg->child[i].number || pkt.psn != (u32)slot->q ||
+	    pkt.opseq != slot->opseq || pkt.sig != slot->sig || pkt.tree != agg->tree)
 		sim_fail(n->sim,
 			 "node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
 			 n->place, (unsigned long long)slot->q, slot->opseq, pkt.psn, pkt.opseq);
-	if (payload && (pkt.len != slot->len || in->len != slot->len || pkt.dtype != slot->dtype ||
-			pkt.dop != slot->dop || pkt.mode != slot->mode))
+	if (payload && (pkt.len != length_of(slot, in) || in->len != pkt.len ||
+			pkt.dtype != slot->dtype || pkt.dop != slot->dop || pkt.mode != slot->mode))
 		sim_fail(n->sim,
 			 "node %u: block %llu folds %u bytes of type %u, operation %u, as %u of %u, %u",
 			 n->place, (unsigned long long)slot->q, pkt.len, pkt.dtype, pkt.dop,

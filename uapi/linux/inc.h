@@ -27,6 +27,7 @@
 #define INC_KEY_LEN		16
 #define INC_MAX_STANDBY		3	/* nodes that a group may move to */
 #define INC_MAX_TREES		32	/* of a group at the edge */
+#define INC_MAX_HEIGHT		8	/* nodes between a rank and the root, the root included */
 
 enum inc_pkt_type {
 	INC_PKT_CONTRIB = 1,	/* child to parent: one rank's (or subtree's) share of a block */
@@ -59,9 +60,11 @@ enum inc_pkt_type {
 #define INC_F_CE	0x0040	/* up: contribution met congestion (nodes set it); down: some did */
 #define INC_F_ECE	0x0080	/* up: a result met congestion to this rank; down: to some rank */
 #define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set it is of */
+/* contribution of a node: its elements are accumulators, wider than the type that they are of */
+#define INC_F_WIDE	0x0200
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved, not sent) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
-			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
+			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_WIDE)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
@@ -165,9 +168,16 @@ struct inc_status {
 	__be32	bitmap[];
 };
 
+/* inc_join.below */
+#define INC_JOIN_HEIGHT	0x0f	/* levels of nodes from the sender down, 0: it is a rank */
+/* of a node: not all ranks below it have been heard lately; it has to be called, and calls them */
+#define INC_JOIN_STALE	0x80
+
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
- * begun), then this.
+ * begun), then this. A node joins its parent for all ranks below it: child is the lowest of them,
+ * next the lowest and opseq the highest that they say, window the most that the node has slots for,
+ * and which ranks they are follows as a bitmap.
  */
 struct inc_join {
 	__be32	size;		/* ranks of the group */
@@ -181,15 +191,20 @@ struct inc_join {
 	__u8	shrink;
 	__be32	move;		/* moves of the group, this one included; says where to */
 	__u8	late_policy;	/* enum inc_late_policy */
-	__u8	resv;
+	__u8	below;		/* INC_JOIN_* */
 	__be16	window;
 	__be64	lineage;
 	__be32	dead_ms;
 	__be32	late_ms;
 	__be64	job;		/* whose group of this number it is, 0: nobody's in particular */
 	__be64	challenge;	/* 0 in the first JOIN */
-	/* MAC with the node's key over what stands before it; key of zeros if it has none */
+	/*
+	 * MAC with the node's key over what stands before it, and the bitmap; key of zeros if it
+	 * has none
+	 */
 	__be64	proof[2];
+	/* of a node: bit i of word i / 32: rank i is below it; as many words as the size takes */
+	__be32	ranks[];
 };
 
 struct inc_challenge {
@@ -214,7 +229,7 @@ struct inc_ready {
 	__be64	up_cookie;	/* for what this child sends */
 	__be64	down_cookie;	/* on what the children get */
 	__be32	size;		/* ranks */
-	__be16	children;	/* fan-in of this parent */
+	__be16	children;	/* ranks below the receiver, as its parent counts them; a rank: 1 */
 	__be16	trees;		/* T */
 	__be16	block;		/* bytes of payload of a full block */
 	__be16	rank;		/* of the receiver from now on: a group that shrank has new ones */
@@ -225,7 +240,7 @@ struct inc_ready {
 	__u8	fallback;	/* enum inc_fallback */
 	__u8	standbys;
 	__u8	late_policy;	/* enum inc_late_policy */
-	__u8	resv2;
+	__u8	height;		/* levels of nodes below the root, 0: all ranks are its children */
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
 	__be64	tree_key[2];	/* trees > 1: makes the up cookies of the receiver's children */
 	struct inc_addr edge;	/* the host of rank 0 */
@@ -277,6 +292,8 @@ enum inc_refuse_code {
 	INC_REFUSE_TENANT,	/* no tenant takes who is there, or the group is another's */
 	INC_REFUSE_QUOTA,	/* the tenant has as much as it may: detail = limit */
 	INC_REFUSE_NEXT,	/* first block without result is wrong: detail = another member's */
+	/* a node is no child of this group: detail = most levels, 0: not with its settings */
+	INC_REFUSE_TREE,
 	__INC_REFUSE_MAX
 };
 
@@ -307,9 +324,10 @@ enum inc_err_code {
 #define INC_ERR_MAX (__INC_ERR_MAX - 1)
 
 /*
- * ERROR: header (psn = low bits of block), then this. ABORT: likewise code, rank[0], and the JOIN's
- * nonce in resume; with INC_F_LEAVE the sender wants nothing more, and that is all if code is 0 or
- * INC_ERR_LEFT.
+ * ERROR: header (psn = low bits of block), then this. ABORT of a rank: likewise code, rank[0], and
+ * the JOIN's nonce in resume. ABORT of a node, for what is below it, is an ERROR on its way up;
+ * before READY it is as a rank's. With INC_F_LEAVE the sender wants nothing more, and that is all
+ * if code is 0 or, of a rank, INC_ERR_LEFT.
  */
 struct inc_error_pkt {
 	__be64	block;		/* e: blocks < e get results, blocks >= e do not */

@@ -97,6 +97,11 @@ enum {
 	INC_A_NODE_FALLBACK,	/* u8: enum inc_fallback, default none; of groups formed later */
 	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*, up to INC_MAX_STANDBY; in: all */
 	INC_A_NODE_LATE_POLICY,	/* u8: enum inc_late_policy; default wait, or fail if LATE_MS > 0 */
+	/*
+	 * nest INC_A_PARENT_*: the node above, asked for groups of which not all ranks come here;
+	 * in: address of zeros: there is none (default)
+	 */
+	INC_A_NODE_PARENT,
 	__INC_A_NODE_MAX
 };
 
@@ -145,7 +150,7 @@ enum {
 	INC_A_GROUP_MEMORY,	/* u64: bytes of packets held */
 	INC_A_GROUP_ERROR,	/* nest INC_A_ERROR_*: absent: none */
 	INC_A_GROUP_STATS,	/* nest: attribute type = enum inc_counter, u64 */
-	INC_A_GROUP_PARENT,	/* nest INC_A_PARENT_* (rank) */
+	INC_A_GROUP_PARENT,	/* nest INC_A_PARENT_* (rank; node that is not the root) */
 	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
 	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
 	INC_A_GROUP_PID,	/* u32: of the process that joined (rank), as the reader sees it */
@@ -158,6 +163,7 @@ enum {
 	INC_A_GROUP_JOB,	/* u64: absent: 0 */
 	INC_A_GROUP_MISSING,	/* binary, 4 or more bytes: u32s, ranks that are missing (node) */
 	INC_A_GROUP_VRF,	/* u32: ifindex of the VRF of its ranks; absent: none (node) */
+	INC_A_GROUP_LEVELS,	/* u8: levels of nodes below the root; absent: none */
 	__INC_A_GROUP_MAX
 };
 
@@ -207,6 +213,7 @@ enum {
 	INC_A_MEMBER_NEXT,	/* u64: first block that it has not contributed */
 	INC_A_MEMBER_SRTT,	/* u32: microseconds */
 	INC_A_MEMBER_LATE,	/* nest INC_A_LATE_*: how late its contributions are */
+	INC_A_MEMBER_RANKS,	/* u32: it is a node, with so many ranks below; absent: a rank */
 	__INC_A_MEMBER_MAX
 };
 

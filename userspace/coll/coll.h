@@ -29,6 +29,7 @@ struct config {
 	uint64_t counts[32];
 	unsigned int ncounts;
 	int quiet, errors;	/* set by getopt_long() */
+	const char *tree;	/* NULL: one node */
 	struct inc_group *inc;
 	uint32_t block;		/* bytes of payload of a full block */
 };
@@ -50,6 +51,7 @@ struct plan {
 	uint64_t count;
 	uint64_t counts[MAX_RANKS][MAX_RANKS];	/* elements that rank i has for rank j */
 	double weights[MAX_RANKS];
+	const char *tree;	/* in which order ranks are folded, see usage; NULL: in theirs */
 	bool in_place;		/* at some ranks */
 	enum how how;
 	unsigned int starts;	/* of a persistent one */
@@ -87,7 +89,9 @@ bool saturates(enum inc_type type);
 uint64_t mix(uint64_t seed, uint64_t x);
 void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i,
 	   void *elem);
-void fold(const struct plan *plan, const struct elem *elems, uint32_t n, void *result);
+/* In the order of ranks, or, with @tree, as that says. */
+void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
+	  void *result);
 void travel(const struct plan *plan, void *elem);
 
 /* plan.c */

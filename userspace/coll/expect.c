@@ -2,15 +2,16 @@
 /* What a rank gets: which elements of which ranks a result consists of. */
 #include "coll.h"
 
-/* The fold of what the first @n ranks have for @to. */
+/* The fold of what the first @n ranks have for @to; of prefixes ranks make it themselves. */
 static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint32_t to, uint64_t i,
 		   void *elem)
 {
+	bool prefix = plan->coll == INC_COLL_SCAN || plan->coll == INC_COLL_EXSCAN;
 	struct elem elems[MAX_RANKS];
 
 	for (uint32_t rank = 0; rank < n; rank++)
 		input(plan, start, rank, to, i, elems[rank].bytes);
-	fold(plan, elems, n, elem);
+	fold(plan, elems, n, prefix ? NULL : plan->tree, elem);
 }
 
 static void moved(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to,

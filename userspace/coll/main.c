@@ -22,6 +22,8 @@ static const char usage[] =
 	"  --late MS	be late by up to this before one operation in eight, every rank before others\n"
 	"  --coll NAME[,NAME]	only these collectives; --type and --op likewise\n"
 	"  --count C[,C]	only these counts\n"
+	"  --tree T	the group has several nodes: ranks and, in brackets, what a node below has\n"
+	"	folded, in the order of lowest ranks: (0,1),(2,(3,4)),5\n"
 	"  --errors	instead: what must fail, does it everywhere, and does the group work afterwards\n"
 	"  --quiet\n";
 
@@ -79,6 +81,9 @@ static void parse_text(struct config *cfg, int c)
 	case 'p':
 		cfg->join.parent = optarg;
 		break;
+	case 'T':
+		cfg->tree = optarg;
+		break;
 	case 'h':
 		fputs(usage, stdout);
 		exit(0);
@@ -103,10 +108,11 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
 		{ "late", &cfg->late, 60000 },
 	};
-	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 9, FIRST = 1000 };
+	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 10, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
 		{ "coll", 1, NULL, 'c' }, { "type", 1, NULL, 't' }, { "op", 1, NULL, 'o' },
-		{ "count", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' }, { "help", 0, NULL, 'h' },
+		{ "count", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' }, { "tree", 1, NULL, 'T' },
+		{ "help", 0, NULL, 'h' },
 		{ "errors", 0, &cfg->errors, 1 }, { "quiet", 0, &cfg->quiet, 1 },
 	};
 	const struct number *n;
@@ -129,6 +135,34 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		errx(2, "--flight 0: expected 1..%d", MAX_FLIGHT);
 }
 
+/* Each rank once, brackets in pairs. */
+static void check_tree(const char *tree, uint32_t size)
+{
+	bool seen[MAX_RANKS] = { false };
+	const char *at = tree;
+	unsigned long rank;
+	uint32_t n = 0;
+	int depth = 0;
+	char *end;
+
+	while (*at) {
+		for (; *at == '('; at++)
+			depth++;
+		rank = strtoul(at, &end, 10);
+		if (end == at || *at < '0' || *at > '9' || rank >= size || seen[rank])
+			errx(2, "--tree %s: expected a rank below %u, each once, at \"%s\"", tree,
+			     size, at);
+		seen[rank] = true;
+		n++;
+		for (at = end; *at == ')'; at++)
+			depth--;
+		if (depth < 0 || (*at && *at++ != ','))
+			errx(2, "--tree %s: expected a comma or the end at \"%s\"", tree, end);
+	}
+	if (depth || n != size)
+		errx(2, "--tree %s: expected %u ranks and brackets in pairs", tree, size);
+}
+
 /* The block's size decides which counts are interesting; it is the same at all ranks. */
 static void join(struct config *cfg)
 {
@@ -143,6 +177,8 @@ static void join(struct config *cfg)
 	if (cfg->join.size > MAX_RANKS)
 		errx(2, "a group of %u: expected %d ranks at most", cfg->join.size, MAX_RANKS);
 	cfg->block = info.block;
+	if (cfg->tree)
+		check_tree(cfg->tree, cfg->join.size);
 }
 
 int main(int argc, char **argv)

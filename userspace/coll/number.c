@@ -5,6 +5,7 @@
  * -ffp-contract=off.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "coll.h"
@@ -429,13 +430,40 @@ static struct number contribution(const struct plan *plan, const uint8_t *elem, 
 	return x;
 }
 
-/* elems[r] is rank r's, for the first n ranks. */
-void fold(const struct plan *plan, const struct elem *elems, uint32_t n, void *result)
+/* What stands in @at up to a closing bracket or the end: ranks, or what nodes have folded. */
+static struct number fold_children(const struct plan *plan, const struct elem *elems,
+				   const char **at)
 {
-	struct number x = contribution(plan, elems[0].bytes, 0);
+	struct number x = { 0 }, next;
+	uint32_t rank;
+	bool first;
 
-	for (uint32_t rank = 1; rank < n; rank++)
-		x = fold_two(plan, x, contribution(plan, elems[rank].bytes, rank));
+	for (first = true; first || *(*at)++ == ','; first = false) {
+		if (**at == '(') {
+			++*at;
+			next = fold_children(plan, elems, at);
+		} else {
+			rank = (uint32_t)strtoul(*at, (char **)at, 10);
+			next = contribution(plan, elems[rank].bytes, rank);
+		}
+		x = first ? next : fold_two(plan, x, next);
+	}
+	return x;
+}
+
+/* elems[r] is rank r's, for the first n ranks. */
+void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
+	  void *result)
+{
+	struct number x;
+
+	if (tree) {
+		x = fold_children(plan, elems, &tree);
+	} else {
+		x = contribution(plan, elems[0].bytes, 0);
+		for (uint32_t rank = 1; rank < n; rank++)
+			x = fold_two(plan, x, contribution(plan, elems[rank].bytes, rank));
+	}
 	if (plan->op == INC_OP_AVG)
 		x = average(plan, x);
 	if (plan->mode & INC_MODE_SATURATE)

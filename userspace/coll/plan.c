@@ -167,6 +167,7 @@ void make_plan(const struct config *cfg, uint32_t nr, struct plan *plan)
 	plan->nr = nr;
 	plan->seed = mix(dice.seed, UINT64_MAX);
 	plan->ranks = cfg->join.size;
+	plan->tree = cfg->tree;
 	plan->how = below(&dice, 4) ? below(&dice, 2) : PERSISTENT;
 	plan->starts = plan->how == PERSISTENT ? 1 + below(&dice, 3) : 1;
 	if (!set)

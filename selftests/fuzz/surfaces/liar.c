@@ -39,16 +39,36 @@ void liar_send(const struct unit *u)
 	frame_send(host_addr(my_host), host_addr(NODE_HOST), NODE_HOST, u->data, u->len);
 }
 
-void liar_send_join(struct liar *l, struct member *m, struct inc_join *body, u32 incarnation)
+/* Of a node; the ranks below it are in one word. */
+static void say_below(struct liar *l, struct inc_join *body)
 {
+	static const u16 windows[] = { 4, 16, 512 };
+
+	if (!l->below)
+		return;
+	body->below = 1 + (u8)(l->group % (INC_MAX_HEIGHT - 1));
+	body->window = body->window ?: cpu_to_be16(windows[l->group % 3]);
+	if (one_in(&l->s, 4)) {
+		body->below |= INC_JOIN_STALE;
+		count_lie(LIE_NODE_STALE);
+	}
+}
+
+void liar_send_join(struct liar *l, struct member *m, const struct inc_join *lie, u32 incarnation)
+{
+	u8 join[sizeof(*lie) + sizeof(__be32)] __attribute__((aligned(8))) = { 0 };
+	struct inc_join *body = (struct inc_join *)join;
 	static const u8 key[INC_KEY_LEN];
 	struct netinc_pkt pkt;
 	struct unit u;
 
+	*body = *lie;
 	body->size = body->size ?: cpu_to_be32(l->size);
 	body->nonce = cpu_to_be32(m->nonce);
 	body->block = body->block ?: cpu_to_be16(1408);
 	body->challenge = cpu_to_be64(incarnation ? 0 : m->challenge);
+	say_below(l, body);
+	body->ranks[0] = cpu_to_be32(l->below);
 	if (body->challenge)
 		netinc_join_proof(key, l->group, m->rank, body, body->proof);
 	make_header(l, m, INC_PKT_JOIN, &pkt);
@@ -57,7 +77,7 @@ void liar_send_join(struct liar *l, struct member *m, struct inc_join *body, u32
 		pkt.epoch = 0;
 		pkt.cookie = 0;
 	}
-	make_unit(&u, &pkt, body, sizeof(*body));
+	make_unit(&u, &pkt, body, sizeof(*body) + (l->below ? sizeof(__be32) : 0));
 	liar_send(&u);
 }
 
@@ -83,7 +103,7 @@ static void rx_ready(struct liar *l, const struct netinc_pkt *p, const struct in
 		l->window = be32_to_cpu(r->window);
 		l->una = (u32)m->start;
 		l->erred = false;
-		count_lie(LIE_JOINED);
+		count_lie(l->below ? LIE_NODE_JOINED : LIE_JOINED);
 	}
 }
 

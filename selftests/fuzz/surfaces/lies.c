@@ -126,6 +126,10 @@ static void make_contrib(struct liar *l, struct unit *u, u32 len)
 			pkt.flags |= INC_F_FINAL;
 			count_lie(LIE_FINAL);
 		}
+		if (one_in(&l->s, l->below ? 2 : 8)) {
+			pkt.flags |= INC_F_WIDE;
+			count_lie(LIE_WIDE);
+		}
 	} else {
 		count_lie(LIE_NO_PAYLOAD);
 	}
@@ -169,6 +173,22 @@ static void make_probe(struct liar *l, struct unit *u, u32 len)
 	count_lie(LIE_PROBE);
 }
 
+/* An error on its way up: of a block near the window, or any, and of ranks that may be others'. */
+static void make_error(struct liar *l, struct inc_error_pkt *body, struct netinc_pkt *pkt)
+{
+	const struct netinc_error e = {
+		.block = one_in(&l->s, 8) ? draw64(&l->s) : any_block(l),
+		.opseq = last_seen(l)->opseq + draw(&l->s, 3) - 1,
+		.resume = one_in(&l->s, 4) ? 0 : last_seen(l)->opseq + draw(&l->s, 4),
+		.code = (u16)draw(&l->s, INC_ERR_MAX + 2),
+		.rank = { (u32)__builtin_ctz(l->below), draw(&l->s, l->size + 1) },
+	};
+
+	netinc_error_build(body, &e);
+	pkt->psn = (u32)e.block;
+	count_lie(LIE_NODE_ABORT);
+}
+
 static void make_abort(struct liar *l, struct unit *u)
 {
 	u16 code = (u16)(INC_ERR_RANK_ABORT + draw(&l->s, 10));
@@ -178,6 +198,8 @@ static void make_abort(struct liar *l, struct unit *u)
 	speaker(l, INC_PKT_ABORT, &pkt);
 	body.resume = cpu_to_be32(draw(&l->s, 0));
 	body.rank[0] = cpu_to_be32(draw(&l->s, l->size + 1));
+	if (l->below)
+		make_error(l, &body, &pkt);
 	make_unit(u, &pkt, &body, sizeof(body));
 	count_lie(LIE_ABORT);
 }
@@ -448,7 +470,7 @@ static void make_down(struct liar *l, struct unit *u, u8 type)
 		memcpy(body, &peers, sizeof(peers));
 		len += be32_to_cpu(peers.n) * sizeof(struct inc_peer);
 	} else if (type == INC_PKT_REFUSE) {
-		memcpy(body + 4, &(u16){ cpu_to_be16((u16)(1 + draw(&l->s, 14))) }, 2);
+		memcpy(body + 4, &(u16){ cpu_to_be16((u16)draw(&l->s, __INC_REFUSE_MAX)) }, 2);
 		if (l->stolen && one_in(&l->s, 2))
 			pkt.cookie = l->stolen;
 	} else if (l->stolen_nonce && one_in(&l->s, 2)) {

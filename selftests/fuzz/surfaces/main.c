@@ -3,11 +3,12 @@
  * Usage: inc-surfaces netlink|socket|packet [--seed N] [--seconds N] [--workers N]
  *                     [--as root|nobody|userns] [--steady] [--keep DEV] [--parent ADDR]
  *                     [--episode N] [--liars NETNS]
- *                                           [--honest NETNS[,NETNS...]] [--least N]
+ *                                           [--honest NETNS[,NETNS...]] [--least N] [--nodes]
  *
  * --as userns: root of a user namespace of its own, which this network namespace does not belong
- * to. The same seed makes the same requests and calls; --episode, as printed with a failure of
- * "socket" or "packet", only those of one process.
+ * to. --nodes: some of those that lie join as a node, for which the node must be willing. The same
+ * seed makes the same requests and calls; --episode, as printed with a failure of "socket" or
+ * "packet", only those of one process.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -54,7 +55,7 @@ static const struct option long_options[] = {
 	{ "parent", required_argument, NULL, 'p' }, { "episode", required_argument, NULL, 'e' },
 	{ "keep", required_argument, NULL, 'k' }, { "steady", no_argument, NULL, 'y' },
 	{ "liars", required_argument, NULL, 'l' }, { "honest", required_argument, NULL, 'h' },
-	{ "least", required_argument, NULL, 'm' }, { }
+	{ "least", required_argument, NULL, 'm' }, { "nodes", no_argument, NULL, 'n' }, { }
 };
 
 static const char *parse(int argc, char **argv, struct plan *plan)
@@ -93,6 +94,9 @@ static const char *parse(int argc, char **argv, struct plan *plan)
 			break;
 		case 'm':
 			plan->least = strtoul(optarg, NULL, 0);
+			break;
+		case 'n':
+			plan->nodes = true;
 			break;
 		case 'y':
 			plan->steady = true;

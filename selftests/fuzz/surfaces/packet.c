@@ -85,8 +85,12 @@ static const char *const lie_names[LIE_KINDS] = {
 	"move",
 	"peers",
 	"partial",
+	"wide",
 	"operations right",
 	"operations failed",
+	"joined as a node",
+	"abort of a node",
+	"stale",
 };
 
 static void give_up(const char *what, long error)
@@ -263,6 +267,17 @@ static void deal_ranks(struct source *s)
 	}
 }
 
+/* One of them joins for all. */
+static void become_a_node(void)
+{
+	u32 i;
+
+	for (i = 0; i < liar.n; i++)
+		liar.below |= 1u << liar.member[i].rank;
+	liar.member[0].rank = (u32)__builtin_ctz(liar.below);
+	liar.n = 1;
+}
+
 static void add_host(u32 host)
 {
 	honest_host[liar.n_honest] = host;
@@ -309,6 +324,8 @@ static void episode(uint64_t seed)
 	quiet = one_in(&s, 4);
 	liar.window = 4;
 	deal_ranks(&s);
+	if (the_plan->nodes && one_in(&s, 3))
+		become_a_node();
 	liar.s.state = draw64(&s);
 	for (i = 0; i < liar.n_honest; i++)
 		if (pthread_create(&honest[i].thread, NULL, play_honest, &honest[i]))
@@ -327,11 +344,16 @@ static void episode(uint64_t seed)
 		pthread_join(honest[i].thread, NULL);
 }
 
+static enum lie end_of_kinds(void)
+{
+	return the_plan->nodes ? LIE_KINDS : LIE_NODE_JOINED;
+}
+
 static bool all_said(void)
 {
 	enum lie what;
 
-	for (what = 0; what < LIE_KINDS; what++)
+	for (what = 0; what < end_of_kinds(); what++)
 		if (atomic_load(&said->said[what]) < the_plan->least)
 			return false;
 	return true;
@@ -350,7 +372,7 @@ static int check_said(void)
 	for (what = 0; what < LIE_KINDS; what++)
 		printf(" %s %lu", lie_names[what], atomic_load(&said->said[what]));
 	printf("\n");
-	for (what = 0; what < LIE_KINDS; what++) {
+	for (what = 0; what < end_of_kinds(); what++) {
 		n = atomic_load(&said->said[what]);
 		if (n >= the_plan->least)
 			continue;

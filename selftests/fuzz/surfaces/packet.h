@@ -57,8 +57,12 @@ enum lie {
 	LIE_MOVE,
 	LIE_PEERS,
 	LIE_PARTIAL,
+	LIE_WIDE,
 	LIE_OPS_RIGHT,
 	LIE_OPS_FAILED,
+	LIE_NODE_JOINED, /* these with plan->nodes */
+	LIE_NODE_ABORT,
+	LIE_NODE_STALE,
 	LIE_KINDS
 };
 
@@ -91,6 +95,7 @@ struct liar {
 	bool pure; /* they contribute no elements, and leave the node's packets alone */
 	struct member member[MAX_MEMBERS];
 	u32 n;
+	u32 below; /* bit i: the one member is a node, with rank i below; 0: they are ranks */
 	u32 una; /* first block that may not be complete */
 	u64 error; /* the block from which on there are no results; 0: none is known */
 	bool erred;
@@ -127,7 +132,8 @@ __be32 host_addr(u32 host);
 /* All members have READY; false: not within some seconds. */
 bool liar_join(struct liar *l);
 void liar_listen(struct liar *l);
-void liar_send_join(struct liar *l, struct member *m, struct inc_join *body, u32 incarnation);
+/* @lie: what it says; size, nonce, block, and ranks below are filled in. */
+void liar_send_join(struct liar *l, struct member *m, const struct inc_join *lie, u32 incarnation);
 void liar_abort(struct liar *l);
 void make_header(const struct liar *l, const struct member *m, u8 type, struct netinc_pkt *pkt);
 void make_unit(struct unit *u, struct netinc_pkt *pkt, const void *body, u32 len);

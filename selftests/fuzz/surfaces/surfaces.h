@@ -30,6 +30,7 @@ struct plan {
 	const char *liars;	/* packet.c: the network namespace of who lies */
 	const char *honest;	/* and of those who do not, with commas between them */
 	unsigned long least;	/* each kind of packet was sent as often */
+	bool nodes;		/* some who lie say that they are one node, with ranks below */
 };
 
 /* Of all processes. */

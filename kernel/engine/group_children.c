@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The children of a node in a group, and which ranks are below them. A child is a rank, or a node
+ * that has joined for several. No rank is below two children.
+ *
+ * While children gather, each has the number of its lowest rank, so that it has a place of its own
+ * whoever comes first. When the first epoch begins they get numbers without gaps, in the order of
+ * their lowest ranks: that is the order in which they are folded, and what the aggregator keeps
+ * grows with the number of children only. On the wire a child is its lowest rank for ever.
+ */
+#include "group.h"
+
+void netinc_children_init(struct netinc_group *g)
+{
+	u32 i;
+
+	g->nmembers = g->cfg.size;
+	for (i = 0; i < g->cfg.size; i++) {
+		g->members[i].low = i;
+		g->members[i].ranks = 1;
+	}
+}
+
+u32 netinc_group_child(const struct netinc_group *g, u32 number)
+{
+	u32 lo = 0, hi = g->nmembers, mid;
+
+	if (likely(g->nmembers == g->cfg.size))
+		return number < hi ? number : NETINC_NO_RANK;
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (g->members[mid].low < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < g->nmembers && g->members[lo].low == number ? lo : NETINC_NO_RANK;
+}
+
+bool netinc_children_has(const struct netinc_group *g, u32 child, u32 rank)
+{
+	return rank < g->cfg.size && g->owner[rank] == child + 1;
+}
+
+u32 netinc_children_lowest(const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size && !g->owner[i]; i++)
+		;
+	return i < g->cfg.size ? i : NETINC_NO_RANK;
+}
+
+/* Is rank @i below the node that has sent this JOIN? */
+static bool is_below(const struct inc_join *join, u32 i)
+{
+	return netinc_bit(join->ranks, i);
+}
+
+u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct inc_join *join, const struct netinc_peer *peer)
+{
+	u32 i;
+
+	if (g->running || !netinc_join_height(join))
+		return netinc_group_child(g, pkt->child);
+	/* its lowest rank may have been another one */
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present && g->members[i].height &&
+		    g->members[i].nonce == be32_to_cpu(join->nonce) &&
+		    netinc_peer_same(&g->members[i].peer, peer))
+			return i;
+	return netinc_group_child(g, pkt->child);
+}
+
+int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			  const struct inc_join *join, u64 *detail)
+{
+	u32 mine = g->members[child].present ? child + 1 : 0, i;
+	bool lowest = true;
+
+	*detail = pkt->child;
+	if (!netinc_join_height(join))
+		return g->owner[child] && g->owner[child] != mine ? INC_REFUSE_RANK_TAKEN : 0;
+	for (i = 0; i < g->cfg.size; i++) {
+		if (!is_below(join, i))
+			continue;
+		if (lowest && i != pkt->child)
+			return INC_REFUSE_SIZE;
+		lowest = false;
+		*detail = i;
+		if (g->owner[i] && g->owner[i] != mine)
+			return INC_REFUSE_RANK_TAKEN;
+	}
+	return lowest ? INC_REFUSE_SIZE : 0;
+}
+
+/* Who was below @child is below @to - 1 from now on, 0: below nobody. */
+static void set_owner(struct netinc_group *g, u32 child, u32 to)
+{
+	u32 i;
+
+	for (i = child; i < g->cfg.size; i++)
+		if (g->owner[i] == child + 1)
+			g->owner[i] = to;
+}
+
+void netinc_children_release(struct netinc_group *g, u32 child)
+{
+	struct netinc_member *m = &g->members[child];
+
+	set_owner(g, child, 0);
+	g->joined -= m->ranks;
+	m->present = false;
+	m->ranks = 1;
+	m->height = 0;
+}
+
+/* A node whose lowest rank is another one now has another number. */
+static u32 move_child(struct netinc_group *g, u32 from, u32 to)
+{
+	if (from == to)
+		return to;
+	g->members[to] = g->members[from];
+	g->members[to].low = to;
+	g->members[from] = (struct netinc_member){ .low = from, .ranks = 1 };
+	set_owner(g, from, to + 1);
+	g->ops->renumber(g, from, to);
+	return to;
+}
+
+/* A node joins: the ranks below it may be others than it has said before. */
+static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *join)
+{
+	u32 ranks = 0, i;
+
+	for (i = 0; i < g->cfg.size; i++) {
+		if (is_below(join, i)) {
+			g->owner[i] = child + 1;
+		} else if (g->owner[i] == child + 1) {
+			g->owner[i] = 0;
+			/* why, the parent is not told */
+			g->up.gone = i;
+			g->up.gone_code = INC_ERR_RANK_ABORT;
+		}
+		ranks += is_below(join, i);
+	}
+	return ranks;
+}
+
+u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			 const struct inc_join *join)
+{
+	struct netinc_member *m;
+
+	child = move_child(g, child, pkt->child);
+	m = &g->members[child];
+	g->joined -= m->present ? m->ranks : 0;
+	m->height = netinc_join_height(join);
+	m->stale = join->below & INC_JOIN_STALE;
+	m->window = be16_to_cpu(join->window);
+	m->ranks = 1;
+	if (m->height)
+		m->ranks = take_ranks(g, child, join);
+	else
+		g->owner[child] = child + 1;
+	g->joined += m->ranks;
+	return child;
+}
+
+/* Highest of the children, 0: all of them are ranks. */
+static u32 find_height(const struct netinc_group *g)
+{
+	u32 height = 0, i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present)
+			height = max_t(u32, height, g->members[i].height);
+	return height;
+}
+
+u32 netinc_children_height(const struct netinc_group *g)
+{
+	return find_height(g) + 1;
+}
+
+u32 netinc_children_window(const struct netinc_group *g)
+{
+	u32 window = g->cfg.settings.window, i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present && g->members[i].height)
+			window = min_t(u32, window, g->members[i].window);
+	return window;
+}
+
+/*
+ * Those that are there get numbers without gaps. A rank's owner is that of the owner's lowest rank,
+ * which has its new number already.
+ */
+static void close_gaps(struct netinc_group *g)
+{
+	struct netinc_member *m = g->members;
+	u32 size = g->cfg.size, i, n = 0;
+
+	for (i = 0; i < size; i++) {
+		if (g->owner[i] != i + 1) {
+			if (g->owner[i])
+				g->owner[i] = g->owner[g->owner[i] - 1];
+			continue;
+		}
+		if (n != i) {
+			m[n] = m[i];
+			g->ops->renumber(g, i, n);
+		}
+		g->owner[i] = ++n;
+	}
+	memset(&m[n], 0, (size - n) * sizeof(*m));
+	g->nmembers = n;
+}
+
+void netinc_children_number(struct netinc_group *g, u32 window)
+{
+	u32 i;
+
+	g->height = find_height(g);
+	if (!g->height && g->joined == g->cfg.size && window == g->agg.window)
+		return;
+	close_gaps(g);
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->cfg.size, 1, g->agg.window));
+	netinc_agg_init(&g->agg, g->agg.slots, g->nmembers, 1, window);
+	for (i = 0; i < g->nmembers; i++) {
+		g->agg.child[i].srtt = g->members[i].srtt;
+		g->agg.child[i].number = g->members[i].low;
+	}
+}

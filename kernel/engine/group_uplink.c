@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a node says to its parent of a group, and hears from it: JOIN for the ranks below, PROBE,
+ * ABORT; CHALLENGE, WAIT, REFUSE, STATUS. READY and ERROR change the group here, too: they are
+ * group.c's business. Rules: "Trees of nodes" in protocol.rst.
+ */
+#include "group.h"
+
+/* between JOINs: when more ranks have come, and when the parent has said nothing */
+#define NEWS_PAUSE	(20 * NETINC_MS)
+#define JOIN_PAUSE	(200 * NETINC_MS)
+#define JOIN_FIRST	(5 * NETINC_MS)
+/* between ABORTs until the error comes down */
+#define ABORT_PAUSE	(50 * NETINC_MS)
+/* shortest pause between PROBEs */
+#define PROBE_MIN	500u
+/* a parent is dead only after as many unanswered ones */
+#define DEAD_PROBES	3
+/* idle nodes PROBE so often, per dead limit */
+#define IDLE_PROBES	4
+/* dead limits until an error must have been got over */
+#define ERROR_DEADS	4u
+/* microseconds that a contribution may spend in a queue, sent and not seen yet */
+#define STATUS_SLACK	2000u
+
+/* The fields that all packets to the parent have. */
+static void up_header(const struct netinc_group *g, struct netinc_pkt *pkt, u8 type)
+{
+	*pkt = (struct netinc_pkt){ .type = type,
+				    .group = g->cfg.id,
+				    .incarnation = g->up.incarnation,
+				    .epoch = g->epoch,
+				    .span = 1,
+				    .child = g->up.child,
+				    .cookie = g->up.up_cookie };
+}
+
+static void note_asked(struct netinc_group *g, u64 now)
+{
+	g->up.asked = now;
+	g->up.unanswered++;
+}
+
+/* What the children have said in their JOINs, as if it was one that says it. */
+static void describe_children(const struct netinc_group *g, struct netinc_pkt *pkt,
+			      struct inc_join *join)
+{
+	u16 block = g->cfg.up_block;
+	const struct netinc_member *m;
+	bool first = true;
+	u64 next = 0;
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++) {
+		m = &g->members[i];
+		if (!m->present)
+			continue;
+		if (first || (s64)(m->next - next) < 0)
+			next = m->next;
+		if (first || (s32)(m->begun - pkt->opseq) > 0)
+			pkt->opseq = m->begun;
+		pkt->epoch = max(pkt->epoch, m->epoch);
+		block = min(block, m->block);
+		first = false;
+	}
+	join->next = cpu_to_be64(next);
+	join->block = cpu_to_be16(block);
+}
+
+void netinc_uplink_join(struct netinc_group *g, u64 now)
+{
+	struct {
+		struct inc_join join;
+		__be32 ranks[INC_MAX_RANKS / 32];
+	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
+			  .nonce = cpu_to_be32(g->cfg.up_nonce),
+			  .srtt = cpu_to_be32(g->up.cc.srtt),
+			  .job = cpu_to_be64(g->cfg.job),
+			  .challenge = cpu_to_be64(g->up.challenge) } };
+	bool stale = !netinc_form_all_heard(g, now);
+	struct netinc_pkt pkt;
+	u32 i;
+
+	up_header(g, &pkt, INC_PKT_JOIN);
+	pkt.epoch = g->epoch;
+	describe_children(g, &pkt, &m.join);
+	if (netinc_uplink_in_use(&g->up)) {
+		m.join.lineage = cpu_to_be64(g->cfg.lineage);
+		netinc_settings_to_join(&g->cfg.settings, &m.join);
+		pkt.epoch = g->epoch;
+		stale = false;
+	} else {
+		pkt.child = netinc_children_lowest(g);
+		if (!g->up.told)
+			g->up.known = pkt.child;
+		g->up.child = pkt.child;
+		m.join.window = cpu_to_be16(netinc_children_window(g));
+	}
+	m.join.below = netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0);
+	for (i = 0; i < g->cfg.size; i++)
+		if (g->owner[i])
+			netinc_bit_set(m.ranks, i);
+	if (g->up.challenge)
+		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
+	g->up.news = false;
+	g->up.called = stale && g->up.called;
+	note_asked(g, now);
+	netinc_count(g->counters, INC_C_JOINS);
+	g->ops->send_up(g, &pkt, &m, sizeof(m.join) + netinc_join_ranks_bytes(&m.join));
+}
+
+void netinc_uplink_ask(struct netinc_group *g, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+	u64 since = now - up->asked, pause = max(up->pause, JOIN_FIRST);
+
+	if (!g->cfg.has_parent || !g->joined || up->refused)
+		return;
+	if (up->state == NETINC_UPLINK_NONE) {
+		up->state = NETINC_UPLINK_ASKING;
+		up->gone = NETINC_NO_RANK;
+		up->heard = now;
+		up->pause = JOIN_PAUSE;
+		netinc_uplink_join(g, now);
+		return;
+	}
+	if (up->called && netinc_form_all_heard(g, now))
+		netinc_uplink_join(g, now);
+	else if (since >= pause || (up->news && since >= NEWS_PAUSE))
+		netinc_uplink_join(g, now);
+}
+
+static void send_leave(struct netinc_group *g)
+{
+	struct netinc_error e = { .code = INC_ERR_RANK_ABORT, .resume = g->cfg.up_nonce,
+				  .rank = { g->up.child, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_error_build(&body, &e);
+	up_header(g, &pkt, INC_PKT_ABORT);
+	/* it has begun nothing there, though it may have here */
+	pkt.epoch = 0;
+	pkt.child = g->up.known;
+	g->ops->send_up(g, &pkt, &body, sizeof(body));
+}
+
+/* Nobody below is left, or all are below, or the group is over: the parent need not wait for us. */
+void netinc_uplink_leave(struct netinc_group *g)
+{
+	if (g->up.state != NETINC_UPLINK_ASKING)
+		return;
+	send_leave(g);
+	g->up.state = NETINC_UPLINK_NONE;
+}
+
+static void send_up_abort(struct netinc_group *g, u64 now)
+{
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	netinc_error_build(&body, &g->up.abort);
+	up_header(g, &pkt, INC_PKT_ABORT);
+	pkt.psn = (u32)g->up.abort.block;
+	/* the error may be long in coming, so that its silence says nothing */
+	g->up.abort_sent = now;
+	g->ops->send_up(g, &pkt, &body, sizeof(body));
+}
+
+void netinc_uplink_abort(struct netinc_group *g, const struct netinc_error *e, u64 now)
+{
+	/* what comes first ends the epoch; but what ends the group goes above what does not */
+	if (g->up.abort.code && (!g->up.abort.resume || e->resume))
+		return;
+	if (!g->up.abort.code)
+		g->up.abort_since = now;
+	g->up.abort = *e;
+	send_up_abort(g, now);
+}
+
+void netinc_uplink_done(struct netinc_group *g, u64 now)
+{
+	struct inc_error_pkt body = {};
+	struct netinc_pkt pkt;
+
+	if (!netinc_uplink_in_use(&g->up))
+		return;
+	up_header(g, &pkt, INC_PKT_ABORT);
+	pkt.flags = INC_F_LEAVE;
+	note_asked(g, now);
+	g->ops->send_up(g, &pkt, &body, sizeof(body));
+}
+
+/* Which of the blocks that have gone up have their results here. */
+static u32 result_bits(const struct netinc_agg *agg, __be32 *map)
+{
+	u32 n = (u32)min_t(u64, agg->top - agg->una, agg->window), i;
+	const struct netinc_slot *slot;
+
+	for (i = 0; i < n; i++) {
+		slot = netinc_agg_slot(agg, agg->una + i);
+		if (slot->q == agg->una + i && slot->state == NETINC_SLOT_DONE)
+			netinc_bit_set(map, i);
+	}
+	return round_up(n, 32u);
+}
+
+/* @lost: results that the bitmap lacks are asked for. */
+static void send_probe(struct netinc_group *g, bool lost, u64 now)
+{
+	struct {
+		struct inc_probe probe;
+		__be32 map[NETINC_MAX_BITMAP];
+	} m = {};
+	u64 since = now;
+	struct netinc_pkt pkt;
+	u32 bits, len;
+
+	bits = g->agg.top == g->agg.una ? 0 : result_bits(&g->agg, m.map);
+	m.probe.srtt = cpu_to_be32(g->up.cc.srtt);
+	m.probe.bits = cpu_to_be16(bits);
+	m.probe.slack = cpu_to_be16(netinc_reorder_pack(&g->up.down));
+	up_header(g, &pkt, INC_PKT_PROBE);
+	pkt.flags = lost ? INC_F_RETRANS : 0;
+	pkt.psn = (u32)g->agg.una;
+	pkt.opseq = netinc_agg_waiting_rank(&g->agg, &since);
+	pkt.tstamp = (u32)now;
+	g->up.probed = now;
+	g->up.answered = false;
+	note_asked(g, now);
+	netinc_count(g->counters, INC_C_PROBES);
+	len = sizeof(m.probe) + bits / 8;
+	/* who does not know us may say so in as many bytes */
+	g->ops->send_up(g, &pkt, &m, max_t(u32, len, sizeof(struct inc_refuse)));
+}
+
+void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
+			 const struct inc_ready *ready, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+
+	up->state = NETINC_UPLINK_READY;
+	up->incarnation = pkt->incarnation;
+	up->up_cookie = be64_to_cpu(ready->up_cookie);
+	up->down_cookie = be64_to_cpu(ready->down_cookie);
+	up->left = false;
+	up->lost = INC_ERR_NONE;
+	up->due = g->agg.start;
+	up->slack = NETINC_SLACK_FIRST;
+	up->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
+	up->abort.code = INC_ERR_NONE;
+	up->heard = now;
+	up->unanswered = 0;
+	g->agg.root = false;
+	g->agg.up_waits_for = NETINC_NO_RANK;
+	g->agg.up_header = (struct netinc_pkt){ .type = INC_PKT_CONTRIB,
+						.group = g->cfg.id,
+						.incarnation = up->incarnation,
+						.epoch = g->epoch,
+						.span = 1,
+						.child = up->child,
+						.cookie = up->up_cookie };
+	/* it shows the parent that READY is here, and how long the way is */
+	send_probe(g, false, now);
+}
+
+/* Is the result of the oldest block missing though a packet that came behind it says it is due? */
+static bool up_result_lost(struct netinc_group *g, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+
+	if ((s64)(up->due - g->agg.una) <= 0)
+		return false;
+	return netinc_reorder_lost(&up->down, true, now) ||
+	       now - up->probed >= max(up->cc.srtt, up->down.slack);
+}
+
+void netinc_uplink_poke(struct netinc_group *g, u64 now)
+{
+	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
+	struct netinc_uplink *up = &g->up;
+	u64 pause = max_t(u64, up->answered ? up->cc.srtt : netinc_cc_rto(&up->cc), PROBE_MIN);
+
+	if (!netinc_uplink_in_use(up) || now - up->probed < pause)
+		return;
+	if (slot->q == g->agg.una && slot->state == NETINC_SLOT_UP &&
+	    now - slot->sent >= netinc_cc_pto(&up->cc))
+		send_probe(g, up_result_lost(g, now), now);
+}
+
+static int up_challenge(struct netinc_group *g, const struct inc_challenge *c, u64 now)
+{
+	if (be32_to_cpu(c->nonce) != g->cfg.up_nonce || g->up.state != NETINC_UPLINK_ASKING)
+		return -INC_C_DROP_STATE;
+	if (g->up.unanswered == 1)
+		netinc_cc_rtt(&g->up.cc, (u32)(now - g->up.asked));
+	g->up.challenge = be64_to_cpu(c->challenge);
+	g->up.heard = now;
+	g->up.unanswered = 0;
+	netinc_uplink_join(g, now);
+	return 0;
+}
+
+static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
+		   const struct inc_wait_pkt *w, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+
+	if (be32_to_cpu(w->nonce) != g->cfg.up_nonce)
+		return -INC_C_DROP_STATE;
+	if (up->state == NETINC_UPLINK_NONE) {
+		/* it has not heard that we have left, or an old JOIN came behind that */
+		send_leave(g);
+		return 0;
+	}
+	up->heard = now;
+	up->unanswered = 0;
+	/* the parent has the LEAVE of all ranks below, and asks for nothing any more */
+	if (up->state == NETINC_UPLINK_READY) {
+		if (pkt->epoch != g->epoch || (pkt->cookie ^ up->down_cookie))
+			return -INC_C_DROP_EPOCH;
+		up->left = g->nleft == g->nmembers;
+		return 0;
+	}
+	up->known = pkt->child;
+	up->told = true;
+	up->joined = be32_to_cpu(w->joined);
+	up->missing = be32_to_cpu(w->missing);
+	up->pause = clamp_t(u64, be32_to_cpu(w->pause), JOIN_FIRST,
+			    g->cfg.settings.dead_ms * NETINC_MS / 4);
+	/* the answer to a JOIN that has said that not all have been heard does not take it back */
+	if (up->missing != NETINC_NO_RANK || up->state != NETINC_UPLINK_ASKING)
+		up->called = false;
+	else if (!w->pause)
+		up->called = true;
+	if (!up->called || w->pause)
+		return 0;
+	netinc_uplink_ask(g, now);
+	netinc_form_call(g, now);
+	return 0;
+}
+
+/* These may be otherwise a little later. */
+static bool is_passing(u32 code)
+{
+	return code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN ||
+	       code == INC_REFUSE_UNKNOWN || code == INC_REFUSE_NO_NODE;
+}
+
+static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
+		     const struct inc_refuse *r, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+	u32 code = be16_to_cpu(r->code);
+
+	if (!code || code >= __INC_REFUSE_MAX)
+		return -INC_C_DROP_MALFORMED;
+	if (netinc_uplink_in_use(up)) {
+		/* only who saw our packets knows their cookie */
+		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != up->up_cookie)
+			return -INC_C_DROP_STATE;
+		/* it forgets a group that all have left */
+		up->left = g->nleft == g->nmembers;
+		if (!up->left)
+			up->lost = INC_ERR_NODE_GONE;
+		return 0;
+	}
+	if (be32_to_cpu(r->nonce) != g->cfg.up_nonce || up->state == NETINC_UPLINK_NONE)
+		return -INC_C_DROP_STATE;
+	up->heard = now;
+	up->unanswered = 0;
+	up->challenge = 0;
+	up->pause = JOIN_PAUSE;
+	if (is_passing(code))
+		return 0;
+	up->refused = code;
+	up->refuse_detail = be64_to_cpu(r->detail);
+	return 0;
+}
+
+static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
+		     const struct inc_status *st, u64 now)
+{
+	u32 bits = be16_to_cpu(st->bits), before;
+	struct netinc_uplink *up = &g->up;
+	u64 q = netinc_extend(g->agg.una, pkt->psn);
+
+	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
+		return -INC_C_DROP_MALFORMED;
+	if (!netinc_uplink_in_use(up))
+		return -INC_C_DROP_STATE;
+	netinc_count(g->counters, INC_C_STATUSES);
+	/* a late copy says nothing of the way, nor that the last PROBE has come */
+	if (!up->answered && pkt->tstamp == (u32)up->probed) {
+		netinc_cc_rtt(&up->cc, (u32)now - pkt->tstamp);
+		up->answered = true;
+	}
+	g->agg.up_waits_for = be32_to_cpu(st->waiting);
+	up->slack = netinc_reorder_unpack(be16_to_cpu(st->slack));
+	if ((s64)(q - up->due) > 0 && q - g->agg.una <= 2 * g->agg.window)
+		up->due = q;
+	before = max3(up->cc.srtt / 4, STATUS_SLACK, up->slack);
+	netinc_agg_repeat_up(&g->agg, q, bits, st->bitmap,
+			     now - (u64)((u32)now - pkt->tstamp) - before, now);
+	if (up_result_lost(g, now) && now - up->probed >= max(up->cc.srtt, PROBE_MIN))
+		send_probe(g, true, now);
+	return 0;
+}
+
+static int up_nack(struct netinc_group *g, const struct netinc_pkt *pkt, u64 now)
+{
+	u32 flight = max3(g->up.cc.srtt - g->up.cc.srtt / 4, STATUS_SLACK, g->up.slack);
+
+	if (!netinc_uplink_in_use(&g->up))
+		return -INC_C_DROP_STATE;
+	netinc_count(g->counters, INC_C_NACKS);
+	netinc_agg_repeat_up(&g->agg, netinc_extend(g->agg.una, pkt->psn), pkt->span, NULL,
+			     now - flight, now);
+	return 0;
+}
+
+int netinc_uplink_check(struct netinc_group *g, const struct netinc_pkt *pkt, u64 now)
+{
+	struct netinc_uplink *up = &g->up;
+	int err = 0;
+
+	/* membership is known by its nonce, which the bodies have */
+	if (pkt->type == INC_PKT_CHALLENGE || pkt->type == INC_PKT_WAIT ||
+	    pkt->type == INC_PKT_READY || pkt->type == INC_PKT_REFUSE)
+		return 0;
+	if (!netinc_uplink_in_use(up))
+		err = -INC_C_DROP_STATE;
+	else if (pkt->incarnation != up->incarnation)
+		err = -INC_C_DROP_NO_GROUP;
+	else if (pkt->epoch != g->epoch || pkt->tree)
+		err = -INC_C_DROP_EPOCH;
+	else if (pkt->cookie ^ up->down_cookie)
+		err = -INC_C_DROP_COOKIE;
+	if (err) {
+		netinc_count(g->counters, -err);
+		return err;
+	}
+	up->heard = now;
+	up->unanswered = 0;
+	return 0;
+}
+
+int netinc_uplink_rx(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
+		     u64 now)
+{
+	switch (pkt->type) {
+	case INC_PKT_CHALLENGE:
+		return up_challenge(g, body, now);
+	case INC_PKT_WAIT:
+		return up_wait(g, pkt, body, now);
+	case INC_PKT_REFUSE:
+		return up_refuse(g, pkt, body, now);
+	case INC_PKT_STATUS:
+		return up_status(g, pkt, body, now);
+	case INC_PKT_NACK:
+		return up_nack(g, pkt, now);
+	default:
+		return -INC_C_DROP_STATE;
+	}
+}
+
+/* Has the parent been told that the group is over, and not said so? Of less it decides later. */
+static bool abort_overdue(const struct netinc_uplink *up, u64 dead, u64 now)
+{
+	return up->abort.code && !up->abort.resume && up->abort.code != INC_ERR_LEFT &&
+	       now - up->abort_since > dead;
+}
+
+static void tick_in_use(struct netinc_group *g, u64 now)
+{
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
+	struct netinc_uplink *up = &g->up;
+
+	if (now - up->heard > dead && up->unanswered >= DEAD_PROBES)
+		up->lost = INC_ERR_NODE_DEAD;
+	else if (abort_overdue(up, dead, now))
+		up->lost = up->abort.code;
+	else if (up->state == NETINC_UPLINK_RESYNC && now - up->error_since > ERROR_DEADS * dead)
+		up->lost = INC_ERR_NODE_DEAD;
+	if (up->lost)
+		return;
+	if (up->abort.code && now - up->abort_sent >= ABORT_PAUSE)
+		send_up_abort(g, now);
+	if (up->state == NETINC_UPLINK_RESYNC && g->rejoined == g->nmembers &&
+	    now - up->asked >= JOIN_PAUSE)
+		netinc_uplink_join(g, now);
+	else if (now - up->asked >= dead / IDLE_PROBES ||
+		 (up->unanswered && now - up->asked >= netinc_cc_rto(&up->cc) * up->unanswered))
+		send_probe(g, up_result_lost(g, now), now);
+	else
+		netinc_uplink_poke(g, now);
+}
+
+void netinc_uplink_tick(struct netinc_group *g, u64 now)
+{
+	switch (g->up.state) {
+	case NETINC_UPLINK_NONE:
+		break;
+	case NETINC_UPLINK_ASKING:
+		netinc_uplink_ask(g, now);
+		break;
+	case NETINC_UPLINK_READY:
+	case NETINC_UPLINK_RESYNC:
+		tick_in_use(g, now);
+		break;
+	}
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A group and the parent of its node: the way there, partials that go up, results and control
+ * packets that come down. Packets of the parent come to the port that all of INC has; which group
+ * they are for is said by their incarnation, or by the nonce that they repeat.
+ */
+#include <linux/random.h>
+#include <linux/rculist.h>
+#include "core/nf_hooks.h"
+#include "node/node_group.h"
+#include "node/uplink_io.h"
+
+int netinc_uplink_init(struct netinc_node_group *g, const struct netinc_peer *parent,
+		       struct netinc_group_cfg *cfg, gfp_t gfp)
+{
+	struct netinc_path *path = &g->up_path;
+	u32 oif = parent->ifindex ?: g->creator.vrf;
+	int err = netinc_path_init(path, g->nn->net, parent, htons(netinc_port), oif, gfp);
+	int mtu;
+
+	if (err)
+		return err;
+	mtu = netinc_path_mtu(path);
+	/* there is no way now, but there may be one when it is needed */
+	if (mtu < 0)
+		mtu = INC_MAX_BLOCK;
+	mtu -= min_t(int, mtu, sizeof(struct inc_hdr));
+	cfg->has_parent = true;
+	cfg->up_block = round_down(clamp_t(u32, mtu, INC_MIN_BLOCK, INC_MAX_BLOCK),
+				   INC_BLOCK_ALIGN);
+	cfg->up_nonce = get_random_u32();
+	return 0;
+}
+
+static void send_skb(struct netinc_node_group *g, struct sk_buff *skb)
+{
+	u32 payload = skb ? skb->len : 0;
+
+	if (!skb || netinc_txq_add(&g->txq, &g->up_path, skb)) {
+		netinc_count(g->grp.counters, INC_C_TX_ERRORS);
+		return;
+	}
+	g->grp.counters[INC_C_TX_PACKETS] += netinc_skb_packets(skb);
+	g->grp.counters[INC_C_TX_BYTES] += netinc_skb_ip_bytes(skb, skb->len - payload);
+	g->grp.counters[INC_C_TX_SKBS]++;
+}
+
+void netinc_uplink_send(struct netinc_group *grp, const struct netinc_pkt *pkt, const void *body,
+			u32 len)
+{
+	send_skb(container_of(grp, struct netinc_node_group, grp),
+		 netinc_control_skb(pkt, body, len));
+}
+
+static void flush_run(struct netinc_node_group *g)
+{
+	struct netinc_run *run = &g->up_run;
+
+	if (!run->s)
+		return;
+	send_skb(g, netinc_gso_buf_skb(run->s, run->first, run->n));
+	netinc_fold_put(g, run->s);
+	run->s = NULL;
+}
+
+static void flush_empty(struct netinc_node_group *g)
+{
+	if (g->up_empty.span)
+		send_skb(g, netinc_control_skb(&g->up_empty, NULL, 0));
+	g->up_empty.span = 0;
+}
+
+void netinc_uplink_flush(struct netinc_node_group *g)
+{
+	flush_run(g);
+	flush_empty(g);
+}
+
+/* Without elements: blocks in a row are one packet. */
+static void send_empty(struct netinc_node_group *g, const struct netinc_pkt *next)
+{
+	struct netinc_pkt *pkt = &g->up_empty;
+
+	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next->psn &&
+	    pkt->opseq == next->opseq && pkt->sig == next->sig && pkt->flags == next->flags) {
+		pkt->span++;
+		return;
+	}
+	flush_empty(g);
+	*pkt = *next;
+}
+
+/* A copy of a partial: the header says that it has been sent before. */
+static void send_copy(struct netinc_node_group *g, const struct netinc_pay *partial)
+{
+	struct netinc_gso_buf *s = partial->obj;
+	struct sk_buff *skb = alloc_skb(NETINC_HEADROOM + partial->len, GFP_ATOMIC | __GFP_NOWARN);
+	struct inc_hdr *h;
+
+	if (skb) {
+		skb_reserve(skb, NETINC_HEADROOM);
+		h = skb_put_data(skb, netinc_gso_buf_segment(s, partial->off), partial->len);
+		h->flags |= cpu_to_be16(INC_F_RETRANS);
+	}
+	send_skb(g, skb);
+}
+
+void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+{
+	struct netinc_node_group *g = container_of(agg, struct netinc_node_group, grp.agg);
+	struct netinc_run *run = &g->up_run;
+	struct netinc_pkt pkt;
+
+	if (!slot->result.obj) {
+		netinc_agg_up_header(agg, slot, &pkt);
+		pkt.flags |= again ? INC_F_RETRANS : 0;
+		send_empty(g, &pkt);
+		return;
+	}
+	if (again) {
+		netinc_fpu_section_outside();
+		send_copy(g, &slot->result);
+		return;
+	}
+	if (run->s != slot->result.obj || run->first + run->n != slot->result.off) {
+		flush_run(g);
+		*run = (struct netinc_run){ .s = slot->result.obj, .first = slot->result.off };
+		netinc_gso_buf_get(run->s);
+	}
+	run->n++;
+}
+
+/* Answers to JOIN repeat its nonce, which stands first in all of these. */
+static bool is_membership(u8 type)
+{
+	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY ||
+	       type == INC_PKT_REFUSE;
+}
+
+/* Is it for this group? Of what the lock protects only hints are read; the engine asks again. */
+static bool is_for(const struct netinc_node_group *g, const struct netinc_rx *rx)
+{
+	const struct netinc_group *grp = &g->grp;
+	__be32 nonce;
+
+	if (grp->cfg.id != rx->pkt.group || !grp->cfg.has_parent ||
+	    !netinc_peer_same_host(&g->up_path.peer, &rx->peer))
+		return false;
+	if (!is_membership(rx->pkt.type))
+		return rx->pkt.incarnation == READ_ONCE(grp->up.incarnation);
+	if (rx->pkt.cookie && rx->pkt.cookie == READ_ONCE(grp->up.up_cookie))
+		return true;
+	return !skb_copy_bits(rx->skb, rx->body, &nonce, sizeof(nonce)) &&
+	       be32_to_cpu(nonce) == grp->cfg.up_nonce;
+}
+
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline int up_control_rx(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
+{
+	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	const void *body = netinc_rx_body(rx, buf);
+
+	if (body)
+		return netinc_group_from_parent(&g->grp, &rx->pkt, body, now);
+	netinc_count(g->grp.counters, INC_C_DROP_MALFORMED);
+	return -INC_C_DROP_MALFORMED;
+}
+
+static int up_rx_segment(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
+{
+	struct netinc_pay pay = {
+		.obj = rx->skb, .off = rx->body, .len = rx->pkt.len, .flags = rx->pkt.flags
+	};
+
+	if (rx->pkt.type != INC_PKT_RESULT)
+		return up_control_rx(g, rx, now);
+	rx->pkt.ce = rx->ce;
+	return netinc_group_result(&g->grp, &rx->pkt, &pay, now);
+}
+
+static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
+{
+	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC);
+	int err, got = 1;
+
+	netinc_node_group_lock(g);
+	if (g->dead)
+		goto out;
+	netinc_fold_begin(g);
+	netinc_group_buffer_begin(&g->grp);
+	g->grp.counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
+	g->grp.counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
+	g->grp.counters[INC_C_RX_SKBS]++;
+	g->grp.counters[INC_C_CONGESTED] += rx->ce;
+	do {
+		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
+		err = is_for(g, rx) ? up_rx_segment(g, rx, now) : -INC_C_DROP_NO_GROUP;
+		if (err)
+			netinc_rx_dropped(rx, g->grp.cfg.id, -err);
+		else
+			rx->used = true;
+	} while ((got = netinc_rx_next(rx)) > 0);
+	if (got < 0) {
+		netinc_count(g->grp.counters, -got);
+		netinc_rx_dropped(rx, g->grp.cfg.id, -got);
+	}
+	netinc_fold_end(g);
+out:
+	netinc_node_group_unlock(g);
+	atomic64_add(ktime_get_ns() - begin, &g->unbooked);
+}
+
+bool netinc_uplink_rx_skb(struct netinc_rx *rx)
+{
+	struct netinc_node_group *g;
+	struct netinc_rx copy;
+	bool found = false;
+
+	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+		if (!is_for(g, rx))
+			continue;
+		found = true;
+		copy = *rx;
+		group_rx(g, &copy);
+		rx->used |= copy.used;
+		rx->drop = copy.drop;
+	}
+	return found;
+}
