@@ -59,10 +59,10 @@ set_fallback() {
 	inc -n sw node set dev br0 fallback edge || return
 	inc -n sw node set dev br0 standby 10.8.0.254,fd00:8::fe,10.9.0.254 || return
 	json='{"addr":"10.8.0.254","port":5227},{"addr":"fd00:8::fe","port":5227},{"addr":"10.9.0.254","port":5227}'
-	fallback_is "\"fallback\":\"edge\",\"standby\":[$json]" \
+	node_has "\"fallback\":\"edge\",\"standby\":[$json]" \
 		" fallback edge standby 10.8.0.254 standby fd00:8::fe standby 10.9.0.254 " || ret=1
 	inc -n sw node set dev br0 fallback standby standby 10.8.0.253 || return
-	fallback_is '"fallback":"standby","standby":[{"addr":"10.8.0.253","port":5227}]' \
+	node_has '"fallback":"standby","standby":[{"addr":"10.8.0.253","port":5227}]' \
 		" fallback standby standby 10.8.0.253 " || ret=1
 	# the standby node stays, so that it needs not be named again
 	inc -n sw node set dev br0 fallback none && inc -n sw node set dev br0 fallback standby || return
@@ -72,8 +72,30 @@ set_fallback() {
 	return "$ret"
 }
 
-# fallback_is JSON TEXT: both outputs hold it
-fallback_is() {
+# The node above: at an address, at a link-local one with its interface, or none.
+set_parent() {
+	local ret=0 index
+
+	index=$(ip netns exec sw cat /sys/class/net/br0/ifindex) || return
+	inc -n sw node set dev br0 parent 10.9.0.254 port 7000 || return
+	node_has '"parent":{"addr":"10.9.0.254","port":7000}' " parent 10.9.0.254 port 7000 " || ret=1
+	expect "the command" "$(inc -n sw -c node show | grep -o ' parent .*')" = " parent 10.9.0.254 port 7000" || ret=1
+	# the port is that of the address: one without it is at the usual one
+	inc -n sw node set dev br0 parent fe80::9%br0 || return
+	node_has "\"parent\":{\"addr\":\"fe80::9\",\"port\":5227,\"ifindex\":$index,\"dev\":\"br0\"}" \
+		" parent fe80::9 port 5227 via br0 " || ret=1
+	expect "the command" "$(inc -n sw -c node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
+	inc -n sw node set dev br0 dead 100 || return
+	node_has '"parent":{"addr":"fe80::9"' " parent fe80::9 " || ret=1
+	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
+		inc -n sw node set dev br0 parent 224.0.0.1 || ret=1
+	inc -n sw node set dev br0 parent none || return
+	! grep -q parent <<<"$(inc -n sw -j node show; inc -n sw node show)" || ret=1
+	return "$ret"
+}
+
+# node_has JSON TEXT: both outputs hold it
+node_has() {
 	local json text
 
 	json=$(inc -n sw -j node show) || return
@@ -364,6 +386,7 @@ check "set changes what it is given" set_some
 check "a key is set, and not shown" set_key
 check "bad requests are refused and change nothing" bad_requests
 check "fallback and standby nodes" set_fallback
+check "the parent of a node" set_parent
 check "refusals name the value and what was expected" refusals
 check "an unprivileged user may look and not touch" unprivileged
 check "root of a user namespace may in its own" own_netns

@@ -135,6 +135,32 @@ def fallback_cases(index, lo):
         yield op, [top("node", index, node("fallback", 0))], False, errno.EINVAL, NOT_TAKEN.format("node", 12)
 
 
+def above(*attrs):
+    return Attr("node", "parent", list(attrs), NESTED)
+
+
+def node_parent_cases(index, lo):
+    """The node above: an address of zeros takes it away, so that no other is refused for it."""
+    good = parent("addr", socket.inet_aton("10.9.9.9"))
+    for op, who in ("node-set", index), ("node-add", lo):
+        for attrs, size in ([], 0), ([parent("port", 5227)], 0), ([parent("addr", b"\1" * 5)], 5):
+            yield (op, [top("node", who, above(*attrs))], False, errno.EINVAL,
+                   f"address of {size} bytes: expected 4 (IPv4) or 16 (IPv6)")
+        for text in "224.0.0.1", "255.255.255.255", "ff02::1", "::ffff:10.0.0.1":
+            raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+            yield (op, [top("node", who, above(parent("addr", raw)))], False, errno.EADDRNOTAVAIL,
+                   f"{text}: expected a unicast address")
+        yield (op, [top("node", who, above(parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))))], False,
+               errno.EINVAL, "fe80::1: a link-local address needs its interface")
+        yield op, [top("node", who, above(good, parent("port", 0)))], False, errno.ERANGE, "port 0: expected 1..65535"
+    yield ("node-set", [top("node", index, above(good), node("dead-ms", 5))], False, errno.ERANGE,
+           "dead 5: expected milliseconds in 100..60000")
+    for attr in above(Attr("parent", "99", b"")), Attr("node", "parent", [good]), above(parent("addr", b"\1" * 17)):
+        yield "node-set", [top("node", index, attr)], False, (errno.EINVAL, errno.ERANGE), None
+    for op in "node-get", "node-del":
+        yield op, [top("node", index, above(good))], False, errno.EINVAL, NOT_TAKEN.format("node", 15)
+
+
 def cases(dev):
     """(operation, attributes, dump, errno, text or None: any)"""
     name = node("ifname", dev.encode() + b"\0")
@@ -169,6 +195,7 @@ def cases(dev):
                   [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     yield from fallback_cases(index, lo)
+    yield from node_parent_cases(index, lo)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
     yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
     yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, NOT_TAKEN.format("node", 3)

@@ -178,6 +178,45 @@ static int parse_addrs(struct arg *arg, const char *text)
 	return 0;
 }
 
+static bool addr_is_zero(const struct addr *addr)
+{
+	static const unsigned char zeros[sizeof(addr->bytes)];
+
+	return !memcmp(addr->bytes, zeros, (size_t)addr->len);
+}
+
+void arg_peer(const struct arg *arg, struct addr *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->len = 4;
+	if (strcmp(arg->text, "none"))
+		addr_parse(arg->text, strcspn(arg->text, "%"), addr);
+}
+
+static int parse_peer(struct arg *arg, const char *text)
+{
+	const char *dev = strchr(text, '%');
+	struct addr addr;
+
+	arg->text = text;
+	arg->num = 0;
+	if (!strcmp(text, "none"))
+		return 0;
+	if (addr_parse(text, strcspn(text, "%"), &addr) || addr_is_zero(&addr))
+		return usage_error("%s %s: expected an IPv4 or IPv6 address, or none", arg->key,
+				   text);
+	if (addr_link_local(&addr) && !dev)
+		return usage_error("%s %s: a link-local address needs %%DEV behind it", arg->key,
+				   text);
+	if (!addr_link_local(&addr) && dev)
+		return usage_error("%s %s: only a link-local address takes %%DEV", arg->key, text);
+	arg->num = dev ? if_nametoindex(dev + 1) : 0;
+	if (dev && !arg->num)
+		return refused("%s %s: no such interface in this network namespace", arg->key,
+			       text);
+	return 0;
+}
+
 static int parse_word(struct arg *arg, const char *text)
 {
 	char list[128] = "";
@@ -217,6 +256,8 @@ int parse_value(struct arg *arg, const char *text)
 		return parse_key(arg, text);
 	if (arg->kind == ARG_ADDRS)
 		return parse_addrs(arg, text);
+	if (arg->kind == ARG_PEER)
+		return parse_peer(arg, text);
 	if (arg->kind == ARG_WORD)
 		return parse_word(arg, text);
 	if (arg->kind == ARG_RATE)

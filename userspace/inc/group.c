@@ -14,7 +14,8 @@
 static const char usage[] =
 	"Usage: inc [-s] group show [group ID]\n"
 	"One entry per group of a node and per rank of a socket: state, how many have joined, whom it waits for\n"
-	"and for how long (LATE: more than a second), the last error; with -s the counters.\n";
+	"and for how long (LATE: more than a second), the last error; with -s the counters. Of groups over several\n"
+	"nodes: the node above, and how many levels are below the highest.\n";
 
 static void show_who(struct nlattr **tb, unsigned int role)
 {
@@ -64,24 +65,6 @@ static void show_run(struct nlattr **tb)
 		out_num("srtt_us", " srtt %s", v, UNIT_US);
 }
 
-static void show_parent(struct nlattr *nest)
-{
-	struct nlattr *tb[INC_A_PARENT_MAX + 1];
-	uint32_t ifindex;
-	uint16_t port;
-
-	if (!nest)
-		return;
-	parse_nest(nest, tb, INC_A_PARENT_MAX);
-	out_open("parent");
-	show_addr("addr", " parent %s", tb[INC_A_PARENT_ADDR]);
-	if (get_u16(tb[INC_A_PARENT_PORT], &port))
-		out_num("port", " port %s", port, UNIT_NONE);
-	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
-		show_dev("ifindex", "dev", " via %s", ifindex);
-	out_close();
-}
-
 static void show_fallback(struct nlattr **tb)
 {
 	uint32_t moves = 0;
@@ -92,6 +75,15 @@ static void show_fallback(struct nlattr **tb)
 	out_str("fallback", v ? " fallback %s" : NULL, fallback_name(v));
 	if (get_u32(tb[INC_A_GROUP_MOVES], &moves))
 		out_num("moves", v ? " moves %s" : NULL, moves, UNIT_NONE);
+}
+
+/* Of a node: how many levels of nodes are below the root of the tree that it is in. */
+static void show_levels(struct nlattr **tb)
+{
+	uint8_t levels;
+
+	if (get_u8(tb[INC_A_GROUP_LEVELS], &levels))
+		out_num("levels", " levels %s", levels, UNIT_NONE);
 }
 
 static void show_trees(struct nlattr **tb)
@@ -164,7 +156,8 @@ static void show_group(struct nlattr *nest)
 	show_trees(tb);
 	show_tenant(tb);
 	show_job(tb);
-	show_parent(tb[INC_A_GROUP_PARENT]);
+	show_parent_nest(tb[INC_A_GROUP_PARENT]);
+	show_levels(tb);
 	show_waiting(tb);
 	show_failure("error", "\n    error ", tb[INC_A_GROUP_ERROR]);
 	out_text("\n");

@@ -36,7 +36,7 @@ _inc_keys()
 {
 	case "$1 $2" in
 	"node add" | "node set")
-		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy" ;;
+		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy parent port" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
 	"qdisc add" | "qdisc change" | "qdisc replace")
@@ -87,7 +87,9 @@ _inc()
 		if [ -n "$command" ]; then _inc_words "none standby edge"; else _inc_words "show help"; fi ;;
 	late-policy)
 		_inc_words "wait fail partial" ;;
-	dead | late | window | max-groups | max-slots | max-memory | key | standby | port | parent | handle | share | control | limit | target | rate | weight | from | cpu)
+	parent)
+		if [ -z "$command" ]; then _inc_words "show set del help"; elif [ "$object" = node ]; then _inc_words none; fi ;;
+	dead | late | window | max-groups | max-slots | max-memory | key | standby | port | handle | share | control | limit | target | rate | weight | from | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then

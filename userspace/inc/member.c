@@ -13,9 +13,10 @@
 
 static const char usage[] =
 	"Usage: inc [-s] member show [group ID]\n"
-	"Per rank: its address and port, state, how long ago it was heard, and how far it has come; with -s\n"
-	"how many blocks had everything but its contribution, and for how long: mean, longest, and how many\n"
-	"blocks for how long from what time on.\n";
+	"Per rank, or per node that has joined for the ranks below it (the lowest is named): its address and\n"
+	"port, state, how long ago it was heard, and how far it has come; with -s how many blocks had everything\n"
+	"but its contribution, and for how long: mean, longest, and how many blocks for how long from what time\n"
+	"on.\n";
 
 static void show_where(struct nlattr **tb)
 {
@@ -85,6 +86,8 @@ static void show_member(struct nlattr *nest)
 		out_num("group", "group %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_RANK], &v))
 		out_num("rank", " rank %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_MEMBER_RANKS], &v))
+		out_num("ranks", v == 1 ? " node for %s rank" : " node for %s ranks", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_INCARNATION], &v))
 		out_num("incarnation", NULL, v, UNIT_NONE);
 	show_where(tb);

@@ -173,6 +173,24 @@ void show_addr(const char *key, const char *fmt, struct nlattr *attr)
 		out_str(key, fmt, addr_text(attr));
 }
 
+void show_parent_nest(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint32_t ifindex;
+	uint16_t port;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	out_open("parent");
+	show_addr("addr", " parent %s", tb[INC_A_PARENT_ADDR]);
+	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+		out_num("port", " port %s", port, UNIT_NONE);
+	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
+		show_dev("ifindex", "dev", " via %s", ifindex);
+	out_close();
+}
+
 /* rx_packets; "counter_45" for one that is newer than this tool. */
 static void counter_name(char buf[NAME_LEN], unsigned int type)
 {

@@ -31,6 +31,8 @@ void show_dev(const char *index_key, const char *key, const char *fmt, uint32_t 
 const char *addr_text(struct nlattr *attr);
 /* The same, printed. @fmt takes the address. */
 void show_addr(const char *key, const char *fmt, struct nlattr *attr);
+/* INC_A_PARENT_*, if there is one: where a node is, as an object "parent". */
+void show_parent_nest(struct nlattr *nest);
 
 /* A nest of counters as an object @key, or lines; zeros only in JSON and with -s -s (or @all). */
 void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all);

@@ -31,6 +31,9 @@ static const char usage[] =
 	"                         where groups go on when this node is lost: nowhere (default), at the standby\n"
 	"                         nodes, or at these and then at the hosts themselves\n"
 	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
+	"       parent ADDR[%DEV]|none [port PORT]\n"
+	"                         the node above: asked for groups of which not all ranks come to this one; a\n"
+	"                         link-local address needs %DEV. Default none; PORT: 5227\n"
 	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
 
 static const char *const policies[] = {
@@ -48,6 +51,8 @@ static const struct arg limits[] = {
 	{ .key = "fallback", .kind = ARG_WORD, .words = fallback_names },
 	{ .key = "standby", .kind = ARG_ADDRS, .max = INC_MAX_STANDBY },
 	{ .key = "late-policy", .kind = ARG_WORD, .words = policies },
+	{ .key = "parent", .kind = ARG_PEER },
+	{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 	{ .key = NULL }
 };
 
@@ -69,6 +74,24 @@ static int put_fallback(struct nl_msg *msg, struct arg *args)
 			return -1;
 		nla_nest_end(msg, nest);
 	}
+	return 0;
+}
+
+static int put_parent(struct nl_msg *msg, struct arg *args)
+{
+	struct arg *parent = arg_find(args, "parent"), *port = arg_find(args, "port");
+	struct nlattr *nest;
+	struct addr addr;
+
+	if (!parent || !parent->given)
+		return 0;
+	arg_peer(parent, &addr);
+	nest = nla_nest_start(msg, INC_A_NODE_PARENT | NLA_F_NESTED);
+	if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr.len, addr.bytes) ||
+	    (port->given && nla_put_u16(msg, INC_A_PARENT_PORT, (uint16_t)port->num)) ||
+	    (parent->num && nla_put_u32(msg, INC_A_PARENT_IFINDEX, (uint32_t)parent->num)))
+		return -1;
+	nla_nest_end(msg, nest);
 	return 0;
 }
 
@@ -102,7 +125,7 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
 		return -1;
-	return put_fallback(msg, args);
+	return put_fallback(msg, args) || put_parent(msg, args) ? -1 : 0;
 }
 
 /* The node that @args name, with what else they hold. */
@@ -123,6 +146,14 @@ static struct nl_msg *build(uint8_t cmd, struct arg *args)
 	return msg;
 }
 
+/* A port is the parent's. */
+static bool port_fits(struct arg *args)
+{
+	const struct arg *parent = arg_find(args, "parent"), *port = arg_find(args, "port");
+
+	return !port || !port->given || (parent->given && strcmp(parent->text, "none"));
+}
+
 static int change(uint8_t cmd, struct arg *args, int argc, char **argv)
 {
 	int err = args_parse(args, argc, argv);
@@ -132,6 +163,8 @@ static int change(uint8_t cmd, struct arg *args, int argc, char **argv)
 		return err;
 	if (!arg_find(args, "dev")->given)
 		return usage_error("dev: missing; expected the name of an interface");
+	if (!port_fits(args))
+		return usage_error("port: expected with the address of a parent");
 	msg = build(cmd, args);
 	return msg ? inc_talk(msg, 0, NULL) : EXIT_REFUSED;
 }
@@ -151,7 +184,7 @@ static int set(int argc, char **argv)
 	memcpy(args, limits, sizeof(args));
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
-				   "dead, late, window, max-groups, max-memory, key, fallback, standby or late-policy");
+				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy or parent");
 	return change(INC_CMD_NODE_SET, args, argc, argv);
 }
 
@@ -229,6 +262,22 @@ static void print_standbys(struct nlattr *node)
 	}
 }
 
+static void print_parent(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint32_t ifindex;
+	uint16_t port;
+
+	if (!nest)
+		return;
+	parse_nest(nest, tb, INC_A_PARENT_MAX);
+	show_addr(NULL, " parent %s", tb[INC_A_PARENT_ADDR]);
+	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
+		out_str(NULL, "%%s", dev_name(ifindex));
+	if (get_u16(tb[INC_A_PARENT_PORT], &port) && port != INC_PORT)
+		out_num(NULL, " port %s", port, UNIT_NONE);
+}
+
 /* The kernel gives no keys away: with "?" in its place the command fails until it is filled in. */
 static void print_command(struct nlattr *nest, struct nlattr **tb)
 {
@@ -252,6 +301,7 @@ static void print_command(struct nlattr *nest, struct nlattr **tb)
 	if (get_u8(tb[INC_A_NODE_FALLBACK], &word))
 		out_str(NULL, " fallback %s", fallback_name(word));
 	print_standbys(nest);
+	print_parent(tb[INC_A_NODE_PARENT]);
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
 }
 
@@ -273,6 +323,7 @@ static void show_node(struct nlattr *nest)
 		out_str("dev", "node dev %s", get_str(tb[INC_A_NODE_IFNAME]));
 	show_limits(tb);
 	show_fallback(nest, tb);
+	show_parent_nest(tb[INC_A_NODE_PARENT]);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);
 	if (get_u64(tb[INC_A_NODE_MEMORY], &w))

@@ -64,6 +64,8 @@ enum arg_kind {
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */
+	/* an address, with %DEV behind a link-local one: its ifindex in `num`; or "none" */
+	ARG_PEER,
 	ARG_WORD,	/* one of `words`, its index in `num` */
 	ARG_TEXT,	/* whatever the command makes of it */
 };
@@ -97,5 +99,7 @@ int addr_parse(const char *text, size_t len, struct addr *addr);
 bool addr_link_local(const struct addr *addr);
 /* The addresses of an ARG_ADDRS that was given; returns how many. */
 size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max);
+/* The address of an ARG_PEER that was given; zeros for "none". */
+void arg_peer(const struct arg *arg, struct addr *addr);
 
 #endif

@@ -211,7 +211,8 @@ int inc_launcher(struct inc_launch *launch);
  * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
  * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
  * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
- * not ended.
+ * not ended. -EOPNOTSUPP: other ranks come to other nodes, and the node above them takes no nodes.
+ * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */
 int inc_join(struct inc_group **out, const struct inc_join_opts *opts);

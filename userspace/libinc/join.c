@@ -124,6 +124,8 @@ static const char *refusal(int err)
 		return "the path's MTU is too small";
 	case -ESTALE:
 		return "this rank is out: the group went on without it";
+	case -EOPNOTSUPP:
+		return "other ranks come to other nodes, and the one above takes no nodes";
 	default:
 		return NULL;
 	}
