@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Members that lie, at random: selftests/fuzz/surfaces/packet.c. h6 has them and one honest rank of
-# each of their groups, h4 and h5 have the other honest ones; meanwhile ranks on h1 to h3 have a
+# Members that lie, at random: selftests/fuzz/surfaces/packet.c. h6 has them, as ranks or as a node
+# with ranks below it, and one honest rank of each of their groups, h4 and h5 have the other honest ones; meanwhile ranks on h1 to h3 have a
 # group of their own, at the same node, in which every element must be right. Nodes are such as can
 # keep a few blocks, have a fallback, or go on without late ranks. Then nothing is held, a job is
 # right, and the module can be unloaded.
@@ -30,7 +30,7 @@ node() {
 # Every kind of packet is sent, some hundred times a second on any machine.
 begin_lies() {
 	in_ns h6 "$PROGRAM" packet --seed "$SEED" --seconds "$SECONDS_EACH" --liars h6 \
-		--honest h4,h5 --least 1 >"$INC_TMP/lies" 2>&1 &
+		--honest h4,h5 --least 1 "$@" >"$INC_TMP/lies" 2>&1 &
 	LIARS_PID=$!
 }
 
@@ -60,13 +60,13 @@ lies() {
 
 	shift
 	set_up node "$@"
-	begin_lies
+	begin_lies --nodes
 	check "$what: others' jobs are right and end" jobs_beside
 	check "$what: operations end, results are right, every kind of lie was told" end_lies
 	sed 's/^/# /' "$INC_TMP/lies" "$INC_TMP/jobs"
 }
 
-# Late ranks are gone on without: a job of others on a slow machine would be, too.
+# Late ranks are gone on without, and nodes are refused: a job of others on a slow machine would be, too.
 lies_alone() {
 	local what=$1
 

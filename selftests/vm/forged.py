@@ -13,7 +13,7 @@ def malformed_fields(lab):
     """Every field out of its range, one at a time."""
     good, probe, body = lab.contrib(), lab.probe(), bytes(16)
     yield good.but(kind=0)
-    yield from (good.but(flags=good.flags | f) for f in (w.F_PARTIAL, *w.UNKNOWN_FLAGS))
+    yield from (good.but(flags=good.flags | f) for f in (w.F_PARTIAL, w.F_WIDE, *w.UNKNOWN_FLAGS))
     yield from (good.but(part=p) for p in (64, 255))
     yield from (good.but(part=p) for p in (1, 63))              # this tree has no wide partials
     yield from (good.but(span=s) for s in (0, 2, 65535))
@@ -28,6 +28,9 @@ def malformed_fields(lab):
     yield good.but(resv=1)
     for kind, size in w.MIN_BODY.items():
         yield probe.but(kind=kind, body=bytes(size - 4))
+    # a node's JOIN without the ranks below it, or with fewer than the size takes
+    yield from (w.Packet(w.JOIN, group=lab.group, body=w.join_body(lab.group, 0, 33, 7, below=1, ranks=(0,))[:n])
+                for n in (80, 84))
     yield probe.but(flags=w.F_DESC, body=bytes(40))
     yield probe.but(body=struct.pack("!IHH", 0, 31, 0) + bytes(4))      # bits no multiple of 32
     yield probe.but(body=struct.pack("!IHH", 0, 64, 0) + bytes(4))      # more bits than there are

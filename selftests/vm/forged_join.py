@@ -219,6 +219,56 @@ def t_squat_forming(lab):
     lab.audit()
 
 
+def waits(lab, group, joined, missing):
+    p = lab.taps["h4"].wait_packet(w.WAIT, group=group)
+    equal(struct.unpack_from("!III", p.body)[1:], (joined, missing), "joined and missing in the WAIT")
+
+
+def below(group):
+    """The members that there are at the node: how many ranks are below them, None of a rank."""
+    return {m["rank"]: m.get("ranks") for m in abi.show("sw", "member") if m["group"] == group and "addr" in m}
+
+
+@test("join: nodes, and the ranks that they say are below them")
+def t_node_join(lab):
+    lab.alone()
+    limits("dead", "3000")
+    group, node = lab.group ^ 0x700, {"below": 2 | w.STALE, "window": 64}
+    challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)    # makes the group; its repetition is answered
+    wait_until(lambda: group in abi.groups("sw"), "the group is there")
+    for wrong, code, detail in (
+            ({"below": w.MAX_HEIGHT}, w.TREE, w.MAX_HEIGHT - 1), ({"below": 15}, w.TREE, w.MAX_HEIGHT - 1),
+            ({"ranks": ()}, w.SIZE, 1), ({"ranks": (3,)}, w.SIZE, None), ({"ranks": (0, 1)}, w.SIZE, None),
+            ({"window": 0}, w.SIZE, 0), ({"window": 48}, w.SIZE, 48), ({"window": 8192}, w.SIZE, 8192)):
+        challenged(lab, "h4", group, 1, 4, 99, **{**node, "ranks": (1, 3), **wrong})
+        refused(lab, "h4", group, code, detail)
+    challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)
+    waits(lab, group, 2, 0)
+    equal(below(group), {1: 2}, "ranks below members")
+    challenged(lab, "h4", group, 3, 4, 98)                      # a rank that is below another child
+    refused(lab, "h4", group, w.RANK_TAKEN, 3)
+    challenged(lab, "h4", group, 0, 4, 98, ranks=(0, 2, 3), **node)
+    refused(lab, "h4", group, w.RANK_TAKEN, 3)
+    challenged(lab, "h4", group, 2, 4, 98)
+    waits(lab, group, 3, 0)
+    # ranks have come and gone there: the child has another number, by which it is called
+    challenged(lab, "h4", group, 0, 4, 99, ranks=(0, 3), **node)
+    waits(lab, group, 3, 1)
+    equal(below(group), {0: 2, 2: None}, "ranks below members")
+    challenged(lab, "h4", lab.group, 0, 3, 4711, ranks=(0,), **node)    # the other group has formed
+    refused(lab, "h4", lab.group, w.BUSY, 0)
+    limits("dead", "2000", "late", "300", "late-policy", "partial")
+    challenged(lab, "h4", group ^ 1, 0, 2, 99)
+    wait_until(lambda: group ^ 1 in abi.groups("sw"), "the group is there")
+    challenged(lab, "h4", group ^ 1, 0, 2, 99, ranks=(0,), **node)
+    refused(lab, "h4", group ^ 1, w.TREE, 0)
+    limits("late", "0", "late-policy", "wait")
+    lab.alone()
+    lab.settle()
+    lab.audit()
+    lab.work()
+
+
 @test("join: a challenge is void after half a minute")
 def t_old_challenge(lab):
     begin_ageing(lab)

@@ -15,7 +15,7 @@ SOL_UDP, UDP_SEGMENT = 17, 103
 READY = struct.Struct("!IIQQQIHHHHIIIIBBBBQ")
 READY_FIELDS = ("nonce", "window", "start", "up", "down", "size", "children", "trees", "block",
                 "rank", "dead", "late", "opseq", "move", "fallback",
-                "standbys", "policy", "resv", "lineage")
+                "standbys", "policy", "height", "lineage")
 
 
 class Ready:

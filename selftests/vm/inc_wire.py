@@ -13,10 +13,12 @@ import time
 PORT = 5227
 CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
     PEERS, PARTIAL = range(1, 16)
-F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL = (1 << i for i in range(9))
-UNKNOWN_FLAGS = [1 << i for i in range(9, 16)]
+F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE = (1 << i for i in range(10))
+UNKNOWN_FLAGS = [1 << i for i in range(10, 16)]
 I32, F32, SUM = 3, 11, 1
-NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME = range(1, 11)    # enum inc_refuse_code
+NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE = \
+    range(1, 16)                                                    # enum inc_refuse_code
+MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168, REFUSE: 16, ABORT: 96,
             MOVE: 16, PEERS: 8, PARTIAL: 4}
@@ -242,10 +244,10 @@ def siphash(data, key):
 
 
 def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, move=0, fallback=0, lineage=1,
-               standbys=0, late_policy=0):
+               standbys=0, late_policy=0, children=1, height=0):
     """struct inc_ready, with no addresses in it."""
-    return struct.pack("!IIQQQIHHHHIIIIBBBBQ", nonce, window, start, *cookies, size, size, 1, block, 0, 2000, 0, 0, move,
-                       fallback, standbys, late_policy, 0, lineage) + bytes(96)
+    return struct.pack("!IIQQQIHHHHIIIIBBBBQ", nonce, window, start, *cookies, size, children, 1, block, 0, 2000, 0, 0,
+                       move, fallback, standbys, late_policy, height, lineage) + bytes(96)
 
 
 def move_body(lineage, move):
@@ -258,13 +260,26 @@ def peers_body(first, count, *addresses):
         address(a).ljust(16, b"\0") + struct.pack("!HHQ", 4, PORT, 0) for a in addresses)
 
 
-def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **moved):
-    """struct inc_join, with its proof if there is a challenge. @moved: what one says that has had READY."""
-    m = {"fallback": 0, "move": 0, "policy": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, "job": 0, **moved}
-    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"], 0,
-                       m["window"], m["lineage"], m["dead"], m["late"], m["job"], challenge)
+def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **more):
+    """
+    struct inc_join, with its proof if there is a challenge. @more: what one says that has had READY; and a node: @below
+    (its height, and STALE), @window, and @ranks below it.
+    """
+    m = {"fallback": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, "job": 0,
+         "ranks": (), **more}
+    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"],
+                       m["below"], m["window"], m["lineage"], m["dead"], m["late"], m["job"], challenge)
+    bitmap = ranks_bitmap(m["ranks"], size) if m["below"] & 15 else b""
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
-        message = struct.pack("!II", group, rank) + body
+        message = struct.pack("!II", group, rank) + body + bitmap
         proof = (siphash(message, (k0, k1)), siphash(message, (k0, k1 ^ M64))) if challenge else (0, 0)
-    return body + struct.pack("!QQ", *proof)
+    return body + struct.pack("!QQ", *proof) + bitmap
+
+
+def ranks_bitmap(ranks, size):
+    """As many words as @size takes: rank r is bit r % 32 of word r // 32."""
+    words = [0] * (-(-size // 32))
+    for r in ranks:
+        words[r // 32] |= 1 << r % 32
+    return struct.pack(f"!{len(words)}I", *words)

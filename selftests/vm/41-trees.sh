@@ -1,0 +1,327 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Groups over several nodes: leaves, a spine, more levels. Every scenario runs random collectives; inc-coll compares each
+# element, floats in the order in which the tree folds them (--tree).
+#
+#	          sw: lo 10.255.0.1, node "all"
+#	    d1 |            | d2		10.2.L.254
+#	       |            |
+#	   up0 |        up0 |			10.2.L.1
+#	l1: br0 (node)   l2: br0 (node)		10.1.L.254, parent 10.255.0.1
+#	   |     |          |     |
+#	   h1    h3         h2    h4		10.1.L.N: odd hosts at l1, even ones at l2
+#
+# and likewise three levels, with ranks at each of them.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+OPS=${OPS:-25}
+SPINE=10.255.0.1
+NODES="sw l1 l2"
+
+forwards() {
+	in_ns "$1" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+}
+
+# leaf L PARENT-NAMESPACE: a bridge with a node, and a link to the namespace above
+leaf_create() {
+	local l=$1 above=$2
+
+	ip netns add "l$l" && ip -n "l$l" -batch - <<-END && ip -n "$above" -batch - <<-END2 || return
+		link set lo up
+		link add br0 address $(mac $((200 + l))) type bridge
+		link set br0 up
+		addr add 10.1.$l.254/24 dev br0
+		link add up0 type veth peer name d$l netns $above
+		link set up0 up
+		addr add 10.2.$l.1/24 dev up0
+		route add default via 10.2.$l.254
+	END
+		link set d$l up
+		addr add 10.2.$l.254/24 dev d$l
+		route add 10.1.$l.0/24 via 10.2.$l.1
+	END2
+	forwards "l$l"
+}
+
+# at_leaf H L: host H is behind leaf L
+at_leaf() {
+	local h=$1 l=$2
+
+	ip netns add "h$h" && ip -n "l$l" -batch - <<-END && ip -n "h$h" -batch - <<-END2
+		link add p$h type veth peer name eth0 netns h$h
+		link set p$h up
+		link set p$h master br0
+	END
+		link set lo up
+		link set eth0 up
+		addr add 10.1.$l.$h/24 dev eth0
+		route add default via 10.1.$l.254
+	END2
+}
+
+# fabric HOSTS LEAVES: hosts dealt out to leaves in turn, below one spine
+fabric_create() {
+	local h l
+
+	INC_HOSTS=$1
+	ip netns add sw && ip -n sw -batch - <<-END || return
+		link set lo up
+		addr add $SPINE/32 dev lo
+	END
+	forwards sw || return
+	for ((l = 1; l <= $2; l++)); do leaf_create "$l" sw || return; done
+	for ((h = 1; h <= $1; h++)); do at_leaf "$h" $(((h - 1) % $2 + 1)) || return; done
+}
+
+nodes_create() {
+	local l
+
+	inc -n sw node add dev all || return
+	for ((l = 1; l <= $1; l++)); do
+		inc -n "l$l" node add dev br0 parent "$SPINE" || return
+	done
+}
+
+# The next ranks ask the leaf of their host; rank R is on host R + 1.
+at_leaves() {
+	local n=$1 leaves=$2 r
+
+	for ((r = 0; r < n; r++)); do
+		rank_args "$r" "--parent 10.1.$((r % INC_HOSTS % leaves + 1)).254"
+	done
+}
+
+no_groups_anywhere() {
+	local ns
+
+	for ns in $NODES; do
+		[ -z "$(inc -n "$ns" group show)" ] || return
+	done
+}
+
+# coll NAME RANKS LEAVES TREE [OPTIONS...]
+coll() {
+	local name=$1 n=$2 leaves=$3 tree=$4
+
+	shift 4
+	at_leaves "$n" "$leaves"
+	check "$name" run_ranks "$n" inc-coll --quiet --timeout 20000 --seed "$RANDOM" --ops "$OPS" --tree "$tree" "$@"
+	check "$name: no node keeps the group" wait_for 60 no_groups_anywhere
+}
+
+# ranks_at_leaves RANKS LEAVES PROGRAM...
+ranks_at_leaves() {
+	local n=$1 leaves=$2
+
+	shift 2
+	at_leaves "$n" "$leaves"
+	run_ranks "$n" "$@"
+}
+
+# Each leaf sends up one contribution for each block, and gets one result, however many ranks it has. The last block is
+# LEAVE, which may be acknowledged before its result comes.
+one_stream() {
+	local before_up before_down before_blocks blocks got
+
+	before_up=$(counter l1 contribs_sent) before_down=$(counter l1 results) before_blocks=$(counter sw blocks)
+	ranks_at_leaves 8 2 inc-allreduce --type i32 --count 40000 --iters 4 && wait_for 60 no_groups_anywhere || return
+	blocks=$(($(counter sw blocks) - before_blocks))
+	expect "blocks" "$blocks" -gt 400 &&
+		expect "contributions that the leaf sent up" "$(($(counter l1 contribs_sent) - before_up))" -eq "$blocks" &&
+		got=$(($(counter l1 results) - before_down)) && expect "results that the leaf got" "$got" -le "$blocks" &&
+		expect "results that the leaf got" "$got" -ge $((blocks - 1))
+}
+
+# All ranks of a group at one leaf: it is the root, and the nodes above need not know.
+all_at_one_leaf() {
+	local before
+
+	before=$(counter l1 contribs_sent)
+	rank_args 0 "--parent 10.1.1.254"
+	rank_args 1 "--parent 10.1.1.254"
+	rank_args 2 "--parent 10.1.1.254"
+	run_ranks 3 inc-coll --quiet --timeout 20000 --seed "$RANDOM" --ops 10 &&
+		expect "contributions that went up" "$(($(counter l1 contribs_sent) - before))" -eq 0 &&
+		wait_for 60 no_groups_anywhere
+}
+
+# between_nodes KIND VALUE...: all links between nodes are disturbed
+between_nodes() {
+	local l
+
+	for l in 1 2; do
+		tc -n "l$l" qdisc replace dev up0 root netem "$@" && tc -n sw qdisc replace dev "d$l" root netem "$@" ||
+			return
+	done
+}
+
+undisturbed() {
+	local l
+
+	for l in 1 2; do
+		tc -n "l$l" qdisc del dev up0 root
+		tc -n sw qdisc del dev "d$l" root
+	done
+}
+
+# A rank is killed in mid-operation: all others are told which.
+killed() {
+	local r
+
+	at_leaves 4 2
+	start_ranks 4 inc-allreduce --type i32 --count 200000 --iters 100000
+	wait_for 60 blocks_flow || return
+	kill -KILL "$(rank_pid 3)"
+	wait_rank 3 137
+	for r in 0 1 2; do
+		wait_rank "$r" 1 || return
+		grep -q "rank 3" "$(rank_log "$r")" || { cat "$(rank_log "$r")"; return 1; }
+	done
+	wait_for 60 no_groups_anywhere
+}
+
+blocks_flow() {
+	[ "$(counter sw blocks)" -gt "$BLOCKS" ]
+}
+
+# lost NAMESPACE COMMAND...: what befalls a node in mid-operation ends the operation at all ranks
+lost() {
+	local r
+
+	BLOCKS=$(counter sw blocks)
+	at_leaves 4 2
+	start_ranks 4 inc-allreduce --type i32 --count 200000 --iters 100000
+	wait_for 60 blocks_flow || return
+	"$@" || return
+	for r in 0 1 2 3; do wait_rank "$r" 1 || return; done
+}
+
+two_levels() {
+	set_up fabric_create 4 2
+	set_up nodes_create 2
+	coll "2 leaves, 4 ranks dealt out in turn" 4 2 "(0,2),(1,3)"
+	coll "2 leaves, 2 ranks" 2 2 "(0),(1)"
+	coll "2 leaves, 3 ranks" 3 2 "(0,2),(1)"
+	coll "2 leaves, 12 ranks, 3 on each host" 12 2 "(0,2,4,6,8,10),(1,3,5,7,9,11)"
+	check "a leaf sends up one stream" one_stream
+	check "a group of one leaf stays there" all_at_one_leaf
+	at_leaves 4 2
+	check "ranks that disagree, below a leaf and across leaves" run_ranks 4 inc-coll --quiet --timeout 20000 --errors
+	set_up wait_for 60 no_groups_anywhere
+	set_up between_nodes loss 5%
+	coll "loss between nodes" 4 2 "(0,2),(1,3)"
+	check "what was lost was sent again" expect "contributions sent again" "$(counter l1 contribs_resent)" -gt 0
+	set_up between_nodes delay 2ms reorder 20% 50%
+	coll "reordering between nodes" 4 2 "(0,2),(1,3)"
+	set_up between_nodes duplicate 20%
+	coll "duplicates between nodes" 4 2 "(0,2),(1,3)"
+	set_up undisturbed
+	BLOCKS=$(counter sw blocks)
+	check "a rank is killed" killed
+	check "the spine's node is removed" lost inc -n sw node del dev all
+	set_up wait_for 60 no_groups_anywhere
+	set_up inc -n sw node add dev all
+	check "a leaf's node is removed" lost inc -n l2 node del dev br0
+	set_up inc -n l2 node add dev br0 parent "$SPINE"
+	set_up wait_for 60 no_groups_anywhere
+	check "the link to the spine is lost" lost ip -n sw link set d1 down
+	set_up ip -n sw link set d1 up
+	set_up ip -n sw addr replace 10.2.1.254/24 dev d1
+	set_up wait_for 60 no_groups_anywhere
+	coll "and all is well again" 4 2 "(0,2),(1,3)"
+}
+
+# h1 and h2 at l2, which is below l1, where h3 is, which is below sw, where h4 is
+line_create() {
+	INC_HOSTS=4
+	ip netns add sw && ip -n sw -batch - <<-END || return
+		link set lo up
+		addr add $SPINE/32 dev lo
+		link add br0 address $(mac 254) type bridge
+		link set br0 up
+		addr add 10.1.9.254/24 dev br0
+	END
+	ip -n sw route add 10.1.2.0/24 via 10.2.1.1 2>/dev/null
+	forwards sw && leaf_create 1 sw && leaf_create 2 l1 && at_leaf 1 2 && at_leaf 2 2 && at_leaf 3 1 &&
+		ip -n sw route add 10.1.2.0/24 via 10.2.1.1 && ip -n sw route add 10.2.2.0/24 via 10.2.1.1 || return
+	ip netns add h4 && ip -n sw -batch - <<-END && ip -n h4 -batch - <<-END2
+		link add p4 type veth peer name eth0 netns h4
+		link set p4 up
+		link set p4 master br0
+	END
+		link set lo up
+		link set eth0 up
+		addr add 10.1.9.4/24 dev eth0
+		route add default via 10.1.9.254
+	END2
+}
+
+# line NAME OPTIONS...: ranks 0 and 1 two levels below the root, 2 one, 3 at the root itself
+line() {
+	local name=$1
+
+	shift
+	rank_args 0 "--parent 10.1.2.254"
+	rank_args 1 "--parent 10.1.2.254"
+	rank_args 2 "--parent 10.1.1.254"
+	rank_args 3 "--parent 10.1.9.254"
+	check "$name" run_ranks 4 inc-coll --quiet --timeout 20000 --seed "$RANDOM" "$@"
+	check "$name: no node keeps the group" wait_for 60 no_groups_anywhere
+}
+
+# Rank 0 is late; who hears it first is l2, who decides is sw.
+late() {
+	local r
+
+	rank_args 0 "--parent 10.1.2.254 --delay-at 2:5000"
+	rank_args 1 "--parent 10.1.2.254"
+	rank_args 2 "--parent 10.1.1.254"
+	rank_args 3 "--parent 10.1.9.254"
+	start_ranks 4 inc-allreduce --type i32 --count 1000 --iters 5
+	for r in 3 2 1 0; do wait_rank "$r" 1 || return; done
+	for r in 1 2 3; do
+		grep -q "rank 0" "$(rank_log "$r")" || { cat "$(rank_log "$r")"; return 1; }
+	done
+	wait_for 60 no_groups_anywhere
+}
+
+# What the parent refuses for good, the ranks are refused, and soon.
+refused() {
+	local r
+
+	rank_args 0 "--parent 10.1.2.254"
+	rank_args 1 "--parent 10.1.2.254"
+	rank_args 2 "--parent 10.1.1.254"
+	start_ranks 3 inc-coll --quiet --timeout 60000 --ops 1
+	for r in 0 1 2; do
+		wait_rank "$r" 1 || return
+		grep -q "takes no nodes" "$(rank_log "$r")" || { cat "$(rank_log "$r")"; return 1; }
+	done
+	wait_for 60 no_groups_anywhere
+}
+
+three_levels() {
+	set_up line_create
+	set_up inc -n sw node add dev all
+	set_up inc -n l1 node add dev br0 parent "$SPINE" window 128
+	set_up inc -n l2 node add dev br0 parent 10.1.1.254 window 256
+	line "3 levels, ranks at each" --ops "$OPS" --tree "((0,1),2),3"
+	line "3 levels, small floats and saturating sums" --ops "$OPS" --tree "((0,1),2),3" --max 9000 \
+		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg --coll allreduce,reduce,reduce-scatter
+	line "3 levels, ranks that disagree" --errors
+	set_up inc -n sw node set dev all late 300 late-policy fail
+	check "a late rank is named, two levels below the root" late
+	set_up inc -n sw node set dev all late 300 late-policy partial
+	check "no nodes below one that goes on without late ranks" refused
+}
+
+inc_begin
+two_levels
+inc_topology_destroy
+set_up ip netns del l1
+set_up ip netns del l2
+three_levels
+inc_end
