@@ -14,7 +14,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
-.PHONY: all modules userspace install demo kselftest check check-full check-debug check-mutations check-mutations-random check-exhaustive soak check-model \
+.PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
 	bench coverage lint clean help
 
 all: userspace
@@ -61,6 +61,13 @@ check-debug:
 check-mutations:
 	@$(TOP)/tools/deps check
 	@$(TOP)/selftests/mutations/run
+
+# In user-mode Linux, where PyTorch runs at the speed of this machine.
+check-programs:
+	@$(TOP)/tools/deps build uml torch
+	@$(MAKE) --no-print-directory -C $(TOP)/userspace all torch
+	@$(TOP)/selftests/torch/run
+	@TORCH=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 3600 -- $(TOP)/selftests/vm/run-all 62-torch
 
 # N=200: how many. SEED=N draws the same ones again.
 check-mutations-random:
@@ -120,6 +127,8 @@ help:
 	@echo '                 Linux 6.1, QEMU 6.1 and 6.12 with PREEMPT_RT), and under 7.2; builds these kernels. A build'
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
+	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it;'
+	@echo '                 installs PyTorch (0.7 GB) and builds that kernel'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'
 	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The backend "inc" of PyTorch where there is no INC: some processes of this machine, over its loopback.
+
+    torch_alone.py [TEST...]
+
+Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
+"""
+import sys
+
+import torch
+import torch.distributed as dist
+
+import inc_torch
+import torch_colls
+from torch_lab import Place, counted, expect, raises, run
+
+RANKS = 3
+
+
+def why(name):
+    """All that was done was done by Gloo, for this reason."""
+    counts = inc_torch.counters()
+    done = sum(n for key, n in counts.items() if key.startswith("gloo."))
+    expect("calls by Gloo", counts["why." + name], done)
+    expect("calls by INC", sum(counts[key[5:]] for key in counts if key.startswith("gloo.")), 0)
+    expect("process groups of Gloo's alone", counts["refused"], 1)
+    return done
+
+
+def no_module():
+    expect("the group's number", inc_torch.group_number(), None)
+    gloo = dist.new_group(backend="gloo")
+    torch_colls.reductions(gloo, None, ((5,), (2, 3)))
+    torch_colls.moves(gloo)
+    expect("calls are counted", why("no_group") > 300, True)
+
+
+def off():
+    dist.all_reduce(torch.ones(3))
+    dist.barrier()
+    expect("calls", why("off"), 2)
+
+
+def one_rank_off():
+    dist.all_reduce(torch.ones(3))
+    expect("calls", why("off"), 1)
+
+
+def works():
+    """Those that wait for Gloo and then do something are like any other."""
+    rank = dist.get_rank()
+    x = torch.full((4,), float(rank), dtype=torch.bfloat16)
+    work = dist.all_reduce(x, op=dist.ReduceOp.AVG, async_op=True)
+    value = work.get_future().wait()
+    torch_colls.exact("the future's value", value[0], torch.full((4,), 1.0, dtype=torch.bfloat16))
+    work.wait()
+    torch_colls.exact("an average", x, torch.full((4,), 1.0, dtype=torch.bfloat16))
+    expect("is_completed, is_success", (work.is_completed(), work.is_success()), (True, True))
+    x = torch.zeros(6, 2)
+    x.t()[1].fill_(1.0)
+    dist.all_reduce(x.t()[1])
+    torch_colls.exact("a column", x, torch.tensor([[0.0, RANKS]] * 6))
+    dist.all_gather_into_tensor(torch.empty(0), torch.empty(0))
+    dist.send(x, (rank + 1) % RANKS) if rank == 0 else dist.recv(x) if rank == 1 else None
+
+
+def groups():
+    mine = [dist.new_group([0, 1]), dist.new_group([1, 2])]
+    for n, group in enumerate(mine):
+        if dist.get_rank() in (n, n + 1):
+            x = torch.ones(2)
+            dist.all_reduce(x, group=group)
+            torch_colls.exact("a sum of two", x, torch.full((2,), 2.0))
+            expect("calls of this group", inc_torch.counters(group)["gloo.allreduce"], 1)
+    expect("calls of the first group", counted("gloo.allreduce"), 0)
+
+
+def options():
+    """What is wrong is said."""
+    for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"), ({"colls": "allreduce,alltoal"}, "alltoal"),
+                      ({"min": "-1"}, "a number of bytes"), ({"mode": "yes"}, "on, off or verbose"),
+                      ({"gloo": "never"}, "init or lazy"), ({"timeout": 600001}, "600000")):
+        try:
+            inc_torch.Options(**bad) and dist.new_group(pg_options=inc_torch.Options(**bad))
+        except ValueError as error:
+            expect(f"{bad}: {error}", text in str(error), True)
+        else:
+            raise AssertionError(f"{bad} was taken")
+    expect("it goes on", raises(dist.all_reduce, torch.ones(1), op=dist.ReduceOp.BAND) != "", True)
+
+
+def one():
+    x = torch.ones(3)
+    dist.all_reduce(x)
+    dist.all_reduce(x, op=dist.ReduceOp.AVG)
+    torch_colls.exact("a group of one", x, torch.ones(3))
+    why("one_rank")
+
+
+def main():
+    place = Place(RANKS, 0)
+    message = "libinc-torch: group of 3 ranks: Gloo does everything: rank 0: "
+    tests = [
+        ("without the module everything is Gloo's, and is what it was", no_module, {"says": message}),
+        ("INC_TORCH=off", off, {"environment": lambda rank: {"INC_TORCH": "off"}}),
+        ("INC_TORCH=off at one rank is so at all", one_rank_off,
+         {"environment": lambda rank: {"INC_TORCH": "off" if rank == 2 else "verbose"},
+          "says": "Gloo does everything: rank "}),
+        ("works that are more than Gloo's", works, {}),
+        ("process groups of some ranks", groups, {}),
+        ("options that are refused", options, {}),
+        ("a report at the end", off, {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
+                                      "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),
+    ]
+    for name, test, how in tests:
+        if not sys.argv[1:] or test.__name__ in sys.argv[1:]:
+            run(place, name, test, **how)
+    if not sys.argv[1:] or "one" in sys.argv[1:]:
+        run(Place(1, 0), "a group of one rank", one)
+    print("end")
+
+
+main()

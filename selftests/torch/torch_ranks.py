@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The backend "inc" of PyTorch with a node: hosts h1, h2, ... in network namespaces around a node in sw.
+
+    torch_ranks.py HOSTS [TEST...]
+
+Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
+"""
+import datetime
+import os
+import signal
+import sys
+import threading
+import time
+
+import torch
+import torch.distributed as dist
+
+import inc_torch
+import torch_colls
+import torch_train
+from torch_lab import Place, at_node, counted, expect, raises, run
+
+STEPS = int(os.environ.get("STEPS", "40"))
+
+
+def gloo_group():
+    return dist.new_group(backend="gloo")
+
+
+def all_by_inc(*functions):
+    """Nothing of this was done by Gloo."""
+    for function in functions:
+        if not counted(function):
+            raise AssertionError(f"INC has done no {function}")
+        expect(f"{function} by Gloo", counted("gloo." + function), 0)
+    expect("operations that failed", counted("errors"), 0)
+
+
+def reductions():
+    before = at_node("blocks")
+    print("#", torch_colls.reductions(gloo_group()), "reductions compared with Gloo's")
+    all_by_inc("allreduce", "reduce", "reduce_scatter", "_reduce_scatter_base")
+    expect("the node has completed blocks", at_node("blocks") - before > 100, True)
+
+
+def moves():
+    print("#", torch_colls.moves(gloo_group()), "collectives compared")
+    torch_colls.coalesced()
+    all_by_inc("broadcast", "gather", "scatter", "allgather", "_allgather_base", "alltoall", "alltoall_base",
+               "allreduce_coalesced", "allgather_coalesced")
+
+
+def node_reduces():
+    """An allreduce of 4 MiB: the node sends each block to all, once it has one of each rank."""
+    x = torch.ones(1 << 20)
+    dist.barrier()
+    before = at_node("blocks")
+    dist.all_reduce(x)
+    dist.barrier()
+    blocks = at_node("blocks") - before
+    torch_colls.exact("all_reduce", x, torch.full((1 << 20,), float(dist.get_world_size())))
+    expect("blocks of 4 MiB are many and not one for each rank", 1000 < blocks < 2 * (4 << 20) // 1024, True)
+    print(f"# {blocks} blocks at the node")
+
+
+def layouts():
+    """Tensors with gaps, of no elements, views, parts of the output."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    total = size * (size + 1) / 2
+    x = torch.zeros(6, 4)
+    x.t()[1].fill_(rank + 1)
+    dist.all_reduce(x.t()[1])
+    torch_colls.exact("a column", x.sum(0), torch.tensor([0, 6 * total, 0, 0]))
+    dist.all_reduce(torch.empty(0))
+    dist.broadcast(torch.empty(0, 3), 0)
+    dist.all_gather([torch.empty(0)] * size, torch.empty(0))
+    expect("staged", counted("staged"), 1)
+    expect("empty", counted("empty"), 3)
+    scalar = torch.tensor(float(rank))
+    dist.all_reduce(scalar)
+    expect("a scalar", float(scalar), size * (size - 1) / 2)
+    parameter = torch.nn.Parameter(torch.full((8, 2), rank + 1.0))
+    dist.all_reduce(parameter.data.t())
+    torch_colls.exact("a transposed parameter", parameter.data, torch.full((8, 2), total))
+    whole = torch.arange(4.0 * size)
+    own = whole.chunk(size)[rank]
+    dist.reduce_scatter_tensor(own, whole)
+    torch_colls.exact("the output in the input", own, size * torch.arange(4.0 * rank, 4.0 * rank + 4))
+
+
+def futures():
+    """Many under way; futures and callbacks complete by themselves, by one thread."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    works = []
+    for i in range(200):
+        works.append((dist.all_reduce(x := torch.full((50,), float(rank * i)), async_op=True), x, i))
+    for work, x, i in reversed(works):
+        work.wait()
+        expect("is_completed", (work.is_completed(), work.is_success()), (True, True))
+        torch_colls.exact("all_reduce", x, torch.full((50,), float(i * size * (size - 1) / 2)))
+    expect("threads", counted("threads"), 0)
+    seen = threading.Event()
+    x = torch.ones(1000)
+    after = dist.all_reduce(x, async_op=True).get_future().then(lambda f: (seen.set(), f.value()[0] + 1)[1])
+    expect("the callback was called without anybody who waits", seen.wait(60), True)
+    torch_colls.exact("what the callback returns", after.wait(), torch.full((1000,), size + 1.0))
+    work = dist.barrier(async_op=True)
+    deadline = time.monotonic() + 60
+    while not work.is_completed() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    expect("is_completed of a barrier that nobody waits for", work.is_completed(), True)
+    # each is freed by the thread that completes it while the next one's future is asked for
+    for _ in range(300):
+        dist.all_reduce(torch.ones(10), async_op=True).get_future().wait()
+    expect("threads", counted("threads"), 1)
+    dist.all_reduce(torch.ones(100000), async_op=True)  # dropped
+
+
+def groups():
+    """Process groups of some ranks each, which work side by side."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    numbers = {inc_torch.group_number()}
+    half = [r for r in range(size) if r % 2 == rank % 2]
+    pair = [dist.new_group([r, (r + 1) % size]) for r in range(size)]
+    halves = [dist.new_group([r for r in range(size) if r % 2 == odd]) for odd in range(2)]
+    mine = halves[rank % 2]
+    works = []
+    for group, members in [(mine, half), (pair[rank], [rank, (rank + 1) % size]),
+                           (pair[rank - 1], [(rank - 1) % size, rank]), (None, range(size))]:
+        x = torch.full((300,), float(rank))
+        numbers.add(inc_torch.group_number(group))
+        works.append((dist.all_reduce(x, group=group, async_op=True), x, sum(members)))
+    for work, x, total in works:
+        work.wait()
+        torch_colls.exact("all_reduce of a group", x, torch.full((300,), float(total)))
+    expect("numbers of groups", len(numbers - {None}), 4)
+    torch_colls.reductions(gloo_of(halves, rank, size), mine, ((9,),))
+    dist.destroy_process_group(mine)
+
+
+def gloo_of(halves, rank, size):
+    """A Gloo group of the same ranks: every rank makes all groups."""
+    made = [dist.new_group([r for r in range(size) if r % 2 == odd], backend="gloo") for odd in range(len(halves))]
+    return made[rank % 2]
+
+
+def wires():
+    """Sums travel as bf16: as if each rank's elements, and the sum of them in f32, had been rounded once."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    half = dist.new_group(pg_options=inc_torch.Options(wire="bf16"))
+    have = [torch_colls.sample((5000,), torch.float32, r) for r in range(size)]
+    for group, exact in ((half, False), (None, True)):
+        want = torch.zeros(5000)
+        for x in have:
+            want += x if exact else x.bfloat16().float()
+        got = have[rank].clone()
+        dist.all_reduce(got, group=group)
+        torch_colls.exact(f"all_reduce, wire {exact}", got, want if exact else want.bfloat16().float())
+    got = torch_colls.sample((50,), torch.int32, rank)
+    dist.all_reduce(got, group=half)
+    dist.all_reduce(want := torch_colls.sample((50,), torch.int32, rank))
+    torch_colls.exact("integers", got, want)
+
+
+def by_gloo():
+    """What INC does not have goes to Gloo, and is counted."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    works = [dist.isend(torch.full((5,), float(rank)), (rank + 1) % size),
+             dist.irecv(x := torch.zeros(5), (rank - 1) % size)]
+    for work in works:
+        work.wait()
+    torch_colls.exact("a ring of sends", x, torch.full((5,), float((rank - 1) % size)))
+    # two ranks, of which the others do not know
+    if rank == 0:
+        expect("recv from anybody", dist.recv(torch.zeros(3)), 1)
+    elif rank == 1:
+        dist.send(torch.zeros(3), 0)
+    sparse = torch.sparse_coo_tensor([[rank]], [1.0], (size,))
+    dist.all_reduce(sparse)
+    torch_colls.exact("a sparse sum", sparse.to_dense(), torch.ones(size))
+    error = raises(dist.all_reduce, torch.ones(2), op=dist.ReduceOp.BXOR)
+    expect("Gloo refuses bxor of floats", "integral" in error or "BXOR" in error, True)
+    expect("why", (counted("why.layout"), counted("why.type")), (1, 1))
+    expect("sends", counted("gloo.send"), 2 if rank == 1 else 1)
+
+
+def ddp():
+    """Two trainings by INC give the same bits, one by Gloo the same losses."""
+    gloo = gloo_group()
+    runs = [torch_train.train_ddp(group, gloo, STEPS) for group in (None, None, gloo)]
+    ours, again, theirs = runs
+    expect("the parameters of two runs", ours[1], again[1])
+    expect("the losses of two runs", ours[0], again[0])
+    for step, (one, other) in enumerate(zip(ours[0], theirs[0])):
+        if abs(one - other) > 1e-4 * max(1, other):
+            raise AssertionError(f"step {step}: the loss is {one}, by Gloo {other}")
+    expect("it learns", ours[0][-1] < 0.7 * ours[0][0], True)
+    expect("threads that complete futures", counted("threads"), 1)
+    expect("allreduces by Gloo", counted("gloo.allreduce"), 0)
+    if dist.get_rank() == 0:
+        print(f"# loss {ours[0][0]:.4f} to {ours[0][-1]:.4f} in {STEPS} steps: {again[2]:.2f} s by INC, "
+              f"{theirs[2]:.2f} s by Gloo")
+
+
+def sharded():
+    gloo = gloo_group()
+    ours = torch_train.train_sharded(gloo, STEPS)
+    expect("the parameters of two runs", ours[1], torch_train.train_sharded(gloo, STEPS)[1])
+    expect("it learns", ours[0][-1] < 0.9 * ours[0][0], True)
+    all_by_inc("_allgather_base", "_reduce_scatter_base")
+    expect("reduced in place: one copy each", counted("staged"), 2 * STEPS)
+
+
+def dead():
+    """Rank 3 is killed in mid-operation: the others are told, by name."""
+    dist.all_reduce(torch.ones(10))
+    if dist.get_rank() == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.monotonic()
+    error = raises(dist.all_reduce, torch.ones(100000))
+    expect("it names the rank: " + error, "rank 3" in error, True)
+    expect("it took less than 30 s", time.monotonic() - begin < 30, True)
+    raises(dist.all_reduce, torch.ones(10))
+    expect("errors", counted("errors"), 2)
+
+
+def late():
+    """A rank that does not come within the timeout is named."""
+    if dist.get_rank() == 2:
+        time.sleep(6)
+    else:
+        work = dist.all_reduce(torch.ones(10), async_op=True)
+        error = raises(work.wait, datetime.timedelta(seconds=1))
+        expect("the limit of one wait: " + error, "goes on" in error, True)
+        begin = time.monotonic()
+        error = raises(work.wait)
+        # whose time is over first says so to the others, and who that was
+        expect("it names a rank: " + error, "rank " in error, True)
+        expect("it took less than 4 s", time.monotonic() - begin < 4, True)
+    raises(dist.barrier)
+
+
+late.timeout = datetime.timedelta(seconds=3)
+
+
+def aborted():
+    """abort() at one rank ends what is under way at all."""
+    if dist.get_rank() == 0:
+        work = dist.all_reduce(torch.ones(10), async_op=True)
+        threading.Timer(0.5, inc_torch.abort).start()
+        raises(work.wait)
+    elif dist.get_rank() == 1:
+        expect("who ended it", "rank 0" in raises(dist.all_reduce, torch.ones(10)), True)
+    else:
+        time.sleep(1)
+        raises(dist.barrier)
+
+
+def interrupted():
+    """Ctrl-C gets out of a call that waits."""
+    if dist.get_rank() != 0:
+        time.sleep(2)
+        raises(dist.barrier)
+        return
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begin = time.monotonic()
+    try:
+        dist.all_reduce(torch.ones(10))
+    except KeyboardInterrupt:
+        expect("it took less than 1.5 s", time.monotonic() - begin < 1.5, True)
+        inc_torch.abort()
+        return
+    raise AssertionError("no KeyboardInterrupt")
+
+
+def no_node():
+    """One host knows no node: no rank uses INC, and the program runs."""
+    expect("the group's number", inc_torch.group_number(), None)
+    torch_colls.reductions(gloo_group(), None, ((9,),))
+    torch_colls.moves(gloo_group())
+    expect("why", counted("why.no_group") > 100 and counted("why.no_group") == sum(
+        n for name, n in inc_torch.counters().items() if name.startswith("gloo.")), True)
+
+
+def main():
+    hosts = int(sys.argv[1])
+    place = Place(hosts, hosts)
+    killed = [0] * (hosts - 1) + [-signal.SIGKILL]
+    tests = [
+        ("reductions of all types and operations are what Gloo computes", reductions),
+        ("collectives that move elements, of all types", moves),
+        ("the node reduces", node_reduces),
+        ("tensors with gaps, without elements, in each other", layouts),
+        ("many operations under way, futures", futures),
+        ("process groups of some ranks", groups),
+        ("sums travel as bf16", wires),
+        ("what INC does not have is Gloo's, and counted", by_gloo),
+        ("DDP: two runs give the same bits, and Gloo the same losses", ddp),
+        ("sharded parameters: all-gather and reduce-scatter", sharded),
+        ("a killed rank is named by an exception", dead),
+        ("a rank that does not come in time is named", late),
+        ("abort() ends what is under way at all ranks", aborted),
+        ("Ctrl-C ends a call that waits", interrupted),
+        ("no rank falls back alone", no_node),
+    ]
+    for name, test in tests:
+        if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
+            continue
+        options = {}
+        if test is dead:
+            options["want"] = killed
+        if test is no_node:
+            options["environment"] = lambda rank: {"INC_PARENT": "192.0.2.1"} if rank == 1 else {}
+            options["says"] = "Gloo does everything: rank 1: "
+        run(place, name, test, **options)
+    print("end")
+
+
+main()

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Whether INC serves a process group. All its ranks agree on that through c10d's store: a rank that
+ * fell back alone would wait for the others for ever.
+ */
+#ifndef INCTORCH_AGREE_HPP
+#define INCTORCH_AGREE_HPP
+
+#include <chrono>
+#include <string>
+
+#include <inc.h>
+
+#include "count.hpp"
+#include "settings.hpp"
+#include "torch_version.hpp"
+
+namespace inctorch {
+
+struct Agreed {
+	Why why = Why::none;		/* none: INC serves the group */
+	std::string reason;		/* in words: what some rank said; only at rank 0 */
+	Settings set{};			/* rank 0's, but for what a rank says of itself */
+	inc_group *group = nullptr;	/* joined; of the caller, who leaves it */
+};
+
+/*
+ * All ranks of a process group call it, with the store that they and nobody else have; it waits for
+ * all of them. Throws what the store throws: a rank that does not come within its timeout.
+ */
+Agreed agree(const StorePtr &store, int rank, int size, const Settings &own);
+
+} // namespace inctorch
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Operations of one INC group from their start to their end. */
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace inctorch {
+
+std::function<void()> check_signals;
+std::function<void(const std::function<void()> &)> without_gil = [](const auto &what) { what(); };
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds slice(100);	/* between two looks at signals */
+constexpr milliseconds drain_limit(10000);
+constexpr milliseconds cancel_limit(15000);	/* more than the `dead` limit of a node */
+
+int ms_until(Clock::time_point until)
+{
+	auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+
+	return static_cast<int>(std::min<int64_t>(std::max<int64_t>(left, 0), 3600000));
+}
+
+} // namespace
+
+Engine::Engine(inc_group *group, std::shared_ptr<Counts> counts)
+	: group_(group), counts_(std::move(counts))
+{
+}
+
+Engine::~Engine()
+{
+	close();
+}
+
+std::string Engine::text()
+{
+	return inc_errmsg(group_);
+}
+
+std::exception_ptr Engine::error_of(const IncWork &work, int result)
+{
+	std::string text;
+
+	if (!result)
+		return nullptr;
+	counts_->event(Event::errors);
+	text = late_.empty() ? inc_errmsg(group_) : late_;
+	if (text.empty())
+		text = inc_strerror(result);
+	try {
+		throw_error(std::string("inc: ") + fn_name(work.fn) + ": " + text);
+	} catch (...) {
+		return std::current_exception();
+	}
+}
+
+/* ---- Starting ------------------------------------------------------------ */
+
+void Engine::submit(Lock &lock, IncWork &work)
+{
+	std::exception_ptr error;
+	int ret;
+
+	/* As many as the kernel holds are under way: until one of them has ended. */
+	while ((ret = inc_icollective(group_, &work.args, &work.request_)) == -EAGAIN) {
+		if (driving_ || pending_.empty())
+			changed_.wait_for(lock, milliseconds(1));
+		else
+			drive(lock, Clock::now() + slice);
+	}
+	if (!ret)
+		return;
+	error = error_of(work, ret);
+	/* the other ranks would wait for this one */
+	inc_cancel(group_);
+	std::rethrow_exception(error);
+}
+
+void Engine::start(const IncWorkPtr &work)
+{
+	Lock lock(mutex_);
+
+	if (closed_)
+		throw_error("inc: the process group was destroyed");
+	submit(lock, *work);
+	work->queued_ = true;
+	pending_.push_back(work);
+	changed_.notify_all();
+}
+
+/* ---- Ending -------------------------------------------------------------- */
+
+/* Its time is over: the group ends, and with it this operation. */
+void Engine::expire(IncWork &work)
+{
+	if (!cancelled_) {
+		late_ = inc_errmsg(group_);
+		inc_cancel(group_);
+	}
+	cancelled_ = true;
+	work.deadline = Clock::now() + cancel_limit;
+}
+
+void Engine::end_first(Lock &lock, int result)
+{
+	IncWorkPtr work = pending_.front();
+	std::exception_ptr error = error_of(*work, result);
+
+	pending_.pop_front();
+	work->queued_ = false;
+	if (work->wanted_)
+		wanted_--;
+	if (!error)
+		counts_->done(work->fn, work->bytes);
+	lock.unlock();
+	work->complete(error);
+	/* without the lock: freeing tensors may wait for Python's, whose owner may wait for ours */
+	work.reset();
+	lock.lock();
+	changed_.notify_all();
+}
+
+/*
+ * Waits for the oldest operation, which there is; nobody else drives. It is the queue's until
+ * end_first() has it.
+ */
+void Engine::drive(Lock &lock, Clock::time_point until)
+{
+	IncWork *work = pending_.front().get();
+	Clock::time_point end = std::min(until, work->deadline);
+	int ret;
+
+	driving_ = true;
+	lock.unlock();
+	ret = inc_wait(&work->request_, ms_until(end));
+	lock.lock();
+	driving_ = false;
+	if (ret == -ETIMEDOUT && Clock::now() >= work->deadline)
+		expire(*work);
+	if (ret == -ETIMEDOUT)
+		changed_.notify_all();
+	else
+		end_first(lock, ret > 0 ? -ETIME : ret);	/* not of all ranks: an error */
+}
+
+bool Engine::wait(IncWork &work, Clock::time_point until)
+{
+	Lock lock(mutex_);
+
+	while (!work.ended()) {
+		Clock::time_point now = Clock::now(), end = std::min(until, now + slice);
+
+		if (now >= until)
+			return false;
+		if (driving_ || !work.queued_)
+			changed_.wait_until(lock, end);
+		else
+			drive(lock, end);
+		if (work.ended() || Clock::now() < end || !check_signals)
+			continue;
+		lock.unlock();
+		check_signals();
+		lock.lock();
+	}
+	return true;
+}
+
+bool Engine::test(IncWork &work)
+{
+	Lock lock(mutex_);
+
+	while (!driving_ && work.queued_) {
+		int ret = inc_test(&pending_.front()->request_);
+
+		if (ret == -EAGAIN && Clock::now() >= pending_.front()->deadline)
+			expire(*pending_.front());
+		if (ret == -EAGAIN)
+			break;
+		end_first(lock, ret > 0 ? -ETIME : ret);
+	}
+	return work.ended();
+}
+
+void Engine::cancel()
+{
+	Lock lock(mutex_);
+
+	if (group_ && !closed_)
+		inc_cancel(group_);
+	cancelled_ = true;
+}
+
+/* ---- The thread ---------------------------------------------------------- */
+
+void Engine::want(IncWork &work)
+{
+	Lock lock(mutex_);
+
+	if (!work.queued_ || work.wanted_)
+		return;
+	work.wanted_ = true;
+	wanted_++;
+	if (!thread_.joinable()) {
+		auto self = shared_from_this();
+
+		thread_ = std::thread([self] { self->run_thread(); });
+		counts_->event(Event::threads);
+	}
+	changed_.notify_all();
+}
+
+void Engine::run_thread()
+{
+	Lock lock(mutex_);
+
+	while (!stop_) {
+		if (!wanted_ || driving_ || pending_.empty())
+			changed_.wait(lock);
+		else
+			drive(lock, Clock::time_point::max());
+	}
+}
+
+/* ---- The end ------------------------------------------------------------- */
+
+void Engine::drain(Lock &lock, milliseconds limit)
+{
+	Clock::time_point until = Clock::now() + limit;
+
+	while (!pending_.empty() && Clock::now() < until) {
+		if (driving_)
+			changed_.wait_until(lock, until);
+		else
+			drive(lock, until);
+	}
+}
+
+void Engine::fail_all(Lock &lock)
+{
+	while (!pending_.empty())
+		end_first(lock, -ECONNRESET);
+}
+
+void Engine::close()
+{
+	Lock lock(mutex_);
+
+	if (closed_)
+		return;
+	closed_ = true;
+	if (!cancelled_)
+		drain(lock, drain_limit);
+	if (!pending_.empty()) {
+		inc_cancel(group_);
+		cancelled_ = true;
+		drain(lock, cancel_limit);
+	}
+	stop_ = true;
+	changed_.notify_all();
+	lock.unlock();
+	/* the last reference may be dropped by a callback */
+	if (thread_.joinable() && thread_.get_id() == std::this_thread::get_id())
+		thread_.detach();
+	else if (thread_.joinable())
+		thread_.join();
+	lock.lock();
+	if (!pending_.empty()) {
+		fail_all(lock);
+		inc_abort(group_);
+	} else if (inc_leave(group_) == -EBUSY) {
+		inc_abort(group_);
+	}
+	group_ = nullptr;
+}
+
+} // namespace inctorch

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Operations of one INC group from their start to their end, and c10d's Work for each.
+ *
+ * Operations end in the order in which they started. Who waits for one drives: it waits in libinc
+ * for the oldest that is under way, and completes it, until its own has ended. So a blocking call
+ * needs no other thread. Only where somebody has asked for a future, which must complete by itself,
+ * a thread drives: one for each process group, started at the first future.
+ *
+ * Operations are kept, with all their tensors, until they have ended, also if their Work is
+ * dropped.
+ *
+ * Locks. Engine::mutex_ is not held while libinc waits, nor while an operation completes or is
+ * freed: that may run callbacks of the program, and wait for Python's lock, which a caller of
+ * getFuture() or isCompleted() holds.
+ */
+#ifndef INCTORCH_ENGINE_HPP
+#define INCTORCH_ENGINE_HPP
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <inc.h>
+
+#include "count.hpp"
+#include "staging.hpp"
+#include "torch_version.hpp"
+
+namespace inctorch {
+
+using Clock = std::chrono::steady_clock;
+
+/*
+ * Called a few times a second by a thread of the program that waits; throws to end the waiting, as
+ * after Ctrl-C. No lock is held.
+ */
+extern std::function<void()> check_signals;
+
+/*
+ * Does what waits for other threads, which may need Python's lock: to free a tensor, for instance.
+ * Not every destructor is called without it.
+ */
+extern std::function<void(const std::function<void()> &)> without_gil;
+
+class Engine;
+
+/* One operation. Filled by who makes it, before Engine::start(). */
+class IncWork : public c10d::Work {
+public:
+	IncWork(Fn fn, OpType type, int rank, std::shared_ptr<Engine> engine);
+
+	bool isCompleted() override;
+	bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
+	void synchronize() override {}
+	void abort() override;
+	std::vector<at::Tensor> result() override { return outputs; }
+	c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+	/* It has ended, with @error if that is one. Runs callbacks. */
+	void complete(std::exception_ptr error);
+
+	const Fn fn;
+	inc_args args{};
+	std::vector<uint64_t> send_counts, recv_counts;
+	uint64_t bytes = 0;		/* of the largest buffer */
+	Staging staging;
+	Tensors outputs;		/* result(), and the value of the future */
+	std::function<void()> then;	/* after the results are where they belong; may be empty */
+	Clock::time_point deadline;
+
+private:
+	friend class Engine;
+
+	bool ended();			/* without driving */
+
+	std::shared_ptr<Engine> engine_;
+	c10::intrusive_ptr<c10::ivalue::Future> future_;
+	inc_request request_{};
+	bool queued_ = false, wanted_ = false;	/* engine's, under its lock */
+};
+
+using IncWorkPtr = c10::intrusive_ptr<IncWork>;
+
+class Engine : public std::enable_shared_from_this<Engine> {
+public:
+	/* @group, joined, is the engine's from now on. */
+	Engine(inc_group *group, std::shared_ptr<Counts> counts);
+	~Engine();
+
+	/* Throws what libinc says if it cannot start; the group is over then. */
+	void start(const IncWorkPtr &work);
+
+	/* False: not within the limit; it goes on. */
+	bool wait(IncWork &work, Clock::time_point until);
+
+	/* As far as it goes without waiting: has it ended? */
+	bool test(IncWork &work);
+
+	/* Somebody wants to be told when it ends. */
+	void want(IncWork &work);
+
+	/* Ends the group for all ranks: all operations under way fail. */
+	void cancel();
+
+	/*
+	 * Waits until all operations have ended, some seconds at most, and leaves the group. After
+	 * that nothing can be started.
+	 */
+	void close();
+
+	std::string text();	/* libinc's, of the last failure */
+
+private:
+	using Lock = std::unique_lock<std::mutex>;
+
+	void submit(Lock &lock, IncWork &work);
+	void drive(Lock &lock, Clock::time_point until);
+	void expire(IncWork &work);
+	void end_first(Lock &lock, int result);
+	void drain(Lock &lock, std::chrono::milliseconds limit);
+	void fail_all(Lock &lock);
+	void run_thread();
+	std::exception_ptr error_of(const IncWork &work, int result);
+
+	inc_group *group_;
+	std::shared_ptr<Counts> counts_;
+	std::mutex mutex_;
+	std::condition_variable changed_;
+	std::deque<IncWorkPtr> pending_;
+	std::thread thread_;
+	std::string late_;		/* what was waited for when an operation's time was over */
+	unsigned int wanted_ = 0;	/* operations under way whose future somebody has */
+	bool driving_ = false;		/* some thread does */
+	bool cancelled_ = false, closed_ = false, stop_ = false;
+};
+
+} // namespace inctorch
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The Gloo group of the same ranks, which does what INC does not. */
+#include "gloo.hpp"
+
+#include <atomic>
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+
+#include "staging.hpp"
+
+namespace inctorch {
+namespace {
+
+using std::chrono::milliseconds;
+
+/*
+ * A store whose clients do not block each other: one that waits for a key in a store of c10d's
+ * holds its connection. Gloo's thread looks for its keys again and again instead.
+ */
+class PatientStore : public c10d::PrefixStore {
+public:
+	PatientStore(const std::string &prefix, StorePtr store,
+		     std::shared_ptr<std::atomic<bool>> stop)
+		: PrefixStore(prefix, std::move(store)), stop_(std::move(stop))
+	{
+	}
+
+	std::vector<uint8_t> get(const std::string &key) override
+	{
+		wait({ key });
+		return PrefixStore::get(key);
+	}
+
+#if TORCH_VERSION_MAJOR >= 2
+	/* several keys in one request: they wait in the store */
+	bool hasExtendedApi() const override { return false; }
+#endif
+
+	void wait(const std::vector<std::string> &keys) override
+	{
+		wait(keys, getTimeout());
+	}
+
+	void wait(const std::vector<std::string> &keys, const milliseconds &timeout) override
+	{
+		auto until = std::chrono::steady_clock::now() + timeout;
+		milliseconds pause(1);
+
+		while (!check(keys)) {
+			if (*stop_)
+				throw std::runtime_error("the process group was destroyed");
+			if (std::chrono::steady_clock::now() >= until)
+				throw std::runtime_error("Gloo: some rank does not come");
+			std::this_thread::sleep_for(pause);
+			pause = std::min(pause * 2, milliseconds(20));
+		}
+	}
+
+private:
+	std::shared_ptr<std::atomic<bool>> stop_;
+};
+
+/* Gloo's work, and what is to be done after it, once. */
+class ThenWork : public c10d::Work {
+public:
+	ThenWork(WorkPtr work, std::vector<std::function<void()>> then, Tensors outputs)
+		: work_(std::move(work)), then_(std::move(then)), outputs_(std::move(outputs))
+	{
+	}
+
+	bool isCompleted() override { return work_->isCompleted(); }
+	bool isSuccess() const override { return work_->isSuccess(); }
+	std::exception_ptr exception() const override { return work_->exception(); }
+	void abort() override { work_->abort(); }
+	void synchronize() override { do_then(); }
+
+	bool wait(milliseconds timeout) override
+	{
+		bool ret = work_->wait(timeout);
+
+		do_then();
+		return ret;
+	}
+
+	std::vector<at::Tensor> result() override
+	{
+		do_then();
+		return outputs_;
+	}
+
+	c10::intrusive_ptr<c10::ivalue::Future> getFuture() override
+	{
+		auto self = c10::intrusive_ptr<ThenWork>::unsafe_reclaim_from_nonowning(this);
+		auto type = c10::ListType::create(c10::TensorType::get());
+
+		return work_->getFuture()->then(
+			[self](c10::ivalue::Future &before) {
+				if (before.hasError())
+					std::rethrow_exception(before.exception_ptr());
+				self->do_then();
+				return c10::IValue(self->outputs_);
+			}, type);
+	}
+
+private:
+	void do_then()
+	{
+		std::vector<std::function<void()>> done;	/* freed without the lock */
+		std::lock_guard<std::mutex> lock(then_lock_);
+
+		for (auto &what : then_)
+			what();
+		done.swap(then_);
+	}
+
+	WorkPtr work_;
+	std::mutex then_lock_;
+	std::vector<std::function<void()>> then_;
+	Tensors outputs_;
+};
+
+at::ScalarType gloo_type(at::ScalarType type)
+{
+	switch (type) {
+	case at::kBool: return at::kByte;
+	case at::kBFloat16: return at::kFloat;
+	case at::kShort: return at::kInt;
+	default: return type;
+	}
+}
+
+} // namespace
+
+/* ---- The group ----------------------------------------------------------- */
+
+struct Gloo::Making {
+	GlooMaker maker;
+	StorePtr store;
+	int rank, size;
+	milliseconds timeout;
+	std::shared_ptr<std::atomic<bool>> stop = std::make_shared<std::atomic<bool>>(false);
+	std::promise<BasePtr> promise;
+
+	void run()
+	{
+		try {
+			auto keys = c10::make_intrusive<PatientStore>("gloo", store, stop);
+
+			promise.set_value(maker(keys, rank, size, timeout));
+		} catch (...) {
+			promise.set_exception(std::current_exception());
+		}
+	}
+};
+
+Gloo::Gloo(GlooMaker maker, const StorePtr &store, int rank, int size, milliseconds timeout)
+	: making_(std::make_shared<Making>())
+{
+	making_->maker = std::move(maker);
+	making_->store = store;
+	making_->rank = rank;
+	making_->size = size;
+	making_->timeout = timeout;
+}
+
+/* A thread that is connecting cannot be stopped: it ends by itself. */
+Gloo::~Gloo()
+{
+	*making_->stop = true;
+	if (made_.valid())
+		made_.wait_for(std::chrono::seconds(5));
+}
+
+void Gloo::begin()
+{
+	std::lock_guard<std::mutex> lock(mutex_);
+	auto making = making_;
+
+	if (made_.valid())
+		return;
+	made_ = making->promise.get_future().share();
+	std::thread([making] { making->run(); }).detach();
+}
+
+Base &Gloo::get()
+{
+	begin();
+	return *made_.get();
+}
+
+/* ---- Tensors ------------------------------------------------------------- */
+
+at::Tensor ForGloo::in(const at::Tensor &tensor)
+{
+	at::NoGradGuard no_grad;
+
+	if (tensor.layout() != at::kStrided)
+		return tensor;
+	if (tensor.is_complex())
+		return at::view_as_real(tensor.resolve_conj().to(at::kCPU).contiguous());
+	if (is_plain(tensor) && gloo_type(tensor.scalar_type()) == tensor.scalar_type())
+		return tensor;
+	return tensor.to(at::kCPU, gloo_type(tensor.scalar_type())).contiguous().resolve_neg();
+}
+
+at::Tensor ForGloo::out(const at::Tensor &tensor)
+{
+	at::Tensor memory = in(tensor);
+
+	if (memory.is_same(tensor) || (tensor.is_complex() && memory.is_alias_of(tensor)))
+		return memory;
+	back_.push_back([tensor, memory] {
+		at::NoGradGuard no_grad;
+
+		tensor.copy_(tensor.is_complex() ? at::view_as_complex(memory) : memory);
+	});
+	return memory;
+}
+
+Tensors ForGloo::in(const Tensors &tensors)
+{
+	Tensors all;
+
+	for (const at::Tensor &tensor : tensors)
+		all.push_back(in(tensor));
+	return all;
+}
+
+Tensors ForGloo::out(const Tensors &tensors)
+{
+	Tensors all;
+
+	for (const at::Tensor &tensor : tensors)
+		all.push_back(out(tensor));
+	return all;
+}
+
+std::vector<Tensors> ForGloo::in(const std::vector<Tensors> &lists)
+{
+	std::vector<Tensors> all;
+
+	for (const Tensors &list : lists)
+		all.push_back(in(list));
+	return all;
+}
+
+std::vector<Tensors> ForGloo::out(const std::vector<Tensors> &lists)
+{
+	std::vector<Tensors> all;
+
+	for (const Tensors &list : lists)
+		all.push_back(out(list));
+	return all;
+}
+
+WorkPtr ForGloo::finish(WorkPtr work, Tensors outputs)
+{
+	then_.insert(then_.end(), back_.begin(), back_.end());
+	if (then_.empty())
+		return work;
+	return c10::make_intrusive<ThenWork>(std::move(work), std::move(then_), std::move(outputs));
+}
+
+} // namespace inctorch

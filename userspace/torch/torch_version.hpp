@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What differs between versions of PyTorch. In 1.13 who does collectives is a ProcessGroup; since
+ * 2.0 it is a Backend, to which a ProcessGroup of PyTorch's own hands calls on.
+ */
+#ifndef INCTORCH_TORCH_VERSION_HPP
+#define INCTORCH_TORCH_VERSION_HPP
+
+#include <stdexcept>
+#include <string>
+
+#include <torch/csrc/api/include/torch/version.h>
+
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#if TORCH_VERSION_MAJOR >= 2
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#else
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#endif
+
+namespace inctorch {
+
+#if TORCH_VERSION_MAJOR >= 2
+using Base = c10d::Backend;
+#else
+using Base = c10d::ProcessGroup;
+#endif
+
+using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+using StorePtr = c10::intrusive_ptr<c10d::Store>;
+using Tensors = std::vector<at::Tensor>;
+using OpType = c10d::OpType;
+
+/* What a failed operation throws: torch.distributed.DistBackendError, in 1.13 RuntimeError. */
+[[noreturn]] inline void throw_error(const std::string &text)
+{
+#if TORCH_VERSION_MAJOR >= 2
+	C10_THROW_ERROR(DistBackendError, text);
+#else
+	throw std::runtime_error(text);
+#endif
+}
+
+} // namespace inctorch
+
+#endif
