@@ -10,8 +10,11 @@
 			 INC_F_ECE)
 
 /* Is this the result of what has gone up? 0 or a negative counter. */
-static int check_result(const struct netinc_slot *slot, u64 q, const struct netinc_pkt *pkt)
+static int check_result(const struct netinc_agg *agg, const struct netinc_slot *slot, u64 q,
+			const struct netinc_pkt *pkt)
 {
+	if (agg->closed && (s64)(q - agg->limit) >= 0)
+		return -INC_C_DROP_ERROR;
 	if (slot->q != q || slot->state == NETINC_SLOT_FILLING || slot->state == NETINC_SLOT_BAD)
 		return -INC_C_DROP_AHEAD;
 	if (slot->state != NETINC_SLOT_UP)
@@ -58,7 +61,7 @@ static int take_one_result(struct netinc_agg *agg, u64 q, const struct netinc_pk
 			   const struct netinc_pay *pay, u64 now)
 {
 	struct netinc_slot *slot = netinc_agg_slot(agg, q);
-	int err = check_result(slot, q, pkt);
+	int err = check_result(agg, slot, q, pkt);
 
 	if (err)
 		return err;
@@ -102,11 +105,14 @@ void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *ha
 	struct netinc_slot *slot;
 	u32 i;
 
-	for (i = 0; i < min(n, 2 * agg->window); i++) {
+	n = min(n, 2 * agg->window);
+	for (i = 0; i < n && netinc_agg_take_work(agg, 1); i++) {
 		slot = netinc_agg_slot(agg, q + i);
 		if (slot->q != q + i || slot->state != NETINC_SLOT_UP ||
 		    (s64)(slot->sent - before) > 0 || (have && netinc_bit(have, i)))
 			continue;
+		if (!netinc_agg_take_result(agg))
+			return;
 		slot->sent = now;
 		slot->lost_above = true;
 		netinc_count(agg->counters, INC_C_CONTRIBS_RESENT);

@@ -555,7 +555,8 @@ static bool width_fits(const struct netinc_agg *agg, const struct netinc_pkt *pk
 	wider = wider_of(pkt);
 	if (pkt->flags & INC_F_WIDE)
 		return wider > 1 && pkt->len <= agg->block;
-	return pkt->len * wider <= agg->block;
+	return pkt->len * wider + (pkt->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0) <=
+	       agg->block;
 }
 
 /* Is the packet as a whole good, and not too much for one buffer? 0 or a negative counter. */

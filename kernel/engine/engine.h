@@ -18,6 +18,7 @@
 #define NETINC_MS		1000ULL
 #define NETINC_NO_RANK		0xffffffffu
 #define NETINC_ALL		0xffffffffu	/* child: every one of them */
+#define NETINC_MAX_EPOCH	0x7fffffffu	/* nobody gets there who does not lie */
 
 /* Milliseconds: limits of the limits. */
 #define NETINC_MIN_DEAD_MS	100u
@@ -100,6 +101,15 @@ struct netinc_error {
 	u32 rank[2];
 	struct inc_desc desc[2];
 };
+
+/*
+ * Does it end the group whatever else comes? LEFT is a disagreement, of which nothing is said
+ * before all have contributed to its block.
+ */
+static inline bool netinc_error_is_final(const struct netinc_error *e)
+{
+	return e->code != INC_ERR_NONE && !e->resume && e->code != INC_ERR_LEFT;
+}
 
 static inline void netinc_count(u64 *counters, enum inc_counter c)
 {

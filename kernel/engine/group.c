@@ -260,9 +260,18 @@ void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank,
 	netinc_uplink_leave(g);
 	if (netinc_uplink_in_use(&g->up))
 		netinc_uplink_abort(g, &e, now);
-	/* this node goes: there will be nobody to hear what its parent says */
-	if (!netinc_uplink_in_use(&g->up) || code == INC_ERR_NODE_GONE)
+	else
 		fail_here(g, code, rank, now);
+}
+
+void netinc_group_remove(struct netinc_group *g, u64 now)
+{
+	if (netinc_group_over(g))
+		return;
+	netinc_group_fail(g, INC_ERR_NODE_GONE, NETINC_NO_RANK, now);
+	/* there will be nobody to hear what the parent says */
+	if (!netinc_group_over(g))
+		fail_here(g, INC_ERR_NODE_GONE, NETINC_NO_RANK, now);
 }
 
 void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
@@ -286,7 +295,7 @@ static void check_late(struct netinc_group *g, u64 now)
 	u32 child = netinc_group_check_late(g, now);
 	u64 since = now;
 
-	if (child == NETINC_NO_RANK || g->up.abort.code)
+	if (child == NETINC_NO_RANK || netinc_error_is_final(&g->up.abort))
 		return;
 	if (g->members[child].height && g->agg.child[child].waits_for != NETINC_NO_RANK)
 		netinc_group_fail(g, INC_ERR_RANK_LATE, netinc_agg_waiting_rank(&g->agg, &since),
@@ -336,8 +345,12 @@ static void describe_mismatch(struct netinc_group *g, const struct netinc_slot *
 	if (b != NETINC_NO_RANK)
 		agg->ops->desc(&g->agg, &slot->in[b], &e->desc[1]);
 	/* ranks that are below one child are named by that */
-	if (g->reported.code && g->reported.block == slot->q)
+	if (g->reported.code && g->reported.block == slot->q) {
+		u16 code = e->code == INC_ERR_LEFT ? e->code : g->reported.code;
+
 		*e = g->reported;
+		e->code = code;
+	}
 }
 
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
@@ -345,8 +358,11 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 	struct netinc_group *g = group_of(agg);
 	struct netinc_error e;
 
-	/* who contributes to a group that all have left does not bring it back */
-	if (netinc_group_over(g))
+	/*
+	 * who contributes to a group that all have left does not bring it back, and what has been
+	 * said to the parent is said again by the tick
+	 */
+	if (netinc_group_over(g) || g->up.abort.code)
 		return;
 	describe_mismatch(g, slot, a, b, &e);
 	e.resume = 0;
@@ -439,13 +455,17 @@ static int disagree_below(struct netinc_group *g, u32 child, const struct netinc
 	if (e->code != INC_ERR_MISMATCH && e->code != INC_ERR_UNSUPPORTED &&
 	    e->code != INC_ERR_LEFT)
 		return -INC_C_DROP_MALFORMED;
-	/* it may be the last contribution to its block, which is looked at at once */
+	/* it may be the last contribution to its block, which is decided at once */
 	if (lowest)
 		g->reported = *e;
-	if (netinc_agg_disagree(&g->agg, child, e->block, e->code, e->opseq,
-				e->resume ? e->resume - 1 : e->opseq, now) &&
-	    lowest)
+	if (!netinc_agg_disagree(&g->agg, child, e->block, e->code, e->opseq,
+				 e->resume ? e->resume - 1 : e->opseq, now))
+		return 0;
+	if (lowest)
 		g->reported = before;
+	/* it is about no block that anybody waits for, but the group is to end */
+	if (!e->resume && !netinc_group_over(g))
+		netinc_group_fail(g, e->code, e->rank[0], now);
 	return 0;
 }
 
@@ -783,6 +803,12 @@ int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
 	return err;
 }
 
+/* It is over, or will be when the parent has heard why. */
+static bool is_ending(const struct netinc_group *g)
+{
+	return netinc_group_over(g) || netinc_error_is_final(&g->up.abort);
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, patience = netinc_form_patience(g);
@@ -807,7 +833,7 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	}
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
-	for (i = 0; i < g->nmembers && !netinc_group_over(g) && !g->up.abort.code; i++) {
+	for (i = 0; i < g->nmembers && !is_ending(g); i++) {
 		const struct netinc_member *m = &g->members[i];
 
 		if (m->present && !has_gone(g, i) && now - m->heard > patience)

@@ -157,6 +157,8 @@ struct netinc_group {
 	/* rank that has been reported for it, NETINC_NO_RANK: none, or it has come since */
 	u32 late_rank;
 	u32 move;		/* number of the move that brought the group here, 0: none */
+	/* the first epoch has begun: who is below whom does not change any more */
+	bool settled;
 	/*
 	 * an epoch has begun, so the slots are in use; cleared when the group begins anew, until
 	 * the next one begins
@@ -378,6 +380,8 @@ void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first);
 /* @child may be NETINC_ALL. */
 void netinc_group_send_error(struct netinc_group *g, u32 child);
 
+/* This node goes, and the group with it, whatever is above. */
+void netinc_group_remove(struct netinc_group *g, u64 now);
 /* The group is over, for everybody, because of @rank; in a tree the root decides that. */
 void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
 

@@ -157,13 +157,16 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 	m = &g->members[child];
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
-	m->stale = join->below & INC_JOIN_STALE;
+	m->stale = m->height && (join->below & INC_JOIN_STALE);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;
-	if (m->height)
+	if (m->height) {
 		m->ranks = take_ranks(g, child, join);
-	else
+	} else {
+		/* it may have been a node before */
+		set_owner(g, child, 0);
 		g->owner[child] = child + 1;
+	}
 	g->joined += m->ranks;
 	return child;
 }
@@ -223,10 +226,12 @@ void netinc_children_number(struct netinc_group *g, u32 window)
 {
 	u32 i;
 
+	g->settled = true;
 	g->height = find_height(g);
 	if (!g->height && g->joined == g->cfg.size && window == g->agg.window)
 		return;
 	close_gaps(g);
+	netinc_agg_drain(&g->agg);
 	memset(g->agg.slots, 0, netinc_agg_bytes(g->cfg.size, 1, g->agg.window));
 	netinc_agg_init(&g->agg, g->agg.slots, g->nmembers, 1, window);
 	for (i = 0; i < g->nmembers; i++) {

@@ -103,7 +103,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	netinc_uplink_leave(g);
 	if (shrinks)
 		netinc_shrink(g);
-	else if (!g->epoch)
+	else if (!g->settled)
 		settle_children(g);
 	start = survey_members(g, &epoch);
 	if (!first)
@@ -153,6 +153,7 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 	       settings.late_policy != INC_LATE_PARTIAL && r->height >= 1 &&
 	       r->height < INC_MAX_HEIGHT && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
+	       pkt->epoch <= NETINC_MAX_EPOCH &&
 	       parent_ready_fits(g, pkt, r, be64_to_cpu(r->start), block);
 }
 
@@ -174,7 +175,7 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 	g->cfg.lineage = be64_to_cpu(ready->lineage);
 	g->cfg.nstandby = 0;
 	g->levels = ready->height;
-	if (!g->epoch)
+	if (!g->settled)
 		netinc_children_number(g, g->cfg.settings.window);
 	survey_members(g, &epoch);
 	g->opseq = be32_to_cpu(ready->opseq);
@@ -255,6 +256,16 @@ static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_
 	return !g->epoch || g->members[rank].nonce == be32_to_cpu(join->nonce);
 }
 
+/*
+ * Will the group not get further than this node? For a while all ranks may yet come here, and then
+ * nobody above is needed.
+ */
+static bool parent_has_refused(const struct netinc_group *g, u64 now)
+{
+	return g->up.refused &&
+	       now - g->up.refused_at > g->cfg.settings.dead_ms * NETINC_MS;
+}
+
 /* 0 or enum inc_refuse_code: may a node be a child of this group? */
 static int check_node(const struct netinc_group *g, const struct inc_join *join, u64 *detail)
 {
@@ -297,7 +308,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	if (code)
 		return code;
 	*detail = g->up.refuse_detail;
-	if (g->up.refused)
+	if (parent_has_refused(g, now))
 		return g->up.refused;
 	*detail = rank;
 	if (g->move && !was_member(g, rank, join))
@@ -337,6 +348,7 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 		      const struct inc_join *join, u64 now, u64 *detail)
 {
 	struct netinc_member *m = &g->members[rank];
+	bool last;
 
 	m->heard = now;
 	/* an error is for those who are in this epoch, and it has lost READY */
@@ -360,13 +372,15 @@ static int join_again(struct netinc_group *g, u32 rank, const struct netinc_pkt 
 	g->state = INC_GROUP_RESYNC;
 	if (!g->rejoined)
 		g->resync = now;
+	last = !m->rejoined && g->rejoined + 1 == g->nmembers;
 	if (!m->rejoined)
 		g->rejoined++;
 	m->rejoined = true;
 	member_update(g, rank, pkt, join, now);
-	if (g->rejoined == g->nmembers && netinc_uplink_in_use(&g->up))
+	/* to the parent once; what is lost is said again by the tick */
+	if (last && netinc_uplink_in_use(&g->up))
 		netinc_uplink_join(g, now);
-	else if (g->rejoined == g->nmembers)
+	else if (last)
 		begin_epoch(g, now);
 	if (g->state == INC_GROUP_RESYNC)
 		netinc_group_send_wait(g, rank, netinc_form_pause(g, now));
@@ -516,6 +530,9 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 	u32 child = pkt->child;
 	int code;
 
+	*detail = g->epoch;
+	if (pkt->epoch >= NETINC_MAX_EPOCH)
+		return INC_REFUSE_NEXT;
 	/* nobody joins a tree whose group has its root elsewhere */
 	if (netinc_group_is_branch(g))
 		return INC_REFUSE_UNKNOWN;

@@ -91,6 +91,7 @@ void netinc_shrink(struct netinc_group *g)
 		m[i].low = i;
 		g->owner[i] = i + 1;
 	}
+	g->settled = true;
 	g->cfg.size = n;
 	g->nmembers = n;
 	g->joined = n;

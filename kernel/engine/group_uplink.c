@@ -170,7 +170,7 @@ static void send_up_abort(struct netinc_group *g, u64 now)
 void netinc_uplink_abort(struct netinc_group *g, const struct netinc_error *e, u64 now)
 {
 	/* what comes first ends the epoch; but what ends the group goes above what does not */
-	if (g->up.abort.code && (!g->up.abort.resume || e->resume))
+	if (g->up.abort.code && (netinc_error_is_final(&g->up.abort) || !netinc_error_is_final(e)))
 		return;
 	if (!g->up.abort.code)
 		g->up.abort_since = now;
@@ -269,8 +269,10 @@ static bool up_result_lost(struct netinc_group *g, u64 now)
 {
 	struct netinc_uplink *up = &g->up;
 
-	if ((s64)(up->due - g->agg.una) <= 0)
+	if ((s64)(up->due - g->agg.una) <= 0) {
+		netinc_reorder_lost(&up->down, false, now);
 		return false;
+	}
 	return netinc_reorder_lost(&up->down, true, now) ||
 	       now - up->probed >= max(up->cc.srtt, up->down.slack);
 }
@@ -313,15 +315,16 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 		send_leave(g);
 		return 0;
 	}
-	up->heard = now;
-	up->unanswered = 0;
 	/* the parent has the LEAVE of all ranks below, and asks for nothing any more */
 	if (up->state == NETINC_UPLINK_READY) {
 		if (pkt->epoch != g->epoch || (pkt->cookie ^ up->down_cookie))
 			return -INC_C_DROP_EPOCH;
 		up->left = g->nleft == g->nmembers;
-		return 0;
 	}
+	up->heard = now;
+	up->unanswered = 0;
+	if (up->state == NETINC_UPLINK_READY)
+		return 0;
 	up->known = pkt->child;
 	up->told = true;
 	up->joined = be32_to_cpu(w->joined);
@@ -374,6 +377,7 @@ static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (is_passing(code))
 		return 0;
 	up->refused = code;
+	up->refused_at = now;
 	up->refuse_detail = be64_to_cpu(r->detail);
 	return 0;
 }
@@ -486,11 +490,14 @@ static void tick_in_use(struct netinc_group *g, u64 now)
 		return;
 	if (up->abort.code && now - up->abort_sent >= ABORT_PAUSE)
 		send_up_abort(g, now);
-	if (up->state == NETINC_UPLINK_RESYNC && g->rejoined == g->nmembers &&
-	    now - up->asked >= JOIN_PAUSE)
-		netinc_uplink_join(g, now);
-	else if (now - up->asked >= dead / IDLE_PROBES ||
-		 (up->unanswered && now - up->asked >= netinc_cc_rto(&up->cc) * up->unanswered))
+	/* who joins again has all results that there will be: nothing is PROBEd for any more */
+	if (up->state == NETINC_UPLINK_RESYNC && g->rejoined == g->nmembers) {
+		if (now - up->asked >= JOIN_PAUSE)
+			netinc_uplink_join(g, now);
+		return;
+	}
+	if (now - up->asked >= dead / IDLE_PROBES ||
+	    (up->unanswered && now - up->asked >= netinc_cc_rto(&up->cc) * up->unanswered))
 		send_probe(g, up_result_lost(g, now), now);
 	else
 		netinc_uplink_poke(g, now);

@@ -44,6 +44,7 @@ struct netinc_uplink {
 	/* enum inc_refuse_code with which the parent has refused for good, 0: it has not */
 	u16 refused;
 	u64 refuse_detail;	/* as in struct inc_refuse, valid with `refused` */
+	u64 refused_at;		/* time of that, likewise */
 	u64 challenge;		/* of the parent, to be proved in the next JOIN; 0: none */
 	u32 child;		/* number by which the parent knows us: the lowest rank below */
 	/* ASKING: the same, as the last WAIT says: its lowest rank may have been another one */

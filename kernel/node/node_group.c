@@ -238,7 +238,7 @@ void netinc_node_group_destroy(struct netinc_node_group *g)
 
 	netinc_node_group_lock(g);
 	if (!netinc_group_is_branch(&g->grp))
-		netinc_group_fail(&g->grp, INC_ERR_NODE_GONE, NETINC_NO_RANK, netinc_now());
+		netinc_group_remove(&g->grp, netinc_now());
 	unhashed = unhash_group(g);
 	netinc_node_group_unlock(g);
 	timer_shutdown_sync(&g->timer);

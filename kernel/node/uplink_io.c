@@ -8,6 +8,7 @@
 #include <linux/rculist.h>
 #include "core/nf_hooks.h"
 #include "node/node_group.h"
+#include "node/tenant.h"
 #include "node/uplink_io.h"
 
 int netinc_uplink_init(struct netinc_node_group *g, const struct netinc_peer *parent,
@@ -144,7 +145,8 @@ static bool is_for(const struct netinc_node_group *g, const struct netinc_rx *rx
 	__be32 nonce;
 
 	if (grp->cfg.id != rx->pkt.group || !grp->cfg.has_parent ||
-	    !netinc_peer_same_host(&g->up_path.peer, &rx->peer))
+	    !netinc_peer_same_host(&g->up_path.peer, &rx->peer) ||
+	    !netinc_node_group_in_vrf(g, rx->vrf))
 		return false;
 	if (!is_membership(rx->pkt.type))
 		return rx->pkt.incarnation == READ_ONCE(grp->up.incarnation);
@@ -180,7 +182,7 @@ static int up_rx_segment(struct netinc_node_group *g, struct netinc_rx *rx, u64 
 
 static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
-	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC);
+	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
 	int err, got = 1;
 
 	netinc_node_group_lock(g);
@@ -207,7 +209,9 @@ static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 	netinc_fold_end(g);
 out:
 	netinc_node_group_unlock(g);
-	atomic64_add(ktime_get_ns() - begin, &g->unbooked);
+	spent = ktime_get_ns() - begin;
+	atomic64_add(spent, &g->unbooked);
+	netinc_tenant_worked(g->tenant, spent);
 }
 
 bool netinc_uplink_rx_skb(struct netinc_rx *rx)

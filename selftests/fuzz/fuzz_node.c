@@ -322,7 +322,7 @@ static bool step(void)
 		break;
 	default:
 		if (what == 255)
-			netinc_group_fail(&env.g, INC_ERR_NODE_GONE, NETINC_NO_RANK, env.now);
+			netinc_group_remove(&env.g, env.now);
 		break;
 	}
 	return true;

@@ -303,8 +303,9 @@ static void lost(struct rank *r)
 static bool may_send(struct rank *r, u32 rank, const struct netinc_pkt *pkt)
 {
 	struct netinc_peer peer = honest_peer(rank);
+	struct netinc_pkt received = *pkt;
 
-	if (!netinc_group_check(&env.g, pkt, &peer, env.now))
+	if (!netinc_group_check(&env.g, &received, &peer, env.now))
 		return true;
 	lost(r);
 	return false;

@@ -65,6 +65,7 @@ static struct {
 	/* so many packets of this type from that address, which are lost */
 	u8 lose_type;
 	u32 lose_from, lose;
+	u32 lose_contrib;	/* the next contributions of node 1 */
 } net;
 
 static inline struct node *node_of(struct netinc_group *g)
@@ -369,7 +370,9 @@ static inline void deliver(void)
 	struct frame f = net.queue[net.first++ % QUEUE];
 
 	net.now++;
-	if (net.lose && f.pkt.type == net.lose_type && f.from == net.lose_from)
+	if (net.lose_contrib && f.pkt.type == INC_PKT_CONTRIB && f.from == 1)
+		net.lose_contrib--;
+	else if (net.lose && f.pkt.type == net.lose_type && f.from == net.lose_from)
 		net.lose--;
 	else if (f.to >= RANK_AT && f.to < RANK_AT + RANKS)
 		at_rank(&net.told[f.to - RANK_AT], &f);

@@ -65,6 +65,33 @@ static void test_all_local(void)
 	end_tree();
 }
 
+/* The parent takes no nodes, which does not matter to ranks that all come to one, and soon. */
+static void test_refused(void)
+{
+	u32 i;
+
+	begin_tree(false, 1, 1, 1, 1);
+	net.node[0].g.cfg.settings.late_policy = INC_LATE_PARTIAL;
+	join(0);
+	wait_ms(50);
+	expect(net.node[1].g.up.refused == INC_REFUSE_TREE, "refused: %u",
+	       net.node[1].g.up.refused);
+	for (i = 1; i < RANKS; i++)
+		join(i);
+	wait_ms(50);
+	expect(net.node[1].g.state == INC_GROUP_ACTIVE && net.node[1].g.agg.root, "no root");
+	end_tree();
+
+	begin_tree(false, 1, 1, 1, 1);
+	net.node[0].g.cfg.settings.late_policy = INC_LATE_PARTIAL;
+	join(0);
+	wait_ms(DEAD / 2);
+	join(0);
+	wait_ms(DEAD / 2 + 100);
+	expect(join_from(1, 0) == INC_REFUSE_TREE, "for ever");
+	end_tree();
+}
+
 /* Its lowest rank is the number of a node: that changes while ranks come and go. */
 static void test_lowest_changes(void)
 {
@@ -270,12 +297,15 @@ static void test_loss(void)
 
 	for (i = 0; i < ARRAY_SIZE(lost); i++) {
 		form_tree(true, 2, 1, 0, 2);
+		/* nobody PROBEs where nothing else is lost */
+		net.lose_contrib = lost[i].type == INC_PKT_STATUS || lost[i].type == INC_PKT_PROBE;
 		net.lose_type = lost[i].type;
 		net.lose_from = lost[i].from;
 		net.lose = 1;
 		reduce(0, 0);
 		reduce(1, 1);
 		ask_for(200, 0);
+		expect(!net.lose, "case %u: it has not been lost", i);
 		expect_sums(0);
 		expect_sums(1);
 		end_tree();
@@ -452,7 +482,7 @@ static void test_node_gone(void)
 
 	for (n = 0; n < NODES; n++) {
 		form_tree(true, 2, 1, 0, 2);
-		netinc_group_fail(&net.node[n].g, INC_ERR_NODE_GONE, NETINC_NO_RANK, net.now);
+		netinc_group_remove(&net.node[n].g, net.now);
 		pump();
 		for (i = 0; i < RANKS; i++)
 			expect_error(i, INC_ERR_NODE_GONE, NETINC_NO_RANK, NETINC_NO_RANK);
@@ -483,6 +513,7 @@ static void test_leave(void)
 			expect(!leave(r, 1, 1), "rank %u", r);
 		pump();
 		wait_ms(3 * DEAD);
+		expect(!net.lose, "case %u: it has not been lost", i);
 		for (r = 0; r < RANKS; r++)
 			expect(!net.told[r].errors, "case %u, rank %u: error %u", i, r,
 			       net.told[r].error.code);
@@ -760,8 +791,8 @@ static void test_wide(void)
 }
 
 /*
- * What would be no accumulators, what would go up longer than a block, and results of an older epoch,
- * which nobody retains here.
+ * What would be no accumulators, what would go up longer than a block, and results of an older
+ * epoch, which nobody retains here.
  */
 static void test_lying_width(void)
 {
@@ -792,6 +823,7 @@ static void test_lying_width(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_any_order),
 	KTAP(test_all_local),
+	KTAP(test_refused),
 	KTAP(test_lowest_changes),
 	KTAP(test_overlap),
 	KTAP(test_ghost),

@@ -41,6 +41,7 @@ SEED=${SEED:-${RUN_SEED:-$(date +%y%m%d)}$(($(uname -r | cksum | cut -d' ' -f1) 
 
 # More arguments of single ranks, see rank_args
 declare -A RANK_ARGS=()
+EXTRA_NETNS=()
 RANK_PIDS=()
 KTAP_N=0
 KTAP_FAILED=0
@@ -124,10 +125,11 @@ wait_for() {
 
 # ---- Topology -------------------------------------------------------------------------------------------------------
 
+# EXTRA_NETNS: a test's own, which go with the others
 all_netns() {
-	local h
+	local h ns
 
-	echo sw
+	for ns in sw "${EXTRA_NETNS[@]}"; do echo "$ns"; done
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		echo "h$h"
 	done

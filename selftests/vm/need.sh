@@ -35,7 +35,7 @@ built_programs() {
 
 # Names that the tests give to network namespaces.
 taken_names() {
-	ip netns list 2>/dev/null | cut -d' ' -f1 | grep -xE 'sw|w|many|h[0-9]+' | paste -s -d' '
+	ip netns list 2>/dev/null | cut -d' ' -f1 | grep -xE 'sw|w|many|[hl][0-9]+' | paste -s -d' '
 }
 
 need_machine() {

@@ -444,7 +444,7 @@ void node_remove(struct node *n)
 
 	for (ng = n->box->groups; ng; ng = ng->next)
 		if (ng->node == n)
-			netinc_group_fail(&ng->g, INC_ERR_NODE_GONE, NETINC_NO_RANK, n->sim->now);
+			netinc_group_remove(&ng->g, n->sim->now);
 	node_flush(n);
 	node_forget(n);
 }

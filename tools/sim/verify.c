@@ -158,7 +158,6 @@ void verify_free(struct sim *sim, struct sim_op *o)
 	o->result = NULL;
 }
 
-/* What child @i has contributed, as its own header says. */
 /* Bytes of what a child contributes: accumulators may be wider than elements. */
 static u32 length_of(const struct netinc_slot *slot, const struct netinc_pay *in)
 {
@@ -168,6 +167,7 @@ static u32 length_of(const struct netinc_slot *slot, const struct netinc_pay *in
 	return in->flags & INC_F_WIDE && r ? slot->len / r->elem_size * r->acc_size : slot->len;
 }
 
+/* What child @i has contributed, as its own header says. */
 static void verify_input(struct node *n, const struct netinc_agg *agg,
 			 const struct netinc_slot *slot, u32 i)
 {
