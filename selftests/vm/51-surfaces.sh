@@ -112,7 +112,8 @@ configure_again() {
 		for name in $(inc -n "$ns" -j tenant show | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
 			inc -n "$ns" tenant del "$name" || return
 		done
-		for dev in $(inc -n "$ns" -j node show | grep -o '"dev":"[^"]*"' | cut -d'"' -f4); do
+		# not from the JSON, in which a link-local parent has a "dev", too
+		for dev in $(inc -n "$ns" node show | sed -n 's/^node dev \([^ ]*\).*/\1/p'); do
 			inc -n "$ns" node del dev "$dev" || return
 		done
 	done
