@@ -752,6 +752,15 @@ static bool is_drawn(const struct test_call *c)
 	return expected == EXPECT_INC || types[c->type].kind != PAIR;
 }
 
+/*
+ * Open MPI 4.1.4 hangs in place where a rank has nothing at all to exchange and others have
+ * something for themselves: who has nothing takes no part (seen without INC).
+ */
+static bool hangs_in_place(const struct test_call *c)
+{
+	return !c->blocking && (c->fn == ALLTOALLV || c->fn == ALLTOALLW) && !is_inc(c);
+}
+
 /* A call that is drawn; all ranks of the world draw it at once, for their communicators. */
 static void draw_call(struct test_call *c, struct group *g, bool blocking)
 {
@@ -775,7 +784,7 @@ static void draw_call(struct test_call *c, struct group *g, bool blocking)
 	c->in_place = !draw(3);
 	layouts[0] = draw_at(c->key, (uint64_t)rank, 1, NR_LAYOUTS);
 	layouts[1] = draw_at(c->key, (uint64_t)rank, 2, NR_LAYOUTS);
-	if (!may_be_in_place(c))
+	if (!may_be_in_place(c) || hangs_in_place(c))
 		c->in_place = false;
 	if (is_reduction(c->fn) || expected != EXPECT_INC)
 		memset(layouts, 0, sizeof(layouts));	/* PLAIN */
