@@ -964,8 +964,7 @@ static void run_pending(struct group *g)
 	uint64_t before;
 
 	for (int i = 0; i < n; i++) {
-		draw_call(&calls[i], g, i == 0 || draw(6));
-		calls[i].blocking = i && !draw(5);
+		draw_call(&calls[i], g, i && !draw(5));
 		counter_name(name, &calls[i]);
 		before = count_of(name);
 		if (calls[i].blocking)
