@@ -50,6 +50,7 @@ static int charge_group(struct netinc_node_group *g, const struct netinc_node_cf
 {
 	const struct netinc_charge_item *full;
 
+	g->memory = netinc_node_group_memory(cfg, pending);
 	g->ncharges = netinc_node_group_charges(g->nn, g->payer, cfg, pending, g->charge);
 	full = netinc_charge_all(g->charge, g->ncharges);
 	return full ? full->account->err : 0;
@@ -263,17 +264,25 @@ u32 netinc_node_group_window(const struct netinc_node_cfg *cfg,
 		       netinc_node_group_fit(cfg, cfg->settings.window, pending->size);
 }
 
+u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending)
+{
+	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
+	u32 window = netinc_node_group_window(cfg, pending);
+
+	return netinc_group_bytes(pending->size, window) +
+	       pending->size * sizeof(struct netinc_link) +
+	       2 * (u64)window * (PAGE_SIZE << get_order(seg_size)) +
+	       (u64)pending->size * SKB_TRUESIZE(seg_size);
+}
+
 u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
 			      const struct netinc_node_cfg *cfg,
 			      const struct netinc_pending_group *pending,
 			      struct netinc_charge_item *item)
 {
-	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
-	u32 window = netinc_node_group_window(cfg, pending), slots = 2 * window;
-	s64 bytes = netinc_group_bytes(pending->size, window) +
-		    pending->size * sizeof(struct netinc_link) +
-		    (u64)slots * (PAGE_SIZE << get_order(seg_size)) +
-		    (u64)pending->size * SKB_TRUESIZE(seg_size);
+	u32 slots = 2 * netinc_node_group_window(cfg, pending);
+	s64 bytes = netinc_node_group_memory(cfg, pending);
 	struct netinc_account *to;
 	u32 n = 0;
 

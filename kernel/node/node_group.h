@@ -63,6 +63,7 @@ struct netinc_node_group {
 	u64 results;			/* bytes of results that slots refer to, charged */
 	/* bytes: most that `held` may be, and most that `results` may be; never changes */
 	u64 limit;
+	u64 memory;			/* bytes that were reserved for it; never changes */
 	/* what it has been charged for when it was made; never changes */
 	struct netinc_charge_item charge[NETINC_GROUP_CHARGES];
 	u32 ncharges;
@@ -113,6 +114,9 @@ struct netinc_user *netinc_node_payer(struct netinc_node *node,
  * What it is charged for when it is made: slots, and memory for these and to get on, a result in
  * each, a contribution of each rank. Fills @item, NETINC_GROUP_CHARGES at most; returns how many.
  */
+/* Bytes that are reserved for it when it is made: slots, and what it needs to get on. */
+u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending);
 u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
 			      const struct netinc_node_cfg *cfg,
 			      const struct netinc_pending_group *pending,

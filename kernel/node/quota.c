@@ -3,26 +3,39 @@
  * May a node have one more group? Its own limit, what one peer may have for itself, and the limits
  * of the namespace and its owner. A peer whose groups nobody else has joined, for instance because
  * nobody else ever will, gets at most a quarter of what the node has, and all behind one port of
- * the bridge together half: the others can always form theirs.
+ * the bridge together half, of its groups and of the memory that the namespace has for them: the
+ * others can always form theirs.
  */
 #include <linux/rculist.h>
 #include "node/node_group.h"
 #include "node/node.h"
 #include "node/tenant.h"
 
-struct group_usage {
-	u32 live;		/* groups that are not over */
-	/* also those that are over, with nobody from another address than the asking one's */
-	u32 peer;
-	u32 port;		/* likewise with nobody from another port */
+/* Groups, also those that are over, and the bytes that were reserved for them. */
+struct group_share {
+	u32 groups;
+	u64 bytes;
 };
 
+struct group_usage {
+	u32 live;			/* groups that are not over */
+	struct group_share peer;	/* with nobody from another address than the asking one's */
+	struct group_share port;	/* with nobody from another port */
+};
+
+static void add_to_share(struct group_share *share, bool alone, u64 bytes)
+{
+	share->groups += alone;
+	share->bytes += alone ? bytes : 0;
+}
+
 static void count_group(struct group_usage *c, const struct netinc_creator *f,
-			const struct netinc_creator *asking, bool live)
+			const struct netinc_creator *asking, bool live, u64 bytes)
 {
 	c->live += live;
-	c->peer += !READ_ONCE(f->others) && netinc_peer_same_host(&f->peer, &asking->peer);
-	c->port += !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
+	add_to_share(&c->peer, !READ_ONCE(f->others) &&
+			       netinc_peer_same_host(&f->peer, &asking->peer), bytes);
+	add_to_share(&c->port, !READ_ONCE(f->ports) && f->ifindex == asking->ifindex, bytes);
 }
 
 /*
@@ -41,11 +54,13 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 		if (!netinc_node_group_find_for(node->nn, node->pending[i].job,
 						node->pending[i].group, node->pending[i].tenant,
 						node->pending[i].creator.vrf))
-			count_group(c, &node->pending[i].creator, asking, true);
+			count_group(c, &node->pending[i].creator, asking, true,
+				    netinc_node_group_memory(&node->cfg, &node->pending[i]));
 	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
 		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash)
 			if (g->node == node)
-				count_group(c, &g->creator, asking, !netinc_group_over(&g->grp));
+				count_group(c, &g->creator, asking, !netinc_group_over(&g->grp),
+					    g->memory);
 }
 
 /*
@@ -58,20 +73,37 @@ static bool has_ports(const struct netinc_node *node, const struct netinc_creato
 	       (node->dev && netif_is_bridge_master(node->dev));
 }
 
-/* At the node's own limit? Those that are over may be a few times as many. */
-static bool node_full(struct netinc_node *node, const struct netinc_creator *asking, u64 *limit)
+/* May these, who have one group always, have one more that needs @bytes? */
+static bool share_is_full(const struct group_share *share, u32 groups, u64 memory, u64 bytes,
+			  u64 *limit)
 {
-	u32 max = node->cfg.max_groups, all = atomic_read(&node->ngroups), few = max(max / 4, 1u);
+	if (share->groups >= max(groups, 1u)) {
+		*limit = max(groups, 1u);
+		return true;
+	}
+	*limit = memory;
+	return share->groups && share->bytes + bytes > memory;
+}
+
+/* At the node's own limits? Those groups that are over may be a few times as many. */
+static bool node_full(struct netinc_node *node, const struct netinc_pending_group *pending,
+		      u64 *limit)
+{
+	u64 memory = atomic64_read(&node->nn->max[INC_LIMIT_SLOT_MEMORY]);
+	u64 used = atomic64_read(&node->nn->account.use[INC_LIMIT_SLOT_MEMORY]);
+	u64 bytes = netinc_node_group_memory(&node->cfg, pending);
+	u32 max = node->cfg.max_groups, all = atomic_read(&node->ngroups);
+	const struct netinc_creator *asking = &pending->creator;
 	struct group_usage c;
 
-	if (all + node->npending < few)
+	if (all + node->npending < max(max / 4, 1u) &&
+	    used + (node->npending + 1) * bytes <= memory / 4)
 		return false;
 	count_groups(node, asking, &c);
-	*limit = few;
-	if (c.peer >= few)
+	if (share_is_full(&c.peer, max / 4, memory / 4, bytes, limit))
 		return true;
-	*limit = max(max / 2, 1u);
-	if (has_ports(node, asking) && c.port >= *limit)
+	if (has_ports(node, asking) &&
+	    share_is_full(&c.port, max / 2, memory / 2, bytes, limit))
 		return true;
 	*limit = max;
 	return c.live >= max || all >= 8 * max;
@@ -109,7 +141,7 @@ int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_gro
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
-	if (node->npending == NETINC_MAX_PENDING || node_full(node, &pending->creator, limit))
+	if (node->npending == NETINC_MAX_PENDING || node_full(node, pending, limit))
 		return INC_REFUSE_LIMIT;
 	payer = netinc_node_payer(node, pending);
 	if (!payer)

@@ -242,6 +242,31 @@ def t_peer(lab):
     all_back()
 
 
+@test("limits: nor all of the memory that there is for them")
+def t_peer_memory(lab):
+    job = Job(new_group(), ("h1", "h2"))                        # does not count as one peer's
+    bytes_of_one = use("sw", "slot_memory")
+    with Limit("sw", "slot-memory", 8 * bytes_of_one):
+        for parent in abi.NODE4, abi.NODE6:                     # from two addresses
+            lab.ranks += [lone("h1", parent), lone("h1", parent)]
+            fails(errno.ENOSPC, lone, "h1", parent)
+        link = json.loads(abi.tool("ip", "-n", "h1", "-j", "link", "show", "eth0"))[0]
+        # and a third one: half of the memory is for what came by this port now
+        fails(errno.ENOSPC, lone, "h1", "fe80::ff:fe00:7fe", link["ifindex"])
+        lab.ranks += [lone("h2"), lone("h2"), lone("h3")]       # others form theirs: eight in all
+        fails(errno.ENOSPC, lone, "h3")
+        job.run()
+    with Limit("sw", "slot-memory", 1):
+        fails(errno.ENOSPC, lone, "h1")
+    job.close()
+    lab.recover()
+    # the only one of a peer may be as large as all that there is
+    with Limit("sw", "slot-memory", bytes_of_one):
+        lab.ranks = [lone("h1")]
+    lab.recover()
+    all_back()
+
+
 @test("limits: held packets: none may be kept, and all is right")
 def t_held(lab):
     del lab
