@@ -202,6 +202,21 @@ ping_others() {
 	wait_for 30 no_groups && return "$ret"
 }
 
+# The node's address is found by the name of its host, at ranks and by the tool.
+named_by_name() {
+	local names out ret=0
+
+	printf '%s\n' "127.0.0.1 localhost" "$INC_NODE4 switch1.example" >"$INC_TMP/hosts"
+	# shellcheck disable=SC2016
+	names=(unshare --mount sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$INC_TMP/hosts")
+	run_ranks 2 "${names[@]}" inc-allreduce --count 1000 --parent switch1.example:5227 || ret=1
+	"${names[@]}" inc -n h1 parent set switch1.example || ret=1
+	out=$(inc -n h1 parent show)
+	expect "the parent that was set by its name" "$out" = "parent $INC_NODE4 port 5227" || ret=1
+	refused 'parent "x.invalid": no address of x.invalid is found' \
+		inc-allreduce --rank 1 --size 2 --parent x.invalid && return "$ret"
+}
+
 inc_begin
 inc_topology_create 4
 
@@ -212,6 +227,7 @@ taken_begin
 check "another size is refused" other_size
 check "the same over IPv6" run_ranks 4 inc-allreduce --count 1000 --parent "$INC_NODE6"
 check "the parent named with its port" run_ranks 2 inc-allreduce --count 1000 --parent "[$INC_NODE6]:5227"
+check "the parent named by its host's name" named_by_name
 check "the others wait for a rank that comes late" late_rank
 check "32 ranks wait for the last one" many_ranks 32
 check "a rank that does not come is named" missing_rank

@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +137,46 @@ int addr_parse(const char *text, size_t len, struct addr *addr)
 		return 0;
 	addr->len = 16;
 	return inet_pton(AF_INET6, copy, addr->bytes) == 1 ? 0 : -1;
+}
+
+/* Not an address in numbers that has a mistake, nor of the old forms that have less than four. */
+static bool is_name(const char *text)
+{
+	const char *last = strrchr(text, '.');
+	struct in_addr old;
+
+	last = last && last[1] ? last + 1 : text;
+	return *text && !strpbrk(text, ":/[]%, \t\n") && !inet_aton(text, &old) &&
+	       last[strspn(last, "0123456789")];
+}
+
+int addr_find(const char *what, const char *text, struct addr *addr)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
+	int err;
+
+	if (!addr_parse(text, strlen(text), addr))
+		return 0;
+	if (!is_name(text))
+		return usage_error("%s%s: expected an IPv4 or IPv6 address, or a host's name",
+				   what, text);
+	err = getaddrinfo(text, NULL, &hints, &found);
+	if (err)
+		return refused("%s%s: no address of this host is found: %s", what, text,
+			       gai_strerror(err));
+	if (found->ai_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)found->ai_addr;
+
+		addr->len = sizeof(in->sin_addr);
+		memcpy(addr->bytes, &in->sin_addr, sizeof(in->sin_addr));
+	} else {
+		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
+
+		addr->len = sizeof(in6->sin6_addr);
+		memcpy(addr->bytes, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	}
+	freeaddrinfo(found);
+	return 0;
 }
 
 bool addr_link_local(const struct addr *addr)

@@ -16,7 +16,8 @@ static const char usage[] =
 	"Usage: inc parent show\n"
 	"       inc parent set ADDR [port PORT] [dev DEV]\n"
 	"       inc parent del\n"
-	"ADDR: an IPv4 or IPv6 address of the node; a link-local one (fe80::...) needs dev.\n"
+	"ADDR: an IPv4 or IPv6 address of the node, or its name, of which the first address is set;\n"
+	"a link-local address (fe80::...) needs dev.\n"
 	"PORT: the node's UDP port, default 5227.\n";
 
 static int send_parent(const struct addr *addr, const struct arg *port, uint32_t ifindex)
@@ -48,9 +49,10 @@ static int set(int argc, char **argv)
 
 	if (!argc)
 		return usage_error("address is missing; expected an IPv4 or IPv6 address");
-	if (addr_parse(argv[0], strlen(argv[0]), &addr))
-		return usage_error("%s: expected an IPv4 or IPv6 address", argv[0]);
 	err = args_parse(args, argc - 1, argv + 1);
+	if (err)
+		return err;
+	err = addr_find("", argv[0], &addr);
 	if (err)
 		return err;
 	if (addr_link_local(&addr) && !args[1].given)

@@ -40,7 +40,7 @@
 static const char usage[] =
 	"Usage: inc ping [ADDR] [port PORT] [dev DEV] [count N] [interval MS] [timeout MS]\n"
 	"Asks a node whether it is there, as a rank does that wants to join.\n"
-	"ADDR: its IPv4 or IPv6 address, by default this network namespace's parent; a link-local one needs dev\n"
+	"ADDR: its IPv4 or IPv6 address or its name, by default this network namespace's parent; a link-local one needs dev\n"
 	"PORT: its UDP port, default 5227\n"
 	"DEV:  ask by this device, or in this VRF\n"
 	"N:    questions, 1..1000000, default 4\n"
@@ -131,8 +131,10 @@ static int default_target(struct target *to)
 
 static int given_target(struct target *to, const char *text, const struct arg *dev)
 {
-	if (addr_parse(text, strlen(text), &to->addr))
-		return usage_error("%s: expected an IPv4 or IPv6 address", text);
+	int err = addr_find("", text, &to->addr);
+
+	if (err)
+		return err;
 	if (addr_link_local(&to->addr) && !dev->given)
 		return usage_error("%s: a link-local address needs dev DEV", text);
 	if (!dev->given)

@@ -87,10 +87,54 @@ static int parse_scope(char *host, struct sockaddr_inc *addr)
 	return 0;
 }
 
+static void set_parent(struct sockaddr_inc *addr, const struct addrinfo *found)
+{
+	addr->sinc_parent_family = found->ai_family;
+	if (found->ai_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)found->ai_addr;
+
+		memcpy(addr->sinc_parent, &in->sin_addr, sizeof(in->sin_addr));
+	} else {
+		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
+
+		memcpy(addr->sinc_parent, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		addr->sinc_scope_id = in6->sin6_scope_id;
+	}
+}
+
+/*
+ * The address that the host would use first (RFC 6724). 0 or an EAI_*, see getaddrinfo(3).
+ */
+static int look_up(const char *name, struct sockaddr_inc *addr)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
+	int err = getaddrinfo(name, NULL, &hints, &found);
+
+	if (err)
+		return err;
+	set_parent(addr, found);
+	freeaddrinfo(found);
+	return 0;
+}
+
+/*
+ * May it be a host's name? An address in numbers that has a mistake is not looked up, nor is one of
+ * the old forms that getaddrinfo() takes, as 10.7: no top-level domain is a number (RFC 3696, 2).
+ */
+static bool is_name(const char *host)
+{
+	const char *last = strrchr(host, '.');
+	struct in_addr old;
+
+	last = last && last[1] ? last + 1 : host;
+	return *host && !strpbrk(host, ":/[] \t\n") && !inet_aton(host, &old) &&
+	       last[strspn(last, "0123456789")];
+}
+
 static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 {
 	char text[PARENT_LEN], *host, *port;
-	int ret;
+	int ret, err;
 
 	if (!strncmp(parent, EDGE_PREFIX, strlen(EDGE_PREFIX))) {
 		parent += strlen(EDGE_PREFIX);
@@ -102,17 +146,23 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	strcpy(text, parent);
 	split_port(text, &host, &port);
 	ret = parse_scope(host, addr);
+	if (!ret && port)
+		ret = parse_port(port, addr);
 	if (ret)
 		return ret;
 	if (inet_pton(AF_INET, host, addr->sinc_parent) == 1)
 		addr->sinc_parent_family = AF_INET;
 	else if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1)
 		addr->sinc_parent_family = AF_INET6;
-	else
+	else if (!is_name(host))
 		return inc_fail(NULL, -EINVAL,
-				"parent \"%s\": expected ADDR, ADDR:PORT or [ADDR6]:PORT, ADDR in numbers",
+				"parent \"%s\": expected ADDR, ADDR:PORT, [ADDR6]:PORT, HOST or HOST:PORT",
 				parent);
-	return port ? parse_port(port, addr) : 0;
+	else if ((err = look_up(host, addr)))
+		return inc_fail(NULL, err == EAI_AGAIN ? -EAGAIN : -EINVAL,
+				"parent \"%s\": no address of %s is found: %s", parent, host,
+				gai_strerror(err));
+	return 0;
 }
 
 static int parse_key(const char *hex, struct sockaddr_inc *addr)
@@ -151,23 +201,10 @@ static int check(const struct sockaddr_inc *addr)
 bool inc_meet_at_master(struct sockaddr_inc *addr)
 {
 	const char *master = getenv("MASTER_ADDR");
-	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
 
-	if (!master || !*master || getaddrinfo(master, NULL, &hints, &found))
+	if (!master || !*master || look_up(master, addr))
 		return false;
-	addr->sinc_parent_family = found->ai_family;
-	if (found->ai_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)found->ai_addr;
-
-		memcpy(addr->sinc_parent, &in->sin_addr, sizeof(in->sin_addr));
-	} else {
-		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
-
-		memcpy(addr->sinc_parent, &in6->sin6_addr, sizeof(in6->sin6_addr));
-		addr->sinc_scope_id = in6->sin6_scope_id;
-	}
 	addr->sinc_flags |= INC_SA_EDGE;
-	freeaddrinfo(found);
 	return true;
 }
 
