@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Membership at a node: joins, epochs, errors, death and departure; rules 5, 6, 10 and 11 of
- * protocol.rst as far as one node needs them. Data goes to the aggregator.
+ * Membership at a node: what members send is checked, and goes to the aggregator or to the other
+ * parts of the group; members that are silent or late are found. Rules 5 and 6 of protocol.rst.
  */
 #include "group.h"
 
@@ -18,32 +18,6 @@ void netinc_group_buffer_begin(struct netinc_group *g)
 {
 	g->buffer++;
 	netinc_agg_buffer_begin(&g->agg);
-}
-
-enum answer {
-	ANSWER_STATUS = 1 << 0,
-	ANSWER_ERROR = 1 << 1,
-	ANSWER_WAIT = 1 << 2,
-};
-
-/* Each at most once per received buffer and member, however often it asks. */
-static bool may_answer(struct netinc_group *g, u32 child, enum answer what)
-{
-	struct netinc_member *m = &g->members[child];
-
-	if (m->buffer != g->buffer) {
-		m->buffer = g->buffer;
-		m->answered = 0;
-	}
-	if (m->answered & what)
-		return false;
-	m->answered |= what;
-	return true;
-}
-
-static struct netinc_group *group_of(struct netinc_agg *agg)
-{
-	return container_of(agg, struct netinc_group, agg);
 }
 
 void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cfg, void *mem,
@@ -114,20 +88,6 @@ static u64 agg_block(const struct netinc_group *g, const struct netinc_pkt *pkt)
 	return netinc_extend(g->agg.una, pkt->psn);
 }
 
-/*
- * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node
- * were lost, the others would need what it keeps. Idle ranks PROBE often enough.
- */
-static bool all_have(const struct netinc_group *g, u64 b)
-{
-	u32 i;
-
-	for (i = 0; g->cfg.settings.fallback && i < g->nmembers; i++)
-		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
-			return false;
-	return true;
-}
-
 /* Is its contribution to block @b LEAVE? Said of another block it is a lie. */
 static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b)
 {
@@ -135,38 +95,6 @@ static bool has_contributed_leave(const struct netinc_group *g, u32 child, u64 b
 
 	return slot->q == b && netinc_bits_get(slot->have, child) &&
 	       (slot->in[child].flags & INC_F_LEAVE);
-}
-
-static void mark_left(struct netinc_group *g, u32 child)
-{
-	if (!g->members[child].left)
-		g->nleft++;
-	g->members[child].left = true;
-}
-
-/* All have left, and, in a tree of nodes, nobody above asks for that again. */
-static void end_if_left(struct netinc_group *g, u64 now)
-{
-	bool there = !netinc_uplink_in_use(&g->up) || g->up.left ||
-		     (s64)(g->agg.una - g->leave) > 0;
-
-	if (g->nleft < g->nmembers || !there || netinc_group_over(g))
-		return;
-	g->state = INC_GROUP_LEFT;
-	g->ended = now;
-	g->ops->event(g, INC_EVENT_GROUP_LEFT, NETINC_NO_RANK);
-}
-
-/* It has contributed all that it will before block @b, and goes as soon as it hears that it may. */
-static void note_leave(struct netinc_group *g, u32 child, u64 b, u64 now)
-{
-	/* LEAVE is the one contribution that is acknowledged by itself */
-	mark_left(g, child);
-	g->leave = b;
-	if (may_answer(g, child, ANSWER_WAIT) && netinc_agg_take_work(&g->agg, g->nmembers) &&
-	    all_have(g, b))
-		netinc_group_send_wait(g, child, netinc_form_pause(g, now));
-	end_if_left(g, now);
 }
 
 int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -193,8 +121,8 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 	/* with several trees it may be another one's block: PROBE says it to the group's root */
 	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) &&
 	    g->agg.spread.trees <= 1 && has_contributed_leave(g, pkt->child, b))
-		note_leave(g, pkt->child, b, now);
-	if (err == -INC_C_DROP_ERROR && may_answer(g, pkt->child, ANSWER_ERROR))
+		netinc_end_leave(g, pkt->child, b, now);
+	if (err == -INC_C_DROP_ERROR && netinc_group_may_answer(g, pkt->child, NETINC_GROUP_ANSWER_ERROR))
 		netinc_group_send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */
 	if (err == -INC_C_DROP_MISMATCH)
@@ -218,77 +146,6 @@ bool netinc_group_rare_probe(struct netinc_group *g, u32 child, u64 now)
 	return true;
 }
 
-/*
- * The error of this epoch: blocks before the oldest that is not done have results, no other will.
- */
-static void raise_error(struct netinc_group *g)
-{
-	g->error.block = g->agg.una;
-	g->agg.closed = true;
-	g->agg.limit = g->agg.una;
-	netinc_group_send_error(g, NETINC_ALL);
-	g->ops->event(g, INC_EVENT_GROUP_ERROR, g->error.rank[0]);
-}
-
-/* The group is over here, whatever is above. */
-static void fail_here(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
-{
-	bool formed = g->state != INC_GROUP_JOINING;
-
-	memset(&g->error, 0, sizeof(g->error));
-	g->error.code = code;
-	g->error.rank[0] = rank;
-	g->error.rank[1] = NETINC_NO_RANK;
-	g->state = INC_GROUP_FAILED;
-	g->ended = now;
-	if (formed) {
-		const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
-
-		if (slot->q == g->agg.una && slot->missing != g->agg.children)
-			g->error.opseq = slot->opseq;
-		raise_error(g);
-	}
-}
-
-void netinc_group_fail(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now)
-{
-	struct netinc_error e = { .block = g->agg.una, .code = code,
-				  .rank = { rank, NETINC_NO_RANK } };
-
-	if (netinc_group_over(g))
-		return;
-	netinc_uplink_leave(g);
-	if (netinc_uplink_in_use(&g->up))
-		netinc_uplink_abort(g, &e, now);
-	else
-		fail_here(g, code, rank, now);
-}
-
-void netinc_group_remove(struct netinc_group *g, u64 now)
-{
-	if (netinc_group_over(g))
-		return;
-	netinc_group_fail(g, INC_ERR_NODE_GONE, NETINC_NO_RANK, now);
-	/* there will be nobody to hear what the parent says */
-	if (!netinc_group_over(g))
-		fail_here(g, INC_ERR_NODE_GONE, NETINC_NO_RANK, now);
-}
-
-void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join *join, u32 child,
-				  u64 now)
-{
-	u32 i;
-
-	if (!netinc_shrink_asked(g, join, child))
-		return;
-	for (i = 0; i < g->nmembers && !g->members[i].left; i++)
-		;
-	if (i < g->nmembers)
-		netinc_group_fail(g, INC_ERR_LEFT, g->members[i].low, now);
-	else
-		netinc_group_fail(g, INC_ERR_RANK_ABORT, child, now);
-}
-
 /* Late members are reported; one that has been late for too long ends the group. */
 static void check_late(struct netinc_group *g, u64 now)
 {
@@ -304,125 +161,12 @@ static void check_late(struct netinc_group *g, u64 now)
 		netinc_group_fail(g, INC_ERR_RANK_LATE, g->members[child].low, now);
 }
 
-/*
- * Ranks disagree. Operations from the one that failed to the last one that anybody has contributed
- * to fail at all ranks: of a later one some rank may hold results already, in place of its input.
- */
-static u32 last_opseq(const struct netinc_group *g, u32 first)
-{
-	const struct netinc_agg *agg = &g->agg;
-	const struct netinc_slot *slot;
-	u32 last = first;
-	u64 q;
-
-	for (q = agg->una; q != agg->top; q++) {
-		slot = netinc_agg_slot(agg, q);
-		if (slot->q == q && slot->missing < agg->children && (s32)(slot->newest - last) > 0)
-			last = slot->newest;
-	}
-	return last;
-}
-
-/* What is wrong with the block of @slot, as far as its contributions say. */
-static void describe_mismatch(struct netinc_group *g, const struct netinc_slot *slot, u32 a, u32 b,
-			      struct netinc_error *e)
-{
-	const struct netinc_agg *agg = &g->agg;
-
-	memset(e, 0, sizeof(*e));
-	e->block = slot->q;
-	e->code = slot->flags & INC_F_LEAVE ? INC_ERR_LEFT : slot->bad;
-	if (b != NETINC_NO_RANK && (slot->in[b].flags & INC_F_LEAVE)) {
-		u32 left = b;	/* the one that left is named first */
-
-		b = a;
-		a = left;
-	}
-	e->opseq = slot->opseq;
-	e->rank[0] = g->members[a].low;
-	e->rank[1] = b == NETINC_NO_RANK ? b : g->members[b].low;
-	agg->ops->desc(&g->agg, &slot->in[a], &e->desc[0]);
-	if (b != NETINC_NO_RANK)
-		agg->ops->desc(&g->agg, &slot->in[b], &e->desc[1]);
-	/* ranks that are below one child are named by that */
-	if (g->reported.code && g->reported.block == slot->q) {
-		u16 code = e->code == INC_ERR_LEFT ? e->code : g->reported.code;
-
-		*e = g->reported;
-		e->code = code;
-	}
-}
-
-void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
-{
-	struct netinc_group *g = group_of(agg);
-	struct netinc_error e;
-
-	/*
-	 * who contributes to a group that all have left does not bring it back, and what has been
-	 * said to the parent is said again by the tick
-	 */
-	if (netinc_group_over(g) || g->up.abort.code)
-		return;
-	describe_mismatch(g, slot, a, b, &e);
-	e.resume = 0;
-	if (e.code != INC_ERR_LEFT) {
-		e.resume = last_opseq(g, slot->opseq) + 1;
-		if (g->cfg.settings.fallback && (s32)(g->begun - e.resume) > 0)
-			e.resume = g->begun;
-		if (!e.resume)
-			e.resume = 1;
-	}
-	if (netinc_uplink_in_use(&g->up)) {
-		/* the root decides; it has been told already if this is said again */
-		if (!g->up.abort.code || !g->up.abort.resume)
-			netinc_uplink_abort(g, &e, slot->last);
-		return;
-	}
-	g->error = e;
-	g->state = e.resume ? INC_GROUP_RESYNC : INC_GROUP_FAILED;
-	if (!e.resume)
-		g->ended = slot->since;
-	raise_error(g);
-}
-
-static void member_gone(struct netinc_group *g, u32 rank, enum inc_err_code code, u64 now)
-{
-	g->members[rank].gone = code != INC_ERR_RANK_FAULT &&
-				(g->state != INC_GROUP_JOINING || netinc_group_shrinking(g));
-	if (g->state == INC_GROUP_JOINING) {
-		netinc_children_release(g, rank);
-		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
-		g->up.gone = g->members[rank].low;
-		g->up.gone_code = code;
-		g->up.news = true;
-		if (!g->joined) {
-			netinc_uplink_leave(g);
-			g->state = INC_GROUP_FAILED;
-			g->ended = now;
-		}
-		g->called = 0;
-		return;
-	}
-	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);
-	netinc_group_fail(g, code, g->members[rank].low, now);
-}
-
-/* The group has failed already; those that are left will not have to wait for this one. */
-static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
-{
-	if (code != INC_ERR_RANK_ABORT || netinc_group_gone(g, rank))
-		return;
-	g->members[rank].gone = true;
-	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);
-}
-
 static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 		    const struct inc_probe *probe, u64 now)
 {
 	u32 child = pkt->child;
 
-	if (!may_answer(g, child, ANSWER_STATUS)) {
+	if (!netinc_group_may_answer(g, child, NETINC_GROUP_ANSWER_STATUS)) {
 		netinc_count(g->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
@@ -439,131 +183,10 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_WORK;
 	}
 	if ((pkt->flags & INC_F_LEAVE) && g->agg.spread.trees > 1 && !netinc_group_is_branch(g))
-		note_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
-	if (g->error.code && may_answer(g, child, ANSWER_ERROR))
+		netinc_end_leave(g, child, agg_block(g, pkt) + pkt->span - 1, now);
+	if (g->error.code && netinc_group_may_answer(g, child, NETINC_GROUP_ANSWER_ERROR))
 		netinc_group_send_error(g, child);
 	netinc_uplink_poke(g, now);
-	return 0;
-}
-
-/* Ranks below the node @child disagree. 0 or a negative counter. */
-static int disagree_below(struct netinc_group *g, u32 child, const struct netinc_error *e, u64 now)
-{
-	struct netinc_error before = g->reported;
-	bool lowest = !before.code || (s64)(e->block - before.block) < 0;
-
-	if (e->code != INC_ERR_MISMATCH && e->code != INC_ERR_UNSUPPORTED &&
-	    e->code != INC_ERR_LEFT)
-		return -INC_C_DROP_MALFORMED;
-	/* it may be the last contribution to its block, which is decided at once */
-	if (lowest)
-		g->reported = *e;
-	if (!netinc_agg_disagree(&g->agg, child, e->block, e->code, e->opseq,
-				 e->resume ? e->resume - 1 : e->opseq, now))
-		return 0;
-	if (lowest)
-		g->reported = before;
-	/* it is about no block that anybody waits for, but the group is to end */
-	if (!e->resume && !netinc_group_over(g))
-		netinc_group_fail(g, e->code, e->rank[0], now);
-	return 0;
-}
-
-/* Does a rank for which a group fails with this code come no more? */
-static bool means_gone(u16 code)
-{
-	return code == INC_ERR_RANK_DEAD || code == INC_ERR_RANK_ABORT ||
-	       code == INC_ERR_RANK_FAULT || code == INC_ERR_RANK_PATH;
-}
-
-/* ABORT of a node: what is wrong below it. 0 or a negative counter. */
-static int abort_of_node(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
-			 u64 now)
-{
-	u32 child = pkt->child, i;
-	struct netinc_error e;
-
-	netinc_error_parse(body, &e);
-	/* it says only that it is done, which is noted */
-	if (e.code == INC_ERR_NONE && (pkt->flags & INC_F_LEAVE))
-		return 0;
-	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
-		return -INC_C_DROP_MALFORMED;
-	for (i = 0; i < 2; i++)
-		if (e.rank[i] != NETINC_NO_RANK && !netinc_children_has(g, child, e.rank[i]))
-			return -INC_C_DROP_MALFORMED;
-	if (netinc_group_over(g) || g->error.code) {
-		if (g->error.code && may_answer(g, child, ANSWER_ERROR))
-			netinc_group_send_error(g, child);
-		if (netinc_group_over(g) || e.resume)
-			return 0;
-	}
-	if (e.resume || e.code == INC_ERR_LEFT)
-		return disagree_below(g, child, &e, now);
-	if (means_gone(e.code) && e.rank[0] != NETINC_NO_RANK && !g->up.abort.code)
-		g->ops->event(g, INC_EVENT_RANK_DEAD, e.rank[0]);
-	netinc_group_fail(g, e.code, e.rank[0], now);
-	return 0;
-}
-
-/*
- * Is it true that this member is done, because it has heard the error, or has left? In several
- * trees the result of LEAVE, of which only ranks hear, lets it go as well.
- */
-static bool may_be_done(const struct netinc_group *g, u32 child, u16 code)
-{
-	if (code == INC_ERR_NONE)
-		return netinc_group_over(g) && g->error.code;
-	return g->members[child].left ||
-	       (g->state == INC_GROUP_ACTIVE && g->agg.spread.trees > 1);
-}
-
-/* 0 or a negative counter. Some codes only say that the sender is done. */
-static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pkt,
-		       const struct inc_error_pkt *abort)
-{
-	const struct netinc_member *m = &g->members[pkt->child];
-	u16 code = be16_to_cpu(abort->code);
-
-	/* before READY there are no cookies */
-	if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != m->nonce)
-		return -INC_C_DROP_COOKIE;
-	if ((code == INC_ERR_NONE || code == INC_ERR_LEFT) && (pkt->flags & INC_F_LEAVE))
-		return may_be_done(g, pkt->child, code) ? 0 : -INC_C_DROP_STATE;
-	return code == INC_ERR_RANK_ABORT || code == INC_ERR_RANK_FAULT ||
-	       code == INC_ERR_RANK_PATH ? 0 : -INC_C_DROP_MALFORMED;
-}
-
-static int abort_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
-		    const struct inc_error_pkt *abort, u64 now)
-{
-	struct netinc_member *m = &g->members[pkt->child];
-	u16 code = be16_to_cpu(abort->code);
-	int err;
-
-	if (m->height && g->state != INC_GROUP_JOINING)
-		err = abort_of_node(g, pkt, abort, now);
-	else
-		err = check_abort(g, pkt, abort);
-	if (err) {
-		netinc_count(g->counters, -err);
-		return err;
-	}
-	if (pkt->flags & INC_F_LEAVE)
-		m->done = true;
-	if (m->height && g->state != INC_GROUP_JOINING)
-		return 0;
-	if (netinc_group_over(g) && g->error.code) {
-		also_gone(g, pkt->child, code);
-		/* what it repeats ABORT for */
-		if (!m->done && may_answer(g, pkt->child, ANSWER_ERROR))
-			netinc_group_send_error(g, pkt->child);
-	} else if (!netinc_group_over(g) && code == INC_ERR_LEFT) {
-		mark_left(g, pkt->child);
-		end_if_left(g, now);
-	} else if (!netinc_group_over(g)) {
-		member_gone(g, pkt->child, code, now);
-	}
 	return 0;
 }
 
@@ -583,7 +206,7 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			break;
 		return probe_rx(g, pkt, probe, now);
 	case INC_PKT_ABORT:
-		return abort_rx(g, pkt, body, now);
+		return netinc_end_abort(g, pkt, body, now);
 	default:
 		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
@@ -688,121 +311,6 @@ static bool has_expired(const struct netinc_group *g, u64 now)
 	       now - g->ended > 2 * g->cfg.settings.dead_ms * NETINC_MS;
 }
 
-/* The group has failed, and results do not come as far as has been said, but only before @block. */
-static void end_at(struct netinc_group *g, u64 block)
-{
-	g->error.block = block;
-	g->agg.limit = block;
-	netinc_group_send_error(g, NETINC_ALL);
-}
-
-/* The parent is lost, or says nothing of an error: the group is over here. */
-static void parent_lost(struct netinc_group *g, u64 now)
-{
-	u16 code = g->up.lost;
-	u32 rank = g->up.abort.code ? g->up.abort.rank[0] : NETINC_NO_RANK;
-
-	if (!code)
-		return;
-	g->up.lost = INC_ERR_NONE;
-	if (netinc_group_over(g)) {
-		if (g->state == INC_GROUP_FAILED && (s64)(g->error.block - g->agg.una) > 0)
-			end_at(g, g->agg.una);
-		return;
-	}
-	/* all have left here, so they have above: that was the last word, and it is lost */
-	if (g->nleft == g->nmembers) {
-		g->up.left = true;
-		end_if_left(g, now);
-		return;
-	}
-	fail_here(g, code, rank, now);
-}
-
-/* ERROR of the parent. 0 or a negative counter. */
-static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
-			u64 now)
-{
-	struct netinc_error e;
-
-	netinc_error_parse(body, &e);
-	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn ||
-	    (s64)(e.block - g->agg.una) < 0 || e.block - g->agg.una > g->agg.window)
-		return -INC_C_DROP_MALFORMED;
-	/* the parent has lost its own, and with that results that were to come */
-	if (g->state == INC_GROUP_FAILED && (s64)(e.block - g->error.block) < 0) {
-		end_at(g, e.block);
-		return 0;
-	}
-	if (netinc_group_over(g) || (g->error.code && e.resume))
-		return -INC_C_DROP_DUPLICATE;
-	g->error = e;
-	g->agg.closed = true;
-	g->agg.limit = e.block;
-	g->up.abort.code = INC_ERR_NONE;
-	g->up.error_since = now;
-	if (e.resume) {
-		g->up.state = NETINC_UPLINK_RESYNC;
-		g->state = INC_GROUP_RESYNC;
-	} else {
-		g->state = INC_GROUP_FAILED;
-		g->ended = now;
-	}
-	netinc_group_send_error(g, NETINC_ALL);
-	g->ops->event(g, INC_EVENT_GROUP_ERROR, e.rank[0]);
-	return 0;
-}
-
-static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
-			const struct inc_ready *ready, u64 now)
-{
-	bool first = g->state == INC_GROUP_JOINING;
-	int err = netinc_group_ready(g, pkt, ready, now);
-
-	/* somebody has gone since the JOIN that this answers */
-	if (!err && first && be16_to_cpu(ready->children) != g->joined)
-		netinc_group_fail(g, g->up.gone == NETINC_NO_RANK ? INC_ERR_RANK_ABORT :
-								    g->up.gone_code,
-				  g->up.gone, now);
-	return err;
-}
-
-int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pkt,
-			     const void *body, u64 now)
-{
-	int err = netinc_uplink_check(g, pkt, now);
-
-	if (err)
-		return err;
-	if (pkt->type == INC_PKT_ERROR)
-		err = parent_error(g, pkt, body, now);
-	else if (pkt->type == INC_PKT_READY)
-		err = parent_ready(g, pkt, body, now);
-	else
-		err = netinc_uplink_rx(g, pkt, body, now);
-	parent_lost(g, now);
-	end_if_left(g, now);
-	if (err)
-		netinc_count(g->counters, -err);
-	return err;
-}
-
-int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
-			const struct netinc_pay *pay, u64 now)
-{
-	int err = netinc_uplink_check(g, pkt, now);
-
-	if (err)
-		return err;
-	if (pkt->len > g->block) {
-		netinc_count(g->counters, INC_C_DROP_MALFORMED);
-		return -INC_C_DROP_MALFORMED;
-	}
-	err = netinc_agg_result(&g->agg, pkt, pay, now);
-	end_if_left(g, now);
-	return err;
-}
-
 /* It is over, or will be when the parent has heard why. */
 static bool is_ending(const struct netinc_group *g)
 {
@@ -837,10 +345,10 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 		const struct netinc_member *m = &g->members[i];
 
 		if (m->present && !has_gone(g, i) && now - m->heard > patience)
-			member_gone(g, i, INC_ERR_RANK_DEAD, now);
+			netinc_end_member(g, i, INC_ERR_RANK_DEAD, now);
 	}
 	netinc_uplink_tick(g, now);
-	parent_lost(g, now);
+	netinc_parent_lost(g, now);
 	if (netinc_group_over(g))
 		return false;
 	netinc_form_call(g, now);

@@ -91,7 +91,8 @@ struct netinc_member {
 	/* time of its last packet, or of what counts like one: the epoch's beginning, a stall */
 	u64 heard;
 	u32 buffer;		/* netinc_group.buffer when it was answered last */
-	u8 answered;		/* enum answer: how in that buffer; cleared with the next one */
+	/* enum netinc_group_answer: how in that buffer; cleared with the next one */
+	u8 answered;
 	u64 probed;		/* time of the last PROBE that was answered as a rare one */
 	/* where it joined from: packets from elsewhere are dropped */
 	struct netinc_peer peer;
@@ -264,13 +265,15 @@ int netinc_group_control(struct netinc_group *g, const struct netinc_pkt *pkt, c
 			 u64 now);
 
 /*
- * A packet from the parent: RESULT (@pay), or another one (@body: all of it). 0 or a negative
- * counter, which has been counted.
+ * group_parent.c: a packet from the parent: RESULT (@pay), or another one (@body: all of it). 0 or
+ * a negative counter, which has been counted.
  */
 int netinc_group_result(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct netinc_pay *pay, u64 now);
 int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pkt,
 			     const void *body, u64 now);
+/* Ends the group here if up.lost says that the parent is lost, or says nothing of an error. */
+void netinc_parent_lost(struct netinc_group *g, u64 now);
 
 /*
  * Call a few times per dead limit: finds dead and late members. True: the group has expired, free
@@ -380,6 +383,16 @@ void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first);
 /* @child may be NETINC_ALL. */
 void netinc_group_send_error(struct netinc_group *g, u32 child);
 
+enum netinc_group_answer {
+	NETINC_GROUP_ANSWER_STATUS = 1 << 0,
+	NETINC_GROUP_ANSWER_ERROR = 1 << 1,
+	NETINC_GROUP_ANSWER_WAIT = 1 << 2,
+};
+
+/* True at most once per received buffer, member and answer, however often the member asks. */
+bool netinc_group_may_answer(struct netinc_group *g, u32 child, enum netinc_group_answer what);
+
+/* group_end.c: how an epoch or the group ends */
 /* This node goes, and the group with it, whatever is above. */
 void netinc_group_remove(struct netinc_group *g, u64 now);
 /* The group is over, for everybody, because of @rank; in a tree the root decides that. */
@@ -394,6 +407,21 @@ void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join 
 
 /* Callback of struct netinc_agg_ops: ranks disagree about the block of @slot. */
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b);
+
+/* The group is over here, whatever is above. */
+void netinc_end_here(struct netinc_group *g, enum inc_err_code code, u32 rank, u64 now);
+/*
+ * Child @child has contributed all that it will before block @b, and goes as soon as it hears that
+ * it may.
+ */
+void netinc_end_leave(struct netinc_group *g, u32 child, u64 b, u64 now);
+/* All have left, and, in a tree of nodes, nobody above asks for that again. */
+void netinc_end_if_left(struct netinc_group *g, u64 now);
+/* Member @rank has gone: the group fails, or goes on to gather without it. */
+void netinc_end_member(struct netinc_group *g, u32 rank, enum inc_err_code code, u64 now);
+/* ABORT of a member that has passed. 0 or a negative counter, which has been counted. */
+int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
+		     const struct inc_error_pkt *abort, u64 now);
 
 /* Ranks of the ancestor gather; they have their old numbers. */
 static inline bool netinc_group_shrinking(const struct netinc_group *g)

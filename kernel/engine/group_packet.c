@@ -4,6 +4,20 @@
 
 #define PEERS		20u			/* addresses in one packet */
 
+bool netinc_group_may_answer(struct netinc_group *g, u32 child, enum netinc_group_answer what)
+{
+	struct netinc_member *m = &g->members[child];
+
+	if (m->buffer != g->buffer) {
+		m->buffer = g->buffer;
+		m->answered = 0;
+	}
+	if (m->answered & what)
+		return false;
+	m->answered |= what;
+	return true;
+}
+
 /* The lowest rank that is waited for, NETINC_NO_RANK: none. */
 static u32 missing_rank(const struct netinc_group *g)
 {

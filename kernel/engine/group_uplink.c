@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a node says to its parent of a group, and hears from it: JOIN for the ranks below, PROBE,
- * ABORT; CHALLENGE, WAIT, REFUSE, STATUS. READY and ERROR change the group here, too: they are
- * group.c's business. Rules: "Trees of nodes" in protocol.rst.
+ * ABORT; CHALLENGE, WAIT, REFUSE, STATUS. READY and ERROR change the group here, too: see
+ * group_parent.c. Rules: "Trees of nodes" in protocol.rst.
  */
 #include "group.h"
 

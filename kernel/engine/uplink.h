@@ -39,7 +39,7 @@ struct netinc_uplink {
 	u16 gone_code;
 	/* the parent has the LEAVE of all ranks below, and asks for nothing any more */
 	bool left;
-	/* enum inc_err_code of the loss of the parent, for group.c to act on; 0: it is not lost */
+	/* enum inc_err_code of the loss of the parent, for netinc_parent_lost(); 0: it is there */
 	u16 lost;
 	/* enum inc_refuse_code with which the parent has refused for good, 0: it has not */
 	u16 refused;
