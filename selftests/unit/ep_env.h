@@ -477,4 +477,15 @@ static inline void ready_again(u32 epoch, u64 start)
 	env.seen = env.logged;
 }
 
+static inline u64 run_timer(u64 until)
+{
+	u64 at;
+
+	while ((at = netinc_ep_timer(&env.ep, env.now)) && at <= until) {
+		expect(at > env.now, "the timer stands still at %llu", (unsigned long long)env.now);
+		env.now = max(at, env.now + 1);
+	}
+	return at;
+}
+
 #endif

@@ -609,4 +609,24 @@ static inline void expect_states(u8 state)
 		       net.node[i].g.state, state);
 }
 
+/* All contribute, and have the sum of all, wherever they are. */
+static inline void reduce(u64 block, u32 opseq)
+{
+	u32 i;
+
+	for (i = 0; i < RANKS; i++)
+		expect(!contrib(i, block, opseq, 5, 1u << (4 * i)), "rank %u", i);
+	pump();
+}
+
+static inline void expect_error(u32 rank, u16 code, u32 a, u32 b)
+{
+	const struct netinc_error *e = &net.told[rank].error;
+
+	expect(net.told[rank].errors && e->code == code && e->rank[0] == a && e->rank[1] == b,
+	       "rank %u: %u errors, code %u, ranks %d and %d, not %u, %d and %d", rank,
+	       net.told[rank].errors, e->code, (int)e->rank[0], (int)e->rank[1], code, (int)a,
+	       (int)b);
+}
+
 #endif

@@ -2,15 +2,6 @@
 /* A rank on its way elsewhere: when and where it goes, whom it calls, giving up, coming back. */
 #include "ep_env.h"
 
-static u64 run_timer(u64 until)
-{
-	u64 at;
-
-	while ((at = netinc_ep_timer(&env.ep, env.now)) && at <= until)
-		env.now = max(at, env.now + 1);
-	return at;
-}
-
 /* MOVE to all others, then JOIN with what the group is. */
 static void expect_called(u32 move)
 {

@@ -48,7 +48,7 @@ exits_without_leaving() {
 }
 
 # The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default (its
-# exact meaning is in unit/test_group.c), and six more, for the programs to end and for a machine
+# exact meaning is in unit/test_group_end.c), and six more, for the programs to end and for a machine
 # that is busy.
 cut_off() {
 	local clock status=0
