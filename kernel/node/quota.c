@@ -32,10 +32,12 @@ static void add_to_share(struct group_share *share, bool alone, u64 bytes)
 static void count_group(struct group_usage *c, const struct netinc_creator *f,
 			const struct netinc_creator *asking, bool live, u64 bytes)
 {
+	bool peer = !READ_ONCE(f->others) && netinc_peer_same_host(&f->peer, &asking->peer);
+	bool port = !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
+
 	c->live += live;
-	add_to_share(&c->peer, !READ_ONCE(f->others) &&
-			       netinc_peer_same_host(&f->peer, &asking->peer), bytes);
-	add_to_share(&c->port, !READ_ONCE(f->ports) && f->ifindex == asking->ifindex, bytes);
+	add_to_share(&c->peer, peer, bytes);
+	add_to_share(&c->port, port, bytes);
 }
 
 /*

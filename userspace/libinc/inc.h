@@ -68,10 +68,11 @@ struct inc_join_opts {
 	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
 	/*
 	 * "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev", or a host's name as ADDR, which is
-	 * looked up by getaddrinfo(3), of whose answers the first is taken; NULL: the netns default.
-	 * "edge:ADDR" or "edge:[ADDR6]", not link-local: there is no node, and the ranks meet at the
-	 * host of rank 0, whose address this is. If no parent is named or set, ranks of which a launcher
-	 * has told the numbers (@size 0) meet so at MASTER_ADDR, if that is set
+	 * looked up by getaddrinfo(3), of whose answers the first is taken; NULL: the netns
+	 * default. "edge:ADDR" or "edge:[ADDR6]", not link-local: there is no node, and the
+	 * ranks meet at the host of rank 0, whose address this is. If no parent is named or set,
+	 * ranks of which a launcher has told the numbers (@size 0) meet so at MASTER_ADDR, if
+	 * that is set
 	 */
 	const char *parent;
 	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */

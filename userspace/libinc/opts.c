@@ -150,15 +150,20 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 		ret = parse_port(port, addr);
 	if (ret)
 		return ret;
-	if (inet_pton(AF_INET, host, addr->sinc_parent) == 1)
+	if (inet_pton(AF_INET, host, addr->sinc_parent) == 1) {
 		addr->sinc_parent_family = AF_INET;
-	else if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1)
+		return 0;
+	}
+	if (inet_pton(AF_INET6, host, addr->sinc_parent) == 1) {
 		addr->sinc_parent_family = AF_INET6;
-	else if (!is_name(host))
+		return 0;
+	}
+	if (!is_name(host))
 		return inc_fail(NULL, -EINVAL,
 				"parent \"%s\": expected ADDR, ADDR:PORT, [ADDR6]:PORT, HOST or HOST:PORT",
 				parent);
-	else if ((err = look_up(host, addr)))
+	err = look_up(host, addr);
+	if (err)
 		return inc_fail(NULL, err == EAI_AGAIN ? -EAGAIN : -EINVAL,
 				"parent \"%s\": no address of %s is found: %s", parent, host,
 				gai_strerror(err));
