@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the Makefiles of the tests' directories have in common. Their variables and targets are those of the kernel's
-# tools/testing/selftests/lib.mk, as far as they are needed here:
+# What the Makefiles of the tests' directories have in common. Their variables and targets are those
+# of the kernel's tools/testing/selftests/lib.mk, as far as they are needed here:
 #
 #	TEST_PROGS		scripts that are tests
 #	TEST_CUSTOM_PROGS	programs that are tests, with paths; the directory's own rules build them

@@ -30,7 +30,8 @@ end_session() {
 	for stat in /proc/[0-9]*/stat; do
 		{ read -r rest <"$stat"; } 2>/dev/null || continue
 		pid=${rest%% *}
-		# behind the name, which may contain anything but ends with the last ")": state, parent, group, session
+		# behind the name, which may contain anything but ends with the last ")": state,
+		# parent, group, session
 		read -r _ _ _ rest _ <<<"${rest##*) }"
 		[ "$rest" != "$1" ] || kill -KILL "$pid" 2>/dev/null
 	done
@@ -95,7 +96,8 @@ watch() {
 	if ! read -r -t "$1" -u "$over"; then
 		: >"$runner_tmp/late"
 		end_test "$test_pid"
-		# whoever is left in another session may keep the pipe open: nobody reads on behind this line
+		# whoever is left in another session may keep the pipe open: nobody reads on behind
+		# this line
 		echo "$runner_tmp" 1<>"$runner_tmp/pipe"
 	fi
 } >/dev/null 2>&1

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds the netlink spec against the uapi header and the policy or, with --kernel, against the loaded module.
+"""Holds the netlink spec against the uapi header and the policy or, with --kernel, against the
+loaded module.
 
-The header: a C compiler is asked for the value of every name that the spec implies, and nothing may be left out.
-The policy: kernel/netlink/nl_policy.[ch] have what the kernel's generator would make. That they are what it makes, byte
-for byte, is what tools/ynl --check says where there is a generator.
-The module: its family is asked for its commands, multicast groups and input policies (CTRL_CMD_GETPOLICY).
+The header: a C compiler is asked for the value of every name that the spec implies, and nothing may
+be left out.
+The policy: kernel/netlink/nl_policy.[ch] have what the kernel's generator would make. That they are
+what it makes, byte for byte, is what tools/ynl --check says where there is a generator.
+The module: its family is asked for its commands, multicast groups and input policies
+(CTRL_CMD_GETPOLICY).
 Prints KTAP.
 """
 import os
@@ -137,9 +140,11 @@ def compile_and_run(body):
     with tempfile.TemporaryDirectory() as tmp:
         source, program = os.path.join(tmp, "t.c"), os.path.join(tmp, "t")
         with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <stdio.h>\n#include <linux/inc.h>\n#include <linux/inc_netlink.h>\n"
+            file.write(
+                "#include <stdio.h>\n#include <linux/inc.h>\n#include <linux/inc_netlink.h>\n"
                        f"int main(void)\n{{\n{body}\treturn 0;\n}}\n")
-        done = subprocess.run([CC, "-I", UAPI, "-o", program, source], capture_output=True, text=True, check=False)
+        done = subprocess.run([CC, "-I", UAPI, "-o", program, source], capture_output=True,
+                              text=True, check=False)
         if done.returncode:
             return None, [line for line in done.stderr.splitlines() if "error" in line]
         return subprocess.run([program], capture_output=True, text=True, check=True).stdout, []
@@ -148,16 +153,19 @@ def compile_and_run(body):
 def values_agree(spec):
     """The compiler finds every name, with the value that the spec gives it."""
     want = spec.values()
-    text, errors = compile_and_run("".join(f'\tprintf("{n} %lld\\n", (long long){n});\n' for n in want))
+    text, errors = compile_and_run("".join(f'\tprintf("{n} %lld\\n", (long long){n});\n'
+                                           for n in want))
     if text is None:
         return errors
     got = {n: int(v) for n, v in (line.split() for line in text.splitlines())}
-    return [f"{n}: {want[n]} in the spec, {got[n]} in the header" for n in want if want[n] != got[n]]
+    return [f"{n}: {want[n]} in the spec, {got[n]} in the header"
+            for n in want if want[n] != got[n]]
 
 
 def nothing_left_out(spec):
     """Every enumerator of the header is in the spec."""
-    done = subprocess.run([CC, "-E", "-P", "-I", UAPI, HEADER], capture_output=True, text=True, check=True)
+    done = subprocess.run([CC, "-E", "-P", "-I", UAPI, HEADER], capture_output=True, text=True,
+                          check=True)
     names = set()
     for body in re.findall(r"\benum\s*\w*\s*\{([^}]*)\}", done.stdout):
         for item in body.split(","):
@@ -171,7 +179,8 @@ def nothing_left_out(spec):
 
 def constants_agree(spec):
     """Name, version and multicast group are the header's."""
-    text, errors = compile_and_run('\tprintf("%s %d %s\\n", INC_GENL_NAME, INC_GENL_VERSION, INC_GENL_MCGRP);\n')
+    text, errors = compile_and_run(
+        '\tprintf("%s %d %s\\n", INC_GENL_NAME, INC_GENL_VERSION, INC_GENL_MCGRP);\n')
     if text is None:
         return errors
     want = f"{spec.raw['name']} {spec.raw['version']} {spec.raw['mcast-groups']['list'][0]['name']}"
@@ -191,19 +200,26 @@ def types_agree(spec):
             if name in comments:
                 seen += 1
                 if comments[name] != attr["type"]:
-                    out.append(f"{name}: {comments[name]} in the header, {attr['type']} in the spec")
-    return out if seen == len(comments) and seen > 30 else out + [f"{seen} of {len(comments)} comments matched"]
+                    out.append(
+                        f"{name}: {comments[name]} in the header, {attr['type']} in the spec")
+    return (out if seen == len(comments) and seen > 30
+            else out + [f"{seen} of {len(comments)} comments matched"])
 
 
 def lengths_agree(spec):
-    """What is no number has the length that the header's comment says: a constant times a type, or an address."""
+    """
+    What is no number has the length that the header's comment says: a constant times a type, or an
+    address.
+    """
     with open(HEADER, encoding="utf-8") as file:
-        comments = dict(re.findall(r"\b(INC_A_\w+),\s*/\*\s*binary[:,] (\w+(?: (?:u\d+|or)\b)?)", file.read()))
+        comments = dict(re.findall(r"\b(INC_A_\w+),\s*/\*\s*binary[:,] (\w+(?: (?:u\d+|or)\b)?)",
+                                   file.read()))
     out, wanted = [], {}
     for s in spec.sets.values():
         for attr in s["attributes"]:
             if attr["type"] == "binary":
-                wanted[c_name(s["name-prefix"], attr["name"])] = attr.get("checks", {}).get("exact-len", 0)
+                wanted[c_name(s["name-prefix"], attr["name"])] = attr.get("checks", {}).get(
+                    "exact-len", 0)
     for name in sorted(set(wanted) ^ set(comments)):
         out.append(f"{name}: its length is told in one of spec and header only")
     sizes = {"u64": 8, "u32": 4, "u16": 2}
@@ -213,7 +229,8 @@ def lengths_agree(spec):
     if text is None:
         return out + errors
     got = {n: int(v) for n, v in (line.split() for line in text.splitlines())}
-    return out + [f"{n}: {wanted[n]} bytes in the spec, {got[n]} in the header" for n in got if got[n] != wanted[n]]
+    return (out + [f"{n}: {wanted[n]} bytes in the spec, {got[n]} in the header"
+                   for n in got if got[n] != wanted[n]])
 
 
 def words_agree(spec, path, macro, name):
@@ -241,11 +258,15 @@ def rule(spec, attr):
         checks = {"max": max(values), **checks}
     if "max" in checks:
         return f"NLA_POLICY_MAX({kind}, {checks['max']})"
-    return f"{{ .type = {kind}, .len = {checks['max-len']}, }}" if "max-len" in checks else f"{{ .type = {kind}, }}"
+    return (f"{{ .type = {kind}, .len = {checks['max-len']}, }}" if "max-len" in checks
+            else f"{{ .type = {kind}, }}")
 
 
 def wanted_policies(spec):
-    """C name of an array -> its entries, of all nests that a request may hold and of all commands that take anything"""
+    """
+    C name of an array -> its entries, of all nests that a request may hold and of all commands that
+    take anything
+    """
     out, nests = {}, set()
 
     def array(name, set_name, attrs):
@@ -280,7 +301,8 @@ def wanted_ops(spec):
                 last = max(taken, key=lambda a: spec.numbers(op["attribute-set"])[a])
                 fields.update(policy=f"inc_{stem}_nl_policy",
                               maxattr=c_name(spec.sets[op["attribute-set"]]["name-prefix"], last))
-            fields["flags"] = " | ".join(c_name("genl-", f) for f in [*op.get("flags", []), f"cmd-cap-{way}"])
+            fields["flags"] = " | ".join(c_name("genl-", f)
+                                         for f in [*op.get("flags", []), f"cmd-cap-{way}"])
             out.append((f"{name} {way}", fields))
     return out
 
@@ -288,7 +310,8 @@ def wanted_ops(spec):
 def differences(got, want, where):
     """Of two dictionaries or lists of pairs."""
     got, want = dict(got), dict(want)
-    return [f"{where}{n}: {got.get(n, 'nothing')} in the policy, {want.get(n, 'nothing')} by the spec"
+    return [
+        f"{where}{n}: {got.get(n, 'nothing')} in the policy, {want.get(n, 'nothing')} by the spec"
             for n in dict.fromkeys([*want, *got]) if got.get(n) != want.get(n)]
 
 
@@ -298,16 +321,19 @@ def policy_is_made_of_it(spec):
         text = file.read()
     with open(POLICY + ".h", encoding="utf-8") as file:
         header = file.read()
-    arrays = re.findall(r"const struct nla_policy (\w+\[\w+ \+ 1\]) = \{\n(.*?)^\};", text, re.S | re.M)
+    arrays = re.findall(r"const struct nla_policy (\w+\[\w+ \+ 1\]) = \{\n(.*?)^\};", text,
+                        re.S | re.M)
     got = {name: re.findall(r"^\t\[(\w+)\] = (.*),$", body, re.M) for name, body in arrays}
     want = wanted_policies(spec)
     out = [f"{n}: in one of spec and policy only" for n in sorted(set(got) ^ set(want))]
     for name in set(got) & set(want):
         out += differences(got[name], want[name], f"{name}: ")
-    table = re.search(r"const struct genl_split_ops inc_nl_ops\[(\d+)\] = \{\n(.*?)^\};", text, re.S | re.M)
+    table = re.search(r"const struct genl_split_ops inc_nl_ops\[(\d+)\] = \{\n(.*?)^\};", text,
+                      re.S | re.M)
     if not table:
         return out + ["there is no table of commands"]
-    entries = [dict(re.findall(r"\.(\w+)\s*= (.*),", e)) for e in re.findall(r"^\t\{\n(.*?)^\t\},", table[2], re.S | re.M)]
+    entries = [dict(re.findall(r"\.(\w+)\s*= (.*),", e))
+               for e in re.findall(r"^\t\{\n(.*?)^\t\},", table[2], re.S | re.M)]
     ops = wanted_ops(spec)
     if not len(entries) == len(ops) == int(table[1]):
         out.append(f"{len(entries)} entries of {table[1]} in the table of commands, {len(ops)} by the spec")
@@ -326,7 +352,8 @@ ATTR_POLICY, ATTR_OP_POLICY, ATTR_OP = 8, 9, 10
 FLAG_ADMIN, FLAG_DO, FLAG_DUMP, FLAG_HASPOL, FLAG_UNS_ADMIN = 1, 2, 4, 8, 16
 POLICY_TYPE, POLICY_IDX = 1, 8
 POLICY_WAYS = {1: "do", 2: "dump"}
-KERNEL_TYPES = {1: "flag", 2: "u8", 3: "u16", 4: "u32", 5: "u64", 10: "binary", 11: "string", 12: "string", 13: "nest"}
+KERNEL_TYPES = {1: "flag", 2: "u8", 3: "u16", 4: "u32", 5: "u64", 10: "binary", 11: "string",
+                12: "string", 13: "nest"}
 
 
 def attributes(data):
@@ -346,15 +373,16 @@ def u32(data):
 
 
 def genl(cmd, name, op=None):
-    """Payloads of the generic netlink controller's answers about a family, or by a dump about its command @op; OSError
-    if it refuses."""
+    """Payloads of the generic netlink controller's answers about a family, or by a dump about its
+    command @op; OSError if it refuses."""
     attr = struct.pack("=HH", 4 + len(name) + 1, ATTR_FAMILY_NAME) + name.encode() + b"\0"
     body = struct.pack("=BBH", cmd, 1, 0) + attr + bytes(-len(attr) % 4)
     if op is not None:
         body += struct.pack("=HHI", 8, ATTR_OP, op)
     answers = []
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as sock:
-        sock.send(struct.pack("=IHHII", 16 + len(body), GENL_ID_CTRL, 5 if op is None else 0x305, 1, 0) + body)
+        sock.send(struct.pack("=IHHII", 16 + len(body), GENL_ID_CTRL, 5 if op is None else 0x305,
+                              1, 0) + body)
         while True:
             data, pos = sock.recv(1 << 16), 0
             while pos < len(data):
@@ -377,17 +405,19 @@ class Kernel:
         self.ops = {u32(op[1]): u32(op[2]) for op in ops}
         groups = attributes(family.get(ATTR_MCAST, b"")).values()
         self.groups = {attributes(g)[1].rstrip(b"\0").decode() for g in groups}
-        self.policies = {op: self.policy(name, op) for op, flags in self.ops.items() if flags & FLAG_HASPOL}
+        self.policies = {op: self.policy(name, op)
+                         for op, flags in self.ops.items() if flags & FLAG_HASPOL}
 
     @staticmethod
     def policy(name, op):
-        """(way to call the command -> index that it begins with, index -> attribute -> rule). One command at a time:
-        kernels have put those without `do` under number 0 when asked for all."""
+        """(way to call the command -> index that it begins with, index -> attribute -> rule). One
+        command at a time: kernels have put those without `do` under number 0 when asked for all."""
         begin, rules = {}, {}
         for answer in genl(CMD_GETPOLICY, name, op):
             answer = attributes(answer)
             for nest in attributes(answer.get(ATTR_OP_POLICY, b"")).values():
-                begin.update((POLICY_WAYS[way], u32(index)) for way, index in attributes(nest).items())
+                begin.update((POLICY_WAYS[way], u32(index))
+                             for way, index in attributes(nest).items())
             for index, nest in attributes(answer.get(ATTR_POLICY, b"")).items():
                 for attr, rule in attributes(nest).items():
                     rules.setdefault(index, {})[attr] = attributes(rule)
@@ -395,12 +425,16 @@ class Kernel:
 
 
 def policy_agrees(spec, rules, set_name, index, where, wanted):
-    """What the kernel takes at this level is what the spec says, with the same type: attributes of these names."""
+    """
+    What the kernel takes at this level is what the spec says, with the same type: attributes of
+    these names.
+    """
     out, known, taken = [], spec.attrs(set_name), set()
     for number, found in rules.get(index, {}).items():
         attr = known.get(number)
         if attr is None:
-            out.append(f"{where}: the kernel takes attribute {number}, which set {set_name} does not have")
+            out.append(
+                f"{where}: the kernel takes attribute {number}, which set {set_name} does not have")
             continue
         taken.add(attr["name"])
         kind = KERNEL_TYPES.get(u32(found[POLICY_TYPE]), "?")
@@ -408,8 +442,8 @@ def policy_agrees(spec, rules, set_name, index, where, wanted):
             out.append(f"{where}.{attr['name']}: {kind} in the kernel, {attr['type']} in the spec")
         if kind == "nest" and POLICY_IDX in found:
             nested = attr["nested-attributes"]
-            out += policy_agrees(spec, rules, nested, u32(found[POLICY_IDX]), f"{where}.{attr['name']}",
-                                 set(spec.numbers(nested)))
+            out += policy_agrees(spec, rules, nested, u32(found[POLICY_IDX]),
+                                 f"{where}.{attr['name']}", set(spec.numbers(nested)))
     if taken != wanted:
         out.append(f"{where}: the kernel takes {sorted(taken)}, the spec says {sorted(wanted)}")
     return out
@@ -418,7 +452,8 @@ def policy_agrees(spec, rules, set_name, index, where, wanted):
 def op_flags(op):
     flags = set(op.get("flags", []))
     return ((FLAG_DO if "do" in op else 0) | (FLAG_DUMP if "dump" in op else 0) |
-            (FLAG_ADMIN if "admin-perm" in flags else 0) | (FLAG_UNS_ADMIN if "uns-admin-perm" in flags else 0))
+            (FLAG_ADMIN if "admin-perm" in flags else 0)
+            | (FLAG_UNS_ADMIN if "uns-admin-perm" in flags else 0))
 
 
 def kernel_checks(spec, ktap):
@@ -429,9 +464,11 @@ def kernel_checks(spec, ktap):
         ktap.check("kernel: the family answers", [f"{name}: {err.strerror}: is the module loaded?"])
         return
     ktap.check("kernel: the family answers", [])
-    ktap.check("kernel: version", [] if kernel.version == spec.raw["version"] else [f"version {kernel.version}"])
+    ktap.check("kernel: version",
+               [] if kernel.version == spec.raw["version"] else [f"version {kernel.version}"])
     groups = {g["name"] for g in spec.raw["mcast-groups"]["list"]}
-    ktap.check("kernel: multicast groups", [] if kernel.groups == groups else [f"{kernel.groups}, spec: {groups}"])
+    ktap.check("kernel: multicast groups",
+               [] if kernel.groups == groups else [f"{kernel.groups}, spec: {groups}"])
     values = spec.values()
     numbers = {n: values[c_name("inc-cmd-", n)] for n in spec.ops}
     wanted = {numbers[n]: n for n, op in spec.ops.items() if "event" not in op}
@@ -444,14 +481,16 @@ def kernel_checks(spec, ktap):
             continue
         bad = []
         if have & ~FLAG_HASPOL != op_flags(op):
-            bad.append(f"flags {have & ~FLAG_HASPOL:#x} in the kernel, {op_flags(op):#x} by the spec")
+            bad.append(
+                f"flags {have & ~FLAG_HASPOL:#x} in the kernel, {op_flags(op):#x} by the spec")
         if not have & FLAG_HASPOL:
             bad.append("no policy: anything would be taken")
         begin, rules = kernel.policies.get(number, ({}, {}))
         for way, index in begin.items():
             # kernels before 6.2 have one policy for both ways to call a command, that of do
             ways = [w for w in begin if begin[w] == index]
-            bad += policy_agrees(spec, rules, op["attribute-set"], index, f"{op_name} {way}", spec.op_attrs(op, ways))
+            bad += policy_agrees(spec, rules, op["attribute-set"], index, f"{op_name} {way}",
+                                 spec.op_attrs(op, ways))
         if not begin and spec.op_attrs(op):
             bad.append("no policy reported")
         ktap.check(f"kernel: {op_name}", bad)
@@ -459,7 +498,8 @@ def kernel_checks(spec, ktap):
 
 def main():
     if sys.argv[1:] not in ([], ["--kernel"]):
-        print(f"{sys.argv[0]}: {' '.join(sys.argv[1:])}: expected nothing or --kernel", file=sys.stderr)
+        print(f"{sys.argv[0]}: {' '.join(sys.argv[1:])}: expected nothing or --kernel",
+              file=sys.stderr)
         return 2
     print("TAP version 13")
     ktap = Ktap()

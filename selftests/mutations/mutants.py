@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The mutants of C source: small faults that are put into it, one at a time.
 
-A mutant is known by its file, its function, and the lines that it changes, before and after. So it is found again when
-lines move. Lines that occur twice in a function are told apart: the second is in "FUNCTION:2".
+A mutant is known by its file, its function, and the lines that it changes, before and after. So it
+is found again when lines move. Lines that occur twice in a function are told apart: the second is
+in "FUNCTION:2".
 """
 import collections
 import re
@@ -12,14 +13,17 @@ TOKEN = re.compile(r"""
   | (?P<string> "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' )
   | (?P<number> 0[xX][0-9a-fA-F]+[uUlL]* | [0-9]+[uUlL]* )
   | (?P<name> [A-Za-z_]\w* )
-  | (?P<operator> <<=|>>=|->|\+\+|--|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%&|^]=|\#\#|[^\s\w\\] )""", re.X | re.S)
+  | (?P<operator> <<=|>>=|->|\+\+|--|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%&|^]=|\#\#|[^\s\w\\] )""",
+                   re.X | re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
 MACRO = re.compile(r"#define (\w+)\(")
 
-RELATIONS = {"<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",)}
+RELATIONS = {"<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"),
+             "==": ("!=",), "!=": ("==",)}
 LOGIC = {"&&": "||", "||": "&&"}
 TRUTH = {"true": "false", "false": "true"}
-# What begins a statement that is not dropped: without it nothing compiles, or the fault is another kind's.
+# What begins a statement that is not dropped: without it nothing compiles, or the fault is another
+# kind's.
 KEYWORDS = set("""return if for while do switch case default else break continue goto struct union enum const static
     unsigned""".split())
 # Constants above that are limits of numbers, or times: one more or less is rarely a fault.
@@ -36,8 +40,12 @@ def key(mutant):
 
 
 def tokens_of(text):
-    """The tokens in @text but for comments; none of directives, and macros without arguments, as they are not code."""
-    dull = [(m.start(), m.end()) for m in DIRECTIVE.finditer(text) if not MACRO.match(m.group().strip())]
+    """
+    The tokens in @text but for comments; none of directives, and macros without arguments, as they
+    are not code.
+    """
+    dull = [(m.start(), m.end())
+            for m in DIRECTIVE.finditer(text) if not MACRO.match(m.group().strip())]
     tokens = []
     for m in TOKEN.finditer(text):
         while dull and dull[0][1] <= m.start():
@@ -92,7 +100,10 @@ def begins_statement(text, tokens, i):
 
 
 def statement_end(text, tokens, i):
-    """The index of the semicolon of the expression that is the statement at @i; None if it is something else."""
+    """
+    The index of the semicolon of the expression that is the statement at @i; None if it is
+    something else.
+    """
     if tokens[i].kind != "name" and tokens[i].text not in ("*", "++", "--"):
         return None
     if tokens[i].text in KEYWORDS or not begins_statement(text, tokens, i):
@@ -120,7 +131,9 @@ def one_more(number):
 
 
 def changes_at(text, tokens, i):
-    """(kind, first, end, replacement) of every mutant that begins at token @i, as places in @text."""
+    """
+    (kind, first, end, replacement) of every mutant that begins at token @i, as places in @text.
+    """
     t = tokens[i]
     if t.text in RELATIONS:
         yield from (("relation", t.start, t.end, other) for other in RELATIONS[t.text])
@@ -156,12 +169,17 @@ def plain(text):
 
 
 def mutants_of(file, text, regions):
-    """All mutants of a file, in the order of its lines; @regions are its functions, and no others are looked at."""
+    """
+    All mutants of a file, in the order of its lines; @regions are its functions, and no others are
+    looked at.
+    """
     tokens, seen = tokens_of(text), collections.Counter()
-    region_of = {line: region for region in regions for line in range(region.first, region.last + 1)}
+    region_of = {line: region for region in regions
+                 for line in range(region.first, region.last + 1)}
     for i, token in enumerate(tokens[:-3]):
         line = text.count("\n", 0, token.start) + 1
-        if line not in region_of or text[text.rfind("\n", 0, token.start) + 1:token.start].startswith("#define"):
+        if (line not in region_of
+            or text[text.rfind("\n", 0, token.start) + 1:token.start].startswith("#define")):
             continue
         for kind, start, end, other in changes_at(text, tokens, i):
             first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -187,7 +205,8 @@ def read_verdicts(path):
     for block in filter(None, (b.strip() for b in blocks)):
         lines = block.splitlines()
         place, verdict = lines[0].split(" "), (lines[3:] or [""])[0].partition(": ")
-        if len(lines) not in (3, 4) or len(place) != 2 or lines[1][:2] != "- " or lines[2][:2] != "+ ":
+        if (len(lines) not in (3, 4) or len(place) != 2 or lines[1][:2] != "- "
+            or lines[2][:2] != "+ "):
             raise SystemExit(f"{path}: expected FILE FUNCTION, '- ' before, '+ ' after, 'VERDICT: reason':\n{block}")
         if verdict[0] not in ("", "equivalent", "accepted") or bool(verdict[0]) != bool(verdict[2]):
             raise SystemExit(f"{path}: expected 'equivalent: why' or 'accepted: why':\n{block}")

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# inc_launcher() under real launchers, those that are installed: inc-rank prints what it has found. To be sourced by
-# run, whose result and wanted it uses, and its $tmp and $top.
+# inc_launcher() under real launchers, those that are installed: inc-rank prints what it has found.
+# To be sourced by run, whose result and wanted it uses, and its $tmp and $top.
 
 # shellcheck disable=SC2154,SC2016
 
 rank=$top/build/userspace/bin/inc-rank
 
-# ranks_are NAME LAUNCHER SIZE LOCAL JOB COMMAND...: prints the lines of SIZE ranks, LOCAL being what is said of this
-# host, with "R" for the rank; JOB is a number, or "derived". The job is kept in $job_number.
+# ranks_are NAME LAUNCHER SIZE LOCAL JOB COMMAND...: prints the lines of SIZE ranks, LOCAL being
+# what is said of this host, with "R" for the rank; JOB is a number, or "derived". The job is kept
+# in $job_number.
 ranks_are()
 {
 	local name=$1 launcher=$2 size=$3 local=$4 job=$5 want='' r got
@@ -37,7 +38,8 @@ refuses()
 {
 	local name=$1 text=$2
 	shift 2
-	if ! "$@" >"$tmp/launch.out" 2>"$tmp/launch.err" && grep -qF "inc-rank: $text" "$tmp/launch.err"; then
+	if ! "$@" >"$tmp/launch.out" 2>"$tmp/launch.err" &&
+		grep -qF "inc-rank: $text" "$tmp/launch.err"; then
 		result 0 "$name"
 	else
 		result 1 "$name"
@@ -63,9 +65,11 @@ openmpi()
 		skip "launcher Open MPI" "openmpi-bin is not installed"
 		return
 	fi
-	ranks_are "launcher Open MPI: 3 ranks" "Open MPI" 3 "local-rank R local-size 3" derived "${run[@]}" "$rank"
+	ranks_are "launcher Open MPI: 3 ranks" "Open MPI" 3 "local-rank R local-size 3" derived \
+		"${run[@]}" "$rank"
 	first=$job_number
-	ranks_are "launcher Open MPI: a second job" "Open MPI" 3 "local-rank R local-size 3" derived "${run[@]}" "$rank"
+	ranks_are "launcher Open MPI: a second job" "Open MPI" 3 "local-rank R local-size 3" \
+		derived "${run[@]}" "$rank"
 	two_jobs "launcher Open MPI: two jobs" "$first" "$job_number"
 	ranks_are "launcher Open MPI: INC_JOB" "Open MPI" 3 "local-rank R local-size 3" 77 \
 		"${run[@]}" -x INC_JOB=77 "$rank"
@@ -124,7 +128,8 @@ torch_jobs()
 
 	ranks_are "2 ranks" torchrun 2 "local-rank R local-size 2" derived "${run[@]}" one "$rank"
 	first=$job_number
-	ranks_are "a second job" torchrun 2 "local-rank R local-size 2" derived "${run[@]}" two "$rank"
+	ranks_are "a second job" torchrun 2 "local-rank R local-size 2" derived "${run[@]}" two \
+		"$rank"
 	two_jobs "two jobs" "$first" "$job_number"
 }
 
@@ -157,7 +162,8 @@ slurm_conf()
 	END
 }
 
-# What runs in a network namespace of its own, as "bash launchers.sh slurm": prints the results of jobs as files.
+# What runs in a network namespace of its own, as "bash launchers.sh slurm": prints the results of
+# jobs as files.
 slurm_jobs()
 {
 	local here=$SLURM_CONF.jobs deadline=$((SECONDS + 30)) daemons=()
@@ -167,12 +173,14 @@ slurm_jobs()
 	daemons+=($!)
 	slurmd -D >/dev/null 2>&1 &
 	daemons+=($!)
-	until [ "$(sinfo -h -o %t 2>/dev/null)" = idle ] || [ $SECONDS -ge $deadline ]; do sleep 0.1; done
+	until [ "$(sinfo -h -o %t 2>/dev/null)" = idle ] ||
+		[ $SECONDS -ge $deadline ]; do sleep 0.1; done
 	timeout 30 srun -n 2 -O "$rank" >"$here.first" 2>&1
 	timeout 30 srun -n 2 -O "$rank" >"$here.second" 2>&1
 	timeout 30 srun -n 2 -O --mpi=pmi2 "$rank" >"$here.pmi2" 2>&1
 	timeout 30 srun -n 2 -O --mpi=pmix "$rank" >"$here.pmix" 2>&1
-	printf '#!/bin/sh\n"%s"\nsrun -n 2 "%s" >"%s"\nsrun -n 1 "%s" >"%s"\n' "$rank" "$rank" "$here.step" "$rank" \
+	printf '#!/bin/sh\n"%s"\nsrun -n 2 "%s" >"%s"\nsrun -n 1 "%s" >"%s"\n' "$rank" "$rank" \
+		"$here.step" "$rank" \
 		"$here.one" >"$here.script"
 	timeout 30 sbatch -W -n 2 -O -o "$here.batch" "$here.script" >/dev/null 2>&1
 	kill "${daemons[@]}"

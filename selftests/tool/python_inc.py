@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The Python package `inc` without the module: its structs against the headers, what it makes of arguments, and what it
-does with requests, signals, threads and asyncio, over a libinc made here.
+The Python package `inc` without the module: its structs against the headers, what it makes of
+arguments, and what it does with requests, signals, threads and asyncio, over a libinc made here.
 
     python_inc.py ABI       ABI: what python_abi.c prints, as a file
 
-Prints "ok - NAME" or "not ok - NAME" for every test, and "end". The package and libinc are on the usual paths.
+Prints "ok - NAME" or "not ok - NAME" for every test, and "end". The package and libinc are on the
+usual paths.
 """
 import array
 import asyncio
@@ -46,18 +47,21 @@ def raises(kind, text, function, *args, **options):
         function(*args, **options)
     except Exception as error:
         if type(error) is not kind or not re.search(text, str(error)):
-            raise AssertionError(f"{type(error).__name__}: {error}; expected {kind.__name__}: {text}") from None
+            raise AssertionError(
+                f"{type(error).__name__}: {error}; expected {kind.__name__}: {text}") from None
         return error
     raise AssertionError(f"nothing was raised, expected {kind.__name__}: {text}")
 
 
-# ---- The headers -----------------------------------------------------------------------------------------------------
+# ---- The headers ---------------------------------------------------------------------------------
 
 STRUCTS = {"inc_join_opts": _abi.JoinOpts, "inc_launch": _abi.Launch, "inc_args": _abi.Args,
-           "inc_request": _abi.RequestStruct, "inc_submit": _abi.Submit, "inc_error_info": _abi.ErrorInfo,
+           "inc_request": _abi.RequestStruct, "inc_submit": _abi.Submit,
+           "inc_error_info": _abi.ErrorInfo,
            "inc_info": _abi.InfoStruct, "inc_split_offer": _abi.SplitOffer}
-VALUES = {"INC_MAX_RANKS": _abi.MAX_RANKS, "INC_MAX_COUNT": _abi.MAX_COUNT, "INC_KEY_LEN": _abi.KEY_LEN,
-          "INC_MODE_SATURATE": _abi.MODE_SATURATE, "INC_MODE_COUNTS": _abi.MODE_COUNTS,
+VALUES = {"INC_MAX_RANKS": _abi.MAX_RANKS, "INC_MAX_COUNT": _abi.MAX_COUNT,
+          "INC_KEY_LEN": _abi.KEY_LEN, "INC_MODE_SATURATE": _abi.MODE_SATURATE,
+          "INC_MODE_COUNTS": _abi.MODE_COUNTS,
           "INC_ERR_MISMATCH": _abi.ERR_MISMATCH, "INC_ERR_COUNTS": _abi.ERR_COUNTS,
           "INC_NO_COLOUR": _abi.NO_COLOUR,
           **{"INC_STATE_" + entry.name: int(entry) for entry in inc.State}}
@@ -85,7 +89,8 @@ def structs_and_enums_are_those_of_the_headers():
     expect("structs and numbers", seen, set(STRUCTS) | set(VALUES))
     for struct, kind in STRUCTS.items():
         expect(f"fields of {struct}", [name for name, _ in kind._fields_], fields[struct])
-    expect("types", {entry.name.lower(): (int(entry), _abi.TYPE_SIZE[entry]) for entry in inc.Type}, types)
+    expect("types",
+           {entry.name.lower(): (int(entry), _abi.TYPE_SIZE[entry]) for entry in inc.Type}, types)
     expect("ops", {entry.name.lower(): int(entry) for entry in inc.Op}, ops)
     del colls["leave"]
     expect("colls", {entry.name.lower(): int(entry) for entry in inc.Coll}, colls)
@@ -98,14 +103,18 @@ def the_version_is_that_of_libinc():
 
 @test
 def launcher_resolution():
-    names = [name for name in os.environ if name.startswith(("INC_", "OMPI_", "PMI", "SLURM_", "MASTER_"))]
+    names = [name
+             for name in os.environ
+             if name.startswith(("INC_", "OMPI_", "PMI", "SLURM_", "MASTER_"))]
     for name in names + ["RANK", "WORLD_SIZE", "LOCAL_RANK"]:
         if name != "INC_LIBRARY":
             os.environ.pop(name, None)
     error = raises(inc.Error, "no launcher has set them: INC_RANK, RANK", inc.launcher)
     expect("errno", error.errno, errno.ENOENT)
-    os.environ.update(RANK="1", WORLD_SIZE="4", MASTER_ADDR="10.0.0.1", MASTER_PORT="29500", LOCAL_RANK="0")
-    expect("torchrun", inc.launcher(), inc.Launched("torchrun", 0x19a6bf7357ce40a6, 0, 1, 4, 0, None, True))
+    os.environ.update(RANK="1", WORLD_SIZE="4", MASTER_ADDR="10.0.0.1", MASTER_PORT="29500",
+                      LOCAL_RANK="0")
+    expect("torchrun", inc.launcher(),
+           inc.Launched("torchrun", 0x19a6bf7357ce40a6, 0, 1, 4, 0, None, True))
     del os.environ["WORLD_SIZE"]
     error = raises(inc.Error, "^RANK is set, WORLD_SIZE is not", inc.launcher)
     expect("errno", error.errno, errno.EINVAL)
@@ -114,7 +123,7 @@ def launcher_resolution():
         del os.environ[name]
 
 
-# ---- Arguments -------------------------------------------------------------------------------------------------------
+# ---- Arguments -----------------------------------------------------------------------------------
 
 class Asked(inc._collectives.Collectives):
     """A member that keeps what libinc would be told."""
@@ -142,8 +151,9 @@ def types_of_buffers():
     me = Asked(0, 1)
     pair = {"f32_i32": [("v", "f4"), ("i", "i4")], "i32_i32": [("v", "i4"), ("i", "i4")],
             "i64_i64": [("v", "i8"), ("i", "i8")], "f64_i64": [("v", "f8"), ("i", "i8")]}
-    natural = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8",
-               "f16": "f2", "f32": "f4", "f64": "f8", "bool": "?", "c32": "c8", "c64": "c16", **pair}
+    natural = {"i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
+               "u32": "u4", "u64": "u8", "f16": "f2", "f32": "f4", "f64": "f8", "bool": "?",
+               "c32": "c8", "c64": "c16", **pair}
     for name, dtype in natural.items():
         me.broadcast(np.zeros(6, dtype))
         expect(name, (inc.Type(me.args.type).name.lower(), me.args.count), (name, 6))
@@ -155,41 +165,51 @@ def types_of_buffers():
     expect("ctypes", (me.args.type, me.args.count), (inc.Type.I32, 5))
     me.allreduce(bytearray(12), type="f32")
     expect("bytes as f32", (me.args.type, me.args.count), (inc.Type.F32, 3))
-    for name, dtype in (("bf16", "u2"), ("f8e4m3", "u1"), ("f8e5m2", "u1"), ("f32", "u4"), ("f16", "u2")):
+    for name, dtype in (("bf16", "u2"), ("f8e4m3", "u1"), ("f8e5m2", "u1"), ("f32", "u4"),
+                        ("f16", "u2")):
         me.allreduce(np.zeros((2, 3), dtype), type=inc.Type[name.upper()], wire=name)
-        expect(name, (me.args.type, me.args.count, me.args.wire), (inc.Type[name.upper()], 6, inc.Type[name.upper()]))
+        expect(name, (me.args.type, me.args.count, me.args.wire),
+               (inc.Type[name.upper()], 6, inc.Type[name.upper()]))
     if sys.byteorder == "little":
-        raises(TypeError, r"^send \(in place\) has elements of format '>i' \(4 bytes\): expected a type of libinc",
+        raises(TypeError,
+               r"^send \(in place\) has elements of format '>i' \(4 bytes\): expected a type of libinc",
                me.allreduce, np.zeros(3, ">i4"))
-    raises(TypeError, "has elements of format 'g'.*expected a type of libinc", me.allreduce, np.zeros(3, "g"))
-    raises(TypeError, "has elements of f32: expected bf16, unsigned integers of 2 bytes, or bytes", me.allreduce,
-           np.zeros(3, "f4"), type="bf16")
-    raises(TypeError, "has elements of i32: expected f32", me.allreduce, np.zeros(3, "i4"), type="f32")
-    raises(ValueError, "has 11 bytes: expected a multiple of 4, the size of f32", me.allreduce, bytearray(11),
+    raises(TypeError, "has elements of format 'g'.*expected a type of libinc", me.allreduce,
+           np.zeros(3, "g"))
+    raises(TypeError, "has elements of f32: expected bf16, unsigned integers of 2 bytes, or bytes",
+           me.allreduce, np.zeros(3, "f4"), type="bf16")
+    raises(TypeError, "has elements of i32: expected f32", me.allreduce, np.zeros(3, "i4"),
            type="f32")
-    raises(TypeError, "^recv has elements of f64: expected f32, as send has", me.allreduce, np.zeros(3, "f4"),
-           np.zeros(3))
+    raises(ValueError, "has 11 bytes: expected a multiple of 4, the size of f32", me.allreduce,
+           bytearray(11),
+           type="f32")
+    raises(TypeError, "^recv has elements of f64: expected f32, as send has", me.allreduce,
+           np.zeros(3, "f4"), np.zeros(3))
 
 
 @test
 def what_is_no_buffer():
     me = Asked(0, 2)
-    raises(TypeError, r"^send \(in place\) is list: expected a NumPy array, bytearray", me.allreduce, [1, 2])
+    raises(TypeError, r"^send \(in place\) is list: expected a NumPy array, bytearray",
+           me.allreduce, [1, 2])
     raises(TypeError, r"^send \(in place\) is None: expected a NumPy array", me.allreduce, None)
     raises(TypeError, "^recv is int: expected a NumPy array", me.allreduce, np.zeros(2), 7)
     raises(TypeError, "^recv is None", me.allgather, np.zeros(2), None)
     raises(TypeError, "is ndarray: .*cannot include dtype", me.allreduce, np.zeros(2, "M8[s]"))
-    raises(ValueError, r"^send \(in place\) is read-only: expected a writable buffer", me.allreduce, bytes(4))
+    raises(ValueError, r"^send \(in place\) is read-only: expected a writable buffer",
+           me.allreduce, bytes(4))
     frozen = np.zeros(4)
     frozen.flags.writeable = False
-    raises(ValueError, "^recv is read-only: expected a writable buffer", me.allreduce, np.ones(4), frozen)
+    raises(ValueError, "^recv is read-only: expected a writable buffer", me.allreduce, np.ones(4),
+           frozen)
     me.allreduce(frozen, np.ones(4))
     expect("read-only send", me.args.send, address(frozen))
     for strided in (np.zeros(8)[::2], np.zeros((3, 4)).T, np.zeros((4, 4))[:, :2]):
-        raises(ValueError, "^send has shape .* and strides .*: expected a C-contiguous buffer", me.allreduce, strided,
-               np.zeros(strided.shape))
+        raises(ValueError, "^send has shape .* and strides .*: expected a C-contiguous buffer",
+               me.allreduce, strided, np.zeros(strided.shape))
     both = np.zeros(8)
-    raises(ValueError, "^recv and send share memory: expected two buffers", me.allreduce, both[:4], both[3:7])
+    raises(ValueError, "^recv and send share memory: expected two buffers", me.allreduce, both[:4],
+           both[3:7])
     raises(ValueError, "^recv and send share memory", me.allreduce, both, both)
     me.allreduce(both[:4], both[4:])
 
@@ -197,32 +217,42 @@ def what_is_no_buffer():
 @test
 def sizes_that_do_not_fit():
     me = Asked(1, 3)
-    raises(ValueError, "^recv has 5 elements: expected 4, as send has", me.allreduce, np.zeros(4), np.zeros(5))
-    raises(ValueError, "^send has 4 elements: expected a multiple of 3, a share for each rank", me.reduce_scatter,
-           np.zeros(4), np.zeros(1))
-    raises(ValueError, "^recv has 1 elements: expected 2, this rank's share", me.reduce_scatter, np.zeros(6),
-           np.zeros(1))
-    raises(ValueError, "^recv has 7 elements: expected a multiple of 3", me.allgather, np.zeros(2), np.zeros(7))
-    raises(ValueError, "^send has 3 elements: expected 2, this rank's share of recv", me.allgather, np.zeros(3),
-           np.zeros(6))
-    raises(ValueError, "^recv has 9 elements: expected 6, as send has", me.alltoall, np.zeros(6), np.zeros(9))
-    raises(ValueError, "^recv has 5 elements: expected 2, this rank's share of send", me.scatter, np.zeros(6),
-           np.zeros(5), root=1)
-    raises(ValueError, "^send has 6 elements: expected 7, the sum of counts", me.reduce_scatterv, np.zeros(6),
-           np.zeros(2), [1, 2, 4])
-    raises(ValueError, "^counts has 2 numbers: expected 3, one for each rank", me.allgatherv, np.zeros(2), np.zeros(6),
+    raises(ValueError, "^recv has 5 elements: expected 4, as send has", me.allreduce, np.zeros(4),
+           np.zeros(5))
+    raises(ValueError, "^send has 4 elements: expected a multiple of 3, a share for each rank",
+           me.reduce_scatter, np.zeros(4), np.zeros(1))
+    raises(ValueError, "^recv has 1 elements: expected 2, this rank's share", me.reduce_scatter,
+           np.zeros(6), np.zeros(1))
+    raises(ValueError, "^recv has 7 elements: expected a multiple of 3", me.allgather, np.zeros(2),
+           np.zeros(7))
+    raises(ValueError, "^send has 3 elements: expected 2, this rank's share of recv", me.allgather,
+           np.zeros(3), np.zeros(6))
+    raises(ValueError, "^recv has 9 elements: expected 6, as send has", me.alltoall, np.zeros(6),
+           np.zeros(9))
+    raises(ValueError, "^recv has 5 elements: expected 2, this rank's share of send", me.scatter,
+           np.zeros(6), np.zeros(5), root=1)
+    raises(ValueError, "^send has 6 elements: expected 7, the sum of counts", me.reduce_scatterv,
+           np.zeros(6), np.zeros(2), [1, 2, 4])
+    raises(ValueError, "^counts has 2 numbers: expected 3, one for each rank", me.allgatherv,
+           np.zeros(2), np.zeros(6),
            [1, 2])
-    raises(ValueError, r"^counts\[2\] is -1: expected 0..4294967295", me.allgatherv, np.zeros(2), np.zeros(6),
+    raises(ValueError, r"^counts\[2\] is -1: expected 0..4294967295", me.allgatherv, np.zeros(2),
+           np.zeros(6),
            [1, 2, -1])
-    raises(TypeError, r"^counts\[0\] is float 1.5: expected an integer", me.allgatherv, np.zeros(2), np.zeros(6),
+    raises(TypeError, r"^counts\[0\] is float 1.5: expected an integer", me.allgatherv,
+           np.zeros(2), np.zeros(6),
            [1.5, 2, 3])
-    raises(TypeError, "^counts is None: expected 3 integers", me.gatherv, np.zeros(2), np.zeros(6), root=1)
-    raises(TypeError, "^counts is int: expected 3 integers", me.gatherv, np.zeros(2), np.zeros(6), 4, root=1)
-    raises(ValueError, "^recv has 6 elements: rank 2's share is 4..6", me.allgatherv, np.zeros(2), np.zeros(6),
+    raises(TypeError, "^counts is None: expected 3 integers", me.gatherv, np.zeros(2), np.zeros(6),
+           root=1)
+    raises(TypeError, "^counts is int: expected 3 integers", me.gatherv, np.zeros(2), np.zeros(6),
+           4, root=1)
+    raises(ValueError, "^recv has 6 elements: rank 2's share is 4..6", me.allgatherv, np.zeros(2),
+           np.zeros(6),
            [1, 2, 3], [0, 1, 4])
-    raises(ValueError, "^displs: the shares of ranks 0 and 1 overlap in recv", me.allgatherv, np.zeros(2),
-           np.zeros(6), [2, 2, 1], [0, 1, 4])
-    raises(TypeError, "^send_counts, send_displs: expected none in place", me.alltoallv, None, np.zeros(6), [2, 2, 2],
+    raises(ValueError, "^displs: the shares of ranks 0 and 1 overlap in recv", me.allgatherv,
+           np.zeros(2), np.zeros(6), [2, 2, 1], [0, 1, 4])
+    raises(TypeError, "^send_counts, send_displs: expected none in place", me.alltoallv, None,
+           np.zeros(6), [2, 2, 2],
            [2, 2, 2])
 
 
@@ -240,7 +270,8 @@ def options_that_make_no_sense():
     raises(ValueError, "^root is -1: expected 0..2", me.reduce, x, root=-1)
     raises(TypeError, "^root is str '1': expected an integer", me.gather, x, root="1")
     raises(TypeError, "^weight is None: expected a number, op is wsum", me.allreduce, x, op="wsum")
-    raises(ValueError, "^weight is 0.5: expected none, only op wsum has one", me.allreduce, x, weight=0.5)
+    raises(ValueError, "^weight is 0.5: expected none, only op wsum has one", me.allreduce, x,
+           weight=0.5)
     raises(TypeError, "^rank is given, size is not", inc.Group, 1, rank=0)
     raises(TypeError, "^size is given, rank is not", inc.Group, 1, size=2)
     raises(ValueError, "^rank is 2: expected 0..1", inc.Group, 1, 2, 2)
@@ -261,11 +292,13 @@ def what_libinc_is_told():
 
     def told(who, *want):
         args = who.args
-        expect("coll, count, send, recv", (inc.Coll(args.coll).name, args.count, args.send, args.recv), want)
+        expect("coll, count, send, recv",
+               (inc.Coll(args.coll).name, args.count, args.send, args.recv), want)
 
     me.allreduce(send, recv, op="max", saturate=True, wire=inc.Type.I16)
     told(me, "ALLREDUCE", 6, address(send), address(recv))
-    expect("op, wire, mode", (me.args.op, me.args.wire, me.args.mode), (inc.Op.MAX, inc.Type.I16, 1))
+    expect("op, wire, mode", (me.args.op, me.args.wire, me.args.mode),
+           (inc.Op.MAX, inc.Type.I16, 1))
     me.scan(recv)
     told(me, "SCAN", 6, in_place, address(recv))
     me.exscan(send, recv)
@@ -290,7 +323,8 @@ def what_libinc_is_told():
     expect("a root's read-only buffer", (root.args.count, root.args.recv), (5, None))
     root.broadcast(np.zeros(3, "f4"), wire="bf16")
     expect("a root that gets what has travelled", (root.args.count, root.args.send), (3, None))
-    raises(ValueError, "^buf is read-only", root.broadcast, memoryview(bytes(8)), type="f32", wire="bf16")
+    raises(ValueError, "^buf is read-only", root.broadcast, memoryview(bytes(8)), type="f32",
+           wire="bf16")
     me.allgather(send[:2], recv)
     told(me, "ALLGATHER", 2, address(send), address(recv))
     me.allgather(None, recv)
@@ -322,7 +356,8 @@ def what_libinc_is_told():
     me.alltoall(send)
     copy = me.args.send
     told(me, "ALLTOALL", 2, copy, address(send))
-    expect("the copy", (copy != address(send), bytes((c.c_char * 12).from_address(copy))), (True, send.tobytes()))
+    expect("the copy", (copy != address(send), bytes((c.c_char * 12).from_address(copy))),
+           (True, send.tobytes()))
     me.alltoallv(send, recv, [1, 2, 3], [3, 2, 1], [0, 0, 0])
     told(me, "ALLTOALL", 0, address(send), address(recv))
     me.alltoallv(None, recv, None, [3, 2, 1], recv_displs=[3, 0, 2])
@@ -334,7 +369,7 @@ def what_libinc_is_told():
         expect("no elements", me.args.count, 0)
 
 
-# ---- Requests --------------------------------------------------------------------------------------------------------
+# ---- Requests ------------------------------------------------------------------------------------
 
 class Fake:
     """A libinc whose operations end when told."""
@@ -478,7 +513,8 @@ def blocking_calls_lock_buffers_until_they_end():
     fake.results[2] = -errno.ECONNRESET
     os.write(fake.writer, b"x")
     error = raises(inc.Error, "^libinc's text$", g.allreduce, buf)
-    expect("errno, ranks", (error.errno, error.ranks, is_locked(buf)), (errno.ECONNRESET, (1,), False))
+    expect("errno, ranks", (error.errno, error.ranks, is_locked(buf)),
+           (errno.ECONNRESET, (1,), False))
     fake.code = _abi.ERR_MISMATCH
     fake.results[3] = -errno.EPROTO
     os.write(fake.writer, b"x")
@@ -503,7 +539,8 @@ def an_interrupted_blocking_call_aborts_the_group():
     except KeyboardInterrupt:
         took = time.monotonic() - begin
     expect(f"soon after it ({took:.1f} s)", took < 5, True)
-    expect("aborted, closed, locked", (fake.closed, g.closed, is_locked(buf)), ("abort", True, False))
+    expect("aborted, closed, locked", (fake.closed, g.closed, is_locked(buf)),
+           ("abort", True, False))
     raises(inc.Error, "it was left or aborted", g.barrier)
 
 
@@ -531,7 +568,8 @@ def waits_with_limits():
     expect("test", (request.test(), request.done), (False, False))
     for limit in (0, 0.25):
         begin = time.monotonic()
-        error = raises(inc.Timeout, "^group 9 rank 0: allreduce has not ended in time, waiting for rank 1$",
+        error = raises(inc.Timeout,
+                       "^group 9 rank 0: allreduce has not ended in time, waiting for rank 1$",
                        request.wait, limit)
         took = time.monotonic() - begin
         expect("it has waited", limit <= took < limit + 5, True)
@@ -561,7 +599,8 @@ def a_dropped_request_keeps_its_buffers():
     fake.end(2, -errno.EPROTO)
     fake.end_later(0.2, 3)
     error = raises(inc.Error, "^libinc's text$", g.leave)
-    expect("what nobody was told", (error.errno, fake.closed, is_locked(other)), (errno.EPROTO, "leave", False))
+    expect("what nobody was told", (error.errno, fake.closed, is_locked(other)),
+           (errno.EPROTO, "leave", False))
     expect("the one that leave() has waited for", request.test(), True)
 
 
@@ -572,7 +611,8 @@ def a_request_outlives_its_group():
     request = g.iallreduce(buf)
     g.abort()
     error = raises(inc.Error, "allreduce: this rank has left or aborted the group", request.wait)
-    expect("errno, locked", (error.errno, is_locked(buf), fake.closed), (errno.ECANCELED, False, "abort"))
+    expect("errno, locked", (error.errno, is_locked(buf), fake.closed),
+           (errno.ECANCELED, False, "abort"))
     g.abort()
 
 
@@ -608,7 +648,8 @@ def a_dropped_group_is_aborted():
 def abort_in_another_thread():
     fake, g = group()
     threading.Timer(0.25, g.abort).start()
-    error = raises(inc.Error, "allreduce: this rank has left or aborted the group", g.allreduce, bytearray(8))
+    error = raises(inc.Error, "allreduce: this rank has left or aborted the group", g.allreduce,
+                   bytearray(8))
     expect("errno, closed", (error.errno, fake.closed), (errno.ECANCELED, "abort"))
 
 
@@ -658,7 +699,7 @@ def two_threads_wait_for_one_request():
     g.leave()
 
 
-# ---- asyncio ---------------------------------------------------------------------------------------------------------
+# ---- asyncio -------------------------------------------------------------------------------------
 
 @test
 def awaited_out_of_order():

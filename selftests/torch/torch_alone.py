@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The backend "inc" of PyTorch where there is no INC: some processes of this machine, over its loopback.
+The backend "inc" of PyTorch where there is no INC: some processes of this machine, over its
+loopback.
 
     torch_alone.py [TEST...]
 
@@ -79,7 +80,8 @@ def groups():
 
 def options():
     """What is wrong is said."""
-    for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"), ({"colls": "allreduce,alltoal"}, "alltoal"),
+    for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"),
+                      ({"colls": "allreduce,alltoal"}, "alltoal"),
                       ({"min": "-1"}, "a number of bytes"), ({"mode": "yes"}, "on, off or verbose"),
                       ({"gloo": "never"}, "init or lazy"), ({"timeout": 600001}, "600000")):
         try:
@@ -103,7 +105,8 @@ def main():
     place = Place(RANKS, 0)
     message = "libinc-torch: group of 3 ranks: Gloo does everything: rank 0: "
     tests = [
-        ("without the module everything is Gloo's, and is what it was", no_module, {"says": message}),
+        ("without the module everything is Gloo's, and is what it was", no_module,
+         {"says": message}),
         ("INC_TORCH=off", off, {"environment": lambda rank: {"INC_TORCH": "off"}}),
         ("INC_TORCH=off at one rank is so at all", one_rank_off,
          {"environment": lambda rank: {"INC_TORCH": "off" if rank == 2 else "verbose"},
@@ -111,8 +114,9 @@ def main():
         ("works that are more than Gloo's", works, {}),
         ("process groups of some ranks", groups, {}),
         ("options that are refused", options, {}),
-        ("a report at the end", off, {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
-                                      "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),
+        ("a report at the end", off,
+         {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
+          "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),
     ]
     for name, test, how in tests:
         if not sys.argv[1:] or test.__name__ in sys.argv[1:]:

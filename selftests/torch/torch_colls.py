@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every collective of c10d with every type and operation, compared with what Gloo gives in the same process."""
+"""
+Every collective of c10d with every type and operation, compared with what Gloo gives in the same
+process.
+"""
 import torch
 import torch.distributed as dist
 
@@ -12,7 +15,8 @@ TYPES = FLOATS + INTS + [torch.bool]
 OPS = ["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"]
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12, torch.float16: 4e-3, torch.bfloat16: 4e-2}
 # In what Gloo, which lacks some types, computes what the result is compared with.
-WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.int16: torch.int32, torch.bool: torch.uint8}
+WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.int16: torch.int32,
+         torch.bool: torch.uint8}
 
 
 def has(op, dtype):
@@ -34,7 +38,9 @@ def sample(shape, dtype, rank, seed=0):
 
 
 def equal(what, got, want):
-    """Bit for bit where every order of operations gives the same, else within the type's tolerance."""
+    """
+    Bit for bit where every order of operations gives the same, else within the type's tolerance.
+    """
     if got.dtype in FLOATS:
         good = torch.allclose(got.double(), want.double(), rtol=TOLERANCE[got.dtype], atol=0)
     else:
@@ -109,7 +115,8 @@ def moves(gloo, shape=(7, 3)):
     done = 0
     for number, dtype in enumerate(TYPES + [torch.complex64, torch.complex128]):
         root = number % size
-        all_have = [sample(shape, torch.float32 if dtype.is_complex else dtype, r, 2).to(dtype) for r in range(size)]
+        all_have = [sample(shape, torch.float32 if dtype.is_complex else dtype, r, 2).to(dtype)
+                    for r in range(size)]
         done += one_to_all(all_have, rank, size, root)
         done += all_to_all(all_have, rank, size)
     objects = [None] * size
@@ -173,7 +180,8 @@ def coalesced():
     exact("all_reduce_coalesced", tensors[0], torch.full((3,), size * (size - 1) / 2))
     exact("all_reduce_coalesced", tensors[1], torch.full((2, 2), size * (size + 1) / 2))
     lists = [[torch.zeros(3), torch.zeros(2)] for _ in range(size)]
-    dist.all_gather_coalesced(lists, [torch.full((3,), float(rank)), torch.full((2,), -float(rank))])
+    dist.all_gather_coalesced(lists,
+                              [torch.full((3,), float(rank)), torch.full((2,), -float(rank))])
     for r in range(size):
         exact("all_gather_coalesced", lists[r][0], torch.full((3,), float(r)))
         exact("all_gather_coalesced", lists[r][1], torch.full((2,), -float(r)))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Ranks of a PyTorch program for tests: PyTorch is imported once, which takes seconds (in an emulated machine minutes), and
-each test's ranks are forked from that.
+Ranks of a PyTorch program for tests: PyTorch is imported once, which takes seconds (in an emulated
+machine minutes), and each test's ranks are forked from that.
 
-A test is a function of no arguments, which every rank runs after init_process_group("inc"); it fails by any exception.
+A test is a function of no arguments, which every rank runs after init_process_group("inc"); it
+fails by any exception.
 """
 import contextlib
 import ctypes
@@ -74,8 +75,8 @@ def counted(name):
 
 def at_node(counter):
     """What the node has counted."""
-    stats = subprocess.run(["inc", "-n", "sw", "-j", "-s", "stats", "show"], check=True, stdout=subprocess.PIPE,
-                           encoding="ascii").stdout
+    stats = subprocess.run(["inc", "-n", "sw", "-j", "-s", "stats", "show"], check=True,
+                           stdout=subprocess.PIPE, encoding="ascii").stdout
     at = stats.find(f'"{counter}":')
     return int(stats[at:].split(":", 1)[1].split(",", 1)[0].rstrip("}] \n")) if at >= 0 else 0
 
@@ -90,7 +91,8 @@ def run_rank(place, rank, test, environment, log):
     try:
         place.enter(rank)
         torch.set_num_threads(1)
-        os.environ.update(MASTER_ADDR=place.address, MASTER_PORT=str(place.port), GLOO_SOCKET_IFNAME=place.device,
+        os.environ.update(MASTER_ADDR=place.address, MASTER_PORT=str(place.port),
+                          GLOO_SOCKET_IFNAME=place.device,
                           RANK=str(rank), WORLD_SIZE=str(place.ranks))
         os.environ.update({"INC_TORCH_TIMEOUT": "60000", **environment(rank)})
         dist.init_process_group("inc", timeout=getattr(test, "timeout", dist.default_pg_timeout))
@@ -128,7 +130,10 @@ def wait_all(pids, seconds):
 
 
 def run(place, name, test, environment=lambda rank: {}, want=None, says=None, seconds=None):
-    """Runs a test by all ranks and prints its result. want: exit statuses; says: what rank 0 has to print."""
+    """
+    Runs a test by all ranks and prints its result. want: exit statuses; says: what rank 0 has to
+    print.
+    """
     begin = time.monotonic()
     place.next_port()
     logs = [tempfile.TemporaryFile() for _ in range(place.ranks)]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The backend "inc" of PyTorch with a node: hosts h1, h2, ... in network namespaces around a node in sw.
+The backend "inc" of PyTorch with a node: hosts h1, h2, ... in network namespaces around a node in
+sw.
 
     torch_ranks.py HOSTS [TEST...]
 
@@ -48,8 +49,8 @@ def reductions():
 def moves():
     print("#", torch_colls.moves(gloo_group()), "collectives compared")
     torch_colls.coalesced()
-    all_by_inc("broadcast", "gather", "scatter", "allgather", "_allgather_base", "alltoall", "alltoall_base",
-               "allreduce_coalesced", "allgather_coalesced")
+    all_by_inc("broadcast", "gather", "scatter", "allgather", "_allgather_base", "alltoall",
+               "alltoall_base", "allreduce_coalesced", "allgather_coalesced")
 
 
 def node_reduces():
@@ -61,7 +62,8 @@ def node_reduces():
     dist.barrier()
     blocks = at_node("blocks") - before
     torch_colls.exact("all_reduce", x, torch.full((1 << 20,), float(dist.get_world_size())))
-    expect("blocks of 4 MiB are many and not one for each rank", 1000 < blocks < 2 * (4 << 20) // 1024, True)
+    expect("blocks of 4 MiB are many and not one for each rank",
+           1000 < blocks < 2 * (4 << 20) // 1024, True)
     print(f"# {blocks} blocks at the node")
 
 
@@ -87,7 +89,8 @@ def layouts():
     whole = torch.arange(4.0 * size)
     own = whole.chunk(size)[rank]
     dist.reduce_scatter_tensor(own, whole)
-    torch_colls.exact("the output in the input", own, size * torch.arange(4.0 * rank, 4.0 * rank + 4))
+    torch_colls.exact("the output in the input", own,
+                      size * torch.arange(4.0 * rank, 4.0 * rank + 4))
 
 
 def futures():
@@ -95,7 +98,8 @@ def futures():
     rank, size = dist.get_rank(), dist.get_world_size()
     works = []
     for i in range(200):
-        works.append((dist.all_reduce(x := torch.full((50,), float(rank * i)), async_op=True), x, i))
+        works.append((dist.all_reduce(x := torch.full((50,), float(rank * i)), async_op=True), x,
+                      i))
     for work, x, i in reversed(works):
         work.wait()
         expect("is_completed", (work.is_completed(), work.is_success()), (True, True))
@@ -103,7 +107,8 @@ def futures():
     expect("threads", counted("threads"), 0)
     seen = threading.Event()
     x = torch.ones(1000)
-    after = dist.all_reduce(x, async_op=True).get_future().then(lambda f: (seen.set(), f.value()[0] + 1)[1])
+    after = dist.all_reduce(x, async_op=True).get_future().then(lambda f: (seen.set(),
+                                                                           f.value()[0] + 1)[1])
     expect("the callback was called without anybody who waits", seen.wait(60), True)
     torch_colls.exact("what the callback returns", after.wait(), torch.full((1000,), size + 1.0))
     work = dist.barrier(async_op=True)
@@ -142,12 +147,16 @@ def groups():
 
 def gloo_of(halves, rank, size):
     """A Gloo group of the same ranks: every rank makes all groups."""
-    made = [dist.new_group([r for r in range(size) if r % 2 == odd], backend="gloo") for odd in range(len(halves))]
+    made = [dist.new_group([r for r in range(size) if r % 2 == odd], backend="gloo")
+            for odd in range(len(halves))]
     return made[rank % 2]
 
 
 def wires():
-    """Sums travel as bf16: as if each rank's elements, and the sum of them in f32, had been rounded once."""
+    """
+    Sums travel as bf16: as if each rank's elements, and the sum of them in f32, had been rounded
+    once.
+    """
     rank, size = dist.get_rank(), dist.get_world_size()
     half = dist.new_group(pg_options=inc_torch.Options(wire="bf16"))
     have = [torch_colls.sample((5000,), torch.float32, r) for r in range(size)]
@@ -157,7 +166,8 @@ def wires():
             want += x if exact else x.bfloat16().float()
         got = have[rank].clone()
         dist.all_reduce(got, group=group)
-        torch_colls.exact(f"all_reduce, wire {exact}", got, want if exact else want.bfloat16().float())
+        torch_colls.exact(f"all_reduce, wire {exact}", got,
+                          want if exact else want.bfloat16().float())
     got = torch_colls.sample((50,), torch.int32, rank)
     dist.all_reduce(got, group=half)
     dist.all_reduce(want := torch_colls.sample((50,), torch.int32, rank))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Trainings of a small net on the handwritten digits of the demo: data-parallel by DDP, and with sharded parameters."""
+"""
+Trainings of a small net on the handwritten digits of the demo: data-parallel by DDP, and with
+sharded parameters.
+"""
 import hashlib
 import os
 import time
@@ -8,7 +11,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../userspace/demo/data/digits.csv")
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                    "../../userspace/demo/data/digits.csv")
 PER_RANK = 32
 
 
@@ -71,8 +75,8 @@ def flatten(tensors, size):
 
 def train_sharded(gloo, steps):
     """
-    As FSDP does it: each rank keeps a share of the parameters; all are gathered before a step, gradients are summed and
-    scattered after it. Losses, and a hash of the parameters.
+    As FSDP does it: each rank keeps a share of the parameters; all are gathered before a step,
+    gradients are summed and scattered after it. Losses, and a hash of the parameters.
     """
     rank, size = dist.get_rank(), dist.get_world_size()
     data, model, losses = digits(), net(), []
@@ -82,7 +86,8 @@ def train_sharded(gloo, steps):
         # in place: the own share is where it belongs
         whole.chunk(size)[rank].copy_(mine)
         dist.all_gather_into_tensor(whole, whole.chunk(size)[rank])
-        torch.nn.utils.vector_to_parameters(whole[:sum(p.numel() for p in model.parameters())], model.parameters())
+        torch.nn.utils.vector_to_parameters(whole[:sum(p.numel() for p in model.parameters())],
+                                            model.parameters())
         pixels, wanted = share(data, step)
         model.zero_grad()
         loss = torch.nn.functional.cross_entropy(model(pixels), wanted)

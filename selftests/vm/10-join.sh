@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Joining: groups of every small size, late and missing ranks, ranks and sizes that contradict each other, keys,
-# parents that are not there, both address families, unprivileged users; and that nothing stays behind.
+# Joining: groups of every small size, late and missing ranks, ranks and sizes that contradict each
+# other, keys, parents that are not there, both address families, unprivileged users; and that
+# nothing stays behind.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -38,15 +39,19 @@ group_has() {
 	[ "$(group_field "$1" "$2")" = "$3" ]
 }
 
-# A rank may be taken by its own ghost, so this takes four times the dead limit: begun early, looked at late.
+# A rank may be taken by its own ghost, so this takes four times the dead limit: begun early, looked
+# at late.
 TAKEN=7002
 
 taken_begin() {
-	nsenter --net=/run/netns/h1 inc-allreduce --group "$TAKEN" --rank 0 --size 3 --timeout 900000 \
+	nsenter --net=/run/netns/h1 inc-allreduce --group "$TAKEN" \
+		--rank 0 --size 3 --timeout 900000 \
 		>/dev/null 2>&1 &
 	HOLDER=$!
 	wait_for 30 group_has sw joined 1 || return
-	refused "rank is taken" inc-allreduce --group "$TAKEN" --rank 0 --size 3 --timeout 60000 >"$INC_TMP/taken" 2>&1 &
+	refused "rank is taken" \
+		inc-allreduce --group "$TAKEN" \
+		--rank 0 --size 3 --timeout 60000 >"$INC_TMP/taken" 2>&1 &
 	INTRUDER=$!
 }
 
@@ -143,7 +148,9 @@ job_given_up() {
 # nobody, with the memory limit that a container may have
 unprivileged() {
 	# shellcheck disable=SC2016
-	run_ranks 4 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	run_ranks 4 sh \
+		-c \
+		'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 		--bounding-set=-all "$0" "$@"' inc-allreduce --count 50000 --iters 3
 }
 
@@ -185,7 +192,8 @@ pinged() {
 
 ping_node() {
 	# an address of a link that has just come up is not used yet
-	wait_for 30 pinged node 2 "$INC_NODE6" && pinged node 2 && pinged node 2 "$INC_NODE4" || return
+	wait_for 30 pinged node 2 "$INC_NODE6" && pinged node 2 &&
+		pinged node 2 "$INC_NODE4" || return
 	inc -n sw node set dev br0 key "$KEY1" || return
 	pinged node 2 || return
 	inc -n sw node set dev br0 key none && wait_for 30 no_groups
@@ -194,7 +202,8 @@ ping_node() {
 ping_others() {
 	local ret=0
 
-	pinged refused 0 10.7.0.2 && pinged unreachable 0 10.7.0.77 && pinged refused 0 10.7.0.254 port 9 || return
+	pinged refused 0 10.7.0.2 && pinged unreachable 0 10.7.0.77 &&
+		pinged refused 0 10.7.0.254 port 9 || return
 	start_ranks 1 inc-allreduce --size 2 --group "$((INC_GROUP_NR + 2))"
 	wait_for 30 group_has h1 rank 0 && pinged no-node 0 10.7.0.1 || ret=1
 	kill -KILL "$(rank_pid 0)"
@@ -221,12 +230,14 @@ inc_begin
 inc_topology_create 4
 
 for n in 1 2 4; do
-	check "$n ranks join, reduce and leave" run_ranks "$n" inc-allreduce --count 1000 --seed "$SEED"
+	check "$n ranks join, reduce and leave" run_ranks "$n" \
+		inc-allreduce --count 1000 --seed "$SEED"
 done
 taken_begin
 check "another size is refused" other_size
 check "the same over IPv6" run_ranks 4 inc-allreduce --count 1000 --parent "$INC_NODE6"
-check "the parent named with its port" run_ranks 2 inc-allreduce --count 1000 --parent "[$INC_NODE6]:5227"
+check "the parent named with its port" run_ranks 2 inc-allreduce --count 1000 \
+	--parent "[$INC_NODE6]:5227"
 check "the parent named by its host's name" named_by_name
 check "the others wait for a rank that comes late" late_rank
 check "32 ranks wait for the last one" many_ranks 32
@@ -249,7 +260,8 @@ check "a parent that is not there: told so" refused "does not answer" \
 	inc-allreduce --rank 1 --size 2 --parent 10.7.0.77 --timeout 3000
 check "ping: the node answers, and keeps nothing" ping_node
 check "ping: what is no node, or not there" ping_others
-check "a bad parent is named" refused 'parent "10.7.0"' inc-allreduce --rank 1 --size 2 --parent 10.7.0
+check "a bad parent is named" refused 'parent "10.7.0"' \
+	inc-allreduce --rank 1 --size 2 --parent 10.7.0
 check "a bad rank is named" refused "rank 2: expected 0..1" inc-allreduce --rank 2 --size 2
 check "a node is root's to add" not_configurable
 set_up inc -n sw node set dev br0 dead 500

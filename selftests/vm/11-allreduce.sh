@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Allreduce on links without loss: sizes around the block's and the super-packet's edges, types, numbers of hosts, in
-# place, every alignment, many in flight; every element compared with a fold in the order of ranks.
+# Allreduce on links without loss: sizes around the block's and the super-packet's edges, types,
+# numbers of hosts, in place, every alignment, many in flight; every element compared with a fold in
+# the order of ranks.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-# A block at MTU 1500 holds about 350 elements: 0, 1, both sides of some edges, and what is no multiple of anything.
+# A block at MTU 1500 holds about 350 elements: 0, 1, both sides of some edges, and what is no
+# multiple of anything.
 SMALL=0,1,3,7,64,349,350,351,352,353,354,355,356,357,703,704,705,1000
 MEDIUM=4095,16384,65539
 
@@ -16,11 +18,14 @@ matrix() {
 	local n=$1
 
 	check "$n hosts i32: 0 to 65539 elements" \
-		run_ranks "$n" inc-allreduce --type i32 --count "$SMALL,$MEDIUM" --iters 1 --seed "$RANDOM"
+		run_ranks "$n" inc-allreduce --type i32 --count "$SMALL,$MEDIUM" \
+		--iters 1 --seed "$RANDOM"
 	check "$n hosts f32 with NaN, infinities, subnormals, zeros: 0 to 65539 elements" \
-		run_ranks "$n" inc-allreduce --special --count "$SMALL,$MEDIUM" --iters 1 --seed "$RANDOM"
+		run_ranks "$n" inc-allreduce --special --count "$SMALL,$MEDIUM" \
+		--iters 1 --seed "$RANDOM"
 	check "$n hosts: in place" \
-		run_ranks "$n" inc-allreduce --inplace --count "$SMALL,$MEDIUM" --iters 1 --seed "$RANDOM"
+		run_ranks "$n" inc-allreduce --inplace --count "$SMALL,$MEDIUM" \
+		--iters 1 --seed "$RANDOM"
 }
 
 # Every alignment, in place or not; with FULL=1 both.
@@ -36,7 +41,8 @@ alignments() {
 
 aligned() {
 	# shellcheck disable=SC2086
-	run_ranks 3 inc-allreduce --align "$1" ${2:-} --count "7,355,5000" --iters 2 --seed "$RANDOM"
+	run_ranks 3 inc-allreduce --align "$1" ${2:-} --count "7,355,5000" \
+		--iters 2 --seed "$RANDOM"
 }
 
 in_flight() {
@@ -44,20 +50,25 @@ in_flight() {
 
 	for k in 2 64; do
 		check "$k operations in flight" \
-			run_ranks 4 inc-allreduce --nonblock "$k" --count 0,1,500,3000 --iters 40 --seed "$RANDOM"
+			run_ranks 4 inc-allreduce --nonblock "$k" --count 0,1,500,3000 --iters 40 \
+			--seed "$RANDOM"
 	done
-	check "a barrier after each" run_ranks 4 inc-allreduce --barrier --count 100 --iters 50 --seed "$RANDOM"
+	check "a barrier after each" run_ranks 4 inc-allreduce --barrier --count 100 --iters 50 \
+		--seed "$RANDOM"
 }
 
 large() {
-	check "4 hosts: 1 MiB + 4 bytes" run_ranks 4 inc-allreduce --count 262145 --iters 1 --seed "$RANDOM"
+	check "4 hosts: 1 MiB + 4 bytes" run_ranks 4 inc-allreduce --count 262145 --iters 1 \
+		--seed "$RANDOM"
 	check "2 hosts: 4 MiB" run_ranks 2 inc-allreduce --count 1048576 --iters 1 --seed "$RANDOM"
 	[ "$FULL" = 0 ] && return
 	check "2 hosts: 16 MiB" run_ranks 2 inc-allreduce --count 4194304 --iters 2 --seed "$RANDOM"
-	INC_TIMEOUT=300 check "2 hosts: 64 MiB" run_ranks 2 inc-allreduce --count 16777216 --iters 1 --seed "$RANDOM"
+	INC_TIMEOUT=300 check "2 hosts: 64 MiB" run_ranks 2 inc-allreduce --count 16777216 \
+		--iters 1 --seed "$RANDOM"
 }
 
-# A rank is late, and it is seen while that lasts: the node says so, and the result is right all the same.
+# A rank is late, and it is seen while that lasts: the node says so, and the result is right all the
+# same.
 late_is_visible() {
 	rank_args 1 "--delay-at 1:4000"
 	start_ranks 3 inc-allreduce --count 1000 --iters 3
@@ -104,10 +115,13 @@ done
 
 inc_topology_create 16
 check "8 hosts" run_ranks 8 inc-allreduce --count "$SMALL,4095" --iters 1 --seed "$RANDOM"
-# a debug kernel takes a minute to start 16 programs if the machine has other work, and the first wait for the last
-check "16 hosts f32" run_ranks 16 inc-allreduce --timeout 150000 --special --count 0,1,353,5000 --iters 1 \
+# a debug kernel takes a minute to start 16 programs if the machine has other work, and the first
+# wait for the last
+check "16 hosts f32" run_ranks 16 inc-allreduce --timeout 150000 --special --count 0,1,353,5000 \
+	--iters 1 \
 	--seed "$RANDOM"
-check "16 hosts i32" run_ranks 16 inc-allreduce --timeout 150000 --type i32 --inplace --count 0,1,353,5000 --iters 1 \
+check "16 hosts i32" run_ranks 16 inc-allreduce --timeout 150000 --type i32 \
+	--inplace --count 0,1,353,5000 --iters 1 \
 	--seed "$RANDOM"
 inc_topology_destroy
 
@@ -121,8 +135,10 @@ check "without loss (almost) nothing is sent again" nothing_sent_again
 inc_topology_destroy
 
 inc_topology_create 3 on 9000
-check "MTU 9000" run_ranks 3 inc-allreduce --count 0,1,2000,2200,2240,2300,50000 --iters 2 --seed "$RANDOM"
+check "MTU 9000" run_ranks 3 inc-allreduce --count 0,1,2000,2200,2240,2300,50000 --iters 2 \
+	--seed "$RANDOM"
 inc_topology_destroy
 inc_topology_create 3 on 576
-check "MTU 576" run_ranks 3 inc-allreduce --count 0,1,100,110,120,130,9999 --iters 2 --seed "$RANDOM"
+check "MTU 576" run_ranks 3 inc-allreduce --count 0,1,100,110,120,130,9999 --iters 2 \
+	--seed "$RANDOM"
 inc_end

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Super-packets: with segmentation offload they cross the links whole in both directions, more than one block per
-# received buffer at the node and at the hosts; without it every block is a packet of its own. Both give the same
-# results; whole ones carry no more bytes than one copy up and one copy down, and what was counted as sent again.
+# Super-packets: with segmentation offload they cross the links whole in both directions, more than
+# one block per received buffer at the node and at the hosts; without it every block is a packet of
+# its own. Both give the same results; whole ones carry no more bytes than one copy up and one copy
+# down, and what was counted as sent again.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
 COUNT=262144	# 1 MiB
 
-# copies N RESENT: the bytes of IP that N copies of the buffer may take, 8 % more than the buffer, and blocks sent again
+# copies N RESENT: the bytes of IP that N copies of the buffer may take, 8 % more than the buffer,
+# and blocks sent again
 copies() {
 	echo $((4 * COUNT * $1 * 108 / 100 + 1500 * $2))
 }
@@ -19,7 +21,8 @@ reduce() {
 	run_ranks 4 inc-allreduce --count "$COUNT" --iters "$1" --seed "$SEED"
 }
 
-# whole NETNS: three quarters as many buffers as packets at most; where super-packets are taken apart there are as many.
+# whole NETNS: three quarters as many buffers as packets at most; where super-packets are taken
+# apart there are as many.
 # A slow machine sends small super-packets: 500 us of its rate
 whole() {
 	local packets skbs
@@ -27,7 +30,8 @@ whole() {
 	packets=$(counter "$1" rx_packets)
 	skbs=$(counter "$1" rx_skbs)
 	expect "$1: packets received" "$packets" -gt 1000 &&
-		expect "$1: buffers that $packets packets came in" "$skbs" -lt "$((packets * 3 / 4))"
+		expect "$1: buffers that $packets packets came in" \
+			"$skbs" -lt "$((packets * 3 / 4))"
 }
 
 single() {
@@ -67,7 +71,8 @@ port_counters() {
 	after=$(inc -n sw -j port show)
 	up=$(($(contributions_again h1 h2 h3 h4) - up))
 	down=$(($(counter sw results_resent) - down))
-	expect "bytes in" "$(over_ports rx_bytes "$before" "$after")" -le "$(copies $((4 * $1)) "$up")" &&
+	expect "bytes in" \
+		"$(over_ports rx_bytes "$before" "$after")" -le "$(copies $((4 * $1)) "$up")" &&
 		expect "bytes out" "$(over_ports tx_bytes "$before" "$after")" \
 			-le "$(copies $((4 * $1)) "$down")" || return
 	# every element has gone up and come down, in packets that are no longer than the MTU
@@ -94,7 +99,8 @@ link_bytes() {
 	up_again=$(($(contributions_again h1) - up_again))
 	down_again=$(($(counter sw results_resent) - down_again))
 	# 14 bytes of Ethernet are in there, with every segment
-	expect "bytes up" "$up" -le "$(copies 2 "$up_again")" && expect "bytes up" "$up" -ge $((8 * COUNT)) &&
+	expect "bytes up" "$up" -le "$(copies 2 "$up_again")" &&
+		expect "bytes up" "$up" -ge $((8 * COUNT)) &&
 		expect "bytes down" "$down" -le "$(copies 2 "$down_again")" &&
 		expect "bytes down" "$down" -ge $((8 * COUNT))
 }
@@ -111,7 +117,8 @@ inc_topology_destroy
 inc_topology_create 4 off
 check "offloads off: results are right" reduce 2
 check "offloads off: every packet comes alone" both single
-# No count of bytes here: four windows of single packets can overflow a CPU's queue (netdev_max_backlog), which is loss.
+# No count of bytes here: four windows of single packets can overflow a CPU's queue
+# (netdev_max_backlog), which is loss.
 inc_topology_destroy
 
 # A mixture: what one sends whole, another gets in pieces.

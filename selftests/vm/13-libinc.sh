@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# libinc's functions, as a program uses them: join and operations without blocking, limits of waiting, ranks that
-# disagree, threads, fork, signals, bad arguments; and what inc_why() answers.
+# libinc's functions, as a program uses them: join and operations without blocking, limits of
+# waiting, ranks that disagree, threads, fork, signals, bad arguments; and what inc_why() answers.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ranks that disagree, die, are killed or cut off, close their sockets in mid-operation, whose links lose all that is
+# Ranks that disagree, die, are killed or cut off, close their sockets in mid-operation, whose links
+# lose all that is
 # long: the others are told who it was, in time, and nobody hangs.
 
 # shellcheck disable=SC1091
@@ -47,9 +48,9 @@ exits_without_leaving() {
 	wait_rank 0 1 && wait_rank 2 1 && says 0 "rank 1" && says 2 "rank 1"
 }
 
-# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default (its
-# exact meaning is in unit/test_group_end.c), and six more, for the programs to end and for a machine
-# that is busy.
+# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default
+# (its exact meaning is in unit/test_group_end.c), and six more, for the programs to end and for a
+# machine that is busy.
 cut_off() {
 	local clock status=0
 
@@ -74,7 +75,8 @@ node_removed() {
 	start_ranks 3 inc-allreduce --count 100000 --iters 100000 --no-check
 	wait_for 60 operations_done sw 5 || return
 	inc -n sw node del dev br0 || return
-	wait_rank 0 1 && wait_rank 1 1 && wait_rank 2 1 && says 0 "removed" && says 1 "removed" && says 2 "removed"
+	wait_rank 0 1 && wait_rank 1 1 && wait_rank 2 1 && says 0 "removed" && says 1 "removed" &&
+		says 2 "removed"
 }
 
 # The link of rank 1 carries nothing longer than this, up (a limit at the host) or down (at its
@@ -97,7 +99,9 @@ told_no_blocks() {
 	local r
 
 	for r in 0 1 2; do
-		wait_rank "$r" 1 && says "$r" "rank 1 exchanges short packets with the node, but no blocks get through" || return
+		wait_rank "$r" 1 &&
+			says "$r" \
+				"rank 1 exchanges short packets with the node, but no blocks get through" || return
 	done
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Links that lose, repeat, reorder and delay packets, in both directions of every link, with super-packets (netem then
-# treats each of them as one) and without. Every element must be right all the same, and the counters must show that
-# the disturbance has happened.
+# Links that lose, repeat, reorder and delay packets, in both directions of every link, with
+# super-packets (netem then treats each of them as one) and without. Every element must be right all
+# the same, and the counters must show that the disturbance has happened.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -16,8 +16,10 @@ under() {
 
 	shift
 	set_links "$@" && before=$("$count") || return
-	run_ranks "$HOSTS" inc-allreduce --count 0,1,353,5000,30000 --iters 2 --seed "$RANDOM" --special &&
-		run_ranks "$HOSTS" inc-allreduce --type i32 --count 700 --nonblock 8 --iters 40 --seed "$RANDOM" || ret=1
+	run_ranks "$HOSTS" inc-allreduce --count 0,1,353,5000,30000 --iters 2 --seed "$RANDOM" \
+		--special &&
+		run_ranks "$HOSTS" inc-allreduce --type i32 --count 700 --nonblock 8 --iters 40 \
+			--seed "$RANDOM" || ret=1
 	expect "$count" "$("$count")" -gt "$before" || ret=1
 	clear_links
 	return "$ret"

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# All collectives with all types, operations, options and ways of calling them, drawn at random and compared with what
-# inc-coll computes itself; what must fail, at every rank and with both sides named, and the group works on.
+# All collectives with all types, operations, options and ways of calling them, drawn at random and
+# compared with what inc-coll computes itself; what must fail, at every rank and with both sides
+# named, and the group works on.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-COLLS=(barrier allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall scan exscan)
-TYPES=(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64 i32_i32 f32_i32 i64_i64 f64_i64)
+COLLS=(barrier allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall scan \
+	exscan)
+TYPES=(i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64 i32_i32 f32_i32 \
+	i64_i64 f64_i64)
 OPS=(sum prod min max band bor bxor land lor lxor minloc maxloc avg wsum)
 REDUCTIONS=allreduce,reduce,reduce-scatter,scan,exscan
 
@@ -22,7 +25,8 @@ random() {
 		--seed "$RANDOM" --ops "$ops" "$@"
 }
 
-# Numbers of ranks; every collective, type and operation by itself. Without FULL=1 two of each, drawn.
+# Numbers of ranks; every collective, type and operation by itself. Without FULL=1 two of each,
+# drawn.
 matrix() {
 	local n name
 
@@ -57,7 +61,8 @@ without_fpu() {
 
 	for nth in 1 3; do
 		set_up deny_fpu "$nth"
-		random "every FPU section of $nth is refused" 3 $((FULL ? 600 : 60)) --coll "$REDUCTIONS"
+		random "every FPU section of $nth is refused" 3 $((FULL ? 600 : 60)) \
+			--coll "$REDUCTIONS"
 	done
 	set_up deny_fpu 0
 }

@@ -17,7 +17,8 @@ in_want() {
 
 # exact ARGUMENTS...: with the least memory that a node can have
 exact() {
-	run_ranks 16 inc-coll --quiet --seed "$RANDOM" --coll allreduce,reduce,scan --type i32,f32,f64 "$@"
+	run_ranks 16 inc-coll --quiet --seed "$RANDOM" --coll allreduce,reduce,scan \
+		--type i32,f32,f64 "$@"
 }
 
 # The same, and it is not enough for all that comes: what is drawn at random may be short, but
@@ -58,7 +59,8 @@ all_least() {
 		exact_with_loss --ops 2 --count 4000
 	set_up inc -n sw node set dev br0 max-memory 64M
 	set_up inc -n sw limits set held-memory 0
-	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 2 --count 4000
+	check "offloads $1: 16 ranks, nothing but what the oldest block needs" least --ops 2 \
+		--count 4000
 	clear_links
 	check "offloads $1: all is given back" wait_for 30 none_held
 	inc_topology_destroy

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Links that carry nothing for a while, with the dead limit that nodes have without another word: what TCP would survive
-# in that time is no error, and costs no operation.
+# Links that carry nothing for a while, with the dead limit that nodes have without another word:
+# what TCP would survive in that time is no error, and costs no operation.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -15,7 +15,8 @@ DEFAULT_DEAD=10000
 start_job() {
 	inc -n sw node set dev br0 dead "$DEFAULT_DEAD" "$@" || return
 	BLOCKS=$(counter sw blocks) MOVES=$(counter h2 moves)
-	start_ranks "$INC_HOSTS" inc-coll --max "${MAX:-3000}" --seed "$SEED" --quiet --ops "${OPS:-150}" --flight 2 --late 200
+	start_ranks "$INC_HOSTS" inc-coll --max "${MAX:-3000}" --seed "$SEED" \
+		--quiet --ops "${OPS:-150}" --flight 2 --late 200
 	wait_for 60 has_begun
 }
 
@@ -28,13 +29,16 @@ flap() {
 	local i
 
 	for ((i = 0; i < $2; i++)); do
-		ip -n sw link set "$1" down && sleep "$3" && ip -n sw link set "$1" up && sleep "$4" || return
+		ip -n sw link set "$1" down && sleep "$3" && ip -n sw link set "$1" up &&
+			sleep "$4" || return
 	done
 }
 
 # The job was there all the time, and ends well.
 ends_well() {
-	kill -0 "$(rank_pid 0)" 2>/dev/null || { echo "# the job was over before the links were as they should be again"; return 1; }
+	kill -0 "$(rank_pid 0)" 2>/dev/null ||
+		{ echo "# the job was over before the links were as they should be again"; return \
+			1; }
 	wait_ranks
 }
 
@@ -67,25 +71,32 @@ at_edge() {
 	[ "$(counter h2 moves)" -gt "$MOVES" ] && inc -n h2 group show | grep -q "at edge"
 }
 
-# Host 3 is the root of a tree there, of which all others lose sight five times, within a window of blocks.
+# Host 3 is the root of a tree there, of which all others lose sight five times, within a window of
+# blocks.
 flaps_at_edge() {
 	local ret=0
 
-	MAX=20000 OPS=300 start_job fallback edge window 4096 && inc -n sw node del dev br0 && wait_for 60 at_edge &&
+	MAX=20000 OPS=300 start_job fallback edge window 4096 && inc -n sw node del dev br0 &&
+		wait_for 60 at_edge &&
 		flap p3 5 2.2 1 && ends_well && moved 6 60 || ret=1
 	inc -n sw node add dev br0 && return "$ret"
 }
 
-# What the module has without another word, what a node has that is added without one, and what the parameter refuses.
+# What the module has without another word, what a node has that is added without one, and what the
+# parameter refuses.
 default_limit() {
 	local wrong
 
-	expect "the module's limit" "${INC_LOADED_DEAD_MS:-$DEFAULT_DEAD}" -eq "$DEFAULT_DEAD" || return
+	expect "the module's limit" "${INC_LOADED_DEAD_MS:-$DEFAULT_DEAD}" -eq "$DEFAULT_DEAD" ||
+		return
 	for wrong in 99 60001 x; do
 		! dead_limit "$wrong" 2>/dev/null || { echo "# it can be $wrong"; return 1; }
 	done
-	dead_limit 700 && inc -n sw node del dev br0 && inc -n sw node add dev br0 && dead_limit 2000 || return
-	expect "the node's limit" "$(inc -n sw -j node show | grep -o '"dead_ms": *[0-9]*' | grep -o '[0-9]*$')" -eq 700
+	dead_limit 700 && inc -n sw node del dev br0 && inc -n sw node add dev br0 &&
+		dead_limit 2000 || return
+	expect "the node's limit" \
+		"$(inc -n sw -j node show | grep -o '"dead_ms": *[0-9]*' | grep -o '[0-9]*$')" \
+		-eq 700
 }
 
 inc_begin

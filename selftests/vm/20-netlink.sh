@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Generic netlink and the inc tool against the loaded module: the spec, nodes and parents, what is refused, dumps that
-# do not fit into one buffer, events, and that every object's JSON is JSON.
+# Generic netlink and the inc tool against the loaded module: the spec, nodes and parents, what is
+# refused, dumps that do not fit into one buffer, events, and that every object's JSON is JSON.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -49,7 +49,8 @@ set_key() {
 	expect limits "$(node_limits)" = "100 500 16 3 1048576 false"
 }
 
-# A fallback and standby nodes, in the order in which they are named; a list replaces the one before.
+# A fallback and standby nodes, in the order in which they are named; a list replaces the one
+# before.
 set_fallback() {
 	local ret=0 json
 
@@ -65,7 +66,8 @@ set_fallback() {
 	node_has '"fallback":"standby","standby":[{"addr":"10.8.0.253","port":5227}]' \
 		" fallback standby standby 10.8.0.253 " || ret=1
 	# the standby node stays, so that it needs not be named again
-	inc -n sw node set dev br0 fallback none && inc -n sw node set dev br0 fallback standby || return
+	inc -n sw node set dev br0 fallback none &&
+		inc -n sw node set dev br0 fallback standby || return
 	inc -n sw node set dev br0 fallback none || return
 	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
 		inc -n sw node set dev br0 standby 10.8.0.1,224.0.0.1 || ret=1
@@ -78,13 +80,18 @@ set_parent() {
 
 	index=$(ip netns exec sw cat /sys/class/net/br0/ifindex) || return
 	inc -n sw node set dev br0 parent 10.9.0.254 port 7000 || return
-	node_has '"parent":{"addr":"10.9.0.254","port":7000}' " parent 10.9.0.254 port 7000 " || ret=1
-	expect "the command" "$(inc -n sw -c node show | grep -o ' parent .*')" = " parent 10.9.0.254 port 7000" || ret=1
+	node_has '"parent":{"addr":"10.9.0.254","port":7000}' " parent 10.9.0.254 port 7000 " ||
+		ret=1
+	expect "the command" \
+		"$(inc -n sw -c node show | grep -o ' parent .*')" = \
+		" parent 10.9.0.254 port 7000" || ret=1
 	# the port is that of the address: one without it is at the usual one
 	inc -n sw node set dev br0 parent fe80::9%br0 || return
-	node_has "\"parent\":{\"addr\":\"fe80::9\",\"port\":5227,\"ifindex\":$index,\"dev\":\"br0\"}" \
+	node_has \
+		"\"parent\":{\"addr\":\"fe80::9\",\"port\":5227,\"ifindex\":$index,\"dev\":\"br0\"}" \
 		" parent fe80::9 port 5227 via br0 " || ret=1
-	expect "the command" "$(inc -n sw -c node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
+	expect "the command" \
+		"$(inc -n sw -c node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
 	inc -n sw node set dev br0 dead 100 || return
 	node_has '"parent":{"addr":"fe80::9"' " parent fe80::9 " || ret=1
 	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
@@ -115,11 +122,14 @@ bad_requests() {
 }
 
 refusals() {
-	told 1 "inc: node add: dev br0: is a node already; \`set\` changes it" inc -n sw node add dev br0 &&
-	told 1 "inc: node add: dev br7: no such interface in this network namespace" inc -n sw node add dev br7 &&
+	told 1 "inc: node add: dev br0: is a node already; \`set\` changes it" \
+		inc -n sw node add dev br0 &&
+	told 1 "inc: node add: dev br7: no such interface in this network namespace" \
+		inc -n sw node add dev br7 &&
 	told 1 "inc: node del: dev lo: is no node" inc -n sw node del dev lo &&
 	told 1 "inc: node show: dev lo: is no node" inc -n sw node show dev lo &&
-	told 1 "inc: parent set: 224.0.0.1: expected a unicast address" inc -n h1 parent set 224.0.0.1 &&
+	told 1 "inc: parent set: 224.0.0.1: expected a unicast address" \
+		inc -n h1 parent set 224.0.0.1 &&
 	told 1 "inc: parent del: no parent is set" inc -n sw parent del
 }
 
@@ -127,7 +137,8 @@ as_nobody() {
 	local ns=$1
 
 	shift
-	in_ns "$ns" setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"
+	in_ns "$ns" setpriv --reuid 65534 --regid 65534 \
+		--clear-groups --inh-caps=-all --bounding-set=-all "$@"
 }
 
 unprivileged() {
@@ -136,13 +147,16 @@ unprivileged() {
 	for object in $OBJECTS; do
 		as_nobody sw inc -j "$object" show >/dev/null || return
 	done
-	told 1 "inc: node del: needs CAP_NET_ADMIN in this network namespace" as_nobody sw inc node del dev br0 &&
-	told 1 "inc: parent set: needs CAP_NET_ADMIN in this network namespace" as_nobody sw inc parent set 10.0.0.1
+	told 1 "inc: node del: needs CAP_NET_ADMIN in this network namespace" \
+		as_nobody sw inc node del dev br0 &&
+	told 1 "inc: parent set: needs CAP_NET_ADMIN in this network namespace" \
+		as_nobody sw inc parent set 10.0.0.1
 }
 
 # Root of a user namespace is administrator of its own network namespace, and of no other.
 own_netns() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups unshare --user --map-root-user --net sh -ec '
+	setpriv --reuid 65534 --regid 65534 --clear-groups unshare --user --map-root-user --net sh \
+		-ec '
 		ip link add br0 type bridge
 		inc node add dev br0
 		inc node show dev br0 >/dev/null
@@ -193,8 +207,11 @@ many_nodes() {
 		echo "link add d$i type dummy"
 	done | ip -n many -batch - || return
 	in_ns many "$HERE/netlink_raw.py" add d "$NODES" || return
-	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | sort -u | wc -l)" = "$NODES" &&
-	expect "nodes listed" "$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | wc -l)" = "$NODES"
+	expect "nodes listed" \
+		"$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | sort -u | wc -l)" = \
+		"$NODES" &&
+	expect "nodes listed" \
+		"$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | wc -l)" = "$NODES"
 }
 
 # With the namespace its devices and nodes go.
@@ -203,10 +220,14 @@ netns_goes() {
 }
 
 renamed() {
-	ip -n sw link add dn0 type dummy && inc -n sw node add dev dn0 && ip -n sw link set dn0 name dn1 || return
-	expect "node with its new name" "$(inc -n sw -j node show dev dn1 | grep -o '"dev":"[^"]*"')" = '"dev":"dn1"' &&
-	told 1 "inc: node show: dev dn0: no such interface in this network namespace" inc -n sw node show dev dn0 &&
-	told 1 "inc: node add: dev dn1: is a node already; \`set\` changes it" inc -n sw node add dev dn1 || return
+	ip -n sw link add dn0 type dummy && inc -n sw node add dev dn0 &&
+		ip -n sw link set dn0 name dn1 || return
+	expect "node with its new name" \
+		"$(inc -n sw -j node show dev dn1 | grep -o '"dev":"[^"]*"')" = '"dev":"dn1"' &&
+	told 1 "inc: node show: dev dn0: no such interface in this network namespace" \
+		inc -n sw node show dev dn0 &&
+	told 1 "inc: node add: dev dn1: is a node already; \`set\` changes it" \
+		inc -n sw node add dev dn1 || return
 	ip -n sw link del dn1
 }
 
@@ -251,18 +272,31 @@ many_groups() {
 	for ((g = 0; g < RANKS; g++)); do
 		# no function: its shell would be killed, not the program
 		nsenter --net=/run/netns/h2 \
-			inc-allreduce --group $((5000 + g)) --rank 1 --size 3 --timeout 120000 >/dev/null 2>&1 &
+			inc-allreduce --group $((5000 + g)) --rank 1 --size 3 \
+			--timeout 120000 >/dev/null 2>&1 &
 		pids+=($!)
 	done
 	wait_for 60 ranks_wait || ret=1
-	expect "groups of the node" "$(inc -n sw -j group show | grep -o '"group":5[0-9]*' | sort -u | wc -l)" = "$RANKS" || ret=1
-	expect "groups of the node" "$(inc -n sw -j -s group show | grep -o '"role":"node"' | wc -l)" = "$RANKS" || ret=1
-	expect "ranks of the host" "$(inc -n h2 -j group show | grep -o '"role":"rank"' | wc -l)" = "$RANKS" || ret=1
-	expect "members" "$(inc -n sw -j member show | grep -o '"rank":' | wc -l)" = "$((3 * RANKS))" || ret=1
-	expect "filtered groups" "$(inc -n sw -j group show group 5007 | json_number group)" = 5007 || ret=1
-	expect "filtered groups" "$(inc -n sw -j group show group 5007 | grep -o '"group"' | wc -l)" = 1 || ret=1
-	expect "filtered members" "$(inc -n sw -j member show group 5007 | grep -o '"group":5007' | wc -l)" = 3 || ret=1
-	inc -n sw group show group 5007 | grep -q '^group 5007 node dev br0 joining joined 1/3 .*' || ret=1
+	expect "groups of the node" \
+		"$(inc -n sw -j group show | grep -o '"group":5[0-9]*' | sort -u | wc -l)" = \
+		"$RANKS" || ret=1
+	expect "groups of the node" \
+		"$(inc -n sw -j -s group show | grep -o '"role":"node"' | wc -l)" = "$RANKS" ||
+		ret=1
+	expect "ranks of the host" \
+		"$(inc -n h2 -j group show | grep -o '"role":"rank"' | wc -l)" = "$RANKS" || ret=1
+	expect "members" \
+		"$(inc -n sw -j member show | grep -o '"rank":' | wc -l)" = "$((3 * RANKS))" ||
+		ret=1
+	expect "filtered groups" \
+		"$(inc -n sw -j group show group 5007 | json_number group)" = 5007 || ret=1
+	expect "filtered groups" \
+		"$(inc -n sw -j group show group 5007 | grep -o '"group"' | wc -l)" = 1 || ret=1
+	expect "filtered members" \
+		"$(inc -n sw -j member show group 5007 | grep -o '"group":5007' | wc -l)" = 3 ||
+		ret=1
+	inc -n sw group show group 5007 |
+		grep -q '^group 5007 node dev br0 joining joined 1/3 .*' || ret=1
 	inc -n sw group show group 5007 | grep -q '^    waiting for rank 0' || ret=1
 	kill "${pids[@]}"
 	wait "${pids[@]}" 2>/dev/null
@@ -305,7 +339,8 @@ events() {
 	# a machine that stands still for a second makes a rank late
 	grep -vE '^(parent: 192|rank-late|rank-back)' "$INC_TMP/events" >"$INC_TMP/seen"
 	stop_monitor
-	sed -E 's/(incarnation|group|epoch) [0-9a-f]+/\1 N/g; s/ dev if[0-9]+/ dev brx/' "$INC_TMP/seen" >"$INC_TMP/seen2"
+	sed -E 's/(incarnation|group|epoch) [0-9a-f]+/\1 N/g; s/ dev if[0-9]+/ dev brx/' \
+		"$INC_TMP/seen" >"$INC_TMP/seen2"
 	cat >"$INC_TMP/want" <<-END
 		parent: none
 		group-formed dev br0 group N epoch N incarnation N
@@ -325,7 +360,8 @@ events_json() {
 	stop_monitor
 	tr '\n' '\0' <"$INC_TMP/events" >"$INC_TMP/json"
 	"$HERE/netlink_raw.py" json "$INC_TMP/json" "$(wc -l <"$INC_TMP/events")" || ret=1
-	grep -q '^{"time":"20.*","event":"parent","text":"none"}$' "$INC_TMP/events" || { cat "$INC_TMP/events"; ret=1; }
+	grep -q '^{"time":"20.*","event":"parent","text":"none"}$' "$INC_TMP/events" ||
+		{ cat "$INC_TMP/events"; ret=1; }
 	return "$ret"
 }
 
@@ -335,7 +371,8 @@ counters() {
 	run_ranks 2 inc-allreduce --count 1000 --iters 3 || return
 	wait_for 30 no_groups || return
 	stats=$(inc -n sw stats show)
-	grep -qE '^blocks +[1-9][0-9]*  blocks completed by reduction or replication$' <<<"$stats" || return
+	grep -qE '^blocks +[1-9][0-9]*  blocks completed by reduction or replication$' \
+		<<<"$stats" || return
 	! grep -qE '^drop_version ' <<<"$stats" || return
 	inc -n sw -s stats show | grep -qE '^drop_version +0  wire version unknown$'
 }
@@ -349,7 +386,8 @@ answers() {
 	local ret=0 pid
 
 	start_ranks 2 inc-allreduce --count 1000 --iters 3 --delay-at 2:120000
-	wait_for 60 active && "$HERE/netlink_raw.py" answers sw,h1 late.hist member.addr group.parent parent.addr \
+	wait_for 60 active && "$HERE/netlink_raw.py" answers sw,h1 late.hist member.addr \
+		group.parent parent.addr \
 		port.rx-skbs limits.sockets counters.blocks node.window kernel.variant || ret=1
 	for pid in "${RANK_PIDS[@]}"; do
 		kill "$pid"
@@ -370,7 +408,8 @@ print("bound", flush=True)
 sys.stdin.read()' <"$INC_TMP/stop" >"$INC_TMP/bound" &
 	exec {stop}>"$INC_TMP/stop"
 	wait_for 60 grep -q bound "$INC_TMP/bound" || { exec {stop}>&-; wait $!; return 1; }
-	told 1 "inc: node add: UDP port 5227 is in use by another program" inc -n h1 node add dev eth0 || ret=1
+	told 1 "inc: node add: UDP port 5227 is in use by another program" \
+		inc -n h1 node add dev eth0 || ret=1
 	exec {stop}>&-
 	wait $!
 	inc -n h1 node add dev eth0 && inc -n h1 node del dev eth0 || ret=1

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Wires that spoil packets: every host's link leads through a relay of our own, which flips bits, truncates, loses,
-# repeats, reorders and delays. Results are right all the same, and every flipped or truncated packet is found again in
-# exactly the counter that it belongs to: INC's, or UDP's if the rank whose port it was for has gone.
+# Wires that spoil packets: every host's link leads through a relay of our own, which flips bits,
+# truncates, loses, repeats, reorders and delays. Results are right all the same, and every flipped
+# or truncated packet is found again in exactly the counter that it belongs to: INC's, or UDP's if
+# the rank whose port it was for has gone.
 #
 #	h1: eth0 ---- w: u1   relay.py   w: d1 ---- sw: p1 (br0)	and so on for every host; segmentation offload
 #									and checksum offload off at both ends
@@ -21,7 +22,8 @@ RELAY_LOG=$INC_TMP/relay
 wire_create() {
 	local h=$1
 
-	ip -n "h$h" link del eth0 && ip -n w -batch - <<-END && ip -n "h$h" -batch - <<-END2 || return
+	ip -n "h$h" link del eth0 && ip -n w -batch - <<-END && ip -n "h$h" \
+		-batch - <<-END2 || return
 		link add dev u$h type veth peer name eth0 netns h$h
 		link add dev d$h type veth peer name p$h netns sw
 		link set u$h up
@@ -32,12 +34,14 @@ wire_create() {
 		link set eth0 up
 	END2
 	ip -n sw link set "p$h" master br0 up
-	ethernet_only "h$h" eth0 && ethernet_only sw "p$h" && ethernet_only w "u$h" && ethernet_only w "d$h"
+	ethernet_only "h$h" eth0 && ethernet_only sw "p$h" && ethernet_only w "u$h" &&
+		ethernet_only w "d$h"
 }
 
 # No offload of any kind: what leaves is what a wire would carry.
 ethernet_only() {
-	in_ns "$1" ethtool -K "$2" tx off rx off tso off gso off gro off tx-udp-segmentation off >/dev/null
+	in_ns "$1" ethtool -K "$2" tx off rx off tso off gso off gro off tx-udp-segmentation \
+		off >/dev/null
 }
 
 # The doors of a host are open while it has a node, so that late packets are counted too.
@@ -54,7 +58,8 @@ wires_create() {
 # relay_start KIND=PERMILLE...
 relay_start() {
 	rm -f "$RELAY_LOG"*
-	nsenter --net=/run/netns/w timeout -k 5 300 python3 -s -S "$LAB_DIR/relay.py" "$HOSTS" "$RELAY_LOG" "$@" &
+	nsenter --net=/run/netns/w timeout -k 5 300 python3 -s -S "$LAB_DIR/relay.py" "$HOSTS" \
+		"$RELAY_LOG" "$@" &
 	RELAY_PID=$!
 	wait_for 60 test -e "$RELAY_LOG.ready"
 }
@@ -88,11 +93,15 @@ wrong_checksums() {
 
 # jobs: runs of checked allreduces
 jobs() {
-	run_ranks "$HOSTS" inc-allreduce --count 0,1,353,8000 --iters "$1" --seed "$RANDOM" --special &&
-		run_ranks "$HOSTS" inc-allreduce --type i32 --count 700 --nonblock 8 --iters "$((4 * $1))" --seed "$RANDOM"
+	run_ranks "$HOSTS" inc-allreduce --count 0,1,353,8000 --iters "$1" --seed "$RANDOM" \
+		--special &&
+		run_ranks "$HOSTS" \
+			inc-allreduce --type i32 --count 700 --nonblock 8 --iters "$((4 * $1))" \
+			--seed "$RANDOM"
 }
 
-# through COUNTER... -- KIND=PERMILLE...: jobs over relays like that; afterwards INC's counters are what the relays did
+# through COUNTER... -- KIND=PERMILLE...: jobs over relays like that; afterwards INC's counters are
+# what the relays did
 through() {
 	local ret=0 h before_sum before_mal before_ip=() before_hsum=()
 
@@ -107,15 +116,20 @@ through() {
 	wait_for 30 no_groups || ret=1
 	relay_stop || return
 	[ "$ret" = 0 ] || return
-	expect "frames longer than the MTU" "$(($(relayed up too_long) + $(relayed down too_long)))" -eq 0 &&
-		expect "packets counted at the node for their checksum" "$(($(counter sw drop_checksum) - before_sum))" \
+	expect "frames longer than the MTU" \
+		"$(($(relayed up too_long) + $(relayed down too_long)))" -eq 0 &&
+		expect "packets counted at the node for their checksum" \
+			"$(($(counter sw drop_checksum) - before_sum))" \
 			-eq "$(relayed up flip)" &&
-		expect "packets counted at the node for their length" "$(($(counter sw drop_malformed) - before_mal))" \
+		expect "packets counted at the node for their length" \
+			"$(($(counter sw drop_malformed) - before_mal))" \
 			-eq "$(relayed up truncate)" || return
 	for ((h = 1; h <= HOSTS; h++)); do
-		expect "h$h: packets counted for their checksum" "$(($(wrong_checksums "h$h") - before_hsum[h]))" \
+		expect "h$h: packets counted for their checksum" \
+			"$(($(wrong_checksums "h$h") - before_hsum[h]))" \
 			-eq "$(relayed down flip "$h")" &&
-			expect "h$h: packets that IP found truncated" "$(($(ip_truncated "h$h") - before_ip[h]))" \
+			expect "h$h: packets that IP found truncated" \
+				"$(($(ip_truncated "h$h") - before_ip[h]))" \
 				-eq "$(relayed down truncate "$h")" || return
 	done
 	happened "$@"
@@ -127,7 +141,8 @@ happened() {
 
 	for rate in "$@"; do
 		for way in up down; do
-			expect "$way: packets with ${rate%=*}" "$(relayed "$way" "${rate%=*}")" -gt 0 || return
+			expect "$way: packets with ${rate%=*}" \
+				"$(relayed "$way" "${rate%=*}")" -gt 0 || return
 		done
 	done
 }
@@ -143,7 +158,8 @@ if [ "$FULL" = 1 ]; then
 	check "flipped bits alone" through flip=50
 	check "truncated packets alone" through truncate=50
 	check "repeated and late ones" through duplicate=50 reorder=50 delay=50
-	check "much of all of it" through flip=40 truncate=40 drop=40 duplicate=40 reorder=40 delay=40
+	check "much of all of it" through flip=40 truncate=40 drop=40 duplicate=40 reorder=40 \
+		delay=40
 fi
 set_up ip netns del w
 inc_end

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The socket ABI by its bytes, and what processes do with it or have done to them: forks, kills, stops, little memory,
-# namespaces and bridges that go away in mid-operation, a module that is to go while packets still come.
+# The socket ABI by its bytes, and what processes do with it or have done to them: forks, kills,
+# stops, little memory, namespaces and bridges that go away in mid-operation, a module that is to go
+# while packets still come.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +13,9 @@
 # nobody, with the memory limit that a container may have, and far more to send
 little_memory() {
 	# shellcheck disable=SC2016
-	run_ranks 3 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	run_ranks 3 sh \
+		-c \
+		'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 		--bounding-set=-all "$0" "$@"' inc-allreduce --count "$1" --nonblock "$2" --iters "$3" --seed "$SEED"
 }
 
@@ -20,7 +23,8 @@ group_active() {
 	inc -n "$1" -j group show | grep -q '"state":"active"'
 }
 
-# Packets of every kind keep coming, for the node and for a rank, while the last socket is closed and the module goes.
+# Packets of every kind keep coming, for the node and for a rank, while the last socket is closed
+# and the module goes.
 unload_under_traffic() {
 	local pid ret=0
 

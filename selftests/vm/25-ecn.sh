@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Congestion that a link marks (ECN): all ranks slow down, not only the one whose link it is. netem marks here what it
-# would drop (and counts it as dropped).
+# Congestion that a link marks (ECN): all ranks slow down, not only the one whose link it is. netem
+# marks here what it would drop (and counts it as dropped).
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -26,7 +26,8 @@ more() {
 	read -ra before <<<"$1"
 	read -ra after <<<"$2"
 	for i in "${!before[@]}"; do
-		expect "h$((i + 1))'s count after ${before[i]}" "${after[i]}" -gt "${before[i]}" || return
+		expect "h$((i + 1))'s count after ${before[i]}" "${after[i]}" -gt "${before[i]}" ||
+			return
 	done
 }
 
@@ -41,7 +42,8 @@ marked() {
 	tc -n "$ns" qdisc replace dev "$dev" root $MARKS || return
 	run_ranks "$INC_HOSTS" inc-allreduce --count 100000 --iters 4 --seed "$SEED" || ret=1
 	tc -n "$ns" qdisc del dev "$dev" root
-	[ "$ret" = 0 ] && expect "marks that $who counts" "$(counter "$who" congested)" -gt "$here" &&
+	[ "$ret" = 0 ] && expect "marks that $who counts" \
+		"$(counter "$who" congested)" -gt "$here" &&
 		expect "marks that h1 counts" "$(counter h1 congested)" -eq "$others" &&
 		more "$cuts" "$(counters cwnd_cuts)"
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The node is lost in mid-operation: ranks go on at a standby node or at the edge and end with the right bits, or are
-# told that there is no path left; when the node is there again they come back.
+# The node is lost in mid-operation: ranks go on at a standby node or at the edge and end with the
+# right bits, or are told that there is no path left; when the node is there again they come back.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -29,12 +29,14 @@ second_bridge() {
 		done
 	} | ip -n sw -batch - || return
 	for ((h = 1; h <= INC_HOSTS; h++)); do
-		printf 'addr add 10.8.0.%d/24 dev eth1\nlink set eth1 up\n' "$h" | ip -n "h$h" -batch - || return
+		printf 'addr add 10.8.0.%d/24 dev eth1\nlink set eth1 up\n' "$h" |
+			ip -n "h$h" -batch - || return
 	done
 	inc -n sw node add dev br1
 }
 
-# start_job ARGUMENTS...: random collectives, every element compared; a part of them is done when this returns
+# start_job ARGUMENTS...: random collectives, every element compared; a part of them is done when
+# this returns
 start_job() {
 	inc -n h1 monitor >"$INC_TMP/h1.events" &
 	MONITOR=$!
@@ -56,7 +58,8 @@ ends_well() {
 edge_after_node_del() {
 	local h
 
-	inc -n sw node set dev br0 fallback edge && start_job --ops 300 && inc -n sw node del dev br0 || return
+	inc -n sw node set dev br0 fallback edge && start_job --ops 300 &&
+		inc -n sw node del dev br0 || return
 	ends_well edge && expect "moves" "$(counter h1 moves)" -eq 1 || return
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt 0 || return
@@ -69,38 +72,46 @@ edge_of_two_on_each_host() {
 
 	inc -n sw node set dev br0 fallback edge && set_loss 1% || return
 	before=$(counter sw blocks)
-	start_ranks $((2 * INC_HOSTS)) inc-coll --max 10000 --seed "$SEED" --quiet --ops 60 --parent "$INC_NODE6"
-	wait_for 60 operations_done sw $((before + 10)) && inc -n sw node del dev br0 && wait_ranks &&
+	start_ranks $((2 * INC_HOSTS)) inc-coll --max 10000 --seed "$SEED" \
+		--quiet --ops 60 --parent "$INC_NODE6"
+	wait_for 60 operations_done sw $((before + 10)) &&
+		inc -n sw node del dev br0 && wait_ranks &&
 		expect "moves" "$(counter h1 moves)" -ge 2
 }
 
-# Results are the same also in place, and for ranks that have returned already and changed their buffers.
+# Results are the same also in place, and for ranks that have returned already and changed their
+# buffers.
 standby_after_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 300 || return
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" &&
+		start_job --ops 300 || return
 	ip -n sw link set br0 down
 	ends_well standby
 }
 
 standby_after_bridge_deleted() {
-	inc -n sw node set dev br0 dead 3000 fallback edge standby "$NODE2" && start_job --ops 300 || return
+	inc -n sw node set dev br0 dead 3000 fallback edge standby "$NODE2" &&
+		start_job --ops 300 || return
 	ip -n sw link del br0
 	ends_well standby
 }
 
 # One host is cut off from the node that all others reach.
 one_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" && start_job --ops 300 || return
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" &&
+		start_job --ops 300 || return
 	ip -n sw link set p2 down
 	ends_well standby
 }
 
-# The node goes, the standby node goes, the edge is left; the node that is there again goes once more.
+# The node goes, the standby node goes, the edge is left; the node that is there again goes once
+# more.
 three_in_a_row() {
 	inc -n sw node set dev br0 fallback edge standby "$NODE2" || return
 	start_job --ops 100 --coll allreduce,barrier --flight 1 --late 3000 || return
 	inc -n sw node del dev br0 && wait_for 30 arrived standby || return
 	inc -n sw node del dev br1 && wait_for 30 arrived edge || return
-	inc -n sw node add dev br0 && wait_for 60 arrived node && inc -n sw node del dev br0 || return
+	inc -n sw node add dev br0 && wait_for 60 arrived node &&
+		inc -n sw node del dev br0 || return
 	wait_ranks && expect "moves" "$(counter h1 moves)" -ge 4
 }
 
@@ -108,7 +119,8 @@ three_in_a_row() {
 nowhere() {
 	local r
 
-	inc -n sw node set dev br0 fallback standby standby "$NODE2" && start_job --ops 100000 || return
+	inc -n sw node set dev br0 fallback standby standby "$NODE2" &&
+		start_job --ops 100000 || return
 	inc -n sw node del dev br1 && ip -n sw link set br0 down || return
 	for ((r = 0; r < INC_HOSTS; r++)); do
 		wait_rank "$r" 1 && grep -q "node does not answer" "$(rank_log "$r")" || return
@@ -117,9 +129,11 @@ nowhere() {
 
 # A rank is killed: another place does not help.
 killed_rank() {
-	inc -n sw node set dev br0 fallback edge standby "$NODE2" && start_job --ops 100000 || return
+	inc -n sw node set dev br0 fallback edge standby "$NODE2" &&
+		start_job --ops 100000 || return
 	kill -9 "$(rank_pid 1)" && wait_rank 1 137 || return
-	wait_rank 0 1 && wait_rank 2 1 && wait_rank 3 1 && grep -Eq "rank 1 (was killed|has left)" "$(rank_log 0)"
+	wait_rank 0 1 && wait_rank 2 1 && wait_rank 3 1 &&
+		grep -Eq "rank 1 (was killed|has left)" "$(rank_log 0)"
 }
 
 # with FUNCTION: two bridges, made anew
@@ -143,7 +157,8 @@ check "node and standby node go, the node comes back and goes again" with three_
 check "no path is left: all are told" with nowhere
 check "a rank is killed: the others are told who" with killed_rank
 if [ "$FULL" != 0 ]; then
-	check "the node's link goes down: the job goes on at the standby node" with standby_after_link_down
+	check "the node's link goes down: the job goes on at the standby node" \
+		with standby_after_link_down
 fi
 inc_topology_destroy
 inc_topology_create 3

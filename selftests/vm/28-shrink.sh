@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Ranks die or are cut off: the others go on in a smaller group, with new numbers and the right bits, as often as that
-# happens, down to one; who comes back late is told that it is out.
+# Ranks die or are cut off: the others go on in a smaller group, with new numbers and the right
+# bits, as often as that happens, down to one; who comes back late is told that it is out.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -79,9 +79,11 @@ comes_back_late() {
 	wait_rank 3 3 && said "this rank is out: the group went on without it" 3
 }
 
-# Ranks that are killed together: only one of them is in the error, the others wait for the other a little.
+# Ranks that are killed together: only one of them is in the error, the others wait for the other a
+# little.
 two_at_once() {
-	begin 4 && kill -KILL "$(rank_pid 0)" "$(rank_pid 3)" && wait_rank 0 137 && wait_rank 3 137 || return
+	begin 4 && kill -KILL "$(rank_pid 0)" "$(rank_pid 3)" && wait_rank 0 137 &&
+		wait_rank 3 137 || return
 	say_all "of 2 now: 1 2;" 1 2 && goes_on && end 1 2
 }
 

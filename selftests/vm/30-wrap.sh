@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Block numbers across 2^31, 2^32 and 2^64, without and with loss; and the kernels that reduce: the same bits with AVX2,
-# with the FPU denied every second time, and with integer instructions only.
+# Block numbers across 2^31, 2^32 and 2^64, without and with loss; and the kernels that reduce: the
+# same bits with AVX2, with the FPU denied every second time, and with integer instructions only.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,8 @@ PARAMETERS=/sys/module/inc/parameters
 
 # first_block FIRST: of groups that form from now on
 first_block() {
-	echo "$1" >"$PARAMETERS/first_block" && expect first_block "$(cat "$PARAMETERS/first_block")" = "$1"
+	echo "$1" >"$PARAMETERS/first_block" &&
+		expect first_block "$(cat "$PARAMETERS/first_block")" = "$1"
 }
 
 across() {
@@ -55,7 +56,8 @@ denied() {
 	echo 0 >"$PARAMETERS/fpu_deny_nth"
 	generic=$(($(counter sw fold_generic) - generic))
 	blocks=$(($(counter sw blocks) - blocks))
-	expect "length of the hash" "${#got}" = 64 && expect "hash of the results" "$got" = "$HASH" &&
+	expect "length of the hash" "${#got}" = 64 &&
+		expect "hash of the results" "$got" = "$HASH" &&
 		expect "blocks reduced without the FPU" "$generic" -gt 0 || return
 	[ "$1" = 1 ] || expect "blocks reduced without the FPU" "$generic" -lt "$blocks"
 }
@@ -64,7 +66,8 @@ denied() {
 reloaded() {
 	local h
 
-	module_unloads && load_module inc "reduce_variant=$1" && inc -n sw node add dev br0 || return
+	module_unloads && load_module inc "reduce_variant=$1" &&
+		inc -n sw node add dev br0 || return
 	for h in 1 2 3; do
 		inc -n "h$h" parent set "$INC_NODE4" || return
 	done

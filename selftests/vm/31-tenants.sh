@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tenants of a node: who may join, what each may have, and that one who takes all that he can get costs the others
-# nothing that is theirs. And a node that is saved as commands and restored from them.
+# Tenants of a node: who may join, what each may have, and that one who takes all that he can get
+# costs the others nothing that is theirs. And a node that is saved as commands and restored from
+# them.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

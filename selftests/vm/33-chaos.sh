@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Mishaps at random, several at once, to jobs that compare every element: see chaos.py. CHAOS=SECONDS of it.
+# Mishaps at random, several at once, to jobs that compare every element: see chaos.py.
+# CHAOS=SECONDS of it.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"

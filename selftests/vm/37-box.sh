@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# A node is a box: it serves ranks that come by its bridges, VLAN devices, bonds and routed ports, in any VRF, at any of
-# its addresses. Every scenario runs random collectives over IPv4 and IPv6; inc-coll compares each element. In all of
-# them sw is the box and port pN leads to host hN. box.py has what must be refused.
+# A node is a box: it serves ranks that come by its bridges, VLAN devices, bonds and routed ports,
+# in any VRF, at any of its addresses. Every scenario runs random collectives over IPv4 and IPv6;
+# inc-coll compares each element. In all of them sw is the box and port pN leads to host hN. box.py
+# has what must be refused.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +20,9 @@ box() {
 
 # forwards NETNS: it is a router
 forwards() {
-	in_ns "$1" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
+	in_ns "$1" \
+		sh -c \
+		'echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
 }
 
 make_box() {
@@ -30,7 +33,8 @@ make_box() {
 	{
 		echo "link set lo up"
 		for ((h = 1; h <= INC_HOSTS; h++)); do
-			echo "link add p$h address $(mac $((100 + h))) type veth peer name eth0 address $(mac "$h") netns h$h"
+			echo \
+				"link add p$h address $(mac $((100 + h))) type veth peer name eth0 address $(mac "$h") netns h$h"
 			echo "link set p$h up"
 		done
 		cat
@@ -81,12 +85,14 @@ coll() {
 	wait_for 60 no_groups || true
 }
 
-# ports NAME PORT...: have carried packets of the node's groups since it was added, and no others have
+# ports NAME PORT...: have carried packets of the node's groups since it was added, and no others
+# have
 ports() {
 	local name=$1
 
 	shift
-	check "$name" expect "ports" "$(inc -n sw -j port show | grep -o '"dev":"[^"]*"' | cut -d'"' -f4 | sort -u |
+	check "$name" expect "ports" \
+		"$(inc -n sw -j port show | grep -o '"dev":"[^"]*"' | cut -d'"' -f4 | sort -u |
 		xargs)" = "$*"
 }
 
@@ -143,7 +149,8 @@ routed_leaf() {
 	host 1 "addr add 10.1.1.1/31 dev eth0" "addr add fd00:1:1::1/64 dev eth0 nodad" \
 		"route add default via 10.1.1.0" "route add default via fd00:1:1::fe"
 	for h in 2 3 4; do
-		host "$h" "addr add 10.1.$h.1/24 dev eth0" "addr add fd00:1:$h::1/64 dev eth0 nodad" \
+		host "$h" "addr add 10.1.$h.1/24 dev eth0" \
+			"addr add fd00:1:$h::1/64 dev eth0 nodad" \
 			"route add default via 10.1.$h.254" "route add default via fd00:1:$h::fe"
 	done
 	for dev in lo all; do
@@ -151,10 +158,13 @@ routed_leaf() {
 		coll "a routed leaf, at its loopback address, node $dev, IPv4" 3 10.255.0.1
 		coll "a routed leaf, at its loopback address, node $dev, IPv6" 3 fd00:255::1
 		ports "its ports are routed, node $dev" p1 p2 p3
-		[ "$dev" = lo ] || coll "at other addresses of it, one for each rank" 3 10.255.0.1 10.1.1.0 10.1.3.254
-		check "nobody got what was not from his address, node $dev" expect "drop_port" "$(counter h1 drop_port)" -eq 0
+		[ "$dev" = lo ] || coll "at other addresses of it, one for each rank" \
+			3 10.255.0.1 10.1.1.0 10.1.3.254
+		check "nobody got what was not from his address, node $dev" expect "drop_port" \
+			"$(counter h1 drop_port)" -eq 0
 		# each of them also sees, and drops, what is for the other one
-		[ "$dev" = lo ] || coll "two ranks of a host, at different addresses" 5 10.255.0.1 10.255.0.1 10.255.0.1 \
+		[ "$dev" = lo ] || coll "two ranks of a host, at different addresses" \
+			5 10.255.0.1 10.255.0.1 10.255.0.1 \
 			10.255.0.1 10.1.1.0
 		node del dev "$dev"
 	done
@@ -183,18 +193,22 @@ mixed() {
 	set_up ip -n sw link del p4
 	set_up ip -n h2 link add eth1 type veth peer name eth0 netns h4
 	host 1 "addr add 10.7.0.1/24 dev eth0" "addr add fd00:7::1/64 dev eth0 nodad"
-	host 2 "addr add 10.7.0.2/24 dev eth0" "addr add fd00:7::2/64 dev eth0 nodad" "link set eth1 up" \
+	host 2 "addr add 10.7.0.2/24 dev eth0" "addr add fd00:7::2/64 dev eth0 nodad" \
+		"link set eth1 up" \
 		"addr add 10.9.0.254/24 dev eth1" "addr add fd00:9::fe/64 dev eth1 nodad"
 	host 3 "addr add 10.8.0.1/24 dev eth0" "addr add fd00:8::1/64 dev eth0 nodad" \
 		"route add default via 10.8.0.254" "route add default via fd00:8::fe"
-	host 4 "link set eth0 up" "addr add 10.9.0.4/24 dev eth0" "addr add fd00:9::4/64 dev eth0 nodad" \
+	host 4 "link set eth0 up" "addr add 10.9.0.4/24 dev eth0" \
+		"addr add fd00:9::4/64 dev eth0 nodad" \
 		"route add default via 10.9.0.254" "route add default via fd00:9::fe"
 	set_up forwards h2
 	forwarding 2
 	for dev in br0 all; do
 		node add dev "$dev"
-		coll "a bridge, a routed port and a host behind a router, node $dev, IPv4" 4 10.7.0.254
-		coll "a bridge, a routed port and a host behind a router, node $dev, IPv6" 4 fd00:7::fe
+		coll "a bridge, a routed port and a host behind a router, node $dev, IPv4" \
+			4 10.7.0.254
+		coll "a bridge, a routed port and a host behind a router, node $dev, IPv6" \
+			4 fd00:7::fe
 		ports "bridge ports and a routed one, node $dev" p1 p2 p3
 		node del dev "$dev"
 	done
@@ -270,7 +284,8 @@ bond() {
 	ports "it is one port" bond0 p2
 	set_up ip -n sw link set bond0 nomaster
 	set_up ip -n sw addr add 10.8.0.254/24 dev bond0
-	host 1 "addr add 10.8.0.1/24 dev eth0" "addr del 10.7.0.1/24 dev eth0" "route add default via 10.8.0.254"
+	host 1 "addr add 10.8.0.1/24 dev eth0" "addr del 10.7.0.1/24 dev eth0" \
+		"route add default via 10.8.0.254"
 	host 2 "route add default via 10.7.0.254"
 	coll "a routed bond" 2 10.8.0.254 10.7.0.254
 	node del dev all
@@ -295,7 +310,8 @@ two_vrfs() {
 		printf 'link set p%s master br%s\n' 1 a 3 a 2 b 4 b
 	)
 	for h in 1 2 3 4; do
-		host "$h" "addr add 10.7.0.$(((h + 1) / 2))/24 dev eth0" "addr add fd00:7::$(((h + 1) / 2))/64 dev eth0 nodad"
+		host "$h" "addr add 10.7.0.$(((h + 1) / 2))/24 dev eth0" \
+			"addr add fd00:7::$(((h + 1) / 2))/64 dev eth0 nodad"
 	done
 	forwarding 4
 	node add dev all

@@ -36,7 +36,8 @@ meet() {
 }
 
 as_launched() {
-	MASTER_ADDR=10.7.0.1 at_host run_ranks 4 inc-coll --quiet --seed "$SEED" --ops 20 --max 20000
+	MASTER_ADDR=10.7.0.1 at_host run_ranks 4 inc-coll --quiet --seed "$SEED" \
+		--ops 20 --max 20000
 }
 
 rank_0_late() {
@@ -48,7 +49,8 @@ one_host() {
 	local r pids=() ret=0
 
 	for r in 0 1 2; do
-		in_ns h1 timeout 120 inc-allreduce --group 8001 --rank "$r" --size 3 --parent edge:127.0.0.1 --count 5000 \
+		in_ns h1 timeout 120 inc-allreduce --group 8001 --rank "$r" \
+			--size 3 --parent edge:127.0.0.1 --count 5000 \
 			>"$INC_TMP/one$r" 2>&1 &
 		pids+=($!)
 	done
@@ -65,7 +67,8 @@ has_placement() {
 shown() {
 	local ret=0
 
-	INC_PARENT=edge:10.7.0.1 start_ranks 4 inc-allreduce --count 100000 --iters 100000 --no-check
+	INC_PARENT=edge:10.7.0.1 start_ranks 4 inc-allreduce --count 100000 --iters 100000 \
+		--no-check
 	wait_for 60 has_placement || ret=1
 	kill "${RANK_PIDS[@]}"
 	for r in 0 1 2 3; do wait_rank "$r" any; done
@@ -73,7 +76,8 @@ shown() {
 }
 
 says() {
-	grep -qF -- "$2" "$(rank_log "$1")" || { echo "rank $1 does not say \"$2\":"; cat "$(rank_log "$1")"; return 1; }
+	grep -qF -- "$2" "$(rank_log "$1")" ||
+		{ echo "rank $1 does not say \"$2\":"; cat "$(rank_log "$1")"; return 1; }
 }
 
 # killed RANK OTHER...: these are told who
@@ -103,7 +107,8 @@ refused() {
 with_waiting() {
 	local ret=0 pid
 
-	INC_KEY=$KEY1 nsenter --net=/run/netns/h1 inc-allreduce --group 8002 --rank 0 --size 3 --parent edge:10.7.0.1 \
+	INC_KEY=$KEY1 nsenter --net=/run/netns/h1 inc-allreduce --group 8002 --rank 0 --size 3 \
+		--parent edge:10.7.0.1 \
 		--timeout 300000 >/dev/null 2>&1 &
 	pid=$!
 	wait_for 30 group_joined || ret=1
@@ -118,15 +123,18 @@ group_joined() {
 }
 
 strangers() {
-	refused "the key is not" INC_KEY="$KEY2" inc-allreduce --group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 \
+	refused "the key is not" INC_KEY="$KEY2" \
+		inc-allreduce --group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 \
 		--timeout 20000 &&
-		refused "has another size" INC_KEY="$KEY1" inc-allreduce --group 8002 --rank 1 --size 2 \
+		refused "has another size" INC_KEY="$KEY1" \
+			inc-allreduce --group 8002 --rank 1 --size 2 \
 			--parent edge:10.7.0.1 --timeout 20000 &&
 		refused "rank 0 has not joined there" INC_KEY="$KEY1" inc-allreduce --group 8003 \
 			--rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000 &&
 		refused "rank 0 has not joined there" INC_KEY="$KEY1" INC_JOB=other inc-allreduce \
 			--group 8002 --rank 1 --size 3 --parent edge:10.7.0.1 --timeout 3000 &&
-		refused "it is not this host, where rank 0 has to be" inc-allreduce --group 8004 --rank 0 --size 3 \
+		refused "it is not this host, where rank 0 has to be" \
+			inc-allreduce --group 8004 --rank 0 --size 3 \
 			--parent edge:10.7.0.1 --timeout 20000
 }
 
@@ -134,7 +142,8 @@ strangers() {
 paid_by_user() {
 	local ret=0 pid use
 
-	nsenter --net=/run/netns/h1 setpriv --reuid 4711 --clear-groups inc-allreduce --group 8005 --rank 0 --size 3 \
+	nsenter --net=/run/netns/h1 setpriv --reuid 4711 --clear-groups inc-allreduce --group 8005 \
+		--rank 0 --size 3 \
 		--parent edge:10.7.0.1 --timeout 300000 >/dev/null 2>&1 &
 	pid=$!
 	wait_for 30 group_joined || ret=1
@@ -147,19 +156,24 @@ paid_by_user() {
 	return "$ret"
 }
 
-# Rank 0 of group 8006 waits at h1, which is no VRF's; who comes by a VRF is answered, and does not find it.
+# Rank 0 of group 8006 waits at h1, which is no VRF's; who comes by a VRF is answered, and does not
+# find it.
 other_vrf() {
 	local ret=0 pid
 
-	nsenter --net=/run/netns/h1 inc-allreduce --group 8006 --rank 0 --size 2 --parent edge:127.0.0.1 --count 1000 \
+	nsenter --net=/run/netns/h1 inc-allreduce --group 8006 --rank 0 --size 2 \
+		--parent edge:127.0.0.1 --count 1000 \
 		--timeout 300000 >"$INC_TMP/vrf0" 2>&1 &
 	pid=$!
 	wait_for 30 group_joined || ret=1
-	ip -n h1 link add vrfm type vrf table 77 && ip -n h1 link set vrfm up && ip -n h1 link set eth0 master vrfm || ret=1
-	refused "rank 0 has not joined there" inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 \
+	ip -n h1 link add vrfm type vrf table 77 && ip -n h1 link set vrfm up &&
+		ip -n h1 link set eth0 master vrfm || ret=1
+	refused "rank 0 has not joined there" \
+		inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 \
 		--timeout 3000 || ret=1
 	ip -n h1 link set eth0 nomaster && ip -n h1 link del vrfm || ret=1
-	in_ns h2 timeout 120 inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 --count 1000 ||
+	in_ns h2 timeout 120 inc-allreduce --group 8006 --rank 1 --size 2 --parent edge:10.7.0.1 \
+		--count 1000 ||
 		ret=1
 	[ "$ret" = 0 ] || kill "$pid"
 	wait "$pid" || { cat "$INC_TMP/vrf0"; ret=1; }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Hosts that let in only what answers them, and ranks behind address translation: a node's answers go to where a rank's
-# packets come from.
+# Hosts that let in only what answers them, and ranks behind address translation: a node's answers
+# go to where a rank's packets come from.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
 
-# What comes to a host by eth0 is dropped unless its connection tracking knows it, but for neighbour discovery.
+# What comes to a host by eth0 is dropped unless its connection tracking knows it, but for neighbour
+# discovery.
 closed_host() {
 	in_ns "$1" nft -f - <<-'END'
 		table inet fw {
@@ -53,18 +54,23 @@ behind_firewalls() {
 	done
 }
 
-# The node reaches a closed host with nothing that this has not asked for: the rules do what they say.
+# The node reaches a closed host with nothing that this has not asked for: the rules do what they
+# say.
 rules_work() {
 	in_ns sw bash -c 'echo x >/dev/udp/10.7.0.1/5227' && wait_for 10 refused h1 -eq 1
 }
 
-# behind HOST NUMBER: host NUMBER in a network of its own behind HOST, which translates its addresses
+# behind HOST NUMBER: host NUMBER in a network of its own behind HOST, which translates its
+# addresses
 behind() {
 	local via=$1 nr=$2 net=10.6.$2
 
-	ip netns add "h$nr" && ip link add eth0 netns "h$nr" type veth peer name "in$nr" netns "$via" &&
-		ip -n "$via" addr add "$net.1/24" dev "in$nr" && ip -n "$via" link set "in$nr" up || return
-	printf '%s\n' "link set lo up" "addr add $net.2/24 dev eth0" "link set eth0 up" "route add default via $net.1" |
+	ip netns add "h$nr" && ip link add eth0 netns "h$nr" type veth peer name "in$nr" netns \
+		"$via" &&
+		ip -n "$via" addr add "$net.1/24" dev "in$nr" &&
+		ip -n "$via" link set "in$nr" up || return
+	printf '%s\n' "link set lo up" "addr add $net.2/24 dev eth0" "link set eth0 up" \
+		"route add default via $net.1" |
 		ip -n "h$nr" -batch - || return
 	in_ns "$via" bash -c 'echo 1 >/proc/sys/net/ipv4/ip_forward' &&
 		inc -n "h$nr" parent set "$INC_NODE4"
@@ -117,22 +123,29 @@ ping_meets() {
 
 # The switch routes on, but not to there, and says so once in a second at most.
 no_way_routes() {
-	in_ns sw bash -c 'cd /proc/sys/net && echo 1 >ipv4/ip_forward && echo 1 >ipv6/conf/all/forwarding &&
+	in_ns sw bash \
+		-c \
+		'cd /proc/sys/net && echo 1 >ipv4/ip_forward && echo 1 >ipv6/conf/all/forwarding &&
 			echo 0 >ipv4/icmp_ratelimit && echo 0 >ipv6/icmp/ratelimit' &&
-		ip -n h1 route add 10.9.0.0/16 via "$INC_NODE4" && ip -n h1 route add fd00:9::/32 via "$INC_NODE6" &&
-		ip -n sw route add unreachable 10.9.1.0/24 && ip -n sw route add prohibit 10.9.2.0/24 &&
-		ip -n sw route add unreachable fd00:9:1::/48 && ip -n sw route add prohibit fd00:9:2::/48
+		ip -n h1 route add 10.9.0.0/16 via "$INC_NODE4" &&
+		ip -n h1 route add fd00:9::/32 via "$INC_NODE6" &&
+		ip -n sw route add unreachable 10.9.1.0/24 &&
+		ip -n sw route add prohibit 10.9.2.0/24 &&
+		ip -n sw route add unreachable fd00:9:1::/48 &&
+		ip -n sw route add prohibit fd00:9:2::/48
 }
 
 ping_told() {
 	no_way_routes && pinged_there 10.9.1.1 unreachable && pinged_there 10.9.2.1 prohibited &&
-		pinged_there fd00:9:1::1 unreachable && pinged_there fd00:9:2::1 prohibited || return
+		pinged_there fd00:9:1::1 unreachable &&
+		pinged_there fd00:9:2::1 prohibited || return
 	ping_meets 10.7.0.2 none h2 input drop && ping_meets 10.7.0.2 prohibited h1 output drop
 }
 
 # By another device there is no way to the node.
 ping_device() {
-	inc -n h1 ping "$INC_NODE4" dev eth0 count 1 && inc -n h1 ping "$INC_NODE6" dev eth0 count 1 || return
+	inc -n h1 ping "$INC_NODE4" dev eth0 count 1 &&
+		inc -n h1 ping "$INC_NODE6" dev eth0 count 1 || return
 	! inc -n h1 ping "$INC_NODE4" dev lo count 1 timeout 500
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# sch_inc, alone: classes, service, limits, options, life and death. Arguments choose tests by words of their names.
+# sch_inc, alone: classes, service, limits, options, life and death. Arguments choose tests by words
+# of their names.
 #
 #   +----------------- netns inc-qdisc-PID -------------+
 #   |                                                   |
@@ -12,7 +13,8 @@
 #   |       qdisc under test                            |
 #   +---------------------------------------------------+
 #
-# Addresses and neighbours are static and IPv6 is off but for one test, so that all counters can be compared exactly.
+# Addresses and neighbours are static and IPv6 is off but for one test, so that all counters can be
+# compared exactly.
 set -euo pipefail
 
 dir=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Groups over several nodes: leaves, a spine, more levels. Every scenario runs random collectives; inc-coll compares each
-# element, floats in the order in which the tree folds them (--tree).
+# Groups over several nodes: leaves, a spine, more levels. Every scenario runs random collectives;
+# inc-coll compares each element, floats in the order in which the tree folds them (--tree).
 #
 #	          sw: lo 10.255.0.1, node "all"
 #	    d1 |            | d2		10.2.L.254
@@ -29,7 +29,8 @@ forwards() {
 leaf_create() {
 	local l=$1 above=$2
 
-	ip netns add "l$l" && ip -n "l$l" -batch - <<-END && ip -n "$above" -batch - <<-END2 || return
+	ip netns add "l$l" && ip -n "l$l" -batch - <<-END && ip -n "$above" \
+		-batch - <<-END2 || return
 		link set lo up
 		link add br0 address $(mac $((200 + l))) type bridge
 		link set br0 up
@@ -108,7 +109,8 @@ coll() {
 
 	shift 4
 	at_leaves "$n" "$leaves"
-	check "$name" run_ranks "$n" inc-coll --quiet --timeout 20000 --seed "$RANDOM" --ops "$OPS" --tree "$tree" "$@"
+	check "$name" run_ranks "$n" inc-coll --quiet --timeout 20000 --seed "$RANDOM" \
+		--ops "$OPS" --tree "$tree" "$@"
 	check "$name: no node keeps the group" wait_for 60 no_groups_anywhere
 }
 
@@ -121,17 +123,21 @@ ranks_at_leaves() {
 	run_ranks "$n" "$@"
 }
 
-# Each leaf sends up one contribution for each block, and gets one result, however many ranks it has. The last block is
-# LEAVE, which may be acknowledged before its result comes.
+# Each leaf sends up one contribution for each block, and gets one result, however many ranks it
+# has. The last block is LEAVE, which may be acknowledged before its result comes.
 one_stream() {
 	local before_up before_down before_blocks blocks got
 
-	before_up=$(counter l1 contribs_sent) before_down=$(counter l1 results) before_blocks=$(counter sw blocks)
-	ranks_at_leaves 8 2 inc-allreduce --type i32 --count 40000 --iters 4 && wait_for 60 no_groups_anywhere || return
+	before_up=$(counter l1 contribs_sent) before_down=$(counter l1 results) \
+		before_blocks=$(counter sw blocks)
+	ranks_at_leaves 8 2 inc-allreduce --type i32 --count 40000 --iters 4 &&
+		wait_for 60 no_groups_anywhere || return
 	blocks=$(($(counter sw blocks) - before_blocks))
 	expect "blocks" "$blocks" -gt 400 &&
-		expect "contributions that the leaf sent up" "$(($(counter l1 contribs_sent) - before_up))" -eq "$blocks" &&
-		got=$(($(counter l1 results) - before_down)) && expect "results that the leaf got" "$got" -le "$blocks" &&
+		expect "contributions that the leaf sent up" \
+			"$(($(counter l1 contribs_sent) - before_up))" -eq "$blocks" &&
+		got=$(($(counter l1 results) - before_down)) &&
+		expect "results that the leaf got" "$got" -le "$blocks" &&
 		expect "results that the leaf got" "$got" -ge $((blocks - 1))
 }
 
@@ -144,7 +150,8 @@ all_at_one_leaf() {
 	rank_args 1 "--parent 10.1.1.254"
 	rank_args 2 "--parent 10.1.1.254"
 	run_ranks 3 inc-coll --quiet --timeout 20000 --seed "$RANDOM" --ops 10 &&
-		expect "contributions that went up" "$(($(counter l1 contribs_sent) - before))" -eq 0 &&
+		expect "contributions that went up" \
+			"$(($(counter l1 contribs_sent) - before))" -eq 0 &&
 		wait_for 60 no_groups_anywhere
 }
 
@@ -153,7 +160,8 @@ between_nodes() {
 	local l
 
 	for l in 1 2; do
-		tc -n "l$l" qdisc replace dev up0 root netem "$@" && tc -n sw qdisc replace dev "d$l" root netem "$@" ||
+		tc -n "l$l" qdisc replace dev up0 root netem "$@" &&
+			tc -n sw qdisc replace dev "d$l" root netem "$@" ||
 			return
 	done
 }
@@ -199,7 +207,8 @@ lost() {
 	begin=$SECONDS
 	for r in 0 1 2 3; do
 		wait_rank "$r" 1 || return
-		if ! grep -qE "node|rank [0-9]+" "$(rank_log "$r")" || grep -q "expected 0x" "$(rank_log "$r")"; then
+		if ! grep -qE "node|rank [0-9]+" "$(rank_log "$r")" ||
+			grep -q "expected 0x" "$(rank_log "$r")"; then
 			cat "$(rank_log "$r")"
 			return 1
 		fi
@@ -217,12 +226,14 @@ two_levels() {
 	check "a leaf sends up one stream" one_stream
 	check "a group of one leaf stays there" all_at_one_leaf
 	at_leaves 4 2
-	check "ranks that disagree, below a leaf and across leaves" run_ranks 4 inc-coll --quiet --timeout 20000 --errors
+	check "ranks that disagree, below a leaf and across leaves" run_ranks 4 inc-coll \
+		--quiet --timeout 20000 --errors
 	set_up wait_for 60 no_groups_anywhere
 	set_up between_nodes loss 5%
 	BEFORE=$(counter l1 contribs_resent)
 	coll "loss between nodes" 4 2 "(0,2),(1,3)"
-	check "what was lost was sent again" expect "contributions sent again" "$(counter l1 contribs_resent)" -gt "$BEFORE"
+	check "what was lost was sent again" expect "contributions sent again" \
+		"$(counter l1 contribs_resent)" -gt "$BEFORE"
 	set_up between_nodes delay 2ms reorder 20% 50%
 	coll "reordering between nodes" 4 2 "(0,2),(1,3)"
 	set_up between_nodes duplicate 20%
@@ -254,8 +265,10 @@ line_create() {
 		addr add 10.1.9.254/24 dev br0
 	END
 	ip -n sw route add 10.1.2.0/24 via 10.2.1.1 2>/dev/null
-	forwards sw && leaf_create 1 sw && leaf_create 2 l1 && at_leaf 1 2 && at_leaf 2 2 && at_leaf 3 1 &&
-		ip -n sw route add 10.1.2.0/24 via 10.2.1.1 && ip -n sw route add 10.2.2.0/24 via 10.2.1.1 || return
+	forwards sw && leaf_create 1 sw && leaf_create 2 l1 && at_leaf 1 2 && at_leaf 2 2 &&
+		at_leaf 3 1 &&
+		ip -n sw route add 10.1.2.0/24 via 10.2.1.1 &&
+		ip -n sw route add 10.2.2.0/24 via 10.2.1.1 || return
 	ip netns add h4 && ip -n sw -batch - <<-END && ip -n h4 -batch - <<-END2
 		link add p4 type veth peer name eth0 netns h4
 		link set p4 up
@@ -318,7 +331,8 @@ refused() {
 alone() {
 	rank_args 0 "--parent 10.1.2.254"
 	rank_args 1 "--parent 10.1.2.254"
-	run_ranks 2 inc-allreduce --type i32 --count 1000 --iters 2 && wait_for 60 no_groups_anywhere
+	run_ranks 2 inc-allreduce --type i32 --count 1000 --iters 2 &&
+		wait_for 60 no_groups_anywhere
 }
 
 three_levels() {
@@ -327,8 +341,10 @@ three_levels() {
 	set_up inc -n l1 node add dev br0 parent "$SPINE" window 128
 	set_up inc -n l2 node add dev br0 parent 10.1.1.254 window 256
 	line "3 levels, ranks at each" --ops "$OPS" --tree "((0,1),2),3"
-	line "3 levels, small floats and saturating sums" --ops "$OPS" --tree "((0,1),2),3" --max 9000 \
-		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg --coll allreduce,reduce,reduce-scatter
+	line "3 levels, small floats and saturating sums" --ops "$OPS" --tree "((0,1),2),3" \
+		--max 9000 \
+		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg \
+		--coll allreduce,reduce,reduce-scatter
 	line "3 levels, ranks that disagree" --errors
 	set_up inc -n sw node set dev all late 1500 late-policy fail
 	check "a late rank is named, two levels below the root" late

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Memory that cannot be had. First every single allocation of every call, one after the other; then, while random
-# collectives run, one in some dozens of all those that cannot wait (softirqs, and what is done under locks), and of all
-# those of the ranks themselves. Operations end with the right bytes or an errno, and all is given back. Needs a kernel
-# with fault injection: make check-debug.
+# Memory that cannot be had. First every single allocation of every call, one after the other; then,
+# while random collectives run, one in some dozens of all those that cannot wait (softirqs, and what
+# is done under locks), and of all those of the ranks themselves. Operations end with the right
+# bytes or an errno, and all is given back. Needs a kernel with fault injection: make check-debug.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -20,14 +20,16 @@ fault() {
 
 	for kind in failslab fail_page_alloc fail_usercopy; do
 		for setting in "$@"; do
-			[ ! -e "$FAULTS/$kind/${setting%=*}" ] || echo "${setting#*=}" >"$FAULTS/$kind/${setting%=*}" || return
+			[ ! -e "$FAULTS/$kind/${setting%=*}" ] ||
+				echo "${setting#*=}" >"$FAULTS/$kind/${setting%=*}" || return
 		done
 	done
 }
 
 # Nothing fails of itself, but whatever can is to fail when asked to.
 faults_ready() {
-	fault verbose=0 probability=0 interval=1 times=-1 space=0 task-filter=N ignore-gfp-wait=N ignore-gfp-highmem=N \
+	fault verbose=0 probability=0 interval=1 times=-1 space=0 task-filter=N ignore-gfp-wait=N \
+		ignore-gfp-highmem=N \
 		min-order=0
 }
 
@@ -67,7 +69,8 @@ ranks() {
 	shift
 	rm -f "$INC_TMP"/pid*
 	# shellcheck disable=SC2016 # for the other shell
-	TMP=$INC_TMP start_ranks "$HOSTS" sh -c 'echo $$ >"$TMP/pid$INC_RANK"; exec "$0" "$@"' inc-coll --quiet \
+	TMP=$INC_TMP start_ranks "$HOSTS" sh -c 'echo $$ >"$TMP/pid$INC_RANK"; exec "$0" "$@"' \
+		inc-coll --quiet \
 		--seed "$RANDOM" "$@"
 	wait_for 60 group_active || ret=1
 	for r in "${!RANK_PIDS[@]}"; do
@@ -78,14 +81,16 @@ ranks() {
 		status=0
 		wait "${RANK_PIDS[$r]}" || status=$?
 		unset "RANK_PIDS[$r]"
-		echo "# rank $r: status $status after $((SECONDS - begin)) s: $(tail -1 "$(rank_log "$r")")" >>"$INC_TMP/how"
+		echo \
+			"# rank $r: status $status after $((SECONDS - begin)) s: $(tail -1 "$(rank_log "$r")")" >>"$INC_TMP/how"
 		[ "$status" -lt 3 ] && ! grep -q 'expected' "$(rank_log "$r")" && continue
 		echo "rank $r: status $status"
 		cat "$(rank_log "$r")"
 		ret=1
 	done
 	faults_ready
-	grep -q 'Cannot allocate memory\|No buffer space\|Bad address' "$INC_TMP/how" || ret=1	# else nothing was tested
+	grep -q 'Cannot allocate memory\|No buffer space\|Bad address' "$INC_TMP/how" ||
+		ret=1	# else nothing was tested
 	return "$ret"
 }
 

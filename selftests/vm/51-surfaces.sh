@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Random netlink requests and system calls, of root and of those who may nothing, see selftests/fuzz/surfaces. Then the
-# module works as before, holds nothing of what was, and can be unloaded.
+# Random netlink requests and system calls, of root and of those who may nothing, see
+# selftests/fuzz/surfaces. Then the module works as before, holds nothing of what was, and can be
+# unloaded.
 #
-# SURFACES: seconds for each of the two rounds (default 3). SEED replays what was asked for, not who came first.
+# SURFACES: seconds for each of the two rounds (default 3). SEED replays what was asked for, not who
+# came first.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +23,8 @@ built() {
 
 # fuzz NETNS ARGUMENTS...: in the background
 fuzz() {
-	in_ns "$1" "$PROGRAM" --seed "$SEED" --seconds "$SECONDS_EACH" "${@:2}" >"$INC_TMP/fuzz${#PIDS[@]}" 2>&1 &
+	in_ns "$1" "$PROGRAM" --seed "$SEED" --seconds "$SECONDS_EACH" \
+		"${@:2}" >"$INC_TMP/fuzz${#PIDS[@]}" 2>&1 &
 	PIDS+=($!)
 }
 
@@ -38,7 +41,8 @@ all_well() {
 	return "$ret"
 }
 
-# limits NETNS SCOPE: of the namespace (netns) or of every user (user), as `inc limits set` takes them
+# limits NETNS SCOPE: of the namespace (netns) or of every user (user), as `inc limits set` takes
+# them
 limits() {
 	local json
 
@@ -65,10 +69,12 @@ restore_limits() {
 
 	for ns in sw h1; do
 		# shellcheck disable=SC2086
-		inc -n "$ns" limits set ${LIMITS[$ns]} && expect "limits" "$(limits "$ns" netns)" = "${LIMITS[$ns]}" || return
+		inc -n "$ns" limits set ${LIMITS[$ns]} &&
+			expect "limits" "$(limits "$ns" netns)" = "${LIMITS[$ns]}" || return
 	done
 	# shellcheck disable=SC2086
-	inc limits set user ${LIMITS[user]} && expect "limits of users" "$(limits sw user)" = "${LIMITS[user]}"
+	inc limits set user ${LIMITS[user]} &&
+		expect "limits of users" "$(limits sw user)" = "${LIMITS[user]}"
 }
 
 # What only requests may change: of the node, the default parents, and limits.
@@ -84,7 +90,8 @@ configuration() {
 	limits sw user
 }
 
-# Root's sockets at one host; requests of nobody, and of root of another user namespace, at the node.
+# Root's sockets at one host; requests of nobody, and of root of another user namespace, at the
+# node.
 without_privilege() {
 	local before ret=0
 
@@ -96,7 +103,8 @@ without_privilege() {
 	expect "configuration" "$(configuration)" = "$before" && return "$ret"
 }
 
-# Root's requests at the node, which comes, goes and changes, and at a host; nobody's sockets at that host.
+# Root's requests at the node, which comes, goes and changes, and at a host; nobody's sockets at
+# that host.
 with_privilege() {
 	fuzz sw netlink --keep br0
 	fuzz h1 netlink --workers 1
@@ -109,7 +117,8 @@ configure_again() {
 	local ns dev name
 
 	for ns in sw h1; do
-		for name in $(inc -n "$ns" -j tenant show | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
+		for name \
+			in $(inc -n "$ns" -j tenant show | grep -o '"name":"[^"]*"' | cut -d'"' -f4); do
 			inc -n "$ns" tenant del "$name" || return
 		done
 		# not from the JSON, in which a link-local parent has a "dev", too
@@ -123,7 +132,9 @@ configure_again() {
 # nobody, who may pin 64 KiB: what was pinned before is not counted any more
 little_memory() {
 	# shellcheck disable=SC2016
-	run_ranks 3 sh -c 'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	run_ranks 3 sh \
+		-c \
+		'ulimit -l 64; exec setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 		--bounding-set=-all "$0" "$@"' inc-allreduce --count 0,1,352,20000 --iters 2 --seed "$SEED"
 }
 

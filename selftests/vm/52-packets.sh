@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Members that lie, at random: selftests/fuzz/surfaces/packet.c. h6 has them, as ranks or as a node
-# with ranks below it, and one honest rank of each of their groups, h4 and h5 have the other honest ones; meanwhile ranks on h1 to h3 have a
-# group of their own, at the same node, in which every element must be right. Nodes are such as can
-# keep a few blocks, have a fallback, or go on without late ranks. Then nothing is held, a job is
-# right, and the module can be unloaded.
+# with ranks below it, and one honest rank of each of their groups, h4 and h5 have the other honest
+# ones; meanwhile ranks on h1 to h3 have a group of their own, at the same node, in which every
+# element must be right. Nodes are such as can keep a few blocks, have a fallback, or go on without
+# late ranks. Then nothing is held, a job is right, and the module can be unloaded.
 #
 # PACKETS: seconds for each of the three rounds (default 4). SEED replays what was said, not who
 # came first.
@@ -66,7 +66,8 @@ lies() {
 	sed 's/^/# /' "$INC_TMP/lies" "$INC_TMP/jobs"
 }
 
-# Late ranks are gone on without, and nodes are refused: a job of others on a slow machine would be, too.
+# Late ranks are gone on without, and nodes are refused: a job of others on a slow machine would be,
+# too.
 lies_alone() {
 	local what=$1
 

@@ -38,8 +38,10 @@ start_openmpi() {
 	for name in "${VARIABLES[@]}"; do
 		[ ! -v "JOB[$name]" ] || args+=(-x "$name=${JOB[$name]}")
 	done
-	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in_ns sw timeout -k 5 "$INC_TIMEOUT" mpirun.openmpi \
-		--oversubscribe -H "$(hosts)" --mca plm_rsh_agent "$INC_TMP/launch" --mca plm_rsh_no_tree_spawn 1 \
+	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in_ns sw timeout -k 5 \
+		"$INC_TIMEOUT" mpirun.openmpi \
+		--oversubscribe -H "$(hosts)" --mca plm_rsh_agent "$INC_TMP/launch" \
+		--mca plm_rsh_no_tree_spawn 1 \
 		--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.7.0.0/24 \
 		--mca oob_tcp_if_include 10.7.0.0/24 --mca mpi_yield_when_idle 1 \
 		--mca hwloc_base_binding_policy none "${args[@]}" "$@"
@@ -51,8 +53,10 @@ start_mpich() {
 	for name in "${VARIABLES[@]}"; do
 		[ ! -v "JOB[$name]" ] || args+=(-genv "$name" "${JOB[$name]}")
 	done
-	in_ns sw timeout -k 5 "$INC_TIMEOUT" mpiexec.mpich -launcher ssh -launcher-exec "$INC_TMP/launch" \
-		-localhost "$INC_NODE4" -hosts "$(hosts)" -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
+	in_ns sw timeout -k 5 "$INC_TIMEOUT" mpiexec.mpich -launcher ssh \
+		-launcher-exec "$INC_TMP/launch" \
+		-localhost "$INC_NODE4" -hosts "$(hosts)" \
+		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
 		"${args[@]}" "$@"
 }
 
@@ -65,7 +69,8 @@ hosts() {
 	echo "${list#,}"
 }
 
-# job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi; what it says is in $INC_TMP/job
+# job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi; what it says is
+# in $INC_TMP/job
 job() {
 	local mpi=$1 status=0
 
@@ -79,7 +84,8 @@ job() {
 	shift
 	"start_$mpi" "$programs/$mpi/mpi-coll" "$@" </dev/null >"$INC_TMP/job" 2>&1 || status=$?
 	cat "$INC_TMP/job"
-	# a fault of MPICH, which mpi-coll has noticed: all that it was to do has been done, and says() looks at it
+	# a fault of MPICH, which mpi-coll has noticed: all that it was to do has been done, and
+	# says() looks at it
 	! says 'mpi-coll: MPI_Finalize\(\) does not return' >/dev/null || status=0
 	expect "exit status" "$status" = 0 || { why_stuck; return 1; }
 }
@@ -120,7 +126,8 @@ threads() {
 
 # A rank leaves its group in mid-operation.
 lost_rank() {
-	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' && says 'lost: allreduce: ' &&
+	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
+		says 'lost: allreduce: ' &&
 		says '^lost: passed' && wait_for 60 no_groups
 }
 
@@ -132,7 +139,8 @@ for mpi in openmpi mpich; do
 		skip "$mpi" "it is not installed"
 		continue
 	fi
-	check "$mpi: every collective is what MPI's own is, and INC does it" all_by_inc "$mpi" "$SEED" \
+	check "$mpi: every collective is what MPI's own is, and INC does it" all_by_inc "$mpi" \
+		"$SEED" \
 		$((FULL ? 600 : 40))
 	check "$mpi: where hosts know no node, the MPI does all of it" without_parent "$mpi" "$SEED"
 	check "$mpi: threads, each with a communicator" threads "$mpi"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The Python package: four hosts run a program over NumPy, whose results are compared with NumPy's, and the node's
-# counters with what it has sent; asyncio, Ctrl-C, ranks that are missing, late or dead.
+# The Python package: four hosts run a program over NumPy, whose results are compared with NumPy's,
+# and the node's counters with what it has sent; asyncio, Ctrl-C, ranks that are missing, late or
+# dead.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -56,7 +57,8 @@ inc_begin
 inc_topology_create 4
 STATUS=0
 # One process for each rank: starting it takes longer than what it does.
-INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking asyncio split launcher mismatch interrupt \
+INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking asyncio split \
+	launcher mismatch interrupt \
 	interrupt_wait >"$INC_TMP/python.log" 2>&1 || STATUS=$?
 check "collectives are what NumPy computes" passed collectives
 check "the node has reduced every block once" passed counted

@@ -47,14 +47,16 @@ def new_group():
 def dropped(name, before, n):
     """The node has counted exactly @n more drops, all of them by this reason."""
     def more():
-        return {k: v - before.get(k, 0) for k, v in abi.drops("sw").items() if v != before.get(k, 0)}
+        return {k: v - before.get(k, 0)
+                for k, v in abi.drops("sw").items() if v != before.get(k, 0)}
     wait_until(lambda: more() == ({name: n} if n else {}), lambda: f"{name} {n}: {more()}")
 
 
 def strangers(group):
     """What somebody sends who wants an answer."""
     yield w.Packet(w.JOIN, group=group, body=w.join_body(group, 0, 2, 99))
-    yield w.Packet(w.JOIN, group=group, body=w.join_body(group, 0, 2, 99, challenge=RNG.randrange(1, 1 << 64)))
+    yield w.Packet(w.JOIN, group=group,
+                   body=w.join_body(group, 0, 2, 99, challenge=RNG.randrange(1, 1 << 64)))
     yield w.Packet(w.CONTRIB, group=group, flags=w.F_WANT | w.F_PAYLOAD, body=bytes(64))
     yield w.Packet(w.PROBE, group=group, body=bytes(64))
 
@@ -72,7 +74,8 @@ def t_reverse_path(lab):
             lab.send("h4", p, src, LEAF6)
             n += 1
     dropped("drop_address", before, n)
-    seen = [(ns, p.kind) for ns in ("h1", "h2", "h4") for p in lab.tap(ns).packets(outgoing=False) if p.group == group]
+    seen = [(ns, p.kind) for ns in ("h1", "h2", "h4")
+            for p in lab.tap(ns).packets(outgoing=False) if p.group == group]
     equal(seen, [], "answers to anybody")
     lab.send("h4", next(strangers(group)), "10.1.4.1", LEAF4)
     lab.tap("h4").wait_packet(w.CHALLENGE, group=group)
@@ -121,7 +124,8 @@ def t_chain(lab):
     with chain("sw", "inet", 'iifname "p4" udp dport 5227 counter drop'):
         lab.send("h4", join, "10.1.4.1", LEAF4)
         lab.send("h4", join, "fd00:1:4::1", LEAF6)
-        wait_until(lambda: counted("sw", "inet") == 2, lambda: f"2 packets dropped: {counted('sw', 'inet')}")
+        wait_until(lambda: counted("sw", "inet") == 2,
+                   lambda: f"2 packets dropped: {counted('sw', 'inet')}")
     dropped("", before, 0)
     equal([p for p in lab.tap("h4").packets(outgoing=False) if p.group == group], [], "answers")
     lab.send("h4", join, "10.1.4.1", LEAF4)
@@ -137,11 +141,13 @@ def t_chain_vrf(lab):
     with chain("sw", "inet", 'iifname "vrfa" udp dport 5227 counter drop'):
         lab.send("h3", join, "10.8.0.1", "10.8.0.254")
         lab.send("h3", join, "fd00:8::1", "fd00:8::fe")
-        wait_until(lambda: counted("sw", "inet") == 2, lambda: f"2 packets dropped: {counted('sw', 'inet')}")
+        wait_until(lambda: counted("sw", "inet") == 2,
+                   lambda: f"2 packets dropped: {counted('sw', 'inet')}")
         lab.send("h1", join, "10.7.0.1", NODE4, dmac=mac)
         lab.tap("h1").wait_packet(w.CHALLENGE, group=group)
         equal(counted("sw", "inet"), 2, "packets that IP's input chain has seen")
-    equal([p for p in lab.tap("h3").packets(outgoing=False) if p.group == group], [], "answers to h3")
+    equal([p for p in lab.tap("h3").packets(outgoing=False) if p.group == group], [],
+          "answers to h3")
 
 
 @test("vrf: two groups with one number and the same addresses, in two VRFs")
@@ -181,7 +187,8 @@ def t_wrong_vrf(lab):
     before = abi.drops("sw")
     # all is right, the address included, but for the VRF
     for k in range(5):
-        lab.send("h2", own.but(psn=own.psn + 1 + k, body=bytes(64), len=None), "10.7.0.1", NODE4, dmac=mac)
+        lab.send("h2", own.but(psn=own.psn + 1 + k, body=bytes(64), len=None), "10.7.0.1", NODE4,
+                 dmac=mac)
     dropped("drop_no_group", before, 5)
     p = lab.tap("h2").wait_packet(w.REFUSE, group=job.group)
     equal(p.cookie, own.cookie, "cookie of what is refused")

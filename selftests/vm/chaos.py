@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Jobs of random collectives, to which things happen at random; started by 33-chaos.sh. Whatever it was, no rank gets a
-wrong element, and all programs end soon after it is over; of what does no harm, none fails. A round is chosen by a seed
-of its own, which is printed: ROUND=SEED repeats it alone.
+Jobs of random collectives, to which things happen at random; started by 33-chaos.sh. Whatever it
+was, no rank gets a wrong element, and all programs end soon after it is over; of what does no harm,
+none fails. A round is chosen by a seed of its own, which is printed: ROUND=SEED repeats it alone.
 """
 import collections
 import json
@@ -40,8 +40,8 @@ class Failed(Exception):
 
 def batch(tool, ns, *lines):
     """For what mends: it may be there again, or never have been away."""
-    subprocess.run([tool, "-n", ns, "-force", "-batch", "-"], input="\n".join(lines) + "\n", text=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run([tool, "-n", ns, "-force", "-batch", "-"], input="\n".join(lines) + "\n",
+                   text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def ip(ns, *lines):
@@ -53,7 +53,8 @@ def tc(ns, *lines):
 
 
 def inc(*args):
-    subprocess.run(["inc", "-n", "sw", *args], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["inc", "-n", "sw", *args], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=False)
 
 
 def do(*command):
@@ -106,7 +107,7 @@ def mishap(harmless=False):
 
 def ports(nr):
     for port, dev, net, bridge in ((f"p{nr}", "eth0", 7, "br0"), (f"q{nr}", "eth1", 8, "br1")):
-        yield f"link add {port} type veth peer name {dev} address 02:00:00:00:{net:02x}:{nr:02x} netns h{nr}"
+        yield (((((((((((((((((((((((((((((((((((((((((f"link add {port} type veth peer name {dev} address 02:00:00:00:{net:02x}:{nr:02x} netns h{nr}")))))))))))))))))))))))))))))))))))))))))
         yield f"link set {port} mtu 1500 master {bridge} up"
 
 
@@ -120,7 +121,7 @@ def interfaces(nr):
 def bridges():
     for name, net in (("br0", 7), ("br1", 8)):
         yield f"link add {name} address 02:00:00:00:{net:02x}:fe type bridge"
-        yield f"link set {name} type bridge vlan_filtering 0 ageing_time 30000 mcast_snooping 1 nf_call_iptables 0"
+        yield ((((((((((((((((((((((((((((((((((((((f"link set {name} type bridge vlan_filtering 0 ageing_time 30000 mcast_snooping 1 nf_call_iptables 0"))))))))))))))))))))))))))))))))))))))
         yield f"addr replace 10.{net}.0.254/24 dev {name}"
         yield f"link set {name} up"
     yield "addr replace fd00:7::fe/64 dev br0 nodad"
@@ -264,8 +265,8 @@ def set_qdisc(ns, dev, what):
 def netem(r):
     nr = r.host()
     ns, dev = r.rng.choice((("sw", f"p{nr}"), (f"h{nr}", "eth0")))
-    how = r.rng.choice(("loss 5%", "duplicate 10%", "corrupt 2%", "delay 3ms 3ms", "delay 2ms reorder 20% 50%",
-                        "rate 20mbit"))
+    how = r.rng.choice(("loss 5%", "duplicate 10%", "corrupt 2%", "delay 3ms 3ms",
+                        "delay 2ms reorder 20% 50%", "rate 20mbit"))
     set_qdisc(ns, dev, f"netem limit 10000 {how}")
     return qdiscs
 
@@ -274,7 +275,8 @@ def netem(r):
 def other_qdisc(r):
     nr = r.host()
     ns, dev = r.rng.choice((("sw", f"p{nr}"), (f"h{nr}", "eth0")))
-    kind = r.rng.choice(("inc", "fq_codel", "pfifo limit 3", "tbf rate 30mbit burst 5000 limit 9000"))
+    kind = r.rng.choice(("inc", "fq_codel", "pfifo limit 3",
+                         "tbf rate 30mbit burst 5000 limit 9000"))
     set_qdisc(ns, dev, kind)
     return qdiscs
 
@@ -367,7 +369,8 @@ class Round:
         self.harmless = self.rng.random() < 0.4
         self.ranks_n = self.rng.randrange(2, HOSTS + 2)
         self.fallback = self.rng.choice(("none", "standby", "edge"))
-        self.options = ["dead", str(5000 if self.harmless else self.rng.choice((500, 1000))), "fallback", self.fallback]
+        self.options = ["dead", str(5000 if self.harmless else self.rng.choice((500, 1000))),
+                        "fallback", self.fallback]
         if self.fallback != "none" and self.rng.random() < 0.7 or self.fallback == "standby":
             self.options += ["standby", NODE2]
         self.group = self.rng.randrange(1 << 31)
@@ -379,8 +382,9 @@ class Round:
 
     def program(self, rank, size, group, *args):
         return subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/h{rank % HOSTS + 1}", "inc-coll", "--group", str(group), "--rank", str(rank),
-             "--size", str(size), "--parent", self.parent, "--timeout", "20000", "--quiet", "--seed", str(self.seed),
+            ["nsenter", f"--net=/run/netns/h{rank % HOSTS + 1}", "inc-coll", "--group", str(group),
+             "--rank", str(rank), "--size", str(size), "--parent", self.parent, "--timeout",
+             "20000", "--quiet", "--seed", str(self.seed),
              "--max", "5000", "--flight", "8", *args],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -399,7 +403,8 @@ class Round:
     def flood(self):
         if not self.flooding:
             program = os.path.join(os.path.dirname(__file__), "flood.py")
-            self.flooding = subprocess.Popen(["python3", "-s", "-S", program, f"h{HOSTS}", str(self.group), "/dev/null"],
+            self.flooding = subprocess.Popen(["python3", "-s", "-S", program, f"h{HOSTS}",
+                                              str(self.group), "/dev/null"],
                                              stderr=subprocess.DEVNULL)
 
     def dry(self):
@@ -409,9 +414,13 @@ class Round:
             self.flooding = None
 
     def happen(self):
-        """Some mishaps, one after the other or at once; each is over some time later, in any order."""
+        """
+        Some mishaps, one after the other or at once; each is over some time later, in any order.
+        """
         for _ in range(self.rng.randrange(1, 6)):
-            function = self.rng.choice([f for f, harmless in MISHAPS if harmless or not self.harmless])
+            function = self.rng.choice([f
+                                        for f, harmless in MISHAPS if harmless
+                                        or not self.harmless])
             undo = self.bring_about(function)
             if undo:
                 self.undo.append(undo)
@@ -441,7 +450,8 @@ class Round:
 
     def run(self):
         before = abi.counters("sw")["blocks"]
-        self.ranks = [self.program(i, self.ranks_n, self.group, "--ops", "150") for i in range(self.ranks_n)]
+        self.ranks = [self.program(i, self.ranks_n, self.group, "--ops", "150")
+                      for i in range(self.ranks_n)]
         try:
             wait_until(lambda: abi.counters("sw")["blocks"] > before + 20, "the job has begun")
             self.happen()
@@ -461,7 +471,8 @@ class Round:
                 said.append(p.communicate(timeout=LIMIT)[0].strip())
             except subprocess.TimeoutExpired:
                 group = abi.show(f"h{i % HOSTS + 1}", "group")
-                raise AssertionError(f"rank {i} does not end: {group}; those before it: {said}") from None
+                raise AssertionError(
+                    f"rank {i} does not end: {group}; those before it: {said}") from None
         for i, text in enumerate(said):
             if WRONG.search(text):
                 raise AssertionError(f"rank {i} has a wrong result: {text}")
@@ -477,7 +488,8 @@ class Round:
         return failed
 
     def __str__(self):
-        return f"{self.ranks_n} ranks, {' '.join(self.options)}, {self.parent}: {' '.join(self.log)}"
+        return (
+            f"{self.ranks_n} ranks, {' '.join(self.options)}, {self.parent}: {' '.join(self.log)}")
 
 
 class Lab:
@@ -516,7 +528,8 @@ def t_chaos(lab):
     if "ROUND" in os.environ:
         lab.round(int(os.environ["ROUND"]))
         return
-    count, end, seed = collections.Counter(), time.monotonic() + SECONDS, int(os.environ["SEED"]) * 1000
+    count, end, seed = (collections.Counter(), time.monotonic() + SECONDS,
+                        int(os.environ["SEED"]) * 1000)
     while time.monotonic() < end or not count[False]:
         count[lab.round(seed)] += 1
         seed += 1

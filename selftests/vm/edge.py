@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A group that has lost its node and is at the edge, where every host is the root of a tree: which blocks are whose,
-ranks that disagree about a block of any tree, leaving; started by 27-failover.sh. The node in sw is added anew at the end.
+A group that has lost its node and is at the edge, where every host is the root of a tree: which
+blocks are whose, ranks that disagree about a block of any tree, leaving; started by 27-failover.sh.
+The node in sw is added anew at the end.
 """
 import os
 import random
@@ -27,7 +28,8 @@ class Lab:
         self.job.run(700)
         node("del")
         self.job.run(700)
-        wait_until(lambda: all(r.info()["placement"] == EDGE for r in self.job.ranks), "all ranks are at the edge")
+        wait_until(lambda: all(r.info()["placement"] == EDGE for r in self.job.ranks),
+                   "all ranks are at the edge")
 
     def blocks(self):
         return [abi.counters(ns).get("blocks", 0) for ns in HOSTS]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Events of a node, in the order in which they must come, and the tracepoints; started by 24-events.sh. The monitor runs
-in netns sw; ranks of h1 and h2 do what is to be reported.
+Events of a node, in the order in which they must come, and the tracepoints; started by
+24-events.sh. The monitor runs in netns sw; ranks of h1 and h2 do what is to be reported.
 """
 import contextlib
 import os
@@ -78,13 +78,16 @@ def t_mismatch(lab):
     handles = [job.ranks[0].allreduce(range(1000)), job.ranks[1].allreduce(range(1001))]
     for rank, handle in zip(job.ranks, handles):
         done = rank.wait(handle)
-        equal((done.result, done.code, done.ranks), (-71, abi.MISMATCH, [0, 1]), "result, code and ranks")
+        equal((done.result, done.code, done.ranks), (-71, abi.MISMATCH, [0, 1]),
+              "result, code and ranks")
     error = lab.expect("group-error", group=job.group, epoch=1)
-    text = "rank 0: allreduce i32 sum 1000, rank 1: allreduce i32 sum 1001: ranks disagree about the operation"
+    text = (((((((((((((((((((((((((((((((((((((((("rank 0: allreduce i32 sum 1000, rank 1: allreduce i32 sum 1001: ranks disagree about the operation"))))))))))))))))))))))))))))))))))))))))
     equal(error["text"], text, "text of the event")
-    side = {"coll": "allreduce", "type": "i32", "op": "sum", "wire": "i32", "mode": 0, "root": 0, "opseq": 0}
-    equal(error["error"], {"number": abi.MISMATCH, "code": "mismatch", "opseq": 0, "rank0": 0, "rank1": 1,
-                           "desc0": {**side, "count": 1000}, "desc1": {**side, "count": 1001}, "text": text},
+    side = {"coll": "allreduce", "type": "i32", "op": "sum", "wire": "i32", "mode": 0, "root": 0,
+            "opseq": 0}
+    equal(error["error"],
+          {"number": abi.MISMATCH, "code": "mismatch", "opseq": 0, "rank0": 0, "rank1": 1,
+           "desc0": {**side, "count": 1000}, "desc1": {**side, "count": 1001}, "text": text},
           "numbers of the event")
     lab.expect("group-epoch", group=job.group, epoch=2)
     job.run(700)
@@ -101,7 +104,8 @@ def t_late(lab):
     job.end({**first, **job.begin((0,), 700)}, 700)
     back = lab.expect("rank-back", group=job.group, rank=0)
     for event, text in (late, "has waited"), (back, "waited"):
-        equal((event["block"], event["text"]), (0, f"block 0 {text} for {event['waited_ms']} ms"), "block and text")
+        equal((event["block"], event["text"]), (0, f"block 0 {text} for {event['waited_ms']} ms"),
+              "block and text")
     times = [event["waited_ms"] for event in (late, back)]
     if not 1000 <= times[0] <= times[1] < 60000:
         raise AssertionError(f"late and back after {times} ms")
@@ -154,8 +158,10 @@ def t_trace(lab):
         job = lab.job()
         job.run(700)
         tap = w.Tap("h1")
-        packet = w.Packet(w.CONTRIB, group=job.group, body=b"1234", flags=w.F_PAYLOAD, span=0).pack()
-        tap.send(w.ether(tap.mac, w.Tap("sw", "br0").mac, w.ip("10.7.0.1", NODE4, w.udp("10.7.0.1", NODE4, packet))))
+        packet = w.Packet(w.CONTRIB, group=job.group, body=b"1234", flags=w.F_PAYLOAD,
+                          span=0).pack()
+        tap.send(w.ether(tap.mac, w.Tap("sw", "br0").mac,
+                         w.ip("10.7.0.1", NODE4, w.udp("10.7.0.1", NODE4, packet))))
         wait_until(lambda: abi.drops("sw").get("drop_malformed"), "the packet is dropped")
         job.close()
         lab.expect("group-left", group=job.group)
@@ -167,20 +173,27 @@ def t_trace(lab):
     group = f"group={job.group}"
     malformed = abi.COUNTERS.index("drop_malformed")
     # 700 elements are two blocks; 48 bytes of header, 16 of what is wrong
-    for what, pattern, least in (("rx", rf"netinc_rx: if=\d+ {group} type={w.CONTRIB} child=[01] psn=0 len=", 2),
-                                 ("rx", rf"netinc_rx: if=\d+ {group} type={w.RESULT} child=0 psn=0 len=\d+ segs=", 2),
+    for what, pattern, least in (("rx",
+                                  rf"netinc_rx: if=\d+ {group} type={w.CONTRIB} child=[01] psn=0 len=", 2),
+                                 ("rx",
+                                  rf"netinc_rx: if=\d+ {group} type={w.RESULT} child=0 psn=0 len=\d+ segs=", 2),
                                  ("tx", r"netinc_tx: len=\d+ segs=[12]", 4),
                                  ("drop", rf"netinc_drop: {group} len=\d+ reason={malformed}\b", 1),
                                  ("kfree_skb", r"kfree_skb:.* reason: HDR_TRUNC\b", 1),
                                  ("block", rf"netinc_block: {group} block=0 len=\d+", 1),
                                  ("block", rf"netinc_block: {group} block=1 len=\d+", 1),
-                                 ("state", rf"netinc_state: {group} rank=0 state=\d+->{abi.READY} epoch=1", 1),
-                                 ("state", rf"netinc_state: {group} rank=1 state={abi.READY}->{abi.LEAVING}", 1),
-                                 ("state", rf"netinc_state: {group} rank=1 state={abi.LEAVING}->{abi.CLOSED}", 1)):
+                                 ("state",
+                                  rf"netinc_state: {group} rank=0 state=\d+->{abi.READY} epoch=1",
+                                  1),
+                                 ("state",
+                                  rf"netinc_state: {group} rank=1 state={abi.READY}->{abi.LEAVING}", 1),
+                                 ("state",
+                                  rf"netinc_state: {group} rank=1 state={abi.LEAVING}->{abi.CLOSED}", 1)):
         got = sum(bool(re.search(pattern, line)) for line in lines)
         if got < least:
             shown = [line for line in lines if f"{what}:" in line]
-            raise AssertionError("\n".join([f"{what}: {got} lines like {pattern}, expected {least}", *shown[:20]]))
+            raise AssertionError(
+                "\n".join([f"{what}: {got} lines like {pattern}, expected {least}", *shown[:20]]))
     lab.quiet()
 
 

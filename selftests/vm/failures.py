@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Every allocation and every copy from or to user memory that a call does fails once, one after the other (fail-nth of the
-kernel's fault injection): the call ends in an errno or does what it is to do, and what comes after it works. Started by
-50-failures.sh; ranks of h1, h2 and h3.
+Every allocation and every copy from or to user memory that a call does fails once, one after the
+other (fail-nth of the kernel's fault injection): the call ends in an errno or does what it is to
+do, and what comes after it works. Started by 50-failures.sh; ranks of h1, h2 and h3.
 """
 import array
 import errno
@@ -18,7 +18,8 @@ from inc_proc import new_group
 MEMORY = (errno.ENOMEM, errno.ENOBUFS, errno.EFAULT, errno.ENFILE)
 SCAN, GATHER, ALLTOALL, COUNTS = 10, 7, 9, 2
 MOST = 400                              # failures of one call; none does as much
-CMD_CAPS_GET, CMD_NODE_GET, CMD_NODE_ADD, CMD_NODE_DEL, CMD_MEMBER_GET, CMD_PORT_GET = 1, 2, 3, 5, 10, 12
+CMD_CAPS_GET, CMD_NODE_GET, CMD_NODE_ADD, CMD_NODE_DEL, CMD_MEMBER_GET, CMD_PORT_GET = (1, 2, 3, 5,
+                                                                                        10, 12)
 CMD_PARENT_GET, A_NODE, A_NODE_IFNAME = 6, 2, 2
 
 
@@ -44,8 +45,8 @@ class Lab:
                 pass
 
     def each(self, call, after=lambda got: None, what="call"):
-        """@call with its first, second, ... allocation failing, until none is left; @after gets what it returned, or
-        the OSError. Returns how many have failed."""
+        """@call with its first, second, ... allocation failing, until none is left; @after gets
+        what it returned, or the OSError. Returns how many have failed."""
         failed = []
         for n in range(1, MOST):
             self.arm(n)
@@ -177,10 +178,13 @@ class Operation:
             counts, displs = self.u64([n, n]), self.u64([0, n])
             self.keep = [self.keep, counts, displs] if r else [counts, displs]
             if what["coll"] == ALLTOALL:
-                what.update(send_counts=counts.buffer_info()[0], send_displs=displs.buffer_info()[0])
-                what.update(recv_counts=counts.buffer_info()[0], recv_displs=displs.buffer_info()[0])
+                what.update(send_counts=counts.buffer_info()[0],
+                            send_displs=displs.buffer_info()[0])
+                what.update(recv_counts=counts.buffer_info()[0],
+                            recv_displs=displs.buffer_info()[0])
             elif r == 0:
-                what.update(count=n, recv_counts=counts.buffer_info()[0], recv_displs=displs.buffer_info()[0])
+                what.update(count=n, recv_counts=counts.buffer_info()[0],
+                            recv_displs=displs.buffer_info()[0])
             else:
                 what.update(count=n)
         else:
@@ -249,7 +253,8 @@ def t_wait(lab):
     def begin():
         handles[:] = [job.begin((0, 1), 1000, len(handles))]
         for r in 0, 1:                  # done before it is waited for
-            wait_until(lambda r=r: job.ranks[r].info()["submitted"] == job.ranks[r].info()["completed"], "done")
+            wait_until(lambda r=r: job.ranks[r].info()["submitted"]
+                       == job.ranks[r].info()["completed"], "done")
 
     def after(got):
         if isinstance(got, OSError):
@@ -271,9 +276,12 @@ def t_show(lab):
     lab.jobs()
     for ns in "sw", "h1":
         abi.counters(ns)
-        for name, command, dump in (("caps", CMD_CAPS_GET, False), ("stats", abi.CMD_STATS_GET, False),
-                                    ("parent", CMD_PARENT_GET, False), ("groups", abi.CMD_GROUP_GET, True),
-                                    ("members", CMD_MEMBER_GET, True), ("nodes", CMD_NODE_GET, True),
+        for name, command, dump in (("caps", CMD_CAPS_GET, False),
+                                    ("stats", abi.CMD_STATS_GET, False),
+                                    ("parent", CMD_PARENT_GET, False),
+                                    ("groups", abi.CMD_GROUP_GET, True),
+                                    ("members", CMD_MEMBER_GET, True),
+                                    ("nodes", CMD_NODE_GET, True),
                                     ("ports", CMD_PORT_GET, True)):
             def after(_, ns=ns):
                 abi.forget(ns)          # what has not been read

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Forged packets to the node and to hosts, one at a time and in a storm; started by 32-forged.sh."""
+"""
+Forged packets to the node and to hosts, one at a time and in a storm; started by 32-forged.sh.
+"""
 import struct
 import subprocess
 
@@ -29,13 +31,15 @@ def malformed_fields(lab):
     for kind, size in w.MIN_BODY.items():
         yield probe.but(kind=kind, body=bytes(size - 4))
     # a node's JOIN without the ranks below it, or with fewer than the size takes
-    yield from (w.Packet(w.JOIN, group=lab.group, body=w.join_body(lab.group, 0, 33, 7, below=1, ranks=(0,))[:n])
+    yield from (w.Packet(w.JOIN, group=lab.group,
+                         body=w.join_body(lab.group, 0, 33, 7, below=1, ranks=(0,))[:n])
                 for n in (80, 84))
     yield probe.but(flags=w.F_DESC, body=bytes(40))
     yield probe.but(body=struct.pack("!IHH", 0, 31, 0) + bytes(4))      # bits no multiple of 32
     yield probe.but(body=struct.pack("!IHH", 0, 64, 0) + bytes(4))      # more bits than there are
     yield probe.but(body=struct.pack("!IHH", 0, 65504, 0) + bytes(4))
-    yield probe.but(body=body[:8] + bytes(1200))                # longer than any control packet may be
+    # longer than any control packet may be
+    yield probe.but(body=body[:8] + bytes(1200))
     yield probe.but(kind=w.ABORT, body=bytes(96))               # no code
     yield probe.but(kind=w.ABORT, body=bytes(16) + struct.pack("!H", 65535) + bytes(78))
 
@@ -105,14 +109,16 @@ def t_fragments(lab):
         for at, part in ((0, whole[:cut]), (cut, whole[cut:])):
             frag = at // 8 | (0 if at else 0x2000)
             tap.send(w.ether(tap.mac, lab.node_mac, w.ip(src, dst, part, frag=frag, ipid=ipid)))
-    lab.owe("sw", fragment=3)                                   # the first of each; the rest has no port
+    # the first of each; the rest has no port
+    lab.owe("sw", fragment=3)
     src, dst = lab.ip6["h1"], NODE6
     whole = w.udp(src, dst, lab.contrib().pack())
     for ident, cut in ((21, 8), (22, 64)):
         for at, part in ((0, whole[:cut]), (cut, whole[cut:])):
             head = struct.pack("!BBHI", 17, 0, at | (0 if at else 1), ident)
             tap.send(w.ether(tap.mac, lab.node_mac, w.ip(src, dst, head + part, proto=44)))
-    tap.send(w.ether(tap.mac, lab.node_mac, w.ip(src, dst, struct.pack("!BBHI", 17, 0, 0, 23) + whole, proto=44)))
+    tap.send(w.ether(tap.mac, lab.node_mac,
+                     w.ip(src, dst, struct.pack("!BBHI", 17, 0, 0, 23) + whole, proto=44)))
     lab.owe("sw", fragment=3)
     lab.audit()
     lab.work()
@@ -120,11 +126,14 @@ def t_fragments(lab):
 
 @test("node and host: UDP behind IPv6 extension headers")
 def t_extensions(lab):
-    options = b"\1\4\0\0\0\0"                               # PadN: with what stands before it, 8 bytes
-    for ns, to, dmac, dst in (("h1", "sw", lab.node_mac, NODE6), ("h4", "h1", lab.taps["h1"].mac, lab.ip6["h1"])):
+    # PadN: with what stands before it, 8 bytes
+    options = b"\1\4\0\0\0\0"
+    for ns, to, dmac, dst in (("h1", "sw", lab.node_mac, NODE6),
+                              ("h4", "h1", lab.taps["h1"].mac, lab.ip6["h1"])):
         src, tap = lab.ip6[ns], lab.taps[ns]
         data = w.udp(src, dst, lab.contrib().pack())
-        for first, chain in ((60, bytes((17, 0)) + options),        # destination options, once and twice; hop by hop
+        # destination options, once and twice; hop by hop
+        for first, chain in ((60, bytes((17, 0)) + options),
                              (60, bytes((60, 0)) + options + bytes((17, 0)) + options),
                              (0, bytes((17, 0)) + options)):
             tap.send(w.ether(tap.mac, dmac, w.ip(src, dst, chain + data, proto=first)))
@@ -145,13 +154,15 @@ def t_harmless(lab):
 @test("node: cookies that are wrong, of others, or of the other direction")
 def t_cookies(lab):
     good = lab.contrib()
-    cookies = [0, good.cookie ^ 1, good.cookie ^ 1 << 63, (1 << 64) - 1, RNG.randrange(1 << 64), lab.down[0][0].cookie,
-               lab.up[1][0].cookie]
+    cookies = [0, good.cookie ^ 1, good.cookie ^ 1 << 63, (1 << 64) - 1, RNG.randrange(1 << 64),
+               lab.down[0][0].cookie, lab.up[1][0].cookie]
     for cookie in cookies:
         lab.send("h1", good.but(cookie=cookie))
         lab.send("h1", lab.probe(cookie=cookie))
         lab.send("h4", good.but(cookie=cookie), src=lab.ip["h1"])
-        lab.send("h1", lab.probe(kind=w.ABORT, cookie=cookie, body=bytes(16) + struct.pack("!H", 4) + bytes(78)))
+        lab.send("h1",
+                 lab.probe(kind=w.ABORT, cookie=cookie,
+                           body=bytes(16) + struct.pack("!H", 4) + bytes(78)))
     lab.owe("sw", cookie=4 * len(cookies))
     lab.audit()
     lab.work()
@@ -159,7 +170,8 @@ def t_cookies(lab):
 
 @test("node: the right cookie from another port or address")
 def t_ports(lab):
-    for p in (lab.contrib(), lab.probe(), lab.probe(kind=w.ABORT, body=bytes(16) + struct.pack("!H", 4) + bytes(78))):
+    for p in (lab.contrib(), lab.probe(),
+              lab.probe(kind=w.ABORT, body=bytes(16) + struct.pack("!H", 4) + bytes(78))):
         lab.send("h4", p, src=lab.ip["h1"])                     # the address, from another port
         lab.send("h2", p, src=lab.ip["h1"])
         lab.send("h4", p)
@@ -179,7 +191,8 @@ def t_names(lab):
     lab.owe("sw", epoch=4)
     lab.send("h1", good.but(tree=1))
     lab.send("h1", good.but(tree=65535))
-    lab.owe("sw", no_group=2)                                   # trees that are not here, or not yet
+    # trees that are not here, or not yet
+    lab.owe("sw", no_group=2)
     for child in (3, 4, 1023, 1024, 65535):
         lab.send("h1", good.but(child=child))
     lab.owe("sw", child=5)
@@ -191,9 +204,11 @@ def t_names(lab):
     lab.owe("sw", no_group=6)
     for kind in (w.RESULT, w.NACK):
         lab.send("h1", good.but(kind=kind, flags=0, body=b""))
-    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.MOVE, w.PEERS, w.PARTIAL):
+    for kind in (w.STATUS, w.ERROR, w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.MOVE, w.PEERS,
+                 w.PARTIAL):
         lab.send("h1", lab.probe(kind=kind, body=bytes(w.MIN_BODY[kind])))
-    lab.owe("sw", no_group=11)                                  # these are for ranks, of which there is none
+    # these are for ranks, of which there is none
+    lab.owe("sw", no_group=11)
     lab.audit("sw")
     # strangers to the group were told so, with the cookie that they had sent
     answers = lab.taps["h4"].packets(w.REFUSE, outgoing=False)
@@ -230,13 +245,14 @@ def t_replay(lab):
     lab.k += 1
     handles = lab.job.begin((0, 1), 700, lab.k)
     pending = []
-    wait_until(lambda: pending.extend(lab.taps["h2"].packets(w.CONTRIB)) or len(pending) >= len(old),
-               "rank 1 has contributed")
+    wait_until(lambda: pending.extend(lab.taps["h2"].packets(w.CONTRIB))
+               or len(pending) >= len(old), "rank 1 has contributed")
     fresh = [p for p in pending if not p.flags & w.F_RETRANS][:len(old)]
     for p in fresh:
         for _ in range(2):
             lab.send("h2", p.but(flags=p.flags & ~w.F_RETRANS))
-            if p.flags & w.F_PAYLOAD:                           # other numbers: the first ones count
+            # other numbers: the first ones count
+            if p.flags & w.F_PAYLOAD:
                 lab.send("h2", p.but(body=p.body[:-4] + b"\xff\xff\xff\x7f"))
     handles.update(lab.job.begin((2,), 700, lab.k))
     lab.job.end(handles, 700, lab.k)
@@ -261,7 +277,9 @@ def t_host(lab):
         lab.send("h4", whole, to="h1", src=NODE4, check=check)
     lab.owe("h1", checksum=2)
     status = result.but(kind=w.STATUS, flags=0, union=bytes(4), opseq=0, sig=0, body=bytes(16))
-    error = status.but(kind=w.ERROR, body=struct.pack("!QII", lab.next, 1, 0) + struct.pack("!HH", 1, 0) + bytes(76))
+    error = status.but(kind=w.ERROR,
+                       body=struct.pack("!QII", lab.next, 1, 0) + struct.pack("!HH", 1,
+                                                                              0) + bytes(76))
     nack = status.but(kind=w.NACK, body=b"")
     partial = status.but(kind=w.PARTIAL, body=struct.pack("!HHI", 1, 32, 1))
     for p in (result, status, error, nack, partial):
@@ -290,7 +308,8 @@ def t_host_answers(lab):
         lab.send("h4", result.pack()[:n], **to_rank)
     lab.owe("h1", malformed=3)
     for size in (0, 64, 1024):
-        for p in (result, other):                               # of a damaged packet nobody knows the group
+        # of a damaged packet nobody knows the group
+        for p in (result, other):
             lab.send("h4", p.but(body=bytes(size), len=None), check=0x1234, **to_rank)
     lab.owe("h1", checksum=6)
     lab.send("h4", other, **to_rank)
@@ -298,7 +317,8 @@ def t_host_answers(lab):
     lab.send("h4", result.but(cookie=result.cookie ^ 1), **to_rank)
     lab.owe("h1", cookie=1)
     for port in {"sport": w.PORT + 1}, {"dport": lab.port["h1"] ^ 1}:
-        lab.send("h4", other, **{**to_rank, **port})            # no answer, or no rank's port: not INC's
+        # no answer, or no rank's port: not INC's
+        lab.send("h4", other, **{**to_rank, **port})
     lab.audit()
     lab.work()
 
@@ -317,13 +337,17 @@ def t_host_control(lab):
         lab.send("h4", p, to="h1")
     lab.owe("h1", state=4)
     for kind in (w.STATUS, w.NACK, w.PEERS):
-        lab.send("h4", base.but(kind=kind, cookie=lab.down[0][0].cookie, body=bytes(w.MIN_BODY.get(kind, 0))), to="h1")
+        lab.send("h4",
+                 base.but(kind=kind, cookie=lab.down[0][0].cookie,
+                          body=bytes(w.MIN_BODY.get(kind, 0))), to="h1")
     lab.owe("h1", port=3)
     move = base.but(kind=w.MOVE, body=w.move_body(RNG.randrange(1 << 64), 1))
     lab.send("h4", move, to="h1", src=NODE4)
-    lab.send("h4", move, to="h1", src=lab.ip["h2"])             # nobody calls a rank whose group has no fallback
+    # nobody calls a rank whose group has no fallback
+    lab.send("h4", move, to="h1", src=lab.ip["h2"])
     lab.owe("h1", cookie=2)
-    unknown = lab.probe(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, 99, 0, 0))      # with the rank's own cookie
+    # with the rank's own cookie
+    unknown = lab.probe(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, 99, 0, 0))
     lab.send("h4", unknown, to="h1", src=NODE4)
     lab.owe("h1", malformed=1)
     lab.audit()
@@ -343,7 +367,8 @@ def t_host_results(lab):
     lab.k += 1
     handles = lab.job.begin((0,), 700, lab.k)
     sent = []
-    wait_until(lambda: sent.extend(lab.taps["h1"].packets(w.CONTRIB)) or sent, "rank 0 has contributed")
+    wait_until(lambda: sent.extend(lab.taps["h1"].packets(w.CONTRIB)) or sent,
+               "rank 0 has contributed")
     mine = sent[0]
     forged = mine.but(kind=w.RESULT, child=0, cookie=lab.down[0][0].cookie)
     for bad in (forged.but(sig=forged.sig ^ 1), forged.but(opseq=forged.opseq + 1),
@@ -369,9 +394,11 @@ def t_no_node(lab):
     lab.owe("h2", no_node=4)
     lab.audit("h2")
     answers = []
-    wait_until(lambda: answers.extend(lab.taps["h4"].packets(w.REFUSE, outgoing=False)) or len(answers) >= 3,
+    wait_until(lambda: answers.extend(lab.taps["h4"].packets(w.REFUSE, outgoing=False))
+               or len(answers) >= 3,
                lambda: f"three REFUSEs: {len(answers)}")
-    equal([struct.unpack_from("!H", p.body, 4)[0] for p in answers], [w.UNKNOWN, w.UNKNOWN, w.NO_NODE], "REFUSEs")
+    equal([struct.unpack_from("!H", p.body, 4)[0] for p in answers],
+          [w.UNKNOWN, w.UNKNOWN, w.NO_NODE], "REFUSEs")
     # a box without node and rank: nobody is at home
     for p in (lab.contrib(), join):
         lab.send("h1", p, to="h4")
@@ -383,15 +410,21 @@ def t_no_node(lab):
 # All of it at once
 
 def catalogue(lab):
-    """Packets that are wrong in one way each, whatever the job does meanwhile: where they come from, why they go."""
+    """
+    Packets that are wrong in one way each, whatever the job does meanwhile: where they come from,
+    why they go.
+    """
     good, probe = lab.contrib(), lab.probe()
     return (("malformed", "h1", good.but(span=0), {}), ("malformed", "h1", good.pack()[:50], {}),
-            ("malformed", "h4", probe.but(body=bytes(4)), {}), ("version", "h4", good.but(version=7), {}),
+            ("malformed", "h4", probe.but(body=bytes(4)), {}),
+            ("version", "h4", good.but(version=7), {}),
             ("checksum", "h1", good, {"check": 0x4321}), ("checksum", "h4", good, {"check": 0}),
             ("cookie", "h1", good.but(cookie=RNG.randrange(1 << 64)), {}),
             ("cookie", "h4", probe.but(cookie=RNG.randrange(1 << 64)), {"src": lab.ip["h1"]}),
-            ("port", "h4", good, {"src": lab.ip["h1"]}), ("port", "h1", probe, {"src": "10.7.0.99"}),
-            ("child", "h4", good.but(child=77), {}), ("epoch", "h1", good.but(epoch=good.epoch + 1), {}),
+            ("port", "h4", good, {"src": lab.ip["h1"]}),
+            ("port", "h1", probe, {"src": "10.7.0.99"}),
+            ("child", "h4", good.but(child=77), {}),
+            ("epoch", "h1", good.but(epoch=good.epoch + 1), {}),
             ("no_group", "h4", good.but(group=good.group ^ 1), {}),
             ("no_group", "h4", probe.but(kind=w.MOVE, body=bytes(16)), {}))
 
@@ -415,9 +448,11 @@ def t_job(lab):
     group, programs, seed = lab.group ^ 0x7777, [], RNG.randrange(1000)
     lab.taps["h1"].frames()
     for rank, ns in enumerate(MEMBERS):
-        args = f"inc-allreduce --group {group} --rank {rank} --size 3 --count 0,1,353,20000 --iters 20 --quiet"
-        programs.append(subprocess.Popen(["ip", "netns", "exec", ns, *args.split(), "--seed", str(seed)],
-                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        args = ((((((((((((((((((((((((((((((((((((((((f"inc-allreduce --group {group} --rank {rank} --size 3 --count 0,1,353,20000 --iters 20 --quiet"))))))))))))))))))))))))))))))))))))))))
+        programs.append(subprocess.Popen(["ip", "netns", "exec", ns, *args.split(), "--seed",
+                                          str(seed)],
+                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                         text=True))
     try:
         t_job_attack(lab, group, programs)
         for program in programs:
@@ -430,7 +465,8 @@ def t_job(lab):
     # once the group has gone, what was for it is for nobody
     owed, got = lab.ledger["sw"], abi.drops("sw")
     names = ["drop_cookie", "drop_port", "drop_child", "drop_epoch", "drop_no_group"]
-    equal(sum(got.get(n, 0) for n in names), sum(owed.get(n, 0) for n in names), "packets dropped for their names")
+    equal(sum(got.get(n, 0) for n in names), sum(owed.get(n, 0) for n in names),
+          "packets dropped for their names")
     owed.update({n: got.get(n, 0) for n in names})
     lab.left(*MEMBERS)
     lab.audit()
@@ -441,7 +477,9 @@ def t_job_attack(lab, group, programs):
     known = []
 
     def seen():
-        known.extend(p for p in lab.taps["h1"].packets(w.CONTRIB) if p.group == group and p.child == 0)
+        known.extend(p
+                     for p in lab.taps["h1"].packets(w.CONTRIB) if p.group == group
+                     and p.child == 0)
         return known
 
     wait_until(seen, "the job has begun")
@@ -463,7 +501,8 @@ def t_tool(lab):
     del lab
     for ns in ("sw", "h1"):
         shown = abi.show(ns, "stats")
-        equal({k: v for k, v in shown.items() if k.startswith("drop_") and v}, abi.drops(ns), f"counters of {ns}")
+        equal({k: v for k, v in shown.items() if k.startswith("drop_") and v}, abi.drops(ns),
+              f"counters of {ns}")
 
 
 @test("node: after all this the job leaves as usual")

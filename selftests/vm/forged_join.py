@@ -13,7 +13,8 @@ AGEING = {}
 
 def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, **body):
     data = w.join_body(group, rank, size, nonce, **body)
-    lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data), src=src)
+    lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data),
+             src=src)
 
 
 def challenge(lab, ns, group, rank, size, nonce, **body):
@@ -50,7 +51,8 @@ def begin_ageing(lab):
     """A challenge for the test that waits until it is too old; the others run meanwhile."""
     if not AGEING:
         group = lab.group ^ 0x501
-        AGEING.update(since=time.monotonic(), group=group, value=challenge(lab, "h4", group, 0, 2, 99))
+        AGEING.update(since=time.monotonic(), group=group,
+                      value=challenge(lab, "h4", group, 0, 2, 99))
 
 
 @test("join: a rank of a group that has formed is not to be had")
@@ -70,14 +72,18 @@ def t_squat_formed(lab):
 def t_replayed_join(lab):
     lab.taps["h1"].frames()
     other = Job(lab.group ^ 0x400, ("h1", "h2"))
-    joins = [p for p in lab.taps["h1"].packets(w.JOIN, outgoing=True) if struct.unpack_from("!Q", p.body, 56)[0]]
+    joins = [p
+             for p in lab.taps["h1"].packets(w.JOIN, outgoing=True)
+             if struct.unpack_from("!Q", p.body, 56)[0]]
     old = joins[-1]
     lab.send("h4", old, src=lab.ip["h1"])                       # the challenge was for another port
     lab.send("h4", old)                                         # and for another address
     lab.owe("sw", challenge=2)
     lab.audit("sw")
-    lab.owe("h1", duplicate=1)                                  # the CHALLENGE that the first one brought
-    lab.send("h1", old)                                         # its own: void since the group has formed
+    # the CHALLENGE that the first one brought
+    lab.owe("h1", duplicate=1)
+    # its own: void since the group has formed
+    lab.send("h1", old)
     lab.owe("sw", challenge=1)
     lab.owe("h1", duplicate=1)                                  # the CHALLENGE for it
     lab.audit()
@@ -121,13 +127,15 @@ def t_void_challenge(lab):
 def t_others_challenge(lab):
     lab.alone()
     limits("dead", "300")
-    for n in range(3):                                          # one of 256 numbers may be another group's too
+    # one of 256 numbers may be another group's too
+    for n in range(3):
         group = lab.group ^ 0x600 + n
         good = challenge(lab, "h4", group, 0, 2, 99)
         form_and_go(lab, lab.group ^ 0x680 + n)
         lab.taps["h4"].frames()
         join(lab, "h4", group, 0, 2, 99, challenge=good)
-        wait_until(lambda group=group: group in abi.groups("sw") or lab.taps["h4"].packets(w.CHALLENGE),
+        wait_until(lambda group=group: group in abi.groups("sw")
+                   or lab.taps["h4"].packets(w.CHALLENGE),
                    "an answer, or a group")
         if group in abi.groups("sw"):
             break
@@ -146,7 +154,8 @@ def t_bad_join(lab):
     lab.taps["h4"].frames()
     group = lab.group ^ 0x100
     elsewhere = w.join_body(group, 0, 2, 99, challenge=challenge(lab, "h4", group, 0, 2, 99))
-    lab.send("h4", w.Packet(w.JOIN, group=group, child=0, body=elsewhere), sport=50000)     # it came to another port
+    # it came to another port
+    lab.send("h4", w.Packet(w.JOIN, group=group, child=0, body=elsewhere), sport=50000)
     lab.owe("sw", challenge=1)
     lab.audit("sw")
     for wrong in (1, RNG.randrange(1, 1 << 64), (1 << 64) - 1):
@@ -164,7 +173,8 @@ def t_bad_join(lab):
         challenged(lab, "h4", group, rank, size, 99)
         refused(lab, "h4", group, w.SIZE)
     limits("dead", "1000")
-    challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99)          # makes the group; its repetition is answered
+    # makes the group; its repetition is answered
+    challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99)
     wait_until(lambda: lab.group ^ 0x200 in abi.groups("sw"), "the group is there")
     for block in (0, 48, 65, 100, 16400, 65535):
         challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99, block=block)
@@ -189,8 +199,10 @@ def t_squat_forming(lab):
     lab.taps["h4"].frames()
     join(lab, "h4", group, 1, 2, 4711, incarnation=wait.incarnation)
     refused(lab, "h4", group, w.UNKNOWN)
-    base = wait.but(kind=w.ABORT, cookie=0, body=bytes(16) + struct.pack("!H", 4) + bytes(78), len=None)
-    lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])   # a rank that gives up before READY does not know it
+    base = wait.but(kind=w.ABORT, cookie=0, body=bytes(16) + struct.pack("!H", 4) + bytes(78),
+                    len=None)
+    # a rank that gives up before READY does not know it
+    lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])
     lab.owe("sw", no_group=1)                                   # nor is it known by another nonce
     lab.send("h4", base, src=lab.ip["h1"])
     lab.owe("sw", port=1)
@@ -201,7 +213,8 @@ def t_squat_forming(lab):
     ready = w.ready_body(nonce)
     down = wait.but(len=None, cookie=5, epoch=1)
     for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
-                       (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)), (w.WAIT, struct.pack("!IIII", nonce, 1, 1, 0)),
+                       (w.CHALLENGE, struct.pack("!IIQ", nonce, 0, 5)),
+                       (w.WAIT, struct.pack("!IIII", nonce, 1, 1, 0)),
                        (w.ERROR, bytes(96)), (w.STATUS, bytes(16))):
         lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
     lab.owe("h1", state=6)
@@ -221,12 +234,14 @@ def t_squat_forming(lab):
 
 def waits(lab, group, joined, missing):
     p = lab.taps["h4"].wait_packet(w.WAIT, group=group)
-    equal(struct.unpack_from("!III", p.body)[1:], (joined, missing), "joined and missing in the WAIT")
+    equal(struct.unpack_from("!III", p.body)[1:], (joined, missing),
+          "joined and missing in the WAIT")
 
 
 def below(group):
     """The members that there are at the node: how many ranks are below them, None of a rank."""
-    return {m["rank"]: m.get("ranks") for m in abi.show("sw", "member") if m["group"] == group and "addr" in m}
+    return {m["rank"]: m.get("ranks")
+            for m in abi.show("sw", "member") if m["group"] == group and "addr" in m}
 
 
 @test("join: nodes, and the ranks that they say are below them")
@@ -234,12 +249,16 @@ def t_node_join(lab):
     lab.alone()
     limits("dead", "3000")
     group, node = lab.group ^ 0x700, {"below": 2 | w.STALE, "window": 64}
-    challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)    # makes the group; its repetition is answered
+    # makes the group; its repetition is answered
+    challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)
     wait_until(lambda: group in abi.groups("sw"), "the group is there")
     for wrong, code, detail in (
-            ({"below": w.MAX_HEIGHT}, w.TREE, w.MAX_HEIGHT - 1), ({"below": 15}, w.TREE, w.MAX_HEIGHT - 1),
-            ({"ranks": ()}, w.SIZE, 1), ({"ranks": (3,)}, w.SIZE, None), ({"ranks": (0, 1)}, w.SIZE, None),
-            ({"window": 0}, w.SIZE, 0), ({"window": 48}, w.SIZE, 48), ({"window": 8192}, w.SIZE, 8192)):
+            ({"below": w.MAX_HEIGHT}, w.TREE, w.MAX_HEIGHT - 1),
+                                ({"below": 15}, w.TREE, w.MAX_HEIGHT - 1),
+            ({"ranks": ()}, w.SIZE, 1), ({"ranks": (3,)}, w.SIZE, None),
+                                ({"ranks": (0, 1)}, w.SIZE, None),
+            ({"window": 0}, w.SIZE, 0), ({"window": 48}, w.SIZE, 48),
+                                ({"window": 8192}, w.SIZE, 8192)):
         challenged(lab, "h4", group, 1, 4, 99, **{**node, "ranks": (1, 3), **wrong})
         refused(lab, "h4", group, code, detail)
     challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)
@@ -305,7 +324,8 @@ def t_group_limit(lab):
 def t_flood(lab):
     tap, sent = lab.taps["h4"], 3000
     tap.frames()
-    shape = ("tc", "-n", "h4", "qdisc", "replace", "dev", "eth0", "root", "tbf", "limit", "100000000")
+    shape = ("tc", "-n", "h4", "qdisc", "replace", "dev", "eth0", "root", "tbf", "limit",
+             "100000000")
     backlog = "/proc/sys/net/core/netdev_max_backlog"
     with open(backlog, encoding="ascii") as f:
         before = f.read()
@@ -314,19 +334,22 @@ def t_flood(lab):
     abi.tool(*shape, "rate", "80bit", "burst", "1600")          # they gather here
     for n in range(sent):
         p = w.Packet(w.JOIN, group=lab.group ^ 0x1000 + n, body=bytes(w.MIN_BODY[w.JOIN])).pack()
-        tap.send(w.ether(tap.mac, lab.node_mac, w.ip(lab.ip["h4"], NODE4, w.udp(lab.ip["h4"], NODE4, p))))
+        tap.send(w.ether(tap.mac, lab.node_mac,
+                         w.ip(lab.ip["h4"], NODE4, w.udp(lab.ip["h4"], NODE4, p))))
     lab.k += 1
     handles = lab.job.begin((0, 1), 700, lab.k)
     begin, answered = time.monotonic(), 0
     abi.tool(*shape, "rate", "10gbit", "burst", "1000000")      # and leave all at once,
-    tap.send(lab.node_mac + tap.mac + b"\x88\xb5" + bytes(46))  # when one that means nothing makes tbf look again
+    # when one that means nothing makes tbf look again
+    tap.send(lab.node_mac + tap.mac + b"\x88\xb5" + bytes(46))
 
     def answers():
         nonlocal answered
         answered += len(tap.packets(w.CHALLENGE, outgoing=False))
         return answered + abi.drops("sw").get("drop_limit", 0) >= sent
 
-    wait_until(answers, lambda: f"all JOINs were answered ({answered}) or counted ({abi.drops('sw')})", 30)
+    wait_until(answers,
+               lambda: f"all JOINs were answered ({answered}) or counted ({abi.drops('sw')})", 30)
     took = time.monotonic() - begin
     abi.tool("tc", "-n", "h4", "qdisc", "del", "dev", "eth0", "root")
     with open(backlog, "w", encoding="ascii") as f:

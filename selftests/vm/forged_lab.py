@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What the tests with forged packets stand on: taps on the hosts, a job on three of them whose ranks are driven from here,
-so that nothing happens between two packets but probes, and a ledger of what has to be counted where.
+What the tests with forged packets stand on: taps on the hosts, a job on three of them whose ranks
+are driven from here, so that nothing happens between two packets but probes, and a ledger of what
+has to be counted where.
 """
 import os
 import random
@@ -39,8 +40,8 @@ class Lab:
 
     def learn(self):
         """
-        Up and down packets of the members, from their own taps: one for each block, in order, however often sent. And
-        the port that each sends from.
+        Up and down packets of the members, from their own taps: one for each block, in order,
+        however often sent. And the port that each sends from.
         """
         self.up, self.down, self.port = [], [], {}
         for i, ns in enumerate(MEMBERS):
@@ -65,7 +66,9 @@ class Lab:
         self.next = self.up[0][-1].psn + 1
 
     def settle(self):
-        """Repetitions are no offence: their counters are taken as they are when no more of them come."""
+        """
+        Repetitions are no offence: their counters are taken as they are when no more of them come.
+        """
         before, now = None, self.counted()
         while now != before:
             time.sleep(0.02)
@@ -78,16 +81,23 @@ class Lab:
         return {ns: abi.drops(ns) for ns in self.ledger}
 
     def left(self, *where):
-        """Ranks have left: the group's last words, and what strangers made the node say, may have found nobody."""
+        """
+        Ranks have left: the group's last words, and what strangers made the node say, may have
+        found nobody.
+        """
         for ns in where:
-            wait_until(lambda ns=ns: abi.groups(ns) == [self.group], f"only the job's rank is in {ns}")
+            wait_until(lambda ns=ns: abi.groups(ns) == [self.group],
+                       f"only the job's rank is in {ns}")
             for reason in ("drop_no_group", "drop_state"):
                 self.ledger[ns][reason] = abi.drops(ns).get(reason, 0)
         self.alone()
 
     def alone(self):
-        """Groups that go count, and may send what is counted: none is to do so beside the next test."""
-        wait_until(lambda: abi.groups("sw") == [self.group], "only the job's group is at the node", 30)
+        """
+        Groups that go count, and may send what is counted: none is to do so beside the next test.
+        """
+        wait_until(lambda: abi.groups("sw") == [self.group], "only the job's group is at the node",
+                   30)
 
     # the ledger
 
@@ -114,7 +124,8 @@ class Lab:
         """What this member would send next, complete and right."""
         last = self.up[rank][-1]
         body = struct.pack("<4i", 1, 2, 3, 4)
-        return last.but(psn=self.next, flags=w.F_PAYLOAD | w.F_WANT, len=None, body=body, opseq=last.opseq + 1,
+        return last.but(psn=self.next, flags=w.F_PAYLOAD | w.F_WANT, len=None, body=body,
+                        opseq=last.opseq + 1,
                         **fields)
 
     def probe(self, rank=0, **fields):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Forged packets about moves: MOVE and PEERS to hosts, JOINs that say that a group has moved to the node or to a host;
-started by 32-forged.sh. The job's group may go to the edge when its node is lost.
+Forged packets about moves: MOVE and PEERS to hosts, JOINs that say that a group has moved to the
+node or to a host; started by 32-forged.sh. The job's group may go to the edge when its node is
+lost.
 """
 import struct
 
@@ -35,7 +36,8 @@ class MoveLab(Lab):
         """Nobody has moved, and the job works."""
         for rank, ns in zip(self.job.ranks, MEMBERS):
             info = rank.info()
-            equal((info["moves"], info["placement"], info["epoch"]), (0, NODE, 1), f"moves, placement, epoch in {ns}")
+            equal((info["moves"], info["placement"], info["epoch"]), (0, NODE, 1),
+                  f"moves, placement, epoch in {ns}")
         self.audit()
         self.work()
 
@@ -47,7 +49,8 @@ def node_set(*what):
 def join(lab, ns, to=None, rank=0, size=3, nonce=4711, incarnation=0, group=None, **body):
     group = lab.group if group is None else group
     data = w.join_body(group, rank, size, nonce, **body)
-    lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data), to=to)
+    lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data),
+             to=to)
 
 
 def challenged(lab, ns, to=None, **how):
@@ -75,9 +78,11 @@ def moved(lineage, **other):
 def t_shown(lab):
     equal(lab.lineage != 0, True, "READY has been seen")
     mine = [g for g in abi.show("h1", "group") if g["group"] == lab.group]
-    equal([(g["role"], g["placement"], g["fallback"], g["moves"]) for g in mine], [("rank", "node", "edge", 0)], "h1")
+    equal([(g["role"], g["placement"], g["fallback"], g["moves"]) for g in mine],
+          [("rank", "node", "edge", 0)], "h1")
     mine = [g for g in abi.show("sw", "group") if g["group"] == lab.group]
-    equal([(g["role"], g.get("placement"), g["fallback"], g["moves"]) for g in mine], [("node", None, "edge", 0)], "sw")
+    equal([(g["role"], g.get("placement"), g["fallback"], g["moves"]) for g in mine],
+          [("node", None, "edge", 0)], "sw")
     equal([r.info()["fallback"] for r in lab.job.ranks], [w.EDGE] * 3, "fallback of the ranks")
 
 
@@ -103,7 +108,8 @@ def t_old(lab):
     lab.send("h2", lab.move(lab.lineage, 1, child=1), to="h1")
     lab.send("h2", lab.move(lab.lineage, 1).but(group=lab.group ^ 1), to="h1")
     lab.owe("h1", no_group=2)
-    lab.send("h2", lab.move(lab.lineage, 1).but(body=w.move_body(lab.lineage, 1)[:12], len=None), to="h1")
+    lab.send("h2", lab.move(lab.lineage, 1).but(body=w.move_body(lab.lineage, 1)[:12], len=None),
+             to="h1")
     lab.owe("h1", malformed=1)
     lab.stays()
 
@@ -112,8 +118,8 @@ def t_old(lab):
 def t_peers(lab):
     some = ["192.0.2.1", "192.0.2.2"]
     last = lab.down[0][-1]
-    good = w.Packet(w.PEERS, group=lab.group, incarnation=last.incarnation, epoch=last.epoch, cookie=last.cookie,
-                    body=w.peers_body(0, 2, *some))
+    good = w.Packet(w.PEERS, group=lab.group, incarnation=last.incarnation, epoch=last.epoch,
+                    cookie=last.cookie, body=w.peers_body(0, 2, *some))
     for cookie in (0, good.cookie ^ 1, lab.up[0][0].cookie, RNG.randrange(1 << 64)):
         lab.send("h4", good.but(cookie=cookie), to="h1", src=NODE4)
     lab.owe("h1", cookie=4)
@@ -124,10 +130,12 @@ def t_peers(lab):
     lab.owe("h1", epoch=1)
     lab.send("h4", good.but(incarnation=good.incarnation ^ 1), to="h1", src=NODE4)
     lab.owe("h1", no_group=1)
-    lies = ((0, 4), (0, 3), (1, 3), (2, 2), (3, 1), (4, 0), (0, 0xffffffff), (0xffffffff, 1), (0xfffffffe, 2),
+    lies = ((0, 4), (0, 3), (1, 3), (2, 2), (3, 1), (4, 0), (0, 0xffffffff), (0xffffffff, 1),
+            (0xfffffffe, 2),
             (0, 0x0ccccccd), (0x80000000, 2))
     for first, count in lies:
-        lab.send("h4", good.but(body=w.peers_body(first, count, *some), len=None), to="h1", src=NODE4)
+        lab.send("h4", good.but(body=w.peers_body(first, count, *some), len=None), to="h1",
+                 src=NODE4)
     lab.owe("h1", malformed=len(lies))
     lab.stays()
 
@@ -135,7 +143,8 @@ def t_peers(lab):
 @test("host: JOIN of a group that has no rank there leaves nothing")
 def t_no_rank(lab):
     before = {ns: abi.counters(ns) for ns in ("h4",)}
-    for body in ({}, moved(lab.lineage ^ 1), moved(0), moved(RNG.randrange(1, 1 << 64), challenge=5)):
+    for body in ({}, moved(lab.lineage ^ 1), moved(0),
+                 moved(RNG.randrange(1, 1 << 64), challenge=5)):
         for incarnation in (0, lab.down[0][0].incarnation):
             lab.taps["h4"].frames()
             join(lab, "h4", to="h2", incarnation=incarnation, **body)
@@ -145,7 +154,8 @@ def t_no_rank(lab):
     join(lab, "h4", to="h2", group=lab.group ^ 1, **moved(lab.lineage))
     lab.taps["h4"].wait_packet(w.REFUSE, group=lab.group ^ 1)
     lab.owe("h2", no_node=1)
-    join(lab, "h1", to="h4", **moved(lab.lineage))              # neither node nor rank: nobody is at home
+    # neither node nor rank: nobody is at home
+    join(lab, "h1", to="h4", **moved(lab.lineage))
     equal(abi.counters("h4"), before["h4"], "counters of a box that has nothing to do with INC")
     equal(abi.groups("h2"), [lab.group], "groups of the host")
     lab.stays()
@@ -198,8 +208,10 @@ def t_other_lineage(lab):
 @test("node: JOIN from elsewhere with what no group has")
 def t_bad_values(lab):
     other = lab.lineage ^ 9
-    for bad in ({"window": 0}, {"window": 2}, {"window": 48}, {"window": 8192}, {"dead": 0}, {"dead": 99},
-                {"dead": 60001}, {"late": 3600001}, {"fallback": 0}, {"fallback": 3}, {"policy": 2}, {"policy": 255}):
+    for bad in ({"window": 0}, {"window": 2}, {"window": 48}, {"window": 8192}, {"dead": 0},
+                {"dead": 99},
+                {"dead": 60001}, {"late": 3600001}, {"fallback": 0}, {"fallback": 3},
+                {"policy": 2}, {"policy": 255}):
         challenged(lab, "h4", **moved(other, **bad))
         refused(lab, "h4", w.SIZE)
     # the group's window is fixed: what would not fit is not taken
@@ -216,7 +228,8 @@ def t_replayed_move(lab):
     wait_until(lambda: all(r.info()["moves"] for r in lab.job.ranks), "all ranks have moved")
     lab.k += 1
     lab.job.run(700, lab.k)
-    wait_until(lambda: all((r.info()["placement"], r.info()["state"]) == (NODE, abi.READY) for r in lab.job.ranks),
+    wait_until(lambda: all((r.info()["placement"], r.info()["state"]) == (NODE, abi.READY)
+                           for r in lab.job.ranks),
                lambda: f"all ranks are back at the node: {[r.info() for r in lab.job.ranks]}")
     numbers = [r.info()["moves"] for r in lab.job.ranks]
     equal(numbers, [numbers[0]] * 3, "moves of all ranks")

@@ -13,7 +13,8 @@ from inc_abi import NODE4, NODE6, Job, equal, test, wait_until
 from nfqueue import Queue, chain, counted
 
 ALL = b"\xff" * 6
-BAD4 = ("10.7.0.255", "255.255.255.255", "224.0.0.1", "239.1.2.3", "0.0.0.0", "127.0.0.1", "127.9.9.9", NODE4)
+BAD4 = ("10.7.0.255", "255.255.255.255", "224.0.0.1", "239.1.2.3", "0.0.0.0", "127.0.0.1",
+        "127.9.9.9", NODE4)
 BAD6 = ("ff02::1", "ff0e::77", "::", "::1", NODE6)
 ANSWERS = (w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.STATUS, w.ERROR, w.PEERS, w.RESULT)
 
@@ -21,14 +22,16 @@ ANSWERS = (w.CHALLENGE, w.WAIT, w.READY, w.REFUSE, w.STATUS, w.ERROR, w.PEERS, w
 def strangers(group):
     """What somebody sends who wants an answer."""
     yield w.Packet(w.JOIN, group=group, body=w.join_body(group, 0, 2, 99))
-    yield w.Packet(w.JOIN, group=group, body=w.join_body(group, 0, 2, 99, challenge=RNG.randrange(1, 1 << 64)))
+    yield w.Packet(w.JOIN, group=group,
+                   body=w.join_body(group, 0, 2, 99, challenge=RNG.randrange(1, 1 << 64)))
     yield w.Packet(w.CONTRIB, group=group, flags=w.F_WANT | w.F_PAYLOAD, body=bytes(64))
     yield w.Packet(w.PROBE, group=group, body=bytes(64))
 
 
 def answered(lab, group):
     """Packets of this group that came to any host, or that it has sent in answer."""
-    return [(ns, p.kind) for ns, tap in lab.taps.items() for p in tap.packets() if p.group == group and p.kind in ANSWERS]
+    return [(ns, p.kind) for ns, tap in lab.taps.items()
+            for p in tap.packets() if p.group == group and p.kind in ANSWERS]
 
 
 def other_group(lab):
@@ -58,7 +61,8 @@ def t_sources(lab):
 def t_own_results(lab):
     down = lab.down[0][-1]
     for kind in (w.RESULT, w.ERROR, w.STATUS, w.CHALLENGE):
-        lab.send("h4", down.but(kind=kind, flags=0, body=bytes(w.MIN_BODY.get(kind, 0)), len=None), src=NODE4)
+        lab.send("h4", down.but(kind=kind, flags=0, body=bytes(w.MIN_BODY.get(kind, 0)), len=None),
+                 src=NODE4)
     lab.owe("sw", address=4)
     lab.audit()
     lab.work()
@@ -114,7 +118,9 @@ def every_length():
 
 
 def lengths(lab, ns, to, to_join):
-    """All of them from h4 to @to, each with a group number of its own, by which its answer is known."""
+    """
+    All of them from h4 to @to, each with a group number of its own, by which its answer is known.
+    """
     first = 0x10000000 | lab.k << 20
     lab.k += 1
     sent = {}
@@ -142,7 +148,8 @@ def lengths(lab, ns, to, to_join):
     for group, got in answers.items():
         kind, size = sent[group]
         if sum(n for _, n in got) > size:
-            raise AssertionError(f"{ns}: a packet of type {kind} with {size} bytes is answered with {got}")
+            raise AssertionError(
+                f"{ns}: a packet of type {kind} with {size} bytes is answered with {got}")
     # exactly these are answered, each once, with 64 bytes
     want = {}
     for group, (kind, size) in sent.items():
@@ -150,8 +157,10 @@ def lengths(lab, ns, to, to_join):
             want[group] = [(to_join, 64)]
         elif kind in (w.CONTRIB, w.PROBE) and size >= 64:
             want[group] = [(w.REFUSE, 64)]
-    differ = {g: (sent[g], answers.get(g), want.get(g)) for g in sent if answers.get(g) != want.get(g)}
-    equal(differ, {}, f"{ns}: packets (type, bytes) whose answers (type, bytes) are others than expected")
+    differ = {g: (sent[g], answers.get(g), want.get(g))
+              for g in sent if answers.get(g) != want.get(g)}
+    equal(differ, {},
+          f"{ns}: packets (type, bytes) whose answers (type, bytes) are others than expected")
 
 
 @test("network: no stranger gets more bytes than he has sent")
@@ -171,7 +180,8 @@ def junk(lab, ns, n):
     for _ in range(n):
         src = f"{RNG.randrange(1, 120)}.{RNG.randrange(256)}.{RNG.randrange(256)}.9"
         for p in (w.Packet(w.JOIN, group=RNG.randrange(1 << 32), body=bytes(w.MIN_BODY[w.JOIN])),
-                  w.Packet(w.CONTRIB, group=RNG.randrange(1 << 32), flags=w.F_PAYLOAD, body=bytes(16))):
+                  w.Packet(w.CONTRIB, group=RNG.randrange(1 << 32), flags=w.F_PAYLOAD,
+                           body=bytes(16))):
             lab.send(ns, p, src=src)
 
 
@@ -183,8 +193,8 @@ def lost_in_front():
 
 def asked(lab, ns, times=1):
     """
-    A JOIN of a group that is not there brings a CHALLENGE. Only if a flood has lost packets in front
-    of the node is it sent again.
+    A JOIN of a group that is not there brings a CHALLENGE. Only if a flood has lost packets in
+    front of the node is it sent again.
     """
     group = other_group(lab)
     lab.taps[ns].frames()
@@ -201,7 +211,10 @@ def asked(lab, ns, times=1):
 
 @contextlib.contextmanager
 def routed():
-    """The node's routes lead everywhere by its bridge: junk is answered, where answers are not used up."""
+    """
+    The node's routes lead everywhere by its bridge: junk is answered, where answers are not used
+    up.
+    """
     abi.tool("ip", "-n", "sw", "route", "add", "default", "via", "10.7.0.4")
     try:
         yield
@@ -275,7 +288,8 @@ def t_junk_everywhere(lab):
     with routed(), Junk(lab, ("h2", "h3", "h4")):
         for _ in range(5):
             used_up()
-            time.sleep(1.1)                                     # what h1's port has used it has again
+            # what h1's port has used it has again
+            time.sleep(1.1)
             asked(lab, "h1", times=3)
             used_up()
     answers_limit(10240)
@@ -287,7 +301,8 @@ def t_junk_everywhere(lab):
 def t_budgets(lab):
     answers_limit(64)
     for _ in range(200):
-        lab.send("h4", w.Packet(w.CONTRIB, group=other_group(lab), flags=w.F_PAYLOAD, body=bytes(16)))
+        lab.send("h4",
+                 w.Packet(w.CONTRIB, group=other_group(lab), flags=w.F_PAYLOAD, body=bytes(16)))
     asked(lab, "h4")
     answers_limit(10240)
     settle_junk(lab)
@@ -307,23 +322,30 @@ def t_bridge_rule(lab):
         for _ in range(5):
             lab.send("h4", join)
             lab.send("h4", join, v6=True)
-        wait_until(lambda: counted("sw", "bridge") == 10, lambda: f"10 packets dropped: {counted('sw', 'bridge')}")
+        wait_until(lambda: counted("sw", "bridge") == 10,
+                   lambda: f"10 packets dropped: {counted('sw', 'bridge')}")
         equal({k: v for k, v in abi.counters("sw").items() if "drop" in k or k == "joins"},
-              {k: v for k, v in before.items() if "drop" in k or k == "joins"}, "what the node has seen of them")
+              {k: v for k, v in before.items() if "drop" in k or k == "joins"},
+              "what the node has seen of them")
         asked(lab, "h1")
         lab.work()
     asked(lab, "h4")
-    settle_junk(lab)                                            # challenges for h1 were for no rank there
+    # challenges for h1 were for no rank there
+    settle_junk(lab)
     lab.work()
 
 
 def queued_job(lab, hosts, parent, node_ns, queue):
-    """A job all of whose packets to the node are given back by a program: JOINs, contributions, and its end."""
+    """
+    A job all of whose packets to the node are given back by a program: JOINs, contributions, and
+    its end.
+    """
     before = queue.packets
     job = Job(other_group(lab), hosts, parent=parent)
     for k, n in enumerate((1, 700, 20000, 5)):
         job.run(n, k)
-    equal(len([g for g in abi.groups(node_ns) if g == job.group]) > 0, True, "the group is at the node")
+    equal(len([g for g in abi.groups(node_ns) if g == job.group]) > 0, True,
+          "the group is at the node")
     job.close()
     wait_until(lambda: job.group not in abi.groups(node_ns), "the group is gone")
     if queue.packets - before < 5 * len(hosts):
@@ -343,7 +365,8 @@ def t_queue_bridge(lab):
 @test("network: the same at IP's door, at node and rank")
 def t_queue_inet(lab):
     abi.tool("inc", "-n", "h2", "node", "add", "dev", "eth0")
-    with Queue("h2", 6) as queue, chain("h2", "inet", "udp sport 5227 queue num 6", "udp dport 5227 queue num 6"):
+    with Queue("h2", 6) as queue, chain("h2", "inet", "udp sport 5227 queue num 6",
+                                        "udp dport 5227 queue num 6"):
         queued_job(lab, ("h1", "h3"), lab.ip["h2"], "h2", queue)
         queued_job(lab, ("h1", "h3"), lab.ip6["h2"], "h2", queue)
         lab.work()

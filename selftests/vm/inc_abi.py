@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What the python tests stand on beside packets: ranks through the bare socket ABI of uapi/linux/inc_socket.h (no libinc),
-counters as the inc tool shows them, and a runner that prints one line "ok - NAME" or "not ok - NAME" per test.
+What the python tests stand on beside packets: ranks through the bare socket ABI of
+uapi/linux/inc_socket.h (no libinc), counters as the inc tool shows them, and a runner that prints
+one line "ok - NAME" or "not ok - NAME" per test.
 """
 import array
 import atexit
@@ -36,8 +37,8 @@ COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16sBB6s")
-SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208, "info": 168,
-         "contributed": 144}
+SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
+         "info": 168, "contributed": 144}
 
 
 def ioc(direction, number, size):
@@ -52,7 +53,8 @@ IOC_CONTRIBUTED = ioc(3, 0xc4, SIZES["contributed"])
 
 
 def tool(*args, check=True):
-    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=False)
     if check and done.returncode:
         raise AssertionError(f"{' '.join(args)}: status {done.returncode}: {done.stderr.strip()}")
     return done.stdout
@@ -63,7 +65,8 @@ def show(ns, *what):
     return json.loads(tool("inc", "-n", ns, "-j", "-s", *what, "show"))
 
 
-# Netlink by hand: counters are read so often that a process for each would take most of the tests' time.
+# Netlink by hand: counters are read so often that a process for each would take most of the tests'
+# time.
 
 CMD_GROUP_GET, CMD_STATS_GET, A_GROUP, A_STATS = 9, 11, 4, 6
 _links = {}
@@ -135,7 +138,10 @@ def forget(ns):
 
 
 class Monitor:
-    """inc monitor, in a namespace without default parent; events are what it has said since it was there."""
+    """
+    inc monitor, in a namespace without default parent; events are what it has said since it was
+    there.
+    """
 
     def __init__(self, ns):
         self.ns, self.events, self.rest = ns, [], b""
@@ -202,9 +208,11 @@ def fails(err, function, *args, **named):
         got = function(*args, **named)
     except OSError as e:
         if e.errno != err:
-            raise AssertionError(f"{function.__name__}{args}: {e}, expected {errno.errorcode[err]}") from e
+            raise AssertionError(
+                f"{function.__name__}{args}: {e}, expected {errno.errorcode[err]}") from e
         return
-    raise AssertionError(f"{function.__name__}{args}: returned {got!r}, expected {errno.errorcode[err]}")
+    raise AssertionError(
+        f"{function.__name__}{args}: returned {got!r}, expected {errno.errorcode[err]}")
 
 
 class Completion:
@@ -219,24 +227,27 @@ class Completion:
         return f"result {self.result} code {self.code} ranks {self.ranks}"
 
 
-def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, family_number=None, scope=0, job=0):
+def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, family_number=None,
+             scope=0, job=0):
     raw = bytes(16)
     parent_family = 0
     if parent:
         parent_family = socket.AF_INET6 if ":" in parent else socket.AF_INET
         raw = socket.inet_pton(parent_family, parent).ljust(16, b"\0")
     flags = (1 if key else 0) if flags is None else flags
-    return SOCKADDR.pack(family() if family_number is None else family_number, flags, group, rank, size, parent_family,
-                         struct.pack("!H", port), scope, raw, key or bytes(16), job)
+    return SOCKADDR.pack(family() if family_number is None else family_number, flags, group, rank,
+                         size, parent_family, struct.pack("!H", port), scope, raw,
+                         key or bytes(16), job)
 
 
 def submit(coll=ALLREDUCE, dtype=I32, op=SUM, count=0, send=0, recv=0, **other):
     """struct inc_submit"""
-    o = {"wire": 0, "mode": 0, "resv0": bytes(3), "root": 0, "flags": 0, "send_counts": 0, "send_displs": 0,
-         "recv_counts": 0, "recv_displs": 0, "weight": 0, "user_data": 0, "handle": 0, "resv1": 0, **other}
-    return SUBMIT.pack(coll, dtype, op, o["wire"], o["mode"], o["resv0"], o["root"], o["flags"], count, send, recv,
-                       o["send_counts"], o["send_displs"], o["recv_counts"], o["recv_displs"],
-                       o["weight"], o["user_data"], o["handle"], o["resv1"])
+    o = {"wire": 0, "mode": 0, "resv0": bytes(3), "root": 0, "flags": 0, "send_counts": 0,
+         "send_displs": 0, "recv_counts": 0, "recv_displs": 0, "weight": 0, "user_data": 0,
+         "handle": 0, "resv1": 0, **other}
+    return SUBMIT.pack(coll, dtype, op, o["wire"], o["mode"], o["resv0"], o["root"], o["flags"],
+                       count, send, recv, o["send_counts"], o["send_displs"], o["recv_counts"],
+                       o["recv_displs"], o["weight"], o["user_data"], o["handle"], o["resv1"])
 
 
 class Rank:
@@ -273,7 +284,8 @@ class Rank:
         got = self.poll(select.POLLOUT, ms)
         error = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if got != select.POLLOUT or error:
-            raise AssertionError(f"rank {self.rank} did not join: poll says {got}, SO_ERROR {error}, {self.info()}")
+            raise AssertionError(
+                f"rank {self.rank} did not join: poll says {got}, SO_ERROR {error}, {self.info()}")
 
     def ioctl(self, request, raw):
         buf = bytearray(raw)
@@ -282,10 +294,12 @@ class Rank:
 
     def info(self):
         raw = self.ioctl(IOC_INFO, bytes(SIZES["info"]))
-        names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing", "srtt_us",
-                 "submitted", "completed", "blocks_sent", "blocks_resent")
+        names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing",
+                 "srtt_us", "submitted", "completed", "blocks_sent", "blocks_resent")
         info = dict(zip(names, INFO.unpack_from(raw)))
-        info["moves"], _, info["placement"], info["fallback"], _ = INFO_TAIL.unpack_from(raw, len(raw) - INFO_TAIL.size)
+        info["moves"], _, info["placement"], info["fallback"], _ = INFO_TAIL.unpack_from(raw,
+                                                                                         len(raw)
+                                                                                         - INFO_TAIL.size)
         return info
 
     def submit(self, **what):
@@ -298,10 +312,12 @@ class Rank:
 
     def contributed(self, handle=0):
         """The ranks that a partial result is of."""
-        raw = self.ioctl(IOC_CONTRIBUTED, struct.pack("=Q", handle).ljust(SIZES["contributed"], b"\0"))
+        raw = self.ioctl(IOC_CONTRIBUTED,
+                         struct.pack("=Q", handle).ljust(SIZES["contributed"], b"\0"))
         got, size, missing, *words = struct.unpack("=QII32I", raw)
         ranks = [i for i in range(1024) if words[i // 32] >> i % 32 & 1]
-        equal((handle or got, size, missing), (got, self.size, size - len(ranks)), "handle, ranks and missing ones")
+        equal((handle or got, size, missing), (got, self.size, size - len(ranks)),
+              "handle, ranks and missing ones")
         return ranks
 
     def ints(self, values):
@@ -312,7 +328,8 @@ class Rank:
     def allreduce(self, values):
         """Starts one and returns its handle; the buffers are kept until check()."""
         send, recv = self.ints(values)
-        handle = self.submit(count=len(send), send=send.buffer_info()[0], recv=recv.buffer_info()[0])
+        handle = self.submit(count=len(send), send=send.buffer_info()[0],
+                             recv=recv.buffer_info()[0])
         self.buffers[handle] = (send, recv)
         return handle
 
@@ -391,7 +408,8 @@ def main(argument):
         if not any(name.startswith(prefix) for name, _ in TESTS):
             print(f"not ok - {prefix}: begins the name of a test", flush=True)
     for name, function in TESTS:
-        if chosen and not name.startswith(chosen) or not re.search(os.environ.get("ONLY", ""), name):
+        if (chosen and not name.startswith(chosen)
+            or not re.search(os.environ.get("ONLY", ""), name)):
             continue
         begin = time.monotonic()
         try:

@@ -3,8 +3,8 @@
 How long something takes on a machine that may stand still: an emulated one has to wait for the
 machine around it. A thread sleeps again and again; by how much it oversleeps is not counted.
 
-    inc_clock.py SECONDS PID...    prints "ready"; fails if these processes, children of a shell, take
-                                   longer to end
+    inc_clock.py SECONDS PID...    prints "ready"; fails if these processes, children of a shell,
+                                   take longer to end
 """
 import sys
 import threading

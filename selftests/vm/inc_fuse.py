@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A file system with one file, of which nobody ever gets a byte: what maps it has page faults that are never answered."""
+"""
+A file system with one file, of which nobody ever gets a byte: what maps it has page faults that are
+never answered.
+"""
 import ctypes
 import os
 import struct
@@ -35,7 +38,10 @@ def answer(opcode, node):
 
 
 class MuteFile:
-    """Mounted at @directory; its file is @path. Its server is a process of its own, with whom all faults end."""
+    """
+    Mounted at @directory; its file is @path. Its server is a process of its own, with whom all
+    faults end.
+    """
 
     def __init__(self, directory):
         self.directory, self.path = directory, directory + "/mute"

@@ -14,7 +14,9 @@ def accounts(ns):
 
 
 def one(ns, name, uid=None):
-    """What there is of one limit: of the namespace, or of a user (0 of everything if he has nothing)."""
+    """
+    What there is of one limit: of the namespace, or of a user (0 of everything if he has nothing).
+    """
     for account in accounts(ns):
         if account.get("uid") == uid:
             return account[name]
@@ -48,7 +50,8 @@ def nothing_used():
     left = []
     for ns in "sw", "h1", "h2", "h3":
         for account in accounts(ns):
-            left += [(ns, account.get("uid", "netns"), name, v["use"]) for name, v in account.items()
+            left += [(ns, account.get("uid", "netns"), name, v["use"])
+                     for name, v in account.items()
                      if isinstance(v, dict) and v["use"]]
     return left
 

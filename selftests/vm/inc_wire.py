@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Packets as the tests see them: the header of uapi/linux/inc.h taken apart and put together, right or wrong on purpose,
-with UDP, IP and Ethernet around it; and taps, raw sockets that capture and inject on a device of a network namespace.
+Packets as the tests see them: the header of uapi/linux/inc.h taken apart and put together, right or
+wrong on purpose, with UDP, IP and Ethernet around it; and taps, raw sockets that capture and inject
+on a device of a network namespace.
 """
 import contextlib
 import ctypes
@@ -13,19 +14,22 @@ import time
 PORT = 5227
 CONTRIB, RESULT, PROBE, STATUS, NACK, ERROR, JOIN, CHALLENGE, WAIT, READY, REFUSE, ABORT, MOVE, \
     PEERS, PARTIAL = range(1, 16)
-F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE = (1 << i for i in range(10))
+F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, F_WIDE = (1 << i
+                                                                                          for i
+                                                                                          in range(
+                                                                                              10))
 UNKNOWN_FLAGS = [1 << i for i in range(10, 16)]
 I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE = \
     range(1, 16)                                                    # enum inc_refuse_code
 MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
-MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168, REFUSE: 16, ABORT: 96,
-            MOVE: 16, PEERS: 8, PARTIAL: 4}
+MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168,
+            REFUSE: 16, ABORT: 96, MOVE: 16, PEERS: 8, PARTIAL: 4}
 
 HEADER = struct.Struct("!BBHIIIIHHHHII4sQ")
-FIELDS = ("vertype", "part", "flags", "group", "incarnation", "epoch", "psn", "tree", "child", "span", "len", "opseq",
-          "sig", "union", "cookie")
+FIELDS = ("vertype", "part", "flags", "group", "incarnation", "epoch", "psn", "tree", "child",
+          "span", "len", "opseq", "sig", "union", "cookie")
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -60,7 +64,8 @@ class Packet:
     def pack(self):
         descriptor = 32 if self.flags & F_DESC and self.kind in (CONTRIB, RESULT) else 0
         size = max(len(self.body) - descriptor, 0) if self.len is None else self.len
-        return HEADER.pack(*(size if f == "len" else getattr(self, f) for f in FIELDS)) + self.body + \
+        return HEADER.pack(*(size if f == "len" else getattr(self, f)
+                             for f in FIELDS)) + self.body + \
             bytes(-len(self.body) % 4)
 
 
@@ -96,7 +101,9 @@ def udp(src, dst, data, sport=PORT, dport=PORT, check=None, length=None, **_):
     head = struct.pack("!HHHH", sport, dport, length, 0)
     src, dst = address(src), address(dst)
     if check is None:
-        pseudo = src + dst + (struct.pack("!BBH", 0, 17, length) if len(src) == 4 else struct.pack("!II", length, 17))
+        pseudo = (src + dst
+                  + (struct.pack("!BBH", 0, 17, length) if len(src) == 4
+                     else struct.pack("!II", length, 17)))
         check = csum(pseudo + head + data) or 0xffff
     return head[:6] + struct.pack("!H", check) + data
 
@@ -126,7 +133,8 @@ class Frame:
         self.raw, self.outgoing, self.gso = raw, outgoing, gso
         kind = struct.unpack_from("!H", raw, 12)[0]
         self.ok = False
-        if kind == 0x0800 and len(raw) >= 42 and raw[23] == 17 and not struct.unpack_from("!H", raw, 20)[0] & 0x1fff:
+        if (kind == 0x0800 and len(raw) >= 42 and raw[23] == 17
+            and not struct.unpack_from("!H", raw, 20)[0] & 0x1fff):
             self._udp(14 + (raw[14] & 15) * 4, raw[26:30], raw[30:34])
         elif kind == 0x86dd and len(raw) >= 62 and raw[20] == 17:
             self._udp(54, raw[22:38], raw[38:54])
@@ -159,7 +167,10 @@ def netns(name):
 
 
 class Tap:
-    """A raw socket on a device: sees what comes and goes, whole super-packets included, and sends frames."""
+    """
+    A raw socket on a device: sees what comes and goes, whole super-packets included, and sends
+    frames.
+    """
 
     def __init__(self, ns, dev="eth0"):
         with netns(ns):
@@ -184,7 +195,8 @@ class Tap:
                     got.append(frame)
 
     def packets(self, kind=None, outgoing=None):
-        return [p for f in self.frames() if outgoing is None or f.outgoing == outgoing for p in f.units()
+        return [p for f in self.frames() if outgoing is None or f.outgoing == outgoing
+                for p in f.units()
                 if kind is None or p.kind == kind]
 
     def wait_packet(self, kind, seconds=60, **fields):
@@ -227,7 +239,8 @@ def _rounds(v, n):
 def siphash(data, key):
     """SipHash-2-4 with a key of two numbers."""
     k0, k1 = key
-    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261, k1 ^ 0x7465646279746573]
+    v = [k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,
+         k1 ^ 0x7465646279746573]
     tail = len(data) // 8 * 8
     for at in range(0, tail, 8):
         m = int.from_bytes(data[at:at + 8], "little")
@@ -243,11 +256,12 @@ def siphash(data, key):
     return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
-def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, move=0, fallback=0, lineage=1,
-               standbys=0, late_policy=0, children=1, height=0):
+def ready_body(nonce, window=1024, size=2, start=0, cookies=(1, 2), block=1408, move=0, fallback=0,
+               lineage=1, standbys=0, late_policy=0, children=1, height=0):
     """struct inc_ready, with no addresses in it."""
-    return struct.pack("!IIQQQIHHHHIIIIBBBBQ", nonce, window, start, *cookies, size, children, 1, block, 0, 2000, 0, 0,
-                       move, fallback, standbys, late_policy, height, lineage) + bytes(96)
+    return struct.pack("!IIQQQIHHHHIIIIBBBBQ", nonce, window, start, *cookies, size, children, 1,
+                       block, 0, 2000, 0, 0, move, fallback, standbys, late_policy, height,
+                       lineage) + bytes(96)
 
 
 def move_body(lineage, move):
@@ -262,18 +276,20 @@ def peers_body(first, count, *addresses):
 
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **more):
     """
-    struct inc_join, with its proof if there is a challenge. @more: what one says that has had READY; and a node: @below
-    (its height, and STALE), @window, and @ranks below it.
+    struct inc_join, with its proof if there is a challenge. @more: what one says that has had
+    READY; and a node: @below (its height, and STALE), @window, and @ranks below it.
     """
-    m = {"fallback": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0, "dead": 0, "late": 0, "job": 0,
-         "ranks": (), **more}
-    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"], m["policy"],
-                       m["below"], m["window"], m["lineage"], m["dead"], m["late"], m["job"], challenge)
+    m = {"fallback": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0, "dead": 0,
+         "late": 0, "job": 0, "ranks": (), **more}
+    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"],
+                       m["policy"], m["below"], m["window"], m["lineage"], m["dead"], m["late"],
+                       m["job"], challenge)
     bitmap = ranks_bitmap(m["ranks"], size) if m["below"] & 15 else b""
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
         message = struct.pack("!II", group, rank) + body + bitmap
-        proof = (siphash(message, (k0, k1)), siphash(message, (k0, k1 ^ M64))) if challenge else (0, 0)
+        proof = ((siphash(message, (k0, k1)), siphash(message, (k0, k1 ^ M64))) if challenge
+                 else (0, 0))
     return body + struct.pack("!QQ", *proof) + bitmap
 
 

@@ -11,7 +11,8 @@ export PYTHONPATH=$LAB_DIR SEED
 # Compiled once per machine, and not into the source tree.
 export PYTHONPYCACHEPREFIX=${TMPDIR:-/tmp}/inc-selftests-pycache
 
-# results_of PROGRAM ARGUMENTS...: every test of its becomes one of ours; one that does not come to its end is a failure
+# results_of PROGRAM ARGUMENTS...: every test of its becomes one of ours; one that does not come to
+# its end is a failure
 results_of() {
 	local line ended=0 status=0
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Ranks that are late, started by 26-late.sh: how late they are, and what becomes of the others. Ranks of h1, h2 and h3
-are driven by this process; one that is late is one for which it has not submitted yet.
+Ranks that are late, started by 26-late.sh: how late they are, and what becomes of the others. Ranks
+of h1, h2 and h3 are driven by this process; one that is late is one for which it has not submitted
+yet.
 """
 import array
 import errno
@@ -64,8 +65,10 @@ def late_of(job):
 def check_figures(late):
     """Each of the figures says what the others do."""
     for rank in late:
-        equal(sum(h["blocks"] for h in rank["histogram"]), rank["blocks"], f"blocks of the histogram of {rank}")
-        equal(rank["mean_us"], rank["sum_us"] // rank["blocks"] if rank["blocks"] else 0, f"mean of {rank}")
+        equal(sum(h["blocks"] for h in rank["histogram"]), rank["blocks"],
+              f"blocks of the histogram of {rank}")
+        equal(rank["mean_us"], rank["sum_us"] // rank["blocks"] if rank["blocks"] else 0,
+              f"mean of {rank}")
         least = [h["from_us"] for h in rank["histogram"]]
         equal(least, sorted(least), "order of the histogram")
         if least and not least[-1] <= rank["max_us"]:
@@ -79,7 +82,8 @@ def t_figures(lab):
     first = late_of(job)
     check_figures(first)
     blocks = sum(rank["blocks"] for rank in first)
-    equal(blocks, [g for g in abi.show("sw", "group") if g["group"] == job.group][0]["stats"]["blocks"],
+    equal(blocks,
+          [g for g in abi.show("sw", "group") if g["group"] == job.group][0]["stats"]["blocks"],
           "blocks that ranks were the last one for")
     here = abi.counters("sw")["contribs"]
     others = job.begin((0, 2), 700)
@@ -94,7 +98,8 @@ def t_figures(lab):
     if late[1]["max_us"] < 300000 or late[1]["sum_us"] - first[1]["sum_us"] < 300000 * blocks:
         raise AssertionError(f"rank 1 was 400 ms late with {blocks} blocks, the node says {late}")
     text = abi.tool("inc", "-n", "sw", "-s", "member", "show", "group", str(job.group))
-    if not re.search(r"^    last of \d+ blocks by \S+ at most \S+ms;( from \S+: \d+)+$", text, re.M):
+    if not re.search(r"^    last of \d+ blocks by \S+ at most \S+ms;( from \S+: \d+)+$", text,
+                     re.M):
         raise AssertionError(f"text is {text!r}")
     equal("last of" in abi.tool("inc", "-n", "sw", "member", "show"), False, "shown without -s")
     lab.recover()
@@ -118,7 +123,8 @@ def refused(lab, text, *what):
 @test("the policy: what goes with what")
 def t_policy(lab):
     equal(node(), (0, "wait"), "default")
-    for set_, want in ((("late", "300"), (300, "fail")), (("late-policy", "partial"), (300, "partial")),
+    for set_, want in ((("late", "300"), (300, "fail")),
+                       (("late-policy", "partial"), (300, "partial")),
                        (("late", "200"), (200, "partial")), (("late", "0"), (0, "wait")),
                        (("late", "150", "late-policy", "wait"), (150, "wait")),
                        (("late", "100", "late-policy", "partial"), (100, "partial"))):
@@ -127,9 +133,11 @@ def t_policy(lab):
     refused(lab, "late-policy partial: expected fallback none", "fallback", "edge")
     lab.policy("late", "0")
     refused(lab, "late-policy fail: needs a limit: late in 10..3600000", "late-policy", "fail")
-    refused(lab, "late-policy partial: needs a limit: late in 10..3600000", "late", "0", "late-policy", "partial")
+    refused(lab, "late-policy partial: needs a limit: late in 10..3600000", "late", "0",
+            "late-policy", "partial")
     lab.policy("fallback", "edge")
-    refused(lab, "late-policy partial: expected fallback none", "late", "100", "late-policy", "partial")
+    refused(lab, "late-policy partial: expected fallback none", "late", "100", "late-policy",
+            "partial")
     lab.policy("fallback", "none")
     equal(node(), (0, "wait"), "after what was refused")
 
@@ -242,8 +250,10 @@ def t_partial(lab, ms):
     # all are in time again
     check_partial(job, job.begin((0, 1, 2), 700, 4), 700, 4, [0, 1, 2])
     late = late_of(job)
-    equal((late[0]["missed"], late[2]["missed"], late[1]["missed"] > 3), (0, 0, True), f"missed blocks of {late}")
-    equal(abi.counters("sw")["blocks_partial"] - begin["sw"]["blocks_partial"], late[1]["missed"], "blocks_partial")
+    equal((late[0]["missed"], late[2]["missed"], late[1]["missed"] > 3), (0, 0, True),
+          f"missed blocks of {late}")
+    equal(abi.counters("sw")["blocks_partial"] - begin["sw"]["blocks_partial"], late[1]["missed"],
+          "blocks_partial")
     for ns in HOSTS:
         equal(abi.counters(ns)["ops_partial"] - begin[ns]["ops_partial"], 3, f"ops_partial of {ns}")
     lab.recover()
@@ -270,7 +280,8 @@ def t_several(lab, ms):
 def t_loss(lab, ms):
     lab.policy("late", str(ms), "late-policy", "partial")
     for dev in ("p1", "p2", "p3"):
-        abi.tool("tc", "-n", "sw", "qdisc", "replace", "dev", dev, "root", "netem", "limit", "10000", "loss", "10%")
+        abi.tool("tc", "-n", "sw", "qdisc", "replace", "dev", dev, "root", "netem", "limit",
+                 "10000", "loss", "10%")
     try:
         job = lab.job()
         for k in range(3):
@@ -289,7 +300,8 @@ def t_no_meaning(lab):
     job = lab.job()
     handle = job.ranks[0].submit(coll=abi.BARRIER, dtype=0, op=0)
     done = job.ranks[0].wait(handle)
-    equal((done.result, done.code, done.ranks[0]), (-errno.ETIME, abi.RANK_LATE, 1), "end of a barrier")
+    equal((done.result, done.code, done.ranks[0]), (-errno.ETIME, abi.RANK_LATE, 1),
+          "end of a barrier")
     lab.recover()
 
 
@@ -301,9 +313,11 @@ def t_disagrees(lab, ms):
     check_partial(job, job.begin((0, 1)), 1000, 0, [0, 1])
     handle = job.ranks[2].allreduce(range(999))
     done = job.ranks[2].wait(handle)
-    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2), "end at the late rank")
+    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2),
+          "end at the late rank")
     done = job.ranks[0].wait(job.ranks[0].allreduce(range(10)))
-    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2), "end at another rank")
+    equal((done.result, done.code, done.ranks[0]), (-errno.EPROTO, abi.MISMATCH, 2),
+          "end at another rank")
     lab.recover()
 
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the VM tests share: hosts around a bridge, disturbed links, ranks, counters, waiting, results.
+# What the VM tests share: hosts around a bridge, disturbed links, ranks, counters, waiting,
+# results.
 #
 #	 netns h1      h2      ...     hN
 #	    eth0      eth0            eth0	10.7.0.1 ... .N/24, fd00:7::1 ... :N/64 (hexadecimal)
@@ -11,8 +12,9 @@
 #	  | br0    10.7.0.254  fd00:7::fe   |	netns sw: the node
 #	  +---------------------------------+
 #
-# A test is a script that sources this file, calls check or skip for everything it tests, and ends with ktap_end. Its
-# exit status is 0 if nothing failed, 1 if something did, 4 if nothing of it can be tested here (need.sh):
+# A test is a script that sources this file, calls check or skip for everything it tests, and ends
+# with ktap_end. Its exit status is 0 if nothing failed, 1 if something did, 4 if nothing of it can
+# be tested here (need.sh):
 #
 #	. "$(dirname "$0")/lib.sh"
 #	inc_begin
@@ -21,10 +23,10 @@
 #	inc_topology_destroy
 #	inc_end		# audits, unloads, prints the plan, exits
 #
-# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices, else
-# that of today, or of the run (RUN_SEED=n, see tools/check), and of this kernel. ONLY=PATTERN: only
-# the checks whose names it matches; a test that has none ends with status 4. What is drawn at random
-# stands in braces in a check's name.
+# FULL=1: the whole matrix instead of a covering sample. SEED=n: the seed of all random choices,
+# else that of today, or of the run (RUN_SEED=n, see tools/check), and of this kernel. ONLY=PATTERN:
+# only the checks whose names it matches; a test that has none ends with status 4. What is drawn at
+# random stands in braces in a check's name.
 
 # shellcheck source=need.sh
 . "$(dirname "${BASH_SOURCE[0]}")/need.sh"
@@ -46,7 +48,7 @@ RANK_PIDS=()
 KTAP_N=0
 KTAP_FAILED=0
 
-# ---- Results --------------------------------------------------------------------------------------------------------
+# ---- Results -------------------------------------------------------------------------------------
 
 ktap_ok() {
 	echo "ok $((++KTAP_N)) - $1"
@@ -107,7 +109,7 @@ ktap_end() {
 	exit
 }
 
-# ---- Waiting --------------------------------------------------------------------------------------------------------
+# ---- Waiting -------------------------------------------------------------------------------------
 
 # wait_for SECONDS COMMAND...: until the command passes; fails after that time, and says so
 wait_for() {
@@ -123,7 +125,7 @@ wait_for() {
 	done
 }
 
-# ---- Topology -------------------------------------------------------------------------------------------------------
+# ---- Topology ------------------------------------------------------------------------------------
 
 # EXTRA_NETNS: a test's own, which go with the others
 all_netns() {
@@ -135,7 +137,8 @@ all_netns() {
 	done
 }
 
-# in_ns NETNS COMMAND...: `ip netns exec` would mount a /sys of that namespace, too, which takes its time
+# in_ns NETNS COMMAND...: `ip netns exec` would mount a /sys of that namespace, too, which takes its
+# time
 in_ns() {
 	local ns=$1
 
@@ -152,8 +155,8 @@ offloads_off() {
 	in_ns "$1" ethtool -K "$2" tso off gso off gro off tx-udp-segmentation off >/dev/null
 }
 
-# What `ip -batch` is to do in netns sw, in each host, and before both in this one; one process per netns, because a VM
-# without KVM takes 50 ms for each.
+# What `ip -batch` is to do in netns sw, in each host, and before both in this one; one process per
+# netns, because a VM without KVM takes 50 ms for each.
 topology_batch() {
 	local h
 
@@ -173,7 +176,8 @@ switch_batch() {
 	[ "$2" -lt 1280 ] || echo "addr add $INC_NODE6/64 dev br0 nodad"
 	echo "link set br0 up"
 	for ((h = 1; h <= $1; h++)); do
-		echo "link add p$h mtu $2 type veth peer name eth0 address $(mac "$h") mtu $2 netns h$h"
+		echo \
+			"link add p$h mtu $2 type veth peer name eth0 address $(mac "$h") mtu $2 netns h$h"
 		echo "link set p$h master br0 up"
 	done
 }
@@ -198,7 +202,8 @@ ports_forward() {
 	[ "$(bridge -n sw link show | grep -c 'state forwarding')" = "$INC_HOSTS" ]
 }
 
-# inc_topology_create HOSTS [GSO on|off] [MTU] [NODE-ADDRESS]: links, the node on br0, the hosts' default parents
+# inc_topology_create HOSTS [GSO on|off] [MTU] [NODE-ADDRESS]: links, the node on br0, the hosts'
+# default parents
 inc_topology_create() {
 	set_up create_topology "$@"
 }
@@ -207,7 +212,8 @@ create_topology() {
 	local h
 
 	INC_HOSTS=$1
-	topology_batch "$1" | ip -batch - && switch_batch "$1" "${3:-1500}" | ip -n sw -batch - || return
+	topology_batch "$1" | ip -batch - && switch_batch "$1" "${3:-1500}" |
+		ip -n sw -batch - || return
 	for ((h = 1; h <= $1; h++)); do
 		host_create "$h" "${2:-on}" "${3:-1500}" || return
 	done
@@ -227,7 +233,8 @@ inc_topology_destroy() {
 	INC_HOSTS=0
 }
 
-# No ARP and no neighbour discovery from now on: they ask once a second, and a node that is not heard for two is dead.
+# No ARP and no neighbour discovery from now on: they ask once a second, and a node that is not
+# heard for two is dead.
 # For links that lose packets, of an MTU that has IPv6.
 neighbours_known() {
 	local entry='neigh replace %s lladdr %s dev %s nud permanent\n' node host h
@@ -236,7 +243,8 @@ neighbours_known() {
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		host=$(mac "$h")
 		# shellcheck disable=SC2059
-		printf "$entry" "$INC_NODE4" "$node" eth0 "$INC_NODE6" "$node" eth0 | ip -n "h$h" -batch - || return
+		printf "$entry" "$INC_NODE4" "$node" eth0 "$INC_NODE6" "$node" eth0 |
+			ip -n "h$h" -batch - || return
 		# shellcheck disable=SC2059
 		printf "$entry" "10.7.0.$h" "$host" br0 "fd00:7::$(printf %x "$h")" "$host" br0 |
 			ip -n sw -batch - || return
@@ -288,7 +296,7 @@ clear_links() {
 	return 0
 }
 
-# ---- Ranks ----------------------------------------------------------------------------------------------------------
+# ---- Ranks ---------------------------------------------------------------------------------------
 
 rank_log() { echo "$INC_TMP/rank$1.log"; }
 
@@ -297,7 +305,8 @@ rank_args() {
 	RANK_ARGS[$1]=$2
 }
 
-# start_ranks N PROGRAM ARGUMENTS...: rank r on host r + 1 (modulo the hosts there are), in a new group, in background
+# start_ranks N PROGRAM ARGUMENTS...: rank r on host r + 1 (modulo the hosts there are), in a new
+# group, in background
 start_ranks() {
 	local n=$1 r
 
@@ -306,8 +315,10 @@ start_ranks() {
 	RANK_PIDS=()
 	for ((r = 0; r < n; r++)); do
 		# shellcheck disable=SC2086
-		INC_GROUP=$INC_GROUP_NR INC_RANK=$r INC_SIZE=$n nsenter --net="/run/netns/h$((r % INC_HOSTS + 1))" \
-			timeout -k 5 "$INC_TIMEOUT" "$@" ${RANK_ARGS[$r]:-} >"$(rank_log "$r")" 2>&1 &
+		INC_GROUP=$INC_GROUP_NR INC_RANK=$r INC_SIZE=$n nsenter \
+			--net="/run/netns/h$((r % INC_HOSTS + 1))" \
+			timeout -k 5 "$INC_TIMEOUT" "$@" \
+			${RANK_ARGS[$r]:-} >"$(rank_log "$r")" 2>&1 &
 		RANK_PIDS[r]=$!
 	done
 	RANK_ARGS=()
@@ -359,7 +370,7 @@ why_stuck() {
 	done
 }
 
-# ---- What the kernel counts -----------------------------------------------------------------------------------------
+# ---- What the kernel counts ----------------------------------------------------------------------
 
 # json_number KEY: the first number of this key in the JSON on stdin; nothing if there is none
 json_number() {
@@ -404,7 +415,8 @@ group_field() {
 	first_number "$2" "$(inc -n "$1" -j -s group show)"
 }
 
-# ip_bytes NETNS DEV: IP bytes that left a device, headers of every segment included. Needs count_bytes before.
+# ip_bytes NETNS DEV: IP bytes that left a device, headers of every segment included. Needs
+# count_bytes before.
 count_bytes() {
 	tc -n "$1" qdisc replace dev "$2" root handle 1: prio
 }
@@ -425,7 +437,7 @@ nothing_held() {
 	no_groups && [ "$(inc -n sw -j node show | json_sum memory)" = 0 ]
 }
 
-# ---- Begin and end --------------------------------------------------------------------------------------------------
+# ---- Begin and end -------------------------------------------------------------------------------
 
 inc_cleanup() {
 	local pid
@@ -460,7 +472,8 @@ module_unloads() {
 	[ ! -e /sys/module/inc ]
 }
 
-# unloading NAME COMMAND...: a check that takes the module away, which it does only if the test has loaded it
+# unloading NAME COMMAND...: a check that takes the module away, which it does only if the test has
+# loaded it
 unloading() {
 	local name=$1
 

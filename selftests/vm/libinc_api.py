@@ -3,7 +3,8 @@
 """
 Uses libinc the way a program does that is not C: every function of inc.h through ctypes.
 
-    libinc_api.py TEST...       as rank INC_RANK of INC_SIZE in groups from INC_GROUP on, one process per rank
+    libinc_api.py TEST...       as rank INC_RANK of INC_SIZE in groups from INC_GROUP on, one
+                                process per rank
 
 Prints "TEST: passed" for every test, or ends with what was wrong.
 """
@@ -22,19 +23,25 @@ NO_COLOUR = -1
 
 
 class JoinOpts(c.Structure):
-    _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int),
-                ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64), ("resv", c.c_uint64 * 3)]
+    _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32),
+                ("timeout_ms", c.c_int),
+                ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64),
+                ("resv", c.c_uint64 * 3)]
 
 
 class Request(c.Structure):
-    _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("prepared", c.c_uint32),
+    _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int),
+                ("prepared", c.c_uint32),
                 ("copy", c.c_void_p), ("submit", c.c_uint64 * 13), ("resv", c.c_uint64 * 4)]
 
 
 class Args(c.Structure):
-    _fields_ = [("coll", c.c_int), ("type", c.c_int), ("op", c.c_int), ("wire", c.c_int), ("mode", c.c_uint32),
-                ("root", c.c_uint32), ("count", c.c_uint64), ("send", c.c_void_p), ("recv", c.c_void_p),
-                ("send_counts", c.c_void_p), ("send_displs", c.c_void_p), ("recv_counts", c.c_void_p),
+    _fields_ = [("coll", c.c_int), ("type", c.c_int), ("op", c.c_int), ("wire", c.c_int),
+                ("mode", c.c_uint32),
+                ("root", c.c_uint32), ("count", c.c_uint64), ("send", c.c_void_p),
+                ("recv", c.c_void_p),
+                ("send_counts", c.c_void_p), ("send_displs", c.c_void_p),
+                ("recv_counts", c.c_void_p),
                 ("recv_displs", c.c_void_p), ("weight", c.c_double), ("resv", c.c_uint64 * 4)]
 
 
@@ -148,7 +155,8 @@ def test_nonblock():
     bufs = [ints(700, k) for k in range(8)]
     reqs = [Request() for _ in bufs]
     for buf, req in zip(bufs, reqs):
-        expect("inc_iallreduce", lib.inc_iallreduce(group, c.c_void_p(-1), buf, 700, I32, SUM, c.byref(req)), 0)
+        expect("inc_iallreduce",
+               lib.inc_iallreduce(group, c.c_void_p(-1), buf, 700, I32, SUM, c.byref(req)), 0)
     barrier = Request()
     expect("inc_ibarrier", lib.inc_ibarrier(group, c.byref(barrier)), 0)
     poll.modify(lib.inc_fd(group), select.POLLIN)
@@ -189,7 +197,8 @@ def test_timeout():
         allreduce(group)
     else:
         req, buf = Request(), ints(1000)
-        expect("inc_iallreduce", lib.inc_iallreduce(group, None, buf, 1000, I32, SUM, c.byref(req)), 0)
+        expect("inc_iallreduce",
+               lib.inc_iallreduce(group, None, buf, 1000, I32, SUM, c.byref(req)), 0)
         expect("inc_test", lib.inc_test(c.byref(req)), -errno.EAGAIN)
         expect("inc_wait", lib.inc_wait(c.byref(req), 200), -errno.ETIMEDOUT)
         expect_text(text(group), "within 200 ms")
@@ -201,17 +210,22 @@ def test_timeout():
 
 
 def test_group_timeout():
-    """A blocking operation ends with its group's timeout, and the group with it: the other rank is told whose."""
+    """
+    A blocking operation ends with its group's timeout, and the group with it: the other rank is
+    told whose.
+    """
     group, buf = join(), ints(1000)
     expect("inc_set_timeout", lib.inc_set_timeout(group, -1), -errno.EINVAL)
     expect_text(text(group), "timeout -1")
     if RANK:
         until_said("group_timeout")
-        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ECONNRESET)
+        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM),
+               -errno.ECONNRESET)
         expect_text(text(group), "rank 0")
     else:
         expect("inc_set_timeout", lib.inc_set_timeout(group, 3000), 0)
-        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM), -errno.ETIMEDOUT)
+        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM),
+               -errno.ETIMEDOUT)
         expect_text(text(group), "within 3000 ms", "waiting for rank 1", "the group has been ended")
         say("group_timeout")
         expect("inc_cancel", lib.inc_cancel(group), 0)
@@ -295,9 +309,12 @@ def test_arguments():
     buf = ints(10)
     cases = (
         ("type 99", lib.inc_allreduce(group, None, buf, 10, 99, SUM), errno.EINVAL, "type 99"),
-        ("operation 77", lib.inc_allreduce(group, None, buf, 10, I32, 77), errno.EINVAL, "operation 77"),
-        ("2^32 elements", lib.inc_allreduce(group, None, buf, 1 << 32, I32, SUM), errno.EINVAL, "4294967296"),
-        ("recv NULL", lib.inc_allreduce(group, buf, None, 10, I32, SUM), errno.EINVAL, "recv is NULL"),
+        ("operation 77", lib.inc_allreduce(group, None, buf, 10, I32, 77), errno.EINVAL,
+         "operation 77"),
+        ("2^32 elements", lib.inc_allreduce(group, None, buf, 1 << 32, I32, SUM), errno.EINVAL,
+         "4294967296"),
+        ("recv NULL", lib.inc_allreduce(group, buf, None, 10, I32, SUM), errno.EINVAL,
+         "recv is NULL"),
         ("bxor", lib.inc_allreduce(group, None, buf, 5, F32, BXOR), errno.EOPNOTSUPP, "f32"),
     )
     for what, ret, err, _ in cases:
@@ -312,7 +329,8 @@ def test_arguments():
     expect_text(reason.value.decode(), "yes")
     expect("inc_why gather", lib.inc_why(group, GATHER, F32, 0, 10, reason, 300), 0)
     expect_text(reason.value.decode(), "as many bytes as without")
-    expect("inc_why bxor", lib.inc_why(group, REDUCE, F32, BXOR, 10, reason, 300), -errno.EOPNOTSUPP)
+    expect("inc_why bxor", lib.inc_why(group, REDUCE, F32, BXOR, 10, reason, 300),
+           -errno.EOPNOTSUPP)
     expect_text(reason.value.decode(), "f32 has no bxor")
     expect("an empty request", lib.inc_wait(c.byref(Request()), 0), 0)
     allreduce(group)
@@ -362,7 +380,8 @@ def test_split():
 
 
 def start(group, buf, req):
-    expect("inc_iallreduce", lib.inc_iallreduce(group, None, buf, len(buf), I32, SUM, c.byref(req)), 0)
+    expect("inc_iallreduce",
+           lib.inc_iallreduce(group, None, buf, len(buf), I32, SUM, c.byref(req)), 0)
 
 
 def test_wait_any():
@@ -370,7 +389,8 @@ def test_wait_any():
     copy = c.c_void_p()
     expect("inc_dup", lib.inc_dup(c.byref(copy), group, 0), 0)
     bufs, reqs = [ints(10, k) for k in range(4)], [Request() for _ in range(4)]
-    some = (c.POINTER(Request) * 4)(*[c.pointer(req) for req in reqs[:3]])     # and one that is NULL
+    # and one that is NULL
+    some = (c.POINTER(Request) * 4)(*[c.pointer(req) for req in reqs[:3]])
     which = c.c_size_t()
 
     def any_of(ms):

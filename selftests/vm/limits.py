@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Limits, each met where it is to be met, with its errno, and given back to the last byte: sockets, operations and their
-memory, pinned memory, groups, slots, held packets; what one peer may have of a node. Started by 17-limits.sh.
+Limits, each met where it is to be met, with its errno, and given back to the last byte: sockets,
+operations and their memory, pinned memory, groups, slots, held packets; what one peer may have of a
+node. Started by 17-limits.sh.
 """
 import errno
 import json
@@ -37,7 +38,8 @@ def t_defaults(lab):
     equal(scopes, [("netns", None), ("user", 0)], "accounts")
     for account in accounts("h1"):
         for name, v in account.items():
-            if isinstance(v, dict) and (v["refused"] or v["max"] < (1 << 26 if name.endswith("memory") else 4096)):
+            if (isinstance(v, dict)
+                and (v["refused"] or v["max"] < (1 << 26 if name.endswith("memory") else 4096))):
                 raise AssertionError(f"{name}: {v}")
 
 
@@ -49,7 +51,8 @@ def t_answers(lab):
         rank = Rank("h1")
         rank.start(new_group(), 0, 1)
         wait_until(lambda: one("sw", "answers")["refused"] > before + 2, "JOINs are not answered")
-        equal((rank.poll(select.POLLOUT, 0), abi.groups("sw")), (0, []), "events of the rank, and groups at the node")
+        equal((rank.poll(select.POLLOUT, 0), abi.groups("sw")), (0, []),
+              "events of the rank, and groups at the node")
         limit.set(10240)
         rank.joined()
         rank.close()
@@ -64,7 +67,8 @@ def t_sockets(lab):
         a, b = Rank("h1"), Rank("h1")
         fails(errno.ENOBUFS, Rank, "h1")
         equal(one("h1", "sockets")["refused"], before + 1, "refused")
-        equal((use("h1", "sockets"), use("h2", "sockets"), use("h1", "sockets", 0)), (2, 0, 2), "sockets")
+        equal((use("h1", "sockets"), use("h2", "sockets"), use("h1", "sockets", 0)), (2, 0, 2),
+              "sockets")
         Rank("h2").close()
         a.close()
         Rank("h1").close()
@@ -128,7 +132,8 @@ def t_operations(lab):
         job.run(700, 3)
     with Limit("h1", "operations", 0, user=True):
         fails(errno.EDQUOT, job.begin, (0,), 700, 4)
-    equal((use("h1", "operations"), use("h1", "op_memory"), use("h1", "op_memory", 0)), (0, 0, 0), "after errors")
+    equal((use("h1", "operations"), use("h1", "op_memory"), use("h1", "op_memory", 0)), (0, 0, 0),
+          "after errors")
     job.run(700, 5)
     job.close()
     all_back()
@@ -313,11 +318,12 @@ def t_permission(lab):
         inc limits show | grep -q 'sockets *0 of 0'
         inc limits show | grep -q 'groups *0 of 99999999999'
         ! inc limits set user sockets 100000"""
-    done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "unshare",
-                           "--user", "--map-root-user", "--net", "sh", "-ec", own], stderr=subprocess.PIPE, text=True,
+    done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY),
+                           "--clear-groups", "unshare", "--user", "--map-root-user", "--net", "sh", "-ec", own], stderr=subprocess.PIPE, text=True,
                           check=False)
-    equal((done.returncode, done.stderr), (0, "inc: limits set: user: needs CAP_NET_ADMIN in the initial user "
-                                              "namespace\n"), "root of a namespace of its own")
+    equal((done.returncode, done.stderr),
+          (0, "inc: limits set: user: needs CAP_NET_ADMIN in the initial user "
+              "namespace\n"), "root of a namespace of its own")
     equal(one("h1", "sockets")["max"], 4096, "sockets of h1")
 
 

@@ -445,7 +445,8 @@ def t_statuses(lab):
               (read + 1, read + 1, {"drop_work": 64 - read}), "PROBEs, STATUSes, drops")
 
 
-# As much as the packets of one buffer of 64 can ask for is within the bound; longer ones: test_hostile_slot.
+# As much as the packets of one buffer of 64 can ask for is within the bound; longer ones:
+# test_hostile_slot.
 @lab_test("spans in one buffer are looked at as far as the bound goes")
 def t_spans(lab):
     lab.node("window", "4096", "max-memory", "1G")
@@ -453,7 +454,8 @@ def t_spans(lab):
     start, grown = m.one().start, Growth("sw")
     m.send_super(*[m.header(w.CONTRIB, 0, start, span=4096, opseq=1, sig=1)] * 64)
     m.status(1, start)
-    equal((grown["contribs"], grown.drops()), (4096, {"drop_duplicate": 63}), "contributions, drops")
+    equal((grown["contribs"], grown.drops()), (4096, {"drop_duplicate": 63}),
+          "contributions, drops")
 
 
 @lab_test("contributions behind the error in one buffer bring one ERROR")
@@ -546,8 +548,8 @@ def t_mixed(lab):
         buffers.append([m.probe(0, start, bytes(128)), *units])
     for units in buffers:
         m.send_super(*units)
-    # the first one is ten seconds of the rate, of which there are 50 ms: the others come in its debt,
-    # where PROBEs are rarely answered, and nothing is read behind one that is not
+    # the first one is ten seconds of the rate, of which there are 50 ms: the others come in its
+    # debt, where PROBEs are rarely answered, and nothing is read behind one that is not
     grown.reaches("rx_skbs", 20)
     equal(grown["contribs"], 63, "contributions")
     drops = grown.drops()

@@ -20,7 +20,8 @@ CROWD = 280             # operations: more than the 256 workers that a workqueue
 REDUCE = 3
 WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
 KEEPERS = 12                                    # ranks
-SLACK = 32 << 20                                # pages that nobody has now, and what else the machine does
+# pages that nobody has now, and what else the machine does
+SLACK = 32 << 20
 
 
 class Lab:
@@ -37,7 +38,8 @@ class Lab:
 
         def run():
             enter("h1")
-            resource.setrlimit(resource.RLIMIT_MEMLOCK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_MEMLOCK,
+                               (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             os.setuid(NOBODY)
             function(into)
 
@@ -60,7 +62,8 @@ class Lab:
             except ChildProcessError:
                 pass
         self.pids = []
-        abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", "64", "window", "512", "fallback", "none")
+        abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", "64", "window",
+                 "512", "fallback", "none")
 
 
 def with_hole(path, at, size):
@@ -128,7 +131,8 @@ def crowd(path, into):
 def t_crowd(lab):
     abi.family()
     path = lab.mute().path
-    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", str(8 * CROWD), "window", "4")
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", str(8 * CROWD),
+             "window", "4")
     job = Job(new_group(), ("h1", "h2"))
     with Limit("h1", "pinned-memory", 1 << 32, user=True), Limit("h1", "pinned-memory", 1 << 32):
         _, out = lab.spawn(lambda into: crowd(path, into))
@@ -169,7 +173,8 @@ def two_windows(ranks):
     memory = Pages(size // PAGE + 1)
     ctypes.memset(memory.at, 1, memory.size)
     yield
-    handles = [rank.submit(coll=REDUCE, count=size // 4, send=memory.at, recv=memory.at) for rank in ranks]
+    handles = [rank.submit(coll=REDUCE, count=size // 4, send=memory.at, recv=memory.at)
+               for rank in ranks]
     for rank, handle in zip(ranks, handles):
         equal(rank.wait(handle, 300000).result, 0, f"reduce, rank {rank.rank}")
     yield
@@ -183,8 +188,8 @@ def available():
 
 def overhead():
     """
-    How many times the memory that is asked for is taken: a kernel that looks for bugs keeps notes of every allocation, and
-    what has been freed for a while.
+    How many times the memory that is asked for is taken: a kernel that looks for bugs keeps notes
+    of every allocation, and what has been freed for a while.
     """
     with open("/proc/kallsyms", encoding="ascii") as f:
         return 4 if any(" kasan_save_stack" in line for line in f) else 1
@@ -192,12 +197,13 @@ def overhead():
 
 def charged():
     """All that root has, of memory that is not the process's own anyway."""
-    return sum(v["use"] for a in accounts("h1") if a.get("uid") == 0 for name, v in a.items() if name.endswith("_memory"))
+    return sum(v["use"] for a in accounts("h1") if a.get("uid") == 0
+               for name, v in a.items() if name.endswith("_memory"))
 
 
 def keeping(window):
-    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "fallback", "edge", "window", str(window), "max-memory",
-             "256M")
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "fallback", "edge", "window",
+             str(window), "max-memory", "256M")
 
 
 @test("what is kept for another node is charged, to the last socket")
@@ -213,7 +219,8 @@ def t_kept(lab):
     # what is idle is given back after a while
     wait_until(lambda: begun - available() <= times * (charged() - had) + SLACK,
                lambda: f"taken {begun - available() >> 20} MiB, charged {charged() - had >> 20} MiB", 20)
-    equal(one("h1", "socket_memory", 0)["use"] >= KEEPERS * 2 * WINDOW * BLOCK, True, "charged for what is kept")
+    equal(one("h1", "socket_memory", 0)["use"] >= KEEPERS * 2 * WINDOW * BLOCK, True,
+          "charged for what is kept")
     next(steps, None)
     job.close()
     all_back()
@@ -247,7 +254,8 @@ def t_refused(lab):
             refused = one("h1", "socket_memory", 0 if user else None)["refused"]
             b.start(group, 1, 2, parent=abi.NODE4)
             fails(error, joins, a, group, 0)
-            equal(one("h1", "socket_memory", 0 if user else None)["refused"] > refused, True, "refused")
+            equal(one("h1", "socket_memory", 0 if user else None)["refused"] > refused, True,
+                  "refused")
             wait_until(lambda: b.info()["state"] == abi.FAILED, "the other rank is told")
         with Limit("h1", "socket-memory", 0, user):
             fails(error, joins, a, group, 0)
@@ -295,7 +303,8 @@ class Cgroup:
         return int(self.read(name))
 
     def words(self, name):
-        return {word: int(number) for word, number in (line.split() for line in self.read(name).splitlines())}
+        return {word: int(number)
+                for word, number in (line.split() for line in self.read(name).splitlines())}
 
     def kernel(self):
         """Bytes that the kernel has for it."""
@@ -313,7 +322,8 @@ def t_cgroup(lab):
     cgroup = Cgroup()
 
     def set_up():
-        abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0", "window", "1024", "max-memory", "1G")
+        abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0", "window", "1024", "max-memory",
+                 "1G")
 
     abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
     cgroup.run(set_up)
@@ -328,7 +338,8 @@ def t_cgroup(lab):
     other = Rank("h2")
     other.start(new_group(), 0, 256, parent=abi.NODE4)
     wait_until(lambda: cgroup.words("memory.events")["max"], "it may not have another one")
-    equal((len(abi.groups("sw")), other.info()["state"]), (1, abi.JOINING), "groups, and who wants one")
+    equal((len(abi.groups("sw")), other.info()["state"]), (1, abi.JOINING),
+          "groups, and who wants one")
     for one_of in rank, other:
         one_of.close()
     wait_until(lambda: not use("sw", "groups"), "the group goes")
@@ -378,7 +389,8 @@ def t_pid(lab):
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         numbers = next(line.split()[1:] for line in f if line.startswith("NSpid"))
     equal(numbers, [str(pid), "1"], "numbers of the process")
-    equal(ended(beside(lambda: equal(ended(other_namespace(blind)), 0, "status"))), 0, "who is elsewhere")
+    equal(ended(beside(lambda: equal(ended(other_namespace(blind)), 0, "status"))), 0,
+          "who is elsewhere")
     os.kill(pid, signal.SIGKILL)
     lab.recover()
     all_back()
@@ -394,7 +406,8 @@ def t_others(lab):
         def reader():
             enter(ns)
             os.setuid(uid)
-            equal([sorted(telling & set(it)) for it in show_here(what)], want, f"what {uid} is told")
+            equal([sorted(telling & set(it)) for it in show_here(what)], want,
+                  f"what {uid} is told")
         equal(ended(beside(reader)), 0, f"status of {uid} in {ns}")
 
     told("sw", 0, "group", [["ifindex", "incarnation"]])
@@ -410,7 +423,8 @@ def t_others(lab):
         rank = Rank()
         rank.start(new_group(), 0, 2, parent=abi.NODE4)
         wait_until(lambda: rank.info()["state"] == abi.WAITING, "the node has answered")
-        equal(sorted(sorted(telling & set(g)) for g in own_ranks()), [[], ["incarnation", "parent"]], "ranks of h1")
+        equal(sorted(sorted(telling & set(g)) for g in own_ranks()),
+              [[], ["incarnation", "parent"]], "ranks of h1")
         rank.close()
 
     equal(ended(beside(another)), 0, "status of who has a rank")

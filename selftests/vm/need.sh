@@ -43,7 +43,8 @@ need_machine() {
 
 	[ "$(id -u)" = 0 ] || skip_all "this needs root"
 	[ -r "$INC_TOP/uapi/linux/inc_netlink.h" ] ||
-		skip_all "INC_TOP=$INC_TOP: there is no uapi/linux/inc_netlink.h: set it to the project's tree"
+		skip_all \
+			"INC_TOP=$INC_TOP: there is no uapi/linux/inc_netlink.h: set it to the project's tree"
 	built_programs
 	for command in ip tc bridge ethtool nsenter unshare setpriv ping python3 modprobe; do
 		command -v "$command" >/dev/null || skip_all "there is no program $command"
@@ -76,7 +77,8 @@ dead_limit() {
 	echo "$1" > /sys/module/inc/parameters/dead_ms
 }
 
-# load_module NAME [PARAMETER=VALUE...]: one that is installed, else the one that was built; without it nothing happens.
+# load_module NAME [PARAMETER=VALUE...]: one that is installed, else the one that was built; without
+# it nothing happens.
 # Tests wait for the dead limit often, and do not want to for as long as others do.
 load_module() {
 	insert_module "$@" || return
@@ -97,7 +99,8 @@ insert_module() {
 		modprobe "$name" "$@"
 		return
 	fi
-	file=$(module_file "$name") || { echo "there is no module $name for $(uname -r)"; return 1; }
+	file=$(module_file "$name") || { echo "there is no module $name for $(uname -r)"; return \
+		1; }
 	[ ! -e "/sys/module/$name" ] || return 0
 	needs=$(modinfo -F depends "$file") || return
 	[ -z "$needs" ] || modprobe -a "${needs//,/ }" || return

@@ -32,11 +32,15 @@ SOL_NETLINK, EXT_ACK, CAP_ACK = 270, 11, 10
 
 
 class Attr:
-    """An attribute by its name in a set of the spec; @value: int (by the spec's type), bytes or a list of Attr."""
+    """
+    An attribute by its name in a set of the spec; @value: int (by the spec's type), bytes or a list
+    of Attr.
+    """
 
     def __init__(self, set_name, name, value, flags=0):
         numbers = {a["name"]: (n, a) for n, a in SPEC.attrs(set_name).items()}
-        self.number, self.attr = numbers[name] if name in numbers else (int(name), {"type": "binary"})
+        self.number, self.attr = (numbers[name] if name in numbers
+                                  else (int(name), {"type": "binary"}))
         self.value, self.flags = value, flags
 
     def pack(self):
@@ -44,7 +48,8 @@ class Attr:
         if isinstance(data, list):
             data = b"".join(a.pack() for a in data)
         elif isinstance(data, int):
-            data = struct.pack({"u8": "=B", "u16": "=H", "u32": "=I", "u64": "=Q"}[self.attr["type"]], data)
+            data = struct.pack(
+                {"u8": "=B", "u16": "=H", "u32": "=I", "u64": "=Q"}[self.attr["type"]], data)
         length = 4 + len(data)
         return struct.pack("=HH", length, self.number | self.flags) + data + bytes(-length % 4)
 
@@ -71,7 +76,8 @@ def limit(name, value, flags=0):
 
 def request(family, op, attrs, dump=False, version=1):
     """(errno, text) of the kernel's answer; (0, None) if it did what it was asked."""
-    body = struct.pack("=BBH", VALUES[spec_check.c_name("inc-cmd-", op)], version, 0) + b"".join(a.pack() for a in attrs)
+    body = (struct.pack("=BBH", VALUES[spec_check.c_name("inc-cmd-", op)], version, 0)
+            + b"".join(a.pack() for a in attrs))
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as sock:
         sock.setsockopt(SOL_NETLINK, EXT_ACK, 1)
         sock.setsockopt(SOL_NETLINK, CAP_ACK, 1)
@@ -82,7 +88,8 @@ def request(family, op, attrs, dump=False, version=1):
                 length, kind, flags = struct.unpack_from("=IHH", data, pos)
                 if kind in (2, 3):
                     error = struct.unpack_from("=i", data, pos + 16)[0]
-                    tlvs = data[pos + (36 if kind == 2 else 20):pos + length] if flags & 0x200 else b""
+                    tlvs = (data[pos + (36 if kind == 2 else 20):pos + length] if flags & 0x200
+                            else b"")
                     text = spec_check.attributes(tlvs).get(1)
                     return -error, text.rstrip(b"\0").decode() if text else None
                 pos += (length + 3) & ~3
@@ -98,21 +105,22 @@ def fallback_cases(index, lo):
                "fallback standby: expected the address of a standby node")
         yield (op, [top("node", who, *[standby(good)] * 4)], False, errno.E2BIG,
                "standby: 4 nodes, expected at most 3")
-        yield (op, [top("node", who, node("fallback", 2), *[standby(good)] * 9)], False, errno.E2BIG,
+        yield (op, [top("node", who, node("fallback", 2), *[standby(good)] * 9)], False,
+               errno.E2BIG,
                "standby: 9 nodes, expected at most 3")
         yield (op, [top("node", who, standby())], False, errno.EINVAL,
                "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
-        yield (op, [top("node", who, standby(good), standby(parent("port", 5227)))], False, errno.EINVAL,
-               "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
+        yield (op, [top("node", who, standby(good), standby(parent("port", 5227)))], False,
+               errno.EINVAL, "address of 0 bytes: expected 4 (IPv4) or 16 (IPv6)")
         for text in "0.0.0.0", "224.0.0.1", "255.255.255.255", "::", "ff02::1", "::ffff:10.0.0.1":
             raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
-            yield (op, [top("node", who, standby(good), standby(parent("addr", raw)))], False, errno.EADDRNOTAVAIL,
-                   f"{text}: expected a unicast address")
+            yield (op, [top("node", who, standby(good), standby(parent("addr", raw)))], False,
+                   errno.EADDRNOTAVAIL, f"{text}: expected a unicast address")
         link_local = parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))
         yield (op, [top("node", who, standby(link_local))], False, errno.EADDRNOTAVAIL,
                "standby fe80::1: expected no link-local address")
-        yield (op, [top("node", who, standby(link_local, parent("ifindex", 1)))], False, errno.EADDRNOTAVAIL,
-               "standby fe80::1: expected no link-local address")
+        yield (op, [top("node", who, standby(link_local, parent("ifindex", 1)))], False,
+               errno.EADDRNOTAVAIL, "standby fe80::1: expected no link-local address")
         yield (op, [top("node", who, standby(good, parent("ifindex", 7)))], False, errno.EINVAL,
                "standby: interface 7: expected none")
         yield (op, [top("node", who, standby(good, parent("port", 0)))], False, errno.ERANGE,
@@ -120,19 +128,25 @@ def fallback_cases(index, lo):
         for value in 3, 255:
             yield (op, [top("node", who, node("late-policy", value))], False, errno.ERANGE,
                    f"late-policy {value}: expected 0..2")
-        yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 0))], False, errno.EINVAL,
-               "late-policy partial: needs a limit: late in 10..3600000")
-        yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 10), node("fallback", 2))], False,
+        yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 0))], False,
+               errno.EINVAL, "late-policy partial: needs a limit: late in 10..3600000")
+        yield (op,
+               [top("node", who, node("late-policy", 2), node("late-ms", 10),
+                    node("fallback", 2))], False,
                errno.EINVAL, "late-policy partial: expected fallback none")
     # one bad thing beside a good one: neither is taken
-    yield ("node-set", [top("node", index, node("fallback", 3), standby(good), node("dead-ms", 300))], False,
+    yield ("node-set",
+           [top("node", index, node("fallback", 3), standby(good), node("dead-ms", 300))], False,
            errno.ERANGE, "fallback 3: expected none, standby or edge")
-    for attrs in ([node("fallback", b"\1\0")], [node("fallback", b"")], [standby(parent("addr", b"\1" * 17))],
+    for attrs in ([node("fallback", b"\1\0")], [node("fallback", b"")],
+                  [standby(parent("addr", b"\1" * 17))],
                   [Attr("node", "standby", [good])], [standby(Attr("parent", "99", b""))]):
         yield "node-set", [top("node", index, *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     for op in "node-get", "node-del":
-        yield op, [top("node", index, standby(good))], False, errno.EINVAL, NOT_TAKEN.format("node", 13)
-        yield op, [top("node", index, node("fallback", 0))], False, errno.EINVAL, NOT_TAKEN.format("node", 12)
+        yield (op, [top("node", index, standby(good))], False, errno.EINVAL,
+               NOT_TAKEN.format("node", 13))
+        yield (op, [top("node", index, node("fallback", 0))], False, errno.EINVAL,
+               NOT_TAKEN.format("node", 12))
 
 
 def above(*attrs):
@@ -150,15 +164,20 @@ def node_parent_cases(index, lo):
             raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
             yield (op, [top("node", who, above(parent("addr", raw)))], False, errno.EADDRNOTAVAIL,
                    f"{text}: expected a unicast address")
-        yield (op, [top("node", who, above(parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))))], False,
+        yield (op,
+               [top("node", who,
+                    above(parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))))], False,
                errno.EINVAL, "fe80::1: a link-local address needs its interface")
-        yield op, [top("node", who, above(good, parent("port", 0)))], False, errno.ERANGE, "port 0: expected 1..65535"
+        yield (op, [top("node", who, above(good, parent("port", 0)))], False, errno.ERANGE,
+               "port 0: expected 1..65535")
     yield ("node-set", [top("node", index, above(good), node("dead-ms", 5))], False, errno.ERANGE,
            "dead 5: expected milliseconds in 100..60000")
-    for attr in above(Attr("parent", "99", b"")), Attr("node", "parent", [good]), above(parent("addr", b"\1" * 17)):
+    for attr in (above(Attr("parent", "99", b"")), Attr("node", "parent", [good]),
+                 above(parent("addr", b"\1" * 17))):
         yield "node-set", [top("node", index, attr)], False, (errno.EINVAL, errno.ERANGE), None
     for op in "node-get", "node-del":
-        yield op, [top("node", index, above(good))], False, errno.EINVAL, NOT_TAKEN.format("node", 15)
+        yield (op, [top("node", index, above(good))], False, errno.EINVAL,
+               NOT_TAKEN.format("node", 15))
 
 
 def cases(dev):
@@ -168,11 +187,16 @@ def cases(dev):
     lo = node("ifindex", 1)
     none = "no such interface in this network namespace"
     yield "node-add", [], False, errno.EINVAL, "node: missing; expected which one"
-    yield "node-add", [top("node")], False, errno.ENODEV, "dev: missing; expected the index or name of an interface"
-    yield "node-add", [top("node", name)], False, errno.EEXIST, f"dev {dev}: is a node already; `set` changes it"
-    yield "node-add", [top("node", node("ifname", b"no-such\0"))], False, errno.ENODEV, f"dev no-such: {none}"
-    yield "node-add", [top("node", node("ifindex", 77777))], False, errno.ENODEV, f"ifindex 77777: {none}"
-    yield ("node-add", [top("node", lo, name)], False, errno.ENODEV, f"dev {dev}: interface 1 has another name")
+    yield ("node-add", [top("node")], False, errno.ENODEV,
+           "dev: missing; expected the index or name of an interface")
+    yield ("node-add", [top("node", name)], False, errno.EEXIST,
+           f"dev {dev}: is a node already; `set` changes it")
+    yield ("node-add", [top("node", node("ifname", b"no-such\0"))], False, errno.ENODEV,
+           f"dev no-such: {none}")
+    yield ("node-add", [top("node", node("ifindex", 77777))], False, errno.ENODEV,
+           f"ifindex 77777: {none}")
+    yield ("node-add", [top("node", lo, name)], False, errno.ENODEV,
+           f"dev {dev}: interface 1 has another name")
     for op in "node-set", "node-del", "node-get":
         yield op, [top("node", lo)], False, errno.ENODEV, "dev lo: is no node"
     # what the command takes for one node is not for the list of them
@@ -183,52 +207,67 @@ def cases(dev):
             ("late-ms", "late", (1, 9, 3600001, 2**32 - 1), "0 or milliseconds in 10..3600000"),
             ("window", "window", (0, 2, 3, 1000, 8192, 2**31), "a power of two in 4..4096"),
             ("max-groups", "max-groups", (0, 65537), "1..65536"),
-            ("max-memory", "max-memory", (0, 65535, 2**40 + 1, 2**64 - 1), "bytes in 65536..1099511627776")):
+            ("max-memory", "max-memory", (0, 65535, 2**40 + 1, 2**64 - 1),
+             "bytes in 65536..1099511627776")):
         for value in values:
             for op, who in ("node-set", index), ("node-add", lo):
-                yield op, [top("node", who, node(attr, value))], False, errno.ERANGE, f"{label} {value}: expected {want}"
+                yield (op, [top("node", who, node(attr, value))], False, errno.ERANGE,
+                       f"{label} {value}: expected {want}")
     # one bad limit beside a good one: neither is taken
-    yield ("node-set", [top("node", index, node("dead-ms", 300), node("window", 5))], False, errno.ERANGE,
-           "window 5: expected a power of two in 4..4096")
-    for attrs in ([node("ifname", b"x" * 16 + b"\0")], [node("ifname", b"unended")], [node("ifindex", b"\1\0\0")],
-                  [index, node("dead-ms", b"\0" * 8)], [index, node("max-memory", b"\0" * 4)], [index, node("99", b"")],
+    yield ("node-set", [top("node", index, node("dead-ms", 300), node("window", 5))], False,
+           errno.ERANGE, "window 5: expected a power of two in 4..4096")
+    for attrs in ([node("ifname", b"x" * 16 + b"\0")], [node("ifname", b"unended")],
+                  [node("ifindex", b"\1\0\0")],
+                  [index, node("dead-ms", b"\0" * 8)], [index, node("max-memory", b"\0" * 4)],
+                  [index, node("99", b"")],
                   [index, node("key", b"short")], [index, node("key", b"\0" * 17)]):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     yield from fallback_cases(index, lo)
     yield from node_parent_cases(index, lo)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
     yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
-    yield "node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL, NOT_TAKEN.format("node", 3)
+    yield ("node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL,
+           NOT_TAKEN.format("node", 3))
     for attr, number in ("groups", 8), ("memory", 9), ("keyed", 11):
-        for op, who in ("node-set", index), ("node-add", lo), ("node-del", index), ("node-get", index):
+        for op, who in (("node-set", index), ("node-add", lo), ("node-del", index),
+                        ("node-get", index)):
             value = b"" if attr == "keyed" else 1
-            yield op, [top("node", who, node(attr, value))], False, errno.EINVAL, NOT_TAKEN.format("node", number)
+            yield (op, [top("node", who, node(attr, value))], False, errno.EINVAL,
+                   NOT_TAKEN.format("node", number))
     yield "parent-set", [], False, errno.EINVAL, "parent: missing; expected an address"
     for size in 0, 5, 15, 17:
         yield ("parent-set", [top("parent", parent("addr", b"\1" * size))], False, errno.EINVAL,
                f"address of {size} bytes: expected 4 (IPv4) or 16 (IPv6)")
     for text in "0.0.0.0", "224.0.0.1", "255.255.255.255":
-        yield ("parent-set", [top("parent", parent("addr", socket.inet_aton(text)))], False, errno.EADDRNOTAVAIL,
-               f"{text}: expected a unicast address")
-    for text in "::", "ff02::1":
-        yield ("parent-set", [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, text)))], False,
+        yield ("parent-set", [top("parent", parent("addr", socket.inet_aton(text)))], False,
                errno.EADDRNOTAVAIL, f"{text}: expected a unicast address")
-    yield ("parent-set", [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1")))], False,
+    for text in "::", "ff02::1":
+        yield ("parent-set",
+               [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, text)))], False,
+               errno.EADDRNOTAVAIL, f"{text}: expected a unicast address")
+    yield ("parent-set",
+           [top("parent", parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1")))], False,
            errno.EINVAL, "fe80::1: a link-local address needs its interface")
     good = parent("addr", socket.inet_aton("10.9.9.9"))
-    yield "parent-set", [top("parent", good, parent("port", 0))], False, errno.ERANGE, "port 0: expected 1..65535"
+    yield ("parent-set", [top("parent", good, parent("port", 0))], False, errno.ERANGE,
+           "port 0: expected 1..65535")
     for op in "caps-get", "stats-get", "parent-get", "parent-del":
         yield op, [Attr("top", "group-id", 1)], False, errno.EINVAL, None
     missing = "limit: missing; expected one at least"
-    for attrs in [], [top("limit")], [top("limit", limit("scope", 0))], [top("limit", limit("values", [], NESTED))]:
+    for attrs in ([], [top("limit")], [top("limit", limit("scope", 0))],
+                  [top("limit", limit("values", [], NESTED))]):
         yield "limit-set", attrs, False, errno.EINVAL, missing
     for value in 2**63, 2**64 - 1:
         yield ("limit-set", [top("limit", limit("values", [Attr("limits", "sockets", 7),
-                                                           Attr("limits", "groups", value)], NESTED))],
+                                                           Attr("limits", "groups", value)],
+                                                NESTED))],
                False, errno.ERANGE, f"limit 5: expected at most {2**63 - 1}")
-    for attrs, number in ([limit("uid", 1)], 2), ([limit("use", [], NESTED)], 4), ([limit("refused", [], NESTED)], 5):
-        yield "limit-set", [top("limit", *attrs)], False, errno.EINVAL, NOT_TAKEN.format("limit", number)
-    for op, attr, value, number in (("tenant-add", "groups", 1, 11), ("tenant-set", "refused-rate", 1, 20),
+    for attrs, number in (([limit("uid", 1)], 2), ([limit("use", [], NESTED)], 4),
+                          ([limit("refused", [], NESTED)], 5)):
+        yield ("limit-set", [top("limit", *attrs)], False, errno.EINVAL,
+               NOT_TAKEN.format("limit", number))
+    for op, attr, value, number in (("tenant-add", "groups", 1, 11),
+                                    ("tenant-set", "refused-rate", 1, 20),
                                     ("tenant-set", "keyed", b"", 3), ("tenant-del", "cpu", 1, 9)):
         who = [Attr("tenant", "name", b"nobody\0"), Attr("tenant", attr, value)]
         yield op, [top("tenant", *who)], False, errno.EINVAL, NOT_TAKEN.format("tenant", number)
@@ -244,7 +283,9 @@ def cases(dev):
 
 
 def family_id():
-    return struct.unpack("=H", spec_check.attributes(spec_check.genl(spec_check.CMD_GETFAMILY, "inc")[0])[1])[0]
+    return struct.unpack("=H",
+                         spec_check.attributes(spec_check.genl(spec_check.CMD_GETFAMILY,
+                                                               "inc")[0])[1])[0]
 
 
 def send_bad(dev):
@@ -252,7 +293,8 @@ def send_bad(dev):
     for op, attrs, dump, want, text in cases(dev):
         count += 1
         got, got_text = request(family, op, attrs, dump)
-        if got not in (want if isinstance(want, tuple) else (want,)) or (text is not None and got_text != text):
+        if (got not in (want if isinstance(want, tuple) else (want,))
+            or (text is not None and got_text != text)):
             bad += 1
             print(f"{op} ({count}): errno {got} \"{got_text}\", expected {want} \"{text}\"")
     print(f"{count} requests, {bad} not refused as expected")
@@ -262,7 +304,8 @@ def send_bad(dev):
 def add_nodes(prefix, count):
     family = family_id()
     for i in range(int(count)):
-        got, text = request(family, "node-add", [top("node", node("ifname", f"{prefix}{i}".encode() + b"\0"))])
+        got, text = request(family, "node-add",
+                            [top("node", node("ifname", f"{prefix}{i}".encode() + b"\0"))])
         if got:
             print(f"{prefix}{i}: errno {got} {text}")
             return 1
@@ -295,7 +338,8 @@ def judge(data, set_name, seen, complaints):
         at += max(size + 3 & ~3, 4)
         if attr is None:
             if number & 0x3fff:
-                complaints.append(f"{set_name}: attribute {number & 0x3fff}, which the spec does not have")
+                complaints.append(
+                    f"{set_name}: attribute {number & 0x3fff}, which the spec does not have")
             continue
         name = f"{set_name}.{attr['name']}"
         seen.add(name)
@@ -342,4 +386,5 @@ def check_answers(namespaces, *names):
     return 1 if complaints else 0
 
 
-sys.exit({"answers": check_answers, "bad": send_bad, "add": add_nodes, "json": check_json}[sys.argv[1]](*sys.argv[2:]))
+sys.exit({"answers": check_answers, "bad": send_bad, "add": add_nodes, "json": check_json}[
+    sys.argv[1]](*sys.argv[2:]))

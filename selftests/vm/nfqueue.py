@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Rules of nft in a network namespace, and a program behind `queue`: it says ACCEPT to every packet, by which the kernel
-goes on with it in this process.
+Rules of nft in a network namespace, and a program behind `queue`: it says ACCEPT to every packet,
+by which the kernel goes on with it in this process.
 """
 import contextlib
 import json
@@ -20,7 +20,8 @@ ACCEPT = 1
 
 def nft(ns, *rules):
     """@rules: lines of an nft script."""
-    done = subprocess.run(["nsenter", f"--net=/run/netns/{ns}", "nft", "-f", "-"], input="\n".join(rules), text=True,
+    done = subprocess.run(["nsenter", f"--net=/run/netns/{ns}", "nft", "-f", "-"],
+                          input="\n".join(rules), text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         raise AssertionError(f"nft in {ns}: {done.stdout.strip()}")
@@ -28,7 +29,8 @@ def nft(ns, *rules):
 
 def counted(ns, family):
     """Packets that the rules of table `t` have counted."""
-    shown = subprocess.run(["nsenter", f"--net=/run/netns/{ns}", "nft", "-j", "list", "table", family, "t"],
+    shown = subprocess.run(["nsenter", f"--net=/run/netns/{ns}", "nft", "-j", "list", "table",
+                            family, "t"],
                            stdout=subprocess.PIPE, check=True).stdout
     rules = [o["rule"] for o in json.loads(shown)["nftables"] if "rule" in o]
     return sum(e["counter"]["packets"] for rule in rules for e in rule["expr"] if "counter" in e)
@@ -49,11 +51,14 @@ def attribute(kind, data):
 
 
 def message(kind, number, body, flags=1):
-    return struct.pack("=IHHIIBBH", 20 + len(body), kind, flags, 0, 0, 0, 0, socket.htons(number)) + body
+    return (struct.pack("=IHHIIBBH", 20 + len(body), kind, flags, 0, 0, 0, 0,
+                        socket.htons(number)) + body)
 
 
 class Queue:
-    """Gives back what comes to queue @number of a network namespace, from a thread of this process."""
+    """
+    Gives back what comes to queue @number of a network namespace, from a thread of this process.
+    """
 
     def __init__(self, ns, number):
         self.number, self.packets = number, 0
@@ -61,7 +66,8 @@ class Queue:
             self.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12)
         self.configure(attribute(1, struct.pack("!BxH", 1, 0)))                         # bind
         self.configure(attribute(2, struct.pack("!IB", 0, 1)))                          # no payload
-        self.configure(attribute(5, struct.pack("!I", 4)) + attribute(4, struct.pack("!I", 4)))     # GSO as it is
+        # GSO as it is
+        self.configure(attribute(5, struct.pack("!I", 4)) + attribute(4, struct.pack("!I", 4)))
         self.stop, self.stopped = os.pipe()
         self.thread = threading.Thread(target=self.work)
 
@@ -95,5 +101,6 @@ class Queue:
                 at += size + 3 & ~3
 
     def give_back(self, ident):
-        self.sock.send(message(VERDICT, self.number, attribute(2, struct.pack("!I", ACCEPT) + ident)))
+        self.sock.send(message(VERDICT, self.number,
+                               attribute(2, struct.pack("!I", ACCEPT) + ident)))
         self.packets += 1

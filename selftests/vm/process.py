@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Processes and what can become of them: several groups and sockets in one, forks, kills, stops, memory that goes away in
-mid-operation, nodes, bridges and namespaces that do. Started by 23-process.sh.
+Processes and what can become of them: several groups and sockets in one, forks, kills, stops,
+memory that goes away in mid-operation, nodes, bridges and namespaces that do. Started by
+23-process.sh.
 """
 import array
 import errno
@@ -21,7 +22,8 @@ from inc_proc import Pages, beside, ended, new_group
 
 ECONNRESET, EHOSTDOWN, EFAULT = -104, -112, -14
 NOBODY = 65534
-TOLD = 5                # seconds: the dead limit, and some for its timers and a machine that is busy
+# seconds: the dead limit, and some for its timers and a machine that is busy
+TOLD = 5
 
 
 class Lab:
@@ -48,13 +50,15 @@ def error_of(rank, handle, within):
         done = rank.wait(handle, 20000)
         took = clock.seconds()
     if took > within:
-        raise AssertionError(f"rank {rank.rank}: told after {took:.2f} s ({done}), expected {within} s at most")
+        raise AssertionError(
+            f"rank {rank.rank}: told after {took:.2f} s ({done}), expected {within} s at most")
     return done
 
 
 def told(rank, handle, result, code, ranks, within):
     done = error_of(rank, handle, within)
-    equal((done.result, done.code, done.ranks), (result, code, ranks), f"rank {rank.rank}: result, code and ranks")
+    equal((done.result, done.code, done.ranks), (result, code, ranks),
+          f"rank {rank.rank}: result, code and ranks")
 
 
 def none_left(*where):
@@ -100,7 +104,8 @@ def t_fork(lab):
         job.close()                     # of the child's descriptors only
 
     equal(ended(beside(child)), 0, "the child")
-    equal([r.info()["state"] for r in job.ranks], [abi.READY] * 2, "states after the child's close()")
+    equal([r.info()["state"] for r in job.ranks], [abi.READY] * 2,
+          "states after the child's close()")
     job.run(700, 3)
     pid = beside(lambda: time.sleep(60))
     os.kill(pid, signal.SIGKILL)
@@ -111,7 +116,10 @@ def t_fork(lab):
 
 
 def bursts(rank, n):
-    """All operations of a burst are waited for before the next one begins: nobody who submits comes to the rescue."""
+    """
+    All operations of a burst are waited for before the next one begins: nobody who submits comes to
+    the rescue.
+    """
     resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 16, 1 << 16))
     os.setresuid(NOBODY, NOBODY, NOBODY)
     for k in range(n):
@@ -201,7 +209,8 @@ def t_kill(lab):
     for handle in handles:
         told(here[0], handle, ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], TOLD)
     told(here[1], other, ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], TOLD)
-    told(here[1], here[1].submit(coll=BARRIER, dtype=0, op=0), ECONNRESET, abi.RANK_ABORT, [2, abi.NO_RANK], TOLD)
+    told(here[1], here[1].submit(coll=BARRIER, dtype=0, op=0), ECONNRESET, abi.RANK_ABORT,
+         [2, abi.NO_RANK], TOLD)
     close_all(here)
     none_left("h1", "h2", "h3")
 
@@ -215,7 +224,8 @@ def t_shutdown(lab):
     thread.start()
     told(here[0], handle, ECONNRESET, abi.RANK_ABORT, [0, abi.NO_RANK], TOLD)
     thread.join()
-    told(here[1], here[1].allreduce(range(1000)), ECONNRESET, abi.RANK_ABORT, [0, abi.NO_RANK], TOLD)
+    told(here[1], here[1].allreduce(range(1000)), ECONNRESET, abi.RANK_ABORT, [0, abi.NO_RANK],
+         TOLD)
     here[0].sock.shutdown(socket.SHUT_RDWR)
     os.kill(pid, signal.SIGKILL)
     ended(pid)
@@ -249,7 +259,8 @@ def t_stop(lab):
         here, pid = with_lone(lab, work)
         monitor.wait("group-formed")
         first = [rank.allreduce(range(4000)) for rank in here]
-        equal([rank.wait(handle).result for rank, handle in zip(here, first)], [0, 0], "results before the stop")
+        equal([rank.wait(handle).result for rank, handle in zip(here, first)], [0, 0],
+              "results before the stop")
         second = [rank.allreduce(range(4000)) for rank in here]
         group = here[0].group
         late = monitor.wait("rank-late")
@@ -259,7 +270,8 @@ def t_stop(lab):
         if not 900 < shown["waited_ms"] < 20000:
             raise AssertionError(f"waited_ms is {shown['waited_ms']}, expected a second or more")
         os.kill(pid, signal.SIGCONT)
-        equal([rank.wait(handle).result for rank, handle in zip(here, second)], [0, 0], "results when it is back")
+        equal([rank.wait(handle).result for rank, handle in zip(here, second)], [0, 0],
+              "results when it is back")
         equal(monitor.wait("rank-back")["rank"], 2, "rank that is back")
         equal(ended(pid), 0, "the process that was stopped")
     close_all(here)
@@ -274,7 +286,8 @@ def t_fault(lab):
         handle = mine.submit(count=mem.size // 4, send=mem.at, recv=mem.at)
         mem.protect(0)
         done = mine.wait(handle, 30000)
-        equal((done.result, done.code, done.ranks), (EFAULT, abi.RANK_FAULT, [2, abi.NO_RANK]), "what rank 2 is told")
+        equal((done.result, done.code, done.ranks), (EFAULT, abi.RANK_FAULT, [2, abi.NO_RANK]),
+              "what rank 2 is told")
 
     before = abi.counters("h3")["contribs_sent"]
     here, pid = with_lone(lab, work)
@@ -317,11 +330,15 @@ def t_host_namespace(lab):
     job.run(3000, 2)                    # the socket keeps it
     job.close()
     none_left("sw", "h1", "h2")
-    wait_until(lambda: "p3" not in abi.tool("ip", "-n", "sw", "-br", "link"), "the namespace and its link are gone")
+    wait_until(lambda: "p3" not in abi.tool("ip", "-n", "sw", "-br", "link"),
+               "the namespace and its link are gone")
 
 
 def node_goes(gone, *command):
-    """Ranks of a job whose node goes by this command, which has done its work when gone(): all are told so."""
+    """
+    Ranks of a job whose node goes by this command, which has done its work when gone(): all are
+    told so.
+    """
     job = Job(new_group(), ("h1", "h2"))
     job.run(700, 1)
     handles = [job.ranks[0].allreduce(range(100000))]
@@ -333,7 +350,8 @@ def node_goes(gone, *command):
         done = error_of(rank, handle, TOLD)
         equal(done.result, EHOSTDOWN, f"rank {rank.rank}: result ({done})")
         if done.code not in (abi.NODE_DEAD, abi.NODE_GONE):
-            raise AssertionError(f"rank {rank.rank}: error {done.code}, expected NODE_DEAD or NODE_GONE")
+            raise AssertionError(
+                f"rank {rank.rank}: error {done.code}, expected NODE_DEAD or NODE_GONE")
         equal(rank.info()["state"], abi.FAILED, "state")
     job.close()
     none_left("h1", "h2")
@@ -352,7 +370,8 @@ def t_bridge(lab):
 def t_node_namespace(lab):
     del lab
     # what is in it goes in the background, the other ends of its links with it
-    node_goes(lambda: "eth0" not in abi.tool("ip", "-n", "h1", "-br", "link"), "ip", "netns", "del", "sw")
+    node_goes(lambda: "eth0" not in abi.tool("ip", "-n", "h1", "-br", "link"), "ip", "netns",
+              "del", "sw")
 
 
 abi.main(Lab())

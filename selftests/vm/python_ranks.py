@@ -5,8 +5,8 @@ One rank of a Python program that uses the package `inc`, compared with what Num
 
     python_ranks.py TEST...     as rank INC_RANK of INC_SIZE in groups from INC_GROUP on
 
-SEED: of random numbers; FILE: how names of files begin by which ranks tell others how far they are. Prints
-"TEST: passed" for every test, or ends with what was wrong.
+SEED: of random numbers; FILE: how names of files begin by which ranks tell others how far they are.
+Prints "TEST: passed" for every test, or ends with what was wrong.
 """
 import array
 import errno
@@ -39,7 +39,8 @@ def equal(what, got, want):
     want = np.asarray(want, got.dtype)
     if got.tobytes() != want.tobytes():
         at = np.flatnonzero(np.asarray(got).ravel() != want.ravel())[:1]
-        sys.exit(f"rank {RANK}: {what}: element {at} is {got.ravel()[at]}, expected {want.ravel()[at]}")
+        sys.exit(
+            f"rank {RANK}: {what}: element {at} is {got.ravel()[at]}, expected {want.ravel()[at]}")
 
 
 def fails(function, *args, **options):
@@ -70,7 +71,8 @@ def say(what):
 
 def at_node(counter):
     """What the node has counted."""
-    stats = subprocess.run(["inc", "-n", "sw", "-j", "-s", "stats", "show"], check=True, stdout=subprocess.PIPE)
+    stats = subprocess.run(["inc", "-n", "sw", "-j", "-s", "stats", "show"], check=True,
+                           stdout=subprocess.PIPE)
     return int(re.search(rb'"%s":(\d+)' % counter.encode(), stats.stdout)[1])
 
 
@@ -93,18 +95,20 @@ def fold(function, vectors):
 def as_bf16(x):
     """f32 rounded to bf16, to nearest even, as u16; no NaN."""
     bits = x.view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)).astype(np.uint16)
+    return ((bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1)))
+            >> np.uint64(16)).astype(np.uint16)
 
 
 def from_bf16(x):
     return (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-# ---- Collectives -----------------------------------------------------------------------------------------------------
+# ---- Collectives ---------------------------------------------------------------------------------
 
 def reductions(group):
     functions = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
-    for k, (dtype, op) in enumerate((("f4", "sum"), ("f8", "sum"), ("i4", "sum"), ("f4", "max"), ("i8", "min"),
+    for k, (dtype, op) in enumerate((("f4", "sum"), ("f8", "sum"), ("i4", "sum"), ("f4", "max"),
+                                     ("i8", "min"),
                                      ("f8", "prod"), ("u2", "sum"))):
         each = inputs(1000 + k, dtype, k)
         want = fold(functions[op], each)
@@ -126,7 +130,8 @@ def reductions(group):
         equal("reduce", got, fold(np.add, each) if root == group.rank else np.zeros(700))
         own = each[group.rank].copy()
         group.reduce(own, root=root)
-        equal("reduce in place", own, fold(np.add, each) if root == group.rank else each[group.rank])
+        equal("reduce in place", own,
+              fold(np.add, each) if root == group.rank else each[group.rank])
     got = np.zeros(700, "f4")
     group.scan(each[group.rank], got)
     equal("scan", got, fold(np.add, each[:group.rank + 1]))
@@ -247,7 +252,8 @@ def on_the_wire(group):
     equal("f16", own, fold(np.add, [x.astype("f4") for x in halves]).astype("f2"))
     own = each[rank].copy()
     group.allreduce(own, wire="f16")
-    equal("f32 as f16", own, fold(np.add, [x.astype("f4") for x in halves]).astype("f2").astype("f4"))
+    equal("f32 as f16", own,
+          fold(np.add, [x.astype("f4") for x in halves]).astype("f2").astype("f4"))
     # 8-bit floats hold small integers exactly
     whole = np.full(16, rank + 1, "f4")
     group.allreduce(whole, wire=inc.Type.F8E4M3)
@@ -275,7 +281,10 @@ def test_collectives():
 
 
 def test_counted():
-    """While the others wait: the node has counted every contribution of an allreduce, and reduced every block once."""
+    """
+    While the others wait: the node has counted every contribution of an allreduce, and reduced
+    every block once.
+    """
     blocks = 50
     with inc.Group() as group:
         # the first one holds the descriptor, too, of 32 bytes
@@ -326,7 +335,8 @@ def test_nonblocking():
             except BufferError:
                 pass
             error = fails(last_barrier.wait, 3)
-            expect("a limit", (type(error), error.errno, error.ranks), (inc.Timeout, errno.ETIMEDOUT, (1,)))
+            expect("a limit", (type(error), error.errno, error.ranks),
+                   (inc.Timeout, errno.ETIMEDOUT, (1,)))
             say("go")
         del last_barrier
     for k in range(2):
@@ -400,7 +410,8 @@ def test_split():
         slow, fast = np.ones(10, np.int32), np.ones(10, np.int32)
         if RANK == SIZE - 1:
             half.iallreduce(fast).wait()
-            until("the others have seen theirs end first", lambda: all(said(f"any{r}") for r in range(SIZE - 1)))
+            until("the others have seen theirs end first",
+                  lambda: all(said(f"any{r}") for r in range(SIZE - 1)))
             group.iallreduce(slow).wait()
         else:
             requests = [None, group.iallreduce(slow), half.iallreduce(fast)]
@@ -417,8 +428,8 @@ def test_launcher():
     """As torchrun starts it; the job is what inc.h says of the hash, and the node has it."""
     port = str(20000 + GROUP % 40000)
     kept = {name: os.environ.pop(name) for name in ("INC_RANK", "INC_SIZE", "INC_GROUP")}
-    os.environ.update(RANK=str(RANK), WORLD_SIZE=str(SIZE), MASTER_ADDR="10.7.0.1", MASTER_PORT=port,
-                      LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+    os.environ.update(RANK=str(RANK), WORLD_SIZE=str(SIZE), MASTER_ADDR="10.7.0.1",
+                      MASTER_PORT=port, LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
     value = 0xCBF29CE484222325
     for text in ("torchrun", "MASTER_ADDR", "10.7.0.1", "MASTER_PORT", port):
         for byte in text.encode() + b"\0":
@@ -429,13 +440,14 @@ def test_launcher():
         group.allreduce(x)
         equal("sum", x, np.full(4, SIZE * (SIZE - 1) // 2))
         if RANK == 0:
-            groups = subprocess.run(["inc", "-n", "sw", "-j", "group", "show"], check=True, stdout=subprocess.PIPE)
+            groups = subprocess.run(["inc", "-n", "sw", "-j", "group", "show"], check=True,
+                                    stdout=subprocess.PIPE)
             expect("the node has it", b'"job":%d' % value in groups.stdout.replace(b" ", b""), True)
         group.barrier()
     os.environ.update(kept)
 
 
-# ---- What goes wrong -------------------------------------------------------------------------------------------------
+# ---- What goes wrong -----------------------------------------------------------------------------
 
 def test_mismatch():
     with inc.Group() as group:
@@ -498,7 +510,10 @@ def test_interrupt():
 
 
 def test_interrupt_wait():
-    """Ctrl-C in Request.wait() and in the constructor: the first leaves all as it is, the second ends the join."""
+    """
+    Ctrl-C in Request.wait() and in the constructor: the first leaves all as it is, the second ends
+    the join.
+    """
     group = inc.Group()
     x = np.ones(1000, "f4")
     if RANK == 0:
@@ -525,7 +540,8 @@ def test_interrupt_wait():
         except KeyboardInterrupt:
             expect("interrupted within 5 s", time.monotonic() - when[0] < 5, True)
         error = fails(inc.Group, GROUP + 500001, 0, 2, timeout=3)
-        expect("a join with a limit", (type(error), error.errno, error.ranks), (inc.Timeout, errno.ETIMEDOUT, (1,)))
+        expect("a join with a limit", (type(error), error.errno, error.ranks),
+               (inc.Timeout, errno.ETIMEDOUT, (1,)))
         expect("its text", "1 of 2 ranks have joined, rank 1 is missing" in str(error), True)
 
 

@@ -41,8 +41,10 @@ def t_port(lab):
 def t_not_inc(lab):
     lab.fresh()
     bad = [pk.inc(version=0), pk.inc(version=2), pk.inc(kind=0), pk.inc(flags=0x401),
-           pk.inc(flags=0x8001), pk.inc(span=0), pk.inc(span=2), pk.inc(length=44), pk.inc(length=52), pk.inc(flags=0),
-           pk.inc("join", 48), pk.inc("ready", 60), pk.inc()[:47], pk.inc()[:1], b"", b"\0" * 48, b"\xff" * 96]
+           pk.inc(flags=0x8001), pk.inc(span=0), pk.inc(span=2), pk.inc(length=44),
+           pk.inc(length=52), pk.inc(flags=0),
+           pk.inc("join", 48), pk.inc("ready", 60), pk.inc()[:47], pk.inc()[:1], b"", b"\0" * 48,
+           b"\xff" * 96]
     for data in bad:
         lab.udp.sendto(data, (DST, pk.INC_PORT))
     lab.counts(other=len(bad))
@@ -57,7 +59,8 @@ def t_ipv4(lab):
     lab.ether(pk.ipv4(datagram, options=b"\x01" * 40))
     lab.ether(pk.ipv4(datagram, frag=0x4000))                   # DF
     lab.ether(pk.ipv4(datagram) + bytes(20))                    # a trailer
-    bad = [pk.ipv4(datagram, frag=0x2000), pk.ipv4(datagram, frag=5), pk.ipv4(datagram, frag=0x2005),
+    bad = [pk.ipv4(datagram, frag=0x2000), pk.ipv4(datagram, frag=5),
+           pk.ipv4(datagram, frag=0x2005),
            pk.ipv4(datagram, proto=6), pk.ipv4(datagram, proto=136), pk.ipv4(datagram, version=5),
            pk.ipv4(datagram, ihl=4), pk.ipv4(datagram, ihl=15), pk.ipv4(pk.udp(pk.inc(), length=0)),
            pk.ipv4(pk.udp(pk.inc(), length=55)), pk.ipv4(pk.udp(pk.inc(), length=105)),
@@ -78,7 +81,8 @@ def t_ipv6(lab):
         lab.ether(pk.ipv6(datagram, ext), pk.ETH_IPV6)
     bad = [pk.ipv6(datagram, ((pk.FRAGMENT, b"\0\0\1\0\0\0\1"),)),
            pk.ipv6(datagram, ((pk.FRAGMENT, b"\0\0\x08\0\0\0\1"),)),
-           pk.ipv6(datagram, version=4), pk.ipv6(datagram, ((6, b""),)), pk.ipv6(datagram, ((59, *pad),)),
+           pk.ipv6(datagram, version=4), pk.ipv6(datagram, ((6, b""),)),
+           pk.ipv6(datagram, ((59, *pad),)),
            pk.ipv6(datagram, ((pk.HOP_BY_HOP, b"\xff" + pad[0][1:]),))]
     for data in bad:
         lab.ether(data, pk.ETH_IPV6)
@@ -113,7 +117,8 @@ def t_truncated(lab):
     lab.fresh()
     whole = 0
     for data, ether in ((pk.ipv4(pk.udp(pk.inc(total=64))), pk.ETH_IPV4),
-                        (pk.ipv6(pk.udp(pk.inc(total=64)), ((pk.HOP_BY_HOP, b"\0\x01\x04\0\0\0\0"),)), pk.ETH_IPV6)):
+                        (pk.ipv6(pk.udp(pk.inc(total=64)),
+                                 ((pk.HOP_BY_HOP, b"\0\x01\x04\0\0\0\0"),)), pk.ETH_IPV6)):
         for vlans in ([], [(pk.ETH_8021Q, 3)]):
             for cut in range(1, len(data)):
                 lab.ether(data[:cut], ether, vlans)
@@ -131,7 +136,8 @@ def t_nonlinear(lab):
             vnet = bytes((0, 0)) + linear.to_bytes(2, sys.byteorder) + bytes(6)
             for data, ether in ((pk.ipv4(pk.udp(pk.inc(total=6000))), pk.ETH_IPV4),
                                 (pk.ipv6(pk.udp(pk.inc("result", total=6000))), pk.ETH_IPV6)):
-                s.send(vnet + pk.frame(data, ether, mac(PEER), mac(DEV), [(pk.ETH_8021Q, 3)] if linear == 20 else ()))
+                s.send(vnet + pk.frame(data, ether, mac(PEER), mac(DEV),
+                                       [(pk.ETH_8021Q, 3)] if linear == 20 else ()))
     lab.counts(contrib=6, control=6)
 
 
@@ -155,7 +161,8 @@ def t_gso_waits(lab):
     with udp_socket(segment=1000) as s:
         s.sendto(b"".join(pk.inc("contrib", 1000) for _ in range(40)), (DST, pk.INC_PORT))
     length = 40 * (HEADERS + 1000)
-    lab.expect(contrib={"packets": 0, "qlen": 1, "backlog": length}, other={"packets": 58}, blocks=40)
+    lab.expect(contrib={"packets": 0, "qlen": 1, "backlog": length}, other={"packets": 58},
+               blocks=40)
     lab.thaw()
     lab.expect(contrib={"packets": 40, "bytes": length}, other={"packets": 59}, blocks=40)
 
@@ -179,7 +186,8 @@ def t_ipv6_sockets(lab):
         # IPv6 says things of its own here: only the INC classes can be exact.
         def counted():
             stats = lab.rtnl.stats()
-            return stats["blocks"] == 21 and all((stats[c]["packets"], stats[c]["bytes"]) == want[c] for c in want)
+            return (stats["blocks"] == 21
+                    and all((stats[c]["packets"], stats[c]["bytes"]) == want[c] for c in want))
 
         wait_until(counted, lambda: f"counters {want}; they are {lab.rtnl.stats()}")
     finally:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What the tests of sch_inc stand on: a veth pair in this network namespace, made by 40-qdisc.sh. The qdisc under test is
-on DEV; what leaves it is captured on PEER. All addresses and neighbours are static, so that the counters can be
-compared exactly: nothing is sent but what a test sends.
+What the tests of sch_inc stand on: a veth pair in this network namespace, made by 40-qdisc.sh. The
+qdisc under test is on DEV; what leaves it is captured on PEER. All addresses and neighbours are
+static, so that the counters can be compared exactly: nothing is sent but what a test sends.
 """
 
 import contextlib
@@ -19,11 +19,13 @@ import qdisc_rtnl as nl
 
 DEV, PEER = "inc-q0", "inc-q1"
 DST, DST6 = "10.9.0.2", "fd00:9::2"
-HEADERS = 14 + 20 + 8                   # Ethernet, IPv4, UDP: what the qdisc counts beside a datagram
+# Ethernet, IPv4, UDP: what the qdisc counts beside a datagram
+HEADERS = 14 + 20 + 8
 OTHER_PORT = 9                          # nobody's
 SEGMENT = 1000                          # of the super-packets that are captured
-# Token buckets. The frozen ones let their burst pass at once, and then a byte in a second, which is nothing as long as a
-# test takes: no packet is shorter than 138 bytes, and the burst is used up, but for 64 bytes of the long one.
+# Token buckets. The frozen ones let their burst pass at once, and then a byte in a second, which is
+# nothing as long as a test takes: no packet is shorter than 138 bytes, and the burst is used up,
+# but for 64 bytes of the long one.
 FROZEN = "tbf rate 8bit burst 1514 limit 100000000"
 FROZEN_LONG = "tbf rate 8bit burst 60000 limit 100000000"
 OPEN = "tbf rate 1gbit burst 100000 limit 100000000"
@@ -43,7 +45,8 @@ def test(name):
 
 
 def run(command):
-    done = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(command.split(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     if done.returncode:
         raise AssertionError(f"{command}: exit status {done.returncode}: {done.stdout.strip()}")
     return done.stdout
@@ -117,17 +120,21 @@ class Lab:
 
     def freeze_long(self, **options):
         """
-        The same for super-packets, which a token bucket takes apart when they are longer than its burst, and sch_inc
-        when it knows how slow that is.
+        The same for super-packets, which a token bucket takes apart when they are longer than its
+        burst, and sch_inc when it knows how slow that is.
         """
         self.under_tbf(FROZEN_LONG, **{"rate": 10 ** 12, **options})
         with udp_socket(segment=SEGMENT) as s:
             s.sendto(bytes(57 * SEGMENT), (DST, OTHER_PORT))
         self.other(500)
-        wait_until(lambda: self.rtnl.stats()["other"]["packets"] == 58, "the first two packets pass")
+        wait_until(lambda: self.rtnl.stats()["other"]["packets"] == 58,
+                   "the first two packets pass")
 
     def thaw(self, tbf=OPEN):
-        """All leave, and one more other packet of 1472 bytes, whose coming makes the token bucket look again."""
+        """
+        All leave, and one more other packet of 1472 bytes, whose coming makes the token bucket look
+        again.
+        """
         run(f"tc qdisc change dev {DEV} root handle 1: {tbf}")
         self.other(1472)
 
@@ -138,7 +145,8 @@ class Lab:
     def coded(options):
         numbers = {"share": nl.SHARE, "limit": nl.LIMIT, "port": nl.PORT, "weights": nl.WEIGHTS,
                    "target": nl.TARGET, "control": nl.CONTROL, "rate": nl.RATE}
-        code = {"port": nl.u16, "rate": nl.u64, "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
+        code = {"port": nl.u16, "rate": nl.u64,
+                "weights": lambda w: b"".join(nl.u32(g) + nl.u32(n) for g, n in w.items())}
         return [(numbers[k], code.get(k, nl.u32)(v)) for k, v in options.items()]
 
     # packets
@@ -155,8 +163,8 @@ class Lab:
     # counters
 
     def expect(self, **want):
-        """Waits until the counters named are what they should be; drops, marks, qlen and backlog not named must
-        be 0."""
+        """Waits until the counters named are what they should be; drops, marks, qlen and backlog
+        not named must be 0."""
         full = {"blocks": want.pop("blocks")} if "blocks" in want else {}
         for cls in nl.CLASSES:
             full[cls] = {"drops": 0, "marks": 0, "qlen": 0, "backlog": 0} | want.pop(cls, {})
@@ -165,21 +173,23 @@ class Lab:
 
         def reached():
             got.update(self.rtnl.stats())
-            return all(got[k] == v if k == "blocks" else v.items() <= got[k].items() for k, v in full.items())
+            return all(got[k] == v if k == "blocks" else v.items() <= got[k].items()
+                       for k, v in full.items())
 
         wait_until(reached, lambda: f"counters {full}; they are {got}")
 
     def counts(self, control=0, contrib=0, other=0, blocks=None):
         """Exact packets of each class, nothing waiting, nothing dropped."""
-        self.expect(control={"packets": control}, contrib={"packets": contrib}, other={"packets": other},
+        self.expect(control={"packets": control}, contrib={"packets": contrib},
+                    other={"packets": other},
                     blocks=control + contrib if blocks is None else blocks)
 
     # floods
 
     def flood(self, sends, pause=0, **kw):
         """
-        A process that calls sendto for each (datagram, port) over and over, as fast as the socket lets it, or with
-        @pause seconds at least between two rounds.
+        A process that calls sendto for each (datagram, port) over and over, as fast as the socket
+        lets it, or with @pause seconds at least between two rounds.
         """
         pid = os.fork()
         if pid:
@@ -208,8 +218,8 @@ class Lab:
 
 class Capture:
     """
-    What leaves the device, seen at the other end: (letter of the class, bytes as the qdisc counts them), or with
-    groups(): (group of a contribution or None, bytes).
+    What leaves the device, seen at the other end: (letter of the class, bytes as the qdisc counts
+    them), or with groups(): (group of a contribution or None, bytes).
     """
 
     def __init__(self):
@@ -226,7 +236,8 @@ class Capture:
             port = int.from_bytes(data[36:38], "big")
             kind = data[42] & 15 if port == pk.INC_PORT else 0
             segments = -(-(len(data) - HEADERS) // SEGMENT) if len(data) > 1514 else 1
-            out.append((kind, int.from_bytes(data[46:50], "big"), len(data) + (segments - 1) * HEADERS))
+            out.append((kind, int.from_bytes(data[46:50], "big"),
+                        len(data) + (segments - 1) * HEADERS))
         return out
 
     def ecn(self, count):
@@ -240,7 +251,8 @@ class Capture:
         return out
 
     def take(self, count):
-        return [("O" if not kind else "C" if kind == 1 else "R", size) for kind, _, size in self.packets(count)]
+        return [("O" if not kind else "C" if kind == 1 else "R", size)
+                for kind, _, size in self.packets(count)]
 
     def groups(self, count):
         return [(group if kind == 1 else None, size) for kind, group, size in self.packets(count)]
@@ -254,14 +266,20 @@ class Capture:
 
 @contextlib.contextmanager
 def default_qdisc(name):
-    """What the system puts below devices; sch_inc takes it for what is not INC if it is fq_codel. Of the first netns."""
+    """
+    What the system puts below devices; sch_inc takes it for what is not INC if it is fq_codel. Of
+    the first netns.
+    """
     path, first = "/proc/sys/net/core/default_qdisc", ["nsenter", "--net=/proc/1/ns/net"]
-    before = subprocess.run([*first, "cat", path], stdout=subprocess.PIPE, text=True, check=True).stdout
-    subprocess.run([*first, "tee", path], input=name, stdout=subprocess.DEVNULL, text=True, check=True)
+    before = subprocess.run([*first, "cat", path], stdout=subprocess.PIPE, text=True,
+                            check=True).stdout
+    subprocess.run([*first, "tee", path], input=name, stdout=subprocess.DEVNULL, text=True,
+                   check=True)
     try:
         yield
     finally:
-        subprocess.run([*first, "tee", path], input=before, stdout=subprocess.DEVNULL, text=True, check=True)
+        subprocess.run([*first, "tee", path], input=before, stdout=subprocess.DEVNULL, text=True,
+                       check=True)
 
 
 @contextlib.contextmanager
@@ -290,9 +308,13 @@ def waiting(packets, sent=0, drops=0):
 
 
 def parent_agrees(lab, keys=("packets", "bytes", "drops", "qlen", "backlog")):
-    """The token bucket above counts as waiting what waits below, and the kernel's sums are those of the classes."""
+    """
+    The token bucket above counts as waiting what waits below, and the kernel's sums are those of
+    the classes.
+    """
     stats, child, parent = lab.rtnl.stats(), lab.rtnl.queue(0x20000), lab.rtnl.queue(0x10000)
     for key in keys:
-        equal(child[key], sum(stats[c][key] for c in nl.CLASSES), f"the kernel's {key} and the sum of the classes")
+        equal(child[key], sum(stats[c][key] for c in nl.CLASSES),
+              f"the kernel's {key} and the sum of the classes")
     for key in ("qlen", "backlog"):
         equal(parent[key], child[key], f"{key} of the parent")

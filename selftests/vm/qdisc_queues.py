@@ -7,19 +7,21 @@ import subprocess
 
 import qdisc_packets as pk
 import qdisc_rtnl as nl
-from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, default_qdisc, equal, fill, neighbours,
-                       parent_agrees, run, test, udp_socket, wait_until, waiting)
+from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, default_qdisc, equal,
+                       fill, neighbours, parent_agrees, run, test, udp_socket, wait_until, waiting)
 
 
 @test("limit: each class has its own, what is above is dropped and counted")
 def t_limit(lab):
     lab.freeze(limit=5)
     fill(lab, 9, 12, 7)
-    lab.expect(control=waiting(5, 0, 4), contrib=waiting(5, 0, 7), other=waiting(5, 1, 2), blocks=21)
+    lab.expect(control=waiting(5, 0, 4), contrib=waiting(5, 0, 7), other=waiting(5, 1, 2),
+               blocks=21)
     parent_agrees(lab)
     equal(lab.rtnl.queue(0x10000)["drops"], 13, "drops that the parent counts")
     lab.thaw()
-    lab.expect(control=waiting(0, 5, 4), contrib=waiting(0, 5, 7), other=waiting(0, 6, 3), blocks=21)
+    lab.expect(control=waiting(0, 5, 4), contrib=waiting(0, 5, 7), other=waiting(0, 6, 3),
+               blocks=21)
     parent_agrees(lab)
 
 
@@ -39,8 +41,10 @@ def t_trim(lab):
         fill(lab, 1, 1, 1)
         lab.thaw()
         got = [size for what, size in capture.take(1 + 33) if what == "C"]
-    equal(got, [HEADERS + 1200 + 4 * i for i in range(10)] + [HEADERS + 1472], "contributions that were kept")
-    lab.expect(control=waiting(0, 11, 20), contrib={"packets": 11, "drops": 20}, other=waiting(0, 12, 21), blocks=62)
+    equal(got, [HEADERS + 1200 + 4 * i for i in range(10)] + [HEADERS + 1472],
+          "contributions that were kept")
+    lab.expect(control=waiting(0, 11, 20), contrib={"packets": 11, "drops": 20},
+               other=waiting(0, 12, 21), blocks=62)
     parent_agrees(lab)
 
 
@@ -51,8 +55,8 @@ def t_reset(lab):
     run(f"ip link set {DEV} down")
     lab.expect(control=waiting(0), contrib=waiting(0), other=waiting(0, 1), blocks=6)
     parent_agrees(lab)
-    equal({g: (s["packets"], s["qlen"], s["backlog"]) for g, s in lab.rtnl.groups().items()}, {7: (0, 0, 0)},
-          "packets sent and waiting, and bytes, by group")
+    equal({g: (s["packets"], s["qlen"], s["backlog"]) for g, s in lab.rtnl.groups().items()},
+          {7: (0, 0, 0)}, "packets sent and waiting, and bytes, by group")
     run(f"ip link set {DEV} up")
     neighbours()
     fill(lab, 1, 1, 1)
@@ -82,8 +86,9 @@ def t_delete(lab):
 @test("as a child of prio, htb and netem")
 def t_child(lab):
     for parent, setup in (("prio", ["tc qdisc add dev {} parent 1:2 handle 2: inc"]),
-                          ("htb default 2", ["tc class add dev {} parent 1: classid 1:2 htb rate 1gbit",
-                                             "tc qdisc add dev {} parent 1:2 handle 2: inc"]),
+                          ("htb default 2",
+                           ["tc class add dev {} parent 1: classid 1:2 htb rate 1gbit",
+                            "tc qdisc add dev {} parent 1:2 handle 2: inc"]),
                           ("netem delay 1ms", ["tc qdisc add dev {} parent 1:1 handle 2: inc"])):
         lab.clear()
         run(f"tc qdisc add dev {DEV} root handle 1: {parent}")
@@ -107,13 +112,16 @@ def t_grafted(lab):
         with udp_socket() as s:         # another flow, which does not wait behind the first
             s.sendto(bytes(100), (DST, OTHER_PORT))
         lab.expect(control=waiting(1), contrib=waiting(1), blocks=2, other={
-            "packets": 1, "qlen": 9, "backlog": 3 * (HEADERS + 1472) + sum(HEADERS + 1000 + i for i in range(5)) +
+            "packets": 1, "qlen": 9, "backlog": 3 * (HEADERS + 1472) + sum(HEADERS + 1000 + i
+                                                                           for i in range(5)) +
             HEADERS + 100})
         parent_agrees(lab)
         lab.thaw()
         sizes = [size for kind, size in capture.take(13) if kind == "O"]
     assert sizes.index(HEADERS + 100) <= 4, f"the other flow's packet left behind {sizes}"
-    equal(sorted(sizes), sorted([HEADERS + 1472] * 5 + [HEADERS + 1000 + i for i in range(5)] + [HEADERS + 100]), "sizes")
+    equal(sorted(sizes),
+          sorted([HEADERS + 1472] * 5 + [HEADERS + 1000 + i for i in range(5)] + [HEADERS + 100]),
+          "sizes")
     lab.expect(control=waiting(0, 1), contrib=waiting(0, 1), other={"packets": 11}, blocks=2)
     lab.freeze()
     run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 4")
@@ -126,16 +134,20 @@ def t_grafted(lab):
     fill(lab, 0, 0, 5)
     run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 2")
     lab.expect(control=waiting(2), contrib=waiting(2), other=waiting(2, 1, 3), blocks=4)
-    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))     # what the first child has dropped went with it
+    # what the first child has dropped went with it
+    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))
     lab.thaw()
-    lab.expect(control=waiting(0, 2), contrib=waiting(0, 2), other={"packets": 3, "drops": 4}, blocks=4)
-    done = subprocess.run(f"tc qdisc add dev {DEV} parent 2:2 pfifo".split(), stderr=subprocess.PIPE, check=False)
+    lab.expect(control=waiting(0, 2), contrib=waiting(0, 2), other={"packets": 3, "drops": 4},
+               blocks=4)
+    done = subprocess.run(f"tc qdisc add dev {DEV} parent 2:2 pfifo".split(),
+                          stderr=subprocess.PIPE, check=False)
     assert done.returncode, "a qdisc was put into a group"
 
 
 @test("where the system's qdisc keeps flows apart, it is what the rest waits in")
 def t_default_child(lab):
-    for name, want in (("fq_codel", ["fq_codel", "inc"]), ("pfifo_fast", ["inc"]), ("fq_codel", ["fq_codel", "inc"])):
+    for name, want in (("fq_codel", ["fq_codel", "inc"]), ("pfifo_fast", ["inc"]),
+                       ("fq_codel", ["fq_codel", "inc"])):
         with default_qdisc(name):
             lab.fresh()
         equal(kinds(lab), want, f"qdiscs where {name} is the default")
@@ -184,13 +196,14 @@ def t_churn(lab):
     lab.under_tbf("tbf rate 50mbit burst 50000 limit 100000000")
     lab.flood([(pk.inc("contrib", 1000) * 16, pk.INC_PORT)], segment=1000)
     lab.flood([(bytes(1000), OTHER_PORT)])
-    # These go strictly before contributions, so they must not fill INC's part of the link: 50 Mbit/s * 80 % would be
-    # 14600 of them in a second, these are 1000 at most.
+    # These go strictly before contributions, so they must not fill INC's part of the link: 50
+    # Mbit/s * 80 % would be 14600 of them in a second, these are 1000 at most.
     lab.flood([(pk.inc("result", 300), pk.INC_PORT)], pause=0.001)
     rounds = 200 if os.environ.get("FULL") == "1" else 40
     for i in range(rounds):
         want = {"share": rnd.randint(1, 99), "limit": rnd.choice((1, 5, 100, 1000)),
-                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)), "target": rnd.choice((1, 2000, 10000000)),
+                "port": rnd.choice((pk.INC_PORT, OTHER_PORT, 1234)),
+                "target": rnd.choice((1, 2000, 10000000)),
                 "control": rnd.randint(1, 99)}
         lab.change(**want)
         equal(lab.rtnl.options(), want, "options")
@@ -210,10 +223,12 @@ def t_churn(lab):
             lab.under_tbf("tbf rate 50mbit burst 50000 limit 100000000")
     lab.change(share=80, limit=1000, port=pk.INC_PORT, control=90)
     before = lab.rtnl.stats()
-    wait_until(lambda: all(lab.rtnl.stats()[c]["packets"] > before[c]["packets"] + 100 for c in nl.CLASSES),
+    wait_until(lambda: all(lab.rtnl.stats()[c]["packets"] > before[c]["packets"] + 100
+                           for c in nl.CLASSES),
                lambda: f"every class flows after the changes; before: {before}, now: {lab.rtnl.stats()}")
     lab.stop_floods()
     run(f"tc qdisc change dev {DEV} root handle 1: {OPEN}")
     lab.other()
     wait_until(lambda: lab.rtnl.queue(0x20000)["qlen"] == 0, "all have left")
-    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))     # what a child has dropped goes with it
+    # what a child has dropped goes with it
+    parent_agrees(lab, ("packets", "bytes", "qlen", "backlog"))

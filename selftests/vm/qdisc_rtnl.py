@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Qdiscs over raw rtnetlink: options of "inc" in any shape, right or wrong, and what the kernel dumps of a qdisc."""
+"""
+Qdiscs over raw rtnetlink: options of "inc" in any shape, right or wrong, and what the kernel dumps
+of a qdisc.
+"""
 
 import errno
 import os
@@ -72,7 +75,8 @@ class Rtnl:
         """One request; yields the attributes of every answer about our device."""
         self.seq += 1
         body = struct.pack("=BxxxiIII", 0, self.index, handle, parent, 0) + attrs
-        self.sock.send(struct.pack("=IHHII", 16 + len(body), kind, flags | NLM_F_REQUEST, self.seq, 0) + body)
+        self.sock.send(struct.pack("=IHHII", 16 + len(body), kind, flags | NLM_F_REQUEST, self.seq,
+                                   0) + body)
         while True:
             data, off = self.sock.recv(1 << 17), 0
             while off < len(data):
@@ -98,7 +102,10 @@ class Rtnl:
             raise Refused(-err, text)
 
     def set(self, options, flags=0, handle=0, parent=ROOT, kind="inc", nested=True):
-        """Add (NLM_F_CREATE) or change a qdisc; @options: a list of (number, bytes), or None for no TCA_OPTIONS."""
+        """
+        Add (NLM_F_CREATE) or change a qdisc; @options: a list of (number, bytes), or None for no
+        TCA_OPTIONS.
+        """
         attrs = attr(TCA_KIND, kind.encode() + b"\0")
         if options is not None:
             raw = b"".join(attr(number, data) for number, data in options)
@@ -107,9 +114,13 @@ class Rtnl:
             pass
 
     def qdiscs(self, invisible=False):
-        """{handle: (parent, kind, attributes)} of our device; @invisible: with those that the kernel has put there."""
+        """
+        {handle: (parent, kind, attributes)} of our device; @invisible: with those that the kernel
+        has put there.
+        """
         return {handle: (parent, attrs[TCA_KIND][:-1].decode(), attrs) for handle, parent, attrs in
-                self.request(RTM_GETQDISC, NLM_F_DUMP, attrs=attr(TCA_DUMP_INVISIBLE, b"") if invisible else b"")}
+                self.request(RTM_GETQDISC, NLM_F_DUMP,
+                             attrs=attr(TCA_DUMP_INVISIBLE, b"") if invisible else b"")}
 
     def inc(self):
         """Attributes of the one inc qdisc of our device."""
@@ -120,8 +131,10 @@ class Rtnl:
 
     def options(self):
         opts = parse(self.inc()[TCA_OPTIONS])
-        out = {"share": struct.unpack("=I", opts[SHARE])[0], "limit": struct.unpack("=I", opts[LIMIT])[0],
-               "port": struct.unpack("=H", opts[PORT])[0], "target": struct.unpack("=I", opts[TARGET])[0],
+        out = {"share": struct.unpack("=I", opts[SHARE])[0],
+               "limit": struct.unpack("=I", opts[LIMIT])[0],
+               "port": struct.unpack("=H", opts[PORT])[0],
+               "target": struct.unpack("=I", opts[TARGET])[0],
                "control": struct.unpack("=I", opts[CONTROL])[0]}
         rate, = struct.unpack("=Q", opts[RATE])
         return out | ({"rate": rate} if rate else {})
@@ -132,7 +145,10 @@ class Rtnl:
         return dict(struct.iter_unpack("=II", raw))
 
     def groups(self):
-        """{group: its weight, credit, marks, delay, bytes, packets, qlen, backlog, drops}: all classes but the first."""
+        """
+        {group: its weight, credit, marks, delay, bytes, packets, qlen, backlog, drops}: all classes
+        but the first.
+        """
         out = {}
         for _, _, attrs in self.request(RTM_GETTCLASS, NLM_F_DUMP):
             stats = parse(attrs[TCA_STATS2])
@@ -141,12 +157,15 @@ class Rtnl:
             group, weight, credit, marks, *delay = GROUP_XSTATS.unpack(stats[TCA_STATS_APP])
             sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
             qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])
-            out[group] = {"weight": weight, "credit": credit, "marks": marks, "delay": delay, "bytes": sent,
-                          "packets": packets, "qlen": qlen, "backlog": backlog, "drops": drops}
+            out[group] = {"weight": weight, "credit": credit, "marks": marks, "delay": delay,
+                          "bytes": sent, "packets": packets, "qlen": qlen, "backlog": backlog,
+                          "drops": drops}
         return out
 
     def stats(self, handle=None):
-        """{"control": {"packets": ...}, ..., "blocks": ..., "rate": ...} of struct tc_inc_xstats."""
+        """
+        {"control": {"packets": ...}, ..., "blocks": ..., "rate": ...} of struct tc_inc_xstats.
+        """
         app = parse((self.qdiscs()[handle][2] if handle else self.inc())[TCA_STATS2])[TCA_STATS_APP]
         if len(app) != XSTATS.size:
             raise AssertionError(f"TCA_STATS_APP has {len(app)} bytes, expected {XSTATS.size}")
@@ -159,7 +178,9 @@ class Rtnl:
         return out
 
     def queue(self, handle):
-        """What the kernel itself counts of any qdisc: bytes and packets sent, qlen, backlog, drops."""
+        """
+        What the kernel itself counts of any qdisc: bytes and packets sent, qlen, backlog, drops.
+        """
         stats = parse(self.qdiscs()[handle][2][TCA_STATS2])
         sent, packets = struct.unpack_from("=QI", stats[TCA_STATS_BASIC])
         qlen, backlog, drops = struct.unpack_from("=III", stats[TCA_STATS_QUEUE])

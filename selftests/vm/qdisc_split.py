@@ -2,13 +2,14 @@
 """Super-packets that are too long for the link."""
 
 import qdisc_packets as pk
-from qdisc_lab import (DEV, DST, HEADERS, OTHER_PORT, Capture, equal, fill, parent_agrees, run, test, udp_socket,
-                       wait_until)
+from qdisc_lab import (DEV, DST, HEADERS, OTHER_PORT, Capture, equal, fill, parent_agrees, run,
+                       test, udp_socket, wait_until)
 
 
 def gso(kind, count):
     with udp_socket(segment=1000) as s:
-        s.sendto((pk.inc(kind, 1000) if kind else bytes(1000)) * count, (DST, pk.INC_PORT if kind else OTHER_PORT))
+        s.sendto((pk.inc(kind, 1000) if kind else bytes(1000)) * count,
+                 (DST, pk.INC_PORT if kind else OTHER_PORT))
 
 
 def as_segments(packets, sent=0, drops=0):
@@ -19,13 +20,15 @@ def as_segments(packets, sent=0, drops=0):
 def t_split(lab):
     lab.freeze_long(rate=8 * 41 * (HEADERS + 1000) * 1000)
     gso("contrib", 41)
-    lab.expect(contrib={"packets": 0, "qlen": 1, "backlog": 41 * (HEADERS + 1000)}, other={"packets": 58}, blocks=41)
+    lab.expect(contrib={"packets": 0, "qlen": 1, "backlog": 41 * (HEADERS + 1000)},
+               other={"packets": 58}, blocks=41)
     with Capture() as capture:
         lab.freeze_long()
         lab.change(rate=8 * 40 * (HEADERS + 1000) * 1000)
         for kind, count in (("contrib", 41), ("result", 42), (None, 43)):
             gso(kind, count)
-        lab.expect(control=as_segments(42), contrib=as_segments(41), other=as_segments(43, 58), blocks=83)
+        lab.expect(control=as_segments(42), contrib=as_segments(41), other=as_segments(43, 58),
+                   blocks=83)
         parent_agrees(lab)
         gso("contrib", 40)
         lab.expect(control=as_segments(42), other=as_segments(43, 58), blocks=123,
@@ -34,9 +37,11 @@ def t_split(lab):
         equal(lab.rtnl.stats()["rate"], 8 * 40 * (HEADERS + 1000) * 1000, "rate")
         lab.thaw()
         sizes = [size for _, size in capture.take(2 + 41 + 42 + 43 + 1 + 1)]
-    equal(sorted(sizes)[-2:], [40 * (HEADERS + 1000), 57 * (HEADERS + 1000)], "sizes of what was left whole")
+    equal(sorted(sizes)[-2:], [40 * (HEADERS + 1000), 57 * (HEADERS + 1000)],
+          "sizes of what was left whole")
     equal(sizes.count(HEADERS + 1000), 41 + 42 + 43, "segments")
-    lab.expect(control=as_segments(0, 42), contrib=as_segments(0, 81), other={"packets": 58 + 43 + 1}, blocks=123)
+    lab.expect(control=as_segments(0, 42), contrib=as_segments(0, 81),
+               other={"packets": 58 + 43 + 1}, blocks=123)
     parent_agrees(lab)
 
 
@@ -46,17 +51,21 @@ def t_split_limit(lab):
     lab.change(rate=1000000, limit=10)
     gso("contrib", 30)
     gso("result", 5)
-    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20), other={"packets": 58}, blocks=35)
+    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20), other={"packets": 58},
+               blocks=35)
     parent_agrees(lab)
     run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: pfifo limit 4")
     gso(None, 30)
-    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20), other=as_segments(4, 58, 26), blocks=35)
+    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20),
+               other=as_segments(4, 58, 26), blocks=35)
     parent_agrees(lab)
     gso(None, 30)
-    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20), other=as_segments(4, 58, 56), blocks=35)
+    lab.expect(control=as_segments(5), contrib=as_segments(10, 0, 20),
+               other=as_segments(4, 58, 56), blocks=35)
     parent_agrees(lab)
     lab.thaw()
-    lab.expect(control=as_segments(0, 5), contrib=as_segments(0, 10, 20), other={"packets": 62, "drops": 57}, blocks=35)
+    lab.expect(control=as_segments(0, 5), contrib=as_segments(0, 10, 20),
+               other={"packets": 62, "drops": 57}, blocks=35)
 
 
 @test("the rate is measured while packets wait, and holds for what comes then")
@@ -76,4 +85,5 @@ def t_measured(lab):
     with Capture() as capture:
         lab.change(rate=10 ** 12)
         gso("contrib", 20)
-        equal(capture.take(1), [("C", 20 * (HEADERS + 1000))], "what leaves of a link that is said to be fast")
+        equal(capture.take(1), [("C", 20 * (HEADERS + 1000))],
+              "what leaves of a link that is said to be fast")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Runs the tests of sch_inc; started by 40-qdisc.sh. Arguments choose tests by words of their names, and so does ONLY, a
-regular expression, in the environment.
+Runs the tests of sch_inc; started by 40-qdisc.sh. Arguments choose tests by words of their names,
+and so does ONLY, a regular expression, in the environment.
 """
 
 import os
@@ -24,7 +24,9 @@ from qdisc_lab import TESTS, Lab, Skip, default_qdisc, neighbours
 
 def main():
     only = os.environ.get("ONLY", "")
-    chosen = [t for t in TESTS if re.search(only, t[0]) and (not sys.argv[1:] or any(w in t[0] for w in sys.argv[1:]))]
+    chosen = [t
+              for t in TESTS if re.search(only, t[0])
+              and (not sys.argv[1:] or any(w in t[0] for w in sys.argv[1:]))]
     if not chosen and only:
         print(f"1..0 # SKIP no name here matches ONLY='{only}'")
         sys.exit(4)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A wire that spoils INC's packets: relay.py WIRES LOG [KIND=PERMILLE...] moves frames between the devices u1 and d1, u2
-and d2, ... of this network namespace until it gets SIGTERM, and then writes to LOG what it did: "WIRE DIRECTION KIND
-NUMBER" in a line, up being from u to d.
+A wire that spoils INC's packets: relay.py WIRES LOG [KIND=PERMILLE...] moves frames between the
+devices u1 and d1, u2 and d2, ... of this network namespace until it gets SIGTERM, and then writes
+to LOG what it did: "WIRE DIRECTION KIND NUMBER" in a line, up being from u to d.
 
     flip        one bit of the UDP payload or checksum; the checksum is left as it was
     truncate    the frame's last bytes are missing
@@ -11,8 +11,9 @@ NUMBER" in a line, up being from u to d.
     reorder     held back until a few others have passed
     delay       held back for some milliseconds
 
-Everything that is not INC's is passed on as it is. SEED seeds the choices. What it says that it has flipped or truncated
-has left it: a frame that the device does not take is "lost" and nothing else, and SIGTERM ends no frame half-way.
+Everything that is not INC's is passed on as it is. SEED seeds the choices. What it says that it has
+flipped or truncated has left it: a frame that the device does not take is "lost" and nothing else,
+and SIGTERM ends no frame half-way.
 """
 import heapq
 import os
@@ -37,11 +38,14 @@ def udp_at(frame):
 
 
 class Wire:
-    """One pair of devices. A way is the number of the device that a frame came in by: 0 up, 1 down."""
+    """
+    One pair of devices. A way is the number of the device that a frame came in by: 0 up, 1 down.
+    """
 
     def __init__(self, number, rates, rng):
         self.rates, self.rng = rates, rng
-        self.socks = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) for _ in "ud"]
+        self.socks = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+                      for _ in "ud"]
         for sock, name in zip(self.socks, "ud"):
             sock.bind((f"{name}{number}", 3))
             sock.setblocking(False)

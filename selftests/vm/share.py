@@ -18,8 +18,10 @@ from inc_abi import equal, test, wait_until
 RATE = int(os.environ["RATE"])          # Mbit/s
 SECONDS = 6
 TOTAL = RATE * 125000 * SECONDS         # bytes on the link
-LEAST = 0.15                            # of what is delivered, to each group and to TCP; a fair share is 0.33
-USED = 0.3                              # of the link's bytes at least are delivered, also by a machine that is busy
+# of what is delivered, to each group and to TCP; a fair share is 0.33
+LEAST = 0.15
+# of the link's bytes at least are delivered, also by a machine that is busy
+USED = 0.3
 COUNT = 50000                           # elements of one allreduce
 LINK = {"up": ("h1", "eth0"), "down": ("sw", "p1")}
 HOSTS = {"h1": "10.7.0.1", "h3": "10.7.0.3"}
@@ -32,7 +34,8 @@ def tc(ns, *args):
 def shape():
     """Super-packets are taken apart, so that the queue has flows of packets."""
     for ns, dev in LINK.values():
-        tc(ns, "qdisc", "replace", "dev", dev, "root", "handle", "1:", "tbf", "rate", f"{RATE}mbit", "burst", "5000",
+        tc(ns, "qdisc", "replace", "dev", dev, "root", "handle", "1:", "tbf", "rate",
+           f"{RATE}mbit", "burst", "5000",
            "limit", "1000000")
         tc(ns, "qdisc", "add", "dev", dev, "parent", "1:1", "handle", "10:", "fq_codel")
 
@@ -95,14 +98,18 @@ class Tcp:
 
 
 class Group:
-    """Ranks on h1 and h2, of a program that compares every result; more to do than the link carries meanwhile."""
+    """
+    Ranks on h1 and h2, of a program that compares every result; more to do than the link carries
+    meanwhile.
+    """
 
     def __init__(self, number):
         self.number = number
         iters = 2 * TOTAL // (4 * COUNT)
         self.ranks = [subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/h{rank + 1}", "inc-allreduce", "--group", str(number), "--rank", str(rank),
-             "--size", "2", "--count", str(COUNT), "--iters", str(iters), "--seed", str(number), "--timeout", "60000"],
+            ["nsenter", f"--net=/run/netns/h{rank + 1}", "inc-allreduce", "--group", str(number),
+             "--rank", str(rank), "--size", "2", "--count", str(COUNT), "--iters", str(iters),
+             "--seed", str(number), "--timeout", "60000"],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
 
     def done(self):
@@ -117,7 +124,8 @@ class Group:
     def end(self):
         for rank, program in enumerate(self.ranks):
             said = program.communicate(timeout=240)[0]
-            equal(program.returncode, 0, f"group {self.number}, rank {rank}, which said {said!r}: exit status")
+            equal(program.returncode, 0,
+                  f"group {self.number}, rank {rank}, which said {said!r}: exit status")
 
     def kill(self):
         for program in self.ranks:
@@ -180,7 +188,8 @@ def share(lab, ways, *flows):
     for group in lab.groups:
         group.end()
     lab.groups = []
-    equal(abi.counters("h1")["ops_failed"] + abi.counters("h2")["ops_failed"], failed, "operations that have failed")
+    equal(abi.counters("h1")["ops_failed"] + abi.counters("h2")["ops_failed"], failed,
+          "operations that have failed")
     if abi.counters("h1")["cwnd_cuts"] <= marks:
         raise AssertionError("no window of h1 has been cut")
     # a busy emulator makes packets late, which are sent again: what is delivered is what is shared
@@ -190,7 +199,8 @@ def share(lab, ways, *flows):
             raise AssertionError(f"{way}: {delivered:.3f} of the link's bytes are delivered, expected {USED} at least")
         for name, part in zip(["group A", "group B", f"TCP {way}"], got[:2] + [tcp]):
             if part < LEAST * delivered:
-                raise AssertionError(f"{name} has got {part:.3f} of the link, {way} {delivered:.3f} are delivered: "
+                raise AssertionError(
+                    f"{name} has got {part:.3f} of the link, {way} {delivered:.3f} are delivered: "
                                      f"expected {LEAST} of that at least")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The socket ABI by its bytes, without libinc: what is refused and with which errno, connect() without blocking, send()
-and recv(), poll and epoll, waiting and its limits, signals. Started by 23-process.sh; ranks of h1, h2 and h3.
+The socket ABI by its bytes, without libinc: what is refused and with which errno, connect() without
+blocking, send() and recv(), poll and epoll, waiting and its limits, signals. Started by
+23-process.sh; ranks of h1, h2 and h3.
 """
 import array
 import ctypes
@@ -16,14 +17,16 @@ import time
 
 import inc_abi as abi
 import inc_wire as w
-from inc_abi import (BARRIER, COMPLETION, IOC_INFO, IOC_SUBMIT, IOC_SUBMIT_AND_WAIT, IOC_WAIT, LEAVE, NODE4,
-                     SIZES, SUBMIT, WAIT_HEAD, Completion, Job, Rank, equal, fails, sockaddr, submit, test, wait_until)
+from inc_abi import (BARRIER, COMPLETION, IOC_INFO, IOC_SUBMIT, IOC_SUBMIT_AND_WAIT, IOC_WAIT,
+                     LEAVE, NODE4, SIZES, SUBMIT, WAIT_HEAD, Completion, Job, Rank, equal, fails,
+                     sockaddr, submit, test, wait_until)
 from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
 REDUCE_SCATTER, ALLGATHER, ALLTOALL, SCAN = 4, 6, 9, 10
 BXOR, MINLOC, AVG = 7, 11, 13
 SHRINK = 2                                                      # INC_SA_SHRINK
-EDGE = 4                                                        # INC_SA_EDGE: not without an address
+# INC_SA_EDGE: not without an address
+EDGE = 4
 KEPT = []
 
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
@@ -85,9 +88,11 @@ def t_addresses(lab):
     fails(errno.EINVAL, rank.connect, good[:16])
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
-                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=8), sockaddr(1, 0, 1, flags=0x8000),
+                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=8),
+                sockaddr(1, 0, 1, flags=0x8000),
                 sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
-                sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1), sockaddr(1, 0, 1, parent="224.0.0.1"),
+                sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1),
+                sockaddr(1, 0, 1, parent="224.0.0.1"),
                 sockaddr(1, 0, 1, parent="255.255.255.255"), sockaddr(1, 0, 1, parent="0.0.0.0"),
                 sockaddr(1, 0, 1, parent="::"), sockaddr(1, 0, 1, parent="ff02::1"),
                 sockaddr(1, 0, 1, parent="fe80::1"), sockaddr(1, 0, 1, parent="::ffff:10.7.0.1"),
@@ -137,7 +142,8 @@ def t_refused(lab):
     del lab
     rank = Rank("h2")
     rank.start(new_group(), 0, 2, parent="10.7.0.1")    # h1: there are ranks, but no node
-    equal(rank.poll(select.POLLOUT, 10000) & (select.POLLERR | select.POLLHUP), select.POLLERR | select.POLLHUP, "poll")
+    equal(rank.poll(select.POLLOUT, 10000) & (select.POLLERR | select.POLLHUP),
+          select.POLLERR | select.POLLHUP, "poll")
     equal(rank.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), errno.ECONNREFUSED, "SO_ERROR")
     equal(rank.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0, "SO_ERROR, read again")
     fails(errno.ECONNREFUSED, rank.connect, sockaddr(1, 0, 2))
@@ -168,12 +174,14 @@ def t_shrink(lab):
         fails(errno.EINVAL, two.connect, sockaddr(*bad, flags=SHRINK))
     two.start(job.group, 2, 3, flags=SHRINK)
     wait_until(lambda: two.info()["state"] == abi.WAITING, "rank 2 waits")
-    equal((two.info()["rank"], two.info()["size"], two.info()["missing"]), (2, 3, 0), "rank, size, missing before")
+    equal((two.info()["rank"], two.info()["size"], two.info()["missing"]), (2, 3, 0),
+          "rank, size, missing before")
     zero.connect(sockaddr(job.group, 0, 3, flags=SHRINK))
     two.joined()
     for rank, number in ((zero, 0), (two, 1)):
         info = rank.info()
-        equal((info["rank"], info["size"], info["submitted"]), (number, 2, 0), "rank, size, operations after")
+        equal((info["rank"], info["size"], info["submitted"]), (number, 2, 0),
+              "rank, size, operations after")
     name, size = ctypes.create_string_buffer(64), ctypes.c_int(64)
     equal(libc.getsockname(two.fd, name, ctypes.byref(size)), 0, "getsockname")
     equal(abi.SOCKADDR.unpack(name.raw)[2:5], (job.group, 1, 2), "group, rank, size of the name")
@@ -208,19 +216,27 @@ def t_out(lab):
 def t_fields(lab):
     rank, mem = lab.rank(), Pages(2)
     good = {"count": 16, "send": mem.at, "recv": mem.at + PAGE}
-    for bad in ({"mode": 2}, {"mode": 4}, {"mode": 0x80}, {"resv0": b"\1\0\0"}, {"resv0": b"\0\0\1"}, {"flags": 1},
-                {"flags": 1 << 31}, {"recv_counts": 1}, {"send_counts": 1}, {"recv_displs": 1}, {"send_displs": 1},
-                {"weight": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22}, {"dtype": 255},
-                {"op": 0}, {"op": 15}, {"op": 255}, {"coll": ALLGATHER}, {"coll": ALLGATHER, "op": 0, "mode": 1}):
+    for bad in ({"mode": 2}, {"mode": 4}, {"mode": 0x80}, {"resv0": b"\1\0\0"},
+                {"resv0": b"\0\0\1"}, {"flags": 1},
+                {"flags": 1 << 31}, {"recv_counts": 1}, {"send_counts": 1}, {"recv_displs": 1},
+                {"send_displs": 1},
+                {"weight": 1}, {"resv1": 1}, {"root": 1}, {"root": 3}, {"dtype": 0}, {"dtype": 22},
+                {"dtype": 255},
+                {"op": 0}, {"op": 15}, {"op": 255}, {"coll": ALLGATHER},
+                {"coll": ALLGATHER, "op": 0, "mode": 1}):
         fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
         fails(errno.EINVAL, rank.sock.send, submit(**{**good, **bad}))
-    for bad in ({"coll": 0}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"mode": 1}, {"wire": w.F32}, {"wire": 10},
-                {"op": MINLOC}, {"dtype": w.F32, "op": BXOR}, {"dtype": w.F32, "mode": 1}, {"coll": SCAN, "op": AVG}):
+    for bad in ({"coll": 0}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"mode": 1},
+                {"wire": w.F32}, {"wire": 10},
+                {"op": MINLOC}, {"dtype": w.F32, "op": BXOR}, {"dtype": w.F32, "mode": 1},
+                {"coll": SCAN, "op": AVG}):
         fails(errno.EOPNOTSUPP, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
     for count in (1 << 32, 1 << 63, (1 << 64) - 1):
         fails(errno.EOVERFLOW, rank.ioctl, IOC_SUBMIT, submit(**{**good, "count": count}))
-    for bad in ({"dtype": w.I32}, {"op": w.SUM}, {"wire": w.I32}, {"count": 1}, {"root": 1}, {"flags": 1}):
-        fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{"coll": BARRIER, "dtype": 0, "op": 0, **bad}))
+    for bad in ({"dtype": w.I32}, {"op": w.SUM}, {"wire": w.I32}, {"count": 1}, {"root": 1},
+                {"flags": 1}):
+        fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT,
+              submit(**{"coll": BARRIER, "dtype": 0, "op": 0, **bad}))
     equal(rank.info()["submitted"], 0, "operations submitted")
     lab.job.run(100)
     mem.free()
@@ -235,24 +251,31 @@ def u64s(*values):
 @test("submit: counts and displacements that make no sense")
 def t_counts(lab):
     rank, mem = lab.rank(), Pages(4)
-    gather = {"coll": ALLGATHER, "op": 0, "mode": 2, "count": 1, "send": mem.at, "recv": mem.at + PAGE,
-              "recv_counts": u64s(1, 2, 3)}
+    gather = {"coll": ALLGATHER, "op": 0, "mode": 2, "count": 1, "send": mem.at,
+              "recv": mem.at + PAGE, "recv_counts": u64s(1, 2, 3)}
     alltoall = {**gather, "coll": ALLTOALL, "count": 0, "send_counts": u64s(1, 1, 1)}
     big = 1 << 32
-    for err, bad in ((errno.EINVAL, {**gather, "recv_counts": 0}), (errno.EINVAL, {**gather, "count": 2}),
+    for err, bad in ((errno.EINVAL, {**gather, "recv_counts": 0}),
+                     (errno.EINVAL, {**gather, "count": 2}),
                      (errno.EINVAL, {**gather, "recv_displs": u64s(0, 0, 10)}),
                      (errno.EINVAL, {**gather, "recv_displs": u64s(4, 3, 10)}),
-                     (errno.EINVAL, {**gather, "send": mem.at + PAGE + 4}), (errno.EFAULT, {**gather, "recv_counts": 8}),
-                     (errno.EFAULT, {**gather, "recv_displs": 8}), (errno.EFAULT, {**gather, "send": 0}),
+                     (errno.EINVAL, {**gather, "send": mem.at + PAGE + 4}),
+                     (errno.EFAULT, {**gather, "recv_counts": 8}),
+                     (errno.EFAULT, {**gather, "recv_displs": 8}),
+                     (errno.EFAULT, {**gather, "send": 0}),
                      (errno.EFAULT, {**gather, "recv_displs": u64s(0, 1, 1 << 40)}),
                      (errno.EOVERFLOW, {**gather, "recv_displs": u64s(0, 1, 1 << 60)}),
                      (errno.EOVERFLOW, {**gather, "recv_counts": u64s(1, big, 1)}),
                      (errno.EOVERFLOW, {**gather, "recv_counts": u64s(1, big - 1, big - 1)}),
                      (errno.EOVERFLOW, {"coll": ALLGATHER, "op": 0, "count": big // 3 + 1}),
-                     (errno.EINVAL, {**alltoall, "send_counts": 0}), (errno.EINVAL, {**alltoall, "recv_counts": 0}),
-                     (errno.EINVAL, {**alltoall, "count": 1}), (errno.EINVAL, {**alltoall, "send_counts": u64s(2, 1, 1)}),
+                     (errno.EINVAL, {**alltoall, "send_counts": 0}),
+                     (errno.EINVAL, {**alltoall, "recv_counts": 0}),
+                     (errno.EINVAL, {**alltoall, "count": 1}),
+                     (errno.EINVAL, {**alltoall, "send_counts": u64s(2, 1, 1)}),
                      (errno.EINVAL, {**alltoall, "send": mem.at + PAGE}),
-                     (errno.EINVAL, {**alltoall, "coll": REDUCE_SCATTER, "op": w.SUM, "recv_displs": u64s(0, 1, 2)})):
+                     (errno.EINVAL,
+                      {**alltoall, "coll": REDUCE_SCATTER, "op": w.SUM,
+                       "recv_displs": u64s(0, 1, 2)})):
         fails(err, rank.ioctl, IOC_SUBMIT, submit(**bad))
     equal(rank.info()["submitted"], rank.info()["completed"], "operations under way")
     equal(ctypes.string_at(mem.at, mem.size), bytes(mem.size), "memory")
@@ -267,7 +290,8 @@ def t_memory(lab):
     locked.protect(mmap.PROT_READ)
     n = PAGE // 4
     cases = ((errno.EFAULT, hole.at, mem.at, n), (errno.EFAULT, mem.at, hole.at, n),
-             (errno.EFAULT, hole.at, hole.at, 1), (errno.EFAULT, 0, mem.at, 1), (errno.EFAULT, mem.at, 0, 1),
+             (errno.EFAULT, hole.at, hole.at, 1), (errno.EFAULT, 0, mem.at, 1),
+             (errno.EFAULT, mem.at, 0, 1),
              (errno.EFAULT, mem.at, locked.at, n),
              (errno.EFAULT, locked.at, locked.at, n), (errno.EFAULT, mem.at, 1 << 63, n),
              (errno.EFAULT, (1 << 64) - PAGE, mem.at, n), (errno.EFAULT, mem.at, (1 << 64) - 4, 2),
@@ -296,8 +320,10 @@ def t_memory(lab):
 def t_ioctl(lab):
     rank = lab.rank()
     for request in (0, 0x1234, IOC_INFO + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80),
-                    abi.ioc(3, 0xbf, SIZES["submit"]), abi.ioc(2, 0xc3, 136), abi.ioc(1, 0xc0, SIZES["submit"])):
-        fails(errno.ENOTTY, raw_ioctl, rank.fd, request, ctypes.addressof(ctypes.create_string_buffer(200)))
+                    abi.ioc(3, 0xbf, SIZES["submit"]), abi.ioc(2, 0xc3, 136),
+                    abi.ioc(1, 0xc0, SIZES["submit"])):
+        fails(errno.ENOTTY, raw_ioctl, rank.fd, request,
+              ctypes.addressof(ctypes.create_string_buffer(200)))
     for request in (IOC_SUBMIT, IOC_WAIT, IOC_SUBMIT_AND_WAIT, IOC_INFO):
         fails(errno.EFAULT, raw_ioctl, rank.fd, request, 8)
     mem = Pages(1)
@@ -319,12 +345,13 @@ def t_send(lab):
     for flag in (socket.MSG_PEEK, socket.MSG_OOB):
         fails(errno.EOPNOTSUPP, ranks[0].sock.recv, SIZES["completion"], flag)
     equal(ranks[0].poll(select.POLLIN | select.POLLOUT, 0), select.POLLOUT, "poll before")
-    bufs = [[rank.ints(lab.job.values(i, 500, k)) for k in range(4)] for i, rank in enumerate(ranks)]
+    bufs = [[rank.ints(lab.job.values(i, 500, k)) for k in range(4)]
+            for i, rank in enumerate(ranks)]
     for k in range(4):
         for i, rank in enumerate(ranks):
             send, recv = bufs[i][k]
-            n = rank.sock.send(submit(count=500, send=send.buffer_info()[0], recv=recv.buffer_info()[0],
-                                      user_data=k << 60 | i))
+            n = rank.sock.send(submit(count=500, send=send.buffer_info()[0],
+                                      recv=recv.buffer_info()[0], user_data=k << 60 | i))
             equal(n, SIZES["submit"], "send")
     fails(errno.EMSGSIZE, ranks[0].sock.recv, SIZES["completion"] - 1)
     for i, rank in enumerate(ranks):
@@ -337,7 +364,8 @@ def t_send(lab):
             equal(len(raw), SIZES["completion"], "recv")
             done = Completion(raw)
             equal((done.result, done.user_data), (0, k << 60 | i), "result and user_data")
-            equal(bufs[i][k][1].tobytes(), lab.job.expected(500, k).tobytes(), f"what rank {i} got of operation {k}")
+            equal(bufs[i][k][1].tobytes(), lab.job.expected(500, k).tobytes(),
+                  f"what rank {i} got of operation {k}")
             handles.append(done.handle)
         if handles != sorted(handles) or len(set(handles)) != 4:
             raise AssertionError(f"handles {handles}: expected rising ones")

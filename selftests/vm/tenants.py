@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Tenants: whose a rank is by prefix, port and key; quotas of groups, slots, memory and processor time; one tenant who
-takes all that he can get beside another. Started by 31-tenants.sh: h1 to h4 at one node.
+Tenants: whose a rank is by prefix, port and key; quotas of groups, slots, memory and processor
+time; one tenant who takes all that he can get beside another. Started by 31-tenants.sh: h1 to h4 at
+one node.
 """
 import errno
 import os
@@ -32,8 +33,10 @@ def shown():
 def refused(words, text):
     """The tool must fail with this text, and change nothing."""
     before = shown()
-    done = subprocess.run(["inc", "-n", "sw", "tenant", *words], stderr=subprocess.PIPE, text=True, check=False)
-    equal((done.returncode, done.stderr), (1, f"inc: tenant {words[0]}: {text}\n"), f"inc tenant {' '.join(words)}")
+    done = subprocess.run(["inc", "-n", "sw", "tenant", *words], stderr=subprocess.PIPE, text=True,
+                          check=False)
+    equal((done.returncode, done.stderr), (1, f"inc: tenant {words[0]}: {text}\n"),
+          f"inc tenant {' '.join(words)}")
     equal(shown(), before, "tenants after that")
 
 
@@ -41,13 +44,15 @@ def cannot_join(err, ns, group=None, rank=0, size=2, **options):
     """Nobody waits for a rank that is refused."""
     one = Rank(ns)
     try:
-        fails(err, one.connect, sockaddr(new_group() if group is None else group, rank, size, **options))
+        fails(err, one.connect,
+              sockaddr(new_group() if group is None else group, rank, size, **options))
     finally:
         one.close()
 
 
 def owner(group):
-    return [g.get("tenant") for g in abi.show("sw", "group") if g["group"] == group and g["role"] == "node"]
+    return [g.get("tenant")
+            for g in abi.show("sw", "group") if g["group"] == group and g["role"] == "node"]
 
 
 class Lab:
@@ -90,28 +95,33 @@ def t_none(lab):
 @clean
 def t_config(lab):
     del lab
-    tenant("add", "b", "from", "10.7.0.0/30,fd00:7::/64", "port", "p4,p2", "key", KEY.hex(), "max-groups", "3", "max-slots",
-           "4096", "max-memory", "1M", "cpu", "25", "rate", "3500mbit")
+    tenant("add", "b", "from", "10.7.0.0/30,fd00:7::/64", "port", "p4,p2", "key", KEY.hex(),
+           "max-groups", "3", "max-slots", "4096", "max-memory", "1M", "cpu", "25", "rate",
+           "3500mbit")
     tenant("add", "a")
     got = abi.show("sw", "tenant")
     equal([t["name"] for t in got], ["b", "a"], "names")
-    zero = {"groups": 0, "slots": 0, "memory": 0, "cpu_nsec": 0, "bytes": 0, "refused_groups": 0, "refused_slots": 0,
-            "refused_memory": 0, "refused_cpu": 0, "refused_rate": 0}
+    zero = {"groups": 0, "slots": 0, "memory": 0, "cpu_nsec": 0, "bytes": 0, "refused_groups": 0,
+            "refused_slots": 0, "refused_memory": 0, "refused_cpu": 0, "refused_rate": 0}
     ports = got[0].pop("ports")
     equal([p["dev"] for p in ports], ["p4", "p2"], "ports")
-    equal(got[0], {"name": "b", "from": [{"addr": "10.7.0.0", "len": 30}, {"addr": "fd00:7::", "len": 64}], "keyed": True,
-                   "max_groups": 3, "max_slots": 4096, "max_memory": 1 << 20, "cpu": 25, "rate": 3500000000, **zero},
+    equal(got[0],
+          {"name": "b", "from": [{"addr": "10.7.0.0", "len": 30}, {"addr": "fd00:7::", "len": 64}],
+           "keyed": True, "max_groups": 3, "max_slots": 4096, "max_memory": 1 << 20, "cpu": 25,
+           "rate": 3500000000, **zero},
           "tenant b")
-    equal(got[1], {"name": "a", "from": [], "ports": [], "keyed": False, "max_groups": 65536, "max_slots": 1 << 29,
-                   "max_memory": 1 << 40, "cpu": 0, "rate": 0, **zero}, "tenant a")
+    equal(got[1],
+          {"name": "a", "from": [], "ports": [], "keyed": False, "max_groups": 65536,
+           "max_slots": 1 << 29, "max_memory": 1 << 40, "cpu": 0, "rate": 0, **zero}, "tenant a")
     tenant("set", "b", "from", "any", "port", "any", "key", "none", "cpu", "0", "rate", "none")
     b = shown()["b"]
-    equal((b["from"], b["ports"], b["keyed"], b["cpu"], b["rate"], b["max_groups"]), ([], [], False, 0, 0, 3),
-          "tenant b, changed")
+    equal((b["from"], b["ports"], b["keyed"], b["cpu"], b["rate"], b["max_groups"]),
+          ([], [], False, 0, 0, 3), "tenant b, changed")
     refused(("add", "a"), "tenant a: is there already; `set` changes it")
     refused(("set", "c", "cpu", "5"), "tenant c: there is none of that name")
     refused(("del", "c"), "tenant c: there is none of that name")
-    refused(("add", "c", "port", "no-such-dev"), "port no-such-dev: no such interface in this network namespace")
+    refused(("add", "c", "port", "no-such-dev"),
+            "port no-such-dev: no such interface in this network namespace")
     tenant("del", "b")
     tenant("del", "a")
 
@@ -125,7 +135,8 @@ def t_prefix(lab):
     equal(owner(ours.group), ["a"], "tenant of the group")
     equal((shown()["a"]["groups"], shown()["b"]["groups"]), (1, 0), "groups of the tenants")
     ours.run()
-    cannot_join(errno.EDQUOT, "h4", ours.group, 2, 3)           # a group of b's own, which has the same number
+    # a group of b's own, which has the same number
+    cannot_join(errno.EDQUOT, "h4", ours.group, 2, 3)
     tenant("set", "b", "max-memory", "1G")
     cannot_join(errno.EPERM, "h1", parent=NODE6)                # no prefix of IPv6 is a's
     lab.job(("h4", "h4"), parent=NODE6).run()
@@ -162,7 +173,8 @@ def t_key(lab):
     cannot_join(errno.EACCES, "h2")
     cannot_join(errno.EACCES, "h2", key=bytes(16))
     cannot_join(errno.EACCES, "h2", key=KEY[::-1])
-    job = lab.job(("h2", "h3", "h1"), key=KEY)                  # h1 has not proved the node's key, but this one
+    # h1 has not proved the node's key, but this one
+    job = lab.job(("h2", "h3", "h1"), key=KEY)
     equal(owner(job.group), ["secret"], "tenant of the group")
     job.run()
     tool("inc", "-n", "sw", "node", "set", "dev", "br0", "key", KEY[::-1].hex())
@@ -203,7 +215,8 @@ def t_slots(lab):
         equal(shown()["a"]["slots"], 128, "slots of a group")
         cannot_join(errno.EDQUOT, "h3")
         assert shown()["a"]["refused_slots"] >= 1, shown()
-        equal((shown()["a"]["slots"], shown()["a"]["groups"]), (128, 1), "what a refusal leaves behind")
+        equal((shown()["a"]["slots"], shown()["a"]["groups"]), (128, 1),
+              "what a refusal leaves behind")
         tenant("set", "a", "max-slots", str(2 * 2 * 64))
         second = lab.job(("h3", "h4"))
         equal(shown()["a"]["slots"], 256, "slots of two groups")
@@ -233,7 +246,8 @@ def t_memory(lab):
     assert shown()["a"]["memory"] <= need + 65536 + 3 * 4096, f"{shown()} of {need} + 64 KiB"
     job.end(early | job.begin((2,), n=200000), n=200000)
     job.close()
-    wait_until(lambda: (shown()["a"]["groups"], shown()["a"]["memory"]) == (0, 0), lambda: f"all is given back: {shown()}")
+    wait_until(lambda: (shown()["a"]["groups"], shown()["a"]["memory"]) == (0, 0),
+               lambda: f"all is given back: {shown()}")
 
 
 class Busy:
@@ -242,9 +256,11 @@ class Busy:
     def __init__(self, hosts):
         group = new_group()
         self.programs = [subprocess.Popen(
-            ["ip", "netns", "exec", ns, "inc-allreduce", "--group", str(group), "--rank", str(rank), "--size",
-             str(len(hosts)), "--count", "30000", "--iters", "1000000", "--seed", "5"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank, ns in enumerate(hosts)]
+            ["ip", "netns", "exec", ns, "inc-allreduce", "--group", str(group), "--rank",
+             str(rank), "--size", str(len(hosts)), "--count", "30000", "--iters", "1000000",
+             "--seed", "5"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                         for rank, ns in enumerate(hosts)]
 
     def stop(self):
         """They were still at it, and found no fault."""
@@ -252,14 +268,16 @@ class Busy:
         for program in self.programs:
             program.kill()
         said = [program.communicate()[0] for program in self.programs]
-        if any(status is not None for status in ended) or any("expected" in text or "wrong" in text for text in said):
+        if (any(status is not None for status in ended)
+            or any("expected" in text or "wrong" in text for text in said)):
             raise AssertionError(f"the job has ended ({ended}) or found fault: {said}")
 
 
 def percent_used(tenant, nsec):
     """
-    Of a processor, while this tenant works for @nsec. A packet is taken when nothing is owed, however long it takes
-    then: what was shown last before his time grew once more had been given to him until then.
+    Of a processor, while this tenant works for @nsec. A packet is taken when nothing is owed,
+    however long it takes then: what was shown last before his time grew once more had been given to
+    him until then.
     """
     begin, seen = time.monotonic(), [shown()[tenant]["cpu_nsec"]]
 
@@ -283,7 +301,8 @@ def t_cpu(lab):
     tenant("add", "other")
     jobs = [Busy(("h2", "h3")), Busy(("h1", "h4"))]
     try:
-        wait_until(lambda: shown()["greedy"]["refused_cpu"] > 10 and shown()["other"]["cpu_nsec"] > 10 ** 7, "both work")
+        wait_until(lambda: shown()["greedy"]["refused_cpu"] > 10
+                   and shown()["other"]["cpu_nsec"] > 10 ** 7, "both work")
         before = shown()
         used = sorted(percent_used("greedy", 3 * 10 ** 7) for _ in range(5))
         after = shown()
@@ -292,7 +311,8 @@ def t_cpu(lab):
             job.stop()
     greedy, other = (after[n]["cpu_nsec"] - before[n]["cpu_nsec"] for n in ("greedy", "other"))
     print(f"greedy {greedy / 1e6:.1f} ms, other {other / 1e6:.1f} ms, refused {after['greedy']['refused_cpu']}, %: {used}")
-    # a machine that stands still in the midst of his packet spoils what was measured then, and not most of it
+    # a machine that stands still in the midst of his packet spoils what was measured then, and not
+    # most of it
     assert used[2] <= percent, f"he used {used} % of a processor, and may have {percent} %"
     equal(after["other"]["refused_cpu"], 0, "contributions of the other that were dropped")
     assert other > greedy, f"the other had {other} ns, no more than {greedy}"
@@ -307,31 +327,38 @@ def t_rate(lab):
     tenant("add", "other")
     jobs = [Busy(("h2", "h3")), Busy(("h1", "h4"))]
     try:
-        wait_until(lambda: shown()["greedy"]["bytes"] > rate / 8 and shown()["other"]["bytes"] > 10 ** 6, "both work")
+        wait_until(lambda: shown()["greedy"]["bytes"] > rate / 8
+                   and shown()["other"]["bytes"] > 10 ** 6, "both work")
         begin, before = time.monotonic(), shown()
         with Clock() as clock:
             goal = before["greedy"]["bytes"] + 2 * rate / 8
             wait_until(lambda: shown()["greedy"]["bytes"] > goal, "two seconds' bytes")
             used = clock.seconds()
-        # read first, so that what came until then is less than what the clock had given until after it
+        # read first, so that what came until then is less than what the clock had given until after
+        # it
         after = shown()
         took = time.monotonic() - begin
         # one packet takes minutes; nothing of that is owed at another rate
         tenant("set", "greedy", "rate", "1kbit")
-        wait_until(lambda: shown()["greedy"]["refused_rate"] > after["greedy"]["refused_rate"] + 100, "he is held up")
-        # of 16 in a row that say that no contribution has come, a rank concludes that none gets through
+        wait_until(lambda: shown()["greedy"]["refused_rate"] > after["greedy"]["refused_rate"]
+                   + 100, "he is held up")
+        # of 16 in a row that say that no contribution has come, a rank concludes that none gets
+        # through
         asked = abi.counters("h2")["statuses"]
-        wait_until(lambda: abi.counters("h2")["statuses"] > asked + 24, "he asks often what has become of them", 60)
+        wait_until(lambda: abi.counters("h2")["statuses"] > asked + 24,
+                   "he asks often what has become of them", 60)
         tenant("set", "greedy", "rate", "10gbit")
         slow = shown()["greedy"]["bytes"]
-        wait_until(lambda: shown()["greedy"]["bytes"] - slow > 10 ** 6, "he gets on at the new rate", 20)
+        wait_until(lambda: shown()["greedy"]["bytes"] - slow > 10 ** 6,
+                   "he gets on at the new rate", 20)
     finally:
         for job in jobs:
             job.stop()
     greedy, other = (after[n]["bytes"] - before[n]["bytes"] for n in ("greedy", "other"))
     print(f"{took:.1f} s: greedy {greedy} bytes, other {other}, refused {after['greedy']['refused_rate']}")
     # what may be saved up comes on top, and the last packet may be longer than what is left
-    assert greedy <= rate / 8 * (took + 0.05) + 70000, f"{greedy} bytes in {took} s are more than {rate} bit/s"
+    assert greedy <= rate / 8 * (took + 0.05) + 70000, \
+        f"{greedy} bytes in {took} s are more than {rate} bit/s"
     # he was held up by his rate, and by nothing else, and that was not less than he may have
     assert used < 8, f"{greedy} bytes took {used} s: the rate is not used"
     assert after["greedy"]["refused_rate"] > before["greedy"]["refused_rate"], "nothing was refused"
@@ -355,17 +382,21 @@ def t_hostile(lab):
 
     pid = beside(flood)
     try:
-        wait_until(lambda: shown()["hostile"]["refused_groups"] + shown()["hostile"]["refused_memory"] > 10,
+        wait_until(lambda: shown()["hostile"]["refused_groups"]
+                   + shown()["hostile"]["refused_memory"] > 10,
                    "he has met the others")
         for k in range(20):
             honest.run(n=20000, k=k)
-        more = lab.job(("h1", "h2"))                            # the node takes new groups of others
+        # the node takes new groups of others
+        more = lab.job(("h1", "h2"))
         more.run()
         got = shown()
-        equal((got["honest"]["groups"], got["honest"]["refused_groups"], got["honest"]["refused_memory"],
+        equal((got["honest"]["groups"], got["honest"]["refused_groups"],
+               got["honest"]["refused_memory"],
                got["honest"]["refused_cpu"]), (2, 0, 0, 0), "the honest one's groups and refusals")
         # what the groups have reserved is theirs also beyond the quota
-        assert got["hostile"]["groups"] <= 8 and got["hostile"]["memory"] <= 20 << 20, got["hostile"]
+        assert got["hostile"]["groups"] <= 8 and got["hostile"]["memory"] <= 20 << 20, \
+            got["hostile"]
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -429,14 +460,15 @@ def configuration():
 @clean
 def t_save(lab):
     del lab
-    tool("inc", "-n", "sw", "node", "set", "dev", "br0", "dead", "1500", "late", "250", "window", "128", "max-groups", "9",
-         "max-memory", "3M", "fallback", "standby", "standby", "10.7.0.1,fd00:7::2", "parent", "fe80::9%br0", "port", "5228")
+    tool("inc", "-n", "sw", "node", "set", "dev", "br0", "dead", "1500", "late", "250", "window",
+         "128", "max-groups", "9", "max-memory", "3M", "fallback", "standby", "standby",
+         "10.7.0.1,fd00:7::2", "parent", "fe80::9%br0", "port", "5228")
     tool("inc", "-n", "sw", "parent", "set", "10.7.0.3", "port", "5555")
     tool("inc", "-n", "sw", "limits", "set", "groups", "77")
-    tool("inc", "-n", "sw", "qdisc", "replace", "dev", "p1", "handle", "5:", "share", "55", "weight", "7:2,9:3", "rate",
-         "100mbit")
-    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5", "max-slots", "999", "max-memory",
-           "1M", "cpu", "7", "rate", "40mbit")
+    tool("inc", "-n", "sw", "qdisc", "replace", "dev", "p1", "handle", "5:", "share", "55",
+         "weight", "7:2,9:3", "rate", "100mbit")
+    tenant("add", "z", "from", "10.7.0.0/24,fd00:7::/64", "port", "p1,p3", "max-groups", "5",
+           "max-slots", "999", "max-memory", "1M", "cpu", "7", "rate", "40mbit")
     tenant("add", "a")
     before, commands = configuration(), saved()
     tool("inc", "-n", "sw", "node", "del", "dev", "br0")
@@ -460,8 +492,10 @@ def t_save(lab):
         file.truncate()
         file.write(commands)
         file.flush()
-        done = subprocess.run(["inc", "-n", "sw", "-b", file.name], stderr=subprocess.PIPE, text=True, check=False)
-        equal((done.returncode, done.stderr), (2, "inc: tenant add: key: expected 32 hex digits or none, got 1 characters\n"
+        done = subprocess.run(["inc", "-n", "sw", "-b", file.name], stderr=subprocess.PIPE,
+                              text=True, check=False)
+        equal((done.returncode, done.stderr),
+              (2, "inc: tenant add: key: expected 32 hex digits or none, got 1 characters\n"
               f"inc: -b {file.name}: line 2 was the last\n"), "the tenant with a key")
         equal(list(shown()), ["z"], "tenants that have been restored")
     tool("inc", "-n", "sw", "parent", "del")

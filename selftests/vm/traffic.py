@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Ordinary traffic over the node's bridge beside a job of allreduces: what is sent arrives, byte for byte, and INC has
-nothing to do with it. Started by 22-traffic.sh; h1, h2 and h3 run the job, h4 and h5 know nothing of INC.
+Ordinary traffic over the node's bridge beside a job of allreduces: what is sent arrives, byte for
+byte, and INC has nothing to do with it. Started by 22-traffic.sh; h1, h2 and h3 run the job, h4 and
+h5 know nothing of INC.
 """
 import hashlib
 import os
@@ -36,7 +37,7 @@ class Lab:
 
     def start(self):
         for rank in range(3):
-            args = f"inc-allreduce --group {self.group} --rank {rank} --size 3 --count 1,353,30000 --iters 100000"
+            args = ((((((((((((((((((((((((((((((((((((((f"inc-allreduce --group {self.group} --rank {rank} --size 3 --count 1,353,30000 --iters 100000"))))))))))))))))))))))))))))))))))))))
             self.job.append(subprocess.Popen(
                 ["ip", "netns", "exec", f"h{rank + 1}", *args.split(), "--seed", str(self.seed)],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
@@ -64,7 +65,8 @@ class Lab:
         wait_until(lambda: self.blocks() > before, "the job gets on")
         for ns in EVERYWHERE:
             now = {k: v for k, v in abi.drops(ns).items() if k != "drop_duplicate"}
-            equal(now, {k: v for k, v in self.drops[ns].items() if k != "drop_duplicate"}, f"drops of {ns}")
+            equal(now, {k: v for k, v in self.drops[ns].items() if k != "drop_duplicate"},
+                  f"drops of {ns}")
         for ns, was in self.bystanders.items():
             equal(abi.counters(ns), was, f"counters of {ns}")
 
@@ -94,7 +96,8 @@ def tcp(frm, to, size, v6=False):
             received += len(piece)
     for s in (listener, out, into):
         s.close()
-    equal(got.hexdigest(), hashlib.sha256(data).hexdigest(), f"SHA-256 of what came over TCP from {frm} to {to}")
+    equal(got.hexdigest(), hashlib.sha256(data).hexdigest(),
+          f"SHA-256 of what came over TCP from {frm} to {to}")
 
 
 def udp_pair(frm, to, port=0, v6=False):
@@ -116,7 +119,8 @@ def udp(frm, to, count, port=0, v6=False, sizes=(0, 1, 47, 48, 64, 500, 1472, 40
         data = RNG.randbytes(sizes[n % len(sizes)])
         out.send(data)
         if into.recv(65536) != data:
-            raise AssertionError(f"UDP {frm} to {to}: datagram {n} of {len(data)} bytes was changed")
+            raise AssertionError(
+                f"UDP {frm} to {to}: datagram {n} of {len(data)} bytes was changed")
     out.close()
     into.close()
 
@@ -125,7 +129,8 @@ def udp(frm, to, count, port=0, v6=False, sizes=(0, 1, 47, 48, 64, 500, 1472, 40
 def t_before(lab):
     tcp("h4", "h5", 100000)
     udp("h4", "h5", 8)
-    equal({ns: sum(abi.counters(ns).values()) for ns in EVERYWHERE}, dict.fromkeys(EVERYWHERE, 0), "sums of counters")
+    equal({ns: sum(abi.counters(ns).values()) for ns in EVERYWHERE}, dict.fromkeys(EVERYWHERE, 0),
+          "sums of counters")
     lab.start()
 
 
@@ -164,7 +169,8 @@ def t_port(lab):
 @test("UDP to INC's own port that the node's box routes on")
 def t_routed(lab):
     with w.netns("sw"):
-        for name, value in (("ip_forward", "1"), ("conf/all/send_redirects", "0"), ("conf/br0/send_redirects", "0")):
+        for name, value in (("ip_forward", "1"), ("conf/all/send_redirects", "0"),
+                            ("conf/br0/send_redirects", "0")):
             with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as f:
                 f.write(value)
     abi.tool("ip", "-n", "h5", "addr", "add", "10.99.0.5/32", "dev", "lo")
@@ -222,7 +228,8 @@ def t_vlan(lab):
         packet = w.ip(ip("h4"), ip("h5"), w.udp(ip("h4"), ip("h5"), data, dport=port))
         frame = w.ether(taps["h4"].mac, taps["h5"].mac, packet, vlan=tag)
         taps["h4"].send(frame)
-        wait_until(lambda data=data, packet=packet: received(taps["h5"], packet), f"the frame, VLAN {tag}, port {port}")
+        wait_until(lambda data=data, packet=packet: received(taps["h5"], packet),
+                   f"the frame, VLAN {tag}, port {port}")
     # tagged, for the node itself: no VLAN of that number ends there
     inner = w.Packet(w.PROBE, group=lab.group, body=bytes(8)).pack()
     packet = w.ip(ip("h4"), NODE4, w.udp(ip("h4"), NODE4, inner))

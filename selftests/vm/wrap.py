@@ -3,7 +3,8 @@
 Block numbers that wrap, and results that are right, and the same whatever instructions reduce them;
 started by 30-wrap.sh.
 
-    wrap.py blocks FIRST    operations around block FIRST; the node's and the ranks' numbers are followed
+    wrap.py blocks FIRST    operations around block FIRST; the node's and the ranks' numbers are
+                            followed
     wrap.py hash            prints the SHA-256 of the results of f32 operations on numbers drawn
                             from SEED, after comparing each with a sum made here
 """
@@ -19,8 +20,8 @@ from inc_abi import Job, Rank, equal, test
 from inc_wire import F32
 
 SEED = int(os.environ.get("SEED", "1"))
-SPECIAL = (0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
-           0xffc00001, 0x7f800001, 0x3f800000, 0xbf800000, 0x33800000)
+SPECIAL = (0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x7f7fffff, 0xff7fffff, 0x7f800000,
+           0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0x3f800000, 0xbf800000, 0x33800000)
 M64 = (1 << 64) - 1
 
 
@@ -39,7 +40,8 @@ def follow(first):
         job.run(n, k)
         at += blocks_of(n, block)
         shown = [g for g in abi.show("sw", "group") if g["group"] == group][0]
-        equal(shown["next"], at & M64, f"next block of the node after operation {k} of {n} elements")
+        equal(shown["next"], at & M64,
+              f"next block of the node after operation {k} of {n} elements")
     # many at once, across whatever comes now
     handles = [job.begin((0, 1, 2), 50 + k, k) for k in range(30)]
     for k, h in enumerate(handles):
@@ -48,7 +50,8 @@ def follow(first):
     bad = [rank.allreduce(range(1000 + (rank.rank == 2))) for rank in job.ranks]
     for rank, handle in zip(job.ranks, bad):
         done = rank.wait(handle)
-        equal((done.result, done.code), (-71, abi.MISMATCH), "result and code of ranks that disagree")
+        equal((done.result, done.code), (-71, abi.MISMATCH),
+              "result and code of ranks that disagree")
     job.run(2000, 99)
     equal(job.ranks[0].info()["epoch"], 2, "epoch afterwards")
     job.close()
@@ -98,11 +101,13 @@ def results():
         for rank in ranks:
             send = bytearray(struct.pack(f"={n}I", *sent[rank.rank]))
             recv = bytearray(4 * n)
-            keep.append((rank, recv, send, rank.submit(dtype=F32, count=n, send=address(send), recv=address(recv))))
+            keep.append((rank, recv, send,
+                         rank.submit(dtype=F32, count=n, send=address(send), recv=address(recv))))
         for rank, recv, send, handle in keep:
             equal(rank.wait(handle).result, 0, f"rank {rank.rank}: result")
             if recv != keep[0][1]:
-                raise AssertionError(f"{n} elements: ranks 0 and {rank.rank} have different results")
+                raise AssertionError(
+                    f"{n} elements: ranks 0 and {rank.rank} have different results")
         check_folded(keep[0][1], sent)
         digest.update(keep[0][1])
     for rank in ranks:

@@ -4,8 +4,10 @@
 A part makes runs (lab.Run), plays them somewhere, and says what the results mean. "Somewhere" is
 
   native   namespaces on this machine: for peers, which need no module
-  uml      user-mode Linux, one processor: what the kernel does is as fast as on this machine, system calls are slower
-  vm       an emulated machine with two processors (QEMU, TCG): the module and its peers side by side
+  uml      user-mode Linux, one processor: what the kernel does is as fast as on this machine,
+           system calls are slower
+  vm       an emulated machine with two processors (QEMU, TCG): the module and its peers side by
+           side
   icount   an emulated machine with one processor whose clock counts instructions
 
 What is written goes to build/bench/PART.json and PART-*.svg.
@@ -51,9 +53,11 @@ def version_of(package):
 
 def machine():
     return {
-        "cpu": cpu(), "cpus": os.cpu_count(), "kernel": platform.release(), "load": os.getloadavg()[0],
+        "cpu": cpu(), "cpus": os.cpu_count(), "kernel": platform.release(),
+            "load": os.getloadavg()[0],
         "compiler": command("gcc", "--version").splitlines()[0],
-        "openmpi": version_of("openmpi-bin"), "mpich": version_of("mpich"), "gloo": version_of("libgloo-dev"),
+        "openmpi": version_of("openmpi-bin"), "mpich": version_of("mpich"),
+            "gloo": version_of("libgloo-dev"),
     }
 
 
@@ -63,15 +67,20 @@ def build():
     subprocess.run([f"{TOP}/tools/deps", "bench"], check=True, stdout=sys.stderr)
     subprocess.run(["make", "-s", "-C", f"{TOP}/userspace"], check=True, stdout=sys.stderr)
     subprocess.run(["make", "-s", "-C", f"{TOP}/tools/bench"], check=True, stdout=sys.stderr)
-    subprocess.run([f"{TOP}/tools/modules", "--kernel", "6.1"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([f"{TOP}/tools/modules", "--kernel", "6.1"], check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
 def guest_memory():
-    """A kernel's memory is mapped with huge pages; so is that of a kernel which is a process, if that can be had."""
+    """
+    A kernel's memory is mapped with huge pages; so is that of a kernel which is a process, if that
+    can be had.
+    """
     path = f"{OUT}/memory"
     os.makedirs(path, exist_ok=True)
-    mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", "huge=always,mode=1777", "inc-bench", path],
+    mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", "huge=always,mode=1777",
+                                  "inc-bench", path],
                                  stderr=subprocess.DEVNULL, check=False).returncode
     try:
         yield path if mounted else "/dev/shm"
@@ -82,7 +91,8 @@ def guest_memory():
 
 def guest_command(where, timeout, kernel):
     if where == "uml":
-        return [f"{TOP}/tools/uml", "run", "--plain", "--kernel", kernel, "--mem", "6G", "--timeout", str(timeout)]
+        return [f"{TOP}/tools/uml", "run", "--plain", "--kernel", kernel, "--mem", "6G",
+                "--timeout", str(timeout)]
     vm = [f"{TOP}/tools/vm/run", "--kernel", kernel, "--mem", "3G", "--timeout", str(timeout)]
     return vm + (["--icount"] if where == "icount" else [])
 
@@ -95,7 +105,8 @@ class Part:
     """One part of the benchmark: collects what it measured and what that means."""
 
     def __init__(self, name, title):
-        self.report = {"part": name, "title": title, "machine": machine(), "results": [], "rows": [], "targets": []}
+        self.report = {"part": name, "title": title, "machine": machine(), "results": [],
+                       "rows": [], "targets": []}
         self.name = name
         m = self.report["machine"]
         print(f"\n== {title}\n{m['cpu']}, {m['cpus']} CPUs, kernel {m['kernel']}, {m['compiler']}, load {m['load']:.1f}; "
@@ -103,8 +114,8 @@ class Part:
 
     def play(self, where, runs, timeout=600, kernel="6.1", program="lab.py"):
         """
-        {name of the run: {bytes: result}}; a run that failed has no results, and the report says why. @program: of this
-        directory, which takes a list of @runs.
+        {name of the run: {bytes: result}}; a run that failed has no results, and the report says
+        why. @program: of this directory, which takes a list of @runs.
         """
         os.makedirs(OUT, exist_ok=True)
         plan = f"{OUT}/{self.name}-{where}.plan"
@@ -118,7 +129,8 @@ class Part:
                 env["TMPDIR"] = memory
             if where != "native":
                 lab = guest_command(where, timeout, kernel) + ["--"] + lab
-            with subprocess.Popen(lab, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as child:
+            with subprocess.Popen(lab, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=env) as child:
                 for line in child.stdout:
                     self.line(where, line, out)
                 errors = child.stderr.read()
@@ -165,7 +177,8 @@ class Part:
     def target(self, what, value, wanted, at_most):
         """@value None: it could not be measured, and counts as missed."""
         met = value is not None and (value <= wanted if at_most else value >= wanted)
-        self.report["targets"].append({"what": what, "value": value, "wanted": wanted, "at_most": at_most, "met": met})
+        self.report["targets"].append({"what": what, "value": value, "wanted": wanted,
+                                       "at_most": at_most, "met": met})
         print(f"target: {what}: {'not measured' if value is None else f'{value:.3g}'}, wanted "
               f"{'<=' if at_most else '>='} {wanted}: {'met' if met else 'MISSED'}", flush=True)
 
@@ -204,7 +217,7 @@ class Part:
 def span(result, scale=1e3, digits=3):
     """Median and range, in milliseconds unless said otherwise."""
     s = result["seconds"]
-    return f"{statistics.median(s) * scale:.{digits}f} ({min(s) * scale:.{digits}f}-{max(s) * scale:.{digits}f})"
+    return (((((((((((((((((((((((((((((((((((((((f"{statistics.median(s) * scale:.{digits}f} ({min(s) * scale:.{digits}f}-{max(s) * scale:.{digits}f})")))))))))))))))))))))))))))))))))))))))
 
 
 def cpu_per_gb(result):
@@ -213,13 +226,18 @@ def cpu_per_gb(result):
 
 
 def best(results, size):
-    """(name, result) of the fastest of {name: {bytes: result}} at that size; None if there is none."""
+    """
+    (name, result) of the fastest of {name: {bytes: result}} at that size; None if there is none.
+    """
     found = [(medians(r[size]), name) for name, r in results.items() if size in r]
     return (min(found)[1], results[min(found)[1]][size]) if found else None
 
 
 def peers(hosts, sizes, **links):
-    """The peers' runs: every library with each of its algorithms for allreduce, the default one included."""
+    """
+    The peers' runs: every library with each of its algorithms for allreduce, the default one
+    included.
+    """
     algorithms = {
         "openmpi": {"default": "", "recursive doubling": "3", "ring": "4", "Rabenseifner": "6"},
         "mpich": {"default": "", "recursive doubling": "recursive_doubling",
@@ -227,5 +245,6 @@ def peers(hosts, sizes, **links):
         "gloo": {"ring": "", "halving doubling": "halving_doubling"},
         "udp": {"aggregator": ""},
     }
-    return [Run(name=f"{library} {name}", library=library, hosts=hosts, sizes=sizes, algorithm=algorithm, **links)
+    return [Run(name=f"{library} {name}", library=library, hosts=hosts, sizes=sizes,
+                algorithm=algorithm, **links)
             for library, choices in algorithms.items() for name, algorithm in choices.items()]

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Hosts around a bridge, and jobs on them: run here or in a guest, the same program.
 
-  lab.py PLAN    PLAN: a file with a JSON list of runs (class Run); a line "result: JSON" for each result of a program
+  lab.py PLAN    PLAN: a file with a JSON list of runs (class Run); a line "result: JSON" for each
+                 result of a program
 
-Every host is a network namespace with one device eth0, whose peer is a port of the bridge in the namespace of the
-node. What is shaped is shaped both ways: by the host's eth0 and by the port.
+Every host is a network namespace with one device eth0, whose peer is a port of the bridge in the
+namespace of the node. What is shaped is shaped both ways: by the host's eth0 and by the port.
 """
 import json
 import os
@@ -17,7 +18,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-BIN = os.environ.get("INC_BENCH_BIN") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/bench/bin")
+BIN = (os.environ.get("INC_BENCH_BIN")
+       or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/bench/bin"))
 NODE = "10.9.0.254"
 
 
@@ -50,7 +52,8 @@ def result(run, data):
 
 
 def command(*args, **kwargs):
-    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **kwargs)
+    done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **kwargs)
     if done.returncode:
         raise RuntimeError(f"{' '.join(args)}: status {done.returncode}: {done.stdout[-2000:]}")
     return done.stdout
@@ -86,11 +89,14 @@ class Lab:
                       f"link set p{i + 1} master br0 up"]
         self.batch("ip", lines + [f"addr add {NODE}/24 dev br0"], "-n", self.switch)
         for i, ns in enumerate(self.hosts):
-            self.batch("ip", ["link set lo up", "link set eth0 up", f"addr add 10.9.0.{i + 1}/24 dev eth0"], "-n", ns)
+            self.batch("ip",
+                       ["link set lo up", "link set eth0 up",
+                        f"addr add 10.9.0.{i + 1}/24 dev eth0"], "-n", ns)
         if not run.offloads:
-            for ns, dev in [(ns, "eth0") for ns in self.hosts] + [(self.switch, f"p{i + 1}") for i in range(run.hosts)]:
-                command("ip", "netns", "exec", ns, "ethtool", "-K", dev, "gso", "off", "tx-udp-segmentation", "off",
-                        "tso", "off")
+            for ns, dev in ([(ns, "eth0") for ns in self.hosts] + [(self.switch, f"p{i + 1}")
+                                                                   for i in range(run.hosts)]):
+                command("ip", "netns", "exec", ns, "ethtool", "-K", dev, "gso", "off",
+                        "tx-udp-segmentation", "off", "tso", "off")
         self.shape(self.switch, [f"p{i + 1}" for i in range(run.hosts)])
         for ns in self.hosts:
             self.shape(ns, ["eth0"])
@@ -101,7 +107,8 @@ class Lab:
     def shape(self, ns, devices):
         """tbf for the rate, netem for delay and loss; both: netem behind the shaper."""
         run, lines = self.run, []
-        netem = f"netem limit 100000 delay {run.delay_ms}ms" + (f" loss {run.loss}%" if run.loss else "")
+        netem = (f"netem limit 100000 delay {run.delay_ms}ms"
+                 + (f" loss {run.loss}%" if run.loss else ""))
         for dev in devices:
             if run.rate:
                 lines.append(f"qdisc add dev {dev} root handle 1: tbf rate {run.rate} burst {run.burst} limit 4m")
@@ -116,16 +123,23 @@ class Lab:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def sent(self):
-        """Bytes that the hosts' devices have sent, headers of every packet included, where a qdisc counts them."""
+        """
+        Bytes that the hosts' devices have sent, headers of every packet included, where a qdisc
+        counts them.
+        """
         total = 0
         for ns in self.hosts:
-            for qdisc in json.loads(command("tc", "-n", ns, "-s", "-j", "qdisc", "show", "dev", "eth0")):
+            for qdisc in json.loads(command("tc", "-n", ns, "-s", "-j", "qdisc", "show", "dev",
+                                            "eth0")):
                 if qdisc.get("root") and qdisc["kind"] == "tbf":
                     total += qdisc["bytes"]
         return total
 
     def launcher(self):
-        """Starts a command on a host, as ssh would, with temporary files of its own: for mpirun and mpiexec."""
+        """
+        Starts a command on a host, as ssh would, with temporary files of its own: for mpirun and
+        mpiexec.
+        """
         path = f"{self.dir}/launch"
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nh=$1\nshift\n"
@@ -136,23 +150,29 @@ class Lab:
 
     def per_rank(self, program):
         run = self.run
-        options = ["--size", str(run.hosts), "--parent", NODE, "--device", "eth0", "--dir", self.dir] + run.options
+        options = (["--size", str(run.hosts), "--parent", NODE, "--device", "eth0", "--dir",
+                    self.dir] + run.options)
         if run.algorithm:
             options += ["--algorithm", run.algorithm]
-        return [["ip", "netns", "exec", ns, program, "--sizes", run.sizes, "--rank", str(i)] + options
+        return [["ip", "netns", "exec", ns, program, "--sizes", run.sizes, "--rank",
+                 str(i)] + options
                 for i, ns in enumerate(self.hosts)]
 
     def openmpi(self):
-        mca = {"plm_rsh_agent": self.launcher(), "plm_rsh_no_tree_spawn": "1", "btl": "tcp,self", "pml": "ob1",
-               "btl_tcp_if_include": "10.9.0.0/24", "oob_tcp_if_include": "10.9.0.0/24", "mpi_yield_when_idle": "1",
-               "btl_tcp_eager_limit": "65536", "btl_tcp_rndv_eager_limit": "65536", "btl_tcp_sndbuf": "0",
-               "btl_tcp_rcvbuf": "0", "hwloc_base_binding_policy": "none"}
+        mca = {"plm_rsh_agent": self.launcher(), "plm_rsh_no_tree_spawn": "1", "btl": "tcp,self",
+               "pml": "ob1", "btl_tcp_if_include": "10.9.0.0/24",
+               "oob_tcp_if_include": "10.9.0.0/24", "mpi_yield_when_idle": "1",
+               "btl_tcp_eager_limit": "65536", "btl_tcp_rndv_eager_limit": "65536",
+               "btl_tcp_sndbuf": "0", "btl_tcp_rcvbuf": "0", "hwloc_base_binding_policy": "none"}
         if self.run.algorithm:
-            mca.update({"coll_tuned_use_dynamic_rules": "1", "coll_tuned_allreduce_algorithm": self.run.algorithm})
-        args = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-H", ",".join(self.hosts)]
+            mca.update({"coll_tuned_use_dynamic_rules": "1",
+                        "coll_tuned_allreduce_algorithm": self.run.algorithm})
+        args = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-H",
+                ",".join(self.hosts)]
         for name, value in mca.items():
             args += ["--mca", name, value]
-        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-openmpi", "--sizes", self.run.sizes] +
+        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-openmpi", "--sizes",
+                                                               self.run.sizes] +
                 self.run.options]
 
     def mpich(self):
@@ -160,11 +180,12 @@ class Lab:
         if self.run.algorithm:
             env.update({"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": self.run.algorithm,
                         "MPIR_CVAR_DEVICE_COLLECTIVES": "none"})
-        args = ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", self.launcher(), "-localhost", NODE,
-                "-hosts", ",".join(self.hosts)]
+        args = ["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec", self.launcher(),
+                "-localhost", NODE, "-hosts", ",".join(self.hosts)]
         for name, value in env.items():
             args += ["-genv", name, value]
-        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-mpich", "--sizes", self.run.sizes] +
+        return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-mpich", "--sizes",
+                                                               self.run.sizes] +
                 self.run.options]
 
     def commands(self):
@@ -175,27 +196,32 @@ class Lab:
 
     def start(self, args, out):
         """With our names of hosts; its own process group."""
-        hosts = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', f"{self.dir}/hosts"]
+        hosts = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"',
+                 f"{self.dir}/hosts"]
         if self.run.library not in ("openmpi", "mpich"):
             hosts = []
         env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        return subprocess.Popen(hosts + args, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                start_new_session=True, env=env)
+        return subprocess.Popen(hosts + args, stdout=out, stderr=subprocess.STDOUT,
+                                stdin=subprocess.DEVNULL, start_new_session=True, env=env)
 
     def counters(self):
         """Of the node: everything that it has counted."""
-        return json.loads(command("ip", "netns", "exec", self.switch, "inc", "-j", "-s", "stats", "show"))
+        return json.loads(command("ip", "netns", "exec", self.switch, "inc", "-j", "-s", "stats",
+                                  "show"))
 
     def job(self):
         """Runs it; returns the lines of JSON that rank 0 printed."""
         server = None
         if self.run.library == "udp":
-            server = self.start(["ip", "netns", "exec", self.switch, f"{BIN}/udp-server", NODE], subprocess.DEVNULL)
+            server = self.start(["ip", "netns", "exec", self.switch, f"{BIN}/udp-server", NODE],
+                                subprocess.DEVNULL)
         elif self.run.library == "inc":
             command("modprobe", "inc")
-            command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0", *self.run.node)
+            command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0",
+                    *self.run.node)
         before = self.sent()
-        files = [open(f"{self.dir}/out{i}", "w+", encoding="utf-8") for i in range(len(self.commands()))]
+        files = [open(f"{self.dir}/out{i}", "w+", encoding="utf-8")
+                 for i in range(len(self.commands()))]
         processes = [self.start(args, out) for args, out in zip(self.commands(), files)]
         try:
             self.wait(processes, files)
@@ -220,11 +246,15 @@ class Lab:
             return [json.loads(line) for line in lines if line.startswith("{")]
 
     def wait(self, processes, files):
-        """For all of them; MPICH 4.0.2 over UCX may never come back from MPI_Finalize(): it is ended then."""
+        """
+        For all of them; MPICH 4.0.2 over UCX may never come back from MPI_Finalize(): it is ended
+        then.
+        """
         deadline = time.monotonic() + self.run.timeout
         left, over = list(zip(processes, files)), 0
         while left:
-            if self.run.library == "mpich" and len(self.results(files[0])) == self.run.sizes.count(",") + 1:
+            if (self.run.library == "mpich"
+                and len(self.results(files[0])) == self.run.sizes.count(",") + 1):
                 over = over or time.monotonic()
                 if time.monotonic() > over + 2:
                     return
@@ -243,9 +273,11 @@ class Lab:
 
     def echoes(self):
         """Round trips between the first host and the node, in seconds: the kernel answers."""
-        out = command("ip", "netns", "exec", self.hosts[0], "ping", "-n", "-c", str(self.run.ping), "-i", "0.01", NODE,
+        out = command("ip", "netns", "exec", self.hosts[0], "ping", "-n", "-c", str(self.run.ping),
+                      "-i", "0.01", NODE,
                       timeout=self.run.timeout)
-        return [float(line.split("time=")[1].split()[0]) / 1e3 for line in out.splitlines() if "time=" in line]
+        return [float(line.split("time=")[1].split()[0]) / 1e3
+                for line in out.splitlines() if "time=" in line]
 
 
 def measure(run):

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Groups and TCP flows that share the link of one host, with sch_inc as its queue; runs in a guest.
 
-  share_lab.py PLAN     PLAN: a file with a JSON list of the fields of class Mix; a line "result: JSON" for each
+  share_lab.py PLAN     PLAN: a file with a JSON list of the fields of class Mix; a line "result:
+                        JSON" for each
 
 	   h1                    h2        h3
 	 rank 0 of all, TCP    rank 1     TCP, ping
 	   |  shaped, sch_inc     |         |
 	   +--------------- br0 ------------+
 
-Who has got how much is what sch_inc has counted on the link, by group; what is not INC is TCP and a few echoes.
+Who has got how much is what sch_inc has counted on the link, by group; what is not INC is TCP and a
+few echoes.
 """
 import contextlib
 import ctypes
@@ -41,7 +43,8 @@ class Mix:
 @contextlib.contextmanager
 def netns(name):
     """Sockets made meanwhile are of that network namespace."""
-    with open("/proc/self/ns/net", encoding="ascii") as here, open(f"/run/netns/{name}", encoding="ascii") as there:
+    with open("/proc/self/ns/net", encoding="ascii") as here, open(f"/run/netns/{name}",
+                                                                   encoding="ascii") as there:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.setns(there.fileno(), 0):
             raise OSError(ctypes.get_errno(), f"setns to {name}")
@@ -87,27 +90,35 @@ class Flow:
 def shape(lab, mix):
     weights = ",".join(f"{FIRST + i}:{weight}" for i, weight in enumerate(mix.weights))
     for ns, dev in ((lab.hosts[0], "eth0"), (lab.switch, "p1")):
-        command("tc", "-n", ns, "qdisc", "add", "dev", dev, "root", "handle", "1:", "tbf", "rate", f"{mix.rate}mbit",
-                "burst", "16384", "limit", "4m")
-        command("inc", "-n", ns, "qdisc", "add", "dev", dev, "parent", "1:1", "handle", "2:", "share", str(mix.share),
-                "weight", weights)
-        command("tc", "-n", ns, "qdisc", "add", "dev", dev, "parent", "2:1", "handle", "3:", "fq_codel")
+        command("tc", "-n", ns, "qdisc", "add", "dev", dev, "root", "handle", "1:", "tbf", "rate",
+                f"{mix.rate}mbit", "burst", "16384", "limit", "4m")
+        command("inc", "-n", ns, "qdisc", "add", "dev", dev, "parent", "1:1", "handle", "2:",
+                "share", str(mix.share), "weight", weights)
+        command("tc", "-n", ns, "qdisc", "add", "dev", dev, "parent", "2:1", "handle", "3:",
+                "fq_codel")
 
 
 def sample(lab, mix):
-    """Bytes that each group's contributions, INC as a whole, and everything else have taken of the link."""
-    stats = json.loads(command("inc", "-n", lab.hosts[0], "-j", "-s", "qdisc", "show", "dev", "eth0"))[0]["stats"]
+    """
+    Bytes that each group's contributions, INC as a whole, and everything else have taken of the
+    link.
+    """
+    stats = json.loads(command("inc", "-n", lab.hosts[0], "-j", "-s", "qdisc", "show", "dev",
+                               "eth0"))[0]["stats"]
     groups = {g["group"]: g["bytes"] for g in stats["groups"]}
     classes = stats["classes"]
     return {"t": time.monotonic(), "groups": [groups.get(FIRST + i, 0) for i in range(mix.groups)],
-            "inc": classes["control"]["bytes"] + classes["contrib"]["bytes"], "other": classes["other"]["bytes"]}
+            "inc": classes["control"]["bytes"] + classes["contrib"]["bytes"],
+            "other": classes["other"]["bytes"]}
 
 
 def ranks(lab, mix):
     return [subprocess.Popen(
-        ["ip", "netns", "exec", lab.hosts[rank], "inc-allreduce", "--group", str(FIRST + group), "--rank", str(rank),
-         "--size", "2", "--count", str(mix.count), "--iters", "1000000", "--seed", str(group)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for group in range(mix.groups) for rank in range(2)]
+        ["ip", "netns", "exec", lab.hosts[rank], "inc-allreduce", "--group", str(FIRST + group),
+         "--rank", str(rank), "--size", "2", "--count", str(mix.count), "--iters", "1000000",
+         "--seed", str(group)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for group in range(mix.groups)
+            for rank in range(2)]
 
 
 def run(mix):
@@ -125,13 +136,15 @@ def run(mix):
                 if any(program.poll() is not None for program in programs):
                     raise RuntimeError("a rank has ended before all groups were at work")
                 time.sleep(0.1)
-            with subprocess.Popen(["ip", "netns", "exec", lab.hosts[0], "ping", "-n", "-i", "0.1", "-c",
-                                   str(10 * mix.seconds), "10.9.0.3"], stdout=subprocess.PIPE, text=True) as ping:
+            with subprocess.Popen(["ip", "netns", "exec", lab.hosts[0], "ping", "-n", "-i", "0.1",
+                                   "-c", str(10 * mix.seconds), "10.9.0.3"],
+                                  stdout=subprocess.PIPE, text=True) as ping:
                 samples = [sample(lab, mix)]
                 while samples[-1]["t"] - samples[0]["t"] < mix.seconds:
                     time.sleep(0.5)
                     samples.append(sample(lab, mix))
-                echoes = [float(line.split("time=")[1].split()[0]) for line in ping.communicate()[0].splitlines()
+                echoes = [float(line.split("time=")[1].split()[0])
+                          for line in ping.communicate()[0].splitlines()
                           if "time=" in line]
         finally:
             for program in programs:
@@ -139,7 +152,9 @@ def run(mix):
                 program.wait()
             for flow in flows:
                 flow.stop()
-    print("result: " + json.dumps({"run": mix.name, "bytes": 0, "samples": samples, "echoes_ms": echoes}), flush=True)
+    print("result: "
+          + json.dumps({"run": mix.name, "bytes": 0, "samples": samples, "echoes_ms": echoes}),
+          flush=True)
 
 
 def main():
