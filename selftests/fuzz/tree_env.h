@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What surrounds the nodes in fuzz_tree: three of them in a tree, the ranks at them, a queue of
+ * packets between them all, payload, folding as kernel/node/fold.c does it, and a record of what
+ * each child has said of each block. Beside the tree there is a group of two ranks at a node of its
+ * own, which has to notice nothing.
+ */
+#ifndef INC_FUZZ_TREE_ENV_H
+#define INC_FUZZ_TREE_ENV_H
+
+#include "engine/group.h"
+#include "reader.h"
+
+#define MAX_RANKS	6u
+#define TREE_NODES	3u
+#define OTHER		TREE_NODES	/* the node of the group beside the tree */
+#define NODES		(TREE_NODES + 1)
+#define OTHER_RANKS	2u
+#define ALL_RANKS	(MAX_RANKS + OTHER_RANKS)
+#define RANK_AT		16u		/* address of rank 0; those of nodes are 0 .. NODES - 1 */
+#define NOBODY		99u
+#define GROUP		77u
+#define MAX_WINDOW	(INC_MIN_WINDOW << 5)
+#define RING		(2 * MAX_WINDOW)
+#define MAX_LEN		256u		/* bytes of payload */
+#define RANK_BLOCK	128u		/* that the paths of ranks carry */
+#define OP_BLOCKS	6u
+#define DEAD_MS		200u
+#define FIRST_BLOCK	0xfffffffdull	/* so that numbers wrap */
+#define QUEUE		2048u
+#define MOST_AGAIN	64u		/* results, and partials, sent again per received buffer */
+#define MOST_NACKS	16u
+#define MOST_UP		3u		/* control packets to the parent per packet */
+
+/* Payload as it has been received: memory of exactly its length. */
+struct load {
+	u32 refs;
+	u32 len;
+	u8 *data;
+	bool has_desc;
+	struct inc_desc desc;
+};
+
+struct frame {
+	u32 from, to;
+	struct netinc_pkt pkt;
+	struct inc_desc desc;	/* with INC_F_DESC */
+	u8 *body;		/* pkt.len bytes */
+};
+
+struct queue {
+	struct frame frame[QUEUE];
+	u32 first, last;
+};
+
+/* What a contribution says. */
+struct said {
+	u32 run;		/* of the fuzzer, in which this is valid */
+	u32 incarnation, epoch;
+	u64 q;
+	struct netinc_pkt pkt;
+	u8 data[MAX_LEN];
+};
+
+/* What has left for a block: the partial, and the result. */
+struct left {
+	u32 run;
+	u32 incarnation, epoch;
+	u64 q;
+	struct netinc_pkt pkt;
+	u8 data[MAX_LEN];
+};
+
+struct node {
+	struct netinc_group g;
+	void *mem;		/* NULL: the group has expired */
+	u32 parent;		/* a node, NOBODY: none */
+	u32 lives;		/* groups that have been here */
+	u32 held;		/* payloads, contributions and results */
+	/* sent since the last buffer came, and since the last packet */
+	u32 results, partials, up_control;
+	u32 statuses[MAX_RANKS], nacks[MAX_RANKS], others[MAX_RANKS];
+};
+
+struct tree_env {
+	struct node node[NODES];
+	struct reader r;
+	struct queue tree;
+	struct queue beside;	/* of the other group: it loses nothing, and does not wait */
+	u64 now;
+	u32 run;
+	u32 size;		/* ranks of the tree */
+	u32 liars;		/* bit: node, or TREE_NODES + rank, that lies */
+	bool truth;		/* nobody lies any more */
+	bool mute;		/* who has lied is silent */
+	bool no_hold, no_fold;
+	u32 loads;
+	u64 sent;		/* packets that have left, of all */
+};
+
+extern struct tree_env env;
+
+/* A liar's packet on its way. False: it is lost. */
+bool liar_alters(struct frame *f);
+
+static inline bool is_liar_at(u32 addr)
+{
+	u32 bit = addr < RANK_AT ? addr : TREE_NODES + addr - RANK_AT;
+
+	return (addr < RANK_AT ? addr < TREE_NODES : addr - RANK_AT < MAX_RANKS) &&
+	       env.liars >> bit & 1;
+}
+
+struct netinc_peer tree_peer(u32 addr);
+
+/* A new run of the group at node @i. */
+void tree_begin_node(u32 i);
+void tree_begin(const u32 *parent, const u32 *window, const u32 *up_block, u8 policy);
+/* Nothing is left of all of it, nor of what it held. */
+void tree_end(void);
+
+/* Bytes are copied; @desc may be NULL. */
+void tree_send(u32 from, u32 to, const struct netinc_pkt *pkt, const struct inc_desc *desc,
+	       const void *body, u32 len);
+void tree_resize(struct frame *f, u32 len);
+void tree_copy(struct frame *to, const struct frame *from);
+/* The next packet arrives; @same: in one buffer with the one before it, if they may be. */
+void tree_deliver(bool same);
+/* All packets arrive. */
+void tree_pump(void);
+void tree_pump_beside(void);
+/* One packet at a node, which is freed. */
+void tree_arrives(struct frame *f, bool same);
+void tree_tick(void);
+
+/* What child @child of @n has said of block @q, that counts at the moment; NULL: nothing. */
+const struct said *tree_said(const struct node *n, u32 child, u64 q);
+/* tree_check.c: what holds at all nodes after every event. */
+void tree_check(void);
+
+/* ---- tree_rank.c: ranks that keep to the rules ---- */
+
+/* All give and want: i32, f16, clamped u8; one gives to all; nobody has anything. */
+enum kind { SUMS, HALVES, CLAMPED, MOVED, EMPTY, KINDS };
+
+/* The operations of an epoch. */
+struct plan {
+	u32 size;
+	u64 start;		/* first block */
+	u32 opseq;		/* first operation */
+	u16 block;
+	u64 leave;		/* the block at which all leave, valid with `leaves` */
+	bool leaves;
+};
+
+void rank_plan(const struct plan *plan, u32 rank, u64 q, struct netinc_pkt *pkt, u8 *data);
+/* What the ranks of @ranks amount to: payload for the parent (@up), or the result. Its length. */
+u16 rank_expected(const struct plan *plan, u32 ranks, u64 q, bool up, u8 *data);
+
+void rank_start(const u32 *at);
+/* Rank @i does what is next; at most @blocks blocks leave. */
+void rank_turn(u32 i, u32 blocks, bool probe);
+void rank_receives(u32 i, const struct frame *f);
+/* Everybody goes on until nothing is left to do; then all are silent, and the groups end. */
+void rank_finish(bool leaves);
+/* Plan of node @n in its epoch. */
+struct plan rank_plan_of(const struct node *n);
+
+#endif
