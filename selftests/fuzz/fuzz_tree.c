@@ -296,7 +296,7 @@ static void say_nack(struct frame *f, const struct netinc_group *g)
 /* As it is expected. */
 static void say_ready(struct frame *f, const struct netinc_group *g)
 {
-	u32 up = g->cfg.up_block, window = g->cfg.settings.window, i;
+	u32 up = g->cfg.up_block, window = g->cfg.settings.window, block, i;
 	struct inc_ready body = { .nonce = cpu_to_be32(g->cfg.up_nonce),
 				  .size = cpu_to_be32(g->cfg.size),
 				  .children = cpu_to_be16(g->joined),
@@ -310,11 +310,15 @@ static void say_ready(struct frame *f, const struct netinc_group *g)
 	for (i = 0; i < g->nmembers; i++)
 		if (g->members[i].present)
 			start = g->members[i].next;
-	body.window = cpu_to_be32(how & 1 ? window : max_t(u32, window / 2, INC_MIN_WINDOW));
+	/* as much as there is, less, or more */
+	window = how & 1 ? window : how & 0x20 ? window / 2 : 2 * window;
+	block = g->epoch ? g->block : how & 2 ? up : INC_MIN_BLOCK;
+	block += how & 0x18 ? 0 : INC_BLOCK_ALIGN;
+	body.window = cpu_to_be32(max_t(u32, window, INC_MIN_WINDOW));
 	body.start = cpu_to_be64(start);
 	body.up_cookie = cpu_to_be64(1 + how);
 	body.down_cookie = cpu_to_be64(2 + how);
-	body.block = cpu_to_be16(g->epoch ? g->block : how & 2 ? up : INC_MIN_BLOCK);
+	body.block = cpu_to_be16(block);
 	body.opseq = cpu_to_be32(g->error.resume + how / 32);
 	body.lineage = cpu_to_be64(g->epoch ? g->cfg.lineage : 1 + how);
 	if (g->epoch)
@@ -616,7 +620,7 @@ static void configure(void)
 {
 	u32 parent[TREE_NODES] = { NOBODY, 0, 0 }, window[TREE_NODES], up_block[TREE_NODES];
 	u32 at[MAX_RANKS], i;
-	u8 kind = read_u8(&env.r);
+	u8 kind = read_u8(&env.r), place = read_u8(&env.r);
 
 	env.size = 2 + kind % (MAX_RANKS - 1);
 	if (kind & 0x80)
@@ -628,7 +632,7 @@ static void configure(void)
 		up_block[i] = INC_MIN_BLOCK + how / 64 * INC_BLOCK_ALIGN;
 	}
 	for (i = 0; i < MAX_RANKS; i++)
-		at[i] = (i + (kind >> (i + 1) & 1)) % TREE_NODES;
+		at[i] = place & 0x80 ? 1 + (place >> i & 1) : (i + (place >> i & 1)) % TREE_NODES;
 	env.liars = read_u8(&env.r);
 	/* ranks less often than nodes, which are more */
 	env.liars = (env.liars & ((1u << TREE_NODES) - 1)) |
@@ -660,6 +664,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(env.node, 0, sizeof(env.node));
 	env.truth = false;
 	env.mute = false;
+	env.stalls = false;
 	env.no_hold = false;
 	env.no_fold = false;
 	env.loads = 0;
@@ -675,6 +680,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		tree_check();
 	}
 	env.mute = end & 1;
+	env.stalls = end & 4;
 	rank_finish(end & 2);
 	tree_end();
 	return 0;

@@ -846,9 +846,23 @@ static bool passes_parser(struct frame *f)
 	return true;
 }
 
+/* A liar may set a dead limit of a minute, but then all that is to come takes as long. */
+static void limit_dead(struct frame *f)
+{
+	struct inc_ready *ready = (void *)f->body;
+	u32 dead = be32_to_cpu(ready->dead_ms);
+
+	if (dead > MOST_DEAD_MS && dead <= NETINC_MAX_DEAD_MS)
+		ready->dead_ms = cpu_to_be32(MOST_DEAD_MS);
+}
+
 void tree_arrives(struct frame *f, bool same)
 {
-	if (!passes_parser(f))
+	bool good = passes_parser(f);
+
+	if (good && f->pkt.type == INC_PKT_READY)
+		limit_dead(f);
+	if (!good)
 		;
 	else if (f->to < NODES)
 		at_node(&env.node[f->to], f, same);
@@ -916,6 +930,36 @@ void tree_tick(void)
 		n = &env.node[i];
 		if (n->mem && netinc_group_tick(&n->g, env.now))
 			forget_node(n);
+	}
+}
+
+static void say_wait(u32 i)
+{
+	const struct netinc_group *g = &env.node[i].g;
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(g->cfg.up_nonce) };
+	struct netinc_pkt pkt = { .type = INC_PKT_WAIT,
+				  .group = GROUP,
+				  .incarnation = g->up.incarnation,
+				  .epoch = g->epoch,
+				  .cookie = g->up.down_cookie,
+				  .child = g->up.child,
+				  .span = 1 };
+
+	tree_send(env.node[i].parent, i, &pkt, NULL, &body, sizeof(body));
+}
+
+/* An error is over after a while, though the parent is there. */
+void tree_stall(void)
+{
+	const struct netinc_group *g;
+	u32 i;
+
+	for (i = 0; i < TREE_NODES && env.stalls && !env.mute; i++) {
+		g = &env.node[i].g;
+		if (!env.node[i].mem || g->up.state != NETINC_UPLINK_RESYNC ||
+		    !is_liar_at(env.node[i].parent))
+			continue;
+		say_wait(i);
 	}
 }
 

@@ -26,6 +26,7 @@
 #define RANK_BLOCK	128u		/* that the paths of ranks carry */
 #define OP_BLOCKS	6u
 #define DEAD_MS		200u
+#define MOST_DEAD_MS	(2 * DEAD_MS)	/* that liars set */
 #define FIRST_BLOCK	0xfffffffdull	/* so that numbers wrap */
 #define QUEUE		2048u
 #define MOST_AGAIN	64u		/* results, and partials, sent again per received buffer */
@@ -93,6 +94,7 @@ struct tree_env {
 	u32 liars;		/* bit: node, or TREE_NODES + rank, that lies */
 	bool truth;		/* nobody lies any more */
 	bool mute;		/* who has lied is silent */
+	bool stalls;		/* likewise: as a parent he says WAIT, again and again */
 	bool no_hold, no_fold;
 	u32 loads;
 	u64 sent;		/* packets that have left, of all */
@@ -132,6 +134,8 @@ void tree_pump_beside(void);
 /* One packet at a node, which is freed. */
 void tree_arrives(struct frame *f, bool same);
 void tree_tick(void);
+/* Liars that are parents seem to be there. */
+void tree_stall(void);
 
 /* What child @child of @n has said of block @q, that counts at the moment; NULL: nothing. */
 const struct said *tree_said(const struct node *n, u32 child, u64 q);

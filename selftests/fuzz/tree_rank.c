@@ -8,7 +8,7 @@
 #include "tree_env.h"
 
 #define ROUND		(10 * NETINC_MS)
-#define ROUNDS		600u		/* 30 dead limits */
+#define ROUNDS		1200u		/* 30 dead limits */
 /* those to whom a liar has told what keeps them waiting, and others waiting for them, go then */
 #define MISLED_ROUNDS	60u
 #define MORE		(2 * OP_BLOCKS)	/* blocks, at the end */
@@ -498,7 +498,7 @@ static void set_targets(bool leaves)
 	u32 i;
 
 	for (i = 0; i < ALL_RANKS; i++)
-		if ((s64)(ranks[i].snd - last) > 0)
+		if (is_honest(&ranks[i]) && (s64)(ranks[i].snd - last) > 0)
 			last = ranks[i].snd;
 	for (i = 0; i < ALL_RANKS; i++) {
 		ranks[i].target = last + MORE;
@@ -529,6 +529,7 @@ void rank_finish(bool leaves)
 		for (i = 0; i < ALL_RANKS; i++)
 			if (is_honest(&ranks[i]) || (!env.mute && n < MISLED_ROUNDS))
 				rank_turn(i, MORE, true);
+		tree_stall();
 		tree_pump();
 		env.now += ROUND;
 		tree_tick();
