@@ -483,7 +483,10 @@ static void group_up(struct netinc_group *g, const struct netinc_pkt *pkt, const
 	struct node *n = node_of(g);
 
 	check_wire(pkt, body, len);
-	netinc_assert(g->cfg.has_parent && pkt->child < g->cfg.size);
+	/* who goes says the number that the parent has named last */
+	netinc_assert(g->cfg.has_parent && (pkt->child < g->cfg.size ||
+					    (pkt->type == INC_PKT_ABORT && !pkt->epoch &&
+					     pkt->child == (u16)g->up.known)));
 	/* who does not know us answers in no more bytes */
 	netinc_assert(len >= sizeof(struct inc_refuse));
 	n->up_control++;
