@@ -319,8 +319,8 @@ def t_permission(lab):
         inc limits show | grep -q 'groups *0 of 99999999999'
         ! inc limits set user sockets 100000"""
     done = subprocess.run(["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY),
-                           "--clear-groups", "unshare", "--user", "--map-root-user", "--net", "sh", "-ec", own], stderr=subprocess.PIPE, text=True,
-                          check=False)
+                           "--clear-groups", "unshare", "--user", "--map-root-user", "--net",
+                           "sh", "-ec", own], stderr=subprocess.PIPE, text=True, check=False)
     equal((done.returncode, done.stderr),
           (0, "inc: limits set: user: needs CAP_NET_ADMIN in the initial user "
               "namespace\n"), "root of a namespace of its own")
