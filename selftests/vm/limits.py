@@ -265,6 +265,7 @@ def t_peer_memory(lab):
         fails(errno.ENOSPC, lone, "h1")
     job.close()
     lab.recover()
+    wait_until(lambda: not use("sw", "slot_memory"), "the groups go")
     # the only one of a peer may be as large as all that there is
     with Limit("sw", "slot-memory", bytes_of_one):
         lab.ranks = [lone("h1")]
