@@ -110,13 +110,13 @@ struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pen
  */
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending);
+/* Bytes that are reserved for it when it is made: slots, and what it needs to get on. */
+u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
+			     const struct netinc_pending_group *pending);
 /*
  * What it is charged for when it is made: slots, and memory for these and to get on, a result in
  * each, a contribution of each rank. Fills @item, NETINC_GROUP_CHARGES at most; returns how many.
  */
-/* Bytes that are reserved for it when it is made: slots, and what it needs to get on. */
-u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
-			     const struct netinc_pending_group *pending);
 u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
 			      const struct netinc_node_cfg *cfg,
 			      const struct netinc_pending_group *pending,

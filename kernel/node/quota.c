@@ -87,11 +87,15 @@ static bool share_is_full(const struct group_share *share, u32 groups, u64 memor
 	return share->groups && share->bytes + bytes > memory;
 }
 
-/* At the node's own limits? Those groups that are over may be a few times as many. */
+/*
+ * At the node's own limits? Those groups that are over may be a few times as many. At the edge only
+ * ranks of this host have groups made, and their users are charged: the memory is not divided.
+ */
 static bool node_full(struct netinc_node *node, const struct netinc_pending_group *pending,
 		      u64 *limit)
 {
-	u64 memory = atomic64_read(&node->nn->max[INC_LIMIT_SLOT_MEMORY]);
+	u64 memory = netinc_node_is_edge(node) ?
+			     U64_MAX : atomic64_read(&node->nn->max[INC_LIMIT_SLOT_MEMORY]);
 	u64 used = atomic64_read(&node->nn->account.use[INC_LIMIT_SLOT_MEMORY]);
 	u64 bytes = netinc_node_group_memory(&node->cfg, pending);
 	u32 max = node->cfg.max_groups, all = atomic_read(&node->ngroups);

@@ -138,6 +138,40 @@ strangers() {
 			--parent edge:10.7.0.1 --timeout 20000
 }
 
+# limit_of_h1 NAME use|max: of its network namespace
+limit_of_h1() {
+	local json
+
+	json=$(inc -n h1 -j limits show)
+	json=${json#*"\"$1\":{"}
+	json=${json#*"\"$2\":"}
+	echo "${json%%[,\}]*}"
+}
+
+has_groups() {
+	[ "$(limit_of_h1 groups use)" = "$1" ]
+}
+
+# Groups in which nobody but their host is yet take more than a quarter of its memory for groups.
+three_at_one_host() {
+	local ret=0 max pids=() nr
+
+	max=$(limit_of_h1 slot_memory max)
+	for nr in 1 2 3; do
+		nsenter --net=/run/netns/h1 inc-allreduce --group "801$nr" --rank 0 --size 3 \
+			--parent edge:10.7.0.1 --timeout 300000 >"$INC_TMP/local$nr" 2>&1 &
+		pids+=($!)
+		wait_for 30 has_groups "$nr" || ret=1
+		[ "$nr" != 1 ] ||
+			inc -n h1 limits set slot-memory $(($(limit_of_h1 slot_memory use) * 4)) || ret=1
+	done
+	kill "${pids[@]}"
+	wait "${pids[@]}" 2>/dev/null
+	inc -n h1 limits set slot-memory "$max" || ret=1
+	cat "$INC_TMP"/local?
+	wait_for 30 has_groups 0 && return "$ret"
+}
+
 # The group counts for the user whose rank 0 it is, not for the administrator.
 paid_by_user() {
 	local ret=0 pid use
@@ -193,6 +227,7 @@ check "a rank that is killed is named" killed 2 0 1
 check "so is rank 0" killed 0 1 2
 check "another key, size, job or group is refused" with_waiting strangers
 check "it counts for the user whose rank 0 it is" paid_by_user
+check "one host may have all of its groups" three_at_one_host
 if has_vrfs; then
 	check "who comes by another VRF does not find rank 0" other_vrf
 else

@@ -150,7 +150,7 @@ static bool is_name(const char *text)
 	       last[strspn(last, "0123456789")];
 }
 
-int addr_find(const char *what, const char *text, struct addr *addr)
+int addr_find(const char *text, struct addr *addr)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
 	int err;
@@ -158,11 +158,10 @@ int addr_find(const char *what, const char *text, struct addr *addr)
 	if (!addr_parse(text, strlen(text), addr))
 		return 0;
 	if (!is_name(text))
-		return usage_error("%s%s: expected an IPv4 or IPv6 address, or a host's name",
-				   what, text);
+		return usage_error("%s: expected an IPv4 or IPv6 address, or a host's name", text);
 	err = getaddrinfo(text, NULL, &hints, &found);
 	if (err)
-		return refused("%s%s: no address of this host is found: %s", what, text,
+		return refused("%s: no address of this host is found: %s", text,
 			       gai_strerror(err));
 	if (found->ai_family == AF_INET) {
 		const struct sockaddr_in *in = (const void *)found->ai_addr;

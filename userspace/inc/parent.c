@@ -52,7 +52,7 @@ static int set(int argc, char **argv)
 	err = args_parse(args, argc - 1, argv + 1);
 	if (err)
 		return err;
-	err = addr_find("", argv[0], &addr);
+	err = addr_find(argv[0], &addr);
 	if (err)
 		return err;
 	if (addr_link_local(&addr) && !args[1].given)

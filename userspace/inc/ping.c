@@ -131,7 +131,7 @@ static int default_target(struct target *to)
 
 static int given_target(struct target *to, const char *text, const struct arg *dev)
 {
-	int err = addr_find("", text, &to->addr);
+	int err = addr_find(text, &to->addr);
 
 	if (err)
 		return err;

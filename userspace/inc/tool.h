@@ -98,9 +98,9 @@ void key_bytes(const struct arg *arg, unsigned char *key);
 int addr_parse(const char *text, size_t len, struct addr *addr);
 /*
  * An address, or a host's name, of whose addresses the first is taken (getaddrinfo(3)). 0, or what
- * usage_error() or refused() return; @what is set before their text.
+ * usage_error() or refused() return.
  */
-int addr_find(const char *what, const char *text, struct addr *addr);
+int addr_find(const char *text, struct addr *addr);
 bool addr_link_local(const struct addr *addr);
 /* The addresses of an ARG_ADDRS that was given; returns how many. */
 size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max);

@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-#define PARENT_LEN 128
+#define PARENT_LEN 320	/* a name has 253 characters at most (RFC 1035) */
 #define EDGE_PREFIX "edge:"	/* the host of rank 0 instead of a node */
 
 static int parse_number(const char *what, const char *text, unsigned long long max, uint32_t *out)
@@ -98,13 +98,13 @@ static void set_parent(struct sockaddr_inc *addr, const struct addrinfo *found)
 		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
 
 		memcpy(addr->sinc_parent, &in6->sin6_addr, sizeof(in6->sin6_addr));
-		addr->sinc_scope_id = in6->sin6_scope_id;
+		/* a link-local one without, to which the caller has given its interface */
+		if (in6->sin6_scope_id)
+			addr->sinc_scope_id = in6->sin6_scope_id;
 	}
 }
 
-/*
- * The address that the host would use first (RFC 6724). 0 or an EAI_*, see getaddrinfo(3).
- */
+/* The address that the host would use first (RFC 6724). 0 or an EAI_*, see getaddrinfo(3). */
 static int look_up(const char *name, struct sockaddr_inc *addr)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
