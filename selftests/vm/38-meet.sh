@@ -156,6 +156,7 @@ has_groups() {
 three_at_one_host() {
 	local ret=0 max pids=() nr
 
+	wait_for 60 no_groups || ret=1
 	max=$(limit_of_h1 slot_memory max)
 	for nr in 1 2 3; do
 		nsenter --net=/run/netns/h1 inc-allreduce --group "801$nr" --rank 0 --size 3 \

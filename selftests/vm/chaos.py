@@ -257,8 +257,9 @@ def forgotten(_):
 
 def set_qdisc(ns, dev, what):
     do("tc", "-n", ns, "qdisc", "replace", "dev", dev, "root", *what.split())
-    shown = json.loads(do("tc", "-n", ns, "-j", "qdisc", "show", "dev", dev, "root"))
-    effect(what.split()[0] in [q["kind"] for q in shown], f"{dev} in {ns} has {what}: {shown}")
+    # Not as JSON, which plain tc does not know how to print the options of a qdisc inc as.
+    shown = do("tc", "-n", ns, "qdisc", "show", "dev", dev, "root")
+    effect(shown.startswith(f"qdisc {what.split()[0]} "), f"{dev} in {ns} has {what}: {shown}")
 
 
 @mishap(harmless=True)
