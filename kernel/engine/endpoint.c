@@ -171,9 +171,9 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       !!r->height == ep->deep &&
+	       !!r->height == (ep->deep && !netinc_ep_moving(ep)) &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
-	       next - start <= (netinc_ep_retains(ep) ? ep->settings.window : 0) &&
+	       next - start <= (netinc_ep_retains(ep) && !r->height ? ep->settings.window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -214,8 +214,7 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
 	       numbers_fit(ep, r) && trees_ok(ep, r) && netinc_settings_ok(&settings) &&
 	       block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) &&
-	       r->height < INC_MAX_HEIGHT && (!r->height || !r->fallback) &&
-	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
+	       r->height < INC_MAX_HEIGHT && be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
 	       ready_fits(ep, r) && resume_fits(ep, r);
 }
 
@@ -570,7 +569,7 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 	}
 	if (now - w->asked >= join_pause(ep)) {
 		w->unanswered++;
-		netinc_ep_send_join(ep, now);
+		netinc_ep_move_join(ep, now);
 	}
 	return w->asked + join_pause(ep);
 }

@@ -246,8 +246,21 @@ struct netinc_ep {
 	u32 absent[INC_MAX_RANKS / 32];	/* ranks that are not in it, as in struct netinc_op */
 	u32 move;		/* number of the move that this rank is at, or under way to */
 	u32 settled;		/* value of `move` at the last READY; not the same: moving */
-	/* places to go to, from the first READY, 0: none has come; move m is to plan[m % nplan] */
+	/*
+	 * places to go to, from the first READY, 0: none has come; see netinc_ep_place() for which
+	 * move is to which
+	 */
 	u32 nplan;
+	/*
+	 * The group has formed over a tree of nodes, to which it does not come back: the first
+	 * place. Wherever it goes, its operations are cut into blocks as they were there.
+	 */
+	bool from_tree;
+	/* moving away from that: by what the node knows this rank, which has READY no more */
+	struct {
+		u32 incarnation;	/* 0: it is told nothing, or the group is elsewhere */
+		u64 up_cookie;
+	} left_tree;
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
 	u8 edge;		/* index of the edge in plan[], 0: it is not one of the places */
 	u64 moved;		/* time at which the last move began */
@@ -329,7 +342,21 @@ static inline u64 netinc_ep_lost_limit(const struct netinc_ep *ep)
 {
 	u64 dead = ep->settings.dead_ms * NETINC_MS;
 
-	return ep->nplan > 1 ? min_t(u64, dead - dead / 4, NETINC_LOST_MAX) : dead;
+	if (ep->nplan <= 1)
+		return dead;
+	/* there is no way back to a tree of nodes, so that what passes by itself is waited for */
+	return ep->deep ? dead - dead / 4 : min_t(u64, dead - dead / 4, NETINC_LOST_MAX);
+}
+
+/*
+ * Index in plan[] of the place that a move is to. All places follow one another, the first one,
+ * where it is a tree of nodes, only once.
+ */
+static inline u32 netinc_ep_place(const struct netinc_ep *ep, u32 move)
+{
+	if (ep->nplan <= 1 || !ep->from_tree)
+		return ep->nplan ? move % ep->nplan : 0;
+	return move ? 1 + (move - 1) % (ep->nplan - 1) : 0;
 }
 
 /* Is the rank under way to another place than that of the last READY? */
@@ -352,7 +379,7 @@ static inline u32 netinc_ep_tree_of(const struct netinc_ep *ep, u64 b)
 /* Where the group is reduced, as far as this rank knows. */
 static inline u8 netinc_ep_placement(const struct netinc_ep *ep)
 {
-	u32 at = ep->nplan ? ep->move % ep->nplan : 0;
+	u32 at = netinc_ep_place(ep, ep->move);
 
 	if (!at)
 		return ep->cfg.at_edge ? INC_PLACEMENT_EDGE : INC_PLACEMENT_NODE;
@@ -421,6 +448,8 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
 /* ep_move.c */
+/* JOIN at the place that a move is to; and the tree of nodes that it is from hears of the move. */
+void netinc_ep_move_join(struct netinc_ep *ep, u64 now);
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */

@@ -84,16 +84,16 @@ void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join
 		__be32 group;
 		__be32 rank;
 		u8 body[offsetof(struct inc_join, proof)];
-		__be32 ranks[INC_MAX_RANKS / 32];
+		u8 tail[INC_MAX_RANKS / 8 + sizeof(struct inc_addr)];
 	} m = { .group = cpu_to_be32(group), .rank = cpu_to_be32(rank) };
-	u32 bytes = netinc_join_ranks_bytes(join);
-	size_t len = offsetof(typeof(m), ranks) + bytes;
+	u32 bytes = netinc_join_tail_bytes(join);
+	size_t len = offsetof(typeof(m), tail) + bytes;
 	__be64 half[2];
 	u64 k[2];
 	int i;
 
 	memcpy(m.body, join, sizeof(m.body));
-	memcpy(m.ranks, join->ranks, bytes);
+	memcpy(m.tail, join->ranks, bytes);
 	memcpy(half, key, sizeof(half));
 	k[0] = be64_to_cpu(half[0]);
 	k[1] = be64_to_cpu(half[1]);

@@ -147,15 +147,28 @@ static inline u32 netinc_join_ranks_bytes(const struct inc_join *join)
 	return netinc_join_height(join) ? DIV_ROUND_UP(size, 32u) * (u32)sizeof(__be32) : 0;
 }
 
+/* Bytes of all that a node's JOIN has behind that of a rank: the bitmap, and rank 0's address. */
+static inline u32 netinc_join_tail_bytes(const struct inc_join *join)
+{
+	return netinc_join_height(join) ?
+		       netinc_join_ranks_bytes(join) + (u32)sizeof(struct inc_addr) : 0;
+}
+
+/* Where the host of rank 0 is, as the JOIN of a node says. */
+static inline const struct inc_addr *netinc_join_edge(const struct inc_join *join)
+{
+	return (const void *)((const u8 *)join->ranks + netinc_join_ranks_bytes(join));
+}
+
 /* Is the body of this JOIN, @len bytes, whole? To be asked before anything else of it is read. */
 static inline bool netinc_join_whole(const struct inc_join *join, u32 len)
 {
-	return len >= sizeof(*join) + netinc_join_ranks_bytes(join);
+	return len >= sizeof(*join) + netinc_join_tail_bytes(join);
 }
 
 /*
  * Proof that a JOIN comes from who holds @key (INC_KEY_LEN bytes): MAC over group, rank, the body
- * before `proof`, and the bitmap.
+ * before `proof`, and what is behind it.
  */
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,
 		       __be64 proof[2]);

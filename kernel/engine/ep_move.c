@@ -7,6 +7,10 @@
  * m % n of the plan, which all ranks have from READY. A rank that is called (MOVE) to a later move
  * than its own follows; so all meet at the latest one. Who finds no place on one way round the
  * plan, and until the dead limit is over, gives up.
+ *
+ * Where the group leaves a tree of nodes, its ranks do not know one another. Who begins a move
+ * calls rank 0, whose address all have, and the others by what is left of the tree: its own node
+ * ends the group there, and says so to its parent.
  */
 #include "endpoint.h"
 
@@ -28,6 +32,30 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 	pkt.child = rank;
 	pkt.cookie = 0;
 	ep->ops->send_to(ep, &ep->peers[rank], &pkt, &body, sizeof(body));
+}
+
+/* To the node of the tree that the rank has left. */
+static void send_gone(struct netinc_ep *ep)
+{
+	struct netinc_error e = { .code = INC_ERR_NODE_GONE,
+				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	if (!ep->left_tree.incarnation)
+		return;
+	netinc_error_build(&body, &e);
+	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
+	pkt.incarnation = ep->left_tree.incarnation;
+	pkt.cookie = ep->left_tree.up_cookie;
+	pkt.flags = INC_F_LEAVE;
+	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_move_join(struct netinc_ep *ep, u64 now)
+{
+	send_gone(ep);
+	netinc_ep_send_join(ep, now);
 }
 
 /*
@@ -98,6 +126,10 @@ static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->move = move;
 	ep->mover = mover;
 	ep->moved = now;
+	if (ep->deep && ep->incarnation) {
+		ep->left_tree.incarnation = ep->incarnation;
+		ep->left_tree.up_cookie = ep->tree[0].up_cookie;
+	}
 	ep->failing = false;
 	ep->error_since = ep->abort ? ep->error_since : 0;
 	ep->incarnation = 0;
@@ -108,17 +140,17 @@ static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->tree[0].unanswered = 0;
 	netinc_count(ep->counters, INC_C_MOVES);
 	/* without a way there nobody will answer, which is noticed */
-	ep->ops->retarget(ep, move % ep->nplan);
+	ep->ops->retarget(ep, netinc_ep_place(ep, move));
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
 	for (i = 0; mover && i < ep->cfg.size; i++)
 		send_move(ep, i);
-	netinc_ep_send_join(ep, now);
+	netinc_ep_move_join(ep, now);
 }
 
 /* Has it been everywhere since it had a place? */
 static bool has_been_round(const struct netinc_ep *ep)
 {
-	return ep->move + 1 - ep->settled > ep->nplan;
+	return ep->move + 1 - ep->settled > ep->nplan - ep->from_tree;
 }
 
 /*
@@ -137,6 +169,11 @@ static bool can_move(const struct netinc_ep *ep, u64 now)
 
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 {
+	/* why the group has ended is known: only results from before that will not come */
+	if (ep->failing && ep->fatal) {
+		netinc_ep_fail(ep, ep->error.code, ep->error.rank[0], ep->error.rank[1]);
+		return;
+	}
 	if (!can_move(ep, now) || is_silent_for_good(ep, now)) {
 		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
 		return;
@@ -166,14 +203,16 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 
 /*
  * A rank that the node hears no more may be heard by another node, on links of their own; the edge
- * has the same links as the node. If it is dead indeed it will be missing there.
+ * has the same links as the node. If it is dead indeed it will be missing there. In a tree of nodes
+ * NODE_DEAD is about another node, without which ranks still hear one another.
  */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 {
 	bool standbys = ep->nplan > 1 + !!ep->edge;
 
 	return can_move(ep, now) &&
-	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_RANK_DEAD && standbys));
+	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_NODE_DEAD && ep->deep) ||
+		(code == INC_ERR_RANK_DEAD && standbys));
 }
 
 /* Where another rank is said to be: a host, at the port that the node has. */
@@ -211,13 +250,18 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 			netinc_addr_parse(&r->standby[i], &ep->plan[ep->nplan++]);
 		if (ep->settings.fallback == INC_FALLBACK_EDGE)
 			ep->edge = ep->nplan++;
+		ep->from_tree = r->height;
 	}
+	ep->left_tree.incarnation = 0;
 	/* where all have met: rank 0's own address may be one that says nothing to others */
 	if (ep->edge && ep->cfg.at_edge && !ep->cfg.prev.lineage)
 		ep->plan[ep->edge] = ep->plan[0];
 	else if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
-	if (!(ep->move % ep->nplan) || !ep->home_pause)
+	/* the one rank that others can call: no PEERS will come */
+	if (r->height && ep->settings.fallback && ep->peers)
+		netinc_addr_parse(&r->edge, &ep->peers[0]);
+	if (!netinc_ep_place(ep, ep->move) || !ep->home_pause)
 		ep->home_pause = clamp_t(u32, ep->settings.dead_ms / 2, 1, HOME_PAUSE_FIRST);
 	ep->home_probed = ep->tree[0].heard;
 	ep->settled = ep->move;
@@ -283,7 +327,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 		return true;	/* that will pass, or the others will be missing us */
 	default:
 		/* nor do all places say anything else the next time, and at once */
-		if (++ep->refusals >= ep->nplan && has_been_round(ep))
+		if (++ep->refusals >= ep->nplan - ep->from_tree && has_been_round(ep))
 			netinc_ep_fail(ep, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
 		else
 			netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
@@ -327,7 +371,7 @@ static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_
 	const struct inc_challenge *c = body;
 
 	/* only rank 0 looks: what comes to others is a late copy */
-	if (ep->cfg.rank || !ep->nplan || !(ep->move % ep->nplan) || !is_quiet(ep) ||
+	if (ep->cfg.rank || ep->from_tree || !netinc_ep_place(ep, ep->move) || !is_quiet(ep) ||
 	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !netinc_peer_same_host(from, &ep->plan[0]))
 		return -INC_C_DROP_STATE;
 	ep->home_pause = min(2 * ep->home_pause, HOME_PAUSE_MAX);
@@ -353,7 +397,8 @@ u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now)
 {
 	u64 pause = ep->home_pause * NETINC_MS;
 
-	if (ep->cfg.rank || !netinc_ep_retains(ep) || !(ep->move % ep->nplan) || ep->leaving)
+	if (ep->cfg.rank || !netinc_ep_retains(ep) || ep->from_tree ||
+	    !netinc_ep_place(ep, ep->move) || ep->leaving)
 		return 0;
 	if (now - ep->home_probed >= pause) {
 		if (is_quiet(ep))

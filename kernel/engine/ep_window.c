@@ -45,7 +45,7 @@ void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *
 /* Blocks [op->first, op->first + op->blocks) are this operation's from now on. */
 static void number_op(struct netinc_ep *ep, struct netinc_op *op)
 {
-	op->deep = ep->deep;
+	op->deep = ep->from_tree;
 	netinc_coll_cut(op, ep->block);
 	op->first = ep->end;
 	op->done = 0;

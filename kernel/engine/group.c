@@ -177,7 +177,7 @@ static int probe_rx(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (g->members[child].height)
 		g->agg.child[child].waits_for =
 			netinc_children_has(g, child, pkt->opseq) ? pkt->opseq : NETINC_NO_RANK;
-	else if (g->cfg.settings.fallback && pkt->opseq < g->cfg.size)
+	else if (pkt->opseq < g->cfg.size)
 		netinc_group_send_peers(g, child, pkt->opseq);
 	if (!netinc_agg_probe(&g->agg, child, pkt, probe, now)) {
 		netinc_count(g->counters, INC_C_DROP_WORK);
@@ -318,6 +318,18 @@ static bool is_ending(const struct netinc_group *g)
 	return netinc_group_over(g) || netinc_error_is_final(&g->up.abort);
 }
 
+/* A member has been silent for too long? The ranks below a node need not be dead as well. */
+static void check_silence(struct netinc_group *g, u32 child, u64 patience, u64 now)
+{
+	const struct netinc_member *m = &g->members[child];
+	bool node = m->height && netinc_group_may_move(g);
+
+	if (node)
+		patience = netinc_group_node_limit(g);
+	if (m->present && !has_gone(g, child) && now - m->heard > patience)
+		netinc_end_member(g, child, node ? INC_ERR_NODE_DEAD : INC_ERR_RANK_DEAD, now);
+}
+
 bool netinc_group_tick(struct netinc_group *g, u64 now)
 {
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS, patience = netinc_form_patience(g);
@@ -342,12 +354,8 @@ bool netinc_group_tick(struct netinc_group *g, u64 now)
 	}
 	if (g->state == INC_GROUP_JOINING && g->move && g->forming && now - g->forming > dead)
 		not_moved(g, now);
-	for (i = 0; i < g->nmembers && !is_ending(g); i++) {
-		const struct netinc_member *m = &g->members[i];
-
-		if (m->present && !has_gone(g, i) && now - m->heard > patience)
-			netinc_end_member(g, i, INC_ERR_RANK_DEAD, now);
-	}
+	for (i = 0; i < g->nmembers && !is_ending(g); i++)
+		check_silence(g, i, patience, now);
 	netinc_uplink_tick(g, now);
 	netinc_parent_lost(g, now);
 	if (netinc_group_over(g))

@@ -195,6 +195,11 @@ struct netinc_group {
 	struct netinc_error error;
 	struct netinc_agg agg;	/* slots of the tree whose root is here */
 	struct netinc_uplink up;
+	/*
+	 * the host of rank 0 where that is below a node, or not below here at all, as the child's
+	 * JOIN or the parent's READY says; family 0: not known
+	 */
+	struct netinc_peer edge;
 	/* [cfg.size], [nmembers] are used; like `owner` in the memory of netinc_group_init() */
 	struct netinc_member *members;
 	/* [cfg.size]: 1 + the member that the rank is below, 0: none; while children gather */
@@ -295,12 +300,31 @@ static inline bool netinc_group_over(const struct netinc_group *g)
 	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
 }
 
+/* Is it one over several nodes whose ranks go elsewhere when one of these is lost? */
+static inline bool netinc_group_may_move(const struct netinc_group *g)
+{
+	return g->levels && g->cfg.settings.fallback;
+}
+
+/*
+ * Microseconds of silence after which one of two nodes has lost the other. Where ranks go elsewhere
+ * then, those who have lost a node at once wait there for the others, for the dead limit.
+ */
+static inline u64 netinc_group_node_limit(const struct netinc_group *g)
+{
+	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
+
+	return netinc_group_may_move(g) ? dead - dead / 4 : dead;
+}
+
 /* group_children.c: which ranks are below which child */
 void netinc_children_init(struct netinc_group *g);
 /* The child that is known by @number on the wire, NETINC_NO_RANK: none is. */
 u32 netinc_group_child(const struct netinc_group *g, u32 number);
 /* Is @rank below @child? */
 bool netinc_children_has(const struct netinc_group *g, u32 child, u32 rank);
+/* The host of rank 0, family 0: not known. */
+const struct netinc_peer *netinc_group_edge(const struct netinc_group *g);
 /* The lowest rank that is below a child, NETINC_NO_RANK: there is none. */
 u32 netinc_children_lowest(const struct netinc_group *g);
 /*

@@ -42,6 +42,13 @@ bool netinc_children_has(const struct netinc_group *g, u32 child, u32 rank)
 	return rank < g->cfg.size && g->owner[rank] == child + 1;
 }
 
+const struct netinc_peer *netinc_group_edge(const struct netinc_group *g)
+{
+	const struct netinc_member *m = &g->members[0];
+
+	return m->present && !m->low && !m->height ? &m->peer : &g->edge;
+}
+
 u32 netinc_children_lowest(const struct netinc_group *g)
 {
 	u32 i;

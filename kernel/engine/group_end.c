@@ -78,13 +78,18 @@ void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join 
 
 /*
  * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node
- * were lost, the others would need what it keeps. Idle ranks PROBE often enough.
+ * were lost, the others would need what it keeps. Idle ranks PROBE often enough. Of ranks below
+ * other nodes that is known when all have left.
  */
 static bool all_have(const struct netinc_group *g, u64 b)
 {
 	u32 i;
 
-	for (i = 0; g->cfg.settings.fallback && i < g->nmembers; i++)
+	if (!g->cfg.settings.fallback)
+		return true;
+	if (g->levels)
+		return g->state == INC_GROUP_LEFT;
+	for (i = 0; i < g->nmembers; i++)
 		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
 			return false;
 	return true;
@@ -322,6 +327,8 @@ static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pk
 		return -INC_C_DROP_COOKIE;
 	if ((code == INC_ERR_NONE || code == INC_ERR_LEFT) && (pkt->flags & INC_F_LEAVE))
 		return may_be_done(g, pkt->child, code) ? 0 : -INC_C_DROP_STATE;
+	if (code == INC_ERR_NODE_GONE)
+		return netinc_group_may_move(g) ? 0 : -INC_C_DROP_MALFORMED;
 	return code == INC_ERR_RANK_ABORT || code == INC_ERR_RANK_FAULT ||
 	       code == INC_ERR_RANK_PATH ? 0 : -INC_C_DROP_MALFORMED;
 }
@@ -353,6 +360,9 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 	} else if (!netinc_group_over(g) && code == INC_ERR_LEFT) {
 		mark_left(g, pkt->child);
 		netinc_end_if_left(g, now);
+	} else if (code == INC_ERR_NODE_GONE) {
+		/* it goes to the next place of the plan, and calls the others by the tree */
+		netinc_group_fail(g, code, NETINC_NO_RANK, now);
 	} else if (!netinc_group_over(g)) {
 		netinc_end_member(g, pkt->child, code, now);
 	}

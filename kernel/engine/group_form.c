@@ -116,7 +116,6 @@ void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 		if (g->members[i].confirmed)
 			continue;
 		netinc_group_send_ready(g, i);
-		if (g->cfg.settings.fallback)
-			netinc_group_send_peers(g, i, 0);
+		netinc_group_send_peers(g, i, 0);
 	}
 }

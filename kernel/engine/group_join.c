@@ -52,8 +52,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 		m[i].una = start;
 		g->agg.child[i].waits_for = NETINC_NO_RANK;
 		netinc_group_send_ready(g, i);
-		if (g->cfg.settings.fallback)
-			netinc_group_send_peers(g, i, 0);
+		netinc_group_send_peers(g, i, 0);
 	}
 	g->ops->event(g, first ? INC_EVENT_GROUP_FORMED : INC_EVENT_GROUP_EPOCH, NETINC_NO_RANK);
 }
@@ -79,8 +78,8 @@ static u64 survey_members(struct netinc_group *g, u32 *epoch)
 }
 
 /*
- * The first epoch: from now on it is settled who is below whom. Where nodes are children nobody
- * knows all ranks, so that there is no other place to go to.
+ * The first epoch: from now on it is settled who is below whom. Where nodes are children it may be
+ * that nobody knows where rank 0 is.
  */
 static void settle_children(struct netinc_group *g)
 {
@@ -89,7 +88,7 @@ static void settle_children(struct netinc_group *g)
 	netinc_children_number(g, window);
 	g->levels = g->height;
 	g->cfg.settings.window = window;
-	if (g->height)
+	if (g->height && !netinc_group_edge(g)->family && !g->cfg.nstandby)
 		g->cfg.settings.fallback = INC_FALLBACK_NONE;
 }
 
@@ -138,7 +137,35 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	if (!g->epoch)
 		return settings.window <= g->cfg.settings.window;
 	return be64_to_cpu(r->lineage) == g->cfg.lineage && block == g->block &&
-	       settings.window == g->cfg.settings.window && r->height == g->levels;
+	       settings.window == g->cfg.settings.window && r->height == g->levels &&
+	       settings.fallback == g->cfg.settings.fallback;
+}
+
+/* The places that the ranks may move to are theirs to look at; but nobody is there or one host. */
+static bool parent_plan_ok(const struct inc_ready *r)
+{
+	struct netinc_peer peer;
+	u32 i;
+
+	if (r->standbys > INC_MAX_STANDBY)
+		return false;
+	for (i = 0; i < r->standbys; i++) {
+		netinc_addr_parse(&r->standby[i], &peer);
+		if (!netinc_peer_is_host(&peer))
+			return false;
+	}
+	netinc_addr_parse(&r->edge, &peer);
+	return !peer.family || netinc_peer_is_host(&peer);
+}
+
+static void take_parent_plan(struct netinc_group *g, const struct inc_ready *r)
+{
+	u32 i;
+
+	g->cfg.nstandby = r->standbys;
+	for (i = 0; i < r->standbys; i++)
+		netinc_addr_parse(&r->standby[i], &g->cfg.standby[i]);
+	netinc_addr_parse(&r->edge, &g->edge);
 }
 
 static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -149,7 +176,7 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 
 	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
 	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
-	       !r->move && netinc_settings_ok(&settings) && !settings.fallback &&
+	       !r->move && netinc_settings_ok(&settings) && parent_plan_ok(r) &&
 	       settings.late_policy != INC_LATE_PARTIAL && r->height >= 1 &&
 	       r->height < INC_MAX_HEIGHT && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
@@ -173,7 +200,7 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_MALFORMED;
 	g->cfg.settings = netinc_settings_from_ready(ready);
 	g->cfg.lineage = be64_to_cpu(ready->lineage);
-	g->cfg.nstandby = 0;
+	take_parent_plan(g, ready);
 	g->levels = ready->height;
 	if (!g->settled)
 		netinc_children_number(g, g->cfg.settings.window);
@@ -204,13 +231,14 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 
 /*
  * The first block that a member lacks is no further than a window from what another one lacks, and
- * the same where nobody keeps results: another one would make an epoch begin where the others
- * cannot.
+ * the same where nobody keeps results, or they have been nowhere else: another one would make an
+ * epoch begin where the others cannot.
  */
 static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
 {
 	const struct netinc_settings *s = &g->cfg.settings;
-	s64 off = (s64)(next - other), most = s->fallback ? windows * s->window : 0;
+	bool same = !s->fallback || g->levels;
+	s64 off = (s64)(next - other), most = same ? 0 : windows * s->window;
 
 	return off >= -most && off <= most;
 }
@@ -294,6 +322,17 @@ static bool may_begin(const struct netinc_group *g, u64 now)
 	return all && netinc_form_all_heard(g, now);
 }
 
+/* A node whose JOIN has been accepted may know where rank 0 is: it is believed if that can be. */
+static void take_edge(struct netinc_group *g, const struct inc_join *join,
+		      const struct netinc_peer *peer)
+{
+	if (!netinc_join_height(join) || !netinc_bit(join->ranks, 0))
+		return;
+	netinc_addr_parse(netinc_join_edge(join), &g->edge);
+	if (!netinc_peer_is_host(&g->edge) || g->edge.udp_port != peer->udp_port)
+		g->edge.family = 0;
+}
+
 static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
 		    const struct inc_join *join, const struct netinc_peer *peer, u64 now,
 		    u64 *detail)
@@ -331,6 +370,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	m->present = true;
 	m->gone = false;
 	m->peer = *peer;
+	take_edge(g, join, peer);
 	member_update(g, rank, pkt, join, now);
 	if (may_begin(g, now)) {
 		begin_epoch(g, now);
@@ -405,7 +445,7 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join)
 {
-	return !pkt->incarnation && g->cfg.settings.fallback &&
+	return !pkt->incarnation && g->cfg.settings.fallback && !g->levels &&
 	       be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }

@@ -80,7 +80,7 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 		body.tree_key[0] = cpu_to_be64(key[0]);
 		body.tree_key[1] = cpu_to_be64(key[1]);
 	}
-	netinc_addr_build(&body.edge, &g->members[0].peer);
+	netinc_addr_build(&body.edge, netinc_group_edge(g));
 	for (i = 0; i < g->cfg.nstandby; i++)
 		netinc_addr_build(&body.standby[i], &g->cfg.standby[i]);
 	netinc_agg_header(&g->agg, &pkt, INC_PKT_READY);
@@ -113,6 +113,9 @@ void netinc_group_send_peers(struct netinc_group *g, u32 child, u32 first)
 	u32 n = min(g->cfg.size - first, PEERS), i;
 	struct netinc_pkt pkt;
 
+	/* where nodes are children nobody knows all */
+	if (!g->cfg.settings.fallback || g->levels)
+		return;
 	m.peers.first = cpu_to_be32(first);
 	m.peers.n = cpu_to_be32(n);
 	for (i = 0; i < n; i++)

@@ -27,8 +27,11 @@ void netinc_parent_lost(struct netinc_group *g, u64 now)
 			end_at(g, g->agg.una);
 		return;
 	}
-	/* all have left here, so they have above: that was the last word, and it is lost */
-	if (g->nleft == g->nmembers) {
+	/*
+	 * all have left here, so they have above: that was the last word, and it is lost. Where
+	 * there is another place to go to, ranks that have not may need them there
+	 */
+	if (g->nleft == g->nmembers && !g->cfg.settings.fallback) {
 		g->up.left = true;
 		netinc_end_if_left(g, now);
 		return;

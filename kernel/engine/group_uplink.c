@@ -72,6 +72,7 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	struct {
 		struct inc_join join;
 		__be32 ranks[INC_MAX_RANKS / 32];
+		struct inc_addr edge;	/* or further ahead: behind as many words as there are */
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(g->cfg.up_nonce),
 			  .srtt = cpu_to_be32(g->up.cc.srtt),
@@ -79,6 +80,7 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 			  .challenge = cpu_to_be64(g->up.challenge) } };
 	bool stale = !netinc_form_all_heard(g, now);
 	struct netinc_pkt pkt;
+	struct inc_addr edge;
 	u32 i;
 
 	up_header(g, &pkt, INC_PKT_JOIN);
@@ -100,13 +102,15 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i])
 			netinc_bit_set(m.ranks, i);
+	netinc_addr_build(&edge, netinc_group_edge(g));
+	memcpy((u8 *)m.ranks + netinc_join_ranks_bytes(&m.join), &edge, sizeof(edge));
 	if (g->up.challenge)
 		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
 	g->up.news = false;
 	g->up.called = stale && g->up.called;
 	note_asked(g, now);
 	netinc_count(g->counters, INC_C_JOINS);
-	g->ops->send_up(g, &pkt, &m, sizeof(m.join) + netinc_join_ranks_bytes(&m.join));
+	g->ops->send_up(g, &pkt, &m, sizeof(m.join) + netinc_join_tail_bytes(&m.join));
 }
 
 void netinc_uplink_ask(struct netinc_group *g, u64 now)
@@ -362,8 +366,8 @@ static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
 		/* only who saw our packets knows their cookie */
 		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != up->up_cookie)
 			return -INC_C_DROP_STATE;
-		/* it forgets a group that all have left */
-		up->left = g->nleft == g->nmembers;
+		/* it forgets a group that all have left; one with a fallback only when all know so */
+		up->left = g->nleft == g->nmembers && !g->cfg.settings.fallback;
 		if (!up->left)
 			up->lost = INC_ERR_NODE_GONE;
 		return 0;
@@ -480,7 +484,7 @@ static void tick_in_use(struct netinc_group *g, u64 now)
 	u64 dead = g->cfg.settings.dead_ms * NETINC_MS;
 	struct netinc_uplink *up = &g->up;
 
-	if (now - up->heard > dead && up->unanswered >= DEAD_PROBES)
+	if (now - up->heard > netinc_group_node_limit(g) && up->unanswered >= DEAD_PROBES)
 		up->lost = INC_ERR_NODE_DEAD;
 	else if (abort_overdue(up, dead, now))
 		up->lost = up->abort.code;

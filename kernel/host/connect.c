@@ -172,7 +172,7 @@ static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *r
 	prev->size = ep->cfg.size;
 	memcpy(prev->key, ep->cfg.key, sizeof(prev->key));
 	/* where it failed, as we were told there; if nobody answered, where it was last */
-	prev->place = lost ? ep->plan[ep->settled % ep->nplan] : rank->path.peer;
+	prev->place = lost ? ep->plan[netinc_ep_place(ep, ep->settled)] : rank->path.peer;
 	prev->place.ifindex = netinc_rank_oif(rank, &prev->place);
 	prev->last_handle = rank->last_handle;
 }

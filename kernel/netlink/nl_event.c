@@ -154,7 +154,7 @@ void netinc_event_rank(struct net *net, enum inc_event type, const struct netinc
 	} else if (type == INC_EVENT_MOVING || type == INC_EVENT_MOVED) {
 		e.moves = true;
 		e.placement = netinc_ep_placement(ep);
-		e.place = &ep->plan[ep->nplan ? ep->move % ep->nplan : 0];
+		e.place = &ep->plan[netinc_ep_place(ep, ep->move)];
 	}
 	send_event(net, &e);
 }

@@ -84,7 +84,8 @@ struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node,
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
 		if (g->node == node && g->grp.cfg.id == id && g->grp.cfg.lineage == lineage &&
-		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
+		    !READ_ONCE(g->grp.levels) && !netinc_group_is_branch(&g->grp) &&
+		    netinc_node_group_in_vrf(g, vrf))
 			return g;
 	return NULL;
 }

@@ -439,6 +439,7 @@ static void say_join(struct frame *f, const struct netinc_group *g)
 	struct {
 		struct inc_join join;
 		__be32 ranks[2];
+		struct inc_addr edge;	/* a word ahead if the size takes one only */
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(how & 1 ? 1 : 0x901 + read_u8(&env.r)),
 			  .next = cpu_to_be64(g->running ? g->agg.una : FIRST_BLOCK),
@@ -459,7 +460,7 @@ static void say_join(struct frame *f, const struct netinc_group *g)
 				break;
 	if (how & 0x40)
 		f->pkt.child = i;
-	set_body(f, &m, sizeof(m.join) + netinc_join_ranks_bytes(&m.join));
+	set_body(f, &m, sizeof(m.join) + netinc_join_tail_bytes(&m.join));
 }
 
 static void make_up(struct frame *f, const struct netinc_group *g)

@@ -28,7 +28,10 @@ static const struct {
 	{ "rank", AT(rank), 2, 0 },
 	{ "dead_ms", AT(dead_ms), 4, 0 },
 	{ "move", AT(move), 4, 1 },
-	{ "fallback", AT(fallback), 1, INC_FALLBACK_EDGE },
+	{ "fallback", AT(fallback), 1, __INC_FALLBACK_MAX },
+	{ "standbys", AT(standbys), 1, INC_MAX_STANDBY + 1 },
+	{ "standby nodes without an address", AT(standbys), 1, 1 },
+	{ "edge, that is no host", AT(edge.addr), 1, 224 },
 	{ "late_policy", AT(late_policy), 1, INC_LATE_PARTIAL },
 	{ "height", AT(height), 1, 0 },
 	{ "height", AT(height), 1, INC_MAX_HEIGHT },
@@ -270,6 +273,7 @@ static int join_as_child(u8 below, u16 window, u32 child, u32 ranks, u64 *detail
 	struct {
 		struct inc_join join;
 		__be32 ranks[INC_MAX_RANKS / 32];
+		struct inc_addr edge;
 	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(5),
 			  .block = cpu_to_be16(128), .below = below,
 			  .window = cpu_to_be16(window) },

@@ -299,30 +299,42 @@ static void test_error(void)
 /* The proof depends on all that it is to prove. */
 static void test_proof(void)
 {
+	struct {
+		struct inc_join join;
+		u8 tail[8 + sizeof(struct inc_addr)];
+	} m = { .join = { .size = cpu_to_be32(64), .challenge = cpu_to_be64(99) } };
 	u8 key[INC_KEY_LEN] = { 1 };
-	struct inc_join join;
 	__be64 one[2], two[2];
 	u32 i;
 
-	memset(&join, 0, sizeof(join));
-	join.challenge = cpu_to_be64(99);
-	netinc_join_proof(key, 7, 3, &join, one);
+	netinc_join_proof(key, 7, 3, &m.join, one);
 	expect(one[0] != one[1], "both halves are the same");
-	netinc_join_proof(key, 7, 3, &join, two);
+	netinc_join_proof(key, 7, 3, &m.join, two);
 	expect(!memcmp(one, two, sizeof(one)), "two proofs of the same differ");
-	netinc_join_proof(key, 8, 3, &join, two);
+	netinc_join_proof(key, 8, 3, &m.join, two);
 	expect(one[0] != two[0] && one[1] != two[1], "the group is not in it");
-	netinc_join_proof(key, 7, 4, &join, two);
+	netinc_join_proof(key, 7, 4, &m.join, two);
 	expect(one[0] != two[0] && one[1] != two[1], "the rank is not in it");
 	for (i = 0; i < offsetof(struct inc_join, proof); i++) {
-		((u8 *)&join)[i] ^= 1;
-		netinc_join_proof(key, 7, 3, &join, two);
+		((u8 *)&m)[i] ^= 1;
+		netinc_join_proof(key, 7, 3, &m.join, two);
 		expect(one[0] != two[0] && one[1] != two[1], "byte %u of the body is not in it", i);
-		((u8 *)&join)[i] ^= 1;
+		((u8 *)&m)[i] ^= 1;
 	}
+	/* a node's JOIN has more */
+	m.join.below = 1;
+	netinc_join_proof(key, 7, 3, &m.join, one);
+	for (i = 0; i < sizeof(m.tail); i++) {
+		m.tail[i] ^= 1;
+		netinc_join_proof(key, 7, 3, &m.join, two);
+		expect(one[0] != two[0] && one[1] != two[1], "byte %u behind it is not in it", i);
+		m.tail[i] ^= 1;
+	}
+	m.join.below = 0;
+	netinc_join_proof(key, 7, 3, &m.join, one);
 	for (i = 0; i < INC_KEY_LEN; i++) {
 		key[i] ^= 1;
-		netinc_join_proof(key, 7, 3, &join, two);
+		netinc_join_proof(key, 7, 3, &m.join, two);
 		expect(one[0] != two[0] && one[1] != two[1], "byte %u of the key is not in it", i);
 		key[i] ^= 1;
 	}

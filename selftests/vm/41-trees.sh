@@ -216,6 +216,60 @@ lost() {
 	expect "seconds until all ranks knew" $((SECONDS - begin)) -lt 60
 }
 
+moves_of_hosts() {
+	local h n=0
+
+	for h in 1 2 3 4; do n=$((n + $(counter "h$h" moves))); done
+	echo "$n"
+}
+
+# Nothing of a group is left, at hosts neither.
+no_groups_left() {
+	no_groups_anywhere && no_groups
+}
+
+# goes_on COMMAND...: what befalls a node in mid-operation ends nothing: all ranks go to the edge,
+# once. Integers, since floats are folded in another order there than in the tree.
+goes_on() {
+	local before h
+
+	BLOCKS=$(counter sw blocks) before=$(moves_of_hosts)
+	at_leaves 4 2
+	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 300 --max 10000 \
+		--type i8,u16,i32,u64
+	wait_for 60 blocks_flow || return
+	"$@" && wait_ranks || return
+	expect "moves" $(($(moves_of_hosts) - before)) -eq 4 || return
+	for h in 1 2 3 4; do
+		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt 0 || return
+	done
+	wait_for 60 no_groups_left
+}
+
+# Somebody is dead, and not a node: no other place helps.
+killed_all_the_same() {
+	killed && wait_for 60 no_groups_left
+}
+
+with_fallback() {
+	set_up inc -n sw node set dev all fallback edge dead 4000
+	coll "with a fallback" 4 2 "(0,2),(1,3)"
+	check "ranks that disagree, with a fallback" ranks_at_leaves 4 2 inc-coll --quiet \
+		--timeout 20000 --errors
+	set_up wait_for 60 no_groups_left
+	BLOCKS=$(counter sw blocks)
+	check "a rank is killed, with a fallback" killed_all_the_same
+	check "the spine's node is removed: at the edge" goes_on inc -n sw node del dev all
+	set_up inc -n sw node add dev all fallback edge dead 4000
+	check "a leaf's node is removed: at the edge" goes_on inc -n l2 node del dev br0
+	set_up inc -n l2 node add dev br0 parent "$SPINE"
+	check "that of rank 0: at the edge" goes_on inc -n l1 node del dev br0
+	set_up inc -n l1 node add dev br0 parent "$SPINE"
+	check "the spine's node is silent: at the edge" goes_on ip -n sw addr del "$SPINE/32" dev lo
+	set_up ip -n sw addr add "$SPINE/32" dev lo
+	coll "and back in the tree" 4 2 "(0,2),(1,3)"
+}
+
 two_levels() {
 	set_up fabric_create 4 2
 	set_up nodes_create 2
@@ -250,8 +304,10 @@ two_levels() {
 	check "the link to the spine is lost" lost ip -n sw link set d1 down
 	set_up ip -n sw link set d1 up
 	set_up ip -n sw addr replace 10.2.1.254/24 dev d1
+	set_up ip -n sw route replace 10.1.1.0/24 via 10.2.1.1
 	set_up wait_for 60 no_groups_anywhere
 	coll "and all is well again" 4 2 "(0,2),(1,3)"
+	with_fallback
 }
 
 # h1 and h2 at l2, which is below l1, where h3 is, which is below sw, where h4 is

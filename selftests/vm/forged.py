@@ -30,10 +30,10 @@ def malformed_fields(lab):
     yield good.but(resv=1)
     for kind, size in w.MIN_BODY.items():
         yield probe.but(kind=kind, body=bytes(size - 4))
-    # a node's JOIN without the ranks below it, or with fewer than the size takes
+    # a node's JOIN without the ranks below it, with fewer than the size takes, or half an address
     yield from (w.Packet(w.JOIN, group=lab.group,
                          body=w.join_body(lab.group, 0, 33, 7, below=1, ranks=(0,))[:n])
-                for n in (80, 84))
+                for n in (80, 84, 88, 104))
     yield probe.but(flags=w.F_DESC, body=bytes(40))
     yield probe.but(body=struct.pack("!IHH", 0, 31, 0) + bytes(4))      # bits no multiple of 32
     yield probe.but(body=struct.pack("!IHH", 0, 64, 0) + bytes(4))      # more bits than there are

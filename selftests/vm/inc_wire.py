@@ -277,20 +277,21 @@ def peers_body(first, count, *addresses):
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **more):
     """
     struct inc_join, with its proof if there is a challenge. @more: what one says that has had
-    READY; and a node: @below (its height, and STALE), @window, and @ranks below it.
+    READY; and a node: @below (its height, and STALE), @window, @ranks below it, and the @edge, which
+    is the address of rank 0's host as struct inc_addr.
     """
     m = {"fallback": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0, "dead": 0,
-         "late": 0, "job": 0, "ranks": (), **more}
+         "late": 0, "job": 0, "ranks": (), "edge": bytes(20), **more}
     body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"],
                        m["policy"], m["below"], m["window"], m["lineage"], m["dead"], m["late"],
                        m["job"], challenge)
-    bitmap = ranks_bitmap(m["ranks"], size) if m["below"] & 15 else b""
+    tail = ranks_bitmap(m["ranks"], size) + m["edge"] if m["below"] & 15 else b""
     if proof is None:
         k0, k1 = struct.unpack("!QQ", key)
-        message = struct.pack("!II", group, rank) + body + bitmap
+        message = struct.pack("!II", group, rank) + body + tail
         proof = ((siphash(message, (k0, k1)), siphash(message, (k0, k1 ^ M64))) if challenge
                  else (0, 0))
-    return body + struct.pack("!QQ", *proof) + bitmap
+    return body + struct.pack("!QQ", *proof) + tail
 
 
 def ranks_bitmap(ranks, size):

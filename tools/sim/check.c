@@ -410,6 +410,9 @@ static void check_moved_code(struct host *h)
 	case INC_ERR_RANK_FAULT:
 		if (fault == FAULT_KILL || fault == FAULT_BUFFER || h->sim->patience_ended)
 			return;
+		/* a node of a tree goes before READY has come to all who are below it */
+		if (tree_is_deep(h->sim) && !h->sim->formed)
+			return;
 		break;
 	case INC_ERR_RANK_PATH:
 		if (fault == FAULT_PATH)
@@ -472,6 +475,10 @@ static void check_code(struct host *h)
 	/* one that gives up before it has READY cannot say so with a cookie */
 	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
 		fault = FAULT_KILL;
+	/* nor does its node, which has no group without it: that one seems to be lost */
+	if (tree_is_deep(h->sim) && h->sim->plan.fallback && e->code == INC_ERR_NODE_DEAD &&
+	    fault == FAULT_KILL && !h->sim->host[victim].ep.epoch)
+		return;
 	if (tree_is_deep(h->sim) && is_of_node(fault) &&
 	    (e->code == INC_ERR_RANK_DEAD || e->code == INC_ERR_RANK_ABORT)) {
 		check_lost_ranks(h);

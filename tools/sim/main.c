@@ -41,7 +41,7 @@ static void print_usage(int status)
 		"  -v                 print every packet; neither processes nor shrinking\n\n"
 		"What can be set; mishaps=N: things go wrong N times at most, spare=N: but not that time, dice=N: other random\n"
 		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it,\n"
-		"tree=N: N nodes in a tree, 0: one node (takes fallback=0 and late-ms=0), at=N: all ranks are at that node,\n"
+		"tree=N: N nodes in a tree, 0: one node (takes standbys=0, networks=0 and late-ms=0), at=N: all ranks are at that node,\n"
 		"shift=N: at another one in round 1, fault-node: to which a fault of a node happens:\n");
 	override_names(to);
 	exit(status);

@@ -61,7 +61,7 @@ static struct netinc_group *group_of_lineage(const struct node *n, u32 id, u64 l
 	struct node_group *ng;
 
 	for (ng = n->box->groups; ng; ng = ng->next)
-		if (ng->g.cfg.id == id && ng->g.cfg.lineage == lineage)
+		if (ng->g.cfg.id == id && ng->g.cfg.lineage == lineage && !ng->g.levels)
 			return &ng->g;
 	return NULL;
 }

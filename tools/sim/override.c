@@ -320,13 +320,13 @@ static void fit_step(struct plan_step *s, u32 was, u32 now)
 /* Places and hosts that are no more. */
 static void fit_troubles(const struct plan *p, struct trouble *t)
 {
-	u32 i;
+	u32 last = p->tree.nodes ? p->tree.nodes - 1 : p->standbys, i;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++, t++) {
 		t->host %= p->hosts;
 		if (t->kind >= TROUBLE_COUNT || !p->fallback || t->place > SIM_EDGE ||
 		    (t->place == SIM_EDGE ? p->fallback != INC_FALLBACK_EDGE ||
-					    t->kind != TROUBLE_CUT : t->place > p->standbys))
+					    t->kind != TROUBLE_CUT : t->place > last))
 			t->kind = TROUBLE_NONE;
 	}
 }

@@ -35,8 +35,7 @@ static const u8 *folded_without(struct ref *r)
 	return r->without;
 }
 
-/* Does the result depend on the order in which it is folded? */
-static bool is_ordered(const struct plan_op *o)
+bool reference_is_ordered(const struct plan_op *o)
 {
 	bool sum = o->op == INC_OP_SUM || o->op == INC_OP_PROD || o->op == INC_OP_AVG;
 
@@ -139,7 +138,7 @@ static const u8 *folded(struct ref *r, u32 last)
 	if (r->retained->fold[last])
 		return r->retained->fold[last];
 	r->retained->fold[last] = malloc(n * r->size + 1);
-	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) && is_ordered(&r->op)) {
+	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) && reference_is_ordered(&r->op)) {
 		fold_deep(r, n, r->retained->fold[last]);
 		return r->retained->fold[last];
 	}

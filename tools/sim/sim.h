@@ -608,6 +608,8 @@ void counts_exchanged(struct app_op *a);
  * XORed with @flip before; allocated. @absent: bits of ranks whose contributions are not in it
  * (allreduce, reduce, reduce-scatter).
  */
+/* Does the result depend on the order in which it is folded? */
+bool reference_is_ordered(const struct plan_op *o);
 u8 *reference(struct sim *sim, u32 idx, u32 rank, u8 flip, u32 absent, u64 *bytes);
 /* How many elements the results of operation @idx bring to @rank: no more than it needs. */
 u64 reference_received(const struct sim *sim, u32 idx, u32 rank);

@@ -55,6 +55,33 @@ static void pick_faults(struct sim *sim)
 	}
 }
 
+/* Where blocks may be folded in one order here and in another one there, only what has none. */
+static void pick_unordered(struct plan_round *r)
+{
+	struct plan_step *s;
+	u32 i;
+
+	for (i = 0; i < r->nops; i++) {
+		s = &r->step[i];
+		if (!netinc_coll_reduces(s->op.coll) || !reference_is_ordered(&s->op))
+			continue;
+		s->op.type = INC_TYPE_I32;
+		s->op.mode &= INC_MODE_COUNTS;
+		s->disagree = AGREE;
+	}
+}
+
+/* Nodes are lost, and the group goes to the edge. */
+static void pick_edge(struct sim *sim)
+{
+	struct plan *p = &sim->plan;
+	u32 i;
+
+	p->fallback = INC_FALLBACK_EDGE;
+	for (i = 0; i < p->rounds; i++)
+		trouble_pick(sim, i);
+}
+
 /* With random numbers of its own: the rest of the plan is the seed's, whatever tree it has. */
 void tree_pick(struct sim *sim)
 {
@@ -74,10 +101,13 @@ void tree_pick(struct sim *sim)
 		else if (one_in(sim, 4))
 			p->tree.block[i] = max_t(u32, INC_MIN_BLOCK, p->block[0] - INC_BLOCK_ALIGN);
 	}
-	if (p->fallback || p->late_ms || !one_in(sim, 3))
+	if (p->fallback || p->late_ms || !one_in(sim, 3)) {
 		p->tree.nodes = 0;
-	else
+	} else {
 		pick_faults(sim);
+		if (one_in(sim, 2))
+			pick_edge(sim);
+	}
 	sim->random = random;
 }
 
@@ -86,12 +116,20 @@ void tree_fit(struct sim *sim)
 	struct plan *p = &sim->plan;
 	u32 i;
 
-	if (p->hostile.who || p->fallback || p->late_ms || p->tree.nodes < 2)
+	if (p->hostile.who || p->fallback == INC_FALLBACK_STANDBY || p->standbys || p->networks ||
+	    p->late_ms || p->tree.nodes < 2)
 		p->tree.nodes = 0;
 	p->tree.nodes = min_t(u32, p->tree.nodes, SIM_MAX_NODES);
 	p->tree.shift = p->tree.nodes ? p->tree.shift % p->tree.nodes : 0;
 	for (i = 0; i < SIM_MAX_HOSTS; i++)
 		p->tree.at[i] = p->tree.nodes ? p->tree.at[i] % p->tree.nodes : 0;
+	for (i = 0; i < p->rounds && p->tree.nodes && p->fallback; i++) {
+		pick_unordered(&p->round[i]);
+		/* what befalls nodes is troubles then */
+		if (p->round[i].fault >= FAULT_NODE_SILENT &&
+		    p->round[i].fault <= FAULT_NODE_REMOVED)
+			p->round[i].fault = FAULT_NONE;
+	}
 	for (i = 0; i < p->rounds; i++)
 		p->round[i].fault_node = p->tree.nodes ? p->round[i].fault_node % p->tree.nodes : 0;
 }

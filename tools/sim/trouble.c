@@ -71,7 +71,8 @@ static bool all_know(const struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < sim->plan.hosts; i++)
-		if (!sim->host[i].ep.lineage || sim->host[i].ep.npeers != sim->plan.hosts)
+		if (!sim->host[i].ep.lineage ||
+		    (!sim->host[i].ep.deep && sim->host[i].ep.npeers != sim->plan.hosts))
 			return false;
 	return true;
 }
@@ -161,7 +162,7 @@ static bool any_clean(const struct sim *sim)
 	const struct plan *p = &sim->plan;
 	u32 i;
 
-	for (i = 0; i <= p->standbys; i++)
+	for (i = 0; i <= p->standbys && !p->tree.nodes; i++)
 		if (is_clean(sim, i))
 			return true;
 	return p->fallback == INC_FALLBACK_EDGE && is_clean(sim, SIM_EDGE);
@@ -170,7 +171,7 @@ static bool any_clean(const struct sim *sim)
 /*
  * Ranks that lose a node one by one have to be able to call the others: MOVE goes through the
  * network of the node that is lost. Where that does not carry, for good, all lose the node, and
- * nobody needs to be called.
+ * nobody needs to be called. In a tree of nodes rank 0 calls them, by its own node.
  */
 static bool can_call(const struct sim *sim)
 {
@@ -180,7 +181,8 @@ static bool can_call(const struct sim *sim)
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++) {
 		if (t[i].kind == TROUBLE_LINK ||
-		    (t[i].kind == TROUBLE_CUT && t[i].place == SIM_EDGE) ||
+		    (t[i].kind == TROUBLE_CUT &&
+		     (t[i].place == SIM_EDGE || (sim->plan.tree.nodes && !t[i].host))) ||
 		    (t[i].kind == TROUBLE_NET && t[i].lasts))
 			return false;
 		n += t[i].kind != TROUBLE_NONE;
@@ -253,13 +255,14 @@ static void pick_one(struct sim *sim, struct trouble *t, u32 place, u64 at)
 void trouble_pick(struct sim *sim, u32 r)
 {
 	struct plan *p = &sim->plan;
-	u32 places = p->standbys + 1 + (p->fallback == INC_FALLBACK_EDGE);
+	u32 nodes = p->tree.nodes ?: p->standbys + 1;
+	u32 places = nodes + (p->fallback == INC_FALLBACK_EDGE);
 	u32 n = one_in(sim, 2) ? 1 : pick(sim, 0, SIM_MAX_TROUBLES), i, place;
 	u64 at = sim_below(sim, one_in(sim, 2) ? 20000 : 300000);
 
 	for (i = 0; i < n; i++) {
-		place = i ? sim_below(sim, places) : 0;
-		pick_one(sim, &p->round[r].trouble[i], place > p->standbys ? SIM_EDGE : place, at);
+		place = i ? sim_below(sim, places) : p->tree.nodes ? sim_below(sim, nodes) : 0;
+		pick_one(sim, &p->round[r].trouble[i], place >= nodes ? SIM_EDGE : place, at);
 		switch (sim_below(sim, 3)) {
 		case 0:
 			at += pick(sim, 1, 20000);

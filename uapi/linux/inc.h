@@ -176,8 +176,9 @@ struct inc_status {
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
  * begun), then this. A node joins its parent for all ranks below it: child is the lowest of them,
- * next the lowest and opseq the highest that they say, window the most that the node has slots for,
- * and which ranks they are follows as a bitmap.
+ * next the lowest and opseq the highest that they say, window the most that the node has slots for.
+ * Which ranks they are follows as a bitmap, and behind that a struct inc_addr: the host of rank 0,
+ * if that is one of them (else family 0).
  */
 struct inc_join {
 	__be32	size;		/* ranks of the group */
@@ -199,8 +200,8 @@ struct inc_join {
 	__be64	job;		/* whose group of this number it is, 0: nobody's in particular */
 	__be64	challenge;	/* 0 in the first JOIN */
 	/*
-	 * MAC with the node's key over what stands before it, and the bitmap; key of zeros if it
-	 * has none
+	 * MAC with the node's key over what stands before it and what a node has behind it; key of
+	 * zeros if it has none
 	 */
 	__be64	proof[2];
 	/* of a node: bit i of word i / 32: rank i is below it; as many words as the size takes */

@@ -56,7 +56,8 @@ static void say_below(struct liar *l, struct inc_join *body)
 
 void liar_send_join(struct liar *l, struct member *m, const struct inc_join *lie, u32 incarnation)
 {
-	u8 join[sizeof(*lie) + sizeof(__be32)] __attribute__((aligned(8))) = { 0 };
+	u8 join[sizeof(*lie) + sizeof(__be32) + sizeof(struct inc_addr)]
+		__attribute__((aligned(8))) = { 0 };
 	struct inc_join *body = (struct inc_join *)join;
 	static const u8 key[INC_KEY_LEN];
 	struct netinc_pkt pkt;
@@ -77,7 +78,7 @@ void liar_send_join(struct liar *l, struct member *m, const struct inc_join *lie
 		pkt.epoch = 0;
 		pkt.cookie = 0;
 	}
-	make_unit(&u, &pkt, body, sizeof(*body) + (l->below ? sizeof(__be32) : 0));
+	make_unit(&u, &pkt, body, sizeof(*body) + netinc_join_tail_bytes(body));
 	liar_send(&u);
 }
 
