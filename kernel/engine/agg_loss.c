@@ -10,7 +10,7 @@
 #define NACK_SLACK_PACKETS	3
 /* or blocks: a super-packet that another one has overtaken */
 #define NACK_SLACK_BLOCKS	88
-#define NACK_RANGES		16	/* per packet received */
+#define NACK_RANGES		16	/* per child and buffer received */
 /* microseconds: queues of a busy host may hold a packet back as long */
 #define MIN_PAUSE		1000
 #define RESULTS_PER_PROBE	32
@@ -83,7 +83,9 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	}
 	if ((++c->gap < NACK_SLACK_PACKETS && c->end - c->frontier <= NACK_SLACK_BLOCKS) || !lost)
 		return;
-	if (!netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
+	/* one buffer may bring packets of several children in turn */
+	if (c->nack_buffer == agg->buffer ||
+	    !netinc_agg_take_work(agg, (u32)(c->end - c->frontier)))
 		return;
 	if ((s64)(c->nacked - c->frontier) <= 0 || now - c->nack_time >= repeat_pause(agg, child)) {
 		nack_holes(agg, child, c->frontier);
@@ -93,6 +95,7 @@ void netinc_agg_packet_end(struct netinc_agg *agg, u32 child, u64 now)
 	} else {
 		return;
 	}
+	c->nack_buffer = agg->buffer;
 	c->nacked = c->end;
 }
 

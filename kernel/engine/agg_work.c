@@ -10,6 +10,7 @@
 
 void netinc_agg_buffer_begin(struct netinc_agg *agg)
 {
+	agg->buffer++;
 	agg->results_left = RESULTS_PER_BUFFER;
 	agg->work_left = max_t(u32, WORK_PER_BUFFER, WINDOWS_PER_BUFFER * agg->window);
 }

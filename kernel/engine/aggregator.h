@@ -103,6 +103,8 @@ struct netinc_child {
 	/* holes before this block have been NACKed; `end` while there is none */
 	u64 nacked;
 	u64 nack_time;		/* time of the last NACK of holes from the frontier on */
+	/* the buffer, see netinc_agg.buffer, for which it was sent NACKs last; 0: none */
+	u32 nack_buffer;
 	/* microseconds, as its JOIN or last PROBE says, 0: it has no sample */
 	u32 srtt;
 	u32 gap;		/* packets that came while there was a hole; 0: there is none */
@@ -204,6 +206,7 @@ struct netinc_agg {
 	u64 top;		/* one past the highest block contributed to; una <= top */
 	/* the contribution of a late child whose coming is to be timed */
 	struct netinc_watch watch;
+	u32 buffer;		/* number of the received buffer at hand, from 1 on; wraps */
 	/* the next two are set by netinc_agg_buffer_begin() and count down from there */
 	u32 results_left;	/* results that may be sent again for the buffer at hand */
 	u32 work_left;		/* blocks that may be looked at for it */

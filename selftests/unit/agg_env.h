@@ -301,7 +301,7 @@ static inline u64 env_expected(u64 q)
 /* The next thing that was sent and not looked at yet is this. */
 static u32 env_seen;
 
-static bool env_sent_at(const char *file, int line, char kind, u32 child, u64 q, u32 span)
+static inline bool env_sent_at(const char *file, int line, char kind, u32 child, u64 q, u32 span)
 {
 	const struct env_out *o = &env.log[env_seen];
 

@@ -3,7 +3,6 @@
 #include "agg_env.h"
 
 #define W	8u
-#define MANY	512u
 
 /* A slot says nothing that no counted contribution says. */
 static void expect_described(u64 q)
@@ -92,89 +91,8 @@ static void test_no_memory_for_result(void)
 	env_end();
 }
 
-static u32 results_sent(void)
-{
-	u32 n = 0;
-
-	for (; env_seen < env.logged; env_seen++)
-		n += env.log[env_seen].kind == 'R';
-	return n;
-}
-
-/* A packet that asks for a whole window again gets 64 results; so does a buffer of many packets. */
-static void test_results_per_buffer(void)
-{
-	struct netinc_pkt pkt = env_pkt(0);
-	struct netinc_pay pay = { .flags = INC_F_RETRANS };
-	u32 i;
-
-	env_begin(2, 1, MANY, 0);
-	for (i = 0; i < MANY; i++) {
-		env_give(0, i, 0);
-		env_give(1, i, 0);
-	}
-	env_seen = env.logged;
-	pkt.flags = INC_F_RETRANS;
-	pkt.len = 0;
-	pkt.dop = INC_OP_NONE;
-	pkt.span = MANY;
-	expect(env_contrib(1, pkt, 0, 1000000) == -INC_C_DROP_DUPLICATE, "the whole window again");
-	expect(results_sent() == 64, "more than 64 results");
-	pkt.span = 1;
-	netinc_agg_buffer_begin(&env.agg);
-	for (i = 0; i < MANY; i++) {
-		pkt.psn = i;
-		netinc_agg_contrib(&env.agg, i % 2, &pkt, &pay, 9000000);
-	}
-	expect(results_sent() == 64, "more than 64 results for a buffer");
-	env_end();
-}
-
-/* A buffer may ask for so many looks at a block, and no more. */
-static void test_work_per_buffer(void)
-{
-	struct netinc_pay pay = { .flags = INC_F_WANT };
-	struct netinc_pkt pkt = env_pkt(0);
-	u32 taken = 0, i;
-
-	env_begin(2, 1, MANY, 0);
-	pkt.flags = INC_F_WANT;
-	pkt.len = 0;
-	pkt.dop = INC_OP_NONE;
-	pkt.span = MANY;
-	netinc_agg_buffer_begin(&env.agg);
-	for (i = 0; i < 1365; i++)
-		taken += netinc_agg_contrib(&env.agg, 0, &pkt, &pay, 0) != -INC_C_DROP_WORK;
-	expect(taken == 32768 / MANY, "%u packets of %u blocks each", taken, MANY);
-	expect_count(DROP_WORK, (u64)(1365 - taken));
-	env_end();
-}
-
-/* To look for a block that gives up its room is work, too. */
-static void test_work_of_eviction(void)
-{
-	struct netinc_pay pay = { .flags = INC_F_PAYLOAD | INC_F_WANT };
-	struct netinc_pkt pkt = env_pkt(1);
-	u32 left;
-	int err;
-
-	for (left = 1; left < 3; left++) {
-		env_begin(2, 1, W, 0);
-		env.room = 1;
-		expect(!env_give(0, 2, 0), "payload of a younger block");
-		pay.obj = env_new(1);
-		env.agg.work_left = left;
-		err = netinc_agg_contrib(&env.agg, 1, &pkt, &pay, 0);
-		expect(err == (left < 2 ? -INC_C_DROP_MEMORY : 0), "with work for %u blocks: %d",
-		       left, err);
-		env_put(pay.obj);
-		env_end();
-	}
-}
-
 static const struct ktap_test tests[] = {
 	KTAP(test_evicted), KTAP(test_leave_stays), KTAP(test_no_memory_for_result),
-	KTAP(test_results_per_buffer), KTAP(test_work_per_buffer), KTAP(test_work_of_eviction),
 };
 
 int main(int argc, char **argv)
