@@ -340,7 +340,24 @@ static u16 narrow_len(const struct netinc_pkt *pkt)
 	return pkt->flags & INC_F_WIDE ? pkt->len / wider_of(pkt) : pkt->len;
 }
 
-static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *pkt)
+/*
+ * Is what goes on no longer than a block, where one child has sent the descriptor and another one
+ * the elements? An operation's first block has room for both.
+ */
+static bool fits_together(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			  const struct netinc_pkt *pkt)
+{
+	u32 len = slot->len * slot->wider;
+
+	if (!((slot->flags | pkt->flags) & INC_F_DESC))
+		return true;
+	if (pkt->flags & INC_F_PAYLOAD)
+		len = narrow_len(pkt) * (agg->root ? 1 : wider_of(pkt));
+	return len + sizeof(struct inc_desc) <= agg->block;
+}
+
+static bool op_agrees(const struct netinc_agg *agg, const struct netinc_slot *slot,
+		      const struct netinc_pkt *pkt)
 {
 	if (slot->opseq != pkt->opseq || slot->sig != pkt->sig)
 		return false;
@@ -348,7 +365,7 @@ static bool op_agrees(const struct netinc_slot *slot, const struct netinc_pkt *p
 	if ((slot->flags ^ pkt->flags) & INC_F_LEAVE)
 		return false;
 	if (!(slot->flags & pkt->flags & INC_F_PAYLOAD))
-		return true;
+		return fits_together(agg, slot, pkt);
 	/* elements that are only moved come from one rank, or are its result */
 	if (pkt->dop == INC_OP_NONE && !((slot->flags | pkt->flags) & INC_F_FINAL))
 		return false;
@@ -364,7 +381,7 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 		slot->opseq = pkt->opseq;
 		slot->newest = pkt->opseq;
 		slot->sig = pkt->sig;
-	} else if (!op_agrees(slot, pkt)) {
+	} else if (!op_agrees(agg, slot, pkt)) {
 		slot->bad = INC_ERR_MISMATCH;
 		if ((s32)(pkt->opseq - slot->newest) > 0)
 			slot->newest = pkt->opseq;

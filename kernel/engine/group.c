@@ -107,8 +107,11 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 		netinc_count(g->counters, INC_C_DROP_STATE);
 		return -INC_C_DROP_STATE;
 	}
-	/* memory is set aside for blocks of that size; and who leaves has no elements */
-	if (pkt->len > g->block ||
+	/*
+	 * memory is set aside for blocks of that size, and all paths carry them; and who leaves has
+	 * no elements
+	 */
+	if (netinc_body_len(pkt) > g->block ||
 	    (pkt->flags & (INC_F_LEAVE | INC_F_PAYLOAD)) == (INC_F_LEAVE | INC_F_PAYLOAD) ||
 	    ((pkt->flags & INC_F_WIDE) && !g->members[pkt->child].height) ||
 	    /* nobody retains results there */

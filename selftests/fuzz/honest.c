@@ -94,7 +94,8 @@ void honest_plan(u32 child, u64 q, struct netinc_pkt *pkt, u8 *data)
 	pkt->mode = 0;
 	pkt->len = 0;
 	if (pkt->flags & INC_F_PAYLOAD)
-		pkt->len = kind == BYTES             ? BLOCK - 27
+		/* the descriptor has room in an operation's first block */
+		pkt->len = kind == BYTES             ? BLOCK - 37
 			   : pkt->flags & INC_F_DESC ? BLOCK - 32
 						     : BLOCK;
 	for (i = 0; i < pkt->len; i++)

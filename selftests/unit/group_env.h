@@ -62,7 +62,9 @@ static inline void release(struct netinc_agg *agg, struct netinc_pay *pay)
 static inline void desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
 {
 	(void)agg;
-	*d = *(struct inc_desc *)pay->obj;
+	memset(d, 0, sizeof(*d));
+	if (pay->obj)
+		*d = *(struct inc_desc *)pay->obj;
 }
 
 static inline bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)

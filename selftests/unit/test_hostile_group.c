@@ -38,9 +38,42 @@ static void test_long_payload(void)
 	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED && !env.held, "68 bytes");
 	pkt = contrib_pkt(0, 0, INC_F_PAYLOAD | INC_F_WANT, 64);
 	expect(!give_pkt(&pkt), "64 bytes");
-	expect_count(DROP_MALFORMED, 1u);
-	expect_count(CONTRIBS, 1u);
+	pkt = contrib_pkt(1, 1, INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC, 36);
+	expect(give_pkt(&pkt) == -INC_C_DROP_MALFORMED, "36 bytes behind a descriptor");
+	pkt.len = 32;
+	expect(!give_pkt(&pkt), "32 bytes behind it");
+	expect_count(DROP_MALFORMED, 2u);
+	expect_count(CONTRIBS, 2u);
 	end();
+}
+
+/*
+ * One sends the descriptor and another one the elements, which together are no longer than a block,
+ * or are: nobody's path carries that, and it would be the result.
+ */
+static void test_descriptor_apart(void)
+{
+	struct netinc_pkt pkt[SIZE];
+	u32 first, len, i;
+
+	for (first = 0; first < SIZE; first++) {
+		for (len = 32; len <= 36; len += 4) {
+			form(0);
+			pkt[0] = contrib_pkt(0, 0, INC_F_WANT | INC_F_DESC, 0);
+			pkt[1] = contrib_pkt(1, 0, INC_F_WANT | INC_F_PAYLOAD, len);
+			pkt[2] = contrib_pkt(2, 0, INC_F_WANT, 0);
+			for (i = 0; i < SIZE; i++)
+				expect(!give_pkt(&pkt[(first + i) % SIZE]), "contribution %u", i);
+			expect(env.g.state == (len > 32 ? INC_GROUP_RESYNC : INC_GROUP_ACTIVE) &&
+			       env.results == (len <= 32),
+			       "%u bytes, rank %u first: state %u, %u results", len, first,
+			       env.g.state, env.results);
+			if (len > 32)
+				expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code ==
+				       INC_ERR_MISMATCH, "rank %u first: another error", first);
+			end();
+		}
+	}
 }
 
 /* LEAVE is without elements: who has them is no one that leaves, and must not keep memory by it. */
@@ -224,7 +257,8 @@ static void test_forming(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_long_payload), KTAP(test_leave_with_payload), KTAP(test_false_leave),
+	KTAP(test_long_payload), KTAP(test_descriptor_apart),
+	KTAP(test_leave_with_payload), KTAP(test_false_leave),
 	KTAP(test_resume), KTAP(test_link), KTAP(test_no_link),
 	KTAP(test_next), KTAP(test_answers), KTAP(test_forming),
 };

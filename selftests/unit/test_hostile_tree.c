@@ -146,11 +146,71 @@ static void test_lying_width(void)
 	end_tree();
 }
 
+/* To block 0 of operation 0: with a descriptor, or with so many bytes of elements. */
+static void give_part(u32 rank, u8 type, u16 len)
+{
+	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_CONTRIB);
+	struct load *l = load_new(1);
+
+	pkt.flags = INC_F_WANT | (len ? INC_F_PAYLOAD : INC_F_DESC);
+	pkt.dtype = len ? type : INC_TYPE_NONE;
+	pkt.dop = len ? INC_OP_SUM : INC_OP_NONE;
+	pkt.len = len;
+	l->has_desc = !len;
+	l->desc.count = cpu_to_be64(7);
+	expect(!rank_says(rank, &pkt, NULL, 0, l), "rank %u, %u bytes", rank, len);
+	load_put(l);
+}
+
+/*
+ * Two ranks below a node: one sends the descriptor, the other one the elements. The block goes up
+ * if both are no longer than a block, also as accumulators; else the ranks disagree, and the group
+ * gets over that.
+ */
+static void test_descriptor_apart(void)
+{
+	static const struct {
+		u8 type;
+		u16 len, up;
+	} cases[] = {
+		{ INC_TYPE_I64, 96, 96 }, { INC_TYPE_I64, 104, 0 }, { INC_TYPE_I64, 128, 0 },
+		{ INC_TYPE_F16, 48, 96 }, { INC_TYPE_F16, 50, 0 }, { INC_TYPE_F16, 64, 0 },
+	};
+	const struct netinc_pkt *up;
+	u32 i, first;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		first = i % 2;
+		form_tree(false, 1, 2, 1, 2);
+		expect(net.node[1].g.block == 128, "blocks of %u bytes", net.node[1].g.block);
+		give_part(first ? 2 : 0, cases[i / 2].type, first ? cases[i / 2].len : 0);
+		give_part(first ? 0 : 2, cases[i / 2].type, first ? 0 : cases[i / 2].len);
+		expect(net.last - net.first == 1, "case %u: %u packets go up", i,
+		       net.last - net.first);
+		up = &net.queue[net.first % QUEUE].pkt;
+		if (cases[i / 2].up) {
+			expect(up->type == INC_PKT_CONTRIB && up->len == cases[i / 2].up &&
+			       (up->flags & INC_F_DESC), "case %u: type %u, %u bytes", i, up->type,
+			       up->len);
+			end_tree();
+			continue;
+		}
+		expect(up->type == INC_PKT_ABORT, "case %u: type %u", i, up->type);
+		contrib(1, 0, 0, 5, 1);
+		contrib(3, 0, 0, 5, 1);
+		pump();
+		expect_error(1, INC_ERR_MISMATCH, 0, 2);
+		expect_states(INC_GROUP_RESYNC);
+		end_tree();
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_lying_aborts),
 	KTAP(test_lying_joins),
 	KTAP(test_wide),
 	KTAP(test_lying_width),
+	KTAP(test_descriptor_apart),
 };
 
 int main(int argc, char **argv)
