@@ -349,6 +349,10 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	*detail = g->up.refuse_detail;
 	if (parent_has_refused(g, now))
 		return g->up.refused;
+	/* a group that has been here before: in which epoch, one of them may have made up */
+	*detail = g->epoch;
+	if (g->epoch >= NETINC_MAX_EPOCH)
+		return INC_REFUSE_NEXT;
 	*detail = rank;
 	if (g->move && !was_member(g, rank, join))
 		return INC_REFUSE_RANK_TAKEN;

@@ -256,11 +256,98 @@ static void test_forming(void)
 	end();
 }
 
+static int join_in(u32 rank, u32 epoch, u64 now)
+{
+	struct netinc_peer peer = peer_of(rank);
+	struct inc_join j = join_of(rank, 0);
+	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, rank);
+
+	pkt.epoch = epoch;
+	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
+}
+
+/* One says that it has been in the last epoch but one: the group forms in the last one. */
+static void form_at_end(void)
+{
+	u32 i;
+
+	begin();
+	expect(join_in(0, NETINC_MAX_EPOCH, 1000) == INC_REFUSE_NEXT &&
+	       join_in(0, ~0u, 1000) == INC_REFUSE_NEXT && !env.g.joined, "the last one");
+	expect(!join_in(0, NETINC_MAX_EPOCH - 1, 1000), "the last one but one");
+	for (i = 1; i < SIZE; i++)
+		expect(!join_in(i, 0, 1000), "rank %u", i);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == NETINC_MAX_EPOCH,
+	       "state %u, epoch %u", env.g.state, env.g.epoch);
+	env.seen = env.logged;
+}
+
+/* After an error in the last epoch there is no other: the group ends, and no number wraps. */
+static void test_epoch_end(void)
+{
+	u64 now = 1000, dead = now + DEAD * NETINC_MS;
+	u32 i;
+
+	form_at_end();
+	for (i = 0; i < SIZE; i++)
+		expect(!contrib(i, 0, 0, 5, 0, now), "operation 0 of rank %u", i);
+	expect(env.results == 1, "%u results", env.results);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 1, 1, i, 0, now);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	expect(join_in(0, 0, now) == INC_REFUSE_UNKNOWN, "JOIN as if it was new");
+	for (; now <= dead; now += DEAD * NETINC_MS / 4) {
+		for (i = 0; i < SIZE; i++)
+			expect(join_in(i, NETINC_MAX_EPOCH, now) == INC_REFUSE_NEXT &&
+			       env.detail == NETINC_MAX_EPOCH, "rank %u joins again", i);
+		netinc_group_tick(&env.g, now);
+		expect(env.g.state == INC_GROUP_RESYNC && env.g.epoch == NETINC_MAX_EPOCH &&
+		       !env.g.rejoined, "state %u, epoch %u, %u ranks", env.g.state, env.g.epoch,
+		       env.g.rejoined);
+	}
+	netinc_group_tick(&env.g, now);
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_DEAD,
+	       "another error");
+	expect(env.g.state == INC_GROUP_FAILED && env.g.epoch == NETINC_MAX_EPOCH,
+	       "state %u, epoch %u", env.g.state, env.g.epoch);
+	end();
+}
+
+/* Nor does a move back to this place begin another one, if no JOIN of it says which was last. */
+static void test_epoch_end_moved(void)
+{
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .span = 1 };
+	struct netinc_peer peer;
+	struct inc_join j;
+	u32 i;
+
+	form_at_end();
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
+	for (i = 0; i < SIZE; i++) {
+		peer = peer_of(i);
+		j = join_of(i, 0);
+		j.lineage = cpu_to_be64(LINEAGE);
+		j.move = cpu_to_be32(1);
+		pkt.child = i;
+		pkt.epoch = 3;
+		expect(netinc_group_join(&env.g, &pkt, &j, &peer, 2000, &env.detail) ==
+		       INC_REFUSE_NEXT && env.detail == NETINC_MAX_EPOCH, "rank %u", i);
+	}
+	expect(env.g.state == INC_GROUP_JOINING && !env.g.joined &&
+	       env.g.epoch == NETINC_MAX_EPOCH, "state %u, %u ranks, epoch %u", env.g.state,
+	       env.g.joined, env.g.epoch);
+	netinc_group_tick(&env.g, 3000);
+	netinc_group_tick(&env.g, 3001 + DEAD * NETINC_MS);
+	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_long_payload), KTAP(test_descriptor_apart),
 	KTAP(test_leave_with_payload), KTAP(test_false_leave),
 	KTAP(test_resume), KTAP(test_link), KTAP(test_no_link),
 	KTAP(test_next), KTAP(test_answers), KTAP(test_forming),
+	KTAP(test_epoch_end), KTAP(test_epoch_end_moved),
 };
 
 int main(int argc, char **argv)

@@ -226,11 +226,290 @@ static void test_lying_results(void)
 	end_tree();
 }
 
+/* ---- READYs after the first ---- */
+
+/*
+ * Node 1 is alone with ranks 0 and 2: what it says to its parent is lost, and the test is that one.
+ * So many contributions have gone up; the last one is in @last.
+ */
+static u32 say_to_ranks(struct frame *last)
+{
+	const struct frame *f;
+	u32 n = 0;
+
+	while (net.first != net.last) {
+		f = &net.queue[net.first % QUEUE];
+		if (f->to >= RANK_AT) {
+			deliver();
+			continue;
+		}
+		if (f->to == 0 && f->pkt.type == INC_PKT_CONTRIB) {
+			n++;
+			*last = *f;
+		}
+		net.first++;
+		load_put(f->load);
+	}
+	return n;
+}
+
+static void discard(void)
+{
+	struct frame last;
+
+	say_to_ranks(&last);
+}
+
+/* The group forms; *ready is what the parent has said to node 1. */
+static void form_alone(struct frame *ready)
+{
+	u32 i;
+
+	begin_tree(false, 1, 2, 1, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	*ready = catch_one(1, INC_PKT_READY);
+	expect(!at_node(&net.node[1], ready), "the first READY");
+	discard();
+	expect(net.told[0].pkt.epoch == 1 && net.told[2].pkt.epoch == 1, "epochs %u and %u",
+	       net.told[0].pkt.epoch, net.told[2].pkt.epoch);
+}
+
+static int say_ready(const struct frame *ready, u32 epoch, u32 opseq)
+{
+	struct frame f = *ready;
+	struct inc_ready *r = (struct inc_ready *)f.body;
+
+	f.pkt.epoch = epoch;
+	r->opseq = cpu_to_be32(opseq);
+	return at_node(&net.node[1], &f);
+}
+
+/* After an error that it has told of, so that the ranks say that they have begun operations 0, 1 */
+static void rejoin_below(void)
+{
+	expect(!join_from(0, 0) && !join_from(2, 0), "ranks 0 and 2 join again");
+	discard();
+}
+
+/*
+ * An epoch begins after the one that is over, when all have joined again, and with an operation
+ * that nobody below has contributed to.
+ */
+static void test_ready_opseq(void)
+{
+	static const struct {
+		u32 epoch, opseq;
+	} lies[] = {
+		{ 0, 2 }, { 1, 2 }, { 1 + (1u << 31), 2 }, { ~0u, 2 },
+		{ 2, 0 }, { 2, 1 }, { 2, 2 + (1u << 31) }, { 2, ~0u },
+	};
+	const struct netinc_group *g = &net.node[1].g;
+	struct frame ready;
+	u32 i;
+
+	form_alone(&ready);
+	expect(!say_error(0, 0, INC_ERR_MISMATCH, 2), "ERROR");
+	discard();
+	expect(say_ready(&ready, 2, 2) == -INC_C_DROP_STATE, "nobody has joined again");
+	expect(!join_from(0, 0), "rank 0");
+	expect(say_ready(&ready, 2, 2) == -INC_C_DROP_STATE, "one has");
+	rejoin_below();
+	for (i = 0; i < ARRAY_SIZE(lies); i++)
+		expect(say_ready(&ready, lies[i].epoch, lies[i].opseq) == INVALID &&
+		       g->state == INC_GROUP_RESYNC && g->epoch == 1,
+		       "epoch %u, operation %u: state %u, epoch %u", lies[i].epoch, lies[i].opseq,
+		       g->state, g->epoch);
+	discard();
+	expect(net.told[0].readies == 1 && net.told[2].readies == 1, "a rank has had READY");
+	expect(!say_ready(&ready, 57, 9), "a later one, of which nobody knows the others");
+	discard();
+	for (i = 0; i <= 2; i += 2)
+		expect(net.told[i].pkt.epoch == 57 && be32_to_cpu(net.told[i].ready.opseq) == 9,
+		       "rank %u: epoch %u, operation %u", i, net.told[i].pkt.epoch,
+		       be32_to_cpu(net.told[i].ready.opseq));
+	expect(say_ready(&ready, 58, 10) == -INC_C_DROP_DUPLICATE && g->epoch == 57 &&
+	       g->state == INC_GROUP_ACTIVE, "unbidden: state %u, epoch %u", g->state, g->epoch);
+	discard();
+	expect(net.told[0].readies == 2, "READY %u times", net.told[0].readies);
+	end_tree();
+}
+
+/* The last epoch that there is may begin. After an error in it the group ends. */
+static void test_epoch_end(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	struct frame ready;
+	u64 end;
+
+	form_alone(&ready);
+	expect(!say_error(0, 0, INC_ERR_MISMATCH, 2), "ERROR");
+	rejoin_below();
+	expect(say_ready(&ready, NETINC_MAX_EPOCH + 1, 2) == INVALID, "behind the last one");
+	expect(!say_ready(&ready, NETINC_MAX_EPOCH, 2), "the last one");
+	discard();
+	expect(net.told[0].pkt.epoch == NETINC_MAX_EPOCH && g->state == INC_GROUP_ACTIVE,
+	       "epoch %u, state %u", net.told[0].pkt.epoch, g->state);
+	expect(!say_error(0, 0, INC_ERR_MISMATCH, 3), "an error in it");
+	discard();
+	expect(join_from(0, 0) == INC_REFUSE_NEXT && join_from(2, 0) == INC_REFUSE_NEXT,
+	       "they join again");
+	expect(say_ready(&ready, NETINC_MAX_EPOCH + 1, 3) < 0 && say_ready(&ready, 1, 3) < 0 &&
+	       say_ready(&ready, ~0u, 3) < 0, "another epoch");
+	end = net.now + 3 * DEAD * NETINC_MS;
+	while (net.now < end) {
+		net.now += DEAD * NETINC_MS / 8;
+		join_from(0, 0);
+		netinc_group_tick(&net.node[1].g, net.now);
+		discard();
+	}
+	expect(g->state == INC_GROUP_FAILED && g->epoch == NETINC_MAX_EPOCH, "state %u, epoch %u",
+	       g->state, g->epoch);
+	/* the ranks have not come into another epoch either: the first one is named */
+	expect_error(0, INC_ERR_NODE_DEAD, 0, NETINC_NO_RANK);
+	end_tree();
+}
+
+/*
+ * A parent that answers, and says its error again, but begins no epoch: after four dead limits it
+ * is given up. All ranks below are there.
+ */
+static void test_error_lasts(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	struct inc_wait_pkt wait = { .missing = cpu_to_be32(1) };
+	struct frame ready, f;
+	u64 since;
+
+	form_alone(&ready);
+	expect(!say_error(0, 0, INC_ERR_MISMATCH, 2), "ERROR");
+	since = net.now;
+	while (net.now <= since + 4 * DEAD * NETINC_MS) {
+		rejoin_below();
+		f = as_parent(INC_PKT_WAIT);
+		wait.nonce = cpu_to_be32(g->cfg.up_nonce);
+		memcpy(f.body, &wait, sizeof(wait));
+		f.pkt.len = sizeof(wait);
+		expect(!at_node(&net.node[1], &f) && g->up.heard == net.now, "WAIT");
+		expect(say_error(0, 0, INC_ERR_MISMATCH, 2) == -INC_C_DROP_DUPLICATE, "ERROR");
+		expect(say_ready(&ready, 1, 2) == INVALID, "READY");
+		netinc_group_tick(&net.node[1].g, net.now);
+		discard();
+		expect(g->state == INC_GROUP_RESYNC, "state %u after %llu ms", g->state,
+		       (unsigned long long)((net.now - since) / NETINC_MS));
+		net.now += DEAD * NETINC_MS / 16;
+	}
+	netinc_group_tick(&net.node[1].g, net.now);
+	discard();
+	expect(g->state == INC_GROUP_FAILED, "state %u", g->state);
+	expect_error(0, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+	expect_error(2, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+	end_tree();
+}
+
+/* ---- What it says is lost ---- */
+
+static int say_nack(u32 psn, u16 span)
+{
+	struct frame f = as_parent(INC_PKT_NACK);
+
+	f.pkt.psn = psn;
+	f.pkt.span = span;
+	return at_node(&net.node[1], &f);
+}
+
+/* STATUS that lacks all of 32 blocks, as an answer to a PROBE of that time. */
+static int say_status(u64 tstamp, u16 slack)
+{
+	struct {
+		struct inc_status status;
+		__be32 map[1];
+	} m = { .status = { .waiting = cpu_to_be32(~0u), .bits = cpu_to_be16(32),
+			    .slack = cpu_to_be16(slack) } };
+	struct frame f = as_parent(INC_PKT_STATUS);
+
+	memcpy(f.body, &m, sizeof(m));
+	f.pkt.len = sizeof(m);
+	f.pkt.tstamp = (u32)tstamp;
+	return at_node(&net.node[1], &f);
+}
+
+/* Nothing goes up, or @f again, with the same bits but RETRANS. */
+static void expect_again(const char *what, const struct frame *f, bool again)
+{
+	struct inc_hdr is, should;
+	struct frame last = *f;
+	struct netinc_pkt pkt = f->pkt;
+	u32 n = say_to_ranks(&last);
+
+	expect(n == again, "%s: %u contributions", what, n);
+	if (!again || n != 1)
+		return;
+	pkt.flags |= INC_F_RETRANS;
+	netinc_build(&is, &last.pkt);
+	netinc_build(&should, &pkt);
+	expect(!memcmp(&is, &should, sizeof(is)) && last.load == f->load, "%s: it is another one",
+	       what);
+}
+
+/*
+ * A contribution goes up again when it may be lost, and not before it may have come: NACK and
+ * STATUS, as often as they come and whatever they say, are believed after 2 ms, or three quarters
+ * and a quarter of a round trip.
+ */
+static void test_again_too_soon(void)
+{
+	static const u32 srtts[] = { 0, 100000 };
+	u32 i, k, flight, quarter;
+	struct frame ready, f;
+	u64 sent;
+
+	for (i = 0; i < ARRAY_SIZE(srtts); i++) {
+		form_alone(&ready);
+		net.node[1].g.up.cc.srtt = srtts[i];
+		flight = max(srtts[i] / 4 * 3, 2000u);
+		quarter = max(srtts[i] / 4, 2000u);
+		expect(!contrib(0, 0, 0, 5, 1) && !contrib(2, 0, 0, 5, 2), "block 0");
+		sent = net.now;
+		expect(say_to_ranks(&f) == 1, "it has not gone up once");
+		for (k = 0; k < 3; k++) {
+			expect(!say_nack(0, 1), "NACK");
+			expect_again("at once", &f, false);
+			net.now = sent + flight - 1;
+			expect(!say_nack(0, 1) && !say_nack(-7, 65535), "NACK");
+			expect_again("before three quarters of a round trip", &f, false);
+			net.now = sent + flight;
+			expect(!say_nack(0, 1) && !say_nack(0, 1), "NACK");
+			expect_again("NACK", &f, true);
+			sent = net.now;
+
+			expect(!say_status(net.now, 0) && !say_status(net.now + 1, 0) &&
+			       !say_status(net.now + (1u << 31) - 1, 0), "STATUS");
+			expect_again("at once", &f, false);
+			net.now = sent + quarter - 1;
+			expect(!say_status(net.now, 0) && !say_status(net.now + 5000, 0), "STATUS");
+			expect_again("before a quarter", &f, false);
+			net.now = sent + quarter;
+			expect(!say_status(sent, 0) && !say_status(sent + quarter - 1, 0),
+			       "STATUS of older PROBEs");
+			expect_again("it had not been sent then", &f, false);
+			expect(!say_status(net.now, 0) && !say_status(net.now, 0), "STATUS");
+			expect_again("STATUS", &f, true);
+			sent = net.now;
+		}
+		end_tree();
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_ready_wrong),
 	KTAP(test_lying_errors),
 	KTAP(test_lower_error),
 	KTAP(test_lying_results),
+	KTAP(test_ready_opseq),
+	KTAP(test_epoch_end),
+	KTAP(test_error_lasts),
+	KTAP(test_again_too_soon),
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A node that lies: what a rank makes of its READYs, and of what it says is lost. */
+#include "ep_env.h"
+
+#define LAST	NETINC_MAX_EPOCH
+
+/* Epoch by epoch a node may lead a rank to the last one there is. Behind that there is none. */
+static void test_epoch_end(void)
+{
+	struct netinc_op a = barrier(), b = barrier(), c = barrier();
+	u64 end;
+
+	begin(100);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(give_ready(LAST + 1, 100, 0) < 0, "the first epoch is behind the last one");
+	expect_state(INC_STATE_JOINING);
+	expect(!give_ready(1, 100, 0), "READY");
+	submit_op(&a);
+	expect(!error(100, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect(give_ready(LAST + 1, 100, 1) == -INC_C_DROP_MALFORMED, "behind the last epoch");
+	expect_state(INC_STATE_RESYNC);
+	submit_op(&b);
+	env.seen = env.logged;
+	expect(!give_ready(LAST, 100, 1), "the last epoch");
+	expect_state(INC_STATE_READY);
+	expect(expect_sent(INC_PKT_CONTRIB)->block == 100, "operation 1 goes on");
+	expect(!error(100, 1, 2, INC_ERR_MISMATCH), "ERROR of the last epoch");
+	expect_state(INC_STATE_RESYNC);
+	end = env.now + 4 * DEAD * NETINC_MS;
+	expect(expect_sent(INC_PKT_JOIN)->pkt.epoch == LAST, "the epoch that it knows");
+	submit_op(&c);
+	expect(give_ready(LAST + 1, 100, 2) == -INC_C_DROP_MALFORMED, "the one behind it");
+	expect(give_ready(~0u, 100, 2) < 0 && give_ready(0, 100, 2) < 0 &&
+	       give_ready(1, 100, 2) < 0 && give_ready(LAST, 100, 2) < 0, "an older one");
+	/* to be refused is no sign that the node lets it go on */
+	while (env.now < end && env.ep.state == INC_STATE_RESYNC) {
+		expect(refuse(4711, INC_REFUSE_NEXT, 0) == -INC_C_DROP_STATE, "REFUSE");
+		env.now += DEAD * NETINC_MS / 4;
+		netinc_ep_timer(&env.ep, env.now);
+	}
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.epoch == LAST && c.error.code == INC_ERR_NODE_DEAD, "epoch %u, code %u",
+	       env.ep.epoch, c.error.code);
+}
+
+/* Three operations have been contributed to; then there is an error in the second one. */
+static void begin_resync(struct netinc_op op[3])
+{
+	u32 i;
+
+	ready(100);
+	for (i = 0; i < 3; i++) {
+		op[i] = barrier();
+		submit_op(&op[i]);
+	}
+	expect(!result(&op[0], 100) && !error(101, 1, 2, INC_ERR_MISMATCH), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+	expect(env.ep.begun == 3 && env.failed == 2, "%u begun, %u failed", env.ep.begun,
+	       env.failed);
+	env.seen = env.logged;
+}
+
+/* Operations go on from none that has been contributed to, however the number is made. */
+static void test_ready_opseq(void)
+{
+	static const u32 lies[] = { 0, 1, 2, 3 + (1u << 31), ~0u };
+	struct netinc_op op[3], d = barrier(), e = barrier(), f = barrier();
+	u32 i;
+
+	begin_resync(op);
+	submit_op(&d);
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		expect(give_ready(2, 101, lies[i]) == -INC_C_DROP_MALFORMED, "operation %u",
+		       lies[i]);
+		expect_state(INC_STATE_RESYNC);
+	}
+	expect(env.failed == 2 && env.ep.epoch == 1, "%u failed, epoch %u", env.failed,
+	       env.ep.epoch);
+	expect_quiet();
+	/* others may have contributed to later ones: so it has to believe that they fail */
+	expect(!give_ready(2, 101, 5), "operation 5");
+	expect(env.failed == 3 && d.error.code == INC_ERR_CANCELED, "%u failed, code %u",
+	       env.failed, d.error.code);
+	submit_op(&e);
+	expect(env.failed == 4 && e.error.code == INC_ERR_CANCELED, "%u failed, code %u",
+	       env.failed, e.error.code);
+	expect_quiet();
+	submit_op(&f);
+	expect(env.failed == 4 && f.seq == 5, "operation %u, %u failed", f.seq, env.failed);
+	expect_blocks(101ull, 1u, 0);
+}
+
+/* READY begins an epoch where one is waited for: in another state it changes nothing. */
+static void test_ready_unbidden(void)
+{
+	struct netinc_op op[3], d = barrier();
+	u32 i;
+
+	begin_resync(op);
+	expect(!give_ready(2, 101, 3), "READY");
+	submit_op(&d);
+	env.seen = env.logged;
+	for (i = 1; i < 6; i++) {
+		expect(give_ready(i, 101, 4) == -INC_C_DROP_DUPLICATE, "epoch %u", i);
+		expect(give_ready(i, 102, 4) == -INC_C_DROP_DUPLICATE, "epoch %u, block 102", i);
+	}
+	expect(env.ep.epoch == 2 && env.ep.una == 101 && env.ep.resume == 3,
+	       "epoch %u, block %llu, operation %u", env.ep.epoch,
+	       (unsigned long long)env.ep.una, env.ep.resume);
+	expect_quiet();
+	expect(!result(&d, 101) && !d.error.code, "code %u", d.error.code);
+}
+
+static int nack(u32 psn, u16 span)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_NACK);
+
+	pkt.psn = psn;
+	pkt.span = span;
+	return control(pkt, NULL, 0);
+}
+
+/* NACK of whatever makes a rank send what is out again, each block once, and not too soon. */
+static void test_nack(void)
+{
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+	u64 resent = 0;
+	u32 i;
+
+	ready(100);
+	submit_op(&a);
+	expect(env.ep.snd == 100 + W, "%llu blocks are out",
+	       (unsigned long long)(env.ep.snd - 100));
+	env.seen = env.logged;
+	for (i = 0; i < 3; i++) {
+		env.now += 100 * NETINC_MS;
+		expect(!nack(100 - 32768, 32768) && !nack(100 + W, 65535), "what is not out");
+		expect_quiet();
+		expect(!nack(100 - 5, 65535), "all");
+		resent += W;
+		expect_count(CONTRIBS_RESENT, resent);
+		expect_blocks(100ull, SUPER, INC_F_RETRANS);
+		expect_blocks(100ull + SUPER, W - SUPER, INC_F_RETRANS);
+		expect(!nack(100, W) && !nack(95, 65535), "the same at once");
+		env.now += 2 * NETINC_MS - 1;
+		expect(!nack(100, W), "and before it can have come");
+		expect_quiet();
+	}
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_epoch_end), KTAP(test_ready_opseq), KTAP(test_ready_unbidden), KTAP(test_nack),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
