@@ -243,14 +243,16 @@ static void also_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
 	g->ops->event(g, INC_EVENT_RANK_DEAD, g->members[rank].low);
 }
 
-/* Ranks below the node @child disagree. 0 or a negative counter. */
+/*
+ * Ranks below the node @child disagree; or one has left, which ends the group. 0 or a negative
+ * counter.
+ */
 static int disagree_below(struct netinc_group *g, u32 child, const struct netinc_error *e, u64 now)
 {
 	struct netinc_error before = g->reported;
 	bool lowest = !before.code || (s64)(e->block - before.block) < 0;
 
-	if (e->code != INC_ERR_MISMATCH && e->code != INC_ERR_UNSUPPORTED &&
-	    e->code != INC_ERR_LEFT)
+	if (e->resume && e->code != INC_ERR_MISMATCH && e->code != INC_ERR_UNSUPPORTED)
 		return -INC_C_DROP_MALFORMED;
 	/* it may be the last contribution to its block, which is decided at once */
 	if (lowest)

@@ -52,6 +52,81 @@ static void test_lying_aborts(void)
 	end_tree();
 }
 
+/* A rank below has left, says the child, about a block that has its contribution, or cannot be. */
+static void test_left_about_nothing(void)
+{
+	static const u64 blocks[] = { 0, 1, 1 + W, 1ull << 40, ~0ull };
+	const struct netinc_group *g = &net.node[0].g;
+	u64 b;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		form_tree(false, 1, 2, 1, 2);
+		reduce(0, 0);
+		expect(!contrib(0, 1, 1, 5, 1) && !contrib(2, 1, 1, 5, 1), "block 1 goes up");
+		pump();
+		b = blocks[i];
+		expect(say_abort(b, (u32)b, INC_ERR_LEFT, 2, 2, NETINC_NO_RANK) == INVALID,
+		       "case %u: the group is to go on", i);
+		expect(say_abort(b, (u32)b, INC_ERR_LEFT, 0, 1, NETINC_NO_RANK) == INVALID,
+		       "case %u: a rank of another node", i);
+		expect(g->state == INC_GROUP_ACTIVE && !g->reported.code, "case %u: state %u", i,
+		       g->state);
+		expect(!say_abort(b, (u32)b, INC_ERR_LEFT, 0, 2, 0), "case %u: LEFT", i);
+		pump();
+		expect_states(INC_GROUP_FAILED);
+		expect_error(0, INC_ERR_LEFT, 2, NETINC_NO_RANK);
+		expect_error(1, INC_ERR_LEFT, 2, NETINC_NO_RANK);
+		end_tree();
+	}
+}
+
+/* About one that waits for the child: it is decided there, when all have contributed. */
+static void test_left_about_block(void)
+{
+	const struct netinc_group *g = &net.node[0].g;
+
+	form_tree(false, 1, 2, 1, 2);
+	expect(!say_abort(0, 0, INC_ERR_LEFT, 0, 2, NETINC_NO_RANK), "LEFT");
+	pump();
+	expect(g->state == INC_GROUP_ACTIVE, "state %u", g->state);
+	expect(!contrib(1, 0, 0, 5, 1) && !contrib(3, 0, 0, 5, 1), "the others");
+	pump();
+	expect_states(INC_GROUP_FAILED);
+	expect_error(1, INC_ERR_LEFT, 2, NETINC_NO_RANK);
+	end_tree();
+}
+
+/* Said to a node that is not the root, it is an error of that node's oldest block. */
+static void test_left_below(void)
+{
+	const struct netinc_group *g = &net.node[2].g;
+	struct netinc_error e = { .block = ~0ull, .code = INC_ERR_LEFT,
+				  .rank = { 3, NETINC_NO_RANK } };
+	struct frame f = { .from = 2, .to = 1, .pkt = { .type = INC_PKT_ABORT, .group = 77 } };
+	u32 i;
+
+	form_tree(true, 2, 1, 0, 2);
+	f.pkt.span = 1;
+	f.pkt.epoch = g->epoch;
+	f.pkt.incarnation = g->up.incarnation;
+	f.pkt.child = g->up.child;
+	f.pkt.cookie = g->up.up_cookie;
+	f.pkt.psn = ~0u;
+	f.pkt.len = sizeof(struct inc_error_pkt);
+	netinc_error_build((void *)f.body, &e);
+	expect(!at_node(&net.node[1], &f), "LEFT");
+	pump();
+	expect(net.node[0].g.state == INC_GROUP_ACTIVE, "state %u", net.node[0].g.state);
+	for (i = 0; i < RANKS; i++)
+		contrib(i, 0, 0, 5, 1);
+	pump();
+	expect_states(INC_GROUP_FAILED);
+	for (i = 0; i < RANKS; i++)
+		expect_error(i, INC_ERR_LEFT, 3, NETINC_NO_RANK);
+	end_tree();
+}
+
 static int join_as_child(u8 below, u16 window, u32 child, u32 ranks, u64 *detail)
 {
 	struct {
@@ -87,6 +162,40 @@ static void test_lying_joins(void)
 	expect(join_as_child(1, W, 1, 2 | 1, &detail) == INC_REFUSE_SIZE, "and is lower");
 	expect(net.node[0].g.joined == 1, "%u ranks", net.node[0].g.joined);
 	expect(!join_as_child(1, W, 1, 2, &detail) && net.node[0].g.joined == 2, "a good one");
+	end_tree();
+}
+
+/* A node joins a group that forms for the first time, and none that has been anywhere. */
+static void test_joins_too_late(void)
+{
+	struct netinc_group *g = &net.node[0].g;
+	u64 detail = 1;
+
+	begin_tree(false, 0, 0, 0, 0);
+	join(0);
+	g->cfg.settings.late_policy = INC_LATE_PARTIAL;
+	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_TREE && !detail, "late ranks");
+	g->cfg.settings.late_policy = INC_LATE_WAIT;
+	g->cfg.spread = true;
+	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_TREE, "at the edge");
+	g->cfg.spread = false;
+	g->epoch = 1;
+	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_TREE, "it has been here");
+	g->epoch = 0;
+	g->move = 1;
+	expect(join_as_child(1, W, 1, 2, &detail), "it moves");
+	g->move = 0;
+	g->cfg.ancestor = 5;
+	expect(join_as_child(1, W, 1, 2, &detail), "it shrinks");
+	g->cfg.ancestor = 0;
+	expect(g->joined == 1 && !g->owner[1], "%u ranks have joined", g->joined);
+	join(1);
+	join(2);
+	join(3);
+	expect(g->state == INC_GROUP_ACTIVE && g->nmembers == RANKS, "state %u", g->state);
+	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_BUSY, "it has formed");
+	expect(g->members[1].peer.addr[3] == RANK_AT + 1 && !g->members[1].height,
+	       "rank 1 is somebody else");
 	end_tree();
 }
 
@@ -183,8 +292,11 @@ static void test_descriptor_apart(void)
 		first = i % 2;
 		form_tree(false, 1, 2, 1, 2);
 		expect(net.node[1].g.block == 128, "blocks of %u bytes", net.node[1].g.block);
-		give_part(first ? 2 : 0, cases[i / 2].type, first ? cases[i / 2].len : 0);
-		give_part(first ? 0 : 2, cases[i / 2].type, first ? 0 : cases[i / 2].len);
+		if (first)
+			give_part(2, cases[i / 2].type, cases[i / 2].len);
+		give_part(0, INC_TYPE_NONE, 0);
+		if (!first)
+			give_part(2, cases[i / 2].type, cases[i / 2].len);
 		expect(net.last - net.first == 1, "case %u: %u packets go up", i,
 		       net.last - net.first);
 		up = &net.queue[net.first % QUEUE].pkt;
@@ -207,7 +319,11 @@ static void test_descriptor_apart(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_lying_aborts),
+	KTAP(test_left_about_nothing),
+	KTAP(test_left_about_block),
+	KTAP(test_left_below),
 	KTAP(test_lying_joins),
+	KTAP(test_joins_too_late),
 	KTAP(test_wide),
 	KTAP(test_lying_width),
 	KTAP(test_descriptor_apart),
