@@ -115,11 +115,18 @@ static inline bool is_liar_at(u32 addr)
 
 struct netinc_peer tree_peer(u32 addr);
 
+/* ---- tree_env.c: beginning, time, end ---- */
+
 /* A new run of the group at node @i. */
 void tree_begin_node(u32 i);
 void tree_begin(const u32 *parent, const u32 *window, const u32 *up_block, u8 policy);
 /* Nothing is left of all of it, nor of what it held. */
 void tree_end(void);
+void tree_tick(void);
+/* Liars that are parents seem to be there. */
+void tree_stall(void);
+
+/* ---- tree_queue.c: packets on their way ---- */
 
 /* Bytes are copied; @desc may be NULL. */
 void tree_send(u32 from, u32 to, const struct netinc_pkt *pkt, const struct inc_desc *desc,
@@ -133,13 +140,12 @@ void tree_pump(void);
 void tree_pump_beside(void);
 /* One packet at a node, which is freed. */
 void tree_arrives(struct frame *f, bool same);
-void tree_tick(void);
-/* Liars that are parents seem to be there. */
-void tree_stall(void);
+
+/* ---- tree_in.c, tree_check.c: what holds ---- */
 
 /* What child @child of @n has said of block @q, that counts at the moment; NULL: nothing. */
 const struct said *tree_said(const struct node *n, u32 child, u64 q);
-/* tree_check.c: what holds at all nodes after every event. */
+/* What holds at all nodes after every event. */
 void tree_check(void);
 
 /* ---- tree_rank.c: ranks that keep to the rules ---- */

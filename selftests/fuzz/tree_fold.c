@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Payload at the nodes of fuzz_tree, and folding, as kernel/node/fold.c does it. */
+#include "tree_parts.h"
+#include "reduce/reduce.h"
+
+struct load *tree_load_new(u32 len)
+{
+	struct load *l = calloc(1, sizeof(*l));
+
+	l->refs = 1;
+	l->len = len;
+	l->data = calloc(1, len);
+	env.loads++;
+	return l;
+}
+
+void tree_load_put(struct load *l)
+{
+	netinc_assert(l->refs);
+	if (--l->refs)
+		return;
+	env.loads--;
+	free(l->data);
+	free(l);
+}
+
+bool tree_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force)
+{
+	if (!force && env.no_hold) {
+		env.no_hold = false;
+		return false;
+	}
+	((struct load *)pay->obj)->refs++;
+	node_of_agg(agg)->held++;
+	return true;
+}
+
+void tree_release(struct netinc_agg *agg, struct netinc_pay *pay)
+{
+	netinc_assert(node_of_agg(agg)->held);
+	node_of_agg(agg)->held--;
+	tree_load_put(pay->obj);
+}
+
+void tree_get_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d)
+{
+	const struct load *l = pay->obj;
+
+	(void)agg;
+	memset(d, 0, sizeof(*d));
+	if (l && (pay->flags & INC_F_DESC)) {
+		netinc_assert(l->has_desc);
+		*d = l->desc;
+	}
+}
+
+bool tree_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
+{
+	(void)agg;
+	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
+}
+
+/* What is held of @i is what it has said. */
+static const u8 *input_of(struct node *n, const struct netinc_slot *slot, u32 i)
+{
+	const struct said *s = tree_said(n, i, slot->q);
+	const struct load *l = slot->in[i].obj;
+
+	netinc_assert(s && l && l->len == s->pkt.len && slot->in[i].len == l->len);
+	netinc_assert(!memcmp(l->data, s->data, l->len));
+	return l->data;
+}
+
+/* Accumulators as if they were elements. */
+static const struct netinc_reduce *of_accumulators(const struct netinc_reduce *kernel)
+{
+	u8 type = kernel->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
+
+	return netinc_reduce_find(type, kernel->op == INC_OP_AVG ? INC_OP_SUM : kernel->op, 0,
+				  false);
+}
+
+/* Adds what child @i has said to @acc; false: it has no elements. */
+static bool add_input(struct node *n, const struct netinc_slot *slot, u32 i,
+		      const struct netinc_reduce *kernel, u8 *acc, bool any)
+{
+	struct netinc_fold_args args = { .ranks = n->g.cfg.size, .flags = NETINC_FOLD_UNROUNDED };
+	u32 wider = kernel->acc_size / kernel->elem_size, elems = slot->len / kernel->elem_size;
+	const void *src[2] = { acc };
+	u8 to[4 * MAX_LEN];
+
+	if (!(slot->in[i].flags & INC_F_PAYLOAD))
+		return false;
+	src[any] = input_of(n, slot, i);
+	if (!(slot->in[i].flags & INC_F_WIDE)) {
+		netinc_assert(slot->in[i].len == slot->len);
+		args.flags |= any ? NETINC_FOLD_CONTINUE : 0;
+		kernel->fold(to, src, 1 + any, elems, &args);
+	} else {
+		/* only nodes have accumulators, of what has wider ones */
+		netinc_assert(n->g.members[i].height && wider > 1);
+		netinc_assert(slot->in[i].len == slot->len * wider);
+		args.flags = 0;
+		kernel = of_accumulators(kernel);
+		kernel->fold(to, src, 1 + any, slot->len * wider / kernel->elem_size, &args);
+	}
+	memcpy(acc, to, slot->len * wider);
+	return true;
+}
+
+static void fold_all(struct node *n, const struct netinc_slot *slot, u8 *to)
+{
+	const struct netinc_reduce *kernel =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, false);
+	struct netinc_fold_args args = { .ranks = n->g.cfg.size, .flags = NETINC_FOLD_CONTINUE };
+	u8 acc[4 * MAX_LEN];
+	const void *src[1] = { acc };
+	bool any = false;
+	u32 i;
+
+	netinc_assert(kernel && !(slot->len % kernel->elem_size));
+	for (i = 0; i < n->g.agg.children; i++)
+		any |= add_input(n, slot, i, kernel, acc, any);
+	netinc_assert(any);
+	args.flags |= n->g.agg.root ? 0 : NETINC_FOLD_UNROUNDED;
+	kernel->fold(to, src, 1, slot->len / kernel->elem_size, &args);
+}
+
+static void move_one(struct node *n, const struct netinc_slot *slot, u8 *to)
+{
+	u32 i, found = 0;
+
+	for (i = 0; i < n->g.agg.children; i++) {
+		if (!(slot->in[i].flags & INC_F_PAYLOAD))
+			continue;
+		netinc_assert(slot->in[i].len == slot->len);
+		memcpy(to, input_of(n, slot, i), slot->len);
+		found++;
+	}
+	netinc_assert(found == 1);
+}
+
+/* The slot's result from now on. */
+static struct load *set_result(struct node *n, struct netinc_slot *slot, u32 len)
+{
+	struct load *l = tree_load_new(len);
+
+	netinc_assert(!slot->result.obj);
+	slot->result = (struct netinc_pay){
+		.obj = l, .kind = NETINC_PAY_RESULT, .len = len, .flags = slot->flags
+	};
+	l->has_desc = slot->flags & INC_F_DESC;
+	n->held++;
+	return l;
+}
+
+/* Accumulators have room where elements have. */
+bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+{
+	struct node *n = node_of_agg(agg);
+	u32 len = agg->root ? slot->len : slot->len * slot->wider, i;
+	u8 to[4 * MAX_LEN];
+	struct load *l;
+
+	if (env.no_fold)
+		return false;
+	netinc_assert(!slot->missing && !slot->bad && slot->len <= n->g.block);
+	netinc_assert(len <= n->g.block);
+	if (slot->len && slot->dop)
+		fold_all(n, slot, to);
+	else if (slot->len)
+		move_one(n, slot, to);
+	l = set_result(n, slot, len);
+	memcpy(l->data, to, len);
+	for (i = 0; i < agg->children && l->has_desc; i++)
+		if (slot->in[i].flags & INC_F_DESC)
+			break;
+	netinc_assert(i < agg->children);
+	if (l->has_desc)
+		tree_get_desc(agg, &slot->in[i], &l->desc);
+	return true;
+}
+
+/* Nobody retains results in trees; where all ranks come to one node a liar says that he does. */
+bool tree_copy_final(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+{
+	struct node *n = node_of_agg(agg);
+	struct load *l;
+
+	netinc_assert(agg->root && !n->g.levels && slot->in[i].flags & INC_F_FINAL);
+	if (env.no_fold)
+		return false;
+	l = set_result(n, slot, slot->len);
+	netinc_assert(slot->in[i].len == slot->len);
+	memcpy(l->data, input_of(n, slot, i), slot->len);
+	return true;
+}
+
+bool tree_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
+		      const struct netinc_pay *pay)
+{
+	struct node *n = node_of_agg(agg);
+	const struct load *from = pay->obj;
+	struct load *l;
+
+	if (env.no_fold)
+		return false;
+	netinc_assert(!agg->root && from->len <= n->g.block && slot->len == from->len);
+	netinc_assert(!(slot->flags & INC_F_DESC) || from->has_desc);
+	l = set_result(n, slot, from->len);
+	memcpy(l->data, from->data, from->len);
+	l->desc = from->desc;
+	return true;
+}
