@@ -6,8 +6,8 @@
  * passes, there is no memory.
  *
  * What holds at each node stands in tree_check.c; what leaves is what has been contributed, and
- * bounded, and strangers get no answer (tree_in.c, tree_out.c); who is honest gets the right results or an
- * error, and soon (tree_rank.c).
+ * bounded, and strangers get no answer (tree_in.c, tree_out.c); who is honest gets the right
+ * results or an error, and soon (tree_rank.c).
  */
 #include "tree_env.h"
 #include "reduce/reduce.h"

@@ -65,6 +65,7 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 	check_child(n, child);
 	netinc_assert(slot->state == NETINC_SLOT_DONE && !slot->missing && !slot->bad);
 	netinc_agg_result_header(agg, slot, true, &pkt);
+	netinc_assert(netinc_body_len(&pkt) <= n->g.block);
 	again = same_as_before(n, left_at(gone_down[number_of(n)], slot->q), slot, &pkt);
 	netinc_assert(again == (child != NETINC_ALL));
 	n->results += again;
@@ -121,7 +122,8 @@ static void send_partial(struct netinc_agg *agg, const struct netinc_slot *slot,
 	netinc_assert(!agg->root && netinc_uplink_in_use(&n->g.up));
 	netinc_assert(slot->state == NETINC_SLOT_UP && !slot->missing && !slot->bad);
 	netinc_agg_up_header(agg, slot, &pkt);
-	netinc_assert(pkt.len <= n->g.block && !(pkt.flags & (INC_F_FINAL | INC_F_PARTIAL)));
+	netinc_assert(netinc_body_len(&pkt) <= n->g.block);
+	netinc_assert(!(pkt.flags & (INC_F_FINAL | INC_F_PARTIAL)));
 	netinc_assert(same_as_before(n, left_at(gone_up[number_of(n)], slot->q), slot, &pkt) ==
 		      again);
 	n->partials += again;
