@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A rank that is lost: the others get an error, and do not hang. */
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "mpi-coll.h"
+
+/* AF_INC is no number that a header knows: what is neither local nor IP nor netlink. */
+static int close_groups(void)
+{
+	int null = open("/dev/null", O_RDWR), n = 0;
+
+	for (int fd = 3; fd < 1024; fd++) {
+		int domain;
+		socklen_t len = sizeof(domain);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) ||
+		    domain == AF_UNIX || domain == AF_INET || domain == AF_INET6 ||
+		    domain == AF_NETLINK)
+			continue;
+		dup2(null, fd);
+		n++;
+	}
+	close(null);
+	return n;
+}
+
+static void expect_error(const char *what, int err)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int len;
+
+	if (err)
+		MPI_Error_string(err, text, &len);
+	if (strncmp(text, "INC: ", 5))
+		fail("lost: %s: error %d: %s", what, err, text);
+	if (!rank)
+		printf("lost: %s: %s\n", what, text);
+}
+
+/* The last rank is gone from its group: all others get an error, and do not hang. */
+void test_lost(void)
+{
+	int in = 1, out, any = 0;
+	MPI_Request request;
+	MPI_Comm comm;
+
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
+	if (rank != size - 1)
+		MPI_Ibarrier(comm, &request);
+	PMPI_Barrier(MPI_COMM_WORLD);
+	if (rank == size - 1 && !close_groups())
+		fail("lost: there is no group to be lost from");
+	if (rank != size - 1)
+		expect_error("ibarrier", MPI_Wait(&request, MPI_STATUS_IGNORE));
+	expect_error("allreduce", MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm));
+	expect_error("iallreduce", MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm, &request));
+	PMPI_Allreduce(&in, &any, 1, MPI_INT, MPI_SUM, comm);
+	if (any != size)
+		fail("lost: the communicator does not work for MPI itself");
+	MPI_Comm_free(&comm);
+}
