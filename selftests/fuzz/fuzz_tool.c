@@ -279,6 +279,11 @@ int setns(int fd, int type)
 	return 0;
 }
 
+/* It starts programs, which is not for a fuzzer: userspace/run is left out. */
+static const struct command no_commands[] = { { NULL, NULL } };
+
+const struct object object_run = { .name = "run", .commands = no_commands, .usage = "" };
+
 /* The command line */
 
 static const struct object *const objects[] = {

@@ -13,7 +13,7 @@
 #define MAX_WORDS	64
 #define BLANKS		" \t\r\n"
 
-static int run_line(char *line, int (*run)(int argc, char **argv))
+int batch_line(char *line, int (*run)(int argc, char **argv))
 {
 	char *words[MAX_WORDS + 1], *word, *rest = line;
 	int n = 0;
@@ -40,7 +40,7 @@ int batch(const char *path, int (*run)(int argc, char **argv))
 		return refused("-b %s: %s", path, strerror(errno));
 	while (!status && getline(&line, &size, file) >= 0) {
 		number++;
-		status = run_line(line, run);
+		status = batch_line(line, run);
 	}
 	if (status)
 		fprintf(stderr, "inc: -b %s: line %d was the last\n", path, number);

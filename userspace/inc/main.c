@@ -30,7 +30,7 @@ struct options options;
 static const struct object *const objects[] = {
 	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port,
 	&object_caps, &object_limits, &object_tenant, &object_qdisc, &object_monitor,
-	&object_ping,
+	&object_ping, &object_run,
 };
 
 static void print_help(FILE *to)
@@ -168,7 +168,7 @@ static int run_object(const struct object *object, int argc, char **argv)
 	return usage_error("%s: unknown command; expected one of: %s", name, list);
 }
 
-static int run(int argc, char **argv)
+int run_command(int argc, char **argv)
 {
 	size_t i;
 
@@ -209,8 +209,8 @@ int main(int argc, char **argv)
 		return usage_error("-b %s: expected no command beside it", flags.file);
 	status = flags.netns ? enter_netns(flags.netns) : 0;
 	if (!status)
-		status = flags.file ? batch(flags.file, run) :
-				      run(argc - 1 - used, argv + 1 + used);
+		status = flags.file ? batch(flags.file, run_command) :
+				      run_command(argc - 1 - used, argv + 1 + used);
 	if (fflush(stdout) || ferror(stdout))
 		return status ? status : refused("stdout: %s", strerror(errno));
 	return status;

@@ -68,6 +68,12 @@ static bool open_family(void)
 	return false;
 }
 
+void inc_forget_netns(void)
+{
+	nl_socket_free(genl);
+	genl = NULL;
+}
+
 static const char *extack_text(const struct nlmsghdr *hdr, size_t skip)
 {
 	struct nlattr *tb[NLMSGERR_ATTR_MAX + 1];

@@ -33,6 +33,12 @@ int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr));
 /* Hand events to @show until it fails. */
 int inc_listen(void (*show)(struct nlattr *nest));
 
+/*
+ * The process has come to another network namespace, or from another process: the next request opens
+ * a socket of its own.
+ */
+void inc_forget_netns(void);
+
 /* An allocation that failed while a message was built. */
 int no_memory(struct nl_msg *msg);
 

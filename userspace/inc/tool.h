@@ -36,7 +36,7 @@ struct object {
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats,
 	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor,
-	object_ping;
+	object_ping, object_run;
 
 /* Options before the object. */
 struct options {
@@ -52,6 +52,10 @@ extern char error_context[64];	/* "OBJECT COMMAND: " */
 int usage_error(const char *fmt, ...) __printf(1, 2);
 int refused(const char *fmt, ...) __printf(1, 2);
 
+/* "OBJECT COMMAND key value..." as words. Returns the exit status. */
+int run_command(int argc, char **argv);
+/* The same as a line, which is written to. */
+int batch_line(char *line, int (*run)(int argc, char **argv));
 /* The lines of @path ("-": stdin) as commands, until one fails. Returns the exit status. */
 int batch(const char *path, int (*run)(int argc, char **argv));
 
