@@ -1,0 +1,344 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# inc run: programs on hosts that it makes, what they find there, how they end, and that nothing is
+# left then, whatever has ended it.
+
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lib.sh"
+
+unprivileged=(setpriv --reuid 65533 --regid 65533 --clear-groups)
+mpi_libs=$INC_TOP/build/userspace/lib/mpi
+mpi_programs=$INC_TOP/build/selftests/mpi
+
+# run STATUS ARGUMENTS...: inc run, which ends with this status; its output is in $INC_TMP/out and
+# $INC_TMP/err
+run() {
+	local want=$1 status=0
+
+	shift
+	timeout -k 5 "$INC_TIMEOUT" inc run "$@" >"$INC_TMP/out" 2>"$INC_TMP/err" || status=$?
+	expect "exit status" "$status" = "$want" || { cat "$INC_TMP/out" "$INC_TMP/err"; return 1; }
+}
+
+# is FILE TEXT: the lines of this file, sorted
+is() {
+	local got
+
+	got=$(sort "$INC_TMP/$1")
+	[ "$got" = "$2" ] || { printf '%s is:\n%s\nexpected:\n%s\n' "$1" "$got" "$2"; return 1; }
+}
+
+# has FILE PATTERN
+has() {
+	grep -qE -- "$2" "$INC_TMP/$1" || { echo "$1: expected $2"; cat "$INC_TMP/$1"; return 1; }
+}
+
+files() {
+	[ "$(find "$INC_TMP" -name "$2" | wc -l)" = "$1" ]
+}
+
+# The network namespaces that processes are in.
+namespaces() {
+	stat -Lc %i /proc/[0-9]*/ns/net 2>/dev/null | sort -u
+}
+
+# Processes, sockets, network namespaces and devices of a run.
+nothing_left() {
+	! pgrep -x inc-switch && ! pgrep -f "$INC_TMP" && module_unused &&
+		[ "$(namespaces)" = "$namespaces_before" ] &&
+		[ "$(ip -br link)" = "$links_before" ] && [ -z "$(ip netns list)" ]
+}
+
+all_gone() {
+	rm -f "$INC_TMP"/{up*,go,got*,end}
+	wait_for 60 nothing_left || { pgrep -a .; ip -br link; ip netns list; return 1; }
+}
+
+# A process that nobody waits for, in a session of its own, and a rank in a group; then this one
+# waits for what it has started. To be run with $INC_TMP as $0, by which it is found.
+# shellcheck disable=SC2016
+for_ever='setsid bash -c "sleep 1000; :" "$0" & inc-allreduce --iters 100000000 >/dev/null &
+	touch "$0/up$INC_RANK"; wait'
+
+module_used() {
+	! module_unused
+}
+
+# start_run ARGUMENTS...: in the background, its first process in $run_pid; SIGINT has its effect
+start_run() {
+	env --default-signal=INT inc run "$@" >"$INC_TMP/out" 2>"$INC_TMP/err" &
+	run_pid=$!
+	RANK_PIDS=("$run_pid")
+}
+
+# ends STATUS
+ends() {
+	local status=0
+
+	wait "$run_pid" || status=$?
+	RANK_PIDS=()
+	expect "exit status" "$status" = "$1" || { cat "$INC_TMP/out" "$INC_TMP/err"; return 1; }
+}
+
+# ---- What programs find --------------------------------------------------------------------------
+
+allreduce() {
+	run 0 -l -n "$1" "${@:2}" -- inc-allreduce --count 1000,1,7 &&
+		expect "ranks that are right" \
+			"$(grep -cE '^([0-9]+): rank \1 of .*every element right' "$INC_TMP/out")" = "$1"
+}
+
+environment() {
+	local first want
+
+	# shellcheck disable=SC2016
+	run 0 -n 3 -- bash -c 'echo $INC_RANK $INC_SIZE $INC_LOCAL_RANK $INC_LOCAL_SIZE $RANK \
+		$WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $MASTER_PORT $(hostname) \
+		${INC_PARENT-no} ${INC_KEY-no}; echo $INC_JOB >>"$0"' "$INC_TMP/jobs" || return
+	want=''
+	for r in 0 1 2; do
+		want+="$r 3 0 1 $r 3 0 1 10.77.0.1 29500 10.77.0.$((r + 1)) no no"$'\n'
+	done
+	is out "${want%$'\n'}" || return
+	first=$(sort -u "$INC_TMP/jobs")
+	expect "jobs of one run" "$(wc -l <<<"$first")" -eq 1 || return
+	# shellcheck disable=SC2016
+	run 0 -- bash -c 'echo $INC_JOB' || return
+	expect "the job of another run" "$(sort -u "$INC_TMP/out")" != "$first"
+}
+
+own_devices() {
+	# shellcheck disable=SC2016
+	run 0 -l --mtu 9000 -- bash -c \
+		'echo $(ls /sys/class/net) $(< /sys/class/net/eth0/mtu) $(readlink /proc/self/exe)' &&
+		is out "0: eth0 lo 9000 $(readlink -f "$(command -v readlink)")
+1: eth0 lo 9000 $(readlink -f "$(command -v readlink)")"
+}
+
+ranks_of_torchrun() {
+	run 0 -n 2 -- env -u INC_RANK -u INC_SIZE inc-rank && has out 'launcher torchrun rank 0 size 2'
+}
+
+input() {
+	run 0 -l -n 3 -- cat <<<"for one" && is out "0: for one"
+}
+
+labels() {
+	# shellcheck disable=SC2016
+	run 0 -l -n 2 -- bash -c 'printf "a\nb%s" $INC_RANK; echo c >&2' && is out "0: a
+0: b0
+1: a
+1: b1" && is err "0: c
+1: c" || return
+	run 0 -l -n 1 -- head -c 5000 /dev/zero || return
+	expect "pieces of a line that is too long" "$(tr -d '\0' <"$INC_TMP/out")" = "0: 
+0: "
+}
+
+counters() {
+	timeout -k 5 "$INC_TIMEOUT" inc -s run -n 4 -- inc-allreduce --count 1000 --iters 10 \
+		>"$INC_TMP/out" 2>"$INC_TMP/err" || return
+	has err '^blocks +[1-9]' && has err '^contribs +[1-9]' || return
+	expect "contributions" "$(awk '$1 == "contribs" { print $2 }' "$INC_TMP/err")" = \
+		"$(awk '$1 == "blocks" { print 4 * $2 }' "$INC_TMP/err")"
+}
+
+# What --show prints does the same, and takes it away again.
+by_hand() {
+	inc run --show -n 3 -6 -- inc-allreduce --count 1000 >"$INC_TMP/by-hand" || return
+	bash -e "$INC_TMP/by-hand" </dev/null >"$INC_TMP/out" 2>&1 || { cat "$INC_TMP/out"; return 1; }
+	expect "ranks that are right" "$(grep -c 'every element right' "$INC_TMP/out")" = 3 && all_gone
+}
+
+# ---- How it ends ---------------------------------------------------------------------------------
+
+# A rank that fails ends those that would go on for ever, and what they have started.
+failed_rank() {
+	# shellcheck disable=SC2016
+	run 7 -n 4 -- bash -c '[ $INC_RANK != 2 ] || exit 7
+		setsid bash -c "sleep 1000; :" "$0" & sleep 1000; :' "$INC_TMP" &&
+		is err "inc: run: rank 2 ended with status 7" && all_gone
+}
+
+killed_rank() {
+	# shellcheck disable=SC2016
+	run 137 -n 3 -- bash -c '[ $INC_RANK != 1 ] || kill -9 $$; sleep 1000' "$INC_TMP" &&
+		is err "inc: run: rank 1 was killed by signal 9 (Killed)" && all_gone
+}
+
+# The others end by themselves, after it.
+goes_on() {
+	# shellcheck disable=SC2016
+	run 3 -k -n 3 -- bash -c 'case $INC_RANK in 1) exit 3;; 2) until [ -e "$0" ]; do sleep 0.1; done;;
+		esac; kill -0 1; [ $INC_RANK = 2 ] || { sleep 1; touch "$0"; }; echo $INC_RANK' "$INC_TMP/go" &&
+		is out "0
+2" && is err "inc: run: rank 1 ended with status 3" && all_gone
+}
+
+not_there() {
+	run 127 -- no-such-program && is err "inc: run: no-such-program: No such file or directory" &&
+		run 126 -- /etc && is err "inc: run: /etc: Permission denied" && all_gone
+}
+
+# What is killed cannot tidy up.
+killed() {
+	start_run "$@" -n 3 -- bash -c "$for_ever" "$INC_TMP"
+	wait_for 60 files 3 'up*' && wait_for 60 module_used && kill -KILL "$run_pid" &&
+		ends 137 && all_gone
+}
+
+# The same, where it is the switch that is killed.
+killed_switch() {
+	start_run -n 3 -- bash -c "$for_ever" "$INC_TMP"
+	wait_for 60 files 3 'up*' && pkill -KILL -x -P "$run_pid" inc-switch && ends 1 &&
+		is err "inc: run: inc-switch was killed by signal 9 (Killed)" && all_gone
+}
+
+# gets SIGNAL STATUS: each rank once, and all ends
+gets() {
+	# shellcheck disable=SC2016
+	start_run -n 2 -- bash -c 'trap "echo \$INC_RANK >>$0/got; exit" '"$1"'; touch "$0/up$INC_RANK"
+		while :; do sleep 0.1; done' "$INC_TMP"
+	wait_for 60 files 2 'up*' && kill -"$1" "$run_pid" && ends "$2" && is got "0
+1" && all_gone
+}
+
+# A rank that does not listen is killed after the grace.
+ignores() {
+	# shellcheck disable=SC2016
+	start_run -n 2 -- bash -c 'trap "" TERM; touch "$0/up$INC_RANK"; while :; do sleep 0.1; done' \
+		"$INC_TMP"
+	wait_for 60 files 2 'up*' && kill -TERM "$run_pid" && ends 143 && all_gone
+}
+
+# SIGUSR1 is passed on, and ends nothing.
+passed_on() {
+	# shellcheck disable=SC2016
+	start_run -n 2 -- bash -c 'trap "touch $0/got$INC_RANK" USR1; touch "$0/up$INC_RANK"
+		until [ -e "$0/end" ]; do sleep 0.1; done' "$INC_TMP"
+	wait_for 60 files 2 'up*' && kill -USR1 "$run_pid" && wait_for 60 files 2 'got*' &&
+		touch "$INC_TMP/end" && ends 0 && all_gone
+}
+
+# Ctrl-C of a terminal: each rank gets one SIGINT.
+interrupted() {
+	timeout -k 5 60 python3 -B - "$INC_TMP" <<-'END' || return
+		import os, pty, sys
+		rank = ('n=0; trap "n=\$((n + 1))" INT; echo up; until [ $n != 0 ]; do sleep 0.1; done; '
+		        'sleep 0.5; echo "got $n" >>"$0/ints"')
+		pid, master = pty.fork()
+		if not pid:
+		    os.execvp("inc", ["inc", "run", "-n", "2", "--", "bash", "-c", rank, sys.argv[1]])
+		text = b""
+		while text.count(b"up") < 2:
+		    text += os.read(master, 1000)
+		os.write(master, b"\x03")
+		status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+		if status != 130:
+		    sys.exit(f"exit status {status}, expected 130: {text}")
+	END
+	is ints "got 1
+got 1" && all_gone
+}
+
+nohup_lasts() {
+	# shellcheck disable=SC2016
+	nohup inc run -- bash -c 'touch "$0/up$INC_RANK"; until [ -e "$0/end" ]; do sleep 0.1; done' \
+		"$INC_TMP" >"$INC_TMP/out" 2>"$INC_TMP/err" &
+	run_pid=$!
+	RANK_PIDS=("$run_pid")
+	wait_for 60 files 2 'up*' && kill -HUP "$run_pid" && touch "$INC_TMP/end" && ends 0 && all_gone
+}
+
+# ---- Without privilege ---------------------------------------------------------------------------
+
+of_a_user() {
+	local status=0
+
+	# shellcheck disable=SC2016
+	timeout -k 5 "$INC_TIMEOUT" "${unprivileged[@]}" inc run -n 3 -- bash -c '
+		inc-allreduce --count 1000 &&
+		echo $(id -u) $(id -g) $(grep CapEff /proc/self/status)' \
+		>"$INC_TMP/out" 2>"$INC_TMP/err" || status=$?
+	expect "exit status" "$status" = 0 || { cat "$INC_TMP/err"; return 1; }
+	expect "ranks that are right" "$(grep -c 'every element right' "$INC_TMP/out")" = 3 || return
+	expect "ranks without privilege" \
+		"$(grep -c '^65533 65533 CapEff: 0000000000000000$' "$INC_TMP/out")" = 3 && all_gone
+}
+
+# ---- MPI -----------------------------------------------------------------------------------------
+
+start_openmpi() {
+	"${as[@]}" inc run -n 3 -- mpirun.openmpi -x LD_PRELOAD="$mpi_libs/openmpi/libinc-mpi.so" \
+		-x INC_MPI=verbose -x INC_MPI_TIMEOUT=120000 "$@"
+}
+
+# It fails if the ranks end before its input does.
+start_mpich() {
+	"${as[@]}" inc run -n 3 -- mpiexec.mpich -genv LD_PRELOAD "$mpi_libs/mpich/libinc-mpi.so" \
+		-genv INC_MPI verbose -genv INC_MPI_TIMEOUT 120000 "$@" 0<>"$INC_TMP/endless"
+}
+
+# mpi_job MPI [COMMAND...]: by this command
+mpi_job() {
+	local mpi=$1 status=0
+
+	shift
+	as=("$@")
+	"start_$mpi" "$mpi_programs/$mpi/mpi-coll" --expect inc --seed "$SEED" --ops 20 \
+		>"$INC_TMP/out" 2>&1 </dev/null || status=$?
+	# a fault of MPICH, which mpi-coll has noticed
+	! grep -q 'mpi-coll: MPI_Finalize() does not return' "$INC_TMP/out" || status=0
+	expect "exit status" "$status" = 0 || { cat "$INC_TMP/out"; return 1; }
+	has out 'communicator of 3 ranks: group' && has out 'mpi-coll: by INC [1-9]' && all_gone
+}
+
+mpi_tests() {
+	local mpi
+
+	mkfifo "$INC_TMP/endless"
+	for mpi in openmpi mpich; do
+		if [ ! -x "$mpi_programs/$mpi/mpi-coll" ]; then
+			skip "$mpi" "it is not installed"
+			continue
+		fi
+		check "$mpi: its launcher reaches the hosts, and INC does its collectives" \
+			mpi_job "$mpi"
+	done
+	[ ! -x "$mpi_programs/openmpi/mpi-coll" ] ||
+		check "openmpi: the same without privilege" mpi_job openmpi env HOME="$INC_TMP" \
+			"${unprivileged[@]}"
+}
+
+inc_begin
+chmod 777 "$INC_TMP"
+links_before=$(ip -br link) namespaces_before=$(namespaces)
+check "an allreduce on 4 hosts" allreduce 4
+check "on 16" allreduce 16
+check "on 1" allreduce 1
+check "by IPv6" allreduce 3 -6
+check "all collectives, on long packets" run 0 -n 3 --mtu 9000 -- inc-coll --ops 50
+check "rank, size, job and master are in the environment" environment
+check "devices, mounts and processes of the host are seen" own_devices
+check "who looks for torchrun's variables finds them" ranks_of_torchrun
+check "stdin is that of rank 0" input
+check "--label: the rank stands before each line, also an incomplete or a very long one" labels
+check "-s: what the node has counted" counters
+check "--show: the commands do the same by hand" by_hand
+check "a rank that fails ends the others" failed_rank
+check "so does one that is killed" killed_rank
+check "--keep-going: the others go on" goes_on
+check "a program that is not there, or cannot be run" not_there
+check "SIGKILL leaves no processes, network namespaces or devices" killed
+check "nor does it with --label" killed -l
+check "nor where the switch is killed" killed_switch
+check "SIGTERM ends the ranks" gets TERM 143
+check "so does SIGINT" gets INT 130
+check "a rank that ignores it is killed" ignores
+check "SIGUSR1 is passed on" passed_on
+check "Ctrl-C comes to each rank once" interrupted
+check "nohup: SIGHUP does not end it" nohup_lasts
+check "without privilege" of_a_user
+mpi_tests
+inc_end
