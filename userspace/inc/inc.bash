@@ -56,6 +56,25 @@ _inc_keys()
 	esac
 }
 
+# _inc_run PROGRAM: options before it, or a program
+_inc_run()
+{
+	local word=${COMP_WORDS[COMP_CWORD]}
+
+	if [ -n "$1" ]; then
+		compopt -o default 2>/dev/null
+	elif [[ $word == -* ]]; then
+		_inc_words "-n -l -k -6 --hosts --label --keep-going --ipv6 --mpi --mtu --show --help"
+	else
+		case ${COMP_WORDS[COMP_CWORD - 1]} in
+		-n | --hosts | --mtu)
+			;;
+		*)
+			mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
+		esac
+	fi
+}
+
 _inc()
 {
 	local object="" command="" prev=${COMP_WORDS[COMP_CWORD - 1]} i
@@ -63,7 +82,7 @@ _inc()
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-n | -b)
+		-n | -b | --hosts | --mtu)
 			((i++)) ;;
 		-*)
 			;;
@@ -76,6 +95,10 @@ _inc()
 		esac
 	done
 
+	if [ "$object" = run ]; then
+		_inc_run "$command"
+		return
+	fi
 	case $prev in
 	-n)
 		_inc_netns ;;
@@ -93,7 +116,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then

@@ -83,6 +83,21 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
+/* getopt_long() takes abbreviations, this tool does not. */
+static bool is_whole(const char *word)
+{
+	const struct option *o;
+	size_t len;
+
+	if (strncmp(word, "--", 2))
+		return true;
+	len = strcspn(word + 2, "=");
+	for (o = long_options; o->name; o++)
+		if (strlen(o->name) == len && !strncmp(o->name, word + 2, len))
+			return true;
+	return false;
+}
+
 /* @word is what getopt_long() has not understood. */
 static int wrong_option(int opt, const char *word)
 {
@@ -145,9 +160,10 @@ static int parse_options(struct run *run, int argc, char **argv, bool *help)
 	for (;;) {
 		at = optind ?: 1;
 		opt = getopt_long(argc, argv, "+:n:lk6", long_options, NULL);
-		if (opt < 0 || opt == OPT_HELP)
+		if (opt < 0 || (opt == OPT_HELP && is_whole(argv[at])))
 			break;
-		err = take_option(run, opt, argv[at]);
+		err = is_whole(argv[at]) ? take_option(run, opt, argv[at]) :
+					   wrong_option('?', argv[at]);
 		if (err)
 			return err;
 	}
