@@ -8,6 +8,8 @@
 . "$(dirname "$0")/lib.sh"
 
 unprivileged=(setpriv --reuid 65533 --regid 65533 --clear-groups)
+# Seconds; with a fault that is planted there is nothing to wait for.
+patience=${PATIENCE:-60}
 mpi_libs=$INC_TOP/build/userspace/lib/mpi
 mpi_programs=$INC_TOP/build/selftests/mpi
 
@@ -43,6 +45,10 @@ namespaces() {
 	stat -Lc %i /proc/[0-9]*/ns/net 2>/dev/null | sort -u
 }
 
+soon() {
+	wait_for "$patience" "$@"
+}
+
 # Processes, sockets, network namespaces and devices of a run.
 nothing_left() {
 	! pgrep -x inc-switch && ! pgrep -f "$INC_TMP" && module_unused &&
@@ -52,7 +58,7 @@ nothing_left() {
 
 all_gone() {
 	rm -f "$INC_TMP"/{up*,go,got*,end}
-	wait_for 60 nothing_left || { pgrep -a .; ip -br link; ip netns list; return 1; }
+	soon nothing_left || { pgrep -a .; ip -br link; ip netns list; return 1; }
 }
 
 # A process that nobody waits for, in a session of its own, and a rank in a group; then this one
@@ -72,10 +78,15 @@ start_run() {
 	RANK_PIDS=("$run_pid")
 }
 
+has_ended() {
+	! kill -0 "$run_pid"
+}
+
 # ends STATUS
 ends() {
 	local status=0
 
+	soon has_ended || return
 	wait "$run_pid" || status=$?
 	RANK_PIDS=()
 	expect "exit status" "$status" = "$1" || { cat "$INC_TMP/out" "$INC_TMP/err"; return 1; }
@@ -184,14 +195,14 @@ not_there() {
 # What is killed cannot tidy up.
 killed() {
 	start_run "$@" -n 3 -- bash -c "$for_ever" "$INC_TMP"
-	wait_for 60 files 3 'up*' && wait_for 60 module_used && kill -KILL "$run_pid" &&
+	soon files 3 'up*' && soon module_used && kill -KILL "$run_pid" &&
 		ends 137 && all_gone
 }
 
 # The same, where it is the switch that is killed.
 killed_switch() {
 	start_run -n 3 -- bash -c "$for_ever" "$INC_TMP"
-	wait_for 60 files 3 'up*' && pkill -KILL -x -P "$run_pid" inc-switch && ends 1 &&
+	soon files 3 'up*' && pkill -KILL -x -P "$run_pid" inc-switch && ends 1 &&
 		is err "inc: run: inc-switch was killed by signal 9 (Killed)" && all_gone
 }
 
@@ -200,7 +211,7 @@ gets() {
 	# shellcheck disable=SC2016
 	start_run -n 2 -- bash -c 'trap "echo \$INC_RANK >>$0/got; exit" '"$1"'; touch "$0/up$INC_RANK"
 		while :; do sleep 0.1; done' "$INC_TMP"
-	wait_for 60 files 2 'up*' && kill -"$1" "$run_pid" && ends "$2" && is got "0
+	soon files 2 'up*' && kill -"$1" "$run_pid" && ends "$2" && is got "0
 1" && all_gone
 }
 
@@ -209,7 +220,7 @@ ignores() {
 	# shellcheck disable=SC2016
 	start_run -n 2 -- bash -c 'trap "" TERM; touch "$0/up$INC_RANK"; while :; do sleep 0.1; done' \
 		"$INC_TMP"
-	wait_for 60 files 2 'up*' && kill -TERM "$run_pid" && ends 143 && all_gone
+	soon files 2 'up*' && kill -TERM "$run_pid" && ends 143 && all_gone
 }
 
 # SIGUSR1 is passed on, and ends nothing.
@@ -217,7 +228,7 @@ passed_on() {
 	# shellcheck disable=SC2016
 	start_run -n 2 -- bash -c 'trap "touch $0/got$INC_RANK" USR1; touch "$0/up$INC_RANK"
 		until [ -e "$0/end" ]; do sleep 0.1; done' "$INC_TMP"
-	wait_for 60 files 2 'up*' && kill -USR1 "$run_pid" && wait_for 60 files 2 'got*' &&
+	soon files 2 'up*' && kill -USR1 "$run_pid" && soon files 2 'got*' &&
 		touch "$INC_TMP/end" && ends 0 && all_gone
 }
 
@@ -248,7 +259,7 @@ nohup_lasts() {
 		"$INC_TMP" >"$INC_TMP/out" 2>"$INC_TMP/err" &
 	run_pid=$!
 	RANK_PIDS=("$run_pid")
-	wait_for 60 files 2 'up*' && kill -HUP "$run_pid" && touch "$INC_TMP/end" && ends 0 && all_gone
+	soon files 2 'up*' && kill -HUP "$run_pid" && touch "$INC_TMP/end" && ends 0 && all_gone
 }
 
 # ---- Without privilege ---------------------------------------------------------------------------

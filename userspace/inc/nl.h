@@ -34,8 +34,8 @@ int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr));
 int inc_listen(void (*show)(struct nlattr *nest));
 
 /*
- * The process has come to another network namespace, or from another process: the next request opens
- * a socket of its own.
+ * The process has come to another network namespace, or was forked: the next request opens a socket
+ * of its own.
  */
 void inc_forget_netns(void);
 

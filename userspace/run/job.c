@@ -339,7 +339,7 @@ int job_main(struct run *run)
 	if (status)
 		return status;
 	wait_ranks(&job);
-	if (options.stats && !job.status)
-		job.status = show_counters_at_end();
-	return job.status;
+	if (options.stats)
+		status = show_counters_at_end();
+	return job.status ?: status;
 }
