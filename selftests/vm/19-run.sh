@@ -51,14 +51,22 @@ soon() {
 
 # Processes, sockets, network namespaces and devices of a run.
 nothing_left() {
-	! pgrep -x inc-switch && ! pgrep -f "$INC_TMP" && module_unused &&
+	! pgrep -x -r DRSTt inc-switch && ! pgrep -f "$INC_TMP" && module_unused &&
 		[ "$(namespaces)" = "$namespaces_before" ] &&
 		[ "$(ip -br link)" = "$links_before" ] && [ -z "$(ip netns list)" ]
 }
 
+left_over() {
+	pgrep -a -x inc-switch
+	pgrep -a -f "$INC_TMP"
+	namespaces
+	ip -br link
+	ip netns list
+}
+
 all_gone() {
 	rm -f "$INC_TMP"/{up*,go,got*,end}
-	soon nothing_left || { pgrep -a .; ip -br link; ip netns list; return 1; }
+	soon nothing_left || { left_over; return 1; }
 }
 
 # A process that nobody waits for, in a session of its own, and a rank in a group; then this one
@@ -75,7 +83,7 @@ module_used() {
 start_run() {
 	env --default-signal=INT inc run "$@" >"$INC_TMP/out" 2>"$INC_TMP/err" &
 	run_pid=$!
-	RANK_PIDS=("$run_pid")
+	RANK_PIDS+=("$run_pid")
 }
 
 has_ended() {
@@ -88,7 +96,7 @@ ends() {
 
 	soon has_ended || return
 	wait "$run_pid" || status=$?
-	RANK_PIDS=()
+	unset 'RANK_PIDS[-1]'
 	expect "exit status" "$status" = "$1" || { cat "$INC_TMP/out" "$INC_TMP/err"; return 1; }
 }
 
@@ -101,10 +109,11 @@ allreduce() {
 }
 
 environment() {
-	local first want
+	local first want r
 
 	# shellcheck disable=SC2016
-	run 0 -n 3 -- bash -c 'echo $INC_RANK $INC_SIZE $INC_LOCAL_RANK $INC_LOCAL_SIZE $RANK \
+	INC_PARENT=10.0.0.1 INC_KEY=00 run 0 -n 3 -- bash -c 'echo $INC_RANK $INC_SIZE \
+		$INC_LOCAL_RANK $INC_LOCAL_SIZE $RANK \
 		$WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $MASTER_PORT $(hostname) \
 		${INC_PARENT-no} ${INC_KEY-no}; echo $INC_JOB >>"$0"' "$INC_TMP/jobs" || return
 	want=''
@@ -131,8 +140,12 @@ ranks_of_torchrun() {
 	run 0 -n 2 -- env -u INC_RANK -u INC_SIZE inc-rank && has out 'launcher torchrun rank 0 size 2'
 }
 
+# Rank 0 reads last.
 input() {
-	run 0 -l -n 3 -- cat <<<"for one" && is out "0: for one"
+	# shellcheck disable=SC2016
+	run 0 -l -n 3 -- bash -c 'if [ $INC_RANK = 0 ]; then
+		until [ -e "$0/got1" ] && [ -e "$0/got2" ]; do sleep 0.1; done; fi
+		cat; touch "$0/got$INC_RANK"' "$INC_TMP" <<<"for one" && is out "0: for one" && all_gone
 }
 
 labels() {
@@ -232,19 +245,27 @@ passed_on() {
 		touch "$INC_TMP/end" && ends 0 && all_gone
 }
 
-# Ctrl-C of a terminal: each rank gets one SIGINT.
+# Ctrl-C of a terminal: each rank gets one SIGINT, and no other one of inc, which is stopped until
+# they have seen theirs. They say how many there were when SIGUSR1 comes, which inc passes on later.
 interrupted() {
 	timeout -k 5 60 python3 -B - "$INC_TMP" <<-'END' || return
-		import os, pty, sys
-		rank = ('n=0; trap "n=\$((n + 1))" INT; echo up; until [ $n != 0 ]; do sleep 0.1; done; '
-		        'sleep 0.5; echo "got $n" >>"$0/ints"')
+		import os, pty, signal, sys
+		rank = (r'n=0; trap "n=\$((n + 1)); echo seen" INT; trap "echo got \$n >>\$0/ints; exit" USR1; '
+		        'echo up; while :; do sleep 0.1; done')
 		pid, master = pty.fork()
 		if not pid:
 		    os.execvp("inc", ["inc", "run", "-n", "2", "--", "bash", "-c", rank, sys.argv[1]])
 		text = b""
-		while text.count(b"up") < 2:
-		    text += os.read(master, 1000)
+		def twice(word):
+		    global text
+		    while text.count(word) < 2:
+		        text += os.read(master, 1000)
+		twice(b"up")
+		os.kill(pid, signal.SIGSTOP)
 		os.write(master, b"\x03")
+		twice(b"seen")
+		os.kill(pid, signal.SIGUSR1)
+		os.kill(pid, signal.SIGCONT)
 		status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 		if status != 130:
 		    sys.exit(f"exit status {status}, expected 130: {text}")
@@ -258,7 +279,7 @@ nohup_lasts() {
 	nohup inc run -- bash -c 'touch "$0/up$INC_RANK"; until [ -e "$0/end" ]; do sleep 0.1; done' \
 		"$INC_TMP" >"$INC_TMP/out" 2>"$INC_TMP/err" &
 	run_pid=$!
-	RANK_PIDS=("$run_pid")
+	RANK_PIDS+=("$run_pid")
 	soon files 2 'up*' && kill -HUP "$run_pid" && touch "$INC_TMP/end" && ends 0 && all_gone
 }
 
