@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
-	bench coverage lint clean help
+	check-packages dist deb bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -69,6 +69,20 @@ check-programs:
 	@$(TOP)/selftests/torch/run
 	@TORCH=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 3600 -- $(TOP)/selftests/vm/run-all 62-torch
 
+# Sources for other machines and distributions: build/dist
+dist:
+	@$(TOP)/tools/dist
+
+# TORCH=1: that for PyTorch, too.
+deb:
+	@$(TOP)/tools/deps packages $(if $(TORCH),torch)
+	@$(TOP)/tools/deb $(if $(TORCH),--torch)
+
+# Build, install, upgrade, remove and purge them in a Debian root of their own; as root.
+check-packages:
+	@$(TOP)/tools/deps packages check-packages
+	@$(TOP)/selftests/packages/run
+
 # N=200: how many. SEED=N draws the same ones again.
 check-mutations-random:
 	@$(TOP)/tools/deps check
@@ -118,6 +132,10 @@ help:
 	@echo 'make userspace   build libinc, the inc tool and the programs only'
 	@echo 'make install     install all of it (as root; PREFIX=/usr/local, DESTDIR=); PYTHON=python3: the package inc'
 	@echo '                 for this interpreter, too'
+	@echo 'make dist        a tarball of the sources, in build/dist, that needs no git'
+	@echo 'make deb         the Debian packages, in build/deb; TORCH=1: that for PyTorch, too. Installs what it takes'
+	@echo 'make check-packages  build them, and install, upgrade and purge them in a Debian root, with the module'
+	@echo '                 built there by DKMS; as root'
 	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
 	@echo 'make kselftest   the tests on this machine, as those of the kernel are run; as root, or those of the module are'
 	@echo '                 skipped: see selftests/Makefile'
