@@ -7,6 +7,7 @@
  * Every request runs for itself (parallel_ops): nn->mutex is what keeps changes apart.
  */
 #include <linux/log2.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
@@ -554,6 +555,9 @@ int inc_nl_parent_del_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* Family */
+
+/* Who asks for the family has the module loaded. */
+MODULE_ALIAS_GENL_FAMILY(INC_GENL_NAME);
 
 static const struct genl_multicast_group mcgrps[] = {
 	[INC_NLGRP_EVENTS] = { .name = INC_GENL_MCGRP },

@@ -308,6 +308,7 @@ static const char *const values[] = {
 	"000102030405060708090a0b0c0d0e0f", "", "no-such-dev", "10.7.0.254", "fe80::1", "::",
 	"ff02::1", "224.0.0.1", "%s%n%d", "\x1b[31m", "\xff", "..", "a/b", "65536", "1G",
 	"1099511627776", "0123456789abcdef", "wait", "partial", "fe80::1%lo",
+	"@/dev/null",
 };
 
 static char *argv[MAX_WORDS + 2];

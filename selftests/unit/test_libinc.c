@@ -6,6 +6,7 @@
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/launcher.c"
 #include "../../userspace/libinc/format.c"
+#include "../../userspace/libinc/key.c"
 #include "../../userspace/libinc/opts.c"
 #include "../../userspace/libinc/shape.c"
 #include "ktap.h"
@@ -127,6 +128,35 @@ static void test_environment(void)
 	       "the environment won");
 	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET,
 	       "wrong key or parent");
+}
+
+/* INC_KEY=@FILE: of mode 0600, with 32 hex digits on one line. */
+static void test_key_file(void)
+{
+	static const char hex[] = "000102030405060708090A0b0c0d0e0f\n";
+	char name[] = "/tmp/inc-key.XXXXXX", value[sizeof(name) + 1];
+	struct inc_join_opts opts = { .group = 5, .size = 2 };
+	struct sockaddr_inc addr;
+	int fd = mkstemp(name);
+
+	expect(fd >= 0 && write(fd, hex, sizeof(hex) - 1) == sizeof(hex) - 1, "%s", name);
+	snprintf(value, sizeof(value), "@%s", name);
+	clear_env();
+	setenv("INC_KEY", value, 1);
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
+	       "wrong key");
+	fchmod(fd, 0640);
+	expect(inc_parse_opts(&addr, &opts) == -EPERM, "a key that others can read was taken");
+	expect(strstr(inc_errmsg(NULL), name) && strstr(inc_errmsg(NULL), "0640"), "%s",
+	       inc_errmsg(NULL));
+	fchmod(fd, 0600);
+	expect(!ftruncate(fd, 31), "%s", name);
+	expect(inc_parse_opts(&addr, &opts) == -EINVAL, "31 characters were taken");
+	close(fd);
+	unlink(name);
+	expect(inc_parse_opts(&addr, &opts) == -ENOENT, "a file that is not there was taken");
+	clear_env();
 }
 
 static void test_bad_environment(void)
@@ -310,6 +340,7 @@ static void test_any_error(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_parent), KTAP(test_meeting), KTAP(test_bad_parent), KTAP(test_environment),
+	KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
 	KTAP(test_errors), KTAP(test_any_error),
 };

@@ -251,6 +251,10 @@ set_up inc -n sw node set dev br0 key "$KEY1"
 check "ranks with the node's key join" with_key "$KEY1"
 check "another key is refused" other_key "$KEY2"
 check "no key is refused" other_key ""
+(umask 077 && echo "$KEY2" >"$INC_TMP/key")
+set_up inc -n sw node set dev br0 key "@$INC_TMP/key"
+check "ranks and node have the key from a file" with_key "@$INC_TMP/key"
+check "the key in that file is another one" other_key "$KEY1"
 set_up inc -n sw node set dev br0 key none
 check "a node without key takes none" other_key "$KEY1"
 check "no parent: told how to set one" no_parent

@@ -443,11 +443,15 @@ def t_del(lab):
     job.run(k=1)
 
 
-SHOWN = "limits", "parent", "node", "tenant", "qdisc"
+SHOWN = "limits", "tenant", "parent", "node", "qdisc"
 
 
 def saved():
-    return "".join(tool("inc", "-n", "sw", "-c", what, "show") for what in SHOWN)
+    """Tenants come before nodes: nobody joins who may not."""
+    commands = tool("inc", "-n", "sw", "save")
+    parts = [tool("inc", "-n", "sw", "-c", what, "show") for what in SHOWN]
+    equal(commands, "".join(parts), "inc save, and what each object shows with -c")
+    return commands
 
 
 def configuration():
@@ -495,7 +499,7 @@ def t_save(lab):
         done = subprocess.run(["inc", "-n", "sw", "-b", file.name], stderr=subprocess.PIPE,
                               text=True, check=False)
         equal((done.returncode, done.stderr),
-              (2, "inc: tenant add: key: expected 32 hex digits or none, got 1 characters\n"
+              (2, "inc: tenant add: key: expected 32 hex digits, @FILE or none, got 1 characters\n"
               f"inc: -b {file.name}: line 2 was the last\n"), "the tenant with a key")
         equal(list(shown()), ["z"], "tenants that have been restored")
     tool("inc", "-n", "sw", "parent", "del")

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
 #include "tool.h"
 
 struct arg *arg_find(struct arg *args, const char *key)
@@ -102,26 +103,17 @@ static int parse_dev(struct arg *arg, const char *text)
 
 static int parse_key(struct arg *arg, const char *text)
 {
-	size_t digits = 2 * (size_t)arg->min;
+	char why[128];
 
-	if (strcmp(text, "none") &&
-	    (strlen(text) != digits || strspn(text, "0123456789abcdefABCDEF") != digits))
-		return usage_error("%s: expected %zu hex digits or none, got %zu characters",
-				   arg->key, digits, strlen(text));
+	_Static_assert(sizeof(arg->key_bytes) == INC_KEY_LEN, "struct arg has room for a key");
 	arg->text = text;
-	return 0;
-}
-
-void key_bytes(const struct arg *arg, unsigned char *key)
-{
-	char byte[3] = "";
-	size_t i;
-
-	memset(key, 0, (size_t)arg->min);
-	for (i = 0; strcmp(arg->text, "none") && i < arg->min; i++) {
-		memcpy(byte, arg->text + 2 * i, 2);
-		key[i] = (unsigned char)strtoul(byte, NULL, 16);
-	}
+	memset(arg->key_bytes, 0, sizeof(arg->key_bytes));
+	if (text[0] == '@' && inc_key_read(arg->key_bytes, text + 1, why, sizeof(why)))
+		return refused("%s %s: %s", arg->key, text, why);
+	if (text[0] == '@' || !strcmp(text, "none") || inc_key_hex(arg->key_bytes, text))
+		return 0;
+	return usage_error("%s: expected %d hex digits, @FILE or none, got %zu characters",
+			   arg->key, 2 * INC_KEY_LEN, strlen(text));
 }
 
 int addr_parse(const char *text, size_t len, struct addr *addr)

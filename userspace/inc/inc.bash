@@ -112,11 +112,13 @@ _inc()
 		_inc_words "wait fail partial" ;;
 	parent)
 		if [ -z "$command" ]; then _inc_words "show set del help"; elif [ "$object" = node ]; then _inc_words none; fi ;;
-	dead | late | window | max-groups | max-slots | max-memory | key | standby | port | handle | share | control | limit | target | rate | weight | from | cpu)
+	key)
+		if [ -n "$command" ]; then _inc_words "none @"; else _inc_words "show help"; fi ;;
+	dead | late | window | max-groups | max-slots | max-memory | standby | port | handle | share | control | limit | target | rate | weight | from | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run save"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then
@@ -129,6 +131,8 @@ _inc()
 			_inc_words "show add set del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
+		elif [ "$object" = save ]; then
+			_inc_words "help"
 		elif [ "$object" = ping ]; then
 			_inc_words "port dev count interval timeout help"
 		else

@@ -26,7 +26,8 @@ static const char usage[] =
 	"       window N          blocks in flight, a power of two in 4..4096, default 512\n"
 	"       max-groups N      default 64\n"
 	"       max-memory BYTES  held packets per group; default 64M\n"
-	"       key HEX|none      32 hex digits: only ranks that have the key may join; default none\n"
+	"       key HEX|@FILE|none  32 hex digits, or a file of mode 0600 with them: only ranks that have the\n"
+	"                         key may join; default none\n"
 	"       fallback none|standby|edge\n"
 	"                         where groups go on when this node is lost: nowhere (default), at the standby\n"
 	"                         nodes, or at these and then at the hosts themselves\n"
@@ -47,7 +48,7 @@ static const struct arg limits[] = {
 	{ .key = "window", .kind = ARG_POW2, .min = INC_MIN_WINDOW, .max = INC_MAX_WINDOW },
 	{ .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
 	{ .key = "max-memory", .kind = ARG_BYTES, .min = 65536, .max = 1ULL << 40 },
-	{ .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
+	{ .key = "key", .kind = ARG_KEY },
 	{ .key = "fallback", .kind = ARG_WORD, .words = fallback_names },
 	{ .key = "standby", .kind = ARG_ADDRS, .max = INC_MAX_STANDBY },
 	{ .key = "late-policy", .kind = ARG_WORD, .words = policies },
@@ -104,7 +105,6 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 		{ "dead", INC_A_NODE_DEAD_MS }, { "late", INC_A_NODE_LATE_MS },
 		{ "window", INC_A_NODE_WINDOW }, { "max-groups", INC_A_NODE_MAX_GROUPS },
 	};
-	unsigned char key[INC_KEY_LEN];
 	struct arg *arg;
 	size_t i;
 
@@ -114,11 +114,9 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 			return -1;
 	}
 	arg = arg_find(args, "key");
-	if (arg && arg->given) {
-		key_bytes(arg, key);
-		if (nla_put(msg, INC_A_NODE_KEY, sizeof(key), key))
-			return -1;
-	}
+	if (arg && arg->given &&
+	    nla_put(msg, INC_A_NODE_KEY, sizeof(arg->key_bytes), arg->key_bytes))
+		return -1;
 	arg = arg_find(args, "late-policy");
 	if (arg && arg->given && nla_put_u8(msg, INC_A_NODE_LATE_POLICY, (uint8_t)arg->num))
 		return -1;

@@ -21,7 +21,8 @@ static const char usage[] =
 	"With a tenant only ranks that one takes may join; the first one counts of which all fits.\n"
 	"OPTION: from {PREFIX,...|any}  addresses of ranks, as 10.1.0.0/16; at most 8 (any)\n"
 	"        port {DEV,...|any}     ports, bridges or VRFs by which they come; at most 8 (any)\n"
-	"        key {HEX|none}         32 hex digits, instead of the node's key (none)\n"
+	"        key {HEX|@FILE|none}   32 hex digits, or a file of mode 0600 with them, instead of the\n"
+	"                               node's key (none)\n"
 	"        max-groups N           groups, 1..65536 (65536)\n"
 	"        max-slots N            their slots, twice the window each, 8..536870912 (536870912)\n"
 	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
@@ -35,7 +36,7 @@ static const char * const no_rate[] = { "none", NULL };
 static const struct arg options_of[OPTIONS + 1] = {
 	[FROM] = { .key = "from", .kind = ARG_TEXT },
 	[PORT] = { .key = "port", .kind = ARG_TEXT },
-	[KEY] = { .key = "key", .kind = ARG_KEY, .min = INC_KEY_LEN },
+	[KEY] = { .key = "key", .kind = ARG_KEY },
 	[GROUPS] = { .key = "max-groups", .kind = ARG_NUM, .min = 1, .max = 65536 },
 	[SLOTS] = { .key = "max-slots", .kind = ARG_NUM, .min = 2 * INC_MIN_WINDOW,
 		    .max = MAX_SLOTS },
@@ -119,14 +120,12 @@ static int put_places(struct nl_msg *msg, const struct arg *args)
 
 static int put_options(struct nl_msg *msg, const struct arg *args)
 {
-	unsigned char key[INC_KEY_LEN];
 	int err = put_places(msg, args);
 
 	if (err)
 		return err;
-	if (args[KEY].given)
-		key_bytes(&args[KEY], key);
-	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(key), key)) ||
+	if ((args[KEY].given && nla_put(msg, INC_A_TENANT_KEY, sizeof(args[KEY].key_bytes),
+					args[KEY].key_bytes)) ||
 	    (args[GROUPS].given &&
 	     nla_put_u32(msg, INC_A_TENANT_MAX_GROUPS, (uint32_t)args[GROUPS].num)) ||
 	    (args[SLOTS].given &&

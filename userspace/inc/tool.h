@@ -36,7 +36,7 @@ struct object {
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats,
 	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor,
-	object_ping, object_run;
+	object_ping, object_run, object_save;
 
 /* Options before the object. */
 struct options {
@@ -66,7 +66,7 @@ enum arg_kind {
 	ARG_BYTES,	/* min..max, with K, M or G behind it */
 	ARG_RATE,	/* min..max, with bit, kbit, mbit or gbit behind it; `words`: 0 */
 	ARG_DEV,	/* name of an interface */
-	ARG_KEY,	/* hex digits, two for each of `min` bytes, or "none" */
+	ARG_KEY,	/* 32 hex digits, @FILE with them, or "none": `key_bytes` */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */
 	/* an address, with %DEV behind a link-local one: its ifindex in `num`; or "none" */
 	ARG_PEER,
@@ -89,6 +89,7 @@ struct arg {
 	bool given;
 	uint64_t num;
 	const char *text;
+	unsigned char key_bytes[16];	/* of an ARG_KEY; zeros for "none" */
 };
 
 /* @args ends with a NULL key. Returns 0 or, with the error printed, EXIT_USAGE. */
@@ -96,8 +97,6 @@ int args_parse(struct arg *args, int argc, char **argv);
 struct arg *arg_find(struct arg *args, const char *key);
 int args_none(int argc, char **argv);
 int parse_value(struct arg *arg, const char *text);
-/* The `min` bytes of an ARG_KEY; zeros for "none". */
-void key_bytes(const struct arg *arg, unsigned char *key);
 /* 0 if @len characters at @text are an address. */
 int addr_parse(const char *text, size_t len, struct addr *addr);
 /*

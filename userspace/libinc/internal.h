@@ -74,6 +74,12 @@ void inc_format_error(char *buf, size_t len, const struct inc_error_info *error)
 void inc_append_cause(char *buf, size_t len, const struct inc_error_info *error,
 		      const uint32_t *opseq);
 
+/* key.c */
+/* False: it is not 32 hex digits. */
+bool inc_key_hex(uint8_t *key, const char *hex);
+/* The key in a file that only its owner, root or this user, may read. 0, or -errno and @why. */
+int inc_key_read(uint8_t *key, const char *path, char *why, size_t len);
+
 /* text.c */
 __printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, ...);
 void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,

@@ -170,18 +170,20 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 	return 0;
 }
 
-static int parse_key(const char *hex, struct sockaddr_inc *addr)
+/* Hex digits, or @ and the name of a file that has them. */
+static int parse_key(const char *text, struct sockaddr_inc *addr)
 {
-	char byte[3] = "";
+	char why[128];
+	int ret;
 
-	if (strlen(hex) != 2 * INC_KEY_LEN ||
-	    strspn(hex, "0123456789abcdefABCDEF") != 2 * INC_KEY_LEN)
+	if (text[0] == '@') {
+		ret = inc_key_read(addr->sinc_key, text + 1, why, sizeof(why));
+		if (ret)
+			return inc_fail(NULL, ret, "INC_KEY: %s: %s", text + 1, why);
+	} else if (!inc_key_hex(addr->sinc_key, text)) {
 		return inc_fail(NULL, -EINVAL,
-				"INC_KEY: expected %d hex digits, got %zu characters",
-				2 * INC_KEY_LEN, strlen(hex));
-	for (int i = 0; i < INC_KEY_LEN; i++) {
-		memcpy(byte, hex + 2 * i, 2);
-		addr->sinc_key[i] = strtoul(byte, NULL, 16);
+				"INC_KEY: expected %d hex digits or @FILE, got %zu characters",
+				2 * INC_KEY_LEN, strlen(text));
 	}
 	addr->sinc_flags |= INC_SA_KEY;
 	return 0;

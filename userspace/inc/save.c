@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* inc save: all that is set in this network namespace, as commands for `inc -b`. */
+#include "tool.h"
+
+static const char usage[] =
+	"Usage: inc save\n"
+	"Commands that make what is set in this network namespace, for inc -b or /etc/inc/inc.conf.\n"
+	"The kernel gives no keys away: \"key ?\" fails until there is a key, or a file's name (@FILE).\n";
+
+/* Who may join is known before there is anything to join. */
+static const struct object *const saved[] = {
+	&object_limits, &object_tenant, &object_parent, &object_node, &object_qdisc,
+};
+
+static int save(int argc, char **argv)
+{
+	bool commands = options.commands;
+	int status = args_none(argc, argv);
+	size_t i;
+
+	if (!status && out_is_json())
+		status = usage_error("-j: expected without it, what is printed are commands");
+	options.commands = true;
+	for (i = 0; !status && i < ARRAY_SIZE(saved); i++)
+		status = saved[i]->commands->run(0, NULL);
+	options.commands = commands;
+	return status;
+}
+
+const struct object object_save = { .name = "save", .run = save, .usage = usage };
