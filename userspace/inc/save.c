@@ -4,8 +4,8 @@
 
 static const char usage[] =
 	"Usage: inc save\n"
-	"Commands that make what is set in this network namespace, for inc -b or /etc/inc/inc.conf.\n"
-	"The kernel gives no keys away: \"key ?\" fails until there is a key, or a file's name (@FILE).\n";
+	"Prints commands for inc -b, or /etc/inc/inc.conf, that make what is set here.\n"
+	"The kernel gives no keys away: \"key ?\" fails until the file's name is there (@FILE).\n";
 
 /* Who may join is known before there is anything to join. */
 static const struct object *const saved[] = {
