@@ -247,7 +247,7 @@ static noreturn void child(int out)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* The port has no name in /dev without udev: it is the only one. */
+/* The first port; what another one is for is between the command and the host. */
 static int open_port(void)
 {
 	DIR *dir = opendir("/dev");
@@ -255,7 +255,7 @@ static int open_port(void)
 	int fd = -1;
 
 	while (dir && fd < 0 && (e = readdir(dir)))
-		if (!strncmp(e->d_name, "vport", 5))
+		if (!strncmp(e->d_name, "vport", 5) && !strcmp(strrchr(e->d_name, 'p'), "p1"))
 			fd = openat(dirfd(dir), e->d_name, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		fail("open", "the port for the command's output");
