@@ -124,21 +124,32 @@ nothing_of() {
 	! pgrep -f "$1" >/dev/null
 }
 
-# The command has a child of its own; all of it goes, and so do guests and files.
+# interrupted STATUS COMMAND...: which is given the launcher's process, the leader of a group. Its
+# command has a child of its own; all of it goes, and so do guests and files.
 interrupted() {
-	local pid fabric
+	local want=$1 pid fabric
 
+	shift
+	rm -f "$INC_TMP/path"
 	topology "node n"
-	"$LAUNCHER" --kernel "$KERNEL" --logs "$LOGS" "$INC_TMP/topology" -- sh -c \
+	setsid "$LAUNCHER" --kernel "$KERNEL" --logs "$LOGS" "$INC_TMP/topology" -- sh -c \
 		"echo \$INC_FABRIC >$INC_TMP/path.new; mv $INC_TMP/path.new $INC_TMP/path
 		sh -c 'sleep 1000; : $INC_TMP/child'; :" &
 	pid=$!
-	wait_for 120 test -e "$INC_TMP/path" || return
+	RANK_PIDS=("$pid")	# it goes with this test
+	# it may have to wait for its turn
+	wait_for 900 test -e "$INC_TMP/path" || return
 	fabric=$(cat "$INC_TMP/path")
 	status_of 0 pgrep -f "$fabric/n" && status_of 0 pgrep -f "$INC_TMP/child" || return
-	kill "$pid"
-	status_of 143 wait "$pid" && nothing_of "$fabric/n" && nothing_of "$INC_TMP/child" &&
-		[ ! -e "$fabric" ]
+	"$@" "$pid"
+	RANK_PIDS=()
+	status_of "$want" wait "$pid" && wait_for 20 nothing_of "$fabric/n" &&
+		wait_for 20 nothing_of "$INC_TMP/child" && wait_for 20 test ! -e "$fabric"
+}
+
+# All processes of a terminal are told that it is closed.
+close_terminal() {
+	kill -HUP -- "-$1"
 }
 
 if [ "${1-}" = in-fabric ]; then
@@ -151,5 +162,7 @@ check "topologies and options that are wrong" wrong_ones
 check "exit statuses, limits, a guest that ends and is booted again" statuses
 check "a kernel that complains, a guest that ends by itself" complaints
 check "the time is over" too_long
-check "nothing stays of one that is interrupted" interrupted
+check "nothing stays of one that is interrupted" interrupted 143 kill
+check "nothing stays of one whose terminal is closed" interrupted 129 close_terminal
+check "nothing stays of one that is killed" interrupted 137 kill -KILL
 ktap_end

@@ -36,7 +36,7 @@ size() {
 
 need_programs() {
 	local tool
-	for tool in qemu-system-x86_64 cpio depmod modprobe gcc timeout flock; do
+	for tool in qemu-system-x86_64 cpio depmod modprobe gcc timeout setpriv flock; do
 		command -v "$tool" >/dev/null ||
 			die "'$tool' is missing: tools/deps vm installs what a VM needs"
 	done
@@ -304,8 +304,9 @@ boot() {
 	reader_pid=$!
 	# Held open here, the pipe has an end even if qemu never opens it.
 	exec 7>"$rundir/pipe"
-	timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" </dev/null >&2 \
-		2>"$rundir/qemu.err" 7>&- 8>&- &
+	# Whatever ends this shell ends the guest.
+	setpriv --pdeathsig TERM timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" \
+		</dev/null >&2 2>"$rundir/qemu.err" 7>&- 8>&- &
 	qemu_pid=$!
 	wait $qemu_pid || status=$?
 	qemu_pid=
