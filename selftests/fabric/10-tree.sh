@@ -78,7 +78,8 @@ who_reduced() {
 		# the last block is LEAVE, which may be acknowledged before its result comes
 		expect "blocks of $leaf" "${C[$leaf blocks]}" -le "$blocks" &&
 			expect "blocks of $leaf" "${C[$leaf blocks]}" -ge $((blocks - 1)) &&
-			expect "contributions to $leaf" "${C[$leaf contribs]}" -eq $((2 * blocks)) &&
+			expect "contributions to $leaf" \
+				"${C[$leaf contribs]}" -eq $((2 * blocks)) &&
 			expect "contributions of $leaf" "${C[$leaf contribs_sent]}" -eq "$blocks" ||
 			return
 		bytes=$((C[h1] + C[h2]))

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # What the tests in a fabric share. They are like those of selftests/vm, but what is a network
-# namespace there is a guest of tools/vm/fabric here: ranks, counters and groups are those of guests.
+# namespace there is a guest of tools/vm/fabric here: ranks, counters and groups are those of
+# guests.
 #
 # A test sets TOPOLOGY, a file of this directory, and sources this file, which boots that fabric and
 # runs the test beside it. Without TOPOLOGY it has nothing booted.
