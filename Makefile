@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
-	check-packages dist deb bench coverage lint clean help
+	check-fabric check-packages dist deb bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -57,6 +57,11 @@ check-full:
 
 check-debug:
 	@$(TOP)/tools/check debug
+
+# Groups over several kernels, each in a guest of its own.
+check-fabric:
+	@$(TOP)/tools/deps check
+	@$(TOP)/tools/check fabric-6.12
 
 check-mutations:
 	@$(TOP)/tools/deps check
@@ -145,6 +150,7 @@ help:
 	@echo '                 Linux 6.1, QEMU 6.1 and 6.12 with PREEMPT_RT), and under 7.2; builds these kernels. A build'
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
+	@echo 'make check-fabric  groups over several kernels: seven guests, joined by links; 5 minutes'
 	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it;'
 	@echo '                 installs PyTorch (0.7 GB) and builds that kernel'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'

@@ -366,7 +366,7 @@ static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
 		/* only who saw our packets knows their cookie */
 		if (code != INC_REFUSE_UNKNOWN || pkt->cookie != up->up_cookie)
 			return -INC_C_DROP_STATE;
-		/* it forgets a group that all have left; one with a fallback only when all know so */
+		/* it forgets a group that all have left; with a fallback when all know so */
 		up->left = g->nleft == g->nmembers && !g->cfg.settings.fallback;
 		if (!up->left)
 			up->lost = INC_ERR_NODE_GONE;

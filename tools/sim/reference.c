@@ -138,7 +138,8 @@ static const u8 *folded(struct ref *r, u32 last)
 	if (r->retained->fold[last])
 		return r->retained->fold[last];
 	r->retained->fold[last] = malloc(n * r->size + 1);
-	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) && reference_is_ordered(&r->op)) {
+	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) &&
+	    reference_is_ordered(&r->op)) {
 		fold_deep(r, n, r->retained->fold[last]);
 		return r->retained->fold[last];
 	}
