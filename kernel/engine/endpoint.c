@@ -194,7 +194,7 @@ static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 
 	if (trees == 1)
 		return true;
-	return trees && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
+	return trees && !r->height && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
 	       trees <= be32_to_cpu(r->window) && r->fallback == INC_FALLBACK_EDGE && ep->peers;
 }
 

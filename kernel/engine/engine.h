@@ -126,6 +126,8 @@ void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer);
  * Somebody else has said that packets are to go there: is it the address of one host, with a port?
  */
 bool netinc_peer_is_host(const struct netinc_peer *peer);
+/* Likewise, and one that says the same to hosts elsewhere: no loopback or link-local one. */
+bool netinc_peer_is_far(const struct netinc_peer *peer);
 
 /*
  * MAC and signatures: SipHash-2-4 (Aumasson, Bernstein 2012), from the kernel or, elsewhere, from

@@ -116,14 +116,27 @@ static void count_silence(struct netinc_ep *ep, u64 now)
 	ep->silent_moves++;
 }
 
+/*
+ * Others may come to where it is, or wait there already: without addresses that place tells them
+ * where to go to.
+ */
+static void leave_word(struct netinc_ep *ep, u64 now)
+{
+	if (ep->from_tree && !ep->incarnation && ep->challenge)
+		netinc_ep_send_join(ep, now);
+}
+
 static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
+	bool moving = netinc_ep_moving(ep);
 	u32 i;
 
 	count_silence(ep, now);
 	if (ep->move == ep->settled)
 		ep->unsettled = ep->tree[0].heard;
 	ep->move = move;
+	if (moving)
+		leave_word(ep, now);
 	ep->mover = mover;
 	ep->moved = now;
 	if (ep->deep && ep->incarnation) {
@@ -162,6 +175,15 @@ static bool has_tried_all(const struct netinc_ep *ep, u64 now)
 	return has_been_round(ep) && now - ep->unsettled >= ep->settings.dead_ms * NETINC_MS;
 }
 
+/*
+ * A later move than the one that it is at, or under way to? Not so far ahead that it would come
+ * before that of the last READY: whoever calls from there to there, it goes on.
+ */
+static bool is_later(const struct netinc_ep *ep, u32 move)
+{
+	return (s32)(move - ep->move) > 0 && (s32)(move - ep->settled) > 0;
+}
+
 static bool can_move(const struct netinc_ep *ep, u64 now)
 {
 	return ep->nplan > 1 && !has_tried_all(ep, now) && !(ep->failing && ep->fatal);
@@ -190,7 +212,7 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 	if ((s64)(ep->una - ep->stalled_una) > ep->settings.window)
 		ep->stalled_moves = 0;
 	ep->stalled_una = ep->una;
-	if (++ep->stalled_moves < ep->nplan && can_move(ep, now)) {
+	if (++ep->stalled_moves < ep->nplan - (ep->from_tree && !ep->deep) && can_move(ep, now)) {
 		start_move(ep, ep->move + 1, true, now);
 		return;
 	}
@@ -208,7 +230,8 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
  */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 {
-	bool standbys = ep->nplan > 1 + !!ep->edge;
+	bool standbys = ep->nplan > 1 + !!ep->edge &&
+			netinc_ep_place(ep, ep->move + 1) != netinc_ep_place(ep, ep->move);
 
 	return can_move(ep, now) &&
 	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_NODE_DEAD && ep->deep) ||
@@ -315,7 +338,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 {
 	switch (code) {
 	case INC_REFUSE_MOVED:
-		if ((s32)((u32)detail - ep->move) > 0)
+		if (is_later(ep, (u32)detail))
 			start_move(ep, (u32)detail, false, now);
 		return true;
 	case INC_REFUSE_RANK_DEAD:
@@ -345,7 +368,7 @@ static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
 		return -INC_C_DROP_STATE;
 	if (!netinc_ep_retains(ep) || be64_to_cpu(m->lineage) != ep->lineage)
 		return -INC_C_DROP_COOKIE;
-	if ((s32)(move - ep->move) <= 0)
+	if (!is_later(ep, move))
 		return -INC_C_DROP_DUPLICATE;
 	if (ep->failing && ep->fatal)
 		return -INC_C_DROP_STATE;

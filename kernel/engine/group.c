@@ -329,8 +329,12 @@ static void check_silence(struct netinc_group *g, u32 child, u64 patience, u64 n
 
 	if (node)
 		patience = netinc_group_node_limit(g);
-	if (m->present && !has_gone(g, child) && now - m->heard > patience)
-		netinc_end_member(g, child, node ? INC_ERR_NODE_DEAD : INC_ERR_RANK_DEAD, now);
+	if (!m->present || has_gone(g, child) || now - m->heard <= patience)
+		return;
+	if (node)
+		netinc_group_fail(g, INC_ERR_NODE_DEAD, m->low, now);
+	else
+		netinc_end_member(g, child, INC_ERR_RANK_DEAD, now);
 }
 
 bool netinc_group_tick(struct netinc_group *g, u64 now)

@@ -362,6 +362,8 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 	} else if (!netinc_group_over(g) && code == INC_ERR_LEFT) {
 		mark_left(g, pkt->child);
 		netinc_end_if_left(g, now);
+	} else if (!netinc_group_over(g) && m->left && (pkt->flags & INC_F_LEAVE)) {
+		/* it is closed before others had all results: nobody needs it unless a node is lost */
 	} else if (code == INC_ERR_NODE_GONE) {
 		/* it goes to the next place of the plan, and calls the others by the tree */
 		netinc_group_fail(g, code, NETINC_NO_RANK, now);

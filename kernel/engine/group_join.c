@@ -86,9 +86,9 @@ static void settle_children(struct netinc_group *g)
 	u32 window = netinc_children_window(g);
 
 	netinc_children_number(g, window);
-	g->levels = g->height;
+	WRITE_ONCE(g->levels, g->height);
 	g->cfg.settings.window = window;
-	if (g->height && !netinc_group_edge(g)->family && !g->cfg.nstandby)
+	if (g->height && !netinc_peer_is_far(netinc_group_edge(g)) && !g->cfg.nstandby)
 		g->cfg.settings.fallback = INC_FALLBACK_NONE;
 }
 
@@ -141,8 +141,19 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	       settings.fallback == g->cfg.settings.fallback;
 }
 
-/* The places that the ranks may move to are theirs to look at; but nobody is there or one host. */
-static bool parent_plan_ok(const struct inc_ready *r)
+/* The port of hosts and nodes, which is the same for all. */
+static __be16 port_of_members(const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present)
+			return g->members[i].peer.udp_port;
+	return 0;
+}
+
+/* Ranks take READY only if the places that they may move to can be such. */
+static bool parent_plan_ok(const struct netinc_group *g, const struct inc_ready *r)
 {
 	struct netinc_peer peer;
 	u32 i;
@@ -155,7 +166,8 @@ static bool parent_plan_ok(const struct inc_ready *r)
 			return false;
 	}
 	netinc_addr_parse(&r->edge, &peer);
-	return !peer.family || netinc_peer_is_host(&peer);
+	return !peer.family ||
+	       (netinc_peer_is_host(&peer) && peer.udp_port == port_of_members(g));
 }
 
 static void take_parent_plan(struct netinc_group *g, const struct inc_ready *r)
@@ -176,7 +188,7 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 
 	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
 	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
-	       !r->move && netinc_settings_ok(&settings) && parent_plan_ok(r) &&
+	       !r->move && netinc_settings_ok(&settings) && parent_plan_ok(g, r) &&
 	       settings.late_policy != INC_LATE_PARTIAL && r->height >= 1 &&
 	       r->height < INC_MAX_HEIGHT && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
@@ -199,9 +211,10 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (!parent_ready_ok(g, pkt, ready))
 		return -INC_C_DROP_MALFORMED;
 	g->cfg.settings = netinc_settings_from_ready(ready);
-	g->cfg.lineage = be64_to_cpu(ready->lineage);
+	/* who looks for a group that has moved there does not find this one: levels first */
+	WRITE_ONCE(g->levels, ready->height);
+	WRITE_ONCE(g->cfg.lineage, be64_to_cpu(ready->lineage));
 	take_parent_plan(g, ready);
-	g->levels = ready->height;
 	if (!g->settled)
 		netinc_children_number(g, g->cfg.settings.window);
 	survey_members(g, &epoch);
@@ -329,7 +342,7 @@ static void take_edge(struct netinc_group *g, const struct inc_join *join,
 	if (!netinc_join_height(join) || !netinc_bit(join->ranks, 0))
 		return;
 	netinc_addr_parse(netinc_join_edge(join), &g->edge);
-	if (!netinc_peer_is_host(&g->edge) || g->edge.udp_port != peer->udp_port)
+	if (!netinc_peer_is_far(&g->edge) || g->edge.udp_port != peer->udp_port)
 		g->edge.family = 0;
 }
 

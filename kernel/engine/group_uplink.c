@@ -71,8 +71,8 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 {
 	struct {
 		struct inc_join join;
-		__be32 ranks[INC_MAX_RANKS / 32];
-		struct inc_addr edge;	/* or further ahead: behind as many words as there are */
+		/* the bitmap, as long as the size makes it, and behind it the address */
+		__be32 tail[INC_MAX_RANKS / 32 + sizeof(struct inc_addr) / sizeof(__be32)];
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(g->cfg.up_nonce),
 			  .srtt = cpu_to_be32(g->up.cc.srtt),
@@ -80,7 +80,7 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 			  .challenge = cpu_to_be64(g->up.challenge) } };
 	bool stale = !netinc_form_all_heard(g, now);
 	struct netinc_pkt pkt;
-	struct inc_addr edge;
+	struct inc_addr edge = {};
 	u32 i;
 
 	up_header(g, &pkt, INC_PKT_JOIN);
@@ -101,9 +101,10 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	m.join.below = netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0);
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i])
-			netinc_bit_set(m.ranks, i);
-	netinc_addr_build(&edge, netinc_group_edge(g));
-	memcpy((u8 *)m.ranks + netinc_join_ranks_bytes(&m.join), &edge, sizeof(edge));
+			netinc_bit_set(m.tail, i);
+	if (netinc_peer_is_far(netinc_group_edge(g)))
+		netinc_addr_build(&edge, netinc_group_edge(g));
+	memcpy(m.tail + netinc_join_ranks_bytes(&m.join) / sizeof(__be32), &edge, sizeof(edge));
 	if (g->up.challenge)
 		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
 	g->up.news = false;

@@ -163,6 +163,9 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	pending->spread = !pending->shrink && netinc_node_is_edge(node);
 	if (pending->shrink && !pending->at_edge)
 		return 0;
+	/* where it first formed it does not begin a second time */
+	if (!pending->shrink && !pending->move)
+		return INC_REFUSE_SIZE;
 	pending->settings = netinc_settings_from_join(join);
 	return pending->settings.fallback && netinc_settings_ok(&pending->settings) ?
 		       0 : INC_REFUSE_SIZE;

@@ -270,7 +270,7 @@ static int may_found(const struct sim *sim, const struct netinc_pkt *pkt,
 		return INC_REFUSE_SIZE;
 	if (!join->lineage)
 		return 0;
-	if (!settings.fallback || !netinc_settings_ok(&settings))
+	if (!settings.fallback || !join->move || !netinc_settings_ok(&settings))
 		return INC_REFUSE_SIZE;
 	/* what it holds is checked against the plan's window */
 	return hostile_members(sim) && settings.window > sim->plan.window ? INC_REFUSE_LIMIT : 0;

@@ -161,7 +161,7 @@ u32 tree_at(const struct sim *sim, u32 rank)
 
 u32 tree_node_window(const struct sim *sim, u32 node)
 {
-	if (!sim->plan.tree.nodes)
+	if (node >= sim->plan.tree.nodes)
 		return sim->plan.window;
 	return max_t(u32, sim->plan.window >> sim->plan.tree.narrow[node], INC_MIN_WINDOW);
 }
