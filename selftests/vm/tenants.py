@@ -454,6 +454,12 @@ def saved():
     return commands
 
 
+def save_warns():
+    done = subprocess.run(["inc", "-n", "sw", "save"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, check=True)
+    return done.stderr
+
+
 def configuration():
     """All that can be set, without what is in use."""
     text = "".join(tool("inc", "-n", "sw", "-j", what, "show") for what in SHOWN)
@@ -488,7 +494,10 @@ def t_save(lab):
         tool("inc", "-n", "sw", "-b", file.name)
         equal(configuration(), before, f"what these commands restore:\n{commands}")
         # a key is not given away: nothing is restored without it
+        equal(save_warns(), "", "warnings of inc save without keys")
         tenant("set", "a", "key", KEY.hex())
+        equal(save_warns(), "inc: warning: save: there are keys, which the kernel does not give "
+              "away: expected @FILE for each \"key ?\"\n", "warnings of inc save with a key")
         commands = tool("inc", "-n", "sw", "-c", "tenant", "show")
         for name in shown():
             tenant("del", name)

@@ -300,6 +300,8 @@ static void print_command(struct nlattr *nest, struct nlattr **tb)
 		out_str(NULL, " fallback %s", fallback_name(word));
 	print_standbys(nest);
 	print_parent(tb[INC_A_NODE_PARENT]);
+	if (tb[INC_A_NODE_KEYED])
+		keys_left_out = true;
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* inc save: all that is set in this network namespace, as commands for `inc -b`. */
+#include <stdio.h>
+
 #include "tool.h"
 
 static const char usage[] =
@@ -12,6 +14,18 @@ static const struct object *const saved[] = {
 	&object_limits, &object_tenant, &object_parent, &object_node, &object_qdisc,
 };
 
+bool keys_left_out;
+
+/* What is printed goes to a file, which nobody looks at. */
+static void warn_keys(void)
+{
+	if (!keys_left_out)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "inc: warning: save: there are keys, which the kernel does not give away: "
+		"expected @FILE for each \"key ?\"\n");
+}
+
 static int save(int argc, char **argv)
 {
 	bool commands = options.commands;
@@ -21,9 +35,11 @@ static int save(int argc, char **argv)
 	if (!status && out_is_json())
 		status = usage_error("-j: expected without it, what is printed are commands");
 	options.commands = true;
+	keys_left_out = false;
 	for (i = 0; !status && i < ARRAY_SIZE(saved); i++)
 		status = saved[i]->commands->run(0, NULL);
 	options.commands = commands;
+	warn_keys();
 	return status;
 }
 

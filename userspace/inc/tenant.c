@@ -285,6 +285,8 @@ static void show_tenant(struct nlattr *nest)
 		out_str("name", options.commands ? "tenant add %s" : "tenant %s",
 			get_str(tb[INC_A_TENANT_NAME]));
 	show_places(nest);
+	if (tb[INC_A_TENANT_KEYED])
+		keys_left_out = true;
 	/* the kernel does not give keys away: the command fails until somebody fills it in */
 	out_bool("keyed", options.commands ? " key ?" : " keyed", !!tb[INC_A_TENANT_KEYED]);
 	if (get_u32(tb[INC_A_TENANT_MAX_GROUPS], &v))

@@ -47,6 +47,9 @@ struct options {
 
 extern struct options options;
 
+/* Commands were printed that have "key ?" instead of a key. */
+extern bool keys_left_out;
+
 /* "inc: OBJECT COMMAND: text" on stderr; they return the exit status. */
 extern char error_context[64];	/* "OBJECT COMMAND: " */
 int usage_error(const char *fmt, ...) __printf(1, 2);
