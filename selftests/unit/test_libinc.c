@@ -130,7 +130,46 @@ static void test_environment(void)
 	       "wrong key or parent");
 }
 
-/* INC_KEY=@FILE: of mode 0600, with 32 hex digits on one line. */
+/* The modes of the file @fd, which INC_KEY names, when the user is not root and owns it. */
+static void expect_own_modes(int fd, const struct inc_join_opts *opts)
+{
+	struct sockaddr_inc addr;
+
+	fchmod(fd, 0640);
+	expect(inc_parse_opts(&addr, opts) == -EPERM, "a key that others can read was taken");
+	expect(!!strstr(inc_errmsg(NULL), "0640: expected 0600"), "%s", inc_errmsg(NULL));
+	fchmod(fd, 0600);
+	expect(!inc_parse_opts(&addr, opts), "%s", inc_errmsg(NULL));
+}
+
+/* The same of root, who may let a group read it. */
+static void expect_modes_of_root(int fd, const struct inc_join_opts *opts)
+{
+	static const mode_t bad[] = { 0660, 0650, 0644, 0641 };
+	struct sockaddr_inc addr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		fchmod(fd, bad[i]);
+		expect(inc_parse_opts(&addr, opts) == -EPERM, "mode %04o was taken", bad[i]);
+		expect(!!strstr(inc_errmsg(NULL), "expected 0640 or 0600"), "%s", inc_errmsg(NULL));
+	}
+	fchmod(fd, 0640);
+	expect(!inc_parse_opts(&addr, opts), "%s", inc_errmsg(NULL));
+}
+
+static void expect_modes(int fd, const struct inc_join_opts *opts)
+{
+	if (geteuid()) {
+		expect_own_modes(fd, opts);
+		return;
+	}
+	expect_modes_of_root(fd, opts);
+	expect(!fchown(fd, 65534, 65534) && !seteuid(65534), "no other user: %s", strerror(errno));
+	expect_own_modes(fd, opts);
+	expect(!seteuid(0), "not root again: %s", strerror(errno));
+}
+
+/* INC_KEY=@FILE: with 32 hex digits on one line. */
 static void test_key_file(void)
 {
 	static const char hex[] = "000102030405060708090A0b0c0d0e0f\n";
@@ -146,13 +185,11 @@ static void test_key_file(void)
 	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
 	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
 	       "wrong key");
-	fchmod(fd, 0640);
-	expect(inc_parse_opts(&addr, &opts) == -EPERM, "a key that others can read was taken");
-	expect(strstr(inc_errmsg(NULL), name) && strstr(inc_errmsg(NULL), "0640"), "%s",
-	       inc_errmsg(NULL));
-	fchmod(fd, 0600);
+	expect_modes(fd, &opts);
 	expect(!ftruncate(fd, 31), "%s", name);
+	expect(!fchown(fd, geteuid(), getegid()), "%s", name);
 	expect(inc_parse_opts(&addr, &opts) == -EINVAL, "31 characters were taken");
+	expect(!!strstr(inc_errmsg(NULL), name), "%s", inc_errmsg(NULL));
 	close(fd);
 	unlink(name);
 	expect(inc_parse_opts(&addr, &opts) == -ENOENT, "a file that is not there was taken");

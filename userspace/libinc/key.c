@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Keys: hex digits, or a file with them that only its owner may read. A command line can be read by
- * every user of the machine, and stays in the shell's history. The tool has this file, too.
+ * Keys: hex digits, or a file with them that only its owner may read, or root's with a group that
+ * may. A command line can be read by every user of the machine, and stays in the shell's history.
+ * The tool has this file, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,13 @@ static int check_file(const struct stat *st, char *why, size_t len)
 		snprintf(why, len, "its owner is user %u: expected this one, or root", st->st_uid);
 		return -EPERM;
 	}
-	if (st->st_mode & 077) {
+	/* root gives a key to a group: systemd's credentials, Kubernetes' fsGroup */
+	if (!st->st_uid && st->st_mode & 037) {
+		snprintf(why, len, "its mode is %04o: expected 0640 or 0600 of a file of root",
+			 st->st_mode & 07777);
+		return -EPERM;
+	}
+	if (st->st_uid && st->st_mode & 077) {
 		snprintf(why, len, "its mode is %04o: expected 0600, so that only its owner can read it",
 			 st->st_mode & 07777);
 		return -EPERM;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What inc_join() is told, by its caller or by the environment, as a struct sockaddr_inc. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -219,7 +220,8 @@ bool inc_meet_at_master(struct sockaddr_inc *addr)
 int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 {
 	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
-	const char *key = getenv("INC_KEY"), *job = getenv("INC_JOB");
+	/* a program with more privileges than its user reads no file that this one names */
+	const char *key = secure_getenv("INC_KEY"), *job = getenv("INC_JOB");
 	int ret = 0;
 
 	memset(addr, 0, sizeof(*addr));
