@@ -232,15 +232,23 @@ struct birth {
 	bool user;	/* there is a user namespace */
 };
 
+static int map_refused(const char *path, int err)
+{
+	if (err == EACCES || err == EPERM)
+		return refused("%s: %s: user namespaces seem to be restricted here (sysctl kernel.apparmor_restrict_unprivileged_userns): expected root",
+			       path, strerror(err));
+	return refused("%s: %s", path, strerror(err));
+}
+
 static int write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), err;
 
 	if (fd < 0)
-		return refused("%s: %s", path, strerror(errno));
+		return map_refused(path, errno);
 	err = write(fd, text, strlen(text)) < 0 ? errno : 0;
 	close(fd);
-	return err ? refused("%s: %s", path, strerror(err)) : 0;
+	return err ? map_refused(path, err) : 0;
 }
 
 /* The program keeps its user: it gets no privileges, and files have their owners. */
@@ -293,6 +301,17 @@ static pid_t clone_switch(struct birth *birth)
 	return clone(switch_main, stack + sizeof(stack), flags | CLONE_NEWUSER, birth);
 }
 
+static int clone_refused(const struct birth *birth, int err)
+{
+	if (err == ENOSPC)
+		return refused("no namespaces: %s: expected more by sysctl user.max_*_namespaces (user, net, pid, mnt, uts)",
+			       strerror(err));
+	if (birth->user)
+		return refused("needs CAP_SYS_ADMIN, or user namespaces, which this machine refuses: %s",
+			       strerror(err));
+	return refused("no namespaces: %s", strerror(err));
+}
+
 static int start_switch(struct run *run, pid_t *pid)
 {
 	struct birth birth = { .run = run, .uid = geteuid(), .gid = getegid() };
@@ -302,11 +321,8 @@ static int start_switch(struct run *run, pid_t *pid)
 	run->alive = birth.alive[1];
 	fflush(stdout);
 	*pid = clone_switch(&birth);
-	if (*pid < 0 && birth.user)
-		return refused("needs CAP_SYS_ADMIN, or user namespaces, which this machine refuses: %s",
-			       strerror(errno));
 	if (*pid < 0)
-		return refused("no namespaces: %s", strerror(errno));
+		return clone_refused(&birth, errno);
 	close(birth.alive[0]);
 	return 0;
 }
