@@ -160,6 +160,32 @@ labels() {
 0: "
 }
 
+# A pipe that somebody else has made non-blocking, and that is full before it is read.
+late_reader() {
+	timeout -k 5 60 python3 -B - <<-'END'
+		import os, select, subprocess, sys, time
+		end, start = os.pipe()
+		os.set_blocking(start, False)
+		run = subprocess.Popen(["inc", "run", "-l", "-n", "1", "--", "seq", "50000"], stdout=start)
+		while select.select([], [start], [], 0)[1]:
+		    time.sleep(0.01)
+		os.close(start)
+		with open(end) as file:
+		    lines = file.read().splitlines()
+		if run.wait() or lines != [f"0: {i}" for i in range(1, 50001)]:
+		    sys.exit(f"status {run.returncode}, {len(lines)} lines, expected 0 and all of 50000")
+	END
+}
+
+full_device() {
+	local status=0
+
+	inc run -l -n 1 -- sh -c 'echo a; trap "" PIPE; while echo b; do :; done 2>/dev/null; exit 0' \
+		>/dev/full 2>"$INC_TMP/err" || status=$?
+	expect "exit status" "$status" = 1 || { cat "$INC_TMP/err"; return 1; }
+	is err "inc: run: --label: stdout: No space left on device"
+}
+
 counters() {
 	timeout -k 5 "$INC_TIMEOUT" inc -s run -n 4 -- inc-allreduce --count 1000 --iters 10 \
 		>"$INC_TMP/out" 2>"$INC_TMP/err" || return
@@ -234,6 +260,27 @@ ignores() {
 	start_run -n 2 -- bash -c 'trap "" TERM; touch "$0/up$INC_RANK"; while :; do sleep 0.1; done' \
 		"$INC_TMP"
 	soon files 2 'up*' && kill -TERM "$run_pid" && ends 143 && all_gone
+}
+
+pipe_full() {
+	dd if=/dev/zero of="$INC_TMP/unread" oflag=nonblock bs=4096 count=1 2>"$INC_TMP/err"
+	[ $? = 1 ] && has err 'Resource temporarily unavailable'
+}
+
+# unread SIGNAL STATUS: it ends although nobody reads what the ranks print
+unread() {
+	local pipe
+
+	rm -f "$INC_TMP/unread"
+	mkfifo "$INC_TMP/unread" && exec {pipe}<>"$INC_TMP/unread" || return
+	# shellcheck disable=SC2016
+	inc run -l -n 2 -- bash -c 'touch "$0/up$INC_RANK"; exec yes' "$INC_TMP" \
+		>"$INC_TMP/unread" 2>"$INC_TMP/out" &
+	run_pid=$!
+	RANK_PIDS+=("$run_pid")
+	soon files 2 'up*' && soon pipe_full && kill -"$1" "$run_pid" && ends "$2" && all_gone ||
+		return
+	exec {pipe}<&-
 }
 
 # SIGUSR1 is passed on, and ends nothing.
@@ -356,6 +403,8 @@ check "devices, mounts and processes of the host are seen" own_devices
 check "who looks for torchrun's variables finds them" ranks_of_torchrun
 check "stdin is that of rank 0" input
 check "--label: the rank stands before each line, also an incomplete or a very long one" labels
+check "--label: who reads late misses nothing" late_reader
+check "--label: what cannot be written is an error" full_device
 check "-s: what the node has counted" counters
 check "--show: the commands do the same by hand" by_hand
 check "a rank that fails ends the others" failed_rank
@@ -368,6 +417,8 @@ check "nor where the switch is killed" killed_switch
 check "SIGTERM ends the ranks" gets TERM 143
 check "so does SIGINT" gets INT 130
 check "a rank that ignores it is killed" ignores
+check "SIGTERM ends it, although nobody reads what --label prints" unread TERM 143
+check "so does SIGKILL" unread KILL 137
 check "SIGUSR1 is passed on" passed_on
 check "Ctrl-C comes to each rank once" interrupted
 check "nohup: SIGHUP does not end it" nohup_lasts

@@ -4,7 +4,8 @@
  * each host, and waits for them.
  *
  * When a rank fails, or a signal says that it is over, all processes get a signal, and SIGKILL when
- * they are there GRACE_S later. The first process that has failed is the one whose status counts.
+ * they are there RUN_GRACE_S later. The first process that has failed is the one whose status
+ * counts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +22,7 @@
 #include "run.h"
 #include "tool.h"
 
-#define GRACE_S		5
 #define MASTER_PORT	"29500"	/* torchrun's own default */
-#define STATUS_SIGNAL	128	/* added to the number of a signal, as shells do */
 #define STATUS_NOT_RUN	126
 #define STATUS_NOT_FOUND 127
 
@@ -34,7 +33,7 @@ struct job {
 	pid_t pids[RUN_MAX_HOSTS];	/* 0: it has ended */
 	int status;		/* of the first that has failed */
 	bool ending;
-	struct timespec deadline;	/* of GRACE_S, when ending */
+	struct timespec deadline;	/* of RUN_GRACE_S, when ending */
 };
 
 static void put_number(env_fn put, const char *name, unsigned int value)
@@ -198,7 +197,7 @@ static void begin_end(struct job *job, int sig)
 		return;
 	job->ending = true;
 	clock_gettime(CLOCK_MONOTONIC, &job->deadline);
-	job->deadline.tv_sec += GRACE_S;
+	job->deadline.tv_sec += RUN_GRACE_S;
 }
 
 static void say_ended(const struct job *job, unsigned int rank, int status)
@@ -219,7 +218,7 @@ static void rank_ended(struct job *job, unsigned int rank, int status)
 	if (!job->ending)
 		say_ended(job, rank, status);
 	if (!job->status)
-		job->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) :
+		job->status = WIFSIGNALED(status) ? RUN_SIGNAL_STATUS + WTERMSIG(status) :
 						    WEXITSTATUS(status);
 	if (!job->run->keep_going)
 		begin_end(job, job->ending ? 0 : SIGTERM);
@@ -246,7 +245,7 @@ static void pass_signal(struct job *job, const siginfo_t *info)
 	if (info->si_signo != SIGUSR1 && info->si_signo != SIGUSR2) {
 		begin_end(job, from_terminal ? 0 : info->si_signo);
 		/* whatever the ranks make of it */
-		job->status = STATUS_SIGNAL + info->si_signo;
+		job->status = RUN_SIGNAL_STATUS + info->si_signo;
 		return;
 	}
 	for (r = 0; r < job->ranks; r++)
@@ -254,7 +253,7 @@ static void pass_signal(struct job *job, const siginfo_t *info)
 			kill(job->pids[r], info->si_signo);
 }
 
-/* Until the next signal, which may be -1: GRACE_S have passed. */
+/* Until the next signal, which may be -1: RUN_GRACE_S have passed. */
 static int next_signal(struct job *job, siginfo_t *info)
 {
 	struct timespec now, left;
@@ -279,7 +278,7 @@ static int next_signal(struct job *job, siginfo_t *info)
 static void end_now(struct job *job)
 {
 	kill(-1, SIGKILL);
-	job->deadline.tv_sec += GRACE_S;
+	job->deadline.tv_sec += RUN_GRACE_S;
 }
 
 static void wait_ranks(struct job *job)

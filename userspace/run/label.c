@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "run.h"
@@ -25,15 +26,29 @@ struct stream {
 	char line[LINE_LEN];
 };
 
-/* Where nobody listens SIGPIPE ends this process, and then those that write to it. */
+/* Others who have the same file may have made it non-blocking. */
+static void wait_writable(int fd)
+{
+	struct pollfd writable = { .fd = fd, .events = POLLOUT };
+
+	poll(&writable, 1, -1);
+}
+
+/*
+ * Where nobody listens SIGPIPE ends this process, and then those that write to it. An error ends it
+ * in the same way.
+ */
 static void write_all(int fd, const char *text, size_t len)
 {
 	ssize_t n;
 
 	while (len) {
 		n = write(fd, text, len);
-		if (n < 0 && errno != EINTR)
-			return;
+		if (n < 0 && errno == EAGAIN)
+			wait_writable(fd);
+		else if (n < 0 && errno != EINTR)
+			_exit(refused("--label: %s: %s",
+				      fd == STDOUT_FILENO ? "stdout" : "stderr", strerror(errno)));
 		if (n > 0) {
 			text += n;
 			len -= (size_t)n;
@@ -116,9 +131,19 @@ static int make_pipe(struct run *run, unsigned int rank, int which, struct strea
 	return 0;
 }
 
+/*
+ * Signals stay blocked: after one that ends the ranks their last lines are passed on. Where nobody
+ * reads them @parent kills this process, or somebody kills @parent, and this one with it.
+ */
+static bool die_with_run(pid_t parent)
+{
+	return !prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) && getppid() == parent;
+}
+
 static int fork_label(struct run *run, struct stream *streams, struct pollfd *polls, nfds_t n,
 		      pid_t *pid)
 {
+	pid_t parent = getpid();
 	nfds_t i;
 
 	fflush(stdout);
@@ -126,6 +151,8 @@ static int fork_label(struct run *run, struct stream *streams, struct pollfd *po
 	if (*pid < 0)
 		return refused("--label: no process: %s", strerror(errno));
 	if (!*pid) {
+		if (!die_with_run(parent))
+			_exit(EXIT_REFUSED);
 		for (i = 0; i < n; i++)
 			close(run->output[i / 2][i % 2]);
 		label_main(streams, polls, n);

@@ -337,8 +337,16 @@ static int end_status(int status)
 		       strsignal(WTERMSIG(status)));
 }
 
-/* What comes from a terminal comes to the switch, too, and to the ranks. */
-static int wait_switch(pid_t pid)
+static bool ends_run(int sig)
+{
+	return sig != SIGCHLD && sig != SIGUSR1 && sig != SIGUSR2;
+}
+
+/*
+ * What comes from a terminal comes to the switch, too, and to the ranks. *@ended_by: the last signal
+ * that ends the run, if there was one.
+ */
+static int wait_switch(pid_t pid, int *ended_by)
 {
 	siginfo_t info;
 	sigset_t all;
@@ -348,6 +356,8 @@ static int wait_switch(pid_t pid)
 	for (;;) {
 		if (sigwaitinfo(&all, &info) < 0)
 			continue;
+		if (ends_run(info.si_signo))
+			*ended_by = info.si_signo;
 		if (info.si_signo != SIGCHLD) {
 			if (info.si_code != SI_KERNEL)
 				kill(pid, info.si_signo);
@@ -355,6 +365,42 @@ static int wait_switch(pid_t pid)
 			return end_status(status);
 		}
 	}
+}
+
+/*
+ * Who reads what it writes may take his time, unless a signal has ended the run: then he has the
+ * grace, and no more with another such signal. Returns whether it has come to its end.
+ */
+static bool label_ends(pid_t pid, int *ended_by, int *status)
+{
+	const struct timespec grace = { .tv_sec = RUN_GRACE_S };
+	siginfo_t info;
+	sigset_t all;
+	int sig;
+
+	run_signals(&all);
+	while (!waitpid(pid, status, WNOHANG)) {
+		sig = sigtimedwait(&all, &info, *ended_by ? &grace : NULL);
+		if (sig < 0 && errno == EAGAIN)
+			return false;
+		if (sig < 0 || !ends_run(sig))
+			continue;
+		if (*ended_by)
+			return false;
+		*ended_by = sig;
+	}
+	return true;
+}
+
+static int wait_label(pid_t pid, int ended_by)
+{
+	int status = 0;
+
+	if (label_ends(pid, &ended_by, &status))
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return RUN_SIGNAL_STATUS + ended_by;
 }
 
 static void close_outputs(const struct run *run)
@@ -369,6 +415,7 @@ static void close_outputs(const struct run *run)
 static int start_and_wait(struct run *run)
 {
 	pid_t label = -1, pid = -1;
+	int ended_by = 0, label_status = 0;
 	int status = run->label ? label_start(run, &label) : 0;
 
 	if (!status)
@@ -376,11 +423,11 @@ static int start_and_wait(struct run *run)
 	if (run->label && label > 0)
 		close_outputs(run);
 	if (!status)
-		status = wait_switch(pid);
+		status = wait_switch(pid, &ended_by);
 	if (label > 0)
-		waitpid(label, NULL, 0);
+		label_status = wait_label(label, ended_by);
 	close(run->alive);
-	return status;
+	return status ?: label_status;
 }
 
 static int name_job(struct run *run)

@@ -23,6 +23,8 @@
 
 #define RUN_MAX_HOSTS	250
 #define RUN_ADDR_LEN	48
+#define RUN_GRACE_S	5	/* from a signal that ends the run to SIGKILL */
+#define RUN_SIGNAL_STATUS 128	/* added to the number of a signal, as shells do */
 
 struct run {
 	/* what the command line says */
