@@ -64,7 +64,7 @@ status_of() {
 }
 
 no_sleeper() {
-	! on n pgrep -x sleep
+	status_of 1 on n pgrep -x sleep
 }
 
 # sleep_until COMMAND...: a command of the guest sleeps, and this ends it; its status is "slept"
@@ -121,7 +121,7 @@ too_long() {
 }
 
 nothing_of() {
-	! pgrep -f "$1" >/dev/null
+	status_of 1 pgrep -f "$1"
 }
 
 # interrupted STATUS COMMAND...: which is given the launcher's process, the leader of a group. Its

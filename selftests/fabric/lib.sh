@@ -18,6 +18,10 @@ command -v qemu-system-x86_64 >/dev/null || {
 	echo "1..0 # SKIP there is no qemu-system-x86_64: tools/deps vm"
 	exit 4
 }
+command -v pgrep >/dev/null || {
+	echo "1..0 # SKIP there is no program pgrep: tools/deps vm"
+	exit 4
+}
 if [ -z "${INC_FABRIC-}" ] && [ -n "${TOPOLOGY-}" ]; then
 	exec "$LAUNCHER" --kernel "$KERNEL" --boots "${BOOTS:-1}" --timeout 900 \
 		"$FABRIC/$TOPOLOGY" -- "$0"

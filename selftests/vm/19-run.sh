@@ -49,11 +49,18 @@ soon() {
 	wait_for "$patience" "$@"
 }
 
+# no_process ARGUMENTS...: of pgrep, which has looked for it
+no_process() {
+	pgrep "$@"
+	[ $? = 1 ]
+}
+
 # Processes, sockets, network namespaces and devices of a run.
 nothing_left() {
-	! pgrep -x -r DRSTt inc-switch && ! pgrep -f "$INC_TMP" && module_unused &&
+	no_process -x -r DRSTt inc-switch && no_process -f "$INC_TMP" && module_unused &&
 		[ "$(namespaces)" = "$namespaces_before" ] &&
-		[ "$(ip -br link)" = "$links_before" ] && [ -z "$(ip netns list)" ]
+		[ "$(ip -br link)" = "$links_before" ] &&
+		[ "$(ip netns list)" = "$netns_before" ]
 }
 
 left_over() {
@@ -392,7 +399,7 @@ mpi_tests() {
 
 inc_begin
 chmod 777 "$INC_TMP"
-links_before=$(ip -br link) namespaces_before=$(namespaces)
+links_before=$(ip -br link) namespaces_before=$(namespaces) netns_before=$(ip netns list)
 check "an allreduce on 4 hosts" allreduce 4
 check "on 16" allreduce 16
 check "on 1" allreduce 1

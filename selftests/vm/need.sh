@@ -46,7 +46,7 @@ need_machine() {
 		skip_all \
 			"INC_TOP=$INC_TOP: there is no uapi/linux/inc_netlink.h: set it to the project's tree"
 	built_programs
-	for command in ip tc bridge ethtool nsenter unshare setpriv ping python3 modprobe; do
+	for command in ip tc bridge ethtool nsenter unshare setpriv ping pgrep python3 modprobe; do
 		command -v "$command" >/dev/null || skip_all "there is no program $command"
 	done
 	for command in inc inc-allreduce; do
