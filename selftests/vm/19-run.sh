@@ -380,6 +380,21 @@ mpi_job() {
 	has out 'communicator of 3 ranks: group' && has out 'mpi-coll: by INC [1-9]' && all_gone
 }
 
+# Within a job of Slurm, by a program that closes what it inherits, as Python's subprocess does.
+called_by_others() {
+	local status=0
+
+	timeout -k 5 "$INC_TIMEOUT" env HOME="$INC_TMP" SLURM_JOBID=1 SLURM_NODELIST=no-such-host \
+		SLURM_NNODES=1 SLURM_TASKS_PER_NODE=1 SLURM_JOB_CPUS_PER_NODE=1 \
+		"${unprivileged[@]}" inc run --mpi -n 3 -- python3 -B -c 'import subprocess
+subprocess.run(["mpirun.openmpi", "--map-by", "node", "-n", "3", "hostname"], check=True)' \
+		>"$INC_TMP/out" 2>"$INC_TMP/err" </dev/null || status=$?
+	expect "exit status" "$status" = 0 || { cat "$INC_TMP/err"; return 1; }
+	is out "10.77.0.1
+10.77.0.2
+10.77.0.3" && all_gone
+}
+
 mpi_tests() {
 	local mpi
 
@@ -392,9 +407,10 @@ mpi_tests() {
 		check "$mpi: its launcher reaches the hosts, and INC does its collectives" \
 			mpi_job "$mpi"
 	done
-	[ ! -x "$mpi_programs/openmpi/mpi-coll" ] ||
-		check "openmpi: the same without privilege" mpi_job openmpi env HOME="$INC_TMP" \
-			"${unprivileged[@]}"
+	[ -x "$mpi_programs/openmpi/mpi-coll" ] || return 0
+	check "openmpi: the same without privilege" mpi_job openmpi env HOME="$INC_TMP" \
+		"${unprivileged[@]}"
+	check "openmpi: called by Python, in a job of Slurm" called_by_others
 }
 
 inc_begin

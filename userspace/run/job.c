@@ -332,6 +332,8 @@ int job_main(struct run *run)
 	own_sys();
 	if (!status)
 		status = net_make(run);
+	if (!status && run->mpi)
+		status = mpi_list_hosts(run);
 	if (!status)
 		status = start_ranks(&job);
 	/* a program that does not start ends those that have */

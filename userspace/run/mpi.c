@@ -46,6 +46,8 @@ static const struct {
 } settings[] = {
 	/* Open MPI */
 	{ "OMPI_MCA_plm", "rsh" },
+	/* within a job of a resource manager, its hosts are not those of this run */
+	{ "OMPI_MCA_ras", "^slurm,tm,lsf,alps,gridengine,loadleveler" },
 	{ "OMPI_MCA_plm_rsh_no_tree_spawn", "1" },
 	{ "OMPI_MCA_rmaps_base_oversubscribe", "1" },
 	{ "OMPI_MCA_hwloc_base_binding_policy", "none" },
@@ -77,24 +79,30 @@ static int set_hosts(const struct run *run)
 	return 0;
 }
 
-/* A file that the launcher inherits, and that is nowhere else. */
-static int set_hostfile(const struct run *run)
+int mpi_list_hosts(struct run *run)
 {
-	int fd = memfd_create("hosts", 0);
-	char addr[RUN_ADDR_LEN], path[32];
+	char addr[RUN_ADDR_LEN];
 	unsigned int h;
 
-	if (fd < 0)
+	run->hostfile = memfd_create("hosts", MFD_CLOEXEC);
+	if (run->hostfile < 0)
 		return refused("no file for the list of hosts: %s", strerror(errno));
 	for (h = 1; h <= run->hosts; h++) {
 		host_addr(false, h, addr);
-		if (dprintf(fd, "%s\n", addr) < 0)
+		if (dprintf(run->hostfile, "%s\n", addr) < 0)
 			return refused("list of hosts: %s", strerror(errno));
 	}
-	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
+	return 0;
+}
+
+/* The switch has it open: a program may close what it inherits before it calls the launcher. */
+static void set_hostfile(const struct run *run)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/1/fd/%d", run->hostfile);
 	setenv("OMPI_MCA_orte_default_hostfile", path, 1);
 	setenv("HYDRA_HOST_FILE", path, 1);
-	return 0;
 }
 
 static int set_agent(void)
@@ -151,8 +159,7 @@ int mpi_prepare(const struct run *run)
 	if (sethostname(addr, strlen(addr)))
 		return refused("name of the switch: %s", strerror(errno));
 	status = set_hosts(run);
-	if (!status)
-		status = set_hostfile(run);
+	set_hostfile(run);
 	if (!status)
 		status = set_agent();
 	return status || !geteuid() ? status : keep_capabilities();

@@ -41,6 +41,8 @@ struct run {
 	int output[RUN_MAX_HOSTS][2];
 	/* the network namespaces of the hosts; host h is the entry h - 1, and has rank h - 1 */
 	int netns[RUN_MAX_HOSTS];
+	/* with MPI: the addresses of the hosts, one on each line; in no directory */
+	int hostfile;
 };
 
 /* The address of a host, or (0) of the switch. */
@@ -70,7 +72,9 @@ int label_start(struct run *run, pid_t *pid);
 
 /* Is this the name of a program that starts those of an MPI? */
 bool mpi_launcher(const char *program);
-/* For such a program, at the switch: environment and privileges by which it reaches the hosts. */
+/* Makes the list of hosts that it is given, in the switch. */
+int mpi_list_hosts(struct run *run);
+/* For such a program, in its process at the switch: environment and privileges by which it reaches the hosts. */
 int mpi_prepare(const struct run *run);
 /* `inc run --at HOST COMMAND...`, which it calls for ssh: does not return if all is well. */
 int mpi_agent(int argc, char **argv);
