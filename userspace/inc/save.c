@@ -22,8 +22,8 @@ static void warn_keys(void)
 	if (!keys_left_out)
 		return;
 	fflush(stdout);
-	fprintf(stderr, "inc: warning: save: there are keys, which the kernel does not give away: "
-		"expected @FILE for each \"key ?\"\n");
+	fputs("inc: warning: save: there are keys, which the kernel does not give away: expected @FILE for each \"key ?\"\n",
+	      stderr);
 }
 
 static int save(int argc, char **argv)

@@ -257,7 +257,7 @@ static int netns_add(struct run *run, unsigned int host)
 		return show_step("ip netns add %s", place_name(host));
 	if (unshare(CLONE_NEWNET))
 		return refused("no network namespace for host %u: %s%s", host, strerror(errno),
-			       errno == ENOSPC ? ": expected more by sysctl user.max_net_namespaces" : "");
+			       errno == ENOSPC ? " (sysctl user.max_net_namespaces)" : "");
 	run->netns[host - 1] = own_netns();
 	return run->netns[host - 1] < 0 ? refused("network namespace of host %u: %s", host,
 						  strerror(errno)) : 0;

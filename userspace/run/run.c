@@ -343,8 +343,8 @@ static bool ends_run(int sig)
 }
 
 /*
- * What comes from a terminal comes to the switch, too, and to the ranks. *@ended_by: the last signal
- * that ends the run, if there was one.
+ * What comes from a terminal comes to the switch, too, and to the ranks. *@ended_by: the last
+ * signal that ends the run, if there was one.
  */
 static int wait_switch(pid_t pid, int *ended_by)
 {

@@ -24,7 +24,7 @@
 #define RUN_MAX_HOSTS	250
 #define RUN_ADDR_LEN	48
 #define RUN_GRACE_S	5	/* from a signal that ends the run to SIGKILL */
-#define RUN_SIGNAL_STATUS 128	/* added to the number of a signal, as shells do */
+#define RUN_SIGNAL_STATUS 128 /* added to the number of a signal, as shells do */
 
 struct run {
 	/* what the command line says */
@@ -72,9 +72,9 @@ int label_start(struct run *run, pid_t *pid);
 
 /* Is this the name of a program that starts those of an MPI? */
 bool mpi_launcher(const char *program);
-/* Makes the list of hosts that it is given, in the switch. */
+/* For such a program, in the switch: the list of hosts that it is given. */
 int mpi_list_hosts(struct run *run);
-/* For such a program, in its process at the switch: environment and privileges by which it reaches the hosts. */
+/* In its process: environment and privileges by which it reaches the hosts. */
 int mpi_prepare(const struct run *run);
 /* `inc run --at HOST COMMAND...`, which it calls for ssh: does not return if all is well. */
 int mpi_agent(int argc, char **argv);
