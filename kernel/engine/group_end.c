@@ -363,7 +363,7 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 		mark_left(g, pkt->child);
 		netinc_end_if_left(g, now);
 	} else if (!netinc_group_over(g) && m->left && (pkt->flags & INC_F_LEAVE)) {
-		/* it is closed before others had all results: nobody needs it unless a node is lost */
+		/* it is closed before others have left: who needs it, if a node is lost, is told */
 	} else if (code == INC_ERR_NODE_GONE) {
 		/* it goes to the next place of the plan, and calls the others by the tree */
 		netinc_group_fail(g, code, NETINC_NO_RANK, now);
