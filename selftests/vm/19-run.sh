@@ -372,7 +372,7 @@ mpi_job() {
 
 	shift
 	as=("$@")
-	"start_$mpi" "$mpi_programs/$mpi/mpi-coll" --expect inc --seed "$SEED" --ops 20 \
+	"start_$mpi" "$mpi_programs/$mpi/mpi-coll" --seed "$SEED" --ops 30 \
 		>"$INC_TMP/out" 2>&1 </dev/null || status=$?
 	# a fault of MPICH, which mpi-coll has noticed
 	! grep -q 'mpi-coll: MPI_Finalize() does not return' "$INC_TMP/out" || status=0
