@@ -70,6 +70,24 @@ static void user_sum(void *in, void *inout, int *n, MPI_Datatype *type)
 }
 
 /* What is easily got wrong. */
+/* Rank 0 has the lowest value, and no share of the result. */
+static void give_without_share(void)
+{
+	struct { short value; int index; } pair;
+	int *counts = calloc((size_t)size, sizeof(*counts));
+
+	if (!counts)
+		fail("no memory");
+	counts[size - 1] = 1;
+	memset(&pair, 0x5a, sizeof(pair));	/* the gap */
+	pair.value = (short)(rank ? rank : -5);
+	pair.index = 100 + rank;
+	MPI_Reduce_scatter(MPI_IN_PLACE, &pair, counts, MPI_SHORT_INT, MPI_MINLOC, MPI_COMM_WORLD);
+	free(counts);
+	if (rank == size - 1 && (pair.value != -5 || pair.index != 100))
+		fail("minloc of who has no share: %d of %d", pair.value, pair.index);
+}
+
 void test_semantics(void)
 {
 	int in = rank + 5, out = -7, err;
@@ -111,6 +129,7 @@ void test_semantics(void)
 	MPI_Allreduce(&pair, &least, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
 	if (least.index != 100)
 		fail("maxloc of zeros: index %d", least.index);
+	give_without_share();
 	/* the MPI's own: an operation of the program, in order */
 	MPI_Op_create(user_sum, 0, &op);
 	MPI_Allreduce(&in, &out, 1, MPI_INT, op, MPI_COMM_WORLD);

@@ -291,7 +291,8 @@ static int stage_recv(struct incmpi_op *op)
 	}
 	if (op->args.coll == INC_COLL_REDUCE_SCATTER && op->call.send.in_place)
 		inputs = op->comm->size;
-	direct = is_direct(side, shares) && !keeps_operand(op);
+	/* who gets nothing of a reduce-scatter gives all the same */
+	direct = is_direct(&input, inputs) && !keeps_operand(op);
 	if (op->counts && shares > 1) {
 		fill_counts(op, side, shares, direct, array(op, RECV_COUNTS),
 			    array(op, RECV_DISPLS));
