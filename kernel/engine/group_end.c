@@ -77,12 +77,13 @@ void netinc_group_asked_to_shrink(struct netinc_group *g, const struct inc_join 
 }
 
 /*
- * Does nobody lack a result before block @b? Only then may a rank go that leaves at @b: if the node
- * were lost, the others would need what it keeps. Idle ranks PROBE often enough. Of ranks below
- * other nodes that is known when all have left.
+ * Does nobody lack a result before block @b, or the epoch? Only then may a rank go that leaves at
+ * @b: if the node were lost, the others would need what it keeps, or would not know that it has
+ * left. Idle ranks PROBE often enough. Of ranks below other nodes that is known when all have left.
  */
 static bool all_have(const struct netinc_group *g, u64 b)
 {
+	const struct netinc_member *m = g->members;
 	u32 i;
 
 	if (!g->cfg.settings.fallback)
@@ -90,7 +91,7 @@ static bool all_have(const struct netinc_group *g, u64 b)
 	if (g->levels)
 		return g->state == INC_GROUP_LEFT;
 	for (i = 0; i < g->nmembers; i++)
-		if (!g->members[i].left && (s64)(g->members[i].una - b) < 0)
+		if (!m[i].left && (!m[i].confirmed || (s64)(m[i].una - b) < 0))
 			return false;
 	return true;
 }

@@ -299,11 +299,11 @@ static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_
 
 /*
  * Will the group not get further than this node? For a while all ranks may yet come here, and then
- * nobody above is needed.
+ * nobody above is needed: not when the group comes back here, either.
  */
 static bool parent_has_refused(const struct netinc_group *g, u64 now)
 {
-	return g->up.refused &&
+	return netinc_form_is_new(g) && g->up.refused &&
 	       now - g->up.refused_at > g->cfg.settings.dead_ms * NETINC_MS;
 }
 
@@ -532,7 +532,10 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 		       0;
 }
 
-/* The group begins anew here if this JOIN is of a later move. 0 or enum inc_refuse_code */
+/*
+ * The group begins anew here if this JOIN is of a later move, and will be taken: one that is
+ * refused must not end what is here. 0 or enum inc_refuse_code
+ */
 static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 		       const struct inc_join *join, u64 *detail)
 {
@@ -546,6 +549,12 @@ static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 	*detail = pkt->child;
 	if (!was_member(g, pkt->child, join))
 		return INC_REFUSE_RANK_TAKEN;
+	*detail = 0;
+	if (netinc_join_height(join))
+		return INC_REFUSE_TREE;
+	*detail = g->epoch;
+	if (g->epoch >= NETINC_MAX_EPOCH)
+		return INC_REFUSE_NEXT;
 	restart_group(g, be32_to_cpu(join->move));
 	return 0;
 }

@@ -83,16 +83,18 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 	}
 }
 
-/* No liar is below: what goes up is what the ranks amount to. */
-static bool is_clean_below(const struct node *n)
+/* Neither it nor anybody below lies: what goes up is what the ranks amount to. */
+static bool is_clean(const struct node *n)
 {
 	u32 i;
 
+	if (is_liar_at(number_of(n)))
+		return false;
 	for (i = 0; i < n->g.nmembers; i++) {
 		u32 addr = n->g.members[i].peer.addr[3];
 
 		if (is_liar_at(addr) ||
-		    (addr < NODES && env.node[addr].mem && !is_clean_below(&env.node[addr])))
+		    (addr < NODES && env.node[addr].mem && !is_clean(&env.node[addr])))
 			return false;
 	}
 	return true;
@@ -105,7 +107,7 @@ static void check_partial(const struct node *n, const struct netinc_slot *slot)
 	u8 right[4 * MAX_LEN];
 	u32 ranks = 0, i;
 
-	if ((slot->flags & INC_F_LEAVE) || !is_clean_below(n))
+	if ((slot->flags & INC_F_LEAVE) || !is_clean(n))
 		return;
 	for (i = 0; i < n->g.cfg.size; i++)
 		ranks |= n->g.owner[i] ? 1u << i : 0;

@@ -234,10 +234,30 @@ static void test_refused(void)
 	j.block = 0;
 	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_BLOCK,
 	       "with empty blocks");
+	j = join_at(1, 2, 50);
+	j.below = 1;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, 3000, &env.detail) == INC_REFUSE_TREE,
+	       "of a node");
+	env.g.epoch = NETINC_MAX_EPOCH;
+	expect(come(1, 2, 50, 4, 0, 3000) == INC_REFUSE_NEXT, "after the last epoch");
+	env.g.epoch = 4;
 	expect(env.g.state == INC_GROUP_ACTIVE && env.g.move == 1 && env.held == 1,
 	       "state %u, move %u, %u held", env.g.state, env.g.move, env.held);
 	expect(!contrib(1, 50, 0, 5, 0, 4000) && !contrib(2, 50, 0, 5, 0, 4000) && env.results == 1,
 	       "%u results", env.results);
+	end();
+}
+
+/* A parent that did not take the group when it was new has no say when it comes back. */
+static void test_refused_above(void)
+{
+	begin_at(1);
+	form_at(1, 50, 1000);
+	env.g.up.refused = INC_REFUSE_LIMIT;
+	env.g.up.refused_at = 500;
+	expect(!come(0, 2, 50, 4, 0, 500 + 2 * env.g.cfg.settings.dead_ms * NETINC_MS),
+	       "rank 0, detail %llu", (unsigned long long)env.detail);
+	env.seen = env.logged;
 	end();
 }
 
@@ -290,6 +310,22 @@ static void test_leave(void)
 	contrib(2, 1, 1, 9, INC_F_LEAVE, 2005);
 	expect_sent(INC_PKT_WAIT, 2);
 	expect(netinc_group_tick(&env.g, 2004 + 2 * DEAD * NETINC_MS), "does not expire");
+	end();
+}
+
+/* Who may have lost READY cannot know of the epoch in which others leave. */
+static void test_leave_unheard(void)
+{
+	begin_at(0);
+	form_at(0, 0, 1000);
+	expect(!contrib(1, 0, 0, 9, INC_F_LEAVE, 2000), "LEAVE");
+	expect(env.seen == env.logged, "acknowledged though no other one has been heard");
+	env.g.members[0].confirmed = true;
+	contrib(1, 0, 0, 9, INC_F_LEAVE, 2001);
+	expect(env.seen == env.logged, "acknowledged though rank 2 has not");
+	env.g.members[2].confirmed = true;
+	contrib(1, 0, 0, 9, INC_F_LEAVE, 2002);
+	expect_sent(INC_PKT_WAIT, 1);
 	end();
 }
 
@@ -355,7 +391,8 @@ static void test_restart_ghost(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved),
-	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_thrown_away), KTAP(test_leave),
+	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_refused_above),
+	KTAP(test_thrown_away), KTAP(test_leave), KTAP(test_leave_unheard),
 	KTAP(test_begun), KTAP(test_plan_again), KTAP(test_restart_ghost),
 };
 

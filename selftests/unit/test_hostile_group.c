@@ -333,12 +333,9 @@ static void test_epoch_end_moved(void)
 		expect(netinc_group_join(&env.g, &pkt, &j, &peer, 2000, &env.detail) ==
 		       INC_REFUSE_NEXT && env.detail == NETINC_MAX_EPOCH, "rank %u", i);
 	}
-	expect(env.g.state == INC_GROUP_JOINING && !env.g.joined &&
-	       env.g.epoch == NETINC_MAX_EPOCH, "state %u, %u ranks, epoch %u", env.g.state,
-	       env.g.joined, env.g.epoch);
-	netinc_group_tick(&env.g, 3000);
-	netinc_group_tick(&env.g, 3001 + DEAD * NETINC_MS);
-	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	expect(env.g.state == INC_GROUP_ACTIVE && !env.g.move && env.g.epoch == NETINC_MAX_EPOCH,
+	       "state %u, move %u, epoch %u", env.g.state, env.g.move, env.g.epoch);
+	env.seen = env.logged;
 	end();
 }
 

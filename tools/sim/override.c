@@ -331,6 +331,13 @@ static void fit_troubles(const struct plan *p, struct trouble *t)
 	}
 }
 
+/* Where there is a fallback, what befalls nodes is troubles. */
+static void fit_fault(const struct plan *p, struct plan_round *r)
+{
+	if (p->fallback && r->fault >= FAULT_NODE_SILENT && r->fault <= FAULT_NODE_REMOVED)
+		r->fault = FAULT_NONE;
+}
+
 void override_apply(struct sim *sim, const struct overrides *o)
 {
 	struct plan *p = &sim->plan;
@@ -346,6 +353,7 @@ void override_apply(struct sim *sim, const struct overrides *o)
 	for (r = 0; r < p->rounds; r++) {
 		drop_steps(&p->round[r], r, o);
 		p->round[r].victim %= p->hosts;
+		fit_fault(p, &p->round[r]);
 		fit_troubles(p, p->round[r].trouble);
 		for (i = 0; p->hosts < was && i < p->round[r].nops; i++)
 			fit_step(&p->round[r].step[i], was, p->hosts);

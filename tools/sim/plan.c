@@ -45,10 +45,7 @@ static void pick_round(struct sim *sim, u32 r)
 	p->round[r].fault_at = sim_below(sim, one_in(sim, 2) ? 20000 : 300000);
 	p->round[r].pause = sim_below(sim, p->dead_ms * NETINC_MS / 2);
 	if (p->fallback) {
-		/* what befalls nodes is troubles then; a rank may go in the middle of them */
-		if (p->round[r].fault >= FAULT_NODE_SILENT &&
-		    p->round[r].fault <= FAULT_NODE_REMOVED)
-			p->round[r].fault = FAULT_NONE;
+		/* a rank may go in the middle of what befalls nodes */
 		trouble_pick(sim, r);
 		if (one_in(sim, 2)) {
 			p->round[r].fault_when = pick(sim, WHEN_FORMED, WHEN_COUNT - 1);

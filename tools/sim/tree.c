@@ -123,13 +123,8 @@ void tree_fit(struct sim *sim)
 	p->tree.shift = p->tree.nodes ? p->tree.shift % p->tree.nodes : 0;
 	for (i = 0; i < SIM_MAX_HOSTS; i++)
 		p->tree.at[i] = p->tree.nodes ? p->tree.at[i] % p->tree.nodes : 0;
-	for (i = 0; i < p->rounds && p->tree.nodes && p->fallback; i++) {
+	for (i = 0; i < p->rounds && p->tree.nodes && p->fallback; i++)
 		pick_unordered(&p->round[i]);
-		/* what befalls nodes is troubles then */
-		if (p->round[i].fault >= FAULT_NODE_SILENT &&
-		    p->round[i].fault <= FAULT_NODE_REMOVED)
-			p->round[i].fault = FAULT_NONE;
-	}
 	for (i = 0; i < p->rounds; i++)
 		p->round[i].fault_node = p->tree.nodes ? p->round[i].fault_node % p->tree.nodes : 0;
 }
