@@ -142,8 +142,12 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 		if (grp->cfg.ancestor)
 			netinc_history_formed(g->nn, grp);
 	}
-	/* of a group over several nodes none knows who is left: only a majority may go on */
-	if (grp->state == INC_GROUP_FAILED && !netinc_group_is_branch(grp) && !grp->levels)
+	/*
+	 * Of a group over several nodes none knows who is left, nor does one that the group has
+	 * moved to without forming there: only a majority may go on.
+	 */
+	if (grp->state == INC_GROUP_FAILED && grp->running && !netinc_group_is_branch(grp) &&
+	    !grp->levels)
 		netinc_history_failed(g->nn, grp);
 	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
 	g->state = grp->state;

@@ -9,30 +9,8 @@
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lab.sh"
 
-NODE2=10.8.0.254
-
 operations_done() {
 	[ "$(counter "$1" blocks)" -ge "$2" ]
-}
-
-# A second bridge, with a node, that all hosts are on too.
-second_bridge() {
-	local h
-
-	{
-		echo "link add br1 address $(mac 253) type bridge"
-		echo "addr add $NODE2/24 dev br1"
-		echo "link set br1 up"
-		for ((h = 1; h <= INC_HOSTS; h++)); do
-			echo "link add q$h type veth peer name eth1 netns h$h"
-			echo "link set q$h master br1 up"
-		done
-	} | ip -n sw -batch - || return
-	for ((h = 1; h <= INC_HOSTS; h++)); do
-		printf 'addr add 10.8.0.%d/24 dev eth1\nlink set eth1 up\n' "$h" |
-			ip -n "h$h" -batch - || return
-	done
-	inc -n sw node add dev br1
 }
 
 # start_job ARGUMENTS...: random collectives, every element compared; a part of them is done when
@@ -82,14 +60,14 @@ edge_of_two_on_each_host() {
 # Results are the same also in place, and for ranks that have returned already and changed their
 # buffers.
 standby_after_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" &&
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$INC_NODE2" &&
 		start_job --ops 300 || return
 	ip -n sw link set br0 down
 	ends_well standby
 }
 
 standby_after_bridge_deleted() {
-	inc -n sw node set dev br0 dead 3000 fallback edge standby "$NODE2" &&
+	inc -n sw node set dev br0 dead 3000 fallback edge standby "$INC_NODE2" &&
 		start_job --ops 300 || return
 	ip -n sw link del br0
 	ends_well standby
@@ -97,7 +75,7 @@ standby_after_bridge_deleted() {
 
 # One host is cut off from the node that all others reach.
 one_link_down() {
-	inc -n sw node set dev br0 dead 3000 fallback standby standby "$NODE2" &&
+	inc -n sw node set dev br0 dead 3000 fallback standby standby "$INC_NODE2" &&
 		start_job --ops 300 || return
 	ip -n sw link set p2 down
 	ends_well standby
@@ -106,7 +84,7 @@ one_link_down() {
 # The node goes, the standby node goes, the edge is left; the node that is there again goes once
 # more.
 three_in_a_row() {
-	inc -n sw node set dev br0 fallback edge standby "$NODE2" || return
+	inc -n sw node set dev br0 fallback edge standby "$INC_NODE2" || return
 	start_job --ops 100 --coll allreduce,barrier --flight 1 --late 3000 || return
 	inc -n sw node del dev br0 && wait_for 30 arrived standby || return
 	inc -n sw node del dev br1 && wait_for 30 arrived edge || return
@@ -119,7 +97,7 @@ three_in_a_row() {
 nowhere() {
 	local r
 
-	inc -n sw node set dev br0 fallback standby standby "$NODE2" &&
+	inc -n sw node set dev br0 fallback standby standby "$INC_NODE2" &&
 		start_job --ops 100000 || return
 	inc -n sw node del dev br1 && ip -n sw link set br0 down || return
 	for ((r = 0; r < INC_HOSTS; r++)); do
@@ -129,7 +107,7 @@ nowhere() {
 
 # A rank is killed: another place does not help.
 killed_rank() {
-	inc -n sw node set dev br0 fallback edge standby "$NODE2" &&
+	inc -n sw node set dev br0 fallback edge standby "$INC_NODE2" &&
 		start_job --ops 100000 || return
 	kill -9 "$(rank_pid 1)" && wait_rank 1 137 || return
 	wait_rank 0 1 && wait_rank 2 1 && wait_rank 3 1 &&

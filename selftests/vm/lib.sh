@@ -34,6 +34,7 @@
 INC_TMP=$(mktemp -d) || exit 1
 INC_NODE4=10.7.0.254
 INC_NODE6=fd00:7::fe
+INC_NODE2=10.8.0.254	# on the second bridge, if there is one
 INC_HOSTS=0
 INC_GROUP_NR=${INC_GROUP_NR:-$((($$ % 1000) * 1000))}
 INC_TIMEOUT=${INC_TIMEOUT:-180}	# seconds after which a run of ranks counts as hung
@@ -231,6 +232,26 @@ has_vrfs() {
 inc_topology_destroy() {
 	all_netns | sed 's/^/netns del /' | ip -force -batch - 2>/dev/null
 	INC_HOSTS=0
+}
+
+# A second bridge, with a node, that all hosts are on too.
+second_bridge() {
+	local h
+
+	{
+		echo "link add br1 address $(mac 253) type bridge"
+		echo "addr add $INC_NODE2/24 dev br1"
+		echo "link set br1 up"
+		for ((h = 1; h <= INC_HOSTS; h++)); do
+			echo "link add q$h type veth peer name eth1 netns h$h"
+			echo "link set q$h master br1 up"
+		done
+	} | ip -n sw -batch - || return
+	for ((h = 1; h <= INC_HOSTS; h++)); do
+		printf 'addr add 10.8.0.%d/24 dev eth1\nlink set eth1 up\n' "$h" |
+			ip -n "h$h" -batch - || return
+	done
+	inc -n sw node add dev br1
 }
 
 # No ARP and no neighbour discovery from now on: they ask once a second, and a node that is not

@@ -369,19 +369,21 @@ def t_rate(lab):
 @test("a tenant with all groups, memory and time that he can get leaves the other his")
 @clean
 def t_hostile(lab):
-    tenant("add", "hostile", "port", "p3,p4", "max-groups", "8", "max-memory", "16M", "cpu", "10")
+    tenant("add", "hostile", "port", "p3,p4", "max-groups", "8", "max-memory", "16M", "cpu", "3")
     tenant("add", "honest")
     honest = lab.job(("h1", "h2"))
-    jobs = [Busy(("h3", "h4")), Busy(("h4", "h3"))]
-    wait_until(lambda: shown()["hostile"]["refused_cpu"] > 10, "he has met the limit of his time")
 
     def flood():
         """Joins that never come to an end, as fast as they are answered."""
         while True:
             Rank("h3").start(new_group(), 0, 1024)
 
-    pid = beside(flood)
+    jobs = [Busy(("h3", "h4")), Busy(("h4", "h3"))]
+    pid = 0
     try:
+        wait_until(lambda: shown()["hostile"]["refused_cpu"] > 10,
+                   "he has met the limit of his time")
+        pid = beside(flood)
         wait_until(lambda: shown()["hostile"]["refused_groups"]
                    + shown()["hostile"]["refused_memory"] > 10,
                    "he has met the others")
@@ -398,8 +400,9 @@ def t_hostile(lab):
         assert got["hostile"]["groups"] <= 8 and got["hostile"]["memory"] <= 20 << 20, \
             got["hostile"]
     finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
         for job in jobs:
             job.stop()
 
