@@ -38,6 +38,13 @@ static bool must_disagree(const struct said *a, const struct said *b, u16 flags)
 	       a->opseq != b->opseq || a->sig != b->sig;
 }
 
+/* Of an operation's first block, one has sent the descriptor and another one more than fits. */
+static bool is_too_long(const struct said *first, u16 flags)
+{
+	return first && (flags & INC_F_DESC) &&
+	       first->len + sizeof(struct inc_desc) > env.g.block;
+}
+
 /* The description of a slot to which some have contributed. */
 static void check_described(const struct netinc_slot *slot, const struct said **all, u32 n,
 			    u16 flags)
@@ -55,6 +62,8 @@ static void check_described(const struct netinc_slot *slot, const struct said **
 			must |= must_disagree(all[i], all[j], flags);
 		}
 	}
+	differ |= is_too_long(first, flags);
+	must |= is_too_long(first, flags);
 	netinc_assert((slot->flags & merged) == (flags & merged));
 	netinc_assert(!slot->len == !first);
 	for (i = 0; i < n && first; i++)
