@@ -363,7 +363,8 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 	} else if (!netinc_group_over(g) && code == INC_ERR_LEFT) {
 		mark_left(g, pkt->child);
 		netinc_end_if_left(g, now);
-	} else if (!netinc_group_over(g) && m->left && (pkt->flags & INC_F_LEAVE)) {
+	} else if (!netinc_group_over(g) && m->left && (pkt->flags & INC_F_LEAVE) &&
+		   code != INC_ERR_NODE_GONE) {
 		/* it is closed before others have left: who needs it, if a node is lost, is told */
 	} else if (code == INC_ERR_NODE_GONE) {
 		/* it goes to the next place of the plan, and calls the others by the tree */

@@ -157,6 +157,8 @@ void netinc_uplink_leave(struct netinc_group *g)
 		return;
 	send_leave(g);
 	g->up.state = NETINC_UPLINK_NONE;
+	/* what it has said of others is of then */
+	g->up.told = false;
 }
 
 static void send_up_abort(struct netinc_group *g, u64 now)
@@ -239,6 +241,23 @@ static void send_probe(struct netinc_group *g, bool lost, u64 now)
 	g->ops->send_up(g, &pkt, &m, max_t(u32, len, sizeof(struct inc_refuse)));
 }
 
+/*
+ * What ends the group is told in the new epoch as well: when READY was on its way the parent did not
+ * take it. What was wrong with the epoch before is over.
+ */
+static void keep_abort(struct netinc_group *g, u64 now)
+{
+	struct netinc_error *e = &g->up.abort;
+
+	if (!e->code || !netinc_error_is_final(e)) {
+		e->code = INC_ERR_NONE;
+		return;
+	}
+	e->block = g->agg.start;
+	g->up.abort_since = now;
+	g->up.abort_sent = 0;
+}
+
 void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
 			 const struct inc_ready *ready, u64 now)
 {
@@ -253,7 +272,7 @@ void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
 	up->due = g->agg.start;
 	up->slack = NETINC_SLACK_FIRST;
 	up->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
-	up->abort.code = INC_ERR_NONE;
+	keep_abort(g, now);
 	up->heard = now;
 	up->unanswered = 0;
 	g->agg.root = false;

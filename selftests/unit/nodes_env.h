@@ -49,6 +49,7 @@ struct told {
 	u32 readies, errors, waits, refused;
 	struct netinc_pkt pkt;	/* header of the last READY */
 	struct inc_ready ready;
+	struct inc_wait_pkt wait;
 	struct netinc_error error;
 	u32 results[BLOCKS];
 	u64 value[BLOCKS];
@@ -304,6 +305,7 @@ static inline void at_rank(struct told *t, const struct frame *f)
 		break;
 	case INC_PKT_WAIT:
 		t->waits++;
+		memcpy(&t->wait, f->body, sizeof(t->wait));
 		break;
 	case INC_PKT_RESULT:
 		for (i = 0; i < f->pkt.span; i++)

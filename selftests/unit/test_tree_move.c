@@ -174,11 +174,11 @@ static void test_silent_node(void)
 	silent_node(false, DEAD, INC_ERR_RANK_DEAD);
 }
 
-/* What a rank says that is closed before it may go. */
-static int close_rank(u32 rank)
+/* What a rank says that is closed before it may go, or goes elsewhere. */
+static int close_rank(u32 rank, u16 code)
 {
 	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_ABORT);
-	struct inc_error_pkt body = { .code = cpu_to_be16(INC_ERR_RANK_ABORT),
+	struct inc_error_pkt body = { .code = cpu_to_be16(code),
 				      .rank = { cpu_to_be32(rank), cpu_to_be32(~0u) } };
 
 	pkt.flags = INC_F_LEAVE;
@@ -197,7 +197,7 @@ static void test_leave(void)
 	pump();
 	expect(net.told[0].waits == waits, "it may go");
 	/* it is closed all the same: that ends nothing */
-	expect(!close_rank(0), "ABORT");
+	expect(!close_rank(0, INC_ERR_RANK_ABORT), "ABORT");
 	pump();
 	expect_states(INC_GROUP_ACTIVE);
 	expect(!net.node[1].events[INC_EVENT_RANK_DEAD], "it is dead");
@@ -267,6 +267,84 @@ static void test_no_return(void)
 	end_tree();
 }
 
+/* All ranks came to node 1 while it asked its parent, and come back to it from elsewhere. */
+static void test_comes_back(void)
+{
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 0 };
+	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100),
+			      .block = cpu_to_be16(128), .move = cpu_to_be32(2) };
+	u32 i;
+
+	begin_tree(false, 1, 1, 1, 1);
+	net.node[1].g.cfg.settings.fallback = INC_FALLBACK_EDGE;
+	join(0);
+	wait_ms(100);
+	expect(net.told[0].wait.missing == cpu_to_be32(1), "node 0 has not said who is missing");
+	for (i = 1; i < RANKS; i++)
+		join(i);
+	wait_ms(50);
+	expect(net.node[1].g.state == INC_GROUP_ACTIVE && !net.node[1].g.levels, "no group");
+	j.lineage = cpu_to_be64(net.node[1].g.cfg.lineage);
+	netinc_settings_to_join(&net.node[1].g.cfg.settings, &j);
+	for (i = 0; i < RANKS - 1; i++) {
+		pkt.child = i;
+		j.nonce = cpu_to_be32(100 + i);
+		expect(!rank_says(i, &pkt, &j, sizeof(j), NULL), "JOIN of rank %u", i);
+		pump();
+		expect(net.told[i].wait.joined == cpu_to_be32(i + 1) &&
+		       net.told[i].wait.missing == cpu_to_be32(i + 1),
+		       "rank %u hears that %u have come, and %u is missing", i,
+		       be32_to_cpu(net.told[i].wait.joined),
+		       be32_to_cpu(net.told[i].wait.missing));
+	}
+	end_tree();
+}
+
+/* A rank that waits for others to leave follows one that goes elsewhere: all others hear so. */
+static void test_left_is_called(void)
+{
+	u32 i;
+
+	form_moving(false, 1, 1, 2, 2);
+	reduce(0, 1);
+	expect(!leave(0, 1, 2), "LEAVE");
+	pump();
+	expect(!close_rank(0, INC_ERR_NODE_GONE), "ABORT");
+	pump();
+	wait_ms(20);
+	expect_states(INC_GROUP_FAILED);
+	for (i = 1; i < RANKS; i++)
+		expect_error(i, INC_ERR_NODE_GONE, NETINC_NO_RANK, NETINC_NO_RANK);
+	end_tree();
+}
+
+/* A rank is closed while READY of the next epoch is on its way: what ends the group is told again. */
+static void test_abort_crosses(void)
+{
+	struct frame ready;
+	u32 i;
+
+	form_tree(false, 1, 1, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		contrib(i, 0, 0, i == 3 ? 6 : 5, 1);
+	pump();
+	wait_ms(60);
+	expect_states(INC_GROUP_RESYNC);
+	for (i = 0; i < RANKS; i++)
+		join_from(i, 0);
+	ready = catch_one(1, INC_PKT_READY);
+	expect(net.node[0].g.epoch == 2 && net.node[1].g.epoch == 1, "epochs %u and %u",
+	       net.node[0].g.epoch, net.node[1].g.epoch);
+	expect(!close_rank(0, INC_ERR_RANK_ABORT), "ABORT");
+	pump();
+	expect(!at_node(&net.node[1], &ready), "READY");
+	wait_ms(100);
+	expect_states(INC_GROUP_FAILED);
+	for (i = 2; i < RANKS; i++)
+		expect_error(i, INC_ERR_RANK_ABORT, 0, NETINC_NO_RANK);
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_plan),
 	KTAP(test_edge_said),
@@ -276,6 +354,9 @@ static const struct ktap_test tests[] = {
 	KTAP(test_leave),
 	KTAP(test_forgotten),
 	KTAP(test_no_return),
+	KTAP(test_comes_back),
+	KTAP(test_left_is_called),
+	KTAP(test_abort_crosses),
 };
 
 int main(int argc, char **argv)

@@ -108,21 +108,22 @@ at_the_edge() {
 
 # still_asking GOAL: the ranks at the second node have sent so many JOINs in all
 still_asking() {
-	[ "$(counter sw joins)" -ge "$1" ]
+	[ "$(counter sw2 joins)" -ge "$1" ]
 }
 
-# Each half of the job reaches a node that the other does not reach. The one that has stayed where
-# the job ran goes on. Where it has never run nothing is known of the others, and a half is no
-# majority: it must not go on, too, though nobody else comes for much longer than the dead limit.
-two_halves() {
-	second_bridge && inc -n sw node set dev br0 dead 1000 fallback standby \
-		standby "$INC_NODE2" && begin 4 || return
-	printf 'link set %s down\n' q1 q2 p3 p4 | ip -n sw -batch - || return
-	say_all "of 2 now: 0 1;" 0 1 && say_all "rank 2" 2 && say_all "rank 3" 3 && goes_on ||
+# Three of five ranks reach the node, two the standby node, and no one the others. The three go on.
+# Where the run has never formed nothing is known of the others: the two must not go on, though
+# nobody else comes for much longer than the dead limit.
+two_parts() {
+	ip netns add sw2 && second_bridge sw2 && inc -n sw node set dev br0 dead 1000 fallback standby \
+		standby "$INC_NODE2" && begin 5 || return
+	printf 'link set %s down\n' p4 p5 | ip -n sw -batch - || return
+	printf 'link set %s down\n' q1 q2 q3 | ip -n sw2 -batch - || return
+	say_all "of 3 now: 0 1 2;" 0 1 2 && say_all "rank 3" 3 && say_all "rank 4" 4 && goes_on ||
 		return
-	wait_for 60 still_asking $(($(counter sw joins) + 300)) || return
-	! said "of 2 now" 2 && ! said "of 2 now" 3 && end 0 1 || return
-	kill -KILL "$(rank_pid 2)" "$(rank_pid 3)" && wait_rank 2 137 && wait_rank 3 137
+	wait_for 60 still_asking $(($(counter sw2 joins) + 300)) || return
+	! said "of 2 now" 3 && ! said "of 2 now" 4 && end 0 1 2 || return
+	kill -KILL "$(rank_pid 3)" "$(rank_pid 4)" && wait_rank 3 137 && wait_rank 4 137
 }
 
 inc_begin
@@ -137,7 +138,8 @@ check "no group stays" wait_for 30 no_groups
 check "at the edge" at_the_edge
 check "no group stays at the edge" wait_for 30 no_groups
 inc_topology_destroy
-inc_topology_create 4
-check "of two halves only that goes on where the job has run" two_halves
+inc_topology_create 5
+EXTRA_NETNS=(sw2)
+check "of two parts only the larger one goes on" two_parts
 inc_topology_destroy
 inc_end

@@ -234,9 +234,9 @@ inc_topology_destroy() {
 	INC_HOSTS=0
 }
 
-# A second bridge, with a node, that all hosts are on too.
+# second_bridge [NETNS]: another one, with a node, that all hosts are on too
 second_bridge() {
-	local h
+	local ns=${1:-sw} h
 
 	{
 		echo "link add br1 address $(mac 253) type bridge"
@@ -246,12 +246,12 @@ second_bridge() {
 			echo "link add q$h type veth peer name eth1 netns h$h"
 			echo "link set q$h master br1 up"
 		done
-	} | ip -n sw -batch - || return
+	} | ip -n "$ns" -batch - || return
 	for ((h = 1; h <= INC_HOSTS; h++)); do
 		printf 'addr add 10.8.0.%d/24 dev eth1\nlink set eth1 up\n' "$h" |
 			ip -n "h$h" -batch - || return
 	done
-	inc -n sw node add dev br1
+	inc -n "$ns" node add dev br1
 }
 
 # No ARP and no neighbour discovery from now on: they ask once a second, and a node that is not
