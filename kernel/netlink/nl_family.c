@@ -428,16 +428,30 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 
 /* Nodes */
 
-static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct netinc_node_cfg *cfg,
-		    struct netlink_ext_ack *extack)
+/* A node that is there already gets the settings of a new one, and keeps its groups. */
+static int replace_node(struct netinc_net *nn, struct net_device *dev,
+			const struct netinc_node_cfg *cfg)
 {
+	struct netinc_node *node = netinc_node_find(nn, dev ? dev->ifindex : 0);
+
+	if (!node)
+		return netinc_node_add(nn, dev, cfg);
+	netinc_node_set(node, cfg);
+	return 0;
+}
+
+static int add_node(struct netinc_net *nn, struct nlattr **tb, const struct netinc_node_cfg *cfg,
+		    const struct genl_info *info)
+{
+	struct netlink_ext_ack *extack = info->extack;
 	bool all = names_all(tb);
 	struct net_device *dev = all ? NULL : find_dev(nn, tb, extack);
 	int err;
 
 	if (!dev && !all)
 		return -ENODEV;
-	err = netinc_node_add(nn, dev, cfg);
+	err = info->attrs[INC_A_REPLACE] ? replace_node(nn, dev, cfg) :
+					   netinc_node_add(nn, dev, cfg);
 	if (err == -EEXIST)
 		NL_SET_ERR_MSG_FMT(extack, "dev %s: is a node already; `set` changes it",
 				   all ? NETINC_ALL_DEVICES : dev->name);
@@ -460,7 +474,7 @@ int inc_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	mutex_lock(&nn->mutex);
-	err = add_node(nn, tb, &cfg, info->extack);
+	err = add_node(nn, tb, &cfg, info);
 	mutex_unlock(&nn->mutex);
 	return err;
 }

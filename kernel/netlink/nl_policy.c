@@ -102,8 +102,9 @@ static const struct nla_policy inc_node_get_nl_policy[INC_A_NODE + 1] = {
 };
 
 /* INC_CMD_NODE_ADD - do */
-static const struct nla_policy inc_node_add_nl_policy[INC_A_NODE + 1] = {
+static const struct nla_policy inc_node_add_nl_policy[INC_A_REPLACE + 1] = {
 	[INC_A_NODE] = NLA_POLICY_NESTED(inc_node_nl_policy),
+	[INC_A_REPLACE] = { .type = NLA_FLAG, },
 };
 
 /* INC_CMD_NODE_SET - do */
@@ -137,8 +138,9 @@ static const struct nla_policy inc_limit_set_nl_policy[INC_A_LIMIT + 1] = {
 };
 
 /* INC_CMD_TENANT_ADD - do */
-static const struct nla_policy inc_tenant_add_nl_policy[INC_A_TENANT + 1] = {
+static const struct nla_policy inc_tenant_add_nl_policy[INC_A_REPLACE + 1] = {
 	[INC_A_TENANT] = NLA_POLICY_NESTED(inc_tenant_nl_policy),
+	[INC_A_REPLACE] = { .type = NLA_FLAG, },
 };
 
 /* INC_CMD_TENANT_SET - do */
@@ -174,7 +176,7 @@ const struct genl_split_ops inc_nl_ops[19] = {
 		.cmd		= INC_CMD_NODE_ADD,
 		.doit		= inc_nl_node_add_doit,
 		.policy		= inc_node_add_nl_policy,
-		.maxattr	= INC_A_NODE,
+		.maxattr	= INC_A_REPLACE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{
@@ -253,7 +255,7 @@ const struct genl_split_ops inc_nl_ops[19] = {
 		.cmd		= INC_CMD_TENANT_ADD,
 		.doit		= inc_nl_tenant_add_doit,
 		.policy		= inc_tenant_add_nl_policy,
-		.maxattr	= INC_A_TENANT,
+		.maxattr	= INC_A_REPLACE,
 		.flags		= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DO,
 	},
 	{

@@ -265,6 +265,21 @@ static int take_tenant(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
 	return err ?: take_quotas(cfg, tb, info->extack);
 }
 
+/*
+ * A tenant that is there already gets the settings of a new one, and keeps its groups, its counters
+ * and its place in the order.
+ */
+static int replace_tenant(struct netinc_net *nn, const char *name,
+			  const struct netinc_tenant_cfg *cfg)
+{
+	struct netinc_tenant *tenant = netinc_tenant_find(nn, name);
+
+	if (!tenant)
+		return netinc_tenant_add(nn, name, cfg);
+	netinc_tenant_set(tenant, cfg);
+	return 0;
+}
+
 int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct netinc_net *nn = netinc_net(genl_info_net(info));
@@ -279,7 +294,8 @@ int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 		return err;
 	name = nla_data(tb[INC_A_TENANT_NAME]);
 	mutex_lock(&nn->mutex);
-	err = netinc_tenant_add(nn, name, &cfg);
+	err = info->attrs[INC_A_REPLACE] ? replace_tenant(nn, name, &cfg) :
+					   netinc_tenant_add(nn, name, &cfg);
 	mutex_unlock(&nn->mutex);
 	if (err == -EEXIST)
 		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: is there already; `set` changes it",

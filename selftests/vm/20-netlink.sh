@@ -101,6 +101,43 @@ set_parent() {
 	return "$ret"
 }
 
+# A node that is there gets what a new one would have: what is not given is the default again, and
+# what is refused changes nothing. Where there is none, one is made.
+replace_node() {
+	local ret=0 replaced added
+
+	inc -n sw node set dev br0 dead 100 late 500 late-policy fail window 16 max-groups 3 \
+		max-memory 1M key 000102030405060708090a0b0c0d0e0f \
+		fallback edge standby 10.8.0.254 parent 10.9.0.254 || return
+	added=$(inc -n sw -j node show)
+	told 1 "inc: node replace: fallback standby: expected the address of a standby node" \
+		inc -n sw node replace dev br0 window 8 fallback standby || ret=1
+	expect "the node after that" "$(inc -n sw -j node show)" = "$added" || ret=1
+	inc -n sw node replace dev br0 window 32 || return
+	replaced=$(inc -n sw -j node show)
+	expect limits "$(node_limits)" = "2000 0 32 64 67108864 false" || ret=1
+	inc -n sw node del dev br0 && inc -n sw node replace dev br0 window 32 || return
+	added=$(inc -n sw -j node show)
+	expect "a node that is replaced" "$replaced" = "$added" || ret=1
+	inc -n sw node replace dev br0 late 300 fallback edge || return
+	node_has '"late_ms":300,"late_policy":"fail","window":512' " fallback edge " || ret=1
+	inc -n sw node replace dev br0
+	return "$ret"
+}
+
+# The command that makes a node is the one that changes it, so that all can be run once more.
+run_again() {
+	local before
+
+	inc -n sw node set dev br0 dead 700 fallback edge parent 10.9.0.254 || return
+	before=$(inc -n sw -j node show)
+	inc -n sw save >"$INC_TMP/saved" || return
+	inc -n sw node set dev br0 dead 800 late 900 fallback none parent none || return
+	inc -n sw -b "$INC_TMP/saved" &&
+		expect "the node" "$(inc -n sw -j node show)" = "$before" || return
+	inc -n sw node replace dev br0
+}
+
 # node_has JSON TEXT: both outputs hold it
 node_has() {
 	local json text
@@ -426,6 +463,8 @@ check "a key is set, and not shown" set_key
 check "bad requests are refused and change nothing" bad_requests
 check "fallback and standby nodes" set_fallback
 check "the parent of a node" set_parent
+check "replace makes a node as if it were new" replace_node
+check "what is saved can be run again" run_again
 check "refusals name the value and what was expected" refusals
 check "an unprivileged user may look and not touch" unprivileged
 check "root of a user namespace may in its own" own_netns

@@ -180,6 +180,36 @@ def node_parent_cases(index, lo):
                NOT_TAKEN.format("node", 15))
 
 
+def replace_cases(dev, index):
+    """Only ADD takes the flag; with it a request that is refused changes nothing, either."""
+    flag = Attr("top", "replace", b"")
+    nobody = Attr("tenant", "name", b"nobody\0")
+    for op, nest in (("node-set", top("node", index)), ("node-del", top("node", index)),
+                     ("node-get", top("node", index)), ("tenant-set", top("tenant", nobody)),
+                     ("tenant-del", top("tenant", nobody))):
+        yield op, [nest, flag], False, errno.EINVAL, None
+    yield ("node-add", [Attr("top", "replace", b"\1"), top("node", index)], False,
+           (errno.EINVAL, errno.ERANGE), None)
+    yield "node-add", [flag], False, errno.EINVAL, "node: missing; expected which one"
+    yield ("node-add", [flag, top("node", node("ifname", b"no-such\0"))], False, errno.ENODEV,
+           "dev no-such: no such interface in this network namespace")
+    yield ("node-add", [flag, top("node", index, node("dead-ms", 300), node("window", 5))], False,
+           errno.ERANGE, "window 5: expected a power of two in 4..4096")
+    # those of before do not count: a policy needs its limit, and a fallback its node
+    yield ("node-add", [flag, top("node", index, node("late-policy", 1))], False, errno.EINVAL,
+           "late-policy fail: needs a limit: late in 10..3600000")
+    yield ("node-add", [flag, top("node", index, node("fallback", 1))], False, errno.EINVAL,
+           "fallback standby: expected the address of a standby node")
+    yield ("node-add", [flag, top("node", index, node("memory", 0))], False, errno.EINVAL,
+           NOT_TAKEN.format("node", 9))
+    yield "tenant-add", [flag], False, errno.EINVAL, "tenant: missing; expected which one"
+    yield ("tenant-add", [flag, top("tenant", nobody, Attr("tenant", "cpu", 101))], False,
+           errno.ERANGE, "cpu 101: expected percent in 0..100")
+    # without it, as ever
+    yield ("node-add", [top("node", index, node("window", 8))], False, errno.EEXIST,
+           f"dev {dev}: is a node already; `set` changes it")
+
+
 def cases(dev):
     """(operation, attributes, dump, errno, text or None: any)"""
     name = node("ifname", dev.encode() + b"\0")
@@ -224,6 +254,7 @@ def cases(dev):
         yield "node-set", [top("node", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
     yield from fallback_cases(index, lo)
     yield from node_parent_cases(index, lo)
+    yield from replace_cases(dev, index)
     yield "node-set", [top("node", index, node("dead-ms", 300), flags=0)], False, errno.EINVAL, None
     yield "node-set", [top("parent", parent("port", 1))], False, errno.EINVAL, None
     yield ("node-get", [top("node", index, node("dead-ms", 300))], False, errno.EINVAL,

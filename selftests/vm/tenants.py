@@ -126,6 +126,32 @@ def t_config(lab):
     tenant("del", "a")
 
 
+@test("a tenant is replaced: it is as if it were new, and keeps its groups, counters and place")
+@clean
+def t_replace(lab):
+    tenant("replace", "a", "max-memory", "1G")
+    tenant("add", "b")
+    job = lab.job(("h1", "h2"))
+    job.run(n=20000)
+    before = shown()["a"]
+    assert before["bytes"] and before["max_memory"] == 1 << 30, before
+    tenant("set", "a", "from", "10.7.0.0/30", "port", "p1,p2", "key", KEY.hex(), "max-groups", "3",
+           "max-slots", "4096", "cpu", "25", "rate", "3500mbit")
+    tenant("replace", "a", "max-groups", "2")
+    equal([t["name"] for t in abi.show("sw", "tenant")], ["a", "b"], "the order of tenants")
+    now = shown()["a"]
+    for count in "bytes", "cpu_nsec":                           # the group goes on
+        assert now[count] >= before[count], f"{count}: {now}, before {before}"
+        before[count] = now[count]
+    equal(now, {**before, "max_groups": 2, "max_memory": 1 << 40}, "tenant a, replaced")
+    job.run(k=1)
+    lab.job(("h3", "h4")).run()
+    equal((shown()["a"]["groups"], shown()["b"]["groups"]), (2, 0), "groups")
+    cannot_join(errno.EDQUOT, "h1")
+    tool("inc", "-n", "sw", "node", "replace", "dev", "br0")
+    job.run(k=2)
+
+
 @test("by prefix: ranks join what is their tenant's and nothing else")
 @clean
 def t_prefix(lab):
@@ -496,6 +522,12 @@ def t_save(lab):
         file.flush()
         tool("inc", "-n", "sw", "-b", file.name)
         equal(configuration(), before, f"what these commands restore:\n{commands}")
+        # a service that is restarted runs them where all of it is there
+        tool("inc", "-n", "sw", "node", "set", "dev", "br0", "dead", "1600", "parent", "none")
+        tenant("set", "z", "from", "any", "cpu", "9")
+        tenant("set", "a", "key", KEY.hex())
+        tool("inc", "-n", "sw", "-b", file.name)
+        equal(configuration(), before, f"what these commands change back:\n{commands}")
         # a key is not given away: nothing is restored without it
         equal(save_warns(), "", "warnings of inc save without keys")
         tenant("set", "a", "key", KEY.hex())
@@ -511,7 +543,7 @@ def t_save(lab):
         done = subprocess.run(["inc", "-n", "sw", "-b", file.name], stderr=subprocess.PIPE,
                               text=True, check=False)
         equal((done.returncode, done.stderr),
-              (2, "inc: tenant add: key: expected 32 hex digits, @FILE or none, got 1 characters\n"
+              (2, "inc: tenant replace: key: expected 32 hex digits, @FILE or none, got 1 characters\n"
               f"inc: -b {file.name}: line 2 was the last\n"), "the tenant with a key")
         equal(list(shown()), ["z"], "tenants that have been restored")
     tool("inc", "-n", "sw", "parent", "del")

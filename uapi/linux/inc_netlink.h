@@ -17,7 +17,7 @@ enum {
 	INC_CMD_UNSPEC,
 	INC_CMD_CAPS_GET,	/* do: what this module can do: INC_A_CAPS_* */
 	INC_CMD_NODE_GET,	/* dump: INC_A_NODE; do with INC_A_IFINDEX or INC_A_IFNAME */
-	INC_CMD_NODE_ADD,	/* INC_A_NODE with IFINDEX or IFNAME, limits optional */
+	INC_CMD_NODE_ADD,	/* INC_A_NODE with IFINDEX or IFNAME, limits optional; REPLACE */
 	INC_CMD_NODE_SET,	/* the same; limits of groups formed later */
 	INC_CMD_NODE_DEL,
 	INC_CMD_PARENT_GET,	/* do: INC_A_PARENT, the default of this netns */
@@ -31,7 +31,8 @@ enum {
 	INC_CMD_LIMIT_GET,	/* dump: INC_A_LIMIT of the netns, then of every user there is */
 	INC_CMD_LIMIT_SET,	/* INC_A_LIMIT: SCOPE, VALUES; of users: initial userns only */
 	INC_CMD_TENANT_GET,	/* dump: INC_A_TENANT, in the order in which a JOIN meets them */
-	INC_CMD_TENANT_ADD,	/* INC_A_TENANT: NAME; then only ranks that one takes may join */
+	/* INC_A_TENANT: NAME; then only ranks that one takes may join; REPLACE */
+	INC_CMD_TENANT_ADD,
 	INC_CMD_TENANT_SET,	/* the same: what is given changes; groups that there are stay */
 	INC_CMD_TENANT_DEL,	/* INC_A_TENANT: NAME; its groups stay, and count for nobody */
 	__INC_CMD_MAX
@@ -53,6 +54,11 @@ enum {
 	INC_A_GROUP_ID,		/* u32: filter of dumps */
 	INC_A_LIMIT,		/* nest INC_A_LIMIT_* */
 	INC_A_TENANT,		/* nest INC_A_TENANT_* */
+	/*
+	 * flag, of ADD: one that is there already gets the settings of a new one, and keeps its
+	 * groups and counters. An attribute, as generic netlink refuses NLM_F_REPLACE.
+	 */
+	INC_A_REPLACE,
 	__INC_A_MAX
 };
 

@@ -35,7 +35,7 @@ _inc_groups()
 _inc_keys()
 {
 	case "$1 $2" in
-	"node add" | "node set")
+	"node add" | "node set" | "node replace")
 		_inc_words "dev dead late window max-groups max-memory key fallback standby late-policy parent port" ;;
 	"node show" | "node del" | "qdisc show")
 		_inc_words "dev" ;;
@@ -43,7 +43,7 @@ _inc_keys()
 		_inc_words "dev parent handle share control limit port target rate weight" ;;
 	"qdisc del")
 		_inc_words "dev parent handle" ;;
-	"tenant add" | "tenant set")
+	"tenant add" | "tenant set" | "tenant replace")
 		_inc_words "from port key max-groups max-slots max-memory cpu rate" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers socket-memory" ;;
@@ -121,14 +121,12 @@ _inc()
 			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run save"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
-		elif [ "$object" = node ]; then
-			_inc_words "show add set del help"
+		elif [ "$object" = node ] || [ "$object" = tenant ]; then
+			_inc_words "show add set replace del help"
 		elif [ "$object" = parent ]; then
 			_inc_words "show set del help"
 		elif [ "$object" = qdisc ]; then
 			_inc_words "show add change replace del help"
-		elif [ "$object" = tenant ]; then
-			_inc_words "show add set del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
 		elif [ "$object" = save ]; then

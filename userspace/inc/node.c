@@ -16,6 +16,7 @@ static const char usage[] =
 	"Usage: inc node show [dev DEV]\n"
 	"       inc node add dev DEV [LIMIT VALUE]...\n"
 	"       inc node set dev DEV [LIMIT VALUE]...\n"
+	"       inc node replace dev DEV [LIMIT VALUE]...\n"
 	"       inc node del dev DEV\n"
 	"DEV:   a bridge, a port, a VLAN device: what comes in by it; lo or any: what is sent to its addresses, by\n"
 	"       whatever port; a VRF: what comes by its devices; all: what comes to this network namespace\n"
@@ -35,7 +36,8 @@ static const char usage[] =
 	"       parent ADDR[%DEV]|none [port PORT]\n"
 	"                         the node above: asked for groups of which not all ranks come to this one; a\n"
 	"                         link-local address needs %DEV. Default none; PORT: 5227\n"
-	"`set` changes what it is given; groups that exist keep what they were formed with.\n";
+	"`set` changes what it is given, `replace` is `add` where there is no node and else also gives limits that\n"
+	"are not named their defaults; groups that exist keep what they were formed with.\n";
 
 static const char *const policies[] = {
 	[INC_LATE_WAIT] = "wait", [INC_LATE_FAIL] = "fail", [INC_LATE_PARTIAL] = "partial", NULL
@@ -126,14 +128,18 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	return put_fallback(msg, args) || put_parent(msg, args) ? -1 : 0;
 }
 
-/* The node that @args name, with what else they hold. */
-static struct nl_msg *build(uint8_t cmd, struct arg *args)
+/* The node that @args name, with what else they hold. @replace: NODE_ADD of one that is there. */
+static struct nl_msg *build(uint8_t cmd, bool replace, struct arg *args)
 {
 	struct nl_msg *msg = inc_request(cmd, 0);
 	struct nlattr *nest;
 
 	if (!msg)
 		return NULL;
+	if (replace && nla_put_flag(msg, INC_A_REPLACE)) {
+		no_memory(msg);
+		return NULL;
+	}
 	nest = nla_nest_start(msg, INC_A_NODE | NLA_F_NESTED);
 	if (!nest || nla_put_string(msg, INC_A_NODE_IFNAME, arg_find(args, "dev")->text) ||
 	    put_limits(msg, args)) {
@@ -152,7 +158,7 @@ static bool port_fits(struct arg *args)
 	return !port || !port->given || (parent->given && strcmp(parent->text, "none"));
 }
 
-static int change(uint8_t cmd, struct arg *args, int argc, char **argv)
+static int change(uint8_t cmd, bool replace, struct arg *args, int argc, char **argv)
 {
 	int err = args_parse(args, argc, argv);
 	struct nl_msg *msg;
@@ -163,7 +169,7 @@ static int change(uint8_t cmd, struct arg *args, int argc, char **argv)
 		return usage_error("dev: missing; expected the name of an interface");
 	if (!port_fits(args))
 		return usage_error("port: expected with the address of a parent");
-	msg = build(cmd, args);
+	msg = build(cmd, replace, args);
 	return msg ? inc_talk(msg, 0, NULL) : EXIT_REFUSED;
 }
 
@@ -172,7 +178,15 @@ static int add(int argc, char **argv)
 	struct arg args[ARRAY_SIZE(limits)];
 
 	memcpy(args, limits, sizeof(args));
-	return change(INC_CMD_NODE_ADD, args, argc, argv);
+	return change(INC_CMD_NODE_ADD, false, args, argc, argv);
+}
+
+static int replace(int argc, char **argv)
+{
+	struct arg args[ARRAY_SIZE(limits)];
+
+	memcpy(args, limits, sizeof(args));
+	return change(INC_CMD_NODE_ADD, true, args, argc, argv);
 }
 
 static int set(int argc, char **argv)
@@ -183,14 +197,14 @@ static int set(int argc, char **argv)
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
 				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy or parent");
-	return change(INC_CMD_NODE_SET, args, argc, argv);
+	return change(INC_CMD_NODE_SET, false, args, argc, argv);
 }
 
 static int del(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
 
-	return change(INC_CMD_NODE_DEL, args, argc, argv);
+	return change(INC_CMD_NODE_DEL, false, args, argc, argv);
 }
 
 static void show_limits(struct nlattr **tb)
@@ -288,7 +302,7 @@ static void print_command(struct nlattr *nest, struct nlattr **tb)
 	uint32_t v;
 	size_t i;
 
-	out_str(NULL, "node add dev %s", get_str(tb[INC_A_NODE_IFNAME]) ?: "?");
+	out_str(NULL, "node replace dev %s", get_str(tb[INC_A_NODE_IFNAME]) ?: "?");
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (get_u32(tb[numbers[i].attr], &v))
 			out_num(NULL, numbers[i].fmt, v, UNIT_NONE);
@@ -342,7 +356,7 @@ static int show(int argc, char **argv)
 		return status;
 	if (!args[0].given)
 		return inc_dump(INC_CMD_NODE_GET, INC_A_NODE, NULL, show_node);
-	msg = build(INC_CMD_NODE_GET, args);
+	msg = build(INC_CMD_NODE_GET, false, args);
 	if (!msg)
 		return EXIT_REFUSED;
 	out_open_list(NULL);
@@ -353,7 +367,8 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
+	{ "show", show }, { "add", add }, { "set", set }, { "replace", replace }, { "del", del },
+	{ NULL, NULL },
 };
 
 const struct object object_node = { .name = "node", .commands = commands, .usage = usage,

@@ -16,7 +16,7 @@
 
 static const char usage[] =
 	"Usage: inc tenant show\n"
-	"       inc tenant {add|set} NAME [OPTION VALUE]...\n"
+	"       inc tenant {add|set|replace} NAME [OPTION VALUE]...\n"
 	"       inc tenant del NAME\n"
 	"With a tenant only ranks that one takes may join; the first one counts of which all fits.\n"
 	"OPTION: from {PREFIX,...|any}  addresses of ranks, as 10.1.0.0/16; at most 8 (any)\n"
@@ -27,7 +27,9 @@ static const char usage[] =
 	"        max-slots N            their slots, twice the window each, 8..536870912 (536870912)\n"
 	"        max-memory BYTES       reserved and held for them, 64K..1024G (1024G)\n"
 	"        cpu PERCENT            of one processor for contributions, 1..100, 0: no limit (0)\n"
-	"        rate {RATE|none}       contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n";
+	"        rate {RATE|none}       contributions, as 100mbit (bit, kbit, mbit, gbit) (none)\n"
+	"`set` changes what it is given, `replace` is `add` where there is no such tenant and else also gives\n"
+	"options that are not named their defaults; groups stay.\n";
 
 enum { FROM, PORT, KEY, GROUPS, SLOTS, MEMORY, CPU, RATE, OPTIONS };
 
@@ -149,7 +151,7 @@ static int check_name(const char *name)
 			   name, INC_TENANT_NAME - 1);
 }
 
-static int change(uint8_t cmd, int argc, char **argv)
+static int change(uint8_t cmd, bool replace, int argc, char **argv)
 {
 	struct arg args[OPTIONS + 1];
 	struct nlattr *nest;
@@ -169,6 +171,8 @@ static int change(uint8_t cmd, int argc, char **argv)
 	msg = inc_request(cmd, 0);
 	if (!msg)
 		return EXIT_REFUSED;
+	if (replace && nla_put_flag(msg, INC_A_REPLACE))
+		return no_memory(msg);
 	nest = nla_nest_start(msg, INC_A_TENANT | NLA_F_NESTED);
 	if (!nest || nla_put_string(msg, INC_A_TENANT_NAME, argv[0]))
 		return no_memory(msg);
@@ -183,19 +187,24 @@ static int change(uint8_t cmd, int argc, char **argv)
 
 static int add(int argc, char **argv)
 {
-	return change(INC_CMD_TENANT_ADD, argc, argv);
+	return change(INC_CMD_TENANT_ADD, false, argc, argv);
+}
+
+static int replace(int argc, char **argv)
+{
+	return change(INC_CMD_TENANT_ADD, true, argc, argv);
 }
 
 static int set(int argc, char **argv)
 {
 	if (argc == 1)
 		return usage_error("nothing to change: expected an option and its value");
-	return change(INC_CMD_TENANT_SET, argc, argv);
+	return change(INC_CMD_TENANT_SET, false, argc, argv);
 }
 
 static int del(int argc, char **argv)
 {
-	return change(INC_CMD_TENANT_DEL, argc, argv);
+	return change(INC_CMD_TENANT_DEL, false, argc, argv);
 }
 
 static void show_prefix(struct nlattr *nest, bool first)
@@ -282,7 +291,7 @@ static void show_tenant(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_TENANT_MAX);
 	out_open(NULL);
 	if (get_str(tb[INC_A_TENANT_NAME]))
-		out_str("name", options.commands ? "tenant add %s" : "tenant %s",
+		out_str("name", options.commands ? "tenant replace %s" : "tenant %s",
 			get_str(tb[INC_A_TENANT_NAME]));
 	show_places(nest);
 	if (tb[INC_A_TENANT_KEYED])
@@ -315,7 +324,8 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "add", add }, { "set", set }, { "del", del }, { NULL, NULL },
+	{ "show", show }, { "add", add }, { "set", set }, { "replace", replace }, { "del", del },
+	{ NULL, NULL },
 };
 
 const struct object object_tenant = { .name = "tenant", .commands = commands, .usage = usage,

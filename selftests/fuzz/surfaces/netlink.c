@@ -215,9 +215,9 @@ static bool put_only_name(struct link *l, struct message *m, const struct spec_o
 
 	if (!op || !one_in(s, 3))
 		return false;
-	if (op->request == 1U << INC_A_NODE)
+	if (op->request & 1U << INC_A_NODE)
 		put_name(m, INC_A_NODE, INC_A_NODE_IFNAME, l->devs[draw(s, 4)]);
-	else if (op->request == 1U << INC_A_TENANT)
+	else if (op->request & 1U << INC_A_TENANT)
 		put_name(m, INC_A_TENANT, INC_A_TENANT_NAME, spec_names[draw(s, SPEC_NAMES)]);
 	else
 		return false;
