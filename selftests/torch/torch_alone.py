@@ -9,6 +9,7 @@ loopback.
 Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
 """
 import sys
+import time
 
 import torch
 import torch.distributed as dist
@@ -35,6 +36,7 @@ def no_module():
     gloo = dist.new_group(backend="gloo")
     torch_colls.reductions(gloo, None, ((5,), (2, 3)))
     torch_colls.moves(gloo)
+    torch_colls.coalesced()
     expect("calls are counted", why("no_group") > 300, True)
 
 
@@ -67,6 +69,39 @@ def works():
     dist.send(x, (rank + 1) % RANKS) if rank == 0 else dist.recv(x) if rank == 1 else None
 
 
+def completed():
+    """What is_completed() says to have ended has its results, without a wait()."""
+    for dtype, op, want in ((torch.bfloat16, "SUM", 3.0), (torch.float32, "AVG", 1.0),
+                            (torch.bool, "SUM", 1.0)):
+        x = torch.full((4,), float(dist.get_rank())).to(dtype)
+        work = dist.all_reduce(x, op=getattr(dist.ReduceOp, op), async_op=True)
+        deadline = time.monotonic() + 60
+        while not work.is_completed() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        torch_colls.exact(f"{op} of {dtype}", x, torch.full((4,), want).to(dtype))
+        work.wait()
+        torch_colls.exact(f"{op} of {dtype}, once", x, torch.full((4,), want).to(dtype))
+
+
+def complex_numbers():
+    """They are two real ones each for Gloo, which is right for sums and nothing else."""
+    torch_colls.complex_sums()
+    for op in ("PRODUCT", "MAX"):
+        which = getattr(dist.ReduceOp, op)
+        for call in (lambda x, y, op: dist.reduce(x, 0, op=op),
+                     lambda x, y, op: dist.reduce_scatter_tensor(x, y, op=op)):
+            try:
+                call(torch.ones(2, dtype=torch.complex64),
+                     torch.ones(2 * RANKS, dtype=torch.complex64), which)
+            except ValueError as error:
+                expect(f"{op}: {error}", "complex" in str(error), True)
+            else:
+                raise AssertionError(f"{op} of complex numbers was done")
+    x = torch.ones(2, requires_grad=True)
+    dist.all_reduce(x, op=dist.ReduceOp.AVG)
+    torch_colls.exact("an average of parameters", x.detach(), torch.ones(2))
+
+
 def groups():
     mine = [dist.new_group([0, 1]), dist.new_group([1, 2])]
     for n, group in enumerate(mine):
@@ -90,6 +125,15 @@ def options():
             expect(f"{bad}: {error}", text in str(error), True)
         else:
             raise AssertionError(f"{bad} was taken")
+    for bad in ("wier", "WIRE", "INC_TORCH_WIRE"):
+        try:
+            inc_torch.Options(min=1, **{bad: "bf16"})
+        except TypeError as error:
+            expect(f"{bad}: {error}", bad in str(error) and "one_host" in str(error), True)
+        else:
+            raise AssertionError(f"a setting {bad} was taken")
+    known = "wire min max colls timeout one_host report gloo mode".split()
+    expect("settings", len(inc_torch.Options(**dict.fromkeys(known, "1"))), len(known))
     expect("it goes on", raises(dist.all_reduce, torch.ones(1), op=dist.ReduceOp.BAND) != "", True)
 
 
@@ -112,6 +156,8 @@ def main():
          {"environment": lambda rank: {"INC_TORCH": "off" if rank == 2 else "verbose"},
           "says": "Gloo does everything: rank "}),
         ("works that are more than Gloo's", works, {}),
+        ("works that have ended have their results", completed, {}),
+        ("complex numbers", complex_numbers, {}),
         ("process groups of some ranks", groups, {}),
         ("options that are refused", options, {}),
         ("a report at the end", off,

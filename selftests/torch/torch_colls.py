@@ -109,6 +109,40 @@ def one_reduction(gloo, group, dtype, op, shape, rank, size):
     return 4
 
 
+def complex_sums():
+    """
+    Sums and averages of complex numbers, and alltoall of them, of which Python's function hands on
+    real ones; how many were compared.
+    """
+    rank, size = dist.get_rank(), dist.get_world_size()
+    for dtype in (torch.complex64, torch.complex128):
+        have = [torch.arange(6 * size).reshape(size, 2, 3).to(dtype) * (1 + 2j) + r
+                for r in range(size)]
+        for op in ("SUM", "AVG"):
+            which = getattr(dist.ReduceOp, op)
+            want = sum(have) / (size if op == "AVG" else 1)
+            got = torch.zeros(2, 3, dtype=dtype)
+            dist.reduce_scatter(got, list(have[rank].unbind(0)), op=which)
+            close(f"reduce_scatter, {op} of {dtype}", got, want[rank])
+            got = torch.zeros(3, 2, dtype=dtype).t()
+            dist.reduce_scatter_tensor(got, have[rank].conj(), op=which)
+            close(f"reduce_scatter_tensor, {op} of {dtype}", got, want[rank].conj())
+            got = have[rank].clone()
+            dist.reduce(got, 1, op=which)
+            if rank == 1:
+                close(f"reduce, {op} of {dtype}", got, want)
+        outs = [torch.zeros(2, 3, dtype=dtype) for _ in range(size)]
+        dist.distributed_c10d._get_default_group().alltoall(outs, list(have[rank].unbind(0))).wait()
+        for r in range(size):
+            exact(f"alltoall of {dtype}", outs[r], have[r][rank])
+    return 14
+
+
+def close(what, got, want):
+    if not torch.allclose(got, want, rtol=1e-5):
+        raise AssertionError(f"{what}: {got.flatten()[:8]}, expected {want.flatten()[:8]}")
+
+
 def moves(gloo, shape=(7, 3)):
     """All collectives that move elements, of all types; how many were compared."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -173,7 +207,7 @@ def all_to_all(all_have, rank, size):
 
 
 def coalesced():
-    """Lists of tensors in one call."""
+    """Lists of tensors in one call, of all types, some with gaps."""
     rank, size = dist.get_rank(), dist.get_world_size()
     tensors = [torch.full((3,), float(rank)), torch.full((2, 2), rank + 1.0)]
     dist.all_reduce_coalesced(tensors)
@@ -185,4 +219,37 @@ def coalesced():
     for r in range(size):
         exact("all_gather_coalesced", lists[r][0], torch.full((3,), float(r)))
         exact("all_gather_coalesced", lists[r][1], torch.full((2,), -float(r)))
-    return 2
+    for dtype in TYPES:
+        for op in OPS:
+            if has(op, dtype):
+                coalesced_reduction(dtype, op, rank, size)
+        coalesced_move(dtype, rank, size)
+    coalesced_move(torch.complex64, rank, size)
+
+
+def three(dtype, rank):
+    """A plain one, one with gaps, and one whose elements are in another order."""
+    basis = torch.float32 if dtype.is_complex else dtype
+    have = [sample(shape, basis, rank, seed).to(dtype)
+            for seed, shape in enumerate(((5,), (4, 2), (2, 3)), 3)]
+    return [have[0], have[1].repeat(1, 2)[:, :2], have[2].t()]
+
+
+def coalesced_reduction(dtype, op, rank, size):
+    """As all_reduce of each."""
+    which = getattr(dist.ReduceOp, op)
+    got, want = three(dtype, rank), three(dtype, rank)
+    dist.all_reduce_coalesced(got, op=which)
+    for one, other in zip(got, want):
+        other = other.contiguous()
+        dist.all_reduce(other, op=which)
+        equal(f"all_reduce_coalesced, {op} of {dtype} by {size}", one, other)
+
+
+def coalesced_move(dtype, rank, size):
+    lists = [[torch.zeros_like(x) for x in three(dtype, r)] for r in range(size)]
+    lists[0][1] = torch.zeros(4, 4, dtype=dtype)[:, :2]
+    dist.all_gather_coalesced(lists, three(dtype, rank))
+    for r in range(size):
+        for got, want in zip(lists[r], three(dtype, r)):
+            exact(f"all_gather_coalesced of {dtype}", got, want)

@@ -42,6 +42,7 @@ def all_by_inc(*functions):
 def reductions():
     before = at_node("blocks")
     print("#", torch_colls.reductions(gloo_group()), "reductions compared with Gloo's")
+    torch_colls.complex_sums()
     all_by_inc("allreduce", "reduce", "reduce_scatter", "_reduce_scatter_base")
     expect("the node has completed blocks", at_node("blocks") - before > 100, True)
 

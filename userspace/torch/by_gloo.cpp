@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * What Gloo does not have, by something that it has, so that a program that runs with INC also runs
- * where there is none: averages, sums of bool, reduce-scatter and alltoall of lists.
+ * where there is none: averages, sums of bool, reduce-scatter, alltoall and allreduce of lists.
  */
 #include "group.hpp"
 
@@ -12,9 +12,28 @@ namespace {
 
 using Op = c10d::ReduceOp;
 
+/* Complex numbers are two real ones for Gloo, which is right for sums alone. */
+void check_complex(const Op &op)
+{
+	switch (static_cast<Op::RedOpType>(op)) {
+	case Op::PRODUCT:
+	case Op::MIN:
+	case Op::MAX:
+	case Op::BAND:
+	case Op::BOR:
+	case Op::BXOR:
+		throw std::invalid_argument("inc: Gloo, which does this call, has only SUM and AVG "
+					    "of complex tensors");
+	default:
+		break;
+	}
+}
+
 /* What Gloo is to do for @op; sums of bool, converted to u8, would wrap. */
 Op gloo_op(const Op &op, at::ScalarType type)
 {
+	if (at::isComplexType(type))
+		check_complex(op);
 	switch (static_cast<Op::RedOpType>(op)) {
 	case Op::AVG:
 		return Op::SUM;
@@ -36,15 +55,24 @@ bool is_average(const Op &op)
 
 void divide(at::Tensor tensor, int by)
 {
+	at::NoGradGuard no_grad;
+
 	if (at::isIntegralType(tensor.scalar_type(), true))
 		tensor.div_(by, "trunc");
 	else
 		tensor.div_(by);
 }
 
-/* One flat tensor of all elements, of a type that Gloo has. */
+/* How many elements it has in flat(). */
+int64_t flat_count(const at::Tensor &tensor)
+{
+	return tensor.is_complex() ? 2 * tensor.numel() : tensor.numel();
+}
+
+/* One flat tensor of all elements, of a type that Gloo has; a complex one is two of them. */
 at::Tensor flat(ForGloo &use, const Tensors &tensors)
 {
+	at::NoGradGuard no_grad;
 	Tensors parts;
 
 	for (const at::Tensor &tensor : tensors)
@@ -52,15 +80,19 @@ at::Tensor flat(ForGloo &use, const Tensors &tensors)
 	return at::cat(parts);
 }
 
-/* Shares of @memory go to @tensors, in their order. */
+/* Shares of @memory, which is as flat() makes it, go to @tensors, in their order. */
 void share_out(const at::Tensor &memory, const Tensors &tensors)
 {
 	at::NoGradGuard no_grad;
 	int64_t at = 0;
 
 	for (const at::Tensor &tensor : tensors) {
-		tensor.copy_(memory.narrow(0, at, tensor.numel()).view(tensor.sizes()));
-		at += tensor.numel();
+		at::Tensor part = memory.narrow(0, at, flat_count(tensor));
+
+		if (tensor.is_complex())
+			part = at::view_as_complex(part.view({ -1, 2 }));
+		tensor.copy_(part.view(tensor.sizes()));
+		at += flat_count(tensor);
 	}
 }
 
@@ -82,6 +114,26 @@ WorkPtr IncGroup::gloo_allreduce(Base &gloo, Tensors &tensors, const Op &op, mil
 		});
 	}
 	return use.finish(gloo.allreduce(all, opts), tensors);
+}
+
+/* @tensors: of one type; all of them are one vector, as Gloo's own coalesced call has it. */
+WorkPtr IncGroup::gloo_allreduce_coalesced(Base &gloo, const Tensors &tensors,
+					   const c10d::AllreduceCoalescedOptions &opts)
+{
+	c10d::AllreduceOptions all_opts = opts;
+	ForGloo use;
+	Tensors all{ flat(use, tensors) };
+	bool average = is_average(opts.reduceOp);
+	int size = getSize();
+	at::Tensor sums = all[0];
+
+	all_opts.reduceOp = gloo_op(opts.reduceOp, tensors[0].scalar_type());
+	use.then([sums, tensors, average, size] {
+		if (average)
+			divide(sums, size);
+		share_out(sums, tensors);
+	});
+	return use.finish(gloo.allreduce(all, all_opts), tensors);
 }
 
 WorkPtr IncGroup::gloo_reduce(Base &gloo, Tensors &tensors, const c10d::ReduceOptions &opts)
@@ -108,7 +160,7 @@ WorkPtr IncGroup::gloo_scatter_sums(Base &gloo, at::Tensor &output, const Tensor
 	c10d::AllreduceOptions all_opts;
 	ForGloo use;
 	Tensors all{ flat(use, inputs) };
-	int64_t count = output.numel(), at = count * getRank();
+	int64_t count = flat_count(output), at = count * getRank();
 	bool average = is_average(opts.reduceOp);
 	int size = getSize();
 	at::Tensor sums = all[0], to = output;
@@ -134,9 +186,9 @@ WorkPtr IncGroup::gloo_alltoall(Base &gloo, Tensors &outputs, Tensors &inputs,
 	Tensors all = outputs;
 
 	for (const at::Tensor &tensor : inputs)
-		from_sizes.push_back(tensor.numel());
+		from_sizes.push_back(flat_count(tensor));
 	for (const at::Tensor &tensor : outputs)
-		to_sizes.push_back(tensor.numel());
+		to_sizes.push_back(flat_count(tensor));
 	use.then([to, all] { share_out(to, all); });
 	return use.finish(gloo.alltoall_base(to, from, to_sizes, from_sizes, opts), outputs);
 }

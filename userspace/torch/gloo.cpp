@@ -70,11 +70,20 @@ public:
 	{
 	}
 
-	bool isCompleted() override { return work_->isCompleted(); }
+	/* Who sees that it has ended uses the results without a wait(). */
+	bool isCompleted() override
+	{
+		if (!work_->isCompleted())
+			return false;
+		if (work_->isSuccess())
+			do_then();
+		return true;
+	}
+
 	bool isSuccess() const override { return work_->isSuccess(); }
 	std::exception_ptr exception() const override { return work_->exception(); }
 	void abort() override { work_->abort(); }
-	void synchronize() override { do_then(); }
+	void synchronize() override { isCompleted(); }
 
 	bool wait(milliseconds timeout) override
 	{
@@ -86,7 +95,7 @@ public:
 
 	std::vector<at::Tensor> result() override
 	{
-		do_then();
+		isCompleted();
 		return outputs_;
 	}
 
@@ -199,7 +208,8 @@ at::Tensor ForGloo::in(const at::Tensor &tensor)
 	if (tensor.layout() != at::kStrided)
 		return tensor;
 	if (tensor.is_complex())
-		return at::view_as_real(tensor.resolve_conj().to(at::kCPU).contiguous());
+		return at::view_as_real(tensor.to(at::kCPU).contiguous().resolve_conj()
+					.resolve_neg());
 	if (is_plain(tensor) && gloo_type(tensor.scalar_type()) == tensor.scalar_type())
 		return tensor;
 	return tensor.to(at::kCPU, gloo_type(tensor.scalar_type())).contiguous().resolve_neg();

@@ -105,6 +105,8 @@ private:
 	/* by_gloo.cpp: what Gloo does not have, or not for this type, by something that it has. */
 	WorkPtr gloo_allreduce(Base &gloo, Tensors &tensors, const c10d::ReduceOp &op,
 			       milliseconds timeout);
+	WorkPtr gloo_allreduce_coalesced(Base &gloo, const Tensors &tensors,
+					 const c10d::AllreduceCoalescedOptions &opts);
 	WorkPtr gloo_reduce(Base &gloo, Tensors &tensors, const c10d::ReduceOptions &opts);
 	WorkPtr gloo_scatter_sums(Base &gloo, at::Tensor &output, const Tensors &inputs,
 				  const c10d::ReduceScatterOptions &opts);

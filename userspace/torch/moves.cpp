@@ -18,6 +18,18 @@ bool are_shares(const Tensors &shares, const at::Tensor &one, int ranks)
 	return shares.size() == static_cast<size_t>(ranks);
 }
 
+/* One for each of @inputs, in their order, of its type and size. */
+bool are_alike(const Tensors &outputs, const Tensors &inputs)
+{
+	if (outputs.size() != inputs.size())
+		return false;
+	for (size_t i = 0; i < inputs.size(); i++)
+		if (outputs[i].numel() != inputs[i].numel() ||
+		    outputs[i].scalar_type() != inputs[i].scalar_type())
+			return false;
+	return true;
+}
+
 [[noreturn]] void refuse(Fn fn, const std::string &expected)
 {
 	throw std::invalid_argument(std::string("inc: ") + fn_name(fn) + ": expected " + expected);
@@ -166,15 +178,20 @@ WorkPtr IncGroup::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &in
 	if (outputs.size() != static_cast<size_t>(getSize()))
 		refuse(Fn::allgather_coalesced, "a list of outputs for each rank");
 	for (const Tensors &list : outputs) {
-		if (numel(list) != numel(inputs))
-			refuse(Fn::allgather_coalesced, "lists of the inputs' size");
+		if (!are_alike(list, inputs))
+			refuse(Fn::allgather_coalesced, "lists of the inputs' types and sizes");
 		all.insert(all.end(), list.begin(), list.end());
 	}
 	if (all.empty() || !numel(all))
 		return nothing_to_do(Fn::allgather_coalesced, OpType::ALLGATHER_COALESCED, all);
-	if (why != Why::none)
-		return gloo(Fn::allgather_coalesced, why)
-			.allgather_coalesced(outputs, inputs, opts);
+	if (why != Why::none) {
+		ForGloo use;
+		Base &by = gloo(Fn::allgather_coalesced, why);
+		std::vector<Tensors> lists = use.out(outputs);
+		Tensors own = use.in(inputs);
+
+		return use.finish(by.allgather_coalesced(lists, own, opts), all);
+	}
 	return gather_all(Fn::allgather_coalesced, OpType::ALLGATHER_COALESCED, all, inputs, all,
 			  opts.timeout);
 }

@@ -53,8 +53,14 @@ WorkPtr IncGroup::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoa
 	if (why == Why::none)
 		why = for_reduction(Fn::allreduce_coalesced, tensors[0], opts.reduceOp,
 				    numel(tensors));
-	if (why != Why::none)
-		return gloo(Fn::allreduce_coalesced, why).allreduce_coalesced(tensors, opts);
+	if (why != Why::none) {
+		Base &by = gloo(Fn::allreduce_coalesced, why);
+
+		/* Gloo has no such thing, and says so. */
+		if (!one_type(tensors) || tensors[0].layout() != at::kStrided)
+			return by.allreduce_coalesced(tensors, opts);
+		return gloo_allreduce_coalesced(by, tensors, opts);
+	}
 	return allreduce_by(Fn::allreduce_coalesced, OpType::ALLREDUCE_COALESCED, tensors,
 			    opts.reduceOp, opts.timeout);
 }

@@ -19,6 +19,9 @@ from . import _c10d
 
 __all__ = ["Options", "abort", "counters", "group_number", "process_counters"]
 
+# What Options takes.
+_SETTINGS = ("mode", "wire", "min", "max", "colls", "timeout", "one_host", "report", "gloo")
+
 
 class Options(Dict[str, str]):
     """
@@ -27,12 +30,14 @@ class Options(Dict[str, str]):
         init_process_group("inc", pg_options=inc_torch.Options(wire="bf16"))
 
     Names are those of the environment without INC_TORCH_: wire, min, max, colls, timeout, one_host, report, gloo; and mode for
-    INC_TORCH itself. All ranks give the same.
+    INC_TORCH itself. Another name is a TypeError. All ranks give the same.
     """
 
     def __init__(self, **settings: Any):
         super().__init__()
         for name, value in settings.items():
+            if name not in _SETTINGS:
+                raise TypeError(f"inc_torch.Options has no {name!r}: known are {', '.join(_SETTINGS)}")
             text = str(int(value)) if isinstance(value, bool) else str(value)
             self["INC_TORCH" if name == "mode" else "INC_TORCH_" + name.upper()] = text
 
