@@ -242,8 +242,8 @@ static void send_probe(struct netinc_group *g, bool lost, u64 now)
 }
 
 /*
- * What ends the group is told in the new epoch as well: when READY was on its way the parent did not
- * take it. What was wrong with the epoch before is over.
+ * What ends the group is told in the new epoch as well: when READY was on its way the parent did
+ * not take it. What was wrong with the epoch before is over.
  */
 static void keep_abort(struct netinc_group *g, u64 now)
 {

@@ -318,7 +318,7 @@ static void test_left_is_called(void)
 	end_tree();
 }
 
-/* A rank is closed while READY of the next epoch is on its way: what ends the group is told again. */
+/* A rank is closed while READY of the next epoch is on its way: what ends the group is repeated. */
 static void test_abort_crosses(void)
 {
 	struct frame ready;

@@ -119,7 +119,7 @@ with() {
 	local ret=0
 
 	inc_topology_destroy
-	create_topology 4 && second_bridge && "$1" || ret=1
+	create_topology 4 && second_bridge sw && "$1" || ret=1
 	[ -z "$MONITOR" ] || kill "$MONITOR" 2>/dev/null
 	MONITOR=''
 	return "$ret"

@@ -234,9 +234,9 @@ inc_topology_destroy() {
 	INC_HOSTS=0
 }
 
-# second_bridge [NETNS]: another one, with a node, that all hosts are on too
+# second_bridge NETNS: another one, with a node, that all hosts are on too
 second_bridge() {
-	local ns=${1:-sw} h
+	local ns=$1 h
 
 	{
 		echo "link add br1 address $(mac 253) type bridge"
