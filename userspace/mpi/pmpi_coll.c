@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The collectives. Each has a function that fills in a call from its arguments; the blocking form
- * and the non-blocking one, which gives a request, go on to the MPI's own if it returns false.
- * MPI_Ialltoallw() and persistent collectives are always the MPI's.
+ * The collectives, for pmpi_entry.c. Each has a function that fills in a call from its arguments;
+ * the blocking form and the non-blocking one, which gives a request, go on to the MPI's own if it
+ * returns false. MPI_Ialltoallw() and persistent collectives are always the MPI's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -135,14 +135,14 @@ static bool do_barrier(struct call *call, MPI_Comm comm, MPI_Request *request)
 	return enter(call, INCMPI_BARRIER, 0, comm, request) && take(call);
 }
 
-int MPI_Barrier(MPI_Comm comm)
+int pmpi_own_Barrier(MPI_Comm comm)
 {
 	struct call call;
 
 	return do_barrier(&call, comm, NULL) ? call.ret : PMPI_Barrier(comm);
 }
 
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -158,7 +158,7 @@ static bool do_bcast(struct call *call, void *buf, int count, MPI_Datatype type,
 	return take(call);
 }
 
-int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
+int pmpi_own_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -166,8 +166,8 @@ int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 	       call.ret : PMPI_Bcast(buf, count, type, root, comm);
 }
 
-int MPI_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
-	       MPI_Request *request)
+int pmpi_own_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
+		    MPI_Request *request)
 {
 	struct call call;
 
@@ -197,8 +197,8 @@ static bool do_reduction(struct call *call, enum incmpi_fn fn, const void *send,
 	return take(call);
 }
 
-int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		  MPI_Comm comm)
+int pmpi_own_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		       MPI_Comm comm)
 {
 	struct call call;
 
@@ -206,8 +206,8 @@ int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MP
 	       call.ret : PMPI_Allreduce(send, recv, count, type, op, comm);
 }
 
-int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		   MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+			MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -216,8 +216,8 @@ int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, M
 	       call.ret : PMPI_Iallreduce(send, recv, count, type, op, comm, request);
 }
 
-int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-	       MPI_Comm comm)
+int pmpi_own_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
+		    MPI_Comm comm)
 {
 	struct call call;
 
@@ -225,8 +225,8 @@ int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_O
 	       call.ret : PMPI_Reduce(send, recv, count, type, op, root, comm);
 }
 
-int MPI_Ireduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-		MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Ireduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		     int root, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -235,7 +235,8 @@ int MPI_Ireduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_
 	       call.ret : PMPI_Ireduce(send, recv, count, type, op, root, comm, request);
 }
 
-int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int pmpi_own_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		  MPI_Comm comm)
 {
 	struct call call;
 
@@ -243,8 +244,8 @@ int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op 
 	       call.ret : PMPI_Scan(send, recv, count, type, op, comm);
 }
 
-int MPI_Iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-	      MPI_Request *request)
+int pmpi_own_Iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		   MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -252,8 +253,8 @@ int MPI_Iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op
 	       call.ret : PMPI_Iscan(send, recv, count, type, op, comm, request);
 }
 
-int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-	       MPI_Comm comm)
+int pmpi_own_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		    MPI_Comm comm)
 {
 	struct call call;
 
@@ -261,8 +262,8 @@ int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_O
 	       call.ret : PMPI_Exscan(send, recv, count, type, op, comm);
 }
 
-int MPI_Iexscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Iexscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		     MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -283,8 +284,8 @@ static bool do_reduce_scatter(struct call *call, const void *send, void *recv, c
 	return take(call);
 }
 
-int MPI_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
-		       MPI_Op op, MPI_Comm comm)
+int pmpi_own_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
+			    MPI_Op op, MPI_Comm comm)
 {
 	struct call call;
 
@@ -292,8 +293,8 @@ int MPI_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Dat
 	       call.ret : PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
 }
 
-int MPI_Ireduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
-			MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Ireduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
+			     MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -315,8 +316,8 @@ static bool do_reduce_scatter_block(struct call *call, const void *send, void *r
 	return take(call);
 }
 
-int MPI_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-			     MPI_Comm comm)
+int pmpi_own_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
+				  MPI_Op op, MPI_Comm comm)
 {
 	struct call call;
 
@@ -324,8 +325,8 @@ int MPI_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Dataty
 	       call.ret : PMPI_Reduce_scatter_block(send, recv, count, type, op, comm);
 }
 
-int MPI_Ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
-			      MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
+				   MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -350,8 +351,8 @@ static bool do_gather(struct call *call, const void *send, int send_count, MPI_D
 	return take(call);
 }
 
-int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-	       int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+int pmpi_own_Gather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -361,9 +362,9 @@ int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *r
 				      root, comm);
 }
 
-int MPI_Igather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
-		MPI_Request *request)
+int pmpi_own_Igather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+		     MPI_Request *request)
 {
 	struct call call;
 
@@ -388,9 +389,9 @@ static bool do_gatherv(struct call *call, const void *send, int send_count, MPI_
 	return take(call);
 }
 
-int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		const int counts[], const int displs[], MPI_Datatype recv_type, int root,
-		MPI_Comm comm)
+int pmpi_own_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		     const int counts[], const int displs[], MPI_Datatype recv_type, int root,
+		     MPI_Comm comm)
 {
 	struct call call;
 
@@ -400,9 +401,9 @@ int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *
 				       recv_type, root, comm);
 }
 
-int MPI_Igatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		 const int counts[], const int displs[], MPI_Datatype recv_type, int root,
-		 MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Igatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		      const int counts[], const int displs[], MPI_Datatype recv_type, int root,
+		      MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -427,8 +428,8 @@ static bool do_scatter(struct call *call, const void *send, int send_count, MPI_
 	return take(call);
 }
 
-int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+int pmpi_own_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -438,9 +439,9 @@ int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *
 				       root, comm);
 }
 
-int MPI_Iscatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		 int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
-		 MPI_Request *request)
+int pmpi_own_Iscatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		      int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+		      MPI_Request *request)
 {
 	struct call call;
 
@@ -465,8 +466,9 @@ static bool do_scatterv(struct call *call, const void *send, const int counts[],
 	return take(call);
 }
 
-int MPI_Scatterv(const void *send, const int counts[], const int displs[], MPI_Datatype send_type,
-		 void *recv, int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+int pmpi_own_Scatterv(const void *send, const int counts[], const int displs[],
+		      MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		      int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -476,9 +478,9 @@ int MPI_Scatterv(const void *send, const int counts[], const int displs[], MPI_D
 					recv_type, root, comm);
 }
 
-int MPI_Iscatterv(const void *send, const int counts[], const int displs[], MPI_Datatype send_type,
-		  void *recv, int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
-		  MPI_Request *request)
+int pmpi_own_Iscatterv(const void *send, const int counts[], const int displs[],
+		       MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		       int root, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -504,8 +506,8 @@ static bool do_shares(struct call *call, enum incmpi_fn fn, const void *send, in
 	return take(call);
 }
 
-int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		  int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+int pmpi_own_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		       int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -515,8 +517,8 @@ int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void
 					 comm);
 }
 
-int MPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		   int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+			int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -526,8 +528,8 @@ int MPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, voi
 					  comm, request);
 }
 
-int MPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		 int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+int pmpi_own_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -537,8 +539,8 @@ int MPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void 
 					comm);
 }
 
-int MPI_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		  int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
+int pmpi_own_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		       int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -563,8 +565,9 @@ static bool do_allgatherv(struct call *call, const void *send, int send_count,
 	return take(call);
 }
 
-int MPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		   const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm)
+int pmpi_own_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+			const int counts[], const int displs[], MPI_Datatype recv_type,
+			MPI_Comm comm)
 {
 	struct call call;
 
@@ -574,9 +577,9 @@ int MPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, voi
 					  recv_type, comm);
 }
 
-int MPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		    const int counts[], const int displs[], MPI_Datatype recv_type, MPI_Comm comm,
-		    MPI_Request *request)
+int pmpi_own_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+			 const int counts[], const int displs[], MPI_Datatype recv_type,
+			 MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -601,9 +604,9 @@ static bool do_alltoallv(struct call *call, const void *send, const int send_cou
 	return take(call);
 }
 
-int MPI_Alltoallv(const void *send, const int send_counts[], const int send_displs[],
-		  MPI_Datatype send_type, void *recv, const int recv_counts[],
-		  const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm)
+int pmpi_own_Alltoallv(const void *send, const int send_counts[], const int send_displs[],
+		       MPI_Datatype send_type, void *recv, const int recv_counts[],
+		       const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -613,10 +616,10 @@ int MPI_Alltoallv(const void *send, const int send_counts[], const int send_disp
 					 recv_counts, recv_displs, recv_type, comm);
 }
 
-int MPI_Ialltoallv(const void *send, const int send_counts[], const int send_displs[],
-		   MPI_Datatype send_type, void *recv, const int recv_counts[],
-		   const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm,
-		   MPI_Request *request)
+int pmpi_own_Ialltoallv(const void *send, const int send_counts[], const int send_displs[],
+			MPI_Datatype send_type, void *recv, const int recv_counts[],
+			const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm,
+			MPI_Request *request)
 {
 	struct call call;
 
@@ -681,9 +684,9 @@ static bool do_alltoallw(struct call *call, const void *send, const int send_cou
 	return taken;
 }
 
-int MPI_Alltoallw(const void *send, const int send_counts[], const int send_displs[],
-		  const MPI_Datatype send_types[], void *recv, const int recv_counts[],
-		  const int recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
+int pmpi_own_Alltoallw(const void *send, const int send_counts[], const int send_displs[],
+		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+		       const int recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
 	struct call call;
 

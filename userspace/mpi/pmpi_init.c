@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Begin and end of MPI, communicators, and what the middle needs of MPI. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,25 +169,32 @@ static void free_all_comms(void)
 
 /* ---- Begin and end --------------------------------------------------------- */
 
-/* Ranks must agree that INC is on, and on what depends on it: they call collectives to find out. */
-static void begin(void)
+/*
+ * Ranks must agree that INC is on: they call collectives to find out. Each gets here, whatever it
+ * calls to begin. A rank that has not called MPI_Init() of C is not seen in its collectives either.
+ */
+static bool agree_on(const struct incmpi_settings *set, bool seen)
 {
-	struct incmpi_settings set;
-	int64_t all[3], able;
+	int64_t all[3] = { seen, -(int64_t)set->report, -(set->mode == INCMPI_VERBOSE) };
 	int rank;
 
-	incmpi_settings_read(&set);
-	all[0] = set.mode != INCMPI_OFF;
-	all[1] = -all[0];
-	all[2] = -(int64_t)set.report;
 	if (smallest_of(MPI_COMM_WORLD, all, 3) || PMPI_Comm_rank(MPI_COMM_WORLD, &rank))
+		return false;
+	does_report = all[1];
+	if (!all[0] && all[2] && !rank)
+		fprintf(stderr, "libinc-mpi: INC is off: not every rank calls MPI_Init of C; "
+			"of Fortran, or of another tool, no collectives are seen\n");
+	return all[0];
+}
+
+static void begin(bool seen)
+{
+	struct incmpi_settings set;
+	int64_t able;
+
+	incmpi_settings_read(&set);
+	if (pmpi_is_other() || set.mode == INCMPI_OFF || !agree_on(&set, seen))
 		return;
-	does_report = all[2];
-	if (!all[0]) {
-		if (all[1] && !rank)
-			fprintf(stderr, "libinc-mpi: INC_MPI is \"off\" at some ranks: it is off\n");
-		return;
-	}
 	able = !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_freed, &comm_keyval, NULL) &&
 	       pmpi_types_init() && never_init();
 	if (smallest_of(MPI_COMM_WORLD, &able, 1) || !able)
@@ -223,22 +231,63 @@ static void end(void)
 	pmpi_types_exit();
 }
 
-int MPI_Init(int *argc, char ***argv)
+/*
+ * Fortran of Open MPI, mpi_f08 of MPICH, other tools and some programs begin and end by the names
+ * PMPI_*: these are here too, the MPI's own are the next ones.
+ */
+static int init(int *argc, char ***argv, bool seen)
 {
-	int ret = PMPI_Init(argc, argv);
+	__typeof__(PMPI_Init) *next = dlsym(RTLD_NEXT, "PMPI_Init");
+	int ret;
+
+	pmpi_look_for_other();
+	ret = next ? next(argc, argv) : MPI_ERR_INTERN;
 
 	if (ret == MPI_SUCCESS)
-		begin();
+		begin(seen);
 	return ret;
+}
+
+static int init_thread(int *argc, char ***argv, int required, int *provided, bool seen)
+{
+	__typeof__(PMPI_Init_thread) *next = dlsym(RTLD_NEXT, "PMPI_Init_thread");
+	int ret;
+
+	pmpi_look_for_other();
+	ret = next ? next(argc, argv, required, provided) : MPI_ERR_INTERN;
+
+	if (ret == MPI_SUCCESS)
+		begin(seen);
+	return ret;
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	return init(argc, argv, true);
+}
+
+int PMPI_Init(int *argc, char ***argv)
+{
+	return init(argc, argv, false);
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-	int ret = PMPI_Init_thread(argc, argv, required, provided);
+	return init_thread(argc, argv, required, provided, true);
+}
 
-	if (ret == MPI_SUCCESS)
-		begin();
-	return ret;
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	return init_thread(argc, argv, required, provided, false);
+}
+
+int PMPI_Finalize(void)
+{
+	__typeof__(PMPI_Finalize) *next = dlsym(RTLD_NEXT, "PMPI_Finalize");
+
+	if (is_on)
+		end();
+	return next ? next() : MPI_ERR_INTERN;
 }
 
 int MPI_Finalize(void)

@@ -1,0 +1,88 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# How libinc-mpi begins and ends, for each MPI that is installed. It needs no module: the MPI does
+# all collectives. To be sourced by run, whose result, skip and wanted it uses, and its $tmp, $top
+# and $here.
+
+# shellcheck disable=SC2154
+
+mpi_libs=$top/build/userspace/lib/mpi
+
+# begun MPI MODE PRELOADED [OTHERS]: mpi_begin on 3 ranks, with these libraries at rank 0 and at the
+# others; what it says is in $tmp/begun. The launcher and the shell have nothing preloaded.
+begun()
+{
+	local run=(timeout -k 5 30 "mpirun.$1" -np 3)
+
+	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe)
+	# shellcheck disable=SC2016
+	printf 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) l="%s";; *) l="%s";; esac\n%s\n' \
+		"$3" "${4-}" 'LD_PRELOAD=$l exec "$@"' >"$tmp/begin.sh"
+	# MPICH's launcher forwards the end of its input, see launchers.sh
+	"${run[@]}" sh "$tmp/begin.sh" "$tmp/begin.$1" "$2" 0<>"$tmp/begin.input" \
+		>"$tmp/begun" 2>&1 && grep -q '^passed$' "$tmp/begun"
+}
+
+mpi_result()
+{
+	result "$1" "libinc-mpi: $2"
+	[ "$1" = 0 ] || sed 's/^/# /' "$tmp/begun"
+}
+
+# Of some ranks' collectives libinc-mpi sees nothing: INC is off, and nobody waits for anybody.
+two_beginnings()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so
+
+	INC_MPI=verbose begun "$1" mixed "$lib" "$lib" &&
+		[ "$(grep -c 'INC is off: not every rank calls MPI_Init' "$tmp/begun")" = 1 ]
+}
+
+# Ranks without the library would notice anything that the others exchange by it.
+off_is_off()
+{
+	INC_MPI=off begun "$1" c "$mpi_libs/$1/libinc-mpi.so" && ! grep -q libinc-mpi "$tmp/begun"
+}
+
+other_library()
+{
+	local lib=$mpi_libs/$2/libinc-mpi.so
+
+	begun "$1" c "$lib" "$lib" &&
+		[ "$(grep -c "^libinc-mpi: .*: INC is off; preload $mpi_libs/$1/libinc-mpi.so\$" \
+			"$tmp/begun")" = 1 ]
+}
+
+# mpi_begins MPI OTHER
+mpi_begins()
+{
+	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2") name
+
+	if ! command -v "mpicc.$1" >/dev/null || ! command -v "mpirun.$1" >/dev/null ||
+		[ ! -d "$mpi_libs/$1" ] || [ ! -d "$mpi_libs/$2" ]; then
+		for name in "${names[@]}"; do
+			skip "libinc-mpi: $name" "there are not both MPIs"
+		done
+		return
+	fi
+	if ! "mpicc.$1" -std=gnu11 -Wall -Wextra -Werror -o "$tmp/begin.$1" \
+		"$here/mpi_begin.c" >"$tmp/begun" 2>&1; then
+		mpi_result 1 "$1: mpi_begin.c"
+		return
+	fi
+	two_beginnings "$1"
+	mpi_result $? "${names[0]}"
+	off_is_off "$1"
+	mpi_result $? "${names[1]}"
+	other_library "$1" "$2"
+	mpi_result $? "${names[2]}"
+}
+
+libinc_mpi()
+{
+	wanted "libinc-mpi" || return
+	mkfifo "$tmp/begin.input"
+	mpi_begins openmpi mpich
+	mpi_begins mpich openmpi
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mpi_begin c|mixed: a program of MPI in which all ranks call MPI_Init(), or only rank 0 and the
+ * others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by PMPI_*, too.
+ * Rank 0 prints "passed" if they give what they must.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_RANKS 8
+
+static int is_first(void)
+{
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+
+	if (!rank)
+		rank = getenv("PMI_RANK");
+	return rank && !strcmp(rank, "0");
+}
+
+static int sum(int value, int seen)
+{
+	int all = -1;
+
+	if (seen)
+		MPI_Allreduce(&value, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	else
+		PMPI_Allreduce(&value, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	return all;
+}
+
+/* A function that has as many arguments as any. */
+static int exchange_fails(int rank, int size, int seen)
+{
+	int send[MAX_RANKS], recv[MAX_RANKS], counts[MAX_RANKS], displs[MAX_RANKS], bad = 0;
+	MPI_Request request;
+
+	for (int i = 0; i < size; i++) {
+		send[i] = 100 * rank + i;
+		recv[i] = -1;
+		counts[i] = 1;
+		displs[i] = i;
+	}
+	if (seen)
+		MPI_Ialltoallv(send, counts, displs, MPI_INT, recv, counts, displs, MPI_INT,
+			       MPI_COMM_WORLD, &request);
+	else
+		PMPI_Ialltoallv(send, counts, displs, MPI_INT, recv, counts, displs, MPI_INT,
+				MPI_COMM_WORLD, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	for (int i = 0; i < size; i++)
+		bad += recv[i] != 100 * i + rank;
+	return bad;
+}
+
+int main(int argc, char **argv)
+{
+	int seen = argc == 2 && (!strcmp(argv[1], "c") || is_first()), rank, size, got, bad;
+
+	if (seen)
+		MPI_Init(&argc, &argv);
+	else
+		PMPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (size > MAX_RANKS)
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	got = sum(rank + 1, seen);
+	bad = sum(got != size * (size + 1) / 2, seen);
+	bad += sum(exchange_fails(rank, size, seen), seen);
+	if (!rank && !bad)
+		puts("passed");
+	if (seen)
+		MPI_Finalize();
+	else
+		PMPI_Finalize();
+	return bad != 0;
+}
