@@ -225,6 +225,7 @@ def t_squat_forming(lab):
     second.start(group, 1, 2)
     first.joined()
     second.joined()
+    lab.repeated("challenge")
     first.close()
     second.close()
     lab.left("h1", "h2")

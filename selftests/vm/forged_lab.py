@@ -106,6 +106,14 @@ class Lab:
             key = f"drop_{reason}"
             self.ledger[ns][key] = self.ledger[ns].get(key, 0) + n
 
+    def repeated(self, reason):
+        """
+        What a slow rank of ours has repeated may come to the node too late, as a JOIN behind its
+        own READY. To be called after an audit of what strangers have sent.
+        """
+        key = f"drop_{reason}"
+        self.ledger["sw"][key] = abi.drops("sw").get(key, 0)
+
     def recover(self):
         """After a test that failed: what it has left is not the next one's fault."""
         self.job.close()
