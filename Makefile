@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
-	check-fabric check-packages dist deb bench coverage lint clean help
+	check-fabric check-packages dist deb docs bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -83,6 +83,11 @@ deb:
 	@$(TOP)/tools/deps packages $(if $(TORCH),torch)
 	@$(TOP)/tools/deb $(if $(TORCH),--torch)
 
+# HTML of Documentation/: build/docs/html
+docs:
+	@$(TOP)/tools/deps docs
+	@$(TOP)/tools/docs/build
+
 # Build, install, upgrade, remove and purge them in a Debian root of their own; as root.
 check-packages:
 	@$(TOP)/tools/deps packages check-packages
@@ -141,6 +146,7 @@ help:
 	@echo 'make deb         the Debian packages, in build/deb; TORCH=1: that for PyTorch, too. Installs what it takes'
 	@echo 'make check-packages  build them, and install, upgrade and purge them in a Debian root, with the module'
 	@echo '                 built there by DKMS; as root'
+	@echo 'make docs        Documentation/ and a reference of libinc as HTML, in build/docs/html'
 	@echo 'make demo        in a VM: train a model on 4 hosts, summed inside the bridge between them'
 	@echo 'make kselftest   the tests on this machine, as those of the kernel are run; as root, or those of the module are'
 	@echo '                 skipped: see selftests/Makefile'
