@@ -411,7 +411,11 @@ counters() {
 	grep -qE '^blocks +[1-9][0-9]*  blocks completed by reduction or replication$' \
 		<<<"$stats" || return
 	! grep -qE '^drop_version ' <<<"$stats" || return
-	inc -n sw -s stats show | grep -qE '^drop_version +0  wire version unknown$'
+	inc -n sw -s stats show | grep -qE '^drop_version +0  wire version unknown$' || return
+	inc -n sw metrics >"$INC_TMP/metrics" || return
+	grep -qE '^inc_blocks_total [1-9][0-9]*$' "$INC_TMP/metrics" &&
+		grep -qE '^inc_port_rx_packets_total\{node="br0",dev="[^"]+"\} [1-9]' \
+			"$INC_TMP/metrics" && [ "$(tail -n 1 "$INC_TMP/metrics")" = "# EOF" ]
 }
 
 active() {

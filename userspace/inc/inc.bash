@@ -118,7 +118,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run save"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run save metrics"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ] || [ "$object" = tenant ]; then
@@ -129,7 +129,7 @@ _inc()
 			_inc_words "show add change replace del help"
 		elif [ "$object" = limits ]; then
 			_inc_words "show set help"
-		elif [ "$object" = save ]; then
+		elif [ "$object" = save ] || [ "$object" = metrics ]; then
 			_inc_words "help"
 		elif [ "$object" = ping ]; then
 			_inc_words "port dev count interval timeout help"

@@ -191,31 +191,36 @@ void show_parent_nest(struct nlattr *nest)
 	out_close();
 }
 
-/* rx_packets; "counter_45" for one that is newer than this tool. */
-static void counter_name(char buf[NAME_LEN], unsigned int type)
+const char *counter_name(unsigned int type)
 {
+	static char buf[NAME_LEN];
 	unsigned int i;
 
 	if (type > INC_C_MAX || !counters[type].name) {
-		snprintf(buf, NAME_LEN, "counter_%u", type);
-		return;
+		snprintf(buf, sizeof(buf), "counter_%u", type);
+		return buf;
 	}
-	snprintf(buf, NAME_LEN, "%s", counters[type].name);
+	snprintf(buf, sizeof(buf), "%s", counters[type].name);
 	for (i = 0; buf[i]; i++)
 		buf[i] = (char)tolower((unsigned char)buf[i]);
+	return buf;
+}
+
+const char *counter_text(unsigned int type)
+{
+	return type <= INC_C_MAX ? counters[type].text : "";
 }
 
 static void show_counter(unsigned int type, uint64_t value, const char *indent, bool all)
 {
-	char name[NAME_LEN], num[24];
+	const char *name = counter_name(type);
+	char num[24];
 
-	counter_name(name, type);
 	if (out_is_json()) {
 		out_num(name, NULL, value, UNIT_NONE);
 	} else if (value || all) {
 		snprintf(num, sizeof(num), "%ju", (uintmax_t)value);
-		out_text("%s%-18s %14s  %s\n", indent, name, num,
-			 type <= INC_C_MAX ? counters[type].text : "");
+		out_text("%s%-18s %14s  %s\n", indent, name, num, counter_text(type));
 	}
 }
 

@@ -17,6 +17,10 @@ const char *error_name(unsigned int code);
 const char *event_name(unsigned int type);
 const char *fallback_name(unsigned int fallback);
 const char *placement_name(unsigned int placement);
+/* rx_packets; "counter_45" for one that is newer than this tool. */
+const char *counter_name(unsigned int type);
+/* What it counts. */
+const char *counter_text(unsigned int type);
 
 /* By enum inc_fallback, ends with NULL. */
 extern const char *const fallback_names[];
