@@ -34,6 +34,22 @@ pages()
 	sed 's/^/# /' "$tmp/log"
 }
 
+texts()
+{
+	local line ended=0
+
+	while IFS= read -r line; do
+		case $line in
+		"ok - "*) result 0 "${line#ok - }" ;;
+		"not ok - "*) result 1 "${line#not ok - }" ;;
+		end) ended=1 ;;
+		*) echo "# ${line#\# }" ;;
+		esac
+	done < <(python3 "$here/documents.py" 2>&1)
+	[ "$ended" = 1 ]
+	result $? "documents: the tests came to their end"
+}
+
 documents()
 {
 	wanted "documents" || return
@@ -42,4 +58,5 @@ documents()
 		return
 	fi
 	pages
+	texts
 }

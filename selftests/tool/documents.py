@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Holds documents against the sources: every text of troubleshooting.rst is one that a program or the
+kernel prints, every tracepoint and field of tracing.rst is in kernel/core/trace.h.
+
+Prints "ok - NAME" and "not ok - NAME", and "end" at the end.
+"""
+import glob
+import os
+import re
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DOCUMENTS = os.path.join(TOP, "Documentation")
+
+
+def result(name, complaints):
+    print(f"{'not ok' if complaints else 'ok'} - documents: {name}")
+    for line in complaints:
+        print(f"# {line}")
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+def literals():
+    """All strings of the C sources, those that stand behind one another as one."""
+    out = []
+    for pattern in ("kernel/**/*.[ch]", "userspace/**/*.[ch]", "uapi/linux/*.h"):
+        for path in glob.glob(os.path.join(TOP, pattern), recursive=True):
+            text = re.sub(r"/\*.*?\*/", "", read(path), flags=re.S)
+            for run in re.findall(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', text):
+                out.append("".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', run)))
+    return "\0".join(out)
+
+
+def printed_texts():
+    keys = re.findall(r"^``([^`\n]+)``\n    ", read(DOCUMENTS, "troubleshooting.rst"), re.M)
+    said = literals()
+    complaints = [f"'{key}': nothing prints it" for key in keys if key not in said]
+    if len(keys) < 40:
+        complaints.append(f"only {len(keys)} texts: expected 40 or more")
+    if len(set(keys)) != len(keys):
+        complaints.append("a text is there twice")
+    result("what troubleshooting.rst names is printed", complaints)
+
+
+def tracepoints():
+    fields = {}
+    for name, body in re.findall(r"TRACE_EVENT\((\w+),(.*?)TP_fast_assign", read(TOP, "kernel/core/trace.h"), re.S):
+        fields[name] = set(re.findall(r"__field\(\w+, (\w+)\)", body))
+    complaints, named = [], set()
+    text = read(DOCUMENTS, "tracing.rst")
+    for line in re.findall(r"^\tbpftrace -e '(.*)'$", text, re.M):
+        parts = re.split(r"tracepoint:netinc:(\w+)", line)[1:]
+        for name, program in zip(parts[::2], parts[1::2]):
+            named.add(name)
+            lacks = set(re.findall(r"args->(\w+)", program)) - fields.get(name, set())
+            if lacks or name not in fields:
+                complaints.append(f"{name}: {', '.join(sorted(lacks)) or 'no such tracepoint'}")
+    complaints += [f"{name}: not in the table" for name in fields if f"\n``{name}``" not in text]
+    if len(named) < 4 or len(fields) < 5:
+        complaints.append(f"{len(named)} of {len(fields)} tracepoints are used: expected 4 of 5")
+    result("what tracing.rst looks at is there", complaints)
+
+
+def reasons():
+    """The numbers that tracing.rst gives as examples."""
+    names = re.findall(r"^INC_COUNTER\((\w+),", read(TOP, "uapi/linux/inc_counters.h"), re.M)
+    text = read(DOCUMENTS, "tracing.rst")
+    wrong = [f"{n} is {names[int(n) - 1]}, not {name}"
+             for n, name in re.findall(r"\((\d+) is (DROP_\w+)\)", text) if names[int(n) - 1] != name]
+    result("reasons of drops have the numbers that tracing.rst says",
+           wrong if re.search(r"\d+ is DROP_", text) else ["there is no example"])
+
+
+printed_texts()
+tracepoints()
+reasons()
+print("end")
