@@ -142,32 +142,61 @@ static bool is_name(const char *text)
 	       last[strspn(last, "0123456789")];
 }
 
-int addr_find(const char *text, struct addr *addr)
+/* fe80::1%eth0 */
+static int find_dev(const char *text, const char *dev, struct addr *addr)
 {
-	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
-	int err;
+	if (!addr_link_local(addr))
+		return usage_error("%s: only a link-local address takes %%DEV", text);
+	addr->ifindex = if_nametoindex(dev);
+	if (!addr->ifindex)
+		return refused("%s: no such interface in this network namespace", text);
+	return 0;
+}
 
-	if (!addr_parse(text, strlen(text), addr))
-		return 0;
-	if (!is_name(text))
-		return usage_error("%s: expected an IPv4 or IPv6 address, or a host's name", text);
-	err = getaddrinfo(text, NULL, &hints, &found);
-	if (err)
-		return refused("%s: no address of this host is found: %s", text,
-			       gai_strerror(err));
+static bool take_sockaddr(struct addr *addr, const struct addrinfo *found)
+{
+	const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
+	const struct sockaddr_in *in = (const void *)found->ai_addr;
+
+	memset(addr, 0, sizeof(*addr));
 	if (found->ai_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)found->ai_addr;
-
 		addr->len = sizeof(in->sin_addr);
 		memcpy(addr->bytes, &in->sin_addr, sizeof(in->sin_addr));
-	} else {
-		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
-
+	} else if (found->ai_family == AF_INET6) {
 		addr->len = sizeof(in6->sin6_addr);
 		memcpy(addr->bytes, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		addr->ifindex = in6->sin6_scope_id;
 	}
+	return addr->len;
+}
+
+static int resolve(const char *name, struct addr *addrs, size_t max, size_t *n)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found, *at;
+	int err = getaddrinfo(name, NULL, &hints, &found);
+
+	if (err)
+		return refused("%s: no address of this host is found: %s", name, gai_strerror(err));
+	*n = 0;
+	for (at = found; at && *n < max; at = at->ai_next)
+		if (take_sockaddr(&addrs[*n], at))
+			++*n;
 	freeaddrinfo(found);
-	return 0;
+	return *n ? 0 : refused("%s: no address of this host is found: %s", name,
+				gai_strerror(EAI_NONAME));
+}
+
+int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n)
+{
+	const char *dev = strchr(text, '%');
+
+	*n = 1;
+	memset(addrs, 0, sizeof(*addrs));
+	if (!addr_parse(text, dev ? (size_t)(dev - text) : strlen(text), addrs))
+		return dev ? find_dev(text, dev + 1, addrs) : 0;
+	if (!is_name(text))
+		return usage_error("%s: expected an IPv4 or IPv6 address, or a host's name", text);
+	return resolve(text, addrs, max, n);
 }
 
 bool addr_link_local(const struct addr *addr)

@@ -3,6 +3,7 @@
  * inc parent: where ranks of this network namespace find their node when connect() names none.
  */
 #include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
@@ -12,12 +13,15 @@
 #include "print.h"
 #include "tool.h"
 
+/* of a name */
+#define MAX_ADDRS	16
+
 static const char usage[] =
 	"Usage: inc parent show\n"
 	"       inc parent set ADDR [port PORT] [dev DEV]\n"
 	"       inc parent del\n"
-	"ADDR: an IPv4 or IPv6 address of the node, or its name, of which the first address is set;\n"
-	"a link-local address (fe80::...) needs dev.\n"
+	"ADDR: an IPv4 or IPv6 address of the node, or its name: of several addresses the first one at which a node\n"
+	"answers is set, and if none does the first; a link-local address (fe80::...) needs dev, or fe80::...%DEV.\n"
 	"PORT: the node's UDP port, default 5227.\n";
 
 static int send_parent(const struct addr *addr, const struct arg *port, uint32_t ifindex)
@@ -36,37 +40,89 @@ static int send_parent(const struct addr *addr, const struct arg *port, uint32_t
 	return inc_talk(msg, 0, NULL);
 }
 
+/*
+ * Leaves those of @n addresses that can be a parent: with @dev the link-local ones, without it the
+ * others and those that name their interface. Returns how many.
+ */
+static size_t leave_usable(struct addr *addrs, size_t n, bool dev)
+{
+	size_t i, left = 0;
+	bool local;
+
+	for (i = 0; i < n; i++) {
+		local = addr_link_local(&addrs[i]);
+		if (dev ? local : !local || addrs[i].ifindex)
+			addrs[left++] = addrs[i];
+	}
+	return left;
+}
+
+/* The first one at which a node answers, or else the first one: it may be there later. */
+static const struct addr *choose(const char *name, const struct addr *addrs, size_t n,
+				 uint16_t port)
+{
+	size_t i;
+
+	if (n == 1)
+		return addrs;
+	for (i = 0; i < n; i++)
+		if (node_answers(&addrs[i], port, addrs[i].ifindex))
+			return &addrs[i];
+	fprintf(stderr,
+		"inc: warning: parent set: %s: no node answers at any of its %zu addresses; the first is set\n",
+		name, n);
+	return addrs;
+}
+
+static int set_dev(const char *text, const struct arg *dev, struct addr *addrs, size_t n)
+{
+	uint32_t ifindex = if_nametoindex(dev->text);
+
+	if (strchr(text, '%'))
+		return usage_error("dev %s: %s names its interface", dev->text, text);
+	if (!n)
+		return usage_error("dev %s: only a link-local address takes dev; %s is none",
+				   dev->text, text);
+	if (!ifindex)
+		return refused("dev %s: no such interface in this network namespace", dev->text);
+	while (n)
+		addrs[--n].ifindex = ifindex;
+	return 0;
+}
+
+static int find(const char *text, const struct arg *dev, struct addr *addrs, size_t *n)
+{
+	int err = addrs_find(text, addrs, MAX_ADDRS, n);
+
+	if (err)
+		return err;
+	*n = leave_usable(addrs, *n, dev->given);
+	if (dev->given)
+		return set_dev(text, dev, addrs, *n);
+	return *n ? 0 : usage_error("%s: a link-local address needs dev DEV", text);
+}
+
 static int set(int argc, char **argv)
 {
 	struct arg args[] = {
-		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
+		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535, .num = INC_PORT },
 		{ .key = "dev", .kind = ARG_DEV },
 		{ .key = NULL }
 	};
-	unsigned int ifindex = 0;
-	struct addr addr;
+	struct addr addrs[MAX_ADDRS];
+	const struct addr *addr;
+	size_t n;
 	int err;
 
 	if (!argc)
 		return usage_error("address is missing; expected an IPv4 or IPv6 address");
 	err = args_parse(args, argc - 1, argv + 1);
+	if (!err)
+		err = find(argv[0], &args[1], addrs, &n);
 	if (err)
 		return err;
-	err = addr_find(argv[0], &addr);
-	if (err)
-		return err;
-	if (addr_link_local(&addr) && !args[1].given)
-		return usage_error("%s: a link-local address needs dev DEV", argv[0]);
-	if (!addr_link_local(&addr) && args[1].given)
-		return usage_error("dev %s: only a link-local address takes dev; %s is none",
-				   args[1].text, argv[0]);
-	if (args[1].given) {
-		ifindex = if_nametoindex(args[1].text);
-		if (!ifindex)
-			return refused("dev %s: no such interface in this network namespace",
-				       args[1].text);
-	}
-	return send_parent(&addr, &args[0], ifindex);
+	addr = choose(argv[0], addrs, n, (uint16_t)args[0].num);
+	return send_parent(addr, &args[0], addr->ifindex);
 }
 
 static int del(int argc, char **argv)

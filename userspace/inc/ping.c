@@ -40,12 +40,16 @@
 static const char usage[] =
 	"Usage: inc ping [ADDR] [port PORT] [dev DEV] [count N] [interval MS] [timeout MS]\n"
 	"Asks a node whether it is there, as a rank does that wants to join.\n"
-	"ADDR: its IPv4 or IPv6 address or its name, by default this network namespace's parent; a link-local one needs dev\n"
+	"ADDR: its IPv4 or IPv6 address or its name, by default this network namespace's parent; a link-local one needs dev,\n"
+	"      or is fe80::...%DEV\n"
 	"PORT: its UDP port, default 5227\n"
 	"DEV:  ask by this device, or in this VRF\n"
 	"N:    questions, 1..1000000, default 4\n"
 	"MS:   from one to the next, and until an answer counts as lost; both 10..60000, default 1000\n"
 	"Exit status 0: a node has answered, 1: none has.\n";
+
+/* Until an answer counts as lost, where nobody has said how long that is. */
+#define ANSWER_MS	500
 
 struct target {
 	struct addr addr;
@@ -131,11 +135,13 @@ static int default_target(struct target *to)
 
 static int given_target(struct target *to, const char *text, const struct arg *dev)
 {
-	int err = addr_find(text, &to->addr);
+	size_t n;
+	int err = addrs_find(text, &to->addr, 1, &n);
 
 	if (err)
 		return err;
-	if (addr_link_local(&to->addr) && !dev->given)
+	to->ifindex = to->addr.ifindex;
+	if (addr_link_local(&to->addr) && !dev->given && !to->ifindex)
 		return usage_error("%s: a link-local address needs dev DEV", text);
 	if (!dev->given)
 		return 0;
@@ -167,8 +173,8 @@ static int prepare_socket(int fd, const struct target *to)
 			  sizeof(on));
 }
 
-/* A socket that only hears what comes from there; -1: an error has been printed. */
-static int open_socket(const struct target *to)
+/* A socket that only hears what comes from there, or a negative errno. */
+static int connect_socket(const struct target *to)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(to->port),
 				    .sin6_scope_id = to->ifindex };
@@ -176,17 +182,17 @@ static int open_socket(const struct target *to)
 	bool v4 = to->addr.len == 4;
 	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0) {
-		refused("socket: %s", strerror(errno));
-		return -1;
-	}
+	int err;
+
+	if (fd < 0)
+		return -errno;
 	memcpy(&in.sin_addr, to->addr.bytes, sizeof(in.sin_addr));
 	memcpy(&in6.sin6_addr, to->addr.bytes, sizeof(in6.sin6_addr));
 	if (prepare_socket(fd, to) ||
 	    connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
-		refused("%s: %s", target_text(to), strerror(errno));
+		err = -errno;
 		close(fd);
-		return -1;
+		return err;
 	}
 	return fd;
 }
@@ -347,20 +353,28 @@ static enum answer send_question(int fd, const struct question *q)
 	return answer_of(errno) ?: ANSWER_NOT_SENT;
 }
 
+/* Of a question, within @timeout ms. */
+static enum answer ask_once(int fd, uint32_t group, uint32_t nonce, uint64_t timeout)
+{
+	uint64_t start = now_us();
+	enum answer answer;
+	struct question q;
+
+	make_question(&q, group, nonce);
+	answer = send_question(fd, &q);
+	return answer ? answer : await(fd, group, nonce, start + timeout * 1000);
+}
+
 static int ask(int fd, const struct target *to, struct tally *t, uint32_t group, uint64_t timeout)
 {
-	struct question q;
 	uint64_t start, us;
 	uint32_t nonce;
 
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return refused("getrandom: %s", strerror(errno));
-	make_question(&q, group, nonce);
 	start = now_us();
 	t->sent++;
-	t->last = send_question(fd, &q);
-	if (!t->last)
-		t->last = await(fd, group, nonce, start + timeout * 1000);
+	t->last = ask_once(fd, group, nonce, timeout);
 	us = now_us() - start;
 	show_answer(to, t->sent, t->last, us);
 	if (t->last != ANSWER_NODE)
@@ -414,9 +428,9 @@ static int run_ping(const struct target *to, uint64_t count, uint64_t interval, 
 
 	if (getrandom(&group, sizeof(group), 0) != sizeof(group))
 		return refused("getrandom: %s", strerror(errno));
-	fd = open_socket(to);
+	fd = connect_socket(to);
 	if (fd < 0)
-		return EXIT_REFUSED;
+		return refused("%s: %s", target_text(to), strerror(-fd));
 	interrupted = false;
 	sigaction(SIGINT, &stop, &before);
 	while (!err && t.sent < count && !interrupted) {
@@ -432,6 +446,22 @@ static int run_ping(const struct target *to, uint64_t count, uint64_t interval, 
 		return err;
 	summarize(to, &t, mtu);
 	return t.nodes ? 0 : EXIT_REFUSED;
+}
+
+bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex)
+{
+	struct target to = { .addr = *addr, .port = port, .ifindex = ifindex };
+	enum answer answer;
+	uint32_t random[2];
+	int fd;
+
+	fd = getrandom(random, sizeof(random), 0) == sizeof(random) ? connect_socket(&to) : -1;
+	if (fd < 0)
+		return false;
+	interrupted = false;
+	answer = ask_once(fd, random[0], random[1], ANSWER_MS);
+	close(fd);
+	return answer == ANSWER_NODE;
 }
 
 static int ping(int argc, char **argv)

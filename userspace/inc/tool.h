@@ -81,6 +81,7 @@ enum arg_kind {
 struct addr {
 	unsigned char bytes[16];
 	int len;		/* 4, 16 */
+	uint32_t ifindex;	/* of a link-local one, if it was named with it; else 0 */
 };
 
 struct arg {
@@ -103,11 +104,13 @@ int parse_value(struct arg *arg, const char *text);
 /* 0 if @len characters at @text are an address. */
 int addr_parse(const char *text, size_t len, struct addr *addr);
 /*
- * An address, or a host's name, of whose addresses the first is taken (getaddrinfo(3)). 0, or what
- * usage_error() or refused() return.
+ * An address, also fe80::1%eth0, or the addresses of the host of this name (getaddrinfo(3)), at most
+ * @max, in the order of the resolver. 0, or what usage_error() or refused() return.
  */
-int addr_find(const char *text, struct addr *addr);
+int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n);
 bool addr_link_local(const struct addr *addr);
+/* Asks as `inc ping` does, once, and says nothing of it; @ifindex: of a link-local address. */
+bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex);
 /* The addresses of an ARG_ADDRS that was given; returns how many. */
 size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max);
 /* The address of an ARG_PEER that was given; zeros for "none". */
