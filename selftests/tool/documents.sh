@@ -34,6 +34,32 @@ pages()
 	sed 's/^/# /' "$tmp/log"
 }
 
+# Of each function that libinc exports there is a manual page that names it, and no page of others.
+manual_pages()
+{
+	local name page status=0
+
+	"$top/tools/docs/man" "$tmp/man3" || return
+	while read -r name; do
+		page=$tmp/man3/$name.3
+		if [ ! -e "$page" ]; then
+			echo "$name: no page"
+		elif ! grep -q "^\.so man3/inc_[a-z_]*\.3$" "$page" &&
+		     ! grep -qE "^\.TH ${name^^} 3 " "$page"; then
+			echo "$page: neither a page nor a way to one"
+		elif ! grep -qE "^\\\\fB.*\b$name\(" "$tmp/man3/$(sed -n 's|^\.so man3/||p' "$page" |
+				grep . || echo "$name.3")"; then
+			echo "$name: not in the synopsis of its page"
+		else
+			continue
+		fi
+		status=1
+	done < <(sed -n 's/^[[:space:]]*\(inc_[a-z_]*\);$/\1/p' "$top/userspace/libinc/libinc.map")
+	[ "$(find "$tmp/man3" -name '*.3' | wc -l)" = \
+		"$(grep -c '^[[:space:]]*inc_[a-z_]*;$' "$top/userspace/libinc/libinc.map")" ] || status=1
+	return $status
+}
+
 texts()
 {
 	local line ended=0
@@ -58,5 +84,8 @@ documents()
 		return
 	fi
 	pages
+	manual_pages >"$tmp/log" 2>&1
+	result $? "documents: each function of libinc has a manual page"
+	sed 's/^/# /' "$tmp/log"
 	texts
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# bash completion for inc(8)
+# bash completion for inc(8). As a program, for the shells that have completions of another form:
+#
+#	bash inc.bash WORD...		prints what the last word may be, of a line that begins with "inc"
 
 _inc_words()
 {
@@ -139,4 +141,11 @@ _inc()
 	esac
 }
 
-complete -F _inc inc
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	_inc
+	[ ${#COMPREPLY[@]} = 0 ] || printf '%s\n' "${COMPREPLY[@]}"
+else
+	complete -F _inc inc
+fi

@@ -104,8 +104,8 @@ int parse_value(struct arg *arg, const char *text);
 /* 0 if @len characters at @text are an address. */
 int addr_parse(const char *text, size_t len, struct addr *addr);
 /*
- * An address, also fe80::1%eth0, or the addresses of the host of this name (getaddrinfo(3)), at most
- * @max, in the order of the resolver. 0, or what usage_error() or refused() return.
+ * An address, also fe80::1%eth0, or the addresses of the host of this name (getaddrinfo(3)), at
+ * most @max, in the order of the resolver. 0, or what usage_error() or refused() return.
  */
 int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n);
 bool addr_link_local(const struct addr *addr);
