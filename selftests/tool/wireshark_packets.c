@@ -414,7 +414,8 @@ static u32 fill_error(struct inc_error_pkt *error, u8 type, u16 code)
 	put_desc(&error->desc[0]);
 	put_desc(&error->desc[1]);
 	if (type == INC_PKT_ABORT)
-		remark("abort", "ABORT: %s: rank 3, 5: %s", error_names[code], error_texts[code]);
+		remark(code ? "abort" : "done", "ABORT: %s: rank 3, 5: %s", error_names[code],
+		       error_texts[code]);
 	else
 		remark("error", "ERROR: %s, %s: rank 3, 5: %s", error_names[code],
 		       resume ? "goes on with operation 9" : "the group is over",

@@ -361,6 +361,8 @@ local e = {
 		expert.group.RESPONSE_CODE, expert.severity.ERROR),
 	abort = ProtoExpert.new("inc.expert.abort", "A rank or node is gone",
 		expert.group.RESPONSE_CODE, expert.severity.ERROR),
+	done = ProtoExpert.new("inc.expert.done", "A rank or node has done with the group",
+		expert.group.RESPONSE_CODE, expert.severity.NOTE),
 	refuse = ProtoExpert.new("inc.expert.refuse", "Refused",
 		expert.group.RESPONSE_CODE, expert.severity.WARN),
 	run = ProtoExpert.new("inc.expert.run", "Several packets before segmentation",
@@ -649,8 +651,9 @@ end
 
 function after.ABORT(tree, body, offset, p)
 	local code, text = say_error(body)
+	local done = code == "NONE" or code == "LEFT" and has(p.flags, 0x20)
 	p.says = code
-	tree:add_proto_expert_info(e.abort, "ABORT: " .. code .. ": " .. text)
+	tree:add_proto_expert_info(done and e.done or e.abort, "ABORT: " .. code .. ": " .. text)
 	return offset
 end
 

@@ -19,10 +19,6 @@
 #include "print.h"
 #include "tool.h"
 
-#ifndef INC_TOOL_VERSION
-#define INC_TOOL_VERSION "unknown"
-#endif
-
 #define NETNS_DIR "/var/run/netns"
 
 struct options options;

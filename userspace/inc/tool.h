@@ -13,6 +13,10 @@
 
 #include "print.h"
 
+#ifndef INC_TOOL_VERSION
+#define INC_TOOL_VERSION "unknown"
+#endif
+
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 #define EXIT_REFUSED	1
