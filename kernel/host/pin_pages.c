@@ -40,36 +40,6 @@ static struct vm_area_struct *find_area(struct mm_struct *mm, u64 at)
 }
 
 /*
- * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
- * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
- * cannot pin later ends the group, for all its ranks. No FOLL flag asks without pinning, and to
- * touch every page costs a fault for each that is not there yet. The walk only decides what the
- * submitter is told: memory is reached through pin_user_pages_fast() alone, which checks again.
- */
-int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
-{
-	unsigned long need = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
-	struct mm_struct *mm = current->mm;
-	struct vm_area_struct *vma;
-	u64 at, end = addr + len;
-	int err = 0;
-
-	if (end < addr || end != (unsigned long)end || !access_ok(u64_to_user_ptr(addr), len))
-		return -EFAULT;
-	mmap_read_lock(mm);
-	for (at = addr; at < end && !err; at = vma->vm_end) {
-		vma = find_area(mm, at);
-		if (!vma || vma->vm_start > at || (vma->vm_flags & need) != need ||
-		    (vma->vm_flags & (VM_IO | VM_PFNMAP))) {
-			err = -EFAULT;
-			break;
-		}
-	}
-	mmap_read_unlock(mm);
-	return err;
-}
-
-/*
  * Wait for the pages as any access of a process does: not holding its memory map, and only while it
  * is not killed. Pinning does neither on all kernels.
  */
@@ -77,6 +47,87 @@ static int await_pages(unsigned long addr, u32 n)
 {
 	fault_in_readable((void __user *)addr, (size_t)n << PAGE_SHIFT);
 	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+/*
+ * Pages of a file system that is told before a page is written to: what is pinned for long is
+ * written to behind its back, after it has cleaned the page. Kernels from 6.5 on refuse that
+ * (writable_file_mapping_allowed()); older ones lose the data, or the file system complains.
+ */
+static bool tells_its_writes(const struct vm_area_struct *vma)
+{
+	return (vma->vm_flags & VM_SHARED) && vma->vm_ops &&
+	       (vma->vm_ops->page_mkwrite || vma->vm_ops->pfn_mkwrite);
+}
+
+static bool may_pin(struct vm_area_struct *vma, bool read, bool write)
+{
+	unsigned long need = (read ? VM_READ : 0) | (write ? VM_WRITE : 0);
+
+	return (vma->vm_flags & need) == need && !(vma->vm_flags & (VM_IO | VM_PFNMAP)) &&
+	       !vma_is_fsdax(vma) && !(write && tells_its_writes(vma));
+}
+
+/*
+ * Looks at what is mapped at @at, up to *@end, which becomes its end if that comes before. Returns
+ * 1 if only pinning can tell whether it can be pinned: it is somebody else's than the kernel's.
+ */
+static int check_area(u64 at, u64 *end, bool read, bool write)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int ret = -EFAULT;
+
+	mmap_read_lock(mm);
+	vma = find_area(mm, at);
+	if (vma && vma->vm_start <= at && may_pin(vma, read, write)) {
+		*end = min_t(u64, *end, vma->vm_end);
+		ret = (vma->vm_flags & VM_SHARED) && vma->vm_file;
+	}
+	mmap_read_unlock(mm);
+	return ret;
+}
+
+static int try_page(u64 at, bool write)
+{
+	struct page *page;
+	int got = await_pages(at & PAGE_MASK, 1);
+
+	if (got)
+		return got;
+	got = pin_user_pages_fast(at & PAGE_MASK, 1, FOLL_LONGTERM | (write ? FOLL_WRITE : 0),
+				  &page);
+	if (got != 1)
+		return got == -ENOMEM ? got : -EFAULT;
+	unpin_user_page(page);
+	return 0;
+}
+
+/*
+ * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
+ * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
+ * cannot pin later ends the group, for all its ranks. No FOLL flag asks without pinning, and to
+ * touch every page costs a fault for each that is not there yet. Of what is shared the first and
+ * the last page are pinned and given back: kinds of memory that no flag tells (memfd_secret(2), a
+ * device's pages), and files that are shorter than their mapping. The walk only decides what the
+ * submitter is told: memory is reached through pin_user_pages_fast() alone, which checks again.
+ */
+int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
+{
+	u64 at, stop, end = addr + len;
+	int ret;
+
+	if (end < addr || end != (unsigned long)end || !access_ok(u64_to_user_ptr(addr), len))
+		return -EFAULT;
+	for (at = addr; at < end; at = stop) {
+		stop = end;
+		ret = check_area(at, &stop, read, write);
+		if (ret > 0)
+			ret = try_page(at, write) ?: try_page(stop - 1, write);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)

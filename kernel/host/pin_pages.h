@@ -12,7 +12,10 @@ struct netinc_buf;
 struct netinc_pin;
 struct netinc_rank;
 
-/* 0 or -EFAULT: may the caller read, or read and write, these bytes? */
+/*
+ * May the caller read, or read and write, these bytes, and can they be pinned for as long as it
+ * takes? 0, -EFAULT, -ENOMEM, or -EINTR: it is being killed.
+ */
 int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 
 /*

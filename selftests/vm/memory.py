@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Memory that hostile users have. Started by 35-memory.sh."""
+import array
 import ctypes
 import errno
 import json
@@ -163,6 +164,53 @@ def t_killed(lab):
     lab.file.wait_asked()
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], "the process ends")
+    lab.recover()
+    all_back()
+
+
+def shared(fd, pages):
+    """A file that is mapped to be read and written by all."""
+    at = libc.mmap(None, pages * PAGE, 3, 1, fd, 0)
+    if at in (-1, (1 << 64) - 1):
+        raise OSError(ctypes.get_errno(), "mmap")
+    return at
+
+
+@test("memory that cannot be pinned is refused before anything has begun")
+def t_unpinnable(lab):
+    path, n = lab.mute().path, 3 * PAGE // 4
+    job, own = Job(new_group(), ("h1", "h2")), Pages(3)
+    rank = job.ranks[0]
+    disk, memory, short = os.open(path, os.O_RDWR), os.memfd_create("memory"), os.memfd_create("short")
+    os.ftruncate(memory, 3 * PAGE)
+    os.ftruncate(short, 2 * PAGE)
+    mapped, window, cut = shared(disk, 3), shared(memory, 3), shared(short, 3)
+    before = rank.info()["submitted"]
+    # not even asked for a page: nobody would answer
+    for send, recv in (own.at, mapped), (own.at, cut), (cut, own.at):
+        fails(errno.EFAULT, rank.ioctl, abi.IOC_SUBMIT,
+              abi.submit(count=n, send=send, recv=recv))
+    equal(rank.info()["submitted"], before, "operations")
+    # the other rank has waited; the same operation with other memory, and the group lives
+    others = job.begin((1,), n, 1)
+    ctypes.memmove(window, array.array("i", job.values(0, n, 1)).tobytes(), 3 * PAGE)
+    handle = rank.submit(count=n, send=window, recv=own.at)
+    equal(rank.wait(handle).result, 0, "result of what is sent from shared memory")
+    equal(ctypes.string_at(own.at, own.size), job.expected(n, 1).tobytes(), "what came")
+    job.end(others, n, 1)
+    others = job.begin((1,), n, 2)
+    ctypes.memmove(own.at, array.array("i", job.values(0, n, 2)).tobytes(), own.size)
+    handle = rank.submit(count=n, send=own.at, recv=window)
+    equal(rank.wait(handle).result, 0, "result that goes to shared memory")
+    equal(ctypes.string_at(window, own.size), job.expected(n, 2).tobytes(), "what came")
+    job.end(others, n, 2)
+    job.run(1000, 3)
+    for at in mapped, window, cut:
+        libc.munmap(at, 3 * PAGE)
+    for fd in disk, memory, short:
+        os.close(fd)
+    own.free()
+    job.close()
     lab.recover()
     all_back()
 

@@ -103,7 +103,12 @@ struct inc_join_opts {
  * gather or scatter where it belongs; an exscan leaves rank 0's @recv as it is. The root of a
  * broadcast that gives no @send is in place.
  *
- * Buffers hold elements of @type in host order at any alignment; two of them must not overlap.
+ * Buffers hold elements of @type in host order at any alignment; two of them must not overlap. They
+ * are memory that the kernel can pin for as long as the operation takes: the process's own, shared
+ * memory (of POSIX, System V, a memfd, a file of a tmpfs, huge pages), and, if it is only read,
+ * files of any file system that are mapped. No such memory are, and the operation fails with
+ * -EFAULT: what is written to in a shared mapping of a file on a disk or another host; files on
+ * persistent memory (DAX), memfd_secret(2), devices. Who has it copies it.
  *
  * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares
  * differ: @send_counts and @recv_counts are arrays of N numbers of elements; @send_displs and
@@ -332,7 +337,10 @@ int inc_set_timeout(struct inc_group *group, int timeout_ms);
  * equal values, and NaN before all others.
  *
  * -EINVAL, -EOVERFLOW: an argument, see the text. -EOPNOTSUPP: this type has no such operation, or
- * does not go over the wire like this. -EFAULT: no such memory, or a rank's went away. -ENOMEM.
+ * does not go over the wire like this. -EFAULT: no such memory, or none that can be pinned, see
+ * struct inc_args: nothing has begun, the group works on, the other ranks wait, and the call may be
+ * repeated with other memory. -ENOMEM: the same, for want of memory. If a rank's memory goes away
+ * in the midst of it, as of a file that is made shorter, the group ends, with -EFAULT at all ranks.
  * -EPROTO: ranks disagree. -EMSGSIZE: a rank sends another count than the receiver expects.
  * -ECANCELED: an operation before this one failed. -ECONNRESET: a rank has died, left, or gets no
  * blocks through (MTU?); the text names it. -EHOSTDOWN: the node has. -ETIME: a rank was later than
@@ -502,8 +510,10 @@ const char *inc_strerror(int err);
  * Why would this operation not be done in the network? 0 if it would be, else the negative errno
  * that it would end in. The reason goes to @buf (@len bytes, always terminated); if it would be,
  * what the network saves and what it does not. @op is not looked at where nothing is reduced.
- * @group NULL: also looks whether the default parent (INC_PARENT, or that of the netns) answers, by
- * joining a group of one there; takes up to 3 s if not.
+ * -EHOSTDOWN: it would be done, but by hosts, because the group is at the edge. @group NULL: also
+ * looks whether the default parent (INC_PARENT, or that of the netns) answers, lets this user in,
+ * and reduces the type, by a group of one there that does the operation with an element; takes up
+ * to 3 s for each of the two if not. `inc why` does the same for a shell.
  */
 int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enum inc_op op,
 	    uint64_t count, char *buf, size_t len);

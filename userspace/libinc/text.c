@@ -41,6 +41,8 @@ const char *inc_strerror(int err)
 		return "this rank of the group is taken";
 	case ESTALE:
 		return "this rank is out: the group went on without it";
+	case EFAULT:
+		return "no such memory, or none that the kernel can pin";
 	case EPROTO:
 		return "ranks disagree about the operation";
 	case ECANCELED:
