@@ -13,7 +13,7 @@ const char *const fn_names[] = { INCTORCH_FNS(FN_NAME) };
 const char *const why_keys[] = { "", INCTORCH_WHYS(WHY_KEY) };
 const char *const why_texts[] = { "", INCTORCH_WHYS(WHY_TEXT) };
 const char *const event_names[] = {
-	"groups", "refused", "errors", "staged", "empty", "gloo", "threads"
+	"groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads"
 };
 
 unsigned long long number(const std::atomic<uint64_t> &counter)
@@ -111,9 +111,11 @@ void Counts::report(FILE *out, int ranks) const
 		if (number(whys_[i]))
 			fprintf(out, "libinc-torch: by Gloo: %s (%s): %llu calls\n", why_keys[i],
 				why_texts[i], number(whys_[i]));
-	fprintf(out, "libinc-torch: operations failed %llu, staged %llu, empty %llu\n",
+	fprintf(out, "libinc-torch: operations failed %llu, staged %llu, "
+		"as the kernel cannot pin a tensor %llu, empty %llu\n",
 		number(events_[static_cast<int>(Event::errors)]),
 		number(events_[static_cast<int>(Event::staged)]),
+		number(events_[static_cast<int>(Event::staged_memory)]),
 		number(events_[static_cast<int>(Event::empty)]));
 }
 

@@ -64,6 +64,7 @@ enum class Event {
 	refused,	/* process groups that Gloo does alone */
 	errors,		/* operations that failed */
 	staged,		/* operations through memory of ours: with gaps, in a list, on a device */
+	staged_memory,	/* the same, as the kernel cannot pin the tensors' own */
 	empty,		/* calls with nothing to transfer, ended at once */
 	gloo,		/* groups of Gloo's that were made */
 	threads,	/* that complete futures */
@@ -84,7 +85,7 @@ public:
 
 	/*
 	 * By name: "allreduce", "allreduce.bytes", "gloo.allreduce" (what Gloo did), "why.type",
-	 * "groups", "refused", "errors", "staged", "empty", "gloo", "threads".
+	 * "groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads".
 	 */
 	std::map<std::string, uint64_t> all() const;
 	void report(FILE *out, int ranks) const;

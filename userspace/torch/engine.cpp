@@ -61,13 +61,31 @@ std::exception_ptr Engine::error_of(const IncWork &work, int result)
 
 /* ---- Starting ------------------------------------------------------------ */
 
+/* -EFAULT: the operation does not exist yet, so it may begin again with other memory. */
+bool Engine::use_own_memory(IncWork &work)
+{
+	try {
+		if (!work.staging.copy_all(work.args))
+			return false;
+	} catch (...) {
+		/* the other ranks would wait for this one */
+		inc_cancel(group_);
+		throw;
+	}
+	counts_->event(Event::staged_memory);
+	return true;
+}
+
 void Engine::submit(Lock &lock, IncWork &work)
 {
 	std::exception_ptr error;
 	int ret;
 
 	/* As many as the kernel holds are under way: until one of them has ended. */
-	while ((ret = inc_icollective(group_, &work.args, &work.request_)) == -EAGAIN) {
+	while ((ret = inc_icollective(group_, &work.args, &work.request_)) == -EAGAIN ||
+	       (ret == -EFAULT && use_own_memory(work))) {
+		if (ret == -EFAULT)
+			continue;
 		if (driving_ || pending_.empty())
 			changed_.wait_for(lock, milliseconds(1));
 		else

@@ -118,6 +118,7 @@ public:
 private:
 	using Lock = std::unique_lock<std::mutex>;
 
+	bool use_own_memory(IncWork &work);
 	void submit(Lock &lock, IncWork &work);
 	void drive(Lock &lock, Clock::time_point until);
 	void expire(IncWork &work);

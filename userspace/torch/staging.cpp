@@ -89,29 +89,53 @@ uint64_t numel(const Tensors &tensors)
 	return n;
 }
 
-void *Staging::place(const Tensors &tensors, Use use, const Tensors &written)
+at::Tensor Staging::copy(const Tensors &tensors, bool load, bool store)
 {
 	at::NoGradGuard no_grad;
-	at::Tensor memory;
-	char *at;
+	at::Tensor memory = new_memory(tensors);
+	char *at = begin_of(memory);
 
-	if (is_one_piece(tensors) && !overlap(tensors, written)) {
-		kept_.insert(kept_.end(), tensors.begin(), tensors.end());
-		return first_byte(tensors);
-	}
-	copies_ = true;
-	memory = new_memory(tensors);
-	at = begin_of(memory);
 	for (const at::Tensor &tensor : tensors) {
 		at::Tensor part = part_of(tensor, &at);
 
-		if (use != write)
+		if (load)
 			part.copy_(tensor);
 	}
 	kept_.push_back(memory);
-	if (use != read)
+	if (store)
 		results_.push_back({ memory, tensors });
-	return memory.data_ptr();
+	return memory;
+}
+
+void *Staging::place(const Tensors &tensors, Use use, const Tensors &written)
+{
+	if (is_one_piece(tensors) && !overlap(tensors, written)) {
+		direct_.push_back({ first_byte(tensors), tensors, use != read });
+		return direct_.back().at;
+	}
+	copies_ = true;
+	return copy(tensors, use != write, use != read).data_ptr();
+}
+
+/* What is written to is copied, too: the own share of an operation in place is there. */
+bool Staging::copy_all(inc_args &args)
+{
+	bool any = false;
+
+	for (const Direct &direct : direct_) {
+		void *memory;
+
+		if (!direct.at)
+			continue;
+		memory = copy(direct.tensors, true, direct.written).data_ptr();
+		if (args.send == direct.at)
+			args.send = memory;
+		if (args.recv == direct.at)
+			args.recv = memory;
+		any = true;
+	}
+	direct_.clear();
+	return any;
 }
 
 void *Staging::place(const at::Tensor &tensor, Use use, const Tensors &written)

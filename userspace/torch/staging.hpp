@@ -7,6 +7,8 @@
 #ifndef INCTORCH_STAGING_HPP
 #define INCTORCH_STAGING_HPP
 
+#include <inc.h>
+
 #include "torch_version.hpp"
 
 namespace inctorch {
@@ -30,6 +32,12 @@ public:
 	void *place(const Tensors &tensors, Use use, const Tensors &written = {});
 	void *place(const at::Tensor &tensor, Use use, const Tensors &written = {});
 
+	/*
+	 * The kernel cannot have some tensor's memory for as long as it takes: those that are not
+	 * copies become ones, also in @args. False: all are.
+	 */
+	bool copy_all(inc_args &args);
+
 	/* Results go where they belong. To be called once, after the operation. */
 	void finish();
 
@@ -42,6 +50,16 @@ private:
 		Tensors tensors;
 	};
 
+	/* Tensors whose own memory is used. */
+	struct Direct {
+		void *at;
+		Tensors tensors;
+		bool written;
+	};
+
+	at::Tensor copy(const Tensors &tensors, bool load, bool store);
+
+	std::vector<Direct> direct_;
 	Tensors kept_;
 	std::vector<Copy> results_;
 	bool copies_ = false;

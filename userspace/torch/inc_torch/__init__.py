@@ -76,7 +76,7 @@ def _backend_of(group: Optional[Any]) -> Any:
 def counters(group: Optional[Any] = None) -> Dict[str, int]:
     """
     What a process group has counted: "allreduce" and "allreduce.bytes" by INC, "gloo.allreduce" by Gloo, "why.type" for
-    which reason; also "staged", "empty", "errors", "threads".
+    which reason; also "staged", "staged.memory", "empty", "errors", "threads".
     """
     return dict(_c10d.counters(_backend_of(group)))
 
