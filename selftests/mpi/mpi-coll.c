@@ -16,8 +16,9 @@
  *	          group, or because INC_MPI is off; or nobody has preloaded libinc-mpi (absent).
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
- *	TEST      random, requests, comms, progress, semantics, inter, threads, lost; default: all
- *	          but the last two
+ *	TEST      random, requests, comms, progress, semantics, inter, threads, lost, shares,
+ *	          mapped; default: all but the last four. shares wants INC_MPI_MAX to be 1000,
+ *	          mapped MPI_COLL_FILE to name a file of 64 KiB on a disk.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -84,6 +85,8 @@ static const struct {
 	{ "many", test_many, true },
 	{ "threads", test_threads, false },
 	{ "lost", test_lost, false },
+	{ "shares", test_shares, false },
+	{ "mapped", test_mapped, false },
 };
 
 #define NR_TESTS (sizeof(tests) / sizeof(tests[0]))

@@ -13,7 +13,7 @@ mpi_libs=$top/build/userspace/lib/mpi
 # others; what it says is in $tmp/begun. The launcher and the shell have nothing preloaded.
 begun()
 {
-	local run=(timeout -k 5 30 "mpirun.$1" -np 3)
+	local run=(timeout -k 5 90 "mpirun.$1" -np 3)
 
 	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe)
 	# shellcheck disable=SC2016
@@ -45,19 +45,41 @@ off_is_off()
 	INC_MPI=off begun "$1" c "$mpi_libs/$1/libinc-mpi.so" && ! grep -q libinc-mpi "$tmp/begun"
 }
 
+# Nothing of MPI has been called yet: who has started it is told what to preload.
 other_library()
 {
 	local lib=$mpi_libs/$2/libinc-mpi.so
 
-	begun "$1" c "$lib" "$lib" &&
-		[ "$(grep -c "^libinc-mpi: .*: INC is off; preload $mpi_libs/$1/libinc-mpi.so\$" \
+	! begun "$1" c "$lib" "$lib" &&
+		[ "$(grep -c "^libinc-mpi: .*; preload $mpi_libs/$1/libinc-mpi.so\$" \
 			"$tmp/begun")" = 1 ]
+}
+
+# A rank that has not preloaded the library never comes to agree with the others: the job ends.
+some_ranks()
+{
+	! begun "$1" c "$mpi_libs/$1/libinc-mpi.so" &&
+		grep -q 'rank 0: not all ranks have come within .*: the library has to be preloaded' \
+			"$tmp/begun"
+}
+
+# What it spawns has nothing preloaded: ranks of the two do collectives together.
+spawned_job()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so
+
+	INC_MPI=verbose begun "$1" spawn "$lib" "$lib" &&
+		grep -q '^libinc-mpi: by MPI: other_job .*: 3 calls$' "$tmp/begun"
 }
 
 # mpi_begins MPI OTHER
 mpi_begins()
 {
-	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2") name
+	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
+		"$1: preloaded at some ranks") name
+
+	# Debian's MPICH, over UCX, cannot spawn
+	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded")
 
 	if ! command -v "mpicc.$1" >/dev/null || ! command -v "mpirun.$1" >/dev/null ||
 		[ ! -d "$mpi_libs/$1" ] || [ ! -d "$mpi_libs/$2" ]; then
@@ -77,6 +99,11 @@ mpi_begins()
 	mpi_result $? "${names[1]}"
 	other_library "$1" "$2"
 	mpi_result $? "${names[2]}"
+	some_ranks "$1"
+	mpi_result $? "${names[3]}"
+	[ "$1" != mpich ] || return 0
+	spawned_job "$1"
+	mpi_result $? "${names[4]}"
 }
 
 libinc_mpi()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mpi_begin c|mixed: a program of MPI in which all ranks call MPI_Init(), or only rank 0 and the
- * others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by PMPI_*, too.
- * Rank 0 prints "passed" if they give what they must.
+ * mpi_begin c|mixed|spawn: a program of MPI in which all ranks call MPI_Init(), or only rank 0 and
+ * the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by PMPI_*, too.
+ * With spawn, a process of another job takes part. Rank 0 prints "passed" if all give what they
+ * must.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -55,10 +56,49 @@ static int exchange_fails(int rank, int size, int seen)
 	return bad;
 }
 
+/* Both jobs as one communicator, in which each rank gives its number. */
+static int merged_fails(MPI_Comm inter, int late)
+{
+	int rank, size, all = -1;
+	MPI_Comm both;
+
+	MPI_Intercomm_merge(inter, late, &both);
+	MPI_Comm_rank(both, &rank);
+	MPI_Comm_size(both, &size);
+	MPI_Allreduce(&rank, &all, 1, MPI_INT, MPI_SUM, both);
+	MPI_Comm_free(&both);
+	MPI_Comm_disconnect(&inter);
+	return all != size * (size - 1) / 2;
+}
+
+static int spawned(int argc, char **argv)
+{
+	MPI_Comm parent;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_get_parent(&parent);
+	if (parent != MPI_COMM_NULL)
+		merged_fails(parent, 1);
+	MPI_Finalize();
+	return 0;
+}
+
+static int spawn_fails(char *program)
+{
+	char argument[] = "spawned", *arguments[2] = { argument, NULL };
+	MPI_Comm inter;
+
+	MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+		       MPI_ERRCODES_IGNORE);
+	return merged_fails(inter, 0);
+}
+
 int main(int argc, char **argv)
 {
-	int seen = argc == 2 && (!strcmp(argv[1], "c") || is_first()), rank, size, got, bad;
+	int seen = argc == 2 && (strcmp(argv[1], "mixed") || is_first()), rank, size, got, bad;
 
+	if (argc == 2 && !strcmp(argv[1], "spawned"))
+		return spawned(argc, argv);
 	if (seen)
 		MPI_Init(&argc, &argv);
 	else
@@ -70,6 +110,8 @@ int main(int argc, char **argv)
 	got = sum(rank + 1, seen);
 	bad = sum(got != size * (size + 1) / 2, seen);
 	bad += sum(exchange_fails(rank, size, seen), seen);
+	if (!strcmp(argv[1], "spawn"))
+		bad += spawn_fails(argv[0]);
 	if (!rank && !bad)
 		puts("passed");
 	if (seen)

@@ -29,7 +29,10 @@ write_launcher() {
 }
 
 # Ranks' environment: everything that is set here.
-VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT)
+VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT INC_MPI_COLLS INC_MPI_MAX MPI_COLL_FILE)
+# Named, so that non-blocking ones whose shares no rank knows are INC's, too.
+NAMES=barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,gather,gatherv
+NAMES+=,scatter,scatterv,allgather,allgatherv,alltoall,alltoallv,alltoallw
 
 # MPI talks over the same network.
 start_openmpi() {
@@ -99,7 +102,7 @@ all_by_inc() {
 	local before after
 
 	before=$(counter sw blocks)
-	job "$1" INC_MPI=verbose -- --expect inc --seed "$2" --ops "$3" &&
+	job "$1" INC_MPI=verbose INC_MPI_COLLS="$NAMES" -- --expect inc --seed "$2" --ops "$3" &&
 		says 'mpi-coll: by INC [1-9]' && says 'libinc-mpi: by INC: ibcast' || return
 	after=$(counter sw blocks)
 	expect "blocks that the node has completed" "$after" -gt "$before" && wait_for 60 no_groups
@@ -120,6 +123,24 @@ without_parent() {
 	return "$ret"
 }
 
+# No rank knows that another one has too much.
+large_shares() {
+	job "$1" INC_MPI_MAX=1000 -- --expect inc shares && says '^shares: passed'
+}
+
+# A file on a disk: its file system wants to know of every write.
+make_disk() {
+	modprobe -qa loop ext4
+	truncate -s 16M "$INC_TMP/disk" && mkfs.ext4 -q "$INC_TMP/disk" &&
+		mkdir "$INC_TMP/mnt" && mount -o loop "$INC_TMP/disk" "$INC_TMP/mnt" &&
+		truncate -s 64K "$INC_TMP/mnt/file"
+}
+
+mapped_file() {
+	job "$1" INC_MPI=verbose MPI_COLL_FILE="$INC_TMP/mnt/file" -- --expect inc mapped &&
+		says '^mapped: passed' && says 'copied: memory .*: 3 calls'
+}
+
 threads() {
 	job "$1" -- --expect inc --threads threads && says '^threads: passed'
 }
@@ -134,6 +155,7 @@ lost_rank() {
 inc_begin
 inc_topology_create "$HOSTS"
 write_launcher
+set_up make_disk
 for mpi in openmpi mpich; do
 	if [ ! -x "$programs/$mpi/mpi-coll" ]; then
 		skip "$mpi" "it is not installed"
@@ -144,6 +166,10 @@ for mpi in openmpi mpich; do
 		$((FULL ? 600 : 40))
 	check "$mpi: where hosts know no node, the MPI does all of it" without_parent "$mpi" "$SEED"
 	check "$mpi: threads, each with a communicator" threads "$mpi"
+	check "$mpi: shares that are too large at one rank are the MPI's at all" large_shares \
+		"$mpi"
+	check "$mpi: who receives into a file that is mapped gets what all get" mapped_file "$mpi"
 	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
 done
+umount "$INC_TMP/mnt"
 inc_end

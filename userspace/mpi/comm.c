@@ -27,7 +27,7 @@ const struct incmpi_skin *incmpi_skin(void)
 	return the_skin;
 }
 
-struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter)
+struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter, bool strangers)
 {
 	struct incmpi_comm *c = calloc(1, sizeof(*c));
 
@@ -37,6 +37,7 @@ struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter)
 	c->rank = rank;
 	c->size = size;
 	c->inter = inter;
+	c->strangers = strangers;
 	c->refs = 1;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
@@ -213,6 +214,9 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 
 	if (!(c->set.fns >> call->fn & 1))
 		return INCMPI_WHY_CHOSEN;
+	if (!call->blocking && incmpi_has_unknown_shares(call->fn) &&
+	    !(c->set.named >> call->fn & 1))
+		return INCMPI_WHY_UNKNOWN;
 	if (call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid)
 		return INCMPI_WHY_ARGS;
 	why = reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
@@ -245,6 +249,8 @@ enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *c
 
 	if (c->inter)
 		why = INCMPI_WHY_INTER;
+	else if (c->strangers)
+		why = INCMPI_WHY_STRANGERS;
 	else if (c->size == 1)
 		why = INCMPI_WHY_ALONE;
 	else if (c->size > INC_MAX_RANKS)

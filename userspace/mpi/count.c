@@ -10,6 +10,9 @@
 #define COLL_OF(name, text, coll) [INCMPI_##name] = coll,
 #define KEY_OF(name, key, text) [INCMPI_WHY_##name] = key,
 #define TEXT_OF(name, key, text) [INCMPI_WHY_##name] = text,
+#define STAGED_KEY_OF(name, key, text)	\
+	[INCMPI_COUNT_STAGED + INCMPI_STAGED_##name] = "staged." key,
+#define STAGED_TEXT_OF(name, key, text) [INCMPI_STAGED_##name] = text,
 
 static const char *const fn_names[INCMPI_NR_FNS] = { INCMPI_CALLS(NAME_OF) };
 static const enum inc_coll fn_colls[INCMPI_NR_FNS] = { INCMPI_CALLS(COLL_OF) };
@@ -17,8 +20,11 @@ static const char *const why_keys[INCMPI_NR_WHYS] = { INCMPI_REASONS(KEY_OF) };
 static const char *const why_texts[INCMPI_NR_WHYS] = { INCMPI_REASONS(TEXT_OF) };
 static const char *const own_names[INCMPI_COUNT_OPS] = {
 	[INCMPI_COUNT_GROUPS] = "groups", [INCMPI_COUNT_REFUSED] = "refused",
-	[INCMPI_COUNT_ERRORS] = "errors", [INCMPI_COUNT_STAGED] = "staged",
+	[INCMPI_COUNT_ERRORS] = "errors",
+	INCMPI_STAGES(STAGED_KEY_OF)
 };
+
+static const char *const staged_texts[INCMPI_NR_STAGED] = { INCMPI_STAGES(STAGED_TEXT_OF) };
 
 static _Atomic uint64_t all_counts[INCMPI_NR_COUNTS];
 static _Thread_local char errmsg[512];
@@ -106,15 +112,20 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 	fprintf(out, "libinc-mpi: groups joined %llu, communicators refused %llu\n",
 		(unsigned long long)counts[INCMPI_COUNT_GROUPS],
 		(unsigned long long)counts[INCMPI_COUNT_REFUSED]);
-	fprintf(out, "libinc-mpi: operations failed %llu, packed or converted %llu\n",
-		(unsigned long long)counts[INCMPI_COUNT_ERRORS],
-		(unsigned long long)counts[INCMPI_COUNT_STAGED]);
+	fprintf(out, "libinc-mpi: operations failed %llu\n",
+		(unsigned long long)counts[INCMPI_COUNT_ERRORS]);
 	for (int i = 0; i < 2 * INCMPI_NR_FNS; i++)
 		if (counts[INCMPI_COUNT_OPS + i])
 			fprintf(out, "libinc-mpi: by INC: %s%s: %llu calls, %llu bytes\n",
 				i < INCMPI_NR_FNS ? "" : "i", fn_names[i % INCMPI_NR_FNS],
 				(unsigned long long)counts[INCMPI_COUNT_OPS + i],
 				(unsigned long long)counts[INCMPI_COUNT_BYTES + i]);
+	for (int i = 0; i < INCMPI_NR_STAGED; i++)
+		if (counts[INCMPI_COUNT_STAGED + i])
+			fprintf(out, "libinc-mpi: copied: %s (%s): %llu calls\n",
+				own_names[INCMPI_COUNT_STAGED + i] + sizeof("staged"),
+				staged_texts[i],
+				(unsigned long long)counts[INCMPI_COUNT_STAGED + i]);
 	for (int i = 1; i < INCMPI_NR_WHYS; i++)
 		if (counts[INCMPI_COUNT_WHY + i])
 			fprintf(out, "libinc-mpi: by MPI: %s (%s): %llu calls\n", why_keys[i],

@@ -17,6 +17,9 @@ struct incmpi_op {
 	struct inc_request req;
 	uint64_t bytes;			/* what this rank sends or receives, the larger */
 	void *send_mem, *recv_mem;	/* packed or converted elements, or NULL */
+	unsigned int staged;		/* bit n: enum incmpi_staged n is why */
+	bool own_memory;		/* the kernel cannot have the program's */
+	bool refuses;			/* it tells the other ranks that its shares are too large */
 	uint64_t *counts;		/* four arrays, see stage.c; NULL: shares are equal */
 	bool ended;
 	int result;
@@ -25,7 +28,7 @@ struct incmpi_op {
 struct incmpi_comm {
 	void *comm;		/* the skin's; not valid any more when the owner has freed it */
 	int rank, size;
-	bool inter;
+	bool inter, strangers;
 	bool asked;		/* whether there is a group has been agreed */
 	enum incmpi_why why;	/* there is none */
 	bool requests;		/* agreed: non-blocking calls may use it */
@@ -47,6 +50,10 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 
 /* stage.c: arguments of libinc for the call; what comes back is put where MPI wants it */
 int incmpi_stage(struct incmpi_op *op);
+int incmpi_stage_memory(struct incmpi_op *op);
+void incmpi_count_staged(const struct incmpi_op *op);
+/* Shares differ, and no rank knows those of all others. */
+bool incmpi_has_unknown_shares(enum incmpi_fn fn);
 int incmpi_unstage(struct incmpi_op *op);
 void incmpi_stage_free(struct incmpi_op *op);
 

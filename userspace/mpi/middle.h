@@ -46,6 +46,7 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 /* Why MPI's own implementation does a call. */
 #define INCMPI_REASONS(X)								\
 	X(INTER, "intercommunicator", "intercommunicators have two groups")		\
+	X(STRANGERS, "other_job", "a communicator with ranks of another job")		\
 	X(ALONE, "one_rank", "a communicator of one rank")				\
 	X(RANKS, "too_many_ranks", "more ranks than a group may have")			\
 	X(MIXED, "mixed_machines", "ranks have different byte orders or type sizes")	\
@@ -60,7 +61,19 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(EMPTY, "empty", "nothing to transfer")					\
 	X(MIN, "below_min", "fewer bytes than INC_MPI_MIN")				\
 	X(MAX, "above_max", "more bytes than INC_MPI_MAX")				\
+	X(SHARES, "shares", "shares that some rank has too many bytes of, or that do not fit") \
+	X(UNKNOWN, "unknown_shares", "non-blocking, with shares of which no rank knows all") \
 	X(ARGS, "arguments", "arguments that are MPI's to refuse")
+
+/* Why an operation goes through a buffer of ours. */
+#define INCMPI_STAGES(X)								\
+	X(GAPS, "gaps", "elements with gaps between them, or in another order")		\
+	X(PAIRS, "pairs", "pairs, which INC has in another layout")			\
+	X(OPERAND, "operand", "a scan's first operand, which stays as it is")		\
+	X(MEMORY, "memory", "memory that the kernel cannot pin")
+
+#define INCMPI_STAGED(name, key, text) INCMPI_STAGED_##name,
+enum incmpi_staged { INCMPI_STAGES(INCMPI_STAGED) INCMPI_NR_STAGED };
 
 #define INCMPI_WHY(name, key, text) INCMPI_WHY_##name,
 enum incmpi_why { INCMPI_WHY_NONE, INCMPI_REASONS(INCMPI_WHY) INCMPI_NR_WHYS };
@@ -130,6 +143,7 @@ struct incmpi_settings {
 	bool report;
 	bool one_host;		/* also where all ranks are on one host */
 	uint32_t fns;		/* bit n: enum incmpi_fn n may use INC */
+	uint32_t named;		/* the same, if it was named and not one of all */
 	int32_t timeout_ms;	/* of joining */
 	uint64_t min, max;	/* bytes */
 };
@@ -148,8 +162,11 @@ struct incmpi_comm;
  */
 void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests);
 
-/* State of a communicator: @inter: it is none that INC could serve. NULL: out of memory. */
-struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter);
+/*
+ * State of a communicator that INC cannot serve if it is @inter, or has @strangers, ranks of
+ * another job. NULL: out of memory.
+ */
+struct incmpi_comm *incmpi_comm_new(void *comm, int rank, int size, bool inter, bool strangers);
 
 int incmpi_comm_size(const struct incmpi_comm *c);
 
@@ -173,8 +190,10 @@ enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *c
 /*
  * The call, which incmpi_decide() has given to INC. 0 or a negative errno, see inc_collective();
  * incmpi_errmsg() has the text. After an error that not every rank has seen, and those that end a
- * group, all further calls on @c fail.
+ * group, all further calls on @c fail. INCMPI_BY_MPI: nothing has been done, at no rank, and MPI's
+ * own implementation is to do it; that is counted.
  */
+#define INCMPI_BY_MPI	1
 int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call);
 
 /* The same without waiting: what @call points to stays valid to the end, but not @call itself. */
@@ -198,8 +217,9 @@ enum incmpi_count {
 	INCMPI_COUNT_GROUPS,		/* joined */
 	INCMPI_COUNT_REFUSED,		/* communicators whose ranks could not all join */
 	INCMPI_COUNT_ERRORS,		/* operations that failed */
-	INCMPI_COUNT_STAGED,		/* operations through a buffer of ours: packed, converted */
-	INCMPI_COUNT_OPS,		/* by function, blocking and not */
+	INCMPI_COUNT_STAGED,		/* operations through a buffer of ours, by what for */
+	/* by function, blocking and not */
+	INCMPI_COUNT_OPS = INCMPI_COUNT_STAGED + INCMPI_NR_STAGED,
 	INCMPI_COUNT_BYTES = INCMPI_COUNT_OPS + 2 * INCMPI_NR_FNS,
 	INCMPI_COUNT_WHY = INCMPI_COUNT_BYTES + 2 * INCMPI_NR_FNS,
 	INCMPI_NR_COUNTS = INCMPI_COUNT_WHY + INCMPI_NR_WHYS,
@@ -211,7 +231,7 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 
 /*
  * This process's counter of this name, for tests and tools (dlsym()): "allreduce", "iallreduce",
- * "allreduce.bytes", "groups", "refused", "errors", "staged", "why.type". ~0: there is none.
+ * "allreduce.bytes", "groups", "refused", "errors", "staged.gaps", "why.type". ~0: there is none.
  */
 uint64_t inc_mpi_counter(const char *name);
 

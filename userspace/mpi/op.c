@@ -26,6 +26,12 @@ static bool is_over(struct inc_group *group)
 
 static int end_op(struct incmpi_op *op, int result)
 {
+	if (!result && op->refuses) {
+		/* so do all others, and nobody has contradicted */
+		incmpi_set_errmsg("%s: its shares are more than INC_MPI_MAX bytes",
+				  incmpi_fn_name(op->call.fn));
+		result = -EMSGSIZE;
+	}
 	if (!result)
 		result = incmpi_unstage(op);
 	incmpi_stage_free(op);
@@ -68,6 +74,8 @@ static int submit_op(struct incmpi_op *op)
 		incmpi_skin()->progress();
 		poll(NULL, 0, SLICE_MS);
 	}
+	if (!ret)
+		incmpi_count_staged(op);
 	return ret;
 }
 
@@ -76,11 +84,23 @@ static int hold_type(struct incmpi_op *op)
 {
 	struct incmpi_side *side = &op->call.recv;
 
-	if (op->call.blocking || !op->recv_mem || side->types->dense)
+	if (op->call.blocking || op->held || !op->recv_mem ||
+	    (side->types->dense && !op->own_memory))
 		return 0;
 	op->held = incmpi_skin()->hold(side->types->handle);
 	op->held_type.handle = op->held;
 	return op->held ? 0 : -ENOMEM;
+}
+
+/* -EFAULT: the operation does not exist yet, so it may begin again with other memory. */
+static int begin_op(struct incmpi_op *op)
+{
+	int ret = incmpi_stage(op) ?: hold_type(op) ?: submit_op(op);
+
+	if (ret != -EFAULT || !op->req.group)
+		return ret;
+	memset(&op->req, 0, sizeof(op->req));
+	return incmpi_stage_memory(op) ?: hold_type(op) ?: submit_op(op);
 }
 
 static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct incmpi_call *call)
@@ -99,21 +119,31 @@ static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct in
 				  incmpi_fn_name(call->fn));
 		return end_op(op, -ENOTCONN);
 	}
-	ret = incmpi_stage(op);
-	if (!ret)
-		ret = hold_type(op);
-	if (ret)
-		incmpi_set_errmsg("%s: %s", incmpi_fn_name(call->fn),
-				  ret == -ENOMEM ? "no memory to pack its elements" :
-						   "its elements could not be packed");
-	else
-		ret = submit_op(op);
+	ret = begin_op(op);
 	if (!ret)
 		return 0;
 	if (op->req.group)
 		incmpi_set_errmsg("%s", inc_errmsg(c->group));
+	else
+		incmpi_set_errmsg("%s: %s", incmpi_fn_name(call->fn),
+				  ret == -ENOMEM ? "no memory to pack its elements" :
+						   "its elements could not be packed");
 	incmpi_comm_break(c);
 	return end_op(op, ret);
+}
+
+/* The exchange of counts has shown to all ranks that INC does not do it; see stage_refusal(). */
+static bool is_refused(const struct incmpi_op *op, int ret)
+{
+	return incmpi_has_unknown_shares(op->call.fn) &&
+	       (ret == -EMSGSIZE || (!ret && op->refuses));
+}
+
+static int give_to_mpi(struct incmpi_op *op)
+{
+	incmpi_stage_free(op);
+	incmpi_count(INCMPI_COUNT_WHY + INCMPI_WHY_SHARES, 1);
+	return INCMPI_BY_MPI;
 }
 
 int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call)
@@ -129,7 +159,7 @@ int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call)
 	pthread_mutex_lock(&c->lock);
 	ret = result_of(&op, ret);
 	pthread_mutex_unlock(&c->lock);
-	return end_op(&op, ret);
+	return is_refused(&op, ret) ? give_to_mpi(&op) : end_op(&op, ret);
 }
 
 int incmpi_start(struct incmpi_comm *c, const struct incmpi_call *call, struct incmpi_op **out)

@@ -8,13 +8,7 @@
 
 #include <mpi.h>
 
-#include "entry.h"
 #include "middle.h"
-
-/* With the types of the MPI. */
-#define OWN(name, n) __typeof__(MPI_##name) pmpi_own_##name;
-PMPI_ENTRIES(OWN)
-#undef OWN
 
 /* A communicator, from its first collective on; an attribute of it. */
 struct pmpi_comm {
@@ -33,9 +27,11 @@ struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);	/* NULL: INC is off, or no memo
 void pmpi_comm_hold(struct pmpi_comm *c);
 void pmpi_comm_release(struct pmpi_comm *c);
 
-/* pmpi_other.c: the program's MPI is not the one of this library, none of its handles fits */
-bool pmpi_is_other(void);
-void pmpi_look_for_other(void);		/* before MPI begins; says what it has found */
+/*
+ * pmpi_other.c, before MPI begins: if the program's MPI is not the one of this library, none of its
+ * handles fits. Says so, and ends the process.
+ */
+void pmpi_refuse_other(void);
 
 /* pmpi_error.c: an errno of the middle as an error code; calls the communicator's error handler */
 int pmpi_raise(struct pmpi_comm *c, int err, const char *text);

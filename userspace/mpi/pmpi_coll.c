@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The collectives, for pmpi_entry.c. Each has a function that fills in a call from its arguments;
+ * The collectives. Each has a function that fills in a call from its arguments;
  * the blocking form and the non-blocking one, which gives a request, go on to the MPI's own if it
  * returns false. MPI_Ialltoallw() and persistent collectives are always the MPI's.
  */
@@ -124,6 +124,8 @@ static bool take(struct call *call)
 		return true;
 	}
 	ret = incmpi_run(call->c->mid, &call->mid);
+	if (ret == INCMPI_BY_MPI)
+		return false;
 	call->ret = ret ? pmpi_raise(call->c, ret, incmpi_errmsg()) : MPI_SUCCESS;
 	return true;
 }
@@ -135,14 +137,14 @@ static bool do_barrier(struct call *call, MPI_Comm comm, MPI_Request *request)
 	return enter(call, INCMPI_BARRIER, 0, comm, request) && take(call);
 }
 
-int pmpi_own_Barrier(MPI_Comm comm)
+int MPI_Barrier(MPI_Comm comm)
 {
 	struct call call;
 
 	return do_barrier(&call, comm, NULL) ? call.ret : PMPI_Barrier(comm);
 }
 
-int pmpi_own_Ibarrier(MPI_Comm comm, MPI_Request *request)
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -158,7 +160,7 @@ static bool do_bcast(struct call *call, void *buf, int count, MPI_Datatype type,
 	return take(call);
 }
 
-int pmpi_own_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
+int MPI_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -166,8 +168,8 @@ int pmpi_own_Bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm c
 	       call.ret : PMPI_Bcast(buf, count, type, root, comm);
 }
 
-int pmpi_own_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
-		    MPI_Request *request)
+int MPI_Ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
+	       MPI_Request *request)
 {
 	struct call call;
 
@@ -197,8 +199,8 @@ static bool do_reduction(struct call *call, enum incmpi_fn fn, const void *send,
 	return take(call);
 }
 
-int pmpi_own_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		       MPI_Comm comm)
+int MPI_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		  MPI_Comm comm)
 {
 	struct call call;
 
@@ -206,8 +208,8 @@ int pmpi_own_Allreduce(const void *send, void *recv, int count, MPI_Datatype typ
 	       call.ret : PMPI_Allreduce(send, recv, count, type, op, comm);
 }
 
-int pmpi_own_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-			MPI_Comm comm, MPI_Request *request)
+int MPI_Iallreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		   MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -216,8 +218,8 @@ int pmpi_own_Iallreduce(const void *send, void *recv, int count, MPI_Datatype ty
 	       call.ret : PMPI_Iallreduce(send, recv, count, type, op, comm, request);
 }
 
-int pmpi_own_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-		    MPI_Comm comm)
+int MPI_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
+	       MPI_Comm comm)
 {
 	struct call call;
 
@@ -225,8 +227,8 @@ int pmpi_own_Reduce(const void *send, void *recv, int count, MPI_Datatype type, 
 	       call.ret : PMPI_Reduce(send, recv, count, type, op, root, comm);
 }
 
-int pmpi_own_Ireduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		     int root, MPI_Comm comm, MPI_Request *request)
+int MPI_Ireduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		int root, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -235,8 +237,8 @@ int pmpi_own_Ireduce(const void *send, void *recv, int count, MPI_Datatype type,
 	       call.ret : PMPI_Ireduce(send, recv, count, type, op, root, comm, request);
 }
 
-int pmpi_own_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		  MPI_Comm comm)
+int MPI_Scan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+	     MPI_Comm comm)
 {
 	struct call call;
 
@@ -244,8 +246,8 @@ int pmpi_own_Scan(const void *send, void *recv, int count, MPI_Datatype type, MP
 	       call.ret : PMPI_Scan(send, recv, count, type, op, comm);
 }
 
-int pmpi_own_Iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		   MPI_Comm comm, MPI_Request *request)
+int MPI_Iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+	      MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -253,8 +255,8 @@ int pmpi_own_Iscan(const void *send, void *recv, int count, MPI_Datatype type, M
 	       call.ret : PMPI_Iscan(send, recv, count, type, op, comm, request);
 }
 
-int pmpi_own_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		    MPI_Comm comm)
+int MPI_Exscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+	       MPI_Comm comm)
 {
 	struct call call;
 
@@ -262,8 +264,8 @@ int pmpi_own_Exscan(const void *send, void *recv, int count, MPI_Datatype type, 
 	       call.ret : PMPI_Exscan(send, recv, count, type, op, comm);
 }
 
-int pmpi_own_Iexscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
-		     MPI_Comm comm, MPI_Request *request)
+int MPI_Iexscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -284,8 +286,8 @@ static bool do_reduce_scatter(struct call *call, const void *send, void *recv, c
 	return take(call);
 }
 
-int pmpi_own_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
-			    MPI_Op op, MPI_Comm comm)
+int MPI_Reduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
+		       MPI_Op op, MPI_Comm comm)
 {
 	struct call call;
 
@@ -293,8 +295,8 @@ int pmpi_own_Reduce_scatter(const void *send, void *recv, const int counts[], MP
 	       call.ret : PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
 }
 
-int pmpi_own_Ireduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
-			     MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int MPI_Ireduce_scatter(const void *send, void *recv, const int counts[], MPI_Datatype type,
+			MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -316,8 +318,8 @@ static bool do_reduce_scatter_block(struct call *call, const void *send, void *r
 	return take(call);
 }
 
-int pmpi_own_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
-				  MPI_Op op, MPI_Comm comm)
+int MPI_Reduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
+			     MPI_Op op, MPI_Comm comm)
 {
 	struct call call;
 
@@ -325,8 +327,8 @@ int pmpi_own_Reduce_scatter_block(const void *send, void *recv, int count, MPI_D
 	       call.ret : PMPI_Reduce_scatter_block(send, recv, count, type, op, comm);
 }
 
-int pmpi_own_Ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
-				   MPI_Op op, MPI_Comm comm, MPI_Request *request)
+int MPI_Ireduce_scatter_block(const void *send, void *recv, int count, MPI_Datatype type,
+			      MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -351,8 +353,8 @@ static bool do_gather(struct call *call, const void *send, int send_count, MPI_D
 	return take(call);
 }
 
-int pmpi_own_Gather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		    int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+int MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+	       int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -362,9 +364,9 @@ int pmpi_own_Gather(const void *send, int send_count, MPI_Datatype send_type, vo
 				      root, comm);
 }
 
-int pmpi_own_Igather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
-		     MPI_Request *request)
+int MPI_Igather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+		MPI_Request *request)
 {
 	struct call call;
 
@@ -389,9 +391,9 @@ static bool do_gatherv(struct call *call, const void *send, int send_count, MPI_
 	return take(call);
 }
 
-int pmpi_own_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		     const int counts[], const int displs[], MPI_Datatype recv_type, int root,
-		     MPI_Comm comm)
+int MPI_Gatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		const int counts[], const int displs[], MPI_Datatype recv_type, int root,
+		MPI_Comm comm)
 {
 	struct call call;
 
@@ -401,9 +403,9 @@ int pmpi_own_Gatherv(const void *send, int send_count, MPI_Datatype send_type, v
 				       recv_type, root, comm);
 }
 
-int pmpi_own_Igatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		      const int counts[], const int displs[], MPI_Datatype recv_type, int root,
-		      MPI_Comm comm, MPI_Request *request)
+int MPI_Igatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		 const int counts[], const int displs[], MPI_Datatype recv_type, int root,
+		 MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -428,8 +430,8 @@ static bool do_scatter(struct call *call, const void *send, int send_count, MPI_
 	return take(call);
 }
 
-int pmpi_own_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		     int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
+int MPI_Scatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -439,9 +441,9 @@ int pmpi_own_Scatter(const void *send, int send_count, MPI_Datatype send_type, v
 				       root, comm);
 }
 
-int pmpi_own_Iscatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		      int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
-		      MPI_Request *request)
+int MPI_Iscatter(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		 int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+		 MPI_Request *request)
 {
 	struct call call;
 
@@ -466,9 +468,9 @@ static bool do_scatterv(struct call *call, const void *send, const int counts[],
 	return take(call);
 }
 
-int pmpi_own_Scatterv(const void *send, const int counts[], const int displs[],
-		      MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		      int root, MPI_Comm comm)
+int MPI_Scatterv(const void *send, const int counts[], const int displs[],
+		 MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		 int root, MPI_Comm comm)
 {
 	struct call call;
 
@@ -478,9 +480,9 @@ int pmpi_own_Scatterv(const void *send, const int counts[], const int displs[],
 					recv_type, root, comm);
 }
 
-int pmpi_own_Iscatterv(const void *send, const int counts[], const int displs[],
-		       MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		       int root, MPI_Comm comm, MPI_Request *request)
+int MPI_Iscatterv(const void *send, const int counts[], const int displs[],
+		  MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		  int root, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -506,8 +508,8 @@ static bool do_shares(struct call *call, enum incmpi_fn fn, const void *send, in
 	return take(call);
 }
 
-int pmpi_own_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		       int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+int MPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		  int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -517,8 +519,8 @@ int pmpi_own_Allgather(const void *send, int send_count, MPI_Datatype send_type,
 					 comm);
 }
 
-int pmpi_own_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-			int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
+int MPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		   int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -528,8 +530,8 @@ int pmpi_own_Iallgather(const void *send, int send_count, MPI_Datatype send_type
 					  comm, request);
 }
 
-int pmpi_own_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		      int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
+int MPI_Alltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		 int recv_count, MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -539,8 +541,8 @@ int pmpi_own_Alltoall(const void *send, int send_count, MPI_Datatype send_type, 
 					comm);
 }
 
-int pmpi_own_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		       int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
+int MPI_Ialltoall(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		  int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -565,9 +567,9 @@ static bool do_allgatherv(struct call *call, const void *send, int send_count,
 	return take(call);
 }
 
-int pmpi_own_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-			const int counts[], const int displs[], MPI_Datatype recv_type,
-			MPI_Comm comm)
+int MPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		   const int counts[], const int displs[], MPI_Datatype recv_type,
+		   MPI_Comm comm)
 {
 	struct call call;
 
@@ -577,9 +579,9 @@ int pmpi_own_Allgatherv(const void *send, int send_count, MPI_Datatype send_type
 					  recv_type, comm);
 }
 
-int pmpi_own_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
-			 const int counts[], const int displs[], MPI_Datatype recv_type,
-			 MPI_Comm comm, MPI_Request *request)
+int MPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		    const int counts[], const int displs[], MPI_Datatype recv_type,
+		    MPI_Comm comm, MPI_Request *request)
 {
 	struct call call;
 
@@ -604,9 +606,9 @@ static bool do_alltoallv(struct call *call, const void *send, const int send_cou
 	return take(call);
 }
 
-int pmpi_own_Alltoallv(const void *send, const int send_counts[], const int send_displs[],
-		       MPI_Datatype send_type, void *recv, const int recv_counts[],
-		       const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm)
+int MPI_Alltoallv(const void *send, const int send_counts[], const int send_displs[],
+		  MPI_Datatype send_type, void *recv, const int recv_counts[],
+		  const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm)
 {
 	struct call call;
 
@@ -616,10 +618,10 @@ int pmpi_own_Alltoallv(const void *send, const int send_counts[], const int send
 					 recv_counts, recv_displs, recv_type, comm);
 }
 
-int pmpi_own_Ialltoallv(const void *send, const int send_counts[], const int send_displs[],
-			MPI_Datatype send_type, void *recv, const int recv_counts[],
-			const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm,
-			MPI_Request *request)
+int MPI_Ialltoallv(const void *send, const int send_counts[], const int send_displs[],
+		   MPI_Datatype send_type, void *recv, const int recv_counts[],
+		   const int recv_displs[], MPI_Datatype recv_type, MPI_Comm comm,
+		   MPI_Request *request)
 {
 	struct call call;
 
@@ -684,9 +686,9 @@ static bool do_alltoallw(struct call *call, const void *send, const int send_cou
 	return taken;
 }
 
-int pmpi_own_Alltoallw(const void *send, const int send_counts[], const int send_displs[],
-		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
-		       const int recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
+int MPI_Alltoallw(const void *send, const int send_counts[], const int send_displs[],
+		  const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+		  const int recv_displs[], const MPI_Datatype recv_types[], MPI_Comm comm)
 {
 	struct call call;
 

@@ -2,10 +2,14 @@
 /* Begin and end of MPI, communicators, and what the middle needs of MPI. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "pmpi.h"
+
+#define ALL_SECONDS	30	/* until all ranks have begun: MPI_Init() itself waits for them */
 
 static bool is_on;
 static bool does_report;
@@ -111,6 +115,30 @@ static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
+/*
+ * Ranks of another job, that has been spawned or has connected, may not have this library, and
+ * nobody could ask them. They say the same of these ranks.
+ */
+static bool has_strangers(MPI_Comm comm, int size)
+{
+	int *ranks = malloc(2 * (size_t)size * sizeof(*ranks)), *in_world = ranks + size, i = 0;
+	MPI_Group group, world;
+
+	if (!ranks || PMPI_Comm_group(comm, &group) || PMPI_Comm_group(MPI_COMM_WORLD, &world)) {
+		free(ranks);
+		return true;
+	}
+	for (i = 0; i < size; i++)
+		ranks[i] = i;
+	PMPI_Group_translate_ranks(group, size, ranks, world, in_world);
+	for (i = 0; i < size && in_world[i] != MPI_UNDEFINED; i++)
+		;
+	PMPI_Group_free(&group);
+	PMPI_Group_free(&world);
+	free(ranks);
+	return i < size;
+}
+
 static struct pmpi_comm *comm_new(MPI_Comm comm)
 {
 	struct pmpi_comm *c = calloc(1, sizeof(*c));
@@ -123,7 +151,8 @@ static struct pmpi_comm *comm_new(MPI_Comm comm)
 	if (PMPI_Comm_test_inter(comm, &c->inter) || PMPI_Comm_rank(comm, &c->rank) ||
 	    PMPI_Comm_size(comm, &size))
 		goto failed;
-	c->mid = incmpi_comm_new(c, c->rank, size, c->inter);
+	c->mid = incmpi_comm_new(c, c->rank, size, c->inter,
+				 !c->inter && has_strangers(comm, size));
 	if (!c->mid)
 		goto failed;
 	pthread_mutex_lock(&comms_lock);
@@ -169,17 +198,52 @@ static void free_all_comms(void)
 
 /* ---- Begin and end --------------------------------------------------------- */
 
+static bool is_before(const struct timespec *end)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec < end->tv_sec ||
+	       (now.tv_sec == end->tv_sec && now.tv_nsec < end->tv_nsec);
+}
+
 /*
- * Ranks must agree that INC is on: they call collectives to find out. Each gets here, whatever it
- * calls to begin. A rank that has not called MPI_Init() of C is not seen in its collectives either.
+ * A rank that has not preloaded the library does not come. What the others have begun cannot be
+ * taken back, and would meet what the program does next: the job ends, with the reason.
+ */
+static void await_all(MPI_Request *request, int rank)
+{
+	struct timespec end;
+	int flag = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += ALL_SECONDS;
+	while (PMPI_Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && !flag) {
+		sched_yield();
+		if (is_before(&end))
+			continue;
+		fprintf(stderr,
+			"libinc-mpi: rank %d: not all ranks have come within %d s: the library has to be preloaded at all of them, or at none\n",
+			rank, ALL_SECONDS);
+		PMPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
+/*
+ * Ranks must agree that INC is on: they call a collective to find out, a non-blocking one, which
+ * meets no blocking one. Each gets here, whatever it calls to begin. A rank that has not called
+ * MPI_Init() of C is not seen in its collectives either.
  */
 static bool agree_on(const struct incmpi_settings *set, bool seen)
 {
 	int64_t all[3] = { seen, -(int64_t)set->report, -(set->mode == INCMPI_VERBOSE) };
+	MPI_Request request;
 	int rank;
 
-	if (smallest_of(MPI_COMM_WORLD, all, 3) || PMPI_Comm_rank(MPI_COMM_WORLD, &rank))
+	if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
+	    PMPI_Iallreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, &request))
 		return false;
+	await_all(&request, rank);
 	does_report = all[1];
 	if (!all[0] && all[2] && !rank)
 		fprintf(stderr, "libinc-mpi: INC is off: not every rank calls MPI_Init of C; "
@@ -193,7 +257,7 @@ static void begin(bool seen)
 	int64_t able;
 
 	incmpi_settings_read(&set);
-	if (pmpi_is_other() || set.mode == INCMPI_OFF || !agree_on(&set, seen))
+	if (set.mode == INCMPI_OFF || !agree_on(&set, seen))
 		return;
 	able = !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_freed, &comm_keyval, NULL) &&
 	       pmpi_types_init() && never_init();
@@ -240,7 +304,7 @@ static int init(int *argc, char ***argv, bool seen)
 	__typeof__(PMPI_Init) *next = dlsym(RTLD_NEXT, "PMPI_Init");
 	int ret;
 
-	pmpi_look_for_other();
+	pmpi_refuse_other();
 	ret = next ? next(argc, argv) : MPI_ERR_INTERN;
 
 	if (ret == MPI_SUCCESS)
@@ -253,7 +317,7 @@ static int init_thread(int *argc, char ***argv, int required, int *provided, boo
 	__typeof__(PMPI_Init_thread) *next = dlsym(RTLD_NEXT, "PMPI_Init_thread");
 	int ret;
 
-	pmpi_look_for_other();
+	pmpi_refuse_other();
 	ret = next ? next(argc, argv, required, provided) : MPI_ERR_INTERN;
 
 	if (ret == MPI_SUCCESS)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Whether the program's MPI is the one that this library is for. If not, nothing is to be done. */
+/* Whether the program's MPI is the one that this library is for. If not, it says which is. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +28,6 @@ static const struct mpi mpis[] = {
 #endif
 
 #define VERSION_MAX	8192		/* that of MPICH: Open MPI's is shorter */
-
-static bool is_other;
-
-bool pmpi_is_other(void)
-{
-	return is_other;
-}
 
 static const struct mpi *mpi_of(const char *version)
 {
@@ -74,33 +68,42 @@ static bool is_first(void)
 	return !rank || !strcmp(rank, "0");
 }
 
-static void say_other(const struct mpi *mpi, const char *name, const char *consequence)
+/* What the program has, as it is called, and which one that is; NULL: none that is known. */
+static void refuse(const struct mpi *mpi, const char *name)
 {
 	char dir[PATH_MAX];
 
-	fprintf(stderr, "libinc-mpi: this library is for %s, the MPI of the program is %s: %s; ",
-		OWN->name, name, consequence);
-	if (!mpi) {
-		fprintf(stderr, "there is no library for that\n");
-		return;
+	if (is_first()) {
+		fprintf(stderr, "libinc-mpi: this library is for %s, the MPI of the program is %s; ",
+			OWN->name, name);
+		find_libraries(dir, sizeof(dir));
+		if (mpi)
+			fprintf(stderr, "preload %s/%s/libinc-mpi.so\n", dir, mpi->dir);
+		else
+			fprintf(stderr, "there is no library for that\n");
 	}
-	find_libraries(dir, sizeof(dir));
-	fprintf(stderr, "preload %s/%s/libinc-mpi.so\n", dir, mpi->dir);
-}
-
-/*
- * What the program needs by way of a library, as that for Fortran, comes after what this library
- * needs: functions of two MPIs get mixed, and nothing can be done about it.
- */
-static void refuse_both(void)
-{
-	if (!dlsym(RTLD_DEFAULT, OTHER->symbol))
-		return;
-	say_other(OTHER, OTHER->name, "it does not work with both loaded");
 	exit(1);
 }
 
-void pmpi_look_for_other(void)
+/* Is it in this object, or in what that needs? */
+static int has_other(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	void *object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	bool has = object && dlsym(object, OTHER->symbol);
+
+	(void)size;
+	(void)unused;
+	if (object)
+		dlclose(object);
+	return has;
+}
+
+/*
+ * This library brings its own MPI with it. That of the program comes after it, as a library's that
+ * the program needs, Fortran's for instance, or one that an interpreter has loaded for itself:
+ * functions of two MPIs get mixed.
+ */
+void pmpi_refuse_other(void)
 {
 	static char version[VERSION_MAX];
 	const struct mpi *mpi;
@@ -109,13 +112,12 @@ void pmpi_look_for_other(void)
 	if (PMPI_Get_library_version(version, &len) != MPI_SUCCESS)
 		return;
 	mpi = mpi_of(version);
-	is_other = mpi != OWN;
 	version[strcspn(version, ",\n")] = 0;
 	for (char *c = version; *c; c++)
 		if (*c == '\t')
 			*c = ' ';
-	if (is_other && is_first())
-		say_other(mpi, version, "INC is off");
-	else if (!is_other)
-		refuse_both();
+	if (mpi != OWN)
+		refuse(mpi, version);
+	if (dl_iterate_phdr(has_other, NULL))
+		refuse(OTHER, OTHER->name);
 }

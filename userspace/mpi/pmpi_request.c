@@ -136,7 +136,7 @@ static void watch_request(struct pmpi_request *r)
 }
 
 /* MPICH looks at requests only in functions that wait or test, of which this is none. */
-int pmpi_own_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
 	look_at_requests();
 	return PMPI_Request_get_status(request, flag, status);

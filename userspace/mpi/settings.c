@@ -37,7 +37,7 @@ static bool read_bool(const char *name)
 	return read_number(name, 0, 1, "0 or 1");
 }
 
-/* Names with commas between them. */
+/* Names with commas between them; 0: none, but all. */
 static uint32_t read_fns(void)
 {
 	const char *text = getenv("INC_MPI_COLLS"), *at;
@@ -46,13 +46,13 @@ static uint32_t read_fns(void)
 	int fn;
 
 	if (!text || !*text || !strcmp(text, "all"))
-		return ALL_FNS;
+		return 0;
 	for (at = text; ; at += len + 1) {
 		len = strcspn(at, ",");
 		fn = incmpi_fn_parse(at, len);
 		if (fn < 0) {
 			refuse("INC_MPI_COLLS", text, "all, or names as allreduce,bcast,alltoallv");
-			return ALL_FNS;
+			return 0;
 		}
 		fns |= 1u << fn;
 		if (!at[len])
@@ -80,7 +80,8 @@ void incmpi_settings_read(struct incmpi_settings *set)
 	set->mode = read_mode();
 	set->report = read_bool("INC_MPI_REPORT") || set->mode == INCMPI_VERBOSE;
 	set->one_host = read_bool("INC_MPI_ONE_HOST");
-	set->fns = read_fns();
+	set->named = read_fns();
+	set->fns = set->named ?: ALL_FNS;
 	set->timeout_ms = (int32_t)read_number("INC_MPI_TIMEOUT", 5000, 600000,
 					       "0 to 600000 milliseconds");
 	set->min = read_number("INC_MPI_MIN", 0, ~0ULL, "a number of bytes");

@@ -45,6 +45,19 @@ static bool is_vector(enum incmpi_fn fn)
 	}
 }
 
+bool incmpi_has_unknown_shares(enum incmpi_fn fn)
+{
+	switch (fn) {
+	case INCMPI_GATHERV:
+	case INCMPI_SCATTERV:
+	case INCMPI_ALLTOALLV:
+	case INCMPI_ALLTOALLW:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool is_root(const struct incmpi_op *op)
 {
 	return op->call.root == op->comm->rank;
@@ -120,19 +133,35 @@ static ptrdiff_t share_at(const struct incmpi_side *side, int i)
 	return (ptrdiff_t)before * extent;
 }
 
-/* Whether libinc can use the buffer as it is. */
-static bool is_direct(const struct incmpi_side *side, int shares)
+static unsigned int bit(enum incmpi_staged why)
 {
+	return 1u << why;
+}
+
+/* What keeps libinc from using the buffer as it is, as bits; 0: nothing. */
+static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_side *side,
+			       int shares)
+{
+	unsigned int why = op->own_memory ? bit(INCMPI_STAGED_MEMORY) : 0;
+
 	for (int i = 0; i < shares; i++) {
 		const struct incmpi_type *type = incmpi_share_type(side, i);
 		ptrdiff_t at = share_at(side, i);
 
 		if (!incmpi_share_count(side, i))
 			continue;
-		if (!type->dense || type->pair || at < 0 || at > (ptrdiff_t)INC_MAX_COUNT)
-			return false;
+		if (type->pair)
+			why |= bit(INCMPI_STAGED_PAIRS);
+		else if (!type->dense || at < 0 || at > (ptrdiff_t)INC_MAX_COUNT)
+			why |= bit(INCMPI_STAGED_GAPS);
 	}
-	return true;
+	return why;
+}
+
+/* Memory that the kernel cannot have may be one that only MPI can read, as a device's. */
+static bool is_copied(const struct incmpi_op *op, const struct incmpi_type *type)
+{
+	return type->dense && !op->own_memory;
 }
 
 static void fill_counts(struct incmpi_op *op, const struct incmpi_side *side, int shares,
@@ -160,7 +189,7 @@ static int load_share(struct incmpi_op *op, const struct incmpi_side *side, int 
 		return 0;
 	if (is_reduction(op) && type->pair)
 		incmpi_pair_load(type->pair, from, count, to);
-	else if (type->dense)
+	else if (is_copied(op, type))
 		memcpy(to, from, count * type->size);
 	else
 		return incmpi_skin()->pack(type->handle, from, count, to, count * type->size);
@@ -178,7 +207,7 @@ static int store_share(struct incmpi_op *op, const struct incmpi_side *side, int
 		return 0;
 	if (is_reduction(op) && type->pair)
 		incmpi_pair_store(type->pair, from, count, to);
-	else if (type->dense)
+	else if (is_copied(op, type))
 		memcpy(to, from, count * type->size);
 	else
 		return incmpi_skin()->unpack(type->handle, from, count * type->size, to, count);
@@ -208,8 +237,8 @@ static int stage_send(struct incmpi_op *op)
 {
 	const struct incmpi_side *side = &op->call.send;
 	int shares = send_shares(op);
+	unsigned int why;
 	bool direct;
-	int ret;
 
 	if (!shares)
 		return 0;
@@ -217,7 +246,9 @@ static int stage_send(struct incmpi_op *op)
 		op->args.send = INC_IN_PLACE;
 		return 0;
 	}
-	direct = is_direct(side, shares);
+	why = why_staged(op, side, shares);
+	op->staged |= why;
+	direct = !why;
 	if (op->counts && op->args.coll != INC_COLL_REDUCE_SCATTER && shares > 1) {
 		fill_counts(op, side, shares, direct, array(op, SEND_COUNTS),
 			    array(op, SEND_DISPLS));
@@ -231,8 +262,7 @@ static int stage_send(struct incmpi_op *op)
 	op->args.send = op->send_mem;
 	if (!op->send_mem)
 		return -ENOMEM;
-	ret = load_shares(op, side, shares, GIVES_ALL, op->send_mem);
-	return ret;
+	return load_shares(op, side, shares, GIVES_ALL, op->send_mem);
 }
 
 /*
@@ -281,6 +311,7 @@ static int stage_recv(struct incmpi_op *op)
 	const struct incmpi_side *side = &op->call.recv;
 	struct incmpi_side input = input_side(op);
 	int shares = recv_shares(op), inputs = shares;
+	unsigned int why;
 	bool direct;
 
 	if (!shares)
@@ -292,7 +323,11 @@ static int stage_recv(struct incmpi_op *op)
 	if (op->args.coll == INC_COLL_REDUCE_SCATTER && op->call.send.in_place)
 		inputs = op->comm->size;
 	/* who gets nothing of a reduce-scatter gives all the same */
-	direct = is_direct(&input, inputs) && !keeps_operand(op);
+	why = why_staged(op, &input, inputs);
+	if (keeps_operand(op))
+		why |= bit(INCMPI_STAGED_OPERAND);
+	op->staged |= why;
+	direct = !why;
 	if (op->counts && shares > 1) {
 		fill_counts(op, side, shares, direct, array(op, RECV_COUNTS),
 			    array(op, RECV_DISPLS));
@@ -351,6 +386,64 @@ static uint64_t moved_bytes(const struct incmpi_op *op)
 	return send > recv ? send : recv;
 }
 
+/*
+ * Ranks exchange the counts of such a call before anything else of it. One whose shares are too
+ * large says other counts than it has: nothing where there is something, and a byte where there is
+ * nothing. All ranks then find the same contradiction, and leave the call to the MPI; if all of
+ * them do so, there is none, but each knows.
+ */
+static uint64_t wrong_count(uint64_t units)
+{
+	return !units;
+}
+
+static void fill_wrong(const struct incmpi_op *op, const struct incmpi_side *side, uint64_t *counts)
+{
+	for (int i = 0; i < op->comm->size; i++)
+		counts[i] = wrong_count(share_units(op, side, i));
+}
+
+/* What the rank says of its share beside the counts of all. */
+static uint64_t wrong_own(const struct incmpi_op *op)
+{
+	const struct incmpi_side *all = &op->call.recv, *own = &op->call.send;
+
+	if (op->args.coll == INC_COLL_SCATTER) {
+		all = &op->call.send;
+		own = &op->call.recv;
+	}
+	return wrong_count(is_root(op) ? share_units(op, all, op->comm->rank) :
+					 share_units(op, own, 0));
+}
+
+static int stage_refusal(struct incmpi_op *op)
+{
+	uint64_t *send = array(op, SEND_COUNTS), *recv = array(op, RECV_COUNTS);
+	bool pairs = op->args.coll == INC_COLL_ALLTOALL;
+	int size = op->comm->size;
+
+	op->refuses = true;
+	op->send_mem = calloc((size_t)size, 1);
+	op->recv_mem = calloc((size_t)size, 1);
+	if (!op->send_mem || !op->recv_mem)
+		return -ENOMEM;
+	op->args.send = op->send_mem;
+	op->args.recv = op->recv_mem;
+	if (!pairs)
+		op->args.count = wrong_own(op);
+	if (pairs || (op->args.coll == INC_COLL_GATHER && is_root(op))) {
+		fill_wrong(op, &op->call.recv, recv);
+		op->args.recv_counts = recv;
+	}
+	if (pairs || (op->args.coll == INC_COLL_SCATTER && is_root(op))) {
+		fill_wrong(op, op->call.send.in_place ? &op->call.recv : &op->call.send, send);
+		op->args.send_counts = send;
+	}
+	if (pairs)
+		recv[op->comm->rank] = send[op->comm->rank];
+	return 0;
+}
+
 int incmpi_stage(struct incmpi_op *op)
 {
 	struct inc_args *args = &op->args;
@@ -364,17 +457,11 @@ int incmpi_stage(struct incmpi_op *op)
 	args->type = args->op ? op->call.recv.types->type : INC_TYPE_U8;
 	args->root = (uint32_t)op->call.root;
 	args->count = stage_count(op);
-	ret = stage_counts(op);
-	if (!ret)
-		ret = stage_send(op);
-	if (!ret)
-		ret = stage_recv(op);
-	if (ret)
-		return ret;
 	op->bytes = moved_bytes(op);
-	if (op->send_mem || op->recv_mem)
-		incmpi_count(INCMPI_COUNT_STAGED, 1);
-	return 0;
+	ret = stage_counts(op);
+	if (!ret && incmpi_has_unknown_shares(op->call.fn) && op->bytes > op->comm->set.max)
+		return stage_refusal(op);
+	return ret ?: stage_send(op) ?: stage_recv(op);
 }
 
 /* A scan's operand, as it is. */
@@ -387,7 +474,7 @@ static int copy_operand(struct incmpi_op *op)
 
 	if (op->call.send.in_place)
 		return 0;
-	if (type->dense) {
+	if (is_copied(op, type)) {
 		memcpy(op->call.recv.buf, op->call.send.buf, bytes);
 		return 0;
 	}
@@ -396,6 +483,22 @@ static int copy_operand(struct incmpi_op *op)
 		ret = incmpi_skin()->unpack(type->handle, op->recv_mem, bytes, op->call.recv.buf,
 					    count);
 	return ret ? -EINVAL : 0;
+}
+
+/* Once more, as the kernel cannot have the program's memory for as long as it takes. */
+int incmpi_stage_memory(struct incmpi_op *op)
+{
+	incmpi_stage_free(op);
+	memset(&op->args, 0, sizeof(op->args));
+	op->own_memory = true;
+	return incmpi_stage(op);
+}
+
+void incmpi_count_staged(const struct incmpi_op *op)
+{
+	for (int i = 0; i < INCMPI_NR_STAGED; i++)
+		if (op->staged & bit(i))
+			incmpi_count(INCMPI_COUNT_STAGED + i, 1);
 }
 
 /* After the operation has succeeded. */
