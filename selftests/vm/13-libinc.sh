@@ -45,6 +45,75 @@ why() {
 	grep -qF -- "$text" <<<"$out" || { echo "expected \"$text\", got: $out"; return 1; }
 }
 
+# verdict CONDITION ARGUMENTS...: `inc why` on host h1 says that this is in the way; none: nothing
+verdict() {
+	local condition=$1 out status=0 wanted=1
+
+	shift
+	out=$(in_ns h1 "${AS[@]}" inc -j why "$@") || status=$?
+	[ "$condition" != none ] || wanted=0
+	echo "$out"
+	expect "exit status" "$status" = "$wanted" || return
+	if [ "$condition" = none ]; then
+		grep -q '"in_network":true,"reason":"yes, in the network: the node is '"$INC_NODE4" \
+			<<<"$out"
+	else
+		grep -q '"in_network":false,"condition":"'"$condition"'"' <<<"$out"
+	fi
+}
+
+AS=()
+
+# Everything that a program can ask for, as one of each is done.
+every_collective() {
+	local coll
+
+	for coll in allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall \
+		scan exscan barrier; do
+		verdict none "$coll" type f16 count 1000 || return
+	done
+	verdict none allreduce type i32 op bxor count 0 && verdict none allreduce op wsum
+}
+
+# The node's administrator lets nobody in who has not the key, or is of no tenant.
+let_in() {
+	local key=000102030405060708090a0b0c0d0e0f ret=0
+
+	inc -n sw node set dev br0 key "$key" && verdict key && verdict none allreduce key "$key" ||
+		ret=1
+	inc -n sw node set dev br0 key none && inc -n sw tenant add lab from 10.7.0.2/32 || return
+	verdict tenant || ret=1
+	inc -n sw tenant del lab && verdict none || ret=1
+	return "$ret"
+}
+
+# A user who may pin nothing.
+no_memory() {
+	local ret=0
+
+	AS=(setpriv --reuid 65534 --clear-groups sh -c 'ulimit -l 0; exec "$@"' sh)
+	verdict memory || ret=1
+	AS=()
+	return "$ret"
+}
+
+waits_in_group() {
+	inc -n h1 group show group 77 | grep -q 'rank 0'
+}
+
+# One of two ranks is there, with nobody to be ready with.
+half_a_group() {
+	local pid ret=0
+
+	in_ns h1 env INC_RANK=0 INC_SIZE=2 INC_GROUP=77 INC_PARENT="$INC_NODE4" inc-allreduce \
+		>/dev/null 2>&1 &
+	pid=$!
+	wait_for 60 waits_in_group && verdict group allreduce group 77 || ret=1
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return "$ret"
+}
+
 # Whoever asks for its netlink family has the module loaded, where modprobe can.
 why_not_loaded() {
 	local out status=0 modprobe
@@ -83,12 +152,20 @@ check "groups made of a group that has no node" split_at_edge
 check "why: it would be" why "yes, in the network: the node is $INC_NODE4"
 check "why: what is saved" why "reduced there, every byte goes up once"
 check "why: what makes no sense" why "bool has no sum" --type bool
+check "inc why: every collective is done at the node" every_collective
+check "inc why: what no type has" verdict operation allreduce type bool op sum
+check "inc why: a key, a tenant" let_in
+check "inc why: a user who may pin no memory" no_memory
+check "inc why: a group that is not complete" half_a_group
+check "inc why: a group without a node" verdict fallback parent edge:10.7.0.1
 set_up inc -n h1 parent del
+check "inc why: no parent" verdict parent
 check "why: no parent" why "no parent is named"
 check "why: the parent that INC_PARENT names" env INC_PARENT="$INC_NODE4" \
 	ip netns exec h1 inc-allreduce --why
 set_up inc -n h1 parent set 10.7.0.2
 check "why: the parent is no node" why "is no node"
+check "inc why: the parent is no node" verdict answer
 set_up inc -n h1 parent set "$INC_NODE4"
 check "groups are gone" wait_for 30 no_groups
 inc_topology_destroy

@@ -3,6 +3,10 @@
 #
 #	bash inc.bash WORD...		prints what the last word may be, of a line that begins with "inc"
 
+_inc_colls="allreduce reduce reduce-scatter broadcast allgather gather scatter alltoall scan exscan barrier"
+_inc_types="i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 f8e4m3 f8e5m2 bool c32 c64"
+_inc_ops="sum prod min max avg wsum band bor bxor land lor lxor minloc maxloc"
+
 _inc_words()
 {
 	mapfile -t COMPREPLY < <(compgen -W "$1" -- "${COMP_WORDS[COMP_CWORD]}")
@@ -53,6 +57,8 @@ _inc_keys()
 		_inc_words "port dev" ;;
 	"ping "*)
 		_inc_words "port dev count interval timeout" ;;
+	"why "*)
+		_inc_words "type op count parent key group" ;;
 	"group show" | "member show")
 		_inc_words "group" ;;
 	esac
@@ -75,6 +81,24 @@ _inc_run()
 			mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
 		esac
 	fi
+}
+
+_inc_why()
+{
+	case $1 in
+	type)
+		_inc_words "$_inc_types" ;;
+	op)
+		_inc_words "$_inc_ops" ;;
+	key)
+		_inc_words "@" ;;
+	group)
+		_inc_groups ;;
+	count | parent)
+		;;
+	*)
+		_inc_keys why "" ;;
+	esac
 }
 
 _inc()
@@ -101,6 +125,10 @@ _inc()
 		_inc_run "$command"
 		return
 	fi
+	if [ "$object" = why ] && [ -n "$command" ]; then
+		_inc_why "$prev"
+		return
+	fi
 	case $prev in
 	-n)
 		_inc_netns ;;
@@ -120,7 +148,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping run save metrics"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping why run save metrics"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ] || [ "$object" = tenant ]; then
@@ -135,6 +163,8 @@ _inc()
 			_inc_words "help"
 		elif [ "$object" = ping ]; then
 			_inc_words "port dev count interval timeout help"
+		elif [ "$object" = why ]; then
+			_inc_words "$_inc_colls type op count parent key group help"
 		else
 			_inc_words "show help"
 		fi ;;

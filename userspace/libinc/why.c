@@ -12,6 +12,7 @@
 #include "internal.h"
 
 #define PROBE_MS 3000
+#define MAX_ELEM 64	/* bytes: more than any element has */
 
 struct answer {
 	char *buf;
@@ -88,6 +89,20 @@ static int check_call(const struct answer *answer, const struct inc_submit *op)
 	return 0;
 }
 
+/* It is done at the edge, too, but by the hosts. */
+static int check_placement(const struct answer *answer, const struct inc_info *info)
+{
+	char text[80];
+
+	if (info->placement != INC_PLACEMENT_EDGE)
+		return 0;
+	inc_format_parent(text, sizeof(text), info->parent_family, info->parent,
+			  ntohs(info->parent_port));
+	return say(answer, -EHOSTDOWN,
+		   "group %u is at the edge, where hosts reduce: %s, and ranks meet at %s",
+		   info->group, info->moves ? "its node was lost" : "it was given no node", text);
+}
+
 static int check_member(const struct answer *answer, struct inc_group *group)
 {
 	struct inc_info info;
@@ -98,7 +113,7 @@ static int check_member(const struct answer *answer, struct inc_group *group)
 	switch (info.state) {
 	case INC_STATE_READY:
 	case INC_STATE_RESYNC:
-		return 0;
+		return check_placement(answer, &info);
 	case INC_STATE_WAITING:
 		return say(answer, -ENOTCONN, "group %u has %u of %u ranks, rank %u is missing",
 			   info.group, info.joined, info.size, info.missing);
@@ -111,8 +126,29 @@ static int check_member(const struct answer *answer, struct inc_group *group)
 	}
 }
 
-/* A group of one shows whether a node answers, and nobody else sees it. */
-static int check_parent(const struct answer *answer)
+/*
+ * Once, with an element at most: shows what the node's kernel lacks, and whether this user may pin
+ * memory.
+ */
+static int check_once(const struct answer *answer, struct inc_group *group,
+		      const struct inc_submit *op)
+{
+	const struct inc_shape *shape = inc_shape(op->coll);
+	uint8_t send[MAX_ELEM] = { 0 }, recv[MAX_ELEM] = { 0 };
+	struct inc_args args = {
+		.coll = op->coll, .type = shape->moves ? op->type : 0,
+		.op = shape->reduces ? op->op : 0, .count = shape->moves && op->count,
+		.send = send, .recv = recv,
+	};
+	int ret;
+
+	inc_set_timeout(group, PROBE_MS);
+	ret = inc_collective(group, &args);
+	return ret ? say(answer, ret, "%s", inc_errmsg(group)) : 0;
+}
+
+/* A group of one shows whether a node answers, and what it does; nobody else sees it. */
+static int check_parent(const struct answer *answer, const struct inc_submit *op)
 {
 	struct inc_join_opts opts = { .size = 1, .timeout_ms = PROBE_MS };
 	struct inc_group *group;
@@ -123,8 +159,11 @@ static int check_parent(const struct answer *answer)
 	ret = inc_join(&group, &opts);
 	if (ret)
 		return say(answer, ret == -ETIMEDOUT ? -EHOSTUNREACH : ret, "%s", inc_errmsg(NULL));
+	ret = check_member(answer, group);
+	if (!ret)
+		ret = check_once(answer, group, op);
 	inc_leave(group);
-	return 0;
+	return ret;
 }
 
 static int check_all(const struct answer *answer, struct inc_group *group,
@@ -135,7 +174,7 @@ static int check_all(const struct answer *answer, struct inc_group *group,
 	if (!ret)
 		ret = check_kernel(answer, op);
 	if (!ret)
-		ret = group ? check_member(answer, group) : check_parent(answer);
+		ret = group ? check_member(answer, group) : check_parent(answer, op);
 	return ret;
 }
 
