@@ -13,14 +13,26 @@ mpi_libs=$top/build/userspace/lib/mpi
 # others; what it says is in $tmp/begun. The launcher and the shell have nothing preloaded.
 begun()
 {
+	begun_by "$1" "$tmp/begin.$1" "$2" "$3" "${4-}"
+}
+
+# The same, of which MPI is loaded when the program has begun.
+begun_late()
+{
+	begun_by "$1" "$tmp/late $tmp/begin.$1.so" "$2" "$3" "$3"
+}
+
+# begun_by MPI COMMAND MODE PRELOADED OTHERS
+begun_by()
+{
 	local run=(timeout -k 5 90 "mpirun.$1" -np 3)
 
 	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe)
 	# shellcheck disable=SC2016
 	printf 'case ${OMPI_COMM_WORLD_RANK-$PMI_RANK} in 0) l="%s";; *) l="%s";; esac\n%s\n' \
-		"$3" "${4-}" 'LD_PRELOAD=$l exec "$@"' >"$tmp/begin.sh"
+		"$4" "$5" "LD_PRELOAD=\$l exec $2 \"\$@\"" >"$tmp/begin.sh"
 	# MPICH's launcher forwards the end of its input, see launchers.sh
-	"${run[@]}" sh "$tmp/begin.sh" "$tmp/begin.$1" "$2" 0<>"$tmp/begin.input" \
+	"${run[@]}" sh "$tmp/begin.sh" "$3" 0<>"$tmp/begin.input" \
 		>"$tmp/begun" 2>&1 && grep -q '^passed$' "$tmp/begun"
 }
 
@@ -55,6 +67,16 @@ other_library()
 			"$tmp/begun")" = 1 ]
 }
 
+# Its collectives are seen, if it is the library of the MPI that is loaded.
+loaded_late()
+{
+	INC_MPI=verbose begun_late "$1" c "$mpi_libs/$1/libinc-mpi.so" &&
+		grep -q '^libinc-mpi: by MPI: one_host ' "$tmp/begun" &&
+		! begun_late "$1" c "$mpi_libs/$2/libinc-mpi.so" &&
+		[ "$(grep -c "^libinc-mpi: .*; preload $mpi_libs/$1/libinc-mpi.so\$" \
+			"$tmp/begun")" = 1 ]
+}
+
 # A rank that has not preloaded the library never comes to agree with the others: the job ends.
 some_ranks()
 {
@@ -76,7 +98,7 @@ spawned_job()
 mpi_begins()
 {
 	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
-		"$1: preloaded at some ranks") name
+		"$1: preloaded at some ranks" "$1: loaded late") name
 
 	# Debian's MPICH, over UCX, cannot spawn
 	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded")
@@ -89,7 +111,11 @@ mpi_begins()
 		return
 	fi
 	if ! "mpicc.$1" -std=gnu11 -Wall -Wextra -Werror -o "$tmp/begin.$1" \
-		"$here/mpi_begin.c" >"$tmp/begun" 2>&1; then
+		"$here/mpi_begin.c" >"$tmp/begun" 2>&1 ||
+		! "mpicc.$1" -std=gnu11 -shared -fPIC -Dmain=mpi_begin -o "$tmp/begin.$1.so" \
+			"$here/mpi_begin.c" >"$tmp/begun" 2>&1 ||
+		! cc -std=gnu11 -Wall -Wextra -Werror -o "$tmp/late" "$here/mpi_late.c" \
+			>"$tmp/begun" 2>&1; then
 		mpi_result 1 "$1: mpi_begin.c"
 		return
 	fi
@@ -101,9 +127,11 @@ mpi_begins()
 	mpi_result $? "${names[2]}"
 	some_ranks "$1"
 	mpi_result $? "${names[3]}"
+	loaded_late "$1" "$2"
+	mpi_result $? "${names[4]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[4]}"
+	mpi_result $? "${names[5]}"
 }
 
 libinc_mpi()

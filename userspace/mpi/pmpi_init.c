@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "pmpi.h"
 
@@ -225,6 +226,8 @@ static void await_all(MPI_Request *request, int rank)
 		fprintf(stderr,
 			"libinc-mpi: rank %d: not all ranks have come within %d s: the library has to be preloaded at all of them, or at none\n",
 			rank, ALL_SECONDS);
+		/* what a launcher has not read by the end is lost */
+		sleep(1);
 		PMPI_Abort(MPI_COMM_WORLD, 1);
 	}
 }

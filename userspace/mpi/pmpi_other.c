@@ -5,6 +5,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pmpi.h"
 
@@ -73,7 +74,10 @@ static void refuse(const struct mpi *mpi, const char *name)
 {
 	char dir[PATH_MAX];
 
-	if (is_first()) {
+	if (!is_first()) {
+		/* the launcher ends all with the first that ends: not before that has said it */
+		sleep(2);
+	} else {
 		fprintf(stderr, "libinc-mpi: this library is for %s, the MPI of the program is %s; ",
 			OWN->name, name);
 		find_libraries(dir, sizeof(dir));
