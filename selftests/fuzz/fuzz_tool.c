@@ -279,10 +279,11 @@ int setns(int fd, int type)
 	return 0;
 }
 
-/* It starts programs, which is not for a fuzzer: userspace/run is left out. */
+/* They start programs, and join groups, which is not for a fuzzer: these files are left out. */
 static const struct command no_commands[] = { { NULL, NULL } };
 
 const struct object object_run = { .name = "run", .commands = no_commands, .usage = "" };
+const struct object object_why = { .name = "why", .commands = no_commands, .usage = "" };
 
 /* The command line */
 
