@@ -69,10 +69,10 @@ check-mutations:
 
 # In user-mode Linux, where PyTorch runs at the speed of this machine.
 check-programs:
-	@$(TOP)/tools/deps build uml torch
+	@$(TOP)/tools/deps build uml torch programs
 	@$(MAKE) --no-print-directory -C $(TOP)/userspace all torch
 	@$(TOP)/selftests/torch/run
-	@TORCH=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 3600 -- $(TOP)/selftests/vm/run-all 62-torch
+	@TORCH=1 PROGRAMS=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 7200 -- $(TOP)/selftests/vm/run-all 62-torch 63-programs
 
 # Sources for other machines and distributions: build/dist
 dist:
@@ -157,8 +157,8 @@ help:
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
 	@echo 'make check-fabric  groups over several kernels: seven guests, joined by links; 5 minutes'
-	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it;'
-	@echo '                 installs PyTorch (0.7 GB) and builds that kernel'
+	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it, and of'
+	@echo '                 MPI (ScaLAPACK, mpi4py); installs PyTorch (0.7 GB) and builds that kernel'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'
 	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'

@@ -7,6 +7,8 @@
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC1091
+. "$(dirname "$0")/mpi_jobs.sh"
 
 HOSTS=4
 # An MPI that waits takes the processor from whoever it waits for.
@@ -14,63 +16,9 @@ INC_TIMEOUT=240
 programs=$INC_TOP/build/selftests/mpi
 libs=$INC_TOP/build/userspace/lib/mpi
 
-# Starts a command on a host that is named by its address, as ssh would, with temporary files of its
-# own. MPICH looks for devices in /sys: in_ns would leave it that of another namespace.
-write_launcher() {
-	cat >"$INC_TMP/launch" <<-EOF
-		#!/bin/sh
-		while [ "\${1#-}" != "\$1" ]; do shift; done
-		h=h\${1##*.}
-		shift
-		mkdir -p "$INC_TMP/\$h"
-		TMPDIR="$INC_TMP/\$h" exec ip netns exec "\$h" sh -c "\$*"
-	EOF
-	chmod +x "$INC_TMP/launch"
-}
-
-# Ranks' environment: everything that is set here.
-VARIABLES=(LD_PRELOAD INC_MPI INC_MPI_TIMEOUT INC_MPI_COLLS INC_MPI_MAX MPI_COLL_FILE)
 # Named, so that non-blocking ones whose shares no rank knows are INC's, too.
 NAMES=barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,gather,gatherv
 NAMES+=,scatter,scatterv,allgather,allgatherv,alltoall,alltoallv,alltoallw
-
-# MPI talks over the same network.
-start_openmpi() {
-	local args=() name
-
-	for name in "${VARIABLES[@]}"; do
-		[ ! -v "JOB[$name]" ] || args+=(-x "$name=${JOB[$name]}")
-	done
-	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 in_ns sw timeout -k 5 \
-		"$INC_TIMEOUT" mpirun.openmpi \
-		--oversubscribe -H "$(hosts)" --mca plm_rsh_agent "$INC_TMP/launch" \
-		--mca plm_rsh_no_tree_spawn 1 \
-		--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include 10.7.0.0/24 \
-		--mca oob_tcp_if_include 10.7.0.0/24 --mca mpi_yield_when_idle 1 \
-		--mca hwloc_base_binding_policy none "${args[@]}" "$@"
-}
-
-start_mpich() {
-	local args=() name
-
-	for name in "${VARIABLES[@]}"; do
-		[ ! -v "JOB[$name]" ] || args+=(-genv "$name" "${JOB[$name]}")
-	done
-	in_ns sw timeout -k 5 "$INC_TIMEOUT" mpiexec.mpich -launcher ssh \
-		-launcher-exec "$INC_TMP/launch" \
-		-localhost "$INC_NODE4" -hosts "$(hosts)" \
-		-genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 \
-		"${args[@]}" "$@"
-}
-
-hosts() {
-	local h list=''
-
-	for ((h = 1; h <= HOSTS; h++)); do
-		list+=,10.7.0.$h
-	done
-	echo "${list#,}"
-}
 
 # job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi; what it says is
 # in $INC_TMP/job
@@ -79,7 +27,7 @@ job() {
 
 	shift
 	# none of many communicators forms its group too late on a machine that is busy
-	declare -gA JOB=([LD_PRELOAD]=$libs/$mpi/libinc-mpi.so [INC_MPI_TIMEOUT]=120000)
+	JOB=([LD_PRELOAD]=$libs/$mpi/libinc-mpi.so [INC_MPI_TIMEOUT]=120000)
 	while [ "$1" != -- ]; do
 		JOB[${1%%=*}]=${1#*=}
 		shift
