@@ -357,6 +357,7 @@ int PMPI_Finalize(void)
 	return next ? next() : MPI_ERR_INTERN;
 }
 
+/* PMPI_Finalize() may be that of a tool before this library, so what is ours ends first. */
 int MPI_Finalize(void)
 {
 	if (is_on)
