@@ -46,6 +46,7 @@ struct netinc_group_cfg {
 	/* lineage of the group that failed and goes on in this one with fewer ranks, 0: none */
 	u64 ancestor;
 	bool known;		/* this node knows how the ancestor failed; then ngone is valid */
+	bool fallback;		/* likewise: ranks of the ancestor may have gone elsewhere */
 	u32 ngone;		/* ranks of the ancestor that will not come; entries of gone[] */
 	u16 gone[NETINC_MAX_GONE];	/* those ranks, by their numbers in the ancestor */
 };
@@ -69,6 +70,8 @@ struct netinc_member {
 	/* it has sent a packet with the cookie of this epoch, so it has READY */
 	bool confirmed;
 	bool gone;		/* it is dead or closed; cleared when it joins again */
+	/* shrinking: it has ended where the ancestor failed, see netinc_group_ended() */
+	bool ended;
 	/* it has said that it wants nothing more of the group; cleared when it joins again */
 	bool done;
 	bool stale;		/* a node, JOINING: not all ranks below it have been heard lately */
@@ -459,6 +462,15 @@ static inline bool netinc_group_gone(const struct netinc_group *g, u32 rank)
 	return g->members[rank].gone || g->members[rank].left;
 }
 
+/*
+ * Is it certain that this member of a group that has failed goes on nowhere else, because it has
+ * left, is closed, or has heard of the end?
+ */
+static inline bool netinc_group_ended(const struct netinc_group *g, u32 rank)
+{
+	return g->members[rank].left || g->members[rank].done;
+}
+
 /* group_tree.c */
 /*
  * A tree of a group whose root is elsewhere: what the rank that lives here, the tree's number, was
@@ -503,6 +515,8 @@ static inline bool netinc_group_is_branch(const struct netinc_group *g)
 bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child);
 /* Once the group has been set up: marks the members that are known not to come. */
 void netinc_shrink_init(struct netinc_group *g);
+/* Bit i of @ended: rank i of the ancestor goes on nowhere else. */
+void netinc_shrink_ended(struct netinc_group *g, const u32 *ended);
 /*
  * A JOIN, if it or the group is about shrinking: *@child becomes the sender's number here. 0 or
  * enum inc_refuse_code

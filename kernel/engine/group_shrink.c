@@ -9,9 +9,11 @@
  * not keep the others. From then on it is a group like any other, except that a JOIN may still
  * carry an old number: of a member that has lost READY, or of one that is out.
  *
- * A node that does not know how the group has failed, because it was another one or has forgotten,
- * cannot tell whether others have gone on elsewhere; there only a majority may. So no two parts of
- * one group can go on beside each other.
+ * No two parts of one group may go on beside each other. A rank asks at one place only. A node that
+ * does not know how the group has failed, because it was another one or has forgotten, cannot tell
+ * whether others have gone on elsewhere: there only a majority may. The node that knows it is the
+ * one place where less is enough; but with a fallback ranks that it has not heard of since may be
+ * such a majority elsewhere, and then it may not.
  */
 #include "group.h"
 
@@ -27,6 +29,24 @@ void netinc_shrink_init(struct netinc_group *g)
 	for (i = 0; i < g->cfg.ngone; i++)
 		if (g->cfg.gone[i] < g->cfg.size)
 			g->members[g->cfg.gone[i]].gone = true;
+}
+
+void netinc_shrink_ended(struct netinc_group *g, const u32 *ended)
+{
+	u32 i;
+
+	for (i = 0; i < g->old_size && netinc_group_shrinking(g); i++)
+		g->members[i].ended |= ended[i / 32] >> i % 32 & 1;
+}
+
+/* Can those that are not here be no majority, which might go on elsewhere? */
+static bool others_are_few(const struct netinc_group *g)
+{
+	u32 i, others = 0;
+
+	for (i = 0; i < g->old_size; i++)
+		others += !g->members[i].present && !g->members[i].ended;
+	return 2 * others <= g->old_size;
 }
 
 bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
@@ -66,7 +86,9 @@ bool netinc_shrink_complete(const struct netinc_group *g, u64 now)
 		missing += !g->members[i].present && !g->members[i].gone;
 	if (missing && now - g->news <= dead && now - g->forming <= LONGEST * dead)
 		return false;
-	return g->cfg.known || 2 * g->joined > g->old_size;
+	if (!g->cfg.known)
+		return 2 * g->joined > g->old_size;
+	return !g->cfg.fallback || others_are_few(g);
 }
 
 void netinc_shrink(struct netinc_group *g)

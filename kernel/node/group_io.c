@@ -4,6 +4,7 @@
  * copy per host.
  */
 #include <linux/jhash.h>
+#include "node/history.h"
 #include "node/node_group.h"
 #include "node/tenant.h"
 
@@ -131,13 +132,18 @@ static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx, u32 chil
 static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *rx, u64 now)
 {
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
+	u32 child = rx->pkt.child;
 	const void *body;
+	bool ended;
 	int err;
 
 	body = netinc_rx_body(rx, buf);
 	if (!body)
 		netinc_count(g->grp.counters, INC_C_DROP_MALFORMED);
+	ended = netinc_group_ended(&g->grp, child);
 	err = body ? netinc_group_control(&g->grp, &rx->pkt, body, now) : -INC_C_DROP_MALFORMED;
+	if (!ended && g->grp.state == INC_GROUP_FAILED && netinc_group_ended(&g->grp, child))
+		netinc_history_ended(g->nn, &g->grp);
 	if (err)
 		netinc_rx_dropped(rx, g->grp.cfg.id, -err);
 	else

@@ -50,6 +50,26 @@ static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 grou
 	return past;
 }
 
+static void note_ended(struct netinc_group_history *past, const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (netinc_group_ended(g, i))
+			past->ended[i / 32] |= BIT(i % 32);
+}
+
+void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g)
+{
+	struct netinc_group_history *past;
+
+	spin_lock_bh(&nn->hash_lock);
+	past = find_history(nn, g->cfg.id, g->cfg.lineage);
+	if (past && past->move == g->move)
+		note_ended(past, g);
+	spin_unlock_bh(&nn->hash_lock);
+}
+
 void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
 {
 	struct netinc_group_history *past;
@@ -59,8 +79,13 @@ void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
 	past = find_or_make(nn, g->cfg.id, g->cfg.lineage);
 	if (!past)
 		goto out;
+	/* it has been elsewhere since it failed here before */
+	if (past->move != g->move)
+		memset(past->ended, 0, sizeof(past->ended));
 	past->failed = true;
 	past->move = g->move;
+	past->fallback = g->cfg.settings.fallback;
+	note_ended(past, g);
 	past->ngone = 0;
 	for (i = 0; i < g->nmembers && past->ngone < NETINC_MAX_GONE; i++)
 		if (netinc_group_gone(g, i))

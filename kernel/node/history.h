@@ -11,7 +11,7 @@
 #include "core/netns.h"
 #include "engine/group.h"
 
-#define NETINC_HISTORY	128
+#define NETINC_HISTORY	128	/* groups, of which each takes some 200 bytes */
 
 /* How a group has ended at a node of this netns. */
 struct netinc_group_history {
@@ -20,6 +20,9 @@ struct netinc_group_history {
 	u32 move;		/* the one that it was at */
 	bool failed;
 	bool formed;		/* it goes on, or has gone on, with fewer ranks */
+	bool fallback;		/* its ranks may have gone elsewhere */
+	/* bit i: rank i goes on nowhere else, see netinc_group_ended() */
+	u32 ended[INC_MAX_RANKS / 32];
 	u32 ngone;
 	u16 gone[NETINC_MAX_GONE];	/* ranks that are dead or have left */
 };
@@ -36,6 +39,8 @@ void netinc_history_fini(struct netinc_net *nn);
 
 /* @g has failed, or another rank of it is gone. */
 void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g);
+/* Another member of @g, which has failed, goes on nowhere else. */
+void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g);
 /* @g, which has an ancestor, has formed. */
 void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g);
 /* Has this group gone on with fewer ranks? */

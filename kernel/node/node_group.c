@@ -346,6 +346,7 @@ static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn
 	    (s32)(past.move - pending->move) < 0)
 		return;
 	cfg->known = true;
+	cfg->fallback = past.fallback;
 	cfg->ngone = past.ngone;
 	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
 }
@@ -560,6 +561,16 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 	return err;
 }
 
+/* Ranks that do not come may yet hear of the end of the group that goes on in this one. */
+static void note_past(struct netinc_node_group *g)
+{
+	struct netinc_group_history past;
+
+	if (netinc_group_shrinking(&g->grp) && g->grp.cfg.fallback &&
+	    netinc_history_find(g->nn, g->grp.cfg.id, g->grp.cfg.ancestor, &past))
+		netinc_shrink_ended(&g->grp, past.ended);
+}
+
 int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 			   const struct inc_join *join, u64 *detail)
 {
@@ -567,6 +578,8 @@ int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 	u64 begin = ktime_get_ns();
 
 	netinc_node_group_lock(g);
+	if (join->shrink)
+		note_past(g);
 	netinc_count(g->grp.counters, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->grp.state == INC_GROUP_JOINING)) {

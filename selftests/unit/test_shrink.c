@@ -350,10 +350,141 @@ static void test_late(void)
 	end();
 }
 
+/* What becomes of a rank of a group whose node is lost to some of them. */
+enum fate {
+	STAYS,		/* it hears of the end, and goes on at the node */
+	STOPS,		/* it hears of the end, and that was its last word */
+	CLOSED,
+	LOST,		/* it loses the node, and wants to go on at the edge */
+	DEAD_RANK,
+	FATES
+};
+
+static enum fate fate_of(u32 fates, u32 rank)
+{
+	while (rank--)
+		fates /= FATES;
+	return fates % FATES;
+}
+
+static u32 count_fates(u32 fates, enum fate lo, enum fate hi)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < SIZE; i++)
+		n += fate_of(fates, i) >= lo && fate_of(fates, i) <= hi;
+	return n;
+}
+
+/* It wants nothing more of the group: it is closed, or has heard of the end. */
+static void say_done(u32 rank, u16 code, u64 now)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_ABORT, rank);
+	struct inc_error_pkt body = { .code = cpu_to_be16(code) };
+
+	pkt.flags = INC_F_LEAVE;
+	pkt.len = sizeof(body);
+	expect(!rx_control(&pkt, &body, now), "ABORT of rank %u", rank);
+}
+
+/* The group fails at its node. Returns which ranks go on nowhere else, as far as the node knows. */
+static u32 fail_at_node(u32 fates)
+{
+	u64 now = 2000;
+	u32 i, ended = 0;
+
+	form(0);
+	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
+	for (i = 0; i < SIZE; i++)
+		if (fate_of(fates, i) == CLOSED)
+			say_done(i, INC_ERR_RANK_ABORT, now);
+	for (; env.g.state == INC_GROUP_ACTIVE && now < 3 * LIMIT; now += 50 * NETINC_MS) {
+		for (i = 0; i < SIZE; i++)
+			if (fate_of(fates, i) <= STOPS)
+				env.g.members[i].heard = now;
+		netinc_group_tick(&env.g, now);
+	}
+	expect(env.g.state == INC_GROUP_FAILED, "fates %u: state %u", fates, env.g.state);
+	for (i = 0; i < SIZE; i++)
+		if (fate_of(fates, i) <= STOPS)
+			say_done(i, INC_ERR_NONE, now);
+	for (i = 0; i < SIZE; i++)
+		ended |= netinc_group_ended(&env.g, i) << i;
+	env.seen = env.logged;
+	end();
+	return ended;
+}
+
+/* Those of one fate ask to go on, for as long as it takes. Do they? */
+static bool goes_on(bool node, u32 ended, u32 fates, enum fate fate)
+{
+	bool formed;
+	u64 now;
+	u32 i;
+
+	begin_shrink(node, 0, NULL);
+	env.g.cfg.fallback = true;
+	for (now = 1000; now < 10 * LIMIT; now += 50 * NETINC_MS) {
+		for (i = 0; i < SIZE; i++)
+			if (fate_of(fates, i) == fate)
+				expect(!come(i, now), "rank %u", i);
+		/* somebody hears of the end later than others ask */
+		netinc_shrink_ended(&env.g, &ended);
+	}
+	formed = env.g.state == INC_GROUP_ACTIVE;
+	env.seen = env.logged;
+	end();
+	return formed;
+}
+
+/*
+ * Whatever becomes of each rank: ranks never go on at the node and at the edge. At the node those
+ * do that can, the half of all being enough if the others have not been heard of.
+ */
+static void test_one_part(void)
+{
+	u32 fates, all = 1, i, ended, node = 0, edge = 0, would = 0;
+	bool here, there;
+
+	for (i = 0; i < SIZE; i++)
+		all *= FATES;
+	for (fates = 0; fates < all; fates++) {
+		/* or the group does not fail */
+		if (!count_fates(fates, CLOSED, DEAD_RANK))
+			continue;
+		ended = fail_at_node(fates);
+		here = goes_on(true, ended, fates, STAYS);
+		there = goes_on(false, 0, fates, LOST);
+		expect(!here || !there, "fates %u: two parts go on", fates);
+		expect(here == (count_fates(fates, STAYS, STAYS) &&
+				2 * count_fates(fates, LOST, DEAD_RANK) <= SIZE),
+		       "fates %u: some go on at the node: %d", fates, here);
+		node += here;
+		edge += there;
+		would += there && count_fates(fates, STAYS, STAYS);
+	}
+	expect(node > 100 && edge > 10 && would > 3, "%u, %u and %u cases", node, edge, would);
+}
+
+/* Without a fallback all that are left are here: one is enough. */
+static void test_no_fallback(void)
+{
+	u64 now;
+
+	begin_shrink(true, 0, NULL);
+	for (now = 1000; now < 10 * LIMIT; now += 50 * NETINC_MS)
+		come(3, now);
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.cfg.size == 1, "state %u, size %u",
+	       env.g.state, env.g.cfg.size);
+	env.seen = env.logged;
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_at_once), KTAP(test_in_time), KTAP(test_longest), KTAP(test_one_more),
 	KTAP(test_alone), KTAP(test_back_in_time), KTAP(test_majority), KTAP(test_strangers),
 	KTAP(test_resync), KTAP(test_gone), KTAP(test_late),
+	KTAP(test_one_part), KTAP(test_no_fallback),
 };
 
 int main(int argc, char **argv)

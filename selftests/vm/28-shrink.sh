@@ -106,9 +106,36 @@ at_the_edge() {
 	say_all "of 3 now: 0 1 3;" 0 1 3 && goes_on && end 0 1 3
 }
 
-# still_asking GOAL: the ranks at the second node have sent so many JOINs in all
+# still_asking NAMESPACE GOAL: the ranks at the node there have sent so many JOINs in all
 still_asking() {
-	[ "$(counter sw2 joins)" -ge "$1" ]
+	[ "$(counter "$1" joins)" -ge "$2" ]
+}
+
+# vlan_of VID OLD PORT...: the network that these ports of the bridge are in
+vlan_of() {
+	local vid=$1 old=$2 port
+
+	for port in "${@:3}"; do
+		printf 'vlan add dev %s vid %s pvid untagged\nvlan del dev %s vid %s\n' "$port" "$vid" \
+			"$port" "$old"
+	done | bridge -n sw -batch -
+}
+
+# Three of five ranks do not reach the node any more, nor the other two, which do. The three go on
+# at the edge, where nobody has heard of the two; the node, which has seen how it ended for them,
+# does not let them go on: it has not heard of a majority.
+away_from_the_node() {
+	local AT=sw
+
+	inc -n sw node set dev br0 dead 1000 fallback edge && begin 5 || return
+	ip -n sw link set br0 type bridge vlan_filtering 1 && vlan_of 10 1 p1 p2 p3 || return
+	AT=h1
+	say_all "of 3 now: 0 1 2;" 0 1 2 && say_all "rank 3" 3 && say_all "rank 4" 4 && goes_on ||
+		return
+	wait_for 60 still_asking sw $(($(counter sw joins) + 300)) || return
+	! said "of 2 now" 3 && ! said "of 2 now" 4 && end 0 1 2 || return
+	kill -KILL "$(rank_pid 3)" "$(rank_pid 4)" && wait_rank 3 137 && wait_rank 4 137 || return
+	vlan_of 1 10 p1 p2 p3 && ip -n sw link set br0 type bridge vlan_filtering 0
 }
 
 # Three of five ranks reach the node, two the standby node, and no one the others. The three go on.
@@ -121,7 +148,7 @@ two_parts() {
 	printf 'link set %s down\n' q1 q2 q3 | ip -n sw2 -batch - || return
 	say_all "of 3 now: 0 1 2;" 0 1 2 && say_all "rank 3" 3 && say_all "rank 4" 4 && goes_on ||
 		return
-	wait_for 60 still_asking $(($(counter sw2 joins) + 300)) || return
+	wait_for 60 still_asking sw2 $(($(counter sw2 joins) + 300)) || return
 	! said "of 2 now" 3 && ! said "of 2 now" 4 && end 0 1 2 || return
 	kill -KILL "$(rank_pid 3)" "$(rank_pid 4)" && wait_rank 3 137 && wait_rank 4 137
 }
@@ -139,6 +166,8 @@ check "at the edge" at_the_edge
 check "no group stays at the edge" wait_for 30 no_groups
 inc_topology_destroy
 inc_topology_create 5
+check "of those who lost the node and those at it one part goes on" away_from_the_node
+check "no group stays, whoever was away" wait_for 30 no_groups
 EXTRA_NETNS=(sw2)
 check "of two parts only the larger one goes on" two_parts
 inc_topology_destroy
