@@ -50,6 +50,19 @@ static bool is_from(const struct netinc_group *g, const struct netinc_peer *memb
 	return netinc_peer_same_host(member, peer);
 }
 
+/*
+ * It gives up, and has not had READY of the epoch that has begun: its ABORT says the epoch that its
+ * JOIN said, and is known by the nonce in the body.
+ */
+static bool crosses_ready(const struct netinc_group *g, const struct netinc_pkt *pkt)
+{
+	const struct netinc_member *m = &g->members[pkt->child];
+
+	return pkt->type == INC_PKT_ABORT && !pkt->tree && !netinc_group_is_branch(g) &&
+	       m->present && (g->state == INC_GROUP_JOINING || !m->confirmed) &&
+	       pkt->epoch == m->epoch && !netinc_abort_is_known(g, pkt);
+}
+
 /* Is it from the member that it says? 0 or a negative counter. */
 static int check_sender(const struct netinc_group *g, struct netinc_pkt *pkt,
 			const struct netinc_peer *peer)
@@ -59,6 +72,8 @@ static int check_sender(const struct netinc_group *g, struct netinc_pkt *pkt,
 	if (child == NETINC_NO_RANK)
 		return -INC_C_DROP_CHILD;
 	pkt->child = child;
+	if (crosses_ready(g, pkt))
+		return is_from(g, &g->members[child].peer, peer) ? 0 : -INC_C_DROP_PORT;
 	if (pkt->epoch != g->epoch || pkt->tree != g->agg.tree)
 		return -INC_C_DROP_EPOCH;
 	if (!g->members[pkt->child].present || (pkt->cookie ^ g->members[pkt->child].cookie))
@@ -76,7 +91,7 @@ int netinc_group_check(struct netinc_group *g, struct netinc_pkt *pkt,
 		return err;
 	}
 	/* before READY there is no cookie: only JOIN shows that it is the member */
-	if (g->state == INC_GROUP_JOINING)
+	if (g->state == INC_GROUP_JOINING || crosses_ready(g, pkt))
 		return 0;
 	g->members[pkt->child].heard = now;
 	g->members[pkt->child].confirmed = true;

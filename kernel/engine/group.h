@@ -156,6 +156,7 @@ struct netinc_group {
 	 */
 	u64 ended;
 	u64 ready_sent;		/* time at which READY went last to those who may not have it */
+	u32 ready_pause;	/* microseconds until it goes again, 0: all have it */
 	u64 ticked;		/* time of the last netinc_group_tick(), 0: none yet */
 	u64 late_block;		/* block for which RANK_LATE has been reported last */
 	/* rank that has been reported for it, NETINC_NO_RANK: none, or it has come since */
@@ -396,6 +397,8 @@ bool netinc_form_is_fresh(const struct netinc_group *g, u32 rank, u64 now);
 bool netinc_form_all_heard(const struct netinc_group *g, u64 now);
 /* If all ranks have come: those that have been silent are asked to show that they are there. */
 void netinc_form_call(struct netinc_group *g, u64 now);
+/* READY has gone to all. */
+void netinc_form_ready_sent(struct netinc_group *g, u64 now);
 /* READY goes once more, now and then, to those that do not show that they have it. */
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now);
 /* It neither moves nor shrinks: nobody has operations under way. */
@@ -420,6 +423,13 @@ enum netinc_group_answer {
 bool netinc_group_may_answer(struct netinc_group *g, u32 child, enum netinc_group_answer what);
 
 /* group_end.c: how an epoch or the group ends */
+/* An ABORT: is its sender known by the cookie of this epoch? Else it is by the nonce. */
+static inline bool netinc_abort_is_known(const struct netinc_group *g, const struct netinc_pkt *pkt)
+{
+	return g->state != INC_GROUP_JOINING && pkt->epoch == g->epoch &&
+	       pkt->cookie == g->members[pkt->child].cookie;
+}
+
 /* This node goes, and the group with it, whatever is above. */
 void netinc_group_remove(struct netinc_group *g, u64 now);
 /* The group is over, for everybody, because of @rank; in a tree the root decides that. */

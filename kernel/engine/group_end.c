@@ -325,8 +325,8 @@ static int check_abort(const struct netinc_group *g, const struct netinc_pkt *pk
 	const struct netinc_member *m = &g->members[pkt->child];
 	u16 code = be16_to_cpu(abort->code);
 
-	/* before READY there are no cookies */
-	if (g->state == INC_GROUP_JOINING && be32_to_cpu(abort->resume) != m->nonce)
+	/* who has not had READY does not know its cookie */
+	if (!netinc_abort_is_known(g, pkt) && be32_to_cpu(abort->resume) != m->nonce)
 		return -INC_C_DROP_COOKIE;
 	if ((code == INC_ERR_NONE || code == INC_ERR_LEFT) && (pkt->flags & INC_F_LEAVE))
 		return may_be_done(g, pkt->child, code) ? 0 : -INC_C_DROP_STATE;
@@ -340,10 +340,12 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 		     const struct inc_error_pkt *abort, u64 now)
 {
 	struct netinc_member *m = &g->members[pkt->child];
+	/* a node that has not had READY only gives up, as a rank does */
+	bool of_node = m->height && netinc_abort_is_known(g, pkt);
 	u16 code = be16_to_cpu(abort->code);
 	int err;
 
-	if (m->height && g->state != INC_GROUP_JOINING)
+	if (of_node)
 		err = abort_of_node(g, pkt, abort, now);
 	else
 		err = check_abort(g, pkt, abort);
@@ -353,7 +355,7 @@ int netinc_end_abort(struct netinc_group *g, const struct netinc_pkt *pkt,
 	}
 	if (pkt->flags & INC_F_LEAVE)
 		m->done = true;
-	if (m->height && g->state != INC_GROUP_JOINING)
+	if (of_node)
 		return 0;
 	if (netinc_group_over(g) && g->error.code) {
 		also_gone(g, pkt->child, code);

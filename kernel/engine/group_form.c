@@ -15,7 +15,8 @@
 #define WAIT_LONG	(500 * NETINC_MS)
 /* until an idle rank asks, however long nobody has come: its node hears of its death so late */
 #define WAIT_MAX	(2000 * NETINC_MS)
-/* who is idle has shown before, with PROBE, that it has READY */
+/* READY is repeated first when who is idle has shown, with PROBE, that it has it; then doubled */
+#define READY_FIRST	(75 * NETINC_MS)
 #define READY_PAUSE	(200 * NETINC_MS)
 #define READY_REPEATS	10	/* per dead limit, at least */
 
@@ -103,19 +104,33 @@ void netinc_form_call(struct netinc_group *g, u64 now)
 	call_silent(g, now);
 }
 
+/* Microseconds of the dead limit, of which it is a part, or so many. */
+static u32 ready_pause(const struct netinc_group *g, u32 most)
+{
+	return (u32)min_t(u64, g->cfg.settings.dead_ms * NETINC_MS * most / READY_PAUSE /
+			  READY_REPEATS, most);
+}
+
+void netinc_form_ready_sent(struct netinc_group *g, u64 now)
+{
+	g->ready_sent = now;
+	g->ready_pause = ready_pause(g, READY_FIRST);
+}
+
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now)
 {
-	u64 pause = g->cfg.settings.dead_ms * NETINC_MS / READY_REPEATS;
-	u32 i;
+	u32 i, n = 0;
 
-	if ((g->state != INC_GROUP_ACTIVE && g->state != INC_GROUP_RESYNC) ||
-	    now - g->ready_sent < min_t(u64, pause, READY_PAUSE))
+	if ((g->state != INC_GROUP_ACTIVE && g->state != INC_GROUP_RESYNC) || !g->ready_pause ||
+	    now - g->ready_sent < g->ready_pause)
 		return;
-	g->ready_sent = now;
 	for (i = 0; i < g->nmembers; i++) {
 		if (g->members[i].confirmed)
 			continue;
 		netinc_group_send_ready(g, i);
 		netinc_group_send_peers(g, i, 0);
+		n++;
 	}
+	g->ready_sent = now;
+	g->ready_pause = n ? min(2 * g->ready_pause, ready_pause(g, READY_PAUSE)) : 0;
 }

@@ -42,7 +42,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 	netinc_agg_start(&g->agg, start);
 	g->agg.limit = start;
 	g->agg.opseq = first ? g->begun : g->opseq;
-	g->ready_sent = now;
+	netinc_form_ready_sent(g, now);
 	for (i = 0; i < g->nmembers; i++) {
 		m[i].cookie = member_cookie(g, 2, m[i].low);
 		m[i].rejoined = false;

@@ -152,12 +152,11 @@ static noinline bool control_rx(struct netinc_node_group *g, struct netinc_rx *r
 	return !err || err == -INC_C_DROP_WORK;
 }
 
-/* Before READY nobody knows the incarnation: ABORT comes without it. */
+/* Who has not had READY does not know the incarnation: ABORT comes without it. */
 static bool incarnation_fits(const struct netinc_node_group *g, const struct netinc_pkt *pkt)
 {
 	return pkt->incarnation == g->grp.cfg.incarnation ||
-	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT &&
-		g->grp.state == INC_GROUP_JOINING);
+	       (!pkt->incarnation && pkt->type == INC_PKT_ABORT);
 }
 
 /*

@@ -15,34 +15,34 @@ struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, 
 	return NULL;
 }
 
-/*
- * Has this member joined with that nonce? A look without the group's lock, which not everybody is
- * to take of all groups that there are.
- */
-static bool is_member_nonce(const struct netinc_member *m, u32 nonce)
+/* Is it a member of this group that has not heard yet, as far as is known, that it has formed? */
+static bool is_joining(const struct netinc_group *grp, const struct netinc_rx *rx, u32 nonce)
 {
-	return READ_ONCE(m->present) && READ_ONCE(m->nonce) == nonce;
+	u32 child = netinc_group_child(grp, rx->pkt.child);
+	const struct netinc_member *m;
+
+	if (child == NETINC_NO_RANK)
+		return false;
+	m = &grp->members[child];
+	return m->present && m->nonce == nonce &&
+	       (grp->state == INC_GROUP_JOINING || !m->confirmed) &&
+	       netinc_peer_same_host(&m->peer, &rx->peer) && m->peer.ifindex == rx->peer.ifindex;
 }
 
 struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce)
 {
-	u32 child = rx->pkt.child;
-	const struct netinc_member *m;
 	struct netinc_node_group *g;
 	bool found;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || child >= READ_ONCE(g->grp.nmembers) ||
-		    READ_ONCE(g->grp.state) != INC_GROUP_JOINING ||
+		if (g->grp.cfg.id != rx->pkt.group || netinc_group_is_branch(&g->grp) ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
-		m = &g->grp.members[child];
-		if (!is_member_nonce(m, nonce))
+		/* not everybody is to take the locks of all groups: it is looked at again */
+		if (!data_race(is_joining(&g->grp, rx, nonce)))
 			continue;
 		spin_lock_bh(&g->lock);
-		found = !g->dead && child < g->grp.nmembers && is_member_nonce(m, nonce) &&
-			netinc_peer_same_host(&m->peer, &rx->peer) &&
-			m->peer.ifindex == rx->peer.ifindex;
+		found = !g->dead && is_joining(&g->grp, rx, nonce);
 		spin_unlock_bh(&g->lock);
 		if (found)
 			return g;

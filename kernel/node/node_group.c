@@ -132,6 +132,20 @@ static void count_generation(const struct netinc_node_group *g)
 	atomic_inc(netinc_generation(g->node, g->grp.cfg.job, g->grp.cfg.id, g->creator.vrf));
 }
 
+static unsigned long tick_period(const struct netinc_node_group *g)
+{
+	u32 ms = g->grp.cfg.settings.dead_ms / 8;
+
+	if (g->grp.cfg.settings.late_ms)
+		ms = min(ms, g->grp.cfg.settings.late_ms / 4);
+	/* what is lost on the way to the parent while no rank asks is found by this timer */
+	if (netinc_uplink_is_busy(&g->grp))
+		ms = 0;
+	if (g->grp.ready_pause && !netinc_group_over(&g->grp))
+		ms = min_t(u32, ms, g->grp.ready_pause / NETINC_MS);
+	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
+}
+
 static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank)
 {
 	struct netinc_node_group *g = to_node_group(grp);
@@ -149,6 +163,9 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 	if (grp->state == INC_GROUP_FAILED && grp->running && !netinc_group_is_branch(grp) &&
 	    !grp->levels)
 		netinc_history_failed(g->nn, grp);
+	/* READY may be lost: a tick that is due sooner stays so, however often epochs begin */
+	if ((event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH) && !g->dead)
+		timer_reduce(&g->timer, jiffies + tick_period(g));
 	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
 	g->state = grp->state;
 	netinc_event_group(g->nn->net, event, grp, g->node->ifindex, rank);
@@ -198,18 +215,6 @@ static bool unhash_group(struct netinc_node_group *g)
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
-}
-
-static unsigned long tick_period(const struct netinc_node_group *g)
-{
-	u32 ms = g->grp.cfg.settings.dead_ms / 8;
-
-	if (g->grp.cfg.settings.late_ms)
-		ms = min(ms, g->grp.cfg.settings.late_ms / 4);
-	/* what is lost on the way to the parent while no rank asks is found by this timer */
-	if (netinc_uplink_is_busy(&g->grp))
-		ms = 0;
-	return msecs_to_jiffies(clamp_t(u32, ms, 10, 250)) + 1;
 }
 
 static void node_group_timer(struct timer_list *t)

@@ -426,12 +426,63 @@ static void test_fail_between(void)
 	end();
 }
 
+/* Rank @rank is closed before it has READY of this epoch: it knows @epoch, and its nonce. */
+static int close_early(u32 rank, u32 epoch, u32 nonce, u64 now)
+{
+	struct netinc_peer peer = peer_of(rank);
+	struct netinc_pkt pkt = pkt_of(INC_PKT_ABORT, rank);
+	struct inc_error_pkt body = { .code = cpu_to_be16(INC_ERR_RANK_ABORT),
+				      .resume = cpu_to_be32(nonce) };
+	int err;
+
+	pkt.flags = INC_F_LEAVE;
+	pkt.len = sizeof(body);
+	pkt.epoch = epoch;
+	pkt.cookie = epoch ? 0x5555 : 0;
+	err = netinc_group_check(&env.g, &pkt, &peer, now);
+	return err ?: rx_control(&pkt, &body, now);
+}
+
+/* The others do not wait for it until it counts as dead; but nobody else says that it is closed. */
+static void test_abort_crosses_ready(void)
+{
+	u64 now = 2000;
+	u32 i;
+
+	form(0);
+	env.g.members[2].confirmed = false;
+	expect(close_early(2, 0, 101, now) == -INC_C_DROP_COOKIE, "with another nonce");
+	expect(close_early(2, 1, 102, now) == -INC_C_DROP_COOKIE, "of this epoch, with no cookie");
+	expect(close_early(1, 0, 101, now) == -INC_C_DROP_EPOCH, "who has READY");
+	expect(!env.g.members[2].confirmed, "that shows READY");
+	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	expect(!close_early(2, 0, 102, now), "ABORT");
+	expect(env.g.state == INC_GROUP_FAILED && env.g.members[2].gone && env.g.members[2].done,
+	       "state %u", env.g.state);
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).rank[0] == 2, "another rank");
+	end();
+
+	/* the same of an epoch after an error */
+	form(0);
+	for (i = 0; i < SIZE; i++)
+		contrib(i, 0, 0, i == 1, 0, now);
+	expect_sent(INC_PKT_ERROR, NETINC_ALL);
+	for (i = 0; i < SIZE; i++)
+		expect(!join(i, 0, now), "JOIN of rank %u", i);
+	env.seen = env.logged;
+	expect(env.g.state == INC_GROUP_ACTIVE && env.g.epoch == 2, "epoch %u", env.g.epoch);
+	expect(!close_early(2, 1, 102, now), "ABORT");
+	expect(env.g.state == INC_GROUP_FAILED, "state %u", env.g.state);
+	expect(error_of(expect_sent(INC_PKT_ERROR, NETINC_ALL)).code == INC_ERR_RANK_ABORT, "code");
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
 	KTAP(test_late_wait), KTAP(test_late_partial), KTAP(test_late_disagrees),
 	KTAP(test_late_leave), KTAP(test_abort), KTAP(test_all_done), KTAP(test_all_left),
 	KTAP(test_leave), KTAP(test_left), KTAP(test_left_over), KTAP(test_stall_one),
-	KTAP(test_fail_between),
+	KTAP(test_fail_between), KTAP(test_abort_crosses_ready),
 };
 
 int main(int argc, char **argv)

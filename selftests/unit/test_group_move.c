@@ -356,9 +356,9 @@ static void test_plan_again(void)
 
 	begin_at(1);
 	form_at(1, 50, 1000);
-	netinc_group_tick(&env.g, 1000 + DEAD / 10 * NETINC_MS - 1);
+	netinc_group_tick(&env.g, 1000 + DEAD * NETINC_MS * 3 / 80 - 1);
 	expect(env.seen == env.logged, "too early");
-	netinc_group_tick(&env.g, 1000 + DEAD / 10 * NETINC_MS);
+	netinc_group_tick(&env.g, 1000 + DEAD * NETINC_MS * 3 / 80);
 	for (i = 0; i < SIZE; i++) {
 		expect_sent(INC_PKT_READY, i);
 		p = (const void *)expect_sent(INC_PKT_PEERS, i)->body;
