@@ -16,6 +16,7 @@
 
 #define LATE_MS		1000	/* longer is LATE, in words */
 #define MISSING		32	/* ranks that are named */
+#define UNANSWERED	3	/* requests: one may be lost, or on its way */
 #define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
 
 /* Filter of a dump by group number. */
@@ -120,6 +121,17 @@ static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *n
 	return ng->creator.vrf ? nla_put_u32(skb, INC_A_GROUP_VRF, ng->creator.vrf) : 0;
 }
 
+/* For how long has the place above not answered, though it has been asked @asked times? */
+static int put_unanswered(struct sk_buff *skb, u32 asked, u64 heard)
+{
+	u64 now = netinc_now();
+
+	if (asked < UNANSWERED)
+		return 0;
+	return nla_put_u32(skb, INC_A_GROUP_UNANSWERED_MS,
+			   now > heard ? netinc_nl_to_ms(now - heard) : 0);
+}
+
 /* The place that the node has in a tree of nodes. */
 static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
@@ -127,7 +139,11 @@ static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 
 	if (g->levels && nla_put_u8(skb, INC_A_GROUP_LEVELS, g->levels))
 		return -EMSGSIZE;
-	if (hide || g->up.state == NETINC_UPLINK_NONE)
+	if (g->up.state == NETINC_UPLINK_NONE)
+		return 0;
+	if (put_unanswered(skb, netinc_group_over(g) ? 0 : g->up.unanswered, g->up.heard))
+		return -EMSGSIZE;
+	if (hide)
 		return 0;
 	return netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &ng->up_path.peer);
 }
@@ -205,6 +221,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 {
 	const struct netinc_ep *ep = &rank->ep;
 	bool joining = ep->state == INC_STATE_JOINING || ep->state == INC_STATE_WAITING;
+	bool over = ep->state == INC_STATE_CLOSED || ep->state == INC_STATE_FAILED;
 	u32 waiting;
 
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, ep->cfg.group) ||
@@ -229,6 +246,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
 		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?: put_job(skb, ep->cfg.job) ?:
+		       put_unanswered(skb, over ? 0 : ep->tree[0].unanswered, ep->tree[0].heard) ?:
 		       put_waiting(skb, waiting, ep->waited_ms) ?:
 		       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 		       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);

@@ -383,6 +383,25 @@ refused() {
 	wait_for 60 no_groups_anywhere
 }
 
+# unanswered NAMESPACE: the group there says that its parent does not answer, and which one that is
+unanswered() {
+	inc -n "$1" group show | grep -q " parent $2 port 5227 UNANSWERED for "
+}
+
+# Whoever waits for others is told by the leaf that the place above has never said anything; then it
+# does, and the group forms.
+never_answered() {
+	rank_args 0 "--parent 10.1.2.254"
+	rank_args 1 "--parent 10.1.2.254"
+	rank_args 2 "--parent 10.1.1.254"
+	rank_args 3 "--parent 10.1.9.254"
+	ip -n sw addr del "$SPINE/32" dev lo &&
+		start_ranks 4 inc-allreduce --type i32 --count 1000 --iters 2 &&
+		wait_for 30 unanswered l1 "$SPINE" || return
+	! unanswered l2 10.1.1.254 && ip -n sw addr add "$SPINE/32" dev lo && wait_ranks &&
+		wait_for 60 no_groups_anywhere
+}
+
 # What the nodes above say does not matter to a group of which all ranks come to one node.
 alone() {
 	rank_args 0 "--parent 10.1.2.254"
@@ -402,6 +421,7 @@ three_levels() {
 		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg \
 		--coll allreduce,reduce,reduce-scatter
 	line "3 levels, ranks that disagree" --errors
+	check "a place above that never answers is named" never_answered
 	set_up inc -n sw node set dev all late 1500 late-policy fail
 	check "a late rank is named, two levels below the root" late
 	set_up inc -n sw node set dev all late 300 late-policy partial

@@ -170,6 +170,7 @@ enum {
 	INC_A_GROUP_MISSING,	/* binary, 4 or more bytes: u32s, ranks that are missing (node) */
 	INC_A_GROUP_VRF,	/* u32: ifindex of the VRF of its ranks; absent: none (node) */
 	INC_A_GROUP_LEVELS,	/* u8: levels of nodes below the root; absent: none */
+	INC_A_GROUP_UNANSWERED_MS,/* u32: for which the parent has not answered; absent: it has */
 	__INC_A_GROUP_MAX
 };
 

@@ -86,6 +86,16 @@ static void show_levels(struct nlattr **tb)
 		out_num("levels", " levels %s", levels, UNIT_NONE);
 }
 
+/* Who is above, and whether it says anything. */
+static void show_above(struct nlattr **tb)
+{
+	uint32_t ms;
+
+	show_parent_nest(tb[INC_A_GROUP_PARENT]);
+	if (get_u32(tb[INC_A_GROUP_UNANSWERED_MS], &ms))
+		out_num("unanswered_ms", " UNANSWERED for %s", ms, UNIT_MS);
+}
+
 static void show_trees(struct nlattr **tb)
 {
 	uint32_t trees, tree;
@@ -156,7 +166,7 @@ static void show_group(struct nlattr *nest)
 	show_trees(tb);
 	show_tenant(tb);
 	show_job(tb);
-	show_parent_nest(tb[INC_A_GROUP_PARENT]);
+	show_above(tb);
 	show_levels(tb);
 	show_waiting(tb);
 	show_failure("error", "\n    error ", tb[INC_A_GROUP_ERROR]);
