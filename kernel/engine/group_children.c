@@ -238,8 +238,11 @@ void netinc_children_number(struct netinc_group *g, u32 window)
 	if (!g->height && g->joined == g->cfg.size && window == g->agg.window)
 		return;
 	close_gaps(g);
-	netinc_agg_drain(&g->agg);
-	memset(g->agg.slots, 0, netinc_agg_bytes(g->cfg.size, 1, g->agg.window));
+	/*
+	 * no epoch has begun, so nothing is held; of what is set aside for as many children as
+	 * ranks most is never touched
+	 */
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->nmembers, 1, window));
 	netinc_agg_init(&g->agg, g->agg.slots, g->nmembers, 1, window);
 	for (i = 0; i < g->nmembers; i++) {
 		g->agg.child[i].srtt = g->members[i].srtt;

@@ -25,6 +25,7 @@
  *	hostile.h	ranks, nodes and strangers that lie, and what must hold even so
  *	others.c	groups that the same node serves, and to which nothing may happen
  *	check.c	what must hold: results as the reference says, the invariant, outcomes, memory
+ *	large/	another simulator, of thousands of ranks: see there
  */
 #ifndef INC_SIM_H
 #define INC_SIM_H
