@@ -6,6 +6,8 @@ static_assert(sizeof(struct inc_hdr) == 48);
 static_assert(sizeof(struct inc_desc) == 32);
 static_assert(sizeof(struct inc_join) == 80);
 static_assert(sizeof(struct inc_wait_pkt) == 16);
+/* who asks a node what it is gets no more bytes than it has sent */
+static_assert(sizeof(struct inc_challenge) + sizeof(struct inc_about) <= sizeof(struct inc_join));
 static_assert(sizeof(struct inc_ready) == 168);
 static_assert(sizeof(struct inc_error_pkt) == 96);
 

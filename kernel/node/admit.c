@@ -234,6 +234,19 @@ static int admit_sender(const struct netinc_node *node, const u8 *key, struct ne
 	return netinc_join_proved(key, rx, join) ? 0 : INC_REFUSE_KEY;
 }
 
+/* Who asks what the node is has proved what a rank has to: nobody else is told. */
+static void send_about(struct netinc_node *node, struct netinc_rx *rx, const struct inc_join *join,
+		       const struct netinc_tenant *tenant)
+{
+	struct {
+		struct inc_challenge challenge;
+		struct inc_about about;
+	} body = { .challenge = { .nonce = join->nonce, .challenge = join->challenge } };
+
+	netinc_node_about(node, tenant, &body.about);
+	send_reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
+}
+
 static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
 		    const struct inc_join *join)
 {
@@ -241,7 +254,9 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	u64 when = div_u64(netinc_now(), CHALLENGE_SECONDS * USEC_PER_SEC);
 	u64 now = make_challenge(node, rx, join, when), got = be64_to_cpu(join->challenge);
 	u64 detail = 0;
-	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now) };
+	bool asks = join->below & INC_JOIN_ASK;
+	struct inc_challenge body = { .nonce = join->nonce, .challenge = cpu_to_be64(now),
+				      .flags = cpu_to_be32(asks ? INC_CHALLENGE_ASK : 0) };
 	struct netinc_tenant *tenant = NULL;
 	struct netinc_pending_group pending;
 	struct netinc_node_group *g;
@@ -261,6 +276,12 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 		if (code) {
 			netinc_rx_drop(rx, INC_C_DROP_PROOF);
 			send_refuse(rx, nonce, code, 0);
+			return;
+		}
+		if (asks) {
+			if (!netinc_node_is_edge(node))
+				send_about(node, rx, join, tenant);
+			netinc_tenant_put(tenant);
 			return;
 		}
 	}

@@ -97,6 +97,14 @@ struct netinc_pending_group {
  */
 #define NETINC_ALL_DEVICES	"all"
 
+/* What there is of groups at a node, when it was looked at last; see about.c. */
+struct netinc_survey {
+	u64 at;			/* time of that, microseconds, 0: never */
+	u32 groups;		/* that are not over */
+	u32 children;		/* of all of them; of one that gathers: ranks */
+	u64 nsec;		/* of processor time that they have taken */
+};
+
 struct netinc_node {
 	struct list_head list;	/* nn->nodes, RCU; nn->mutex */
 	struct netinc_net *nn;
@@ -109,7 +117,8 @@ struct netinc_node {
 	char ifname[IFNAMSIZ];	/* or NETINC_ALL_DEVICES; nn->mutex */
 	bool dead;		/* no new groups; nn->mutex and lock to write */
 	struct netinc_node_cfg cfg;	/* lock */
-	spinlock_t lock;	/* cfg, ports, pending */
+	spinlock_t lock;	/* cfg, ports, pending, survey */
+	struct netinc_survey survey;
 	struct hlist_head ports;
 	u32 nports;
 	struct netinc_pending_group pending[NETINC_MAX_PENDING];
@@ -181,6 +190,12 @@ void netinc_edge_fini(struct netinc_net *nn);
  */
 int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_group *pending,
 		       u64 *limit);
+/*
+ * about.c: what the node tells of itself to who could join, as @tenant or (NULL) nobody's. Under
+ * RCU.
+ */
+void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *tenant,
+		       struct inc_about *about);
 /* A member has joined. */
 void netinc_creator_note(struct netinc_creator *f, const struct netinc_peer *peer, u32 ifindex);
 

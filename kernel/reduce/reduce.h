@@ -110,6 +110,9 @@ struct netinc_scale {
 /* table.c; init once before anything else, features from netinc_cpu_features() */
 void netinc_reduce_init(unsigned int features);
 
+/* A number that is the same where the same types and operations are reduced. */
+u32 netinc_reduce_digest(void);
+
 /*
  * The kernel to use, NULL if the operation makes no sense for the type and mode (bxor of f32), or
  * nobody has written it. AVG and SUM have kernels of their own; WSUM has none: it is SUM of scaled

@@ -83,6 +83,21 @@ const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu
 	return BEST(variants[type][op][mode], fpu_ok);
 }
 
+/* FNV-1a; which variant does it makes no difference to the result. */
+u32 netinc_reduce_digest(void)
+{
+	u32 digest = 0x811c9dc5, i, n = __INC_TYPE_MAX * __INC_OP_MAX * MODES;
+
+	for (i = 0; i < n; i++) {
+		if (!netinc_reduce_find(i / MODES / __INC_OP_MAX, i / MODES % __INC_OP_MAX,
+					i % MODES, true))
+			continue;
+		digest = (digest ^ (i & 0xff)) * 0x01000193;
+		digest = (digest ^ (i >> 8)) * 0x01000193;
+	}
+	return digest;
+}
+
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
 {
 	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES ||

@@ -270,9 +270,82 @@ with_fallback() {
 	coll "and back in the tree" 4 2 "(0,2),(1,3)"
 }
 
+# topo_of NAMESPACE ADDR...: what `inc topo` finds, without what differs from run to run
+topo_of() {
+	inc -n "$1" -j topo show "${@:2}" | tr -d '\n' | sed 's/},{/}\n{/g' |
+		sed -n 's/.*"addr":"\([^"]*\)".*"answer":"\([a-z]*\)".*/\1 \2 &/p' |
+		sed 's/^\([^ ]* [^ ]*\) .*"parent":"\([^"]*\)".*/\1 above \2/; t
+			s/^\([^ ]* [^ ]*\) .*/\1/'
+}
+
+# expect_topo FOUND NAMESPACE ADDR...
+expect_topo() {
+	expect "what is found from $2 on" "$(topo_of "${@:2}" | paste -sd ';')" = "$1"
+}
+
+# From a host up to the spine, hop by hop; and from a leaf, which needs not be told where it begins.
+topo_found() {
+	expect_topo "10.1.1.254 told above $SPINE;$SPINE told" h1 10.1.1.254 &&
+		expect_topo "10.1.1.254 told above $SPINE;10.1.2.254 told above $SPINE;$SPINE told" \
+			h1 10.1.1.254 10.1.2.254 &&
+		expect_topo "$SPINE told" l1 &&
+		expect_topo "10.1.1.1 none" h1 10.1.1.1 timeout 200
+}
+
+# The number of types and operations is the same everywhere, and there is room.
+topo_says() {
+	local out
+
+	out=$(inc -n h1 -j topo show 10.1.1.254) &&
+		expect "capabilities" "$(grep -o '"caps":[0-9]*' <<<"$out" | sort -u | wc -l)" -eq 1 &&
+		expect "nodes that have room" "$(grep -o '"memory_left":[1-9][0-9]*' <<<"$out" | wc -l)" -eq 2 &&
+		expect "nodes that are idle" "$(grep -o '"groups":0,"max_groups":64,"children":0' <<<"$out" | wc -l)" \
+			-eq 2 && expect "arrows" "$(inc -n h1 topo show --dot 10.1.1.254 | grep -c -- '->')" -eq 2
+}
+
+# Who has not got the key hears that there is a node, and of nothing above it.
+topo_keyed() {
+	local key=00112233445566778899aabbccddeeff ret=0
+
+	inc -n l1 node set dev br0 key "$key" || return
+	expect_topo "10.1.1.254 key" h1 10.1.1.254 &&
+		expect_topo "10.1.1.254 key" h1 10.1.1.254 key "${key//f/e}" &&
+		expect_topo "10.1.1.254 told above $SPINE;$SPINE key" h1 10.1.1.254 key "$key" || ret=1
+	inc -n l1 node set dev br0 key none && return "$ret"
+}
+
+# A tenant is told what the node can, and not how its results come about.
+topo_tenant() {
+	local out ret=0
+
+	inc -n l1 tenant add own from 10.1.1.0/24 || return
+	out=$(inc -n h1 -j topo show 10.1.1.254)
+	expect "what a tenant hears" "$(grep -o '"tenant":true,"parent_untold":false' <<<"$out")" != "" &&
+		expect "of others" "$(grep -c '"parent":\|memory_left' <<<"$out")" -eq 0 || ret=1
+	inc -n l1 tenant del own && return "$ret"
+}
+
+# Two ranks at one leaf and two at the other: the root has two children.
+topo_children() {
+	inc -n h1 -j topo show "$SPINE" | grep -q '"groups":1,"max_groups":64,"children":2'
+}
+
+topo_at_work() {
+	at_leaves 4 2
+	start_ranks 4 inc-allreduce --type i32 --count 20000 --iters 1000000
+	wait_for 60 topo_children || return
+	kill -KILL "$(rank_pid 0)" && wait_rank 0 137 && wait_rank 1 1 && wait_rank 2 1 && wait_rank 3 1 &&
+		wait_for 60 no_groups_anywhere
+}
+
 two_levels() {
 	set_up fabric_create 4 2
 	set_up nodes_create 2
+	check "topo: hop by hop up to the root" topo_found
+	check "topo: what nodes say of themselves" topo_says
+	check "topo: nothing without the key" topo_keyed
+	check "topo: nothing of others to a tenant" topo_tenant
+	check "topo: a group's children" topo_at_work
 	coll "2 leaves, 4 ranks dealt out in turn" 4 2 "(0,2),(1,3)"
 	coll "2 leaves, 2 ranks" 2 2 "(0),(1)"
 	coll "2 leaves, 3 ranks" 3 2 "(0,2),(1)"

@@ -172,6 +172,8 @@ struct inc_status {
 #define INC_JOIN_HEIGHT	0x0f	/* levels of nodes from the sender down, 0: it is a rank */
 /* of a node: not all ranks below it have been heard lately; it has to be called, and calls them */
 #define INC_JOIN_STALE	0x80
+/* who wants no membership: CHALLENGE with struct inc_about, once challenge and proof are right */
+#define INC_JOIN_ASK	0x40
 
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
@@ -208,10 +210,36 @@ struct inc_join {
 	__be32	ranks[];
 };
 
+/* inc_challenge.flags: of a JOIN with INC_JOIN_ASK, which older nodes take for any other */
+#define INC_CHALLENGE_ASK	0x00000001
+
 struct inc_challenge {
 	__be32	nonce;		/* echoed */
-	__be32	resv;
+	__be32	flags;		/* INC_CHALLENGE_* */
 	__be64	challenge;
+};
+
+/* inc_about.flags */
+#define INC_ABOUT_KEYED		0x01	/* who joins needs a key */
+#define INC_ABOUT_TENANT	0x02	/* the asker is a tenant's: see below */
+#define INC_ABOUT_PARENT	0x04	/* there is a node above, told or not */
+
+/*
+ * Behind struct inc_challenge: what a node is, and has to do. A tenant is told neither the parent
+ * nor from `groups` on anything of others': 0.
+ */
+struct inc_about {
+	struct inc_addr parent;	/* the node above; family 0: none, or one that is not told */
+	__be32	caps;		/* the same where the same types and operations are reduced */
+	__be32	max_groups;
+	__be16	window;		/* W that it has for groups, blocks */
+	__u8	fallback;	/* enum inc_fallback */
+	__u8	flags;		/* INC_ABOUT_* */
+	__be32	groups;		/* that are there now */
+	__be32	children;	/* of all of these */
+	__be32	resv[2];
+	__be64	memory_left;	/* bytes that the box has for more groups */
+	__be64	nsec;		/* processor time that these groups have taken */
 };
 
 struct inc_wait_pkt {

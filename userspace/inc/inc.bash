@@ -59,6 +59,8 @@ _inc_keys()
 		_inc_words "port dev count interval timeout" ;;
 	"why "*)
 		_inc_words "type op count parent key group" ;;
+	"topo show")
+		_inc_words "--dot port key timeout" ;;
 	"group show" | "member show")
 		_inc_words "group" ;;
 	esac
@@ -148,7 +150,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping why run save metrics"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo why run save metrics"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ] || [ "$object" = tenant ]; then

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -25,16 +26,12 @@
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
-#include "names.h"
-#include "nl.h"
+#include "ask.h"
 #include "print.h"
 #include "tool.h"
 
 #ifndef IP_MTU
 #define IP_MTU 14	/* linux/in.h, which netinet/in.h excludes */
-#endif
-#ifndef SO_BINDTOIFINDEX
-#define SO_BINDTOIFINDEX 62
 #endif
 
 static const char usage[] =
@@ -50,13 +47,6 @@ static const char usage[] =
 
 /* Until an answer counts as lost, where nobody has said how long that is. */
 #define ANSWER_MS	500
-
-struct target {
-	struct addr addr;
-	uint16_t port;
-	uint32_t ifindex;	/* of a link-local address, or that packets are to go by; 0: any */
-	bool bound;		/* nothing goes or comes by another device */
-};
 
 enum answer {
 	ANSWER_NONE, ANSWER_NODE, ANSWER_NO_NODE, ANSWER_NO_INC, ANSWER_UNREACHABLE,
@@ -90,115 +80,8 @@ static void interrupt(int signal)
 	(void)signal;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-/* ---- Where to ------------------------------------------------------------ */
-
-static struct target parent;
-
-static void note_parent(struct nlattr *nest)
-{
-	struct nlattr *tb[INC_A_PARENT_MAX + 1];
-
-	parse_nest(nest, tb, INC_A_PARENT_MAX);
-	if (!tb[INC_A_PARENT_ADDR] ||
-	    nla_len(tb[INC_A_PARENT_ADDR]) > (int)sizeof(parent.addr.bytes))
-		return;
-	parent.addr.len = nla_len(tb[INC_A_PARENT_ADDR]);
-	memcpy(parent.addr.bytes, nla_data(tb[INC_A_PARENT_ADDR]), (size_t)parent.addr.len);
-	get_u16(tb[INC_A_PARENT_PORT], &parent.port);
-	get_u32(tb[INC_A_PARENT_IFINDEX], &parent.ifindex);
-}
-
-static int default_target(struct target *to)
-{
-	struct nl_msg *msg = inc_request(INC_CMD_PARENT_GET, 0);
-	int err;
-
-	if (!msg)
-		return EXIT_REFUSED;
-	memset(&parent, 0, sizeof(parent));
-	err = inc_talk(msg, INC_A_PARENT, note_parent);
-	if (err)
-		return err;
-	if (!parent.addr.len)
-		return refused("no parent is set in this network namespace; expected an address");
-	*to = parent;
-	return 0;
-}
-
-static int given_target(struct target *to, const char *text, const struct arg *dev)
-{
-	size_t n;
-	int err = addrs_find(text, &to->addr, 1, &n);
-
-	if (err)
-		return err;
-	to->ifindex = to->addr.ifindex;
-	if (addr_link_local(&to->addr) && !dev->given && !to->ifindex)
-		return usage_error("%s: a link-local address needs dev DEV", text);
-	if (!dev->given)
-		return 0;
-	to->ifindex = if_nametoindex(dev->text);
-	if (!to->ifindex)
-		return refused("dev %s: no such interface in this network namespace", dev->text);
-	to->bound = true;
-	return 0;
-}
-
-static const char *target_text(const struct target *to)
-{
-	static char text[INET6_ADDRSTRLEN];
-
-	return inet_ntop(to->addr.len == 4 ? AF_INET : AF_INET6, to->addr.bytes, text,
-			 sizeof(text));
-}
-
-/* 0: it goes by its device, and hears of all that its packets meet on their way. */
-static int prepare_socket(int fd, const struct target *to)
-{
-	bool v4 = to->addr.len == 4;
-	int on = 1, ifindex = (int)to->ifindex;
-
-	if (to->bound &&
-	    setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &ifindex, sizeof(ifindex)))
-		return -1;
-	return setsockopt(fd, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR, &on,
-			  sizeof(on));
-}
-
-/* A socket that only hears what comes from there, or a negative errno. */
-static int connect_socket(const struct target *to)
-{
-	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(to->port),
-				    .sin6_scope_id = to->ifindex };
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(to->port) };
-	bool v4 = to->addr.len == 4;
-	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	memcpy(&in.sin_addr, to->addr.bytes, sizeof(in.sin_addr));
-	memcpy(&in6.sin6_addr, to->addr.bytes, sizeof(in6.sin6_addr));
-	if (prepare_socket(fd, to) ||
-	    connect(fd, v4 ? (void *)&in : (void *)&in6, v4 ? sizeof(in) : sizeof(in6))) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
 /* Of the way to it, as far as it is known here, bytes; 0: it is not. */
-static uint32_t path_mtu(int fd, const struct target *to)
+static uint32_t path_mtu(int fd, const struct ask_target *to)
 {
 	bool v4 = to->addr.len == 4;
 	socklen_t len = sizeof(int);
@@ -304,7 +187,7 @@ static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
 	ssize_t len;
 	int n;
 
-	for (now = now_us(); now < end && !interrupted; now = now_us()) {
+	for (now = ask_now(); now < end && !interrupted; now = ask_now()) {
 		n = poll(&p, 1, (int)((end - now + 999) / 1000));
 		interrupted = n < 0 && errno == EINTR;
 		if (n <= 0)
@@ -329,13 +212,14 @@ static const struct {
 	[ANSWER_NOT_SENT] = { "not-sent", "the question could not be sent" },
 };
 
-static void show_answer(const struct target *to, uint64_t number, enum answer answer, uint64_t us)
+static void show_answer(const struct ask_target *to, uint64_t number, enum answer answer,
+			uint64_t us)
 {
 	if (answer == ANSWER_NODE) {
-		out_text("%s: node, question %llu", target_text(to), (unsigned long long)number);
+		out_text("%s: node, question %llu", ask_text(to), (unsigned long long)number);
 		out_num(NULL, ", %s\n", us, UNIT_US);
 	} else {
-		out_text("%s: %s, question %llu\n", target_text(to), answers[answer].text,
+		out_text("%s: %s, question %llu\n", ask_text(to), answers[answer].text,
 			 (unsigned long long)number);
 	}
 	fflush(stdout);
@@ -356,7 +240,7 @@ static enum answer send_question(int fd, const struct question *q)
 /* Of a question, within @timeout ms. */
 static enum answer ask_once(int fd, uint32_t group, uint32_t nonce, uint64_t timeout)
 {
-	uint64_t start = now_us();
+	uint64_t start = ask_now();
 	enum answer answer;
 	struct question q;
 
@@ -365,17 +249,18 @@ static enum answer ask_once(int fd, uint32_t group, uint32_t nonce, uint64_t tim
 	return answer ? answer : await(fd, group, nonce, start + timeout * 1000);
 }
 
-static int ask(int fd, const struct target *to, struct tally *t, uint32_t group, uint64_t timeout)
+static int ask(int fd, const struct ask_target *to, struct tally *t, uint32_t group,
+	       uint64_t timeout)
 {
 	uint64_t start, us;
 	uint32_t nonce;
 
 	if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce))
 		return refused("getrandom: %s", strerror(errno));
-	start = now_us();
+	start = ask_now();
 	t->sent++;
 	t->last = ask_once(fd, group, nonce, timeout);
-	us = now_us() - start;
+	us = ask_now() - start;
 	show_answer(to, t->sent, t->last, us);
 	if (t->last != ANSWER_NODE)
 		return 0;
@@ -388,7 +273,7 @@ static int ask(int fd, const struct target *to, struct tally *t, uint32_t group,
 
 static void pause_until(uint64_t end)
 {
-	uint64_t now = now_us();
+	uint64_t now = ask_now();
 	struct timespec t;
 
 	if (now >= end || interrupted)
@@ -398,10 +283,10 @@ static void pause_until(uint64_t end)
 	interrupted = nanosleep(&t, NULL) && errno == EINTR;
 }
 
-static void summarize(const struct target *to, const struct tally *t, uint32_t mtu)
+static void summarize(const struct ask_target *to, const struct tally *t, uint32_t mtu)
 {
 	out_open(NULL);
-	out_str("addr", NULL, target_text(to));
+	out_str("addr", NULL, ask_text(to));
 	out_num("port", NULL, to->port, UNIT_NONE);
 	out_num("sent", "%s sent", t->sent, UNIT_NONE);
 	out_num("answered", ", %s answered by a node", t->nodes, UNIT_NONE);
@@ -418,7 +303,8 @@ static void summarize(const struct target *to, const struct tally *t, uint32_t m
 	out_end();
 }
 
-static int run_ping(const struct target *to, uint64_t count, uint64_t interval, uint64_t timeout)
+static int run_ping(const struct ask_target *to, uint64_t count, uint64_t interval,
+		    uint64_t timeout)
 {
 	struct sigaction stop = { .sa_handler = interrupt }, before;	/* no SA_RESTART */
 	struct tally t = { 0 };
@@ -428,13 +314,13 @@ static int run_ping(const struct target *to, uint64_t count, uint64_t interval, 
 
 	if (getrandom(&group, sizeof(group), 0) != sizeof(group))
 		return refused("getrandom: %s", strerror(errno));
-	fd = connect_socket(to);
+	fd = ask_open(to);
 	if (fd < 0)
-		return refused("%s: %s", target_text(to), strerror(-fd));
+		return EXIT_REFUSED;
 	interrupted = false;
 	sigaction(SIGINT, &stop, &before);
 	while (!err && t.sent < count && !interrupted) {
-		begin = now_us();
+		begin = ask_now();
 		err = ask(fd, to, &t, group, timeout);
 		if (!err && t.sent < count)
 			pause_until(begin + interval * 1000);
@@ -450,12 +336,12 @@ static int run_ping(const struct target *to, uint64_t count, uint64_t interval, 
 
 bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex)
 {
-	struct target to = { .addr = *addr, .port = port, .ifindex = ifindex };
+	struct ask_target to = { .addr = *addr, .port = port, .ifindex = ifindex };
 	enum answer answer;
 	uint32_t random[2];
 	int fd;
 
-	fd = getrandom(random, sizeof(random), 0) == sizeof(random) ? connect_socket(&to) : -1;
+	fd = getrandom(random, sizeof(random), 0) == sizeof(random) ? ask_connect(&to) : -1;
 	if (fd < 0)
 		return false;
 	interrupted = false;
@@ -475,14 +361,14 @@ static int ping(int argc, char **argv)
 		{ .key = NULL }
 	};
 	bool named = argc && !arg_find(args, argv[0]);
-	struct target to = { .port = INC_PORT };
+	struct ask_target to = { .port = INC_PORT };
 	int err;
 
 	err = args_parse(args, argc - named, argv + named);
 	if (!err && !named && args[1].given)
 		err = usage_error("dev %s: expected with an address", args[1].text);
 	if (!err)
-		err = named ? given_target(&to, argv[0], &args[1]) : default_target(&to);
+		err = named ? ask_given(&to, argv[0], &args[1]) : ask_parent(&to);
 	if (err)
 		return err;
 	if (args[0].given)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a node tells of itself to who asks with INC_JOIN_ASK and could join here: what it can, what
+ * it has to do, and which node is above it. Groups are looked at ten times a second at most,
+ * however many ask.
+ */
+#include <linux/rculist.h>
+#include "node/node.h"
+#include "node/node_group.h"
+#include "reduce/reduce.h"
+
+#define SURVEY_US	(100 * NETINC_MS)
+
+/* Of all groups here that are not over. */
+static void survey_groups(struct netinc_node *node)
+{
+	struct netinc_survey *s = &node->survey;
+	const struct netinc_node_group *g;
+	int i;
+
+	lockdep_assert_held(&node->lock);
+	*s = (struct netinc_survey){ .at = netinc_now() };
+	for (i = 0; i < ARRAY_SIZE(node->nn->groups); i++)
+		hlist_for_each_entry_rcu(g, &node->nn->groups[i], hash) {
+			if (g->node != node || netinc_group_over(&g->grp))
+				continue;
+			s->groups++;
+			s->children += READ_ONCE(g->grp.running) ? READ_ONCE(g->grp.nmembers) :
+								   READ_ONCE(g->grp.joined);
+			s->nsec += READ_ONCE(g->grp.counters[INC_C_NODE_NSEC]);
+		}
+}
+
+/* Of the namespace, for groups and their slots. */
+static u64 memory_left(const struct netinc_net *nn)
+{
+	s64 left = atomic64_read(&nn->max[INC_LIMIT_SLOT_MEMORY]) -
+		   atomic64_read(&nn->account.use[INC_LIMIT_SLOT_MEMORY]);
+
+	return max_t(s64, left, 0);
+}
+
+static void tell_load(struct netinc_node *node, struct inc_about *about)
+{
+	const struct netinc_survey *s = &node->survey;
+
+	if (!s->at || netinc_now() - s->at >= SURVEY_US)
+		survey_groups(node);
+	about->groups = cpu_to_be32(s->groups);
+	about->children = cpu_to_be32(s->children);
+	about->nsec = cpu_to_be64(s->nsec);
+	about->memory_left = cpu_to_be64(memory_left(node->nn));
+	/* one that is an address on one link only means nothing elsewhere */
+	if (netinc_peer_is_far(&node->cfg.parent))
+		netinc_addr_build(&about->parent, &node->cfg.parent);
+}
+
+void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *tenant,
+		       struct inc_about *about)
+{
+	memset(about, 0, sizeof(*about));
+	spin_lock_bh(&node->lock);
+	about->caps = cpu_to_be32(netinc_reduce_digest());
+	about->max_groups = cpu_to_be32(node->cfg.max_groups);
+	about->window = cpu_to_be16(node->cfg.settings.window);
+	about->fallback = node->cfg.settings.fallback;
+	about->flags = (node->cfg.keyed ? INC_ABOUT_KEYED : 0) |
+		       (tenant ? INC_ABOUT_TENANT : 0) |
+		       (node->cfg.parent.family ? INC_ABOUT_PARENT : 0);
+	/* others' are none of a tenant's business, nor is the way that they are added up */
+	if (tenant)
+		about->flags &= ~INC_ABOUT_PARENT;
+	else
+		tell_load(node, about);
+	spin_unlock_bh(&node->lock);
+}

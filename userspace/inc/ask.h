@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What `inc ping` and `inc topo` share: the nodes that they ask from a UDP socket, as a rank does
+ * that wants to join.
+ */
+#ifndef INC_TOOL_ASK_H
+#define INC_TOOL_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool.h"
+
+struct ask_target {
+	struct addr addr;
+	uint16_t port;
+	uint32_t ifindex;	/* of a link-local address, or that packets are to go by; 0: any */
+	bool bound;		/* nothing goes or comes by another device */
+};
+
+/* Microseconds of CLOCK_MONOTONIC. */
+uint64_t ask_now(void);
+/* The parent of this network namespace; 0, or the exit status, with the error printed. */
+int ask_parent(struct ask_target *to);
+/* @text, an address or a name, by @dev if that is given. Likewise. */
+int ask_given(struct ask_target *to, const char *text, const struct arg *dev);
+/* Valid until the next call. */
+const char *ask_text(const struct ask_target *to);
+/* A socket that only hears what comes from there, or a negative errno; open: which it prints. */
+int ask_connect(const struct ask_target *to);
+int ask_open(const struct ask_target *to);
+
+#endif
