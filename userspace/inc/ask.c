@@ -79,6 +79,12 @@ int ask_given(struct ask_target *to, const char *text, const struct arg *dev)
 	return 0;
 }
 
+bool ask_same(const struct ask_target *a, const struct ask_target *b)
+{
+	return a->addr.len == b->addr.len && a->port == b->port && a->ifindex == b->ifindex &&
+	       !memcmp(a->addr.bytes, b->addr.bytes, (size_t)a->addr.len);
+}
+
 const char *ask_text(const struct ask_target *to)
 {
 	static char text[INET6_ADDRSTRLEN];

@@ -24,6 +24,7 @@ uint64_t ask_now(void);
 int ask_parent(struct ask_target *to);
 /* @text, an address or a name, by @dev if that is given. Likewise. */
 int ask_given(struct ask_target *to, const char *text, const struct arg *dev);
+bool ask_same(const struct ask_target *a, const struct ask_target *b);
 /* Valid until the next call. */
 const char *ask_text(const struct ask_target *to);
 /* A socket that only hears what comes from there, or a negative errno; open: which it prints. */

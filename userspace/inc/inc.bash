@@ -53,6 +53,10 @@ _inc_keys()
 		_inc_words "from port key max-groups max-slots max-memory cpu rate" ;;
 	"limits set")
 		_inc_words "user sockets operations op-memory pinned-memory groups slot-memory held-memory answers socket-memory" ;;
+	"parent find" | "parent discover")
+		_inc_words "dev" ;;
+	"node announce")
+		_inc_words "none port" ;;
 	"parent set")
 		_inc_words "port dev" ;;
 	"ping "*)
@@ -143,7 +147,7 @@ _inc()
 	late-policy)
 		_inc_words "wait fail partial" ;;
 	parent)
-		if [ -z "$command" ]; then _inc_words "show set del help"; elif [ "$object" = node ]; then _inc_words none; fi ;;
+		if [ -z "$command" ]; then _inc_words "show set find discover del help"; elif [ "$object" = node ]; then _inc_words none; fi ;;
 	key)
 		if [ -n "$command" ]; then _inc_words "none @"; else _inc_words "show help"; fi ;;
 	dead | late | window | max-groups | max-slots | max-memory | standby | port | handle | share | control | limit | target | rate | weight | from | cpu)
@@ -153,10 +157,12 @@ _inc()
 			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo why run save metrics"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
-		elif [ "$object" = node ] || [ "$object" = tenant ]; then
+		elif [ "$object" = node ]; then
+			_inc_words "show add set replace del announce help"
+		elif [ "$object" = tenant ]; then
 			_inc_words "show add set replace del help"
 		elif [ "$object" = parent ]; then
-			_inc_words "show set del help"
+			_inc_words "show set find discover del help"
 		elif [ "$object" = qdisc ]; then
 			_inc_words "show add change replace del help"
 		elif [ "$object" = limits ]; then

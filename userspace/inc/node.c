@@ -7,6 +7,7 @@
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
+#include "lldp.h"
 #include "names.h"
 #include "nl.h"
 #include "print.h"
@@ -18,6 +19,7 @@ static const char usage[] =
 	"       inc node set dev DEV [LIMIT VALUE]...\n"
 	"       inc node replace dev DEV [LIMIT VALUE]...\n"
 	"       inc node del dev DEV\n"
+	"       inc node announce ADDR|none [port PORT]\n"
 	"DEV:   a bridge, a port, a VLAN device: what comes in by it; lo or any: what is sent to its addresses, by\n"
 	"       whatever port; a VRF: what comes by its devices; all: what comes to this network namespace\n"
 	"LIMIT: dead MS           a rank whose endpoint is silent this long is dead; 100..60000, default 10000\n"
@@ -207,6 +209,32 @@ static int del(int argc, char **argv)
 	return change(INC_CMD_NODE_DEL, false, args, argc, argv);
 }
 
+/* To the neighbours of all ports: hosts find it with `inc parent discover`. */
+static int announce(int argc, char **argv)
+{
+	struct arg args[] = {
+		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535, .num = INC_PORT },
+		{ .key = NULL }
+	};
+	struct ask_target at = { 0 };
+	size_t n;
+	int err;
+
+	if (!argc)
+		return usage_error("address is missing; expected an IPv4 or IPv6 address, or none");
+	err = args_parse(args, argc - 1, argv + 1);
+	if (err)
+		return err;
+	if (!strcmp(argv[0], "none"))
+		return args[0].given ? usage_error("port: expected with an address") :
+				       lldp_announce(NULL);
+	err = addrs_find(argv[0], &at.addr, 1, &n);
+	if (err)
+		return err;
+	at.port = (uint16_t)args[0].num;
+	return lldp_announce(&at);
+}
+
 static void show_limits(struct nlattr **tb)
 {
 	uint8_t policy;
@@ -368,7 +396,7 @@ static int show(int argc, char **argv)
 
 static const struct command commands[] = {
 	{ "show", show }, { "add", add }, { "set", set }, { "replace", replace }, { "del", del },
-	{ NULL, NULL },
+	{ "announce", announce }, { NULL, NULL },
 };
 
 const struct object object_node = { .name = "node", .commands = commands, .usage = usage,

@@ -8,6 +8,7 @@
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
+#include "lldp.h"
 #include "names.h"
 #include "nl.h"
 #include "print.h"
@@ -19,12 +20,16 @@
 static const char usage[] =
 	"Usage: inc parent show\n"
 	"       inc parent set ADDR [port PORT] [dev DEV]\n"
+	"       inc parent find [dev DEV]\n"
+	"       inc parent discover [dev DEV]\n"
 	"       inc parent del\n"
+	"find:     nodes that neighbours announce by LLDP, as lldpd has heard it\n"
+	"discover: sets the one that there is; of several, the one by DEV\n"
 	"ADDR: an IPv4 or IPv6 address of the node, or its name: of several addresses the first one at which a node\n"
 	"answers is set, and if none does the first; a link-local address (fe80::...) needs dev, or fe80::...%DEV.\n"
 	"PORT: the node's UDP port, default 5227.\n";
 
-static int send_parent(const struct addr *addr, const struct arg *port, uint32_t ifindex)
+static int send_parent(const struct addr *addr, const uint16_t *port, uint32_t ifindex)
 {
 	struct nl_msg *msg = inc_request(INC_CMD_PARENT_SET, 0);
 	struct nlattr *nest;
@@ -33,7 +38,7 @@ static int send_parent(const struct addr *addr, const struct arg *port, uint32_t
 		return EXIT_REFUSED;
 	nest = nla_nest_start(msg, INC_A_PARENT | NLA_F_NESTED);
 	if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr->len, addr->bytes) ||
-	    (port->given && nla_put_u16(msg, INC_A_PARENT_PORT, (uint16_t)port->num)) ||
+	    (port && nla_put_u16(msg, INC_A_PARENT_PORT, *port)) ||
 	    (ifindex && nla_put_u32(msg, INC_A_PARENT_IFINDEX, ifindex)))
 		return no_memory(msg);
 	nla_nest_end(msg, nest);
@@ -90,7 +95,7 @@ static int set_dev(const char *text, const struct arg *dev, struct addr *addrs, 
 	return 0;
 }
 
-static int find(const char *text, const struct arg *dev, struct addr *addrs, size_t *n)
+static int find_addrs(const char *text, const struct arg *dev, struct addr *addrs, size_t *n)
 {
 	int err = addrs_find(text, addrs, MAX_ADDRS, n);
 
@@ -112,17 +117,69 @@ static int set(int argc, char **argv)
 	struct addr addrs[MAX_ADDRS];
 	const struct addr *addr;
 	size_t n;
+	uint16_t port;
 	int err;
 
 	if (!argc)
 		return usage_error("address is missing; expected an IPv4 or IPv6 address");
 	err = args_parse(args, argc - 1, argv + 1);
 	if (!err)
-		err = find(argv[0], &args[1], addrs, &n);
+		err = find_addrs(argv[0], &args[1], addrs, &n);
 	if (err)
 		return err;
 	addr = choose(argv[0], addrs, n, (uint16_t)args[0].num);
-	return send_parent(addr, &args[0], addr->ifindex);
+	port = (uint16_t)args[0].num;
+	return send_parent(addr, args[0].given ? &port : NULL, addr->ifindex);
+}
+
+/* How many nodes neighbours announce; less than 0: minus the exit status. */
+static int find_nodes(int argc, char **argv, struct lldp_node *nodes)
+{
+	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
+	int err = args_parse(args, argc, argv), n;
+
+	if (err)
+		return -err;
+	n = lldp_find(args[0].given ? args[0].text : NULL, nodes);
+	return n ?: -refused("no neighbour announces a node");
+}
+
+static int find(int argc, char **argv)
+{
+	struct lldp_node nodes[LLDP_MAX_NODES];
+	int n = find_nodes(argc, argv, nodes), i;
+
+	if (n < 0)
+		return -n;
+	out_open_list(NULL);
+	for (i = 0; i < n; i++) {
+		out_open(NULL);
+		out_str("addr", "node %s", ask_text(&nodes[i].at));
+		out_num("port", " port %s", nodes[i].at.port, UNIT_NONE);
+		out_str("dev", " dev %s\n", nodes[i].dev);
+		out_close();
+	}
+	out_close_list();
+	out_end();
+	return 0;
+}
+
+static int discover(int argc, char **argv)
+{
+	struct lldp_node nodes[LLDP_MAX_NODES];
+	int n = find_nodes(argc, argv, nodes), i;
+	char first[64];
+
+	if (n < 0)
+		return -n;
+	snprintf(first, sizeof(first), "%s", ask_text(&nodes[0].at));
+	for (i = 1; i < n && ask_same(&nodes[i].at, &nodes[0].at); i++)
+		;
+	if (i < n)
+		return refused("neighbours announce %s by %s and %s by %s; expected %s", first,
+			       nodes[0].dev, ask_text(&nodes[i].at), nodes[i].dev,
+			       "dev DEV, or parent set");
+	return send_parent(&nodes[0].at.addr, &nodes[0].at.port, nodes[0].at.ifindex);
 }
 
 static int del(int argc, char **argv)
@@ -177,7 +234,8 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "set", set }, { "del", del }, { NULL, NULL },
+	{ "show", show }, { "set", set }, { "find", find }, { "discover", discover },
+	{ "del", del }, { NULL, NULL },
 };
 
 const struct object object_parent = { .name = "parent", .commands = commands, .usage = usage,

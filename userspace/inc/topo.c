@@ -36,9 +36,7 @@ static int add_hop(const struct ask_target *at)
 	int i;
 
 	for (i = 0; i < nhops; i++)
-		if (hops[i].at.addr.len == at->addr.len && hops[i].at.port == at->port &&
-		    hops[i].at.ifindex == at->ifindex &&
-		    !memcmp(hops[i].at.addr.bytes, at->addr.bytes, (size_t)at->addr.len))
+		if (ask_same(&hops[i].at, at))
 			return i;
 	if (nhops == TOPO_MAX_HOPS)
 		return -1;
