@@ -42,6 +42,7 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	contributors = have + (size_t)slots * longs;
 	for (i = 0; i < children; i++) {
 		agg->child[i].number = i;
+		agg->child[i].weight = 1;
 		agg->child[i].waits_for = NETINC_NO_RANK;
 	}
 	for (i = 0; i < slots; i++) {

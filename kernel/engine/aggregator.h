@@ -89,6 +89,8 @@ struct netinc_slot {
 /* What the aggregator knows of one child. Blocks are those of its own tree. */
 struct netinc_child {
 	u32 number;		/* by which it is known on the wire: its lowest rank */
+	/* ranks that its contribution stands for in the order of folds, see reduce/order.h; > 0 */
+	u32 weight;
 	/*
 	 * a node: rank that its oldest block waits for, as its last PROBE says, NETINC_NO_RANK:
 	 * none, or it is no node

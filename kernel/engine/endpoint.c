@@ -171,9 +171,9 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       !!r->height == (ep->deep && !netinc_ep_moving(ep)) &&
+	       !!netinc_ready_height(r) == (ep->deep && !netinc_ep_moving(ep)) &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
-	       next - start <= (netinc_ep_retains(ep) && !r->height ? ep->settings.window : 0) &&
+	       next - start <= (netinc_ep_retains(ep) && !netinc_ready_height(r) ? ep->settings.window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -194,7 +194,7 @@ static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 
 	if (trees == 1)
 		return true;
-	return trees && !r->height && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
+	return trees && !netinc_ready_height(r) && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
 	       trees <= be32_to_cpu(r->window) && r->fallback == INC_FALLBACK_EDGE && ep->peers;
 }
 
@@ -214,7 +214,7 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
 	       pkt->epoch <= NETINC_MAX_EPOCH && numbers_fit(ep, r) && trees_ok(ep, r) &&
 	       netinc_settings_ok(&settings) && block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK &&
-	       !(block % INC_BLOCK_ALIGN) && r->height < INC_MAX_HEIGHT &&
+	       !(block % INC_BLOCK_ALIGN) && netinc_ready_ok(r) &&
 	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
 	       ready_fits(ep, r) && resume_fits(ep, r);
 }
@@ -290,7 +290,8 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	netinc_spread_init(&ep->spread, be16_to_cpu(r->trees), ep->settings.window);
 	ep->spread_out = ep->spread.trees == 1;
 	ep->block = be16_to_cpu(r->block);
-	ep->deep = r->height;
+	ep->deep = netinc_ready_height(r);
+	ep->tree_order = netinc_ready_tree_order(r);
 	netinc_ep_plan(ep, r);
 	if (!ep->abort)
 		ep->error_since = 0;

@@ -194,6 +194,7 @@ struct netinc_ep {
 	struct netinc_settings settings;
 	u16 block;		/* bytes of payload of a full block, from READY */
 	bool deep;		/* there are several levels of nodes, from the first READY */
+	bool tree_order;	/* folds do not follow the tree of reduce/order.h, from READY */
 	u64 down_cookie;	/* number that packets of this epoch to us carry, from READY */
 	u64 challenge;		/* of the node, to be proved in the next JOIN; 0: none */
 	struct netinc_spread spread;	/* the epoch's trees, from READY */

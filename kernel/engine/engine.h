@@ -141,6 +141,26 @@ static inline u32 netinc_join_height(const struct inc_join *join)
 	return join->below & INC_JOIN_HEIGHT;
 }
 
+/* Levels of nodes below the root, as READY says. */
+static inline u32 netinc_ready_height(const struct inc_ready *ready)
+{
+	return ready->height & INC_READY_HEIGHT;
+}
+
+static inline bool netinc_ready_tree_order(const struct inc_ready *ready)
+{
+	return ready->height & INC_READY_TREE_ORDER;
+}
+
+/* Can a tree be like that? Only one of several levels has an order of its own. */
+static inline bool netinc_ready_ok(const struct inc_ready *ready)
+{
+	const u8 known = INC_READY_HEIGHT | INC_READY_TREE_ORDER;
+
+	return !(ready->height & ~known) && netinc_ready_height(ready) < INC_MAX_HEIGHT &&
+	       (netinc_ready_height(ready) || !netinc_ready_tree_order(ready));
+}
+
 /* Bytes of the bitmap that follows it. */
 static inline u32 netinc_join_ranks_bytes(const struct inc_join *join)
 {

@@ -273,7 +273,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 			netinc_addr_parse(&r->standby[i], &ep->plan[ep->nplan++]);
 		if (ep->settings.fallback == INC_FALLBACK_EDGE)
 			ep->edge = ep->nplan++;
-		ep->from_tree = r->height;
+		ep->from_tree = netinc_ready_height(r);
 	}
 	ep->left_tree.incarnation = 0;
 	/* where all have met: rank 0's own address may be one that says nothing to others */
@@ -282,7 +282,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	else if (ep->edge && r->edge.family)
 		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	/* the one rank that others can call: no PEERS will come */
-	if (r->height && ep->settings.fallback && ep->peers)
+	if (netinc_ready_height(r) && ep->settings.fallback && ep->peers)
 		netinc_addr_parse(&r->edge, &ep->peers[0]);
 	if (!netinc_ep_place(ep, ep->move) || !ep->home_pause)
 		ep->home_pause = clamp_t(u32, ep->settings.dead_ms / 2, 1, HOME_PAUSE_FIRST);

@@ -75,6 +75,8 @@ struct netinc_member {
 	/* it has said that it wants nothing more of the group; cleared when it joins again */
 	bool done;
 	bool stale;		/* a node, JOINING: not all ranks below it have been heard lately */
+	/* a node: some of what it folds is no node of the tree of reduce/order.h, as its JOIN said */
+	bool tree_order;
 	u8 height;		/* levels of nodes from it down, 0: it is a rank */
 	u16 window;		/* a node: blocks that it has slots for */
 	u32 low;		/* its lowest rank, by which it is known on the wire */
@@ -140,6 +142,8 @@ struct netinc_group {
 	u32 joined;		/* ranks that have come: those of members that are `present` */
 	u8 height;		/* levels of nodes below this one, 0: there are none */
 	u8 levels;		/* the same below the root, of the whole group */
+	/* folds do not follow the tree of reduce/order.h: set when the first epoch begins */
+	bool tree_order;
 	u32 nleft;		/* members that have `left`; 0 when an epoch begins */
 	u64 leave;		/* the block at which they leave, valid if there is one */
 	u64 resync;		/* RESYNC: time at which the first one has joined again */
@@ -349,6 +353,11 @@ void netinc_children_release(struct netinc_group *g, u32 child);
 u32 netinc_children_height(const struct netinc_group *g);
 /* Most blocks that all nodes among them have slots for, and this one. */
 u32 netinc_children_window(const struct netinc_group *g);
+/*
+ * Can all of the group's contributions here be folded along the tree of reduce/order.h? Every child
+ * is one of its nodes, or a rank, and has done so itself.
+ */
+bool netinc_children_canonical(const struct netinc_group *g);
 /* The first epoch begins: numbers without gaps, and slots for as many children. */
 void netinc_children_number(struct netinc_group *g, u32 window);
 

@@ -9,6 +9,7 @@
  * grows with the number of children only. On the wire a child is its lowest rank for ever.
  */
 #include "group.h"
+#include "reduce/order.h"
 
 void netinc_children_init(struct netinc_group *g)
 {
@@ -165,6 +166,7 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
 	m->stale = m->height && (join->below & INC_JOIN_STALE);
+	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;
 	if (m->height) {
@@ -204,6 +206,30 @@ u32 netinc_children_window(const struct netinc_group *g)
 	return window;
 }
 
+/* Are the ranks below @child a node of the tree of order.h, and has it folded along that? */
+static bool is_canonical(const struct netinc_group *g, u32 child)
+{
+	const struct netinc_member *m = &g->members[child];
+	u32 i;
+
+	if (m->tree_order || !netinc_order_is_node(m->low, m->ranks, g->cfg.size))
+		return false;
+	for (i = 0; i < m->ranks; i++)
+		if (!netinc_children_has(g, child, m->low + i))
+			return false;
+	return true;
+}
+
+bool netinc_children_canonical(const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present && !is_canonical(g, i))
+			return false;
+	return true;
+}
+
 /*
  * Those that are there get numbers without gaps. A rank's owner is that of the owner's lowest rank,
  * which has its new number already.
@@ -231,6 +257,7 @@ static void close_gaps(struct netinc_group *g)
 
 void netinc_children_number(struct netinc_group *g, u32 window)
 {
+	bool canonical = !g->tree_order && netinc_children_canonical(g);
 	u32 i;
 
 	g->settled = true;
@@ -247,5 +274,6 @@ void netinc_children_number(struct netinc_group *g, u32 window)
 	for (i = 0; i < g->nmembers; i++) {
 		g->agg.child[i].srtt = g->members[i].srtt;
 		g->agg.child[i].number = g->members[i].low;
+		g->agg.child[i].weight = canonical ? g->members[i].ranks : 1;
 	}
 }

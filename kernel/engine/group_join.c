@@ -85,6 +85,7 @@ static void settle_children(struct netinc_group *g)
 {
 	u32 window = netinc_children_window(g);
 
+	g->tree_order = !netinc_children_canonical(g);
 	netinc_children_number(g, window);
 	WRITE_ONCE(g->levels, g->height);
 	g->cfg.settings.window = window;
@@ -137,7 +138,8 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	if (!g->epoch)
 		return settings.window <= g->cfg.settings.window;
 	return be64_to_cpu(r->lineage) == g->cfg.lineage && block == g->block &&
-	       settings.window == g->cfg.settings.window && r->height == g->levels &&
+	       settings.window == g->cfg.settings.window && netinc_ready_height(r) == g->levels &&
+	       netinc_ready_tree_order(r) == g->tree_order &&
 	       settings.fallback == g->cfg.settings.fallback;
 }
 
@@ -189,8 +191,8 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
 	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
 	       !r->move && netinc_settings_ok(&settings) && parent_plan_ok(g, r) &&
-	       settings.late_policy != INC_LATE_PARTIAL && r->height >= 1 &&
-	       r->height < INC_MAX_HEIGHT && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
+	       settings.late_policy != INC_LATE_PARTIAL && netinc_ready_height(r) &&
+	       netinc_ready_ok(r) && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
 	       pkt->epoch <= NETINC_MAX_EPOCH &&
 	       parent_ready_fits(g, pkt, r, be64_to_cpu(r->start), block);
@@ -212,7 +214,8 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 		return -INC_C_DROP_MALFORMED;
 	g->cfg.settings = netinc_settings_from_ready(ready);
 	/* who looks for a group that has moved there does not find this one: levels first */
-	WRITE_ONCE(g->levels, ready->height);
+	WRITE_ONCE(g->levels, netinc_ready_height(ready));
+	g->tree_order = netinc_ready_tree_order(ready);
 	WRITE_ONCE(g->cfg.lineage, be64_to_cpu(ready->lineage));
 	take_parent_plan(g, ready);
 	if (!g->settled)

@@ -98,7 +98,8 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 		g->up.child = pkt.child;
 		m.join.window = cpu_to_be16(netinc_children_window(g));
 	}
-	m.join.below = netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0);
+	m.join.below = netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0) |
+		       (netinc_children_canonical(g) ? 0 : INC_JOIN_TREE_ORDER);
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i])
 			netinc_bit_set(m.tail, i);

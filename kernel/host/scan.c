@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scans: a round's accumulators grow rank by rank, and are written when the own contribution has
- * arrived.
+ * Scans: a round's accumulators grow rank by rank, a stack of operands, and are written when the own
+ * contribution has arrived.
  */
+#include <linux/log2.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 #include "host/scan.h"
 #include "host/convert.h"
 #include "host/rank.h"
+#include "reduce/order.h"
 #include "reduce/reduce.h"
 
 static const struct netinc_reduce *kernel_of(const struct netinc_op *op, bool fpu)
@@ -28,10 +30,11 @@ struct netinc_scan *netinc_scan_alloc(const struct netinc_rank *rank, const stru
 	if (!chain)
 		return NULL;
 	elems = min_t(u64, block / r->elem_size, op->count);
+	chain->levels = ilog2(max(op->rank, 1u)) + 1;
 	chain->bytes = elems * r->acc_size;
 	/* no more rounds than that are in the window, nor in the operation */
 	chain->slots = min_t(u64, (window - 1) / op->size + 2, op->count);
-	chain->mem = netinc_mem_alloc(mem, chain->slots, chain->bytes);
+	chain->mem = netinc_mem_alloc(mem, chain->slots, (size_t)chain->levels * chain->bytes);
 	if (chain->mem)
 		return chain;
 	kvfree(chain);
@@ -61,45 +64,62 @@ static u8 *find_accumulators(const struct netinc_rank *rank, const struct netinc
 	    b->elems * kernel_of(&req->op, false)->acc_size > chain->bytes)
 		return NULL;
 	netinc_div(b->round, chain->slots, &slot);
-	return chain->mem + (size_t)slot * chain->bytes;
+	return chain->mem + (size_t)slot * chain->levels * chain->bytes;
 }
 
-/* @n elements at @from, the first of those of this round or not, into the accumulators. */
-static void fold_elems(const struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
-		       const void *from, u32 n, unsigned int flags, void *to, bool fpu)
+/* Both are accumulators, as is @to, which may be @a or @b. */
+static void fold_accumulators(const struct netinc_op_request *req, const void *a, const void *b,
+			      void *to, u32 n, bool fpu)
 {
-	const struct netinc_fold_args args = {
-		.flags = flags | (b->owner ? NETINC_FOLD_CONTINUE : 0), .ranks = 1
-	};
-	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
-	const void *src[2] = { acc, from };
+	const struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 1 };
+	const struct netinc_reduce *r = netinc_reduce_accumulators(kernel_of(&req->op, fpu), fpu);
+	const void *src[2] = { a, b };
 
-	if (!b->owner)
-		r->fold(to, &src[1], 1, n, &args);
-	else
-		r->fold(to, src, from ? 2 : 1, n, &args);
+	r->fold(to, src, 2, n, &args);
 }
 
-/* The contribution of a rank before this one. */
+/* @n elements become accumulators, or the other way round. */
+static void fold_one(const struct netinc_op_request *req, const void *from, void *to, u32 n,
+		     unsigned int flags, bool fpu)
+{
+	const struct netinc_fold_args args = { .flags = flags, .ranks = 1 };
+
+	kernel_of(&req->op, fpu)->fold(to, &from, 1, n, &args);
+}
+
+/* The contribution of a rank before this one comes on the stack, of which @acc is the bottom. */
 static void add_contribution(struct netinc_op_request *req, const struct netinc_block *b,
 			     const struct netinc_pay *pay, u8 *acc, bool fpu)
 {
-	u32 off = netinc_pay_off(pay);
 	const struct netinc_reduce *r = kernel_of(&req->op, fpu);
-	u32 i, n;
+	u32 off = netinc_pay_off(pay), bytes = req->chain->bytes, i, n, join;
 
 	for (i = 0; i < b->elems; i += n) {
 		void *from = netinc_convert_scratch(0);
+		u8 *top = acc + hweight32(b->owner) * bytes + i * r->acc_size;
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
 		if (skb_copy_bits(pay->obj, off + i * r->elem_size, from, n * r->elem_size))
 			return;
-		fold_elems(req, b, acc + i * r->acc_size, from, n, NETINC_FOLD_UNROUNDED,
-			   acc + i * r->acc_size, fpu);
+		fold_one(req, from, top, n, NETINC_FOLD_UNROUNDED, fpu);
+		for (join = netinc_order_joins(b->owner); join; join--, top -= bytes)
+			fold_accumulators(req, top - bytes, top, top - bytes, n, fpu);
 	}
 }
 
-/* This rank's own, for a scan, then rounded and written. */
+/* Of ranks 0 .. @ranks - 1, to @to, which for a scan has this rank's own on top of them. */
+static void fold_stack(const struct netinc_op_request *req, const u8 *acc, u32 ranks, bool own,
+		       void *to, u32 n, bool fpu)
+{
+	u32 bytes = req->chain->bytes, top = hweight32(ranks);
+
+	if (!own)
+		memcpy(to, acc + --top * bytes, n * kernel_of(&req->op, fpu)->acc_size);
+	for (; top; top--)
+		fold_accumulators(req, acc + (top - 1) * bytes, to, to, n, fpu);
+}
+
+/* What all ranks up to this one have, for a scan with its own, rounded and written. */
 static bool finish_block(struct netinc_op_request *req, const struct netinc_block *b, u8 *acc,
 			 bool fpu)
 {
@@ -108,13 +128,16 @@ static bool finish_block(struct netinc_op_request *req, const struct netinc_bloc
 	u32 i, n;
 
 	for (i = 0; i < b->elems; i += n) {
-		void *own = netinc_convert_scratch(0), *to = netinc_convert_scratch(1);
+		void *elems = netinc_convert_scratch(0), *to = netinc_convert_scratch(1);
 
 		n = min(b->elems - i, NETINC_ELEMS_CHUNK);
-		if (scan && !netinc_convert_get(req, b->send + i, own, n, fpu))
+		if (scan && !netinc_convert_get(req, b->send + i, elems, n, fpu))
 			return false;
-		fold_elems(req, b, acc + i * r->acc_size, scan ? own : NULL, n, 0, to, fpu);
-		if (!netinc_convert_put(req, b->recv + i, to, n, fpu))
+		if (scan)
+			fold_one(req, elems, to, n, NETINC_FOLD_UNROUNDED, fpu);
+		fold_stack(req, acc + i * r->acc_size, b->owner, scan, to, n, fpu);
+		fold_one(req, to, elems, n, NETINC_FOLD_ACCUMULATORS, fpu);
+		if (!netinc_convert_put(req, b->recv + i, elems, n, fpu))
 			return false;
 	}
 	return true;

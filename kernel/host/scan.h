@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Scans are folded by the ranks: accumulators of the blocks under way. The node sends the
- * contributions of all ranks before this one, the endpoint hands them over in the order of ranks.
+ * Scans are folded by the ranks, in the order of reduce/order.h: accumulators of the blocks under
+ * way. The node sends the contributions of all ranks before this one, the endpoint hands them over
+ * in the order of ranks.
  */
 #ifndef NETINC_HOST_SCAN_H
 #define NETINC_HOST_SCAN_H
@@ -14,7 +15,8 @@ struct netinc_op_request;
 
 struct netinc_scan {
 	u32 slots;		/* rounds that may be under way */
-	u32 bytes;		/* of a round's accumulators */
+	u32 levels;		/* operands that wait in a round, see reduce/order.h */
+	u32 bytes;		/* of the accumulators of one of them */
 	u8 *mem;
 };
 

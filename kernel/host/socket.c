@@ -225,6 +225,7 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	memcpy(info->parent, rank->path.peer.addr, sizeof(info->parent));
 	info->moves = ep->move;
 	info->placement = netinc_ep_placement(ep);
+	info->order = ep->tree_order ? INC_ORDER_TREE : INC_ORDER_CANONICAL;
 	info->fallback = ep->settings.fallback;
 }
 

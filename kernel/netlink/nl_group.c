@@ -132,12 +132,22 @@ static int put_unanswered(struct sk_buff *skb, u32 asked, u64 heard)
 			   now > heard ? netinc_nl_to_ms(now - heard) : 0);
 }
 
+/* In which order contributions are folded, from the first epoch on. */
+static int put_order(struct sk_buff *skb, u32 epoch, bool tree)
+{
+	u8 order = tree ? INC_ORDER_TREE : INC_ORDER_CANONICAL;
+
+	return epoch ? nla_put_u8(skb, INC_A_GROUP_ORDER, order) : 0;
+}
+
 /* The place that the node has in a tree of nodes. */
 static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bool hide)
 {
 	const struct netinc_group *g = &ng->grp;
 
 	if (g->levels && nla_put_u8(skb, INC_A_GROUP_LEVELS, g->levels))
+		return -EMSGSIZE;
+	if (put_order(skb, g->epoch, g->tree_order))
 		return -EMSGSIZE;
 	if (g->up.state == NETINC_UPLINK_NONE)
 		return 0;
@@ -247,6 +257,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?: put_job(skb, ep->cfg.job) ?:
 		       put_unanswered(skb, over ? 0 : ep->tree[0].unanswered, ep->tree[0].heard) ?:
+		       put_order(skb, ep->epoch, ep->tree_order) ?:
 		       put_waiting(skb, waiting, ep->waited_ms) ?:
 		       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &ep->error) ?:
 		       put_counter_nest(skb, INC_A_GROUP_STATS, ep->counters);

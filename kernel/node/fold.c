@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Payload at a node. A group keeps received packets, folds them into results, sends these.
+ * Payload at a node. A group keeps received packets, folds them into results (fold_elements.c), sends
+ * these.
  *
  * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results
  * are folded straight into the pages of the super-packet that carries them, which the slots then
  * keep as their cached result. Received payload is never written to: its pages may be the sender's
  * own.
  */
-#include <linux/local_lock.h>
 #include <linux/slab.h>
 #include "node/node_group.h"
-#include "core/skb_contig.h"
 #include "reduce/reduce.h"
 #include "node/tenant.h"
 #include "node/uplink_io.h"
 #include "core/trace.h"
 
-#define MAX_SOURCES	16	/* per pass of a reduction kernel */
-#define MAX_BOUNCE	2	/* of them, copied because they do not lie in one piece */
-/* bytes of each payload that are folded at a time: a multiple of any element */
-#define CHUNK		4096
-#define MAX_WIDER	4	/* times an element is an accumulator */
 #define HELD_ITEMS	3	/* namespace, payer, tenant */
 
 static struct netinc_node_group *agg_to_node_group(struct netinc_agg *agg)
@@ -171,130 +165,6 @@ static void copy_desc(struct netinc_agg *agg, const struct netinc_pay *pay, stru
 		skb_copy_bits(pay->obj, pay->off, desc, sizeof(*desc));
 }
 
-/* Sources of one pass; the first may be what the pass before has accumulated. */
-struct pass {
-	const struct netinc_reduce *kernel;	/* the fastest one */
-	void *dst;
-	void *acc;
-	u32 off;		/* of the chunk in its payload, bytes of elements */
-	u32 len;		/* of the chunk, bytes of elements */
-	/* an accumulator is so many times as long, in trees of nodes; elsewhere 1 */
-	u32 wider;
-	bool up;		/* the result goes to a parent: accumulators */
-	struct netinc_fold_args args;
-	u32 n;
-	u32 bounced;
-	const void *src[MAX_SOURCES];
-};
-
-/*
- * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
- * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
- */
-struct scratch {
-	local_lock_t lock;
-	u8 bounce[MAX_BOUNCE][CHUNK];
-	u8 acc[MAX_WIDER * CHUNK];
-};
-
-static struct scratch __percpu *scratch;
-
-static const struct netinc_reduce *usable_kernel(const struct netinc_reduce *kernel, bool fpu)
-{
-	if (fpu || !kernel->fpu)
-		return kernel;
-	return netinc_reduce_find(kernel->type, kernel->op, kernel->mode, false);
-}
-
-/* Preemption is off here on PREEMPT_RT: for one pass only. */
-static void pass_run(struct netinc_node_group *g, struct pass *p, bool last)
-{
-	const struct netinc_reduce *kernel =
-		usable_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
-	void *to = last ? p->dst : p->acc;
-
-	p->args.flags &= NETINC_FOLD_CONTINUE;
-	if (!last || p->up)
-		p->args.flags |= NETINC_FOLD_UNROUNDED;
-	kernel->fold(to, p->src, p->n, p->len / kernel->elem_size, &p->args);
-	netinc_fpu_section_leave(&g->section);
-	p->args.flags |= NETINC_FOLD_CONTINUE;
-	p->src[0] = to;
-	p->n = 1;
-	p->bounced = 0;
-}
-
-/* @len bytes of a payload from @off on, copied if they do not lie in one piece. */
-static const void *pass_source(struct netinc_node_group *g, struct pass *p,
-			       const struct netinc_pay *pay, u32 off, u32 len)
-{
-	const void *src = netinc_skb_contig(pay->obj, off, len);
-	void *to;
-
-	if (src)
-		return src;
-	if (p->bounced == MAX_BOUNCE)
-		pass_run(g, p, false);
-	to = this_cpu_ptr(scratch)->bounce[p->bounced++];
-	skb_copy_bits(pay->obj, off, to, len);
-	netinc_count(g->grp.counters, INC_C_FOLD_BOUNCED);
-	return to;
-}
-
-static void pass_add(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
-{
-	const void *src;
-
-	if (p->n == MAX_SOURCES)
-		pass_run(g, p, false);
-	src = pass_source(g, p, pay, netinc_pay_off(pay) + p->off, p->len);
-	p->src[p->n++] = src;
-}
-
-/* Accumulators are little-endian on the wire, as elements are. */
-static void swap_accumulators(void *acc, u32 bytes)
-{
-	u32 i;
-
-	for (i = 0; IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) && i < bytes; i += sizeof(u32))
-		swab32s(acc + i);
-}
-
-/* What adds up accumulators of @kernel as if they were elements, which f32 and i32 are. */
-static const struct netinc_reduce *accumulator_kernel(const struct netinc_reduce *kernel, bool fpu)
-{
-	u8 type = kernel->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
-
-	return netinc_reduce_find(type, kernel->op == INC_OP_AVG ? INC_OP_SUM : kernel->op, 0, fpu);
-}
-
-/* What a node has folded: accumulators. What has been added so far becomes one, too. */
-static void pass_add_wide(struct netinc_node_group *g, struct pass *p, const struct netinc_pay *pay)
-{
-	u32 bytes = p->len * p->wider;
-	const struct netinc_reduce *kernel;
-	struct netinc_fold_args args = {};
-	const void *src[2];
-
-	if (p->n > !!(p->args.flags & NETINC_FOLD_CONTINUE))
-		pass_run(g, p, false);
-	src[0] = p->acc;
-	src[1] = pass_source(g, p, pay, netinc_pay_off(pay) + p->off * p->wider, bytes);
-	if (!p->n) {
-		memcpy(p->acc, src[1], bytes);
-	} else {
-		swap_accumulators(p->acc, bytes);
-		kernel = accumulator_kernel(p->kernel, netinc_fpu_section_enter(&g->section));
-		kernel->fold(p->acc, src, 2, bytes / kernel->elem_size, &args);
-		netinc_fpu_section_leave(&g->section);
-	}
-	swap_accumulators(p->acc, bytes);
-	p->args.flags |= NETINC_FOLD_CONTINUE;
-	p->src[0] = p->acc;
-	p->n = 1;
-	p->bounced = 0;
-}
-
 static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
@@ -391,68 +261,6 @@ static void result_end(struct netinc_node_group *g, struct netinc_slot *slot, u3
 	trace_netinc_block(g->grp.cfg.id, slot->q, slot->len);
 }
 
-/* Bytes [off, off + len) of all payloads to @dst. */
-static void fold_chunk(struct netinc_node_group *g, const struct netinc_slot *slot,
-		       const struct netinc_reduce *kernel, u32 ranks, void *dst, u32 off, u32 len)
-{
-	struct pass p = { .kernel = kernel,
-			  .off = off,
-			  .len = len,
-			  .wider = kernel->acc_size / kernel->elem_size,
-			  .up = !g->grp.agg.root,
-			  .args.ranks = ranks };
-	u32 i;
-
-	p.dst = dst + (p.up ? off * slot->wider : off);
-	p.acc = kernel->acc_size == kernel->elem_size ? p.dst : this_cpu_ptr(scratch)->acc;
-	for (i = 0; i < g->grp.agg.children; i++) {
-		if (slot->in[i].flags & INC_F_WIDE)
-			pass_add_wide(g, &p, &slot->in[i]);
-		else if (slot->in[i].flags & INC_F_PAYLOAD)
-			pass_add(g, &p, &slot->in[i]);
-	}
-	if (WARN_ON_ONCE(!p.n)) {
-		memset(p.dst, 0, len);
-		return;
-	}
-	pass_run(g, &p, true);
-	if (p.up && slot->wider > 1)
-		swap_accumulators(p.dst, len * slot->wider);
-}
-
-/* An average is of those that are there. */
-static u32 count_contributors(const struct netinc_node_group *g, const struct netinc_slot *slot)
-{
-	u32 n = 0, i;
-
-	for (i = 0; i < g->grp.agg.children; i++)
-		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
-	return n;
-}
-
-static void fold_payload(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
-{
-	u32 ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
-	    off, len, chunk = CHUNK;
-	const struct netinc_reduce *kernel =
-		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
-
-	if (netinc_assert(kernel))
-		return;
-	/* where nodes are children a chunk is one of accumulators */
-	if (g->grp.height)
-		chunk /= kernel->acc_size / kernel->elem_size;
-	local_lock_nested_bh(&scratch->lock);
-	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
-	for (off = 0; off < slot->len; off += len) {
-		len = min_t(u32, slot->len - off, chunk);
-		fold_chunk(g, slot, kernel, ranks, dst, off, len);
-	}
-	local_unlock_nested_bh(&scratch->lock);
-	if (g->section.denied)
-		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);
-}
-
 /*
  * The payload of one contribution, as it is. A buffer that is shorter than its header said would
  * leave zeros.
@@ -475,7 +283,7 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 	if (!dst)
 		return false;
 	if ((slot->flags & INC_F_PAYLOAD) && slot->dop)
-		fold_payload(g, slot, dst);
+		netinc_fold_elements(g, slot, dst);
 	else if (slot->flags & INC_F_PAYLOAD)
 		copy_payload(slot, first_input(g, slot, INC_F_PAYLOAD), dst);
 	result_end(g, slot, size);
@@ -718,20 +526,3 @@ const struct netinc_agg_ops netinc_fold_ops = {
 	.take_result = take_parent_result,
 	.mismatch = netinc_group_mismatch,
 };
-
-int netinc_fold_init(void)
-{
-	int cpu;
-
-	scratch = alloc_percpu(struct scratch);
-	if (!scratch)
-		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		local_lock_init(&per_cpu_ptr(scratch, cpu)->lock);
-	return 0;
-}
-
-void netinc_fold_fini(void)
-{
-	free_percpu(scratch);
-}

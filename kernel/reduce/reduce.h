@@ -3,15 +3,15 @@
  * Reduction kernels: a table by (type, operation, mode, variant), and conversions between types,
  * filled from one const array per variant.
  *
- * All variants of a kernel give the same bits: elements are folded strictly left to right, every
+ * All variants of a kernel give the same bits: elements are folded along the tree of order.h, every
  * step is rounded to the accumulator's type (round to nearest even, subnormals kept), and a NaN
  * result is always the canonical quiet NaN. The caller decides the order of the sources; nothing
  * here depends on timing.
  *
  * Accumulators may be wider than the type: f16, bf16 and the two 8-bit floats are summed and
  * multiplied in f32 and rounded once at the end, saturating sums of small integers are exact in i32
- * and clamped once at the end. A fold that is done in several passes (or at several nodes) carries
- * accumulators from one to the next.
+ * and clamped once at the end. A fold that is done in several passes (or at several nodes) ends each
+ * with accumulators, which netinc_reduce_accumulators() folds.
  *
  * There is a place for later additions: a format whose bytes are not count x elem_size (sparse,
  * block float) has elem_size 0 and a length function; a further instruction set is a variant, a
@@ -40,10 +40,13 @@ enum netinc_variant {
 #define NETINC_NEEDS_AVX2	(NETINC_CPU_AVX2 | NETINC_CPU_F16C)
 #define NETINC_NEEDS_AVX512	(NETINC_CPU_AVX512 | NETINC_CPU_F16C)
 
+#define NETINC_MAX_SOURCES	16u	/* of one pass */
+
 /* How sources and result of one pass look; neither flag: elements in, elements out. */
-#define NETINC_FOLD_CONTINUE	0x1u	/* src[0] holds accumulators of an earlier pass */
+/* n is 1, src[0] holds accumulators: what has been folded is rounded, divided, clamped */
+#define NETINC_FOLD_ACCUMULATORS	0x1u
 /* dst gets accumulators: not rounded to the type, clamped or divided */
-#define NETINC_FOLD_UNROUNDED	0x2u
+#define NETINC_FOLD_UNROUNDED		0x2u
 
 struct netinc_fold_args {
 	unsigned int flags;	/* NETINC_FOLD_* */
@@ -51,10 +54,10 @@ struct netinc_fold_args {
 };
 
 /*
- * dst[i] = src[0][i] op src[1][i] op ... op src[n - 1][i] for i < count, n >= 1. Any byte
- * alignment; dst may be src[0] itself where both hold the same (elements, or accumulators), no
- * other overlap. Elements are little-endian in memory on every host, accumulators are in host
- * order.
+ * dst[i] = src[0][i] op src[1][i] op ... op src[n - 1][i] for i < count, 1 <= n <=
+ * NETINC_MAX_SOURCES, in the order of order.h. Any byte alignment; dst may be one of the sources
+ * itself where both hold the same (elements, or accumulators), no other overlap. Both are
+ * little-endian in memory on every host.
  */
 typedef void (*netinc_fold_fn)(void *dst, const void *const *src, unsigned int n,
 			       unsigned int count, const struct netinc_fold_args *args);
@@ -120,6 +123,11 @@ u32 netinc_reduce_digest(void);
  * one.
  */
 const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu_ok);
+/*
+ * What folds accumulators of @r as if they were elements: @r itself where they are, else the kernel
+ * of their type. Its result is not divided: fold with NETINC_FOLD_UNROUNDED.
+ */
+const struct netinc_reduce *netinc_reduce_accumulators(const struct netinc_reduce *r, bool fpu_ok);
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);
 const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok);
 

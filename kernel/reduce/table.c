@@ -98,6 +98,14 @@ u32 netinc_reduce_digest(void)
 	return digest;
 }
 
+const struct netinc_reduce *netinc_reduce_accumulators(const struct netinc_reduce *r, bool fpu_ok)
+{
+	if (r->acc_size == r->elem_size)
+		return netinc_reduce_find(r->type, r->op, r->mode, fpu_ok);
+	return netinc_reduce_find(r->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32,
+				  r->op == INC_OP_AVG ? INC_OP_SUM : r->op, 0, fpu_ok);
+}
+
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
 {
 	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES ||

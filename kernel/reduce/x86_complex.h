@@ -30,7 +30,8 @@ SIMD_INLINE vec t##_step_prod(vec x, vec y)						\
 											\
 SIMD_DEFINE_FOLD(t##_prod, (vec) { 0 },							\
 		 .lanes = SIMD_BYTES / size, .elem = size, .acc = size, .out = size, .load = simd_load, \
-		 .step = t##_step_prod, .finish = simd_no_finish, .settle = part##_canonical, .store = simd_store)
+		 .step = t##_step_prod, .finish = simd_no_finish, .settle = part##_canonical, \
+		 .store = simd_store, .ordered = true)
 
 AS_PARTS(c32, f32, sum)
 AS_PARTS(c32, f32, avg)

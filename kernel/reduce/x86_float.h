@@ -137,7 +137,8 @@ SIMD_INLINE void f8e5m2_store(void *p, vec x)
 /* Kernels with accumulators in the format @a */
 #define FOLD(t, a, op, operand, size, _lanes, _load, _finish, _store)			\
 SIMD_DEFINE_FOLD(t##_##op, (vec)operand, .lanes = _lanes, .elem = size, .acc = SIMD_BYTES / (_lanes), .out = size, \
-		 .load = _load, .step = a##_step_##op, .finish = _finish, .settle = a##_canonical, .store = _store)
+		 .load = _load, .step = a##_step_##op, .finish = _finish, .settle = a##_canonical, \
+		 .store = _store, .ordered = true)
 
 #define f32_step_avg	f32_step_sum
 #define f64_step_avg	f64_step_sum

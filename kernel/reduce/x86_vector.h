@@ -6,8 +6,9 @@
  * by side) and SIMD (the target attribute of every function), and include this file and the x86_*.h
  * that hold the kernels.
  *
- * One pass: a chunk is accumulated in registers over all sources and written once. What is left
- * below a vector is the last whole vector of the data: it is computed first, while a result in
+ * One pass: a chunk is accumulated in registers over all sources and written once. Where the order
+ * matters sources are folded by fours, and what is folded of these waits on a stack, see order.h;
+ * everything else is folded from left to right. What is left below a vector is the last whole vector of the data: it is computed first, while a result in
  * place has not overwritten it yet, and stored last. Only data shorter than a vector goes through a
  * buffer.
  *
@@ -20,8 +21,19 @@
 
 #include "reduce/arith.h"
 #include "reduce/kernels.h"
+#include "reduce/order.h"
 
 #define SIMD_INLINE	static __always_inline SIMD
+/*
+ * In front of a loop over the vectors of a chunk. Of what sanitizers make of it the compiler would
+ * have minutes to do.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define SIMD_UNROLL
+#else
+#define SIMD_UNROLL	_Pragma("GCC unroll 8")
+#endif
+
 #define SIMD_LANES	(SIMD_BYTES / 4u)	/* elements of a vector of 32 bits each */
 
 #define SIMD_VECTOR(name, type, bytes)	typedef type name __attribute__((vector_size(bytes)))
@@ -55,6 +67,9 @@ SIMD_VECTOR(half_f32, float, SIMD_BYTES / 2);
 #define SIMD_FIRST	((vec)(vec_u64) { ~0ull, 0, ~0ull, 0, ~0ull, 0, ~0ull, 0 })
 #endif
 
+/* What waits while sources are folded by fours: of 8 and of 4 of them. */
+#define SIMD_STACK	2
+
 /* The type in which vectors are passed around, whatever their elements are. */
 typedef vec_u32 vec;
 
@@ -74,6 +89,8 @@ struct simd_kernel {
 	vec (*finish)(vec acc, vec operand);	/* division or the like, not for results that go on */
 	vec (*settle)(vec acc);			/* after that: NaN becomes canonical */
 	void (*store)(void *p, vec x);		/* lanes elements of dst */
+	/* the result depends on the order in which steps are done: sums and products of floats */
+	bool ordered;
 };
 
 /* One call of a fold. */
@@ -81,7 +98,7 @@ struct simd_job {
 	void *dst;
 	const void *const *src;
 	unsigned int n, count;
-	bool resume, unrounded;	/* NETINC_FOLD_CONTINUE, NETINC_FOLD_UNROUNDED */
+	bool resume, unrounded;	/* NETINC_FOLD_ACCUMULATORS, NETINC_FOLD_UNROUNDED */
 	vec operand;		/* of finish */
 };
 
@@ -128,12 +145,18 @@ SIMD_INLINE vec simd_no_settle(vec acc)
 	return acc;
 }
 
-/* Accumulators of the first source: those of an earlier pass are loaded as they are. */
+/* Accumulators of the first source: those of earlier passes are loaded as they are. */
 SIMD_INLINE vec simd_first(const struct simd_job *j, size_t i, const struct simd_kernel *k)
 {
 	if (k->acc != k->elem && j->resume)
 		return simd_load(j->src[0] + i * k->acc);
 	return k->load(j->src[0] + i * k->elem);
+}
+
+SIMD_INLINE vec simd_source(const struct simd_job *j, unsigned int s, size_t i,
+			    const struct simd_kernel *k)
+{
+	return k->load(j->src[s] + i * k->elem);
 }
 
 SIMD_INLINE vec simd_result(const struct simd_job *j, vec acc, const struct simd_kernel *k)
@@ -149,32 +172,95 @@ SIMD_INLINE void simd_put(const struct simd_job *j, size_t i, vec result, const 
 		k->store(j->dst + i * k->out, result);
 }
 
+/* Sources [@s, @s + @n), 1 <= @n <= 4, of @chunk vectors from element @i on. */
+SIMD_INLINE void simd_few(const struct simd_job *j, unsigned int s, unsigned int n, size_t i,
+			  const struct simd_kernel *k, vec *acc, const unsigned int chunk)
+{
+	const size_t step = k->lanes;
+	unsigned int v;
+
+	SIMD_UNROLL
+	for (v = 0; v < chunk; v++)
+		acc[v] = s ? simd_source(j, s, i + v * step, k) : simd_first(j, i + v * step, k);
+	if (n == 1)
+		return;
+	SIMD_UNROLL
+	for (v = 0; v < chunk; v++)
+		acc[v] = k->step(acc[v], simd_source(j, s + 1, i + v * step, k));
+	if (n == 2)
+		return;
+	if (n == 3) {
+	SIMD_UNROLL
+		for (v = 0; v < chunk; v++)
+			acc[v] = k->step(acc[v], simd_source(j, s + 2, i + v * step, k));
+		return;
+	}
+	SIMD_UNROLL
+	for (v = 0; v < chunk; v++)
+		acc[v] = k->step(acc[v], k->step(simd_source(j, s + 2, i + v * step, k),
+						 simd_source(j, s + 3, i + v * step, k)));
+}
+
+/* All sources of @chunk vectors, from left to right. */
+SIMD_INLINE void simd_in_a_row(const struct simd_job *j, size_t i, const struct simd_kernel *k,
+			       vec *acc, const unsigned int chunk)
+{
+	unsigned int s, v;
+
+	SIMD_UNROLL
+	for (v = 0; v < chunk; v++)
+		acc[v] = simd_first(j, i + v * k->lanes, k);
+	for (s = 1; s < j->n; s++)
+	SIMD_UNROLL
+		for (v = 0; v < chunk; v++)
+			acc[v] = k->step(acc[v], simd_source(j, s, i + v * k->lanes, k));
+}
+
+/* All sources of @chunk vectors, by fours; @stack: SIMD_STACK x @chunk. */
+SIMD_INLINE void simd_tree(const struct simd_job *j, size_t i, const struct simd_kernel *k,
+			   vec *acc, vec *stack, const unsigned int chunk)
+{
+	unsigned int s, t, v, top = 0;
+
+	for (s = 0;; s += 4) {
+		const bool last = j->n - s <= 4;
+
+		simd_few(j, s, last ? j->n - s : 4, i, k, acc, chunk);
+		for (t = last ? top : netinc_order_joins(s / 4); t; t--, top--) {
+	SIMD_UNROLL
+			for (v = 0; v < chunk; v++)
+				acc[v] = k->step(stack[(top - 1) * chunk + v], acc[v]);
+		}
+		if (last)
+			return;
+	SIMD_UNROLL
+		for (v = 0; v < chunk; v++)
+			stack[top * chunk + v] = acc[v];
+		top++;
+	}
+}
+
 SIMD_INLINE vec simd_one(const struct simd_job *j, size_t i, const struct simd_kernel *k)
 {
-	vec acc = simd_first(j, i, k);
-	unsigned int s;
+	vec stack[SIMD_STACK], acc;
 
-	for (s = 1; s < j->n; s++)
-		acc = k->step(acc, k->load(j->src[s] + i * k->elem));
+	if (k->ordered)
+		simd_tree(j, i, k, &acc, stack, 1);
+	else
+		simd_in_a_row(j, i, k, &acc, 1);
 	return simd_result(j, acc, k);
 }
 
-SIMD_INLINE void simd_chunk(const struct simd_job *j, size_t i, const struct simd_kernel *k)
+SIMD_INLINE void simd_many(const struct simd_job *j, size_t i, const struct simd_kernel *k)
 {
-	vec acc[SIMD_CHUNK];
-	unsigned int s, v;
+	vec stack[SIMD_STACK * SIMD_CHUNK], acc[SIMD_CHUNK];
+	unsigned int v;
 
-#pragma GCC unroll 8
-	for (v = 0; v < SIMD_CHUNK; v++)
-		acc[v] = simd_first(j, i + v * k->lanes, k);
-	for (s = 1; s < j->n; s++) {
-		const void *p = j->src[s] + i * k->elem;
-
-#pragma GCC unroll 8
-		for (v = 0; v < SIMD_CHUNK; v++)
-			acc[v] = k->step(acc[v], k->load(p + v * k->lanes * k->elem));
-	}
-#pragma GCC unroll 8
+	if (k->ordered)
+		simd_tree(j, i, k, acc, stack, SIMD_CHUNK);
+	else
+		simd_in_a_row(j, i, k, acc, SIMD_CHUNK);
+	SIMD_UNROLL
 	for (v = 0; v < SIMD_CHUNK; v++)
 		simd_put(j, i + v * k->lanes, simd_result(j, acc[v], k), k);
 }
@@ -184,19 +270,20 @@ SIMD_INLINE void simd_short(const struct simd_job *j, const struct simd_kernel *
 {
 	u8 buf[SIMD_BYTES] = { 0 };
 	const void *src[1] = { buf };
+	vec stack[NETINC_ORDER_LEVELS];
 	struct simd_job b = *j;
-	unsigned int s;
-	vec acc;
+	unsigned int s, t, top;
 
 	b.dst = buf;
 	b.src = src;
-	memcpy(buf, j->src[0], j->count * (j->resume ? k->acc : k->elem));
-	acc = simd_first(&b, 0, k);
-	for (s = 1; s < j->n; s++) {
-		memcpy(buf, j->src[s], j->count * k->elem);
-		acc = k->step(acc, k->load(buf));
+	for (top = 0, s = 0; s < j->n; s++) {
+		memcpy(buf, j->src[s], j->count * (j->resume ? k->acc : k->elem));
+		stack[top] = simd_first(&b, 0, k);
+		for (t = s + 1 < j->n ? netinc_order_joins(s) : top; t; t--, top--)
+			stack[top - 1] = k->step(stack[top - 1], stack[top]);
+		top++;
 	}
-	simd_put(&b, 0, simd_result(j, acc, k), k);
+	simd_put(&b, 0, simd_result(j, stack[0], k), k);
 	memcpy(j->dst, buf, j->count * (j->unrounded ? k->acc : k->out));
 }
 
@@ -213,7 +300,7 @@ SIMD_INLINE void simd_fold(const struct simd_job *j, const struct simd_kernel *k
 	if (rest)
 		last = simd_one(j, j->count - lanes, k);
 	for (; j->count - i >= SIMD_CHUNK * lanes; i += SIMD_CHUNK * lanes)
-		simd_chunk(j, i, k);
+		simd_many(j, i, k);
 	for (; j->count - i >= lanes; i += lanes)
 		simd_put(j, i, simd_one(j, i, k), k);
 	if (rest)
@@ -230,7 +317,7 @@ static SIMD void fn(void *dst, const void *const *src, unsigned int n, unsigned 
 	const struct simd_kernel kernel = { __VA_ARGS__ };				\
 	struct simd_job job = {								\
 		.dst = dst, .src = src, .n = n, .count = count,				\
-		.resume = args->flags & NETINC_FOLD_CONTINUE,				\
+		.resume = args->flags & NETINC_FOLD_ACCUMULATORS,			\
 		.unrounded = args->flags & NETINC_FOLD_UNROUNDED, .operand = _operand,	\
 	};										\
 											\

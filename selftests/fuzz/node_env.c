@@ -2,7 +2,7 @@
 /* See node_env.h. */
 #include "honest.h"
 #include "node_env.h"
-#include "reduce/reduce.h"
+#include "fold_operands.h"
 
 struct node_env env;
 
@@ -112,10 +112,14 @@ static void run_kernel(const struct netinc_slot *slot, u8 *to, const void **src,
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, false);
-	const struct netinc_fold_args args = { .ranks = ranks };
+	struct fold_stack f;
+	u32 i;
 
 	netinc_assert(r && n && ranks);
-	r->fold(to, src, n, slot->len / r->elem_size, &args);
+	fold_stack_init(&f, r, slot->len / r->elem_size);
+	for (i = 0; i < n; i++)
+		fold_stack_add(&f, &(struct fold_operand){ src[i], 1, false });
+	fold_stack_end(&f, to, ranks, false);
 }
 
 /* What the node has is what the members have sent, and as long as it takes it for. */

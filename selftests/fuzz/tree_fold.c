@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Payload at the nodes of fuzz_tree, and folding, as kernel/node/fold.c does it. */
+/* Payload at the nodes of fuzz_tree, and folding, as kernel/node/fold_elements.c does it. */
 #include "tree_parts.h"
-#include "reduce/reduce.h"
+#include "fold_operands.h"
 
 struct load *tree_load_new(u32 len)
 {
@@ -71,59 +71,34 @@ static const u8 *input_of(struct node *n, const struct netinc_slot *slot, u32 i)
 	return l->data;
 }
 
-/* Accumulators as if they were elements. */
-static const struct netinc_reduce *of_accumulators(const struct netinc_reduce *kernel)
+/* What child @i has said, if it has elements. */
+static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, struct fold_stack *f)
 {
-	u8 type = kernel->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
-
-	return netinc_reduce_find(type, kernel->op == INC_OP_AVG ? INC_OP_SUM : kernel->op, 0,
-				  false);
-}
-
-/* Adds what child @i has said to @acc; false: it has no elements. */
-static bool add_input(struct node *n, const struct netinc_slot *slot, u32 i,
-		      const struct netinc_reduce *kernel, u8 *acc, bool any)
-{
-	struct netinc_fold_args args = { .ranks = n->g.cfg.size, .flags = NETINC_FOLD_UNROUNDED };
-	u32 wider = kernel->acc_size / kernel->elem_size, elems = slot->len / kernel->elem_size;
-	const void *src[2] = { acc };
-	u8 to[4 * MAX_LEN];
+	u32 wider = f->r->acc_size / f->r->elem_size;
+	bool wide = slot->in[i].flags & INC_F_WIDE;
 
 	if (!(slot->in[i].flags & INC_F_PAYLOAD))
-		return false;
-	src[any] = input_of(n, slot, i);
-	if (!(slot->in[i].flags & INC_F_WIDE)) {
-		netinc_assert(slot->in[i].len == slot->len);
-		args.flags |= any ? NETINC_FOLD_CONTINUE : 0;
-		kernel->fold(to, src, 1 + any, elems, &args);
-	} else {
-		/* only nodes have accumulators, of what has wider ones */
-		netinc_assert(n->g.members[i].height && wider > 1);
-		netinc_assert(slot->in[i].len == slot->len * wider);
-		args.flags = 0;
-		kernel = of_accumulators(kernel);
-		kernel->fold(to, src, 1 + any, slot->len * wider / kernel->elem_size, &args);
-	}
-	memcpy(acc, to, slot->len * wider);
-	return true;
+		return;
+	/* only nodes have accumulators, of what has wider ones */
+	netinc_assert(!wide || (n->g.members[i].height && wider > 1));
+	netinc_assert(slot->in[i].len == slot->len * (wide ? wider : 1));
+	fold_stack_add(f, &(struct fold_operand){ input_of(n, slot, i), n->g.agg.child[i].weight,
+						  wide });
 }
 
 static void fold_all(struct node *n, const struct netinc_slot *slot, u8 *to)
 {
-	const struct netinc_reduce *kernel =
+	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, false);
-	struct netinc_fold_args args = { .ranks = n->g.cfg.size, .flags = NETINC_FOLD_CONTINUE };
-	u8 acc[4 * MAX_LEN];
-	const void *src[1] = { acc };
-	bool any = false;
+	struct fold_stack f;
 	u32 i;
 
-	netinc_assert(kernel && !(slot->len % kernel->elem_size));
+	netinc_assert(r && !(slot->len % r->elem_size));
+	fold_stack_init(&f, r, slot->len / r->elem_size);
 	for (i = 0; i < n->g.agg.children; i++)
-		any |= add_input(n, slot, i, kernel, acc, any);
-	netinc_assert(any);
-	args.flags |= n->g.agg.root ? 0 : NETINC_FOLD_UNROUNDED;
-	kernel->fold(to, src, 1, slot->len / kernel->elem_size, &args);
+		add_input(n, slot, i, &f);
+	netinc_assert(f.order.n);
+	fold_stack_end(&f, to, n->g.cfg.size, !n->g.agg.root);
 }
 
 static void move_one(struct node *n, const struct netinc_slot *slot, u8 *to)

@@ -116,6 +116,7 @@ static void info(void)
 	FIELD(inc_info, parent);
 	FIELD(inc_info, placement);
 	FIELD(inc_info, fallback);
+	FIELD(inc_info, order);
 	FIELD(inc_info, resv);
 }
 

@@ -222,54 +222,82 @@ static inline double ref_max(double a, double b)
 	return -ref_min(-a, -b);
 }
 
+/* Where the tree over [l, r) is cut in two: at the largest power of two below its size. */
+static inline unsigned int ref_middle(unsigned int l, unsigned int r)
+{
+	unsigned int half = 1;
+
+	while (2 * half < r - l)
+		half *= 2;
+	return l + half;
+}
+
+static inline double ref_float_node(const struct ref_type *t, u8 op, const u8 *const *p,
+				    unsigned int l, unsigned int r)
+{
+	unsigned int m = ref_middle(l, r);
+	double a, b;
+
+	if (r - l == 1)
+		return ref_decode(t, ref_get(p[l], t->bytes));
+	a = ref_float_node(t, op, p, l, m);
+	b = ref_float_node(t, op, p, m, r);
+	if (op == INC_OP_PROD)
+		return ref_mul(t, a, b);
+	if (op == INC_OP_MIN)
+		return ref_min(a, b);
+	if (op == INC_OP_MAX)
+		return ref_max(a, b);
+	return ref_add(t, a, b);
+}
+
 static inline void ref_float(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
 			     unsigned int ranks, u8 *out)
 {
-	double acc = ref_decode(t, ref_get(p[0], t->bytes)), x;
-	unsigned int s;
+	double acc = ref_float_node(t, op, p, 0, n);
 
-	for (s = 1; s < n; s++) {
-		x = ref_decode(t, ref_get(p[s], t->bytes));
-		if (op == INC_OP_PROD)
-			acc = ref_mul(t, acc, x);
-		else if (op == INC_OP_MIN)
-			acc = ref_min(acc, x);
-		else if (op == INC_OP_MAX)
-			acc = ref_max(acc, x);
-		else
-			acc = ref_add(t, acc, x);
-	}
 	if (op == INC_OP_AVG)
 		acc = ref_div(t, acc, ranks);
 	ref_put(out, t->bytes, ref_encode(t, acc));
 }
 
+struct ref_complex {
+	double re, im;
+};
+
+static inline struct ref_complex ref_complex_node(const struct ref_type *t, u8 op,
+						  const u8 *const *p, unsigned int l,
+						  unsigned int r)
+{
+	unsigned int m = ref_middle(l, r);
+	struct ref_complex a, b;
+
+	if (r - l == 1)
+		return (struct ref_complex){
+			ref_decode(t, ref_get(p[l], t->bytes)),
+			ref_decode(t, ref_get(p[l] + t->bytes, t->bytes)),
+		};
+	a = ref_complex_node(t, op, p, l, m);
+	b = ref_complex_node(t, op, p, m, r);
+	if (op != INC_OP_PROD)
+		return (struct ref_complex){ ref_add(t, a.re, b.re), ref_add(t, a.im, b.im) };
+	return (struct ref_complex){
+		ref_sub(t, ref_mul(t, a.re, b.re), ref_mul(t, a.im, b.im)),
+		ref_add(t, ref_mul(t, a.re, b.im), ref_mul(t, a.im, b.re)),
+	};
+}
+
 static inline void ref_complex(const struct ref_type *t, u8 op, const u8 *const *p, unsigned int n,
 			       unsigned int ranks, u8 *out)
 {
-	double re = ref_decode(t, ref_get(p[0], t->bytes)),
-	       im = ref_decode(t, ref_get(p[0] + t->bytes, t->bytes));
-	double c, d, was;
-	unsigned int s;
+	struct ref_complex x = ref_complex_node(t, op, p, 0, n);
 
-	for (s = 1; s < n; s++) {
-		c = ref_decode(t, ref_get(p[s], t->bytes));
-		d = ref_decode(t, ref_get(p[s] + t->bytes, t->bytes));
-		was = re;
-		if (op == INC_OP_PROD) {
-			re = ref_sub(t, ref_mul(t, was, c), ref_mul(t, im, d));
-			im = ref_add(t, ref_mul(t, was, d), ref_mul(t, im, c));
-		} else {
-			re = ref_add(t, re, c);
-			im = ref_add(t, im, d);
-		}
-	}
 	if (op == INC_OP_AVG) {
-		re = ref_div(t, re, ranks);
-		im = ref_div(t, im, ranks);
+		x.re = ref_div(t, x.re, ranks);
+		x.im = ref_div(t, x.im, ranks);
 	}
-	ref_put(out, t->bytes, ref_encode(t, re));
-	ref_put(out + t->bytes, t->bytes, ref_encode(t, im));
+	ref_put(out, t->bytes, ref_encode(t, x.re));
+	ref_put(out + t->bytes, t->bytes, ref_encode(t, x.im));
 }
 
 /* Integers */

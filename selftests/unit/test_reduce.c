@@ -5,9 +5,11 @@
  * around that of a vector, in one pass and in several, in place, and with bytes around each result
  * that must not change.
  */
+#include "reduce/order.h"
 #include "reduce_env.h"
 
-#define MAX_SOURCES	64u
+#define MAX_SOURCES	NETINC_MAX_SOURCES
+#define MAX_PASSES	150u	/* sources of several passes */
 #define MAX_SIZE	16u	/* bytes of an element */
 #define BULK		0x100000u
 #define BULK_SOURCES	3u
@@ -28,8 +30,8 @@ struct property {
 /* A set of sources and what is to come out of it. */
 struct data {
 	unsigned int n, count, ranks;
-	u8 *buf[MAX_SOURCES];
-	const void *src[MAX_SOURCES];	/* in there, off its alignment */
+	u8 *buf[MAX_PASSES];
+	const void *src[MAX_PASSES];	/* in there, off its alignment */
 	u8 *want;
 };
 
@@ -58,7 +60,7 @@ static void data_allocate(struct data *d, const struct kernel_test *k, unsigned 
 static void data_reference(struct data *d, const struct kernel_test *k)
 {
 	unsigned int size = ref_size(k->t), i, s;
-	const u8 *p[MAX_SOURCES];
+	const u8 *p[MAX_PASSES];
 
 	for (i = 0; i < d->count; i++) {
 		for (s = 0; s < d->n; s++)
@@ -164,7 +166,7 @@ static void shapes_of(const struct kernel_test *k, const struct netinc_reduce *r
 	/* Every count up to three vectors, then any up to some chunks. */
 	for (i = 0; i < 3 * lanes + 80 && good; i++) {
 		struct data d = {
-			.n = 1 + ktap_below(i % 16 ? 4 : MAX_SOURCES),
+			.n = 1 + ktap_below(i % 4 ? 4 : MAX_SOURCES),
 			.ranks = 1 + ktap_below(1024),
 			.count = i < 3 * lanes ? i : ktap_below(20 * lanes),
 		};
@@ -176,44 +178,68 @@ static void shapes_of(const struct kernel_test *k, const struct netinc_reduce *r
 	}
 }
 
+/* Any variant of the kernel, or its accumulators'. */
+static const struct netinc_reduce *any_variant(const struct netinc_reduce *r, bool accumulators)
+{
+	const struct netinc_reduce *by;
+
+	if (accumulators)
+		return netinc_reduce_accumulators(r, ktap_below(2));
+	by = netinc_reduce_variant(r->type, r->op, r->mode, ktap_below(NETINC_VARIANT_COUNT));
+	return by ?: r;
+}
+
+/* One pass, of as many sources as there may be or fewer. Returns how many. */
+static unsigned int one_pass(const struct netinc_reduce *r, const struct data *d,
+			     unsigned int first, u8 *to)
+{
+	unsigned int left = d->n - first, n = 1 + ktap_below(min(left, MAX_SOURCES));
+	const struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 };
+
+	n = netinc_order_pass(first, 1, n, n == left);
+	any_variant(r, false)->fold(to, d->src + first, n, d->count, &args);
+	return n;
+}
+
 /*
- * The sources in two or three passes, each by any variant: what comes out is what one pass gives,
+ * The sources in several passes, each by any variant: what comes out is what the definition gives,
  * and accumulators are as many bytes as the table says.
  */
 static bool several_passes(const struct kernel_test *k, const struct netinc_reduce *r,
 			   struct data *d)
 {
-	size_t wide = (size_t)d->count * r->acc_size, len = (size_t)d->count * r->elem_size;
-	u8 *out = allocate(wide + 2 * GUARD), *acc = out + 1 + ktap_below(GUARD - 1),
-	   *dst = allocate(len);
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 };
-	const struct netinc_reduce *by = r;
-	unsigned int done = 0, now;
-	const void *src[MAX_SOURCES];
+	size_t wide = (size_t)d->count * r->acc_size, size = wide + 2 * GUARD;
+	const struct netinc_fold_args join = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 },
+				      end = { .flags = NETINC_FOLD_ACCUMULATORS, .ranks = d->ranks };
+	u8 *out[NETINC_ORDER_DEPTH], *acc[NETINC_ORDER_DEPTH];
+	u8 *dst = allocate((size_t)d->count * r->elem_size);
+	struct netinc_order o = { 0 };
+	unsigned int done, n, i, used = 0;
 	bool good = true;
 
-	memset(out, GUARD_BYTE, wide + 2 * GUARD);
-	while (done < d->n) {
-		now = 1 + ktap_below(d->n - done);
-		memcpy(src + !!done, d->src + done, now * sizeof(*src));
-		if (done)
-			src[0] = acc;
-		if (done + now == d->n)
-			args = (struct netinc_fold_args){
-				.flags = args.flags & NETINC_FOLD_CONTINUE, .ranks = d->ranks,
-			};
-		by->fold(done + now == d->n ? dst : acc, src, now + !!done, d->count, &args);
-		good = guards_intact(k->name, out, acc, wide, wide + 2 * GUARD) && good;
-		done += now;
-		args.flags = NETINC_FOLD_CONTINUE | NETINC_FOLD_UNROUNDED;
-		by = netinc_reduce_variant(r->type, r->op, r->mode,
-					   ktap_below(NETINC_VARIANT_COUNT));
-		if (!by)
-			by = r;
+	for (done = 0; done < d->n; done += n) {
+		if (o.n == used) {
+			out[used] = allocate(size);
+			memset(out[used], GUARD_BYTE, size);
+			acc[used] = out[used] + 1 + ktap_below(GUARD - 1);
+			used++;
+		}
+		n = one_pass(r, d, done, acc[o.n]);
+		netinc_order_push(&o, done, n);
+		while (o.n > 1 && (done + n == d->n || netinc_order_halves(&o))) {
+			const void *src[2] = { acc[o.n - 2], acc[o.n - 1] };
+
+			any_variant(r, true)->fold(acc[o.n - 2], src, 2, d->count, &join);
+			netinc_order_join(&o);
+		}
 	}
-	good = compare(k, d, " in passes", dst) && good;
+	any_variant(r, false)->fold(dst, (const void *const *)acc, 1, d->count, &end);
+	good = compare(k, d, " in passes", dst);
+	for (i = 0; i < used; i++) {
+		good = guards_intact(k->name, out[i], acc[i], wide, size) && good;
+		free(out[i]);
+	}
 	free(dst);
-	free(out);
 	return good;
 }
 
@@ -224,7 +250,7 @@ static void passes_of(const struct kernel_test *k, const struct netinc_reduce *r
 
 	for (i = 0; i < 150 && good; i++) {
 		struct data d = {
-			.n = 1 + ktap_below(i % 16 ? 6 : MAX_SOURCES), .count = ktap_below(300),
+			.n = 1 + ktap_below(i % 4 ? 20 : MAX_PASSES), .count = ktap_below(100),
 			.ranks = 1 + ktap_below(1024),
 		};
 

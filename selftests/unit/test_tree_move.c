@@ -44,7 +44,8 @@ static void test_plan(void)
 	for (i = 0; i < RANKS; i++) {
 		const struct inc_ready *r = &net.told[i].ready;
 
-		expect(r->height == 2 && r->fallback == INC_FALLBACK_EDGE && !r->move,
+		expect(r->height == (2 | INC_READY_TREE_ORDER) &&
+		       r->fallback == INC_FALLBACK_EDGE && !r->move,
 		       "rank %u: height %u, fallback %u", i, r->height, r->fallback);
 		expect(r->standbys == 1 && is_at(&r->standby[0], STANDBY_AT),
 		       "rank %u: %u standby nodes", i, r->standbys);

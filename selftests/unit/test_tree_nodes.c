@@ -34,12 +34,55 @@ static void test_any_order(void)
 		for (i = 0; i < RANKS; i++) {
 			const struct inc_ready *r = &net.told[i].ready;
 
-			expect(net.told[i].readies >= 1 && r->height == 1, "order %u: height %u", n,
-			       r->height);
+			/* ranks 0 and 2 are below one node, 1 and 3 below the other */
+			expect(net.told[i].readies >= 1 && r->height == (1 | INC_READY_TREE_ORDER),
+			       "order %u: height %#x", n, r->height);
 			expect(be32_to_cpu(r->size) == RANKS && be16_to_cpu(r->children) == 1 &&
 			       be16_to_cpu(r->rank) == i && be32_to_cpu(r->window) == W / 2,
 			       "order %u: READY of rank %u", n, i);
 		}
+		end_tree();
+	}
+}
+
+/*
+ * The order of folds is that of the tree over the ranks if all nodes are nodes of it: then children
+ * stand for as many ranks as they have. If not, each child is one, at every node.
+ */
+static void test_order(void)
+{
+	static const struct {
+		bool chain;
+		u32 at[RANKS];
+		u32 weight[2];		/* of the children of node 0, 0: there is no such child */
+		bool tree;
+	} cases[] = {
+		{ false, { 1, 1, 2, 2 }, { 2, 2 }, false },
+		{ false, { 1, 2, 1, 2 }, { 1, 1 }, true },
+		{ false, { 1, 1, 1, 2 }, { 1, 1 }, true },
+		{ false, { 2, 1, 1, 1 }, { 1, 1 }, true },
+		{ false, { 1, 2, 2, 1 }, { 1, 1 }, true },
+		{ false, { 1, 1, 2, 0 }, { 2, 1 }, false },
+		{ true, { 2, 1, 0, 0 }, { 2, 1 }, false },
+		{ true, { 0, 0, 1, 2 }, { 1, 1 }, false },
+		{ true, { 0, 1, 2, 0 }, { 1, 1 }, true },
+	};
+	const struct netinc_group *g = &net.node[0].g;
+	u32 i, k;
+
+	for (k = 0; k < ARRAY_SIZE(cases); k++) {
+		form_tree(cases[k].chain, cases[k].at[0], cases[k].at[1], cases[k].at[2],
+			  cases[k].at[3]);
+		for (i = 0; i < 2; i++)
+			expect(g->agg.child[i].weight == cases[k].weight[i],
+			       "case %u: child %u of the root has weight %u", k, i,
+			       g->agg.child[i].weight);
+		for (i = 0; i < RANKS; i++)
+			expect(netinc_ready_tree_order(&net.told[i].ready) == cases[k].tree,
+			       "case %u: order of rank %u", k, i);
+		for (i = 0; i < NODES; i++)
+			expect(!net.node[i].g.joined || net.node[i].g.tree_order == cases[k].tree,
+			       "case %u: order of node %u", k, i);
 		end_tree();
 	}
 }
@@ -447,6 +490,7 @@ static void test_left(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_any_order),
+	KTAP(test_order),
 	KTAP(test_all_local),
 	KTAP(test_refused),
 	KTAP(test_lowest_changes),

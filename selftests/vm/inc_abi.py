@@ -36,7 +36,7 @@ ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
-INFO_TAIL = struct.Struct("=I16sBB6s")
+INFO_TAIL = struct.Struct("=I16s3B5s")
 SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
          "info": 168, "contributed": 144}
 
@@ -297,7 +297,7 @@ class Rank:
         names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing",
                  "srtt_us", "submitted", "completed", "blocks_sent", "blocks_resent")
         info = dict(zip(names, INFO.unpack_from(raw)))
-        info["moves"], _, info["placement"], info["fallback"], _ = INFO_TAIL.unpack_from(raw,
+        info["moves"], _, info["placement"], info["fallback"], info["order"], _ = INFO_TAIL.unpack_from(raw,
                                                                                          len(raw)
                                                                                          - INFO_TAIL.size)
         return info

@@ -85,11 +85,12 @@ def inputs(n, dtype, k=0):
 
 
 def fold(function, vectors):
-    """In the order of ranks, as the node does."""
-    total = vectors[0].copy()
-    for vector in vectors[1:]:
-        total = function(total, vector).astype(total.dtype)
-    return total
+    """Along a binary tree over the ranks, as the node does."""
+    if len(vectors) == 1:
+        return vectors[0].copy()
+    half = 1 << (len(vectors) - 1).bit_length() - 1
+    return function(fold(function, vectors[:half]), fold(function, vectors[half:])).astype(
+        vectors[0].dtype)
 
 
 def as_bf16(x):

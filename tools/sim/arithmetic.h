@@ -16,7 +16,7 @@ struct arithmetic {
 	size_t size;		/* bytes of an element */
 };
 
-/* What the first @n ranks have, @count elements each: folded left to right, rounded once. */
+/* What the first @n ranks have, @count elements each: folded, rounded once. */
 void arithmetic_fold(const struct arithmetic *a, const void *const *in, uint32_t n, void *out,
 		     uint64_t count);
 /* Is the fold of all but the last, as an element, all that one has to know of them? */

@@ -3,7 +3,7 @@
  * The buffers of one operation at a host: streams of the endpoint are put where the operation's
  * shares lie. Of scans the results are folded here, in the order in which the endpoint brings them.
  */
-#include "reduce/reduce.h"
+#include "fold_operands.h"
 #include "sim.h"
 
 /* One rank's object around struct netinc_op. */
@@ -108,7 +108,7 @@ void buffer_free(struct sim *sim, struct sim_op *o)
 		return;
 	verify_free(sim, o);
 	buffer_drop(o);
-	free(o->acc);
+	free(o->chain);
 	free(o->seen);
 	free(o->absent);
 	free(o->counts);
@@ -193,21 +193,30 @@ const u8 *buffer_out(struct sim *sim, const struct sim_op *o, const struct netin
 	return stream_at(sim, o, true, b->send, b->elems);
 }
 
-/* Ranks before this one have been folded into the accumulators; write what comes of it. */
-static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_reduce *r,
-			 const struct netinc_block *b, u8 *acc)
+/* Where the elements of @owner in the block are kept until the own one comes. */
+static u8 *chain_at(const struct sim_op *o, const struct netinc_reduce *r,
+		    const struct netinc_block *b, u32 owner)
 {
-	bool first = !o->op.rank, scan = o->op.coll == INC_COLL_SCAN;
-	struct netinc_fold_args args = { .flags = first ? 0 : NETINC_FOLD_CONTINUE,
-					 .ranks = o->op.size };
-	const void *src[2] = { acc, acc };
-	u8 out[INC_MAX_BLOCK];
+	return o->chain + (owner * o->op.count + (o->op.rank ? b->recv : 0)) * r->elem_size;
+}
 
-	if (first && !scan)
+/* The contributions of all ranks before this one are here; write what comes of them. */
+static void chain_finish(struct sim *sim, struct sim_op *o, const struct netinc_reduce *r,
+			 const struct netinc_block *b)
+{
+	bool scan = o->op.coll == INC_COLL_SCAN;
+	u8 out[INC_MAX_BLOCK];
+	struct fold_stack f;
+	u32 i;
+
+	if (!o->op.rank && !scan)
 		return;
+	fold_stack_init(&f, r, b->elems);
+	for (i = 0; i < o->op.rank; i++)
+		fold_stack_add(&f, &(struct fold_operand){ chain_at(o, r, b, i), 1, false });
 	if (scan)
-		src[!first] = buffer_out(sim, o, b);
-	r->fold(out, src, scan && !first ? 2 : 1, b->elems, &args);
+		fold_stack_add(&f, &(struct fold_operand){ buffer_out(sim, o, b), 1, false });
+	fold_stack_end(&f, out, o->op.size, false);
 	memcpy(stream_at(sim, o, false, b->recv, b->elems), out, b->elems * o->elem_size);
 }
 
@@ -216,24 +225,15 @@ static void chain_in(struct sim *sim, struct sim_op *o, const struct netinc_bloc
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(o->op.wire, o->op.op, o->op.mode & INC_MODE_WIRE, true);
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = o->op.size };
-	const void *src[2];
-	u8 *acc;
 
 	if (b->owner > o->op.rank || !b->elems)
 		return;
-	if (!o->acc)
-		o->acc = malloc(o->op.count * r->acc_size);
-	acc = o->acc + (o->op.rank ? b->recv : 0) * r->acc_size;
-	if (b->owner == o->op.rank) {
-		chain_finish(sim, o, r, b, acc);
-		return;
-	}
-	if (b->owner)
-		args.flags |= NETINC_FOLD_CONTINUE;
-	src[0] = b->owner ? acc : data;
-	src[1] = data;
-	r->fold(acc, src, b->owner ? 2 : 1, b->elems, &args);
+	if (!o->chain)
+		o->chain = malloc(o->op.rank * o->op.count * r->elem_size + 1);
+	if (b->owner == o->op.rank)
+		chain_finish(sim, o, r, b);
+	else
+		memcpy(chain_at(o, r, b, b->owner), data, b->elems * r->elem_size);
 }
 
 void buffer_in(struct sim *sim, struct sim_op *o, const struct netinc_block *b, const u8 *data)

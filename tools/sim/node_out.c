@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a node's groups hold, fold and send, with datagrams for skbs. */
 #include "node.h"
-#include "reduce/reduce.h"
+#include "fold_operands.h"
 
 static struct netinc_group *group_of(struct netinc_agg *agg)
 {
@@ -246,69 +246,31 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
 }
 
-/* What adds up accumulators: f32 and i32 are their own. */
-static const struct netinc_reduce *accumulator_kernel(const struct netinc_reduce *r)
+static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot,
+			  const struct netinc_reduce *r, u32 ranks)
 {
-	u8 type = r->mode & INC_MODE_SATURATE ? INC_TYPE_I32 : INC_TYPE_F32;
+	struct fold_stack f;
+	u32 i;
 
-	return netinc_reduce_find(type, r->op == INC_OP_AVG ? INC_OP_SUM : r->op, 0, true);
+	fold_stack_init(&f, r, slot->len / r->elem_size);
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_PAYLOAD)
+			fold_stack_add(&f, &(struct fold_operand){
+				.data = payload(&slot->in[i]),
+				.weight = agg->child[i].weight,
+				.wide = slot->in[i].flags & INC_F_WIDE,
+			});
+	fold_stack_end(&f, result_payload(slot), ranks, !agg->root);
 }
 
-/* One contribution more into the accumulators, which are as many as the slot has elements. */
-static void fold_in(const struct netinc_reduce *r, u8 *acc, const struct netinc_pay *in, bool first,
-		    u32 elems)
+/* An average is of those that are there. */
+static u32 count_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot)
 {
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 1 };
-	const void *src[2] = { acc, payload(in) };
-	const struct netinc_reduce *add;
-
-	if (!(in->flags & INC_F_WIDE)) {
-		args.flags |= first ? 0 : NETINC_FOLD_CONTINUE;
-		r->fold(acc, src + first, first ? 1 : 2, elems, &args);
-	} else if (first) {
-		memcpy(acc, payload(in), elems * r->acc_size);
-	} else {
-		args.flags = 0;
-		add = accumulator_kernel(r);
-		add->fold(acc, src, 2, elems * r->acc_size / add->elem_size, &args);
-	}
-}
-
-static void fold_tree(struct netinc_agg *agg, struct netinc_slot *slot,
-		      const struct netinc_reduce *r)
-{
-	u32 elems = slot->len / r->elem_size, i;
-	struct netinc_fold_args args = { .flags = NETINC_FOLD_CONTINUE,
-					 .ranks = node_of_agg(agg)->sim->plan.hosts };
-	u8 *acc = malloc(elems * r->acc_size + 1);
-	const void *src = acc;
-	bool first = true;
-
-	for (i = 0; i < agg->children; i++) {
-		if (!(slot->in[i].flags & INC_F_PAYLOAD))
-			continue;
-		fold_in(r, acc, &slot->in[i], first, elems);
-		first = false;
-	}
-	if (agg->root)
-		r->fold(result_payload(slot), &src, 1, elems, &args);
-	else
-		memcpy(result_payload(slot), acc, elems * r->acc_size);
-	free(acc);
-}
-
-static void fold_ranks(struct netinc_agg *agg, struct netinc_slot *slot,
-		       const struct netinc_reduce *r)
-{
-	struct netinc_fold_args args = { 0 };
-	const void *src[SIM_MAX_HOSTS];
 	u32 i, n = 0;
 
 	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
-			src[n++] = payload(&slot->in[i]);
-	args.ranks = n;
-	r->fold(result_payload(slot), src, n, slot->len / r->elem_size, &args);
+		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	return n;
 }
 
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
@@ -327,10 +289,8 @@ static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
 	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root))
 		return false;
-	if (node->sim->plan.tree.nodes)
-		fold_tree(agg, slot, r);
-	else
-		fold_ranks(agg, slot, r);
+	fold_children(agg, slot, r, node->sim->plan.tree.nodes ? node->sim->plan.hosts :
+							      count_inputs(agg, slot));
 	node->folds++;
 	return true;
 }

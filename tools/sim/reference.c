@@ -123,6 +123,34 @@ static void fold_deep(struct ref *r, u64 n, u8 *out)
 		free((void *)d.in[i]);
 }
 
+/* Are these ranks a node of the binary tree over all? It is cut at powers of two. */
+static bool is_subtree(u32 mask, u32 hosts)
+{
+	u32 first = 0, n = 0, size = 1;
+
+	while (!(mask >> first & 1))
+		first++;
+	while (first + n < hosts && (mask >> (first + n) & 1))
+		n++;
+	while (size < n)
+		size *= 2;
+	return mask == (u32)(((1ull << n) - 1) << first) && !(first % size) &&
+	       (size == n || first + n == hosts);
+}
+
+/* Do all nodes of the tree fold what the tree over the ranks has as one? */
+static bool is_canonical(const struct sim *sim)
+{
+	u32 node, mask;
+
+	for (node = 0; node < sim->plan.tree.nodes; node++) {
+		mask = tree_ranks(sim, node);
+		if (mask && !is_subtree(mask, sim->plan.hosts))
+			return false;
+	}
+	return true;
+}
+
 /* Of ranks 0 .. last, all that they send. */
 static const u8 *folded(struct ref *r, u32 last)
 {
@@ -139,11 +167,12 @@ static const u8 *folded(struct ref *r, u32 last)
 		return r->retained->fold[last];
 	r->retained->fold[last] = malloc(n * r->size + 1);
 	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) &&
-	    reference_is_ordered(&r->op)) {
+	    reference_is_ordered(&r->op) && !is_canonical(r->sim)) {
 		fold_deep(r, n, r->retained->fold[last]);
 		return r->retained->fold[last];
 	}
-	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a)) {
+	if (last && netinc_coll_chains(r->op.coll) && arithmetic_is_narrow(&a) &&
+	    !reference_is_ordered(&r->op)) {
 		in[k++] = folded(r, last - 1);
 		in[k++] = input(r, last);
 	}

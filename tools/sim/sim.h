@@ -230,7 +230,7 @@ struct sim_op {
 	u32 elem_size;
 	u8 *send;		/* the same as recv where in place */
 	u8 *recv;
-	u8 *acc;		/* scan, exscan: accumulators, of each element one */
+	u8 *chain;		/* scan, exscan: the elements of all ranks before this one */
 	u8 *seen;		/* [seen_blocks]: this block's result is here */
 	u32 *absent;		/* likewise: bits of the ranks that are not in it */
 	u64 seen_blocks;

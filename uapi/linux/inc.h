@@ -130,6 +130,13 @@ enum inc_placement {
 	INC_PLACEMENT_EDGE,
 };
 
+/* The order in which a group's contributions are folded, where that makes a difference. */
+enum inc_order {
+	/* along one binary tree over the numbers of the ranks, wherever these are */
+	INC_ORDER_CANONICAL,
+	INC_ORDER_TREE,		/* along such a tree over the children of each node */
+};
+
 /* What happens when a rank that answers has not contributed for late_ms. */
 enum inc_late_policy {
 	INC_LATE_WAIT,		/* it is waited for; late_ms 0: reported after a second */
@@ -169,11 +176,13 @@ struct inc_status {
 };
 
 /* inc_join.below */
-#define INC_JOIN_HEIGHT	0x0f	/* levels of nodes from the sender down, 0: it is a rank */
+#define INC_JOIN_HEIGHT		0x0f	/* levels of nodes from the sender down, 0: it is a rank */
+/* of a node: its children are not all nodes of the canonical tree over the ranks, in its order */
+#define INC_JOIN_TREE_ORDER	0x20
 /* of a node: not all ranks below it have been heard lately; it has to be called, and calls them */
-#define INC_JOIN_STALE	0x80
+#define INC_JOIN_STALE		0x80
 /* who wants no membership: CHALLENGE with struct inc_about, once challenge and proof are right */
-#define INC_JOIN_ASK	0x40
+#define INC_JOIN_ASK		0x40
 
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
@@ -250,6 +259,10 @@ struct inc_wait_pkt {
 	__be32	pause;
 };
 
+/* inc_ready.height */
+#define INC_READY_HEIGHT	0x0f	/* levels of nodes below the root, 0: all ranks are its children */
+#define INC_READY_TREE_ORDER	0x80	/* INC_ORDER_TREE */
+
 /* READY: header (epoch, incarnation, child = the receiver's index), then this. */
 struct inc_ready {
 	__be32	nonce;		/* echoed */
@@ -269,7 +282,7 @@ struct inc_ready {
 	__u8	fallback;	/* enum inc_fallback */
 	__u8	standbys;
 	__u8	late_policy;	/* enum inc_late_policy */
-	__u8	height;		/* levels of nodes below the root, 0: all ranks are its children */
+	__u8	height;		/* INC_READY_* */
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
 	__be64	tree_key[2];	/* trees > 1: makes the up cookies of the receiver's children */
 	struct inc_addr edge;	/* the host of rank 0 */

@@ -175,7 +175,8 @@ struct inc_info {
 	__u8	parent[16];
 	__u8	placement;	/* enum inc_placement */
 	__u8	fallback;	/* enum inc_fallback */
-	__u8	resv[6];
+	__u8	order;		/* enum inc_order: of floats' sums and products; valid with epoch > 0 */
+	__u8	resv[5];
 };
 
 #define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)

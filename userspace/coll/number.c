@@ -430,40 +430,102 @@ static struct number contribution(const struct plan *plan, const uint8_t *elem, 
 	return x;
 }
 
-/* What stands in @at up to a closing bracket or the end: ranks, or what nodes have folded. */
+/*
+ * @n operands along one binary tree, which is cut at the largest power of two below its size: the
+ * order of every fold.
+ */
+static struct number fold_pairs(const struct plan *plan, const struct number *x, uint32_t n)
+{
+	uint32_t half = 1;
+
+	if (n == 1)
+		return *x;
+	while (2 * half < n)
+		half *= 2;
+	return fold_two(plan, fold_pairs(plan, x, half), fold_pairs(plan, x + half, n - half));
+}
+
+/* Ranks of one node of a tree: @n from @first on, if @whole; they are all that is below it. */
+struct range {
+	uint32_t first, n;
+	bool whole;
+};
+
+/* Is that a node of the binary tree over all ranks? */
+static bool is_subtree(const struct range *r, uint32_t ranks)
+{
+	uint32_t size = 1;
+
+	while (size < r->n)
+		size *= 2;
+	return r->whole && r->first % size == 0 &&
+	       (size == r->n || r->first + r->n == ranks);
+}
+
+/* What stands in @at up to a closing bracket or the end: are all nodes such nodes? */
+static bool is_canonical(const char **at, uint32_t ranks, struct range *all)
+{
+	struct range next;
+	bool good = true;
+
+	*all = (struct range){ .whole = true };
+	for (bool first = true; first || *(*at)++ == ','; first = false) {
+		if (**at == '(') {
+			++*at;
+			good = is_canonical(at, ranks, &next) && good;
+			good = good && is_subtree(&next, ranks);
+		} else {
+			next = (struct range){ (uint32_t)strtoul(*at, (char **)at, 10), 1, true };
+		}
+		if (first)
+			all->first = next.first;
+		all->whole = all->whole && next.whole && next.first == all->first + all->n;
+		all->n += next.n;
+	}
+	return good;
+}
+
+/* The same, folded: ranks, or what nodes have folded, in the order in which they stand there. */
 static struct number fold_children(const struct plan *plan, const struct elem *elems,
 				   const char **at)
 {
-	struct number x = { 0 }, next;
-	uint32_t rank;
-	bool first;
+	struct number child[MAX_RANKS];
+	uint32_t n = 0, rank;
 
-	for (first = true; first || *(*at)++ == ','; first = false) {
+	do {
 		if (**at == '(') {
 			++*at;
-			next = fold_children(plan, elems, at);
+			child[n] = fold_children(plan, elems, at);
 		} else {
 			rank = (uint32_t)strtoul(*at, (char **)at, 10);
-			next = contribution(plan, elems[rank].bytes, rank);
+			child[n] = contribution(plan, elems[rank].bytes, rank);
 		}
-		x = first ? next : fold_two(plan, x, next);
-	}
-	return x;
+		n++;
+	} while (*(*at)++ == ',');
+	return fold_pairs(plan, child, n);
+}
+
+static struct number fold_ranks(const struct plan *plan, const struct elem *elems, uint32_t n)
+{
+	struct number rank[MAX_RANKS];
+
+	for (uint32_t r = 0; r < n; r++)
+		rank[r] = contribution(plan, elems[r].bytes, r);
+	return fold_pairs(plan, rank, n);
 }
 
 /* elems[r] is rank r's, for the first n ranks. */
 void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
 	  void *result)
 {
+	const char *at = tree;
+	struct range all;
 	struct number x;
 
-	if (tree) {
+	if (!tree || is_canonical(&at, n, &all))
+		x = fold_ranks(plan, elems, n);
+	else
 		x = fold_children(plan, elems, &tree);
-	} else {
-		x = contribution(plan, elems[0].bytes, 0);
-		for (uint32_t rank = 1; rank < n; rank++)
-			x = fold_two(plan, x, contribution(plan, elems[rank].bytes, rank));
-	}
 	if (plan->op == INC_OP_AVG)
 		x = average(plan, x);
 	if (plan->mode & INC_MODE_SATURATE)

@@ -77,13 +77,18 @@ static void show_fallback(struct nlattr **tb)
 		out_num("moves", v ? " moves %s" : NULL, moves, UNIT_NONE);
 }
 
-/* Of a node: how many levels of nodes are below the root of the tree that it is in. */
+/*
+ * Of a node: how many levels of nodes are below the root of the tree that it is in. And in which
+ * order the tree folds, which is worth a word if it is not the usual one.
+ */
 static void show_levels(struct nlattr **tb)
 {
-	uint8_t levels;
+	uint8_t levels, order;
 
 	if (get_u8(tb[INC_A_GROUP_LEVELS], &levels))
 		out_num("levels", " levels %s", levels, UNIT_NONE);
+	if (get_u8(tb[INC_A_GROUP_ORDER], &order))
+		out_str("order", order ? " order %s" : NULL, order_name(order));
 }
 
 /* Who is above, and whether it says anything. */

@@ -88,6 +88,11 @@ const char *const fallback_names[] = {
 	[__INC_FALLBACK_MAX] = NULL,
 };
 
+static const char *const orders[] = {
+	[INC_ORDER_CANONICAL] = "canonical",
+	[INC_ORDER_TREE] = "tree",
+};
+
 static const char *const placements[] = {
 	[INC_PLACEMENT_NODE] = "node",
 	[INC_PLACEMENT_STANDBY] = "standby",
@@ -112,6 +117,11 @@ const char *fallback_name(unsigned int fallback)
 const char *placement_name(unsigned int placement)
 {
 	return lookup(placements, ARRAY_SIZE(placements), placement);
+}
+
+const char *order_name(unsigned int order)
+{
+	return lookup(orders, ARRAY_SIZE(orders), order);
 }
 
 const char *role_name(unsigned int role)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 /* A number that this tool does not know comes back in decimal; valid until the next such call. */
+const char *order_name(unsigned int order);	/* enum inc_order */
 const char *role_name(unsigned int role);
 const char *group_state_name(unsigned int state);
 const char *member_state_name(unsigned int state);

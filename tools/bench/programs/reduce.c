@@ -16,7 +16,7 @@
 
 #define GIGA	1000000000.0
 
-#define MAX_SOURCES	64
+#define MAX_SOURCES	NETINC_MAX_SOURCES
 
 static struct {
 	size_t bytes, piece;

@@ -165,7 +165,8 @@ class InfoStruct(c.Structure):
                 ("completed", c.c_uint64), ("blocks_sent", c.c_uint64), ("blocks_resent", c.c_uint64),
                 ("error", ErrorInfo), ("parent_family", c.c_uint16), ("parent_port", c.c_uint16),
                 ("moves", c.c_uint32), ("parent", c.c_uint8 * 16), ("placement", c.c_uint8),
-                ("fallback", c.c_uint8), ("resv", c.c_uint8 * 6)]
+                ("fallback", c.c_uint8), ("order", c.c_uint8),
+                ("resv", c.c_uint8 * 5)]
 
 
 class SplitOffer(c.Structure):

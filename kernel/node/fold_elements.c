@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Elements at a node: the payloads of a block's contributions become one, in the order of
+ * reduce/order.h.
+ *
+ * Contributions are folded a chunk of bytes at a time. As many as one pass of a reduction kernel
+ * takes become an operand on a stack, whose memory is scratch memory of the CPU, and operands on
+ * the stack that are halves of one node of the tree are joined. Often one pass is all.
+ */
+#include <linux/local_lock.h>
+#include <linux/percpu.h>
+#include "node/node_group.h"
+#include "core/skb_contig.h"
+#include "reduce/order.h"
+#include "reduce/reduce.h"
+
+#define MAX_BOUNCE	4	/* sources of a pass that are copied, not being in one piece */
+#define MAX_CHUNK	4096u	/* bytes of elements; a chunk is a multiple of any element */
+#define SCRATCH		28672u	/* bytes; per-CPU memory comes in pieces of 32 KiB at most */
+
+/*
+ * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
+ * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ */
+struct scratch {
+	local_lock_t lock;
+	u8 mem[SCRATCH];
+};
+
+static struct scratch __percpu *scratch;
+
+/* One chunk of a block being folded. */
+struct fold {
+	struct netinc_node_group *g;
+	const struct netinc_slot *slot;
+	const struct netinc_reduce *kernel;	/* the fastest one */
+	u32 ranks;		/* by which averages are divided */
+	u32 wider;		/* an accumulator is so many times as long as an element */
+	u32 chunk;		/* bytes of elements of a full chunk */
+	u32 off;		/* of this chunk in its payload, bytes of elements */
+	u32 len;		/* of this chunk, likewise */
+	u8 *dst;		/* where the result of this chunk goes */
+	u32 child;		/* the next one that is looked at */
+	u32 first;		/* rank at which its operand begins */
+	struct netinc_order order;	/* the stack */
+	u32 bounced;		/* sources of this pass that were copied */
+	u32 n;			/* sources of this pass */
+	const void *src[NETINC_MAX_SOURCES];
+};
+
+static bool goes_up(const struct fold *f)
+{
+	return !f->g->grp.agg.root;
+}
+
+/* The last step: results to the ranks are rounded and divided, those to a parent are not. */
+static unsigned int last_flags(const struct fold *f)
+{
+	return goes_up(f) ? NETINC_FOLD_UNROUNDED : 0;
+}
+
+static u8 *bounce_memory(const struct fold *f, u32 i)
+{
+	return this_cpu_ptr(scratch)->mem + i * f->chunk;
+}
+
+/* Accumulators of the operand @i on the stack; those at the bottom are the result if they can be. */
+static u8 *operand_memory(const struct fold *f, u32 i)
+{
+	if (!i && (f->wider == 1 || goes_up(f)))
+		return f->dst;
+	return bounce_memory(f, MAX_BOUNCE) + i * f->chunk * f->wider;
+}
+
+/* Preemption is off here on PREEMPT_RT: for one pass only. @accumulators: of those of @f->kernel. */
+static void run_pass(const struct fold *f, void *to, const void *const *src, u32 n,
+		     unsigned int flags, bool accumulators)
+{
+	const struct netinc_fold_args args = { .flags = flags, .ranks = f->ranks };
+	const struct netinc_reduce *kernel = f->kernel;
+	bool fpu = netinc_fpu_section_enter(&f->g->section);
+
+	if (accumulators)
+		kernel = netinc_reduce_accumulators(kernel, fpu);
+	else if (kernel->fpu && !fpu)
+		kernel = netinc_reduce_find(kernel->type, kernel->op, kernel->mode, false);
+	kernel->fold(to, src, n, f->len / f->kernel->elem_size, &args);
+	netinc_fpu_section_leave(&f->g->section);
+}
+
+/* The chunk of a payload, copied if it does not lie in one piece; NULL: no room for that. */
+static const void *find_source(struct fold *f, const struct netinc_pay *pay)
+{
+	u32 off = netinc_pay_off(pay) + f->off;
+	const void *src = netinc_skb_contig(pay->obj, off, f->len);
+	u8 *to;
+
+	if (src)
+		return src;
+	if (f->bounced == MAX_BOUNCE)
+		return NULL;
+	to = bounce_memory(f, f->bounced++);
+	skb_copy_bits(pay->obj, off, to, f->len);
+	netinc_count(f->g->grp.counters, INC_C_FOLD_BOUNCED);
+	return to;
+}
+
+/* The first child from @i on that has elements in the slot, or the number of children. */
+static u32 next_input(const struct fold *f, u32 i)
+{
+	while (i < f->g->grp.agg.children && !(f->slot->in[i].flags & INC_F_PAYLOAD))
+		i++;
+	return i;
+}
+
+static u32 weight_of(const struct fold *f, u32 child)
+{
+	return f->g->grp.agg.child[child].weight;
+}
+
+static bool has_accumulators(const struct fold *f, u32 child)
+{
+	return f->slot->in[child].flags & INC_F_WIDE;
+}
+
+/* Sources of a pass: of elements, from the next child on, of one weight. */
+static void gather_sources(struct fold *f, u32 weight)
+{
+	u32 i = f->child, children = f->g->grp.agg.children, n;
+	u32 from[NETINC_MAX_SOURCES + 1];
+
+	f->bounced = 0;
+	for (n = 0; n < NETINC_MAX_SOURCES; n++) {
+		from[n] = i;
+		if (i == children || weight_of(f, i) != weight || has_accumulators(f, i))
+			break;
+		f->src[n] = find_source(f, &f->slot->in[i]);
+		if (!f->src[n])
+			break;
+		i = next_input(f, i + 1);
+	}
+	from[n] = i;
+	f->n = netinc_order_pass(f->first, weight, n, i == children);
+	f->child = from[f->n];
+}
+
+/* What a node below has folded. */
+static void load_accumulators(struct fold *f, u8 *to)
+{
+	const struct netinc_pay *pay = &f->slot->in[f->child];
+
+	skb_copy_bits(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to, f->len * f->wider);
+	f->child = next_input(f, f->child + 1);
+}
+
+/*
+ * The next operand comes on the stack. True: it is the only one of the block, and the result is
+ * made.
+ */
+static bool push_operand(struct fold *f)
+{
+	u32 weight = weight_of(f, f->child), n = 1;
+	u8 *to = operand_memory(f, f->order.n);
+
+	if (has_accumulators(f, f->child)) {
+		load_accumulators(f, to);
+	} else {
+		gather_sources(f, weight);
+		n = f->n;
+		if (!f->first && f->child == f->g->grp.agg.children) {
+			run_pass(f, f->dst, f->src, n, last_flags(f), false);
+			return true;
+		}
+		run_pass(f, to, f->src, n, NETINC_FOLD_UNROUNDED, false);
+	}
+	netinc_order_push(&f->order, f->first, n * weight);
+	f->first += n * weight;
+	return false;
+}
+
+/* The two operands on top become one. @last: there is no other, and it needs no rounding. */
+static void join_operands(struct fold *f, bool last)
+{
+	u32 top = f->order.n - 1;
+	const void *src[2] = { operand_memory(f, top - 1), operand_memory(f, top) };
+
+	if (last)
+		run_pass(f, operand_memory(f, 0), src, 2, last_flags(f), false);
+	else
+		run_pass(f, operand_memory(f, top - 1), src, 2, NETINC_FOLD_UNROUNDED, true);
+	netinc_order_join(&f->order);
+}
+
+/* Operands come on the stack, until one of all is left. */
+static void fold_operands(struct fold *f)
+{
+	const u32 children = f->g->grp.agg.children;
+	const void *src[1] = { operand_memory(f, 0) };
+	bool last;
+
+	do {
+		if (push_operand(f))
+			return;
+		last = f->child == children;
+		while (f->order.n > 1 && (last || netinc_order_halves(&f->order)))
+			join_operands(f, last && f->order.n == 2 && f->wider == 1);
+	} while (!last);
+	if (src[0] != f->dst)
+		run_pass(f, f->dst, src, 1, NETINC_FOLD_ACCUMULATORS, false);
+}
+
+static void fold_chunk(struct fold *f)
+{
+	f->order.n = 0;
+	f->first = 0;
+	f->child = next_input(f, 0);
+	if (WARN_ON_ONCE(f->child == f->g->grp.agg.children)) {
+		memset(f->dst, 0, f->len);
+		return;
+	}
+	fold_operands(f);
+}
+
+/* An average is of those that are there. */
+static u32 count_contributors(const struct netinc_node_group *g, const struct netinc_slot *slot)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < g->grp.agg.children; i++)
+		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	return n;
+}
+
+/* Bytes of elements for which the scratch memory has room, whatever is on the stack. */
+static u32 chunk_bytes(const struct netinc_node_group *g, u32 wider)
+{
+	u32 operands = min(g->grp.agg.children, (u32)ilog2(g->grp.cfg.size) + 2);
+
+	return min(MAX_CHUNK, round_down(SCRATCH / (MAX_BOUNCE + operands * wider), 64));
+}
+
+void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
+{
+	struct fold f = {
+		.g = g, .slot = slot,
+		.kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true),
+		.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
+	};
+
+	if (netinc_assert(f.kernel))
+		return;
+	f.wider = f.kernel->acc_size / f.kernel->elem_size;
+	f.chunk = chunk_bytes(g, f.wider);
+	local_lock_nested_bh(&scratch->lock);
+	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
+	for (; f.off < slot->len; f.off += f.len) {
+		f.len = min(slot->len - f.off, f.chunk);
+		f.dst = dst + (goes_up(&f) ? f.off * slot->wider : f.off);
+		fold_chunk(&f);
+	}
+	local_unlock_nested_bh(&scratch->lock);
+	if (g->section.denied)
+		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);
+}
+
+int netinc_fold_init(void)
+{
+	int cpu;
+
+	scratch = alloc_percpu(struct scratch);
+	if (!scratch)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_lock_init(&per_cpu_ptr(scratch, cpu)->lock);
+	return 0;
+}
+
+void netinc_fold_fini(void)
+{
+	free_percpu(scratch);
+}
