@@ -15,7 +15,7 @@
  *  pin->mutex
  *  rank->lock; node_group->lock
  *  nn->hash_lock; node->lock; tenant->lock
- *  scratch->lock (fold.c, convert.c); pool->lock (page_ring.c): one per CPU
+ *  scratch->lock (fold_elements.c, convert.c); pool->lock (page_ring.c): one per CPU
  *
  * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), peers_lock of
  * pin_pages.c (under socket lock, pin->mutex or none), users_lock of limits.c and answers->lock

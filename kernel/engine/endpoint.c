@@ -173,7 +173,8 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
 	       !!netinc_ready_height(r) == (ep->deep && !netinc_ep_moving(ep)) &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
-	       next - start <= (netinc_ep_retains(ep) && !netinc_ready_height(r) ? ep->settings.window : 0) &&
+	       next - start <= (netinc_ep_retains(ep) && !netinc_ready_height(r) ?
+				ep->settings.window : 0) &&
 	       netinc_ep_next_from(ep, start) == next;
 }
 
@@ -194,8 +195,9 @@ static bool trees_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 
 	if (trees == 1)
 		return true;
-	return trees && !netinc_ready_height(r) && trees <= INC_MAX_TREES && trees <= be32_to_cpu(r->size) &&
-	       trees <= be32_to_cpu(r->window) && r->fallback == INC_FALLBACK_EDGE && ep->peers;
+	return trees && !netinc_ready_height(r) && trees <= INC_MAX_TREES &&
+	       trees <= be32_to_cpu(r->size) && trees <= be32_to_cpu(r->window) &&
+	       r->fallback == INC_FALLBACK_EDGE && ep->peers;
 }
 
 /* Operations go on from there: not from one that this rank has contributed to. */

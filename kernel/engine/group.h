@@ -75,7 +75,7 @@ struct netinc_member {
 	/* it has said that it wants nothing more of the group; cleared when it joins again */
 	bool done;
 	bool stale;		/* a node, JOINING: not all ranks below it have been heard lately */
-	/* a node: some of what it folds is no node of the tree of reduce/order.h, as its JOIN said */
+	/* a node: some that it folds is no node of the tree of reduce/order.h, as its JOIN said */
 	bool tree_order;
 	u8 height;		/* levels of nodes from it down, 0: it is a rank */
 	u16 window;		/* a node: blocks that it has slots for */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Scans: a round's accumulators grow rank by rank, a stack of operands, and are written when the own
- * contribution has arrived.
+ * Scans: a round's accumulators grow rank by rank, a stack of operands, and are written when the
+ * own contribution has arrived.
  */
 #include <linux/log2.h>
 #include <linux/percpu.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Payload at a node. A group keeps received packets, folds them into results (fold_elements.c), sends
- * these.
+ * Payload at a node. A group keeps received packets, folds them into results (fold_elements.c),
+ * sends these.
  *
  * A received super-packet is kept as it is; its cb counts the blocks that slots still need. Results
  * are folded straight into the pages of the super-packet that carries them, which the slots then

@@ -64,7 +64,7 @@ static u8 *bounce_memory(const struct fold *f, u32 i)
 	return this_cpu_ptr(scratch)->mem + i * f->chunk;
 }
 
-/* Accumulators of the operand @i on the stack; those at the bottom are the result if they can be. */
+/* Accumulators of operand @i on the stack; at the bottom they are the result if they can be. */
 static u8 *operand_memory(const struct fold *f, u32 i)
 {
 	if (!i && (f->wider == 1 || goes_up(f)))
@@ -72,7 +72,7 @@ static u8 *operand_memory(const struct fold *f, u32 i)
 	return bounce_memory(f, MAX_BOUNCE) + i * f->chunk * f->wider;
 }
 
-/* Preemption is off here on PREEMPT_RT: for one pass only. @accumulators: of those of @f->kernel. */
+/* Preemption is off here on PREEMPT_RT: for one pass only. @accumulators: of the kernel's. */
 static void run_pass(const struct fold *f, void *to, const void *const *src, u32 n,
 		     unsigned int flags, bool accumulators)
 {
@@ -113,7 +113,7 @@ static u32 next_input(const struct fold *f, u32 i)
 	return i;
 }
 
-static u32 weight_of(const struct fold *f, u32 child)
+static u32 child_weight(const struct fold *f, u32 child)
 {
 	return f->g->grp.agg.child[child].weight;
 }
@@ -132,7 +132,7 @@ static void gather_sources(struct fold *f, u32 weight)
 	f->bounced = 0;
 	for (n = 0; n < NETINC_MAX_SOURCES; n++) {
 		from[n] = i;
-		if (i == children || weight_of(f, i) != weight || has_accumulators(f, i))
+		if (i == children || child_weight(f, i) != weight || has_accumulators(f, i))
 			break;
 		f->src[n] = find_source(f, &f->slot->in[i]);
 		if (!f->src[n])
@@ -159,7 +159,7 @@ static void load_accumulators(struct fold *f, u8 *to)
  */
 static bool push_operand(struct fold *f)
 {
-	u32 weight = weight_of(f, f->child), n = 1;
+	u32 weight = child_weight(f, f->child), n = 1;
 	u8 *to = operand_memory(f, f->order.n);
 
 	if (has_accumulators(f, f->child)) {
@@ -244,7 +244,8 @@ void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot 
 	struct fold f = {
 		.g = g, .slot = slot,
 		.kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true),
-		.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size,
+		.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) :
+						       g->grp.cfg.size,
 	};
 
 	if (netinc_assert(f.kernel))

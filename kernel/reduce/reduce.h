@@ -10,8 +10,8 @@
  *
  * Accumulators may be wider than the type: f16, bf16 and the two 8-bit floats are summed and
  * multiplied in f32 and rounded once at the end, saturating sums of small integers are exact in i32
- * and clamped once at the end. A fold that is done in several passes (or at several nodes) ends each
- * with accumulators, which netinc_reduce_accumulators() folds.
+ * and clamped once at the end. A fold that is done in several passes (or at several nodes) ends
+ * each with accumulators, which netinc_reduce_accumulators() folds.
  *
  * There is a place for later additions: a format whose bytes are not count x elem_size (sparse,
  * block float) has elem_size 0 and a length function; a further instruction set is a variant, a

@@ -24,14 +24,11 @@
 #include "reduce/order.h"
 
 #define SIMD_INLINE	static __always_inline SIMD
-/*
- * In front of a loop over the vectors of a chunk. Of what sanitizers make of it the compiler would
- * have minutes to do.
- */
+/* Of what sanitizers would make of an unrolled loop the compiler would have minutes to do. */
 #ifdef __SANITIZE_ADDRESS__
-#define SIMD_UNROLL
+#define simd_for_each(v, n)	for (v = 0; v < (n); v++)
 #else
-#define SIMD_UNROLL	_Pragma("GCC unroll 8")
+#define simd_for_each(v, n)	_Pragma("GCC unroll 8") for (v = 0; v < (n); v++)
 #endif
 
 #define SIMD_LANES	(SIMD_BYTES / 4u)	/* elements of a vector of 32 bits each */
@@ -179,24 +176,20 @@ SIMD_INLINE void simd_few(const struct simd_job *j, unsigned int s, unsigned int
 	const size_t step = k->lanes;
 	unsigned int v;
 
-	SIMD_UNROLL
-	for (v = 0; v < chunk; v++)
+	simd_for_each(v, chunk)
 		acc[v] = s ? simd_source(j, s, i + v * step, k) : simd_first(j, i + v * step, k);
 	if (n == 1)
 		return;
-	SIMD_UNROLL
-	for (v = 0; v < chunk; v++)
+	simd_for_each(v, chunk)
 		acc[v] = k->step(acc[v], simd_source(j, s + 1, i + v * step, k));
 	if (n == 2)
 		return;
 	if (n == 3) {
-	SIMD_UNROLL
-		for (v = 0; v < chunk; v++)
+		simd_for_each(v, chunk)
 			acc[v] = k->step(acc[v], simd_source(j, s + 2, i + v * step, k));
 		return;
 	}
-	SIMD_UNROLL
-	for (v = 0; v < chunk; v++)
+	simd_for_each(v, chunk)
 		acc[v] = k->step(acc[v], k->step(simd_source(j, s + 2, i + v * step, k),
 						 simd_source(j, s + 3, i + v * step, k)));
 }
@@ -207,12 +200,10 @@ SIMD_INLINE void simd_in_a_row(const struct simd_job *j, size_t i, const struct 
 {
 	unsigned int s, v;
 
-	SIMD_UNROLL
-	for (v = 0; v < chunk; v++)
+	simd_for_each(v, chunk)
 		acc[v] = simd_first(j, i + v * k->lanes, k);
 	for (s = 1; s < j->n; s++)
-	SIMD_UNROLL
-		for (v = 0; v < chunk; v++)
+		simd_for_each(v, chunk)
 			acc[v] = k->step(acc[v], simd_source(j, s, i + v * k->lanes, k));
 }
 
@@ -227,14 +218,12 @@ SIMD_INLINE void simd_tree(const struct simd_job *j, size_t i, const struct simd
 
 		simd_few(j, s, last ? j->n - s : 4, i, k, acc, chunk);
 		for (t = last ? top : netinc_order_joins(s / 4); t; t--, top--) {
-	SIMD_UNROLL
-			for (v = 0; v < chunk; v++)
+			simd_for_each(v, chunk)
 				acc[v] = k->step(stack[(top - 1) * chunk + v], acc[v]);
 		}
 		if (last)
 			return;
-	SIMD_UNROLL
-		for (v = 0; v < chunk; v++)
+		simd_for_each(v, chunk)
 			stack[top * chunk + v] = acc[v];
 		top++;
 	}
@@ -260,8 +249,7 @@ SIMD_INLINE void simd_many(const struct simd_job *j, size_t i, const struct simd
 		simd_tree(j, i, k, acc, stack, SIMD_CHUNK);
 	else
 		simd_in_a_row(j, i, k, acc, SIMD_CHUNK);
-	SIMD_UNROLL
-	for (v = 0; v < SIMD_CHUNK; v++)
+	simd_for_each(v, SIMD_CHUNK)
 		simd_put(j, i + v * k->lanes, simd_result(j, acc[v], k), k);
 }
 

@@ -76,14 +76,15 @@ static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, str
 {
 	u32 wider = f->r->acc_size / f->r->elem_size;
 	bool wide = slot->in[i].flags & INC_F_WIDE;
+	struct fold_operand o;
 
 	if (!(slot->in[i].flags & INC_F_PAYLOAD))
 		return;
 	/* only nodes have accumulators, of what has wider ones */
 	netinc_assert(!wide || (n->g.members[i].height && wider > 1));
 	netinc_assert(slot->in[i].len == slot->len * (wide ? wider : 1));
-	fold_stack_add(f, &(struct fold_operand){ input_of(n, slot, i), n->g.agg.child[i].weight,
-						  wide });
+	o = (struct fold_operand){ input_of(n, slot, i), n->g.agg.child[i].weight, wide };
+	fold_stack_add(f, &o);
 }
 
 static void fold_all(struct node *n, const struct netinc_slot *slot, u8 *to)

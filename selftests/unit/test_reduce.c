@@ -209,8 +209,8 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 			   struct data *d)
 {
 	size_t wide = (size_t)d->count * r->acc_size, size = wide + 2 * GUARD;
-	const struct netinc_fold_args join = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 },
-				      end = { .flags = NETINC_FOLD_ACCUMULATORS, .ranks = d->ranks };
+	const struct netinc_fold_args join = { .flags = NETINC_FOLD_UNROUNDED, .ranks = 0 };
+	const struct netinc_fold_args end = { NETINC_FOLD_ACCUMULATORS, d->ranks };
 	u8 *out[NETINC_ORDER_DEPTH], *acc[NETINC_ORDER_DEPTH];
 	u8 *dst = allocate((size_t)d->count * r->elem_size);
 	struct netinc_order o = { 0 };

@@ -260,7 +260,8 @@ struct inc_wait_pkt {
 };
 
 /* inc_ready.height */
-#define INC_READY_HEIGHT	0x0f	/* levels of nodes below the root, 0: all ranks are its children */
+/* levels of nodes below the root, 0: all ranks are its children */
+#define INC_READY_HEIGHT	0x0f
 #define INC_READY_TREE_ORDER	0x80	/* INC_ORDER_TREE */
 
 /* READY: header (epoch, incarnation, child = the receiver's index), then this. */

@@ -175,7 +175,7 @@ struct inc_info {
 	__u8	parent[16];
 	__u8	placement;	/* enum inc_placement */
 	__u8	fallback;	/* enum inc_fallback */
-	__u8	order;		/* enum inc_order: of floats' sums and products; valid with epoch > 0 */
+	__u8	order;		/* enum inc_order, valid with epoch > 0 */
 	__u8	resv[5];
 };
 

@@ -330,8 +330,10 @@ int inc_set_timeout(struct inc_group *group, int timeout_ms);
  * The operation that @args describes; all others are short forms of it. It returns when this rank
  * has its result and its buffers are its own again.
  *
- * Results are the same bit for bit in every run, folded in the order of ranks at one node. f16,
- * bf16 and 8-bit floats accumulate in f32 and are rounded once, to nearest even; every NaN of a
+ * Results are the same bit for bit in every run: sums and products of floats follow one binary tree
+ * over the ranks, which is cut at the largest power of two below its size; in a tree of nodes they
+ * do if struct inc_info says so (order), else they are the same for the same tree. f16, bf16 and
+ * 8-bit floats accumulate in f32 and are rounded once, to nearest even; every NaN of a
  * result is the canonical one; integers wrap; min and max are minimum and maximum of IEEE 754-2019;
  * avg is the sum divided once, integers towards zero; minloc and maxloc take the lowest index of
  * equal values, and NaN before all others.
