@@ -35,6 +35,12 @@ struct fold {
 	const struct netinc_slot *slot;
 	const struct netinc_reduce *kernel;	/* the fastest one */
 	u32 ranks;		/* by which averages are divided */
+	/*
+	 * All children have elements in the slot, as they do unless somebody lies or is late. If
+	 * not, those that have are numbered without gaps: then, too, the stack is as deep at most
+	 * as the logarithm of their number.
+	 */
+	bool all;
 	u32 wider;		/* an accumulator is so many times as long as an element */
 	u32 chunk;		/* bytes of elements of a full chunk */
 	u32 off;		/* of this chunk in its payload, bytes of elements */
@@ -115,7 +121,7 @@ static u32 next_input(const struct fold *f, u32 i)
 
 static u32 child_weight(const struct fold *f, u32 child)
 {
-	return f->g->grp.agg.child[child].weight;
+	return f->all ? f->g->grp.agg.child[child].weight : 1;
 }
 
 static bool has_accumulators(const struct fold *f, u32 child)
@@ -173,6 +179,7 @@ static bool push_operand(struct fold *f)
 		}
 		run_pass(f, to, f->src, n, NETINC_FOLD_UNROUNDED, false);
 	}
+	netinc_assert(f->order.n < NETINC_ORDER_DEPTH);
 	netinc_order_push(&f->order, f->first, n * weight);
 	f->first += n * weight;
 	return false;
@@ -221,7 +228,7 @@ static void fold_chunk(struct fold *f)
 	fold_operands(f);
 }
 
-/* An average is of those that are there. */
+/* Children that have elements in the slot; an average is of those. */
 static u32 count_contributors(const struct netinc_node_group *g, const struct netinc_slot *slot)
 {
 	u32 n = 0, i;
@@ -244,10 +251,11 @@ void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot 
 	struct fold f = {
 		.g = g, .slot = slot,
 		.kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true),
-		.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) :
-						       g->grp.cfg.size,
 	};
+	u32 n = count_contributors(g, slot);
 
+	f.all = n == g->grp.agg.children;
+	f.ranks = slot->flags & INC_F_PARTIAL ? n : g->grp.cfg.size;
 	if (netinc_assert(f.kernel))
 		return;
 	f.wider = f.kernel->acc_size / f.kernel->elem_size;

@@ -72,7 +72,8 @@ static const u8 *input_of(struct node *n, const struct netinc_slot *slot, u32 i)
 }
 
 /* What child @i has said, if it has elements. */
-static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, struct fold_stack *f)
+static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, bool all,
+		      struct fold_stack *f)
 {
 	u32 wider = f->r->acc_size / f->r->elem_size;
 	bool wide = slot->in[i].flags & INC_F_WIDE;
@@ -83,7 +84,7 @@ static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, str
 	/* only nodes have accumulators, of what has wider ones */
 	netinc_assert(!wide || (n->g.members[i].height && wider > 1));
 	netinc_assert(slot->in[i].len == slot->len * (wide ? wider : 1));
-	o = (struct fold_operand){ input_of(n, slot, i), n->g.agg.child[i].weight, wide };
+	o = (struct fold_operand){ input_of(n, slot, i), all ? n->g.agg.child[i].weight : 1, wide };
 	fold_stack_add(f, &o);
 }
 
@@ -91,13 +92,16 @@ static void fold_all(struct node *n, const struct netinc_slot *slot, u8 *to)
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, false);
+	bool all = true;
 	struct fold_stack f;
 	u32 i;
 
+	for (i = 0; i < n->g.agg.children; i++)
+		all = all && (slot->in[i].flags & INC_F_PAYLOAD);
 	netinc_assert(r && !(slot->len % r->elem_size));
 	fold_stack_init(&f, r, slot->len / r->elem_size);
 	for (i = 0; i < n->g.agg.children; i++)
-		add_input(n, slot, i, &f);
+		add_input(n, slot, i, all, &f);
 	netinc_assert(f.order.n);
 	fold_stack_end(&f, to, n->g.cfg.size, !n->g.agg.root);
 }

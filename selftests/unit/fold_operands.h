@@ -13,7 +13,10 @@
 
 #define FOLD_STACK	12	/* operands, of INC_MAX_RANKS ranks */
 
-/* What has come of @weight ranks: accumulators if it is @wide, else elements. */
+/*
+ * What has come of @weight ranks, 1 where something is missing: accumulators if it is @wide, else
+ * elements.
+ */
 struct fold_operand {
 	const void *data;
 	u32 weight;
@@ -53,6 +56,7 @@ static inline void fold_stack_add(struct fold_stack *f, const struct fold_operan
 		memcpy(top, o->data, f->bytes);
 	else
 		f->r->fold(top, &o->data, 1, f->elems, &args);
+	netinc_assert(f->order.n < FOLD_STACK);
 	netinc_order_push(&f->order, f->first, o->weight);
 	f->first += o->weight;
 	while (netinc_order_halves(&f->order))

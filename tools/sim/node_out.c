@@ -246,9 +246,20 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
 }
 
+/* Children that have elements in the slot; an average is of those. */
+static u32 count_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < agg->children; i++)
+		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	return n;
+}
+
 static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot,
 			  const struct netinc_reduce *r, u32 ranks)
 {
+	bool all = count_inputs(agg, slot) == agg->children;
 	struct fold_stack f;
 	u32 i;
 
@@ -257,20 +268,10 @@ static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot,
 		if (slot->in[i].flags & INC_F_PAYLOAD)
 			fold_stack_add(&f, &(struct fold_operand){
 				.data = payload(&slot->in[i]),
-				.weight = agg->child[i].weight,
+				.weight = all ? agg->child[i].weight : 1,
 				.wide = slot->in[i].flags & INC_F_WIDE,
 			});
 	fold_stack_end(&f, result_payload(slot), ranks, !agg->root);
-}
-
-/* An average is of those that are there. */
-static u32 count_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < agg->children; i++)
-		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
-	return n;
 }
 
 static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
