@@ -290,6 +290,8 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	PUT8(join, below, height | (height ? INC_JOIN_STALE : 0));
 	say("inc.join.below.height", height);
 	say("inc.join.below.stale", !!height);
+	say("inc.join.below.tree_order", 0);
+	say("inc.join.below.ask", 0);
 	PUT16(join, window, number());
 	PUT64(join, lineage);
 	PUT32(join, dead_ms, number());
@@ -307,11 +309,25 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	return (u8 *)(host + 1) - (u8 *)join;
 }
 
+/* With what follows for who asks. */
 static u32 fill_challenge(struct inc_challenge *challenge)
 {
+	struct inc_about *about = (struct inc_about *)(challenge + 1);
+
 	PUT32(challenge, nonce, number());
+	PUT32(challenge, flags, INC_CHALLENGE_ASK);
 	PUT64(challenge, challenge);
-	return sizeof(*challenge);
+	put_addr(&about->parent, 6);
+	PUT32(about, caps, number());
+	PUT32(about, max_groups, number());
+	PUT16(about, window, 64);
+	PUT8(about, fallback, INC_FALLBACK_EDGE);
+	PUT8(about, flags, INC_ABOUT_PARENT);
+	PUT32(about, groups, number());
+	PUT32(about, children, number());
+	PUT64(about, memory_left);
+	PUT64(about, nsec);
+	return (u8 *)(about + 1) - (u8 *)challenge;
 }
 
 static u32 fill_wait(struct inc_wait_pkt *wait)
@@ -342,7 +358,9 @@ static u32 fill_ready(struct inc_ready *ready)
 	PUT8(ready, fallback, INC_FALLBACK_STANDBY);
 	PUT8(ready, standbys, 2);
 	PUT8(ready, late_policy, INC_LATE_PARTIAL);
-	PUT8(ready, height, 3);
+	PUT8(ready, height, 3 | INC_READY_TREE_ORDER);
+	say("inc.ready.height.levels", 3);
+	say("inc.ready.height.tree_order", 1);
 	PUT64(ready, lineage);
 	ready->tree_key[0] = cpu_to_be64(0x1122334455667788);
 	say_text("inc.ready.tree_key", "11223344556677880000000000000000");

@@ -167,8 +167,21 @@ local STRUCTS = {
 	},
 	challenge = {
 		{ "nonce", 4, "Nonce", how = "hex" },
-		{ "resv", 4, "Reserved", how = "zero" },
+		{ "flags", 4, "Flags", how = "hex" },
 		{ "challenge", 8, "Challenge", how = "hex" },
+	},
+	about = {
+		{ "parent", 20, "Node above", how = "addr" },
+		{ "caps", 4, "Digest of types and operations", how = "hex" },
+		{ "max_groups", 4, "Most groups" },
+		{ "window", 2, "Window", unit = " blocks" },
+		{ "fallback", 1, "Fallback", names = fallbacks },
+		{ "flags", 1, "Flags", how = "hex" },
+		{ "groups", 4, "Groups" },
+		{ "children", 4, "Children of all groups" },
+		{ "resv", 4, "Reserved", how = "zero", times = 2 },
+		{ "memory_left", 8, "Memory left", unit = " bytes" },
+		{ "nsec", 8, "Processor time", unit = " ns" },
 	},
 	wait = {
 		{ "nonce", 4, "Nonce", how = "hex" },
@@ -194,7 +207,7 @@ local STRUCTS = {
 		{ "fallback", 1, "Fallback", names = fallbacks },
 		{ "standbys", 1, "Standby nodes" },
 		{ "late_policy", 1, "Late policy", names = late_policies },
-		{ "height", 1, "Levels of nodes below the root" },
+		{ "height", 1, "Height", how = "hex" },
 		{ "lineage", 8, "Lineage", how = "hex" },
 		{ "tree_key", 16, "Key of the receiver's tree", how = "bytes" },
 		{ "edge", 20, "Host of rank 0", how = "addr" },
@@ -308,7 +321,12 @@ flag("inc.desc.mode.counts", "Counts differ from rank to rank", 8, 0x02)
 flag("inc.desc.mode.counts_phase", "Exchange of counts", 8, 0x80)
 field("inc.join.below.height", ProtoField.uint8, "Levels of nodes from the sender down",
 	base.DEC, nil, 0x0f)
+flag("inc.join.below.tree_order", "Folds in the order of its own tree", 8, 0x20)
+flag("inc.join.below.ask", "Asks what the node is", 8, 0x40)
 flag("inc.join.below.stale", "Not all ranks below have been heard lately", 8, STALE)
+field("inc.ready.height.levels", ProtoField.uint8, "Levels of nodes below the root",
+	base.DEC, nil, 0x0f)
+flag("inc.ready.height.tree_order", "Folds in the order of the tree of nodes", 8, 0x80)
 field("inc.join.ranks", ProtoField.bytes, "Ranks below the sender")
 field("inc.join.host", ProtoField.none, "Host of rank 0")
 field("inc.probe.bitmap", ProtoField.bytes, "Results that are here")
@@ -585,7 +603,9 @@ end
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
-	tree:add(f["inc.join.below.stale"], below)
+	for _, name in ipairs({ "tree_order", "ask", "stale" }) do
+		tree:add(f["inc.join.below." .. name], below)
+	end
 	p.says = string.format("%s %d of %d%s", below:uint() % 16 > 0 and "node for rank" or "rank",
 		p.child, size,
 		all_zeros(get(body, "join", "challenge")) and "" or ", challenged")
@@ -607,7 +627,19 @@ function after.WAIT(_, body, offset, p)
 	return offset
 end
 
-function after.READY(_, body, offset, p)
+-- Who asks what a node is gets that behind the challenge.
+function after.CHALLENGE(tree, body, offset, p)
+	if offset == body:len() then
+		return offset
+	end
+	p.says = "what the node is"
+	return add_struct(tree, "about", body, offset)
+end
+
+function after.READY(tree, body, offset, p)
+	local height = get(body, "ready", "height")
+	tree:add(f["inc.ready.height.levels"], height)
+	tree:add(f["inc.ready.height.tree_order"], height)
 	p.says = string.format("rank %d of %d, window %d, block %d",
 		get(body, "ready", "rank"):uint(), get(body, "ready", "size"):uint(),
 		get(body, "ready", "window"):uint(), get(body, "ready", "block"):uint())
