@@ -5,8 +5,8 @@
  * and every rank takes the same step.
  *
  * --single N does it all in one process: it computes the N shares one after the other and adds them
- * up in the order of ranks. Both must end with the same weights, bit for bit; --out writes them so
- * that they can be compared.
+ * up along the tree that inc.h describes. Both must end with the same weights, bit for bit; --out
+ * writes them so that they can be compared.
  */
 #include <err.h>
 #include <errno.h>
@@ -145,18 +145,24 @@ static void share(const struct config *cfg, const struct data *data, const struc
 }
 
 /* What the network does: rank 0's share, plus rank 1's, plus ... */
+/* Of ranks [@from, @to): along a binary tree, cut at the largest power of two below its size. */
 static void sum_alone(const struct config *cfg, const struct data *data, const struct model *model,
-		      uint32_t step, struct gradient *sum)
+		      uint32_t step, uint32_t from, uint32_t to, struct gradient *sum)
 {
 	struct gradient g;
-	float *to = (float *)sum, *from = (float *)&g;
+	float *a = (float *)sum, *b = (float *)&g;
+	uint32_t half = 1;
 
-	share(cfg, data, model, step, 0, sum);
-	for (uint32_t rank = 1; rank < cfg->size; rank++) {
-		share(cfg, data, model, step, rank, &g);
-		for (size_t i = 0; i < GRADIENT_COUNT; i++)
-			to[i] += from[i];
+	if (to - from == 1) {
+		share(cfg, data, model, step, from, sum);
+		return;
 	}
+	while (2 * half < to - from)
+		half *= 2;
+	sum_alone(cfg, data, model, step, from, from + half, sum);
+	sum_alone(cfg, data, model, step, from + half, to, &g);
+	for (size_t i = 0; i < GRADIENT_COUNT; i++)
+		a[i] += b[i];
 }
 
 static void sum_over_ranks(const struct config *cfg, const struct data *data,
@@ -188,7 +194,7 @@ static void train(const struct config *cfg, const struct data *data, struct mode
 
 	for (uint32_t step = 0; step < cfg->steps; step++) {
 		if (cfg->single)
-			sum_alone(cfg, data, model, step, &sum);
+			sum_alone(cfg, data, model, step, 0, cfg->size, &sum);
 		else
 			sum_over_ranks(cfg, data, model, step, &sum);
 		model_update(model, &momentum, &sum, cfg->batch, RATE);

@@ -236,12 +236,24 @@ static uint32_t add(int type, uint32_t a, uint32_t b)
 	return a;
 }
 
+/* Of ranks [@from, @to): along a binary tree, cut at the largest power of two below its size. */
+static uint32_t sum_of(const struct config *cfg, const uint32_t *streams, uint32_t i,
+		       uint32_t from, uint32_t to)
+{
+	uint32_t half = 1;
+
+	if (to - from == 1)
+		return element(cfg, streams[from], i);
+	while (2 * half < to - from)
+		half *= 2;
+	return add(cfg->type, sum_of(cfg, streams, i, from, from + half),
+		   sum_of(cfg, streams, i, from + half, to));
+}
+
 static uint32_t expected(const struct config *cfg, const uint32_t *streams, uint32_t i)
 {
-	uint32_t sum = element(cfg, streams[0], i);
+	uint32_t sum = sum_of(cfg, streams, i, 0, cfg->join.size);
 
-	for (uint32_t rank = 1; rank < cfg->join.size; rank++)
-		sum = add(cfg->type, sum, element(cfg, streams[rank], i));
 	if (cfg->type == INC_TYPE_F32 && (sum & 0x7fffffff) > 0x7f800000)
 		sum = CANONICAL_NAN;
 	return sum;
