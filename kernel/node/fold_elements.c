@@ -36,11 +36,12 @@ struct fold {
 	const struct netinc_reduce *kernel;	/* the fastest one */
 	u32 ranks;		/* by which averages are divided */
 	/*
-	 * All children have elements in the slot, as they do unless somebody lies or is late. If
-	 * not, those that have are numbered without gaps: then, too, the stack is as deep at most
-	 * as the logarithm of their number.
+	 * Children have weights: there are nodes among them, and all have elements in the slot, as
+	 * they do unless somebody lies. If not, those that have are numbered without gaps: then,
+	 * too, the stack is as deep at most as the logarithm of their number.
 	 */
-	bool all;
+	bool weighted;
+	u32 operands;		/* for which there is room on the stack */
 	u32 wider;		/* an accumulator is so many times as long as an element */
 	u32 chunk;		/* bytes of elements of a full chunk */
 	u32 off;		/* of this chunk in its payload, bytes of elements */
@@ -63,6 +64,12 @@ static bool goes_up(const struct fold *f)
 static unsigned int last_flags(const struct fold *f)
 {
 	return goes_up(f) ? NETINC_FOLD_UNROUNDED : 0;
+}
+
+/* What must never be sent is what was in the memory before. */
+static void clear_result(const struct fold *f)
+{
+	memset(f->dst, 0, f->len * (goes_up(f) ? f->wider : 1));
 }
 
 static u8 *bounce_memory(const struct fold *f, u32 i)
@@ -121,7 +128,7 @@ static u32 next_input(const struct fold *f, u32 i)
 
 static u32 child_weight(const struct fold *f, u32 child)
 {
-	return f->all ? f->g->grp.agg.child[child].weight : 1;
+	return f->weighted ? f->g->grp.agg.child[child].weight : 1;
 }
 
 static bool has_accumulators(const struct fold *f, u32 child)
@@ -168,6 +175,10 @@ static bool push_operand(struct fold *f)
 	u32 weight = child_weight(f, f->child), n = 1;
 	u8 *to = operand_memory(f, f->order.n);
 
+	if (netinc_assert(f->order.n < f->operands)) {
+		clear_result(f);
+		return true;
+	}
 	if (has_accumulators(f, f->child)) {
 		load_accumulators(f, to);
 	} else {
@@ -179,7 +190,6 @@ static bool push_operand(struct fold *f)
 		}
 		run_pass(f, to, f->src, n, NETINC_FOLD_UNROUNDED, false);
 	}
-	netinc_assert(f->order.n < NETINC_ORDER_DEPTH);
 	netinc_order_push(&f->order, f->first, n * weight);
 	f->first += n * weight;
 	return false;
@@ -222,7 +232,7 @@ static void fold_chunk(struct fold *f)
 	f->first = 0;
 	f->child = next_input(f, 0);
 	if (WARN_ON_ONCE(f->child == f->g->grp.agg.children)) {
-		memset(f->dst, 0, f->len);
+		clear_result(f);
 		return;
 	}
 	fold_operands(f);
@@ -238,12 +248,15 @@ static u32 count_contributors(const struct netinc_node_group *g, const struct ne
 	return n;
 }
 
-/* Bytes of elements for which the scratch memory has room, whatever is on the stack. */
-static u32 chunk_bytes(const struct netinc_node_group *g, u32 wider)
+/* Elements of as many bytes are folded at a time as the scratch memory has room for. */
+static void divide_scratch(struct fold *f)
 {
-	u32 operands = min(g->grp.agg.children, (u32)ilog2(g->grp.cfg.size) + 2);
+	const struct netinc_group *grp = &f->g->grp;
 
-	return min(MAX_CHUNK, round_down(SCRATCH / (MAX_BOUNCE + operands * wider), 64));
+	f->wider = f->kernel->acc_size / f->kernel->elem_size;
+	f->operands = min(grp->agg.children, (u32)ilog2(grp->cfg.size) + 2);
+	f->chunk = min(MAX_CHUNK,
+		       round_down(SCRATCH / (MAX_BOUNCE + f->operands * f->wider), 64));
 }
 
 void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
@@ -252,14 +265,12 @@ void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot 
 		.g = g, .slot = slot,
 		.kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true),
 	};
-	u32 n = count_contributors(g, slot);
 
-	f.all = n == g->grp.agg.children;
-	f.ranks = slot->flags & INC_F_PARTIAL ? n : g->grp.cfg.size;
 	if (netinc_assert(f.kernel))
 		return;
-	f.wider = f.kernel->acc_size / f.kernel->elem_size;
-	f.chunk = chunk_bytes(g, f.wider);
+	f.weighted = g->grp.height && count_contributors(g, slot) == g->grp.agg.children;
+	f.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size;
+	divide_scratch(&f);
 	local_lock_nested_bh(&scratch->lock);
 	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
 	for (; f.off < slot->len; f.off += f.len) {
