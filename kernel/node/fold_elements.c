@@ -190,7 +190,7 @@ static bool push_operand(struct fold *f)
 		}
 		run_pass(f, to, f->src, n, NETINC_FOLD_UNROUNDED, false);
 	}
-	netinc_order_push(&f->order, f->first, n * weight);
+	netinc_order_push(&f->order, n * weight);
 	f->first += n * weight;
 	return false;
 }

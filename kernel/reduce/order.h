@@ -23,8 +23,7 @@
 
 struct netinc_order {
 	u32 n;				/* operands on the stack */
-	u32 first[NETINC_ORDER_DEPTH];	/* ranks, see above */
-	u32 weight[NETINC_ORDER_DEPTH];
+	u32 weight[NETINC_ORDER_DEPTH];	/* of each, see above */
 };
 
 /* The same for the sources of one pass: of 8, 4, 2 and 1, and the one that comes next. */
@@ -57,21 +56,18 @@ static inline u32 netinc_order_round_down(u32 x)
 }
 
 /* The next operand comes on top. */
-static inline void netinc_order_push(struct netinc_order *o, u32 first, u32 weight)
+static inline void netinc_order_push(struct netinc_order *o, u32 weight)
 {
-	o->first[o->n] = first;
 	o->weight[o->n++] = weight;
 }
 
-/* Are the two on top the halves of a node, whatever follows? */
+/*
+ * Are the two on top the halves of a node, whatever follows? What comes before them has been joined
+ * as far as it could, so that the lower one begins at a multiple of both.
+ */
 static inline bool netinc_order_halves(const struct netinc_order *o)
 {
-	u32 weight;
-
-	if (o->n < 2)
-		return false;
-	weight = o->weight[o->n - 1];
-	return o->weight[o->n - 2] == weight && !(o->first[o->n - 2] & (2 * weight - 1));
+	return o->n > 1 && o->weight[o->n - 1] == o->weight[o->n - 2];
 }
 
 /* The two on top are one from now on. When nothing follows they are what is on top and below it. */

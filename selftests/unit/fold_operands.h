@@ -25,7 +25,7 @@ struct fold_operand {
 
 struct fold_stack {
 	const struct netinc_reduce *r;
-	u32 elems, first;
+	u32 elems;
 	size_t bytes;		/* of an operand */
 	struct netinc_order order;
 	u8 *mem;
@@ -57,8 +57,7 @@ static inline void fold_stack_add(struct fold_stack *f, const struct fold_operan
 	else
 		f->r->fold(top, &o->data, 1, f->elems, &args);
 	netinc_assert(f->order.n < FOLD_STACK);
-	netinc_order_push(&f->order, f->first, o->weight);
-	f->first += o->weight;
+	netinc_order_push(&f->order, o->weight);
 	while (netinc_order_halves(&f->order))
 		fold_stack_join(f);
 }

@@ -225,7 +225,7 @@ static bool several_passes(const struct kernel_test *k, const struct netinc_redu
 			used++;
 		}
 		n = one_pass(r, d, done, acc[o.n]);
-		netinc_order_push(&o, done, n);
+		netinc_order_push(&o, n);
 		while (o.n > 1 && (done + n == d->n || netinc_order_halves(&o))) {
 			const void *src[2] = { acc[o.n - 2], acc[o.n - 1] };
 

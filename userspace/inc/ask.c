@@ -27,6 +27,18 @@ uint64_t ask_now(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+void ask_make_question(struct ask_question *q, uint32_t group, uint32_t nonce)
+{
+	memset(q, 0, sizeof(*q));
+	q->hdr.vertype = INC_WIRE_VERSION << 4 | INC_PKT_JOIN;
+	q->hdr.group = htonl(group);
+	q->hdr.span = htons(1);
+	q->hdr.len = htons(sizeof(q->join));
+	q->join.size = htonl(1);
+	q->join.nonce = htonl(nonce);
+	q->join.block = htons(64);
+}
+
 static struct ask_target parent;
 
 static void note_parent(struct nlattr *nest)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <linux/inc.h>
 
 #include "tool.h"
 
@@ -18,6 +19,13 @@ struct ask_target {
 	bool bound;		/* nothing goes or comes by another device */
 };
 
+/* A JOIN, the first of a rank that is alone in its group. */
+struct ask_question {
+	struct inc_hdr hdr;
+	struct inc_join join;
+};
+
+void ask_make_question(struct ask_question *q, uint32_t group, uint32_t nonce);
 /* Microseconds of CLOCK_MONOTONIC. */
 uint64_t ask_now(void);
 /* The parent of this network namespace; 0, or the exit status, with the error printed. */

@@ -67,11 +67,6 @@ struct reply {
 	};
 };
 
-struct question {
-	struct inc_hdr hdr;
-	struct inc_join join;
-};
-
 /* Waiting has been interrupted by Ctrl-C: what has been found out is told even so. */
 static bool interrupted;
 
@@ -93,18 +88,6 @@ static uint32_t path_mtu(int fd, const struct ask_target *to)
 }
 
 /* ---- Questions and answers ----------------------------------------------- */
-
-static void make_question(struct question *q, uint32_t group, uint32_t nonce)
-{
-	memset(q, 0, sizeof(*q));
-	q->hdr.vertype = INC_WIRE_VERSION << 4 | INC_PKT_JOIN;
-	q->hdr.group = htonl(group);
-	q->hdr.span = htons(1);
-	q->hdr.len = htons(sizeof(q->join));
-	q->join.size = htonl(1);
-	q->join.nonce = htonl(nonce);
-	q->join.block = htons(64);
-}
 
 static enum answer judge(const struct reply *r, ssize_t len, uint32_t group, uint32_t nonce)
 {
@@ -155,7 +138,7 @@ static enum answer read_errors(int fd, uint32_t nonce)
 	char control[256] __attribute__((aligned(8)));
 	enum answer answer = ANSWER_NONE;
 	struct sock_extended_err e;
-	struct question q;
+	struct ask_question q;
 	struct iovec iov = { &q, sizeof(q) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control };
 	struct cmsghdr *c;
@@ -164,7 +147,7 @@ static enum answer read_errors(int fd, uint32_t nonce)
 	while (m.msg_controllen = sizeof(control),
 	       (len = recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT)) >= 0) {
 		/* who says it need not give back all of the packet */
-		if (len >= (ssize_t)(offsetof(struct question, join.nonce) + sizeof(nonce)) &&
+		if (len >= (ssize_t)(offsetof(struct ask_question, join.nonce) + sizeof(nonce)) &&
 		    q.join.nonce != htonl(nonce))
 			continue;
 		for (c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
@@ -226,7 +209,7 @@ static void show_answer(const struct ask_target *to, uint64_t number, enum answe
 }
 
 /* 0, or why the question has not been sent. */
-static enum answer send_question(int fd, const struct question *q)
+static enum answer send_question(int fd, const struct ask_question *q)
 {
 	if (send(fd, q, sizeof(*q), 0) >= 0)
 		return ANSWER_NONE;
@@ -242,9 +225,9 @@ static enum answer ask_once(int fd, uint32_t group, uint32_t nonce, uint64_t tim
 {
 	uint64_t start = ask_now();
 	enum answer answer;
-	struct question q;
+	struct ask_question q;
 
-	make_question(&q, group, nonce);
+	ask_make_question(&q, group, nonce);
 	answer = send_question(fd, &q);
 	return answer ? answer : await(fd, group, nonce, start + timeout * 1000);
 }

@@ -29,26 +29,8 @@ struct reply {
 	};
 };
 
-struct question {
-	struct inc_hdr hdr;
-	struct inc_join join;
-};
-
-static void make_question(struct question *q, uint32_t group, uint32_t nonce)
-{
-	memset(q, 0, sizeof(*q));
-	q->hdr.vertype = INC_WIRE_VERSION << 4 | INC_PKT_JOIN;
-	q->hdr.group = htonl(group);
-	q->hdr.span = htons(1);
-	q->hdr.len = htons(sizeof(q->join));
-	q->join.size = htonl(1);
-	q->join.nonce = htonl(nonce);
-	q->join.block = htons(64);
-	q->join.below = INC_JOIN_ASK;
-}
-
 /* The length of the body of an answer to this question; -1: it is none. */
-static ssize_t body_of(const struct question *q, const struct reply *r, ssize_t len)
+static ssize_t body_of(const struct ask_question *q, const struct reply *r, ssize_t len)
 {
 	uint8_t type = r->hdr.vertype & 15;
 	ssize_t body = len - (ssize_t)sizeof(r->hdr);
@@ -60,7 +42,7 @@ static ssize_t body_of(const struct question *q, const struct reply *r, ssize_t 
 }
 
 /* Waits for the answer; its body's length, -1: none, or an ICMP error. */
-static ssize_t await(int fd, const struct question *q, struct reply *r, uint64_t end)
+static ssize_t await(int fd, const struct ask_question *q, struct reply *r, uint64_t end)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	uint64_t now;
@@ -80,7 +62,7 @@ static ssize_t await(int fd, const struct question *q, struct reply *r, uint64_t
 }
 
 /* One packet there and one back. */
-static ssize_t ask(int fd, const struct question *q, struct reply *r, struct hop *h,
+static ssize_t ask(int fd, const struct ask_question *q, struct reply *r, struct hop *h,
 		   uint64_t timeout)
 {
 	uint64_t begin = ask_now(), us;
@@ -111,14 +93,15 @@ static enum hop_state refusal(const struct reply *r)
 static enum hop_state ask_about(int fd, struct hop *h, const unsigned char *key, uint64_t timeout,
 				struct inc_about *about)
 {
-	struct question q;
+	struct ask_question q;
 	uint32_t random[2];
 	struct reply r;
 	ssize_t body;
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return HOP_SILENT;
-	make_question(&q, random[0], random[1]);
+	ask_make_question(&q, random[0], random[1]);
+	q.join.below = INC_JOIN_ASK;
 	body = ask(fd, &q, &r, h, timeout);
 	/* an older one would make a group with the proof */
 	if (body >= 0 && (r.hdr.vertype & 15) == INC_PKT_CHALLENGE &&
