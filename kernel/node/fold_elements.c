@@ -18,18 +18,7 @@
 #define MAX_CHUNK	4096u	/* bytes of elements; a chunk is a multiple of any element */
 #define SCRATCH		28672u	/* bytes; per-CPU memory comes in pieces of 32 KiB at most */
 
-/*
- * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
- * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
- */
-struct scratch {
-	local_lock_t lock;
-	u8 mem[SCRATCH];
-};
-
-static struct scratch __percpu *scratch;
-
-/* One chunk of a block being folded. */
+/* A block being folded, a chunk at a time. */
 struct fold {
 	struct netinc_node_group *g;
 	const struct netinc_slot *slot;
@@ -53,7 +42,21 @@ struct fold {
 	u32 bounced;		/* sources of this pass that were copied */
 	u32 n;			/* sources of this pass */
 	const void *src[NETINC_MAX_SOURCES];
+	/* the child that each source is of, and the one after them */
+	u32 from[NETINC_MAX_SOURCES + 1];
+	u8 mem[SCRATCH];	/* copies of sources, then operands */
 };
+
+/*
+ * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
+ * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ */
+struct scratch {
+	local_lock_t lock;
+	struct fold fold;
+};
+
+static struct scratch __percpu *scratch;
 
 static bool goes_up(const struct fold *f)
 {
@@ -72,13 +75,13 @@ static void clear_result(const struct fold *f)
 	memset(f->dst, 0, f->len * (goes_up(f) ? f->wider : 1));
 }
 
-static u8 *bounce_memory(const struct fold *f, u32 i)
+static u8 *bounce_memory(struct fold *f, u32 i)
 {
-	return this_cpu_ptr(scratch)->mem + i * f->chunk;
+	return f->mem + i * f->chunk;
 }
 
 /* Accumulators of operand @i on the stack; at the bottom they are the result if they can be. */
-static u8 *operand_memory(const struct fold *f, u32 i)
+static u8 *operand_memory(struct fold *f, u32 i)
 {
 	if (!i && (f->wider == 1 || goes_up(f)))
 		return f->dst;
@@ -140,11 +143,10 @@ static bool has_accumulators(const struct fold *f, u32 child)
 static void gather_sources(struct fold *f, u32 weight)
 {
 	u32 i = f->child, children = f->g->grp.agg.children, n;
-	u32 from[NETINC_MAX_SOURCES + 1];
 
 	f->bounced = 0;
 	for (n = 0; n < NETINC_MAX_SOURCES; n++) {
-		from[n] = i;
+		f->from[n] = i;
 		if (i == children || child_weight(f, i) != weight || has_accumulators(f, i))
 			break;
 		f->src[n] = find_source(f, &f->slot->in[i]);
@@ -152,9 +154,9 @@ static void gather_sources(struct fold *f, u32 weight)
 			break;
 		i = next_input(f, i + 1);
 	}
-	from[n] = i;
+	f->from[n] = i;
 	f->n = netinc_order_pass(f->first, weight, n, i == children);
-	f->child = from[f->n];
+	f->child = f->from[f->n];
 }
 
 /* What a node below has folded. */
@@ -259,25 +261,41 @@ static void divide_scratch(struct fold *f)
 		       round_down(SCRATCH / (MAX_BOUNCE + f->operands * f->wider), 64));
 }
 
+static void fold_begin(struct fold *f, struct netinc_node_group *g, const struct netinc_slot *slot,
+		       const struct netinc_reduce *kernel)
+{
+	f->g = g;
+	f->slot = slot;
+	f->kernel = kernel;
+	f->weighted = g->grp.height && count_contributors(g, slot) == g->grp.agg.children;
+	f->ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size;
+	divide_scratch(f);
+}
+
+static void fold_chunks(struct fold *f, void *dst)
+{
+	const struct netinc_slot *slot = f->slot;
+
+	for (f->off = 0; f->off < slot->len; f->off += f->len) {
+		f->len = min(slot->len - f->off, f->chunk);
+		f->dst = dst + (goes_up(f) ? f->off * slot->wider : f->off);
+		fold_chunk(f);
+	}
+}
+
 void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
 {
-	struct fold f = {
-		.g = g, .slot = slot,
-		.kernel = netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true),
-	};
+	const struct netinc_reduce *kernel =
+		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
+	struct fold *f;
 
-	if (netinc_assert(f.kernel))
+	if (netinc_assert(kernel))
 		return;
-	f.weighted = g->grp.height && count_contributors(g, slot) == g->grp.agg.children;
-	f.ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size;
-	divide_scratch(&f);
 	local_lock_nested_bh(&scratch->lock);
+	f = &this_cpu_ptr(scratch)->fold;
+	fold_begin(f, g, slot, kernel);
+	fold_chunks(f, dst);
 	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
-	for (; f.off < slot->len; f.off += f.len) {
-		f.len = min(slot->len - f.off, f.chunk);
-		f.dst = dst + (goes_up(&f) ? f.off * slot->wider : f.off);
-		fold_chunk(&f);
-	}
 	local_unlock_nested_bh(&scratch->lock);
 	if (g->section.denied)
 		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);

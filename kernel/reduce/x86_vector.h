@@ -8,9 +8,9 @@
  *
  * One pass: a chunk is accumulated in registers over all sources and written once. Where the order
  * matters sources are folded by fours, and what is folded of these waits on a stack, see order.h;
- * everything else is folded from left to right. What is left below a vector is the last whole vector of the data: it is computed first, while a result in
- * place has not overwritten it yet, and stored last. Only data shorter than a vector goes through a
- * buffer.
+ * everything else is folded from left to right. What is left below a vector is the last whole
+ * vector of the data: it is computed first, while a result in place has not overwritten it yet, and
+ * stored last. Only data shorter than a vector goes through a buffer.
  *
  * GCC's vector extensions, because <immintrin.h> needs a libc; the target attribute instead of
  * compiler flags, so that kernel, tests and fuzzers build these files like any other. The kernel
@@ -229,9 +229,10 @@ SIMD_INLINE void simd_tree(const struct simd_job *j, size_t i, const struct simd
 	}
 }
 
-SIMD_INLINE vec simd_one(const struct simd_job *j, size_t i, const struct simd_kernel *k)
+SIMD_INLINE vec simd_one(const struct simd_job *j, size_t i, const struct simd_kernel *k,
+			 vec *stack)
 {
-	vec stack[SIMD_STACK], acc;
+	vec acc;
 
 	if (k->ordered)
 		simd_tree(j, i, k, &acc, stack, 1);
@@ -240,9 +241,10 @@ SIMD_INLINE vec simd_one(const struct simd_job *j, size_t i, const struct simd_k
 	return simd_result(j, acc, k);
 }
 
-SIMD_INLINE void simd_many(const struct simd_job *j, size_t i, const struct simd_kernel *k)
+SIMD_INLINE void simd_many(const struct simd_job *j, size_t i, const struct simd_kernel *k,
+			   vec *stack)
 {
-	vec stack[SIMD_STACK * SIMD_CHUNK], acc[SIMD_CHUNK];
+	vec acc[SIMD_CHUNK];
 	unsigned int v;
 
 	if (k->ordered)
@@ -279,18 +281,18 @@ SIMD_INLINE void simd_fold(const struct simd_job *j, const struct simd_kernel *k
 {
 	const unsigned int lanes = k->lanes;
 	unsigned int i = 0, rest = j->count % lanes;
-	vec last = { 0 };
+	vec stack[SIMD_STACK * SIMD_CHUNK], last = { 0 };
 
 	if (j->count < lanes) {
 		simd_short(j, k);
 		return;
 	}
 	if (rest)
-		last = simd_one(j, j->count - lanes, k);
+		last = simd_one(j, j->count - lanes, k, stack);
 	for (; j->count - i >= SIMD_CHUNK * lanes; i += SIMD_CHUNK * lanes)
-		simd_many(j, i, k);
+		simd_many(j, i, k, stack);
 	for (; j->count - i >= lanes; i += lanes)
-		simd_put(j, i, simd_one(j, i, k), k);
+		simd_put(j, i, simd_one(j, i, k, stack), k);
 	if (rest)
 		simd_put(j, j->count - lanes, last, k);
 }
