@@ -107,7 +107,8 @@ def mishap(harmless=False):
 
 def ports(nr):
     for port, dev, net, bridge in ((f"p{nr}", "eth0", 7, "br0"), (f"q{nr}", "eth1", 8, "br1")):
-        yield (((((((((((((((((((((((((((((((((((((((((f"link add {port} type veth peer name {dev} address 02:00:00:00:{net:02x}:{nr:02x} netns h{nr}")))))))))))))))))))))))))))))))))))))))))
+        yield (f"link add {port} type veth peer name {dev} "
+               f"address 02:00:00:00:{net:02x}:{nr:02x} netns h{nr}")
         yield f"link set {port} mtu 1500 master {bridge} up"
 
 
@@ -121,7 +122,8 @@ def interfaces(nr):
 def bridges():
     for name, net in (("br0", 7), ("br1", 8)):
         yield f"link add {name} address 02:00:00:00:{net:02x}:fe type bridge"
-        yield ((((((((((((((((((((((((((((((((((((((f"link set {name} type bridge vlan_filtering 0 ageing_time 30000 mcast_snooping 1 nf_call_iptables 0"))))))))))))))))))))))))))))))))))))))
+        yield (f"link set {name} type bridge vlan_filtering 0 ageing_time 30000 "
+               f"mcast_snooping 1 nf_call_iptables 0")
         yield f"addr replace 10.{net}.0.254/24 dev {name}"
         yield f"link set {name} up"
     yield "addr replace fd00:7::fe/64 dev br0 nodad"

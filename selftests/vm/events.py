@@ -82,7 +82,8 @@ def t_mismatch(lab):
         equal((done.result, done.code, done.ranks), (-71, abi.MISMATCH, [0, 1]),
               "result, code and ranks")
     error = lab.expect("group-error", group=job.group, epoch=1)
-    text = (((((((((((((((((((((((((((((((((((((((("rank 0: allreduce i32 sum 1000, rank 1: allreduce i32 sum 1001: ranks disagree about the operation"))))))))))))))))))))))))))))))))))))))))
+    text = ("rank 0: allreduce i32 sum 1000, rank 1: allreduce i32 sum 1001: "
+            "ranks disagree about the operation")
     equal(error["text"], text, "text of the event")
     side = {"coll": "allreduce", "type": "i32", "op": "sum", "wire": "i32", "mode": 0, "root": 0,
             "opseq": 0}

@@ -448,7 +448,8 @@ def t_job(lab):
     group, programs, seed = lab.group ^ 0x7777, [], RNG.randrange(1000)
     lab.taps["h1"].frames()
     for rank, ns in enumerate(MEMBERS):
-        args = ((((((((((((((((((((((((((((((((((((((((f"inc-allreduce --group {group} --rank {rank} --size 3 --count 0,1,353,20000 --iters 20 --quiet"))))))))))))))))))))))))))))))))))))))))
+        args = (f"inc-allreduce --group {group} --rank {rank} --size 3 "
+                f"--count 0,1,353,20000 --iters 20 --quiet")
         programs.append(subprocess.Popen(["ip", "netns", "exec", ns, *args.split(), "--seed",
                                           str(seed)],
                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -136,7 +136,8 @@ def t_plugin_other(lab):
         os.chmod(program, 0o755)
         lab.clear()
         status, _, errors = tc(f"qdisc add dev {DEV} root inc share 5", program)
-        text = ((((((((((((((((((((((((((((((((f'q_inc.so was built for "{name}", this is "{name.replace(version, other)}": build it anew, or use inc qdisc\n'))))))))))))))))))))))))))))))))
+        text = (f'q_inc.so was built for "{name}", this is "{name.replace(version, other)}": '
+                f'build it anew, or use inc qdisc\n')
         assert status and errors == text, f"status {status}, {errors!r}, expected {text!r}"
         equal(json.loads(run(f"inc -j qdisc show dev {DEV}")), [], "qdiscs")
     run(f"tc qdisc add dev {DEV} root inc")

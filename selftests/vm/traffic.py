@@ -37,7 +37,8 @@ class Lab:
 
     def start(self):
         for rank in range(3):
-            args = ((((((((((((((((((((((((((((((((((((((f"inc-allreduce --group {self.group} --rank {rank} --size 3 --count 1,353,30000 --iters 100000"))))))))))))))))))))))))))))))))))))))
+            args = (f"inc-allreduce --group {self.group} --rank {rank} --size 3 "
+                    f"--count 1,353,30000 --iters 100000")
             self.job.append(subprocess.Popen(
                 ["ip", "netns", "exec", f"h{rank + 1}", *args.split(), "--seed", str(self.seed)],
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))

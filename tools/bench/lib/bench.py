@@ -217,7 +217,8 @@ class Part:
 def span(result, scale=1e3, digits=3):
     """Median and range, in milliseconds unless said otherwise."""
     s = result["seconds"]
-    return (((((((((((((((((((((((((((((((((((((((f"{statistics.median(s) * scale:.{digits}f} ({min(s) * scale:.{digits}f}-{max(s) * scale:.{digits}f})")))))))))))))))))))))))))))))))))))))))
+    low, middle, high = (x * scale for x in (min(s), statistics.median(s), max(s)))
+    return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
 
 
 def cpu_per_gb(result):
