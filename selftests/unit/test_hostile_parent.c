@@ -78,6 +78,30 @@ static void test_ready_wrong(void)
 	end_tree();
 }
 
+/*
+ * Ranks 0, 2 and 3 come to node 1, 2 and 3 by node 2: no node of the tree over the ranks. The
+ * parent says that they are, and that they are as many as the weights of children make.
+ */
+static void test_order_denied(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	struct frame f;
+	u32 i;
+
+	begin_tree(true, 1, 0, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	f = catch_one(1, INC_PKT_READY);
+	expect(netinc_ready_tree_order((void *)f.body), "the order is not that of the tree");
+	((struct inc_ready *)f.body)->height &= INC_READY_HEIGHT;
+	expect(!at_node(&net.node[1], &f), "READY without it");
+	expect(g->agg.children == 2, "%u children", g->agg.children);
+	for (i = 0; i < g->agg.children; i++)
+		expect(g->agg.child[i].weight == 1, "child %u has weight %u", i,
+		       g->agg.child[i].weight);
+	end_tree();
+}
+
 /* A packet to node 1 as its parent would send it. */
 static struct frame as_parent(u8 type)
 {
@@ -503,6 +527,7 @@ static void test_again_too_soon(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_ready_wrong),
+	KTAP(test_order_denied),
 	KTAP(test_lying_errors),
 	KTAP(test_lower_error),
 	KTAP(test_lying_results),
