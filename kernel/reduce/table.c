@@ -38,6 +38,22 @@ static const struct netinc_reduce
 static const struct netinc_convert
 	*conversions[__INC_TYPE_MAX][__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
 static const struct netinc_scale *scales[__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
+static u32 digest;	/* of what `variants` has; asked for by strangers, so it is there */
+
+/* FNV-1a; which variant does it makes no difference to the result. */
+static u32 digest_variants(void)
+{
+	u32 sum = 0x811c9dc5, i, n = __INC_TYPE_MAX * __INC_OP_MAX * MODES;
+
+	for (i = 0; i < n; i++) {
+		if (!netinc_reduce_find(i / MODES / __INC_OP_MAX, i / MODES % __INC_OP_MAX,
+					i % MODES, true))
+			continue;
+		sum = (sum ^ (i & 0xff)) * 0x01000193;
+		sum = (sum ^ (i >> 8)) * 0x01000193;
+	}
+	return sum;
+}
 
 void netinc_reduce_init(unsigned int features)
 {
@@ -62,6 +78,7 @@ void netinc_reduce_init(unsigned int features)
 		for (s = scale_arrays[i]; s->scale; s++)
 			if (!(s->features & ~features))
 				scales[s->type][s->variant] = s;
+	digest = digest_variants();
 }
 
 /* The last of an array of variants that is there, and may be used. */
@@ -83,18 +100,8 @@ const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu
 	return BEST(variants[type][op][mode], fpu_ok);
 }
 
-/* FNV-1a; which variant does it makes no difference to the result. */
 u32 netinc_reduce_digest(void)
 {
-	u32 digest = 0x811c9dc5, i, n = __INC_TYPE_MAX * __INC_OP_MAX * MODES;
-
-	for (i = 0; i < n; i++) {
-		if (!netinc_reduce_find(i / MODES / __INC_OP_MAX, i / MODES % __INC_OP_MAX,
-					i % MODES, true))
-			continue;
-		digest = (digest ^ (i & 0xff)) * 0x01000193;
-		digest = (digest ^ (i >> 8)) * 0x01000193;
-	}
 	return digest;
 }
 
