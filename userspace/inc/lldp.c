@@ -14,6 +14,7 @@
 #define OUI	"02,49,4e"
 #define SUBTYPE	"1"
 #define TLV	".unknown-tlvs.unknown-tlv"
+#define MAX_DEVS	256	/* by which any TLVs come that lldpd does not know */
 
 /* Its output goes to the file that is returned; NULL: an error has been said. */
 static FILE *start(const char *const argv[], pid_t *pid)
@@ -117,17 +118,35 @@ static bool read_node(const char *text, struct ask_target *at)
 	return at->port;
 }
 
-static int add_node(struct lldp_node *nodes, int n, const struct lldp_node *node)
+struct list {
+	struct lldp_node *node;
+	int n, most;		/* n > most: there was no room for all */
+};
+
+static void add_node(struct list *list, const struct lldp_node *node)
 {
 	int i;
 
-	for (i = 0; i < n; i++)
-		if (!strcmp(nodes[i].dev, node->dev) && ask_same(&nodes[i].at, &node->at))
-			return n;
-	if (n == LLDP_MAX_NODES)
-		return n;
-	nodes[n] = *node;
-	return n + 1;
+	if (list->n > list->most)
+		return;
+	for (i = 0; i < list->n; i++)
+		if (!strcmp(list->node[i].dev, node->dev) &&
+		    ask_same(&list->node[i].at, &node->at))
+			return;
+	if (list->n < list->most)
+		list->node[list->n] = *node;
+	list->n++;
+}
+
+/* Can a device be called so, and will lldpcli take it for one name, and for no option? */
+static bool is_device(const char *name)
+{
+	if (*name == '-')
+		return false;
+	for (; *name; name++)
+		if (*name <= ' ' || *name > '~' || *name == ',' || *name == '/')
+			return false;
+	return true;
 }
 
 /* The device of a line of a TLV, and what is behind the names; NULL: it is another line. */
@@ -142,46 +161,76 @@ static const char *tlv_line(char *line, char *dev, size_t size)
 	return tlv + strlen(TLV);
 }
 
-/* OUI and subtype of each TLV stand before what it says. */
-static int read_neighbours(FILE *file, struct lldp_node *nodes)
+/*
+ * Nodes that are announced by @dev; NULL: devices by which TLVs come, without nodes. OUI and subtype
+ * of each TLV stand before what it says.
+ */
+static void read_neighbours(FILE *file, const char *dev, struct list *list)
 {
 	bool oui = false, subtype = false;
 	struct lldp_node node;
 	const char *rest;
 	char line[2048];
-	int n = 0;
 
 	memset(&node, 0, sizeof(node));
 	while (fgets(line, sizeof(line), file)) {
 		rest = tlv_line(line, node.dev, sizeof(node.dev));
-		if (!rest)
+		if (!rest || (dev ? strcmp(node.dev, dev) : !is_device(node.dev)))
 			continue;
-		if (!strncmp(rest, ".oui=", 5))
+		if (!dev)
+			add_node(list, &node);
+		else if (!strncmp(rest, ".oui=", 5))
 			oui = !strcasecmp(rest + 5, OUI);
 		else if (!strncmp(rest, ".subtype=", 9))
 			subtype = !strcmp(rest + 9, SUBTYPE);
 		else if (*rest == '=' && oui && subtype && read_node(rest + 1, &node.at))
-			n = add_node(nodes, n, &node);
+			add_node(list, &node);
 	}
-	return n;
 }
 
-int lldp_find(const char *dev, struct lldp_node *nodes)
+/* 0, or the exit status. */
+static int ask_lldpd(const char *dev, struct list *list)
 {
 	const char *const argv[] = { "lldpcli", "-f", "keyvalue", "show", "neighbors",
 				     dev ? "ports" : "details", dev, "details", NULL };
 	pid_t pid;
 	FILE *file = start(argv, &pid);
-	int n, i, err;
+	int err;
 
 	if (!file)
-		return -EXIT_REFUSED;
-	n = read_neighbours(file, nodes);
+		return EXIT_REFUSED;
+	read_neighbours(file, dev, list);
 	err = finish(file, pid);
+	if (err || list->n <= list->most)
+		return err;
+	return refused("neighbours announce more than %d %s; expected dev DEV, or parent set",
+		       list->most, dev ? "nodes" : "devices");
+}
+
+/*
+ * What a neighbour says of himself may have line breaks in it, and what follows them looks as if it
+ * came by whatever device he likes. By a device comes what lldpd says when it is asked for that one.
+ */
+static int ask_by_device(struct list *nodes)
+{
+	struct lldp_node dev[MAX_DEVS];
+	struct list devs = { .node = dev, .most = MAX_DEVS };
+	int err = ask_lldpd(NULL, &devs), i;
+
+	for (i = 0; i < devs.n && !err; i++)
+		err = ask_lldpd(dev[i].dev, nodes);
+	return err;
+}
+
+int lldp_find(const char *dev, struct lldp_node *nodes)
+{
+	struct list list = { .node = nodes, .most = LLDP_MAX_NODES };
+	int err = dev ? ask_lldpd(dev, &list) : ask_by_device(&list), i;
+
 	if (err)
 		return -err;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < list.n; i++)
 		if (addr_link_local(&nodes[i].at.addr))
 			nodes[i].at.ifindex = if_nametoindex(nodes[i].dev);
-	return n;
+	return list.n;
 }

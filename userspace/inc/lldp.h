@@ -19,8 +19,8 @@ struct lldp_node {
 /* All ports of lldpd announce this node, NULL: none. 0, or the exit status, with the error said. */
 int lldp_announce(const struct ask_target *at);
 /*
- * What neighbours announce, by @dev or (NULL) any port: how many, at most LLDP_MAX_NODES, no two of
- * one device the same. Less than 0: minus the exit status, with the error said.
+ * What neighbours announce, by @dev or (NULL) any port: how many, no two of one device the same.
+ * Less than 0: minus the exit status, with the error said; more than LLDP_MAX_NODES are one.
  */
 int lldp_find(const char *dev, struct lldp_node *nodes);
 
