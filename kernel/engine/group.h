@@ -358,6 +358,8 @@ u32 netinc_children_window(const struct netinc_group *g);
  * is one of its nodes, or a rank, and has done so itself.
  */
 bool netinc_children_canonical(const struct netinc_group *g);
+/* The same, and all ranks below here are one of its nodes. */
+bool netinc_children_are_node(const struct netinc_group *g);
 /* The first epoch begins: numbers without gaps, and slots for as many children. */
 void netinc_children_number(struct netinc_group *g, u32 window);
 

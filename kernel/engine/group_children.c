@@ -231,11 +231,11 @@ bool netinc_children_canonical(const struct netinc_group *g)
 }
 
 /*
- * Are all ranks below this node one node of the tree of order.h? Its parent says so with READY, and
- * may lie, or those below have changed since it was told who they are. Of children that begin
- * elsewhere than where their weights say more would wait on a stack than a fold has room for.
+ * Its parent says so with READY, and may lie, or those below have changed since it was told who they
+ * are. Of children that begin elsewhere than where their weights say more would wait on a stack than
+ * a fold has room for.
  */
-static bool is_whole(const struct netinc_group *g)
+bool netinc_children_are_node(const struct netinc_group *g)
 {
 	u32 low = netinc_children_lowest(g), i;
 
@@ -244,7 +244,7 @@ static bool is_whole(const struct netinc_group *g)
 	for (i = 0; i < g->joined; i++)
 		if (!g->owner[low + i])
 			return false;
-	return true;
+	return netinc_children_canonical(g);
 }
 
 /*
@@ -274,7 +274,7 @@ static void close_gaps(struct netinc_group *g)
 
 void netinc_children_number(struct netinc_group *g, u32 window)
 {
-	bool canonical = !g->tree_order && is_whole(g) && netinc_children_canonical(g);
+	bool canonical = !g->tree_order && netinc_children_are_node(g);
 	u32 i;
 
 	g->settled = true;

@@ -73,14 +73,21 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 	return 0;
 }
 
+/* Are other ranks here, or in another order, than the JOIN said that this READY answers? */
+static bool is_outdated(const struct netinc_group *g, const struct inc_ready *ready)
+{
+	return be16_to_cpu(ready->children) != g->joined ||
+	       (!netinc_ready_tree_order(ready) && !netinc_children_are_node(g));
+}
+
 static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_ready *ready, u64 now)
 {
 	bool first = g->state == INC_GROUP_JOINING;
 	int err = netinc_group_ready(g, pkt, ready, now);
 
-	/* somebody has gone since the JOIN that this answers */
-	if (!err && first && be16_to_cpu(ready->children) != g->joined)
+	/* somebody has gone since */
+	if (!err && first && is_outdated(g, ready))
 		netinc_group_fail(g, g->up.gone == NETINC_NO_RANK ? INC_ERR_RANK_ABORT :
 								    g->up.gone_code,
 				  g->up.gone, now);

@@ -99,6 +99,8 @@ static void test_order_denied(void)
 	for (i = 0; i < g->agg.children; i++)
 		expect(g->agg.child[i].weight == 1, "child %u has weight %u", i,
 		       g->agg.child[i].weight);
+	expect(g->up.abort.code == INC_ERR_RANK_ABORT, "the group is to end, not %u",
+	       g->up.abort.code);
 	end_tree();
 }
 
