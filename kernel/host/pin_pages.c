@@ -126,6 +126,10 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 			ret = try_page(at, write) ?: try_page(stop - 1, write);
 		if (ret)
 			return ret;
+		/* all shares together may be of millions of mappings */
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 	}
 	return 0;
 }
