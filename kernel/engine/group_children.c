@@ -231,9 +231,9 @@ bool netinc_children_canonical(const struct netinc_group *g)
 }
 
 /*
- * Its parent says so with READY, and may lie, or those below have changed since it was told who they
- * are. Of children that begin elsewhere than where their weights say more would wait on a stack than
- * a fold has room for.
+ * Its parent says so with READY, and may lie, or those below have changed since it was told who
+ * they are. Of children that begin elsewhere than where their weights say more would wait on a
+ * stack than a fold has room for.
  */
 bool netinc_children_are_node(const struct netinc_group *g)
 {

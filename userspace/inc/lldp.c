@@ -162,8 +162,8 @@ static const char *tlv_line(char *line, char *dev, size_t size)
 }
 
 /*
- * Nodes that are announced by @dev; NULL: devices by which TLVs come, without nodes. OUI and subtype
- * of each TLV stand before what it says.
+ * Nodes that are announced by @dev; NULL: devices by which TLVs come, without nodes. OUI and
+ * subtype of each TLV stand before what it says.
  */
 static void read_neighbours(FILE *file, const char *dev, struct list *list)
 {
@@ -209,7 +209,8 @@ static int ask_lldpd(const char *dev, struct list *list)
 
 /*
  * What a neighbour says of himself may have line breaks in it, and what follows them looks as if it
- * came by whatever device he likes. By a device comes what lldpd says when it is asked for that one.
+ * came by whatever device he likes. By a device comes what lldpd says when it is asked for that
+ * one.
  */
 static int ask_by_device(struct list *nodes)
 {
