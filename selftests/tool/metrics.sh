@@ -37,8 +37,8 @@ metrics_results()
 	result $? "metrics: the tests came to their end"
 }
 
-# answered NAME REQUEST WANTED COMMAND...: what is answered begins like this, and no line is left
-# unread
+# answered NAME REQUEST WANTED COMMAND...: this is answered, and nothing of the request is left
+# unread: that would stand behind the answer
 answered()
 {
 	local name=$1 request=$2 want=$3 got
@@ -46,9 +46,9 @@ answered()
 
 	# shellcheck disable=SC2059
 	got=$(printf "$request" | { "$top/packaging/metrics/answer" "$@"; cat; })
-	[[ ${got//$'\r'} == "$want"* ]]
+	[ "${got//$'\r'}" = "$want" ]
 	result $? "metrics: $name"
-	[[ ${got//$'\r'} == "$want"* ]] || printf '# %s\n' "$got"
+	[ "${got//$'\r'}" = "$want" ] || printf '# %s\n' "${got//$'\n'/$'\n# '}"
 }
 
 answers_http()
@@ -57,14 +57,15 @@ answers_http()
 	local open="application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 	answered "GET" 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' \
-		$'HTTP/1.0 200 OK\nContent-Type: '"$open"$'\nConnection: close\n\n# TYPE ' \
+		$'HTTP/1.0 200 OK\nContent-Type: '"$open"$'\nConnection: close\n\n'"$(<"$tmp/metrics.txt")" \
 		cat "$tmp/metrics.txt"
 	answered "GET of something else" 'GET / HTTP/1.1\r\n\r\n' \
 		$'HTTP/1.0 404 Not Found\n'"$head"'expected /metrics' true
 	answered "what is no request" 'x\r\n\r\n' \
-		$'HTTP/1.0 400 Bad Request\n'"$head"'expected GET' true
+		$'HTTP/1.0 400 Bad Request\n'"$head"'expected GET /metrics HTTP/1.1' true
 	answered "a command that fails" 'GET /metrics HTTP/1.0\n\n' \
-		$'HTTP/1.0 503 Service Unavailable\n'"$head"'no metrics: see the log' false
+		$'HTTP/1.0 503 Service Unavailable\n'"$head"'no metrics: see the log of this machine' \
+		false
 }
 
 metrics()
