@@ -244,7 +244,8 @@ def packets(known, capture, expected):
     check("dropped as by the kernel's parser", lambda frame: frame.reason,
           lambda n: verdict_faults(frames[n], seen[n]))
     check("cut off by the capture", lambda frame: frame.cut,
-          lambda n: ["inc.expert.malformed"] if seen[n]["inc.expert.malformed"] else [])
+          lambda n: (["inc.expert.malformed"] if seen[n]["inc.expert.malformed"] else []) +
+          field_faults(frames[n], seen[n]) + remark_faults(frames[n], seen[n], known.fields))
     text = tshark("-r", capture, "-V", "-o", "udp.check_checksum:TRUE")
     result("no fault of the script", [line for line in text if "Lua Error" in line or "inc.lua:" in line])
 

@@ -803,12 +803,15 @@ static void bad_frames(void)
 	send_judged();
 }
 
-/* Every type, cut off by the capture anywhere: it is taken apart without a fault. */
+/*
+ * Every type, cut off by the capture anywhere: it is taken apart without a fault as far as it is
+ * there, and that the rest is missing is remarked.
+ */
 static void cut_off(void)
 {
 	struct netinc_pkt p;
+	u32 i, there;
 	u8 type;
-	u32 i;
 
 	for (type = 1; type <= INC_PKT_MAX; type++) {
 		for (i = 0; i < 6; i++) {
@@ -818,7 +821,12 @@ static void cut_off(void)
 			if (netinc_is_data(type))
 				p.flags = INC_F_PAYLOAD | INC_F_DESC;
 			end_packet(&p);
-			write_frame(RIGHT, number() % datagram_len);
+			there = number() % datagram_len;
+			if (there)
+				remark("cut", "");
+			if (there >= sizeof(struct inc_hdr))
+				say_header(&p);
+			write_frame(RIGHT, there);
 		}
 	}
 }
