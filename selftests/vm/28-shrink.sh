@@ -64,7 +64,8 @@ end() {
 
 one_is_killed() {
 	begin 4 && kill -KILL "$(rank_pid 1)" && wait_rank 1 137 || return
-	say_all "of 3 now: 0 2 3;" 0 2 3 && said "rank 1" 0 2 3 || return
+	# behind what failed; "rank 2 is rank 1 of 3" is something else
+	say_all "of 3 now: 0 2 3;" 0 2 3 && said ": rank 1 " 0 2 3 || return
 	said "rank 2 is rank 1 of 3" 2 && said "rank 3 is rank 2 of 3" 3 && goes_on || return
 	expect "number of failures that rank 0 saw" "$(grep -c ": operation" "$(rank_log 0)")" = 1
 }
