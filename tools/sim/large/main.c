@@ -12,6 +12,7 @@
 #define SMALL		8u	/* bytes */
 #define FORM_MS		60000u
 #define OP_MS		60000u
+#define PAGE		4096u
 
 /* What one part of a run took. */
 struct took {
@@ -92,15 +93,30 @@ static void restore_nodes(struct large *sys)
 	}
 }
 
-/* Bytes at the node that has most: the table of members, slots in use, and what is set aside. */
+/*
+ * Bytes at the node that has most: the table of members, slots in use, what is set aside, and of
+ * that the pages in which something has been written.
+ */
 struct state {
-	u64 table, slots, reserved;
+	u64 table, slots, reserved, written;
 };
+
+static u64 written_bytes(const u8 *mem, u64 bytes)
+{
+	static const u8 zeros[PAGE];
+	u64 at, sum = 0;
+
+	for (at = 0; at < bytes; at += PAGE)
+		if (memcmp(mem + at, zeros, min_t(u64, bytes - at, PAGE)))
+			sum += PAGE;
+	return sum;
+}
 
 static struct state survey(const struct large *sys)
 {
 	const struct netinc_group *g;
 	struct state s = { 0 };
+	u64 bytes;
 	u32 i;
 
 	for (i = 0; i < sys->nodes; i++) {
@@ -110,8 +126,9 @@ static struct state survey(const struct large *sys)
 					      netinc_agg_bytes(g->agg.children, 1, g->agg.window));
 		s.table = max_t(u64, s.table,
 				g->cfg.size * (sizeof(struct netinc_member) + sizeof(u64)));
-		s.reserved = max_t(u64, s.reserved, netinc_group_bytes(g->cfg.size,
-								       sys->cfg.window));
+		bytes = netinc_group_bytes(g->cfg.size, sys->cfg.window);
+		s.reserved = max(s.reserved, bytes);
+		s.written = max(s.written, written_bytes(sys->node[i].groups->mem, bytes));
 	}
 	return s;
 }
@@ -151,9 +168,9 @@ static void run(struct large *sys)
 	for (i = 0; i < sys->nodes; i++)
 		node_start(sys, i);
 	form(sys, &formed);
-	state = survey(sys);
 	reduce(sys, SMALL, &small);
 	reduce(sys, sys->cfg.bytes, &large);
+	state = survey(sys);
 	if (tree_fails(sys)) {
 		lose_nodes(sys, large.ns, &lost);
 		restore_nodes(sys);
@@ -173,8 +190,9 @@ static void run(struct large *sys)
 	print_took("lost", &lost);
 	print_took("again", &again);
 	printf("\"slots\": %" PRIu64 ", \"table\": %" PRIu64 ", \"reserved\": %" PRIu64
-	       ", \"rank\": %zu, \"events\": %" PRIu64 "}\n",
-	       state.slots, state.table, state.reserved, sizeof(struct netinc_ep), sys->steps);
+	       ", \"written\": %" PRIu64 ", \"child\": %zu, \"events\": %" PRIu64 "}\n",
+	       state.slots, state.table, state.reserved, state.written,
+	       sizeof(struct netinc_child), sys->steps);
 }
 
 static void clean(struct large *sys)
