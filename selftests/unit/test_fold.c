@@ -2,7 +2,8 @@
 /*
  * Elements at a node (kernel/node/fold_elements.c): children are ranks and nodes of random trees,
  * their payloads lie in pieces, the FPU is not always to be had, and some of them send no elements.
- * What comes out has the bits of the definition (reduce_ref.h), and the scratch memory is enough.
+ * What comes out has the bits of the definition (reduce_ref.h), the scratch memory is enough, and
+ * vector registers are used in sections of the FPU alone.
  */
 #include "fold_operands.h"
 #include "reduce_env.h"
@@ -15,17 +16,55 @@
 #define MAX_RANKS		1024u
 #define WARN_ON_ONCE(cond)	(!expect(!(cond), #cond))
 
+/* Kernels that use the FPU, as the node gets them: of elements, and of accumulators. */
+static const struct netinc_reduce *watched[2];
+static enum { OUTSIDE, REFUSED, GRANTED } section;
+
+static void fold_elements(void *dst, const void *const *src, unsigned int n, unsigned int count,
+			  const struct netinc_fold_args *args)
+{
+	expect(section == GRANTED, "%s without the FPU", watched[0]->name);
+	watched[0]->fold(dst, src, n, count, args);
+}
+
+static void fold_accumulators(void *dst, const void *const *src, unsigned int n, unsigned int count,
+			      const struct netinc_fold_args *args)
+{
+	expect(section == GRANTED, "%s of accumulators without the FPU", watched[1]->name);
+	watched[1]->fold(dst, src, n, count, args);
+}
+
+static const struct netinc_reduce *watch(const struct netinc_reduce *r, u32 which)
+{
+	static struct netinc_reduce as[2];
+
+	if (!r->fpu)
+		return r;
+	watched[which] = r;
+	as[which] = *r;
+	as[which].fold = which ? fold_accumulators : fold_elements;
+	return &as[which];
+}
+
+#define netinc_reduce_find(type, op, mode, fpu)	watch(netinc_reduce_find(type, op, mode, fpu), 0)
+#define netinc_reduce_accumulators(r, fpu)	watch(netinc_reduce_accumulators(r, fpu), 1)
 #include "node/fold_elements.c"
+#undef netinc_reduce_find
+#undef netinc_reduce_accumulators
 
 bool netinc_fpu_section_enter(struct netinc_fpu_section *s)
 {
-	(void)s;
-	return ktap_below(8);
+	expect(section == OUTSIDE, "a section in a section");
+	section = ktap_below(8) ? GRANTED : REFUSED;
+	s->denied |= section == REFUSED;
+	return section == GRANTED;
 }
 
 void netinc_fpu_section_leave(struct netinc_fpu_section *s)
 {
 	(void)s;
+	expect(section != OUTSIDE, "no section is left");
+	section = OUTSIDE;
 }
 
 const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
@@ -45,6 +84,7 @@ static struct {
 	const struct ref_type *t;
 	const struct netinc_reduce *r;
 	u32 ranks, elems, missing;
+	u32 counted;			/* ranks by which an average is divided */
 	bool tree, up;
 	u8 *rank[MAX_RANKS];		/* elements of each */
 	struct netinc_node_group g;
@@ -97,10 +137,11 @@ static u8 *payload_of(u32 child, u32 *bytes, bool *wide)
 
 static void make_children(void)
 {
-	u32 i, bytes;
+	u32 i, bytes, present;
 	bool wide;
 
 	add_children(0, env.ranks);
+	present = ktap_below(env.g.grp.agg.children);
 	for (i = 0; i < env.g.grp.agg.children; i++) {
 		struct sk_buff *skb = &env.skb[i];
 
@@ -108,10 +149,19 @@ static void make_children(void)
 		skb->len = bytes;
 		skb->cut = ktap_below(4) ? 0 : ktap_below(bytes);
 		env.in[i] = (struct netinc_pay){ .obj = skb, .len = bytes };
-		if (i && env.missing && !ktap_below(env.missing))
+		if (i != present && env.missing && !ktap_below(env.missing))
 			continue;
 		env.in[i].flags = INC_F_PAYLOAD | (wide ? INC_F_WIDE : 0);
 	}
+}
+
+static u32 count_present(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < env.g.grp.agg.children; i++)
+		n += !!env.in[i].flags;
+	return n;
 }
 
 static void begin(u8 type, u8 op, u8 mode)
@@ -141,6 +191,12 @@ static void begin(u8 type, u8 op, u8 mode)
 		env.slot.wider = env.r->acc_size / env.r->elem_size;
 	make_children();
 	env.g.grp.height = env.g.grp.agg.children < env.ranks;
+	env.counted = env.ranks;
+	/* who goes on without late ranks takes no nodes */
+	if (!env.tree && ktap_below(2)) {
+		env.slot.flags |= INC_F_PARTIAL;
+		env.counted = count_present();
+	}
 }
 
 static void end(void)
@@ -153,16 +209,17 @@ static void end(void)
 		free(env.skb[i].data);
 }
 
-/* By the definition, of all ranks. */
+/* By the definition, of all ranks, or of those of them that are there if all children are ranks. */
 static void define_result(u8 *to)
 {
 	const u8 *p[MAX_RANKS];
-	u32 i, k;
+	u32 i, k, n;
 
 	for (k = 0; k < env.elems; k++) {
-		for (i = 0; i < env.ranks; i++)
-			p[i] = env.rank[i] + k * env.r->elem_size;
-		ref_fold(env.t, env.slot.dop, env.slot.mode, p, env.ranks, env.ranks,
+		for (i = 0, n = 0; i < env.ranks; i++)
+			if (env.tree || env.in[i].flags)
+				p[n++] = env.rank[i] + k * env.r->elem_size;
+		ref_fold(env.t, env.slot.dop, env.slot.mode, p, n, env.counted,
 			 to + k * env.r->elem_size);
 	}
 }
@@ -182,16 +239,6 @@ static void fold_present(u8 *to)
 	fold_stack_end(&f, to, env.ranks, false);
 }
 
-static bool all_there(void)
-{
-	u32 i;
-
-	for (i = 0; i < env.g.grp.agg.children; i++)
-		if (!env.in[i].flags)
-			return false;
-	return true;
-}
-
 /* Elements, as the root of the tree would make them of what this node sends up. */
 static void fold_here(u8 *to)
 {
@@ -208,6 +255,17 @@ static void fold_here(u8 *to)
 	free(got);
 }
 
+static bool expect_counted(void)
+{
+	const u64 *counters = env.g.grp.counters;
+
+	return expect(section == OUTSIDE, "a section is still open") &&
+	       expect(counters[INC_C_FOLD_BYTES] ==
+		      (u64)env.g.grp.agg.children * env.slot.len, "bytes are not counted") &&
+	       expect(counters[INC_C_FOLD_GENERIC] == env.g.section.denied,
+		      "that the FPU was denied is not counted");
+}
+
 static bool fold_once(u8 type, u8 op, u8 mode)
 {
 	u8 *want, *got;
@@ -216,7 +274,7 @@ static bool fold_once(u8 type, u8 op, u8 mode)
 	begin(type, op, mode);
 	want = allocate(env.slot.len);
 	got = allocate(env.slot.len);
-	if (all_there())
+	if (!env.tree || count_present() == env.g.grp.agg.children)
 		define_result(want);
 	else
 		fold_present(want);
@@ -225,6 +283,7 @@ static bool fold_once(u8 type, u8 op, u8 mode)
 		      "%s: %u ranks, %u children, %u elements, missing %u, up %u: other bits",
 		      env.r->name, env.ranks, env.g.grp.agg.children, env.elems, env.missing,
 		      env.up);
+	same = expect_counted() && same;
 	free(want);
 	free(got);
 	end();
