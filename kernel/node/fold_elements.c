@@ -104,6 +104,16 @@ static void run_pass(const struct fold *f, void *to, const void *const *src, u32
 	netinc_fpu_section_leave(&f->g->section);
 }
 
+/*
+ * Bytes of a buffer that is shorter than its header said are zeros: what was in the memory before
+ * may be another group's.
+ */
+static void copy_or_clear(const struct sk_buff *skb, u32 off, u8 *to, u32 len)
+{
+	if (skb_copy_bits(skb, off, to, len))
+		memset(to, 0, len);
+}
+
 /* The chunk of a payload, copied if it does not lie in one piece; NULL: no room for that. */
 static const void *find_source(struct fold *f, const struct netinc_pay *pay)
 {
@@ -116,7 +126,7 @@ static const void *find_source(struct fold *f, const struct netinc_pay *pay)
 	if (f->bounced == MAX_BOUNCE)
 		return NULL;
 	to = bounce_memory(f, f->bounced++);
-	skb_copy_bits(pay->obj, off, to, f->len);
+	copy_or_clear(pay->obj, off, to, f->len);
 	netinc_count(f->g->grp.counters, INC_C_FOLD_BOUNCED);
 	return to;
 }
@@ -164,7 +174,7 @@ static void load_accumulators(struct fold *f, u8 *to)
 {
 	const struct netinc_pay *pay = &f->slot->in[f->child];
 
-	skb_copy_bits(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to, f->len * f->wider);
+	copy_or_clear(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to, f->len * f->wider);
 	f->child = next_input(f, f->child + 1);
 }
 

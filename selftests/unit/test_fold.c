@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Elements at a node (kernel/node/fold_elements.c): children are ranks and nodes of random trees,
- * their payloads lie in pieces, the FPU is not always to be had, and some of them send no elements.
- * What comes out has the bits of the definition (reduce_ref.h), the scratch memory is enough, and
- * vector registers are used in sections of the FPU alone.
+ * their payloads lie in pieces, or are not there at all, the FPU is not always to be had, and some
+ * of them send no elements. What comes out has the bits of the definition (reduce_ref.h), the
+ * scratch memory is enough, and vector registers are used in sections of the FPU alone.
  */
 #include "fold_operands.h"
 #include "reduce_env.h"
@@ -69,11 +69,13 @@ void netinc_fpu_section_leave(struct netinc_fpu_section *s)
 
 const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
 {
-	return off < skb->cut && off + len > skb->cut ? NULL : skb->data + off;
+	return skb->lost || (off < skb->cut && off + len > skb->cut) ? NULL : skb->data + off;
 }
 
 int skb_copy_bits(const struct sk_buff *skb, u32 off, void *to, u32 len)
 {
+	if (skb->lost)
+		return -EFAULT;
 	if (!expect(off + len <= skb->len, "%u bytes at %u of %u", len, off, skb->len))
 		return -EFAULT;
 	memcpy(to, skb->data + off, len);
@@ -135,6 +137,16 @@ static u8 *payload_of(u32 child, u32 *bytes, bool *wide)
 	return p;
 }
 
+/* Of a child whose payload is lost all elements count as zeros, as do accumulators of zeros. */
+static void lose_payload(u32 child)
+{
+	u32 i;
+
+	env.skb[child].lost = true;
+	for (i = 0; i < env.child[child].weight; i++)
+		memset(env.rank[env.first[child] + i], 0, env.elems * env.r->elem_size);
+}
+
 static void make_children(void)
 {
 	u32 i, bytes, present;
@@ -145,6 +157,8 @@ static void make_children(void)
 	for (i = 0; i < env.g.grp.agg.children; i++) {
 		struct sk_buff *skb = &env.skb[i];
 
+		if (!ktap_below(50))
+			lose_payload(i);
 		skb->data = payload_of(i, &bytes, &wide);
 		skb->len = bytes;
 		skb->cut = ktap_below(4) ? 0 : ktap_below(bytes);

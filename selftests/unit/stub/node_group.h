@@ -25,6 +25,7 @@ struct netinc_node_group {
 struct sk_buff {
 	u8 *data;
 	u32 len, cut;
+	bool lost;		/* its header has said more than is there */
 };
 
 bool netinc_fpu_section_enter(struct netinc_fpu_section *s);
