@@ -14,7 +14,7 @@
 
 #define INC_WIRE_VERSION	1
 #define INC_PORT		5227	/* default UDP port of nodes and hosts */
-#define INC_SPORT_BASE		49152	/* source port = base + hash(group, tree) % 16384 */
+#define INC_SPORT_BASE		49152	/* base of source ports: + hash(job, group, tree) % 16384 */
 
 #define INC_MAX_RANKS		1024	/* ranks of a group, children of a node */
 #define INC_MAX_WINDOW		4096	/* blocks, a power of two */

@@ -89,7 +89,10 @@ bool saturates(enum inc_type type);
 uint64_t mix(uint64_t seed, uint64_t x);
 void input(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to, uint64_t i,
 	   void *elem);
-/* In the order of ranks, or, with @tree, as that says. */
+/*
+ * Along the tree over the ranks; with @tree as that says, unless what its nodes fold are nodes of
+ * the tree over the ranks.
+ */
 void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const char *tree,
 	  void *result);
 void travel(const struct plan *plan, void *elem);

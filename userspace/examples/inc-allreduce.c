@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Allreduces of random numbers, every element of every result compared with a fold that this
- * program computes itself, in the order of ranks; a worker for tests, with --no-check a benchmark.
+ * program computes itself, along the tree over the ranks (reduction.rst); a worker for tests, with
+ * --no-check a benchmark.
  *
  * An element is a hash of seed, iteration, rank and index, so that every rank knows what the others
  * have sent. Buffers stand between guard bytes that must not change; neither must what was sent.
