@@ -31,6 +31,9 @@ SMALL_ENUMS = {
     "inc_fallback": ["inc.join.fallback", "inc.ready.fallback"],
     "inc_late_policy": ["inc.join.late_policy", "inc.ready.late_policy"],
 }
+# Bits of a member, by what their names begin with; what is not named like its filter.
+BITS = {"F": "inc.flags", "JOIN": "inc.join.below", "READY": "inc.ready.height", "MODE": "inc.desc.mode"}
+RENAMED = {"inc.ready.height.height": "inc.ready.height.levels"}
 LISTS = {
     "TYPE": ["inc.type", "inc.desc.type", "inc.desc.wire"],
     "OP": ["inc.op", "inc.desc.op"],
@@ -127,12 +130,13 @@ def every_name(known):
 
 def every_flag(known):
     complaints, n = [], 0
-    for name, mask in re.findall(r"^#define INC_F_(\w+)\s+(0x\w+)", header("inc.h"), re.M):
-        words = known.fields.get("inc.flags." + name.lower())
+    for kind, name, mask in re.findall(r"^#define INC_(F|JOIN|READY|MODE)_(\w+)\s+(0x\w+)", header("inc.h"), re.M):
+        wanted = f"{BITS[kind]}.{name.lower()}"
+        words = known.fields.get(RENAMED.get(wanted, wanted))
         n += 1
         if not words or int(words[6], 0) != int(mask, 0):
-            complaints.append(f"INC_F_{name} {mask}: {words}")
-    if n < 11:
+            complaints.append(f"INC_{kind}_{name} {mask}: {words}")
+    if n < 20:
         complaints.append(f"only {n} flags in the header")
     result("each flag has a filter", complaints)
 
