@@ -16,7 +16,7 @@
 
 #define MAX_BOUNCE	4	/* sources of a pass that are copied, not being in one piece */
 #define MAX_CHUNK	4096u	/* bytes of elements; a chunk is a multiple of any element */
-#define SCRATCH		28672u	/* bytes; per-CPU memory comes in pieces of 32 KiB at most */
+#define SCRATCH		28672u	/* bytes; all of struct scratch fits PCPU_MIN_UNIT_SIZE */
 
 /* A block being folded, a chunk at a time. */
 struct fold {
@@ -48,13 +48,16 @@ struct fold {
 };
 
 /*
- * Softirqs on one CPU do not nest, and groups fold in softirq or with it off. That another task
- * has the CPU then is possible on PREEMPT_RT alone, and only there the lock is one.
+ * Memory of one CPU. Groups fold in softirq or with softirqs off, and softirqs of one CPU do not
+ * nest, so nobody else uses it meanwhile. On PREEMPT_RT another task may get the CPU: there the
+ * lock keeps it out, and elsewhere it does nothing but tell lockdep.
  */
 struct scratch {
 	local_lock_t lock;
 	struct fold fold;
 };
+
+static_assert(sizeof(struct scratch) <= PCPU_MIN_UNIT_SIZE);
 
 static struct scratch __percpu *scratch;
 

@@ -7,6 +7,8 @@
 
 #define __percpu
 
+#define PCPU_MIN_UNIT_SIZE		(32 << 10)
+
 #define alloc_percpu(type)		((type *)calloc(1, sizeof(type)))
 #define free_percpu(p)			free(p)
 #define this_cpu_ptr(p)			(p)
