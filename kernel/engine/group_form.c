@@ -15,7 +15,10 @@
 #define WAIT_LONG	(500 * NETINC_MS)
 /* until an idle rank asks, however long nobody has come: its node hears of its death so late */
 #define WAIT_MAX	(2000 * NETINC_MS)
-/* READY is repeated first when who is idle has shown, with PROBE, that it has it; then doubled */
+/*
+ * READY goes again after this time, in which an idle rank that has got it sends a PROBE; the next
+ * pauses are twice as long each, up to READY_PAUSE
+ */
 #define READY_FIRST	(75 * NETINC_MS)
 #define READY_PAUSE	(200 * NETINC_MS)
 #define READY_REPEATS	10	/* per dead limit, at least */
@@ -104,7 +107,10 @@ void netinc_form_call(struct netinc_group *g, u64 now)
 	call_silent(g, now);
 }
 
-/* Microseconds of the dead limit, of which it is a part, or so many. */
+/*
+ * Microseconds until READY goes again: @most, or less where the dead limit is so short that READY
+ * would not go READY_REPEATS times within it.
+ */
 static u32 ready_pause(const struct netinc_group *g, u32 most)
 {
 	return (u32)min_t(u64, g->cfg.settings.dead_ms * NETINC_MS * most / READY_PAUSE /

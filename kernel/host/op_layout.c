@@ -298,7 +298,7 @@ static u64 described_bytes(const struct netinc_side *side, const struct netinc_o
 
 /*
  * Fills in at @e where the @n shares of a buffer are, and looks whether memory is there. Returns
- * how many of them are not empty, or -EFAULT.
+ * how many of them are not empty, or what netinc_pin_check() returns.
  */
 static int find_extents(const struct netinc_layout *s, const struct netinc_op *op, bool send, u32 n,
 			struct extent *e)

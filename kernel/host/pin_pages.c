@@ -69,8 +69,9 @@ static bool may_pin(struct vm_area_struct *vma, bool read, bool write)
 }
 
 /*
- * Looks at what is mapped at @at, up to *@end, which becomes its end if that comes before. Returns
- * 1 if only pinning can tell whether it can be pinned: it is somebody else's than the kernel's.
+ * Looks at the area that is mapped at @at. *@end becomes the area's end if that is lower. Returns 0
+ * if the area can be pinned, 1 if only an attempt can tell, because a file is behind it that others
+ * may share, and -EFAULT if it cannot.
  */
 static int check_area(u64 at, u64 *end, bool read, bool write)
 {
@@ -88,6 +89,10 @@ static int check_area(u64 at, u64 *end, bool read, bool write)
 	return ret;
 }
 
+/*
+ * Pins the page at @at and gives it back: 0, -EFAULT, -ENOMEM or -EINTR. The file that it is of may
+ * take its time: the caller holds no lock.
+ */
 static int try_page(u64 at, bool write)
 {
 	struct page *page;

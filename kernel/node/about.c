@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a node tells of itself to who asks with INC_JOIN_ASK and could join here: what it can, what
- * it has to do, and which node is above it. Groups are looked at ten times a second at most,
- * however many ask.
+ * What a node tells whoever asks with INC_JOIN_ASK and could join here: what it can do, how much it
+ * has to do, and which node is above it. All groups of the namespace are walked for that with
+ * node->lock held, so this happens ten times a second at most, however many ask.
  */
 #include <linux/rculist.h>
 #include "node/node.h"
@@ -11,7 +11,7 @@
 
 #define SURVEY_US	(100 * NETINC_MS)
 
-/* Of all groups here that are not over. */
+/* Adds up all groups of the node that are not over. */
 static void survey_groups(struct netinc_node *node)
 {
 	struct netinc_survey *s = &node->survey;
@@ -31,7 +31,7 @@ static void survey_groups(struct netinc_node *node)
 		}
 }
 
-/* Of the namespace, for groups and their slots. */
+/* Bytes that groups of this namespace may still take for their slots. */
 static u64 memory_left(const struct netinc_net *nn)
 {
 	s64 left = atomic64_read(&nn->max[INC_LIMIT_SLOT_MEMORY]) -
@@ -50,7 +50,7 @@ static void tell_load(struct netinc_node *node, struct inc_about *about)
 	about->children = cpu_to_be32(s->children);
 	about->nsec = cpu_to_be64(s->nsec);
 	about->memory_left = cpu_to_be64(memory_left(node->nn));
-	/* one that is an address on one link only means nothing elsewhere */
+	/* a link-local address means nothing on other links */
 	if (netinc_peer_is_far(&node->cfg.parent))
 		netinc_addr_build(&about->parent, &node->cfg.parent);
 }
@@ -67,7 +67,7 @@ void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *ten
 	about->flags = (node->cfg.keyed ? INC_ABOUT_KEYED : 0) |
 		       (tenant ? INC_ABOUT_TENANT : 0) |
 		       (node->cfg.parent.family ? INC_ABOUT_PARENT : 0);
-	/* others' are none of a tenant's business, nor is the way that they are added up */
+	/* a tenant learns neither what others use nor whether a node is above */
 	if (tenant)
 		about->flags &= ~INC_ABOUT_PARENT;
 	else

@@ -38,7 +38,12 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 		if (g->grp.cfg.id != rx->pkt.group || netinc_group_is_branch(&g->grp) ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
-		/* not everybody is to take the locks of all groups: it is looked at again */
+		/*
+		 * Nobody may take the locks of all groups here, so this looks without a lock first,
+		 * and again under it. RCU keeps the members as it keeps the group. What is read
+		 * while it changes can only hide a rank that gives up, and then the rank is waited
+		 * for until it counts as dead.
+		 */
 		if (!data_race(is_joining(&g->grp, rx, nonce)))
 			continue;
 		spin_lock_bh(&g->lock);
