@@ -34,6 +34,13 @@ pages()
 	sed 's/^/# /' "$tmp/log"
 }
 
+# described PAGE: something stands behind its name, and below DESCRIPTION
+described()
+{
+	awk '/^inc_.* \\- ./ { named = 1 } /^\.SH/ { here = $2 == "DESCRIPTION"; next }
+		here && !/^\./ { text = 1 } END { exit !(named && text) }' "$1"
+}
+
 # Of each function that libinc exports there is a manual page that names it, and no page of others.
 manual_pages()
 {
@@ -50,6 +57,8 @@ manual_pages()
 		elif ! grep -qE "^\\\\fB.*\b$name\(" "$tmp/man3/$(sed -n 's|^\.so man3/||p' "$page" |
 				grep . || echo "$name.3")"; then
 			echo "$name: not in the synopsis of its page"
+		elif ! grep -q '^\.so ' "$page" && ! described "$page"; then
+			echo "$page: says nothing"
 		else
 			continue
 		fi
