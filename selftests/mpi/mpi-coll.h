@@ -24,6 +24,7 @@ extern int nr_ops;			/* --ops */
 extern enum expected expected;		/* --expect */
 extern const char *only_fn;		/* --fn, NULL: any */
 extern bool has_threads;		/* MPI_THREAD_MULTIPLE */
+extern bool has_component;		/* mca_coll_inc.so, instead of libinc-mpi.so */
 extern uint64_t by_inc, by_mpi;		/* calls of this rank */
 
 void __attribute__((__format__(__printf__, 1, 2), __noreturn__)) fail(const char *fmt, ...);
@@ -130,6 +131,11 @@ void prepare_data(struct test_call *c);
 /* What MPI, or PMPI, returns; the results are in c->out, or in c->want. @request: NULL: blocking */
 int call_mpi(const struct test_call *c, MPI_Request *request);
 int call_pmpi(const struct test_call *c);
+/*
+ * PMPI_X is the MPI's own, but for a component inside the MPI: a copy of the communicator that does
+ * without it, kept as long as the communicator is.
+ */
+MPI_Comm plain_comm(MPI_Comm comm);
 /* In words, until the next call. */
 const char *describe(const struct test_call *c);
 

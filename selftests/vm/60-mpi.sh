@@ -20,20 +20,29 @@ libs=$INC_TOP/build/userspace/lib/mpi
 NAMES=barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,gather,gatherv
 NAMES+=,scatter,scatterv,allgather,allgatherv,alltoall,alltoallv,alltoallw
 
-# job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi; what it says is
-# in $INC_TMP/job
+# Open MPI finds INC as a component of its own.
+start_component() {
+	local path=SYSTEM_DEFAULT:$libs/openmpi
+
+	OMPI_MCA_mca_base_component_path=$path start_openmpi "$@"
+}
+
+# job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi, or with the
+# component; what it says is in $INC_TMP/job
 job() {
-	local mpi=$1 status=0
+	local mpi=$1 status=0 program
 
 	shift
 	# none of many communicators forms its group too late on a machine that is busy
-	JOB=([LD_PRELOAD]=$libs/$mpi/libinc-mpi.so [INC_MPI_TIMEOUT]=120000)
+	JOB=([INC_MPI_TIMEOUT]=120000)
+	[ "$mpi" = component ] || JOB[LD_PRELOAD]=$libs/$mpi/libinc-mpi.so
+	program=$programs/${mpi/component/openmpi}/mpi-coll
 	while [ "$1" != -- ]; do
 		JOB[${1%%=*}]=${1#*=}
 		shift
 	done
 	shift
-	"start_$mpi" "$programs/$mpi/mpi-coll" "$@" </dev/null >"$INC_TMP/job" 2>&1 || status=$?
+	"start_$mpi" "$program" "$@" </dev/null >"$INC_TMP/job" 2>&1 || status=$?
 	cat "$INC_TMP/job"
 	# a fault of MPICH, which mpi-coll has noticed: all that it was to do has been done, and
 	# says() looks at it
@@ -119,5 +128,15 @@ for mpi in openmpi mpich; do
 	check "$mpi: who receives into a file that is mapped gets what all get" mapped_file "$mpi"
 	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
 done
+if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then
+	check "component of openmpi: every collective is what MPI's own is, and INC does it" \
+		all_by_inc component "$SEED" $((FULL ? 600 : 40))
+	check "component of openmpi: where hosts know no node, other components do all of it" \
+		without_parent component "$SEED"
+	check "component of openmpi: threads, each with a communicator" threads component
+	check "component of openmpi: who loses a rank gets an error" lost_rank component
+else
+	skip "component of openmpi" "the headers of its components are not installed"
+fi
 umount "$INC_TMP/mnt"
 inc_end

@@ -34,6 +34,11 @@ struct proposal {
 /* A parent that this process cannot use is not waited for again. */
 static atomic_bool no_parent;
 
+void incmpi_cannot_join(void)
+{
+	atomic_store(&no_parent, true);
+}
+
 static uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
@@ -106,7 +111,7 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 	int64_t machine = machine_id(), host = host_id();
 	int64_t all[] = {
 		!atomic_load(&no_parent) && inc_family() >= 0,
-		machine, -machine, host, -host, own->one_host, requests,
+		machine, -machine, host, -host, own->one_host, requests, -(int64_t)own->report,
 	};
 
 	if (incmpi_skin()->smallest(c->comm, all, sizeof(all) / sizeof(all[0])))
@@ -118,6 +123,7 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 	else if (!all[0])
 		c->why = INCMPI_WHY_NO_GROUP;
 	c->requests = all[6];
+	c->reports = all[7];
 }
 
 static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settings *own, int err)

@@ -48,6 +48,11 @@ int incmpi_comm_size(const struct incmpi_comm *c)
 	return c->size;
 }
 
+bool incmpi_comm_reports(const struct incmpi_comm *c)
+{
+	return c->asked && c->reports;
+}
+
 static void leave_group(struct inc_group *group)
 {
 	if (inc_leave(group))

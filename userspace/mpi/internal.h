@@ -32,6 +32,7 @@ struct incmpi_comm {
 	bool asked;		/* whether there is a group has been agreed */
 	enum incmpi_why why;	/* there is none */
 	bool requests;		/* agreed: non-blocking calls may use it */
+	bool reports;		/* agreed: some rank wants a report */
 	struct incmpi_settings set;	/* agreed */
 	struct inc_group *group;
 	pthread_mutex_t lock;	/* of what follows */

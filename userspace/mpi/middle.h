@@ -176,6 +176,12 @@ void incmpi_comm_free(struct incmpi_comm *c);
 /* This rank cannot take part in a call of INC's: the group fails, so that nobody waits for it. */
 void incmpi_comm_break(struct incmpi_comm *c);
 
+/* This process can join no group: its ranks get none. */
+void incmpi_cannot_join(void);
+
+/* Have the ranks been asked for a group, and does one of them want a report? All say the same. */
+bool incmpi_comm_reports(const struct incmpi_comm *c);
+
 /* Until all groups of freed communicators have been left, some seconds at most. */
 void incmpi_wait_left(void);
 
@@ -230,8 +236,9 @@ void incmpi_counts(uint64_t counts[INCMPI_NR_COUNTS]);
 void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks);
 
 /*
- * This process's counter of this name, for tests and tools (dlsym()): "allreduce", "iallreduce",
- * "allreduce.bytes", "groups", "refused", "errors", "staged.gaps", "why.type". ~0: there is none.
+ * This process's counter of this name, for tests and tools (dlsym(), for the component of what
+ * dlopen("mca_coll_inc.so", RTLD_NOLOAD) gives): "allreduce", "iallreduce", "allreduce.bytes",
+ * "groups", "refused", "errors", "staged.gaps", "why.type". ~0: there is none.
  */
 uint64_t inc_mpi_counter(const char *name);
 

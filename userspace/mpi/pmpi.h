@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The skin that stands in front of an MPI, by its profiling interface: functions MPI_* here, which
- * a program finds first, and those of the MPI, PMPI_*.
+ * The two skins. libinc-mpi.so stands in front of an MPI, by its profiling interface: functions
+ * MPI_* here, which a program finds first, and those of the MPI, PMPI_*. mca_coll_inc.so is a
+ * component of Open MPI's collectives: coll.h. Both use PMPI_* for datatypes, requests and errors.
  */
 #ifndef INCMPI_PMPI_H
 #define INCMPI_PMPI_H
@@ -10,7 +11,7 @@
 
 #include "middle.h"
 
-/* A communicator, from its first collective on; an attribute of it. */
+/* A communicator; libinc-mpi.so has it as an attribute, from the first collective on. */
 struct pmpi_comm {
 	MPI_Comm comm;
 	struct incmpi_comm *mid;
@@ -18,14 +19,21 @@ struct pmpi_comm {
 	int inter;			/* an intercommunicator, which INC cannot serve */
 	unsigned int refs;		/* the communicator and requests */
 	bool freed;			/* @comm is not valid any more */
+	void *below;			/* the component's: implementations that it stands on */
 	struct pmpi_comm *next, *prev;	/* of all that are not freed */
 };
 
-/* pmpi_init.c */
-extern const struct incmpi_skin pmpi_skin;
-struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);	/* NULL: INC is off, or no memory */
+/* pmpi_comm.c */
 void pmpi_comm_hold(struct pmpi_comm *c);
 void pmpi_comm_release(struct pmpi_comm *c);
+
+/* pmpi_init.c, coll_module.c: the skin's own */
+extern const struct incmpi_skin pmpi_skin;
+/* The MPI has made this type for itself: it cannot be asked what of. */
+bool pmpi_type_is_opaque(MPI_Datatype type);
+
+/* pmpi_init.c */
+struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);	/* NULL: INC is off, or no memory */
 
 /*
  * pmpi_other.c, before MPI begins: if the program's MPI is not the one of this library, none of its
@@ -33,8 +41,12 @@ void pmpi_comm_release(struct pmpi_comm *c);
  */
 void pmpi_refuse_other(void);
 
-/* pmpi_error.c: an errno of the middle as an error code; calls the communicator's error handler */
+/*
+ * pmpi_error.c: an errno of the middle as an error code. The communicator's error handler is
+ * called: always, or by the MPI, if it is the one that has called and gets the code.
+ */
 int pmpi_raise(struct pmpi_comm *c, int err, const char *text);
+int pmpi_fail(struct pmpi_comm *c, int err, const char *text);
 
 /* pmpi_type.c */
 bool pmpi_types_init(void);
@@ -47,11 +59,23 @@ int pmpi_unpack(const void *handle, const void *from, size_t bytes, void *to, ui
 const void *pmpi_type_hold(const void *handle);
 void pmpi_type_release(const void *held);
 
-/* pmpi_request.c */
+/*
+ * pmpi_watch.c: operations under way, each part of a request. pmpi_watch_look() calls @ended, once
+ * and in any thread, with its result. Returns how many have ended. The kernel holds so many that
+ * nobody has seen end: those that have ended are collected.
+ */
+struct pmpi_watch {
+	struct incmpi_op *op;
+	void (*ended)(struct pmpi_watch *w, int ret);
+	struct pmpi_watch *next;
+};
+
+void pmpi_watch(struct pmpi_watch *w);
+int pmpi_watch_look(void);
+
+/* pmpi_request.c, coll_request.c: the skin's own */
 bool pmpi_requests_init(void);
 void pmpi_requests_exit(void);
-/* The kernel holds so many that nobody has seen end: those that have ended are collected. */
-void pmpi_requests_look(void);
 int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_Request *request);
 
 #endif

@@ -56,14 +56,26 @@ static int code_of(int class, const char *text)
 	return codes[i];
 }
 
-int pmpi_raise(struct pmpi_comm *c, int err, const char *text)
+static int code_for(int err, const char *text)
 {
 	int code;
 
 	pthread_mutex_lock(&code_lock);
 	code = code_of(class_of(err), text);
 	pthread_mutex_unlock(&code_lock);
+	return code;
+}
+
+int pmpi_raise(struct pmpi_comm *c, int err, const char *text)
+{
+	int code = code_for(err, text);
+
 	if (!c->freed)
 		PMPI_Comm_call_errhandler(c->comm, code);
 	return code;
+}
+
+int pmpi_fail(struct pmpi_comm *c, int err, const char *text)
+{
+	return c->below ? code_for(err, text) : pmpi_raise(c, err, text);
 }

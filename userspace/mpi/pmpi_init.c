@@ -53,7 +53,7 @@ static void skin_progress(void)
 {
 	int flag;
 
-	pmpi_requests_look();
+	pmpi_watch_look();
 	if (pthread_mutex_trylock(&never_lock))
 		return;
 	PMPI_Test(&never, &flag, MPI_STATUS_IGNORE);
@@ -79,25 +79,14 @@ const struct incmpi_skin pmpi_skin = {
 	.hold = pmpi_type_hold, .release = pmpi_type_release,
 };
 
+/* Programs have no such types. */
+bool pmpi_type_is_opaque(MPI_Datatype type)
+{
+	(void)type;
+	return false;
+}
+
 /* ---- Communicators -------------------------------------------------------- */
-
-void pmpi_comm_hold(struct pmpi_comm *c)
-{
-	pthread_mutex_lock(&comms_lock);
-	c->refs++;
-	pthread_mutex_unlock(&comms_lock);
-}
-
-void pmpi_comm_release(struct pmpi_comm *c)
-{
-	unsigned int refs;
-
-	pthread_mutex_lock(&comms_lock);
-	refs = --c->refs;
-	pthread_mutex_unlock(&comms_lock);
-	if (!refs)
-		free(c);
-}
 
 static int comm_freed(MPI_Comm comm, int keyval, void *value, void *extra)
 {

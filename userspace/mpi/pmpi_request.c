@@ -7,29 +7,26 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "pmpi.h"
 
 struct pmpi_request {
+	struct pmpi_watch watch;	/* first */
 	struct pmpi_comm *c;
-	struct incmpi_op *op;
 	MPI_Request request;
 	bool complete;		/* MPI has been told */
 	bool orphan;		/* the program has freed it before it had ended */
 	bool raised;
 	int code;		/* of its failure */
 	char text[MPI_MAX_ERROR_STRING];
-	struct pmpi_request *next;
 };
 
 static int query_request(void *extra, MPI_Status *status)
 {
 	struct pmpi_request *r = extra;
-	int ret = incmpi_test(r->op);
+	int ret = incmpi_test(r->watch.op);
 
 	PMPI_Status_set_elements(status, MPI_BYTE, 0);
 	PMPI_Status_set_cancelled(status, 0);
@@ -45,7 +42,7 @@ static int query_request(void *extra, MPI_Status *status)
 
 static void request_gone(struct pmpi_request *r)
 {
-	incmpi_op_free(r->op);
+	incmpi_op_free(r->watch.op);
 	pmpi_comm_release(r->c);
 	free(r);
 }
@@ -57,26 +54,6 @@ static int cancel_request(void *extra, int complete)
 	(void)complete;
 	return MPI_SUCCESS;
 }
-
-/* Whether it has ended; the text is of this thread, so it is kept. */
-static bool has_ended(struct pmpi_request *r)
-{
-	int ret;
-
-	if (r->complete)
-		return true;
-	ret = incmpi_test(r->op);
-	if (ret == -EAGAIN)
-		return false;
-	if (ret)
-		snprintf(r->text, sizeof(r->text), "%s", incmpi_errmsg());
-	r->complete = true;
-	return true;
-}
-
-static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pmpi_request *watched;
-static _Atomic unsigned int nr_watched;
 
 /*
  * MPI forbids MPI_Request_free() for collectives, but MPICH calls this then, in the midst of the
@@ -93,53 +70,19 @@ static int free_request(void *extra)
 	return MPI_SUCCESS;
 }
 
-/* Returns how many have ended. */
-static int look_at_requests(void)
+/* The text is of this thread, so it is kept. */
+static void request_ended(struct pmpi_watch *w, int ret)
 {
-	struct pmpi_request **at, *r;
-	int ended = 0;
+	struct pmpi_request *r = (struct pmpi_request *)w;
 
-	if (!atomic_load_explicit(&nr_watched, memory_order_acquire) ||
-	    pthread_mutex_trylock(&watched_lock))
-		return 0;
-	at = &watched;
-	while ((r = *at)) {
-		if (!has_ended(r)) {
-			at = &r->next;
-			continue;
-		}
-		*at = r->next;
-		atomic_fetch_sub(&nr_watched, 1);
-		ended++;
-		/* from here on @r may be freed by another thread */
-		if (r->orphan)
-			request_gone(r);
-		else
-			PMPI_Grequest_complete(r->request);
-	}
-	pthread_mutex_unlock(&watched_lock);
-	return ended;
-}
-
-void pmpi_requests_look(void)
-{
-	look_at_requests();
-}
-
-static void watch_request(struct pmpi_request *r)
-{
-	pthread_mutex_lock(&watched_lock);
-	r->next = watched;
-	watched = r;
-	atomic_fetch_add(&nr_watched, 1);
-	pthread_mutex_unlock(&watched_lock);
-}
-
-/* MPICH looks at requests only in functions that wait or test, of which this is none. */
-int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-	look_at_requests();
-	return PMPI_Request_get_status(request, flag, status);
+	if (ret)
+		snprintf(r->text, sizeof(r->text), "%s", incmpi_errmsg());
+	r->complete = true;
+	/* from here on @r may be freed by another thread */
+	if (r->orphan)
+		request_gone(r);
+	else
+		PMPI_Grequest_complete(r->request);
 }
 
 #ifdef MPICH_NAME
@@ -148,7 +91,7 @@ static int poll_request(void *extra, MPI_Status *status)
 {
 	(void)extra;
 	(void)status;
-	look_at_requests();
+	pmpi_watch_look();
 	return MPI_SUCCESS;
 }
 
@@ -160,9 +103,9 @@ static int wait_requests(int n, void **extras, double timeout, MPI_Status *statu
 	for (int i = 0; i < n; i++) {
 		struct pmpi_request *r = extras[i];
 
-		for (look_at_requests(); !r->complete; look_at_requests()) {
+		for (pmpi_watch_look(); !r->complete; pmpi_watch_look()) {
 			pmpi_skin.progress();
-			incmpi_pause(r->op);
+			incmpi_pause(r->watch.op);
 		}
 	}
 	return MPI_SUCCESS;
@@ -196,13 +139,13 @@ bool pmpi_requests_init(void)
 {
 	*(void **)&progress_register = dlsym(RTLD_DEFAULT, "opal_progress_register");
 	*(void **)&progress_unregister = dlsym(RTLD_DEFAULT, "opal_progress_unregister");
-	return progress_register && progress_unregister && !progress_register(look_at_requests);
+	return progress_register && progress_unregister && !progress_register(pmpi_watch_look);
 }
 
 void pmpi_requests_exit(void)
 {
 	if (progress_unregister)
-		progress_unregister(look_at_requests);
+		progress_unregister(pmpi_watch_look);
 }
 
 static int request_new(struct pmpi_request *r)
@@ -219,24 +162,25 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 
 	if (!r) {
 		incmpi_comm_break(c->mid);
-		return pmpi_raise(c, -ENOMEM, "no memory for a request");
+		return pmpi_fail(c, -ENOMEM, "no memory for a request");
 	}
-	ret = incmpi_start(c->mid, call, &r->op);
+	ret = incmpi_start(c->mid, call, &r->watch.op);
 	if (ret) {
 		free(r);
-		return pmpi_raise(c, ret, incmpi_errmsg());
+		return pmpi_fail(c, ret, incmpi_errmsg());
 	}
+	r->watch.ended = request_ended;
 	r->c = c;
 	pmpi_comm_hold(c);
 	ret = request_new(r);
 	if (ret != MPI_SUCCESS) {
 		/* The operation goes on in buffers of the program: to its end. */
-		while (incmpi_test(r->op) == -EAGAIN)
+		while (incmpi_test(r->watch.op) == -EAGAIN)
 			pmpi_skin.progress();
 		request_gone(r);
 		return ret;
 	}
 	*request = r->request;
-	watch_request(r);
+	pmpi_watch(&r->watch);
 	return MPI_SUCCESS;
 }

@@ -274,7 +274,11 @@ bool pmpi_type_get(struct incmpi_type *type, MPI_Datatype *handle, MPI_Datatype 
 		type->handle = handle;
 		return true;
 	}
-	if (is_named(of, &combiner, n)) {
+	if (pmpi_type_is_opaque(of)) {
+		memset(type, 0, sizeof(*type));
+		if (!layout_of(type, of, &lb))
+			return false;
+	} else if (is_named(of, &combiner, n)) {
 		memset(type, 0, sizeof(*type));
 		if (!layout_of(type, of, &lb))
 			return false;

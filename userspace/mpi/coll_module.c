@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A communicator's module: its collectives, and what the middle needs of Open MPI. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll.h"
+
+#include <ompi/datatype/ompi_datatype.h>
+#include <opal/runtime/opal_progress.h>
+
+/* ---- What the middle needs ------------------------------------------------- */
+
+static int skin_bcast(void *comm, void *buf, size_t len)
+{
+	struct pmpi_comm *c = comm;
+	struct coll_module *m = c->below;
+
+	return m->below.coll_bcast(buf, (int)len, MPI_BYTE, 0, c->comm, m->below.coll_bcast_module);
+}
+
+static int skin_smallest(void *comm, int64_t *values, size_t n)
+{
+	struct pmpi_comm *c = comm;
+	struct coll_module *m = c->below;
+
+	return m->below.coll_allreduce(MPI_IN_PLACE, values, (int)n, MPI_INT64_T, MPI_MIN, c->comm,
+				       m->below.coll_allreduce_module);
+}
+
+const struct incmpi_skin pmpi_skin = {
+	.bcast = skin_bcast, .smallest = skin_smallest, .progress = opal_progress,
+	.pack = pmpi_pack, .unpack = pmpi_unpack,
+	.hold = pmpi_type_hold, .release = pmpi_type_release,
+};
+
+bool pmpi_type_is_opaque(MPI_Datatype type)
+{
+	return !ompi_datatype_is_predefined(type) && !type->args;
+}
+
+/* ---- The module ------------------------------------------------------------ */
+
+static void set_function(struct coll_module *m, const struct coll_function *f, coll_any_fn fn)
+{
+	memcpy((char *)&m->super + f->in_module, &fn, sizeof(fn));
+}
+
+static mca_coll_base_module_t *module_below(const struct coll_module *m,
+					    const struct coll_function *f)
+{
+	mca_coll_base_module_t *module;
+
+	memcpy(&module, (const char *)&m->below + f->its_module, sizeof(module));
+	return module;
+}
+
+/* What has less priority is there already; a collective that nobody below has, this has not. */
+static int enable_module(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+{
+	struct coll_module *m = (struct coll_module *)module;
+	mca_coll_base_module_t *its;
+	coll_any_fn fn;
+
+	if (!comm->c_coll->coll_bcast || !comm->c_coll->coll_allreduce ||
+	    !comm->c_coll->coll_reduce)
+		return OMPI_ERR_NOT_AVAILABLE;
+	m->below = *comm->c_coll;
+	for (size_t i = 0; i < nr_coll_functions; i++) {
+		memcpy(&fn, (char *)&m->below + coll_functions[i].in_comm, sizeof(fn));
+		if (!fn)
+			set_function(m, &coll_functions[i], NULL);
+		its = module_below(m, &coll_functions[i]);
+		if (its)
+			OBJ_RETAIN(its);
+	}
+	return OMPI_SUCCESS;
+}
+
+static void construct_module(opal_object_t *object)
+{
+	struct coll_module *m = (struct coll_module *)object;
+
+	m->c = NULL;
+	memset(&m->below, 0, sizeof(m->below));
+	m->super.coll_module_enable = enable_module;
+	for (size_t i = 0; i < nr_coll_functions; i++)
+		set_function(m, &coll_functions[i], coll_functions[i].own);
+}
+
+static void destruct_module(opal_object_t *object)
+{
+	struct coll_module *m = (struct coll_module *)object;
+	mca_coll_base_module_t *its;
+
+	for (size_t i = 0; i < nr_coll_functions; i++) {
+		its = module_below(m, &coll_functions[i]);
+		if (its)
+			OBJ_RELEASE(its);
+	}
+	if (!m->c)
+		return;
+	m->c->freed = true;
+	incmpi_comm_free(m->c->mid);
+	pmpi_comm_release(m->c);
+}
+
+static opal_class_t module_class = {
+	.cls_name = "inc_coll_module",
+	.cls_parent = &mca_coll_base_module_t_class,
+	.cls_construct = construct_module,
+	.cls_destruct = destruct_module,
+	.cls_sizeof = sizeof(struct coll_module),
+};
+
+struct coll_module *coll_module_new(struct ompi_communicator_t *comm)
+{
+	struct coll_module *m = (struct coll_module *)opal_obj_new(&module_class);
+
+	if (!m)
+		return NULL;
+	m->c = calloc(1, sizeof(*m->c));
+	if (m->c)
+		m->c->mid = incmpi_comm_new(m->c, ompi_comm_rank(comm), ompi_comm_size(comm), false,
+					    false);
+	if (!m->c || !m->c->mid) {
+		free(m->c);
+		m->c = NULL;
+		OBJ_RELEASE(m);
+		return NULL;
+	}
+	m->c->comm = comm;
+	m->c->rank = ompi_comm_rank(comm);
+	m->c->refs = 1;
+	m->c->below = m;
+	return m;
+}
+
+struct coll_module *coll_module_of(struct ompi_communicator_t *comm)
+{
+	mca_coll_base_module_t *module = comm->c_coll->coll_barrier_module;
+
+	return module && module->super.obj_class == &module_class ? (struct coll_module *)module :
+								    NULL;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Collectives as MPI has them. Each has a function that fills in a call of the middle from its
+ * arguments, and does or starts it; false: it is for the MPI's own implementation.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmpi_call.h"
+
+static bool enter(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
+		  MPI_Request *request)
+{
+	if (!c)
+		return false;
+	call->c = c;
+	memset(&call->mid, 0, sizeof(call->mid));
+	call->mid.fn = fn;
+	call->mid.blocking = !request;
+	call->mid.root = root;
+	call->mid.send.valid = true;
+	call->mid.recv.valid = true;
+	call->request = request;
+	if (!call->c->inter)
+		return true;
+	/* it is counted; its arrays have an entry for every rank of the other group */
+	incmpi_decide(call->c->mid, &call->mid);
+	return false;
+}
+
+static bool is_root(const struct pmpi_call *call)
+{
+	return call->mid.root == call->c->rank;
+}
+
+static int nr_ranks(const struct pmpi_call *call)
+{
+	return incmpi_comm_size(call->c->mid);
+}
+
+static bool has_buffer(const struct incmpi_side *side, bool data)
+{
+	return side->buf || !data || !side->types->size || !side->types->dense;
+}
+
+/* One share, or shares of one count. */
+static void fill(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatype *handle,
+		 const void *buf, int count, MPI_Datatype of)
+{
+	side->buf = (void *)buf;
+	side->count = count > 0 ? (uint64_t)count : 0;
+	side->types = type;
+	side->valid = pmpi_type_get(type, handle, of) && count >= 0 && has_buffer(side, count);
+}
+
+static void fill_shares(const struct pmpi_call *call, struct incmpi_side *side,
+			struct incmpi_type *type, MPI_Datatype *handle, const void *buf,
+			const int counts[], const int displs[], MPI_Datatype of)
+{
+	bool data = false;
+
+	side->buf = (void *)buf;
+	side->types = type;
+	side->counts = counts;
+	side->displs = displs;
+	side->valid = counts && pmpi_type_get(type, handle, of);
+	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
+		data |= counts[i] > 0;
+		side->valid = counts[i] >= 0;
+	}
+	side->valid = side->valid && has_buffer(side, data);
+}
+
+static void fill_send(struct pmpi_call *call, const void *buf, int count, MPI_Datatype type)
+{
+	fill(&call->mid.send, &call->send_type, &call->send_handle, buf, count, type);
+}
+
+static void fill_recv(struct pmpi_call *call, void *buf, int count, MPI_Datatype type)
+{
+	fill(&call->mid.recv, &call->recv_type, &call->recv_handle, buf, count, type);
+}
+
+static void fill_sendv(struct pmpi_call *call, const void *buf, const int counts[],
+		       const int displs[], MPI_Datatype type)
+{
+	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle, buf, counts,
+		    displs, type);
+}
+
+static void fill_recvv(struct pmpi_call *call, void *buf, const int counts[], const int displs[],
+		       MPI_Datatype type)
+{
+	fill_shares(call, &call->mid.recv, &call->recv_type, &call->recv_handle, buf, counts,
+		    displs, type);
+}
+
+static void in_place(struct incmpi_side *side, bool allowed)
+{
+	side->in_place = true;
+	side->valid = allowed;
+}
+
+/* False: it is the MPI's. */
+static bool take(struct pmpi_call *call)
+{
+	int ret;
+
+	if (incmpi_decide(call->c->mid, &call->mid))
+		return false;
+	if (call->request) {
+		call->ret = pmpi_request_start(call->c, &call->mid, call->request);
+		return true;
+	}
+	ret = incmpi_run(call->c->mid, &call->mid);
+	if (ret == INCMPI_BY_MPI)
+		return false;
+	call->ret = ret ? pmpi_fail(call->c, ret, incmpi_errmsg()) : MPI_SUCCESS;
+	return true;
+}
+
+/* ---- Barrier, broadcast ---------------------------------------------------- */
+
+bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request)
+{
+	return enter(call, c, INCMPI_BARRIER, 0, request) && take(call);
+}
+
+bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int count,
+		   MPI_Datatype type, int root, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_BCAST, root, request))
+		return false;
+	fill_recv(call, buf, count, type);
+	return take(call);
+}
+
+/* ---- Reductions ------------------------------------------------------------- */
+
+/* Those where every rank gives and gets @count elements; of a reduce only the root gets them. */
+bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
+		       const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		       int root, MPI_Request *request)
+{
+	bool gets;
+
+	if (!enter(call, c, fn, root, request))
+		return false;
+	gets = fn != INCMPI_REDUCE || is_root(call);
+	call->mid.op = pmpi_op_get(op);
+	fill_send(call, send, count, type);
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, call->mid.send.valid && gets);
+	fill_recv(call, recv, count, type);
+	if (!gets)
+		call->mid.recv.valid = call->mid.send.valid;
+	return take(call);
+}
+
+bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+			    void *recv, const int counts[], MPI_Datatype type, MPI_Op op,
+			    MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_REDUCE_SCATTER, 0, request))
+		return false;
+	call->mid.op = pmpi_op_get(op);
+	fill_sendv(call, send, counts, NULL, type);
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, call->mid.send.valid);
+	fill_recv(call, recv, counts ? counts[call->c->rank] : -1, type);
+	return take(call);
+}
+
+bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+				  void *recv, int count, MPI_Datatype type, MPI_Op op,
+				  MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
+		return false;
+	call->mid.op = pmpi_op_get(op);
+	fill_send(call, send, count, type);
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, call->mid.send.valid);
+	fill_recv(call, recv, count, type);
+	return take(call);
+}
+
+/* ---- Gather and scatter: the root's arguments for all shares count at the root only ---------- */
+
+bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		    MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		    int root, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_GATHER, root, request))
+		return false;
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, is_root(call));
+	else
+		fill_send(call, send, send_count, send_type);
+	if (is_root(call))
+		fill_recv(call, recv, recv_count, recv_type);
+	return take(call);
+}
+
+bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		     MPI_Datatype send_type, void *recv, const int counts[], const int displs[],
+		     MPI_Datatype recv_type, int root, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_GATHERV, root, request))
+		return false;
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, is_root(call));
+	else
+		fill_send(call, send, send_count, send_type);
+	if (is_root(call))
+		fill_recvv(call, recv, counts, displs, recv_type);
+	return take(call);
+}
+
+bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		     int root, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_SCATTER, root, request))
+		return false;
+	if (is_root(call))
+		fill_send(call, send, send_count, send_type);
+	if (recv == MPI_IN_PLACE)
+		in_place(&call->mid.recv, is_root(call));
+	else
+		fill_recv(call, recv, recv_count, recv_type);
+	return take(call);
+}
+
+bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		      const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
+		      int recv_count, MPI_Datatype recv_type, int root, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_SCATTERV, root, request))
+		return false;
+	if (is_root(call))
+		fill_sendv(call, send, counts, displs, send_type);
+	if (recv == MPI_IN_PLACE)
+		in_place(&call->mid.recv, is_root(call));
+	else
+		fill_recv(call, recv, recv_count, recv_type);
+	return take(call);
+}
+
+/* ---- Allgather and alltoall ---------------------------------------------------- */
+
+bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
+		    const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		    int recv_count, MPI_Datatype recv_type, MPI_Request *request)
+{
+	if (!enter(call, c, fn, 0, request))
+		return false;
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, true);
+	else
+		fill_send(call, send, send_count, send_type);
+	fill_recv(call, recv, recv_count, recv_type);
+	return take(call);
+}
+
+bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+			int send_count, MPI_Datatype send_type, void *recv, const int counts[],
+			const int displs[], MPI_Datatype recv_type, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_ALLGATHERV, 0, request))
+		return false;
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, true);
+	else
+		fill_send(call, send, send_count, send_type);
+	fill_recvv(call, recv, counts, displs, recv_type);
+	return take(call);
+}
+
+bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		       const int send_counts[], const int send_displs[], MPI_Datatype send_type,
+		       void *recv, const int recv_counts[], const int recv_displs[],
+		       MPI_Datatype recv_type, MPI_Request *request)
+{
+	if (!enter(call, c, INCMPI_ALLTOALLV, 0, request))
+		return false;
+	if (send == MPI_IN_PLACE)
+		in_place(&call->mid.send, true);
+	else
+		fill_sendv(call, send, send_counts, send_displs, send_type);
+	fill_recvv(call, recv, recv_counts, recv_displs, recv_type);
+	return take(call);
+}
+
+/* ---- Alltoallw: a type for every share ------------------------------------------ */
+
+static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct incmpi_type *types,
+		       MPI_Datatype *handles, const void *buf, const int counts[],
+		       const int displs[], const MPI_Datatype of[])
+{
+	side->buf = (void *)buf;
+	side->types = types;
+	side->type_per_rank = true;
+	side->counts = counts;
+	side->displs = displs;
+	side->valid = counts && displs && of;
+	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
+		/* the type of a share without elements need not be one */
+		if (counts[i])
+			side->valid = counts[i] > 0 &&
+				      pmpi_type_get(&types[i], &handles[i], of[i]) &&
+				      (buf || !types[i].size || !types[i].dense);
+	}
+}
+
+bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		       const int send_counts[], const int send_displs[],
+		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+		       const int recv_displs[], const MPI_Datatype recv_types[])
+{
+	struct incmpi_type *types;
+	MPI_Datatype *handles;
+	bool taken;
+	size_t n;
+
+	if (!enter(call, c, INCMPI_ALLTOALLW, 0, NULL))
+		return false;
+	n = (size_t)nr_ranks(call);
+	types = calloc(2 * n, sizeof(*types));
+	handles = calloc(2 * n, sizeof(*handles));
+	if (types && handles) {
+		if (send == MPI_IN_PLACE)
+			in_place(&call->mid.send, true);
+		else
+			fill_typed(call, &call->mid.send, types, handles, send, send_counts,
+				   send_displs, send_types);
+		fill_typed(call, &call->mid.recv, types + n, handles + n, recv, recv_counts,
+			   recv_displs, recv_types);
+		taken = take(call);
+	} else {
+		incmpi_comm_break(call->c->mid);
+		call->ret = pmpi_fail(call->c, -ENOMEM, "alltoallw: no memory for its types");
+		taken = true;
+	}
+	free(types);
+	free(handles);
+	return taken;
+}
+

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Collectives as MPI has them, for whatever sees them: functions MPI_* in front of the MPI
+ * (pmpi_coll.c), or a component inside Open MPI (coll_module.c).
+ *
+ * Arguments are MPI's. @c: of the communicator; NULL: INC is off. @request: of a non-blocking call,
+ * else NULL. True: INC has done or started it, and call->ret is what MPI is to return; false:
+ * nothing has been done, and the MPI's own implementation is to do it, as it is at all ranks.
+ */
+#ifndef INCMPI_PMPI_CALL_H
+#define INCMPI_PMPI_CALL_H
+
+#include "pmpi.h"
+
+struct pmpi_call {
+	struct pmpi_comm *c;
+	struct incmpi_call mid;
+	struct incmpi_type send_type, recv_type;
+	MPI_Datatype send_handle, recv_handle;
+	MPI_Request *request;
+	int ret;
+};
+
+bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request);
+bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int count,
+		   MPI_Datatype type, int root, MPI_Request *request);
+bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
+		       const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		       int root, MPI_Request *request);
+bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+			    void *recv, const int counts[], MPI_Datatype type, MPI_Op op,
+			    MPI_Request *request);
+bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+				  void *recv, int count, MPI_Datatype type, MPI_Op op,
+				  MPI_Request *request);
+bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		    MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		    int root, MPI_Request *request);
+bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		     MPI_Datatype send_type, void *recv, const int counts[], const int displs[],
+		     MPI_Datatype recv_type, int root, MPI_Request *request);
+bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
+		     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
+		     int root, MPI_Request *request);
+bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		      const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
+		      int recv_count, MPI_Datatype recv_type, int root, MPI_Request *request);
+bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
+		    const void *send, int send_count, MPI_Datatype send_type, void *recv,
+		    int recv_count, MPI_Datatype recv_type, MPI_Request *request);
+bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+			int send_count, MPI_Datatype send_type, void *recv, const int counts[],
+			const int displs[], MPI_Datatype recv_type, MPI_Request *request);
+bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		       const int send_counts[], const int send_displs[], MPI_Datatype send_type,
+		       void *recv, const int recv_counts[], const int recv_displs[],
+		       MPI_Datatype recv_type, MPI_Request *request);
+bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		       const int send_counts[], const int send_displs[],
+		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
+		       const int recv_displs[], const MPI_Datatype recv_types[]);
+
+#endif
