@@ -39,6 +39,14 @@ void netinc_parent_lost(struct netinc_group *g, u64 now)
 	netinc_end_here(g, code, rank, now);
 }
 
+/* It was passed on to the children: who said so cannot say that there is none. */
+static bool has_result(const struct netinc_agg *agg, u64 block)
+{
+	const struct netinc_slot *slot = netinc_agg_slot(agg, block);
+
+	return slot->q == block && slot->state == NETINC_SLOT_DONE;
+}
+
 /* ERROR of the parent. 0 or a negative counter. */
 static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body,
 			u64 now)
@@ -47,7 +55,8 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 
 	netinc_error_parse(body, &e);
 	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn ||
-	    (s64)(e.block - g->agg.una) < 0 || e.block - g->agg.una > g->agg.window)
+	    (s64)(e.block - g->agg.una) < 0 || e.block - g->agg.una > g->agg.window ||
+	    has_result(&g->agg, e.block))
 		return -INC_C_DROP_MALFORMED;
 	/* the parent has lost its own, and with that results that were to come */
 	if (g->state == INC_GROUP_FAILED && (s64)(e.block - g->error.block) < 0) {

@@ -158,8 +158,7 @@ static void check_uplink(const struct node *n)
 		return;
 	netinc_assert(g->epoch && g->epoch <= NETINC_MAX_EPOCH && g->levels >= 1 &&
 		      g->levels < INC_MAX_HEIGHT);
-	netinc_assert(!g->cfg.settings.fallback &&
-		      g->cfg.settings.late_policy != INC_LATE_PARTIAL);
+	netinc_assert(g->cfg.settings.late_policy != INC_LATE_PARTIAL);
 	netinc_assert(netinc_settings_ok(&g->cfg.settings) && g->cfg.lineage);
 	netinc_assert(g->block >= INC_MIN_BLOCK && g->block <= g->cfg.up_block &&
 		      !(g->block % INC_BLOCK_ALIGN));

@@ -88,6 +88,11 @@ void tree_begin_node(u32 i)
 	if (!other) {
 		cfg.settings.late_policy = setup.policy % INC_LATE_PARTIAL;
 		cfg.settings.late_ms = cfg.settings.late_policy ? DEAD_MS / 4 : 0;
+		/* a node that nobody is told to go to: what members would need there is kept */
+		cfg.settings.fallback = setup.policy & 0x80 ? INC_FALLBACK_STANDBY :
+							      INC_FALLBACK_NONE;
+		cfg.nstandby = !!cfg.settings.fallback;
+		cfg.standby[0] = tree_peer(STANDBY_ADDR);
 	}
 	n->lives++;
 	n->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));

@@ -18,6 +18,7 @@
 #define OTHER_RANKS	2u
 #define ALL_RANKS	(MAX_RANKS + OTHER_RANKS)
 #define RANK_AT		16u		/* address of rank 0; those of nodes are 0 .. NODES - 1 */
+#define STANDBY_ADDR	250u		/* where nobody is */
 #define NOBODY		99u
 #define GROUP		77u
 #define MAX_WINDOW	(INC_MIN_WINDOW << 5)

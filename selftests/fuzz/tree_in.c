@@ -153,6 +153,16 @@ static bool is_known(const struct node *n, const struct frame *f, const struct n
 	       f->pkt.epoch == n->g.epoch && !f->pkt.tree;
 }
 
+/* It gives up before it has had READY: its nonce, in the body, is looked at with what it says. */
+static bool crosses_ready(const struct node *n, const struct frame *f, const struct netinc_pkt *pkt)
+{
+	const struct netinc_member *m = &n->g.members[pkt->child];
+
+	return pkt->type == INC_PKT_ABORT && pkt->child < n->g.nmembers && m->present &&
+	       m->peer.addr[3] == f->from && f->pkt.epoch == m->epoch &&
+	       (n->g.state == INC_GROUP_JOINING || !m->confirmed);
+}
+
 static void from_below(struct node *n, const struct frame *f)
 {
 	struct netinc_peer peer = tree_peer(f->from);
@@ -173,7 +183,7 @@ static void from_below(struct node *n, const struct frame *f)
 		netinc_assert(env.sent == sent);
 		return;
 	}
-	netinc_assert(is_known(n, f, &pkt));
+	netinc_assert(is_known(n, f, &pkt) || crosses_ready(n, f, &pkt));
 	netinc_assert(number_of(n) != OTHER || f->from >= RANK_AT + MAX_RANKS);
 	if (pkt.type == INC_PKT_CONTRIB)
 		give_contrib(n, f, &pkt);

@@ -192,7 +192,7 @@ static void rx_ready(struct rank *r, const struct frame *f)
 		netinc_assert(start == r->una && (!r->was || (s32)(opseq - r->begun) >= 0));
 		netinc_assert(block >= INC_MIN_BLOCK && block <= RANK_BLOCK);
 		netinc_assert(be32_to_cpu(ready->window) <= MAX_WINDOW);
-		netinc_assert(be16_to_cpu(ready->children) == 1 && !ready->fallback);
+		netinc_assert(be16_to_cpu(ready->children) == 1);
 	}
 	r->epoch = f->pkt.epoch;
 	r->incarnation = f->pkt.incarnation;

@@ -252,6 +252,31 @@ static void test_lying_results(void)
 	end_tree();
 }
 
+/* Block 2 has its result before block 1: an error there would be one that ranks do not believe. */
+static void test_error_at_result(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	struct load *l;
+	struct frame f;
+	u32 i;
+
+	form_tree(false, 1, 2, 1, 2);
+	l = load_new(42);
+	reduce(0, 0);
+	for (i = 1; i <= 2; i++)
+		expect(!contrib(0, i, i, 5, 1) && !contrib(2, i, i, 5, 1), "block %u goes up", i);
+	f = a_result(l);
+	f.pkt.psn = 2;
+	f.pkt.opseq = 2;
+	expect(!at_node(&net.node[1], &f) && g->agg.una == 1, "the result of block 2");
+	expect(say_error(2, 2, INC_ERR_MISMATCH, 3) == INVALID && g->state == INC_GROUP_ACTIVE,
+	       "an error at block 2: state %u", g->state);
+	expect(!say_error(1, 1, INC_ERR_MISMATCH, 2) && g->state == INC_GROUP_RESYNC,
+	       "at block 1: state %u", g->state);
+	load_put(l);
+	end_tree();
+}
+
 /* ---- READYs after the first ---- */
 
 /*
@@ -533,6 +558,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_lying_errors),
 	KTAP(test_lower_error),
 	KTAP(test_lying_results),
+	KTAP(test_error_at_result),
 	KTAP(test_ready_opseq),
 	KTAP(test_epoch_end),
 	KTAP(test_error_lasts),
