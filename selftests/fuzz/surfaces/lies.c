@@ -253,6 +253,8 @@ static void join_anew(struct liar *l)
 		.fallback = (u8)draw(&l->s, 4),
 		.move = cpu_to_be32(1 + draw(&l->s, 3)),
 		.late_policy = (u8)draw(&l->s, 4),
+		/* a node's, or of who only asks what the node is */
+		.below = one_in(&l->s, 4) ? (u8)draw(&l->s, 256) : 0,
 		.window = cpu_to_be16((u16)l->window),
 		.lineage = cpu_to_be64(one_in(&l->s, 8) ? draw64(&l->s) : m.lineage),
 		.dead_ms = cpu_to_be32(one_in(&l->s, 8) ? draw(&l->s, 0) : 2000),
