@@ -22,6 +22,7 @@ struct coll_module {
 	mca_coll_base_module_t super;
 	struct pmpi_comm *c;
 	mca_coll_base_comm_coll_t below;	/* what the communicator had before, held */
+	bool steps_aside;			/* see coll_below_enter() */
 };
 
 extern const mca_coll_base_component_t mca_coll_inc_component;
@@ -44,6 +45,30 @@ extern const size_t nr_coll_functions;
 struct coll_module *coll_module_new(struct ompi_communicator_t *comm);
 /* That of the communicator; NULL: it has none. */
 struct coll_module *coll_module_of(struct ompi_communicator_t *comm);
+
+/*
+ * A blocking collective of what is below. The component han finds out in a collective that it
+ * cannot do it, puts what is below itself into the communicator, and calls the communicator's: that
+ * would be this module, which would call han again, without end. So where han is, what the module
+ * stands on is the communicator's meanwhile, and what has become of it is what it stands on next.
+ */
+void coll_below_enter(struct coll_module *m, struct ompi_communicator_t *comm,
+		      mca_coll_base_comm_coll_t *kept);
+void coll_below_leave(struct coll_module *m, struct ompi_communicator_t *comm,
+		      const mca_coll_base_comm_coll_t *kept);
+
+#define COLL_BELOW(m, comm, fn, ...)						\
+({										\
+	struct ompi_communicator_t *comm_ = (comm);				\
+	struct coll_module *m_ = (m);						\
+	mca_coll_base_comm_coll_t kept_;					\
+	int ret_;								\
+										\
+	coll_below_enter(m_, comm_, &kept_);					\
+	ret_ = m_->below.fn(__VA_ARGS__, m_->below.fn##_module);		\
+	coll_below_leave(m_, comm_, &kept_);					\
+	ret_;									\
+})
 
 /*
  * coll_component.c: false: MPI has not begun, or ends. Collectives that it calls then are not

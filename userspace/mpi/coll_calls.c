@@ -17,7 +17,7 @@ static int mca_barrier(MPI_Comm comm, mca_coll_base_module_t *module)
 	struct pmpi_call call;
 
 	return pmpi_do_barrier(&call, comm_of(module), NULL) ?
-	       call.ret : m->below.coll_barrier(comm, m->below.coll_barrier_module);
+	       call.ret : COLL_BELOW(m, comm, coll_barrier, comm);
 }
 
 static int mca_ibarrier(MPI_Comm comm, MPI_Request *request, mca_coll_base_module_t *module)
@@ -37,8 +37,7 @@ static int mca_bcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm
 	struct pmpi_call call;
 
 	return pmpi_do_bcast(&call, comm_of(module), buf, count, type, root, NULL) ?
-	       call.ret : m->below.coll_bcast(buf, count, type, root, comm,
-					      m->below.coll_bcast_module);
+	       call.ret : COLL_BELOW(m, comm, coll_bcast, buf, count, type, root, comm);
 }
 
 static int mca_ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Comm comm,
@@ -60,8 +59,8 @@ static int mca_allreduce(const void *send, void *recv, int count, MPI_Datatype t
 
 	return pmpi_do_reduction(&call, comm_of(module), INCMPI_ALLREDUCE, send, recv,
 				 count, type, op, 0, NULL) ?
-	       call.ret : m->below.coll_allreduce(send, recv, count, type, op, comm,
-						  m->below.coll_allreduce_module);
+	       call.ret : COLL_BELOW(m, comm, coll_allreduce, send, recv, count, type, op,
+				     comm);
 }
 
 static int mca_iallreduce(const void *send, void *recv, int count, MPI_Datatype type,
@@ -86,8 +85,8 @@ static int mca_reduce(const void *send, void *recv, int count, MPI_Datatype type
 
 	return pmpi_do_reduction(&call, comm_of(module), INCMPI_REDUCE, send, recv, count,
 				 type, op, root, NULL) ?
-	       call.ret : m->below.coll_reduce(send, recv, count, type, op, root, comm,
-					       m->below.coll_reduce_module);
+	       call.ret : COLL_BELOW(m, comm, coll_reduce, send, recv, count, type, op,
+				     root, comm);
 }
 
 static int mca_ireduce(const void *send, void *recv, int count, MPI_Datatype type,
@@ -111,8 +110,7 @@ static int mca_scan(const void *send, void *recv, int count, MPI_Datatype type, 
 
 	return pmpi_do_reduction(&call, comm_of(module), INCMPI_SCAN, send, recv, count,
 				 type, op, 0, NULL) ?
-	       call.ret : m->below.coll_scan(send, recv, count, type, op, comm,
-					     m->below.coll_scan_module);
+	       call.ret : COLL_BELOW(m, comm, coll_scan, send, recv, count, type, op, comm);
 }
 
 static int mca_iscan(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
@@ -135,8 +133,8 @@ static int mca_exscan(const void *send, void *recv, int count, MPI_Datatype type
 
 	return pmpi_do_reduction(&call, comm_of(module), INCMPI_EXSCAN, send, recv, count,
 				 type, op, 0, NULL) ?
-	       call.ret : m->below.coll_exscan(send, recv, count, type, op, comm,
-					       m->below.coll_exscan_module);
+	       call.ret : COLL_BELOW(m, comm, coll_exscan, send, recv, count, type, op,
+				     comm);
 }
 
 static int mca_iexscan(const void *send, void *recv, int count, MPI_Datatype type,
@@ -161,8 +159,8 @@ static int mca_reduce_scatter(const void *send, void *recv, const int counts[],
 
 	return pmpi_do_reduce_scatter(&call, comm_of(module), send, recv, counts, type, op,
 				      NULL) ?
-	       call.ret : m->below.coll_reduce_scatter(send, recv, counts, type, op, comm,
-						       m->below.coll_reduce_scatter_module);
+	       call.ret : COLL_BELOW(m, comm, coll_reduce_scatter, send, recv, counts, type,
+				     op, comm);
 }
 
 static int mca_ireduce_scatter(const void *send, void *recv, const int counts[],
@@ -189,8 +187,8 @@ static int mca_reduce_scatter_block(const void *send, void *recv, int count,
 	return pmpi_do_reduce_scatter_block(&call, comm_of(module), send, recv, count, type,
 					    op, NULL) ?
 	       call.ret :
-	       m->below.coll_reduce_scatter_block(send, recv, count, type, op, comm,
-						  m->below.coll_reduce_scatter_block_module);
+	       COLL_BELOW(m, comm, coll_reduce_scatter_block, send, recv, count, type, op,
+			  comm);
 }
 
 static int mca_ireduce_scatter_block(const void *send, void *recv, int count,
@@ -216,9 +214,8 @@ static int mca_gather(const void *send, int send_count, MPI_Datatype send_type, 
 
 	return pmpi_do_gather(&call, comm_of(module), send, send_count, send_type, recv,
 			      recv_count, recv_type, root, NULL) ?
-	       call.ret : m->below.coll_gather(send, send_count, send_type, recv,
-					       recv_count, recv_type, root, comm,
-					       m->below.coll_gather_module);
+	       call.ret : COLL_BELOW(m, comm, coll_gather, send, send_count, send_type,
+				     recv, recv_count, recv_type, root, comm);
 }
 
 static int mca_igather(const void *send, int send_count, MPI_Datatype send_type, void *recv,
@@ -244,9 +241,8 @@ static int mca_gatherv(const void *send, int send_count, MPI_Datatype send_type,
 
 	return pmpi_do_gatherv(&call, comm_of(module), send, send_count, send_type, recv,
 			       counts, displs, recv_type, root, NULL) ?
-	       call.ret : m->below.coll_gatherv(send, send_count, send_type, recv, counts,
-						displs, recv_type, root, comm,
-						m->below.coll_gatherv_module);
+	       call.ret : COLL_BELOW(m, comm, coll_gatherv, send, send_count, send_type,
+				     recv, counts, displs, recv_type, root, comm);
 }
 
 static int mca_igatherv(const void *send, int send_count, MPI_Datatype send_type,
@@ -273,9 +269,8 @@ static int mca_scatter(const void *send, int send_count, MPI_Datatype send_type,
 
 	return pmpi_do_scatter(&call, comm_of(module), send, send_count, send_type, recv,
 			       recv_count, recv_type, root, NULL) ?
-	       call.ret : m->below.coll_scatter(send, send_count, send_type, recv,
-						recv_count, recv_type, root, comm,
-						m->below.coll_scatter_module);
+	       call.ret : COLL_BELOW(m, comm, coll_scatter, send, send_count, send_type,
+				     recv, recv_count, recv_type, root, comm);
 }
 
 static int mca_iscatter(const void *send, int send_count, MPI_Datatype send_type,
@@ -302,9 +297,8 @@ static int mca_scatterv(const void *send, const int counts[], const int displs[]
 
 	return pmpi_do_scatterv(&call, comm_of(module), send, counts, displs, send_type,
 				recv, recv_count, recv_type, root, NULL) ?
-	       call.ret : m->below.coll_scatterv(send, counts, displs, send_type, recv,
-						 recv_count, recv_type, root, comm,
-						 m->below.coll_scatterv_module);
+	       call.ret : COLL_BELOW(m, comm, coll_scatterv, send, counts, displs,
+				     send_type, recv, recv_count, recv_type, root, comm);
 }
 
 static int mca_iscatterv(const void *send, const int counts[], const int displs[],
@@ -331,9 +325,8 @@ static int mca_allgather(const void *send, int send_count, MPI_Datatype send_typ
 
 	return pmpi_do_shares(&call, comm_of(module), INCMPI_ALLGATHER, send, send_count,
 			      send_type, recv, recv_count, recv_type, NULL) ?
-	       call.ret : m->below.coll_allgather(send, send_count, send_type, recv,
-						  recv_count, recv_type, comm,
-						  m->below.coll_allgather_module);
+	       call.ret : COLL_BELOW(m, comm, coll_allgather, send, send_count, send_type,
+				     recv, recv_count, recv_type, comm);
 }
 
 static int mca_iallgather(const void *send, int send_count, MPI_Datatype send_type,
@@ -359,9 +352,8 @@ static int mca_alltoall(const void *send, int send_count, MPI_Datatype send_type
 
 	return pmpi_do_shares(&call, comm_of(module), INCMPI_ALLTOALL, send, send_count,
 			      send_type, recv, recv_count, recv_type, NULL) ?
-	       call.ret : m->below.coll_alltoall(send, send_count, send_type, recv,
-						 recv_count, recv_type, comm,
-						 m->below.coll_alltoall_module);
+	       call.ret : COLL_BELOW(m, comm, coll_alltoall, send, send_count, send_type,
+				     recv, recv_count, recv_type, comm);
 }
 
 static int mca_ialltoall(const void *send, int send_count, MPI_Datatype send_type,
@@ -388,9 +380,8 @@ static int mca_allgatherv(const void *send, int send_count, MPI_Datatype send_ty
 
 	return pmpi_do_allgatherv(&call, comm_of(module), send, send_count, send_type, recv,
 				  counts, displs, recv_type, NULL) ?
-	       call.ret : m->below.coll_allgatherv(send, send_count, send_type, recv,
-						   counts, displs, recv_type, comm,
-						   m->below.coll_allgatherv_module);
+	       call.ret : COLL_BELOW(m, comm, coll_allgatherv, send, send_count, send_type,
+				     recv, counts, displs, recv_type, comm);
 }
 
 static int mca_iallgatherv(const void *send, int send_count, MPI_Datatype send_type,
@@ -420,9 +411,9 @@ static int mca_alltoallv(const void *send, const int send_counts[], const int se
 	return pmpi_do_alltoallv(&call, comm_of(module), send, send_counts, send_displs,
 				 send_type, recv, recv_counts, recv_displs, recv_type,
 				 NULL) ?
-	       call.ret : m->below.coll_alltoallv(send, send_counts, send_displs, send_type,
-						  recv, recv_counts, recv_displs, recv_type,
-						  comm, m->below.coll_alltoallv_module);
+	       call.ret : COLL_BELOW(m, comm, coll_alltoallv, send, send_counts,
+				     send_displs, send_type, recv, recv_counts, recv_displs,
+				     recv_type, comm);
 }
 
 static int mca_ialltoallv(const void *send, const int send_counts[],
@@ -454,10 +445,9 @@ static int mca_alltoallw(const void *send, const int send_counts[], const int se
 
 	return pmpi_do_alltoallw(&call, comm_of(module), send, send_counts, send_displs,
 				 send_types, recv, recv_counts, recv_displs, recv_types) ?
-	       call.ret : m->below.coll_alltoallw(send, send_counts, send_displs,
-						  send_types, recv, recv_counts,
-						  recv_displs, recv_types, comm,
-						  m->below.coll_alltoallw_module);
+	       call.ret : COLL_BELOW(m, comm, coll_alltoallw, send, send_counts,
+				     send_displs, send_types, recv, recv_counts,
+				     recv_displs, recv_types, comm);
 }
 
 #define ENTRY(name) {							\

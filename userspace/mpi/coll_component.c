@@ -29,13 +29,13 @@ static bool is_over;
 
 /* ---- Once per process ------------------------------------------------------ */
 
-static void print_report(const struct coll_module *m)
+static void print_report(struct coll_module *m)
 {
 	uint64_t own[INCMPI_NR_COUNTS], sums[INCMPI_NR_COUNTS];
 
 	incmpi_counts(own);
-	if (m->below.coll_reduce(own, sums, INCMPI_NR_COUNTS, MPI_UINT64_T, MPI_SUM, 0,
-				 m->c->comm, m->below.coll_reduce_module))
+	if (COLL_BELOW(m, m->c->comm, coll_reduce, own, sums, INCMPI_NR_COUNTS, MPI_UINT64_T,
+		       MPI_SUM, 0, m->c->comm))
 		return;
 	if (!m->c->rank)
 		incmpi_report(stderr, sums, incmpi_comm_size(m->c->mid));

@@ -15,7 +15,7 @@ static int skin_bcast(void *comm, void *buf, size_t len)
 	struct pmpi_comm *c = comm;
 	struct coll_module *m = c->below;
 
-	return m->below.coll_bcast(buf, (int)len, MPI_BYTE, 0, c->comm, m->below.coll_bcast_module);
+	return COLL_BELOW(m, c->comm, coll_bcast, buf, (int)len, MPI_BYTE, 0, c->comm);
 }
 
 static int skin_smallest(void *comm, int64_t *values, size_t n)
@@ -23,8 +23,8 @@ static int skin_smallest(void *comm, int64_t *values, size_t n)
 	struct pmpi_comm *c = comm;
 	struct coll_module *m = c->below;
 
-	return m->below.coll_allreduce(MPI_IN_PLACE, values, (int)n, MPI_INT64_T, MPI_MIN, c->comm,
-				       m->below.coll_allreduce_module);
+	return COLL_BELOW(m, c->comm, coll_allreduce, MPI_IN_PLACE, values, (int)n, MPI_INT64_T,
+			  MPI_MIN, c->comm);
 }
 
 const struct incmpi_skin pmpi_skin = {
@@ -54,6 +54,24 @@ static mca_coll_base_module_t *module_below(const struct coll_module *m,
 	return module;
 }
 
+void coll_below_enter(struct coll_module *m, struct ompi_communicator_t *comm,
+		      mca_coll_base_comm_coll_t *kept)
+{
+	if (!m->steps_aside)
+		return;
+	*kept = *comm->c_coll;
+	*comm->c_coll = m->below;
+}
+
+void coll_below_leave(struct coll_module *m, struct ompi_communicator_t *comm,
+		      const mca_coll_base_comm_coll_t *kept)
+{
+	if (!m->steps_aside)
+		return;
+	m->below = *comm->c_coll;
+	*comm->c_coll = *kept;
+}
+
 /* What has less priority is there already; a collective that nobody below has, this has not. */
 static int enable_module(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
 {
@@ -70,8 +88,11 @@ static int enable_module(mca_coll_base_module_t *module, struct ompi_communicato
 		if (!fn)
 			set_function(m, &coll_functions[i], NULL);
 		its = module_below(m, &coll_functions[i]);
-		if (its)
-			OBJ_RETAIN(its);
+		if (!its)
+			continue;
+		OBJ_RETAIN(its);
+		if (!strcmp(its->super.obj_class->cls_name, "mca_coll_han_module_t"))
+			m->steps_aside = true;
 	}
 	return OMPI_SUCCESS;
 }
@@ -82,6 +103,7 @@ static void construct_module(opal_object_t *object)
 
 	m->c = NULL;
 	memset(&m->below, 0, sizeof(m->below));
+	m->steps_aside = false;
 	m->super.coll_module_enable = enable_module;
 	for (size_t i = 0; i < nr_coll_functions; i++)
 		set_function(m, &coll_functions[i], coll_functions[i].own);
