@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The component's collectives, in front of those of the components below, which do the rest. */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "coll.h"
 #include "pmpi_call.h"
@@ -10,6 +13,33 @@ static struct pmpi_comm *comm_of(mca_coll_base_module_t *module)
 {
 	return coll_ready() ? ((struct coll_module *)module)->c : NULL;
 }
+
+/*
+ * MPI_Comm_idup() calls collectives of its communicator from Open MPI's progress engine, so before
+ * a call of the program at one rank and after it at another, which INC's order does not allow:
+ * those are for what is below. The program's come from a function of MPI, at @known.
+ */
+static struct pmpi_comm *comm_in_order(mca_coll_base_module_t *module, void *caller,
+				       atomic_uintptr_t *known)
+{
+	Dl_info info;
+
+	if ((uintptr_t)caller != atomic_load_explicit(known, memory_order_relaxed)) {
+		if (!dladdr(caller, &info) || !info.dli_sname ||
+		    (strncmp(info.dli_sname, "MPI_", 4) && strncmp(info.dli_sname, "PMPI_", 5)))
+			return NULL;
+		atomic_store_explicit(known, (uintptr_t)caller, memory_order_relaxed);
+	}
+	return comm_of(module);
+}
+
+/* Of the function that this is in. */
+#define COMM_IN_ORDER(module)							\
+({										\
+	static atomic_uintptr_t known_;						\
+										\
+	comm_in_order(module, __builtin_return_address(0), &known_);		\
+})
 
 static int mca_barrier(MPI_Comm comm, mca_coll_base_module_t *module)
 {
@@ -46,7 +76,7 @@ static int mca_ibcast(void *buf, int count, MPI_Datatype type, int root, MPI_Com
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_bcast(&call, comm_of(module), buf, count, type, root, request) ?
+	return pmpi_do_bcast(&call, COMM_IN_ORDER(module), buf, count, type, root, request) ?
 	       call.ret : m->below.coll_ibcast(buf, count, type, root, comm, request,
 					       m->below.coll_ibcast_module);
 }
@@ -70,7 +100,7 @@ static int mca_iallreduce(const void *send, void *recv, int count, MPI_Datatype 
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_reduction(&call, comm_of(module), INCMPI_ALLREDUCE, send, recv,
+	return pmpi_do_reduction(&call, COMM_IN_ORDER(module), INCMPI_ALLREDUCE, send, recv,
 				 count, type, op, 0, request) ?
 	       call.ret : m->below.coll_iallreduce(send, recv, count, type, op, comm,
 						   request,
@@ -96,7 +126,7 @@ static int mca_ireduce(const void *send, void *recv, int count, MPI_Datatype typ
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_reduction(&call, comm_of(module), INCMPI_REDUCE, send, recv, count,
+	return pmpi_do_reduction(&call, COMM_IN_ORDER(module), INCMPI_REDUCE, send, recv, count,
 				 type, op, root, request) ?
 	       call.ret : m->below.coll_ireduce(send, recv, count, type, op, root, comm,
 						request, m->below.coll_ireduce_module);
