@@ -25,6 +25,7 @@
 static struct incmpi_settings settings;
 static int priority = PRIORITY;
 static bool is_on;
+static bool has_begun;
 static bool is_over;
 
 /* ---- Once per process ------------------------------------------------------ */
@@ -53,7 +54,6 @@ static int finalize(MPI_Comm self, int keyval, void *value, void *extra)
 	is_over = true;
 	if (world && incmpi_comm_reports(world->c->mid))
 		print_report(world);
-	pmpi_requests_exit();
 	return MPI_SUCCESS;
 }
 
@@ -71,7 +71,6 @@ static void begin(void)
 bool coll_ready(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	static bool has_begun;
 	int flag;
 
 	if (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE)) {
@@ -106,7 +105,7 @@ static bool all_have_component(struct ompi_communicator_t *comm)
 
 static bool is_unwanted(struct ompi_communicator_t *comm)
 {
-	char value[4] = "";
+	char value[8] = "";	/* more than "off", which others begin with */
 	int found = 0;
 
 	return comm->super.s_info &&
@@ -118,7 +117,7 @@ static mca_coll_base_module_t *query_comm(struct ompi_communicator_t *comm, int 
 {
 	struct coll_module *m;
 
-	if (!is_on || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || is_unwanted(comm) ||
+	if (!is_on || priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || is_unwanted(comm) ||
 	    !all_have_component(comm))
 		return NULL;
 	m = coll_module_new(comm);
@@ -165,8 +164,11 @@ static int open_component(void)
 	return OMPI_SUCCESS;
 }
 
+/* Attributes of the program's that go after ours may wait for requests: they have ended by now. */
 static int close_component(void)
 {
+	if (has_begun)
+		pmpi_requests_exit();
 	incmpi_wait_left();
 	return OMPI_SUCCESS;
 }

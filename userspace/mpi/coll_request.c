@@ -37,15 +37,22 @@ static struct coll_request *request_of(ompi_request_t *request)
 	return (struct coll_request *)((char *)request + size_of_theirs());
 }
 
-/* Open MPI calls it when somebody has seen the end; MPI_Request_free() is not for collectives. */
+/*
+ * Open MPI calls it when somebody has seen the end; MPI_Request_free() is not for collectives. Of a
+ * request that has failed, Open MPI calls the error handler of MPI_COMM_WORLD, and only after this:
+ * that of the communicator is called here.
+ */
 static int free_request(ompi_request_t **request)
 {
 	struct coll_request *r = request_of(*request);
 	ompi_request_t *object = *request;
 	struct ompi_communicator_t *comm = r->c->comm;
+	int code = object->req_status.MPI_ERROR;
 
 	if (!REQUEST_COMPLETE(*request))
 		return MPI_ERR_REQUEST;
+	if (code != MPI_SUCCESS)
+		PMPI_Comm_call_errhandler(comm, code);
 	OMPI_REQUEST_FINI(object);
 	*request = MPI_REQUEST_NULL;
 	incmpi_op_free(r->watch.op);
@@ -61,7 +68,7 @@ static int cancel_request(ompi_request_t *request, int flag)
 	return MPI_ERR_REQUEST;
 }
 
-/* Who waits gets the code, and calls the communicator's error handler. */
+/* Who waits gets the code. */
 static void request_ended(struct pmpi_watch *w, int ret)
 {
 	struct coll_request *r = (struct coll_request *)w;
@@ -97,6 +104,7 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 	struct coll_request *r = request_new(c);
 	int ret;
 
+	*request = MPI_REQUEST_NULL;
 	if (!r) {
 		incmpi_comm_break(c->mid);
 		return pmpi_fail(c, -ENOMEM, "no memory for a request");
