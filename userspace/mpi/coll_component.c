@@ -117,8 +117,8 @@ static mca_coll_base_module_t *query_comm(struct ompi_communicator_t *comm, int 
 {
 	struct coll_module *m;
 
-	if (!is_on || priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || is_unwanted(comm) ||
-	    !all_have_component(comm))
+	if (!is_on || priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 ||
+	    is_unwanted(comm) || !all_have_component(comm))
 		return NULL;
 	m = coll_module_new(comm);
 	if (!m)
@@ -150,13 +150,22 @@ static int register_parameters(void)
 	return ret < 0 ? ret : OMPI_SUCCESS;
 }
 
+/*
+ * Does MPI_Init() wait until each process has what all have said? Else one finds it and another one
+ * does not. To ask those that have not said it yet would take seconds where the component is not.
+ */
+static bool all_is_exchanged(void)
+{
+	return opal_pmix_collect_all_data && !opal_pmix_base_async_modex;
+}
+
 static int open_component(void)
 {
 	uint32_t value = 1;
 	int ret;
 
 	incmpi_settings_read(&settings);
-	is_on = settings.mode != INCMPI_OFF && !is_preloaded();
+	is_on = settings.mode != INCMPI_OFF && !is_preloaded() && all_is_exchanged();
 	if (!is_on)
 		return OMPI_SUCCESS;
 	OPAL_MODEX_SEND_VALUE(ret, OPAL_PMIX_GLOBAL, MODEX_KEY, &value, OPAL_UINT32);
