@@ -27,10 +27,30 @@ static int skin_smallest(void *comm, int64_t *values, size_t n)
 			  MPI_MIN, c->comm);
 }
 
+/* Types of the MPI's own cannot be duplicated, and attributes of the program's are not copied. */
+static const void *skin_hold(const void *handle)
+{
+	MPI_Datatype *held = malloc(sizeof(*held));
+
+	if (held) {
+		*held = *(const MPI_Datatype *)handle;
+		OBJ_RETAIN(*held);
+	}
+	return held;
+}
+
+static void skin_release(const void *held)
+{
+	MPI_Datatype type = *(const MPI_Datatype *)held;
+
+	OBJ_RELEASE(type);
+	free((void *)held);
+}
+
 const struct incmpi_skin pmpi_skin = {
 	.bcast = skin_bcast, .smallest = skin_smallest, .progress = opal_progress,
 	.pack = pmpi_pack, .unpack = pmpi_unpack,
-	.hold = pmpi_type_hold, .release = pmpi_type_release,
+	.hold = skin_hold, .release = skin_release,
 };
 
 bool pmpi_type_is_opaque(MPI_Datatype type)
