@@ -227,3 +227,32 @@ void test_many(void)
 		MPI_Ibarrier(MPI_COMM_WORLD, &requests[i]);
 	MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
 }
+
+/*
+ * Communicators that are made while blocking collectives of their parent go on, at ranks that are
+ * out of step: MPI may use collectives of the parent for it, whenever it gets to run.
+ */
+void test_idup(void)
+{
+	MPI_Comm parent, child;
+	MPI_Request request;
+	int sum, flag;
+
+	for (int i = 0; i < 6; i++) {
+		MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+		if (i % 2)
+			MPI_Barrier(parent);
+		MPI_Comm_idup(parent, &child, &request);
+		for (int j = 0; (i + rank) % 3 == 0 && j < 1000; j++)
+			MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+		for (int j = 0; j < 5; j++) {
+			MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, parent);
+			if (sum != size * (size - 1) / 2)
+				fail("allreduce beside MPI_Comm_idup: %d", sum);
+		}
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+		MPI_Barrier(child);
+		MPI_Comm_free(&child);
+		MPI_Comm_free(&parent);
+	}
+}

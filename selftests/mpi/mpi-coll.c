@@ -83,6 +83,7 @@ static const struct {
 	{ "inter", test_inter, true },
 	{ "inter_arrays", test_inter_arrays, true },
 	{ "many", test_many, true },
+	{ "idup", test_idup, true },
 	{ "threads", test_threads, false },
 	{ "lost", test_lost, false },
 	{ "shares", test_shares, false },

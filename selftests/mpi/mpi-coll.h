@@ -155,6 +155,7 @@ void test_semantics(void);
 void test_inter(void);
 void test_inter_arrays(void);
 void test_many(void);
+void test_idup(void);
 void test_shares(void);
 void test_mapped(void);
 void test_threads(void);
