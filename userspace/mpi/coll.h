@@ -43,8 +43,8 @@ extern const size_t nr_coll_functions;
 
 /* coll_module.c; NULL: no memory */
 struct coll_module *coll_module_new(struct ompi_communicator_t *comm);
-/* That of the communicator; NULL: it has none. */
-struct coll_module *coll_module_of(struct ompi_communicator_t *comm);
+/* That of MPI_COMM_WORLD, whatever stands in front of it; NULL: it has none. */
+struct coll_module *coll_module_of_world(void);
 
 /*
  * A blocking collective of what is below. The component han finds out in a collective that it

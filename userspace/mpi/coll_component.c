@@ -45,7 +45,7 @@ static void print_report(struct coll_module *m)
 /* MPI_Finalize() begins by this: attributes of MPI_COMM_SELF go (MPI-3.1, 8.7.1). */
 static int finalize(MPI_Comm self, int keyval, void *value, void *extra)
 {
-	struct coll_module *world = coll_module_of(MPI_COMM_WORLD);
+	struct coll_module *world = coll_module_of_world();
 
 	(void)self;
 	(void)keyval;

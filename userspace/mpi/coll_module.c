@@ -60,6 +60,8 @@ bool pmpi_type_is_opaque(MPI_Datatype type)
 
 /* ---- The module ------------------------------------------------------------ */
 
+static struct coll_module *world;
+
 static void set_function(struct coll_module *m, const struct coll_function *f, coll_any_fn fn)
 {
 	memcpy((char *)&m->super + f->in_module, &fn, sizeof(fn));
@@ -114,6 +116,8 @@ static int enable_module(mca_coll_base_module_t *module, struct ompi_communicato
 		if (!strcmp(its->super.obj_class->cls_name, "mca_coll_han_module_t"))
 			m->steps_aside = true;
 	}
+	if (comm == MPI_COMM_WORLD)
+		world = m;
 	return OMPI_SUCCESS;
 }
 
@@ -134,6 +138,8 @@ static void destruct_module(opal_object_t *object)
 	struct coll_module *m = (struct coll_module *)object;
 	mca_coll_base_module_t *its;
 
+	if (m == world)
+		world = NULL;
 	for (size_t i = 0; i < nr_coll_functions; i++) {
 		its = module_below(m, &coll_functions[i]);
 		if (its)
@@ -177,10 +183,7 @@ struct coll_module *coll_module_new(struct ompi_communicator_t *comm)
 	return m;
 }
 
-struct coll_module *coll_module_of(struct ompi_communicator_t *comm)
+struct coll_module *coll_module_of_world(void)
 {
-	mca_coll_base_module_t *module = comm->c_coll->coll_barrier_module;
-
-	return module && module->super.obj_class == &module_class ? (struct coll_module *)module :
-								    NULL;
+	return world;
 }
