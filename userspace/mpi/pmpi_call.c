@@ -347,4 +347,3 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 	free(handles);
 	return taken;
 }
-

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Collectives as MPI has them, for whatever sees them: functions MPI_* in front of the MPI
- * (pmpi_coll.c), or a component inside Open MPI (coll_module.c).
+ * (pmpi_coll.c), or a component inside Open MPI (coll_calls.c).
  *
  * Arguments are MPI's. @c: of the communicator; NULL: INC is off. @request: of a non-blocking call,
  * else NULL. True: INC has done or started it, and call->ret is what MPI is to return; false:
