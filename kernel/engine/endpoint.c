@@ -163,6 +163,14 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 	}
 }
 
+/* A tree of nodes is where it was; but one that the group returns to may have become one node. */
+static bool height_fits(const struct netinc_ep *ep, const struct inc_ready *r)
+{
+	if (netinc_ep_returning(ep))
+		return true;
+	return !!netinc_ready_height(r) == (ep->deep && !netinc_ep_moving(ep));
+}
+
 /* Does READY leave as it is what it must not change once the group has been formed? */
 static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 {
@@ -171,7 +179,7 @@ static bool ready_fits(const struct netinc_ep *ep, const struct inc_ready *r)
 	if (!ep->lineage)
 		return be16_to_cpu(r->block) <= ep->cfg.block && start == next;
 	return be64_to_cpu(r->lineage) == ep->lineage && be16_to_cpu(r->block) == ep->block &&
-	       !!netinc_ready_height(r) == (ep->deep && !netinc_ep_moving(ep)) &&
+	       height_fits(ep, r) &&
 	       be32_to_cpu(r->window) == ep->settings.window &&
 	       next - start <= (netinc_ep_retains(ep) && !netinc_ready_height(r) ?
 				ep->settings.window : 0) &&
@@ -295,6 +303,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	ep->deep = netinc_ready_height(r);
 	ep->tree_order = netinc_ready_tree_order(r);
 	netinc_ep_plan(ep, r);
+	netinc_ep_reset_home(ep);
 	if (!ep->abort)
 		ep->error_since = 0;
 	restart_window(ep, be64_to_cpu(r->start), now);
@@ -381,6 +390,7 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	/* a hole has its age from here on: result_lost() asks for it */
 	netinc_reorder_lost(&w->down, hole, now);
 	netinc_ep_settle(ep, now);
+	netinc_ep_follow_recall(ep, now);
 	if (!netinc_ep_is_member(ep))
 		return;
 	if (!hole)
@@ -554,6 +564,17 @@ static bool error_lasts(const struct netinc_ep *ep, u64 now)
 	       now - ep->error_since >= ERROR_DEADS * ep->settings.dead_ms * NETINC_MS;
 }
 
+/*
+ * Microseconds until READY must have come at the place that a move is to. In a tree of nodes to
+ * which the group returns all were there a moment ago, and it has a place that works.
+ */
+static u64 ready_patience(const struct netinc_ep *ep)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS;
+
+	return netinc_ep_returning(ep) ? min_t(u64, dead - dead / 4, NETINC_LOST_MAX) : 2 * dead;
+}
+
 /* While joining: repeat JOIN, give up when nobody answers. */
 static u64 join_timer(struct netinc_ep *ep, u64 now)
 {
@@ -565,7 +586,7 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 			       MOVE_DEAD);
 	/* nor does it go on for ever where somebody answers */
 	if ((now - w->heard >= dead && w->unanswered >= DEAD_PROBES) ||
-	    (netinc_ep_moving(ep) && now - ep->moved >= 2 * ep->settings.dead_ms * NETINC_MS) ||
+	    (netinc_ep_moving(ep) && now - ep->moved >= ready_patience(ep)) ||
 	    error_lasts(ep, now)) {
 		ep->refusals = 0;
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);

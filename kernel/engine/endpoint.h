@@ -9,7 +9,8 @@
  *  ep_window.c   blocks out, results in
  *  ep_loss.c     what STATUS and NACK say is lost
  *  ep_state.c    state, JOIN, ABORT, errors
- *  ep_move.c     the way to another node, and back
+ *  ep_move.c     the way to another node
+ *  ep_home.c     the way back to where the group formed
  *
  *  CLOSED --connect--> JOINING --WAIT--> WAITING -READY-> READY -ERROR-> RESYNC -READY-> READY
  *                         \-----------READY-------------/ | | \--node lost, MOVE--> RESYNC
@@ -253,8 +254,8 @@ struct netinc_ep {
 	 */
 	u32 nplan;
 	/*
-	 * The group has formed over a tree of nodes, to which it does not come back: the first
-	 * place. Wherever it goes, its operations are cut into blocks as they were there.
+	 * The group has formed over a tree of nodes: the first place. Wherever it goes, its
+	 * operations are cut into blocks as they were there.
 	 */
 	bool from_tree;
 	/* moving away from that: by what the node knows this rank, which has READY no more */
@@ -283,6 +284,18 @@ struct netinc_ep {
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
 	u32 home_pause;		/* milliseconds until it is again; doubled, up to HOME_PAUSE_MAX */
+	/* from_tree: of that node, to be proved when it is asked again; 0: none has come */
+	u64 home_challenge;
+	bool home_challenged;	/* it has sent a challenge since it was asked last */
+	/*
+	 * from_tree: the group is to return. This rank does as soon as it has all results before
+	 * `block`; after that it contributes nothing here. move 0: it stays
+	 */
+	struct {
+		u32 move;
+		u64 block;
+	} recall;
+	u32 return_joins;	/* JOINs of a move that returns to the tree, so far */
 	/* [size], family 0: not known; the environment's memory, NULL: none */
 	struct netinc_peer *peers;
 	u32 npeers;		/* ranks from 0 on whose address PEERS has said in this epoch */
@@ -345,25 +358,37 @@ static inline u64 netinc_ep_lost_limit(const struct netinc_ep *ep)
 
 	if (ep->nplan <= 1)
 		return dead;
-	/* there is no way back to a tree of nodes, so that what passes by itself is waited for */
+	/* the way back to a tree of nodes is long, so that what passes by itself is waited for */
 	return ep->deep ? dead - dead / 4 : min_t(u64, dead - dead / 4, NETINC_LOST_MAX);
 }
 
-/*
- * Index in plan[] of the place that a move is to. All places follow one another, the first one,
- * where it is a tree of nodes, only once.
- */
+/* Index in plan[] of the place that a move is to. */
 static inline u32 netinc_ep_place(const struct netinc_ep *ep, u32 move)
 {
-	if (ep->nplan <= 1 || !ep->from_tree)
-		return ep->nplan ? move % ep->nplan : 0;
-	return move ? 1 + (move - 1) % (ep->nplan - 1) : 0;
+	return ep->nplan ? move % ep->nplan : 0;
+}
+
+/*
+ * Number of the move after the one that it is at, or under way to. All places follow one another;
+ * to a tree of nodes, the first one, the group returns only when all ranks can.
+ */
+static inline u32 netinc_ep_next_move(const struct netinc_ep *ep)
+{
+	u32 next = ep->move + 1;
+
+	return ep->from_tree && !netinc_ep_place(ep, next) ? next + 1 : next;
 }
 
 /* Is the rank under way to another place than that of the last READY? */
 static inline bool netinc_ep_moving(const struct netinc_ep *ep)
 {
 	return ep->move != ep->settled;
+}
+
+/* Is it on the way back to the tree of nodes that the group formed over? */
+static inline bool netinc_ep_returning(const struct netinc_ep *ep)
+{
+	return netinc_ep_moving(ep) && ep->from_tree && !netinc_ep_place(ep, ep->move);
 }
 
 /* Where the marks of block @b are. */
@@ -430,9 +455,12 @@ void netinc_ep_left(struct netinc_ep *ep, u64 now);
 /* The group is over for this rank, with an error that nobody sent. */
 void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32 rank1);
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
-/* JOIN, to the parent or (to a place of the plan) just to see whether somebody answers. */
+/* JOIN to the parent. */
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
-void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now);
+/*
+ * The same to the first place of the plan, while the group is elsewhere: @move would lead there.
+ */
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 move, u64 now);
 
 /* ep_loss.c */
 /*
@@ -449,6 +477,10 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 int netinc_ep_nack(struct netinc_ep *ep, const struct netinc_pkt *pkt, u64 now);
 
 /* ep_move.c */
+/*
+ * Goes to the place that @move is to; calls the others if this rank is the one that has decided so.
+ */
+void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now);
 /* JOIN at the place that a move is to; and the tree of nodes that it is from hears of the move. */
 void netinc_ep_move_join(struct netinc_ep *ep, u64 now);
 /* The parent is lost: go on with the plan, or fail with @code. */
@@ -460,12 +492,8 @@ bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now);
 /* READY: what it says about fallback. False: it makes no sense. */
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
-/*
- * A packet that is not from the parent: MOVE, or CHALLENGE. Returns 0 or the negative counter it
- * was counted as.
- */
-int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
-			 const struct netinc_peer *from, u64 now);
+/* MOVE of another rank: is it to be followed? 0 or a negative counter. */
+int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
 /* All peers are known: find the ways to the trees, if that has not been done. */
 void netinc_ep_spread_out(struct netinc_ep *ep);
@@ -473,11 +501,22 @@ void netinc_ep_spread_out(struct netinc_ep *ep);
 void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank);
 /* REFUSE while the group moves: true: dealt with. */
 bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now);
+
+/* ep_home.c */
+/* READY has come: when is what was left to be looked for, if the group has left it? */
+void netinc_ep_reset_home(struct netinc_ep *ep);
 /*
- * While all is quiet elsewhere: is the node there again? Returns when to be called again, 0: there
- * is no need.
+ * A packet that is not from the parent: MOVE; CHALLENGE or WAIT of the node that was. Returns 0 or
+ * the negative counter it was counted as.
+ */
+int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
+			 const struct netinc_peer *from, u64 now);
+/*
+ * From elsewhere: is the node there again? Returns when to be called again, 0: there is no need.
  */
 u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now);
+/* Goes if it is to return, and has all results that it is to have before that. */
+void netinc_ep_follow_recall(struct netinc_ep *ep, u64 now);
 
 /* ep_retain.c */
 bool netinc_ep_retain_init(struct netinc_ep *ep, u32 window);

@@ -141,6 +141,12 @@ static inline u32 netinc_join_height(const struct inc_join *join)
 	return join->below & INC_JOIN_HEIGHT;
 }
 
+/* Does the group return to the tree of nodes that it formed over? */
+static inline bool netinc_join_returns(const struct inc_join *join)
+{
+	return join->below & INC_JOIN_RETURN;
+}
+
 /* Levels of nodes below the root, as READY says. */
 static inline u32 netinc_ready_height(const struct inc_ready *ready)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * When the parent is lost: the way to a standby node or to the edge, and back. Rule 6 of
- * protocol.rst.
+ * When the parent is lost: the way to a standby node or to the edge. Rule 6 of protocol.rst.
  *
  * Moves are numbered through the life of a group, and the number says where to: move m is to place
  * m % n of the plan, which all ranks have from READY. A rank that is called (MOVE) to a later move
@@ -14,11 +13,10 @@
  */
 #include "endpoint.h"
 
-/* milliseconds between two looks whether the node is there again: at first at most, and later */
-#define HOME_PAUSE_FIRST	1000u
-#define HOME_PAUSE_MAX		60000u
 /* so often in a row the root of a tree may fall silent that speaks again each time */
 #define SILENT_MOVES		32u
+/* JOIN with which MOVE is repeated back to a tree, and with each that has twice the number */
+#define RECALL_FIRST		4u
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
@@ -31,6 +29,7 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 	netinc_ep_header(ep, &pkt, INC_PKT_MOVE);
 	pkt.child = rank;
 	pkt.cookie = 0;
+	pkt.psn = (u32)netinc_ep_next(ep);
 	ep->ops->send_to(ep, &ep->peers[rank], &pkt, &body, sizeof(body));
 }
 
@@ -52,10 +51,26 @@ static void send_gone(struct netinc_ep *ep)
 	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
 }
 
+static void call_all(struct netinc_ep *ep)
+{
+	u32 i;
+
+	for (i = 0; i < ep->cfg.size; i++)
+		send_move(ep, i);
+}
+
 void netinc_ep_move_join(struct netinc_ep *ep, u64 now)
 {
+	u32 n;
+
 	send_gone(ep);
 	netinc_ep_send_join(ep, now);
+	if (!ep->mover || !netinc_ep_returning(ep))
+		return;
+	/* all ranks have asked there, so WAIT cannot say which of them have not heard MOVE */
+	n = ++ep->return_joins;
+	if (n >= RECALL_FIRST && !(n & (n - 1)))
+		call_all(ep);
 }
 
 /*
@@ -126,18 +141,19 @@ static void leave_word(struct netinc_ep *ep, u64 now)
 		netinc_ep_send_join(ep, now);
 }
 
-static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
+void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
-	bool moving = netinc_ep_moving(ep);
-	u32 i;
+	bool tells = netinc_ep_moving(ep) && !netinc_ep_returning(ep);
 
 	count_silence(ep, now);
 	if (ep->move == ep->settled)
 		ep->unsettled = ep->tree[0].heard;
 	ep->move = move;
-	if (moving)
+	if (tells)
 		leave_word(ep, now);
 	ep->mover = mover;
+	ep->recall.move = 0;
+	ep->return_joins = 0;
 	ep->moved = now;
 	if (ep->deep && ep->incarnation) {
 		ep->left_tree.incarnation = ep->incarnation;
@@ -155,15 +171,15 @@ static void start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	/* without a way there nobody will answer, which is noticed */
 	ep->ops->retarget(ep, netinc_ep_place(ep, move));
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
-	for (i = 0; mover && i < ep->cfg.size; i++)
-		send_move(ep, i);
+	if (mover)
+		call_all(ep);
 	netinc_ep_move_join(ep, now);
 }
 
 /* Has it been everywhere since it had a place? */
 static bool has_been_round(const struct netinc_ep *ep)
 {
-	return ep->move + 1 - ep->settled > ep->nplan - ep->from_tree;
+	return netinc_ep_next_move(ep) - ep->settled > ep->nplan;
 }
 
 /*
@@ -200,7 +216,7 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
 		return;
 	}
-	start_move(ep, ep->move + 1, true, now);
+	netinc_ep_start_move(ep, netinc_ep_next_move(ep), true, now);
 }
 
 /*
@@ -213,7 +229,7 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 		ep->stalled_moves = 0;
 	ep->stalled_una = ep->una;
 	if (++ep->stalled_moves < ep->nplan - (ep->from_tree && !ep->deep) && can_move(ep, now)) {
-		start_move(ep, ep->move + 1, true, now);
+		netinc_ep_start_move(ep, netinc_ep_next_move(ep), true, now);
 		return;
 	}
 	if (!ep->abort)
@@ -231,7 +247,8 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 {
 	bool standbys = ep->nplan > 1 + !!ep->edge &&
-			netinc_ep_place(ep, ep->move + 1) != netinc_ep_place(ep, ep->move);
+			netinc_ep_place(ep, netinc_ep_next_move(ep)) !=
+				netinc_ep_place(ep, ep->move);
 
 	return can_move(ep, now) &&
 	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_NODE_DEAD && ep->deep) ||
@@ -284,9 +301,6 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	/* the one rank that others can call: no PEERS will come */
 	if (netinc_ready_height(r) && ep->settings.fallback && ep->peers)
 		netinc_addr_parse(&r->edge, &ep->peers[0]);
-	if (!netinc_ep_place(ep, ep->move) || !ep->home_pause)
-		ep->home_pause = clamp_t(u32, ep->settings.dead_ms / 2, 1, HOME_PAUSE_FIRST);
-	ep->home_probed = ep->tree[0].heard;
 	ep->settled = ep->move;
 	ep->refusals = 0;
 	ep->mover = false;
@@ -339,9 +353,11 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	switch (code) {
 	case INC_REFUSE_MOVED:
 		if (is_later(ep, (u32)detail))
-			start_move(ep, (u32)detail, false, now);
+			netinc_ep_start_move(ep, (u32)detail, false, now);
 		return true;
 	case INC_REFUSE_RANK_DEAD:
+		if (netinc_ep_returning(ep))
+			break;
 		netinc_ep_fail(ep, INC_ERR_RANK_DEAD, (u32)detail, (u32)(detail >> 32));
 		return true;
 	case INC_REFUSE_BUSY:
@@ -349,84 +365,24 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	case INC_REFUSE_UNKNOWN:
 		return true;	/* that will pass, or the others will be missing us */
 	default:
-		/* nor do all places say anything else the next time, and at once */
-		if (++ep->refusals >= ep->nplan - ep->from_tree && has_been_round(ep))
-			netinc_ep_fail(ep, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
-		else
-			netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
-		return true;
+		break;
 	}
+	/* nor do all places say anything else the next time, and at once */
+	if (++ep->refusals >= ep->nplan - ep->from_tree && has_been_round(ep))
+		netinc_ep_fail(ep, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+	else
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+	return true;
 }
 
-static int rx_move(struct netinc_ep *ep, const void *body, u64 now)
+int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body)
 {
-	const struct inc_move *m = body;
-	u32 move = be32_to_cpu(m->move);
-
 	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
 	    ep->state != INC_STATE_RESYNC)
 		return -INC_C_DROP_STATE;
-	if (!netinc_ep_retains(ep) || be64_to_cpu(m->lineage) != ep->lineage)
+	if (!netinc_ep_retains(ep) || be64_to_cpu(body->lineage) != ep->lineage)
 		return -INC_C_DROP_COOKIE;
-	if (!is_later(ep, move))
+	if (!is_later(ep, be32_to_cpu(body->move)))
 		return -INC_C_DROP_DUPLICATE;
-	if (ep->failing && ep->fatal)
-		return -INC_C_DROP_STATE;
-	start_move(ep, move, false, now);
-	return 0;
-}
-
-static bool is_quiet(const struct netinc_ep *ep)
-{
-	return ep->state == INC_STATE_READY && !ep->head && ep->snd == ep->end &&
-	       ep->una == ep->end && !ep->failing && !ep->abort;
-}
-
-/* The next move that leads to the node. */
-static u32 move_home(const struct netinc_ep *ep)
-{
-	return ep->move + ep->nplan - ep->move % ep->nplan;
-}
-
-/* The node that we looked for is there. */
-static int rx_found(struct netinc_ep *ep, const void *body, const struct netinc_peer *from, u64 now)
-{
-	const struct inc_challenge *c = body;
-
-	/* only rank 0 looks: what comes to others is a late copy */
-	if (ep->cfg.rank || ep->from_tree || !netinc_ep_place(ep, ep->move) || !is_quiet(ep) ||
-	    be32_to_cpu(c->nonce) != ep->cfg.nonce || !netinc_peer_same_host(from, &ep->plan[0]))
-		return -INC_C_DROP_STATE;
-	ep->home_pause = min(2 * ep->home_pause, HOME_PAUSE_MAX);
-	start_move(ep, move_home(ep), true, now);
-	return 0;
-}
-
-int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body,
-			 const struct netinc_peer *from, u64 now)
-{
-	int err = -INC_C_DROP_PORT;
-
-	if (pkt->type == INC_PKT_MOVE)
-		err = rx_move(ep, body, now);
-	else if (pkt->type == INC_PKT_CHALLENGE)
-		err = rx_found(ep, body, from, now);
-	if (err)
-		netinc_count(ep->counters, -err);
-	return err;
-}
-
-u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now)
-{
-	u64 pause = ep->home_pause * NETINC_MS;
-
-	if (ep->cfg.rank || !netinc_ep_retains(ep) || ep->from_tree ||
-	    !netinc_ep_place(ep, ep->move) || ep->leaving)
-		return 0;
-	if (now - ep->home_probed >= pause) {
-		if (is_quiet(ep))
-			netinc_ep_probe_home(ep, 0, now);
-		ep->home_probed = now;
-	}
-	return ep->home_probed + pause;
+	return ep->failing && ep->fatal ? -INC_C_DROP_STATE : 0;
 }

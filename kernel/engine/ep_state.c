@@ -23,6 +23,7 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.srtt = cpu_to_be32(ep->cc.srtt),
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
 		.move = cpu_to_be32(ep->move),
+		.below = netinc_ep_returning(ep) ? INC_JOIN_RETURN : 0,
 		.lineage = cpu_to_be64(ep->lineage),
 		.job = cpu_to_be64(ep->cfg.job),
 		.challenge = cpu_to_be64(ep->challenge),
@@ -52,7 +53,7 @@ void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
 }
 
-void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now)
+void netinc_ep_probe_home(struct netinc_ep *ep, u32 move, u64 now)
 {
 	struct netinc_pkt pkt;
 	struct inc_join body;
@@ -61,11 +62,17 @@ void netinc_ep_probe_home(struct netinc_ep *ep, u32 at, u64 now)
 	pkt.incarnation = 0;
 	pkt.cookie = 0;
 	/* the challenge that we have is not of that node */
-	body.challenge = 0;
+	body.challenge = cpu_to_be64(ep->home_challenge);
 	memset(body.proof, 0, sizeof(body.proof));
+	if (ep->from_tree) {
+		body.move = cpu_to_be32(move);
+		body.below = INC_JOIN_RETURN | INC_JOIN_STALE;
+	}
+	if (ep->home_challenge)
+		netinc_join_proof(ep->cfg.key, ep->cfg.group, ep->cfg.rank, &body, body.proof);
 	ep->home_probed = now;
 	netinc_count(ep->counters, INC_C_JOINS);
-	ep->ops->send_to(ep, &ep->plan[at], &pkt, &body, sizeof(body));
+	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
 }
 
 /* Fail @op with the endpoint's error; of several, only the first is to blame. */

@@ -268,6 +268,12 @@ static void awaken_tree(struct netinc_ep *ep, u32 tree, u64 now)
 	}
 }
 
+/* One past the last block that may be contributed here. */
+static u64 pump_end(const struct netinc_ep *ep)
+{
+	return ep->recall.move ? ep->recall.block : ep->end;
+}
+
 void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 {
 	struct netinc_op *op;
@@ -276,10 +282,11 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 
 	if (!netinc_ep_is_member(ep))
 		return;
-	while (ep->snd != ep->end) {
+	while ((s64)(pump_end(ep) - ep->snd) > 0) {
 		op = ep->snd_op;
 		left = op && !netinc_ep_delivered(ep, ep->snd) ? op->first + op->blocks - ep->snd :
 								 ep->end - ep->snd;
+		left = min(left, pump_end(ep) - ep->snd);
 		most = packet_blocks(ep, left);
 		n = window_room(ep, left, most);
 		if (!n)

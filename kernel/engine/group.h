@@ -39,6 +39,11 @@ struct netinc_group_cfg {
 	/* random number that the group keeps when it moves; of a group that comes here: its own */
 	u64 lineage;
 	u32 move;		/* number of the move that brings the group here, 0: none */
+	/*
+	 * that move leads back to the tree of nodes that the group formed over: it gathers here as
+	 * a new one does, and nobody has results that others lack
+	 */
+	bool returns;
 	bool spread;		/* at the edge: the other ranks' hosts are roots of trees, too */
 	u8 nstandby;		/* entries of standby[] that are used */
 	/* nodes that the members may move to, in this order, as READY says */
@@ -74,7 +79,11 @@ struct netinc_member {
 	bool ended;
 	/* it has said that it wants nothing more of the group; cleared when it joins again */
 	bool done;
-	bool stale;		/* a node, JOINING: not all ranks below it have been heard lately */
+	/*
+	 * JOINING: not all ranks below the node have been heard lately; or the rank, whose group is
+	 * to return, is elsewhere still
+	 */
+	bool stale;
 	/* a node: some that it folds is no node of the tree of reduce/order.h, as its JOIN said */
 	bool tree_order;
 	u8 height;		/* levels of nodes from it down, 0: it is a rank */
@@ -239,6 +248,13 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
  */
 bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join, const struct netinc_peer *peer);
+
+/*
+ * Is this the group of that lineage, for a JOIN without incarnation of that move? May be asked
+ * without its lock. One that returns to a tree of nodes is apart from what is left of it there, and
+ * from where it may be here at the moment.
+ */
+bool netinc_group_is_for(const struct netinc_group *g, u64 lineage, u32 move, bool returns);
 
 /*
  * Does the group begin anew here with this JOIN? Only with one that was challenged and proved
@@ -412,7 +428,10 @@ void netinc_form_call(struct netinc_group *g, u64 now);
 void netinc_form_ready_sent(struct netinc_group *g, u64 now);
 /* READY goes once more, now and then, to those that do not show that they have it. */
 void netinc_form_repeat_ready(struct netinc_group *g, u64 now);
-/* It neither moves nor shrinks: nobody has operations under way. */
+/*
+ * It gathers for as long as that takes, since nobody waits for it: it neither shrinks nor moves,
+ * but back to a tree of nodes.
+ */
 bool netinc_form_is_new(const struct netinc_group *g);
 
 /* group_packet.c: what a member is told */

@@ -165,7 +165,7 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 	m = &g->members[child];
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
-	m->stale = m->height && (join->below & INC_JOIN_STALE);
+	m->stale = (m->height || g->cfg.returns) && (join->below & INC_JOIN_STALE);
 	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;

@@ -25,7 +25,8 @@
 
 bool netinc_form_is_new(const struct netinc_group *g)
 {
-	return g->state == INC_GROUP_JOINING && !g->move && !netinc_group_shrinking(g);
+	return g->state == INC_GROUP_JOINING && (!g->move || g->cfg.returns) &&
+	       !netinc_group_shrinking(g);
 }
 
 static bool all_came(const struct netinc_group *g)

@@ -135,6 +135,10 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 		if (g->epoch && (s32)(be32_to_cpu(r->opseq) - m[i].begun) < 0)
 			return false;
 	}
+	if (g->cfg.returns && (be64_to_cpu(r->lineage) != g->cfg.lineage ||
+			       settings.window != g->cfg.settings.window ||
+			       settings.fallback != g->cfg.settings.fallback))
+		return false;
 	if (!g->epoch)
 		return settings.window <= g->cfg.settings.window;
 	return be64_to_cpu(r->lineage) == g->cfg.lineage && block == g->block &&
@@ -190,8 +194,9 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 
 	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
 	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
-	       !r->move && netinc_settings_ok(&settings) && parent_plan_ok(g, r) &&
-	       settings.late_policy != INC_LATE_PARTIAL && netinc_ready_height(r) &&
+	       be32_to_cpu(r->move) == g->move && netinc_settings_ok(&settings) &&
+	       parent_plan_ok(g, r) && settings.late_policy != INC_LATE_PARTIAL &&
+	       netinc_ready_height(r) &&
 	       netinc_ready_ok(r) && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
 	       pkt->epoch <= NETINC_MAX_EPOCH &&
@@ -253,7 +258,7 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
 {
 	const struct netinc_settings *s = &g->cfg.settings;
-	bool same = !s->fallback || g->levels;
+	bool same = !s->fallback || g->levels || g->cfg.returns;
 	s64 off = (s64)(next - other), most = same ? 0 : windows * s->window;
 
 	return off >= -most && off <= most;
@@ -264,12 +269,18 @@ static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 win
  * In one that forms anew all who have come have the same to say, however long ago; elsewhere one
  * that is gone may have been at another block.
  */
-static bool next_fits_others(const struct netinc_group *g, u32 rank, u64 next, u64 now, u64 *detail)
+static bool next_fits_others(const struct netinc_group *g, u32 rank, const struct inc_join *join,
+			     u64 now, u64 *detail)
 {
+	u64 next = be64_to_cpu(join->next);
 	u32 i;
 
+	/* who is elsewhere still goes on there */
+	if (g->cfg.returns && (join->below & INC_JOIN_STALE))
+		return true;
 	for (i = 0; i < g->nmembers; i++) {
 		if (i == rank || !g->members[i].present ||
+		    (g->cfg.returns && g->members[i].stale) ||
 		    (!netinc_form_is_new(g) && !netinc_form_is_fresh(g, i, now)))
 			continue;
 		if (next_fits(g, next, g->members[i].next, 1))
@@ -321,7 +332,7 @@ static int check_node(const struct netinc_group *g, const struct inc_join *join,
 	if (netinc_join_height(join) >= INC_MAX_HEIGHT)
 		return INC_REFUSE_TREE;
 	*detail = 0;
-	if (g->move || g->cfg.ancestor || g->cfg.spread || g->epoch ||
+	if ((g->move && !g->cfg.returns) || g->cfg.ancestor || g->cfg.spread || g->epoch ||
 	    g->cfg.settings.late_policy == INC_LATE_PARTIAL)
 		return INC_REFUSE_TREE;
 	*detail = window;
@@ -372,7 +383,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	*detail = rank;
 	if (g->move && !was_member(g, rank, join))
 		return INC_REFUSE_RANK_TAKEN;
-	if (!next_fits_others(g, rank, be64_to_cpu(join->next), now, detail))
+	if (!next_fits_others(g, rank, join, now, detail))
 		return INC_REFUSE_NEXT;
 	if (!begun_fits_others(g, rank, pkt->opseq))
 		return INC_REFUSE_NEXT;
@@ -384,7 +395,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		g->news = now;
 		g->up.news = true;
 	}
-	if ((g->move || netinc_group_shrinking(g)) && !g->forming)
+	if (!netinc_form_is_new(g) && !g->forming)
 		g->forming = now;
 	g->ended = 0;
 	m->present = true;
@@ -462,10 +473,21 @@ bool netinc_group_knows(const struct netinc_group *g, const struct netinc_pkt *p
 	return knows_sender(g, netinc_group_child(g, pkt->child), join, peer);
 }
 
+bool netinc_group_is_for(const struct netinc_group *g, u64 lineage, u32 move, bool returns)
+{
+	if (READ_ONCE(g->cfg.lineage) != lineage || g->cfg.returns != returns)
+		return false;
+	if (!returns)
+		return !READ_ONCE(g->levels);
+	/* when it has formed, it is for who has not had READY yet */
+	return !READ_ONCE(g->epoch) || (READ_ONCE(g->move) == move && !netinc_group_over(g));
+}
+
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join)
 {
-	return !pkt->incarnation && g->cfg.settings.fallback && !g->levels &&
+	return !pkt->incarnation && g->cfg.returns == netinc_join_returns(join) &&
+	       g->cfg.settings.fallback && !g->levels &&
 	       be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }
@@ -489,6 +511,10 @@ static void restart_group(struct netinc_group *g, u32 move)
 	g->forming = 0;
 	g->called = 0;
 	g->ended = 0;
+	g->up.told = false;
+	g->up.called = false;
+	g->up.refused = 0;
+	g->up.news = true;
 	memset(&g->error, 0, sizeof(g->error));
 	for (i = 0; i < g->nmembers; i++) {
 		g->members[i].present = false;
@@ -553,7 +579,7 @@ static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (!was_member(g, pkt->child, join))
 		return INC_REFUSE_RANK_TAKEN;
 	*detail = 0;
-	if (netinc_join_height(join))
+	if (netinc_join_height(join) && !g->cfg.returns)
 		return INC_REFUSE_TREE;
 	*detail = g->epoch;
 	if (g->epoch >= NETINC_MAX_EPOCH)
@@ -570,6 +596,9 @@ static int check_run(struct netinc_group *g, const struct netinc_pkt *pkt,
 
 	if (code)
 		return code;
+	*detail = 0;
+	if (!pkt->incarnation && g->cfg.returns != netinc_join_returns(join))
+		return INC_REFUSE_BUSY;
 	*detail = g->move;
 	if (!pkt->incarnation && join->lineage && be32_to_cpu(join->move) != g->move)
 		return INC_REFUSE_MOVED;

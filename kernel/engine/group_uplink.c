@@ -96,9 +96,15 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 		if (!g->up.told)
 			g->up.known = pkt.child;
 		g->up.child = pkt.child;
+		if (g->cfg.returns) {
+			m.join.lineage = cpu_to_be64(g->cfg.lineage);
+			m.join.move = cpu_to_be32(g->move);
+			netinc_settings_to_join(&g->cfg.settings, &m.join);
+			m.join.below = INC_JOIN_RETURN;
+		}
 		m.join.window = cpu_to_be16(netinc_children_window(g));
 	}
-	m.join.below = netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0) |
+	m.join.below |= netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0) |
 		       (netinc_children_canonical(g) ? 0 : INC_JOIN_TREE_ORDER);
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i])
@@ -369,10 +375,11 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 }
 
 /* These may be otherwise a little later. */
-static bool is_passing(u32 code)
+static bool is_passing(const struct netinc_group *g, u32 code)
 {
 	return code == INC_REFUSE_BUSY || code == INC_REFUSE_RANK_TAKEN ||
-	       code == INC_REFUSE_UNKNOWN || code == INC_REFUSE_NO_NODE;
+	       code == INC_REFUSE_UNKNOWN || code == INC_REFUSE_NO_NODE ||
+	       (g->cfg.returns && (code == INC_REFUSE_MOVED || code == INC_REFUSE_NEXT));
 }
 
 static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -399,7 +406,7 @@ static int up_refuse(struct netinc_group *g, const struct netinc_pkt *pkt,
 	up->unanswered = 0;
 	up->challenge = 0;
 	up->pause = JOIN_PAUSE;
-	if (is_passing(code))
+	if (is_passing(g, code))
 		return 0;
 	up->refused = code;
 	up->refused_at = now;

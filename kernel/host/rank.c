@@ -249,7 +249,8 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 		goto out;
 	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
-	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE) {
+	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE &&
+	    rx->pkt.type != INC_PKT_WAIT) {
 		rank_drop(rank, rx, INC_C_DROP_PORT);
 		goto out;
 	}

@@ -99,6 +99,7 @@ static int queue_pending_group(struct netinc_node *node, const struct netinc_pen
 		if (node->pending[i].group == pending->group &&
 		    node->pending[i].job == pending->job &&
 		    node->pending[i].lineage == pending->lineage &&
+		    node->pending[i].returns == pending->returns &&
 		    node->pending[i].shrink == pending->shrink &&
 		    node->pending[i].tenant == pending->tenant &&
 		    node->pending[i].creator.vrf == pending->creator.vrf)
@@ -159,6 +160,9 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	if (!pending->lineage)
 		return 0;
 	pending->move = be32_to_cpu(join->move);
+	pending->returns = netinc_join_returns(join);
+	if (pending->returns && (pending->shrink || netinc_node_is_edge(node)))
+		return INC_REFUSE_TREE;
 	pending->at_edge = pending->shrink && netinc_node_is_edge(node);
 	pending->spread = !pending->shrink && netinc_node_is_edge(node);
 	if (pending->shrink && !pending->at_edge)
@@ -207,7 +211,9 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 	if (rx->pkt.incarnation)
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
 	if (lineage)
-		return netinc_node_group_find_moved(node, rx->pkt.group, lineage, rx->vrf);
+		return netinc_node_group_find_moved(node, rx->pkt.group, lineage,
+						    be32_to_cpu(join->move),
+						    netinc_join_returns(join), rx->vrf);
 	return netinc_node_group_find_over(rx, join) ?:
 		       netinc_node_group_find_for(rx->nn, job, rx->pkt.group, tenant, rx->vrf);
 }

@@ -83,14 +83,15 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 }
 
 struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
-						       u64 lineage, u32 vrf)
+						       u64 lineage, u32 move, bool returns,
+						       u32 vrf)
 {
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
-		if (g->node == node && g->grp.cfg.id == id && g->grp.cfg.lineage == lineage &&
-		    !READ_ONCE(g->grp.levels) && !netinc_group_is_branch(&g->grp) &&
-		    netinc_node_group_in_vrf(g, vrf))
+		if (g->node == node && g->grp.cfg.id == id &&
+		    netinc_group_is_for(&g->grp, lineage, move, returns) &&
+		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
 			return g;
 	return NULL;
 }

@@ -82,6 +82,7 @@ struct netinc_pending_group {
 	bool shrink;		/* a new one with the members of that lineage that are left */
 	bool at_edge;		/* and with its limits: the edge has none */
 	bool spread;		/* it moves to the edge, where it has several trees */
+	bool returns;		/* it moves back to the tree of nodes that it formed over */
 	u64 lineage;
 	u32 move;
 	struct netinc_settings settings;

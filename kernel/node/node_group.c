@@ -330,6 +330,7 @@ static int node_group_insert(struct netinc_node_group *g)
 
 	spin_lock_bh(&nn->hash_lock);
 	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage,
+						    g->grp.move, g->grp.cfg.returns,
 						    g->creator.vrf) :
 		       netinc_node_group_find_for(nn, g->grp.cfg.job, g->grp.cfg.id, g->tenant,
 						  g->creator.vrf))
@@ -369,6 +370,7 @@ static void configure_group(struct netinc_group_cfg *cfg,
 	if (cfg->lineage) {
 		cfg->spread = pending->spread;
 		cfg->move = pending->move;
+		cfg->returns = pending->returns;
 		cfg->settings = pending->settings;
 		return;
 	}
@@ -443,11 +445,14 @@ static void node_group_start(struct netinc_node_group *g)
 	netinc_node_group_unlock(g);
 }
 
-/* A group that has formed elsewhere, or goes on without others, has all that it will have here. */
+/*
+ * A group that has formed elsewhere, or goes on without others, has all that it will have here; one
+ * that returns to a tree has not.
+ */
 static int configure_uplink(struct netinc_node_group *g, const struct netinc_pending_group *pending,
 			    const struct netinc_node_cfg *limits, struct netinc_group_cfg *cfg)
 {
-	if (!limits->parent.family || pending->lineage)
+	if (!limits->parent.family || (pending->lineage && !pending->returns))
 		return 0;
 	memcpy(cfg->up_key, limits->key, sizeof(cfg->up_key));
 	return netinc_uplink_init(g, &limits->parent, cfg, GROUP_GFP);

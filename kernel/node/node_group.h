@@ -136,9 +136,13 @@ static inline bool netinc_node_group_in_vrf(const struct netinc_node_group *g, u
 	return g->creator.vrf == vrf || netinc_node_is_edge(g->node);
 }
 
-/* Finds, under RCU, what @node knows of the group with this lineage. NULL: nothing. */
+/*
+ * Finds, under RCU, what @node knows of the group with this lineage, which moves here, or returns.
+ * NULL: nothing.
+ */
 struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
-						       u64 lineage, u32 vrf);
+						       u64 lineage, u32 move, bool returns,
+						       u32 vrf);
 /*
  * Finds, under RCU, the run in which the members of @lineage, which has failed, gather or go on.
  * NULL: none.

@@ -346,13 +346,19 @@ static void stranger(void)
 		.move = cpu_to_be32(env.ep.move + (s8)read_u8(&env.r)),
 	};
 	struct inc_challenge challenge = { .nonce = cpu_to_be32(9), .challenge = cpu_to_be64(55) };
+	struct inc_wait_pkt wait = { .nonce = cpu_to_be32(9), .missing = cpu_to_be32(~0u) };
 	struct netinc_peer from = env.ep.plan[read_u8(&env.r) % NETINC_PLAN];
 	struct netinc_pkt pkt;
+	u8 what = read_u8(&env.r);
 
-	if (read_u8(&env.r) % 2) {
+	if (what % 2) {
 		pkt = packet(INC_PKT_MOVE);
 		read_damage(&env.r, &move, sizeof(move));
 		netinc_ep_non_parent(&env.ep, &pkt, &move, &from, env.now);
+	} else if (what & 2) {
+		pkt = packet(INC_PKT_WAIT);
+		read_damage(&env.r, &wait, sizeof(wait));
+		netinc_ep_non_parent(&env.ep, &pkt, &wait, &from, env.now);
 	} else {
 		pkt = packet(INC_PKT_CHALLENGE);
 		netinc_ep_non_parent(&env.ep, &pkt, &challenge, &from, env.now);

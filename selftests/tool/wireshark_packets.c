@@ -287,8 +287,9 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	PUT8(join, shrink, 1);
 	PUT32(join, move, number());
 	PUT8(join, late_policy, INC_LATE_FAIL);
-	PUT8(join, below, height | (height ? INC_JOIN_STALE : 0));
+	PUT8(join, below, height | (height ? INC_JOIN_STALE | INC_JOIN_RETURN : 0));
 	say("inc.join.below.height", height);
+	say("inc.join.below.return", !!height);
 	say("inc.join.below.stale", !!height);
 	say("inc.join.below.tree_order", 0);
 	say("inc.join.below.ask", 0);

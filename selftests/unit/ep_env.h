@@ -477,6 +477,49 @@ static inline void ready_again(u32 epoch, u64 start)
 	env.seen = env.logged;
 }
 
+/* READY of a tree of nodes. */
+static inline int tree_ready(u32 epoch, u64 start, u16 trees)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body = ready_body(start);
+
+	pkt.epoch = epoch;
+	pkt.child = RANK;
+	body.height = 1;
+	body.trees = cpu_to_be16(trees);
+	return control(pkt, &body, sizeof(body));
+}
+
+/* A rank whose group has formed over a tree of nodes. */
+static inline void in_tree(u8 fallback, u8 standbys)
+{
+	begin(0);
+	env.fallback = fallback;
+	env.standbys = standbys;
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!tree_ready(1, 0, 1), "READY");
+	expect_state(INC_STATE_READY);
+	env.seen = env.logged;
+}
+
+/* MOVE of another rank, which lacks the result of block @next. */
+static inline int call_from(u32 move, u64 next)
+{
+	struct inc_move body = { .lineage = cpu_to_be64(7), .move = cpu_to_be32(move) };
+	struct netinc_pkt pkt = {
+		.type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body),
+		.psn = (u32)next,
+	};
+	struct netinc_peer from = peer_at(201);
+
+	return netinc_ep_non_parent(&env.ep, &pkt, &body, &from, env.now);
+}
+
+static inline int call_to(u32 move)
+{
+	return call_from(move, 0);
+}
+
 static inline u64 run_timer(u64 until)
 {
 	u64 at;

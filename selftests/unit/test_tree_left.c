@@ -4,40 +4,6 @@
 
 #define EDGE_AT	110u
 
-static int tree_ready(u32 epoch, u64 start, u16 trees)
-{
-	struct netinc_pkt pkt = from_node(INC_PKT_READY);
-	struct inc_ready body = ready_body(start);
-
-	pkt.epoch = epoch;
-	pkt.child = RANK;
-	body.height = 1;
-	body.trees = cpu_to_be16(trees);
-	return control(pkt, &body, sizeof(body));
-}
-
-static void in_tree(u8 fallback, u8 standbys)
-{
-	begin(0);
-	env.fallback = fallback;
-	env.standbys = standbys;
-	netinc_ep_connect(&env.ep, env.now);
-	expect(!tree_ready(1, 0, 1), "READY");
-	expect_state(INC_STATE_READY);
-	env.seen = env.logged;
-}
-
-static int call_to(u32 move)
-{
-	struct inc_move body = { .lineage = cpu_to_be64(7), .move = cpu_to_be32(move) };
-	struct netinc_pkt pkt = {
-		.type = INC_PKT_MOVE, .group = 77, .child = RANK, .span = 1, .len = sizeof(body),
-	};
-	struct netinc_peer from = peer_at(201);
-
-	return netinc_ep_non_parent(&env.ep, &pkt, &body, &from, env.now);
-}
-
 static int challenged(void)
 {
 	struct inc_challenge body = { .nonce = cpu_to_be32(4711), .challenge = cpu_to_be64(5) };
@@ -86,7 +52,7 @@ static void test_calls(void)
 	expect_state(INC_STATE_READY);
 	/* one that is dead is dead at the edge, too */
 	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
-	expect(env.ep.move == 2 && env.place == 1, "place %u", env.place);
+	expect(env.ep.move == 3 && env.place == 1, "place %u", env.place);
 	netinc_ep_retain_drop(&env.ep);
 }
 
@@ -107,15 +73,17 @@ static void test_codes(void)
 	expect_state(INC_STATE_FAILED);
 }
 
-/* Move by move to all places but the first one, for good. */
+/* Move by move to all places but the first one, to which only a call leads. */
 static void test_places(void)
 {
 	in_tree(INC_FALLBACK_EDGE, 1);
 	expect(!call_to(1) && env.place == 1, "place %u", env.place);
 	expect(!call_to(2) && env.place == 2, "place %u", env.place);
-	expect(!call_to(3) && env.place == 1, "place %u", env.place);
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	expect(env.ep.move == 4 && env.place == 1, "place %u", env.place);
 	ready_again(2, 0);
-	expect(!call_to(4) && env.place == 2, "place %u", env.place);
+	expect(!call_to(5) && env.place == 2, "place %u", env.place);
+	expect(!call_to(6) && env.place == 0, "place %u", env.place);
 	netinc_ep_retain_drop(&env.ep);
 }
 

@@ -249,6 +249,55 @@ goes_on() {
 	wait_for 60 no_groups_left
 }
 
+moved() {
+	[ "$(moves_of_hosts)" -eq "$MOVES" ]
+}
+
+# returns LOSE RESTORE: both are functions that say what befalls a node of a group that works. All
+# ranks go to the edge, and back when the node is there again, with the right results throughout.
+returns() {
+	local before
+
+	before=$(moves_of_hosts) BLOCKS=$(counter sw blocks)
+	at_leaves 4 2
+	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 1500 --max 10000 \
+		--type i8,u16,i32,u64
+	wait_for 60 blocks_flow && "$1" || return
+	MOVES=$((before + 4))
+	wait_for 60 moved && "$2" || return
+	MOVES=$((before + 8))
+	wait_for 60 moved || return
+	expect "where the group is" "$(inc -n h1 -j group show | grep -c '"placement":"node"')" -eq 1 ||
+		return
+	BLOCKS=$(counter sw blocks)
+	wait_for 60 blocks_flow && wait_ranks || return
+	expect "moves" $(($(moves_of_hosts) - before)) -eq 8 && wait_for 60 no_groups_left
+}
+
+lose_spine() {
+	inc -n sw node del dev all
+}
+
+restore_spine() {
+	inc -n sw node add dev all fallback edge dead 4000
+}
+
+lose_leaf() {
+	inc -n l2 node del dev br0
+}
+
+restore_leaf() {
+	inc -n l2 node add dev br0 parent "$SPINE"
+}
+
+silence_spine() {
+	ip -n sw addr del "$SPINE/32" dev lo
+}
+
+hear_spine() {
+	ip -n sw addr add "$SPINE/32" dev lo
+}
+
 # Somebody is dead, and not a node: no other place helps.
 killed_all_the_same() {
 	killed && wait_for 60 no_groups_left
@@ -262,15 +311,18 @@ with_fallback() {
 	set_up wait_for 60 no_groups_left
 	BLOCKS=$(counter sw blocks)
 	check "a rank is killed, with a fallback" killed_all_the_same
-	check "the spine's node is removed: at the edge" goes_on inc -n sw node del dev all
-	set_up inc -n sw node add dev all fallback edge dead 4000
-	check "a leaf's node is removed: at the edge" goes_on inc -n l2 node del dev br0
-	set_up inc -n l2 node add dev br0 parent "$SPINE"
+	check "the spine's node is removed: at the edge" goes_on lose_spine
+	set_up restore_spine
+	check "a leaf's node is removed: at the edge" goes_on lose_leaf
+	set_up restore_leaf
 	check "that of rank 0: at the edge" goes_on inc -n l1 node del dev br0
 	set_up inc -n l1 node add dev br0 parent "$SPINE"
-	check "the spine's node is silent: at the edge" goes_on ip -n sw addr del "$SPINE/32" dev lo
-	set_up ip -n sw addr add "$SPINE/32" dev lo
+	check "the spine's node is silent: at the edge" goes_on silence_spine
+	set_up hear_spine
 	coll "and back in the tree" 4 2 "(0,2),(1,3)"
+	check "the spine's node is there again: back in the tree" returns lose_spine restore_spine
+	check "a leaf's node is there again: back in the tree" returns lose_leaf restore_leaf
+	check "the spine's node is heard again: back in the tree" returns silence_spine hear_spine
 }
 
 # topo_of NAMESPACE ADDR...: what `inc topo` finds, without what differs from run to run

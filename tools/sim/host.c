@@ -398,6 +398,8 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 
 	sim_trace(h->sim, "rank %u: state %u -> %u, epoch %u", h->rank, old, ep->state, ep->epoch);
 	see_move(h);
+	h->sim->returns += !h->rank && ep->from_tree && netinc_ep_is_member(ep) &&
+			   old == INC_STATE_RESYNC && ep->move && !netinc_ep_place(ep, ep->move);
 	if (ep->state == INC_STATE_FAILED || ep->state == INC_STATE_CLOSED)
 		finish(h);
 	else

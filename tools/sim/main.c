@@ -177,8 +177,8 @@ static void report(const struct totals *t, double time)
 		       shown[i].name);
 	printf("\n# nodes or ways lost in %" PRIu64 " lives of groups, %" PRIu64
 	       " of which had to go on, %" PRIu64
-	       " trees at the edge, %" PRIu64 " lives in trees of nodes\n",
-	       t->troubled, t->harmless, t->trees, t->deep);
+	       " trees at the edge, %" PRIu64 " lives in trees of nodes, %" PRIu64 " returns to these\n",
+	       t->troubled, t->harmless, t->trees, t->deep, t->returns);
 	printf("# somebody lies in %" PRIu64 " of them, %" PRIu64
 	       " times; %" PRIu64 " other groups go the same way as alone, %" PRIu64
 	       " blocks from roots beside one that lies are right\n",

@@ -56,12 +56,14 @@ static struct netinc_group *group_find(const struct node *n, u32 id, u32 incarna
 	return NULL;
 }
 
-static struct netinc_group *group_of_lineage(const struct node *n, u32 id, u64 lineage)
+static struct netinc_group *group_moved(const struct node *n, u32 id, const struct inc_join *join)
 {
 	struct node_group *ng;
 
 	for (ng = n->box->groups; ng; ng = ng->next)
-		if (ng->g.cfg.id == id && ng->g.cfg.lineage == lineage && !ng->g.levels)
+		if (ng->g.cfg.id == id &&
+		    netinc_group_is_for(&ng->g, be64_to_cpu(join->lineage),
+					be32_to_cpu(join->move), netinc_join_returns(join)))
 			return &ng->g;
 	return NULL;
 }
@@ -123,6 +125,7 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 	cfg.lineage = join->lineage ? be64_to_cpu(join->lineage) : sim_random(n->sim) | 1;
 	if (join->lineage) {
 		cfg.move = be32_to_cpu(join->move);
+		cfg.returns = netinc_join_returns(join);
 		cfg.settings = netinc_settings_from_join(join);
 	}
 	cfg.spread = join->lineage && n->place == SIM_EDGE;
@@ -236,7 +239,7 @@ static struct netinc_group *group_for(const struct node *n, const struct netinc_
 	if (pkt->incarnation)
 		return group_find(n, pkt->group, pkt->incarnation);
 	if (join->lineage)
-		return group_of_lineage(n, pkt->group, be64_to_cpu(join->lineage));
+		return group_moved(n, pkt->group, join);
 	g = group_over(n, pkt, join, peer);
 	return g ?: group_find(n, pkt->group, 0);
 }
@@ -260,7 +263,7 @@ void node_plant(struct node *n, const struct netinc_tree_cfg *tree, const struct
 }
 
 /* 0 or enum inc_refuse_code: can there be a group as this JOIN says? */
-static int may_found(const struct sim *sim, const struct netinc_pkt *pkt,
+static int may_found(const struct sim *sim, u32 place, const struct netinc_pkt *pkt,
 		     const struct inc_join *join)
 {
 	struct netinc_settings settings = netinc_settings_from_join(join);
@@ -270,6 +273,8 @@ static int may_found(const struct sim *sim, const struct netinc_pkt *pkt,
 		return INC_REFUSE_SIZE;
 	if (!join->lineage)
 		return 0;
+	if (netinc_join_returns(join) && place == SIM_EDGE)
+		return INC_REFUSE_TREE;
 	if (!settings.fallback || !join->move || !netinc_settings_ok(&settings))
 		return INC_REFUSE_SIZE;
 	/* what it holds is checked against the plan's window */
@@ -303,7 +308,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 		n->net[f->from] = f->net;
 	g = group_for(to, pkt, join, &peer);
 	if (!g && !pkt->incarnation) {
-		refused = may_found(n->sim, pkt, join);
+		refused = may_found(n->sim, n->place, pkt, join);
 		if (refused) {
 			refuse(n, f, pkt, be32_to_cpu(join->nonce), refused, 0);
 			return;

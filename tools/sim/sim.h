@@ -409,7 +409,7 @@ struct sim {
 	bool formed;		/* all ranks had the plan before that */
 	bool patience_ended;
 	u64 true_blocks;	/* right, while roots of other trees lie */
-	u32 rounds_troubled, rounds_harmless, trees;
+	u32 rounds_troubled, rounds_harmless, trees, returns;
 	u32 rounds_deep;	/* with a tree of nodes */
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
@@ -434,6 +434,7 @@ struct totals {
 	u64 runs, steps;
 	u64 troubled, harmless;	/* rounds in which nodes were lost, and that had to go well */
 	u64 trees;		/* at the edge, but for each first one */
+	u64 returns;		/* of groups to the tree of nodes that they formed over */
 	u64 deep;		/* lives of groups that several nodes serve */
 	u64 hostile, lies;	/* runs in which somebody lies, and how often */
 	u64 served;		/* other groups at the same node */

@@ -71,6 +71,26 @@ static void pick_unordered(struct plan_round *r)
 	}
 }
 
+/* A node is lost for a while, and there is time for the group to return to its tree. */
+static void pick_return(struct sim *sim)
+{
+	struct plan *p = &sim->plan;
+	struct trouble *t;
+	u32 i;
+
+	p->think = pick(sim, 50000, 400000);
+	p->dead_ms = pick(sim, 500, 1000);
+	for (i = 0; i < p->rounds; i++) {
+		t = p->round[i].trouble;
+		p->round[i].pause %= p->dead_ms * NETINC_MS / 2;
+		t[0].kind = pick(sim, TROUBLE_SILENT, TROUBLE_REMOVED);
+		t[0].when = WHEN_FORMED;
+		t[0].lasts = pick(sim, 1, 2 * p->dead_ms) * NETINC_MS;
+		if (one_in(sim, 2))
+			memset(&t[1], 0, (SIM_MAX_TROUBLES - 1) * sizeof(*t));
+	}
+}
+
 /* Nodes are lost, and the group goes to the edge. */
 static void pick_edge(struct sim *sim)
 {
@@ -80,6 +100,8 @@ static void pick_edge(struct sim *sim)
 	p->fallback = INC_FALLBACK_EDGE;
 	for (i = 0; i < p->rounds; i++)
 		trouble_pick(sim, i);
+	if (one_in(sim, 2))
+		pick_return(sim);
 }
 
 /* With random numbers of its own: the rest of the plan is the seed's, whatever tree it has. */

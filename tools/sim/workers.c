@@ -71,6 +71,7 @@ static void work(struct shared *s, u32 job, double begin)
 		t->troubled += sim->rounds_troubled;
 		t->harmless += sim->rounds_harmless;
 		t->trees += sim->trees;
+		t->returns += sim->returns;
 		t->deep += sim->rounds_deep;
 		t->hostile += !!sim->plan.hostile.who;
 		t->lies += sim->hostile.lies;
@@ -94,6 +95,7 @@ static void sum(const struct shared *s, struct totals *all)
 		all->troubled += s->worker[job].totals.troubled;
 		all->harmless += s->worker[job].totals.harmless;
 		all->trees += s->worker[job].totals.trees;
+		all->returns += s->worker[job].totals.returns;
 		all->deep += s->worker[job].totals.deep;
 		all->hostile += s->worker[job].totals.hostile;
 		all->lies += s->worker[job].totals.lies;

@@ -322,6 +322,7 @@ flag("inc.desc.mode.counts_phase", "Exchange of counts", 8, 0x80)
 field("inc.join.below.height", ProtoField.uint8, "Levels of nodes from the sender down",
 	base.DEC, nil, 0x0f)
 flag("inc.join.below.tree_order", "Folds in the order of its own tree", 8, 0x20)
+flag("inc.join.below.return", "Returns to its tree of nodes", 8, 0x10)
 flag("inc.join.below.ask", "Asks what the node is", 8, 0x40)
 flag("inc.join.below.stale", "Not all ranks below have been heard lately", 8, STALE)
 field("inc.ready.height.levels", ProtoField.uint8, "Levels of nodes below the root",
@@ -603,7 +604,7 @@ end
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
-	for _, name in ipairs({ "tree_order", "ask", "stale" }) do
+	for _, name in ipairs({ "return", "tree_order", "ask", "stale" }) do
 		tree:add(f["inc.join.below." .. name], below)
 	end
 	p.says = string.format("%s %d of %d%s", below:uint() % 16 > 0 and "node for rank" or "rank",

@@ -177,9 +177,14 @@ struct inc_status {
 
 /* inc_join.below */
 #define INC_JOIN_HEIGHT		0x0f	/* levels of nodes from the sender down, 0: it is a rank */
+/* the group returns to the tree of nodes that it formed over: who lacks ranks asks its parent */
+#define INC_JOIN_RETURN		0x10
 /* of a node: its children are not all nodes of the canonical tree over the ranks, in its order */
 #define INC_JOIN_TREE_ORDER	0x20
-/* of a node: not all ranks below it have been heard lately; it has to be called, and calls them */
+/*
+ * of a node: not all ranks below it have been heard lately; it has to be called, and calls them. Of
+ * a rank, with INC_JOIN_RETURN: it is elsewhere still, and wants to know when all could come
+ */
 #define INC_JOIN_STALE		0x80
 /* who wants no membership: CHALLENGE with struct inc_about, once challenge and proof are right */
 #define INC_JOIN_ASK		0x40
@@ -303,7 +308,10 @@ struct inc_peers {
 	struct inc_peer peer[];
 };
 
-/* MOVE: header (child = the receiver's rank), then this. */
+/*
+ * MOVE: header (child = the receiver's rank, psn = first block without result at the sender; where
+ * the move leads back to a tree of nodes it is so at all ranks, or will be), then this.
+ */
 struct inc_move {
 	__be64	lineage;
 	__be32	move;		/* the one that the sender is at */

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A rank whose group has left a tree of nodes: how it asks for the way back, and goes it. */
+#include "ep_env.h"
+
+#define HOME_AT		100u
+
+/* At the edge, with all peers known: move 1 is over. */
+static void at_edge(void)
+{
+	in_tree(INC_FALLBACK_EDGE, 0);
+	expect(!call_to(1) && env.place == 1, "place %u", env.place);
+	ready_again(2, 0);
+	expect(!give_peers(SIZE), "PEERS");
+	expect_state(INC_STATE_READY);
+	env.seen = env.logged;
+}
+
+/* Packets of the node that the group has left. */
+static int from_home(u8 type, const void *body, u32 len, u8 at)
+{
+	struct netinc_pkt pkt = { .type = type, .group = 77, .span = 1, .len = len };
+	struct netinc_peer peer = peer_at(at);
+
+	return netinc_ep_non_parent(&env.ep, &pkt, body, &peer, env.now);
+}
+
+static int home_challenge(u8 at, u64 challenge)
+{
+	struct inc_challenge body = { .nonce = cpu_to_be32(4711),
+				      .challenge = cpu_to_be64(challenge) };
+
+	return from_home(INC_PKT_CHALLENGE, &body, sizeof(body), at);
+}
+
+static int home_wait(u8 at, u32 missing, u32 pause)
+{
+	struct inc_wait_pkt body = { .nonce = cpu_to_be32(4711), .joined = cpu_to_be32(SIZE),
+				     .missing = cpu_to_be32(missing),
+				     .pause = cpu_to_be32(pause) };
+
+	return from_home(INC_PKT_WAIT, &body, sizeof(body), at);
+}
+
+/* The next JOIN to the node that was, if there is one: its challenge. */
+static u64 asked(void)
+{
+	const struct inc_join *join;
+	const struct sent *s;
+
+	while ((s = next_sent())->type) {
+		if (s->type != INC_PKT_JOIN)
+			continue;
+		join = (const void *)s->body;
+		expect(s->to == HOME_AT && !s->pkt.incarnation && !s->pkt.cookie &&
+		       join->below == (INC_JOIN_RETURN | INC_JOIN_STALE) &&
+		       be32_to_cpu(join->move) == 2 && be64_to_cpu(join->lineage) == 7 &&
+		       be16_to_cpu(join->window) == W && join->fallback == INC_FALLBACK_EDGE,
+		       "JOIN to %u, move %u, below %#x", s->to, be32_to_cpu(join->move),
+		       join->below);
+		expect(!join->challenge == !join->proof[0], "proof");
+		return be64_to_cpu(join->challenge);
+	}
+	return ~0ull;
+}
+
+/* Every rank asks, now and then; who is challenged proves itself, once for each time. */
+static void test_asks(void)
+{
+	u64 start;
+
+	at_edge();
+	start = env.now;
+	run_timer(start + DEAD * NETINC_MS / 2 - 1000);
+	expect(asked() == ~0ull, "asks at once");
+	run_timer(start + DEAD * NETINC_MS / 2);
+	expect(!asked(), "does not ask");
+	expect(home_challenge(101, 5) == -INC_C_DROP_STATE, "a challenge of somebody else");
+	expect(!home_challenge(HOME_AT, 5) && asked() == 5, "does not prove itself");
+	expect(home_challenge(HOME_AT, 6) == -INC_C_DROP_DUPLICATE && asked() == ~0ull,
+	       "is made to ask and ask");
+	expect(!home_wait(HOME_AT, NETINC_NO_RANK, 0), "WAIT");
+	env.ep.tree[0].heard = env.now;
+	run_timer(start + DEAD * NETINC_MS);
+	expect(asked() == 5, "does not ask again");
+	expect_state(INC_STATE_READY);
+	expect(!netinc_ep_moving(&env.ep), "another than rank 0 has decided");
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* It goes when it has what others have, and contributes nothing else before that. */
+static void test_recalled(void)
+{
+	struct netinc_op a = barrier(), b = barrier();
+
+	at_edge();
+	submit_op(&a);
+	expect(call_from(2, 2) == -INC_C_DROP_MALFORMED, "results of what it has not contributed");
+	expect(!call_from(2, 1), "MOVE");
+	expect_state(INC_STATE_READY);
+	submit_op(&b);
+	expect(env.ep.snd == a.first + 1, "contributes on");
+	expect(!result(&a, 0) && env.done == 1, "RESULT");
+	netinc_ep_packet_end(&env.ep, 0, env.now);
+	expect(netinc_ep_returning(&env.ep) && env.place == 0, "place %u", env.place);
+	expect_state(INC_STATE_RESYNC);
+	env.move = 2;
+	expect(tree_ready(3, 0, 1) == -INC_C_DROP_MALFORMED, "a block that it has the result of");
+	expect(!tree_ready(3, 1, 1), "READY");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.deep && !netinc_ep_moving(&env.ep) && env.ep.snd == 2, "does not go on");
+	expect(!result(&b, 1) && env.done == 2, "the operation goes on");
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* It cannot have more than rank 0 has contributed to. */
+static void test_recalled_late(void)
+{
+	struct netinc_op a = barrier();
+
+	at_edge();
+	submit_op(&a);
+	expect(!result(&a, 0), "RESULT");
+	expect(call_from(2, 0) == -INC_C_DROP_MALFORMED, "it has that result");
+	expect(!call_from(2, 1) && env.place == 0, "place %u", env.place);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+static void expect_calls(u32 next)
+{
+	const struct sent *s;
+	u32 i;
+
+	for (i = 0; i < SIZE; i++) {
+		if (i == env.ep.cfg.rank)
+			continue;
+		while ((s = next_sent())->type && s->type != INC_PKT_MOVE)
+			;
+		expect(s->type && s->to == 200 + i && s->pkt.psn == next &&
+		       be32_to_cpu(((const struct inc_move *)s->body)->move) == 2,
+		       "no MOVE to rank %u", i);
+	}
+}
+
+/* Rank 0 calls the others when all could come, at the end of what has been submitted. */
+static void test_decides(void)
+{
+	struct netinc_op a = barrier(), b = barrier();
+	const struct sent *s;
+
+	at_edge();
+	env.ep.cfg.rank = 0;
+	expect(!home_wait(HOME_AT, 3, 0) && !env.ep.recall.move, "one is missing");
+	expect(!home_wait(HOME_AT, NETINC_NO_RANK, 50000) && !env.ep.recall.move, "not called");
+	expect(home_wait(101, NETINC_NO_RANK, 0) == -INC_C_DROP_STATE, "somebody else");
+	submit_op(&a);
+	expect(!home_wait(HOME_AT, NETINC_NO_RANK, 0), "WAIT");
+	expect_state(INC_STATE_READY);
+	submit_op(&b);
+	expect(env.ep.snd == 1, "contributes on");
+	env.seen = env.logged;
+	expect(!result(&a, 0), "RESULT");
+	netinc_ep_packet_end(&env.ep, 0, env.now);
+	expect_calls(1);
+	s = expect_sent(INC_PKT_JOIN);
+	expect(((const struct inc_join *)s->body)->below == INC_JOIN_RETURN && env.place == 0,
+	       "JOIN");
+	/* once more with the fourth JOIN */
+	env.seen = env.logged;
+	run_timer(env.now + 100000);
+	expect_calls(1);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+static int refused_at_home(u16 code)
+{
+	return refuse(4711, code, 0);
+}
+
+/* The tree does not form after all: the group goes on elsewhere, soon. */
+static void test_fails(void)
+{
+	static const u16 codes[] = { INC_REFUSE_RANK_DEAD, INC_REFUSE_NEXT, INC_REFUSE_TREE };
+	u32 i;
+
+	at_edge();
+	expect(!call_to(2) && env.place == 0, "place %u", env.place);
+	while (netinc_ep_returning(&env.ep) && env.now < 10000000) {
+		/* it answers, and nothing comes of it */
+		wait(4711, 2, 0, 0);
+		env.now += 10000;
+		netinc_ep_timer(&env.ep, env.now);
+	}
+	expect(env.ep.move == 3 && env.place == 1, "place %u", env.place);
+	expect(env.now - env.ep.moved < 1000 && env.now < 1000000 + DEAD * NETINC_MS,
+	       "after %llu us", (unsigned long long)env.now);
+	netinc_ep_retain_drop(&env.ep);
+	for (i = 0; i < ARRAY_SIZE(codes); i++) {
+		at_edge();
+		expect(!call_to(2), "MOVE");
+		refused_at_home(codes[i]);
+		expect(env.ep.move == 3 && env.place == 1, "code %u: place %u", codes[i],
+		       env.place);
+		netinc_ep_retain_drop(&env.ep);
+	}
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_asks), KTAP(test_recalled), KTAP(test_recalled_late), KTAP(test_decides),
+	KTAP(test_fails),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}

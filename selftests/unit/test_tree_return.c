@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Nodes of a tree to which a group returns: it gathers, and begins when all ranks have come. */
+#include "nodes_env.h"
+
+#define LINEAGE	0x7777u
+#define MOVE	6u
+
+static void begin_return(bool chain)
+{
+	struct netinc_settings settings = { .window = W, .dead_ms = DEAD,
+					    .fallback = INC_FALLBACK_EDGE };
+	u32 i;
+
+	begin_tree(chain, 2, 1, 0, 2);
+	for (i = 0; i < NODES; i++) {
+		struct node *n = &net.node[i];
+		struct netinc_group_cfg cfg = n->g.cfg;
+
+		cfg.returns = true;
+		cfg.move = MOVE;
+		cfg.lineage = LINEAGE;
+		cfg.settings = settings;
+		free(n->mem);
+		n->mem = calloc(1, netinc_group_bytes(RANKS, W));
+		netinc_group_init(&n->g, &cfg, n->mem, &nodes_ops, &nodes_agg_ops);
+	}
+}
+
+/* JOIN of a rank that returns, or would if all could. */
+static int come(u32 rank, u32 move, u64 next, u8 below)
+{
+	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_JOIN);
+	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
+			      .next = cpu_to_be64(next), .block = cpu_to_be16(128),
+			      .move = cpu_to_be32(move), .lineage = cpu_to_be64(LINEAGE),
+			      .below = below, .fallback = INC_FALLBACK_EDGE,
+			      .window = cpu_to_be16(W), .dead_ms = cpu_to_be32(DEAD) };
+	int err;
+
+	pkt.incarnation = 0;
+	pkt.epoch = 9;
+	err = rank_says(rank, &pkt, &j, sizeof(j), NULL);
+	pump();
+	return err;
+}
+
+static void ask_all(u32 move)
+{
+	u32 i;
+
+	for (i = 0; i < RANKS; i++)
+		expect(!come(i, move, 3 * i, INC_JOIN_RETURN | INC_JOIN_STALE), "rank %u", i);
+}
+
+static void come_all(u32 move)
+{
+	u32 i;
+
+	for (i = 0; i < RANKS; i++)
+		expect(!come(i, move, 40, INC_JOIN_RETURN), "rank %u", i);
+}
+
+static bool is_called(u32 rank)
+{
+	const struct inc_wait_pkt *w = &net.told[rank].wait;
+
+	return net.told[rank].waits && !w->pause && be32_to_cpu(w->missing) == NETINC_NO_RANK;
+}
+
+static void expect_returned(u32 move)
+{
+	u32 i;
+
+	expect_states(INC_GROUP_ACTIVE);
+	for (i = 0; i < RANKS; i++) {
+		const struct inc_ready *r = &net.told[i].ready;
+
+		expect(net.told[i].readies && be64_to_cpu(r->start) == 40 &&
+		       be32_to_cpu(r->move) == move && be64_to_cpu(r->lineage) == LINEAGE &&
+		       netinc_ready_height(r) && net.told[i].pkt.epoch == 10,
+		       "rank %u: %u READY, start %llu, move %u, epoch %u", i, net.told[i].readies,
+		       (unsigned long long)be64_to_cpu(r->start), be32_to_cpu(r->move),
+		       net.told[i].pkt.epoch);
+	}
+}
+
+/* Ranks are elsewhere: when all have asked they are called, and nothing begins before they come. */
+static void test_gathers(void)
+{
+	u32 chain, i;
+
+	for (chain = 0; chain < 2; chain++) {
+		begin_return(chain);
+		for (i = 0; i < RANKS - 1; i++)
+			expect(!come(i, MOVE, i, INC_JOIN_RETURN | INC_JOIN_STALE), "rank %u", i);
+		wait_ms(50);
+		expect(!is_called(0), "called though rank 3 has not asked");
+		ask_all(MOVE);
+		wait_ms(100);
+		expect(is_called(0), "rank 0 is not called");
+		expect_states(INC_GROUP_JOINING);
+		come_all(MOVE);
+		wait_ms(100);
+		expect_returned(MOVE);
+		for (i = 0; i < RANKS; i++)
+			expect(!contrib(i, 40, 0, 5, 1u << (4 * i)), "rank %u", i);
+		pump();
+		expect(net.told[0].value[40 % BLOCKS] == 0x1111, "result");
+		end_tree();
+	}
+}
+
+/* Nobody has a result that others lack: they would be wanted for ever. */
+static void test_same_block(void)
+{
+	begin_return(false);
+	ask_all(MOVE);
+	expect(!come(0, MOVE, 40, INC_JOIN_RETURN), "rank 0");
+	expect(come(3, MOVE, 41, INC_JOIN_RETURN) == INC_REFUSE_NEXT, "another block");
+	expect(!come(1, MOVE, 41, INC_JOIN_RETURN), "at another node");
+	come(2, MOVE, 40, INC_JOIN_RETURN);
+	come(3, MOVE, 40, INC_JOIN_RETURN);
+	wait_ms(100);
+	expect_states(INC_GROUP_JOINING);
+	end_tree();
+}
+
+/* A later move begins it anew at all nodes, whoever was there; an older one is told of it. */
+static void test_later_move(void)
+{
+	begin_return(true);
+	ask_all(MOVE);
+	expect(!come(0, MOVE, 40, INC_JOIN_RETURN), "rank 0");
+	ask_all(MOVE + 3);
+	expect(come(0, MOVE, 40, INC_JOIN_RETURN) == INC_REFUSE_MOVED, "an older move");
+	wait_ms(100);
+	come_all(MOVE + 3);
+	wait_ms(100);
+	expect_returned(MOVE + 3);
+	end_tree();
+}
+
+/* What returns is apart from what moves: neither begins the other anew. */
+static void test_apart(void)
+{
+	const struct netinc_group *g = &net.node[0].g;
+
+	begin_return(false);
+	ask_all(MOVE);
+	expect(netinc_group_is_for(g, LINEAGE, MOVE, true), "not for who returns");
+	expect(netinc_group_is_for(g, LINEAGE, MOVE + 3, true), "not for a later one");
+	expect(!netinc_group_is_for(g, LINEAGE, MOVE + 1, false), "for who moves here");
+	expect(!netinc_group_is_for(g, LINEAGE + 1, MOVE, true), "for another group");
+	expect(come(2, MOVE + 1, 40, 0) == INC_REFUSE_BUSY, "a move here");
+	come_all(MOVE);
+	wait_ms(100);
+	expect_returned(MOVE);
+	expect(netinc_group_is_for(g, LINEAGE, MOVE, true), "not for who has lost READY");
+	expect(!netinc_group_is_for(g, LINEAGE, MOVE + 3, true), "for the next return");
+	end_tree();
+}
+
+/* Who does not ask any more is not there any more. */
+static void test_goes(void)
+{
+	u32 i;
+
+	begin_return(false);
+	ask_all(MOVE);
+	for (i = 0; i < 12; i++) {
+		wait_ms(DEAD / 4);
+		come(0, MOVE, 0, INC_JOIN_RETURN | INC_JOIN_STALE);
+	}
+	expect(net.node[2].g.joined == 1 && !net.node[1].g.joined, "ranks that are gone");
+	expect(be32_to_cpu(net.told[0].wait.missing) != NETINC_NO_RANK, "rank 0 is called");
+	end_tree();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_gathers), KTAP(test_same_block), KTAP(test_later_move), KTAP(test_apart),
+	KTAP(test_goes),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
