@@ -52,7 +52,6 @@ const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
 					      const struct incmpi_call *call);
 
 /* names.c */
-bool incmpi_fn_reduces(enum incmpi_fn fn);
 /* Shares differ, and no rank knows those of all others. */
 bool incmpi_has_unknown_shares(enum incmpi_fn fn);
 

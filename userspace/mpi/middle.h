@@ -158,6 +158,7 @@ void incmpi_settings_read(struct incmpi_settings *set);
 const char *incmpi_fn_name(enum incmpi_fn fn);
 enum inc_coll incmpi_fn_coll(enum incmpi_fn fn);
 int incmpi_fn_parse(const char *name, size_t len);	/* -1: there is none of this name */
+bool incmpi_fn_reduces(enum incmpi_fn fn);
 
 /* ---- Communicators: comm.c ---------------------------------------------- */
 

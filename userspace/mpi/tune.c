@@ -84,8 +84,7 @@ static bool read_number(const char *text, uint64_t max, uint64_t *n, const char 
 	return !errno && *n <= max;
 }
 
-/* "any", "N", "N-M", or "N-", which has no end. */
-static bool read_range(const char *text, uint64_t max, uint64_t *from, uint64_t *to)
+bool incmpi_tune_range(const char *text, uint64_t max, uint64_t *from, uint64_t *to)
 {
 	const char *at;
 
@@ -135,7 +134,7 @@ static bool read_ranks(const struct reader *r, const char *text, struct incmpi_t
 {
 	uint64_t from, to;
 
-	if (!read_range(text, INC_MAX_RANKS, &from, &to))
+	if (!incmpi_tune_range(text, INC_MAX_RANKS, &from, &to))
 		return refuse(r, "ranks \"%s\": expected any, N, N-M or N-, of at most %d", text,
 			      INC_MAX_RANKS);
 	line->ranks_from = (uint32_t)from;
@@ -145,7 +144,7 @@ static bool read_ranks(const struct reader *r, const char *text, struct incmpi_t
 
 static bool read_bytes(const struct reader *r, const char *text, struct incmpi_tune_line *line)
 {
-	if (!read_range(text, UINT64_MAX, &line->from, &line->to))
+	if (!incmpi_tune_range(text, UINT64_MAX, &line->from, &line->to))
 		return refuse(r, "bytes \"%s\": expected any, N, N-M or N-", text);
 	if (!strcmp(text, "any"))
 		return true;
@@ -303,10 +302,12 @@ struct incmpi_tune *incmpi_tune_read(const char *path, int *err, char *why, size
 
 void incmpi_tune_filter(struct incmpi_tune *to, const struct incmpi_tune *from, uint32_t ranks)
 {
-	to->nr = 0;
+	uint32_t nr = 0;
+
 	for (uint32_t i = 0; i < from->nr; i++)
 		if (ranks >= from->lines[i].ranks_from && ranks <= from->lines[i].ranks_to)
-			to->lines[to->nr++] = from->lines[i];
+			to->lines[nr++] = from->lines[i];
+	to->nr = nr;
 	incmpi_tune_index(to);
 }
 

@@ -46,7 +46,10 @@ struct incmpi_tune {
  */
 struct incmpi_tune *incmpi_tune_read(const char *path, int *err, char *why, size_t room);
 
-/* The lines for communicators of this size, in @to, which has room for those of @from. */
+/* "any", "N", "N-M", or "N-", which goes up to @max. */
+bool incmpi_tune_range(const char *text, uint64_t max, uint64_t *from, uint64_t *to);
+
+/* The lines for communicators of this size, in @to, which has room for those of @from, or is it. */
 void incmpi_tune_filter(struct incmpi_tune *to, const struct incmpi_tune *from, uint32_t ranks);
 
 /* Sets @first of a table whose lines have come from elsewhere. */

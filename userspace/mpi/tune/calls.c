@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The collectives that are measured, by INC and by the MPI. */
-#include "tune.h"
+#include "calls.h"
 
-const char *const tune_fn_names[NR_FNS] = {
-	"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block",
-	"scan", "exscan", "gather", "scatter", "allgather", "allgatherv", "alltoall",
-};
-
-bool tune_fn_reduces(enum fn fn)
+bool tune_fn_is_measured(enum incmpi_fn fn)
 {
-	return fn >= REDUCE && fn <= EXSCAN;
+	return fn != INCMPI_GATHERV && fn != INCMPI_SCATTERV && fn != INCMPI_ALLTOALLV &&
+	       fn != INCMPI_ALLTOALLW;
 }
 
-bool tune_fn_has_shares(enum fn fn)
+bool tune_fn_has_shares(enum incmpi_fn fn)
 {
-	return fn == REDUCE_SCATTER || fn == REDUCE_SCATTER_BLOCK || fn >= GATHER;
+	return fn == INCMPI_REDUCE_SCATTER || fn == INCMPI_REDUCE_SCATTER_BLOCK ||
+	       fn >= INCMPI_GATHER;
 }
 
 void tune_call_fill(struct tune_call *call, size_t bytes)
@@ -35,7 +32,7 @@ size_t tune_call_bytes(const struct tune_call *call)
 {
 	size_t bytes = (size_t)call->count * call->element->size;
 
-	if (call->fn == BARRIER)
+	if (call->fn == INCMPI_BARRIER)
 		return 0;
 	return tune_fn_has_shares(call->fn) ? bytes * (size_t)call->ways->size : bytes;
 }
@@ -51,47 +48,47 @@ do {											\
 	int n_ = c_->count;								\
 											\
 	switch (c_->fn) {								\
-	case BARRIER:									\
+	case INCMPI_BARRIER:								\
 		prefix##Barrier(comm_);							\
 		break;									\
-	case BCAST:									\
+	case INCMPI_BCAST:								\
 		prefix##Bcast(recv_, n_, type_, 0, comm_);				\
 		break;									\
-	case REDUCE:									\
+	case INCMPI_REDUCE:								\
 		prefix##Reduce(send_, recv_, n_, type_, op_, 0, comm_);			\
 		break;									\
-	case ALLREDUCE:									\
+	case INCMPI_ALLREDUCE:								\
 		prefix##Allreduce(send_, recv_, n_, type_, op_, comm_);			\
 		break;									\
-	case REDUCE_SCATTER:								\
+	case INCMPI_REDUCE_SCATTER:							\
 		prefix##Reduce_scatter(send_, recv_, c_->counts, type_, op_, comm_);	\
 		break;									\
-	case REDUCE_SCATTER_BLOCK:							\
+	case INCMPI_REDUCE_SCATTER_BLOCK:						\
 		prefix##Reduce_scatter_block(send_, recv_, n_, type_, op_, comm_);	\
 		break;									\
-	case SCAN:									\
+	case INCMPI_SCAN:								\
 		prefix##Scan(send_, recv_, n_, type_, op_, comm_);			\
 		break;									\
-	case EXSCAN:									\
+	case INCMPI_EXSCAN:								\
 		prefix##Exscan(send_, recv_, n_, type_, op_, comm_);			\
 		break;									\
-	case GATHER:									\
+	case INCMPI_GATHER:								\
 		prefix##Gather(send_, n_, type_, recv_, n_, type_, 0, comm_);		\
 		break;									\
-	case SCATTER:									\
+	case INCMPI_SCATTER:								\
 		prefix##Scatter(send_, n_, type_, recv_, n_, type_, 0, comm_);		\
 		break;									\
-	case ALLGATHER:									\
+	case INCMPI_ALLGATHER:								\
 		prefix##Allgather(send_, n_, type_, recv_, n_, type_, comm_);		\
 		break;									\
-	case ALLGATHERV:								\
+	case INCMPI_ALLGATHERV:								\
 		prefix##Allgatherv(send_, n_, type_, recv_, c_->counts, c_->displs,	\
 				   type_, comm_);					\
 		break;									\
-	case ALLTOALL:									\
+	case INCMPI_ALLTOALL:								\
 		prefix##Alltoall(send_, n_, type_, recv_, n_, type_, comm_);		\
 		break;									\
-	case NR_FNS:									\
+	default:									\
 		break;									\
 	}										\
 } while (0)

@@ -19,23 +19,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tune.h"
+#include "calls.h"
 
 #define STEP		4	/* from one size to the next */
 #define MAX_SIZES	16
+#define MAX_BYTES	268435456
 #define MAX_ROUNDS	1001
 #define ROUND_SECONDS	0.004	/* that a round may take, about */
 #define MAX_CALLS	200	/* in a round */
 
 static struct {
 	const char *path;	/* NULL: stdout */
-	uint32_t fns, classes;
-	unsigned long long from, to;
+	uint32_t fns, classes;	/* bits: enum incmpi_fn, enum incmpi_class */
+	uint64_t from, to;
 	const char *ranks;	/* what the table says of them; NULL: how many there are */
 	int rounds;
 	bool quiet;
 } options = {
-	.fns = (1u << NR_FNS) - 1, .classes = 1, .from = 8, .to = 1 << 20, .rounds = 15,
+	.fns = ~0u, .classes = 1u << INCMPI_CLASS_ANY, .from = 8, .to = 1 << 20, .rounds = 15,
 };
 
 /* Half of the table's bytes that one measure stands for are below it, half are above. */
@@ -44,16 +45,15 @@ struct measure {
 	double inc, mpi;	/* seconds */
 };
 
+/* Those for a type come first: "any" would be found before them. */
 static const struct element elements[] = {
-	{ "any", MPI_FLOAT, MPI_SUM, sizeof(float) },
-	{ "integer", MPI_INT, MPI_SUM, sizeof(int) },
-	{ "float", MPI_FLOAT, MPI_SUM, sizeof(float) },
-	{ "complex", MPI_C_FLOAT_COMPLEX, MPI_SUM, 2 * sizeof(float) },
-	{ "logical", MPI_C_BOOL, MPI_LOR, 1 },
-	{ "pair", MPI_FLOAT_INT, MPI_MAXLOC, sizeof(float) + sizeof(int) },
+	{ INCMPI_CLASS_INTEGER, MPI_INT, MPI_SUM, sizeof(int) },
+	{ INCMPI_CLASS_FLOAT, MPI_FLOAT, MPI_SUM, sizeof(float) },
+	{ INCMPI_CLASS_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_SUM, 2 * sizeof(float) },
+	{ INCMPI_CLASS_LOGICAL, MPI_C_BOOL, MPI_LOR, 1 },
+	{ INCMPI_CLASS_PAIR, MPI_FLOAT_INT, MPI_MAXLOC, sizeof(float) + sizeof(int) },
+	{ INCMPI_CLASS_ANY, MPI_FLOAT, MPI_SUM, sizeof(float) },
 };
-
-#define NR_CLASSES	(sizeof(elements) / sizeof(elements[0]))
 
 static struct ways ways;
 static FILE *table;
@@ -61,29 +61,34 @@ static uint64_t (*counter)(const char *name);
 
 /* ---- The command line: the same at all ranks -------------------------------------- */
 
-static const char *class_name(size_t i)
+static int find_fn(const char *name, size_t len)
 {
-	return i < NR_CLASSES ? elements[i].class : NULL;
+	int fn = incmpi_fn_parse(name, len);
+
+	return fn >= 0 && tune_fn_is_measured(fn) ? fn : -1;
 }
 
-static const char *fn_name(size_t i)
+static int find_class(const char *name, size_t len)
 {
-	return i < NR_FNS ? tune_fn_names[i] : NULL;
+	for (int i = 0; i < INCMPI_NR_CLASSES; i++)
+		if (strlen(incmpi_class_name(i)) == len && !memcmp(incmpi_class_name(i), name, len))
+			return i;
+	return -1;
 }
 
 /* Names with commas between them, as bits; 0: one of them is none. */
-static uint32_t parse_names(const char *text, const char *(*name)(size_t i))
+static uint32_t parse_names(const char *text, int (*find)(const char *name, size_t len))
 {
 	uint32_t bits = 0;
-	size_t len, i;
+	size_t len;
+	int found;
 
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
-		for (i = 0; name(i) && (strlen(name(i)) != len || memcmp(name(i), text, len)); i++)
-			;
-		if (!name(i))
+		found = find(text, len);
+		if (found < 0)
 			return 0;
-		bits |= 1u << i;
+		bits |= 1u << found;
 		if (!text[len])
 			return bits;
 	}
@@ -91,17 +96,15 @@ static uint32_t parse_names(const char *text, const char *(*name)(size_t i))
 
 static bool parse_sizes(const char *text)
 {
-	char end;
-
-	return sscanf(text, "%llu-%llu%c", &options.from, &options.to, &end) == 2 &&
-	       options.from && options.from <= options.to && options.to <= 1 << 28;
+	return incmpi_tune_range(text, MAX_BYTES, &options.from, &options.to) && options.from;
 }
 
-/* True: the number of ranks, as a table has it. */
 static bool parse_ranks(const char *text)
 {
+	uint64_t from, to;
+
 	options.ranks = text;
-	return *text && (!strcmp(text, "any") || strspn(text, "0123456789-") == strlen(text));
+	return incmpi_tune_range(text, INC_MAX_RANKS, &from, &to);
 }
 
 static bool parse_option(int option)
@@ -111,10 +114,10 @@ static bool parse_option(int option)
 		options.path = optarg;
 		return true;
 	case 'c':
-		options.fns = parse_names(optarg, fn_name);
+		options.fns = parse_names(optarg, find_fn);
 		return options.fns;
 	case 't':
-		options.classes = parse_names(optarg, class_name);
+		options.classes = parse_names(optarg, find_class);
 		return options.classes;
 	case 's':
 		return parse_sizes(optarg);
@@ -149,17 +152,18 @@ static void usage(void)
 		"                    [-r RANKS] [-n ROUNDS] [-q]\n"
 		"As a program of MPI, with libinc-mpi.so preloaded or as a component of Open MPI.\n"
 		"-o  the tuning table that it writes, else stdout\n"
-		"-c  functions, of ");
-	for (size_t i = 0; i < NR_FNS; i++)
-		fprintf(stderr, "%s%s", i ? "," : "", tune_fn_names[i]);
-	fprintf(stderr, "\n-t  of reductions, with a line for each: any (the default)");
-	for (size_t i = 1; i < NR_CLASSES; i++)
-		fprintf(stderr, ",%s", elements[i].class);
+		"-c  functions; all of");
+	for (int fn = 0; fn < INCMPI_NR_FNS; fn++)
+		if (tune_fn_is_measured(fn))
+			fprintf(stderr, " %s", incmpi_fn_name(fn));
+	fprintf(stderr, "\n-t  of reductions, with a line for each; any of");
+	for (int i = 0; i < INCMPI_NR_CLASSES; i++)
+		fprintf(stderr, " %s", incmpi_class_name(i));
 	fprintf(stderr,
-		"\n-s  bytes of the largest buffer of a rank, 1 to 268435456; 8-1048576\n"
+		"\n-s  bytes of the largest buffer of a rank, 1 to %d; 8-1048576\n"
 		"-r  for how many ranks the table is: any, N, N-M or N-; as many as there are\n"
 		"-n  measures of each size, the median of which counts, 1 to %d; 15\n"
-		"-q  no progress\n", MAX_ROUNDS);
+		"-q  no progress\n", MAX_BYTES, MAX_ROUNDS);
 }
 
 /* ---- Begin --------------------------------------------------------------------------- */
@@ -220,7 +224,7 @@ static double run_calls(const struct tune_call *call, bool by_inc, int n)
 /* The first call of a kind may take longer; false: INC does not do it. */
 static bool warm_up(const struct tune_call *call, int *calls)
 {
-	const char *name = tune_fn_names[call->fn];
+	const char *name = incmpi_fn_name(call->fn);
 	uint64_t before = counter(name);
 	double inc, mpi, n;
 
@@ -272,7 +276,8 @@ static bool measure(const struct tune_call *call, struct measure *m)
 static void progress(const struct tune_call *call, const struct measure *m)
 {
 	static unsigned int done;
-	const char *name = tune_fn_names[call->fn], *class = call->element->class;
+	const char *name = incmpi_fn_name(call->fn);
+	const char *class = incmpi_class_name(call->element->class);
 
 	done++;
 	if (ways.rank || options.quiet)
@@ -320,15 +325,15 @@ static void put_measures(const struct tune_call *call, const struct measure *m, 
 	for (int i = 0; i < n; i++) {
 		size_t from = i ? between(m[i - 1].bytes, m[i].bytes) + 1 : 0;
 
-		if (call->fn == BARRIER)
+		if (call->fn == INCMPI_BARRIER)
 			snprintf(bytes, sizeof(bytes), "any");
 		else if (i == n - 1)
 			snprintf(bytes, sizeof(bytes), "%zu-", from);
 		else
 			snprintf(bytes, sizeof(bytes), "%zu-%zu", from,
 				 between(m[i].bytes, m[i + 1].bytes));
-		fprintf(table, "%-20s %-7s %-5s %-15s %s %9llu %9llu\n", tune_fn_names[call->fn],
-			call->element->class, options.ranks ?: ranks, bytes,
+		fprintf(table, "%-20s %-7s %-5s %-15s %s %9llu %9llu\n", incmpi_fn_name(call->fn),
+			incmpi_class_name(call->element->class), options.ranks ?: ranks, bytes,
 			m[i].inc < m[i].mpi ? "inc" : "mpi", nanoseconds(m[i].inc),
 			nanoseconds(m[i].mpi));
 	}
@@ -341,7 +346,7 @@ static void tune_function(struct tune_call *call)
 	size_t last = 0;
 	int n = 0;
 
-	for (unsigned long long bytes = options.from; bytes <= options.to; bytes *= STEP) {
+	for (uint64_t bytes = options.from; bytes <= options.to; bytes *= STEP) {
 		bool measured;
 
 		tune_call_fill(call, bytes);
@@ -351,24 +356,31 @@ static void tune_function(struct tune_call *call)
 		measured = measure(call, &m[n]);
 		progress(call, measured ? &m[n] : NULL);
 		n += measured;
-		if (call->fn == BARRIER)
+		if (call->fn == INCMPI_BARRIER)
 			break;
 	}
 	if (!ways.rank)
 		put_measures(call, m, n);
 }
 
+/* A function that reduces nothing has lines for any type only. */
+static bool is_wanted(enum incmpi_fn fn, enum incmpi_class class)
+{
+	if (!(options.fns >> fn & 1) || !tune_fn_is_measured(fn))
+		return false;
+	if (!incmpi_fn_reduces(fn))
+		return class == INCMPI_CLASS_ANY;
+	return options.classes >> class & 1;
+}
+
 static void tune_all(struct tune_call *call)
 {
-	for (size_t fn = 0; fn < NR_FNS; fn++) {
-		if (!(options.fns >> fn & 1))
-			continue;
+	for (int fn = 0; fn < INCMPI_NR_FNS; fn++) {
 		call->fn = fn;
-		for (size_t i = 0; i < NR_CLASSES; i++) {
-			if (tune_fn_reduces(fn) ? !(options.classes >> i & 1) : i > 0)
-				continue;
+		for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++) {
 			call->element = &elements[i];
-			tune_function(call);
+			if (is_wanted(fn, call->element->class))
+				tune_function(call);
 		}
 	}
 }
