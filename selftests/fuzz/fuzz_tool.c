@@ -279,11 +279,15 @@ int setns(int fd, int type)
 	return 0;
 }
 
-/* They start programs, and join groups, which is not for a fuzzer: these files are left out. */
+/*
+ * They start programs, join groups, and read any file that is named, which is not for a fuzzer:
+ * these files are left out.
+ */
 static const struct command no_commands[] = { { NULL, NULL } };
 
 const struct object object_run = { .name = "run", .commands = no_commands, .usage = "" };
 const struct object object_why = { .name = "why", .commands = no_commands, .usage = "" };
+const struct object object_tune = { .name = "tune", .commands = no_commands, .usage = "" };
 
 /* The command line */
 

@@ -17,8 +17,9 @@
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
  *	TEST      random, requests, comms, progress, semantics, inter, threads, lost, shares,
- *	          mapped; default: all but the last four. shares wants INC_MPI_MAX to be 1000,
- *	          mapped MPI_COLL_FILE to name a file of 64 KiB on a disk.
+ *	          mapped, tune, untuned; default: all but the last six. shares wants INC_MPI_MAX to
+ *	          be 1000, mapped MPI_COLL_FILE to name a file of 64 KiB on a disk, tune
+ *	          MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N that with .N behind it.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -88,6 +89,8 @@ static const struct {
 	{ "lost", test_lost, false },
 	{ "shares", test_shares, false },
 	{ "mapped", test_mapped, false },
+	{ "tune", test_tune, false },
+	{ "untuned", test_untuned, false },
 };
 
 #define NR_TESTS (sizeof(tests) / sizeof(tests[0]))
@@ -212,12 +215,26 @@ static void finalize(void)
 	MPI_Finalize();
 }
 
+/* What a rank has as its table, which the library looks at when MPI has begun. */
+static void choose_table(void)
+{
+	const char *prefix = getenv("MPI_COLL_TUNE");
+	const char *own = getenv("OMPI_COMM_WORLD_RANK") ?: getenv("PMI_RANK");
+	char path[4096];
+
+	if (!prefix || !own)
+		return;
+	snprintf(path, sizeof(path), "%s.%s", prefix, own);
+	setenv("INC_MPI_TUNE", path, 1);
+}
+
 int main(int argc, char **argv)
 {
 	int provided, at = parse(argc, argv);
 	uint64_t sums[2], own[2];
 	bool looked;
 
+	choose_table();
 	if (wants_threads)
 		MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	else

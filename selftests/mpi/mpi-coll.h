@@ -158,6 +158,8 @@ void test_many(void);
 void test_idup(void);
 void test_shares(void);
 void test_mapped(void);
+void test_tune(void);
+void test_untuned(void);
 void test_threads(void);
 void test_lost(void);
 

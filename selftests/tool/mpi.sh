@@ -94,11 +94,24 @@ spawned_job()
 		grep -q '^libinc-mpi: by MPI: other_job .*: 3 calls$' "$tmp/begun"
 }
 
+# Ranks on one host have no group: there is nothing to measure, and no table is written.
+nothing_to_measure()
+{
+	local run=(timeout -k 5 90 "mpirun.$1" -np 2)
+
+	[ "$1" != openmpi ] || run+=(--allow-run-as-root --oversubscribe)
+	! LD_PRELOAD='' "${run[@]}" env LD_PRELOAD="$mpi_libs/$1/libinc-mpi.so" \
+		"$mpi_libs/$1/inc-mpi-tune" -o "$tmp/table" 0<>"$tmp/begin.input" >"$tmp/begun" 2>&1 &&
+		[ "$(grep -c '^inc-mpi-tune: the ranks have no group: ' "$tmp/begun")" = 1 ] &&
+		! ls "$tmp"/table* 2>/dev/null
+}
+
 # mpi_begins MPI OTHER
 mpi_begins()
 {
 	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
-		"$1: preloaded at some ranks" "$1: loaded late") name
+		"$1: preloaded at some ranks" "$1: loaded late"
+		"$1: no group, nothing to measure") name
 
 	# Debian's MPICH, over UCX, cannot spawn
 	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded")
@@ -129,9 +142,11 @@ mpi_begins()
 	mpi_result $? "${names[3]}"
 	loaded_late "$1" "$2"
 	mpi_result $? "${names[4]}"
+	nothing_to_measure "$1"
+	mpi_result $? "${names[5]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[5]}"
+	mpi_result $? "${names[6]}"
 }
 
 libinc_mpi()

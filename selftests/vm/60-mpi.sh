@@ -30,13 +30,17 @@ start_component() {
 # job MPI [NAME=VALUE...] -- ARGUMENTS...: mpi-coll at all hosts, with libinc-mpi, or with the
 # component; what it says is in $INC_TMP/job
 job() {
-	local mpi=$1 status=0 program
+	job_of "$programs/${1/component/openmpi}/mpi-coll" "$@"
+}
 
-	shift
+# The same with another program.
+job_of() {
+	local program=$1 mpi=$2 status=0
+
+	shift 2
 	# none of many communicators forms its group too late on a machine that is busy
 	JOB=([INC_MPI_TIMEOUT]=120000)
 	[ "$mpi" = component ] || JOB[LD_PRELOAD]=$libs/$mpi/libinc-mpi.so
-	program=$programs/${mpi/component/openmpi}/mpi-coll
 	while [ "$1" != -- ]; do
 		JOB[${1%%=*}]=${1#*=}
 		shift
@@ -102,6 +106,61 @@ threads() {
 	job "$1" -- --expect inc --threads threads && says '^threads: passed'
 }
 
+# Of rank 0, and of the others, which say the reverse and do not matter but to groups of their own.
+write_tables() {
+	cat >"$INC_TMP/tune.0" <<-'EOF'
+		# floats of 4 to 64 KiB are for INC
+		allreduce any any 0-4095 mpi 5000 1000
+		allreduce float any 4096-65536 inc 10000 30000
+		allreduce float 4 262144- mpi
+		allreduce integer 2-4 4096 mpi
+		barrier any any any mpi
+		bcast any 2 any mpi
+		bcast any 3 any mpi
+	EOF
+	printf '%s\n' 'allreduce any any 0-4095 inc' 'allreduce any any any mpi' >"$INC_TMP/tune.1"
+	echo 'bcast any any any mpi' >"$INC_TMP/tune.2"
+	echo 'allreduce any any' >"$INC_TMP/tune.3"
+}
+
+# Ten small and one non-blocking sum of four ranks, the one that makes the group, and one of a half.
+by_table() {
+	job "$1" INC_MPI=verbose MPI_COLL_TUNE="$INC_TMP/tune" -- --expect inc tune &&
+		says '^tune: passed' &&
+		says '^libinc-mpi: communicator of 4 ranks: group .*, 5 lines of the tuning table$' &&
+		says '^libinc-mpi: by MPI: below_table \(.*\): 50 calls$' &&
+		says '^libinc-mpi: by MPI: above_table \(.*\): 4 calls$' &&
+		says '^libinc-mpi: by MPI: table ' &&
+		says '^libinc-mpi: saved against the tuning table: 0.000880 s, by 44 blocking calls$'
+}
+
+broken_table() {
+	local text="libinc-mpi: $INC_TMP/tune.3:1: expected .*; there is no tuning table"
+
+	job "$1" INC_MPI_TUNE="$INC_TMP/tune.3" -- --expect inc untuned &&
+		says '^untuned: passed' &&
+		expect "how often it says so" "$(grep -c "^$text\$" "$INC_TMP/job")" = 1
+}
+
+# inc-mpi-tune has written it by the time when MPICH may not come back from MPI_Finalize(), as above.
+measure_table() {
+	local mpi=${1/component/openmpi}
+
+	rm -f "$INC_TMP/new"
+	INC_TIMEOUT=100 job_of "$libs/$mpi/inc-mpi-tune" "$1" -- -o "$INC_TMP/new" -s 8-2048 -n 2 \
+		-t any,pair -c barrier,bcast,allreduce,reduce_scatter ||
+		{ [ "$mpi" = mpich ] && [ -e "$INC_TMP/new" ]; }
+}
+
+# It can be read, and a program uses it.
+measured_table() {
+	measure_table "$1" && inc tune show "$INC_TMP/new" || return
+	expect "lines" "$(grep -vc '^#' "$INC_TMP/new")" = $((1 + 4 * 5 + 4)) &&
+		expect "lines for any size" "$(grep -c ' [0-9]*- *[im][np][ci] ' "$INC_TMP/new")" = 5 &&
+		job "$1" INC_MPI=verbose INC_MPI_TUNE="$INC_TMP/new" -- --seed "$SEED" --ops 5 random &&
+		says ', 25 lines of the tuning table$'
+}
+
 # A rank leaves its group in mid-operation.
 lost_rank() {
 	job "$1" -- --expect inc lost && says 'lost: ibarrier: .*rank 3' &&
@@ -113,6 +172,7 @@ inc_begin
 inc_topology_create "$HOSTS"
 write_launcher
 set_up make_disk
+set_up write_tables
 for mpi in openmpi mpich; do
 	if [ ! -x "$programs/$mpi/mpi-coll" ]; then
 		skip "$mpi" "it is not installed"
@@ -125,6 +185,9 @@ for mpi in openmpi mpich; do
 	check "$mpi: threads, each with a communicator" threads "$mpi"
 	check "$mpi: shares that are too large at one rank are the MPI's at all" large_shares \
 		"$mpi"
+	check "$mpi: a table leaves calls to the MPI, as rank 0's says" by_table "$mpi"
+	check "$mpi: a table that cannot be read is told once" broken_table "$mpi"
+	check "$mpi: a table is measured, and used" measured_table "$mpi"
 	check "$mpi: who receives into a file that is mapped gets what all get" mapped_file "$mpi"
 	check "$mpi: who loses a rank gets an error" lost_rank "$mpi"
 done
@@ -133,6 +196,10 @@ if [ -e "$libs/openmpi/mca_coll_inc.so" ]; then
 		all_by_inc component "$SEED" $((FULL ? 600 : 40))
 	check "component of openmpi: where hosts know no node, other components do all of it" \
 		without_parent component "$SEED"
+	check "component of openmpi: a table leaves calls to other components, as rank 0's says" \
+		by_table component
+	check "component of openmpi: a table that cannot be read is told once" broken_table component
+	check "component of openmpi: a table is measured, and used" measured_table component
 	check "component of openmpi: threads, each with a communicator" threads component
 	check "component of openmpi: who loses a rank gets an error" lost_rank component
 else

@@ -63,6 +63,8 @@ _inc_keys()
 		_inc_words "port dev count interval timeout" ;;
 	"why "*)
 		_inc_words "type op count parent key group" ;;
+	"tune show")
+		compopt -o default 2>/dev/null ;;
 	"topo show")
 		_inc_words "--dot port key timeout" ;;
 	"group show" | "member show")
@@ -154,7 +156,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo why run save metrics"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo why run save metrics tune"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then

@@ -40,7 +40,8 @@ struct object {
 
 extern const struct object object_node, object_parent, object_group, object_member, object_stats,
 	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor,
-	object_ping, object_run, object_save, object_topo, object_why, object_metrics;
+	object_ping, object_run, object_save, object_topo, object_why, object_metrics,
+	object_tune;
 
 /* Options before the object. */
 struct options {

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <float.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ enum joined { JOIN_FAILED, JOIN_MET_ANOTHER, JOINED };
 struct proposal {
 	struct incmpi_settings set;
 	uint64_t job;	/* random: no other job of any kind has groups of it */
+	uint64_t tune_lines;	/* that follow; 0: there is no table */
 	uint32_t group;
 };
 
@@ -209,19 +211,70 @@ static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings 
 	return joined;
 }
 
+static struct incmpi_tune *tune_new(uint64_t lines)
+{
+	struct incmpi_tune *tune = calloc(1, sizeof(*tune) + lines * sizeof(tune->lines[0]));
+
+	if (tune)
+		tune->nr = (uint32_t)lines;
+	return tune;
+}
+
+/* Rank 0's lines for this many ranks: what it has of its file. */
+static struct incmpi_tune *tune_to_give(const struct incmpi_comm *c)
+{
+	const struct incmpi_tune *own = c->rank ? NULL : incmpi_own_tune();
+	struct incmpi_tune *tune = own ? tune_new(own->nr) : NULL;
+
+	if (tune)
+		incmpi_tune_filter(tune, own, (uint32_t)c->size);
+	return tune;
+}
+
+/*
+ * All ranks use the table of rank 0, whatever file they have themselves. Where one has no memory
+ * for it, nobody has a table.
+ */
+static enum joined agree_tune(struct incmpi_comm *c, uint64_t lines)
+{
+	enum joined joined;
+	int64_t able;
+
+	if (!lines)
+		return JOINED;
+	if (!c->tune)
+		c->tune = tune_new(lines);
+	able = !!c->tune;
+	joined = incmpi_skin()->smallest(c->comm, &able, 1) ? JOIN_FAILED : JOINED;
+	if (joined == JOINED && able) {
+		if (incmpi_skin()->bcast(c->comm, c->tune->lines,
+					 lines * sizeof(c->tune->lines[0])))
+			joined = JOIN_FAILED;
+		incmpi_tune_index(c->tune);
+		return joined;
+	}
+	free(c->tune);
+	c->tune = NULL;
+	return joined;
+}
+
 static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
 {
 	enum joined joined = JOIN_MET_ANOTHER;
 	struct proposal all;
 
+	c->tune = tune_to_give(c);
 	for (int i = 0; i < TRIES && joined == JOIN_MET_ANOTHER; i++) {
 		memset(&all, 0, sizeof(all));
 		all.set = *own;
 		all.job = new_number();
 		all.group = (uint32_t)new_number();
+		all.tune_lines = c->tune ? c->tune->nr : 0;
 		if (incmpi_skin()->bcast(c->comm, &all, sizeof(all)))
 			joined = JOIN_FAILED;
 		c->set = all.set;
+		if (joined != JOIN_FAILED && !i)
+			joined = agree_tune(c, all.tune_lines);
 		if (joined != JOIN_FAILED)
 			joined = join_all(c, own, &all);
 	}
@@ -240,7 +293,10 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 	if (c->why)
 		fprintf(stderr, "libinc-mpi: communicator of %d ranks: MPI's own collectives: %s\n",
 			c->size, incmpi_why_text(c->why));
-	else
+	else if (!c->tune)
 		fprintf(stderr, "libinc-mpi: communicator of %d ranks: group %u\n", c->size,
 			inc_group_id(c->group));
+	else
+		fprintf(stderr, "libinc-mpi: communicator of %d ranks: group %u, %u lines of the tuning table\n",
+			c->size, inc_group_id(c->group), c->tune->nr);
 }

@@ -116,6 +116,7 @@ void incmpi_comm_put(struct incmpi_comm *c)
 	if (c->group)
 		leave_in_background(c->group);
 	pthread_mutex_destroy(&c->lock);
+	free(c->tune);
 	free(c);
 }
 
@@ -145,11 +146,6 @@ void incmpi_comm_break(struct incmpi_comm *c)
 }
 
 /* ---- Who does a call ----------------------------------------------------- */
-
-static bool reduces(enum incmpi_fn fn)
-{
-	return fn >= INCMPI_REDUCE && fn <= INCMPI_EXSCAN;
-}
 
 static bool is_logical(enum inc_op op)
 {
@@ -212,6 +208,41 @@ static enum incmpi_why by_reduction(const struct incmpi_call *call)
 	return INCMPI_WHY_NONE;
 }
 
+static enum incmpi_class class_of(const struct incmpi_call *call)
+{
+	return incmpi_fn_reduces(call->fn) ? incmpi_class_of(call->recv.types->type) :
+					     INCMPI_CLASS_ANY;
+}
+
+const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
+					      const struct incmpi_call *call)
+{
+	uint64_t bytes;
+
+	if (!c->tune)
+		return NULL;
+	if (!known_bytes(c, call, &bytes))
+		bytes = 0;
+	return incmpi_tune_find(c->tune, call->fn, class_of(call), bytes);
+}
+
+static enum incmpi_why by_bytes(const struct incmpi_comm *c, uint64_t bytes)
+{
+	if (!bytes)
+		return INCMPI_WHY_EMPTY;
+	if (bytes < c->set.min)
+		return INCMPI_WHY_MIN;
+	return bytes > c->set.max ? INCMPI_WHY_MAX : INCMPI_WHY_NONE;
+}
+
+static enum incmpi_why by_table(const struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	const struct incmpi_tune_line *line = incmpi_line_of(c, call);
+
+	return !line || line->by_inc ? INCMPI_WHY_NONE :
+				       incmpi_tune_why(c->tune, line, class_of(call));
+}
+
 static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	enum incmpi_why why;
@@ -224,14 +255,10 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 		return INCMPI_WHY_UNKNOWN;
 	if (call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid)
 		return INCMPI_WHY_ARGS;
-	why = reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
-	if (why || call->fn == INCMPI_BARRIER || !known_bytes(c, call, &bytes))
-		return why;
-	if (!bytes)
-		return INCMPI_WHY_EMPTY;
-	if (bytes < c->set.min)
-		return INCMPI_WHY_MIN;
-	return bytes > c->set.max ? INCMPI_WHY_MAX : INCMPI_WHY_NONE;
+	why = incmpi_fn_reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
+	if (!why && known_bytes(c, call, &bytes))
+		why = by_bytes(c, bytes);
+	return why ?: by_table(c, call);
 }
 
 static enum incmpi_why by_comm(struct incmpi_comm *c, const struct incmpi_call *call)

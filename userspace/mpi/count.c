@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Names, counters, the report of them, and the text of the last failure. */
+/* Counters, the report of them, and the text of the last failure. */
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "internal.h"
 
-#define NAME_OF(name, text, coll) [INCMPI_##name] = text,
-#define COLL_OF(name, text, coll) [INCMPI_##name] = coll,
 #define KEY_OF(name, key, text) [INCMPI_WHY_##name] = key,
 #define TEXT_OF(name, key, text) [INCMPI_WHY_##name] = text,
 #define STAGED_KEY_OF(name, key, text)	\
 	[INCMPI_COUNT_STAGED + INCMPI_STAGED_##name] = "staged." key,
 #define STAGED_TEXT_OF(name, key, text) [INCMPI_STAGED_##name] = text,
 
-static const char *const fn_names[INCMPI_NR_FNS] = { INCMPI_CALLS(NAME_OF) };
-static const enum inc_coll fn_colls[INCMPI_NR_FNS] = { INCMPI_CALLS(COLL_OF) };
 static const char *const why_keys[INCMPI_NR_WHYS] = { INCMPI_REASONS(KEY_OF) };
 static const char *const why_texts[INCMPI_NR_WHYS] = { INCMPI_REASONS(TEXT_OF) };
 static const char *const own_names[INCMPI_COUNT_OPS] = {
 	[INCMPI_COUNT_GROUPS] = "groups", [INCMPI_COUNT_REFUSED] = "refused",
-	[INCMPI_COUNT_ERRORS] = "errors",
+	[INCMPI_COUNT_ERRORS] = "errors", [INCMPI_COUNT_TIMED] = "timed",
+	[INCMPI_COUNT_SAVED] = "saved_ns",
 	INCMPI_STAGES(STAGED_KEY_OF)
 };
 
@@ -28,16 +25,6 @@ static const char *const staged_texts[INCMPI_NR_STAGED] = { INCMPI_STAGES(STAGED
 
 static _Atomic uint64_t all_counts[INCMPI_NR_COUNTS];
 static _Thread_local char errmsg[512];
-
-const char *incmpi_fn_name(enum incmpi_fn fn)
-{
-	return fn_names[fn];
-}
-
-enum inc_coll incmpi_fn_coll(enum incmpi_fn fn)
-{
-	return fn_colls[fn];
-}
 
 const char *incmpi_why_text(enum incmpi_why why)
 {
@@ -55,28 +42,15 @@ void incmpi_counts(uint64_t counts[INCMPI_NR_COUNTS])
 		counts[i] = atomic_load_explicit(&all_counts[i], memory_order_relaxed);
 }
 
-static int fn_of(const char *name, size_t len)
-{
-	for (int i = 0; i < INCMPI_NR_FNS; i++)
-		if (strlen(fn_names[i]) == len && !memcmp(fn_names[i], name, len))
-			return i;
-	return -1;
-}
-
 /* Its place among those of one kind: blocking functions first. */
 static int slot_of(const char *name, size_t len)
 {
-	int fn = fn_of(name, len);
+	int fn = incmpi_fn_parse(name, len);
 
 	if (fn >= 0)
 		return fn;
-	fn = len && name[0] == 'i' ? fn_of(name + 1, len - 1) : -1;
+	fn = len && name[0] == 'i' ? incmpi_fn_parse(name + 1, len - 1) : -1;
 	return fn < 0 ? -1 : fn + INCMPI_NR_FNS;
-}
-
-int incmpi_fn_parse(const char *name, size_t len)
-{
-	return fn_of(name, len);
 }
 
 static int index_of(const char *name)
@@ -117,7 +91,7 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 	for (int i = 0; i < 2 * INCMPI_NR_FNS; i++)
 		if (counts[INCMPI_COUNT_OPS + i])
 			fprintf(out, "libinc-mpi: by INC: %s%s: %llu calls, %llu bytes\n",
-				i < INCMPI_NR_FNS ? "" : "i", fn_names[i % INCMPI_NR_FNS],
+				i < INCMPI_NR_FNS ? "" : "i", incmpi_fn_name(i % INCMPI_NR_FNS),
 				(unsigned long long)counts[INCMPI_COUNT_OPS + i],
 				(unsigned long long)counts[INCMPI_COUNT_BYTES + i]);
 	for (int i = 0; i < INCMPI_NR_STAGED; i++)
@@ -126,6 +100,10 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 				own_names[INCMPI_COUNT_STAGED + i] + sizeof("staged"),
 				staged_texts[i],
 				(unsigned long long)counts[INCMPI_COUNT_STAGED + i]);
+	if (counts[INCMPI_COUNT_TIMED])
+		fprintf(out, "libinc-mpi: saved against the tuning table: %.6f s, by %llu blocking calls\n",
+			(double)(int64_t)counts[INCMPI_COUNT_SAVED] / 1e9,
+			(unsigned long long)counts[INCMPI_COUNT_TIMED]);
 	for (int i = 1; i < INCMPI_NR_WHYS; i++)
 		if (counts[INCMPI_COUNT_WHY + i])
 			fprintf(out, "libinc-mpi: by MPI: %s (%s): %llu calls\n", why_keys[i],

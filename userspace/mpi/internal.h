@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "middle.h"
+#include "tune.h"
 
 /* libinc's operation on the buffers of an MPI call. */
 struct incmpi_op {
@@ -34,6 +35,7 @@ struct incmpi_comm {
 	bool requests;		/* agreed: non-blocking calls may use it */
 	bool reports;		/* agreed: some rank wants a report */
 	struct incmpi_settings set;	/* agreed */
+	struct incmpi_tune *tune;	/* agreed; lines for this many ranks; NULL: no table */
 	struct inc_group *group;
 	pthread_mutex_t lock;	/* of what follows */
 	unsigned int refs;	/* the owner and operations */
@@ -45,6 +47,19 @@ const struct incmpi_skin *incmpi_skin(void);
 void incmpi_comm_get(struct incmpi_comm *c);
 void incmpi_comm_put(struct incmpi_comm *c);
 bool incmpi_comm_broken(struct incmpi_comm *c);
+/* Of a call that is INC's, as long as its arguments are there. NULL: the table has none. */
+const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
+					      const struct incmpi_call *call);
+
+/* names.c */
+/* Shares differ, and no rank knows those of all others. */
+bool incmpi_has_unknown_shares(enum incmpi_fn fn);
+
+/*
+ * settings.c: the table that INC_MPI_TUNE names, for communicators whose rank 0 this process is.
+ * NULL: there is none. What is wrong with it is told on stderr, once.
+ */
+const struct incmpi_tune *incmpi_own_tune(void);
 
 /* agree.c */
 void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests);
@@ -53,8 +68,6 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 int incmpi_stage(struct incmpi_op *op);
 int incmpi_stage_memory(struct incmpi_op *op);
 void incmpi_count_staged(const struct incmpi_op *op);
-/* Shares differ, and no rank knows those of all others. */
-bool incmpi_has_unknown_shares(enum incmpi_fn fn);
 int incmpi_unstage(struct incmpi_op *op);
 void incmpi_stage_free(struct incmpi_op *op);
 

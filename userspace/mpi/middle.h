@@ -61,6 +61,9 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(EMPTY, "empty", "nothing to transfer")					\
 	X(MIN, "below_min", "fewer bytes than INC_MPI_MIN")				\
 	X(MAX, "above_max", "more bytes than INC_MPI_MAX")				\
+	X(TABLE_MIN, "below_table", "fewer bytes than the tuning table wants for INC")	\
+	X(TABLE_MAX, "above_table", "more bytes than the tuning table wants for INC")	\
+	X(TABLE, "table", "a function that the tuning table leaves to the MPI")		\
 	X(SHARES, "shares", "shares that some rank has too many bytes of, or that do not fit") \
 	X(UNKNOWN, "unknown_shares", "non-blocking, with shares of which no rank knows all") \
 	X(ARGS, "arguments", "arguments that are MPI's to refuse")
@@ -150,7 +153,12 @@ struct incmpi_settings {
 
 /* settings.c; what is wrong in the environment is told on stderr and left at its default */
 void incmpi_settings_read(struct incmpi_settings *set);
-int incmpi_fn_parse(const char *name, size_t len);
+
+/* names.c */
+const char *incmpi_fn_name(enum incmpi_fn fn);
+enum inc_coll incmpi_fn_coll(enum incmpi_fn fn);
+int incmpi_fn_parse(const char *name, size_t len);	/* -1: there is none of this name */
+bool incmpi_fn_reduces(enum incmpi_fn fn);
 
 /* ---- Communicators: comm.c ---------------------------------------------- */
 
@@ -223,6 +231,8 @@ enum incmpi_count {
 	INCMPI_COUNT_GROUPS,		/* joined */
 	INCMPI_COUNT_REFUSED,		/* communicators whose ranks could not all join */
 	INCMPI_COUNT_ERRORS,		/* operations that failed */
+	INCMPI_COUNT_TIMED,		/* blocking ones whose line of the tuning table has times */
+	INCMPI_COUNT_SAVED,		/* nanoseconds by those; two's complement, if negative */
 	INCMPI_COUNT_STAGED,		/* operations through a buffer of ours, by what for */
 	/* by function, blocking and not */
 	INCMPI_COUNT_OPS = INCMPI_COUNT_STAGED + INCMPI_NR_STAGED,
@@ -238,12 +248,11 @@ void incmpi_report(FILE *out, const uint64_t counts[INCMPI_NR_COUNTS], int ranks
 /*
  * This process's counter of this name, for tests and tools (dlsym(), for the component of what
  * dlopen("mca_coll_inc.so", RTLD_NOLOAD) gives): "allreduce", "iallreduce", "allreduce.bytes",
- * "groups", "refused", "errors", "staged.gaps", "why.type". ~0: there is none.
+ * "groups", "refused", "errors", "timed", "saved_ns", "staged.gaps", "why.type". ~0: there is
+ * none.
  */
 uint64_t inc_mpi_counter(const char *name);
 
-const char *incmpi_fn_name(enum incmpi_fn fn);
-enum inc_coll incmpi_fn_coll(enum incmpi_fn fn);
 const char *incmpi_why_text(enum incmpi_why why);
 
 #endif

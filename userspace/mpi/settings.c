@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The environment: INC_MPI and its like, see libinc-mpi(7). */
+/* The environment: INC_MPI and its like, and the file that it names, see libinc-mpi(7). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
+#define DEFAULT_TUNE	"/etc/inc/mpi.tune"
 #define ALL_FNS		((1u << INCMPI_NR_FNS) - 1)
 #define MAX_BYTES	0x7fffffffULL	/* of one buffer, as MPI counts them */
 
@@ -86,4 +87,28 @@ void incmpi_settings_read(struct incmpi_settings *set)
 					       "0 to 600000 milliseconds");
 	set->min = read_number("INC_MPI_MIN", 0, ~0ULL, "a number of bytes");
 	set->max = read_number("INC_MPI_MAX", MAX_BYTES, MAX_BYTES, "0 to 2147483647 bytes");
+}
+
+static struct incmpi_tune *the_tune;
+
+static void read_tune(void)
+{
+	const char *path = getenv("INC_MPI_TUNE");
+	bool named = path && *path;
+	char why[512];
+	int err;
+
+	if (named && !strcmp(path, "off"))
+		return;
+	the_tune = incmpi_tune_read(named ? path : DEFAULT_TUNE, &err, why, sizeof(why));
+	if (!the_tune && (named || err != -ENOENT))
+		fprintf(stderr, "libinc-mpi: %s; there is no tuning table\n", why);
+}
+
+const struct incmpi_tune *incmpi_own_tune(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_tune);
+	return the_tune;
 }

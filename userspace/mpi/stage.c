@@ -45,19 +45,6 @@ static bool is_vector(enum incmpi_fn fn)
 	}
 }
 
-bool incmpi_has_unknown_shares(enum incmpi_fn fn)
-{
-	switch (fn) {
-	case INCMPI_GATHERV:
-	case INCMPI_SCATTERV:
-	case INCMPI_ALLTOALLV:
-	case INCMPI_ALLTOALLW:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool is_root(const struct incmpi_op *op)
 {
 	return op->call.root == op->comm->rank;
@@ -452,7 +439,7 @@ int incmpi_stage(struct incmpi_op *op)
 	args->coll = incmpi_fn_coll(op->call.fn);
 	if (args->coll == INC_COLL_BARRIER)
 		return 0;
-	if (op->call.fn >= INCMPI_REDUCE && op->call.fn <= INCMPI_EXSCAN)
+	if (incmpi_fn_reduces(op->call.fn))
 		args->op = op->call.op;
 	args->type = args->op ? op->call.recv.types->type : INC_TYPE_U8;
 	args->root = (uint32_t)op->call.root;
