@@ -72,6 +72,21 @@ mpi4py() {
 		by_inc allgatherv && by_inc iallreduce
 }
 
+# HPC Challenge: HPL, PTRANS, RandomAccess, FFT and more, each of which looks at its own results. Both
+# runs append to one file, in which all that is no time or rate stands twice.
+challenge() {
+	local file=$INC_TMP/hpccoutf.txt results='^(Success|CommWorldProcs|[A-Za-z_]*Errors|PTRANS_residual)='
+
+	sed -E 's/^1000( +Ns)/120\1/' /usr/share/doc/hpcc/examples/_hpccinf.txt \
+		>"$INC_TMP/hpccinf.txt" && cd "$INC_TMP" && same_output own_lines openmpi hpcc || return
+	expect "runs that say they succeeded" "$(grep -c '^Success=1$' "$file")" -eq 2 &&
+		expect "solutions of HPL that pass" "$(grep -c '\.\.\. PASSED$' "$file")" -eq 2 &&
+		expect "errors" "$(grep -cE '^[A-Za-z_]*Errors=[1-9]' "$file")" -eq 0 &&
+		expect "results that differ" \
+			"$(grep -E "$results" "$file" | sort | uniq -c | awk '$1 != 2' | wc -l)" -eq 0 &&
+		by_inc '(allreduce|reduce)' && by_inc bcast
+}
+
 inc_begin
 inc_topology_create "$HOSTS"
 write_launcher
@@ -86,6 +101,11 @@ if /usr/bin/python3 -c 'import mpi4py' 2>/dev/null && [ -d "$libs/openmpi" ]; th
 	check "mpi4py: collectives of arrays and objects" mpi4py
 else
 	skip "mpi4py: collectives of arrays and objects" "python3-mpi4py is missing"
+fi
+if [ -n "$(command -v hpcc)" ] && [ -d "$libs/openmpi" ]; then
+	check "HPC Challenge: it finds its own results right" challenge
+else
+	skip "HPC Challenge: it finds its own results right" "hpcc is missing"
 fi
 check "groups are gone" wait_for 60 no_groups
 inc_end
