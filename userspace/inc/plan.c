@@ -316,7 +316,8 @@ static void show_plan(const struct cost_plan *plan, bool best)
 	out_close();
 }
 
-static int make_plans(int argc, char **argv)
+/* @here: what comes of it is for this network namespace, and a file may be of another network. */
+static int make_plans(int argc, char **argv, bool here)
 {
 	struct cost_link link;
 	struct cost_job job;
@@ -326,6 +327,8 @@ static int make_plans(int argc, char **argv)
 	err = args_parse(args, argc, argv);
 	if (err)
 		return err;
+	if (here && args[A_FILE].given)
+		return usage_error("file: expected the way up from here, which is found without it");
 	found = NULL;
 	link = default_link();
 	for (i = A_AT; args[A_FILE].given && i < A_END; i++)
@@ -347,7 +350,7 @@ static int make_plans(int argc, char **argv)
 
 static int show(int argc, char **argv)
 {
-	int err = make_plans(argc, argv), best, i;
+	int err = make_plans(argc, argv, false), best, i;
 
 	if (err)
 		return err;
@@ -373,11 +376,8 @@ static int set_parent(const struct cost_plan *plan)
 
 static int apply(int argc, char **argv)
 {
-	int err, best;
+	int err = make_plans(argc, argv, true), best;
 
-	if (argc && !strcmp(argv[0], "file"))
-		return usage_error("file: a plan is applied where it was asked for, without a file");
-	err = make_plans(argc, argv);
 	if (err)
 		return err;
 	best = best_plan();
