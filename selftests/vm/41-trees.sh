@@ -356,9 +356,9 @@ plan_found() {
 # not chosen.
 plan_applied() {
 	inc -n h1 plan apply at 10.1.1.254 ranks 8 bytes 16M rate 100mbit >/dev/null &&
-		expect "the tree's parent" "$(inc -n h1 parent show)" = "parent 10.1.1.254" &&
+		expect "the tree's parent" "$(inc -n h1 parent show)" = "parent 10.1.1.254 port 5227" &&
 		inc -n h1 plan apply ranks 2 bytes 8 >/dev/null &&
-		expect "the spine as parent" "$(inc -n h1 parent show)" = "parent $SPINE" &&
+		expect "the spine as parent" "$(inc -n h1 parent show)" = "parent $SPINE port 5227" &&
 		inc -n h1 parent del
 }
 
