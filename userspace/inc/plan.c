@@ -243,9 +243,11 @@ static const char *const lacks[] = {
 	[COST_NOT_LOST] = "groups go there when they lose their node",
 };
 
+/* Whatever takes longer than 30000 years takes that long. */
 static uint64_t us(double seconds)
 {
-	return (uint64_t)(seconds * 1e6 + 0.5);
+	return seconds < 1000000000000.0 ? (uint64_t)(seconds * 1000000 + 0.5) :
+					   1000000000000000000;
 }
 
 static void show_needs(const struct cost_plan *plan)
