@@ -165,7 +165,7 @@ help:
 	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'
 	@echo '                 SOAK=600 seconds; a failure is made small and printed'
 	@echo 'make check-model  the protocol as SPIN models: what holds, and what fails without each rule'
-	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 20 minutes, QUICK=1: 10.'
+	@echo 'make bench       how fast it is, next to Open MPI, MPICH, Gloo and the limits: 30 minutes, QUICK=1: 15.'
 	@echo '                 tools/bench/PART for one part; build/bench has the figures and the plots'
 	@echo 'make coverage    which lines of engine and reduction the fast tests run; a table in build/coverage.'
 	@echo '                 GLUE=1: which of the others the VM tests run, in build/coverage-glue; half an hour'

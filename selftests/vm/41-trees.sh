@@ -393,6 +393,27 @@ topo_at_work() {
 		wait_for 60 no_groups_anywhere
 }
 
+# The way up that was found is planned for, and a tree is best where links are slow.
+plan_found() {
+	local out
+
+	out=$(inc -n h1 -j plan show at 10.1.1.254 ranks 8 bytes 16M rate 100mbit | tr -d '\n' |
+		sed 's/},{/}\n{/g' |
+		sed -n 's/.*"placement":"\([a-z]*\)","at":"\([^"]*\)".*"best":\([a-z]*\),.*/\1 \2 \3/p') &&
+		expect "placements" "$(paste -sd ';' <<<"$out")" = \
+			"tree $SPINE true;node $SPINE false;node 10.1.1.254 false;host a rank false;edge a rank false"
+}
+
+# With one rank at each leaf the spine alone is faster by what a leaf takes; nodes without room are
+# not chosen.
+plan_applied() {
+	inc -n h1 plan apply at 10.1.1.254 ranks 8 bytes 16M rate 100mbit >/dev/null &&
+		expect "the tree's parent" "$(inc -n h1 parent show)" = "parent 10.1.1.254 port 5227" &&
+		inc -n h1 plan apply ranks 2 bytes 8 >/dev/null &&
+		expect "the spine as parent" "$(inc -n h1 parent show)" = "parent $SPINE port 5227" &&
+		inc -n h1 parent del
+}
+
 two_levels() {
 	set_up fabric_create 4 2
 	set_up nodes_create 2
@@ -401,6 +422,8 @@ two_levels() {
 	check "topo: nothing without the key" topo_keyed
 	check "topo: nothing of others to a tenant" topo_tenant
 	check "topo: a group's children" topo_at_work
+	check "plan: the way up that was found" plan_found
+	check "plan: the best one becomes the parent" plan_applied
 	coll "2 leaves, 4 ranks dealt out in turn" 4 2 "(0,2),(1,3)"
 	coll "2 leaves, 2 ranks" 2 2 "(0),(1)"
 	coll "2 leaves, 3 ranks" 3 2 "(0,2),(1)"

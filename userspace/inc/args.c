@@ -30,6 +30,7 @@ static void expectation(const struct arg *arg, char *buf, size_t size)
 		[ARG_NUM_OR_0] = "0 or a number in",
 		[ARG_POW2] = "a power of two in",
 		[ARG_BYTES] = "bytes (or with K, M, G) in",
+		[ARG_TIME] = "a number with us, ms or s, in microseconds in",
 	};
 
 	snprintf(buf, size, "%s %ju..%ju", texts[arg->kind], (uintmax_t)arg->min,
@@ -62,15 +63,13 @@ static bool suffix(const char *end, uint64_t *value)
 	return true;
 }
 
-/* A number with its unit, as tc has them: @value becomes bits per second. */
-static bool rate_unit(const char *end, uint64_t *value)
+/* @units: each is a thousand times the one before it, ends with NULL */
+static bool unit(const char *end, const char *const *units, uint64_t *value)
 {
-	static const char * const units[] = { "bit", "kbit", "mbit", "gbit" };
 	uint64_t factor = 1;
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(units); i++, factor *= 1000) {
-		if (strcmp(end, units[i]))
+	for (; *units; units++, factor *= 1000) {
+		if (strcmp(end, *units))
 			continue;
 		if (*value > UINT64_MAX / factor)
 			return false;
@@ -78,6 +77,21 @@ static bool rate_unit(const char *end, uint64_t *value)
 		return true;
 	}
 	return false;
+}
+
+/* Numbers with units as tc has them: @value becomes microseconds, or bits per second. */
+static bool time_unit(const char *end, uint64_t *value)
+{
+	static const char * const units[] = { "us", "ms", "s", NULL };
+
+	return unit(end, units, value);
+}
+
+static bool rate_unit(const char *end, uint64_t *value)
+{
+	static const char * const units[] = { "bit", "kbit", "mbit", "gbit", NULL };
+
+	return unit(end, units, value);
 }
 
 static bool in_range(const struct arg *arg, uint64_t v)
@@ -329,7 +343,9 @@ int parse_value(struct arg *arg, const char *text)
 		return 0;
 	}
 	ok = number(text, &arg->num, &end);
-	if (ok)
+	if (ok && arg->kind == ARG_TIME)
+		ok = time_unit(end, &arg->num);
+	else if (ok)
 		ok = arg->kind == ARG_BYTES ? suffix(end, &arg->num) : !*end;
 	if (ok && in_range(arg, arg->num))
 		return 0;

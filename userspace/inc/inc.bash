@@ -67,6 +67,10 @@ _inc_keys()
 		compopt -o default 2>/dev/null ;;
 	"topo show")
 		_inc_words "--dot port key timeout" ;;
+	"plan show")
+		_inc_words "file at port ranks local bytes type rate delay used key timeout" ;;
+	"plan apply")
+		_inc_words "at port ranks local bytes type rate used key timeout" ;;
 	"group show" | "member show")
 		_inc_words "group" ;;
 	esac
@@ -89,6 +93,21 @@ _inc_run()
 			mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
 		esac
 	fi
+}
+
+# _inc_plan WORD: what follows this word; 1: what follows any other object's
+_inc_plan()
+{
+	case $1 in
+	file)
+		compopt -o default 2>/dev/null ;;
+	type)
+		_inc_words "f32 i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f64 f8e4m3 f8e5m2" ;;
+	at | ranks | local | bytes | delay | used | timeout)
+		;;
+	*)
+		return 1 ;;
+	esac
 }
 
 _inc_why()
@@ -137,6 +156,9 @@ _inc()
 		_inc_why "$prev"
 		return
 	fi
+	if [ "$object" = plan ] && [ -n "$command" ] && _inc_plan "$prev"; then
+		return
+	fi
 	case $prev in
 	-n)
 		_inc_netns ;;
@@ -156,7 +178,7 @@ _inc()
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo why run save metrics tune"
+			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo plan why run save metrics tune"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then
@@ -173,6 +195,8 @@ _inc()
 			_inc_words "help"
 		elif [ "$object" = ping ]; then
 			_inc_words "port dev count interval timeout help"
+		elif [ "$object" = plan ]; then
+			_inc_words "show apply help"
 		elif [ "$object" = why ]; then
 			_inc_words "$_inc_colls type op count parent key group help"
 		else

@@ -26,8 +26,8 @@ struct options options;
 static const struct object *const objects[] = {
 	&object_node, &object_parent, &object_group, &object_member, &object_stats, &object_port,
 	&object_caps, &object_limits, &object_tenant, &object_qdisc, &object_monitor,
-	&object_ping, &object_topo, &object_why, &object_run, &object_save, &object_metrics,
-	&object_tune,
+	&object_ping, &object_topo, &object_plan, &object_why, &object_run, &object_save,
+	&object_metrics, &object_tune,
 };
 
 static void print_help(FILE *to)

@@ -41,7 +41,7 @@ struct object {
 extern const struct object object_node, object_parent, object_group, object_member, object_stats,
 	object_port, object_caps, object_limits, object_tenant, object_qdisc, object_monitor,
 	object_ping, object_run, object_save, object_topo, object_why, object_metrics,
-	object_tune;
+	object_plan, object_tune;
 
 /* Options before the object. */
 struct options {
@@ -72,6 +72,7 @@ enum arg_kind {
 	ARG_NUM_OR_0,	/* 0 or min..max */
 	ARG_POW2,	/* a power of two in min..max */
 	ARG_BYTES,	/* min..max, with K, M or G behind it */
+	ARG_TIME,	/* min..max microseconds, with us, ms or s behind it */
 	ARG_RATE,	/* min..max, with bit, kbit, mbit or gbit behind it; `words`: 0 */
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* 32 hex digits, @FILE with them, or "none": `key_bytes` */

@@ -117,6 +117,24 @@ static bool walk(const unsigned char *key, uint64_t timeout)
 	return found;
 }
 
+int topo_find(const struct ask_target *first, const unsigned char *key, uint64_t timeout,
+	      const struct hop **found, int *n)
+{
+	int err = 0;
+
+	nhops = 0;
+	if (first)
+		add_hop(first);
+	else
+		err = add_own();
+	if (err)
+		return err;
+	walk(key, timeout);
+	*found = hops;
+	*n = nhops;
+	return 0;
+}
+
 static const struct {
 	const char *code, *text;
 } states[] = {

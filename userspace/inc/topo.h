@@ -30,4 +30,12 @@ struct hop {
 /* topo_ask.c: asks h->at, and fills in the rest but `parent`. @timeout: milliseconds */
 void topo_ask(struct hop *h, const unsigned char *key, uint64_t timeout);
 
+/*
+ * topo.c: asks @first, or without it what this network namespace has above it, and all nodes from
+ * there up to the root; *@found until the next call. Returns 0 or, with the error printed, the exit
+ * status.
+ */
+int topo_find(const struct ask_target *first, const unsigned char *key, uint64_t timeout,
+	      const struct hop **found, int *n);
+
 #endif

@@ -20,6 +20,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 from lib.lab import Run
@@ -129,11 +130,14 @@ class Part:
                 env["TMPDIR"] = memory
             if where != "native":
                 lab = guest_command(where, timeout, kernel) + ["--"] + lab
-            with subprocess.Popen(lab, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  env=env) as child:
+            # a file: modules may be built for the guest first, which says more than a pipe takes
+            with tempfile.TemporaryFile("w+", encoding="utf-8") as log, subprocess.Popen(
+                    lab, stdout=subprocess.PIPE, stderr=log, text=True, env=env) as child:
                 for line in child.stdout:
                     self.line(where, line, out)
-                errors = child.stderr.read()
+                child.wait()
+                log.seek(0)
+                errors = log.read()
         if child.returncode:
             say(errors[-3000:])
             self.failed(f"{where}: ended with status {child.returncode}")

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts around a bridge, and jobs on them: run here or in a guest, the same program.
+"""Hosts around a bridge, or in a tree of nodes, and jobs on them: run here or in a guest, the same
+program.
 
   lab.py PLAN    PLAN: a file with a JSON list of runs (class Run); a line "result: JSON" for each
                  result of a program
 
 Every host is a network namespace with one device eth0, whose peer is a port of the bridge in the
-namespace of the node. What is shaped is shaped both ways: by the host's eth0 and by the port.
+namespace of the node. What is shaped is shaped both ways: by the host's eth0 and by the port. In a
+tree (topology.py) every node is a namespace, too, and its eth0 the lower end of its link upwards.
 """
 import json
 import os
@@ -17,6 +19,9 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from topology import Topology, host_lines, node_lines  # pylint: disable=wrong-import-position
 
 BIN = (os.environ.get("INC_BENCH_BIN")
        or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/bench/bin"))
@@ -40,6 +45,10 @@ class Run:
     options: list = field(default_factory=list)
     node: list = field(default_factory=list)    # options of "inc node add"
     ping: int = 0               # that many echoes between host 1 and the node instead of a job
+    topology: str = ""          # a tree, as topology.py takes it, which may say rates and delays
+    # in a tree, where all ranks meet: the name of a node, "host" (rank 0's), or empty: each at the
+    # node above it
+    meet: str = ""
     timeout: int = 120
 
 
@@ -82,7 +91,7 @@ class Lab:
 
     def build(self):
         run = self.run
-        self.batch("ip", [f"netns add {ns}" for ns in [self.switch] + self.hosts])
+        self.batch("ip", [f"netns add {ns}" for ns in self.namespaces()])
         lines = ["link set lo up", "link add br0 type bridge", f"link set br0 mtu {run.mtu} up"]
         for i, ns in enumerate(self.hosts):
             lines += [f"link add p{i + 1} mtu {run.mtu} type veth peer name eth0 mtu {run.mtu} netns {ns}",
@@ -104,21 +113,29 @@ class Lab:
             file.write("127.0.0.1 localhost\n" + f"{NODE} node\n")
             file.writelines(f"10.9.0.{i + 1} {ns}\n" for i, ns in enumerate(self.hosts))
 
-    def shape(self, ns, devices):
-        """tbf for the rate, netem for delay and loss; both: netem behind the shaper."""
+    def shape(self, ns, devices, rate="", delay=""):
+        """
+        tbf for the rate, netem for delay and loss; both: netem behind the shaper. What is not said
+        here is as the run says.
+        """
         run, lines = self.run, []
-        netem = (f"netem limit 100000 delay {run.delay_ms}ms"
+        rate = rate or run.rate
+        delay = delay or (f"{run.delay_ms}ms" if run.delay_ms else "")
+        netem = (f"netem limit 100000 delay {delay or '0ms'}"
                  + (f" loss {run.loss}%" if run.loss else ""))
         for dev in devices:
-            if run.rate:
-                lines.append(f"qdisc add dev {dev} root handle 1: tbf rate {run.rate} burst {run.burst} limit 4m")
-            if run.delay_ms or run.loss:
-                lines.append(f"qdisc add dev {dev} {'parent 1:1' if run.rate else 'root'} {netem}")
+            if rate:
+                lines.append(f"qdisc add dev {dev} root handle 1: tbf rate {rate} burst {run.burst} limit 4m")
+            if delay or run.loss:
+                lines.append(f"qdisc add dev {dev} {'parent 1:1' if rate else 'root'} {netem}")
         if lines:
             self.batch("tc", lines, "-n", ns)
 
+    def namespaces(self):
+        return [self.switch] + self.hosts
+
     def __exit__(self, *_):
-        for ns in [self.switch] + self.hosts:
+        for ns in self.namespaces():
             subprocess.run(["ip", "netns", "del", ns], stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(self.dir, ignore_errors=True)
 
@@ -127,13 +144,17 @@ class Lab:
         Bytes that the hosts' devices have sent, headers of every packet included, where a qdisc
         counts them.
         """
-        total = 0
-        for ns in self.hosts:
-            for qdisc in json.loads(command("tc", "-n", ns, "-s", "-j", "qdisc", "show", "dev",
-                                            "eth0")):
-                if qdisc.get("root") and qdisc["kind"] == "tbf":
-                    total += qdisc["bytes"]
-        return total
+        return sum(self.sent_by(ns, "eth0") for ns in self.hosts)
+
+    @staticmethod
+    def sent_by(ns, dev):
+        return sum(qdisc["bytes"] for qdisc in json.loads(command("tc", "-n", ns, "-s", "-j",
+                                                                  "qdisc", "show", "dev", dev))
+                   if qdisc.get("root") and qdisc["kind"] == "tbf")
+
+    def links(self):
+        """{who is at the lower end: [bytes sent up, bytes sent down]}, where a qdisc counts them."""
+        return {}
 
     def launcher(self):
         """
@@ -150,18 +171,26 @@ class Lab:
 
     def per_rank(self, program):
         run = self.run
-        options = (["--size", str(run.hosts), "--parent", NODE, "--device", "eth0", "--dir",
-                    self.dir] + run.options)
+        options = ["--size", str(run.hosts), "--device", "eth0", "--dir", self.dir] + run.options
         if run.algorithm:
             options += ["--algorithm", run.algorithm]
         return [["ip", "netns", "exec", ns, program, "--sizes", run.sizes, "--rank",
-                 str(i)] + options
+                 str(i), "--parent", self.parent(i)] + options
                 for i, ns in enumerate(self.hosts)]
+
+    def parent(self, _):
+        """The node of this rank."""
+        return NODE
+
+    @property
+    def networks(self):
+        """Where hosts reach one another, and the launcher reaches them."""
+        return "10.9.0.0/24"
 
     def openmpi(self):
         mca = {"plm_rsh_agent": self.launcher(), "plm_rsh_no_tree_spawn": "1", "btl": "tcp,self",
-               "pml": "ob1", "btl_tcp_if_include": "10.9.0.0/24",
-               "oob_tcp_if_include": "10.9.0.0/24", "mpi_yield_when_idle": "1",
+               "pml": "ob1", "btl_tcp_if_include": self.networks,
+               "oob_tcp_if_include": self.networks, "mpi_yield_when_idle": "1",
                "btl_tcp_eager_limit": "65536", "btl_tcp_rndv_eager_limit": "65536",
                "btl_tcp_sndbuf": "0", "btl_tcp_rcvbuf": "0", "hwloc_base_binding_policy": "none"}
         if self.run.algorithm:
@@ -209,6 +238,10 @@ class Lab:
         return json.loads(command("ip", "netns", "exec", self.switch, "inc", "-j", "-s", "stats",
                                   "show"))
 
+    def add_nodes(self):
+        command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0",
+                *self.run.node)
+
     def job(self):
         """Runs it; returns the lines of JSON that rank 0 printed."""
         server = None
@@ -217,9 +250,8 @@ class Lab:
                                 subprocess.DEVNULL)
         elif self.run.library == "inc":
             command("modprobe", "inc")
-            command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0",
-                    *self.run.node)
-        before = self.sent()
+            self.add_nodes()
+        before, links = self.sent(), self.links()
         files = [open(f"{self.dir}/out{i}", "w+", encoding="utf-8")
                  for i in range(len(self.commands()))]
         processes = [self.start(args, out) for args, out in zip(self.commands(), files)]
@@ -237,6 +269,8 @@ class Lab:
             file.close()
         for r in results:
             r["sent"] = self.sent() - before
+            r["links"] = {name: [now - then for now, then in zip(sent, links[name])]
+                          for name, sent in self.links().items()}
             if self.run.library == "inc":
                 r["node"] = self.counters()
         return results
@@ -272,16 +306,86 @@ class Lab:
             time.sleep(0.05)
 
     def echoes(self):
-        """Round trips between the first host and the node, in seconds: the kernel answers."""
-        out = command("ip", "netns", "exec", self.hosts[0], "ping", "-n", "-c", str(self.run.ping),
-                      "-i", "0.01", NODE,
-                      timeout=self.run.timeout)
+        """Round trips between a host and the node, in seconds: the kernel answers."""
+        ns, to = self.ends()
+        out = command("ip", "netns", "exec", ns, "ping", "-n", "-c", str(self.run.ping), "-i",
+                      "0.01", to, timeout=self.run.timeout)
         return [float(line.split("time=")[1].split()[0]) / 1e3
                 for line in out.splitlines() if "time=" in line]
 
+    def ends(self):
+        """Of what echoes measure: a namespace and an address."""
+        return self.hosts[0], NODE
+
+
+class Tree(Lab):
+    """
+    Hosts below a tree of nodes. The launchers of MPI run at the root, which reaches all hosts; so
+    would one at any of these.
+    """
+
+    def __init__(self, run):
+        self.topology = Topology(run.topology)
+        super().__init__(run)
+        self.switch = self.ns(self.topology.root)
+        self.hosts = [self.ns(host) for host in self.topology.hosts]
+
+    def ns(self, place):
+        return self.prefix + place.name
+
+    def namespaces(self):
+        return [self.ns(place) for place in self.topology.places.values()]
+
+    def build(self):
+        mtu, places = self.run.mtu, self.topology.places.values()
+        self.batch("ip", [f"netns add {ns}" for ns in self.namespaces()])
+        for place in places:
+            if place.above:
+                command("ip", "-n", self.ns(place.above), "link", "add", place.device, "mtu",
+                        str(mtu), "type", "veth", "peer", "name", "eth0", "mtu", str(mtu), "netns",
+                        self.ns(place))
+        for place in places:
+            self.batch("ip", host_lines(place) if place.kind == "host" else node_lines(place), "-n",
+                       self.ns(place))
+            if place.kind == "node":
+                command("ip", "netns", "exec", self.ns(place), "sh", "-c",
+                        "echo 1 >/proc/sys/net/ipv4/ip_forward")
+            if place.above:
+                self.shape(self.ns(place.above), [place.device], place.rate, place.delay)
+                self.shape(self.ns(place), ["eth0"], place.rate, place.delay)
+        with open(f"{self.dir}/hosts", "w", encoding="utf-8") as file:
+            file.write("127.0.0.1 localhost\n")
+            file.writelines(f"{place.address} {self.ns(place)}\n" for place in places)
+
+    def links(self):
+        return {place.name: [self.sent_by(self.ns(place), "eth0"),
+                             self.sent_by(self.ns(place.above), place.device)]
+                for place in self.topology.places.values() if place.above}
+
+    def parent(self, i):
+        hosts, meet = self.topology.hosts, self.run.meet
+        if meet == "host":
+            return f"edge:{hosts[0].address}"
+        return self.topology.places[meet].address if meet else hosts[i].above.address
+
+    @property
+    def networks(self):
+        return "10.1.0.0/16,10.2.0.0/16"
+
+    def add_nodes(self):
+        for place in self.topology.nodes:
+            device = "br0" if all(below.kind == "host" for below in place.below) else "all"
+            above = ["parent", place.above.address] if place.above else []
+            command("inc", "-n", self.ns(place), "node", "add", "dev", device, *above,
+                    *self.run.node)
+
+    def ends(self):
+        """The longest way up."""
+        return self.ns(self.topology.deepest), self.topology.root.address
+
 
 def measure(run):
-    with Lab(run) as lab:
+    with (Tree if run.topology else Lab)(run) as lab:
         if run.ping:
             return [{"seconds": lab.echoes(), "library": "ping", "bytes": 0, "ranks": run.hosts}]
         return lab.job()

@@ -36,6 +36,7 @@ static struct size sizes[MAX_SIZES];
 static unsigned int nsizes;
 static struct bench_place place;
 static bool overlap;
+static unsigned int below = 1024;
 static double samples[MAX_SAMPLES];
 
 static const char usage[] =
@@ -45,6 +46,7 @@ static const char usage[] =
 	"  --device DEV	the network device\n"
 	"  --dir DIR	a directory that all ranks share\n"
 	"  --algorithm NAME	one of the library's\n"
+	"  --below N	data are whole numbers from 0 to N - 1, N a power of two; default 1024\n"
 	"  --overlap	compute while an operation is under way, and say how much longer it took\n";
 
 static unsigned long parse(const char *what, const char *text, char **end)
@@ -92,6 +94,7 @@ static void parse_args(int argc, char **argv)
 		{ "sizes", 1, NULL, 's' }, { "rank", 1, NULL, 'r' }, { "size", 1, NULL, 'n' },
 		{ "parent", 1, NULL, 'p' }, { "device", 1, NULL, 'i' }, { "dir", 1, NULL, 'd' },
 		{ "algorithm", 1, NULL, 'a' }, { "overlap", 0, NULL, 'o' },
+		{ "below", 1, NULL, 'b' },
 		{ "help", 0, NULL, 'h' }, { 0 },
 	};
 	int c;
@@ -113,6 +116,8 @@ static void parse_args(int argc, char **argv)
 			place.dir = optarg;
 		else if (c == 'a')
 			place.algorithm = optarg;
+		else if (c == 'b')
+			below = parse("below", optarg, &end);
 		else if (c == 'o')
 			overlap = true;
 		else
@@ -122,6 +127,8 @@ static void parse_args(int argc, char **argv)
 	}
 	if (optind < argc || !nsizes)
 		errx(2, "expected --sizes and options only: see --help");
+	if (!below || (below & (below - 1)))
+		errx(2, "--below %u: expected a power of two", below);
 	if (overlap && !library.begin)
 		errx(2, "--overlap: %s cannot", library.name);
 }
@@ -130,7 +137,7 @@ static void parse_args(int argc, char **argv)
 
 static float value(size_t i, int rank, unsigned long op)
 {
-	return (i * 31 + rank * 17u + op * 7) & 1023;
+	return (i * 31 + rank * 17u + op * 7) & (below - 1);
 }
 
 static float expected(size_t i, unsigned long op)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The benchmark through libinc. */
+/* The benchmark through libinc; the algorithm "bf16": elements travel as bf16. */
 #include <err.h>
+#include <string.h>
 
 #include <inc.h>
 
@@ -8,6 +9,9 @@
 
 static struct inc_group *group;
 static struct inc_request request;
+static struct inc_args args = {
+	.coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32, .op = INC_OP_SUM,
+};
 
 static void join(struct bench_place *place)
 {
@@ -16,13 +20,20 @@ static void join(struct bench_place *place)
 		.timeout_ms = 60000,
 	};
 
+	if (place->algorithm && strcmp(place->algorithm, "bf16"))
+		errx(2, "--algorithm %s: expected bf16", place->algorithm);
+	if (place->algorithm)
+		args.wire = INC_TYPE_BF16;
 	if (inc_join(&group, &opts))
 		errx(1, "%s", inc_errmsg(NULL));
 }
 
 static void allreduce(const float *send, float *recv, size_t count)
 {
-	if (inc_allreduce(group, send, recv, count, INC_TYPE_F32, INC_OP_SUM))
+	args.send = send;
+	args.recv = recv;
+	args.count = count;
+	if (inc_collective(group, &args))
 		errx(1, "%s", inc_errmsg(group));
 }
 
