@@ -324,6 +324,15 @@ static inline bool netinc_group_over(const struct netinc_group *g)
 	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
 }
 
+/*
+ * Does it gather for a return that may never be? Its ranks are elsewhere, where the group goes on,
+ * or fails. May be asked without its lock by code that looks for a group.
+ */
+static inline bool netinc_group_awaits_return(const struct netinc_group *g)
+{
+	return g->cfg.returns && !READ_ONCE(g->epoch);
+}
+
 /* Is it one over several nodes whose ranks go elsewhere when one of these is lost? */
 static inline bool netinc_group_may_move(const struct netinc_group *g)
 {
