@@ -366,6 +366,8 @@ u32 netinc_children_lowest(const struct netinc_group *g);
  */
 u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			 const struct inc_join *join, const struct netinc_peer *peer);
+/* Lowest rank below the node that has sent this JOIN, NETINC_NO_RANK: it names none. */
+u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *join);
 /* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			  const struct inc_join *join, u64 *detail);

@@ -584,9 +584,12 @@ static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 	*detail = pkt->child;
 	if (!was_member(g, pkt->child, join))
 		return INC_REFUSE_RANK_TAKEN;
-	*detail = 0;
-	if (netinc_join_height(join) && !g->cfg.returns)
-		return INC_REFUSE_TREE;
+	code = check_node(g, join, detail);
+	if (code)
+		return code;
+	*detail = pkt->child;
+	if (netinc_join_height(join) && netinc_children_first(g, join) != pkt->child)
+		return INC_REFUSE_SIZE;
 	*detail = g->epoch;
 	if (g->epoch >= NETINC_MAX_EPOCH)
 		return INC_REFUSE_NEXT;

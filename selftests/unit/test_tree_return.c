@@ -255,10 +255,42 @@ static void test_next_return(void)
 	end_tree();
 }
 
+/* A node that is refused begins nothing anew. */
+static void test_refused_node(void)
+{
+	struct {
+		struct inc_join join;
+		__be32 ranks[1];
+		struct inc_addr edge;
+	} m = { .join = join_body(0, MOVE + 3, 40, INC_JOIN_RETURN | 1) };
+	struct frame f = { .from = 2, .to = 0,
+			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .epoch = 9,
+				    .len = sizeof(m) } };
+	const struct netinc_group *g = &net.node[0].g;
+	u32 joined;
+
+	begin_return(false);
+	ask_all(MOVE);
+	wait_ms(50);
+	joined = g->joined;
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "no ranks are below it");
+	netinc_bit_set(m.ranks, 1);
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "another rank is the lowest");
+	netinc_bit_set(m.ranks, 0);
+	m.join.window = cpu_to_be16(7);
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "its window is none");
+	expect(g->move == MOVE && g->joined == joined && joined == RANKS, "%u ranks at move %u",
+	       g->joined, g->move);
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_gathers), KTAP(test_same_block), KTAP(test_later_move), KTAP(test_apart),
 	KTAP(test_goes), KTAP(test_left), KTAP(test_narrow), KTAP(test_keeps_fallback),
-	KTAP(test_next_return),
+	KTAP(test_next_return), KTAP(test_refused_node),
 };
 
 int main(int argc, char **argv)
