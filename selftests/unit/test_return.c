@@ -231,7 +231,8 @@ static void test_called_again(void)
 	refused_at_home(INC_REFUSE_TREE);
 	refused_at_home(INC_REFUSE_NO_NODE);
 	expect(!call_to(6) && env.place == 0, "place %u", env.place);
-	refused_at_home(INC_REFUSE_TREE);
+	expect(!call_to(7) && env.place == 1, "place %u", env.place);
+	refused_at_home(INC_REFUSE_NO_NODE);
 	expect_state(INC_STATE_FAILED);
 	netinc_ep_retain_drop(&env.ep);
 }
