@@ -266,7 +266,12 @@ struct netinc_ep {
 	struct netinc_peer plan[NETINC_PLAN];	/* the node, standby nodes, the edge */
 	u8 edge;		/* index of the edge in plan[], 0: it is not one of the places */
 	u64 moved;		/* time at which the last move began */
-	/* time of the last packet from where the group was when the first of these moves began */
+	/*
+	 * moving: value of `move` when the first of these moves began, or the move to the tree if
+	 * that was the first
+	 */
+	u32 round;
+	/* time of the last packet from where the rank was then */
 	u64 unsettled;
 	u32 refusals;		/* places in a row that have refused it */
 	/*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Back to where the group formed; rule 6 of protocol.rst, and "Moves from a tree" there.
+ * Back to where the group formed; rule 6 of protocol.rst, and "Back to the tree" there.
  *
  * To a single node all ranks go when rank 0, which has nothing under way, has found that it is
  * there.
@@ -19,7 +19,7 @@
 
 void netinc_ep_reset_home(struct netinc_ep *ep)
 {
-	if (!netinc_ep_place(ep, ep->move) || !ep->home_pause)
+	if (!ep->home_pause || (!ep->from_tree && !netinc_ep_place(ep, ep->move)))
 		ep->home_pause = clamp_t(u32, ep->settings.dead_ms / 2, 1, HOME_PAUSE_FIRST);
 	ep->home_probed = ep->tree[0].heard;
 	ep->home_challenge = 0;

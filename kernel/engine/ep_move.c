@@ -141,13 +141,31 @@ static void leave_word(struct netinc_ep *ep, u64 now)
 		netinc_ep_send_join(ep, now);
 }
 
+/*
+ * Does it leave a tree through which more than a window of blocks has come? Then the next attempt
+ * to return comes soon; else they get ever rarer.
+ */
+static bool has_worked_in_tree(const struct netinc_ep *ep)
+{
+	return ep->from_tree && ep->move == ep->settled && !netinc_ep_place(ep, ep->move) &&
+	       ep->una - ep->start > ep->settings.window;
+}
+
 void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
 	bool tells = netinc_ep_moving(ep) && !netinc_ep_returning(ep);
 
 	count_silence(ep, now);
-	if (ep->move == ep->settled)
+	if (has_worked_in_tree(ep))
+		ep->home_pause = 0;
+	/*
+	 * it had a place that worked, of which nothing has been heard on the way to the tree and
+	 * back: once only, whoever calls
+	 */
+	if (ep->move == ep->settled || (netinc_ep_returning(ep) && ep->round == ep->settled)) {
 		ep->unsettled = ep->tree[0].heard;
+		ep->round = ep->move;
+	}
 	ep->move = move;
 	if (tells)
 		leave_word(ep, now);
@@ -176,10 +194,12 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	netinc_ep_move_join(ep, now);
 }
 
-/* Has it been everywhere since it had a place? */
+/* Has it been everywhere since it had a place, or did not find the tree, which it left that for? */
 static bool has_been_round(const struct netinc_ep *ep)
 {
-	return netinc_ep_next_move(ep) - ep->settled > ep->nplan;
+	u32 since = netinc_ep_moving(ep) ? ep->round : ep->settled;
+
+	return netinc_ep_next_move(ep) - since > ep->nplan;
 }
 
 /*

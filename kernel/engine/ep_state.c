@@ -164,11 +164,29 @@ static bool may_settle(const struct netinc_ep *ep)
 	return (s64)(ep->una - e->block) >= 0;
 }
 
+/* The node of the tree, which it has asked whether all could come, need not wait for it. */
+static void ask_no_more(struct netinc_ep *ep)
+{
+	struct netinc_error e = { .code = INC_ERR_RANK_ABORT, .resume = ep->cfg.nonce,
+				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
+	struct inc_error_pkt body;
+	struct netinc_pkt pkt;
+
+	if (!ep->home_challenge)
+		return;
+	netinc_error_build(&body, &e);
+	netinc_ep_header(ep, &pkt, INC_PKT_ABORT);
+	pkt.incarnation = 0;
+	pkt.cookie = 0;
+	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
+}
+
 void netinc_ep_left(struct netinc_ep *ep, u64 now)
 {
 	/* elsewhere the node forgets a group that all have left at once */
 	if (netinc_ep_retains(ep))
 		send_done(ep, INC_ERR_LEFT, now);
+	ask_no_more(ep);
 	ep->left = true;
 	netinc_ep_set_state(ep, INC_STATE_CLOSED);
 }

@@ -324,6 +324,15 @@ static inline bool netinc_group_over(const struct netinc_group *g)
 	return state == INC_GROUP_FAILED || state == INC_GROUP_LEFT;
 }
 
+/*
+ * Does it gather for a return that may never be? Its ranks are elsewhere, where the group goes on,
+ * or fails. May be asked without its lock by code that looks for a group.
+ */
+static inline bool netinc_group_awaits_return(const struct netinc_group *g)
+{
+	return g->cfg.returns && !READ_ONCE(g->epoch);
+}
+
 /* Is it one over several nodes whose ranks go elsewhere when one of these is lost? */
 static inline bool netinc_group_may_move(const struct netinc_group *g)
 {
@@ -357,6 +366,8 @@ u32 netinc_children_lowest(const struct netinc_group *g);
  */
 u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			 const struct inc_join *join, const struct netinc_peer *peer);
+/* Lowest rank below the node that has sent this JOIN, NETINC_NO_RANK: it names none. */
+u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *join);
 /* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			  const struct inc_join *join, u64 *detail);

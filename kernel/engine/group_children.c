@@ -81,26 +81,33 @@ u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *
 	return netinc_group_child(g, pkt->child);
 }
 
+u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *join)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size && !is_below(join, i); i++)
+		;
+	return i < g->cfg.size ? i : NETINC_NO_RANK;
+}
+
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			  const struct inc_join *join, u64 *detail)
 {
 	u32 mine = g->members[child].present ? child + 1 : 0, i;
-	bool lowest = true;
 
 	*detail = pkt->child;
 	if (!netinc_join_height(join))
 		return g->owner[child] && g->owner[child] != mine ? INC_REFUSE_RANK_TAKEN : 0;
+	if (netinc_children_first(g, join) != pkt->child)
+		return INC_REFUSE_SIZE;
 	for (i = 0; i < g->cfg.size; i++) {
 		if (!is_below(join, i))
 			continue;
-		if (lowest && i != pkt->child)
-			return INC_REFUSE_SIZE;
-		lowest = false;
 		*detail = i;
 		if (g->owner[i] && g->owner[i] != mine)
 			return INC_REFUSE_RANK_TAKEN;
 	}
-	return lowest ? INC_REFUSE_SIZE : 0;
+	return 0;
 }
 
 /* Who was below @child is below @to - 1 from now on, 0: below nobody. */

@@ -89,6 +89,9 @@ static void settle_children(struct netinc_group *g)
 	netinc_children_number(g, window);
 	WRITE_ONCE(g->levels, g->height);
 	g->cfg.settings.window = window;
+	/* who returns has a plan already, which does not change */
+	if (g->cfg.returns)
+		return;
 	if (g->height && !netinc_peer_is_far(netinc_group_edge(g)) && !g->cfg.nstandby)
 		g->cfg.settings.fallback = INC_FALLBACK_NONE;
 }
@@ -111,7 +114,7 @@ static void begin_epoch(struct netinc_group *g, u64 now)
 	/* contributions that have not come, or were another tree's, have been sent all the same */
 	if (!first && (!g->opseq || (s32)(g->begun - g->opseq) > 0))
 		g->opseq = g->begun ?: 1;
-	g->epoch = epoch + 1;
+	WRITE_ONCE(g->epoch, epoch + 1);
 	if (shrinks)
 		g->shrunk = g->epoch;
 	start_epoch(g, start, first, now);
@@ -228,7 +231,7 @@ int netinc_group_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 	survey_members(g, &epoch);
 	g->opseq = be32_to_cpu(ready->opseq);
 	g->block = be16_to_cpu(ready->block);
-	g->epoch = pkt->epoch;
+	WRITE_ONCE(g->epoch, pkt->epoch);
 	start_epoch(g, be64_to_cpu(ready->start), first, now);
 	netinc_uplink_begin(g, pkt, ready, now);
 	return 0;
@@ -480,14 +483,17 @@ bool netinc_group_is_for(const struct netinc_group *g, u64 lineage, u32 move, bo
 	if (!returns)
 		return !READ_ONCE(g->levels);
 	/* when it has formed, it is for who has not had READY yet */
-	return !READ_ONCE(g->epoch) || (READ_ONCE(g->move) == move && !netinc_group_over(g));
+	return netinc_group_awaits_return(g) ||
+	       (READ_ONCE(g->move) == move && !netinc_group_over(g));
 }
 
 bool netinc_group_moves(const struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_join *join)
 {
+	/* the next return is of another group than the one that has formed */
 	return !pkt->incarnation && g->cfg.returns == netinc_join_returns(join) &&
-	       g->cfg.settings.fallback && !g->levels &&
+	       g->cfg.settings.fallback &&
+	       (g->cfg.returns ? netinc_group_awaits_return(g) : !g->levels) &&
 	       be64_to_cpu(join->lineage) == g->cfg.lineage &&
 	       (s32)(be32_to_cpu(join->move) - g->move) > 0;
 }
@@ -503,7 +509,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 	netinc_agg_drain(&g->agg);
 	g->running = false;
 	g->state = INC_GROUP_JOINING;
-	g->move = move;
+	WRITE_ONCE(g->move, move);
 	g->joined = 0;
 	memset(g->owner, 0, g->cfg.size * sizeof(*g->owner));
 	g->nleft = 0;
@@ -578,9 +584,12 @@ static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 	*detail = pkt->child;
 	if (!was_member(g, pkt->child, join))
 		return INC_REFUSE_RANK_TAKEN;
-	*detail = 0;
-	if (netinc_join_height(join) && !g->cfg.returns)
-		return INC_REFUSE_TREE;
+	code = check_node(g, join, detail);
+	if (code)
+		return code;
+	*detail = pkt->child;
+	if (netinc_join_height(join) && netinc_children_first(g, join) != pkt->child)
+		return INC_REFUSE_SIZE;
 	*detail = g->epoch;
 	if (g->epoch >= NETINC_MAX_EPOCH)
 		return INC_REFUSE_NEXT;

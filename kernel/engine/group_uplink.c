@@ -121,12 +121,23 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	g->ops->send_up(g, &pkt, &m, sizeof(m.join) + netinc_join_tail_bytes(&m.join));
 }
 
+/* Is the group to return with blocks that are longer than what the way up carries by now? */
+static bool is_too_narrow(const struct netinc_group *g)
+{
+	u32 i;
+
+	for (i = 0; g->cfg.returns && i < g->nmembers; i++)
+		if (g->members[i].present && g->members[i].block > g->cfg.up_block)
+			return true;
+	return false;
+}
+
 void netinc_uplink_ask(struct netinc_group *g, u64 now)
 {
 	struct netinc_uplink *up = &g->up;
 	u64 since = now - up->asked, pause = max(up->pause, JOIN_FIRST);
 
-	if (!g->cfg.has_parent || !g->joined || up->refused)
+	if (!g->cfg.has_parent || !g->joined || up->refused || is_too_narrow(g))
 		return;
 	if (up->state == NETINC_UPLINK_NONE) {
 		up->state = NETINC_UPLINK_ASKING;

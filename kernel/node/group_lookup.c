@@ -103,7 +103,8 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 
 	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
 		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage ||
-		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp))
+		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp) ||
+		    netinc_group_awaits_return(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
 		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());

@@ -204,9 +204,123 @@ static void test_fails(void)
 	}
 }
 
+/* A tree that has not formed is none of the places: all others are tried before it gives up. */
+static void test_all_places(void)
+{
+	in_tree(INC_FALLBACK_EDGE, 1);
+	expect(!call_to(1) && env.place == 1, "place %u", env.place);
+	ready_again(2, 0);
+	expect(!call_to(3) && env.place == 0, "place %u", env.place);
+	refused_at_home(INC_REFUSE_TREE);
+	expect(env.ep.move == 4 && env.place == 1, "place %u", env.place);
+	refused_at_home(INC_REFUSE_NO_NODE);
+	expect(env.ep.move == 5 && env.place == 2, "place %u", env.place);
+	expect_state(INC_STATE_RESYNC);
+	refused_at_home(INC_REFUSE_NO_NODE);
+	expect_state(INC_STATE_FAILED);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* But once only: a liar that calls it back again and again does not keep it from giving up. */
+static void test_called_again(void)
+{
+	in_tree(INC_FALLBACK_EDGE, 1);
+	expect(!call_to(1), "MOVE");
+	ready_again(2, 0);
+	expect(!call_to(3), "MOVE");
+	refused_at_home(INC_REFUSE_TREE);
+	refused_at_home(INC_REFUSE_NO_NODE);
+	expect(!call_to(6) && env.place == 0, "place %u", env.place);
+	expect(!call_to(7) && env.place == 1, "place %u", env.place);
+	refused_at_home(INC_REFUSE_NO_NODE);
+	expect_state(INC_STATE_FAILED);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* What it was silent for while it tried to return does not count where it comes back to. */
+static void test_silent_places(void)
+{
+	in_tree(INC_FALLBACK_EDGE, 1);
+	expect(!call_to(1), "MOVE");
+	ready_again(2, 0);
+	expect(!call_to(3), "MOVE");
+	while (env.ep.state == INC_STATE_RESYNC && env.ep.move < 5 && env.now < 10000000) {
+		env.now += 10000;
+		netinc_ep_timer(&env.ep, env.now);
+	}
+	expect(env.ep.move == 5 && env.place == 2, "move %u, place %u", env.ep.move, env.place);
+	expect_state(INC_STATE_RESYNC);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* It goes for good: its node of the tree, which counts it as one that could come, hears so. */
+static void test_leaves(void)
+{
+	const struct inc_error_pkt *body;
+	struct netinc_op op;
+	const struct sent *s;
+
+	at_edge();
+	run_timer(env.now + DEAD * NETINC_MS / 2);
+	expect(!home_challenge(HOME_AT, 5), "CHALLENGE");
+	expect(!netinc_ep_leave(&env.ep, &op, env.now), "LEAVE");
+	env.seen = env.logged;
+	wait(4711, 2, DOWN, 0);
+	expect_state(INC_STATE_CLOSED);
+	while ((s = next_sent())->type && s->to != HOME_AT)
+		;
+	body = (const void *)s->body;
+	expect(s->type == INC_PKT_ABORT && !s->pkt.incarnation && !s->pkt.cookie &&
+	       s->pkt.epoch == 2 && s->pkt.child == RANK && !s->pkt.flags &&
+	       be16_to_cpu(body->code) == INC_ERR_RANK_ABORT && be32_to_cpu(body->resume) == 4711,
+	       "type %u", s->type);
+	netinc_ep_retain_drop(&env.ep);
+}
+
+/* Rank 0 has returned, and the tree is lost again. */
+static void return_and_lose(struct netinc_op *op, u32 blocks)
+{
+	u32 move = env.ep.move, i;
+	u64 start;
+
+	expect(!home_wait(HOME_AT, NETINC_NO_RANK, 0), "WAIT");
+	expect(env.place == 0, "place %u", env.place);
+	/* the test's READY is for another rank */
+	env.ep.cfg.rank = RANK;
+	env.move = move + 1;
+	start = netinc_ep_next(&env.ep);
+	expect(!tree_ready(env.ep.epoch + 1, start, 1), "READY");
+	for (i = 0; i < blocks; i++) {
+		op[i] = barrier();
+		submit_op(&op[i]);
+		expect(!result(&op[i], start + i), "RESULT");
+	}
+	expect(!call_to(move + 2) && env.place == 1, "place %u", env.place);
+	ready_again(env.ep.epoch + 1, start + blocks);
+	env.ep.cfg.rank = 0;
+}
+
+/* A tree through which nothing comes is tried ever more seldom, though it says READY each time. */
+static void test_pauses(void)
+{
+	struct netinc_op op[2 * W];
+
+	at_edge();
+	env.ep.cfg.rank = 0;
+	expect(env.ep.home_pause == DEAD / 2, "%u ms", env.ep.home_pause);
+	return_and_lose(op, 0);
+	expect(env.ep.home_pause == DEAD, "%u ms", env.ep.home_pause);
+	return_and_lose(op, W);
+	expect(env.ep.home_pause == 2 * DEAD, "%u ms", env.ep.home_pause);
+	return_and_lose(op, W + 1);
+	expect(env.ep.home_pause == DEAD / 2, "%u ms", env.ep.home_pause);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_asks), KTAP(test_recalled), KTAP(test_recalled_late), KTAP(test_decides),
-	KTAP(test_fails),
+	KTAP(test_fails), KTAP(test_all_places), KTAP(test_called_again),
+	KTAP(test_silent_places), KTAP(test_leaves), KTAP(test_pauses),
 };
 
 int main(int argc, char **argv)

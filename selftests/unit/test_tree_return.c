@@ -26,15 +26,20 @@ static void begin_return(bool chain)
 	}
 }
 
+static struct inc_join join_body(u32 rank, u32 move, u64 next, u8 below)
+{
+	return (struct inc_join){ .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
+				  .next = cpu_to_be64(next), .block = cpu_to_be16(128),
+				  .move = cpu_to_be32(move), .lineage = cpu_to_be64(LINEAGE),
+				  .below = below, .fallback = INC_FALLBACK_EDGE,
+				  .window = cpu_to_be16(W), .dead_ms = cpu_to_be32(DEAD) };
+}
+
 /* JOIN of a rank that returns, or would if all could. */
 static int come(u32 rank, u32 move, u64 next, u8 below)
 {
 	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_JOIN);
-	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
-			      .next = cpu_to_be64(next), .block = cpu_to_be16(128),
-			      .move = cpu_to_be32(move), .lineage = cpu_to_be64(LINEAGE),
-			      .below = below, .fallback = INC_FALLBACK_EDGE,
-			      .window = cpu_to_be16(W), .dead_ms = cpu_to_be32(DEAD) };
+	struct inc_join j = join_body(rank, move, next, below);
 	int err;
 
 	pkt.incarnation = 0;
@@ -176,9 +181,116 @@ static void test_goes(void)
 	end_tree();
 }
 
+/* Who has left asks no more, and says so: the others are not called then. */
+static void test_left(void)
+{
+	struct netinc_error e = { .code = INC_ERR_RANK_ABORT, .resume = 103,
+				  .rank = { 3, NETINC_NO_RANK } };
+	struct netinc_pkt pkt = { .type = INC_PKT_ABORT, .group = 77, .span = 1, .child = 3,
+				  .epoch = 9 };
+	struct inc_error_pkt body;
+	u32 i;
+
+	begin_return(false);
+	for (i = 0; i < RANKS; i++)
+		if (i != 2)
+			expect(!come(i, MOVE, 0, INC_JOIN_RETURN | INC_JOIN_STALE), "rank %u", i);
+	netinc_error_build(&body, &e);
+	expect(!rank_says(3, &pkt, &body, sizeof(body), NULL), "ABORT");
+	wait_ms(100);
+	expect(!come(2, MOVE, 0, INC_JOIN_RETURN | INC_JOIN_STALE), "rank 2");
+	wait_ms(200);
+	expect(!is_called(0), "rank 0 is called, and rank 3 does not come");
+	end_tree();
+}
+
+/* Blocks are as long as they were: a way up that carries less by now leads nowhere. */
+static void test_narrow(void)
+{
+	begin_return(false);
+	net.node[1].g.cfg.up_block = 112;
+	ask_all(MOVE);
+	wait_ms(100);
+	expect(!is_called(0) && !is_called(3), "called to where the group cannot form");
+	expect(net.told[0].waits, "rank 0 is told nothing");
+	end_tree();
+}
+
+/* The plan is that of before: where rank 0 is, nobody needs to know anew. */
+static void test_keeps_fallback(void)
+{
+	struct netinc_peer local = { .addr = { 169, 254, 0, RANK_AT }, .family = NETINC_AF_INET,
+				     .udp_port = cpu_to_be16(5227), .ifindex = 1 };
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .epoch = 9 };
+	struct inc_join j = join_body(0, MOVE, 40, INC_JOIN_RETURN);
+	u64 detail;
+	u32 i;
+
+	begin_return(false);
+	for (i = 1; i < RANKS; i++)
+		expect(!come(i, MOVE, 40, INC_JOIN_RETURN), "rank %u", i);
+	expect(!netinc_group_join(&net.node[1].g, &pkt, &j, &local, net.now, &detail), "rank 0");
+	pump();
+	wait_ms(100);
+	expect_returned(MOVE);
+	expect(net.told[3].ready.fallback == INC_FALLBACK_EDGE, "fallback %u",
+	       net.told[3].ready.fallback);
+	end_tree();
+}
+
+/* All at one node, which has formed the group: the next return does not begin this one anew. */
+static void test_next_return(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	u32 i;
+
+	begin_return(false);
+	for (i = 0; i < RANKS; i++)
+		net.at[i] = 1;
+	come_all(MOVE);
+	expect(g->state == INC_GROUP_ACTIVE && !g->levels, "state %u", g->state);
+	expect(come(3, MOVE + 3, 40, INC_JOIN_RETURN) == INC_REFUSE_MOVED, "a later move");
+	expect(g->state == INC_GROUP_ACTIVE && g->move == MOVE, "it begins anew");
+	expect(!netinc_group_is_for(g, LINEAGE, MOVE + 3, true), "for the next return");
+	end_tree();
+}
+
+/* A node that is refused begins nothing anew. */
+static void test_refused_node(void)
+{
+	struct {
+		struct inc_join join;
+		__be32 ranks[1];
+		struct inc_addr edge;
+	} m = { .join = join_body(0, MOVE + 3, 40, INC_JOIN_RETURN | 1) };
+	struct frame f = { .from = 2, .to = 0,
+			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .epoch = 9,
+				    .len = sizeof(m) } };
+	const struct netinc_group *g = &net.node[0].g;
+	u32 joined;
+
+	begin_return(false);
+	ask_all(MOVE);
+	wait_ms(50);
+	joined = g->joined;
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "no ranks are below it");
+	netinc_bit_set(m.ranks, 1);
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "another rank is the lowest");
+	netinc_bit_set(m.ranks, 0);
+	m.join.window = cpu_to_be16(7);
+	memcpy(f.body, &m, sizeof(m));
+	expect(at_node(&net.node[0], &f) == INC_REFUSE_SIZE, "its window is none");
+	expect(g->move == MOVE && g->joined == joined && joined == RANKS, "%u ranks at move %u",
+	       g->joined, g->move);
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_gathers), KTAP(test_same_block), KTAP(test_later_move), KTAP(test_apart),
-	KTAP(test_goes),
+	KTAP(test_goes), KTAP(test_left), KTAP(test_narrow), KTAP(test_keeps_fallback),
+	KTAP(test_next_return), KTAP(test_refused_node),
 };
 
 int main(int argc, char **argv)
