@@ -261,7 +261,7 @@ static void member_update(struct netinc_group *g, u32 rank, const struct netinc_
 static bool next_fits(const struct netinc_group *g, u64 next, u64 other, u32 windows)
 {
 	const struct netinc_settings *s = &g->cfg.settings;
-	bool same = !s->fallback || g->levels || g->cfg.returns;
+	bool same = !s->fallback || g->levels || netinc_form_is_new(g);
 	s64 off = (s64)(next - other), most = same ? 0 : windows * s->window;
 
 	return off >= -most && off <= most;

@@ -320,7 +320,9 @@ static void say_ready(struct frame *f, const struct netinc_group *g)
 	body.down_cookie = cpu_to_be64(2 + how);
 	body.block = cpu_to_be16(block);
 	body.opseq = cpu_to_be32(g->error.resume + how / 32);
-	body.lineage = cpu_to_be64(g->epoch ? g->cfg.lineage : 1 + how);
+	body.lineage = cpu_to_be64(g->epoch || g->cfg.returns ? g->cfg.lineage : 1 + how);
+	body.move = cpu_to_be32(g->move);
+	body.fallback = g->cfg.returns ? g->cfg.settings.fallback : INC_FALLBACK_NONE;
 	if (g->epoch)
 		body.height = g->levels;
 	f->pkt.epoch = g->epoch + 1 + how / 64;
@@ -448,6 +450,11 @@ static void say_join(struct frame *f, const struct netinc_group *g)
 			  .window = cpu_to_be16(INC_MIN_WINDOW << how % 4),
 			  .challenge = cpu_to_be64(7) } };
 
+	if (g->cfg.returns) {
+		m.join.below |= INC_JOIN_RETURN;
+		m.join.lineage = cpu_to_be64(LINEAGE);
+		m.join.move = cpu_to_be32(g->move + (how & 0x80 ? among % 4 : 0));
+	}
 	f->pkt.cookie = how & 0x10 ? f->pkt.cookie : 0;
 	if (!g->epoch || how & 0x20)
 		f->pkt.incarnation = 0;

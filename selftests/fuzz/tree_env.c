@@ -68,6 +68,20 @@ void tree_stall(void)
 	}
 }
 
+bool tree_returns(void)
+{
+	return (setup.policy & 0xc0) == 0xc0;
+}
+
+u16 tree_block(void)
+{
+	u32 block = RANK_BLOCK, i;
+
+	for (i = 0; tree_returns() && i < TREE_NODES; i++)
+		block = min(block, setup.up_block[i]);
+	return (u16)block;
+}
+
 void tree_begin_node(u32 i)
 {
 	struct node *n = &env.node[i];
@@ -93,6 +107,13 @@ void tree_begin_node(u32 i)
 							      INC_FALLBACK_NONE;
 		cfg.nstandby = !!cfg.settings.fallback;
 		cfg.standby[0] = tree_peer(STANDBY_ADDR);
+	}
+	if (!other && tree_returns()) {
+		cfg.returns = true;
+		cfg.move = MOVE;
+		cfg.lineage = LINEAGE;
+		/* as its ranks, and with these the nodes, say */
+		cfg.settings.window = setup.window[0];
 	}
 	n->lives++;
 	n->mem = calloc(1, netinc_group_bytes(cfg.size, cfg.settings.window));

@@ -29,6 +29,8 @@
 #define DEAD_MS		200u
 #define MOST_DEAD_MS	(2 * DEAD_MS)	/* that liars set */
 #define FIRST_BLOCK	0xfffffffdull	/* so that numbers wrap */
+#define LINEAGE		0x7777u		/* of a group that returns to the tree */
+#define MOVE		6u		/* by which it does */
 #define QUEUE		2048u
 #define MOST_AGAIN	64u		/* results, and partials, sent again per received buffer */
 #define MOST_NACKS	16u
@@ -120,6 +122,10 @@ struct netinc_peer tree_peer(u32 addr);
 
 /* A new run of the group at node @i. */
 void tree_begin_node(u32 i);
+/* Has the group that the tree is for been elsewhere? */
+bool tree_returns(void);
+/* Bytes of a block as ranks of the tree ask for it: where they return, no way up carries less. */
+u16 tree_block(void);
 void tree_begin(const u32 *parent, const u32 *window, const u32 *up_block, u8 policy);
 /* Nothing is left of all of it, nor of what it held. */
 void tree_end(void);

@@ -129,8 +129,8 @@ static void join_rx(struct node *n, const struct frame *f)
 		challenge(number_of(n), f, join);
 		return;
 	}
-	/* of moves and groups that shrink fuzz_node knows more */
-	if (join->shrink || join->move)
+	/* of other moves, and of groups that shrink, fuzz_node knows more */
+	if (join->shrink || (join->move && !n->g.cfg.returns))
 		return;
 	sent = env.sent;
 	code = netinc_group_join(&n->g, &f->pkt, join, &peer, env.now, &detail);

@@ -435,6 +435,12 @@ static void send_join(struct rank *r)
 	pkt.opseq = r->begun;
 	if (!r->resync)
 		pkt.incarnation = 0;
+	if (tree_returns() && r->node != OTHER) {
+		body.block = cpu_to_be16(tree_block());
+		body.lineage = cpu_to_be64(LINEAGE);
+		body.move = cpu_to_be32(MOVE);
+		body.below = r->resync ? 0 : INC_JOIN_RETURN;
+	}
 	send_packet(r, &pkt, &body, sizeof(body));
 }
 

@@ -287,10 +287,22 @@ static void test_refused_node(void)
 	end_tree();
 }
 
+/* Nor has anybody in a new group, whatever its ranks retain later. */
+static void test_new_group(void)
+{
+	begin_tree(false, 0, 0, 0, 0);
+	net.node[0].g.cfg.settings.fallback = INC_FALLBACK_EDGE;
+	expect(!join_from(0, 3), "rank 0");
+	expect(join_from(1, 2) == INC_REFUSE_NEXT, "a block before that of rank 0");
+	expect(join_from(1, 4) == INC_REFUSE_NEXT, "a block after that of rank 0");
+	expect(!join_from(1, 3), "rank 1");
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_gathers), KTAP(test_same_block), KTAP(test_later_move), KTAP(test_apart),
-	KTAP(test_goes), KTAP(test_left), KTAP(test_narrow), KTAP(test_keeps_fallback),
-	KTAP(test_next_return), KTAP(test_refused_node),
+	KTAP(test_gathers), KTAP(test_new_group), KTAP(test_same_block), KTAP(test_later_move),
+	KTAP(test_apart), KTAP(test_goes), KTAP(test_left), KTAP(test_narrow),
+	KTAP(test_keeps_fallback), KTAP(test_next_return), KTAP(test_refused_node),
 };
 
 int main(int argc, char **argv)
