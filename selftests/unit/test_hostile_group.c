@@ -183,18 +183,33 @@ static void test_no_link(void)
 	end();
 }
 
+/* JOIN of rank 1, of a group that has moved here. */
+static int move_here(u64 next)
+{
+	struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, 1);
+	struct inc_join j = join_of(1, next);
+	struct netinc_peer peer = peer_of(1);
+
+	j.lineage = cpu_to_be64(env.g.cfg.lineage);
+	j.move = cpu_to_be32(env.g.move);
+	return netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail);
+}
+
 /* An epoch begins where all can begin it: a first missing block that is too far away is refused. */
 static void test_next(void)
 {
 	begin();
+	env.g.cfg.lineage = 7;
 	expect(!join(0, 50, 1000), "the first");
 	expect(join(1, 49, 1000) == INC_REFUSE_NEXT && env.detail == 50, "another block");
 	expect(join(1, 50 + W, 1000) == INC_REFUSE_NEXT,
 	       "a window ahead, where nobody keeps results");
 	expect(!env.g.members[1].present, "it is there");
 	env.g.cfg.settings.fallback = INC_FALLBACK_EDGE;
-	expect(join(1, 50 - W - 1, 1000) == INC_REFUSE_NEXT, "more than a window back");
-	expect(!join(1, 50 - W, 1000), "a window back");
+	expect(join(1, 50 - W, 1000) == INC_REFUSE_NEXT, "a window back, in a new group");
+	env.g.move = 1;
+	expect(move_here(50 - W - 1) == INC_REFUSE_NEXT, "more than a window back");
+	expect(!move_here(50 - W), "a window back");
 	expect_sent(INC_PKT_WAIT, 0);
 	expect_sent(INC_PKT_WAIT, 1);
 	end();
