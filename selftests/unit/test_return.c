@@ -204,13 +204,19 @@ static void test_fails(void)
 	}
 }
 
-/* A tree that has not formed is none of the places: all others are tried before it gives up. */
-static void test_all_places(void)
+/* From a standby node, called back: there is the edge, too. */
+static void on_way_back(void)
 {
 	in_tree(INC_FALLBACK_EDGE, 1);
 	expect(!call_to(1) && env.place == 1, "place %u", env.place);
 	ready_again(2, 0);
 	expect(!call_to(3) && env.place == 0, "place %u", env.place);
+}
+
+/* A tree that has not formed is none of the places: all others are tried before it gives up. */
+static void test_all_places(void)
+{
+	on_way_back();
 	refused_at_home(INC_REFUSE_TREE);
 	expect(env.ep.move == 4 && env.place == 1, "place %u", env.place);
 	refused_at_home(INC_REFUSE_NO_NODE);
@@ -224,10 +230,7 @@ static void test_all_places(void)
 /* But once only: a liar that calls it back again and again does not keep it from giving up. */
 static void test_called_again(void)
 {
-	in_tree(INC_FALLBACK_EDGE, 1);
-	expect(!call_to(1), "MOVE");
-	ready_again(2, 0);
-	expect(!call_to(3), "MOVE");
+	on_way_back();
 	refused_at_home(INC_REFUSE_TREE);
 	refused_at_home(INC_REFUSE_NO_NODE);
 	expect(!call_to(6) && env.place == 0, "place %u", env.place);
@@ -240,10 +243,7 @@ static void test_called_again(void)
 /* What it was silent for while it tried to return does not count where it comes back to. */
 static void test_silent_places(void)
 {
-	in_tree(INC_FALLBACK_EDGE, 1);
-	expect(!call_to(1), "MOVE");
-	ready_again(2, 0);
-	expect(!call_to(3), "MOVE");
+	on_way_back();
 	while (env.ep.state == INC_STATE_RESYNC && env.ep.move < 5 && env.now < 10000000) {
 		env.now += 10000;
 		netinc_ep_timer(&env.ep, env.now);
