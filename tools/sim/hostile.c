@@ -200,6 +200,14 @@ static u32 pick_tricks(struct sim *sim)
 	}
 }
 
+/* Bits of all nodes that may lie. */
+static u32 all_places(const struct sim *sim)
+{
+	u32 nodes = sim->plan.tree.nodes ?: SIM_MAX_STANDBYS + 1;
+
+	return (1u << nodes) - 1;
+}
+
 void hostile_pick(struct sim *sim, u32 who)
 {
 	struct plan_hostile *h = &sim->plan.hostile;
@@ -213,7 +221,7 @@ void hostile_pick(struct sim *sim, u32 who)
 		drawn = between(sim, 1, HOSTILE_ALL);
 	h->who = who == ~0u ? drawn : who & HOSTILE_ALL;
 	h->ranks = pick_ranks(sim);
-	h->places = one_of(sim, 2) ? 1 : (u32)between(sim, 1, (1u << (SIM_MAX_STANDBYS + 1)) - 1);
+	h->places = one_of(sim, 2) ? 1 : (u32)between(sim, 1, all_places(sim));
 	h->tricks = pick_tricks(sim);
 	h->rate = one_of(sim, 2) ? between(sim, 1, 50) : between(sim, 1, 500);
 	h->pause = between(sim, 1, one_of(sim, 2) ? 500 : 50000);
@@ -243,7 +251,7 @@ void hostile_fit(struct sim *sim)
 
 	h->who &= HOSTILE_ALL;
 	h->ranks &= all;
-	h->places &= (1u << (SIM_MAX_STANDBYS + 1)) - 1;
+	h->places &= all_places(sim);
 	h->tricks &= (1u << TRICK_COUNT) - 1;
 	h->roots &= all;
 	if (!h->roots || sim->plan.fallback != INC_FALLBACK_EDGE)

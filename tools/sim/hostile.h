@@ -5,7 +5,8 @@
  *	ranks		members with valid cookies. The endpoint of such a rank is the engine's;
  *			what it says is changed, held back or said again on its way out, and more
  *			is said besides (hostile_rank.c, hostile_join.c)
- *	nodes		what one says, with valid cookies, is changed likewise (hostile_node.c)
+ *	nodes		what one says, with valid cookies, is changed likewise (hostile_node.c); in
+ *			a tree also to the nodes below it, and to the one above (hostile_tree.c)
  *	roots		hosts at which trees have their roots when the group has gone to the edge:
  *			what such a root says is changed as a node's is. Only the blocks of
  *			its own tree may be wrong then
@@ -80,7 +81,8 @@ enum heard_kind {
 struct plan_hostile {
 	u32 who;		/* HOSTILE_* */
 	u32 ranks;		/* bits of those that lie */
-	u32 places;		/* bits of nodes that lie, standby nodes included */
+	/* bits of nodes that lie: of the node and its standby nodes, or of those of a tree */
+	u32 places;
 	u32 roots;		/* bits of hosts whose roots of trees lie */
 	u32 tricks;		/* bits of enum trick */
 	u32 rate;		/* of 1000 packets, about so many are lies */
@@ -179,6 +181,10 @@ bool hostile_join_rx(struct host *h, const struct netinc_pkt *pkt, const void *b
 /* hostile_node.c */
 void hostile_node_send(struct node *n, u32 to, u32 net, struct dgram **d, u32 count);
 void hostile_node_now(struct node *n);
+
+/* hostile_tree.c */
+/* Something to a node below @n, or to the one above it. */
+void hostile_tree_now(struct node *n);
 
 /* hostile_others.c */
 /* Says something about another group, as a member of the one that is looked at. */

@@ -112,7 +112,7 @@ static struct dgram *change(struct node *n, struct dgram *d)
 	if (hostile_can(sim, TRICK_EPOCH) && one_of(sim, 4)) {
 		change_epoch(sim, &pkt);
 		copy = hostile_rebuild(sim, d, &pkt);
-	} else if (pkt.type == INC_PKT_RESULT) {
+	} else if (pkt.type == INC_PKT_RESULT || pkt.type == INC_PKT_CONTRIB) {
 		if (!hostile_can(sim, TRICK_RESULT) || !hostile_change(sim, &pkt))
 			return dgram_get(d);
 		if (one_of(sim, 8))
@@ -391,7 +391,13 @@ void hostile_node_now(struct node *n)
 
 	if (n->mute)
 		n->mute = !one_of(n->sim, 4);
-	if (!h->sim || !h->ep.incarnation || n->silent || n->mute || !serves(n, h))
+	if (n->silent || n->mute)
+		return;
+	if (n->sim->plan.tree.nodes && one_of(n->sim, 2)) {
+		hostile_tree_now(n);
+		return;
+	}
+	if (!h->sim || !h->ep.incarnation || !serves(n, h))
 		return;
 	/* these end the group for that rank, and that is that */
 	if ((tricks[at].play == lie_refuse || tricks[at].play == lie_mute) &&

@@ -5,12 +5,24 @@
 
 #include "sim.h"
 
+/* The partial of a block, as it has gone up last. */
+struct partial_sent {
+	bool valid;
+	u64 block;
+	u32 epoch;
+	u32 opseq;
+	u16 flags;
+	u32 len;		/* of the result of it, bytes */
+	u8 dtype;
+};
+
 struct node_group {
 	struct netinc_group g;
 	struct node_group *next;
 	struct node *node;	/* with what is this group's own */
 	void *mem;
 	u32 link[SIM_MAX_HOSTS];	/* where a child's packets go to, as the engine has said */
+	struct partial_sent sent[SIM_DELIVERED];
 };
 
 static inline struct node_group *node_group_of(struct netinc_group *g)
@@ -40,6 +52,8 @@ void node_queue_empty(struct node *n, u32 to, const struct netinc_pkt *pkt);
 /* Control packets and partials to the parent. */
 void node_send_up(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u32 len);
 void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+/* A result has come from the parent: it is that of the partial which has gone up. */
+void node_verify_taken(struct netinc_agg *agg, const struct netinc_slot *slot);
 /* A frame from the parent. */
 void node_rx_down(struct node *n, const struct frame *f);
 

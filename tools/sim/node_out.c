@@ -216,6 +216,7 @@ static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 static bool agg_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 			    const struct netinc_pay *pay)
 {
+	node_verify_taken(agg, slot);
 	if (!result_new(agg, slot, pay, false))
 		return false;
 	if (slot->flags & INC_F_PAYLOAD)

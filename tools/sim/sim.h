@@ -49,6 +49,7 @@
 #define SIM_NODE	SIM_MAX_HOSTS	/* the node's number as an address; standby nodes follow */
 #define SIM_MAX_NODES	6
 #define SIM_MAX_STANDBYS 2
+#define SIM_DELIVERED	1024	/* blocks whose results are remembered, more than two windows */
 /* the place at rank 0's host, whose address is 0; trees at the others follow */
 #define SIM_EDGE	SIM_MAX_NODES
 #define SIM_PLACES	(SIM_MAX_NODES + SIM_MAX_HOSTS)
@@ -371,6 +372,15 @@ struct story {
 	bool over;		/* and its node has forgotten the group */
 };
 
+/* The result of a block as the first rank that is honest has it. */
+struct delivered {
+	u32 incarnation, epoch;
+	u32 rank;
+	bool valid;
+	u64 block;
+	u64 hash;		/* of its elements */
+};
+
 struct sim {
 	struct sim *main;	/* whose node serves this group; NULL: it has its own */
 	struct sim *other[SIM_MAX_OTHERS];
@@ -413,6 +423,7 @@ struct sim {
 	u32 rounds_deep;	/* with a tree of nodes */
 	struct host host[SIM_MAX_HOSTS];
 	struct outcome outcome[SIM_MAX_OPS];
+	struct delivered delivered[SIM_DELIVERED];
 	u64 totals[__INC_C_MAX];	/* of engine objects that are no more */
 	struct hostile hostile;
 	bool hostile_over;	/* all honest ranks are done with this round */

@@ -138,8 +138,8 @@ void tree_fit(struct sim *sim)
 	struct plan *p = &sim->plan;
 	u32 i;
 
-	if (p->hostile.who || p->fallback == INC_FALLBACK_STANDBY || p->standbys || p->networks ||
-	    p->late_ms || p->tree.nodes < 2)
+	if ((p->hostile.who & HOSTILE_ROOT) || p->fallback == INC_FALLBACK_STANDBY ||
+	    p->standbys || p->networks || p->late_ms || p->tree.nodes < 2)
 		p->tree.nodes = 0;
 	p->tree.nodes = min_t(u32, p->tree.nodes, SIM_MAX_NODES);
 	p->tree.shift = p->tree.nodes ? p->tree.shift % p->tree.nodes : 0;

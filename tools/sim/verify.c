@@ -51,6 +51,30 @@ void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_
 			 h->rank, (unsigned long long)idx, b->elems, o->op.seq);
 }
 
+/* Who lies is a member: the block has one result all the same, which all ranks get. */
+static void check_same_result(struct host *h, const struct sim_op *o, u64 block,
+			      const struct netinc_pkt *pkt, const struct netinc_pay *pay)
+{
+	static const u64 key[2] = { 1, 2 };
+	const u8 *elements = ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
+	struct delivered now = { .incarnation = pkt->incarnation, .epoch = pkt->epoch,
+				 .block = block, .rank = h->rank, .valid = true,
+				 .hash = netinc_siphash(elements, pkt->len, key) };
+	struct delivered *first = &h->sim->delivered[block % SIM_DELIVERED];
+
+	if (!pkt->len || netinc_coll_chains(o->op.coll) || hostile_nodes(h->sim) ||
+	    hostile_is_rank(h->sim, h->rank))
+		return;
+	if (!first->valid || first->block != block || first->epoch != now.epoch ||
+	    first->incarnation != now.incarnation)
+		*first = now;
+	else if (first->hash != now.hash)
+		sim_fail(h->sim,
+			 "the result of block %llu (operation %u, %s) of epoch %u is one at rank %u and another one at rank %u",
+			 (unsigned long long)block, o->op.seq, netinc_coll_name(o->op.coll),
+			 now.epoch, first->rank, h->rank);
+}
+
 void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct netinc_pay *pay)
 {
 	struct dgram *d = pay->obj;
@@ -60,9 +84,10 @@ void verify_delivered(struct host *h, struct sim_op *o, u64 idx, const struct ne
 	if (!has_buffers(o))
 		return;
 	check_numbers(h, o);
+	netinc_parse(d->data, d->len, &pkt);
+	check_same_result(h, o, q, &pkt, pay);
 	if (!h->sim->plan.hostile.who)
 		return;
-	netinc_parse(d->data, d->len, &pkt);
 	if (pkt.type != INC_PKT_RESULT || pkt.epoch != h->ep.epoch || pkt.opseq != o->op.seq ||
 	    pkt.sig != o->op.sig || (u32)q - pkt.psn >= pkt.span)
 		sim_fail(h->sim,
