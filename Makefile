@@ -159,7 +159,7 @@ help:
 	@echo 'make check-fabric  groups over several kernels: seven guests, joined by links; 5 minutes'
 	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it, and of'
 	@echo '                 MPI (ScaLAPACK, mpi4py, HPCC); installs PyTorch (0.7 GB) and builds that kernel'
-	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? hours'
+	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? a quarter of an hour'
 	@echo 'make check-mutations-random  do they find N=200 faults that nobody has chosen? half an hour'
 	@echo 'make check-exhaustive  reduction kernels on all their inputs; some minutes, FORCE=1: also if cached'
 	@echo 'make soak        simulator, fuzzers, and members that lie to a kernel that looks for bugs, with new seeds for'

@@ -316,11 +316,11 @@ static bool was_member(const struct netinc_group *g, u32 rank, const struct inc_
 
 /*
  * Will the group not get further than this node? For a while all ranks may yet come here, and then
- * nobody above is needed: not when the group comes back here, either.
+ * nobody above is needed. A group that comes back here has not been refused: see restart_group().
  */
 static bool parent_has_refused(const struct netinc_group *g, u64 now)
 {
-	return netinc_form_is_new(g) && g->up.refused &&
+	return g->up.refused &&
 	       now - g->up.refused_at > g->cfg.settings.dead_ms * NETINC_MS;
 }
 

@@ -106,6 +106,8 @@ static void test_all_local(void)
 	end_tree();
 }
 
+static void disagree(u32 odd, u64 block, u32 opseq);
+
 /* The parent takes no nodes, which does not matter to ranks that all come to one, and soon. */
 static void test_refused(void)
 {
@@ -121,6 +123,16 @@ static void test_refused(void)
 		join(i);
 	wait_ms(50);
 	expect(net.node[1].g.state == INC_GROUP_ACTIVE && net.node[1].g.agg.root, "no root");
+	/* long after that an operation fails, and all come back: nobody above is needed */
+	ask_for(2 * DEAD, 0);
+	disagree(3, 0, 0);
+	ask_for(100, 0);
+	expect(net.node[1].g.state == INC_GROUP_RESYNC, "state %u", net.node[1].g.state);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u is refused", i);
+	pump();
+	expect(net.node[1].g.state == INC_GROUP_ACTIVE && net.node[1].g.epoch == 2, "epoch %u",
+	       net.node[1].g.epoch);
 	end_tree();
 
 	begin_tree(false, 1, 1, 1, 1);
@@ -130,6 +142,32 @@ static void test_refused(void)
 	join(0);
 	wait_ms(DEAD / 2 + 100);
 	expect(join_from(1, 0) == INC_REFUSE_TREE, "for ever");
+	end_tree();
+}
+
+/* Who is missing in a later epoch the node says that all ranks are at, not a parent of long ago. */
+static void test_who_is_missing(void)
+{
+	const struct inc_wait_pkt *wait = &net.told[1].wait;
+	u32 i;
+
+	begin_tree(false, 1, 1, 1, 1);
+	join(0);
+	wait_ms(300);
+	join(0);
+	expect(be32_to_cpu(net.told[0].wait.joined) == 1 &&
+	       be32_to_cpu(net.told[0].wait.missing) == 1, "the parent says: %u joined, %u missing",
+	       be32_to_cpu(net.told[0].wait.joined), be32_to_cpu(net.told[0].wait.missing));
+	for (i = 1; i < RANKS; i++)
+		join(i);
+	disagree(3, 0, 0);
+	ask_for(100, 0);
+	join(1);
+	join(2);
+	join(1);
+	expect(be32_to_cpu(wait->joined) == RANKS && !be32_to_cpu(wait->missing),
+	       "the node says: %u joined, %u missing", be32_to_cpu(wait->joined),
+	       be32_to_cpu(wait->missing));
 	end_tree();
 }
 
@@ -493,6 +531,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_order),
 	KTAP(test_all_local),
 	KTAP(test_refused),
+	KTAP(test_who_is_missing),
 	KTAP(test_lowest_changes),
 	KTAP(test_overlap),
 	KTAP(test_ghost),

@@ -63,9 +63,12 @@ static void test_ways(void)
 	expect(!give_ready(1, 0, 0), "READY");
 	env.seen = env.logged;
 	submit_op(&op);
+	netinc_ep_pump(&env.ep, env.now);
 	expect_quiet();
 	expect(!give_peers(2), "some peers");
 	expect(!env.spread, "spread before all are known");
+	netinc_ep_pump(&env.ep, env.now);
+	expect_quiet();
 	env.no_spread = true;
 	expect(!give_peers(SIZE) && env.spread == 1, "no memory");
 	expect_quiet();
