@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include "engine/endpoint.h"
 #include "reduce/reduce.h"
@@ -20,48 +21,6 @@
 
 #define lockdep_assert_held(lock)	((void)(lock))
 #define WARN_ON_ONCE(cond)	((void)expect(!(cond), #cond))
-
-struct list_head {
-	struct list_head *next, *prev;
-};
-
-#define list_first_entry_or_null(l, type, member) ({				\
-	struct list_head *l_ = (l);						\
-	list_empty(l_) ? NULL : container_of(l_->next, type, member);		\
-})
-#define list_for_each_entry(pos, l, member)					\
-	for (struct list_head *l_ = (l), *at_ = l_->next;			\
-	     at_ != l_ && ({							\
-			__typeof__(pos) *pos_ = &(pos);				\
-			*pos_ = container_of(at_, __typeof__(**pos_), member);	\
-			true; });						\
-	     at_ = at_->next)
-
-static inline void INIT_LIST_HEAD(struct list_head *l)
-{
-	l->next = l;
-	l->prev = l;
-}
-
-static inline bool list_empty(const struct list_head *l)
-{
-	return l->next == l;
-}
-
-static inline void list_add_tail(struct list_head *new, struct list_head *l)
-{
-	new->next = l;
-	new->prev = l->prev;
-	l->prev->next = new;
-	l->prev = new;
-}
-
-static inline void list_del_init(struct list_head *entry)
-{
-	entry->prev->next = entry->next;
-	entry->next->prev = entry->prev;
-	INIT_LIST_HEAD(entry);
-}
 
 struct mutex {
 	bool held;
