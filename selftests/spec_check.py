@@ -178,12 +178,14 @@ def nothing_left_out(spec):
 
 
 def constants_agree(spec):
-    """Name, version and multicast group are the header's."""
+    """Name, version and multicast groups are the header's."""
     text, errors = compile_and_run(
-        '\tprintf("%s %d %s\\n", INC_GENL_NAME, INC_GENL_VERSION, INC_GENL_MCGRP);\n')
+        '\tprintf("%s %d %s %s\\n", INC_GENL_NAME, INC_GENL_VERSION, INC_GENL_MCGRP,\n'
+        '\t       INC_GENL_MCGRP_DETAILS);\n')
     if text is None:
         return errors
-    want = f"{spec.raw['name']} {spec.raw['version']} {spec.raw['mcast-groups']['list'][0]['name']}"
+    groups = " ".join(g["name"] for g in spec.raw["mcast-groups"]["list"])
+    want = f"{spec.raw['name']} {spec.raw['version']} {groups}"
     return [] if text.strip() == want else [f"header: {text.strip()}, spec: {want}"]
 
 

@@ -96,6 +96,11 @@ struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u3
 		skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
 				(i % s->per_page) * s->seg_size, len, here * s->seg_size);
 	}
+	/*
+	 * the packets for other children, and the result that is kept, refer to these pages, too:
+	 * who changes a packet in place, as ESP does that decrypts, is to take a copy
+	 */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	if (n > 1) {
 		skb_shinfo(skb)->gso_size = s->seg_size;
 		skb_shinfo(skb)->gso_segs = n;

@@ -254,6 +254,9 @@ static void return_budget(struct netinc_rank *rank)
 		req_free(&rank->pin, req);
 	spin_lock_bh(&rank->lock);
 	req = oldest_request(rank);
+	/* who collects one without pages frees it without the mutex, as soon as the lock is free */
+	if (req && !req->mm)
+		req = NULL;
 	spin_unlock_bh(&rank->lock);
 	if (req)
 		unpin_used(rank, req);

@@ -9,6 +9,7 @@
 #include "engine/endpoint.h"
 #include "engine/group.h"
 #include "core/events.h"
+#include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 
 struct event {
@@ -69,45 +70,57 @@ int netinc_nl_put_error_nest(struct sk_buff *skb, int attr, const struct netinc_
 	return 0;
 }
 
-static int fill_event(struct sk_buff *skb, const struct event *e)
+/*
+ * @hide: which run of a group it is, and where that goes to, which dumps do not tell everybody
+ * either.
+ */
+static int fill_event(struct sk_buff *skb, const struct event *e, bool hide)
 {
 	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
 	    ((e->ifindex || e->about_node) &&
 	     nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
 	    (e->about_group && (nla_put_u32(skb, INC_A_EVENT_GROUP, e->group) ||
-				nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation) ||
+				(!hide &&
+				 nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation)) ||
 				nla_put_u32(skb, INC_A_EVENT_EPOCH, e->epoch))) ||
 	    (e->rank != NETINC_NO_RANK && nla_put_u32(skb, INC_A_EVENT_RANK, e->rank)) ||
 	    (e->late &&
 	     (netinc_nl_put_u64(skb, INC_A_EVENT_BLOCK, e->block) ||
 	      nla_put_u32(skb, INC_A_EVENT_WAITED_MS, netinc_nl_to_ms(e->waited_us)))) ||
 	    (e->moves && nla_put_u8(skb, INC_A_EVENT_PLACEMENT, e->placement)) ||
-	    (e->place && e->place->family &&
+	    (e->place && e->place->family && !(hide && e->moves) &&
 	     netinc_nl_put_parent_nest(skb, INC_A_EVENT_PARENT, e->place)))
 		return -EMSGSIZE;
 	return netinc_nl_put_error_nest(skb, INC_A_EVENT_ERROR, e->error);
 }
 
-static void send_event(struct net *net, const struct event *e)
+/* To one of the multicast groups. */
+static void send_to(struct net *net, u32 listeners, const struct event *e)
 {
 	struct nlattr *nest;
 	struct sk_buff *skb;
 	void *hdr;
 
-	if (!netinc_nl_ready() || !genl_has_listeners(&netinc_nl_family, net, 0))
+	if (!netinc_nl_ready() || !genl_has_listeners(&netinc_nl_family, net, listeners))
 		return;
 	skb = genlmsg_new(NLMSG_GOODSIZE, GFP_ATOMIC);
 	if (!skb)
 		return;
 	hdr = genlmsg_put(skb, 0, 0, &netinc_nl_family, 0, INC_CMD_EVENT);
 	nest = hdr ? nla_nest_start(skb, INC_A_EVENT) : NULL;
-	if (!nest || fill_event(skb, e)) {
+	if (!nest || fill_event(skb, e, listeners != INC_NLGRP_DETAILS)) {
 		nlmsg_free(skb);
 		return;
 	}
 	nla_nest_end(skb, nest);
 	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(&netinc_nl_family, net, skb, 0, 0, GFP_ATOMIC);
+	genlmsg_multicast_netns(&netinc_nl_family, net, skb, 0, listeners, GFP_ATOMIC);
+}
+
+static void send_event(struct net *net, const struct event *e)
+{
+	send_to(net, INC_NLGRP_EVENTS, e);
+	send_to(net, INC_NLGRP_DETAILS, e);
 }
 
 void netinc_event_node(struct net *net, enum inc_event type, u32 ifindex)

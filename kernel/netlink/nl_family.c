@@ -575,6 +575,7 @@ MODULE_ALIAS_GENL_FAMILY(INC_GENL_NAME);
 
 static const struct genl_multicast_group mcgrps[] = {
 	[INC_NLGRP_EVENTS] = { .name = INC_GENL_MCGRP },
+	[INC_NLGRP_DETAILS] = { .name = INC_GENL_MCGRP_DETAILS, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
 struct genl_family netinc_nl_family __ro_after_init = {

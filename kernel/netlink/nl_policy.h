@@ -58,6 +58,7 @@ int inc_nl_tenant_del_doit(struct sk_buff *skb, struct genl_info *info);
 
 enum {
 	INC_NLGRP_EVENTS,
+	INC_NLGRP_DETAILS,
 };
 
 #endif /* _LINUX_INC_GEN_H */

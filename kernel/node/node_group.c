@@ -435,14 +435,31 @@ static struct netinc_node_group *node_group_new(struct netinc_node *node,
 	return g;
 }
 
-static void node_group_start(struct netinc_node_group *g)
+/*
+ * Packets may find it as soon as it is in the hash, and what they bring may end it there: its node,
+ * and the reference for node_group_start(), come first.
+ */
+static void node_group_attach(struct netinc_node_group *g)
 {
+	kref_get(&g->ref);
 	netinc_node_get(g->node);
 	atomic_inc(&g->node->ngroups);
+}
+
+/* Nobody has seen it: it is to be discarded. */
+static void node_group_detach(struct netinc_node_group *g)
+{
+	atomic_dec(&g->node->ngroups);
+	netinc_node_put(g->node);
+}
+
+static void node_group_start(struct netinc_node_group *g)
+{
 	netinc_node_group_lock(g);
 	if (!g->dead)
 		mod_timer(&g->timer, jiffies + tick_period(g));
 	netinc_node_group_unlock(g);
+	netinc_node_group_put(g);
 }
 
 /*
@@ -475,11 +492,14 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	err = configure_uplink(g, pending, &limits, &cfg);
 	if (!err)
 		err = node_group_alloc(g, &cfg);
-	if (!err)
-		err = node_group_insert(g);
 	if (!err) {
-		node_group_start(g);
-		return 0;
+		node_group_attach(g);
+		err = node_group_insert(g);
+		if (!err) {
+			node_group_start(g);
+			return 0;
+		}
+		node_group_detach(g);
 	}
 	discard_group(g);
 	return err;
@@ -554,6 +574,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	}
 	netinc_tree_begin(&g->grp, tree, request->peers, netinc_now());
 	netinc_node_group_find_hosts(g);
+	node_group_attach(g);
 	spin_lock_bh(&g->nn->hash_lock);
 	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
 	spin_unlock_bh(&g->nn->hash_lock);

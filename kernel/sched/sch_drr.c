@@ -9,13 +9,15 @@
 #include "sched/sch_drr.h"
 
 #define PROBES		8u	/* queues that a group looks at for one of its own */
+/* bytes: a device may have an MTU of 0, and a group in debt would never have credit */
+#define MIN_QUANTUM	256u
 
 int netinc_sched_flows_init(struct sched_flows *f, u32 quantum)
 {
 	u32 i;
 
 	INIT_LIST_HEAD(&f->active);
-	f->quantum = quantum;
+	f->quantum = max(quantum, MIN_QUANTUM);
 	f->seed = get_random_u32();
 	f->flow = kvcalloc(SCHED_FLOWS, sizeof(*f->flow), GFP_KERNEL);
 	if (!f->flow)

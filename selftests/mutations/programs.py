@@ -49,7 +49,7 @@ def uses_core(source):
     own files.
     """
     included = re.findall(r'^#include "(.*)"', read(f"{TOP}/{source}"), re.M)
-    if any(i.startswith(("core/", "host/", "node/")) for i in included):
+    if any(i.startswith(("core/", "host/", "node/", "sched/")) for i in included):
         return False
     return any(i.startswith(("engine/", "reduce/")) for i in included) or any(
         uses_core(f"selftests/unit/{i}") for i in included if os.path.exists(

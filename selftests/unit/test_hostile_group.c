@@ -259,6 +259,28 @@ static void test_answers(void)
 	end();
 }
 
+/* LEAVE, the one contribution that is acknowledged by itself, is so once for a buffer. */
+static void test_answers_to_leave(void)
+{
+	struct netinc_pkt pkt;
+	struct netinc_pay pay;
+	u32 i, k;
+
+	form(0);
+	for (k = 1; k < 3; k++) {
+		netinc_group_buffer_begin(&env.g);
+		for (i = 0; i < 64; i++) {
+			pkt = contrib_pkt(0, 0, INC_F_LEAVE | (i ? INC_F_RETRANS : 0), 0);
+			pay = pay_of(&pkt);
+			expect(netinc_group_contrib(&env.g, &pkt, &pay, 2000 + i) ==
+			       (i || k > 1 ? -INC_C_DROP_DUPLICATE : 0), "LEAVE %u", i);
+		}
+		expect(sent_of_type(INC_PKT_WAIT) == 1, "buffer %u: WAIT more than once", k);
+		env.seen = env.logged;
+	}
+	end();
+}
+
 /* Before READY there is no cookie: who sends from a member's host is no sign of life of it. */
 static void test_forming(void)
 {
@@ -358,7 +380,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_long_payload), KTAP(test_descriptor_apart),
 	KTAP(test_leave_with_payload), KTAP(test_false_leave),
 	KTAP(test_resume), KTAP(test_link), KTAP(test_no_link),
-	KTAP(test_next), KTAP(test_answers), KTAP(test_forming),
+	KTAP(test_next), KTAP(test_answers), KTAP(test_answers_to_leave), KTAP(test_forming),
 	KTAP(test_epoch_end), KTAP(test_epoch_end_moved),
 };
 

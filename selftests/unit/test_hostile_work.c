@@ -164,6 +164,35 @@ static void test_results_of_probes(void)
 	env_end();
 }
 
+/*
+ * Blocks have been completed without a child: it gets the result of each that it contributes to
+ * after all, 64 of them for a buffer. The others it asks for.
+ */
+static void test_results_too_late(void)
+{
+	struct netinc_pay pay = { .flags = INC_F_WANT };
+	struct netinc_pkt pkt = env_pkt(0);
+	u32 i;
+
+	env_begin(2, 1, MANY, 0);
+	for (i = 0; i < MANY; i++)
+		env_give(0, i, 1000);
+	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK &&
+	       env.agg.una == MANY, "block %llu waits", (unsigned long long)env.agg.una);
+	env_seen = env.logged;
+	pkt.flags = INC_F_WANT;
+	pkt.len = 0;
+	pkt.dop = INC_OP_NONE;
+	netinc_agg_buffer_begin(&env.agg);
+	for (i = 0; i < MANY; i++) {
+		pkt.psn = i;
+		expect(netinc_agg_contrib(&env.agg, 1, &pkt, &pay, 9000) == -INC_C_DROP_TOO_LATE,
+		       "block %u counts", i);
+	}
+	expect(sent_of('R') == ANSWERS, "not 64 results for a buffer");
+	env_end();
+}
+
 /* @child contributes to every second block of [@q, @end). */
 static void give_odd(u32 child, u64 q, u64 end, u64 now)
 {
@@ -301,7 +330,8 @@ static void test_looks_of_repeats(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_results_per_buffer), KTAP(test_work_per_buffer), KTAP(test_work_of_eviction),
-	KTAP(test_looks_of_status), KTAP(test_results_of_probes), KTAP(test_nacks_per_buffer),
+	KTAP(test_looks_of_status), KTAP(test_results_of_probes), KTAP(test_results_too_late),
+	KTAP(test_nacks_per_buffer),
 	KTAP(test_looks_of_nack), KTAP(test_repeats_per_buffer), KTAP(test_looks_of_repeats),
 };
 

@@ -145,9 +145,16 @@ class Monitor:
 
     def __init__(self, ns):
         self.ns, self.events, self.rest = ns, [], b""
-        self.process = subprocess.Popen(["inc", "-n", ns, "-j", "monitor"], stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE,
+                                        preexec_fn=self.become)
         os.set_blocking(self.process.stdout.fileno(), False)
         atexit.register(self.process.kill)
+
+    def command(self):
+        return ["inc", "-n", self.ns, "-j", "monitor"]
+
+    def become(self):
+        """Who runs it."""
 
     def __enter__(self):
         def heard():

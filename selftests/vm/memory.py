@@ -480,4 +480,42 @@ def t_others(lab):
     all_back()
 
 
+class Eavesdropper(abi.Monitor):
+    """inc monitor of somebody without privileges."""
+
+    def command(self):
+        return ["inc", "-j", "monitor"]
+
+    def become(self):
+        enter(self.ns)
+        os.setuid(NOBODY)
+
+
+@test("others hear neither the run of a group nor where it goes")
+def t_eavesdrop(lab):
+    del lab
+    telling = {"incarnation", "parent"}
+
+    def said(monitor, name):
+        """Of the next event of this name."""
+        event = {"event": ""}
+        while event["event"] != name:
+            wait_until(monitor.read, f"event {name}")
+            event = monitor.events.pop(0)
+        return event["group"], telling & set(event)
+
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "fallback", "edge")
+    with (Eavesdropper("sw") as others, Eavesdropper("h2") as guest,
+          abi.Monitor("sw") as owner, abi.Monitor("h2") as host):
+        job = Job(new_group(), ("h1", "h2"), parent=abi.NODE4)
+        for monitor, want in (others, set()), (owner, {"incarnation"}):
+            equal(said(monitor, "group-formed"), (job.group, want), "what is said")
+        abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
+        for monitor, want in (guest, set()), (host, telling):
+            equal(said(monitor, "moving"), (job.group, want), "what is said")
+        job.close()
+    abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0", "dead", "10000")
+    all_back()
+
+
 abi.main(Lab())

@@ -12,6 +12,8 @@
 #define INC_GENL_NAME		"inc"
 #define INC_GENL_VERSION	1
 #define INC_GENL_MCGRP		"events"
+/* the same with what may disturb a group, for who has CAP_NET_ADMIN */
+#define INC_GENL_MCGRP_DETAILS	"details"
 
 enum {
 	INC_CMD_UNSPEC,

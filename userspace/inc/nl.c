@@ -288,12 +288,22 @@ int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr))
 	return status;
 }
 
+/* What only an administrator hears; false: this is none, or the kernel has nothing of the kind. */
+static bool join_details(void)
+{
+	int group = genl_ctrl_resolve_grp(genl, INC_GENL_NAME, INC_GENL_MCGRP_DETAILS);
+
+	return group >= 0 && !nl_socket_add_membership(genl, group);
+}
+
 static int join_events(void)
 {
 	int group, err;
 
 	if (!open_family())
 		return EXIT_REFUSED;
+	if (join_details())
+		return 0;
 	group = genl_ctrl_resolve_grp(genl, INC_GENL_NAME, INC_GENL_MCGRP);
 	if (group < 0)
 		return refused("no multicast group \"" INC_GENL_MCGRP "\": %s", nl_geterror(group));

@@ -12,6 +12,11 @@
 
 #include <linux/bug.h>
 
+/* Of a multicast group: what kernels before 6.7, without later mends, have instead. */
+#ifndef GENL_MCAST_CAP_NET_ADMIN
+#define GENL_MCAST_CAP_NET_ADMIN	GENL_UNS_ADMIN_PERM
+#endif
+
 #ifdef NETINC_HAVE_GENL_SPLIT_OPS	/* Kbuild has looked */
 
 /* Once, before the family is registered. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Of the kernel's header what core/txq.c uses, for test_txq.c. */
+/* Of the kernel's header what core/txq.c and sched/sch_drr.c use, for test_txq.c and test_drr.c. */
 #ifndef INC_STUB_SKBUFF_H
 #define INC_STUB_SKBUFF_H
 
@@ -7,7 +7,13 @@
 
 struct sk_buff {
 	struct sk_buff *next;
+	u32 len;
+	struct {
+		u16 gso_segs;
+	} shared;
 };
+
+#define skb_shinfo(skb)		(&(skb)->shared)
 
 struct sk_buff_head {
 	struct sk_buff *first, **last;
@@ -48,6 +54,26 @@ static inline struct sk_buff *__skb_dequeue(struct sk_buff_head *q)
 	q->first = skb->next;
 	if (!--q->qlen)
 		q->last = &q->first;
+	return skb;
+}
+
+static inline struct sk_buff *skb_peek(const struct sk_buff_head *q)
+{
+	return q->first;
+}
+
+static inline struct sk_buff *__skb_dequeue_tail(struct sk_buff_head *q)
+{
+	struct sk_buff *skb, **at = &q->first;
+
+	if (!q->first)
+		return NULL;
+	while ((*at)->next)
+		at = &(*at)->next;
+	skb = *at;
+	*at = NULL;
+	q->last = at;
+	q->qlen--;
 	return skb;
 }
 

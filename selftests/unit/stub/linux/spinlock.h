@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A lock that one thread takes and gives back in order, for test_txq.c. */
+/*
+ * A lock that one thread takes and gives back in order, for test_txq.c and
+ * test_pin.c.
+ */
 #ifndef INC_STUB_SPINLOCK_H
 #define INC_STUB_SPINLOCK_H
 

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What sched/sch_drr.c uses of it is in stub/sched.h, for test_drr.c. */
+#ifndef INC_STUB_SLAB_H
+#define INC_STUB_SLAB_H
+
+#include "stub/sched.h"
+
+#endif

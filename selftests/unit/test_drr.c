@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups' contributions in the queueing discipline (kernel/sched/sch_drr.c): in proportion to their
+ * weights, on links of any MTU.
+ */
+#include "ktap.h"
+#include "siphash.h"
+
+#include "sched/sch_drr.c"
+
+#define GROUPS	3u
+#define PACKETS	4096u
+
+static struct sched_flows flows;
+static struct sk_buff skbs[GROUPS][PACKETS];
+static u32 freed;
+
+void kfree_skb(struct sk_buff *skb)
+{
+	(void)skb;
+	freed++;
+}
+
+/* All groups have as many packets, of different lengths. */
+static void fill(u32 longest)
+{
+	u32 i, group;
+
+	for (i = 0; i < PACKETS; i++)
+		for (group = 0; group < GROUPS; group++) {
+			skbs[group][i] = (struct sk_buff){ .len = 76 + ktap_below(longest - 75) };
+			netinc_sched_flows_add(&flows, group, &skbs[group][i]);
+		}
+}
+
+/* Group 2 weighs twice what the others do. */
+static void share_link(u32 mtu, u32 longest)
+{
+	const struct tc_inc_weight weight = { .group = 2, .weight = 2 };
+	u64 sent[GROUPS] = {}, all = 0, third;
+	struct sk_buff *skb;
+	u32 i;
+
+	freed = 0;
+	expect(!netinc_sched_flows_init(&flows, mtu), "there is memory");
+	netinc_sched_flows_set_weights(&flows, &weight, 1);
+	fill(longest);
+	/* while all of them have something waiting */
+	for (i = 0; i < PACKETS; i++) {
+		skb = netinc_sched_flows_first(&flows);
+		sent[(skb - skbs[0]) / PACKETS] += skb->len;
+		all += skb->len;
+		netinc_sched_flows_take(&flows, 0);
+	}
+	third = sent[0] + sent[1] - sent[2];
+	for (i = 0; i < GROUPS; i++)
+		expect(sent[i] > all / 5, "MTU %u: group %u has had %llu bytes of %llu", mtu, i,
+		       (unsigned long long)sent[i], (unsigned long long)all);
+	expect((s64)third < 8 * (s64)longest && -(s64)third < 8 * (s64)longest,
+	       "MTU %u: %lld bytes off", mtu, (long long)third);
+	netinc_sched_flows_reset(&flows);
+	expect(freed == (GROUPS - 1) * PACKETS && !flows.qlen, "%u freed", freed);
+	netinc_sched_flows_destroy(&flows);
+}
+
+static void test_shares(void)
+{
+	share_link(1514, 1514);
+	share_link(9014, 65000);
+	share_link(82, 1514);
+}
+
+/* A device may have an MTU of 0, and get another one later. */
+static void test_no_mtu(void)
+{
+	alarm(30);
+	share_link(0, 1514);
+	share_link(1, 65000);
+	alarm(0);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_shares),
+	KTAP(test_no_mtu),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
