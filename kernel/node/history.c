@@ -38,15 +38,53 @@ static struct netinc_group_history *find_history(struct netinc_net *nn, u32 grou
 	return NULL;
 }
 
+/* Entries of some kind, and the oldest of them. */
+struct history_share {
+	u32 entries;
+	struct netinc_group_history *oldest;
+};
+
+static void add_to_history(struct history_share *share, struct netinc_group_history *past)
+{
+	share->entries++;
+	if (!share->oldest || past->age < share->oldest->age)
+		share->oldest = past;
+}
+
+/* The entry that a group of @by overwrites; one that is free is the oldest of all. */
+static struct netinc_group_history *find_oldest(struct netinc_history *history,
+						const struct netinc_creator *by)
+{
+	struct history_share all = {}, host = {}, port = {};
+	struct netinc_group_history *past;
+	u32 i;
+
+	for (i = 0; i < NETINC_HISTORY; i++) {
+		past = &history->group[i];
+		add_to_history(&all, past);
+		if (past->age && netinc_peer_same_host(&past->creator, &by->peer))
+			add_to_history(&host, past);
+		if (past->age && past->ifindex == by->ifindex)
+			add_to_history(&port, past);
+	}
+	if (host.entries >= NETINC_HISTORY / 4)
+		return host.oldest;
+	return port.entries >= NETINC_HISTORY / 2 ? port.oldest : all.oldest;
+}
+
 /* NULL: there has been no memory for the history. */
-static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage)
+static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage,
+						 const struct netinc_creator *by)
 {
 	struct netinc_group_history *past = find_history(nn, group, lineage);
 
 	if (past || !nn->history)
 		return past;
-	past = &nn->history->group[nn->history->next++ % NETINC_HISTORY];
-	*past = (struct netinc_group_history){ .group = group, .lineage = lineage };
+	past = find_oldest(nn->history, by);
+	*past = (struct netinc_group_history){
+		.age = ++nn->history->age, .group = group, .lineage = lineage,
+		.creator = by->peer, .ifindex = by->ifindex,
+	};
 	return past;
 }
 
@@ -70,13 +108,14 @@ void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g)
 	spin_unlock_bh(&nn->hash_lock);
 }
 
-void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g)
+void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g,
+			   const struct netinc_creator *by)
 {
 	struct netinc_group_history *past;
 	u32 i;
 
 	spin_lock_bh(&nn->hash_lock);
-	past = find_or_make(nn, g->cfg.id, g->cfg.lineage);
+	past = find_or_make(nn, g->cfg.id, g->cfg.lineage, by);
 	if (!past)
 		goto out;
 	/* it has been elsewhere since it failed here before */
@@ -94,12 +133,13 @@ out:
 	spin_unlock_bh(&nn->hash_lock);
 }
 
-void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g)
+void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g,
+			   const struct netinc_creator *by)
 {
 	struct netinc_group_history *past;
 
 	spin_lock_bh(&nn->hash_lock);
-	past = find_or_make(nn, g->cfg.id, g->cfg.ancestor);
+	past = find_or_make(nn, g->cfg.id, g->cfg.ancestor, by);
 	if (past)
 		past->formed = true;
 	spin_unlock_bh(&nn->hash_lock);

@@ -154,7 +154,7 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 		netinc_node_group_find_hosts(g);
 		count_generation(g);
 		if (grp->cfg.ancestor)
-			netinc_history_formed(g->nn, grp);
+			netinc_history_formed(g->nn, grp, &g->creator);
 	}
 	/*
 	 * Of a group over several nodes none knows who is left, nor does one that the group has
@@ -162,7 +162,7 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 	 */
 	if (grp->state == INC_GROUP_FAILED && grp->running && !netinc_group_is_branch(grp) &&
 	    !grp->levels)
-		netinc_history_failed(g->nn, grp);
+		netinc_history_failed(g->nn, grp, &g->creator);
 	/* READY may be lost: a tick that is due sooner stays so, however often epochs begin */
 	if ((event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH) && !g->dead)
 		timer_reduce(&g->timer, jiffies + tick_period(g));
