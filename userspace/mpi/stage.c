@@ -129,7 +129,7 @@ static unsigned int bit(enum incmpi_staged why)
 static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_side *side,
 			       int shares)
 {
-	unsigned int why = op->own_memory ? bit(INCMPI_STAGED_MEMORY) : 0;
+	unsigned int why = op->not_given;
 
 	for (int i = 0; i < shares; i++) {
 		const struct incmpi_type *type = incmpi_share_type(side, i);
@@ -148,7 +148,7 @@ static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_s
 /* Memory that the kernel cannot have may be one that only MPI can read, as a device's. */
 static bool is_copied(const struct incmpi_op *op, const struct incmpi_type *type)
 {
-	return type->dense && !op->own_memory;
+	return type->dense && !(op->not_given & bit(INCMPI_STAGED_MEMORY));
 }
 
 static void fill_counts(struct incmpi_op *op, const struct incmpi_side *side, int shares,
@@ -462,7 +462,7 @@ static int copy_operand(struct incmpi_op *op)
 	if (op->call.send.in_place)
 		return 0;
 	if (is_copied(op, type)) {
-		memcpy(op->call.recv.buf, op->call.send.buf, bytes);
+		memmove(op->call.recv.buf, op->call.send.buf, bytes);
 		return 0;
 	}
 	ret = incmpi_skin()->pack(type->handle, op->call.send.buf, count, op->recv_mem, bytes);
@@ -472,12 +472,12 @@ static int copy_operand(struct incmpi_op *op)
 	return ret ? -EINVAL : 0;
 }
 
-/* Once more, as the kernel cannot have the program's memory for as long as it takes. */
-int incmpi_stage_memory(struct incmpi_op *op)
+/* Once more, with memory of the library's own instead of the program's. */
+int incmpi_stage_again(struct incmpi_op *op, enum incmpi_staged why)
 {
 	incmpi_stage_free(op);
 	memset(&op->args, 0, sizeof(op->args));
-	op->own_memory = true;
+	op->not_given = bit(why);
 	return incmpi_stage(op);
 }
 
