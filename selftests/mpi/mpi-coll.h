@@ -158,6 +158,7 @@ void test_many(void);
 void test_idup(void);
 void test_refused(void);
 void test_overlap(void);
+void test_lengths(void);
 void test_shares(void);
 void test_mapped(void);
 void test_tune(void);

@@ -293,6 +293,24 @@ static int stage_recv_mem(struct incmpi_op *op, const struct incmpi_side *side, 
 	return load_shares(op, side, shares, given_in_place(op), op->recv_mem);
 }
 
+/*
+ * A rank's own share may have two sizes by the program's fault. INC takes the smaller one, as no
+ * buffer is to be exceeded: that is another one than other ranks have, and the call fails at all.
+ */
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of an allgatherv: of others that have counts, each side's are exchanged, and compared. */
+static void limit_own_share(struct incmpi_op *op)
+{
+	uint64_t *own = &array(op, RECV_COUNTS)[op->comm->rank];
+
+	if (op->args.coll == INC_COLL_ALLGATHER && !op->call.send.in_place)
+		*own = smaller(*own, share_units(op, &op->call.send, 0));
+}
+
 static int stage_recv(struct incmpi_op *op)
 {
 	const struct incmpi_side *side = &op->call.recv;
@@ -320,9 +338,21 @@ static int stage_recv(struct incmpi_op *op)
 			    array(op, RECV_DISPLS));
 		op->args.recv_counts = array(op, RECV_COUNTS);
 		op->args.recv_displs = direct ? array(op, RECV_DISPLS) : NULL;
+		limit_own_share(op);
 	}
 	op->args.recv = side->buf;
 	return direct ? 0 : stage_recv_mem(op, &input, inputs);
+}
+
+static uint64_t smaller_share(const struct incmpi_op *op)
+{
+	const struct incmpi_call *call = &op->call;
+
+	if (call->send.in_place)
+		return share_units(op, &call->recv, 0);
+	if (call->recv.in_place)
+		return share_units(op, &call->send, 0);
+	return smaller(share_units(op, &call->send, 0), share_units(op, &call->recv, 0));
 }
 
 /* The number of elements that libinc wants to know beside the shares' counts. */
@@ -334,13 +364,16 @@ static uint64_t stage_count(const struct incmpi_op *op)
 	case INC_COLL_BARRIER:
 		return 0;
 	case INC_COLL_GATHER:
-		if (!call->send.in_place)
-			return share_units(op, &call->send, 0);
-		return is_vector(call->fn) ? 0 : share_units(op, &call->recv, 0);
+		if (is_root(op) && !is_vector(call->fn))
+			return smaller_share(op);
+		return call->send.in_place ? 0 : share_units(op, &call->send, 0);
 	case INC_COLL_SCATTER:
-		if (!call->recv.in_place)
-			return share_units(op, &call->recv, 0);
-		return is_vector(call->fn) ? 0 : share_units(op, &call->send, 0);
+		if (is_root(op) && !is_vector(call->fn))
+			return smaller_share(op);
+		return call->recv.in_place ? 0 : share_units(op, &call->recv, 0);
+	case INC_COLL_ALLGATHER:
+	case INC_COLL_ALLTOALL:
+		return is_vector(call->fn) ? 0 : smaller_share(op);
 	default:
 		return is_vector(call->fn) ? 0 : share_units(op, &call->recv, 0);
 	}
