@@ -243,6 +243,12 @@ static enum incmpi_why by_table(const struct incmpi_comm *c, const struct incmpi
 				       incmpi_tune_why(c->tune, line, class_of(call));
 }
 
+/* Arguments that the MPI refuses at this rank, whatever others have: it waits for none of them. */
+static bool is_refused(const struct incmpi_comm *c, const struct incmpi_call *call)
+{
+	return call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid;
+}
+
 static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_call *call)
 {
 	enum incmpi_why why;
@@ -253,8 +259,6 @@ static enum incmpi_why by_call(const struct incmpi_comm *c, const struct incmpi_
 	if (!call->blocking && incmpi_has_unknown_shares(call->fn) &&
 	    !(c->set.named >> call->fn & 1))
 		return INCMPI_WHY_UNKNOWN;
-	if (call->root < 0 || call->root >= c->size || !call->send.valid || !call->recv.valid)
-		return INCMPI_WHY_ARGS;
 	why = incmpi_fn_reduces(call->fn) ? by_reduction(call) : INCMPI_WHY_NONE;
 	if (!why && known_bytes(c, call, &bytes))
 		why = by_bytes(c, bytes);
@@ -287,6 +291,8 @@ enum incmpi_why incmpi_decide(struct incmpi_comm *c, const struct incmpi_call *c
 		why = INCMPI_WHY_ALONE;
 	else if (c->size > INC_MAX_RANKS)
 		why = INCMPI_WHY_RANKS;
+	else if (is_refused(c, call))
+		why = INCMPI_WHY_ARGS;
 	else
 		why = by_comm(c, call) ?: by_call(c, call);
 	if (why)

@@ -19,7 +19,7 @@ struct incmpi_op {
 	uint64_t bytes;			/* what this rank sends or receives, the larger */
 	void *send_mem, *recv_mem;	/* packed or converted elements, or NULL */
 	unsigned int staged;		/* bit n: enum incmpi_staged n is why */
-	bool own_memory;		/* the kernel cannot have the program's */
+	unsigned int not_given;		/* the same bits: why none of the program's memory is */
 	bool refuses;			/* it tells the other ranks that its shares are too large */
 	uint64_t *counts;		/* four arrays, see stage.c; NULL: shares are equal */
 	bool ended;
@@ -66,7 +66,7 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 
 /* stage.c: arguments of libinc for the call; what comes back is put where MPI wants it */
 int incmpi_stage(struct incmpi_op *op);
-int incmpi_stage_memory(struct incmpi_op *op);
+int incmpi_stage_again(struct incmpi_op *op, enum incmpi_staged why);
 void incmpi_count_staged(const struct incmpi_op *op);
 int incmpi_unstage(struct incmpi_op *op);
 void incmpi_stage_free(struct incmpi_op *op);

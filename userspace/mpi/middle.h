@@ -73,7 +73,8 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(GAPS, "gaps", "elements with gaps between them, or in another order")		\
 	X(PAIRS, "pairs", "pairs, which INC has in another layout")			\
 	X(OPERAND, "operand", "a scan's first operand, which stays as it is")		\
-	X(MEMORY, "memory", "memory that the kernel cannot pin")
+	X(MEMORY, "memory", "memory that the kernel cannot pin")			\
+	X(OVERLAP, "overlap", "shares that overlap, or lie about the other buffer")
 
 #define INCMPI_STAGED(name, key, text) INCMPI_STAGED_##name,
 enum incmpi_staged { INCMPI_STAGES(INCMPI_STAGED) INCMPI_NR_STAGED };

@@ -98,22 +98,27 @@ static int hold_type(struct incmpi_op *op)
 	struct incmpi_side *side = &op->call.recv;
 
 	if (op->call.blocking || op->held || !op->recv_mem ||
-	    (side->types->dense && !op->own_memory))
+	    (side->types->dense && !op->not_given))
 		return 0;
 	op->held = incmpi_skin()->hold(side->types->handle);
 	op->held_type.handle = op->held;
 	return op->held ? 0 : -ENOMEM;
 }
 
-/* -EFAULT: the operation does not exist yet, so it may begin again with other memory. */
+/*
+ * The kernel cannot have the program's memory for as long as it takes, or refuses it, as shares
+ * would overlap: the operation does not exist yet, so it may begin again with other memory.
+ */
 static int begin_op(struct incmpi_op *op)
 {
 	int ret = incmpi_stage(op) ?: hold_type(op) ?: submit_op(op);
 
-	if (ret != -EFAULT || !op->req.group)
+	if ((ret != -EFAULT && ret != -EINVAL) || !op->req.group)
 		return ret;
 	memset(&op->req, 0, sizeof(op->req));
-	return incmpi_stage_memory(op) ?: hold_type(op) ?: submit_op(op);
+	return incmpi_stage_again(op, ret == -EFAULT ? INCMPI_STAGED_MEMORY :
+						       INCMPI_STAGED_OVERLAP) ?:
+	       hold_type(op) ?: submit_op(op);
 }
 
 static int start_op(struct incmpi_op *op, struct incmpi_comm *c, const struct incmpi_call *call)

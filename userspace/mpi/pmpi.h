@@ -31,6 +31,8 @@ void pmpi_comm_release(struct pmpi_comm *c);
 extern const struct incmpi_skin pmpi_skin;
 /* The MPI has made this type for itself: it cannot be asked what of. */
 bool pmpi_type_is_opaque(MPI_Datatype type);
+/* A derived type may be used. */
+bool pmpi_type_is_committed(MPI_Datatype type);
 
 /* pmpi_init.c */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);	/* NULL: INC is off, or no memory */

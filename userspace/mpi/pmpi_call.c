@@ -29,6 +29,14 @@ static bool enter(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn
 	return false;
 }
 
+/* The MPI refuses buffers that are one where they must be two. */
+static bool looks_for_aliases;
+
+void pmpi_look_for_aliases(bool does)
+{
+	looks_for_aliases = does;
+}
+
 static bool is_root(const struct pmpi_call *call)
 {
 	return call->mid.root == call->c->rank;
@@ -39,8 +47,11 @@ static int nr_ranks(const struct pmpi_call *call)
 	return incmpi_comm_size(call->c->mid);
 }
 
+/* MPI_IN_PLACE, which is seen before where it is allowed, is none. */
 static bool has_buffer(const struct incmpi_side *side, bool data)
 {
+	if (side->buf == MPI_IN_PLACE)
+		return !data;
 	return side->buf || !data || !side->types->size || !side->types->dense;
 }
 
@@ -77,6 +88,26 @@ static void fill_send(struct pmpi_call *call, const void *buf, int count, MPI_Da
 	fill(&call->mid.send, &call->send_type, &call->send_handle, buf, count, type);
 }
 
+static void in_place(struct incmpi_side *side, bool allowed)
+{
+	side->in_place = true;
+	side->valid = allowed;
+}
+
+/* What a reduction reduces; in place, it is in @recv, where that is @allowed. */
+static void fill_operand(struct pmpi_call *call, const void *send, void *recv, int count,
+			 MPI_Datatype type, MPI_Op op, bool allowed)
+{
+	bool is_in_place = send == MPI_IN_PLACE;
+
+	call->mid.op = pmpi_op_get(op);
+	fill_send(call, is_in_place ? recv : send, count, type);
+	if (is_in_place)
+		in_place(&call->mid.send, call->mid.send.valid && allowed);
+	if (op == MPI_OP_NULL)
+		call->mid.send.valid = false;
+}
+
 static void fill_recv(struct pmpi_call *call, void *buf, int count, MPI_Datatype type)
 {
 	fill(&call->mid.recv, &call->recv_type, &call->recv_handle, buf, count, type);
@@ -87,6 +118,7 @@ static void fill_sendv(struct pmpi_call *call, const void *buf, const int counts
 {
 	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle, buf, counts,
 		    displs, type);
+	call->mid.send.valid = call->mid.send.valid && displs;
 }
 
 static void fill_recvv(struct pmpi_call *call, void *buf, const int counts[], const int displs[],
@@ -94,12 +126,112 @@ static void fill_recvv(struct pmpi_call *call, void *buf, const int counts[], co
 {
 	fill_shares(call, &call->mid.recv, &call->recv_type, &call->recv_handle, buf, counts,
 		    displs, type);
+	call->mid.recv.valid = call->mid.recv.valid && displs;
 }
 
-static void in_place(struct incmpi_side *side, bool allowed)
+static bool is_one_buffer(const struct pmpi_call *call)
 {
-	side->in_place = true;
-	side->valid = allowed;
+	return call->mid.send.buf == call->mid.recv.buf;
+}
+
+#ifdef MPICH_NAME
+
+/* The rank's own share, at @own, is where it is among those of @all. */
+static bool is_own_share(const struct pmpi_call *call, const struct incmpi_side *all,
+			 const struct incmpi_side *own)
+{
+	ptrdiff_t at = call->c->rank;
+
+	if (call->send_handle != call->recv_handle || !own->count)
+		return false;
+	if (all->counts ? !all->counts[at] : all->count != own->count)
+		return false;
+	at = all->displs ? all->displs[at] : at * (ptrdiff_t)all->count;
+	return own->buf == (char *)all->buf + at * (ptrdiff_t)all->types->size;
+}
+
+static bool reduces_something(const struct pmpi_call *call)
+{
+	const int *counts = call->mid.send.counts;
+
+	for (int i = 0; counts && i < nr_ranks(call); i++)
+		if (counts[i])
+			return true;
+	return !counts && call->mid.recv.count;
+}
+
+/* As MPICH 4.0 has it. What it does not refuse must not be left to it by one rank alone. */
+static bool is_aliased(const struct pmpi_call *call)
+{
+	const struct incmpi_side *send = &call->mid.send, *recv = &call->mid.recv;
+
+	switch (call->mid.fn) {
+	case INCMPI_BARRIER:
+	case INCMPI_BCAST:
+		return false;
+	case INCMPI_GATHER:
+	case INCMPI_GATHERV:
+		return is_root(call) && is_own_share(call, recv, send);
+	case INCMPI_SCATTER:
+	case INCMPI_SCATTERV:
+		return is_root(call) && is_own_share(call, send, recv);
+	case INCMPI_ALLGATHER:
+	case INCMPI_ALLGATHERV:
+		return is_own_share(call, recv, send);
+	case INCMPI_ALLTOALL:
+	case INCMPI_ALLTOALLV:
+		return call->send_handle == call->recv_handle && is_one_buffer(call) &&
+		       send->counts == recv->counts && send->count == recv->count &&
+		       (send->counts || send->count);
+	case INCMPI_ALLTOALLW:
+		return is_one_buffer(call) && send->counts == recv->counts &&
+		       call->one_type_array;
+	case INCMPI_REDUCE:
+		return is_root(call) && is_one_buffer(call) && recv->count;
+	default:
+		return is_one_buffer(call) && reduces_something(call);
+	}
+}
+
+#else
+
+static uint64_t own_bytes(const struct pmpi_call *call, const struct incmpi_side *side)
+{
+	const struct incmpi_type *type = side->types;
+
+	if (side->type_per_rank)
+		type += call->c->rank;
+	return (side->counts ? (uint64_t)side->counts[call->c->rank] : side->count) * type->size;
+}
+
+/* As Open MPI 4.1 has it, which looks at a share that a rank sends itself as well. */
+static bool is_aliased(const struct pmpi_call *call)
+{
+	const struct incmpi_side *send = &call->mid.send, *recv = &call->mid.recv;
+
+	switch (call->mid.fn) {
+	case INCMPI_ALLREDUCE:
+		return is_one_buffer(call) && recv->buf && recv->count > 1;
+	case INCMPI_REDUCE:
+		return is_root(call) && is_one_buffer(call) && recv->count;
+	case INCMPI_ALLTOALL:
+	case INCMPI_ALLTOALLV:
+	case INCMPI_ALLTOALLW:
+		return own_bytes(call, send) != own_bytes(call, recv);
+	default:
+		return false;
+	}
+}
+
+#endif
+
+/* What the MPI refuses at a rank that looks at its own arguments only. */
+static void look_for_aliases(struct pmpi_call *call)
+{
+	struct incmpi_side *send = &call->mid.send, *recv = &call->mid.recv;
+
+	if (looks_for_aliases && send->valid && recv->valid && !send->in_place && !recv->in_place)
+		recv->valid = !is_aliased(call);
 }
 
 /* False: it is the MPI's. */
@@ -107,6 +239,7 @@ static bool take(struct pmpi_call *call)
 {
 	int ret;
 
+	look_for_aliases(call);
 	if (incmpi_decide(call->c->mid, &call->mid))
 		return false;
 	if (call->request) {
@@ -148,10 +281,7 @@ bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_
 	if (!enter(call, c, fn, root, request))
 		return false;
 	gets = fn != INCMPI_REDUCE || is_root(call);
-	call->mid.op = pmpi_op_get(op);
-	fill_send(call, send, count, type);
-	if (send == MPI_IN_PLACE)
-		in_place(&call->mid.send, call->mid.send.valid && gets);
+	fill_operand(call, send, recv, count, type, op, gets);
 	fill_recv(call, recv, count, type);
 	if (!gets)
 		call->mid.recv.valid = call->mid.send.valid;
@@ -165,9 +295,12 @@ bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const v
 	if (!enter(call, c, INCMPI_REDUCE_SCATTER, 0, request))
 		return false;
 	call->mid.op = pmpi_op_get(op);
-	fill_sendv(call, send, counts, NULL, type);
+	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle,
+		    send == MPI_IN_PLACE ? recv : send, counts, NULL, type);
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, call->mid.send.valid);
+	if (op == MPI_OP_NULL)
+		call->mid.send.valid = false;
 	fill_recv(call, recv, counts ? counts[call->c->rank] : -1, type);
 	return take(call);
 }
@@ -178,10 +311,7 @@ bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, c
 {
 	if (!enter(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
 		return false;
-	call->mid.op = pmpi_op_get(op);
-	fill_send(call, send, count, type);
-	if (send == MPI_IN_PLACE)
-		in_place(&call->mid.send, call->mid.send.valid);
+	fill_operand(call, send, recv, count, type, op, true);
 	fill_recv(call, recv, count, type);
 	return take(call);
 }
@@ -304,7 +434,7 @@ static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct 
 	side->type_per_rank = true;
 	side->counts = counts;
 	side->displs = displs;
-	side->valid = counts && displs && of;
+	side->valid = counts && displs && of && buf != MPI_IN_PLACE;
 	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
 		/* the type of a share without elements need not be one */
 		if (counts[i])
@@ -326,6 +456,7 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 
 	if (!enter(call, c, INCMPI_ALLTOALLW, 0, NULL))
 		return false;
+	call->one_type_array = send_types == recv_types;
 	n = (size_t)nr_ranks(call);
 	types = calloc(2 * n, sizeof(*types));
 	handles = calloc(2 * n, sizeof(*handles));

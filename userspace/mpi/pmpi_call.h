@@ -17,9 +17,13 @@ struct pmpi_call {
 	struct incmpi_call mid;
 	struct incmpi_type send_type, recv_type;
 	MPI_Datatype send_handle, recv_handle;
+	bool one_type_array;	/* of an alltoallw, for both sides */
 	MPI_Request *request;
 	int ret;
 };
+
+/* Does the MPI refuse buffers that are one? So far nobody has said that it does. */
+void pmpi_look_for_aliases(bool does);
 
 bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request);
 bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int count,

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pmpi.h"
+#include "pmpi_call.h"
 
 #define ALL_SECONDS	30	/* until all ranks have begun: MPI_Init() itself waits for them */
 
@@ -63,6 +63,7 @@ static void skin_progress(void)
 static bool never_init(void)
 {
 	return !PMPI_Comm_dup(MPI_COMM_SELF, &never_comm) &&
+	       !PMPI_Comm_set_errhandler(never_comm, MPI_ERRORS_RETURN) &&
 	       !PMPI_Irecv(NULL, 0, MPI_BYTE, 0, 0, never_comm, &never);
 }
 
@@ -78,6 +79,23 @@ const struct incmpi_skin pmpi_skin = {
 	.pack = pmpi_pack, .unpack = pmpi_unpack,
 	.hold = pmpi_type_hold, .release = pmpi_type_release,
 };
+
+/* MPI can be told not to look for what it refuses: it is tried. */
+static bool refuses_aliases(void)
+{
+	int sum = 0;
+
+	return PMPI_Reduce(&sum, &sum, 1, MPI_INT, MPI_SUM, 0, never_comm) != MPI_SUCCESS;
+}
+
+/* MPI tells nobody, and refuses it where it is used. */
+bool pmpi_type_is_committed(MPI_Datatype type)
+{
+	char none = 0;
+	int at = 0;
+
+	return PMPI_Pack(&none, 0, type, &none, 1, &at, never_comm) == MPI_SUCCESS;
+}
 
 /* Programs have no such types. */
 bool pmpi_type_is_opaque(MPI_Datatype type)
@@ -255,6 +273,7 @@ static void begin(bool seen)
 	       pmpi_types_init() && never_init();
 	if (smallest_of(MPI_COMM_WORLD, &able, 1) || !able)
 		return;
+	pmpi_look_for_aliases(refuses_aliases());
 	incmpi_init(&pmpi_skin, &set, pmpi_requests_init());
 	is_on = true;
 }

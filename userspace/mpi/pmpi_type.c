@@ -231,6 +231,8 @@ static bool derived_find(struct incmpi_type *type, MPI_Datatype of)
 		*type = *kept;
 		return true;
 	}
+	if (!pmpi_type_is_committed(of))
+		return false;
 	memset(type, 0, sizeof(*type));
 	if (!layout_of(type, of, &lb))
 		return false;

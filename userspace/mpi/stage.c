@@ -129,7 +129,7 @@ static unsigned int bit(enum incmpi_staged why)
 static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_side *side,
 			       int shares)
 {
-	unsigned int why = op->own_memory ? bit(INCMPI_STAGED_MEMORY) : 0;
+	unsigned int why = op->not_given;
 
 	for (int i = 0; i < shares; i++) {
 		const struct incmpi_type *type = incmpi_share_type(side, i);
@@ -148,7 +148,7 @@ static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_s
 /* Memory that the kernel cannot have may be one that only MPI can read, as a device's. */
 static bool is_copied(const struct incmpi_op *op, const struct incmpi_type *type)
 {
-	return type->dense && !op->own_memory;
+	return type->dense && !(op->not_given & bit(INCMPI_STAGED_MEMORY));
 }
 
 static void fill_counts(struct incmpi_op *op, const struct incmpi_side *side, int shares,
@@ -293,6 +293,24 @@ static int stage_recv_mem(struct incmpi_op *op, const struct incmpi_side *side, 
 	return load_shares(op, side, shares, given_in_place(op), op->recv_mem);
 }
 
+/*
+ * A rank's own share may have two sizes by the program's fault. INC takes the smaller one, as no
+ * buffer is to be exceeded: that is another one than other ranks have, and the call fails at all.
+ */
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of an allgatherv: of others that have counts, each side's are exchanged, and compared. */
+static void limit_own_share(struct incmpi_op *op)
+{
+	uint64_t *own = &array(op, RECV_COUNTS)[op->comm->rank];
+
+	if (op->args.coll == INC_COLL_ALLGATHER && !op->call.send.in_place)
+		*own = smaller(*own, share_units(op, &op->call.send, 0));
+}
+
 static int stage_recv(struct incmpi_op *op)
 {
 	const struct incmpi_side *side = &op->call.recv;
@@ -320,9 +338,21 @@ static int stage_recv(struct incmpi_op *op)
 			    array(op, RECV_DISPLS));
 		op->args.recv_counts = array(op, RECV_COUNTS);
 		op->args.recv_displs = direct ? array(op, RECV_DISPLS) : NULL;
+		limit_own_share(op);
 	}
 	op->args.recv = side->buf;
 	return direct ? 0 : stage_recv_mem(op, &input, inputs);
+}
+
+static uint64_t smaller_share(const struct incmpi_op *op)
+{
+	const struct incmpi_call *call = &op->call;
+
+	if (call->send.in_place)
+		return share_units(op, &call->recv, 0);
+	if (call->recv.in_place)
+		return share_units(op, &call->send, 0);
+	return smaller(share_units(op, &call->send, 0), share_units(op, &call->recv, 0));
 }
 
 /* The number of elements that libinc wants to know beside the shares' counts. */
@@ -334,13 +364,16 @@ static uint64_t stage_count(const struct incmpi_op *op)
 	case INC_COLL_BARRIER:
 		return 0;
 	case INC_COLL_GATHER:
-		if (!call->send.in_place)
-			return share_units(op, &call->send, 0);
-		return is_vector(call->fn) ? 0 : share_units(op, &call->recv, 0);
+		if (is_root(op) && !is_vector(call->fn))
+			return smaller_share(op);
+		return call->send.in_place ? 0 : share_units(op, &call->send, 0);
 	case INC_COLL_SCATTER:
-		if (!call->recv.in_place)
-			return share_units(op, &call->recv, 0);
-		return is_vector(call->fn) ? 0 : share_units(op, &call->send, 0);
+		if (is_root(op) && !is_vector(call->fn))
+			return smaller_share(op);
+		return call->recv.in_place ? 0 : share_units(op, &call->recv, 0);
+	case INC_COLL_ALLGATHER:
+	case INC_COLL_ALLTOALL:
+		return is_vector(call->fn) ? 0 : smaller_share(op);
 	default:
 		return is_vector(call->fn) ? 0 : share_units(op, &call->recv, 0);
 	}
@@ -462,7 +495,7 @@ static int copy_operand(struct incmpi_op *op)
 	if (op->call.send.in_place)
 		return 0;
 	if (is_copied(op, type)) {
-		memcpy(op->call.recv.buf, op->call.send.buf, bytes);
+		memmove(op->call.recv.buf, op->call.send.buf, bytes);
 		return 0;
 	}
 	ret = incmpi_skin()->pack(type->handle, op->call.send.buf, count, op->recv_mem, bytes);
@@ -472,12 +505,12 @@ static int copy_operand(struct incmpi_op *op)
 	return ret ? -EINVAL : 0;
 }
 
-/* Once more, as the kernel cannot have the program's memory for as long as it takes. */
-int incmpi_stage_memory(struct incmpi_op *op)
+/* Once more, with memory of the library's own instead of the program's. */
+int incmpi_stage_again(struct incmpi_op *op, enum incmpi_staged why)
 {
 	incmpi_stage_free(op);
 	memset(&op->args, 0, sizeof(op->args));
-	op->own_memory = true;
+	op->not_given = bit(why);
 	return incmpi_stage(op);
 }
 
