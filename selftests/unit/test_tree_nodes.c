@@ -434,6 +434,30 @@ static void test_abort(void)
 	end_tree();
 }
 
+/* What a node has told its parent first stands, unless the group ends by what comes later. */
+static void test_abort_twice(void)
+{
+	struct netinc_error first = { .code = INC_ERR_MISMATCH, .opseq = 1, .block = 1,
+				      .resume = 2, .rank = { 0, 1 } }, later = first;
+	struct netinc_group *g = &net.node[1].g;
+
+	later.opseq = 2;
+	later.block = 2;
+	later.resume = 3;
+	form_tree(false, 0, 1, 1, 2);
+	netinc_uplink_abort(g, &first, net.now);
+	netinc_uplink_abort(g, &later, net.now);
+	expect(g->up.abort.block == 1, "it is of block %llu",
+	       (unsigned long long)g->up.abort.block);
+	later.code = INC_ERR_RANK_DEAD;
+	later.resume = 0;
+	netinc_uplink_abort(g, &later, net.now);
+	expect(g->up.abort.code == INC_ERR_RANK_DEAD, "its code is %u", g->up.abort.code);
+	netinc_uplink_abort(g, &first, net.now);
+	expect(g->up.abort.code == INC_ERR_RANK_DEAD, "its code is %u after it", g->up.abort.code);
+	end_tree();
+}
+
 /* A node that is silent: those above miss its ranks, those below miss it. */
 static void test_node_dead(void)
 {
@@ -541,6 +565,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_mismatch),
 	KTAP(test_late_mismatch),
 	KTAP(test_abort),
+	KTAP(test_abort_twice),
 	KTAP(test_node_dead),
 	KTAP(test_node_gone),
 	KTAP(test_leave),
