@@ -168,6 +168,7 @@ static void test_who_is_missing(void)
 	expect(be32_to_cpu(wait->joined) == RANKS && !be32_to_cpu(wait->missing),
 	       "the node says: %u joined, %u missing", be32_to_cpu(wait->joined),
 	       be32_to_cpu(wait->missing));
+	expect(be32_to_cpu(wait->pause), "JOIN is to come again at once");
 	end_tree();
 }
 
@@ -272,6 +273,7 @@ static void expect_sums(u64 block)
 static void test_reduce(void)
 {
 	u64 b;
+	u32 i;
 
 	form_tree(true, 2, 1, 0, 2);
 	for (b = 0; b < 3 * W; b++) {
@@ -279,6 +281,9 @@ static void test_reduce(void)
 		expect_sums(b);
 	}
 	expect(net.node[0].g.agg.una == 3 * W && net.node[2].g.agg.una == 3 * W, "una");
+	for (i = 1; i < NODES; i++)
+		expect(net.node[i].g.counters[INC_C_RESULTS] == 3 * W, "node %u: %llu results", i,
+		       (unsigned long long)net.node[i].g.counters[INC_C_RESULTS]);
 	end_tree();
 }
 
