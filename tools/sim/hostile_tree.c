@@ -90,12 +90,39 @@ static void make_control(struct sim *sim, const struct netinc_group *g, struct n
 	}
 }
 
+struct lie {
+	enum trick trick;
+	u8 type;
+};
+
+/* One of @n lies, between @g and its parent; what both directions have in common. False: none. */
+static bool begin_lie(struct sim *sim, const struct netinc_group *g, const struct lie *lies, u32 n,
+		      struct netinc_pkt *pkt)
+{
+	const struct lie *lie = &lies[hostile_below(sim, n)];
+
+	*pkt = (struct netinc_pkt){ .type = lie->type,
+				    .group = g->cfg.id,
+				    .incarnation = g->up.incarnation,
+				    .epoch = g->epoch,
+				    .span = 1 };
+	return hostile_can(sim, lie->trick);
+}
+
+static void finish_lie(struct node *n, struct netinc_group *g, u32 to, struct netinc_pkt *pkt)
+{
+	u8 body[2 * INC_MAX_BLOCK];
+
+	if (pkt->type == INC_PKT_RESULT || pkt->type == INC_PKT_CONTRIB)
+		make_data(n->sim, g, pkt, body);
+	else
+		make_control(n->sim, g, pkt, body);
+	send_lie(n, to, pkt, body);
+}
+
 static void lie_down(struct node *n, struct netinc_group *g)
 {
-	static const struct {
-		enum trick trick;
-		u8 type;
-	} lies[] = {
+	static const struct lie lies[] = {
 		{ TRICK_RESULT, INC_PKT_RESULT }, { TRICK_RESULT, INC_PKT_RESULT },
 		{ TRICK_ERROR, INC_PKT_ERROR }, { TRICK_STATUS, INC_PKT_STATUS },
 		{ TRICK_STATUS, INC_PKT_NACK }, { TRICK_STATUS, INC_PKT_WAIT },
@@ -103,57 +130,32 @@ static void lie_down(struct node *n, struct netinc_group *g)
 		{ TRICK_READY, INC_PKT_CHALLENGE }, { TRICK_MOVE, INC_PKT_MOVE },
 		{ TRICK_MOVE, INC_PKT_PEERS }, { TRICK_ABORT, INC_PKT_REFUSE },
 	};
-	u32 at = (u32)hostile_below(n->sim, ARRAY_SIZE(lies));
-	struct netinc_pkt pkt = { .type = lies[at].type,
-				  .group = g->cfg.id,
-				  .incarnation = g->up.incarnation,
-				  .epoch = g->epoch,
-				  .span = 1,
-				  .cookie = g->up.down_cookie };
-	u8 body[2 * INC_MAX_BLOCK];
+	struct netinc_pkt pkt;
 
-	if (!hostile_can(n->sim, lies[at].trick))
+	if (!begin_lie(n->sim, g, lies, ARRAY_SIZE(lies), &pkt))
 		return;
-	if (pkt.type == INC_PKT_RESULT)
-		make_data(n->sim, g, &pkt, body);
-	else
-		make_control(n->sim, g, &pkt, body);
 	/* REFUSE goes by the cookie that the child has */
-	if (pkt.type == INC_PKT_REFUSE)
-		pkt.cookie = g->up.up_cookie;
-	send_lie(n, node_of(g)->addr, &pkt, body);
+	pkt.cookie = pkt.type == INC_PKT_REFUSE ? g->up.up_cookie : g->up.down_cookie;
+	finish_lie(n, g, node_of(g)->addr, &pkt);
 }
 
 static void lie_up(struct node *n, struct netinc_group *g)
 {
-	static const struct {
-		enum trick trick;
-		u8 type;
-	} lies[] = {
+	static const struct lie lies[] = {
 		{ TRICK_AHEAD, INC_PKT_CONTRIB }, { TRICK_AHEAD, INC_PKT_CONTRIB },
 		{ TRICK_PROBE, INC_PKT_PROBE }, { TRICK_ABORT, INC_PKT_ABORT },
 		{ TRICK_JOIN, INC_PKT_JOIN }, { TRICK_MOVE, INC_PKT_MOVE },
 	};
-	u32 at = (u32)hostile_below(n->sim, ARRAY_SIZE(lies));
-	struct netinc_pkt pkt = { .type = lies[at].type,
-				  .group = g->cfg.id,
-				  .incarnation = g->up.incarnation,
-				  .epoch = g->epoch,
-				  .span = 1,
-				  .child = g->up.child,
-				  .cookie = g->up.up_cookie };
-	u8 body[2 * INC_MAX_BLOCK];
+	struct netinc_pkt pkt;
 
-	if (!hostile_can(n->sim, lies[at].trick))
+	if (!begin_lie(n->sim, g, lies, ARRAY_SIZE(lies), &pkt))
 		return;
+	pkt.cookie = g->up.up_cookie;
+	pkt.child = g->up.child;
 	/* as who is below another node, too */
 	if (one_of(n->sim, 8))
 		pkt.child = (u32)hostile_below(n->sim, n->sim->plan.hosts + 1);
-	if (pkt.type == INC_PKT_CONTRIB)
-		make_data(n->sim, g, &pkt, body);
-	else
-		make_control(n->sim, g, &pkt, body);
-	send_lie(n, SIM_NODE + n->sim->plan.tree.parent[n->place], &pkt, body);
+	finish_lie(n, g, SIM_NODE + n->sim->plan.tree.parent[n->place], &pkt);
 }
 
 /* The first group of that node that has a parent. */
