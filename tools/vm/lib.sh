@@ -11,7 +11,9 @@ kernel=6.1 smp=2 mem=1G timeout=300 append='' audit=0 icount=0
 image='' release='' modules='' built='' tree='' initrd='' accel=tcg
 # Of one run: its files, the guest's command, what it may write, the kernel's log.
 rundir='' command=() out='' console='' args=()
-qemu_pid='' reader_pid=''
+qemu_pid='' reader_pid='' silence_pid=''
+# Seconds after which a guest that says nothing counts as hung; 0: only after the timeout.
+silence=0
 
 # What the kernel says when something is wrong. That a module comes from outside its tree is not.
 complaints='Kernel panic|Oops|BUG:|WARNING: (CPU|possible|suspicious|inconsistent|bad unlock|nested lock|[^ ]*\.[ch]:)'
@@ -238,6 +240,9 @@ share() {
 
 qemu_args() {
 	local cmdline="console=ttyS0 loglevel=7 panic=-1 oops=panic audit=0 net.ifnames=0"
+	# What a hung kernel knows about itself ends it, and says where all processors are.
+	cmdline+=" unknown_nmi_panic panic_print=0x40 softlockup_panic=1 hung_task_panic=1"
+	cmdline+=" sysctl.kernel.panic_on_rcu_stall=1"
 	args=(-nodefaults -no-user-config -M q35 -smp "$smp" -m "$mem" \
 		-display none -nic none -no-reboot
 		-kernel "$image" -initrd "$initrd" -serial "file:${console//,/,,}"
@@ -308,16 +313,62 @@ boot() {
 	setpriv --pdeathsig TERM timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" \
 		</dev/null >&2 2>"$rundir/qemu.err" 7>&- 8>&- &
 	qemu_pid=$!
+	if [ "$silence" != 0 ]; then
+		watch_silence 7>&- 8>&- &
+		silence_pid=$!
+	fi
 	wait $qemu_pid || status=$?
 	qemu_pid=
+	end_watch
 	exec 7>&-
 	wait $reader_pid || true
 	reader_pid=
 	return $status
 }
 
+# What the guest's processors do, asked from outside; then its kernel is asked, by an NMI for which
+# it has no use: it ends with the stacks of all processors.
+ask_processors() {
+	local i
+	{
+		echo "info registers -a"
+		sleep 1
+		echo "info registers -a"
+		echo nmi
+	} >"$rundir/monitor.in"
+	timeout 3 cat "$rundir/monitor.out" | tr -d '\r' | grep -E '^(CPU#|[RE]IP=|CR3=)|HLT=' \
+		>"$rundir/processors" || true
+	for ((i = 0; i < 30; i++)); do
+		kill -0 "$qemu_pid" 2>/dev/null || return 0
+		sleep 1
+	done
+	kill "$qemu_pid" 2>/dev/null || true
+}
+
+# Ends a guest of which nothing was heard for "silence" seconds: neither its command nor its kernel.
+watch_silence() {
+	local before='' now since=$SECONDS
+	trap - EXIT INT TERM HUP
+	while [ $((SECONDS - since)) -lt "$silence" ]; do
+		sleep 2
+		now=$(stat -c %s "$console" "$rundir/said")
+		[ "$now" = "$before" ] || since=$SECONDS
+		before=$now
+	done
+	: >"$rundir/processors"
+	ask_processors
+}
+
+end_watch() {
+	[ -n "$silence_pid" ] || return 0
+	kill "$silence_pid" 2>/dev/null || true
+	wait "$silence_pid" 2>/dev/null || true
+	silence_pid=
+}
+
 # Ends what boot() has started, if it still runs.
 end_qemu() {
+	end_watch
 	if [ -n "$qemu_pid" ]; then
 		kill "$qemu_pid" 2>/dev/null || true
 		wait "$qemu_pid" 2>/dev/null || true
