@@ -75,7 +75,7 @@ static int rx_error(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return 0;
 	netinc_count(ep->counters, INC_C_ERRORS);
 	if (netinc_ep_may_go_on(ep, e.code, now)) {
-		netinc_ep_lost(ep, e.code, now);
+		netinc_ep_leave_place(ep, &e, now);
 		return 0;
 	}
 	ep->error = e;

@@ -273,6 +273,14 @@ struct netinc_ep {
 	u32 round;
 	/* time of the last packet from where the rank was then */
 	u64 unsettled;
+	/*
+	 * moving: the rank that a node took for dead, which this is told when no place is left; 0:
+	 * the move began for another reason, or the group has formed elsewhere since
+	 */
+	struct {
+		u32 code;
+		u32 rank;
+	} moved_for;
 	u32 refusals;		/* places in a row that have refused it */
 	/*
 	 * Moves in a row that were made because no blocks came through; 0 again when more than a
@@ -490,6 +498,8 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now);
 void netinc_ep_move_join(struct netinc_ep *ep, u64 now);
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
+/* An error of the node is got over elsewhere (netinc_ep_may_go_on()): the same. */
+void netinc_ep_leave_place(struct netinc_ep *ep, const struct netinc_error *e, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
 void netinc_ep_path_lost(struct netinc_ep *ep, u64 now);
 /* May the group get over this error of its node elsewhere? */

@@ -225,6 +225,15 @@ static bool can_move(const struct netinc_ep *ep, u64 now)
 	return ep->nplan > 1 && !has_tried_all(ep, now) && !(ep->failing && ep->fatal);
 }
 
+/* There is no other place to go to: the reason is what the way here began with, if that is known. */
+static void fail_everywhere(struct netinc_ep *ep, enum inc_err_code code)
+{
+	if (ep->moved_for.code)
+		netinc_ep_fail(ep, ep->moved_for.code, ep->moved_for.rank, NETINC_NO_RANK);
+	else
+		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
+}
+
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 {
 	/* why the group has ended is known: only results from before that will not come */
@@ -233,10 +242,19 @@ void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now)
 		return;
 	}
 	if (!can_move(ep, now) || is_silent_for_good(ep, now)) {
-		netinc_ep_fail(ep, code, NETINC_NO_RANK, NETINC_NO_RANK);
+		fail_everywhere(ep, code);
 		return;
 	}
 	netinc_ep_start_move(ep, netinc_ep_next_move(ep), true, now);
+}
+
+void netinc_ep_leave_place(struct netinc_ep *ep, const struct netinc_error *e, u64 now)
+{
+	if (e->code == INC_ERR_RANK_DEAD) {
+		ep->moved_for.code = e->code;
+		ep->moved_for.rank = e->rank[0];
+	}
+	netinc_ep_lost(ep, e->code, now);
 }
 
 /*
@@ -262,7 +280,8 @@ void netinc_ep_path_lost(struct netinc_ep *ep, u64 now)
 /*
  * A rank that the node hears no more may be heard by another node, on links of their own; the edge
  * has the same links as the node. If it is dead indeed it will be missing there. In a tree of nodes
- * NODE_DEAD is about another node, without which ranks still hear one another.
+ * it may be another rank's node that hears nothing, and NODE_DEAD is about another node: without
+ * either the ranks still hear one another.
  */
 bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 {
@@ -272,7 +291,7 @@ bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now)
 
 	return can_move(ep, now) &&
 	       (code == INC_ERR_NODE_GONE || (code == INC_ERR_NODE_DEAD && ep->deep) ||
-		(code == INC_ERR_RANK_DEAD && standbys));
+		(code == INC_ERR_RANK_DEAD && (standbys || ep->deep)));
 }
 
 /* Where another rank is said to be: a host, at the port that the node has. */
@@ -322,6 +341,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	if (netinc_ready_height(r) && ep->settings.fallback && ep->peers)
 		netinc_addr_parse(&r->edge, &ep->peers[0]);
 	ep->settled = ep->move;
+	ep->moved_for.code = INC_ERR_NONE;
 	ep->refusals = 0;
 	ep->mover = false;
 	ep->npeers = 0;
@@ -389,7 +409,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	}
 	/* nor do all places say anything else the next time, and at once */
 	if (++ep->refusals >= ep->nplan - ep->from_tree && has_been_round(ep))
-		netinc_ep_fail(ep, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+		fail_everywhere(ep, INC_ERR_NODE_DEAD);
 	else
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 	return true;

@@ -56,21 +56,59 @@ static void test_calls(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
-/* Codes that are about ranks end the group, without a fallback all do. */
+/*
+ * What a rank says or does not do ends the group, without a fallback all codes do. A rank that its
+ * own node hears no more may be heard elsewhere.
+ */
 static void test_codes(void)
 {
-	static const u16 final[] = { INC_ERR_RANK_DEAD, INC_ERR_RANK_ABORT, INC_ERR_RANK_LATE };
+	static const u16 final[] = { INC_ERR_RANK_ABORT, INC_ERR_RANK_FAULT, INC_ERR_RANK_LATE };
+	static const u16 fatal[] = { INC_ERR_NODE_DEAD, INC_ERR_RANK_DEAD };
 	u32 i;
 
+	in_tree(INC_FALLBACK_EDGE, 0);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+	expect(env.ep.move == 1 && env.place == 1, "place %u", env.place);
+	netinc_ep_retain_drop(&env.ep);
 	for (i = 0; i < ARRAY_SIZE(final); i++) {
 		in_tree(INC_FALLBACK_EDGE, 0);
 		expect(!error(0, 0, 0, final[i]), "ERROR");
 		expect_state(INC_STATE_FAILED);
 		netinc_ep_retain_drop(&env.ep);
 	}
-	in_tree(INC_FALLBACK_NONE, 0);
-	expect(!error(0, 0, 0, INC_ERR_NODE_DEAD), "ERROR");
+	for (i = 0; i < ARRAY_SIZE(fatal); i++) {
+		in_tree(INC_FALLBACK_NONE, 0);
+		expect(!error(0, 0, 0, fatal[i]), "ERROR");
+		expect_state(INC_STATE_FAILED);
+	}
+}
+
+/* Who has left because a rank was taken for dead says so when there is no place without it. */
+static void test_nowhere(void)
+{
+	struct netinc_op op = { .seq = 0 };
+	u32 i;
+
+	in_tree(INC_FALLBACK_EDGE, 0);
+	submit_op(&op);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "ERROR");
+	for (i = 0; i < 1000 && env.ep.state != INC_STATE_FAILED; i++)
+		run_timer(env.now + 100 * NETINC_MS);
 	expect_state(INC_STATE_FAILED);
+	expect(op.error.code == INC_ERR_RANK_DEAD && op.error.rank[0] == 0 &&
+	       op.error.rank[1] == NETINC_NO_RANK, "code %u, rank %u", op.error.code,
+	       op.error.rank[0]);
+	/* but not for that of before the last place that worked */
+	in_tree(INC_FALLBACK_EDGE, 0);
+	expect(!error(0, 0, 0, INC_ERR_RANK_DEAD), "ERROR");
+	ready_again(2, 0);
+	for (i = 0; i < 1000 && env.ep.state != INC_STATE_FAILED; i++) {
+		env.now += 100 * NETINC_MS;
+		netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	}
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* Move by move to all places but the first one, to which only a call leads. */
@@ -139,7 +177,7 @@ static void test_blocks(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_calls), KTAP(test_codes), KTAP(test_places), KTAP(test_round),
+	KTAP(test_calls), KTAP(test_codes), KTAP(test_nowhere), KTAP(test_places), KTAP(test_round),
 	KTAP(test_leaves_word), KTAP(test_blocks),
 };
 
