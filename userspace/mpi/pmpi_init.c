@@ -184,13 +184,13 @@ struct freeing {
 	const struct freeing *outer;
 };
 
-static _Thread_local const struct freeing *freeing;
+static _Thread_local const struct freeing *being_freed;
 
 static bool is_freed(MPI_Comm comm)
 {
 	const struct freeing *f;
 
-	for (f = freeing; f && f->comm != comm; f = f->outer)
+	for (f = being_freed; f && f->comm != comm; f = f->outer)
 		;
 	return f;
 }
@@ -209,17 +209,17 @@ struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 
 /*
  * The program's attributes may have callbacks that do collectives of their communicator while it is
- * freed. Ours may be gone by then, and one that is set anew would stay for ever: they are the MPI's.
+ * freed. Ours may be gone by then, and one that is set anew would stay for ever: the MPI does them.
  */
 static int free_comm(const char *name, MPI_Comm *comm)
 {
-	struct freeing f = { .comm = comm ? *comm : MPI_COMM_NULL, .outer = freeing };
+	struct freeing f = { .comm = comm ? *comm : MPI_COMM_NULL, .outer = being_freed };
 	__typeof__(PMPI_Comm_free) *next = dlsym(RTLD_NEXT, name);
 	int ret;
 
-	freeing = &f;
+	being_freed = &f;
 	ret = next ? next(comm) : MPI_ERR_INTERN;
-	freeing = f.outer;
+	being_freed = f.outer;
 	return ret;
 }
 
