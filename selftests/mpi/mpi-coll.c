@@ -16,11 +16,11 @@
  *	          group, or because INC_MPI is off; or nobody has preloaded libinc-mpi (absent).
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
- *	TEST      random, requests, comms, progress, semantics, inter, refused, overlap, lengths,
- *	          threads, lost, shares, mapped, tune, untuned; default: all but the last six.
- *	          shares wants INC_MPI_MAX to be 1000, mapped MPI_COLL_FILE to name a file of 64 KiB
- *	          on a disk, tune MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N that with .N
- *	          behind it.
+ *	TEST      random, requests, comms, progress, semantics, inter, attributes, refused,
+ *	          overlap, lengths, threads, lost, shares, mapped, tune, untuned; default: all but
+ *	          the last six. shares wants INC_MPI_MAX to be 1000, mapped MPI_COLL_FILE to name a
+ *	          file of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes INC_MPI_TUNE of rank N
+ *	          that with .N behind it.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -86,6 +86,7 @@ static const struct {
 	{ "inter_arrays", test_inter_arrays, true },
 	{ "many", test_many, true },
 	{ "idup", test_idup, true },
+	{ "attributes", test_attributes, true },
 	{ "refused", test_refused, true },
 	{ "overlap", test_overlap, true },
 	{ "lengths", test_lengths, true },

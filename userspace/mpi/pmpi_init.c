@@ -178,16 +178,69 @@ failed:
 	return NULL;
 }
 
+/* Communicators that this thread is about to free, the innermost first. */
+struct freeing {
+	MPI_Comm comm;
+	const struct freeing *outer;
+};
+
+static _Thread_local const struct freeing *being_freed;
+
+static bool is_freed(MPI_Comm comm)
+{
+	const struct freeing *f;
+
+	for (f = being_freed; f && f->comm != comm; f = f->outer)
+		;
+	return f;
+}
+
 /* What is no communicator is for MPI to refuse. */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 {
 	struct pmpi_comm *c;
 	int found;
 
-	if (!is_on || comm == MPI_COMM_NULL ||
+	if (!is_on || comm == MPI_COMM_NULL || is_freed(comm) ||
 	    PMPI_Comm_get_attr(comm, comm_keyval, &c, &found) != MPI_SUCCESS)
 		return NULL;
 	return found ? c : comm_new(comm);
+}
+
+/*
+ * The program's attributes may have callbacks that do collectives of their communicator while it is
+ * freed. Ours may be gone by then, and one that is set anew would stay for ever: the MPI does them.
+ */
+static int free_comm(const char *name, MPI_Comm *comm)
+{
+	struct freeing f = { .comm = comm ? *comm : MPI_COMM_NULL, .outer = being_freed };
+	__typeof__(PMPI_Comm_free) *next = dlsym(RTLD_NEXT, name);
+	int ret;
+
+	being_freed = &f;
+	ret = next ? next(comm) : MPI_ERR_INTERN;
+	being_freed = f.outer;
+	return ret;
+}
+
+int PMPI_Comm_free(MPI_Comm *comm)
+{
+	return free_comm("PMPI_Comm_free", comm);
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+	return PMPI_Comm_free(comm);
+}
+
+int PMPI_Comm_disconnect(MPI_Comm *comm)
+{
+	return free_comm("PMPI_Comm_disconnect", comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+	return PMPI_Comm_disconnect(comm);
 }
 
 static void free_all_comms(void)

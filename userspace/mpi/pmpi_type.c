@@ -346,13 +346,18 @@ int pmpi_unpack(const void *handle, const void *from, size_t bytes, void *to, ui
 	return 0;
 }
 
+/* One of the type is the same type, but for the program's attributes, which a copy would have. */
 const void *pmpi_type_hold(const void *handle)
 {
 	MPI_Datatype *held = malloc(sizeof(*held));
 
-	if (held && PMPI_Type_dup(*(const MPI_Datatype *)handle, held)) {
+	if (!held || PMPI_Type_contiguous(1, *(const MPI_Datatype *)handle, held)) {
 		free(held);
-		held = NULL;
+		return NULL;
+	}
+	if (PMPI_Type_commit(held)) {
+		pmpi_type_release(held);
+		return NULL;
 	}
 	return held;
 }
