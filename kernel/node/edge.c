@@ -19,6 +19,12 @@ void netinc_edge_pay(struct netinc_net *nn)
 	netinc_node_paid(nn->edge);
 }
 
+static void free_request(struct netinc_tree_request *request)
+{
+	netinc_user_put(request->payer);
+	kfree(request);
+}
+
 bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request)
 {
 	struct netinc_node *edge = nn->edge;
@@ -33,7 +39,7 @@ bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request 
 	}
 	spin_unlock_bh(&edge->lock);
 	if (!taken)
-		kfree(request);
+		free_request(request);
 	return taken;
 }
 
@@ -61,7 +67,7 @@ static void make_trees(struct netinc_node *edge)
 		 * notice
 		 */
 		netinc_node_group_create_tree(edge, request);
-		kfree(request);
+		free_request(request);
 	}
 }
 
@@ -70,7 +76,7 @@ static void drop_tree_requests(struct netinc_node *edge)
 	struct netinc_tree_request *request;
 
 	while ((request = next_tree_request(edge)))
-		kfree(request);
+		free_request(request);
 }
 
 /*

@@ -23,7 +23,9 @@ static struct {
 	u32 refs;		/* of the edge */
 	/* JOINs that come, each for a group, right when the worker looks for what to make */
 	u32 come;
-	u32 closed;		/* groups that were made while the hooks were not open */
+	u32 closed;		/* trees that were made while the hooks were not open */
+	u32 trees;
+	s32 payers;		/* references to who pays for trees */
 	/* a group that has expired: its timer has taken it out of the hash, and is not done */
 	bool expiring;
 } env;
@@ -139,6 +141,12 @@ void netinc_node_put(struct netinc_node *node)
 	expect(env.refs--, "one reference too many is given back");
 }
 
+void netinc_user_put(struct netinc_user *user)
+{
+	expect((void *)user == &env, "somebody else has paid");
+	env.payers--;
+}
+
 static void join(void)
 {
 	env.edge.npending++;
@@ -164,8 +172,9 @@ void netinc_node_end_groups(struct netinc_node *node)
 int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request)
 {
-	(void)request;
+	expect((void *)request->payer == &env && env.payers > 0, "nobody pays");
 	env.closed += !env.uses;
+	env.trees++;
 	edge->ngroups++;
 	return 0;
 }
@@ -209,16 +218,36 @@ static void test_use(void)
 	end();
 }
 
-/* The hooks are there before a tree is whose packets may be under way. */
-static void test_tree(void)
+static bool ask_for_tree(void)
 {
 	struct netinc_tree_request *request = calloc(1, sizeof(*request));
 
+	request->payer = (void *)&env;
+	env.payers++;
+	return netinc_edge_request_tree(&env.net, request);
+}
+
+/* The hooks are there before a tree is whose packets may be under way; who asks pays. */
+static void test_tree(void)
+{
+	u32 i;
+
 	begin();
-	expect(netinc_edge_request_tree(&env.net, request), "it is not taken");
+	expect(ask_for_tree(), "it is not taken");
 	run_worker();
 	expect(!env.closed && env.uses == 1, "%u uses for a tree", env.uses);
+	expect(!env.payers, "%d references", env.payers);
+	for (i = 0; i < MAX_TREE_REQUESTS; i++)
+		expect(ask_for_tree(), "request %u is not taken", i);
+	expect(!ask_for_tree(), "a request too many is taken");
+	expect(env.payers == MAX_TREE_REQUESTS, "%d references", env.payers);
+	run_worker();
+	expect(env.trees == 1 + MAX_TREE_REQUESTS, "%u trees", env.trees);
+	/* and what has not been made when the namespace goes */
+	expect(ask_for_tree(), "it is not taken");
 	end();
+	expect(!env.payers, "%d references", env.payers);
+	expect(!ask_for_tree() && !env.payers, "%d references at the end", env.payers);
 }
 
 /* The worker runs because a group has gone, and has looked whether another one is to come. */

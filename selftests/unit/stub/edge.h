@@ -33,7 +33,7 @@ struct netinc_meeting;
 struct netinc_node;
 
 struct netinc_net {
-	struct mutex mutex;
+	struct mutex mutex;	/* the edge's use of the namespace */
 	struct netinc_node *edge;
 	void *answers;		/* hooks have been registered */
 };
@@ -46,7 +46,7 @@ struct netinc_node_cfg {
 struct netinc_node {
 	struct netinc_net *nn;
 	bool dead;
-	spinlock_t lock;
+	spinlock_t lock;	/* what has been asked for */
 	u32 npending;
 	struct list_head tree_requests;
 	u32 ntree_requests;
@@ -57,6 +57,7 @@ struct netinc_node {
 
 struct netinc_tree_request;
 
+void netinc_user_put(struct netinc_user *user);
 void mutex_lock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
 void spin_lock_bh(spinlock_t *lock);
