@@ -372,12 +372,14 @@ def t_edge(lab):
     _, out = lab.spawn(members)
     equal(come(out), b"joined", "two ranks of the other user")
     abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
-    # the group, and the tree of its other rank
-    wait_until(lambda: use("h1", "groups", NOBODY) + use("h1", "groups", 0) == 2,
-               lambda: f"groups of the user: {use('h1', 'groups', NOBODY)}", 30)
-    equal(use("h1", "groups", 0), 0, "groups of root")
-    equal(use("h1", "slot_memory", NOBODY), use("h1", "slot_memory"), "what they take")
-    abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0")
+    try:
+        # the group, and the tree of its other rank
+        wait_until(lambda: use("h1", "groups", NOBODY) + use("h1", "groups", 0) == 2,
+                   lambda: f"groups of the user: {use('h1', 'groups', NOBODY)}", 30)
+        equal(use("h1", "groups", 0), 0, "groups of root")
+        equal(use("h1", "slot_memory", NOBODY), use("h1", "slot_memory"), "what they take")
+    finally:
+        abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0")
     lab.recover()
     all_back()
 
