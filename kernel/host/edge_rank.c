@@ -24,23 +24,30 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
 	return found;
 }
 
+/* Has it been in the group with this lineage, which goes on at the edge? */
+static bool goes_on_here(const struct netinc_rank *rank, u32 group, u64 lineage)
+{
+	const struct netinc_ep *ep = &rank->ep;
+
+	if (!lineage || ep->cfg.group != group)
+		return false;
+	if (READ_ONCE(ep->lineage) == lineage &&
+	    READ_ONCE(ep->settings.fallback) == INC_FALLBACK_EDGE)
+		return true;
+	/* it has begun to shrink */
+	return ep->cfg.prev.lineage == lineage &&
+	       ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE;
+}
+
 bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key)
 {
 	struct netinc_rank *rank;
 
 	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, group), hash) {
-		const struct netinc_ep *ep = &rank->ep;
-
-		if (!lineage || ep->cfg.group != group)
+		if (!goes_on_here(rank, group, lineage))
 			continue;
-		memcpy(key, ep->cfg.key, INC_KEY_LEN);
-		if (READ_ONCE(ep->lineage) == lineage &&
-		    READ_ONCE(ep->settings.fallback) == INC_FALLBACK_EDGE)
-			return true;
-		/* it has begun to shrink */
-		if (ep->cfg.prev.lineage == lineage &&
-		    ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE)
-			return true;
+		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
+		return true;
 	}
 	return false;
 }
@@ -74,17 +81,19 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 }
 
 struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting)
+					   const struct netinc_meeting *meeting, u64 lineage)
 {
 	struct netinc_user *user = NULL;
 	struct netinc_rank *rank;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, meeting->group), hash) {
-		if (!is_meeting(nn, rank, meeting))
+		if (lineage ? !goes_on_here(rank, meeting->group, lineage) :
+			      !is_meeting(nn, rank, meeting))
 			continue;
-		if (kref_get_unless_zero(&rank->user->ref))
-			user = rank->user;
+		if (!kref_get_unless_zero(&rank->user->ref))
+			continue;
+		user = rank->user;
 		break;
 	}
 	rcu_read_unlock();

@@ -240,13 +240,15 @@ static void rx_segments(struct netinc_rank *rank, struct netinc_rx *rx, bool non
 
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 {
-	u64 now = netinc_now(), *counters = rank->ep.counters;
+	u64 *counters = rank->ep.counters, now;
 	u32 tree = rx->pkt.tree;
 	bool non_parent;
 
 	netinc_rank_lock(rank);
 	if (rank->dead)
 		goto out;
+	/* under the lock: for the engine time must not go back */
+	now = netinc_now();
 	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
 	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE &&

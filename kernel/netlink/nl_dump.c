@@ -311,6 +311,7 @@ int inc_nl_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		if (err)
 			break;
 		netinc_nl_cursor(cb)->index = index;
+		netinc_nl_cursor(cb)->sub = 0;
 	}
 	rcu_read_unlock();
 	return netinc_nl_dump_status(skb, err);

@@ -439,6 +439,8 @@ static int dump_member_bucket(struct sk_buff *skb, struct netlink_callback *cb,
 		if (dump_members_of(skb, cb, ng))
 			return -EMSGSIZE;
 		at->index = index;
+		/* the next one may be another tree of the same run */
+		at->sub = 0;
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ struct netinc_nl_cursor {
 	u32 table;	/* which hash, or past the last */
 	u32 bucket;
 	u32 index;	/* object in it */
-	u32 sub;	/* part of the object */
+	u32 sub;	/* part of the object; 0 when it is done */
 	u32 id;		/* of the object that `sub` belongs to */
 };
 

@@ -19,6 +19,12 @@ void netinc_edge_pay(struct netinc_net *nn)
 	netinc_node_paid(nn->edge);
 }
 
+static void free_request(struct netinc_tree_request *request)
+{
+	netinc_user_put(request->payer);
+	kfree(request);
+}
+
 bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request)
 {
 	struct netinc_node *edge = nn->edge;
@@ -33,7 +39,7 @@ bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request 
 	}
 	spin_unlock_bh(&edge->lock);
 	if (!taken)
-		kfree(request);
+		free_request(request);
 	return taken;
 }
 
@@ -61,7 +67,7 @@ static void make_trees(struct netinc_node *edge)
 		 * notice
 		 */
 		netinc_node_group_create_tree(edge, request);
-		kfree(request);
+		free_request(request);
 	}
 }
 
@@ -70,22 +76,23 @@ static void drop_tree_requests(struct netinc_node *edge)
 	struct netinc_tree_request *request;
 
 	while ((request = next_tree_request(edge)))
-		kfree(request);
+		free_request(request);
 }
 
-/* Port and hooks are open as long as the edge has groups. */
-static void edge_use(struct netinc_node *edge)
+/*
+ * Port and hooks are open as long as the edge has groups, and before it makes one, as far as that
+ * is known: a JOIN may come at any time.
+ */
+static void open_or_close(struct netinc_node *edge)
 {
-	mutex_lock(&edge->nn->mutex);
-	if (!edge->in_use && !netinc_history_init(edge->nn) && !netinc_net_use(edge->nn))
-		edge->in_use = true;
-	mutex_unlock(&edge->nn->mutex);
-}
+	bool wanted;
 
-static void edge_unuse(struct netinc_node *edge)
-{
 	mutex_lock(&edge->nn->mutex);
-	if (edge->in_use && !atomic_read(&edge->ngroups)) {
+	wanted = atomic_read(&edge->ngroups) || READ_ONCE(edge->npending) ||
+		 READ_ONCE(edge->ntree_requests);
+	if (wanted && !edge->in_use) {
+		edge->in_use = !netinc_history_init(edge->nn) && !netinc_net_use(edge->nn);
+	} else if (!wanted && edge->in_use) {
 		edge->in_use = false;
 		netinc_net_unuse(edge->nn);
 	}
@@ -96,11 +103,10 @@ static void edge_work(struct work_struct *work)
 {
 	struct netinc_node *edge = container_of(work, struct netinc_node, work);
 
-	if (READ_ONCE(edge->npending) || READ_ONCE(edge->ntree_requests))
-		edge_use(edge);
+	open_or_close(edge);
 	netinc_node_make_groups(edge);
 	make_trees(edge);
-	edge_unuse(edge);
+	open_or_close(edge);
 	netinc_node_put(edge);
 }
 
@@ -135,6 +141,12 @@ void netinc_edge_fini(struct netinc_net *nn)
 	flush_work(&edge->work);
 	drop_tree_requests(edge);
 	netinc_node_end_groups(edge);
+	/*
+	 * A timer that has just taken its group out of the hash is about to say that it is gone,
+	 * and to give back what the group holds. Where no hook has ever been there are no groups.
+	 */
+	if (nn->answers)
+		synchronize_net();
 	flush_work(&edge->work);
 	netinc_node_put(edge);
 }

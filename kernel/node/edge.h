@@ -14,6 +14,7 @@
 /* A tree that a rank of this host has heard of: made in process context. */
 struct netinc_tree_request {
 	struct list_head list;	/* edge->tree_requests; edge->lock */
+	struct netinc_user *payer;	/* of that rank, with a reference */
 	struct netinc_tree_cfg tree;
 	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
 	struct netinc_peer peers[];
@@ -49,8 +50,11 @@ struct netinc_meeting {
  * filled in, and @key with what all have to prove.
  */
 bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
-/* Its user, with a reference, who pays for what the group needs; NULL: it is gone. */
+/*
+ * Its user, with a reference, who pays for what the group needs; of a group that has come here,
+ * with @lineage: that of a rank here. NULL: it is gone.
+ */
 struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting);
+					   const struct netinc_meeting *meeting, u64 lineage);
 
 #endif

@@ -221,12 +221,15 @@ static bool rx_one_segment(struct netinc_node_group *g, struct netinc_rx *rx, bo
 
 void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
-	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
+	u64 begin = ktime_get_ns(), now_ns, now, spent;
 	bool member = false, paid = false;
 	u32 child, number;
 	int got = 1;
 
 	netinc_node_group_lock(g);
+	/* for the engine time must not go back: who has had the lock looked later than `begin` */
+	now_ns = ktime_get_ns();
+	now = div_u64(now_ns, NSEC_PER_USEC);
 	child = netinc_group_child(&g->grp, rx->pkt.child);
 	if (g->dead || child == NETINC_NO_RANK) {
 		netinc_net_count(g->nn, g->dead ? INC_C_DROP_NO_GROUP : INC_C_DROP_CHILD, 1);
@@ -246,7 +249,7 @@ void netinc_node_group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 		if (member && netinc_group_child(&g->grp, number) != child && g->grp.running)
 			netinc_agg_packet_end(&g->grp.agg, child, now);
 		g->rx_left = DIV_ROUND_UP(rx->left, rx->seg_size) + 1;
-		member = rx_one_segment(g, rx, &paid, begin);
+		member = rx_one_segment(g, rx, &paid, now_ns);
 		if (!member)
 			break;
 		child = rx->pkt.child;

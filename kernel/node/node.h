@@ -90,6 +90,7 @@ struct netinc_pending_group {
 	struct netinc_creator creator;
 	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
 	struct netinc_tenant *tenant;
+	struct netinc_user *payer;	/* NULL: he is to be found, see netinc_node_payer() */
 };
 
 /*

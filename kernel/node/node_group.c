@@ -393,11 +393,12 @@ struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending)
 {
 	struct netinc_meeting meeting = netinc_node_meeting(pending);
+	struct netinc_user *payer = pending->payer ?: node->nn->owner;
 
-	if (netinc_node_is_edge(node) && !pending->lineage)
-		return netinc_edge_find_payer(node->nn, &meeting);
-	kref_get(&node->nn->owner->ref);
-	return node->nn->owner;
+	if (netinc_node_is_edge(node) && !pending->payer)
+		return netinc_edge_find_payer(node->nn, &meeting, pending->lineage);
+	kref_get(&payer->ref);
+	return payer;
 }
 
 /* Charged, with @limits as they are at the node now; or ERR_PTR. */
@@ -554,7 +555,8 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 						.size = tree->size,
 						.lineage = tree->lineage,
 						.settings = tree->settings,
-						.block = tree->block };
+						.block = tree->block,
+						.payer = request->payer };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;
 	struct netinc_node_group *g;

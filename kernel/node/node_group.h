@@ -105,8 +105,9 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request);
 struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending);
 /*
- * Finds the user who is charged for it, with a reference: the namespace's owner, or, of a group
- * that meets here without a node, the user of its rank 0. NULL: that one is gone.
+ * Finds the user who is charged for it, with a reference: the namespace's owner, or at the edge the
+ * user of a rank here: of the one that asks for a tree, or of rank 0 where a group meets without a
+ * node. NULL: that one is gone.
  */
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending);

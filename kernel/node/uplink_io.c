@@ -182,12 +182,14 @@ static int up_rx_segment(struct netinc_node_group *g, struct netinc_rx *rx, u64 
 
 static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
-	u64 begin = ktime_get_ns(), now = div_u64(begin, NSEC_PER_USEC), spent;
+	u64 begin = ktime_get_ns(), now, spent;
 	int err, got = 1;
 
 	netinc_node_group_lock(g);
 	if (g->dead)
 		goto out;
+	/* as in netinc_node_group_rx() */
+	now = netinc_now();
 	netinc_fold_begin(g);
 	netinc_group_buffer_begin(&g->grp);
 	g->grp.counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);

@@ -429,29 +429,123 @@ static void test_bad_peers(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
-/* Others are hosts, at the port that the node has: nobody is made to send elsewhere. */
-static void test_bad_addresses(void)
+/*
+ * What is no host, or one at another port than the node's: nobody is made to send there. Ports are
+ * as one writes them.
+ */
+static const struct netinc_peer no_ranks[] = {
+	{ .addr = { 224, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 },
+	{ .addr = { 239, 255, 255, 255 }, .family = NETINC_AF_INET, .udp_port = 9 },
+	{ .addr = { 255, 255, 255, 255 }, .family = NETINC_AF_INET, .udp_port = 9 },
+	{ .addr = { 0, 1, 2, 3 }, .family = NETINC_AF_INET, .udp_port = 9 },
+	{ .addr = { 0xff, 2, [15] = 1 }, .family = NETINC_AF_INET6, .udp_port = 9 },
+	{ .family = NETINC_AF_INET6, .udp_port = 9 },
+	{ .addr = { [10] = 0xff, 0xff, 10, 0, 0, 1 }, .family = NETINC_AF_INET6, .udp_port = 9 },
+	{ .addr = { 10, 1 }, .family = 77, .udp_port = 9 },
+	{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 0 },
+	{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 53 },
+	{ .addr = { 0xfd, [15] = 1 }, .family = NETINC_AF_INET6, .udp_port = 53 },
+};
+
+/* These of them are no hosts at whatever port. */
+#define NO_HOSTS	9u
+
+static void name_bad(struct inc_addr *addr, u32 which)
 {
-	static const struct netinc_peer bad[] = {
-		{ .addr = { 224, 0, 0, 1 }, .family = NETINC_AF_INET, .udp_port = 9 },
-		{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 53 },
-		{ .addr = { 10, 1 }, .family = NETINC_AF_INET, .udp_port = 0 },
-		{ .addr = { 10, 1 }, .udp_port = 9 },
-	};
+	struct netinc_peer peer = no_ranks[which];
+
+	peer.udp_port = cpu_to_be16(peer.udp_port);
+	netinc_addr_build(addr, &peer);
+	/* which knows no other families */
+	if (peer.family == 77)
+		addr->family = 77;
+}
+
+/* PEERS with one bad address among good ones, in the middle or at an end. */
+static void expect_bad_peer(u32 which)
+{
 	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
 	struct {
 		struct inc_peers peers;
-		struct inc_peer peer;
-	} m = { .peers = { .n = cpu_to_be32(1) } };
+		struct inc_peer peer[SIZE];
+	} m = { .peers = { .n = cpu_to_be32(SIZE) } };
+	struct netinc_peer peer;
+	u32 i, at;
+
+	for (at = 0; at < SIZE; at++) {
+		ready(0);
+		memset(env.peers, 0, sizeof(env.peers));
+		for (i = 0; i < SIZE; i++) {
+			peer = peer_at(200 + i);
+			netinc_addr_build(&m.peer[i].addr, &peer);
+		}
+		name_bad(&m.peer[at].addr, which);
+		expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED,
+		       "address %u as that of rank %u", which, at);
+		expect(!env.ep.npeers, "address %u: %u are known", which, env.ep.npeers);
+		for (i = 0; i < SIZE; i++)
+			expect(!env.peers[i].family, "address %u: rank %u is known", which, i);
+	}
+}
+
+/* READY with this address of @place: a standby node's, or SIZE: that of the edge. */
+static int ready_with(const struct inc_addr *addr, u32 place)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body;
+
+	begin(0);
+	env.fallback = INC_FALLBACK_EDGE;
+	env.standbys = 2;
+	netinc_ep_connect(&env.ep, env.now);
+	body = ready_body(0);
+	*(place < SIZE ? &body.standby[place] : &body.edge) = *addr;
+	pkt.child = RANK;
+	return control(pkt, &body, sizeof(body));
+}
+
+static void expect_bad_place(u32 which)
+{
+	struct inc_addr addr;
 	u32 i;
 
-	ready(0);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		netinc_addr_build(&m.peer.addr, &bad[i]);
-		expect(control(pkt, &m, sizeof(m)) == -INC_C_DROP_MALFORMED, "address %u", i);
+	name_bad(&addr, which);
+	for (i = 0; i < 2 && which < NO_HOSTS; i++) {
+		expect(ready_with(&addr, i) == -INC_C_DROP_MALFORMED,
+		       "address %u as that of standby node %u", which, i);
+		expect_state(INC_STATE_JOINING);
 	}
-	expect(!env.ep.npeers, "%u are known", env.ep.npeers);
-	peers_from(0);
+	/* one of no known family is none: the edge need not be known */
+	if (no_ranks[which].family == 77)
+		return;
+	expect(ready_with(&addr, SIZE) == -INC_C_DROP_MALFORMED,
+	       "address %u as that of the edge", which);
+	expect_state(INC_STATE_JOINING);
+}
+
+static void test_bad_addresses(void)
+{
+	struct netinc_peer peer = peer_at(101);
+	struct inc_addr addr;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(no_ranks); i++) {
+		expect_bad_peer(i);
+		expect_bad_place(i);
+	}
+	/* and what is good is taken there */
+	ready(0);
+	expect(!give_peers(SIZE) && env.ep.npeers == SIZE, "%u are known", env.ep.npeers);
+	peer.udp_port = cpu_to_be16(53);
+	netinc_addr_build(&addr, &peer);
+	expect(!ready_with(&addr, 1), "a standby node at another port");
+	netinc_ep_retain_drop(&env.ep);
+	peer = (struct netinc_peer){ .addr = { 0xfd, [15] = 1 }, .family = NETINC_AF_INET6,
+				     .udp_port = cpu_to_be16(9) };
+	netinc_addr_build(&addr, &peer);
+	expect(!ready_with(&addr, SIZE), "the edge, by IPv6");
+	expect(!memcmp(&env.ep.plan[3], &peer, sizeof(peer)), "the edge is elsewhere");
+	netinc_ep_retain_drop(&env.ep);
 }
 
 /* A place that answers is not left before all had time to come, though it says that it is busy. */

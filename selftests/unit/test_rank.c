@@ -266,21 +266,6 @@ static void test_limits_of_node(void)
 	}
 }
 
-/* When it asks next does not depend on how often somebody looks: also packets that it drops do. */
-static void test_same_time(void)
-{
-	u64 when;
-
-	ready(0);
-	when = netinc_ep_timer(&env.ep, env.now);
-	env.now = when;
-	when = netinc_ep_timer(&env.ep, env.now);
-	expect_sent(INC_PKT_PROBE);
-	expect(when == env.now + DEAD * NETINC_MS / 16, "asks after %llu us",
-	       (unsigned long long)(when - env.now));
-	expect(netinc_ep_timer(&env.ep, env.now + 1) == when, "asks at another time");
-}
-
 /* Who has never been a member asks for as long as the surroundings want. */
 static void test_patience(void)
 {
@@ -396,6 +381,139 @@ static void test_join_pace(void)
 		expect(when == begun + at[i], "JOIN %u after %llu us, expected %u", i,
 		       (unsigned long long)(when - begun), at[i]);
 		env.now = when;
+	}
+}
+
+/* What a rank has sent while nobody answered, and when. */
+struct sayings {
+	struct {
+		u64 at;
+		u8 type;
+	} said[LOG];
+	u32 n;
+};
+
+static void note_sent(struct sayings *all)
+{
+	for (; env.seen < env.logged && all->n < LOG; all->n++) {
+		all->said[all->n].at = env.now;
+		all->said[all->n].type = env.log[env.seen++ % LOG].type;
+	}
+}
+
+/* Packets that are for another rank or run: they are dropped. */
+static void give_strange(void)
+{
+	static const u8 types[] = { INC_PKT_WAIT, INC_PKT_CHALLENGE, INC_PKT_READY, INC_PKT_STATUS,
+				    INC_PKT_NACK, INC_PKT_ERROR, INC_PKT_PEERS };
+	u64 body[64] = { 0 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct netinc_pkt pkt = from_node(types[i]);
+
+		pkt.cookie = ~DOWN;
+		expect(control(pkt, body, sizeof(body)) < 0, "type %u is taken", types[i]);
+	}
+}
+
+/* From @start() on, for half the dead limit: its timer runs, and, if @beside, others look at it. */
+static void listen_to(void (*start)(void), bool beside, struct sayings *all)
+{
+	u64 end, when, looks;
+
+	start();
+	env.seen = env.logged;
+	end = env.now + DEAD / 2 * NETINC_MS;
+	all->n = 0;
+	for (when = netinc_ep_timer(&env.ep, env.now); when && when < end;
+	     when = netinc_ep_timer(&env.ep, env.now)) {
+		note_sent(all);
+		if (!expect(when > env.now, "the timer stands still"))
+			return;
+		for (looks = beside ? ktap_below(4) : 0; looks && when - env.now > 2; looks--) {
+			env.now += 1 + ktap_below(when - env.now - 1);
+			give_strange();
+			expect(netinc_ep_timer(&env.ep, env.now) == when,
+			       "it asks at another time, at %llu", (unsigned long long)env.now);
+			note_sent(all);
+		}
+		env.now = when;
+	}
+	note_sent(all);
+}
+
+static struct netinc_op out;
+
+static void start_joining(void)
+{
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+}
+
+static void start_waiting(void)
+{
+	start_joining();
+	expect(join_after(40 * NETINC_MS), "it does not wait");
+}
+
+static void start_idle(void)
+{
+	ready(0);
+}
+
+static void start_busy(void)
+{
+	ready(0);
+	out = barrier();
+	submit_op(&out);
+}
+
+static void start_over(void)
+{
+	start_busy();
+	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
+	expect_state(INC_STATE_RESYNC);
+}
+
+static void start_abort(void)
+{
+	start_busy();
+	netinc_ep_abort(&env.ep, INC_ERR_RANK_FAULT, false, env.now);
+}
+
+static void start_leaving(void)
+{
+	ready(0);
+	expect(!netinc_ep_leave(&env.ep, &out, env.now), "it does not leave");
+}
+
+/*
+ * When it asks, and how often, does not depend on how often somebody looks, which also packets do
+ * that it drops.
+ */
+static void test_same_time(void)
+{
+	static void (*const starts[])(void) = {
+		start_joining, start_waiting, start_idle, start_busy, start_over, start_abort,
+		start_leaving,
+	};
+	struct sayings alone, beside;
+	u32 i, j, n;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		listen_to(starts[i], false, &alone);
+		expect(alone.n >= 2, "%u: it says only %u things", i, alone.n);
+		for (n = 0; n < 20; n++) {
+			listen_to(starts[i], true, &beside);
+			for (j = 0; j < min(alone.n, beside.n) &&
+			     alone.said[j].at == beside.said[j].at &&
+			     alone.said[j].type == beside.said[j].type; j++)
+				;
+			expect(j == alone.n && j == beside.n,
+			       "%u: it says something else, %u of %u and %u things", i, j, alone.n,
+			       beside.n);
+		}
 	}
 }
 

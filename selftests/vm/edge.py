@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 A group that has lost its node and is at the edge, where every host is the root of a tree: which
-blocks are whose, ranks that disagree about a block of any tree, leaving; started by 27-failover.sh.
-The node in sw is added anew at the end.
+blocks are whose, ranks that disagree about a block of any tree, leaving, and what a host with two
+trees shows; started by 27-failover.sh. The node in sw is added anew at the end.
 """
 import os
 import random
@@ -19,17 +19,33 @@ def node(command, *args):
     abi.tool("inc", "-n", "sw", "node", command, "dev", "br0", *args)
 
 
-class Lab:
-    """A job at the edge: the node is not there any more."""
+def job_at_edge(hosts):
+    """The node is not there any more."""
+    node("set", "fallback", "edge")
+    job = Job(RNG.randrange(1 << 32), hosts)
+    job.run(700)
+    node("del")
+    job.run(700)
+    wait_until(lambda: all(r.info()["placement"] == EDGE for r in job.ranks),
+               "all ranks are at the edge")
+    return job
 
+
+def end_job(job):
+    job.close()
+    for ns in HOSTS:
+        wait_until(lambda ns=ns: not abi.groups(ns), f"no group is left in {ns}", 30)
+    node("add")
+
+
+class Lab:
     def __init__(self):
-        node("set", "fallback", "edge")
-        self.job = Job(RNG.randrange(1 << 32), HOSTS)
-        self.job.run(700)
-        node("del")
-        self.job.run(700)
-        wait_until(lambda: all(r.info()["placement"] == EDGE for r in self.job.ranks),
-                   "all ranks are at the edge")
+        self.job = job_at_edge(HOSTS)
+
+    def end(self):
+        if self.job:
+            end_job(self.job)
+        self.job = None
 
     def blocks(self):
         return [abi.counters(ns).get("blocks", 0) for ns in HOSTS]
@@ -68,10 +84,16 @@ def t_disagree(lab):
 
 @test("all leave, and nothing stays")
 def t_leave(lab):
-    lab.job.close()
-    for ns in HOSTS:
-        wait_until(lambda ns=ns: not abi.groups(ns), f"no group is left in {ns}", 30)
-    node("add")
+    lab.end()
+
+
+@test("a host that has two trees of a group shows the members of both")
+def t_members(lab):
+    lab.end()
+    job = job_at_edge(("h1", "h2", "h1"))
+    equal(sorted(m["rank"] for m in abi.show("h1", "member")), [0, 0, 1, 1, 2, 2], "members at h1")
+    equal(sorted(m["rank"] for m in abi.show("h2", "member")), [0, 1, 2], "members at h2")
+    end_job(job)
 
 
 abi.main(Lab())

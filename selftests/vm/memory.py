@@ -21,6 +21,7 @@ CROWD = 280             # operations: more than the 256 workers that a workqueue
 REDUCE = 3
 WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
 KEEPERS = 12                                    # ranks
+FILES = 1 << 16                                 # that one process may have open
 # pages that nobody has now, and what else the machine does
 SLACK = 32 << 20
 
@@ -41,6 +42,7 @@ class Lab:
             enter("h1")
             resource.setrlimit(resource.RLIMIT_MEMLOCK,
                                (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
             os.setuid(NOBODY)
             function(into)
 
@@ -243,10 +245,46 @@ def overhead():
         return 4 if any(" kasan_save_stack" in line for line in f) else 1
 
 
-def charged():
-    """All that root has, of memory that is not the process's own anyway."""
-    return sum(v["use"] for a in accounts("h1") if a.get("uid") == 0
+def charged(uid=0):
+    """All that the user has, of memory that is not the process's own anyway."""
+    return sum(v["use"] for a in accounts("h1") if a.get("uid") == uid
                for name, v in a.items() if name.endswith("_memory"))
+
+
+def hoard(go, into):
+    """As many ranks as one may have, of the largest groups; nobody takes them."""
+    ranks = []
+    os.read(go, 1)
+    try:
+        while True:
+            ranks.append(Rank())
+            ranks[-1].sock.setblocking(False)
+            try:
+                ranks[-1].connect(abi.sockaddr(new_group(), 0, 1024, parent="127.0.0.1"))
+            except BlockingIOError:
+                pass
+    except OSError as e:
+        os.write(into, errno.errorcode[e.errno].encode())
+    signal.pause()
+
+
+@test("what the sockets of one user take is what he is charged for")
+def t_hoard(lab):
+    abi.family()
+    go, begin = os.pipe()
+    _, out = lab.spawn(lambda into: hoard(go, into))
+    begun, times = available(), overhead()
+    os.write(begin, b"x")
+    equal(come(out), b"EDQUOT", "what stops him")
+    most = one("h1", "socket_memory", NOBODY)
+    if most["use"] * 10 < most["max"] * 9:
+        raise AssertionError(f"he has {most['use']} of {most['max']} bytes")
+    wait_until(lambda: begun - available() <= times * charged(NOBODY) + SLACK,
+               lambda: f"taken {begun - available() >> 20} MiB, charged {charged(NOBODY) >> 20} MiB", 20)
+    for fd in go, begin:
+        os.close(fd)
+    lab.recover()
+    all_back()
 
 
 def keeping(window):
@@ -313,6 +351,36 @@ def t_refused(lab):
     job = Job(new_group(), ("h1", "h2"))
     job.run(20000)
     job.close()
+    all_back()
+
+
+@test("groups that have lost their node are paid for by who has their ranks")
+def t_edge(lab):
+    abi.family()
+    keeping(64)
+    group = new_group()
+
+    def members(into):
+        ranks = [Rank(), Rank()]
+        for i, rank in enumerate(ranks):
+            rank.start(group, i, 2, parent=abi.NODE4)
+        for rank in ranks:
+            rank.joined()
+        os.write(into, b"joined")
+        signal.pause()
+
+    _, out = lab.spawn(members)
+    equal(come(out), b"joined", "two ranks of the other user")
+    abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
+    try:
+        # the group, and the tree of its other rank
+        wait_until(lambda: use("h1", "groups", NOBODY) + use("h1", "groups", 0) == 2,
+                   lambda: f"groups of the user: {use('h1', 'groups', NOBODY)}", 30)
+        equal(use("h1", "groups", 0), 0, "groups of root")
+        equal(use("h1", "slot_memory", NOBODY), use("h1", "slot_memory"), "what they take")
+    finally:
+        abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0")
+    lab.recover()
     all_back()
 
 
