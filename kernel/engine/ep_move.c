@@ -225,7 +225,7 @@ static bool can_move(const struct netinc_ep *ep, u64 now)
 	return ep->nplan > 1 && !has_tried_all(ep, now) && !(ep->failing && ep->fatal);
 }
 
-/* There is no other place to go to: the reason is what the way here began with, if that is known. */
+/* No place is left to go to. The reason is what the way here began with, if that is known. */
 static void fail_everywhere(struct netinc_ep *ep, enum inc_err_code code)
 {
 	if (ep->moved_for.code)
