@@ -217,6 +217,21 @@ lost() {
 	expect "seconds until all ranks knew" $((SECONDS - begin)) -lt 60
 }
 
+# while_working COMMAND...: what happens to a job that works until that is over. Integers, since
+# floats are folded in another order at the edge than in the tree.
+while_working() {
+	local ret=0
+
+	rm -f "$INC_TMP/over"
+	BLOCKS=$(counter sw blocks)
+	at_leaves 4 2
+	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 100 --max 10000 \
+		--type i8,u16,i32,u64 --until "$INC_TMP/over"
+	wait_for 60 blocks_flow && "$@" || ret=1
+	touch "$INC_TMP/over"
+	wait_ranks && return "$ret"
+}
+
 moves_of_hosts() {
 	local h n=0
 
@@ -229,19 +244,24 @@ no_groups_left() {
 	no_groups_anywhere && no_groups
 }
 
-# goes_on COMMAND...: what befalls a node in mid-operation ends nothing: all ranks go to the edge,
-# once. Integers, since floats are folded in another order there than in the tree.
-goes_on() {
-	local before h blocks=()
+moved() {
+	[ "$(moves_of_hosts)" -eq "$MOVES" ]
+}
 
-	BLOCKS=$(counter sw blocks) before=$(moves_of_hosts)
+# moves_after N COMMAND...: what befalls a node makes so many ranks move, and no more
+moves_after() {
+	MOVES=$(($(moves_of_hosts) + $1))
+	"${@:2}" && wait_for 60 moved
+}
+
+# goes_on COMMAND...: what befalls a node in mid-operation ends nothing: all ranks go to the edge,
+# once.
+goes_on() {
+	local h blocks=()
+
 	for h in 1 2 3 4; do blocks[h]=$(counter "h$h" blocks); done
-	at_leaves 4 2
-	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 300 --max 10000 \
-		--type i8,u16,i32,u64
-	wait_for 60 blocks_flow || return
-	"$@" && wait_ranks || return
-	expect "moves" $(($(moves_of_hosts) - before)) -eq 4 || return
+	while_working moves_after 4 "$@" || return
+	expect "moves" "$(moves_of_hosts)" -eq "$MOVES" || return
 	for h in 1 2 3 4; do
 		expect "blocks of the tree at h$h" "$(counter "h$h" blocks)" -gt "${blocks[h]}" ||
 			return
@@ -249,29 +269,19 @@ goes_on() {
 	wait_for 60 no_groups_left
 }
 
-moved() {
-	[ "$(moves_of_hosts)" -eq "$MOVES" ]
+there_and_back() {
+	moves_after 4 "$1" && moves_after 4 "$2" || return
+	expect "where the group is" "$(inc -n h1 -j group show | grep -c '"placement":"node"')" -eq 1 ||
+		return
+	BLOCKS=$(counter sw blocks)
+	wait_for 60 blocks_flow
 }
 
 # returns LOSE RESTORE: both are functions that say what befalls a node of a group that works. All
 # ranks go to the edge, and back when the node is there again, with the right results throughout.
 returns() {
-	local before
-
-	before=$(moves_of_hosts) BLOCKS=$(counter sw blocks)
-	at_leaves 4 2
-	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 1500 --max 10000 \
-		--type i8,u16,i32,u64
-	wait_for 60 blocks_flow && "$1" || return
-	MOVES=$((before + 4))
-	wait_for 60 moved && "$2" || return
-	MOVES=$((before + 8))
-	wait_for 60 moved || return
-	expect "where the group is" "$(inc -n h1 -j group show | grep -c '"placement":"node"')" -eq 1 ||
-		return
-	BLOCKS=$(counter sw blocks)
-	wait_for 60 blocks_flow && wait_ranks || return
-	expect "moves" $(($(moves_of_hosts) - before)) -eq 8 && wait_for 60 no_groups_left
+	while_working there_and_back "$@" || return
+	expect "moves" "$(moves_of_hosts)" -eq "$MOVES" && wait_for 60 no_groups_left
 }
 
 lose_spine() {

@@ -17,8 +17,8 @@ def t_idle(lab):
     job.close()
     said = [now["probes"] - then["probes"] for then, now in zip(before, after)]
     again = [now["drop_duplicate"] - then["drop_duplicate"] for then, now in zip(before, after)]
-    if any(again):
-        raise AssertionError(f"READY came again {again} times")
+    if any(n > 1 for n in again):
+        raise AssertionError(f"READY came again {again} times, expected once more if it was slow")
     if any(n not in (1, 2) for n in said):
         raise AssertionError(f"{said} PROBEs, expected one each, and one more if it was slow")
 

@@ -30,6 +30,7 @@ struct config {
 	unsigned int ncounts;
 	int quiet, errors;	/* set by getopt_long() */
 	const char *tree;	/* NULL: one node */
+	const char *until;	/* a file, or NULL */
 	struct inc_group *inc;
 	uint32_t block;		/* bytes of payload of a full block */
 };

@@ -16,6 +16,7 @@ static const char usage[] =
 	"  --timeout MS	for joining\n"
 	"  --seed S	of all that is random (default 1)\n"
 	"  --ops N	how many operations (default 100)\n"
+	"  --until FILE	go on after these until rank 0 finds FILE\n"
 	"  --first N	begin with this one, to repeat what has failed\n"
 	"  --max N	elements of a buffer, more or less (default 2000)\n"
 	"  --flight K	operations under way at once, 1..64 (default 4)\n"
@@ -84,6 +85,9 @@ static void parse_text(struct config *cfg, int c)
 	case 'T':
 		cfg->tree = optarg;
 		break;
+	case 'u':
+		cfg->until = optarg;
+		break;
 	case 'h':
 		fputs(usage, stdout);
 		exit(0);
@@ -108,11 +112,11 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 		{ "max", &cfg->max, 1 << 28 }, { "flight", &cfg->flight, MAX_FLIGHT },
 		{ "late", &cfg->late, 60000 },
 	};
-	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 10, FIRST = 1000 };
+	enum { NUMBERS = ARRAY_SIZE(numbers), OTHERS = 11, FIRST = 1000 };
 	struct option options[NUMBERS + OTHERS] = {
 		{ "coll", 1, NULL, 'c' }, { "type", 1, NULL, 't' }, { "op", 1, NULL, 'o' },
 		{ "count", 1, NULL, 'n' }, { "parent", 1, NULL, 'p' }, { "tree", 1, NULL, 'T' },
-		{ "help", 0, NULL, 'h' },
+		{ "until", 1, NULL, 'u' }, { "help", 0, NULL, 'h' },
 		{ "errors", 0, &cfg->errors, 1 }, { "quiet", 0, &cfg->quiet, 1 },
 	};
 	const struct number *n;

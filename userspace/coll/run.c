@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "coll.h"
+
+/* with --until: after so many operations rank 0 looks for the file */
+#define UNTIL_OPS	25
 
 static uint32_t passed[__INC_COLL_MAX];
 
@@ -147,6 +151,21 @@ static void run_one(const struct config *cfg, struct slot *slot)
 		finish(cfg, slot, ret);
 }
 
+/* All ranks do as many: rank 0 tells the others now and then whether it has found the file. */
+static bool is_over(const struct config *cfg, uint32_t done)
+{
+	uint32_t over = cfg->join.rank == 0 && cfg->until && !access(cfg->until, F_OK);
+
+	if (done < cfg->ops || !cfg->until)
+		return done >= cfg->ops;
+	if (done % UNTIL_OPS)
+		return false;
+	if (inc_broadcast(cfg->inc, &over, 1, INC_TYPE_U32, 0))
+		errx(1, "rank %u of %u: --until: %s", cfg->join.rank, cfg->join.size,
+		     inc_errmsg(cfg->inc));
+	return over;
+}
+
 static void report(const struct config *cfg)
 {
 	for (unsigned int coll = 1; coll < INC_COLL_LEAVE && !cfg->quiet; coll++)
@@ -160,7 +179,7 @@ void run(const struct config *cfg)
 
 	if (!slots)
 		errx(1, "out of memory");
-	for (uint32_t nr = cfg->first; nr < cfg->first + cfg->ops; nr++) {
+	for (uint32_t nr = cfg->first; !is_over(cfg, nr - cfg->first); nr++) {
 		slot = &slots[nr % cfg->flight];
 		drain(cfg, slot);
 		make_plan(cfg, nr, &slot->plan);
