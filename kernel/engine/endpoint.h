@@ -274,8 +274,9 @@ struct netinc_ep {
 	/* time of the last packet from where the rank was then */
 	u64 unsettled;
 	/*
-	 * moving: the rank that a node took for dead, which this is told when no place is left; 0:
-	 * the move began for another reason, or the group has formed elsewhere since
+	 * moving: the error RANK_DEAD that it began with and the rank that it was about, as the
+	 * node said; the reason of failing when no place is left. code 0: it began for another
+	 * reason, or the group has formed elsewhere since
 	 */
 	struct {
 		u32 code;
@@ -498,7 +499,7 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now);
 void netinc_ep_move_join(struct netinc_ep *ep, u64 now);
 /* The parent is lost: go on with the plan, or fail with @code. */
 void netinc_ep_lost(struct netinc_ep *ep, enum inc_err_code code, u64 now);
-/* An error of the node is got over elsewhere (netinc_ep_may_go_on()): the same. */
+/* The same for an error that the group may get over elsewhere, see netinc_ep_may_go_on(). */
 void netinc_ep_leave_place(struct netinc_ep *ep, const struct netinc_error *e, u64 now);
 /* The parent, or the root of another tree, answers, but no blocks come through. */
 void netinc_ep_path_lost(struct netinc_ep *ep, u64 now);
