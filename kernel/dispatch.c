@@ -29,21 +29,15 @@ static bool names_group(const struct netinc_rx *rx, u32 group)
  */
 bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
 {
+	struct netinc_net *nn = rx->nn;
+	const struct hlist_head *bucket = &nn->ports[netinc_bucket(nn, be16_to_cpu(port))];
 	const struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ports, be16_to_cpu(port)), port_hash)
+	hlist_for_each_entry_rcu(rank, bucket, port_hash)
 		if (rank->path.sport == port &&
 		    (rank->holds_port || names_group(rx, rank->ep.cfg.group)))
 			return true;
 	return false;
-}
-
-/* A packet for all ranks of another run of a group of this number, perhaps of another job. */
-static bool is_other_run(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
-{
-	u32 incarnation = READ_ONCE(ep->incarnation);
-
-	return incarnation && incarnation != pkt->incarnation;
 }
 
 /*
@@ -60,56 +54,117 @@ static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 	return pkt->cookie ^ READ_ONCE(ep->down_cookie) ? INC_C_DROP_COOKIE : 0;
 }
 
-/* An answer to a JOIN repeats its nonce, which stands first in all of these. */
-static bool has_nonce(const struct netinc_rx *rx, u32 nonce)
+/* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
+static bool is_for_all(const struct netinc_pkt *pkt)
 {
-	__be32 buf;
-	const __be32 *p = skb_header_pointer(rx->skb, rx->body, sizeof(buf), &buf);
-
-	return p && be32_to_cpu(*p) == nonce;
+	return pkt->type == INC_PKT_RESULT || netinc_for_all(pkt->type);
 }
 
-/* A packet that calls a rank elsewhere names the group's lineage, which stands first, too. */
-static bool has_lineage(const struct netinc_rx *rx, u64 lineage)
+/*
+ * Hands a copy to @rank, which has the incarnation, the nonce or the number that the packet names,
+ * unless @why says that it would drop it. False: it is another rank's, or another group's.
+ */
+static bool offer_rank(struct netinc_rank *rank, struct netinc_rx *rx, int why)
 {
+	struct netinc_rx copy;
+
+	if (rank->ep.cfg.group != rx->pkt.group ||
+	    (!is_for_all(&rx->pkt) && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
+		return false;
+	if (why) {
+		netinc_rx_drop(rx, why);
+		return true;
+	}
+	copy = *rx;
+	netinc_rank_rx(rank, &copy);
+	rx->used |= copy.used;
+	rx->drop = copy.drop;
+	return true;
+}
+
+/* What members have is known by the incarnation of their group. */
+static bool to_run(struct netinc_rx *rx)
+{
+	u32 incarnation = rx->pkt.incarnation;
+	struct netinc_rank *rank;
+	bool found = false;
+
+	if (!incarnation)
+		return false;
+	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->ranks, incarnation),
+				 run_hash)
+		if (READ_ONCE(rank->ep.incarnation) == incarnation)
+			found |= offer_rank(rank, rx, turned_away(&rank->ep, &rx->pkt));
+	return found;
+}
+
+/* Answers to a JOIN repeat its nonce. */
+static bool to_nonce(struct netinc_rx *rx)
+{
+	struct netinc_rank *rank;
+	bool found = false;
+	u32 nonce;
+
+	if (!netinc_rx_nonce(rx, &nonce))
+		return false;
+	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->rank_nonces, nonce),
+				 nonce_hash)
+		if (rank->ep.cfg.nonce == nonce)
+			found |= offer_rank(rank, rx, 0);
+	return found;
+}
+
+/* Of what a member sends a node that does not know it refuses the cookie. */
+static bool to_refused(struct netinc_rx *rx)
+{
+	u64 cookie = rx->pkt.cookie;
+	struct netinc_rank *rank;
+	bool found = false;
+
+	hlist_for_each_entry_rcu(rank,
+				 netinc_run_bucket(rx->nn->runs->ranks, rx->pkt.incarnation),
+				 run_hash)
+		if (cookie && cookie == READ_ONCE(rank->ep.tree[0].up_cookie))
+			found |= offer_rank(rank, rx, 0);
+	return found;
+}
+
+/* Who calls ranks elsewhere names them by the group's lineage, which stands first, too. */
+static bool to_lineage(struct netinc_rx *rx)
+{
+	struct netinc_rank *rank;
+	bool found = false;
 	__be64 said;
+	int why;
 
-	return !skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)) &&
-	       be64_to_cpu(said) == lineage;
+	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)))
+		return false;
+	hlist_for_each_entry_rcu(rank, &rx->nn->ranks[netinc_bucket(rx->nn, rx->pkt.group)], hash) {
+		why = be64_to_cpu(said) == READ_ONCE(rank->ep.lineage) ? 0 : INC_C_DROP_COOKIE;
+		found |= offer_rank(rank, rx, why);
+	}
+	return found;
 }
 
-/* Is a packet that names a rank for another one, of another job? 0 or the counter of the reason. */
-static int names_another(const struct netinc_ep *ep, const struct netinc_rx *rx)
+static bool to_ranks(struct netinc_rx *rx)
 {
 	switch (rx->pkt.type) {
-	case INC_PKT_STATUS:
-	case INC_PKT_NACK:
-	case INC_PKT_PEERS:
-		return turned_away(ep, &rx->pkt);
-	case INC_PKT_REFUSE:
-		/* of a member's packets it has their cookie */
-		if (rx->pkt.cookie && rx->pkt.cookie == READ_ONCE(ep->tree[0].up_cookie))
-			return 0;
-		fallthrough;
 	case INC_PKT_CHALLENGE:
 	case INC_PKT_WAIT:
 	case INC_PKT_READY:
-		return has_nonce(rx, ep->cfg.nonce) ? 0 : INC_C_DROP_STATE;
+		return to_nonce(rx);
+	case INC_PKT_REFUSE:
+		return to_nonce(rx) || to_refused(rx);
 	case INC_PKT_MOVE:
-		return has_lineage(rx, READ_ONCE(ep->lineage)) ? 0 : INC_C_DROP_COOKIE;
+		return to_lineage(rx);
 	default:
-		return 0;
+		return to_run(rx);
 	}
 }
 
-/* RESULT, PARTIAL and ERROR are the same for all children, other packets name theirs. */
 static void to_children(struct netinc_rx *rx)
 {
-	bool all = rx->pkt.type == INC_PKT_RESULT || netinc_for_all(rx->pkt.type);
-	struct netinc_rank *rank;
-	struct netinc_rx copy;
 	bool found;
-	int why;
 
 	/*
 	 * results are compared with the address of the root; at the bridge's hook it may be this
@@ -120,23 +175,7 @@ static void to_children(struct netinc_rx *rx)
 		return;
 	}
 	found = netinc_uplink_rx_skb(rx);
-	hlist_for_each_entry_rcu(rank, netinc_hash(rx->nn->ranks, rx->pkt.group), hash) {
-		if (rank->ep.cfg.group != rx->pkt.group ||
-		    (!all && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child) ||
-		    (all && is_other_run(&rank->ep, &rx->pkt)))
-			continue;
-		found = true;
-		why = all ? turned_away(&rank->ep, &rx->pkt) : names_another(&rank->ep, rx);
-		if (why) {
-			netinc_rx_drop(rx, why);
-			continue;
-		}
-		copy = *rx;
-		netinc_rank_rx(rank, &copy);
-		rx->used |= copy.used;
-		rx->drop = copy.drop;
-	}
-	if (!found)
+	if (!to_ranks(rx) && !found)
 		netinc_rx_drop(rx, INC_C_DROP_NO_GROUP);
 }
 

@@ -86,6 +86,7 @@ static int __net_init net_init(struct net *net)
 	INIT_LIST_HEAD(&nn->nodes);
 	INIT_LIST_HEAD(&nn->tenants);
 	get_random_bytes(nn->secret, sizeof(nn->secret));
+	nn->hash_seed = get_random_u32();
 	if (!netinc_edge_init(nn))
 		return 0;
 	netinc_user_put(nn->owner);
@@ -113,6 +114,7 @@ static void __net_exit net_exit(struct net *net)
 	netinc_user_put(nn->owner);
 	netinc_history_fini(nn);
 	netinc_answers_free(nn->answers);
+	kvfree(nn->runs);
 	free_percpu(nn->counters);
 	memzero_explicit(nn->secret, sizeof(nn->secret));
 }

@@ -28,7 +28,9 @@ int netinc_net_use(struct netinc_net *nn)
 	lockdep_assert_held(&nn->mutex);
 	if (!nn->answers)
 		nn->answers = netinc_answers_alloc();
-	if (!nn->answers)
+	if (!nn->runs)
+		nn->runs = kvzalloc(sizeof(*nn->runs), GFP_KERNEL_ACCOUNT);
+	if (!nn->answers || !nn->runs)
 		return -ENOMEM;
 	if (!nn->users)
 		err = netinc_hooks_register(nn);
@@ -42,6 +44,18 @@ void netinc_net_unuse(struct netinc_net *nn)
 	lockdep_assert_held(&nn->mutex);
 	if (!--nn->users)
 		netinc_hooks_unregister(nn);
+}
+
+void netinc_run_rehash(struct netinc_net *nn, struct hlist_head *table, struct hlist_node *hash,
+		       u32 *number, u32 now)
+{
+	spin_lock_bh(&nn->hash_lock);
+	if (*number)
+		hlist_del_rcu(hash);
+	*number = now;
+	if (now)
+		hlist_add_head_rcu(hash, netinc_run_bucket(table, now));
+	spin_unlock_bh(&nn->hash_lock);
 }
 
 void netinc_net_add_counters(struct netinc_net *nn, u64 *counters)

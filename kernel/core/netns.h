@@ -48,6 +48,7 @@
 #define NETINC_CORE_NETNS_H
 
 #include <linux/hash.h>
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -60,11 +61,28 @@
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
+#define NETINC_RUN_BITS	10
 #define NETINC_GENERATIONS	256
 
 struct netinc_counters {
 	u64_stats_t c[__INC_C_MAX];
 	struct u64_stats_sync sync;
+};
+
+/*
+ * What packets are for, by the numbers that they name: the incarnation of a group's run, or the
+ * nonce of a JOIN. Both are drawn at random, so that what a packet costs does not depend on how
+ * many groups, or ranks of other jobs, have the same number. nn->hash_lock, RCU.
+ */
+struct netinc_runs {
+	/* struct netinc_node_group, by its incarnation */
+	struct hlist_head groups[1 << NETINC_RUN_BITS];
+	/* those that have a parent, by the incarnation there, from READY on */
+	struct hlist_head uplinks[1 << NETINC_RUN_BITS];
+	struct hlist_head uplink_nonces[1 << NETINC_RUN_BITS];
+	/* struct netinc_rank, by the incarnation of its group, from READY on */
+	struct hlist_head ranks[1 << NETINC_RUN_BITS];
+	struct hlist_head rank_nonces[1 << NETINC_RUN_BITS];
 };
 
 struct netinc_net {
@@ -76,17 +94,19 @@ struct netinc_net {
 	struct list_head nodes;		/* struct netinc_node, RCU */
 	struct list_head tenants;	/* struct netinc_tenant, RCU */
 	struct netinc_node *edge;	/* not in the list; as long as the netns */
-	/* struct netinc_node_group by group id, RCU */
+	/* struct netinc_node_group by group id and job, RCU */
 	struct hlist_head groups[1 << NETINC_HASH_BITS];
 	/* struct netinc_rank by group id, RCU */
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];
 	/* the same by the port that it sends from, RCU */
 	struct hlist_head ports[1 << NETINC_HASH_BITS];
+	struct netinc_runs *runs;	/* made when the hooks are registered first, stays */
 	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
 	struct netinc_peer parent;
 	/* what cannot be put down to a group, and groups that are gone */
 	struct netinc_counters __percpu *counters;
 	u64 secret[2];			/* of challenges and cookies */
+	u32 hash_seed;			/* of buckets; secret, too */
 	/*
 	 * one changes when a group forms or goes: challenges of before are void for its number,
 	 * and for the few others that share it, which nobody can choose; netinc_generation()
@@ -113,10 +133,30 @@ static inline struct netinc_net *netinc_net(const struct net *net)
 	return net_generic(net, netinc_net_id);
 }
 
-static inline struct hlist_head *netinc_hash(struct hlist_head *table, u32 group)
+/* Which of the buckets of nn->groups, ranks and ports? Nobody outside can choose numbers of one. */
+static inline u32 netinc_bucket(const struct netinc_net *nn, u32 number)
 {
-	return &table[hash_32(group, NETINC_HASH_BITS)];
+	return jhash_1word(number, nn->hash_seed) >> (32 - NETINC_HASH_BITS);
 }
+
+static inline u32 netinc_group_bucket(const struct netinc_net *nn, u32 id, u64 job)
+{
+	return jhash_3words(id, lower_32_bits(job), upper_32_bits(job), nn->hash_seed) >>
+	       (32 - NETINC_HASH_BITS);
+}
+
+/* The bucket of one of the tables of struct netinc_runs. */
+static inline struct hlist_head *netinc_run_bucket(struct hlist_head *table, u32 number)
+{
+	return &table[hash_32(number, NETINC_RUN_BITS)];
+}
+
+/*
+ * Moves @hash, which is in @table under @*number (0: in none), to @now (0: takes it out). Who walks
+ * through the bucket meanwhile may go on in another one, and miss what follows: a loss.
+ */
+void netinc_run_rehash(struct netinc_net *nn, struct hlist_head *table, struct hlist_node *hash,
+		       u32 *number, u32 now);
 
 /* Microseconds of CLOCK_MONOTONIC: the engine's time. */
 static inline u64 netinc_now(void)

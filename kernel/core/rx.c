@@ -101,6 +101,16 @@ int netinc_rx_next(struct netinc_rx *rx)
 	return 1;
 }
 
+bool netinc_rx_nonce(const struct netinc_rx *rx, u32 *nonce)
+{
+	__be32 said;
+
+	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)))
+		return false;
+	*nonce = be32_to_cpu(said);
+	return true;
+}
+
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf)
 {
 	if (rx->pkt.len > NETINC_MAX_BODY)

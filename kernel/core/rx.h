@@ -83,6 +83,9 @@ int netinc_rx_next(struct netinc_rx *rx);
  */
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
 
+/* The nonce that an answer to a JOIN repeats, which stands first in it. False: it is too short. */
+bool netinc_rx_nonce(const struct netinc_rx *rx, u32 *nonce);
+
 /* Bytes of all segments. */
 static inline u32 netinc_rx_len(const struct netinc_rx *rx)
 {

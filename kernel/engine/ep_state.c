@@ -121,7 +121,9 @@ static void renumber_ops(struct netinc_ep *ep)
 
 static void send_abort(struct netinc_ep *ep, u16 code, u16 flags, u64 now)
 {
+	/* a node finds who does not know the incarnation by job and nonce */
 	struct netinc_error e = { .code = code, .resume = ep->cfg.nonce,
+				  .block = ep->incarnation ? 0 : ep->cfg.job,
 				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;
@@ -168,6 +170,7 @@ static bool may_settle(const struct netinc_ep *ep)
 static void ask_no_more(struct netinc_ep *ep)
 {
 	struct netinc_error e = { .code = INC_ERR_RANK_ABORT, .resume = ep->cfg.nonce,
+				  .block = ep->cfg.job,
 				  .rank = { ep->cfg.rank, NETINC_NO_RANK } };
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;

@@ -12,7 +12,7 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
 	bool found = false;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, grp->cfg.id), hash) {
+	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, grp->cfg.id)], hash) {
 		const struct netinc_ep *ep = &rank->ep;
 
 		found |= ep->cfg.group == grp->cfg.id && READ_ONCE(ep->cfg.rank) == grp->agg.tree &&
@@ -43,7 +43,7 @@ bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key
 {
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, group), hash) {
+	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, group)], hash) {
 		if (!goes_on_here(rank, group, lineage))
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
@@ -70,7 +70,7 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 {
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, meeting->group), hash) {
+	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, meeting->group)], hash) {
 		if (!is_meeting(nn, rank, meeting))
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
@@ -87,7 +87,7 @@ struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
 	struct netinc_rank *rank;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, netinc_hash(nn->ranks, meeting->group), hash) {
+	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, meeting->group)], hash) {
 		if (lineage ? !goes_on_here(rank, meeting->group, lineage) :
 			      !is_meeting(nn, rank, meeting))
 			continue;

@@ -61,8 +61,12 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
 	/* what is due may send blocks too */
-	if (!rank->dead)
+	if (!rank->dead) {
 		arm_timer(rank);
+		if (unlikely(rank->run != rank->ep.incarnation))
+			netinc_run_rehash(rank->nn, rank->nn->runs->ranks, &rank->run_hash,
+					  &rank->run, rank->ep.incarnation);
+	}
 	netinc_fpu_section_end(&rank->section);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
@@ -304,7 +308,7 @@ static void destroy_path(struct netinc_rank *rank)
 
 static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 {
-	struct hlist_head *head = netinc_hash(nn->ranks, rank->ep.cfg.group);
+	struct hlist_head *head = &nn->ranks[netinc_bucket(nn, rank->ep.cfg.group)];
 	struct netinc_rank *other;
 	int err = 0;
 
@@ -321,10 +325,22 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	if (!err) {
 		hlist_add_head_rcu(&rank->hash, head);
 		hlist_add_head_rcu(&rank->port_hash,
-				   netinc_hash(nn->ports, be16_to_cpu(rank->path.sport)));
+				   &nn->ports[netinc_bucket(nn, be16_to_cpu(rank->path.sport))]);
+		hlist_add_head_rcu(&rank->nonce_hash,
+				   netinc_run_bucket(nn->runs->rank_nonces, rank->ep.cfg.nonce));
 	}
 	spin_unlock_bh(&nn->hash_lock);
 	return err;
+}
+
+static void unhash_rank(struct netinc_net *nn, struct netinc_rank *rank)
+{
+	lockdep_assert_held(&rank->lock);
+	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
+	netinc_run_rehash(nn, nn->runs->ranks, &rank->run_hash, &rank->run, 0);
+	spin_lock_bh(&nn->hash_lock);
+	hlist_del_rcu(&rank->nonce_hash);
+	spin_unlock_bh(&nn->hash_lock);
 }
 
 /* After the port's holder is gone, which is to get nothing that comes to the port. */
@@ -446,7 +462,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	struct netinc_net *nn = rank->nn;
 
 	netinc_rank_lock(rank);
-	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
+	unhash_rank(nn, rank);
 	if (rank->ep.state != INC_STATE_CLOSED)
 		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
 	rank->dead = true;

@@ -184,7 +184,8 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 					    const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
-	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, rx->pkt.group, lineage);
+	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, job, rx->pkt.group,
+									     lineage);
 
 	if (g && g->node == node && netinc_node_group_in_vrf(g, rx->vrf))
 		return g;
@@ -211,7 +212,7 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 	if (rx->pkt.incarnation)
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
 	if (lineage)
-		return netinc_node_group_find_moved(node, rx->pkt.group, lineage,
+		return netinc_node_group_find_moved(node, job, rx->pkt.group, lineage,
 						    be32_to_cpu(join->move),
 						    netinc_join_returns(join), rx->vrf);
 	return netinc_node_group_find_over(rx, join) ?:
@@ -366,9 +367,12 @@ static struct netinc_node_group *group_of_member(const struct netinc_rx *rx)
 	if (rx->pkt.incarnation)
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation,
 					      rx->vrf);
-	/* who gives up before WAIT has come does not know it, but is known by its nonce */
+	/* who gives up before WAIT has come does not know it, but is known by job and nonce */
 	abort = rx->pkt.type == INC_PKT_ABORT ? netinc_rx_body(rx, buf) : NULL;
-	return abort ? netinc_node_group_find_joining(rx, be32_to_cpu(abort->resume)) : NULL;
+	if (!abort)
+		return NULL;
+	return netinc_node_group_find_joining(rx, be64_to_cpu(abort->block),
+					      be32_to_cpu(abort->resume));
 }
 
 /*

@@ -3,12 +3,17 @@
 #include <linux/rculist.h>
 #include "node/node_group.h"
 
+static struct hlist_head *groups_of(struct netinc_net *nn, u32 id, u64 job)
+{
+	return &nn->groups[netinc_group_bucket(nn, id, job)];
+}
+
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
 						 u32 vrf)
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+	hlist_for_each_entry_rcu(g, netinc_run_bucket(nn->runs->groups, incarnation), run_hash)
 		if (g->grp.cfg.id == id && g->grp.cfg.incarnation == incarnation &&
 		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
 			return g;
@@ -29,12 +34,13 @@ static bool is_joining(const struct netinc_group *grp, const struct netinc_rx *r
 	       netinc_peer_same_host(&m->peer, &rx->peer) && m->peer.ifindex == rx->peer.ifindex;
 }
 
-struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce)
+struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u64 job,
+							 u32 nonce)
 {
 	struct netinc_node_group *g;
 	bool found;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (g->grp.cfg.id != rx->pkt.group || netinc_group_is_branch(&g->grp) ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
@@ -61,7 +67,7 @@ struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+	hlist_for_each_entry_rcu(g, groups_of(nn, id, job), hash)
 		if (g->grp.cfg.id == id && g->grp.cfg.job == job &&
 		    !netinc_group_is_branch(&g->grp) && !g->moved &&
 		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant) &&
@@ -75,20 +81,20 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, pkt->group), hash)
+	hlist_for_each_entry_rcu(g, netinc_run_bucket(nn->runs->groups, pkt->incarnation), run_hash)
 		if (g->grp.cfg.id == pkt->group && g->grp.cfg.incarnation == pkt->incarnation &&
 		    g->grp.agg.tree == pkt->tree)
 			return g;
 	return NULL;
 }
 
-struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u64 job, u32 id,
 						       u64 lineage, u32 move, bool returns,
 						       u32 vrf)
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(node->nn->groups, id), hash)
+	hlist_for_each_entry_rcu(g, groups_of(node->nn, id, job), hash)
 		if (g->node == node && g->grp.cfg.id == id &&
 		    netinc_group_is_for(&g->grp, lineage, move, returns) &&
 		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
@@ -98,27 +104,29 @@ struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node,
 
 bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *join)
 {
-	u64 lineage = be64_to_cpu(join->lineage);
+	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage ||
 		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp) ||
 		    netinc_group_awaits_return(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
-		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
+		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, &rx->peer,
+					     netinc_now());
 		netinc_node_group_unlock(g);
 		return true;
 	}
 	return false;
 }
 
-struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage)
+struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u64 job, u32 id,
+							u64 lineage)
 {
 	struct netinc_node_group *g;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, id), hash)
+	hlist_for_each_entry_rcu(g, groups_of(nn, id, job), hash)
 		if (g->grp.cfg.id == id && g->grp.cfg.ancestor == lineage &&
 		    (READ_ONCE(g->grp.epoch) || !netinc_group_over(&g->grp)))
 			return g;
@@ -128,10 +136,11 @@ struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u
 struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx,
 						      const struct inc_join *join)
 {
+	u64 job = be64_to_cpu(join->job);
 	struct netinc_node_group *g;
 	bool knows;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (g->grp.cfg.id != rx->pkt.group || !netinc_group_over(&g->grp) ||
 		    netinc_group_is_branch(&g->grp) || !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;

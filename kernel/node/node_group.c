@@ -95,6 +95,9 @@ void netinc_node_group_lock(struct netinc_node_group *g)
 void netinc_node_group_unlock(struct netinc_node_group *g)
 	__releases(&g->lock)
 {
+	if (unlikely(g->uplink_run != g->grp.up.incarnation) && !g->dead)
+		netinc_run_rehash(g->nn, g->nn->runs->uplinks, &g->uplink_hash, &g->uplink_run,
+				  g->grp.up.incarnation);
 	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
 }
 
@@ -212,6 +215,12 @@ static bool unhash_group(struct netinc_node_group *g)
 	netinc_agg_drain(&g->grp.agg);
 	netinc_fold_end(g);
 	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
+	netinc_run_rehash(g->nn, g->nn->runs->uplinks, &g->uplink_hash, &g->uplink_run, 0);
+	spin_lock_bh(&g->nn->hash_lock);
+	hlist_del_rcu(&g->run_hash);
+	if (g->grp.cfg.has_parent)
+		hlist_del_rcu(&g->nonce_hash);
+	spin_unlock_bh(&g->nn->hash_lock);
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
@@ -323,20 +332,35 @@ static int node_group_alloc(struct netinc_node_group *g, const struct netinc_gro
 	return 0;
 }
 
+/* Where packets and JOINs find it. */
+static void hash_group(struct netinc_node_group *g)
+{
+	const struct netinc_group_cfg *cfg = &g->grp.cfg;
+	struct netinc_net *nn = g->nn;
+
+	lockdep_assert_held(&nn->hash_lock);
+	hlist_add_head_rcu(&g->hash, &nn->groups[netinc_group_bucket(nn, cfg->id, cfg->job)]);
+	hlist_add_head_rcu(&g->run_hash,
+			   netinc_run_bucket(nn->runs->groups, cfg->incarnation));
+	if (cfg->has_parent)
+		hlist_add_head_rcu(&g->nonce_hash,
+				   netinc_run_bucket(nn->runs->uplink_nonces, cfg->up_nonce));
+}
+
 static int node_group_insert(struct netinc_node_group *g)
 {
 	struct netinc_net *nn = g->nn;
 	int err = 0;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.id, g->grp.cfg.lineage,
-						    g->grp.move, g->grp.cfg.returns,
-						    g->creator.vrf) :
+	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.job, g->grp.cfg.id,
+						    g->grp.cfg.lineage, g->grp.move,
+						    g->grp.cfg.returns, g->creator.vrf) :
 		       netinc_node_group_find_for(nn, g->grp.cfg.job, g->grp.cfg.id, g->tenant,
 						  g->creator.vrf))
 		err = -EEXIST;
 	else
-		hlist_add_head_rcu(&g->hash, netinc_hash(nn->groups, g->grp.cfg.id));
+		hash_group(g);
 	spin_unlock_bh(&nn->hash_lock);
 	return err;
 }
@@ -531,10 +555,11 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 /* Ends the same rank's tree of an earlier epoch: no member is in that any more. */
 static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 {
+	struct hlist_head *bucket = &nn->groups[netinc_group_bucket(nn, tree->id, tree->job)];
 	struct netinc_node_group *g, *old = NULL;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(g, netinc_hash(nn->groups, tree->id), hash)
+	hlist_for_each_entry_rcu(g, bucket, hash)
 		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage &&
 		    g->grp.agg.tree == tree->tree && kref_get_unless_zero(&g->ref)) {
 			old = g;
@@ -578,7 +603,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	netinc_node_group_find_hosts(g);
 	node_group_attach(g);
 	spin_lock_bh(&g->nn->hash_lock);
-	hlist_add_head_rcu(&g->hash, netinc_hash(g->nn->groups, tree->id));
+	hash_group(g);
 	spin_unlock_bh(&g->nn->hash_lock);
 	node_group_start(g);
 	return 0;

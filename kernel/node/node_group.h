@@ -46,6 +46,10 @@ struct netinc_tree_request;
 
 struct netinc_node_group {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
+	/* tables of nn->runs, likewise */
+	struct hlist_node run_hash;
+	struct hlist_node uplink_hash;	/* if uplink_run is not 0 */
+	struct hlist_node nonce_hash;	/* if there may be a parent */
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
 	struct netinc_tenant *tenant;	/* with a reference; NULL: nobody's */
@@ -81,6 +85,7 @@ struct netinc_node_group {
 	struct netinc_run run;		/* results that wait to be sent to all children */
 	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
 	struct netinc_path up_path;
+	u32 uplink_run;			/* incarnation there by which packets find it; 0: none */
 	struct netinc_run up_run;	/* partials that wait to be sent there */
 	struct netinc_pkt up_empty;	/* header of those without elements; span 0: none */
 	/* results wait in `run` or `empty` of some link; cleared when they are queued */
@@ -138,17 +143,18 @@ static inline bool netinc_node_group_in_vrf(const struct netinc_node_group *g, u
 }
 
 /*
- * Finds, under RCU, what @node knows of the group with this lineage, which moves here, or returns.
- * NULL: nothing.
+ * Finds, under RCU, what @node knows of the job's group with this lineage, which moves here, or
+ * returns. NULL: nothing.
  */
-struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u32 id,
+struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node, u64 job, u32 id,
 						       u64 lineage, u32 move, bool returns,
 						       u32 vrf);
 /*
- * Finds, under RCU, the run in which the members of @lineage, which has failed, gather or go on.
- * NULL: none.
+ * Finds, under RCU, the run in which the members of @lineage, a group of @job that has failed,
+ * gather or go on. NULL: none.
  */
-struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u32 id, u64 lineage);
+struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u64 job, u32 id,
+							u64 lineage);
 /*
  * Under RCU: was the run that the sender of this JOIN wants to go on from not over yet, at any node
  * of the netns? It is now.
@@ -158,10 +164,11 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
 						 u32 vrf);
 /*
- * Finds, under RCU, the group that forms of which the sender is a member with this nonce. NULL:
- * none.
+ * Finds, under RCU, the job's group that forms of which the sender is a member with this nonce.
+ * NULL: none.
  */
-struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u32 nonce);
+struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u64 job,
+							 u32 nonce);
 /*
  * Finds, under RCU, the run of this job's group that is not over, of this tenant's groups and of
  * those that are nobody's: jobs and tenants may use the same numbers. NULL: none.

@@ -131,7 +131,7 @@ void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot
 	run->n++;
 }
 
-/* Answers to JOIN repeat its nonce, which stands first in all of these. */
+/* Answers to JOIN, which repeat its nonce. */
 static bool is_membership(u8 type)
 {
 	return type == INC_PKT_CHALLENGE || type == INC_PKT_WAIT || type == INC_PKT_READY ||
@@ -142,7 +142,7 @@ static bool is_membership(u8 type)
 static bool is_for(const struct netinc_node_group *g, const struct netinc_rx *rx)
 {
 	const struct netinc_group *grp = &g->grp;
-	__be32 nonce;
+	u32 nonce;
 
 	if (grp->cfg.id != rx->pkt.group || !grp->cfg.has_parent ||
 	    !netinc_peer_same_host(&g->up_path.peer, &rx->peer) ||
@@ -152,8 +152,7 @@ static bool is_for(const struct netinc_node_group *g, const struct netinc_rx *rx
 		return rx->pkt.incarnation == READ_ONCE(grp->up.incarnation);
 	if (rx->pkt.cookie && rx->pkt.cookie == READ_ONCE(grp->up.up_cookie))
 		return true;
-	return !skb_copy_bits(rx->skb, rx->body, &nonce, sizeof(nonce)) &&
-	       be32_to_cpu(nonce) == grp->cfg.up_nonce;
+	return netinc_rx_nonce(rx, &nonce) && nonce == grp->cfg.up_nonce;
 }
 
 /* Apart from the rest for its buffer, which the compiler may clear at every call. */
@@ -216,20 +215,49 @@ out:
 	netinc_tenant_worked(g->tenant, spent);
 }
 
-bool netinc_uplink_rx_skb(struct netinc_rx *rx)
+/* Hands on a copy: others may be behind @g. */
+static void hand_on(struct netinc_node_group *g, struct netinc_rx *rx)
+{
+	struct netinc_rx copy = *rx;
+
+	group_rx(g, &copy);
+	rx->used |= copy.used;
+	rx->drop = copy.drop;
+}
+
+static bool answer_rx(struct netinc_rx *rx)
 {
 	struct netinc_node_group *g;
-	struct netinc_rx copy;
 	bool found = false;
+	u32 nonce;
 
-	hlist_for_each_entry_rcu(g, netinc_hash(rx->nn->groups, rx->pkt.group), hash) {
+	if (!is_membership(rx->pkt.type) || !netinc_rx_nonce(rx, &nonce))
+		return false;
+	hlist_for_each_entry_rcu(g, netinc_run_bucket(rx->nn->runs->uplink_nonces, nonce),
+				 nonce_hash) {
+		if (g->grp.cfg.up_nonce != nonce || !is_for(g, rx))
+			continue;
+		found = true;
+		hand_on(g, rx);
+	}
+	return found;
+}
+
+bool netinc_uplink_rx_skb(struct netinc_rx *rx)
+{
+	u32 incarnation = rx->pkt.incarnation;
+	struct netinc_node_group *g;
+	bool found = answer_rx(rx);
+
+	/* a parent that refuses what a member sends knows no nonce */
+	if (found || !incarnation)
+		return found;
+	hlist_for_each_entry_rcu(g, netinc_run_bucket(rx->nn->runs->uplinks, incarnation),
+				 uplink_hash) {
 		if (!is_for(g, rx))
 			continue;
 		found = true;
-		copy = *rx;
-		group_rx(g, &copy);
-		rx->used |= copy.used;
-		rx->drop = copy.drop;
+		hand_on(g, rx);
 	}
 	return found;
 }

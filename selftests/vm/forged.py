@@ -332,10 +332,10 @@ def t_host_control(lab):
     wait = base.but(kind=w.WAIT, body=bytes(16))
     for p in (ready, refuse, refuse.but(cookie=lab.down[0][0].cookie), challenge, wait):
         lab.send("h4", p, to="h1", src=NODE4)
-    lab.owe("h1", state=5)
+    lab.owe("h1", no_group=5)       # their nonces are nobody's
     for p in (ready, refuse, challenge, wait):
         lab.send("h4", p, to="h1")
-    lab.owe("h1", state=4)
+    lab.owe("h1", no_group=4)
     for kind in (w.STATUS, w.NACK, w.PEERS):
         lab.send("h4",
                  base.but(kind=kind, cookie=lab.down[0][0].cookie,

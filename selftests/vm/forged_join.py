@@ -204,12 +204,16 @@ def t_squat_forming(lab):
     # a rank that gives up before READY does not know it
     lab.send("h4", base.but(incarnation=0), src=lab.ip["h1"])
     lab.owe("sw", no_group=1)                                   # nor is it known by another nonce
+    said = struct.unpack_from("!I", wait.body)[0]
+    lab.send("h4", base.but(incarnation=0, body=struct.pack("!QII", 1, 0, said) + base.body[16:]),
+             src=lab.ip["h1"])
+    lab.owe("sw", no_group=1)                                   # nor by its nonce in another job
     lab.send("h4", base, src=lab.ip["h1"])
     lab.owe("sw", port=1)
     lab.send("h1", base.but(kind=w.PROBE, body=bytes(8)))       # nothing to be asked yet
     lab.owe("sw", state=1)
     lab.audit("sw")
-    nonce = struct.unpack_from("!I", wait.body)[0] ^ 1
+    nonce = said ^ 1
     ready = w.ready_body(nonce)
     down = wait.but(len=None, cookie=5, epoch=1)
     for kind, body in ((w.READY, ready), (w.REFUSE, struct.pack("!IHHQ", nonce, w.KEY, 0, 0)),
@@ -217,7 +221,7 @@ def t_squat_forming(lab):
                        (w.WAIT, struct.pack("!IIII", nonce, 1, 1, 0)),
                        (w.ERROR, bytes(96)), (w.STATUS, bytes(16))):
         lab.send("h4", down.but(kind=kind, body=body), to="h1", src=NODE4)
-    lab.owe("h1", state=6)
+    lab.owe("h1", no_group=6)       # whose nonce, or whose run, that is nobody here knows
     # with the nonce that all on the link have seen, and nonsense
     lab.send("h4", down.but(kind=w.READY, body=wait.body[:4] + bytes(164)), to="h1", src=NODE4)
     lab.owe("h1", malformed=1)

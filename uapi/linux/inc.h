@@ -376,9 +376,9 @@ enum inc_err_code {
 
 /*
  * ERROR: header (psn = low bits of block), then this. ABORT of a rank: likewise code, rank[0], and
- * the JOIN's nonce in resume. ABORT of a node, for what is below it, is an ERROR on its way up;
- * before READY it is as a rank's. With INC_F_LEAVE the sender wants nothing more, and that is all
- * if code is 0 or, of a rank, INC_ERR_LEFT.
+ * the JOIN's nonce in resume; without an incarnation the job in block. ABORT of a node, for what is
+ * below it, is an ERROR on its way up; before READY it is as a rank's. With INC_F_LEAVE the sender
+ * wants nothing more, and that is all if code is 0 or, of a rank, INC_ERR_LEFT.
  */
 struct inc_error_pkt {
 	__be64	block;		/* e: blocks < e get results, blocks >= e do not */
