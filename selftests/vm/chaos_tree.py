@@ -214,6 +214,14 @@ def node_silent(r):
     return lambda: ip(f"n{i}", f"addr replace 10.255.0.{i + 1}/32 dev lo")
 
 
+@mishap(NODES)
+def node_dead(r):
+    """Silent to those below it, which it takes for dead, while those above still hear it."""
+    undo = node_silent(r)
+    time.sleep(r.dead + 1)
+    return undo
+
+
 # What befalls anybody
 
 @mishap(HARMFUL)
@@ -268,8 +276,9 @@ class TreeRound(Round):
         self.worst = self.rng.choice((HARMLESS, NODES, HARMFUL))
         fallback = "edge" if self.worst == NODES else self.rng.choice(("none", "edge"))
         self.may_fail = self.worst == HARMFUL
-        self.options = ["fallback", fallback, "dead",
-                        str(self.rng.choice((500, 1000)) if self.may_fail else 5000)]
+        dead = self.rng.choice((500, 1000)) if self.may_fail else 5000
+        self.dead = dead / 1000         # seconds
+        self.options = ["fallback", fallback, "dead", str(dead)]
 
     def mishaps(self):
         return [f for f, kind in MISHAPS if kind <= self.worst]

@@ -44,6 +44,8 @@ class Run:
     offloads: bool = True       # False: hosts send single packets (no GSO)
     options: list = field(default_factory=list)
     node: list = field(default_factory=list)    # options of "inc node add"
+    # so many groups of other jobs, with the number of the measured one, at the node and at host 1
+    crowd: int = 0
     ping: int = 0               # that many echoes between host 1 and the node instead of a job
     topology: str = ""          # a tree, as topology.py takes it, which may say rates and delays
     # in a tree, where all ranks meet: the name of a node, "host" (rank 0's), or empty: each at the
@@ -242,6 +244,22 @@ class Lab:
         command("ip", "netns", "exec", self.switch, "inc", "node", "add", "dev", "br0",
                 *self.run.node)
 
+    def crowd(self):
+        """
+        The process that keeps the groups beside the job's, when all of them are there: behind that
+        one, since who looks for a group begins with the last.
+        """
+        while not json.loads(command("ip", "netns", "exec", self.switch, "inc", "-j", "group", "show")):
+            time.sleep(0.05)
+        child = subprocess.Popen(
+            ["ip", "netns", "exec", self.hosts[0], f"{BIN}/crowd", NODE, str(self.run.crowd)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True)
+        said = child.stdout.readline()
+        if said != "there\n":
+            raise RuntimeError(f"{self.run.name}: groups beside it do not form: {said}")
+        return child
+
     def job(self):
         """Runs it; returns the lines of JSON that rank 0 printed."""
         server = None
@@ -254,8 +272,12 @@ class Lab:
         before, links = self.sent(), self.links()
         files = [open(f"{self.dir}/out{i}", "w+", encoding="utf-8")
                  for i in range(len(self.commands()))]
-        processes = [self.start(args, out) for args, out in zip(self.commands(), files)]
+        processes = []
         try:
+            for args, out in zip(self.commands(), files):
+                processes.append(self.start(args, out))
+                if self.run.crowd and not server:
+                    server = self.crowd()
             self.wait(processes, files)
         finally:
             for process in processes + ([server] if server else []):
