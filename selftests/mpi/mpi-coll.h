@@ -159,6 +159,7 @@ void test_idup(void);
 void test_attributes(void);
 void test_refused(void);
 void test_overlap(void);
+void test_bottom(void);
 void test_lengths(void);
 void test_shares(void);
 void test_mapped(void);

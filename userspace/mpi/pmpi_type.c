@@ -303,6 +303,70 @@ static int chunk_count(const void *handle, uint64_t left, int *size)
 	return (int)(left < fit ? left : fit);
 }
 
+#ifdef MPICH_NAME
+
+/*
+ * MPI_BOTTOM is NULL, which MPICH's MPI_Pack() and MPI_Unpack() refuse as a buffer: the elements as
+ * one of a type that has them at other addresses, for a buffer that is not NULL.
+ */
+static char origin;
+
+static int from_origin(int n, MPI_Datatype type, MPI_Datatype *moved)
+{
+	MPI_Aint at;
+	int ret;
+
+	ret = PMPI_Get_address(&origin, &at);
+	at = -at;
+	if (ret == MPI_SUCCESS)
+		ret = PMPI_Type_create_hindexed(1, &n, &at, type, moved);
+	return ret == MPI_SUCCESS ? PMPI_Type_commit(moved) : ret;
+}
+
+static int pack_some(const void *from, int n, MPI_Datatype type, void *to, int bytes, int *at)
+{
+	MPI_Datatype moved;
+	int ret;
+
+	if (from != MPI_BOTTOM)
+		return PMPI_Pack(from, n, type, to, bytes, at, MPI_COMM_SELF);
+	ret = from_origin(n, type, &moved);
+	if (ret != MPI_SUCCESS)
+		return ret;
+	ret = PMPI_Pack(&origin, 1, moved, to, bytes, at, MPI_COMM_SELF);
+	PMPI_Type_free(&moved);
+	return ret;
+}
+
+static int unpack_some(const void *from, int bytes, int *at, void *to, int n, MPI_Datatype type)
+{
+	MPI_Datatype moved;
+	int ret;
+
+	if (to != MPI_BOTTOM)
+		return PMPI_Unpack(from, bytes, at, to, n, type, MPI_COMM_SELF);
+	ret = from_origin(n, type, &moved);
+	if (ret != MPI_SUCCESS)
+		return ret;
+	ret = PMPI_Unpack(from, bytes, at, &origin, 1, moved, MPI_COMM_SELF);
+	PMPI_Type_free(&moved);
+	return ret;
+}
+
+#else
+
+static int pack_some(const void *from, int n, MPI_Datatype type, void *to, int bytes, int *at)
+{
+	return PMPI_Pack(from, n, type, to, bytes, at, MPI_COMM_SELF);
+}
+
+static int unpack_some(const void *from, int bytes, int *at, void *to, int n, MPI_Datatype type)
+{
+	return PMPI_Unpack(from, bytes, at, to, n, type, MPI_COMM_SELF);
+}
+
+#endif
+
 int pmpi_pack(const void *handle, const void *from, uint64_t count, void *to, size_t bytes)
 {
 	MPI_Datatype type = *(const MPI_Datatype *)handle;
@@ -316,8 +380,7 @@ int pmpi_pack(const void *handle, const void *from, uint64_t count, void *to, si
 	for (; count; count -= (unsigned int)n) {
 		n = chunk_count(handle, count, &size);
 		at = 0;
-		if (n < 0 || PMPI_Pack(from, n, type, to, n * size, &at, MPI_COMM_SELF) ||
-		    at != n * size)
+		if (n < 0 || pack_some(from, n, type, to, n * size, &at) || at != n * size)
 			return -1;
 		from = (const char *)from + extent * n;
 		to = (char *)to + at;
@@ -338,7 +401,7 @@ int pmpi_unpack(const void *handle, const void *from, size_t bytes, void *to, ui
 	for (; count; count -= (unsigned int)n) {
 		n = chunk_count(handle, count, &size);
 		at = 0;
-		if (n < 0 || PMPI_Unpack(from, n * size, &at, to, n, type, MPI_COMM_SELF))
+		if (n < 0 || unpack_some(from, n * size, &at, to, n, type))
 			return -1;
 		from = (const char *)from + at;
 		to = (char *)to + extent * n;
