@@ -180,6 +180,33 @@ static void sum_all(MPI_Comm comm)
 	expect_inc("refused", "allreduce", before, size > 1);
 }
 
+/* The request goes on to its end. */
+static int cancelled(bool plain, MPI_Comm comm)
+{
+	MPI_Request request;
+	int code, class;
+
+	if (plain)
+		PMPI_Ibarrier(comm, &request);
+	else
+		MPI_Ibarrier(comm, &request);
+	code = MPI_Cancel(&request);
+	MPI_Error_class(code, &class);
+	if (MPI_Wait(&request, MPI_STATUS_IGNORE))
+		fail("refused: cancel: the request has failed");
+	return class;
+}
+
+static void cancel_requests(MPI_Comm comm, MPI_Comm plain)
+{
+	uint64_t before = count_of("ibarrier");
+	int want = cancelled(true, plain), class = cancelled(false, comm);
+
+	if (!want || class != want)
+		fail("refused: cancel: class %d instead of %d", class, want);
+	expect_inc("refused", "ibarrier", before, 1);
+}
+
 /* By one rank before there is a group, by all, and by one again: that disturbs no other. */
 void test_refused(void)
 {
@@ -209,6 +236,7 @@ void test_refused(void)
 	if (!rank)
 		refuse_all(comm, plain);
 	sum_all(comm);
+	cancel_requests(comm, plain);
 	MPI_Type_commit(&new_type);
 	if (MPI_Bcast(a, 1, new_type, 0, comm))
 		fail("refused: a type that has been committed since");

@@ -47,12 +47,18 @@ static void request_gone(struct pmpi_request *r)
 	free(r);
 }
 
-/* MPI does not allow it for collectives. */
+#ifdef MPICH_NAME
+#define CANNOT_CANCEL	MPI_ERR_INTERN
+#else
+#define CANNOT_CANCEL	MPI_ERR_REQUEST
+#endif
+
+/* MPI does not allow it for collectives, and this is what it says of its own. */
 static int cancel_request(void *extra, int complete)
 {
 	(void)extra;
 	(void)complete;
-	return MPI_SUCCESS;
+	return CANNOT_CANCEL;
 }
 
 /*
