@@ -135,7 +135,7 @@ def t_crowd(lab):
     abi.family()
     path = lab.mute().path
     abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "max-groups", str(8 * CROWD),
-             "window", "4", "dead", "30000")    # a slow machine is busy with the crowd
+             "window", "4", "dead", "10000")    # a slow machine is busy with the crowd
     job = Job(new_group(), ("h1", "h2"))
     with Limit("h1", "pinned-memory", 1 << 32, user=True), Limit("h1", "pinned-memory", 1 << 32):
         _, out = lab.spawn(lambda into: crowd(path, into))
@@ -144,6 +144,7 @@ def t_crowd(lab):
         # longer than what is pinned by the submitter itself
         job.run(400000, 1)
     job.close()
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br0", "dead", "2000")
     lab.recover()
     all_back()
 
