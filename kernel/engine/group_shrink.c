@@ -49,17 +49,11 @@ static bool others_are_few(const struct netinc_group *g)
 	return 2 * others <= g->old_size;
 }
 
-bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child,
-			 const struct netinc_peer *peer)
+bool netinc_shrink_asked(const struct netinc_group *g, const struct inc_join *join, u32 child)
 {
-	const struct netinc_member *m;
-
 	child = netinc_group_child(g, child);
-	if (!g->epoch || netinc_group_over(g) || child == NETINC_NO_RANK)
-		return false;
-	m = &g->members[child];
-	return be32_to_cpu(join->size) == g->cfg.size && m->present &&
-	       netinc_peer_same_host(&m->peer, peer);
+	return g->epoch && !netinc_group_over(g) && be32_to_cpu(join->size) == g->cfg.size &&
+	       child != NETINC_NO_RANK && g->members[child].present;
 }
 
 int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *join, u32 *child,

@@ -113,8 +113,7 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 		    netinc_group_awaits_return(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
-		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, &rx->peer,
-					     netinc_now());
+		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
 		netinc_node_group_unlock(g);
 		return true;
 	}

@@ -194,14 +194,6 @@ static void test_left_again(void)
 	end();
 }
 
-/* A JOIN of rank @child, from where rank @from is. */
-static void ask_to_shrink(const struct inc_join *j, u32 child, u32 from)
-{
-	struct netinc_peer peer = peer_of(from);
-
-	netinc_group_asked_to_shrink(&env.g, j, child, &peer, 2000);
-}
-
 /* Another tree finds that a rank has left before others; the root hears of it by who shrinks. */
 static void test_left_elsewhere(void)
 {
@@ -213,15 +205,12 @@ static void test_left_elsewhere(void)
 		env.seen = env.logged;
 		env.g.members[2].left = left;
 		j = join_of(1, 0);
-		ask_to_shrink(&j, SIZE, SIZE);
+		netinc_group_asked_to_shrink(&env.g, &j, SIZE, 2000);
 		j.size = cpu_to_be32(SIZE + 1);
-		ask_to_shrink(&j, 1, 1);
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after nonsense", env.g.state);
 		j.size = cpu_to_be32(SIZE);
-		/* rank 0 says that it is rank 1, which has seen nothing */
-		ask_to_shrink(&j, 1, 0);
-		expect(env.g.state == INC_GROUP_ACTIVE, "state %u after a lie", env.g.state);
-		ask_to_shrink(&j, 1, 1);
+		netinc_group_asked_to_shrink(&env.g, &j, 1, 2000);
 		expect(env.g.state == INC_GROUP_FAILED && env.g.error.rank[0] == 1 + left &&
 		       !env.g.error.resume &&
 		       env.g.error.code == (left ? INC_ERR_LEFT : INC_ERR_RANK_ABORT),
@@ -230,7 +219,7 @@ static void test_left_elsewhere(void)
 		expect(netinc_group_gone(&env.g, 2) == left && !netinc_group_gone(&env.g, 1),
 		       "who has gone");
 		expect_sent(INC_PKT_ERROR, NETINC_ALL);
-		ask_to_shrink(&j, 0, 0);
+		netinc_group_asked_to_shrink(&env.g, &j, 0, 2000);
 		expect(env.g.error.rank[0] == 1 + left, "rank %u", env.g.error.rank[0]);
 		end();
 	}
