@@ -117,14 +117,17 @@ static bool to_nonce(struct netinc_rx *rx)
 /* Of what a member sends a node that does not know it refuses the cookie. */
 static bool to_refused(struct netinc_rx *rx)
 {
+	u32 incarnation = rx->pkt.incarnation;
 	u64 cookie = rx->pkt.cookie;
 	struct netinc_rank *rank;
 	bool found = false;
 
-	hlist_for_each_entry_rcu(rank,
-				 netinc_run_bucket(rx->nn->runs->ranks, rx->pkt.incarnation),
+	if (!incarnation || !cookie)
+		return false;
+	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->ranks, incarnation),
 				 run_hash)
-		if (cookie && cookie == READ_ONCE(rank->ep.tree[0].up_cookie))
+		if (READ_ONCE(rank->ep.incarnation) == incarnation &&
+		    !(cookie ^ READ_ONCE(rank->ep.tree[0].up_cookie)))
 			found |= offer_rank(rank, rx, 0);
 	return found;
 }
@@ -137,7 +140,8 @@ static bool to_lineage(struct netinc_rx *rx)
 	__be64 said;
 	int why;
 
-	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)))
+	/* a rank that joins has none */
+	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)) || !said)
 		return false;
 	hlist_for_each_entry_rcu(rank, &rx->nn->ranks[netinc_bucket(rx->nn, rx->pkt.group)], hash) {
 		why = be64_to_cpu(said) == READ_ONCE(rank->ep.lineage) ? 0 : INC_C_DROP_COOKIE;

@@ -110,6 +110,12 @@ static void __net_exit net_exit(struct net *net)
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
 		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]) ||
 			     !hlist_empty(&nn->ports[i]));
+	for (i = 0; nn->runs && i < 1 << NETINC_RUN_BITS; i++)
+		WARN_ON_ONCE(!hlist_empty(&nn->runs->groups[i]) ||
+			     !hlist_empty(&nn->runs->uplinks[i]) ||
+			     !hlist_empty(&nn->runs->uplink_nonces[i]) ||
+			     !hlist_empty(&nn->runs->ranks[i]) ||
+			     !hlist_empty(&nn->runs->rank_nonces[i]));
 	netinc_account_end(&nn->account);
 	netinc_user_put(nn->owner);
 	netinc_history_fini(nn);

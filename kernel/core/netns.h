@@ -71,8 +71,9 @@ struct netinc_counters {
 
 /*
  * What packets are for, by the numbers that they name: the incarnation of a group's run, or the
- * nonce of a JOIN. Both are drawn at random, so that what a packet costs does not depend on how
- * many groups, or ranks of other jobs, have the same number. nn->hash_lock, RCU.
+ * nonce of a JOIN, so that what a packet costs does not depend on how many groups, or ranks of
+ * other jobs, have the same number. Nonces, and incarnations of groups of this box, are drawn at
+ * random here; those of ranks and uplinks are what their parents say. nn->hash_lock, RCU.
  */
 struct netinc_runs {
 	/* struct netinc_node_group, by its incarnation */
@@ -88,7 +89,7 @@ struct netinc_runs {
 struct netinc_net {
 	struct net *net;
 	struct mutex mutex;		/* configuration; see LOCKING */
-	spinlock_t hash_lock;		/* changes to groups and ranks */
+	spinlock_t hash_lock;		/* changes to groups, ranks, ports and runs */
 	/* changes when what one of them has counted goes to `counters`; hash_lock */
 	seqcount_spinlock_t retired;
 	struct list_head nodes;		/* struct netinc_node, RCU */
@@ -133,7 +134,10 @@ static inline struct netinc_net *netinc_net(const struct net *net)
 	return net_generic(net, netinc_net_id);
 }
 
-/* Which of the buckets of nn->groups, ranks and ports? Nobody outside can choose numbers of one. */
+/*
+ * Which of the buckets of nn->groups, ranks and ports? Nobody outside can choose different numbers
+ * of one.
+ */
 static inline u32 netinc_bucket(const struct netinc_net *nn, u32 number)
 {
 	return jhash_1word(number, nn->hash_seed) >> (32 - NETINC_HASH_BITS);

@@ -83,7 +83,7 @@ int netinc_rx_next(struct netinc_rx *rx);
  */
 const void *netinc_rx_body(const struct netinc_rx *rx, void *buf);
 
-/* The nonce that an answer to a JOIN repeats, which stands first in it. False: it is too short. */
+/* The nonce that an answer to a JOIN repeats, which stands first in it. False: not read. */
 bool netinc_rx_nonce(const struct netinc_rx *rx, u32 *nonce);
 
 /* Bytes of all segments. */

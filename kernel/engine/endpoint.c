@@ -222,9 +222,9 @@ static bool ready_ok(const struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	u32 block = be16_to_cpu(r->block);
 
 	return be32_to_cpu(r->nonce) == ep->cfg.nonce && pkt->child == ep->cfg.rank &&
-	       pkt->epoch <= NETINC_MAX_EPOCH && numbers_fit(ep, r) && trees_ok(ep, r) &&
-	       netinc_settings_ok(&settings) && block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK &&
-	       !(block % INC_BLOCK_ALIGN) && netinc_ready_ok(r) &&
+	       pkt->incarnation && pkt->epoch <= NETINC_MAX_EPOCH && numbers_fit(ep, r) &&
+	       trees_ok(ep, r) && netinc_settings_ok(&settings) && block >= INC_MIN_BLOCK &&
+	       block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN) && netinc_ready_ok(r) &&
 	       be32_to_cpu(r->move) == ep->move && r->lineage && netinc_ep_plan_ok(ep, r) &&
 	       ready_fits(ep, r) && resume_fits(ep, r);
 }

@@ -202,7 +202,7 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 	       netinc_ready_height(r) &&
 	       netinc_ready_ok(r) && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
 	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
-	       pkt->epoch <= NETINC_MAX_EPOCH &&
+	       pkt->incarnation && pkt->epoch <= NETINC_MAX_EPOCH &&
 	       parent_ready_fits(g, pkt, r, be64_to_cpu(r->start), block);
 }
 

@@ -156,7 +156,7 @@ void netinc_uplink_ask(struct netinc_group *g, u64 now)
 static void send_leave(struct netinc_group *g)
 {
 	struct netinc_error e = { .code = INC_ERR_RANK_ABORT, .resume = g->cfg.up_nonce,
-				  .block = g->up.incarnation ? 0 : g->cfg.job,
+				  .block = g->cfg.job,
 				  .rank = { g->up.child, NETINC_NO_RANK } };
 	struct inc_error_pkt body;
 	struct netinc_pkt pkt;

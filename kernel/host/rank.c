@@ -400,7 +400,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	cfg->dead_ms = cfg->prev.settings.dead_ms ?: DEAD_MS;
 	/* a run of the group that has failed takes three to be found, told and forgotten */
 	cfg->busy_ms = 4 * READ_ONCE(netinc_dead_ms);
-	cfg->nonce = get_random_u32();
+	cfg->nonce = get_random_u32() ?: 1;
 	cfg->first_block = first_block;
 	netinc_ep_init(&rank->ep, cfg, &ep_ops);
 	rank->ep.plan[0] = *parent;

@@ -367,7 +367,7 @@ static struct netinc_node_group *group_of_member(const struct netinc_rx *rx)
 	if (rx->pkt.incarnation)
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation,
 					      rx->vrf);
-	/* who gives up before WAIT has come does not know it, but is known by job and nonce */
+	/* who gives up before READY has come does not know it, but is known by job and nonce */
 	abort = rx->pkt.type == INC_PKT_ABORT ? netinc_rx_body(rx, buf) : NULL;
 	if (!abort)
 		return NULL;

@@ -8,6 +8,12 @@ static struct hlist_head *groups_of(struct netinc_net *nn, u32 id, u64 job)
 	return &nn->groups[netinc_group_bucket(nn, id, job)];
 }
 
+/* Others are in the same bucket. */
+static bool is_named(const struct netinc_node_group *g, u32 id, u64 job)
+{
+	return g->grp.cfg.id == id && g->grp.cfg.job == job;
+}
+
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
 						 u32 vrf)
 {
@@ -41,7 +47,7 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 	bool found;
 
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || netinc_group_is_branch(&g->grp) ||
+		if (!is_named(g, rx->pkt.group, job) || netinc_group_is_branch(&g->grp) ||
 		    !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
 		/*
@@ -68,7 +74,7 @@ struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, groups_of(nn, id, job), hash)
-		if (g->grp.cfg.id == id && g->grp.cfg.job == job &&
+		if (is_named(g, id, job) &&
 		    !netinc_group_is_branch(&g->grp) && !g->moved &&
 		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant) &&
 		    netinc_node_group_in_vrf(g, vrf))
@@ -95,7 +101,7 @@ struct netinc_node_group *netinc_node_group_find_moved(struct netinc_node *node,
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, groups_of(node->nn, id, job), hash)
-		if (g->node == node && g->grp.cfg.id == id &&
+		if (g->node == node && is_named(g, id, job) &&
 		    netinc_group_is_for(&g->grp, lineage, move, returns) &&
 		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
 			return g;
@@ -108,7 +114,7 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || g->grp.cfg.lineage != lineage ||
+		if (!is_named(g, rx->pkt.group, job) || g->grp.cfg.lineage != lineage ||
 		    netinc_group_over(&g->grp) || netinc_group_is_branch(&g->grp) ||
 		    netinc_group_awaits_return(&g->grp))
 			continue;
@@ -126,7 +132,7 @@ struct netinc_node_group *netinc_node_group_find_shrunk(struct netinc_net *nn, u
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, groups_of(nn, id, job), hash)
-		if (g->grp.cfg.id == id && g->grp.cfg.ancestor == lineage &&
+		if (is_named(g, id, job) && g->grp.cfg.ancestor == lineage &&
 		    (READ_ONCE(g->grp.epoch) || !netinc_group_over(&g->grp)))
 			return g;
 	return NULL;
@@ -140,7 +146,7 @@ struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx
 	bool knows;
 
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
-		if (g->grp.cfg.id != rx->pkt.group || !netinc_group_over(&g->grp) ||
+		if (!is_named(g, rx->pkt.group, job) || !netinc_group_over(&g->grp) ||
 		    netinc_group_is_branch(&g->grp) || !netinc_node_group_in_vrf(g, rx->vrf))
 			continue;
 		spin_lock_bh(&g->lock);

@@ -560,7 +560,8 @@ static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg 
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(g, bucket, hash)
-		if (g->grp.cfg.id == tree->id && g->grp.cfg.lineage == tree->lineage &&
+		if (g->grp.cfg.id == tree->id && g->grp.cfg.job == tree->job &&
+		    g->grp.cfg.lineage == tree->lineage &&
 		    g->grp.agg.tree == tree->tree && kref_get_unless_zero(&g->ref)) {
 			old = g;
 			break;

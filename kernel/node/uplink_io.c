@@ -29,7 +29,7 @@ int netinc_uplink_init(struct netinc_node_group *g, const struct netinc_peer *pa
 	cfg->has_parent = true;
 	cfg->up_block = round_down(clamp_t(u32, mtu, INC_MIN_BLOCK, INC_MAX_BLOCK),
 				   INC_BLOCK_ALIGN);
-	cfg->up_nonce = get_random_u32();
+	cfg->up_nonce = get_random_u32() ?: 1;
 	return 0;
 }
 

@@ -71,6 +71,9 @@ static void test_ready_wrong(void)
 	lie = f;
 	lie.pkt.epoch = 0;
 	expect(at_node(&net.node[1], &lie) < 0, "epoch 0");
+	lie = f;
+	lie.pkt.incarnation = 0;
+	expect(at_node(&net.node[1], &lie) < 0, "no incarnation");
 	expect(!at_node(&net.node[1], &f), "the true one");
 	expect(at_node(&net.node[1], &f) == -INC_C_DROP_DUPLICATE, "and once more");
 	wait_ms(50);

@@ -97,10 +97,13 @@ static void test_bad_ready(void)
 	body = ready_body(50);
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "another child's READY");
 	pkt.child = RANK;
+	pkt.incarnation = 0;
+	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_MALFORMED, "no incarnation");
+	pkt.incarnation = 5;
 	pkt.epoch = 0;
 	expect(control(pkt, &body, sizeof(body)) == -INC_C_DROP_EPOCH, "epoch 0");
 	expect_state(INC_STATE_JOINING);
-	expect_count(DROP_MALFORMED, (u32)ARRAY_SIZE(bad) + 1);
+	expect_count(DROP_MALFORMED, (u32)ARRAY_SIZE(bad) + 2);
 	expect_count(DROP_EPOCH, 1u);
 }
 
