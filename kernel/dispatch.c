@@ -29,11 +29,12 @@ static bool names_group(const struct netinc_rx *rx, u32 group)
  */
 bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
 {
-	struct netinc_net *nn = rx->nn;
-	const struct hlist_head *bucket = &nn->ports[netinc_bucket(nn, be16_to_cpu(port))];
+	struct netinc_demux_key key = { .number = be16_to_cpu(port),
+					.kind = NETINC_DEMUX_RANK_PORT };
 	const struct netinc_rank *rank;
+	struct rhlist_head *pos;
 
-	hlist_for_each_entry_rcu(rank, bucket, port_hash)
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_port.list)
 		if (rank->path.sport == port &&
 		    (rank->holds_port || names_group(rx, rank->ep.cfg.group)))
 			return true;
@@ -61,15 +62,14 @@ static bool is_for_all(const struct netinc_pkt *pkt)
 }
 
 /*
- * Hands a copy to @rank, which has the incarnation, the nonce or the number that the packet names,
- * unless @why says that it would drop it. False: it is another rank's, or another group's.
+ * Hands a copy to @rank, if it is the one that the packet names, unless @why says that it would
+ * drop it. False: it is another rank's.
  */
 static bool offer_rank(struct netinc_rank *rank, struct netinc_rx *rx, int why)
 {
 	struct netinc_rx copy;
 
-	if (rank->ep.cfg.group != rx->pkt.group ||
-	    (!is_for_all(&rx->pkt) && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child))
+	if (!is_for_all(&rx->pkt) && READ_ONCE(rank->ep.cfg.rank) != rx->pkt.child)
 		return false;
 	if (why) {
 		netinc_rx_drop(rx, why);
@@ -83,51 +83,52 @@ static bool offer_rank(struct netinc_rank *rank, struct netinc_rx *rx, int why)
 }
 
 /* What members have is known by the incarnation of their group. */
+static struct rhlist_head *ranks_of_run(const struct netinc_rx *rx)
+{
+	struct netinc_demux_key key = { .number = rx->pkt.incarnation, .group = rx->pkt.group,
+					.kind = NETINC_DEMUX_RANK };
+
+	return netinc_demux_find(rx->nn, &key);
+}
+
 static bool to_run(struct netinc_rx *rx)
 {
-	u32 incarnation = rx->pkt.incarnation;
 	struct netinc_rank *rank;
+	struct rhlist_head *pos;
 	bool found = false;
 
-	if (!incarnation)
-		return false;
-	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->ranks, incarnation),
-				 run_hash)
-		if (READ_ONCE(rank->ep.incarnation) == incarnation)
-			found |= offer_rank(rank, rx, turned_away(&rank->ep, &rx->pkt));
+	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list)
+		found |= offer_rank(rank, rx, turned_away(&rank->ep, &rx->pkt));
 	return found;
 }
 
 /* Answers to a JOIN repeat its nonce. */
 static bool to_nonce(struct netinc_rx *rx)
 {
+	struct netinc_demux_key key = { .group = rx->pkt.group, .kind = NETINC_DEMUX_RANK_NONCE };
 	struct netinc_rank *rank;
+	struct rhlist_head *pos;
 	bool found = false;
-	u32 nonce;
 
-	if (!netinc_rx_nonce(rx, &nonce))
+	if (!netinc_rx_nonce(rx, &key.number))
 		return false;
-	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->rank_nonces, nonce),
-				 nonce_hash)
-		if (rank->ep.cfg.nonce == nonce)
-			found |= offer_rank(rank, rx, 0);
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_nonce.list)
+		found |= offer_rank(rank, rx, 0);
 	return found;
 }
 
 /* Of what a member sends a node that does not know it refuses the cookie. */
 static bool to_refused(struct netinc_rx *rx)
 {
-	u32 incarnation = rx->pkt.incarnation;
 	u64 cookie = rx->pkt.cookie;
 	struct netinc_rank *rank;
+	struct rhlist_head *pos;
 	bool found = false;
 
-	if (!incarnation || !cookie)
+	if (!cookie)
 		return false;
-	hlist_for_each_entry_rcu(rank, netinc_run_bucket(rx->nn->runs->ranks, incarnation),
-				 run_hash)
-		if (READ_ONCE(rank->ep.incarnation) == incarnation &&
-		    !(cookie ^ READ_ONCE(rank->ep.tree[0].up_cookie)))
+	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list)
+		if (!(cookie ^ READ_ONCE(rank->ep.tree[0].up_cookie)))
 			found |= offer_rank(rank, rx, 0);
 	return found;
 }
@@ -135,18 +136,17 @@ static bool to_refused(struct netinc_rx *rx)
 /* Who calls ranks elsewhere names them by the group's lineage, which stands first, too. */
 static bool to_lineage(struct netinc_rx *rx)
 {
+	struct netinc_demux_key key = { .group = rx->pkt.group, .kind = NETINC_DEMUX_RANK_LINEAGE };
 	struct netinc_rank *rank;
+	struct rhlist_head *pos;
 	bool found = false;
 	__be64 said;
-	int why;
 
-	/* a rank that joins has none */
-	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)) || !said)
+	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)))
 		return false;
-	hlist_for_each_entry_rcu(rank, &rx->nn->ranks[netinc_bucket(rx->nn, rx->pkt.group)], hash) {
-		why = be64_to_cpu(said) == READ_ONCE(rank->ep.lineage) ? 0 : INC_C_DROP_COOKIE;
-		found |= offer_rank(rank, rx, why);
-	}
+	key.token = be64_to_cpu(said);
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_lineage.list)
+		found |= offer_rank(rank, rx, 0);
 	return found;
 }
 

@@ -5,6 +5,7 @@
 #include <linux/random.h>
 #include <linux/rculist.h>
 #include "core/answers.h"
+#include "core/demux.h"
 #include "core/netns.h"
 #include "host/rank.h"
 #include "node/history.h"
@@ -108,19 +109,12 @@ static void __net_exit net_exit(struct net *net)
 	netinc_edge_fini(nn);
 	WARN_ON_ONCE(nn->users);
 	for (i = 0; i < ARRAY_SIZE(nn->groups); i++)
-		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]) ||
-			     !hlist_empty(&nn->ports[i]));
-	for (i = 0; nn->runs && i < 1 << NETINC_RUN_BITS; i++)
-		WARN_ON_ONCE(!hlist_empty(&nn->runs->groups[i]) ||
-			     !hlist_empty(&nn->runs->uplinks[i]) ||
-			     !hlist_empty(&nn->runs->uplink_nonces[i]) ||
-			     !hlist_empty(&nn->runs->ranks[i]) ||
-			     !hlist_empty(&nn->runs->rank_nonces[i]));
+		WARN_ON_ONCE(!hlist_empty(&nn->groups[i]) || !hlist_empty(&nn->ranks[i]));
 	netinc_account_end(&nn->account);
 	netinc_user_put(nn->owner);
 	netinc_history_fini(nn);
 	netinc_answers_free(nn->answers);
-	kvfree(nn->runs);
+	netinc_demux_fini(nn);
 	free_percpu(nn->counters);
 	memzero_explicit(nn->secret, sizeof(nn->secret));
 }

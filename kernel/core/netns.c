@@ -3,6 +3,7 @@
 #include <linux/moduleparam.h>
 #include <linux/rculist.h>
 #include "core/answers.h"
+#include "core/demux.h"
 #include "core/nf_hooks.h"
 #include "core/netns.h"
 
@@ -28,11 +29,11 @@ int netinc_net_use(struct netinc_net *nn)
 	lockdep_assert_held(&nn->mutex);
 	if (!nn->answers)
 		nn->answers = netinc_answers_alloc();
-	if (!nn->runs)
-		nn->runs = kvzalloc(sizeof(*nn->runs), GFP_KERNEL_ACCOUNT);
-	if (!nn->answers || !nn->runs)
+	if (!nn->answers)
 		return -ENOMEM;
-	if (!nn->users)
+	if (!nn->demux)
+		err = netinc_demux_init(nn);
+	if (!err && !nn->users)
 		err = netinc_hooks_register(nn);
 	if (!err)
 		nn->users++;
@@ -44,18 +45,6 @@ void netinc_net_unuse(struct netinc_net *nn)
 	lockdep_assert_held(&nn->mutex);
 	if (!--nn->users)
 		netinc_hooks_unregister(nn);
-}
-
-void netinc_run_rehash(struct netinc_net *nn, struct hlist_head *table, struct hlist_node *hash,
-		       u32 *number, u32 now)
-{
-	spin_lock_bh(&nn->hash_lock);
-	if (*number)
-		hlist_del_rcu(hash);
-	*number = now;
-	if (now)
-		hlist_add_head_rcu(hash, netinc_run_bucket(table, now));
-	spin_unlock_bh(&nn->hash_lock);
 }
 
 void netinc_net_add_counters(struct netinc_net *nn, u64 *counters)

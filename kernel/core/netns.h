@@ -15,7 +15,8 @@
  *  pin->mutex
  *  rank->lock; node_group->lock
  *  nn->hash_lock; node->lock; tenant->lock
- *  scratch->lock (fold_elements.c, convert.c); pool->lock (page_ring.c): one per CPU
+ *  locks of the table nn->demux; scratch->lock (fold_elements.c, convert.c); pool->lock
+ *  (page_ring.c): one per CPU
  *
  * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), peers_lock of
  * pin_pages.c (under socket lock, pin->mutex or none), users_lock of limits.c and answers->lock
@@ -47,7 +48,6 @@
 #ifndef NETINC_CORE_NETNS_H
 #define NETINC_CORE_NETNS_H
 
-#include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -61,7 +61,6 @@
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
-#define NETINC_RUN_BITS	10
 #define NETINC_GENERATIONS	256
 
 struct netinc_counters {
@@ -69,27 +68,10 @@ struct netinc_counters {
 	struct u64_stats_sync sync;
 };
 
-/*
- * What packets are for, by the numbers that they name: the incarnation of a group's run, or the
- * nonce of a JOIN, so that what a packet costs does not depend on how many groups, or ranks of
- * other jobs, have the same number. Nonces, and incarnations of groups of this box, are drawn at
- * random here; those of ranks and uplinks are what their parents say. nn->hash_lock, RCU.
- */
-struct netinc_runs {
-	/* struct netinc_node_group, by its incarnation */
-	struct hlist_head groups[1 << NETINC_RUN_BITS];
-	/* those that have a parent, by the incarnation there, from READY on */
-	struct hlist_head uplinks[1 << NETINC_RUN_BITS];
-	struct hlist_head uplink_nonces[1 << NETINC_RUN_BITS];
-	/* struct netinc_rank, by the incarnation of its group, from READY on */
-	struct hlist_head ranks[1 << NETINC_RUN_BITS];
-	struct hlist_head rank_nonces[1 << NETINC_RUN_BITS];
-};
-
 struct netinc_net {
 	struct net *net;
 	struct mutex mutex;		/* configuration; see LOCKING */
-	spinlock_t hash_lock;		/* changes to groups, ranks, ports and runs */
+	spinlock_t hash_lock;		/* changes to groups and ranks */
 	/* changes when what one of them has counted goes to `counters`; hash_lock */
 	seqcount_spinlock_t retired;
 	struct list_head nodes;		/* struct netinc_node, RCU */
@@ -97,11 +79,10 @@ struct netinc_net {
 	struct netinc_node *edge;	/* not in the list; as long as the netns */
 	/* struct netinc_node_group by group id and job, RCU */
 	struct hlist_head groups[1 << NETINC_HASH_BITS];
-	/* struct netinc_rank by group id, RCU */
+	/* struct netinc_rank, likewise */
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];
-	/* the same by the port that it sends from, RCU */
-	struct hlist_head ports[1 << NETINC_HASH_BITS];
-	struct netinc_runs *runs;	/* made when the hooks are registered first, stays */
+	/* what packets find, demux.h; made when the hooks are registered first, stays */
+	struct rhltable *demux;
 	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
 	struct netinc_peer parent;
 	/* what cannot be put down to a group, and groups that are gone */
@@ -134,33 +115,12 @@ static inline struct netinc_net *netinc_net(const struct net *net)
 	return net_generic(net, netinc_net_id);
 }
 
-/*
- * Which of the buckets of nn->groups, ranks and ports? Nobody outside can choose different numbers
- * of one.
- */
-static inline u32 netinc_bucket(const struct netinc_net *nn, u32 number)
-{
-	return jhash_1word(number, nn->hash_seed) >> (32 - NETINC_HASH_BITS);
-}
-
-static inline u32 netinc_group_bucket(const struct netinc_net *nn, u32 id, u64 job)
+/* Which of the buckets of nn->groups and ranks? Nobody outside can choose several of one. */
+static inline u32 netinc_bucket(const struct netinc_net *nn, u32 id, u64 job)
 {
 	return jhash_3words(id, lower_32_bits(job), upper_32_bits(job), nn->hash_seed) >>
 	       (32 - NETINC_HASH_BITS);
 }
-
-/* The bucket of one of the tables of struct netinc_runs. */
-static inline struct hlist_head *netinc_run_bucket(struct hlist_head *table, u32 number)
-{
-	return &table[hash_32(number, NETINC_RUN_BITS)];
-}
-
-/*
- * Moves @hash, which is in @table under @*number (0: in none), to @now (0: takes it out). Who walks
- * through the bucket meanwhile may go on in another one, and miss what follows: a loss.
- */
-void netinc_run_rehash(struct netinc_net *nn, struct hlist_head *table, struct hlist_node *hash,
-		       u32 *number, u32 now);
 
 /* Microseconds of CLOCK_MONOTONIC: the engine's time. */
 static inline u64 netinc_now(void)

@@ -6,16 +6,24 @@
 #include "host/rank.h"
 #include "node/edge.h"
 
-bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp)
+static struct hlist_head *ranks_of(struct netinc_net *nn, const struct netinc_meeting *meeting)
 {
+	return &nn->ranks[netinc_bucket(nn, meeting->group, meeting->job)];
+}
+
+bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp, u32 nonce)
+{
+	struct netinc_demux_key key = { .number = nonce, .group = grp->cfg.id,
+					.kind = NETINC_DEMUX_RANK_NONCE };
 	const struct netinc_rank *rank;
+	struct rhlist_head *pos;
 	bool found = false;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, grp->cfg.id)], hash) {
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(nn, &key), by_nonce.list) {
 		const struct netinc_ep *ep = &rank->ep;
 
-		found |= ep->cfg.group == grp->cfg.id && READ_ONCE(ep->cfg.rank) == grp->agg.tree &&
+		found |= READ_ONCE(ep->cfg.rank) == grp->agg.tree &&
 			 READ_ONCE(ep->incarnation) == grp->cfg.incarnation &&
 			 READ_ONCE(ep->epoch) == grp->epoch &&
 			 READ_ONCE(ep->state) != INC_STATE_FAILED;
@@ -25,11 +33,12 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
 }
 
 /* Has it been in the group with this lineage, which goes on at the edge? */
-static bool goes_on_here(const struct netinc_rank *rank, u32 group, u64 lineage)
+static bool goes_on_here(const struct netinc_rank *rank, const struct netinc_meeting *meeting,
+			 u64 lineage)
 {
 	const struct netinc_ep *ep = &rank->ep;
 
-	if (!lineage || ep->cfg.group != group)
+	if (!lineage || ep->cfg.group != meeting->group || ep->cfg.job != meeting->job)
 		return false;
 	if (READ_ONCE(ep->lineage) == lineage &&
 	    READ_ONCE(ep->settings.fallback) == INC_FALLBACK_EDGE)
@@ -39,12 +48,13 @@ static bool goes_on_here(const struct netinc_rank *rank, u32 group, u64 lineage)
 	       ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE;
 }
 
-bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key)
+bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *meeting, u64 lineage,
+			  u8 *key)
 {
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, group)], hash) {
-		if (!goes_on_here(rank, group, lineage))
+	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
+		if (!goes_on_here(rank, meeting, lineage))
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
 		return true;
@@ -70,7 +80,7 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 {
 	struct netinc_rank *rank;
 
-	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, meeting->group)], hash) {
+	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
 		if (!is_meeting(nn, rank, meeting))
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
@@ -87,8 +97,8 @@ struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
 	struct netinc_rank *rank;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, &nn->ranks[netinc_bucket(nn, meeting->group)], hash) {
-		if (lineage ? !goes_on_here(rank, meeting->group, lineage) :
+	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
+		if (lineage ? !goes_on_here(rank, meeting, lineage) :
 			      !is_meeting(nn, rank, meeting))
 			continue;
 		if (!kref_get_unless_zero(&rank->user->ref))

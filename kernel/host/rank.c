@@ -51,6 +51,34 @@ static void arm_timer(struct netinc_rank *rank)
 	hrtimer_start(&rank->timer, ns_to_ktime(when * NSEC_PER_USEC), HRTIMER_MODE_ABS_SOFT);
 }
 
+static struct netinc_demux_key rank_key(const struct netinc_rank *rank,
+					enum netinc_demux_kind kind, u32 number, u64 token)
+{
+	return (struct netinc_demux_key){ .token = token, .number = number,
+					  .group = rank->ep.cfg.group, .kind = kind };
+}
+
+/* One that cannot be found for lack of memory is tried again with the next packet or timer. */
+static void demux_rank(struct netinc_rank *rank)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	struct netinc_demux_key run = {}, lineage = {};
+
+	if (ep->incarnation)
+		run = rank_key(rank, NETINC_DEMUX_RANK, ep->incarnation, 0);
+	if (ep->lineage)
+		lineage = rank_key(rank, NETINC_DEMUX_RANK_LINEAGE, 0, ep->lineage);
+	netinc_demux_set(rank->nn, &rank->by_run, &run);
+	netinc_demux_set(rank->nn, &rank->by_lineage, &lineage);
+}
+
+/* Has nothing that packets find it by been changed, by READY or a move? */
+static bool is_demuxed(const struct netinc_rank *rank)
+{
+	return rank->by_run.key.number == rank->ep.incarnation &&
+	       rank->by_lineage.key.token == rank->ep.lineage;
+}
+
 void netinc_rank_lock(struct netinc_rank *rank)
 	__acquires(&rank->lock)
 {
@@ -63,9 +91,8 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	/* what is due may send blocks too */
 	if (!rank->dead) {
 		arm_timer(rank);
-		if (unlikely(rank->run != rank->ep.incarnation))
-			netinc_run_rehash(rank->nn, rank->nn->runs->ranks, &rank->run_hash,
-					  &rank->run, rank->ep.incarnation);
+		if (unlikely(!is_demuxed(rank)))
+			demux_rank(rank);
 	}
 	netinc_fpu_section_end(&rank->section);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
@@ -308,7 +335,8 @@ static void destroy_path(struct netinc_rank *rank)
 
 static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 {
-	struct hlist_head *head = &nn->ranks[netinc_bucket(nn, rank->ep.cfg.group)];
+	const struct netinc_ep_cfg *cfg = &rank->ep.cfg;
+	struct hlist_head *head = &nn->ranks[netinc_bucket(nn, cfg->group, cfg->job)];
 	struct netinc_rank *other;
 	int err = 0;
 
@@ -318,37 +346,56 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	 * them apart
 	 */
 	hlist_for_each_entry(other, head, hash)
-		if (!rank->ep.cfg.prev.lineage && other->ep.cfg.group == rank->ep.cfg.group &&
-		    other->ep.cfg.job == rank->ep.cfg.job &&
-		    READ_ONCE(other->ep.cfg.rank) == rank->ep.cfg.rank)
+		if (!cfg->prev.lineage && other->ep.cfg.group == cfg->group &&
+		    other->ep.cfg.job == cfg->job && READ_ONCE(other->ep.cfg.rank) == cfg->rank)
 			err = -EADDRINUSE;
-	if (!err) {
+	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);
-		hlist_add_head_rcu(&rank->port_hash,
-				   &nn->ports[netinc_bucket(nn, be16_to_cpu(rank->path.sport))]);
-		hlist_add_head_rcu(&rank->nonce_hash,
-				   netinc_run_bucket(nn->runs->rank_nonces, rank->ep.cfg.nonce));
-	}
 	spin_unlock_bh(&nn->hash_lock);
 	return err;
+}
+
+/* After the port's holder is gone, which is to get nothing that comes to the port. */
+static void port_remove(struct netinc_net *nn, struct netinc_rank *rank)
+{
+	netinc_demux_clear(nn, &rank->by_port);
 }
 
 static void unhash_rank(struct netinc_net *nn, struct netinc_rank *rank)
 {
 	lockdep_assert_held(&rank->lock);
 	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
-	netinc_run_rehash(nn, nn->runs->ranks, &rank->run_hash, &rank->run, 0);
-	spin_lock_bh(&nn->hash_lock);
-	hlist_del_rcu(&rank->nonce_hash);
-	spin_unlock_bh(&nn->hash_lock);
+	netinc_demux_clear(nn, &rank->by_nonce);
+	netinc_demux_clear(nn, &rank->by_run);
+	netinc_demux_clear(nn, &rank->by_lineage);
 }
 
-/* After the port's holder is gone, which is to get nothing that comes to the port. */
-static void port_remove(struct netinc_net *nn, struct netinc_rank *rank)
+/*
+ * Where packets find it, and others of its group. Packets do not get beyond its lock before it is
+ * in all places: it may have to leave those that it is in already.
+ */
+static int insert_rank(struct netinc_net *nn, struct netinc_rank *rank)
 {
-	spin_lock_bh(&nn->hash_lock);
-	hlist_del_rcu(&rank->port_hash);
-	spin_unlock_bh(&nn->hash_lock);
+	struct netinc_demux_key port = { .number = be16_to_cpu(rank->path.sport),
+					 .kind = NETINC_DEMUX_RANK_PORT };
+	struct netinc_demux_key nonce =
+		rank_key(rank, NETINC_DEMUX_RANK_NONCE, rank->ep.cfg.nonce, 0);
+	int err;
+
+	err = netinc_demux_set(nn, &rank->by_port, &port);
+	if (!err)
+		err = netinc_demux_set(nn, &rank->by_nonce, &nonce);
+	if (!err)
+		err = hash_insert(nn, rank);
+	if (err) {
+		netinc_demux_clear(nn, &rank->by_nonce);
+		port_remove(nn, rank);
+		return err;
+	}
+	spin_lock_bh(&rank->lock);
+	rank->dead = false;
+	spin_unlock_bh(&rank->lock);
+	return 0;
 }
 
 static int net_use(struct netinc_net *nn)
@@ -376,6 +423,7 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	rank->sk = sk;
 	rank->user = netinc_sk(sk)->user;
 	rank->pid = get_pid(task_tgid(current));
+	rank->dead = true;
 	kref_init(&rank->ref);
 	spin_lock_init(&rank->lock);
 	hrtimer_setup(&rank->timer, timer_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
@@ -409,7 +457,7 @@ static int set_up(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	rank->ep.peers = kvcalloc(cfg->size, sizeof(*rank->ep.peers), GFP_KERNEL_ACCOUNT);
 	if (!rank->ep.peers)
 		goto err_use;
-	err = hash_insert(rank->nn, rank);
+	err = insert_rank(rank->nn, rank);
 	if (!err)
 		return 0;
 	kvfree(rank->ep.peers);
@@ -420,13 +468,26 @@ err_path:
 	return err;
 }
 
+/*
+ * Frees after a grace period: packets may still look at it, the edge copies the key without lock or
+ * reference, and dumps read the pid so.
+ */
+static void rank_free(struct rcu_head *rcu)
+{
+	struct netinc_rank *rank = container_of(rcu, struct netinc_rank, rcu);
+
+	put_pid(rank->pid);
+	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
+	kvfree(rank);
+}
+
 struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
 	s64 bytes = sizeof(struct netinc_rank) + cfg->size * sizeof(struct netinc_peer) +
 		    INC_MAX_TREES * sizeof(struct netinc_path) + sizeof(struct socket_alloc) +
-		    sizeof(struct udp6_sock);
+		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 4;
 	struct netinc_user *user = netinc_sk(sk)->user;
 	struct netinc_rank *rank;
 	int err;
@@ -450,9 +511,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 
 err_free:
 	netinc_pin_fini(&rank->pin);
-	put_pid(rank->pid);
-	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
-	kvfree(rank);
+	call_rcu(&rank->rcu, rank_free);
 	netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
 	return ERR_PTR(err);
 }
@@ -481,19 +540,6 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 void netinc_rank_get(struct netinc_rank *rank)
 {
 	kref_get(&rank->ref);
-}
-
-/*
- * Frees after a grace period: the edge copies the key without lock or reference, and dumps read the
- * pid so.
- */
-static void rank_free(struct rcu_head *rcu)
-{
-	struct netinc_rank *rank = container_of(rcu, struct netinc_rank, rcu);
-
-	put_pid(rank->pid);
-	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
-	kvfree(rank);
 }
 
 static void rank_release(struct kref *ref)

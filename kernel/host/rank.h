@@ -12,6 +12,7 @@
 #include "host/contributors.h"
 #include "engine/endpoint.h"
 #include "host/retain.h"
+#include "core/demux.h"
 #include "core/netns.h"
 #include "host/op.h"
 #include "core/rx.h"
@@ -26,10 +27,11 @@
 
 struct netinc_rank {
 	struct hlist_node hash;		/* nn->ranks; nn->hash_lock, RCU */
-	struct hlist_node port_hash;	/* nn->ports, likewise, as long as the port is held */
-	/* tables of nn->runs, likewise */
-	struct hlist_node nonce_hash;
-	struct hlist_node run_hash;	/* if `run` is not 0 */
+	struct netinc_demux_entry by_port;	/* as long as the port is held */
+	struct netinc_demux_entry by_nonce;
+	/* from READY on; follow `ep` in netinc_rank_unlock() */
+	struct netinc_demux_entry by_run;
+	struct netinc_demux_entry by_lineage;
 	struct netinc_net *nn;
 	struct kref ref;
 	struct rcu_head rcu;
@@ -40,8 +42,7 @@ struct netinc_rank {
 	s64 charged;
 	struct netinc_pin pin;		/* pinned memory of its operations */
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
-	u32 run;			/* incarnation by which packets find it; 0: none yet */
-	bool dead;			/* out of the hash, timer not to be armed again */
+	bool dead;			/* not in the hash yet or any more, timer not to be armed */
 	bool joined;			/* it has been READY once; never cleared */
 	/* memory was short: pump again soon; cleared by the timer, which does */
 	bool retry;

@@ -61,6 +61,7 @@ static bool ask_for_tree(struct netinc_rank *rank)
 		return false;
 	request->payer = rank->user;
 	kref_get(&rank->user->ref);
+	request->root_nonce = ep->cfg.nonce;
 	netinc_tree_describe(&request->tree, ep);
 	for (i = 0; i < ep->cfg.size; i++) {
 		request->peers[i] = ep->peers[i];

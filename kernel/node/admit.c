@@ -322,7 +322,7 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 	struct netinc_meeting meeting = {
 		.job = be64_to_cpu(join->job), .group = rx->pkt.group, .vrf = rx->vrf
 	};
-	bool found = lineage ? netinc_edge_find_key(rx->nn, rx->pkt.group, lineage, key) :
+	bool found = lineage ? netinc_edge_find_key(rx->nn, &meeting, lineage, key) :
 			       netinc_edge_find_meeting(rx->nn, &meeting, key);
 
 	return found ? rx->nn->edge : NULL;

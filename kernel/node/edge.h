@@ -15,6 +15,7 @@
 struct netinc_tree_request {
 	struct list_head list;	/* edge->tree_requests; edge->lock */
 	struct netinc_user *payer;	/* of that rank, with a reference */
+	u32 root_nonce;			/* the nonce of that rank's JOIN */
 	struct netinc_tree_cfg tree;
 	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
 	struct netinc_peer peers[];
@@ -29,15 +30,9 @@ bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request 
 
 /* Functions of the host, for nodes (host/edge_rank.c). */
 
-/* Is the rank that lives at the root of @grp, a tree, still in its epoch? */
-bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp);
-/*
- * Under RCU: has a rank here been in the group with this lineage, which goes on at the edge? Then
- * @key, of INC_KEY_LEN bytes, is the key that it has proved.
- */
-bool netinc_edge_find_key(struct netinc_net *nn, u32 group, u64 lineage, u8 *key);
-
-/* A group without a node, which is to meet at the host of its rank 0. */
+/* Is the rank at the root of @grp, a tree, which has @nonce, still in its epoch? */
+bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp, u32 nonce);
+/* A group without a node, which is to meet at the host of its rank 0, or comes here. */
 struct netinc_meeting {
 	u64 job;
 	u32 group;
@@ -45,6 +40,12 @@ struct netinc_meeting {
 	u32 size;		/* as rank 0 says */
 };
 
+/*
+ * Under RCU: has a rank here been in the group with this job, number and lineage, which goes on at
+ * the edge? Then @key, of INC_KEY_LEN bytes, is the key that it has proved.
+ */
+bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *meeting, u64 lineage,
+			  u8 *key);
 /*
  * Under RCU: does rank 0 of a group with this job, number and VRF live here? Then @meeting->size is
  * filled in, and @key with what all have to prove.

@@ -5,7 +5,7 @@
 
 static struct hlist_head *groups_of(struct netinc_net *nn, u32 id, u64 job)
 {
-	return &nn->groups[netinc_group_bucket(nn, id, job)];
+	return &nn->groups[netinc_bucket(nn, id, job)];
 }
 
 /* Others are in the same bucket. */
@@ -17,11 +17,13 @@ static bool is_named(const struct netinc_node_group *g, u32 id, u64 job)
 struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, u32 incarnation,
 						 u32 vrf)
 {
+	struct netinc_demux_key key = { .number = incarnation, .group = id,
+					.kind = NETINC_DEMUX_GROUP };
 	struct netinc_node_group *g;
+	struct rhlist_head *pos;
 
-	hlist_for_each_entry_rcu(g, netinc_run_bucket(nn->runs->groups, incarnation), run_hash)
-		if (g->grp.cfg.id == id && g->grp.cfg.incarnation == incarnation &&
-		    !netinc_group_is_branch(&g->grp) && netinc_node_group_in_vrf(g, vrf))
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(nn, &key), by_run.list)
+		if (netinc_node_group_in_vrf(g, vrf))
 			return g;
 	return NULL;
 }
@@ -82,14 +84,24 @@ struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 
 	return NULL;
 }
 
+/* The incarnation of a tree at the edge is what its root was told: others may be told the same. */
+static bool is_from_child(const struct netinc_group *grp, const struct netinc_pkt *pkt)
+{
+	u32 child = netinc_group_child(grp, pkt->child);
+
+	return child != NETINC_NO_RANK && !(pkt->cookie ^ grp->members[child].cookie);
+}
+
 struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 						      const struct netinc_pkt *pkt)
 {
+	struct netinc_demux_key key = { .token = pkt->tree, .number = pkt->incarnation,
+					.group = pkt->group, .kind = NETINC_DEMUX_TREE };
 	struct netinc_node_group *g;
+	struct rhlist_head *pos;
 
-	hlist_for_each_entry_rcu(g, netinc_run_bucket(nn->runs->groups, pkt->incarnation), run_hash)
-		if (g->grp.cfg.id == pkt->group && g->grp.cfg.incarnation == pkt->incarnation &&
-		    g->grp.agg.tree == pkt->tree)
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(nn, &key), by_run.list)
+		if (is_from_child(&g->grp, pkt))
 			return g;
 	return NULL;
 }
@@ -148,6 +160,9 @@ struct netinc_node_group *netinc_node_group_find_over(const struct netinc_rx *rx
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (!is_named(g, rx->pkt.group, job) || !netinc_group_over(&g->grp) ||
 		    netinc_group_is_branch(&g->grp) || !netinc_node_group_in_vrf(g, rx->vrf))
+			continue;
+		/* as in netinc_node_group_find_joining() */
+		if (!data_race(netinc_group_knows(&g->grp, &rx->pkt, join, &rx->peer)))
 			continue;
 		spin_lock_bh(&g->lock);
 		knows = !g->dead && netinc_group_knows(&g->grp, &rx->pkt, join, &rx->peer);

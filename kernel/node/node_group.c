@@ -92,12 +92,32 @@ void netinc_node_group_lock(struct netinc_node_group *g)
 	g->grp.counters[INC_C_NODE_NSEC] += atomic64_xchg(&g->unbooked, 0);
 }
 
+static struct netinc_demux_key group_key(const struct netinc_node_group *g,
+					 enum netinc_demux_kind kind, u32 number, u64 token)
+{
+	return (struct netinc_demux_key){ .token = token, .number = number,
+					  .group = g->grp.cfg.id, .kind = kind };
+}
+
+/*
+ * READY has said by what the parent's packets find it. If there is no memory for that, it is tried
+ * again with the next packet or timer.
+ */
+static void demux_uplink(struct netinc_node_group *g)
+{
+	u32 incarnation = g->grp.up.incarnation;
+	struct netinc_demux_key key = {};
+
+	if (incarnation)
+		key = group_key(g, NETINC_DEMUX_UPLINK, incarnation, 0);
+	netinc_demux_set(g->nn, &g->by_uplink, &key);
+}
+
 void netinc_node_group_unlock(struct netinc_node_group *g)
 	__releases(&g->lock)
 {
-	if (unlikely(g->uplink_run != g->grp.up.incarnation) && !g->dead)
-		netinc_run_rehash(g->nn, g->nn->runs->uplinks, &g->uplink_hash, &g->uplink_run,
-				  g->grp.up.incarnation);
+	if (unlikely(g->by_uplink.key.number != g->grp.up.incarnation) && !g->dead)
+		demux_uplink(g);
 	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
 }
 
@@ -204,6 +224,13 @@ static const struct netinc_group_ops group_ops = {
 	.send_up = netinc_uplink_send,
 };
 
+static void clear_demux(struct netinc_node_group *g)
+{
+	netinc_demux_clear(g->nn, &g->by_run);
+	netinc_demux_clear(g->nn, &g->by_up_nonce);
+	netinc_demux_clear(g->nn, &g->by_uplink);
+}
+
 /* Out of the hash; what still comes for it finds nothing. Lock held; only one caller gets true. */
 static bool unhash_group(struct netinc_node_group *g)
 {
@@ -215,12 +242,7 @@ static bool unhash_group(struct netinc_node_group *g)
 	netinc_agg_drain(&g->grp.agg);
 	netinc_fold_end(g);
 	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
-	netinc_run_rehash(g->nn, g->nn->runs->uplinks, &g->uplink_hash, &g->uplink_run, 0);
-	spin_lock_bh(&g->nn->hash_lock);
-	hlist_del_rcu(&g->run_hash);
-	if (g->grp.cfg.has_parent)
-		hlist_del_rcu(&g->nonce_hash);
-	spin_unlock_bh(&g->nn->hash_lock);
+	clear_demux(g);
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
@@ -233,7 +255,7 @@ static void node_group_timer(struct timer_list *t)
 
 	netinc_node_group_lock(g);
 	if (netinc_group_is_branch(&g->grp) && !g->grp.ended &&
-	    !netinc_edge_root_alive(g->nn, &g->grp))
+	    !netinc_edge_root_alive(g->nn, &g->grp, g->root_nonce))
 		g->grp.ended = netinc_now();
 	/* blocks may be completed without those that are late */
 	netinc_fold_begin(g);
@@ -332,37 +354,43 @@ static int node_group_alloc(struct netinc_node_group *g, const struct netinc_gro
 	return 0;
 }
 
-/* Where packets and JOINs find it. */
-static void hash_group(struct netinc_node_group *g)
+/* Where JOINs find it. */
+static int hash_group(struct netinc_node_group *g)
 {
 	const struct netinc_group_cfg *cfg = &g->grp.cfg;
 	struct netinc_net *nn = g->nn;
-
-	lockdep_assert_held(&nn->hash_lock);
-	hlist_add_head_rcu(&g->hash, &nn->groups[netinc_group_bucket(nn, cfg->id, cfg->job)]);
-	hlist_add_head_rcu(&g->run_hash,
-			   netinc_run_bucket(nn->runs->groups, cfg->incarnation));
-	if (cfg->has_parent)
-		hlist_add_head_rcu(&g->nonce_hash,
-				   netinc_run_bucket(nn->runs->uplink_nonces, cfg->up_nonce));
-}
-
-static int node_group_insert(struct netinc_node_group *g)
-{
-	struct netinc_net *nn = g->nn;
-	int err = 0;
+	const struct netinc_node_group *other = NULL;
 
 	spin_lock_bh(&nn->hash_lock);
-	if (g->moved ? netinc_node_group_find_moved(g->node, g->grp.cfg.job, g->grp.cfg.id,
-						    g->grp.cfg.lineage, g->grp.move,
-						    g->grp.cfg.returns, g->creator.vrf) :
-		       netinc_node_group_find_for(nn, g->grp.cfg.job, g->grp.cfg.id, g->tenant,
-						  g->creator.vrf))
-		err = -EEXIST;
+	if (netinc_group_is_branch(&g->grp))
+		other = NULL;
+	else if (g->moved)
+		other = netinc_node_group_find_moved(g->node, cfg->job, cfg->id, cfg->lineage,
+						     g->grp.move, cfg->returns, g->creator.vrf);
 	else
-		hash_group(g);
+		other = netinc_node_group_find_for(nn, cfg->job, cfg->id, g->tenant,
+						   g->creator.vrf);
+	if (!other)
+		hlist_add_head_rcu(&g->hash, &nn->groups[netinc_bucket(nn, cfg->id, cfg->job)]);
 	spin_unlock_bh(&nn->hash_lock);
-	return err;
+	return other ? -EEXIST : 0;
+}
+
+/* Where packets find it. */
+static int demux_group(struct netinc_node_group *g)
+{
+	const struct netinc_group_cfg *cfg = &g->grp.cfg;
+	struct netinc_demux_key key;
+	int err;
+
+	key = netinc_group_is_branch(&g->grp) ?
+		      group_key(g, NETINC_DEMUX_TREE, cfg->incarnation, g->grp.agg.tree) :
+		      group_key(g, NETINC_DEMUX_GROUP, cfg->incarnation, 0);
+	err = netinc_demux_set(g->nn, &g->by_run, &key);
+	if (err || !cfg->has_parent)
+		return err;
+	key = group_key(g, NETINC_DEMUX_UPLINK_NONCE, cfg->up_nonce, 0);
+	return netinc_demux_set(g->nn, &g->by_up_nonce, &key);
 }
 
 /* Members of a group that has failed go on: what is known of the others? */
@@ -461,30 +489,32 @@ static struct netinc_node_group *node_group_new(struct netinc_node *node,
 }
 
 /*
- * Packets may find it as soon as it is in the hash, and what they bring may end it there: its node,
- * and the reference for node_group_start(), come first.
+ * Puts it where JOINs and packets find it. None of these gets beyond its lock before it is in both
+ * places; then they may end it at once, so that its node and a reference come first. If it fails @g
+ * is gone.
  */
-static void node_group_attach(struct netinc_node_group *g)
+static int node_group_start(struct netinc_node_group *g)
 {
+	int err;
+
 	kref_get(&g->ref);
 	netinc_node_get(g->node);
 	atomic_inc(&g->node->ngroups);
-}
-
-/* Nobody has seen it: it is to be discarded. */
-static void node_group_detach(struct netinc_node_group *g)
-{
-	atomic_dec(&g->node->ngroups);
-	netinc_node_put(g->node);
-}
-
-static void node_group_start(struct netinc_node_group *g)
-{
 	netinc_node_group_lock(g);
-	if (!g->dead)
+	err = hash_group(g);
+	if (err)
+		atomic_dec(&g->node->ngroups);
+	else
+		err = demux_group(g);
+	if (!err)
 		mod_timer(&g->timer, jiffies + tick_period(g));
+	else if (err != -EEXIST)
+		unhash_group(g);
 	netinc_node_group_unlock(g);
+	if (err)
+		netinc_node_group_put(g);
 	netinc_node_group_put(g);
+	return err;
 }
 
 /*
@@ -517,15 +547,8 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	err = configure_uplink(g, pending, &limits, &cfg);
 	if (!err)
 		err = node_group_alloc(g, &cfg);
-	if (!err) {
-		node_group_attach(g);
-		err = node_group_insert(g);
-		if (!err) {
-			node_group_start(g);
-			return 0;
-		}
-		node_group_detach(g);
-	}
+	if (!err)
+		return node_group_start(g);
 	discard_group(g);
 	return err;
 }
@@ -555,7 +578,7 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 /* Ends the same rank's tree of an earlier epoch: no member is in that any more. */
 static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
 {
-	struct hlist_head *bucket = &nn->groups[netinc_group_bucket(nn, tree->id, tree->job)];
+	struct hlist_head *bucket = &nn->groups[netinc_bucket(nn, tree->id, tree->job)];
 	struct netinc_node_group *g, *old = NULL;
 
 	rcu_read_lock();
@@ -600,14 +623,10 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 		discard_group(g);
 		return err;
 	}
+	g->root_nonce = request->root_nonce;
 	netinc_tree_begin(&g->grp, tree, request->peers, netinc_now());
 	netinc_node_group_find_hosts(g);
-	node_group_attach(g);
-	spin_lock_bh(&g->nn->hash_lock);
-	hash_group(g);
-	spin_unlock_bh(&g->nn->hash_lock);
-	node_group_start(g);
-	return 0;
+	return node_group_start(g);
 }
 
 int netinc_node_group_create_tree(struct netinc_node *edge,

@@ -9,6 +9,7 @@
 #include <linux/timer.h>
 #include "engine/group.h"
 #include "node/node.h"
+#include "core/demux.h"
 #include "core/fpu_section.h"
 #include "node/tenant.h"
 #include "core/gso_buf.h"
@@ -46,10 +47,10 @@ struct netinc_tree_request;
 
 struct netinc_node_group {
 	struct hlist_node hash;		/* nn->groups; nn->hash_lock, RCU */
-	/* tables of nn->runs, likewise */
-	struct hlist_node run_hash;
-	struct hlist_node uplink_hash;	/* if uplink_run is not 0 */
-	struct hlist_node nonce_hash;	/* if there may be a parent */
+	struct netinc_demux_entry by_run;
+	/* of the parent's packets: if there may be one, and from READY on, see demux_uplink() */
+	struct netinc_demux_entry by_up_nonce;
+	struct netinc_demux_entry by_uplink;
 	struct netinc_net *nn;
 	struct netinc_node *node;	/* with a reference */
 	struct netinc_tenant *tenant;	/* with a reference; NULL: nobody's */
@@ -68,6 +69,8 @@ struct netinc_node_group {
 	/* bytes: most that `held` may be, and most that `results` may be; never changes */
 	u64 limit;
 	u64 memory;			/* bytes that were reserved for it; never changes */
+	/* of a tree: the nonce of the rank at its root; never changes */
+	u32 root_nonce;
 	/* what it has been charged for when it was made; never changes */
 	struct netinc_charge_item charge[NETINC_GROUP_CHARGES];
 	u32 ncharges;
@@ -85,7 +88,6 @@ struct netinc_node_group {
 	struct netinc_run run;		/* results that wait to be sent to all children */
 	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
 	struct netinc_path up_path;
-	u32 uplink_run;			/* incarnation there by which packets find it; 0: none */
 	struct netinc_run up_run;	/* partials that wait to be sent there */
 	struct netinc_pkt up_empty;	/* header of those without elements; span 0: none */
 	/* results wait in `run` or `empty` of some link; cleared when they are queued */

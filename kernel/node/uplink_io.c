@@ -150,7 +150,8 @@ static bool is_for(const struct netinc_node_group *g, const struct netinc_rx *rx
 		return false;
 	if (!is_membership(rx->pkt.type))
 		return rx->pkt.incarnation == READ_ONCE(grp->up.incarnation);
-	if (rx->pkt.cookie && rx->pkt.cookie == READ_ONCE(grp->up.up_cookie))
+	if (rx->pkt.type == INC_PKT_REFUSE && rx->pkt.cookie &&
+	    rx->pkt.cookie == READ_ONCE(grp->up.up_cookie))
 		return true;
 	return netinc_rx_nonce(rx, &nonce) && nonce == grp->cfg.up_nonce;
 }
@@ -215,49 +216,46 @@ out:
 	netinc_tenant_worked(g->tenant, spent);
 }
 
-/* Hands on a copy: others may be behind @g. */
-static void hand_on(struct netinc_node_group *g, struct netinc_rx *rx)
+/* Hands on a copy, if it is from the parent of @g: others may be behind that. */
+static bool offer_group(struct netinc_node_group *g, struct netinc_rx *rx)
 {
-	struct netinc_rx copy = *rx;
+	struct netinc_rx copy;
 
+	if (!is_for(g, rx))
+		return false;
+	copy = *rx;
 	group_rx(g, &copy);
 	rx->used |= copy.used;
 	rx->drop = copy.drop;
+	return true;
 }
 
 static bool answer_rx(struct netinc_rx *rx)
 {
+	struct netinc_demux_key key = { .group = rx->pkt.group, .kind = NETINC_DEMUX_UPLINK_NONCE };
 	struct netinc_node_group *g;
+	struct rhlist_head *pos;
 	bool found = false;
-	u32 nonce;
 
-	if (!is_membership(rx->pkt.type) || !netinc_rx_nonce(rx, &nonce))
+	if (!is_membership(rx->pkt.type) || !netinc_rx_nonce(rx, &key.number))
 		return false;
-	hlist_for_each_entry_rcu(g, netinc_run_bucket(rx->nn->runs->uplink_nonces, nonce),
-				 nonce_hash) {
-		if (g->grp.cfg.up_nonce != nonce || !is_for(g, rx))
-			continue;
-		found = true;
-		hand_on(g, rx);
-	}
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_up_nonce.list)
+		found |= offer_group(g, rx);
 	return found;
 }
 
 bool netinc_uplink_rx_skb(struct netinc_rx *rx)
 {
-	u32 incarnation = rx->pkt.incarnation;
+	struct netinc_demux_key key = { .number = rx->pkt.incarnation, .group = rx->pkt.group,
+					.kind = NETINC_DEMUX_UPLINK };
 	struct netinc_node_group *g;
+	struct rhlist_head *pos;
 	bool found = answer_rx(rx);
 
 	/* a parent that refuses what a member sends knows no nonce */
-	if (found || !incarnation)
-		return found;
-	hlist_for_each_entry_rcu(g, netinc_run_bucket(rx->nn->runs->uplinks, incarnation),
-				 uplink_hash) {
-		if (!is_for(g, rx))
-			continue;
-		found = true;
-		hand_on(g, rx);
-	}
+	if (found)
+		return true;
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_uplink.list)
+		found |= offer_group(g, rx);
 	return found;
 }

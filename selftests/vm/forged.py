@@ -345,7 +345,7 @@ def t_host_control(lab):
     lab.send("h4", move, to="h1", src=NODE4)
     # nobody calls a rank whose group has no fallback
     lab.send("h4", move, to="h1", src=lab.ip["h2"])
-    lab.owe("h1", cookie=2)
+    lab.owe("h1", no_group=2)
     # with the rank's own cookie
     unknown = lab.probe(kind=w.REFUSE, body=struct.pack("!IHHQ", 0, 99, 0, 0))
     lab.send("h4", unknown, to="h1", src=NODE4)

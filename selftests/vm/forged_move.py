@@ -94,7 +94,7 @@ def t_lineage(lab):
         lab.send("h4", lab.move(lineage, 1), to="h1", src=NODE4)
         lab.send("h4", lab.move(lineage, 0x7fffffff), to="h1", src=lab.ip["h2"])
         lab.send("h2", lab.move(lineage, 1), to="h1", v6=True)
-    lab.owe("h1", cookie=4 * (len(lineages) - 1), no_group=4)   # no group has lineage 0
+    lab.owe("h1", no_group=4 * len(lineages))
     lab.stays()
 
 

@@ -35,6 +35,29 @@ def mirred(ns, dev, way, action, *, protocol="ip", match="matchall"):
         tool("tc", "-n", ns, "qdisc", "del", "dev", dev, "clsact")
 
 
+class Duplicates:
+    """What netem has duplicated; @where: namespace, device."""
+
+    def __init__(self, *where):
+        self.where = where
+
+    def packets(self):
+        ns, dev = self.where
+        shown = tool("tc", "-n", ns, "-s", "qdisc", "show", "dev", dev, "root")
+        return int(re.search(r"Sent \d+ bytes (\d+) pkt", shown).group(1)) // 2
+
+
+@contextlib.contextmanager
+def duplicated(ns, dev):
+    tool("tc", "-n", ns, "qdisc", "add", "dev", dev, "root", "netem", "duplicate", "100%")
+    try:
+        yield Duplicates(ns, dev)
+    finally:
+        tool("tc", "-n", ns, "qdisc", "del", "dev", dev, "root")
+
+
 def copied(ns, dev, way):
-    """All of UDP goes there twice."""
+    """All of UDP goes there twice. New kernels do not mirror what goes out to the same device."""
+    if way == "egress":
+        return duplicated(ns, dev)
     return mirred(ns, dev, way, f"{way} mirror dev {dev}", match=UNCOPIED)
