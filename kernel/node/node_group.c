@@ -189,6 +189,9 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 	/* READY may be lost: a tick that is due sooner stays so, however often epochs begin */
 	if ((event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH) && !g->dead)
 		timer_reduce(&g->timer, jiffies + tick_period(g));
+	/* what it holds is soon wanted by the next, if a program makes many */
+	if (event == INC_EVENT_GROUP_LEFT && !g->dead)
+		timer_reduce(&g->timer, jiffies + 1);
 	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
 	g->state = grp->state;
 	netinc_event_group(g->nn->net, event, grp, g->node->ifindex, rank);

@@ -163,6 +163,20 @@ def t_counters(lab):
     equal(ended(lab.pids.pop()), 0, "status of who watches")
 
 
+@test("process: jobs one after the other: what a group holds is free as soon as all have left")
+def t_jobs(lab):
+    del lab
+    left = []
+    for k in range(30):
+        job = Job(new_group(), ("h1", "h1"))
+        job.run(700, k)
+        job.close()
+        left.append(len(abi.groups("sw")))
+    # with the node's timer alone it is two or three each time
+    if sum(left) > len(left):
+        raise AssertionError(f"groups that are still there after each job: {left}")
+
+
 def lone_rank(host, group, rank, size, work):
     """A process that is one rank."""
     def child():
