@@ -14,31 +14,26 @@ bool netinc_dispatch_at(const struct netinc_rx *rx)
 	return netinc_node_for(rx);
 }
 
-static bool names_group(const struct netinc_rx *rx, u32 group)
-{
-	const struct inc_hdr *h;
-	struct inc_hdr buf;
-
-	h = skb_header_pointer(rx->skb, rx->headers, sizeof(buf), &buf);
-	return h && be32_to_cpu(h->group) == group;
-}
-
 /*
  * All that comes to a port that a rank holds: of a damaged packet nobody knows what group it named.
  * If the port is another program's, only what names the rank's group.
  */
 bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
 {
-	struct netinc_demux_key key = { .number = be16_to_cpu(port),
-					.kind = NETINC_DEMUX_RANK_PORT };
-	const struct netinc_rank *rank;
-	struct rhlist_head *pos;
+	struct netinc_demux_key held = { .number = be16_to_cpu(port),
+					 .kind = NETINC_DEMUX_RANK_PORT };
+	struct netinc_demux_key other = { .number = be16_to_cpu(port),
+					  .kind = NETINC_DEMUX_RANK_OTHER_PORT };
+	const struct inc_hdr *h;
+	struct inc_hdr buf;
 
-	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_port.list)
-		if (rank->path.sport == port &&
-		    (rank->holds_port || names_group(rx, rank->ep.cfg.group)))
-			return true;
-	return false;
+	if (netinc_demux_find(rx->nn, &held))
+		return true;
+	h = skb_header_pointer(rx->skb, rx->headers, sizeof(buf), &buf);
+	if (!h)
+		return false;
+	other.group = be32_to_cpu(h->group);
+	return netinc_demux_find(rx->nn, &other);
 }
 
 /*

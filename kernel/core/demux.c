@@ -20,6 +20,7 @@ static const struct rhashtable_params demux_params = {
 	.key_offset = offsetof(struct netinc_demux_entry, key),
 	.key_len = offsetofend(struct netinc_demux_key, kind),
 	.obj_cmpfn = compare_keys,
+	.min_size = 64,
 	.automatic_shrinking = true,
 };
 
@@ -52,7 +53,7 @@ int netinc_demux_set(struct netinc_net *nn, struct netinc_demux_entry *entry,
 	if (netinc_demux_equal(&entry->key, key))
 		return 0;
 	if (entry->key.kind != NETINC_DEMUX_NONE)
-		rhltable_remove(nn->demux, &entry->list, demux_params);
+		WARN_ON_ONCE(rhltable_remove(nn->demux, &entry->list, demux_params));
 	entry->key = *key;
 	if (key->kind != NETINC_DEMUX_NONE)
 		err = rhltable_insert(nn->demux, &entry->list, demux_params);

@@ -26,7 +26,8 @@ enum netinc_demux_kind {
 	NETINC_DEMUX_RANK,		/* incarnation of its group */
 	NETINC_DEMUX_RANK_NONCE,	/* nonce of its JOIN */
 	NETINC_DEMUX_RANK_LINEAGE,	/* lineage */
-	NETINC_DEMUX_RANK_PORT,		/* UDP port that it sends from; no group */
+	NETINC_DEMUX_RANK_PORT,		/* UDP port that it holds and sends from; no group */
+	NETINC_DEMUX_RANK_OTHER_PORT,	/* that it sends from, which another program has */
 };
 
 struct netinc_demux_key {
@@ -53,8 +54,8 @@ void netinc_demux_fini(struct netinc_net *nn);
 
 /*
  * Moves @entry to @key; kind NETINC_DEMUX_NONE: takes it out. Who walks through the old key's list
- * meanwhile may go on in the new one's, and miss what follows: a loss. 0 or -ENOMEM: it is in the
- * table no more.
+ * meanwhile may go on in the new one's, and miss what follows: a loss. To take it out takes a look
+ * at each entry with its key. 0 or -ENOMEM: it is in the table no more.
  */
 int netinc_demux_set(struct netinc_net *nn, struct netinc_demux_entry *entry,
 		     const struct netinc_demux_key *key);

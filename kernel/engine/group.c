@@ -322,11 +322,16 @@ static bool all_done(const struct netinc_group *g)
 	return i == g->nmembers;
 }
 
+bool netinc_group_is_done(const struct netinc_group *g)
+{
+	return netinc_group_over(g) && !netinc_group_is_branch(g) &&
+	       ((g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) || all_done(g));
+}
+
 /* Does nobody ask for a group that is over any more? */
 static bool has_expired(const struct netinc_group *g, u64 now)
 {
-	return (g->state == INC_GROUP_LEFT && !g->cfg.settings.fallback) ||
-	       (!g->epoch && !g->forming) || all_done(g) ||
+	return netinc_group_is_done(g) || (!g->epoch && !g->forming) ||
 	       now - g->ended > 2 * g->cfg.settings.dead_ms * NETINC_MS;
 }
 

@@ -304,6 +304,8 @@ int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pk
 /* Ends the group here if up.lost says that the parent is lost, or says nothing of an error. */
 void netinc_parent_lost(struct netinc_group *g, u64 now);
 
+/* Is it over, and does no member need it any more? The next netinc_group_tick() says so, too. */
+bool netinc_group_is_done(const struct netinc_group *g);
 /*
  * Call a few times per dead limit: finds dead and late members. True: the group has expired, free
  * it.

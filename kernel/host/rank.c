@@ -89,12 +89,11 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	__releases(&rank->lock)
 {
 	/* what is due may send blocks too */
-	if (!rank->dead) {
+	if (!rank->dead)
 		arm_timer(rank);
-		if (unlikely(!is_demuxed(rank)))
-			demux_rank(rank);
-	}
 	netinc_fpu_section_end(&rank->section);
+	if (unlikely(!is_demuxed(rank)) && !rank->dead)
+		demux_rank(rank);
 	netinc_txq_unlock(&rank->txq, rank->path.net, &rank->lock);
 }
 
@@ -376,8 +375,12 @@ static void unhash_rank(struct netinc_net *nn, struct netinc_rank *rank)
  */
 static int insert_rank(struct netinc_net *nn, struct netinc_rank *rank)
 {
-	struct netinc_demux_key port = { .number = be16_to_cpu(rank->path.sport),
-					 .kind = NETINC_DEMUX_RANK_PORT };
+	u16 sport = be16_to_cpu(rank->path.sport);
+	struct netinc_demux_key port =
+		rank->holds_port ?
+			(struct netinc_demux_key){ .number = sport,
+						   .kind = NETINC_DEMUX_RANK_PORT } :
+			rank_key(rank, NETINC_DEMUX_RANK_OTHER_PORT, sport, 0);
 	struct netinc_demux_key nonce =
 		rank_key(rank, NETINC_DEMUX_RANK_NONCE, rank->ep.cfg.nonce, 0);
 	int err;

@@ -124,6 +124,7 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 {
 	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 	struct netinc_node_group *g;
+	bool found;
 
 	hlist_for_each_entry_rcu(g, groups_of(rx->nn, rx->pkt.group, job), hash) {
 		if (!is_named(g, rx->pkt.group, job) || g->grp.cfg.lineage != lineage ||
@@ -131,9 +132,12 @@ bool netinc_node_group_ended(const struct netinc_rx *rx, const struct inc_join *
 		    netinc_group_awaits_return(&g->grp))
 			continue;
 		netinc_node_group_lock(g);
-		netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
+		found = !g->dead;
+		if (found)
+			netinc_group_asked_to_shrink(&g->grp, join, rx->pkt.child, netinc_now());
 		netinc_node_group_unlock(g);
-		return true;
+		if (found)
+			return true;
 	}
 	return false;
 }

@@ -118,6 +118,9 @@ void netinc_node_group_unlock(struct netinc_node_group *g)
 {
 	if (unlikely(g->by_uplink.key.number != g->grp.up.incarnation) && !g->dead)
 		demux_uplink(g);
+	/* what it holds is soon wanted by the next, if a program makes many */
+	if (unlikely(netinc_group_over(&g->grp)) && !g->dead && netinc_group_is_done(&g->grp))
+		timer_reduce(&g->timer, jiffies + 1);
 	netinc_txq_unlock(&g->txq, g->nn->net, &g->lock);
 }
 
@@ -189,9 +192,6 @@ static void group_event(struct netinc_group *grp, enum inc_event event, u32 rank
 	/* READY may be lost: a tick that is due sooner stays so, however often epochs begin */
 	if ((event == INC_EVENT_GROUP_FORMED || event == INC_EVENT_GROUP_EPOCH) && !g->dead)
 		timer_reduce(&g->timer, jiffies + tick_period(g));
-	/* what it holds is soon wanted by the next, if a program makes many */
-	if (event == INC_EVENT_GROUP_LEFT && !g->dead)
-		timer_reduce(&g->timer, jiffies + 1);
 	trace_netinc_state(grp->cfg.id, NETINC_NO_RANK, g->state, grp->state, grp->epoch);
 	g->state = grp->state;
 	netinc_event_group(g->nn->net, event, grp, g->node->ifindex, rank);
@@ -246,6 +246,8 @@ static bool unhash_group(struct netinc_node_group *g)
 	netinc_fold_end(g);
 	netinc_net_retire(g->nn, &g->hash, g->grp.counters);
 	clear_demux(g);
+	/* it may have been armed again while its function waited for the lock */
+	timer_shutdown(&g->timer);
 	if (atomic_dec_and_test(&g->node->ngroups) && g->node == g->nn->edge)
 		netinc_edge_gone(g->nn);
 	return true;
@@ -579,15 +581,16 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 }
 
 /* Ends the same rank's tree of an earlier epoch: no member is in that any more. */
-static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_cfg *tree)
+static void remove_old_tree(struct netinc_net *nn, const struct netinc_tree_request *request)
 {
+	const struct netinc_tree_cfg *tree = &request->tree;
 	struct hlist_head *bucket = &nn->groups[netinc_bucket(nn, tree->id, tree->job)];
 	struct netinc_node_group *g, *old = NULL;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(g, bucket, hash)
 		if (g->grp.cfg.id == tree->id && g->grp.cfg.job == tree->job &&
-		    g->grp.cfg.lineage == tree->lineage &&
+		    g->grp.cfg.lineage == tree->lineage && g->root_nonce == request->root_nonce &&
 		    g->grp.agg.tree == tree->tree && kref_get_unless_zero(&g->ref)) {
 			old = g;
 			break;
@@ -614,7 +617,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	struct netinc_node_group *g;
 	int err;
 
-	remove_old_tree(edge->nn, tree);
+	remove_old_tree(edge->nn, request);
 	g = node_group_new(edge, &pending, &limits);
 	if (IS_ERR(g))
 		return PTR_ERR(g);

@@ -13,7 +13,7 @@ import time
 
 import inc_abi as abi
 from inc_abi import wait_until
-from chaos_round import (Failed, Round, batch, chaos_test, do_batch, do_inc, do_ip, effect, inc, ip,
+from chaos_round import (Round, batch, chaos_test, do_batch, do_inc, do_ip, effect, inc, ip,
                          is_up, nodes, played, set_qdisc, tc)
 
 LEVELS = 4
@@ -207,9 +207,8 @@ def node_renewed(r):
 
 @mishap(NODES)
 def node_silent(r):
-    i = r.any_node()
-    if not r.tree.by_loopback[i]:
-        raise Failed(f"an address of n{i} of its own is away")
+    i = r.rng.choice(r.by_loopback())
+    r.what = f":n{i}"
     do_ip(f"n{i}", f"addr del 10.255.0.{i + 1}/32 dev lo")
     return lambda: ip(f"n{i}", f"addr replace 10.255.0.{i + 1}/32 dev lo")
 
@@ -281,7 +280,12 @@ class TreeRound(Round):
         self.options = ["fallback", fallback, "dead", str(dead)]
 
     def mishaps(self):
-        return [f for f, kind in MISHAPS if kind <= self.worst]
+        return [f for f, kind in MISHAPS if kind <= self.worst and
+                (self.by_loopback() or f not in (node_silent, node_dead))]
+
+    def by_loopback(self):
+        """The nodes that are asked at an address of their own."""
+        return [i for i, has in enumerate(self.tree.by_loopback) if has]
 
     def namespace(self, rank):
         return f"h{rank % len(self.tree.at) + 1}"
