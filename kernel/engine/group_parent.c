@@ -95,12 +95,17 @@ static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 	bool first = g->state == INC_GROUP_JOINING;
 	int err = netinc_group_ready(g, pkt, ready, now);
 
-	/* somebody has gone since */
-	if (!err && first && is_outdated(g, ready))
-		netinc_group_fail(g, g->up.gone == NETINC_NO_RANK ? INC_ERR_RANK_ABORT :
-								    g->up.gone_code,
-				  g->up.gone, now);
-	return err;
+	if (err || !first || !is_outdated(g, ready))
+		return err;
+	/*
+	 * Somebody has gone since. The parent may not hear of that before the others contribute,
+	 * and takes what comes from here for all that it knows of: nothing may.
+	 */
+	g->agg.closed = true;
+	g->agg.limit = g->agg.start;
+	netinc_group_fail(g, g->up.gone == NETINC_NO_RANK ? INC_ERR_RANK_ABORT : g->up.gone_code,
+			  g->up.gone, now);
+	return 0;
 }
 
 int netinc_group_from_parent(struct netinc_group *g, const struct netinc_pkt *pkt,

@@ -439,6 +439,38 @@ static void test_abort(void)
 	end_tree();
 }
 
+/*
+ * The same, and the parent does not hear of it: no block may complete without what that rank would
+ * have contributed.
+ */
+static void test_abort_unheard(void)
+{
+	struct frame f;
+	u32 i;
+
+	begin_tree(true, 2, 1, 0, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	f = catch_one(2, INC_PKT_READY);
+	expect(!abort_rank(3, INC_ERR_RANK_ABORT), "rank 3 goes");
+	net.lose_type = INC_PKT_ABORT;
+	net.lose_from = 2;
+	net.lose = 1;
+	expect(!at_node(&net.node[2], &f), "READY");
+	pump();
+	expect(!net.lose && net.node[0].g.state == INC_GROUP_ACTIVE, "it has been heard");
+	for (i = 0; i < 3; i++)
+		contrib(i, 0, 0, 5, 1);
+	pump();
+	for (i = 0; i < 3; i++)
+		expect(!net.told[i].results[0], "rank %u has a result without rank 3", i);
+	wait_ms(700);
+	for (i = 0; i < 3; i++)
+		expect_error(i, INC_ERR_RANK_ABORT, 3, NETINC_NO_RANK);
+	expect_states(INC_GROUP_FAILED);
+	end_tree();
+}
+
 /* What a node has told its parent first stands, unless the group ends by what comes later. */
 static void test_abort_twice(void)
 {
@@ -570,6 +602,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_mismatch),
 	KTAP(test_late_mismatch),
 	KTAP(test_abort),
+	KTAP(test_abort_unheard),
 	KTAP(test_abort_twice),
 	KTAP(test_node_dead),
 	KTAP(test_node_gone),
