@@ -166,15 +166,17 @@ def t_counters(lab):
 @test("process: jobs one after the other: what a group holds is free as soon as all have left")
 def t_jobs(lab):
     del lab
-    left = []
+    left, begin = [], time.monotonic()
     for k in range(30):
         job = Job(new_group(), ("h1", "h1"))
         job.run(700, k)
         job.close()
         left.append(len(abi.groups("sw")))
-    # with the node's timer alone it is two or three each time
-    if sum(left) > len(left):
-        raise AssertionError(f"groups that are still there after each job: {left}")
+    # Those of the last 20 ms, two ticks of the slowest clock, and one: the node's timer alone keeps
+    # what has ended for up to 250.
+    most = len(left) * (1 + 0.02 * len(left) / (time.monotonic() - begin))
+    if sum(left) > most:
+        raise AssertionError(f"groups that are still there after each job: {left}, {most} in all")
 
 
 def lone_rank(host, group, rank, size, work):
