@@ -147,6 +147,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 		netinc_ep_set_state(ep, INC_STATE_WAITING);
 		return 0;
 	case INC_STATE_RESYNC:
+		ep->welcome = true;
 		netinc_ep_notify_move(ep, be32_to_cpu(w->missing));
 		return 0;
 	case INC_STATE_LEAVING:

@@ -241,6 +241,8 @@ struct netinc_ep {
 	bool leave_there;
 	/* this rank has found out that the parent is lost, and tells the others; until READY */
 	bool mover;
+	/* the place that it is under way to has said WAIT; cleared with each move */
+	bool welcome;
 	u64 lineage;		/* number of the group for life, from READY, 0: none has come */
 	/* number of the last set of ranks that partial results are made of, 0: none */
 	u16 set;

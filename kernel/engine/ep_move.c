@@ -170,6 +170,7 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	if (tells)
 		leave_word(ep, now);
 	ep->mover = mover;
+	ep->welcome = false;
 	ep->recall.move = 0;
 	ep->return_joins = 0;
 	ep->moved = now;
@@ -388,6 +389,19 @@ void netinc_ep_notify_move(struct netinc_ep *ep, u32 rank)
 		send_move(ep, rank);
 }
 
+/*
+ * At the edge a host is a node as long as a rank of the group is there. If it has taken us in, and
+ * then is none, its rank may have heard already how this ends, and be about to go on without some.
+ */
+static bool is_between_runs(struct netinc_ep *ep, u64 now)
+{
+	if (!ep->welcome || !ep->edge || netinc_ep_place(ep, ep->move) != ep->edge)
+		return false;
+	if (!ep->busy_since)
+		ep->busy_since = now;
+	return now - ep->busy_since <= ep->settings.dead_ms * NETINC_MS;
+}
+
 bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 {
 	switch (code) {
@@ -404,6 +418,10 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	case INC_REFUSE_RANK_TAKEN:
 	case INC_REFUSE_UNKNOWN:
 		return true;	/* that will pass, or the others will be missing us */
+	case INC_REFUSE_NO_NODE:
+		if (is_between_runs(ep, now))
+			return true;
+		break;
 	default:
 		break;
 	}

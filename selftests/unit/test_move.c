@@ -273,6 +273,44 @@ static void test_refused_once(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/* Rank 0's process may be between two runs when its host is asked how the first one has ended. */
+static void test_refused_between_runs(void)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		ready_to_move(0, INC_FALLBACK_EDGE, 0);
+		netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+		expect(env.ep.move == 1, "move %u", env.ep.move);
+		wait(4711, 0, 0, 0);
+		env.now += 2000 * NETINC_MS;
+		expect(!refused(INC_REFUSE_NO_NODE, 0), "no rank is there");
+		env.now += DEAD * NETINC_MS;
+		expect(!refused(INC_REFUSE_NO_NODE, 0), "still none");
+		expect_state(INC_STATE_RESYNC);
+		if (!i) {
+			refused(INC_REFUSE_RANK_DEAD, 3 | 1ull << 32);
+			expect_state(INC_STATE_FAILED);
+			expect(env.ep.error.code == INC_ERR_RANK_DEAD, "code %u",
+			       env.ep.error.code);
+		} else {
+			env.now += 1;
+			refused(INC_REFUSE_NO_NODE, 0);
+			expect(env.ep.move == 2 && !env.ep.welcome, "waits there, move %u",
+			       env.ep.move);
+		}
+		netinc_ep_retain_drop(&env.ep);
+	}
+	/* where nobody was from the beginning, nobody is waited for */
+	ready_to_move(0, INC_FALLBACK_EDGE, 0);
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	env.now += 2000 * NETINC_MS;
+	refused(INC_REFUSE_NO_NODE, 0);
+	refused(INC_REFUSE_NO_NODE, 0);
+	expect_state(INC_STATE_FAILED);
+	netinc_ep_retain_drop(&env.ep);
+}
+
 /* A plan that makes no sense, or not the one of before. */
 static void test_bad_plan(void)
 {
@@ -624,6 +662,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_silent), KTAP(test_gone), KTAP(test_called), KTAP(test_wait), KTAP(test_nowhere),
 	KTAP(test_two_limits), KTAP(test_refused_everywhere),
 	KTAP(test_refused_once),
+	KTAP(test_refused_between_runs),
 	KTAP(test_refused), KTAP(test_bad_plan), KTAP(test_home), KTAP(test_leaving),
 	KTAP(test_known_peers), KTAP(test_bad_peers), KTAP(test_bad_addresses),
 	KTAP(test_busy_place),
