@@ -364,7 +364,7 @@ static int hash_group(struct netinc_node_group *g)
 {
 	const struct netinc_group_cfg *cfg = &g->grp.cfg;
 	struct netinc_net *nn = g->nn;
-	const struct netinc_node_group *other = NULL;
+	const struct netinc_node_group *other;
 
 	spin_lock_bh(&nn->hash_lock);
 	if (netinc_group_is_branch(&g->grp))
