@@ -140,7 +140,8 @@ int netinc_group_contrib(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if ((pkt->flags & INC_F_LEAVE) && (!err || err == -INC_C_DROP_DUPLICATE) &&
 	    g->agg.spread.trees <= 1 && has_contributed_leave(g, pkt->child, b))
 		netinc_end_leave(g, pkt->child, b, now);
-	if (err == -INC_C_DROP_ERROR &&
+	/* nothing completes any more, but in a tree the error may not have come down yet */
+	if (err == -INC_C_DROP_ERROR && g->error.code &&
 	    netinc_group_may_answer(g, pkt->child, NETINC_GROUP_ANSWER_ERROR))
 		netinc_group_send_error(g, pkt->child);
 	/* it disagrees about what was completed without it: that cannot be undone */

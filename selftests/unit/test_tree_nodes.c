@@ -464,6 +464,8 @@ static void test_abort_unheard(void)
 	pump();
 	for (i = 0; i < 3; i++)
 		expect(!net.told[i].results[0], "rank %u has a result without rank 3", i);
+	for (i = 0; i < 3; i++)
+		expect(!net.told[i].errors, "rank %u is told what nobody has decided", i);
 	wait_ms(700);
 	for (i = 0; i < 3; i++)
 		expect_error(i, INC_ERR_RANK_ABORT, 3, NETINC_NO_RANK);
