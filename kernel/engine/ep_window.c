@@ -458,6 +458,20 @@ static void complete_ops(struct netinc_ep *ep)
 	}
 }
 
+/* Is it no shorter than the oldest result that is missing? Then that is not too long for a link. */
+static bool is_as_long(struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	u64 una = netinc_ep_tree_una(ep, pkt->tree);
+	const struct netinc_op *op = op_of(ep, una);
+	struct netinc_block blk;
+
+	if (!op)
+		return false;
+	netinc_coll_block(op, una - op->first, &blk);
+	return !(blk.bits & INC_F_WANT) ||
+	       pkt->len >= blk.elems * netinc_reduce_elem_size(netinc_coll_wire_type(op));
+}
+
 static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		      const struct netinc_pay *pay, u64 now)
 {
@@ -481,7 +495,7 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		op = op_of(ep, b);
 		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept_result(ep, op, b, pkt, pay);
 	}
-	if (!err || err == -INC_C_DROP_MEMORY)
+	if (!err || err == -INC_C_DROP_MEMORY || (err == -INC_C_DROP_ORDER && is_as_long(ep, pkt)))
 		w->stalled = 0;
 	if (err)
 		return err;

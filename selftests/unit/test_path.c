@@ -120,6 +120,17 @@ static void test_down(void)
 	env.no_room = true;
 	expect(!answered(4, ALL, DEAD / 2) && result(&op, 0) && !answered(4, ALL, DEAD * 3 / 4),
 	       "without room");
+	env.no_room = false;
+	/* they come, but wait for others, which happen to be lost */
+	ready(0);
+	op = allreduce(8);
+	op.coll = INC_COLL_SCAN;
+	submit_op(&op);
+	env.seen = env.logged;
+	expect(!answered(4, ALL, DEAD / 2) && result(&op, 1) == -INC_C_DROP_ORDER &&
+	       !answered(4, ALL, DEAD * 3 / 4), "before their turn");
+	/* but those without elements say nothing of those with */
+	expect(result(&op, 2) == -INC_C_DROP_ORDER && answered(4, ALL, DEAD / 2), "short ones");
 }
 
 /* Elsewhere it may be better; where it is not, the others are told. */
