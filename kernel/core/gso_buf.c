@@ -13,17 +13,18 @@
 #define HEAD_BYTES	(SKB_DATA_ALIGN(NETINC_HEADROOM) + \
 			 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
 
-static void gso_buf_free(struct netinc_gso_buf *s)
+void netinc_gso_buf_release(struct netinc_gso_buf *s)
 {
 	while (s->npages)
 		netinc_page_ring_put(s->page[--s->npages], s->order);
-	kfree(s);
 }
 
 void netinc_gso_buf_put(struct netinc_gso_buf *s)
 {
-	if (refcount_dec_and_test(&s->refs))
-		gso_buf_free(s);
+	if (!refcount_dec_and_test(&s->refs))
+		return;
+	netinc_gso_buf_release(s);
+	kfree(s);
 }
 
 static bool gso_buf_alloc_pages(struct netinc_gso_buf *s, u32 n, u32 order)
@@ -43,20 +44,22 @@ static bool gso_buf_alloc_pages(struct netinc_gso_buf *s, u32 n, u32 order)
 	return s->npages;
 }
 
-struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
+bool netinc_gso_buf_init(struct netinc_gso_buf *s, u32 seg_size, u32 n)
 {
 	u32 order = min_t(u32, get_order(seg_size * n), NETINC_PAGE_RING_MAX_ORDER);
+
+	*s = (struct netinc_gso_buf){ .seg_size = seg_size };
+	refcount_set(&s->refs, 1);
+	return gso_buf_alloc_pages(s, n, order) || gso_buf_alloc_pages(s, n, get_order(seg_size));
+}
+
+struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
+{
 	struct netinc_gso_buf *s;
 
 	netinc_fpu_section_outside();
-	s = kzalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
-	if (!s)
-		return NULL;
-	refcount_set(&s->refs, 1);
-	s->seg_size = seg_size;
-	if (gso_buf_alloc_pages(s, n, order))
-		return s;
-	if (gso_buf_alloc_pages(s, n, get_order(seg_size)))
+	s = kmalloc(sizeof(*s), GFP_ATOMIC | __GFP_NOWARN);
+	if (s && netinc_gso_buf_init(s, seg_size, n))
 		return s;
 	kfree(s);
 	return NULL;

@@ -36,6 +36,11 @@ struct netinc_gso_buf {
  */
 struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n);
 void netinc_gso_buf_put(struct netinc_gso_buf *s);
+/*
+ * The same in memory of the caller's, who releases it; nobody else refers to it. False: no memory.
+ */
+bool netinc_gso_buf_init(struct netinc_gso_buf *s, u32 seg_size, u32 n);
+void netinc_gso_buf_release(struct netinc_gso_buf *s);
 
 static inline void netinc_gso_buf_get(struct netinc_gso_buf *s)
 {

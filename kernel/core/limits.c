@@ -232,19 +232,23 @@ void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_l
 	netinc_uncharge_all(item, ARRAY_SIZE(item));
 }
 
+int netinc_mem_charge(struct netinc_mem *mem, s64 bytes)
+{
+	int err = netinc_charge(mem->nn, mem->user, INC_LIMIT_OP_MEMORY, bytes);
+
+	if (err)
+		mem->err = err;
+	else
+		mem->bytes += bytes;
+	return err;
+}
+
 static void *mem_alloc(struct netinc_mem *mem, size_t n, size_t size, gfp_t gfp)
 {
 	size_t bytes = array_size(n, size);
-	int err;
 
-	if (bytes > S64_MAX / 2)
+	if (bytes > S64_MAX / 2 || netinc_mem_charge(mem, bytes))
 		return NULL;
-	err = netinc_charge(mem->nn, mem->user, INC_LIMIT_OP_MEMORY, bytes);
-	if (err) {
-		mem->err = err;
-		return NULL;
-	}
-	mem->bytes += bytes;
 	return kvmalloc(bytes, gfp);
 }
 

@@ -94,6 +94,8 @@ void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_l
  */
 void *netinc_mem_alloc(struct netinc_mem *mem, size_t n, size_t size);
 void *netinc_mem_zalloc(struct netinc_mem *mem, size_t n, size_t size);
+/* For memory that is there already. 0, -ENOBUFS or -EDQUOT, also in mem->err. */
+int netinc_mem_charge(struct netinc_mem *mem, s64 bytes);
 /* When all of it has been freed. */
 void netinc_mem_done(struct netinc_mem *mem);
 

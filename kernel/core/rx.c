@@ -71,18 +71,17 @@ void netinc_skb_hold(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
-int netinc_rx_next(struct netinc_rx *rx)
+int netinc_rx_parse(struct netinc_rx *rx)
 {
 	u8 buf[sizeof(struct inc_hdr)];
 	u32 len = min(rx->left, rx->seg_size);
 	const void *h;
 	int err;
 
-	if (!rx->left)
-		return 0;
 	if (len < sizeof(buf))
 		return -INC_C_DROP_MALFORMED;
-	h = rx->next ?: skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
+	h = rx->next ?: netinc_skb_contig(rx->skb, rx->at, sizeof(buf)) ?:
+			skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
 	if (!h)
 		return -INC_C_DROP_MALFORMED;
 	if (!rx->last || len != rx->seg_size || !netinc_parse_next(h, rx->last, &rx->pkt)) {

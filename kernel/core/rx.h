@@ -76,7 +76,13 @@ void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
  * Takes the next segment apart into rx->pkt; who is handed an rx finds the first one there. 1:
  * there it is; 0: no more; negative counter: malformed (nothing more in this buffer is of use).
  */
-int netinc_rx_next(struct netinc_rx *rx);
+int netinc_rx_parse(struct netinc_rx *rx);
+
+static inline int netinc_rx_next(struct netinc_rx *rx)
+{
+	return rx->left ? netinc_rx_parse(rx) : 0;
+}
+
 /*
  * The body of a control packet, copied to @buf of NETINC_MAX_BODY bytes if it is not linear; NULL:
  * too long.

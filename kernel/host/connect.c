@@ -240,7 +240,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 	set_rank(nsk, rank);
 	sk->sk_socket->state = SS_CONNECTING;
 	netinc_rank_lock(rank);
-	netinc_ep_connect(&rank->ep, netinc_now());
+	netinc_ep_connect(&rank->ep, rank->now);
 	netinc_rank_unlock(rank);
 	return 0;
 }
@@ -376,7 +376,7 @@ static bool try_leave(struct netinc_rank *rank)
 
 	netinc_rank_lock(rank);
 	if (ep->state == INC_STATE_READY)
-		netinc_ep_leave(ep, &rank->leave, netinc_now());
+		netinc_ep_leave(ep, &rank->leave, rank->now);
 	wait = ep->state == INC_STATE_LEAVING ||
 	       (list_empty(&rank->pending) &&
 		(ep->state == INC_STATE_READY || ep->state == INC_STATE_RESYNC));

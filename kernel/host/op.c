@@ -150,9 +150,13 @@ static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 	err = netinc_layout_ranges(s, &req->op, send, &req->mem, b->whole, &range, &n);
 	if (err)
 		return err;
-	if (!write && range[n].at <= NETINC_COPIED)
-		return netinc_buf_copy(b, range, n, req->copied);
-	return netinc_buf_init(b, range, n, write, pages, &req->mem);
+	if (range[n].at > NETINC_COPIED || (write && !s->awaited))
+		return netinc_buf_init(b, range, n, write, pages, &req->mem);
+	if (write && n && !req->copy_mm) {
+		req->copy_mm = current->mm;
+		mmgrab(req->copy_mm);
+	}
+	return netinc_buf_copy(b, range, n, write, req->copied[!send]);
 }
 
 static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
@@ -187,7 +191,7 @@ static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *r
 	struct netinc_layout shares;
 	int err;
 
-	err = netinc_layout_get(&shares, sub, &req->op, &req->mem);
+	err = netinc_layout_get(&shares, sub, req->waiters, &req->op, &req->mem);
 	if (!err)
 		err = netinc_layout_check(&shares, &req->op);
 	if (!err)
@@ -202,6 +206,40 @@ static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *r
 	return err;
 }
 
+/* As if its memory was new. What is not cleared is written before it is read. */
+static void reset_request(struct netinc_op_request *req)
+{
+	memset(&req->op, 0, offsetof(struct netinc_op, absent));
+	memset(&req->send, 0, offsetof(struct netinc_buf, whole));
+	memset(&req->recv, 0, offsetof(struct netinc_buf, whole));
+	req->counts = NULL;
+	req->chain = NULL;
+	req->mm = NULL;
+	req->copy_mm = NULL;
+	req->shared = false;
+	req->done = false;
+	req->fault = false;
+	req->outside = false;
+}
+
+/*
+ * A new one costs as much as all that is done with it beside moving its data: the last one that has
+ * been freed is used again.
+ */
+static struct netinc_op_request *get_request(struct netinc_rank *rank, struct netinc_mem *mem)
+{
+	struct netinc_op_request *req = xchg(&rank->spare, NULL);
+
+	if (!req)
+		return netinc_mem_zalloc(mem, 1, sizeof(*req));
+	if (netinc_mem_charge(mem, sizeof(*req))) {
+		kvfree(req);
+		return NULL;
+	}
+	reset_request(req);
+	return req;
+}
+
 /* The operation is charged, with all the kernel memory that it will take. */
 static struct netinc_op_request *req_alloc(struct netinc_rank *rank)
 {
@@ -212,7 +250,7 @@ static struct netinc_op_request *req_alloc(struct netinc_rank *rank)
 	err = netinc_charge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
 	if (err)
 		return ERR_PTR(err);
-	req = netinc_mem_zalloc(&mem, 1, sizeof(*req));
+	req = get_request(rank, &mem);
 	if (!req) {
 		netinc_mem_done(&mem);
 		netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
@@ -224,7 +262,7 @@ static struct netinc_op_request *req_alloc(struct netinc_rank *rank)
 	return req;
 }
 
-void netinc_op_request_free_rest(struct netinc_op_request *req)
+void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	struct netinc_mem mem = req->mem;
 
@@ -232,7 +270,8 @@ void netinc_op_request_free_rest(struct netinc_op_request *req)
 	netinc_scan_free(req->chain);
 	kvfree(req->op.counts);
 	kvfree(req->op.before);
-	kvfree(req);
+	/* KASAN is to see who uses it after this */
+	kvfree(IS_ENABLED(CONFIG_KASAN) ? req : xchg(&rank->spare, req));
 	netinc_mem_done(&mem);
 	netinc_uncharge(mem.nn, mem.user, INC_LIMIT_OPERATIONS, 1);
 }
@@ -252,9 +291,9 @@ static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *r
 	req->handle = ++rank->last_handle;
 	*handle = req->handle;
 	list_add_tail(&req->list, &rank->pending);
-	err = req->counts ? netinc_ep_submit(&rank->ep, &req->counts->op, netinc_now()) : 0;
+	err = req->counts ? netinc_ep_submit(&rank->ep, &req->counts->op, rank->now) : 0;
 	if (!err)
-		err = netinc_ep_submit(&rank->ep, &req->op, netinc_now());
+		err = netinc_ep_submit(&rank->ep, &req->op, rank->now);
 	if (err) {
 		list_del_init(&req->list);
 		rank->nreqs--;
@@ -347,6 +386,16 @@ void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op)
 			netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
+}
+
+int netinc_op_request_copy_back(const struct netinc_op_request *req)
+{
+	if (!req->copy_mm || req->op.error.code)
+		return 0;
+	/* it was interrupted, and another process collects it */
+	if (req->copy_mm != current->mm)
+		return -EFAULT;
+	return netinc_buf_copy_back(netinc_op_request_recv_buf(req));
 }
 
 static struct netinc_op_request *find_request(struct netinc_rank *rank, u64 handle)

@@ -18,6 +18,8 @@ struct netinc_rank;
 
 struct netinc_op_request {
 	struct netinc_op op;		/* the engine's part */
+	struct netinc_buf send;
+	struct netinc_buf recv;		/* unused when shared */
 	/* rank->pending, rank->completed or pin->reap; rank->lock */
 	struct list_head list;
 	struct list_head pin;		/* pin->unpin; rank->lock */
@@ -27,17 +29,16 @@ struct netinc_op_request {
 	/* exchanged before it; NULL: there is nothing to exchange */
 	struct netinc_counts *counts;
 	struct netinc_scan *chain;	/* of a scan, else NULL */
-	struct netinc_buf send;
-	struct netinc_buf recv;		/* unused when shared */
 	struct netinc_mem mem;		/* this and all that hangs off it */
 	struct mm_struct *mm;		/* whose addresses these are; NULL: no pages */
+	struct mm_struct *copy_mm;	/* where a copied stream goes to; NULL: none does */
 	u32 waiters;			/* for just this one; rank->lock */
 	/* what is got takes the place of what was sent: send is both */
 	bool shared;
 	bool done;			/* rank->lock */
 	bool fault;			/* its memory is gone; rank->lock */
 	bool outside;			/* see netinc_pin_outside(); rank->lock */
-	u8 copied[NETINC_COPIED];	/* what is sent, if it is so short */
+	u8 copied[2][NETINC_COPIED];	/* what is sent, what is got, if it is so short */
 };
 
 static inline const struct netinc_buf *
@@ -61,7 +62,7 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
  * The request and what belongs to it but its user memory; with this it counts as an operation no
  * more.
  */
-void netinc_op_request_free_rest(struct netinc_op_request *req);
+void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req);
 
 /*
  * @awaited: the caller will wait for it, nobody else may collect it meanwhile. 0 or a negative
@@ -92,6 +93,12 @@ void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *
 /* Free all that is completed. */
 void netinc_op_request_purge(struct netinc_rank *rank);
 bool netinc_op_request_readable(const struct netinc_rank *rank);
+
+/*
+ * By whom it is collected: results that were not written where they belong go there. 0, or -EFAULT:
+ * give it back.
+ */
+int netinc_op_request_copy_back(const struct netinc_op_request *req);
 
 void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c);
 void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info);

@@ -23,14 +23,15 @@ struct netinc_side {
 struct netinc_layout {
 	struct netinc_side send;
 	struct netinc_side recv;
+	bool awaited;		/* by the caller, whom results may reach when it collects them */
 };
 
 /*
  * Copies the caller's counts and displacements and fills in @op, whose size and rank are set, as
  * far as this rank knows the operation. 0 or a negative errno.
  */
-int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, struct netinc_op *op,
-		      struct netinc_mem *mem);
+int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, bool awaited,
+		      struct netinc_op *op, struct netinc_mem *mem);
 void netinc_layout_put(struct netinc_layout *s);
 
 /*

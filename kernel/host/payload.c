@@ -27,7 +27,8 @@ struct batch {
 	struct netinc_rank *rank;
 	struct netinc_op *op;
 	struct netinc_op_request *req;		/* NULL: no user memory */
-	struct netinc_gso_buf *data;
+	struct netinc_gso_buf *data;		/* NULL, or: */
+	struct netinc_gso_buf segments;
 	void *place;			/* for the next payload that is kept; NULL: none yet */
 	u32 most;			/* segments of it */
 	u32 tree;			/* all blocks are this one's */
@@ -89,8 +90,8 @@ static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
 
 	if (s && (s->n == s->max || s->last != s->seg_size || size > s->seg_size))
 		return NULL;
-	if (!s) {
-		s = netinc_gso_buf_alloc(size, bt->most);
+	if (!s && netinc_gso_buf_init(&bt->segments, size, bt->most)) {
+		s = &bt->segments;
 		bt->data = s;
 	}
 	if (!s) {
@@ -211,13 +212,12 @@ static bool add_retained(struct batch *bt, u64 block)
 
 static void flush_spans(struct batch *bt)
 {
-	struct netinc_gso_buf *s;
+	struct netinc_gso_buf headers, *s = &headers;
 	u32 i;
 
 	if (!bt->nspans)
 		return;
-	s = netinc_gso_buf_alloc(sizeof(struct inc_hdr), bt->nspans);
-	if (!s) {
+	if (!netinc_gso_buf_init(s, sizeof(struct inc_hdr), bt->nspans)) {
 		netinc_rank_transmit(bt->rank, bt->tree, NULL);	/* lost */
 		return;
 	}
@@ -228,7 +228,7 @@ static void flush_spans(struct batch *bt)
 		netinc_build(netinc_gso_buf_segment(s, i), &bt->last);
 	}
 	netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->max));
-	netinc_gso_buf_put(s);
+	netinc_gso_buf_release(s);
 }
 
 /* If it cannot leave it is a lost packet. */
@@ -238,7 +238,7 @@ static void flush_batch(struct batch *bt)
 
 	if (s) {
 		netinc_rank_transmit(bt->rank, bt->tree, netinc_gso_buf_skb(s, 0, s->n));
-		netinc_gso_buf_put(s);
+		netinc_gso_buf_release(s);
 	}
 	flush_spans(bt);
 }

@@ -134,7 +134,7 @@ static int pin_request(struct netinc_rank *rank, struct netinc_op_request *req, 
 		netinc_rank_lock(rank);
 		show_pinned(req);
 		if (!rank->dead)
-			netinc_ep_pump(&rank->ep, netinc_now());
+			netinc_ep_pump(&rank->ep, rank->now);
 		netinc_rank_unlock(rank);
 	}
 	return total ?: got;
@@ -178,7 +178,7 @@ static void fault_request(struct netinc_rank *rank, struct netinc_op_request *re
 	netinc_rank_lock(rank);
 	req->fault = true;
 	if (!req->done && !rank->dead)
-		netinc_ep_abort(&rank->ep, code, false, netinc_now());
+		netinc_ep_abort(&rank->ep, code, false, rank->now);
 	netinc_rank_unlock(rank);
 }
 
@@ -228,19 +228,21 @@ static struct netinc_op_request *take_dropped(struct netinc_rank *rank)
 }
 
 /* Frees all of the request but pinned pages. */
-static void parts_free(struct netinc_op_request *req)
+static void parts_free(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	netinc_buf_free(&req->send);
 	netinc_buf_free(&req->recv);
 	if (req->mm)
 		mmdrop(req->mm);
-	netinc_op_request_free_rest(req);
+	if (req->copy_mm)
+		mmdrop(req->copy_mm);
+	netinc_op_request_free_rest(rank, req);
 }
 
-static void req_free(struct netinc_pin *u, struct netinc_op_request *req)
+static void req_free(struct netinc_rank *rank, struct netinc_op_request *req)
 {
-	unpin_all(u, req);
-	parts_free(req);
+	unpin_all(&rank->pin, req);
+	parts_free(rank, req);
 }
 
 /* Unpins all that nobody needs any more, and frees what has been dropped. */
@@ -251,7 +253,7 @@ static void return_budget(struct netinc_rank *rank)
 	while ((req = take_done(rank)))
 		unpin_all(&rank->pin, req);
 	while ((req = take_dropped(rank)))
-		req_free(&rank->pin, req);
+		req_free(rank, req);
 	spin_lock_bh(&rank->lock);
 	req = oldest_request(rank);
 	/* who collects one without pages frees it without the mutex, as soon as the lock is free */
@@ -277,7 +279,7 @@ static void end_outside(struct netinc_rank *rank)
 		return;
 	netinc_rank_lock(rank);
 	if (!rank->dead)
-		netinc_ep_abort(&rank->ep, INC_ERR_RANK_FAULT, false, netinc_now());
+		netinc_ep_abort(&rank->ep, INC_ERR_RANK_FAULT, false, rank->now);
 	netinc_rank_unlock(rank);
 }
 
@@ -400,7 +402,7 @@ void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 	struct netinc_pin *u = &rank->pin;
 
 	if (!req->mm) {
-		parts_free(req);
+		parts_free(rank, req);
 		return;
 	}
 	if (!mutex_trylock(&u->mutex)) {
@@ -410,7 +412,7 @@ void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 		netinc_pin_kick(rank);
 		return;
 	}
-	req_free(u, req);
+	req_free(rank, req);
 	netinc_pin_uncharge(rank);
 	mutex_unlock(&u->mutex);
 	/*

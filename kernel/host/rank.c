@@ -35,7 +35,7 @@ MODULE_PARM_DESC(first_block, "Number of a group's first block, the same at all 
 
 static void arm_timer(struct netinc_rank *rank)
 {
-	u64 now = netinc_now(), when;
+	u64 now = rank->now, when;
 
 	lockdep_assert_held(&rank->lock);
 	when = netinc_ep_timer(&rank->ep, now);
@@ -83,6 +83,8 @@ void netinc_rank_lock(struct netinc_rank *rank)
 	__acquires(&rank->lock)
 {
 	spin_lock_bh(&rank->lock);
+	/* under the lock: for the engine time must not go back */
+	rank->now = netinc_now();
 }
 
 void netinc_rank_unlock(struct netinc_rank *rank)
@@ -105,7 +107,7 @@ static enum hrtimer_restart timer_expired(struct hrtimer *timer)
 	rank->armed = 0;
 	if (rank->retry) {
 		rank->retry = false;
-		netinc_ep_pump(&rank->ep, netinc_now());
+		netinc_ep_pump(&rank->ep, rank->now);
 	}
 	netinc_rank_unlock(rank);
 	return HRTIMER_NORESTART;
@@ -277,8 +279,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	netinc_rank_lock(rank);
 	if (rank->dead)
 		goto out;
-	/* under the lock: for the engine time must not go back */
-	now = netinc_now();
+	now = rank->now;
 	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
 	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE &&
@@ -481,6 +482,7 @@ static void rank_free(struct rcu_head *rcu)
 
 	put_pid(rank->pid);
 	memzero_explicit(rank->ep.cfg.key, sizeof(rank->ep.cfg.key));
+	kvfree(rank->spare);
 	kvfree(rank);
 }
 
@@ -488,7 +490,8 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
-	s64 bytes = sizeof(struct netinc_rank) + cfg->size * sizeof(struct netinc_peer) +
+	s64 bytes = sizeof(struct netinc_rank) + sizeof(struct netinc_op_request) +
+		    cfg->size * sizeof(struct netinc_peer) +
 		    INC_MAX_TREES * sizeof(struct netinc_path) + sizeof(struct socket_alloc) +
 		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 4;
 	struct netinc_user *user = netinc_sk(sk)->user;
@@ -526,7 +529,7 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	netinc_rank_lock(rank);
 	unhash_rank(nn, rank);
 	if (rank->ep.state != INC_STATE_CLOSED)
-		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, netinc_now());
+		netinc_ep_abort(&rank->ep, INC_ERR_RANK_ABORT, true, rank->now);
 	rank->dead = true;
 	netinc_rank_unlock(rank);
 	hrtimer_cancel(&rank->timer);

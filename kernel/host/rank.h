@@ -42,8 +42,11 @@ struct netinc_rank {
 	s64 charged;
 	struct netinc_pin pin;		/* pinned memory of its operations */
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
+	u64 now;			/* microseconds, when netinc_rank_lock() has got it */
 	bool dead;			/* not in the hash yet or any more, timer not to be armed */
 	bool joined;			/* it has been READY once; never cleared */
+	/* the last request that has been freed, charged with the rank; exchanged without a lock */
+	struct netinc_op_request *spare;
 	/* memory was short: pump again soon; cleared by the timer, which does */
 	bool retry;
 	struct netinc_fpu_section section;	/* ends before the lock is dropped */

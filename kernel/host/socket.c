@@ -131,7 +131,7 @@ static int put_completion(struct netinc_rank *rank, struct netinc_op_request *re
 
 	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
-	if (copy_to_user(to, &c, sizeof(c))) {
+	if (netinc_op_request_copy_back(req) || copy_to_user(to, &c, sizeof(c))) {
 		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}
@@ -302,7 +302,7 @@ static int inc_shutdown(struct socket *sock, int how)
 	if (!rank)
 		return -ENOTCONN;
 	netinc_rank_lock(rank);
-	netinc_ep_cancel(&rank->ep, netinc_now());
+	netinc_ep_cancel(&rank->ep, rank->now);
 	netinc_rank_unlock(rank);
 	netinc_rank_put(rank);
 	return 0;
@@ -343,7 +343,8 @@ static int receive_completion(struct netinc_rank *rank, struct msghdr *msg, long
 	}
 	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
-	if (copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
+	if (netinc_op_request_copy_back(req) ||
+	    copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
 		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}

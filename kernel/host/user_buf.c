@@ -82,18 +82,41 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 n
 	return b->ring ? 0 : -ENOMEM;
 }
 
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to)
+/* What is to be written can be: its first and its last byte are, as they were. */
+static bool copy_range(u8 *copy, u64 addr, u32 len, bool write)
+{
+	u8 __user *from = u64_to_user_ptr(addr);
+
+	if (copy_from_user(copy, from, len))
+		return false;
+	return !write || !(put_user(copy[0], from) || put_user(copy[len - 1], from + len - 1));
+}
+
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
+		    u8 *copy)
 {
 	u32 i;
 
 	b->range = range;
 	b->nranges = nranges;
 	b->len = range[nranges].at;
+	b->write = write;
 	b->hi = b->len;
-	b->copy = to;
+	b->copy = copy;
 	for (i = 0; i < nranges; i++)
-		if (copy_from_user(to + range[i].at, u64_to_user_ptr(range[i].addr),
-				   range[i + 1].at - range[i].at))
+		if (!copy_range(copy + range[i].at, range[i].addr, range[i + 1].at - range[i].at,
+				write))
+			return -EFAULT;
+	return 0;
+}
+
+int netinc_buf_copy_back(const struct netinc_buf *b)
+{
+	u32 i;
+
+	for (i = 0; i < b->nranges; i++)
+		if (copy_to_user(u64_to_user_ptr(b->range[i].addr), b->copy + b->range[i].at,
+				 b->range[i + 1].at - b->range[i].at))
 			return -EFAULT;
 	return 0;
 }
@@ -122,6 +145,12 @@ static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32
 	return b->ring[page_in(p, at) & b->mask];
 }
 
+/* Where bytes [@at, @at + @len) of a copied stream are; NULL: outside. */
+static void *copied_bytes(const struct netinc_buf *b, u64 at, u32 len)
+{
+	return WARN_ON_ONCE(at > b->len || len > b->len - at) ? NULL : b->copy + at;
+}
+
 bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool fpu)
 {
 	struct page *page;
@@ -129,12 +158,12 @@ bool netinc_buf_read(const struct netinc_buf *b, u64 at, void *to, u32 len, bool
 	void *from;
 
 	if (b->copy) {
-		if (WARN_ON_ONCE(at > b->len || len > b->len - at)) {
+		from = copied_bytes(b, at, len);
+		if (from)
+			memcpy(to, from, len);
+		else
 			memset(to, 0, len);
-			return false;
-		}
-		memcpy(to, b->copy + at, len);
-		return true;
+		return from;
 	}
 	for (; len; at += n, to += n, len -= n) {
 		page = pinned_page(b, at, len, &off, &n);
@@ -155,6 +184,12 @@ bool netinc_buf_store(const struct netinc_buf *b, u64 at, const void *from, u32 
 	u32 off, n;
 	void *to;
 
+	if (b->copy) {
+		to = copied_bytes(b, at, len);
+		if (to)
+			memcpy(to, from, len);
+		return to;
+	}
 	for (; len; at += n, from += n, len -= n) {
 		page = pinned_page(b, at, len, &off, &n);
 		if (!page)
@@ -178,6 +213,10 @@ bool netinc_buf_write(const struct netinc_buf *b, u64 at, const struct sk_buff *
 
 	if (src)
 		return netinc_buf_store(b, at, src, len, fpu);
+	if (b->copy) {
+		to = copied_bytes(b, at, len);
+		return to && !skb_copy_bits(skb, from, to, len);
+	}
 	for (; len; at += n, from += n, len -= n) {
 		page = pinned_page(b, at, len, &off, &n);
 		if (!page)

@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <asm/barrier.h>
 
-#define NETINC_COPIED	192		/* bytes of a stream that is sent, at most */
+#define NETINC_COPIED	112		/* bytes of a stream that is not pinned, at most */
 
 struct netinc_mem;
 
@@ -33,7 +33,7 @@ struct netinc_buf {
 	u32 nranges;
 	u64 len;		/* bytes; 0: no buffer */
 	bool write;		/* results go here */
-	const u8 *copy;		/* all of it, and no pages; or NULL */
+	u8 *copy;		/* all of it, and no pages; or NULL */
 	u64 lo;			/* bytes [0, lo) are done with, and only get more; rank->lock */
 	u64 hi;			/* bytes [lo, hi) are pinned; rank->lock */
 	u32 npages;
@@ -53,9 +53,12 @@ struct netinc_buf {
 int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
 		    u32 ahead, struct netinc_mem *mem);
 /*
- * A stream of at most NETINC_COPIED bytes that are only read: they are copied to @to. 0 or -EFAULT.
+ * A stream of at most NETINC_COPIED bytes, which are copied to @copy, and with @write back with
+ * netinc_buf_copy_back(). By the memory's owner. 0 or -EFAULT.
  */
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, u8 *to);
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
+		    u8 *copy);
+int netinc_buf_copy_back(const struct netinc_buf *b);
 /*
  * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only
  * bytes in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False:

@@ -358,21 +358,28 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 	send_refuse(rx, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
 }
 
-/* The group of a packet that is neither a JOIN nor for a tree of its own. */
-static struct netinc_node_group *group_of_member(const struct netinc_rx *rx)
+/*
+ * Who gives up before READY has come does not know the incarnation, but is known by job and nonce.
+ * The buffer is cleared, which every packet would pay for if it was in the caller's frame.
+ */
+static noinline struct netinc_node_group *group_of_joining(const struct netinc_rx *rx)
 {
 	u8 buf[NETINC_MAX_BODY] __aligned(8);
-	const struct inc_error_pkt *abort;
+	const struct inc_error_pkt *abort = netinc_rx_body(rx, buf);
 
-	if (rx->pkt.incarnation)
-		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation,
-					      rx->vrf);
-	/* who gives up before READY has come does not know it, but is known by job and nonce */
-	abort = rx->pkt.type == INC_PKT_ABORT ? netinc_rx_body(rx, buf) : NULL;
 	if (!abort)
 		return NULL;
 	return netinc_node_group_find_joining(rx, be64_to_cpu(abort->block),
 					      be32_to_cpu(abort->resume));
+}
+
+/* The group of a packet that is neither a JOIN nor for a tree of its own. */
+static struct netinc_node_group *group_of_member(const struct netinc_rx *rx)
+{
+	if (rx->pkt.incarnation)
+		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation,
+					      rx->vrf);
+	return rx->pkt.type == INC_PKT_ABORT ? group_of_joining(rx) : NULL;
 }
 
 /*

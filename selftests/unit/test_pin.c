@@ -132,11 +132,6 @@ void kthread_unuse_mm(struct mm_struct *mm)
 	(void)mm;
 }
 
-u64 netinc_now(void)
-{
-	return 1;
-}
-
 void netinc_rank_get(struct netinc_rank *rank)
 {
 	(void)rank;
@@ -159,8 +154,9 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	spin_unlock_bh(&rank->lock);
 }
 
-void netinc_op_request_free_rest(struct netinc_op_request *req)
+void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req)
 {
+	expect(rank == &env.rank, "another rank's");
 	expect(netinc_buf_pages_held(&req->send) + netinc_buf_pages_held(&req->recv) == 0,
 	       "freed while its pages are pinned");
 	env.freed++;

@@ -138,6 +138,10 @@ struct inc_wait {
 	struct inc_completion completion;	/* out */
 };
 
+/*
+ * Memory of at most 112 bytes a side is not pinned: the result is copied when the completion is
+ * collected, here or by what waits for it after EINTR or ETIMEDOUT, with EFAULT in another process.
+ */
 struct inc_submit_wait {
 	struct inc_submit submit;
 	/* timeout_ms in; the rest out. After EINTR or ETIMEDOUT submit.handle is valid */

@@ -128,7 +128,7 @@ static int check_member(const struct answer *answer, struct inc_group *group)
 
 /*
  * Once, with an element at most: shows what the node's kernel lacks, and whether this user may pin
- * memory.
+ * memory, which what is short and waited for at once does not need.
  */
 static int check_once(const struct answer *answer, struct inc_group *group,
 		      const struct inc_submit *op)
@@ -140,10 +140,13 @@ static int check_once(const struct answer *answer, struct inc_group *group,
 		.op = shape->reduces ? op->op : 0, .count = shape->moves && op->count,
 		.send = send, .recv = recv,
 	};
+	struct inc_request req;
 	int ret;
 
 	inc_set_timeout(group, PROBE_MS);
-	ret = inc_collective(group, &args);
+	ret = inc_icollective(group, &args, &req);
+	if (!ret)
+		ret = inc_wait(&req, PROBE_MS);
 	return ret ? say(answer, ret, "%s", inc_errmsg(group)) : 0;
 }
 

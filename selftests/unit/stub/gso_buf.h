@@ -20,7 +20,7 @@
 #define SKB_DATA_ALIGN(n)	round_up(n, 64)
 #define NETINC_PAGE_RING_MAX_ORDER	3
 
-#define kzalloc(size, gfp)	calloc(1, size)
+#define kmalloc(size, gfp)	malloc(size)
 #define kfree(p)		free(p)
 #define netinc_fpu_section_outside()	((void)0)
 

@@ -53,6 +53,7 @@ struct netinc_op_request {
 	struct list_head list, pin;
 	struct netinc_buf send, recv;
 	struct mm_struct *mm;
+	struct mm_struct *copy_mm;
 	bool done, fault, outside;
 };
 
@@ -70,6 +71,7 @@ struct netinc_rank {
 	struct netinc_pin pin;
 	spinlock_t lock;	/* the lists */
 	bool dead;
+	u64 now;
 	struct list_head pending;
 	struct netinc_ep ep;
 };
@@ -90,13 +92,12 @@ void mmput(struct mm_struct *mm);
 void mmdrop(struct mm_struct *mm);
 void kthread_use_mm(struct mm_struct *mm);
 void kthread_unuse_mm(struct mm_struct *mm);
-u64 netinc_now(void);
 
 void netinc_rank_get(struct netinc_rank *rank);
 void netinc_rank_put(struct netinc_rank *rank);
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
-void netinc_op_request_free_rest(struct netinc_op_request *req);
+void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req);
 void netinc_buf_free(struct netinc_buf *b);
 
 static inline u32 netinc_buf_page_of(const struct netinc_buf *b, u64 at)

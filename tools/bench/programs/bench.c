@@ -149,14 +149,20 @@ static float expected(size_t i, unsigned long op)
 	return sum;
 }
 
-static size_t stamp_at(size_t count, int k)
+/* Of few elements each is one. */
+static size_t stamps(size_t count)
 {
-	return k * (count - 1) / (STAMPS - 1);
+	return count < STAMPS ? count : STAMPS;
+}
+
+static size_t stamp_at(size_t count, size_t k)
+{
+	return k ? k * (count - 1) / (stamps(count) - 1) : 0;
 }
 
 static void stamp(float *send, float *recv, size_t count, unsigned long op)
 {
-	for (int k = 0; count && k < STAMPS; k++) {
+	for (size_t k = 0; k < stamps(count); k++) {
 		send[stamp_at(count, k)] = value(stamp_at(count, k), place.rank, op);
 		recv[stamp_at(count, k)] = -1;
 	}
@@ -171,7 +177,7 @@ static void check_at(const float *recv, size_t i, unsigned long op, size_t count
 
 static void check_stamps(const float *recv, size_t count, unsigned long op)
 {
-	for (int k = 0; count && k < STAMPS; k++)
+	for (size_t k = 0; k < stamps(count); k++)
 		check_at(recv, stamp_at(count, k), op, count);
 }
 
@@ -181,9 +187,9 @@ static void check_all(const float *recv, size_t count, unsigned long op)
 
 	check_stamps(recv, count, op);
 	for (size_t i = 0; i < count; i++) {
-		while (k < STAMPS && stamp_at(count, k) < i)
+		while (k < stamps(count) && stamp_at(count, k) < i)
 			k++;
-		if (k == STAMPS || stamp_at(count, k) != i)
+		if (k == stamps(count) || stamp_at(count, k) != i)
 			check_at(recv, i, 0, count);
 	}
 }
