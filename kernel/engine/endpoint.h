@@ -212,6 +212,7 @@ struct netinc_ep {
 	struct netinc_op *head;	/* operations that are not done, in order; NULL: none */
 	struct netinc_op *tail;	/* the last of them */
 	struct netinc_op *snd_op;	/* the one that snd is in, NULL: all is sent */
+	struct netinc_op *near;		/* the last that was looked for, or next to it; or NULL */
 	/* the first one without block numbers, NULL: all have them */
 	struct netinc_op *new_op;
 	u32 next_seq;		/* sequence number of the next operation that is submitted */
@@ -297,6 +298,13 @@ struct netinc_ep {
 	 */
 	u32 silent_moves;
 	u64 silent_next;
+	/*
+	 * Moves in a row that others have called it to; begins anew when called_next, the first
+	 * block without result at the last of them, has its result, and after a pause
+	 */
+	u32 called_moves;
+	u64 called_next;
+	u64 called_at;		/* time of the last of them */
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
 	u32 home_pause;		/* milliseconds until it is again; doubled, up to HOME_PAUSE_MAX */
@@ -511,7 +519,7 @@ bool netinc_ep_may_go_on(const struct netinc_ep *ep, u16 code, u64 now);
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r);
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r);
 /* MOVE of another rank: is it to be followed? 0 or a negative counter. */
-int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body);
+int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body, u64 now);
 int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body);
 /* All peers are known: find the ways to the trees, if that has not been done. */
 void netinc_ep_spread_out(struct netinc_ep *ep);

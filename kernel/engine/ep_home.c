@@ -82,7 +82,7 @@ static int rx_recall(struct netinc_ep *ep, u32 move, u64 b, u64 now)
 static int rx_move(struct netinc_ep *ep, const struct netinc_pkt *pkt, const struct inc_move *body,
 		   u64 now)
 {
-	int err = netinc_ep_check_call(ep, body);
+	int err = netinc_ep_check_call(ep, body, now);
 	u32 move = be32_to_cpu(body->move);
 
 	if (err)

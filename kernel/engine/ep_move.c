@@ -15,6 +15,12 @@
 
 /* so often in a row the root of a tree may fall silent that speaks again each time */
 #define SILENT_MOVES		32u
+/* so often in a row calls are followed that no result comes between */
+#define CALLED_MOVES		32u
+/* dead limits, for each place of the plan, for which calls are followed on the way */
+#define FOLLOW_DEADS		4u
+/* dead limits after which a call has nothing to do with the one before */
+#define CALL_PAUSE_DEADS	4u
 /* JOIN with which MOVE is repeated back to a tree, and with each that has twice the number */
 #define RECALL_FIRST		4u
 
@@ -151,11 +157,27 @@ static bool has_worked_in_tree(const struct netinc_ep *ep)
 	       ep->una - ep->start > ep->settings.window;
 }
 
+/* Is this call one of those that keep it from ever getting a result? */
+static bool is_called_again(const struct netinc_ep *ep, u64 now)
+{
+	return ep->head && ep->called_next == netinc_ep_next(ep) &&
+	       now - ep->called_at <= CALL_PAUSE_DEADS * ep->settings.dead_ms * NETINC_MS;
+}
+
+static void count_call(struct netinc_ep *ep, u64 now)
+{
+	ep->called_moves = is_called_again(ep, now) ? ep->called_moves + 1 : 1;
+	ep->called_next = netinc_ep_next(ep);
+	ep->called_at = now;
+}
+
 void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 {
 	bool tells = netinc_ep_moving(ep) && !netinc_ep_returning(ep);
 
 	count_silence(ep, now);
+	if (!mover)
+		count_call(ep, now);
 	if (has_worked_in_tree(ep))
 		ep->home_pause = 0;
 	/*
@@ -219,6 +241,20 @@ static bool has_tried_all(const struct netinc_ep *ep, u64 now)
 static bool is_later(const struct netinc_ep *ep, u32 move)
 {
 	return (s32)(move - ep->move) > 0 && (s32)(move - ep->settled) > 0;
+}
+
+/*
+ * Has it been under way for longer than it takes to try all places, or been called from one to the
+ * other with no result in between? Then it follows nobody any more, and the place that it is at is
+ * the last one: whoever calls on and on is not to keep it from ever coming to an end.
+ */
+static bool has_followed_enough(const struct netinc_ep *ep, u64 now)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS;
+
+	if (netinc_ep_moving(ep) && now - ep->unsettled >= FOLLOW_DEADS * ep->nplan * dead)
+		return true;
+	return ep->called_moves >= CALLED_MOVES && is_called_again(ep, now);
 }
 
 static bool can_move(const struct netinc_ep *ep, u64 now)
@@ -406,7 +442,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 {
 	switch (code) {
 	case INC_REFUSE_MOVED:
-		if (is_later(ep, (u32)detail))
+		if (is_later(ep, (u32)detail) && !has_followed_enough(ep, now))
 			netinc_ep_start_move(ep, (u32)detail, false, now);
 		return true;
 	case INC_REFUSE_RANK_DEAD:
@@ -433,7 +469,7 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	return true;
 }
 
-int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body)
+int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body, u64 now)
 {
 	if (ep->state != INC_STATE_READY && ep->state != INC_STATE_LEAVING &&
 	    ep->state != INC_STATE_RESYNC)
@@ -442,5 +478,5 @@ int netinc_ep_check_call(const struct netinc_ep *ep, const struct inc_move *body
 		return -INC_C_DROP_COOKIE;
 	if (!is_later(ep, be32_to_cpu(body->move)))
 		return -INC_C_DROP_DUPLICATE;
-	return ep->failing && ep->fatal ? -INC_C_DROP_STATE : 0;
+	return (ep->failing && ep->fatal) || has_followed_enough(ep, now) ? -INC_C_DROP_STATE : 0;
 }

@@ -100,6 +100,8 @@ void netinc_ep_unlink(struct netinc_ep *ep, struct netinc_op *op)
 		ep->snd_op = op->next && op->next->numbered ? op->next : NULL;
 	if (ep->new_op == op)
 		ep->new_op = op->next;
+	if (ep->near == op)
+		ep->near = op->next ?: op->prev;
 	if (op->prev)
 		op->prev->next = op->next;
 	else
@@ -182,13 +184,22 @@ static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
 	return min_t(u64, left, n);
 }
 
+/*
+ * The operation of block @b, or NULL. The way there is as long as there are operations between it
+ * and the one that was found before: of thousands no packet is to walk over all for each block.
+ */
 static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 {
-	struct netinc_op *op;
+	struct netinc_op *op = ep->near && ep->near->numbered ? ep->near : ep->head;
 
-	for (op = ep->head; op; op = op->next)
-		if (op->numbered && b - op->first < op->blocks)
-			return op;
+	while (op && op->numbered && (s64)(b - op->first) < 0)
+		op = op->prev;
+	for (; op && op->numbered && (s64)(b - op->first) >= 0; op = op->next) {
+		if (b - op->first >= op->blocks)
+			continue;
+		ep->near = op;
+		return op;
+	}
 	return NULL;
 }
 
@@ -317,7 +328,7 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 {
 	u64 b = first, end = first + n;
 	struct netinc_op *op = NULL;
-	u32 run, sent;
+	u32 run, sent, most;
 
 	if ((s64)(b - ep->una) < 0)
 		b = ep->una;
@@ -328,10 +339,14 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 			b++;
 			continue;
 		}
-		for (run = 1; b + run != end && contrib_lost(ep, b + run, before, again); run++)
-			;
 		if (!op || b - op->first >= op->blocks)
 			op = op_of(ep, b);
+		/* not more than goes out at once is looked at */
+		most = netinc_tree_run(&ep->spread, b, (u32)(end - b));
+		if (op)
+			most = min_t(u64, most, op->first + op->blocks - b);
+		for (run = 1; run < most && contrib_lost(ep, b + run, before, again); run++)
+			;
 		sent = send_run(ep, op, b, run, ep->cfg.super_packet, INC_F_RETRANS, now);
 		ep->counters[INC_C_CONTRIBS_RESENT] += sent;
 		ep->tree[netinc_ep_tree_of(ep, b)].resent |= sent;

@@ -155,8 +155,11 @@ static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *
 		} else if (g->owner[i] == child + 1) {
 			g->owner[i] = 0;
 			/* why, the parent is not told */
-			g->up.gone = i;
-			g->up.gone_code = INC_ERR_RANK_ABORT;
+			if (!g->up.news) {
+				g->up.gone = i;
+				g->up.gone_code = INC_ERR_RANK_ABORT;
+			}
+			g->up.news = true;
 		}
 		ranks += is_below(join, i);
 	}
@@ -167,12 +170,19 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 			 const struct inc_join *join)
 {
 	struct netinc_member *m;
+	bool answered;
 
 	child = move_child(g, child, pkt->child);
 	m = &g->members[child];
+	answered = m->present && m->height && !m->stale && g->called && m->heard > g->called;
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
-	m->stale = (m->height || g->cfg.returns) && (join->below & INC_JOIN_STALE);
+	/*
+	 * once it has answered the call that all ranks be heard, that is not taken back by what it
+	 * says of itself while others have not
+	 */
+	m->stale = (m->height || g->cfg.returns) && (join->below & INC_JOIN_STALE) &&
+		   (g->cfg.returns || !answered);
 	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;

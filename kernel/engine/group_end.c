@@ -183,6 +183,8 @@ static void describe_mismatch(struct netinc_group *g, const struct netinc_slot *
 void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot, u32 a, u32 b)
 {
 	struct netinc_group *g = group_of(agg);
+	/* what has come now decides, or else the tick: nobody says when */
+	u64 now = max(slot->last, g->ticked);
 	struct netinc_error e;
 
 	/*
@@ -203,13 +205,13 @@ void netinc_group_mismatch(struct netinc_agg *agg, const struct netinc_slot *slo
 	if (netinc_uplink_in_use(&g->up)) {
 		/* the root decides; it has been told already if this is said again */
 		if (!g->up.abort.code || !g->up.abort.resume)
-			netinc_uplink_abort(g, &e, slot->last);
+			netinc_uplink_abort(g, &e, now);
 		return;
 	}
 	g->error = e;
 	g->state = e.resume ? INC_GROUP_RESYNC : INC_GROUP_FAILED;
 	if (!e.resume)
-		g->ended = slot->since;
+		g->ended = now;
 	raise_error(g);
 }
 
@@ -220,10 +222,14 @@ void netinc_end_member(struct netinc_group *g, u32 rank, enum inc_err_code code,
 	if (g->state == INC_GROUP_JOINING) {
 		netinc_children_release(g, rank);
 		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
-		g->up.gone = g->members[rank].low;
-		g->up.gone_code = code;
+		/* who has come since the last JOIN the parent does not know */
+		if (!g->up.news) {
+			g->up.gone = g->members[rank].low;
+			g->up.gone_code = code;
+		}
 		g->up.news = true;
-		if (!g->joined) {
+		/* who comes after a move is told who is missing */
+		if (!g->joined && !(g->move && g->forming)) {
 			netinc_uplink_leave(g);
 			g->state = INC_GROUP_FAILED;
 			g->ended = now;

@@ -68,7 +68,8 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 	g->error = e;
 	g->agg.closed = true;
 	g->agg.limit = e.block;
-	g->up.abort.code = INC_ERR_NONE;
+	if (!e.resume || !netinc_error_is_final(&g->up.abort))
+		g->up.abort.code = INC_ERR_NONE;
 	g->up.error_since = now;
 	if (e.resume) {
 		g->up.state = NETINC_UPLINK_RESYNC;
@@ -85,7 +86,7 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 /* Are other ranks here, or in another order, than the JOIN said that this READY answers? */
 static bool is_outdated(const struct netinc_group *g, const struct inc_ready *ready)
 {
-	return be16_to_cpu(ready->children) != g->joined ||
+	return be16_to_cpu(ready->children) != g->joined || g->up.news ||
 	       (!netinc_ready_tree_order(ready) && !netinc_children_are_node(g));
 }
 
@@ -93,7 +94,7 @@ static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,
 			const struct inc_ready *ready, u64 now)
 {
 	bool first = g->state == INC_GROUP_JOINING;
-	int err = netinc_group_ready(g, pkt, ready, now);
+	int err = netinc_group_over(g) ? -INC_C_DROP_STATE : netinc_group_ready(g, pkt, ready, now);
 
 	if (err || !first || !is_outdated(g, ready))
 		return err;

@@ -198,8 +198,7 @@ void netinc_uplink_abort(struct netinc_group *g, const struct netinc_error *e, u
 	/* what comes first ends the epoch; but what ends the group goes above what does not */
 	if (g->up.abort.code && (netinc_error_is_final(&g->up.abort) || !netinc_error_is_final(e)))
 		return;
-	if (!g->up.abort.code)
-		g->up.abort_since = now;
+	g->up.abort_since = now;
 	g->up.abort = *e;
 	send_up_abort(g, now);
 }

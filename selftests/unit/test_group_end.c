@@ -477,12 +477,45 @@ static void test_abort_crosses_ready(void)
 	end();
 }
 
+/*
+ * Others wait for long, then the last rank leaves: who has lost the one ERROR must find the group
+ * for twice the dead limit.
+ */
+static void test_late_leaver(void)
+{
+	u64 now = 2000, dead = DEAD * NETINC_MS, end_of_wait = now + 3 * dead;
+	struct netinc_pkt pkt;
+	struct netinc_pay pay = {};
+	u32 i;
+
+	form(0);
+	expect(!contrib(0, 0, 0, 5, INC_F_WANT, now) && !contrib(1, 0, 0, 5, INC_F_WANT, now),
+	       "two contribute");
+	for (; now < end_of_wait; now += dead / 8) {
+		for (i = 0; i < SIZE; i++)
+			env.g.members[i].heard = now;
+		expect(!netinc_group_tick(&env.g, now), "expired");
+	}
+	pkt = pkt_of(INC_PKT_CONTRIB, 2);
+	pkt.flags = INC_F_LEAVE;
+	pkt.sig = 5;
+	expect(!rx_contrib(&pkt, &pay, now), "the third one leaves");
+	expect(env.g.state == INC_GROUP_FAILED && env.g.error.code == INC_ERR_LEFT,
+	       "state %u, code %u", env.g.state, env.g.error.code);
+	expect(!netinc_group_tick(&env.g, now + 1000),
+	       "it has expired a millisecond after the error: ended %lld ms ago",
+	       (long long)(s64)(now - env.g.ended) / 1000);
+	env.seen = env.logged;
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_dead), KTAP(test_stall), KTAP(test_over_without_ready), KTAP(test_late),
 	KTAP(test_late_wait), KTAP(test_late_partial), KTAP(test_late_disagrees),
 	KTAP(test_late_leave), KTAP(test_abort), KTAP(test_all_done), KTAP(test_all_left),
 	KTAP(test_leave), KTAP(test_left), KTAP(test_left_over), KTAP(test_stall_one),
 	KTAP(test_fail_between), KTAP(test_abort_crosses_ready),
+	KTAP(test_late_leaver),
 };
 
 int main(int argc, char **argv)

@@ -389,11 +389,48 @@ static void test_restart_ghost(void)
 	end();
 }
 
+static int join_moved(u32 rank, u32 move, u64 now)
+{
+	struct netinc_peer peer = peer_of(rank);
+	struct inc_join j = join_of(rank, 0);
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank };
+
+	j.lineage = cpu_to_be64(LINEAGE);
+	j.move = cpu_to_be32(move);
+	return netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail);
+}
+
+/* The first one that has come after a move goes again: what do the others hear who come then? */
+static void test_first_mover_goes(void)
+{
+	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.settings = { .window = W, .dead_ms = DEAD,
+						      .fallback = INC_FALLBACK_EDGE },
+					.secret = { 1, 2 }, .lineage = LINEAGE, .move = 1 };
+	u64 now = 2000;
+	int code;
+
+	memset(&env, 0, sizeof(env));
+	env.mem = calloc(1, netinc_group_bytes(SIZE, W));
+	netinc_group_init(&env.g, &cfg, env.mem, &ops, &agg_ops);
+	expect(!join_moved(0, 1, now), "rank 0");
+	expect(!abort_rank(0, INC_ERR_RANK_ABORT, 100, now + 1), "and gives up");
+	expect(!netinc_group_tick(&env.g, now + 2), "the group is still there");
+	code = join_moved(1, 1, now + 3);
+	expect(code != INC_REFUSE_BUSY, "rank 1 is refused: BUSY; state %u, error %u", env.g.state,
+	       env.g.error.code);
+	code = join_moved(1, 1, now + DEAD * NETINC_MS + 3);
+	expect(code != INC_REFUSE_BUSY, "rank 1 is refused a dead limit later: BUSY");
+	env.seen = env.logged;
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved),
 	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_refused_above),
 	KTAP(test_thrown_away), KTAP(test_leave), KTAP(test_leave_unheard),
 	KTAP(test_begun), KTAP(test_plan_again), KTAP(test_restart_ghost),
+	KTAP(test_first_mover_goes),
 };
 
 int main(int argc, char **argv)

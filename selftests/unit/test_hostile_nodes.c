@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ranks that come and go, or lie, just when their nodes form a group, or end it. */
+#include "nodes_env.h"
+#include "reduce/reduce.h"
+
+/* A stranger or member at node @n says that it is rank @rank, from the address of rank @from. */
+static int join_as(u32 n, u32 from, u32 rank, u32 nonce)
+{
+	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(nonce),
+			      .block = cpu_to_be16(128) };
+	struct frame f = { .from = RANK_AT + from, .to = n,
+			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = rank,
+				    .len = sizeof(j) } };
+
+	memcpy(f.body, &j, sizeof(j));
+	return at_node(&net.node[n], &f);
+}
+
+static int give_up_as(u32 n, u32 from, u32 rank, u32 nonce)
+{
+	struct inc_error_pkt body = { .code = cpu_to_be16(INC_ERR_RANK_ABORT),
+				      .resume = cpu_to_be32(nonce),
+				      .rank = { cpu_to_be32(rank), cpu_to_be32(~0u) } };
+	struct frame f = { .from = RANK_AT + from, .to = n,
+			   .pkt = { .type = INC_PKT_ABORT, .group = 77, .span = 1, .child = rank,
+				    .len = sizeof(body) } };
+
+	memcpy(f.body, &body, sizeof(body));
+	return at_node(&net.node[n], &f);
+}
+
+/*
+ * Between the JOIN and the READY one rank goes and another one comes: as many, but others. Rank 2's
+ * contribution is missing, and nobody is told.
+ */
+static void test_swapped(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+	struct load *l;
+	struct frame f;
+	u32 i, child;
+
+	begin_tree(false, 1, 2, 1, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	f = catch_one(1, INC_PKT_READY);
+	expect(!abort_rank(2, INC_ERR_RANK_ABORT), "rank 2 goes");
+	expect(!join_as(1, 2, 1, 999), "its host says that rank 1 is there");
+	expect(!at_node(&net.node[1], &f), "READY");
+	pump();
+	contrib(0, 0, 0, 5, 0x1);
+	contrib(1, 0, 0, 5, 0x10);
+	contrib(3, 0, 0, 5, 0x1000);
+	child = netinc_group_child(g, 1);
+	if (child != NETINC_NO_RANK) {
+		struct frame c = { .from = RANK_AT + 2, .to = 1,
+				   .pkt = { .type = INC_PKT_CONTRIB, .group = 77, .span = 1,
+					    .child = 1, .epoch = g->epoch,
+					    .incarnation = g->cfg.incarnation,
+					    .cookie = g->members[child].cookie,
+					    .flags = INC_F_PAYLOAD | INC_F_WANT | INC_F_DESC,
+					    .len = 8, .dtype = INC_TYPE_I64, .dop = INC_OP_SUM,
+					    .sig = 5 } };
+		l = load_new(0x7000000);
+		l->has_desc = true;
+		l->desc.count = cpu_to_be64(5);
+		c.load = l;
+		at_node(&net.node[1], &c);
+		load_put(l);
+	}
+	pump();
+	wait_ms(200);
+	for (i = 0; i < RANKS; i++)
+		expect(i == 2 || !net.told[i].results[0],
+		       "rank %u has a result without rank 2: %#llx", i,
+		       (unsigned long long)net.told[i].value[0]);
+	end_tree();
+}
+
+/*
+ * Rank 1 has gone between JOIN and READY, and somebody has said behind it that he is rank 3, and
+ * that he goes: the parent is told of a rank that is not below, and drops that.
+ */
+static void test_wrong_one_gone(void)
+{
+	struct frame f;
+	u64 since;
+	u32 i;
+
+	begin_tree(false, 1, 1, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	f = catch_one(1, INC_PKT_READY);
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT), "rank 1 goes");
+	expect(!join_as(1, 1, 3, 999), "its host says that rank 3 is there");
+	expect(!give_up_as(1, 1, 3, 999), "and that it goes");
+	expect(!at_node(&net.node[1], &f), "READY");
+	since = net.now;
+	pump();
+	while (!net.told[2].errors && net.now - since < 5 * DEAD * NETINC_MS)
+		ask_for(20, 0);
+	expect(net.now - since < DEAD * NETINC_MS / 2, "rank 2 has heard after %llu ms, code %u",
+	       (unsigned long long)((net.now - since) / NETINC_MS), net.told[2].error.code);
+	end_tree();
+}
+
+/* A rank is closed, and the one ABORT of its node that says so is lost; then comes an error. */
+static void test_abort_before_error(void)
+{
+	u64 since;
+	u32 i;
+
+	form_tree(true, 2, 1, 0, 2);
+	reduce(0, 0);
+	for (i = 0; i < RANKS; i++)
+		expect(!contrib(i, 1, 1, i == 1 ? 6 : 5, 1), "rank %u", i);
+	net.lose_type = INC_PKT_ABORT;
+	net.lose_from = 2;
+	net.lose = 1;
+	expect(!abort_rank(3, INC_ERR_RANK_ABORT), "rank 3 is closed");
+	since = net.now;
+	pump();
+	expect(!net.lose && net.node[2].g.state == INC_GROUP_RESYNC, "the error is there");
+	for (i = 0; i < 3; i++)
+		expect(!join_from(i, 1), "rank %u joins again", i);
+	pump();
+	while (net.node[0].g.state != INC_GROUP_FAILED && net.now - since < 5 * DEAD * NETINC_MS) {
+		for (i = 0; i < 3; i++)
+			join_from(i, 1);
+		pump();
+		wait_ms(20);
+	}
+	for (i = 0; i < 3; i++)
+		expect_error(i, INC_ERR_RANK_ABORT, 3, NETINC_NO_RANK);
+	expect(net.now - since < DEAD * NETINC_MS / 2, "after %llu ms",
+	       (unsigned long long)((net.now - since) / NETINC_MS));
+	end_tree();
+}
+
+/* The parent has been silent, the group is over here, and all below know; then READY comes. */
+static void test_revived(void)
+{
+	struct netinc_group *g = &net.node[1].g;
+	struct frame f;
+	u32 i;
+
+	form_tree(false, 1, 2, 1, 2);
+	reduce(0, 0);
+	for (i = 0; i < RANKS; i++)
+		expect(!contrib(i, 1, 1, i == 1 ? 6 : 5, 1), "rank %u", i);
+	pump();
+	expect_states(INC_GROUP_RESYNC);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 1), "rank %u joins again", i);
+	f = catch_one(1, INC_PKT_READY);
+	/* the link is down for a while */
+	while (g->state != INC_GROUP_FAILED) {
+		net.now += 10 * NETINC_MS;
+		join_from(0, 1);
+		join_from(2, 1);
+		netinc_group_tick(g, net.now);
+		while (net.first != net.last) {
+			struct frame q = net.queue[net.first++ % QUEUE];
+
+			if (q.to >= RANK_AT)
+				at_rank(&net.told[q.to - RANK_AT], &q);
+			load_put(q.load);
+		}
+	}
+	expect_error(0, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+	expect_error(2, INC_ERR_NODE_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+	expect(at_node(&net.node[1], &f) < 0, "READY of the parent is taken");
+	expect(g->state == INC_GROUP_FAILED && g->error.code == INC_ERR_NODE_DEAD,
+	       "a group that is over is in state %u again, epoch %u, error %u", g->state, g->epoch,
+	       g->error.code);
+	end_tree();
+}
+
+/*
+ * Ranks 0 and 3 have disagreed long ago, which the root decides when all have come so far. Then
+ * rank 3 is closed, and the one ABORT that says so is lost: the node ends the group by itself, and
+ * does not say so any more.
+ */
+static void test_old_abort(void)
+{
+	u64 since;
+
+	form_tree(true, 2, 1, 0, 2);
+	expect(!contrib(0, 0, 0, 5, 1) && !contrib(3, 0, 0, 6, 1), "they disagree");
+	ask_for(2 * DEAD, 0);
+	expect(net.node[2].g.state == INC_GROUP_ACTIVE, "state %u", net.node[2].g.state);
+	net.lose_type = INC_PKT_ABORT;
+	net.lose_from = 2;
+	net.lose = 1;
+	expect(!abort_rank(3, INC_ERR_RANK_ABORT), "rank 3 is closed");
+	since = net.now;
+	pump();
+	expect(!net.lose && net.node[0].g.state == INC_GROUP_ACTIVE, "the root has heard");
+	wait_ms(11);
+	expect(!net.told[0].errors, "rank 0 hears %u, which the root, in state %u, has not decided",
+	       net.told[0].error.code, net.node[0].g.state);
+	while (net.node[0].g.state == INC_GROUP_ACTIVE && net.now - since < 5 * DEAD * NETINC_MS) {
+		probe(0, 0);
+		probe(1, 0);
+		probe(2, 0);
+		pump();
+		wait_ms(20);
+	}
+	expect_error(2, INC_ERR_RANK_ABORT, 3, NETINC_NO_RANK);
+	expect(net.now - since < DEAD * NETINC_MS / 2, "after %llu ms",
+	       (unsigned long long)((net.now - since) / NETINC_MS));
+	end_tree();
+}
+
+/* Rank 0 leaves in the middle, and rank 3, which has found that, is closed. */
+static void test_aborts_after_left(void)
+{
+	u64 since;
+
+	form_tree(true, 2, 1, 0, 2);
+	reduce(0, 0);
+	expect(!leave(0, 1, 1), "rank 0 leaves");
+	expect(!contrib(3, 1, 1, 5, 1) && !contrib(1, 1, 1, 5, 1), "ranks 3 and 1");
+	pump();
+	expect(!abort_rank(3, INC_ERR_RANK_ABORT), "rank 3 is closed");
+	since = net.now;
+	pump();
+	while (!net.told[1].errors && net.now - since < 50 * DEAD * NETINC_MS) {
+		probe(1, 1);
+		probe(2, 1);
+		pump();
+		wait_ms(20);
+	}
+	expect(net.told[1].errors, "rank 1 has waited for %llu dead limits",
+	       (unsigned long long)((net.now - since) / DEAD / NETINC_MS));
+	end_tree();
+}
+
+/* JOIN of node @n, for ranks 2 n - 2 and 2 n - 1. */
+static int node_joins(u32 n, bool stale)
+{
+	struct {
+		struct inc_join join;
+		__be32 ranks[1];
+		struct inc_addr edge;
+	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(0x900 + n),
+			  .block = cpu_to_be16(128), .window = cpu_to_be16(W),
+			  .below = 1 | (stale ? INC_JOIN_STALE : 0) } };
+	struct frame f = { .from = n, .to = 0,
+			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1,
+				    .child = 2 * n - 2, .len = sizeof(m) } };
+	int err;
+
+	netinc_bit_set(m.ranks, 2 * n - 2);
+	netinc_bit_set(m.ranks, 2 * n - 1);
+	memcpy(f.body, &m, sizeof(m));
+	err = at_node(&net.node[0], &f);
+	while (net.first != net.last)
+		load_put(net.queue[net.first++ % QUEUE].load);
+	return err;
+}
+
+/*
+ * All ranks have come to two nodes, which answer each call, one after the other. Each JOINs every
+ * 200 ms, too, and says then that its ranks have not been heard just now.
+ */
+static void test_never_forms(void)
+{
+	u32 i;
+
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!node_joins(1, true) && !node_joins(2, true), "JOIN");
+	for (i = 0; i < 100 && net.node[0].g.state == INC_GROUP_JOINING; i++) {
+		net.now += NETINC_MS;
+		node_joins(1, false);
+		net.now += 100 * NETINC_MS;
+		netinc_group_tick(&net.node[0].g, net.now);
+		node_joins(1, true);
+		net.now += NETINC_MS;
+		node_joins(2, false);
+		net.now += 100 * NETINC_MS;
+		netinc_group_tick(&net.node[0].g, net.now);
+		node_joins(2, true);
+	}
+	expect(net.node[0].g.state == INC_GROUP_ACTIVE, "state %u after %u dead limits",
+	       net.node[0].g.state, i / 5);
+	end_tree();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_swapped), KTAP(test_wrong_one_gone), KTAP(test_abort_before_error),
+	KTAP(test_revived), KTAP(test_old_abort), KTAP(test_never_forms),
+	KTAP(test_aborts_after_left),
+};
+
+int main(int argc, char **argv)
+{
+	netinc_reduce_init(0);
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
