@@ -71,19 +71,30 @@ void netinc_skb_hold(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
-int netinc_rx_parse(struct netinc_rx *rx)
+/* Where the header at rx->at lies, if that is one piece, of which rx->piece bytes begin there. */
+static const void *find_header(struct netinc_rx *rx)
 {
-	u8 buf[sizeof(struct inc_hdr)];
-	u32 len = min(rx->left, rx->seg_size);
-	const void *h;
+	const void *h = netinc_skb_piece(rx->skb, rx->at, &rx->piece);
+
+	return h && rx->piece >= sizeof(struct inc_hdr) ? h : NULL;
+}
+
+/* The header behind the one of @len bytes with its body that rx->next has been. */
+static const void *header_behind(struct netinc_rx *rx, u32 len)
+{
+	if (rx->left < sizeof(struct inc_hdr))
+		return NULL;
+	if (!rx->next || rx->piece < len + sizeof(struct inc_hdr))
+		return find_header(rx);
+	rx->piece -= len;
+	return (const void *)rx->next + len;
+}
+
+/* @h: the header of the next segment, of @len bytes. */
+static int take_header(struct netinc_rx *rx, const void *h, u32 len)
+{
 	int err;
 
-	if (len < sizeof(buf))
-		return -INC_C_DROP_MALFORMED;
-	h = rx->next ?: netinc_skb_contig(rx->skb, rx->at, sizeof(buf)) ?:
-			skb_header_pointer(rx->skb, rx->at, sizeof(buf), buf);
-	if (!h)
-		return -INC_C_DROP_MALFORMED;
 	if (!rx->last || len != rx->seg_size || !netinc_parse_next(h, rx->last, &rx->pkt)) {
 		err = netinc_parse(h, len, &rx->pkt);
 		if (err)
@@ -91,13 +102,34 @@ int netinc_rx_parse(struct netinc_rx *rx)
 	}
 	rx->last = len == rx->seg_size ? rx->next : NULL;
 	rx->pkt.ce = rx->ce;
-	rx->body = rx->at + sizeof(buf);
+	rx->body = rx->at + sizeof(struct inc_hdr);
 	rx->at += len;
 	rx->left -= len;
 	/* other packets have been looked at since it was written */
-	rx->next = rx->left >= sizeof(buf) ? netinc_skb_contig(rx->skb, rx->at, sizeof(buf)) : NULL;
+	rx->next = header_behind(rx, len);
 	prefetch(rx->next);
 	return 1;
+}
+
+/* Apart from the rest for its buffer, which the compiler may clear at every call. */
+static noinline int take_copied(struct netinc_rx *rx, u32 len)
+{
+	u8 buf[sizeof(struct inc_hdr)];
+
+	if (skb_copy_bits(rx->skb, rx->at, buf, sizeof(buf)))
+		return -INC_C_DROP_MALFORMED;
+	return take_header(rx, buf, len);
+}
+
+int netinc_rx_parse(struct netinc_rx *rx)
+{
+	u32 len = min(rx->left, rx->seg_size);
+
+	if (len < sizeof(struct inc_hdr))
+		return -INC_C_DROP_MALFORMED;
+	if (!rx->next)
+		rx->next = find_header(rx);
+	return rx->next ? take_header(rx, rx->next, len) : take_copied(rx, len);
 }
 
 bool netinc_rx_nonce(const struct netinc_rx *rx, u32 *nonce)

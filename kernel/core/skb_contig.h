@@ -7,29 +7,42 @@
 #include <linux/skbuff.h>
 
 /*
- * Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped; NULL if not.
+ * Where byte @off of @skb lies, with @left bytes of the skb in one piece, that one included. NULL:
+ * it is not mapped, or behind the end.
  */
-static inline const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
+static inline const void *netinc_skb_piece(const struct sk_buff *skb, u32 off, u32 *left)
 {
 	u32 head = skb_headlen(skb);
 	int i;
 
-	if (off + len <= head)
+	if (off < head) {
+		*left = head - off;
 		return skb->data + off;
-	if (off < head)
-		return NULL;
+	}
 	off -= head;
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
 
 		if (off < skb_frag_size(frag)) {
-			if (off + len > skb_frag_size(frag) || PageHighMem(skb_frag_page(frag)))
-				return NULL;
-			return skb_frag_address(frag) + off;
+			*left = skb_frag_size(frag) - off;
+			return PageHighMem(skb_frag_page(frag)) ? NULL :
+								  skb_frag_address(frag) + off;
 		}
 		off -= skb_frag_size(frag);
 	}
 	return NULL;
+}
+
+/*
+ * Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped; NULL if not.
+ */
+static inline const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
+{
+	const void *at;
+	u32 left;
+
+	at = netinc_skb_piece(skb, off, &left);
+	return at && left >= len ? at : NULL;
 }
 
 #endif

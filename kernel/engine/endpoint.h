@@ -173,6 +173,7 @@ struct netinc_ep_tree {
 	 */
 	u32 stalled;
 	u64 stalled_since;	/* time of the first of these, valid if there is one */
+	u32 waits;		/* times that they began anew for results out of turn, in a row */
 };
 
 struct netinc_ep {

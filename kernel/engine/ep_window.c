@@ -7,6 +7,9 @@
 
 /* microseconds: a duplicate within that time after a PROBE was asked for */
 #define VAIN_PROBE	200000
+/* that results which wait for another one show that the link carries it, too */
+#define MOST_WAITS	64u
+
 void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
 		    const struct netinc_ep_ops *ops)
 {
@@ -192,6 +195,8 @@ static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 {
 	struct netinc_op *op = ep->near && ep->near->numbered ? ep->near : ep->head;
 
+	if (!ep->head || (s64)(b - ep->head->first) < 0)
+		return NULL;
 	while (op && op->numbered && (s64)(b - op->first) < 0)
 		op = op->prev;
 	for (; op && op->numbered && (s64)(b - op->first) >= 0; op = op->next) {
@@ -510,11 +515,12 @@ static int result_one(struct netinc_ep *ep, u64 b, const struct netinc_pkt *pkt,
 		op = op_of(ep, b);
 		err = netinc_assert(op) ? -INC_C_DROP_AHEAD : accept_result(ep, op, b, pkt, pay);
 	}
-	if (!err || err == -INC_C_DROP_MEMORY || (err == -INC_C_DROP_ORDER && is_as_long(ep, pkt)))
+	if (!err || err == -INC_C_DROP_MEMORY)
 		w->stalled = 0;
 	if (err)
 		return err;
 	netinc_count(ep->counters, INC_C_RESULTS);
+	w->waits = 0;
 	mark_received(ep, w, b, now);
 	if (op) {
 		op->done++;
@@ -540,11 +546,12 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	u64 b = netinc_extend(ep->una, pkt->psn);
 	/* what is sent never reaches further */
 	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, i;
+	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	int err = -INC_C_DROP_AHEAD, one;
-	bool counted = false;
+	bool counted = false, waits = false;
 
-	ep->tree[pkt->tree].heard = now;
-	ep->tree[pkt->tree].unanswered = 0;
+	w->heard = now;
+	w->unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		note_congestion(ep, pkt, now);
 	for (i = 0; i < blocks; i++) {
@@ -553,6 +560,12 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 			counted = true;
 		else if (!i || one != -INC_C_DROP_DUPLICATE)
 			err = one;
+		waits |= one == -INC_C_DROP_ORDER;
+	}
+	/* not for ever: the one that they wait for may come each time, and be no good */
+	if (waits && w->stalled && w->waits < MOST_WAITS && is_as_long(ep, pkt)) {
+		w->stalled = 0;
+		w->waits++;
 	}
 	if (counted)
 		return 0;

@@ -376,6 +376,8 @@ int netinc_children_check(const struct netinc_group *g, u32 child, const struct 
 /* These are below it from now on. Returns its number, which may have changed. */
 u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			 const struct inc_join *join);
+/* It goes, for this reason, before READY has come, which the parent may be told. */
+void netinc_children_gone(struct netinc_group *g, u32 child, enum inc_err_code code);
 /* It is a child no more. */
 void netinc_children_release(struct netinc_group *g, u32 child);
 /* Levels of nodes from this one down. */

@@ -144,6 +144,25 @@ static u32 move_child(struct netinc_group *g, u32 from, u32 to)
 	return to;
 }
 
+/* Rank @rank is not below any more, of which the parent may have heard. */
+static void note_gone(struct netinc_group *g, u32 rank, enum inc_err_code code)
+{
+	if (g->up.below[rank / 32] >> (rank % 32) & 1) {
+		g->up.gone = rank;
+		g->up.gone_code = code;
+	}
+	g->up.news = true;
+}
+
+void netinc_children_gone(struct netinc_group *g, u32 child, enum inc_err_code code)
+{
+	u32 i;
+
+	for (i = 0; i < g->cfg.size; i++)
+		if (g->owner[i] == child + 1)
+			note_gone(g, i, code);
+}
+
 /* A node joins: the ranks below it may be others than it has said before. */
 static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *join)
 {
@@ -155,11 +174,9 @@ static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *
 		} else if (g->owner[i] == child + 1) {
 			g->owner[i] = 0;
 			/* why, the parent is not told */
-			if (!g->up.news) {
-				g->up.gone = i;
-				g->up.gone_code = INC_ERR_RANK_ABORT;
-			}
-			g->up.news = true;
+			note_gone(g, i, INC_ERR_RANK_ABORT);
+			/* who has answered so far does so again when all are there */
+			g->called = 0;
 		}
 		ranks += is_below(join, i);
 	}
@@ -177,12 +194,6 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 	answered = m->present && m->height && !m->stale && g->called && m->heard > g->called;
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
-	/*
-	 * once it has answered the call that all ranks be heard, that is not taken back by what it
-	 * says of itself while others have not
-	 */
-	m->stale = (m->height || g->cfg.returns) && (join->below & INC_JOIN_STALE) &&
-		   (g->cfg.returns || !answered);
 	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;
@@ -193,6 +204,12 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 		set_owner(g, child, 0);
 		g->owner[child] = child + 1;
 	}
+	/*
+	 * once it has answered the call that all ranks be heard, that is not taken back by what it
+	 * says of itself while others have not
+	 */
+	m->stale = (m->height || g->cfg.returns) && (join->below & INC_JOIN_STALE) &&
+		   (g->cfg.returns || !answered || !g->called);
 	g->joined += m->ranks;
 	return child;
 }

@@ -220,14 +220,9 @@ void netinc_end_member(struct netinc_group *g, u32 rank, enum inc_err_code code,
 	g->members[rank].gone = code != INC_ERR_RANK_FAULT &&
 				(g->state != INC_GROUP_JOINING || netinc_group_shrinking(g));
 	if (g->state == INC_GROUP_JOINING) {
+		netinc_children_gone(g, rank, code);
 		netinc_children_release(g, rank);
 		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;
-		/* who has come since the last JOIN the parent does not know */
-		if (!g->up.news) {
-			g->up.gone = g->members[rank].low;
-			g->up.gone_code = code;
-		}
-		g->up.news = true;
 		/* who comes after a move is told who is missing */
 		if (!g->joined && !(g->move && g->forming)) {
 			netinc_uplink_leave(g);
@@ -295,9 +290,14 @@ static int abort_of_node(struct netinc_group *g, const struct netinc_pkt *pkt, c
 		return 0;
 	if (e.code == INC_ERR_NONE || e.code > INC_ERR_MAX || (u32)e.block != pkt->psn)
 		return -INC_C_DROP_MALFORMED;
-	for (i = 0; i < 2; i++)
-		if (e.rank[i] != NETINC_NO_RANK && !netinc_children_has(g, child, e.rank[i]))
+	for (i = 0; i < 2; i++) {
+		if (e.rank[i] == NETINC_NO_RANK || netinc_children_has(g, child, e.rank[i]))
+			continue;
+		if (e.resume || !means_gone(e.code))
 			return -INC_C_DROP_MALFORMED;
+		/* it has gone before, and may be elsewhere: that the group ends here stands */
+		e.rank[i] = NETINC_NO_RANK;
+	}
 	if (netinc_group_over(g) || g->error.code) {
 		if (g->error.code && netinc_group_may_answer(g, child, NETINC_GROUP_ANSWER_ERROR))
 			netinc_group_send_error(g, child);

@@ -106,9 +106,12 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	}
 	m.join.below |= netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0) |
 		       (netinc_children_canonical(g) ? 0 : INC_JOIN_TREE_ORDER);
+	memset(g->up.below, 0, sizeof(g->up.below));
 	for (i = 0; i < g->cfg.size; i++)
-		if (g->owner[i])
+		if (g->owner[i]) {
 			netinc_bit_set(m.tail, i);
+			g->up.below[i / 32] |= 1u << (i % 32);
+		}
 	if (netinc_peer_is_far(netinc_group_edge(g)))
 		netinc_addr_build(&edge, netinc_group_edge(g));
 	memcpy(m.tail + netinc_join_ranks_bytes(&m.join) / sizeof(__be32), &edge, sizeof(edge));

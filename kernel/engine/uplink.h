@@ -37,6 +37,7 @@ struct netinc_uplink {
 	 */
 	u32 gone;
 	u16 gone_code;
+	u32 below[INC_MAX_RANKS / 32];	/* ASKING: the ranks that the last JOIN has named */
 	/* the parent has the LEAVE of all ranks below, and asks for nothing any more */
 	bool left;
 	/* enum inc_err_code of the loss of the parent, for netinc_parent_lost(); 0: it is there */

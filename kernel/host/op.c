@@ -69,12 +69,23 @@ void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info
 	}
 }
 
+/* Results that were not written where they belong go there, by whom they are collected. */
+static int copy_back(const struct netinc_op_request *req)
+{
+	if (!req->copy_mm || req->op.error.code)
+		return 0;
+	/* it was interrupted, and another process collects it */
+	if (req->copy_mm != current->mm)
+		return -EFAULT;
+	return netinc_buf_copy_back(netinc_op_request_recv_buf(req));
+}
+
 void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->handle = req->handle;
 	c->user_data = req->user_data;
-	c->result = netinc_error_errno(req->op.error.code);
+	c->result = netinc_error_errno(req->op.error.code) ?: copy_back(req);
 	c->missing = netinc_contributed_missing(req);
 	netinc_error_info(&req->op.error, &c->error);
 }
@@ -386,16 +397,6 @@ void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op)
 			netinc_pin_kick(rank);
 	}
 	rank->wake(rank, EPOLLIN | EPOLLRDNORM);
-}
-
-int netinc_op_request_copy_back(const struct netinc_op_request *req)
-{
-	if (!req->copy_mm || req->op.error.code)
-		return 0;
-	/* it was interrupted, and another process collects it */
-	if (req->copy_mm != current->mm)
-		return -EFAULT;
-	return netinc_buf_copy_back(netinc_op_request_recv_buf(req));
 }
 
 static struct netinc_op_request *find_request(struct netinc_rank *rank, u64 handle)

@@ -94,12 +94,7 @@ void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *
 void netinc_op_request_purge(struct netinc_rank *rank);
 bool netinc_op_request_readable(const struct netinc_rank *rank);
 
-/*
- * By whom it is collected: results that were not written where they belong go there. 0, or -EFAULT:
- * give it back.
- */
-int netinc_op_request_copy_back(const struct netinc_op_request *req);
-
+/* By whom it is collected: a short result goes where it belongs, or is -EFAULT in @c. */
 void netinc_op_request_completion(const struct netinc_op_request *req, struct inc_completion *c);
 void netinc_error_info(const struct netinc_error *e, struct inc_error_info *info);
 /* Negative errno of an enum inc_err_code. */

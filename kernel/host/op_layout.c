@@ -316,6 +316,8 @@ static int find_extents(const struct netinc_layout *s, const struct netinc_op *o
 			continue;
 		e[used].begin = share_addr(s, op, send, peer);
 		e[used].end = e[used].begin + len;
+		if (!netinc_pin_address_ok(e[used].begin, len))
+			return -EFAULT;
 		/* what is copied at once is checked by that */
 		if (n > 1 || len > NETINC_COPIED ||
 		    (!s->awaited && (side->write || op->in_place))) {

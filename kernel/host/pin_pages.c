@@ -108,6 +108,13 @@ static int try_page(u64 at, bool write)
 	return 0;
 }
 
+bool netinc_pin_address_ok(u64 addr, u64 len)
+{
+	u64 end = addr + len;
+
+	return end >= addr && end == (unsigned long)end && access_ok(u64_to_user_ptr(addr), len);
+}
+
 /*
  * Why the memory map is walked, and pin_user_pages_fast() is not left to find out: only the first
  * pages of a buffer are pinned while its submitter is there to be told -EFAULT. What the worker
@@ -122,7 +129,7 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 	u64 at, stop, end = addr + len;
 	int ret;
 
-	if (end < addr || end != (unsigned long)end || !access_ok(u64_to_user_ptr(addr), len))
+	if (!netinc_pin_address_ok(addr, len))
 		return -EFAULT;
 	for (at = addr; at < end; at = stop) {
 		stop = end;

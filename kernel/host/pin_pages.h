@@ -12,6 +12,8 @@ struct netinc_buf;
 struct netinc_pin;
 struct netinc_rank;
 
+/* Can there be memory of the caller's? */
+bool netinc_pin_address_ok(u64 addr, u64 len);
 /*
  * May the caller read, or read and write, these bytes, and can they be pinned for as long as it
  * takes? 0, -EFAULT, -ENOMEM, or -EINTR: it is being killed.

@@ -131,7 +131,7 @@ static int put_completion(struct netinc_rank *rank, struct netinc_op_request *re
 
 	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
-	if (netinc_op_request_copy_back(req) || copy_to_user(to, &c, sizeof(c))) {
+	if (copy_to_user(to, &c, sizeof(c))) {
 		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}
@@ -343,8 +343,7 @@ static int receive_completion(struct netinc_rank *rank, struct msghdr *msg, long
 	}
 	netinc_op_request_completion(req, &c);
 	netinc_contributed_note(rank, req);
-	if (netinc_op_request_copy_back(req) ||
-	    copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
+	if (copy_to_iter(&c, sizeof(c), &msg->msg_iter) != sizeof(c)) {
 		netinc_op_request_back(rank, req);
 		return -EFAULT;
 	}

@@ -77,6 +77,21 @@ static void test_swapped(void)
 	end_tree();
 }
 
+/* READY is taken by node 1, from which a rank has gone: rank 2 is to hear at once, of @rank. */
+static void expect_named(const struct frame *ready, u32 rank)
+{
+	u64 since = net.now;
+
+	expect(!at_node(&net.node[1], ready), "READY");
+	pump();
+	while (!net.told[2].errors && net.now - since < 5 * DEAD * NETINC_MS)
+		ask_for(20, 0);
+	expect(net.now - since < DEAD * NETINC_MS / 2, "rank 2 has heard after %llu ms, code %u",
+	       (unsigned long long)((net.now - since) / NETINC_MS), net.told[2].error.code);
+	expect(net.told[2].error.rank[0] == rank, "of rank %u, not %u",
+	       net.told[2].error.rank[0], rank);
+}
+
 /*
  * Rank 1 has gone between JOIN and READY, and somebody has said behind it that he is rank 3, and
  * that he goes: the parent is told of a rank that is not below, and drops that.
@@ -84,7 +99,6 @@ static void test_swapped(void)
 static void test_wrong_one_gone(void)
 {
 	struct frame f;
-	u64 since;
 	u32 i;
 
 	begin_tree(false, 1, 1, 2, 2);
@@ -94,13 +108,55 @@ static void test_wrong_one_gone(void)
 	expect(!abort_rank(1, INC_ERR_RANK_ABORT), "rank 1 goes");
 	expect(!join_as(1, 1, 3, 999), "its host says that rank 3 is there");
 	expect(!give_up_as(1, 1, 3, 999), "and that it goes");
-	expect(!at_node(&net.node[1], &f), "READY");
-	since = net.now;
+	expect_named(&f, 1);
+	end_tree();
+}
+
+/*
+ * Rank 1 has gone, and come elsewhere; somebody says that he is rank 3, and then rank 0 goes, or
+ * nobody does.
+ */
+static void gone_before(bool again)
+{
+	struct frame f;
+
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!join_from(0, 0) && !join_from(1, 0), "ranks 0 and 1");
 	pump();
-	while (!net.told[2].errors && net.now - since < 5 * DEAD * NETINC_MS)
-		ask_for(20, 0);
-	expect(net.now - since < DEAD * NETINC_MS / 2, "rank 2 has heard after %llu ms, code %u",
-	       (unsigned long long)((net.now - since) / NETINC_MS), net.told[2].error.code);
+	expect(!join_from(2, 0), "rank 2");
+	pump();
+	wait_ms(100);
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT), "rank 1 goes");
+	wait_ms(100);
+	expect(!join_as(2, 1, 1, 998), "rank 1 at node 2");
+	expect(!join_from(3, 0), "rank 3");
+	f = catch_one(1, INC_PKT_READY);
+	expect(!join_as(1, 1, 3, 999), "its host says that rank 3 is there");
+	if (again)
+		expect(!abort_rank(0, INC_ERR_RANK_ABORT), "rank 0 goes");
+	expect_named(&f, again ? 0 : NETINC_NO_RANK);
+	end_tree();
+}
+
+static void test_gone_before(void)
+{
+	gone_before(true);
+	gone_before(false);
+}
+
+/* Somebody says that he is rank 3, and then rank 1 goes. */
+static void test_gone_behind(void)
+{
+	struct frame f;
+	u32 i;
+
+	begin_tree(false, 1, 1, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	f = catch_one(1, INC_PKT_READY);
+	expect(!join_as(1, 1, 3, 999), "its host says that rank 3 is there");
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT), "rank 1 goes");
+	expect_named(&f, 1);
 	end_tree();
 }
 
@@ -236,8 +292,8 @@ static void test_aborts_after_left(void)
 	end_tree();
 }
 
-/* JOIN of node @n, for ranks 2 n - 2 and 2 n - 1. */
-static int node_joins(u32 n, bool stale)
+/* JOIN of node @n, for the ranks of which the bits of @below are set. */
+static int node_joins_for(u32 n, u32 below, bool stale)
 {
 	struct {
 		struct inc_join join;
@@ -248,16 +304,56 @@ static int node_joins(u32 n, bool stale)
 			  .below = 1 | (stale ? INC_JOIN_STALE : 0) } };
 	struct frame f = { .from = n, .to = 0,
 			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1,
-				    .child = 2 * n - 2, .len = sizeof(m) } };
+				    .child = RANKS, .len = sizeof(m) } };
+	u32 i;
 	int err;
 
-	netinc_bit_set(m.ranks, 2 * n - 2);
-	netinc_bit_set(m.ranks, 2 * n - 1);
+	for (i = 0; i < RANKS; i++) {
+		if (!(below >> i & 1))
+			continue;
+		netinc_bit_set(m.ranks, i);
+		f.pkt.child = min_t(u16, f.pkt.child, i);
+	}
 	memcpy(f.body, &m, sizeof(m));
 	err = at_node(&net.node[0], &f);
 	while (net.first != net.last)
 		load_put(net.queue[net.first++ % QUEUE].load);
 	return err;
+}
+
+/* ... for ranks 2 n - 2 and 2 n - 1. */
+static int node_joins(u32 n, bool stale)
+{
+	return node_joins_for(n, 3u << (2 * n - 2), stale);
+}
+
+/*
+ * A node has come with all ranks, and has been called; a late copy of its first JOIN, for one of
+ * them, comes behind that, and it goes unheard. With the others that come from elsewhere the group
+ * does not form before it has answered.
+ */
+static void test_called_before(void)
+{
+	u32 i;
+
+	begin_tree(false, 0, 0, 0, 0);
+	expect(!node_joins_for(1, 0xf, true), "the node comes with all");
+	net.now += NETINC_MS;
+	expect(!node_joins_for(1, 0x1, false), "a late copy");
+	for (i = 1; i < RANKS; i++) {
+		net.now += NETINC_MS;
+		expect(!join_from(i, 0), "rank %u", i);
+		expect(net.node[0].g.state == INC_GROUP_JOINING, "with rank %u: state %u", i,
+		       net.node[0].g.state);
+	}
+	net.now += 60 * NETINC_MS;
+	netinc_group_tick(&net.node[0].g, net.now);
+	for (i = 1; i < RANKS; i++)
+		join_from(i, 0);
+	net.now += NETINC_MS;
+	expect(!node_joins_for(1, 0x1, false), "it is there");
+	expect(net.node[0].g.state == INC_GROUP_ACTIVE, "state %u", net.node[0].g.state);
+	end_tree();
 }
 
 /*
@@ -290,6 +386,7 @@ static void test_never_forms(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_swapped), KTAP(test_wrong_one_gone), KTAP(test_abort_before_error),
 	KTAP(test_revived), KTAP(test_old_abort), KTAP(test_never_forms),
+	KTAP(test_called_before), KTAP(test_gone_before), KTAP(test_gone_behind),
 	KTAP(test_aborts_after_left),
 };
 

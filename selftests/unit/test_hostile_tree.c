@@ -38,8 +38,8 @@ static void test_lying_aborts(void)
 	expect(say_abort(1, 1, INC_ERR_MAX + 1, 2, 0, 2) == INVALID, "unknown code");
 	expect(say_abort(1, 2, INC_ERR_MISMATCH, 2, 0, 2) == INVALID, "another psn");
 	expect(say_abort(1, 1, INC_ERR_MISMATCH, 2, 0, 1) == INVALID, "a rank of another node");
-	expect(say_abort(1, 1, INC_ERR_RANK_DEAD, 0, 3, NETINC_NO_RANK) == INVALID, "likewise");
-	expect(say_abort(1, 1, INC_ERR_RANK_DEAD, 0, 77, NETINC_NO_RANK) == INVALID, "nobody");
+	expect(say_abort(1, 1, INC_ERR_MISMATCH, 2, 0, 77) == INVALID, "nobody");
+	expect(say_abort(1, 1, INC_ERR_RANK_LATE, 0, 3, NETINC_NO_RANK) == INVALID, "not its own");
 	expect(g->state == INC_GROUP_ACTIVE && !g->reported.code, "state %u", g->state);
 	say_abort(0, 0, INC_ERR_MISMATCH, 2, 0, 2);
 	say_abort(1 + W, 1 + W, INC_ERR_MISMATCH, 2, 0, 2);
@@ -50,6 +50,23 @@ static void test_lying_aborts(void)
 	pump();
 	expect_error(1, INC_ERR_MISMATCH, 0, 2);
 	end_tree();
+}
+
+/* A rank has gone that is not below the child, or is none: the group ends, and names nobody. */
+static void test_others_gone(void)
+{
+	static const u32 ranks[] = { 3, 77 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ranks); i++) {
+		form_tree(false, 1, 2, 1, 2);
+		reduce(0, 0);
+		expect(!say_abort(1, 1, INC_ERR_RANK_DEAD, 0, ranks[i], NETINC_NO_RANK), "ABORT");
+		pump();
+		expect_states(INC_GROUP_FAILED);
+		expect_error(1, INC_ERR_RANK_DEAD, NETINC_NO_RANK, NETINC_NO_RANK);
+		end_tree();
+	}
 }
 
 /* A rank below has left, says the child, about a block that has its contribution, or cannot be. */
@@ -318,7 +335,7 @@ static void test_descriptor_apart(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_lying_aborts),
+	KTAP(test_lying_aborts), KTAP(test_others_gone),
 	KTAP(test_left_about_nothing),
 	KTAP(test_left_about_block),
 	KTAP(test_left_below),

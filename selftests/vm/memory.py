@@ -549,6 +549,35 @@ def t_others(lab):
     all_back()
 
 
+@test("a short result whose place is gone is an error of its own operation")
+def t_place_gone(lab):
+    del lab
+    job = Job(new_group(), ("h1", "h2"), parent=abi.NODE4)
+    first, second = job.ranks
+    memory = Pages(1)
+    send = array.array("i", [1])
+    # it is waited for in vain, and collected later
+    raw = abi.submit(count=1, send=send.buffer_info()[0], recv=memory.at)
+    raw += abi.WAIT_HEAD.pack(0, 100) + bytes(abi.SIZES["completion"])
+    fails(errno.ETIMEDOUT, first.ioctl, abi.IOC_SUBMIT_AND_WAIT, raw)
+    later = first.allreduce([5])
+    memory.protect(0)
+    handles = [second.allreduce([2]), second.allreduce([6])]
+    second.check(handles[0], array.array("i", [3]))
+    second.check(handles[1], array.array("i", [11]))
+    equal(first.wait(0).result, -errno.EFAULT, "the result of who has lost its place")
+    first.check(later, array.array("i", [11]))
+    # and where it is there, it is there
+    memory.protect(3)
+    fails(errno.ETIMEDOUT, first.ioctl, abi.IOC_SUBMIT_AND_WAIT, raw)
+    second.check(second.allreduce([7]), array.array("i", [8]))
+    equal(first.wait(0).result, 0, "the result")
+    equal(struct.unpack("i", ctypes.string_at(memory.at, 4)), (8,), "what is there")
+    memory.free()
+    job.close()
+    all_back()
+
+
 class Eavesdropper(abi.Monitor):
     """inc monitor of somebody without privileges."""
 

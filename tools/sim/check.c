@@ -477,6 +477,9 @@ static void check_code(struct host *h)
 	/* one that gives up before it has READY cannot say so with a cookie */
 	if (fault == FAULT_BUFFER && !h->sim->host[victim].ep.epoch)
 		fault = FAULT_KILL;
+	/* its node, which had nobody else, gives up as it would have, and does not say why */
+	if (fault == FAULT_FREEZE && tree_is_deep(h->sim) && !h->sim->host[victim].ep.epoch)
+		fault = FAULT_KILL;
 	/* nor does its node, which has no group without it: that one seems to be lost */
 	if (tree_is_deep(h->sim) && h->sim->plan.fallback && e->code == INC_ERR_NODE_DEAD &&
 	    fault == FAULT_KILL && !h->sim->host[victim].ep.epoch)

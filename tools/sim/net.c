@@ -46,9 +46,21 @@ struct dgram *dgram_build(struct sim *sim, const struct netinc_pkt *pkt,
 	return d;
 }
 
+/*
+ * Timers that run out at one time do so in the order of hosts, and behind what comes then: not in
+ * that in which they were set, which is another one if somebody else's packet has come meanwhile.
+ */
 static bool before(const struct event *a, const struct event *b)
 {
-	return a->at < b->at || (a->at == b->at && a->serial < b->serial);
+	bool timer = a->type == EV_HOST_TIMER, other = b->type == EV_HOST_TIMER;
+
+	if (a->at != b->at)
+		return a->at < b->at;
+	if (timer != other)
+		return other;
+	if (timer && a->who != b->who)
+		return a->who < b->who;
+	return a->serial < b->serial;
 }
 
 void sim_at(struct sim *sim, u64 at, u8 type, u32 who, struct frame *frame)

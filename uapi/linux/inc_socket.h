@@ -139,8 +139,9 @@ struct inc_wait {
 };
 
 /*
- * Memory of at most 112 bytes a side is not pinned: the result is copied when the completion is
- * collected, here or by what waits for it after EINTR or ETIMEDOUT, with EFAULT in another process.
+ * Memory of at most 112 bytes a side is not pinned: the result is copied to its address when the
+ * completion is collected, here or by who waits for it after EINTR or ETIMEDOUT. If it is not there
+ * any more, or in another process, the completion's result is -EFAULT.
  */
 struct inc_submit_wait {
 	struct inc_submit submit;
