@@ -94,7 +94,7 @@ static void expect_named(const struct frame *ready, u32 rank)
 
 /*
  * Rank 1 has gone between JOIN and READY, and somebody has said behind it that he is rank 3, and
- * that he goes: the parent is told of a rank that is not below, and drops that.
+ * that he goes: the parent is told of the one that it knows.
  */
 static void test_wrong_one_gone(void)
 {

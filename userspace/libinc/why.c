@@ -131,10 +131,9 @@ static int check_member(const struct answer *answer, struct inc_group *group)
  * memory, which what is short and waited for at once does not need.
  */
 static int check_once(const struct answer *answer, struct inc_group *group,
-		      const struct inc_submit *op)
+		      const struct inc_submit *op, const void *send, void *recv)
 {
 	const struct inc_shape *shape = inc_shape(op->coll);
-	uint8_t send[MAX_ELEM] = { 0 }, recv[MAX_ELEM] = { 0 };
 	struct inc_args args = {
 		.coll = op->coll, .type = shape->moves ? op->type : 0,
 		.op = shape->reduces ? op->op : 0, .count = shape->moves && op->count,
@@ -154,6 +153,8 @@ static int check_once(const struct answer *answer, struct inc_group *group,
 static int check_parent(const struct answer *answer, const struct inc_submit *op)
 {
 	struct inc_join_opts opts = { .size = 1, .timeout_ms = PROBE_MS };
+	/* until the group is left: a result may come later than it is waited for */
+	uint8_t send[MAX_ELEM] = { 0 }, recv[MAX_ELEM] = { 0 };
 	struct inc_group *group;
 	int ret;
 
@@ -164,7 +165,7 @@ static int check_parent(const struct answer *answer, const struct inc_submit *op
 		return say(answer, ret == -ETIMEDOUT ? -EHOSTUNREACH : ret, "%s", inc_errmsg(NULL));
 	ret = check_member(answer, group);
 	if (!ret)
-		ret = check_once(answer, group, op);
+		ret = check_once(answer, group, op, send, recv);
 	inc_leave(group);
 	return ret;
 }
