@@ -346,8 +346,11 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	check = uh->check;
 	af = family == NFPROTO_IPV4 ? AF_INET : AF_INET6;
 	err = sent_to_one(&rx, family, &ip6) ? 0 : -INC_C_DROP_ADDRESS;
-	/* pages that a guest waits for would be kept from it as long as a group keeps the packet */
-	if (!err && skb_orphan_frags_rx(skb, GFP_ATOMIC))
+	/*
+	 * memory of a device is out of the CPU's reach; pages that a guest waits for would be kept
+	 * from it as long as a group keeps the packet
+	 */
+	if (!err && (!skb_frags_readable(skb) || skb_orphan_frags_rx(skb, GFP_ATOMIC)))
 		err = -INC_C_DROP_MEMORY;
 	if (!err)
 		err = family == NFPROTO_IPV4 ? check_ip4(&rx, &ip) : check_ip6(&rx, &ip6);

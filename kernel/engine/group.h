@@ -370,12 +370,15 @@ u32 netinc_children_find(const struct netinc_group *g, const struct netinc_pkt *
 			 const struct inc_join *join, const struct netinc_peer *peer);
 /* Lowest rank below the node that has sent this JOIN, NETINC_NO_RANK: it names none. */
 u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *join);
+/* Is the node that has sent this JOIN child @i, which has begun anew with another nonce? */
+bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct inc_join *join,
+			      const struct netinc_peer *peer);
 /* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
-			  const struct inc_join *join, u64 *detail);
+			  const struct inc_join *join, const struct netinc_peer *peer, u64 *detail);
 /* These are below it from now on. Returns its number, which may have changed. */
 u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
-			 const struct inc_join *join);
+			 const struct inc_join *join, const struct netinc_peer *peer);
 /* It goes, for this reason, before READY has come, which the parent may be told. */
 void netinc_children_gone(struct netinc_group *g, u32 child, enum inc_err_code code);
 /* It is a child no more. */

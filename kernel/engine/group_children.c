@@ -90,8 +90,22 @@ u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *j
 	return i < g->cfg.size ? i : NETINC_NO_RANK;
 }
 
+/*
+ * A node JOINs from the place of child @i with another nonce: it has begun anew since, and what it
+ * has said as @i is not so any more. One address and port are one node's.
+ */
+bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct inc_join *join,
+			      const struct netinc_peer *peer)
+{
+	const struct netinc_member *m = &g->members[i];
+
+	return g->state == INC_GROUP_JOINING && !g->move && netinc_join_height(join) &&
+	       m->present && m->height && m->nonce != be32_to_cpu(join->nonce) &&
+	       netinc_peer_same(&m->peer, peer);
+}
+
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
-			  const struct inc_join *join, u64 *detail)
+			  const struct inc_join *join, const struct netinc_peer *peer, u64 *detail)
 {
 	u32 mine = g->members[child].present ? child + 1 : 0, i;
 
@@ -104,7 +118,8 @@ int netinc_children_check(const struct netinc_group *g, u32 child, const struct 
 		if (!is_below(join, i))
 			continue;
 		*detail = i;
-		if (g->owner[i] && g->owner[i] != mine)
+		if (g->owner[i] && g->owner[i] != mine &&
+		    !netinc_children_outdated(g, g->owner[i] - 1, join, peer))
 			return INC_REFUSE_RANK_TAKEN;
 	}
 	return 0;
@@ -115,7 +130,7 @@ static void set_owner(struct netinc_group *g, u32 child, u32 to)
 {
 	u32 i;
 
-	for (i = child; i < g->cfg.size; i++)
+	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i] == child + 1)
 			g->owner[i] = to;
 }
@@ -183,15 +198,31 @@ static u32 take_ranks(struct netinc_group *g, u32 child, const struct inc_join *
 	return ranks;
 }
 
+/* What the node that JOINs as @child has been before: its ranks are below @child until it says. */
+static void replace_outdated(struct netinc_group *g, u32 child, const struct inc_join *join,
+			     const struct netinc_peer *peer)
+{
+	u32 i;
+
+	for (i = 0; netinc_join_height(join) && i < g->nmembers; i++) {
+		if (i == child || !netinc_children_outdated(g, i, join, peer))
+			continue;
+		set_owner(g, i, child + 1);
+		netinc_children_release(g, i);
+	}
+}
+
 u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
-			 const struct inc_join *join)
+			 const struct inc_join *join, const struct netinc_peer *peer)
 {
 	struct netinc_member *m;
 	bool answered;
 
+	replace_outdated(g, child, join, peer);
 	child = move_child(g, child, pkt->child);
 	m = &g->members[child];
-	answered = m->present && m->height && !m->stale && g->called && m->heard > g->called;
+	answered = m->present && m->height && !m->stale && g->called && m->heard > g->called &&
+		   m->nonce == be32_to_cpu(join->nonce);
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
 	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);

@@ -373,7 +373,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 
 	code = check_node(g, join, detail);
 	if (!code)
-		code = netinc_children_check(g, rank, pkt, join, detail);
+		code = netinc_children_check(g, rank, pkt, join, peer, detail);
 	if (code)
 		return code;
 	*detail = g->up.refuse_detail;
@@ -392,7 +392,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!m->present && !g->ops->link(g, rank, peer))
 		return INC_REFUSE_LIMIT;
-	rank = netinc_children_take(g, rank, pkt, join);
+	rank = netinc_children_take(g, rank, pkt, join, peer);
 	m = &g->members[rank];
 	if (g->joined != joined) {
 		g->news = now;
@@ -625,7 +625,8 @@ static int check_rank(const struct netinc_group *g, u32 child, const struct inc_
 	*detail = child;
 	if (!m->present)
 		return m->aborted && same ? INC_REFUSE_UNKNOWN : 0;	/* a late copy */
-	if (same && netinc_peer_same(&m->peer, peer))
+	if ((same && netinc_peer_same(&m->peer, peer)) ||
+	    netinc_children_outdated(g, child, join, peer))
 		return 0;
 	return g->state == INC_GROUP_JOINING ? INC_REFUSE_RANK_TAKEN : INC_REFUSE_BUSY;
 }

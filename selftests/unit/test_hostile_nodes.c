@@ -292,14 +292,14 @@ static void test_aborts_after_left(void)
 	end_tree();
 }
 
-/* JOIN of node @n, for the ranks of which the bits of @below are set. */
-static int node_joins_for(u32 n, u32 below, bool stale)
+/* JOIN of node @n with this nonce, for the ranks of which the bits of @below are set. */
+static int node_joins_as(u32 n, u32 nonce, u32 below, bool stale)
 {
 	struct {
 		struct inc_join join;
 		__be32 ranks[1];
 		struct inc_addr edge;
-	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(0x900 + n),
+	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(nonce),
 			  .block = cpu_to_be16(128), .window = cpu_to_be16(W),
 			  .below = 1 | (stale ? INC_JOIN_STALE : 0) } };
 	struct frame f = { .from = n, .to = 0,
@@ -319,6 +319,11 @@ static int node_joins_for(u32 n, u32 below, bool stale)
 	while (net.first != net.last)
 		load_put(net.queue[net.first++ % QUEUE].load);
 	return err;
+}
+
+static int node_joins_for(u32 n, u32 below, bool stale)
+{
+	return node_joins_as(n, 0x900 + n, below, stale);
 }
 
 /* ... for ranks 2 n - 2 and 2 n - 1. */
@@ -357,6 +362,76 @@ static void test_called_before(void)
 }
 
 /*
+ * A node has begun anew, with other ranks below it; what it has said before keeps nobody out, and a
+ * late copy of that is not taken for its answer to a call.
+ */
+static void test_begun_anew(void)
+{
+	struct netinc_group *g = &net.node[0].g;
+	u32 i;
+
+	begin_tree(false, 0, 0, 0, 0);
+	expect(!node_joins_as(1, 0x800, 0x5, false), "the node comes with ranks 0 and 2");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0xa, true), "and with 1 and 3 after it has begun anew");
+	net.now += NETINC_MS;
+	expect(!join_from(0, 0) && !join_from(2, 0), "ranks 0 and 2 come from elsewhere");
+	expect(g->joined == RANKS && g->state == INC_GROUP_JOINING, "%u, state %u", g->joined,
+	       g->state);
+	net.now += NETINC_MS;
+	expect(node_joins_as(1, 0x800, 0x5, false) == INC_REFUSE_RANK_TAKEN, "a late copy");
+	expect(g->state == INC_GROUP_JOINING, "the group forms with a late copy");
+	for (i = 0; i < 3; i++) {
+		net.now += 60 * NETINC_MS;
+		netinc_group_tick(g, net.now);
+		join_from(0, 0);
+		join_from(2, 0);
+		expect(g->state == INC_GROUP_JOINING, "without the node: state %u", g->state);
+	}
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0xa, false), "it is there");
+	expect(g->state == INC_GROUP_ACTIVE, "state %u", g->state);
+	end_tree();
+}
+
+/* The same, with the same lowest rank, in a group that nobody else is in yet. */
+static void test_begun_anew_same(void)
+{
+	const struct netinc_group *g = &net.node[0].g;
+
+	begin_tree(false, 0, 0, 0, 0);
+	expect(!node_joins_as(1, 0x800, 0x7, true), "the node comes with three");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0x5, true), "and with two after it has begun anew");
+	expect(g->joined == 2 && !g->owner[1], "%u ranks", g->joined);
+	expect(!node_joins_as(1, 0x802, 0x6, true), "and with another one");
+	expect(g->joined == 2 && !g->owner[0] && g->owner[1] == 2 && g->owner[2] == 2, "%u ranks",
+	       g->joined);
+	expect(node_joins_as(2, 0x803, 0x2, true) == INC_REFUSE_RANK_TAKEN, "another node");
+	end_tree();
+}
+
+/* A node answers a call, and begins anew: its answer is gone with what it was. */
+static void test_begun_anew_answered(void)
+{
+	struct netinc_group *g = &net.node[0].g;
+
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!node_joins_as(1, 0x800, 0x3, true) && !node_joins(2, true), "JOIN");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x800, 0x3, false), "node 1 answers");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0x3, true), "and begins anew");
+	net.now += NETINC_MS;
+	expect(!node_joins(2, false) && g->state == INC_GROUP_JOINING, "node 2 answers: state %u",
+	       g->state);
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0x3, false) && g->state == INC_GROUP_ACTIVE,
+	       "node 1, too: state %u", g->state);
+	end_tree();
+}
+
+/*
  * All ranks have come to two nodes, which answer each call, one after the other. Each JOINs every
  * 200 ms, too, and says then that its ranks have not been heard just now.
  */
@@ -386,8 +461,9 @@ static void test_never_forms(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_swapped), KTAP(test_wrong_one_gone), KTAP(test_abort_before_error),
 	KTAP(test_revived), KTAP(test_old_abort), KTAP(test_never_forms),
-	KTAP(test_called_before), KTAP(test_gone_before), KTAP(test_gone_behind),
-	KTAP(test_aborts_after_left),
+	KTAP(test_called_before), KTAP(test_begun_anew),
+	KTAP(test_begun_anew_same), KTAP(test_begun_anew_answered), KTAP(test_gone_before),
+	KTAP(test_gone_behind), KTAP(test_aborts_after_left),
 };
 
 int main(int argc, char **argv)
