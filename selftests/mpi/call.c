@@ -94,6 +94,12 @@ void prepare_counts(struct test_call *c)
 	}
 	lay_out(c->send_counts, c->send_displs, c->g->size, &c->send, bytes, gaps);
 	lay_out(c->recv_counts, c->recv_displs, c->g->size, &c->recv, bytes, gaps);
+	for (int i = 0; i < c->g->size; i++) {
+		c->wide.send_counts[i] = c->send_counts[i];
+		c->wide.recv_counts[i] = c->recv_counts[i];
+		c->wide.send_displs[i] = c->send_displs[i];
+		c->wide.recv_displs[i] = c->recv_displs[i];
+	}
 }
 
 static bool has_any_bits(const struct test_call *c)
@@ -128,103 +134,110 @@ void prepare_data(struct test_call *c)
 	memcpy(c->want, c->out, c->bytes);
 }
 
-/* Calls F of MPI or PMPI. */
-#define CALL(P, c, recvbuf, req, ret) do {						\
+#define MPI_FN(name)		MPI_##name
+#define MPI_WIDE_FN(name)	MPI_##name##_c
+#define PMPI_FN(name)		PMPI_##name
+/* which have no counts */
+#define MPI_Barrier_c		MPI_Barrier
+#define MPI_Ibarrier_c		MPI_Ibarrier
+
+/* Calls FN(name), with the arrays of counts in @a, which is @c or one of its parts. */
+#define CALL(FN, c, a, recvbuf, req, ret) do {						\
 	const void *s = (c)->in_place ? MPI_IN_PLACE : (c)->in;				\
 	MPI_Datatype st = (c)->send.type, rt = (c)->recv.type;				\
 	int sn = (c)->count / (c)->send.unit, rn = (c)->count / (c)->recv.unit;		\
 	int me = (c)->g->rank, root = (c)->root;					\
-	MPI_Op op = reductions[(c)->op].op;							\
+	MPI_Op op = reductions[(c)->op].op;						\
 	MPI_Comm comm = (c)->g->comm;							\
 	void *r = (recvbuf);								\
 											\
 	(void)st; (void)sn; (void)me; (void)op; (void)root; (void)s;			\
 	switch ((c)->fn) {								\
 	case BARRIER:									\
-		(ret) = (req) ? P##Ibarrier(comm, req) : P##Barrier(comm);		\
+		(ret) = (req) ? FN(Ibarrier)(comm, req) : FN(Barrier)(comm);	\
 		break;									\
 	case BCAST:									\
-		(ret) = (req) ? P##Ibcast(r, rn, rt, root, comm, req) :			\
-				P##Bcast(r, rn, rt, root, comm);			\
+		(ret) = (req) ? FN(Ibcast)(r, rn, rt, root, comm, req) :		\
+				FN(Bcast)(r, rn, rt, root, comm);			\
 		break;									\
 	case REDUCE:									\
-		(ret) = (req) ? P##Ireduce(s, r, rn, rt, op, root, comm, req) :		\
-				P##Reduce(s, r, rn, rt, op, root, comm);		\
+		(ret) = (req) ? FN(Ireduce)(s, r, rn, rt, op, root, comm, req) :	\
+				FN(Reduce)(s, r, rn, rt, op, root, comm);		\
 		break;									\
 	case ALLREDUCE:									\
-		(ret) = (req) ? P##Iallreduce(s, r, rn, rt, op, comm, req) :		\
-				P##Allreduce(s, r, rn, rt, op, comm);			\
+		(ret) = (req) ? FN(Iallreduce)(s, r, rn, rt, op, comm, req) :		\
+				FN(Allreduce)(s, r, rn, rt, op, comm);			\
 		break;									\
 	case REDUCE_SCATTER:								\
-		(ret) = (req) ? P##Ireduce_scatter(s, r, (c)->recv_counts, rt, op, comm, req) : \
-				P##Reduce_scatter(s, r, (c)->recv_counts, rt, op, comm); \
+		(ret) = (req) ? FN(Ireduce_scatter)(s, r, (a)->recv_counts, rt, op, comm, req) : \
+				FN(Reduce_scatter)(s, r, (a)->recv_counts, rt, op, comm); \
 		break;									\
 	case REDUCE_SCATTER_BLOCK:							\
-		(ret) = (req) ? P##Ireduce_scatter_block(s, r, rn, rt, op, comm, req) :	\
-				P##Reduce_scatter_block(s, r, rn, rt, op, comm);	\
+		(ret) = (req) ? FN(Ireduce_scatter_block)(s, r, rn, rt, op, comm, req) : \
+				FN(Reduce_scatter_block)(s, r, rn, rt, op, comm);	\
 		break;									\
 	case SCAN:									\
-		(ret) = (req) ? P##Iscan(s, r, rn, rt, op, comm, req) :			\
-				P##Scan(s, r, rn, rt, op, comm);			\
+		(ret) = (req) ? FN(Iscan)(s, r, rn, rt, op, comm, req) :		\
+				FN(Scan)(s, r, rn, rt, op, comm);			\
 		break;									\
 	case EXSCAN:									\
-		(ret) = (req) ? P##Iexscan(s, r, rn, rt, op, comm, req) :		\
-				P##Exscan(s, r, rn, rt, op, comm);			\
+		(ret) = (req) ? FN(Iexscan)(s, r, rn, rt, op, comm, req) :		\
+				FN(Exscan)(s, r, rn, rt, op, comm);			\
 		break;									\
 	case GATHER:									\
-		(ret) = (req) ? P##Igather(s, sn, st, r, rn, rt, root, comm, req) :	\
-				P##Gather(s, sn, st, r, rn, rt, root, comm);		\
+		(ret) = (req) ? FN(Igather)(s, sn, st, r, rn, rt, root, comm, req) :	\
+				FN(Gather)(s, sn, st, r, rn, rt, root, comm);		\
 		break;									\
 	case GATHERV:									\
 		sn = share(c, me, 0) / (c)->send.unit;					\
-		(ret) = (req) ? P##Igatherv(s, sn, st, r, (c)->recv_counts,		\
-					    (c)->recv_displs, rt, root, comm, req) :	\
-				P##Gatherv(s, sn, st, r, (c)->recv_counts,		\
-					   (c)->recv_displs, rt, root, comm);		\
+		(ret) = (req) ? FN(Igatherv)(s, sn, st, r, (a)->recv_counts,		\
+					    (a)->recv_displs, rt, root, comm, req) :	\
+				FN(Gatherv)(s, sn, st, r, (a)->recv_counts,		\
+					   (a)->recv_displs, rt, root, comm);		\
 		break;									\
 	case SCATTER:									\
 		r = (c)->in_place ? MPI_IN_PLACE : r;					\
-		(ret) = (req) ? P##Iscatter((c)->in, sn, st, r, rn, rt, root, comm, req) : \
-				P##Scatter((c)->in, sn, st, r, rn, rt, root, comm);	\
+		(ret) = (req) ? FN(Iscatter)((c)->in, sn, st, r, rn, rt, root, comm, req) : \
+				FN(Scatter)((c)->in, sn, st, r, rn, rt, root, comm);	\
 		break;									\
 	case SCATTERV:									\
 		r = (c)->in_place ? MPI_IN_PLACE : r;					\
 		rn = share(c, 0, me) / (c)->recv.unit;					\
-		(ret) = (req) ? P##Iscatterv((c)->in, (c)->send_counts, (c)->send_displs, st, \
+		(ret) = (req) ? FN(Iscatterv)((c)->in, (a)->send_counts, (a)->send_displs, st, \
 					     r, rn, rt, root, comm, req) :		\
-				P##Scatterv((c)->in, (c)->send_counts, (c)->send_displs, st, \
+				FN(Scatterv)((c)->in, (a)->send_counts, (a)->send_displs, st, \
 					    r, rn, rt, root, comm);			\
 		break;									\
 	case ALLGATHER:									\
-		(ret) = (req) ? P##Iallgather(s, sn, st, r, rn, rt, comm, req) :	\
-				P##Allgather(s, sn, st, r, rn, rt, comm);		\
+		(ret) = (req) ? FN(Iallgather)(s, sn, st, r, rn, rt, comm, req) :	\
+				FN(Allgather)(s, sn, st, r, rn, rt, comm);		\
 		break;									\
 	case ALLGATHERV:								\
 		sn = share(c, me, 0) / (c)->send.unit;					\
-		(ret) = (req) ? P##Iallgatherv(s, sn, st, r, (c)->recv_counts,		\
-					       (c)->recv_displs, rt, comm, req) :	\
-				P##Allgatherv(s, sn, st, r, (c)->recv_counts,		\
-					      (c)->recv_displs, rt, comm);		\
+		(ret) = (req) ? FN(Iallgatherv)(s, sn, st, r, (a)->recv_counts,		\
+					       (a)->recv_displs, rt, comm, req) :	\
+				FN(Allgatherv)(s, sn, st, r, (a)->recv_counts,		\
+					      (a)->recv_displs, rt, comm);		\
 		break;									\
 	case ALLTOALL:									\
-		(ret) = (req) ? P##Ialltoall(s, sn, st, r, rn, rt, comm, req) :		\
-				P##Alltoall(s, sn, st, r, rn, rt, comm);		\
+		(ret) = (req) ? FN(Ialltoall)(s, sn, st, r, rn, rt, comm, req) :	\
+				FN(Alltoall)(s, sn, st, r, rn, rt, comm);		\
 		break;									\
 	case ALLTOALLV:									\
-		(ret) = (req) ? P##Ialltoallv(s, (c)->send_counts, (c)->send_displs, st, r, \
-					      (c)->recv_counts, (c)->recv_displs, rt,	\
+		(ret) = (req) ? FN(Ialltoallv)(s, (a)->send_counts, (a)->send_displs, st, r, \
+					      (a)->recv_counts, (a)->recv_displs, rt,	\
 					      comm, req) :				\
-				P##Alltoallv(s, (c)->send_counts, (c)->send_displs, st, r, \
-					     (c)->recv_counts, (c)->recv_displs, rt, comm); \
+				FN(Alltoallv)(s, (a)->send_counts, (a)->send_displs, st, r, \
+					     (a)->recv_counts, (a)->recv_displs, rt, comm); \
 		break;									\
 	default:									\
-		(ret) = (req) ? P##Ialltoallw(s, (c)->send_counts, (c)->send_displs,	\
-					      (c)->send_types, r, (c)->recv_counts,	\
-					      (c)->recv_displs, (c)->recv_types, comm,	\
+		(ret) = (req) ? FN(Ialltoallw)(s, (a)->send_counts, (a)->send_displs,	\
+					      (c)->send_types, r, (a)->recv_counts,	\
+					      (a)->recv_displs, (c)->recv_types, comm,	\
 					      req) :					\
-				P##Alltoallw(s, (c)->send_counts, (c)->send_displs,	\
-					     (c)->send_types, r, (c)->recv_counts,	\
-					     (c)->recv_displs, (c)->recv_types, comm);	\
+				FN(Alltoallw)(s, (a)->send_counts, (a)->send_displs,	\
+					     (c)->send_types, r, (a)->recv_counts,	\
+					     (a)->recv_displs, (c)->recv_types, comm);	\
 	}										\
 } while (0)
 
@@ -232,7 +245,13 @@ int call_mpi(const struct test_call *c, MPI_Request *request)
 {
 	int ret;
 
-	CALL(MPI_, c, c->out, request, ret);
+#if MPI_VERSION >= 4
+	if (c->is_wide) {
+		CALL(MPI_WIDE_FN, c, &c->wide, c->out, request, ret);
+		return ret;
+	}
+#endif
+	CALL(MPI_FN, c, c, c->out, request, ret);
 	return ret;
 }
 
@@ -281,7 +300,7 @@ int call_pmpi(const struct test_call *c)
 
 	g.comm = plain_comm(g.comm);
 	p.g = &g;
-	CALL(PMPI_, &p, p.want, (MPI_Request *)NULL, ret);
+	CALL(PMPI_FN, &p, &p, p.want, (MPI_Request *)NULL, ret);
 	return ret;
 }
 
@@ -290,8 +309,8 @@ const char *describe(const struct test_call *c)
 	const char *type = c->mixed ? "int and double" : types[c->type].name;
 	static char text[256];
 
-	snprintf(text, sizeof(text), "%s%s of %s, %s, %d elements, root %d%s, send layout %d, receive layout %d, %d ranks",
-		 c->blocking ? "" : "i", fn_names[c->fn], type,
+	snprintf(text, sizeof(text), "%s%s%s of %s, %s, %d elements, root %d%s, send layout %d, receive layout %d, %d ranks",
+		 c->blocking ? "" : "i", fn_names[c->fn], c->is_wide ? "_c" : "", type,
 		 is_reduction(c->fn) ? reductions[c->op].name : "-", c->count, c->root,
 		 c->in_place ? ", in place" : "", c->send.layout, c->recv.layout, c->g->size);
 	return text;

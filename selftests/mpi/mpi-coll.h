@@ -115,6 +115,11 @@ struct test_call {
 	int send_counts[MAX_RANKS], recv_counts[MAX_RANKS];
 	int send_displs[MAX_RANKS], recv_displs[MAX_RANKS];
 	MPI_Datatype send_types[MAX_RANKS], recv_types[MAX_RANKS];
+	bool is_wide;		/* by the function MPI_X_c() of MPI 4 */
+	struct wide_arrays {
+		MPI_Count send_counts[MAX_RANKS], recv_counts[MAX_RANKS];
+		MPI_Aint send_displs[MAX_RANKS], recv_displs[MAX_RANKS];
+	} wide;
 	size_t bytes;		/* of each buffer */
 	char *in, *out, *want;
 };

@@ -78,6 +78,8 @@ static void draw_call(struct test_call *c, struct group *g, bool blocking)
 		c->in_place = false;
 	if (is_reduction(c->fn) || expected != EXPECT_INC)
 		memset(layouts, 0, sizeof(layouts));	/* PLAIN */
+	/* at each rank on its own */
+	c->is_wide = MPI_VERSION >= 4 && draw_at(c->key, (uint64_t)rank, 3, 2);
 	c->send = make_place(base_type(c), layouts[0]);
 	c->recv = make_place(base_type(c), layouts[1]);
 	prepare_counts(c);

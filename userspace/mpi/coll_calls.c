@@ -187,8 +187,8 @@ static int mca_reduce_scatter(const void *send, void *recv, const int counts[],
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_reduce_scatter(&call, comm_of(module), send, recv, counts, type, op,
-				      NULL) ?
+	return pmpi_do_reduce_scatter(&call, comm_of(module), send, recv, pmpi_ints(counts, NULL),
+				      type, op, NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_reduce_scatter, send, recv, counts, type,
 				     op, comm);
 }
@@ -200,8 +200,8 @@ static int mca_ireduce_scatter(const void *send, void *recv, const int counts[],
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_reduce_scatter(&call, comm_of(module), send, recv, counts, type, op,
-				      request) ?
+	return pmpi_do_reduce_scatter(&call, comm_of(module), send, recv, pmpi_ints(counts, NULL),
+				      type, op, request) ?
 	       call.ret : m->below.coll_ireduce_scatter(send, recv, counts, type, op, comm,
 							request,
 							m->below.coll_ireduce_scatter_module);
@@ -270,7 +270,7 @@ static int mca_gatherv(const void *send, int send_count, MPI_Datatype send_type,
 	struct pmpi_call call;
 
 	return pmpi_do_gatherv(&call, comm_of(module), send, send_count, send_type, recv,
-			       counts, displs, recv_type, root, NULL) ?
+			       pmpi_ints(counts, displs), recv_type, root, NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_gatherv, send, send_count, send_type,
 				     recv, counts, displs, recv_type, root, comm);
 }
@@ -284,7 +284,7 @@ static int mca_igatherv(const void *send, int send_count, MPI_Datatype send_type
 	struct pmpi_call call;
 
 	return pmpi_do_gatherv(&call, comm_of(module), send, send_count, send_type, recv,
-			       counts, displs, recv_type, root, request) ?
+			       pmpi_ints(counts, displs), recv_type, root, request) ?
 	       call.ret : m->below.coll_igatherv(send, send_count, send_type, recv, counts,
 						 displs, recv_type, root, comm, request,
 						 m->below.coll_igatherv_module);
@@ -325,7 +325,7 @@ static int mca_scatterv(const void *send, const int counts[], const int displs[]
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_scatterv(&call, comm_of(module), send, counts, displs, send_type,
+	return pmpi_do_scatterv(&call, comm_of(module), send, pmpi_ints(counts, displs), send_type,
 				recv, recv_count, recv_type, root, NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_scatterv, send, counts, displs,
 				     send_type, recv, recv_count, recv_type, root, comm);
@@ -339,7 +339,7 @@ static int mca_iscatterv(const void *send, const int counts[], const int displs[
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_scatterv(&call, comm_of(module), send, counts, displs, send_type,
+	return pmpi_do_scatterv(&call, comm_of(module), send, pmpi_ints(counts, displs), send_type,
 				recv, recv_count, recv_type, root, request) ?
 	       call.ret : m->below.coll_iscatterv(send, counts, displs, send_type, recv,
 						  recv_count, recv_type, root, comm,
@@ -409,7 +409,7 @@ static int mca_allgatherv(const void *send, int send_count, MPI_Datatype send_ty
 	struct pmpi_call call;
 
 	return pmpi_do_allgatherv(&call, comm_of(module), send, send_count, send_type, recv,
-				  counts, displs, recv_type, NULL) ?
+				  pmpi_ints(counts, displs), recv_type, NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_allgatherv, send, send_count, send_type,
 				     recv, counts, displs, recv_type, comm);
 }
@@ -423,7 +423,7 @@ static int mca_iallgatherv(const void *send, int send_count, MPI_Datatype send_t
 	struct pmpi_call call;
 
 	return pmpi_do_allgatherv(&call, comm_of(module), send, send_count, send_type, recv,
-				  counts, displs, recv_type, request) ?
+				  pmpi_ints(counts, displs), recv_type, request) ?
 	       call.ret : m->below.coll_iallgatherv(send, send_count, send_type, recv,
 						    counts, displs, recv_type, comm,
 						    request,
@@ -438,8 +438,8 @@ static int mca_alltoallv(const void *send, const int send_counts[], const int se
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_alltoallv(&call, comm_of(module), send, send_counts, send_displs,
-				 send_type, recv, recv_counts, recv_displs, recv_type,
+	return pmpi_do_alltoallv(&call, comm_of(module), send, pmpi_ints(send_counts, send_displs),
+				 send_type, recv, pmpi_ints(recv_counts, recv_displs), recv_type,
 				 NULL) ?
 	       call.ret : COLL_BELOW(m, comm, coll_alltoallv, send, send_counts,
 				     send_displs, send_type, recv, recv_counts, recv_displs,
@@ -455,8 +455,8 @@ static int mca_ialltoallv(const void *send, const int send_counts[],
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_alltoallv(&call, comm_of(module), send, send_counts, send_displs,
-				 send_type, recv, recv_counts, recv_displs, recv_type,
+	return pmpi_do_alltoallv(&call, comm_of(module), send, pmpi_ints(send_counts, send_displs),
+				 send_type, recv, pmpi_ints(recv_counts, recv_displs), recv_type,
 				 request) ?
 	       call.ret : m->below.coll_ialltoallv(send, send_counts, send_displs,
 						   send_type, recv, recv_counts,
@@ -473,8 +473,9 @@ static int mca_alltoallw(const void *send, const int send_counts[], const int se
 	struct coll_module *m = (struct coll_module *)module;
 	struct pmpi_call call;
 
-	return pmpi_do_alltoallw(&call, comm_of(module), send, send_counts, send_displs,
-				 send_types, recv, recv_counts, recv_displs, recv_types) ?
+	return pmpi_do_alltoallw(&call, comm_of(module), send, pmpi_ints(send_counts, send_displs),
+				 send_types, recv, pmpi_ints(recv_counts, recv_displs),
+				 recv_types) ?
 	       call.ret : COLL_BELOW(m, comm, coll_alltoallw, send, send_counts,
 				     send_displs, send_types, recv, recv_counts,
 				     recv_displs, recv_types, comm);

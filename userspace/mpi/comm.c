@@ -156,11 +156,15 @@ static uint64_t side_bytes(const struct incmpi_side *side, int shares)
 {
 	uint64_t elements = 0;
 
-	for (int i = 0; side->counts && i < shares; i++)
-		elements += side->counts[i];
-	if (!side->counts)
-		elements = side->count * shares;
-	return elements * side->types->size;
+	for (int i = 0; i < shares; i++)
+		elements = incmpi_plus(elements, incmpi_share_count(side, i));
+	return incmpi_times(elements, side->types->size);
+}
+
+/* ... of the root's buffer, in which this is a share. */
+static uint64_t root_bytes(const struct incmpi_comm *c, const struct incmpi_side *share)
+{
+	return incmpi_times(side_bytes(share, 1), (uint64_t)c->size);
 }
 
 /* Bytes of the largest buffer that any rank gives, if all ranks know them. */
@@ -185,10 +189,10 @@ static bool known_bytes(const struct incmpi_comm *c, const struct incmpi_call *c
 		*bytes = side_bytes(&call->recv, c->size);
 		return true;
 	case INCMPI_GATHER:
-		*bytes = side_bytes(call->send.in_place ? &call->recv : &call->send, 1) * c->size;
+		*bytes = root_bytes(c, call->send.in_place ? &call->recv : &call->send);
 		return true;
 	case INCMPI_SCATTER:
-		*bytes = side_bytes(call->recv.in_place ? &call->send : &call->recv, 1) * c->size;
+		*bytes = root_bytes(c, call->recv.in_place ? &call->send : &call->recv);
 		return true;
 	default:
 		return false;

@@ -71,6 +71,17 @@ void incmpi_count_staged(const struct incmpi_op *op);
 int incmpi_unstage(struct incmpi_op *op);
 void incmpi_stage_free(struct incmpi_op *op);
 
+/* Numbers of elements and bytes, which are at most UINT64_MAX. */
+static inline uint64_t incmpi_plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t incmpi_times(uint64_t a, uint64_t b)
+{
+	return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
 /* Shares of a side, at a communicator of @size ranks. */
 const struct incmpi_type *incmpi_share_type(const struct incmpi_side *side, int i);
 uint64_t incmpi_share_count(const struct incmpi_side *side, int i);

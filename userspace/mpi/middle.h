@@ -103,17 +103,35 @@ struct incmpi_type {
 	enum incmpi_pair pair;
 };
 
-/* One of a call's two buffers. With @counts, in a buffer of all ranks, shares differ. */
+/* Shares that differ, as MPI has them; they are the caller's. */
+struct incmpi_shares {
+	const void *counts;	/* int, or int64_t; NULL: shares are equal */
+	const void *displs;	/* int, or ptrdiff_t; NULL: shares lie one behind the other */
+	bool wide;		/* int64_t and ptrdiff_t */
+};
+
+/* One of a call's two buffers. */
 struct incmpi_side {
 	void *buf;
 	bool in_place;
 	bool valid;			/* no argument of it is MPI's to refuse */
 	const struct incmpi_type *types;
 	bool type_per_rank;		/* an array, else one; displacements are in bytes then */
-	uint64_t count;
-	const int *counts;
-	const int *displs;		/* in extents */
+	uint64_t count;			/* of each share that does not differ */
+	struct incmpi_shares shares;	/* of a buffer of all ranks; displacements are in extents */
 };
+
+static inline int64_t incmpi_count_at(const struct incmpi_shares *shares, int i)
+{
+	return shares->wide ? ((const int64_t *)shares->counts)[i] :
+			      ((const int *)shares->counts)[i];
+}
+
+static inline ptrdiff_t incmpi_displ_at(const struct incmpi_shares *shares, int i)
+{
+	return shares->wide ? ((const ptrdiff_t *)shares->displs)[i] :
+			      ((const int *)shares->displs)[i];
+}
 
 struct incmpi_call {
 	enum incmpi_fn fn;

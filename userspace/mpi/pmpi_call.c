@@ -57,7 +57,7 @@ static bool has_buffer(const struct incmpi_side *side, bool data)
 
 /* One share, or shares of one count. */
 static void fill(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatype *handle,
-		 const void *buf, int count, MPI_Datatype of)
+		 const void *buf, MPI_Count count, MPI_Datatype of)
 {
 	side->buf = (void *)buf;
 	side->count = count > 0 ? (uint64_t)count : 0;
@@ -67,23 +67,24 @@ static void fill(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatyp
 
 static void fill_shares(const struct pmpi_call *call, struct incmpi_side *side,
 			struct incmpi_type *type, MPI_Datatype *handle, const void *buf,
-			const int counts[], const int displs[], MPI_Datatype of)
+			struct incmpi_shares shares, MPI_Datatype of)
 {
 	bool data = false;
 
 	side->buf = (void *)buf;
 	side->types = type;
-	side->counts = counts;
-	side->displs = displs;
-	side->valid = counts && pmpi_type_get(type, handle, of);
+	side->shares = shares;
+	side->valid = shares.counts && pmpi_type_get(type, handle, of);
 	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
-		data |= counts[i] > 0;
-		side->valid = counts[i] >= 0;
+		int64_t count = incmpi_count_at(&shares, i);
+
+		data |= count > 0;
+		side->valid = count >= 0;
 	}
 	side->valid = side->valid && has_buffer(side, data);
 }
 
-static void fill_send(struct pmpi_call *call, const void *buf, int count, MPI_Datatype type)
+static void fill_send(struct pmpi_call *call, const void *buf, MPI_Count count, MPI_Datatype type)
 {
 	fill(&call->mid.send, &call->send_type, &call->send_handle, buf, count, type);
 }
@@ -95,7 +96,7 @@ static void in_place(struct incmpi_side *side, bool allowed)
 }
 
 /* What a reduction reduces; in place, it is in @recv, where that is @allowed. */
-static void fill_operand(struct pmpi_call *call, const void *send, void *recv, int count,
+static void fill_operand(struct pmpi_call *call, const void *send, void *recv, MPI_Count count,
 			 MPI_Datatype type, MPI_Op op, bool allowed)
 {
 	bool is_in_place = send == MPI_IN_PLACE;
@@ -108,25 +109,23 @@ static void fill_operand(struct pmpi_call *call, const void *send, void *recv, i
 		call->mid.send.valid = false;
 }
 
-static void fill_recv(struct pmpi_call *call, void *buf, int count, MPI_Datatype type)
+static void fill_recv(struct pmpi_call *call, void *buf, MPI_Count count, MPI_Datatype type)
 {
 	fill(&call->mid.recv, &call->recv_type, &call->recv_handle, buf, count, type);
 }
 
-static void fill_sendv(struct pmpi_call *call, const void *buf, const int counts[],
-		       const int displs[], MPI_Datatype type)
-{
-	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle, buf, counts,
-		    displs, type);
-	call->mid.send.valid = call->mid.send.valid && displs;
-}
-
-static void fill_recvv(struct pmpi_call *call, void *buf, const int counts[], const int displs[],
+static void fill_sendv(struct pmpi_call *call, const void *buf, struct incmpi_shares shares,
 		       MPI_Datatype type)
 {
-	fill_shares(call, &call->mid.recv, &call->recv_type, &call->recv_handle, buf, counts,
-		    displs, type);
-	call->mid.recv.valid = call->mid.recv.valid && displs;
+	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle, buf, shares, type);
+	call->mid.send.valid = call->mid.send.valid && shares.displs;
+}
+
+static void fill_recvv(struct pmpi_call *call, void *buf, struct incmpi_shares shares,
+		       MPI_Datatype type)
+{
+	fill_shares(call, &call->mid.recv, &call->recv_type, &call->recv_handle, buf, shares, type);
+	call->mid.recv.valid = call->mid.recv.valid && shares.displs;
 }
 
 static bool is_one_buffer(const struct pmpi_call *call)
@@ -140,24 +139,26 @@ static bool is_one_buffer(const struct pmpi_call *call)
 static bool is_own_share(const struct pmpi_call *call, const struct incmpi_side *all,
 			 const struct incmpi_side *own)
 {
-	ptrdiff_t at = call->c->rank;
+	const struct incmpi_shares *shares = &all->shares;
+	int rank = call->c->rank;
+	ptrdiff_t at;
 
 	if (call->send_handle != call->recv_handle || !own->count)
 		return false;
-	if (all->counts ? !all->counts[at] : all->count != own->count)
+	if (shares->counts ? !incmpi_count_at(shares, rank) : all->count != own->count)
 		return false;
-	at = all->displs ? all->displs[at] : at * (ptrdiff_t)all->count;
+	at = shares->displs ? incmpi_displ_at(shares, rank) : rank * (ptrdiff_t)all->count;
 	return own->buf == (char *)all->buf + at * (ptrdiff_t)all->types->size;
 }
 
 static bool reduces_something(const struct pmpi_call *call)
 {
-	const int *counts = call->mid.send.counts;
+	const struct incmpi_shares *shares = &call->mid.send.shares;
 
-	for (int i = 0; counts && i < nr_ranks(call); i++)
-		if (counts[i])
+	for (int i = 0; shares->counts && i < nr_ranks(call); i++)
+		if (incmpi_count_at(shares, i))
 			return true;
-	return !counts && call->mid.recv.count;
+	return !shares->counts && call->mid.recv.count;
 }
 
 /* As MPICH 4.0 has it. What it does not refuse must not be left to it by one rank alone. */
@@ -181,10 +182,10 @@ static bool is_aliased(const struct pmpi_call *call)
 	case INCMPI_ALLTOALL:
 	case INCMPI_ALLTOALLV:
 		return call->send_handle == call->recv_handle && is_one_buffer(call) &&
-		       send->counts == recv->counts && send->count == recv->count &&
-		       (send->counts || send->count);
+		       send->shares.counts == recv->shares.counts && send->count == recv->count &&
+		       (send->shares.counts || send->count);
 	case INCMPI_ALLTOALLW:
-		return is_one_buffer(call) && send->counts == recv->counts &&
+		return is_one_buffer(call) && send->shares.counts == recv->shares.counts &&
 		       call->one_type_array;
 	case INCMPI_REDUCE:
 		return is_root(call) && is_one_buffer(call) && recv->count;
@@ -201,7 +202,8 @@ static uint64_t own_bytes(const struct pmpi_call *call, const struct incmpi_side
 
 	if (side->type_per_rank)
 		type += call->c->rank;
-	return (side->counts ? (uint64_t)side->counts[call->c->rank] : side->count) * type->size;
+	return (side->shares.counts ? (uint64_t)incmpi_count_at(&side->shares, call->c->rank) :
+				      side->count) * type->size;
 }
 
 /* As Open MPI 4.1 has it, which looks at a share that a rank sends itself as well. */
@@ -260,7 +262,7 @@ bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *r
 	return enter(call, c, INCMPI_BARRIER, 0, request) && take(call);
 }
 
-bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int count,
+bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, MPI_Count count,
 		   MPI_Datatype type, int root, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_BCAST, root, request))
@@ -273,7 +275,7 @@ bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int c
 
 /* Those where every rank gives and gets @count elements; of a reduce only the root gets them. */
 bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
-		       const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		       const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 		       int root, MPI_Request *request)
 {
 	bool gets;
@@ -289,24 +291,24 @@ bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_
 }
 
 bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-			    void *recv, const int counts[], MPI_Datatype type, MPI_Op op,
+			    void *recv, struct incmpi_shares shares, MPI_Datatype type, MPI_Op op,
 			    MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_REDUCE_SCATTER, 0, request))
 		return false;
 	call->mid.op = pmpi_op_get(op);
 	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle,
-		    send == MPI_IN_PLACE ? recv : send, counts, NULL, type);
+		    send == MPI_IN_PLACE ? recv : send, shares, type);
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, call->mid.send.valid);
 	if (op == MPI_OP_NULL)
 		call->mid.send.valid = false;
-	fill_recv(call, recv, counts ? counts[call->c->rank] : -1, type);
+	fill_recv(call, recv, shares.counts ? incmpi_count_at(&shares, call->c->rank) : -1, type);
 	return take(call);
 }
 
 bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-				  void *recv, int count, MPI_Datatype type, MPI_Op op,
+				  void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 				  MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
@@ -318,9 +320,9 @@ bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, c
 
 /* ---- Gather and scatter: the root's arguments for all shares count at the root only ---------- */
 
-bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		    MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		    int root, MPI_Request *request)
+bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		    MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
+		    MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_GATHER, root, request))
 		return false;
@@ -333,9 +335,10 @@ bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *sen
 	return take(call);
 }
 
-bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		     MPI_Datatype send_type, void *recv, const int counts[], const int displs[],
-		     MPI_Datatype recv_type, int root, MPI_Request *request)
+bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		     MPI_Count send_count, MPI_Datatype send_type, void *recv,
+		     struct incmpi_shares shares, MPI_Datatype recv_type, int root,
+		     MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_GATHERV, root, request))
 		return false;
@@ -344,13 +347,13 @@ bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 	else
 		fill_send(call, send, send_count, send_type);
 	if (is_root(call))
-		fill_recvv(call, recv, counts, displs, recv_type);
+		fill_recvv(call, recv, shares, recv_type);
 	return take(call);
 }
 
-bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		     int root, MPI_Request *request)
+bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		     MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
+		     MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_SCATTER, root, request))
 		return false;
@@ -364,13 +367,13 @@ bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 }
 
 bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		      const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
-		      int recv_count, MPI_Datatype recv_type, int root, MPI_Request *request)
+		      struct incmpi_shares shares, MPI_Datatype send_type, void *recv,
+		      MPI_Count recv_count, MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_SCATTERV, root, request))
 		return false;
 	if (is_root(call))
-		fill_sendv(call, send, counts, displs, send_type);
+		fill_sendv(call, send, shares, send_type);
 	if (recv == MPI_IN_PLACE)
 		in_place(&call->mid.recv, is_root(call));
 	else
@@ -381,8 +384,8 @@ bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *s
 /* ---- Allgather and alltoall ---------------------------------------------------- */
 
 bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
-		    const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		    int recv_count, MPI_Datatype recv_type, MPI_Request *request)
+		    const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+		    MPI_Count recv_count, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter(call, c, fn, 0, request))
 		return false;
@@ -395,8 +398,8 @@ bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn 
 }
 
 bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-			int send_count, MPI_Datatype send_type, void *recv, const int counts[],
-			const int displs[], MPI_Datatype recv_type, MPI_Request *request)
+			MPI_Count send_count, MPI_Datatype send_type, void *recv,
+			struct incmpi_shares shares, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_ALLGATHERV, 0, request))
 		return false;
@@ -404,50 +407,49 @@ bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void 
 		in_place(&call->mid.send, true);
 	else
 		fill_send(call, send, send_count, send_type);
-	fill_recvv(call, recv, counts, displs, recv_type);
+	fill_recvv(call, recv, shares, recv_type);
 	return take(call);
 }
 
 bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		       const int send_counts[], const int send_displs[], MPI_Datatype send_type,
-		       void *recv, const int recv_counts[], const int recv_displs[],
-		       MPI_Datatype recv_type, MPI_Request *request)
+		       struct incmpi_shares sent, MPI_Datatype send_type, void *recv,
+		       struct incmpi_shares got, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter(call, c, INCMPI_ALLTOALLV, 0, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
-		fill_sendv(call, send, send_counts, send_displs, send_type);
-	fill_recvv(call, recv, recv_counts, recv_displs, recv_type);
+		fill_sendv(call, send, sent, send_type);
+	fill_recvv(call, recv, got, recv_type);
 	return take(call);
 }
 
 /* ---- Alltoallw: a type for every share ------------------------------------------ */
 
 static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct incmpi_type *types,
-		       MPI_Datatype *handles, const void *buf, const int counts[],
-		       const int displs[], const MPI_Datatype of[])
+		       MPI_Datatype *handles, const void *buf, struct incmpi_shares shares,
+		       const MPI_Datatype of[])
 {
 	side->buf = (void *)buf;
 	side->types = types;
 	side->type_per_rank = true;
-	side->counts = counts;
-	side->displs = displs;
-	side->valid = counts && displs && of && buf != MPI_IN_PLACE;
+	side->shares = shares;
+	side->valid = shares.counts && shares.displs && of && buf != MPI_IN_PLACE;
 	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
+		int64_t count = incmpi_count_at(&shares, i);
+
 		/* the type of a share without elements need not be one */
-		if (counts[i])
-			side->valid = counts[i] > 0 &&
+		if (count)
+			side->valid = count > 0 &&
 				      pmpi_type_get(&types[i], &handles[i], of[i]) &&
 				      (buf || !types[i].size || !types[i].dense);
 	}
 }
 
 bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		       const int send_counts[], const int send_displs[],
-		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
-		       const int recv_displs[], const MPI_Datatype recv_types[])
+		       struct incmpi_shares sent, const MPI_Datatype send_types[], void *recv,
+		       struct incmpi_shares got, const MPI_Datatype recv_types[])
 {
 	struct incmpi_type *types;
 	MPI_Datatype *handles;
@@ -464,10 +466,8 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 		if (send == MPI_IN_PLACE)
 			in_place(&call->mid.send, true);
 		else
-			fill_typed(call, &call->mid.send, types, handles, send, send_counts,
-				   send_displs, send_types);
-		fill_typed(call, &call->mid.recv, types + n, handles + n, recv, recv_counts,
-			   recv_displs, recv_types);
+			fill_typed(call, &call->mid.send, types, handles, send, sent, send_types);
+		fill_typed(call, &call->mid.recv, types + n, handles + n, recv, got, recv_types);
 		taken = take(call);
 	} else {
 		incmpi_comm_break(call->c->mid);

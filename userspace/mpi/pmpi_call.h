@@ -22,46 +22,59 @@ struct pmpi_call {
 	int ret;
 };
 
+static inline struct incmpi_shares pmpi_ints(const int counts[], const int displs[])
+{
+	return (struct incmpi_shares){ counts, displs, false };
+}
+
+/* Those of MPI 4. MPI_Count has 64 bits, and MPI_Aint is as wide as a pointer. */
+static inline struct incmpi_shares pmpi_wide(const MPI_Count counts[], const MPI_Aint displs[])
+{
+	return (struct incmpi_shares){ counts, displs, true };
+}
+
+_Static_assert(sizeof(MPI_Count) == sizeof(int64_t) && sizeof(MPI_Aint) == sizeof(ptrdiff_t),
+	       "the width of MPI_Count and MPI_Aint");
+
 /* Does the MPI refuse buffers that are one? So far nobody has said that it does. */
 void pmpi_look_for_aliases(bool does);
 
 bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request);
-bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, int count,
+bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, MPI_Count count,
 		   MPI_Datatype type, int root, MPI_Request *request);
 bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
-		       const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,
+		       const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 		       int root, MPI_Request *request);
 bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-			    void *recv, const int counts[], MPI_Datatype type, MPI_Op op,
+			    void *recv, struct incmpi_shares shares, MPI_Datatype type, MPI_Op op,
 			    MPI_Request *request);
 bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-				  void *recv, int count, MPI_Datatype type, MPI_Op op,
+				  void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 				  MPI_Request *request);
-bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		    MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		    int root, MPI_Request *request);
-bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		     MPI_Datatype send_type, void *recv, const int counts[], const int displs[],
+bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		    MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
+		    MPI_Datatype recv_type, int root, MPI_Request *request);
+bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		     MPI_Count send_count, MPI_Datatype send_type, void *recv,
+		     struct incmpi_shares shares, MPI_Datatype recv_type, int root,
+		     MPI_Request *request);
+bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
+		     MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
 		     MPI_Datatype recv_type, int root, MPI_Request *request);
-bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send, int send_count,
-		     MPI_Datatype send_type, void *recv, int recv_count, MPI_Datatype recv_type,
-		     int root, MPI_Request *request);
 bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		      const int counts[], const int displs[], MPI_Datatype send_type, void *recv,
-		      int recv_count, MPI_Datatype recv_type, int root, MPI_Request *request);
+		      struct incmpi_shares shares, MPI_Datatype send_type, void *recv,
+		      MPI_Count recv_count, MPI_Datatype recv_type, int root, MPI_Request *request);
 bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
-		    const void *send, int send_count, MPI_Datatype send_type, void *recv,
-		    int recv_count, MPI_Datatype recv_type, MPI_Request *request);
+		    const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
+		    MPI_Count recv_count, MPI_Datatype recv_type, MPI_Request *request);
 bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-			int send_count, MPI_Datatype send_type, void *recv, const int counts[],
-			const int displs[], MPI_Datatype recv_type, MPI_Request *request);
+			MPI_Count send_count, MPI_Datatype send_type, void *recv,
+			struct incmpi_shares shares, MPI_Datatype recv_type, MPI_Request *request);
 bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		       const int send_counts[], const int send_displs[], MPI_Datatype send_type,
-		       void *recv, const int recv_counts[], const int recv_displs[],
-		       MPI_Datatype recv_type, MPI_Request *request);
+		       struct incmpi_shares sent, MPI_Datatype send_type, void *recv,
+		       struct incmpi_shares got, MPI_Datatype recv_type, MPI_Request *request);
 bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
-		       const int send_counts[], const int send_displs[],
-		       const MPI_Datatype send_types[], void *recv, const int recv_counts[],
-		       const int recv_displs[], const MPI_Datatype recv_types[]);
+		       struct incmpi_shares sent, const MPI_Datatype send_types[], void *recv,
+		       struct incmpi_shares got, const MPI_Datatype recv_types[]);
 
 #endif

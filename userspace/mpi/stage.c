@@ -22,7 +22,7 @@ const struct incmpi_type *incmpi_share_type(const struct incmpi_side *side, int 
 
 uint64_t incmpi_share_count(const struct incmpi_side *side, int i)
 {
-	return side->counts ? (uint64_t)side->counts[i] : side->count;
+	return side->shares.counts ? (uint64_t)incmpi_count_at(&side->shares, i) : side->count;
 }
 
 static bool is_reduction(const struct incmpi_op *op)
@@ -87,8 +87,8 @@ static int recv_shares(const struct incmpi_op *op)
 /* Elements of libinc in a share: reduced ones, or bytes. */
 static uint64_t share_units(const struct incmpi_op *op, const struct incmpi_side *side, int i)
 {
-	return incmpi_share_count(side, i) *
-	       (is_reduction(op) ? 1 : incmpi_share_type(side, i)->size);
+	return incmpi_times(incmpi_share_count(side, i),
+			    is_reduction(op) ? 1 : incmpi_share_type(side, i)->size);
 }
 
 static size_t unit_size(const struct incmpi_op *op)
@@ -101,23 +101,22 @@ static uint64_t all_units(const struct incmpi_op *op, const struct incmpi_side *
 	uint64_t units = 0;
 
 	for (int i = 0; i < shares; i++)
-		units += share_units(op, side, i);
+		units = incmpi_plus(units, share_units(op, side, i));
 	return units;
 }
 
 /* Where a share begins, in bytes from the buffer's address. */
 static ptrdiff_t share_at(const struct incmpi_side *side, int i)
 {
-	ptrdiff_t extent = incmpi_share_type(side, i)->extent;
-	uint64_t before = 0;
+	size_t extent = (size_t)incmpi_share_type(side, i)->extent, before = 0;
 
-	if (side->displs)
-		return side->displs[i] * (side->type_per_rank ? 1 : extent);
-	if (!side->counts)
-		return (ptrdiff_t)side->count * i * extent;
-	for (int j = 0; j < i; j++)
-		before += (uint64_t)side->counts[j];
-	return (ptrdiff_t)before * extent;
+	if (side->shares.displs)
+		before = (size_t)incmpi_displ_at(&side->shares, i);
+	else if (!side->shares.counts)
+		before = side->count * (size_t)i;
+	for (int j = 0; side->shares.counts && !side->shares.displs && j < i; j++)
+		before += incmpi_share_count(side, j);
+	return (ptrdiff_t)(before * (side->shares.displs && side->type_per_rank ? 1 : extent));
 }
 
 static unsigned int bit(enum incmpi_staged why)
@@ -278,7 +277,7 @@ static struct incmpi_side input_side(const struct incmpi_op *op)
 	struct incmpi_side side = op->call.recv;
 
 	if (op->args.coll == INC_COLL_REDUCE_SCATTER && op->call.send.in_place) {
-		side.counts = op->call.send.counts;
+		side.shares = op->call.send.shares;
 		side.count = op->call.send.count;
 	}
 	return side;
@@ -400,9 +399,9 @@ static uint64_t moved_bytes(const struct incmpi_op *op)
 	uint64_t send = 0, recv = 0;
 
 	if (!op->call.send.in_place)
-		send = all_units(op, &op->call.send, send_shares(op)) * unit_size(op);
+		send = incmpi_times(all_units(op, &op->call.send, send_shares(op)), unit_size(op));
 	if (!op->call.recv.in_place)
-		recv = all_units(op, &op->call.recv, recv_shares(op)) * unit_size(op);
+		recv = incmpi_times(all_units(op, &op->call.recv, recv_shares(op)), unit_size(op));
 	return send > recv ? send : recv;
 }
 
