@@ -19,7 +19,7 @@
 #define CALLED_MOVES		32u
 /* dead limits, for each place of the plan, for which calls are followed on the way */
 #define FOLLOW_DEADS		4u
-/* dead limits after which a call has nothing to do with the one before */
+/* dead limits after which a call has nothing to do with the one before, at least */
 #define CALL_PAUSE_DEADS	4u
 /* JOIN with which MOVE is repeated back to a tree, and with each that has twice the number */
 #define RECALL_FIRST		4u
@@ -157,11 +157,23 @@ static bool has_worked_in_tree(const struct netinc_ep *ep)
 	       ep->una - ep->start > ep->settings.window;
 }
 
+/*
+ * Time in which a place finds that a rank is late, says so, and does what is to be done about it:
+ * each move makes it begin anew.
+ */
+static u64 call_pause(const struct netinc_settings *s)
+{
+	u64 late = max_t(u64, s->late_ms * NETINC_MS, NETINC_LATE_EVENT);
+	u64 dead = s->dead_ms * NETINC_MS;
+
+	return max(CALL_PAUSE_DEADS * dead, late + dead);
+}
+
 /* Is this call one of those that keep it from ever getting a result? */
 static bool is_called_again(const struct netinc_ep *ep, u64 now)
 {
 	return ep->head && ep->called_next == netinc_ep_next(ep) &&
-	       now - ep->called_at <= CALL_PAUSE_DEADS * ep->settings.dead_ms * NETINC_MS;
+	       now - ep->called_at <= call_pause(&ep->settings);
 }
 
 static void count_call(struct netinc_ep *ep, u64 now)

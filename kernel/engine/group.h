@@ -92,6 +92,8 @@ struct netinc_member {
 	u32 ranks;		/* how many are below it; a rank: 1 */
 	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
 	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
+	/* a node: its nonce before it began anew; a JOIN with that is a late copy. 0: none */
+	u32 former;
 	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */
 	/* operations before this number it had contributed to in any epoch, as its JOIN said */
 	u32 begun;
@@ -128,6 +130,11 @@ struct netinc_group_ops {
 	 * False: no memory, the JOIN is refused. A member's path changes here and nowhere else.
 	 */
 	bool (*link)(struct netinc_group *g, u32 rank, const struct netinc_peer *peer);
+	/*
+	 * Has the JOIN at hand come from the port of child @child, behind the address that both may
+	 * have? NULL: nobody translates addresses.
+	 */
+	bool (*same_port)(const struct netinc_group *g, u32 child);
 	/*
 	 * With an ancestor, or where nodes are children: the path of member @from belongs to member
 	 * @to from now on, whose own is not used any more.
@@ -373,6 +380,9 @@ u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *j
 /* Is the node that has sent this JOIN child @i, which has begun anew with another nonce? */
 bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct inc_join *join,
 			      const struct netinc_peer *peer);
+/* Is this JOIN what such a child had sent before it began anew? */
+bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join,
+			    const struct netinc_peer *peer);
 /* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			  const struct inc_join *join, const struct netinc_peer *peer, u64 *detail);

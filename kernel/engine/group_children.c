@@ -90,18 +90,37 @@ u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *j
 	return i < g->cfg.size ? i : NETINC_NO_RANK;
 }
 
+/* Is child @i a node at the place that a JOIN at hand has come from? */
+static bool is_same_node(const struct netinc_group *g, u32 i, const struct netinc_peer *peer)
+{
+	const struct netinc_member *m = &g->members[i];
+
+	return m->present && m->height && netinc_peer_same(&m->peer, peer) &&
+	       (!g->ops->same_port || g->ops->same_port(g, i));
+}
+
 /*
- * A node JOINs from the place of child @i with another nonce: it has begun anew since, and what it
- * has said as @i is not so any more. One address and port are one node's.
+ * One address and port are one node's: where it has another nonce it has begun anew since, and what
+ * it has said as child @i is not so any more.
  */
 bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct inc_join *join,
 			      const struct netinc_peer *peer)
 {
-	const struct netinc_member *m = &g->members[i];
-
 	return g->state == INC_GROUP_JOINING && !g->move && netinc_join_height(join) &&
-	       m->present && m->height && m->nonce != be32_to_cpu(join->nonce) &&
-	       netinc_peer_same(&m->peer, peer);
+	       g->members[i].nonce != be32_to_cpu(join->nonce) && is_same_node(g, i, peer);
+}
+
+bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join,
+			    const struct netinc_peer *peer)
+{
+	u32 nonce = be32_to_cpu(join->nonce), i;
+
+	if (!nonce || !netinc_join_height(join))
+		return false;
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].former == nonce && is_same_node(g, i, peer))
+			return true;
+	return false;
 }
 
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
@@ -205,7 +224,10 @@ static void replace_outdated(struct netinc_group *g, u32 child, const struct inc
 	u32 i;
 
 	for (i = 0; netinc_join_height(join) && i < g->nmembers; i++) {
-		if (i == child || !netinc_children_outdated(g, i, join, peer))
+		if (!netinc_children_outdated(g, i, join, peer))
+			continue;
+		g->members[child].former = g->members[i].nonce;
+		if (i == child)
 			continue;
 		set_owner(g, i, child + 1);
 		netinc_children_release(g, i);

@@ -372,8 +372,12 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	int code;
 
 	code = check_node(g, join, detail);
-	if (!code)
-		code = netinc_children_check(g, rank, pkt, join, peer, detail);
+	if (code)
+		return code;
+	*detail = rank;
+	if (netinc_children_former(g, join, peer))
+		return INC_REFUSE_UNKNOWN;
+	code = netinc_children_check(g, rank, pkt, join, peer, detail);
 	if (code)
 		return code;
 	*detail = g->up.refuse_detail;
@@ -526,6 +530,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 		g->members[i].present = false;
 		g->members[i].left = false;
 		g->members[i].aborted = false;
+		g->members[i].former = 0;
 		g->members[i].gone = false;
 		g->members[i].done = false;
 		g->members[i].rejoined = false;

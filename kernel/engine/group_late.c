@@ -2,9 +2,6 @@
 /* Late members: reports, and what the group's policy says; rule 5 of protocol.rst. */
 #include "group.h"
 
-/* a rank that keeps others waiting longer is reported */
-#define LATE_EVENT	(1000 * NETINC_MS)
-
 /* A node that is late waits for a rank itself. */
 static u32 late_number(const struct netinc_group *g, u32 child)
 {
@@ -47,7 +44,8 @@ static u64 event_limit(const struct netinc_group *g)
 {
 	const struct netinc_settings *s = &g->cfg.settings;
 
-	return s->late_ms && s->late_policy == INC_LATE_WAIT ? s->late_ms * NETINC_MS : LATE_EVENT;
+	return s->late_ms && s->late_policy == INC_LATE_WAIT ? s->late_ms * NETINC_MS :
+							       NETINC_LATE_EVENT;
 }
 
 u32 netinc_group_check_late(struct netinc_group *g, u64 now)

@@ -11,6 +11,8 @@
 
 /* Microseconds between the JOINs of a group that forms, of all its ranks together. */
 #define NETINC_WAIT_PER_RANK	(10 * NETINC_MS)
+/* a rank that keeps others waiting for longer is reported */
+#define NETINC_LATE_EVENT	(1000 * NETINC_MS)
 
 struct netinc_settings {
 	u32 window;		/* W, blocks; a power of two */

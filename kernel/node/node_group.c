@@ -219,8 +219,16 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 				 netinc_rx_oif(rx), GFP_ATOMIC);
 }
 
+static bool group_same_port(const struct netinc_group *grp, u32 child)
+{
+	const struct netinc_node_group *g = container_of(grp, struct netinc_node_group, grp);
+
+	return g->joining && g->joining->sport == g->link[child].path.peer.udp_port;
+}
+
 static const struct netinc_group_ops group_ops = {
 	.link = group_link,
+	.same_port = group_same_port,
 	.send = group_send,
 	.event = group_event,
 	.renumber = group_renumber,

@@ -231,7 +231,7 @@ static void charge_inc(struct sched_data *q, enum inc_sched_class class, u32 len
 		q->ahead += (u64)len * (100 - q->opt.control);
 }
 
-/* Must be called while the packet of @len bytes still waits. */
+/* A packet of @len bytes leaves. */
 static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 len)
 {
 	if (class == INC_SCHED_OTHER) {
@@ -319,24 +319,39 @@ static void take_packet(struct sched_data *q, enum inc_sched_class class, struct
 		__skb_unlink(skb, &b->queue);
 }
 
+/*
+ * The next packet leaves. A child may show one and keep it all the same, or drop it, as sch_etf
+ * does: what it has then does not keep INC waiting.
+ */
+static struct sk_buff *take_next(struct sched_data *q, enum inc_sched_class *class, u64 now)
+{
+	struct sk_buff *skb = next_packet(q, class);
+
+	if (skb && *class == INC_SCHED_OTHER && q->child) {
+		skb = qdisc_dequeue_peeked(q->child);
+		if (skb || !inc_waits(q))
+			return skb;
+		*class = pick_inc(q);
+		skb = first_packet(q, *class);
+	}
+	if (skb)
+		take_packet(q, *class, skb, now);
+	return skb;
+}
+
 static struct sk_buff *inc_dequeue(struct Qdisc *sch)
 {
 	struct sched_data *q = qdisc_priv(sch);
+	u64 now = ktime_get_ns();
 	enum inc_sched_class class;
-	struct sk_buff *skb = next_packet(q, &class);
+	struct sk_buff *skb = take_next(q, &class, now);
 	struct band *b = &q->band[class];
-	u64 now;
 	u32 len;
 
 	if (!skb)
 		return NULL;
-	now = ktime_get_ns();
 	len = qdisc_pkt_len(skb);
 	charge_class(q, class, len);
-	if (class == INC_SCHED_OTHER && q->child)
-		skb = qdisc_dequeue_peeked(q->child);
-	else
-		take_packet(q, class, skb, now);
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	qdisc_qstats_backlog_dec(sch, skb);

@@ -67,6 +67,8 @@ static struct {
 	u8 lose_type;
 	u32 lose_from, lose;
 	u32 lose_contrib;	/* the next contributions of node 1 */
+	/* the port behind which a JOIN comes, and those of the root's children */
+	u16 port, child_port[RANKS];
 } net;
 
 static inline struct node *node_of(struct netinc_group *g)
@@ -269,22 +271,32 @@ static inline void group_event(struct netinc_group *g, enum inc_event what, u32 
 
 static inline bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
-	(void)g;
-	(void)rank;
 	(void)peer;
+	if (!number_of(node_of(g)))
+		net.child_port[rank] = net.port;
 	return true;
+}
+
+static inline bool group_same_port(const struct netinc_group *g, u32 child)
+{
+	(void)g;
+	return net.child_port[child] == net.port;
 }
 
 static inline void group_renumber(struct netinc_group *g, u32 from, u32 to)
 {
-	(void)from;
-	(void)to;
+	u16 port = net.child_port[from];
+
+	if (!number_of(node_of(g))) {
+		net.child_port[from] = net.child_port[to];
+		net.child_port[to] = port;
+	}
 	node_of(g)->renumbered++;
 }
 
 static const struct netinc_group_ops nodes_ops = {
 	.send = group_send, .event = group_event, .link = group_link, .renumber = group_renumber,
-	.send_up = group_up,
+	.same_port = group_same_port, .send_up = group_up,
 };
 
 /* ---- The network ---- */

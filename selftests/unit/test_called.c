@@ -4,8 +4,6 @@
 
 /* so many dead limits are more than all limits of an operation together */
 #define FOREVER	200u
-/* milliseconds between calls that have nothing to do with one another */
-#define CALL_PAUSE	(4 * DEAD + 1)
 
 static int say_moved(u32 move)
 {
@@ -81,7 +79,7 @@ static void test_called_from_place_to_place(void)
 	expect(moves == 100, "idle it has followed %u times", moves);
 	submit_op(&a);
 	for (moves = 0; moves < 100 && !call_to(env.ep.move + 1); moves++) {
-		env.now += CALL_PAUSE * NETINC_MS;
+		env.now += (4 * DEAD + 1) * NETINC_MS;
 		ready_again(++epoch, 0);
 	}
 	expect(moves == 100, "now and then it has followed %u times", moves);
@@ -104,9 +102,52 @@ static void test_called_from_place_to_place(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
+/* How often calls are followed that come with a pause of so many milliseconds. */
+static u32 count_followed(u32 dead_ms, u32 late_ms, u32 pause_ms)
+{
+	struct netinc_op a = barrier();
+	u32 epoch = 1, moves;
+
+	ready_to_move(0, INC_FALLBACK_EDGE, 0);
+	submit_op(&a);
+	for (moves = 0; moves < 100; moves++) {
+		env.ep.settings.dead_ms = dead_ms;
+		env.ep.settings.late_ms = late_ms;
+		if (call_to(env.ep.move + 1))
+			break;
+		env.now += pause_ms * NETINC_MS;
+		ready_again(++epoch, 0);
+	}
+	expect(!result(&a, 0), "the result");
+	netinc_ep_retain_drop(&env.ep);
+	return moves;
+}
+
+/*
+ * Nor do they keep a place from finding that a rank is late, from saying so after a second, and
+ * from doing what is to be done about it after the late limit.
+ */
+static void test_called_before_late(void)
+{
+	static const struct {
+		u32 dead, late, pause, followed;
+	} cases[] = {
+		{ 1000, 0, 4000, 32 }, { 1000, 0, 4001, 100 },
+		{ 1000, 5000, 6000, 32 }, { 1000, 5000, 6001, 100 },
+		{ 200, 0, 1200, 32 }, { 200, 0, 1201, 100 },
+		{ 200, 900, 1200, 32 }, { 200, 3000, 3200, 32 },
+	};
+	u32 i, moves;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		moves = count_followed(cases[i].dead, cases[i].late, cases[i].pause);
+		expect(moves == cases[i].followed, "case %u: it has followed %u times", i, moves);
+	}
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_called_from_place_to_place), KTAP(test_called_on_and_on),
-	KTAP(test_moved_on_and_on),
+	KTAP(test_called_from_place_to_place), KTAP(test_called_before_late),
+	KTAP(test_called_on_and_on), KTAP(test_moved_on_and_on),
 };
 
 int main(int argc, char **argv)

@@ -325,6 +325,9 @@ static void test_wait_pause(void)
 	end();
 }
 
+/* milliseconds between calls of one rank, at least */
+#define CALL	50
+
 /* When the last rank has come, those that have been silent show that they are there. */
 static void test_call(void)
 {
@@ -346,6 +349,12 @@ static void test_call(void)
 	expect(!join(0, 50, now + 1), "rank 0");
 	expect_wait(0, 50);
 	/* the call has been lost */
+	netinc_group_tick(&env.g, now + CALL * NETINC_MS - 1);
+	expect(env.seen == env.logged, "called again within %u ms", CALL);
+	netinc_group_tick(&env.g, now + CALL * NETINC_MS);
+	expect_wait(1, 0);
+	netinc_group_tick(&env.g, now + 2 * CALL * NETINC_MS - 1);
+	expect(env.seen == env.logged, "called again within %u ms", CALL);
 	netinc_group_tick(&env.g, now + 400 * NETINC_MS);
 	expect_wait(1, 0);
 	netinc_group_tick(&env.g, now + 400 * NETINC_MS + 1);

@@ -148,8 +148,34 @@ static void test_nack(void)
 	}
 }
 
+/* PEERS have a cookie for each rank, of which a group has more than it may have trees. */
+static void test_peers_behind_trees(void)
+{
+	struct netinc_peer peers[INC_MAX_TREES + 9], at = peer_at(209);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer;
+	} m = { .peers = { .first = cpu_to_be32(INC_MAX_TREES + 8), .n = cpu_to_be32(1) } };
+	struct netinc_pkt pkt = { .type = INC_PKT_PEERS, .len = sizeof(m) };
+	struct netinc_peer *own;
+
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	expect(!give_ready(1, 0, 0), "READY");
+	own = env.ep.peers;
+	env.ep.cfg.size = ARRAY_SIZE(peers);
+	env.ep.peers = peers;
+	netinc_addr_build(&m.peer.addr, &at);
+	/* with UBSAN */
+	expect(!netinc_ep_peers(&env.ep, &pkt, &m), "PEERS");
+	expect(netinc_peer_same(&peers[INC_MAX_TREES + 8], &at), "the last rank's address");
+	env.ep.cfg.size = SIZE;
+	env.ep.peers = own;
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_epoch_end), KTAP(test_ready_opseq), KTAP(test_ready_unbidden), KTAP(test_nack),
+	KTAP(test_peers_behind_trees),
 };
 
 int main(int argc, char **argv)

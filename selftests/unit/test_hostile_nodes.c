@@ -292,8 +292,8 @@ static void test_aborts_after_left(void)
 	end_tree();
 }
 
-/* JOIN of node @n with this nonce, for the ranks of which the bits of @below are set. */
-static int node_joins_as(u32 n, u32 nonce, u32 below, bool stale)
+/* JOIN of node @n at node @to with this nonce, for the ranks whose bits of @below are set. */
+static int node_joins_at(u32 to, u32 n, u32 nonce, u32 below, bool stale)
 {
 	struct {
 		struct inc_join join;
@@ -302,11 +302,10 @@ static int node_joins_as(u32 n, u32 nonce, u32 below, bool stale)
 	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(nonce),
 			  .block = cpu_to_be16(128), .window = cpu_to_be16(W),
 			  .below = 1 | (stale ? INC_JOIN_STALE : 0) } };
-	struct frame f = { .from = n, .to = 0,
+	struct frame f = { .from = n, .to = to,
 			   .pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1,
 				    .child = RANKS, .len = sizeof(m) } };
 	u32 i;
-	int err;
 
 	for (i = 0; i < RANKS; i++) {
 		if (!(below >> i & 1))
@@ -315,7 +314,14 @@ static int node_joins_as(u32 n, u32 nonce, u32 below, bool stale)
 		f.pkt.child = min_t(u16, f.pkt.child, i);
 	}
 	memcpy(f.body, &m, sizeof(m));
-	err = at_node(&net.node[0], &f);
+	return at_node(&net.node[to], &f);
+}
+
+/* ... at the root, of which nobody hears anything. */
+static int node_joins_as(u32 n, u32 nonce, u32 below, bool stale)
+{
+	int err = node_joins_at(0, n, nonce, below, stale);
+
 	while (net.first != net.last)
 		load_put(net.queue[net.first++ % QUEUE].load);
 	return err;
@@ -431,6 +437,124 @@ static void test_begun_anew_answered(void)
 	end_tree();
 }
 
+/* A late copy of an answer to a call is none of the node that has begun anew since. */
+static void test_late_answer(void)
+{
+	struct netinc_group *g = &net.node[0].g;
+
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!node_joins_as(1, 0x800, 0x3, true) && !node_joins(2, true), "JOIN");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x800, 0x3, false), "node 1 answers");
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0x3, true), "and begins anew");
+	net.now += NETINC_MS;
+	expect(node_joins_as(1, 0x800, 0x3, false) == INC_REFUSE_UNKNOWN, "a late copy");
+	net.now += NETINC_MS;
+	expect(!node_joins(2, false) && g->state == INC_GROUP_JOINING, "state %u", g->state);
+	net.now += NETINC_MS;
+	expect(!node_joins_as(1, 0x801, 0x3, false) && g->state == INC_GROUP_ACTIVE, "state %u",
+	       g->state);
+	end_tree();
+}
+
+/* Two nodes behind an address that is translated differ by their ports. */
+static void test_one_address(void)
+{
+	struct netinc_group *g = &net.node[0].g;
+	u32 i;
+
+	begin_tree(false, 0, 0, 0, 0);
+	for (i = 0; i < 20 && g->state == INC_GROUP_JOINING; i++) {
+		net.port = 1;
+		expect(!node_joins_as(1, 0x800, 0x3, false), "the first");
+		net.now += NETINC_MS;
+		net.port = 2;
+		expect(!node_joins_as(1, 0x801, 0xc, false), "the second");
+		net.now += 20 * NETINC_MS;
+		netinc_group_tick(g, net.now);
+	}
+	expect(g->state == INC_GROUP_ACTIVE, "after %u rounds %u ranks, state %u", i, g->joined,
+	       g->state);
+	end_tree();
+}
+
+/* Who has a node's address, but not its port, does not take its place. */
+static void test_thrown_out(void)
+{
+	const struct netinc_group *g = &net.node[0].g;
+
+	begin_tree(false, 1, 1, 2, 2);
+	net.port = 1;
+	expect(!node_joins_as(1, 0x800, 0x3, true), "node 1");
+	net.now += NETINC_MS;
+	net.port = 2;
+	expect(node_joins_as(1, 0x801, 0x2, true) == INC_REFUSE_RANK_TAKEN, "another port");
+	expect(node_joins_as(1, 0x801, 0x3, true) == INC_REFUSE_RANK_TAKEN, "and all its ranks");
+	expect(g->joined == 2 && g->owner[0] == 1, "%u ranks", g->joined);
+	end_tree();
+}
+
+/*
+ * A node that is neither root nor leaf tells its parent that the ranks of a child which has begun
+ * anew are others, though they are as many: READY for those before is none for it.
+ */
+static void test_begun_anew_news(void)
+{
+	const struct netinc_group *g = &net.node[1].g;
+
+	begin_tree(true, 0, 0, 0, 0);
+	expect(!node_joins_at(1, 2, 0x800, 0x4, false), "with rank 2");
+	expect(g->up.state == NETINC_UPLINK_ASKING && !g->up.news && g->up.below[0] == 0x4,
+	       "state %u, news %u, ranks %#x", g->up.state, g->up.news, g->up.below[0]);
+	net.now++;
+	expect(!node_joins_at(1, 2, 0x801, 0x8, false), "and anew with rank 3");
+	expect(g->up.news && g->up.gone == 2, "news %u, gone %d", g->up.news, (int)g->up.gone);
+	end_tree();
+}
+
+/*
+ * Rank 1 goes, which its node says; but READY for what it had said before comes. No result is to
+ * come about without rank 1.
+ */
+static void test_ready_crosses_join(void)
+{
+	struct frame ready, f;
+	u64 end;
+	u32 i;
+
+	begin_tree(false, 1, 1, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	ready = catch_one(1, INC_PKT_READY);
+	expect(!abort_rank(1, INC_ERR_RANK_ABORT), "rank 1 goes");
+	/* all between node 1 and its parent is lost */
+	for (end = net.now + 60 * NETINC_MS; net.now < end;) {
+		tick_nodes();
+		while (net.first != net.last) {
+			f = net.queue[net.first % QUEUE];
+			if (f.to != 1 && f.from != 1) {
+				deliver();
+				continue;
+			}
+			net.first++;
+			load_put(f.load);
+		}
+	}
+	expect(!net.node[1].g.up.news, "the parent has been told");
+	expect(!at_node(&net.node[1], &ready), "READY");
+	pump();
+	contrib(0, 0, 0, 5, 0x1);
+	contrib(2, 0, 0, 5, 0x100);
+	contrib(3, 0, 0, 5, 0x1000);
+	pump();
+	wait_ms(200);
+	for (i = 0; i < RANKS; i++)
+		expect(!net.told[i].results[0], "rank %u has a result without rank 1: %#llx", i,
+		       (unsigned long long)net.told[i].value[0]);
+	end_tree();
+}
+
 /*
  * All ranks have come to two nodes, which answer each call, one after the other. Each JOINs every
  * 200 ms, too, and says then that its ranks have not been heard just now.
@@ -459,11 +583,13 @@ static void test_never_forms(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_swapped), KTAP(test_wrong_one_gone), KTAP(test_abort_before_error),
-	KTAP(test_revived), KTAP(test_old_abort), KTAP(test_never_forms),
+	KTAP(test_swapped), KTAP(test_ready_crosses_join), KTAP(test_wrong_one_gone),
+	KTAP(test_abort_before_error), KTAP(test_revived), KTAP(test_old_abort),
+	KTAP(test_never_forms),
 	KTAP(test_called_before), KTAP(test_begun_anew),
-	KTAP(test_begun_anew_same), KTAP(test_begun_anew_answered), KTAP(test_gone_before),
-	KTAP(test_gone_behind), KTAP(test_aborts_after_left),
+	KTAP(test_begun_anew_same), KTAP(test_begun_anew_answered), KTAP(test_begun_anew_news),
+	KTAP(test_late_answer), KTAP(test_one_address), KTAP(test_thrown_out),
+	KTAP(test_gone_before), KTAP(test_gone_behind), KTAP(test_aborts_after_left),
 };
 
 int main(int argc, char **argv)

@@ -71,6 +71,11 @@ static void test_ready_wrong(void)
 	lie = f;
 	lie.pkt.epoch = 0;
 	expect(at_node(&net.node[1], &lie) < 0, "epoch 0");
+	/* partial results are no tree's */
+	lie = f;
+	((struct inc_ready *)lie.body)->late_ms = cpu_to_be32(500);
+	((struct inc_ready *)lie.body)->late_policy = INC_LATE_PARTIAL;
+	expect(at_node(&net.node[1], &lie) < 0, "partial results");
 	lie = f;
 	lie.pkt.incarnation = 0;
 	expect(at_node(&net.node[1], &lie) < 0, "no incarnation");

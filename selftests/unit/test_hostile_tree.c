@@ -199,12 +199,6 @@ static void test_joins_too_late(void)
 	g->epoch = 1;
 	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_TREE, "it has been here");
 	g->epoch = 0;
-	g->move = 1;
-	expect(join_as_child(1, W, 1, 2, &detail), "it moves");
-	g->move = 0;
-	g->cfg.ancestor = 5;
-	expect(join_as_child(1, W, 1, 2, &detail), "it shrinks");
-	g->cfg.ancestor = 0;
 	expect(g->joined == 1 && !g->owner[1], "%u ranks have joined", g->joined);
 	join(1);
 	join(2);
@@ -213,6 +207,42 @@ static void test_joins_too_late(void)
 	expect(join_as_child(1, W, 1, 2, &detail) == INC_REFUSE_BUSY, "it has formed");
 	expect(g->members[1].peer.addr[3] == RANK_AT + 1 && !g->members[1].height,
 	       "rank 1 is somebody else");
+	end_tree();
+}
+
+/* Well-formed JOINs of a node in groups that move, and that go on without those who are gone. */
+static void test_joins_moved(void)
+{
+	struct {
+		struct inc_join join;
+		__be32 ranks[INC_MAX_RANKS / 32];
+		struct inc_addr edge;
+	} m = { .join = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(5),
+			  .block = cpu_to_be16(128), .below = 1, .window = cpu_to_be16(W),
+			  .lineage = cpu_to_be64(7), .move = cpu_to_be32(1),
+			  .fallback = INC_FALLBACK_EDGE },
+		.ranks = { cpu_to_be32(2) } };
+	struct netinc_pkt pkt = { .type = INC_PKT_JOIN, .group = 77, .span = 1, .child = 1 };
+	struct netinc_group *g = &net.node[0].g;
+	struct netinc_peer peer = peer_of(1);
+	u64 detail;
+	int code;
+
+	begin_tree(false, 0, 0, 0, 0);
+	g->cfg.settings.fallback = INC_FALLBACK_EDGE;
+	g->cfg.move = 1;
+	g->move = 1;
+	code = netinc_group_join(g, &pkt, &m.join, &peer, net.now, &detail);
+	expect(code == INC_REFUSE_TREE, "it moves: %d", code);
+	end_tree();
+	begin_tree(false, 0, 0, 0, 0);
+	g->cfg.ancestor = 5;
+	g->old_size = RANKS;
+	m.join.shrink = 1;
+	m.join.move = 0;
+	m.join.lineage = cpu_to_be64(5);
+	code = netinc_group_join(g, &pkt, &m.join, &peer, net.now, &detail);
+	expect(code == INC_REFUSE_TREE, "it shrinks: %d", code);
 	end_tree();
 }
 
@@ -341,6 +371,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_left_below),
 	KTAP(test_lying_joins),
 	KTAP(test_joins_too_late),
+	KTAP(test_joins_moved),
 	KTAP(test_wide),
 	KTAP(test_lying_width),
 	KTAP(test_descriptor_apart),

@@ -177,23 +177,35 @@ static int refused_at_home(u16 code)
 }
 
 /* The tree does not form after all: the group goes on elsewhere, soon. */
-static void test_fails(void)
+/* It answers, and nothing comes of it for so long. */
+static void expect_fails(u32 dead_ms, u32 limit_ms)
 {
-	static const u16 codes[] = { INC_REFUSE_RANK_DEAD, INC_REFUSE_NEXT, INC_REFUSE_TREE };
-	u32 i;
+	u64 since;
 
 	at_edge();
+	env.ep.settings.dead_ms = dead_ms;
 	expect(!call_to(2) && env.place == 0, "place %u", env.place);
+	since = env.now;
 	while (netinc_ep_returning(&env.ep) && env.now < 10000000) {
-		/* it answers, and nothing comes of it */
 		wait(4711, 2, 0, 0);
 		env.now += 10000;
 		netinc_ep_timer(&env.ep, env.now);
 	}
 	expect(env.ep.move == 3 && env.place == 1, "place %u", env.place);
-	expect(env.now - env.ep.moved < 1000 && env.now < 1000000 + DEAD * NETINC_MS,
-	       "after %llu us", (unsigned long long)env.now);
+	expect(env.now - env.ep.moved < 1000, "it has moved %llu us ago",
+	       (unsigned long long)(env.now - env.ep.moved));
+	expect(env.now - since <= limit_ms * NETINC_MS + 10000, "after %llu us",
+	       (unsigned long long)(env.now - since));
 	netinc_ep_retain_drop(&env.ep);
+}
+
+static void test_fails(void)
+{
+	static const u16 codes[] = { INC_REFUSE_RANK_DEAD, INC_REFUSE_NEXT, INC_REFUSE_TREE };
+	u32 i;
+
+	expect_fails(DEAD, DEAD * 3 / 4);
+	expect_fails(10 * DEAD, 1500);
 	for (i = 0; i < ARRAY_SIZE(codes); i++) {
 		at_edge();
 		expect(!call_to(2), "MOVE");

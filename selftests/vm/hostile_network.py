@@ -300,10 +300,13 @@ def t_junk_everywhere(lab):
 @test("network: refusals used up leave the challenges alone")
 def t_budgets(lab):
     answers_limit(64)
+    before = abi.counters("sw")["drop_limit"]
     for _ in range(200):
         lab.send("h4",
                  w.Packet(w.CONTRIB, group=other_group(lab), flags=w.F_PAYLOAD, body=bytes(16)))
     asked(lab, "h4")
+    unanswered = abi.counters("sw")["drop_limit"] - before
+    equal(0 < unanswered < 200, True, f"refusals are used up, not at once: {unanswered}")
     answers_limit(10240)
     settle_junk(lab)
     lab.work()

@@ -3,12 +3,18 @@
 
 import os
 import random
+import socket
+import struct
 import subprocess
+import time
 
 import qdisc_packets as pk
 import qdisc_rtnl as nl
-from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, default_qdisc, equal,
-                       fill, neighbours, parent_agrees, run, test, udp_socket, wait_until, waiting)
+from qdisc_lab import (DEV, DST, FROZEN, HEADERS, OPEN, OTHER_PORT, Capture, Skip, default_qdisc,
+                       equal, fill, neighbours, parent_agrees, run, test, udp_socket, wait_until,
+                       waiting)
+
+SO_TXTIME = 61                          # and SCM_TXTIME
 
 
 @test("limit: each class has its own, what is above is dropped and counted")
@@ -186,6 +192,41 @@ def t_child_throttled(lab):
     fill(lab, 50, 50, 0)
     lab.expect(control=waiting(0, 50), contrib=waiting(0, 50), blocks=100,
                other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1000})
+
+
+def send_at(nsec):
+    """An other packet that sch_etf lets go at this time of CLOCK_TAI; it drops what is late."""
+    with udp_socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_TAI, 0))
+        s.sendmsg([bytes(96)], [(socket.SOL_SOCKET, SO_TXTIME, struct.pack("Q", nsec))], 0,
+                  (DST, OTHER_PORT))
+
+
+@test("a child may show a packet and keep it, or drop it when it is asked for it")
+def t_child_shows(lab):
+    lab.fresh()
+    run(f"tc qdisc replace dev {DEV} root handle 2: inc")
+    try:
+        # lets a packet go two seconds before its time
+        run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: etf clockid CLOCK_TAI delta 2000000000")
+    except AssertionError as err:
+        raise Skip("this kernel has no sch_etf") from err
+    begin = time.clock_gettime_ns(time.CLOCK_TAI)
+    send_at(begin + 600 * 10 ** 9)
+    fill(lab, 50, 50, 0)
+    lab.expect(control=waiting(0, 50), contrib=waiting(0, 50), blocks=100,
+               other={"packets": 0, "qlen": 1, "backlog": HEADERS + 96})
+    # before that one
+    send_at(begin + 3 * 10 ** 9)
+    lab.expect(control=waiting(0, 50), contrib=waiting(0, 50), blocks=100,
+               other={"packets": 1, "qlen": 1, "backlog": HEADERS + 96})
+    # due at once, and late when its turn comes
+    run(f"tc qdisc replace dev {DEV} parent 2:1 handle 4: etf clockid CLOCK_TAI delta 0")
+    send_at(time.clock_gettime_ns(time.CLOCK_TAI) + 50 * 10 ** 6)
+    wait_until(lambda: lab.rtnl.queue(0x40000)["drops"] == 1, "it is late")
+    fill(lab, 1, 1, 0)
+    lab.expect(control=waiting(0, 51), contrib=waiting(0, 51), blocks=102,
+               other={"packets": 1, "qlen": 0, "backlog": 0, "drops": 1})
 
 
 @test("options, qdiscs and links changed while packets flow")
