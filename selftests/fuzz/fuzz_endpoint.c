@@ -480,22 +480,41 @@ static void check(void)
 	netinc_assert(ep->state != INC_STATE_FAILED || !n);
 }
 
-/*
- * Nobody says anything any more: whatever was said before, all ends within the limits of one way
- * round the plan, which are no longer than a node may set them.
- */
-static void silence(void)
+/* A member never stops calling the rank to a later move than its own; or its place does. */
+static void call_on(bool place)
 {
-	u64 begin = env.now, at;
+	struct inc_move move = { .lineage = cpu_to_be64(LINEAGE),
+				 .move = cpu_to_be32(env.ep.move + 1) };
+	struct inc_refuse moved = { .nonce = cpu_to_be32(9), .code = cpu_to_be16(INC_REFUSE_MOVED),
+				    .detail = cpu_to_be64(env.ep.move + NETINC_PLAN) };
+	struct netinc_pkt pkt = packet(place ? INC_PKT_REFUSE : INC_PKT_MOVE);
+
+	env.packets = 0;
+	if (place)
+		control(&pkt, &moved, sizeof(moved));
+	else
+		netinc_ep_non_parent(&env.ep, &pkt, &move, &env.ep.plan[0], env.now);
+}
+
+/*
+ * Nobody says anything any more but who calls on and on, if so: whatever was said before, all ends
+ * within the limits of one way round the plan, which are no longer than a node may set them, and of
+ * that for which calls are followed.
+ */
+static void silence(bool called, bool place)
+{
+	u64 begin = env.now, limit, at;
 
 	netinc_assert(env.ep.settings.dead_ms <= LONGEST_DEAD);
+	limit = 4 * (NETINC_PLAN + 1) * max(env.ep.settings.dead_ms, 500u) * NETINC_MS;
+	limit += called ? limit : 0;
 	while ((at = netinc_ep_timer(&env.ep, env.now))) {
 		netinc_assert(at > env.now);
-		env.now = at;
-		netinc_assert(env.now - begin <=
-			      4 * (NETINC_PLAN + 1) * max(env.ep.settings.dead_ms, 500u) *
-				      NETINC_MS);
+		env.now = called ? min(at, env.now + 100 * NETINC_MS) : at;
+		netinc_assert(env.now - begin <= limit);
 		env.packets = 0;
+		if (called)
+			call_on(place);
 	}
 	netinc_assert(!env.pending && (!env.ep.head || env.ep.head == &env.leave));
 	netinc_assert(env.ep.state == INC_STATE_FAILED || env.ep.state == INC_STATE_CLOSED);
@@ -521,7 +540,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		step();
 		check();
 	}
-	silence();
+	silence(size & 1, size & 2);
 	netinc_ep_abort(&env.ep, INC_ERR_RANK_ABORT, true, env.now);
 	netinc_assert(!env.pending && !env.ep.head);
 	netinc_ep_retain_drop(&env.ep);
