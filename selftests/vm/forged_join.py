@@ -11,10 +11,10 @@ from inc_abi import NODE4, Job, Rank, equal, test, wait_until
 AGEING = {}
 
 
-def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, **body):
+def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, sport=w.PORT, **body):
     data = w.join_body(group, rank, size, nonce, **body)
     lab.send(ns, w.Packet(w.JOIN, group=group, incarnation=incarnation, child=rank, body=data),
-             src=src)
+             src=src, sport=sport)
 
 
 def challenge(lab, ns, group, rank, size, nonce, **body):
@@ -27,10 +27,10 @@ def challenge(lab, ns, group, rank, size, nonce, **body):
     return value
 
 
-def challenged(lab, ns, group, rank, size, nonce, **body):
+def challenged(lab, ns, group, rank, size, nonce, sport=w.PORT, **body):
     """A JOIN with the challenge that its first form brought."""
-    value = challenge(lab, ns, group, rank, size, nonce)
-    join(lab, ns, group, rank, size, nonce, challenge=value, **body)
+    value = challenge(lab, ns, group, rank, size, nonce, sport=sport)
+    join(lab, ns, group, rank, size, nonce, sport=sport, challenge=value, **body)
     return value
 
 
@@ -271,12 +271,18 @@ def t_node_join(lab):
     equal(below(group), {1: 2}, "ranks below members")
     challenged(lab, "h4", group, 3, 4, 98)                      # a rank that is below another child
     refused(lab, "h4", group, w.RANK_TAKEN, 3)
-    challenged(lab, "h4", group, 0, 4, 98, ranks=(0, 2, 3), **node)
+    # another node, behind the same address
+    challenged(lab, "h4", group, 0, 4, 98, ranks=(0, 2, 3), sport=4000, **node)
     refused(lab, "h4", group, w.RANK_TAKEN, 3)
+    # the same one, which has begun anew, and what it had said before
+    challenged(lab, "h4", group, 1, 4, 97, ranks=(1, 3), **node)
+    waits(lab, group, 2, 0)
+    challenged(lab, "h4", group, 1, 4, 99, ranks=(1, 3), **node)
+    refused(lab, "h4", group, w.UNKNOWN, 1)
     challenged(lab, "h4", group, 2, 4, 98)
     waits(lab, group, 3, 0)
     # ranks have come and gone there: the child has another number, by which it is called
-    challenged(lab, "h4", group, 0, 4, 99, ranks=(0, 3), **node)
+    challenged(lab, "h4", group, 0, 4, 97, ranks=(0, 3), **node)
     waits(lab, group, 3, 1)
     equal(below(group), {0: 2, 2: None}, "ranks below members")
     challenged(lab, "h4", lab.group, 0, 3, 4711, ranks=(0,), **node)    # the other group has formed

@@ -23,6 +23,7 @@ DST, DST6 = "10.9.0.2", "fd00:9::2"
 HEADERS = 14 + 20 + 8
 OTHER_PORT = 9                          # nobody's
 SEGMENT = 1000                          # of the super-packets that are captured
+LOCAL_ETHERTYPE = 0x88b5                # IEEE 802's for experiments
 # Token buckets. The frozen ones let their burst pass at once, and then a byte in a second, which is
 # nothing as long as a test takes: no packet is shorter than 138 bytes, and the burst is used up,
 # but for 64 bytes of the long one.
@@ -227,6 +228,17 @@ class Capture:
         self.sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)    # SO_RCVBUFFORCE
         self.sock.bind((PEER, 3))
         self.sock.settimeout(60)
+        self.skip_older()
+
+    def skip_older(self):
+        """What has left the device before may still be on its way."""
+        marker = pk.frame(os.urandom(64), LOCAL_ETHERTYPE, mac(PEER), mac(DEV))
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as s:
+            s.bind((DEV, 0))
+            s.setsockopt(263, 20, 1)                            # PACKET_QDISC_BYPASS
+            s.send(marker)
+        while self.sock.recv(1 << 17) != marker:
+            pass
 
     def packets(self, count):
         """[(type or 0, group, bytes)]"""
