@@ -590,8 +590,48 @@ three_levels() {
 	check "but a group that is all at one of them" alone
 }
 
+# What the ranks of a host give leaves it once for each block, and one result comes in. The last block
+# is LEAVE.
+one_stream_for_host() {
+	local before_blocks before_contribs blocks
+
+	before_blocks=$(counter sw blocks) before_contribs=$(counter sw contribs)
+	run_ranks 8 inc-allreduce --type i32 --count 40000 --iters 4 &&
+		wait_for 60 no_groups_anywhere || return
+	blocks=$(($(counter sw blocks) - before_blocks))
+	expect "blocks" "$blocks" -gt 400 &&
+		expect "contributions of two hosts" "$(($(counter sw contribs) - before_contribs))" \
+			-eq $((2 * blocks))
+}
+
+ranks_at_own_nodes() {
+	local r
+
+	for ((r = 0; r < 8; r++)); do
+		rank_args "$r" "--parent 10.7.0.$((r % 2 + 1))"
+	done
+}
+
+# A node on each host, for its own ranks, below that of the switch.
+own_nodes() {
+	local h
+
+	EXTRA_NETNS=(h1 h2)
+	inc_topology_create 2
+	for h in 1 2; do
+		set_up inc -n "h$h" node add dev lo parent "$INC_NODE4"
+	done
+	ranks_at_own_nodes
+	check "a node on each host" run_ranks 8 inc-coll --quiet --timeout 20000 --seed "$RANDOM" \
+		--ops "$OPS" --tree "(0,2,4,6),(1,3,5,7)"
+	ranks_at_own_nodes
+	check "a node on each host: one stream leaves it" one_stream_for_host
+}
+
 inc_begin
 two_levels
 inc_topology_destroy
 three_levels
+inc_topology_destroy
+own_nodes
 inc_end
