@@ -6,7 +6,7 @@
 #include "honest.h"
 
 #define ROUND		(25 * NETINC_MS)
-#define ROUNDS		240u		/* 30 dead limits */
+#define ROUNDS		64u		/* 8 dead limits */
 #define JOINS		60u		/* that are refused or lead nowhere, before it gives up */
 #define MORE		(2 * OP_BLOCKS)	/* blocks, at the end */
 #define RING		(2 * MAX_WINDOW)

@@ -8,7 +8,7 @@
 #include "tree_env.h"
 
 #define ROUND		(10 * NETINC_MS)
-#define ROUNDS		1200u		/* 30 dead limits */
+#define ROUNDS		320u		/* 8 dead limits */
 /* those to whom a liar has told what keeps them waiting, and others waiting for them, go then */
 #define MISLED_ROUNDS	60u
 #define MORE		(2 * OP_BLOCKS)	/* blocks, at the end */
