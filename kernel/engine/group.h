@@ -22,6 +22,8 @@
 #include "uplink.h"
 
 #define NETINC_MAX_GONE	16
+/* nonces of nodes that have begun anew, or left, while the group formed: the last ones */
+#define NETINC_MAX_FORMER	8
 
 /* Set when the group is made, and then only read; but `size` gets less when the group shrinks. */
 struct netinc_group_cfg {
@@ -92,8 +94,6 @@ struct netinc_member {
 	u32 ranks;		/* how many are below it; a rank: 1 */
 	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
 	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
-	/* a node: its nonce before it began anew; a JOIN with that is a late copy. 0: none */
-	u32 former;
 	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */
 	/* operations before this number it had contributed to in any epoch, as its JOIN said */
 	u32 begun;
@@ -156,6 +156,9 @@ struct netinc_group {
 	/* children: entries of members[] that are used; cfg.size while they gather */
 	u32 nmembers;
 	u32 joined;		/* ranks that have come: those of members that are `present` */
+	/* nonces that are not to come again, the oldest is replaced; cleared when it begins anew */
+	u32 former[NETINC_MAX_FORMER];
+	u32 nformer;		/* so many have been added */
 	u8 height;		/* levels of nodes below this one, 0: there are none */
 	u8 levels;		/* the same below the root, of the whole group */
 	/* folds do not follow the tree of reduce/order.h: set when the first epoch begins */
@@ -380,9 +383,9 @@ u32 netinc_children_first(const struct netinc_group *g, const struct inc_join *j
 /* Is the node that has sent this JOIN child @i, which has begun anew with another nonce? */
 bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct inc_join *join,
 			      const struct netinc_peer *peer);
-/* Is this JOIN what such a child had sent before it began anew? */
-bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join,
-			    const struct netinc_peer *peer);
+/* A node that had this nonce has begun anew, or has left: its JOINs are late copies from now on. */
+void netinc_children_forget(struct netinc_group *g, u32 nonce);
+bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join);
 /* 0 or enum inc_refuse_code: are the ranks below the sender below no other child? */
 int netinc_children_check(const struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			  const struct inc_join *join, const struct netinc_peer *peer, u64 *detail);

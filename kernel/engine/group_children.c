@@ -110,15 +110,17 @@ bool netinc_children_outdated(const struct netinc_group *g, u32 i, const struct 
 	       g->members[i].nonce != be32_to_cpu(join->nonce) && is_same_node(g, i, peer);
 }
 
-bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join,
-			    const struct netinc_peer *peer)
+void netinc_children_forget(struct netinc_group *g, u32 nonce)
+{
+	g->former[g->nformer++ % NETINC_MAX_FORMER] = nonce;
+}
+
+bool netinc_children_former(const struct netinc_group *g, const struct inc_join *join)
 {
 	u32 nonce = be32_to_cpu(join->nonce), i;
 
-	if (!nonce || !netinc_join_height(join))
-		return false;
-	for (i = 0; i < g->nmembers; i++)
-		if (g->members[i].former == nonce && is_same_node(g, i, peer))
+	for (i = 0; i < min_t(u32, g->nformer, NETINC_MAX_FORMER); i++)
+		if (g->former[i] == nonce)
 			return true;
 	return false;
 }
@@ -226,7 +228,7 @@ static void replace_outdated(struct netinc_group *g, u32 child, const struct inc
 	for (i = 0; netinc_join_height(join) && i < g->nmembers; i++) {
 		if (!netinc_children_outdated(g, i, join, peer))
 			continue;
-		g->members[child].former = g->members[i].nonce;
+		netinc_children_forget(g, g->members[i].nonce);
 		if (i == child)
 			continue;
 		set_owner(g, i, child + 1);

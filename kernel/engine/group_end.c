@@ -220,6 +220,8 @@ void netinc_end_member(struct netinc_group *g, u32 rank, enum inc_err_code code,
 	g->members[rank].gone = code != INC_ERR_RANK_FAULT &&
 				(g->state != INC_GROUP_JOINING || netinc_group_shrinking(g));
 	if (g->state == INC_GROUP_JOINING) {
+		if (g->members[rank].height && code != INC_ERR_RANK_DEAD)
+			netinc_children_forget(g, g->members[rank].nonce);
 		netinc_children_gone(g, rank, code);
 		netinc_children_release(g, rank);
 		g->members[rank].aborted = code != INC_ERR_RANK_DEAD;

@@ -363,6 +363,22 @@ static void take_edge(struct netinc_group *g, const struct inc_join *join,
 		g->edge.family = 0;
 }
 
+/* One that has begun anew may have come another way. */
+static bool link_child(struct netinc_group *g, u32 rank, const struct inc_join *join,
+		       const struct netinc_peer *peer)
+{
+	bool present = g->members[rank].present;
+
+	if (present && !netinc_children_outdated(g, rank, join, peer))
+		return true;
+	if (g->ops->link(g, rank, peer))
+		return true;
+	/* nothing reaches it any more */
+	if (present)
+		netinc_children_release(g, rank);
+	return false;
+}
+
 static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *pkt,
 		    const struct inc_join *join, const struct netinc_peer *peer, u64 now,
 		    u64 *detail)
@@ -375,7 +391,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 	if (code)
 		return code;
 	*detail = rank;
-	if (netinc_children_former(g, join, peer))
+	if (netinc_join_height(join) && netinc_children_former(g, join))
 		return INC_REFUSE_UNKNOWN;
 	code = netinc_children_check(g, rank, pkt, join, peer, detail);
 	if (code)
@@ -394,7 +410,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!begun_fits_others(g, rank, pkt->opseq))
 		return INC_REFUSE_NEXT;
-	if (!m->present && !g->ops->link(g, rank, peer))
+	if (!link_child(g, rank, join, peer))
 		return INC_REFUSE_LIMIT;
 	rank = netinc_children_take(g, rank, pkt, join, peer);
 	m = &g->members[rank];
@@ -517,6 +533,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 	g->joined = 0;
 	memset(g->owner, 0, g->cfg.size * sizeof(*g->owner));
 	g->nleft = 0;
+	g->nformer = 0;
 	g->rejoined = 0;
 	g->forming = 0;
 	g->called = 0;
@@ -530,7 +547,6 @@ static void restart_group(struct netinc_group *g, u32 move)
 		g->members[i].present = false;
 		g->members[i].left = false;
 		g->members[i].aborted = false;
-		g->members[i].former = 0;
 		g->members[i].gone = false;
 		g->members[i].done = false;
 		g->members[i].rejoined = false;

@@ -17,9 +17,10 @@
  * adds n * share; INC is served while it is not negative. So it returns to about 0 after share :
  * (100 - share) bytes, and over any stretch of time in which both wait neither side is off its part
  * by more than its own longest packet: nothing starves, whatever the sizes are. Who waits alone is
- * served alone (the qdisc conserves work) and runs into no debt by that, but it wears off what the
- * absent side owes, never further than to 0. What a side owes itself stays: a sender whose queue
- * runs empty between two packets would otherwise get more than its share.
+ * served alone (the qdisc conserves work) and runs into no debt by that; nor does INC by what a
+ * child keeps when it is asked for it. But it wears off what the absent side owes, never further
+ * than to 0. What a side owes itself stays: a sender whose queue runs empty between two packets
+ * would otherwise get more than its share.
  *
  * The choice is a function of the queues, `balance` and `ahead` alone, so inc_peek() looks and
  * changes nothing, and a result that comes while a parent qdisc waits for tokens overtakes what was
@@ -231,8 +232,11 @@ static void charge_inc(struct sched_data *q, enum inc_sched_class class, u32 len
 		q->ahead += (u64)len * (100 - q->opt.control);
 }
 
-/* A packet of @len bytes leaves. */
-static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 len)
+/*
+ * A packet of @len bytes leaves. What the child has @kept, though it was asked for it, does not
+ * wait for INC, which owes it nothing.
+ */
+static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 len, bool kept)
 {
 	if (class == INC_SCHED_OTHER) {
 		if (inc_waits(q))
@@ -241,6 +245,8 @@ static void charge_class(struct sched_data *q, enum inc_sched_class class, u32 l
 			q->balance = min_t(s64, 0, q->balance + (u64)len * q->opt.share);
 	} else {
 		charge_inc(q, class, len);
+		if (kept)
+			return;
 		if (other_waits(q))
 			q->balance -= (u64)len * (100 - q->opt.share);
 		else if (q->balance > 0)
@@ -258,14 +264,16 @@ static struct sk_buff *first_packet(const struct sched_data *q, enum inc_sched_c
 
 /*
  * The next packet and its class. A child may drop all that waits when it is asked for it, or keep
- * it for now.
+ * it for now: @kept.
  */
-static struct sk_buff *next_packet(const struct sched_data *q, enum inc_sched_class *class)
+static struct sk_buff *next_packet(const struct sched_data *q, enum inc_sched_class *class,
+				   bool *kept)
 {
 	struct sk_buff *skb;
 
 	*class = pick_class(q);
 	skb = first_packet(q, *class);
+	*kept = !skb && other_waits(q);
 	if (!skb && inc_waits(q)) {
 		*class = pick_inc(q);
 		skb = first_packet(q, *class);
@@ -276,8 +284,9 @@ static struct sk_buff *next_packet(const struct sched_data *q, enum inc_sched_cl
 static struct sk_buff *inc_peek(struct Qdisc *sch)
 {
 	enum inc_sched_class class;
+	bool kept;
 
-	return next_packet(qdisc_priv(sch), &class);
+	return next_packet(qdisc_priv(sch), &class, &kept);
 }
 
 /*
@@ -319,16 +328,15 @@ static void take_packet(struct sched_data *q, enum inc_sched_class class, struct
 		__skb_unlink(skb, &b->queue);
 }
 
-/*
- * The next packet leaves. A child may show one and keep it all the same, or drop it, as sch_etf
- * does: what it has then does not keep INC waiting.
- */
-static struct sk_buff *take_next(struct sched_data *q, enum inc_sched_class *class, u64 now)
+/* The next packet leaves. A child may show one and keep it all the same, or drop it: sch_etf. */
+static struct sk_buff *take_next(struct sched_data *q, enum inc_sched_class *class, bool *kept,
+				 u64 now)
 {
-	struct sk_buff *skb = next_packet(q, class);
+	struct sk_buff *skb = next_packet(q, class, kept);
 
 	if (skb && *class == INC_SCHED_OTHER && q->child) {
 		skb = qdisc_dequeue_peeked(q->child);
+		*kept = !skb;
 		if (skb || !inc_waits(q))
 			return skb;
 		*class = pick_inc(q);
@@ -344,20 +352,21 @@ static struct sk_buff *inc_dequeue(struct Qdisc *sch)
 	struct sched_data *q = qdisc_priv(sch);
 	u64 now = ktime_get_ns();
 	enum inc_sched_class class;
-	struct sk_buff *skb = take_next(q, &class, now);
+	bool kept;
+	struct sk_buff *skb = take_next(q, &class, &kept, now);
 	struct band *b = &q->band[class];
 	u32 len;
 
 	if (!skb)
 		return NULL;
 	len = qdisc_pkt_len(skb);
-	charge_class(q, class, len);
+	charge_class(q, class, len, kept);
 	b->bytes += len;
 	b->packets += max_t(u32, skb_shinfo(skb)->gso_segs, 1);
 	qdisc_qstats_backlog_dec(sch, skb);
 	qdisc_bstats_update(sch, skb);
 	sch->q.qlen--;
-	netinc_sched_drain_left(&q->drain, len, sch->q.qlen, now);
+	netinc_sched_drain_left(&q->drain, len, inc_waits(q) || (other_waits(q) && !kept), now);
 	return skb;
 }
 

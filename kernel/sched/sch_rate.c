@@ -35,11 +35,11 @@ void netinc_sched_drain_set(struct sched_drain *d, u64 rate)
 	set_longest(d);
 }
 
-void netinc_sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now)
+void netinc_sched_drain_left(struct sched_drain *d, u32 len, bool more, u64 now)
 {
 	u64 rate;
 
-	if (!qlen) {
+	if (!more) {
 		d->since = 0;
 		return;
 	}

@@ -24,8 +24,8 @@ struct sched_drain {
 /* @rate: bits per second, 0: measure it. */
 void netinc_sched_drain_init(struct sched_drain *d, u32 mtu, u64 rate);
 void netinc_sched_drain_set(struct sched_drain *d, u64 rate);
-/* A packet of @len bytes has left, @qlen others wait. */
-void netinc_sched_drain_left(struct sched_drain *d, u32 len, u32 qlen, u64 now);
+/* A packet of @len bytes has left. @more: others wait for the link. */
+void netinc_sched_drain_left(struct sched_drain *d, u32 len, bool more, u64 now);
 /* Bits per second, told or measured; 0: not known. */
 u64 netinc_sched_drain_rate(const struct sched_drain *d);
 

@@ -2,6 +2,14 @@
 /* Layouts: datatypes of one or two elements, with gaps and in any order. */
 #include "mpi-coll.h"
 
+#if MPI_VERSION >= 4
+#define TYPE_RESIZED	PMPI_Type_create_resized_c
+#define TYPE_CONTIGUOUS	PMPI_Type_contiguous_c
+#else
+#define TYPE_RESIZED	PMPI_Type_create_resized
+#define TYPE_CONTIGUOUS	PMPI_Type_contiguous
+#endif
+
 struct place make_place(MPI_Datatype of, enum layout layout)
 {
 	struct place place = { layout, of, 1, layout != PLAIN };
@@ -11,7 +19,7 @@ struct place make_place(MPI_Datatype of, enum layout layout)
 
 	switch (layout) {
 	case SPACED:
-		PMPI_Type_create_resized(of, 0, 3 * extent, &place.type);
+		TYPE_RESIZED(of, 0, 3 * extent, &place.type);
 		break;
 	case PAIRED:
 		PMPI_Type_vector(2, 1, 2, of, &inner);
@@ -26,7 +34,7 @@ struct place make_place(MPI_Datatype of, enum layout layout)
 		place.unit = 2;
 		break;
 	case CONTIGUOUS:
-		PMPI_Type_contiguous(2, of, &place.type);
+		TYPE_CONTIGUOUS(2, of, &place.type);
 		place.unit = 2;
 		break;
 	default:

@@ -69,6 +69,7 @@ static struct {
 	u32 lose_contrib;	/* the next contributions of node 1 */
 	/* the port behind which a JOIN comes, and those of the root's children */
 	u16 port, child_port[RANKS];
+	u32 links;		/* paths to these that have been made */
 } net;
 
 static inline struct node *node_of(struct netinc_group *g)
@@ -272,8 +273,10 @@ static inline void group_event(struct netinc_group *g, enum inc_event what, u32 
 static inline bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
 	(void)peer;
-	if (!number_of(node_of(g)))
+	if (!number_of(node_of(g))) {
 		net.child_port[rank] = net.port;
+		net.links++;
+	}
 	return true;
 }
 

@@ -449,6 +449,40 @@ static void test_late_answer(void)
 	anew_after_answer(true);
 }
 
+/* However often it has begun anew, and where it has left: none of its former lives comes back. */
+static void test_former_lives(void)
+{
+	const struct netinc_group *g = &net.node[0].g;
+	u32 i;
+
+	begin_tree(false, 1, 1, 2, 2);
+	for (i = 0; i < NETINC_MAX_FORMER; i++)
+		expect(!node_joins_as(1, 0x800 + i, 0x3, true), "life %u", i);
+	for (i = 0; i < NETINC_MAX_FORMER - 1; i++)
+		expect(node_joins_as(1, 0x800 + i, 0x3, false) == INC_REFUSE_UNKNOWN, "copy %u", i);
+	netinc_end_member(&net.node[0].g, 0, INC_ERR_RANK_ABORT, net.now);
+	expect(!g->joined && g->state == INC_GROUP_FAILED, "it has left: state %u", g->state);
+	end_tree();
+
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!node_joins_as(1, 0x800, 0x3, true) && !node_joins(2, true), "JOIN");
+	netinc_end_member(&net.node[0].g, 0, INC_ERR_RANK_ABORT, net.now);
+	expect(!node_joins_as(1, 0x801, 0x1, true), "it comes again, with one rank");
+	expect(node_joins_as(1, 0x800, 0x3, false) == INC_REFUSE_UNKNOWN, "a late copy");
+	expect(!node_joins_as(1, 0x801, 0x3, true) && g->joined == RANKS, "%u ranks", g->joined);
+	end_tree();
+}
+
+/* One that begins anew may ask another address of its parent: it is answered from there. */
+static void test_anew_elsewhere(void)
+{
+	begin_tree(false, 1, 1, 2, 2);
+	expect(!node_joins_as(1, 0x800, 0x3, true) && net.links == 1, "%u paths", net.links);
+	expect(!node_joins_as(1, 0x800, 0x3, true) && net.links == 1, "%u paths", net.links);
+	expect(!node_joins_as(1, 0x801, 0x3, true) && net.links == 2, "%u paths", net.links);
+	end_tree();
+}
+
 /* Two nodes behind an address that is translated differ by their ports. */
 static void test_one_address(void)
 {
@@ -579,7 +613,8 @@ static const struct ktap_test tests[] = {
 	KTAP(test_never_forms),
 	KTAP(test_called_before), KTAP(test_begun_anew),
 	KTAP(test_begun_anew_same), KTAP(test_begun_anew_answered), KTAP(test_begun_anew_news),
-	KTAP(test_late_answer), KTAP(test_one_address), KTAP(test_thrown_out),
+	KTAP(test_late_answer), KTAP(test_former_lives), KTAP(test_anew_elsewhere),
+	KTAP(test_one_address), KTAP(test_thrown_out),
 	KTAP(test_gone_before), KTAP(test_gone_behind), KTAP(test_aborts_after_left),
 };
 

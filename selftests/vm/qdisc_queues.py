@@ -194,6 +194,31 @@ def t_child_throttled(lab):
                other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1000})
 
 
+@test("what a child keeps is no debt of INC's")
+def t_child_debt(lab):
+    with Capture() as capture:
+        lab.under_tbf(OPEN, share=50)
+        run(f"tc qdisc add dev {DEV} parent 2:1 handle 3: {FROZEN}")
+        lab.other(1472)
+        lab.other(1472)
+        for _ in range(100):
+            lab.inc("contrib", 1472)
+        lab.expect(contrib=waiting(0, 100), blocks=100,
+                   other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1472})
+        # the parent's burst is used up by a result
+        run(f"tc qdisc change dev {DEV} root handle 1: {FROZEN}")
+        lab.inc("result", 1472)
+        lab.expect(contrib=waiting(0, 100), control=waiting(0, 1), blocks=101,
+                   other={"packets": 1, "qlen": 1, "backlog": HEADERS + 1472})
+        run(f"tc qdisc change dev {DEV} parent 2:1 handle 3: {OPEN}")
+        for _ in range(5):
+            lab.other(1472)
+            lab.inc("contrib", 1472)
+        lab.thaw()
+        got = "".join(kind for kind, _ in capture.take(102 + 12))[102:]
+    equal((got.count("C"), "C" in got[:3], "O" in got[:3]), (5, True, True), f"turns: {got}")
+
+
 def send_at(nsec):
     """An other packet that sch_etf lets go at this time of CLOCK_TAI; it drops what is late."""
     with udp_socket() as s:

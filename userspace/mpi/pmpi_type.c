@@ -171,11 +171,56 @@ static bool layout_of(struct incmpi_type *type, MPI_Datatype of, MPI_Aint *lb)
 	return true;
 }
 
-static bool is_named(MPI_Datatype type, int *combiner, int n[3])
+/*
+ * What a type has been made by, and of which numbers: integers, addresses, large counts and types.
+ * MPI 4 refuses the older function for types that have been made by one with large counts.
+ */
+struct envelope {
+	int combiner;
+	MPI_Count n[4];
+};
+
+static bool envelope_get(struct envelope *e, MPI_Datatype type)
 {
-	if (PMPI_Type_get_envelope(type, &n[0], &n[1], &n[2], combiner))
+#if MPI_VERSION >= 4
+	return !PMPI_Type_get_envelope_c(type, &e->n[0], &e->n[1], &e->n[2], &e->n[3],
+					 &e->combiner);
+#else
+	int n[3];
+
+	if (PMPI_Type_get_envelope(type, &n[0], &n[1], &n[2], &e->combiner))
 		return false;
-	switch (*combiner) {
+	e->n[0] = n[0];
+	e->n[1] = n[1];
+	e->n[2] = 0;
+	e->n[3] = n[2];
+	return true;
+#endif
+}
+
+/* The type that one made of one other type, by at most three numbers of each kind, is made of. */
+static bool inner_get(MPI_Datatype *inner, MPI_Datatype type, const struct envelope *e)
+{
+	int ints[3];
+	MPI_Aint aints[3];
+#if MPI_VERSION >= 4
+	MPI_Count counts[3];
+
+	return !PMPI_Type_get_contents_c(type, e->n[0], e->n[1], e->n[2], e->n[3], ints, aints,
+					 counts, inner);
+#else
+	return !PMPI_Type_get_contents(type, (int)e->n[0], (int)e->n[1], (int)e->n[3], ints, aints,
+				       inner);
+#endif
+}
+
+static bool is_named(MPI_Datatype type)
+{
+	struct envelope e;
+
+	if (!envelope_get(&e, type))
+		return false;
+	switch (e.combiner) {
 	case MPI_COMBINER_NAMED:
 	case MPI_COMBINER_F90_REAL:
 	case MPI_COMBINER_F90_COMPLEX:
@@ -190,22 +235,24 @@ static bool is_named(MPI_Datatype type, int *combiner, int n[3])
 static bool is_dense(MPI_Datatype type)
 {
 	struct incmpi_type layout;
-	int combiner, n[3], ints[3];
+	struct envelope e;
 	MPI_Datatype inner;
-	MPI_Aint lb, aints[3];
+	MPI_Aint lb;
 	bool ret;
 
 	if (!layout_of(&layout, type, &lb) || lb || (ptrdiff_t)layout.size != layout.extent)
 		return false;
-	if (is_named(type, &combiner, n))
+	if (is_named(type))
 		return true;
-	if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS &&
-	    combiner != MPI_COMBINER_RESIZED)
+	if (!envelope_get(&e, type))
 		return false;
-	if (PMPI_Type_get_contents(type, n[0], n[1], n[2], ints, aints, &inner))
+	if (e.combiner != MPI_COMBINER_DUP && e.combiner != MPI_COMBINER_CONTIGUOUS &&
+	    e.combiner != MPI_COMBINER_RESIZED)
+		return false;
+	if (!inner_get(&inner, type, &e))
 		return false;
 	ret = is_dense(inner);
-	if (!is_named(inner, &combiner, n))
+	if (!is_named(inner))
 		PMPI_Type_free(&inner);
 	return ret;
 }
@@ -263,7 +310,6 @@ static bool derived_get(struct incmpi_type *type, MPI_Datatype of)
 
 bool pmpi_type_get(struct incmpi_type *type, MPI_Datatype *handle, MPI_Datatype of)
 {
-	int combiner, n[3];
 	MPI_Aint lb;
 
 	*handle = of;
@@ -280,7 +326,7 @@ bool pmpi_type_get(struct incmpi_type *type, MPI_Datatype *handle, MPI_Datatype 
 		memset(type, 0, sizeof(*type));
 		if (!layout_of(type, of, &lb))
 			return false;
-	} else if (is_named(of, &combiner, n)) {
+	} else if (is_named(of)) {
 		memset(type, 0, sizeof(*type));
 		if (!layout_of(type, of, &lb))
 			return false;
