@@ -216,7 +216,9 @@ static void group_event(struct netinc_group *g, enum inc_event what, u32 rank)
 
 static bool group_link(struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
-	netinc_assert(rank < g->cfg.size && !g->members[rank].present && peer->family);
+	/* another path is for who comes anew, or a node that has begun anew */
+	netinc_assert(rank < g->cfg.size && peer->family);
+	netinc_assert(!g->members[rank].present || g->members[rank].height);
 	return true;
 }
 
