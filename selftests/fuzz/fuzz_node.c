@@ -6,8 +6,8 @@
  * memory, and packets that are lost.
  *
  * A slot says what the contributions that are counted say, results are made of these (node_check.c,
- * node_env.c), answers per packet are bounded, nothing leaks, and who is honest gets the
- * right results or an error, and soon.
+ * node_env.c), answers per packet are bounded, nothing leaks, and who is honest gets the right
+ * results or an error, and soon.
  */
 #include "honest.h"
 #include "node_env.h"
