@@ -6,6 +6,20 @@
  */
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/format.c"
+#include <unistd.h>
+
+static const char *machine = "h1";
+
+/* Two machines, of which there is one here. */
+static int test_gethostname(char *name, size_t len)
+{
+	if (strlen(machine) >= len)
+		return -1;
+	memcpy(name, machine, strlen(machine) + 1);
+	return 0;
+}
+
+#define gethostname	test_gethostname
 #include "../../userspace/libinc/launcher.c"
 #include "../../userspace/libinc/shape.c"
 #include "ktap.h"
@@ -214,8 +228,36 @@ static void test_many_jobs(void)
 	expect(!same, "%zu of 2048 jobs with 2 steps each are another one", same);
 }
 
+static uint64_t job_at(const char *name, const char *master)
+{
+	struct inc_launch got;
+
+	clearenv();
+	setenv("RANK", "0", 1);
+	setenv("WORLD_SIZE", "2", 1);
+	setenv("MASTER_PORT", "29500", 1);
+	setenv("MASTER_ADDR", master, 1);
+	machine = name;
+	expect(!inc_launcher(&got), "%s", inc_errmsg(NULL));
+	return got.job;
+}
+
+/* Every machine has jobs whose ranks meet at its own address: they are not one. */
+static void test_own_address(void)
+{
+	static const char *const own[] = { "127.0.0.1", "127.9.9.9", "::1", "localhost" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		expect(job_at("h1", own[i]) == job_at("h1", own[i]), "%s: two ranks", own[i]);
+		expect(job_at("h1", own[i]) != job_at("h2", own[i]), "%s: two machines", own[i]);
+	}
+	expect(job_at("h1", "10.0.0.1") == job_at("h2", "10.0.0.1"), "ranks on two machines");
+	expect(job_at("h1", "localhost.example") == job_at("h2", "localhost.example"), "a name");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_good), KTAP(test_bad), KTAP(test_none), KTAP(test_many_jobs),
+	KTAP(test_own_address),
 };
 
 int main(int argc, char **argv)

@@ -200,8 +200,10 @@ struct inc_launch {
  * Else it is 0 with INC_RANK, and otherwise derived, so that the groups of two jobs never meet:
  * FNV-1a with 64 bits over the launcher's name as above and, for each variable that names the job
  * and is set, in the order above, its name and its value, each of these texts with a final byte of
- * 0. What names the job may be missing only if INC_JOB or INC_GROUP is set; without INC_JOB the job
- * is 0 then. MPICH's own launcher sets no PMI_JOBID: give one of the two there.
+ * 0. A MASTER_ADDR of this machine alone (127.*, ::1, localhost) is followed by the machine's name
+ * and boot_id (random(4)), as every machine has such a job. What names the job may be missing only
+ * if INC_JOB or INC_GROUP is set; without INC_JOB the job is 0 then. MPICH's own launcher sets no
+ * PMI_JOBID: give one of the two there.
  *
  * Fills *@launch and returns 0. -ENOENT: none of these is set, where inc_join() returns -EINVAL.
  * -EINVAL: a variable is missing ("RANK is set, WORLD_SIZE is not"), or has a value that it cannot

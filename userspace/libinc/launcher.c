@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -143,6 +144,30 @@ uint64_t inc_parse_job(const char *text)
 								    hash_text(HASH_BASE, text);
 }
 
+/* Does @value, of the variable @name, say that all ranks are on this machine, whichever that is? */
+static bool is_own_address(const char *name, const char *value)
+{
+	return !strcmp(name, "MASTER_ADDR") &&
+	       (!strncmp(value, "127.", 4) || !strcmp(value, "::1") ||
+		!strcmp(value, "localhost"));
+}
+
+/* The machine's name, which containers have of their own, and what is another one in every boot. */
+static uint64_t hash_machine(uint64_t hash)
+{
+	char name[256] = "", boot[64] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file) {
+		if (!fgets(boot, sizeof(boot), file))
+			boot[0] = 0;
+		fclose(file);
+	}
+	if (gethostname(name, sizeof(name) - 1))
+		name[0] = 0;
+	return hash_text(hash_text(hash, name), boot);
+}
+
 static int derive_job(const struct launcher *by, struct inc_launch *launch)
 {
 	uint64_t hash = hash_text(HASH_BASE, by->name);
@@ -160,6 +185,8 @@ static int derive_job(const struct launcher *by, struct inc_launch *launch)
 					by->rank, by->job[i]);
 		hash = hash_text(hash, by->job[i]);
 		hash = hash_text(hash, value);
+		if (is_own_address(by->job[i], value))
+			hash = hash_machine(hash);
 	}
 	launch->job = hash;
 	launch->derived = 1;
