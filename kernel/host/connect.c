@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include <linux/wait.h>
 #include <net/ipv6.h>
+#include "core/nf_hooks.h"
 #include "host/retain.h"
 #include "host/rank.h"
 #include "host/socket.h"
@@ -101,6 +102,8 @@ static int check_parent(const struct sockaddr_inc *a)
 
 static int check_addr(const struct sockaddr_inc *a, int len)
 {
+	int err;
+
 	if (len < (int)sizeof(*a))
 		return -EINVAL;
 	if (a->sinc_family != netinc_family)
@@ -114,7 +117,11 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 	if ((a->sinc_flags & INC_SA_EDGE) && !(a->sinc_flags & INC_SA_SHRINK) &&
 	    !a->sinc_parent_family)
 		return -EINVAL;
-	return check_parent(a);
+	err = check_parent(a);
+	/* nothing that comes from another port is heard here */
+	if (!err && a->sinc_parent_port && a->sinc_parent_port != htons(netinc_port))
+		err = -ERANGE;
+	return err;
 }
 
 /* Whom to join: as named, or where the group was last, or the netns' default. */
@@ -134,7 +141,7 @@ static int find_parent(struct netinc_net *nn, const struct netinc_sock *nsk,
 	memset(peer, 0, sizeof(*peer));
 	memcpy(peer->addr, a->sinc_parent, sizeof(peer->addr));
 	peer->family = a->sinc_parent_family;
-	peer->udp_port = a->sinc_parent_port ?: htons(INC_PORT);
+	peer->udp_port = a->sinc_parent_port ?: htons(netinc_port);
 	peer->ifindex = a->sinc_scope_id;
 	return 0;
 }

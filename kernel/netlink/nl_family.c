@@ -207,7 +207,7 @@ static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netli
 	}
 	peer->family = len == 4 ? AF_INET : AF_INET6;
 	memcpy(peer->addr, nla_data(addr), len);
-	peer->udp_port = htons(port ? nla_get_u16(port) : INC_PORT);
+	peer->udp_port = htons(port ? nla_get_u16(port) : netinc_port);
 	if (tb[INC_A_PARENT_IFINDEX])
 		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
 	return 0;
@@ -535,6 +535,16 @@ static void change_parent(struct netinc_net *nn, const struct netinc_peer *paren
 	netinc_event_parent(nn->net, parent);
 }
 
+/* Ranks hear what comes from the port that is INC's here, and nothing else. */
+static int check_parent_port(const struct netinc_peer *parent, struct netlink_ext_ack *extack)
+{
+	if (parent->udp_port == htons(netinc_port))
+		return 0;
+	NL_SET_ERR_MSG_FMT(extack, "port %u: expected %u, the module's here (its parameter port)",
+			   ntohs(parent->udp_port), netinc_port);
+	return -ERANGE;
+}
+
 int inc_nl_parent_set_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *tb[INC_A_PARENT_MAX + 1];
@@ -550,6 +560,8 @@ int inc_nl_parent_set_doit(struct sk_buff *skb, struct genl_info *info)
 		err = parse_addr(&parent, tb, info->extack);
 	if (!err)
 		err = check_parent_addr(&parent, info->extack);
+	if (!err)
+		err = check_parent_port(&parent, info->extack);
 	if (!err)
 		change_parent(netinc_net(genl_info_net(info)), &parent);
 	return err;

@@ -118,7 +118,7 @@ enum {
 enum {
 	INC_A_PARENT_UNSPEC,
 	INC_A_PARENT_ADDR,	/* binary, 4 or 16 bytes, network order */
-	INC_A_PARENT_PORT,	/* u16, host order: default INC_PORT */
+	INC_A_PARENT_PORT,	/* u16, host order: default the module's (parameter port) */
 	INC_A_PARENT_IFINDEX,	/* u32: of a link-local address */
 	__INC_A_PARENT_MAX
 };

@@ -46,7 +46,8 @@ struct sockaddr_inc {
 	__u32	sinc_rank;		/* 0 .. size - 1 */
 	__u32	sinc_size;		/* 1 .. INC_MAX_RANKS */
 	__u16	sinc_parent_family;	/* AF_INET, AF_INET6; 0: netns default (`inc parent`) */
-	__be16	sinc_parent_port;	/* 0: INC_PORT */
+	/* 0, or the module's own (its parameter port), which is that of all hosts; else ERANGE */
+	__be16	sinc_parent_port;
 	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
 	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
 	__u8	sinc_key[INC_KEY_LEN];

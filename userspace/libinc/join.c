@@ -120,6 +120,8 @@ static const char *refusal(int err)
 		return "the tenant has all the groups or memory it may (there: inc tenant show)";
 	case -EBUSY:
 		return "an older run of the group has not ended";
+	case -ERANGE:
+		return "its port is not INC's on this machine, from which answers have to come (inc caps)";
 	case -EMSGSIZE:
 		return "the path's MTU is too small";
 	case -ESTALE:
