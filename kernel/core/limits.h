@@ -56,6 +56,12 @@ struct netinc_user {
 	kuid_t uid;
 	struct workqueue_struct *wq;	/* for work that may wait for what the user does */
 	struct work_struct free;
+	/*
+	 * The last process that ended and had waited in vain for a socket to leave, and when
+	 * (jiffies); it is only compared, and may be gone
+	 */
+	const struct pid *gave_up_by;
+	unsigned long gave_up_at;
 	struct netinc_account account;
 };
 

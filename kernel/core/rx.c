@@ -16,6 +16,7 @@
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
 #include <net/route.h>
+#include <net/xfrm.h>
 #include "core/nf_hooks.h"
 #include "core/skb_contig.h"
 #include "core/rx.h"
@@ -48,6 +49,8 @@ static enum skb_drop_reason drop_reason(enum inc_counter drop)
 		return SKB_DROP_REASON_NO_SOCKET;
 	case INC_C_DROP_MALFORMED:
 		return SKB_DROP_REASON_HDR_TRUNC;
+	case INC_C_DROP_POLICY:
+		return SKB_DROP_REASON_XFRM_POLICY;
 	default:
 		return SKB_DROP_REASON_NOT_SPECIFIED;
 	}
@@ -346,6 +349,9 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	check = uh->check;
 	af = family == NFPROTO_IPV4 ? AF_INET : AF_INET6;
 	err = sent_to_one(&rx, family, &ip6) ? 0 : -INC_C_DROP_ADDRESS;
+	/* as UDP would ask; what a bridge hands over has been nowhere near IP */
+	if (!err && via == port && !xfrm_policy_check(NULL, XFRM_POLICY_IN, skb, af))
+		err = -INC_C_DROP_POLICY;
 	/*
 	 * memory of a device is out of the CPU's reach; pages that a guest waits for would be kept
 	 * from it as long as a group keeps the packet

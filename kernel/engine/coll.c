@@ -238,14 +238,41 @@ static u32 rounds_of(const struct netinc_op *op, u64 elems)
 	return 2 + ((u32)(elems - op->head) - 1) / op->full;
 }
 
+static u64 *longest_shares(const struct netinc_op *op)
+{
+	return op->before + 3 * ((size_t)op->size + 1);
+}
+
+/* What rank @from sends counts for the step in which it sends it. */
+static void survey_rank(const struct netinc_op *op, u64 *longest, u32 from)
+{
+	u32 to;
+
+	for (to = 0; to < op->size; to++) {
+		u32 step = mod_size(to + op->size - from, op->size);
+
+		longest[step] = max(longest[step], elems_of(op, from, to));
+	}
+}
+
+void netinc_coll_survey(struct netinc_op *op)
+{
+	u64 *longest;
+	u32 i;
+
+	if (op->surveyed || !op->counts || layout_of(op) != PAIRS)
+		return;
+	longest = longest_shares(op);
+	memset(longest, 0, op->size * sizeof(*longest));
+	for (i = 0; i < op->size; i++)
+		survey_rank(op, longest, i);
+	op->surveyed = true;
+}
+
 /* Step @step takes as many rounds as its longest share. */
 static u32 rounds_of_step(const struct netinc_op *op, u32 step)
 {
-	u32 most = 0, i;
-
-	for (i = 0; i < op->size; i++)
-		most = max(most, rounds_of(op, elems_of(op, i, mod_size(i + step, op->size))));
-	return most;
+	return rounds_of(op, longest_shares(op)[step]);
 }
 
 /* The table for shares that differ: three rows of shares + 1 numbers. */
@@ -255,6 +282,7 @@ static void cut_counts(struct netinc_op *op)
 	u64 *blocks = op->before, *sent = blocks + op->size + 1, *got = sent + op->size + 1;
 	struct netinc_share s;
 
+	netinc_coll_survey(op);
 	blocks[0] = 0;
 	sent[0] = 0;
 	got[0] = 0;

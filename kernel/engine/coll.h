@@ -43,6 +43,7 @@ struct netinc_op {
 	/* INC_MODE_COUNTS: [size], PAIRS: [size * size], element from * size + to */
 	const u32 *counts;
 	u64 *before;		/* likewise: NETINC_BEFORE(size) numbers, written by the endpoint */
+	bool surveyed;		/* netinc_coll_survey() has written those that are its own */
 
 	/* filled in by the endpoint */
 	u32 seq;		/* operation sequence number in the group */
@@ -62,8 +63,11 @@ struct netinc_op {
 	u32 absent[INC_MAX_RANKS / 32];
 };
 
-/* Blocks, elements sent and elements got before each share or step, and in all. */
-#define NETINC_BEFORE(size)	(3 * ((size_t)(size) + 1))
+/*
+ * Blocks, elements sent and elements got before each share or step, and in all; and the most
+ * elements that a step moves from one rank to another.
+ */
+#define NETINC_BEFORE(size)	(4 * ((size_t)(size) + 1))
 
 /* A block as one rank sees it. */
 struct netinc_block {
@@ -84,6 +88,11 @@ struct netinc_share {
 /* 0 or a negative errno for an operation that no rank may submit. size and rank are set. */
 int netinc_coll_check(const struct netinc_op *op);
 
+/*
+ * What cutting it needs to know of all its counts, which takes size * size steps for PAIRS: once,
+ * when they are filled in. Who does not call it has netinc_coll_cut() do it.
+ */
+void netinc_coll_survey(struct netinc_op *op);
 /* Cut it: sets head, full, rounds, blocks and what before points to. */
 void netinc_coll_cut(struct netinc_op *op, u32 block_bytes);
 /* Block @idx of an operation that has been cut. */

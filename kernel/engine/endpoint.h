@@ -600,7 +600,8 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
  * Queue an operation that netinc_coll_check() passed. 0, -ENOTCONN or -ESHUTDOWN; op_done() may be
  * called at once. An exchange of counts is submitted right before the operation that it is for,
  * which is on hold: when the exchange is done, op_done() fills in its counts (or its error, the
- * same at all ranks) and clears hold.
+ * same at all ranks) and clears hold; or this is done later, with netinc_ep_number() and
+ * netinc_ep_pump() behind it.
  */
 int netinc_ep_submit(struct netinc_ep *ep, struct netinc_op *op, u64 now);
 /* Send what the window allows. */

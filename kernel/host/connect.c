@@ -238,6 +238,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key,
 	       sizeof(cfg.key));
 	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake_socket);
+	memzero_explicit(cfg.key, sizeof(cfg.key));
 	if (IS_ERR(rank))
 		return PTR_ERR(rank);
 	rank->last_handle = nsk->prev.last_handle;
@@ -265,17 +266,19 @@ static bool join_ended(struct netinc_rank *rank)
 /* The result of a join that has ended, told once. Under the socket's lock. */
 static int finish_join(struct sock *sk, struct netinc_rank *rank)
 {
+	/* another connect() may have told it too, and have begun anew: that is not ours to end */
+	bool own = netinc_sk(sk)->rank == rank;
 	struct socket *sock = sk->sk_socket;
 	int err;
 
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
 	if (rank->joined) {
-		sock->state = SS_CONNECTED;
+		if (own)
+			sock->state = SS_CONNECTED;
 		return 0;
 	}
-	/* another connect() may have told it too, and have begun anew: that is not ours to end */
-	if (netinc_sk(sk)->rank == rank) {
+	if (own) {
 		sock->state = SS_UNCONNECTED;
 		sock_error(sk);
 	}
@@ -391,15 +394,35 @@ static bool try_leave(struct netinc_rank *rank)
 	return !wait;
 }
 
-/* Waits until the rank has left, at most LINGER, and no longer when the process is killed. */
+/*
+ * A process that ends closes its sockets one after the other, and nothing can end it sooner: when
+ * it has waited for one of them in vain, it does not wait for the others.
+ */
+static bool has_given_up(const struct netinc_user *user)
+{
+	return (current->flags & PF_EXITING) &&
+	       READ_ONCE(user->gave_up_by) == task_tgid(current) &&
+	       time_before(jiffies, READ_ONCE(user->gave_up_at) + LINGER);
+}
+
+static void give_up(struct netinc_user *user)
+{
+	WRITE_ONCE(user->gave_up_at, jiffies);
+	WRITE_ONCE(user->gave_up_by, task_tgid(current));
+}
+
+/* Waits until the rank has left, at most LINGER, and no longer if the process is killed by then. */
 static void await_leave(struct sock *sk, struct netinc_rank *rank)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	long left = LINGER;
+	long left = has_given_up(rank->user) ? 0 : LINGER;
 
 	add_wait_queue(sk_sleep(sk), &wait);
-	while (!try_leave(rank) && left && !fatal_signal_pending(current))
+	while (!try_leave(rank) && left && !fatal_signal_pending(current)) {
 		left = wait_woken(&wait, TASK_KILLABLE, left);
+		if (!left)
+			give_up(rank->user);
+	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 }
 

@@ -4,10 +4,18 @@
  *
  *	gather, scatter		the root says all N counts, every other rank its own
  *	alltoall		every rank says what it sends to each, then what it expects of each
+ *
+ * The counts of an alltoall are as many as the square of the ranks, and all ranks of this host get
+ * the last of them with one packet: where they are many the worker of the rank merges them
+ * (netinc_counts_work()), with softirqs on. The request stays, as it is freed under pin->mutex.
  */
 #include <linux/overflow.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "host/counts.h"
+#include "host/rank.h"
+
+#define MERGE_AT_ONCE	32u	/* ranks of a group, at most, whose counts softirq merges */
 
 static bool is_pairs(const struct netinc_op *op)
 {
@@ -96,19 +104,19 @@ static const __le32 *counts_of(const struct netinc_counts *c, u32 rank)
 	return c->theirs + others + (of->root != of->rank && of->root < rank ? of->size - 1 : 0);
 }
 
-static void set_contradiction(struct netinc_op *of, u32 from, u32 to)
+static void set_contradiction(struct netinc_counts *c, u32 from, u32 to)
 {
-	of->error.code = INC_ERR_COUNTS;
-	of->error.opseq = of->seq;
-	of->error.rank[0] = from;
-	of->error.rank[1] = to;
+	c->error.code = INC_ERR_COUNTS;
+	c->error.opseq = c->of->seq;
+	c->error.rank[0] = from;
+	c->error.rank[1] = to;
 }
 
 /* The first contradiction is the same one at every rank. */
 static void merge_rank(struct netinc_counts *c, u32 *counts, u32 rank)
 {
 	const __le32 *it = counts_of(c, rank), *root = counts_of(c, c->of->root);
-	struct netinc_op *of = c->of;
+	const struct netinc_op *of = c->of;
 	u32 i, sends, expects;
 
 	if (is_pairs(of)) {
@@ -116,28 +124,86 @@ static void merge_rank(struct netinc_counts *c, u32 *counts, u32 rank)
 			sends = le32_to_cpu(it[i]);
 			expects = le32_to_cpu(counts_of(c, i)[of->size + rank]);
 			counts[count_at(of, rank, i)] = sends;
-			of->count += sends;
-			if (sends != expects && !of->error.code)
-				set_contradiction(of, rank, i);
+			c->total += sends;
+			if (sends != expects && !c->error.code)
+				set_contradiction(c, rank, i);
 		}
 		return;
 	}
 	counts[rank] = le32_to_cpu(root[rank]);
-	of->count += counts[rank];
-	if (rank == of->root || le32_to_cpu(*it) == counts[rank] || of->error.code)
+	c->total += counts[rank];
+	if (rank == of->root || le32_to_cpu(*it) == counts[rank] || c->error.code)
 		return;
 	if (of->coll == INC_COLL_GATHER)
-		set_contradiction(of, rank, of->root);
+		set_contradiction(c, rank, of->root);
 	else
-		set_contradiction(of, of->root, rank);
+		set_contradiction(c, of->root, rank);
 }
 
-void netinc_counts_done(struct netinc_counts *c)
+/* What has been merged is the operation's. */
+static void settle_counts(struct netinc_counts *c)
+{
+	c->of->count = c->total;
+	c->of->error = c->error;
+	c->of->hold = false;
+}
+
+void netinc_counts_done(struct netinc_rank *rank, struct netinc_counts *c)
 {
 	u32 *counts = (u32 *)c->of->counts, i;
 
-	c->of->count = 0;
+	lockdep_assert_held(&rank->lock);
+	if (c->of->size > MERGE_AT_ONCE) {
+		c->arrived = true;
+		netinc_pin_kick(rank);
+		return;
+	}
 	for (i = 0; i < c->of->size; i++)
 		merge_rank(c, counts, i);
-	c->of->hold = false;
+	settle_counts(c);
+}
+
+/* The oldest request whose counts are here and have not been merged; NULL: there is none. */
+static struct netinc_op_request *next_arrived(struct netinc_rank *rank)
+{
+	struct netinc_op_request *req, *found = NULL;
+
+	spin_lock_bh(&rank->lock);
+	list_for_each_entry(req, &rank->pending, list)
+		if (req->counts && req->counts->arrived) {
+			req->counts->arrived = false;
+			found = req;
+			break;
+		}
+	spin_unlock_bh(&rank->lock);
+	return found;
+}
+
+/* Nobody else looks at the counts of an operation that is on hold, or has failed meanwhile. */
+static void merge_counts(struct netinc_counts *c)
+{
+	u32 *counts = (u32 *)c->of->counts, i;
+
+	for (i = 0; i < c->of->size; i++) {
+		merge_rank(c, counts, i);
+		cond_resched();
+	}
+	netinc_coll_survey(c->of);
+}
+
+void netinc_counts_work(struct netinc_rank *rank)
+{
+	struct netinc_op_request *req;
+
+	lockdep_assert_held(&rank->pin.mutex);
+	while ((req = next_arrived(rank))) {
+		merge_counts(req->counts);
+		netinc_rank_lock(rank);
+		if (!req->done && !rank->dead) {
+			settle_counts(req->counts);
+			netinc_ep_number(&rank->ep);
+			netinc_ep_pump(&rank->ep, rank->now);
+		}
+		netinc_rank_unlock(rank);
+	}
 }

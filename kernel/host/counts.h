@@ -10,11 +10,18 @@
 #include "engine/coll.h"
 #include "core/limits.h"
 
+struct netinc_rank;
+
 struct netinc_counts {
 	struct netinc_op op;		/* INC_MODE_COUNTS_PHASE */
 	struct netinc_op *of;		/* what it is for */
 	__le32 *mine;			/* what this rank says */
 	__le32 *theirs;			/* what the others say, in the order of ranks */
+	/* they are here, and the worker is to merge them; rank->lock */
+	bool arrived;
+	u64 total;			/* of those that have been merged */
+	/* code INC_ERR_NONE: none of these contradicts another one */
+	struct netinc_error error;
 	u32 len[];			/* [size] numbers of each rank */
 };
 
@@ -22,7 +29,12 @@ struct netinc_counts {
 struct netinc_counts *netinc_counts_alloc(struct netinc_op *of, struct netinc_mem *mem);
 void netinc_counts_free(struct netinc_counts *c);
 
-/* All is here: complete the counts of the operation, or make it fail. */
-void netinc_counts_done(struct netinc_counts *c);
+/*
+ * All is here: the counts of the operation are completed, or it is made to fail, at once or by the
+ * worker; then it is not on hold any more. Under rank->lock.
+ */
+void netinc_counts_done(struct netinc_rank *rank, struct netinc_counts *c);
+/* What the worker has to do for that, under pin->mutex. */
+void netinc_counts_work(struct netinc_rank *rank);
 
 #endif

@@ -4,6 +4,7 @@
 #include <net/l3mdev.h>
 #include "core/limits.h"
 #include "host/rank.h"
+#include "host/socket.h"
 #include "node/edge.h"
 
 static struct hlist_head *ranks_of(struct netinc_net *nn, const struct netinc_meeting *meeting)
@@ -90,22 +91,45 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 	return false;
 }
 
-struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting, u64 lineage)
+static struct netinc_rank *find_paying_rank(struct netinc_net *nn,
+					    const struct netinc_meeting *meeting, u64 lineage)
 {
-	struct netinc_user *user = NULL;
-	struct netinc_rank *rank;
+	struct netinc_rank *rank, *found = NULL;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
 		if (lineage ? !goes_on_here(rank, meeting, lineage) :
 			      !is_meeting(nn, rank, meeting))
 			continue;
-		if (!kref_get_unless_zero(&rank->user->ref))
+		if (!kref_get_unless_zero(&rank->ref))
 			continue;
-		user = rank->user;
+		found = rank;
 		break;
 	}
 	rcu_read_unlock();
-	return user;
+	return found;
+}
+
+struct sock *netinc_edge_find_payer(struct netinc_net *nn, const struct netinc_meeting *meeting,
+				    u64 lineage)
+{
+	struct netinc_rank *rank = find_paying_rank(nn, meeting, lineage);
+	struct sock *sk;
+
+	if (!rank)
+		return NULL;
+	sk = rank->sk;
+	sock_hold(sk);
+	netinc_rank_put(rank);
+	return sk;
+}
+
+struct netinc_user *netinc_edge_user(struct sock *payer)
+{
+	return netinc_sk(payer)->user;
+}
+
+struct mem_cgroup *netinc_edge_memcg(struct sock *payer)
+{
+	return netinc_sk(payer)->memcg;
 }

@@ -296,7 +296,9 @@ static int enqueue_request(struct netinc_rank *rank, struct netinc_op_request *r
 	int err = -EAGAIN;
 
 	netinc_rank_lock(rank);
-	if (rank->nreqs >= NETINC_MAX_REQS)
+	if (rank->dead)
+		err = -ENOTCONN;
+	if (rank->dead || rank->nreqs >= NETINC_MAX_REQS)
 		goto out;
 	rank->nreqs++;
 	req->handle = ++rank->last_handle;

@@ -151,7 +151,7 @@ static void ep_op_done(struct netinc_ep *ep, struct netinc_op *op)
 	struct netinc_rank *rank = netinc_rank_of(ep);
 
 	if (op->mode & INC_MODE_COUNTS_PHASE && !op->error.code)
-		netinc_counts_done(container_of(op, struct netinc_counts, op));
+		netinc_counts_done(rank, container_of(op, struct netinc_counts, op));
 	else if (op != &rank->leave && !(op->mode & INC_MODE_COUNTS_PHASE))
 		netinc_op_request_done(rank, op);
 }
@@ -408,8 +408,6 @@ static int net_use(struct netinc_net *nn)
 
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);
-	if (!err)
-		netinc_edge_pay(nn);
 	mutex_unlock(&nn->mutex);
 	return err;
 }

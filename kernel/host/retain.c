@@ -3,13 +3,22 @@
  * Retained payload, with which a rank can go on at another node. It is copied: a packet may be much
  * larger than the little of it that has to be kept, and nobody is charged for packets.
  */
+#include <linux/local_lock.h>
 #include <linux/log2.h>
+#include <linux/percpu.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "host/retain.h"
 #include "core/events.h"
 #include "host/rank.h"
 #include "host/socket.h"
+
+struct paying {
+	/* the CPU's active memcg in softirq, as far as it is changed here */
+	local_lock_t lock;
+};
+
+static DEFINE_PER_CPU(struct paying, paying) = { .lock = INIT_LOCAL_LOCK(lock) };
 
 /*
  * Room for @n chunks of entries, places for what they stand for, and one more place: what is new is
@@ -37,13 +46,21 @@ static void uncharge_store(struct netinc_rank *rank)
 	rank->store.charged = 0;
 }
 
-/* Paid for by the cgroup of who made the socket, and not by whoever is interrupted. */
+/*
+ * Paid for by the cgroup of who made the socket, and not by whoever is interrupted. Which one pays
+ * is a CPU's, in softirq: where softirqs may be preempted (PREEMPT_RT) the lock keeps another one
+ * from restoring it in the wrong order.
+ */
 static void *alloc_charged(struct netinc_rank *rank, size_t n, size_t size)
 {
-	struct mem_cgroup *old = set_active_memcg(netinc_sk(rank->sk)->memcg);
-	void *p = kcalloc(n, size, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
+	struct mem_cgroup *old;
+	void *p;
 
+	local_lock_nested_bh(&paying.lock);
+	old = set_active_memcg(netinc_sk(rank->sk)->memcg);
+	p = kcalloc(n, size, GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	set_active_memcg(old);
+	local_unlock_nested_bh(&paying.lock);
 	return p;
 }
 

@@ -59,8 +59,8 @@ static bool ask_for_tree(struct netinc_rank *rank)
 	request = kmalloc(struct_size(request, peers, ep->cfg.size), GFP_ATOMIC | __GFP_NOWARN);
 	if (!request)
 		return false;
-	request->payer = rank->user;
-	kref_get(&rank->user->ref);
+	request->payer = rank->sk;
+	sock_hold(rank->sk);
 	request->root_nonce = ep->cfg.nonce;
 	netinc_tree_describe(&request->tree, ep);
 	for (i = 0; i < ep->cfg.size; i++) {

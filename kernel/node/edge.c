@@ -14,14 +14,9 @@
 
 #define MAX_TREE_REQUESTS	64	/* that have been asked for and not been made */
 
-void netinc_edge_pay(struct netinc_net *nn)
-{
-	netinc_node_paid(nn->edge);
-}
-
 static void free_request(struct netinc_tree_request *request)
 {
-	netinc_user_put(request->payer);
+	sock_put(request->payer);
 	kfree(request);
 }
 

@@ -8,13 +8,15 @@
 #define NETINC_NODE_EDGE_H
 
 #include <linux/list.h>
+#include <linux/memcontrol.h>
+#include <net/sock.h>
 #include "core/netns.h"
 #include "engine/group.h"
 
 /* A tree that a rank of this host has heard of: made in process context. */
 struct netinc_tree_request {
 	struct list_head list;	/* edge->tree_requests; edge->lock */
-	struct netinc_user *payer;	/* of that rank, with a reference */
+	struct sock *payer;		/* that rank's socket, with a reference */
 	u32 root_nonce;			/* the nonce of that rank's JOIN */
 	struct netinc_tree_cfg tree;
 	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
@@ -23,8 +25,6 @@ struct netinc_tree_request {
 
 /* Functions of the node, for ranks (edge.c). */
 
-/* Under nn->mutex: the caller's cgroup pays for what the edge will need, if none does yet. */
-void netinc_edge_pay(struct netinc_net *nn);
 /* Takes @request over, also if it returns false: there are too many, or the edge is gone. */
 bool netinc_edge_request_tree(struct netinc_net *nn, struct netinc_tree_request *request);
 
@@ -52,10 +52,13 @@ bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *me
  */
 bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
 /*
- * Its user, with a reference, who pays for what the group needs; of a group that has come here,
- * with @lineage: that of a rank here. NULL: it is gone.
+ * Its socket, with a reference, whose user and cgroup pay for what the group needs; of a group that
+ * has come here, with @lineage: that of a rank here. NULL: it is gone.
  */
-struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting, u64 lineage);
+struct sock *netinc_edge_find_payer(struct netinc_net *nn, const struct netinc_meeting *meeting,
+				    u64 lineage);
+/* Who pays, as long as there is a reference of the socket. */
+struct netinc_user *netinc_edge_user(struct sock *payer);
+struct mem_cgroup *netinc_edge_memcg(struct sock *payer);
 
 #endif

@@ -160,13 +160,6 @@ struct netinc_node *netinc_node_alloc(struct netinc_net *nn, const struct netinc
 	return node;
 }
 
-void netinc_node_paid(struct netinc_node *node)
-{
-	lockdep_assert_held(&node->nn->mutex);
-	if (!node->memcg)
-		WRITE_ONCE(node->memcg, get_mem_cgroup_from_mm(current->mm));
-}
-
 int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 		    const struct netinc_node_cfg *cfg)
 {
@@ -184,7 +177,7 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 		kfree_sensitive(node);
 		return err;
 	}
-	netinc_node_paid(node);
+	node->memcg = get_mem_cgroup_from_mm(current->mm);
 	INIT_WORK(&node->work, node_work);
 	node->dev = dev;
 	node->ifindex = dev ? dev->ifindex : 0;

@@ -130,14 +130,10 @@ struct netinc_node {
 	struct work_struct work;
 	atomic_t ngroups;
 	bool in_use;		/* edge: holds a use of the netns; nn->mutex */
-	/* pays for groups, with a reference; see netinc_node_paid() */
+	/* of who has added it, with a reference: pays for groups; NULL at the edge, see edge.h */
 	struct mem_cgroup *memcg;
 };
 
-/*
- * Under nn->mutex: the caller's cgroup pays for what the node will need, unless one does already.
- */
-void netinc_node_paid(struct netinc_node *node);
 /*
  * Makes a node, under nn->mutex. @dev: NULL for all devices. -EEXIST, -ENODEV, -EADDRINUSE (UDP
  * port), ...

@@ -454,15 +454,30 @@ struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pen
 					.vrf = pending->creator.vrf };
 }
 
+/* The socket of the rank that a group at the edge is for, with a reference; NULL: it is gone. */
+static struct sock *find_paying_socket(struct netinc_node *edge,
+				       const struct netinc_pending_group *pending)
+{
+	struct netinc_meeting meeting = netinc_node_meeting(pending);
+
+	return netinc_edge_find_payer(edge->nn, &meeting, pending->lineage);
+}
+
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending)
 {
-	struct netinc_meeting meeting = netinc_node_meeting(pending);
 	struct netinc_user *payer = pending->payer ?: node->nn->owner;
+	struct sock *sk = NULL;
 
-	if (netinc_node_is_edge(node) && !pending->payer)
-		return netinc_edge_find_payer(node->nn, &meeting, pending->lineage);
+	if (netinc_node_is_edge(node) && !pending->payer) {
+		sk = find_paying_socket(node, pending);
+		if (!sk)
+			return NULL;
+		payer = netinc_edge_user(sk);
+	}
 	kref_get(&payer->ref);
+	if (sk)
+		sock_put(sk);
 	return payer;
 }
 
@@ -566,12 +581,29 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	return err;
 }
 
-int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
+/* The group's memory is charged to the cgroup of whoever pays for it. */
+static int create_group_for(struct mem_cgroup *memcg, struct netinc_node *node,
+			    const struct netinc_pending_group *pending)
 {
-	struct mem_cgroup *old = set_active_memcg(READ_ONCE(node->memcg));
+	struct mem_cgroup *old = set_active_memcg(memcg);
 	int err = create_group(node, pending);
 
 	set_active_memcg(old);
+	return err;
+}
+
+int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
+{
+	struct sock *sk;
+	int err;
+
+	if (!netinc_node_is_edge(node))
+		return create_group_for(node->memcg, node, pending);
+	sk = find_paying_socket(node, pending);
+	if (!sk)
+		return -ENOENT;
+	err = create_group_for(netinc_edge_memcg(sk), node, pending);
+	sock_put(sk);
 	return err;
 }
 
@@ -619,7 +651,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 						.lineage = tree->lineage,
 						.settings = tree->settings,
 						.block = tree->block,
-						.payer = request->payer };
+						.payer = netinc_edge_user(request->payer) };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;
 	struct netinc_node_group *g;
@@ -646,7 +678,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request)
 {
-	struct mem_cgroup *old = set_active_memcg(READ_ONCE(edge->memcg));
+	struct mem_cgroup *old = set_active_memcg(netinc_edge_memcg(request->payer));
 	int err = create_tree(edge, request);
 
 	set_active_memcg(old);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Deficit round robin among groups. */
 #include <linux/jhash.h>
+#include <linux/math64.h>
 #include <linux/random.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
@@ -97,14 +98,44 @@ static struct sched_flow *flow_of(struct sched_flows *f, u32 group)
 	return idle;
 }
 
-/* Gives groups without credit some and puts them at the end, until the first group has some. */
+static u64 quantum_of(const struct sched_flows *f, const struct sched_flow *flow)
+{
+	return (u64)f->quantum * flow->weight;
+}
+
+/* Rounds after which @flow has credit; it has none now. */
+static u64 rounds_in_debt(const struct sched_flows *f, const struct sched_flow *flow)
+{
+	return div64_u64(-flow->credit, quantum_of(f, flow)) + 1;
+}
+
+/* No group has credit: all get at once what they would in the rounds in which none gets any. */
+static void skip_rounds(struct sched_flows *f)
+{
+	struct sched_flow *flow;
+	u64 rounds = ~0ULL;
+
+	list_for_each_entry(flow, &f->active, active)
+		rounds = min(rounds, rounds_in_debt(f, flow));
+	list_for_each_entry(flow, &f->active, active)
+		flow->credit += (rounds - 1) * quantum_of(f, flow);
+}
+
+/*
+ * Gives groups without credit some and puts them at the end, until the first group has some. A
+ * packet may be as long as a size table (tc-stab(8)) says, and the debt so large that this would
+ * take many rounds.
+ */
 static void next_active(struct sched_flows *f)
 {
 	struct sched_flow *flow;
+	u32 looked = 0;
 
 	while ((flow = list_first_entry_or_null(&f->active, struct sched_flow, active)) &&
 	       flow->credit <= 0) {
-		flow->credit += (u64)f->quantum * flow->weight;
+		if (looked++ == SCHED_FLOWS)
+			skip_rounds(f);
+		flow->credit += quantum_of(f, flow);
 		list_move_tail(&flow->active, &f->active);
 	}
 }

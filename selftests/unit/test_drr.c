@@ -70,6 +70,55 @@ static void test_shares(void)
 	share_link(82, 1514);
 }
 
+static void test_many_debts(void)
+{
+	struct sk_buff *skb;
+	u32 i, group;
+
+	alarm(10);
+	expect(!netinc_sched_flows_init(&flows, 0), "there is memory");
+	for (i = 0; i < 8; i++)
+		for (group = 0; group < 128; group++) {
+			skbs[0][i * 128 + group] = (struct sk_buff){ .len = ~0u };
+			netinc_sched_flows_add(&flows, group, &skbs[0][i * 128 + group]);
+		}
+	for (i = 0; i < 8 * 128; i++) {
+		skb = netinc_sched_flows_first(&flows);
+		expect(skb, "packet %u", i);
+		netinc_sched_flows_take(&flows, 0);
+	}
+	expect(!flows.qlen, "%u are left", flows.qlen);
+	alarm(0);
+	netinc_sched_flows_destroy(&flows);
+}
+
+/* A size table makes of packets what it likes: the debts are paid in the same order, but soon. */
+static void test_long_debts(void)
+{
+	struct sk_buff *skb;
+	u32 i;
+
+	alarm(30);
+	expect(!netinc_sched_flows_init(&flows, 0), "there is memory");
+	/* 1 to 3 times as long: the shorter they are, the more of them go before the next is due */
+	for (i = 0; i < 4; i++) {
+		skbs[0][i] = (struct sk_buff){ .len = 1u << 30 };
+		skbs[1][i] = (struct sk_buff){ .len = 3u << 30 };
+		netinc_sched_flows_add(&flows, 0, &skbs[0][i]);
+		netinc_sched_flows_add(&flows, 1, &skbs[1][i]);
+	}
+	for (i = 0; i < 8; i++) {
+		static const u32 group[8] = { 0, 1, 0, 0, 0, 1, 1, 1 };
+
+		skb = netinc_sched_flows_first(&flows);
+		expect((skb - skbs[0]) / PACKETS == group[i], "packet %u is group %u's", i,
+		       (u32)((skb - skbs[0]) / PACKETS));
+		netinc_sched_flows_take(&flows, 0);
+	}
+	alarm(0);
+	netinc_sched_flows_destroy(&flows);
+}
+
 /* A device may have an MTU of 0, and get another one later. */
 static void test_no_mtu(void)
 {
@@ -82,6 +131,8 @@ static void test_no_mtu(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_shares),
 	KTAP(test_no_mtu),
+	KTAP(test_long_debts),
+	KTAP(test_many_debts),
 };
 
 int main(int argc, char **argv)

@@ -209,12 +209,14 @@ namespaces() {
 }
 
 parents() {
-	inc -n h1 parent set 10.7.0.254 port 7000 || return
-	expect parent "$(inc -n h1 parent show)" = "parent 10.7.0.254 port 7000" || return
+	inc -n h1 parent set 10.7.0.254 port 5227 || return
+	expect parent "$(inc -n h1 parent show)" = "parent 10.7.0.254 port 5227" || return
+	told 1 "inc: parent set: port 7000: expected 5227, the module's here (its parameter port)" \
+		inc -n h1 parent set 10.7.0.253 port 7000 || return
 	inc -n h1 parent set fe80::1 dev eth0 || return
 	expect parent "$(inc -n h1 parent show)" = "parent fe80::1 port 5227 dev eth0" || return
-	inc -n h1 parent set fe80::2%eth0 port 7001 || return
-	expect parent "$(inc -n h1 parent show)" = "parent fe80::2 port 7001 dev eth0" || return
+	inc -n h1 parent set fe80::2%eth0 port 5227 || return
+	expect parent "$(inc -n h1 parent show)" = "parent fe80::2 port 5227 dev eth0" || return
 	inc -n h1 parent del || return
 	expect parent "$(inc -n h1 parent show)" = "no parent is set" || return
 	inc -n h1 parent set "$INC_NODE4"

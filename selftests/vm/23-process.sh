@@ -54,6 +54,27 @@ loads_again() {
 	run_ranks 3 inc-allreduce --count 700 --iters 3
 }
 
+# The port is the module's everywhere where nothing else is said, and another one is of no use.
+at_another_port() {
+	local ret=0 out h
+
+	insert_module inc port=5300 && inc -n sw node add dev br0 || return
+	for h in 1 2 3; do
+		inc -n "h$h" parent set "$INC_NODE4" || return
+	done
+	expect "the parent" "$(inc -n h1 parent show)" = "parent $INC_NODE4 port 5300" || ret=1
+	run_ranks 3 inc-allreduce --count 700 --iters 3 || ret=1
+	INC_PARENT=$INC_NODE4 run_ranks 3 inc-allreduce --count 700 --iters 3 || ret=1
+	out=$(inc -n h1 parent set "$INC_NODE4" port 5227 2>&1) && ret=1
+	expect "the answer" "$out" = \
+		"inc: parent set: port 5227: expected 5300, the module's here (its parameter port)" ||
+		ret=1
+	out=$(INC_PARENT=$INC_NODE4:5227 in_ns h1 inc-allreduce --rank 0 --size 2 2>&1) && ret=1
+	grep -q "its port is not INC's on this machine" <<<"$out" || { echo "$out"; ret=1; }
+	module_unloads || ret=1
+	return "$ret"
+}
+
 both_forward() {
 	[ "$(bridge -n sw link show | grep -c 'state forwarding')" = 2 ]
 }
@@ -78,6 +99,7 @@ lab process.py process:
 check "ulimit -l 64: 64 KiB to 1 MiB, 6 operations in flight" little_memory 16384,100000,262144 6 3
 [ "$FULL" = 0 ] || check "ulimit -l 64: 4 MiB, 2 operations in flight" little_memory 1048576 2 2
 unloading "the module goes while packets come" unload_under_traffic
+unloading "another UDP port is that of all who name none" at_another_port
 unloading "it can be loaded again, and works" loads_again
 lab process.py "gone: a host" "gone: the bridge"
 check "another bridge in its place" bridge_again

@@ -149,11 +149,33 @@ ping_device() {
 	! inc -n h1 ping "$INC_NODE4" dev lo count 1 timeout 500
 }
 
+# What the IPsec policy of a host does not let in does not reach its ranks, as it does not reach UDP.
+policy_holds() {
+	local ret=0
+
+	in_ns h1 ip xfrm policy add dir in src 0.0.0.0/0 dst 0.0.0.0/0 proto udp sport 5227 \
+		action block || return
+	! in_ns h1 inc-allreduce --group "$INC_GROUP_NR" --rank 0 --size 1 --timeout 1000 ||
+		{ echo "the rank has heard its node"; ret=1; }
+	expect "packets that the policy has refused" \
+		"$(inc -n h1 -j -s stats show | json_sum drop_policy)" -ge 1 || ret=1
+	in_ns h1 ip xfrm policy flush && return "$ret"
+}
+
+ipsec_policy() {
+	if in_ns h1 ip xfrm policy list >/dev/null 2>&1; then
+		check "$@"
+	else
+		skip "$1" "this kernel has no IPsec policies"
+	fi
+}
+
 inc_begin
 inc_topology_create 4
 modprobe -a nft_ct nft_masq nft_chain_nat 2>/dev/null
 check "ping says what stands in the way" ping_told
 check "ping asks by the device that is named" ping_device
+ipsec_policy "the IPsec policy of a host holds for what comes to its ranks" policy_holds
 set_up close_all
 check "hosts that let only answers in" behind_firewalls
 check "hosts that let only answers in, IPv6" behind_firewalls --parent "$INC_NODE6"

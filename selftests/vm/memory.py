@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import struct
+import time
 
 import inc_abi as abi
 from inc_abi import Job, Rank, equal, fails, test, wait_until
@@ -19,6 +20,7 @@ from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
 CROWD = 280             # operations: more than the 256 workers that a workqueue has
 REDUCE = 3
+EDGE = 4                # a flag of sockaddr_inc: there is no node
 WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
 KEEPERS = 12                                    # ranks
 FILES = 1 << 16                                 # that one process may have open
@@ -462,6 +464,33 @@ def t_cgroup(lab):
     wait_until(lambda: not use("sw", "groups"), "the group goes")
     abi.tool("inc", "-n", "sw", "node", "del", "dev", "br0")
     abi.tool("inc", "-n", "sw", "node", "add", "dev", "br0")
+    cgroup.end()
+    all_back()
+
+
+@test("a group at the edge is paid for by the cgroup of its rank 0")
+def t_edge_cgroup(lab):
+    first = Rank("h1")          # the edge has been used by somebody else
+    first.start(new_group(), 0, 2, parent="10.7.0.1", flags=EDGE)
+    cgroup = Cgroup()
+    before, charged = cgroup.kernel(), use("h1", "slot_memory")
+
+    number = new_group()
+
+    def inside():
+        cgroup.write(cgroup.path + "/cgroup.procs", str(os.getpid()))
+        rank = Rank("h1")
+        rank.start(number, 0, 256, parent="10.7.0.1", flags=EDGE)
+        time.sleep(600)
+
+    lab.pids = [beside(inside)]
+    wait_until(lambda: use("h1", "slot_memory") - charged > 1 << 20, "the group is there")
+    # the kernel adds up in batches; the socket and its rank take less
+    wait_until(lambda: cgroup.kernel() - before > 1 << 20,
+               lambda: f"the cgroup has paid {cgroup.kernel() - before}", 20)
+    lab.recover()
+    first.close()
+    wait_until(lambda: not use("h1", "groups"), "the groups go")
     cgroup.end()
     all_back()
 

@@ -93,6 +93,98 @@ def t_two_sockets(lab):
     two.close()
 
 
+@test("process: one that ends waits for the first of its sockets that cannot leave, for no other")
+def t_exit(lab):
+    sockets = 12
+    ready, go = os.pipe(), os.pipe()
+
+    def member():
+        jobs = [Job(new_group(), ("h4",)) for _ in range(sockets)]
+        os.write(ready[1], b"x")
+        os.read(go[0], 1)
+        equal([job.ranks[0].info()["state"] for job in jobs], [abi.READY] * sockets, "states")
+
+    pid = beside(member)
+    lab.pids.append(pid)
+    equal(os.read(ready[0], 1), b"x", "the sockets are connected")
+    try:
+        abi.tool("ip", "-n", "h4", "link", "set", "eth0", "down")
+        begun = time.monotonic()
+        os.write(go[1], b"x")
+        equal(ended(pid), 0, "the process")
+        took = time.monotonic() - begun
+        lab.pids.remove(pid)
+    finally:
+        abi.tool("ip", "-n", "h4", "link", "set", "eth0", "up")
+        for fd in ready + go:
+            os.close(fd)
+    print(f"# {sockets} sockets: {took:.1f} s")
+    if took > sockets / 2:
+        raise AssertionError(f"it took {took:.1f} s: each of {sockets} sockets is waited for a second")
+
+
+def many_counts(rank, size):
+    """What it sends to each, as many as it gets from each: the same both ways."""
+    return [(7 * min(rank, k) + 3 * max(rank, k)) % 5 for k in range(size)]
+
+
+class Exchange:
+    """An alltoall of one rank, whose counts only this rank knows."""
+
+    def __init__(self, rank, size, wrong=None):
+        self.rank, self.size = rank, size
+        counts = many_counts(rank.rank, size)
+        sends = list(counts)
+        if wrong is not None:
+            sends[wrong] += 1
+        self.arrays = [array.array("Q", a) for a in
+                       (sends, self.before(sends), counts, self.before(counts))]
+        self.send = array.array("i", [v for k, n in enumerate(sends)
+                                      for v in self.values(rank.rank, k, n)])
+        self.recv = array.array("i", [-1] * (sum(counts) or 1))
+        self.want = [v for k, n in enumerate(counts) for v in self.values(k, rank.rank, n)]
+        at = [a.buffer_info()[0] for a in self.arrays]
+        self.handle = rank.submit(coll=9, op=0, mode=2, send=self.send.buffer_info()[0],
+                                  recv=self.recv.buffer_info()[0], send_counts=at[0],
+                                  send_displs=at[1], recv_counts=at[2], recv_displs=at[3])
+
+    @staticmethod
+    def before(counts):
+        return [sum(counts[:k]) for k in range(len(counts))]
+
+    @staticmethod
+    def values(sender, receiver, n):
+        return [sender * 10000 + receiver * 10 + i for i in range(n)]
+
+    def end(self):
+        done = self.rank.wait(self.handle)
+        equal(done.result, 0, f"rank {self.rank.rank}: the exchange ({done})")
+        equal(list(self.recv[:len(self.want)]), self.want, f"rank {self.rank.rank}: what it got")
+
+
+@test("process: alltoall with the counts of 40 ranks, which their workers merge")
+def t_many_counts(lab):
+    del lab
+    size = 40
+    job = Job(new_group(), ("h1",) * (size // 2) + ("h2",) * (size // 2))
+    # several, and what comes behind them
+    exchanges = [Exchange(rank, size) for _ in range(3) for rank in job.ranks]
+    handles = job.begin(range(size), 100, 1)
+    for exchange in exchanges:
+        exchange.end()
+    job.end(handles, 100, 1)
+    wrong = [Exchange(rank, size, 5 if i == 3 else None) for i, rank in enumerate(job.ranks)]
+    for exchange in wrong:
+        done = exchange.rank.wait(exchange.handle)
+        equal((done.result, done.code, done.ranks), (-errno.EMSGSIZE, abi.COUNTS, [3, 5]),
+              f"rank {exchange.rank.rank}: rank 3 sends rank 5 more than that expects")
+    job.run(100, 2)
+    # the end comes while they are being merged, or before, or behind
+    exchanges = [Exchange(rank, size) for rank in job.ranks]
+    job.close()
+    wait_until(lambda: not abi.groups("h1") and not abi.groups("h2"), "all ranks are gone")
+
+
 @test("process: fork: the child works with the socket, its end changes nothing")
 def t_fork(lab):
     del lab

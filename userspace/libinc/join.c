@@ -121,7 +121,7 @@ static const char *refusal(int err)
 	case -EBUSY:
 		return "an older run of the group has not ended";
 	case -ERANGE:
-		return "its port is not INC's on this machine, from which answers have to come (inc caps)";
+		return "its port is not INC's on this machine, which hears no other (inc caps)";
 	case -EMSGSIZE:
 		return "the path's MTU is too small";
 	case -ESTALE:
