@@ -8,10 +8,11 @@
 #define NETINC_NODE_EDGE_H
 
 #include <linux/list.h>
-#include <linux/memcontrol.h>
-#include <net/sock.h>
 #include "core/netns.h"
 #include "engine/group.h"
+
+struct mem_cgroup;
+struct sock;
 
 /* A tree that a rank of this host has heard of: made in process context. */
 struct netinc_tree_request {

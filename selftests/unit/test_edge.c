@@ -141,9 +141,9 @@ void netinc_node_put(struct netinc_node *node)
 	expect(env.refs--, "one reference too many is given back");
 }
 
-void netinc_user_put(struct netinc_user *user)
+void sock_put(struct sock *sk)
 {
-	expect((void *)user == &env, "somebody else has paid");
+	expect((void *)sk == &env, "somebody else has paid");
 	env.payers--;
 }
 

@@ -29,6 +29,7 @@ struct work_struct {
 #define INIT_WORK(work, function)	((work)->run = (function))
 
 struct netinc_user;
+struct sock;
 struct netinc_meeting;
 struct netinc_node;
 
@@ -57,7 +58,7 @@ struct netinc_node {
 
 struct netinc_tree_request;
 
-void netinc_user_put(struct netinc_user *user);
+void sock_put(struct sock *sk);
 void mutex_lock(struct mutex *mutex);
 void mutex_unlock(struct mutex *mutex);
 void spin_lock_bh(spinlock_t *lock);
