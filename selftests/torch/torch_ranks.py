@@ -153,6 +153,14 @@ def gloo_of(halves, rank, size):
     return made[rank % 2]
 
 
+def tree_sum(ranks):
+    """In the order in which INC folds the elements of ranks: Documentation/reduction.rst."""
+    if len(ranks) == 1:
+        return ranks[0]
+    half = 1 << (len(ranks) - 1).bit_length() - 1
+    return tree_sum(ranks[:half]) + tree_sum(ranks[half:])
+
+
 def wires():
     """
     Sums travel as bf16: as if each rank's elements, and the sum of them in f32, had been rounded
@@ -162,9 +170,7 @@ def wires():
     half = dist.new_group(pg_options=inc_torch.Options(wire="bf16"))
     have = [torch_colls.sample((5000,), torch.float32, r) for r in range(size)]
     for group, exact in ((half, False), (None, True)):
-        want = torch.zeros(5000)
-        for x in have:
-            want += x if exact else x.bfloat16().float()
+        want = tree_sum([x if exact else x.bfloat16().float() for x in have])
         got = have[rank].clone()
         dist.all_reduce(got, group=group)
         torch_colls.exact(f"all_reduce, wire {exact}", got,
