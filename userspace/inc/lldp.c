@@ -67,6 +67,18 @@ static int run_quietly(const char *const argv[])
 	return finish(file, pid);
 }
 
+/*
+ * lldpcli finds lldpd by a Unix socket in the file system, which is the same in all network
+ * namespaces. 0, or the exit status.
+ */
+static int check_netns(void)
+{
+	if (!options.netns)
+		return 0;
+	return usage_error("-n %s: expected without it: lldpd has the links of the network namespace in which it was started",
+			   options.netns);
+}
+
 int lldp_announce(const struct ask_target *at)
 {
 	static const char *const clear[] = { "lldpcli", "unconfigure", "lldp", "custom-tlv",
@@ -74,7 +86,7 @@ int lldp_announce(const struct ask_target *at)
 	char info[3 * (4 + 16) + 1];
 	const char *const set[] = { "lldpcli", "configure", "lldp", "custom-tlv", "add", "oui",
 				    OUI, "subtype", SUBTYPE, "oui-info", info, NULL };
-	int err = run_quietly(clear), i, n;
+	int err = check_netns() ?: run_quietly(clear), i, n;
 
 	if (err || !at)
 		return err;
@@ -226,8 +238,10 @@ static int ask_by_device(struct list *nodes)
 int lldp_find(const char *dev, struct lldp_node *nodes)
 {
 	struct list list = { .node = nodes, .most = LLDP_MAX_NODES };
-	int err = dev ? ask_lldpd(dev, &list) : ask_by_device(&list), i;
+	int err = check_netns(), i;
 
+	if (!err)
+		err = dev ? ask_lldpd(dev, &list) : ask_by_device(&list);
 	if (err)
 		return -err;
 	for (i = 0; i < list.n; i++)

@@ -204,6 +204,7 @@ int main(int argc, char **argv)
 		return usage_error("-c: not with -j");
 	if (flags.file && argc - 1 > used)
 		return usage_error("-b %s: expected no command beside it", flags.file);
+	options.netns = flags.netns;
 	status = flags.netns ? enter_netns(flags.netns) : 0;
 	if (!status)
 		status = flags.file ? batch(flags.file, run_command) :

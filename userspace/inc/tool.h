@@ -48,12 +48,22 @@ struct options {
 	unsigned int stats;	/* times -s */
 	bool timestamp;
 	bool commands;		/* -c */
+	const char *netns;	/* of -n, or NULL */
 };
 
 extern struct options options;
 
-/* Commands were printed that have "key ?" instead of a key. */
-extern bool keys_left_out;
+/* What the commands lack that were printed, or have in a comment only: bits. */
+enum {
+	LEFT_OUT_KEY = 1,	/* "key ?" instead of a key */
+	LEFT_OUT_DEV = 2,	/* what names an interface that is gone */
+	LEFT_OUT_USERS = 4,	/* limits of users, where somebody may have set them */
+	LEFT_OUT_QDISC = 8,	/* a qdisc below one of another kind */
+};
+
+extern unsigned int left_out;
+/* Makes a comment of the command that follows, which names an interface that is gone. */
+void out_gone(uint32_t ifindex);
 
 /* "inc: OBJECT COMMAND: text" on stderr; they return the exit status. */
 extern char error_context[64];	/* "OBJECT COMMAND: " */
