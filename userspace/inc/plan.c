@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "names.h"
 #include "plan.h"
 #include "print.h"
 #include "tool.h"
@@ -369,9 +370,12 @@ static int show(int argc, char **argv)
 static int set_parent(const struct cost_plan *plan)
 {
 	const struct hop *h = &found[plan->kind == COST_TREE ? 0 : place_hop[plan->at]];
-	char addr[COST_NAME], port[8], *words[] = { "parent", "set", addr, "port", port };
+	char addr[64], port[8], *words[] = { "parent", "set", addr, "port", port };
 
-	snprintf(addr, sizeof(addr), "%s", ask_text(&h->at));
+	if (addr_link_local(&h->at.addr) && h->at.ifindex)
+		snprintf(addr, sizeof(addr), "%s%%%s", ask_text(&h->at), dev_name(h->at.ifindex));
+	else
+		snprintf(addr, sizeof(addr), "%s", ask_text(&h->at));
 	snprintf(port, sizeof(port), "%u", h->at.port);
 	return run_command(h->at.port == INC_PORT ? 3 : 5, words);
 }
