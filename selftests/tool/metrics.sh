@@ -68,6 +68,19 @@ answers_http()
 		false
 }
 
+# The service may make the sockets that it needs: names of interfaces are asked by one, too.
+service_sockets()
+{
+	local names
+
+	names=$(sed -n 's/^RestrictAddressFamilies=//p' "$top/packaging/metrics/inc-metrics@.service")
+	"${CC:-cc}" -Wall -Wextra -Werror -o "$tmp/families" "$here/families.c" || return
+	[[ " $names " == *" AF_NETLINK "* ]] || { echo "no AF_NETLINK: $names"; return 1; }
+	# what is refused shows
+	! "$tmp/families" AF_NETLINK "$tmp/metrics" | diff -q "$tmp/metrics.txt" - >/dev/null &&
+		"$tmp/families" "$names" "$tmp/metrics" | diff "$tmp/metrics.txt" -
+}
+
 metrics()
 {
 	local with_prometheus=python3
@@ -87,5 +100,8 @@ metrics()
 	result $? "metrics: all that a kernel can say is printed"
 	sed 's/^/# /' "$tmp/log"
 	metrics_results
+	service_sockets >"$tmp/log" 2>&1
+	result $? "metrics: the service may make the sockets that it needs"
+	sed 's/^/# /' "$tmp/log"
 	answers_http
 }
