@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
@@ -12,6 +14,8 @@
 #include "nl.h"
 #include "print.h"
 #include "tool.h"
+
+#define MIN_MEMORY	(64ULL << 20)	/* of each kind, however small the machine */
 
 static const char usage[] =
 	"Usage: inc limits show\n"
@@ -122,30 +126,120 @@ static void show_limit(int type, uint64_t max, struct nlattr *use, struct nlattr
 	out_close();
 }
 
-/* Those of users are the machine's, and not this namespace's to restore. */
-static void print_command(uint8_t scope, struct nlattr *values)
+static void print_limit(int type, uint64_t max)
+{
+	out_text(" %s", limits[type - 1].key);
+	out_num(NULL, " %s", max, UNIT_NONE);
+}
+
+static void print_command(struct nlattr *values)
 {
 	struct nlattr *attr;
 	uint64_t max;
 	int rest;
 
-	if (scope != INC_SCOPE_NETNS)
-		return;
 	out_text("limits set");
-	nla_for_each_nested(attr, values, rest) {
-		if (!nla_type(attr) || nla_type(attr) > INC_LIMIT_MAX || !get_u64(attr, &max))
-			continue;
-		out_text(" %s", limits[nla_type(attr) - 1].key);
-		out_num(NULL, " %s", max, UNIT_NONE);
-	}
+	nla_for_each_nested(attr, values, rest)
+		if (nla_type(attr) && nla_type(attr) <= INC_LIMIT_MAX && get_u64(attr, &max))
+			print_limit(nla_type(attr), max);
 	out_text("\n");
+}
+
+/* Limits of users, for commands: root's, and those that all others have. */
+static struct user_limits {
+	bool known[__INC_LIMIT_MAX];
+	uint64_t max[__INC_LIMIT_MAX];
+} root, others;
+
+static void note_user(uint32_t uid, struct nlattr *values)
+{
+	struct user_limits *user = uid ? &others : &root;
+	struct nlattr *attr;
+	int rest, type;
+
+	nla_for_each_nested(attr, values, rest) {
+		type = nla_type(attr);
+		if (type && type <= INC_LIMIT_MAX)
+			user->known[type] = get_u64(attr, &user->max[type]);
+	}
+}
+
+/* Only here may limits of users be set. */
+static bool initial_user_namespace(void)
+{
+	FILE *file = fopen("/proc/self/uid_map", "re");
+	unsigned int inside = 1, outside = 1, n = 0;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%u %u %u", &inside, &outside, &n) != 3)
+		n = 0;
+	fclose(file);
+	return !inside && !outside && n == UINT32_MAX;
+}
+
+/* What root may have unless it was set, as in the kernel; that depends on the machine's memory. */
+static uint64_t root_default(int type)
+{
+	static const uint64_t counts[__INC_LIMIT_MAX] = {
+		[INC_LIMIT_SOCKETS] = 4 * 4096, [INC_LIMIT_OPERATIONS] = 4 * 262144,
+		[INC_LIMIT_GROUPS] = 4 * 16384,
+	};
+	static const uint64_t parts[__INC_LIMIT_MAX] = {
+		[INC_LIMIT_OP_MEMORY] = 8, [INC_LIMIT_PINNED_MEMORY] = 2,
+		[INC_LIMIT_SLOT_MEMORY] = 2, [INC_LIMIT_HELD_MEMORY] = 4,
+		[INC_LIMIT_SOCKET_MEMORY] = 4,
+	};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), bytes;
+	struct sysinfo info = { 0 };
+
+	if (!parts[type])
+		return counts[type];
+	sysinfo(&info);
+	bytes = (uint64_t)info.totalram * info.mem_unit / page / parts[type] * page;
+	return bytes > MIN_MEMORY ? bytes : MIN_MEMORY;
+}
+
+/*
+ * Unless they were set, root may have more of everything than others: what is the same was set. The
+ * kernel says what users may have who have something: root always, others not.
+ */
+static bool was_set(int type)
+{
+	/* the one of answers is the namespace's only */
+	if (type == INC_LIMIT_ANSWERS || !root.known[type])
+		return false;
+	if (others.known[type])
+		return root.max[type] == others.max[type];
+	return root.max[type] != root_default(type);
+}
+
+static void print_users(void)
+{
+	bool sure = others.known[INC_LIMIT_SOCKETS];
+	int type, n = 0;
+
+	if (!initial_user_namespace())
+		return;
+	for (type = 1; type <= INC_LIMIT_MAX; type++) {
+		if (!was_set(type))
+			continue;
+		if (!n++)
+			out_text("%slimits set user", sure ? "" : "# if they were set: ");
+		print_limit(type, root.max[type]);
+	}
+	if (!n)
+		return;
+	out_text("\n");
+	if (!sure)
+		left_out |= LEFT_OUT_USERS;
 }
 
 static void show_account(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_LIMIT_MAX + 1], *attr;
 	uint8_t scope = INC_SCOPE_NETNS;
-	uint32_t uid;
+	uint32_t uid = 0;
 	uint64_t max;
 	int rest;
 
@@ -153,8 +247,13 @@ static void show_account(struct nlattr *nest)
 	if (!tb[INC_A_LIMIT_VALUES] || !tb[INC_A_LIMIT_USE] || !tb[INC_A_LIMIT_REFUSED])
 		return;
 	get_u8(tb[INC_A_LIMIT_SCOPE], &scope);
+	if (options.commands && scope == INC_SCOPE_NETNS) {
+		print_command(tb[INC_A_LIMIT_VALUES]);
+		return;
+	}
 	if (options.commands) {
-		print_command(scope, tb[INC_A_LIMIT_VALUES]);
+		if (get_u32(tb[INC_A_LIMIT_UID], &uid))
+			note_user(uid, tb[INC_A_LIMIT_VALUES]);
 		return;
 	}
 	out_open(NULL);
@@ -177,7 +276,13 @@ static int show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
-	return err ? err : inc_dump(INC_CMD_LIMIT_GET, INC_A_LIMIT, NULL, show_account);
+	memset(&root, 0, sizeof(root));
+	memset(&others, 0, sizeof(others));
+	if (!err)
+		err = inc_dump(INC_CMD_LIMIT_GET, INC_A_LIMIT, NULL, show_account);
+	if (!err && options.commands)
+		print_users();
+	return err;
 }
 
 static const struct command commands[] = { { "show", show }, { "set", set }, { NULL, NULL } };

@@ -149,6 +149,13 @@ const char *event_name(unsigned int type)
 	return lookup(events, ARRAY_SIZE(events), type);
 }
 
+bool dev_is_there(uint32_t ifindex)
+{
+	char buf[IF_NAMESIZE];
+
+	return if_indextoname(ifindex, buf);
+}
+
 const char *dev_name(uint32_t ifindex)
 {
 	static char buf[IF_NAMESIZE];

@@ -26,7 +26,9 @@ const char *counter_text(unsigned int type);
 /* By enum inc_fallback, ends with NULL. */
 extern const char *const fallback_names[];
 
-/* Name of an interface of this network namespace; "if7" if it is gone. */
+/* Is this the number of an interface of this network namespace? */
+bool dev_is_there(uint32_t ifindex);
+/* Its name; "if7" if it is gone. */
 const char *dev_name(uint32_t ifindex);
 
 /* JSON "ifindex" and "dev"; @fmt takes the name. */

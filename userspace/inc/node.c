@@ -318,8 +318,20 @@ static void print_parent(struct nlattr *nest)
 		out_num(NULL, " port %s", port, UNIT_NONE);
 }
 
+/* The interface by which the parent was reached, if that is gone; else 0. */
+static uint32_t parent_gone(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	uint32_t ifindex;
+
+	if (!nest || !get_u32(parse_nest(nest, tb, INC_A_PARENT_MAX)[INC_A_PARENT_IFINDEX],
+			      &ifindex))
+		return 0;
+	return ifindex && !dev_is_there(ifindex) ? ifindex : 0;
+}
+
 /* The kernel gives no keys away: with "?" in its place the command fails until it is filled in. */
-static void print_command(struct nlattr *nest, struct nlattr **tb)
+static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *parent)
 {
 	static const struct { int attr; const char *fmt; } numbers[] = {
 		{ INC_A_NODE_DEAD_MS, " dead %s" }, { INC_A_NODE_LATE_MS, " late %s" },
@@ -341,10 +353,23 @@ static void print_command(struct nlattr *nest, struct nlattr **tb)
 	if (get_u8(tb[INC_A_NODE_FALLBACK], &word))
 		out_str(NULL, " fallback %s", fallback_name(word));
 	print_standbys(nest);
-	print_parent(tb[INC_A_NODE_PARENT]);
+	print_parent(parent);
 	if (tb[INC_A_NODE_KEYED])
-		keys_left_out = true;
+		left_out |= LEFT_OUT_KEY;
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
+}
+
+/* A node whose parent cannot be named any more serves whoever comes to it all the same. */
+static void print_command(struct nlattr *nest, struct nlattr **tb)
+{
+	struct nlattr *parent = tb[INC_A_NODE_PARENT];
+	uint32_t gone = parent_gone(parent);
+
+	if (gone) {
+		out_gone(gone);
+		print_with(nest, tb, parent);
+	}
+	print_with(nest, tb, gone ? NULL : parent);
 }
 
 static void show_node(struct nlattr *nest)

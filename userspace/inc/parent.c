@@ -205,10 +205,14 @@ static void show_parent(struct nlattr *nest)
 	if (!tb[INC_A_PARENT_ADDR])
 		return;
 	shown = true;
+	if (!get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex))
+		ifindex = 0;
+	if (options.commands && ifindex && !dev_is_there(ifindex))
+		out_gone(ifindex);
 	show_addr("addr", options.commands ? "parent set %s" : "parent %s", tb[INC_A_PARENT_ADDR]);
 	if (get_u16(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
-	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
+	if (ifindex)
 		show_dev("ifindex", "dev", " dev %s", ifindex);
 	out_text("\n");
 }

@@ -39,6 +39,7 @@ struct heard {
 };
 
 static uint32_t only_ifindex, only_handle;
+static bool of_sysctl;	/* some that are not among the commands */
 static struct heard *heard, **heard_end;
 static int stats_status;
 
@@ -158,12 +159,31 @@ static void show_stats(const struct tcmsg *tcm, struct nlattr *nest)
 	out_close();
 }
 
+/*
+ * Those without a handle the kernel makes itself, as net.core.default_qdisc says: no command makes
+ * or changes one. What is below another qdisc needs that first, which no command here makes.
+ */
+static bool begin_command(const struct tcmsg *tcm)
+{
+	if (!tcm->tcm_handle) {
+		of_sysctl = true;
+		return false;
+	}
+	if (tcm->tcm_parent != TC_H_ROOT) {
+		left_out |= LEFT_OUT_QDISC;
+		show_handle(NULL, "# after the qdisc of class %s: ", tcm->tcm_parent);
+	}
+	return true;
+}
+
 static void show_qdisc(struct nlmsghdr *hdr)
 {
 	const struct tcmsg *tcm = nlmsg_data(hdr);
 	struct nlattr *tb[TCA_MAX + 1];
 
 	if (nlmsg_parse(hdr, sizeof(*tcm), tb, TCA_MAX, NULL))
+		return;
+	if (options.commands && !begin_command(tcm))
 		return;
 	out_open(NULL);
 	show_place(tcm);
@@ -214,6 +234,7 @@ static int show(int argc, char **argv)
 	if (status)
 		return status;
 	stats_status = 0;
+	of_sysctl = false;
 	only_ifindex = args[0].given ? if_nametoindex(args[0].text) : 0;
 	if (args[0].given && !only_ifindex)
 		return refused("dev %s: no such interface in this network namespace", args[0].text);
@@ -229,6 +250,8 @@ static int show(int argc, char **argv)
 		free(one);
 	}
 	out_close_list();
+	if (of_sysctl)
+		out_text("# there are qdiscs that net.core.default_qdisc makes\n");
 	out_end();
 	return status ? status : stats_status;
 }

@@ -220,10 +220,35 @@ static void show_prefix(struct nlattr *nest, bool first)
 	out_close();
 }
 
-static void show_places(struct nlattr *tenant)
+/* Which of a tenant's ports are shown. */
+enum ports {
+	PORTS_ALL,
+	PORTS_THERE,	/* those that are not gone */
+	PORTS_NONE,	/* all are gone: nobody fits, and nobody must with these commands */
+};
+
+/* Ports that are gone: the last one, or 0; and which commands are to name. */
+static uint32_t port_gone(struct nlattr *tenant, enum ports *ports)
+{
+	uint32_t ifindex, gone = 0;
+	struct nlattr *attr;
+	int rem;
+
+	*ports = PORTS_NONE;
+	nla_for_each_nested(attr, tenant, rem) {
+		if (nla_type(attr) != INC_A_TENANT_PORT || !get_u32(attr, &ifindex))
+			continue;
+		if (!ifindex || dev_is_there(ifindex))
+			*ports = PORTS_THERE;
+		else
+			gone = ifindex;
+	}
+	return gone;
+}
+
+static void show_prefixes(struct nlattr *tenant)
 {
 	struct nlattr *attr;
-	uint32_t ifindex;
 	bool first = true;
 	int rem;
 
@@ -235,10 +260,20 @@ static void show_places(struct nlattr *tenant)
 		first = false;
 	}
 	out_close_list();
-	first = true;
+}
+
+static void show_ports(struct nlattr *tenant, enum ports ports)
+{
+	struct nlattr *attr;
+	uint32_t ifindex;
+	bool first = true;
+	int rem;
+
 	out_open_list("ports");
 	nla_for_each_nested(attr, tenant, rem) {
 		if (nla_type(attr) != INC_A_TENANT_PORT || !get_u32(attr, &ifindex))
+			continue;
+		if (ports != PORTS_ALL && ifindex && !dev_is_there(ifindex))
 			continue;
 		out_open(NULL);
 		show_dev("ifindex", "dev", first ? " port %s" : ",%s", ifindex);
@@ -282,20 +317,22 @@ static void show_use(struct nlattr **tb)
 			out_num(refusals[i].key, w ? refusals[i].fmt : NULL, w, UNIT_NONE);
 }
 
-static void show_tenant(struct nlattr *nest)
+static void show_settings(struct nlattr *nest, struct nlattr **tb, enum ports ports)
 {
-	struct nlattr *tb[INC_A_TENANT_MAX + 1];
 	uint32_t v;
 	uint64_t w;
 
-	parse_nest(nest, tb, INC_A_TENANT_MAX);
-	out_open(NULL);
 	if (get_str(tb[INC_A_TENANT_NAME]))
 		out_str("name", options.commands ? "tenant replace %s" : "tenant %s",
 			get_str(tb[INC_A_TENANT_NAME]));
-	show_places(nest);
+	/* an address that nobody has: without any tenant everybody could join */
+	if (ports == PORTS_NONE)
+		out_text(" from 0.0.0.0/32");
+	else
+		show_prefixes(nest);
+	show_ports(nest, ports);
 	if (tb[INC_A_TENANT_KEYED])
-		keys_left_out = true;
+		left_out |= LEFT_OUT_KEY;
 	/* the kernel does not give keys away: the command fails until somebody fills it in */
 	out_bool("keyed", options.commands ? " key ?" : " keyed", !!tb[INC_A_TENANT_KEYED]);
 	if (get_u32(tb[INC_A_TENANT_MAX_GROUPS], &v))
@@ -310,6 +347,23 @@ static void show_tenant(struct nlattr *nest)
 			options.commands ? UNIT_NONE : UNIT_PERCENT);
 	if (get_u64(tb[INC_A_TENANT_RATE], &w))
 		out_num("rate", w ? " rate %sbit" : NULL, w, UNIT_NONE);
+}
+
+static void show_tenant(struct nlattr *nest)
+{
+	struct nlattr *tb[INC_A_TENANT_MAX + 1];
+	enum ports ports = PORTS_ALL;
+	uint32_t gone;
+
+	parse_nest(nest, tb, INC_A_TENANT_MAX);
+	gone = options.commands ? port_gone(nest, &ports) : 0;
+	if (gone) {
+		out_gone(gone);
+		show_settings(nest, tb, PORTS_ALL);
+		out_text("\n");
+	}
+	out_open(NULL);
+	show_settings(nest, tb, gone ? ports : PORTS_ALL);
 	if (!options.commands)
 		show_use(tb);
 	out_text("\n");
