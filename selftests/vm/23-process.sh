@@ -65,6 +65,7 @@ at_another_port() {
 	expect "the parent" "$(inc -n h1 parent show)" = "parent $INC_NODE4 port 5300" || ret=1
 	run_ranks 3 inc-allreduce --count 700 --iters 3 || ret=1
 	INC_PARENT=$INC_NODE4 run_ranks 3 inc-allreduce --count 700 --iters 3 || ret=1
+	inc -n h1 ping "$INC_NODE4" count 1 && inc -n h1 topo show || ret=1
 	out=$(inc -n h1 parent set "$INC_NODE4" port 5227 2>&1) && ret=1
 	expect "the answer" "$out" = \
 		"inc: parent set: port 5227: expected 5300, the module's here (its parameter port)" ||

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -53,6 +54,19 @@ static void note_parent(struct nlattr *nest)
 	memcpy(parent.addr.bytes, nla_data(tb[INC_A_PARENT_ADDR]), (size_t)parent.addr.len);
 	get_u16(tb[INC_A_PARENT_PORT], &parent.port);
 	get_u32(tb[INC_A_PARENT_IFINDEX], &parent.ifindex);
+}
+
+uint16_t ask_own_port(void)
+{
+	FILE *file = fopen("/sys/module/inc/parameters/port", "re");
+	unsigned int port = INC_PORT;
+
+	if (file) {
+		if (fscanf(file, "%5u", &port) != 1)
+			port = INC_PORT;
+		fclose(file);
+	}
+	return (uint16_t)port;
 }
 
 int ask_parent(struct ask_target *to)

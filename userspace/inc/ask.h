@@ -28,6 +28,8 @@ struct ask_question {
 void ask_make_question(struct ask_question *q, uint32_t group, uint32_t nonce);
 /* Microseconds of CLOCK_MONOTONIC. */
 uint64_t ask_now(void);
+/* INC's UDP port on this machine: the module's, or the usual one if there is no module. */
+uint16_t ask_own_port(void);
 /* The parent of this network namespace; 0, or the exit status, with the error printed. */
 int ask_parent(struct ask_target *to);
 /* @text, an address or a name, by @dev if that is given. Likewise. */

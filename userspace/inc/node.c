@@ -37,7 +37,7 @@ static const char usage[] =
 	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
 	"       parent ADDR[%DEV]|none [port PORT]\n"
 	"                         the node above: asked for groups of which not all ranks come to this one; a\n"
-	"                         link-local address needs %DEV. Default none; PORT: 5227\n"
+	"                         link-local address needs %DEV. Default none; PORT: the module's\n"
 	"`set` changes what it is given, `replace` is `add` where there is no node and else also gives limits that\n"
 	"are not named their defaults; groups that exist keep what they were formed with.\n";
 

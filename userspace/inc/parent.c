@@ -27,7 +27,7 @@ static const char usage[] =
 	"discover: sets the one that there is; of several, the one by DEV\n"
 	"ADDR: an IPv4 or IPv6 address of the node, or its name: of several addresses the first one at which a node\n"
 	"answers is set, and if none does the first; a link-local address (fe80::...) needs dev, or fe80::...%DEV.\n"
-	"PORT: the node's UDP port, default 5227.\n";
+	"PORT: the node's UDP port, which has to be the module's here: that is the default.\n";
 
 static int send_parent(const struct addr *addr, const uint16_t *port, uint32_t ifindex)
 {
@@ -110,7 +110,7 @@ static int find_addrs(const char *text, const struct arg *dev, struct addr *addr
 static int set(int argc, char **argv)
 {
 	struct arg args[] = {
-		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535, .num = INC_PORT },
+		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 		{ .key = "dev", .kind = ARG_DEV },
 		{ .key = NULL }
 	};
@@ -127,8 +127,8 @@ static int set(int argc, char **argv)
 		err = find_addrs(argv[0], &args[1], addrs, &n);
 	if (err)
 		return err;
-	addr = choose(argv[0], addrs, n, (uint16_t)args[0].num);
-	port = (uint16_t)args[0].num;
+	port = args[0].given ? (uint16_t)args[0].num : ask_own_port();
+	addr = choose(argv[0], addrs, n, port);
 	return send_parent(addr, args[0].given ? &port : NULL, addr->ifindex);
 }
 

@@ -39,7 +39,7 @@ static const char usage[] =
 	"Asks a node whether it is there, as a rank does that wants to join.\n"
 	"ADDR: its IPv4 or IPv6 address or its name, by default this network namespace's parent; a link-local one needs dev,\n"
 	"      or is fe80::...%DEV\n"
-	"PORT: its UDP port, default 5227\n"
+	"PORT: its UDP port, default the module's here, or 5227\n"
 	"DEV:  ask by this device, or in this VRF\n"
 	"N:    questions, 1..1000000, default 4\n"
 	"MS:   from one to the next, and until an answer counts as lost; both 10..60000, default 1000\n"
@@ -344,7 +344,7 @@ static int ping(int argc, char **argv)
 		{ .key = NULL }
 	};
 	bool named = argc && !arg_find(args, argv[0]);
-	struct ask_target to = { .port = INC_PORT };
+	struct ask_target to = { .port = ask_own_port() };
 	int err;
 
 	err = args_parse(args, argc - named, argv + named);

@@ -66,8 +66,7 @@ static void begin_args(void)
 	static const struct arg all[] = {
 		[A_FILE] = { .key = "file", .kind = ARG_TEXT },
 		[A_AT] = { .key = "at", .kind = ARG_TEXT },
-		[A_PORT] = { .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535,
-			     .num = INC_PORT },
+		[A_PORT] = { .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 		[A_RANKS] = { .key = "ranks", .kind = ARG_NUM, .min = 2, .max = 253, .num = 8 },
 		[A_LOCAL] = { .key = "local", .kind = ARG_NUM, .min = 1, .max = 253 },
 		[A_BYTES] = { .key = "bytes", .kind = ARG_BYTES, .min = 0, .max = 1ULL << 45,
@@ -182,7 +181,9 @@ static int discover(void)
 	int ranks = (int)args[A_RANKS].num, local;
 
 	if (args[A_AT].given) {
-		first = (struct ask_target){ .port = (uint16_t)args[A_PORT].num };
+		first = (struct ask_target){ .port = args[A_PORT].given ?
+							     (uint16_t)args[A_PORT].num :
+							     ask_own_port() };
 		err = ask_given(&first, args[A_AT].text, &no_dev);
 	}
 	if (!err)
@@ -377,7 +378,7 @@ static int set_parent(const struct cost_plan *plan)
 	else
 		snprintf(addr, sizeof(addr), "%s", ask_text(&h->at));
 	snprintf(port, sizeof(port), "%u", h->at.port);
-	return run_command(h->at.port == INC_PORT ? 3 : 5, words);
+	return run_command(h->at.port == ask_own_port() ? 3 : 5, words);
 }
 
 static int apply(int argc, char **argv)

@@ -20,7 +20,7 @@ static const char usage[] =
 	"Usage: inc topo show [--dot] [ADDR]... [port PORT] [key HEX|@FILE] [timeout MS]\n"
 	"Asks nodes what they are, and which is above them, from the first ones up to the root.\n"
 	"ADDR:  the first ones; by default this network namespace's parent, and those of its nodes\n"
-	"PORT:  their UDP port, default 5227\n"
+	"PORT:  their UDP port, default the module's here, or 5227\n"
 	"key:   with which ranks join there: others are told nothing\n"
 	"MS:    until an answer counts as lost, 10..60000, default 1000\n"
 	"--dot: as a graph for graphviz: inc topo show --dot | dot -Tsvg\n"
@@ -95,7 +95,7 @@ static bool parent_of(const struct hop *h, struct ask_target *at)
 
 	if (h->state != HOP_TOLD || (family != 4 && family != 6))
 		return false;
-	*at = (struct ask_target){ .port = ntohs(a->port) ?: INC_PORT };
+	*at = (struct ask_target){ .port = ntohs(a->port) ?: ask_own_port() };
 	at->addr.len = family == 4 ? 4 : 16;
 	memcpy(at->addr.bytes, a->addr, (size_t)at->addr.len);
 	return true;
@@ -256,7 +256,7 @@ static int add_given(int argc, char **argv, struct arg *args)
 	err = args_parse(args, argc - n, argv + n);
 	for (i = 0; !err && i < n; i++) {
 		at = (struct ask_target){ .port = args[0].given ? (uint16_t)args[0].num :
-								  INC_PORT };
+								  ask_own_port() };
 		err = ask_given(&at, argv[i], &no_dev);
 		if (!err && add_hop(&at) < 0)
 			err = usage_error("%s: expected at most %d addresses", argv[i],
