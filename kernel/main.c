@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 #include "host/convert.h"
+#include "host/counts.h"
 #include "netlink/nl_family.h"
 #include "core/netns.h"
 #include "node/node_group.h"
@@ -35,9 +36,12 @@ static int __init netinc_init(void)
 	err = netinc_convert_init();	/* host side: conversion */
 	if (err)
 		goto err_fold;
-	err = netinc_net_init();	/* state of every netns */
+	err = netinc_counts_init();	/* host side: exchange of counts */
 	if (err)
 		goto err_convert;
+	err = netinc_net_init();	/* state of every netns */
+	if (err)
+		goto err_counts;
 	err = netinc_node_init();	/* node side: devices that go away */
 	if (err)
 		goto err_net;
@@ -55,6 +59,8 @@ err_node:
 	netinc_node_fini();
 err_net:
 	netinc_net_fini();
+err_counts:
+	netinc_counts_fini();
 err_convert:
 	netinc_convert_fini();
 err_fold:
@@ -73,6 +79,7 @@ static void __exit netinc_exit(void)
 	netinc_net_fini();
 	/* groups, ranks and nodes are freed by RCU callbacks of this module */
 	rcu_barrier();
+	netinc_counts_fini();
 	netinc_convert_fini();
 	netinc_fold_fini();
 	netinc_page_ring_fini();

@@ -13,10 +13,11 @@
  *  rtnl; socket lock (AF_INC)
  *  nn->mutex
  *  pin->mutex
+ *  rank->merging
  *  rank->lock; node_group->lock
  *  nn->hash_lock; node->lock; tenant->lock
- *  locks of the table nn->demux; scratch->lock (fold_elements.c, convert.c); pool->lock
- *  (page_ring.c): one per CPU
+ *  locks of the table nn->demux; scratch->lock (fold_elements.c, convert.c),
+ *  paying.lock (retain.c), pool->lock (page_ring.c): one per CPU
  *
  * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), peers_lock of
  * pin_pages.c (under socket lock, pin->mutex or none), users_lock of limits.c and answers->lock

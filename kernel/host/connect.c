@@ -407,6 +407,8 @@ static bool has_given_up(const struct netinc_user *user)
 
 static void give_up(struct netinc_user *user)
 {
+	if (!(current->flags & PF_EXITING))
+		return;
 	WRITE_ONCE(user->gave_up_at, jiffies);
 	WRITE_ONCE(user->gave_up_by, task_tgid(current));
 }

@@ -6,16 +6,19 @@
  *	alltoall		every rank says what it sends to each, then what it expects of each
  *
  * The counts of an alltoall are as many as the square of the ranks, and all ranks of this host get
- * the last of them with one packet: where they are many the worker of the rank merges them
- * (netinc_counts_work()), with softirqs on. The request stays, as it is freed under pin->mutex.
+ * the last of them with one packet: where they are many a worker merges them, with softirqs on. It
+ * is none of those that pin memory, which may wait for a page fault that waits for this operation.
  */
 #include <linux/overflow.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include "host/counts.h"
 #include "host/rank.h"
 
 #define MERGE_AT_ONCE	32u	/* ranks of a group, at most, whose counts softirq merges */
+
+static struct workqueue_struct *merge_wq;
 
 static bool is_pairs(const struct netinc_op *op)
 {
@@ -155,7 +158,9 @@ void netinc_counts_done(struct netinc_rank *rank, struct netinc_counts *c)
 	lockdep_assert_held(&rank->lock);
 	if (c->of->size > MERGE_AT_ONCE) {
 		c->arrived = true;
-		netinc_pin_kick(rank);
+		netinc_rank_get(rank);
+		if (!queue_work(merge_wq, &rank->merge))
+			netinc_rank_put(rank);
 		return;
 	}
 	for (i = 0; i < c->of->size; i++)
@@ -191,11 +196,12 @@ static void merge_counts(struct netinc_counts *c)
 	netinc_coll_survey(c->of);
 }
 
-void netinc_counts_work(struct netinc_rank *rank)
+static void merge_work(struct work_struct *work)
 {
+	struct netinc_rank *rank = container_of(work, struct netinc_rank, merge);
 	struct netinc_op_request *req;
 
-	lockdep_assert_held(&rank->pin.mutex);
+	mutex_lock(&rank->merging);
 	while ((req = next_arrived(rank))) {
 		merge_counts(req->counts);
 		netinc_rank_lock(rank);
@@ -206,4 +212,32 @@ void netinc_counts_work(struct netinc_rank *rank)
 		}
 		netinc_rank_unlock(rank);
 	}
+	mutex_unlock(&rank->merging);
+	netinc_rank_put(rank);
+}
+
+void netinc_counts_init_rank(struct netinc_rank *rank)
+{
+	mutex_init(&rank->merging);
+	INIT_WORK(&rank->merge, merge_work);
+}
+
+void netinc_counts_release(struct netinc_rank *rank, struct netinc_counts *c)
+{
+	if (!c)
+		return;
+	mutex_lock(&rank->merging);
+	netinc_counts_free(c);
+	mutex_unlock(&rank->merging);
+}
+
+int netinc_counts_init(void)
+{
+	merge_wq = alloc_workqueue("inc-counts", WQ_UNBOUND, 0);
+	return merge_wq ? 0 : -ENOMEM;
+}
+
+void netinc_counts_fini(void)
+{
+	destroy_workqueue(merge_wq);
 }

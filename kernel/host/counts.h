@@ -34,7 +34,15 @@ void netinc_counts_free(struct netinc_counts *c);
  * worker; then it is not on hold any more. Under rank->lock.
  */
 void netinc_counts_done(struct netinc_rank *rank, struct netinc_counts *c);
-/* What the worker has to do for that, under pin->mutex. */
-void netinc_counts_work(struct netinc_rank *rank);
+void netinc_counts_init_rank(struct netinc_rank *rank);
+/*
+ * Waits until no worker looks at the operation of @c, which is under way no more, and frees @c.
+ * NULL: there is nothing to do.
+ */
+void netinc_counts_release(struct netinc_rank *rank, struct netinc_counts *c);
+
+/* Of the module: no rank is left when it goes. */
+int netinc_counts_init(void);
+void netinc_counts_fini(void);
 
 #endif

@@ -91,36 +91,49 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 	return false;
 }
 
-static struct netinc_rank *find_paying_rank(struct netinc_net *nn,
-					    const struct netinc_meeting *meeting, u64 lineage)
+static bool pays_for(struct netinc_net *nn, const struct netinc_rank *rank,
+		     const struct netinc_meeting *meeting, u64 lineage)
 {
-	struct netinc_rank *rank, *found = NULL;
+	return lineage ? goes_on_here(rank, meeting, lineage) : is_meeting(nn, rank, meeting);
+}
+
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
+					   const struct netinc_meeting *meeting, u64 lineage)
+{
+	struct netinc_user *user = NULL;
+	struct netinc_rank *rank;
 
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (lineage ? !goes_on_here(rank, meeting, lineage) :
-			      !is_meeting(nn, rank, meeting))
+		if (!pays_for(nn, rank, meeting, lineage) ||
+		    !kref_get_unless_zero(&rank->user->ref))
 			continue;
-		if (!kref_get_unless_zero(&rank->ref))
+		user = rank->user;
+		break;
+	}
+	rcu_read_unlock();
+	return user;
+}
+
+struct sock *netinc_edge_find_socket(struct netinc_net *nn, const struct netinc_meeting *meeting,
+				     u64 lineage)
+{
+	struct netinc_rank *rank, *found = NULL;
+	struct sock *sk;
+
+	rcu_read_lock();
+	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
+		if (!pays_for(nn, rank, meeting, lineage) || !kref_get_unless_zero(&rank->ref))
 			continue;
 		found = rank;
 		break;
 	}
 	rcu_read_unlock();
-	return found;
-}
-
-struct sock *netinc_edge_find_payer(struct netinc_net *nn, const struct netinc_meeting *meeting,
-				    u64 lineage)
-{
-	struct netinc_rank *rank = find_paying_rank(nn, meeting, lineage);
-	struct sock *sk;
-
-	if (!rank)
+	if (!found)
 		return NULL;
-	sk = rank->sk;
+	sk = found->sk;
 	sock_hold(sk);
-	netinc_rank_put(rank);
+	netinc_rank_put(found);
 	return sk;
 }
 

@@ -277,7 +277,7 @@ void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_requ
 {
 	struct netinc_mem mem = req->mem;
 
-	netinc_counts_free(req->counts);
+	netinc_counts_release(rank, req->counts);
 	netinc_scan_free(req->chain);
 	kvfree(req->op.counts);
 	kvfree(req->op.before);

@@ -18,7 +18,6 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
-#include "host/counts.h"
 #include "host/pin_pages.h"
 #include "host/rank.h"
 #include "host/pin.h"
@@ -317,7 +316,6 @@ static void pin_work(struct work_struct *work)
 	bool more;
 
 	mutex_lock(&u->mutex);
-	netinc_counts_work(rank);
 	more = pin_round(rank);
 	mutex_unlock(&u->mutex);
 	if (more)
@@ -403,8 +401,7 @@ void netinc_pin_drop(struct netinc_rank *rank, struct netinc_op_request *req)
 {
 	struct netinc_pin *u = &rank->pin;
 
-	/* the worker may be at its counts */
-	if (!req->mm && !req->counts) {
+	if (!req->mm) {
 		parts_free(rank, req);
 		return;
 	}

@@ -433,6 +433,7 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	INIT_LIST_HEAD(&rank->pending);
 	INIT_LIST_HEAD(&rank->completed);
 	netinc_pin_init(&rank->pin);
+	netinc_counts_init_rank(rank);
 }
 
 /* All of a new rank that can fail, each step taken back if a later one does. */

@@ -41,6 +41,9 @@ struct netinc_rank {
 	/* bytes charged for the rank itself; `store` has its own */
 	s64 charged;
 	struct netinc_pin pin;		/* pinned memory of its operations */
+	/* counts of operations are merged, see counts.c; `merge` has a reference while it is queued */
+	struct mutex merging;
+	struct work_struct merge;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	u64 now;			/* microseconds, when netinc_rank_lock() has got it */
 	bool dead;			/* not in the hash yet or any more, timer not to be armed */

@@ -53,12 +53,17 @@ bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *me
  */
 bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
 /*
- * Its socket, with a reference, whose user and cgroup pay for what the group needs; of a group that
- * has come here, with @lineage: that of a rank here. NULL: it is gone.
+ * Its user, with a reference, who pays for what the group needs; of a group that has come here,
+ * with @lineage: that of a rank here. NULL: it is gone.
  */
-struct sock *netinc_edge_find_payer(struct netinc_net *nn, const struct netinc_meeting *meeting,
-				    u64 lineage);
-/* Who pays, as long as there is a reference of the socket. */
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
+					   const struct netinc_meeting *meeting, u64 lineage);
+/*
+ * Likewise its socket, whose user and cgroup pay as long as there is a reference. In process
+ * context.
+ */
+struct sock *netinc_edge_find_socket(struct netinc_net *nn, const struct netinc_meeting *meeting,
+				     u64 lineage);
 struct netinc_user *netinc_edge_user(struct sock *payer);
 struct mem_cgroup *netinc_edge_memcg(struct sock *payer);
 

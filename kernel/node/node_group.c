@@ -454,30 +454,15 @@ struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pen
 					.vrf = pending->creator.vrf };
 }
 
-/* The socket of the rank that a group at the edge is for, with a reference; NULL: it is gone. */
-static struct sock *find_paying_socket(struct netinc_node *edge,
-				       const struct netinc_pending_group *pending)
-{
-	struct netinc_meeting meeting = netinc_node_meeting(pending);
-
-	return netinc_edge_find_payer(edge->nn, &meeting, pending->lineage);
-}
-
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
 				      const struct netinc_pending_group *pending)
 {
+	struct netinc_meeting meeting = netinc_node_meeting(pending);
 	struct netinc_user *payer = pending->payer ?: node->nn->owner;
-	struct sock *sk = NULL;
 
-	if (netinc_node_is_edge(node) && !pending->payer) {
-		sk = find_paying_socket(node, pending);
-		if (!sk)
-			return NULL;
-		payer = netinc_edge_user(sk);
-	}
+	if (netinc_node_is_edge(node) && !pending->payer)
+		return netinc_edge_find_payer(node->nn, &meeting, pending->lineage);
 	kref_get(&payer->ref);
-	if (sk)
-		sock_put(sk);
 	return payer;
 }
 
@@ -592,19 +577,28 @@ static int create_group_for(struct mem_cgroup *memcg, struct netinc_node *node,
 	return err;
 }
 
-int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
+/* User and cgroup are those of one rank that the group is for. */
+static int create_at_edge(struct netinc_node *edge, const struct netinc_pending_group *pending)
 {
+	struct netinc_meeting meeting = netinc_node_meeting(pending);
+	struct netinc_pending_group paid = *pending;
 	struct sock *sk;
 	int err;
 
-	if (!netinc_node_is_edge(node))
-		return create_group_for(node->memcg, node, pending);
-	sk = find_paying_socket(node, pending);
+	sk = netinc_edge_find_socket(edge->nn, &meeting, pending->lineage);
 	if (!sk)
 		return -ENOENT;
-	err = create_group_for(netinc_edge_memcg(sk), node, pending);
+	paid.payer = netinc_edge_user(sk);
+	err = create_group_for(netinc_edge_memcg(sk), edge, &paid);
 	sock_put(sk);
 	return err;
+}
+
+int netinc_node_group_create(struct netinc_node *node, const struct netinc_pending_group *pending)
+{
+	if (netinc_node_is_edge(node))
+		return create_at_edge(node, pending);
+	return create_group_for(node->memcg, node, pending);
 }
 
 static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)

@@ -103,13 +103,15 @@ static u64 quantum_of(const struct sched_flows *f, const struct sched_flow *flow
 	return (u64)f->quantum * flow->weight;
 }
 
-/* Rounds after which @flow has credit; it has none now. */
+/* Rounds after which @flow has credit; one that has some already waits at the end for its turn. */
 static u64 rounds_in_debt(const struct sched_flows *f, const struct sched_flow *flow)
 {
+	if (flow->credit > 0)
+		return 1;
 	return div64_u64(-flow->credit, quantum_of(f, flow)) + 1;
 }
 
-/* No group has credit: all get at once what they would in the rounds in which none gets any. */
+/* All groups get at once what they would in the rounds after which none has credit yet. */
 static void skip_rounds(struct sched_flows *f)
 {
 	struct sched_flow *flow;

@@ -70,6 +70,109 @@ static void test_shares(void)
 	share_link(82, 1514);
 }
 
+#define PLAIN_GROUPS	6u
+#define PLAIN_PACKETS	64u
+
+/* The same in the plainest way: credit for one round after the other. */
+static struct {
+	u32 order[PLAIN_GROUPS];	/* groups that have packets */
+	u32 n;
+	struct {
+		s64 credit;
+		u32 first, end;		/* of its packets */
+		u32 len[PLAIN_PACKETS];
+	} group[PLAIN_GROUPS];
+} plain;
+
+static void plain_remove_first(void)
+{
+	plain.n--;
+	memmove(plain.order, plain.order + 1, plain.n * sizeof(plain.order[0]));
+}
+
+static void plain_next(void)
+{
+	u32 first;
+
+	while (plain.n && plain.group[plain.order[0]].credit <= 0) {
+		first = plain.order[0];
+		plain.group[first].credit += MIN_QUANTUM;
+		plain_remove_first();
+		plain.order[plain.n++] = first;
+	}
+}
+
+static void plain_add(u32 group, u32 len)
+{
+	bool active = plain.group[group].first != plain.group[group].end;
+
+	plain.group[group].len[plain.group[group].end++] = len;
+	if (active)
+		return;
+	plain.group[group].credit = min_t(s64, plain.group[group].credit, 0);
+	plain.order[plain.n++] = group;
+	plain_next();
+}
+
+/* The group whose packet goes. */
+static u32 plain_take(void)
+{
+	u32 group = plain.order[0];
+
+	plain.group[group].credit -= plain.group[group].len[plain.group[group].first++];
+	if (plain.group[group].first == plain.group[group].end)
+		plain_remove_first();
+	plain_next();
+	return group;
+}
+
+static u32 some_length(void)
+{
+	return 76 + ktap_below(ktap_below(2) ? 3000000 : 40000);
+}
+
+/* Packets come and go; now and then a group joins those that are in debt. */
+static void compare_orders(void)
+{
+	static struct sk_buff packet[PLAIN_GROUPS][PLAIN_PACKETS];
+	u32 i, group, len, sent = 0, added = 0;
+	struct sk_buff *skb;
+
+	memset(&plain, 0, sizeof(plain));
+	expect(!netinc_sched_flows_init(&flows, 0), "there is memory");
+	flows.nweights = 0;
+	for (i = 0; i < PLAIN_GROUPS * PLAIN_PACKETS; i++) {
+		group = ktap_below(PLAIN_GROUPS);
+		if (plain.group[group].end < PLAIN_PACKETS) {
+			len = some_length();
+			skb = &packet[group][plain.group[group].end];
+			*skb = (struct sk_buff){ .len = len };
+			plain_add(group, len);
+			netinc_sched_flows_add(&flows, group, skb);
+			added++;
+		}
+		if (ktap_below(3) || sent == added)
+			continue;
+		skb = netinc_sched_flows_first(&flows);
+		group = plain_take();
+		if (!expect((u32)((skb - packet[0]) / PLAIN_PACKETS) == group,
+			    "packet %u is one of another group than %u", sent, group))
+			break;
+		netinc_sched_flows_take(&flows, 0);
+		sent++;
+	}
+	netinc_sched_flows_reset(&flows);
+	netinc_sched_flows_destroy(&flows);
+}
+
+static void test_same_order(void)
+{
+	u32 i;
+
+	for (i = 0; i < 300; i++)
+		compare_orders();
+}
+
 static void test_many_debts(void)
 {
 	struct sk_buff *skb;
@@ -132,6 +235,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_shares),
 	KTAP(test_no_mtu),
 	KTAP(test_long_debts),
+	KTAP(test_same_order),
 	KTAP(test_many_debts),
 };
 

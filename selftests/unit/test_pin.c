@@ -6,8 +6,7 @@
 #include "ktap.h"
 #include "siphash.h"
 
-/* instead of these three */
-#define NETINC_HOST_COUNTS_H
+/* instead of these two */
 #define NETINC_HOST_RANK_H
 #define NETINC_HOST_PIN_H
 #include "stub/pin.h"
@@ -24,7 +23,6 @@ static struct {
 	/* ends, and is collected by another CPU, when the lock has been given back so often */
 	struct netinc_op_request *ends;
 	u32 locked;
-	struct netinc_op_request *merges;	/* the counts of this one are to be merged */
 } env;
 
 void mutex_init(struct mutex *mutex)
@@ -206,17 +204,6 @@ void netinc_pin_budget_fini(struct netinc_pin *u)
 	expect(!u->used, "%u pages are pinned", u->used);
 }
 
-/* Without the lock it is at work on a request that somebody else collects meanwhile. */
-void netinc_counts_work(struct netinc_rank *rank)
-{
-	struct netinc_op_request *req = env.merges;
-
-	env.merges = NULL;
-	spin_lock_bh(&rank->lock);
-	spin_unlock_bh(&rank->lock);
-	expect(!req || (!env.freed && req->counts == (void *)&env), "freed while it is used");
-}
-
 static void begin(void)
 {
 	memset(&env, 0, sizeof(env));
@@ -313,23 +300,7 @@ static void test_collected(void)
 	expect(i > 5, "the worker gives the lock back %u times", i);
 }
 
-/* What has counts stays until the worker is done, also if it has no pages. */
-static void test_counts(void)
-{
-	struct netinc_op_request *req;
-
-	begin();
-	req = submit(0);
-	req->counts = (void *)&env;
-	env.merges = req;
-	env.ends = req;
-	netinc_pin_kick(&env.rank);
-	run_worker();
-	expect(!env.ends && env.freed == 1, "%u freed", env.freed);
-	end();
-}
-
-static const struct ktap_test tests[] = { KTAP(test_collected), KTAP(test_counts) };
+static const struct ktap_test tests[] = { KTAP(test_collected) };
 
 int main(int argc, char **argv)
 {

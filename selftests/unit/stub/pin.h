@@ -54,7 +54,6 @@ struct netinc_op_request {
 	struct netinc_buf send, recv;
 	struct mm_struct *mm;
 	struct mm_struct *copy_mm;
-	struct netinc_counts *counts;
 	bool done, fault, outside;
 };
 
@@ -76,8 +75,6 @@ struct netinc_rank {
 	struct list_head pending;
 	struct netinc_ep ep;
 };
-
-void netinc_counts_work(struct netinc_rank *rank);
 
 void mutex_init(struct mutex *mutex);
 void mutex_lock(struct mutex *mutex);
