@@ -41,7 +41,7 @@ struct netinc_rank {
 	/* bytes charged for the rank itself; `store` has its own */
 	s64 charged;
 	struct netinc_pin pin;		/* pinned memory of its operations */
-	/* counts of operations are merged, see counts.c; `merge` has a reference while it is queued */
+	/* counts of operations are merged, see counts.c; `merge` has a reference of the rank */
 	struct mutex merging;
 	struct work_struct merge;
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
