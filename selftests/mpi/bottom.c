@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Datatypes of absolute addresses, with MPI_BOTTOM as the buffer: it is NULL in C. */
+/*
+ * Datatypes of absolute addresses, and displacements that are some, with MPI_BOTTOM as the buffer:
+ * it is NULL in C.
+ */
+#include <limits.h>
+#include <sys/mman.h>
+
 #include "mpi-coll.h"
 
 static int first[4], last[2 * MAX_RANKS];
+static int *low;	/* at an address that fits into a displacement */
 
 /* Two elements of @first, and those of a rank in @last. */
 static MPI_Datatype absolute(int who)
@@ -86,9 +93,158 @@ static void from_all(void)
 	expect_inc("bottom", "alltoallw", before_w, size > 1);
 }
 
+static void make_low(void)
+{
+	low = mmap((void *)0x20000000, 4 * MAX_RANKS * sizeof(*low), PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (low == MAP_FAILED || (uintptr_t)low > INT_MAX)
+		fail("bottom: no memory at a low address");
+}
+
+/* Every second element of @low, as MPI has it at some ranks by address and at others not. */
+static void *lay_shares(int displs[], size_t extent, bool by_address)
+{
+	uintptr_t at = by_address ? (uintptr_t)low : 0;
+
+	for (int i = 0; i < size; i++)
+		displs[i] = (int)((at + 2 * (size_t)i * sizeof(*low)) / extent);
+	return by_address ? MPI_BOTTOM : low;
+}
+
+static void fill_low(int by)
+{
+	for (int i = 0; i < 2 * size; i++)
+		low[i] = by < 0 ? -1 : by + i;
+}
+
+static void look_at_low(const char *what)
+{
+	for (int i = 0; i < size; i++)
+		if (low[2 * i] != 10 * i + rank || low[2 * i + 1] != -1)
+			fail("bottom: %s of addresses: %d from %d", what, low[2 * i], i);
+}
+
+static int counts[MAX_RANKS], displs[MAX_RANKS], plain_displs[MAX_RANKS], values[MAX_RANKS];
+static MPI_Datatype ints[MAX_RANKS];
+
+static void gather_low(MPI_Comm comm)
+{
+	int value = 10 * rank + size - 1;
+
+	fill_low(-1);
+	MPI_Gatherv(&value, 1, MPI_INT, lay_shares(displs, sizeof(int), true), counts, displs,
+		    MPI_INT, size - 1, comm);
+	if (rank == size - 1)
+		look_at_low("gatherv");
+}
+
+static void scatter_low(MPI_Comm comm)
+{
+	int value = -1;
+
+	fill_low(100);
+	MPI_Scatterv(lay_shares(displs, sizeof(int), true), counts, displs, MPI_INT, &value, 1,
+		     MPI_INT, 0, comm);
+	if (value != 100 + 2 * rank)
+		fail("bottom: scatterv of addresses: %d", value);
+}
+
+static void allgather_low(MPI_Comm comm)
+{
+	void *to = lay_shares(displs, sizeof(int), rank == size - 1);
+
+	/* not what the others have */
+	for (int i = 0; i < size; i++)
+		values[i] = 10 * i + rank;
+	fill_low(-1);
+	MPI_Allgatherv(&rank, 1, MPI_INT, to, counts, displs, MPI_INT, comm);
+	for (int i = 0; i < size; i++)
+		low[2 * i] = low[2 * i] == i ? values[i] : -2;
+	look_at_low("allgatherv");
+}
+
+static void alltoall_low(MPI_Comm comm)
+{
+	void *to = lay_shares(displs, sizeof(int), !rank);
+
+	for (int i = 0; i < size; i++) {
+		values[i] = 10 * rank + i;
+		plain_displs[i] = i;
+	}
+	fill_low(-1);
+	MPI_Alltoallv(values, counts, plain_displs, MPI_INT, to, counts, displs, MPI_INT, comm);
+	look_at_low("alltoallv");
+}
+
+static void alltoallw_low(MPI_Comm comm)
+{
+	void *from = lay_shares(displs, 1, rank == size - 1);
+
+	fill_low(-1);
+	for (int i = 0; i < size; i++) {
+		low[2 * i] = 10 * rank + i;
+		plain_displs[i] = i * (int)sizeof(int);
+		values[i] = -1;
+	}
+	MPI_Alltoallw(from, counts, displs, ints, values, counts, plain_displs, ints, comm);
+	for (int i = 0; i < size; i++)
+		low[2 * i] = values[i];
+	look_at_low("alltoallw");
+}
+
+/* Both buffers, of which MPICH takes two for one by the array of counts. */
+static void both_low(MPI_Comm comm)
+{
+	int *got = low + 2 * MAX_RANKS, got_counts[MAX_RANKS];
+
+	memcpy(got_counts, counts, sizeof(got_counts));
+	lay_shares(displs, sizeof(int), true);
+	fill_low(-1);
+	for (int i = 0; i < size; i++) {
+		low[2 * i] = 10 * rank + i;
+		plain_displs[i] = displs[i] + 2 * MAX_RANKS;
+	}
+	MPI_Alltoallv(MPI_BOTTOM, counts, displs, MPI_INT, MPI_BOTTOM, got_counts, plain_displs,
+		      MPI_INT, comm);
+	for (int i = 0; i < size; i++)
+		low[2 * i] = got[2 * i];
+	look_at_low("alltoallv from and to");
+}
+
+/* Each is the first collective of its communicator, for which all ranks have to decide alike. */
+static void by_addresses(void)
+{
+	static const struct {
+		void (*call)(MPI_Comm comm);
+		const char *name;
+	} calls[] = {
+		{ gather_low, "gatherv" }, { scatter_low, "scatterv" },
+		{ allgather_low, "allgatherv" }, { alltoall_low, "alltoallv" },
+		{ alltoallw_low, "alltoallw" },
+		{ both_low, "alltoallv" },
+	};
+	uint64_t before;
+	MPI_Comm comm;
+
+	make_low();
+	for (int i = 0; i < size; i++) {
+		counts[i] = 1;
+		ints[i] = MPI_INT;
+	}
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		before = count_of(calls[i].name);
+		MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+		calls[i].call(comm);
+		MPI_Comm_free(&comm);
+		expect_inc("bottom", calls[i].name, before, size > 1);
+	}
+	munmap(low, 4 * MAX_RANKS * sizeof(*low));
+}
+
 void test_bottom(void)
 {
 	MPI_Barrier(MPI_COMM_WORLD);
 	from_root();
 	from_all();
+	by_addresses();
 }

@@ -109,6 +109,27 @@ static void give_without_share(void)
 		fail("minloc of who has no share: %d of %d", pair.value, pair.index);
 }
 
+/* Rank 0 gets nothing of an exscan: it need not say where to. MPICH wants to know even so. */
+static void give_without_buffer(void)
+{
+#ifndef MPICH_VERSION
+	uint64_t before = count_of("exscan"), before_i = count_of("iexscan");
+	int in = rank + 1, out[2] = { 0, 0 };
+	MPI_Request request;
+	MPI_Comm comm;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	MPI_Exscan(&in, rank ? &out[0] : NULL, 1, MPI_INT, MPI_SUM, comm);
+	MPI_Iexscan(&in, rank ? &out[1] : NULL, 1, MPI_INT, MPI_SUM, comm, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Comm_free(&comm);
+	if (out[0] != rank * (rank + 1) / 2 || out[1] != out[0])
+		fail("exscan without a buffer at rank 0: %d, %d", out[0], out[1]);
+	expect_inc("semantics", "exscan", before, size > 1);
+	expect_inc("semantics", "iexscan", before_i, size > 1);
+#endif
+}
+
 void test_semantics(void)
 {
 	int in = rank + 5, out = -7, err;
@@ -151,6 +172,7 @@ void test_semantics(void)
 	if (least.index != 100)
 		fail("maxloc of zeros: index %d", least.index);
 	give_without_share();
+	give_without_buffer();
 	/* the MPI's own: an operation of the program, in order */
 	MPI_Op_create(user_sum, 0, &op);
 	MPI_Allreduce(&in, &out, 1, MPI_INT, op, MPI_COMM_WORLD);

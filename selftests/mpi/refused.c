@@ -5,7 +5,7 @@
 #define CALL(fn, ...) (plain ? PMPI_##fn(__VA_ARGS__) : MPI_##fn(__VA_ARGS__))
 
 static int a[2 * MAX_RANKS], b[2 * MAX_RANKS], counts[MAX_RANKS], displs[MAX_RANKS];
-static MPI_Datatype ints[MAX_RANKS], new_type;
+static MPI_Datatype ints[MAX_RANKS], new_type, spaced;
 static int nr_errors;
 
 static int bcast_count(bool plain, MPI_Comm comm)
@@ -55,6 +55,32 @@ static int alltoall_nowhere(bool plain, MPI_Comm comm)
 }
 
 #ifdef MPICH_VERSION
+
+static int bcast_null(bool plain, MPI_Comm comm)
+{
+	return CALL(Bcast, NULL, 1, MPI_INT, 0, comm);
+}
+
+static int bcast_null_spaced(bool plain, MPI_Comm comm)
+{
+	return CALL(Bcast, NULL, 1, spaced, 0, comm);
+}
+
+static int exscan_null(bool plain, MPI_Comm comm)
+{
+	return CALL(Exscan, a, NULL, 1, MPI_INT, MPI_SUM, comm);
+}
+
+/* The first share is at NULL, the others are where it might be. */
+static int alltoallv_null(bool plain, MPI_Comm comm)
+{
+	return CALL(Alltoallv, NULL, counts, displs, MPI_INT, b, counts, displs, MPI_INT, comm);
+}
+
+static int alltoallw_null(bool plain, MPI_Comm comm)
+{
+	return CALL(Alltoallw, a, counts, displs, ints, NULL, counts, displs, ints, comm);
+}
 
 static int exscan_one_buffer(bool plain, MPI_Comm comm)
 {
@@ -135,6 +161,8 @@ static const struct {
 	REFUSED(allreduce_no_op), REFUSED(allreduce_nowhere), REFUSED(allreduce_one_buffer),
 	REFUSED(reduce_one_buffer), REFUSED(alltoall_nowhere),
 #ifdef MPICH_VERSION
+	REFUSED(bcast_null), REFUSED(bcast_null_spaced), REFUSED(exscan_null),
+	REFUSED(alltoallv_null), REFUSED(alltoallw_null),
 	REFUSED(exscan_one_buffer), REFUSED(reduce_scatter_one_buffer), REFUSED(gather_own_share),
 	REFUSED(scatterv_own_share), REFUSED(allgather_own_share), REFUSED(alltoall_one_buffer),
 	REFUSED(alltoallv_one_buffer), REFUSED(alltoallw_one_buffer),
@@ -221,6 +249,8 @@ void test_refused(void)
 		ints[i] = MPI_INT;
 	}
 	MPI_Type_vector(3, 1, 2, MPI_INT, &new_type);
+	MPI_Type_vector(3, 1, 2, MPI_INT, &spaced);
+	MPI_Type_commit(&spaced);
 	MPI_Comm_get_errhandler(MPI_COMM_WORLD, &world_handler);
 	MPI_Comm_create_errhandler(count_error, &handler);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
@@ -244,5 +274,6 @@ void test_refused(void)
 	MPI_Errhandler_free(&world_handler);
 	MPI_Errhandler_free(&handler);
 	MPI_Type_free(&new_type);
+	MPI_Type_free(&spaced);
 	MPI_Comm_free(&comm);
 }

@@ -47,12 +47,42 @@ static int nr_ranks(const struct pmpi_call *call)
 	return incmpi_comm_size(call->c->mid);
 }
 
-/* MPI_IN_PLACE, which is seen before where it is allowed, is none. */
-static bool has_buffer(const struct incmpi_side *side, bool data)
+/*
+ * Would a share at @buf be where nothing is? Open MPI takes every address. MPICH refuses NULL, but
+ * for types whose elements lie elsewhere (MPI_BOTTOM).
+ */
+#ifdef MPICH_NAME
+static bool is_nowhere(const void *buf, const struct incmpi_type *type, MPI_Datatype of)
 {
-	if (side->buf == MPI_IN_PLACE)
-		return !data;
-	return side->buf || !data || !side->types->size || !side->types->dense;
+	MPI_Aint begin, extent;
+
+	return !buf && type->size &&
+	       (PMPI_Type_get_true_extent(of, &begin, &extent) != MPI_SUCCESS || !begin);
+}
+#else
+static bool is_nowhere(const void *buf, const struct incmpi_type *type, MPI_Datatype of)
+{
+	(void)buf;
+	(void)type;
+	(void)of;
+	return false;
+}
+#endif
+
+/* Of a share that has data. MPI_IN_PLACE, which is seen before where it is allowed, is none. */
+static bool has_buffer(const struct incmpi_side *side, const struct incmpi_type *type,
+		       MPI_Datatype of)
+{
+	return side->buf != MPI_IN_PLACE && !is_nowhere(side->buf, type, of);
+}
+
+/* The same of share @i: a displacement from MPI_BOTTOM is an address, and no more is known. */
+static bool has_share(const struct incmpi_side *side, int i, const struct incmpi_type *type,
+		      MPI_Datatype of)
+{
+	if (!side->buf && side->shares.displs && incmpi_displ_at(&side->shares, i))
+		return true;
+	return has_buffer(side, type, of);
 }
 
 /* One share, or shares of one count. */
@@ -62,15 +92,14 @@ static void fill(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatyp
 	side->buf = (void *)buf;
 	side->count = count > 0 ? (uint64_t)count : 0;
 	side->types = type;
-	side->valid = pmpi_type_get(type, handle, of) && count >= 0 && has_buffer(side, count);
+	side->valid = pmpi_type_get(type, handle, of) && count >= 0 &&
+		      (!count || has_buffer(side, type, of));
 }
 
 static void fill_shares(const struct pmpi_call *call, struct incmpi_side *side,
 			struct incmpi_type *type, MPI_Datatype *handle, const void *buf,
 			struct incmpi_shares shares, MPI_Datatype of)
 {
-	bool data = false;
-
 	side->buf = (void *)buf;
 	side->types = type;
 	side->shares = shares;
@@ -78,10 +107,8 @@ static void fill_shares(const struct pmpi_call *call, struct incmpi_side *side,
 	for (int i = 0; side->valid && i < nr_ranks(call); i++) {
 		int64_t count = incmpi_count_at(&shares, i);
 
-		data |= count > 0;
-		side->valid = count >= 0;
+		side->valid = count >= 0 && (!count || has_share(side, i, type, of));
 	}
-	side->valid = side->valid && has_buffer(side, data);
 }
 
 static void fill_send(struct pmpi_call *call, const void *buf, MPI_Count count, MPI_Datatype type)
@@ -273,19 +300,35 @@ bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, MPI_C
 
 /* ---- Reductions ------------------------------------------------------------- */
 
-/* Those where every rank gives and gets @count elements; of a reduce only the root gets them. */
+/*
+ * Rank 0 gets nothing of an exscan, and its buffer is none that MPI looks at, unless it has the
+ * operand. MPICH refuses even so what it refuses at others.
+ */
+static bool gets_result(const struct pmpi_call *call)
+{
+	if (call->mid.fn == INCMPI_REDUCE)
+		return is_root(call);
+#ifndef MPICH_NAME
+	if (call->mid.fn == INCMPI_EXSCAN)
+		return call->c->rank || call->mid.send.in_place;
+#endif
+	return true;
+}
+
+/*
+ * Those where every rank gives @count elements and gets as many; of a reduce only the root gets
+ * them.
+ */
 bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn,
 		       const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 		       int root, MPI_Request *request)
 {
-	bool gets;
-
 	if (!enter(call, c, fn, root, request))
 		return false;
-	gets = fn != INCMPI_REDUCE || is_root(call);
-	fill_operand(call, send, recv, count, type, op, gets);
+	fill_operand(call, send, recv, count, type, op,
+		     fn != INCMPI_REDUCE || is_root(call));
 	fill_recv(call, recv, count, type);
-	if (!gets)
+	if (!gets_result(call))
 		call->mid.recv.valid = call->mid.send.valid;
 	return take(call);
 }
@@ -443,7 +486,7 @@ static void fill_typed(struct pmpi_call *call, struct incmpi_side *side, struct 
 		if (count)
 			side->valid = count > 0 &&
 				      pmpi_type_get(&types[i], &handles[i], of[i]) &&
-				      (buf || !types[i].size || !types[i].dense);
+				      has_share(side, i, &types[i], of[i]);
 	}
 }
 

@@ -124,7 +124,10 @@ static unsigned int bit(enum incmpi_staged why)
 	return 1u << why;
 }
 
-/* What keeps libinc from using the buffer as it is, as bits; 0: nothing. */
+/*
+ * What keeps libinc from using the buffer as it is, as bits; 0: nothing. NULL is no buffer of
+ * libinc's, but of MPI's: that from which addresses count, or one that is not looked at.
+ */
 static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_side *side,
 			       int shares)
 {
@@ -138,7 +141,7 @@ static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_s
 			continue;
 		if (type->pair)
 			why |= bit(INCMPI_STAGED_PAIRS);
-		else if (!type->dense || at < 0 || at > (ptrdiff_t)INC_MAX_COUNT)
+		else if (!type->dense || !side->buf || at < 0 || at > (ptrdiff_t)INC_MAX_COUNT)
 			why |= bit(INCMPI_STAGED_GAPS);
 	}
 	return why;
