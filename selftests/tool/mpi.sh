@@ -94,6 +94,23 @@ spawned_job()
 		grep -q '^libinc-mpi: by MPI: other_job .*: 3 calls$' "$tmp/begun"
 }
 
+# Callbacks of MPI_Finalize() do collectives, in which ranks agree: each is asked, or none.
+ends_by_callback()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so
+
+	INC_MPI=verbose begun "$1" callback "$lib" "$lib" &&
+		grep -q '^libinc-mpi: by MPI: one_host ' "$tmp/begun"
+}
+
+# Open MPI calls its component in them, too. The report comes even so.
+component_ends()
+{
+	OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$mpi_libs/openmpi INC_MPI=verbose \
+		begun openmpi callback '' &&
+		[ "$(grep -c '^libinc-mpi: by MPI: one_host ' "$tmp/begun")" = 1 ]
+}
+
 # Ranks on one host have no group: there is nothing to measure, and no table is written.
 nothing_to_measure()
 {
@@ -111,10 +128,11 @@ mpi_begins()
 {
 	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
 		"$1: preloaded at some ranks" "$1: loaded late"
-		"$1: no group, nothing to measure") name
+		"$1: no group, nothing to measure" "$1: collectives in MPI_Finalize") name
 
 	# Debian's MPICH, over UCX, cannot spawn
-	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded")
+	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded"
+		"component of $1: collectives in MPI_Finalize")
 
 	if ! command -v "mpicc.$1" >/dev/null || ! command -v "mpirun.$1" >/dev/null ||
 		[ ! -d "$mpi_libs/$1" ] || [ ! -d "$mpi_libs/$2" ]; then
@@ -144,9 +162,17 @@ mpi_begins()
 	mpi_result $? "${names[4]}"
 	nothing_to_measure "$1"
 	mpi_result $? "${names[5]}"
+	ends_by_callback "$1"
+	mpi_result $? "${names[6]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[6]}"
+	mpi_result $? "${names[7]}"
+	if [ ! -e "$mpi_libs/openmpi/mca_coll_inc.so" ]; then
+		skip "libinc-mpi: ${names[8]}" "there is no component"
+		return
+	fi
+	component_ends
+	mpi_result $? "${names[8]}"
 }
 
 libinc_mpi()

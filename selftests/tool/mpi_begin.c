@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mpi_begin c|mixed|spawn: a program of MPI in which all ranks call MPI_Init(), or only rank 0 and
- * the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by PMPI_*, too.
- * With spawn, a process of another job takes part. Rank 0 prints "passed" if all give what they
- * must.
+ * mpi_begin c|mixed|spawn|callback: a program of MPI in which all ranks call MPI_Init(), or only
+ * rank 0 and the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by
+ * PMPI_*, too. With spawn, a process of another job takes part. With callback, MPI_Finalize() calls
+ * the program, which does a communicator's first collective then. Rank 0 prints "passed" if all give
+ * what they must.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -93,6 +94,45 @@ static int spawn_fails(char *program)
 	return merged_fails(inter, 0);
 }
 
+static MPI_Comm late;
+
+/* MPI-3.1, 8.7.1: all of MPI is still there. */
+static int sum_late(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	int rank, size, sum = -1;
+
+	(void)comm;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	MPI_Comm_rank(late, &rank);
+	MPI_Comm_size(late, &size);
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, late);
+	if (sum != size * (size - 1) / 2) {
+		fprintf(stderr, "rank %d: the sum in MPI_Finalize() is %d\n", rank, sum);
+		exit(1);
+	}
+	return MPI_SUCCESS;
+}
+
+/*
+ * Rank 0 sets its attribute before the job's first collective, the others afterwards: attributes go
+ * in the reverse order.
+ */
+static void sum_at_end(int rank)
+{
+	int keyval;
+
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sum_late, &keyval, NULL);
+	if (!rank)
+		MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Comm_dup(MPI_COMM_WORLD, &late);
+	if (rank)
+		MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+	MPI_Comm_free_keyval(&keyval);
+}
+
 int main(int argc, char **argv)
 {
 	int seen = argc == 2 && (strcmp(argv[1], "mixed") || is_first()), rank, size, got, bad;
@@ -107,6 +147,8 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (size > MAX_RANKS)
 		MPI_Abort(MPI_COMM_WORLD, 1);
+	if (!strcmp(argv[1], "callback"))
+		sum_at_end(rank);
 	got = sum(rank + 1, seen);
 	bad = sum(got != size * (size + 1) / 2, seen);
 	bad += sum(exchange_fails(rank, size, seen), seen);

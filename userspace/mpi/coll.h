@@ -76,4 +76,7 @@ void coll_below_leave(struct coll_module *m, struct ompi_communicator_t *comm,
  */
 bool coll_ready(void);
 
+/* coll_component.c: while MPI begins, when MPI_COMM_WORLD gets its module. */
+void coll_set_end(void);
+
 #endif

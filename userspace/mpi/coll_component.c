@@ -13,8 +13,10 @@
 
 #include "coll.h"
 
+#include <ompi/attribute/attribute.h>
 #include <ompi/group/group.h>
 #include <ompi/proc/proc.h>
+#include <ompi/runtime/mpiruntime.h>
 #include <opal/mca/pmix/pmix.h>
 #include <opal/util/info.h>
 
@@ -26,7 +28,7 @@ static struct incmpi_settings settings;
 static int priority = PRIORITY;
 static bool is_on;
 static bool has_begun;
-static bool is_over;
+static bool has_end = true;
 
 /* ---- Once per process ------------------------------------------------------ */
 
@@ -43,7 +45,7 @@ static void print_report(struct coll_module *m)
 }
 
 /* MPI_Finalize() begins by this: attributes of MPI_COMM_SELF go (MPI-3.1, 8.7.1). */
-static int finalize(MPI_Comm self, int keyval, void *value, void *extra)
+static int report_at_end(MPI_Comm self, int keyval, void *value, void *extra)
 {
 	struct coll_module *world = coll_module_of_world();
 
@@ -51,19 +53,44 @@ static int finalize(MPI_Comm self, int keyval, void *value, void *extra)
 	(void)keyval;
 	(void)value;
 	(void)extra;
-	is_over = true;
 	if (world && incmpi_comm_reports(world->c->mid))
 		print_report(world);
 	return MPI_SUCCESS;
 }
 
-static void begin(void)
+/* A copy of MPI_COMM_SELF does not get it. */
+static int leave_end(MPI_Comm self, int keyval, void *extra, void *value, void *copy, int *flag,
+		     MPI_Comm to)
 {
+	(void)self;
+	(void)keyval;
+	(void)extra;
+	(void)value;
+	(void)copy;
+	(void)to;
+	*flag = 0;
+	return MPI_SUCCESS;
+}
+
+/*
+ * The attributes of the program may have callbacks that do collectives, before or after the report,
+ * which is one: ours is the first that is set at any rank, so it is the last that goes. MPI has not
+ * begun yet, and functions of MPI refuse to work.
+ */
+void coll_set_end(void)
+{
+	ompi_attribute_fn_ptr_union_t end = { .attr_communicator_delete_fn = report_at_end };
+	ompi_attribute_fn_ptr_union_t copy = { .attr_communicator_copy_fn = leave_end };
 	int keyval;
 
-	if (!pmpi_types_init() ||
-	    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval, NULL) ||
-	    PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL))
+	has_end = !ompi_attr_create_keyval(COMM_ATTR, copy, end, &keyval, NULL, 0, NULL) &&
+		  !ompi_attr_set_c(COMM_ATTR, MPI_COMM_SELF, &MPI_COMM_SELF->c_keyhash, keyval,
+				   NULL, false);
+}
+
+static void begin(void)
+{
+	if (!pmpi_types_init() || !has_end)
 		incmpi_cannot_join();
 	incmpi_init(&pmpi_skin, &settings, pmpi_requests_init());
 }
@@ -79,7 +106,8 @@ bool coll_ready(void)
 		pthread_once(&once, begin);
 		__atomic_store_n(&has_begun, true, __ATOMIC_RELEASE);
 	}
-	return !is_over;
+	/* before the first callback, at all ranks */
+	return ompi_mpi_state < OMPI_MPI_STATE_FINALIZE_STARTED;
 }
 
 /* ---- Which communicators --------------------------------------------------- */

@@ -123,8 +123,10 @@ static int enable_module(mca_coll_base_module_t *module, struct ompi_communicato
 		if (!strcmp(its->super.obj_class->cls_name, "mca_coll_han_module_t"))
 			m->steps_aside = true;
 	}
-	if (comm == MPI_COMM_WORLD)
+	if (comm == MPI_COMM_WORLD) {
 		world = m;
+		coll_set_end();
+	}
 	return OMPI_SUCCESS;
 }
 
