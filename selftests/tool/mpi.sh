@@ -111,6 +111,16 @@ component_ends()
 		[ "$(grep -c '^libinc-mpi: by MPI: one_host ' "$tmp/begun")" = 1 ]
 }
 
+# A process that has turned it off by its priority leaves nobody waiting.
+component_priority()
+{
+	# shellcheck disable=SC2016
+	OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:$mpi_libs/openmpi INC_MPI=verbose \
+		begun_by openmpi \
+		"env OMPI_MCA_coll_inc_priority=\$((90 * OMPI_COMM_WORLD_RANK - 1)) $tmp/begin.openmpi" \
+		c '' '' && ! grep -q one_host "$tmp/begun"
+}
+
 # Ranks on one host have no group: there is nothing to measure, and no table is written.
 nothing_to_measure()
 {
@@ -132,7 +142,8 @@ mpi_begins()
 
 	# Debian's MPICH, over UCX, cannot spawn
 	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded"
-		"component of $1: collectives in MPI_Finalize")
+		"component of $1: collectives in MPI_Finalize"
+		"component of $1: off at a rank by its priority")
 
 	if ! command -v "mpicc.$1" >/dev/null || ! command -v "mpirun.$1" >/dev/null ||
 		[ ! -d "$mpi_libs/$1" ] || [ ! -d "$mpi_libs/$2" ]; then
@@ -169,10 +180,13 @@ mpi_begins()
 	mpi_result $? "${names[7]}"
 	if [ ! -e "$mpi_libs/openmpi/mca_coll_inc.so" ]; then
 		skip "libinc-mpi: ${names[8]}" "there is no component"
+		skip "libinc-mpi: ${names[9]}" "there is no component"
 		return
 	fi
 	component_ends
 	mpi_result $? "${names[8]}"
+	component_priority
+	mpi_result $? "${names[9]}"
 }
 
 libinc_mpi()

@@ -3,8 +3,9 @@
  * The component: which communicators get a module, and what is done once per process.
  *
  * Whether a communicator has one must be the same at all of its ranks. Each process that has the
- * component, and INC_MPI is not off, says so in what Open MPI exchanges when a job begins (modex);
- * where one of a communicator's processes has not, or is of another job, nobody has a module.
+ * component, and not turned it off (INC_MPI, its priority), says so in what Open MPI exchanges when
+ * a job begins (modex); where one of a communicator's processes has not, or is of another job,
+ * nobody has a module.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -145,7 +146,7 @@ static mca_coll_base_module_t *query_comm(struct ompi_communicator_t *comm, int 
 {
 	struct coll_module *m;
 
-	if (!is_on || priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 ||
+	if (!is_on || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 ||
 	    is_unwanted(comm) || !all_have_component(comm))
 		return NULL;
 	m = coll_module_new(comm);
@@ -193,7 +194,8 @@ static int open_component(void)
 	int ret;
 
 	incmpi_settings_read(&settings);
-	is_on = settings.mode != INCMPI_OFF && !is_preloaded() && all_is_exchanged();
+	is_on = settings.mode != INCMPI_OFF && priority >= 0 && !is_preloaded() &&
+		all_is_exchanged();
 	if (!is_on)
 		return OMPI_SUCCESS;
 	OPAL_MODEX_SEND_VALUE(ret, OPAL_PMIX_GLOBAL, MODEX_KEY, &value, OPAL_UINT32);
