@@ -89,16 +89,48 @@ static void refuse(const struct mpi *mpi, const char *name)
 	exit(1);
 }
 
-/* Is it in this object, or in what that needs? */
-static int has_other(struct dl_phdr_info *info, size_t size, void *unused)
+/* Names of objects, each with its 0, one behind the other. */
+struct objects {
+	char *names;
+	size_t len;
+};
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-	void *object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-	bool has = object && dlsym(object, OTHER->symbol);
+	size_t len = strlen(info->dlpi_name) + 1;
+	struct objects *all = data;
+	char *names = realloc(all->names, all->len + len);
 
 	(void)size;
-	(void)unused;
+	if (!names)
+		return 1;
+	memcpy(names + all->len, info->dlpi_name, len);
+	all->names = names;
+	all->len += len;
+	return 0;
+}
+
+/* Is it in this object, or in what that needs? */
+static bool has_other(const char *name)
+{
+	void *object = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	bool has = object && dlsym(object, OTHER->symbol);
+
 	if (object)
 		dlclose(object);
+	return has;
+}
+
+/* dl_iterate_phdr() holds a lock that another thread may want within dlopen(): first the names. */
+static bool any_has_other(void)
+{
+	struct objects all = { .len = 0 };
+	bool has = false;
+
+	dl_iterate_phdr(add_object, &all);
+	for (size_t at = 0; at < all.len && !has; at += strlen(all.names + at) + 1)
+		has = has_other(all.names + at);
+	free(all.names);
 	return has;
 }
 
@@ -122,6 +154,6 @@ void pmpi_refuse_other(void)
 			*c = ' ';
 	if (mpi != OWN)
 		refuse(mpi, version);
-	if (dl_iterate_phdr(has_other, NULL))
+	if (any_has_other())
 		refuse(OTHER, OTHER->name);
 }
