@@ -142,6 +142,7 @@ static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settin
 	case -EBUSY:
 		return JOIN_MET_ANOTHER;
 	case -ENOSPC:
+	case -ENOBUFS:
 	case -EDQUOT:
 	case -ENOMEM:
 	case -EMFILE:
