@@ -73,6 +73,47 @@ static void use_type(int keyval)
 		fail("an attribute of a datatype has been copied %d times", nr_copied);
 }
 
+#define NR_AT_END	(1 << 20)
+
+static MPI_Request at_end;
+static int *in_at_end, *out_at_end;
+
+static int wait_at_end(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	(void)comm;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	MPI_Wait(&at_end, MPI_STATUS_IGNORE);
+	for (int i = 0; i < NR_AT_END; i++)
+		if (out_at_end[i] != i * size + size * (size - 1) / 2)
+			fail("iallreduce that ends in MPI_Finalize(): %d", out_at_end[i]);
+	free(in_at_end);
+	free(out_at_end);
+	return MPI_SUCCESS;
+}
+
+/* Something that takes a while, and is waited for when MPI_Finalize() calls. */
+void test_end(void)
+{
+	uint64_t before = count_of("barrier");
+	int keyval;
+
+	in_at_end = malloc(NR_AT_END * sizeof(*in_at_end));
+	out_at_end = malloc(NR_AT_END * sizeof(*out_at_end));
+	if (!in_at_end || !out_at_end)
+		fail("no memory");
+	for (int i = 0; i < NR_AT_END; i++)
+		in_at_end[i] = i + rank;
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, wait_at_end, &keyval, NULL);
+	MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+	MPI_Comm_free_keyval(&keyval);
+	MPI_Barrier(MPI_COMM_WORLD);
+	expect_inc("end", "barrier", before, size > 1);
+	MPI_Iallreduce(in_at_end, out_at_end, NR_AT_END, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+		       &at_end);
+}
+
 void test_attributes(void)
 {
 	uint64_t before = count_of("ibcast");

@@ -17,10 +17,10 @@
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
  *	TEST      random, requests, comms, progress, semantics, inter, attributes, refused,
- *	          overlap, bottom, lengths, threads, lost, shares, mapped, tune, untuned; default:
- *	          all but the last six. shares wants INC_MPI_MAX to be 1000, mapped MPI_COLL_FILE to
- *	          name a file of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes INC_MPI_TUNE of
- *	          rank N that with .N behind it.
+ *	          overlap, bottom, lengths, end, threads, lost, shares, mapped, tune, untuned;
+ *	          default: all but the last six. shares wants INC_MPI_MAX to be 1000, mapped
+ *	          MPI_COLL_FILE to name a file of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes
+ *	          INC_MPI_TUNE of rank N that with .N behind it.
  *
  * All ranks draw the same numbers. Floats are small numbers whose sums and products are exact, so
  * that the order does not matter. Rank 0 prints "TEST: passed" for each, and what INC did.
@@ -91,6 +91,7 @@ static const struct {
 	{ "overlap", test_overlap, true },
 	{ "bottom", test_bottom, true },
 	{ "lengths", test_lengths, true },
+	{ "end", test_end, true },
 	{ "threads", test_threads, false },
 	{ "lost", test_lost, false },
 	{ "shares", test_shares, false },

@@ -74,6 +74,7 @@ struct pmpi_watch {
 
 void pmpi_watch(struct pmpi_watch *w);
 int pmpi_watch_look(void);
+bool pmpi_watch_goes_on(void);		/* something is under way */
 
 /* pmpi_request.c, coll_request.c: the skin's own */
 bool pmpi_requests_init(void);

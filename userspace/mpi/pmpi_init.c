@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Begin and end of MPI, communicators, and what the middle needs of MPI. */
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -344,11 +345,24 @@ static void print_report(void)
 		incmpi_report(stderr, sums, size);
 }
 
+/*
+ * A callback of PMPI_Finalize() may wait for a request, and nothing would look after it then. All
+ * ranks have begun whatever they begin, so it ends.
+ */
+static void end_requests(void)
+{
+	while (pmpi_watch_goes_on()) {
+		skin_progress();
+		poll(NULL, 0, 1);
+	}
+}
+
 /* The program's last collectives have ended here; at other ranks too, before groups are left. */
 static void end(void)
 {
 	is_on = false;
 	PMPI_Barrier(MPI_COMM_WORLD);
+	end_requests();
 	if (does_report)
 		print_report();
 	free_all_comms();

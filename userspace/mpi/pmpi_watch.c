@@ -19,13 +19,17 @@ void pmpi_watch(struct pmpi_watch *w)
 	pthread_mutex_unlock(&watched_lock);
 }
 
+bool pmpi_watch_goes_on(void)
+{
+	return atomic_load_explicit(&nr_watched, memory_order_acquire);
+}
+
 int pmpi_watch_look(void)
 {
 	struct pmpi_watch **at, *w;
 	int ended = 0, ret;
 
-	if (!atomic_load_explicit(&nr_watched, memory_order_acquire) ||
-	    pthread_mutex_trylock(&watched_lock))
+	if (!pmpi_watch_goes_on() || pthread_mutex_trylock(&watched_lock))
 		return 0;
 	at = &watched;
 	while ((w = *at)) {
@@ -35,9 +39,9 @@ int pmpi_watch_look(void)
 			continue;
 		}
 		*at = w->next;
-		atomic_fetch_sub(&nr_watched, 1);
 		ended++;
 		w->ended(w, ret);
+		atomic_fetch_sub(&nr_watched, 1);
 	}
 	pthread_mutex_unlock(&watched_lock);
 	return ended;
