@@ -22,6 +22,7 @@ struct incmpi_op {
 	unsigned int not_given;		/* the same bits: why none of the program's memory is */
 	bool refuses;			/* it tells the other ranks that its shares are too large */
 	uint64_t *counts;		/* four arrays, see stage.c; NULL: shares are equal */
+	bool begun;			/* the kernel has it */
 	bool ended;
 	int result;
 };

@@ -2,6 +2,7 @@
 /* Operations of a communicator's group, from their start to their end. */
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,13 @@
 
 /* How long a call sleeps before it lets MPI progress: other ranks may wait for that. */
 #define SLICE_MS	1
+
+/* How long a limit is waited for while no operation of this process ends, and if it has none. */
+#define FULL_MS		60000
+#define OTHERS_MS	1000
+
+/* Operations of this process that have begun and not ended, and how many have ended so far. */
+static atomic_uint nr_begun, nr_ended;
 
 static unsigned int slot_of(const struct incmpi_op *op)
 {
@@ -36,8 +44,19 @@ static void count_saved(const struct incmpi_op *op)
 	incmpi_count(INCMPI_COUNT_SAVED, line->mpi_ns - line->inc_ns);
 }
 
+/* The kernel has nothing of it any more. */
+static void leave_op(struct incmpi_op *op)
+{
+	if (!op->begun)
+		return;
+	op->begun = false;
+	atomic_fetch_sub(&nr_begun, 1);
+	atomic_fetch_add(&nr_ended, 1);
+}
+
 static int end_op(struct incmpi_op *op, int result)
 {
+	leave_op(op);
 	if (!result && op->refuses) {
 		/* so do all others, and nobody has contradicted */
 		incmpi_set_errmsg("%s: its shares are more than INC_MPI_MAX bytes",
@@ -78,18 +97,44 @@ static int result_of(struct incmpi_op *op, int ret)
 	return ret;
 }
 
+/*
+ * As many are under way as the kernel holds of a group (-EAGAIN), or as a limit of the user or the
+ * host lets it hold. Nothing has begun: it is tried again, until one has ended. Ranks may begin
+ * operations of two communicators in different orders, so a limit is waited for as long as some of
+ * this process' own end; what other processes have is given back soon, or not before this rank
+ * comes.
+ */
+static bool is_full(int ret, unsigned int *seen, int *waited_ms)
+{
+	unsigned int ended = atomic_load(&nr_ended);
+
+	if (ret == -EAGAIN)
+		return true;
+	if (ret != -ENOMEM && ret != -ENOBUFS && ret != -EDQUOT)
+		return false;
+	if (ended != *seen)
+		*waited_ms = 0;
+	*seen = ended;
+	return *waited_ms < (atomic_load(&nr_begun) ? FULL_MS : OTHERS_MS);
+}
+
 static int submit_op(struct incmpi_op *op)
 {
-	int ret;
+	unsigned int seen = atomic_load(&nr_ended);
+	int ret, waited_ms = 0;
 
-	/* As many as the kernel holds are under way: until one of them has ended. */
-	while ((ret = inc_icollective(op->comm->group, &op->args, &op->req)) == -EAGAIN) {
+	while (is_full(ret = inc_icollective(op->comm->group, &op->args, &op->req), &seen,
+		       &waited_ms)) {
 		incmpi_skin()->progress();
 		poll(NULL, 0, SLICE_MS);
+		waited_ms += SLICE_MS;
 	}
-	if (!ret)
-		incmpi_count_staged(op);
-	return ret;
+	if (ret)
+		return ret;
+	op->begun = true;
+	atomic_fetch_add(&nr_begun, 1);
+	incmpi_count_staged(op);
+	return 0;
 }
 
 /* A type that is looked at after a non-blocking call has returned; none has a type per rank. */
@@ -159,6 +204,7 @@ static bool is_refused(const struct incmpi_op *op, int ret)
 
 static int give_to_mpi(struct incmpi_op *op)
 {
+	leave_op(op);
 	incmpi_stage_free(op);
 	incmpi_count(INCMPI_COUNT_WHY + INCMPI_WHY_SHARES, 1);
 	return INCMPI_BY_MPI;

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Operations of libinc-mpi that a limit keeps from beginning: they are tried again until others have
+ * ended, and the communicator fails only if that does not help.
+ */
+#include "../../userspace/mpi/names.c"
+#include "../../userspace/mpi/pair.c"
+#include "../../userspace/mpi/stage.c"
+#include "../../userspace/mpi/op.c"
+#include "ktap.h"
+
+static unsigned int nr_held, room, nr_tries, nr_progress;
+static int full_error;
+static struct incmpi_op *first_op;
+static bool is_broken;
+
+/* ---- libinc: a kernel that holds @room operations, each until it is asked for its end ---- */
+
+int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
+{
+	(void)args;
+	nr_tries++;
+	req->group = group;
+	if (nr_held >= room)
+		return full_error;
+	nr_held++;
+	req->handle = 1;
+	return 0;
+}
+
+int inc_test(struct inc_request *req)
+{
+	if (req->handle)
+		nr_held--;
+	req->handle = 0;
+	return 0;
+}
+
+int inc_wait(struct inc_request *req, int timeout_ms)
+{
+	(void)timeout_ms;
+	return inc_test(req);
+}
+
+int inc_info(struct inc_group *group, struct inc_info *info)
+{
+	(void)group;
+	memset(info, 0, sizeof(*info));
+	info->state = INC_STATE_READY;
+	return 0;
+}
+
+const char *inc_errmsg(struct inc_group *group)
+{
+	(void)group;
+	return "";
+}
+
+int inc_fd(const struct inc_group *group)
+{
+	(void)group;
+	return -1;
+}
+
+size_t inc_type_size(enum inc_type type)
+{
+	(void)type;
+	return 4;
+}
+
+/* ---- The rest of the middle ---- */
+
+/* As a request's owner does it: what has ended is collected. */
+static void collect_first(void)
+{
+	nr_progress++;
+	if (first_op && nr_progress > 3)
+		incmpi_test(first_op);
+}
+
+const struct incmpi_skin *incmpi_skin(void)
+{
+	static const struct incmpi_skin skin = { .progress = collect_first };
+
+	return &skin;
+}
+
+void incmpi_count(unsigned int index, uint64_t n)
+{
+	(void)index;
+	(void)n;
+}
+
+void incmpi_set_errmsg(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+const struct incmpi_tune_line *incmpi_line_of(const struct incmpi_comm *c,
+					      const struct incmpi_call *call)
+{
+	(void)c;
+	(void)call;
+	return NULL;
+}
+
+void incmpi_comm_get(struct incmpi_comm *c)
+{
+	(void)c;
+}
+
+void incmpi_comm_put(struct incmpi_comm *c)
+{
+	(void)c;
+}
+
+bool incmpi_comm_broken(struct incmpi_comm *c)
+{
+	(void)c;
+	return is_broken;
+}
+
+void incmpi_comm_break(struct incmpi_comm *c)
+{
+	(void)c;
+	is_broken = true;
+}
+
+/* ---- Tests ---- */
+
+static struct { int unused; } the_group;
+static struct incmpi_comm the_comm = {
+	.size = 2, .group = (struct inc_group *)&the_group, .lock = PTHREAD_MUTEX_INITIALIZER,
+};
+static const struct incmpi_call a_barrier = { .fn = INCMPI_BARRIER, .blocking = true };
+
+static void begin_with(unsigned int n, int err)
+{
+	room = n;
+	full_error = err;
+	nr_held = nr_tries = nr_progress = 0;
+	first_op = NULL;
+	is_broken = false;
+}
+
+/* The second operation begins when the first has ended. */
+static void expect_turns(int err)
+{
+	struct incmpi_call call = a_barrier;
+	int ret;
+
+	begin_with(1, err);
+	call.blocking = false;
+	ret = incmpi_start(&the_comm, &call, &first_op);
+	if (!expect(!ret, "the first operation: %d", ret))
+		return;
+	ret = incmpi_run(&the_comm, &a_barrier);
+	expect(!ret && !is_broken, "beside an operation under way, error %d is one of the call: %d",
+	       err, ret);
+	expect(nr_tries > 2, "%u tries", nr_tries);
+	expect(!incmpi_test(first_op) && !nr_held, "%u operations are left", nr_held);
+	incmpi_op_free(first_op);
+}
+
+static void test_turns(void)
+{
+	expect_turns(-EAGAIN);
+	expect_turns(-ENOMEM);
+	expect_turns(-ENOBUFS);
+	expect_turns(-EDQUOT);
+}
+
+/* Nothing of this process could give way. */
+static void test_no_room(void)
+{
+	int ret;
+
+	begin_with(0, -ENOMEM);
+	ret = incmpi_run(&the_comm, &a_barrier);
+	expect(ret == -ENOMEM && is_broken, "an operation that has no room: %d", ret);
+	expect(nr_tries > 2, "%u tries", nr_tries);
+}
+
+static void test_other_errors(void)
+{
+	int ret;
+
+	begin_with(0, -EPROTO);
+	ret = incmpi_run(&the_comm, &a_barrier);
+	expect(ret == -EPROTO && is_broken && nr_tries == 1, "error %d after %u tries", ret,
+	       nr_tries);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_turns), KTAP(test_no_room), KTAP(test_other_errors),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}
