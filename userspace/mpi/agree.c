@@ -13,13 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/capability.h>
+
 #include "internal.h"
 
+#define PROC_USER_INIT_INO	0xEFFFFFFDU	/* the kernel's include/linux/proc_ns.h */
+
 #define TRIES		3
+#define LEAST_PAGES	16	/* of memory that a rank may pin: some blocks of its operations */
+#define SPARE_FDS	64	/* that groups leave to the program */
 #define SLICE_MS	2	/* between two looks at what else MPI has to do */
 
 /* How far a rank has come; the smallest of all ranks' decides. */
@@ -107,12 +115,76 @@ static bool verbose(const struct incmpi_settings *set)
 	return set->mode == INCMPI_VERBOSE;
 }
 
+/* ---- Limits of this process -------------------------------------------------- */
+
+/* As launchers say it. */
+static unsigned long nr_ranks_here(void)
+{
+	const char *text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE") ?: getenv("MPI_LOCALNRANKS");
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n ?: 1;
+}
+
+/* Has it CAP_IPC_LOCK as the kernel asks for it, outside of all user namespaces but the first? */
+static bool may_pin_all(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { };
+	struct stat ns;
+
+	return !syscall(SYS_capget, &head, caps) &&
+	       caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK) &&
+	       !stat("/proc/self/ns/user", &ns) && ns.st_ino == PROC_USER_INIT_INO;
+}
+
+/*
+ * All of a user's ranks of a host pin memory within one limit. If there is too little for each of
+ * them, some wait in an operation for one that cannot begin it.
+ */
+static bool can_pin(char *why, size_t len)
+{
+	struct rlimit limit;
+	unsigned long ranks = nr_ranks_here();
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	    limit.rlim_cur / ranks >= LEAST_PAGES * (rlim_t)sysconf(_SC_PAGESIZE) || may_pin_all())
+		return true;
+	snprintf(why, len,
+		 "RLIMIT_MEMLOCK is %llu bytes, for %lu ranks on this host: expected %ld for each",
+		 (unsigned long long)limit.rlim_cur, ranks, LEAST_PAGES * sysconf(_SC_PAGESIZE));
+	return false;
+}
+
+/* A group is a descriptor, and a program with many communicators still opens its files. */
+static bool can_open(char *why, size_t len)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+	struct rlimit limit;
+	rlim_t spare;
+
+	if (fd >= 0)
+		close(fd);
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return true;
+	spare = limit.rlim_cur / 4 < SPARE_FDS ? limit.rlim_cur / 4 : SPARE_FDS;
+	if (fd >= 0 && (rlim_t)fd < limit.rlim_cur - spare)
+		return true;
+	snprintf(why, len, "the last %llu of %llu descriptors (RLIMIT_NOFILE) are for the program",
+		 (unsigned long long)spare, (unsigned long long)limit.rlim_cur);
+	return false;
+}
+
+/* ---- Agreement --------------------------------------------------------------- */
+
 /* May there be a group? Sets c->why if not. */
 static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
 {
 	int64_t machine = machine_id(), host = host_id();
+	char why[128] = "";
 	int64_t all[] = {
-		!atomic_load(&no_parent) && inc_family() >= 0,
+		!atomic_load(&no_parent) && inc_family() >= 0 &&
+		can_pin(why, sizeof(why)) && can_open(why, sizeof(why)),
 		machine, -machine, host, -host, own->one_host, requests, -(int64_t)own->report,
 	};
 
@@ -124,6 +196,8 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 		c->why = INCMPI_WHY_LOCAL;
 	else if (!all[0])
 		c->why = INCMPI_WHY_NO_GROUP;
+	if (c->why == INCMPI_WHY_NO_GROUP && *why && verbose(own))
+		fprintf(stderr, "libinc-mpi: %s\n", why);
 	c->requests = all[6];
 	c->reports = all[7];
 }

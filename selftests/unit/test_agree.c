@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Agreement of libinc-mpi on a group, at one rank that says what all say: which errors of joining
+ * count for all later communicators, and which limits of the process keep it from asking for a
+ * group.
+ */
+#include "../../userspace/mpi/agree.c"
+#include "ktap.h"
+
+static struct incmpi_settings one_host = { .one_host = true, .timeout_ms = 1 };
+static unsigned int nr_joins;
+static int join_result, poll_result;
+
+/* ---- libinc ---- */
+
+static struct { int unused; } the_group;
+
+int inc_family(void)
+{
+	return 1;
+}
+
+const char *inc_errmsg(struct inc_group *group)
+{
+	(void)group;
+	return "";
+}
+
+int inc_info(struct inc_group *group, struct inc_info *info)
+{
+	(void)group;
+	(void)info;
+	return 0;
+}
+
+int inc_join_start(struct inc_group **group, const struct inc_join_opts *opts)
+{
+	(void)opts;
+	nr_joins++;
+	*group = join_result ? NULL : (struct inc_group *)&the_group;
+	return join_result;
+}
+
+int inc_join_poll(struct inc_group *group, int timeout_ms)
+{
+	(void)group;
+	(void)timeout_ms;
+	return poll_result;
+}
+
+void inc_abort(struct inc_group *group)
+{
+	(void)group;
+}
+
+uint32_t inc_group_id(const struct inc_group *group)
+{
+	(void)group;
+	return 1;
+}
+
+/* ---- The rest of the middle ---- */
+
+static int same_bytes(void *comm, void *buf, size_t len)
+{
+	(void)comm;
+	(void)buf;
+	(void)len;
+	return 0;
+}
+
+static int same_values(void *comm, int64_t *values, size_t n)
+{
+	(void)comm;
+	(void)values;
+	(void)n;
+	return 0;
+}
+
+static void no_progress(void)
+{
+}
+
+const struct incmpi_skin *incmpi_skin(void)
+{
+	static const struct incmpi_skin skin = {
+		.bcast = same_bytes, .smallest = same_values, .progress = no_progress,
+	};
+
+	return &skin;
+}
+
+const struct incmpi_tune *incmpi_own_tune(void)
+{
+	return NULL;
+}
+
+void incmpi_tune_filter(struct incmpi_tune *to, const struct incmpi_tune *from, uint32_t ranks)
+{
+	(void)to;
+	(void)from;
+	(void)ranks;
+}
+
+void incmpi_tune_index(struct incmpi_tune *tune)
+{
+	(void)tune;
+}
+
+void incmpi_count(unsigned int index, uint64_t n)
+{
+	(void)index;
+	(void)n;
+}
+
+const char *incmpi_why_text(enum incmpi_why why)
+{
+	(void)why;
+	return "";
+}
+
+/* ---- Tests ---- */
+
+/* How often a communicator tries to join, and whether it has a group. */
+static unsigned int try_group(bool *has)
+{
+	struct incmpi_comm c = { .size = 2 };
+
+	nr_joins = 0;
+	incmpi_agree(&c, &one_host, true);
+	*has = !c.why;
+	expect(!c.why || c.why == INCMPI_WHY_NO_GROUP, "reason %d", (int)c.why);
+	return nr_joins;
+}
+
+static void expect_group(bool want)
+{
+	bool has;
+	unsigned int n = try_group(&has);
+
+	expect(has == want && n == (unsigned int)want, "a group: %d after %u joins, not %d", has, n,
+	       want);
+}
+
+/* The next communicator tries again. */
+static void test_limit_at_join(void)
+{
+	static const int limits[] = { -ENOSPC, -ENOBUFS, -EDQUOT, -ENOMEM, -EMFILE, -ENFILE };
+	bool has;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		join_result = limits[i];
+		expect(try_group(&has) == 1 && !has, "a group after error %d", limits[i]);
+		join_result = 0;
+		poll_result = limits[i];
+		expect(try_group(&has) == 1 && !has, "a group after error %d", limits[i]);
+		poll_result = 0;
+		expect_group(true);
+	}
+}
+
+/* A limit as @soft, for one communicator that shall have a group or not. */
+static void with_limit(int resource, rlim_t soft, bool want)
+{
+	struct rlimit before, limit;
+
+	if (!expect(!getrlimit(resource, &before), "limit %d cannot be read", resource))
+		return;
+	limit = before;
+	limit.rlim_cur = soft;
+	if (!expect(!setrlimit(resource, &limit), "limit %d cannot be set", resource))
+		return;
+	expect_group(want);
+	setrlimit(resource, &before);
+}
+
+static void test_descriptors(void)
+{
+	int next = open("/", O_PATH);
+
+	close(next);
+	with_limit(RLIMIT_NOFILE, 256, true);
+	with_limit(RLIMIT_NOFILE, (rlim_t)next + 1, false);
+	/* a quarter is left where there are few */
+	with_limit(RLIMIT_NOFILE, 4 * (rlim_t)next + 8, true);
+	for (int i = 0; i < 256 - SPARE_FDS; i++)
+		open("/", O_PATH);
+	with_limit(RLIMIT_NOFILE, 256, false);
+	with_limit(RLIMIT_NOFILE, 512, true);
+	for (int fd = next; fd < 256; fd++)
+		close(fd);
+	expect_group(true);
+}
+
+static bool drop_capability(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, caps))
+		return false;
+	caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &= ~CAP_TO_MASK(CAP_IPC_LOCK);
+	return !syscall(SYS_capset, &head, caps);
+}
+
+static void test_pinned_memory(void)
+{
+	rlim_t least = LEAST_PAGES * (rlim_t)sysconf(_SC_PAGESIZE);
+
+	if (may_pin_all())
+		with_limit(RLIMIT_MEMLOCK, 0, true);
+	if (!expect(drop_capability(), "CAP_IPC_LOCK cannot be dropped"))
+		return;
+	with_limit(RLIMIT_MEMLOCK, least, true);
+	with_limit(RLIMIT_MEMLOCK, least - 1, false);
+	setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "3", 1);
+	with_limit(RLIMIT_MEMLOCK, 3 * least - 1, false);
+	with_limit(RLIMIT_MEMLOCK, 3 * least, true);
+	unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+	setenv("MPI_LOCALNRANKS", "2", 1);
+	with_limit(RLIMIT_MEMLOCK, 2 * least - 1, false);
+	unsetenv("MPI_LOCALNRANKS");
+}
+
+/* The last one: there is no parent for good then. */
+static void test_no_parent(void)
+{
+	bool has;
+
+	join_result = -ENETUNREACH;
+	expect(try_group(&has) == 1 && !has, "a group without a parent");
+	join_result = 0;
+	expect_group(false);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_limit_at_join), KTAP(test_descriptors), KTAP(test_pinned_memory),
+	KTAP(test_no_parent),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, sizeof(tests) / sizeof(tests[0]), argc, argv);
+}
