@@ -73,7 +73,7 @@ static void use_type(int keyval)
 		fail("an attribute of a datatype has been copied %d times", nr_copied);
 }
 
-#define NR_AT_END	(1 << 20)
+#define NR_AT_END	1000000
 
 static MPI_Request at_end;
 static int *in_at_end, *out_at_end;

@@ -3,8 +3,8 @@
  * mpi_begin c|mixed|spawn|callback: a program of MPI in which all ranks call MPI_Init(), or only
  * rank 0 and the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by
  * PMPI_*, too. With spawn, a process of another job takes part. With callback, MPI_Finalize() calls
- * the program, which does a communicator's first collective then. Rank 0 prints "passed" if all give
- * what they must.
+ * the program, which does a communicator's first collective then. Rank 0 prints "passed" if all
+ * give what they must.
  */
 #include <mpi.h>
 #include <stdio.h>

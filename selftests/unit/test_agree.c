@@ -13,7 +13,7 @@ static int join_result, poll_result;
 
 /* ---- libinc ---- */
 
-static struct { int unused; } the_group;
+static int the_group;
 
 int inc_family(void)
 {

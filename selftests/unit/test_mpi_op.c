@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Operations of libinc-mpi that a limit keeps from beginning: they are tried again until others have
- * ended, and the communicator fails only if that does not help.
+ * Operations of libinc-mpi that a limit keeps from beginning: they are tried again until others
+ * have ended, and the communicator fails only if that does not help.
  */
 #include "../../userspace/mpi/names.c"
 #include "../../userspace/mpi/pair.c"
@@ -128,17 +128,21 @@ void incmpi_comm_break(struct incmpi_comm *c)
 
 /* ---- Tests ---- */
 
-static struct { int unused; } the_group;
+static int the_group;
+
 static struct incmpi_comm the_comm = {
 	.size = 2, .group = (struct inc_group *)&the_group, .lock = PTHREAD_MUTEX_INITIALIZER,
 };
+
 static const struct incmpi_call a_barrier = { .fn = INCMPI_BARRIER, .blocking = true };
 
 static void begin_with(unsigned int n, int err)
 {
 	room = n;
 	full_error = err;
-	nr_held = nr_tries = nr_progress = 0;
+	nr_held = 0;
+	nr_tries = 0;
+	nr_progress = 0;
 	first_op = NULL;
 	is_broken = false;
 }
