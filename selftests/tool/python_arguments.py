@@ -74,6 +74,25 @@ def types_of_buffers():
 
 
 @test
+def records_with_padding():
+    """Fields that leave bytes between elements: no pair of libinc has those."""
+    me = Asked(0, 1)
+    for kinds in (("f8", "i4"), ("i8", "i4"), ("f4", "i8"), ("f4", "i2")):
+        record = np.dtype(list(zip("vi", kinds)), align=True)
+        raises(TypeError,
+               r"^send .* has elements of format 'T\{.*\}' \(\d+ bytes\): expected a type of libinc",
+               me.allreduce, np.zeros(3, record), op="minloc")
+    wide = np.dtype({"names": ["v", "i"], "formats": ["f4", "i4"], "itemsize": 16})
+    raises(TypeError, r"'T\{.*\}' \(16 bytes\)", me.allreduce, np.zeros(3, wide), op="minloc")
+    for name, size, fmt in (("F64_I64", 16, "T{d:v:l:i:}"), ("F64_I64", 16, "T{<d:v:<q:i:}"),
+                            ("F32_I32", 8, "T{=f:v:i:i:}"), ("I32_I32", 8, "T{=l:v:l:i:}")):
+        expect(fmt, _calls._type_of(fmt, size), inc.Type[name])
+    for size, fmt in ((16, "T{d:v:i:i:}"), (16, "T{q:v:i:i:}"), (16, "T{<l:v:<l:i:}"),
+                      (16, "T{=d:v:l:i:}"), (12, "T{d:v:i:i:}")):
+        expect(fmt, _calls._type_of(fmt, size), None)
+
+
+@test
 def what_is_no_buffer():
     me = Asked(0, 2)
     raises(TypeError, r"^send \(in place\) is list: expected a NumPy array, bytearray",

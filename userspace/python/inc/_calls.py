@@ -25,6 +25,8 @@ _UNSIGNED = {1: Type.U8, 2: Type.U16, 4: Type.U32, 8: Type.U64}
 _SINGLE = {"e": Type.F16, "f": Type.F32, "d": Type.F64, "?": Type.BOOL, "Zf": Type.C32, "Zd": Type.C64}
 _PAIRS = {(Type.I32, Type.I32): Type.I32_I32, (Type.F32, Type.I32): Type.F32_I32,
           (Type.I64, Type.I64): Type.I64_I64, (Type.F64, Type.I64): Type.F64_I64}
+#: Bytes of a field of these formats as the machine has it: a pair's are 4 or 8.
+_FIELD_SIZES = {"i": 4, "f": 4, "q": 8, "d": 8, "l": c.sizeof(c.c_long), "n": c.sizeof(c.c_ssize_t)}
 _FIELDS = re.compile(r"T\{([@=<]?[a-zA-Z]):[^:]*:([@=<]?[a-zA-Z]):[^:]*:\}")
 _BUFFERS = "expected a NumPy array, bytearray, array.array, memoryview or another object with a buffer"
 
@@ -94,15 +96,25 @@ def _single(fmt: str, size: int) -> Optional[Type]:
 def _type_of(fmt: str, size: int) -> Optional[Type]:
     """The type of elements with this format and size; None: libinc has none."""
     fields = _FIELDS.fullmatch(fmt)
-    if not fields:
-        return _single(fmt, size)
-    if fields[1][-1] in "iIfq":
-        first = {"i": 4, "f": 4}.get(fields[1][-1], size // 2)
-    else:
-        first = size // 2
-    value, index = _single(fields[1], first), _single(fields[2], size - first)
-    pair = _PAIRS.get((value, index)) if value and index else None
-    return pair if pair and TYPE_SIZE[pair] == size else None
+    return _pair(fields[1], fields[2], size) if fields else _single(fmt, size)
+
+
+def _pair(value: str, index: str, size: int) -> Optional[Type]:
+    """Two fields, which are all of the element: NumPy does not name the bytes that follow the last one."""
+    if index[0] not in "@=<":
+        # the order of bytes, and with it the sizes, are those of the field before
+        index = (value[0] if value[0] in "@=<" else "@") + index
+    sizes = _field_size(value), _field_size(index)
+    types = _single(value, sizes[0]), _single(index, sizes[1])
+    pair = _PAIRS.get((types[0], types[1])) if types[0] and types[1] else None
+    return pair if pair and size == sum(sizes) == TYPE_SIZE[pair] else None
+
+
+def _field_size(fmt: str) -> int:
+    """Bytes of one field; 0: of a kind that is in no pair."""
+    if fmt[-1] == "l" and fmt[0] in "=<":
+        return 4
+    return _FIELD_SIZES.get(fmt[-1], 0)
 
 
 def _member(what: str, kind: "type[_E]", value: Union[_E, str, int]) -> _E:
