@@ -36,7 +36,7 @@ class Fake:
 
     def inc_join_start(self, handle, opts):
         handle._obj.value = 4711
-        self.rank = opts._obj.rank
+        self.rank, self.opts = opts._obj.rank, opts._obj
         return 0
 
     def inc_join_poll(self, handle, ms):

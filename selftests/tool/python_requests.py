@@ -11,7 +11,19 @@ import warnings
 import inc
 from inc import _abi, _request
 from python_expect import expect, raises, test
-from python_fake import group, interrupt_when_waited, is_locked
+from python_fake import Fake, group, interrupt_when_waited, is_locked
+
+
+@test
+def what_the_launcher_tells_is_left_to_libinc():
+    """Which meets at MASTER_ADDR only where the numbers are the launcher's."""
+    _abi.lib = fake = Fake()
+    for given, group_number, job in (({"group": 5}, 5, 0), ({"job": 7}, 0, 7),
+                                     ({"group": 5, "job": 7}, 5, 7), ({}, 0, 0)):
+        inc.Group(**given).leave()
+        opts = fake.opts
+        expect(f"{given}", (opts.group, opts.rank, opts.size, opts.job), (group_number, 0, 0, job))
+        fake.closed = None
 
 
 @test

@@ -118,7 +118,8 @@ static void test_environment(void)
 	setenv("INC_PARENT", "10.0.0.1", 1);
 	setenv("INC_KEY", "000102030405060708090A0b0c0d0e0f", 1);
 	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == UINT32_MAX && addr.sinc_parent_family == AF_INET, "wrong values");
+	expect(addr.sinc_group == 1 && addr.sinc_rank == 2 && addr.sinc_size == 4 &&
+	       addr.sinc_parent_family == AF_INET, "wrong values");
 	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
 	       "wrong key");
 	opts = (struct inc_join_opts){ .group = 5, .size = 2,
@@ -128,6 +129,34 @@ static void test_environment(void)
 	       "the environment won");
 	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET,
 	       "wrong key or parent");
+}
+
+/* Group and job that the caller has given stand before the launcher's, of whom rank and size are. */
+static void test_launched(void)
+{
+	struct inc_join_opts opts = { 0 };
+	struct sockaddr_inc addr;
+
+	clear_env();
+	setenv("RANK", "3", 1);
+	setenv("WORLD_SIZE", "4", 1);
+	setenv("MASTER_ADDR", "192.0.2.7", 1);
+	setenv("MASTER_PORT", "29500", 1);
+	setenv("INC_GROUP", "9", 1);
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_group == 9 && addr.sinc_job, "group %u", addr.sinc_group);
+	opts.group = 5;
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_group == 5 && addr.sinc_job && addr.sinc_rank == 3 && addr.sinc_size == 4,
+	       "group %u, rank %u of %u", addr.sinc_group, addr.sinc_rank, addr.sinc_size);
+	opts.group = 0;
+	opts.job = 7;
+	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
+	expect(addr.sinc_group == 9 && addr.sinc_job == 7, "group %u, job %llu", addr.sinc_group,
+	       (unsigned long long)addr.sinc_job);
+	setenv("INC_JOB", "8", 1);
+	expect(!inc_parse_opts(&addr, &opts) && addr.sinc_job == 7, "INC_JOB won");
+	clear_env();
 }
 
 /* The modes of the file @fd, which INC_KEY names, when the user is not root and owns it. */
@@ -377,7 +406,7 @@ static void test_any_error(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_parent), KTAP(test_meeting), KTAP(test_bad_parent), KTAP(test_environment),
-	KTAP(test_key_file),
+	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
 	KTAP(test_errors), KTAP(test_any_error),
 };

@@ -57,10 +57,11 @@ struct inc_group;
 #define INC_DEFAULT_TIMEOUT_MS	60000	/* of inc_join() */
 
 /*
- * Who joins what. Set everything that is not named to 0. With @size 0, @group, @rank and @size are
- * taken from the environment, where the job's launcher has told them: see inc_launcher(). @parent
- * NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex digits, or @FILE: a file that has
- * them, of mode 0600, or 0640 if it is root's; not in a set-user-ID program), @job 0 from INC_JOB.
+ * Who joins what. Set everything that is not named to 0. With @size 0, @rank and @size are taken
+ * from the environment, where the job's launcher has told them, and so are @group and @job if they
+ * are 0: see inc_launcher(). @parent NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex
+ * digits, or @FILE: a file that has them, of mode 0600, or 0640 if it is root's; not in a
+ * set-user-ID program), @job 0 from INC_JOB.
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */

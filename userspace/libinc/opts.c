@@ -29,13 +29,14 @@ static int parse_number(const char *what, const char *text, unsigned long long m
 	return 0;
 }
 
-static int from_launcher(struct sockaddr_inc *addr)
+/* Group and job that the caller has given stand before the launcher's. */
+static int from_launcher(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 {
 	struct inc_launch launch;
 	int ret = inc_launcher(&launch);
 
-	addr->sinc_job = launch.job;
-	addr->sinc_group = launch.group;
+	addr->sinc_job = opts && opts->job ? opts->job : launch.job;
+	addr->sinc_group = opts && opts->group ? opts->group : launch.group;
 	addr->sinc_rank = launch.rank;
 	addr->sinc_size = launch.size;
 	return ret ? -EINVAL : 0;
@@ -233,7 +234,7 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 		addr->sinc_rank = opts->rank;
 		addr->sinc_size = opts->size;
 		addr->sinc_job = opts->job || !job || !*job ? opts->job : inc_parse_job(job);
-	} else if (from_launcher(addr)) {
+	} else if (from_launcher(addr, opts)) {
 		return -EINVAL;
 	}
 	if (opts && opts->key) {

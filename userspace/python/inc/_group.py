@@ -65,7 +65,7 @@ class Group(Operations, Collectives):
     an error (ECONNRESET) instead of waiting.
 
     group, rank, size, job: as struct inc_join_opts has them. Without rank and size launcher() tells them, and group and
-    job, too, unless they are given. parent: the node, "ADDR" or "ADDR:PORT", or without one the host of rank 0,
+    job, too, unless they are given and not 0. parent: the node, "ADDR" or "ADDR:PORT", or without one the host of rank 0,
     "edge:ADDR"; else that of INC_PARENT or of the network namespace. key: 16 bytes, or 32 hexadecimal digits. timeout:
     seconds until the last rank has to be there, None: no limit.
 

@@ -9,7 +9,6 @@ from . import _abi
 from ._abi import KEY_LEN, MAX_RANKS, NO_RANK, JoinOpts
 from ._calls import Member, whole
 from ._errors import Error, Timeout, text_of
-from ._queries import launcher
 from ._request import Limit
 
 _MAX_U32 = 0xFFFFFFFF
@@ -41,11 +40,9 @@ class Membership:
         if size is not None:
             opts.size = whole("size", size, 1, MAX_RANKS)
             opts.rank = whole("rank", rank, 0, opts.size - 1)
-            opts.group = whole("group", 0 if group is None else group, 0, _MAX_U32)
-        elif group is not None or job is not None:
-            launched = launcher()
-            opts.group = launched.group if group is None else whole("group", group, 0, _MAX_U32)
-            opts.rank, opts.size, opts.job = launched.rank, launched.size, launched.job
+        # size 0: libinc asks the launcher, also where ranks meet without a node
+        if group is not None:
+            opts.group = whole("group", group, 0, _MAX_U32)
         if job is not None:
             opts.job = whole("job", job, 0, (1 << 64) - 1)
         if parent is not None:
@@ -60,6 +57,7 @@ class Membership:
         if ret:
             raise Error(-ret, text_of(None))
         self._open(handle)
+        self._numbers(handle)
 
     def _open(self, handle: c.c_void_p) -> None:
         """A handle whose join is under way is this group's from now on."""
