@@ -285,7 +285,21 @@ def test_fork():
         os._exit(0)
     expect("the child", os.waitpid(pid, 0)[1], 0)
     allreduce(group, 900, 5)
-    leave(group)
+    if RANK:
+        buf = ints(1000)
+        expect("inc_allreduce", lib.inc_allreduce(group, None, buf, 1000, I32, SUM),
+               -errno.ECONNRESET)
+        expect_text(text(group), "rank 0")
+        say("fork")
+        leave(group)
+        return
+    # inc_abort() ends it at once, though a child has the socket
+    pid = os.fork()
+    if not pid:
+        until_said("fork")
+        os._exit(0)
+    lib.inc_abort(group)
+    expect("the child", os.waitpid(pid, 0)[1], 0)
 
 
 def test_signals():

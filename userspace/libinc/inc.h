@@ -31,9 +31,10 @@
  * inc_cancel() in the handler, which ends the group.
  *
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
- * last of them has closed it; inc_leave() in the other one only drops its copy. Descriptors are
- * close-on-exec. Operations that were under way at the fork write to the memory of the process that
- * submitted them.
+ * last of them has closed it; inc_leave() in the other one only drops its copy. inc_abort() in the
+ * process that has joined ends the group for both, in the other one it drops the copy. Descriptors
+ * are close-on-exec. Operations that were under way at the fork write to the memory of the process
+ * that submitted them.
  */
 #ifndef INC_H
 #define INC_H
@@ -306,7 +307,10 @@ int inc_split_start(struct inc_group **out, struct inc_group *group,
  */
 int inc_leave(struct inc_group *group);
 
-/* Frees @group at once. Operations that are under way fail at all ranks. */
+/*
+ * Frees @group at once. Operations that are under way fail at all ranks. If this process has joined
+ * it and has forked since, it also does what inc_cancel() does: a child would keep the group.
+ */
 void inc_abort(struct inc_group *group);
 
 /*

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "inc.h"
 
@@ -20,6 +21,8 @@ struct inc_group {
 	bool joined;		/* inc_join_poll() sets it: callers see to it that it comes first */
 	bool shrinks;			/* it is the join of inc_shrink() */
 	int timeout_ms;			/* of blocking operations, 0: none; atomic */
+	pid_t pid;			/* who has joined, and how often that had forked by then */
+	unsigned int forks;
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,19 @@
 #include <unistd.h>
 
 #include "internal.h"
+
+/* How often this process has forked: since then another one may hold its sockets. */
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+	atomic_fetch_add(&forks, 1);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, count_fork, NULL);
+}
 
 int64_t inc_now_ms(void)
 {
@@ -171,6 +185,8 @@ static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
 	if (!group)
 		return NULL;
 	group->fd = fd;
+	group->pid = getpid();
+	group->forks = atomic_load(&forks);
 	group->addr = *addr;
 	pthread_mutex_init(&group->lock, NULL);
 	return group;
@@ -386,6 +402,10 @@ int inc_cancel(struct inc_group *group)
 
 void inc_abort(struct inc_group *group)
 {
-	if (group)
-		group_free(group);
+	if (!group)
+		return;
+	/* a child may keep the socket open; the membership is that of the process that has joined */
+	if (group->pid == getpid() && group->forks != atomic_load(&forks))
+		inc_cancel(group);
+	group_free(group);
 }

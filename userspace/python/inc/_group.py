@@ -81,8 +81,9 @@ class Group(Operations, Collectives):
 
     Threads: every method may be called by any thread. Operations count in the order in which they start.
 
-    fork(): both processes hold the membership; use it in one of them. Buffers of operations that were under way when a
-    group was aborted after a fork are never freed, because the other process keeps the operation alive.
+    fork(): both processes hold the membership; use it in one of them. abort() in the process that has joined ends it
+    for both, in the other one nothing but its copy. Buffers of operations that were under way when a group was aborted
+    after a fork are never freed, because the other process keeps the operation alive.
     """
 
     def __init__(self, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,

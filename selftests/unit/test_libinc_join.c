@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How libinc ends a membership, without a kernel: the socket is one of a pair, and its peer sees
+ * what the group would.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+static int fake_socket(int family, int type, int protocol);
+static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
+
+#define socket fake_socket
+#define connect fake_connect
+#include "../../userspace/libinc/text.c"
+#include "../../userspace/libinc/launcher.c"
+#include "../../userspace/libinc/format.c"
+#include "../../userspace/libinc/key.c"
+#include "../../userspace/libinc/opts.c"
+#include "../../userspace/libinc/shape.c"
+#include "../../userspace/libinc/join.c"
+#undef socket
+#undef connect
+#include "ktap.h"
+
+static int peer;	/* of the last socket */
+
+int inc_family(void)
+{
+	return AF_UNIX;
+}
+
+void inc_family_forget(void)
+{
+}
+
+int inc_parent_get(struct inc_parent_addr *parent)
+{
+	(void)parent;
+	return -ENETUNREACH;
+}
+
+static int fake_socket(int family, int type, int protocol)
+{
+	int pair[2];
+
+	if (socketpair(family, type, protocol, pair))
+		return -1;
+	peer = pair[1];
+	return pair[0];
+}
+
+static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	(void)fd;
+	(void)addr;
+	(void)len;
+	return 0;
+}
+
+static struct inc_group *join(void)
+{
+	const struct inc_join_opts opts = { .group = 1, .size = 2 };
+	struct inc_group *group = NULL;
+
+	expect(!inc_join_start(&group, &opts), "%s", inc_errmsg(NULL));
+	expect(!inc_join_poll(group, 0), "%s", inc_errmsg(group));
+	return group;
+}
+
+/* Nobody can send on the group's socket any more. */
+static bool has_ended(void)
+{
+	char byte;
+
+	return !recv(peer, &byte, 1, MSG_DONTWAIT);
+}
+
+/* A process that has the sockets of this one, until child_ends(). */
+static pid_t child_begins(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		pause();
+	expect(pid > 0, "fork: %s", strerror(errno));
+	return pid;
+}
+
+static void child_ends(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_abort(void)
+{
+	struct inc_group *group = join();
+	pid_t pid;
+
+	expect(!has_ended(), "it has ended by itself");
+	inc_abort(group);
+	expect(has_ended(), "it goes on");
+	close(peer);
+	pid = child_begins();
+	group = join();
+	inc_abort(group);
+	expect(has_ended(), "it goes on: there was a child before");
+	close(peer);
+	child_ends(pid);
+}
+
+/* The other process has the socket, too: that it is closed here ends nothing. */
+static void test_abort_after_fork(void)
+{
+	struct inc_group *group = join();
+	pid_t pid = child_begins();
+
+	inc_abort(group);
+	expect(has_ended(), "it goes on as long as the child does");
+	child_ends(pid);
+	close(peer);
+}
+
+static void test_leave_after_fork(void)
+{
+	struct inc_group *group = join();
+	pid_t pid = child_begins();
+
+	expect(!inc_leave(group), "inc_leave");
+	expect(!has_ended(), "the child has it no more");
+	child_ends(pid);
+	expect(has_ended(), "it outlives both");
+	close(peer);
+}
+
+/* The membership is that of the process that has joined. */
+static void test_abort_by_child(void)
+{
+	struct inc_group *group = join();
+	pid_t pid = fork();
+
+	if (!pid) {
+		inc_abort(group);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	expect(!has_ended(), "a child that drops its copy ends the group");
+	inc_abort(group);
+	expect(has_ended(), "it goes on");
+	close(peer);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
+	KTAP(test_abort_by_child),
+};
+
+int main(int argc, char **argv)
+{
+	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+}
