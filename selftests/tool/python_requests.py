@@ -204,6 +204,55 @@ def abort_in_a_signal_handler():
 
 
 @test
+def an_interrupted_abort_leaves_the_group():
+    """abort() waits as long as another thread is in libinc; a signal meanwhile loses nothing."""
+    fake, g = group()
+    entered, go_on = threading.Event(), threading.Event()
+
+    def why(*_):
+        entered.set()
+        go_on.wait(30)
+        return 0
+
+    fake.inc_why = why
+    thread = threading.Thread(target=g.why, args=("barrier",))
+    thread.start()
+    entered.wait(30)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        g.abort()
+        raise AssertionError("it was not interrupted")
+    except KeyboardInterrupt:
+        pass
+    expect("closed", (fake.closed, g.closed), (None, False))
+    go_on.set()
+    g.abort()
+    thread.join()
+    expect("closed", (fake.closed, g.closed), ("abort", True))
+
+
+@test
+def an_interrupted_call_is_over():
+    """Also if the signal comes in the moment in which it begins."""
+    fake, g = group()
+
+    class Interrupted(list):
+        def append(self, user):
+            super().append(user)
+            raise KeyboardInterrupt
+
+    g._users = Interrupted()
+    try:
+        g.info()
+        raise AssertionError("it was not interrupted")
+    except KeyboardInterrupt:
+        pass
+    expect("users", list(g._users), [])
+    g.abort()
+    expect("closed", fake.closed, "abort")
+
+
+@test
 def after_a_fork_aborted_buffers_are_kept():
     fake, g = group()
     buf, before = bytearray(8), len(_request.leaked)

@@ -14,6 +14,7 @@ from ._abi import NO_RANK, Coll, State
 from ._calls import OpLike, TypeLike, whole
 from ._collectives import Collectives
 from ._errors import Error, text_of
+from ._membership import Use
 from ._operations import Operations
 from ._queries import why_of
 from ._request import Limit
@@ -65,9 +66,9 @@ class Group(Operations, Collectives):
     an error (ECONNRESET) instead of waiting.
 
     group, rank, size, job: as struct inc_join_opts has them. Without rank and size launcher() tells them, and group and
-    job, too, unless they are given and not 0. parent: the node, "ADDR" or "ADDR:PORT", or without one the host of rank 0,
-    "edge:ADDR"; else that of INC_PARENT or of the network namespace. key: 16 bytes, or 32 hexadecimal digits. timeout:
-    seconds until the last rank has to be there, None: no limit.
+    job, too, unless they are given and not 0. parent: the node, "ADDR" or "ADDR:PORT", or without one the host of
+    rank 0, "edge:ADDR"; else that of INC_PARENT or of the network namespace. key: 16 bytes, or 32 hexadecimal digits.
+    timeout: seconds until the last rank has to be there, None: no limit.
 
     Collectives take buffers: NumPy arrays, bytearray, array.array, memoryview, whatever has the buffer protocol, C
     contiguous, and writable where a result goes to. All have the same type of elements, which is that of the buffer, or
@@ -176,11 +177,8 @@ class Group(Operations, Collectives):
         Ends the group for all ranks, from any thread: what is under way or starts later raises Error (ECONNRESET) at each
         of them. The group stays to be left, or to shrink. See inc_cancel().
         """
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             ret = _abi.lib.inc_cancel(handle)
-        finally:
-            self._exit()
         if ret:
             raise Error(-ret, f"group {self._group} rank {self._rank}: cancel: {os.strerror(-ret)}")
 
@@ -210,8 +208,7 @@ class Group(Operations, Collectives):
         """
         limit = Limit(timeout)
         self._collect()
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             while True:
                 ret = _abi.lib.inc_shrink(handle, max(1, limit.slice()))
                 if ret == 0:
@@ -219,8 +216,6 @@ class Group(Operations, Collectives):
                 if ret != -_errno.ETIMEDOUT or limit.over():
                     raise self._failure(ret)
             self._numbers(handle)
-        finally:
-            self._exit()
         for operation in list(self._pending):
             self._pending.discard(operation)
             operation.end(Error(_errno.ECANCELED, f"{operation.call.name}: its group has failed and shrunk"))
@@ -304,8 +299,5 @@ class Group(Operations, Collectives):
     def why(self, coll: Union[Coll, str], type: Optional[TypeLike] = None, op: Optional[OpLike] = None,
             count: int = 1) -> Tuple[bool, str]:
         """Would this operation be done in the network, and why, or why not?"""
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             return why_of(handle, coll, type, op, count)
-        finally:
-            self._exit()

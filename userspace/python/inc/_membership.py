@@ -18,8 +18,8 @@ _ABOUT_RANKS = (_errno.ETIMEDOUT, _errno.ECONNRESET, _errno.EPROTO, _errno.EMSGS
 
 class Membership:
     """
-    A rank's membership. Whoever calls libinc with the handle stands between _enter() and _exit(); who closes it takes
-    it away, and waits until all have left.
+    A rank's membership. Whoever calls libinc with the handle does so inside of Use(); who closes it takes it away, and
+    waits until all are outside.
     """
 
     _handle: Optional[c.c_void_p] = None
@@ -61,7 +61,8 @@ class Membership:
 
     def _open(self, handle: c.c_void_p) -> None:
         """A handle whose join is under way is this group's from now on."""
-        self._cond = threading.Condition()
+        self._lock = threading.RLock()
+        self._cond = threading.Condition(self._lock)
         self._users: List[int] = []
         self._doomed = False  # abort() in a signal handler
         self._closer: Optional[int] = None  # the thread that closes it
@@ -82,18 +83,12 @@ class Membership:
         self._joined()
 
     def _join_poll(self, ms: int) -> int:
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             return int(_abi.lib.inc_join_poll(handle, ms))
-        finally:
-            self._exit()
 
     def _joined(self) -> None:
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             self._numbers(handle)
-        finally:
-            self._exit()
 
     def _numbers(self, handle: c.c_void_p) -> None:
         self._rank = _abi.lib.inc_rank(handle)
@@ -108,17 +103,9 @@ class Membership:
 
     # ---- The handle, while nobody closes it --------------------------------------------------------------------------
 
-    def _enter(self) -> c.c_void_p:
-        """Who has entered may call libinc; abort() and leave() wait until all have left."""
-        with self._cond:
-            if self._handle is None:
-                raise Error(_errno.ENOTCONN, f"group {self._group} rank {self._rank}: it was left or aborted")
-            self._users.append(threading.get_ident())
-            return self._handle
-
     def _exit(self) -> None:
         me = threading.get_ident()
-        with self._cond:
+        with self._lock:
             self._users.remove(me)
             self._cond.notify_all()
             doomed = self._doomed and me not in self._users
@@ -131,52 +118,52 @@ class Membership:
         one has it; it has closed the group when this returns.
         """
         me = threading.get_ident()
-        with self._cond:
-            handle, self._handle = self._handle, None
-            if handle is not None:
-                self._closer = me
+        with self._lock:
+            handle = self._handle
+            if handle is None:
+                while self._closer not in (None, me):
+                    self._cond.wait(0.1)
+                return None
+            try:
+                self._closer, self._handle = me, None
                 while self._users:
                     self._cond.wait(0.1)
-            while handle is None and self._closer not in (None, me):
-                self._cond.wait(0.1)
+            except BaseException:  # a signal: the group is as before
+                self._closer, self._handle = None, handle
+                self._cond.notify_all()
+                raise
             return handle
 
     def _closed(self) -> None:
         """The group is closed, or it is as before."""
-        with self._cond:
+        with self._lock:
             self._closer = None
             self._cond.notify_all()
 
     def _inside(self) -> bool:
         """Has this thread entered? Then this is a signal handler."""
-        with self._cond:
+        with self._lock:
             return threading.get_ident() in self._users
 
     def _gone(self) -> None:
         """This thread is in no call of libinc, even if a second signal has come before _exit() could say so."""
         me = threading.get_ident()
-        with self._cond:
+        with self._lock:
             self._users = [user for user in self._users if user != me]
             self._cond.notify_all()
 
     def _ask(self, function: Callable[[c.c_void_p], Any]) -> None:
         """Calls it with the handle; raises what it returns."""
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             ret = function(handle)
             if ret:
                 raise Error(-ret, text_of(handle))
-        finally:
-            self._exit()
 
     def _failure(self, ret: int) -> Error:
         """What a call of this thread has just returned."""
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             text = text_of(handle)
             ranks = self._ranks(handle, ret)
-        finally:
-            self._exit()
         return (Timeout if ret == -_errno.ETIMEDOUT else Error)(-ret, text, ranks)
 
     def _ranks(self, handle: c.c_void_p, ret: int) -> Tuple[int, ...]:
@@ -194,6 +181,36 @@ class Membership:
 
     def _me(self) -> Member:
         return Member(self._rank, self._size)
+
+
+class Use:
+    """
+    Who is inside may call libinc with the handle; abort() and leave() wait until all are outside. Python calls handlers
+    of signals between any two calls, but not between __enter__() and what is inside.
+    """
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Membership) -> None:
+        self._of = of
+
+    def __enter__(self) -> c.c_void_p:
+        of, me = self._of, threading.get_ident()
+        before = of._users.count(me)
+        try:
+            with of._lock:
+                handle = of._handle
+                if handle is None:
+                    raise Error(_errno.ENOTCONN, f"group {of._group} rank {of._rank}: it was left or aborted")
+                of._users.append(me)
+            return handle
+        except BaseException:
+            if of._users.count(me) > before:
+                of._exit()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._of._exit()
 
 
 def _key(key: Union[bytes, str]) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, FrozenSet, List, Optional, Set, Tuple
 
 from . import _abi, _calls
 from ._errors import Error, Partial, Timeout, text_of
-from ._membership import Membership
+from ._membership import Membership, Use
 from ._request import Limit, Operation, Request
 
 if TYPE_CHECKING:
@@ -32,16 +32,13 @@ class Operations(Membership):
         super()._closed()
 
     def _submit(self, operation: Operation) -> None:
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             self._pending.add(operation)
             ret = _abi.lib.inc_icollective(handle, c.byref(operation.call.args), c.byref(operation.req))
             if ret:
                 self._pending.discard(operation)
                 operation.call.release()
                 raise Error(-ret, text_of(handle), self._ranks(handle, ret))
-        finally:
-            self._exit()
 
     def _start(self, call: _calls.Call) -> Request:
         operation = Operation(call)
@@ -93,7 +90,7 @@ class Operations(Membership):
         while not operation.ended:
             if self._handle is None:
                 # Whoever closes the group ends it.
-                with self._cond:
+                with self._lock:
                     self._cond.wait(0 if operation.ended else limit.slice() / 1000)
             elif operation.lock.acquire(timeout=limit.slice() / 1000):
                 try:
@@ -108,20 +105,14 @@ class Operations(Membership):
                 raise self._late(operation)
 
     def _wait_slice(self, operation: Operation, ms: int) -> None:
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             ret = _abi.lib.inc_wait(c.byref(operation.req), ms)
             if not operation.req.handle:
                 self._finish(handle, operation, ret)
-        finally:
-            self._exit()
 
     def _late(self, operation: Operation) -> Timeout:
-        handle = self._enter()
-        try:
+        with Use(self) as handle:
             ranks = self._ranks(handle, -_errno.ETIMEDOUT)
-        finally:
-            self._exit()
         return Timeout(_errno.ETIMEDOUT, f"group {self._group} rank {self._rank}: {operation.call.name} has not ended "
                        f"in time{', waiting for rank %u' % ranks[0] if ranks else ''}", ranks)
 
@@ -133,16 +124,12 @@ class Operations(Membership):
             try:
                 if operation.ended or not operation.req.handle:
                     continue
-                try:
-                    handle = self._enter()
-                except Error:  # closed in this moment
-                    return
-                try:
+                with Use(self) as handle:
                     ret = _abi.lib.inc_test(c.byref(operation.req))
                     if not operation.req.handle:
                         self._finish(handle, operation, ret)
-                finally:
-                    self._exit()
+            except Error:  # closed in this moment
+                return
             finally:
                 operation.lock.release()
 
