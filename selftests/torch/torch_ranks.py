@@ -95,7 +95,7 @@ def layouts():
 
 
 def futures():
-    """Many under way; futures and callbacks complete by themselves, by one thread."""
+    """Many under way; futures and callbacks complete by themselves, by threads of the group."""
     rank, size = dist.get_rank(), dist.get_world_size()
     works = []
     for i in range(200):
@@ -120,8 +120,35 @@ def futures():
     # each is freed by the thread that completes it while the next one's future is asked for
     for _ in range(300):
         dist.all_reduce(torch.ones(10), async_op=True).get_future().wait()
-    expect("threads", counted("threads"), 1)
+    expect("threads, one of which is free", counted("threads") <= 2, True)
     dist.all_reduce(torch.ones(100000), async_op=True)  # dropped
+
+
+def nested():
+    """
+    Callbacks that wait for futures: of operations that they start, as PowerSGD's do, of others, and
+    in a thread that waits for another operation.
+    """
+    size = dist.get_world_size()
+
+    def again(future):
+        value = future.value()
+        x = (value[0] if isinstance(value, list) else value) / size
+        return dist.all_reduce(x, async_op=True).get_future().wait()[0]
+
+    total = torch.full((100,), float(size))
+    first = dist.all_reduce(torch.ones(100), async_op=True).get_future()
+    torch_colls.exact("a sum of a callback", first.then(again).then(again).wait(), total)
+    before, after = [dist.all_reduce(torch.ones(100), async_op=True).get_future() for _ in range(2)]
+    both = before.then(lambda future: future.value()[0] + after.wait()[0])
+    torch_colls.exact("a sum of two futures", both.wait(), 2 * total)
+    for _ in range(10):
+        work = dist.all_reduce(torch.ones(100), async_op=True)
+        future = work.get_future().then(again)
+        other = dist.all_reduce(torch.ones(100), async_op=True)
+        work.wait()
+        torch_colls.exact("a sum of a callback", future.wait(), total)
+        other.wait()
 
 
 def groups():
@@ -214,7 +241,7 @@ def ddp():
         if abs(one - other) > 1e-4 * max(1, other):
             raise AssertionError(f"step {step}: the loss is {one}, by Gloo {other}")
     expect("it learns", ours[0][-1] < 0.7 * ours[0][0], True)
-    expect("threads that complete futures", counted("threads"), 1)
+    expect("threads that complete futures", counted("threads") in (1, 2), True)
     expect("allreduces by Gloo", counted("gloo.allreduce"), 0)
     if dist.get_rank() == 0:
         print(f"# loss {ours[0][0]:.4f} to {ours[0][-1]:.4f} in {STEPS} steps: {again[2]:.2f} s by INC, "
@@ -311,6 +338,7 @@ def main():
         ("the node reduces", node_reduces),
         ("tensors with gaps, without elements, in each other", layouts),
         ("many operations under way, futures", futures),
+        ("callbacks that wait for operations", nested),
         ("process groups of some ranks", groups),
         ("sums travel as bf16", wires),
         ("what INC does not have is Gloo's, and counted", by_gloo),

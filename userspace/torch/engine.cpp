@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
+
+#include <unistd.h>
 
 namespace inctorch {
 
@@ -17,6 +20,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds slice(100);	/* between two looks at signals */
 constexpr milliseconds drain_limit(10000);
 constexpr milliseconds cancel_limit(15000);	/* more than the `dead` limit of a node */
+constexpr milliseconds patience(100);	/* with callbacks that may wait for what is not known */
+
+/* The callbacks that this thread runs, and the engine whose thread it is. */
+thread_local std::shared_ptr<Inside> inside;
+thread_local const Engine *thread_of;
 
 int ms_until(Clock::time_point until)
 {
@@ -28,7 +36,7 @@ int ms_until(Clock::time_point until)
 } // namespace
 
 Engine::Engine(inc_group *group, std::shared_ptr<Counts> counts)
-	: group_(group), counts_(std::move(counts))
+	: group_(group), counts_(std::move(counts)), pid_(getpid())
 {
 }
 
@@ -37,9 +45,26 @@ Engine::~Engine()
 	close();
 }
 
-std::string Engine::text()
+bool Engine::is_child() const
 {
-	return inc_errmsg(group_);
+	return pid_ != getpid();
+}
+
+std::string Engine::late(milliseconds limit)
+{
+	Lock lock(mutex_);
+
+	return late_text(limit);
+}
+
+std::string Engine::late_text(milliseconds limit)
+{
+	std::string text = "not within " + std::to_string(limit.count()) + " ms";
+	struct inc_info info;
+
+	if (group_ && !inc_info(group_, &info) && info.missing != ~0U)
+		text += ", waiting for rank " + std::to_string(info.missing);
+	return text;
 }
 
 std::exception_ptr Engine::error_of(const IncWork &work, int result)
@@ -105,6 +130,8 @@ void Engine::start(const IncWorkPtr &work)
 
 	if (closed_)
 		throw_error("inc: the process group was destroyed");
+	if (is_child())
+		throw_error("inc: the process group is the parent's of this process");
 	submit(lock, *work);
 	work->queued_ = true;
 	pending_.push_back(work);
@@ -117,30 +144,64 @@ void Engine::start(const IncWorkPtr &work)
 void Engine::expire(IncWork &work)
 {
 	if (!cancelled_) {
-		late_ = inc_errmsg(group_);
+		late_ = late_text(work.limit);
 		inc_cancel(group_);
 	}
 	cancelled_ = true;
 	work.deadline = Clock::now() + cancel_limit;
 }
 
+/* Callbacks that may wait for it go on. */
+void Engine::resume(const IncWork &work)
+{
+	auto by = work.asked_by_.lock();
+
+	if (!by || --by->asked)
+		return;
+	busy_++;
+	busy_since_ = Clock::now();
+}
+
 void Engine::end_first(Lock &lock, int result)
 {
 	IncWorkPtr work = pending_.front();
 	std::exception_ptr error = error_of(*work, result);
+	bool wanted = work->wanted_;
 
 	pending_.pop_front();
 	work->queued_ = false;
-	if (work->wanted_)
+	if (wanted)
 		wanted_--;
+	resume(*work);
 	if (!error)
 		counts_->done(work->fn, work->bytes);
+	run_callbacks(lock, std::move(work), error, wanted);
+	changed_.notify_all();
+}
+
+void Engine::run_callbacks(Lock &lock, IncWorkPtr work, std::exception_ptr error, bool wanted)
+{
+	std::shared_ptr<Inside> outer = inside, here;
+	bool ours = thread_of == this;
+
+	if (wanted) {
+		here = std::make_shared<Inside>(Inside{ this, 0 });
+		busy_++;
+		busy_since_ = Clock::now();
+	}
+	free_ -= ours;
+	add_thread();
+	changed_.notify_all();
+	inside = here;
 	lock.unlock();
 	work->complete(error);
 	/* without the lock: freeing tensors may wait for Python's, whose owner may wait for ours */
 	work.reset();
 	lock.lock();
-	changed_.notify_all();
+	inside = outer;
+	free_ += ours;
+	if (here && !here->asked)
+		busy_--;
 }
 
 /*
@@ -208,27 +269,44 @@ void Engine::cancel()
 {
 	Lock lock(mutex_);
 
-	if (group_ && !closed_)
+	if (group_ && !closed_ && !is_child())
 		inc_cancel(group_);
 	cancelled_ = true;
 }
 
-/* ---- The thread ---------------------------------------------------------- */
+/* ---- The threads --------------------------------------------------------- */
+
+/* Where somebody has a future, and no thread is free to complete it. */
+void Engine::add_thread()
+{
+	auto self = weak_from_this().lock();
+
+	if (!self || !wanted_ || free_ || stop_)
+		return;
+	try {
+		threads_.emplace_back([self] { self->run_thread(); });
+	} catch (const std::system_error &) {
+		/* those that there are go on when their callbacks have ended */
+		return;
+	}
+	free_++;
+	counts_->event(Event::threads);
+}
 
 void Engine::want(IncWork &work)
 {
 	Lock lock(mutex_);
 
-	if (!work.queued_ || work.wanted_)
+	if (!work.queued_ || work.wanted_ || is_child())
 		return;
 	work.wanted_ = true;
 	wanted_++;
-	if (!thread_.joinable()) {
-		auto self = shared_from_this();
-
-		thread_ = std::thread([self] { self->run_thread(); });
-		counts_->event(Event::threads);
+	if (inside && inside->engine == this) {
+		work.asked_by_ = inside;
+		if (!inside->asked++)
+			busy_--;
 	}
+	add_thread();
 	changed_.notify_all();
 }
 
@@ -236,9 +314,12 @@ void Engine::run_thread()
 {
 	Lock lock(mutex_);
 
+	thread_of = this;
 	while (!stop_) {
 		if (!wanted_ || driving_ || pending_.empty())
 			changed_.wait(lock);
+		else if (busy_ && Clock::now() < busy_since_ + patience)
+			changed_.wait_until(lock, busy_since_ + patience);
 		else
 			drive(lock, Clock::time_point::max());
 	}
@@ -264,9 +345,27 @@ void Engine::fail_all(Lock &lock)
 		end_first(lock, -ECONNRESET);
 }
 
+/* Its threads, and what they have locked, are the parent's of this process. */
+void Engine::forget()
+{
+	if (closed_)
+		return;
+	closed_ = true;
+	inc_abort(group_);
+	group_ = nullptr;
+	/* never freed: nobody can wait for them here */
+	new std::vector<std::thread>(std::move(threads_));
+}
+
 void Engine::close()
 {
+	if (is_child()) {
+		forget();
+		return;
+	}
+
 	Lock lock(mutex_);
+	std::vector<std::thread> threads;
 
 	if (closed_)
 		return;
@@ -279,13 +378,16 @@ void Engine::close()
 		drain(lock, cancel_limit);
 	}
 	stop_ = true;
+	threads.swap(threads_);
 	changed_.notify_all();
 	lock.unlock();
-	/* the last reference may be dropped by a callback */
-	if (thread_.joinable() && thread_.get_id() == std::this_thread::get_id())
-		thread_.detach();
-	else if (thread_.joinable())
-		thread_.join();
+	for (std::thread &thread : threads) {
+		/* the last reference may be dropped by a callback */
+		if (thread.get_id() == std::this_thread::get_id())
+			thread.detach();
+		else
+			thread.join();
+	}
 	lock.lock();
 	if (!pending_.empty()) {
 		fail_all(lock);

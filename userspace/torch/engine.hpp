@@ -7,12 +7,20 @@
  * needs no other thread. Only where somebody has asked for a future, which must complete by itself,
  * a thread drives: one for each process group, started at the first future.
  *
+ * Callbacks of futures run in the thread that completes the operation, one after the other. One
+ * that waits for another future must not keep that from completing: while all threads of the group
+ * run callbacks, there is one more. It drives as soon as the callback has asked for the future of
+ * an operation, or has taken `patience`: what it may wait for then is not known.
+ *
  * Operations are kept, with all their tensors, until they have ended, also if their Work is
  * dropped.
  *
  * Locks. Engine::mutex_ is not held while libinc waits, nor while an operation completes or is
  * freed: that may run callbacks of the program, and wait for Python's lock, which a caller of
  * getFuture() or isCompleted() holds.
+ *
+ * fork(). The child has neither the threads nor the membership: it closes its copy of the socket,
+ * and does nothing else.
  */
 #ifndef INCTORCH_ENGINE_HPP
 #define INCTORCH_ENGINE_HPP
@@ -23,7 +31,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include <sys/types.h>
 
 #include <inc.h>
 
@@ -49,6 +61,12 @@ extern std::function<void(const std::function<void()> &)> without_gil;
 
 class Engine;
 
+/* A thread that runs callbacks of an operation. Under Engine::mutex_. */
+struct Inside {
+	const Engine *engine;
+	unsigned int asked;	/* operations under way of which it has asked for the future */
+};
+
 /* One operation. Filled by who makes it, before Engine::start(). */
 class IncWork : public c10d::Work {
 public:
@@ -71,7 +89,8 @@ public:
 	Staging staging;
 	Tensors outputs;		/* result(), and the value of the future */
 	std::function<void()> then;	/* after the results are where they belong; may be empty */
-	Clock::time_point deadline;
+	std::chrono::milliseconds limit{ 0 };
+	Clock::time_point deadline;	/* when @limit is over */
 
 private:
 	friend class Engine;
@@ -81,7 +100,8 @@ private:
 	std::shared_ptr<Engine> engine_;
 	c10::intrusive_ptr<c10::ivalue::Future> future_;
 	inc_request request_{};
-	bool queued_ = false, wanted_ = false;	/* engine's, under its lock */
+	bool queued_ = false, wanted_ = false;	/* engine's, under its lock, as all of these */
+	std::weak_ptr<Inside> asked_by_;
 };
 
 using IncWorkPtr = c10::intrusive_ptr<IncWork>;
@@ -113,7 +133,8 @@ public:
 	 */
 	void close();
 
-	std::string text();	/* libinc's, of the last failure */
+	/* That an operation has not ended within @limit, and which rank is waited for. */
+	std::string late(std::chrono::milliseconds limit);
 
 private:
 	using Lock = std::unique_lock<std::mutex>;
@@ -123,6 +144,12 @@ private:
 	void drive(Lock &lock, Clock::time_point until);
 	void expire(IncWork &work);
 	void end_first(Lock &lock, int result);
+	void resume(const IncWork &work);
+	std::string late_text(std::chrono::milliseconds limit);
+	void run_callbacks(Lock &lock, IncWorkPtr work, std::exception_ptr error, bool wanted);
+	void add_thread();
+	bool is_child() const;
+	void forget();
 	void drain(Lock &lock, std::chrono::milliseconds limit);
 	void fail_all(Lock &lock);
 	void run_thread();
@@ -133,11 +160,15 @@ private:
 	std::mutex mutex_;
 	std::condition_variable changed_;
 	std::deque<IncWorkPtr> pending_;
-	std::thread thread_;
+	std::vector<std::thread> threads_;
+	unsigned int free_ = 0;		/* those of @threads_ that run no callbacks */
+	unsigned int busy_ = 0;		/* threads in callbacks that have asked for no future */
+	Clock::time_point busy_since_;	/* of the last of them */
 	std::string late_;		/* what was waited for when an operation's time was over */
 	unsigned int wanted_ = 0;	/* operations under way whose future somebody has */
 	bool driving_ = false;		/* some thread does */
 	bool cancelled_ = false, closed_ = false, stop_ = false;
+	const pid_t pid_;
 };
 
 } // namespace inctorch

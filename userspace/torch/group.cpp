@@ -138,7 +138,8 @@ IncWorkPtr IncGroup::new_work(Fn fn, OpType type, inc_coll coll, milliseconds ti
 	/* a limit of days is none, and a sum of times must not overflow */
 	if (timeout < milliseconds(0))
 		timeout = timeout_;
-	work->deadline = Clock::now() + std::min<milliseconds>(timeout, std::chrono::hours(100000));
+	work->limit = std::min<milliseconds>(timeout, std::chrono::hours(100000));
+	work->deadline = Clock::now() + work->limit;
 	return work;
 }
 

@@ -43,9 +43,8 @@ bool IncWork::wait(std::chrono::milliseconds timeout)
 	if (timeout > kNoTimeout)
 		until = Clock::now() + std::min<std::chrono::milliseconds>(timeout, a_year);
 	if (engine_ && !engine_->wait(*this, until))
-		throw_error(std::string("inc: ") + fn_name(fn) + ": not within " +
-			    std::to_string(timeout.count()) +
-			    " ms; it goes on: " + engine_->text());
+		throw_error(std::string("inc: ") + fn_name(fn) + ": " +
+			    engine_->late(timeout) + "; it goes on");
 	std::lock_guard<std::mutex> lock(mutex_);
 	if (exception_)
 		std::rethrow_exception(exception_);
