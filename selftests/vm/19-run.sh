@@ -119,13 +119,15 @@ environment() {
 	local first want r
 
 	# shellcheck disable=SC2016
-	INC_PARENT=10.0.0.1 INC_KEY=00 run 0 -n 3 -- bash -c 'echo $INC_RANK $INC_SIZE \
+	INC_PARENT=10.0.0.1 INC_KEY=00 TORCHELASTIC_USE_AGENT_STORE=True \
+		run 0 -n 3 -- bash -c 'echo $INC_RANK $INC_SIZE \
 		$INC_LOCAL_RANK $INC_LOCAL_SIZE $RANK \
 		$WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR $MASTER_PORT $(hostname) \
-		${INC_PARENT-no} ${INC_KEY-no}; echo $INC_JOB >>"$0"' "$INC_TMP/jobs" || return
+		${INC_PARENT-no} ${INC_KEY-no} ${TORCHELASTIC_USE_AGENT_STORE-no}
+		echo $INC_JOB >>"$0"' "$INC_TMP/jobs" || return
 	want=''
 	for r in 0 1 2; do
-		want+="$r 3 0 1 $r 3 0 1 10.77.0.1 29500 10.77.0.$((r + 1)) no no"$'\n'
+		want+="$r 3 0 1 $r 3 0 1 10.77.0.1 29500 10.77.0.$((r + 1)) no no no"$'\n'
 	done
 	is out "${want%$'\n'}" || return
 	first=$(sort -u "$INC_TMP/jobs")

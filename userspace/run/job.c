@@ -50,6 +50,8 @@ void rank_env(const struct run *run, unsigned int rank, env_fn put)
 
 	put("INC_PARENT", NULL);
 	put("INC_KEY", NULL);
+	/* it says that a torchrun around all of this has a store at MASTER_ADDR */
+	put("TORCHELASTIC_USE_AGENT_STORE", NULL);
 	put("INC_JOB", run->job);
 	put_number(put, "INC_RANK", rank);
 	put_number(put, "INC_SIZE", run->hosts);
