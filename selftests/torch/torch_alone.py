@@ -118,7 +118,8 @@ def options():
     for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"),
                       ({"colls": "allreduce,alltoal"}, "alltoal"),
                       ({"min": "-1"}, "a number of bytes"), ({"mode": "yes"}, "on, off or verbose"),
-                      ({"gloo": "never"}, "init or lazy"), ({"timeout": 600001}, "600000")):
+                      ({"gloo": "never"}, "init or lazy"), ({"timeout": 600001}, "600000"),
+                      ({"timeout": 0}, "1 to 600000")):
         try:
             inc_torch.Options(**bad) and dist.new_group(pg_options=inc_torch.Options(**bad))
         except ValueError as error:

@@ -208,6 +208,27 @@ def wires():
     torch_colls.exact("integers", got, want)
 
 
+def refused():
+    """Arguments that fit to no call: the group works on."""
+    size = dist.get_world_size()
+    for splits, text in (([-1, size + 1] + [0] * (size - 2), "splits of 0 or more"),
+                         ([1] * (size - 1), "a split for each rank")):
+        try:
+            dist.all_to_all_single(torch.zeros(size), torch.zeros(size), [1] * size, splits)
+        except ValueError as error:
+            expect(f"{splits}: {error}", text in str(error), True)
+        else:
+            raise AssertionError(f"{splits} was taken")
+    try:
+        dist.all_to_all_single(torch.tensor(0.0), torch.tensor(1.0))
+    except ValueError as error:
+        expect(str(error), "one dimension or more" in str(error), True)
+    else:
+        raise AssertionError("a tensor without dimensions was split")
+    dist.all_reduce(x := torch.ones(3))
+    torch_colls.exact("all_reduce", x, torch.full((3,), float(size)))
+
+
 def by_gloo():
     """What INC does not have goes to Gloo, and is counted."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -341,6 +362,7 @@ def main():
         ("callbacks that wait for operations", nested),
         ("process groups of some ranks", groups),
         ("sums travel as bf16", wires),
+        ("arguments that fit to no call", refused),
         ("what INC does not have is Gloo's, and counted", by_gloo),
         ("DDP: two runs give the same bits, and Gloo the same losses", ddp),
         ("sharded parameters: all-gather and reduce-scatter", sharded),

@@ -53,9 +53,15 @@ std::vector<uint64_t> counts_of(Fn fn, const at::Tensor &tensor, const std::vect
 				int size)
 {
 	std::vector<uint64_t> counts(static_cast<size_t>(size));
-	int64_t rows = tensor.dim() ? tensor.size(0) : 0;
+	int64_t rows;
 	uint64_t per, row;
 
+	if (!tensor.dim())
+		refuse(fn, "tensors of one dimension or more, which is split");
+	rows = tensor.size(0);
+	for (int64_t split : splits)
+		if (split < 0)
+			refuse(fn, "splits of 0 or more");
 	moved_type(tensor, &per);
 	row = rows ? static_cast<uint64_t>(tensor.numel() / rows) * per : 0;
 	if (splits.empty() && rows % size)

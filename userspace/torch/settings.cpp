@@ -131,7 +131,9 @@ Settings read_settings(const Overrides &overrides)
 	set.one_host = from.number("INC_TORCH_ONE_HOST", 0, 1, "0 or 1");
 	set.wire = read_wire(from);
 	set.fns = read_fns(from);
-	set.timeout_ms = from.number("INC_TORCH_TIMEOUT", 5000, 600000, "0 to 600000 milliseconds");
+	set.timeout_ms = from.number("INC_TORCH_TIMEOUT", 5000, 600000, "1 to 600000 milliseconds");
+	if (!set.timeout_ms)
+		from.refuse("INC_TORCH_TIMEOUT", "1 to 600000 milliseconds");
 	set.min = from.number("INC_TORCH_MIN", 0, most, "a number of bytes");
 	set.max = from.number("INC_TORCH_MAX", most, most, "a number of bytes");
 	return set;
