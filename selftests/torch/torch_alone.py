@@ -8,8 +8,10 @@ loopback.
 
 Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
 """
+import datetime
 import sys
 import time
+import types
 
 import torch
 import torch.distributed as dist
@@ -113,6 +115,20 @@ def groups():
     expect("calls of the first group", counted("gloo.allreduce"), 0)
 
 
+def same_store():
+    """Process groups with one store, one after the other: each has its own keys in it."""
+    store = dist.PrefixStore("again", dist.distributed_c10d._get_default_store())
+    asked = types.SimpleNamespace(store=store, group_rank=dist.get_rank(), group_size=RANKS,
+                                  timeout=datetime.timedelta(seconds=30))
+    for n in range(3):
+        group = inc_torch._create(asked)
+        x = torch.full((2,), float(n))
+        group.allreduce([x]).wait()
+        torch_colls.exact("a sum", x, torch.full((2,), float(n * RANKS)))
+        dist.barrier()
+        del group
+
+
 def options():
     """What is wrong is said."""
     for bad, text in (({"wire": "f64"}, "INC_TORCH_WIRE"),
@@ -160,6 +176,7 @@ def main():
         ("works that have ended have their results", completed, {}),
         ("complex numbers", complex_numbers, {}),
         ("process groups of some ranks", groups, {}),
+        ("process groups with one store, one after the other", same_store, {}),
         ("options that are refused", options, {}),
         ("a report at the end", off,
          {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},

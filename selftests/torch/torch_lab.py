@@ -4,7 +4,8 @@ Ranks of a PyTorch program for tests: PyTorch is imported once, which takes seco
 machine minutes), and each test's ranks are forked from that.
 
 A test is a function of no arguments, which every rank runs after init_process_group("inc"); it
-fails by any exception.
+fails by any exception. With its attribute ends_so the rank ends as a program does that destroys
+nothing.
 """
 import contextlib
 import ctypes
@@ -98,9 +99,13 @@ def run_rank(place, rank, test, environment, log):
         dist.init_process_group("inc", timeout=getattr(test, "timeout", dist.default_pg_timeout))
         torch.manual_seed(SEED)
         test()
+        if getattr(test, "ends_so", False):
+            sys.exit(0)
         if dist.is_initialized():
             dist.destroy_process_group()
         status = 0
+    except SystemExit:
+        raise
     except BaseException:
         traceback.print_exc()
     sys.stdout.flush()

@@ -340,6 +340,40 @@ def interrupted():
     raise AssertionError("no KeyboardInterrupt")
 
 
+def forked():
+    """A child that ends as programs do, or destroys groups, ends nothing here."""
+    rank = dist.get_rank()
+    dist.all_reduce(torch.ones(10), async_op=True).get_future().wait()
+    dist.barrier()
+    work = dist.all_reduce(x := torch.ones(10), async_op=True) if rank == 0 else None
+    pid = os.fork()
+    if not pid:
+        signal.alarm(60)
+        dist.destroy_process_group()
+        os._exit(0)
+    expect("the child's status", os.waitpid(pid, 0)[1], 0)
+    if work is None:
+        work = dist.all_reduce(x := torch.ones(10), async_op=True)
+    work.wait()
+    torch_colls.exact("all_reduce", x, torch.full((10,), float(dist.get_world_size())))
+    expect("errors", counted("errors"), 0)
+
+
+def ends():
+    """A program that destroys nothing, while Gloo's connections are being made: see ends_so."""
+    make_gloo = inc_torch._make_gloo
+    if dist.get_rank() == 1:
+        def late(*args):
+            time.sleep(3)
+            return make_gloo(*args)
+
+        inc_torch._make_gloo = late
+    dist.all_reduce(torch.ones(10), group=dist.new_group())
+
+
+ends.ends_so = True
+
+
 def no_node():
     """One host knows no node: no rank uses INC, and the program runs."""
     expect("the group's number", inc_torch.group_number(), None)
@@ -370,6 +404,8 @@ def main():
         ("a rank that does not come in time is named", late),
         ("abort() ends what is under way at all ranks", aborted),
         ("Ctrl-C ends a call that waits", interrupted),
+        ("a forked child ends nothing", forked),
+        ("a program that destroys nothing", ends),
         ("no rank falls back alone", no_node),
     ]
     for name, test in tests:

@@ -131,7 +131,7 @@ static void test_environment(void)
 	       "wrong key or parent");
 }
 
-/* Group and job that the caller has given stand before the launcher's, of whom rank and size are. */
+/* Group and job of the caller stand before the launcher's, of whom rank and size are. */
 static void test_launched(void)
 {
 	struct inc_join_opts opts = { 0 };

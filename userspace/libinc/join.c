@@ -404,7 +404,7 @@ void inc_abort(struct inc_group *group)
 {
 	if (!group)
 		return;
-	/* a child may keep the socket open; the membership is that of the process that has joined */
+	/* a child may keep the socket; the membership is that of the process that has joined */
 	if (group->pid == getpid() && group->forks != atomic_load(&forks))
 		inc_cancel(group);
 	group_free(group);

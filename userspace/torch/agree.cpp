@@ -4,6 +4,9 @@
  * number and settings; each rank says whether it has begun to join, rank 0 whether all have; each
  * rank says whether it has joined, rank 0 whether all have. Only rank 0 reads what each rank says.
  * The number and the job are random, so that neither two groups nor two jobs meet.
+ *
+ * Keys stay in the store. Where process groups are destroyed and made anew with the same one, each
+ * rank counts there how often it has been here, and the keys of each time are others.
  */
 #include "agree.hpp"
 
@@ -78,9 +81,13 @@ uint64_t host_id()
 class Agreement {
 public:
 	Agreement(const StorePtr &store, int rank, int size, const Settings &own)
-		: store_(c10::make_intrusive<c10d::PrefixStore>("inc", store)), rank_(rank),
-		  size_(size), own_(own)
+		: rank_(rank), size_(size), own_(own)
 	{
+		auto all = c10::make_intrusive<c10d::PrefixStore>("inc", store);
+
+		agreed_.generation = all->add("uses/" + std::to_string(rank), 1) - 1;
+		store_ = c10::make_intrusive<c10d::PrefixStore>(
+			generation_prefix("inc", agreed_.generation), store);
 	}
 
 	~Agreement()
@@ -91,11 +98,15 @@ public:
 
 	Agreed run()
 	{
-		Why why = begin();
+		Why why = begin(), own;
 
 		why = round("begun", why);
-		if (why == Why::none)
-			why = round("joined", join());
+		if (why == Why::none) {
+			own = join();
+			why = round("joined", own);
+			if (why == Why::none && own != Why::none)
+				throw_error("inc: all ranks are said to have joined: " + text_);
+		}
 		agreed_.why = why;
 		if (why != Why::none && agreed_.group) {
 			inc_abort(agreed_.group);
@@ -217,6 +228,11 @@ private:
 };
 
 } // namespace
+
+std::string generation_prefix(const std::string &name, int64_t generation)
+{
+	return generation ? name + "/" + std::to_string(generation) : name;
+}
 
 Agreed agree(const StorePtr &store, int rank, int size, const Settings &own)
 {

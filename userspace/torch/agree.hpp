@@ -22,11 +22,16 @@ struct Agreed {
 	std::string reason;		/* in words: what some rank said; only at rank 0 */
 	Settings set{};			/* rank 0's, but for what a rank says of itself */
 	inc_group *group = nullptr;	/* joined; of the caller, who leaves it */
+	int64_t generation = 0;		/* how many process groups had the store before */
 };
+
+/* Of keys in the store, which still has those of the process groups before. */
+std::string generation_prefix(const std::string &name, int64_t generation);
 
 /*
  * All ranks of a process group call it, with the store that they and nobody else have; it waits for
- * all of them. Throws what the store throws: a rank that does not come within its timeout.
+ * all of them. Throws what the store throws: a rank that does not come within its timeout. Also
+ * throws if the ranks have said that all have joined, and this one has not.
  */
 Agreed agree(const StorePtr &store, int rank, int size, const Settings &own);
 

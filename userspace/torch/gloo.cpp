@@ -5,9 +5,13 @@
 #include <atomic>
 #include <thread>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "agree.hpp"
 #include "staging.hpp"
 
 namespace inctorch {
@@ -147,6 +151,7 @@ at::ScalarType gloo_type(at::ScalarType type)
 struct Gloo::Making {
 	GlooMaker maker;
 	StorePtr store;
+	std::string prefix;
 	int rank, size;
 	milliseconds timeout;
 	std::shared_ptr<std::atomic<bool>> stop = std::make_shared<std::atomic<bool>>(false);
@@ -154,32 +159,65 @@ struct Gloo::Making {
 
 	void run()
 	{
-		try {
-			auto keys = c10::make_intrusive<PatientStore>("gloo", store, stop);
+		std::exception_ptr error;
+		BasePtr made;
 
-			promise.set_value(maker(keys, rank, size, timeout));
+		try {
+			made = maker(c10::make_intrusive<PatientStore>(prefix, store, stop), rank,
+				     size, timeout);
+		} catch (abi::__forced_unwind &) {
+			throw;	/* Python ends threads so when it ends */
 		} catch (...) {
-			promise.set_exception(std::current_exception());
+			error = std::current_exception();
 		}
+		/* to free it needs Python's lock: before anybody hears that this has ended */
+		maker = nullptr;
+		if (error)
+			promise.set_exception(error);
+		else
+			promise.set_value(std::move(made));
 	}
 };
 
-Gloo::Gloo(GlooMaker maker, const StorePtr &store, int rank, int size, milliseconds timeout)
-	: making_(std::make_shared<Making>())
+Gloo::Gloo(GlooMaker maker, const StorePtr &store, int64_t generation, int rank, int size,
+	   milliseconds timeout)
+	: making_(std::make_shared<Making>()), pid_(getpid())
 {
 	making_->maker = std::move(maker);
 	making_->store = store;
+	making_->prefix = generation_prefix("gloo", generation);
 	making_->rank = rank;
 	making_->size = size;
 	making_->timeout = timeout;
 }
 
-/* A thread that is connecting cannot be stopped: it ends by itself. */
 Gloo::~Gloo()
 {
+	if (pid_ == getpid()) {
+		stop();
+		await(std::chrono::steady_clock::now() + std::chrono::seconds(5));
+	} else {
+		/* never freed: its threads are the parent's of this process */
+		new std::shared_future<BasePtr>(std::move(made_));
+	}
+}
+
+void Gloo::stop()
+{
 	*making_->stop = true;
-	if (made_.valid())
-		made_.wait_for(std::chrono::seconds(5));
+}
+
+void Gloo::await(std::chrono::steady_clock::time_point until)
+{
+	std::shared_future<BasePtr> made;
+
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		made = made_;
+	}
+	if (made.valid() && pid_ == getpid())
+		made.wait_until(until);
 }
 
 void Gloo::begin()
@@ -189,6 +227,8 @@ void Gloo::begin()
 
 	if (made_.valid())
 		return;
+	if (*making->stop)
+		throw_error("inc: the process group was destroyed");
 	made_ = making->promise.get_future().share();
 	std::thread([making] { making->run(); }).detach();
 }

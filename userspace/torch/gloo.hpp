@@ -16,6 +16,8 @@
 #include <memory>
 #include <mutex>
 
+#include <sys/types.h>
+
 #include "torch_version.hpp"
 
 namespace inctorch {
@@ -27,12 +29,20 @@ using GlooMaker = std::function<BasePtr(StorePtr, int rank, int size, std::chron
 
 class Gloo {
 public:
-	Gloo(GlooMaker maker, const StorePtr &store, int rank, int size,
+	/* @generation: how many process groups had this store before. */
+	Gloo(GlooMaker maker, const StorePtr &store, int64_t generation, int rank, int size,
 	     std::chrono::milliseconds timeout);
 	~Gloo();
 
 	void begin();			/* does not wait */
 	Base &get();			/* waits until it is made; throws why it could not be */
+
+	/*
+	 * It is not needed any more: making it ends, if that is under way, and does not begin. A
+	 * thread that is connecting cannot be stopped, it ends by itself.
+	 */
+	void stop();
+	void await(std::chrono::steady_clock::time_point until);
 
 private:
 	struct Making;
@@ -40,6 +50,7 @@ private:
 	std::shared_ptr<Making> making_;
 	std::mutex mutex_;
 	std::shared_future<BasePtr> made_;
+	const pid_t pid_;
 };
 
 /*

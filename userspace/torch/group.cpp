@@ -4,22 +4,90 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "types.hpp"
 
 namespace inctorch {
+namespace {
+
+/* What process groups there are, as far as they have something that has to end. */
+class ThereAre {
+public:
+	void add(const std::shared_ptr<Engine> &engine, const std::shared_ptr<Gloo> &gloo)
+	{
+		std::lock_guard<std::mutex> lock(mutex_);
+
+		all_.erase(std::remove_if(all_.begin(), all_.end(), [](const One &one) {
+			return one.gloo.expired() && one.engine.expired();
+		}), all_.end());
+		all_.push_back(One{ engine, gloo });
+	}
+
+	void end_all()
+	{
+		auto until = Clock::now() + std::chrono::seconds(5);
+		std::vector<std::shared_ptr<Engine>> engines;
+		std::vector<std::shared_ptr<Gloo>> gloos;
+
+		{
+			std::lock_guard<std::mutex> lock(mutex_);
+
+			for (const One &one : all_) {
+				engines.push_back(one.engine.lock());
+				gloos.push_back(one.gloo.lock());
+			}
+		}
+		for (const auto &gloo : gloos)
+			if (gloo)
+				gloo->stop();
+		for (const auto &gloo : gloos)
+			if (gloo)
+				gloo->await(until);
+		for (const auto &engine : engines)
+			if (engine)
+				engine->close();
+	}
+
+private:
+	struct One {
+		std::weak_ptr<Engine> engine;
+		std::weak_ptr<Gloo> gloo;
+	};
+
+	std::mutex mutex_;
+	std::vector<One> all_;
+};
+
+ThereAre &there_are()
+{
+	/* never freed: process groups may be destroyed while the process ends */
+	static auto *all = new ThereAre;
+
+	return *all;
+}
+
+} // namespace
+
+void end_all()
+{
+	there_are().end_all();
+}
 
 /* ---- Begin and end ------------------------------------------------------- */
 
 IncGroup::IncGroup(const StorePtr &store, int rank, int size, milliseconds timeout,
 		   const Overrides &overrides, GlooMaker maker)
-	: Base(rank, size), counts_(std::make_shared<Counts>()), timeout_(timeout)
+	: Base(rank, size), counts_(std::make_shared<Counts>()), timeout_(timeout), pid_(getpid())
 {
 	agreed_ = agree(store, rank, size, read_settings(overrides));
-	gloo_ = std::make_unique<Gloo>(std::move(maker), store, rank, size, timeout);
+	gloo_ = std::make_shared<Gloo>(std::move(maker), store, agreed_.generation, rank, size,
+				       timeout);
 	if (agreed_.group) {
 		number_ = inc_group_id(agreed_.group);
 		engine_ = std::make_shared<Engine>(agreed_.group, counts_);
 	}
+	there_are().add(engine_, gloo_);
 	counts_->event(why_set() ? Event::refused : Event::groups);
 	say_how();
 	if (why_set() || agreed_.set.gloo == When::init) {
@@ -37,7 +105,7 @@ IncGroup::~IncGroup()
 			engine_->close();
 		gloo_.reset();
 	});
-	if (agreed_.set.report && getRank() == 0)
+	if (agreed_.set.report && getRank() == 0 && pid_ == getpid())
 		counts_->report(stderr, getSize());
 }
 

@@ -117,10 +117,17 @@ private:
 	milliseconds timeout_;
 	Agreed agreed_;
 	std::shared_ptr<Engine> engine_;
-	std::unique_ptr<Gloo> gloo_;
+	std::shared_ptr<Gloo> gloo_;
 	uint32_t number_ = 0;			/* of the INC group */
 	std::atomic<uint64_t> sequence_{ 0 };
+	const pid_t pid_;
 };
+
+/*
+ * The process ends: all process groups that there still are end as if they had been destroyed,
+ * while their threads can still have Python's lock. They may be destroyed after that.
+ */
+void end_all();
 
 } // namespace inctorch
 

@@ -82,6 +82,7 @@ PYBIND11_MODULE(_c10d, module)
 	module.def("create", &create);
 	module.def("abort", [](const BasePtr &base) { as_ours(base).abort_all(); },
 		   py::call_guard<py::gil_scoped_release>());
+	module.def("end_all", &end_all, py::call_guard<py::gil_scoped_release>());
 	module.def("counters", [](const BasePtr &base) { return as_ours(base).counts().all(); });
 	module.def("process_counters", [] { return Counts::process().all(); });
 	module.def("number", [](const BasePtr &base) -> py::object {

@@ -8,6 +8,7 @@ The backend "inc" of torch.distributed: collectives that the network does.
 Everything else stays as it is. What INC does not have, or where there is none, Gloo does; the environment INC_TORCH=verbose
 says who did what and why, see Documentation/howto-torch.rst.
 """
+import atexit
 import datetime
 import inspect
 from typing import Any, Dict, Optional
@@ -98,3 +99,5 @@ def abort(group: Optional[Any] = None) -> None:
 
 
 _register()
+# Threads that come back to Python when that has ended end the process by SIGABRT.
+atexit.register(_c10d.end_all)
