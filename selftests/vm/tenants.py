@@ -502,7 +502,7 @@ def t_save(lab):
     tool("inc", "-n", "sw", "node", "set", "dev", "br0", "dead", "1500", "late", "250", "window",
          "128", "max-groups", "9", "max-memory", "3M", "fallback", "standby", "standby",
          "10.7.0.1,fd00:7::2", "parent", "fe80::9%br0", "port", "5228")
-    tool("inc", "-n", "sw", "parent", "set", "10.7.0.3", "port", "5555")
+    tool("inc", "-n", "sw", "parent", "set", "10.7.0.3")
     tool("inc", "-n", "sw", "limits", "set", "groups", "77")
     tool("inc", "-n", "sw", "qdisc", "replace", "dev", "p1", "handle", "5:", "share", "55",
          "weight", "7:2,9:3", "rate", "100mbit")
