@@ -4,6 +4,7 @@
  * count for all later communicators, and which limits of the process keep it from asking for a
  * group.
  */
+#define _GNU_SOURCE
 #include "../../userspace/mpi/agree.c"
 #include "ktap.h"
 

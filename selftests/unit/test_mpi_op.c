@@ -3,6 +3,7 @@
  * Operations of libinc-mpi that a limit keeps from beginning: they are tried again until others
  * have ended, and the communicator fails only if that does not help.
  */
+#define _GNU_SOURCE
 #include "../../userspace/mpi/names.c"
 #include "../../userspace/mpi/pair.c"
 #include "../../userspace/mpi/stage.c"
