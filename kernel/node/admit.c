@@ -115,7 +115,12 @@ static int queue_pending_group(struct netinc_node *node, const struct netinc_pen
 		goto out;
 	}
 	code = netinc_quota_check(node, pending, limit);
-	if (!code && !node->dead) {
+	if (code || node->dead)
+		goto out;
+	/* many come at once: the JOIN will be repeated, when some of these have been made */
+	if (node->npending == NETINC_MAX_PENDING) {
+		netinc_net_count(node->nn, INC_C_DROP_LIMIT, 1);
+	} else {
 		netinc_tenant_get(pending->tenant);
 		node->pending[node->npending++] = *pending;
 		netinc_node_work(node);

@@ -147,7 +147,7 @@ int netinc_quota_check(struct netinc_node *node, const struct netinc_pending_gro
 
 	lockdep_assert_held(&node->lock);
 	*limit = node->cfg.max_groups;
-	if (node->npending == NETINC_MAX_PENDING || node_full(node, pending, limit))
+	if (node_full(node, pending, limit))
 		return INC_REFUSE_LIMIT;
 	payer = netinc_node_payer(node, pending);
 	if (!payer)

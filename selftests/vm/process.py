@@ -96,10 +96,11 @@ def t_two_sockets(lab):
 @test("process: one that ends waits for the first of its sockets that cannot leave, for no other")
 def t_exit(lab):
     sockets = 12
+    numbers = [new_group() for _ in range(sockets)]
     ready, go = os.pipe(), os.pipe()
 
     def member():
-        jobs = [Job(new_group(), ("h4",)) for _ in range(sockets)]
+        jobs = [Job(number, ("h4",)) for number in numbers]
         os.write(ready[1], b"x")
         os.read(go[0], 1)
         equal([job.ranks[0].info()["state"] for job in jobs], [abi.READY] * sockets, "states")
