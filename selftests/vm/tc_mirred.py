@@ -56,8 +56,20 @@ def duplicated(ns, dev):
         tool("tc", "-n", ns, "qdisc", "del", "dev", dev, "root")
 
 
+@contextlib.contextmanager
 def copied(ns, dev, way):
-    """All of UDP goes there twice. New kernels do not mirror what goes out to the same device."""
+    """
+    All of UDP goes there twice. New kernels mirror nothing to the device and direction that it has:
+    what goes out is netem's to duplicate, and what comes in comes once more by another device.
+    """
     if way == "egress":
-        return duplicated(ns, dev)
-    return mirred(ns, dev, way, f"{way} mirror dev {dev}", match=UNCOPIED)
+        with duplicated(ns, dev) as copies:
+            yield copies
+        return
+    tool("ip", "-n", ns, "link", "add", "copies", "up", "type", "dummy")
+    try:
+        with mirred(ns, "copies", "ingress", f"ingress redirect dev {dev}"), \
+                mirred(ns, dev, way, "ingress mirror dev copies", match=UNCOPIED) as copies:
+            yield copies
+    finally:
+        tool("ip", "-n", ns, "link", "del", "copies")
