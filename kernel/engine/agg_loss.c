@@ -58,7 +58,7 @@ static void nack_holes(struct netinc_agg *agg, u32 child, u64 q)
 		hole = netinc_agg_mine(agg, q) &&
 		       ((s64)(slot->q - q) < 0 ||
 			(slot->q == q && slot->state == NETINC_SLOT_FILLING &&
-			 !netinc_bits_get(slot->have, child * agg->parts)));
+			 !netinc_bits_get(slot->have, child)));
 		if (hole) {
 			span++;
 		} else if (span) {
@@ -113,17 +113,14 @@ static u32 status_blocks(const struct netinc_agg *agg)
 static u32 status_bits(const struct netinc_agg *agg, u32 child, __be32 *map)
 {
 	const struct netinc_slot *slot;
-	u32 i, part;
+	u32 i;
 
 	for (i = 0; i < status_blocks(agg); i++) {
 		slot = netinc_agg_slot(agg, agg->una + i);
 		if (!netinc_agg_mine(agg, agg->una + i)) {
 			/* it is not ours to ask for */
 		} else if (slot->q == agg->una + i && slot->state == NETINC_SLOT_FILLING) {
-			for (part = 0; part < agg->parts; part++)
-				if (!netinc_bits_get(slot->have, child * agg->parts + part))
-					break;
-			if (part < agg->parts)
+			if (!netinc_bits_get(slot->have, child))
 				continue;
 		} else if (slot->q != agg->una + i) {
 			continue;	/* never contributed to */
@@ -139,15 +136,15 @@ u32 netinc_agg_waiting(const struct netinc_agg *agg, u64 *since)
 	u32 first = NETINC_NO_RANK, i;
 
 	if (slot->q != agg->una || slot->state != NETINC_SLOT_FILLING ||
-	    slot->missing == agg->children * agg->parts)
+	    netinc_agg_is_empty(agg, slot))
 		return NETINC_NO_RANK;
-	for (i = 0; i < agg->children * agg->parts; i++) {
+	for (i = 0; i < agg->children; i++) {
 		if (netinc_bits_get(slot->have, i))
 			continue;
 		*since = slot->since;
-		first = min(first, i / agg->parts);
-		if (!agg->nexcluded || !netinc_partial_out(agg, slot, i / agg->parts))
-			return i / agg->parts;
+		first = min(first, i);
+		if (!agg->nexcluded || !netinc_partial_out(agg, slot, i))
+			return i;
 	}
 	return first;
 }

@@ -29,14 +29,21 @@ void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_
 	pkt->mode = slot->mode;
 }
 
-void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
+void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
 			  struct netinc_pkt *pkt)
 {
 	*pkt = agg->up_header;
 	pkt->psn = (u32)slot->q;
 	pkt->flags = slot->flags;
-	pkt->len = slot->len * slot->wider;
-	if (slot->wider > 1)
+	if (part != NETINC_WHOLE) {
+		pkt->part = part;
+		pkt->flags |= INC_F_PART;
+		if (!netinc_agg_part_has_elements(agg, slot, part))
+			pkt->flags &= ~INC_F_PAYLOAD;
+	}
+	if (pkt->flags & INC_F_PAYLOAD)
+		pkt->len = slot->len * slot->wider;
+	if ((pkt->flags & INC_F_PAYLOAD) && slot->wider > 1)
 		pkt->flags |= INC_F_WIDE;
 	pkt->opseq = slot->opseq;
 	pkt->sig = slot->sig;

@@ -18,8 +18,8 @@ bool netinc_partial_may_complete(const struct netinc_agg *agg, const struct neti
 {
 	u32 i;
 
-	if (!agg->root || agg->parts != 1 || slot->state != NETINC_SLOT_FILLING || slot->bad ||
-	    (agg->closed && (s64)(slot->q - agg->limit) >= 0))
+	if (!agg->root || agg->inputs != agg->children || slot->state != NETINC_SLOT_FILLING ||
+	    slot->bad || (agg->closed && (s64)(slot->q - agg->limit) >= 0))
 		return false;
 	if (!(slot->flags & INC_F_PAYLOAD) || slot->dop == INC_OP_NONE ||
 	    (slot->flags & INC_F_FINAL))

@@ -54,6 +54,9 @@ static bool replace_partial(struct netinc_agg *agg, struct netinc_slot *slot,
 	}
 	if (partial.obj)
 		agg->ops->release(agg, &partial);
+	if (slot->parted)
+		netinc_agg_release_inputs(agg, slot);
+	slot->parted = false;
 	return true;
 }
 
@@ -99,6 +102,17 @@ int netinc_agg_result(struct netinc_agg *agg, const struct netinc_pkt *pkt,
 	return err;
 }
 
+/* May the partial go once more for the buffer at hand? The first one may, however many parts. */
+static bool take_parts(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 more = slot->parted ? agg->nparts - 1 : 0;
+
+	if (!netinc_agg_take_result(agg))
+		return false;
+	agg->results_left -= min(agg->results_left, more);
+	return true;
+}
+
 void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *have, u64 before,
 			  u64 now)
 {
@@ -111,11 +125,10 @@ void netinc_agg_repeat_up(struct netinc_agg *agg, u64 q, u32 n, const __be32 *ha
 		if (slot->q != q + i || slot->state != NETINC_SLOT_UP ||
 		    (s64)(slot->sent - before) > 0 || (have && netinc_bit(have, i)))
 			continue;
-		if (!netinc_agg_take_result(agg))
+		if (!take_parts(agg, slot))
 			return;
 		slot->sent = now;
 		slot->lost_above = true;
-		netinc_count(agg->counters, INC_C_CONTRIBS_RESENT);
-		agg->ops->send_up(agg, slot, true);
+		netinc_agg_send_up(agg, slot, true);
 	}
 }

@@ -12,25 +12,37 @@
 #define MERGED_FLAGS	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_LEAVE | \
 			 INC_F_CE | INC_F_ECE | INC_F_PARTIAL)
 
-size_t netinc_agg_bytes(u32 children, u32 parts, u32 window)
+size_t netinc_agg_bytes(u32 children, u32 inputs, u32 window)
 {
-	size_t inputs = (size_t)children * parts;
 	size_t set = netinc_bits_longs(children) * sizeof(long);
-	size_t slot = sizeof(struct netinc_slot) + inputs * sizeof(struct netinc_pay) +
-		      netinc_bits_longs(inputs) * sizeof(long) + set;
+	size_t slot = sizeof(struct netinc_slot) + inputs * sizeof(struct netinc_pay) + 2 * set;
 
-	return 2 * window * slot + children * sizeof(struct netinc_child) + set;
+	return 2 * window * slot + children * sizeof(struct netinc_child) + set +
+	       inputs * (sizeof(struct netinc_pay) + sizeof(struct netinc_operand) +
+			 sizeof(struct netinc_part));
 }
 
-void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window)
+/* Each child has one part, and all of them are one. */
+static void init_parts(struct netinc_agg *agg)
 {
-	u32 inputs = children * parts, slots = 2 * window, i;
-	u32 longs = netinc_bits_longs(inputs);
+	u32 i;
+
+	for (i = 0; i < agg->children; i++) {
+		agg->child[i].parts = 1;
+		agg->operand[i] = (struct netinc_operand){ .input = i, .weight = 1 };
+	}
+	agg->nparts = 1;
+	agg->part[0] = netinc_agg_part(agg, NETINC_WHOLE);
+}
+
+void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 inputs, u32 window)
+{
+	u32 longs = netinc_bits_longs(children), slots = 2 * window, i;
 	unsigned long *have, *contributors;
 	struct netinc_pay *in;
 
 	agg->children = children;
-	agg->parts = parts;
+	agg->inputs = inputs;
 	agg->window = window;
 	agg->root = true;
 	agg->up_waits_for = NETINC_NO_RANK;
@@ -42,15 +54,18 @@ void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts,
 	contributors = have + (size_t)slots * longs;
 	for (i = 0; i < children; i++) {
 		agg->child[i].number = i;
-		agg->child[i].weight = 1;
 		agg->child[i].waits_for = NETINC_NO_RANK;
 	}
 	for (i = 0; i < slots; i++) {
 		agg->slots[i].in = in + (size_t)i * inputs;
 		agg->slots[i].have = have + (size_t)i * longs;
-		agg->slots[i].contributors = contributors + (size_t)i * netinc_bits_longs(children);
+		agg->slots[i].contributors = contributors + (size_t)i * longs;
 	}
-	agg->contributors = contributors + (size_t)slots * netinc_bits_longs(children);
+	agg->contributors = contributors + (size_t)slots * longs;
+	agg->made = (void *)(agg->contributors + longs);
+	agg->operand = (void *)(agg->made + inputs);
+	agg->part = (void *)(agg->operand + inputs);
+	init_parts(agg);
 }
 
 static void release_payload(struct netinc_agg *agg, struct netinc_pay *pay)
@@ -58,14 +73,6 @@ static void release_payload(struct netinc_agg *agg, struct netinc_pay *pay)
 	if (pay->obj)
 		agg->ops->release(agg, pay);
 	pay->obj = NULL;
-}
-
-static void release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
-{
-	u32 i;
-
-	for (i = 0; i < agg->children * agg->parts; i++)
-		release_payload(agg, &slot->in[i]);
 }
 
 /* No contribution with payload is counted (any more): the slot says nothing of elements. */
@@ -86,12 +93,14 @@ static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	u32 i;
 
-	for (i = 0; i < agg->children * agg->parts; i++) {
+	for (i = 0; i < agg->inputs; i++) {
 		release_payload(agg, &slot->in[i]);
 		slot->in[i].flags = 0;
 	}
-	memset(slot->have, 0, netinc_bits_longs(agg->children * agg->parts) * sizeof(long));
-	slot->missing = agg->children * agg->parts;
+	memset(slot->have, 0, netinc_bits_longs(agg->children) * sizeof(long));
+	slot->missing = agg->children;
+	slot->pending = 0;
+	slot->parted = false;
 	slot->flags = 0;
 	slot->bad = INC_ERR_NONE;
 	slot->opseq = 0;
@@ -139,7 +148,7 @@ void netinc_agg_drain(struct netinc_agg *agg)
 	u32 i;
 
 	for (i = 0; i < 2 * agg->window; i++) {
-		release_inputs(agg, &agg->slots[i]);
+		netinc_agg_release_inputs(agg, &agg->slots[i]);
 		release_payload(agg, &agg->slots[i].result);
 	}
 }
@@ -172,7 +181,6 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 {
 	struct netinc_child *c = &agg->child[child];
 	const struct netinc_slot *slot;
-	u32 part;
 
 	while (c->frontier != c->end) {
 		if (!netinc_agg_mine(agg, c->frontier)) {
@@ -183,11 +191,21 @@ static void child_advance(struct netinc_agg *agg, u32 child)
 		if ((s64)(slot->q - c->frontier) < 0)
 			return;
 		/* what has been completed without it is not waited for any more */
-		for (part = 0; waited_for(slot, c->frontier) && part < agg->parts; part++)
-			if (!netinc_bits_get(slot->have, child * agg->parts + part))
-				return;
+		if (waited_for(slot, c->frontier) && !netinc_bits_get(slot->have, child))
+			return;
 		c->frontier++;
 	}
+}
+
+static bool has_payload(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
+{
+	const struct netinc_child *c = &agg->child[child];
+	u16 flags = slot->in[child].flags;
+	u32 i;
+
+	for (i = 1; i < c->parts; i++)
+		flags |= slot->in[c->further + i - 1].flags;
+	return flags & INC_F_PAYLOAD;
 }
 
 static u32 first_with_payload(const struct netinc_agg *agg, const struct netinc_slot *slot)
@@ -195,7 +213,7 @@ static u32 first_with_payload(const struct netinc_agg *agg, const struct netinc_
 	u32 i;
 
 	for (i = 0; i + 1 < agg->children; i++)
-		if (slot->in[i * agg->parts].flags & INC_F_PAYLOAD)
+		if (has_payload(agg, slot, i))
 			break;
 	return i;
 }
@@ -212,9 +230,9 @@ static void report_bad(struct netinc_agg *agg, const struct netinc_slot *slot)
 	}
 	agg->ops->desc(agg, &slot->in[0], &first);
 	for (i = 1; i < agg->children; i++) {
-		agg->ops->desc(agg, &slot->in[i * agg->parts], &other);
+		agg->ops->desc(agg, &slot->in[i], &other);
 		if (memcmp(&first, &other, sizeof(first)) ||
-		    ((slot->in[0].flags ^ slot->in[i * agg->parts].flags) & INC_F_LEAVE))
+		    ((slot->in[0].flags ^ slot->in[i].flags) & INC_F_LEAVE))
 			break;
 	}
 	agg->ops->mismatch(agg, slot, 0, i < agg->children ? i : NETINC_NO_RANK);
@@ -252,8 +270,9 @@ void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *sl
 	u32 i;
 
 	slot->flags = 0;
-	for (i = 0; i < agg->children * agg->parts; i++)
-		if (netinc_bits_get(slot->have, i))
+	for (i = 0; i < agg->inputs; i++)
+		if ((slot->in[i].flags & INC_F_PART) ||
+		    (i < agg->children && netinc_bits_get(slot->have, i)))
 			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
 }
 
@@ -261,7 +280,7 @@ static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *s
 {
 	u32 i;
 
-	for (i = 0; i < agg->children * agg->parts; i++)
+	for (i = 0; i < agg->children; i++)
 		if (slot->in[i].flags & INC_F_FINAL)
 			return i;
 	return 0;
@@ -272,7 +291,10 @@ static bool make_result(struct netinc_agg *agg, struct netinc_slot *slot)
 {
 	if (slot->flags & INC_F_FINAL)
 		return agg->ops->copy(agg, slot, final_input(agg, slot));
-	return !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) || agg->ops->fold(agg, slot);
+	if (unlikely(agg->nparts > 1) && netinc_agg_goes_in_parts(agg, slot))
+		return netinc_agg_make_parts(agg, slot);
+	return !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)) ||
+	       agg->ops->fold(agg, slot, NETINC_WHOLE);
 }
 
 bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 now)
@@ -290,7 +312,8 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 			netinc_partial_unseal(agg, slot, taken_off);
 		return false;
 	}
-	release_inputs(agg, slot);
+	if (!slot->parted)
+		netinc_agg_release_inputs(agg, slot);
 	if (agg->root) {
 		netinc_agg_done(agg, slot, now);
 		if (unlikely(slot->flags & INC_F_PARTIAL))
@@ -299,8 +322,7 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 	}
 	slot->state = NETINC_SLOT_UP;
 	slot->sent = now;
-	netinc_count(agg->counters, INC_C_CONTRIBS_SENT);
-	agg->ops->send_up(agg, slot, false);
+	netinc_agg_send_up(agg, slot, false);
 	return true;
 }
 
@@ -377,7 +399,7 @@ static bool op_agrees(const struct netinc_agg *agg, const struct netinc_slot *sl
 static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 			 const struct netinc_pkt *pkt, u64 now)
 {
-	if (slot->missing == agg->children * agg->parts) {
+	if (netinc_agg_is_empty(agg, slot)) {
 		slot->since = now;
 		slot->opseq = pkt->opseq;
 		slot->newest = pkt->opseq;
@@ -400,15 +422,16 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
 }
 
 /*
- * The contribution @i, which agreed with the others, is not counted any more. Whether it comes
- * again is its sender's business: only what is left says what the block is.
+ * The contribution @i of @child, which agreed with the others, is not counted any more. Whether it
+ * comes again is its sender's business: only what is left says what the block is.
  */
-static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
+static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, u32 i)
 {
 	release_payload(agg, &slot->in[i]);
 	slot->in[i].flags = 0;
-	netinc_bits_clear(slot->have, i);
+	netinc_bits_clear(slot->have, child);
 	slot->missing++;
+	slot->pending += netinc_agg_parts_here(agg, slot, child);
 	slot->taken_back = true;
 	netinc_agg_merge_flags(agg, slot);
 	if (!(slot->flags & INC_F_PAYLOAD))
@@ -419,7 +442,7 @@ static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
 			    const struct netinc_pkt *pkt, u64 now)
 {
-	if (!(pkt->flags & INC_F_RETRANS) || slot->state != NETINC_SLOT_DONE)
+	if (!(pkt->flags & INC_F_RETRANS) || slot->state != NETINC_SLOT_DONE || pkt->part)
 		return;
 	if (netinc_agg_under_way(agg, slot, child, now) || !netinc_agg_take_result(agg))
 		return;
@@ -434,7 +457,7 @@ static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot
 {
 	u32 i;
 
-	for (i = 0; i < agg->children * agg->parts; i++)
+	for (i = 0; i < agg->inputs; i++)
 		if (slot->in[i].obj)
 			return true;
 	return false;
@@ -446,13 +469,16 @@ static void evict_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 	struct netinc_child *c;
 	u32 i;
 
-	for (i = 0; i < agg->children * agg->parts; i++) {
-		if (!netinc_bits_get(slot->have, i))
+	for (i = 0; i < agg->children; i++) {
+		if (!netinc_bits_get(slot->have, i) && !netinc_agg_parts_here(agg, slot, i))
 			continue;
 		netinc_count(agg->counters, INC_C_DROP_MEMORY);
-		c = &agg->child[i / agg->parts];
+		c = &agg->child[i];
 		if ((s64)(c->frontier - slot->q) > 0)
 			c->frontier = slot->q;
+		/* of parts, too, it is a hole from now on */
+		if ((s64)(slot->q + 1 - c->end) > 0)
+			c->end = slot->q + 1;
 	}
 	clear_slot(agg, slot);
 	slot->taken_back = true;
@@ -511,10 +537,62 @@ static bool is_operation_of_now(const struct netinc_agg *agg, u32 opseq)
 	return opseq - agg->opseq + 2 * NETINC_OPSEQ_NEAR < 3 * NETINC_OPSEQ_NEAR;
 }
 
+/*
+ * What depends on the order comes from a child that has parts in these, all else is whole; parts
+ * without elements are of what others have elements of. Has this one come already, or in parts what
+ * comes as a whole now?
+ */
+static int check_part(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child,
+		      u32 i, const struct netinc_pkt *pkt)
+{
+	bool part = pkt->flags & INC_F_PART;
+
+	if (likely(agg->child[child].parts == 1))
+		return 0;
+	if ((pkt->flags & INC_F_PAYLOAD) && !(pkt->flags & INC_F_FINAL) &&
+	    netinc_reduce_is_ordered(pkt->dtype, pkt->dop, pkt->mode) != part)
+		return -INC_C_DROP_MALFORMED;
+	if (part)
+		return slot->in[i].flags & INC_F_PART ? -INC_C_DROP_DUPLICATE : 0;
+	return netinc_agg_parts_here(agg, slot, child) ? -INC_C_DROP_MALFORMED : 0;
+}
+
+/* The contribution @i of @child counts. Is that all of this child? */
+static bool completes_child(const struct netinc_agg *agg, struct netinc_slot *slot, u32 child,
+			    u32 i)
+{
+	if (likely(!(slot->in[i].flags & INC_F_PART)))
+		return true;
+	slot->pending++;
+	if (!netinc_agg_all_parts_here(agg, slot, child))
+		return false;
+	slot->pending -= agg->child[child].parts;
+	return true;
+}
+
+/* All of @child is here. 0 or a negative counter: its contribution @i does not count after all. */
+static int child_complete(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, u32 i,
+			  u64 now)
+{
+	netinc_bits_set(slot->have, child);
+	note_arrival(slot, child, now);
+	if (!--slot->missing) {
+		if (!netinc_agg_complete(agg, slot, now)) {
+			take_back(agg, slot, child, i);
+			return -INC_C_DROP_MEMORY;
+		}
+		charge_absent(agg, slot);
+	} else if (unlikely(agg->nexcluded)) {
+		if (netinc_partial_ready(agg, slot))
+			netinc_agg_pass_block(agg, slot, now);
+	}
+	return 0;
+}
+
 static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct netinc_pkt *pkt,
 		       const struct netinc_pay *pay, u64 now)
 {
-	u32 i = child * agg->parts + pkt->part;
+	u32 i = netinc_agg_input(agg, child, pkt);
 	struct netinc_slot *slot;
 	struct netinc_pkt rest;
 	int why = 0;
@@ -524,14 +602,17 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		return why;
 	if (unlikely(agg->watch.child == child) && agg->watch.q == q && !agg->watch.came)
 		agg->watch.came = now;
-	if (netinc_bits_get(slot->have, i) || slot->state != NETINC_SLOT_FILLING) {
-		if (!netinc_bits_get(slot->have, i))
+	if (netinc_bits_get(slot->have, child) || slot->state != NETINC_SLOT_FILLING) {
+		if (!netinc_bits_get(slot->have, child))
 			return netinc_partial_too_late(agg, slot, child, pkt, now);
 		handle_repeated(agg, slot, child, pkt, now);
 		return -INC_C_DROP_DUPLICATE;
 	}
 	if (!is_operation_of_now(agg, pkt->opseq))
 		return -INC_C_DROP_MALFORMED;
+	why = check_part(agg, slot, child, i, pkt);
+	if (why)
+		return why;
 	if (unlikely(agg->nexcluded))
 		pkt = netinc_partial_filter(agg, child, pkt, &rest);
 	slot->in[i] = *pay;
@@ -540,24 +621,14 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		slot->in[i].obj = NULL;
 	} else if (!hold_payload(agg, &slot->in[i], q)) {
 		slot->in[i].obj = NULL;
+		slot->in[i].flags = 0;
 		return -INC_C_DROP_MEMORY;
 	}
 	merge_header(agg, slot, pkt, now);
-	netinc_bits_set(slot->have, i);
-	note_arrival(slot, child, now);
-	if (!--slot->missing) {
-		if (!netinc_agg_complete(agg, slot, now)) {
-			take_back(agg, slot, i);
-			return -INC_C_DROP_MEMORY;
-		}
-		charge_absent(agg, slot);
-	} else if (unlikely(agg->nexcluded)) {
-		if (netinc_partial_ready(agg, slot))
-			netinc_agg_pass_block(agg, slot, now);
-	}
-	if ((s64)(q + 1 - agg->top) > 0)
+	why = completes_child(agg, slot, child, i) ? child_complete(agg, slot, child, i, now) : 0;
+	if (!why && (s64)(q + 1 - agg->top) > 0)
 		agg->top = q + 1;
-	return 0;
+	return why;
 }
 
 /*
@@ -578,13 +649,14 @@ static bool width_fits(const struct netinc_agg *agg, const struct netinc_pkt *pk
 }
 
 /* Is the packet as a whole good, and not too much for one buffer? 0 or a negative counter. */
-static int check_contrib(struct netinc_agg *agg, const struct netinc_pkt *pkt)
+static int check_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt)
 {
 	u32 unit = pkt->dop ? max(netinc_reduce_elem_size(pkt->dtype), 1u) : 1;
 
 	if (pkt->flags & INC_F_WIDE)
 		unit *= wider_of(pkt);
-	if (pkt->part >= agg->parts || !width_fits(agg, pkt) || pkt->len % unit)
+	if (netinc_agg_input(agg, child, pkt) == NETINC_NO_RANK || !width_fits(agg, pkt) ||
+	    pkt->len % unit)
 		return -INC_C_DROP_MALFORMED;
 	if (pkt->span > agg->window)
 		return -INC_C_DROP_AHEAD;
@@ -616,7 +688,7 @@ int netinc_agg_disagree(struct netinc_agg *agg, u32 child, u64 q, enum inc_err_c
 		netinc_count(agg->counters, -err);
 		return err;
 	}
-	if (slot->missing == agg->children) {
+	if (netinc_agg_is_empty(agg, slot)) {
 		slot->since = now;
 		slot->opseq = opseq;
 		slot->newest = newest;
@@ -624,6 +696,7 @@ int netinc_agg_disagree(struct netinc_agg *agg, u32 child, u64 q, enum inc_err_c
 	if ((s32)(newest - slot->newest) > 0)
 		slot->newest = newest;
 	slot->bad = code;
+	slot->pending -= netinc_agg_parts_here(agg, slot, child);
 	netinc_bits_set(slot->have, child);
 	note_arrival(slot, child, now);
 	if (!--slot->missing)
@@ -643,13 +716,17 @@ static int contrib_block(struct netinc_agg *agg, u32 child, u64 q, const struct 
 {
 	struct netinc_child *c = &agg->child[child];
 	int err = check_block(agg, q);
+	u64 end;
 
 	if (!err)
 		err = contrib_one(agg, child, q, pkt, pay, now);
 	if (err && err != -INC_C_DROP_TOO_LATE)
 		return err;
-	if ((s64)(q + 1 - c->end) > 0)
-		c->end = q + 1;
+	/* while parts are on their way nothing of the block is missing yet */
+	end = q + (!(pkt->flags & INC_F_PART) ||
+		   netinc_bits_get(netinc_agg_slot(agg, q)->have, child));
+	if ((s64)(end - c->end) > 0)
+		c->end = end;
 	if (err)
 		return err;
 	netinc_count(agg->counters, INC_C_CONTRIBS);
@@ -668,7 +745,7 @@ int netinc_agg_contrib(struct netinc_agg *agg, u32 child, const struct netinc_pk
 	u32 i;
 
 	agg->child[child].seen += agg->una - q < pkt->span;
-	err = check_contrib(agg, pkt);
+	err = check_contrib(agg, child, pkt);
 	/* a block that the child has contributed already does not keep the next from counting */
 	for (i = 0; !err && i < pkt->span; i++) {
 		one = contrib_block(agg, child, q + i, pkt, pay, now);

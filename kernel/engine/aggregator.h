@@ -34,6 +34,11 @@ enum netinc_slot_state {
 /*
  * A block and its contributions. A slot is set back when the block 2 W further on gets its first
  * contribution, and when an epoch begins.
+ *
+ * What folds in the order of reduce/order.h takes from a child, and sends to the parent, one part
+ * for each node of that tree that it cannot make more of, see struct netinc_part. A child has
+ * contributed when all of its parts are here. What does not depend on the order has no parts: the
+ * contribution of a child is whole.
  */
 struct netinc_slot {
 	u64 q;			/* the block it stands for */
@@ -64,7 +69,9 @@ struct netinc_slot {
 	u8 wider;
 	/* UP: the partial, or the result, has been lost on a link above: children slow down */
 	bool lost_above;
-	u32 missing;		/* children x parts that have not contributed */
+	bool parted;		/* UP: the partial is in several parts, which are in `in` */
+	u32 missing;		/* children that have not contributed, or not all of their parts */
+	u32 pending;		/* parts that are here of children of which others are missing */
 	/* INC_F_PARTIAL: number of the set in `contributors`, never 0 */
 	u16 set;
 	u32 opseq;		/* sequence number of the operation, of the first contribution */
@@ -75,13 +82,16 @@ struct netinc_slot {
 	 * released when the slot is set back
 	 */
 	struct netinc_pay result;
-	/* bit child * parts + part: it has contributed */
+	/* bit child: it has contributed, all of its parts */
 	unsigned long *have;
 	/* PARTIAL, DONE: bit child: its contribution is in the result */
 	unsigned long *contributors;
 	/*
-	 * [child * parts + part]: its contribution, released when the block is complete; obj NULL:
-	 * nothing is held; INC_F_PARTIAL: the child is out of the operation
+	 * [inputs]: contributions, each child's at its number, which is that of its first part;
+	 * further parts at netinc_child.further. Released when the block is complete; obj NULL:
+	 * nothing is held; INC_F_PARTIAL: the child is out of the operation; INC_F_PART: it is a
+	 * part, and has come. UP, and `parted`: memory of the first ones is that of the parts of
+	 * the partial, in their order; the flags are still those of the contributions.
 	 */
 	struct netinc_pay *in;
 };
@@ -89,8 +99,8 @@ struct netinc_slot {
 /* What the aggregator knows of one child. Blocks are those of its own tree. */
 struct netinc_child {
 	u32 number;		/* by which it is known on the wire: its lowest rank */
-	/* ranks that its contribution stands for in the order of folds, see reduce/order.h; > 0 */
-	u32 weight;
+	u32 parts;		/* of its contributions, if they are in parts; > 0 */
+	u32 further;		/* input of its second part, the others follow; of several only */
 	/*
 	 * a node: rank that its oldest block waits for, as its last PROBE says, NETINC_NO_RANK:
 	 * none, or it is no node
@@ -101,7 +111,8 @@ struct netinc_child {
 	 * contributions are taken back.
 	 */
 	u64 frontier;
-	u64 end;		/* one past the last block that it has contributed */
+	/* one past the last block that it has contributed; of parts of one, that block */
+	u64 end;
 	/* holes before this block have been NACKed; `end` while there is none */
 	u64 nacked;
 	u64 nack_time;		/* time of the last NACK of holes from the frontier on */
@@ -132,6 +143,24 @@ struct netinc_child {
 	u64 set_sent_at;	/* time at which it was */
 };
 
+/* An input where it stands in the order of folds. */
+struct netinc_operand {
+	u16 input;		/* index of it, see netinc_slot.in */
+	u16 weight;		/* ranks that it stands for in the order of folds; > 0 */
+};
+
+/*
+ * What of a block is folded to one accumulator: operands [from, to) of netinc_agg.operand. They are
+ * what is below this node of one node of the tree of reduce/order.h, the largest that is.
+ */
+struct netinc_part {
+	u16 from;
+	u16 to;
+};
+
+/* The number of a part: not one of several, but all that there is. */
+#define NETINC_WHOLE	0xffffffffu
+
 struct netinc_agg;
 
 /* The environment. Functions that emit packets only queue them. */
@@ -145,18 +174,19 @@ struct netinc_agg_ops {
 	/* Copies the descriptor of @pay, held payload that has one, to @desc. */
 	void (*desc)(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *desc);
 	/*
-	 * Fold the payloads of slot->in in child order into memory of its own, fill slot->result.
-	 * False: no memory
+	 * Fold the payloads of the operands of @part, one of agg->part[] or NETINC_WHOLE, in their
+	 * order into memory of its own, fill slot->result. False: no memory
 	 */
-	bool (*fold)(struct netinc_agg *agg, struct netinc_slot *slot);
+	bool (*fold)(struct netinc_agg *agg, struct netinc_slot *slot, u32 part);
 	/* As fold, but only the contribution @i, bit for bit */
 	bool (*copy)(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
 	void (*send_result)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
 	/*
-	 * Only with a parent: the partial of @slot goes up; @again: not for the first time, with
-	 * RETRANS.
+	 * Only with a parent: the partial of @slot goes up, or this @part of it, which is
+	 * netinc_agg_partial(); @again: not for the first time, with RETRANS.
 	 */
-	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+	void (*send_up)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			bool again);
 	/*
 	 * Only with a parent: what it has sent, @pay of @slot, is the result; slot->flags and len
 	 * are its. Fills slot->result, in memory of its own. False: no memory, nothing has changed.
@@ -183,8 +213,9 @@ struct netinc_agg {
 	u64 *counters;		/* counters of the group, [__INC_C_MAX] */
 	/* the first three are set by netinc_agg_init() and never change */
 	u32 children;		/* 1..INC_MAX_RANKS */
-	u32 parts;		/* contributions per child and block; 1 on host links */
+	u32 inputs;		/* parts of all children's contributions; at least `children` */
 	u32 window;		/* W, blocks, a power of two; there are 2 W slots */
+	u32 nparts;		/* parts of what is made of them here, entries of part[]; > 0 */
 	struct netinc_spread spread;	/* the epoch's trees; set before it begins */
 	u32 tree;		/* number of this one among them, 0: that of the group's root */
 	/* what all headers of the epoch say: group, incarnation, epoch, cookie */
@@ -218,11 +249,18 @@ struct netinc_agg {
 	unsigned long *contributors;	/* bit child: it is in that set */
 	struct netinc_slot *slots;	/* [2 * window], see netinc_agg_slot() */
 	struct netinc_child *child;	/* [children] */
+	struct netinc_pay *made;	/* [inputs]: parts of the partial that is being made */
+	/* [inputs], in the order of folds, and how they are divided; set before an epoch begins */
+	struct netinc_operand *operand;
+	struct netinc_part *part;
 };
 
-/* Bytes of memory that netinc_agg_init() wants at @mem, zeroed. */
-size_t netinc_agg_bytes(u32 children, u32 parts, u32 window);
-void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 parts, u32 window);
+/*
+ * Bytes of memory that netinc_agg_init() wants at @mem, zeroed. It makes each child an operand of
+ * weight 1, and all of them one part; whoever knows better says so before an epoch begins.
+ */
+size_t netinc_agg_bytes(u32 children, u32 inputs, u32 window);
+void netinc_agg_init(struct netinc_agg *agg, void *mem, u32 children, u32 inputs, u32 window);
 
 /* agg_packet.c */
 /* Fill in what all headers of this aggregator have. */
@@ -234,9 +272,33 @@ void netinc_agg_header(const struct netinc_agg *agg, struct netinc_pkt *pkt, u8 
 void netinc_agg_result_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
 			      bool elements, struct netinc_pkt *pkt);
 
-/* The header with which the partial of @slot goes to the parent. */
-void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot,
+/* The header with which the partial of @slot, or this @part of it, goes to the parent. */
+void netinc_agg_up_header(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
 			  struct netinc_pkt *pkt);
+
+/* agg_part.c */
+/* The operands of @part, which may be NETINC_WHOLE. */
+struct netinc_part netinc_agg_part(const struct netinc_agg *agg, u32 part);
+/* Has a contribution to @part elements? */
+bool netinc_agg_part_has_elements(const struct netinc_agg *agg, const struct netinc_slot *slot,
+				  u32 part);
+/* UP: the partial of @slot, or this @part of it. */
+struct netinc_pay netinc_agg_partial(const struct netinc_slot *slot, u32 part);
+/* The input that a part of a contribution of @child is; NETINC_NO_RANK: there is no such part. */
+u32 netinc_agg_part_input(const struct netinc_agg *agg, u32 child, u32 part);
+/* Parts of @child that are here. */
+u32 netinc_agg_parts_here(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
+/* Are all of them? */
+bool netinc_agg_all_parts_here(const struct netinc_agg *agg, const struct netinc_slot *slot,
+			       u32 child);
+/* Does what is folded in @slot go up in parts, of which there are several? */
+bool netinc_agg_goes_in_parts(const struct netinc_agg *agg, const struct netinc_slot *slot);
+/* Makes them, in memory of their own. False: no memory, nothing has changed. */
+bool netinc_agg_make_parts(struct netinc_agg *agg, struct netinc_slot *slot);
+/* They go up. */
+void netinc_agg_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+/* Nothing of contributions is held any more, nor what is in their memory. */
+void netinc_agg_release_inputs(struct netinc_agg *agg, struct netinc_slot *slot);
 
 /* Begin an epoch at block @start: all slots are emptied. */
 void netinc_agg_start(struct netinc_agg *agg, u64 start);
@@ -324,6 +386,25 @@ void netinc_agg_advance(struct netinc_agg *agg);
 static inline bool netinc_agg_mine(const struct netinc_agg *agg, u64 q)
 {
 	return netinc_tree_of(&agg->spread, q) == agg->tree;
+}
+
+/*
+ * The input that a contribution of @child is; NETINC_NO_RANK: it says that it is a part, or that it
+ * is none, which is not so.
+ */
+static inline u32 netinc_agg_input(const struct netinc_agg *agg, u32 child,
+				   const struct netinc_pkt *pkt)
+{
+	if (unlikely(pkt->flags & INC_F_PART))
+		return netinc_agg_part_input(agg, child, pkt->part);
+	return pkt->part ? NETINC_NO_RANK : child;
+}
+
+/* Has nobody contributed to @slot, nor begun to? */
+static inline bool netinc_agg_is_empty(const struct netinc_agg *agg,
+				       const struct netinc_slot *slot)
+{
+	return slot->missing == agg->children && !slot->pending;
 }
 
 static inline struct netinc_slot *netinc_agg_slot(const struct netinc_agg *agg, u64 q)

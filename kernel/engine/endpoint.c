@@ -281,6 +281,11 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
 		return -INC_C_DROP_MALFORMED;
+	if (ep->cfg.canonical && netinc_ready_tree_order(r)) {
+		ep->refused = INC_REFUSE_ORDER;
+		netinc_ep_decline(ep, pkt, r, now);
+		return 0;
+	}
 	if (r->fallback && !netinc_ep_retain_init(ep, be32_to_cpu(r->window)))
 		return -INC_C_DROP_MEMORY;
 	if (first) {

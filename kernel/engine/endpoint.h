@@ -103,6 +103,7 @@ struct netinc_ep_cfg {
 	u16 super_packet;	/* most blocks per send_blocks() */
 	u64 first_block;	/* 0; elsewhere only in tests of wrap-around */
 	u8 key[INC_KEY_LEN];	/* JOIN is proved with it */
+	bool canonical;		/* sums of floats must follow the tree of reduce/order.h */
 	bool at_edge;		/* the group meets at rank 0's host; rank 0 may come later */
 	/* the ancestor; until READY comes, rank and size are those that this rank had in it */
 	struct netinc_ep_prev_group prev;

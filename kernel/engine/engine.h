@@ -147,6 +147,12 @@ static inline bool netinc_join_returns(const struct inc_join *join)
 	return join->below & INC_JOIN_RETURN;
 }
 
+/* Does who is left of a group that has failed go on? */
+static inline bool netinc_join_shrinks(const struct inc_join *join)
+{
+	return join->flags & INC_JOIN_SHRINK;
+}
+
 /* Levels of nodes below the root, as READY says. */
 static inline u32 netinc_ready_height(const struct inc_ready *ready)
 {

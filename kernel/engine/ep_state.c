@@ -24,12 +24,13 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
 		.move = cpu_to_be32(ep->move),
 		.below = netinc_ep_returning(ep) ? INC_JOIN_RETURN : 0,
+		.flags = ep->cfg.canonical ? INC_JOIN_CANONICAL : 0,
 		.lineage = cpu_to_be64(ep->lineage),
 		.job = cpu_to_be64(ep->cfg.job),
 		.challenge = cpu_to_be64(ep->challenge),
 	};
 	if (netinc_ep_shrinking(ep)) {
-		body->shrink = 1;
+		body->flags |= INC_JOIN_SHRINK;
 		body->move = cpu_to_be32(ep->cfg.prev.move);
 		body->lineage = cpu_to_be64(ep->cfg.prev.lineage);
 		netinc_settings_to_join(&ep->cfg.prev.settings, body);

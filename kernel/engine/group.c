@@ -11,7 +11,7 @@
 size_t netinc_group_bytes(u32 size, u32 window)
 {
 	return size * (sizeof(struct netinc_member) + sizeof(u64)) +
-	       netinc_agg_bytes(size, 1, window);
+	       netinc_agg_bytes(size, size, window);
 }
 
 void netinc_group_buffer_begin(struct netinc_group *g)
@@ -34,9 +34,10 @@ void netinc_group_init(struct netinc_group *g, const struct netinc_group_cfg *cf
 	g->agg.counters = g->counters;
 	g->agg.header.group = cfg->id;
 	g->agg.header.incarnation = cfg->incarnation;
-	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, 1, cfg->settings.window);
+	netinc_agg_init(&g->agg, g->members + cfg->size, cfg->size, cfg->size,
+			cfg->settings.window);
 	g->owner = mem + cfg->size * sizeof(struct netinc_member) +
-		   netinc_agg_bytes(cfg->size, 1, cfg->settings.window);
+		   netinc_agg_bytes(cfg->size, cfg->size, cfg->settings.window);
 	netinc_children_init(g);
 	netinc_shrink_init(g);
 }
@@ -280,7 +281,7 @@ static bool is_waited_for(const struct netinc_group *g, u32 rank)
 	const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
 
 	return g->running && slot->q == g->agg.una && slot->state == NETINC_SLOT_FILLING &&
-	       slot->missing < g->agg.children && !netinc_bits_get(slot->have, rank);
+	       !netinc_agg_is_empty(&g->agg, slot) && !netinc_bits_get(slot->have, rank);
 }
 
 /*

@@ -88,10 +88,14 @@ struct netinc_member {
 	bool stale;
 	/* a node: some that it folds is no node of the tree of reduce/order.h, as its JOIN said */
 	bool tree_order;
+	bool canonical;		/* that order is asked for all the same, as its JOIN said */
+	bool many_parts;	/* a node: and cannot be had, as its JOIN said */
 	u8 height;		/* levels of nodes from it down, 0: it is a rank */
 	u16 window;		/* a node: blocks that it has slots for */
 	u32 low;		/* its lowest rank, by which it is known on the wire */
 	u32 ranks;		/* how many are below it; a rank: 1 */
+	/* nodes of the tree of reduce/order.h that these make; valid where parts are looked at */
+	u32 parts;
 	u32 old;		/* its rank in the ancestor, set by netinc_shrink() */
 	u32 nonce;		/* random number of this life of the rank, as its JOIN said */
 	u32 epoch;		/* number of the last epoch that it knew, as its JOIN said */
@@ -405,8 +409,15 @@ u32 netinc_children_window(const struct netinc_group *g);
  * is one of its nodes, or a rank, and has done so itself.
  */
 bool netinc_children_canonical(const struct netinc_group *g);
-/* The same, and all ranks below here are one of its nodes. */
-bool netinc_children_are_node(const struct netinc_group *g);
+/* Does one of the ranks ask for that order whatever it costs? */
+bool netinc_children_ask_order(const struct netinc_group *g);
+/*
+ * Would that take more parts of a contribution than there can be, at a node below or on the way to
+ * this one?
+ */
+bool netinc_children_many_parts(struct netinc_group *g);
+/* Neither would it here, nor on the way to the parent. */
+bool netinc_children_can_order(struct netinc_group *g);
 /* The first epoch begins: numbers without gaps, and slots for as many children. */
 void netinc_children_number(struct netinc_group *g, u32 window);
 

@@ -236,6 +236,22 @@ static void replace_outdated(struct netinc_group *g, u32 child, const struct inc
 	}
 }
 
+/* What the JOIN of @m says of the order of folds, which the parent has to hear if it is new. */
+static void take_order(struct netinc_group *g, struct netinc_member *m,
+		       const struct inc_join *join)
+{
+	bool tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
+	bool many_parts = tree_order && (join->flags & INC_JOIN_MANY_PARTS);
+	bool canonical = join->flags & INC_JOIN_CANONICAL;
+
+	if (m->present && (m->tree_order != tree_order || m->many_parts != many_parts ||
+			   m->canonical != canonical))
+		g->up.news = true;
+	m->tree_order = tree_order;
+	m->many_parts = many_parts;
+	m->canonical = canonical;
+}
+
 u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
 			 const struct inc_join *join, const struct netinc_peer *peer)
 {
@@ -249,7 +265,7 @@ u32 netinc_children_take(struct netinc_group *g, u32 child, const struct netinc_
 		   m->nonce == be32_to_cpu(join->nonce);
 	g->joined -= m->present ? m->ranks : 0;
 	m->height = netinc_join_height(join);
-	m->tree_order = m->height && (join->below & INC_JOIN_TREE_ORDER);
+	take_order(g, m, join);
 	m->window = be16_to_cpu(join->window);
 	m->ranks = 1;
 	if (m->height) {
@@ -319,21 +335,58 @@ bool netinc_children_canonical(const struct netinc_group *g)
 	return true;
 }
 
-/*
- * Its parent says so with READY, and may lie, or those below have changed since it was told who
- * they are. Of children that begin elsewhere than where their weights say more would wait on a
- * stack than a fold has room for.
- */
-bool netinc_children_are_node(const struct netinc_group *g)
+bool netinc_children_ask_order(const struct netinc_group *g)
 {
-	u32 low = netinc_children_lowest(g), i;
+	u32 i;
 
-	if (!netinc_order_is_node(low, g->joined, g->cfg.size))
-		return false;
-	for (i = 0; i < g->joined; i++)
-		if (!g->owner[low + i])
-			return false;
-	return netinc_children_canonical(g);
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present && g->members[i].canonical)
+			return true;
+	return false;
+}
+
+/* The first rank from @first on that is below a child, or the number of ranks. */
+static u32 next_owned(const struct netinc_group *g, u32 first)
+{
+	while (first < g->cfg.size && !g->owner[first])
+		first++;
+	return first;
+}
+
+/* One past the last rank from @first on that is below the same child, or, @any, below some. */
+static u32 run_end(const struct netinc_group *g, u32 first, bool any)
+{
+	u32 end = first + 1;
+
+	while (end < g->cfg.size &&
+	       (any ? !!g->owner[end] : g->owner[end] == g->owner[first]))
+		end++;
+	return end;
+}
+
+/* Parts of what each child sends. */
+static void count_parts(struct netinc_group *g)
+{
+	u32 size = g->cfg.size, first, end, i;
+
+	for (i = 0; i < g->nmembers; i++)
+		g->members[i].parts = 0;
+	for (first = next_owned(g, 0); first < size; first = next_owned(g, end)) {
+		end = netinc_order_node_end(first, run_end(g, first, false), size);
+		g->members[g->owner[first] - 1].parts++;
+	}
+}
+
+bool netinc_children_many_parts(struct netinc_group *g)
+{
+	u32 i;
+
+	count_parts(g);
+	for (i = 0; i < g->nmembers; i++)
+		if (g->members[i].present &&
+		    (g->members[i].many_parts || g->members[i].parts > INC_MAX_PARTS))
+			return true;
+	return false;
 }
 
 /*
@@ -361,25 +414,101 @@ static void close_gaps(struct netinc_group *g)
 	g->nmembers = n;
 }
 
+/* Children and their further parts get inputs; without @canonical each child has one. */
+static u32 number_inputs(struct netinc_group *g, bool canonical)
+{
+	u32 n = g->nmembers, i;
+
+	for (i = 0; i < g->nmembers; i++) {
+		if (!canonical)
+			g->members[i].parts = 1;
+		n += g->members[i].parts - 1;
+	}
+	return n;
+}
+
+/* Those of the ranks [@first, @end) are the next operands, from number @n on; returns how many. */
+static u32 add_operands(struct netinc_group *g, u32 first, u32 end, u32 n)
+{
+	struct netinc_agg *agg = &g->agg;
+	struct netinc_child *c;
+	u32 begin = n, child, next;
+
+	for (; first < end; first = next) {
+		child = g->owner[first] - 1;
+		c = &agg->child[child];
+		next = netinc_order_node_end(first, min(run_end(g, first, false), end),
+					     g->cfg.size);
+		agg->operand[n++] = (struct netinc_operand){
+			.input = c->parts ? c->further + c->parts - 1 : child,
+			.weight = next - first,
+		};
+		c->parts++;
+	}
+	return n - begin;
+}
+
+/* Contributions are folded along the tree of reduce/order.h, as far as they are all below here. */
+static void order_operands(struct netinc_group *g)
+{
+	u32 further = g->nmembers, size = g->cfg.size, first, end, i, n = 0;
+	struct netinc_agg *agg = &g->agg;
+	struct netinc_part *part;
+
+	for (i = 0; i < g->nmembers; i++) {
+		agg->child[i].parts = 0;
+		agg->child[i].further = further;
+		further += g->members[i].parts - 1;
+	}
+	agg->nparts = 0;
+	for (first = next_owned(g, 0); first < size; first = next_owned(g, end)) {
+		end = netinc_order_node_end(first, run_end(g, first, true), size);
+		part = &agg->part[agg->nparts++];
+		part->from = n;
+		n += add_operands(g, first, end, n);
+		part->to = n;
+	}
+}
+
+/*
+ * The parent says so with READY, and may lie, or those below have changed since it was told who
+ * they are.
+ */
+bool netinc_children_can_order(struct netinc_group *g)
+{
+	u32 size = g->cfg.size, first, end, n = 0;
+
+	if (netinc_children_many_parts(g))
+		return false;
+	for (first = next_owned(g, 0); first < size; first = next_owned(g, end)) {
+		end = netinc_order_node_end(first, run_end(g, first, true), size);
+		n++;
+	}
+	return n <= INC_MAX_PARTS;
+}
+
 void netinc_children_number(struct netinc_group *g, u32 window)
 {
-	bool canonical = !g->tree_order && netinc_children_are_node(g);
-	u32 i;
+	bool canonical;
+	u32 i, inputs;
 
 	g->settled = true;
 	g->height = find_height(g);
 	if (!g->height && g->joined == g->cfg.size && window == g->agg.window)
 		return;
 	close_gaps(g);
+	canonical = !g->tree_order && netinc_children_can_order(g);
+	inputs = number_inputs(g, canonical);
 	/*
 	 * no epoch has begun, so nothing is held; of what is set aside for as many children as
-	 * ranks most is never touched
+	 * ranks most is never touched; and inputs are no more than ranks
 	 */
-	memset(g->agg.slots, 0, netinc_agg_bytes(g->nmembers, 1, window));
-	netinc_agg_init(&g->agg, g->agg.slots, g->nmembers, 1, window);
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->nmembers, inputs, window));
+	netinc_agg_init(&g->agg, g->agg.slots, g->nmembers, inputs, window);
 	for (i = 0; i < g->nmembers; i++) {
 		g->agg.child[i].srtt = g->members[i].srtt;
 		g->agg.child[i].number = g->members[i].low;
-		g->agg.child[i].weight = canonical ? g->members[i].ranks : 1;
 	}
+	if (canonical)
+		order_operands(g);
 }

@@ -31,7 +31,7 @@ void netinc_end_here(struct netinc_group *g, enum inc_err_code code, u32 rank, u
 	if (formed) {
 		const struct netinc_slot *slot = netinc_agg_slot(&g->agg, g->agg.una);
 
-		if (slot->q == g->agg.una && slot->missing != g->agg.children)
+		if (slot->q == g->agg.una && !netinc_agg_is_empty(&g->agg, slot))
 			g->error.opseq = slot->opseq;
 		raise_error(g);
 	}
@@ -144,7 +144,8 @@ static u32 last_opseq(const struct netinc_group *g, u32 first)
 
 	for (q = agg->una; q != agg->top; q++) {
 		slot = netinc_agg_slot(agg, q);
-		if (slot->q == q && slot->missing < agg->children && (s32)(slot->newest - last) > 0)
+		if (slot->q == q && !netinc_agg_is_empty(agg, slot) &&
+		    (s32)(slot->newest - last) > 0)
 			last = slot->newest;
 	}
 	return last;

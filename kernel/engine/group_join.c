@@ -85,7 +85,8 @@ static void settle_children(struct netinc_group *g)
 {
 	u32 window = netinc_children_window(g);
 
-	g->tree_order = !netinc_children_canonical(g);
+	g->tree_order = !netinc_children_canonical(g) &&
+			(!netinc_children_ask_order(g) || netinc_children_many_parts(g));
 	netinc_children_number(g, window);
 	WRITE_ONCE(g->levels, g->height);
 	g->cfg.settings.window = window;
@@ -562,7 +563,7 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 {
 	*detail = child;
 	if (!g->error.code || !knows_sender(g, child, join, peer))
-		return join->shrink ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
+		return netinc_join_shrinks(join) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	if (pkt->epoch != g->epoch)
 		netinc_group_send_ready(g, child);
 	else
@@ -577,10 +578,10 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 	u16 block = be16_to_cpu(join->block);
 
 	*detail = g->cfg.size;
-	if (!join->shrink && be32_to_cpu(join->size) != g->cfg.size)
+	if (!netinc_join_shrinks(join) && be32_to_cpu(join->size) != g->cfg.size)
 		return INC_REFUSE_SIZE;
 	/* where nodes are children, a rank of the next run may have another number than all here */
-	if (!join->shrink && child >= g->nmembers)
+	if (!netinc_join_shrinks(join) && child >= g->nmembers)
 		return g->nmembers == g->cfg.size ? INC_REFUSE_SIZE : INC_REFUSE_BUSY;
 	*detail = INC_MIN_BLOCK;
 	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ?
@@ -665,13 +666,13 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 	/* nobody joins a tree whose group has its root elsewhere */
 	if (netinc_group_is_branch(g))
 		return INC_REFUSE_UNKNOWN;
-	if (join->shrink || netinc_group_shrinking(g))
+	if (netinc_join_shrinks(join) || netinc_group_shrinking(g))
 		code = netinc_shrink_check(g, join, &child, detail);
 	else
 		code = check_run(g, pkt, join, detail);
 	if (code)
 		return code;
-	if (!join->shrink && !netinc_group_shrinking(g))
+	if (!netinc_join_shrinks(join) && !netinc_group_shrinking(g))
 		child = netinc_children_find(g, pkt, join, peer);
 	if (g->state == INC_GROUP_FAILED && g->forming && g->move && g->error.code) {
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;

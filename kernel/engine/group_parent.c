@@ -84,10 +84,10 @@ static int parent_error(struct netinc_group *g, const struct netinc_pkt *pkt, co
 }
 
 /* Are other ranks here, or in another order, than the JOIN said that this READY answers? */
-static bool is_outdated(const struct netinc_group *g, const struct inc_ready *ready)
+static bool is_outdated(struct netinc_group *g, const struct inc_ready *ready)
 {
 	return be16_to_cpu(ready->children) != g->joined || g->up.news ||
-	       (!netinc_ready_tree_order(ready) && !netinc_children_are_node(g));
+	       (!netinc_ready_tree_order(ready) && !netinc_children_can_order(g));
 }
 
 static int parent_ready(struct netinc_group *g, const struct netinc_pkt *pkt,

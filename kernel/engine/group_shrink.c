@@ -62,7 +62,8 @@ int netinc_shrink_check(const struct netinc_group *g, const struct inc_join *joi
 	u32 i;
 
 	*detail = g->old_size;
-	if (!join->shrink || !g->cfg.ancestor || be64_to_cpu(join->lineage) != g->cfg.ancestor)
+	if (!netinc_join_shrinks(join) || !g->cfg.ancestor ||
+	    be64_to_cpu(join->lineage) != g->cfg.ancestor)
 		return INC_REFUSE_BUSY;
 	if (be32_to_cpu(join->size) != g->old_size || *child >= g->old_size)
 		return INC_REFUSE_SIZE;
@@ -106,8 +107,8 @@ void netinc_shrink(struct netinc_group *g)
 		m[n++].old = i;
 	}
 	memset(&m[n], 0, (g->old_size - n) * sizeof(*m));
-	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, 1, g->cfg.settings.window));
-	netinc_agg_init(&g->agg, g->agg.slots, n, 1, g->cfg.settings.window);
+	memset(g->agg.slots, 0, netinc_agg_bytes(g->old_size, g->old_size, g->cfg.settings.window));
+	netinc_agg_init(&g->agg, g->agg.slots, n, n, g->cfg.settings.window);
 	for (i = 0; i < n; i++) {
 		g->agg.child[i].srtt = m[i].srtt;
 		m[i].low = i;

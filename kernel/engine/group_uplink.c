@@ -106,6 +106,8 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 	}
 	m.join.below |= netinc_children_height(g) | (stale ? INC_JOIN_STALE : 0) |
 		       (netinc_children_canonical(g) ? 0 : INC_JOIN_TREE_ORDER);
+	m.join.flags = (netinc_children_ask_order(g) ? INC_JOIN_CANONICAL : 0) |
+		       (netinc_children_many_parts(g) ? INC_JOIN_MANY_PARTS : 0);
 	memset(g->up.below, 0, sizeof(g->up.below));
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i]) {

@@ -95,6 +95,13 @@ static inline int netinc_check_data(const struct netinc_pkt *p, const struct inc
 		return -INC_C_DROP_MALFORMED;
 	if ((p->flags & INC_F_WIDE) && (p->type != INC_PKT_CONTRIB || !payload))
 		return -INC_C_DROP_MALFORMED;
+	if (p->flags & INC_F_PART) {
+		if (p->type != INC_PKT_CONTRIB || p->span != 1 ||
+		    (p->flags & (INC_F_FINAL | INC_F_LEAVE)))
+			return -INC_C_DROP_MALFORMED;
+	} else if (p->part) {
+		return -INC_C_DROP_MALFORMED;
+	}
 	if (payload != !!p->len || ((p->flags & INC_F_FINAL) && !payload) ||
 	    ((p->flags & (INC_F_PAYLOAD | INC_F_DESC)) && p->span != 1))
 		return -INC_C_DROP_MALFORMED;
@@ -133,7 +140,7 @@ static inline int netinc_parse(const void *data, u32 len, struct netinc_pkt *p)
 	p->mode = h->mode;
 	p->ce = false;
 	if (!p->type || p->type > INC_PKT_MAX || (p->flags & ~INC_F_ALL) ||
-	    p->part >= INC_MAX_PARTS || !p->span || p->len > INC_MAX_BLOCK ||
+	    !p->span || p->len > INC_MAX_BLOCK ||
 	    len != sizeof(*h) + netinc_body_len(p))
 		return -INC_C_DROP_MALFORMED;
 	if (netinc_is_data(p->type))

@@ -40,6 +40,7 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	[INC_REFUSE_NEXT] = -EPROTO,
 	/* a node passes on what its parent has said */
 	[INC_REFUSE_TREE] = -EOPNOTSUPP,
+	[INC_REFUSE_ORDER] = -EDOM,
 };
 
 /* Why the join has failed. */
@@ -108,7 +109,7 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 		return -EINVAL;
 	if (a->sinc_family != netinc_family)
 		return -EAFNOSUPPORT;
-	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK | INC_SA_EDGE))
+	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL))
 		return -EINVAL;
 	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
 		return -EINVAL;
@@ -214,6 +215,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 				     .group = a->sinc_group,
 				     .rank = a->sinc_rank,
 				     .size = a->sinc_size,
+				     .canonical = a->sinc_flags & INC_SA_CANONICAL,
 				     .at_edge = a->sinc_flags & INC_SA_EDGE };
 	struct netinc_net *nn = netinc_net(sock_net(sk));
 	bool shrink = a->sinc_flags & INC_SA_SHRINK;

@@ -149,6 +149,9 @@ static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 		return -EMSGSIZE;
 	if (put_order(skb, g->epoch, g->tree_order))
 		return -EMSGSIZE;
+	if (!g->agg.root && g->agg.nparts > 1 &&
+	    nla_put_u32(skb, INC_A_GROUP_PARTS, g->agg.nparts))
+		return -EMSGSIZE;
 	if (g->up.state == NETINC_UPLINK_NONE)
 		return 0;
 	if (put_unanswered(skb, netinc_group_over(g) ? 0 : g->up.unanswered, g->up.heard))

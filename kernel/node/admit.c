@@ -156,7 +156,7 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
 		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex, .vrf = rx->vrf },
 		.lineage = be64_to_cpu(join->lineage),
-		.shrink = join->shrink,
+		.shrink = netinc_join_shrinks(join),
 	};
 	if (!pending->size || pending->size > INC_MAX_RANKS || rx->pkt.child >= pending->size)
 		return INC_REFUSE_SIZE;
@@ -212,7 +212,7 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 {
 	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
 
-	if (join->shrink && !rx->pkt.incarnation)
+	if (netinc_join_shrinks(join) && !rx->pkt.incarnation)
 		return shrunk_for(node, rx, join, tenant, code);
 	if (rx->pkt.incarnation)
 		return netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);

@@ -128,16 +128,16 @@ void netinc_fold_put(struct netinc_node_group *g, struct netinc_gso_buf *s)
 
 /*
  * Room for some results; at the limit for one, which the group has been charged for when it was
- * made.
+ * made, if it is taken @always.
  */
-static struct netinc_gso_buf *gso_buf_get(struct netinc_node_group *g, u32 len, u32 n)
+static struct netinc_gso_buf *gso_buf_get(struct netinc_node_group *g, u32 len, u32 n, bool always)
 {
 	struct netinc_gso_buf *s = netinc_gso_buf_alloc(len, n);
 
 	if (!s || charge_held(g, &g->results, netinc_gso_buf_truesize(s), false))
 		return s;
 	netinc_gso_buf_put(s);
-	s = netinc_gso_buf_alloc(len, 1);
+	s = always ? netinc_gso_buf_alloc(len, 1) : NULL;
 	if (s)
 		charge_held(g, &g->results, netinc_gso_buf_truesize(s), true);
 	return s;
@@ -170,23 +170,38 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
 }
 
+/* Is there likely to be room for the parts of a block, as far as the group's own limit goes? */
+static bool have_room(const struct netinc_node_group *g, u32 len)
+{
+	return g->results + (u64)g->grp.agg.nparts * len <= g->limit;
+}
+
 /*
  * The segment in which the next result is built; as many as the received packet may complete share
- * a super-packet.
+ * a super-packet. @part: likewise one of a partial. A group has been charged for a result of each
+ * slot, and for the parts of one block, the oldest one, when it was made.
  */
-static void *result_segment(struct netinc_node_group *g, const struct netinc_slot *slot, u32 len)
+static void *result_segment(struct netinc_node_group *g, const struct netinc_slot *slot, u32 part,
+			    u32 len)
 {
+	u64 next = part && part != NETINC_WHOLE ? slot->q + 1 : slot->q;
+	bool always = part == NETINC_WHOLE || slot->q == g->grp.agg.una;
 	struct netinc_gso_buf *s = g->build;
+	u32 n = max(g->rx_left, 1u);
 
-	if (s && (s->n == s->max || slot->q != g->build_next || len > s->seg_size ||
+	if (part != NETINC_WHOLE)
+		n *= g->grp.agg.nparts;
+	/* none of them is made in vain, again and again */
+	if (!always && !part && !have_room(g, len))
+		return NULL;
+	if (s && (s->n == s->max || next != g->build_next || len > s->seg_size ||
 		  s->last != s->seg_size)) {
 		netinc_fold_put(g, s);
 		g->build = NULL;
 	}
 	if (!g->build) {
-		s = gso_buf_get(g, len,
-				min_t(u32, max(g->rx_left, 1u),
-				      min(NETINC_MAX_SEGMENTS, 65000 / len)));
+		s = gso_buf_get(g, len, min_t(u32, n, min(NETINC_MAX_SEGMENTS, 65000 / len)),
+				always);
 		if (!s)
 			return NULL;
 		g->build = s;
@@ -201,7 +216,7 @@ static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 	static const struct netinc_pay none;
 	u32 i;
 
-	for (i = 0; i < g->grp.agg.children; i++)
+	for (i = 0; i < g->grp.agg.inputs; i++)
 		if (slot->in[i].flags & flag)
 			return &slot->in[i];
 	WARN_ON_ONCE(1);
@@ -210,24 +225,24 @@ static const struct netinc_pay *first_input(const struct netinc_node_group *g,
 
 /*
  * Header, descriptor, which is that of @from, and room for the payload; NULL: no memory. @up: it
- * goes to the parent.
+ * goes to the parent, or this @part of it does.
  */
 static void *result_begin(struct netinc_node_group *g, struct netinc_slot *slot,
-			  const struct netinc_pay *from, bool up, u32 *size)
+			  const struct netinc_pay *from, bool up, u32 part, u32 *size)
 {
-	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0;
-	u32 len = up ? slot->len * slot->wider : slot->len;
+	u32 desc = slot->flags & INC_F_DESC ? sizeof(struct inc_desc) : 0, len;
 	struct netinc_pkt pkt;
 	u8 *segment;
 
-	*size = sizeof(struct inc_hdr) + desc + round_up(len, 4);
-	segment = result_segment(g, slot, *size);
-	if (!segment)
-		return NULL;
 	if (up)
-		netinc_agg_up_header(&g->grp.agg, slot, &pkt);
+		netinc_agg_up_header(&g->grp.agg, slot, part, &pkt);
 	else
 		netinc_agg_result_header(&g->grp.agg, slot, true, &pkt);
+	len = pkt.len;
+	*size = sizeof(struct inc_hdr) + desc + round_up(len, 4);
+	segment = result_segment(g, slot, part, *size);
+	if (!segment)
+		return NULL;
 	netinc_build((struct inc_hdr *)segment, &pkt);
 	segment += sizeof(struct inc_hdr);
 	if (desc) {
@@ -273,18 +288,21 @@ static void copy_payload(const struct netinc_slot *slot, const struct netinc_pay
 }
 
 /* The counted flags say what there is to fold, and nothing else does. */
-static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
 	struct netinc_node_group *g = agg_to_node_group(agg);
+	bool elements;
 	void *dst;
 	u32 size;
 
-	dst = result_begin(g, slot, with_desc(g, slot), !agg->root, &size);
+	dst = result_begin(g, slot, with_desc(g, slot), !agg->root, part, &size);
 	if (!dst)
 		return false;
-	if ((slot->flags & INC_F_PAYLOAD) && slot->dop)
-		netinc_fold_elements(g, slot, dst);
-	else if (slot->flags & INC_F_PAYLOAD)
+	elements = part == NETINC_WHOLE ? slot->flags & INC_F_PAYLOAD :
+					  netinc_agg_part_has_elements(agg, slot, part);
+	if (elements && slot->dop)
+		netinc_fold_elements(g, slot, part, dst);
+	else if (elements)
 		copy_payload(slot, first_input(g, slot, INC_F_PAYLOAD), dst);
 	result_end(g, slot, size);
 	return true;
@@ -296,7 +314,7 @@ static bool copy_one(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	u32 size;
 	void *to;
 
-	to = result_begin(g, slot, with_desc(g, slot), !agg->root, &size);
+	to = result_begin(g, slot, with_desc(g, slot), !agg->root, NETINC_WHOLE, &size);
 	if (!to)
 		return false;
 	copy_payload(slot, &slot->in[i], to);
@@ -312,7 +330,7 @@ static bool take_parent_result(struct netinc_agg *agg, struct netinc_slot *slot,
 	void *to;
 	u32 size;
 
-	to = result_begin(g, slot, pay, false, &size);
+	to = result_begin(g, slot, pay, false, NETINC_WHOLE, &size);
 	if (!to)
 		return false;
 	if (slot->flags & INC_F_PAYLOAD)
@@ -484,7 +502,7 @@ static void unshare_slot(struct netinc_node_group *g, struct netinc_slot *slot)
 	struct netinc_pay *pay;
 	u32 i;
 
-	for (i = 0; i < g->grp.agg.children; i++) {
+	for (i = 0; i < g->grp.agg.inputs; i++) {
 		pay = &slot->in[i];
 		skb = pay->obj;
 		if (!skb || !skb_is_gso(skb) || NETINC_CB(skb)->refs * 4 >= NETINC_CB(skb)->packets)

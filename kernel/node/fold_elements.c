@@ -24,10 +24,12 @@ struct fold {
 	const struct netinc_slot *slot;
 	const struct netinc_reduce *kernel;	/* the fastest one */
 	u32 ranks;		/* by which averages are divided */
+	struct netinc_part part;	/* the operands of the block that are folded */
 	/*
-	 * Children have weights: there are nodes among them, and all have elements in the slot, as
-	 * they do unless somebody lies. If not, those that have are numbered without gaps: then,
-	 * too, the stack is as deep at most as the logarithm of their number.
+	 * Operands have weights: there are nodes among the children, and the operands make one node
+	 * of the tree and all have elements, as they do where the order matters unless somebody
+	 * lies. If not, those that have elements are numbered without gaps: then, too, the stack is
+	 * as deep at most as the logarithm of their number.
 	 */
 	bool weighted;
 	u32 operands;		/* for which there is room on the stack */
@@ -36,13 +38,13 @@ struct fold {
 	u32 off;		/* of this chunk in its payload, bytes of elements */
 	u32 len;		/* of this chunk, likewise */
 	u8 *dst;		/* where the result of this chunk goes */
-	u32 child;		/* the next one that is looked at */
+	u32 next;		/* the next one that is looked at, see netinc_agg.operand */
 	u32 first;		/* rank at which its operand begins */
 	struct netinc_order order;	/* the stack */
 	u32 bounced;		/* sources of this pass that were copied */
 	u32 n;			/* sources of this pass */
 	const void *src[NETINC_MAX_SOURCES];
-	/* the child that each source is of, and the one after them */
+	/* the operand that each source is of, and the one after them */
 	u32 from[NETINC_MAX_SOURCES + 1];
 	u8 mem[SCRATCH];	/* copies of sources, then operands */
 };
@@ -134,51 +136,57 @@ static const void *find_source(struct fold *f, const struct netinc_pay *pay)
 	return to;
 }
 
-/* The first child from @i on that has elements in the slot, or the number of children. */
-static u32 next_input(const struct fold *f, u32 i)
+/* What is contributed as operand @i. */
+static const struct netinc_pay *operand_input(const struct fold *f, u32 i)
 {
-	while (i < f->g->grp.agg.children && !(f->slot->in[i].flags & INC_F_PAYLOAD))
+	return &f->slot->in[f->g->grp.agg.operand[i].input];
+}
+
+/* The first operand from @i on that has elements in the slot, or the end of the part. */
+static u32 next_operand(const struct fold *f, u32 i)
+{
+	while (i < f->part.to && !(operand_input(f, i)->flags & INC_F_PAYLOAD))
 		i++;
 	return i;
 }
 
-static u32 child_weight(const struct fold *f, u32 child)
+static u32 operand_weight(const struct fold *f, u32 i)
 {
-	return f->weighted ? f->g->grp.agg.child[child].weight : 1;
+	return f->weighted ? f->g->grp.agg.operand[i].weight : 1;
 }
 
-static bool has_accumulators(const struct fold *f, u32 child)
+static bool has_accumulators(const struct fold *f, u32 i)
 {
-	return f->slot->in[child].flags & INC_F_WIDE;
+	return operand_input(f, i)->flags & INC_F_WIDE;
 }
 
-/* Sources of a pass: of elements, from the next child on, of one weight. */
+/* Sources of a pass: of elements, from the next operand on, of one weight. */
 static void gather_sources(struct fold *f, u32 weight)
 {
-	u32 i = f->child, children = f->g->grp.agg.children, n;
+	u32 i = f->next, n;
 
 	f->bounced = 0;
 	for (n = 0; n < NETINC_MAX_SOURCES; n++) {
 		f->from[n] = i;
-		if (i == children || child_weight(f, i) != weight || has_accumulators(f, i))
+		if (i == f->part.to || operand_weight(f, i) != weight || has_accumulators(f, i))
 			break;
-		f->src[n] = find_source(f, &f->slot->in[i]);
+		f->src[n] = find_source(f, operand_input(f, i));
 		if (!f->src[n])
 			break;
-		i = next_input(f, i + 1);
+		i = next_operand(f, i + 1);
 	}
 	f->from[n] = i;
-	f->n = netinc_order_pass(f->first, weight, n, i == children);
-	f->child = f->from[f->n];
+	f->n = netinc_order_pass(f->first, weight, n, i == f->part.to);
+	f->next = f->from[f->n];
 }
 
 /* What a node below has folded. */
 static void load_accumulators(struct fold *f, u8 *to)
 {
-	const struct netinc_pay *pay = &f->slot->in[f->child];
+	const struct netinc_pay *pay = operand_input(f, f->next);
 
 	copy_or_clear(pay->obj, netinc_pay_off(pay) + f->off * f->wider, to, f->len * f->wider);
-	f->child = next_input(f, f->child + 1);
+	f->next = next_operand(f, f->next + 1);
 }
 
 /*
@@ -187,19 +195,19 @@ static void load_accumulators(struct fold *f, u8 *to)
  */
 static bool push_operand(struct fold *f)
 {
-	u32 weight = child_weight(f, f->child), n = 1;
+	u32 weight = operand_weight(f, f->next), n = 1;
 	u8 *to = operand_memory(f, f->order.n);
 
 	if (netinc_assert(f->order.n < f->operands)) {
 		clear_result(f);
 		return true;
 	}
-	if (has_accumulators(f, f->child)) {
+	if (has_accumulators(f, f->next)) {
 		load_accumulators(f, to);
 	} else {
 		gather_sources(f, weight);
 		n = f->n;
-		if (!f->first && f->child == f->g->grp.agg.children) {
+		if (!f->first && f->next == f->part.to) {
 			run_pass(f, f->dst, f->src, n, last_flags(f), false);
 			return true;
 		}
@@ -226,14 +234,13 @@ static void join_operands(struct fold *f, bool last)
 /* Operands come on the stack, until one of all is left. */
 static void fold_operands(struct fold *f)
 {
-	const u32 children = f->g->grp.agg.children;
 	const void *src[1] = { operand_memory(f, 0) };
 	bool last;
 
 	do {
 		if (push_operand(f))
 			return;
-		last = f->child == children;
+		last = f->next == f->part.to;
 		while (f->order.n > 1 && (last || netinc_order_halves(&f->order)))
 			join_operands(f, last && f->order.n == 2 && f->wider == 1);
 	} while (!last);
@@ -245,21 +252,21 @@ static void fold_chunk(struct fold *f)
 {
 	f->order.n = 0;
 	f->first = 0;
-	f->child = next_input(f, 0);
-	if (WARN_ON_ONCE(f->child == f->g->grp.agg.children)) {
+	f->next = next_operand(f, f->part.from);
+	if (WARN_ON_ONCE(f->next == f->part.to)) {
 		clear_result(f);
 		return;
 	}
 	fold_operands(f);
 }
 
-/* Children that have elements in the slot; an average is of those. */
-static u32 count_contributors(const struct netinc_node_group *g, const struct netinc_slot *slot)
+/* Operands that have elements in the slot. */
+static u32 count_operands(const struct fold *f)
 {
 	u32 n = 0, i;
 
-	for (i = 0; i < g->grp.agg.children; i++)
-		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	for (i = f->part.from; i < f->part.to; i++)
+		n += !!(operand_input(f, i)->flags & INC_F_PAYLOAD);
 	return n;
 }
 
@@ -269,19 +276,25 @@ static void divide_scratch(struct fold *f)
 	const struct netinc_group *grp = &f->g->grp;
 
 	f->wider = f->kernel->acc_size / f->kernel->elem_size;
-	f->operands = min(grp->agg.children, (u32)ilog2(grp->cfg.size) + 2);
+	f->operands = min((u32)(f->part.to - f->part.from), (u32)ilog2(grp->cfg.size) + 2);
 	f->chunk = min(MAX_CHUNK,
 		       round_down(SCRATCH / (MAX_BOUNCE + f->operands * f->wider), 64));
 }
 
 static void fold_begin(struct fold *f, struct netinc_node_group *g, const struct netinc_slot *slot,
-		       const struct netinc_reduce *kernel)
+		       u32 part, const struct netinc_reduce *kernel)
 {
+	u32 n;
+
 	f->g = g;
 	f->slot = slot;
 	f->kernel = kernel;
-	f->weighted = g->grp.height && count_contributors(g, slot) == g->grp.agg.children;
-	f->ranks = slot->flags & INC_F_PARTIAL ? count_contributors(g, slot) : g->grp.cfg.size;
+	f->part = netinc_agg_part(&g->grp.agg, part);
+	n = f->part.to - f->part.from;
+	f->weighted = g->grp.height && (part != NETINC_WHOLE || g->grp.agg.nparts == 1) &&
+		      count_operands(f) == n;
+	/* an average is of those who are in it */
+	f->ranks = slot->flags & INC_F_PARTIAL ? count_operands(f) : g->grp.cfg.size;
 	divide_scratch(f);
 }
 
@@ -296,19 +309,24 @@ static void fold_chunks(struct fold *f, void *dst)
 	}
 }
 
-void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst)
+void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, u32 part,
+			  void *dst)
 {
 	const struct netinc_reduce *kernel =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct fold *f;
+	u32 n;
 
 	if (netinc_assert(kernel))
 		return;
 	local_lock_nested_bh(&scratch->lock);
 	f = &this_cpu_ptr(scratch)->fold;
-	fold_begin(f, g, slot, kernel);
+	fold_begin(f, g, slot, part, kernel);
 	fold_chunks(f, dst);
-	g->grp.counters[INC_C_FOLD_BYTES] += (u64)g->grp.agg.children * slot->len;
+	n = f->part.to - f->part.from;
+	/* what is whole stands in one of a child's parts */
+	g->grp.counters[INC_C_FOLD_BYTES] +=
+		(u64)(f->weighted ? n : min(n, g->grp.agg.children)) * slot->len;
 	local_unlock_nested_bh(&scratch->lock);
 	if (g->section.denied)
 		netinc_count(g->grp.counters, INC_C_FOLD_GENERIC);

@@ -322,10 +322,12 @@ u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
 {
 	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
 	u32 window = netinc_node_group_window(cfg, pending);
+	/* what goes up of the oldest block may be in parts */
+	u32 parts = cfg->parent.family ? min_t(u32, pending->size, INC_MAX_PARTS) : 0;
 
 	return netinc_group_bytes(pending->size, window) +
 	       pending->size * sizeof(struct netinc_link) +
-	       2 * (u64)window * (PAGE_SIZE << get_order(seg_size)) +
+	       (2 * (u64)window + parts) * (PAGE_SIZE << get_order(seg_size)) +
 	       (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
 
@@ -696,7 +698,7 @@ int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 	u64 begin = ktime_get_ns();
 
 	netinc_node_group_lock(g);
-	if (join->shrink)
+	if (netinc_join_shrinks(join))
 		note_past(g);
 	netinc_count(g->grp.counters, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */

@@ -212,7 +212,8 @@ void netinc_fold_end(struct netinc_node_group *g);
 /* Gives back what a run of results refers to. */
 void netinc_fold_put(struct netinc_node_group *g, struct netinc_gso_buf *s);
 /* fold_elements.c: the elements of all contributions to @slot become those of a result at @dst. */
-void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst);
+void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, u32 part,
+			  void *dst);
 int netinc_fold_init(void);
 void netinc_fold_fini(void);
 /* Queue @skb, one packet or super-packet, for @child or for all. */

@@ -83,7 +83,8 @@ static void send_empty(struct netinc_node_group *g, const struct netinc_pkt *nex
 	struct netinc_pkt *pkt = &g->up_empty;
 
 	if (pkt->span && pkt->span < U16_MAX && pkt->psn + pkt->span == next->psn &&
-	    pkt->opseq == next->opseq && pkt->sig == next->sig && pkt->flags == next->flags) {
+	    pkt->opseq == next->opseq && pkt->sig == next->sig && pkt->flags == next->flags &&
+	    !(next->flags & INC_F_PART)) {
 		pkt->span++;
 		return;
 	}
@@ -106,26 +107,28 @@ static void send_copy(struct netinc_node_group *g, const struct netinc_pay *part
 	send_skb(g, skb);
 }
 
-void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+				bool again)
 {
 	struct netinc_node_group *g = container_of(agg, struct netinc_node_group, grp.agg);
+	struct netinc_pay partial = netinc_agg_partial(slot, part);
 	struct netinc_run *run = &g->up_run;
 	struct netinc_pkt pkt;
 
-	if (!slot->result.obj) {
-		netinc_agg_up_header(agg, slot, &pkt);
+	if (!partial.obj) {
+		netinc_agg_up_header(agg, slot, part, &pkt);
 		pkt.flags |= again ? INC_F_RETRANS : 0;
 		send_empty(g, &pkt);
 		return;
 	}
 	if (again) {
 		netinc_fpu_section_outside();
-		send_copy(g, &slot->result);
+		send_copy(g, &partial);
 		return;
 	}
-	if (run->s != slot->result.obj || run->first + run->n != slot->result.off) {
+	if (run->s != partial.obj || run->first + run->n != partial.off) {
 		flush_run(g);
-		*run = (struct netinc_run){ .s = slot->result.obj, .first = slot->result.off };
+		*run = (struct netinc_run){ .s = partial.obj, .first = partial.off };
 		netinc_gso_buf_get(run->s);
 	}
 	run->n++;

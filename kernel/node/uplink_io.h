@@ -12,7 +12,8 @@ int netinc_uplink_init(struct netinc_node_group *g, const struct netinc_peer *pa
 /* Of struct netinc_group_ops and struct netinc_agg_ops. */
 void netinc_uplink_send(struct netinc_group *grp, const struct netinc_pkt *pkt, const void *body,
 			u32 len);
-void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+void netinc_uplink_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+				bool again);
 /* What waits for more to leave with. */
 void netinc_uplink_flush(struct netinc_node_group *g);
 

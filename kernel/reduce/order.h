@@ -90,6 +90,20 @@ static inline u32 netinc_order_pass(u32 first, u32 weight, u32 n, bool last)
 	return min(netinc_order_round_down(n), room);
 }
 
+/*
+ * One past the last rank of the largest node of the tree over @ranks ranks that begins at rank
+ * @first and does not go beyond @end, which is more than @first.
+ */
+static inline u32 netinc_order_node_end(u32 first, u32 end, u32 ranks)
+{
+	u32 size = 1;
+
+	while (!(first & (2 * size - 1)) && first + size < ranks &&
+	       min(first + 2 * size, ranks) <= end)
+		size *= 2;
+	return min(first + size, ranks);
+}
+
 /* Is [@first, @first + @n) a node of the tree over @ranks ranks? */
 static inline bool netinc_order_is_node(u32 first, u32 n, u32 ranks)
 {

@@ -128,6 +128,8 @@ const struct netinc_reduce *netinc_reduce_find(u8 type, u8 op, u8 mode, bool fpu
  * of their type. Its result is not divided: fold with NETINC_FOLD_UNROUNDED.
  */
 const struct netinc_reduce *netinc_reduce_accumulators(const struct netinc_reduce *r, bool fpu_ok);
+/* Are these sums or products of floats, of which the last bits depend on the order of folds? */
+bool netinc_reduce_is_ordered(u8 type, u8 op, u8 mode);
 const struct netinc_convert *netinc_convert_find(u8 from, u8 to, bool fpu_ok);
 const struct netinc_scale *netinc_scale_find(u8 type, bool fpu_ok);
 

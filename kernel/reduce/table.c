@@ -113,6 +113,25 @@ const struct netinc_reduce *netinc_reduce_accumulators(const struct netinc_reduc
 				  r->op == INC_OP_AVG ? INC_OP_SUM : r->op, 0, fpu_ok);
 }
 
+bool netinc_reduce_is_ordered(u8 type, u8 op, u8 mode)
+{
+	if (mode || (op != INC_OP_SUM && op != INC_OP_PROD && op != INC_OP_AVG))
+		return false;
+	switch (type) {
+	case INC_TYPE_F16:
+	case INC_TYPE_BF16:
+	case INC_TYPE_F8E4M3:
+	case INC_TYPE_F8E5M2:
+	case INC_TYPE_F32:
+	case INC_TYPE_F64:
+	case INC_TYPE_C32:
+	case INC_TYPE_C64:
+		return true;
+	default:
+		return false;
+	}
+}
+
 const struct netinc_reduce *netinc_reduce_variant(u8 type, u8 op, u8 mode, u8 variant)
 {
 	if (type >= __INC_TYPE_MAX || op >= __INC_OP_MAX || mode >= MODES ||

@@ -99,7 +99,7 @@ static void join(bool lie)
 	if (how & 0x40)
 		body.nonce = cpu_to_be32(2);
 	if (netinc_group_shrinking(&env.g) || (how & 0x80 && env.g.cfg.ancestor)) {
-		body.shrink = 1;
+		body.flags |= INC_JOIN_SHRINK;
 		body.lineage = cpu_to_be64(env.g.cfg.ancestor);
 		body.size = cpu_to_be32(env.g.old_size);
 	}

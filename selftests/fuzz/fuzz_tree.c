@@ -85,8 +85,12 @@ static void make_valid(struct frame *f)
 	else
 		pkt->flags &= ~(INC_F_PAYLOAD | INC_F_FINAL | INC_F_WIDE);
 	if (pkt->type == INC_PKT_RESULT)
-		pkt->flags &= ~INC_F_WIDE;
-	if (pkt->flags & (INC_F_PAYLOAD | INC_F_DESC))
+		pkt->flags &= ~(INC_F_WIDE | INC_F_PART);
+	if (pkt->flags & INC_F_PART)
+		pkt->flags &= ~(INC_F_FINAL | INC_F_LEAVE);
+	else
+		pkt->part = 0;
+	if (pkt->flags & (INC_F_PAYLOAD | INC_F_DESC | INC_F_PART))
 		pkt->span = 1;
 }
 
@@ -121,7 +125,7 @@ static void lie_header(struct frame *f)
 
 	switch (read_u8(&env.r) % 10) {
 	case 0 ... 1:
-		pkt->flags ^= 1u << read_u8(&env.r) % 10;
+		pkt->flags ^= 1u << read_u8(&env.r) % 11;
 		break;
 	case 2:
 		pkt->psn = near_value(pkt->psn);
@@ -139,7 +143,8 @@ static void lie_header(struct frame *f)
 		lie_operation(pkt);
 		break;
 	case 7:
-		pkt->part = read_u8(&env.r) % INC_MAX_PARTS;
+		pkt->part = read_u8(&env.r) % (MAX_RANKS + 1);
+		pkt->flags |= pkt->type == INC_PKT_CONTRIB ? INC_F_PART : 0;
 		pkt->ce = true;
 		break;
 	case 8:
@@ -414,6 +419,10 @@ static void say_contrib(struct frame *f, const struct netinc_group *g)
 		len = 0;
 	}
 	f->pkt.flags |= (how & 8 ? INC_F_RETRANS : 0) | (how & 0x30 ? 0 : INC_F_LEAVE);
+	if (env.asks && (how & 0x40)) {
+		f->pkt.part = how >> 4 & 3;
+		f->pkt.flags |= INC_F_PART;
+	}
 	set_body(f, data, min_t(u32, len, MAX_LEN));
 	make_valid(f);
 }
@@ -447,6 +456,7 @@ static void say_join(struct frame *f, const struct netinc_group *g)
 			  .next = cpu_to_be64(g->running ? g->agg.una : FIRST_BLOCK),
 			  .block = cpu_to_be16(RANK_BLOCK),
 			  .below = (how & 6 ? 1 : 2) | (how & 8 ? INC_JOIN_STALE : 0),
+			  .flags = env.asks ? how & (INC_JOIN_CANONICAL | INC_JOIN_MANY_PARTS) : 0,
 			  .window = cpu_to_be16(INC_MIN_WINDOW << how % 4),
 			  .challenge = cpu_to_be64(7) } };
 
@@ -670,6 +680,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (size > 4096)
 		return 0;
 	memset(env.node, 0, sizeof(env.node));
+	env.asks = false;
 	env.truth = false;
 	env.mute = false;
 	env.stalls = false;
@@ -682,6 +693,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	netinc_reduce_init(0);
 	configure();
 	end = read_u8(&env.r);
+	env.asks = end & 8;
 	form_group();
 	while (env.r.left) {
 		next_step();

@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (err)
 		return 0;
 	netinc_assert(size == sizeof(h) + netinc_body_len(&pkt));
-	netinc_assert(pkt.span && pkt.part < INC_MAX_PARTS && pkt.type && pkt.type <= INC_PKT_MAX);
+	netinc_assert(pkt.span && pkt.type && pkt.type <= INC_PKT_MAX);
+	netinc_assert(!netinc_is_data(pkt.type) || !pkt.part || (pkt.flags & INC_F_PART));
 	netinc_assert(pkt.len >= netinc_min_body(pkt.type));
 	netinc_build(&h, &pkt);
 	netinc_assert(!memcmp(&h, data, sizeof(h)));

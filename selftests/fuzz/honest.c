@@ -450,7 +450,7 @@ static void send_join(struct rank *r)
 	if (r->resync)
 		pkt.incarnation = env.g.cfg.incarnation;
 	if (netinc_group_shrinking(&env.g)) {
-		body.shrink = 1;
+		body.flags |= INC_JOIN_SHRINK;
 		body.lineage = cpu_to_be64(env.g.cfg.ancestor);
 		body.size = cpu_to_be32(env.g.old_size);
 	}

@@ -170,13 +170,14 @@ static u32 ranks_of(const struct netinc_agg *agg, const struct netinc_slot *slot
 	return slot->flags & INC_F_PARTIAL ? n : agg->children;
 }
 
-static bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
 	const void *src[MAX_SIZE], *know[MAX_SIZE];
 	struct obj *o = begin_result(agg, slot, slot->len);
 	u8 right[MAX_LEN];
 	u32 n, m;
 
+	netinc_assert(part == NETINC_WHOLE);
 	if (!o)
 		return false;
 	n = inputs(agg, slot, src);
@@ -271,8 +272,9 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 			honest_result(i, oc);
 }
 
-static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part, bool again)
 {
+	(void)part;
 	(void)again;
 	(void)agg;
 	(void)slot;

@@ -15,6 +15,17 @@ static u32 count_bits(const struct netinc_agg *agg, const struct netinc_slot *sl
 	return n;
 }
 
+/* Parts of those that have not sent all of them. */
+static u32 count_pending(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < agg->children; i++)
+		if (!netinc_bits_get(slot->have, i))
+			n += netinc_agg_parts_here(agg, slot, i);
+	return n;
+}
+
 /* Bytes of accumulators as elements. */
 static u32 narrow_len(const struct netinc_pkt *pkt)
 {
@@ -36,15 +47,16 @@ static void check_agreed(const struct node *n, const struct netinc_slot *slot)
 	u16 flags = 0;
 	u32 i, counted = 0;
 
-	for (i = 0; i < n->g.agg.children; i++) {
+	for (i = 0; i < n->g.agg.inputs; i++) {
 		s = tree_said(n, i, slot->q);
-		netinc_assert(!s == !netinc_bits_get(slot->have, i));
+		netinc_assert(!s == !tree_has_input(n, i, slot->q));
 		if (!s)
 			continue;
 		counted++;
 		flags |= s->pkt.flags;
 		netinc_assert(s->pkt.opseq == slot->opseq && s->pkt.sig == slot->sig);
-		netinc_assert(!(s->pkt.flags & INC_F_WIDE) || n->g.members[i].height);
+		netinc_assert(!(s->pkt.flags & INC_F_WIDE) ||
+			      n->g.members[tree_child_of(n, i)].height);
 		if (s->pkt.flags & INC_F_PAYLOAD)
 			netinc_assert(narrow_len(&s->pkt) == slot->len &&
 				      s->pkt.dtype == slot->dtype && s->pkt.dop == slot->dop &&
@@ -60,6 +72,9 @@ static void check_result(const struct node *n, const struct netinc_slot *slot)
 	u32 len = slot->state == NETINC_SLOT_UP ? slot->len * slot->wider : slot->len;
 
 	netinc_assert(slot->len <= n->g.block && len <= n->g.block);
+	netinc_assert(!slot->parted || (slot->state == NETINC_SLOT_UP && !l));
+	if (slot->parted)
+		return;
 	netinc_assert(!l == !(slot->flags & (INC_F_PAYLOAD | INC_F_DESC)));
 	netinc_assert(!l || l->len == len);
 	netinc_assert(slot->state == NETINC_SLOT_DONE || !n->g.agg.root);
@@ -81,10 +96,12 @@ static u32 check_slot(const struct node *n, const struct netinc_slot *slot, u32 
 		check_agreed(n, slot);
 	if (slot->state == NETINC_SLOT_UP || slot->state == NETINC_SLOT_DONE)
 		check_result(n, slot);
-	for (c = 0; c < agg->children; c++) {
+	for (c = 0; c < agg->inputs; c++) {
 		held += !!slot->in[c].obj;
-		netinc_assert(!slot->in[c].obj || netinc_bits_get(slot->have, c));
+		netinc_assert(!slot->in[c].obj || tree_has_input(n, c, slot->q) ||
+			      (slot->parted && c < agg->nparts));
 	}
+	netinc_assert(slot->pending == count_pending(agg, slot));
 	return held;
 }
 

@@ -95,6 +95,7 @@ struct tree_env {
 	u32 run;
 	u32 size;		/* ranks of the tree */
 	u32 liars;		/* bit: node, or TREE_NODES + rank, that lies */
+	bool asks;		/* ranks that are honest ask for INC_ORDER_CANONICAL */
 	bool truth;		/* nobody lies any more */
 	bool mute;		/* who has lied is silent */
 	bool stalls;		/* likewise: as a parent he says WAIT, again and again */
@@ -150,8 +151,12 @@ void tree_arrives(struct frame *f, bool same);
 
 /* ---- tree_in.c, tree_check.c: what holds ---- */
 
-/* What child @child of @n has said of block @q, that counts at the moment; NULL: nothing. */
-const struct said *tree_said(const struct node *n, u32 child, u64 q);
+/* Does the slot of block @q count a contribution as @input, see netinc_slot.in? */
+bool tree_has_input(const struct node *n, u32 input, u64 q);
+/* The child that it is of. */
+u32 tree_child_of(const struct node *n, u32 input);
+/* What has been said of block @q as @input, that counts at the moment; NULL: nothing. */
+const struct said *tree_said(const struct node *n, u32 input, u64 q);
 /* What holds at all nodes after every event. */
 void tree_check(void);
 

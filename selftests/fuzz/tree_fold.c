@@ -71,8 +71,23 @@ static const u8 *input_of(struct node *n, const struct netinc_slot *slot, u32 i)
 	return l->data;
 }
 
-/* What child @i has said, if it has elements. */
-static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, bool all,
+u32 tree_child_of(const struct node *n, u32 input)
+{
+	const struct netinc_agg *agg = &n->g.agg;
+	u32 i = input;
+
+	if (input < agg->children)
+		return input;
+	for (i = 0; i < agg->children; i++)
+		if (agg->child[i].parts > 1 && input >= agg->child[i].further &&
+		    input < agg->child[i].further + agg->child[i].parts - 1)
+			break;
+	netinc_assert(i < agg->children);
+	return i;
+}
+
+/* What is said as input @i, if it has elements. */
+static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, u32 weight,
 		      struct fold_stack *f)
 {
 	u32 wider = f->r->acc_size / f->r->elem_size;
@@ -82,26 +97,28 @@ static void add_input(struct node *n, const struct netinc_slot *slot, u32 i, boo
 	if (!(slot->in[i].flags & INC_F_PAYLOAD))
 		return;
 	/* only nodes have accumulators, of what has wider ones */
-	netinc_assert(!wide || (n->g.members[i].height && wider > 1));
+	netinc_assert(!wide || (n->g.members[tree_child_of(n, i)].height && wider > 1));
 	netinc_assert(slot->in[i].len == slot->len * (wide ? wider : 1));
-	o = (struct fold_operand){ input_of(n, slot, i), all ? n->g.agg.child[i].weight : 1, wide };
+	o = (struct fold_operand){ input_of(n, slot, i), weight, wide };
 	fold_stack_add(f, &o);
 }
 
-static void fold_all(struct node *n, const struct netinc_slot *slot, u8 *to)
+static void fold_part(struct node *n, const struct netinc_slot *slot, u32 part, u8 *to)
 {
+	const struct netinc_agg *agg = &n->g.agg;
+	const struct netinc_part p = netinc_agg_part(agg, part);
 	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, false);
 	bool all = true;
 	struct fold_stack f;
 	u32 i;
 
-	for (i = 0; i < n->g.agg.children; i++)
-		all = all && (slot->in[i].flags & INC_F_PAYLOAD);
+	for (i = p.from; i < p.to; i++)
+		all = all && (slot->in[agg->operand[i].input].flags & INC_F_PAYLOAD);
 	netinc_assert(r && !(slot->len % r->elem_size));
 	fold_stack_init(&f, r, slot->len / r->elem_size);
-	for (i = 0; i < n->g.agg.children; i++)
-		add_input(n, slot, i, all, &f);
+	for (i = p.from; i < p.to; i++)
+		add_input(n, slot, agg->operand[i].input, all ? agg->operand[i].weight : 1, &f);
 	netinc_assert(f.order.n);
 	fold_stack_end(&f, to, n->g.cfg.size, !n->g.agg.root);
 }
@@ -110,7 +127,7 @@ static void move_one(struct node *n, const struct netinc_slot *slot, u8 *to)
 {
 	u32 i, found = 0;
 
-	for (i = 0; i < n->g.agg.children; i++) {
+	for (i = 0; i < n->g.agg.inputs; i++) {
 		if (!(slot->in[i].flags & INC_F_PAYLOAD))
 			continue;
 		netinc_assert(slot->in[i].len == slot->len);
@@ -135,10 +152,11 @@ static struct load *set_result(struct node *n, struct netinc_slot *slot, u32 len
 }
 
 /* Accumulators have room where elements have. */
-bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
+	bool elements = netinc_agg_part_has_elements(agg, slot, part);
 	struct node *n = node_of_agg(agg);
-	u32 len = agg->root ? slot->len : slot->len * slot->wider, i;
+	u32 len = !elements ? 0 : agg->root ? slot->len : slot->len * slot->wider, i;
 	u8 to[4 * MAX_LEN];
 	struct load *l;
 
@@ -146,16 +164,17 @@ bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot)
 		return false;
 	netinc_assert(!slot->missing && !slot->bad && slot->len <= n->g.block);
 	netinc_assert(len <= n->g.block);
-	if (slot->len && slot->dop)
-		fold_all(n, slot, to);
-	else if (slot->len)
+	netinc_assert(part == NETINC_WHOLE || !agg->root);
+	if (elements && slot->dop)
+		fold_part(n, slot, part, to);
+	else if (elements)
 		move_one(n, slot, to);
 	l = set_result(n, slot, len);
 	memcpy(l->data, to, len);
-	for (i = 0; i < agg->children && l->has_desc; i++)
+	for (i = 0; i < agg->inputs && l->has_desc; i++)
 		if (slot->in[i].flags & INC_F_DESC)
 			break;
-	netinc_assert(i < agg->children);
+	netinc_assert(i < agg->inputs);
 	if (l->has_desc)
 		tree_get_desc(agg, &slot->in[i], &l->desc);
 	return true;

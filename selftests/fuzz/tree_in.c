@@ -7,31 +7,34 @@
 
 static struct said all_said[NODES][MAX_RANKS][RING];
 
-static struct said *said_at(const struct node *n, u32 child, u64 q)
+static struct said *said_at(const struct node *n, u32 input, u64 q)
 {
-	return &all_said[number_of(n)][child][q % RING];
+	return &all_said[number_of(n)][input][q % RING];
 }
 
-static bool has_bit(const struct node *n, u32 child, u64 q)
+bool tree_has_input(const struct node *n, u32 input, u64 q)
 {
 	const struct netinc_slot *slot = netinc_agg_slot(&n->g.agg, q);
 
-	return slot->q == q && netinc_bits_get(slot->have, child);
+	return slot->q == q &&
+	       ((slot->in[input].flags & INC_F_PART) ||
+		(input < n->g.agg.children && netinc_bits_get(slot->have, input)));
 }
 
-const struct said *tree_said(const struct node *n, u32 child, u64 q)
+const struct said *tree_said(const struct node *n, u32 input, u64 q)
 {
-	const struct said *s = said_at(n, child, q);
+	const struct said *s = said_at(n, input, q);
 
-	return has_bit(n, child, q) && s->run == env.run && s->q == q &&
+	return tree_has_input(n, input, q) && s->run == env.run && s->q == q &&
 			       s->incarnation == n->g.cfg.incarnation && s->epoch == n->g.epoch ?
 		       s :
 		       NULL;
 }
 
-static void note_said(struct node *n, const struct netinc_pkt *pkt, u64 q, const u8 *data)
+static void note_said(struct node *n, const struct netinc_pkt *pkt, u32 input, u64 q,
+		      const u8 *data)
 {
-	struct said *s = said_at(n, pkt->child, q);
+	struct said *s = said_at(n, input, q);
 
 	s->run = env.run;
 	s->incarnation = n->g.cfg.incarnation;
@@ -62,21 +65,25 @@ static int give_contrib(struct node *n, const struct frame *f, const struct neti
 	u64 q = netinc_extend(n->g.agg.una, pkt->psn);
 	struct netinc_pay pay = { .len = pkt->len, .flags = pkt->flags };
 	u32 span = n->g.running ? min_t(u32, pkt->span, n->g.agg.window) : 0, i;
+	u32 input = n->g.running ? netinc_agg_input(&n->g.agg, pkt->child, pkt) : NETINC_NO_RANK;
 	bool had[RING];
 	int err;
 
+	if (input == NETINC_NO_RANK)
+		span = 0;
 	for (i = 0; i < span; i++) {
-		had[i] = has_bit(n, pkt->child, q + i) || q + i - n->g.agg.una >= n->g.agg.window;
+		had[i] = tree_has_input(n, input, q + i) ||
+			 q + i - n->g.agg.una >= n->g.agg.window;
 		if (!had[i])
-			note_said(n, pkt, q + i, f->body);
+			note_said(n, pkt, input, q + i, f->body);
 	}
 	pay.obj = load_of(f, pkt);
 	err = netinc_group_contrib(&n->g, pkt, &pay, env.now);
 	if (pay.obj)
 		tree_load_put(pay.obj);
 	for (i = 0; i < span; i++)
-		if (!had[i] && !has_bit(n, pkt->child, q + i))
-			said_at(n, pkt->child, q + i)->run = 0;
+		if (!had[i] && !tree_has_input(n, input, q + i))
+			said_at(n, input, q + i)->run = 0;
 	if (n->g.running)
 		netinc_agg_packet_end(&n->g.agg, pkt->child, env.now);
 	return err;
@@ -130,7 +137,7 @@ static void join_rx(struct node *n, const struct frame *f)
 		return;
 	}
 	/* of other moves, and of groups that shrink, fuzz_node knows more */
-	if (join->shrink || (join->move && !n->g.cfg.returns))
+	if (netinc_join_shrinks(join) || (join->move && !n->g.cfg.returns))
 		return;
 	sent = env.sent;
 	code = netinc_group_join(&n->g, &f->pkt, join, &peer, env.now, &detail);

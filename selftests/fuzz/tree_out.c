@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the nodes of fuzz_tree send, which is looked at. */
 #include "tree_parts.h"
+#include "reduce/order.h"
 
-static struct left gone_up[NODES][RING];
+static struct left gone_up[NODES][MAX_RANKS][RING];	/* of each part */
 static struct left gone_down[NODES][RING];
 
 static struct left *left_at(struct left *all, u64 q)
@@ -12,7 +13,7 @@ static struct left *left_at(struct left *all, u64 q)
 
 const struct left *tree_gone_up(const struct node *n, u64 q)
 {
-	return left_at(gone_up[number_of(n)], q);
+	return left_at(gone_up[number_of(n)][0], q);
 }
 
 static bool same_header(const struct netinc_pkt *a, const struct netinc_pkt *b)
@@ -26,10 +27,8 @@ static bool same_header(const struct netinc_pkt *a, const struct netinc_pkt *b)
 
 /* What leaves for a block is the same for ever. False: it is the first time. */
 static bool same_as_before(const struct node *n, struct left *l, const struct netinc_slot *slot,
-			   const struct netinc_pkt *pkt)
+			   const struct load *load, const struct netinc_pkt *pkt)
 {
-	const struct load *load = slot->result.obj;
-
 	netinc_assert(!(pkt->flags & (INC_F_PAYLOAD | INC_F_DESC)) == !load);
 	netinc_assert((load ? load->len : 0) == pkt->len && pkt->len <= MAX_LEN);
 	netinc_assert(!(pkt->flags & INC_F_PAYLOAD) == !pkt->len);
@@ -66,7 +65,7 @@ static void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, 
 	netinc_assert(slot->state == NETINC_SLOT_DONE && !slot->missing && !slot->bad);
 	netinc_agg_result_header(agg, slot, true, &pkt);
 	netinc_assert(netinc_body_len(&pkt) <= n->g.block);
-	again = same_as_before(n, left_at(gone_down[number_of(n)], slot->q), slot, &pkt);
+	again = same_as_before(n, left_at(gone_down[number_of(n)], slot->q), slot, l, &pkt);
 	netinc_assert(again == (child != NETINC_ALL));
 	n->results += again;
 	netinc_agg_result_header(agg, slot, false, &empty);
@@ -100,37 +99,56 @@ static bool is_clean(const struct node *n)
 	return true;
 }
 
-static void check_partial(const struct node *n, const struct netinc_slot *slot)
+/* The ranks that @part stands for: one node of the tree over all after the other. */
+static u32 ranks_of(const struct netinc_group *g, u32 part)
 {
-	const struct load *l = slot->result.obj;
+	u32 ranks = 0, first, run, end, i, n = 0;
+
+	for (first = 0; first < g->cfg.size; first = end) {
+		end = first + 1;
+		if (!g->owner[first])
+			continue;
+		for (run = end; run < g->cfg.size && g->owner[run]; run++)
+			;
+		end = part == NETINC_WHOLE ? run : netinc_order_node_end(first, run, g->cfg.size);
+		for (i = first; i < end && (n == part || part == NETINC_WHOLE); i++)
+			ranks |= 1u << i;
+		n++;
+	}
+	return ranks;
+}
+
+static void check_partial(const struct node *n, const struct netinc_slot *slot, u32 part,
+			  const struct load *l)
+{
 	struct plan plan = rank_plan_of(n);
 	u8 right[4 * MAX_LEN];
-	u32 ranks = 0, i;
 
 	if ((slot->flags & INC_F_LEAVE) || !is_clean(n))
 		return;
-	for (i = 0; i < n->g.cfg.size; i++)
-		ranks |= n->g.owner[i] ? 1u << i : 0;
-	netinc_assert(rank_expected(&plan, ranks, slot->q, true, right) == (l ? l->len : 0));
+	netinc_assert(rank_expected(&plan, ranks_of(&n->g, part), slot->q, true, right) ==
+		      (l ? l->len : 0));
 	netinc_assert(!l || !memcmp(right, l->data, l->len));
 }
 
-static void send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static void send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			 bool again)
 {
+	const struct load *l = netinc_agg_partial(slot, part).obj;
+	u32 number = part == NETINC_WHOLE ? 0 : part;
 	struct node *n = node_of_agg(agg);
-	const struct load *l = slot->result.obj;
 	struct netinc_pkt pkt;
 
 	netinc_assert(!agg->root && netinc_uplink_in_use(&n->g.up));
 	netinc_assert(slot->state == NETINC_SLOT_UP && !slot->missing && !slot->bad);
-	netinc_agg_up_header(agg, slot, &pkt);
+	netinc_agg_up_header(agg, slot, part, &pkt);
 	netinc_assert(netinc_body_len(&pkt) <= n->g.block);
 	netinc_assert(!(pkt.flags & (INC_F_FINAL | INC_F_PARTIAL)));
-	netinc_assert(same_as_before(n, left_at(gone_up[number_of(n)], slot->q), slot, &pkt) ==
-		      again);
-	n->partials += again;
+	netinc_assert(same_as_before(n, left_at(gone_up[number_of(n)][number], slot->q), slot, l,
+				     &pkt) == again);
+	n->partials += again && (!number || n->partials < MOST_AGAIN);
 	if (!again)
-		check_partial(n, slot);
+		check_partial(n, slot, part, l);
 	pkt.flags |= again ? INC_F_RETRANS : 0;
 	tree_send(number_of(n), n->parent, &pkt, l && l->has_desc ? &l->desc : NULL,
 		  l ? l->data : NULL, pkt.len);

@@ -28,7 +28,7 @@ bool tree_hold(struct netinc_agg *agg, struct netinc_pay *pay, bool force);
 void tree_release(struct netinc_agg *agg, struct netinc_pay *pay);
 void tree_get_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct inc_desc *d);
 bool tree_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode);
-bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot);
+bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part);
 bool tree_copy_final(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
 bool tree_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 		      const struct netinc_pay *pay);
@@ -38,7 +38,7 @@ bool tree_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 extern const struct netinc_agg_ops tree_agg_ops;
 extern const struct netinc_group_ops tree_ops;
 
-/* What has gone up for a block with that place in the ring. */
+/* What has gone up for a block with that place in the ring, the first part of it. */
 const struct left *tree_gone_up(const struct node *n, u64 q);
 
 /* ---- tree_in.c: what comes ---- */

@@ -429,7 +429,8 @@ static void send_join(struct rank *r)
 	struct inc_join body = { .size = cpu_to_be32(r->plan.size),
 				 .nonce = cpu_to_be32(r->nonce),
 				 .next = cpu_to_be64(r->una),
-				 .block = cpu_to_be16(RANK_BLOCK) };
+				 .block = cpu_to_be16(RANK_BLOCK),
+				 .flags = env.asks ? INC_JOIN_CANONICAL : 0 };
 	struct netinc_pkt pkt = make_packet(r, INC_PKT_JOIN);
 
 	pkt.opseq = r->begun;

@@ -22,6 +22,7 @@ static void opts_and_args(void)
 	FIELD(inc_join_opts, parent);
 	FIELD(inc_join_opts, key);
 	FIELD(inc_join_opts, job);
+	FIELD(inc_join_opts, order);
 	FIELD(inc_join_opts, resv);
 	SIZE(inc_split_offer);
 	FIELD(inc_split_offer, opaque);

@@ -151,7 +151,7 @@ static void begin_packet(struct netinc_pkt *p, u8 type)
 	memset(p, 0, sizeof(*p));
 	memset(datagram, 0, sizeof(datagram));
 	p->type = type;
-	p->part = number() % INC_MAX_PARTS;
+	p->part = netinc_is_data(type) ? 0 : number() % INC_MAX_PARTS;
 	p->group = number();
 	p->incarnation = number();
 	p->epoch = number();
@@ -284,7 +284,10 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	PUT32(join, srtt, number());
 	PUT16(join, block, number());
 	PUT8(join, fallback, INC_FALLBACK_EDGE);
-	PUT8(join, shrink, 1);
+	PUT8(join, flags, INC_JOIN_SHRINK | (height ? INC_JOIN_CANONICAL : 0));
+	say("inc.join.flags.shrink", 1);
+	say("inc.join.flags.canonical", !!height);
+	say("inc.join.flags.many_parts", 0);
 	PUT32(join, move, number());
 	PUT8(join, late_policy, INC_LATE_FAIL);
 	PUT8(join, below, height | (height ? INC_JOIN_STALE | INC_JOIN_RETURN : 0));
@@ -382,7 +385,7 @@ static const char *refuse_name(u16 code)
 		[INC_REFUSE_MOVED] = "MOVED", [INC_REFUSE_RANK_DEAD] = "RANK_DEAD",
 		[INC_REFUSE_OUT] = "OUT", [INC_REFUSE_TENANT] = "TENANT",
 		[INC_REFUSE_QUOTA] = "QUOTA", [INC_REFUSE_NEXT] = "NEXT",
-		[INC_REFUSE_TREE] = "TREE",
+		[INC_REFUSE_TREE] = "TREE", [INC_REFUSE_ORDER] = "ORDER",
 	};
 
 	static_assert(ARRAY_SIZE(names) == __INC_REFUSE_MAX);
@@ -609,7 +612,10 @@ static void accumulators(void)
 	elements[1] = cpu_to_le32(5);
 	say_text("inc.elements", "-70000 5");
 	say("inc.mode.saturate", 1);
+	p.flags |= INC_F_PART;
+	p.part = INC_MAX_PARTS - 1;
 	say("inc.flags.wide", 1);
+	say("inc.flags.part", 1);
 	say("inc.flags.final", 0);
 	end_packet(&p);
 	send_clean();
@@ -735,14 +741,17 @@ static const struct netinc_pkt broken[] = {
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, INC_MAX_BLOCK + 1, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 0, 1) },
 	{ PACKET(INC_PKT_RESULT, 0, 16, 1) },
-	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | 0x0400, 16, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | 0x0800, 16, 1) },
+	{ PACKET(INC_PKT_RESULT, INC_F_PAYLOAD | INC_F_PART, 16, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_FINAL | INC_F_PART, 16, 1) },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PART, 0, 2) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_AUTH, 16, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD | INC_F_PARTIAL, 16, 1) },
 	{ PACKET(INC_PKT_RESULT, INC_F_PAYLOAD | INC_F_WIDE, 16, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_FINAL, 0, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_WIDE, 0, 1) },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_DESC, 0, 2) },
-	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 16, 1), .part = INC_MAX_PARTS },
+	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 16, 1), .part = 1 },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 16, 1), .mode = INC_MODE_COUNTS },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 16, 1), .dtype = INC_TYPE_MAX + 1 },
 	{ PACKET(INC_PKT_CONTRIB, INC_F_PAYLOAD, 16, 1), .dop = __INC_OP_MAX },

@@ -39,6 +39,7 @@ static struct env {
 	u64 objs;		/* that exist */
 	u32 fail_hold;		/* so many refusals, forced ones excepted */
 	u32 fail_fold;
+	u32 fold_until;		/* the last of so many folds fails, 0: none does */
 	u32 room;		/* objects that may be held, forced ones excepted */
 	u32 held;
 	u32 forced;
@@ -117,6 +118,8 @@ static bool env_result(struct netinc_slot *slot, u64 value)
 		env.fail_fold--;
 		return false;
 	}
+	if (env.fold_until && !--env.fold_until)
+		return false;
 	slot->result = (struct netinc_pay){
 		.obj = env_new(value), .kind = NETINC_PAY_RESULT, .len = slot->len
 	};
@@ -132,14 +135,18 @@ static bool env_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
-static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool env_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
+	struct netinc_part p = netinc_agg_part(agg, part);
+	const struct netinc_pay *in;
 	u64 sum = 0;
 	u32 i;
 
-	for (i = 0; i < agg->children * agg->parts; i++)
-		if (slot->in[i].obj && !(slot->in[i].flags & INC_F_PARTIAL))
-			sum = env_mix(sum, ((struct env_obj *)slot->in[i].obj)->value);
+	for (i = p.from; i < p.to; i++) {
+		in = &slot->in[agg->operand[i].input];
+		if (in->obj && !(in->flags & INC_F_PARTIAL))
+			sum = env_mix(sum, ((struct env_obj *)in->obj)->value);
+	}
 	return env_result(slot, sum);
 }
 
@@ -160,10 +167,14 @@ static void env_send_result(struct netinc_agg *agg, const struct netinc_slot *sl
 	env_log('R', child, slot->q, 0, env_value(&slot->result));
 }
 
-static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static void env_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			bool again)
 {
+	struct netinc_pay partial = netinc_agg_partial(slot, part);
+
 	(void)agg;
-	env_log(again ? 'u' : 'U', 0, slot->q, 0, env_value(&slot->result));
+	env_log(again ? 'u' : 'U', 0, slot->q, part == NETINC_WHOLE ? 0 : part,
+		env_value(&partial));
 }
 
 static bool env_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
@@ -217,18 +228,18 @@ static const struct netinc_agg_ops env_ops = {
 	.take_result = env_take_result, .mismatch = env_mismatch,
 };
 
-static void env_begin(u32 children, u32 parts, u32 window, u64 start)
+static void env_begin(u32 children, u32 inputs, u32 window, u64 start)
 {
 	memset(&env, 0, sizeof(env));
 	env.room = ~0u;
-	env.mem = calloc(1, netinc_agg_bytes(children, parts, window));
+	env.mem = calloc(1, netinc_agg_bytes(children, inputs, window));
 	env.agg.ops = &env_ops;
 	env.agg.counters = env.counters;
 	env.agg.header = (struct netinc_pkt){ .group = ENV_GROUP,
 					      .incarnation = ENV_INCARNATION,
 					      .epoch = ENV_EPOCH,
 					      .cookie = ENV_COOKIE };
-	netinc_agg_init(&env.agg, env.mem, children, parts, window);
+	netinc_agg_init(&env.agg, env.mem, children, inputs, window);
 	env.agg.block = INC_MAX_BLOCK;
 	netinc_agg_start(&env.agg, start);
 }
@@ -282,7 +293,7 @@ static inline bool env_probe(u32 child, const struct netinc_pkt *pkt, const stru
 	return netinc_agg_probe(&env.agg, child, pkt, probe, now);
 }
 
-static int env_give(u32 child, u64 q, u64 now)
+static inline int env_give(u32 child, u64 q, u64 now)
 {
 	return env_contrib(child, env_pkt(q), env_input(child, q), now);
 }

@@ -75,8 +75,9 @@ static inline bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
-static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
+	(void)part;
 	(void)agg;
 	slot->result.obj = &env.desc[0][0];
 	env.held++;
@@ -86,7 +87,7 @@ static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	(void)i;
-	return fold(agg, slot);
+	return fold(agg, slot, NETINC_WHOLE);
 }
 
 static inline void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
@@ -97,8 +98,10 @@ static inline void send_result(struct netinc_agg *agg, const struct netinc_slot 
 	env.results++;
 }
 
-static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			   bool again)
 {
+	(void)part;
 	(void)again;
 	(void)agg;
 	expect(false, "the root sends block %llu up", (unsigned long long)slot->q);

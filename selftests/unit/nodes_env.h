@@ -58,6 +58,7 @@ struct told {
 static struct {
 	struct node node[NODES];
 	u32 at[RANKS];		/* the node that each rank is at */
+	u32 asks;		/* bit i: rank i asks for INC_ORDER_CANONICAL */
 	struct told told[RANKS];
 	struct frame queue[QUEUE];
 	u32 first, last;
@@ -162,13 +163,14 @@ static inline bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop != INC_OP_WSUM;
 }
 
-static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
+	struct netinc_part p = netinc_agg_part(agg, part);
 	struct load *sum = load_new(0), *l;
 	u32 i;
 
-	for (i = 0; i < agg->children; i++) {
-		l = slot->in[i].obj;
+	for (i = p.from; i < p.to; i++) {
+		l = slot->in[agg->operand[i].input].obj;
 		if (!l)
 			continue;
 		sum->value += l->value;
@@ -184,7 +186,7 @@ static inline bool fold(struct netinc_agg *agg, struct netinc_slot *slot)
 static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	(void)i;
-	return fold(agg, slot);
+	return fold(agg, slot, NETINC_WHOLE);
 }
 
 static inline bool take_result(struct netinc_agg *agg, struct netinc_slot *slot,
@@ -213,14 +215,16 @@ static inline void send_result(struct netinc_agg *agg, const struct netinc_slot 
 				  slot->result.obj);
 }
 
-static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static inline void send_up(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			   bool again)
 {
 	struct node *n = node_of_agg(agg);
 	struct netinc_pkt pkt;
 
-	netinc_agg_up_header(agg, slot, &pkt);
+	netinc_agg_up_header(agg, slot, part, &pkt);
 	pkt.flags |= again ? INC_F_RETRANS : 0;
-	queue_add(number_of(n), n->parent, &pkt, NULL, 0, slot->result.obj);
+	queue_add(number_of(n), n->parent, &pkt, NULL, 0,
+		  netinc_agg_partial(slot, part).obj);
 }
 
 static inline void agg_send(struct netinc_agg *agg, u32 child, const struct netinc_pkt *pkt,
@@ -484,7 +488,8 @@ static inline int join_from(u32 rank, u64 next)
 {
 	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_JOIN);
 	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
-			      .next = cpu_to_be64(next), .block = cpu_to_be16(128) };
+			      .next = cpu_to_be64(next), .block = cpu_to_be16(128),
+			      .flags = net.asks >> rank & 1 ? INC_JOIN_CANONICAL : 0 };
 
 	pkt.opseq = net.told[rank].readies ? net.told[rank].error.resume : 0;
 	return rank_says(rank, &pkt, &j, sizeof(j), NULL);
@@ -605,16 +610,22 @@ static inline void end_tree(void)
 }
 
 /* Ranks join, which takes as long as it takes. */
-static inline void form_tree(bool chain, u32 at0, u32 at1, u32 at2, u32 at3)
+/* What begin_tree() has begun. */
+static inline void join_all(void)
 {
 	u32 i;
 
-	begin_tree(chain, at0, at1, at2, at3);
 	for (i = 0; i < RANKS; i++)
 		join(i);
 	wait_ms(50);
 	for (i = 0; i < RANKS; i++)
 		expect(net.told[i].readies, "rank %u has no READY", i);
+}
+
+static inline void form_tree(bool chain, u32 at0, u32 at1, u32 at2, u32 at3)
+{
+	begin_tree(chain, at0, at1, at2, at3);
+	join_all();
 }
 
 static inline void expect_states(u8 state)

@@ -7,7 +7,7 @@
 
 static void begin(u32 children, u64 start)
 {
-	env_begin(children, 1, W, start);
+	env_begin(children, children, W, start);
 	env_seen = 0;
 }
 
@@ -546,34 +546,6 @@ static void test_inner_node(void)
 	env_end();
 }
 
-/* Wide partials: a contribution has parts, each counts once. */
-static void test_parts(void)
-{
-	struct netinc_pkt pkt = env_pkt(0);
-	u32 child, part;
-
-	env_begin(2, 3, W, 0);
-	env_seen = 0;
-	pkt.part = 3;
-	expect(env_contrib(0, pkt, 0, 0) == -INC_C_DROP_MALFORMED, "a fourth part");
-	for (part = 0; part < 3; part++) {
-		for (child = 0; child < 2; child++) {
-			pkt.part = part;
-			expect_quiet();
-			expect(!env_contrib(child, pkt, 10 * child + part, 0), "part %u", part);
-			if (part < 2 || !child)
-				expect(env_contrib(child, pkt, 0, 0) == -INC_C_DROP_DUPLICATE,
-				       "part %u again", part);
-			expect(part == 2 || !env.agg.child[child].frontier,
-			       "child %u is through with part %u", child, part);
-		}
-	}
-	expect_sent('R', NETINC_ALL, 0, 0);
-	expect(env.agg.child[0].frontier == 1 && env.agg.child[1].frontier == 1,
-	       "the last part does not count");
-	env_end();
-}
-
 /* Random arrival, duplication, refusal over many windows: every block once, with the right bits. */
 static void random_run(u64 start)
 {
@@ -626,7 +598,7 @@ static void test_congestion(void)
 {
 	struct netinc_pkt pkt;
 
-	env_begin(3, 1, 4, 0);
+	env_begin(3, 3, 4, 0);
 	pkt = env_pkt(0);
 	pkt.ce = true;
 	env_contrib(0, pkt, 1, 0);
@@ -705,7 +677,7 @@ static void test_nack_far(void)
 {
 	u64 now = 1000 + NETINC_SLACK_FIRST, q;
 
-	env_begin(2, 1, 256, 0);
+	env_begin(2, 2, 256, 0);
 	env_seen = 0;
 	packet(0, 1, 1000);
 	packet(0, 2, now);
@@ -725,7 +697,7 @@ static void test_nack_ranges(void)
 	u64 now = 1000 + NETINC_SLACK_FIRST, q;
 	u32 i;
 
-	env_begin(2, 1, 256, 0);
+	env_begin(2, 2, 256, 0);
 	env_seen = 0;
 	for (q = 1; q < 40; q += 2)
 		env_give(0, q, 1000);
@@ -760,7 +732,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_limit), KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status),
 	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
 	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
-	KTAP(test_inner_node), KTAP(test_parts), KTAP(test_random), KTAP(test_congestion),
+	KTAP(test_inner_node), KTAP(test_random), KTAP(test_congestion),
 	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers), KTAP(test_nack_far),
 	KTAP(test_nack_ranges), KTAP(test_probe_far),
 };

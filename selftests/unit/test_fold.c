@@ -90,7 +90,8 @@ static struct {
 	bool tree, up;
 	u8 *rank[MAX_RANKS];		/* elements of each */
 	struct netinc_node_group g;
-	struct netinc_child child[MAX_RANKS];
+	struct netinc_operand operand[MAX_RANKS];	/* each is a child */
+	struct netinc_part part;	/* all of them */
 	u32 first[MAX_RANKS];		/* of each child: its lowest rank */
 	struct netinc_slot slot;
 	struct netinc_pay in[MAX_RANKS];
@@ -104,7 +105,7 @@ static void add_children(u32 l, u32 r)
 
 	if (r - l == 1 || (env.tree && r - l < env.ranks && !ktap_below(3))) {
 		env.first[i] = l;
-		env.child[i].weight = r - l;
+		env.operand[i] = (struct netinc_operand){ .input = i, .weight = r - l };
 		env.g.grp.agg.children++;
 		return;
 	}
@@ -117,7 +118,7 @@ static void add_children(u32 l, u32 r)
 /* What a child has: its elements, or what it has folded of its ranks', in the form of the wire. */
 static u8 *payload_of(u32 child, u32 *bytes, bool *wide)
 {
-	u32 weight = env.child[child].weight, i;
+	u32 weight = env.operand[child].weight, i;
 	struct fold_stack f;
 	u8 *p;
 
@@ -143,7 +144,7 @@ static void lose_payload(u32 child)
 	u32 i;
 
 	env.skb[child].lost = true;
-	for (i = 0; i < env.child[child].weight; i++)
+	for (i = 0; i < env.operand[child].weight; i++)
 		memset(env.rank[env.first[child] + i], 0, env.elems * env.r->elem_size);
 }
 
@@ -196,7 +197,8 @@ static void begin(u8 type, u8 op, u8 mode)
 			interesting(env.t, env.rank[i] + k * env.r->elem_size);
 	}
 	env.g.grp.cfg.size = env.ranks;
-	env.g.grp.agg.child = env.child;
+	env.g.grp.agg.operand = env.operand;
+	env.g.grp.agg.part = &env.part;
 	env.g.grp.agg.root = !env.up;
 	env.slot = (struct netinc_slot){ .dtype = type, .dop = op, .mode = mode, .in = env.in,
 					 .len = env.elems * env.r->elem_size, .wider = 1,
@@ -204,6 +206,9 @@ static void begin(u8 type, u8 op, u8 mode)
 	if (env.up)
 		env.slot.wider = env.r->acc_size / env.r->elem_size;
 	make_children();
+	env.g.grp.agg.inputs = env.g.grp.agg.children;
+	env.g.grp.agg.nparts = 1;
+	env.part.to = env.g.grp.agg.children;
 	env.g.grp.height = env.g.grp.agg.children < env.ranks;
 	env.counted = env.ranks;
 	/* who goes on without late ranks takes no nodes */
@@ -261,7 +266,7 @@ static void fold_here(u8 *to)
 	u8 *got = allocate(bytes);
 	const void *src = got;
 
-	netinc_fold_elements(&env.g, &env.slot, got);
+	netinc_fold_elements(&env.g, &env.slot, env.up && ktap_below(2) ? 0 : NETINC_WHOLE, got);
 	if (env.up)
 		env.r->fold(to, &src, 1, env.elems, &args);
 	else
@@ -304,6 +309,44 @@ static bool fold_once(u8 type, u8 op, u8 mode)
 	return same;
 }
 
+/*
+ * What has no order goes up in one also where other ranks are in between, so that nothing on the
+ * stack could be joined with anything by the ranks' numbers.
+ */
+static void test_gaps(void)
+{
+	enum { CHILDREN = 16, ELEMS = 5 };
+	__le32 data[CHILDREN][ELEMS], got[ELEMS];
+	u32 i, k, sum;
+
+	netinc_reduce_init(netinc_cpu_features());
+	netinc_fold_init();
+	memset(&env, 0, sizeof(env));
+	env.g.grp.cfg.size = 64;
+	env.g.grp.height = 1;
+	env.g.grp.agg.children = CHILDREN;
+	env.g.grp.agg.inputs = CHILDREN;
+	env.g.grp.agg.nparts = CHILDREN;
+	env.g.grp.agg.operand = env.operand;
+	env.slot = (struct netinc_slot){ .dtype = INC_TYPE_I32, .dop = INC_OP_SUM, .in = env.in,
+					 .len = sizeof(got), .wider = 1, .flags = INC_F_PAYLOAD };
+	for (i = 0; i < CHILDREN; i++) {
+		for (k = 0; k < ELEMS; k++)
+			data[i][k] = cpu_to_le32(1000 * i + k);
+		env.operand[i] = (struct netinc_operand){ .input = i, .weight = 1 + i % 2 };
+		env.skb[i] = (struct sk_buff){ .data = (u8 *)data[i], .len = sizeof(got) };
+		env.in[i] = (struct netinc_pay){ .obj = &env.skb[i], .len = sizeof(got),
+						 .flags = INC_F_PAYLOAD };
+	}
+	netinc_fold_elements(&env.g, &env.slot, NETINC_WHOLE, got);
+	for (k = 0; k < ELEMS; k++) {
+		sum = 1000 * CHILDREN * (CHILDREN - 1) / 2 + CHILDREN * k;
+		expect(le32_to_cpu(got[k]) == sum, "element %u is %u, not %u", k,
+		       le32_to_cpu(got[k]), sum);
+	}
+	netinc_fold_fini();
+}
+
 static void test_fold(void)
 {
 	static const struct {
@@ -332,7 +375,7 @@ static void test_fold(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_fold),
+	KTAP(test_fold), KTAP(test_gaps),
 };
 
 int main(int argc, char **argv)

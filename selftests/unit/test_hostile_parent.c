@@ -87,10 +87,10 @@ static void test_ready_wrong(void)
 }
 
 /*
- * Ranks 0, 2 and 3 come to node 1, 2 and 3 by node 2: no node of the tree over the ranks. The
- * parent says that they are, and that they are as many as the weights of children make.
+ * Ranks 0, 2 and 3 come to node 1, 2 and 3 by node 2: no node of the tree over the ranks, and
+ * nobody has asked for that order. The parent says that it is so, and gets what that takes.
  */
-static void test_order_denied(void)
+static void test_order_said(void)
 {
 	const struct netinc_group *g = &net.node[1].g;
 	struct frame f;
@@ -103,12 +103,47 @@ static void test_order_denied(void)
 	expect(netinc_ready_tree_order((void *)f.body), "the order is not that of the tree");
 	((struct inc_ready *)f.body)->height &= INC_READY_HEIGHT;
 	expect(!at_node(&net.node[1], &f), "READY without it");
-	expect(g->agg.children == 2, "%u children", g->agg.children);
+	expect(g->agg.children == 2 && g->agg.inputs == 2, "%u children", g->agg.children);
 	for (i = 0; i < g->agg.children; i++)
-		expect(g->agg.child[i].weight == 1, "child %u has weight %u", i,
-		       g->agg.child[i].weight);
-	expect(g->up.abort.code == INC_ERR_RANK_ABORT, "the group is to end, not %u",
-	       g->up.abort.code);
+		expect(g->agg.operand[i].weight == i + 1, "child %u has weight %u", i,
+		       g->agg.operand[i].weight);
+	expect(g->agg.nparts == 2 && g->agg.part[0].to == 1 && g->agg.part[1].to == 2,
+	       "%u parts go up", g->agg.nparts);
+	expect(!g->up.abort.code, "the group is to end, because of %u", g->up.abort.code);
+	end_tree();
+}
+
+/* A node below has said that it has too many parts, and the parent says READY as if it had not. */
+static void test_order_denied(void)
+{
+	struct inc_join *join;
+	struct frame *f, ready;
+	u32 i, tries;
+
+	begin_tree(true, 1, 0, 2, 2);
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "rank %u", i);
+	for (tries = 0; tries < 1000; tries++) {
+		if (net.first == net.last)
+			tick_nodes();
+		f = &net.queue[net.first % QUEUE];
+		if (net.first == net.last)
+			continue;
+		if (f->pkt.type == INC_PKT_READY && f->to == 1)
+			break;
+		join = (struct inc_join *)f->body;
+		if (f->pkt.type == INC_PKT_JOIN && f->from == 2) {
+			join->below |= INC_JOIN_TREE_ORDER;
+			join->flags |= INC_JOIN_MANY_PARTS;
+		}
+		deliver();
+	}
+	ready = catch_one(1, INC_PKT_READY);
+	expect(netinc_ready_tree_order((void *)ready.body), "the order is not that of the tree");
+	((struct inc_ready *)ready.body)->height &= INC_READY_HEIGHT;
+	expect(!at_node(&net.node[1], &ready), "READY without it");
+	expect(net.node[1].g.up.abort.code == INC_ERR_RANK_ABORT, "the group is to end, not %u",
+	       net.node[1].g.up.abort.code);
 	end_tree();
 }
 
@@ -562,7 +597,7 @@ static void test_again_too_soon(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_ready_wrong),
-	KTAP(test_order_denied),
+	KTAP(test_order_said), KTAP(test_order_denied),
 	KTAP(test_lying_errors),
 	KTAP(test_lower_error),
 	KTAP(test_lying_results),

@@ -40,7 +40,7 @@ static void test_evicted(void)
 	const struct netinc_slot *slot;
 	u32 i;
 
-	env_begin(3, 1, W, 0);
+	env_begin(3, 3, W, 0);
 	env_seen = 0;
 	env.room = 1;
 	expect(!env_give(0, 2, 0), "payload of the youngest block");
@@ -64,7 +64,7 @@ static void test_evicted(void)
 /* Who has left will not contribute again: what it has contributed stays. */
 static void test_leave_stays(void)
 {
-	env_begin(2, 1, W, 0);
+	env_begin(2, 2, W, 0);
 	env_seen = 0;
 	env.room = 1;
 	expect(!give_empty(0, 2, INC_F_LEAVE | INC_F_DESC), "LEAVE, with its descriptor");
@@ -77,7 +77,7 @@ static void test_leave_stays(void)
 /* The last contribution, the only one with payload, finds no memory for the result. */
 static void test_no_memory_for_result(void)
 {
-	env_begin(2, 1, W, 0);
+	env_begin(2, 2, W, 0);
 	env_seen = 0;
 	env.fail_fold = 1;
 	expect(!give_empty(0, 0, INC_F_WANT), "nothing");

@@ -238,7 +238,7 @@ static void test_joins_moved(void)
 	begin_tree(false, 0, 0, 0, 0);
 	g->cfg.ancestor = 5;
 	g->old_size = RANKS;
-	m.join.shrink = 1;
+	m.join.flags |= INC_JOIN_SHRINK;
 	m.join.move = 0;
 	m.join.lineage = cpu_to_be64(5);
 	code = netinc_group_join(g, &pkt, &m.join, &peer, net.now, &detail);

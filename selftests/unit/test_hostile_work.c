@@ -25,7 +25,7 @@ static void test_results_per_buffer(void)
 	struct netinc_pay pay = { .flags = INC_F_RETRANS };
 	u32 i;
 
-	env_begin(2, 1, MANY, 0);
+	env_begin(2, 2, MANY, 0);
 	for (i = 0; i < MANY; i++) {
 		env_give(0, i, 0);
 		env_give(1, i, 0);
@@ -54,7 +54,7 @@ static void test_work_per_buffer(void)
 	struct netinc_pkt pkt = env_pkt(0);
 	u32 taken = 0, i;
 
-	env_begin(2, 1, MANY, 0);
+	env_begin(2, 2, MANY, 0);
 	pkt.flags = INC_F_WANT;
 	pkt.len = 0;
 	pkt.dop = INC_OP_NONE;
@@ -76,7 +76,7 @@ static void test_work_of_eviction(void)
 	int err;
 
 	for (left = 1; left < 3; left++) {
-		env_begin(2, 1, W, 0);
+		env_begin(2, 2, W, 0);
 		env.room = 1;
 		expect(!env_give(0, 2, 0), "payload of a younger block");
 		pay.obj = env_new(1);
@@ -121,7 +121,7 @@ static void test_looks_of_status(void)
 	u32 i, n;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		env_begin(2, 1, MANY, 0);
+		env_begin(2, 2, MANY, 0);
 		for (n = 0; n < MANY; n++)
 			env_give(0, n, 0);
 		env_seen = env.logged;
@@ -142,7 +142,7 @@ static void test_results_of_probes(void)
 {
 	u32 i;
 
-	env_begin(2, 1, MANY, 0);
+	env_begin(2, 2, MANY, 0);
 	for (i = 0; i < MANY; i++) {
 		env_give(0, i, 0);
 		env_give(1, i, 0);
@@ -174,7 +174,7 @@ static void test_results_too_late(void)
 	struct netinc_pkt pkt = env_pkt(0);
 	u32 i;
 
-	env_begin(2, 1, MANY, 0);
+	env_begin(2, 2, MANY, 0);
 	for (i = 0; i < MANY; i++)
 		env_give(0, i, 1000);
 	expect(netinc_agg_pass(&env.agg, 5000, 6000) == NETINC_NO_RANK &&
@@ -229,7 +229,7 @@ static void test_nacks_per_buffer(void)
 	u32 child, i, from;
 	u64 q;
 
-	env_begin(3, 1, MANY, 0);
+	env_begin(3, 3, MANY, 0);
 	for (child = 0; child < 2; child++) {
 		netinc_agg_buffer_begin(&env.agg);
 		give_odd(child, 0, 2, 1000);
@@ -260,7 +260,7 @@ static void test_looks_of_nack(void)
 {
 	u32 looks = MANY / 2 - 1;
 
-	env_begin(2, 1, MANY, 0);
+	env_begin(2, 2, MANY, 0);
 	netinc_agg_buffer_begin(&env.agg);
 	give_odd(0, 0, MANY / 2, 1000);
 	netinc_agg_packet_end(&env.agg, 0, 1000);

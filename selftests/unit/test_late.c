@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Late children of an aggregator: who is charged with what. */
+#include "reduce/reduce.h"
 #include "agg_env.h"
 
 #define W	8u
@@ -7,7 +8,7 @@
 
 static void begin(u32 children)
 {
-	env_begin(children, 1, W, 0);
+	env_begin(children, children, W, 0);
 	env_seen = 0;
 }
 
@@ -66,7 +67,7 @@ static void test_alone(void)
 	env_end();
 }
 
-/* Wide partials: the parts of a child are one contribution. */
+/* The parts of a child are one contribution, which comes with the last of them. */
 static void test_parts(void)
 {
 	struct netinc_pkt pkt = env_pkt(0);
@@ -79,13 +80,23 @@ static void test_parts(void)
 	};
 	u32 i;
 
-	env_begin(2, 3, W, 0);
+	env_begin(2, 6, W, 0);
+	for (i = 0; i < 2; i++) {
+		env.agg.child[i].parts = 3;
+		env.agg.child[i].further = 2 + 2 * i;
+	}
+	for (i = 0; i < 6; i++)
+		env.agg.operand[i] = (struct netinc_operand){ i, 1 };
+	pkt.flags |= INC_F_PART;
+	pkt.dtype = INC_TYPE_F32;
 	for (i = 0; i < ARRAY_SIZE(in); i++) {
 		pkt.part = in[i].part;
 		expect(!env_contrib(in[i].child, pkt, i, in[i].at), "contribution %u", i);
 	}
 	expect_late(0, 1, 400, 400);
 	pkt = env_pkt(1);
+	pkt.flags |= INC_F_PART;
+	pkt.dtype = INC_TYPE_F32;
 	for (i = 0; i < 3; i++) {
 		pkt.part = i;
 		env_contrib(0, pkt, i, 1000 + i);

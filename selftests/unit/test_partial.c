@@ -7,7 +7,7 @@
 
 static void begin(u32 children)
 {
-	env_begin(children, 1, W, 0);
+	env_begin(children, children, W, 0);
 	env_seen = 0;
 }
 

@@ -169,6 +169,40 @@ static void test_refuse(void)
 	expect(env.ep.error.code == INC_ERR_NODE_GONE, "code %u", env.ep.error.code);
 }
 
+/* A rank that asks for the order of the ranks ends a group that has another one. */
+static void test_order(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body;
+	const struct sent *s;
+
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	s = expect_sent(INC_PKT_JOIN);
+	expect(!((const struct inc_join *)s->body)->flags, "it asks for an order");
+	begin(0);
+	env.ep.cfg.canonical = true;
+	netinc_ep_connect(&env.ep, env.now);
+	s = expect_sent(INC_PKT_JOIN);
+	expect(((const struct inc_join *)s->body)->flags == INC_JOIN_CANONICAL, "it does not ask");
+	pkt.child = RANK;
+	body = ready_body(0);
+	body.height = 1 | INC_READY_TREE_ORDER;
+	expect(!control(pkt, &body, sizeof(body)), "READY");
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.refused == INC_REFUSE_ORDER, "refused: %u", env.ep.refused);
+	s = expect_sent(INC_PKT_ABORT);
+	expect(s->pkt.cookie == UP && s->pkt.epoch == pkt.epoch, "not as a member");
+	/* and takes one that has it, over several nodes or not */
+	for (body.height = 0; body.height < 2; body.height++) {
+		begin(0);
+		env.ep.cfg.canonical = true;
+		netinc_ep_connect(&env.ep, env.now);
+		expect(!control(pkt, &body, sizeof(body)), "READY");
+		expect_state(INC_STATE_READY);
+	}
+}
+
 /* A rank goes on in a group with fewer: it asks as who it was, and is told who it is. */
 static void test_shrink(void)
 {
@@ -198,7 +232,7 @@ static void test_shrink(void)
 	netinc_ep_connect(&env.ep, env.now);
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
-	expect(s->pkt.child == RANK && !s->pkt.epoch && j->shrink == 1 &&
+	expect(s->pkt.child == RANK && !s->pkt.epoch && j->flags == INC_JOIN_SHRINK &&
 	       be64_to_cpu(j->lineage) == 6 && be32_to_cpu(j->move) == 3 &&
 	       be32_to_cpu(j->size) == SIZE && j->fallback == INC_FALLBACK_EDGE &&
 	       be32_to_cpu(j->dead_ms) == DEAD && be32_to_cpu(j->late_ms) == 9,
@@ -225,7 +259,7 @@ static void test_shrink(void)
 	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
 	s = expect_sent(INC_PKT_JOIN);
 	j = (const void *)s->body;
-	expect(s->pkt.child == 1 && !j->shrink && be64_to_cpu(j->lineage) == 7 &&
+	expect(s->pkt.child == 1 && !j->flags && be64_to_cpu(j->lineage) == 7 &&
 	       be32_to_cpu(j->size) == 3,
 	       "JOIN as child %u", s->pkt.child);
 	/* out */
@@ -521,8 +555,8 @@ static void test_same_time(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_shrink),
-	KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_told_pause),
+	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
+	KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_told_pause),
 	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_same_time),
 };
 

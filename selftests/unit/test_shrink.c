@@ -25,7 +25,7 @@ static struct inc_join shrink_of(u32 rank)
 {
 	struct inc_join j = join_of(rank, 0);
 
-	j.shrink = 1;
+	j.flags |= INC_JOIN_SHRINK;
 	j.lineage = cpu_to_be64(PAST);
 	j.srtt = cpu_to_be32(1000 + rank);
 	return j;

@@ -16,7 +16,7 @@ static u64 first_after(u64 q)
 
 static void begin(u64 start)
 {
-	env_begin(CHILDREN, 1, W, start);
+	env_begin(CHILDREN, CHILDREN, W, start);
 	env.agg.tree = TREE;
 	netinc_spread_init(&env.agg.spread, TREES, W);
 	netinc_agg_start(&env.agg, start);

@@ -271,9 +271,9 @@ static void test_branch_check(void)
 	expect(netinc_group_is_branch(&env.g) && env.g.state == INC_GROUP_ACTIVE, "state %u",
 	       env.g.state);
 	expect(!check_from(1, 2, cookie, 1), "a member");
-	expect(env.g.members[1].ranks == 1 && env.g.agg.child[1].weight == 1,
+	expect(env.g.members[1].ranks == 1 && env.g.agg.operand[1].weight == 1,
 	       "it stands for %u ranks, its contributions for %u", env.g.members[1].ranks,
-	       env.g.agg.child[1].weight);
+	       env.g.agg.operand[1].weight);
 	expect(check_from(1, 1, cookie, 1) == -INC_C_DROP_EPOCH, "another tree");
 	expect(check_from(1, 0, cookie, 1) == -INC_C_DROP_EPOCH, "the first tree");
 	expect(check_from(0, 2, cookie, 0) == -INC_C_DROP_COOKIE, "the cookie of somebody else");

@@ -74,9 +74,9 @@ static void test_order(void)
 		form_tree(cases[k].chain, cases[k].at[0], cases[k].at[1], cases[k].at[2],
 			  cases[k].at[3]);
 		for (i = 0; i < 2; i++)
-			expect(g->agg.child[i].weight == cases[k].weight[i],
+			expect(g->agg.operand[i].weight == cases[k].weight[i],
 			       "case %u: child %u of the root has weight %u", k, i,
-			       g->agg.child[i].weight);
+			       g->agg.operand[i].weight);
 		for (i = 0; i < RANKS; i++)
 			expect(netinc_ready_tree_order(&net.told[i].ready) == cases[k].tree,
 			       "case %u: order of rank %u", k, i);
@@ -85,6 +85,101 @@ static void test_order(void)
 			       "case %u: order of node %u", k, i);
 		end_tree();
 	}
+}
+
+/* The root folds @n operands, of these inputs and weights; those of nodes make so many parts. */
+static void expect_parts(u32 k, const struct netinc_operand *right, u32 n, const u32 *parts)
+{
+	const struct netinc_agg *agg = &net.node[0].g.agg;
+	u32 i;
+
+	expect(agg->inputs == n && agg->nparts == 1, "case %u: %u operands, %u parts", k,
+	       agg->inputs, agg->nparts);
+	for (i = 0; i < n && i < agg->inputs; i++)
+		expect(agg->operand[i].input == right[i].input &&
+		       agg->operand[i].weight == right[i].weight,
+		       "case %u: operand %u is input %u, of weight %u", k, i,
+		       agg->operand[i].input, agg->operand[i].weight);
+	for (i = 1; i < NODES; i++)
+		expect(!parts[i - 1] || net.node[i].g.agg.nparts == parts[i - 1],
+		       "case %u: node %u sends %u parts", k, i, net.node[i].g.agg.nparts);
+}
+
+/* If one rank asks for it, the order is that of the tree over the ranks wherever they are. */
+static void test_canonical(void)
+{
+	static const struct {
+		bool chain;
+		u32 at[RANKS], parts[NODES - 1], n;
+		struct netinc_operand operand[RANKS];
+	} cases[] = {
+		{ false, { 1, 2, 1, 2 }, { 2, 2 }, 4, { { 0, 1 }, { 1, 1 }, { 2, 1 }, { 3, 1 } } },
+		{ false, { 1, 1, 1, 2 }, { 2, 1 }, 3, { { 0, 2 }, { 2, 1 }, { 1, 1 } } },
+		{ false, { 2, 1, 1, 1 }, { 2, 1 }, 3, { { 0, 1 }, { 1, 1 }, { 2, 2 } } },
+		{ false, { 1, 2, 2, 1 }, { 2, 2 }, 4, { { 0, 1 }, { 1, 1 }, { 3, 1 }, { 2, 1 } } },
+		{ true, { 0, 1, 2, 0 }, { 2, 1 }, 4, { { 0, 1 }, { 1, 1 }, { 3, 1 }, { 2, 1 } } },
+		{ false, { 1, 1, 2, 2 }, { 1, 1 }, 2, { { 0, 2 }, { 1, 2 } } },
+	};
+	u32 i, k;
+
+	for (k = 0; k < RANKS * ARRAY_SIZE(cases); k++) {
+		i = k / RANKS;
+		begin_tree(cases[i].chain, cases[i].at[0], cases[i].at[1], cases[i].at[2],
+			   cases[i].at[3]);
+		net.asks = 1u << k % RANKS;
+		join_all();
+		expect_parts(i, cases[i].operand, cases[i].n, cases[i].parts);
+		for (i = 0; i < RANKS; i++)
+			expect(!netinc_ready_tree_order(&net.told[i].ready), "rank %u has another order",
+			       i);
+		end_tree();
+	}
+}
+
+/* All join; what @node says of its ranks is that there are too many parts. */
+static void join_with_many_parts(u32 node)
+{
+	struct inc_join *join;
+	struct frame *f;
+	u32 i;
+
+	for (i = 0; i < RANKS; i++)
+		expect(!join_from(i, 0), "JOIN of rank %u", i);
+	while (!net.told[0].readies) {
+		if (net.first == net.last)
+			tick_nodes();
+		f = &net.queue[net.first % QUEUE];
+		join = (struct inc_join *)f->body;
+		if (net.first == net.last)
+			continue;
+		if (f->pkt.type == INC_PKT_JOIN && f->from == node) {
+			join->below |= INC_JOIN_TREE_ORDER;
+			join->flags |= INC_JOIN_MANY_PARTS;
+		}
+		deliver();
+	}
+	pump();
+	for (i = 0; i < RANKS; i++)
+		expect(net.told[i].readies && netinc_ready_tree_order(&net.told[i].ready),
+		       "rank %u has an order that cannot be had", i);
+}
+
+/* A node below would need more parts than there can be: all are told of another order. */
+static void test_many_parts(void)
+{
+	begin_tree(false, 1, 2, 1, 2);
+	net.asks = ~0u;
+	join_with_many_parts(1);
+	end_tree();
+}
+
+/* Likewise if it is two levels below, and nobody there has asked for the order. */
+static void test_many_parts_below(void)
+{
+	begin_tree(true, 2, 1, 2, 0);
+	net.asks = 1u << 3;
+	join_with_many_parts(2);
+	end_tree();
 }
 
 /* The lowest node that all come to is the root, and its parent need not wait for it. */
@@ -592,6 +687,9 @@ static void test_left(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_any_order),
 	KTAP(test_order),
+	KTAP(test_canonical),
+	KTAP(test_many_parts),
+	KTAP(test_many_parts_below),
 	KTAP(test_all_local),
 	KTAP(test_refused),
 	KTAP(test_who_is_missing),

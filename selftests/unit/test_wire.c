@@ -61,6 +61,8 @@ static void random_packet(struct netinc_pkt *p)
 	}
 	if (p->type != INC_PKT_RESULT)
 		p->flags &= ~INC_F_PARTIAL;
+	if (p->type != INC_PKT_CONTRIB || (p->flags & INC_F_LEAVE))
+		p->flags &= ~INC_F_PART;
 	p->dtype = ktap_below(__INC_TYPE_MAX);
 	p->dop = ktap_below(__INC_OP_MAX);
 	p->mode = ktap_random() & INC_MODE_WIRE;
@@ -72,6 +74,12 @@ static void random_packet(struct netinc_pkt *p)
 	}
 	if (p->type != INC_PKT_CONTRIB || !(p->flags & INC_F_PAYLOAD))
 		p->flags &= ~INC_F_WIDE;
+	if (p->flags & INC_F_PART) {
+		p->flags &= ~INC_F_FINAL;
+		p->span = 1;
+	} else {
+		p->part = 0;
+	}
 	if (ktap_random() & 1) {
 		p->flags |= INC_F_DESC;
 		p->span = 1;
@@ -146,12 +154,14 @@ static void test_malformed(void)
 		header()->span = 0;
 		refused(len, INC_C_DROP_MALFORMED, "span 0");
 		valid(type, &p);
-		header()->part = INC_MAX_PARTS;
-		refused(len, INC_C_DROP_MALFORMED, "part 64");
-		valid(type, &p);
+		if (netinc_is_data(type)) {
+			header()->part = 1;
+			refused(len, INC_C_DROP_MALFORMED, "part 1 of what has no parts");
+			valid(type, &p);
+		}
 		header()->flags = cpu_to_be16(INC_F_AUTH);
 		refused(len, INC_C_DROP_MALFORMED, "flag AUTH");
-		header()->flags = cpu_to_be16(0x0400);
+		header()->flags = cpu_to_be16(0x0800);
 		refused(len, INC_C_DROP_MALFORMED, "unknown flag");
 		valid(type, &p);
 		header()->len = cpu_to_be16(INC_MAX_BLOCK + 1);
@@ -206,6 +216,16 @@ static void test_malformed_data(void)
 	refused(data(&p, INC_F_DESC, 0, 2), INC_C_DROP_MALFORMED, "descriptor for two blocks");
 	refused(data(&p, INC_F_FINAL, 0, 1), INC_C_DROP_MALFORMED, "empty FINAL");
 	refused(data(&p, INC_F_PARTIAL, 0, 1), INC_C_DROP_MALFORMED, "a partial contribution");
+	refused(data(&p, INC_F_PART, 0, 2), INC_C_DROP_MALFORMED, "a part of two blocks");
+	refused(data(&p, INC_F_PART | INC_F_LEAVE, 0, 1), INC_C_DROP_MALFORMED, "a part of LEAVE");
+	refused(data(&p, INC_F_PART | INC_F_FINAL | INC_F_PAYLOAD, 8, 1), INC_C_DROP_MALFORMED,
+		"a part of what is final");
+	len = data(&p, INC_F_PART, 0, 1);
+	refused(len, 0, "a part");
+	header()->part = 255;
+	refused(len, 0, "the last part");
+	header()->vertype = INC_WIRE_VERSION << 4 | INC_PKT_RESULT;
+	refused(len, INC_C_DROP_MALFORMED, "a part of a result");
 	refused(data(&p, 0, 0, 0xffff), 0, "credit");
 	len = data(&p, INC_F_PAYLOAD, 8, 1);
 	refused(len, 0, "valid");

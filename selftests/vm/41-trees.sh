@@ -114,6 +114,48 @@ coll() {
 	check "$name: no node keeps the group" wait_for 60 no_groups_anywhere
 }
 
+# Types of which the last bits of a sum depend on the order.
+FLOATS=(--type "f32,f64,f16,bf16,f8e4m3,c32" --op "sum,prod,avg"
+	--coll "allreduce,reduce,reduce-scatter,scan")
+
+in_canonical_order() {
+	local -x INC_ORDER=canonical
+
+	"$@"
+}
+
+parts() {
+	local ns n=0
+
+	for ns in "$@"; do n=$((n + $(counter "$ns" parts))); done
+	echo "$n"
+}
+
+# canonical RANKS LEAVES NODE...: the bits are those of one node, and the nodes send parts for that.
+canonical() {
+	local n=$1 leaves=$2 before
+
+	shift 2
+	before=$(parts "$@")
+	at_leaves "$n" "$leaves"
+	in_canonical_order run_ranks "$n" inc-coll --quiet --timeout 20000 --seed "$RANDOM" \
+		--ops "$OPS" "${FLOATS[@]}" &&
+		expect "parts that were sent" "$(($(parts "$@") - before))" -gt 0 &&
+		wait_for 60 no_groups_anywhere
+}
+
+# What does not depend on the order goes up in one, also where others have parts.
+whole() {
+	local before
+
+	before=$(parts l1 l2)
+	at_leaves 4 2
+	in_canonical_order run_ranks 4 inc-coll --quiet --timeout 20000 --seed "$RANDOM" \
+		--ops "$OPS" --type i32,u64 &&
+		expect "parts of integers" "$(($(parts l1 l2) - before))" -eq 0 &&
+		wait_for 60 no_groups_anywhere
+}
+
 # ranks_at_leaves RANKS LEAVES PROGRAM...
 ranks_at_leaves() {
 	local n=$1 leaves=$2
@@ -218,15 +260,16 @@ lost() {
 }
 
 # while_working COMMAND...: what happens to a job that works until that is over. Integers, since
-# floats are folded in another order at the edge than in the tree.
+# floats are folded in another order at the edge than in the tree, unless they ask for one.
 while_working() {
-	local ret=0
+	local what=(--type "i8,u16,i32,u64") ret=0
 
+	[ -z "${INC_ORDER:-}" ] || what=("${FLOATS[@]}")
 	rm -f "$INC_TMP/over"
 	BLOCKS=$(counter sw blocks)
 	at_leaves 4 2
 	start_ranks 4 inc-coll --quiet --timeout 60000 --seed "$RANDOM" --ops 100 --max 10000 \
-		--type i8,u16,i32,u64 --until "$INC_TMP/over"
+		"${what[@]}" --until "$INC_TMP/over"
 	wait_for 60 blocks_flow && "$@" || ret=1
 	touch "$INC_TMP/over"
 	wait_ranks && return "$ret"
@@ -333,6 +376,8 @@ with_fallback() {
 	check "the spine's node is there again: back in the tree" returns lose_spine restore_spine
 	check "a leaf's node is there again: back in the tree" returns lose_leaf restore_leaf
 	check "the spine's node is heard again: back in the tree" returns silence_spine hear_spine
+	check "floats in canonical order, there and back" in_canonical_order returns lose_leaf \
+		restore_leaf
 }
 
 # topo_of NAMESPACE ADDR...: what `inc topo` finds, without what differs from run to run
@@ -438,6 +483,12 @@ two_levels() {
 	coll "2 leaves, 2 ranks" 2 2 "(0),(1)"
 	coll "2 leaves, 3 ranks" 3 2 "(0,2),(1)"
 	coll "2 leaves, 12 ranks, 3 on each host" 12 2 "(0,2,4,6,8,10),(1,3,5,7,9,11)"
+	check "floats in canonical order, ranks dealt out in turn" canonical 4 2 l1 l2
+	check "floats in canonical order, 12 ranks" canonical 12 2 l1 l2
+	set_up inc -n l1 node set dev br0 max-memory 64K
+	check "floats in canonical order, little memory" canonical 12 2 l1 l2
+	set_up inc -n l1 node set dev br0 max-memory 64M
+	check "integers go up whole" whole
 	check "a leaf sends up one stream" one_stream
 	check "a group of one leaf stays there" all_at_one_leaf
 	at_leaves 4 2
@@ -447,6 +498,7 @@ two_levels() {
 	set_up between_nodes loss 5%
 	BEFORE=$(counter l1 contribs_resent)
 	coll "loss between nodes" 4 2 "(0,2),(1,3)"
+	check "loss between nodes that send parts" canonical 4 2 l1 l2
 	check "what was lost was sent again" expect "contributions sent again" \
 		"$(counter l1 contribs_resent)" -gt "$BEFORE"
 	set_up between_nodes delay 2ms reorder 20% 50%
@@ -581,6 +633,8 @@ three_levels() {
 		--max 9000 \
 		--type f16,bf16,f8e4m3,f8e5m2,i8,u16 --op sum,prod,avg \
 		--coll allreduce,reduce,reduce-scatter
+	in_canonical_order line "3 levels, floats in canonical order" --ops "$OPS" "${FLOATS[@]}"
+	check "a node in the middle sends parts" expect "parts of l1" "$(parts l1)" -gt 0
 	line "3 levels, ranks that disagree" --errors
 	check "a place above that never answers is named" never_answered
 	set_up inc -n sw node set dev all late 1500 late-policy fail
@@ -624,6 +678,10 @@ own_nodes() {
 	ranks_at_own_nodes
 	check "a node on each host" run_ranks 8 inc-coll --quiet --timeout 20000 --seed "$RANDOM" \
 		--ops "$OPS" --tree "(0,2,4,6),(1,3,5,7)"
+	ranks_at_own_nodes
+	check "a node on each host, floats in canonical order" in_canonical_order \
+		run_ranks 8 inc-coll --quiet --timeout 20000 --seed "$RANDOM" --ops "$OPS" \
+		"${FLOATS[@]}"
 	ranks_at_own_nodes
 	check "a node on each host: one stream leaves it" one_stream_for_host
 }

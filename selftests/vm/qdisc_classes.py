@@ -40,7 +40,7 @@ def t_port(lab):
 @test("what no node would take for INC is other, whatever its port")
 def t_not_inc(lab):
     lab.fresh()
-    bad = [pk.inc(version=0), pk.inc(version=2), pk.inc(kind=0), pk.inc(flags=0x401),
+    bad = [pk.inc(version=0), pk.inc(version=2), pk.inc(kind=0), pk.inc(flags=0x801),
            pk.inc(flags=0x8001), pk.inc(span=0), pk.inc(span=2), pk.inc(length=44),
            pk.inc(length=52), pk.inc(flags=0),
            pk.inc("join", 48), pk.inc("ready", 60), pk.inc()[:47], pk.inc()[:1], b"", b"\0" * 48,

@@ -88,7 +88,7 @@ def t_addresses(lab):
     fails(errno.EINVAL, rank.connect, good[:16])
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
-                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=8),
+                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x10),
                 sockaddr(1, 0, 1, flags=0x8000),
                 sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
                 sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1),

@@ -625,6 +625,7 @@ void host_start(struct sim *sim, u32 rank)
 		.block = sim->plan.block[rank],
 		.super_packet = sim->plan.super_packet,
 		.first_block = sim->plan.first_block,
+		.canonical = sim->plan.tree.asks >> rank & 1,
 	};
 
 	host_free(h);

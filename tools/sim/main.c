@@ -42,7 +42,7 @@ static void print_usage(int status)
 		"What can be set; mishaps=N: things go wrong N times at most, spare=N: but not that time, dice=N: other random\n"
 		"decisions, only=N: of the rounds, only this one, drop: without this operation, agree: ranks do so about it,\n"
 		"tree=N: N nodes in a tree, 0: one node (takes standbys=0, networks=0 and late-ms=0), at=N: all ranks are at that node,\n"
-		"shift=N: at another one in round 1, fault-node: to which a fault of a node happens:\n");
+		"shift=N: at another one in round 1, asks=N: ranks that ask for the canonical order, fault-node: to which a fault of a node happens:\n");
 	override_names(to);
 	exit(status);
 }
@@ -167,6 +167,7 @@ static void report(const struct totals *t, double time)
 		{ "out of memory", INC_C_DROP_MEMORY }, { "blocks partial", INC_C_BLOCKS_PARTIAL },
 		{ "too late", INC_C_DROP_TOO_LATE }, { "moves", INC_C_MOVES },
 		{ "contributed from what is retained", INC_C_RETAINED_SENT },
+		{ "parts of partials", INC_C_PARTS },
 	};
 	u32 i;
 

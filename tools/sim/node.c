@@ -269,7 +269,7 @@ static int may_found(const struct sim *sim, u32 place, const struct netinc_pkt *
 	struct netinc_settings settings = netinc_settings_from_join(join);
 	u32 size = be32_to_cpu(join->size);
 
-	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || join->shrink)
+	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || netinc_join_shrinks(join))
 		return INC_REFUSE_SIZE;
 	if (!join->lineage)
 		return 0;

@@ -51,7 +51,8 @@ void node_queue_empty(struct node *n, u32 to, const struct netinc_pkt *pkt);
 /* node_up.c */
 /* Control packets and partials to the parent. */
 void node_send_up(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u32 len);
-void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again);
+void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+		       bool again);
 /* A result has come from the parent: it is that of the partial which has gone up. */
 void node_verify_taken(struct netinc_agg *agg, const struct netinc_slot *slot);
 /* A frame from the parent. */

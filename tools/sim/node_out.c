@@ -165,18 +165,23 @@ static bool has_desc(const struct node *n, const struct netinc_slot *slot)
 
 /* Memory for the result of @slot, or its partial. @from: has the descriptor, if there is one */
 static bool result_new(struct netinc_agg *agg, struct netinc_slot *slot,
-		       const struct netinc_pay *from, bool up)
+		       const struct netinc_pay *from, bool up, u32 part)
 {
 	struct node *n = node_of_agg(agg);
 	u16 desc = has_desc(n, slot) ? INC_F_DESC : 0;
+	struct netinc_pkt pkt;
 	struct dgram *d;
 
 	if (sim_happens(n->sim, n->sim->plan.fail_fold))
 		return false;
+	if (up)
+		netinc_agg_up_header(agg, slot, part, &pkt);
+	else
+		netinc_agg_result_header(agg, slot, true, &pkt);
 	slot->result = (struct netinc_pay){
 		.kind = NETINC_PAY_RESULT,
-		.len = slot->len * (up ? slot->wider : 1),
-		.flags = (slot->flags & INC_F_PAYLOAD) | desc,
+		.len = pkt.len,
+		.flags = (pkt.flags & INC_F_PAYLOAD) | desc,
 	};
 	d = dgram_new(n->sim, netinc_pay_off(&slot->result) + round_up(slot->result.len, 4u));
 	if (desc)
@@ -197,7 +202,7 @@ static const struct netinc_pay *with_desc(const struct netinc_agg *agg,
 {
 	u32 i;
 
-	for (i = 0; i < agg->children; i++)
+	for (i = 0; i < agg->inputs; i++)
 		if (slot->in[i].flags & INC_F_DESC)
 			return &slot->in[i];
 	return NULL;
@@ -206,7 +211,7 @@ static const struct netinc_pay *with_desc(const struct netinc_agg *agg,
 static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	verify_slot(node_of_agg(agg), agg, slot);
-	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root))
+	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root, NETINC_WHOLE))
 		return false;
 	memcpy(result_payload(slot), payload(&slot->in[i]), slot->len);
 	return true;
@@ -217,7 +222,7 @@ static bool agg_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 			    const struct netinc_pay *pay)
 {
 	node_verify_taken(agg, slot);
-	if (!result_new(agg, slot, pay, false))
+	if (!result_new(agg, slot, pay, false, NETINC_WHOLE))
 		return false;
 	if (slot->flags & INC_F_PAYLOAD)
 		memcpy(result_payload(slot), payload(pay), slot->len);
@@ -247,52 +252,58 @@ static bool agg_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, true);
 }
 
-/* Children that have elements in the slot; an average is of those. */
-static u32 count_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot)
+/* Operands of @part that have elements in the slot; an average is of those. */
+static u32 count_inputs(const struct netinc_agg *agg, const struct netinc_slot *slot, u32 part)
 {
+	struct netinc_part p = netinc_agg_part(agg, part);
 	u32 i, n = 0;
 
-	for (i = 0; i < agg->children; i++)
-		n += !!(slot->in[i].flags & INC_F_PAYLOAD);
+	for (i = p.from; i < p.to; i++)
+		n += !!(slot->in[agg->operand[i].input].flags & INC_F_PAYLOAD);
 	return n;
 }
 
-static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot,
+static void fold_children(struct netinc_agg *agg, struct netinc_slot *slot, u32 part,
 			  const struct netinc_reduce *r, u32 ranks)
 {
-	bool all = count_inputs(agg, slot) == agg->children;
+	struct netinc_part p = netinc_agg_part(agg, part);
+	bool all = count_inputs(agg, slot, part) == (u32)(p.to - p.from);
+	const struct netinc_pay *in;
 	struct fold_stack f;
 	u32 i;
 
 	fold_stack_init(&f, r, slot->len / r->elem_size);
-	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_PAYLOAD)
+	for (i = p.from; i < p.to; i++) {
+		in = &slot->in[agg->operand[i].input];
+		if (in->flags & INC_F_PAYLOAD)
 			fold_stack_add(&f, &(struct fold_operand){
-				.data = payload(&slot->in[i]),
-				.weight = all ? agg->child[i].weight : 1,
-				.wide = slot->in[i].flags & INC_F_WIDE,
+				.data = payload(in),
+				.weight = all ? agg->operand[i].weight : 1,
+				.wide = in->flags & INC_F_WIDE,
 			});
+	}
 	fold_stack_end(&f, result_payload(slot), ranks, !agg->root);
 }
 
-static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool agg_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
 	const struct netinc_reduce *r =
 		netinc_reduce_find(slot->dtype, slot->dop, slot->mode, true);
 	struct node *node = node_of_agg(agg);
 
 	verify_slot(node, agg, slot);
-	if (!(slot->flags & INC_F_PAYLOAD))
+	if (!(slot->flags & INC_F_PAYLOAD) || !netinc_agg_part_has_elements(agg, slot, part))
 		return !has_desc(node, slot) ||
-		       result_new(agg, slot, with_desc(agg, slot), !agg->root);
+		       result_new(agg, slot, with_desc(agg, slot), !agg->root, part);
 	if (slot->dop == INC_OP_NONE)
 		return agg_move(agg, slot);
 	if (!r)
 		sim_fail(node->sim, "no kernel for type %u, operation %u", slot->dtype, slot->dop);
-	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root))
+	if (!result_new(agg, slot, with_desc(agg, slot), !agg->root, part))
 		return false;
-	fold_children(agg, slot, r, node->sim->plan.tree.nodes ? node->sim->plan.hosts :
-							      count_inputs(agg, slot));
+	fold_children(agg, slot, part, r,
+		      node->sim->plan.tree.nodes ? node->sim->plan.hosts :
+						   count_inputs(agg, slot, part));
 	node->folds++;
 	return true;
 }

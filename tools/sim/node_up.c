@@ -20,10 +20,11 @@ void node_send_up(struct netinc_group *g, const struct netinc_pkt *pkt, const vo
 	node_queue(n, parent_of(n), dgram_build(n->sim, &p, NULL, body));
 }
 
-void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part, bool again)
 {
 	struct netinc_group *g = container_of(agg, struct netinc_group, agg);
-	const struct dgram *d = slot->result.obj;
+	struct netinc_pay partial = netinc_agg_partial(slot, part);
+	const struct dgram *d = partial.obj;
 	struct node *n = node_of(g);
 	struct netinc_pkt pkt;
 
@@ -31,19 +32,19 @@ void node_send_partial(struct netinc_agg *agg, const struct netinc_slot *slot, b
 		.valid = true, .block = slot->q, .epoch = g->epoch, .opseq = slot->opseq,
 		.flags = slot->flags, .len = slot->len, .dtype = slot->dtype,
 	};
-	netinc_agg_up_header(agg, slot, &pkt);
+	netinc_agg_up_header(agg, slot, part, &pkt);
 	pkt.flags |= again ? INC_F_RETRANS : 0;
 	sim_trace(n->sim, "node %u: partial %u, %u bytes, flags %#x", n->place, pkt.psn, pkt.len,
 		  pkt.flags);
-	if (pkt.len != (d ? slot->result.len : 0))
+	if (pkt.len != (d ? partial.len : 0))
 		sim_fail(n->sim, "node %u: the partial of block %llu has %u bytes, not %u",
-			 n->place, (unsigned long long)slot->q, d ? slot->result.len : 0, pkt.len);
+			 n->place, (unsigned long long)slot->q, d ? partial.len : 0, pkt.len);
 	if (!d)
 		node_queue_empty(n, parent_of(n), &pkt);
 	else
 		node_queue(n, parent_of(n),
 			   dgram_build(n->sim, &pkt, (const struct inc_desc *)d->data,
-				       d->data + netinc_pay_off(&slot->result)));
+				       d->data + netinc_pay_off(&partial)));
 }
 
 void node_verify_taken(struct netinc_agg *agg, const struct netinc_slot *slot)

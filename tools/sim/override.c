@@ -47,6 +47,7 @@ static const struct {
 	[SET_LATE_MS] = { "late-ms", OF_PLAN, offsetof(struct plan, late_ms), 4 },
 	[SET_TREE] = { "tree", OF_PLAN, offsetof(struct plan, tree.nodes), 4 },
 	[SET_SHIFT] = { "shift", OF_PLAN, offsetof(struct plan, tree.shift), 4 },
+	[SET_ASKS] = { "asks", OF_PLAN, offsetof(struct plan, tree.asks), 4 },
 	[SET_AT] = { "at", OF_PLAN, 0, 0 },
 	[SET_FAULT] = { "fault", OF_ROUND, offsetof(struct plan_round, fault), 4 },
 	[SET_VICTIM] = { "victim", OF_ROUND, offsetof(struct plan_round, victim), 4 },

@@ -167,7 +167,8 @@ static const u8 *folded(struct ref *r, u32 last)
 		return r->retained->fold[last];
 	r->retained->fold[last] = malloc(n * r->size + 1);
 	if (r->sim->plan.tree.nodes && !netinc_coll_chains(r->op.coll) &&
-	    reference_is_ordered(&r->op) && !is_canonical(r->sim)) {
+	    reference_is_ordered(&r->op) && !r->sim->plan.tree.asks &&
+	    !is_canonical(r->sim)) {
 		fold_deep(r, n, r->retained->fold[last]);
 		return r->retained->fold[last];
 	}

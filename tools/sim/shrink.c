@@ -192,6 +192,7 @@ static bool smaller_tree(struct shrink *s)
 	if (try(s, SET_TREE, 0, 0, 0))
 		return true;
 	any |= try(s, SET_SHIFT, 0, 0, 0);
+	any |= try(s, SET_ASKS, 0, 0, 0);
 	for (n = 2; n < nodes; n++) {
 		if (try(s, SET_TREE, 0, 0, n)) {
 			any = true;

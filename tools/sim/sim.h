@@ -192,6 +192,7 @@ struct plan_tree {
 	u32 shift;		/* in the next one it is as many further */
 	u32 narrow[SIM_MAX_NODES];	/* its window is so many times half the largest */
 	u32 block[SIM_MAX_NODES];	/* bytes of payload that its way to the parent carries */
+	u32 asks;		/* bit i: rank i asks for INC_ORDER_CANONICAL */
 };
 
 struct plan {
@@ -332,6 +333,7 @@ enum set {
 	SET_LATE_MS,
 	SET_TREE,		/* nodes of the tree, 0: none */
 	SET_SHIFT,
+	SET_ASKS,
 	SET_AT,			/* all ranks are at this one */
 	SET_FAULT, SET_VICTIM, SET_LEAVE_AFTER, SET_FAULT_AT, SET_FAULT_WHEN, SET_PAUSE,
 	SET_FAULT_NODE,

@@ -105,7 +105,7 @@ static void guess(struct sim *sim)
 		join->size = cpu_to_be32(sim->plan.hosts);
 		join->block = cpu_to_be16(sim->plan.block[0]);
 		join->lineage = one_of(sim, 2) ? 0 : cpu_to_be64(hostile_random(sim));
-		join->shrink = 0;
+		join->flags &= ~INC_JOIN_SHRINK;
 	}
 	send_as(sim, goes_up(type), dgram_build(sim, &pkt, NULL, body));
 }

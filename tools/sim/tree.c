@@ -130,6 +130,9 @@ void tree_pick(struct sim *sim)
 		if (one_in(sim, 2))
 			pick_edge(sim);
 	}
+	/* one is enough */
+	if (one_in(sim, 2))
+		p->tree.asks = one_in(sim, 2) ? ~0u : 1u << sim_below(sim, SIM_MAX_HOSTS);
 	sim->random = random;
 }
 
@@ -145,7 +148,11 @@ void tree_fit(struct sim *sim)
 	p->tree.shift = p->tree.nodes ? p->tree.shift % p->tree.nodes : 0;
 	for (i = 0; i < SIM_MAX_HOSTS; i++)
 		p->tree.at[i] = p->tree.nodes ? p->tree.at[i] % p->tree.nodes : 0;
-	for (i = 0; i < p->rounds && p->tree.nodes && p->fallback; i++)
+	p->tree.asks &= p->tree.nodes ? (u32)((1ull << p->hosts) - 1) : 0;
+	/* who lies may not ask, or be the one that did */
+	if (p->hostile.who && p->tree.asks != (u32)((1ull << p->hosts) - 1))
+		p->tree.asks = 0;
+	for (i = 0; i < p->rounds && p->tree.nodes && p->fallback && !p->tree.asks; i++)
 		pick_unordered(&p->round[i]);
 	for (i = 0; i < p->rounds; i++)
 		p->round[i].fault_node = p->tree.nodes ? p->round[i].fault_node % p->tree.nodes : 0;
@@ -156,6 +163,8 @@ void tree_print(const struct sim *sim)
 	const struct plan_tree *t = &sim->plan.tree;
 	u32 i, r;
 
+	if (t->asks)
+		printf("# canonical order, bit i is set if rank i asks for it: %#x\n", t->asks);
 	for (i = 0; i < t->nodes; i++) {
 		printf("# node %u: ", i);
 		if (i)

@@ -192,7 +192,21 @@ static u32 length_of(const struct netinc_slot *slot, const struct netinc_pay *in
 	return in->flags & INC_F_WIDE && r ? slot->len / r->elem_size * r->acc_size : slot->len;
 }
 
-/* What child @i has contributed, as its own header says. */
+/* The child that input @i is of. */
+static u32 number_of_input(const struct netinc_agg *agg, u32 i)
+{
+	u32 child;
+
+	if (i < agg->children)
+		return agg->child[i].number;
+	for (child = 0; child < agg->children; child++)
+		if (i >= agg->child[child].further &&
+		    i < agg->child[child].further + agg->child[child].parts - 1)
+			break;
+	return agg->child[child].number;
+}
+
+/* What input @i has contributed, as its own header says. */
 static void verify_input(struct node *n, const struct netinc_agg *agg,
 			 const struct netinc_slot *slot, u32 i)
 {
@@ -210,7 +224,7 @@ static void verify_input(struct node *n, const struct netinc_agg *agg,
 	}
 	if (netinc_parse(d->data, d->len, &pkt))
 		sim_fail(n->sim, "node %u holds what does not parse", n->place);
-	if (pkt.child != agg->child[i].number || pkt.psn != (u32)slot->q ||
+	if (pkt.child != number_of_input(agg, i) || pkt.psn != (u32)slot->q ||
 	    pkt.opseq != slot->opseq || pkt.sig != slot->sig || pkt.tree != agg->tree)
 		sim_fail(n->sim,
 			 "node %u: block %llu of operation %u has a contribution to psn %u of operation %u",
@@ -228,7 +242,7 @@ void verify_slot(struct node *n, const struct netinc_agg *agg, const struct neti
 	bool payload = false;
 	u32 i;
 
-	for (i = 0; i < agg->children; i++) {
+	for (i = 0; i < agg->inputs; i++) {
 		payload |= slot->in[i].flags & INC_F_PAYLOAD;
 		verify_input(n, agg, slot, i);
 	}

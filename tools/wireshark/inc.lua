@@ -12,7 +12,6 @@ local inc = Proto("inc", "In-Network Collectives")
 local VERSION = 1
 local HEADER = 48
 local DESCRIPTOR = 32
-local MAX_PARTS = 64
 local MAX_BLOCK = 16384
 local NOBODY = 0xffffffff
 -- so many elements of a payload, and lines of a list, are shown
@@ -69,7 +68,7 @@ local error_texts = {
 
 local refuse_codes = {
 	"NO_NODE", "UNKNOWN", "RANK_TAKEN", "SIZE", "KEY", "LIMIT", "BUSY", "BLOCK", "MOVED",
-	"RANK_DEAD", "OUT", "TENANT", "QUOTA", "NEXT", "TREE",
+	"RANK_DEAD", "OUT", "TENANT", "QUOTA", "NEXT", "TREE", "ORDER",
 }
 
 local refuse_texts = {
@@ -88,6 +87,7 @@ local refuse_texts = {
 	QUOTA = "the tenant has as much as it may",
 	NEXT = "the first block without result is wrong",
 	TREE = "a node is no child of this group",
+	ORDER = "folds do not follow the order of the ranks",
 }
 
 -- Flags of the header: mask, name, what it says.
@@ -102,9 +102,10 @@ local FLAGS = {
 	{ 0x0080, "ece", "Congestion met by results" },
 	{ 0x0100, "partial", "Partial: not of all ranks" },
 	{ 0x0200, "wide", "Wide: accumulators" },
+	{ 0x0400, "part", "Part: one of several" },
 	{ 0x8000, "auth", "Authentication tag (reserved)" },
 }
-local KNOWN_FLAGS = 0x03ff
+local KNOWN_FLAGS = 0x07ff
 local MODE_SATURATE = 0x01
 local STALE = 0x80
 
@@ -153,7 +154,7 @@ local STRUCTS = {
 		{ "srtt", 4, "Smoothed round trip", unit = " us" },
 		{ "block", 2, "Bytes of a block that the path carries" },
 		{ "fallback", 1, "Fallback", names = fallbacks },
-		{ "shrink", 1, "Shrink" },
+		{ "flags", 1, "Flags", how = "hex" },
 		{ "move", 4, "Move" },
 		{ "late_policy", 1, "Late policy", names = late_policies },
 		{ "below", 1, "Below", how = "hex" },
@@ -321,6 +322,9 @@ flag("inc.desc.mode.counts", "Counts differ from rank to rank", 8, 0x02)
 flag("inc.desc.mode.counts_phase", "Exchange of counts", 8, 0x80)
 field("inc.join.below.height", ProtoField.uint8, "Levels of nodes from the sender down",
 	base.DEC, nil, 0x0f)
+flag("inc.join.flags.shrink", "Goes on without those that are gone", 8, 0x01)
+flag("inc.join.flags.canonical", "Asks for the order of the ranks in folds", 8, 0x02)
+flag("inc.join.flags.many_parts", "That would take too many parts", 8, 0x04)
 flag("inc.join.below.tree_order", "Folds in the order of its own tree", 8, 0x20)
 flag("inc.join.below.return", "Returns to its tree of nodes", 8, 0x10)
 flag("inc.join.below.ask", "Asks what the node is", 8, 0x40)
@@ -604,6 +608,9 @@ end
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
+	for _, name in ipairs({ "shrink", "canonical", "many_parts" }) do
+		tree:add(f["inc.join.flags." .. name], get(body, "join", "flags"))
+	end
 	for _, name in ipairs({ "return", "tree_order", "ask", "stale" }) do
 		tree:add(f["inc.join.below." .. name], below)
 	end
@@ -821,6 +828,11 @@ local function data_fault(p)
 		return "PARTIAL: expected in results only"
 	elseif has(p.flags, 0x200) and (p.pkt_type ~= 1 or not payload) then
 		return "WIDE: expected in contributions with payload only"
+	elseif has(p.flags, 0x400) and (p.pkt_type ~= 1 or p.span ~= 1 or has(p.flags, 0x4) or
+			has(p.flags, 0x20)) then
+		return "PART: expected in contributions of one block, without FINAL and LEAVE"
+	elseif p.part ~= 0 and not has(p.flags, 0x400) then
+		return "part " .. p.part .. ": expected 0 without PART"
 	elseif payload ~= (p.len ~= 0) then
 		return "PAYLOAD: expected if and only if there are elements"
 	elseif has(p.flags, 0x4) and not payload then
@@ -845,8 +857,6 @@ local function header_fault(p)
 		return "packet type " .. p.pkt_type .. " is not known"
 	elseif unknown_flag(p.flags) then
 		return string.format("flags 0x%04x: one is not known", p.flags)
-	elseif p.part >= MAX_PARTS then
-		return "part " .. p.part .. ": expected less than " .. MAX_PARTS
 	elseif p.span == 0 then
 		return "0 blocks: expected one or more"
 	elseif p.len > MAX_BLOCK then

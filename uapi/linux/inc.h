@@ -19,7 +19,7 @@
 #define INC_MAX_RANKS		1024	/* ranks of a group, children of a node */
 #define INC_MAX_WINDOW		4096	/* blocks, a power of two */
 #define INC_MIN_WINDOW		4
-#define INC_MAX_PARTS		64
+#define INC_MAX_PARTS		256	/* of a contribution of a node */
 #define INC_BLOCK_ALIGN		16	/* bytes of payload in a full block: a multiple of this */
 #define INC_MIN_BLOCK		64
 #define INC_MAX_BLOCK		16384
@@ -62,14 +62,17 @@ enum inc_pkt_type {
 #define INC_F_PARTIAL	0x0100	/* result: not of all ranks; child = number of the set it is of */
 /* contribution of a node: its elements are accumulators, wider than the type that they are of */
 #define INC_F_WIDE	0x0200
+/* contribution of a node: one of several to this block, which one is in `part` */
+#define INC_F_PART	0x0400
 #define INC_F_AUTH	0x8000	/* an authentication tag follows the header (reserved, not sent) */
 #define INC_F_ALL	(INC_F_PAYLOAD | INC_F_WANT | INC_F_FINAL | INC_F_DESC | INC_F_RETRANS | \
-			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_WIDE)
+			 INC_F_LEAVE | INC_F_CE | INC_F_ECE | INC_F_PARTIAL | INC_F_WIDE | \
+			 INC_F_PART)
 
 /* 48 bytes. Nothing in the header of a RESULT is specific to one child. */
 struct inc_hdr {
 	__u8	vertype;	/* version << 4 | enum inc_pkt_type */
-	__u8	part;		/* which part of a wide partial, 0..63 */
+	__u8	part;		/* with INC_F_PART: its number, from 0 on; else 0 */
 	__be16	flags;		/* INC_F_* */
 	__be32	group;		/* chosen by the application */
 	__be32	incarnation;	/* chosen by the node, one per run of the group; 0 before READY */
@@ -189,6 +192,14 @@ struct inc_status {
 /* who wants no membership: CHALLENGE with struct inc_about, once challenge and proof are right */
 #define INC_JOIN_ASK		0x40
 
+/* inc_join.flags */
+/* it has failed; rank, size and what follows are of then; who is left goes on */
+#define INC_JOIN_SHRINK		0x01
+/* INC_ORDER_CANONICAL is asked for, by the rank or by one below the node */
+#define INC_JOIN_CANONICAL	0x02
+/* of a node: a node below would need more than INC_MAX_PARTS for that, or it itself from one */
+#define INC_JOIN_MANY_PARTS	0x04
+
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
  * begun), then this. A node joins its parent for all ranks below it: child is the lowest of them,
@@ -204,8 +215,7 @@ struct inc_join {
 	__be16	block;		/* bytes of payload that the path to the parent carries */
 	/* enum inc_fallback; it and what follows: 0 before the first READY, then as in READY */
 	__u8	fallback;
-	/* 1: it has failed; rank, size and what follows are of then; who is left goes on */
-	__u8	shrink;
+	__u8	flags;		/* INC_JOIN_SHRINK and below */
 	__be32	move;		/* moves of the group, this one included; says where to */
 	__u8	late_policy;	/* enum inc_late_policy */
 	__u8	below;		/* INC_JOIN_* */
@@ -345,6 +355,8 @@ enum inc_refuse_code {
 	INC_REFUSE_NEXT,	/* first block without result is wrong: detail = another member's */
 	/* a node is no child of this group: detail = most levels, 0: not with its settings */
 	INC_REFUSE_TREE,
+	/* not sent: the rank asks for INC_ORDER_CANONICAL, which the group has not */
+	INC_REFUSE_ORDER,
 	__INC_REFUSE_MAX
 };
 

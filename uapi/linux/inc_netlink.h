@@ -174,6 +174,7 @@ enum {
 	INC_A_GROUP_LEVELS,	/* u8: levels of nodes below the root; absent: none */
 	INC_A_GROUP_UNANSWERED_MS,/* u32: for which the parent has not answered; absent: it has */
 	INC_A_GROUP_ORDER,	/* u8: enum inc_order; absent: no epoch has begun */
+	INC_A_GROUP_PARTS,	/* u32: of what goes up of a sum of floats; absent: one (node) */
 	__INC_A_GROUP_MAX
 };
 

@@ -38,6 +38,12 @@
  * rank 0. The fallback is INC_FALLBACK_EDGE.
  */
 #define INC_SA_EDGE	0x0004
+/*
+ * Sums and products of floats are made in one order wherever the ranks are (INC_ORDER_CANONICAL),
+ * also where nodes have to send more for that. One rank is enough to ask for it. EDOM: a node would
+ * need more than INC_MAX_PARTS parts of a block.
+ */
+#define INC_SA_CANONICAL	0x0008
 
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;

@@ -79,16 +79,19 @@ static void show_fallback(struct nlattr **tb)
 
 /*
  * Of a node: how many levels of nodes are below the root of the tree that it is in. And in which
- * order the tree folds, which is worth a word if it is not the usual one.
+ * order the tree folds, which is worth a word if it is not the usual one, or costs something.
  */
 static void show_levels(struct nlattr **tb)
 {
 	uint8_t levels, order;
+	uint32_t parts;
 
 	if (get_u8(tb[INC_A_GROUP_LEVELS], &levels))
 		out_num("levels", " levels %s", levels, UNIT_NONE);
 	if (get_u8(tb[INC_A_GROUP_ORDER], &order))
 		out_str("order", order ? " order %s" : NULL, order_name(order));
+	if (get_u32(tb[INC_A_GROUP_PARTS], &parts))
+		out_num("parts", " parts %s", parts, UNIT_NONE);
 }
 
 /* Who is above, and whether it says anything. */

@@ -62,7 +62,7 @@ struct inc_group;
  * from the environment, where the job's launcher has told them, and so are @group and @job if they
  * are 0: see inc_launcher(). @parent NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex
  * digits, or @FILE: a file that has them, of mode 0600, or 0640 if it is root's; not in a
- * set-user-ID program), @job 0 from INC_JOB.
+ * set-user-ID program), @job 0 from INC_JOB, @order NULL from INC_ORDER.
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */
@@ -81,7 +81,17 @@ struct inc_join_opts {
 	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */
 	/* any number, the same at all ranks: groups of different jobs never meet */
 	uint64_t job;
-	uint64_t resv[3];	/* 0 */
+	/*
+	 * "canonical": sums and products of floats have the same bits on one node, on any tree of
+	 * nodes, at the edge, and when the group moves from one to another, whatever that costs:
+	 * a node sends each block in as many parts as its ranks are nodes of the tree of
+	 * reduction.rst. One rank that asks for it is enough. -EDOM: more than 256 of them. "auto",
+	 * which is the default: so where it costs nothing, as where the ranks of each node are a
+	 * block of a power of two; elsewhere the same bits as long as the same ranks are at the
+	 * same nodes. struct inc_info has which it is
+	 */
+	const char *order;
+	uint64_t resv[2];	/* 0 */
 };
 
 /*
@@ -223,7 +233,8 @@ int inc_launcher(struct inc_launch *launch);
  * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
  * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
  * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
- * not ended. -EOPNOTSUPP: other ranks come to other nodes, and the node above them takes no nodes.
+ * not ended. -EDOM: canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks
+ * come to other nodes, and the node above them takes no nodes.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */

@@ -140,6 +140,8 @@ static const char *refusal(int err)
 		return "the path's MTU is too small";
 	case -ESTALE:
 		return "this rank is out: the group went on without it";
+	case -EDOM:
+		return "canonical order would take more than 256 parts of a block at some node";
 	case -EOPNOTSUPP:
 		return "other ranks come to other nodes, and the one above takes no nodes";
 	default:

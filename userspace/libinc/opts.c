@@ -191,6 +191,16 @@ static int parse_key(const char *text, struct sockaddr_inc *addr)
 	return 0;
 }
 
+/* In which order floats are summed, and multiplied. */
+static int parse_order(const char *text, struct sockaddr_inc *addr)
+{
+	if (!strcmp(text, "canonical"))
+		addr->sinc_flags |= INC_SA_CANONICAL;
+	else if (strcmp(text, "auto"))
+		return inc_fail(NULL, -EINVAL, "order \"%.40s\": expected auto or canonical", text);
+	return 0;
+}
+
 static int check(const struct sockaddr_inc *addr)
 {
 	if (!addr->sinc_size || addr->sinc_size > INC_MAX_RANKS)
@@ -223,10 +233,11 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
 	/* a program with more privileges than its user reads no file that this one names */
 	const char *key = secure_getenv("INC_KEY"), *job = getenv("INC_JOB");
+	const char *order = opts && opts->order ? opts->order : getenv("INC_ORDER");
 	int ret = 0;
 
 	memset(addr, 0, sizeof(*addr));
-	if (opts && (opts->resv[0] || opts->resv[1] || opts->resv[2]))
+	if (opts && (opts->resv[0] || opts->resv[1]))
 		return inc_fail(NULL, -EINVAL,
 				"reserved fields of struct inc_join_opts: expected 0");
 	if (opts && opts->size) {
@@ -243,6 +254,8 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 	} else if (key && *key) {
 		ret = parse_key(key, addr);
 	}
+	if (!ret && order && *order)
+		ret = parse_order(order, addr);
 	if (!ret && parent && *parent)
 		ret = parse_parent(parent, addr);
 	return ret ? ret : check(addr);

@@ -52,6 +52,11 @@ static void say_below(struct liar *l, struct inc_join *body)
 		body->below |= INC_JOIN_STALE;
 		count_lie(LIE_NODE_STALE);
 	}
+	/* what it contributes is in parts then, if its ranks make several */
+	if (l->group & 1)
+		body->flags |= INC_JOIN_CANONICAL;
+	if (one_in(&l->s, 16))
+		body->flags |= INC_JOIN_MANY_PARTS;
 }
 
 void liar_send_join(struct liar *l, struct member *m, const struct inc_join *lie, u32 incarnation)

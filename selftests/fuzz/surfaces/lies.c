@@ -133,7 +133,11 @@ static void make_contrib(struct liar *l, struct unit *u, u32 len)
 	} else {
 		count_lie(LIE_NO_PAYLOAD);
 	}
-	if (!len && one_in(&l->s, 2)) {
+	if (l->below && one_in(&l->s, 2)) {
+		pkt.flags = (pkt.flags & ~(INC_F_FINAL | INC_F_LEAVE)) | INC_F_PART;
+		pkt.part = (u8)(one_in(&l->s, 8) ? draw(&l->s, 256) : draw(&l->s, 3));
+		count_lie(LIE_NODE_PART);
+	} else if (!len && one_in(&l->s, 2)) {
 		pkt.span =
 			(u16)(one_in(&l->s, 4) ? draw(&l->s, 65536) : 1 + draw(&l->s, l->window));
 		count_lie(LIE_SPAN);
@@ -264,8 +268,8 @@ static void join_anew(struct liar *l)
 	if (one_in(&l->s, 2))
 		m.rank = draw(&l->s, l->size);
 	m.nonce = one_in(&l->s, 2) ? m.nonce : draw(&l->s, 0);
-	body.shrink = one_in(&l->s, 3);
-	count_lie(body.shrink ? LIE_SHRINK_JOIN : LIE_MOVE_JOIN);
+	body.flags = (one_in(&l->s, 3) ? INC_JOIN_SHRINK : 0) | (u8)(draw(&l->s, 4) << 1);
+	count_lie(body.flags & INC_JOIN_SHRINK ? LIE_SHRINK_JOIN : LIE_MOVE_JOIN);
 	liar_send_join(l, &m, &body, 0);
 }
 

@@ -91,6 +91,7 @@ static const char *const lie_names[LIE_KINDS] = {
 	"joined as a node",
 	"abort of a node",
 	"stale",
+	"part",
 };
 
 static void give_up(const char *what, long error)

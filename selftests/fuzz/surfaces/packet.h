@@ -63,6 +63,7 @@ enum lie {
 	LIE_NODE_JOINED, /* these with plan->nodes */
 	LIE_NODE_ABORT,
 	LIE_NODE_STALE,
+	LIE_NODE_PART,
 	LIE_KINDS
 };
 

@@ -35,6 +35,7 @@ int skb_copy_bits(const struct sk_buff *skb, u32 off, void *to, u32 len);
 
 int netinc_fold_init(void);
 void netinc_fold_fini(void);
-void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, void *dst);
+void netinc_fold_elements(struct netinc_node_group *g, const struct netinc_slot *slot, u32 part,
+			  void *dst);
 
 #endif

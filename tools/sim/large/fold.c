@@ -30,12 +30,13 @@ static void fold_desc(struct netinc_agg *agg, const struct netinc_pay *pay, stru
 	*desc = l && l->has_desc ? l->desc : (struct inc_desc){ 0 };
 }
 
-static bool fold_sum(struct netinc_agg *agg, struct netinc_slot *slot)
+static bool fold_sum(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 {
 	struct load *sum = load_new(group_of(agg)->sys, 0);
 	const struct load *l;
 	u32 i;
 
+	(void)part;
 	for (i = 0; i < agg->children; i++) {
 		l = slot->in[i].obj;
 		if (!l)
@@ -92,12 +93,13 @@ static void fold_send_result(struct netinc_agg *agg, const struct netinc_slot *s
 				 slot->result.obj);
 }
 
-static void fold_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, bool again)
+static void fold_send_up(struct netinc_agg *agg, const struct netinc_slot *slot, u32 part,
+			 bool again)
 {
 	struct node_group *ng = group_of(agg);
 	struct netinc_pkt pkt;
 
-	netinc_agg_up_header(agg, slot, &pkt);
+	netinc_agg_up_header(agg, slot, part, &pkt);
 	pkt.flags |= again ? INC_F_RETRANS : 0;
 	net_send(ng->sys, ng->node, ng->sys->node[ng->node].parent, &pkt, NULL, 0,
 		 slot->result.obj);

@@ -123,7 +123,8 @@ static struct state survey(const struct large *sys)
 		g = &sys->node[i].groups->g;
 		s.slots = max_t(u64, s.slots, sizeof(*sys->node[i].groups) +
 					      g->nmembers * sizeof(struct netinc_member) +
-					      netinc_agg_bytes(g->agg.children, 1, g->agg.window));
+					      netinc_agg_bytes(g->agg.children, g->agg.inputs,
+							       g->agg.window));
 		s.table = max_t(u64, s.table,
 				g->cfg.size * (sizeof(struct netinc_member) + sizeof(u64)));
 		bytes = netinc_group_bytes(g->cfg.size, sys->cfg.window);

@@ -104,7 +104,8 @@ class JoinOpts(c.Structure):
     """struct inc_join_opts"""
 
     _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int),
-                ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64), ("resv", c.c_uint64 * 3)]
+                ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64), ("order", c.c_char_p),
+                ("resv", c.c_uint64 * 2)]
 
 
 class Launch(c.Structure):

@@ -68,6 +68,8 @@ class Group(Operations, Collectives):
     group, rank, size, job: as struct inc_join_opts has them. Without rank and size launcher() tells them, and group and
     job, too, unless they are given and not 0. parent: the node, "ADDR" or "ADDR:PORT", or without one the host of
     rank 0, "edge:ADDR"; else that of INC_PARENT or of the network namespace. key: 16 bytes, or 32 hexadecimal digits.
+    order: "canonical": sums of floats have the same bits wherever the ranks are; "auto": where that costs nothing; else
+    that of INC_ORDER.
     timeout: seconds until the last rank has to be there, None: no limit.
 
     Collectives take buffers: NumPy arrays, bytearray, array.array, memoryview, whatever has the buffer protocol, C
@@ -89,23 +91,23 @@ class Group(Operations, Collectives):
 
     def __init__(self, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,
                  job: Optional[int] = None, parent: Optional[str] = None, key: Union[bytes, str, None] = None,
-                 timeout: Optional[float] = 60.0) -> None:
+                 order: Optional[str] = None, timeout: Optional[float] = 60.0) -> None:
         self._handle: Optional[c.c_void_p] = None
         limit = Limit(timeout)
-        self._begin(group, rank, size, job, parent, key)
+        self._begin(group, rank, size, job, parent, key, order)
         self._wait_joined(limit)
 
     @classmethod
     async def join(cls, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,
                    job: Optional[int] = None, parent: Optional[str] = None, key: Union[bytes, str, None] = None,
-                   timeout: Optional[float] = 60.0) -> "Group":
+                   order: Optional[str] = None, timeout: Optional[float] = 60.0) -> "Group":
         """The constructor for asyncio: the loop goes on while ranks are missing."""
         import asyncio
 
         self = cls.__new__(cls)
         self._handle = None
         limit = Limit(timeout)
-        self._begin(group, rank, size, job, parent, key)
+        self._begin(group, rank, size, job, parent, key, order)
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         fd = self.fileno()

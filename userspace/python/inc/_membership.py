@@ -31,7 +31,7 @@ class Membership:
     # ---- Joining -----------------------------------------------------------------------------------------------------
 
     def _begin(self, group: Optional[int], rank: Optional[int], size: Optional[int], job: Optional[int],
-               parent: Optional[str], key: Union[bytes, str, None]) -> None:
+               parent: Optional[str], key: Union[bytes, str, None], order: Optional[str]) -> None:
         """Starts the join; every argument is checked before."""
         opts = JoinOpts()
         if (rank is None) != (size is None):
@@ -51,6 +51,10 @@ class Membership:
             opts.parent = parent.encode()
         if key is not None:
             opts.key = _key(key)
+        if order is not None:
+            if order not in ("auto", "canonical"):
+                raise ValueError(f'order is {order!r}: expected "auto" or "canonical"')
+            opts.order = order.encode()
         handle = c.c_void_p()
         self._rank, self._size, self._group = int(opts.rank), int(opts.size), int(opts.group)
         ret = _abi.lib.inc_join_start(c.byref(handle), c.byref(opts))
