@@ -172,6 +172,7 @@ void test_mapped(void);
 void test_tune(void);
 void test_untuned(void);
 void test_threads(void);
+void test_formed(void);
 void test_lost(void);
 
 #endif

@@ -22,16 +22,20 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-void test_threads(void)
+/* forms_first: no thread has to wait within the MPI while others do. */
+static void call_from_threads(const char *what, bool forms_first)
 {
 	uint64_t before = count_of("allreduce");
 	pthread_t threads[3];
 	MPI_Comm comms[3];
 
 	if (!has_threads)
-		fail("threads: no MPI_THREAD_MULTIPLE");
-	for (int i = 0; i < 3; i++)
+		fail("%s: no MPI_THREAD_MULTIPLE", what);
+	for (int i = 0; i < 3; i++) {
 		MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+		if (forms_first)
+			MPI_Barrier(comms[i]);
+	}
 	for (int i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, thread_main, &comms[i]))
 			fail("no thread");
@@ -40,6 +44,16 @@ void test_threads(void)
 	for (int i = 0; i < 3; i++)
 		MPI_Comm_free(&comms[i]);
 	if (nr_wrong)
-		fail("threads: %d wrong results", nr_wrong);
-	expect_inc("threads", "allreduce", before, size > 1 ? 90 : 0);
+		fail("%s: %d wrong results", what, nr_wrong);
+	expect_inc(what, "allreduce", before, size > 1 ? 90 : 0);
+}
+
+void test_threads(void)
+{
+	call_from_threads("threads", false);
+}
+
+void test_formed(void)
+{
+	call_from_threads("formed", true);
 }

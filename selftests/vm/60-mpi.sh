@@ -102,8 +102,13 @@ mapped_file() {
 		says '^mapped: passed' && says 'copied: memory .*: 3 calls'
 }
 
+# Where a thread of MPICH waits, no other one gets its lock on one processor of newer kernels, INC or
+# not (seen with Linux 7.2 and MPICH 4.0): there, no thread waits for the MPI.
 threads() {
-	job "$1" -- --expect inc --threads threads && says '^threads: passed'
+	local test=threads
+
+	[ "$1" != mpich ] || test=formed
+	job "$1" -- --expect inc --threads "$test" && says "^$test: passed"
 }
 
 # Of rank 0, and of the others, which say the reverse and do not matter but to groups of their own.
