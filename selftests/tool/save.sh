@@ -49,7 +49,7 @@ save_gone()
 tenant replace some $from port p1,p2 max-groups 5
 tenant replace none $from port p2 max-groups 5
 tenant replace any $from max-groups 5
-parent set fe80::9 port 5227 dev p2
+parent set fe80::9 dev p2
 $node parent fe80::9%p2
 qdisc replace handle 5: dev p1 parent root $qdisc" "$tmp/save" all
 	runs_again "all is there"
@@ -61,7 +61,7 @@ tenant replace some $from port p1 max-groups 5
 # if12 is gone: tenant replace none $from port if12 max-groups 5
 tenant replace none from 0.0.0.0/32 max-groups 5
 tenant replace any $from max-groups 5
-# if12 is gone: parent set fe80::9 port 5227 dev if12
+# if12 is gone: parent set fe80::9 dev if12
 # if12 is gone: $node parent fe80::9%if12
 $node
 qdisc replace handle 5: dev p1 parent root $qdisc

@@ -156,6 +156,31 @@ whole() {
 		wait_for 60 no_groups_anywhere
 }
 
+parts_shown() {
+	inc -n l1 -j group show | tr -d ' \n' | grep -q '"order":"canonical","parts":2[,}]'
+}
+
+# On the host of rank 0. No host has a parent: ranks are told theirs.
+why_group() {
+	inc -n h1 "$@" why parent 10.1.1.254 group "$INC_GROUP_NR"
+}
+
+# order_is ORDER: that of the sums of a group at work
+order_is() {
+	why_group -j | grep -q '"in_network":true,.*"order":"'"$1"'"'
+}
+
+# at_work SHOWN...: holds of a group of 4 ranks that are dealt out in turn, while it works
+at_work() {
+	local ret=0
+
+	at_leaves 4 2
+	start_ranks 4 inc-allreduce --type i32 --count 20000 --iters 1000000
+	wait_for 60 "$@" || { ret=1; inc -n l1 group show; why_group; }
+	kill -KILL "$(rank_pid 0)" && wait_rank 0 137 && wait_rank 1 1 && wait_rank 2 1 && wait_rank 3 1 &&
+		wait_for 60 no_groups_anywhere && return "$ret"
+}
+
 # ranks_at_leaves RANKS LEAVES PROGRAM...
 ranks_at_leaves() {
 	local n=$1 leaves=$2
@@ -440,14 +465,6 @@ topo_children() {
 	inc -n h1 -j topo show "$SPINE" | grep -q '"groups":1,"max_groups":64,"children":2'
 }
 
-topo_at_work() {
-	at_leaves 4 2
-	start_ranks 4 inc-allreduce --type i32 --count 20000 --iters 1000000
-	wait_for 60 topo_children || return
-	kill -KILL "$(rank_pid 0)" && wait_rank 0 137 && wait_rank 1 1 && wait_rank 2 1 && wait_rank 3 1 &&
-		wait_for 60 no_groups_anywhere
-}
-
 # The way up that was found is planned for, and a tree is best where links are slow.
 plan_found() {
 	local out
@@ -476,13 +493,16 @@ two_levels() {
 	check "topo: what nodes say of themselves" topo_says
 	check "topo: nothing without the key" topo_keyed
 	check "topo: nothing of others to a tenant" topo_tenant
-	check "topo: a group's children" topo_at_work
+	check "topo: a group's children" at_work topo_children
 	check "plan: the way up that was found" plan_found
 	check "plan: the best one becomes the parent" plan_applied
 	coll "2 leaves, 4 ranks dealt out in turn" 4 2 "(0,2),(1,3)"
 	coll "2 leaves, 2 ranks" 2 2 "(0),(1)"
 	coll "2 leaves, 3 ranks" 3 2 "(0,2),(1)"
 	coll "2 leaves, 12 ranks, 3 on each host" 12 2 "(0,2,4,6,8,10),(1,3,5,7,9,11)"
+	check "inc why: the order is the tree's" at_work order_is tree
+	check "inc why: canonical order" in_canonical_order at_work order_is canonical
+	check "inc group: parts in canonical order" in_canonical_order at_work parts_shown
 	check "floats in canonical order, ranks dealt out in turn" canonical 4 2 l1 l2
 	check "floats in canonical order, 12 ranks" canonical 12 2 l1 l2
 	set_up inc -n l1 node set dev br0 max-memory 64K

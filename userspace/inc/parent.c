@@ -210,7 +210,8 @@ static void show_parent(struct nlattr *nest)
 	if (options.commands && ifindex && !dev_is_there(ifindex))
 		out_gone(ifindex);
 	show_addr("addr", options.commands ? "parent set %s" : "parent %s", tb[INC_A_PARENT_ADDR]);
-	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+	/* Only the module's own can be set: where this is restored, it may be another one. */
+	if (!options.commands && get_u16(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (ifindex)
 		show_dev("ifindex", "dev", " dev %s", ifindex);

@@ -2,7 +2,8 @@
 /*
  * inc why: would the network do this operation, and if not, what is in its way? libinc's inc_why()
  * is asked, which tries it at the node. With a group, its ranks in this network namespace are
- * looked at first: whom they wait for, and whether they are at their node.
+ * looked at first: whom they wait for, whether they are at their node, and in which order sums of
+ * floats are made.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,10 +40,13 @@ struct verdict {
 	char reason[512];
 };
 
-/* What a rank of the group is in the way of. */
+/* What a rank of the group is in the way of; the order, once a rank or node here knows it. */
 static struct {
 	uint32_t id;
 	unsigned int ranks;
+	bool ordered;
+	uint8_t order;		/* enum inc_order */
+	uint32_t parts;		/* of what nodes here send up of a sum of floats: the most */
 	struct verdict verdict;
 } seen;
 
@@ -77,10 +81,14 @@ static void note_group(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_GROUP_MAX + 1];
 	uint8_t role = INC_ROLE_NODE, state = 0;
-	uint32_t rank = 0;
+	uint32_t rank = 0, parts = 0;
 
 	parse_nest(nest, tb, INC_A_GROUP_MAX);
 	get_u8(tb[INC_A_GROUP_ROLE], &role);
+	if (get_u8(tb[INC_A_GROUP_ORDER], &seen.order))
+		seen.ordered = true;
+	if (get_u32(tb[INC_A_GROUP_PARTS], &parts) && parts > seen.parts)
+		seen.parts = parts;
 	if (role == INC_ROLE_NODE)
 		return;
 	get_u8(tb[INC_A_GROUP_STATE], &state);
@@ -134,6 +142,20 @@ static const char *condition_of(int err)
 	return "group";
 }
 
+/* What the bits of the group's sums depend on, and what that costs. */
+static void show_order(void)
+{
+	if (!seen.ordered)
+		return;
+	out_str("order", seen.order == INC_ORDER_TREE ?
+		"sums of floats: order %s: with other bits than at one node; INC_ORDER=canonical has those\n" :
+		"sums of floats: order %s: with the bits that one node makes of them\n",
+		order_name(seen.order));
+	if (seen.parts)
+		out_num("parts", "parts of a block that a node here sends up for that: %s\n",
+			seen.parts, UNIT_NONE);
+}
+
 static void show_verdict(const struct question *q, const struct verdict *v)
 {
 	out_open(NULL);
@@ -148,6 +170,7 @@ static void show_verdict(const struct question *q, const struct verdict *v)
 	if (v->condition)
 		out_str("condition", "no (%s): ", v->condition);
 	out_str("reason", "%s\n", v->reason);
+	show_order();
 	out_close();
 	out_end();
 }
