@@ -311,6 +311,16 @@ static void check_guards(const struct config *cfg, const struct slot *slot, int 
 			     cfg->seed);
 }
 
+/* Sums of floats that a tree of nodes makes in its own order have other last bits. */
+static const char *hint(const struct config *cfg)
+{
+	struct inc_info info;
+
+	if (cfg->type != INC_TYPE_F32 || inc_info(cfg->inc, &info) || info.order != INC_ORDER_TREE)
+		return "";
+	return "; this tree of nodes adds in its own order: INC_ORDER=canonical, or --type i32";
+}
+
 static void compare(const struct config *cfg, const struct slot *slot, const char *what, int which,
 		    const uint32_t *streams, uint32_t mine)
 {
@@ -322,10 +332,10 @@ static void compare(const struct config *cfg, const struct slot *slot, const cha
 		memcpy(&got, data + 4 * i, 4);
 		if (got != want)
 			errx(1,
-			     "rank %u of %u iteration %u count %llu: %s[%llu] is 0x%08x, expected 0x%08x (seed %u)",
+			     "rank %u of %u iteration %u count %llu: %s[%llu] is 0x%08x, expected 0x%08x (seed %u)%s",
 			     cfg->join.rank, cfg->join.size, slot->iter,
 			     (unsigned long long)slot->count, what, (unsigned long long)i, got,
-			     want, cfg->seed);
+			     want, cfg->seed, hint(cfg));
 	}
 }
 
