@@ -371,6 +371,8 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 
 	if (nla_put_u32(skb, INC_A_MEMBER_GROUP, g->cfg.id) ||
 	    (!hide && nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation)) ||
+	    (g->cfg.job && netinc_nl_put_u64(skb, INC_A_MEMBER_JOB, g->cfg.job)) ||
+	    (g->agg.tree && nla_put_u32(skb, INC_A_MEMBER_TREE, g->agg.tree)) ||
 	    nla_put_u32(skb, INC_A_MEMBER_RANK, m->low) ||
 	    nla_put_u8(skb, INC_A_MEMBER_STATE, member_state(g, m)))
 		return -EMSGSIZE;

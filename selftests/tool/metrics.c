@@ -88,6 +88,8 @@ static void put_member(void)
 
 	need(nla_put_u32(msg, INC_A_MEMBER_GROUP, 7));
 	need(nla_put_u32(msg, INC_A_MEMBER_INCARNATION, 0xbeef));
+	need(nla_put_u64(msg, INC_A_MEMBER_JOB, UINT64_MAX));
+	need(nla_put_u32(msg, INC_A_MEMBER_TREE, 1));
 	need(nla_put_u32(msg, INC_A_MEMBER_RANK, 3));
 	need(nla_put(msg, INC_A_MEMBER_ADDR, sizeof(addr), addr));
 	need(nla_put_u32(msg, INC_A_MEMBER_HEARD_MS, 20));

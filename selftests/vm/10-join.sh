@@ -99,9 +99,14 @@ two_groups() {
 	return "$ret"
 }
 
-# groups_of_jobs N: how many different jobs the node has groups of
+# groups_of_jobs N: how many different jobs the node has groups of, and members
 groups_of_jobs() {
-	[ "$(inc -n sw -j group show | grep -o '"job":[0-9]*' | sort -u | wc -l)" = "$1" ]
+	local object
+
+	for object in group member; do
+		[ "$(inc -n sw -j "$object" show | grep -o '"job":[0-9]*' | sort -u | wc -l)" = "$1" ] ||
+			return
+	done
 }
 
 # two_jobs GROUP: each has a group of this number, at the same ranks of the same hosts

@@ -225,6 +225,8 @@ enum {
 	INC_A_MEMBER_SRTT,	/* u32: microseconds */
 	INC_A_MEMBER_LATE,	/* nest INC_A_LATE_*: how late its contributions are */
 	INC_A_MEMBER_RANKS,	/* u32: it is a node, with so many ranks below; absent: a rank */
+	INC_A_MEMBER_JOB,	/* u64: absent: 0 */
+	INC_A_MEMBER_TREE,	/* u32: number of the group's tree; absent: 0 */
 	__INC_A_MEMBER_MAX
 };
 

@@ -90,6 +90,10 @@ static void show_member(struct nlattr *nest)
 		out_num("ranks", v == 1 ? " node for %s rank" : " node for %s ranks", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_INCARNATION], &v))
 		out_num("incarnation", NULL, v, UNIT_NONE);
+	if (get_u64(tb[INC_A_MEMBER_JOB], &w))
+		out_num("job", " job %s", w, UNIT_NONE);
+	if (get_u32(tb[INC_A_MEMBER_TREE], &v))
+		out_num("tree", " tree %s", v, UNIT_NONE);
 	show_where(tb);
 	if (get_u8(tb[INC_A_MEMBER_STATE], &state))
 		out_str("state", " %s", member_state_name(state));

@@ -268,9 +268,13 @@ static void add_member(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_MEMBER_MAX + 1];
 	struct labels labels = { 0 };
+	uint64_t job;
 
 	parse_nest(nest, tb, INC_A_MEMBER_MAX);
 	label32(&labels, "group", tb[INC_A_MEMBER_GROUP]);
+	if (get_u64(tb[INC_A_MEMBER_JOB], &job))
+		label_num(&labels, "job", job);
+	label32(&labels, "tree", tb[INC_A_MEMBER_TREE]);
 	label32(&labels, "incarnation", tb[INC_A_MEMBER_INCARNATION]);
 	label32(&labels, "rank", tb[INC_A_MEMBER_RANK]);
 	if (tb[INC_A_MEMBER_ADDR])
