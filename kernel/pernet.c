@@ -13,6 +13,8 @@
 #include "node/node_group.h"
 #include "node/tenant.h"
 
+#define READ_TRIES	8	/* to see all counters while nothing goes, without the lock */
+
 unsigned int netinc_net_id;
 
 static void read_percpu(struct netinc_net *nn, u64 *sum)
@@ -54,14 +56,21 @@ static void read_all(struct netinc_net *nn, u64 *sum)
 	rcu_read_unlock();
 }
 
+/* Nothing that a user can make ranks come and go with keeps a reader here. */
 void netinc_net_read_counters(struct netinc_net *nn, u64 *sum)
 {
-	unsigned int start;
+	unsigned int start, tries;
 
-	do {
+	for (tries = 0; tries < READ_TRIES; tries++) {
 		start = read_seqcount_begin(&nn->retired);
 		read_all(nn, sum);
-	} while (read_seqcount_retry(&nn->retired, start));
+		if (!read_seqcount_retry(&nn->retired, start))
+			return;
+		cond_resched();
+	}
+	spin_lock_bh(&nn->hash_lock);
+	read_all(nn, sum);
+	spin_unlock_bh(&nn->hash_lock);
 }
 
 static int __net_init net_init(struct net *net)

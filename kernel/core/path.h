@@ -3,6 +3,7 @@
 #ifndef NETINC_CORE_PATH_H
 #define NETINC_CORE_PATH_H
 
+#include <linux/cpumask.h>
 #include <linux/skbuff.h>
 #include <net/dst_cache.h>
 #include "core/netns.h"
@@ -20,6 +21,15 @@ struct netinc_path {
 	u8 local[16];			/* source address; zeros: the one that the route has */
 	struct dst_cache dst;
 };
+
+/*
+ * Bytes that a path has beside the structure: a cached route for each processor that there may be,
+ * see net/core/dst_cache.c.
+ */
+static inline u32 netinc_path_extra(void)
+{
+	return num_possible_cpus() * (u32)(3 * sizeof(u64) + sizeof(struct in6_addr));
+}
 
 int netinc_path_init(struct netinc_path *path, struct net *net, const struct netinc_peer *peer,
 		     __be16 sport, u32 oif, gfp_t gfp);

@@ -20,15 +20,22 @@ static void put_out(struct netinc_agg *agg, const struct netinc_slot *slot, u64 
 	}
 }
 
-/* Blocks behind the oldest one that wait for nobody else. */
-static void try_others(struct netinc_agg *agg, u64 now)
+/*
+ * Blocks behind the oldest one that wait for nobody else: of its operation, which is what children
+ * are out of. To look at those of later ones would take the square of the window.
+ */
+static void try_others(struct netinc_agg *agg, u32 opseq, u64 now)
 {
 	struct netinc_slot *slot;
 	u64 q;
 
 	for (q = agg->una; q != agg->top; q++) {
 		slot = netinc_agg_slot(agg, q);
-		if (slot->q == q && netinc_partial_ready(agg, slot))
+		if (slot->q != q)
+			continue;
+		if (slot->opseq != opseq)
+			return;
+		if (netinc_partial_ready(agg, slot))
 			netinc_agg_pass_block(agg, slot, now);
 	}
 }
@@ -49,7 +56,7 @@ u32 netinc_agg_pass(struct netinc_agg *agg, u64 limit, u64 now)
 		put_out(agg, slot, now);
 		if (!netinc_agg_pass_block(agg, slot, now))
 			return NETINC_NO_RANK;	/* tried again when the next time comes */
-		try_others(agg, now);
+		try_others(agg, slot->opseq, now);
 		netinc_agg_advance(agg);
 	}
 }

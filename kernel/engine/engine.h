@@ -153,6 +153,14 @@ static inline bool netinc_join_shrinks(const struct inc_join *join)
 	return join->flags & INC_JOIN_SHRINK;
 }
 
+/* Can blocks be as large as the sender says that it can have them? */
+static inline bool netinc_join_block_ok(const struct inc_join *join)
+{
+	u16 block = be16_to_cpu(join->block);
+
+	return block >= INC_MIN_BLOCK && block <= INC_MAX_BLOCK && !(block % INC_BLOCK_ALIGN);
+}
+
 /* Levels of nodes below the root, as READY says. */
 static inline u32 netinc_ready_height(const struct inc_ready *ready)
 {

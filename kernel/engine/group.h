@@ -31,6 +31,7 @@ struct netinc_group_cfg {
 	u32 id;			/* number of the group in its job */
 	u32 incarnation;	/* random number of this run of the group, never 0 */
 	u32 size;		/* ranks, 1..INC_MAX_RANKS; of the ancestor until it has shrunk */
+	u32 block;		/* bytes of payload: memory is reserved for no larger ones */
 	struct netinc_settings settings;
 	u64 secret[2];		/* cookies are made from it */
 	/* the node has a parent, which is asked when not all ranks of the group come here */

@@ -65,7 +65,7 @@ static u64 survey_members(struct netinc_group *g, u32 *epoch)
 	u32 i;
 
 	*epoch = g->epoch;
-	g->block = INC_MAX_BLOCK;
+	g->block = g->cfg.block;
 	for (i = 0; i < g->nmembers; i++) {
 		if ((s64)(m[i].next - start) < 0)
 			start = m[i].next;
@@ -202,7 +202,8 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 	       parent_plan_ok(g, r) && settings.late_policy != INC_LATE_PARTIAL &&
 	       netinc_ready_height(r) &&
 	       netinc_ready_ok(r) && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
-	       !(block % INC_BLOCK_ALIGN) && (s32)(pkt->epoch - g->epoch) > 0 &&
+	       block <= g->cfg.block && !(block % INC_BLOCK_ALIGN) &&
+	       (s32)(pkt->epoch - g->epoch) > 0 &&
 	       pkt->incarnation && pkt->epoch <= NETINC_MAX_EPOCH &&
 	       parent_ready_fits(g, pkt, r, be64_to_cpu(r->start), block);
 }
@@ -575,8 +576,6 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join,
 		       u64 *detail)
 {
-	u16 block = be16_to_cpu(join->block);
-
 	*detail = g->cfg.size;
 	if (!netinc_join_shrinks(join) && be32_to_cpu(join->size) != g->cfg.size)
 		return INC_REFUSE_SIZE;
@@ -584,9 +583,7 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 	if (!netinc_join_shrinks(join) && child >= g->nmembers)
 		return g->nmembers == g->cfg.size ? INC_REFUSE_SIZE : INC_REFUSE_BUSY;
 	*detail = INC_MIN_BLOCK;
-	return block < INC_MIN_BLOCK || block > INC_MAX_BLOCK || block % INC_BLOCK_ALIGN ?
-		       INC_REFUSE_BLOCK :
-		       0;
+	return netinc_join_block_ok(join) ? 0 : INC_REFUSE_BLOCK;
 }
 
 /*

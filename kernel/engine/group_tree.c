@@ -54,6 +54,7 @@ void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_gro
 		.id = tree->id,
 		.incarnation = tree->incarnation,
 		.size = tree->size,
+		.block = tree->block,
 		.settings = tree->settings,
 		.lineage = tree->lineage,
 		.move = tree->move,

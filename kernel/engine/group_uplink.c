@@ -45,7 +45,7 @@ static void note_asked(struct netinc_group *g, u64 now)
 static void describe_children(const struct netinc_group *g, struct netinc_pkt *pkt,
 			      struct inc_join *join)
 {
-	u16 block = g->cfg.up_block;
+	u16 block = min_t(u32, g->cfg.up_block, g->cfg.block);
 	const struct netinc_member *m;
 	bool first = true;
 	u64 next = 0;
@@ -337,10 +337,21 @@ void netinc_uplink_poke(struct netinc_group *g, u64 now)
 		send_probe(g, up_result_lost(g, now), now);
 }
 
+/* A parent gets one answer for each buffer of packets that make us ask, or leave, at once. */
+static bool may_answer_parent(struct netinc_group *g)
+{
+	if (g->up.buffer == g->buffer)
+		return false;
+	g->up.buffer = g->buffer;
+	return true;
+}
+
 static int up_challenge(struct netinc_group *g, const struct inc_challenge *c, u64 now)
 {
 	if (be32_to_cpu(c->nonce) != g->cfg.up_nonce || g->up.state != NETINC_UPLINK_ASKING)
 		return -INC_C_DROP_STATE;
+	if (!may_answer_parent(g))
+		return -INC_C_DROP_WORK;
 	if (g->up.unanswered == 1)
 		netinc_cc_rtt(&g->up.cc, (u32)(now - g->up.asked));
 	g->up.challenge = be64_to_cpu(c->challenge);
@@ -357,6 +368,8 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 
 	if (be32_to_cpu(w->nonce) != g->cfg.up_nonce)
 		return -INC_C_DROP_STATE;
+	if (!may_answer_parent(g))
+		return -INC_C_DROP_WORK;
 	if (up->state == NETINC_UPLINK_NONE) {
 		/* it has not heard that we have left, or an old JOIN came behind that */
 		send_leave(g);

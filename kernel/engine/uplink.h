@@ -56,6 +56,7 @@ struct netinc_uplink {
 	u64 heard;		/* time of the last packet from it */
 	u64 asked;		/* time of the last JOIN or PROBE to it */
 	u32 unanswered;		/* JOINs and PROBEs since it was heard */
+	u32 buffer;		/* netinc_group.buffer when JOIN or ABORT has answered it */
 	u64 pause;		/* ASKING, RESYNC: microseconds between JOINs, as WAIT has said */
 	/* what WAIT has said of all ranks of the group, valid with `told` */
 	bool told;

@@ -49,7 +49,20 @@ static bool goes_on_here(const struct netinc_rank *rank, const struct netinc_mee
 	       ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE;
 }
 
-bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *meeting, u64 lineage,
+/* What its JOINs say. */
+static void describe_run(const struct netinc_rank *rank, struct netinc_meeting *meeting,
+			 u64 lineage)
+{
+	const struct netinc_ep *ep = &rank->ep;
+
+	meeting->size = READ_ONCE(ep->cfg.size);
+	meeting->block = READ_ONCE(ep->block) ?: ep->cfg.block;
+	/* READY may write them meanwhile: in each epoch of a group the same */
+	meeting->settings = READ_ONCE(ep->lineage) == lineage ? data_race(ep->settings) :
+								ep->cfg.prev.settings;
+}
+
+bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u64 lineage,
 			  u8 *key)
 {
 	struct netinc_rank *rank;
@@ -58,6 +71,7 @@ bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *me
 		if (!goes_on_here(rank, meeting, lineage))
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
+		describe_run(rank, meeting, lineage);
 		return true;
 	}
 	return false;
@@ -86,6 +100,7 @@ bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meet
 			continue;
 		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
 		meeting->size = READ_ONCE(rank->ep.cfg.size);
+		meeting->block = rank->ep.cfg.block;
 		return true;
 	}
 	return false;

@@ -491,7 +491,8 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 {
 	s64 bytes = sizeof(struct netinc_rank) + sizeof(struct netinc_op_request) +
 		    cfg->size * sizeof(struct netinc_peer) +
-		    INC_MAX_TREES * sizeof(struct netinc_path) + sizeof(struct socket_alloc) +
+		    INC_MAX_TREES * sizeof(struct netinc_path) + netinc_path_extra() +
+		    sizeof(struct socket_alloc) +
 		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 4;
 	struct netinc_user *user = netinc_sk(sk)->user;
 	struct netinc_rank *rank;

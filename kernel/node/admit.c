@@ -106,7 +106,7 @@ static int queue_pending_group(struct netinc_node *node, const struct netinc_pen
 			goto out;
 	/*
 	 * who comes from elsewhere, with a window that is fixed, may say what he likes; at the edge
-	 * it is a member's
+	 * it is what the rank here has agreed to
 	 */
 	if (!netinc_node_is_edge(node) &&
 	    netinc_node_group_fit(&node->cfg, window, pending->size) < window) {
@@ -130,9 +130,11 @@ out:
 	return code;
 }
 
-/* A group that meets here has the size that its rank 0 says, whoever comes first. */
-static bool meeting_fits(const struct netinc_node *node,
-			 const struct netinc_pending_group *pending)
+/*
+ * Whose user pays decides: at the edge a group is what a rank here knows of it, whoever comes
+ * first. False: the JOIN is for another size, or the rank is gone.
+ */
+static bool fit_to_edge(const struct netinc_node *node, struct netinc_pending_group *pending)
 {
 	struct netinc_meeting meeting = netinc_node_meeting(pending);
 	u8 key[INC_KEY_LEN];
@@ -140,27 +142,41 @@ static bool meeting_fits(const struct netinc_node *node,
 
 	if (!netinc_node_is_edge(node))
 		return true;
-	found = netinc_edge_find_meeting(node->nn, &meeting, key);
+	found = pending->lineage ?
+			netinc_edge_find_key(node->nn, &meeting, pending->lineage, key) :
+			netinc_edge_find_meeting(node->nn, &meeting, key);
 	memzero_explicit(key, sizeof(key));
-	return found && meeting.size == pending->size;
+	if (!found || meeting.size != pending->size)
+		return false;
+	pending->block = meeting.block;
+	if (pending->lineage)
+		pending->settings = meeting.settings;
+	return true;
 }
 
 /* Fills in what a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
 static int parse_pending_group(const struct netinc_node *node, const struct netinc_rx *rx,
-			       const struct inc_join *join, struct netinc_pending_group *pending)
+			       const struct inc_join *join, struct netinc_pending_group *pending,
+			       u64 *detail)
 {
 	*pending = (struct netinc_pending_group){
 		.job = be64_to_cpu(join->job),
 		.group = rx->pkt.group,
 		.size = be32_to_cpu(join->size),
-		.block = min_t(u32, be16_to_cpu(join->block), INC_MAX_BLOCK),
+		.block = be16_to_cpu(join->block),
 		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex, .vrf = rx->vrf },
 		.lineage = be64_to_cpu(join->lineage),
 		.shrink = netinc_join_shrinks(join),
 	};
 	if (!pending->size || pending->size > INC_MAX_RANKS || rx->pkt.child >= pending->size)
 		return INC_REFUSE_SIZE;
-	if (!pending->lineage && (pending->shrink || !meeting_fits(node, pending)))
+	*detail = INC_MIN_BLOCK;
+	if (!netinc_join_block_ok(join))
+		return INC_REFUSE_BLOCK;
+	*detail = 0;
+	if (pending->lineage)
+		pending->settings = netinc_settings_from_join(join);
+	if ((!pending->lineage && pending->shrink) || !fit_to_edge(node, pending))
 		return INC_REFUSE_SIZE;
 	if (!pending->lineage)
 		return 0;
@@ -175,7 +191,6 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	/* where it first formed it does not begin a second time */
 	if (!pending->shrink && !pending->move)
 		return INC_REFUSE_SIZE;
-	pending->settings = netinc_settings_from_join(join);
 	return pending->settings.fallback && netinc_settings_ok(&pending->settings) ?
 		       0 : INC_REFUSE_SIZE;
 }
@@ -305,7 +320,7 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	} else if (rx->pkt.incarnation) {
 		code = INC_REFUSE_UNKNOWN;
 	} else if (!code) {
-		code = parse_pending_group(node, rx, join, &pending);
+		code = parse_pending_group(node, rx, join, &pending, &detail);
 		pending.tenant = tenant;
 		if (!code)
 			code = queue_pending_group(node, &pending, &detail);

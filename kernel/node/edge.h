@@ -38,18 +38,22 @@ struct netinc_meeting {
 	u64 job;
 	u32 group;
 	u32 vrf;		/* ifindex; 0: none */
-	u32 size;		/* as rank 0 says */
+	/* as the rank here says, which is rank 0 where the group is to meet */
+	u32 size;
+	u32 block;
+	struct netinc_settings settings;	/* only of a group that comes here */
 };
 
 /*
  * Under RCU: has a rank here been in the group with this job, number and lineage, which goes on at
- * the edge? Then @key, of INC_KEY_LEN bytes, is the key that it has proved.
+ * the edge? Then @key, of INC_KEY_LEN bytes, is the key that it has proved, and @meeting->size,
+ * block and settings are filled in.
  */
-bool netinc_edge_find_key(struct netinc_net *nn, const struct netinc_meeting *meeting, u64 lineage,
+bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u64 lineage,
 			  u8 *key);
 /*
- * Under RCU: does rank 0 of a group with this job, number and VRF live here? Then @meeting->size is
- * filled in, and @key with what all have to prove.
+ * Under RCU: does rank 0 of a group with this job, number and VRF live here? Then @meeting->size
+ * and block are filled in, and @key with what all have to prove.
  */
 bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
 /*

@@ -86,7 +86,8 @@ struct netinc_pending_group {
 	u64 lineage;
 	u32 move;
 	struct netinc_settings settings;
-	u32 block;		/* bytes that its first member can send */
+	/* bytes, at most: as its first member says; at the edge as a rank there does */
+	u32 block;
 	struct netinc_creator creator;
 	/* with a reference while it is in netinc_node.pending; NULL: nobody's */
 	struct netinc_tenant *tenant;

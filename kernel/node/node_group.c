@@ -326,7 +326,7 @@ u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
 	u32 parts = cfg->parent.family ? min_t(u32, pending->size, INC_MAX_PARTS) : 0;
 
 	return netinc_group_bytes(pending->size, window) +
-	       pending->size * sizeof(struct netinc_link) +
+	       pending->size * (sizeof(struct netinc_link) + netinc_path_extra()) +
 	       (2 * (u64)window + parts) * (PAGE_SIZE << get_order(seg_size)) +
 	       (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
@@ -432,6 +432,7 @@ static void configure_group(struct netinc_group_cfg *cfg,
 	cfg->job = pending->job;
 	cfg->id = pending->group;
 	cfg->size = pending->size;
+	cfg->block = pending->block;
 	cfg->incarnation = get_random_u32() | 1;
 	cfg->lineage = pending->shrink ? 0 : pending->lineage;
 	if (cfg->lineage) {

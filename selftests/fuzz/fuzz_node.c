@@ -339,6 +339,7 @@ static void configure(struct netinc_group_cfg *cfg)
 					  .secret = { 3, 4 },
 					  .lineage = LINEAGE,
 					  .size = 1 + kind % MAX_SIZE,
+					  .block = BLOCK,
 					  .settings = { .window = INC_MIN_WINDOW << more % 6,
 							.dead_ms = DEAD_MS } };
 	env.hostile = read_u8(&env.r) % (1u << MAX_SIZE);

@@ -142,6 +142,8 @@ void node_env_check(void)
 	netinc_assert(env.g.cfg.settings.fallback || env.g.move == env.g.cfg.move);
 	if (env.g.state == INC_GROUP_JOINING || !env.g.epoch)
 		return;
+	/* memory is reserved for no more */
+	netinc_assert(env.g.block <= env.g.cfg.block && agg->block <= env.g.cfg.block);
 	for (i = 0; env.g.running && i < 2 * agg->window; i++)
 		check_slot(&agg->slots[i], i);
 	for (i = 0; i < agg->children; i++) {

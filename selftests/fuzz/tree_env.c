@@ -90,6 +90,7 @@ void tree_begin_node(u32 i)
 		.id = GROUP,
 		.incarnation = 0x1000 + 16 * n->lives + i,
 		.size = other ? OTHER_RANKS : env.size,
+		.block = INC_MAX_BLOCK,
 		.settings = { .window = other ? INC_MIN_WINDOW : setup.window[i],
 			      .dead_ms = DEAD_MS },
 		.secret = { 1, 2 },	/* one box may be all of them */

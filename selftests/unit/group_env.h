@@ -187,6 +187,7 @@ static inline int rx_control(const struct netinc_pkt *pkt, const void *body, u64
 static inline void begin(void)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.block = INC_MAX_BLOCK,
 					.settings = { .window = W, .dead_ms = DEAD },
 					.secret = { 1, 2 }, .lineage = LINEAGE };
 

@@ -572,6 +572,7 @@ static inline void begin_node(u32 i, u32 parent, u32 window)
 {
 	struct node *n = &net.node[i];
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1000 + i, .size = RANKS,
+					.block = INC_MAX_BLOCK,
 					.settings = { .window = window, .dead_ms = DEAD },
 					.secret = { 1 + i, 2 }, .lineage = 0x7777 + i,
 					.has_parent = parent != NOBODY, .up_block = 128,

@@ -62,6 +62,33 @@ static void expect_refused(struct inc_join j, u32 rank, struct netinc_peer peer,
 	       (unsigned long long)env.detail, (unsigned long long)detail);
 }
 
+/* Memory has been reserved for blocks as the first JOIN said: no later one makes them larger. */
+static void test_block(void)
+{
+	const struct inc_ready *ready;
+	u32 i;
+
+	begin();
+	env.g.cfg.block = 80;
+	for (i = 0; i < SIZE; i++) {
+		struct inc_join j = join_of(i, 50);
+		struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, i);
+		struct netinc_peer peer = peer_of(i);
+
+		j.block = cpu_to_be16(INC_MAX_BLOCK);
+		expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail),
+		       "rank %u", i);
+		if (i < SIZE - 1)
+			expect_sent(INC_PKT_WAIT, i);
+	}
+	for (i = 0; i < SIZE; i++) {
+		ready = (const void *)expect_sent(INC_PKT_READY, i)->body;
+		expect(be16_to_cpu(ready->block) == 80, "READY says a block of %u",
+		       be16_to_cpu(ready->block));
+	}
+	end();
+}
+
 static void test_refuse(void)
 {
 	struct inc_join j = join_of(1, 0);
@@ -431,7 +458,8 @@ static void test_false_next(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_form), KTAP(test_refuse), KTAP(test_check), KTAP(test_state), KTAP(test_moved),
+	KTAP(test_form), KTAP(test_block), KTAP(test_refuse), KTAP(test_check), KTAP(test_state),
+	KTAP(test_moved),
 	KTAP(test_not_moved), KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_wait_pause),
 	KTAP(test_call), KTAP(test_call_gone), KTAP(test_ready_again), KTAP(test_false_next),
 };

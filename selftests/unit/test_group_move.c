@@ -404,6 +404,7 @@ static int join_moved(u32 rank, u32 move, u64 now)
 static void test_first_mover_goes(void)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.block = INC_MAX_BLOCK,
 					.settings = { .window = W, .dead_ms = DEAD,
 						      .fallback = INC_FALLBACK_EDGE },
 					.secret = { 1, 2 }, .lineage = LINEAGE, .move = 1 };

@@ -595,7 +595,35 @@ static void test_again_too_soon(void)
 	}
 }
 
+/* CHALLENGE is answered with JOIN, which costs more than it: once in a buffer of many. */
+static void test_challenges(void)
+{
+	struct inc_challenge challenge = { .challenge = cpu_to_be64(5) };
+	struct netinc_pkt pkt = { .type = INC_PKT_CHALLENGE, .span = 1, .group = 77 };
+	struct netinc_group *g = &net.node[1].g;
+	u64 joins;
+	u32 i;
+
+	begin_tree(false, 0, 1, 2, 1);
+	expect(!join_from(1, 0), "rank 1");
+	for (i = 0; i < 100 && g->up.state != NETINC_UPLINK_ASKING; i++)
+		tick_nodes();
+	expect(g->up.state == NETINC_UPLINK_ASKING, "state %u", g->up.state);
+	challenge.nonce = cpu_to_be32(g->cfg.up_nonce);
+	joins = g->counters[INC_C_JOINS];
+	netinc_group_buffer_begin(g);
+	for (i = 0; i < 64; i++)
+		expect(netinc_group_from_parent(g, &pkt, &challenge, net.now) ==
+		       (i ? -INC_C_DROP_WORK : 0), "CHALLENGE %u", i);
+	expect(g->counters[INC_C_JOINS] == joins + 1, "%llu JOINs",
+	       (unsigned long long)(g->counters[INC_C_JOINS] - joins));
+	netinc_group_buffer_begin(g);
+	expect(!netinc_group_from_parent(g, &pkt, &challenge, net.now), "the next buffer");
+	end_tree();
+}
+
 static const struct ktap_test tests[] = {
+	KTAP(test_challenges),
 	KTAP(test_ready_wrong),
 	KTAP(test_order_said), KTAP(test_order_denied),
 	KTAP(test_lying_errors),

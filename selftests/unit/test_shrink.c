@@ -10,6 +10,7 @@
 static void begin_shrink(bool known, u32 ngone, const u16 *gone)
 {
 	struct netinc_group_cfg cfg = { .id = 77, .incarnation = 0x1234, .size = SIZE,
+					.block = INC_MAX_BLOCK,
 					.settings = { .window = W, .dead_ms = DEAD },
 					.secret = { 1, 2 }, .lineage = 5,
 					.ancestor = PAST, .known = known, .ngone = ngone };

@@ -166,7 +166,7 @@ static void test_any_text(void)
 		read += !!tune;
 		free(tune);
 	}
-	expect(read > 20 && read < 480, "%u of 500 were read", read);
+	expect(read && read < 500, "%u of 500 were read", read);
 }
 
 static const struct ktap_test tests[] = {

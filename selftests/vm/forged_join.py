@@ -9,6 +9,7 @@ from forged_lab import RNG, Lab
 from inc_abi import NODE4, Job, Rank, equal, test, wait_until
 
 AGEING = {}
+READY_BLOCK = 40                    # offsetof(struct inc_ready, block)
 
 
 def join(lab, ns, group, rank, size, nonce, src=None, incarnation=0, sport=w.PORT, **body):
@@ -172,6 +173,10 @@ def t_bad_join(lab):
     for rank, size in ((0, 0), (2, 2), (0, 1025)):
         challenged(lab, "h4", group, rank, size, 99)
         refused(lab, "h4", group, w.SIZE)
+    for block in (0, 48, 65, 100, 16400, 65535):
+        challenged(lab, "h4", group, 0, 2, 99, block=block)
+        refused(lab, "h4", group, w.BLOCK, 64)
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
     limits("dead", "1000")
     # makes the group; its repetition is answered
     challenged(lab, "h4", lab.group ^ 0x200, 0, 2, 99)
@@ -181,6 +186,24 @@ def t_bad_join(lab):
         refused(lab, "h4", lab.group ^ 0x200, w.BLOCK)
     limits("dead", "2000")
     lab.alone()
+    lab.audit()
+    lab.work()
+
+
+@test("join: no block is larger than the JOIN said that memory was reserved for")
+def t_block_grows(lab):
+    group = lab.group ^ 0x800
+    limits("dead", "1000")
+    # makes the group; its repetition is answered
+    challenged(lab, "h4", group, 0, 1, 99, block=64)
+    wait_until(lambda: group in abi.groups("sw"), "the group is there")
+    lab.taps["h4"].frames()
+    challenged(lab, "h4", group, 0, 1, 99, block=16384)
+    ready = lab.taps["h4"].wait_packet(w.READY, group=group)
+    equal(struct.unpack_from("!H", ready.body, READY_BLOCK)[0], 64, "block in the READY")
+    limits("dead", "2000")
+    lab.alone()
+    lab.settle()
     lab.audit()
     lab.work()
 

@@ -178,6 +178,23 @@ def t_edge(lab):
     lab.stays()
 
 
+@test("host: what a JOIN says of a group that comes there is not what the rank there pays for")
+def t_edge_larger(lab):
+    for size in (1, 2, 4, 1024):
+        challenged(lab, "h4", to="h2", size=size, **moved(lab.lineage, window=4096, dead=60000))
+        refused(lab, "h4", w.SIZE)
+    equal(abi.groups("h2"), [lab.group], "groups of the host")
+    run = abi.show("h1", "group")[0]
+    challenged(lab, "h4", to="h2", block=16384,
+               **moved(lab.lineage, window=4096, dead=60000))
+    wait_until(lambda: len(abi.groups("h2")) == 2, "a group at the host's edge")
+    made = next(g for g in abi.show("h2", "group") if g["role"] == "node")
+    equal((made["size"], made["window"]), (3, run["window"]), "size and window of the group")
+    # nobody else comes
+    wait_until(lambda: abi.groups("h2") == [lab.group], "the edge's group has gone", 30)
+    lab.stays()
+
+
 @test("node: JOIN with a later move that names the incarnation instead of being challenged")
 def t_unchallenged(lab):
     for lineage in (1, lab.lineage ^ 1, lab.lineage):

@@ -102,6 +102,8 @@ static struct netinc_group *group_new(struct node *n, const struct netinc_pkt *p
 		.id = pkt->group,
 		.incarnation = (u32)sim_random(n->sim) | 1,
 		.size = be32_to_cpu(join->size),
+		/* at the edge it is a rank's there: those that come here have one */
+		.block = n->place == SIM_EDGE ? INC_MAX_BLOCK : be16_to_cpu(join->block),
 		.settings = {
 			.window = tree_node_window(n->sim, n->place),
 			.dead_ms = p->dead_ms,
@@ -271,6 +273,8 @@ static int may_found(const struct sim *sim, u32 place, const struct netinc_pkt *
 
 	if (!size || size > SIM_MAX_HOSTS || pkt->child >= size || netinc_join_shrinks(join))
 		return INC_REFUSE_SIZE;
+	if (!netinc_join_block_ok(join))
+		return INC_REFUSE_BLOCK;
 	if (!join->lineage)
 		return 0;
 	if (netinc_join_returns(join) && place == SIM_EDGE)

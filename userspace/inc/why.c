@@ -145,12 +145,13 @@ static const char *condition_of(int err)
 /* What the bits of the group's sums depend on, and what that costs. */
 static void show_order(void)
 {
+	bool tree = seen.order == INC_ORDER_TREE;
+
 	if (!seen.ordered)
 		return;
-	out_str("order", seen.order == INC_ORDER_TREE ?
-		"sums of floats: order %s: with other bits than at one node; INC_ORDER=canonical has those\n" :
-		"sums of floats: order %s: with the bits that one node makes of them\n",
-		order_name(seen.order));
+	out_str("order", "sums of floats: order %s: ", order_name(seen.order));
+	out_text("%s\n", tree ? "with other bits than at one node; INC_ORDER=canonical has those" :
+				"with the bits that one node makes of them");
 	if (seen.parts)
 		out_num("parts", "parts of a block that a node here sends up for that: %s\n",
 			seen.parts, UNIT_NONE);

@@ -72,6 +72,7 @@ static struct node_group *group_new(struct large *sys, u32 i)
 		.id = LARGE_GROUP,
 		.incarnation = ++sys->nonces,
 		.size = sys->cfg.ranks,
+		.block = INC_MAX_BLOCK,
 		.settings = { .window = sys->cfg.window, .dead_ms = sys->cfg.dead_ms },
 		.secret = { n->secret[0], ~n->secret[1] },
 		.has_parent = n->parent != LARGE_NOBODY,
