@@ -406,6 +406,24 @@ events_json() {
 	return "$ret"
 }
 
+# A monitor that the module leaves behind would hear nothing of the next one, for ever.
+events_end() {
+	local ret=0
+
+	ip netns add sw
+	start_monitor 2>"$INC_TMP/ended" || ret=1
+	inc -n sw parent del
+	module_unloads && wait_for 60 grep -q . "$INC_TMP/ended" || ret=1
+	load_module inc || ret=1
+	kill "$MONITOR" 2>/dev/null
+	wait "$MONITOR"
+	expect "exit status of the monitor" "$?" -eq 1 || ret=1
+	expect "what it says" "$(<"$INC_TMP/ended")" = \
+		"inc: monitor show: no more events: the module was unloaded" || ret=1
+	ip netns del sw
+	return "$ret"
+}
+
 counters() {
 	local stats
 
@@ -492,4 +510,5 @@ check "events" events
 check "counters and their meaning" counters
 check "dump of $RANKS groups" many_groups
 inc_topology_destroy
+unloading "events end when the module is unloaded" events_end
 inc_end

@@ -296,12 +296,29 @@ static bool join_details(void)
 	return group >= 0 && !nl_socket_add_membership(genl, group);
 }
 
+/*
+ * What is told of families: a module that is unloaded takes its multicast groups along, and a
+ * socket that was in them would hear nothing, for ever, of another one that is loaded later.
+ */
+static int join_families(void)
+{
+	int group = genl_ctrl_resolve_grp(genl, "nlctrl", "notify"), err;
+
+	if (group < 0)
+		return refused("no multicast group \"nlctrl notify\": %s", nl_geterror(group));
+	err = nl_socket_add_membership(genl, group);
+	return err ? refused("multicast group \"nlctrl notify\": %s", nl_geterror(err)) : 0;
+}
+
 static int join_events(void)
 {
 	int group, err;
 
 	if (!open_family())
 		return EXIT_REFUSED;
+	err = join_families();
+	if (err)
+		return err;
 	if (join_details())
 		return 0;
 	group = genl_ctrl_resolve_grp(genl, INC_GENL_NAME, INC_GENL_MCGRP);
@@ -311,9 +328,36 @@ static int join_events(void)
 	return err ? refused("multicast group \"" INC_GENL_MCGRP "\": %s", nl_geterror(err)) : 0;
 }
 
+struct heard {
+	struct wanted wanted;
+	bool gone;	/* the family */
+};
+
+static bool says_gone(const struct nlmsghdr *hdr)
+{
+	struct nlattr *tb[CTRL_ATTR_MAX + 1];
+	uint16_t id;
+
+	if (hdr->nlmsg_type != GENL_ID_CTRL ||
+	    genlmsg_parse((struct nlmsghdr *)hdr, 0, tb, CTRL_ATTR_MAX, NULL))
+		return false;
+	return genlmsg_hdr((struct nlmsghdr *)hdr)->cmd == CTRL_CMD_DELFAMILY &&
+	       get_u16(tb[CTRL_ATTR_FAMILY_ID], &id) && id == family;
+}
+
+static void hear(const struct nlmsghdr *hdr, void *arg)
+{
+	struct heard *heard = arg;
+
+	if (says_gone(hdr))
+		heard->gone = true;
+	else
+		pick(hdr, &heard->wanted);
+}
+
 int inc_listen(void (*show)(struct nlattr *nest))
 {
-	struct wanted wanted = { INC_A_EVENT, show };
+	struct heard heard = { { INC_A_EVENT, show }, false };
 	struct sockaddr_nl from;
 	unsigned char *buf;
 	int n, err;
@@ -332,9 +376,11 @@ int inc_listen(void (*show)(struct nlattr *nest))
 		}
 		if (n <= 0)
 			return refused("no more events: %s", nl_geterror(n));
-		take((struct nlmsghdr *)buf, n, 0, pick_all, &wanted);
+		take((struct nlmsghdr *)buf, n, 0, hear, &heard);
 		free(buf);
 		if (ferror(stdout))
 			return refused("stdout: %s", strerror(errno));
+		if (heard.gone)
+			return refused("no more events: the module was unloaded");
 	}
 }
