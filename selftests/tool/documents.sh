@@ -69,6 +69,24 @@ manual_pages()
 	return $status
 }
 
+# Manual pages name libinc-mpi where it was installed.
+pages_name_libraries()
+{
+	local name="documents: manual pages name the directory of libinc-mpi"
+
+	if [ ! -e "$top/userspace/Makefile" ]; then
+		skip "$name" "the sources are not here"
+		return
+	fi
+	make -s -C "$top/userspace" install DESTDIR="$tmp/pages" PREFIX=/p \
+		LIBDIR=/p/lib/a-b PYTHON= >"$tmp/log" 2>&1 &&
+		grep -qF ':/p/lib/a\-b/inc\-mpi/openmpi ' "$tmp/pages/p/share/man/man7/libinc-mpi.7" &&
+		grep -qF '=/p/lib/a\-b/inc\-mpi/openmpi/' "$tmp/pages/p/share/man/man8/inc.8" &&
+		! grep -rF /usr/local/lib "$tmp/pages/p/share/man" >"$tmp/log"
+	result $? "$name"
+	sed 's/^/# /' "$tmp/log"
+}
+
 texts()
 {
 	local line ended=0
@@ -96,5 +114,6 @@ documents()
 	manual_pages >"$tmp/log" 2>&1
 	result $? "documents: each function of libinc has a manual page"
 	sed 's/^/# /' "$tmp/log"
+	pages_name_libraries
 	texts
 }
