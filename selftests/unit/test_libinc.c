@@ -234,6 +234,7 @@ static void test_bad_environment(void)
 		{ "INC_SIZE", "0" }, { "INC_SIZE", "1025" },
 		{ "INC_SIZE", "99999999999999999999999" }, { "INC_GROUP", "4294967296" },
 		{ "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
+		{ "INC_KEY", "00000000000000000000000000000000" },
 	};
 	struct sockaddr_inc addr;
 

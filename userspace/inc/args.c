@@ -124,10 +124,14 @@ static int parse_key(struct arg *arg, const char *text)
 	memset(arg->key_bytes, 0, sizeof(arg->key_bytes));
 	if (text[0] == '@' && inc_key_read(arg->key_bytes, text + 1, why, sizeof(why)))
 		return refused("%s %s: %s", arg->key, text, why);
-	if (text[0] == '@' || !strcmp(text, "none") || inc_key_hex(arg->key_bytes, text))
+	if (text[0] == '@' || !strcmp(text, "none"))
 		return 0;
-	return usage_error("%s: expected %d hex digits, @FILE or none, got %zu characters",
-			   arg->key, 2 * INC_KEY_LEN, strlen(text));
+	if (!inc_key_hex(arg->key_bytes, text))
+		return usage_error("%s: expected %d hex digits, @FILE or none, got %zu characters",
+				   arg->key, 2 * INC_KEY_LEN, strlen(text));
+	if (inc_key_zero(arg->key_bytes))
+		return usage_error("%s: expected a key that is not all zeros, or none", arg->key);
+	return 0;
 }
 
 int addr_parse(const char *text, size_t len, struct addr *addr)

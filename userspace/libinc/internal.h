@@ -80,6 +80,8 @@ void inc_append_cause(char *buf, size_t len, const struct inc_error_info *error,
 /* key.c */
 /* False: it is not 32 hex digits. */
 bool inc_key_hex(uint8_t *key, const char *hex);
+/* To the kernel that is no key. */
+bool inc_key_zero(const uint8_t *key);
 /* The key in a file that only its owner, root or this user, may read. 0, or -errno and @why. */
 int inc_key_read(uint8_t *key, const char *path, char *why, size_t len);
 

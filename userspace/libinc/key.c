@@ -29,6 +29,13 @@ bool inc_key_hex(uint8_t *key, const char *hex)
 	return true;
 }
 
+bool inc_key_zero(const uint8_t *key)
+{
+	static const uint8_t zeros[INC_KEY_LEN];
+
+	return !memcmp(key, zeros, sizeof(zeros));
+}
+
 static int check_file(const struct stat *st, char *why, size_t len)
 {
 	if (!S_ISREG(st->st_mode)) {
@@ -79,6 +86,9 @@ int inc_key_read(uint8_t *key, const char *path, char *why, size_t len)
 		text[n < DIGITS ? n : DIGITS] = 0;
 		if (n != DIGITS || !inc_key_hex(key, text)) {
 			snprintf(why, len, "expected %d hex digits on one line", DIGITS);
+			ret = -EINVAL;
+		} else if (inc_key_zero(key)) {
+			snprintf(why, len, "expected a key that is not all zeros");
 			ret = -EINVAL;
 		}
 	}

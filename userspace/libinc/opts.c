@@ -186,6 +186,8 @@ static int parse_key(const char *text, struct sockaddr_inc *addr)
 		return inc_fail(NULL, -EINVAL,
 				"INC_KEY: expected %d hex digits or @FILE, got %zu characters",
 				2 * INC_KEY_LEN, strlen(text));
+	} else if (inc_key_zero(addr->sinc_key)) {
+		return inc_fail(NULL, -EINVAL, "INC_KEY: expected a key that is not all zeros");
 	}
 	addr->sinc_flags |= INC_SA_KEY;
 	return 0;
