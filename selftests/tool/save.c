@@ -194,6 +194,7 @@ static void say_qdisc(int ifindex, uint32_t handle, uint32_t parent,
 	need(nla_put_string(msg, TCA_KIND, "inc"));
 	nest = begin(TCA_OPTIONS);
 	need(nla_put_u32(msg, TCA_INC_SHARE, 55));
+	need(nla_put_u64(msg, TCA_INC_RATE, 0));
 	nla_nest_end(msg, nest);
 	show(nlmsg_hdr(msg));
 	nlmsg_free(msg);

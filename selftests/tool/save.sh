@@ -43,7 +43,7 @@ runs_again()
 
 save_gone()
 {
-	local node="node replace dev p1 dead 700" from="from 10.1.0.0/16" qdisc="share 55"
+	local node="node replace dev p1 dead 700" from="from 10.1.0.0/16" qdisc="share 55 rate measured weight none"
 
 	saved "all is there" "" "\
 tenant replace some $from port p1,p2 max-groups 5

@@ -13,8 +13,12 @@ static void show_weights(struct nlattr *attr)
 	struct tc_inc_weight w;
 	size_t i, n = attr ? (size_t)nla_len(attr) / sizeof(w) : 0;
 
-	if (!n)
+	if (!n) {
+		/* `replace` leaves those of a qdisc that is there */
+		if (options.commands)
+			out_text(" weight none");
 		return;
+	}
 	out_open_list("weights");
 	for (i = 0; i < n; i++) {
 		memcpy(&w, (char *)nla_data(attr) + i * sizeof(w), sizeof(w));
@@ -47,6 +51,8 @@ void qdisc_show_options(struct nlattr *nest)
 		out_num("target", options.commands ? " target %s" : " target %sus", v, UNIT_NONE);
 	if (get_u64(tb[TCA_INC_RATE], &rate) && rate)
 		out_num("rate", " rate %sbit", rate, UNIT_NONE);
+	else if (tb[TCA_INC_RATE] && options.commands)
+		out_text(" rate measured");
 	show_weights(tb[TCA_INC_WEIGHTS]);
 }
 
