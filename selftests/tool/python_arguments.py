@@ -272,3 +272,19 @@ def what_libinc_is_told():
     for nothing in (np.zeros(0), bytearray()):
         me.allreduce(nothing)
         expect("no elements", me.args.count, 0)
+
+
+@test
+def why_asks_for_the_sum_of_f32():
+    class Lib:
+        """Keeps what it is asked."""
+
+        def inc_why(self, handle, *what):
+            self.what = (handle, *what[:4])
+            return 0
+
+    fake = _abi.lib = Lib()
+    expect("the answer", inc.why("allreduce")[0], True)
+    expect("asked", fake.what, (None, inc.Coll.ALLREDUCE, inc.Type.F32, inc.Op.SUM, 1))
+    inc.why("reduce-scatter", type="i8", op="max", count=3)
+    expect("asked", fake.what, (None, inc.Coll.REDUCE_SCATTER, inc.Type.I8, inc.Op.MAX, 3))

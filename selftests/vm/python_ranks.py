@@ -274,6 +274,7 @@ def test_collectives():
         for _ in range(3):
             group.barrier()
         expect("why", group.why("allreduce", "f32", "sum", 100)[0], True)
+        expect("why, a sum of f32", group.why("allreduce")[0], True)
         error = fails(group.allreduce, np.zeros(3, "f4"), op="bxor")
         expect("errno of what there is not", error.errno, errno.EOPNOTSUPP)
         expect("its text", "f32 has no bxor" in str(error), True)

@@ -300,6 +300,6 @@ class Group(Operations, Collectives):
 
     def why(self, coll: Union[Coll, str], type: Optional[TypeLike] = None, op: Optional[OpLike] = None,
             count: int = 1) -> Tuple[bool, str]:
-        """Would this operation be done in the network, and why, or why not?"""
+        """Would this operation be done in the network, and why, or why not? The sum of f32, unless it is said."""
         with Use(self) as handle:
             return why_of(handle, coll, type, op, count)

@@ -42,7 +42,7 @@ def why(coll: Union[Coll, str], type: Optional[TypeLike] = None, op: Optional[Op
         count: int = 1) -> Tuple[bool, str]:
     """
     Would this operation be done in the network, and why, or why not? Asks the default parent, by joining a group of one
-    there; takes up to 3 s if that does not answer.
+    there; takes up to 3 s if that does not answer. The sum of f32, unless it is said.
     """
     return why_of(None, coll, type, op, count)
 
@@ -55,7 +55,7 @@ def why_of(handle: Optional[c.c_void_p], coll: Union[Coll, str], type: Optional[
         raise ValueError(f'coll "{coll}": expected one of {", ".join(entry.name.lower() for entry in Coll)}')
     kind = Coll[name] if name is not None else Coll(int(coll))
     text = c.create_string_buffer(512)
-    ret = _abi.lib.inc_why(handle, kind, 0 if type is None else _calls._member("type", Type, type),
-                       0 if op is None else _calls._member("op", Op, op), whole("count", count, 0, _abi.MAX_COUNT),
+    ret = _abi.lib.inc_why(handle, kind, Type.F32 if type is None else _calls._member("type", Type, type),
+                       Op.SUM if op is None else _calls._member("op", Op, op), whole("count", count, 0, _abi.MAX_COUNT),
                        text, len(text))
     return ret == 0, text.value.decode(errors="replace")
