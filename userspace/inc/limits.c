@@ -80,6 +80,8 @@ static int set(int argc, char **argv)
 	err = args_parse(args, argc - user, argv + user);
 	if (err)
 		return err;
+	if (user && arg_find(args, "answers")->given)
+		return usage_error("answers: expected without user: it is of the namespace only");
 	msg = inc_request(INC_CMD_LIMIT_SET, 0);
 	if (!msg)
 		return EXIT_REFUSED;
