@@ -112,6 +112,7 @@ static void put_node(void)
 	need(nla_put_u32(msg, INC_A_NODE_DEAD_MS, 700));
 	nest = begin(INC_A_NODE_PARENT);
 	put_parent();
+	need(nla_put_u16(msg, INC_A_PARENT_PORT, INC_PORT));
 	nla_nest_end(msg, nest);
 }
 

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# `inc save` of what cannot be saved as it is. To be sourced by run, whose result, skip and wanted
-# it uses, and its $tmp and $top.
+# `inc save` of what cannot be saved as it is. To be sourced by run, whose result, skip, wanted and
+# with_port it uses, and its $tmp and $top.
 
 # shellcheck disable=SC2154
 
@@ -95,6 +95,23 @@ $rest" "$tmp/save" set-unsure
 	saved "limits of users, in a user namespace" "" "$rest" unshare -r "$tmp/save" set
 }
 
+# Where the module has another port, that is what a parent has of which none is said.
+save_other_port()
+{
+	local name="save: a parent's port that is not the module's"
+
+	if ! unshare -rm true 2>/dev/null; then
+		skip "$name" "there are no user namespaces"
+		return
+	fi
+	with_port 5232 "$tmp/save" all >"$tmp/log" 2>&1 &&
+		grep -qx 'node replace dev p1 dead 700 parent fe80::9%p2 port 5227' "$tmp/log" &&
+		with_port 5227 "$tmp/save" all >"$tmp/log" 2>&1 &&
+		grep -qx 'node replace dev p1 dead 700 parent fe80::9%p2' "$tmp/log"
+	result $? "$name"
+	sed 's/^/# /' "$tmp/log"
+}
+
 plan_applied()
 {
 	"$tmp/save" plan >"$tmp/log" 2>&1 && grep -qx 'run: parent set fe80::9%p2' "$tmp/log"
@@ -118,5 +135,6 @@ save_and_restore()
 	sed 's/^/# /' "$tmp/log"
 	save_gone
 	save_users
+	save_other_port
 	plan_applied
 }

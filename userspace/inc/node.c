@@ -213,7 +213,7 @@ static int del(int argc, char **argv)
 static int announce(int argc, char **argv)
 {
 	struct arg args[] = {
-		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535, .num = INC_PORT },
+		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 		{ .key = NULL }
 	};
 	struct ask_target at = { 0 };
@@ -231,7 +231,7 @@ static int announce(int argc, char **argv)
 	err = addrs_find(argv[0], &at.addr, 1, &n);
 	if (err)
 		return err;
-	at.port = (uint16_t)args[0].num;
+	at.port = args[0].given ? (uint16_t)args[0].num : ask_own_port();
 	return lldp_announce(&at);
 }
 
@@ -314,7 +314,7 @@ static void print_parent(struct nlattr *nest)
 	show_addr(NULL, " parent %s", tb[INC_A_PARENT_ADDR]);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
 		out_str(NULL, "%%s", dev_name(ifindex));
-	if (get_u16(tb[INC_A_PARENT_PORT], &port) && port != INC_PORT)
+	if (get_u16(tb[INC_A_PARENT_PORT], &port) && port != ask_own_port())
 		out_num(NULL, " port %s", port, UNIT_NONE);
 }
 
