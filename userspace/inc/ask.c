@@ -13,6 +13,7 @@
 #include <linux/inc_netlink.h>
 
 #include "ask.h"
+#include "names.h"
 #include "nl.h"
 #include "print.h"
 
@@ -119,6 +120,16 @@ const char *ask_text(const struct ask_target *to)
 			 sizeof(text));
 }
 
+const char *ask_place(const struct ask_target *to)
+{
+	static char text[INET6_ADDRSTRLEN + IFNAMSIZ];
+
+	if (!addr_link_local(&to->addr) || !to->ifindex)
+		return ask_text(to);
+	snprintf(text, sizeof(text), "%s%%%s", ask_text(to), dev_name(to->ifindex));
+	return text;
+}
+
 /* 0: it goes by its device, and hears of all that its packets meet on their way. */
 static int prepare_socket(int fd, const struct ask_target *to)
 {
@@ -158,6 +169,6 @@ int ask_open(const struct ask_target *to)
 	int fd = ask_connect(to);
 
 	if (fd < 0)
-		refused("%s: %s", ask_text(to), strerror(-fd));
+		refused("%s: %s", ask_place(to), strerror(-fd));
 	return fd;
 }

@@ -37,6 +37,8 @@ int ask_given(struct ask_target *to, const char *text, const struct arg *dev);
 bool ask_same(const struct ask_target *a, const struct ask_target *b);
 /* Valid until the next call. */
 const char *ask_text(const struct ask_target *to);
+/* The same; a link-local address with its interface behind it, as fe80::1%eth0. */
+const char *ask_place(const struct ask_target *to);
 /* A socket that only hears what comes from there, or a negative errno; open: which it prints. */
 int ask_connect(const struct ask_target *to);
 int ask_open(const struct ask_target *to);

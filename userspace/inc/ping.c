@@ -199,10 +199,10 @@ static void show_answer(const struct ask_target *to, uint64_t number, enum answe
 			uint64_t us)
 {
 	if (answer == ANSWER_NODE) {
-		out_text("%s: node, question %llu", ask_text(to), (unsigned long long)number);
+		out_text("%s: node, question %llu", ask_place(to), (unsigned long long)number);
 		out_num(NULL, ", %s\n", us, UNIT_US);
 	} else {
-		out_text("%s: %s, question %llu\n", ask_text(to), answers[answer].text,
+		out_text("%s: %s, question %llu\n", ask_place(to), answers[answer].text,
 			 (unsigned long long)number);
 	}
 	fflush(stdout);

@@ -195,7 +195,7 @@ static int discover(void)
 	     at = found[at].parent)
 		way[n++] = at;
 	if (!n)
-		return refused("%s: no node answers", ask_text(&found[0].at));
+		return refused("%s: no node answers", ask_place(&found[0].at));
 	local = args[A_LOCAL].given ? (int)args[A_LOCAL].num : (ranks + 1) / 2;
 	if (local > ranks)
 		return usage_error("local %d: expected at most the number of ranks, %d", local,
@@ -373,10 +373,7 @@ static int set_parent(const struct cost_plan *plan)
 	const struct hop *h = &found[plan->kind == COST_TREE ? 0 : place_hop[plan->at]];
 	char addr[64], port[8], *words[] = { "parent", "set", addr, "port", port };
 
-	if (addr_link_local(&h->at.addr) && h->at.ifindex)
-		snprintf(addr, sizeof(addr), "%s%%%s", ask_text(&h->at), dev_name(h->at.ifindex));
-	else
-		snprintf(addr, sizeof(addr), "%s", ask_text(&h->at));
+	snprintf(addr, sizeof(addr), "%s", ask_place(&h->at));
 	snprintf(port, sizeof(port), "%u", h->at.port);
 	return run_command(h->at.port == ask_own_port() ? 3 : 5, words);
 }

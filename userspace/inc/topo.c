@@ -181,9 +181,9 @@ static void show_hop(const struct hop *h)
 {
 	out_open(NULL);
 	out_str("addr", "%s", ask_text(&h->at));
-	out_num("port", h->at.port == INC_PORT ? NULL : " port %s", h->at.port, UNIT_NONE);
 	if (h->at.ifindex)
-		show_dev("ifindex", "dev", "%%%s", h->at.ifindex);
+		show_dev("ifindex", "dev", "%%s", h->at.ifindex);
+	out_num("port", h->at.port == INC_PORT ? NULL : " port %s", h->at.port, UNIT_NONE);
 	out_str("answer", NULL, states[h->state].code);
 	out_text(": %s", states[h->state].text);
 	if (h->state == HOP_TOLD)
@@ -194,11 +194,24 @@ static void show_hop(const struct hop *h)
 	out_close();
 }
 
+/* Of the characters that an interface's name may have, graphviz takes two for something else. */
+static const char *dot_place(const struct hop *h)
+{
+	static char text[INET6_ADDRSTRLEN + IFNAMSIZ];
+	char *c;
+
+	snprintf(text, sizeof(text), "%s", ask_place(&h->at));
+	for (c = text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			*c = '?';
+	return text;
+}
+
 static const char *dot_name(const struct hop *h)
 {
-	static char text[INET6_ADDRSTRLEN + 16];
+	static char text[INET6_ADDRSTRLEN + IFNAMSIZ + 16];
 
-	snprintf(text, sizeof(text), "%s port %u", ask_text(&h->at), h->at.port);
+	snprintf(text, sizeof(text), "%s port %u", dot_place(h), h->at.port);
 	return text;
 }
 
@@ -206,7 +219,7 @@ static void dot_hop(const struct hop *h)
 {
 	const struct inc_about *a = &h->about;
 
-	printf("\t\"%s\" [label=\"%s\\n%s", dot_name(h), ask_text(&h->at), states[h->state].text);
+	printf("\t\"%s\" [label=\"%s\\n%s", dot_name(h), dot_place(h), states[h->state].text);
 	if (h->state == HOP_TOLD)
 		printf(", caps %08x\\ngroups %u of %u, children %u", ntohl(a->caps),
 		       ntohl(a->groups), ntohl(a->max_groups), ntohl(a->children));
@@ -215,7 +228,7 @@ static void dot_hop(const struct hop *h)
 	printf("\"%s];\n", h->state >= HOP_NODE ? "" : ", style=dashed");
 }
 
-/* Addresses and numbers: nothing in it that graphviz could take for something else. */
+/* Addresses, interfaces and numbers: nothing in it that graphviz could take for something else. */
 static void show_dot(int first)
 {
 	int i;
