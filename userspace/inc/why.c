@@ -183,19 +183,42 @@ static bool reduces(enum inc_coll coll)
 	       coll == INC_COLL_EXSCAN;
 }
 
-/* @parse: libinc's, of a name; 0, or EXIT_USAGE with the error printed. */
-static int parse_name(const struct arg *arg, const char *what, int (*parse)(const char *name),
+/* Names of numbers from 1 on, until one has none. */
+static const char *coll_name(int number)
+{
+	return number < INC_COLL_LEAVE ? inc_coll_name((enum inc_coll)number) : NULL;
+}
+
+static const char *type_name(int number)
+{
+	return inc_type_name((enum inc_type)number);
+}
+
+static const char *op_name(int number)
+{
+	return inc_op_name((enum inc_op)number);
+}
+
+/* 0, or EXIT_USAGE with the error printed. */
+static int parse_name(const struct arg *arg, const char *what, const char *(*name)(int number),
 		      int *to)
 {
-	int number;
+	char list[256] = "";
+	size_t len = 0;
+	int i;
 
 	if (!arg->given)
 		return 0;
-	number = parse(arg->text);
-	if (number < 0)
-		return usage_error("%s %s: there is no such %s", what, arg->text, what);
-	*to = number;
-	return 0;
+	for (i = 1; name(i); i++) {
+		if (!strcmp(name(i), arg->text)) {
+			*to = i;
+			return 0;
+		}
+		if (len < sizeof(list))
+			len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+						len ? ", " : "", name(i));
+	}
+	return usage_error("%s %s: expected one of: %s", what, arg->text, list);
 }
 
 enum { TYPE, OP, COUNT, PARENT, KEY, GROUP };
@@ -205,11 +228,11 @@ static int make_question(struct question *q, const char *coll, const struct arg 
 	const struct arg named = { .given = coll, .text = coll };
 	int c = INC_COLL_ALLREDUCE, type = INC_TYPE_F32, op = INC_OP_SUM, err;
 
-	err = parse_name(&named, "collective", inc_coll_parse, &c);
+	err = parse_name(&named, "collective", coll_name, &c);
 	if (!err)
-		err = parse_name(&args[TYPE], "type", inc_type_parse, &type);
+		err = parse_name(&args[TYPE], "type", type_name, &type);
 	if (!err)
-		err = parse_name(&args[OP], "op", inc_op_parse, &op);
+		err = parse_name(&args[OP], "op", op_name, &op);
 	if (err)
 		return err;
 	if (args[OP].given && !reduces((enum inc_coll)c))
