@@ -39,7 +39,7 @@ static void print_help(FILE *to)
 	      "       inc [OPTIONS] -b FILE\n"
 	      "OPTIONS: -j         JSON\n"
 	      "         -p         JSON with line breaks\n"
-	      "         -s         with counters; twice: those that are zero too\n"
+	      "         -s         with counters; twice, and of stats: those that are zero too\n"
 	      "         -c         show: as commands that make the same again, for -b\n"
 	      "         -b FILE    commands from this file, or - for stdin, until one fails\n"
 	      "         -t         monitor: with the time\n"
@@ -78,33 +78,33 @@ struct flags {
 	const char *netns, *file;
 };
 
-static int short_flag(struct flags *f, char c)
+/* False: there is none of this letter. */
+static bool short_flag(struct flags *f, char c)
 {
 	switch (c) {
 	case 'j':
 		f->json = true;
-		return 0;
+		return true;
 	case 'p':
 		f->pretty = true;
-		return 0;
+		return true;
 	case 's':
 		options.stats++;
-		return 0;
+		return true;
 	case 't':
 		options.timestamp = true;
-		return 0;
+		return true;
 	case 'c':
 		options.commands = true;
-		return 0;
+		return true;
 	case 'V':
 		f->version = true;
-		return 0;
+		return true;
 	case 'h':
 		f->help = true;
-		return 0;
+		return true;
 	}
-	return usage_error("-%c: unknown option; expected one of -j -p -s -c -t -n NETNS -b FILE -V",
-			   c);
+	return false;
 }
 
 /* Returns how many words it took, or -EXIT_USAGE. -n and -b stand alone, others share a dash. */
@@ -131,8 +131,10 @@ static int parse_flags(struct flags *f, int argc, char **argv)
 			continue;
 		}
 		for (c = argv[i] + 1; *c; c++)
-			if (short_flag(f, *c))
-				return -EXIT_USAGE;
+			if (!short_flag(f, *c))
+				return -usage_error("%s: unknown option; expected one of %s",
+						    argv[i],
+						    "-j -p -s -c -t -n NETNS -b FILE -V");
 	}
 	return i;
 }
@@ -184,6 +186,14 @@ int run_command(int argc, char **argv)
 	return usage_error("%s: unknown object; `inc help` lists them", argv[0]);
 }
 
+/* The exit status @status, or another one if stdout did not take all. */
+static int end_output(int status)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return status ? status : refused("stdout: %s", strerror(errno));
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct flags flags = { 0 };
@@ -197,7 +207,7 @@ int main(int argc, char **argv)
 			puts("inc version " INC_TOOL_VERSION);
 		else
 			print_help(stdout);
-		return fflush(stdout) ? EXIT_REFUSED : 0;
+		return end_output(0);
 	}
 	out_init(flags.json, flags.pretty);
 	if (options.commands && flags.json)
@@ -209,7 +219,5 @@ int main(int argc, char **argv)
 	if (!status)
 		status = flags.file ? batch(flags.file, run_command) :
 				      run_command(argc - 1 - used, argv + 1 + used);
-	if (fflush(stdout) || ferror(stdout))
-		return status ? status : refused("stdout: %s", strerror(errno));
-	return status;
+	return end_output(status);
 }
