@@ -65,23 +65,41 @@ static int each(struct nl_msg *msg, const char *key, const char *list,
 	return err;
 }
 
-static int put_prefix(struct nl_msg *msg, const char *word)
+static int parse_prefix(const char *word, struct addr *addr, unsigned long *bits)
 {
 	const char *slash = strchr(word, '/'), *digits = slash ? slash + 1 : "";
-	struct nlattr *nest;
-	struct addr addr;
-	unsigned long bits;
 
-	if (addr_parse(word, slash ? (size_t)(slash - word) : strlen(word), &addr))
+	if (addr_parse(word, slash ? (size_t)(slash - word) : strlen(word), addr))
 		return usage_error("from %s: expected any, or an IPv4 or IPv6 prefix", word);
-	bits = 8 * (unsigned long)addr.len;
+	*bits = 8 * (unsigned long)addr->len;
 	if (slash) {
 		if (!*digits || strlen(digits) > 3 ||
 		    strspn(digits, "0123456789") != strlen(digits) ||
-		    strtoul(digits, NULL, 10) > bits)
-			return usage_error("from %s: expected a length in 0..%lu", word, bits);
-		bits = strtoul(digits, NULL, 10);
+		    strtoul(digits, NULL, 10) > *bits)
+			return usage_error("from %s: expected a length in 0..%lu", word, *bits);
+		*bits = strtoul(digits, NULL, 10);
 	}
+	return 0;
+}
+
+static int check_prefix(struct nl_msg *msg, const char *word)
+{
+	struct addr addr;
+	unsigned long bits;
+
+	(void)msg;
+	return parse_prefix(word, &addr, &bits);
+}
+
+static int put_prefix(struct nl_msg *msg, const char *word)
+{
+	struct nlattr *nest;
+	struct addr addr;
+	unsigned long bits;
+	int err = parse_prefix(word, &addr, &bits);
+
+	if (err)
+		return err;
 	nest = nla_nest_start(msg, INC_A_TENANT_PREFIX | NLA_F_NESTED);
 	if (!nest || nla_put(msg, INC_A_PREFIX_ADDR, addr.len, addr.bytes) ||
 	    nla_put_u8(msg, INC_A_PREFIX_LEN, (uint8_t)bits))
@@ -166,6 +184,9 @@ static int change(uint8_t cmd, bool replace, int argc, char **argv)
 		err = args_none(argc - 1, argv + 1);
 	else if (!err)
 		err = args_parse(args, argc - 1, argv + 1);
+	/* what is wrong with it is said without a module, too */
+	if (!err && args[FROM].given && strcmp(args[FROM].text, "any"))
+		err = each(NULL, "from", args[FROM].text, check_prefix);
 	if (err)
 		return err;
 	msg = inc_request(cmd, 0);
