@@ -6,6 +6,7 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <inc.h>
 
@@ -13,6 +14,10 @@ int main(int argc, char **argv)
 {
 	struct inc_launch launch;
 
+	if (argc == 2 && !strcmp(argv[1], "--help")) {
+		puts("usage: inc-rank	(under mpirun, srun or torchrun, or with INC_RANK, INC_SIZE)");
+		return 0;
+	}
 	if (argc > 1)
 		errx(2, "%s: expected no arguments", argv[1]);
 	if (inc_launcher(&launch))

@@ -139,11 +139,18 @@ static void run(struct job *job)
 	}
 }
 
+static void say_usage(int status)
+{
+	fputs(usage, status ? stderr : stdout);
+	exit(status);
+}
+
 static void parse_args(struct job *job, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "until", required_argument, NULL, 'u' },
-		{ "count", required_argument, NULL, 'c' }, { NULL },
+		{ "count", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' }, { NULL },
 	};
 	int c;
 
@@ -153,10 +160,10 @@ static void parse_args(struct job *job, int argc, char **argv)
 		else if (c == 'c')
 			job->count = strtoull(optarg, NULL, 0);
 		else
-			errx(2, "%s", usage);
+			say_usage(c == 'h' ? 0 : 2);
 	}
 	if (!job->until || optind != argc || !job->count || job->count > 1 << 24)
-		errx(2, "%s", usage);
+		say_usage(2);
 }
 
 int main(int argc, char **argv)
