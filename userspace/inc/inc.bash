@@ -162,6 +162,8 @@ _inc()
 	case $prev in
 	-n)
 		_inc_netns ;;
+	-b)
+		compopt -o default 2>/dev/null ;;
 	dev)
 		if [ "$object" = node ]; then _inc_devs all; else _inc_devs; fi ;;
 	group)
@@ -171,10 +173,12 @@ _inc()
 	late-policy)
 		_inc_words "wait fail partial" ;;
 	parent)
-		if [ -z "$command" ]; then _inc_words "show set find discover del help"; elif [ "$object" = node ]; then _inc_words none; fi ;;
+		if [ -z "$command" ]; then _inc_words "show set find discover del help"; elif [ "$object" = node ]; then _inc_words none; elif [ "$object" = qdisc ]; then _inc_words root; fi ;;
+	port | from)
+		if [ -z "$command" ]; then _inc_words "show help"; elif [ "$object" != tenant ]; then :; elif [ "$prev" = port ]; then _inc_devs any; else _inc_words any; fi ;;
 	key)
 		if [ -n "$command" ]; then _inc_words "none @"; else _inc_words "show help"; fi ;;
-	dead | late | window | max-groups | max-slots | max-memory | standby | port | handle | share | control | limit | target | rate | weight | from | cpu)
+	dead | late | window | max-groups | max-slots | max-memory | standby | handle | share | control | limit | target | rate | weight | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
 		if [ -z "$object" ]; then
