@@ -56,6 +56,12 @@ static int alltoall_nowhere(bool plain, MPI_Comm comm)
 
 #ifdef MPICH_VERSION
 
+/* No handle of anything. */
+static int bcast_not_a_type(bool plain, MPI_Comm comm)
+{
+	return CALL(Bcast, a, 1, (MPI_Datatype)0x12345, 0, comm);
+}
+
 static int bcast_null(bool plain, MPI_Comm comm)
 {
 	return CALL(Bcast, NULL, 1, MPI_INT, 0, comm);
@@ -161,7 +167,8 @@ static const struct {
 	REFUSED(allreduce_no_op), REFUSED(allreduce_nowhere), REFUSED(allreduce_one_buffer),
 	REFUSED(reduce_one_buffer), REFUSED(alltoall_nowhere),
 #ifdef MPICH_VERSION
-	REFUSED(bcast_null), REFUSED(bcast_null_spaced), REFUSED(exscan_null),
+	REFUSED(bcast_not_a_type), REFUSED(bcast_null), REFUSED(bcast_null_spaced),
+	REFUSED(exscan_null),
 	REFUSED(alltoallv_null), REFUSED(alltoallw_null),
 	REFUSED(exscan_one_buffer), REFUSED(reduce_scatter_one_buffer), REFUSED(gather_own_share),
 	REFUSED(scatterv_own_share), REFUSED(allgather_own_share), REFUSED(alltoall_one_buffer),

@@ -278,8 +278,6 @@ static bool derived_find(struct incmpi_type *type, MPI_Datatype of)
 		*type = *kept;
 		return true;
 	}
-	if (!pmpi_type_is_committed(of))
-		return false;
 	memset(type, 0, sizeof(*type));
 	if (!layout_of(type, of, &lb))
 		return false;
@@ -326,6 +324,9 @@ bool pmpi_type_get(struct incmpi_type *type, MPI_Datatype *handle, MPI_Datatype 
 		memset(type, 0, sizeof(*type));
 		if (!layout_of(type, of, &lb))
 			return false;
+	} else if (!pmpi_type_is_committed(of)) {
+		/* it may be no type, and other questions call the error handler of the world */
+		return false;
 	} else if (is_named(of)) {
 		memset(type, 0, sizeof(*type));
 		if (!layout_of(type, of, &lb))
