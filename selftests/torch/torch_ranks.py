@@ -251,6 +251,27 @@ def by_gloo():
     expect("sends", counted("gloo.send"), 2 if rank == 1 else 1)
 
 
+def sends_first():
+    """
+    Two ranks send to each other, for which Gloo has to have connected all of them, before they make
+    the next group; the others are there already, and wait for them.
+    """
+    rank = dist.get_rank()
+    if rank == 1:
+        begin_gloo_late(1)
+    group = dist.new_group()
+    if rank == 0:
+        dist.send(torch.ones(3), 2, group=group)
+    elif rank == 2:
+        dist.recv(x := torch.zeros(3), 0, group=group)
+        torch_colls.exact("recv", x, torch.ones(3))
+    dist.all_reduce(x := torch.ones(10), group=dist.new_group())
+    torch_colls.exact("all_reduce", x, torch.full((10,), float(dist.get_world_size())))
+
+
+sends_first.timeout = datetime.timedelta(seconds=60)
+
+
 def ddp():
     """Two trainings by INC give the same bits, one by Gloo the same losses."""
     gloo = gloo_group()
@@ -359,15 +380,21 @@ def forked():
     expect("errors", counted("errors"), 0)
 
 
+def begin_gloo_late(seconds):
+    """Gloo's connections of this rank, for the groups that follow."""
+    make_gloo = inc_torch._make_gloo
+
+    def begin(*args):
+        time.sleep(seconds)
+        return make_gloo(*args)
+
+    inc_torch._make_gloo = begin
+
+
 def ends():
     """A program that destroys nothing, while Gloo's connections are being made: see ends_so."""
-    make_gloo = inc_torch._make_gloo
     if dist.get_rank() == 1:
-        def late(*args):
-            time.sleep(3)
-            return make_gloo(*args)
-
-        inc_torch._make_gloo = late
+        begin_gloo_late(3)
     dist.all_reduce(torch.ones(10), group=dist.new_group())
 
 
@@ -398,6 +425,7 @@ def main():
         ("sums travel as bf16", wires),
         ("arguments that fit to no call", refused),
         ("what INC does not have is Gloo's, and counted", by_gloo),
+        ("two ranks send while others make the next group", sends_first),
         ("DDP: two runs give the same bits, and Gloo the same losses", ddp),
         ("sharded parameters: all-gather and reduce-scatter", sharded),
         ("a killed rank is named by an exception", dead),

@@ -16,7 +16,7 @@
 #include <random>
 #include <sys/stat.h>
 
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include "patient.hpp"
 
 namespace inctorch {
 namespace {
@@ -86,8 +86,8 @@ public:
 		auto all = c10::make_intrusive<c10d::PrefixStore>("inc", store);
 
 		agreed_.generation = all->add("uses/" + std::to_string(rank), 1) - 1;
-		store_ = c10::make_intrusive<c10d::PrefixStore>(
-			generation_prefix("inc", agreed_.generation), store);
+		store_ = c10::make_intrusive<PatientStore>(
+			generation_prefix("inc", agreed_.generation), store, "inc");
 	}
 
 	~Agreement()

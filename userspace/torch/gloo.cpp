@@ -9,62 +9,15 @@
 #include <unistd.h>
 
 #include <ATen/ATen.h>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "agree.hpp"
+#include "patient.hpp"
 #include "staging.hpp"
 
 namespace inctorch {
 namespace {
 
 using std::chrono::milliseconds;
-
-/*
- * A store whose clients do not block each other: one that waits for a key in a store of c10d's
- * holds its connection. Gloo's thread looks for its keys again and again instead.
- */
-class PatientStore : public c10d::PrefixStore {
-public:
-	PatientStore(const std::string &prefix, StorePtr store,
-		     std::shared_ptr<std::atomic<bool>> stop)
-		: PrefixStore(prefix, std::move(store)), stop_(std::move(stop))
-	{
-	}
-
-	std::vector<uint8_t> get(const std::string &key) override
-	{
-		wait({ key });
-		return PrefixStore::get(key);
-	}
-
-#if TORCH_VERSION_MAJOR >= 2
-	/* several keys in one request: they wait in the store */
-	bool hasExtendedApi() const override { return false; }
-#endif
-
-	void wait(const std::vector<std::string> &keys) override
-	{
-		wait(keys, getTimeout());
-	}
-
-	void wait(const std::vector<std::string> &keys, const milliseconds &timeout) override
-	{
-		auto until = std::chrono::steady_clock::now() + timeout;
-		milliseconds pause(1);
-
-		while (!check(keys)) {
-			if (*stop_)
-				throw std::runtime_error("the process group was destroyed");
-			if (std::chrono::steady_clock::now() >= until)
-				throw std::runtime_error("Gloo: some rank does not come");
-			std::this_thread::sleep_for(pause);
-			pause = std::min(pause * 2, milliseconds(20));
-		}
-	}
-
-private:
-	std::shared_ptr<std::atomic<bool>> stop_;
-};
 
 /* Gloo's work, and what is to be done after it, once. */
 class ThenWork : public c10d::Work {
@@ -163,8 +116,8 @@ struct Gloo::Making {
 		BasePtr made;
 
 		try {
-			made = maker(c10::make_intrusive<PatientStore>(prefix, store, stop), rank,
-				     size, timeout);
+			made = maker(c10::make_intrusive<PatientStore>(prefix, store, "Gloo", stop),
+				     rank, size, timeout);
 		} catch (abi::__forced_unwind &) {
 			throw;	/* Python ends threads so when it ends */
 		} catch (...) {
