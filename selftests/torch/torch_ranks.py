@@ -225,6 +225,10 @@ def refused():
         expect(str(error), "one dimension or more" in str(error), True)
     else:
         raise AssertionError("a tensor without dimensions was split")
+    group = dist.distributed_c10d._get_default_group()
+    for inputs in ([], [torch.zeros(0)] * 2):
+        error = raises(group.gather, [], inputs, dist.GatherOptions())
+        expect(error, "single-element input" in error, True)
     dist.all_reduce(x := torch.ones(3))
     torch_colls.exact("all_reduce", x, torch.full((3,), float(size)))
 

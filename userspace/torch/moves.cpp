@@ -141,8 +141,9 @@ WorkPtr IncGroup::allgather(std::vector<Tensors> &outputs, Tensors &inputs,
 		Base &by = gloo(Fn::allgather, why);
 		std::vector<Tensors> all = use.out(outputs);
 		Tensors own = use.in(inputs);
+		WorkPtr work = by.allgather(all, own, opts);	/* throws if there is no output */
 
-		return use.finish(by.allgather(all, own, opts), outputs[0]);
+		return use.finish(std::move(work), outputs[0]);
 	}
 	return gather_all(Fn::allgather, OpType::ALLGATHER, outputs[0], inputs, outputs[0],
 			  opts.timeout);
@@ -215,15 +216,16 @@ WorkPtr IncGroup::gather(std::vector<Tensors> &outputs, Tensors &inputs,
 	if (root && inputs.size() == 1 &&
 	    (outputs.size() != 1 || !are_shares(outputs[0], inputs[0], getSize())))
 		refuse(Fn::gather, "an output of the input's type and size for each rank");
-	if (!numel(inputs))
+	if (inputs.size() == 1 && !numel(inputs))
 		return nothing_to_do(Fn::gather, OpType::GATHER, root ? outputs[0] : Tensors());
 	if (why != Why::none) {
 		ForGloo use;
 		Base &by = gloo(Fn::gather, why);
 		std::vector<Tensors> all = use.out(outputs);
 		Tensors own = use.in(inputs);
+		WorkPtr work = by.gather(all, own, opts);	/* throws if there is no output */
 
-		return use.finish(by.gather(all, own, opts), root ? outputs[0] : Tensors());
+		return use.finish(std::move(work), root ? outputs[0] : Tensors());
 	}
 	IncWorkPtr work = new_work(Fn::gather, OpType::GATHER, INC_COLL_GATHER, opts.timeout);
 
