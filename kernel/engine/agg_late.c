@@ -31,7 +31,7 @@ static void try_others(struct netinc_agg *agg, u32 opseq, u64 now)
 
 	for (q = agg->una; q != agg->top; q++) {
 		slot = netinc_agg_slot(agg, q);
-		if (slot->q != q)
+		if (slot->q != q || netinc_agg_is_empty(agg, slot))
 			continue;
 		if (slot->opseq != opseq)
 			return;

@@ -368,9 +368,9 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 
 	if (be32_to_cpu(w->nonce) != g->cfg.up_nonce)
 		return -INC_C_DROP_STATE;
-	if (!may_answer_parent(g))
-		return -INC_C_DROP_WORK;
 	if (up->state == NETINC_UPLINK_NONE) {
+		if (!may_answer_parent(g))
+			return -INC_C_DROP_WORK;
 		/* it has not heard that we have left, or an old JOIN came behind that */
 		send_leave(g);
 		return 0;
@@ -396,7 +396,7 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 		up->called = false;
 	else if (!w->pause)
 		up->called = true;
-	if (!up->called || w->pause)
+	if (!up->called || w->pause || !may_answer_parent(g))
 		return 0;
 	netinc_uplink_ask(g, now);
 	netinc_form_call(g, now);

@@ -34,49 +34,21 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
 }
 
 /* Has it been in the group with this lineage, which goes on at the edge? */
-static bool goes_on_here(const struct netinc_rank *rank, const struct netinc_meeting *meeting,
-			 u64 lineage)
+static bool goes_on_here(const struct netinc_rank *rank, const struct netinc_meeting *meeting)
 {
 	const struct netinc_ep *ep = &rank->ep;
 
-	if (!lineage || ep->cfg.group != meeting->group || ep->cfg.job != meeting->job)
+	if (ep->cfg.group != meeting->group || ep->cfg.job != meeting->job)
 		return false;
-	if (READ_ONCE(ep->lineage) == lineage &&
+	if (READ_ONCE(ep->lineage) == meeting->lineage &&
 	    READ_ONCE(ep->settings.fallback) == INC_FALLBACK_EDGE)
 		return true;
 	/* it has begun to shrink */
-	return ep->cfg.prev.lineage == lineage &&
+	return ep->cfg.prev.lineage == meeting->lineage &&
 	       ep->cfg.prev.settings.fallback == INC_FALLBACK_EDGE;
 }
 
-/* What its JOINs say. */
-static void describe_run(const struct netinc_rank *rank, struct netinc_meeting *meeting,
-			 u64 lineage)
-{
-	const struct netinc_ep *ep = &rank->ep;
-
-	meeting->size = READ_ONCE(ep->cfg.size);
-	meeting->block = READ_ONCE(ep->block) ?: ep->cfg.block;
-	/* READY may write them meanwhile: in each epoch of a group the same */
-	meeting->settings = READ_ONCE(ep->lineage) == lineage ? data_race(ep->settings) :
-								ep->cfg.prev.settings;
-}
-
-bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u64 lineage,
-			  u8 *key)
-{
-	struct netinc_rank *rank;
-
-	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (!goes_on_here(rank, meeting, lineage))
-			continue;
-		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
-		describe_run(rank, meeting, lineage);
-		return true;
-	}
-	return false;
-}
-
+/* Is it rank 0, at whose host the group is to meet? */
 static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
 		       const struct netinc_meeting *meeting)
 {
@@ -91,64 +63,79 @@ static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
 	return meeting->vrf == l3mdev_master_ifindex_by_index(nn->net, rank->path.oif);
 }
 
-bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key)
+/* What its JOINs say. */
+static void describe_run(const struct netinc_rank *rank, struct netinc_meeting *meeting)
 {
-	struct netinc_rank *rank;
+	const struct netinc_ep *ep = &rank->ep;
+
+	meeting->size = READ_ONCE(ep->cfg.size);
+	meeting->block = READ_ONCE(ep->block) ?: ep->cfg.block;
+	/* READY may write them meanwhile: in each epoch of a group the same */
+	meeting->settings = READ_ONCE(ep->lineage) == meeting->lineage ? data_race(ep->settings) :
+									 ep->cfg.prev.settings;
+}
+
+/*
+ * A rank that the group is for. Others may say that they are, and another size: one that agrees
+ * with who asks goes before them. Under RCU
+ */
+static struct netinc_rank *find_rank(struct netinc_net *nn, struct netinc_meeting *meeting)
+{
+	struct netinc_rank *rank, *found = NULL;
+	bool agrees;
 
 	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (!is_meeting(nn, rank, meeting))
+		if (meeting->lineage ? !goes_on_here(rank, meeting) :
+				       !is_meeting(nn, rank, meeting))
 			continue;
-		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
-		meeting->size = READ_ONCE(rank->ep.cfg.size);
-		meeting->block = rank->ep.cfg.block;
-		return true;
+		agrees = READ_ONCE(rank->ep.cfg.size) == meeting->size;
+		if (agrees || !found)
+			found = rank;
+		if (agrees)
+			break;
 	}
-	return false;
+	if (found)
+		describe_run(found, meeting);
+	return found;
 }
 
-static bool pays_for(struct netinc_net *nn, const struct netinc_rank *rank,
-		     const struct netinc_meeting *meeting, u64 lineage)
+bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key)
 {
-	return lineage ? goes_on_here(rank, meeting, lineage) : is_meeting(nn, rank, meeting);
+	const struct netinc_rank *rank = find_rank(nn, meeting);
+
+	if (rank)
+		memcpy(key, rank->ep.cfg.key, INC_KEY_LEN);
+	return rank;
 }
 
-struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting, u64 lineage)
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn, struct netinc_meeting *meeting)
 {
 	struct netinc_user *user = NULL;
 	struct netinc_rank *rank;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (!pays_for(nn, rank, meeting, lineage) ||
-		    !kref_get_unless_zero(&rank->user->ref))
-			continue;
+	rank = find_rank(nn, meeting);
+	if (rank && kref_get_unless_zero(&rank->user->ref))
 		user = rank->user;
-		break;
-	}
 	rcu_read_unlock();
 	return user;
 }
 
-struct sock *netinc_edge_find_socket(struct netinc_net *nn, const struct netinc_meeting *meeting,
-				     u64 lineage)
+struct sock *netinc_edge_find_socket(struct netinc_net *nn, struct netinc_meeting *meeting)
 {
-	struct netinc_rank *rank, *found = NULL;
+	struct netinc_rank *rank;
 	struct sock *sk;
 
 	rcu_read_lock();
-	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (!pays_for(nn, rank, meeting, lineage) || !kref_get_unless_zero(&rank->ref))
-			continue;
-		found = rank;
-		break;
-	}
+	rank = find_rank(nn, meeting);
+	if (rank && !kref_get_unless_zero(&rank->ref))
+		rank = NULL;
 	rcu_read_unlock();
-	if (!found)
+	if (!rank)
 		return NULL;
-	sk = found->sk;
+	sk = rank->sk;
 	sock_hold(sk);
-	netinc_rank_put(found);
+	netinc_rank_put(rank);
 	return sk;
 }
 

@@ -132,26 +132,21 @@ out:
 
 /*
  * Whose user pays decides: at the edge a group is what a rank here knows of it, whoever comes
- * first. False: the JOIN is for another size, or the rank is gone.
+ * first. 0 or the enum inc_refuse_code.
  */
-static bool fit_to_edge(const struct netinc_node *node, struct netinc_pending_group *pending)
+static int fit_to_edge(const struct netinc_node *node, struct netinc_pending_group *pending)
 {
 	struct netinc_meeting meeting = netinc_node_meeting(pending);
 	u8 key[INC_KEY_LEN];
 	bool found;
 
 	if (!netinc_node_is_edge(node))
-		return true;
-	found = pending->lineage ?
-			netinc_edge_find_key(node->nn, &meeting, pending->lineage, key) :
-			netinc_edge_find_meeting(node->nn, &meeting, key);
+		return 0;
+	found = netinc_edge_find_key(node->nn, &meeting, key);
 	memzero_explicit(key, sizeof(key));
-	if (!found || meeting.size != pending->size)
-		return false;
-	pending->block = meeting.block;
-	if (pending->lineage)
-		pending->settings = meeting.settings;
-	return true;
+	if (!found)
+		return INC_REFUSE_NO_NODE;
+	return netinc_node_fit_to_rank(pending, &meeting) ? 0 : INC_REFUSE_SIZE;
 }
 
 /* Fills in what a JOIN asks for if there is no such group yet. 0 or the enum inc_refuse_code. */
@@ -159,6 +154,8 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 			       const struct inc_join *join, struct netinc_pending_group *pending,
 			       u64 *detail)
 {
+	int code;
+
 	*pending = (struct netinc_pending_group){
 		.job = be64_to_cpu(join->job),
 		.group = rx->pkt.group,
@@ -174,12 +171,14 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 	if (!netinc_join_block_ok(join))
 		return INC_REFUSE_BLOCK;
 	*detail = 0;
-	if (pending->lineage)
-		pending->settings = netinc_settings_from_join(join);
-	if ((!pending->lineage && pending->shrink) || !fit_to_edge(node, pending))
+	if (!pending->lineage && pending->shrink)
 		return INC_REFUSE_SIZE;
-	if (!pending->lineage)
-		return 0;
+	/* a node has its own limits for a group that shrinks */
+	if (pending->lineage && !pending->shrink)
+		pending->settings = netinc_settings_from_join(join);
+	code = fit_to_edge(node, pending);
+	if (code || !pending->lineage)
+		return code;
 	pending->move = be32_to_cpu(join->move);
 	pending->returns = netinc_join_returns(join);
 	if (pending->returns && (pending->shrink || netinc_node_is_edge(node)))
@@ -338,14 +337,12 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc_join *join,
 				    u8 *key)
 {
-	u64 lineage = be64_to_cpu(join->lineage);
 	struct netinc_meeting meeting = {
-		.job = be64_to_cpu(join->job), .group = rx->pkt.group, .vrf = rx->vrf
+		.job = be64_to_cpu(join->job), .lineage = be64_to_cpu(join->lineage),
+		.group = rx->pkt.group, .vrf = rx->vrf, .size = be32_to_cpu(join->size)
 	};
-	bool found = lineage ? netinc_edge_find_key(rx->nn, &meeting, lineage, key) :
-			       netinc_edge_find_meeting(rx->nn, &meeting, key);
 
-	return found ? rx->nn->edge : NULL;
+	return netinc_edge_find_key(rx->nn, &meeting, key) ? rx->nn->edge : NULL;
 }
 
 /* A whole one: it may be set meanwhile. */

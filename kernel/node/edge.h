@@ -36,38 +36,30 @@ bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *gr
 /* A group without a node, which is to meet at the host of its rank 0, or comes here. */
 struct netinc_meeting {
 	u64 job;
+	u64 lineage;		/* of one that comes here; 0: it is to meet here */
 	u32 group;
-	u32 vrf;		/* ifindex; 0: none */
-	/* as the rank here says, which is rank 0 where the group is to meet */
-	u32 size;
+	u32 vrf;		/* ifindex, of one that is to meet; 0: none */
+	u32 size;		/* as who asks says; then as the rank here does */
+	/* as the rank here says */
 	u32 block;
 	struct netinc_settings settings;	/* only of a group that comes here */
 };
 
 /*
- * Under RCU: has a rank here been in the group with this job, number and lineage, which goes on at
- * the edge? Then @key, of INC_KEY_LEN bytes, is the key that it has proved, and @meeting->size,
- * block and settings are filled in.
+ * Each looks for a rank here that @meeting is for, which fills that in: one that has been in the
+ * group, which goes on at the edge, or, of a group that is to meet, its rank 0. If there are
+ * several, one that says the size that is asked for.
  */
-bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u64 lineage,
-			  u8 *key);
-/*
- * Under RCU: does rank 0 of a group with this job, number and VRF live here? Then @meeting->size
- * and block are filled in, and @key with what all have to prove.
- */
-bool netinc_edge_find_meeting(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
-/*
- * Its user, with a reference, who pays for what the group needs; of a group that has come here,
- * with @lineage: that of a rank here. NULL: it is gone.
- */
-struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn,
-					   const struct netinc_meeting *meeting, u64 lineage);
+
+/* Under RCU: is there one? Then @key, of INC_KEY_LEN bytes, is what the others have to prove. */
+bool netinc_edge_find_key(struct netinc_net *nn, struct netinc_meeting *meeting, u8 *key);
+/* Its user, with a reference, who pays for what the group needs. NULL: it is gone. */
+struct netinc_user *netinc_edge_find_payer(struct netinc_net *nn, struct netinc_meeting *meeting);
 /*
  * Likewise its socket, whose user and cgroup pay as long as there is a reference. In process
  * context.
  */
-struct sock *netinc_edge_find_socket(struct netinc_net *nn, const struct netinc_meeting *meeting,
-				     u64 lineage);
+struct sock *netinc_edge_find_socket(struct netinc_net *nn, struct netinc_meeting *meeting);
 struct netinc_user *netinc_edge_user(struct sock *payer);
 struct mem_cgroup *netinc_edge_memcg(struct sock *payer);
 

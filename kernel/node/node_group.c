@@ -326,7 +326,8 @@ u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
 	u32 parts = cfg->parent.family ? min_t(u32, pending->size, INC_MAX_PARTS) : 0;
 
 	return netinc_group_bytes(pending->size, window) +
-	       pending->size * (sizeof(struct netinc_link) + netinc_path_extra()) +
+	       pending->size * sizeof(struct netinc_link) +
+	       (pending->size + 1) * netinc_path_extra() +
 	       (2 * (u64)window + parts) * (PAGE_SIZE << get_order(seg_size)) +
 	       (u64)pending->size * SKB_TRUESIZE(seg_size);
 }
@@ -453,8 +454,22 @@ static void configure_group(struct netinc_group_cfg *cfg,
 struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending)
 {
 	return (struct netinc_meeting){ .job = pending->job,
+					.lineage = pending->lineage,
 					.group = pending->group,
-					.vrf = pending->creator.vrf };
+					.vrf = pending->creator.vrf,
+					.size = pending->size };
+}
+
+bool netinc_node_fit_to_rank(struct netinc_pending_group *pending,
+			     const struct netinc_meeting *meeting)
+{
+	if (meeting->size != pending->size ||
+	    (pending->lineage && !netinc_settings_ok(&meeting->settings)))
+		return false;
+	pending->block = meeting->block;
+	if (pending->lineage)
+		pending->settings = meeting->settings;
+	return true;
 }
 
 struct netinc_user *netinc_node_payer(struct netinc_node *node,
@@ -464,7 +479,7 @@ struct netinc_user *netinc_node_payer(struct netinc_node *node,
 	struct netinc_user *payer = pending->payer ?: node->nn->owner;
 
 	if (netinc_node_is_edge(node) && !pending->payer)
-		return netinc_edge_find_payer(node->nn, &meeting, pending->lineage);
+		return netinc_edge_find_payer(node->nn, &meeting);
 	kref_get(&payer->ref);
 	return payer;
 }
@@ -580,19 +595,23 @@ static int create_group_for(struct mem_cgroup *memcg, struct netinc_node *node,
 	return err;
 }
 
-/* User and cgroup are those of one rank that the group is for. */
+/*
+ * User and cgroup are those of one rank that the group is for. It need not be the one that was
+ * asked when the JOIN came: nobody pays for more than he has agreed to.
+ */
 static int create_at_edge(struct netinc_node *edge, const struct netinc_pending_group *pending)
 {
 	struct netinc_meeting meeting = netinc_node_meeting(pending);
 	struct netinc_pending_group paid = *pending;
 	struct sock *sk;
-	int err;
+	int err = -ESTALE;
 
-	sk = netinc_edge_find_socket(edge->nn, &meeting, pending->lineage);
+	sk = netinc_edge_find_socket(edge->nn, &meeting);
 	if (!sk)
 		return -ENOENT;
 	paid.payer = netinc_edge_user(sk);
-	err = create_group_for(netinc_edge_memcg(sk), edge, &paid);
+	if (netinc_node_fit_to_rank(&paid, &meeting))
+		err = create_group_for(netinc_edge_memcg(sk), edge, &paid);
 	sock_put(sk);
 	return err;
 }

@@ -112,6 +112,12 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 				  const struct netinc_tree_request *request);
 struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pending);
 /*
+ * Block, and settings of a group that comes here, become those that a rank here has. False: it says
+ * another size.
+ */
+bool netinc_node_fit_to_rank(struct netinc_pending_group *pending,
+			     const struct netinc_meeting *meeting);
+/*
  * Finds the user who is charged for it, with a reference: the namespace's owner, or at the edge the
  * user of a rank here: of the one that asks for a tree, or of rank 0 where a group meets without a
  * node. NULL: that one is gone.
