@@ -383,7 +383,7 @@ def t_flood(lab):
         return answered + abi.drops("sw").get("drop_limit", 0) >= sent
 
     wait_until(answers,
-               lambda: f"all JOINs were answered ({answered}) or counted ({abi.drops('sw')})", 30)
+               lambda: f"all JOINs were answered ({answered}) or counted ({abi.drops('sw')})", 120)
     took = time.monotonic() - begin
     abi.tool("tc", "-n", "h4", "qdisc", "del", "dev", "eth0", "root")
     with open(backlog, "w", encoding="ascii") as f:
