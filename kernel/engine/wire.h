@@ -7,7 +7,7 @@
 #define NETINC_ENGINE_WIRE_H
 
 #include "reduce/platform.h"
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 #include <linux/inc_netlink.h>
 
 /* struct inc_hdr in host order. */

@@ -7,7 +7,7 @@
 #include <linux/udp.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 
 #include "engine/wire.h"
 #include "sched/sch_classify.h"

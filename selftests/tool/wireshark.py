@@ -61,6 +61,11 @@ def header(name):
         return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
 
 
+def numbers():
+    """What packets are made of."""
+    return header("inc.h") + header("inc_wire.h")
+
+
 def enum_of(text, name):
     """(number, name without what all of them begin with) of each entry."""
     body = re.search(r"enum %s \{(.*?)\}" % name, text, re.S).group(1)
@@ -98,7 +103,7 @@ class Dissector:
 
 def every_member(known):
     complaints, n = [], 0
-    text = header("inc.h")
+    text = numbers()
     for struct, body in re.findall(r"^struct inc_(\w+) \{(.*?)^\}", text, re.S | re.M):
         prefix = STRUCTS.get(struct, "inc." + struct)
         for member in re.findall(r"(\w+)(?:\[\w*\])*\s*;", body):
@@ -113,7 +118,7 @@ def every_member(known):
 
 
 def every_name(known):
-    text, names = header("inc.h"), header("inc_names.h")
+    text, names = numbers(), header("inc_names.h")
     complaints = []
     for enum, filters in ENUMS.items():
         complaints += known.lacks_values(filters, enum_of(text, enum))
@@ -131,7 +136,7 @@ def every_name(known):
 
 def every_flag(known):
     complaints, n = [], 0
-    for kind, name, mask in re.findall(r"^#define INC_(F|JOIN|READY|MODE)_(\w+)\s+(0x\w+)", header("inc.h"), re.M):
+    for kind, name, mask in re.findall(r"^#define INC_(F|JOIN|READY|MODE)_(\w+)\s+(0x\w+)", numbers(), re.M):
         wanted = f"{BITS[kind]}.{name.lower()}"
         words = known.fields.get(RENAMED.get(wanted, wanted))
         n += 1
@@ -240,7 +245,7 @@ def packets(known, capture, expected):
         return bare + [f"{seen[n]['inc.rest']} was not taken apart" for _ in seen[n]["inc.rest"]] + \
             field_faults(frames[n], seen[n]) + remark_faults(frames[n], seen[n], known.fields)
 
-    for _, name in enum_of(header("inc.h"), "inc_pkt_type"):
+    for _, name in enum_of(numbers(), "inc_pkt_type"):
         check(f"packet {name}", lambda frame, name=name: frame.type == name, right)
     check("values of all others", lambda frame: frame.fields and not frame.type,
           lambda n: field_faults(frames[n], seen[n]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Packets as the tests see them: the header of uapi/linux/inc.h taken apart and put together, right or
+Packets as the tests see them: the header of uapi/linux/inc_wire.h taken apart and put together, right or
 wrong on purpose, with UDP, IP and Ethernet around it; and taps, raw sockets that capture and inject
 on a device of a network namespace.
 """

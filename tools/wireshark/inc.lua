@@ -3,7 +3,7 @@
 -- In-network collectives for Wireshark and tshark: every packet of Documentation/protocol.rst,
 -- taken apart. Documentation/wireshark.rst says how it is loaded and what can be filtered for.
 --
--- A field of struct inc_X in uapi/linux/inc.h has the filter inc.X.FIELD, one of the header
+-- A field of struct inc_X in uapi/linux/inc_wire.h has the filter inc.X.FIELD, one of the header
 -- inc.FIELD; selftests/tool/wireshark.py compares the two, and what is said to be dropped with what
 -- the kernel's own parser drops.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is done next: all that ranks must agree about, drawn from the seed and the number. */
 #include <string.h>
+#include <linux/inc_wire.h>
 
 #include "coll.h"
 

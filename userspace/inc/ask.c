@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 #include <linux/inc_netlink.h>
 
 #include "ask.h"

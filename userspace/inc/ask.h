@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 
 #include "tool.h"
 

@@ -23,7 +23,7 @@
 #include <linux/errqueue.h>
 #include <linux/icmp.h>
 #include <linux/icmpv6.h>
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 #include <linux/inc_netlink.h>
 
 #include "ask.h"

@@ -3,7 +3,7 @@
 #ifndef INC_TOOL_SIPHASH_H
 #define INC_TOOL_SIPHASH_H
 
-#include <linux/inc.h>
+#include <linux/inc_wire.h>
 
 /* Fills in @join->proof, of a rank's JOIN to @group; the rest of it is as it goes out. */
 void join_prove(struct inc_join *join, uint32_t group, uint32_t rank,
