@@ -86,6 +86,8 @@ def t_addresses(lab):
     rank, good = Rank("h1"), sockaddr(1, 0, 1)
     fails(errno.EINVAL, rank.connect, good[:63])
     fails(errno.EINVAL, rank.connect, good[:16])
+    fails(errno.E2BIG, rank.connect, good + b"\1")
+    fails(errno.E2BIG, rank.connect, good + bytes(128 - len(good) - 1) + b"\1")
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
                 sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x10),
@@ -107,7 +109,8 @@ def t_addresses(lab):
     fails(errno.ENETUNREACH, rank.connect, sockaddr(1, 0, 1, parent="10.99.0.1"))
     fails(errno.ENOTCONN, rank.connect, sockaddr(1, 0, 1, flags=SHRINK))
     equal(rank.info()["state"], abi.CLOSED, "state after all that")
-    rank.connect(sockaddr(new_group(), 0, 1))           # and it is still good for the right one
+    # and it is still good for the right one, zeros behind it
+    rank.connect(sockaddr(new_group(), 0, 1) + bytes(32))
     rank.close()
 
 
