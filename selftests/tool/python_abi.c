@@ -123,6 +123,9 @@ static void info(void)
 
 static void numbers(void)
 {
+	VALUE(INC_VERSION_MAJOR);
+	VALUE(INC_VERSION_MINOR);
+	VALUE(INC_VERSION_PATCH);
 	VALUE(INC_MAX_RANKS);
 	VALUE(INC_MAX_COUNT);
 	VALUE(INC_KEY_LEN);

@@ -18,6 +18,8 @@ VALUES = {"INC_MAX_RANKS": _abi.MAX_RANKS, "INC_MAX_COUNT": _abi.MAX_COUNT,
           "INC_MODE_COUNTS": _abi.MODE_COUNTS,
           "INC_ERR_MISMATCH": _abi.ERR_MISMATCH, "INC_ERR_COUNTS": _abi.ERR_COUNTS,
           "INC_NO_COLOUR": _abi.NO_COLOUR,
+          **{"INC_VERSION_" + part: int(number) for part, number in
+             zip(("MAJOR", "MINOR", "PATCH"), inc.__version__.split("."))},
           **{"INC_STATE_" + entry.name: int(entry) for entry in inc.State}}
 
 

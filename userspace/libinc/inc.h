@@ -552,6 +552,11 @@ int inc_coll_parse(const char *name);
 /* Bytes of one element; 0 for no such type. */
 size_t inc_type_size(enum inc_type type);
 
+/* Of this header; what it declares is in all later libraries of the same major version. */
+#define INC_VERSION_MAJOR	0
+#define INC_VERSION_MINOR	1
+#define INC_VERSION_PATCH	0
+
 /* "0.1.0" of the library in use. */
 const char *inc_version(void);
 
