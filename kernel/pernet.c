@@ -80,8 +80,8 @@ void netinc_net_read_counters(struct netinc_net *nn, u64 *sum)
 	read_stable(nn, sum);
 	spin_lock_bh(&nn->hash_lock);
 	for (c = 0; c < __INC_C_MAX; c++) {
-		nn->told[c] = max(sum[c], nn->told[c]);
-		sum[c] = nn->told[c];
+		nn->reported[c] = max(sum[c], nn->reported[c]);
+		sum[c] = nn->reported[c];
 	}
 	spin_unlock_bh(&nn->hash_lock);
 }

@@ -75,7 +75,7 @@ struct netinc_net {
 	spinlock_t hash_lock;		/* changes to groups and ranks */
 	/* changes when what one of them has counted goes to `counters`; hash_lock */
 	seqcount_spinlock_t retired;
-	u64 told[__INC_C_MAX];		/* what readers of counters were told last; hash_lock */
+	u64 reported[__INC_C_MAX];	/* what readers of counters were given last; hash_lock */
 	struct list_head nodes;		/* struct netinc_node, RCU */
 	struct list_head tenants;	/* struct netinc_tenant, RCU */
 	struct netinc_node *edge;	/* not in the list; as long as the netns */

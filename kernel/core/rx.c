@@ -74,12 +74,12 @@ void netinc_skb_hold(struct sk_buff *skb)
 	skb->dev = NULL;
 }
 
-/* Where the header at rx->at lies, if that is one piece, of which rx->piece bytes begin there. */
+/* Where the header at rx->at lies, if that is contiguous: rx->contig bytes from there on are. */
 static const void *find_header(struct netinc_rx *rx)
 {
-	const void *h = netinc_skb_piece(rx->skb, rx->at, &rx->piece);
+	const void *h = netinc_skb_contig_at(rx->skb, rx->at, &rx->contig);
 
-	return h && rx->piece >= sizeof(struct inc_hdr) ? h : NULL;
+	return h && rx->contig >= sizeof(struct inc_hdr) ? h : NULL;
 }
 
 /* The header behind the one of @len bytes with its body that rx->next has been. */
@@ -87,9 +87,9 @@ static const void *header_behind(struct netinc_rx *rx, u32 len)
 {
 	if (rx->left < sizeof(struct inc_hdr))
 		return NULL;
-	if (!rx->next || rx->piece < len + sizeof(struct inc_hdr))
+	if (!rx->next || rx->contig < len + sizeof(struct inc_hdr))
 		return find_header(rx);
-	rx->piece -= len;
+	rx->contig -= len;
 	return (const void *)rx->next + len;
 }
 

@@ -44,8 +44,8 @@ struct netinc_rx {
 	u32 seg_size;			/* bytes of each segment but the last */
 	u32 left;			/* bytes from `at` on */
 	u32 at;				/* offset of the next segment */
-	const struct inc_hdr *next;	/* its header, if that lies in one piece */
-	u32 piece;			/* bytes of that piece from there on */
+	const struct inc_hdr *next;	/* its header, if that is contiguous */
+	u32 contig;			/* contiguous bytes from there on */
 	/* that of the segment at hand, likewise, if it is as long as the others */
 	const struct inc_hdr *last;
 	u32 headers;			/* bytes of IP and UDP headers */

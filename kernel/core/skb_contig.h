@@ -7,10 +7,10 @@
 #include <linux/skbuff.h>
 
 /*
- * Where byte @off of @skb lies, with @left bytes of the skb in one piece, that one included. NULL:
+ * Where byte @off of @skb lies, with @left contiguous bytes of the skb, that one included. NULL:
  * it is not mapped, or behind the end.
  */
-static inline const void *netinc_skb_piece(const struct sk_buff *skb, u32 off, u32 *left)
+static inline const void *netinc_skb_contig_at(const struct sk_buff *skb, u32 off, u32 *left)
 {
 	u32 head = skb_headlen(skb);
 	int i;
@@ -34,14 +34,14 @@ static inline const void *netinc_skb_piece(const struct sk_buff *skb, u32 off, u
 }
 
 /*
- * Where bytes [off, off + len) of @skb lie, if they lie in one piece that is mapped; NULL if not.
+ * Where bytes [off, off + len) of @skb lie, if they are contiguous and mapped; NULL if not.
  */
 static inline const void *netinc_skb_contig(const struct sk_buff *skb, u32 off, u32 len)
 {
 	const void *at;
 	u32 left;
 
-	at = netinc_skb_piece(skb, off, &left);
+	at = netinc_skb_contig_at(skb, off, &left);
 	return at && left >= len ? at : NULL;
 }
 

@@ -304,7 +304,7 @@ static void cut_counts(struct netinc_op *op)
  * Bytes that an element may take on its way. Nodes pass accumulators to one another, in packets
  * that are no longer than those of ranks.
  */
-static u32 room_of_element(const struct netinc_op *op)
+static u32 max_elem_size(const struct netinc_op *op)
 {
 	u8 type = netinc_coll_wire_type(op);
 	u32 size = netinc_reduce_elem_size(type);
@@ -317,7 +317,7 @@ static u32 room_of_element(const struct netinc_op *op)
 
 void netinc_coll_cut(struct netinc_op *op, u32 block_bytes)
 {
-	u32 size = room_of_element(op);
+	u32 size = max_elem_size(op);
 
 	op->blocks = 1;
 	op->rounds = 1;

@@ -124,7 +124,7 @@ static u64 join_patience(const struct netinc_ep *ep)
 }
 
 /* A node may lie: neither is it asked all the time, nor so rarely that its death goes unnoticed. */
-static u64 told_pause(const struct netinc_ep *ep, u32 pause)
+static u64 clamp_pause(const struct netinc_ep *ep, u32 pause)
 {
 	return clamp_t(u64, pause, JOIN_FIRST, join_patience(ep) / 4);
 }
@@ -143,7 +143,7 @@ static int rx_wait(struct netinc_ep *ep, const struct netinc_pkt *pkt, const voi
 	case INC_STATE_WAITING:
 		ep->joined = be32_to_cpu(w->joined);
 		ep->waiting = be32_to_cpu(w->missing);
-		ep->pause = told_pause(ep, be32_to_cpu(w->pause));
+		ep->pause = clamp_pause(ep, be32_to_cpu(w->pause));
 		netinc_ep_set_state(ep, INC_STATE_WAITING);
 		return 0;
 	case INC_STATE_RESYNC:

@@ -301,12 +301,12 @@ struct netinc_ep {
 	u32 silent_moves;
 	u64 silent_next;
 	/*
-	 * Moves in a row that others have called it to; begins anew when called_next, the first
+	 * Moves of others that it has followed in a row; begins anew when followed_next, the first
 	 * block without result at the last of them, has its result, and after a pause
 	 */
-	u32 called_moves;
-	u64 called_next;
-	u64 called_at;		/* time of the last of them */
+	u32 followed_moves;
+	u64 followed_next;
+	u64 followed_at;		/* time of the last of them */
 	/* time at which the node was last looked for, from elsewhere */
 	u64 home_probed;
 	u32 home_pause;		/* milliseconds until it is again; doubled, up to HOME_PAUSE_MAX */

@@ -38,8 +38,8 @@ enum netinc_pay_kind {
 };
 
 /*
- * A piece of payload somewhere in the environment's memory. The engine passes it on and never looks
- * inside.
+ * The payload of a packet, somewhere in the environment's memory. The engine passes it on and never
+ * looks inside.
  * @off is where the descriptor (if INC_F_DESC is in @flags) or else the payload begins. It shares a
  * word with @kind, since each slot of a node has one of these per child.
  */

@@ -157,7 +157,7 @@ int netinc_ep_non_parent(struct netinc_ep *ep, const struct netinc_pkt *pkt, con
 }
 
 /* Rank 0 looks for the single node while it has nothing to do. */
-static u64 look_for_node(struct netinc_ep *ep, u64 now)
+static u64 probe_single_node(struct netinc_ep *ep, u64 now)
 {
 	u64 pause = ep->home_pause * NETINC_MS;
 
@@ -190,5 +190,5 @@ u64 netinc_ep_check_home(struct netinc_ep *ep, u64 now)
 {
 	if (!netinc_ep_retains(ep) || !netinc_ep_place(ep, ep->move) || ep->leaving)
 		return 0;
-	return ep->from_tree ? ask_tree(ep, now) : look_for_node(ep, now);
+	return ep->from_tree ? ask_tree(ep, now) : probe_single_node(ep, now);
 }

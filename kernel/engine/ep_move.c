@@ -16,11 +16,11 @@
 /* so often in a row the root of a tree may fall silent that speaks again each time */
 #define SILENT_MOVES		32u
 /* so often in a row calls are followed that no result comes between */
-#define CALLED_MOVES		32u
+#define FOLLOW_MOVES		32u
 /* dead limits, for each place of the plan, for which calls are followed on the way */
 #define FOLLOW_DEADS		4u
 /* dead limits after which a call has nothing to do with the one before, at least */
-#define CALL_PAUSE_DEADS	4u
+#define FOLLOW_PAUSE_DEADS	4u
 /* JOIN with which MOVE is repeated back to a tree, and with each that has twice the number */
 #define RECALL_FIRST		4u
 
@@ -57,7 +57,7 @@ static void send_gone(struct netinc_ep *ep)
 	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
 }
 
-static void call_all(struct netinc_ep *ep)
+static void send_moves(struct netinc_ep *ep)
 {
 	u32 i;
 
@@ -76,7 +76,7 @@ void netinc_ep_move_join(struct netinc_ep *ep, u64 now)
 	/* all ranks have asked there, so WAIT cannot say which of them have not heard MOVE */
 	n = ++ep->return_joins;
 	if (n >= RECALL_FIRST && !(n & (n - 1)))
-		call_all(ep);
+		send_moves(ep);
 }
 
 /*
@@ -161,26 +161,26 @@ static bool has_worked_in_tree(const struct netinc_ep *ep)
  * Time in which a place finds that a rank is late, says so, and does what is to be done about it:
  * each move makes it begin anew.
  */
-static u64 call_pause(const struct netinc_settings *s)
+static u64 follow_pause(const struct netinc_settings *s)
 {
 	u64 late = max_t(u64, s->late_ms * NETINC_MS, NETINC_LATE_EVENT);
 	u64 dead = s->dead_ms * NETINC_MS;
 
-	return max(CALL_PAUSE_DEADS * dead, late + dead);
+	return max(FOLLOW_PAUSE_DEADS * dead, late + dead);
 }
 
 /* Is this call one of those that keep it from ever getting a result? */
-static bool is_called_again(const struct netinc_ep *ep, u64 now)
+static bool is_followed_again(const struct netinc_ep *ep, u64 now)
 {
-	return ep->head && ep->called_next == netinc_ep_next(ep) &&
-	       now - ep->called_at <= call_pause(&ep->settings);
+	return ep->head && ep->followed_next == netinc_ep_next(ep) &&
+	       now - ep->followed_at <= follow_pause(&ep->settings);
 }
 
-static void count_call(struct netinc_ep *ep, u64 now)
+static void count_followed(struct netinc_ep *ep, u64 now)
 {
-	ep->called_moves = is_called_again(ep, now) ? ep->called_moves + 1 : 1;
-	ep->called_next = netinc_ep_next(ep);
-	ep->called_at = now;
+	ep->followed_moves = is_followed_again(ep, now) ? ep->followed_moves + 1 : 1;
+	ep->followed_next = netinc_ep_next(ep);
+	ep->followed_at = now;
 }
 
 void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
@@ -189,7 +189,7 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 
 	count_silence(ep, now);
 	if (!mover)
-		count_call(ep, now);
+		count_followed(ep, now);
 	if (has_worked_in_tree(ep))
 		ep->home_pause = 0;
 	/*
@@ -225,7 +225,7 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	ep->ops->retarget(ep, netinc_ep_place(ep, move));
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
 	if (mover)
-		call_all(ep);
+		send_moves(ep);
 	netinc_ep_move_join(ep, now);
 }
 
@@ -266,7 +266,7 @@ static bool has_followed_enough(const struct netinc_ep *ep, u64 now)
 
 	if (netinc_ep_moving(ep) && now - ep->unsettled >= FOLLOW_DEADS * ep->nplan * dead)
 		return true;
-	return ep->called_moves >= CALLED_MOVES && is_called_again(ep, now);
+	return ep->followed_moves >= FOLLOW_MOVES && is_followed_again(ep, now);
 }
 
 static bool can_move(const struct netinc_ep *ep, u64 now)

@@ -174,7 +174,7 @@ static u32 packet_blocks(const struct netinc_ep *ep, u64 left)
  * results are to come, it waits until it is worth its while, @most blocks, or a quarter of the
  * window.
  */
-static u32 window_room(const struct netinc_ep *ep, u64 left, u32 most)
+static u32 sendable_blocks(const struct netinc_ep *ep, u64 left, u32 most)
 {
 	u32 window = min(ep->cc.cwnd, ep->settings.window), all = (u32)(ep->snd - ep->una),
 	    out = all - ep->early, n;
@@ -304,7 +304,7 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 								 ep->end - ep->snd;
 		left = min(left, pump_end(ep) - ep->snd);
 		most = packet_blocks(ep, left);
-		n = window_room(ep, left, most);
+		n = sendable_blocks(ep, left, most);
 		if (!n)
 			return;
 		awaken_tree(ep, netinc_ep_tree_of(ep, ep->snd), now);

@@ -540,7 +540,7 @@ static void restart_group(struct netinc_group *g, u32 move)
 	g->forming = 0;
 	g->called = 0;
 	g->ended = 0;
-	g->up.told = false;
+	g->up.counts_valid = false;
 	g->up.called = false;
 	g->up.refused = 0;
 	g->up.news = true;

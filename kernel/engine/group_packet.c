@@ -42,7 +42,7 @@ void netinc_group_send_wait(struct netinc_group *g, u32 child, u32 pause)
 				     .missing = cpu_to_be32(missing_rank(g)) };
 	struct netinc_pkt pkt;
 
-	if (g->up.told) {
+	if (g->up.counts_valid) {
 		body.joined = cpu_to_be32(g->up.joined);
 		body.missing = cpu_to_be32(g->up.missing);
 	}

@@ -93,7 +93,7 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 		stale = false;
 	} else {
 		pkt.child = netinc_children_lowest(g);
-		if (!g->up.told)
+		if (!g->up.counts_valid)
 			g->up.known = pkt.child;
 		g->up.child = pkt.child;
 		if (g->cfg.returns) {
@@ -182,7 +182,7 @@ void netinc_uplink_leave(struct netinc_group *g)
 	send_leave(g);
 	g->up.state = NETINC_UPLINK_NONE;
 	/* what it has said of others is of then */
-	g->up.told = false;
+	g->up.counts_valid = false;
 }
 
 static void send_up_abort(struct netinc_group *g, u64 now)
@@ -386,7 +386,7 @@ static int up_wait(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (up->state == NETINC_UPLINK_READY)
 		return 0;
 	up->known = pkt->child;
-	up->told = true;
+	up->counts_valid = true;
 	up->joined = be32_to_cpu(w->joined);
 	up->missing = be32_to_cpu(w->missing);
 	up->pause = clamp_t(u64, be32_to_cpu(w->pause), JOIN_FIRST,

@@ -58,8 +58,8 @@ struct netinc_uplink {
 	u32 unanswered;		/* JOINs and PROBEs since it was heard */
 	u32 buffer;		/* netinc_group.buffer when JOIN or ABORT has answered it */
 	u64 pause;		/* ASKING, RESYNC: microseconds between JOINs, as WAIT has said */
-	/* what WAIT has said of all ranks of the group, valid with `told` */
-	bool told;
+	/* what WAIT has said of all ranks of the group, if counts_valid */
+	bool counts_valid;
 	u32 joined;
 	u32 missing;		/* lowest rank that has not come, NETINC_NO_RANK: none */
 	u64 probed;		/* time of the last PROBE, 0: none in this epoch */

@@ -32,7 +32,7 @@ struct netinc_pin {
 	bool starved;		/* pages were wanted and not to be had; rank->lock */
 	struct list_head unpin;	/* struct netinc_op_request, done, with pages; rank->lock */
 	struct list_head reap;	/* struct netinc_op_request to be freed; rank->lock */
-	struct list_head peers;	/* all of this machine, for fair shares */
+	struct list_head peers;	/* all of this machine, for fair budgets */
 	kuid_t uid;
 };
 

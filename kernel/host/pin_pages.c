@@ -185,7 +185,7 @@ void netinc_unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end)
  * The pages of RLIMIT_MEMLOCK that one rank of a user may have, so that all the user's ranks of
  * this machine get on.
  */
-static u32 fair_share(const struct netinc_pin *u)
+static u32 fair_budget(const struct netinc_pin *u)
 {
 	unsigned long limit = min_t(unsigned long, rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, U32_MAX);
 	const struct netinc_pin *peer;
@@ -229,7 +229,7 @@ int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want)
 		return 0;
 	target = u->used + want;
 	if (target > need)
-		target = min3(target, max(fair_share(u), need), max(MAX_BUDGET, need));
+		target = min3(target, max(fair_budget(u), need), max(MAX_BUDGET, need));
 	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
 		if (u->budget + grow < need)
 			break;

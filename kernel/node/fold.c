@@ -170,8 +170,8 @@ static bool can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 	return dop == INC_OP_NONE || netinc_reduce_find(dtype, dop, mode, false);
 }
 
-/* Is there likely to be room for the parts of a block, as far as the group's own limit goes? */
-static bool have_room(const struct netinc_node_group *g, u32 len)
+/* Does the memory likely suffice for the parts of a block, as far as the group's own limit goes? */
+static bool results_fit(const struct netinc_node_group *g, u32 len)
 {
 	return g->results + (u64)g->grp.agg.nparts * len <= g->limit;
 }
@@ -192,7 +192,7 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 	if (part != NETINC_WHOLE)
 		n *= g->grp.agg.nparts;
 	/* none of them is made in vain, again and again */
-	if (!always && !part && !have_room(g, len))
+	if (!always && !part && !results_fit(g, len))
 		return NULL;
 	if (s && (s->n == s->max || next != g->build_next || len > s->seg_size ||
 		  s->last != s->seg_size)) {

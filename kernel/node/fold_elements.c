@@ -14,7 +14,7 @@
 #include "reduce/order.h"
 #include "reduce/reduce.h"
 
-#define MAX_BOUNCE	4	/* sources of a pass that are copied, not being in one piece */
+#define MAX_BOUNCE	4	/* sources of a pass that are copied, not being contiguous */
 #define MAX_CHUNK	4096u	/* bytes of elements; a chunk is a multiple of any element */
 #define SCRATCH		28672u	/* bytes; all of struct scratch fits PCPU_MIN_UNIT_SIZE */
 
@@ -119,7 +119,7 @@ static void copy_or_clear(const struct sk_buff *skb, u32 off, u8 *to, u32 len)
 		memset(to, 0, len);
 }
 
-/* The chunk of a payload, copied if it does not lie in one piece; NULL: no room for that. */
+/* The chunk of a payload, copied if it is not contiguous; NULL: there is no buffer for that. */
 static const void *find_source(struct fold *f, const struct netinc_pay *pay)
 {
 	u32 off = netinc_pay_off(pay) + f->off;

@@ -26,46 +26,46 @@ void netinc_history_fini(struct netinc_net *nn)
 
 static struct netinc_group_history *find_history(struct netinc_net *nn, u32 group, u64 lineage)
 {
-	struct netinc_group_history *past;
+	struct netinc_group_history *entry;
 	u32 i;
 
 	lockdep_assert_held(&nn->hash_lock);
 	for (i = 0; nn->history && i < NETINC_HISTORY; i++) {
-		past = &nn->history->group[i];
-		if (past->lineage == lineage && past->group == group)
-			return past;
+		entry = &nn->history->group[i];
+		if (entry->lineage == lineage && entry->group == group)
+			return entry;
 	}
 	return NULL;
 }
 
 /* Entries of some kind, and the oldest of them. */
-struct history_share {
+struct history_usage {
 	u32 entries;
 	struct netinc_group_history *oldest;
 };
 
-static void add_to_history(struct history_share *share, struct netinc_group_history *past)
+static void add_to_history(struct history_usage *usage, struct netinc_group_history *entry)
 {
-	share->entries++;
-	if (!share->oldest || past->age < share->oldest->age)
-		share->oldest = past;
+	usage->entries++;
+	if (!usage->oldest || entry->age < usage->oldest->age)
+		usage->oldest = entry;
 }
 
 /* The entry that a group of @by overwrites; one that is free is the oldest of all. */
 static struct netinc_group_history *find_oldest(struct netinc_history *history,
 						const struct netinc_creator *by)
 {
-	struct history_share all = {}, host = {}, port = {};
-	struct netinc_group_history *past;
+	struct history_usage all = {}, host = {}, port = {};
+	struct netinc_group_history *entry;
 	u32 i;
 
 	for (i = 0; i < NETINC_HISTORY; i++) {
-		past = &history->group[i];
-		add_to_history(&all, past);
-		if (past->age && netinc_peer_same_host(&past->creator, &by->peer))
-			add_to_history(&host, past);
-		if (past->age && past->ifindex == by->ifindex)
-			add_to_history(&port, past);
+		entry = &history->group[i];
+		add_to_history(&all, entry);
+		if (entry->age && netinc_peer_same_host(&entry->creator, &by->peer))
+			add_to_history(&host, entry);
+		if (entry->age && entry->ifindex == by->ifindex)
+			add_to_history(&port, entry);
 	}
 	if (host.entries >= NETINC_HISTORY / 4)
 		return host.oldest;
@@ -76,59 +76,59 @@ static struct netinc_group_history *find_oldest(struct netinc_history *history,
 static struct netinc_group_history *find_or_make(struct netinc_net *nn, u32 group, u64 lineage,
 						 const struct netinc_creator *by)
 {
-	struct netinc_group_history *past = find_history(nn, group, lineage);
+	struct netinc_group_history *entry = find_history(nn, group, lineage);
 
-	if (past || !nn->history)
-		return past;
-	past = find_oldest(nn->history, by);
-	*past = (struct netinc_group_history){
+	if (entry || !nn->history)
+		return entry;
+	entry = find_oldest(nn->history, by);
+	*entry = (struct netinc_group_history){
 		.age = ++nn->history->age, .group = group, .lineage = lineage,
 		.creator = by->peer, .ifindex = by->ifindex,
 	};
-	return past;
+	return entry;
 }
 
-static void note_ended(struct netinc_group_history *past, const struct netinc_group *g)
+static void note_ended(struct netinc_group_history *entry, const struct netinc_group *g)
 {
 	u32 i;
 
 	for (i = 0; i < g->nmembers; i++)
 		if (netinc_group_ended(g, i))
-			past->ended[i / 32] |= BIT(i % 32);
+			entry->ended[i / 32] |= BIT(i % 32);
 }
 
 void netinc_history_ended(struct netinc_net *nn, const struct netinc_group *g)
 {
-	struct netinc_group_history *past;
+	struct netinc_group_history *entry;
 
 	spin_lock_bh(&nn->hash_lock);
-	past = find_history(nn, g->cfg.id, g->cfg.lineage);
-	if (past && past->move == g->move)
-		note_ended(past, g);
+	entry = find_history(nn, g->cfg.id, g->cfg.lineage);
+	if (entry && entry->move == g->move)
+		note_ended(entry, g);
 	spin_unlock_bh(&nn->hash_lock);
 }
 
 void netinc_history_failed(struct netinc_net *nn, const struct netinc_group *g,
 			   const struct netinc_creator *by)
 {
-	struct netinc_group_history *past;
+	struct netinc_group_history *entry;
 	u32 i;
 
 	spin_lock_bh(&nn->hash_lock);
-	past = find_or_make(nn, g->cfg.id, g->cfg.lineage, by);
-	if (!past)
+	entry = find_or_make(nn, g->cfg.id, g->cfg.lineage, by);
+	if (!entry)
 		goto out;
 	/* it has been elsewhere since it failed here before */
-	if (past->move != g->move)
-		memset(past->ended, 0, sizeof(past->ended));
-	past->failed = true;
-	past->move = g->move;
-	past->fallback = g->cfg.settings.fallback;
-	note_ended(past, g);
-	past->ngone = 0;
-	for (i = 0; i < g->nmembers && past->ngone < NETINC_MAX_GONE; i++)
+	if (entry->move != g->move)
+		memset(entry->ended, 0, sizeof(entry->ended));
+	entry->failed = true;
+	entry->move = g->move;
+	entry->fallback = g->cfg.settings.fallback;
+	note_ended(entry, g);
+	entry->ngone = 0;
+	for (i = 0; i < g->nmembers && entry->ngone < NETINC_MAX_GONE; i++)
 		if (netinc_group_gone(g, i))
-			past->gone[past->ngone++] = i;
+			entry->gone[entry->ngone++] = i;
 out:
 	spin_unlock_bh(&nn->hash_lock);
 }
@@ -136,12 +136,12 @@ out:
 void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g,
 			   const struct netinc_creator *by)
 {
-	struct netinc_group_history *past;
+	struct netinc_group_history *entry;
 
 	spin_lock_bh(&nn->hash_lock);
-	past = find_or_make(nn, g->cfg.id, g->cfg.ancestor, by);
-	if (past)
-		past->formed = true;
+	entry = find_or_make(nn, g->cfg.id, g->cfg.ancestor, by);
+	if (entry)
+		entry->formed = true;
 	spin_unlock_bh(&nn->hash_lock);
 }
 
@@ -158,14 +158,14 @@ bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage)
 }
 
 bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
-			 struct netinc_group_history *past)
+			 struct netinc_group_history *entry)
 {
 	const struct netinc_group_history *found;
 
 	spin_lock_bh(&nn->hash_lock);
 	found = find_history(nn, group, lineage);
 	if (found)
-		*past = *found;
+		*entry = *found;
 	spin_unlock_bh(&nn->hash_lock);
 	return found;
 }

@@ -57,6 +57,6 @@ void netinc_history_formed(struct netinc_net *nn, const struct netinc_group *g,
 bool netinc_history_went_on(struct netinc_net *nn, u32 group, u64 lineage);
 /* False: nothing is known. */
 bool netinc_history_find(struct netinc_net *nn, u32 group, u64 lineage,
-			 struct netinc_group_history *past);
+			 struct netinc_group_history *entry);
 
 #endif

@@ -413,16 +413,16 @@ static int demux_group(struct netinc_node_group *g)
 static void configure_shrink(struct netinc_group_cfg *cfg, struct netinc_net *nn,
 			     const struct netinc_pending_group *pending)
 {
-	struct netinc_group_history past;
+	struct netinc_group_history entry;
 
 	cfg->ancestor = pending->lineage;
-	if (!netinc_history_find(nn, pending->group, pending->lineage, &past) || !past.failed ||
-	    (s32)(past.move - pending->move) < 0)
+	if (!netinc_history_find(nn, pending->group, pending->lineage, &entry) || !entry.failed ||
+	    (s32)(entry.move - pending->move) < 0)
 		return;
 	cfg->known = true;
-	cfg->fallback = past.fallback;
-	cfg->ngone = past.ngone;
-	memcpy(cfg->gone, past.gone, sizeof(cfg->gone));
+	cfg->fallback = entry.fallback;
+	cfg->ngone = entry.ngone;
+	memcpy(cfg->gone, entry.gone, sizeof(cfg->gone));
 }
 
 /* Settings that the group brings along, or gets from the node. */
@@ -702,13 +702,13 @@ int netinc_node_group_create_tree(struct netinc_node *edge,
 }
 
 /* Ranks that do not come may yet hear of the end of the group that goes on in this one. */
-static void note_past(struct netinc_node_group *g)
+static void note_ended_ranks(struct netinc_node_group *g)
 {
-	struct netinc_group_history past;
+	struct netinc_group_history entry;
 
 	if (netinc_group_shrinking(&g->grp) && g->grp.cfg.fallback &&
-	    netinc_history_find(g->nn, g->grp.cfg.id, g->grp.cfg.ancestor, &past))
-		netinc_shrink_ended(&g->grp, past.ended);
+	    netinc_history_find(g->nn, g->grp.cfg.id, g->grp.cfg.ancestor, &entry))
+		netinc_shrink_ended(&g->grp, entry.ended);
 }
 
 int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
@@ -719,7 +719,7 @@ int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 
 	netinc_node_group_lock(g);
 	if (netinc_join_shrinks(join))
-		note_past(g);
+		note_ended_ranks(g);
 	netinc_count(g->grp.counters, INC_C_JOINS);
 	/* only members of an epoch that was come without challenge */
 	if (!g->dead && !(rx->pkt.incarnation && g->grp.state == INC_GROUP_JOINING)) {

@@ -12,21 +12,21 @@
 #include "node/tenant.h"
 
 /* Groups, also those that are over, and the bytes that were reserved for them. */
-struct group_share {
+struct quota_usage {
 	u32 groups;
 	u64 bytes;
 };
 
 struct group_usage {
 	u32 live;			/* groups that are not over */
-	struct group_share peer;	/* with nobody from another address than the asking one's */
-	struct group_share port;	/* with nobody from another port */
+	struct quota_usage peer;	/* with nobody from another address than the asking one's */
+	struct quota_usage port;	/* with nobody from another port */
 };
 
-static void add_to_share(struct group_share *share, bool alone, u64 bytes)
+static void add_to_quota(struct quota_usage *usage, bool alone, u64 bytes)
 {
-	share->groups += alone;
-	share->bytes += alone ? bytes : 0;
+	usage->groups += alone;
+	usage->bytes += alone ? bytes : 0;
 }
 
 static void count_group(struct group_usage *c, const struct netinc_creator *f,
@@ -36,8 +36,8 @@ static void count_group(struct group_usage *c, const struct netinc_creator *f,
 	bool port = !READ_ONCE(f->ports) && f->ifindex == asking->ifindex;
 
 	c->live += live;
-	add_to_share(&c->peer, peer, bytes);
-	add_to_share(&c->port, port, bytes);
+	add_to_quota(&c->peer, peer, bytes);
+	add_to_quota(&c->port, port, bytes);
 }
 
 /*
@@ -76,15 +76,15 @@ static bool has_ports(const struct netinc_node *node, const struct netinc_creato
 }
 
 /* May these, who have one group always, have one more that needs @bytes? */
-static bool share_is_full(const struct group_share *share, u32 groups, u64 memory, u64 bytes,
+static bool quota_is_full(const struct quota_usage *usage, u32 groups, u64 memory, u64 bytes,
 			  u64 *limit)
 {
-	if (share->groups >= max(groups, 1u)) {
+	if (usage->groups >= max(groups, 1u)) {
 		*limit = max(groups, 1u);
 		return true;
 	}
 	*limit = memory;
-	return share->groups && share->bytes + bytes > memory;
+	return usage->groups && usage->bytes + bytes > memory;
 }
 
 /*
@@ -106,10 +106,10 @@ static bool node_full(struct netinc_node *node, const struct netinc_pending_grou
 	    used + (node->npending + 1) * bytes <= memory / 4)
 		return false;
 	count_groups(node, asking, &c);
-	if (share_is_full(&c.peer, max / 4, memory / 4, bytes, limit))
+	if (quota_is_full(&c.peer, max / 4, memory / 4, bytes, limit))
 		return true;
 	if (has_ports(node, asking) &&
-	    share_is_full(&c.port, max / 2, memory / 2, bytes, limit))
+	    quota_is_full(&c.port, max / 2, memory / 2, bytes, limit))
 		return true;
 	*limit = max;
 	return c.live >= max || all >= 8 * max;

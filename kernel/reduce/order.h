@@ -83,11 +83,11 @@ static inline void netinc_order_join(struct netinc_order *o)
  */
 static inline u32 netinc_order_pass(u32 first, u32 weight, u32 n, bool last)
 {
-	u32 room = first ? max(netinc_order_lowest_bit(first) / weight, 1u) : n;
+	u32 most = first ? max(netinc_order_lowest_bit(first) / weight, 1u) : n;
 
-	if (last && n <= room)
+	if (last && n <= most)
 		return n;
-	return min(netinc_order_round_down(n), room);
+	return min(netinc_order_round_down(n), most);
 }
 
 /*

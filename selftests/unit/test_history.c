@@ -36,9 +36,9 @@ static void fail_group(u32 id, u32 host, u32 ifindex)
 
 static bool is_known(u32 id)
 {
-	struct netinc_group_history past;
+	struct netinc_group_history entry;
 
-	return netinc_history_find(&net, id, id + 1ull, &past) && past.failed;
+	return netinc_history_find(&net, id, id + 1ull, &entry) && entry.failed;
 }
 
 static u32 known(u32 first, u32 n)
@@ -102,7 +102,7 @@ static void test_one_port(void)
 /* The same group again is the same entry. */
 static void test_again(void)
 {
-	struct netinc_group_history past = { 0 };
+	struct netinc_group_history entry = { 0 };
 	u32 i;
 
 	begin_history();
@@ -111,8 +111,8 @@ static void test_again(void)
 		fail_group(100 + i, 2 + i, i % PORTS);
 	fail_group(7, 1, 1);
 	expect(known(100, NETINC_HISTORY - 1) == NETINC_HISTORY - 1, "an entry was lost");
-	expect(netinc_history_find(&net, 7, 8, &past) && past.ngone == 1 && past.gone[0] == 1,
-	       "%u are gone", past.ngone);
+	expect(netinc_history_find(&net, 7, 8, &entry) && entry.ngone == 1 && entry.gone[0] == 1,
+	       "%u are gone", entry.ngone);
 	netinc_history_fini(&net);
 	net.history = NULL;
 }

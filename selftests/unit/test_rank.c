@@ -334,7 +334,7 @@ static u64 join_after(u32 pause)
 }
 
 /* Who waits asks again when it is told to; a node that lies does not keep it busy, nor silent. */
-static void test_told_pause(void)
+static void test_clamp_pause(void)
 {
 	u64 when;
 
@@ -556,7 +556,7 @@ static void test_same_time(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
-	KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_told_pause),
+	KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_clamp_pause),
 	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_same_time),
 };
 

@@ -181,7 +181,7 @@ static u32 ep_send_kept(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 	return n;
 }
 
-static bool ep_keep_room(struct netinc_ep *ep, u32 n)
+static bool ep_retain_init(struct netinc_ep *ep, u32 n)
 {
 	struct host *h = host_of(ep);
 	u32 i;
@@ -410,7 +410,7 @@ static const struct netinc_ep_ops ep_ops = {
 	.send_blocks = ep_send_blocks,
 	.send = ep_send,
 	.send_retained = ep_send_kept,
-	.retain_init = ep_keep_room,
+	.retain_init = ep_retain_init,
 	.retain = ep_keep,
 	.retain_release = ep_forget,
 	.spread = ep_spread,

@@ -22,7 +22,7 @@
 #define INC_MAX_HEIGHT		8	/* nodes between a rank and the root, the root included */
 
 enum inc_pkt_type {
-	INC_PKT_CONTRIB = 1,	/* child to parent: one rank's (or subtree's) share of a block */
+	INC_PKT_CONTRIB = 1,	/* child to parent: what a rank, or a subtree, has for a block */
 	INC_PKT_RESULT,		/* parent to child: the block is complete */
 	INC_PKT_PROBE,		/* child to parent: what do you hold of me, from this block on? */
 	INC_PKT_STATUS,		/* parent to child: the answer */
