@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# The front door: `make help` says what there is. The kernel's own build starts at Kbuild, that of everything outside
+# `make help` says what there is. The kernel's own build starts at Kbuild, that of everything outside
 # the kernel at userspace/Makefile; what is built goes to build/.
 
 TOP	:= $(abspath $(dir $(lastword $(MAKEFILE_LIST))))

@@ -57,7 +57,7 @@ struct netinc_user {
 	struct workqueue_struct *wq;	/* for work that may wait for what the user does */
 	struct work_struct free;
 	/*
-	 * The last process that ended and had waited in vain for a socket to leave, and when
+	 * The last process that ended before a socket that it waited for had left, and when
 	 * (jiffies); it is only compared, and may be gone
 	 */
 	const struct pid *gave_up_by;

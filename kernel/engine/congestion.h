@@ -32,7 +32,7 @@ struct netinc_cc {
 
 /*
  * How long a hole may stand before it counts as a loss: longer after something has been sent again
- * in vain, shorter when that has not happened for long (as in RACK, RFC 8985, section 6.2).
+ * needlessly, shorter when that has not happened for long (as in RACK, RFC 8985, section 6.2).
  */
 struct netinc_reorder {
 	/* microseconds that a hole may stand, 0..SLACK_MAX */

@@ -401,7 +401,7 @@ static bool try_leave(struct netinc_rank *rank)
 
 /*
  * A process that ends closes its sockets one after the other, and nothing can end it sooner: when
- * it has waited for one of them in vain, it does not wait for the others.
+ * one of them has not left in time, it does not wait for the others.
  */
 static bool has_given_up(const struct netinc_user *user)
 {

@@ -191,7 +191,7 @@ static void *result_segment(struct netinc_node_group *g, const struct netinc_slo
 
 	if (part != NETINC_WHOLE)
 		n *= g->grp.agg.nparts;
-	/* none of them is made in vain, again and again */
+	/* else they would be made and dropped again and again */
 	if (!always && !part && !results_fit(g, len))
 		return NULL;
 	if (s && (s->n == s->max || next != g->build_next || len > s->seg_size ||

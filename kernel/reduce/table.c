@@ -38,7 +38,7 @@ static const struct netinc_reduce
 static const struct netinc_convert
 	*conversions[__INC_TYPE_MAX][__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
 static const struct netinc_scale *scales[__INC_TYPE_MAX][NETINC_VARIANT_COUNT];
-static u32 digest;	/* of what `variants` has; asked for by strangers, so it is there */
+static u32 digest;	/* of what `variants` has; asked for by non-members, too, so it is there */
 
 /* FNV-1a; which variant does it makes no difference to the result. */
 static u32 digest_variants(void)

@@ -203,7 +203,7 @@ static void check_result(struct op *o)
 		netinc_assert(b->data[i] == (u8)~pattern(o->op.seq, i));
 }
 
-/* ---- Surroundings -------------------------------------------------------- */
+/* ---- Environment --------------------------------------------------------- */
 
 static void note_begun(struct netinc_op *op)
 {

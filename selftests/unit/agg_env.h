@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Surroundings of an aggregator for tests: payload is a counted object with a number, folding mixes
- * numbers so that their order matters, and all that the aggregator sends is written down.
+ * The environment of an aggregator for tests: payload is a counted object with a number, folding
+ * mixes numbers so that their order matters, and all that the aggregator sends is written down.
  */
 #ifndef INC_AGG_ENV_H
 #define INC_AGG_ENV_H

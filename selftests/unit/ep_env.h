@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Surroundings of an endpoint for tests: what it sends is written down; the test is the node. */
+/* The environment of an endpoint for tests: what it sends is written down; the test is the node. */
 #ifndef INC_EP_ENV_H
 #define INC_EP_ENV_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Surroundings of a group at a node for tests: what it sends and reports is written down. */
+/* The environment of a group at a node for tests: what it sends and reports is written down. */
 #ifndef INC_GROUP_ENV_H
 #define INC_GROUP_ENV_H
 

@@ -168,7 +168,7 @@ static void test_congestion(void)
 	expect_count(CWND_CUTS, 2u);
 }
 
-/* What could not be sent is sent when the surroundings say so. */
+/* What could not be sent is sent when the environment says so. */
 static void test_partial_send(void)
 {
 	struct netinc_op op = allreduce(8 + 16 * 5);

@@ -85,7 +85,7 @@ static void test_not_up(void)
 	expect(!answered(0, ALL, 10 * DEAD), "another rank is late");
 	for (i = 0; i < 40; i++, env.come++)
 		expect(!answered(0, NONE, DEAD / 2), "the node has no room");
-	expect(!answered(0, NONE, DEAD / 2), "in vain");
+	expect(!answered(0, NONE, DEAD / 2), "once more");
 	env.come++;
 	expect(!answered(0, NONE, DEAD * 3 / 4), "one had come");
 	expect(!result(&op, 0), "the result");

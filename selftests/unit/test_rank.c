@@ -303,7 +303,7 @@ static void test_limits_of_node(void)
 	}
 }
 
-/* Who has never been a member asks for as long as the surroundings want. */
+/* Who has never been a member asks for as long as the environment wants. */
 static void test_patience(void)
 {
 	begin(0);

@@ -281,7 +281,7 @@ static void test_branch_check(void)
 	end();
 }
 
-/* Nobody is dead here, however long he is silent; it ends when its surroundings say so. */
+/* Nobody is dead here, however long he is silent; it ends when its environment says so. */
 static void test_branch_tick(void)
 {
 	begin_branch();

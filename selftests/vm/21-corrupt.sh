@@ -44,7 +44,7 @@ ethernet_only() {
 		off >/dev/null
 }
 
-# The doors of a host are open while it has a node, so that late packets are counted too.
+# The hooks of a host are registered while it has a node, so that late packets are counted too.
 wires_create() {
 	local h
 

@@ -4,7 +4,7 @@
 # What a network may send to a box that nobody there means well with: packets to many, by addresses
 # that nobody can have or that are the box's own, and junk without end. They are counted under one
 # reason and not answered, nobody becomes a member by them; an answer is never longer than what it
-# answers; and others join meanwhile. What an administrator's own rules do in front of the doors:
+# answers; and others join meanwhile. What an administrator's own rules do in front of the hooks:
 # rules of the bridge family drop, and what a program gives back to the kernel (NFQUEUE), in a
 # context of its own, is taken as from the wire. h1, h2 and h3 are members, h4 is the stranger.
 #

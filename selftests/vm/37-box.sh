@@ -125,7 +125,7 @@ bridge_in_vrf() {
 		coll "a bridge and a routed port in a VRF, node $dev, IPv4" 3 10.7.0.254
 		coll "a bridge and a routed port in a VRF, node $dev, IPv6" 3 fd00:7::fe
 		ports "the routed one is a port, too, node $dev" p1 p2 p3
-		[ "$dev" != all ] || lab box.py door:
+		[ "$dev" != all ] || lab box.py hook:
 		node del dev "$dev"
 	done
 	inc_topology_destroy

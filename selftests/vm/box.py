@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 What a node that serves several devices and VRFs must refuse, and that it keeps VRFs apart; started
-by 37-box.sh, which has made the network: "leaf:" h1 to h4 behind a routed port each; "door:" h1
+by 37-box.sh, which has made the network: "leaf:" h1 to h4 behind a routed port each; "hook:" h1
 behind a bridge and h3 behind a routed port of a VRF; "vrf:" and "overlap:" h1, h3 in one VRF and
 h2, h4 in another one, with the same addresses.
 """
@@ -132,7 +132,7 @@ def t_chain(lab):
     lab.tap("h4").wait_packet(w.CHALLENGE, group=group)
 
 
-@test("door: in a VRF that chain is passed with the VRF's device; a bridge's ports are in front of it there, too")
+@test("hook: in a VRF that chain is passed with the VRF's device; a bridge's ports are in front of it there, too")
 def t_chain_vrf(lab):
     group = new_group()
     join = next(strangers(group))

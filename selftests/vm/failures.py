@@ -145,7 +145,7 @@ def t_connect(lab):
     lab.job.run()
 
 
-@test("failures: connect(), the first one of a host, which opens its doors")
+@test("failures: connect(), the first one of a host, which registers its hooks")
 def t_connect_first(lab):
     join_each(lab, "h4")
 

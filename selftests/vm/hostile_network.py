@@ -365,7 +365,7 @@ def t_queue_bridge(lab):
     lab.work()
 
 
-@test("network: the same at IP's door, at node and rank")
+@test("network: the same at IP's input hook, at node and rank")
 def t_queue_inet(lab):
     abi.tool("inc", "-n", "h2", "node", "add", "dev", "eth0")
     with Queue("h2", 6) as queue, chain("h2", "inet", "udp sport 5227 queue num 6",

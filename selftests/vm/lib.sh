@@ -119,7 +119,7 @@ wait_for() {
 	shift
 	until "$@" >/dev/null 2>&1; do
 		if ((SECONDS >= deadline)); then
-			echo "waited in vain for: $*"
+			echo "waited too long for: $*"
 			return 1
 		fi
 		sleep 0.05

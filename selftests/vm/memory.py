@@ -585,7 +585,7 @@ def t_place_gone(lab):
     first, second = job.ranks
     memory = Pages(1)
     send = array.array("i", [1])
-    # it is waited for in vain, and collected later
+    # it does not complete in time, and is collected later
     raw = abi.submit(count=1, send=send.buffer_info()[0], recv=memory.at)
     raw += abi.WAIT_HEAD.pack(0, 100) + bytes(abi.SIZES["completion"])
     fails(errno.ETIMEDOUT, first.ioctl, abi.IOC_SUBMIT_AND_WAIT, raw)

@@ -56,7 +56,7 @@ def until(what, condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            sys.exit(f"rank {RANK}: waited in vain until {what}")
+            sys.exit(f"rank {RANK}: waited too long until {what}")
         time.sleep(0.02)
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Elements folded without the reduction kernels: a door to userspace/coll/number.c. */
+/* Elements folded without the reduction kernels, by userspace/coll/number.c. */
 #ifndef SIM_ARITHMETIC_H
 #define SIM_ARITHMETIC_H
 

@@ -224,7 +224,7 @@ static int show_run(struct run *run)
 
 /* ---- The switch ---------------------------------------------------------- */
 
-struct birth {
+struct switch_start {
 	struct run *run;
 	int alive[2];	/* a pipe whose write end goes with `inc run` */
 	uid_t uid;
@@ -252,15 +252,15 @@ static int write_file(const char *path, const char *text)
 }
 
 /* The program keeps its user: it gets no privileges, and files have their owners. */
-static int map_user(const struct birth *birth)
+static int map_user(const struct switch_start *start)
 {
 	char map[48];
 	int status = write_file("/proc/self/setgroups", "deny");
 
-	snprintf(map, sizeof(map), "%u %u 1", birth->uid, birth->uid);
+	snprintf(map, sizeof(map), "%u %u 1", start->uid, start->uid);
 	if (!status)
 		status = write_file("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", birth->gid, birth->gid);
+	snprintf(map, sizeof(map), "%u %u 1", start->gid, start->gid);
 	return status ?: write_file("/proc/self/gid_map", map);
 }
 
@@ -274,39 +274,39 @@ static bool die_with_parent(int alive)
 
 static int switch_main(void *arg)
 {
-	struct birth *birth = arg;
+	struct switch_start *start = arg;
 	int status = 0;
 
-	close(birth->alive[1]);
-	if (birth->user)
-		status = map_user(birth);
-	if (!die_with_parent(birth->alive[0]))
+	close(start->alive[1]);
+	if (start->user)
+		status = map_user(start);
+	if (!die_with_parent(start->alive[0]))
 		return EXIT_REFUSED;
 	prctl(PR_SET_NAME, SWITCH_NAME, 0, 0, 0);
 	if (!status)
-		status = job_main(birth->run);
+		status = job_main(start->run);
 	fflush(stdout);
 	return status;
 }
 
-static pid_t clone_switch(struct birth *birth)
+static pid_t clone_switch(struct switch_start *start)
 {
 	static _Alignas(16) char stack[STACK_SIZE];
 	int flags = CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | SIGCHLD;
-	pid_t pid = clone(switch_main, stack + sizeof(stack), flags, birth);
+	pid_t pid = clone(switch_main, stack + sizeof(stack), flags, start);
 
 	if (pid >= 0 || errno != EPERM)
 		return pid;
-	birth->user = true;
-	return clone(switch_main, stack + sizeof(stack), flags | CLONE_NEWUSER, birth);
+	start->user = true;
+	return clone(switch_main, stack + sizeof(stack), flags | CLONE_NEWUSER, start);
 }
 
-static int clone_refused(const struct birth *birth, int err)
+static int clone_refused(const struct switch_start *start, int err)
 {
 	if (err == ENOSPC)
 		return refused("no namespaces: %s: expected more by sysctl user.max_*_namespaces (user, net, pid, mnt, uts)",
 			       strerror(err));
-	if (birth->user)
+	if (start->user)
 		return refused("needs CAP_SYS_ADMIN, or user namespaces, which this machine refuses: %s",
 			       strerror(err));
 	return refused("no namespaces: %s", strerror(err));
@@ -314,16 +314,16 @@ static int clone_refused(const struct birth *birth, int err)
 
 static int start_switch(struct run *run, pid_t *pid)
 {
-	struct birth birth = { .run = run, .uid = geteuid(), .gid = getegid() };
+	struct switch_start start = { .run = run, .uid = geteuid(), .gid = getegid() };
 
-	if (pipe2(birth.alive, O_CLOEXEC))
+	if (pipe2(start.alive, O_CLOEXEC))
 		return refused("no pipe: %s", strerror(errno));
-	run->alive = birth.alive[1];
+	run->alive = start.alive[1];
 	fflush(stdout);
-	*pid = clone_switch(&birth);
+	*pid = clone_switch(&start);
 	if (*pid < 0)
-		return clone_refused(&birth, errno);
-	close(birth.alive[0]);
+		return clone_refused(&start, errno);
+	close(start.alive[0]);
 	return 0;
 }
 
