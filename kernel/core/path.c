@@ -53,8 +53,8 @@ static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 	memcpy(&fl.daddr, path->peer.addr, sizeof(fl.daddr));
 	memcpy(&fl.saddr, path->local, sizeof(fl.saddr));
 	/*
-	 * it may be what a non-member calls its address, or a member others': by that nothing goes to
-	 * many
+	 * it may be what a non-member calls its address, or a member others': by that nothing goes
+	 * to many
 	 */
 	if (ipv4_is_zeronet(fl.daddr))
 		return ERR_PTR(-EADDRNOTAVAIL);

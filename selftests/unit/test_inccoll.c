@@ -52,7 +52,7 @@ static void test_encode(void)
 	uint64_t bits;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		bits = encode(cases[i].type, cases[i].x);
+		bits = encode_float(cases[i].type, cases[i].x);
 		expect(bits == cases[i].bits, "type %d: %a is %#llx, expected %#llx", cases[i].type,
 		       cases[i].x, (unsigned long long)bits, (unsigned long long)cases[i].bits);
 	}
@@ -69,15 +69,15 @@ static void test_round_trip(void)
 	for (size_t i = 0; i < ARRAY_SIZE(small); i++) {
 		nan = formats[small[i]].nan;
 		for (uint64_t bits = 0; bits < 1ULL << (8 * types[small[i]].size); bits++) {
-			x = decode(small[i], bits);
-			back = encode(small[i], x);
+			x = decode_float(small[i], bits);
+			back = encode_float(small[i], x);
 			expect(back == (isnan(x) ? nan : bits), "type %d: %#llx came back as %#llx",
 			       small[i], (unsigned long long)bits, (unsigned long long)back);
 		}
 	}
-	expect(decode(INC_TYPE_F8E4M3, 0x7e) == 448 && isnan(decode(INC_TYPE_F8E4M3, 0xff)),
+	expect(decode_float(INC_TYPE_F8E4M3, 0x7e) == 448 && isnan(decode_float(INC_TYPE_F8E4M3, 0xff)),
 	       "f8e4m3");
-	expect(decode(INC_TYPE_F8E5M2, 0x7b) == 57344 && isinf(decode(INC_TYPE_F8E5M2, 0xfc)),
+	expect(decode_float(INC_TYPE_F8E5M2, 0x7b) == 57344 && isinf(decode_float(INC_TYPE_F8E5M2, 0xfc)),
 	       "f8e5m2");
 }
 

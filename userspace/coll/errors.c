@@ -63,7 +63,7 @@ static void expect_failure(const struct config *cfg, struct inc_args args, int e
 
 /* ---- Refused at submission ----------------------------------------------- */
 
-static void refuse(const struct config *cfg, struct inc_args args, const char *text)
+static void expect_refusal(const struct config *cfg, struct inc_args args, const char *text)
 {
 	args.count = ELEMS;
 	expect_failure(cfg, args, -EOPNOTSUPP, text, NULL);
@@ -83,7 +83,7 @@ static void refuse_meaningless(const struct config *cfg)
 				 inc_op_name(op));
 			args = (struct inc_args){ .coll = INC_COLL_ALLREDUCE, .type = type,
 						  .op = op };
-			refuse(cfg, args, text);
+			expect_refusal(cfg, args, text);
 		}
 	}
 }
@@ -111,7 +111,7 @@ static void refuse_options(const struct config *cfg)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		refuse(cfg, cases[i].args, cases[i].text);
+		expect_refusal(cfg, cases[i].args, cases[i].text);
 }
 
 /* ---- Ranks that disagree ------------------------------------------------- */
@@ -164,7 +164,7 @@ static const struct side sides[][2] = {
 	    "reduce-scatter i32 sum per-rank counts (hash" } },
 };
 
-static void disagree(const struct config *cfg, const struct side *two, uint32_t odd)
+static void expect_disagreement(const struct config *cfg, const struct side *two, uint32_t odd)
 {
 	char text[128];
 
@@ -180,7 +180,7 @@ static void disagree_all(const struct config *cfg)
 	memcpy(counts[1], counts[0], sizeof(counts[1]));
 	counts[1][0]++;
 	for (size_t i = 0; i < ARRAY_SIZE(sides); i++)
-		disagree(cfg, sides[i], (cfg->seed + i) % cfg->join.size);
+		expect_disagreement(cfg, sides[i], (cfg->seed + i) % cfg->join.size);
 }
 
 /* ---- Counts that do not match -------------------------------------------- */

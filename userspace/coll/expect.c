@@ -3,8 +3,8 @@
 #include "coll.h"
 
 /* The fold of what the first @n ranks have for @to; of prefixes ranks make it themselves. */
-static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint32_t to, uint64_t i,
-		   void *elem)
+static void expect_folded(const struct plan *plan, unsigned int start, uint32_t n, uint32_t to,
+			  uint64_t i, void *elem)
 {
 	bool prefix = plan->coll == INC_COLL_SCAN || plan->coll == INC_COLL_EXSCAN;
 	struct elem elems[MAX_RANKS];
@@ -14,8 +14,8 @@ static void folded(const struct plan *plan, unsigned int start, uint32_t n, uint
 	fold(plan, elems, n, prefix ? NULL : plan->tree, elem);
 }
 
-static void moved(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to,
-		  uint64_t i, void *elem)
+static void expect_moved(const struct plan *plan, unsigned int start, uint32_t from, uint32_t to,
+			 uint64_t i, void *elem)
 {
 	input(plan, start, from, to, i, elem);
 	travel(plan, elem);
@@ -47,33 +47,33 @@ bool expected(const struct plan *plan, unsigned int start, uint32_t rank, uint32
 	case INC_COLL_REDUCE:
 		if (rank != plan->root)
 			return false;
-		folded(plan, start, plan->ranks, 0, i, elem);
+		expect_folded(plan, start, plan->ranks, 0, i, elem);
 		return true;
 	case INC_COLL_ALLREDUCE:
-		folded(plan, start, plan->ranks, 0, i, elem);
+		expect_folded(plan, start, plan->ranks, 0, i, elem);
 		return true;
 	case INC_COLL_REDUCE_SCATTER:
-		folded(plan, start, plan->ranks, rank, i, elem);
+		expect_folded(plan, start, plan->ranks, rank, i, elem);
 		return true;
 	case INC_COLL_SCAN:
-		folded(plan, start, rank + 1, 0, i, elem);
+		expect_folded(plan, start, rank + 1, 0, i, elem);
 		return true;
 	case INC_COLL_EXSCAN:
 		if (rank)
-			folded(plan, start, rank, 0, i, elem);
+			expect_folded(plan, start, rank, 0, i, elem);
 		return rank;
 	case INC_COLL_BROADCAST:
-		moved(plan, start, plan->root, 0, i, elem);
+		expect_moved(plan, start, plan->root, 0, i, elem);
 		return true;
 	case INC_COLL_GATHER:
 	case INC_COLL_ALLGATHER:
-		moved(plan, start, share, 0, i, elem);
+		expect_moved(plan, start, share, 0, i, elem);
 		return plan->coll == INC_COLL_ALLGATHER || rank == plan->root;
 	case INC_COLL_SCATTER:
-		moved(plan, start, plan->root, rank, i, elem);
+		expect_moved(plan, start, plan->root, rank, i, elem);
 		return true;
 	case INC_COLL_ALLTOALL:
-		moved(plan, start, share, rank, i, elem);
+		expect_moved(plan, start, share, rank, i, elem);
 		return true;
 	default:
 		return false;

@@ -18,7 +18,7 @@ struct dice {
 	uint64_t seed, n;
 };
 
-static uint64_t below(struct dice *dice, uint64_t limit)
+static uint64_t draw_below(struct dice *dice, uint64_t limit)
 {
 	return mix(dice->seed, dice->n++) % limit;
 }
@@ -34,14 +34,14 @@ static bool receives_shares(enum inc_coll coll)
 	return coll == INC_COLL_GATHER || coll == INC_COLL_ALLGATHER || coll == INC_COLL_ALLTOALL;
 }
 
-static bool sends(const struct plan *plan, uint32_t rank)
+static bool sends_any(const struct plan *plan, uint32_t rank)
 {
 	bool from_root = plan->coll == INC_COLL_BROADCAST || plan->coll == INC_COLL_SCATTER;
 
 	return plan->coll != INC_COLL_BARRIER && (!from_root || rank == plan->root);
 }
 
-static bool receives(const struct plan *plan, uint32_t rank)
+static bool receives_any(const struct plan *plan, uint32_t rank)
 {
 	bool to_root = plan->coll == INC_COLL_REDUCE || plan->coll == INC_COLL_GATHER;
 
@@ -49,26 +49,26 @@ static bool receives(const struct plan *plan, uint32_t rank)
 }
 
 /* One share after the other, or spread over the buffer from any one on, with gaps. */
-static uint64_t place(struct region *r, struct dice *dice)
+static uint64_t place_shares(struct region *r, struct dice *dice)
 {
-	unsigned int first = r->spread ? below(dice, r->shares) : 0, share;
+	unsigned int first = r->spread ? draw_below(dice, r->shares) : 0, share;
 	uint64_t end = 0;
 
 	for (unsigned int i = 0; i < r->shares; i++) {
 		share = (first + i) % r->shares;
 		if (r->spread)
-			end += below(dice, 4);
+			end += draw_below(dice, 4);
 		r->displs[share] = end;
 		end += r->counts[share];
 	}
-	return end + (r->spread ? below(dice, 4) : 0);
+	return end + (r->spread ? draw_below(dice, 4) : 0);
 }
 
 static void region_alloc(struct region *r, struct dice *dice, size_t elem)
 {
-	size_t align = below(dice, 2) ? below(dice, 64) : 0;
+	size_t align = draw_below(dice, 2) ? draw_below(dice, 64) : 0;
 
-	r->size = 2 * GUARD + align + place(r, dice) * elem;
+	r->size = 2 * GUARD + align + place_shares(r, dice) * elem;
 	if (posix_memalign((void **)&r->mem, 4096, r->size))
 		errx(1, "out of memory: %zu bytes", r->size);
 	r->image = malloc(r->size);
@@ -98,8 +98,8 @@ static void connect_regions(struct slot *slot, uint32_t rank)
 	bool gathers = plan->coll == INC_COLL_GATHER || plan->coll == INC_COLL_ALLGATHER;
 	bool scatter = plan->coll == INC_COLL_SCATTER;
 
-	slot->from = sends(plan, rank) ? &slot->send : NULL;
-	slot->to = receives(plan, rank) ? &slot->recv : NULL;
+	slot->from = sends_any(plan, rank) ? &slot->send : NULL;
+	slot->to = receives_any(plan, rank) ? &slot->recv : NULL;
 	if (slot->from)
 		send_shares(plan, rank, &slot->send);
 	if (slot->to)
@@ -173,10 +173,10 @@ void layout(struct slot *slot, uint32_t rank)
 	slot->to_share = 0;
 	slot->start = 0;
 	slot->in_place = slot->plan.in_place && may_be_in_place(&slot->plan, rank) &&
-			 below(&dice, 4);
+			 draw_below(&dice, 4);
 	connect_regions(slot, rank);
 	for (size_t i = 0; i < ARRAY_SIZE(regions); i++) {
-		regions[i]->spread = spreads && regions[i]->shares > 1 && below(&dice, 2);
+		regions[i]->spread = spreads && regions[i]->shares > 1 && draw_below(&dice, 2);
 		if (regions[i]->shares)
 			region_alloc(regions[i], &dice, elem);
 	}

@@ -168,7 +168,7 @@ static void check_tree(const char *tree, uint32_t size)
 }
 
 /* The block's size decides which counts are interesting; it is the same at all ranks. */
-static void join(struct config *cfg)
+static void join_group(struct config *cfg)
 {
 	struct inc_info info;
 
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 	};
 
 	parse_args(&cfg, argc, argv);
-	join(&cfg);
+	join_group(&cfg);
 	if (cfg.errors)
 		run_errors(&cfg);
 	else

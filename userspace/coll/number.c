@@ -108,7 +108,7 @@ bool exists(enum inc_type type, enum inc_op op)
 
 /* ---- Elements in memory -------------------------------------------------- */
 
-static uint64_t get(const void *from, unsigned int size)
+static uint64_t get_bits(const void *from, unsigned int size)
 {
 	uint64_t x8;
 	uint32_t x4;
@@ -129,7 +129,7 @@ static uint64_t get(const void *from, unsigned int size)
 	}
 }
 
-static void put(void *to, unsigned int size, uint64_t x)
+static void put_bits(void *to, unsigned int size, uint64_t x)
 {
 	uint32_t x4 = x;
 	uint16_t x2 = x;
@@ -217,22 +217,22 @@ static uint64_t encode_small(enum inc_type type, double x)
 	return sign | (bits < inf ? bits : inf);
 }
 
-static double decode(enum inc_type type, uint64_t bits)
+static double decode_float(enum inc_type type, uint64_t bits)
 {
 	return types[type].size >= 4 ? decode_wide(type, bits) : decode_small(type, bits);
 }
 
-static uint64_t encode(enum inc_type type, double x)
+static uint64_t encode_float(enum inc_type type, double x)
 {
 	return types[type].size >= 4 ? encode_wide(type, x) : encode_small(type, x);
 }
 
 static double round_to(enum inc_type type, double x)
 {
-	return decode(type, encode(type, x));
+	return decode_float(type, encode_float(type, x));
 }
 
-static int64_t extend(enum inc_type type, uint64_t bits)
+static int64_t extend_sign(enum inc_type type, uint64_t bits)
 {
 	unsigned int unused = 64 - 8 * types[type].size;
 
@@ -243,20 +243,21 @@ static int64_t extend(enum inc_type type, uint64_t bits)
 
 static void load_part(enum inc_type type, const void *from, double *f, int64_t *i)
 {
-	uint64_t bits = get(from, types[type].size);
+	uint64_t bits = get_bits(from, types[type].size);
 
 	if (types[type].kind == FLOAT)
-		*f = decode(type, bits);
+		*f = decode_float(type, bits);
 	else
-		*i = extend(type, bits);
+		*i = extend_sign(type, bits);
 }
 
 static void store_part(enum inc_type type, void *to, double f, int64_t i)
 {
-	put(to, types[type].size, types[type].kind == FLOAT ? encode(type, f) : (uint64_t)i);
+	put_bits(to, types[type].size,
+		 types[type].kind == FLOAT ? encode_float(type, f) : (uint64_t)i);
 }
 
-static struct number load(enum inc_type type, const uint8_t *from)
+static struct number load_number(enum inc_type type, const uint8_t *from)
 {
 	enum inc_type part = types[type].part ? types[type].part : type;
 	struct number x = { 0 };
@@ -270,7 +271,7 @@ static struct number load(enum inc_type type, const uint8_t *from)
 	return x;
 }
 
-static void store(enum inc_type type, uint8_t *to, struct number x)
+static void store_number(enum inc_type type, uint8_t *to, struct number x)
 {
 	enum inc_type part = types[type].part ? types[type].part : type;
 
@@ -284,7 +285,7 @@ static void store(enum inc_type type, uint8_t *to, struct number x)
 /* ---- Operations ---------------------------------------------------------- */
 
 /* One step of an accumulator, f32 for all but f64 and c64. */
-static double step(bool wide, char what, double a, double b)
+static double one_step(bool wide, char what, double a, double b)
 {
 	float x = (float)a, y = (float)b;
 
@@ -301,7 +302,7 @@ static double step(bool wide, char what, double a, double b)
 }
 
 /* minimum and maximum of IEEE 754-2019 */
-static double extreme(double a, double b, bool max)
+static double extreme_of(double a, double b, bool max)
 {
 	if (isnan(a) || isnan(b))
 		return NAN;
@@ -313,19 +314,21 @@ static double extreme(double a, double b, bool max)
 static struct number fold_complex(bool wide, enum inc_op op, struct number a, struct number b)
 {
 	if (op != INC_OP_PROD)
-		return (struct number){ .f = step(wide, '+', a.f, b.f),
-					.im = step(wide, '+', a.im, b.im) };
+		return (struct number){ .f = one_step(wide, '+', a.f, b.f),
+					.im = one_step(wide, '+', a.im, b.im) };
 	return (struct number){
-		.f = step(wide, '-', step(wide, '*', a.f, b.f), step(wide, '*', a.im, b.im)),
-		.im = step(wide, '+', step(wide, '*', a.f, b.im), step(wide, '*', a.im, b.f)),
+		.f = one_step(wide, '-', one_step(wide, '*', a.f, b.f),
+			      one_step(wide, '*', a.im, b.im)),
+		.im = one_step(wide, '+', one_step(wide, '*', a.f, b.im),
+			       one_step(wide, '*', a.im, b.f)),
 	};
 }
 
 static struct number fold_float(bool wide, enum inc_op op, struct number a, struct number b)
 {
 	if (op == INC_OP_MIN || op == INC_OP_MAX)
-		return (struct number) { .f = extreme(a.f, b.f, op == INC_OP_MAX) };
-	return (struct number) { .f = step(wide, op == INC_OP_PROD ? '*' : '+', a.f, b.f) };
+		return (struct number) { .f = extreme_of(a.f, b.f, op == INC_OP_MAX) };
+	return (struct number) { .f = one_step(wide, op == INC_OP_PROD ? '*' : '+', a.f, b.f) };
 }
 
 static int64_t fold_int(bool is_signed, enum inc_op op, int64_t a, int64_t b)
@@ -357,8 +360,8 @@ static int64_t fold_int(bool is_signed, enum inc_op op, int64_t a, int64_t b)
 }
 
 /* NaN before all others, then the extreme value, then the lowest index. */
-static bool before(enum inc_type value, enum inc_op op, const struct number *a,
-		   const struct number *b)
+static bool comes_before(enum inc_type value, enum inc_op op, const struct number *a,
+			 const struct number *b)
 {
 	bool nan_a = is_float(value) && isnan(a->f), nan_b = is_float(value) && isnan(b->f);
 	bool less, equal;
@@ -382,12 +385,12 @@ static struct number fold_two(const struct plan *plan, struct number a, struct n
 	case COMPLEX:
 		return fold_complex(type == INC_TYPE_C64, plan->op, a, b);
 	case PAIR:
-		return before(types[type].part, plan->op, &a, &b) ? a : b;
+		return comes_before(types[type].part, plan->op, &a, &b) ? a : b;
 	default:
 		/* Kept within the type, but for saturating sums: their exact value is needed. */
 		a.i = fold_int(types[type].kind == SIGNED, plan->op, a.i, b.i);
 		if (!(plan->mode & INC_MODE_SATURATE))
-			a.i = extend(type, (uint64_t)a.i);
+			a.i = extend_sign(type, (uint64_t)a.i);
 		return a;
 	}
 }
@@ -400,12 +403,12 @@ static int64_t clamp_to(enum inc_type type, int64_t x)
 	return x < min ? min : x > max ? max : x;
 }
 
-static struct number average(const struct plan *plan, struct number x)
+static struct number average_of(const struct plan *plan, struct number x)
 {
 	bool wide = plan->wire == INC_TYPE_F64 || plan->wire == INC_TYPE_C64;
 
-	x.f = step(wide, '/', x.f, plan->ranks);
-	x.im = step(wide, '/', x.im, plan->ranks);
+	x.f = one_step(wide, '/', x.f, plan->ranks);
+	x.im = one_step(wide, '/', x.im, plan->ranks);
 	if (types[plan->wire].kind == SIGNED)
 		x.i /= plan->ranks;
 	else
@@ -414,14 +417,14 @@ static struct number average(const struct plan *plan, struct number x)
 }
 
 /* What a rank's element is when it is folded: weighted, and as the wire has it. */
-static struct number contribution(const struct plan *plan, const uint8_t *elem, uint32_t rank)
+static struct number contribution_of(const struct plan *plan, const uint8_t *elem, uint32_t rank)
 {
 	bool wide = plan->type == INC_TYPE_F64 || plan->type == INC_TYPE_C64;
-	struct number x = load(plan->type, elem);
+	struct number x = load_number(plan->type, elem);
 
 	if (plan->op == INC_OP_WSUM) {
-		x.f = step(wide, '*', x.f, plan->weights[rank]);
-		x.im = step(wide, '*', x.im, plan->weights[rank]);
+		x.f = one_step(wide, '*', x.f, plan->weights[rank]);
+		x.im = one_step(wide, '*', x.im, plan->weights[rank]);
 	}
 	if (is_float(plan->wire))
 		x.f = round_to(plan->wire, x.f);
@@ -498,7 +501,7 @@ static struct number fold_children(const struct plan *plan, const struct elem *e
 			child[n] = fold_children(plan, elems, at);
 		} else {
 			rank = (uint32_t)strtoul(*at, (char **)at, 10);
-			child[n] = contribution(plan, elems[rank].bytes, rank);
+			child[n] = contribution_of(plan, elems[rank].bytes, rank);
 		}
 		n++;
 	} while (*(*at)++ == ',');
@@ -510,7 +513,7 @@ static struct number fold_ranks(const struct plan *plan, const struct elem *elem
 	struct number rank[MAX_RANKS];
 
 	for (uint32_t r = 0; r < n; r++)
-		rank[r] = contribution(plan, elems[r].bytes, r);
+		rank[r] = contribution_of(plan, elems[r].bytes, r);
 	return fold_pairs(plan, rank, n);
 }
 
@@ -527,12 +530,12 @@ void fold(const struct plan *plan, const struct elem *elems, uint32_t n, const c
 	else
 		x = fold_children(plan, elems, &tree);
 	if (plan->op == INC_OP_AVG)
-		x = average(plan, x);
+		x = average_of(plan, x);
 	if (plan->mode & INC_MODE_SATURATE)
 		x.i = clamp_to(plan->type, x.i);
 	if (is_float(plan->wire))
 		x.f = round_to(plan->wire, x.f);
-	store(plan->type, result, x);
+	store_number(plan->type, result, x);
 }
 
 /* What becomes of an element that is only moved. */
@@ -542,9 +545,9 @@ void travel(const struct plan *plan, void *elem)
 
 	if (plan->wire == plan->type)
 		return;
-	x = load(plan->type, elem);
+	x = load_number(plan->type, elem);
 	x.f = round_to(plan->wire, x.f);
-	store(plan->type, elem, x);
+	store_number(plan->type, elem, x);
 }
 
 /* ---- What ranks send ----------------------------------------------------- */
@@ -622,13 +625,13 @@ static void random_part(enum inc_type type, uint64_t x, uint8_t *elem)
 {
 	switch (types[type].kind) {
 	case FLOAT:
-		put(elem, types[type].size, random_float(&formats[type], x));
+		put_bits(elem, types[type].size, random_float(&formats[type], x));
 		break;
 	case BOOLEAN:
-		put(elem, 1, x & 14 ? x >> 8 & 1 : x >> 8);
+		put_bits(elem, 1, x & 14 ? x >> 8 & 1 : x >> 8);
 		break;
 	default:
-		put(elem, types[type].size, random_int(types[type].size, x));
+		put_bits(elem, types[type].size, random_int(types[type].size, x));
 	}
 }
 

@@ -10,7 +10,7 @@ struct dice {
 	uint64_t seed, n;
 };
 
-static uint64_t below(struct dice *dice, uint64_t limit)
+static uint64_t draw_below(struct dice *dice, uint64_t limit)
 {
 	return mix(dice->seed, dice->n++) % limit;
 }
@@ -36,7 +36,7 @@ bool has_counts(enum inc_coll coll)
 /* One of the set, which is not empty. */
 static unsigned int one_of(struct dice *dice, uint32_t set)
 {
-	unsigned int n = below(dice, __builtin_popcount(set));
+	unsigned int n = draw_below(dice, __builtin_popcount(set));
 
 	while (n--)
 		set &= set - 1;
@@ -72,9 +72,9 @@ static enum inc_type draw_wire(struct dice *dice, enum inc_type type)
 		INC_TYPE_F32, INC_TYPE_F16, INC_TYPE_BF16, INC_TYPE_F8E4M3, INC_TYPE_F8E5M2,
 	};
 
-	if (!is_float(type) || below(dice, 3))
+	if (!is_float(type) || draw_below(dice, 3))
 		return type;
-	return type == INC_TYPE_F64 ? INC_TYPE_F32 : small[below(dice, ARRAY_SIZE(small))];
+	return type == INC_TYPE_F64 ? INC_TYPE_F32 : small[draw_below(dice, ARRAY_SIZE(small))];
 }
 
 /* None, one, few, around the end of a block, or any up to the limit. */
@@ -84,22 +84,22 @@ static uint64_t draw_count(const struct config *cfg, struct dice *dice, enum inc
 	uint64_t size = inc_type_size(wire), max = cfg->max / shares, n;
 
 	if (cfg->ncounts)
-		return cfg->counts[below(dice, cfg->ncounts)];
-	switch (below(dice, 8)) {
+		return cfg->counts[draw_below(dice, cfg->ncounts)];
+	switch (draw_below(dice, 8)) {
 	case 0:
-		return below(dice, 2);
+		return draw_below(dice, 2);
 	case 1:
 	case 2:
-		return below(dice, 10);
+		return draw_below(dice, 10);
 	case 3:
 	case 4:
 	case 5:
 		n = (cfg->block - sizeof(struct inc_desc)) / size +
-		    below(dice, 3) * (cfg->block / size);
-		n += below(dice, 3) - 1;
-		return n < 2 * max ? n : below(dice, max + 1);
+		    draw_below(dice, 3) * (cfg->block / size);
+		n += draw_below(dice, 3) - 1;
+		return n < 2 * max ? n : draw_below(dice, max + 1);
 	default:
-		return below(dice, max + 1);
+		return draw_below(dice, max + 1);
 	}
 }
 
@@ -114,12 +114,12 @@ static void draw_counts(const struct config *cfg, struct dice *dice, struct plan
 	plan->count = draw_count(cfg, dice, plan->wire, shares);
 	for (uint32_t i = 0; i < plan->ranks; i++)
 		own[i] = !differ ? plan->count :
-			 below(dice, 3) ? draw_count(cfg, dice, plan->wire, shares) : 0;
+			 draw_below(dice, 3) ? draw_count(cfg, dice, plan->wire, shares) : 0;
 	for (uint32_t i = 0; i < plan->ranks; i++) {
 		for (uint32_t j = 0; j < plan->ranks; j++) {
 			n = by_sender ? own[i] : own[j];
 			if (plan->coll == INC_COLL_ALLTOALL)
-				n = differ ? below(dice, plan->count + 1) : plan->count;
+				n = differ ? draw_below(dice, plan->count + 1) : plan->count;
 			plan->counts[i][j] = n;
 			/* A rank that is in place gets what it has. */
 			if (plan->coll == INC_COLL_ALLTOALL && plan->in_place && j < i)
@@ -134,7 +134,7 @@ static void draw_weights(struct dice *dice, struct plan *plan)
 	uint64_t n;
 
 	for (uint32_t i = 0; i < plan->ranks; i++) {
-		n = below(dice, 4096);
+		n = draw_below(dice, 4096);
 		plan->weights[i] = n < ARRAY_SIZE(some) ? some[n] : (double)n / 3000;
 	}
 }
@@ -142,14 +142,14 @@ static void draw_weights(struct dice *dice, struct plan *plan)
 static void draw_reduction(const struct config *cfg, struct dice *dice, struct plan *plan)
 {
 	plan->op = one_of(dice, ops_for(plan->coll, plan->type) & cfg->reductions);
-	if (plan->op == INC_OP_SUM && saturates(plan->type) && !below(dice, 2))
+	if (plan->op == INC_OP_SUM && saturates(plan->type) && !draw_below(dice, 2))
 		plan->mode |= INC_MODE_SATURATE;
 	if (plan->op == INC_OP_WSUM)
 		draw_weights(dice, plan);
 }
 
 /* Collectives for which there is something to draw: a type, and an operation of that type. */
-static uint32_t possible(const struct config *cfg)
+static uint32_t possible_colls(const struct config *cfg)
 {
 	uint32_t set = 0;
 
@@ -162,15 +162,15 @@ static uint32_t possible(const struct config *cfg)
 void make_plan(const struct config *cfg, uint32_t nr, struct plan *plan)
 {
 	struct dice dice = { .seed = mix(cfg->seed, nr) };
-	uint32_t set = possible(cfg);
+	uint32_t set = possible_colls(cfg);
 
 	memset(plan, 0, sizeof(*plan));
 	plan->nr = nr;
 	plan->seed = mix(dice.seed, UINT64_MAX);
 	plan->ranks = cfg->join.size;
 	plan->tree = cfg->tree;
-	plan->how = below(&dice, 4) ? below(&dice, 2) : PERSISTENT;
-	plan->starts = plan->how == PERSISTENT ? 1 + below(&dice, 3) : 1;
+	plan->how = draw_below(&dice, 4) ? draw_below(&dice, 2) : PERSISTENT;
+	plan->starts = plan->how == PERSISTENT ? 1 + draw_below(&dice, 3) : 1;
 	if (!set)
 		return;
 	plan->coll = one_of(&dice, set);
@@ -178,10 +178,10 @@ void make_plan(const struct config *cfg, uint32_t nr, struct plan *plan)
 		return;
 	plan->type = one_of(&dice, types_for(cfg, plan->coll));
 	plan->wire = draw_wire(&dice, plan->type);
-	plan->in_place = below(&dice, 2);
+	plan->in_place = draw_below(&dice, 2);
 	if (has_root(plan->coll))
-		plan->root = below(&dice, plan->ranks);
-	if (has_counts(plan->coll) && below(&dice, 2))
+		plan->root = draw_below(&dice, plan->ranks);
+	if (has_counts(plan->coll) && draw_below(&dice, 2))
 		plan->mode |= INC_MODE_COUNTS;
 	if (reduces(plan->coll))
 		draw_reduction(cfg, &dice, plan);

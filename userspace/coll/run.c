@@ -53,8 +53,8 @@ static bool find_element(const struct region *r, size_t at, size_t elem, unsigne
 	return false;
 }
 
-static _Noreturn void differs(const struct config *cfg, const struct slot *slot, const char *name,
-			      const struct region *r)
+static _Noreturn void buffer_differs(const struct config *cfg, const struct slot *slot,
+				     const char *name, const struct region *r)
 {
 	size_t elem = inc_type_size(slot->plan.type), at = 0;
 	unsigned int share;
@@ -81,7 +81,7 @@ static _Noreturn void differs(const struct config *cfg, const struct slot *slot,
 	exit(1);
 }
 
-static void finish(const struct config *cfg, struct slot *slot, int ret)
+static void finish_slot(const struct config *cfg, struct slot *slot, int ret)
 {
 	char text[256];
 
@@ -92,15 +92,15 @@ static void finish(const struct config *cfg, struct slot *slot, int ret)
 		     inc_errmsg(cfg->inc), cfg->seed);
 	}
 	if (slot->send.mem && memcmp(slot->send.mem, slot->send.image, slot->send.size))
-		differs(cfg, slot, "send", &slot->send);
+		buffer_differs(cfg, slot, "send", &slot->send);
 	if (slot->recv.mem && memcmp(slot->recv.mem, slot->recv.image, slot->recv.size))
-		differs(cfg, slot, "recv", &slot->recv);
+		buffer_differs(cfg, slot, "recv", &slot->recv);
 }
 
-static void drain(const struct config *cfg, struct slot *slot)
+static void drain_slot(const struct config *cfg, struct slot *slot)
 {
 	if (slot->busy)
-		finish(cfg, slot, inc_wait(&slot->req, -1));
+		finish_slot(cfg, slot, inc_wait(&slot->req, -1));
 	layout_free(slot);
 }
 
@@ -115,10 +115,10 @@ static void run_persistent(const struct config *cfg, struct slot *slot)
 		slot->busy = !ret;
 		if (ret || slot->start + 1 == slot->plan.starts)
 			break;
-		finish(cfg, slot, inc_wait(&slot->req, -1));
+		finish_slot(cfg, slot, inc_wait(&slot->req, -1));
 	}
 	if (ret)
-		finish(cfg, slot, ret);
+		finish_slot(cfg, slot, ret);
 }
 
 static void be_late(const struct config *cfg, uint64_t seed)
@@ -142,13 +142,13 @@ static void run_one(const struct config *cfg, struct slot *slot)
 	}
 	layout_fill(slot, cfg->join.rank);
 	if (slot->plan.how == BLOCKING) {
-		finish(cfg, slot, inc_collective(cfg->inc, &slot->args));
+		finish_slot(cfg, slot, inc_collective(cfg->inc, &slot->args));
 		return;
 	}
 	ret = inc_icollective(cfg->inc, &slot->args, &slot->req);
 	slot->busy = !ret;
 	if (ret)
-		finish(cfg, slot, ret);
+		finish_slot(cfg, slot, ret);
 }
 
 /* All ranks do as many: rank 0 tells the others now and then whether it has found the file. */
@@ -166,7 +166,7 @@ static bool is_over(const struct config *cfg, uint32_t done)
 	return over;
 }
 
-static void report(const struct config *cfg)
+static void report_run(const struct config *cfg)
 {
 	for (unsigned int coll = 1; coll < INC_COLL_LEAVE && !cfg->quiet; coll++)
 		if (passed[coll])
@@ -181,7 +181,7 @@ void run(const struct config *cfg)
 		errx(1, "out of memory");
 	for (uint32_t nr = cfg->first; !is_over(cfg, nr - cfg->first); nr++) {
 		slot = &slots[nr % cfg->flight];
-		drain(cfg, slot);
+		drain_slot(cfg, slot);
 		make_plan(cfg, nr, &slot->plan);
 		if (!slot->plan.coll)
 			errx(2, "--coll, --type and --op exclude one another");
@@ -189,7 +189,7 @@ void run(const struct config *cfg)
 		passed[slot->plan.coll]++;
 	}
 	for (uint32_t i = 0; i < cfg->flight; i++)
-		drain(cfg, &slots[i]);
+		drain_slot(cfg, &slots[i]);
 	free(slots);
-	report(cfg);
+	report_run(cfg);
 }

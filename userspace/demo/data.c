@@ -25,7 +25,7 @@ static unsigned int parse_value(char **text, const char *path, unsigned int line
 	return value;
 }
 
-static void append(struct samples *samples, char *text, const char *path, unsigned int line)
+static void append_sample(struct samples *samples, char *text, const char *path, unsigned int line)
 {
 	unsigned int n = samples->count++;
 
@@ -54,7 +54,7 @@ void data_load(struct data *data, const char *path)
 	while (fgets(text, sizeof(text), file)) {
 		if (++line > MAX_LINES)
 			errx(1, "%s: more than %d lines", path, MAX_LINES);
-		append(line % TEST_EVERY ? &data->train : &data->test, text, path, line);
+		append_sample(line % TEST_EVERY ? &data->train : &data->test, text, path, line);
 	}
 	if (ferror(file))
 		err(1, "%s", path);

@@ -124,21 +124,22 @@ static const char *default_data(void)
 }
 
 /* A fixed walk through the training part, coprime to its size: every sample once per epoch. */
-static unsigned int pick(const struct samples *train, uint64_t i)
+static unsigned int pick_sample(const struct samples *train, uint64_t i)
 {
 	return (unsigned int)(i * 1009 % train->count);
 }
 
 /* The share of rank @rank in step @step's batch. */
-static void share(const struct config *cfg, const struct data *data, const struct model *model,
-		  uint32_t step, uint32_t rank, struct gradient *g)
+static void sum_gradients(const struct config *cfg, const struct data *data,
+			  const struct model *model, uint32_t step, uint32_t rank,
+			  struct gradient *g)
 {
 	uint64_t begin = (uint64_t)cfg->batch * rank / cfg->size,
 		 end = (uint64_t)cfg->batch * (rank + 1) / cfg->size;
 
 	memset(g, 0, sizeof(*g));
 	for (uint64_t i = begin; i < end; i++) {
-		unsigned int n = pick(&data->train, (uint64_t)step * cfg->batch + i);
+		unsigned int n = pick_sample(&data->train, (uint64_t)step * cfg->batch + i);
 
 		model_backward(model, data->train.pixels[n], data->train.digit[n], g);
 	}
@@ -154,7 +155,7 @@ static void sum_alone(const struct config *cfg, const struct data *data, const s
 	uint32_t half = 1;
 
 	if (to - from == 1) {
-		share(cfg, data, model, step, from, sum);
+		sum_gradients(cfg, data, model, step, from, sum);
 		return;
 	}
 	while (2 * half < to - from)
@@ -168,13 +169,13 @@ static void sum_alone(const struct config *cfg, const struct data *data, const s
 static void sum_over_ranks(const struct config *cfg, const struct data *data,
 			   const struct model *model, uint32_t step, struct gradient *sum)
 {
-	share(cfg, data, model, step, cfg->rank, sum);
+	sum_gradients(cfg, data, model, step, cfg->rank, sum);
 	if (inc_allreduce(cfg->inc, INC_IN_PLACE, sum, GRADIENT_COUNT, INC_TYPE_F32, INC_OP_SUM))
 		errx(1, "step %u: %s", step, inc_errmsg(cfg->inc));
 }
 
-static void report(const struct config *cfg, const struct data *data, const struct model *model,
-		   uint32_t step, float loss)
+static void report_accuracy(const struct config *cfg, const struct data *data,
+			    const struct model *model, uint32_t step, float loss)
 {
 	unsigned int correct;
 
@@ -187,7 +188,7 @@ static void report(const struct config *cfg, const struct data *data, const stru
 	fflush(stdout);
 }
 
-static void train(const struct config *cfg, const struct data *data, struct model *model)
+static void train_model(const struct config *cfg, const struct data *data, struct model *model)
 {
 	struct model momentum = { .b1 = { 0 } };
 	struct gradient sum;
@@ -198,7 +199,7 @@ static void train(const struct config *cfg, const struct data *data, struct mode
 		else
 			sum_over_ranks(cfg, data, model, step, &sum);
 		model_update(model, &momentum, &sum, cfg->batch, RATE);
-		report(cfg, data, model, step + 1, sum.loss);
+		report_accuracy(cfg, data, model, step + 1, sum.loss);
 	}
 }
 
@@ -210,7 +211,7 @@ static void write_weights(const char *path, const struct model *model)
 		err(1, "%s", path);
 }
 
-static void join(struct config *cfg)
+static void join_group(struct config *cfg)
 {
 	struct inc_join_opts opts = { .group = cfg->group, .rank = cfg->rank, .size = cfg->size };
 
@@ -248,7 +249,7 @@ static void wait_for_reader(const char *path)
 	close(fd);
 }
 
-static void leave(struct config *cfg)
+static void leave_group(struct config *cfg)
 {
 	if (!cfg->rank) {
 		say_blocks(cfg);
@@ -270,13 +271,13 @@ int main(int argc, char **argv)
 	parse_args(&cfg, argc, argv);
 	data_load(&data, cfg.data ? cfg.data : default_data());
 	if (!cfg.single)
-		join(&cfg);
+		join_group(&cfg);
 	model_init(&model, SEED);
-	train(&cfg, &data, &model);
+	train_model(&cfg, &data, &model);
 	if (cfg.out)
 		write_weights(cfg.out, &model);
 	if (!cfg.single)
-		leave(&cfg);
+		leave_group(&cfg);
 	data_free(&data);
 	return 0;
 }

@@ -24,7 +24,7 @@ static double power_of_two(int n)
 }
 
 /* e^x for x <= 0: a power of two times a series on [-ln2 / 2, ln2 / 2]. */
-static float exponential(float x)
+static float exp_f(float x)
 {
 	double r, sum = 1;
 	int n;
@@ -39,7 +39,7 @@ static float exponential(float x)
 }
 
 /* ln(x) for 0 < x <= 1 */
-static float logarithm(float x)
+static float log_f(float x)
 {
 	double m = (double)x, z, sum = 0;
 	int n = 0;
@@ -52,7 +52,7 @@ static float logarithm(float x)
 	return (float)(sum * z + n * LN2);
 }
 
-static float uniform(uint32_t *state)
+static float uniform_random(uint32_t *state)
 {
 	*state = *state * 1664525 + 1013904223;
 	return (float)(*state >> 8) / (1 << 23) - 1;
@@ -63,14 +63,14 @@ void model_init(struct model *model, uint32_t seed)
 	memset(model, 0, sizeof(*model));
 	for (int i = 0; i < PIXELS; i++)
 		for (int h = 0; h < HIDDEN; h++)
-			model->w1[i][h] = 0.2f * uniform(&seed);
+			model->w1[i][h] = 0.2f * uniform_random(&seed);
 	for (int h = 0; h < HIDDEN; h++)
 		for (int c = 0; c < CLASSES; c++)
-			model->w2[h][c] = 0.3f * uniform(&seed);
+			model->w2[h][c] = 0.3f * uniform_random(&seed);
 }
 
-static void forward(const struct model *model, const float *pixels, float hidden[HIDDEN],
-		    float out[CLASSES])
+static void forward_pass(const struct model *model, const float *pixels, float hidden[HIDDEN],
+			 float out[CLASSES])
 {
 	memcpy(hidden, model->b1, sizeof(model->b1));
 	for (int i = 0; i < PIXELS; i++)
@@ -86,7 +86,7 @@ static void forward(const struct model *model, const float *pixels, float hidden
 	}
 }
 
-static unsigned int largest(const float out[CLASSES])
+static unsigned int largest_of(const float out[CLASSES])
 {
 	unsigned int best = 0;
 
@@ -96,12 +96,12 @@ static unsigned int largest(const float out[CLASSES])
 	return best;
 }
 
-static void softmax(float out[CLASSES])
+static void softmax_of(float out[CLASSES])
 {
-	float max = out[largest(out)], sum = 0;
+	float max = out[largest_of(out)], sum = 0;
 
 	for (int c = 0; c < CLASSES; c++) {
-		out[c] = exponential(out[c] - max);
+		out[c] = exp_f(out[c] - max);
 		sum += out[c];
 	}
 	for (int c = 0; c < CLASSES; c++)
@@ -113,9 +113,9 @@ void model_backward(const struct model *model, const float *pixels, unsigned int
 {
 	float hidden[HIDDEN], out[CLASSES], back[HIDDEN];
 
-	forward(model, pixels, hidden, out);
-	softmax(out);
-	g->loss -= logarithm(out[digit] > TINY ? out[digit] : TINY);
+	forward_pass(model, pixels, hidden, out);
+	softmax_of(out);
+	g->loss -= log_f(out[digit] > TINY ? out[digit] : TINY);
 	out[digit] -= 1;
 
 	for (int c = 0; c < CLASSES; c++)
@@ -155,8 +155,8 @@ unsigned int model_correct(const struct model *model, const struct samples *samp
 	unsigned int correct = 0;
 
 	for (unsigned int i = 0; i < samples->count; i++) {
-		forward(model, samples->pixels[i], hidden, out);
-		correct += largest(out) == samples->digit[i];
+		forward_pass(model, samples->pixels[i], hidden, out);
+		correct += largest_of(out) == samples->digit[i];
 	}
 	return correct;
 }

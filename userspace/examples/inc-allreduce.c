@@ -179,19 +179,19 @@ static void parse_args(struct config *cfg, int argc, char **argv)
 
 /* ---- What every rank sends ----------------------------------------------- */
 
-static uint32_t mix(uint32_t x)
+static uint32_t mix_bits(uint32_t x)
 {
 	x = (x ^ (x >> 16)) * 0x7feb352du;
 	x = (x ^ (x >> 15)) * 0x846ca68bu;
 	return x ^ (x >> 16);
 }
 
-static uint32_t stream(const struct config *cfg, uint32_t iter, uint32_t rank)
+static uint32_t stream_seed(const struct config *cfg, uint32_t iter, uint32_t rank)
 {
-	return mix(mix(cfg->seed + 0x9e3779b9u * (iter + 1)) + rank);
+	return mix_bits(mix_bits(cfg->seed + 0x9e3779b9u * (iter + 1)) + rank);
 }
 
-static uint32_t special(uint32_t x)
+static uint32_t special_float(uint32_t x)
 {
 	static const uint32_t values[] = {
 		0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
@@ -203,28 +203,28 @@ static uint32_t special(uint32_t x)
 }
 
 /* Exponents are 2^-16 .. 2^15, so that sums cancel, round and shift, and seldom leave the range. */
-static uint32_t element(const struct config *cfg, uint32_t stream, uint32_t i)
+static uint32_t element_of(const struct config *cfg, uint32_t stream, uint32_t i)
 {
-	uint32_t x = mix(stream + i * 0x9e3779b9u);
+	uint32_t x = mix_bits(stream + i * 0x9e3779b9u);
 
 	if (cfg->type == INC_TYPE_I32)
 		return x;
 	if (cfg->special && !(x & 3))
-		return special(x >> 2);
+		return special_float(x >> 2);
 	return (x & 0x807fffffu) | ((111 + ((x >> 23) & 31)) << 23);
 }
 
-static void fill(const struct config *cfg, uint8_t *to, uint64_t count, uint32_t iter)
+static void fill_buffer(const struct config *cfg, uint8_t *to, uint64_t count, uint32_t iter)
 {
-	uint32_t s = stream(cfg, iter, cfg->join.rank), x;
+	uint32_t s = stream_seed(cfg, iter, cfg->join.rank), x;
 
 	for (uint64_t i = 0; i < count; i++) {
-		x = element(cfg, s, i);
+		x = element_of(cfg, s, i);
 		memcpy(to + 4 * i, &x, 4);
 	}
 }
 
-static uint32_t add(int type, uint32_t a, uint32_t b)
+static uint32_t add_elements(int type, uint32_t a, uint32_t b)
 {
 	float x, y;
 
@@ -244,14 +244,14 @@ static uint32_t sum_of(const struct config *cfg, const uint32_t *streams, uint32
 	uint32_t half = 1;
 
 	if (to - from == 1)
-		return element(cfg, streams[from], i);
+		return element_of(cfg, streams[from], i);
 	while (2 * half < to - from)
 		half *= 2;
-	return add(cfg->type, sum_of(cfg, streams, i, from, from + half),
-		   sum_of(cfg, streams, i, from + half, to));
+	return add_elements(cfg->type, sum_of(cfg, streams, i, from, from + half),
+			    sum_of(cfg, streams, i, from + half, to));
 }
 
-static uint32_t expected(const struct config *cfg, const uint32_t *streams, uint32_t i)
+static uint32_t expected_sum(const struct config *cfg, const uint32_t *streams, uint32_t i)
 {
 	uint32_t sum = sum_of(cfg, streams, i, 0, cfg->join.size);
 
@@ -288,7 +288,8 @@ static void slot_alloc(const struct config *cfg, struct slot *slot)
 }
 
 /* Everything that an operation of @count elements may touch, and the guards. */
-static void wipe(const struct config *cfg, const struct slot *slot, int which, uint64_t count)
+static void wipe_buffer(const struct config *cfg, const struct slot *slot, int which,
+			uint64_t count)
 {
 	memset(data_of(cfg, slot, which) - GUARD, GUARD_BYTE, 2 * GUARD + 4 * count);
 }
@@ -312,7 +313,7 @@ static void check_guards(const struct config *cfg, const struct slot *slot, int 
 }
 
 /* Sums of floats that a tree of nodes makes in its own order have other last bits. */
-static const char *hint(const struct config *cfg)
+static const char *error_hint(const struct config *cfg)
 {
 	struct inc_info info;
 
@@ -321,35 +322,35 @@ static const char *hint(const struct config *cfg)
 	return "; this tree of nodes adds in its own order: INC_ORDER=canonical, or --type i32";
 }
 
-static void compare(const struct config *cfg, const struct slot *slot, const char *what, int which,
-		    const uint32_t *streams, uint32_t mine)
+static void compare_buffer(const struct config *cfg, const struct slot *slot, const char *what,
+			   int which, const uint32_t *streams, uint32_t mine)
 {
 	const uint8_t *data = data_of(cfg, slot, which);
 	uint32_t want, got;
 
 	for (uint64_t i = 0; i < slot->count; i++) {
-		want = streams ? expected(cfg, streams, i) : element(cfg, mine, i);
+		want = streams ? expected_sum(cfg, streams, i) : element_of(cfg, mine, i);
 		memcpy(&got, data + 4 * i, 4);
 		if (got != want)
 			errx(1,
 			     "rank %u of %u iteration %u count %llu: %s[%llu] is 0x%08x, expected 0x%08x (seed %u)%s",
 			     cfg->join.rank, cfg->join.size, slot->iter,
 			     (unsigned long long)slot->count, what, (unsigned long long)i, got,
-			     want, cfg->seed, hint(cfg));
+			     want, cfg->seed, error_hint(cfg));
 	}
 }
 
-static void check(const struct config *cfg, struct slot *slot)
+static void check_slot(const struct config *cfg, struct slot *slot)
 {
 	uint32_t streams[INC_MAX_RANKS];
 
 	for (uint32_t rank = 0; rank < cfg->join.size; rank++)
-		streams[rank] = stream(cfg, slot->iter, rank);
-	compare(cfg, slot, "recv", 1, streams, 0);
+		streams[rank] = stream_seed(cfg, slot->iter, rank);
+	compare_buffer(cfg, slot, "recv", 1, streams, 0);
 	check_guards(cfg, slot, 1);
 	if (cfg->inplace)
 		return;
-	compare(cfg, slot, "send", 0, NULL, streams[cfg->join.rank]);
+	compare_buffer(cfg, slot, "send", 0, NULL, streams[cfg->join.rank]);
 	check_guards(cfg, slot, 0);
 }
 
@@ -371,7 +372,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static void finish(const struct config *cfg, struct slot *slot, int ret)
+static void finish_slot(const struct config *cfg, struct slot *slot, int ret)
 {
 	if (slot->iter == cfg->fail_at) {
 		if (!ret)
@@ -385,13 +386,13 @@ static void finish(const struct config *cfg, struct slot *slot, int ret)
 		     slot->iter, (unsigned long long)slot->count, inc_errmsg(cfg->inc),
 		     strerror(-ret), cfg->seed);
 	} else if (!cfg->no_check) {
-		check(cfg, slot);
+		check_slot(cfg, slot);
 	}
 	if (!cfg->no_check)
-		wipe(cfg, slot, 1, slot->count + cfg->extra);
+		wipe_buffer(cfg, slot, 1, slot->count + cfg->extra);
 }
 
-static void start(const struct config *cfg, struct slot *slot, uint32_t iter, uint64_t count)
+static void start_slot(const struct config *cfg, struct slot *slot, uint32_t iter, uint64_t count)
 {
 	uint8_t *send = data_of(cfg, slot, 0), *recv = data_of(cfg, slot, 1);
 	const void *from = cfg->inplace ? INC_IN_PLACE : send;
@@ -401,12 +402,13 @@ static void start(const struct config *cfg, struct slot *slot, uint32_t iter, ui
 	slot->iter = iter;
 	slot->count = count;
 	if (!cfg->no_check) {
-		wipe(cfg, slot, 0, n);
-		fill(cfg, cfg->inplace ? recv : send, n, iter);
+		wipe_buffer(cfg, slot, 0, n);
+		fill_buffer(cfg, cfg->inplace ? recv : send, n, iter);
 	}
 	slot->busy = cfg->flight || iter == cfg->kill_at;
 	if (!slot->busy) {
-		finish(cfg, slot, inc_allreduce(cfg->inc, from, recv, n, cfg->type, INC_OP_SUM));
+		finish_slot(cfg, slot,
+			    inc_allreduce(cfg->inc, from, recv, n, cfg->type, INC_OP_SUM));
 		return;
 	}
 	ret = inc_iallreduce(cfg->inc, from, recv, n, cfg->type, INC_OP_SUM, &slot->req);
@@ -416,14 +418,14 @@ static void start(const struct config *cfg, struct slot *slot, uint32_t iter, ui
 		raise(SIGKILL);
 }
 
-static void drain(const struct config *cfg, struct slot *slot)
+static void drain_slot(const struct config *cfg, struct slot *slot)
 {
 	if (slot->busy)
-		finish(cfg, slot, inc_wait(&slot->req, -1));
+		finish_slot(cfg, slot, inc_wait(&slot->req, -1));
 	slot->busy = false;
 }
 
-static void run(const struct config *cfg)
+static void run_all(const struct config *cfg)
 {
 	unsigned int nslots = cfg->flight ? cfg->flight : 1;
 	struct slot *slots = calloc(nslots, sizeof(*slots));
@@ -437,15 +439,15 @@ static void run(const struct config *cfg)
 		if (iter == cfg->delay_at)
 			pause_ms(cfg->delay_ms);
 		for (unsigned int i = 0; i < cfg->ncounts; i++, op++) {
-			drain(cfg, &slots[op % nslots]);
-			start(cfg, &slots[op % nslots], iter, cfg->counts[i]);
+			drain_slot(cfg, &slots[op % nslots]);
+			start_slot(cfg, &slots[op % nslots], iter, cfg->counts[i]);
 		}
 		if (cfg->barrier && inc_barrier(cfg->inc))
 			errx(1, "rank %u: iteration %u: %s", cfg->join.rank, iter,
 			     inc_errmsg(cfg->inc));
 	}
 	for (unsigned int i = 0; i < nslots; i++, op++)
-		drain(cfg, &slots[op % nslots]);
+		drain_slot(cfg, &slots[op % nslots]);
 	for (unsigned int i = 0; i < nslots; i++) {
 		free(slots[i].mem[0]);
 		free(slots[i].mem[1]);
@@ -453,7 +455,7 @@ static void run(const struct config *cfg)
 	free(slots);
 }
 
-static void report(const struct config *cfg, double seconds)
+static void report_rate(const struct config *cfg, double seconds)
 {
 	uint64_t ops = (uint64_t)cfg->iters * cfg->ncounts, elements = 0;
 
@@ -496,8 +498,8 @@ int main(int argc, char **argv)
 	cfg.join.rank = inc_rank(cfg.inc);
 	cfg.join.size = inc_size(cfg.inc);
 	begin = now();
-	run(&cfg);
-	report(&cfg, now() - begin);
+	run_all(&cfg);
+	report_rate(&cfg, now() - begin);
 	if (cfg.abort)
 		return 0;
 	if (inc_leave(cfg.inc))

@@ -37,7 +37,7 @@ static const char usage[] =
 	"  --count C	elements (default 1000)\n";
 
 /* splitmix64 */
-static uint64_t element(uint64_t iter, uint64_t id, uint64_t i)
+static uint64_t element_of(uint64_t iter, uint64_t id, uint64_t i)
 {
 	uint64_t z = (iter << 40 ^ id << 28 ^ i) + 0x9e3779b97f4a7c15;
 
@@ -46,7 +46,7 @@ static uint64_t element(uint64_t iter, uint64_t id, uint64_t i)
 	return z ^ z >> 31;
 }
 
-static void check(const struct job *job)
+static void check_result(const struct job *job)
 {
 	uint32_t size = inc_size(job->group);
 
@@ -54,7 +54,7 @@ static void check(const struct job *job)
 		uint64_t want = 0;
 
 		for (uint32_t r = 0; r < size; r++)
-			want += element(job->iter, job->ids[r], i);
+			want += element_of(job->iter, job->ids[r], i);
 		if (job->sum[i] != want)
 			errx(1, "iteration %llu: element %llu is %#llx, expected %#llx",
 			     (unsigned long long)job->iter, (unsigned long long)i,
@@ -63,17 +63,17 @@ static void check(const struct job *job)
 }
 
 /* One iteration; 1: all stop. */
-static int step(struct job *job)
+static int run_step(struct job *job)
 {
 	int ret;
 
 	for (uint64_t i = 0; i < job->count; i++)
-		job->x[i] = element(job->iter, job->id, i);
+		job->x[i] = element_of(job->iter, job->id, i);
 	job->x[job->count] = !access(job->until, F_OK);
 	ret = inc_allreduce(job->group, job->x, job->sum, job->count + 1, INC_TYPE_U64, INC_OP_SUM);
 	if (ret)
 		return ret;
-	check(job);
+	check_result(job);
 	job->iter++;
 	return job->sum[job->count] ? 1 : 0;
 }
@@ -82,7 +82,7 @@ static int step(struct job *job)
  * Who is there, and where do all of them stand? An iteration that failed here may have succeeded
  * elsewhere: that one is done again.
  */
-static int agree(struct job *job)
+static int agree_on(struct job *job)
 {
 	int ret = inc_allgather(job->group, &job->id, job->ids, 1, INC_TYPE_U64);
 
@@ -119,23 +119,23 @@ static void go_on(struct job *job)
 			inc_abort(job->group);
 			exit(ret == -ESTALE ? OUT : 1);
 		}
-		ret = agree(job);
+		ret = agree_on(job);
 	} while (ret == -ECONNRESET || ret == -EHOSTDOWN);
 	if (ret)
 		errx(1, "%s", inc_errmsg(job->group));
 	say(job);
 }
 
-static void run(struct job *job)
+static void run_job(struct job *job)
 {
-	int ret = agree(job);
+	int ret = agree_on(job);
 
 	while (ret != 1) {
 		if (ret == -ECONNRESET || ret == -EHOSTDOWN)
 			go_on(job);
 		else if (ret)
 			errx(1, "%s", inc_errmsg(job->group));
-		ret = step(job);
+		ret = run_step(job);
 	}
 }
 
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 	if (inc_join(&job.group, NULL))
 		errx(1, "%s", inc_errmsg(NULL));
 	job.id = inc_rank(job.group);
-	run(&job);
+	run_job(&job);
 	printf("rank %llu: all of %llu iterations were right\n", (unsigned long long)job.id,
 	       (unsigned long long)job.iter);
 	free(job.x);

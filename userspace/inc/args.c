@@ -23,7 +23,7 @@ struct arg *arg_find(struct arg *args, const char *key)
 	return NULL;
 }
 
-static void expectation(const struct arg *arg, char *buf, size_t size)
+static void arg_expectation(const struct arg *arg, char *buf, size_t size)
 {
 	static const char * const texts[] = {
 		[ARG_NUM] = "a number in",
@@ -38,7 +38,7 @@ static void expectation(const struct arg *arg, char *buf, size_t size)
 }
 
 /* Decimal or 0x; no sign, no blanks, no octal surprise. */
-static bool number(const char *text, uint64_t *value, const char **end)
+static bool parse_number(const char *text, uint64_t *value, const char **end)
 {
 	bool hex = text[0] == '0' && text[1] == 'x';
 	char *stop;
@@ -51,7 +51,7 @@ static bool number(const char *text, uint64_t *value, const char **end)
 	return !errno && stop != text + (hex ? 1 : 0);
 }
 
-static bool suffix(const char *end, uint64_t *value)
+static bool parse_suffix(const char *end, uint64_t *value)
 {
 	unsigned int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 
@@ -64,7 +64,7 @@ static bool suffix(const char *end, uint64_t *value)
 }
 
 /* @units: each is a thousand times the one before it, ends with NULL */
-static bool unit(const char *end, const char *const *units, uint64_t *value)
+static bool parse_unit(const char *end, const char *const *units, uint64_t *value)
 {
 	uint64_t factor = 1;
 
@@ -84,14 +84,14 @@ static bool time_unit(const char *end, uint64_t *value)
 {
 	static const char * const units[] = { "us", "ms", "s", NULL };
 
-	return unit(end, units, value);
+	return parse_unit(end, units, value);
 }
 
 static bool rate_unit(const char *end, uint64_t *value)
 {
 	static const char * const units[] = { "bit", "kbit", "mbit", "gbit", NULL };
 
-	return unit(end, units, value);
+	return parse_unit(end, units, value);
 }
 
 static bool in_range(const struct arg *arg, uint64_t v)
@@ -188,7 +188,7 @@ static bool take_sockaddr(struct addr *addr, const struct addrinfo *found)
 	return addr->len;
 }
 
-static int resolve(const char *name, struct addr *addrs, size_t max, size_t *n)
+static int resolve_name(const char *name, struct addr *addrs, size_t max, size_t *n)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found, *at;
 	int err = getaddrinfo(name, NULL, &hints, &found);
@@ -214,7 +214,7 @@ int addrs_find(const char *text, struct addr *addrs, size_t max, size_t *n)
 		return dev ? find_dev(text, dev + 1, addrs) : 0;
 	if (!is_name(text))
 		return usage_error("%s: expected an IPv4 or IPv6 address, or a host's name", text);
-	return resolve(text, addrs, max, n);
+	return resolve_name(text, addrs, max, n);
 }
 
 bool addr_link_local(const struct addr *addr)
@@ -317,7 +317,8 @@ static int parse_rate(struct arg *arg, const char *text)
 
 	arg->num = 0;
 	if (!strcmp(text, arg->words[0]) ||
-	    (number(text, &arg->num, &end) && rate_unit(end, &arg->num) && in_range(arg, arg->num)))
+	    (parse_number(text, &arg->num, &end) && rate_unit(end, &arg->num) &&
+	     in_range(arg, arg->num)))
 		return 0;
 	return usage_error("%s %s: expected %s, or a number with bit, kbit, mbit or gbit, %jukbit..%jugbit",
 			   arg->key, text, arg->words[0], (uintmax_t)arg->min / 1000,
@@ -346,14 +347,14 @@ int parse_value(struct arg *arg, const char *text)
 		arg->text = text;
 		return 0;
 	}
-	ok = number(text, &arg->num, &end);
+	ok = parse_number(text, &arg->num, &end);
 	if (ok && arg->kind == ARG_TIME)
 		ok = time_unit(end, &arg->num);
 	else if (ok)
-		ok = arg->kind == ARG_BYTES ? suffix(end, &arg->num) : !*end;
+		ok = arg->kind == ARG_BYTES ? parse_suffix(end, &arg->num) : !*end;
 	if (ok && in_range(arg, arg->num))
 		return 0;
-	expectation(arg, want, sizeof(want));
+	arg_expectation(arg, want, sizeof(want));
 	return usage_error("%s %s: expected %s", arg->key, text, want);
 }
 

@@ -11,7 +11,7 @@ struct nlattr **parse_nest(struct nlattr *nest, struct nlattr **tb, int max)
 	return tb;
 }
 
-static bool get(struct nlattr *attr, void *value, int size)
+static bool get_value(struct nlattr *attr, void *value, int size)
 {
 	if (!attr || nla_len(attr) < size)
 		return false;
@@ -21,22 +21,22 @@ static bool get(struct nlattr *attr, void *value, int size)
 
 bool get_u8(struct nlattr *attr, uint8_t *value)
 {
-	return get(attr, value, sizeof(*value));
+	return get_value(attr, value, sizeof(*value));
 }
 
 bool get_u16(struct nlattr *attr, uint16_t *value)
 {
-	return get(attr, value, sizeof(*value));
+	return get_value(attr, value, sizeof(*value));
 }
 
 bool get_u32(struct nlattr *attr, uint32_t *value)
 {
-	return get(attr, value, sizeof(*value));
+	return get_value(attr, value, sizeof(*value));
 }
 
 bool get_u64(struct nlattr *attr, uint64_t *value)
 {
-	return get(attr, value, sizeof(*value));
+	return get_value(attr, value, sizeof(*value));
 }
 
 const char *get_str(struct nlattr *attr)

@@ -57,13 +57,13 @@ static void show_caps(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int caps_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
 	return err ? err : inc_get(INC_CMD_CAPS_GET, INC_A_CAPS, show_caps);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", caps_show }, { NULL, NULL } };
 
 const struct object object_caps = { .name = "caps", .commands = commands, .usage = usage };

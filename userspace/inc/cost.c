@@ -48,7 +48,7 @@ struct sum {
 	uint64_t window;
 };
 
-static double larger(double a, double b)
+static double larger_of(double a, double b)
 {
 	return a > b ? a : b;
 }
@@ -89,8 +89,8 @@ static int lowest_common(const struct cost_fabric *f)
 }
 
 /* @several: nodes pass accumulators to one another, and blocks have room for these. */
-static void begin(struct sum *s, const struct cost_fabric *f, const struct cost_job *job,
-		  struct cost_plan *plan, bool several)
+static void sum_begin(struct sum *s, const struct cost_fabric *f, const struct cost_job *job,
+		      struct cost_plan *plan, bool several)
 {
 	uint64_t size = several ? job->accumulator : job->element;
 	double whole;
@@ -132,7 +132,7 @@ static double link_round(const struct sum *s, const struct cost_link *link)
 }
 
 /* Adds what goes from one place to another, and what comes back; returns the round trip. */
-static double flow(struct sum *s, int from, int to, double there, double back)
+static double add_flow(struct sum *s, int from, int to, double there, double back)
 {
 	const struct cost_place *places = s->f->places;
 	double round = 0;
@@ -158,7 +158,7 @@ static int next_above(const struct sum *s, int place)
 	return place;
 }
 
-static enum cost_lack room(const struct cost_place *node, uint64_t memory)
+static enum cost_lack find_lack(const struct cost_place *node, uint64_t memory)
 {
 	if (!node->groups)
 		return COST_NO_GROUP;
@@ -178,7 +178,7 @@ static bool take_node(struct sum *s, int at)
 {
 	const struct cost_place *node = &s->f->places[at];
 	uint64_t memory = node_memory(s->f, node);
-	enum cost_lack lack = room(node, memory);
+	enum cost_lack lack = find_lack(node, memory);
 
 	if (lack) {
 		if (s->plan->lacks < 0) {
@@ -203,7 +203,7 @@ static void find_beta(struct sum *s)
 	int i;
 
 	for (i = 1; i < s->f->n; i++) {
-		most = larger(s->up[i], s->down[i]);
+		most = larger_of(s->up[i], s->down[i]);
 		/* one packet's time is in alpha */
 		left = most > s->packet ? most - s->packet : 0;
 		seconds = left / link_rate(&s->f->places[i].link);
@@ -223,12 +223,12 @@ static void find_gamma(struct sum *s)
 
 	for (i = 0; i < s->f->n; i++) {
 		idle = s->f->places[i].host ? 1 : (double)(1000 - s->f->places[i].load) / 1000;
-		s->plan->gamma = larger(s->plan->gamma, s->in[i] * BYTE_SECONDS / idle);
+		s->plan->gamma = larger_of(s->plan->gamma, s->in[i] * BYTE_SECONDS / idle);
 	}
 }
 
 /* @round: of the longest way, without what places on it take */
-static void end(struct sum *s, double round)
+static void sum_end(struct sum *s, double round)
 {
 	struct cost_plan *plan = s->plan;
 
@@ -238,11 +238,11 @@ static void end(struct sum *s, double round)
 	/* an operation that the window holds needs no second one */
 	if (s->blocks > (double)s->window)
 		plan->window = (s->blocks / (double)s->window - 1) * plan->alpha;
-	plan->seconds = plan->alpha + larger(plan->beta, larger(plan->gamma, plan->window));
+	plan->seconds = plan->alpha + larger_of(plan->beta, larger_of(plan->gamma, plan->window));
 }
 
 /* From a rank up to the root, by all nodes that take part, which it counts in *@levels. */
-static double climb(struct sum *s, int place, int *levels)
+static double climb_tree(struct sum *s, int place, int *levels)
 {
 	double round = 0;
 
@@ -268,7 +268,7 @@ static void tree_flows(struct sum *s)
 			continue;
 		to = next_above(s, i);
 		wide = !s->f->places[i].host;
-		flow(s, i, to, on_wire(s, wide, 1), on_wire(s, false, 1));
+		add_flow(s, i, to, on_wire(s, wide, 1), on_wire(s, false, 1));
 		s->in[to] += on_wire(s, wide, 1);
 	}
 }
@@ -279,7 +279,7 @@ void cost_tree(const struct cost_fabric *f, const struct cost_job *job, struct c
 	double longest = 0;
 	struct sum s;
 
-	begin(&s, f, job, plan, true);
+	sum_begin(&s, f, job, plan, true);
 	for (i = 0; i < f->n; i++) {
 		if (f->places[i].host || !is_below(f, i, top) || !cost_hosts(f, i))
 			continue;
@@ -304,11 +304,11 @@ void cost_tree(const struct cost_fabric *f, const struct cost_job *job, struct c
 	for (i = 0; i < f->n; i++) {
 		if (!f->places[i].host)
 			continue;
-		longest = larger(longest, climb(&s, i, &levels));
+		longest = larger_of(longest, climb_tree(&s, i, &levels));
 		if (levels > COST_MAX_LEVELS)
 			plan->lack = COST_TOO_DEEP;
 	}
-	end(&s, longest);
+	sum_end(&s, longest);
 }
 
 void cost_node(const struct cost_fabric *f, const struct cost_job *job, int at,
@@ -318,7 +318,7 @@ void cost_node(const struct cost_fabric *f, const struct cost_job *job, int at,
 	struct sum s;
 	int i;
 
-	begin(&s, f, job, plan, false);
+	sum_begin(&s, f, job, plan, false);
 	plan->kind = f->places[at].host ? COST_HOST : COST_NODE;
 	plan->at = at;
 	take_node(&s, at);
@@ -327,10 +327,10 @@ void cost_node(const struct cost_fabric *f, const struct cost_job *job, int at,
 	for (i = 0; i < f->n; i++) {
 		if (!f->places[i].host)
 			continue;
-		longest = larger(longest, flow(&s, i, at, bytes, bytes));
+		longest = larger_of(longest, add_flow(&s, i, at, bytes, bytes));
 		s.in[at] += bytes;
 	}
-	end(&s, longest + NODE_SECONDS);
+	sum_end(&s, longest + NODE_SECONDS);
 }
 
 /* Contributions of all others to the host of a tree's root, and its results to them. */
@@ -342,7 +342,7 @@ static double edge_flows(struct sum *s, int root, double bytes)
 	for (i = 0; i < s->f->n; i++) {
 		if (!s->f->places[i].host || i == root)
 			continue;
-		longest = larger(longest, flow(s, i, root, bytes, bytes));
+		longest = larger_of(longest, add_flow(s, i, root, bytes, bytes));
 		s->in[root] += bytes;
 	}
 	return longest;
@@ -359,7 +359,7 @@ void cost_edge(const struct cost_fabric *f, const struct cost_job *job, struct c
 	double longest = 0;
 	struct sum s;
 
-	begin(&s, f, job, plan, false);
+	sum_begin(&s, f, job, plan, false);
 	plan->kind = COST_EDGE;
 	plan->lack = COST_NOT_LOST;
 	plan->at = first_host(f);
@@ -370,10 +370,10 @@ void cost_edge(const struct cost_fabric *f, const struct cost_job *job, struct c
 	for (i = 0; i < f->n && n < trees; i++) {
 		if (!f->places[i].host)
 			continue;
-		longest = larger(longest, edge_flows(&s, i, on_wire(&s, false, 1.0 / trees)));
+		longest = larger_of(longest, edge_flows(&s, i, on_wire(&s, false, 1.0 / trees)));
 		n++;
 	}
 	/* what it reduces, and results that it keeps */
 	plan->memory = s.window * BLOCK * 3;
-	end(&s, longest + NODE_SECONDS);
+	sum_end(&s, longest + NODE_SECONDS);
 }

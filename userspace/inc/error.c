@@ -7,7 +7,7 @@
 
 char error_context[64];
 
-static void complain(const char *fmt, va_list ap)
+static void print_error(const char *fmt, va_list ap)
 {
 	fflush(stdout);
 	fprintf(stderr, "inc: %s", error_context);
@@ -20,7 +20,7 @@ int usage_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain(fmt, ap);
+	print_error(fmt, ap);
 	va_end(ap);
 	return EXIT_USAGE;
 }
@@ -30,7 +30,7 @@ int refused(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain(fmt, ap);
+	print_error(fmt, ap);
 	va_end(ap);
 	return EXIT_REFUSED;
 }

@@ -184,7 +184,7 @@ static void show_group(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int group_show(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX },
 			      { .key = NULL } };
@@ -196,6 +196,6 @@ static int show(int argc, char **argv)
 	return inc_dump(INC_CMD_GROUP_GET, INC_A_GROUP, args[0].given ? &group : NULL, show_group);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", group_show }, { NULL, NULL } };
 
 const struct object object_group = { .name = "group", .commands = commands, .usage = usage };

@@ -66,7 +66,7 @@ static int put_limits(struct nl_msg *msg, const struct arg *args)
 	return 0;
 }
 
-static int set(int argc, char **argv)
+static int limits_set(int argc, char **argv)
 {
 	bool user = argc && !strcmp(argv[0], "user");
 	struct arg args[ARRAY_SIZE(limits)];
@@ -274,7 +274,7 @@ static void show_account(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int limits_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
@@ -287,7 +287,9 @@ static int show(int argc, char **argv)
 	return err;
 }
 
-static const struct command commands[] = { { "show", show }, { "set", set }, { NULL, NULL } };
+static const struct command commands[] = {
+	{ "show", limits_show }, { "set", limits_set }, { NULL, NULL },
+};
 
 const struct object object_limits = { .name = "limits", .commands = commands, .usage = usage,
 				      .restores = true };

@@ -17,7 +17,7 @@
 #define MAX_DEVS	256	/* by which any TLVs come that lldpd does not know */
 
 /* Its output goes to the file that is returned; NULL: an error has been said. */
-static FILE *start(const char *const argv[], pid_t *pid)
+static FILE *start_program(const char *const argv[], pid_t *pid)
 {
 	int fd[2];
 
@@ -42,7 +42,7 @@ static FILE *start(const char *const argv[], pid_t *pid)
 }
 
 /* 0, or the exit status. */
-static int finish(FILE *file, pid_t pid)
+static int finish_program(FILE *file, pid_t pid)
 {
 	int status = 0;
 
@@ -58,13 +58,13 @@ static int run_quietly(const char *const argv[])
 {
 	char text[256];
 	pid_t pid;
-	FILE *file = start(argv, &pid);
+	FILE *file = start_program(argv, &pid);
 
 	if (!file)
 		return EXIT_REFUSED;
 	while (fgets(text, sizeof(text), file))
 		;
-	return finish(file, pid);
+	return finish_program(file, pid);
 }
 
 /*
@@ -206,13 +206,13 @@ static int ask_lldpd(const char *dev, struct list *list)
 	const char *const argv[] = { "lldpcli", "-f", "keyvalue", "show", "neighbors",
 				     dev ? "ports" : "details", dev, "details", NULL };
 	pid_t pid;
-	FILE *file = start(argv, &pid);
+	FILE *file = start_program(argv, &pid);
 	int err;
 
 	if (!file)
 		return EXIT_REFUSED;
 	read_neighbours(file, dev, list);
-	err = finish(file, pid);
+	err = finish_program(file, pid);
 	if (err || list->n <= list->most)
 		return err;
 	return refused("neighbours announce more than %d %s; expected dev DEV, or parent set",

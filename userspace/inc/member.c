@@ -109,7 +109,7 @@ static void show_member(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int member_show(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "group", .kind = ARG_NUM, .max = UINT32_MAX },
 			      { .key = NULL } };
@@ -122,6 +122,6 @@ static int show(int argc, char **argv)
 			show_member);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", member_show }, { NULL, NULL } };
 
 const struct object object_member = { .name = "member", .commands = commands, .usage = usage };

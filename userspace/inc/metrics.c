@@ -88,28 +88,28 @@ static struct counter_metrics of_groups = {
 
 static bool memory = true;
 
-static void num(int which, const struct labels *labels, uint64_t value)
+static void sample_u64(int which, const struct labels *labels, uint64_t value)
 {
 	memory &= metric_num(&metrics[which], labels, value);
 }
 
-static void num32(int which, const struct labels *labels, struct nlattr *attr)
+static void sample_attr32(int which, const struct labels *labels, struct nlattr *attr)
 {
 	uint32_t value;
 
 	if (get_u32(attr, &value))
-		num(which, labels, value);
+		sample_u64(which, labels, value);
 }
 
-static void num64(int which, const struct labels *labels, struct nlattr *attr)
+static void sample_attr64(int which, const struct labels *labels, struct nlattr *attr)
 {
 	uint64_t value;
 
 	if (get_u64(attr, &value))
-		num(which, labels, value);
+		sample_u64(which, labels, value);
 }
 
-static void us32(int which, const struct labels *labels, struct nlattr *attr, uint64_t us)
+static void sample_us(int which, const struct labels *labels, struct nlattr *attr, uint64_t us)
 {
 	uint32_t value;
 
@@ -117,7 +117,7 @@ static void us32(int which, const struct labels *labels, struct nlattr *attr, ui
 		memory &= metric_us(&metrics[which], labels, value * us);
 }
 
-static void label32(struct labels *labels, const char *key, struct nlattr *attr)
+static void add_label32(struct labels *labels, const char *key, struct nlattr *attr)
 {
 	uint32_t value;
 
@@ -181,12 +181,12 @@ static void add_port(struct nlattr *nest)
 		label_str(&labels, "node", node ? dev_name(node) : "all");
 	if (get_str(tb[INC_A_PORT_IFNAME]))
 		label_str(&labels, "dev", get_str(tb[INC_A_PORT_IFNAME]));
-	num64(PORT_RX_PACKETS, &labels, tb[INC_A_PORT_RX_PACKETS]);
-	num64(PORT_RX_BYTES, &labels, tb[INC_A_PORT_RX_BYTES]);
-	num64(PORT_RX_BUFFERS, &labels, tb[INC_A_PORT_RX_SKBS]);
-	num64(PORT_TX_PACKETS, &labels, tb[INC_A_PORT_TX_PACKETS]);
-	num64(PORT_TX_BYTES, &labels, tb[INC_A_PORT_TX_BYTES]);
-	num64(PORT_TX_BUFFERS, &labels, tb[INC_A_PORT_TX_SKBS]);
+	sample_attr64(PORT_RX_PACKETS, &labels, tb[INC_A_PORT_RX_PACKETS]);
+	sample_attr64(PORT_RX_BYTES, &labels, tb[INC_A_PORT_RX_BYTES]);
+	sample_attr64(PORT_RX_BUFFERS, &labels, tb[INC_A_PORT_RX_SKBS]);
+	sample_attr64(PORT_TX_PACKETS, &labels, tb[INC_A_PORT_TX_PACKETS]);
+	sample_attr64(PORT_TX_BYTES, &labels, tb[INC_A_PORT_TX_BYTES]);
+	sample_attr64(PORT_TX_BUFFERS, &labels, tb[INC_A_PORT_TX_SKBS]);
 }
 
 /* Runs of groups are told apart by their incarnation, ranks that have none yet by their process. */
@@ -195,16 +195,16 @@ static void label_group(struct labels *labels, struct nlattr **tb, unsigned int 
 	uint32_t ifindex;
 	uint64_t job;
 
-	label32(labels, "group", tb[INC_A_GROUP_GROUP]);
+	add_label32(labels, "group", tb[INC_A_GROUP_GROUP]);
 	if (get_u64(tb[INC_A_GROUP_JOB], &job))
 		label_num(labels, "job", job);
 	label_str(labels, "role", role_name(role));
-	label32(labels, "incarnation", tb[INC_A_GROUP_INCARNATION]);
+	add_label32(labels, "incarnation", tb[INC_A_GROUP_INCARNATION]);
 	if (get_u32(tb[INC_A_GROUP_IFINDEX], &ifindex))
 		label_str(labels, "dev", ifindex ? dev_name(ifindex) : "all");
-	label32(labels, "rank", tb[INC_A_GROUP_RANK]);
-	label32(labels, "pid", tb[INC_A_GROUP_PID]);
-	label32(labels, "tree", tb[INC_A_GROUP_TREE]);
+	add_label32(labels, "rank", tb[INC_A_GROUP_RANK]);
+	add_label32(labels, "pid", tb[INC_A_GROUP_PID]);
+	add_label32(labels, "tree", tb[INC_A_GROUP_TREE]);
 	if (get_str(tb[INC_A_GROUP_TENANT]))
 		label_str(labels, "tenant", get_str(tb[INC_A_GROUP_TENANT]));
 }
@@ -221,7 +221,7 @@ static void add_state(struct labels labels, struct nlattr *attr, unsigned int ro
 	/* the label of a stateset bears the metric's name */
 	if (get_u8(attr, &state) &&
 	    label_str(&labels, metrics[GROUP_STATE].name, state_name(role, state)))
-		num(GROUP_STATE, &labels, 1);
+		sample_u64(GROUP_STATE, &labels, 1);
 }
 
 static void add_group(struct nlattr *nest)
@@ -234,17 +234,17 @@ static void add_group(struct nlattr *nest)
 	get_u8(tb[INC_A_GROUP_ROLE], &role);
 	label_group(&labels, tb, role);
 	add_state(labels, tb[INC_A_GROUP_STATE], role);
-	num32(GROUP_SIZE, &labels, tb[INC_A_GROUP_SIZE]);
-	num32(GROUP_JOINED, &labels, tb[INC_A_GROUP_JOINED]);
-	num32(GROUP_EPOCH, &labels, tb[INC_A_GROUP_EPOCH]);
-	num64(GROUP_NEXT, &labels, tb[INC_A_GROUP_NEXT]);
-	num32(GROUP_WINDOW, &labels, tb[INC_A_GROUP_WINDOW]);
-	num32(GROUP_CWND, &labels, tb[INC_A_GROUP_CWND]);
-	num64(GROUP_MEMORY, &labels, tb[INC_A_GROUP_MEMORY]);
-	us32(GROUP_SRTT, &labels, tb[INC_A_GROUP_SRTT], 1);
-	us32(GROUP_WAITED, &labels, tb[INC_A_GROUP_WAITED_MS], 1000);
-	num32(GROUP_WAITING, &labels, tb[INC_A_GROUP_WAITING]);
-	num(GROUP_LATE, &labels, !!tb[INC_A_GROUP_LATE]);
+	sample_attr32(GROUP_SIZE, &labels, tb[INC_A_GROUP_SIZE]);
+	sample_attr32(GROUP_JOINED, &labels, tb[INC_A_GROUP_JOINED]);
+	sample_attr32(GROUP_EPOCH, &labels, tb[INC_A_GROUP_EPOCH]);
+	sample_attr64(GROUP_NEXT, &labels, tb[INC_A_GROUP_NEXT]);
+	sample_attr32(GROUP_WINDOW, &labels, tb[INC_A_GROUP_WINDOW]);
+	sample_attr32(GROUP_CWND, &labels, tb[INC_A_GROUP_CWND]);
+	sample_attr64(GROUP_MEMORY, &labels, tb[INC_A_GROUP_MEMORY]);
+	sample_us(GROUP_SRTT, &labels, tb[INC_A_GROUP_SRTT], 1);
+	sample_us(GROUP_WAITED, &labels, tb[INC_A_GROUP_WAITED_MS], 1000);
+	sample_attr32(GROUP_WAITING, &labels, tb[INC_A_GROUP_WAITING]);
+	sample_u64(GROUP_LATE, &labels, !!tb[INC_A_GROUP_LATE]);
 	if (options.stats)
 		add_counters(&of_groups, "inc_group_", tb[INC_A_GROUP_STATS], &labels);
 }
@@ -257,7 +257,7 @@ static void add_late(const struct labels *labels, struct nlattr *nest)
 	if (!nest)
 		return;
 	parse_nest(nest, tb, INC_A_LATE_MAX);
-	num64(MEMBER_MISSED, labels, tb[INC_A_LATE_MISSED]);
+	sample_attr64(MEMBER_MISSED, labels, tb[INC_A_LATE_MISSED]);
 	if (!options.stats || !tb[INC_A_LATE_HIST] || !get_u64(tb[INC_A_LATE_SUM_US], &sum))
 		return;
 	nla_memcpy(buckets, tb[INC_A_LATE_HIST], sizeof(buckets));
@@ -271,21 +271,21 @@ static void add_member(struct nlattr *nest)
 	uint64_t job;
 
 	parse_nest(nest, tb, INC_A_MEMBER_MAX);
-	label32(&labels, "group", tb[INC_A_MEMBER_GROUP]);
+	add_label32(&labels, "group", tb[INC_A_MEMBER_GROUP]);
 	if (get_u64(tb[INC_A_MEMBER_JOB], &job))
 		label_num(&labels, "job", job);
-	label32(&labels, "tree", tb[INC_A_MEMBER_TREE]);
-	label32(&labels, "incarnation", tb[INC_A_MEMBER_INCARNATION]);
-	label32(&labels, "rank", tb[INC_A_MEMBER_RANK]);
+	add_label32(&labels, "tree", tb[INC_A_MEMBER_TREE]);
+	add_label32(&labels, "incarnation", tb[INC_A_MEMBER_INCARNATION]);
+	add_label32(&labels, "rank", tb[INC_A_MEMBER_RANK]);
 	if (tb[INC_A_MEMBER_ADDR])
 		label_str(&labels, "addr", addr_text(tb[INC_A_MEMBER_ADDR]));
 	if (tb[INC_A_MEMBER_RANKS])
-		num32(MEMBER_RANKS, &labels, tb[INC_A_MEMBER_RANKS]);
+		sample_attr32(MEMBER_RANKS, &labels, tb[INC_A_MEMBER_RANKS]);
 	else
-		num(MEMBER_RANKS, &labels, 1);
-	us32(MEMBER_HEARD, &labels, tb[INC_A_MEMBER_HEARD_MS], 1000);
-	num64(MEMBER_NEXT, &labels, tb[INC_A_MEMBER_NEXT]);
-	us32(MEMBER_SRTT, &labels, tb[INC_A_MEMBER_SRTT], 1);
+		sample_u64(MEMBER_RANKS, &labels, 1);
+	sample_us(MEMBER_HEARD, &labels, tb[INC_A_MEMBER_HEARD_MS], 1000);
+	sample_attr64(MEMBER_NEXT, &labels, tb[INC_A_MEMBER_NEXT]);
+	sample_us(MEMBER_SRTT, &labels, tb[INC_A_MEMBER_SRTT], 1);
 	add_late(&labels, tb[INC_A_MEMBER_LATE]);
 }
 
@@ -314,7 +314,7 @@ static void add_build(void)
 	struct labels labels = { 0 };
 
 	label_str(&labels, "version", INC_TOOL_VERSION);
-	num(BUILD, &labels, 1);
+	sample_u64(BUILD, &labels, 1);
 }
 
 static int run_metrics(int argc, char **argv)

@@ -137,13 +137,13 @@ static void show_event(struct nlattr *nest)
 	out_end();
 }
 
-static int show(int argc, char **argv)
+static int monitor_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
 	return err ? err : inc_listen(show_event);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", monitor_show }, { NULL, NULL } };
 
 const struct object object_monitor = { .name = "monitor", .commands = commands, .usage = usage };

@@ -17,7 +17,7 @@
 
 #define NAME_LEN 40
 
-static const char *lookup(const char *const *names, size_t n, unsigned int i)
+static const char *name_of(const char *const *names, size_t n, unsigned int i)
 {
 	static char buf[NAME_LEN];
 
@@ -111,42 +111,42 @@ static const struct {
 
 const char *fallback_name(unsigned int fallback)
 {
-	return lookup(fallback_names, __INC_FALLBACK_MAX, fallback);
+	return name_of(fallback_names, __INC_FALLBACK_MAX, fallback);
 }
 
 const char *placement_name(unsigned int placement)
 {
-	return lookup(placements, ARRAY_SIZE(placements), placement);
+	return name_of(placements, ARRAY_SIZE(placements), placement);
 }
 
 const char *order_name(unsigned int order)
 {
-	return lookup(orders, ARRAY_SIZE(orders), order);
+	return name_of(orders, ARRAY_SIZE(orders), order);
 }
 
 const char *role_name(unsigned int role)
 {
-	return lookup(roles, ARRAY_SIZE(roles), role);
+	return name_of(roles, ARRAY_SIZE(roles), role);
 }
 
 const char *group_state_name(unsigned int state)
 {
-	return lookup(group_states, ARRAY_SIZE(group_states), state);
+	return name_of(group_states, ARRAY_SIZE(group_states), state);
 }
 
 const char *member_state_name(unsigned int state)
 {
-	return lookup(member_states, ARRAY_SIZE(member_states), state);
+	return name_of(member_states, ARRAY_SIZE(member_states), state);
 }
 
 const char *error_name(unsigned int code)
 {
-	return lookup(errors, ARRAY_SIZE(errors), code);
+	return name_of(errors, ARRAY_SIZE(errors), code);
 }
 
 const char *event_name(unsigned int type)
 {
-	return lookup(events, ARRAY_SIZE(events), type);
+	return name_of(events, ARRAY_SIZE(events), type);
 }
 
 bool dev_is_there(uint32_t ifindex)

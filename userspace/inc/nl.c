@@ -87,7 +87,7 @@ static const char *extack_text(const struct nlmsghdr *hdr, size_t skip)
 	return get_str(tb[NLMSGERR_ATTR_MSG]);
 }
 
-static int report(int error, const char *text)
+static int report_error(int error, const char *text)
 {
 	if (!error) {
 		if (text)
@@ -119,7 +119,7 @@ static int ack_status(const struct nlmsghdr *hdr)
 		return refused("the kernel's answer is too short");
 	if (!(hdr->nlmsg_flags & NLM_F_CAPPED))
 		skip += ack->msg.nlmsg_len - sizeof(ack->msg);
-	return report(answered_errno(ack->error), extack_text(hdr, skip));
+	return report_error(answered_errno(ack->error), extack_text(hdr, skip));
 }
 
 static int done_status(const struct nlmsghdr *hdr)
@@ -128,11 +128,11 @@ static int done_status(const struct nlmsghdr *hdr)
 
 	if (hdr->nlmsg_len >= NLMSG_HDRLEN + sizeof(error))
 		memcpy(&error, nlmsg_data(hdr), sizeof(error));
-	return report(error < 0 ? answered_errno(error) : 0, extack_text(hdr, sizeof(error)));
+	return report_error(error < 0 ? answered_errno(error) : 0, extack_text(hdr, sizeof(error)));
 }
 
 /* Returns -1 while more is to come, else the exit status. */
-static int take(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn, void *arg)
+static int take_answer(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn, void *arg)
 {
 	for (; nlmsg_ok(hdr, len); hdr = nlmsg_next(hdr, &len)) {
 		if (hdr->nlmsg_seq != seq)
@@ -149,7 +149,7 @@ static int take(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn, void 
 	return -1;
 }
 
-static int talk(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
+static int send_request(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
 {
 	struct sockaddr_nl from;
 	unsigned char *buf;
@@ -167,7 +167,7 @@ static int talk(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
 			continue;
 		if (n <= 0)
 			return refused("no answer from the kernel: %s", nl_geterror(n));
-		status = take((struct nlmsghdr *)buf, n, seq, fn, arg);
+		status = take_answer((struct nlmsghdr *)buf, n, seq, fn, arg);
 		free(buf);
 	}
 	return status;
@@ -199,7 +199,7 @@ struct wanted {
 };
 
 /* Shows it, if it is there. */
-static bool pick(const struct nlmsghdr *hdr, const struct wanted *wanted)
+static bool is_wanted(const struct nlmsghdr *hdr, const struct wanted *wanted)
 {
 	struct nlattr *tb[INC_A_MAX + 1];
 
@@ -213,14 +213,14 @@ static bool pick(const struct nlmsghdr *hdr, const struct wanted *wanted)
 
 static void pick_all(const struct nlmsghdr *hdr, void *arg)
 {
-	pick(hdr, arg);
+	is_wanted(hdr, arg);
 }
 
 int inc_talk(struct nl_msg *msg, int attr, void (*show)(struct nlattr *nest))
 {
 	struct wanted wanted = { attr, show };
 
-	return talk(genl, msg, attr ? pick_all : NULL, &wanted);
+	return send_request(genl, msg, attr ? pick_all : NULL, &wanted);
 }
 
 struct only {
@@ -233,7 +233,7 @@ static void pick_first(const struct nlmsghdr *hdr, void *arg)
 	struct only *only = arg;
 
 	if (!only->shown)
-		only->shown = pick(hdr, &only->wanted);
+		only->shown = is_wanted(hdr, &only->wanted);
 }
 
 int inc_get(uint8_t cmd, int attr, void (*show)(struct nlattr *nest))
@@ -244,7 +244,7 @@ int inc_get(uint8_t cmd, int attr, void (*show)(struct nlattr *nest))
 
 	if (!msg)
 		return EXIT_REFUSED;
-	status = talk(genl, msg, pick_first, &only);
+	status = send_request(genl, msg, pick_first, &only);
 	if (only.shown)
 		out_end();
 	return status || only.shown ? status : refused("the kernel's answer is empty");
@@ -283,7 +283,7 @@ int route_talk(struct nl_msg *msg, void (*show)(const struct nlmsghdr *hdr))
 		nlmsg_free(msg);
 		return EXIT_REFUSED;
 	}
-	status = talk(sk, msg, pass_on, &show);
+	status = send_request(sk, msg, pass_on, &show);
 	nl_socket_free(sk);
 	return status;
 }
@@ -345,14 +345,14 @@ static bool says_gone(const struct nlmsghdr *hdr)
 	       get_u16(tb[CTRL_ATTR_FAMILY_ID], &id) && id == family;
 }
 
-static void hear(const struct nlmsghdr *hdr, void *arg)
+static void hear_event(const struct nlmsghdr *hdr, void *arg)
 {
 	struct heard *heard = arg;
 
 	if (says_gone(hdr))
 		heard->gone = true;
 	else
-		pick(hdr, &heard->wanted);
+		is_wanted(hdr, &heard->wanted);
 }
 
 int inc_listen(void (*show)(struct nlattr *nest))
@@ -376,7 +376,7 @@ int inc_listen(void (*show)(struct nlattr *nest))
 		}
 		if (n <= 0)
 			return refused("no more events: %s", nl_geterror(n));
-		take((struct nlmsghdr *)buf, n, 0, hear, &heard);
+		take_answer((struct nlmsghdr *)buf, n, 0, hear_event, &heard);
 		free(buf);
 		if (ferror(stdout))
 			return refused("stdout: %s", strerror(errno));

@@ -131,7 +131,7 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 }
 
 /* The node that @args name, with what else they hold. @replace: NODE_ADD of one that is there. */
-static struct nl_msg *build(uint8_t cmd, bool replace, struct arg *args)
+static struct nl_msg *build_request(uint8_t cmd, bool replace, struct arg *args)
 {
 	struct nl_msg *msg = inc_request(cmd, 0);
 	struct nlattr *nest;
@@ -160,7 +160,7 @@ static bool port_fits(struct arg *args)
 	return !port || !port->given || (parent->given && strcmp(parent->text, "none"));
 }
 
-static int change(uint8_t cmd, bool replace, struct arg *args, int argc, char **argv)
+static int node_change(uint8_t cmd, bool replace, struct arg *args, int argc, char **argv)
 {
 	int err = args_parse(args, argc, argv);
 	struct nl_msg *msg;
@@ -171,27 +171,27 @@ static int change(uint8_t cmd, bool replace, struct arg *args, int argc, char **
 		return usage_error("dev: missing; expected the name of an interface");
 	if (!port_fits(args))
 		return usage_error("port: expected with the address of a parent");
-	msg = build(cmd, replace, args);
+	msg = build_request(cmd, replace, args);
 	return msg ? inc_talk(msg, 0, NULL) : EXIT_REFUSED;
 }
 
-static int add(int argc, char **argv)
+static int node_add(int argc, char **argv)
 {
 	struct arg args[ARRAY_SIZE(limits)];
 
 	memcpy(args, limits, sizeof(args));
-	return change(INC_CMD_NODE_ADD, false, args, argc, argv);
+	return node_change(INC_CMD_NODE_ADD, false, args, argc, argv);
 }
 
-static int replace(int argc, char **argv)
+static int node_replace(int argc, char **argv)
 {
 	struct arg args[ARRAY_SIZE(limits)];
 
 	memcpy(args, limits, sizeof(args));
-	return change(INC_CMD_NODE_ADD, true, args, argc, argv);
+	return node_change(INC_CMD_NODE_ADD, true, args, argc, argv);
 }
 
-static int set(int argc, char **argv)
+static int node_set(int argc, char **argv)
 {
 	struct arg args[ARRAY_SIZE(limits)];
 
@@ -199,18 +199,18 @@ static int set(int argc, char **argv)
 	if (argc == 2)
 		return usage_error("nothing to change: expected %s",
 				   "dead, late, window, max-groups, max-memory, key, fallback, standby, late-policy or parent");
-	return change(INC_CMD_NODE_SET, false, args, argc, argv);
+	return node_change(INC_CMD_NODE_SET, false, args, argc, argv);
 }
 
-static int del(int argc, char **argv)
+static int node_del(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
 
-	return change(INC_CMD_NODE_DEL, false, args, argc, argv);
+	return node_change(INC_CMD_NODE_DEL, false, args, argc, argv);
 }
 
 /* To the neighbours of all ports: hosts find it with `inc parent discover`. */
-static int announce(int argc, char **argv)
+static int node_announce(int argc, char **argv)
 {
 	struct arg args[] = {
 		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
@@ -399,7 +399,7 @@ static void show_node(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int node_show(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
 	int status = args_parse(args, argc, argv);
@@ -409,7 +409,7 @@ static int show(int argc, char **argv)
 		return status;
 	if (!args[0].given)
 		return inc_dump(INC_CMD_NODE_GET, INC_A_NODE, NULL, show_node);
-	msg = build(INC_CMD_NODE_GET, false, args);
+	msg = build_request(INC_CMD_NODE_GET, false, args);
 	if (!msg)
 		return EXIT_REFUSED;
 	out_open_list(NULL);
@@ -420,8 +420,9 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "add", add }, { "set", set }, { "replace", replace }, { "del", del },
-	{ "announce", announce }, { NULL, NULL },
+	{ "show", node_show }, { "add", node_add }, { "set", node_set },
+	{ "replace", node_replace }, { "del", node_del },
+	{ "announce", node_announce }, { NULL, NULL },
 };
 
 const struct object object_node = { .name = "node", .commands = commands, .usage = usage,

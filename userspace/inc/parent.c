@@ -63,8 +63,8 @@ static size_t leave_usable(struct addr *addrs, size_t n, bool dev)
 }
 
 /* The first one at which a node answers, or else the first one: it may be there later. */
-static const struct addr *choose(const char *name, const struct addr *addrs, size_t n,
-				 uint16_t port)
+static const struct addr *choose_addr(const char *name, const struct addr *addrs, size_t n,
+				      uint16_t port)
 {
 	size_t i;
 
@@ -107,7 +107,7 @@ static int find_addrs(const char *text, const struct arg *dev, struct addr *addr
 	return *n ? 0 : usage_error("%s: a link-local address needs dev DEV", text);
 }
 
-static int set(int argc, char **argv)
+static int parent_set(int argc, char **argv)
 {
 	struct arg args[] = {
 		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
@@ -128,7 +128,7 @@ static int set(int argc, char **argv)
 	if (err)
 		return err;
 	port = args[0].given ? (uint16_t)args[0].num : ask_own_port();
-	addr = choose(argv[0], addrs, n, port);
+	addr = choose_addr(argv[0], addrs, n, port);
 	return send_parent(addr, args[0].given ? &port : NULL, addr->ifindex);
 }
 
@@ -144,7 +144,7 @@ static int find_nodes(int argc, char **argv, struct lldp_node *nodes)
 	return n ?: -refused("no neighbour announces a node");
 }
 
-static int find(int argc, char **argv)
+static int parent_find(int argc, char **argv)
 {
 	struct lldp_node nodes[LLDP_MAX_NODES];
 	int n = find_nodes(argc, argv, nodes), i;
@@ -164,7 +164,7 @@ static int find(int argc, char **argv)
 	return 0;
 }
 
-static int discover(int argc, char **argv)
+static int parent_discover(int argc, char **argv)
 {
 	struct lldp_node nodes[LLDP_MAX_NODES];
 	int n = find_nodes(argc, argv, nodes), i;
@@ -182,7 +182,7 @@ static int discover(int argc, char **argv)
 	return send_parent(&nodes[0].at.addr, &nodes[0].at.port, nodes[0].at.ifindex);
 }
 
-static int del(int argc, char **argv)
+static int parent_del(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 	struct nl_msg *msg;
@@ -218,7 +218,7 @@ static void show_parent(struct nlattr *nest)
 	out_text("\n");
 }
 
-static int show(int argc, char **argv)
+static int parent_show(int argc, char **argv)
 {
 	int status = args_none(argc, argv);
 	struct nl_msg *msg;
@@ -239,8 +239,9 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "set", set }, { "find", find }, { "discover", discover },
-	{ "del", del }, { NULL, NULL },
+	{ "show", parent_show }, { "set", parent_set },
+	{ "find", parent_find }, { "discover", parent_discover },
+	{ "del", parent_del }, { NULL, NULL },
 };
 
 const struct object object_parent = { .name = "parent", .commands = commands, .usage = usage,

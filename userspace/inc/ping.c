@@ -70,7 +70,7 @@ struct reply {
 /* Waiting has been interrupted by Ctrl-C: what has been found out is told even so. */
 static bool interrupted;
 
-static void interrupt(int signal)
+static void on_interrupt(int signal)
 {
 	(void)signal;
 }
@@ -89,7 +89,7 @@ static uint32_t path_mtu(int fd, const struct ask_target *to)
 
 /* ---- Questions and answers ----------------------------------------------- */
 
-static enum answer judge(const struct reply *r, ssize_t len, uint32_t group, uint32_t nonce)
+static enum answer judge_reply(const struct reply *r, ssize_t len, uint32_t group, uint32_t nonce)
 {
 	ssize_t body = len - (ssize_t)sizeof(r->hdr);
 
@@ -161,7 +161,7 @@ static enum answer read_errors(int fd, uint32_t nonce)
 }
 
 /* The answer to this question, until the time @end (microseconds). */
-static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
+static enum answer await_answer(int fd, uint32_t group, uint32_t nonce, uint64_t end)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	enum answer answer;
@@ -176,7 +176,7 @@ static enum answer await(int fd, uint32_t group, uint32_t nonce, uint64_t end)
 		if (n <= 0)
 			continue;
 		len = recv(fd, &r, sizeof(r), MSG_DONTWAIT);
-		answer = len < 0 ? read_errors(fd, nonce) : judge(&r, len, group, nonce);
+		answer = len < 0 ? read_errors(fd, nonce) : judge_reply(&r, len, group, nonce);
 		if (answer)
 			return answer;
 	}
@@ -229,11 +229,11 @@ static enum answer ask_once(int fd, uint32_t group, uint32_t nonce, uint64_t tim
 
 	ask_make_question(&q, group, nonce);
 	answer = send_question(fd, &q);
-	return answer ? answer : await(fd, group, nonce, start + timeout * 1000);
+	return answer ? answer : await_answer(fd, group, nonce, start + timeout * 1000);
 }
 
-static int ask(int fd, const struct ask_target *to, struct tally *t, uint32_t group,
-	       uint64_t timeout)
+static int send_and_wait(int fd, const struct ask_target *to, struct tally *t, uint32_t group,
+			 uint64_t timeout)
 {
 	uint64_t start, us;
 	uint32_t nonce;
@@ -266,7 +266,7 @@ static void pause_until(uint64_t end)
 	interrupted = nanosleep(&t, NULL) && errno == EINTR;
 }
 
-static void summarize(const struct ask_target *to, const struct tally *t, uint32_t mtu)
+static void print_summary(const struct ask_target *to, const struct tally *t, uint32_t mtu)
 {
 	out_open(NULL);
 	out_str("addr", NULL, ask_text(to));
@@ -289,7 +289,7 @@ static void summarize(const struct ask_target *to, const struct tally *t, uint32
 static int run_ping(const struct ask_target *to, uint64_t count, uint64_t interval,
 		    uint64_t timeout)
 {
-	struct sigaction stop = { .sa_handler = interrupt }, before;	/* no SA_RESTART */
+	struct sigaction stop = { .sa_handler = on_interrupt }, before;	/* no SA_RESTART */
 	struct tally t = { 0 };
 	uint64_t begin;
 	uint32_t group, mtu;
@@ -304,7 +304,7 @@ static int run_ping(const struct ask_target *to, uint64_t count, uint64_t interv
 	sigaction(SIGINT, &stop, &before);
 	while (!err && t.sent < count && !interrupted) {
 		begin = ask_now();
-		err = ask(fd, to, &t, group, timeout);
+		err = send_and_wait(fd, to, &t, group, timeout);
 		if (!err && t.sent < count)
 			pause_until(begin + interval * 1000);
 	}
@@ -313,7 +313,7 @@ static int run_ping(const struct ask_target *to, uint64_t count, uint64_t interv
 	close(fd);
 	if (err)
 		return err;
-	summarize(to, &t, mtu);
+	print_summary(to, &t, mtu);
 	return t.nodes ? 0 : EXIT_REFUSED;
 }
 
@@ -333,7 +333,7 @@ bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex)
 	return answer == ANSWER_NODE;
 }
 
-static int ping(int argc, char **argv)
+static int ping_target(int argc, char **argv)
 {
 	struct arg args[] = {
 		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
@@ -359,4 +359,4 @@ static int ping(int argc, char **argv)
 	return run_ping(&to, args[2].num, args[3].num, args[4].num);
 }
 
-const struct object object_ping = { .name = "ping", .run = ping, .usage = usage };
+const struct object object_ping = { .name = "ping", .run = ping_target, .usage = usage };

@@ -173,7 +173,7 @@ static void build_tree(const int *way, int n, int ranks, int local)
 	}
 }
 
-static int discover(void)
+static int discover_fabric(void)
 {
 	struct arg no_dev = { 0 };
 	struct ask_target first;
@@ -246,7 +246,7 @@ static const char *const lacks[] = {
 };
 
 /* Whatever takes longer than 30000 years takes that long. */
-static uint64_t us(double seconds)
+static uint64_t in_us(double seconds)
 {
 	return seconds < 1000000000000.0 ? (uint64_t)(seconds * 1000000 + 0.5) :
 					   1000000000000000000;
@@ -302,12 +302,12 @@ static void show_plan(const struct cost_plan *plan, bool best)
 	out_bool("best", NULL, best);
 	show_lack(plan);
 	if (plan->lack != COST_NO_ROOT) {
-		out_num("time_us", ": %s", us(plan->seconds), UNIT_US);
+		out_num("time_us", ": %s", in_us(plan->seconds), UNIT_US);
 		out_text("%s", best ? ", best" : "");
-		out_num("alpha_us", NULL, us(plan->alpha), UNIT_NONE);
-		out_num("beta_us", NULL, us(plan->beta), UNIT_NONE);
-		out_num("gamma_us", NULL, us(plan->gamma), UNIT_NONE);
-		out_num("window_us", NULL, us(plan->window), UNIT_NONE);
+		out_num("alpha_us", NULL, in_us(plan->alpha), UNIT_NONE);
+		out_num("beta_us", NULL, in_us(plan->beta), UNIT_NONE);
+		out_num("gamma_us", NULL, in_us(plan->gamma), UNIT_NONE);
+		out_num("window_us", NULL, in_us(plan->window), UNIT_NONE);
 		out_num("nodes", plan->kind == COST_TREE ? ", %s nodes" : NULL,
 			(uint64_t)plan->nodes, UNIT_NONE);
 		out_num("left_out", plan->left_out ? ", %s without room left out" : NULL,
@@ -342,7 +342,7 @@ static int make_plans(int argc, char **argv, bool here)
 		return usage_error("delay: expected with file; it is measured otherwise");
 	if (args[A_PORT].given && !args[A_AT].given)
 		return usage_error("port: expected with at");
-	err = args[A_FILE].given ? plan_read(args[A_FILE].text, &link, &fabric) : discover();
+	err = args[A_FILE].given ? plan_read(args[A_FILE].text, &link, &fabric) : discover_fabric();
 	if (err)
 		return err;
 	job = (struct cost_job){ .bytes = args[A_BYTES].num,
@@ -352,7 +352,7 @@ static int make_plans(int argc, char **argv, bool here)
 	return 0;
 }
 
-static int show(int argc, char **argv)
+static int plan_show(int argc, char **argv)
 {
 	int err = make_plans(argc, argv, false), best, i;
 
@@ -378,7 +378,7 @@ static int set_parent(const struct cost_plan *plan)
 	return run_command(h->at.port == ask_own_port() ? 3 : 5, words);
 }
 
-static int apply(int argc, char **argv)
+static int plan_apply(int argc, char **argv)
 {
 	int err = make_plans(argc, argv, true), best;
 
@@ -394,6 +394,8 @@ static int apply(int argc, char **argv)
 	return set_parent(&plans[best]);
 }
 
-static const struct command commands[] = { { "show", show }, { "apply", apply }, { NULL, NULL } };
+static const struct command commands[] = {
+	{ "show", plan_show }, { "apply", plan_apply }, { NULL, NULL },
+};
 
 const struct object object_plan = { .name = "plan", .commands = commands, .usage = usage };

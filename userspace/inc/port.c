@@ -46,13 +46,13 @@ static void show_port(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int port_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
 	return err ? err : inc_dump(INC_CMD_PORT_GET, INC_A_PORT, NULL, show_port);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", port_show }, { NULL, NULL } };
 
 const struct object object_port = { .name = "port", .commands = commands, .usage = usage };

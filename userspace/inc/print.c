@@ -27,7 +27,7 @@ bool out_is_json(void)
 	return json;
 }
 
-static void newline(void)
+static void put_newline(void)
 {
 	unsigned int i;
 
@@ -38,7 +38,7 @@ static void newline(void)
 		fputs("    ", stdout);
 }
 
-static void quoted(const char *text)
+static void put_quoted(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned int len;
@@ -60,16 +60,16 @@ static void quoted(const char *text)
 }
 
 /* Comma, line and key before a value of any kind. */
-static void member(const char *key)
+static void put_key(const char *key)
 {
 	if (depth) {
 		if (filled[depth - 1])
 			putchar(',');
 		filled[depth - 1] = true;
-		newline();
+		put_newline();
 	}
 	if (key) {
-		quoted(key);
+		put_quoted(key);
 		fputs(pretty ? ": " : ":", stdout);
 	}
 }
@@ -80,7 +80,7 @@ static void open_level(const char *key, char c)
 		return;
 	if (depth == MAX_DEPTH)
 		abort();
-	member(key);
+	put_key(key);
 	putchar(c);
 	filled[depth++] = false;
 }
@@ -93,7 +93,7 @@ static void close_level(char c)
 		abort();
 	depth--;
 	if (filled[depth])
-		newline();
+		put_newline();
 	putchar(c);
 }
 
@@ -120,7 +120,7 @@ void out_close_list(void)
 void out_num(const char *key, const char *fmt, uint64_t value, enum unit unit)
 {
 	if (json && key) {
-		member(key);
+		put_key(key);
 		printf("%ju", (uintmax_t)value);
 	} else if (!json && fmt) {
 		text_num(fmt, value, unit);
@@ -130,8 +130,8 @@ void out_num(const char *key, const char *fmt, uint64_t value, enum unit unit)
 void out_str(const char *key, const char *fmt, const char *value)
 {
 	if (json && key) {
-		member(key);
-		quoted(value);
+		put_key(key);
+		put_quoted(value);
 	} else if (!json && fmt) {
 		text_str(fmt, value);
 	}
@@ -140,7 +140,7 @@ void out_str(const char *key, const char *fmt, const char *value)
 void out_bool(const char *key, const char *text, bool value)
 {
 	if (json && key) {
-		member(key);
+		put_key(key);
 		fputs(value ? "true" : "false", stdout);
 	} else if (!json && text && value) {
 		fputs(text, stdout);

@@ -121,7 +121,7 @@ static void show_group(const struct nlmsghdr *hdr)
 	out_close();
 }
 
-static struct nl_msg *request(int type, uint32_t ifindex)
+static struct nl_msg *new_request(int type, uint32_t ifindex)
 {
 	struct tcmsg tcm = { .tcm_family = AF_UNSPEC, .tcm_ifindex = (int)ifindex };
 	struct nl_msg *msg = nlmsg_alloc_simple(type, NLM_F_DUMP);
@@ -135,7 +135,7 @@ static struct nl_msg *request(int type, uint32_t ifindex)
 
 static void show_groups(const struct tcmsg *tcm)
 {
-	struct nl_msg *msg = request(RTM_GETTCLASS, (uint32_t)tcm->tcm_ifindex);
+	struct nl_msg *msg = new_request(RTM_GETTCLASS, (uint32_t)tcm->tcm_ifindex);
 
 	only_handle = tcm->tcm_handle;
 	out_open_list("groups");
@@ -199,7 +199,7 @@ static void show_qdisc(struct nlmsghdr *hdr)
 	out_close();
 }
 
-static void hear(const struct nlmsghdr *hdr)
+static void hear_answer(const struct nlmsghdr *hdr)
 {
 	struct nlattr *tb[TCA_MAX + 1];
 	const struct tcmsg *tcm = nlmsg_data(hdr);
@@ -224,7 +224,7 @@ static void hear(const struct nlmsghdr *hdr)
 	heard_end = &one->next;
 }
 
-static int show(int argc, char **argv)
+static int qdisc_show(int argc, char **argv)
 {
 	struct arg args[] = { { .key = "dev", .kind = ARG_DEV }, { .key = NULL } };
 	int status = args_parse(args, argc, argv);
@@ -238,11 +238,11 @@ static int show(int argc, char **argv)
 	only_ifindex = args[0].given ? if_nametoindex(args[0].text) : 0;
 	if (args[0].given && !only_ifindex)
 		return refused("dev %s: no such interface in this network namespace", args[0].text);
-	msg = request(RTM_GETQDISC, only_ifindex);
+	msg = new_request(RTM_GETQDISC, only_ifindex);
 	if (!msg)
 		return EXIT_REFUSED;
 	heard_end = &heard;
-	status = route_talk(msg, hear);
+	status = route_talk(msg, hear_answer);
 	out_open_list(NULL);
 	while ((one = heard)) {
 		heard = one->next;
@@ -257,7 +257,7 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "add", qdisc_add }, { "change", qdisc_change },
+	{ "show", qdisc_show }, { "add", qdisc_add }, { "change", qdisc_change },
 	{ "replace", qdisc_replace }, { "del", qdisc_del }, { NULL, NULL },
 };
 

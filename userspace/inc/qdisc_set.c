@@ -83,7 +83,7 @@ static int put_options(struct nl_msg *msg, const struct arg *args)
 	return err;
 }
 
-static int ask(const struct request *request, int argc, char **argv)
+static int ask_kernel(const struct request *request, int argc, char **argv)
 {
 	struct tcmsg tcm = { .tcm_family = AF_UNSPEC };
 	struct arg args[PLACE + QDISC_OPTIONS + 1];
@@ -117,26 +117,26 @@ int qdisc_add(int argc, char **argv)
 {
 	static const struct request request = { RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, true };
 
-	return ask(&request, argc, argv);
+	return ask_kernel(&request, argc, argv);
 }
 
 int qdisc_change(int argc, char **argv)
 {
 	static const struct request request = { RTM_NEWQDISC, 0, true };
 
-	return ask(&request, argc, argv);
+	return ask_kernel(&request, argc, argv);
 }
 
 int qdisc_replace(int argc, char **argv)
 {
 	static const struct request request = { RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, true };
 
-	return ask(&request, argc, argv);
+	return ask_kernel(&request, argc, argv);
 }
 
 int qdisc_del(int argc, char **argv)
 {
 	static const struct request request = { RTM_DELQDISC, 0, false };
 
-	return ask(&request, argc, argv);
+	return ask_kernel(&request, argc, argv);
 }

@@ -48,7 +48,7 @@ static void warn_left_out(void)
 			fprintf(stderr, "inc: warning: save: %s\n", warnings[i].text);
 }
 
-static int save(int argc, char **argv)
+static int save_all(int argc, char **argv)
 {
 	bool commands = options.commands;
 	int status = args_none(argc, argv);
@@ -65,4 +65,4 @@ static int save(int argc, char **argv)
 	return status;
 }
 
-const struct object object_save = { .name = "save", .run = save, .usage = usage };
+const struct object object_save = { .name = "save", .run = save_all, .usage = usage };

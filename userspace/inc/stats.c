@@ -18,13 +18,13 @@ static void show_stats(struct nlattr *nest)
 	show_counters(NULL, nest, "", options.stats > 0);
 }
 
-static int show(int argc, char **argv)
+static int stats_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
 	return err ? err : inc_get(INC_CMD_STATS_GET, INC_A_STATS, show_stats);
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", stats_show }, { NULL, NULL } };
 
 const struct object object_stats = { .name = "stats", .commands = commands, .usage = usage };

@@ -49,8 +49,8 @@ static const struct arg options_of[OPTIONS + 1] = {
 };
 
 /* Calls @put for each word between commas. 0 or, with the error printed, the exit status. */
-static int each(struct nl_msg *msg, const char *key, const char *list,
-		int (*put)(struct nl_msg *msg, const char *word))
+static int put_each(struct nl_msg *msg, const char *key, const char *list,
+		    int (*put)(struct nl_msg *msg, const char *word))
 {
 	char *copy = strdup(list), *next = copy, *word;
 	int n = 0, err = copy ? 0 : refused("out of memory");
@@ -123,7 +123,7 @@ static int put_places(struct nl_msg *msg, const struct arg *args)
 	int err = 0;
 
 	if (args[FROM].given && strcmp(args[FROM].text, "any")) {
-		err = each(msg, "from", args[FROM].text, put_prefix);
+		err = put_each(msg, "from", args[FROM].text, put_prefix);
 	} else if (args[FROM].given) {
 		nest = nla_nest_start(msg, INC_A_TENANT_PREFIX | NLA_F_NESTED);
 		err = nest ? 0 : refused("out of memory");
@@ -132,7 +132,7 @@ static int put_places(struct nl_msg *msg, const struct arg *args)
 			nest->nla_len = NLA_HDRLEN;
 	}
 	if (!err && args[PORT].given && strcmp(args[PORT].text, "any"))
-		err = each(msg, "port", args[PORT].text, put_port);
+		err = put_each(msg, "port", args[PORT].text, put_port);
 	else if (!err && args[PORT].given && nla_put_u32(msg, INC_A_TENANT_PORT, 0))
 		err = refused("out of memory");
 	return err;
@@ -169,7 +169,7 @@ static int check_name(const char *name)
 			   name, INC_TENANT_NAME - 1);
 }
 
-static int change(uint8_t cmd, bool replace, int argc, char **argv)
+static int tenant_change(uint8_t cmd, bool replace, int argc, char **argv)
 {
 	struct arg args[OPTIONS + 1];
 	struct nlattr *nest;
@@ -186,7 +186,7 @@ static int change(uint8_t cmd, bool replace, int argc, char **argv)
 		err = args_parse(args, argc - 1, argv + 1);
 	/* what is wrong with it is said without a module, too */
 	if (!err && args[FROM].given && strcmp(args[FROM].text, "any"))
-		err = each(NULL, "from", args[FROM].text, check_prefix);
+		err = put_each(NULL, "from", args[FROM].text, check_prefix);
 	if (err)
 		return err;
 	msg = inc_request(cmd, 0);
@@ -206,26 +206,26 @@ static int change(uint8_t cmd, bool replace, int argc, char **argv)
 	return inc_talk(msg, 0, NULL);
 }
 
-static int add(int argc, char **argv)
+static int tenant_add(int argc, char **argv)
 {
-	return change(INC_CMD_TENANT_ADD, false, argc, argv);
+	return tenant_change(INC_CMD_TENANT_ADD, false, argc, argv);
 }
 
-static int replace(int argc, char **argv)
+static int tenant_replace(int argc, char **argv)
 {
-	return change(INC_CMD_TENANT_ADD, true, argc, argv);
+	return tenant_change(INC_CMD_TENANT_ADD, true, argc, argv);
 }
 
-static int set(int argc, char **argv)
+static int tenant_set(int argc, char **argv)
 {
 	if (argc == 1)
 		return usage_error("nothing to change: expected an option and its value");
-	return change(INC_CMD_TENANT_SET, false, argc, argv);
+	return tenant_change(INC_CMD_TENANT_SET, false, argc, argv);
 }
 
-static int del(int argc, char **argv)
+static int tenant_del(int argc, char **argv)
 {
-	return change(INC_CMD_TENANT_DEL, false, argc, argv);
+	return tenant_change(INC_CMD_TENANT_DEL, false, argc, argv);
 }
 
 static void show_prefix(struct nlattr *nest, bool first)
@@ -391,7 +391,7 @@ static void show_tenant(struct nlattr *nest)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int tenant_show(int argc, char **argv)
 {
 	int err = args_none(argc, argv);
 
@@ -399,7 +399,8 @@ static int show(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "show", show }, { "add", add }, { "set", set }, { "replace", replace }, { "del", del },
+	{ "show", tenant_show }, { "add", tenant_add }, { "set", tenant_set },
+	{ "replace", tenant_replace }, { "del", tenant_del },
 	{ NULL, NULL },
 };
 

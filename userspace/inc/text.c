@@ -27,7 +27,7 @@ int text_control(const unsigned char *s)
 }
 
 /* Up to three digits after the point, zeros at the end left out. */
-static void decimal(char *buf, size_t size, double value, const char *unit)
+static void put_decimal(char *buf, size_t size, double value, const char *unit)
 {
 	int len = snprintf(buf, size, "%.3f", value);
 
@@ -49,10 +49,10 @@ static void human_bytes(char *buf, size_t size, uint64_t value)
 		v /= 1024;
 		i++;
 	}
-	decimal(buf, size, v, units[i]);
+	put_decimal(buf, size, v, units[i]);
 }
 
-static void human(char *buf, size_t size, uint64_t value, enum unit unit)
+static void put_human(char *buf, size_t size, uint64_t value, enum unit unit)
 {
 	switch (unit) {
 	case UNIT_NONE:
@@ -68,13 +68,13 @@ static void human(char *buf, size_t size, uint64_t value, enum unit unit)
 		if (value < 1000)
 			snprintf(buf, size, "%jums", (uintmax_t)value);
 		else
-			decimal(buf, size, (double)value / 1000, "s");
+			put_decimal(buf, size, (double)value / 1000, "s");
 		break;
 	case UNIT_US:
 		if (value < 1000)
 			snprintf(buf, size, "%juus", (uintmax_t)value);
 		else
-			decimal(buf, size, (double)value / 1000, "ms");
+			put_decimal(buf, size, (double)value / 1000, "ms");
 		break;
 	case UNIT_BYTES:
 		human_bytes(buf, size, value);
@@ -83,7 +83,7 @@ static void human(char *buf, size_t size, uint64_t value, enum unit unit)
 }
 
 /* Text may hold nothing that moves the cursor: names and error texts come from elsewhere. */
-static void plain(const char *text)
+static void print_plain(const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned int len;
@@ -107,7 +107,7 @@ void text_str(const char *fmt, const char *value)
 			putchar(*at);
 			continue;
 		}
-		plain(value);
+		print_plain(value);
 		at++;
 	}
 }
@@ -116,6 +116,6 @@ void text_num(const char *fmt, uint64_t value, enum unit unit)
 {
 	char buf[64];
 
-	human(buf, sizeof(buf), value, unit);
+	put_human(buf, sizeof(buf), value, unit);
 	text_str(fmt, buf);
 }

@@ -102,7 +102,7 @@ static bool parent_of(const struct hop *h, struct ask_target *at)
 }
 
 /* One after the other; those above are added at the end. True: some node has answered. */
-static bool walk(const unsigned char *key, uint64_t timeout)
+static bool walk_tree(const unsigned char *key, uint64_t timeout)
 {
 	struct ask_target above;
 	bool found = false;
@@ -129,7 +129,7 @@ int topo_find(const struct ask_target *first, const unsigned char *key, uint64_t
 		err = add_own();
 	if (err)
 		return err;
-	walk(key, timeout);
+	walk_tree(key, timeout);
 	*found = hops;
 	*n = nhops;
 	return 0;
@@ -280,7 +280,7 @@ static int add_given(int argc, char **argv, struct arg *args)
 	return err ? -err : n;
 }
 
-static int show(int argc, char **argv)
+static int topo_show(int argc, char **argv)
 {
 	struct arg args[] = {
 		{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
@@ -304,7 +304,7 @@ static int show(int argc, char **argv)
 			return err;
 	}
 	first = nhops;
-	found = walk(args[1].key_bytes, args[2].num);
+	found = walk_tree(args[1].key_bytes, args[2].num);
 	if (dot)
 		show_dot(first);
 	else
@@ -313,6 +313,6 @@ static int show(int argc, char **argv)
 	return found ? 0 : EXIT_REFUSED;
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", topo_show }, { NULL, NULL } };
 
 const struct object object_topo = { .name = "topo", .commands = commands, .usage = usage };

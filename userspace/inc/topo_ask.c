@@ -42,7 +42,7 @@ static ssize_t body_of(const struct ask_question *q, const struct reply *r, ssiz
 }
 
 /* Waits for the answer; its body's length, -1: none, or an ICMP error. */
-static ssize_t await(int fd, const struct ask_question *q, struct reply *r, uint64_t end)
+static ssize_t await_answer(int fd, const struct ask_question *q, struct reply *r, uint64_t end)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	uint64_t now;
@@ -62,22 +62,22 @@ static ssize_t await(int fd, const struct ask_question *q, struct reply *r, uint
 }
 
 /* One packet there and one back. */
-static ssize_t ask(int fd, const struct ask_question *q, struct reply *r, struct hop *h,
-		   uint64_t timeout)
+static ssize_t ask_once(int fd, const struct ask_question *q, struct reply *r, struct hop *h,
+			uint64_t timeout)
 {
 	uint64_t begin = ask_now(), us;
 	ssize_t body;
 
 	if (send(fd, q, sizeof(*q), 0) < 0)
 		return -1;
-	body = await(fd, q, r, begin + timeout * 1000);
+	body = await_answer(fd, q, r, begin + timeout * 1000);
 	us = ask_now() - begin;
 	if (body >= 0 && (!h->rtt || us < h->rtt))
 		h->rtt = us;
 	return body;
 }
 
-static enum hop_state refusal(const struct reply *r)
+static enum hop_state refusal_state(const struct reply *r)
 {
 	switch (ntohs(r->refuse.code)) {
 	case INC_REFUSE_NO_NODE:
@@ -102,13 +102,13 @@ static enum hop_state ask_about(int fd, struct hop *h, const unsigned char *key,
 		return HOP_SILENT;
 	ask_make_question(&q, random[0], random[1]);
 	q.join.below = INC_JOIN_ASK;
-	body = ask(fd, &q, &r, h, timeout);
+	body = ask_once(fd, &q, &r, h, timeout);
 	/* an older one would make a group with the proof */
 	if (body >= 0 && (r.hdr.vertype & 15) == INC_PKT_CHALLENGE &&
 	    (r.challenge.flags & htonl(INC_CHALLENGE_ASK))) {
 		q.join.challenge = r.challenge.challenge;
 		join_prove(&q.join, random[0], 0, key);
-		body = ask(fd, &q, &r, h, timeout);
+		body = ask_once(fd, &q, &r, h, timeout);
 		/* one that is too busy to answer is a node all the same */
 		if (body < 0)
 			return HOP_NODE;
@@ -116,7 +116,7 @@ static enum hop_state ask_about(int fd, struct hop *h, const unsigned char *key,
 	if (body < 0)
 		return HOP_SILENT;
 	if ((r.hdr.vertype & 15) == INC_PKT_REFUSE)
-		return refusal(&r);
+		return refusal_state(&r);
 	if (body < (ssize_t)(sizeof(r.challenge) + sizeof(r.about)))
 		return HOP_NODE;
 	*about = r.about;

@@ -50,7 +50,7 @@ static void show_line(const struct incmpi_tune_line *line)
 	out_close();
 }
 
-static int show(int argc, char **argv)
+static int tune_show(int argc, char **argv)
 {
 	struct incmpi_tune *tune;
 	char why[512];
@@ -73,6 +73,6 @@ static int show(int argc, char **argv)
 	return 0;
 }
 
-static const struct command commands[] = { { "show", show }, { NULL, NULL } };
+static const struct command commands[] = { { "show", tune_show }, { NULL, NULL } };
 
 const struct object object_tune = { .name = "tune", .commands = commands, .usage = usage };

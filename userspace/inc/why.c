@@ -176,7 +176,7 @@ static void show_verdict(const struct question *q, const struct verdict *v)
 	out_end();
 }
 
-static bool reduces(enum inc_coll coll)
+static bool is_reduction(enum inc_coll coll)
 {
 	return coll == INC_COLL_ALLREDUCE || coll == INC_COLL_REDUCE ||
 	       coll == INC_COLL_REDUCE_SCATTER || coll == INC_COLL_SCAN ||
@@ -235,11 +235,11 @@ static int make_question(struct question *q, const char *coll, const struct arg 
 		err = parse_name(&args[OP], "op", op_name, &op);
 	if (err)
 		return err;
-	if (args[OP].given && !reduces((enum inc_coll)c))
+	if (args[OP].given && !is_reduction((enum inc_coll)c))
 		return usage_error("op %s: %s reduces nothing", args[OP].text, coll);
 	q->coll = (enum inc_coll)c;
 	q->type = (enum inc_type)type;
-	q->op = reduces(q->coll) ? (enum inc_op)op : 0;
+	q->op = is_reduction(q->coll) ? (enum inc_op)op : 0;
 	q->count = args[COUNT].num;
 	return 0;
 }
@@ -253,7 +253,7 @@ static int set_environment(const struct arg *args)
 	return 0;
 }
 
-static int why(int argc, char **argv)
+static int why_show(int argc, char **argv)
 {
 	struct arg args[] = {
 		[TYPE] = { .key = "type", .kind = ARG_TEXT },
@@ -286,4 +286,4 @@ static int why(int argc, char **argv)
 	return v.condition ? EXIT_REFUSED : 0;
 }
 
-const struct object object_why = { .name = "why", .run = why, .usage = usage };
+const struct object object_why = { .name = "why", .run = why_show, .usage = usage };

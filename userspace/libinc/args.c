@@ -30,7 +30,7 @@ static __printf(2, 3) int bad(const struct call *c, const char *fmt, ...)
 	return inc_fail(c->group, -EINVAL, "%s: %s", c->name, text);
 }
 
-static bool given(const void *buf)
+static bool is_given(const void *buf)
 {
 	return buf && buf != INC_IN_PLACE;
 }
@@ -104,7 +104,7 @@ static int check_array(const struct call *c, const char *what, const uint64_t *c
 /* Those of alltoall in place stand for both sides. */
 static int fill_counts(const struct call *c, struct inc_submit *op)
 {
-	bool in_place = c->args->coll == INC_COLL_ALLTOALL && !given(c->args->send);
+	bool in_place = c->args->coll == INC_COLL_ALLTOALL && !is_given(c->args->send);
 	const struct inc_args *a = c->args;
 	int ret = 0;
 
@@ -137,9 +137,9 @@ static uint64_t own_count(const struct call *c)
 	case INC_COLL_ALLGATHER:
 		return a->recv_counts[c->rank];
 	case INC_COLL_GATHER:
-		return c->root && !given(a->send) ? a->recv_counts[c->rank] : a->count;
+		return c->root && !is_given(a->send) ? a->recv_counts[c->rank] : a->count;
 	case INC_COLL_SCATTER:
-		return c->root && !given(a->recv) ? a->send_counts[c->rank] : a->count;
+		return c->root && !is_given(a->recv) ? a->send_counts[c->rank] : a->count;
 	default:
 		return 0;
 	}
@@ -196,8 +196,8 @@ static int check_buffers(const struct call *c, const struct inc_submit *op)
  */
 static void fill_buffers(const struct call *c, struct inc_submit *op)
 {
-	op->send = (uintptr_t)(given(c->args->send) ? c->args->send : NULL);
-	op->recv = (uintptr_t)(given(c->args->recv) ? c->args->recv : NULL);
+	op->send = (uintptr_t)(is_given(c->args->send) ? c->args->send : NULL);
+	op->recv = (uintptr_t)(is_given(c->args->recv) ? c->args->recv : NULL);
 	if (c->args->coll == INC_COLL_ALLTOALL)
 		op->send = op->send ?: (uintptr_t)INC_IN_PLACE;
 	else if (c->args->coll == INC_COLL_SCATTER && c->root)

@@ -41,7 +41,7 @@ static int on_valid(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-static int exchange(struct nl_sock *sock, int family, int cmd, struct query *query)
+static int exchange_messages(struct nl_sock *sock, int family, int cmd, struct query *query)
 {
 	struct nl_msg *msg = nlmsg_alloc();
 	int ret = -ENOMEM;
@@ -65,7 +65,7 @@ static int exchange(struct nl_sock *sock, int family, int cmd, struct query *que
 }
 
 /* One request, one answer. -EAFNOSUPPORT: there is no such family, so there is no module. */
-static int ask(int cmd, nl_recvmsg_msg_cb_t parse, void *arg)
+static int ask_kernel(int cmd, nl_recvmsg_msg_cb_t parse, void *arg)
 {
 	struct query query = { .parse = parse, .arg = arg };
 	struct nl_sock *sock = nl_socket_alloc();
@@ -77,13 +77,13 @@ static int ask(int cmd, nl_recvmsg_msg_cb_t parse, void *arg)
 	if (!genl_connect(sock)) {
 		family = genl_ctrl_resolve(sock, INC_GENL_NAME);
 		if (family >= 0)
-			ret = exchange(sock, family, cmd, &query);
+			ret = exchange_messages(sock, family, cmd, &query);
 	}
 	nl_socket_free(sock);
 	return ret;
 }
 
-static struct nlattr *nested(struct nl_msg *msg, int type)
+static struct nlattr *parse_nested(struct nl_msg *msg, int type)
 {
 	return nlmsg_find_attr(nlmsg_hdr(msg), GENL_HDRLEN, type);
 }
@@ -103,7 +103,7 @@ static void parse_kernel(struct nlattr *attr, struct inc_caps *caps)
 
 static int parse_caps(struct nl_msg *msg, void *arg)
 {
-	struct nlattr *nest = nested(msg, INC_A_CAPS), *attr;
+	struct nlattr *nest = parse_nested(msg, INC_A_CAPS), *attr;
 	struct inc_caps *caps = arg;
 	int rest;
 
@@ -124,7 +124,7 @@ int inc_caps_get(struct inc_caps *caps)
 
 	caps->family = 0;
 	caps->variant[0] = '\0';
-	ret = ask(INC_CMD_CAPS_GET, parse_caps, caps);
+	ret = ask_kernel(INC_CMD_CAPS_GET, parse_caps, caps);
 	return ret ? ret : caps->family ? 0 : -EAFNOSUPPORT;
 }
 
@@ -151,7 +151,7 @@ void inc_family_forget(void)
 
 static int parse_parent(struct nl_msg *msg, void *arg)
 {
-	struct nlattr *nest = nested(msg, INC_A_PARENT), *tb[INC_A_PARENT_MAX + 1];
+	struct nlattr *nest = parse_nested(msg, INC_A_PARENT), *tb[INC_A_PARENT_MAX + 1];
 	struct inc_parent_addr *parent = arg;
 	int len;
 
@@ -173,7 +173,7 @@ int inc_parent_get(struct inc_parent_addr *parent)
 	int ret;
 
 	memset(parent, 0, sizeof(*parent));
-	ret = ask(INC_CMD_PARENT_GET, parse_parent, parent);
+	ret = ask_kernel(INC_CMD_PARENT_GET, parse_parent, parent);
 	if (ret == -EAFNOSUPPORT)
 		return ret;
 	return ret || !parent->family ? -ENETUNREACH : 0;

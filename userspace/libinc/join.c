@@ -112,7 +112,7 @@ static void parent_text(const struct inc_group *group, const struct inc_info *in
 }
 
 /* What a refusal means; NULL for errors that say it themselves. */
-static const char *refusal(int err)
+static const char *refusal_text(int err)
 {
 	switch (err) {
 	case -ECONNREFUSED:
@@ -174,7 +174,8 @@ static int join_failed(struct inc_group *group, int err)
 		snprintf(text, sizeof(text), "%s: rank 0 has not joined there, or it does not answer",
 			 parent);
 	else
-		snprintf(text, sizeof(text), "%s: %s", parent, refusal(err) ?: inc_strerror(err));
+		snprintf(text, sizeof(text), "%s: %s", parent,
+			 refusal_text(err) ?: inc_strerror(err));
 	return inc_fail(group, err, "%s group %u as rank %u of %u: %s",
 			group->shrinks ? "shrink" : "join", addr->sinc_group, addr->sinc_rank,
 			addr->sinc_size, text);

@@ -12,8 +12,8 @@
 #include "internal.h"
 
 /* What made a call fail, as far as the kernel remembers; @err is negative. */
-static int failed(struct inc_group *group, const struct inc_error_info *error, const char *what,
-		  int err)
+static int operation_failed(struct inc_group *group, const struct inc_error_info *error,
+			    const char *what, int err)
 {
 	char text[ERRMSG_LEN - 128];
 
@@ -39,7 +39,7 @@ static int submit_failed(struct inc_group *group, const struct inc_submit *op, i
 	/* A group that works has no error to tell: the last one was of another operation. */
 	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0 || info.state == INC_STATE_READY)
 		info.error.code = INC_ERR_NONE;
-	return failed(group, &info.error, what, err);
+	return operation_failed(group, &info.error, what, err);
 }
 
 /* All shares of an alltoall's receive buffer, packed: what it sends when it is in place. */
@@ -64,7 +64,7 @@ static void *copy_shares(const struct inc_submit *op, uint32_t size)
 }
 
 /* What the kernel is told: what was prepared, and the copy if one is needed. */
-static int begin(struct inc_request *req, struct inc_submit *op)
+static int begin_operation(struct inc_request *req, struct inc_submit *op)
 {
 	*op = req->submit;
 	req->result = 0;
@@ -81,7 +81,7 @@ static int begin(struct inc_request *req, struct inc_submit *op)
 	return 0;
 }
 
-static int ended(struct inc_request *req, int result)
+static int end_request(struct inc_request *req, int result)
 {
 	free(req->copy);
 	req->copy = NULL;
@@ -92,21 +92,21 @@ static int ended(struct inc_request *req, int result)
 	return result;
 }
 
-static int contributed(struct inc_group *group, uint64_t handle, struct inc_contributed *c)
+static int get_contributed(struct inc_group *group, uint64_t handle, struct inc_contributed *c)
 {
 	*c = (struct inc_contributed) { .handle = handle };
 	return ioctl(group->fd, INC_IOC_CONTRIBUTED, c) < 0 ? -errno : 0;
 }
 
 /* Says who is missing; returns how many. */
-static int partial(struct inc_request *req, const struct inc_completion *done)
+static int fill_partial(struct inc_request *req, const struct inc_completion *done)
 {
 	struct inc_group *group = req->group;
 	char what[OP_LEN], who[128] = "";
 	struct inc_contributed c;
 
 	inc_format_op(what, sizeof(what), &req->submit);
-	if (!contributed(group, done->handle, &c))
+	if (!get_contributed(group, done->handle, &c))
 		for (uint32_t i = 0; i < c.size && i < INC_MAX_RANKS; i++)
 			if (!(c.ranks[i / 32] >> (i % 32) & 1))
 				inc_append(who, sizeof(who), " %u", i);
@@ -133,7 +133,7 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 			ranks[i / 32] |= 1u << (i % 32);
 		return 0;
 	}
-	err = contributed(group, req ? req->ended : 0, &c);
+	err = get_contributed(group, req ? req->ended : 0, &c);
 	if (err)
 		return inc_fail(group, err, "contributed: %s", inc_strerror(err));
 	memcpy(ranks, c.ranks, sizeof(c.ranks));
@@ -141,16 +141,16 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 }
 
 /* -ETIMEDOUT is for waits that can go on: not for an operation that ended as a rank was late. */
-static int completed(struct inc_request *req, const struct inc_completion *done)
+static int complete_request(struct inc_request *req, const struct inc_completion *done)
 {
 	int err = done->error.code == INC_ERR_RANK_LATE ? -ETIME : done->result;
 	char what[OP_LEN];
 
 	req->handle = done->handle;
 	if (!err)
-		return ended(req, done->missing ? partial(req, done) : 0);
+		return end_request(req, done->missing ? fill_partial(req, done) : 0);
 	inc_format_op(what, sizeof(what), &req->submit);
-	return ended(req, failed(req->group, &done->error, what, err));
+	return end_request(req, operation_failed(req->group, &done->error, what, err));
 }
 
 /* One look or one bounded wait. The request has ended unless this returns -EAGAIN or -ETIMEDOUT. */
@@ -169,9 +169,10 @@ static int wait_for(struct inc_request *req, int64_t deadline, bool look)
 	if (ret < 0 && (errno == EAGAIN || errno == ETIMEDOUT))
 		return look ? -EAGAIN : -ETIMEDOUT;
 	if (ret < 0)
-		return ended(req, inc_fail(req->group, -errno, "wait for operation %llu: %s",
-					   (unsigned long long)req->handle, inc_strerror(errno)));
-	return completed(req, &wait.completion);
+		return end_request(req, inc_fail(req->group, -errno, "wait for operation %llu: %s",
+						 (unsigned long long)req->handle,
+						 inc_strerror(errno)));
+	return complete_request(req, &wait.completion);
 }
 
 static int timed_out(struct inc_request *req, int timeout_ms)
@@ -198,7 +199,7 @@ int inc_set_timeout(struct inc_group *group, int timeout_ms)
 }
 
 /* A blocking operation has taken too long: it ends, and the group with it. */
-static int expired(struct inc_request *req, int timeout_ms)
+static int end_expired(struct inc_request *req, int timeout_ms)
 {
 	struct inc_group *group = req->group;
 	char text[ERRMSG_LEN - 64];
@@ -209,7 +210,7 @@ static int expired(struct inc_request *req, int timeout_ms)
 	/* It has its result after all, or the error that says which rank has ended the group. */
 	if (wait_for(req, -1, false) >= 0)
 		return req->result;
-	return ended(req, inc_fail(group, -ETIMEDOUT, "%s: the group has been ended", text));
+	return end_request(req, inc_fail(group, -ETIMEDOUT, "%s: the group has been ended", text));
 }
 
 void inc_wait_until(struct inc_request *req, int64_t deadline)
@@ -263,14 +264,14 @@ int inc_start(struct inc_request *req)
 		return inc_fail(req->group, -EBUSY,
 				"start: the request's operation %llu has not ended",
 				(unsigned long long)req->handle);
-	ret = begin(req, &op);
+	ret = begin_operation(req, &op);
 	if (ret)
 		return ret;
 	do
 		ret = ioctl(req->group->fd, INC_IOC_SUBMIT, &op);
 	while (ret < 0 && errno == EINTR);
 	if (ret < 0)
-		return ended(req, submit_failed(req->group, &req->submit, -errno));
+		return end_request(req, submit_failed(req->group, &req->submit, -errno));
 	req->handle = op.handle;
 	return 0;
 }
@@ -291,7 +292,7 @@ static int submit_and_wait(struct inc_request *req)
 	int limit = __atomic_load_n(&req->group->timeout_ms, __ATOMIC_RELAXED);
 	int64_t deadline = limit ? inc_now_ms() + limit : -1;
 	struct inc_submit_wait both = { .wait.timeout_ms = limit ? limit : -1 };
-	int ret = begin(req, &both.submit), err;
+	int ret = begin_operation(req, &both.submit), err;
 
 	if (ret)
 		return ret;
@@ -302,11 +303,11 @@ static int submit_and_wait(struct inc_request *req)
 	if (ret < 0 && (err == EINTR || err == ETIMEDOUT) && both.submit.handle) {
 		req->handle = both.submit.handle;
 		ret = err == EINTR ? wait_for(req, deadline, false) : -ETIMEDOUT;
-		return req->handle ? expired(req, limit) : ret;
+		return req->handle ? end_expired(req, limit) : ret;
 	}
 	if (ret < 0)
-		return ended(req, submit_failed(req->group, &req->submit, -err));
-	return completed(req, &both.wait.completion);
+		return end_request(req, submit_failed(req->group, &req->submit, -err));
+	return complete_request(req, &both.wait.completion);
 }
 
 int inc_collective(struct inc_group *group, const struct inc_args *args)

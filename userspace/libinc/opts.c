@@ -203,7 +203,7 @@ static int parse_order(const char *text, struct sockaddr_inc *addr)
 	return 0;
 }
 
-static int check(const struct sockaddr_inc *addr)
+static int check_addr(const struct sockaddr_inc *addr)
 {
 	if (!addr->sinc_size || addr->sinc_size > INC_MAX_RANKS)
 		return inc_fail(NULL, -EINVAL, "group %u: size %u: expected 1..%u",
@@ -260,5 +260,5 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 		ret = parse_order(order, addr);
 	if (!ret && parent && *parent)
 		ret = parse_parent(parent, addr);
-	return ret ? ret : check(addr);
+	return ret ? ret : check_addr(addr);
 }

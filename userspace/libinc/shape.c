@@ -86,14 +86,15 @@ static const unsigned int types_of_op[__INC_OP_MAX] = {
 	[INC_OP_MAXLOC] = PAIRS,
 };
 
-static bool in(unsigned int set, unsigned int type)
+static bool has_type(unsigned int set, unsigned int type)
 {
 	return type < __INC_TYPE_MAX && set & BIT(type);
 }
 
-static bool travels(unsigned int type, unsigned int wire)
+static bool travels_as(unsigned int type, unsigned int wire)
 {
-	return !wire || wire == type || (in(F32_OR_LESS, type) && in(F32_OR_LESS, wire)) ||
+	return !wire || wire == type ||
+	       (has_type(F32_OR_LESS, type) && has_type(F32_OR_LESS, wire)) ||
 	       (type == INC_TYPE_F64 && wire == INC_TYPE_F32);
 }
 
@@ -104,7 +105,7 @@ static bool avg_of_prefix(const struct inc_submit *op)
 
 static bool has_op(const struct inc_submit *op)
 {
-	return op->op < __INC_OP_MAX && in(types_of_op[op->op], op->type);
+	return op->op < __INC_OP_MAX && has_type(types_of_op[op->op], op->type);
 }
 
 /* Whether a type has an operation, and the collective too: there may still be no kernel for it. */
@@ -123,11 +124,11 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op)
 		snprintf(buf, len, "%s has no %s", type, reduce);
 	else if (avg_of_prefix(op))
 		snprintf(buf, len, "%s has no avg", inc_coll_name(op->coll));
-	else if (!travels(op->type, op->wire))
+	else if (!travels_as(op->type, op->wire))
 		snprintf(buf, len, "%s does not travel as %s", type,
 			 inc_type_name(op->wire) ?: "that");
 	else if (op->mode & INC_MODE_SATURATE &&
-		 !(op->op == INC_OP_SUM && in(SMALL_INTS, op->type)))
+		 !(op->op == INC_OP_SUM && has_type(SMALL_INTS, op->type)))
 		snprintf(buf, len, "saturating are only sums of i8, i16, u8 and u16");
 	else if (shape->reduces)
 		snprintf(buf, len, "no reduction kernel for %s %s here (inc caps show)", type,

@@ -182,7 +182,7 @@ static int check_all(const struct answer *answer, struct inc_group *group,
 	return ret;
 }
 
-static uint8_t byte(unsigned int number)
+static uint8_t to_byte(unsigned int number)
 {
 	return number < UINT8_MAX ? number : UINT8_MAX;
 }
@@ -191,7 +191,7 @@ int inc_why(struct inc_group *group, enum inc_coll coll, enum inc_type type, enu
 	    uint64_t count, char *buf, size_t len)
 {
 	const struct inc_submit what = {
-		.coll = byte(coll), .type = byte(type), .op = byte(op), .count = count,
+		.coll = to_byte(coll), .type = to_byte(type), .op = to_byte(op), .count = count,
 	};
 	struct answer answer = { .buf = buf, .len = buf ? len : 0 };
 	struct inc_parent_addr parent = { .family = 0 };

@@ -49,7 +49,7 @@ void incmpi_cannot_join(void)
 	atomic_store(&no_parent, true);
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -65,7 +65,7 @@ static uint64_t random_number(void)
 	if (getrandom(&n, sizeof(n), 0) == sizeof(n))
 		return n;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return mix(mix(now.tv_nsec) ^ now.tv_sec ^ (uint64_t)getpid() << 32);
+	return mix_bits(mix_bits(now.tv_nsec) ^ now.tv_sec ^ (uint64_t)getpid() << 32);
 }
 
 static uint64_t new_number(void)
@@ -75,7 +75,7 @@ static uint64_t new_number(void)
 
 	if (!atomic_load(&seed))
 		atomic_compare_exchange_strong(&seed, &none, random_number() | 1);
-	return mix(atomic_load(&seed) ^ mix(atomic_fetch_add(&chosen, 1)));
+	return mix_bits(atomic_load(&seed) ^ mix_bits(atomic_fetch_add(&chosen, 1)));
 }
 
 /* Equal at ranks whose bytes mean the same, and whose libraries understand each other. */
@@ -102,15 +102,15 @@ static int64_t host_id(void)
 	if (fd < 0 || read(fd, boot, sizeof(boot) - 1) < 32 || stat("/proc/self/ns/net", &ns))
 		id = random_number();
 	else
-		id = mix(ns.st_ino);
+		id = mix_bits(ns.st_ino);
 	if (fd >= 0)
 		close(fd);
 	for (const char *at = boot; *at; at++)
-		id = mix(id ^ (uint8_t)*at);
+		id = mix_bits(id ^ (uint8_t)*at);
 	return (int64_t)(id >> 1);
 }
 
-static bool verbose(const struct incmpi_settings *set)
+static bool is_verbose(const struct incmpi_settings *set)
 {
 	return set->mode == INCMPI_VERBOSE;
 }
@@ -196,7 +196,7 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 		c->why = INCMPI_WHY_LOCAL;
 	else if (!all[0])
 		c->why = INCMPI_WHY_NO_GROUP;
-	if (c->why == INCMPI_WHY_NO_GROUP && *why && verbose(own))
+	if (c->why == INCMPI_WHY_NO_GROUP && *why && is_verbose(own))
 		fprintf(stderr, "libinc-mpi: %s\n", why);
 	c->requests = all[6];
 	c->reports = all[7];
@@ -206,7 +206,7 @@ static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settin
 {
 	struct inc_info info = { .state = INC_STATE_CLOSED };
 
-	if (verbose(own))
+	if (is_verbose(own))
 		fprintf(stderr, "libinc-mpi: %s\n", inc_errmsg(c->group));
 	if (c->group)
 		inc_info(c->group, &info);
@@ -363,7 +363,7 @@ void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool
 	if (!c->why)
 		join_group(c, own);
 	incmpi_count(c->why ? INCMPI_COUNT_REFUSED : INCMPI_COUNT_GROUPS, 1);
-	if (!verbose(own) || c->rank)
+	if (!is_verbose(own) || c->rank)
 		return;
 	if (c->why)
 		fprintf(stderr, "libinc-mpi: communicator of %d ranks: MPI's own collectives: %s\n",

@@ -89,7 +89,7 @@ void coll_set_end(void)
 				   NULL, false);
 }
 
-static void begin(void)
+static void open_once(void)
 {
 	if (!pmpi_types_init() || !has_end)
 		incmpi_cannot_join();
@@ -104,7 +104,7 @@ bool coll_ready(void)
 	if (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE)) {
 		if (PMPI_Initialized(&flag) || !flag)
 			return false;
-		pthread_once(&once, begin);
+		pthread_once(&once, open_once);
 		__atomic_store_n(&has_begun, true, __ATOMIC_RELEASE);
 	}
 	/* before the first callback, at all ranks */

@@ -9,8 +9,8 @@
 
 #include "pmpi_call.h"
 
-static bool enter(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
-		  MPI_Request *request)
+static bool enter_call(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
+		       MPI_Request *request)
 {
 	if (!c)
 		return false;
@@ -86,8 +86,8 @@ static bool has_share(const struct incmpi_side *side, int i, const struct incmpi
 }
 
 /* One share, or shares of one count. */
-static void fill(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatype *handle,
-		 const void *buf, MPI_Count count, MPI_Datatype of)
+static void fill_side(struct incmpi_side *side, struct incmpi_type *type, MPI_Datatype *handle,
+		      const void *buf, MPI_Count count, MPI_Datatype of)
 {
 	side->buf = (void *)buf;
 	side->count = count > 0 ? (uint64_t)count : 0;
@@ -113,7 +113,7 @@ static void fill_shares(const struct pmpi_call *call, struct incmpi_side *side,
 
 static void fill_send(struct pmpi_call *call, const void *buf, MPI_Count count, MPI_Datatype type)
 {
-	fill(&call->mid.send, &call->send_type, &call->send_handle, buf, count, type);
+	fill_side(&call->mid.send, &call->send_type, &call->send_handle, buf, count, type);
 }
 
 static void in_place(struct incmpi_side *side, bool allowed)
@@ -138,7 +138,7 @@ static void fill_operand(struct pmpi_call *call, const void *send, void *recv, M
 
 static void fill_recv(struct pmpi_call *call, void *buf, MPI_Count count, MPI_Datatype type)
 {
-	fill(&call->mid.recv, &call->recv_type, &call->recv_handle, buf, count, type);
+	fill_side(&call->mid.recv, &call->recv_type, &call->recv_handle, buf, count, type);
 }
 
 static void fill_sendv(struct pmpi_call *call, const void *buf, struct incmpi_shares shares,
@@ -264,7 +264,7 @@ static void look_for_aliases(struct pmpi_call *call)
 }
 
 /* False: it is the MPI's. */
-static bool take(struct pmpi_call *call)
+static bool take_call(struct pmpi_call *call)
 {
 	int ret;
 
@@ -286,16 +286,16 @@ static bool take(struct pmpi_call *call)
 
 bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request)
 {
-	return enter(call, c, INCMPI_BARRIER, 0, request) && take(call);
+	return enter_call(call, c, INCMPI_BARRIER, 0, request) && take_call(call);
 }
 
 bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, MPI_Count count,
 		   MPI_Datatype type, int root, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_BCAST, root, request))
+	if (!enter_call(call, c, INCMPI_BCAST, root, request))
 		return false;
 	fill_recv(call, buf, count, type);
-	return take(call);
+	return take_call(call);
 }
 
 /* ---- Reductions ------------------------------------------------------------- */
@@ -323,21 +323,21 @@ bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_
 		       const void *send, void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 		       int root, MPI_Request *request)
 {
-	if (!enter(call, c, fn, root, request))
+	if (!enter_call(call, c, fn, root, request))
 		return false;
 	fill_operand(call, send, recv, count, type, op,
 		     fn != INCMPI_REDUCE || is_root(call));
 	fill_recv(call, recv, count, type);
 	if (!gets_result(call))
 		call->mid.recv.valid = call->mid.send.valid;
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 			    void *recv, struct incmpi_shares shares, MPI_Datatype type, MPI_Op op,
 			    MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_REDUCE_SCATTER, 0, request))
+	if (!enter_call(call, c, INCMPI_REDUCE_SCATTER, 0, request))
 		return false;
 	call->mid.op = pmpi_op_get(op);
 	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle,
@@ -347,18 +347,18 @@ bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const v
 	if (op == MPI_OP_NULL)
 		call->mid.send.valid = false;
 	fill_recv(call, recv, shares.counts ? incmpi_count_at(&shares, call->c->rank) : -1, type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 				  void *recv, MPI_Count count, MPI_Datatype type, MPI_Op op,
 				  MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
+	if (!enter_call(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
 		return false;
 	fill_operand(call, send, recv, count, type, op, true);
 	fill_recv(call, recv, count, type);
-	return take(call);
+	return take_call(call);
 }
 
 /* ---- Gather and scatter: the root's arguments for all shares count at the root only ---------- */
@@ -367,7 +367,7 @@ bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *sen
 		    MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
 		    MPI_Datatype recv_type, int root, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_GATHER, root, request))
+	if (!enter_call(call, c, INCMPI_GATHER, root, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, is_root(call));
@@ -375,7 +375,7 @@ bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *sen
 		fill_send(call, send, send_count, send_type);
 	if (is_root(call))
 		fill_recv(call, recv, recv_count, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
@@ -383,7 +383,7 @@ bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 		     struct incmpi_shares shares, MPI_Datatype recv_type, int root,
 		     MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_GATHERV, root, request))
+	if (!enter_call(call, c, INCMPI_GATHERV, root, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, is_root(call));
@@ -391,14 +391,14 @@ bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 		fill_send(call, send, send_count, send_type);
 	if (is_root(call))
 		fill_recvv(call, recv, shares, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 		     MPI_Count send_count, MPI_Datatype send_type, void *recv, MPI_Count recv_count,
 		     MPI_Datatype recv_type, int root, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_SCATTER, root, request))
+	if (!enter_call(call, c, INCMPI_SCATTER, root, request))
 		return false;
 	if (is_root(call))
 		fill_send(call, send, send_count, send_type);
@@ -406,14 +406,14 @@ bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 		in_place(&call->mid.recv, is_root(call));
 	else
 		fill_recv(call, recv, recv_count, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 		      struct incmpi_shares shares, MPI_Datatype send_type, void *recv,
 		      MPI_Count recv_count, MPI_Datatype recv_type, int root, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_SCATTERV, root, request))
+	if (!enter_call(call, c, INCMPI_SCATTERV, root, request))
 		return false;
 	if (is_root(call))
 		fill_sendv(call, send, shares, send_type);
@@ -421,7 +421,7 @@ bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *s
 		in_place(&call->mid.recv, is_root(call));
 	else
 		fill_recv(call, recv, recv_count, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 /* ---- Allgather and alltoall ---------------------------------------------------- */
@@ -430,42 +430,42 @@ bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn 
 		    const void *send, MPI_Count send_count, MPI_Datatype send_type, void *recv,
 		    MPI_Count recv_count, MPI_Datatype recv_type, MPI_Request *request)
 {
-	if (!enter(call, c, fn, 0, request))
+	if (!enter_call(call, c, fn, 0, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
 		fill_send(call, send, send_count, send_type);
 	fill_recv(call, recv, recv_count, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 			MPI_Count send_count, MPI_Datatype send_type, void *recv,
 			struct incmpi_shares shares, MPI_Datatype recv_type, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_ALLGATHERV, 0, request))
+	if (!enter_call(call, c, INCMPI_ALLGATHERV, 0, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
 		fill_send(call, send, send_count, send_type);
 	fill_recvv(call, recv, shares, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *send,
 		       struct incmpi_shares sent, MPI_Datatype send_type, void *recv,
 		       struct incmpi_shares got, MPI_Datatype recv_type, MPI_Request *request)
 {
-	if (!enter(call, c, INCMPI_ALLTOALLV, 0, request))
+	if (!enter_call(call, c, INCMPI_ALLTOALLV, 0, request))
 		return false;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
 		fill_sendv(call, send, sent, send_type);
 	fill_recvv(call, recv, got, recv_type);
-	return take(call);
+	return take_call(call);
 }
 
 /* ---- Alltoallw: a type for every share ------------------------------------------ */
@@ -499,7 +499,7 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 	bool taken;
 	size_t n;
 
-	if (!enter(call, c, INCMPI_ALLTOALLW, 0, NULL))
+	if (!enter_call(call, c, INCMPI_ALLTOALLW, 0, NULL))
 		return false;
 	call->one_type_array = send_types == recv_types;
 	n = (size_t)nr_ranks(call);
@@ -511,7 +511,7 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 		else
 			fill_typed(call, &call->mid.send, types, handles, send, sent, send_types);
 		fill_typed(call, &call->mid.recv, types + n, handles + n, recv, got, recv_types);
-		taken = take(call);
+		taken = take_call(call);
 	} else {
 		incmpi_comm_break(call->c->mid);
 		call->ret = pmpi_fail(call->c, -ENOMEM, "alltoallw: no memory for its types");

@@ -315,7 +315,7 @@ static bool agree_on(const struct incmpi_settings *set, bool seen)
 	return all[0];
 }
 
-static void begin(bool seen)
+static void begin_mpi(bool seen)
 {
 	struct incmpi_settings set;
 	int64_t able;
@@ -358,7 +358,7 @@ static void end_requests(void)
 }
 
 /* The program's last collectives have ended here; at other ranks too, before groups are left. */
-static void end(void)
+static void end_mpi(void)
 {
 	is_on = false;
 	PMPI_Barrier(MPI_COMM_WORLD);
@@ -377,7 +377,7 @@ static void end(void)
  * Fortran of Open MPI, mpi_f08 of MPICH, other tools and some programs begin and end by the names
  * PMPI_*: these are here too, the MPI's own are the next ones.
  */
-static int init(int *argc, char ***argv, bool seen)
+static int init_mpi(int *argc, char ***argv, bool seen)
 {
 	__typeof__(PMPI_Init) *next = dlsym(RTLD_NEXT, "PMPI_Init");
 	int ret;
@@ -386,7 +386,7 @@ static int init(int *argc, char ***argv, bool seen)
 	ret = next ? next(argc, argv) : MPI_ERR_INTERN;
 
 	if (ret == MPI_SUCCESS)
-		begin(seen);
+		begin_mpi(seen);
 	return ret;
 }
 
@@ -399,18 +399,18 @@ static int init_thread(int *argc, char ***argv, int required, int *provided, boo
 	ret = next ? next(argc, argv, required, provided) : MPI_ERR_INTERN;
 
 	if (ret == MPI_SUCCESS)
-		begin(seen);
+		begin_mpi(seen);
 	return ret;
 }
 
 int MPI_Init(int *argc, char ***argv)
 {
-	return init(argc, argv, true);
+	return init_mpi(argc, argv, true);
 }
 
 int PMPI_Init(int *argc, char ***argv)
 {
-	return init(argc, argv, false);
+	return init_mpi(argc, argv, false);
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
@@ -428,7 +428,7 @@ int PMPI_Finalize(void)
 	__typeof__(PMPI_Finalize) *next = dlsym(RTLD_NEXT, "PMPI_Finalize");
 
 	if (is_on)
-		end();
+		end_mpi();
 	return next ? next() : MPI_ERR_INTERN;
 }
 
@@ -436,6 +436,6 @@ int PMPI_Finalize(void)
 int MPI_Finalize(void)
 {
 	if (is_on)
-		end();
+		end_mpi();
 	return PMPI_Finalize();
 }

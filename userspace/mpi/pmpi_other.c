@@ -70,7 +70,7 @@ static bool is_first(void)
 }
 
 /* What the program has, as it is called, and which one that is; NULL: none that is known. */
-static void refuse(const struct mpi *mpi, const char *name)
+static void refuse_library(const struct mpi *mpi, const char *name)
 {
 	char dir[PATH_MAX];
 
@@ -153,7 +153,7 @@ void pmpi_refuse_other(void)
 		if (*c == '\t')
 			*c = ' ';
 	if (mpi != OWN)
-		refuse(mpi, version);
+		refuse_library(mpi, version);
 	if (any_has_other())
-		refuse(OTHER, OTHER->name);
+		refuse_library(OTHER, OTHER->name);
 }

@@ -10,7 +10,7 @@
 #define ALL_FNS		((1u << INCMPI_NR_FNS) - 1)
 #define MAX_BYTES	0x7fffffffULL	/* of one buffer, as MPI counts them */
 
-static void refuse(const char *name, const char *value, const char *expected)
+static void refuse_value(const char *name, const char *value, const char *expected)
 {
 	fprintf(stderr, "libinc-mpi: %s is \"%s\": expected %s; it is not used\n", name, value,
 		expected);
@@ -27,7 +27,7 @@ static uint64_t read_number(const char *name, uint64_t def, uint64_t max, const 
 	errno = 0;
 	n = strtoull(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno || n > max) {
-		refuse(name, text, expected);
+		refuse_value(name, text, expected);
 		return def;
 	}
 	return n;
@@ -52,7 +52,7 @@ static uint32_t read_fns(void)
 		len = strcspn(at, ",");
 		fn = incmpi_fn_parse(at, len);
 		if (fn < 0) {
-			refuse("INC_MPI_COLLS", text, "all, or names as allreduce,bcast,alltoallv");
+			refuse_value("INC_MPI_COLLS", text, "all, or names as allreduce,bcast,alltoallv");
 			return 0;
 		}
 		fns |= 1u << fn;
@@ -71,7 +71,7 @@ static enum incmpi_mode read_mode(void)
 		return INCMPI_OFF;
 	if (!strcmp(text, "verbose"))
 		return INCMPI_VERBOSE;
-	refuse("INC_MPI", text, "on, off or verbose");
+	refuse_value("INC_MPI", text, "on, off or verbose");
 	return INCMPI_ON;
 }
 

@@ -119,7 +119,7 @@ static ptrdiff_t share_at(const struct incmpi_side *side, int i)
 	return (ptrdiff_t)(before * (side->shares.displs && side->type_per_rank ? 1 : extent));
 }
 
-static unsigned int bit(enum incmpi_staged why)
+static unsigned int why_bit(enum incmpi_staged why)
 {
 	return 1u << why;
 }
@@ -140,9 +140,9 @@ static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_s
 		if (!incmpi_share_count(side, i))
 			continue;
 		if (type->pair)
-			why |= bit(INCMPI_STAGED_PAIRS);
+			why |= why_bit(INCMPI_STAGED_PAIRS);
 		else if (!type->dense || !side->buf || at < 0 || at > (ptrdiff_t)INC_MAX_COUNT)
-			why |= bit(INCMPI_STAGED_GAPS);
+			why |= why_bit(INCMPI_STAGED_GAPS);
 	}
 	return why;
 }
@@ -150,7 +150,7 @@ static unsigned int why_staged(const struct incmpi_op *op, const struct incmpi_s
 /* Memory that the kernel cannot have may be one that only MPI can read, as a device's. */
 static bool is_copied(const struct incmpi_op *op, const struct incmpi_type *type)
 {
-	return type->dense && !(op->not_given & bit(INCMPI_STAGED_MEMORY));
+	return type->dense && !(op->not_given & why_bit(INCMPI_STAGED_MEMORY));
 }
 
 static void fill_counts(struct incmpi_op *op, const struct incmpi_side *side, int shares,
@@ -163,7 +163,7 @@ static void fill_counts(struct incmpi_op *op, const struct incmpi_side *side, in
 	}
 }
 
-static uint64_t *array(struct incmpi_op *op, int which)
+static uint64_t *op_array(struct incmpi_op *op, int which)
 {
 	return op->counts + (size_t)which * op->comm->size;
 }
@@ -239,10 +239,10 @@ static int stage_send(struct incmpi_op *op)
 	op->staged |= why;
 	direct = !why;
 	if (op->counts && op->args.coll != INC_COLL_REDUCE_SCATTER && shares > 1) {
-		fill_counts(op, side, shares, direct, array(op, SEND_COUNTS),
-			    array(op, SEND_DISPLS));
-		op->args.send_counts = array(op, SEND_COUNTS);
-		op->args.send_displs = direct ? array(op, SEND_DISPLS) : NULL;
+		fill_counts(op, side, shares, direct, op_array(op, SEND_COUNTS),
+			    op_array(op, SEND_DISPLS));
+		op->args.send_counts = op_array(op, SEND_COUNTS);
+		op->args.send_displs = direct ? op_array(op, SEND_DISPLS) : NULL;
 	}
 	op->args.send = side->buf;
 	if (direct)
@@ -299,7 +299,7 @@ static int stage_recv_mem(struct incmpi_op *op, const struct incmpi_side *side, 
  * A rank's own share may have two sizes by the program's fault. INC takes the smaller one, as no
  * buffer is to be exceeded: that is another one than other ranks have, and the call fails at all.
  */
-static uint64_t smaller(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -307,10 +307,10 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 /* Of an allgatherv: of others that have counts, each side's are exchanged, and compared. */
 static void limit_own_share(struct incmpi_op *op)
 {
-	uint64_t *own = &array(op, RECV_COUNTS)[op->comm->rank];
+	uint64_t *own = &op_array(op, RECV_COUNTS)[op->comm->rank];
 
 	if (op->args.coll == INC_COLL_ALLGATHER && !op->call.send.in_place)
-		*own = smaller(*own, share_units(op, &op->call.send, 0));
+		*own = smaller_of(*own, share_units(op, &op->call.send, 0));
 }
 
 static int stage_recv(struct incmpi_op *op)
@@ -332,14 +332,14 @@ static int stage_recv(struct incmpi_op *op)
 	/* who gets nothing of a reduce-scatter gives all the same */
 	why = why_staged(op, &input, inputs);
 	if (keeps_operand(op))
-		why |= bit(INCMPI_STAGED_OPERAND);
+		why |= why_bit(INCMPI_STAGED_OPERAND);
 	op->staged |= why;
 	direct = !why;
 	if (op->counts && shares > 1) {
-		fill_counts(op, side, shares, direct, array(op, RECV_COUNTS),
-			    array(op, RECV_DISPLS));
-		op->args.recv_counts = array(op, RECV_COUNTS);
-		op->args.recv_displs = direct ? array(op, RECV_DISPLS) : NULL;
+		fill_counts(op, side, shares, direct, op_array(op, RECV_COUNTS),
+			    op_array(op, RECV_DISPLS));
+		op->args.recv_counts = op_array(op, RECV_COUNTS);
+		op->args.recv_displs = direct ? op_array(op, RECV_DISPLS) : NULL;
 		limit_own_share(op);
 	}
 	op->args.recv = side->buf;
@@ -354,7 +354,7 @@ static uint64_t smaller_share(const struct incmpi_op *op)
 		return share_units(op, &call->recv, 0);
 	if (call->recv.in_place)
 		return share_units(op, &call->send, 0);
-	return smaller(share_units(op, &call->send, 0), share_units(op, &call->recv, 0));
+	return smaller_of(share_units(op, &call->send, 0), share_units(op, &call->recv, 0));
 }
 
 /* The number of elements that libinc wants to know beside the shares' counts. */
@@ -390,9 +390,9 @@ static int stage_counts(struct incmpi_op *op)
 	if (!op->counts)
 		return -ENOMEM;
 	if (op->args.coll == INC_COLL_REDUCE_SCATTER) {
-		fill_counts(op, &op->call.send, op->comm->size, false, array(op, RECV_COUNTS),
+		fill_counts(op, &op->call.send, op->comm->size, false, op_array(op, RECV_COUNTS),
 			    NULL);
-		op->args.recv_counts = array(op, RECV_COUNTS);
+		op->args.recv_counts = op_array(op, RECV_COUNTS);
 	}
 	return 0;
 }
@@ -440,7 +440,7 @@ static uint64_t wrong_own(const struct incmpi_op *op)
 
 static int stage_refusal(struct incmpi_op *op)
 {
-	uint64_t *send = array(op, SEND_COUNTS), *recv = array(op, RECV_COUNTS);
+	uint64_t *send = op_array(op, SEND_COUNTS), *recv = op_array(op, RECV_COUNTS);
 	bool pairs = op->args.coll == INC_COLL_ALLTOALL;
 	int size = op->comm->size;
 
@@ -512,14 +512,14 @@ int incmpi_stage_again(struct incmpi_op *op, enum incmpi_staged why)
 {
 	incmpi_stage_free(op);
 	memset(&op->args, 0, sizeof(op->args));
-	op->not_given = bit(why);
+	op->not_given = why_bit(why);
 	return incmpi_stage(op);
 }
 
 void incmpi_count_staged(const struct incmpi_op *op)
 {
 	for (int i = 0; i < INCMPI_NR_STAGED; i++)
-		if (op->staged & bit(i))
+		if (op->staged & why_bit(i))
 			incmpi_count(INCMPI_COUNT_STAGED + i, 1);
 }
 

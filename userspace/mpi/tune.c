@@ -59,7 +59,7 @@ struct reader {
 };
 
 __attribute__((__format__(__printf__, 2, 3)))
-static bool refuse(const struct reader *r, const char *fmt, ...)
+static bool refuse_line(const struct reader *r, const char *fmt, ...)
 {
 	int len = snprintf(r->why, r->room, "%s:%u: ", r->path, r->line);
 	va_list args;
@@ -108,8 +108,8 @@ static bool read_function(const struct reader *r, const char *text, struct incmp
 	int fn = incmpi_fn_parse(text, strlen(text));
 
 	if (fn < 0)
-		return refuse(r, "\"%s\": expected a function as allreduce, bcast or alltoallv",
-			      text);
+		return refuse_line(r, "\"%s\": expected a function as allreduce, bcast or alltoallv",
+				   text);
 	line->fn = (uint16_t)fn;
 	return true;
 }
@@ -121,11 +121,11 @@ static bool read_class(const struct reader *r, const char *text, struct incmpi_t
 	for (i = 0; i < INCMPI_NR_CLASSES && strcmp(class_names[i], text); i++)
 		;
 	if (i == INCMPI_NR_CLASSES)
-		return refuse(r, "type \"%s\": expected any, integer, float, complex, logical or pair",
-			      text);
+		return refuse_line(r, "type \"%s\": expected any, integer, float, complex, logical or pair",
+				   text);
 	if (i != INCMPI_CLASS_ANY && !incmpi_fn_reduces(line->fn))
-		return refuse(r, "type \"%s\": expected any, %s reduces nothing", text,
-			      incmpi_fn_name(line->fn));
+		return refuse_line(r, "type \"%s\": expected any, %s reduces nothing", text,
+				   incmpi_fn_name(line->fn));
 	line->class = (uint8_t)i;
 	return true;
 }
@@ -135,8 +135,8 @@ static bool read_ranks(const struct reader *r, const char *text, struct incmpi_t
 	uint64_t from, to;
 
 	if (!incmpi_tune_range(text, INC_MAX_RANKS, &from, &to))
-		return refuse(r, "ranks \"%s\": expected any, N, N-M or N-, of at most %d", text,
-			      INC_MAX_RANKS);
+		return refuse_line(r, "ranks \"%s\": expected any, N, N-M or N-, of at most %d",
+				   text, INC_MAX_RANKS);
 	line->ranks_from = (uint32_t)from;
 	line->ranks_to = (uint32_t)to;
 	return true;
@@ -145,14 +145,14 @@ static bool read_ranks(const struct reader *r, const char *text, struct incmpi_t
 static bool read_bytes(const struct reader *r, const char *text, struct incmpi_tune_line *line)
 {
 	if (!incmpi_tune_range(text, UINT64_MAX, &line->from, &line->to))
-		return refuse(r, "bytes \"%s\": expected any, N, N-M or N-", text);
+		return refuse_line(r, "bytes \"%s\": expected any, N, N-M or N-", text);
 	if (!strcmp(text, "any"))
 		return true;
 	if (line->fn == INCMPI_BARRIER)
-		return refuse(r, "bytes \"%s\": expected any, a barrier has none", text);
+		return refuse_line(r, "bytes \"%s\": expected any, a barrier has none", text);
 	if (incmpi_has_unknown_shares(line->fn))
-		return refuse(r, "bytes \"%s\": expected any, no rank knows those of all others in %s",
-			      text, incmpi_fn_name(line->fn));
+		return refuse_line(r, "bytes \"%s\": expected any, no rank knows those of all others in %s",
+				   text, incmpi_fn_name(line->fn));
 	return true;
 }
 
@@ -160,7 +160,7 @@ static bool read_who(const struct reader *r, const char *text, struct incmpi_tun
 {
 	line->by_inc = !strcmp(text, "inc");
 	if (!line->by_inc && strcmp(text, "mpi"))
-		return refuse(r, "\"%s\": expected inc or mpi", text);
+		return refuse_line(r, "\"%s\": expected inc or mpi", text);
 	return true;
 }
 
@@ -170,11 +170,11 @@ static bool read_time(const struct reader *r, const char *text, uint64_t *ns)
 
 	if (read_number(text, MAX_NS, ns, &end) && !*end && *ns)
 		return true;
-	return refuse(r, "time \"%s\": expected 1 to %llu nanoseconds", text, MAX_NS);
+	return refuse_line(r, "time \"%s\": expected 1 to %llu nanoseconds", text, MAX_NS);
 }
 
 /* Splits @text; how many fields there are, NR_FIELDS + 1: too many. */
-static int split(char *text, char *fields[NR_FIELDS])
+static int split_fields(char *text, char *fields[NR_FIELDS])
 {
 	char *state, *word;
 	int n = 0;
@@ -193,14 +193,14 @@ static bool read_line(const struct reader *r, char *text, struct incmpi_tune_lin
 		      bool *is_line)
 {
 	char *fields[NR_FIELDS];
-	int n = split(text, fields);
+	int n = split_fields(text, fields);
 
 	memset(line, 0, sizeof(*line));
 	*is_line = n;
 	if (!n)
 		return true;
 	if (n != 5 && n != 7)
-		return refuse(r, "expected FUNCTION TYPE RANKS BYTES inc|mpi, and two times or none");
+		return refuse_line(r, "expected FUNCTION TYPE RANKS BYTES inc|mpi, and two times or none");
 	return read_function(r, fields[0], line) && read_class(r, fields[1], line) &&
 	       read_ranks(r, fields[2], line) && read_bytes(r, fields[3], line) &&
 	       read_who(r, fields[4], line) &&
@@ -219,7 +219,8 @@ static int read_lines(struct reader *r, FILE *file, struct incmpi_tune_line *lin
 		struct incmpi_tune_line line;
 
 		if (!strchr(text, '\n') && !feof(file)) {
-			refuse(r, "expected text, at most %d characters in a line", LINE_LEN - 2);
+			refuse_line(r, "expected text, at most %d characters in a line",
+				    LINE_LEN - 2);
 			return -1;
 		}
 		if (!read_line(r, text, &line, &is_line))
@@ -227,7 +228,7 @@ static int read_lines(struct reader *r, FILE *file, struct incmpi_tune_line *lin
 		if (!is_line)
 			continue;
 		if (nr == INCMPI_TUNE_LINES) {
-			refuse(r, "expected at most %d lines", INCMPI_TUNE_LINES);
+			refuse_line(r, "expected at most %d lines", INCMPI_TUNE_LINES);
 			return -1;
 		}
 		lines[nr++] = line;

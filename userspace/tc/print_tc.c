@@ -12,7 +12,7 @@ bool out_is_json(void)
 	return is_json_context();
 }
 
-static struct json_writer *member(const char *key)
+static struct json_writer *put_key(const char *key)
 {
 	if (key)
 		jsonw_name(get_json_writer(), key);
@@ -22,7 +22,7 @@ static struct json_writer *member(const char *key)
 void out_open(const char *key)
 {
 	if (out_is_json())
-		jsonw_start_object(member(key));
+		jsonw_start_object(put_key(key));
 }
 
 void out_close(void)
@@ -34,7 +34,7 @@ void out_close(void)
 void out_open_list(const char *key)
 {
 	if (out_is_json())
-		jsonw_start_array(member(key));
+		jsonw_start_array(put_key(key));
 }
 
 void out_close_list(void)
@@ -46,7 +46,7 @@ void out_close_list(void)
 void out_num(const char *key, const char *fmt, uint64_t value, enum unit unit)
 {
 	if (out_is_json() && key)
-		jsonw_u64(member(key), value);
+		jsonw_u64(put_key(key), value);
 	else if (!out_is_json() && fmt)
 		text_num(fmt, value, unit);
 }

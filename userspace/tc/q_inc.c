@@ -21,7 +21,7 @@
 struct options options;
 
 /* What "tc -V" of this very program says, without the newline; empty: nothing. */
-static void running(char *text, size_t size)
+static void print_running(char *text, size_t size)
 {
 	int fd[2], len = 0;
 	char path[4096];
@@ -52,14 +52,14 @@ static void running(char *text, size_t size)
 }
 
 /* Is this the tc that the plugin was built for? If not, says so, once. */
-static bool fits(void)
+static bool abi_fits(void)
 {
 	static int known;	/* 1: yes, -1: no */
 	char text[256];
 
 	if (known)
 		return known > 0;
-	running(text, sizeof(text));
+	print_running(text, sizeof(text));
 	known = strcmp(text, Q_INC_FOR) ? -1 : 1;
 	if (known < 0)
 		fprintf(stderr,
@@ -68,19 +68,20 @@ static bool fits(void)
 	return known > 0;
 }
 
-static void explain(void)
+static void print_usage(void)
 {
 	fputs("Usage: ... inc [ share PERCENT ] [ control PERCENT ] [ limit PACKETS ] [ port PORT ] [ target USECS ]\n"
 	      "               [ rate { RATE | measured } ] [ weight { GROUP:WEIGHT[,...] | none } ]\n",
 	      stderr);
 }
 
-static bool put(void *msg, int type, const void *data, int len)
+static bool put_attr(void *msg, int type, const void *data, int len)
 {
 	return !addattr_l(msg, MAX_REQUEST, type, data, len);
 }
 
-static int parse(struct qdisc_util *qu, int argc, char **argv, struct nlmsghdr *n, const char *dev)
+static int parse_options(struct qdisc_util *qu, int argc, char **argv, struct nlmsghdr *n,
+			 const char *dev)
 {
 	struct arg args[QDISC_OPTIONS + 1];
 	size_t begin = NLMSG_ALIGN(n->nlmsg_len);
@@ -88,15 +89,15 @@ static int parse(struct qdisc_util *qu, int argc, char **argv, struct nlmsghdr *
 
 	(void)qu;
 	(void)dev;
-	if (!fits())
+	if (!abi_fits())
 		return -1;
 	if (argc && !strcmp(argv[0], "help")) {
-		explain();
+		print_usage();
 		return -1;
 	}
 	memcpy(args, qdisc_option_args, sizeof(args));
 	if (args_parse(args, argc, argv) || addattr_l(n, MAX_REQUEST, TCA_OPTIONS, NULL, 0) ||
-	    qdisc_put_options(args, n, put))
+	    qdisc_put_options(args, n, put_attr))
 		return -1;
 	nest = (struct rtattr *)((char *)n + begin);
 	nest->rta_len = (unsigned short)(NLMSG_ALIGN(n->nlmsg_len) - begin);
@@ -108,7 +109,7 @@ static int print_options(struct qdisc_util *qu, FILE *f, struct rtattr *opt)
 {
 	(void)qu;
 	(void)f;
-	if (opt && fits())
+	if (opt && abi_fits())
 		qdisc_show_options((struct nlattr *)opt);
 	return 0;
 }
@@ -130,7 +131,7 @@ static int print_statistics(struct qdisc_util *qu, FILE *f, struct rtattr *xstat
 
 	(void)qu;
 	(void)f;
-	if (!attr || !fits())
+	if (!attr || !abi_fits())
 		return 0;
 	if (nla_len(attr) == (int)sizeof(struct tc_inc_group_xstats))
 		print_group(attr);
@@ -144,7 +145,7 @@ extern struct qdisc_util inc_qdisc_util __attribute__((visibility("default")));
 
 struct qdisc_util inc_qdisc_util = {
 	.id = "inc",
-	.parse_qopt = parse,
+	.parse_qopt = parse_options,
 	.print_qopt = print_options,
 	.print_xstats = print_statistics,
 };

@@ -53,7 +53,7 @@ bool is_average(const Op &op)
 	return static_cast<Op::RedOpType>(op) == Op::AVG;
 }
 
-void divide(at::Tensor tensor, int by)
+void divide_by(at::Tensor tensor, int by)
 {
 	at::NoGradGuard no_grad;
 
@@ -63,14 +63,14 @@ void divide(at::Tensor tensor, int by)
 		tensor.div_(by);
 }
 
-/* How many elements it has in flat(). */
+/* How many elements it has in flat_tensor(). */
 int64_t flat_count(const at::Tensor &tensor)
 {
 	return tensor.is_complex() ? 2 * tensor.numel() : tensor.numel();
 }
 
 /* One flat tensor of all elements, of a type that Gloo has; a complex one is two of them. */
-at::Tensor flat(ForGloo &use, const Tensors &tensors)
+at::Tensor flat_tensor(ForGloo &use, const Tensors &tensors)
 {
 	at::NoGradGuard no_grad;
 	Tensors parts;
@@ -80,7 +80,7 @@ at::Tensor flat(ForGloo &use, const Tensors &tensors)
 	return at::cat(parts);
 }
 
-/* Shares of @memory, which is as flat() makes it, go to @tensors, in their order. */
+/* Shares of @memory, which is as flat_tensor() makes it, go to @tensors, in their order. */
 void share_out(const at::Tensor &memory, const Tensors &tensors)
 {
 	at::NoGradGuard no_grad;
@@ -110,7 +110,7 @@ WorkPtr IncGroup::gloo_allreduce(Base &gloo, Tensors &tensors, const Op &op, mil
 	if (is_average(op)) {
 		use.then([all, size] {
 			for (const at::Tensor &tensor : all)
-				divide(tensor, size);
+				divide_by(tensor, size);
 		});
 	}
 	return use.finish(gloo.allreduce(all, opts), tensors);
@@ -122,7 +122,7 @@ WorkPtr IncGroup::gloo_allreduce_coalesced(Base &gloo, const Tensors &tensors,
 {
 	c10d::AllreduceOptions all_opts = opts;
 	ForGloo use;
-	Tensors all{ flat(use, tensors) };
+	Tensors all{ flat_tensor(use, tensors) };
 	bool average = is_average(opts.reduceOp);
 	int size = getSize();
 	at::Tensor sums = all[0];
@@ -130,7 +130,7 @@ WorkPtr IncGroup::gloo_allreduce_coalesced(Base &gloo, const Tensors &tensors,
 	all_opts.reduceOp = gloo_op(opts.reduceOp, tensors[0].scalar_type());
 	use.then([sums, tensors, average, size] {
 		if (average)
-			divide(sums, size);
+			divide_by(sums, size);
 		share_out(sums, tensors);
 	});
 	return use.finish(gloo.allreduce(all, all_opts), tensors);
@@ -148,7 +148,7 @@ WorkPtr IncGroup::gloo_reduce(Base &gloo, Tensors &tensors, const c10d::ReduceOp
 	if (is_average(opts.reduceOp) && opts.rootRank == getRank()) {
 		use.then([all, size] {
 			for (const at::Tensor &tensor : all)
-				divide(tensor, size);
+				divide_by(tensor, size);
 		});
 	}
 	return use.finish(gloo.reduce(all, all_opts), tensors);
@@ -159,7 +159,7 @@ WorkPtr IncGroup::gloo_scatter_sums(Base &gloo, at::Tensor &output, const Tensor
 {
 	c10d::AllreduceOptions all_opts;
 	ForGloo use;
-	Tensors all{ flat(use, inputs) };
+	Tensors all{ flat_tensor(use, inputs) };
 	int64_t count = flat_count(output), at = count * getRank();
 	bool average = is_average(opts.reduceOp);
 	int size = getSize();
@@ -171,7 +171,7 @@ WorkPtr IncGroup::gloo_scatter_sums(Base &gloo, at::Tensor &output, const Tensor
 		at::Tensor own = sums.narrow(0, at, count);
 
 		if (average)
-			divide(own, size);
+			divide_by(own, size);
 		share_out(own, { to });
 	});
 	return use.finish(gloo.allreduce(all, all_opts), { output });
@@ -182,7 +182,7 @@ WorkPtr IncGroup::gloo_alltoall(Base &gloo, Tensors &outputs, Tensors &inputs,
 {
 	std::vector<int64_t> from_sizes, to_sizes;
 	ForGloo use;
-	at::Tensor from = flat(use, inputs), to = flat(use, outputs);
+	at::Tensor from = flat_tensor(use, inputs), to = flat_tensor(use, outputs);
 	Tensors all = outputs;
 
 	for (const at::Tensor &tensor : inputs)

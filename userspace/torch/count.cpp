@@ -16,12 +16,12 @@ const char *const event_names[] = {
 	"groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads"
 };
 
-unsigned long long number(const std::atomic<uint64_t> &counter)
+unsigned long long counter_value(const std::atomic<uint64_t> &counter)
 {
 	return counter.load(std::memory_order_relaxed);
 }
 
-void add(std::atomic<uint64_t> &counter, uint64_t n)
+void add_to(std::atomic<uint64_t> &counter, uint64_t n)
 {
 	counter.fetch_add(n, std::memory_order_relaxed);
 }
@@ -61,8 +61,8 @@ Counts &Counts::process()
 
 void Counts::count(std::array<Counter, nr_fns> Counts::*what, Fn fn, uint64_t n)
 {
-	add((this->*what)[static_cast<int>(fn)], n);
-	add((process().*what)[static_cast<int>(fn)], n);
+	add_to((this->*what)[static_cast<int>(fn)], n);
+	add_to((process().*what)[static_cast<int>(fn)], n);
 }
 
 void Counts::done(Fn fn, uint64_t bytes)
@@ -74,14 +74,14 @@ void Counts::done(Fn fn, uint64_t bytes)
 void Counts::delegated(Fn fn, Why why)
 {
 	count(&Counts::by_gloo_, fn, 1);
-	add(whys_[static_cast<int>(why)], 1);
-	add(process().whys_[static_cast<int>(why)], 1);
+	add_to(whys_[static_cast<int>(why)], 1);
+	add_to(process().whys_[static_cast<int>(why)], 1);
 }
 
 void Counts::event(Event what)
 {
-	add(events_[static_cast<int>(what)], 1);
-	add(process().events_[static_cast<int>(what)], 1);
+	add_to(events_[static_cast<int>(what)], 1);
+	add_to(process().events_[static_cast<int>(what)], 1);
 }
 
 std::map<std::string, uint64_t> Counts::all() const
@@ -89,14 +89,14 @@ std::map<std::string, uint64_t> Counts::all() const
 	std::map<std::string, uint64_t> all;
 
 	for (int i = 0; i < nr_fns; i++) {
-		all[fn_names[i]] = number(calls_[i]);
-		all[std::string(fn_names[i]) + ".bytes"] = number(bytes_[i]);
-		all[std::string("gloo.") + fn_names[i]] = number(by_gloo_[i]);
+		all[fn_names[i]] = counter_value(calls_[i]);
+		all[std::string(fn_names[i]) + ".bytes"] = counter_value(bytes_[i]);
+		all[std::string("gloo.") + fn_names[i]] = counter_value(by_gloo_[i]);
 	}
 	for (int i = 1; i < nr_whys; i++)
-		all[std::string("why.") + why_keys[i]] = number(whys_[i]);
+		all[std::string("why.") + why_keys[i]] = counter_value(whys_[i]);
 	for (int i = 0; i < static_cast<int>(Event::nr); i++)
-		all[event_names[i]] = number(events_[i]);
+		all[event_names[i]] = counter_value(events_[i]);
 	return all;
 }
 
@@ -104,19 +104,19 @@ void Counts::report(FILE *out, int ranks) const
 {
 	fprintf(out, "libinc-torch: a group of %d ranks, as rank 0 has seen it\n", ranks);
 	for (int i = 0; i < nr_fns; i++)
-		if (number(calls_[i]))
+		if (counter_value(calls_[i]))
 			fprintf(out, "libinc-torch: by INC: %s: %llu calls, %llu bytes\n",
-				fn_names[i], number(calls_[i]), number(bytes_[i]));
+				fn_names[i], counter_value(calls_[i]), counter_value(bytes_[i]));
 	for (int i = 1; i < nr_whys; i++)
-		if (number(whys_[i]))
+		if (counter_value(whys_[i]))
 			fprintf(out, "libinc-torch: by Gloo: %s (%s): %llu calls\n", why_keys[i],
-				why_texts[i], number(whys_[i]));
+				why_texts[i], counter_value(whys_[i]));
 	fprintf(out, "libinc-torch: operations failed %llu, staged %llu, "
 		"as the kernel cannot pin a tensor %llu, empty %llu\n",
-		number(events_[static_cast<int>(Event::errors)]),
-		number(events_[static_cast<int>(Event::staged)]),
-		number(events_[static_cast<int>(Event::staged_memory)]),
-		number(events_[static_cast<int>(Event::empty)]));
+		counter_value(events_[static_cast<int>(Event::errors)]),
+		counter_value(events_[static_cast<int>(Event::staged)]),
+		counter_value(events_[static_cast<int>(Event::staged_memory)]),
+		counter_value(events_[static_cast<int>(Event::empty)]));
 }
 
 } // namespace inctorch

@@ -32,8 +32,8 @@ GlooMaker gloo_maker(py::object make)
 	};
 }
 
-BasePtr create(const StorePtr &store, int rank, int size, milliseconds timeout,
-	       const Overrides &options, py::object make_gloo)
+BasePtr create_backend(const StorePtr &store, int rank, int size, milliseconds timeout,
+		       const Overrides &options, py::object make_gloo)
 {
 	GlooMaker maker = gloo_maker(std::move(make_gloo));
 	py::gil_scoped_release no_gil;
@@ -79,7 +79,7 @@ PYBIND11_MODULE(_c10d, module)
 	module.doc() = "The backend \"inc\" of torch.distributed: see inc_torch";
 	check_signals = look_at_signals;
 	without_gil = release_gil;
-	module.def("create", &create);
+	module.def("create", &create_backend);
 	module.def("abort", [](const BasePtr &base) { as_ours(base).abort_all(); },
 		   py::call_guard<py::gil_scoped_release>());
 	module.def("end_all", &end_all, py::call_guard<py::gil_scoped_release>());

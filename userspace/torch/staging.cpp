@@ -30,17 +30,17 @@ bool is_one_piece(const Tensors &tensors)
 }
 
 /* Tensors that are not plain are copied, whatever they share. */
-bool overlap(const at::Tensor &a, const at::Tensor &b)
+bool do_overlap(const at::Tensor &a, const at::Tensor &b)
 {
 	return is_plain(a) && is_plain(b) && begin_of(a) < begin_of(b) + b.nbytes() &&
 	       begin_of(b) < begin_of(a) + a.nbytes();
 }
 
-bool overlap(const Tensors &tensors, const Tensors &written)
+bool do_overlap(const Tensors &tensors, const Tensors &written)
 {
 	for (const at::Tensor &a : tensors)
 		for (const at::Tensor &b : written)
-			if (overlap(a, b))
+			if (do_overlap(a, b))
 				return true;
 	return false;
 }
@@ -109,7 +109,7 @@ at::Tensor Staging::copy(const Tensors &tensors, bool load, bool store)
 
 void *Staging::place(const Tensors &tensors, Use use, const Tensors &written)
 {
-	if (is_one_piece(tensors) && !overlap(tensors, written)) {
+	if (is_one_piece(tensors) && !do_overlap(tensors, written)) {
 		direct_.push_back({ first_byte(tensors), tensors, use != read });
 		return direct_.back().at;
 	}

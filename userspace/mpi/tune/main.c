@@ -134,7 +134,7 @@ static bool parse_option(int option)
 	}
 }
 
-static bool parse(int argc, char **argv)
+static bool parse_options(int argc, char **argv)
 {
 	int option;
 
@@ -246,14 +246,14 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *values, int n)
+static double median_of(double *values, int n)
 {
 	qsort(values, (size_t)n, sizeof(*values), compare_doubles);
 	return n & 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* In turns, so that what else the machines do meets both. */
-static bool measure(const struct tune_call *call, struct measure *m)
+static bool measure_call(const struct tune_call *call, struct measure *m)
 {
 	static double inc[MAX_ROUNDS], mpi[MAX_ROUNDS];
 	int calls;
@@ -268,12 +268,12 @@ static bool measure(const struct tune_call *call, struct measure *m)
 			mpi[i] = run_calls(call, false, calls);
 	}
 	m->bytes = tune_call_bytes(call);
-	m->inc = median(inc, options.rounds);
-	m->mpi = median(mpi, options.rounds);
+	m->inc = median_of(inc, options.rounds);
+	m->mpi = median_of(mpi, options.rounds);
 	return true;
 }
 
-static void progress(const struct tune_call *call, const struct measure *m)
+static void print_progress(const struct tune_call *call, const struct measure *m)
 {
 	static unsigned int done;
 	const char *name = incmpi_fn_name(call->fn);
@@ -304,7 +304,7 @@ static void put_header(void)
 		ways.size, version);
 }
 
-static unsigned long long nanoseconds(double seconds)
+static unsigned long long to_ns(double seconds)
 {
 	double ns = seconds * 1e9;
 
@@ -312,7 +312,7 @@ static unsigned long long nanoseconds(double seconds)
 }
 
 /* Half-way between two sizes whose ratio is what matters. */
-static size_t between(size_t a, size_t b)
+static size_t half_way(size_t a, size_t b)
 {
 	return (size_t)sqrt((double)a * (double)b);
 }
@@ -323,7 +323,7 @@ static void put_measures(const struct tune_call *call, const struct measure *m, 
 
 	snprintf(ranks, sizeof(ranks), "%d", ways.size);
 	for (int i = 0; i < n; i++) {
-		size_t from = i ? between(m[i - 1].bytes, m[i].bytes) + 1 : 0;
+		size_t from = i ? half_way(m[i - 1].bytes, m[i].bytes) + 1 : 0;
 
 		if (call->fn == INCMPI_BARRIER)
 			snprintf(bytes, sizeof(bytes), "any");
@@ -331,11 +331,11 @@ static void put_measures(const struct tune_call *call, const struct measure *m, 
 			snprintf(bytes, sizeof(bytes), "%zu-", from);
 		else
 			snprintf(bytes, sizeof(bytes), "%zu-%zu", from,
-				 between(m[i].bytes, m[i + 1].bytes));
+				 half_way(m[i].bytes, m[i + 1].bytes));
 		fprintf(table, "%-20s %-7s %-5s %-15s %s %9llu %9llu\n", incmpi_fn_name(call->fn),
 			incmpi_class_name(call->element->class), options.ranks ?: ranks, bytes,
-			m[i].inc < m[i].mpi ? "inc" : "mpi", nanoseconds(m[i].inc),
-			nanoseconds(m[i].mpi));
+			m[i].inc < m[i].mpi ? "inc" : "mpi", to_ns(m[i].inc),
+			to_ns(m[i].mpi));
 	}
 }
 
@@ -353,8 +353,8 @@ static void tune_function(struct tune_call *call)
 		if (n && tune_call_bytes(call) == last)
 			continue;
 		last = tune_call_bytes(call);
-		measured = measure(call, &m[n]);
-		progress(call, measured ? &m[n] : NULL);
+		measured = measure_call(call, &m[n]);
+		print_progress(call, measured ? &m[n] : NULL);
 		n += measured;
 		if (call->fn == INCMPI_BARRIER)
 			break;
@@ -432,7 +432,7 @@ static bool close_table(const char *path)
 int main(int argc, char **argv)
 {
 	struct tune_call call = { 0 };
-	bool parsed = parse(argc, argv);
+	bool parsed = parse_options(argc, argv);
 	char path[4096] = "stdout";
 
 	/* What is measured is not to be chosen by a table. */
