@@ -21,9 +21,9 @@ reduce() {
 	run_ranks 4 inc-allreduce --count "$COUNT" --iters "$1" --seed "$SEED"
 }
 
-# whole NETNS: three quarters as many buffers as packets at most; where super-packets are taken
-# apart there are as many.
-# A slow machine sends small super-packets: 500 us of its rate
+# whole NETNS: half as many buffers as packets at most; where super-packets are taken apart there are
+# as many. A slow machine sends small super-packets, 500 us of its rate: 3.1 packets in a buffer were
+# seen on one with eight times the work that it can do
 whole() {
 	local packets skbs
 
@@ -31,7 +31,7 @@ whole() {
 	skbs=$(counter "$1" rx_skbs)
 	expect "$1: packets received" "$packets" -gt 1000 &&
 		expect "$1: buffers that $packets packets came in" \
-			"$skbs" -lt "$((packets * 3 / 4))"
+			"$skbs" -lt "$((packets / 2))"
 }
 
 single() {

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Ranks that disagree, die, are killed or cut off, close their sockets in mid-operation, whose links
-# lose all that is
-# long: the others are told who it was, in time, and nobody hangs.
+# lose all that is long: the others are told who it was, in time, and nobody hangs.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -48,7 +47,7 @@ exits_without_leaving() {
 	wait_rank 0 1 && wait_rank 2 1 && says 0 "rank 1" && says 2 "rank 1"
 }
 
-# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s by default
+# The link goes away: no packet, no goodbye. The others have ended within `dead`, 2 s in these tests
 # (its exact meaning is in unit/test_group_end.c), and six more, for the programs to end and for a
 # machine that is busy.
 cut_off() {

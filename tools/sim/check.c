@@ -382,6 +382,11 @@ void check_held(const struct node *n)
 			 (unsigned long long)sim->plan.hold_limit);
 }
 
+static bool is_of_node(enum fault fault)
+{
+	return fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED;
+}
+
 /* In this round a node has forgotten the group: no other says that it does not know it. */
 static bool node_forgot(const struct sim *sim)
 {
@@ -394,6 +399,60 @@ static bool node_forgot(const struct sim *sim)
 	return r->fault == FAULT_NODE_FORGETS || r->fault == FAULT_NODE_REMOVED;
 }
 
+/* In this round this has happened, or was to happen, to the rank: it seemed to be dead. */
+static bool was_cut_off(const struct sim *sim, u32 rank)
+{
+	const struct trouble *t = sim->plan.round[sim->round].trouble;
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (t[i].kind == TROUBLE_NET ||
+		    ((t[i].kind == TROUBLE_CUT || t[i].kind == TROUBLE_LINK) && t[i].host == rank))
+			return true;
+	return false;
+}
+
+/* Has the rank ended, by itself or for another reason than that others take it for dead? */
+static bool ended_otherwise(const struct host *h)
+{
+	const struct netinc_error *e = &h->ep.error;
+
+	return h->ep.state == INC_STATE_CLOSED || e->code != INC_ERR_RANK_DEAD ||
+	       e->rank[0] != h->rank;
+}
+
+/*
+ * Has the rank been silent, lost or cut off, so that a node may have taken it for dead? At the edge
+ * @h itself is one, and may be the one that is cut off.
+ */
+static bool may_be_dead(const struct host *h, u32 rank)
+{
+	const struct sim *sim = h->sim;
+	const struct plan_round *r = &sim->plan.round[sim->round];
+	enum fault fault = fault_of(sim);
+
+	if (rank >= sim->plan.hosts)
+		return false;
+	if (was_cut_off(sim, rank) || was_cut_off(sim, h->rank))
+		return true;
+	if (ended_otherwise(&sim->host[rank]))
+		return true;
+	return fault && !is_of_node(fault) && r->victim == rank;
+}
+
+/* Has a node been lost, or the rank's way to it? */
+static bool may_lack_node(const struct host *h)
+{
+	const struct trouble *t = h->sim->plan.round[h->sim->round].trouble;
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (t[i].kind == TROUBLE_SILENT || t[i].kind == TROUBLE_RESTART ||
+		    t[i].kind == TROUBLE_REMOVED)
+			return true;
+	return was_cut_off(h->sim, h->rank) || is_of_node(fault_of(h->sim));
+}
+
 /* Where nodes are lost, too, that or the fault of a rank may be the reason. */
 static void check_moved_code(struct host *h)
 {
@@ -402,8 +461,13 @@ static void check_moved_code(struct host *h)
 
 	switch (e->code) {
 	case INC_ERR_NODE_DEAD:
+		if (may_lack_node(h))
+			return;
+		break;
 	case INC_ERR_RANK_DEAD:
-		return;
+		if (may_be_dead(h, e->rank[0]))
+			return;
+		break;
 	case INC_ERR_NODE_GONE:
 		if (node_forgot(h->sim))
 			return;
@@ -431,12 +495,8 @@ static void check_moved_code(struct host *h)
 	default:
 		break;
 	}
-	sim_fail(h->sim, "rank %u fails with code %u, refused %u", h->rank, e->code, h->ep.refused);
-}
-
-static bool is_of_node(enum fault fault)
-{
-	return fault >= FAULT_NODE_SILENT && fault <= FAULT_NODE_REMOVED;
+	sim_fail(h->sim, "rank %u fails with code %u of rank %u, refused %u", h->rank, e->code,
+		 e->rank[0], h->ep.refused);
 }
 
 /* The parent of a node that is lost, or leaves, names one of the ranks that are below it. */
