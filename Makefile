@@ -48,9 +48,11 @@ demo:
 kselftest:
 	@$(MAKE) --no-print-directory -C $(TOP)/selftests run_tests
 
-# CHANGED=1: as a build server does it.
+# CHANGED=1: as a build server does it. RUN_SEED=N: other random choices than those of
+# selftests/seed; not from the environment.
+run_seed = $(if $(filter command,$(origin RUN_SEED)),$(RUN_SEED))
 check:
-	@$(TOP)/tools/check $(if $(CHANGED),--changed)
+	@$(TOP)/tools/check $(if $(CHANGED),--changed) $(if $(run_seed),--seed '$(run_seed)')
 
 check-full:
 	@$(TOP)/tools/check --full
