@@ -249,6 +249,29 @@ static void test_alltoall_in_place(void)
 	expect(inc_collective(&group, &args) == -EINVAL, "NULL in place was taken");
 }
 
+/* A rank that sends nothing has no buffer, and is not in place: it has counts of what it sends. */
+static void test_alltoall_from_nothing(void)
+{
+	static const uint64_t nothing[SIZE];
+
+	reset();
+	told("alltoall of nothing from NULL",
+	     inc_alltoallv(&group, NULL, nothing, NULL, to, counts, displs, INC_TYPE_I8), 0,
+	     (uintptr_t)to, 0);
+	expect(!kernel.op.send && kernel.op.send_counts == (uintptr_t)nothing,
+	       "it is taken for one in place");
+	expect(inc_alltoallv(&group, NULL, counts, NULL, to, counts, NULL, INC_TYPE_I8) == -EINVAL,
+	       "NULL is sent");
+	told("alltoall in place by NULL",
+	     inc_alltoallv(&group, NULL, NULL, NULL, to, counts, displs, INC_TYPE_I8), 0,
+	     (uintptr_t)to, 0);
+	expect(kernel.op.send_counts == (uintptr_t)counts, "not in place without send_counts");
+	told("alltoall in place",
+	     inc_alltoallv(&group, INC_IN_PLACE, nothing, NULL, to, counts, displs, INC_TYPE_I8), 0,
+	     (uintptr_t)to, 0);
+	expect(kernel.op.send_counts == (uintptr_t)counts, "send_counts count in place");
+}
+
 static void test_requests(void)
 {
 	struct inc_request req = { .handle = 0 };
@@ -470,8 +493,9 @@ static void test_short_forms(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place), KTAP(test_requests),
-	KTAP(test_partial), KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
+	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place),
+	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
+	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
 	KTAP(test_short_forms), KTAP(test_timeout),
 };
 

@@ -35,6 +35,15 @@ static bool is_given(const void *buf)
 	return buf && buf != INC_IN_PLACE;
 }
 
+/*
+ * Is an alltoall's input in @recv? Who gives no buffer, but counts of what it sends, has nothing to
+ * send, or has forgotten the buffer.
+ */
+static bool alltoall_in_place(const struct inc_args *a)
+{
+	return a->coll == INC_COLL_ALLTOALL && !is_given(a->send) && (a->send || !a->send_counts);
+}
+
 static int check_numbers(const struct call *c)
 {
 	const struct inc_args *a = c->args;
@@ -104,8 +113,8 @@ static int check_array(const struct call *c, const char *what, const uint64_t *c
 /* Those of alltoall in place stand for both sides. */
 static int fill_counts(const struct call *c, struct inc_submit *op)
 {
-	bool in_place = c->args->coll == INC_COLL_ALLTOALL && !is_given(c->args->send);
 	const struct inc_args *a = c->args;
+	bool in_place = alltoall_in_place(a);
 	int ret = 0;
 
 	if (!has_counts(c))
@@ -198,11 +207,11 @@ static void fill_buffers(const struct call *c, struct inc_submit *op)
 {
 	op->send = (uintptr_t)(is_given(c->args->send) ? c->args->send : NULL);
 	op->recv = (uintptr_t)(is_given(c->args->recv) ? c->args->recv : NULL);
-	if (c->args->coll == INC_COLL_ALLTOALL)
-		op->send = op->send ?: (uintptr_t)INC_IN_PLACE;
+	if (alltoall_in_place(c->args))
+		op->send = (uintptr_t)INC_IN_PLACE;
 	else if (c->args->coll == INC_COLL_SCATTER && c->root)
 		op->recv = op->recv ?: op->send;
-	else if (inc_applies(c->shape->in_place, c->root))
+	else if (c->args->coll != INC_COLL_ALLTOALL && inc_applies(c->shape->in_place, c->root))
 		op->send = op->send ?: op->recv;
 }
 

@@ -52,7 +52,11 @@ extern "C" {
 /* One rank's membership of one group. */
 struct inc_group;
 
-/* As @send: the input is in @recv. As @recv of a scatter: the own share stays in @send. Or NULL. */
+/*
+ * As @send: the input is in @recv. As @recv of a scatter: the own share stays in @send. Or NULL, but
+ * for an alltoall with @send_counts: these say that it is not in place, and if they are all 0 it
+ * needs no @send.
+ */
 #define INC_IN_PLACE ((void *)-1)
 
 #define INC_DEFAULT_TIMEOUT_MS	60000	/* of inc_join() */
