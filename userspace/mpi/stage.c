@@ -217,6 +217,17 @@ static int load_shares(struct incmpi_op *op, const struct incmpi_side *side, int
 	return ret ? -EINVAL : 0;
 }
 
+/*
+ * A buffer that holds nothing may be NULL, which libinc may take for one in place: it gets another
+ * address.
+ */
+static void *buffer_of(const struct incmpi_side *side)
+{
+	static char nothing;
+
+	return side->buf ?: &nothing;
+}
+
 static void *stage_alloc(uint64_t bytes)
 {
 	return malloc(bytes ?: 1);
@@ -244,7 +255,7 @@ static int stage_send(struct incmpi_op *op)
 		op->args.send_counts = op_array(op, SEND_COUNTS);
 		op->args.send_displs = direct ? op_array(op, SEND_DISPLS) : NULL;
 	}
-	op->args.send = side->buf;
+	op->args.send = buffer_of(side);
 	if (direct)
 		return 0;
 	op->send_mem = stage_alloc(all_units(op, side, shares) * unit_size(op));
