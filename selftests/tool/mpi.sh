@@ -103,6 +103,15 @@ ends_by_callback()
 		grep -q '^libinc-mpi: by MPI: one_host ' "$tmp/begun"
 }
 
+# A callback of rank 0 sends what rank 1 waits for before it ends: nobody waits for all before that.
+message_at_end()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so
+
+	INC_MPI=verbose begun "$1" message "$lib" "$lib" &&
+		grep -q '^libinc-mpi: by MPI: one_host ' "$tmp/begun"
+}
+
 # Open MPI calls its component in them, too. The report comes even so.
 component_ends()
 {
@@ -138,7 +147,8 @@ mpi_begins()
 {
 	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
 		"$1: preloaded at some ranks" "$1: loaded late"
-		"$1: no group, nothing to measure" "$1: collectives in MPI_Finalize") name
+		"$1: no group, nothing to measure" "$1: collectives in MPI_Finalize"
+		"$1: a message in MPI_Finalize") name
 
 	# Debian's MPICH, over UCX, cannot spawn
 	[ "$1" = mpich ] || names+=("$1: spawns what has nothing preloaded"
@@ -175,18 +185,20 @@ mpi_begins()
 	mpi_result $? "${names[5]}"
 	ends_by_callback "$1"
 	mpi_result $? "${names[6]}"
+	message_at_end "$1"
+	mpi_result $? "${names[7]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[7]}"
+	mpi_result $? "${names[8]}"
 	if [ ! -e "$mpi_libs/openmpi/mca_coll_inc.so" ]; then
-		skip "libinc-mpi: ${names[8]}" "there is no component"
 		skip "libinc-mpi: ${names[9]}" "there is no component"
+		skip "libinc-mpi: ${names[10]}" "there is no component"
 		return
 	fi
 	component_ends
-	mpi_result $? "${names[8]}"
-	component_priority
 	mpi_result $? "${names[9]}"
+	component_priority
+	mpi_result $? "${names[10]}"
 }
 
 libinc_mpi()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mpi_begin c|mixed|spawn|callback: a program of MPI in which all ranks call MPI_Init(), or only
+ * mpi_begin c|mixed|spawn|callback|message: a program of MPI in which all ranks call MPI_Init(), or only
  * rank 0 and the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by
  * PMPI_*, too. With spawn, a process of another job takes part. With callback, MPI_Finalize() calls
- * the program, which does a communicator's first collective then. Rank 0 prints "passed" if all
- * give what they must.
+ * the program, which does a communicator's first collective then; with message, it sends at rank 0
+ * what rank 1 waits for before its MPI_Finalize(). Rank 0 prints "passed" if all give what they must.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -133,6 +133,32 @@ static void sum_at_end(int rank)
 	MPI_Comm_free_keyval(&keyval);
 }
 
+/* MPI_Finalize() of rank 0 begins when that of rank 1 has not. */
+static int send_late(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+	int word = 5;
+
+	(void)comm;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	MPI_Send(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+	return MPI_SUCCESS;
+}
+
+static void send_at_end(int rank)
+{
+	int word, keyval;
+
+	if (rank == 1)
+		MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank)
+		return;
+	MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, send_late, &keyval, NULL);
+	MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+	MPI_Comm_free_keyval(&keyval);
+}
+
 int main(int argc, char **argv)
 {
 	int seen = argc == 2 && (strcmp(argv[1], "mixed") || is_first()), rank, size, got, bad;
@@ -156,6 +182,8 @@ int main(int argc, char **argv)
 		bad += spawn_fails(argv[0]);
 	if (!rank && !bad)
 		puts("passed");
+	if (!strcmp(argv[1], "message"))
+		send_at_end(rank);
 	if (seen)
 		MPI_Finalize();
 	else

@@ -16,6 +16,7 @@
 static bool is_on;
 static bool does_report;
 static int comm_keyval = MPI_KEYVAL_INVALID;
+static int end_keyval = MPI_KEYVAL_INVALID;
 
 static MPI_Comm never_comm;
 static MPI_Request never;
@@ -315,6 +316,30 @@ static bool agree_on(const struct incmpi_settings *set, bool seen)
 	return all[0];
 }
 
+static void end_mpi(void);
+
+/* MPI_Finalize() begins by this: attributes of MPI_COMM_SELF go (MPI-3.1, 8.7.1). */
+static int end_by_self(MPI_Comm self, int keyval, void *value, void *extra)
+{
+	(void)self;
+	(void)keyval;
+	(void)value;
+	(void)extra;
+	if (is_on)
+		end_mpi();
+	return MPI_SUCCESS;
+}
+
+/*
+ * The program's attributes may have callbacks that do collectives, or send what another rank waits
+ * for before it ends: ours is the first that is set, so it is the last that goes.
+ */
+static bool end_init(void)
+{
+	return !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_by_self, &end_keyval, NULL) &&
+	       !PMPI_Comm_set_attr(MPI_COMM_SELF, end_keyval, NULL);
+}
+
 static void begin_mpi(bool seen)
 {
 	struct incmpi_settings set;
@@ -324,7 +349,7 @@ static void begin_mpi(bool seen)
 	if (set.mode == INCMPI_OFF || !agree_on(&set, seen))
 		return;
 	able = !PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_freed, &comm_keyval, NULL) &&
-	       pmpi_types_init() && never_init();
+	       end_init() && pmpi_types_init() && never_init();
 	if (smallest_of(MPI_COMM_WORLD, &able, 1) || !able)
 		return;
 	pmpi_look_for_aliases(refuses_aliases());
@@ -345,10 +370,7 @@ static void print_report(void)
 		incmpi_report(stderr, sums, size);
 }
 
-/*
- * A callback of PMPI_Finalize() may wait for a request, and nothing would look after it then. All
- * ranks have begun whatever they begin, so it ends.
- */
+/* What the program has not waited for. All ranks have begun whatever they begin, so it ends. */
 static void end_requests(void)
 {
 	while (pmpi_watch_goes_on()) {
@@ -369,6 +391,7 @@ static void end_mpi(void)
 	incmpi_wait_left();
 	never_exit();
 	PMPI_Comm_free_keyval(&comm_keyval);
+	PMPI_Comm_free_keyval(&end_keyval);
 	pmpi_requests_exit();
 	pmpi_types_exit();
 }
@@ -423,19 +446,20 @@ int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return init_thread(argc, argv, required, provided, false);
 }
 
+/* MPI_COMM_SELF is being freed: what its attributes do with it is the MPI's, see free_comm(). */
 int PMPI_Finalize(void)
 {
 	__typeof__(PMPI_Finalize) *next = dlsym(RTLD_NEXT, "PMPI_Finalize");
+	struct freeing self = { .comm = MPI_COMM_SELF, .outer = being_freed };
+	int ret;
 
-	if (is_on)
-		end_mpi();
-	return next ? next() : MPI_ERR_INTERN;
+	being_freed = &self;
+	ret = next ? next() : MPI_ERR_INTERN;
+	being_freed = self.outer;
+	return ret;
 }
 
-/* PMPI_Finalize() may be that of a tool before this library, so what is ours ends first. */
 int MPI_Finalize(void)
 {
-	if (is_on)
-		end_mpi();
 	return PMPI_Finalize();
 }
