@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A rank that is lost: the others get an error, and do not hang. */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "mpi-coll.h"
@@ -39,12 +42,28 @@ static void expect_error(const char *what, int err)
 		printf("lost: %s: %s\n", what, text);
 }
 
+/* A child of a rank that lives on when the rank does not; it was there when the group was. */
+static pid_t fork_child(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	if (child < 0)
+		fail("lost: no child");
+	return child;
+}
+
 /* The last rank is gone from its group: all others get an error, and do not hang. */
 void test_lost(void)
 {
 	int in = 1, out, any = 0, err;
 	MPI_Request request;
 	MPI_Comm comm, plain;
+	pid_t child = 0;
 
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -54,8 +73,11 @@ void test_lost(void)
 	if (rank != size - 1)
 		MPI_Ibarrier(comm, &request);
 	PMPI_Barrier(MPI_COMM_WORLD);
-	if (rank == size - 1 && !close_groups())
-		fail("lost: there is no group to be lost from");
+	if (rank == size - 1) {
+		child = fork_child();
+		if (!close_groups())
+			fail("lost: there is no group to be lost from");
+	}
 	if (rank != size - 1)
 		expect_error("ibarrier", MPI_Wait(&request, MPI_STATUS_IGNORE));
 	expect_error("allreduce", MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm));
@@ -64,4 +86,8 @@ void test_lost(void)
 	if (err || any != size)
 		fail("lost: MPI's own allreduce: error %d, the sum is %d", err, any);
 	MPI_Comm_free(&comm);
+	if (child) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
 }

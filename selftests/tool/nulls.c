@@ -34,6 +34,7 @@ static void membership(void)
 	REFUSED(inc_join_start(NULL, NULL), "place for the group is NULL");
 	REFUSED(inc_join_poll(NULL, 0), "group is NULL");
 	REFUSED(inc_shrink(NULL, 0), "group is NULL");
+	REFUSED(inc_close_on_fork(NULL), "group is NULL");
 	REFUSED(inc_set_timeout(NULL, 0), "group is NULL");
 	REFUSED(inc_split(NULL, NULL, 0, 0, 0), "place for the new group is NULL");
 	REFUSED(inc_split(&g, NULL, 0, 0, 0), "group is NULL");

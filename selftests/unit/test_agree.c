@@ -9,7 +9,7 @@
 #include "ktap.h"
 
 static struct incmpi_settings one_host = { .one_host = true, .timeout_ms = 1 };
-static unsigned int nr_joins;
+static unsigned int nr_joins, nr_closing;
 static int join_result, poll_result;
 
 /* ---- libinc ---- */
@@ -40,6 +40,13 @@ int inc_join_start(struct inc_group **group, const struct inc_join_opts *opts)
 	nr_joins++;
 	*group = join_result ? NULL : (struct inc_group *)&the_group;
 	return join_result;
+}
+
+int inc_close_on_fork(struct inc_group *group)
+{
+	(void)group;
+	nr_closing++;
+	return 0;
 }
 
 int inc_join_poll(struct inc_group *group, int timeout_ms)
@@ -128,6 +135,7 @@ static unsigned int try_group(bool *has)
 	struct incmpi_comm c = { .size = 2 };
 
 	nr_joins = 0;
+	nr_closing = 0;
 	incmpi_agree(&c, &one_host, true);
 	*has = !c.why;
 	expect(!c.why || c.why == INCMPI_WHY_NO_GROUP, "reason %d", (int)c.why);
@@ -141,6 +149,7 @@ static void expect_group(bool want)
 
 	expect(has == want && n == (unsigned int)want, "a group: %d after %u joins, not %d", has, n,
 	       want);
+	expect(nr_closing == n, "children have the sockets of %u groups", n - nr_closing);
 }
 
 /* The next communicator tries again. */

@@ -152,9 +152,65 @@ static void test_abort_by_child(void)
 	close(peer);
 }
 
+/* A child may not have come so far. */
+static bool ends_soon(void)
+{
+	struct pollfd pfd = { .fd = peer, .events = POLLIN };
+
+	return poll(&pfd, 1, 5000) == 1 && has_ended();
+}
+
+/* Who has joined ends, and its child goes on. */
+static void test_close_on_fork(void)
+{
+	struct inc_group *other = join(), *group;
+	int other_peer = peer;
+	pid_t pid;
+
+	expect(!inc_close_on_fork(other) && !inc_close_on_fork(other), "%s", inc_errmsg(other));
+	group = join();
+	expect(!inc_close_on_fork(group), "%s", inc_errmsg(group));
+	pid = child_begins();
+	expect(!has_ended(), "a child's beginning has ended it");
+	expect(!inc_leave(group), "inc_leave");
+	expect(ends_soon(), "it goes on with the child");
+	close(peer);
+	child_ends(pid);
+	peer = other_peer;
+	pid = child_begins();
+	expect(!inc_leave(other), "inc_leave");
+	expect(ends_soon(), "the other goes on with the child");
+	close(peer);
+	child_ends(pid);
+}
+
+/* The number is another file's in the child, which nothing of the group may close. */
+static void test_abort_without_socket(void)
+{
+	struct inc_group *group = join();
+	int fd = inc_fd(group), status = -1;
+	pid_t pid;
+
+	inc_close_on_fork(group);
+	pid = fork();
+	if (!pid) {
+		bool ok = fcntl(fd, F_GETFD) < 0 && inc_fd(group) == -1 && dup2(0, fd) == fd;
+
+		ok = ok && inc_cancel(group) == -EBADF;
+		inc_abort(group);
+		_exit(!ok || fcntl(fd, F_GETFD) < 0);
+	}
+	waitpid(pid, &status, 0);
+	expect(!status, "the child has found something else: %d", status);
+	expect(!has_ended(), "the child has ended it");
+	inc_abort(group);
+	expect(has_ended(), "it goes on");
+	close(peer);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
-	KTAP(test_abort_by_child),
+	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
 };
 
 int main(int argc, char **argv)

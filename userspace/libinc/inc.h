@@ -33,7 +33,7 @@
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
  * last of them has closed it; inc_leave() in the other one only drops its copy. inc_abort() in the
  * process that has joined ends the group for both, in the other one it drops the copy. Descriptors
- * are close-on-exec. Operations that were under way at the fork write to the memory of the process
+ * are close-on-exec; inc_close_on_fork() keeps a group's from children at all. Operations that were under way at the fork write to the memory of the process
  * that submitted them.
  */
 #ifndef INC_H
@@ -337,6 +337,14 @@ void inc_abort(struct inc_group *group);
  * not begun.
  */
 int inc_cancel(struct inc_group *group);
+
+/*
+ * A child of fork() gets no copy of the socket from now on: the group ends with the process that
+ * has joined, however that ends, whether or not children of it live on. In a child all calls on
+ * @group fail with -EBADF, inc_fd() is -1, and inc_abort() frees the memory only. Groups that are
+ * made of @group do not inherit it.
+ */
+int inc_close_on_fork(struct inc_group *group);
 
 /*
  * How long a blocking operation may take from now on, in milliseconds; 0: as long as it takes,

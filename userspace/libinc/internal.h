@@ -23,6 +23,8 @@ struct inc_group {
 	int timeout_ms;			/* of blocking operations, 0: none; atomic */
 	pid_t pid;			/* who has joined, and how often that had forked by then */
 	unsigned int forks;
+	bool closes;			/* children do not get the socket: in a list of join.c */
+	struct inc_group *next;
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];

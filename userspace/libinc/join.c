@@ -21,14 +21,63 @@
 /* How often this process has forked: since then another one may hold its sockets. */
 static atomic_uint forks;
 
-static void count_fork(void)
+/* Groups of which a child has no socket; who forks has the lock, so a child finds them whole. */
+static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct inc_group *closing;
+
+static void before_fork(void)
 {
+	pthread_mutex_lock(&closing_lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&closing_lock);
 	atomic_fetch_add(&forks, 1);
+}
+
+/* Whose number is another file's in a moment must not be closed once more. */
+static void begin_child(void)
+{
+	for (struct inc_group *group = closing; group; group = group->next) {
+		close(group->fd);
+		group->fd = -1;
+	}
+	pthread_mutex_unlock(&closing_lock);
 }
 
 __attribute__((constructor)) static void watch_forks(void)
 {
-	pthread_atfork(NULL, count_fork, NULL);
+	pthread_atfork(before_fork, after_fork, begin_child);
+}
+
+int inc_close_on_fork(struct inc_group *group)
+{
+	if (!group)
+		return inc_null(NULL, "group");
+	pthread_mutex_lock(&closing_lock);
+	if (!group->closes) {
+		group->closes = true;
+		group->next = closing;
+		closing = group;
+	}
+	pthread_mutex_unlock(&closing_lock);
+	return 0;
+}
+
+/* A child that begins from here on knows nothing of it. */
+static void close_group(struct inc_group *group)
+{
+	struct inc_group **at = &closing;
+
+	pthread_mutex_lock(&closing_lock);
+	while (*at && *at != group)
+		at = &(*at)->next;
+	if (*at)
+		*at = group->next;
+	if (group->fd >= 0)
+		close(group->fd);
+	pthread_mutex_unlock(&closing_lock);
 }
 
 int64_t inc_now_ms(void)
@@ -197,7 +246,7 @@ static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
 
 static void group_free(struct inc_group *group)
 {
-	close(group->fd);
+	close_group(group);
 	pthread_mutex_destroy(&group->lock);
 	free(group);
 }

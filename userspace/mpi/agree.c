@@ -275,6 +275,9 @@ static enum joined join_all(struct incmpi_comm *c, const struct incmpi_settings 
 	ret = inc_join_start(&c->group, &opts);
 	if (ret)
 		joined = join_failed(c, own, ret);
+	else
+		/* a child must not use MPI: it is not to outlive this rank in the group */
+		inc_close_on_fork(c->group);
 	/* Who fails at once is not waited for. */
 	joined = all_ranks(c, joined);
 	if (joined == JOINED)
