@@ -14,12 +14,16 @@ static unsigned int nr_held, room, nr_tries, nr_progress;
 static int full_error;
 static struct incmpi_op *first_op;
 static bool is_broken;
+static uint64_t told_send[2], told_recv[2];	/* counts of the last alltoall */
 
 /* ---- libinc: a kernel that holds @room operations, each until it is asked for its end ---- */
 
 int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
-	(void)args;
+	if (args->send_counts && args->recv_counts) {
+		memcpy(told_send, args->send_counts, sizeof(told_send));
+		memcpy(told_recv, args->recv_counts, sizeof(told_recv));
+	}
 	nr_tries++;
 	req->group = group;
 	if (nr_held >= room)
@@ -196,8 +200,52 @@ static void test_other_errors(void)
 	       nr_tries);
 }
 
+/* Rank 0 of two sends @own bytes to itself, and receives @got there; 3 to and from the other. */
+static int exchange_bytes(int own, int got, bool blocking)
+{
+	const struct incmpi_type byte = { .size = 1, .extent = 1, .dense = true };
+	const int sent[] = { own, 3 }, received[] = { got, 3 }, displs[] = { 0, 8 };
+	char from[16] = "", to[16] = "";
+	struct incmpi_call call = {
+		.fn = INCMPI_ALLTOALLV, .blocking = blocking,
+		.send = { .buf = from, .types = &byte, .shares = { sent, displs, false } },
+		.recv = { .buf = to, .types = &byte, .shares = { received, displs, false } },
+	};
+	struct incmpi_op *op;
+	int ret;
+
+	begin_with(1, -EAGAIN);
+	the_comm.set.max = 1000;
+	if (blocking)
+		return incmpi_run(&the_comm, &call);
+	ret = incmpi_start(&the_comm, &call, &op);
+	if (ret)
+		return ret;
+	ret = incmpi_test(op);
+	incmpi_op_free(op);
+	return ret;
+}
+
+/* Who contradicts himself tells all others, by counts that are not his. */
+static void test_own_share(void)
+{
+	int ret = exchange_bytes(2, 2, true);
+
+	expect(!ret && told_send[0] == 2 && told_recv[1] == 3, "equal ones: %d", ret);
+	ret = exchange_bytes(2, 4, true);
+	expect(ret == INCMPI_BY_MPI && !is_broken, "a larger one: %d", ret);
+	expect(told_send[0] == told_recv[0], "own counts %llu and %llu",
+	       (unsigned long long)told_send[0], (unsigned long long)told_recv[0]);
+	expect(told_send[1] != 3 && told_recv[1] != 3, "the other rank is told what there is");
+	ret = exchange_bytes(4, 2, true);
+	expect(ret == INCMPI_BY_MPI && !is_broken, "a smaller one: %d", ret);
+	ret = exchange_bytes(2, 4, false);
+	expect(ret == -EMSGSIZE && !is_broken, "a non-blocking one: %d", ret);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_turns), KTAP(test_no_room), KTAP(test_other_errors),
+	KTAP(test_own_share),
 };
 
 int main(int argc, char **argv)

@@ -59,7 +59,7 @@ static int end_op(struct incmpi_op *op, int result)
 	leave_op(op);
 	if (!result && op->refuses) {
 		/* so do all others, and nobody has contradicted */
-		incmpi_set_errmsg("%s: its shares are more than INC_MPI_MAX bytes",
+		incmpi_set_errmsg("%s: its shares are more than INC_MPI_MAX bytes, or do not fit",
 				  incmpi_fn_name(op->call.fn));
 		result = -EMSGSIZE;
 	}

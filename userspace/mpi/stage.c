@@ -421,7 +421,7 @@ static uint64_t moved_bytes(const struct incmpi_op *op)
 
 /*
  * Ranks exchange the counts of such a call before anything else of it. One whose shares are too
- * large says other counts than it has: nothing where there is something, and a byte where there is
+ * large, or contradict one another, says other counts than it has: nothing where there is something, and a byte where there is
  * nothing. All ranks then find the same contradiction, and leave the call to the MPI; if all of
  * them do so, there is none, but each knows.
  */
@@ -477,6 +477,26 @@ static int stage_refusal(struct incmpi_op *op)
 	return 0;
 }
 
+/*
+ * An alltoall's own share may have two sizes by the program's fault, which the kernel refuses at
+ * this rank alone. MPICH takes one that is received as larger than it is sent.
+ */
+static bool contradicts_itself(const struct incmpi_op *op)
+{
+	const struct incmpi_side *send = &op->call.send, *recv = &op->call.recv;
+	int rank = op->comm->rank;
+
+	return op->args.coll == INC_COLL_ALLTOALL && !send->in_place &&
+	       share_units(op, send, rank) != share_units(op, recv, rank);
+}
+
+/* Of a function whose shares no rank knows all: is this call to be the MPI's at all ranks? */
+static bool must_refuse(const struct incmpi_op *op)
+{
+	return incmpi_has_unknown_shares(op->call.fn) &&
+	       (op->bytes > op->comm->set.max || contradicts_itself(op));
+}
+
 int incmpi_stage(struct incmpi_op *op)
 {
 	struct inc_args *args = &op->args;
@@ -492,7 +512,7 @@ int incmpi_stage(struct incmpi_op *op)
 	args->count = stage_count(op);
 	op->bytes = moved_bytes(op);
 	ret = stage_counts(op);
-	if (!ret && incmpi_has_unknown_shares(op->call.fn) && op->bytes > op->comm->set.max)
+	if (!ret && must_refuse(op))
 		return stage_refusal(op);
 	return ret ?: stage_send(op) ?: stage_recv(op);
 }
