@@ -16,7 +16,6 @@
 /* What is ours lies behind what is Open MPI's. */
 struct coll_request {
 	struct pmpi_watch watch;	/* first */
-	struct pmpi_comm *c;
 	ompi_request_t *request;
 };
 
@@ -46,7 +45,7 @@ static int free_request(ompi_request_t **request)
 {
 	struct coll_request *r = request_of(*request);
 	ompi_request_t *object = *request;
-	struct ompi_communicator_t *comm = r->c->comm;
+	struct ompi_communicator_t *comm = r->watch.c->comm;
 	int code = object->req_status.MPI_ERROR;
 
 	if (!REQUEST_COMPLETE(*request))
@@ -74,7 +73,7 @@ static void request_ended(struct pmpi_watch *w, int ret)
 	struct coll_request *r = (struct coll_request *)w;
 	ompi_request_t *request = r->request;
 
-	request->req_status.MPI_ERROR = ret ? pmpi_fail(r->c, ret, incmpi_errmsg()) : MPI_SUCCESS;
+	request->req_status.MPI_ERROR = ret ? pmpi_fail(r->watch.c, ret, incmpi_errmsg()) : MPI_SUCCESS;
 	ompi_request_complete(request, true);
 }
 
@@ -94,7 +93,7 @@ static struct coll_request *request_new(struct pmpi_comm *c)
 	request->req_mpi_object.comm = c->comm;
 	r = request_of(request);
 	r->watch.ended = request_ended;
-	r->c = c;
+	r->watch.c = c;
 	r->request = request;
 	return r;
 }

@@ -19,6 +19,7 @@ struct pmpi_comm {
 	int inter;			/* an intercommunicator, which INC cannot serve */
 	unsigned int refs;		/* the communicator and requests */
 	bool freed;			/* @comm is not valid any more */
+	unsigned long looked;		/* pmpi_watch.c: the last look that one of its goes on */
 	void *below;			/* the component's: implementations that it stands on */
 	struct pmpi_comm *next, *prev;	/* of all that are not freed */
 };
@@ -68,6 +69,7 @@ void pmpi_type_release(const void *held);
  */
 struct pmpi_watch {
 	struct incmpi_op *op;
+	struct pmpi_comm *c;	/* whose it is: its operations end in the order of pmpi_watch() */
 	void (*ended)(struct pmpi_watch *w, int ret);
 	struct pmpi_watch *next;
 };

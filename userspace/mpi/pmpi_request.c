@@ -14,7 +14,6 @@
 
 struct pmpi_request {
 	struct pmpi_watch watch;	/* first */
-	struct pmpi_comm *c;
 	MPI_Request request;
 	bool complete;		/* MPI has been told */
 	bool orphan;		/* the program has freed it before it had ended */
@@ -35,7 +34,7 @@ static int query_request(void *extra, MPI_Status *status)
 	if (!ret)
 		return MPI_SUCCESS;
 	if (!r->raised)
-		r->code = pmpi_raise(r->c, ret, r->text);
+		r->code = pmpi_raise(r->watch.c, ret, r->text);
 	r->raised = true;
 	return r->code;
 }
@@ -43,7 +42,7 @@ static int query_request(void *extra, MPI_Status *status)
 static void request_gone(struct pmpi_request *r)
 {
 	incmpi_op_free(r->watch.op);
-	pmpi_comm_release(r->c);
+	pmpi_comm_release(r->watch.c);
 	free(r);
 }
 
@@ -180,7 +179,7 @@ int pmpi_request_start(struct pmpi_comm *c, const struct incmpi_call *call, MPI_
 		return pmpi_fail(c, ret, incmpi_errmsg());
 	}
 	r->watch.ended = request_ended;
-	r->c = c;
+	r->watch.c = c;
 	pmpi_comm_hold(c);
 	ret = request_new(r);
 	if (ret != MPI_SUCCESS) {

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Operations under way of which a request is to be told that they have ended. */
+/*
+ * Operations under way of which a request is to be told that they have ended, in the order in which
+ * they began. Those of a communicator end in that order: behind one that goes on, none of it is
+ * asked for, as each question is a system call.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -7,14 +11,16 @@
 #include "pmpi.h"
 
 static pthread_mutex_t watched_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct pmpi_watch *watched;
+static struct pmpi_watch *watched, **watched_end = &watched;
+static unsigned long nr_looks;
 static _Atomic unsigned int nr_watched;
 
 void pmpi_watch(struct pmpi_watch *w)
 {
 	pthread_mutex_lock(&watched_lock);
-	w->next = watched;
-	watched = w;
+	w->next = NULL;
+	*watched_end = w;
+	watched_end = &w->next;
 	atomic_fetch_add(&nr_watched, 1);
 	pthread_mutex_unlock(&watched_lock);
 }
@@ -24,6 +30,17 @@ bool pmpi_watch_goes_on(void)
 	return atomic_load_explicit(&nr_watched, memory_order_acquire);
 }
 
+static int test_next(struct pmpi_watch *w)
+{
+	int ret = -EAGAIN;
+
+	if (w->c->looked != nr_looks)
+		ret = incmpi_test(w->op);
+	if (ret == -EAGAIN)
+		w->c->looked = nr_looks;
+	return ret;
+}
+
 int pmpi_watch_look(void)
 {
 	struct pmpi_watch **at, *w;
@@ -31,14 +48,17 @@ int pmpi_watch_look(void)
 
 	if (!pmpi_watch_goes_on() || pthread_mutex_trylock(&watched_lock))
 		return 0;
+	nr_looks++;
 	at = &watched;
 	while ((w = *at)) {
-		ret = incmpi_test(w->op);
+		ret = test_next(w);
 		if (ret == -EAGAIN) {
 			at = &w->next;
 			continue;
 		}
 		*at = w->next;
+		if (!w->next)
+			watched_end = at;
 		ended++;
 		w->ended(w, ret);
 		atomic_fetch_sub(&nr_watched, 1);
