@@ -16,7 +16,7 @@
  *	          group, or because INC_MPI is off; or nobody has preloaded libinc-mpi (absent).
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
- *	TEST      random, requests, comms, progress, semantics, inter, attributes, refused,
+ *	TEST      random, types, requests, comms, progress, semantics, inter, attributes, refused,
  *	          overlap, bottom, lengths, nothing, end, threads, formed (threads whose communicators have
  *	          their groups), lost, shares, mapped, tune, untuned;
  *	          default: all but the last seven. shares wants INC_MPI_MAX to be 1000, mapped
@@ -79,6 +79,7 @@ static const struct {
 	bool by_default;
 } tests[] = {
 	{ "random", test_random, true },
+	{ "types", test_types, true },
 	{ "requests", test_requests, true },
 	{ "comms", test_comms, true },
 	{ "progress", test_progress, true },

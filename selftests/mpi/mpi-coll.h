@@ -44,7 +44,8 @@ unsigned int draw_at(uint64_t key, uint64_t a, uint64_t b, unsigned int n);
 
 /* ---- types.c ---- */
 
-enum kind { INT, UNSIGNED, FLOAT, COMPLEX, BOOL, BYTES, CHARS, PAIR, NR_KINDS };
+/* INTEGER: has no logical operations. */
+enum kind { INT, UNSIGNED, INTEGER, FLOAT, COMPLEX, BOOL, BYTES, CHARS, PAIR, NR_KINDS };
 
 struct element_type {
 	const char *name;
@@ -153,6 +154,7 @@ void compare_results(struct test_call *c);
 /* ---- The tests ---- */
 
 void test_random(void);
+void test_types(void);
 void test_requests(void);
 void test_comms(void);
 void test_progress(void);

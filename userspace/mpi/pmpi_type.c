@@ -89,6 +89,7 @@ static const struct {
 	{ MPI_LONG_INT, KIND_PAIR, INCMPI_LONG_INT },
 	{ MPI_2INT, KIND_PAIR, INCMPI_INT_INT },
 	{ MPI_SHORT_INT, KIND_PAIR, INCMPI_SHORT_INT },
+	{ MPI_2INTEGER, KIND_PAIR, INCMPI_INT_INT },
 };
 
 #define NR_NAMED (sizeof(named) / sizeof(named[0]))
@@ -504,6 +505,9 @@ bool pmpi_types_init(void)
 		if (named[i].type == MPI_DATATYPE_NULL || !layout_of(type, named[i].type, &lb))
 			continue;
 		type->dense = !lb && (ptrdiff_t)type->size == type->extent;
+		/* Fortran's integer may be another one than int */
+		if (named[i].type == MPI_2INTEGER && type->size != 2 * sizeof(int))
+			continue;
 		type->pair = named[i].pair;
 		type->ops = ops_of_kind[named[i].kind];
 		type->type = type->pair ? inc_pair_of(type->pair) :
