@@ -56,7 +56,21 @@ static int alltoall_nowhere(bool plain, MPI_Comm comm)
 
 #ifdef MPICH_VERSION
 
-/* No handle of anything. */
+/* No handles of anything. */
+static int bcast_not_a_comm(bool plain, MPI_Comm comm)
+{
+	(void)comm;
+	return CALL(Bcast, a, 1, MPI_INT, 0, (MPI_Comm)0x12345);
+}
+
+static int ibarrier_not_a_comm(bool plain, MPI_Comm comm)
+{
+	MPI_Request request;
+
+	(void)comm;
+	return CALL(Ibarrier, (MPI_Comm)0x12345, &request);
+}
+
 static int bcast_not_a_type(bool plain, MPI_Comm comm)
 {
 	return CALL(Bcast, a, 1, (MPI_Datatype)0x12345, 0, comm);
@@ -167,7 +181,7 @@ static const struct {
 	REFUSED(allreduce_no_op), REFUSED(allreduce_nowhere), REFUSED(allreduce_one_buffer),
 	REFUSED(reduce_one_buffer), REFUSED(alltoall_nowhere),
 #ifdef MPICH_VERSION
-	REFUSED(bcast_not_a_type), REFUSED(bcast_null), REFUSED(bcast_null_spaced),
+	REFUSED(bcast_not_a_comm), REFUSED(ibarrier_not_a_comm), REFUSED(bcast_not_a_type), REFUSED(bcast_null), REFUSED(bcast_null_spaced),
 	REFUSED(exscan_null),
 	REFUSED(alltoallv_null), REFUSED(alltoallw_null),
 	REFUSED(exscan_one_buffer), REFUSED(reduce_scatter_one_buffer), REFUSED(gather_own_share),

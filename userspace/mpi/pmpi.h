@@ -18,6 +18,7 @@ struct pmpi_comm {
 	int rank;
 	int inter;			/* an intercommunicator, which INC cannot serve */
 	unsigned int refs;		/* the communicator and requests */
+	int error;			/* of what is no communicator; there is nothing else then */
 	bool freed;			/* @comm is not valid any more */
 	unsigned long looked;		/* pmpi_watch.c: the last look that one of its goes on */
 	void *below;			/* the component's: implementations that it stands on */
@@ -36,7 +37,11 @@ bool pmpi_type_is_opaque(MPI_Datatype type);
 bool pmpi_type_is_committed(MPI_Datatype type);
 
 /* pmpi_init.c */
-struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);	/* NULL: INC is off, or no memory */
+/*
+ * NULL: INC is off, or no memory. One with an error, the calling thread's: the MPI has refused
+ * @comm, and called the error handler for it.
+ */
+struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);
 
 /*
  * pmpi_other.c, before MPI begins: if the program's MPI is not the one of this library, none of its

@@ -9,10 +9,14 @@
 
 #include "pmpi_call.h"
 
+/* False: call->raised is what the caller is to return. */
 static bool enter_call(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
-		       MPI_Request *request)
+		  MPI_Request *request)
 {
-	if (!c)
+	call->raised = c && c->error;
+	if (call->raised)
+		call->ret = c->error;
+	if (!c || call->raised)
 		return false;
 	call->c = c;
 	memset(&call->mid, 0, sizeof(call->mid));
@@ -286,14 +290,16 @@ static bool take_call(struct pmpi_call *call)
 
 bool pmpi_do_barrier(struct pmpi_call *call, struct pmpi_comm *c, MPI_Request *request)
 {
-	return enter_call(call, c, INCMPI_BARRIER, 0, request) && take_call(call);
+	if (!enter_call(call, c, INCMPI_BARRIER, 0, request))
+		return call->raised;
+	return take_call(call);
 }
 
 bool pmpi_do_bcast(struct pmpi_call *call, struct pmpi_comm *c, void *buf, MPI_Count count,
 		   MPI_Datatype type, int root, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_BCAST, root, request))
-		return false;
+		return call->raised;
 	fill_recv(call, buf, count, type);
 	return take_call(call);
 }
@@ -324,7 +330,7 @@ bool pmpi_do_reduction(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_
 		       int root, MPI_Request *request)
 {
 	if (!enter_call(call, c, fn, root, request))
-		return false;
+		return call->raised;
 	fill_operand(call, send, recv, count, type, op,
 		     fn != INCMPI_REDUCE || is_root(call));
 	fill_recv(call, recv, count, type);
@@ -338,7 +344,7 @@ bool pmpi_do_reduce_scatter(struct pmpi_call *call, struct pmpi_comm *c, const v
 			    MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_REDUCE_SCATTER, 0, request))
-		return false;
+		return call->raised;
 	call->mid.op = pmpi_op_get(op);
 	fill_shares(call, &call->mid.send, &call->send_type, &call->send_handle,
 		    send == MPI_IN_PLACE ? recv : send, shares, type);
@@ -355,7 +361,7 @@ bool pmpi_do_reduce_scatter_block(struct pmpi_call *call, struct pmpi_comm *c, c
 				  MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_REDUCE_SCATTER_BLOCK, 0, request))
-		return false;
+		return call->raised;
 	fill_operand(call, send, recv, count, type, op, true);
 	fill_recv(call, recv, count, type);
 	return take_call(call);
@@ -368,7 +374,7 @@ bool pmpi_do_gather(struct pmpi_call *call, struct pmpi_comm *c, const void *sen
 		    MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_GATHER, root, request))
-		return false;
+		return call->raised;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, is_root(call));
 	else
@@ -384,7 +390,7 @@ bool pmpi_do_gatherv(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 		     MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_GATHERV, root, request))
-		return false;
+		return call->raised;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, is_root(call));
 	else
@@ -399,7 +405,7 @@ bool pmpi_do_scatter(struct pmpi_call *call, struct pmpi_comm *c, const void *se
 		     MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_SCATTER, root, request))
-		return false;
+		return call->raised;
 	if (is_root(call))
 		fill_send(call, send, send_count, send_type);
 	if (recv == MPI_IN_PLACE)
@@ -414,7 +420,7 @@ bool pmpi_do_scatterv(struct pmpi_call *call, struct pmpi_comm *c, const void *s
 		      MPI_Count recv_count, MPI_Datatype recv_type, int root, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_SCATTERV, root, request))
-		return false;
+		return call->raised;
 	if (is_root(call))
 		fill_sendv(call, send, shares, send_type);
 	if (recv == MPI_IN_PLACE)
@@ -431,7 +437,7 @@ bool pmpi_do_shares(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn 
 		    MPI_Count recv_count, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter_call(call, c, fn, 0, request))
-		return false;
+		return call->raised;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
@@ -445,7 +451,7 @@ bool pmpi_do_allgatherv(struct pmpi_call *call, struct pmpi_comm *c, const void 
 			struct incmpi_shares shares, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_ALLGATHERV, 0, request))
-		return false;
+		return call->raised;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
@@ -459,7 +465,7 @@ bool pmpi_do_alltoallv(struct pmpi_call *call, struct pmpi_comm *c, const void *
 		       struct incmpi_shares got, MPI_Datatype recv_type, MPI_Request *request)
 {
 	if (!enter_call(call, c, INCMPI_ALLTOALLV, 0, request))
-		return false;
+		return call->raised;
 	if (send == MPI_IN_PLACE)
 		in_place(&call->mid.send, true);
 	else
@@ -500,7 +506,7 @@ bool pmpi_do_alltoallw(struct pmpi_call *call, struct pmpi_comm *c, const void *
 	size_t n;
 
 	if (!enter_call(call, c, INCMPI_ALLTOALLW, 0, NULL))
-		return false;
+		return call->raised;
 	call->one_type_array = send_types == recv_types;
 	n = (size_t)nr_ranks(call);
 	types = calloc(2 * n, sizeof(*types));

@@ -20,6 +20,7 @@ struct pmpi_call {
 	bool one_type_array;	/* of an alltoallw, for both sides */
 	MPI_Request *request;
 	int ret;
+	bool raised;		/* the MPI has refused the communicator: @ret is its error */
 };
 
 static inline struct incmpi_shares pmpi_ints(const int counts[], const int displs[])

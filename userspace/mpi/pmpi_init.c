@@ -197,15 +197,18 @@ static bool is_freed(MPI_Comm comm)
 	return f;
 }
 
-/* What is no communicator is for MPI to refuse. */
+/* What is no communicator is for MPI to refuse, once. */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm)
 {
+	static _Thread_local struct pmpi_comm refused;
 	struct pmpi_comm *c;
 	int found;
 
-	if (!is_on || comm == MPI_COMM_NULL || is_freed(comm) ||
-	    PMPI_Comm_get_attr(comm, comm_keyval, &c, &found) != MPI_SUCCESS)
+	if (!is_on || comm == MPI_COMM_NULL || is_freed(comm))
 		return NULL;
+	refused.error = PMPI_Comm_get_attr(comm, comm_keyval, &c, &found);
+	if (refused.error != MPI_SUCCESS)
+		return &refused;
 	return found ? c : comm_new(comm);
 }
 
