@@ -101,12 +101,14 @@ static void put_value(char *at, size_t bytes, bool real, long value)
 /*
  * Element @i of what a rank gives: any bits, or a number so small that nothing overflows, which is
  * not defined in MPI (sums of unsigned char and short saturate in Open MPI 4.1), and that has no
- * highest bit (MPICH 4.0 has wrong minima of unsigned int then).
+ * highest bit (MPICH 4.0 has wrong minima of unsigned int then; Open MPI 4.1 takes MPI_OFFSET and
+ * MPI_COUNT for unsigned).
  */
 void put_element(char *at, unsigned int t, bool bits, uint64_t key, uint64_t who, uint64_t i)
 {
-	long v = types[t].kind == UNSIGNED ? (long)draw_at(key, who, i, 3) :
-					     (long)draw_at(key, who, i, 5) - 2;
+	bool positive = types[t].kind == UNSIGNED || types[t].type == MPI_OFFSET ||
+			types[t].type == MPI_COUNT;
+	long v = positive ? (long)draw_at(key, who, i, 3) : (long)draw_at(key, who, i, 5) - 2;
 	uint64_t any = mix(key ^ mix(who ^ mix(i)));
 	int index = (int)draw_at(key, who, i + 1000000, 100);
 
