@@ -10,7 +10,7 @@
 
 static struct incmpi_settings one_host = { .one_host = true, .timeout_ms = 1 };
 static unsigned int nr_joins, nr_closing;
-static int join_result, poll_result;
+static int join_result, poll_result, family = 1;
 
 /* ---- libinc ---- */
 
@@ -18,7 +18,7 @@ static int the_group;
 
 int inc_family(void)
 {
-	return 1;
+	return family;
 }
 
 const char *inc_errmsg(struct inc_group *group)
@@ -96,6 +96,11 @@ const struct incmpi_skin *incmpi_skin(void)
 	};
 
 	return &skin;
+}
+
+bool incmpi_is_first(void)
+{
+	return true;
 }
 
 const struct incmpi_tune *incmpi_own_tune(void)
@@ -232,6 +237,47 @@ static void test_pinned_memory(void)
 	unsetenv("MPI_LOCALNRANKS");
 }
 
+/* How many lines the user sees of a job of two communicators that have no group. */
+static unsigned int lines_told(enum incmpi_mode mode, bool asked)
+{
+	struct incmpi_settings set = { .one_host = true, .mode = mode, .asked = asked };
+	FILE *real = stderr;
+	unsigned int lines = 0;
+	char *text = NULL;
+	size_t len = 0;
+
+	stderr = open_memstream(&text, &len);
+	atomic_flag_clear(&told);
+	for (int i = 0; i < 2; i++) {
+		struct incmpi_comm c = { .size = 2 };
+
+		incmpi_agree(&c, &set, true);
+	}
+	fclose(stderr);
+	stderr = real;
+	for (size_t i = 0; i < len; i++)
+		lines += text[i] == '\n';
+	free(text);
+	atomic_store(&no_parent, false);
+	return lines;
+}
+
+static void test_told(void)
+{
+	join_result = -EACCES;
+	expect(lines_told(INCMPI_ON, false) == 1, "of a wrong key");
+	expect(lines_told(INCMPI_QUIET, true) == 0, "of a wrong key, quiet");
+	join_result = 0;
+	poll_result = -EHOSTUNREACH;
+	expect(lines_told(INCMPI_ON, true) == 1, "of a node that does not answer");
+	poll_result = 0;
+	expect(lines_told(INCMPI_ON, true) == 0, "of groups");
+	family = -EAFNOSUPPORT;
+	expect(lines_told(INCMPI_ON, false) == 0, "of hosts without the module");
+	expect(lines_told(INCMPI_ON, true) == 1, "of no module, if it is asked for");
+	family = 1;
+}
+
 /* The last one: there is no parent for good then. */
 static void test_no_parent(void)
 {
@@ -245,7 +291,7 @@ static void test_no_parent(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_limit_at_join), KTAP(test_descriptors), KTAP(test_pinned_memory),
-	KTAP(test_no_parent),
+	KTAP(test_told), KTAP(test_no_parent),
 };
 
 int main(int argc, char **argv)

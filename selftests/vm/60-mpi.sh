@@ -77,7 +77,12 @@ without_parent() {
 		inc -n "h$h" parent del || return
 	done
 	job "$1" INC_MPI=verbose -- --expect mpi --seed "$2" --ops 20 random semantics comms &&
-		says 'no parent is named' && says 'by MPI: no_group' || ret=1
+		says 'no parent is named' && says 'by MPI: no_group' &&
+		job "$1" -- --expect mpi --seed "$2" comms &&
+		expect "how often it says so" "$(grep -c '^libinc-mpi: ' "$INC_TMP/job")" = 1 &&
+		says '^libinc-mpi: no group for a communicator of 4 ranks, .* could not join one$' &&
+		job "$1" INC_MPI=quiet -- --expect mpi --seed "$2" comms &&
+		! grep '^libinc-mpi: ' "$INC_TMP/job" || ret=1
 	for h in 2 3 4; do
 		inc -n "h$h" parent set "$INC_NODE4" || return
 	done

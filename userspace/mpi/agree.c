@@ -30,6 +30,9 @@
 #define SPARE_FDS	64	/* that groups leave to the program */
 #define SLICE_MS	2	/* between two looks at what else MPI has to do */
 
+/* Whether a rank may have a group; the smallest of all ranks' decides. */
+enum able { NOT_ABLE, NO_MODULE, ABLE };
+
 /* How far a rank has come; the smallest of all ranks' decides. */
 enum joined { JOIN_FAILED, JOIN_MET_ANOTHER, JOINED };
 
@@ -115,6 +118,22 @@ static bool is_verbose(const struct incmpi_settings *set)
 	return set->mode == INCMPI_VERBOSE;
 }
 
+/* This process's reason for the last group that it could not have. */
+static _Thread_local char own_why[512];
+static atomic_flag told = ATOMIC_FLAG_INIT;
+
+/*
+ * Of a job that INC does nothing for the user is told once, as it may be what he has started it
+ * for; not of hosts without the module, unless he has asked for INC.
+ */
+static void tell_once(const struct incmpi_comm *c, const struct incmpi_settings *own)
+{
+	if (!incmpi_is_first() || own->mode == INCMPI_QUIET || atomic_flag_test_and_set(&told))
+		return;
+	fprintf(stderr, "libinc-mpi: no group for a communicator of %d ranks, whose collectives are the MPI's: %s\n",
+		c->size, *own_why ? own_why : "other ranks could not join one");
+}
+
 /* ---- Limits of this process -------------------------------------------------- */
 
 /* As launchers say it. */
@@ -177,15 +196,27 @@ static bool can_open(char *why, size_t len)
 
 /* ---- Agreement --------------------------------------------------------------- */
 
+static enum able own_able(void)
+{
+	*own_why = 0;
+	if (inc_family() < 0) {
+		snprintf(own_why, sizeof(own_why), "there is no module here");
+		return NO_MODULE;
+	}
+	if (atomic_load(&no_parent)) {
+		snprintf(own_why, sizeof(own_why), "the parent could not be used before");
+		return NOT_ABLE;
+	}
+	return can_pin(own_why, sizeof(own_why)) && can_open(own_why, sizeof(own_why)) ? ABLE :
+										   NOT_ABLE;
+}
+
 /* May there be a group? Sets c->why if not. */
 static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)
 {
 	int64_t machine = machine_id(), host = host_id();
-	char why[128] = "";
 	int64_t all[] = {
-		!atomic_load(&no_parent) && inc_family() >= 0 &&
-		can_pin(why, sizeof(why)) && can_open(why, sizeof(why)),
-		machine, -machine, host, -host, own->one_host, requests, -(int64_t)own->report,
+		own_able(), machine, -machine, host, -host, own->one_host, requests, -(int64_t)own->report,
 	};
 
 	if (incmpi_skin()->smallest(c->comm, all, sizeof(all) / sizeof(all[0])))
@@ -194,10 +225,12 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 		c->why = INCMPI_WHY_MIXED;
 	else if (all[3] == -all[4] && !all[5])
 		c->why = INCMPI_WHY_LOCAL;
-	else if (!all[0])
+	else if (all[0] != ABLE)
 		c->why = INCMPI_WHY_NO_GROUP;
-	if (c->why == INCMPI_WHY_NO_GROUP && *why && is_verbose(own))
-		fprintf(stderr, "libinc-mpi: %s\n", why);
+	if (c->why == INCMPI_WHY_NO_GROUP && *own_why && is_verbose(own))
+		fprintf(stderr, "libinc-mpi: %s\n", own_why);
+	if (c->why == INCMPI_WHY_NO_GROUP && (all[0] != NO_MODULE || own->asked))
+		tell_once(c, own);
 	c->requests = all[6];
 	c->reports = all[7];
 }
@@ -206,8 +239,9 @@ static enum joined join_failed(struct incmpi_comm *c, const struct incmpi_settin
 {
 	struct inc_info info = { .state = INC_STATE_CLOSED };
 
+	snprintf(own_why, sizeof(own_why), "%s", inc_errmsg(c->group));
 	if (is_verbose(own))
-		fprintf(stderr, "libinc-mpi: %s\n", inc_errmsg(c->group));
+		fprintf(stderr, "libinc-mpi: %s\n", own_why);
 	if (c->group)
 		inc_info(c->group, &info);
 	switch (err) {
@@ -356,8 +390,10 @@ static void join_group(struct incmpi_comm *c, const struct incmpi_settings *own)
 		if (joined != JOIN_FAILED)
 			joined = join_all(c, own, &all);
 	}
-	if (joined != JOINED)
-		c->why = INCMPI_WHY_NO_GROUP;
+	if (joined == JOINED)
+		return;
+	c->why = INCMPI_WHY_NO_GROUP;
+	tell_once(c, own);
 }
 
 void incmpi_agree(struct incmpi_comm *c, const struct incmpi_settings *own, bool requests)

@@ -93,7 +93,8 @@ static void open_once(void)
 {
 	if (!pmpi_types_init() || !has_end)
 		incmpi_cannot_join();
-	incmpi_init(&pmpi_skin, &settings, pmpi_requests_init());
+	incmpi_init(&pmpi_skin, &settings, pmpi_requests_init(),
+		    ompi_comm_rank(MPI_COMM_WORLD) == 0);
 }
 
 bool coll_ready(void)

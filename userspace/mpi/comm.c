@@ -8,18 +8,25 @@
 
 static const struct incmpi_skin *the_skin;
 static struct incmpi_settings own_settings;
-static bool has_requests;
+static bool has_requests, is_first;
 
 /* Groups that are being left, each by a thread: closing one waits for the other ranks. */
 static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t leaving_cond = PTHREAD_COND_INITIALIZER;
 static unsigned int nr_leaving;
 
-void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests)
+void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests,
+		 bool first)
 {
 	the_skin = skin;
 	own_settings = *set;
 	has_requests = requests;
+	is_first = first;
+}
+
+bool incmpi_is_first(void)
+{
+	return is_first;
 }
 
 const struct incmpi_skin *incmpi_skin(void)

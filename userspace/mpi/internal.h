@@ -45,6 +45,7 @@ struct incmpi_comm {
 
 /* comm.c */
 const struct incmpi_skin *incmpi_skin(void);
+bool incmpi_is_first(void);
 void incmpi_comm_get(struct incmpi_comm *c);
 void incmpi_comm_put(struct incmpi_comm *c);
 bool incmpi_comm_broken(struct incmpi_comm *c);

@@ -157,11 +157,12 @@ struct incmpi_skin {
 	void (*release)(const void *held);
 };
 
-enum incmpi_mode { INCMPI_OFF, INCMPI_ON, INCMPI_VERBOSE };
+enum incmpi_mode { INCMPI_OFF, INCMPI_QUIET, INCMPI_ON, INCMPI_VERBOSE };
 
 /* From the environment, see libinc-mpi(7); those of rank 0 are for all ranks of a communicator. */
 struct incmpi_settings {
 	enum incmpi_mode mode;
+	bool asked;		/* the mode is named */
 	bool report;
 	bool one_host;		/* also where all ranks are on one host */
 	uint32_t fns;		/* bit n: enum incmpi_fn n may use INC */
@@ -185,9 +186,10 @@ struct incmpi_comm;
 
 /*
  * Once per process, before all others. @requests: the skin can make requests for non-blocking
- * calls.
+ * calls. @first: it tells the user what concerns the whole job: rank 0 of MPI_COMM_WORLD.
  */
-void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests);
+void incmpi_init(const struct incmpi_skin *skin, const struct incmpi_settings *set, bool requests,
+		 bool first);
 
 /*
  * State of a communicator that INC cannot serve if it is @inter, or has @strangers, ranks of

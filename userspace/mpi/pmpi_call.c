@@ -11,7 +11,7 @@
 
 /* False: call->raised is what the caller is to return. */
 static bool enter_call(struct pmpi_call *call, struct pmpi_comm *c, enum incmpi_fn fn, int root,
-		  MPI_Request *request)
+		       MPI_Request *request)
 {
 	call->raised = c && c->error;
 	if (call->raised)

@@ -14,7 +14,7 @@
 #define ALL_SECONDS	30	/* until all ranks have begun: MPI_Init() itself waits for them */
 
 static bool is_on;
-static bool does_report;
+static bool does_report, is_first;
 static int comm_keyval = MPI_KEYVAL_INVALID;
 static int end_keyval = MPI_KEYVAL_INVALID;
 
@@ -304,16 +304,17 @@ static void await_all(MPI_Request *request, int rank)
  */
 static bool agree_on(const struct incmpi_settings *set, bool seen)
 {
-	int64_t all[3] = { seen, -(int64_t)set->report, -(set->mode == INCMPI_VERBOSE) };
+	int64_t all[2] = { seen, -(int64_t)set->report };
 	MPI_Request request;
 	int rank;
 
 	if (PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
-	    PMPI_Iallreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, &request))
+	    PMPI_Iallreduce(MPI_IN_PLACE, all, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD, &request))
 		return false;
 	await_all(&request, rank);
 	does_report = all[1];
-	if (!all[0] && all[2] && !rank)
+	is_first = !rank;
+	if (!all[0] && is_first && set->mode != INCMPI_QUIET)
 		fprintf(stderr, "libinc-mpi: INC is off: not every rank calls MPI_Init of C; "
 			"of Fortran, or of another tool, no collectives are seen\n");
 	return all[0];
@@ -356,7 +357,7 @@ static void begin_mpi(bool seen)
 	if (smallest_of(MPI_COMM_WORLD, &able, 1) || !able)
 		return;
 	pmpi_look_for_aliases(refuses_aliases());
-	incmpi_init(&pmpi_skin, &set, pmpi_requests_init());
+	incmpi_init(&pmpi_skin, &set, pmpi_requests_init(), is_first);
 	is_on = true;
 }
 

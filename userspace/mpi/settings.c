@@ -69,9 +69,11 @@ static enum incmpi_mode read_mode(void)
 		return INCMPI_ON;
 	if (!strcmp(text, "off"))
 		return INCMPI_OFF;
+	if (!strcmp(text, "quiet"))
+		return INCMPI_QUIET;
 	if (!strcmp(text, "verbose"))
 		return INCMPI_VERBOSE;
-	refuse_value("INC_MPI", text, "on, off or verbose");
+	refuse_value("INC_MPI", text, "on, off, quiet or verbose");
 	return INCMPI_ON;
 }
 
@@ -79,6 +81,7 @@ void incmpi_settings_read(struct incmpi_settings *set)
 {
 	memset(set, 0, sizeof(*set));
 	set->mode = read_mode();
+	set->asked = getenv("INC_MPI") && *getenv("INC_MPI");
 	set->report = read_bool("INC_MPI_REPORT") || set->mode == INCMPI_VERBOSE;
 	set->one_host = read_bool("INC_MPI_ONE_HOST");
 	set->named = read_fns();
