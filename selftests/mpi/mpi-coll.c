@@ -17,8 +17,8 @@
  *	          Default: not looked at.
  *	--threads MPI_THREAD_MULTIPLE
  *	TEST      random, types, requests, comms, progress, semantics, inter, attributes, refused,
- *	          overlap, bottom, lengths, nothing, end, threads, formed (threads whose communicators have
- *	          their groups), lost, shares, mapped, tune, untuned;
+ *	          overlap, bottom, lengths, nothing, persistent, end, threads, formed (threads whose
+ *	          communicators have their groups), lost, shares, mapped, tune, untuned;
  *	          default: all but the last seven. shares wants INC_MPI_MAX to be 1000, mapped
  *	          MPI_COLL_FILE to name a file of 64 KiB on a disk, tune MPI_COLL_TUNE, which makes
  *	          INC_MPI_TUNE of rank N that with .N behind it.
@@ -94,6 +94,7 @@ static const struct {
 	{ "bottom", test_bottom, true },
 	{ "lengths", test_lengths, true },
 	{ "nothing", test_nothing, true },
+	{ "persistent", test_persistent, true },
 	{ "end", test_end, true },
 	{ "threads", test_threads, false },
 	{ "formed", test_formed, false },

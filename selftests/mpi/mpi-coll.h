@@ -170,6 +170,7 @@ void test_overlap(void);
 void test_bottom(void);
 void test_lengths(void);
 void test_nothing(void);
+void test_persistent(void);
 void test_shares(void);
 void test_mapped(void);
 void test_tune(void);

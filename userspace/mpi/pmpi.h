@@ -42,6 +42,8 @@ bool pmpi_type_is_committed(MPI_Datatype type);
  * @comm, and called the error handler for it.
  */
 struct pmpi_comm *pmpi_comm_find(MPI_Comm comm);
+/* A persistent collective has been made, which is the MPI's. */
+void pmpi_count_persistent(void);
 
 /*
  * pmpi_other.c, before MPI begins: if the program's MPI is not the one of this library, none of its
