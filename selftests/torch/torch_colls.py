@@ -206,6 +206,37 @@ def all_to_all(all_have, rank, size):
     return 5
 
 
+def empty_shares():
+    """
+    all_to_all as a mixture of experts has it: some rank sends nothing, another one receives
+    nothing. What is sent counts sender and receiver.
+    """
+    rank, size = dist.get_rank(), dist.get_world_size()
+    silent, deaf, both, none = (0, -1), (-1, 1), (0, size - 1), (range(size), -1)
+    for no_sender, no_receiver in (silent, deaf, both, (1, 1), none):
+        idle = no_sender if isinstance(no_sender, range) else (no_sender,)
+
+        def share(s, r, idle=idle, no_receiver=no_receiver, dtype=torch.float32):
+            length = 0 if s in idle or r == no_receiver else 1 + (s + r) % 3
+            return torch.full((length,), 10.0 * s + r, dtype=dtype)
+
+        what = f"{no_sender} sends and {no_receiver} receives nothing"
+        ins = [share(rank, r) for r in range(size)]
+        want = [share(s, rank) for s in range(size)]
+        got = torch.zeros(sum(map(len, want)))
+        dist.all_to_all_single(got, torch.cat(ins), [len(x) for x in want], [len(x) for x in ins])
+        exact(f"all_to_all_single, {what}", got, torch.cat(want))
+        outs = [torch.zeros_like(x) for x in want]
+        dist.all_to_all(outs, ins)
+        exact(f"all_to_all, {what}", torch.cat(outs), torch.cat(want))
+        # conjugates are copied, which makes memory of no bytes of them
+        kind = torch.complex64
+        ins = [share(rank, r, dtype=kind).conj() for r in range(size)]
+        outs = [torch.zeros_like(x, dtype=kind) for x in want]
+        dist.distributed_c10d._get_default_group().alltoall(outs, ins).wait()
+        exact(f"alltoall of conjugates, {what}", torch.cat(outs), torch.cat(want).to(kind))
+
+
 def coalesced():
     """Lists of tensors in one call, of all types, some with gaps."""
     rank, size = dist.get_rank(), dist.get_world_size()

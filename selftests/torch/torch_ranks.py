@@ -56,6 +56,11 @@ def moves():
 
 def node_reduces():
     """An allreduce of 4 MiB: the node sends each block to all, once it has one of each rank."""
+def idle_ranks():
+    torch_colls.empty_shares()
+    all_by_inc("alltoall", "alltoall_base")
+
+
     x = torch.ones(1 << 20)
     dist.barrier()
     before = at_node("blocks")
@@ -454,3 +459,4 @@ def main():
 
 
 main()
+        ("all_to_all in which a rank sends or receives nothing", idle_ranks),

@@ -45,12 +45,20 @@ bool do_overlap(const Tensors &tensors, const Tensors &written)
 	return false;
 }
 
+/* What has no bytes is here: for libinc no address is that of an operation in place. */
+char nothing;
+
 char *first_byte(const Tensors &tensors)
 {
 	for (const at::Tensor &tensor : tensors)
 		if (tensor.nbytes())
 			return begin_of(tensor);
-	return nullptr;
+	return &nothing;
+}
+
+void *address_of(const at::Tensor &memory)
+{
+	return first_byte({ memory });
 }
 
 /* The memory at *@at as a tensor like @like; *@at is moved behind it. */
@@ -114,7 +122,7 @@ void *Staging::place(const Tensors &tensors, Use use, const Tensors &written)
 		return direct_.back().at;
 	}
 	copies_ = true;
-	return copy(tensors, use != write, use != read).data_ptr();
+	return address_of(copy(tensors, use != write, use != read));
 }
 
 /* What is written to is copied, too: the own share of an operation in place is there. */
@@ -125,9 +133,9 @@ bool Staging::copy_all(inc_args &args)
 	for (const Direct &direct : direct_) {
 		void *memory;
 
-		if (!direct.at)
+		if (direct.at == &nothing)
 			continue;
-		memory = copy(direct.tensors, true, direct.written).data_ptr();
+		memory = address_of(copy(direct.tensors, true, direct.written));
 		if (args.send == direct.at)
 			args.send = memory;
 		if (args.recv == direct.at)

@@ -27,7 +27,8 @@ public:
 
 	/*
 	 * The tensors' memory, or a copy, one behind the other. Same types. What is only read is
-	 * also copied if it overlaps @written, which libinc does not take.
+	 * also copied if it overlaps @written, which libinc does not take. Never nullptr, also if
+	 * there are no elements.
 	 */
 	void *place(const Tensors &tensors, Use use, const Tensors &written = {});
 	void *place(const at::Tensor &tensor, Use use, const Tensors &written = {});
