@@ -5,7 +5,7 @@ machine minutes), and each test's ranks are forked from that.
 
 A test is a function of no arguments, which every rank runs after init_process_group("inc"); it
 fails by any exception. With its attribute ends_so the rank ends as a program does that destroys
-nothing.
+nothing; before(rank) is called before init_process_group().
 """
 import contextlib
 import ctypes
@@ -96,6 +96,7 @@ def run_rank(place, rank, test, environment, log):
                           GLOO_SOCKET_IFNAME=place.device,
                           RANK=str(rank), WORLD_SIZE=str(place.ranks))
         os.environ.update({"INC_TORCH_TIMEOUT": "60000", **environment(rank)})
+        getattr(test, "before", lambda rank: None)(rank)
         dist.init_process_group("inc", timeout=getattr(test, "timeout", dist.default_pg_timeout))
         torch.manual_seed(SEED)
         test()

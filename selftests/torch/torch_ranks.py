@@ -10,6 +10,7 @@ Prints "ok - NAME" or "not ok - NAME" for each of the tests, and "end".
 """
 import datetime
 import os
+import resource
 import signal
 import sys
 import threading
@@ -340,6 +341,48 @@ def late():
 late.timeout = datetime.timedelta(seconds=3)
 
 
+def little_memory():
+    """
+    A limit of the user, which is another one at each rank, lets fewer operations of several groups
+    begin than there are: they begin when others have ended.
+    """
+    size = dist.get_world_size()
+    made = [dist.new_group() for _ in range(11)]
+    for length in (100, 3000):
+        works = []
+        for group in made:
+            x = torch.full((length,), 1.0)
+            works.append((dist.all_reduce(x, group=group, async_op=True), x))
+        for work, x in works:
+            work.wait()
+            torch_colls.exact("all_reduce", x, torch.full((length,), float(size)))
+    expect("errors", inc_torch.process_counters()["errors"], 0)
+    expect("groups", inc_torch.process_counters()["groups"], 12)
+
+
+def become_user(rank):
+    """One without privileges, that may pin 64 KiB."""
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(60000 + rank)
+
+
+little_memory.before = become_user
+little_memory.timeout = datetime.timedelta(seconds=60)
+
+
+def too_little_memory():
+    """Where each rank of a host may pin less than some blocks, Gloo does everything."""
+    dist.all_reduce(x := torch.ones(10))
+    torch_colls.exact("all_reduce", x, torch.full((10,), float(dist.get_world_size())))
+    expect("the group's number", inc_torch.group_number(), None)
+    expect("why", counted("why.no_group"), 1)
+
+
+too_little_memory.before = become_user
+
+
 def aborted():
     """abort() at one rank ends what is under way at all."""
     if dist.get_rank() == 0:
@@ -443,6 +486,8 @@ def main():
         ("Ctrl-C ends a call that waits", interrupted),
         ("a forked child ends nothing", forked),
         ("a program that destroys nothing", ends),
+        ("operations that a limit of memory keeps from beginning", little_memory),
+        ("too little memory for the ranks of a host", too_little_memory),
         ("no rank falls back alone", no_node),
     ]
     for name, test in tests:
@@ -451,6 +496,9 @@ def main():
         options = {}
         if test is dead:
             options["want"] = killed
+        if test is too_little_memory:
+            options["environment"] = lambda rank: {"LOCAL_WORLD_SIZE": "4"}
+            options["says"] = "rank 0: RLIMIT_MEMLOCK is 65536 bytes, for 4 ranks on this host"
         if test is no_node:
             options["environment"] = lambda rank: {"INC_PARENT": "192.0.2.1"} if rank == 1 else {}
             options["says"] = "Gloo does everything: rank 1: "

@@ -16,6 +16,7 @@
 #include <random>
 #include <sys/stat.h>
 
+#include "limits.hpp"
 #include "patient.hpp"
 
 namespace inctorch {
@@ -137,6 +138,7 @@ private:
 
 	Why begin()
 	{
+		std::string text;
 		Proposal all;
 		uint64_t host = host_id();
 
@@ -155,6 +157,8 @@ private:
 			return say(Why::alone, why_text(Why::alone));
 		if (size_ > INC_MAX_RANKS)
 			return say(Why::ranks, why_text(Why::ranks));
+		if (inc_family() >= 0 && !can_pin(&text))
+			return say(Why::no_group, text);
 		return begin_join(all);
 	}
 

@@ -3,6 +3,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <system_error>
 
@@ -25,6 +26,45 @@ constexpr milliseconds patience(100);	/* with callbacks that may wait for what i
 /* The callbacks that this thread runs, and the engine whose thread it is. */
 thread_local std::shared_ptr<Inside> inside;
 thread_local const Engine *thread_of;
+
+/* How long a limit is waited for while no operation of this process ends, and if it has none. */
+constexpr milliseconds full_limit(60000);
+constexpr milliseconds others_limit(1000);
+constexpr milliseconds full_slice(2);	/* between two attempts */
+
+/* Operations of this process that have begun and not ended, and how many have ended so far. */
+std::atomic<unsigned int> nr_begun, nr_ended;
+
+/*
+ * Waiting for a limit of the user or the host: nothing has begun, and the operation may begin when
+ * some of this process have ended, also of other groups. What other processes have is given back
+ * soon, or not before this rank comes.
+ */
+class Room {
+public:
+	explicit Room(Clock::time_point deadline) : deadline_(deadline) {}
+
+	/* After this result of an attempt, is there to be another one? */
+	bool may_come(int result)
+	{
+		Clock::time_point now = Clock::now();
+		unsigned int ended = nr_ended;
+
+		if (result == -EAGAIN)
+			return true;
+		if (result != -ENOMEM && result != -ENOBUFS && result != -EDQUOT)
+			return false;
+		if (ended != seen_)
+			since_ = now;
+		seen_ = ended;
+		return now < std::min(since_ + (nr_begun ? full_limit : others_limit), deadline_);
+	}
+
+private:
+	const Clock::time_point deadline_;
+	unsigned int seen_ = nr_ended;
+	Clock::time_point since_ = Clock::now();
+};
 
 int ms_until(Clock::time_point until)
 {
@@ -103,21 +143,27 @@ bool Engine::use_own_memory(IncWork &work)
 
 void Engine::submit(Lock &lock, IncWork &work)
 {
+	Room room(work.deadline);
 	std::exception_ptr error;
 	int ret;
 
-	/* As many as the kernel holds are under way: until one of them has ended. */
-	while ((ret = inc_icollective(group_, &work.args, &work.request_)) == -EAGAIN ||
+	/*
+	 * As many are under way as the kernel holds of a group (-EAGAIN), or as a limit lets it
+	 * hold: until one of them has ended.
+	 */
+	while (room.may_come(ret = inc_icollective(group_, &work.args, &work.request_)) ||
 	       (ret == -EFAULT && use_own_memory(work))) {
 		if (ret == -EFAULT)
 			continue;
 		if (driving_ || pending_.empty())
 			changed_.wait_for(lock, milliseconds(1));
 		else
-			drive(lock, Clock::now() + slice);
+			drive(lock, Clock::now() + (ret == -EAGAIN ? slice : full_slice));
 	}
-	if (!ret)
+	if (!ret) {
+		nr_begun++;
 		return;
+	}
 	error = error_of(work, ret);
 	/* the other ranks would wait for this one */
 	inc_cancel(group_);
@@ -168,6 +214,8 @@ void Engine::end_first(Lock &lock, int result)
 	std::exception_ptr error = error_of(*work, result);
 	bool wanted = work->wanted_;
 
+	nr_begun--;
+	nr_ended++;
 	pending_.pop_front();
 	work->queued_ = false;
 	if (wanted)
