@@ -383,6 +383,50 @@ def too_little_memory():
 too_little_memory.before = become_user
 
 
+def orphan():
+    """Rank 3 is killed, and its child lives on: the others are told as if there were none."""
+    dist.new_group()
+    dist.all_reduce(torch.ones(10))
+    if dist.get_rank() == 3:
+        if not os.fork():
+            signal.alarm(40)
+            signal.pause()
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.monotonic()
+    error = raises(dist.all_reduce, torch.ones(100000))
+    expect("it says that the rank has died: " + error, "rank 3" in error and "not within" not in
+           error, True)
+    expect("it took less than 15 s", time.monotonic() - begin < 15, True)
+
+
+orphan.timeout = datetime.timedelta(seconds=20)
+
+
+def child_calls():
+    """
+    A child's calls for the parent's group raise an error, files that it opens are its own, and the
+    group goes on.
+    """
+    work = dist.all_reduce(x := torch.ones(10), async_op=True) if dist.get_rank() else None
+    pid = os.fork()
+    if not pid:
+        signal.alarm(60)
+        files = [os.open("/dev/null", os.O_RDONLY) for _ in range(100)]
+        error = raises(dist.all_reduce, torch.ones(10))
+        if work is not None:
+            error += raises(work.wait)
+        inc_torch.abort()
+        dist.destroy_process_group()
+        for file in files:
+            os.fstat(file)
+        os._exit(0 if "parent" in error else 1)
+    expect("the child's status", os.waitpid(pid, 0)[1], 0)
+    if work is None:
+        work = dist.all_reduce(x := torch.ones(10), async_op=True)
+    work.wait()
+    torch_colls.exact("all_reduce", x, torch.full((10,), float(dist.get_world_size())))
+
+
 def aborted():
     """abort() at one rank ends what is under way at all."""
     if dist.get_rank() == 0:
@@ -485,6 +529,8 @@ def main():
         ("abort() ends what is under way at all ranks", aborted),
         ("Ctrl-C ends a call that waits", interrupted),
         ("a forked child ends nothing", forked),
+        ("a child's calls end nothing, and its files are its own", child_calls),
+        ("a rank that is killed while its child lives is named", orphan),
         ("a program that destroys nothing", ends),
         ("operations that a limit of memory keeps from beginning", little_memory),
         ("too little memory for the ranks of a host", too_little_memory),
@@ -494,7 +540,7 @@ def main():
         if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
             continue
         options = {}
-        if test is dead:
+        if test in (dead, orphan):
             options["want"] = killed
         if test is too_little_memory:
             options["environment"] = lambda rank: {"LOCAL_WORLD_SIZE": "4"}

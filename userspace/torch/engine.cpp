@@ -9,6 +9,8 @@
 
 #include <unistd.h>
 
+#include "forks.hpp"
+
 namespace inctorch {
 
 std::function<void()> check_signals;
@@ -78,6 +80,7 @@ int ms_until(Clock::time_point until)
 Engine::Engine(inc_group *group, std::shared_ptr<Counts> counts)
 	: group_(group), counts_(std::move(counts)), pid_(getpid())
 {
+	close_in_children(inc_fd(group_));
 }
 
 Engine::~Engine()
@@ -88,6 +91,13 @@ Engine::~Engine()
 bool Engine::is_child() const
 {
 	return pid_ != getpid();
+}
+
+/* In a child the lock may be held by a thread that there is not. */
+void Engine::refuse_child() const
+{
+	if (is_child())
+		throw_error("inc: the process group is the parent's of this process");
 }
 
 std::string Engine::late(milliseconds limit)
@@ -172,12 +182,12 @@ void Engine::submit(Lock &lock, IncWork &work)
 
 void Engine::start(const IncWorkPtr &work)
 {
+	refuse_child();
+
 	Lock lock(mutex_);
 
 	if (closed_)
 		throw_error("inc: the process group was destroyed");
-	if (is_child())
-		throw_error("inc: the process group is the parent's of this process");
 	submit(lock, *work);
 	work->queued_ = true;
 	pending_.push_back(work);
@@ -277,6 +287,10 @@ void Engine::drive(Lock &lock, Clock::time_point until)
 
 bool Engine::wait(IncWork &work, Clock::time_point until)
 {
+	if (work.ended())
+		return true;
+	refuse_child();
+
 	Lock lock(mutex_);
 
 	while (!work.ended()) {
@@ -299,6 +313,9 @@ bool Engine::wait(IncWork &work, Clock::time_point until)
 
 bool Engine::test(IncWork &work)
 {
+	if (is_child())
+		return work.ended();
+
 	Lock lock(mutex_);
 
 	while (!driving_ && work.queued_) {
@@ -315,9 +332,12 @@ bool Engine::test(IncWork &work)
 
 void Engine::cancel()
 {
+	if (is_child())
+		return;
+
 	Lock lock(mutex_);
 
-	if (group_ && !closed_ && !is_child())
+	if (group_ && !closed_)
 		inc_cancel(group_);
 	cancelled_ = true;
 }
@@ -343,9 +363,12 @@ void Engine::add_thread()
 
 void Engine::want(IncWork &work)
 {
+	if (is_child())
+		return;
+
 	Lock lock(mutex_);
 
-	if (!work.queued_ || work.wanted_ || is_child())
+	if (!work.queued_ || work.wanted_)
 		return;
 	work.wanted_ = true;
 	wanted_++;
@@ -393,13 +416,15 @@ void Engine::fail_all(Lock &lock)
 		end_first(lock, -ECONNRESET);
 }
 
-/* Its threads, and what they have locked, are the parent's of this process. */
+/*
+ * Its threads, and what they have locked, are the parent's of this process. The group's socket has
+ * been closed, and its number may be another file's: libinc is not to close that.
+ */
 void Engine::forget()
 {
 	if (closed_)
 		return;
 	closed_ = true;
-	inc_abort(group_);
 	group_ = nullptr;
 	/* never freed: nobody can wait for them here */
 	new std::vector<std::thread>(std::move(threads_));
@@ -437,6 +462,7 @@ void Engine::close()
 			thread.join();
 	}
 	lock.lock();
+	keep_in_children(inc_fd(group_));
 	if (!pending_.empty()) {
 		fail_all(lock);
 		inc_abort(group_);

@@ -19,8 +19,8 @@
  * freed: that may run callbacks of the program, and wait for Python's lock, which a caller of
  * getFuture() or isCompleted() holds.
  *
- * fork(). The child has neither the threads nor the membership: it closes its copy of the socket,
- * and does nothing else.
+ * fork(). The child has neither the threads nor the membership, and its copy of the socket is closed
+ * at once (forks.hpp): it takes no lock, calls nothing of libinc, and its calls raise an error.
  */
 #ifndef INCTORCH_ENGINE_HPP
 #define INCTORCH_ENGINE_HPP
@@ -149,6 +149,7 @@ private:
 	void run_callbacks(Lock &lock, IncWorkPtr work, std::exception_ptr error, bool wanted);
 	void add_thread();
 	bool is_child() const;
+	void refuse_child() const;
 	void forget();
 	void drain(Lock &lock, std::chrono::milliseconds limit);
 	void fail_all(Lock &lock);
