@@ -39,6 +39,7 @@ def no_module():
     torch_colls.reductions(gloo, None, ((5,), (2, 3)))
     torch_colls.moves(gloo)
     torch_colls.coalesced()
+    torch_colls.empty_shares()
     expect("calls are counted", why("no_group") > 300, True)
 
 
@@ -102,6 +103,10 @@ def complex_numbers():
     x = torch.ones(2, requires_grad=True)
     dist.all_reduce(x, op=dist.ReduceOp.AVG)
     torch_colls.exact("an average of parameters", x.detach(), torch.ones(2))
+
+
+def no_tensors():
+    torch_colls.no_tensors(dist.new_group(backend="gloo"))
 
 
 def groups():
@@ -175,6 +180,7 @@ def main():
         ("works that are more than Gloo's", works, {}),
         ("works that have ended have their results", completed, {}),
         ("complex numbers", complex_numbers, {}),
+        ("lists without tensors", no_tensors, {}),
         ("process groups of some ranks", groups, {}),
         ("process groups with one store, one after the other", same_store, {}),
         ("options that are refused", options, {}),

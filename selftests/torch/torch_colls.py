@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 import inc_torch
-from torch_lab import expect
+from torch_lab import expect, raises
 
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 INTS = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64]
@@ -235,6 +235,28 @@ def empty_shares():
         outs = [torch.zeros_like(x, dtype=kind) for x in want]
         dist.distributed_c10d._get_default_group().alltoall(outs, ins).wait()
         exact(f"alltoall of conjugates, {what}", torch.cat(outs), torch.cat(want).to(kind))
+
+
+def no_tensors(gloo):
+    """Lists of none are Gloo's to refuse, and so are roots that there are not."""
+    group = dist.distributed_c10d._get_default_group()
+    wrong_root = dist.BroadcastOptions()
+    wrong_root.rootRank = dist.get_world_size()
+    wrong_root.rootTensor = 0
+    for name, *args in (("allreduce", [], dist.AllreduceOptions()),
+                        ("allreduce_coalesced", [], dist.AllreduceCoalescedOptions()),
+                        ("reduce", [], dist.ReduceOptions()),
+                        ("broadcast", [], dist.BroadcastOptions()),
+                        ("broadcast", [torch.empty(0)], wrong_root),
+                        ("allgather", [[]], []),
+                        ("allgather_coalesced", [[]] * dist.get_world_size(), []),
+                        ("scatter", [], [], dist.ScatterOptions())):
+        errors = [raises(getattr(which, name), *args).split("\n")[0] for which in (group, gloo)]
+        expect(name, errors[0], errors[1])
+        expect(f"{name}: {errors[0]}", "Gloo" in errors[0], True)
+    expect("empty", inc_torch.counters()["empty"], 0)
+    dist.all_reduce(x := torch.ones(3))
+    exact("all_reduce", x, torch.full((3,), float(dist.get_world_size())))
 
 
 def coalesced():

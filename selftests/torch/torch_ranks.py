@@ -55,13 +55,13 @@ def moves():
                "alltoall_base", "allreduce_coalesced", "allgather_coalesced")
 
 
-def node_reduces():
-    """An allreduce of 4 MiB: the node sends each block to all, once it has one of each rank."""
 def idle_ranks():
     torch_colls.empty_shares()
     all_by_inc("alltoall", "alltoall_base")
 
 
+def node_reduces():
+    """An allreduce of 4 MiB: the node sends each block to all, once it has one of each rank."""
     x = torch.ones(1 << 20)
     dist.barrier()
     before = at_node("blocks")
@@ -237,6 +237,10 @@ def refused():
         expect(error, "single-element input" in error, True)
     dist.all_reduce(x := torch.ones(3))
     torch_colls.exact("all_reduce", x, torch.full((3,), float(size)))
+
+
+def no_tensors():
+    torch_colls.no_tensors(gloo_group())
 
 
 def by_gloo():
@@ -513,6 +517,7 @@ def main():
     tests = [
         ("reductions of all types and operations are what Gloo computes", reductions),
         ("collectives that move elements, of all types", moves),
+        ("all_to_all in which a rank sends or receives nothing", idle_ranks),
         ("the node reduces", node_reduces),
         ("tensors with gaps, without elements, in each other", layouts),
         ("many operations under way, futures", futures),
@@ -520,6 +525,7 @@ def main():
         ("process groups of some ranks", groups),
         ("sums travel as bf16", wires),
         ("arguments that fit to no call", refused),
+        ("lists without tensors are refused as Gloo does", no_tensors),
         ("what INC does not have is Gloo's, and counted", by_gloo),
         ("two ranks send while others make the next group", sends_first),
         ("DDP: two runs give the same bits, and Gloo the same losses", ddp),
@@ -553,4 +559,3 @@ def main():
 
 
 main()
-        ("all_to_all in which a rank sends or receives nothing", idle_ranks),

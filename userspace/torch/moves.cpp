@@ -78,14 +78,14 @@ std::vector<uint64_t> counts_of(Fn fn, const at::Tensor &tensor, const std::vect
 
 WorkPtr IncGroup::broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts)
 {
-	Why why = for_move(Fn::broadcast, tensors, numel(tensors));
+	Why why = tensors.size() == 1 && opts.rootTensor == 0 ? Why::none : Why::several;
 
-	if (tensors.size() != 1 || opts.rootTensor != 0)
-		why = Why::several;
 	if (opts.rootRank < 0 || opts.rootRank >= getSize())
 		why = Why::args;
-	if (!numel(tensors))
+	if (why == Why::none && !numel(tensors))
 		return nothing_to_do(Fn::broadcast, OpType::BROADCAST, tensors);
+	if (why == Why::none)
+		why = for_move(Fn::broadcast, tensors, numel(tensors));
 	if (why != Why::none) {
 		ForGloo use;
 		Base &by = gloo(Fn::broadcast, why);
@@ -189,7 +189,7 @@ WorkPtr IncGroup::allgather_coalesced(std::vector<Tensors> &outputs, Tensors &in
 			refuse(Fn::allgather_coalesced, "lists of the inputs' types and sizes");
 		all.insert(all.end(), list.begin(), list.end());
 	}
-	if (all.empty() || !numel(all))
+	if (!inputs.empty() && !numel(inputs))
 		return nothing_to_do(Fn::allgather_coalesced, OpType::ALLGATHER_COALESCED, all);
 	if (why != Why::none) {
 		ForGloo use;
@@ -216,7 +216,7 @@ WorkPtr IncGroup::gather(std::vector<Tensors> &outputs, Tensors &inputs,
 	if (root && inputs.size() == 1 &&
 	    (outputs.size() != 1 || !are_shares(outputs[0], inputs[0], getSize())))
 		refuse(Fn::gather, "an output of the input's type and size for each rank");
-	if (inputs.size() == 1 && !numel(inputs))
+	if (why != Why::args && inputs.size() == 1 && !numel(inputs))
 		return nothing_to_do(Fn::gather, OpType::GATHER, root ? outputs[0] : Tensors());
 	if (why != Why::none) {
 		ForGloo use;
@@ -248,13 +248,13 @@ WorkPtr IncGroup::scatter(Tensors &outputs, std::vector<Tensors> &inputs,
 
 	if (opts.rootRank < 0 || opts.rootRank >= getSize())
 		why = Why::args;
-	if (why == Why::none)
-		why = for_move(Fn::scatter, outputs, numel(outputs) * ranks());
 	if (root && outputs.size() == 1 &&
 	    (inputs.size() != 1 || !are_shares(inputs[0], outputs[0], getSize())))
 		refuse(Fn::scatter, "an input of the output's type and size for each rank");
-	if (!numel(outputs))
+	if (why == Why::none && !numel(outputs))
 		return nothing_to_do(Fn::scatter, OpType::SCATTER, outputs);
+	if (why == Why::none)
+		why = for_move(Fn::scatter, outputs, numel(outputs) * ranks());
 	if (why != Why::none) {
 		ForGloo use;
 		Base &by = gloo(Fn::scatter, why);

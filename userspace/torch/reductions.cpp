@@ -33,7 +33,7 @@ WorkPtr IncGroup::allreduce(Tensors &tensors, const c10d::AllreduceOptions &opts
 {
 	Why why = tensors.size() == 1 ? Why::none : Why::several;
 
-	if (!numel(tensors))
+	if (!tensors.empty() && !numel(tensors))
 		return nothing_to_do(Fn::allreduce, OpType::ALLREDUCE, tensors);
 	if (why == Why::none)
 		why = for_reduction(Fn::allreduce, tensors[0], opts.reduceOp, numel(tensors));
@@ -48,7 +48,7 @@ WorkPtr IncGroup::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoa
 {
 	Why why = !tensors.empty() && one_type(tensors) ? Why::none : Why::args;
 
-	if (!numel(tensors))
+	if (!tensors.empty() && !numel(tensors))
 		return nothing_to_do(Fn::allreduce_coalesced, OpType::ALLREDUCE_COALESCED, tensors);
 	if (why == Why::none)
 		why = for_reduction(Fn::allreduce_coalesced, tensors[0], opts.reduceOp,
@@ -57,7 +57,7 @@ WorkPtr IncGroup::allreduce_coalesced(Tensors &tensors, const c10d::AllreduceCoa
 		Base &by = gloo(Fn::allreduce_coalesced, why);
 
 		/* Gloo has no such thing, and says so. */
-		if (!one_type(tensors) || tensors[0].layout() != at::kStrided)
+		if (tensors.empty() || !one_type(tensors) || tensors[0].layout() != at::kStrided)
 			return by.allreduce_coalesced(tensors, opts);
 		return gloo_allreduce_coalesced(by, tensors, opts);
 	}
@@ -72,7 +72,7 @@ WorkPtr IncGroup::reduce(Tensors &tensors, const c10d::ReduceOptions &opts)
 
 	if (opts.rootRank < 0 || opts.rootRank >= getSize())
 		why = Why::args;
-	if (!numel(tensors))
+	if (why == Why::none && !numel(tensors))
 		return nothing_to_do(Fn::reduce, OpType::REDUCE, tensors);
 	if (why == Why::none)
 		why = for_reduction(Fn::reduce, tensors[0], opts.reduceOp, numel(tensors));
