@@ -336,8 +336,8 @@ def late():
         expect("the limit of one wait: " + error, "goes on" in error, True)
         begin = time.monotonic()
         error = raises(work.wait)
-        # whose time is over first says so to the others, and who that was
-        expect("it names a rank: " + error, "rank " in error, True)
+        # whose time is over first ends the group: that is not who was waited for
+        expect("it names the rank: " + error, "rank 2" in error, True)
         expect("it took less than 4 s", time.monotonic() - begin < 4, True)
     raises(dist.barrier)
 

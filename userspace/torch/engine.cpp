@@ -21,6 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds slice(100);	/* between two looks at signals */
+constexpr milliseconds thread_slice(1000);	/* between two looks at who is waited for */
 constexpr milliseconds drain_limit(10000);
 constexpr milliseconds cancel_limit(15000);	/* more than the `dead` limit of a node */
 constexpr milliseconds patience(100);	/* with callbacks that may wait for what is not known */
@@ -110,11 +111,19 @@ std::string Engine::late(milliseconds limit)
 std::string Engine::late_text(milliseconds limit)
 {
 	std::string text = "not within " + std::to_string(limit.count()) + " ms";
+
+	look_at_missing();
+	if (missing_ != ~0U)
+		text += ", waiting for rank " + std::to_string(missing_);
+	return text;
+}
+
+/* While the group works: who has ended it may have waited for that rank, too. */
+void Engine::look_at_missing()
+{
 	struct inc_info info;
 
-	if (group_ && !inc_info(group_, &info) && info.missing != ~0U)
-		text += ", waiting for rank " + std::to_string(info.missing);
-	return text;
+	missing_ = group_ && !inc_info(group_, &info) ? info.missing : ~0U;
 }
 
 std::exception_ptr Engine::error_of(const IncWork &work, int result)
@@ -127,6 +136,8 @@ std::exception_ptr Engine::error_of(const IncWork &work, int result)
 	text = late_.empty() ? inc_errmsg(group_) : late_;
 	if (text.empty())
 		text = inc_strerror(result);
+	if (late_.empty() && result == -ECONNRESET && missing_ != ~0U)
+		text += ", while rank " + std::to_string(missing_) + " was waited for";
 	try {
 		throw_error(std::string("inc: ") + fn_name(work.fn) + ": " + text);
 	} catch (...) {
@@ -231,8 +242,10 @@ void Engine::end_first(Lock &lock, int result)
 	if (wanted)
 		wanted_--;
 	resume(*work);
-	if (!error)
+	if (!error) {
 		counts_->done(work->fn, work->bytes);
+		missing_ = ~0U;
+	}
 	run_callbacks(lock, std::move(work), error, wanted);
 	changed_.notify_all();
 }
@@ -279,6 +292,8 @@ void Engine::drive(Lock &lock, Clock::time_point until)
 	driving_ = false;
 	if (ret == -ETIMEDOUT && Clock::now() >= work->deadline)
 		expire(*work);
+	else if (ret == -ETIMEDOUT && !cancelled_)
+		look_at_missing();
 	if (ret == -ETIMEDOUT)
 		changed_.notify_all();
 	else
@@ -392,7 +407,7 @@ void Engine::run_thread()
 		else if (busy_ && Clock::now() < busy_since_ + patience)
 			changed_.wait_until(lock, busy_since_ + patience);
 		else
-			drive(lock, Clock::time_point::max());
+			drive(lock, Clock::now() + thread_slice);
 	}
 }
 

@@ -146,6 +146,7 @@ private:
 	void end_first(Lock &lock, int result);
 	void resume(const IncWork &work);
 	std::string late_text(std::chrono::milliseconds limit);
+	void look_at_missing();
 	void run_callbacks(Lock &lock, IncWorkPtr work, std::exception_ptr error, bool wanted);
 	void add_thread();
 	bool is_child() const;
@@ -166,6 +167,7 @@ private:
 	unsigned int busy_ = 0;		/* threads in callbacks that have asked for no future */
 	Clock::time_point busy_since_;	/* of the last of them */
 	std::string late_;		/* what was waited for when an operation's time was over */
+	uint32_t missing_ = ~0U;	/* the rank that was waited for at the last look, ~0: none */
 	unsigned int wanted_ = 0;	/* operations under way whose future somebody has */
 	bool driving_ = false;		/* some thread does */
 	bool cancelled_ = false, closed_ = false, stop_ = false;
