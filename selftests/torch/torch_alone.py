@@ -39,6 +39,7 @@ def no_module():
     torch_colls.reductions(gloo, None, ((5,), (2, 3)))
     torch_colls.moves(gloo)
     torch_colls.coalesced()
+    torch_colls.tensor_lists()
     torch_colls.empty_shares()
     expect("calls are counted", why("no_group") > 300, True)
 

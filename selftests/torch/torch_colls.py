@@ -280,6 +280,39 @@ def coalesced():
     coalesced_move(torch.complex64, rank, size)
 
 
+def tensor_lists():
+    """Lists of single tensors in one call: all-gather and reduce-scatter of each."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    group = dist.distributed_c10d._get_default_group()
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        shapes = ((3,), (2, 2), (0,), (500,))
+        have = [[sample(shape, dtype, r, 7) for shape in shapes] for r in range(size)]
+        outs = [torch.zeros((size,) + shape, dtype=dtype) for shape in shapes]
+        work = inc_torch._c10d.allgather_into_tensor_coalesced(group, outs, have[rank])
+        got = work.get_future().wait() if dtype == torch.int64 else outs
+        work.wait()
+        expect("is_completed, is_success", (work.is_completed(), work.is_success()), (True, True))
+        for i in range(len(shapes)):
+            exact(f"allgather_into_tensor_coalesced of {dtype}", got[i],
+                  torch.stack([have[r][i] for r in range(size)]))
+        for op in ("SUM", "AVG"):
+            opts = dist.ReduceScatterOptions()
+            opts.reduceOp = getattr(dist.ReduceOp, op)
+            ins = [sample((size,) + shape, dtype, rank, 8) for shape in shapes]
+            got, want = [[torch.zeros(shape, dtype=dtype) for shape in shapes] for _ in range(2)]
+            inc_torch._c10d.reduce_scatter_tensor_coalesced(group, got, ins, opts).wait()
+            for i in range(len(shapes)):
+                dist.reduce_scatter_tensor(want[i], ins[i], op=opts.reduceOp)
+                exact(f"reduce_scatter_tensor_coalesced, {op} of {dtype}", got[i], want[i])
+    for outs in ([], [torch.zeros(size)]):
+        try:
+            inc_torch._c10d.allgather_into_tensor_coalesced(group, outs, [])
+        except ValueError as error:
+            expect(str(error), "an output for each input" in str(error), True)
+        else:
+            raise AssertionError("a list of no tensors was taken")
+
+
 def three(dtype, rank):
     """A plain one, one with gaps, and one whose elements are in another order."""
     basis = torch.float32 if dtype.is_complex else dtype

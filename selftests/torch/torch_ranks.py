@@ -51,6 +51,7 @@ def reductions():
 def moves():
     print("#", torch_colls.moves(gloo_group()), "collectives compared")
     torch_colls.coalesced()
+    torch_colls.tensor_lists()
     all_by_inc("broadcast", "gather", "scatter", "allgather", "_allgather_base", "alltoall",
                "alltoall_base", "allreduce_coalesced", "allgather_coalesced")
 

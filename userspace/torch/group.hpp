@@ -40,6 +40,14 @@ public:
 	WorkPtr _reduce_scatter_base(at::Tensor &output, at::Tensor &input,
 				     const c10d::ReduceScatterOptions &opts) override;
 
+	/*
+	 * Calls of PyTorch where its base has them (base_has_coalesced), and so without "override".
+	 */
+	virtual WorkPtr allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+							const c10d::AllgatherOptions &opts);
+	virtual WorkPtr reduce_scatter_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+							const c10d::ReduceScatterOptions &opts);
+
 	WorkPtr broadcast(Tensors &tensors, const c10d::BroadcastOptions &opts) override;
 	WorkPtr allgather(std::vector<Tensors> &outputs, Tensors &inputs,
 			  const c10d::AllgatherOptions &opts) override;

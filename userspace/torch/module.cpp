@@ -90,5 +90,16 @@ PYBIND11_MODULE(_c10d, module)
 
 		return group.by_inc() ? py::object(py::int_(group.number())) : py::none();
 	});
+	/* for tests where PyTorch itself does not call them */
+	module.def("allgather_into_tensor_coalesced",
+		   [](const BasePtr &base, Tensors outputs, Tensors inputs) {
+			return as_ours(base).allgather_into_tensor_coalesced(outputs, inputs, {});
+		   }, py::call_guard<py::gil_scoped_release>());
+	module.def("reduce_scatter_tensor_coalesced",
+		   [](const BasePtr &base, Tensors outputs, Tensors inputs,
+		      const c10d::ReduceScatterOptions &opts) {
+			return as_ours(base).reduce_scatter_tensor_coalesced(outputs, inputs, opts);
+		   }, py::call_guard<py::gil_scoped_release>());
+	module.attr("base_has_coalesced") = base_has_coalesced;
 	module.def("torch_version", [] { return TORCH_VERSION; });
 }

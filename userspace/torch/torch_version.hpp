@@ -8,6 +8,8 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <torch/csrc/api/include/torch/version.h>
 
@@ -32,6 +34,18 @@ using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 using StorePtr = c10::intrusive_ptr<c10d::Store>;
 using Tensors = std::vector<at::Tensor>;
 using OpType = c10d::OpType;
+
+/* Has the base both calls for lists of single tensors, of these types? Newer versions of 2.x have. */
+template <typename T, typename = void> struct HasCoalesced : std::false_type {};
+template <typename T>
+struct HasCoalesced<T, std::void_t<
+	decltype(std::declval<T &>().allgather_into_tensor_coalesced(
+		std::declval<Tensors &>(), std::declval<Tensors &>(), c10d::AllgatherOptions())),
+	decltype(std::declval<T &>().reduce_scatter_tensor_coalesced(
+		std::declval<Tensors &>(), std::declval<Tensors &>(),
+		c10d::ReduceScatterOptions()))>> : std::true_type {};
+
+constexpr bool base_has_coalesced = HasCoalesced<Base>::value;
 
 /* What a failed operation throws: torch.distributed.DistBackendError, in 1.13 RuntimeError. */
 [[noreturn]] inline void throw_error(const std::string &text)
