@@ -39,7 +39,8 @@ void test_persistent(void)
 	int sum = -1;
 
 #if MPI_VERSION >= 4
-	MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+	MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+			   &request);
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 	MPIX_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
 			    &request);
@@ -61,7 +62,9 @@ void test_persistent(void)
 
 void test_nothing(void)
 {
-	uint64_t before[] = { count_of("alltoallv"), count_of("alltoallw"), count_of("ialltoallv") };
+	uint64_t before[] = {
+		count_of("alltoallv"), count_of("alltoallw"), count_of("ialltoallv")
+	};
 	const void *buf = rank == 1 ? NULL : from;
 	int bytes[MAX_RANKS];
 	MPI_Request request;

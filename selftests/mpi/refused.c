@@ -181,7 +181,8 @@ static const struct {
 	REFUSED(allreduce_no_op), REFUSED(allreduce_nowhere), REFUSED(allreduce_one_buffer),
 	REFUSED(reduce_one_buffer), REFUSED(alltoall_nowhere),
 #ifdef MPICH_VERSION
-	REFUSED(bcast_not_a_comm), REFUSED(ibarrier_not_a_comm), REFUSED(bcast_not_a_type), REFUSED(bcast_null), REFUSED(bcast_null_spaced),
+	REFUSED(bcast_not_a_comm), REFUSED(ibarrier_not_a_comm), REFUSED(bcast_not_a_type),
+	REFUSED(bcast_null), REFUSED(bcast_null_spaced),
 	REFUSED(exscan_null),
 	REFUSED(alltoallv_null), REFUSED(alltoallw_null),
 	REFUSED(exscan_one_buffer), REFUSED(reduce_scatter_one_buffer), REFUSED(gather_own_share),

@@ -59,8 +59,10 @@ const struct element_type types[] = {
 
 const unsigned int nr_types = sizeof(types) / sizeof(types[0]);
 
-#define INTEGERS	(1 << INT | 1 << UNSIGNED | 1 << INTEGER)
-#define ARITHMETIC	(INTEGERS | 1 << FLOAT)
+enum {
+	INTEGERS = 1 << INT | 1 << UNSIGNED | 1 << INTEGER,
+	ARITHMETIC = INTEGERS | 1 << FLOAT,
+};
 
 const struct reduction reductions[] = {
 	{ "sum", MPI_SUM, ARITHMETIC | 1 << COMPLEX, false },

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * mpi_begin c|mixed|spawn|callback|message: a program of MPI in which all ranks call MPI_Init(), or only
- * rank 0 and the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives by
- * PMPI_*, too. With spawn, a process of another job takes part. With callback, MPI_Finalize() calls
- * the program, which does a communicator's first collective then; with message, it sends at rank 0
- * what rank 1 waits for before its MPI_Finalize(). Rank 0 prints "passed" if all give what they must.
+ * mpi_begin c|mixed|spawn|callback|message: a program of MPI in which all ranks call MPI_Init(), or
+ * only rank 0 and the others PMPI_Init(), as Fortran of Open MPI does. Those do their collectives
+ * by PMPI_*, too. With spawn, a process of another job takes part. With callback, MPI_Finalize()
+ * calls the program, which does a communicator's first collective then; with message, it sends at
+ * rank 0 what rank 1 waits for before its MPI_Finalize(). Rank 0 prints "passed" if all give what
+ * they must.
  */
 #include <mpi.h>
 #include <stdio.h>

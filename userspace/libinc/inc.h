@@ -33,8 +33,8 @@
  * fork(). Both processes then hold the socket; one of them may use it. The group is left when the
  * last of them has closed it; inc_leave() in the other one only drops its copy. inc_abort() in the
  * process that has joined ends the group for both, in the other one it drops the copy. Descriptors
- * are close-on-exec; inc_close_on_fork() keeps a group's from children at all. Operations that were under way at the fork write to the memory of the process
- * that submitted them.
+ * are close-on-exec; inc_close_on_fork() keeps a group's from children at all. Operations that were
+ * under way at the fork write to the memory of the process that submitted them.
  */
 #ifndef INC_H
 #define INC_H
@@ -53,9 +53,9 @@ extern "C" {
 struct inc_group;
 
 /*
- * As @send: the input is in @recv. As @recv of a scatter: the own share stays in @send. Or NULL, but
- * for an alltoall with @send_counts: these say that it is not in place, and if they are all 0 it
- * needs no @send.
+ * As @send: the input is in @recv. As @recv of a scatter: the own share stays in @send. Or NULL,
+ * but for an alltoall with @send_counts: these say that it is not in place, and if they are all 0
+ * it needs no @send.
  */
 #define INC_IN_PLACE ((void *)-1)
 

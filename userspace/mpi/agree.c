@@ -216,7 +216,8 @@ static void ask_all(struct incmpi_comm *c, const struct incmpi_settings *own, bo
 {
 	int64_t machine = machine_id(), host = host_id();
 	int64_t all[] = {
-		own_able(), machine, -machine, host, -host, own->one_host, requests, -(int64_t)own->report,
+		own_able(), machine, -machine, host, -host, own->one_host, requests,
+		-(int64_t)own->report,
 	};
 
 	if (incmpi_skin()->smallest(c->comm, all, sizeof(all) / sizeof(all[0])))

@@ -73,7 +73,7 @@ static void request_ended(struct pmpi_watch *w, int ret)
 	struct coll_request *r = (struct coll_request *)w;
 	ompi_request_t *request = r->request;
 
-	request->req_status.MPI_ERROR = ret ? pmpi_fail(r->watch.c, ret, incmpi_errmsg()) : MPI_SUCCESS;
+	request->req_status.MPI_ERROR = ret ? pmpi_fail(w->c, ret, incmpi_errmsg()) : MPI_SUCCESS;
 	ompi_request_complete(request, true);
 }
 

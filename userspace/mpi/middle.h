@@ -66,7 +66,7 @@ enum incmpi_fn { INCMPI_CALLS(INCMPI_ENUM) INCMPI_NR_FNS };
 	X(TABLE, "table", "a function that the tuning table leaves to the MPI")		\
 	X(SHARES, "shares", "shares that some rank has too many bytes of, or that do not fit") \
 	X(UNKNOWN, "unknown_shares", "non-blocking, with shares of which no rank knows all") \
-	X(PERSISTENT, "persistent", "persistent collectives, which are counted when they are made") \
+	X(PERSISTENT, "persistent", "persistent collectives, counted when they are made") \
 	X(ARGS, "arguments", "arguments that are MPI's to refuse")
 
 /* Why an operation goes through a buffer of ours. */

@@ -421,9 +421,9 @@ static uint64_t moved_bytes(const struct incmpi_op *op)
 
 /*
  * Ranks exchange the counts of such a call before anything else of it. One whose shares are too
- * large, or contradict one another, says other counts than it has: nothing where there is something, and a byte where there is
- * nothing. All ranks then find the same contradiction, and leave the call to the MPI; if all of
- * them do so, there is none, but each knows.
+ * large, or contradict one another, says other counts than it has: nothing where there is
+ * something, and a byte where there is nothing. All ranks then find the same contradiction, and
+ * leave the call to the MPI; if all of them do so, there is none, but each knows.
  */
 static uint64_t wrong_count(uint64_t units)
 {
