@@ -14,8 +14,8 @@
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
- * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL. An address
- * may be longer than struct sockaddr_inc; what is behind it must be 0, else E2BIG.
+ * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL. What is
+ * behind struct sockaddr_inc in a longer address must be 0, else E2BIG.
  */
 #ifndef _UAPI_LINUX_INC_SOCKET_H
 #define _UAPI_LINUX_INC_SOCKET_H
