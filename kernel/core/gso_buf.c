@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets that go out. Payload is copied once, into fresh pages of a netinc_gso_buf; packets refer
- * to them by page fragments.
+ * to them by page fragments. Short ones have a copy: that costs less than a fragment.
  */
 #include <linux/ipv6.h>
 #include <linux/slab.h>
@@ -10,8 +10,7 @@
 #include "core/gso_buf.h"
 #include "core/page_ring.h"
 
-#define HEAD_BYTES	(SKB_DATA_ALIGN(NETINC_HEADROOM) + \
-			 SKB_DATA_ALIGN(sizeof(struct skb_shared_info)))
+#define SHORT_PACKET	256	/* bytes of one that is copied, at most */
 
 void netinc_gso_buf_release(struct netinc_gso_buf *s)
 {
@@ -65,15 +64,17 @@ struct netinc_gso_buf *netinc_gso_buf_alloc(u32 seg_size, u32 n)
 	return NULL;
 }
 
-/* Room for headers alone. */
-static struct sk_buff *head_skb(void)
+/* Room for headers, and for @len bytes behind them. */
+static struct sk_buff *head_skb(u32 len)
 {
-	void *head = netinc_page_ring_frag(HEAD_BYTES);
+	u32 size = SKB_DATA_ALIGN(NETINC_HEADROOM + len) +
+		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	void *head = netinc_page_ring_frag(size);
 	struct sk_buff *skb;
 
 	if (!head)
 		return NULL;
-	skb = build_skb(head, HEAD_BYTES);
+	skb = build_skb(head, size);
 	if (skb)
 		skb_reserve(skb, NETINC_HEADROOM);
 	else
@@ -81,11 +82,23 @@ static struct sk_buff *head_skb(void)
 	return skb;
 }
 
+static struct sk_buff *short_skb(const void *data, u32 len)
+{
+	struct sk_buff *skb = head_skb(len);
+
+	if (skb)
+		skb_put_data(skb, data, len);
+	return skb;
+}
+
 struct sk_buff *netinc_gso_buf_skb(const struct netinc_gso_buf *s, u32 first, u32 n)
 {
 	u32 i, end = first + n, last = end == s->n ? s->last : s->seg_size, here, len;
-	struct sk_buff *skb = head_skb();
+	struct sk_buff *skb;
 
+	if (n == 1 && last <= SHORT_PACKET)
+		return short_skb(netinc_gso_buf_segment(s, first), last);
+	skb = head_skb(0);
 	if (!skb)
 		return NULL;
 	for (i = first; i < end; i += here) {

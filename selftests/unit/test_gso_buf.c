@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Packets that go out (kernel/core/gso_buf.c): which bytes of which pages they are, whatever the
- * lengths, and that nobody who gets one may write to these pages, to which others refer, too.
+ * lengths, that short ones are copies, and that nobody who gets one may write to these pages, to
+ * which others refer, too.
  */
 #include "ktap.h"
 #include "siphash.h"
@@ -60,6 +61,13 @@ void *skb_put_zero(struct sk_buff *skb, u32 len)
 	return skb->data;
 }
 
+void *skb_put_data(struct sk_buff *skb, const void *data, u32 len)
+{
+	expect(!skb->len && len <= sizeof(skb->data), "%u bytes behind %u", len, skb->len);
+	skb->len += len;
+	return memcpy(skb->data, data, len);
+}
+
 void skb_add_rx_frag(struct sk_buff *skb, u32 i, struct page *page, u32 off, u32 len, u32 truesize)
 {
 	expect(i == skb->shared.nr_frags && i < MAX_SKB_FRAGS, "fragment %u", i);
@@ -89,6 +97,10 @@ static void check_packet(const struct netinc_gso_buf *s, u32 first, u32 n)
 
 	expect(skb->len == bytes, "%u bytes instead of %u", skb->len, bytes);
 	expect(netinc_skb_packets(skb) == n, "%u packets, not %u", netinc_skb_packets(skb), n);
+	expect(!skb->shared.nr_frags == (n == 1 && bytes <= sizeof(skb->data)),
+	       "%u fragments for %u bytes", skb->shared.nr_frags, bytes);
+	while (!skb->shared.nr_frags && at < bytes && skb->data[at] == first)
+		at++;
 	for (i = 0; i < skb->shared.nr_frags; i++)
 		for (k = 0; k < skb->shared.frags[i].len; k++, at++)
 			if (skb->shared.frags[i].page->data[skb->shared.frags[i].off + k] !=
@@ -96,13 +108,13 @@ static void check_packet(const struct netinc_gso_buf *s, u32 first, u32 n)
 				break;
 	expect(at == bytes, "byte %u of segments %u and %u more of %u bytes", at, first, n - 1,
 	       s->seg_size);
-	expect(skb->shared.flags & SKBFL_SHARED_FRAG, "who gets it may write to its pages");
+	expect(!skb->shared.nr_frags || (skb->shared.flags & SKBFL_SHARED_FRAG), "who gets it may write to its pages");
 	free_packet(skb);
 }
 
 static void test_packets(void)
 {
-	static const u32 sizes[] = { 48, 76, 1456, 4096, 4100, 16464 };
+	static const u32 sizes[] = { 48, 76, 256, 260, 1456, 4096, 4100, 16464 };
 	struct netinc_gso_buf *s;
 	u32 i, n, k;
 
