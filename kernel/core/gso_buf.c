@@ -47,7 +47,10 @@ bool netinc_gso_buf_init(struct netinc_gso_buf *s, u32 seg_size, u32 n)
 {
 	u32 order = min_t(u32, get_order(seg_size * n), NETINC_PAGE_RING_MAX_ORDER);
 
-	*s = (struct netinc_gso_buf){ .seg_size = seg_size };
+	s->seg_size = seg_size;
+	s->n = 0;
+	s->last = 0;
+	s->npages = 0;
 	refcount_set(&s->refs, 1);
 	return gso_buf_alloc_pages(s, n, order) || gso_buf_alloc_pages(s, n, get_order(seg_size));
 }

@@ -13,32 +13,6 @@
 #include "host/rank.h"
 #include "reduce/reduce.h"
 
-#define MAX_SPANS	16	/* per call */
-
-/* A header that stands for blocks without payload. */
-struct span {
-	u32 psn;
-	u16 blocks;
-	u16 flags;
-};
-
-/* State of one call of netinc_payload_send(). */
-struct batch {
-	struct netinc_rank *rank;
-	struct netinc_op *op;
-	struct netinc_op_request *req;		/* NULL: no user memory */
-	struct netinc_gso_buf *data;		/* NULL, or: */
-	struct netinc_gso_buf segments;
-	void *place;			/* for the next payload that is kept; NULL: none yet */
-	u32 most;			/* segments of it */
-	u32 tree;			/* all blocks are this one's */
-	u16 flags;
-	u32 nspans;
-	struct span span[MAX_SPANS];
-	/* the last block's header; spans differ only in what is in span[] */
-	struct netinc_pkt last;
-};
-
 static struct netinc_op_request *req_of(const struct netinc_rank *rank, struct netinc_op *op)
 {
 	if (op == &rank->leave || (op->mode & INC_MODE_COUNTS_PHASE))
@@ -65,7 +39,8 @@ static bool has_memory(struct netinc_rank *rank, struct netinc_op_request *req,
 	return false;
 }
 
-static void fill_payload(const struct batch *bt, const struct netinc_block *b, void *to, u32 len)
+static void fill_payload(const struct netinc_batch *bt, const struct netinc_block *b, void *to,
+			 u32 len)
 {
 	struct netinc_fpu_section *section = &bt->rank->section;
 
@@ -82,7 +57,7 @@ static void fill_payload(const struct batch *bt, const struct netinc_block *b, v
  * A segment with its header; returns where the rest goes. NULL: it does not fit behind those before
  * it, or no memory.
  */
-static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
+static void *new_segment(struct netinc_batch *bt, const struct netinc_pkt *pkt)
 {
 	u32 size = sizeof(struct inc_hdr) + netinc_body_len(pkt);
 	struct netinc_gso_buf *s = bt->data;
@@ -106,14 +81,14 @@ static void *new_segment(struct batch *bt, const struct netinc_pkt *pkt)
 }
 
 /* May it be kept? Who wants the result keeps that, and until it is there has the input. */
-static bool retains_own(const struct batch *bt, const struct netinc_pkt *pkt)
+static bool retains_own(const struct netinc_batch *bt, const struct netinc_pkt *pkt)
 {
 	return netinc_ep_retains(&bt->rank->ep) &&
 	       (pkt->flags & (INC_F_PAYLOAD | INC_F_WANT)) == INC_F_PAYLOAD;
 }
 
 /* False: there is no memory now. */
-static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
+static bool place_for_own(struct netinc_batch *bt, const struct netinc_pkt *pkt)
 {
 	if (retains_own(bt, pkt) && !bt->place)
 		bt->place = netinc_retain_place(bt->rank);
@@ -121,7 +96,7 @@ static bool place_for_own(struct batch *bt, const struct netinc_pkt *pkt)
 }
 
 /* The engine is told, and says whether the @payload is to be kept. */
-static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
+static void note_sent(struct netinc_batch *bt, u64 block, const struct netinc_pkt *pkt,
 		      const void *payload)
 {
 	struct netinc_pay pay = { .obj = bt->place, .len = pkt->len, .flags = pkt->flags };
@@ -133,7 +108,7 @@ static void note_sent(struct batch *bt, u64 block, const struct netinc_pkt *pkt,
 }
 
 /* A block with payload or descriptor. */
-static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *b,
+static bool add_segment(struct netinc_batch *bt, u64 block, const struct netinc_block *b,
 			const struct netinc_pkt *pkt)
 {
 	void *to;
@@ -156,9 +131,9 @@ static bool add_segment(struct batch *bt, u64 block, const struct netinc_block *
 }
 
 /* A block with neither; it continues a span if the one before it did. */
-static bool add_to_span(struct batch *bt, const struct netinc_pkt *pkt)
+static bool add_to_span(struct netinc_batch *bt, const struct netinc_pkt *pkt)
 {
-	struct span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
+	struct netinc_span *last = bt->nspans ? &bt->span[bt->nspans - 1] : NULL;
 
 	if (last && (bt->last.opseq != pkt->opseq || bt->last.sig != pkt->sig))
 		return false;
@@ -166,14 +141,16 @@ static bool add_to_span(struct batch *bt, const struct netinc_pkt *pkt)
 		last->blocks++;		/* at most a window of them, far below 2^16 */
 		return true;
 	}
-	if (bt->nspans == MAX_SPANS)
+	if (bt->nspans == NETINC_MAX_SPANS)
 		return false;
-	bt->span[bt->nspans++] = (struct span){ .psn = pkt->psn, .blocks = 1, .flags = pkt->flags };
+	bt->span[bt->nspans++] = (struct netinc_span){
+		.psn = pkt->psn, .blocks = 1, .flags = pkt->flags
+	};
 	bt->last = *pkt;
 	return true;
 }
 
-static bool add_block(struct batch *bt, u64 idx)
+static bool add_block(struct netinc_batch *bt, u64 idx)
 {
 	struct netinc_block b;
 	struct netinc_pkt pkt;
@@ -192,7 +169,7 @@ static bool add_block(struct batch *bt, u64 idx)
 }
 
 /* A block that has its result: what was kept of it. */
-static bool add_retained(struct batch *bt, u64 block)
+static bool add_retained(struct netinc_batch *bt, u64 block)
 {
 	const struct netinc_pay *pay;
 	struct netinc_pkt pkt;
@@ -210,9 +187,10 @@ static bool add_retained(struct batch *bt, u64 block)
 	return true;
 }
 
-static void flush_spans(struct batch *bt)
+/* When the segments have left. */
+static void flush_spans(struct netinc_batch *bt)
 {
-	struct netinc_gso_buf headers, *s = &headers;
+	struct netinc_gso_buf *s = &bt->segments;
 	u32 i;
 
 	if (!bt->nspans)
@@ -232,7 +210,7 @@ static void flush_spans(struct batch *bt)
 }
 
 /* If it cannot leave it is a lost packet. */
-static void flush_batch(struct batch *bt)
+static void flush_batch(struct netinc_batch *bt)
 {
 	struct netinc_gso_buf *s = bt->data;
 
@@ -243,40 +221,54 @@ static void flush_batch(struct batch *bt)
 	flush_spans(bt);
 }
 
+/* The rank's batch, of @most segments for @tree. What is not set is written before it is read. */
+static struct netinc_batch *begin_batch(struct netinc_rank *rank, u32 tree, u32 most, u16 flags)
+{
+	struct netinc_batch *bt = &rank->batch;
+
+	lockdep_assert_held(&rank->lock);
+	bt->rank = rank;
+	bt->op = NULL;
+	bt->req = NULL;
+	bt->data = NULL;
+	bt->place = NULL;
+	bt->most = most;
+	bt->tree = tree;
+	bt->flags = flags;
+	bt->nspans = 0;
+	return bt;
+}
+
 u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
 			u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank,
-			    .op = op,
-			    .req = req_of(rank, op),
-			    .most = min(n, most),
-			    .flags = flags,
-			    .tree = netinc_tree_of(&ep->spread, op->first + idx) };
+	struct netinc_batch *bt = begin_batch(rank, netinc_tree_of(&ep->spread, op->first + idx),
+					      min(n, most), flags);
 	u32 i = 0;
 
-	if (bt.req && (!netinc_convert_plain(bt.req) || n * ep->block >= NETINC_FPU_WORTH))
+	bt->op = op;
+	bt->req = req_of(rank, op);
+	if (bt->req && (!netinc_convert_plain(bt->req) || n * ep->block >= NETINC_FPU_WORTH))
 		netinc_fpu_section_want(&rank->section);
-	while (i < n && add_block(&bt, idx + i))
+	while (i < n && add_block(bt, idx + i))
 		i++;
-	if (bt.place)
-		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt.place });
-	flush_batch(&bt);
+	if (bt->place)
+		netinc_retain_release(ep, &(struct netinc_pay){ .obj = bt->place });
+	flush_batch(bt);
 	return i;
 }
 
 u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 flags)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct batch bt = { .rank = rank,
-			    .most = min_t(u32, n, ep->cfg.super_packet),
-			    .flags = flags,
-			    .tree = netinc_tree_of(&ep->spread, block) };
+	struct netinc_batch *bt = begin_batch(rank, netinc_tree_of(&ep->spread, block),
+					      min_t(u32, n, ep->cfg.super_packet), flags);
 	u32 i = 0;
 
-	while (i < n && add_retained(&bt, block + i))
+	while (i < n && add_retained(bt, block + i))
 		i++;
-	flush_batch(&bt);
+	flush_batch(bt);
 	return i;
 }
 

@@ -6,7 +6,40 @@
 #ifndef NETINC_HOST_PAYLOAD_H
 #define NETINC_HOST_PAYLOAD_H
 
+#include "core/gso_buf.h"
 #include "engine/endpoint.h"
+
+#define NETINC_MAX_SPANS	16	/* per call */
+
+struct netinc_op_request;
+struct netinc_rank;
+
+/* A header that stands for blocks without payload. */
+struct netinc_span {
+	u32 psn;
+	u16 blocks;
+	u16 flags;
+};
+
+/*
+ * State of one call of netinc_payload_send(). The rank has it, and not the stack, where a compiler
+ * may clear all of it at every call.
+ */
+struct netinc_batch {
+	struct netinc_rank *rank;
+	struct netinc_op *op;
+	struct netinc_op_request *req;		/* NULL: no user memory */
+	struct netinc_gso_buf *data;		/* NULL, or: */
+	struct netinc_gso_buf segments;
+	void *place;			/* for the next payload that is kept; NULL: none yet */
+	u32 most;			/* segments of it */
+	u32 tree;			/* all blocks are this one's */
+	u16 flags;
+	u32 nspans;
+	struct netinc_span span[NETINC_MAX_SPANS];
+	/* the last block's header; spans differ only in what is in span[] */
+	struct netinc_pkt last;
+};
 
 /* See struct netinc_ep_ops. */
 u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,

@@ -15,6 +15,7 @@
 #include "core/demux.h"
 #include "core/netns.h"
 #include "host/op.h"
+#include "host/payload.h"
 #include "core/rx.h"
 #include "core/fpu_section.h"
 #include "core/gso_buf.h"
@@ -76,6 +77,7 @@ struct netinc_rank {
 	/* of the last partial results; NULL: there were none */
 	struct netinc_contributed *contributed;
 	struct netinc_store store;	/* what is retained for another node */
+	struct netinc_batch batch;	/* of payload.c, while the engine sends blocks */
 	struct netinc_op leave;		/* LEAVE, once the socket is being closed */
 	/* socket.c: a completion or a change of state; called with the lock */
 	void (*wake)(struct netinc_rank *rank, __poll_t what);
