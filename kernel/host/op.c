@@ -439,7 +439,7 @@ static struct netinc_op_request *collect_request(struct netinc_rank *rank,
 	list_del_init(&req->pin);
 	rank->nreqs--;
 	/* who waits for any operation has nothing to wait for any more */
-	if (!rank->nreqs)
+	if (!rank->nreqs && rank->any_waiters)
 		rank->wake(rank, EPOLLIN | EPOLLRDNORM);
 	return req;
 }
@@ -487,13 +487,15 @@ static struct netinc_op_request *not_yet(long timeo, long left)
 	return ERR_PTR(left < 0 ? -ERESTARTSYS : -ETIMEDOUT);
 }
 
-/* Counts in and out a waiter for just this handle. */
+/* Counts in and out a waiter for just this handle; 0: for any operation. */
 static void count_waiter(struct netinc_rank *rank, u64 handle, int n)
 {
 	struct netinc_op_request *req;
 
 	spin_lock_bh(&rank->lock);
-	req = find_request(rank, handle);
+	if (!handle)
+		rank->any_waiters += n;
+	req = handle ? find_request(rank, handle) : NULL;
 	/* none are left if another waiter has had it and gave it back */
 	if (req && (n > 0 || req->waiters))
 		req->waiters += n;
@@ -507,20 +509,21 @@ static void count_waiter(struct netinc_rank *rank, u64 handle, int n)
 struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited,
 						 long timeo)
 {
-	struct netinc_op_request *req = poll_one(rank, handle);
+	struct netinc_op_request *req;
 	long left;
 
-	if (!is_pending(req))
-		return req;
-	if (handle && !awaited)
+	if (!awaited) {
+		req = poll_one(rank, handle);
+		if (!is_pending(req) || !timeo)
+			return req;
 		count_waiter(rank, handle, 1);
-	left = wait_event_interruptible_timeout(*sk_sleep(rank->sk),
-						!is_pending(req = poll_one(rank, handle)), timeo);
-	if (!is_pending(req))
-		return req;
-	if (handle)
+	}
+	/* without its first look: it has just been looked, or submitted */
+	left = __wait_event_interruptible_timeout(*sk_sleep(rank->sk),
+						  !is_pending(req = poll_one(rank, handle)), timeo);
+	if (!handle || is_pending(req))
 		count_waiter(rank, handle, -1);
-	return not_yet(timeo, left);
+	return is_pending(req) ? not_yet(timeo, left) : req;
 }
 
 struct netinc_op_request *netinc_op_request_recv(struct netinc_rank *rank, long timeo)

@@ -71,6 +71,7 @@ struct netinc_rank {
 	struct list_head completed;
 	/* requests of both lists, and on their way there; at most NETINC_MAX_REQS */
 	u32 nreqs;
+	u32 any_waiters;		/* for any operation, not for one by its handle */
 	/* handle of the request submitted last, 0: none; counts up for the socket's life */
 	u64 last_handle;
 	u32 settled;			/* number of the last move told by INC_EVENT_MOVED */
