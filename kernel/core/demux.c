@@ -45,6 +45,24 @@ void netinc_demux_fini(struct netinc_net *nn)
 	kfree(nn->demux);
 }
 
+static void take_out(struct netinc_net *nn, struct netinc_demux_entry *entry)
+{
+	WARN_ON_ONCE(rhltable_remove(nn->demux, &entry->list, demux_params));
+	atomic_dec(&nn->demuxed[entry->key.kind]);
+}
+
+/* Packets that are looked up just now may miss it: a loss. */
+static int put_in(struct netinc_net *nn, struct netinc_demux_entry *entry)
+{
+	int err;
+
+	atomic_inc(&nn->demuxed[entry->key.kind]);
+	err = rhltable_insert(nn->demux, &entry->list, demux_params);
+	if (err)
+		atomic_dec(&nn->demuxed[entry->key.kind]);
+	return err;
+}
+
 int netinc_demux_set(struct netinc_net *nn, struct netinc_demux_entry *entry,
 		     const struct netinc_demux_key *key)
 {
@@ -53,10 +71,10 @@ int netinc_demux_set(struct netinc_net *nn, struct netinc_demux_entry *entry,
 	if (netinc_demux_equal(&entry->key, key))
 		return 0;
 	if (entry->key.kind != NETINC_DEMUX_NONE)
-		WARN_ON_ONCE(rhltable_remove(nn->demux, &entry->list, demux_params));
+		take_out(nn, entry);
 	entry->key = *key;
 	if (key->kind != NETINC_DEMUX_NONE)
-		err = rhltable_insert(nn->demux, &entry->list, demux_params);
+		err = put_in(nn, entry);
 	if (err)
 		entry->key = (struct netinc_demux_key){};
 	return err ? -ENOMEM : 0;
@@ -70,5 +88,8 @@ void netinc_demux_clear(struct netinc_net *nn, struct netinc_demux_entry *entry)
 struct rhlist_head *netinc_demux_find(const struct netinc_net *nn,
 				      const struct netinc_demux_key *key)
 {
+	/* hashing costs more than to see that a namespace has no parents, trees or nodes */
+	if (!atomic_read(&nn->demuxed[key->kind]))
+		return NULL;
 	return rhltable_lookup(nn->demux, key, demux_params);
 }

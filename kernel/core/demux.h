@@ -28,6 +28,7 @@ enum netinc_demux_kind {
 	NETINC_DEMUX_RANK_LINEAGE,	/* lineage */
 	NETINC_DEMUX_RANK_PORT,		/* UDP port that it holds and sends from; no group */
 	NETINC_DEMUX_RANK_OTHER_PORT,	/* that it sends from, which another program has */
+	NETINC_DEMUX_KINDS
 };
 
 struct netinc_demux_key {

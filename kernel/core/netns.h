@@ -59,6 +59,7 @@
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 #include "engine/engine.h"
+#include "core/demux.h"
 #include "core/limits.h"
 
 #define NETINC_HASH_BITS	8
@@ -85,6 +86,7 @@ struct netinc_net {
 	struct hlist_head ranks[1 << NETINC_HASH_BITS];
 	/* what packets find, demux.h; made when the hooks are registered first, stays */
 	struct rhltable *demux;
+	atomic_t demuxed[NETINC_DEMUX_KINDS];	/* entries of each kind there */
 	/* default parent, family 0: none; mutex and hash_lock to write, either to read */
 	struct netinc_peer parent;
 	/* what cannot be put down to a group, and groups that are gone */
