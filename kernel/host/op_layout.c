@@ -201,6 +201,9 @@ int netinc_layout_get(struct netinc_layout *s, const struct inc_submit *sub, boo
 
 void netinc_layout_put(struct netinc_layout *s)
 {
+	/* where there are no counts there are no displacements */
+	if (!s->send.counts && !s->recv.counts)
+		return;
 	kvfree(s->send.counts);
 	kvfree(s->send.starts);
 	kvfree(s->recv.counts);
@@ -226,18 +229,19 @@ int netinc_layout_ranges(const struct netinc_layout *s, const struct netinc_op *
 			 struct netinc_mem *mem, struct netinc_user_range *own,
 			 struct netinc_user_range **ranges, u32 *n)
 {
-	u32 size = netinc_reduce_elem_size(op->type), i;
+	u32 size = netinc_reduce_elem_size(op->type), shares = 1, i;
+	bool all = send ? s->send.all : s->recv.all;
 	struct netinc_user_range *p, next = {};
 	struct netinc_share share;
 	u64 addr, len;
 
-	for (i = 0; next_share(op, send, i, &share); i++)
-		;
-	*ranges = i > 1 ? netinc_mem_alloc(mem, i + 1, sizeof(*p)) : own;
+	while (all && next_share(op, send, shares, &share))
+		shares++;
+	*ranges = shares > 1 ? netinc_mem_alloc(mem, shares + 1, sizeof(*p)) : own;
 	if (!*ranges)
 		return -ENOMEM;
 	p = *ranges;
-	for (i = 0; next_share(op, send, i, &share); i++) {
+	for (i = 0; i < shares && next_share(op, send, i, &share); i++) {
 		addr = share_addr(s, op, send, share.peer);
 		len = share.elems * size;
 		if (!len)
