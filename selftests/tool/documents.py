@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Holds documents against the sources: every text of troubleshooting.rst is one that a program or the
-kernel prints, every tracepoint and field of tracing.rst is in kernel/core/trace.h.
+kernel prints, every tracepoint and field of tracing.rst is in kernel/core/trace.h, the commands of
+howto.rst are those that a test runs.
 
 Prints "ok - NAME" and "not ok - NAME", and "end" at the end.
 """
 import glob
 import os
 import re
+import subprocess
+import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCUMENTS = os.path.join(TOP, "Documentation")
@@ -75,7 +78,16 @@ def reasons():
            wrong if re.search(r"\d+ is DROP_", text) else ["there is no example"])
 
 
+def recipes():
+    said = subprocess.run([sys.executable, "-B", os.path.join(TOP, "tools", "docs", "recipes"), "--check"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    lines = said.stdout.splitlines()
+    result("recipes of howto.rst are run by a test, as they stand there",
+           lines or ([f"exit status {said.returncode}"] if said.returncode else []))
+
+
 printed_texts()
 tracepoints()
 reasons()
+recipes()
 print("end")
