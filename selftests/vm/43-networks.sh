@@ -552,6 +552,7 @@ ipv6_only() {
 	# end
 	END
 	forwarding sw 2
+	set_up wait_for 20 none_tentative
 	hosts 1 2 <<-'END'
 	# recipe: ipv6-link-local
 	inc parent set fe80::fe%eth0
@@ -567,6 +568,15 @@ ipv6_only() {
 	coll "IPv6: nothing else" 4
 	check "IPv6: there is no address of IPv4" no_ipv4
 	unplug
+}
+
+# The links were up before there was no duplicate address detection.
+none_tentative() {
+	local ns
+
+	for ns in sw h1 h2; do
+		[ -z "$(ip -n "$ns" -6 -o addr show tentative)" ] || return
+	done
 }
 
 no_ipv4() {
