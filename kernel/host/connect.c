@@ -107,11 +107,11 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 
 	if (len < (int)sizeof(*a))
 		return -EINVAL;
+	if (a->sinc_family != netinc_family)
+		return -EAFNOSUPPORT;
 	/* what a later version says there is not passed over */
 	if (memchr_inv(a + 1, 0, len - sizeof(*a)))
 		return -E2BIG;
-	if (a->sinc_family != netinc_family)
-		return -EAFNOSUPPORT;
 	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL))
 		return -EINVAL;
 	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))

@@ -187,7 +187,7 @@ static bool add_retained(struct netinc_batch *bt, u64 block)
 	return true;
 }
 
-/* When the segments have left. */
+/* Behind the segments, whose descriptor it takes: these have left. */
 static void flush_spans(struct netinc_batch *bt)
 {
 	struct netinc_gso_buf *s = &bt->segments;

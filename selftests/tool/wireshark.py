@@ -61,7 +61,7 @@ def header(name):
         return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
 
 
-def numbers():
+def packet_headers():
     """What packets are made of."""
     return header("inc.h") + header("inc_wire.h")
 
@@ -103,7 +103,7 @@ class Dissector:
 
 def every_member(known):
     complaints, n = [], 0
-    text = numbers()
+    text = packet_headers()
     for struct, body in re.findall(r"^struct inc_(\w+) \{(.*?)^\}", text, re.S | re.M):
         prefix = STRUCTS.get(struct, "inc." + struct)
         for member in re.findall(r"(\w+)(?:\[\w*\])*\s*;", body):
@@ -118,7 +118,7 @@ def every_member(known):
 
 
 def every_name(known):
-    text, names = numbers(), header("inc_names.h")
+    text, names = packet_headers(), header("inc_names.h")
     complaints = []
     for enum, filters in ENUMS.items():
         complaints += known.lacks_values(filters, enum_of(text, enum))
@@ -136,7 +136,7 @@ def every_name(known):
 
 def every_flag(known):
     complaints, n = [], 0
-    for kind, name, mask in re.findall(r"^#define INC_(F|JOIN|READY|MODE)_(\w+)\s+(0x\w+)", numbers(), re.M):
+    for kind, name, mask in re.findall(r"^#define INC_(F|JOIN|READY|MODE)_(\w+)\s+(0x\w+)", packet_headers(), re.M):
         wanted = f"{BITS[kind]}.{name.lower()}"
         words = known.fields.get(RENAMED.get(wanted, wanted))
         n += 1
@@ -245,7 +245,7 @@ def packets(known, capture, expected):
         return bare + [f"{seen[n]['inc.rest']} was not taken apart" for _ in seen[n]["inc.rest"]] + \
             field_faults(frames[n], seen[n]) + remark_faults(frames[n], seen[n], known.fields)
 
-    for _, name in enum_of(numbers(), "inc_pkt_type"):
+    for _, name in enum_of(packet_headers(), "inc_pkt_type"):
         check(f"packet {name}", lambda frame, name=name: frame.type == name, right)
     check("values of all others", lambda frame: frame.fields and not frame.type,
           lambda n: field_faults(frames[n], seen[n]))

@@ -89,6 +89,8 @@ def t_addresses(lab):
     fails(errno.E2BIG, rank.connect, good + b"\1")
     fails(errno.E2BIG, rank.connect, good + bytes(128 - len(good) - 1) + b"\1")
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
+    fails(errno.EAFNOSUPPORT, rank.connect,
+          sockaddr(1, 0, 1, family_number=socket.AF_INET) + b"\1")
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
                 sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x10),
                 sockaddr(1, 0, 1, flags=0x8000),
