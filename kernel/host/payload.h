@@ -22,8 +22,8 @@ struct netinc_span {
 };
 
 /*
- * State of one call of netinc_payload_send() or netinc_payload_send_retained(). The rank has it, and
- * not the stack, where a compiler may clear all of it at every call.
+ * State of one call of netinc_payload_send() or netinc_payload_send_retained(). The rank has it,
+ * and not the stack, where a compiler may clear all of it at every call.
  */
 struct netinc_batch {
 	struct netinc_rank *rank;

@@ -196,7 +196,7 @@ static void test_abort_without_socket(void)
 	if (!pid) {
 		bool ok = fcntl(fd, F_GETFD) < 0 && inc_fd(group) == -1 && dup2(0, fd) == fd;
 
-		ok = ok && inc_cancel(group) == -EBADF;
+		ok = ok && inc_cancel(group) == -EBADF && inc_join_poll(group, 0) == -EBADF;
 		inc_abort(group);
 		_exit(!ok || fcntl(fd, F_GETFD) < 0);
 	}

@@ -65,7 +65,10 @@ int inc_close_on_fork(struct inc_group *group)
 	return 0;
 }
 
-/* A child that begins from here on knows nothing of it. */
+/*
+ * A child that begins from here on knows nothing of it. Without the lock, since close() waits for
+ * the other ranks: a child that begins just before it has a copy of the socket.
+ */
 static void close_group(struct inc_group *group)
 {
 	struct inc_group **at = &closing;
@@ -75,9 +78,9 @@ static void close_group(struct inc_group *group)
 		at = &(*at)->next;
 	if (*at)
 		*at = group->next;
+	pthread_mutex_unlock(&closing_lock);
 	if (group->fd >= 0)
 		close(group->fd);
-	pthread_mutex_unlock(&closing_lock);
 }
 
 int64_t inc_now_ms(void)
@@ -353,6 +356,8 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 
 	if (!group)
 		return inc_null(NULL, "group");
+	if (group->fd < 0)
+		return inc_fail(group, -EBADF, "the socket is the parent's, which has joined");
 	if (group->joined)
 		return 0;
 	do

@@ -38,7 +38,9 @@ int MPI_##name##_init_c parameters			\
 
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
 
+/* Weak: another Open MPI of this version may be built without its extensions. */
 #define PERSISTENT(name, parameters, arguments)		\
+__typeof__(PMPIX_##name##_init) PMPIX_##name##_init __attribute__((weak));	\
 int MPIX_##name##_init parameters			\
 {							\
 	pmpi_count_persistent();			\

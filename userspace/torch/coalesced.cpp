@@ -42,12 +42,12 @@ public:
 
 	bool wait(milliseconds timeout) override
 	{
-		Clock::time_point until = Clock::now() + timeout;
+		Clock::time_point until = Clock::now() + std::min<milliseconds>(timeout, a_year);
 
 		for (const WorkPtr &work : works_) {
 			auto left = until - Clock::now();
 
-			if (timeout == kNoTimeout)
+			if (timeout <= kNoTimeout)
 				work->wait(kNoTimeout);
 			else	/* 0 is no limit */
 				work->wait(std::max(std::chrono::ceil<milliseconds>(left),

@@ -46,6 +46,7 @@
 namespace inctorch {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::chrono::hours a_year(365 * 24);	/* no limit is longer */
 
 /*
  * Called a few times a second by a thread of the program that waits; throws to end the waiting, as

@@ -7,8 +7,6 @@
 namespace inctorch {
 namespace {
 
-constexpr std::chrono::hours a_year(365 * 24);	/* no limit is longer */
-
 c10::intrusive_ptr<c10::ivalue::Future> new_future()
 {
 	return c10::make_intrusive<c10::ivalue::Future>(
