@@ -421,10 +421,18 @@ static bool ended_otherwise(const struct host *h)
 	       e->rank[0] != h->rank;
 }
 
-/*
- * Has the rank been silent, lost or cut off, so that a node may have taken it for dead? At the edge
- * @h itself is one, and may be the one that is cut off.
- */
+/* Whoever is cut off goes on elsewhere, and names those there who do not come along. */
+static bool was_any_cut_off(const struct sim *sim)
+{
+	u32 i;
+
+	for (i = 0; i < sim->plan.hosts; i++)
+		if (was_cut_off(sim, i))
+			return true;
+	return false;
+}
+
+/* Has the rank been silent or lost, or somebody cut off, so that a node may take it for dead? */
 static bool may_be_dead(const struct host *h, u32 rank)
 {
 	const struct sim *sim = h->sim;
@@ -433,7 +441,7 @@ static bool may_be_dead(const struct host *h, u32 rank)
 
 	if (rank >= sim->plan.hosts)
 		return false;
-	if (was_cut_off(sim, rank) || was_cut_off(sim, h->rank))
+	if (was_any_cut_off(sim))
 		return true;
 	if (ended_otherwise(&sim->host[rank]))
 		return true;
