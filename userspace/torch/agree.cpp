@@ -170,7 +170,12 @@ private:
 		opts.group = all.group;
 		opts.rank = static_cast<uint32_t>(rank_);
 		opts.size = static_cast<uint32_t>(size_);
-		return result(inc_join_start(&agreed_.group, &opts));
+		int err = inc_join_start(&agreed_.group, &opts);
+
+		/* a child must not keep a rank that is killed from being noticed */
+		if (!err)
+			inc_close_on_fork(agreed_.group);
+		return result(err);
 	}
 
 	Why join()

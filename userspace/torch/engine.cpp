@@ -9,8 +9,6 @@
 
 #include <unistd.h>
 
-#include "forks.hpp"
-
 namespace inctorch {
 
 std::function<void()> check_signals;
@@ -81,7 +79,6 @@ int ms_until(Clock::time_point until)
 Engine::Engine(inc_group *group, std::shared_ptr<Counts> counts)
 	: group_(group), counts_(std::move(counts)), pid_(getpid())
 {
-	close_in_children(inc_fd(group_));
 }
 
 Engine::~Engine()
@@ -432,8 +429,8 @@ void Engine::fail_all(Lock &lock)
 }
 
 /*
- * Its threads, and what they have locked, are the parent's of this process. The group's socket has
- * been closed, and its number may be another file's: libinc is not to close that.
+ * Its threads, and what they have locked, are the parent's of this process. The group stays as it
+ * is: another thread of the parent may have had its lock.
  */
 void Engine::forget()
 {
@@ -477,7 +474,6 @@ void Engine::close()
 			thread.join();
 	}
 	lock.lock();
-	keep_in_children(inc_fd(group_));
 	if (!pending_.empty()) {
 		fail_all(lock);
 		inc_abort(group_);

@@ -19,8 +19,8 @@
  * freed: that may run callbacks of the program, and wait for Python's lock, which a caller of
  * getFuture() or isCompleted() holds.
  *
- * fork(). The child has neither the threads nor the membership, and its copy of the socket is closed
- * at once (forks.hpp): it takes no lock, calls nothing of libinc, and its calls raise an error.
+ * fork(). The child has neither the threads nor the membership, and no copy of the socket
+ * (inc_close_on_fork()): it takes no lock, calls nothing of libinc, and its calls raise an error.
  */
 #ifndef INCTORCH_ENGINE_HPP
 #define INCTORCH_ENGINE_HPP
