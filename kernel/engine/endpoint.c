@@ -16,6 +16,8 @@
 #define MOVE_DEAD	(1000 * NETINC_MS)
 /* a node is dead only after as many unanswered ones */
 #define DEAD_PROBES	3
+/* ... and after as many without STATUS it may be that it takes ours for somebody else's packets */
+#define REBIND_PROBES	2
 /* dead limits until an error must have been got over */
 #define ERROR_DEADS	4u
 /* shortest pause between PROBEs that say what an idle rank has */
@@ -97,6 +99,15 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 
 	if (be32_to_cpu(c->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
+	if (ep->incarnation && ep->rebind_asked) {
+		/* it says nothing of the group: that this is still there is not known by it */
+		netinc_ep_prove_rebind(ep, be64_to_cpu(c->challenge), now);
+		if (netinc_ep_is_member(ep))
+			netinc_ep_probe(ep, 0, now);
+		else
+			netinc_ep_send_join(ep, now);
+		return 0;
+	}
 	if (ep->state != INC_STATE_JOINING && ep->state != INC_STATE_WAITING &&
 	    ep->state != INC_STATE_RESYNC)
 		/* JOIN was repeated, and READY has come meanwhile */
@@ -238,6 +249,7 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->start = start;
 	ep->ready_at = now;
 	ep->leave_there = false;
+	ep->rebind_asked = false;
 	ep->una = start;
 	ep->snd = start;
 	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
@@ -601,6 +613,8 @@ static u64 join_timer(struct netinc_ep *ep, u64 now)
 	if (now - w->asked >= join_pause(ep)) {
 		w->unanswered++;
 		netinc_ep_move_join(ep, now);
+		if (ep->incarnation && w->unanswered > REBIND_PROBES)
+			netinc_ep_rebind(ep, now);
 	}
 	return w->asked + join_pause(ep);
 }
@@ -619,6 +633,8 @@ static void ask_root(struct netinc_ep *ep, u32 tree, u64 now)
 		netinc_ep_send_abort(ep, now);
 	else
 		netinc_ep_probe(ep, tree, now);
+	if (!tree && w->probes_lost > REBIND_PROBES)
+		netinc_ep_rebind(ep, now);
 }
 
 /*

@@ -152,6 +152,7 @@ struct netinc_ep_tree {
 	/* PROBEs since the last result, or since something went out after a rest: they back off */
 	u32 quiet;
 	u32 unanswered;		/* PROBEs, JOINs and ABORTs since it was heard */
+	u32 probes_lost;	/* PROBEs since STATUS has come: packets may come to here only */
 	u32 gap;		/* packets that came while there was a hole; 0: there is none */
 	u32 up_slack;		/* microseconds: reordering on our way to it, as STATUS says */
 	struct netinc_reorder down;	/* how much packets are reordered on its way to us */
@@ -200,6 +201,7 @@ struct netinc_ep {
 	bool tree_order;	/* folds do not follow the tree of reduce/order.h, from READY */
 	u64 down_cookie;	/* number that packets of this epoch to us carry, from READY */
 	u64 challenge;		/* of the node, to be proved in the next JOIN; 0: none */
+	bool rebind_asked;	/* INC_JOIN_REBIND is out, whose CHALLENGE has not been answered */
 	struct netinc_spread spread;	/* the epoch's trees, from READY */
 	/* the ways to all trees are there; until then nothing is contributed */
 	bool spread_out;
@@ -483,6 +485,12 @@ void netinc_ep_fail(struct netinc_ep *ep, enum inc_err_code code, u32 rank0, u32
 void netinc_ep_set_state(struct netinc_ep *ep, u8 state);
 /* JOIN to the parent. */
 void netinc_ep_send_join(struct netinc_ep *ep, u64 now);
+/*
+ * A member's JOIN, since the node does not answer: its packets may come by another port now. What
+ * the CHALLENGE is answered with; the rank asks for what it lacks behind that.
+ */
+void netinc_ep_rebind(struct netinc_ep *ep, u64 now);
+void netinc_ep_prove_rebind(struct netinc_ep *ep, u64 challenge, u64 now);
 /*
  * The same to the first place of the plan, while the group is elsewhere: @move would lead there.
  */

@@ -148,6 +148,11 @@ static inline bool netinc_join_returns(const struct inc_join *join)
 }
 
 /* Does who is left of a group that has failed go on? */
+static inline bool netinc_join_rebinds(const struct inc_join *join)
+{
+	return join->flags & INC_JOIN_REBIND;
+}
+
 static inline bool netinc_join_shrinks(const struct inc_join *join)
 {
 	return join->flags & INC_JOIN_SHRINK;

@@ -98,6 +98,9 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		return -INC_C_DROP_MALFORMED;
 	netinc_count(ep->counters, INC_C_STATUSES);
 	w->answered = true;
+	w->probes_lost = 0;
+	if (!pkt->tree)
+		ep->rebind_asked = false;
 	netinc_cc_rtt(&ep->cc, (u32)now - pkt->tstamp);
 	ep->waiting = be32_to_cpu(st->waiting);
 	ep->waited_ms = be32_to_cpu(st->waited);

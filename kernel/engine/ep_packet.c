@@ -91,6 +91,7 @@ void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now)
 	w->asked = now;
 	w->answered = false;
 	w->unanswered++;
+	w->probes_lost++;
 	netinc_count(ep->counters, INC_C_PROBES);
 	ep->ops->send(ep, &pkt, &m.probe, len);
 }

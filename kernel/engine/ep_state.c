@@ -14,7 +14,8 @@ void netinc_ep_set_state(struct netinc_ep *ep, u8 state)
 		ep->ops->state(ep, old);
 }
 
-static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struct inc_join *body)
+static void build_join(const struct netinc_ep *ep, u8 flags, struct netinc_pkt *pkt,
+		       struct inc_join *body)
 {
 	*body = (struct inc_join){
 		.size = cpu_to_be32(ep->cfg.size),
@@ -24,7 +25,7 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
 		.move = cpu_to_be32(ep->move),
 		.below = netinc_ep_returning(ep) ? INC_JOIN_RETURN : 0,
-		.flags = ep->cfg.canonical ? INC_JOIN_CANONICAL : 0,
+		.flags = flags | (ep->cfg.canonical ? INC_JOIN_CANONICAL : 0),
 		.lineage = cpu_to_be64(ep->lineage),
 		.job = cpu_to_be64(ep->cfg.job),
 		.challenge = cpu_to_be64(ep->challenge),
@@ -43,15 +44,33 @@ static void build_join(const struct netinc_ep *ep, struct netinc_pkt *pkt, struc
 	pkt->opseq = ep->begun;
 }
 
-void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
+static void send_join(struct netinc_ep *ep, u8 flags, u64 now)
 {
 	struct netinc_pkt pkt;
 	struct inc_join body;
 
-	build_join(ep, &pkt, &body);
+	build_join(ep, flags, &pkt, &body);
 	ep->tree[0].asked = now;
 	netinc_count(ep->counters, INC_C_JOINS);
 	ep->ops->send(ep, &pkt, &body, sizeof(body));
+}
+
+void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
+{
+	send_join(ep, 0, now);
+}
+
+void netinc_ep_rebind(struct netinc_ep *ep, u64 now)
+{
+	ep->rebind_asked = true;
+	send_join(ep, INC_JOIN_REBIND, now);
+}
+
+void netinc_ep_prove_rebind(struct netinc_ep *ep, u64 challenge, u64 now)
+{
+	ep->rebind_asked = false;
+	ep->challenge = challenge;
+	send_join(ep, INC_JOIN_REBIND, now);
 }
 
 void netinc_ep_probe_home(struct netinc_ep *ep, u32 move, u64 now)
@@ -59,7 +78,7 @@ void netinc_ep_probe_home(struct netinc_ep *ep, u32 move, u64 now)
 	struct netinc_pkt pkt;
 	struct inc_join body;
 
-	build_join(ep, &pkt, &body);
+	build_join(ep, 0, &pkt, &body);
 	pkt.incarnation = 0;
 	pkt.cookie = 0;
 	/* the challenge that we have is not of that node */

@@ -115,8 +115,12 @@ struct netinc_member {
 	/* enum netinc_group_answer: how in that buffer; cleared with the next one */
 	u8 answered;
 	u64 probed;		/* time of the last PROBE that was answered as a rare one */
-	/* where it joined from: packets from elsewhere are dropped */
+	/*
+	 * where it joined from, or has said since, and proved, that it is: packets from elsewhere
+	 * are dropped
+	 */
 	struct netinc_peer peer;
+	u64 rebound;		/* time when it was elsewhere last; 0: never */
 };
 
 struct netinc_group;

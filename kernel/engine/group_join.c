@@ -5,6 +5,9 @@
  */
 #include "group.h"
 
+/* a member is silent so long before it may be elsewhere, and is there for as long */
+#define REBIND_SILENCE	(100 * NETINC_MS)
+
 static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
 {
 	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation),
@@ -366,12 +369,20 @@ static void take_edge(struct netinc_group *g, const struct inc_join *join,
 }
 
 /* One that has begun anew may have come another way. */
+/* Has the JOIN at hand come by the way that answers to member @rank take? */
+static bool comes_as_before(const struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
+{
+	return netinc_peer_same(&g->members[rank].peer, peer) &&
+	       (!g->ops->same_port || g->ops->same_port(g, rank));
+}
+
 static bool link_child(struct netinc_group *g, u32 rank, const struct inc_join *join,
 		       const struct netinc_peer *peer)
 {
 	bool present = g->members[rank].present;
 
-	if (present && !netinc_children_outdated(g, rank, join, peer))
+	if (present && comes_as_before(g, rank, peer) &&
+	    !netinc_children_outdated(g, rank, join, peer))
 		return true;
 	if (g->ops->link(g, rank, peer))
 		return true;
@@ -634,9 +645,22 @@ static int check_run(struct netinc_group *g, const struct netinc_pkt *pkt,
 	return !join->lineage && g->move ? INC_REFUSE_BUSY : 0;
 }
 
+/*
+ * May a member that has proved who it is come by another port than it did? While it is heard by
+ * the old one, whoever says so is somebody else.
+ */
+static bool may_rebind(const struct netinc_group *g, u32 child, const struct inc_join *join,
+		       const struct netinc_peer *peer, u64 now)
+{
+	const struct netinc_member *m = &g->members[child];
+
+	return (g->state == INC_GROUP_JOINING || netinc_join_rebinds(join)) &&
+	       netinc_peer_same_host(&m->peer, peer) && now - m->heard >= REBIND_SILENCE;
+}
+
 /* 0 or enum inc_refuse_code: is the sender the rank that it says, as far as that one is known? */
 static int check_rank(const struct netinc_group *g, u32 child, const struct inc_join *join,
-		      const struct netinc_peer *peer, u64 *detail)
+		      const struct netinc_peer *peer, u64 now, u64 *detail)
 {
 	const struct netinc_member *m = &g->members[child];
 	bool same = m->nonce == be32_to_cpu(join->nonce);
@@ -644,10 +668,46 @@ static int check_rank(const struct netinc_group *g, u32 child, const struct inc_
 	*detail = child;
 	if (!m->present)
 		return m->aborted && same ? INC_REFUSE_UNKNOWN : 0;	/* a late copy */
-	if ((same && netinc_peer_same(&m->peer, peer)) ||
-	    netinc_children_outdated(g, child, join, peer))
+	if (same && (netinc_peer_same(&m->peer, peer) || may_rebind(g, child, join, peer, now)))
+		return 0;
+	if (netinc_children_outdated(g, child, join, peer))
 		return 0;
 	return g->state == INC_GROUP_JOINING ? INC_REFUSE_RANK_TAKEN : INC_REFUSE_BUSY;
+}
+
+/*
+ * A member is where this JOIN has come from, as it has proved; that is all that such a JOIN says.
+ * 0 or enum inc_refuse_code; one that does so all the time has to wait.
+ */
+static int rebind_member(struct netinc_group *g, u32 child, const struct netinc_pkt *pkt,
+			 const struct inc_join *join, const struct netinc_peer *peer, u64 now,
+			 u64 *detail)
+{
+	int code = check_shape(g, child, join, detail) ?:
+		   check_rank(g, child, join, peer, now, detail);
+	struct netinc_member *m = &g->members[child];
+	struct netinc_peer old;
+
+	if (code)
+		return code;
+	if (!m->present || (pkt->epoch == g->epoch && pkt->cookie != m->cookie))
+		return INC_REFUSE_UNKNOWN;
+	if (comes_as_before(g, child, peer)) {
+		m->heard = now;
+		return 0;
+	}
+	if (m->rebound && now - m->rebound < REBIND_SILENCE)
+		return INC_REFUSE_BUSY;
+	old = m->peer;
+	m->peer = *peer;
+	if (!g->ops->link(g, child, peer)) {
+		m->peer = old;
+		return INC_REFUSE_LIMIT;
+	}
+	m->heard = now;
+	m->rebound = now;
+	netinc_count(g->counters, INC_C_REBINDS);
+	return 0;
 }
 
 int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
@@ -675,11 +735,16 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 		*detail = g->error.rank[0] | (u64)g->error.rank[1] << 32;
 		return INC_REFUSE_RANK_DEAD;
 	}
+	if (netinc_join_rebinds(join) && g->state != INC_GROUP_JOINING) {
+		code = rebind_member(g, child, pkt, join, peer, now, detail);
+		if (code || !netinc_group_over(g))
+			return code;
+	}
 	if (netinc_group_over(g))
 		return join_over(g, child, pkt, join, peer, detail);
 	code = check_shape(g, child, join, detail);
 	if (!code)
-		code = check_rank(g, child, join, peer, detail);
+		code = check_rank(g, child, join, peer, now, detail);
 	if (code)
 		return code;
 	if (g->state == INC_GROUP_JOINING)

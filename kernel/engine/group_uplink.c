@@ -16,6 +16,10 @@
 #define PROBE_MIN	500u
 /* a parent is dead only after as many unanswered ones */
 #define DEAD_PROBES	3
+/* ... and after as many it may be that it takes our packets for somebody else's */
+#define REBIND_PROBES	2
+/* shortest pause between JOINs that say so */
+#define REBIND_PAUSE	(50 * NETINC_MS)
 /* idle nodes PROBE so often, per dead limit */
 #define IDLE_PROBES	4
 /* dead limits until an error must have been got over */
@@ -67,7 +71,7 @@ static void describe_children(const struct netinc_group *g, struct netinc_pkt *p
 	join->block = cpu_to_be16(block);
 }
 
-void netinc_uplink_join(struct netinc_group *g, u64 now)
+static void send_up_join(struct netinc_group *g, u8 flags, u64 now)
 {
 	struct {
 		struct inc_join join;
@@ -108,6 +112,7 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 		       (netinc_children_canonical(g) ? 0 : INC_JOIN_TREE_ORDER);
 	m.join.flags = (netinc_children_ask_order(g) ? INC_JOIN_CANONICAL : 0) |
 		       (netinc_children_many_parts(g) ? INC_JOIN_MANY_PARTS : 0);
+	m.join.flags |= flags;
 	memset(g->up.below, 0, sizeof(g->up.below));
 	for (i = 0; i < g->cfg.size; i++)
 		if (g->owner[i]) {
@@ -121,9 +126,24 @@ void netinc_uplink_join(struct netinc_group *g, u64 now)
 		netinc_join_proof(g->cfg.up_key, g->cfg.id, pkt.child, &m.join, m.join.proof);
 	g->up.news = false;
 	g->up.called = stale && g->up.called;
-	note_asked(g, now);
 	netinc_count(g->counters, INC_C_JOINS);
 	g->ops->send_up(g, &pkt, &m, sizeof(m.join) + netinc_join_tail_bytes(&m.join));
+}
+
+void netinc_uplink_join(struct netinc_group *g, u64 now)
+{
+	note_asked(g, now);
+	send_up_join(g, 0, now);
+}
+
+/* If nothing answers, our packets may come to the parent by another port than they did. */
+static void rebind_if_silent(struct netinc_group *g, u64 now)
+{
+	if (g->up.unanswered <= REBIND_PROBES || now - g->up.rebind_sent < REBIND_PAUSE)
+		return;
+	g->up.rebind_asked = true;
+	g->up.rebind_sent = now;
+	send_up_join(g, INC_JOIN_REBIND, now);
 }
 
 /* Is the group to return with blocks that are longer than what the way up carries by now? */
@@ -262,6 +282,7 @@ static void send_probe(struct netinc_group *g, bool lost, u64 now)
 	len = sizeof(m.probe) + bits / 8;
 	/* who does not know us may say so in as many bytes */
 	g->ops->send_up(g, &pkt, &m, max_t(u32, len, sizeof(struct inc_refuse)));
+	rebind_if_silent(g, now);
 }
 
 /*
@@ -292,6 +313,7 @@ void netinc_uplink_begin(struct netinc_group *g, const struct netinc_pkt *pkt,
 	up->down_cookie = be64_to_cpu(ready->down_cookie);
 	up->left = false;
 	up->lost = INC_ERR_NONE;
+	up->rebind_asked = false;
 	up->due = g->agg.start;
 	up->slack = NETINC_SLACK_FIRST;
 	up->down = (struct netinc_reorder){ .slack = NETINC_SLACK_FIRST };
@@ -346,12 +368,31 @@ static bool may_answer_parent(struct netinc_group *g)
 	return true;
 }
 
+/* CHALLENGE says nothing of the group: that the parent has it still is not known by it. */
+static void prove_rebind(struct netinc_group *g, u64 challenge, u64 now)
+{
+	g->up.rebind_asked = false;
+	g->up.challenge = challenge;
+	send_up_join(g, INC_JOIN_REBIND, now);
+	if (g->up.state == NETINC_UPLINK_READY)
+		send_probe(g, up_result_lost(g, now), now);
+	else if (g->rejoined == g->nmembers)
+		netinc_uplink_join(g, now);
+}
+
 static int up_challenge(struct netinc_group *g, const struct inc_challenge *c, u64 now)
 {
-	if (be32_to_cpu(c->nonce) != g->cfg.up_nonce || g->up.state != NETINC_UPLINK_ASKING)
+	bool rebinds = netinc_uplink_in_use(&g->up) && g->up.rebind_asked;
+
+	if (be32_to_cpu(c->nonce) != g->cfg.up_nonce ||
+	    (g->up.state != NETINC_UPLINK_ASKING && !rebinds))
 		return -INC_C_DROP_STATE;
 	if (!may_answer_parent(g))
 		return -INC_C_DROP_WORK;
+	if (rebinds) {
+		prove_rebind(g, be64_to_cpu(c->challenge), now);
+		return 0;
+	}
 	if (g->up.unanswered == 1)
 		netinc_cc_rtt(&g->up.cc, (u32)(now - g->up.asked));
 	g->up.challenge = be64_to_cpu(c->challenge);
@@ -455,6 +496,7 @@ static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (!netinc_uplink_in_use(up))
 		return -INC_C_DROP_STATE;
 	netinc_count(g->counters, INC_C_STATUSES);
+	up->rebind_asked = false;
 	/* a late copy says nothing of the way, nor that the last PROBE has come */
 	if (!up->answered && pkt->tstamp == (u32)up->probed) {
 		netinc_cc_rtt(&up->cc, (u32)now - pkt->tstamp);
@@ -553,8 +595,10 @@ static void tick_in_use(struct netinc_group *g, u64 now)
 		send_up_abort(g, now);
 	/* who joins again has all results that there will be: nothing is PROBEd for any more */
 	if (up->state == NETINC_UPLINK_RESYNC && g->rejoined == g->nmembers) {
-		if (now - up->asked >= JOIN_PAUSE)
+		if (now - up->asked >= JOIN_PAUSE) {
 			netinc_uplink_join(g, now);
+			rebind_if_silent(g, now);
+		}
 		return;
 	}
 	if (now - up->asked >= dead / IDLE_PROBES ||

@@ -47,6 +47,8 @@ struct netinc_uplink {
 	u64 refuse_detail;	/* as in struct inc_refuse, valid with `refused` */
 	u64 refused_at;		/* time of that, likewise */
 	u64 challenge;		/* of the parent, to be proved in the next JOIN; 0: none */
+	bool rebind_asked;	/* INC_JOIN_REBIND is out, whose CHALLENGE has not been answered */
+	u64 rebind_sent;	/* time of the last one */
 	u32 child;		/* number by which the parent knows us: the lowest rank below */
 	/* ASKING: the same, as the last WAIT says: its lowest rank may have been another one */
 	u32 known;

@@ -273,6 +273,18 @@ static void send_about(struct netinc_node *node, struct netinc_rx *rx, const str
 	send_reply(rx, INC_PKT_CHALLENGE, 0, &body, sizeof(body));
 }
 
+/*
+ * A member that comes back after an error is known by its nonce, address and cookie; but not where
+ * it may come by another port.
+ */
+static bool needs_proof(const struct netinc_rx *rx, const struct inc_join *join)
+{
+	if (!rx->pkt.incarnation)
+		return true;
+	return netinc_join_rebinds(join) &&
+	       netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
+}
+
 static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
 		    const struct inc_join *join)
 {
@@ -288,10 +300,7 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	struct netinc_node_group *g;
 	int code = 0;
 
-	/*
-	 * a member that comes back after an error is known by its nonce, address and cookie instead
-	 */
-	if (!rx->pkt.incarnation) {
+	if (needs_proof(rx, join)) {
 		if (got != now && got != make_challenge(node, rx, join, when - 1)) {
 			if (got)
 				netinc_rx_drop(rx, INC_C_DROP_CHALLENGE);
@@ -312,7 +321,8 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 		}
 	}
 	g = group_for(node, rx, join, tenant, &code);
-	if (g && !rx->pkt.incarnation && !is_for_tenant(g, tenant)) {
+	if (g && (!rx->pkt.incarnation || netinc_join_rebinds(join)) &&
+	    !is_for_tenant(g, tenant)) {
 		code = INC_REFUSE_TENANT;
 	} else if (g && g->node == node) {
 		code = netinc_node_group_join(g, rx, join, &detail);
@@ -362,7 +372,7 @@ static void node_rx_join(struct netinc_node *node, struct netinc_rx *rx)
 		netinc_rx_drop(rx, INC_C_DROP_MALFORMED);
 		return;
 	}
-	if (node)
+	if (node && !(netinc_node_is_edge(node) && netinc_join_rebinds(join)))
 		copy_key(node, key);
 	else
 		node = edge_for(rx, join, key);

@@ -204,19 +204,24 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	struct netinc_link *link = &g->link[rank];
 	struct netinc_rx *rx = g->joining;
 	struct netinc_peer to = *peer;
+	struct netinc_path path = {};
 
 	to.udp_port = rx->sport;
 	if (link->path.net && !memcmp(&link->path.peer, &to, sizeof(to)) &&
 	    link->path.oif == netinc_rx_oif(rx) &&
 	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
 		return true;
-	netinc_path_destroy(&link->path);
-	memset(&link->path, 0, sizeof(link->path));
-	link->port = netinc_port_get(g->node, rx->dev);
 	/* by the VRF, and from the address, that the rank has chosen */
-	memcpy(link->path.local, rx->local, sizeof(rx->local));
-	return !netinc_path_init(&link->path, g->nn->net, &to, htons(netinc_port),
-				 netinc_rx_oif(rx), GFP_ATOMIC);
+	memcpy(path.local, rx->local, sizeof(rx->local));
+	if (netinc_path_init(&path, g->nn->net, &to, htons(netinc_port), netinc_rx_oif(rx),
+			     GFP_ATOMIC))
+		return false;
+	netinc_path_destroy(&link->path);
+	link->path = path;
+	link->port = netinc_port_get(g->node, rx->dev);
+	if (grp->running)
+		netinc_node_group_find_hosts(g);
+	return true;
 }
 
 static bool group_same_port(const struct netinc_group *grp, u32 child)

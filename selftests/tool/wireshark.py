@@ -34,7 +34,7 @@ SMALL_ENUMS = {
 # Bits of a member, by what their names begin with; what is not named like its filter.
 BITS = {"F": "inc.flags", "JOIN": "inc.join.below", "READY": "inc.ready.height", "MODE": "inc.desc.mode"}
 RENAMED = {"inc.ready.height.height": "inc.ready.height.levels",
-           **{f"inc.join.below.{name}": f"inc.join.flags.{name}" for name in ("shrink", "canonical", "many_parts")}}
+           **{f"inc.join.below.{name}": f"inc.join.flags.{name}" for name in ("shrink", "canonical", "many_parts", "rebind")}}
 LISTS = {
     "TYPE": ["inc.type", "inc.desc.type", "inc.desc.wire"],
     "OP": ["inc.op", "inc.desc.op"],

@@ -288,6 +288,7 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	say("inc.join.flags.shrink", 1);
 	say("inc.join.flags.canonical", !!height);
 	say("inc.join.flags.many_parts", 0);
+	say("inc.join.flags.rebind", 0);
 	PUT32(join, move, number());
 	PUT8(join, late_policy, INC_LATE_FAIL);
 	PUT8(join, below, height | (height ? INC_JOIN_STALE | INC_JOIN_RETURN : 0));

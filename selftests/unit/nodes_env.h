@@ -64,13 +64,14 @@ static struct {
 	u32 first, last;
 	u32 loads;
 	u64 now;
-	/* so many packets of this type from that address, which are lost */
+	/* so many packets of this type (0: any) from that address, which are lost */
 	u8 lose_type;
 	u32 lose_from, lose;
 	u32 lose_contrib;	/* the next contributions of node 1 */
 	/* the port behind which a JOIN comes, and those of the root's children */
 	u16 port, child_port[RANKS];
 	u32 links;		/* paths to these that have been made */
+	u32 elsewhere;		/* the node whose packets come by another port by now; 0: none */
 } net;
 
 static inline struct node *node_of(struct netinc_group *g)
@@ -357,6 +358,8 @@ static inline int from_below(struct node *n, const struct frame *f)
 	u64 detail = 0;
 	int err;
 
+	if (net.elsewhere && f->from == net.elsewhere)
+		peer.ifindex++;
 	if (pkt.type == INC_PKT_JOIN) {
 		err = netinc_group_join(&n->g, &pkt, join, &peer, net.now, &detail);
 		if (err)
@@ -393,7 +396,8 @@ static inline void deliver(void)
 	net.now++;
 	if (net.lose_contrib && f.pkt.type == INC_PKT_CONTRIB && f.from == 1)
 		net.lose_contrib--;
-	else if (net.lose && f.pkt.type == net.lose_type && f.from == net.lose_from)
+	else if (net.lose && (!net.lose_type || f.pkt.type == net.lose_type) &&
+		 f.from == net.lose_from)
 		net.lose--;
 	else if (f.to >= RANK_AT && f.to < RANK_AT + RANKS)
 		at_rank(&net.told[f.to - RANK_AT], &f);

@@ -283,6 +283,58 @@ static void test_shrink(void)
 	expect(env.ep.refused == INC_REFUSE_NO_NODE, "code %u", env.ep.refused);
 }
 
+/* The next JOIN of a member that PROBEs in vain. */
+static const struct inc_join *expect_rebind(void)
+{
+	const struct inc_join *join;
+	const struct sent *s;
+
+	do {
+		s = next_sent();
+	} while (s->type == INC_PKT_PROBE || s->type == INC_PKT_CONTRIB);
+	join = (const void *)s->body;
+	expect(s->type == INC_PKT_JOIN && join->flags == INC_JOIN_REBIND &&
+	       s->pkt.incarnation == 5 && s->pkt.epoch == 1 && s->pkt.cookie == UP,
+	       "type %u, flags %x", s->type, join->flags);
+	return join;
+}
+
+/*
+ * Its packets may come by another port of the node: it says so when nothing is answered, and
+ * proves it, once for each time that it asks. A CHALLENGE alone is no sign of life.
+ */
+static void test_rebind(void)
+{
+	struct inc_challenge challenge = { .nonce = cpu_to_be32(4711),
+					   .challenge = cpu_to_be64(0xabcdef) };
+	struct netinc_pkt pkt = from_node(INC_PKT_CHALLENGE);
+	struct netinc_op op = barrier();
+	const struct inc_join *join;
+
+	ready(0);
+	submit_op(&op);
+	expect(control(pkt, &challenge, sizeof(challenge)) == -INC_C_DROP_DUPLICATE,
+	       "it has not asked");
+	while (env.ep.tree[0].unanswered < 3)
+		env.now = netinc_ep_timer(&env.ep, env.now);
+	expect(!expect_rebind()->challenge, "a challenge from nowhere");
+	expect(!control(pkt, &challenge, sizeof(challenge)), "CHALLENGE");
+	join = expect_rebind();
+	expect(be64_to_cpu(join->challenge) == 0xabcdef && (join->proof[0] || join->proof[1]),
+	       "the proof");
+	expect(control(pkt, &challenge, sizeof(challenge)) == -INC_C_DROP_DUPLICATE, "again");
+	expect(give_ready(1, 0, 0) == -INC_C_DROP_DUPLICATE, "READY says nothing new");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.tree[0].unanswered >= 3, "the node has answered");
+	/* one that answers nothing else is dead */
+	while (env.ep.state == INC_STATE_READY && env.now < 10 * NETINC_LOST_MAX) {
+		env.now = max(env.now + 1, netinc_ep_timer(&env.ep, env.now));
+		control(pkt, &challenge, sizeof(challenge));
+	}
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+}
+
 /* Limits of a node that no administrator can set would make timers run wild. */
 static void test_limits_of_node(void)
 {
@@ -558,6 +610,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
 	KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_clamp_pause),
 	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_same_time),
+	KTAP(test_rebind),
 };
 
 int main(int argc, char **argv)

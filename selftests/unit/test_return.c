@@ -41,14 +41,14 @@ static int home_wait(u8 at, u32 missing, u32 pause)
 	return from_home(INC_PKT_WAIT, &body, sizeof(body), at);
 }
 
-/* The next JOIN to the node that was, if there is one: its challenge. */
+/* The next JOIN to the node that was, if there is one: its challenge. The edge does not answer. */
 static u64 asked(void)
 {
 	const struct inc_join *join;
 	const struct sent *s;
 
 	while ((s = next_sent())->type) {
-		if (s->type != INC_PKT_JOIN)
+		if (s->type != INC_PKT_JOIN || s->pkt.incarnation)
 			continue;
 		join = (const void *)s->body;
 		expect(s->to == HOME_AT && !s->pkt.incarnation && !s->pkt.cookie &&

@@ -153,7 +153,6 @@ static void silent_node(bool moving, u32 ms, u16 code)
 		form_moving(false, 1, 1, 2, 2);
 	else
 		form_tree(false, 1, 1, 2, 2);
-	net.lose_type = INC_PKT_PROBE;
 	net.lose_from = 2;
 	net.lose = ~0u;
 	/* it has been heard at most a quarter of the dead limit ago */

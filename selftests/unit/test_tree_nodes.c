@@ -622,6 +622,30 @@ static void test_node_dead(void)
 	end_tree();
 }
 
+/* A node whose packets come to its parent by another port stays its child, in the same epoch. */
+static void test_rebind(void)
+{
+	struct netinc_group *root = &net.node[0].g;
+	u32 i;
+
+	form_tree(true, 2, 1, 0, 2);
+	net.elsewhere = 1;
+	reduce(0, 1);
+	for (i = 0; i < DEAD / 20 && !root->counters[INC_C_REBINDS]; i++)
+		wait_ms(10);
+	wait_ms(100);
+	for (i = 0; i < RANKS; i++)
+		expect(net.told[i].results[0] == 1, "rank %u: %u results", i,
+		       net.told[i].results[0]);
+	expect_states(INC_GROUP_ACTIVE);
+	expect(root->counters[INC_C_REBINDS] == 1 && root->counters[INC_C_DROP_PORT] && net.links,
+	       "%llu times, %llu dropped",
+	       (unsigned long long)root->counters[INC_C_REBINDS],
+	       (unsigned long long)root->counters[INC_C_DROP_PORT]);
+	expect(root->epoch == 1, "epoch %u", root->epoch);
+	end_tree();
+}
+
 /* The administrator removes one: all hear that. */
 static void test_node_gone(void)
 {
@@ -705,7 +729,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_abort_unheard),
 	KTAP(test_abort_twice),
 	KTAP(test_node_dead),
-	KTAP(test_node_gone),
+	KTAP(test_node_gone), KTAP(test_rebind),
 	KTAP(test_leave),
 	KTAP(test_left),
 };

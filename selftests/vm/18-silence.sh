@@ -56,7 +56,7 @@ flaps() {
 
 # Looking for a better place does no harm, and a short outage is no reason for it: six would be.
 flaps_with_edge() {
-	start_job fallback edge && flap p2 6 0.2 0.3 && ends_well && moved 0 5
+	OPS=400 start_job fallback edge && flap p2 6 0.2 0.3 && ends_well && moved 0 5
 }
 
 silent_for_long() {

@@ -442,13 +442,63 @@ stp() {
 	inc parent set 10.7.0.254
 	END
 	coll "stp: ranks join while ports are learning" 2
-	check "stp: when a cable is lost, the next job goes by the other one" other_cable
+	at sw <<-'END'
+	# recipe: stp-dead
+	inc node set dev br0 dead 40000
+	# end
+	END
+	check "stp: a cable is lost in a job, which goes on by the other one" other_way \
+		"ip -n sw link set x1 down"
 	unplug
 }
 
-other_cable() {
-	ip -n sw link set x1 down && forwarding sw 2 && forwarding l1 2 &&
-		run_ranks 2 inc-coll --quiet --seed "$RANDOM" --ops 40
+# other_way COMMAND: it has packets of host 2 come by another port of the node's bridge while a job
+# of two ranks runs, which goes on
+other_way() {
+	local blocks
+
+	blocks=$(counter sw blocks)
+	start_ranks 2 inc-coll --quiet --seed "$RANDOM" --ops 600 --late 20
+	wait_for 60 more_blocks "$blocks" && eval "$1" && blocks=$(counter sw blocks) &&
+		wait_for 60 more_blocks "$blocks" &&
+		expect "members that have come by another port" "$(counter sw rebinds)" -ge 1 &&
+		wait_ranks
+}
+
+more_blocks() {
+	[ "$(counter sw blocks)" -ge $(($1 + 10)) ]
+}
+
+# Each host has two cables to the switch, of which one is in use.
+bond() {
+	cables 2
+	set_up cable sw q1 h1 eth1
+	set_up cable sw q2 h2 eth1
+	at sw <<-'END'
+	# recipe: bond
+	ip link add br0 type bridge
+	ip addr add 10.7.0.254/24 dev br0
+	ip link set br0 up
+	for port in p1 q1 p2 q2; do ip link set $port master br0; done
+	inc node add dev br0
+	# end
+	END
+	hosts 1 2 <<-'END'
+	# recipe: bond-host
+	ip link add bond0 type bond mode active-backup miimon 100
+	for dev in eth0 eth1; do ip link set $dev down && ip link set $dev master bond0; done
+	ip link set bond0 up
+	ip addr add 10.7.0.$n/24 dev bond0
+	inc parent set 10.7.0.254
+	# end
+	END
+	forwarding sw 4
+	coll "bond: hosts with two cables to the node" 2
+	check "bond: a cable is lost in a job, which goes on by the other one" other_way \
+		"ip -n sw link set p2 down"
+	check "bond: it is there again, and the other one is lost" other_way \
+		"ip -n sw link set p2 up && ip -n sw link set q2 down"
+	unplug
 }
 
 # h1, h2: behind the switch l1 of somebody else
@@ -749,6 +799,7 @@ cni0
 routed_pods
 of vxlan flannel vxlan
 stp
+of bond bond
 plain_switch
 mixed_mtu
 ipv6_only

@@ -69,6 +69,34 @@ def t_squat_formed(lab):
     lab.work()
 
 
+@test("join: nobody else moves a member to another port")
+def t_rebind(lab):
+    """Who knows all that the rank has said, and its address, but does not get what that is sent."""
+    group, tap, before = lab.group ^ 0x480, lab.taps["h1"], abi.counters("sw")["rebinds"]
+    tap.frames()
+    other = Job(group, ("h1", "h2"))
+    other.run(700)
+    said = [p for f in tap.frames() if f.outgoing for p in f.units() if p.group == group]
+    nonce = next(struct.unpack_from("!I", p.body, 4)[0] for p in said if p.kind == w.JOIN)
+    member = next(p for p in said if p.kind == w.CONTRIB)
+    for guess in 0, 1, RNG.randrange(1 << 64):
+        body = w.join_body(group, 0, 2, nonce, challenge=guess, flags=w.JOIN_REBIND)
+        lab.send("h4", member.but(kind=w.JOIN, len=None, sig=0, flags=0, psn=0, body=body),
+                 src=lab.ip["h1"])
+        # it goes to the rank, which has asked for none
+        tap.wait_packet(w.CHALLENGE, group=group)
+        lab.owe("h1", duplicate=1)
+        lab.owe("sw", challenge=int(guess > 0))
+    lab.audit("h1", "sw")
+    equal(abi.counters("sw")["rebinds"], before, "members at other ports")
+    other.run(700)
+    other.close()
+    lab.left("h1", "h2")
+    lab.settle()
+    lab.audit()
+    lab.work()
+
+
 @test("join: replayed ones")
 def t_replayed_join(lab):
     lab.taps["h1"].frames()

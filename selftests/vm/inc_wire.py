@@ -23,6 +23,7 @@ I32, F32, SUM = 3, 11, 1
 NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE = \
     range(1, 16)                                                    # enum inc_refuse_code
 MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
+JOIN_REBIND = 0x08                                                  # inc_join.flags
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168,
             REFUSE: 16, ABORT: 96, MOVE: 16, PEERS: 8, PARTIAL: 4}
@@ -280,10 +281,10 @@ def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), 
     READY; and a node: @below (its height, and STALE), @window, @ranks below it, and the @edge, which
     is the address of rank 0's host as struct inc_addr.
     """
-    m = {"fallback": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0, "dead": 0,
-         "late": 0, "job": 0, "ranks": (), "edge": bytes(20), **more}
-    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], 0, m["move"],
-                       m["policy"], m["below"], m["window"], m["lineage"], m["dead"], m["late"],
+    m = {"fallback": 0, "flags": 0, "move": 0, "policy": 0, "below": 0, "window": 0, "lineage": 0,
+         "dead": 0, "late": 0, "job": 0, "ranks": (), "edge": bytes(20), **more}
+    body = struct.pack("!IIQIHBBIBBHQIIQQ", size, nonce, 0, 0, block, m["fallback"], m["flags"],
+                       m["move"], m["policy"], m["below"], m["window"], m["lineage"], m["dead"], m["late"],
                        m["job"], challenge)
     tail = ranks_bitmap(m["ranks"], size) + m["edge"] if m["below"] & 15 else b""
     if proof is None:

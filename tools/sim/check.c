@@ -432,6 +432,12 @@ static bool was_any_cut_off(const struct sim *sim)
 	return false;
 }
 
+/* A late copy may seem to come from a node that has gone, so that some hear later of that. */
+static bool seems_to_be_there(const struct sim *sim)
+{
+	return node_forgot(sim) && sim->plan.late_delay >= sim->plan.dead_ms * NETINC_MS / 4;
+}
+
 /* Has the rank been silent or lost, or somebody cut off, so that a node may take it for dead? */
 static bool may_be_dead(const struct host *h, u32 rank)
 {
@@ -441,7 +447,7 @@ static bool may_be_dead(const struct host *h, u32 rank)
 
 	if (rank >= sim->plan.hosts)
 		return false;
-	if (was_any_cut_off(sim))
+	if (was_any_cut_off(sim) || seems_to_be_there(sim))
 		return true;
 	if (ended_otherwise(&sim->host[rank]))
 		return true;

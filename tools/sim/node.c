@@ -288,7 +288,7 @@ static int may_found(const struct sim *sim, u32 place, const struct netinc_pkt *
 static void rx_join(struct node *n, const struct frame *f, const struct netinc_pkt *pkt,
 		    const struct inc_join *join)
 {
-	struct netinc_peer peer = trouble_peer(f->from, f->net);
+	struct netinc_peer peer = trouble_peer_at(n->sim, n->place, f->from, f->net);
 	struct node *to = node_for(n, pkt->group);
 	int code = INC_REFUSE_UNKNOWN;
 	struct netinc_group *g;
@@ -306,7 +306,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 		refuse(n, f, pkt, be32_to_cpu(join->nonce), INC_REFUSE_NO_NODE, 0);
 		return;
 	}
-	if (!pkt->incarnation && !proven(n, f, pkt, join))
+	if ((!pkt->incarnation || netinc_join_rebinds(join)) && !proven(n, f, pkt, join))
 		return;
 	if (to == n)
 		n->net[f->from] = f->net;
@@ -330,7 +330,7 @@ static void rx_join(struct node *n, const struct frame *f, const struct netinc_p
 static struct netinc_group *rx_one(struct node *n, const struct frame *f, struct dgram *d,
 				   u32 *child, struct netinc_group **begun)
 {
-	struct netinc_peer peer = trouble_peer(f->from, f->net);
+	struct netinc_peer peer = trouble_peer_at(n->sim, n->place, f->from, f->net);
 	struct sim *sim = n->sim;
 	struct netinc_group *g;
 	struct netinc_pay pay;

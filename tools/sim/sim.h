@@ -110,6 +110,7 @@ enum trouble_kind {
 	TROUBLE_CUT,		/* one host does not reach it, and is not reached by it */
 	TROUBLE_LINK,		/* one host is off its network, others' addresses there included */
 	TROUBLE_NET,		/* nobody reaches anybody through its network */
+	TROUBLE_PORT,		/* one host's packets come to it by another port */
 	TROUBLE_COUNT
 };
 
@@ -128,7 +129,7 @@ enum when {
 struct trouble {
 	u32 kind;		/* enum trouble_kind */
 	u32 place;		/* 0: the node, then standby nodes; SIM_EDGE */
-	u32 host;		/* TROUBLE_CUT, TROUBLE_LINK */
+	u32 host;		/* TROUBLE_CUT, TROUBLE_LINK, TROUBLE_PORT */
 	u32 when;		/* enum when, the first time that it happens */
 	u64 at;			/* after that */
 	u64 lasts;		/* 0: for ever */
@@ -530,6 +531,8 @@ bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place);
 bool trouble_reaches(const struct sim *sim, u32 from, u32 to, u32 net);
 u32 trouble_net(const struct sim *sim, u32 place);
 struct netinc_peer trouble_peer(u32 addr, u32 net);
+/* The same as the node at @place sees it, by which port it comes included. */
+struct netinc_peer trouble_peer_at(const struct sim *sim, u32 place, u32 addr, u32 net);
 /* What some troubles and faults wait for. */
 void trouble_now(struct sim *sim, enum when what);
 /* Nothing else happens than that a node is lost, all hear of it, and the next place is there. */

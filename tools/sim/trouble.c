@@ -22,6 +22,19 @@ struct netinc_peer trouble_peer(u32 addr, u32 net)
 				     .udp_port = cpu_to_be16(5227) };
 }
 
+struct netinc_peer trouble_peer_at(const struct sim *sim, u32 place, u32 addr, u32 net)
+{
+	struct netinc_peer peer = trouble_peer(addr, net);
+	const struct trouble *t = troubles(sim);
+	u32 i;
+
+	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		if (sim->ongoing[i] && t[i].kind == TROUBLE_PORT && t[i].place == place &&
+		    t[i].host == addr)
+			peer.ifindex = 1;
+	return peer;
+}
+
 bool trouble_at(const struct sim *sim, enum trouble_kind kind, u32 place)
 {
 	u32 i;
@@ -286,7 +299,7 @@ const char *trouble_when(u32 when)
 void trouble_print(const struct sim *sim, u32 r)
 {
 	static const char * const names[TROUBLE_COUNT] = {
-		"none", "silent", "restart", "removed", "cut", "link", "net",
+		"none", "silent", "restart", "removed", "cut", "link", "net", "port",
 	};
 	const struct trouble *t = sim->plan.round[r].trouble;
 	u32 i;

@@ -325,6 +325,7 @@ field("inc.join.below.height", ProtoField.uint8, "Levels of nodes from the sende
 flag("inc.join.flags.shrink", "Goes on without those that are gone", 8, 0x01)
 flag("inc.join.flags.canonical", "Asks for the order of the ranks in folds", 8, 0x02)
 flag("inc.join.flags.many_parts", "That would take too many parts", 8, 0x04)
+flag("inc.join.flags.rebind", "A member that comes by another port", 8, 0x08)
 flag("inc.join.below.tree_order", "Folds in the order of its own tree", 8, 0x20)
 flag("inc.join.below.return", "Returns to its tree of nodes", 8, 0x10)
 flag("inc.join.below.ask", "Asks what the node is", 8, 0x40)
@@ -608,7 +609,7 @@ end
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
-	for _, name in ipairs({ "shrink", "canonical", "many_parts" }) do
+	for _, name in ipairs({ "shrink", "canonical", "many_parts", "rebind" }) do
 		tree:add(f["inc.join.flags." .. name], get(body, "join", "flags"))
 	end
 	for _, name in ipairs({ "return", "tree_order", "ask", "stale" }) do

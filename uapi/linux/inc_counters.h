@@ -67,3 +67,4 @@ INC_COUNTER(DROP_WORK, "more than one received buffer may ask for: it would have
 INC_COUNTER(DROP_ADDRESS, "sent to many, or by an address that no other machine can have")
 INC_COUNTER(DROP_POLICY, "not allowed in by the machine's IPsec policy")
 INC_COUNTER(PARTS, "partials sent, also again, that are one of several parts of a block")
+INC_COUNTER(REBINDS, "members that came by another port than they did, and proved who they are")

@@ -159,6 +159,11 @@ struct inc_status {
 #define INC_JOIN_CANONICAL	0x02
 /* of a node: a node below would need more than INC_MAX_PARTS for that, or it itself from one */
 #define INC_JOIN_MANY_PARTS	0x04
+/*
+ * of a member: nothing answers it, perhaps since its packets come by another port than they did;
+ * once challenge and proof are right it is a member there
+ */
+#define INC_JOIN_REBIND		0x08
 
 /*
  * JOIN: header (child = rank, epoch = last known, psn = 0, opseq = operations before it were
