@@ -68,10 +68,12 @@ void netinc_copy(void *dst, const void *src, unsigned int len, bool fpu)
 
 void netinc_copy_init(unsigned int features)
 {
+	(void)features;
 }
 
 void netinc_copy(void *dst, const void *src, unsigned int len, bool fpu)
 {
+	(void)fpu;
 	memcpy(dst, src, len);
 }
 

@@ -42,6 +42,7 @@ static const struct choice {
 	{ "generic", 0, 0 },
 	{ "avx2", NETINC_NEEDS_AVX2, NETINC_NEEDS_AVX2 },
 	{ "avx512", NETINC_NEEDS_AVX512, NETINC_NEEDS_AVX2 | NETINC_NEEDS_AVX512 },
+	{ "neon", NETINC_CPU_NEON, NETINC_CPU_NEON },
 };
 
 static const struct choice *chosen = &choices[0];
@@ -54,7 +55,8 @@ static int set_variant(const char *val, const struct kernel_param *kp)
 		if (sysfs_streq(val, c->name))
 			break;
 	if (c == choices + ARRAY_SIZE(choices)) {
-		pr_err("inc: reduce_variant=%s: expected auto, generic, avx2 or avx512\n", val);
+		pr_err("inc: reduce_variant=%s: expected auto, generic, avx2, avx512 or neon\n",
+		       val);
 		return -EINVAL;
 	}
 	if (c->needs & ~simd_cpu_features()) {
@@ -82,7 +84,7 @@ static const struct kernel_param_ops variant_ops = {
  */
 module_param_cb(reduce_variant, &variant_ops, NULL, 0444);
 MODULE_PARM_DESC(reduce_variant,
-		 "Reduction kernels to use: auto (default), generic, avx2 or avx512");
+		 "Reduction kernels to use: auto (default), generic, avx2, avx512 or neon");
 
 module_param_named(fpu_deny_nth, netinc_fpu_deny_nth, uint, 0644);
 MODULE_PARM_DESC(fpu_deny_nth,

@@ -138,5 +138,8 @@ extern const struct netinc_scale netinc_avx2_scale[];
 extern const struct netinc_reduce netinc_avx512[];
 extern const struct netinc_convert netinc_avx512_convert[];
 extern const struct netinc_scale netinc_avx512_scale[];
+extern const struct netinc_reduce netinc_neon[];
+extern const struct netinc_convert netinc_neon_convert[];
+extern const struct netinc_scale netinc_neon_scale[];
 
 #endif

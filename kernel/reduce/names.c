@@ -35,6 +35,7 @@ static const char * const variants[] = {
 	[NETINC_VARIANT_GENERIC]	= "generic",
 	[NETINC_VARIANT_AVX2]		= "avx2",
 	[NETINC_VARIANT_AVX512]		= "avx512",
+	[NETINC_VARIANT_NEON]		= "neon",
 };
 
 static_assert(ARRAY_SIZE(types) == __INC_TYPE_MAX, "a type of the uapi has no name");

@@ -28,6 +28,7 @@ enum netinc_variant {
 	NETINC_VARIANT_GENERIC,
 	NETINC_VARIANT_AVX2,
 	NETINC_VARIANT_AVX512,
+	NETINC_VARIANT_NEON,
 	NETINC_VARIANT_COUNT,
 };
 
@@ -35,6 +36,7 @@ enum netinc_variant {
 #define NETINC_CPU_AVX2		0x1u
 #define NETINC_CPU_F16C		0x2u
 #define NETINC_CPU_AVX512	0x4u	/* F, BW, DQ and VL */
+#define NETINC_CPU_NEON		0x8u	/* of AArch64 */
 
 /* The ones that each variant needs. */
 #define NETINC_NEEDS_AVX2	(NETINC_CPU_AVX2 | NETINC_CPU_F16C)

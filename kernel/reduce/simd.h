@@ -3,9 +3,9 @@
  * The services that fpu.c needs from its environment: simd_cpu_features() gives NETINC_CPU_ bits,
  * simd_begin() / simd_end() are an FPU section, simd_tick() counts its calls.
  *
- * There are four environments: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
- * are dummies and there are no CPU feature words to trust, so the CPU is asked; a kernel on
- * anything else, which has no SIMD variants; and userspace.
+ * There are five environments: a kernel on x86-64; user-mode Linux on x86-64, where FPU sections
+ * are dummies and there are no CPU feature words to trust, so the CPU is asked; a kernel on arm64;
+ * a kernel on anything else, which has no SIMD variants; and userspace.
  */
 #ifndef NETINC_REDUCE_SIMD_H
 #define NETINC_REDUCE_SIMD_H
@@ -77,8 +77,21 @@ static inline unsigned int simd_cpu_features(void)
 	return features;
 }
 
+#elif defined(__AARCH64EL__) && !defined(NETINC_HAVE_NEON_BUFFER)
+
+/* Every CPU has it; the kernel's option can be off. */
+static inline unsigned int simd_cpu_features(void)
+{
+#ifdef __KERNEL__
+	if (!IS_ENABLED(CONFIG_KERNEL_MODE_NEON))
+		return 0;
+#endif
+	return NETINC_CPU_NEON;
+}
+
 #else
 
+/* On arm64, too, where a section would have to bring memory for its registers. */
 static inline unsigned int simd_cpu_features(void)
 {
 	return 0;
@@ -114,6 +127,29 @@ static inline bool simd_begin(void)
 static inline void simd_end(void)
 {
 	kernel_fpu_end();
+}
+
+#elif defined(CONFIG_ARM64) && defined(CONFIG_KERNEL_MODE_NEON) && !defined(NETINC_HAVE_NEON_BUFFER)
+
+#include <asm/neon.h>
+#include <asm/simd.h>
+
+/*
+ * The kernel saves what a task has in FPCR, but leaves it in force: a program that rounds upward,
+ * or flushes subnormals, would do so to others' sums.
+ */
+static inline bool simd_begin(void)
+{
+	if (!may_use_simd())
+		return false;
+	kernel_neon_begin();
+	write_sysreg(0, fpcr);
+	return true;
+}
+
+static inline void simd_end(void)
+{
+	kernel_neon_end();
 }
 
 #else

@@ -11,6 +11,8 @@ static const struct netinc_reduce * const arrays[] = {
 #ifdef __x86_64__
 	netinc_avx2,
 	netinc_avx512,
+#elif defined(__AARCH64EL__)
+	netinc_neon,
 #endif
 };
 
@@ -19,6 +21,8 @@ static const struct netinc_convert * const convert_arrays[] = {
 #ifdef __x86_64__
 	netinc_avx2_convert,
 	netinc_avx512_convert,
+#elif defined(__AARCH64EL__)
+	netinc_neon_convert,
 #endif
 };
 
@@ -27,6 +31,8 @@ static const struct netinc_scale * const scale_arrays[] = {
 #ifdef __x86_64__
 	netinc_avx2_scale,
 	netinc_avx512_scale,
+#elif defined(__AARCH64EL__)
+	netinc_neon_scale,
 #endif
 };
 

@@ -13,11 +13,11 @@
 #define SIMD_VARIANT	NETINC_VARIANT_AVX512
 #define SIMD_FEATURES	NETINC_NEEDS_AVX512
 
-#include "reduce/x86_int.h"
-#include "reduce/x86_float.h"
-#include "reduce/x86_complex.h"
-#include "reduce/x86_pair.h"
-#include "reduce/x86_convert.h"
+#include "reduce/vector_int.h"
+#include "reduce/vector_float.h"
+#include "reduce/vector_complex.h"
+#include "reduce/vector_pair.h"
+#include "reduce/vector_convert.h"
 
 const struct netinc_reduce netinc_avx512[] = {
 	NETINC_INT_KERNELS(NETINC_KERNEL_SIMD)

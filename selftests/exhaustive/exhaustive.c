@@ -193,6 +193,8 @@ static void add(void (*run)(void), const struct ref_type *t, u8 op, u8 mode, con
 	for (v = 0; v < NETINC_VARIANT_COUNT && ntests < MAX_TESTS; v++) {
 		struct test *x = &args[ntests];
 
+		if (!variant_is_of_here(v))
+			continue;
 		*x = (struct test){ .t = t, .op = op, .mode = mode, .variant = v };
 		snprintf(x->name, sizeof(x->name), "%s_%s%s_%s", netinc_type_name(t->type), what,
 			 mode ? "_saturate" : "", netinc_variant_name(v));

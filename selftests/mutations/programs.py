@@ -64,7 +64,7 @@ PROGRAMS |= {name: sources("tools/sim/*.c") + ["userspace/coll/number.c"] for na
 
 def is_vector(source):
     """Not among what is mutated; takes long to compile."""
-    return os.path.basename(source).startswith("x86_")
+    return os.path.basename(source).startswith(("x86_", "arm64_"))
 
 
 def tool(command, **more):

@@ -4,13 +4,14 @@
 # simulator: $(core). The including Makefile sets $(top).
 
 CORE_OUT ?= $(top)/build/core
-CORE_CFLAGS ?= -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZERS ?= address,undefined
+CORE_CFLAGS ?= -O1 -g -fno-omit-frame-pointer -fsanitize=$(SANITIZERS) -fno-sanitize-recover=all
 core_flags := -std=gnu11 -Wall -Wextra -Werror $(CORE_CFLAGS) -I$(top)/kernel -I$(top)/uapi -MMD -MP
 
 # The vector kernels are thousands of inlined functions. Compiling them takes longer than all the
 # rest, so they come first. Most of that time would go into the places of their variables, which are
 # left out (-g1 keeps the lines), and into what UBSAN says of every access to memory beside ASAN.
-core_big := $(sort $(wildcard $(top)/kernel/reduce/x86_*.c))
+core_big := $(sort $(wildcard $(top)/kernel/reduce/x86_*.c $(top)/kernel/reduce/arm64_*.c))
 core_sources := $(core_big) $(filter-out $(core_big), \
 	$(sort $(wildcard $(top)/kernel/engine/*.c $(top)/kernel/reduce/*.c)))
 core_objects := $(patsubst $(top)/%.c,$(CORE_OUT)/%.o,$(core_sources))
@@ -23,7 +24,7 @@ $(shell mkdir -p $(CORE_OUT); echo '$(CC) $(core_flags) $(core_objects)' | cmp -
 	echo '$(CC) $(core_flags) $(core_objects)' > $(CORE_OUT)/settings)
 endif
 
-$(CORE_OUT)/kernel/reduce/x86_%.o: core_big_flags := -g1 \
+$(core_big:$(top)/%.c=$(CORE_OUT)/%.o): core_big_flags := -g1 -ffp-contract=off \
 	-fno-sanitize=null,alignment,object-size,pointer-overflow
 
 $(CORE_OUT)/%.o: $(top)/%.c $(CORE_OUT)/settings

@@ -45,6 +45,27 @@ static inline const char *hex(const u8 *p, unsigned int size)
 	return out;
 }
 
+/* Is it for processors like this one? Tests of others have no names here. */
+static inline bool variant_is_of_here(u8 variant)
+{
+	switch (variant) {
+	case NETINC_VARIANT_AVX2:
+	case NETINC_VARIANT_AVX512:
+#ifdef __x86_64__
+		return true;
+#else
+		return false;
+#endif
+	case NETINC_VARIANT_NEON:
+#ifdef __AARCH64EL__
+		return true;
+#else
+		return false;
+#endif
+	}
+	return true;
+}
+
 static inline bool variant_runs(u8 variant)
 {
 	unsigned int features = netinc_cpu_features();
@@ -54,6 +75,8 @@ static inline bool variant_runs(u8 variant)
 		return !(NETINC_NEEDS_AVX2 & ~features);
 	case NETINC_VARIANT_AVX512:
 		return !(NETINC_NEEDS_AVX512 & ~features);
+	case NETINC_VARIANT_NEON:
+		return !(NETINC_CPU_NEON & ~features);
 	}
 	return variant == NETINC_VARIANT_GENERIC;
 }

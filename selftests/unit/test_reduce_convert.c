@@ -169,18 +169,20 @@ int main(int argc, char **argv)
 {
 	static struct ktap_test tests[ARRAY_SIZE(pairs) * NETINC_VARIANT_COUNT];
 	static struct test args[ARRAY_SIZE(tests)];
-	unsigned int i;
+	unsigned int i, n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		struct test *x = &args[i];
+		struct test *x = &args[n];
 
+		if (!variant_is_of_here(i % NETINC_VARIANT_COUNT))
+			continue;
 		x->from = pairs[i / NETINC_VARIANT_COUNT][0];
 		x->to = pairs[i / NETINC_VARIANT_COUNT][1];
 		x->variant = i % NETINC_VARIANT_COUNT;
 		snprintf(x->name, sizeof(x->name), "%s_%s_%s", netinc_type_name(x->from),
 			 x->to ? netinc_type_name(x->to) : "scale",
 			 netinc_variant_name(x->variant));
-		tests[i] = (struct ktap_test){ x->name, run, x };
+		tests[n++] = (struct ktap_test){ x->name, run, x };
 	}
-	return ktap_main(tests, ARRAY_SIZE(tests), argc, argv);
+	return ktap_main(tests, n, argc, argv);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of complex numbers. Sums and averages are those of twice as many real numbers. */
-#ifndef NETINC_REDUCE_X86_COMPLEX_H
-#define NETINC_REDUCE_X86_COMPLEX_H
+#ifndef NETINC_REDUCE_VECTOR_COMPLEX_H
+#define NETINC_REDUCE_VECTOR_COMPLEX_H
 
-#include "reduce/x86_float.h"
+#include "reduce/vector_float.h"
 
 #define AS_PARTS(t, part, op)								\
 static SIMD void t##_##op(void *dst, const void *const *src, unsigned int n, unsigned int count,	\
@@ -14,7 +14,7 @@ static SIMD void t##_##op(void *dst, const void *const *src, unsigned int n, uns
 
 /*
  * (a + bi)(c + di): (ac, ad) and (-bd, bc) are added. Subtraction is addition of the negative, and
- * only NaN, which is made canonical, could tell. The empty asm keeps the compiler from joining a
+ * only NaN, which is made canonical, could tell. SIMD_SEPARATE() keeps the compiler from joining a
  * product and a sum into one operation with one rounding.
  */
 #define PRODUCT(t, part, size, re, im, swap, sign)					\
@@ -24,7 +24,7 @@ SIMD_INLINE vec t##_step_prod(vec x, vec y)						\
 											\
 	a = part##_step_prod(a, y);							\
 	b = part##_step_prod(b, SIMD_SHUFFLE(y, swap)) ^ (sign);			\
-	asm("" : "+v" (a), "+v" (b));							\
+	SIMD_SEPARATE(a, b);								\
 	return part##_step_sum(a, b);							\
 }											\
 											\

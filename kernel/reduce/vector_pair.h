@@ -4,10 +4,10 @@
  * others where the lowest wins; where the highest does, everything is inverted. What is left is the
  * lowest value, and of equal ones the lowest index.
  */
-#ifndef NETINC_REDUCE_X86_PAIR_H
-#define NETINC_REDUCE_X86_PAIR_H
+#ifndef NETINC_REDUCE_VECTOR_PAIR_H
+#define NETINC_REDUCE_VECTOR_PAIR_H
 
-#include "reduce/x86_float.h"
+#include "reduce/vector_float.h"
 
 #define IDENTITY(x)	(x)
 #define VALUE_32	((vec)((vec_u64) { 0 } + 0xffffffffull))

@@ -3,10 +3,10 @@
  * SIMD conversions between floating-point types and scaling: folds of one source, which differ in
  * load or finish.
  */
-#ifndef NETINC_REDUCE_X86_CONVERT_H
-#define NETINC_REDUCE_X86_CONVERT_H
+#ifndef NETINC_REDUCE_VECTOR_CONVERT_H
+#define NETINC_REDUCE_VECTOR_CONVERT_H
 
-#include "reduce/x86_float.h"
+#include "reduce/vector_float.h"
 
 #define CONVERT(from, to, _lanes, _elem, _out, _load, _settle, _store)			\
 static SIMD void from##_to_##to(void *dst, const void *src, unsigned int count)	\
@@ -29,7 +29,7 @@ SIMD_INLINE vec f32_load_f64(const void *p)
 	half_f32 x;
 
 	__builtin_memcpy(&x, p, sizeof(x));
-	return (vec)__builtin_convertvector(x, vec_f64);
+	return simd_widen_f32(x);
 }
 
 SIMD_INLINE void f64_store_f32(void *p, vec x)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* SIMD kernels of integers and bool. */
-#ifndef NETINC_REDUCE_X86_INT_H
-#define NETINC_REDUCE_X86_INT_H
+#ifndef NETINC_REDUCE_VECTOR_INT_H
+#define NETINC_REDUCE_VECTOR_INT_H
 
-#include "reduce/x86_vector.h"
+#include "reduce/vector_fold.h"
 
 #define PLAIN(t, bits, op, _load, _step)						\
 SIMD_DEFINE_FOLD(t##_##op, (vec) { 0 },							\
@@ -58,15 +58,13 @@ WIDTH(32)
 WIDTH(64)
 
 /* Elements of 8 and 16 bits in lanes of 32. */
-#define WIDEN(t, part, half, instruction)						\
+#define WIDEN(t, part, half)								\
 SIMD_INLINE vec t##_load_wide(const void *p)						\
 {											\
 	part x;										\
-	vec y;										\
 											\
 	__builtin_memcpy(&x, p, sizeof(x));						\
-	SIMD_EXTEND(instruction, y, x);							\
-	return y;									\
+	return simd_widen_##t(x);							\
 }											\
 											\
 SIMD_INLINE void t##_store_narrow(void *p, vec x)					\
@@ -76,10 +74,10 @@ SIMD_INLINE void t##_store_narrow(void *p, vec x)					\
 	__builtin_memcpy(p, &y, sizeof(y));						\
 }
 
-WIDEN(i8, quarter_i8, half_i16, "vpmovsxbd")
-WIDEN(u8, quarter_u8, half_u16, "vpmovzxbd")
-WIDEN(i16, half_i16, half_i16, "vpmovsxwd")
-WIDEN(u16, half_u16, half_u16, "vpmovzxwd")
+WIDEN(i8, quarter_i8, half_i16)
+WIDEN(u8, quarter_u8, half_u16)
+WIDEN(i16, half_i16, half_i16)
+WIDEN(u16, half_u16, half_u16)
 
 /* Saturation: the exact sum is clamped, once */
 #define SATURATE(t, size, lowest, highest)							\

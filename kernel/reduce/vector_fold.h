@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The common part of the SIMD kernels of x86: vectors, and how sources are walked.
+ * The common part of the SIMD kernels: vectors, and how sources are walked.
  *
- * x86_avx2.c and x86_avx512.c define SIMD_BYTES (of a vector), SIMD_CHUNK (vectors accumulated side
- * by side) and SIMD (the target attribute of every function), and include this file and the x86_*.h
- * that hold the kernels.
+ * x86_avx2.c, x86_avx512.c and arm64_neon.c define SIMD_BYTES (of a vector), SIMD_CHUNK (vectors
+ * accumulated side by side) and SIMD (the target attribute of every function), and include the
+ * vector_*.h that hold the kernels. What differs between the instruction sets is in x86_ops.h and
+ * arm64_ops.h.
  *
  * One pass: a chunk is accumulated in registers over all sources and written once. Where the order
  * matters sources are folded by fours, and what is folded of these waits on a stack, see order.h;
@@ -16,8 +17,8 @@
  * compiler flags, so that kernel, tests and fuzzers build these files like any other. The kernel
  * calls nothing of it outside an FPU section.
  */
-#ifndef NETINC_REDUCE_X86_VECTOR_H
-#define NETINC_REDUCE_X86_VECTOR_H
+#ifndef NETINC_REDUCE_VECTOR_FOLD_H
+#define NETINC_REDUCE_VECTOR_FOLD_H
 
 #include "reduce/arith.h"
 #include "reduce/kernels.h"
@@ -58,7 +59,9 @@ SIMD_VECTOR(half_i32, s32, SIMD_BYTES / 2);
 SIMD_VECTOR(half_f32, float, SIMD_BYTES / 2);
 
 /* A mask of the first of every two elements of 64 bits. */
-#if SIMD_BYTES == 32
+#if SIMD_BYTES == 16
+#define SIMD_FIRST	((vec)(vec_u64) { ~0ull, 0 })
+#elif SIMD_BYTES == 32
 #define SIMD_FIRST	((vec)(vec_u64) { ~0ull, 0, ~0ull, 0 })
 #else
 #define SIMD_FIRST	((vec)(vec_u64) { ~0ull, 0, ~0ull, 0, ~0ull, 0, ~0ull, 0 })
@@ -69,6 +72,12 @@ SIMD_VECTOR(half_f32, float, SIMD_BYTES / 2);
 
 /* The type in which vectors are passed around, whatever their elements are. */
 typedef vec_u32 vec;
+
+#ifdef __x86_64__
+#include "reduce/x86_ops.h"
+#else
+#include "reduce/arm64_ops.h"
+#endif
 
 /* a where the mask is set, b elsewhere; all of one type of integers. */
 #define SIMD_SELECT(mask, a, b)		(((a) & (mask)) | ((b) & ~(mask)))
@@ -111,19 +120,6 @@ SIMD_INLINE void simd_store(void *p, vec x)
 {
 	__builtin_memcpy(p, &x, sizeof(x));
 }
-
-/* 32-bit elements within each 128 bits, in the order that the four 2-bit fields of @order say. */
-#define SIMD_SHUFFLE(x, order) ({							\
-	vec shuffled_;									\
-	asm("vpshufd %2, %1, %0" : "=v" (shuffled_) : "v" (x), "i" (order));		\
-	shuffled_;									\
-})
-
-/*
- * y = x in elements of twice or four times as many bits: __builtin_convertvector() gets there, but
- * not in one step.
- */
-#define SIMD_EXTEND(instruction, y, x)	asm(instruction " %1, %0" : "=v" (y) : "vm" (x))
 
 SIMD_INLINE vec simd_no_step(vec acc, vec x)
 {

@@ -4,10 +4,10 @@
  * rounded when everything is in. A NaN that comes up anywhere stays one to the end of the chain,
  * where it is made canonical.
  */
-#ifndef NETINC_REDUCE_X86_FLOAT_H
-#define NETINC_REDUCE_X86_FLOAT_H
+#ifndef NETINC_REDUCE_VECTOR_FLOAT_H
+#define NETINC_REDUCE_VECTOR_FLOAT_H
 
-#include "reduce/x86_int.h"
+#include "reduce/vector_int.h"
 
 #define ARITHMETIC(t, u, nan)								\
 SIMD_INLINE vec t##_step_sum(vec a, vec b)						\
@@ -37,27 +37,18 @@ ARITHMETIC(f64, u64, 0x7ff8000000000000ull)
 
 /* The small ones */
 
-SIMD_INLINE vec f16_widen(half_u16 x)
-{
-	vec y;
-
-	SIMD_EXTEND("vcvtph2ps", y, x);
-	return y;
-}
-
 SIMD_INLINE vec f16_load(const void *p)
 {
 	half_u16 x;
 
 	__builtin_memcpy(&x, p, sizeof(x));
-	return f16_widen(x);
+	return simd_widen_f16(x);
 }
 
 SIMD_INLINE void f16_store(void *p, vec x)
 {
-	half_u16 y;
+	half_u16 y = simd_narrow_f16(x);
 
-	asm("vcvtps2ph $0, %1, %0" : "=v" (y) : "v" (x));
 	__builtin_memcpy(p, &y, sizeof(y));
 }
 
@@ -79,23 +70,20 @@ SIMD_INLINE void bf16_store(void *p, vec x)
 SIMD_INLINE vec f8e5m2_load(const void *p)
 {
 	quarter_u8 x;
-	half_u16 y;
 
 	__builtin_memcpy(&x, p, sizeof(x));
-	SIMD_EXTEND("vpmovzxbw", y, x);
-	return f16_widen(y << 8);
+	return simd_widen_f16(simd_double_u8(x) << 8);
 }
 
 /* In the place of an f16's bits it is 256 times too small; 480 would be the number that NaN is. */
 SIMD_INLINE vec f8e4m3_load(const void *p)
 {
-	quarter_u8 x;
-	half_u16 h;
+	quarter_i8 x;
 	vec y, nan;
 
 	__builtin_memcpy(&x, p, sizeof(x));
-	SIMD_EXTEND("vpmovsxbw", h, x);
-	y = (vec)((vec_f32)f16_widen((h << 7) & 0xbf80) * 256.0f);
+	y = simd_widen_f16((simd_double_i8(x) << 7) & 0xbf80);
+	y = (vec)((vec_f32)y * 256.0f);
 	nan = (vec)((vec_i32)(y & 0x7fffffffu) > 0x43e00000);
 	return y | (nan & 0x7fc00000u);
 }
