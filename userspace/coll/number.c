@@ -108,45 +108,23 @@ bool exists(enum inc_type type, enum inc_op op)
 
 /* ---- Elements in memory -------------------------------------------------- */
 
+/* Little-endian, whatever this machine is. */
 static uint64_t get_bits(const void *from, unsigned int size)
 {
-	uint64_t x8;
-	uint32_t x4;
-	uint16_t x2;
+	const uint8_t *bytes = from;
+	uint64_t x = 0;
 
-	switch (size) {
-	case 8:
-		memcpy(&x8, from, 8);
-		return x8;
-	case 4:
-		memcpy(&x4, from, 4);
-		return x4;
-	case 2:
-		memcpy(&x2, from, 2);
-		return x2;
-	default:
-		return *(const uint8_t *)from;
-	}
+	while (size--)
+		x = x << 8 | bytes[size];
+	return x;
 }
 
 static void put_bits(void *to, unsigned int size, uint64_t x)
 {
-	uint32_t x4 = x;
-	uint16_t x2 = x;
+	uint8_t *bytes = to;
 
-	switch (size) {
-	case 8:
-		memcpy(to, &x, 8);
-		break;
-	case 4:
-		memcpy(to, &x4, 4);
-		break;
-	case 2:
-		memcpy(to, &x2, 2);
-		break;
-	default:
-		*(uint8_t *)to = x;
-	}
+	for (; size--; x >>= 8)
+		*bytes++ = x;
 }
 
 static double decode_wide(enum inc_type type, uint64_t bits)

@@ -19,6 +19,9 @@
  * it was; inc_leave() and inc_abort() do nothing then, as free(). NULL as a buffer of elements
  * means what the table at struct inc_args says.
  *
+ * Elements are little-endian in memory, whatever the machine is: on a big-endian one a buffer of
+ * floats or wider integers has to be turned before a reduction, and after it.
+ *
  * Order. All ranks of a group submit the same operations in the same order. Ranks that disagree get
  * -EPROTO, and a text that names both sides; the group works on after that.
  *

@@ -115,6 +115,12 @@ enum inc_op pmpi_op_get(MPI_Op op)
 	return 0;
 }
 
+/* Elements are little-endian: on other machines the MPI reduces what has more than one byte. */
+static bool is_little_endian(void)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
 /* 0: INC has none of this kind and size. */
 static enum inc_type inc_type_of(enum kind kind, size_t size)
 {
@@ -125,6 +131,8 @@ static enum inc_type inc_type_of(enum kind kind, size_t size)
 		[1] = INC_TYPE_U8, [2] = INC_TYPE_U16, [4] = INC_TYPE_U32, [8] = INC_TYPE_U64,
 	};
 
+	if (size > 1 && !is_little_endian())
+		return 0;
 	switch (kind) {
 	case KIND_SIGNED:
 	case KIND_FORTRAN:
@@ -147,6 +155,8 @@ static enum inc_type inc_type_of(enum kind kind, size_t size)
 
 static enum inc_type inc_pair_of(enum incmpi_pair pair)
 {
+	if (!is_little_endian())
+		return 0;
 	switch (pair) {
 	case INCMPI_FLOAT_INT:
 		return INC_TYPE_F32_I32;

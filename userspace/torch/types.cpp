@@ -83,6 +83,9 @@ bool is_float(uint32_t type)
 
 uint32_t reduced_type(at::ScalarType type)
 {
+	/* Elements are little-endian. */
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && c10::elementSize(type) > 1)
+		return 0;
 	switch (type) {
 	case at::kByte: return INC_TYPE_U8;
 	case at::kChar: return INC_TYPE_I8;
