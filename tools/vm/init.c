@@ -8,10 +8,10 @@
  * exit status and ends the machine.
  *
  * The two sides talk through /run/inc-vm (a directory of the host, one per run): argv, env (strings
- * with NUL behind each), cwd, out (the directory that the guest may write) and lib (what to mount
- * on /lib/modules/RELEASE) are read; status is written, and only when the command has ended and all
- * of its output is on its way. What goes wrong before that goes to the kernel log, with "inc-vm:"
- * in front of it.
+ * with NUL behind each), cwd, out (the directory that the guest may write), lib (what to mount on
+ * /lib/modules/RELEASE) and shares (tags and paths of more of the host's directories) are read;
+ * status is written, and only when the command has ended and all of its output is on its way. What
+ * goes wrong before that goes to the kernel log, with "inc-vm:" in front of it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -179,13 +179,31 @@ static void enter_root(void)
 		fail("enter", "/new");
 }
 
+/* "a\0b\0" -> { "a", "b", NULL } */
+static char **strings(const char *path)
+{
+	size_t size, n = 0;
+	char *text = slurp(path, &size);
+	char **list = calloc(size + 1, sizeof(*list));
+	char *p;
+
+	if (!list)
+		fail("read", path);
+	for (p = text; p < text + size; p += strlen(p) + 1)
+		list[n++] = p;
+	return list;
+}
+
 static void mount_shares(void)
 {
 	char *out = slurp(RUN "/out", NULL);
 	char *lib = slurp(RUN "/lib", NULL);
+	char **more = strings(RUN "/shares");
 	char dir[200];
 	struct utsname u;
 
+	for (; *more; more += 2)
+		mount_at(more[0], more[1], "9p", MS_RDONLY, P9 "cache=loose");
 	if (*out)
 		mount_at("out", out, "9p", 0, P9 "cache=none");
 	if (*lib) {
@@ -205,21 +223,6 @@ static void loopback_up(void)
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &req))
 		fail("bring up", "lo");
 	close(fd);
-}
-
-/* "a\0b\0" -> { "a", "b", NULL } */
-static char **strings(const char *path)
-{
-	size_t size, n = 0;
-	char *text = slurp(path, &size);
-	char **list = calloc(size + 1, sizeof(*list));
-	char *p;
-
-	if (!list)
-		fail("read", path);
-	for (p = text; p < text + size; p += strlen(p) + 1)
-		list[n++] = p;
-	return list;
 }
 
 static noreturn void child(int out)

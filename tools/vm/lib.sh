@@ -8,7 +8,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # What a guest is to be; find_kernel, build_all and find_accel add what follows from it.
 state=$top/build/vm
 kernel=6.1 smp=2 mem=1G timeout=300 append='' audit=0 icount=0
-image='' release='' modules='' built='' tree='' initrd='' accel=tcg
+# For another processor: its Debian root, which a guest sees instead of this machine's.
+machine=x86_64 cross='' root=/ shares=()
+init='' image='' release='' modules='' built='' tree='' initrd='' accel=tcg
 # Of one run: its files, the guest's command, what it may write, the kernel's log.
 rundir='' command=() out='' console='' args=()
 qemu_pid='' reader_pid='' silence_pid=''
@@ -38,9 +40,9 @@ size() {
 
 need_programs() {
 	local tool
-	for tool in qemu-system-x86_64 cpio depmod modprobe gcc timeout setpriv flock; do
+	for tool in "qemu-system-$machine" cpio depmod modprobe gcc timeout setpriv flock; do
 		command -v "$tool" >/dev/null ||
-			die "'$tool' is missing: tools/deps vm installs what a VM needs"
+			die "'$tool' is missing: tools/deps vm (for arm64: arch) installs what a VM needs"
 	done
 }
 
@@ -54,6 +56,7 @@ find_kernel() {
 		release=$("$top/tools/kernel" path "$kernel" release)
 		modules=$("$top/tools/kernel" path "$kernel" modules)
 		built=$top/build/$kernel
+		[[ $kernel != *-arm64 ]] || is_arm64
 		;;
 	smp-* | rt-*)
 		"$top/tools/debug/kernel" build "$kernel" ||
@@ -77,6 +80,14 @@ find_kernel() {
 	esac
 }
 
+# The guest's root has neither the project nor the kernel's modules.
+is_arm64() {
+	machine=aarch64 cross=aarch64-linux-gnu-
+	root=$("$top/tools/kernel" root arm64) || exit 125
+	shares=(tree "$top" modules "$modules")
+	need_programs
+}
+
 # A bzImage says at 0x20e, relative to 0x200, where its version string stands.
 image_release() {
 	local offset
@@ -88,10 +99,11 @@ image_release() {
 
 build_init() {
 	local src=$top/tools/vm/init.c
-	[ ! "$state/init" -nt "$src" ] || return 0
-	gcc -static -O2 -Wall -Wextra -o "$state/init.new" "$src" ||
+	init=$state/init.$machine
+	[ ! "$init" -nt "$src" ] || return 0
+	"${cross}gcc" -static -O2 -Wall -Wextra -o "$init.new" "$src" ||
 		die "tools/vm/init.c does not build"
-	mv "$state/init.new" "$state/init"
+	mv "$init.new" "$init"
 }
 
 # A /lib/modules with the kernel's modules, ours, and depmod's files. Ours are copied: building goes
@@ -129,10 +141,10 @@ boot_modules() {
 build_initrd() {
 	local dir=$state/initrd.new file name n=10
 	initrd=$state/modules/${tree##*/}/initrd
-	[ ! "$initrd" -nt "$state/init" ] || return 0
+	[ ! "$initrd" -nt "$init" ] || return 0
 	rm -rf "$dir"
 	mkdir -p "$dir/modules" "$dir/dev" "$dir/proc" "$dir/sys"
-	cp "$state/init" "$dir/init"
+	cp "$init" "$dir/init"
 	: >"$dir/modules/list"
 	for file in $(boot_modules); do
 		name=$((n++))-$(basename "$file")
@@ -165,7 +177,7 @@ find_accel() {
 	local verdict=${XDG_CACHE_HOME:-$HOME/.cache}/inc-linux/kvm boot
 	boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo unknown)
 	accel=tcg
-	[ -w /dev/kvm ] || return 0
+	[ -w /dev/kvm ] && [ $machine = x86_64 ] || return 0
 	if [ "$(cut -d' ' -f1 "$verdict" 2>/dev/null)" != "$boot" ]; then
 		mkdir -p "${verdict%/*}"
 		if kvm_comes_up; then accel=kvm; fi
@@ -224,6 +236,8 @@ write_orders() {
 	printf '%s' "$PWD" >"$rundir/cwd"
 	printf '%s' "$out" >"$rundir/out"
 	printf '%s' "$tree/lib/modules/$release" >"$rundir/lib"
+	[ ${#shares[@]} = 0 ] || printf '%s\0' "${shares[@]}" >"$rundir/shares"
+	[ ${#shares[@]} != 0 ] || : >"$rundir/shares"
 	export INC_VM=1 INC_VM_OUT=$out INC_VM_KERNEL=$kernel
 	PATH=$top/build/userspace/bin:$(python_dir):$PATH:/usr/sbin:/sbin
 	export LD_LIBRARY_PATH=$top/build/userspace/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -239,16 +253,35 @@ share() {
 }
 
 qemu_args() {
-	local cmdline="console=ttyS0 loglevel=7 panic=-1 oops=panic audit=0 net.ifnames=0"
+	local cmdline="loglevel=7 panic=-1 oops=panic audit=0 net.ifnames=0" i
 	# What a hung kernel knows about itself ends it, and says where all processors are.
 	cmdline+=" unknown_nmi_panic panic_print=0x40 softlockup_panic=1 hung_task_panic=1"
 	cmdline+=" sysctl.kernel.panic_on_rcu_stall=1"
-	args=(-nodefaults -no-user-config -M q35 -smp "$smp" -m "$mem" \
+	args=(-nodefaults -no-user-config -smp "$smp" -m "$mem" \
 		-display none -nic none -no-reboot
 		-kernel "$image" -initrd "$initrd" -serial "file:${console//,/,,}"
 		-chardev "file,id=out,path=${rundir//,/,,}/pipe" -device virtio-serial-pci
 		-device "virtserialport,chardev=out,nr=1"
 		-device virtio-rng-pci)
+	if [ $machine = aarch64 ]; then
+		args+=(-M virt -accel tcg -cpu cortex-a72)
+		cmdline+=" console=ttyAMA0"
+	else
+		args+=(-M q35)
+		cmdline+=" console=ttyS0"
+		cpu_args
+	fi
+	share root "$root" readonly=on
+	for ((i = 0; i < ${#shares[@]}; i += 2)); do
+		share "${shares[i]}" "${shares[i + 1]}" readonly=on
+	done
+	share run "$rundir"
+	[ -z "$out" ] || share out "$out"
+	args+=(-append "$cmdline $append")
+}
+
+# Of x86-64; adds to qemu_args' cmdline.
+cpu_args() {
 	if [ $icount = 1 ]; then
 		args+=(-accel "tcg,thread=single" -cpu max -icount 'shift=0,sleep=off')
 	elif [ "$accel" = kvm ]; then
@@ -262,10 +295,6 @@ qemu_args() {
 		# single one is seldom waited for.
 		[ "$smp" = 1 ] || [ "$smp" -gt "$(nproc)" ] || cmdline+=" idle=poll"
 	fi
-	share root / readonly=on
-	share run "$rundir"
-	[ -z "$out" ] || share out "$out"
-	args+=(-append "$cmdline $append")
 }
 
 # Emulated guests with several processors poll when idle: two at once would only take each other's
@@ -310,7 +339,7 @@ boot() {
 	# Held open here, the pipe has an end even if qemu never opens it.
 	exec 7>"$rundir/pipe"
 	# Whatever ends this shell ends the guest.
-	setpriv --pdeathsig TERM timeout -k 5 "$timeout" qemu-system-x86_64 "${args[@]}" \
+	setpriv --pdeathsig TERM timeout -k 5 "$timeout" "qemu-system-$machine" "${args[@]}" \
 		</dev/null >&2 2>"$rundir/qemu.err" 7>&- 8>&- &
 	qemu_pid=$!
 	if [ "$silence" != 0 ]; then
