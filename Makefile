@@ -15,7 +15,7 @@ WHICH	:= $(if $(KDIR),--kdir '$(KDIR)',$(if $(KVER),--kernel '$(KVER)',--running
 HAVE_HEADERS := $(wildcard /lib/modules/$(RUNNING)/build/Makefile)
 
 .PHONY: all modules userspace install demo kselftest check check-full check-debug check-programs check-mutations check-mutations-random check-exhaustive soak check-model \
-	check-fabric check-packages dist deb docs bench coverage lint clean help
+	check-fabric check-arch check-packages dist deb docs bench coverage lint clean help
 
 all: userspace
 ifneq ($(KVER)$(KDIR)$(HAVE_HEADERS),)
@@ -64,6 +64,12 @@ check-debug:
 check-fabric:
 	@$(TOP)/tools/deps check
 	@$(TOP)/tools/check fabric-6.12
+
+# Other processors: in emulated ones, and 32-bit programs.
+check-arch:
+	@$(TOP)/tools/deps check arch
+	@$(TOP)/tools/check arch
+	@$(TOP)/tools/passed record arch
 
 check-mutations:
 	@$(TOP)/tools/deps check
@@ -159,6 +165,8 @@ help:
 	@echo '                 server (CHANGED=1) runs them only where they have passed before, and only when'
 	@echo '                 something has changed since'
 	@echo 'make check-fabric  groups over several kernels: seven guests, joined by links; 5 minutes'
+	@echo 'make check-arch  unit tests and simulator for arm64 (NEON) and s390x (big-endian), 32-bit programs, and groups'
+	@echo '                 under an arm64 kernel, all of it emulated; installs cross compilers and QEMU; 15 minutes'
 	@echo 'make check-programs  programs of PyTorch, on this machine without the module and in user-mode Linux with it, and of'
 	@echo '                 MPI (ScaLAPACK, mpi4py, HPCC); installs PyTorch (0.7 GB) and builds that kernel'
 	@echo 'make check-mutations  do the fast tests find faults that are put into engine and reduction? a quarter of an hour'
