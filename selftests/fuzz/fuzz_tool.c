@@ -478,7 +478,7 @@ static void check(int status, const char *out, size_t len, const char *err)
 		fail("exit status", err);
 	if (status && !*err)
 		fail("it failed and said nothing", out);
-	if (status == 2 && len)
+	if (status == EXIT_USAGE && len)
 		fail("wrong usage, and output", out);
 	if (asks_help())
 		return;

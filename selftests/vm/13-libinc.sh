@@ -47,7 +47,7 @@ why() {
 
 # verdict CONDITION ARGUMENTS...: `inc why` on host h1 says that this is in the way; none: nothing
 verdict() {
-	local condition=$1 out status=0 wanted=1
+	local condition=$1 out status=0 wanted=2
 
 	shift
 	out=$(in_ns h1 "${AS[@]}" inc -j why "$@") || status=$?

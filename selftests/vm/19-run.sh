@@ -197,7 +197,7 @@ full_device() {
 
 	inc run -l -n 1 -- sh -c 'echo a; trap "" PIPE; while echo b; do :; done 2>/dev/null; exit 0' \
 		>/dev/full 2>"$INC_TMP/err" || status=$?
-	expect "exit status" "$status" = 1 || { cat "$INC_TMP/err"; return 1; }
+	expect "exit status" "$status" = 2 || { cat "$INC_TMP/err"; return 1; }
 	is err "inc: run: --label: stdout: No space left on device"
 }
 

@@ -55,7 +55,7 @@ set_fallback() {
 	local ret=0 json
 
 	grep -q '"fallback":"none"' <<<"$(inc -n sw -j node show)" || return
-	told 1 "inc: node set: fallback standby: expected the address of a standby node" \
+	told 2 "inc: node set: fallback standby: expected the address of a standby node" \
 		inc -n sw node set dev br0 fallback standby || return
 	inc -n sw node set dev br0 fallback edge || return
 	inc -n sw node set dev br0 standby 10.8.0.254,fd00:8::fe,10.9.0.254 || return
@@ -69,7 +69,7 @@ set_fallback() {
 	inc -n sw node set dev br0 fallback none &&
 		inc -n sw node set dev br0 fallback standby || return
 	inc -n sw node set dev br0 fallback none || return
-	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
+	told 2 "inc: node set: 224.0.0.1: expected a unicast address" \
 		inc -n sw node set dev br0 standby 10.8.0.1,224.0.0.1 || ret=1
 	return "$ret"
 }
@@ -94,7 +94,7 @@ set_parent() {
 		"$(inc -n sw -c node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
 	inc -n sw node set dev br0 dead 100 || return
 	node_has '"parent":{"addr":"fe80::9"' " parent fe80::9 " || ret=1
-	told 1 "inc: node set: 224.0.0.1: expected a unicast address" \
+	told 2 "inc: node set: 224.0.0.1: expected a unicast address" \
 		inc -n sw node set dev br0 parent 224.0.0.1 || ret=1
 	inc -n sw node set dev br0 parent none || return
 	! grep -q parent <<<"$(inc -n sw -j node show; inc -n sw node show)" || ret=1
@@ -110,7 +110,7 @@ replace_node() {
 		max-memory 1M key 000102030405060708090a0b0c0d0e0f \
 		fallback edge standby 10.8.0.254 parent 10.9.0.254 || return
 	added=$(inc -n sw -j node show)
-	told 1 "inc: node replace: fallback standby: expected the address of a standby node" \
+	told 2 "inc: node replace: fallback standby: expected the address of a standby node" \
 		inc -n sw node replace dev br0 window 8 fallback standby || ret=1
 	expect "the node after that" "$(inc -n sw -j node show)" = "$added" || ret=1
 	inc -n sw node replace dev br0 window 32 || return
@@ -159,15 +159,15 @@ bad_requests() {
 }
 
 refusals() {
-	told 1 "inc: node add: dev br0: is a node already; \`set\` changes it" \
+	told 2 "inc: node add: dev br0: is a node already; \`set\` changes it" \
 		inc -n sw node add dev br0 &&
-	told 1 "inc: node add: dev br7: no such interface in this network namespace" \
+	told 2 "inc: node add: dev br7: no such interface in this network namespace" \
 		inc -n sw node add dev br7 &&
-	told 1 "inc: node del: dev lo: is no node" inc -n sw node del dev lo &&
-	told 1 "inc: node show: dev lo: is no node" inc -n sw node show dev lo &&
-	told 1 "inc: parent set: 224.0.0.1: expected a unicast address" \
+	told 2 "inc: node del: dev lo: is no node" inc -n sw node del dev lo &&
+	told 2 "inc: node show: dev lo: is no node" inc -n sw node show dev lo &&
+	told 2 "inc: parent set: 224.0.0.1: expected a unicast address" \
 		inc -n h1 parent set 224.0.0.1 &&
-	told 1 "inc: parent del: no parent is set" inc -n sw parent del
+	told 2 "inc: parent del: no parent is set" inc -n sw parent del
 }
 
 as_nobody() {
@@ -184,9 +184,9 @@ unprivileged() {
 	for object in $OBJECTS; do
 		as_nobody sw inc -j "$object" show >/dev/null || return
 	done
-	told 1 "inc: node del: needs CAP_NET_ADMIN in this network namespace" \
+	told 2 "inc: node del: needs CAP_NET_ADMIN in this network namespace" \
 		as_nobody sw inc node del dev br0 &&
-	told 1 "inc: parent set: needs CAP_NET_ADMIN in this network namespace" \
+	told 2 "inc: parent set: needs CAP_NET_ADMIN in this network namespace" \
 		as_nobody sw inc parent set 10.0.0.1
 }
 
@@ -211,7 +211,7 @@ namespaces() {
 parents() {
 	inc -n h1 parent set 10.7.0.254 port 5227 || return
 	expect parent "$(inc -n h1 parent show)" = "parent 10.7.0.254 port 5227" || return
-	told 1 "inc: parent set: port 7000: expected 5227, the module's here (its parameter port)" \
+	told 2 "inc: parent set: port 7000: expected 5227, the module's here (its parameter port)" \
 		inc -n h1 parent set 10.7.0.253 port 7000 || return
 	inc -n h1 parent set fe80::1 dev eth0 || return
 	expect parent "$(inc -n h1 parent show)" = "parent fe80::1 port 5227 dev eth0" || return
@@ -265,9 +265,9 @@ renamed() {
 		ip -n sw link set dn0 name dn1 || return
 	expect "node with its new name" \
 		"$(inc -n sw -j node show dev dn1 | grep -o '"dev":"[^"]*"')" = '"dev":"dn1"' &&
-	told 1 "inc: node show: dev dn0: no such interface in this network namespace" \
+	told 2 "inc: node show: dev dn0: no such interface in this network namespace" \
 		inc -n sw node show dev dn0 &&
-	told 1 "inc: node add: dev dn1: is a node already; \`set\` changes it" \
+	told 2 "inc: node add: dev dn1: is a node already; \`set\` changes it" \
 		inc -n sw node add dev dn1 || return
 	ip -n sw link del dn1
 }
@@ -417,7 +417,7 @@ events_end() {
 	load_module inc || ret=1
 	kill "$MONITOR" 2>/dev/null
 	wait "$MONITOR"
-	expect "exit status of the monitor" "$?" -eq 1 || ret=1
+	expect "exit status of the monitor" "$?" -eq 2 || ret=1
 	expect "what it says" "$(<"$INC_TMP/ended")" = \
 		"inc: monitor show: no more events: the module was unloaded" || ret=1
 	ip netns del sw
@@ -471,7 +471,7 @@ print("bound", flush=True)
 sys.stdin.read()' <"$INC_TMP/stop" >"$INC_TMP/bound" &
 	exec {stop}>"$INC_TMP/stop"
 	wait_for 60 grep -q bound "$INC_TMP/bound" || { exec {stop}>&-; wait $!; return 1; }
-	told 1 "inc: node add: UDP port 5227 is in use by another program" \
+	told 2 "inc: node add: UDP port 5227 is in use by another program" \
 		inc -n h1 node add dev eth0 || ret=1
 	exec {stop}>&-
 	wait $!

@@ -60,7 +60,7 @@ def t_tool_sets(lab):
         done = subprocess.run(
             f"inc qdisc {wrong.split()[0]} dev {DEV} {' '.join(wrong.split()[1:])}".split(),
                               stderr=subprocess.PIPE, text=True, check=False)
-        assert done.returncode == 1 and done.stderr.startswith(f"inc: qdisc {wrong.split()[0]}: "), f"{wrong}: {done}"
+        assert done.returncode == 2 and done.stderr.startswith(f"inc: qdisc {wrong.split()[0]}: "), f"{wrong}: {done}"
     run(f"inc qdisc change dev {DEV} weight none")
     equal((lab.rtnl.options(), lab.rtnl.weights()), (want | {"limit": 10}, {}),
           "weights taken away")

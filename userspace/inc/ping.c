@@ -43,7 +43,7 @@ static const char usage[] =
 	"DEV:  ask by this device, or in this VRF\n"
 	"N:    questions, 1..1000000, default 4\n"
 	"MS:   from one to the next, and until an answer counts as lost; both 10..60000, default 1000\n"
-	"Exit status 0: a node has answered, 1: none has.\n";
+	"Exit status 0: a node has answered, 2: none has.\n";
 
 /* Until an answer counts as lost, where nobody has said how long that is. */
 #define ANSWER_MS	500

@@ -28,7 +28,7 @@ static const char usage[] =
 	"rate:    of links of which nothing is said, default 1gbit; delay: likewise, one way, default 5us\n"
 	"PERCENT: of the rate, that others use, default 0\n"
 	"apply:   the best one of those that a parent can say becomes this network namespace's\n"
-	"Exit status 0: there is one that fits, 1: there is none.\n";
+	"Exit status 0: there is one that fits, 2: there is none.\n";
 
 #define MAX_PLANS	(COST_MAX_PLACES + 3)
 

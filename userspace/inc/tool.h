@@ -2,7 +2,8 @@
 /*
  * What the files of the tool share: objects and their commands, errors, and `key value` arguments.
  *
- * Exit status: 0 done, 1 the kernel or the system refused, 2 the command line is wrong.
+ * Exit status, as that of ip(8): 0 done, 1 the command line is wrong, 2 the kernel or the system has
+ * refused, nobody has answered, or the answer is no.
  */
 #ifndef INC_TOOL_H
 #define INC_TOOL_H
@@ -19,8 +20,8 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-#define EXIT_REFUSED	1
-#define EXIT_USAGE	2
+#define EXIT_USAGE	1
+#define EXIT_REFUSED	2
 
 struct command {
 	const char *name;

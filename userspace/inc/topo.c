@@ -24,7 +24,7 @@ static const char usage[] =
 	"key:   with which ranks join there: others are told nothing\n"
 	"MS:    until an answer counts as lost, 10..60000, default 1000\n"
 	"--dot: as a graph for graphviz: inc topo show --dot | dot -Tsvg\n"
-	"Exit status 0: a node has answered, 1: none has.\n";
+	"Exit status 0: a node has answered, 2: none has.\n";
 
 /* Found so far; those from `first` on have been found by asking. */
 static struct hop hops[TOPO_MAX_HOPS];

@@ -26,7 +26,7 @@ static const char usage[] =
 	"ADDR: the node, default INC_PARENT or that of this network namespace; as INC_PARENT, inc.h\n"
 	"KEY:  the node's, 32 hex digits or @FILE, default INC_KEY\n"
 	"ID:   a group that has ranks in this network namespace\n"
-	"Exit status 0: yes, 1: no.\n";
+	"Exit status 0: yes, 2: no.\n";
 
 struct question {
 	enum inc_coll coll;
