@@ -26,6 +26,7 @@
 #include <linux/rtnetlink.h>
 
 #include "../../userspace/inc/names.h"
+#include "../../userspace/inc/options.h"
 #include "../../userspace/inc/tool.h"
 #include "fuzz_tool.h"
 #include "json.h"
@@ -298,7 +299,7 @@ static const struct object *const objects[] = {
 
 static const char *const flags[] = {
 	"-j", "-s", "-p", "-t", "-ss", "-jp", "-jss", "-n", "-V", "-h", "--help", "--version", "-x",
-	"-", "--", "-jn",
+	"-", "--", "-jn", "-o", "-br", "-d", "-c", "-color=auto", "-com", "-force", "-json",
 };
 
 static const char * const keys[] = {
@@ -402,19 +403,14 @@ static void make_argv(void)
 
 /* What it says */
 
-static bool has_flag(char flag, const char *word)
-{
-	int i;
+/* The options of the command line, as the tool reads them. */
+static struct flags flags_given;
 
-	/* as parse_flags() reads them */
-	for (i = 1; i < n_words && words[i][0] == '-' && words[i][1]; i++) {
-		if (!strcmp(words[i], "-n"))
-			i++;
-		else if (words[i][1] == '-' ? !strcmp(words[i], word) :
-					      !!strchr(words[i] + 1, flag))
-			return true;
-	}
-	return false;
+static void read_flags(void)
+{
+	memset(&flags_given, 0, sizeof(flags_given));
+	options_parse(&flags_given, n_words - 1, argv + 1);
+	memset(&options, 0, sizeof(options));
 }
 
 static bool asks_help(void)
@@ -422,9 +418,9 @@ static bool asks_help(void)
 	int i;
 
 	for (i = 1; i < n_words; i++)
-		if (!strcmp(words[i], "help"))
+		if (*words[i] && !strncmp("help", words[i], strlen(words[i])))
 			return true;
-	return has_flag('h', "--help") || has_flag('V', "--version");
+	return flags_given.help || flags_given.version;
 }
 
 static void check_json(const char *out, size_t len)
@@ -441,7 +437,7 @@ static void check_json(const char *out, size_t len)
 		end = memchr(line, '\n', (size_t)(out + len - line));
 		if (!end)
 			fail("the line does not end", line);
-		if (!has_flag('p', "") && !is_json(line, (size_t)(end - line)))
+		if (!flags_given.pretty && !is_json(line, (size_t)(end - line)))
 			fail("not JSON", line);
 	}
 }
@@ -452,8 +448,10 @@ static void check_text(const char *out, size_t len)
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if ((s[i] < 0x20 && s[i] != '\n') || s[i] == 0x7f ||
-		    (s[i] == 0xc2 && i + 1 < len && s[i + 1] >= 0x80 && s[i + 1] < 0xa0))
+		if (flags_given.color && s[i] == 0x1b && i + 1 < len && s[i + 1] == '[')
+			i += strcspn(out + i, "m");
+		else if ((s[i] < 0x20 && s[i] != '\n') || s[i] == 0x7f ||
+			 (s[i] == 0xc2 && i + 1 < len && s[i + 1] >= 0x80 && s[i + 1] < 0xa0))
 			fail("a control character", out + i);
 }
 
@@ -471,7 +469,7 @@ static void keep_json(const char *out, size_t len)
 
 static void check(int status, const char *out, size_t len, const char *err)
 {
-	bool json = has_flag('j', ""), monitor = asked && asked->has_event;
+	bool json = flags_given.json, monitor = asked && asked->has_event;
 	bool change = asked ? asked->admin : asked_change;
 
 	if (status < 0 || status > 2)
@@ -505,6 +503,7 @@ static void run(void)
 	stderr = open_memstream(&err, &err_len);
 	if (!stdout || !stderr)
 		abort();
+	read_flags();
 	status = inc_main(n_words, argv);
 	fclose(stdout);
 	fclose(stderr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes one object three times (JSON, JSON with line breaks, text), with strings that break
- * careless printers. print.py reads them back.
+ * careless printers, and entries in each of the styles of text. print.py reads them back.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,33 @@ static void write_all(void)
 	out_end();
 }
 
-static void write_file(const char *dir, const char *name, bool json, bool pretty)
+/* What a list of ranks looks like: two entries of several lines. */
+static void write_entries(void)
+{
+	int i;
+
+	out_open_list(NULL);
+	for (i = 0; i < 2; i++) {
+		out_open(NULL);
+		out_num("ifindex", NULL, 7, UNIT_NONE);
+		out_str("dev", "dev %s", "br0");
+		out_str("state", " %s", i ? "failed" : "ready");
+		out_rest(true);
+		out_str("fallback", NULL, "none\x1b[31m");
+		out_open("parent");
+		out_str("addr", " parent %s", i ? "fe80::1" : "10.0.0.1");
+		out_num("port", NULL, 5227, UNIT_NONE);
+		out_close();
+		out_num("waiting", "\n    waiting for rank %s", 3, UNIT_NONE);
+		out_bool("late", " LATE", true);
+		out_text("\n");
+		out_close();
+	}
+	out_close_list();
+	out_end();
+}
+
+static void open_file(const char *dir, const char *name)
 {
 	char path[512];
 
@@ -55,8 +81,32 @@ static void write_file(const char *dir, const char *name, bool json, bool pretty
 		perror(path);
 		exit(1);
 	}
+}
+
+static void write_file(const char *dir, const char *name, bool json, bool pretty)
+{
+	open_file(dir, name);
 	out_init(json, pretty);
 	write_all();
+}
+
+static void write_styles(const char *dir)
+{
+	static const char *const names[] = { "plain", "oneline", "brief", "details", "color" };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		open_file(dir, names[i]);
+		out_style(i == 1, i == 2, i == 3, i == 4);
+		write_entries();
+	}
+	out_style(true, true, true, false);
+	open_file(dir, "all");
+	write_entries();
+	open_file(dir, "all.json");
+	out_init(true, false);
+	out_style(true, true, true, true);
+	write_entries();
 }
 
 int main(int argc, char **argv)
@@ -66,5 +116,6 @@ int main(int argc, char **argv)
 	write_file(argv[1], "json", true, false);
 	write_file(argv[1], "pretty", true, true);
 	write_file(argv[1], "text", false, false);
+	write_styles(argv[1]);
 	return 0;
 }

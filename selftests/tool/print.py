@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Reads back what print.c wrote: valid JSON with the same values, and text without control characters.
+Reads back what print.c wrote: valid JSON with the same values, and text without control characters,
+and entries in each style of text.
 """
 import json
+import re
 import sys
 
 U = "\ufffd"
@@ -23,6 +25,35 @@ LINES = ['<plain>', '<>', '<"quoted" \\ back>', '<tab? newline? bell? escape?[31
 TAIL = [str(2**64 - 1), '1.5s', '250ms', '85us', '64MiB', '1408B', '0000beef', 'text only', 'YES',
         '100%', '']
 
+# Two entries, as each style has them.
+STYLES = {
+    "plain": "dev br0 ready parent 10.0.0.1\n    waiting for rank 3 LATE\n"
+             "dev br0 failed parent fe80::1\n    waiting for rank 3 LATE\n",
+    "oneline": "dev br0 ready parent 10.0.0.1\\    waiting for rank 3 LATE\n"
+               "dev br0 failed parent fe80::1\\    waiting for rank 3 LATE\n",
+    "brief": "dev br0 ready\ndev br0 failed\n",
+    "details": "dev br0 ifindex 7 ready fallback none?[31m parent 10.0.0.1\n"
+               "    waiting for rank 3 LATE\n"
+               "dev br0 ifindex 7 failed fallback none?[31m parent fe80::1\n"
+               "    waiting for rank 3 LATE\n",
+    "color": "dev C36br0C0 C32readyC0 parent C3510.0.0.1C0\n    waiting for rank C313C0C31 LATEC0\n"
+             "dev C36br0C0 C31failedC0 parent C34fe80::1C0\n    waiting for rank C313C0C31 LATEC0\n",
+    "all": "dev br0 ready\ndev br0 failed\n",
+}
+ENTRY = {"ifindex": 7, "dev": "br0", "state": "ready", "fallback": "none\x1b[31m",
+         "parent": {"addr": "10.0.0.1", "port": 5227}, "waiting": 3, "late": True}
+
+
+def styles(where):
+    for name, want in STYLES.items():
+        with open(f"{where}/{name}", encoding="utf-8") as file:
+            text = re.sub("\x1b\\[([0-9]+)m", r"C\1", file.read())
+        if text != want:
+            print(f"# {name}: {text!r}")
+            return False
+    with open(f"{where}/all.json", encoding="utf-8") as file:
+        return json.load(file)[0] == ENTRY
+
 
 def main():
     where = sys.argv[1]
@@ -40,7 +71,7 @@ def main():
     if lines[:len(LINES)] != LINES or lines[-len(TAIL):] != TAIL:
         print(f"# text: {lines}")
         return 1
-    return 0
+    return 0 if styles(where) else 1
 
 
 sys.exit(main())

@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 	set = !strncmp(what, "set", 3);
 	others = !strcmp(what, "set");
 	if (!strcmp(what, "restore"))
-		return batch("-", run_command);
+		return batch("-", false, run_command);
 	if (!strcmp(what, "plan"))
 		return object_plan.commands[1].run(ARRAY_SIZE(apply), apply);
 	return object_save.run(0, NULL);

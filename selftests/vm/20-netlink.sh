@@ -83,7 +83,7 @@ set_parent() {
 	node_has '"parent":{"addr":"10.9.0.254","port":7000}' " parent 10.9.0.254 port 7000 " ||
 		ret=1
 	expect "the command" \
-		"$(inc -n sw -c node show | grep -o ' parent .*')" = \
+		"$(inc -n sw -commands node show | grep -o ' parent .*')" = \
 		" parent 10.9.0.254 port 7000" || ret=1
 	# the port is that of the address: one without it is at the usual one
 	inc -n sw node set dev br0 parent fe80::9%br0 || return
@@ -91,7 +91,7 @@ set_parent() {
 		"\"parent\":{\"addr\":\"fe80::9\",\"port\":5227,\"ifindex\":$index,\"dev\":\"br0\"}" \
 		" parent fe80::9 port 5227 via br0 " || ret=1
 	expect "the command" \
-		"$(inc -n sw -c node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
+		"$(inc -n sw -commands node show | grep -o ' parent .*')" = " parent fe80::9%br0" || ret=1
 	inc -n sw node set dev br0 dead 100 || return
 	node_has '"parent":{"addr":"fe80::9"' " parent fe80::9 " || ret=1
 	told 2 "inc: node set: 224.0.0.1: expected a unicast address" \

@@ -478,7 +478,7 @@ SHOWN = "limits", "tenant", "parent", "node", "qdisc"
 def saved():
     """Tenants come before nodes: nobody joins who may not."""
     commands = tool("inc", "-n", "sw", "save")
-    parts = [tool("inc", "-n", "sw", "-c", what, "show") for what in SHOWN]
+    parts = [tool("inc", "-n", "sw", "-commands", what, "show") for what in SHOWN]
     equal(commands, "".join(parts), "inc save, and what each object shows with -c")
     return commands
 
@@ -533,7 +533,7 @@ def t_save(lab):
         tenant("set", "a", "key", KEY.hex())
         equal(save_warns(), "inc: warning: save: there are keys, which the kernel does not give "
               "away: expected @FILE for each \"key ?\"\n", "warnings of inc save with a key")
-        commands = tool("inc", "-n", "sw", "-c", "tenant", "show")
+        commands = tool("inc", "-n", "sw", "-commands", "tenant", "show")
         for name in shown():
             tenant("del", name)
         file.seek(0)

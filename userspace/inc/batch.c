@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * inc -b FILE: commands, one on each line, as `inc -c` prints them. Words are between blanks, #
- * begins a comment. The first one that fails ends it.
+ * inc -b FILE: commands, one on each line, as `inc -commands` prints them. Words are between
+ * blanks, # begins a comment. The first one that fails ends it, unless it is forced on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,25 +28,39 @@ int batch_line(char *line, int (*run)(int argc, char **argv))
 	return n ? run(n, words) : 0;
 }
 
-int batch(const char *path, int (*run)(int argc, char **argv))
+/* Runs line after line. The status of the first one that fails, in line @failed. */
+static int run_lines(FILE *file, bool force, int (*run)(int argc, char **argv), int *failed)
 {
-	bool is_stdin = !strcmp(path, "-");
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
-	int number = 0, status = 0;
+	int number = 0, status = 0, now;
 	char *line = NULL;
 	size_t size = 0;
 
+	while ((force || !status) && getline(&line, &size, file) >= 0) {
+		number++;
+		now = batch_line(line, run);
+		if (now && !status) {
+			status = now;
+			*failed = number;
+		}
+	}
+	free(line);
+	return status;
+}
+
+int batch(const char *path, bool force, int (*run)(int argc, char **argv))
+{
+	bool is_stdin = !strcmp(path, "-");
+	FILE *file = is_stdin ? stdin : fopen(path, "re");
+	int failed = 0, status;
+
 	if (!file)
 		return refused("-b %s: %s", path, strerror(errno));
-	while (!status && getline(&line, &size, file) >= 0) {
-		number++;
-		status = batch_line(line, run);
-	}
+	status = run_lines(file, force, run, &failed);
 	if (status)
-		fprintf(stderr, "inc: -b %s: line %d was the last\n", path, number);
+		fprintf(stderr, force ? "inc: -b %s: line %d was the first that failed\n" :
+					"inc: -b %s: line %d was the last\n", path, failed);
 	else if (ferror(file))
 		status = refused("-b %s: %s", path, strerror(errno));
-	free(line);
 	if (!is_stdin)
 		fclose(file);
 	return status;

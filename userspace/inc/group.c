@@ -169,6 +169,7 @@ static void show_group(struct nlattr *nest)
 	if (get_u32(tb[INC_A_GROUP_GROUP], &v))
 		out_num("group", "group %s", v, UNIT_NONE);
 	show_who(tb, role);
+	out_rest(true);
 	show_run(tb);
 	show_fallback(tb);
 	show_trees(tb);

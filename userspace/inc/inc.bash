@@ -12,6 +12,19 @@ _inc_words()
 	mapfile -t COMPREPLY < <(compgen -W "$1" -- "${COMP_WORDS[COMP_CWORD]}")
 }
 
+# Options, or what follows a "=", at which bash parts words and other shells do not.
+_inc_options()
+{
+	local word=${COMP_WORDS[COMP_CWORD]}
+
+	if [[ $word == *=* || ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "always auto never" -- "${word#*=}")
+	else
+		_inc_words "-json -pretty -statistics -details -oneline -brief -color -commands -batch -force \
+			-timestamp -netns -Version -help"
+	fi
+}
+
 # _inc_devs [WORD]: interfaces, and this word
 _inc_devs()
 {
@@ -135,9 +148,9 @@ _inc()
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-n | -b | --hosts | --mtu)
+		-n | -netns | -b | -batch | --hosts | --mtu)
 			((i++)) ;;
-		-*)
+		-* | = | always | auto | never)
 			;;
 		*)
 			if [ -z "$object" ]; then
@@ -160,9 +173,9 @@ _inc()
 		return
 	fi
 	case $prev in
-	-n)
+	-n | -netns)
 		_inc_netns ;;
-	-b)
+	-b | -batch)
 		compopt -o default 2>/dev/null ;;
 	dev)
 		if [ "$object" = node ]; then _inc_devs all; else _inc_devs; fi ;;
@@ -181,8 +194,10 @@ _inc()
 	dead | late | window | max-groups | max-slots | max-memory | standby | handle | share | control | limit | target | rate | weight | cpu)
 		[ -n "$command" ] || _inc_words "show help" ;;
 	*)
-		if [ -z "$object" ]; then
-			_inc_words "-j -p -s -c -t -n -b -V help node parent group member stats port caps limits tenant qdisc monitor ping topo plan why run save metrics tune"
+		if [ -z "$object" ] && [[ $prev == = || ${COMP_WORDS[COMP_CWORD]} == [-=]* ]]; then
+			_inc_options
+		elif [ -z "$object" ]; then
+			_inc_words "help node parent group member stats port caps limits tenant qdisc monitor ping topo plan why run save metrics tune"
 		elif [ -n "$command" ]; then
 			_inc_keys "$object" "$command"
 		elif [ "$object" = node ]; then

@@ -4,7 +4,7 @@
  *
  *	inc [OPTIONS] OBJECT [COMMAND [key value]...]
  *
- * Every word is compared whole: an abbreviation of today would be another command tomorrow.
+ * Options, objects and commands may be cut short where only one begins so; keys are compared whole.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "options.h"
 #include "print.h"
 #include "tool.h"
 
@@ -30,23 +31,19 @@ static const struct object *const objects[] = {
 	&object_metrics, &object_tune,
 };
 
+#define N_OBJECTS	ARRAY_SIZE(objects)
+#define MAX_COMMANDS	16
+
 static void print_help(FILE *to)
 {
 	size_t i;
 
 	fputs("Usage: inc [OPTIONS] OBJECT [COMMAND [key value]...]\n"
 	      "       inc OBJECT help\n"
-	      "       inc [OPTIONS] -b FILE\n"
-	      "OPTIONS: -j         JSON\n"
-	      "         -p         JSON with line breaks\n"
-	      "         -s         with counters; twice, and of stats: those that are zero too\n"
-	      "         -c         show: as commands that make the same again, for -b\n"
-	      "         -b FILE    commands from this file, or - for stdin, until one fails\n"
-	      "         -t         monitor: with the time\n"
-	      "         -n NETNS   in the network namespace of this name\n"
-	      "         -V         version\n"
-	      "OBJECT:  ", to);
-	for (i = 0; i < ARRAY_SIZE(objects); i++)
+	      "       inc [OPTIONS] -b FILE\n", to);
+	options_help(to);
+	fputs("OBJECT:  ", to);
+	for (i = 0; i < N_OBJECTS; i++)
 		fprintf(to, "%s%s", i ? " | " : "", objects[i]->name);
 	fputs("\n", to);
 }
@@ -73,117 +70,86 @@ static int enter_netns(const char *name)
 	return 0;
 }
 
-struct flags {
-	bool json, pretty, version, help;
-	const char *netns, *file;
-};
+static const struct command help_command = { "help", NULL };
 
-/* False: there is none of this letter. */
-static bool short_flag(struct flags *f, char c)
+/* The command that @word means, also `list`; NULL with the error printed. */
+static const struct command *find_command(const struct object *object, const char *word)
 {
-	switch (c) {
-	case 'j':
-		f->json = true;
-		return true;
-	case 'p':
-		f->pretty = true;
-		return true;
-	case 's':
-		options.stats++;
-		return true;
-	case 't':
-		options.timestamp = true;
-		return true;
-	case 'c':
-		options.commands = true;
-		return true;
-	case 'V':
-		f->version = true;
-		return true;
-	case 'h':
-		f->help = true;
-		return true;
-	}
-	return false;
-}
-
-/* Returns how many words it took, or -EXIT_USAGE. -n and -b stand alone, others share a dash. */
-static int parse_flags(struct flags *f, int argc, char **argv)
-{
-	const char *c;
+	const struct command *found[MAX_COMMANDS] = { &help_command }, *cmd;
+	const char *names[MAX_COMMANDS] = { help_command.name };
+	char expected[160] = "expected one of: help";
+	size_t n = 1, len = strlen(expected);
 	int i;
 
-	for (i = 0; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-		if (!strcmp(argv[i], "-n")) {
-			if (++i == argc)
-				return -usage_error("-n: name of the network namespace is missing");
-			f->netns = argv[i];
-			continue;
-		}
-		if (!strcmp(argv[i], "-b")) {
-			if (++i == argc)
-				return -usage_error("-b: name of the file is missing");
-			f->file = argv[i];
-			continue;
-		}
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version")) {
-			short_flag(f, argv[i][2] == 'h' ? 'h' : 'V');
-			continue;
-		}
-		for (c = argv[i] + 1; *c; c++)
-			if (!short_flag(f, *c))
-				return -usage_error("%s: unknown option; expected one of %s",
-						    argv[i],
-						    "-j -p -s -c -t -n NETNS -b FILE -V");
+	for (cmd = object->commands; cmd->name && n < MAX_COMMANDS - 1; cmd++, n++) {
+		found[n] = cmd;
+		names[n] = cmd->name;
+		if (len < sizeof(expected))
+			len += (size_t)snprintf(expected + len, sizeof(expected) - len, ", %s",
+						cmd->name);
 	}
-	return i;
+	if (object->commands->name && !strcmp(object->commands->name, "show")) {
+		found[n] = object->commands;
+		names[n++] = "list";
+	}
+	i = word_find(word, names, n, "command", expected);
+	return i < 0 ? NULL : found[i];
 }
 
-static int run_object(const struct object *object, int argc, char **argv)
+static bool wants_commands(const struct object *object, const char *command)
 {
-	const char *name = argc ? argv[0] : "show";
-	const struct command *cmd;
-	char list[128] = "help";
-	size_t len = strlen(list);
+	return !options.commands || (object->restores && !strcmp(command, "show"));
+}
+
+/* Of an object that has no commands @cmd is NULL. */
+static int run_object(const struct object *object, const struct command *cmd, int argc, char **argv)
+{
+	if (!wants_commands(object, cmd ? cmd->name : ""))
+		return usage_error("-commands: expected show of node, parent, tenant, limits or qdisc");
+	if (!cmd)
+		return object->run(argc, argv);
+	snprintf(error_context, sizeof(error_context), "%s %s: ", object->name, cmd->name);
+	return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
+}
+
+/* @argv: what follows the object. */
+static int start_object(const struct object *object, int argc, char **argv)
+{
+	const struct command *cmd = NULL;
 
 	snprintf(error_context, sizeof(error_context), "%s: ", object->name);
-	if (!strcmp(name, "help")) {
-		fputs(object->usage, stdout);
-		return 0;
+	if (!object->run) {
+		cmd = find_command(object, argc ? argv[0] : "show");
+		if (!cmd)
+			return EXIT_USAGE;
+	} else if (argc && !strcmp(argv[0], "help")) {
+		cmd = &help_command;
 	}
-	if (options.commands && (strcmp(name, "show") || !object->restores))
-		return usage_error("-c: expected show of node, parent, tenant, limits or qdisc");
-	if (object->run)
-		return object->run(argc, argv);
-	for (cmd = object->commands; cmd->name; cmd++) {
-		if (!strcmp(cmd->name, name)) {
-			snprintf(error_context, sizeof(error_context), "%s %s: ", object->name,
-				 name);
-			return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
-		}
-		if (len < sizeof(list))
-			len += (size_t)snprintf(list + len, sizeof(list) - len, ", %s", cmd->name);
-	}
-	return usage_error("%s: unknown command; expected one of: %s", name, list);
+	if (cmd != &help_command)
+		return run_object(object, cmd, argc, argv);
+	fputs(object->usage, stdout);
+	return 0;
 }
 
 int run_command(int argc, char **argv)
 {
-	size_t i;
+	const char *names[N_OBJECTS + 1] = { [N_OBJECTS] = "help" };
+	int i;
 
 	error_context[0] = 0;
 	if (!argc) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[0], "help")) {
-		print_help(stdout);
-		return 0;
-	}
-	for (i = 0; i < ARRAY_SIZE(objects); i++)
-		if (!strcmp(argv[0], objects[i]->name))
-			return run_object(objects[i], argc - 1, argv + 1);
-	return usage_error("%s: unknown object; `inc help` lists them", argv[0]);
+	for (i = 0; i < (int)N_OBJECTS; i++)
+		names[i] = objects[i]->name;
+	i = word_find(argv[0], names, N_OBJECTS + 1, "object", "`inc help` lists them");
+	if (i < 0)
+		return EXIT_USAGE;
+	if (i < (int)N_OBJECTS)
+		return start_object(objects[i], argc - 1, argv + 1);
+	print_help(stdout);
+	return 0;
 }
 
 /* The exit status @status, or another one if stdout did not take all. */
@@ -194,12 +160,29 @@ static int end_output(int status)
 	return status;
 }
 
+static bool in_color(enum color_when when)
+{
+	return when == COLOR_ALWAYS || (when == COLOR_AUTO && isatty(STDOUT_FILENO));
+}
+
+/* Options that do not go together. 0, or EXIT_USAGE with the error printed. */
+static int check_flags(const struct flags *flags, bool has_command)
+{
+	if (options.commands && flags->json)
+		return usage_error("-commands: not with -j");
+	if (flags->file && has_command)
+		return usage_error("-b %s: expected no command beside it", flags->file);
+	if (flags->force && !flags->file)
+		return usage_error("-force: expected with -b FILE");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct flags flags = { 0 };
 	int used, status;
 
-	used = parse_flags(&flags, argc - 1, argv + 1);
+	used = options_parse(&flags, argc - 1, argv + 1);
 	if (used < 0)
 		return -used;
 	if (flags.version || flags.help) {
@@ -210,14 +193,17 @@ int main(int argc, char **argv)
 		return end_output(0);
 	}
 	out_init(flags.json, flags.pretty);
-	if (options.commands && flags.json)
-		return usage_error("-c: not with -j");
-	if (flags.file && argc - 1 > used)
-		return usage_error("-b %s: expected no command beside it", flags.file);
+	if (options.commands)
+		out_style(false, false, false, false);
+	else
+		out_style(flags.oneline, flags.brief, flags.details, in_color(flags.color));
+	status = check_flags(&flags, argc - 1 > used);
+	if (status)
+		return status;
 	options.netns = flags.netns;
 	status = flags.netns ? enter_netns(flags.netns) : 0;
 	if (!status)
-		status = flags.file ? batch(flags.file, run_command) :
+		status = flags.file ? batch(flags.file, flags.force, run_command) :
 				      run_command(argc - 1 - used, argv + 1 + used);
 	return end_output(status);
 }

@@ -73,6 +73,20 @@ static void show_late(struct nlattr *nest)
 	out_close();
 }
 
+/* Which run of the group, and which of its trees. */
+static void show_run(struct nlattr **tb)
+{
+	uint64_t job;
+	uint32_t v;
+
+	if (get_u32(tb[INC_A_MEMBER_INCARNATION], &v))
+		out_num("incarnation", NULL, v, UNIT_NONE);
+	if (get_u64(tb[INC_A_MEMBER_JOB], &job))
+		out_num("job", " job %s", job, UNIT_NONE);
+	if (get_u32(tb[INC_A_MEMBER_TREE], &v))
+		out_num("tree", " tree %s", v, UNIT_NONE);
+}
+
 static void show_member(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_MEMBER_MAX + 1];
@@ -88,15 +102,13 @@ static void show_member(struct nlattr *nest)
 		out_num("rank", " rank %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_RANKS], &v))
 		out_num("ranks", v == 1 ? " node for %s rank" : " node for %s ranks", v, UNIT_NONE);
-	if (get_u32(tb[INC_A_MEMBER_INCARNATION], &v))
-		out_num("incarnation", NULL, v, UNIT_NONE);
-	if (get_u64(tb[INC_A_MEMBER_JOB], &w))
-		out_num("job", " job %s", w, UNIT_NONE);
-	if (get_u32(tb[INC_A_MEMBER_TREE], &v))
-		out_num("tree", " tree %s", v, UNIT_NONE);
+	out_rest(true);
+	show_run(tb);
+	out_rest(false);
 	show_where(tb);
 	if (get_u8(tb[INC_A_MEMBER_STATE], &state))
 		out_str("state", " %s", member_state_name(state));
+	out_rest(true);
 	if (get_u32(tb[INC_A_MEMBER_HEARD_MS], &v))
 		out_num("heard_ms", " heard %s ago", v, UNIT_MS);
 	if (get_u64(tb[INC_A_MEMBER_NEXT], &w))

@@ -388,9 +388,11 @@ static void show_node(struct nlattr *nest)
 		out_num("ifindex", NULL, v, UNIT_NONE);
 	if (get_str(tb[INC_A_NODE_IFNAME]))
 		out_str("dev", "node dev %s", get_str(tb[INC_A_NODE_IFNAME]));
+	out_rest(true);
 	show_limits(tb);
 	show_fallback(nest, tb);
 	show_parent_nest(tb[INC_A_NODE_PARENT]);
+	out_rest(false);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);
 	if (get_u64(tb[INC_A_NODE_MEMORY], &w))

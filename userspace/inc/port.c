@@ -36,6 +36,7 @@ static void show_port(struct nlattr *nest)
 		out_num("ifindex", NULL, v, UNIT_NONE);
 	if (get_str(tb[INC_A_PORT_IFNAME]))
 		out_str("dev", " port %s", get_str(tb[INC_A_PORT_IFNAME]));
+	out_rest(true);
 	show_counter("rx_packets", "\n    in  %s packets", tb[INC_A_PORT_RX_PACKETS]);
 	show_counter("rx_bytes", " %s bytes", tb[INC_A_PORT_RX_BYTES]);
 	show_counter("rx_skbs", " in %s buffers", tb[INC_A_PORT_RX_SKBS]);

@@ -26,6 +26,14 @@ enum unit {
 
 void out_init(bool json, bool pretty);
 bool out_is_json(void);
+/*
+ * How text looks. @oneline: an entry, which is an object that stands in none, is one line, with \\
+ * where others would begin. @brief: without what stands between out_rest(true) and out_rest(false)
+ * or the end of the entry. @details: what has no text format comes with its key, but for what is in
+ * objects that have a key.
+ */
+void out_style(bool oneline, bool brief, bool details, bool color);
+void out_rest(bool rest);
 
 /* Objects and lists are JSON's alone; @key is NULL inside a list and at the top. */
 void out_open(const char *key);

@@ -57,6 +57,7 @@ static int save_all(int argc, char **argv)
 	if (!status && out_is_json())
 		status = usage_error("-j: expected without it, what is printed are commands");
 	options.commands = true;
+	out_style(false, false, false, false);
 	left_out = 0;
 	for (i = 0; !status && i < ARRAY_SIZE(saved); i++)
 		status = saved[i]->commands->run(0, NULL);

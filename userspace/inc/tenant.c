@@ -385,6 +385,7 @@ static void show_tenant(struct nlattr *nest)
 	}
 	out_open(NULL);
 	show_settings(nest, tb, gone ? ports : PORTS_ALL);
+	out_rest(true);
 	if (!options.commands)
 		show_use(tb);
 	out_text("\n");

@@ -91,9 +91,9 @@ static void print_plain(const char *text)
 	for (; *s; s += len) {
 		len = text_utf8_len(s);
 		if (len && text_control(s) < 0)
-			fwrite(s, 1, len, stdout);
+			text_put((const char *)s, len);
 		else
-			putchar('?');
+			text_put("?", 1);
 		len = len ? len : 1;
 	}
 }
@@ -104,7 +104,7 @@ void text_str(const char *fmt, const char *value)
 
 	for (at = fmt; *at; at++) {
 		if (at[0] != '%' || at[1] != 's') {
-			putchar(*at);
+			text_put(at, 1);
 			continue;
 		}
 		print_plain(value);

@@ -2,9 +2,14 @@
 #ifndef INC_TOOL_TEXT_H
 #define INC_TOOL_TEXT_H
 
+#include <stddef.h>
+
 #include "print.h"
 
-/* @value with its unit, or @value, in place of each %s of @fmt, on stdout. */
+/* Where text goes: whoever uses these functions has it (print.c, tc/print_tc.c). */
+void text_put(const char *text, size_t len);
+
+/* @value with its unit, or @value, in place of each %s of @fmt, to text_put(). */
 void text_num(const char *fmt, uint64_t value, enum unit unit);
 void text_str(const char *fmt, const char *value);
 

@@ -2,8 +2,8 @@
 /*
  * What the files of the tool share: objects and their commands, errors, and `key value` arguments.
  *
- * Exit status, as that of ip(8): 0 done, 1 the command line is wrong, 2 the kernel or the system has
- * refused, nobody has answered, or the answer is no.
+ * Exit status, as that of ip(8): 0 done, 1 the command line is wrong, 2 the kernel or the system
+ * has refused, nobody has answered, or the answer is no.
  */
 #ifndef INC_TOOL_H
 #define INC_TOOL_H
@@ -35,7 +35,7 @@ struct object {
 	const struct command *commands;		/* ends with a NULL name; NULL: see `run` */
 	int (*run)(int argc, char **argv);	/* of an object that has no commands */
 	const char *usage;
-	/* with -c "show" prints commands that make what there is */
+	/* with -commands "show" prints commands that make what there is */
 	bool restores;
 };
 
@@ -48,7 +48,7 @@ extern const struct object object_node, object_parent, object_group, object_memb
 struct options {
 	unsigned int stats;	/* times -s */
 	bool timestamp;
-	bool commands;		/* -c */
+	bool commands;		/* -commands */
 	const char *netns;	/* of -n, or NULL */
 };
 
@@ -75,8 +75,11 @@ int refused(const char *fmt, ...) __printf(1, 2);
 int run_command(int argc, char **argv);
 /* The same as a line, which is written to. */
 int batch_line(char *line, int (*run)(int argc, char **argv));
-/* The lines of @path ("-": stdin) as commands, until one fails. Returns the exit status. */
-int batch(const char *path, int (*run)(int argc, char **argv));
+/*
+ * The lines of @path ("-": stdin) as commands, until one fails, or with @force all. Returns the
+ * exit status of the first one that has failed.
+ */
+int batch(const char *path, bool force, int (*run)(int argc, char **argv));
 
 enum arg_kind {
 	ARG_NUM,	/* min..max */

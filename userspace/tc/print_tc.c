@@ -12,6 +12,11 @@ bool out_is_json(void)
 	return is_json_context();
 }
 
+void text_put(const char *text, size_t len)
+{
+	fwrite(text, 1, len, stdout);
+}
+
 static struct json_writer *put_key(const char *key)
 {
 	if (key)
