@@ -86,7 +86,33 @@ def recipes():
            lines or ([f"exit status {said.returncode}"] if said.returncode else []))
 
 
+# Read by inc run's own way to its hosts; the name of a macro in an error text.
+NO_SETTINGS = {"INC_RUN_HOSTS", "INC_IN_PLACE"}
+
+
+def environment():
+    """Names of variables are strings of their own, whatever reads them."""
+    read_by = {}
+    for path in glob.glob(os.path.join(TOP, "userspace/**/*"), recursive=True):
+        if re.search(r"\.(c|h|cpp|hpp|py)$", path):
+            for name in re.findall(r"""["'](INC_[A-Z0-9_]*[A-Z0-9])["']""", read(path)):
+                read_by.setdefault(name, os.path.relpath(path, TOP))
+    page = read(TOP, "userspace/inc/inc.7")
+    page = page[page.index(".SH ENVIRONMENT"):]
+    told = set()
+    for line in re.findall(r"^\.TP\n\.BR? (.*)$", page[:page.index("\n.SH ", 1)], re.M):
+        told |= set(re.findall(r"INC_[A-Z0-9_]+", line))
+    complaints = [f"{name} ({path}): not in inc(7)" for name, path in sorted(read_by.items())
+                  if name not in told | NO_SETTINGS]
+    complaints += [f"{name}: in inc(7), but nothing reads it" for name in sorted(told - set(read_by))]
+    complaints += [f"{name}: no longer there" for name in sorted(NO_SETTINGS - set(read_by))]
+    if len(told) < 20:
+        complaints.append(f"only {len(told)} variables: expected 20 or more")
+    result("inc(7) has each variable of the environment that is read", complaints)
+
+
 printed_texts()
+environment()
 tracepoints()
 reasons()
 recipes()
