@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Holds documents against the sources: every text of troubleshooting.rst is one that a program or the
-kernel prints, every tracepoint and field of tracing.rst is in kernel/core/trace.h, the commands of
+kernel prints, and each refusal is there, every tracepoint and field of tracing.rst is in kernel/core/trace.h, the commands of
 howto.rst are those that a test runs.
 
 Prints "ok - NAME" and "not ok - NAME", and "end" at the end.
@@ -86,6 +86,32 @@ def recipes():
            lines or ([f"exit status {said.returncode}"] if said.returncode else []))
 
 
+def body_of(path, start):
+    """From a line that begins like this to the brace that ends it."""
+    return re.search(rf"^{re.escape(start)}.*?^}}", read(TOP, path), re.M | re.S).group()
+
+
+def refusals():
+    """Why a join, an operation, a question to a node has failed: what is said of each."""
+    out = re.findall(r'INC_ERROR\(\w+, "(.*)"\)', read(TOP, "uapi/linux/inc_names.h"))
+    out += re.findall(r'return "(.*)";', body_of("userspace/libinc/join.c", "static const char *refusal_text("))
+    out += re.findall(r'"([^"\n]* [^"\n]*)"', body_of("userspace/libinc/join.c", "static int join_failed("))
+    out += re.findall(r'return "(.*)";', body_of("userspace/libinc/text.c", "const char *inc_strerror("))
+    out += re.findall(r'\[ANSWER_\w+\] = { "[a-z-]+", "(.*)" }', read(TOP, "userspace/inc/ping.c"))
+    # "success" and "node" are no refusals; two are parts of texts, or nothing but places for them
+    return [text for text in out if re.search("[a-z]{3}", text) and text not in ("success", "node")
+            and not text.startswith(("%s group %u as", "inc parent set ADDR, or"))]
+
+
+def told_texts():
+    keys = re.findall(r"^``([^`\n]+)``(?=\n)", read(DOCUMENTS, "troubleshooting.rst"), re.M)
+    texts = refusals()
+    complaints = [f"'{text}': not in troubleshooting.rst" for text in texts if not any(key in text for key in keys)]
+    if len(texts) < 45:
+        complaints.append(f"only {len(texts)} refusals are found: expected 45 or more")
+    result("troubleshooting.rst has each refusal", complaints)
+
+
 # Read by inc run's own way to its hosts; the name of a macro in an error text.
 NO_SETTINGS = {"INC_RUN_HOSTS", "INC_IN_PLACE"}
 
@@ -112,6 +138,7 @@ def environment():
 
 
 printed_texts()
+told_texts()
 environment()
 tracepoints()
 reasons()
