@@ -230,6 +230,14 @@ static int put_pid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
 	return pid ? nla_put_u32(skb, INC_A_GROUP_PID, pid) : 0;
 }
 
+/* Its user likewise. */
+static int put_uid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
+{
+	uid_t uid = from_kuid(current_user_ns(), rank->pin.uid);
+
+	return uid == (uid_t)-1 ? 0 : nla_put_u32(skb, INC_A_GROUP_UID, uid);
+}
+
 static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hide)
 {
 	const struct netinc_ep *ep = &rank->ep;
@@ -250,7 +258,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	    netinc_nl_put_u64(skb, INC_A_GROUP_NEXT, ep->una) ||
 	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
 	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
-	    put_pid_nr(skb, rank) ||
+	    put_pid_nr(skb, rank) || put_uid_nr(skb, rank) ||
 	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->settings.fallback) ||
 	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))

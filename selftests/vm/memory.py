@@ -519,7 +519,8 @@ def t_pid(lab):
         enter("h1")
         rank = Rank()
         rank.start(new_group(), 0, 2, parent=abi.NODE4)
-        equal([g.get("pid") for g in own_ranks()], [1], "pid as seen from inside")
+        equal([(g.get("pid"), g.get("process"), g.get("user")) for g in own_ranks()],
+              [(1, None, "root")], "process as seen from inside, by /proc of others")
         os.write(into, b"x")
         signal.pause()
         rank.close()
@@ -531,7 +532,11 @@ def t_pid(lab):
     lab.pids = [beside(lambda: ended(other_namespace(alone), 120))]
     os.close(into)
     equal(come(out), b"x", "who is inside")
-    pid = abi.show("h1", "group")[0]["pid"]
+    shown = abi.show("h1", "group")[0]
+    pid = shown["pid"]
+    with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+        equal([shown["process"], shown["uid"], shown["user"]], [f.read().strip(), 0, "root"],
+              "process and user")
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         numbers = next(line.split()[1:] for line in f if line.startswith("NSpid"))
     equal(numbers, [str(pid), "1"], "numbers of the process")

@@ -175,6 +175,7 @@ enum {
 	INC_A_GROUP_UNANSWERED_MS,/* u32: for which the parent has not answered; absent: it has */
 	INC_A_GROUP_ORDER,	/* u8: enum inc_order; absent: no epoch has begun */
 	INC_A_GROUP_PARTS,	/* u32: of what goes up of a sum of floats; absent: one (node) */
+	INC_A_GROUP_UID,	/* u32: of that process's user (rank), as the reader sees it */
 	__INC_A_GROUP_MAX
 };
 

@@ -2,6 +2,11 @@
 /*
  * inc group: groups that nodes of this network namespace reduce for, and its sockets' ranks.
  */
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <linux/inc.h>
 #include <linux/inc_netlink.h>
 
@@ -13,9 +18,54 @@
 
 static const char usage[] =
 	"Usage: inc [-s] group show [group ID]\n"
-	"One entry per group of a node and per rank of a socket: state, how many have joined, whom it waits for\n"
-	"and for how long (LATE: more than a second), the last error; with -s the counters. Of groups over several\n"
-	"nodes: the node above, and how many levels are below the highest.\n";
+	"One entry per group of a node and per rank of a socket: process and user of the rank, state, how many\n"
+	"have joined, whom it waits for and for how long (LATE: more than a second), the last error; with -s the\n"
+	"counters. Of groups over several nodes: the node above, and how many levels are\n"
+	"below the highest.\n";
+
+static bool proc_is_own(void)
+{
+	char self[16] = "";
+
+	return readlink("/proc/self", self, sizeof(self) - 1) > 0 && atoi(self) == getpid();
+}
+
+/* What /proc says of it: the name that it has now. False: it is gone, or there is no /proc. */
+static bool process_name(uint32_t pid, char *name, size_t size)
+{
+	char path[40];
+	FILE *file;
+	bool ok;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = proc_is_own() ? fopen(path, "re") : NULL;
+	if (!file)
+		return false;
+	ok = fgets(name, (int)size, file);
+	fclose(file);
+	name[strcspn(name, "\n")] = 0;
+	return ok;
+}
+
+/* Of a rank: which process of whom has joined. */
+static void show_process(struct nlattr **tb)
+{
+	const struct passwd *user;
+	uint32_t pid, uid;
+	char name[64];
+
+	if (get_u32(tb[INC_A_GROUP_PID], &pid)) {
+		out_num("pid", " pid %s", pid, UNIT_NONE);
+		if (process_name(pid, name, sizeof(name)))
+			out_str("process", " (%s)", name);
+	}
+	if (!get_u32(tb[INC_A_GROUP_UID], &uid))
+		return;
+	user = getpwuid(uid);
+	out_num("uid", user ? NULL : " user %s", uid, UNIT_NONE);
+	if (user)
+		out_str("user", " user %s", user->pw_name);
+}
 
 static void show_who(struct nlattr **tb, unsigned int role)
 {
@@ -29,8 +79,7 @@ static void show_who(struct nlattr **tb, unsigned int role)
 		show_dev("vrf_ifindex", "vrf", " vrf %s", v);
 	if (get_u32(tb[INC_A_GROUP_RANK], &v))
 		out_num("rank", " %s", v, UNIT_NONE);
-	if (get_u32(tb[INC_A_GROUP_PID], &v))
-		out_num("pid", " pid %s", v, UNIT_NONE);
+	show_process(tb);
 	if (get_u8(tb[INC_A_GROUP_STATE], &state))
 		out_str("state", " %s",
 			role == INC_ROLE_NODE ? group_state_name(state) : member_state_name(state));
