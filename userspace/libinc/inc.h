@@ -26,8 +26,10 @@
  * -EPROTO, and a text that names both sides; the group works on after that.
  *
  * Threads. Every function may be called by any thread at any time, also for the same group, but for
- * inc_leave() and inc_abort(), which must be the group's last call. Operations count in the order
- * in which they were submitted: where two threads submit to one group, that order is theirs to fix.
+ * inc_leave() and inc_abort(), which must be the group's last call, inc_join_poll() until it has
+ * returned 0, and inc_shrink(): no other thread uses the group meanwhile. A struct inc_request is
+ * that of one thread at a time. Operations count in the order in which they were submitted: where
+ * two threads submit to one group, that order is theirs to fix.
  *
  * Signals. Blocking calls go on after a signal handler has returned; they do not return -EINTR. Who
  * wants to get out uses inc_icollective() and inc_wait() with a limit, or poll() on inc_fd(); or
