@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: MIT
 /*
  * Allreduces of random numbers, every element of every result compared with a fold that this
  * program computes itself, along the tree over the ranks (reduction.rst); a worker for tests, with

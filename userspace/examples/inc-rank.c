@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: MIT
 /*
  * Prints what a program that calls inc_join() would be: one line, for `mpirun inc-rank` and its
  * like. Joins nothing and needs no module.

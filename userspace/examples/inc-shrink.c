@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: MIT
 /*
  * A job that goes on when ranks die: allreduces, one after the other, and when one fails because
  * ranks are gone, the others shrink the group, agree on the iteration to go on with, and go on. A
