@@ -137,7 +137,24 @@ def environment():
     result("inc(7) has each variable of the environment that is read", complaints)
 
 
+def versions():
+    """It is said in one place, and what cannot read it there says the same."""
+    version = re.search(r'^#define INC_VERSION "(.*)"$', read(TOP, "userspace/libinc/internal.h"), re.M).group(1)
+    said = {}
+    for path, pattern in {
+            "debian/changelog": r"\Ainc-linux \((.*?)(?:-\d+)?\)",
+            "packaging/inc-linux.spec": r"^Version: +(\S+)$",
+            "userspace/python/inc/__init__.py": r'^__version__ = "(.*)"$',
+            "CHANGELOG.md": r"^## \[(.*?)\] - ",
+    }.items():
+        found = re.search(pattern, read(TOP, path), re.M)
+        said[path] = found.group(1) if found else "nothing"
+    result("the version is the same everywhere",
+           [f"{path} says {text}, libinc {version}" for path, text in said.items() if text != version])
+
+
 printed_texts()
+versions()
 told_texts()
 environment()
 tracepoints()
