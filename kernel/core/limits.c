@@ -224,6 +224,30 @@ int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limi
 	return full ? full->account->err : 0;
 }
 
+/* Counts a refusal if more than half is in use. */
+static bool is_half_full(struct netinc_account *a, enum inc_limit what)
+{
+	if (atomic64_read(&a->use[what]) <= atomic64_read(&a->max[what]) / 2)
+		return false;
+	atomic64_inc(&a->refused[what]);
+	return true;
+}
+
+int netinc_charge_half(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
+{
+	int err = netinc_charge(nn, user, what, n);
+
+	if (err)
+		return err;
+	if (is_half_full(&nn->account, what))
+		err = nn->account.err;
+	else if (is_half_full(&user->account, what))
+		err = user->account.err;
+	if (err)
+		netinc_uncharge(nn, user, what, n);
+	return err;
+}
+
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
 	const struct netinc_charge_item item[] = { { &nn->account, what, n },

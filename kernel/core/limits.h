@@ -92,6 +92,9 @@ void netinc_uncharge_all(const struct netinc_charge_item *item, u32 n);
 
 /* To a namespace and a user: 0, -ENOBUFS or -EDQUOT. */
 int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
+/* The same, and with it not more than half of either limit is in use. */
+int netinc_charge_half(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what,
+		       s64 n);
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n);
 
 /*

@@ -17,6 +17,8 @@
 #include "reduce/reduce.h"
 #include "host/op.h"
 #include "host/op_layout.h"
+#include "host/registered.h"
+#include "host/socket.h"
 
 /* pages of a buffer that may be pinned at once */
 #define MIN_AHEAD	((u32)(SZ_2M >> PAGE_SHIFT))
@@ -122,7 +124,7 @@ enum netinc_memory netinc_op_request_memory(const struct netinc_op_request *req,
 static int check_submit(const struct netinc_rank *rank, const struct inc_submit *sub,
 			struct netinc_op *op)
 {
-	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags || sub->resv1)
+	if (sub->resv0[0] || sub->resv0[1] || sub->resv0[2] || sub->flags)
 		return -EINVAL;
 	if (sub->weight && sub->op != INC_OP_WSUM)
 		return -EINVAL;
@@ -154,6 +156,7 @@ static bool shares_buffer(const struct netinc_op *op)
 static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 		       const struct netinc_layout *s, bool send, bool write, u32 pages)
 {
+	const struct netinc_registered *reg = write ? s->recv.reg : s->send.reg;
 	struct netinc_user_range *range;
 	u32 n;
 	int err;
@@ -161,8 +164,12 @@ static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 	err = netinc_layout_ranges(s, &req->op, send, &req->mem, b->whole, &range, &n);
 	if (err)
 		return err;
-	if (range[n].at > NETINC_COPIED || (write && !s->awaited))
-		return netinc_buf_init(b, range, n, write, pages, &req->mem);
+	if (range[n].at > NETINC_COPIED || (write && !s->awaited)) {
+		if (!netinc_registered_holds_all(reg, range, n, write))
+			return netinc_buf_init(b, range, n, write, pages, &req->mem);
+		netinc_buf_registered(b, range, n, write, reg->pages, reg->addr & PAGE_MASK);
+		return 0;
+	}
 	if (write && n && !req->copy_mm) {
 		req->copy_mm = current->mm;
 		mmgrab(req->copy_mm);
@@ -192,6 +199,36 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
 	return req->chain ? 0 : -ENOMEM;
 }
 
+static int get_registered(struct netinc_rank *rank, struct netinc_op_request *req,
+			  const struct inc_submit *sub)
+{
+	const u32 id[2] = { sub->send_reg, sub->recv_reg };
+	struct netinc_registered *r;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		r = netinc_registered_get(netinc_sk(rank->sk), id[i]);
+		if (IS_ERR(r))
+			return PTR_ERR(r);
+		req->reg[i] = r;
+	}
+	return 0;
+}
+
+/*
+ * It is done with, or nothing has come of it: who has collected it may unregister what it has used
+ * before all that it has pinned is given back.
+ */
+static void put_registered(struct netinc_op_request *req)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		netinc_registered_put(req->reg[i]);
+		req->reg[i] = NULL;
+	}
+}
+
 /*
  * Its memory, and what it needs beside that. Nothing that the caller could see has been done if it
  * fails.
@@ -203,6 +240,8 @@ static int prepare_request(struct netinc_rank *rank, struct netinc_op_request *r
 	int err;
 
 	err = netinc_layout_get(&shares, sub, req->waiters, &req->op, &req->mem);
+	shares.send.reg = req->reg[0];
+	shares.recv.reg = req->reg[1];
 	if (!err)
 		err = netinc_layout_check(&shares, &req->op);
 	if (!err)
@@ -374,6 +413,8 @@ int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *
 	req->weight = sub->weight;
 	err = check_submit(rank, sub, &req->op);
 	if (!err)
+		err = get_registered(rank, req, sub);
+	if (!err)
 		err = prepare_request(rank, req, sub);
 	if (!err)
 		err = req->mm ? enqueue_with_memory(rank, req, handle) :
@@ -381,7 +422,7 @@ int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *
 	if (err == -ENOMEM && req->mem.err)
 		err = req->mem.err;
 	if (err)
-		netinc_pin_drop(rank, req);
+		netinc_op_request_free(rank, req);
 	return err;
 }
 
@@ -558,6 +599,7 @@ void netinc_op_request_back(struct netinc_rank *rank, struct netinc_op_request *
 
 void netinc_op_request_free(struct netinc_rank *rank, struct netinc_op_request *req)
 {
+	put_registered(req);
 	netinc_pin_drop(rank, req);
 }
 

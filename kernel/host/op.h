@@ -15,6 +15,7 @@
 #define NETINC_MAX_REQS		4096	/* of one socket, under way or not collected */
 
 struct netinc_rank;
+struct netinc_registered;
 
 struct netinc_op_request {
 	struct netinc_op op;		/* the engine's part */
@@ -29,6 +30,8 @@ struct netinc_op_request {
 	/* exchanged before it; NULL: there is nothing to exchange */
 	struct netinc_counts *counts;
 	struct netinc_scan *chain;	/* of a scan, else NULL */
+	/* registered memory that send and recv may lie in, with references; or NULL */
+	struct netinc_registered *reg[2];
 	struct netinc_mem mem;		/* this and all that hangs off it */
 	struct mm_struct *mm;		/* whose addresses these are; NULL: no pages */
 	struct mm_struct *copy_mm;	/* where a copied stream goes to; NULL: none does */

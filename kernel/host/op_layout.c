@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 #include "reduce/reduce.h"
 #include "host/pin_pages.h"
+#include "host/registered.h"
 #include "host/op_layout.h"
 
 /* of a displacement, elements: far beyond any address space */
@@ -322,7 +323,11 @@ static int find_extents(const struct netinc_layout *s, const struct netinc_op *o
 		e[used].end = e[used].begin + len;
 		if (!netinc_pin_address_ok(e[used].begin, len))
 			return -EFAULT;
-		/* what is copied at once is checked by that */
+		/* what is copied at once is checked by that, what is registered has been */
+		if (netinc_registered_holds(side->reg, e[used].begin, len, side->write)) {
+			used++;
+			continue;
+		}
 		if (n > 1 || len > NETINC_COPIED ||
 		    (!s->awaited && (side->write || op->in_place))) {
 			err = netinc_pin_check(e[used].begin, len, send || op->in_place,

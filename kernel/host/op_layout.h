@@ -16,6 +16,7 @@ struct netinc_side {
 	u64 addr;
 	bool all;		/* holds a share of every rank; else only that of this one */
 	bool write;
+	const struct netinc_registered *reg;	/* where it may lie; or NULL */
 	u64 *counts;		/* [size] elements; NULL: op->count each */
 	u64 *starts;		/* [size] where a share begins, elements; NULL: count x rank */
 };

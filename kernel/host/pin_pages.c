@@ -146,6 +146,44 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 	return 0;
 }
 
+int netinc_pin_run(unsigned long addr, u32 n, bool write, struct page **pages)
+{
+	int got = await_pages(addr, n);
+
+	if (got)
+		return got;
+	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (write ? FOLL_WRITE : 0), pages);
+	return got ?: -EFAULT;
+}
+
+/*
+ * Is it memory of which the process gets a page of its own as soon as it writes there, and may it
+ * do so? What is pinned to be read may be the page that it had before: zeros, or a file's (before
+ * 6.2, always). *@n becomes no more than the pages of its area.
+ */
+static bool is_copied_on_write(unsigned long addr, u32 *n)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	bool copied = false;
+
+	mmap_read_lock(mm);
+	vma = find_vma(mm, addr);
+	if (vma && vma->vm_start <= addr) {
+		copied = (vma->vm_flags & VM_WRITE) && !(vma->vm_flags & VM_SHARED);
+		*n = min_t(unsigned long, *n, (vma->vm_end - addr) >> PAGE_SHIFT);
+	}
+	mmap_read_unlock(mm);
+	return copied;
+}
+
+int netinc_pin_lasting(unsigned long addr, u32 n, bool write, struct page **pages)
+{
+	if (is_copied_on_write(addr, &n))
+		write = true;
+	return netinc_pin_run(addr, n, write, pages);
+}
+
 int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 {
 	u32 slot = b->pinned & b->mask, unused = b->mask + 1 - netinc_buf_pages_held(b);
@@ -157,13 +195,9 @@ int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n)
 	if (!n)
 		return 0;
 	addr = (p->addr & PAGE_MASK) + ((u64)(b->pinned - p->page) << PAGE_SHIFT);
-	got = await_pages(addr, n);
-	if (got)
+	got = netinc_pin_run(addr, n, b->write, &b->ring[slot]);
+	if (got < 0)
 		return got;
-	got = pin_user_pages_fast(addr, n, FOLL_LONGTERM | (b->write ? FOLL_WRITE : 0),
-				  &b->ring[slot]);
-	if (got <= 0)
-		return got ?: -EFAULT;
 	WRITE_ONCE(b->pinned, b->pinned + got);
 	u->used += got;
 	return got;
@@ -200,7 +234,12 @@ static u32 fair_budget(const struct netinc_pin *u)
 	return limit / max(n, 1u);
 }
 
-/* mm_account_pinned_pages() adds two pages to the size that it is given. */
+/* It adds two pages to the size that it is given. */
+size_t netinc_pin_account_size(u32 n)
+{
+	return n <= 2 ? 1 : (size_t)(n - 2) << PAGE_SHIFT;
+}
+
 static int account_pages(struct netinc_rank *rank, u32 n)
 {
 	struct netinc_pin *u = &rank->pin;
@@ -212,7 +251,7 @@ static int account_pages(struct netinc_rank *rank, u32 n)
 	err = netinc_charge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
 	if (err)
 		return err;
-	if (mm_account_pinned_pages(&u->charge, n == 2 ? 1 : (size_t)(n - 2) << PAGE_SHIFT)) {
+	if (mm_account_pinned_pages(&u->charge, netinc_pin_account_size(n))) {
 		netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY, bytes);
 		return -ENOMEM;
 	}

@@ -9,6 +9,7 @@
 #include <linux/types.h>
 
 struct netinc_buf;
+struct page;
 struct netinc_pin;
 struct netinc_rank;
 
@@ -25,6 +26,18 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
  * negative errno.
  */
 int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n);
+/*
+ * Pin @n pages of the caller's from @addr on, the beginning of one, which netinc_pin_check() has
+ * found good. Returns how many, at least one, or a negative errno. Without the mutex, too.
+ */
+int netinc_pin_run(unsigned long addr, u32 n, bool write, struct page **pages);
+/*
+ * The same for pages that are pinned until they are given back, whatever is written to them
+ * meanwhile: as many as are of one area at most.
+ */
+int netinc_pin_lasting(unsigned long addr, u32 n, bool write, struct page **pages);
+/* The size for which mm_account_pinned_pages() charges @n pages, two at least. */
+size_t netinc_pin_account_size(u32 n);
 /* Unpin what lies before page @end. */
 void netinc_unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end);
 

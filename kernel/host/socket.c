@@ -49,6 +49,7 @@ static int inc_release(struct socket *sock)
 	if (!sk)
 		return 0;
 	netinc_disconnect(sk);
+	netinc_registry_clear(&netinc_sk(sk)->registry);
 	sock_orphan(sk);
 	sock->sk = NULL;
 	sock_put(sk);
@@ -256,6 +257,29 @@ static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __us
 	return err;
 }
 
+static int ioc_register(struct netinc_sock *nsk, struct inc_register __user *u)
+{
+	struct inc_register reg;
+	int err;
+
+	if (copy_from_user(&reg, u, sizeof(reg)))
+		return -EFAULT;
+	err = netinc_register(nsk, &reg);
+	if (err)
+		return err;
+	if (!put_user(reg.id, &u->id))
+		return 0;
+	netinc_unregister(nsk, reg.id);
+	return -EFAULT;
+}
+
+static int ioc_unregister(struct netinc_sock *nsk, const u32 __user *u)
+{
+	u32 id;
+
+	return get_user(id, u) ? -EFAULT : netinc_unregister(nsk, id);
+}
+
 static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *arg)
 {
 	switch (cmd) {
@@ -276,9 +300,17 @@ static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *a
 
 static int inc_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg)
 {
-	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
-	int ret = rank_ioctl(rank, cmd, (void __user *)arg);
+	struct netinc_sock *nsk = netinc_sk(sock->sk);
+	void __user *to = (void __user *)arg;
+	struct netinc_rank *rank;
+	int ret;
 
+	if (cmd == INC_IOC_REGISTER)
+		return ioc_register(nsk, to);
+	if (cmd == INC_IOC_UNREGISTER)
+		return ioc_unregister(nsk, to);
+	rank = netinc_sock_rank(nsk);
+	ret = rank_ioctl(rank, cmd, to);
 	if (rank)
 		netinc_rank_put(rank);
 	return ret;
@@ -435,6 +467,7 @@ static int inc_create(struct net *net, struct socket *sock, int protocol, int ke
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
 	sk->sk_destruct = inc_destruct;
 	memset(&nsk->prev, 0, sizeof(nsk->prev));
+	netinc_registry_init(&nsk->registry);
 	return 0;
 
 err_charge:

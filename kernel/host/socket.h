@@ -10,6 +10,8 @@
 #include <net/sock.h>
 #include "engine/endpoint.h"
 
+#include "host/registered.h"
+
 struct netinc_rank;
 
 /* The rank that a socket was in a group that has failed, for INC_SA_SHRINK. */
@@ -34,6 +36,7 @@ struct netinc_sock {
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */
 	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
 	struct netinc_prev_group prev;		/* socket's lock */
+	struct netinc_registry registry;	/* has its own lock */
 };
 
 static inline struct netinc_sock *netinc_sk(struct sock *sk)

@@ -48,7 +48,7 @@ static u32 page_in(const struct netinc_user_range *p, u64 at)
 
 u32 netinc_buf_page_of(const struct netinc_buf *b, u64 at)
 {
-	return at < b->len && !b->copy ? page_in(range_at(b, at), at) : b->npages;
+	return at < b->len && b->npages ? page_in(range_at(b, at), at) : b->npages;
 }
 
 u64 netinc_buf_bytes_before(const struct netinc_buf *b, u32 n)
@@ -92,22 +92,37 @@ static bool copy_range(u8 *copy, u64 addr, u32 len, bool write)
 	return !write || !(put_user(copy[0], from) || put_user(copy[len - 1], from + len - 1));
 }
 
-int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
-		    u8 *copy)
+/* A stream without pages of its own: all of it is there as long as the operation. */
+static void init_whole(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges,
+		       bool write)
 {
-	u32 i;
-
 	b->range = range;
 	b->nranges = nranges;
 	b->len = range[nranges].at;
 	b->write = write;
 	b->hi = b->len;
+}
+
+int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
+		    u8 *copy)
+{
+	u32 i;
+
+	init_whole(b, range, nranges, write);
 	b->copy = copy;
 	for (i = 0; i < nranges; i++)
 		if (!copy_range(copy + range[i].at, range[i].addr, range[i + 1].at - range[i].at,
 				write))
 			return -EFAULT;
 	return 0;
+}
+
+void netinc_buf_registered(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges,
+			   bool write, struct page **pages, u64 base)
+{
+	init_whole(b, range, nranges, write);
+	b->pages = pages;
+	b->base = base;
 }
 
 int netinc_buf_copy_back(const struct netinc_buf *b)
@@ -142,6 +157,8 @@ static struct page *pinned_page(const struct netinc_buf *b, u64 at, u32 len, u32
 	p = range_at(b, at);
 	*off = offset_in_page(p->addr + at - p->at);
 	*n = min3(len, (u32)PAGE_SIZE - *off, (u32)min_t(u64, p[1].at - at, U32_MAX));
+	if (b->pages)
+		return b->pages[(p->addr + at - p->at - b->base) >> PAGE_SHIFT];
 	return b->ring[page_in(p, at) & b->mask];
 }
 

@@ -41,6 +41,8 @@ struct netinc_buf {
 	u32 pinned;		/* likewise */
 	u32 mask;		/* size of the ring - 1 */
 	struct page **ring;
+	struct page **pages;	/* all of registered memory, and no ring; or NULL */
+	u64 base;		/* user address of pages[0] */
 	/* what a short stream in one range needs, without an allocation */
 	struct netinc_user_range whole[2];
 	struct page *few[4];
@@ -59,6 +61,9 @@ int netinc_buf_init(struct netinc_buf *b, struct netinc_user_range *range, u32 n
 int netinc_buf_copy(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges, bool write,
 		    u8 *copy);
 int netinc_buf_copy_back(const struct netinc_buf *b);
+/* A stream all of which lies in registered memory: @pages, which begin at @base, are pinned. */
+void netinc_buf_registered(struct netinc_buf *b, struct netinc_user_range *range, u32 nranges,
+			   bool write, struct page **pages, u64 base);
 /*
  * Copy between a stream's bytes from @at on and kernel memory or a packet, under rank->lock. Only
  * bytes in [lo, hi) are there: whoever asks looks with netinc_op_request_memory() first. False:

@@ -84,7 +84,8 @@ static void request(void)
 	FIELD(inc_submit, weight);
 	FIELD(inc_submit, user_data);
 	FIELD(inc_submit, handle);
-	FIELD(inc_submit, resv1);
+	FIELD(inc_submit, send_reg);
+	FIELD(inc_submit, recv_reg);
 }
 
 static void info(void)

@@ -33,12 +33,13 @@ SOCKADDR = struct.Struct("=HHIIIH2sI16s16sQ")
 SUBMIT = struct.Struct("=5B3sII11Q")
 DESC = "4BIQB3sI"
 ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
+REGISTER = struct.Struct("=QQIIQ")
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16s3B5s")
 SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
-         "info": 168, "contributed": 144}
+         "info": 168, "contributed": 144, "register": 32}
 
 
 def ioc(direction, number, size):
@@ -50,6 +51,8 @@ IOC_WAIT = ioc(3, 0xc1, SIZES["wait"])
 IOC_SUBMIT_AND_WAIT = ioc(3, 0xc2, SIZES["submit_wait"])
 IOC_INFO = ioc(2, 0xc3, SIZES["info"])
 IOC_CONTRIBUTED = ioc(3, 0xc4, SIZES["contributed"])
+IOC_REGISTER = ioc(3, 0xc5, SIZES["register"])
+IOC_UNREGISTER = ioc(1, 0xc6, 4)
 
 
 def tool(*args, check=True):
@@ -251,10 +254,11 @@ def submit(coll=ALLREDUCE, dtype=I32, op=SUM, count=0, send=0, recv=0, **other):
     """struct inc_submit"""
     o = {"wire": 0, "mode": 0, "resv0": bytes(3), "root": 0, "flags": 0, "send_counts": 0,
          "send_displs": 0, "recv_counts": 0, "recv_displs": 0, "weight": 0, "user_data": 0,
-         "handle": 0, "resv1": 0, **other}
+         "handle": 0, "send_reg": 0, "recv_reg": 0, **other}
     return SUBMIT.pack(coll, dtype, op, o["wire"], o["mode"], o["resv0"], o["root"], o["flags"],
                        count, send, recv, o["send_counts"], o["send_displs"], o["recv_counts"],
-                       o["recv_displs"], o["weight"], o["user_data"], o["handle"], o["resv1"])
+                       o["recv_displs"], o["weight"], o["user_data"], o["handle"],
+                       o["send_reg"] | o["recv_reg"] << 32)
 
 
 class Rank:
@@ -316,6 +320,14 @@ class Rank:
     def wait(self, handle=0, ms=60000):
         raw = self.ioctl(IOC_WAIT, WAIT_HEAD.pack(handle, ms) + bytes(SIZES["completion"]))
         return Completion(raw[WAIT_HEAD.size:])
+
+    def register(self, at, size, flags=1, number=0, resv=0):
+        """Returns the id."""
+        return REGISTER.unpack(self.ioctl(IOC_REGISTER,
+                                          REGISTER.pack(at, size, flags, number, resv)))[3]
+
+    def unregister(self, number):
+        self.ioctl(IOC_UNREGISTER, struct.pack("=I", number))
 
     def contributed(self, handle=0):
         """The ranks that a partial result is of."""

@@ -9,6 +9,8 @@
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
  *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
+ *	ioctl(fd, INC_IOC_REGISTER, struct inc_register)	memory that stays pinned
+ *	ioctl(fd, INC_IOC_UNREGISTER, __u32)			until this, or close()
  *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same by socket calls
  *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
@@ -113,7 +115,38 @@ struct inc_submit {
 	__u64	weight;		/* INC_OP_WSUM: this rank's, an IEEE 754 binary64; 0 otherwise */
 	__u64	user_data;	/* comes back in the completion */
 	__u64	handle;		/* out: names the operation in INC_IOC_WAIT; never 0 */
-	__u64	resv1;
+	/* ids of registered memory that @send and @recv lie in; 0: none */
+	__u32	send_reg;
+	__u32	recv_reg;
+};
+
+/*
+ * Memory whose pages are pinned from now on, so that operations on it need not do that. They give
+ * its id as @send_reg or @recv_reg, both if their buffers are one. What does not lie in it, all
+ * shares of a buffer that is more than 112 bytes, is pinned for the operation as if there was no
+ * id, and so is what another process submits, as a child of fork(): ids are of the process that has
+ * registered. ENOENT: there is no such id.
+ *
+ * It must be readable, and writable with INC_REGISTER_WRITE, of which the pages of @recv have to
+ * be; registrations may overlap. It must not be unmapped, or be made writable that was not, as long
+ * as operations name it: they go on with the pages that were there, as remote DMA does.
+ *
+ * Pages count as those of operations do, but with what is registered no more than half of any
+ * limit may be in use: of `inc limits` (ENOBUFS, EDQUOT), and of RLIMIT_MEMLOCK (ENOMEM) without
+ * CAP_IPC_LOCK. ENOSPC: the socket has INC_MAX_REGISTERED. EFAULT: no such memory, or none that can
+ * be pinned. INC_IOC_UNREGISTER: EBUSY: an operation that has not been collected names it. A socket
+ * need not be connected for either, and keeps what it has with INC_SA_SHRINK.
+ */
+#define INC_REGISTER_WRITE	0x0001
+
+#define INC_MAX_REGISTERED	4096
+
+struct inc_register {
+	__u64	addr;		/* any alignment */
+	__u64	len;		/* bytes */
+	__u32	flags;		/* INC_REGISTER_WRITE */
+	__u32	id;		/* 0; out: never 0 */
+	__u64	resv;
 };
 
 /* What an operation's failure was about; all zero after success. */
@@ -197,5 +230,7 @@ struct inc_info {
 #define INC_IOC_SUBMIT_AND_WAIT	_IOWR('i', 0xc2, struct inc_submit_wait)
 #define INC_IOC_INFO		_IOR('i', 0xc3, struct inc_info)
 #define INC_IOC_CONTRIBUTED	_IOWR('i', 0xc4, struct inc_contributed)
+#define INC_IOC_REGISTER	_IOWR('i', 0xc5, struct inc_register)
+#define INC_IOC_UNREGISTER	_IOW('i', 0xc6, __u32)
 
 #endif

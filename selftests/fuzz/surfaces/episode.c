@@ -28,7 +28,7 @@
 
 static const char *const kind_names[DID_KINDS] = {
 	"connect", "submit", "wait", "submit-and-wait", "info", "send", "recv", "right result",
-	"drain",
+	"drain", "register", "unregister",
 };
 
 static void nothing(int number)

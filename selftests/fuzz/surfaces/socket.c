@@ -31,6 +31,7 @@
 #define ARENA		(16 * PAGE)	/* of one thread, for what must come out right */
 #define EPISODE		700		/* ms of its calls, where they are slow */
 #define HANDLES		40		/* the first handles of a socket, to guess from */
+#define REGISTERED	8		/* the first ids of its registered memory, and 0 */
 
 struct tally *tally;
 const struct plan *plan;
@@ -142,6 +143,11 @@ static void disturb_memory(struct source *s)
 
 /* Operations */
 
+static uint32_t guess_registered(struct source *s)
+{
+	return one_in(s, 16) ? (uint32_t)draw_number(s) : draw(s, REGISTERED);
+}
+
 static void make_submit(struct source *s, struct inc_submit *sub)
 {
 	memset(sub, 0, sizeof(*sub));
@@ -167,6 +173,10 @@ static void make_submit(struct source *s, struct inc_submit *sub)
 	}
 	if (sub->op == INC_OP_WSUM || one_in(s, 64))
 		sub->weight = draw64(s);
+	if (one_in(s, 3)) {
+		sub->send_reg = guess_registered(s);
+		sub->recv_reg = one_in(s, 2) ? sub->send_reg : guess_registered(s);
+	}
 	sub->user_data = draw64(s);
 	sub->handle = draw64(s);
 	if (one_in(s, 64))
@@ -234,9 +244,27 @@ static void call_info(struct source *s, int fd)
 	did(DID_INFO, ioctl(fd, INC_IOC_INFO, placed(s, &info, sizeof(info))));
 }
 
+/* Most of it is given back now and then, so that what is pinned has no end. */
+static void call_register(struct source *s, int fd)
+{
+	struct inc_register reg = {
+		.addr = address(s), .len = one_in(s, 4) ? draw_number(s) : draw(s, 20 * PAGE),
+		.flags = draw(s, 2), .resv = one_in(s, 32) ? draw64(s) : 0,
+	};
+	uint32_t id = guess_registered(s);
+
+	if (one_in(s, 32))
+		reg.flags = draw(s, 0);
+	if (one_in(s, 32))
+		reg.id = draw(s, 0);
+	did(DID_REGISTER, ioctl(fd, INC_IOC_REGISTER, placed(s, &reg, sizeof(reg))));
+	if (one_in(s, 2))
+		did(DID_UNREGISTER, ioctl(fd, INC_IOC_UNREGISTER, placed(s, &id, sizeof(id))));
+}
+
 static void call_ioctl(struct source *s, int fd)
 {
-	unsigned long cmd = _IOC(draw(s, 4), one_in(s, 8) ? draw(s, 256) : 'i', 0xc0 + draw(s, 6),
+	unsigned long cmd = _IOC(draw(s, 4), one_in(s, 8) ? draw(s, 256) : 'i', 0xc0 + draw(s, 8),
 				 draw(s, 1 << 14));
 
 	/* those of all sockets; not the first three, which choose whom signals go to */
@@ -489,6 +517,9 @@ static void call_right(struct source *s, int fd, uint32_t size)
 	size_t count = draw(s, 3000), len = 4 * count, i;
 	size_t send = draw(s, 9000), recv = one_in(s, 2) ? send : 30000 + draw(s, 9000);
 	struct inc_submit_wait sw = { .wait.timeout_ms = 50 };
+	struct inc_register reg = {
+		.addr = (uint64_t)arena, .len = ARENA, .flags = INC_REGISTER_WRITE,
+	};
 	struct inc_wait *w = &sw.wait;
 	int64_t end = now_ms() + 300;	/* the other ranks may never ask for the same */
 	int ret;
@@ -502,6 +533,10 @@ static void call_right(struct source *s, int fd, uint32_t size)
 	sw.submit.count = count;
 	sw.submit.send = (uint64_t)(arena + send);
 	sw.submit.recv = (uint64_t)(arena + recv);
+	if (one_in(s, 3))
+		did(DID_REGISTER, ioctl(fd, INC_IOC_REGISTER, &reg));
+	sw.submit.send_reg = reg.id;
+	sw.submit.recv_reg = reg.id;
 	ret = ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, &sw);
 	did(DID_SUBMIT_WAIT, ret);
 	while (ret < 0 && (errno == EINTR || errno == ETIMEDOUT) && sw.submit.handle &&
@@ -513,6 +548,9 @@ static void call_right(struct source *s, int fd, uint32_t size)
 	/* while it is under way its memory is the kernel's, until the process ends */
 	if (ret < 0)
 		return;
+	/* another thread may have been first */
+	if (reg.id)
+		did(DID_UNREGISTER, ioctl(fd, INC_IOC_UNREGISTER, &reg.id));
 	check_arena(arena, before, send, recv, len, size == 1 && !w->completion.result);
 	munmap(arena, ARENA);
 	munmap(before, ARENA);
@@ -523,7 +561,7 @@ static void one_call(struct source *s)
 	unsigned int i = draw(s, n_fds);
 	int fd = fds[i];
 
-	switch (draw(s, 24)) {
+	switch (draw(s, 26)) {
 	case 0 ... 3:
 		call_submit(s, fd);
 		break;
@@ -566,6 +604,10 @@ static void one_call(struct source *s)
 		break;
 	case 21:
 		disturb_memory(s);
+		break;
+	case 22:
+	case 23:
+		call_register(s, fd);
 		break;
 	default:
 		call_right(s, fd, addrs[i].sinc_size);

@@ -132,7 +132,8 @@ class Submit(c.Structure):
                 ("mode", c.c_uint8), ("resv0", c.c_uint8 * 3), ("root", c.c_uint32), ("flags", c.c_uint32),
                 ("count", c.c_uint64), ("send", c.c_uint64), ("recv", c.c_uint64), ("send_counts", c.c_uint64),
                 ("send_displs", c.c_uint64), ("recv_counts", c.c_uint64), ("recv_displs", c.c_uint64),
-                ("weight", c.c_uint64), ("user_data", c.c_uint64), ("handle", c.c_uint64), ("resv1", c.c_uint64)]
+                ("weight", c.c_uint64), ("user_data", c.c_uint64), ("handle", c.c_uint64), ("send_reg", c.c_uint32),
+                ("recv_reg", c.c_uint32)]
 
 
 class RequestStruct(c.Structure):
