@@ -59,6 +59,7 @@ static void operations(void)
 	struct inc_args args = { .coll = INC_COLL_BARRIER };
 	uint32_t ranks[INC_MAX_RANKS / 32];
 	struct inc_request req;
+	uint32_t id;
 	float x = 1;
 	size_t i;
 
@@ -69,6 +70,9 @@ static void operations(void)
 	REFUSED(inc_prepare(NULL, &args, &req), "group is NULL");
 	REFUSED(inc_start(&req), "inc_prepare() has prepared");
 	REFUSED(inc_start(NULL), "request is NULL");
+	REFUSED(inc_release(NULL), "request is NULL");
+	REFUSED(inc_register(NULL, &x, sizeof(x), 0, &id), "group is NULL");
+	REFUSED(inc_unregister(NULL, 1), "group is NULL");
 	REFUSED(inc_allreduce(NULL, &x, &x, 1, INC_TYPE_F32, INC_OP_SUM), "group is NULL");
 	REFUSED(inc_iallreduce(NULL, &x, &x, 1, INC_TYPE_F32, INC_OP_SUM, &req), "group is NULL");
 	REFUSED(inc_barrier(NULL), "group is NULL");

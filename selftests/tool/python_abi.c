@@ -64,6 +64,7 @@ static void request(void)
 	FIELD(inc_request, copy);
 	FIELD(inc_request, submit);
 	FIELD(inc_request, ended);
+	FIELD(inc_request, kept);
 	FIELD(inc_request, resv);
 	SIZE(inc_submit);
 	FIELD(inc_submit, coll);

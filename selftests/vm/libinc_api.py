@@ -10,6 +10,7 @@ Prints "TEST: passed" for every test, or ends with what was wrong.
 """
 import ctypes as c
 import errno
+import mmap
 import os
 import select
 import signal
@@ -61,7 +62,12 @@ lib.inc_ibarrier.argtypes = [c.c_void_p, c.POINTER(Request)]
 lib.inc_wait.argtypes = [c.POINTER(Request), c.c_int]
 lib.inc_test.argtypes = [c.POINTER(Request)]
 lib.inc_prepare.argtypes = [c.c_void_p, c.POINTER(Args), c.POINTER(Request)]
-lib.inc_start.argtypes = [c.POINTER(Request)]
+lib.inc_start.argtypes = lib.inc_release.argtypes = [c.POINTER(Request)]
+lib.inc_register.argtypes = [c.c_void_p, c.c_void_p, c.c_uint64, c.c_uint32,
+                             c.POINTER(c.c_uint32)]
+lib.inc_unregister.argtypes = [c.c_void_p, c.c_uint32]
+libc = c.CDLL(None)
+libc.mprotect.argtypes = [c.c_void_p, c.c_size_t, c.c_int]
 lib.inc_split.argtypes = [c.POINTER(c.c_void_p), c.c_void_p, c.c_int, c.c_int, c.c_int]
 lib.inc_dup.argtypes = [c.POINTER(c.c_void_p), c.c_void_p, c.c_int]
 lib.inc_wait_all.argtypes = [c.POINTER(c.POINTER(Request)), c.c_size_t, c.c_int]
@@ -187,7 +193,46 @@ def test_persistent():
         check_ints(buf, k)
         expect("inc_wait", lib.inc_wait(c.byref(barrier), -1), 0)
     expect("inc_start of no prepared one", lib.inc_start(c.byref(barrier)), -errno.EINVAL)
+    check_released(req)
+    check_registered(group)
     leave(group)
+
+
+def check_released(req):
+    expect("inc_start", lib.inc_start(c.byref(req)), 0)
+    expect("inc_release while it goes on", lib.inc_release(c.byref(req)), -errno.EBUSY)
+    expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
+    expect("inc_release", lib.inc_release(c.byref(req)), 0)
+    expect("inc_release, again", lib.inc_release(c.byref(req)), 0)
+    expect("inc_start of what is released", lib.inc_start(c.byref(req)), -errno.EINVAL)
+
+
+def check_registered(group):
+    """Operations on registered memory work where others could not get its pages."""
+    size = 16 * 4096
+    memory = mmap.mmap(-1, size)
+    at = c.addressof(c.c_char.from_buffer(memory))
+    number = c.c_uint32()
+    expect("inc_register", lib.inc_register(group, at, size, 1, c.byref(number)), 0)
+    req = Request()
+    for k in range(3):
+        c.memmove(at + 100, ints(5000, k), 20000)
+        expect("mprotect", libc.mprotect(at, size, 0), 0)
+        expect("inc_iallreduce",
+               lib.inc_iallreduce(group, None, at + 100, 5000, I32, SUM, c.byref(req)), 0)
+        expect("inc_unregister", lib.inc_unregister(group, number), -errno.EBUSY)
+        expect_text(text(group), f"memory {number.value} has not ended")
+        expect("inc_wait", lib.inc_wait(c.byref(req), -1), 0)
+        expect("mprotect", libc.mprotect(at, size, 3), 0)
+        check_ints((c.c_int32 * 5000).from_buffer_copy(c.string_at(at + 100, 20000)), k)
+    expect("inc_unregister", lib.inc_unregister(group, number), 0)
+    expect("inc_unregister", lib.inc_unregister(group, number), -errno.ENOENT)
+    expect("mprotect", libc.mprotect(at, size, 0), 0)
+    expect("inc_iallreduce", lib.inc_iallreduce(group, None, at, 5000, I32, SUM, c.byref(req)),
+           -errno.EFAULT)
+    expect("inc_register", lib.inc_register(group, at, size, 0, c.byref(number)), -errno.EFAULT)
+    expect_text(text(group), "there is no such memory")
+    expect("mprotect", libc.mprotect(at, size, 3), 0)
 
 
 def test_timeout():

@@ -154,6 +154,21 @@ static uint64_t own_count(const struct call *c)
 	}
 }
 
+/* Bytes to the end of the share that lies last. */
+static uint64_t shares_end(const struct call *c, uint64_t counts, uint64_t displs)
+{
+	const uint64_t *count = (const uint64_t *)(uintptr_t)counts;
+	const uint64_t *displ = (const uint64_t *)(uintptr_t)displs;
+	uint64_t end = 0, at = 0, n;
+
+	for (uint32_t i = 0; i < c->size; i++, at += n) {
+		n = count ? count[i] : c->args->count;
+		if (n && (displ ? displ[i] : at) + n > end)
+			end = (displ ? displ[i] : at) + n;
+	}
+	return end * inc_type_size(c->args->type);
+}
+
 static unsigned long long shares_bytes(const struct call *c, uint64_t counts)
 {
 	const uint64_t *count = (const uint64_t *)(uintptr_t)counts;
@@ -215,6 +230,20 @@ static void fill_buffers(const struct call *c, struct inc_submit *op)
 		op->send = op->send ?: op->recv;
 }
 
+static void find_extents(const struct call *c, const struct inc_submit *op, uint64_t *send,
+			 uint64_t *recv)
+{
+	uint64_t own = own_count(c) * inc_type_size(c->args->type);
+	const struct inc_shape *shape = c->shape;
+
+	*send = *recv = 0;
+	if (inc_applies(shape->send, c->root) && op->send && op->send != (uintptr_t)INC_IN_PLACE)
+		*send = shape->send_shares ? shares_end(c, op->send_counts ?: op->recv_counts,
+							op->send_displs) : own;
+	if (needs_recv(c) && op->recv)
+		*recv = shape->recv_shares ? shares_end(c, op->recv_counts, op->recv_displs) : own;
+}
+
 static uint64_t weight_bits(const struct inc_args *args)
 {
 	uint64_t bits = 0;
@@ -250,16 +279,31 @@ static int fill_call(const struct call *c, struct inc_submit *op)
 	return check_buffers(c, op);
 }
 
+static struct call make_call(struct inc_group *group, const struct inc_args *args)
+{
+	uint32_t rank = inc_rank(group);
+
+	return (struct call){
+		.group = group, .args = args, .shape = inc_shape(args->coll),
+		.name = inc_coll_name(args->coll), .rank = rank, .size = inc_size(group),
+		.root = args->root == rank,
+	};
+}
+
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args)
 {
-	struct call c = { .group = group, .args = args };
+	struct call c;
 
 	if (!group || !args)
 		return inc_null(group, group ? "struct inc_args" : "group");
-	c.shape = inc_shape(args->coll);
-	c.name = inc_coll_name(args->coll);
-	c.rank = inc_rank(group);
-	c.size = inc_size(group);
-	c.root = args->root == c.rank;
+	c = make_call(group, args);
 	return fill_call(&c, op);
+}
+
+void inc_extents(struct inc_group *group, const struct inc_submit *op, const struct inc_args *args,
+		 uint64_t *send, uint64_t *recv)
+{
+	struct call c = make_call(group, args);
+
+	find_extents(&c, op, send, recv);
 }

@@ -179,7 +179,8 @@ struct inc_request {
 	void *copy;		/* of an alltoall's input that is in place */
 	struct inc_submit submit;
 	uint64_t ended;		/* handle of the operation that ended last */
-	uint64_t resv[3];
+	uint32_t kept[2];	/* registered memory that is its own */
+	uint64_t resv[2];
 };
 
 /* ---- Who am I ----------------------------------------------------------- */
@@ -399,11 +400,38 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 /*
  * Persistent operations: checked once by inc_prepare(), started as often as wanted by inc_start(),
  * each time ended by inc_wait() or inc_test(). Buffers, counts and displacements must stay where
- * they are; they are read at every start. inc_start(): -EBUSY: it has not ended yet. There is
- * nothing to be freed.
+ * they are; they are read at every start. inc_start(): -EBUSY: it has not ended yet.
+ *
+ * The pages of the buffers stay pinned from inc_prepare() on, as far as limits allow, see
+ * inc_register(): starting takes less time. inc_release() gives them back, and @req cannot be
+ * started any more; until then the buffers must not be unmapped or freed. Who prepares @req anew
+ * without it, or forgets it, has them pinned until the group is left. -EBUSY: it has not ended.
  */
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
 int inc_start(struct inc_request *req);
+int inc_release(struct inc_request *req);
+
+/*
+ * Memory that is used again and again: its pages are pinned now, and not for every operation whose
+ * buffers lie in it, all of their shares; of these nothing else has to be said. It must be
+ * readable, and with INC_REGISTER_WRITE writable, which results need. It may be registered twice,
+ * and by several groups, each for its own operations. *@id is for inc_unregister(); inc_leave() and
+ * inc_abort() do that, too, and inc_shrink() keeps what is registered.
+ *
+ * Between the two the memory must not be unmapped or freed, nor discarded by madvise(2), nor made
+ * writable if it was not: the kernel goes on with the pages that were there, as with remote DMA,
+ * and what is mapped at the same address later is not looked at. A child of fork() has its own
+ * memory at the same addresses, of which nothing is registered.
+ *
+ * -EINVAL: an argument. -EFAULT: no such memory, or none that can be pinned, see struct inc_args.
+ * With what is registered, no more than half of a limit may be in use, so that there is something
+ * left for operations on other memory: -EDQUOT, -ENOBUFS: of what a user, or the namespace, may
+ * have pinned (`inc limits`); -ENOMEM: of RLIMIT_MEMLOCK, without CAP_IPC_LOCK. -ENOSPC:
+ * INC_MAX_REGISTERED (4096). inc_unregister(): -EBUSY: an operation on it has not ended, -ENOENT.
+ */
+int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
+		 uint32_t *id);
+int inc_unregister(struct inc_group *group, uint32_t id);
 
 /*
  * Short forms. @count is that of one rank's share where there are shares. Those that end in v take

@@ -28,6 +28,16 @@ struct inc_group {
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];
+	pthread_mutex_t memory;		/* of what follows */
+	struct inc_region *regions;	/* what inc_register() has registered */
+	size_t nregions;		/* atomic to look whether there are any */
+};
+
+/* Memory that is registered. */
+struct inc_region {
+	uint64_t addr, len;
+	uint32_t id;
+	bool write;
 };
 
 /* What the module says of itself through generic netlink. */
@@ -67,6 +77,15 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op);
 
 /* args.c */
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);
+/* Bytes from the beginning of @op's buffers on that belong to it; inc_fill() has filled it in. */
+void inc_extents(struct inc_group *group, const struct inc_submit *op, const struct inc_args *args,
+		 uint64_t *send, uint64_t *recv);
+
+/* memory.c */
+/* Names the registered memory that the buffers begin in. @awaited: who submits it waits for it. */
+void inc_memory_find(struct inc_group *group, struct inc_submit *op, bool awaited);
+/* Registers the buffers of a prepared operation, as far as that can be done. */
+void inc_memory_keep(struct inc_request *req, const struct inc_args *args);
 
 /* format.c */
 __printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);

@@ -244,6 +244,7 @@ static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
 	group->forks = atomic_load(&forks);
 	group->addr = *addr;
 	pthread_mutex_init(&group->lock, NULL);
+	pthread_mutex_init(&group->memory, NULL);
 	return group;
 }
 
@@ -251,6 +252,8 @@ static void group_free(struct inc_group *group)
 {
 	close_group(group);
 	pthread_mutex_destroy(&group->lock);
+	pthread_mutex_destroy(&group->memory);
+	free(group->regions);
 	free(group);
 }
 

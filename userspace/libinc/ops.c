@@ -64,10 +64,11 @@ static void *copy_shares(const struct inc_submit *op, uint32_t size)
 }
 
 /* What the kernel is told: what was prepared, and the copy if one is needed. */
-static int begin_operation(struct inc_request *req, struct inc_submit *op)
+static int begin_operation(struct inc_request *req, struct inc_submit *op, bool awaited)
 {
 	*op = req->submit;
 	req->result = 0;
+	inc_memory_find(req->group, op, awaited);
 	if (op->coll != INC_COLL_ALLTOALL || op->send != (uintptr_t)INC_IN_PLACE)
 		return 0;
 	req->copy = copy_shares(op, inc_size(req->group));
@@ -239,14 +240,22 @@ int inc_test(struct inc_request *req)
 	return req->handle ? wait_for(req, 0, true) : req->result;
 }
 
-int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
+static int check_request(struct inc_group *group, const struct inc_args *args,
+			 struct inc_request *req)
 {
-	if (!req)
-		return inc_null(group, "request");
 	memset(req, 0, sizeof(*req));
 	req->group = group;
 	req->result = inc_fill(group, &req->submit, args);
 	req->prepared = !req->result;
+	return req->result;
+}
+
+int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
+{
+	if (!req)
+		return inc_null(group, "request");
+	if (!check_request(group, args, req))
+		inc_memory_keep(req, args);
 	return req->result;
 }
 
@@ -264,7 +273,7 @@ int inc_start(struct inc_request *req)
 		return inc_fail(req->group, -EBUSY,
 				"start: the request's operation %llu has not ended",
 				(unsigned long long)req->handle);
-	ret = begin_operation(req, &op);
+	ret = begin_operation(req, &op, false);
 	if (ret)
 		return ret;
 	do
@@ -278,12 +287,14 @@ int inc_start(struct inc_request *req)
 
 int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
-	int ret = inc_prepare(group, args, req);
+	int ret;
 
+	if (!req)
+		return inc_null(group, "request");
+	ret = check_request(group, args, req);
 	if (!ret)
 		ret = inc_start(req);
-	if (req)
-		req->prepared = 0;
+	req->prepared = 0;
 	return ret;
 }
 
@@ -292,7 +303,7 @@ static int submit_and_wait(struct inc_request *req)
 	int limit = __atomic_load_n(&req->group->timeout_ms, __ATOMIC_RELAXED);
 	int64_t deadline = limit ? inc_now_ms() + limit : -1;
 	struct inc_submit_wait both = { .wait.timeout_ms = limit ? limit : -1 };
-	int ret = begin_operation(req, &both.submit), err;
+	int ret = begin_operation(req, &both.submit, true), err;
 
 	if (ret)
 		return ret;
@@ -313,7 +324,7 @@ static int submit_and_wait(struct inc_request *req)
 int inc_collective(struct inc_group *group, const struct inc_args *args)
 {
 	struct inc_request req;
-	int ret = inc_prepare(group, args, &req);
+	int ret = check_request(group, args, &req);
 
 	return ret ? ret : submit_and_wait(&req);
 }

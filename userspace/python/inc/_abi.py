@@ -140,7 +140,8 @@ class RequestStruct(c.Structure):
     """struct inc_request"""
 
     _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("prepared", c.c_uint32),
-                ("copy", c.c_void_p), ("submit", Submit), ("ended", c.c_uint64), ("resv", c.c_uint64 * 3)]
+                ("copy", c.c_void_p), ("submit", Submit), ("ended", c.c_uint64), ("kept", c.c_uint32 * 2),
+                ("resv", c.c_uint64 * 2)]
 
 
 class ErrorDesc(c.Structure):
