@@ -25,6 +25,7 @@ from topology import Topology, host_lines, node_lines  # pylint: disable=wrong-i
 
 BIN = (os.environ.get("INC_BENCH_BIN")
        or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/bench/bin"))
+LIBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/userspace/lib")
 NODE = "10.9.0.254"
 
 
@@ -35,6 +36,7 @@ class Run:
     library: str
     hosts: int
     sizes: str
+    # the library's own word for one; Open MPI "component" and "interposer": INC, in either form
     algorithm: str = ""
     rate: str = ""              # tc's words: 100mbit; empty: not shaped
     burst: int = 16384
@@ -189,17 +191,32 @@ class Lab:
         """Where hosts reach one another, and the launcher reaches them."""
         return "10.9.0.0/24"
 
+    @property
+    def by_inc(self):
+        """Open MPI's collectives are INC's."""
+        return self.run.library == "openmpi" and self.run.algorithm in ("component", "interposer")
+
     def openmpi(self):
         mca = {"plm_rsh_agent": self.launcher(), "plm_rsh_no_tree_spawn": "1", "btl": "tcp,self",
                "pml": "ob1", "btl_tcp_if_include": self.networks,
                "oob_tcp_if_include": self.networks, "mpi_yield_when_idle": "1",
                "btl_tcp_eager_limit": "65536", "btl_tcp_rndv_eager_limit": "65536",
                "btl_tcp_sndbuf": "0", "btl_tcp_rcvbuf": "0", "hwloc_base_binding_policy": "none"}
-        if self.run.algorithm:
+        env = {}
+        if self.by_inc:
+            env = {"INC_PARENT": NODE, "INC_MPI": "on"}
+            libs = f"{LIBS}/mpi/openmpi"
+            if self.run.algorithm == "component":
+                mca["mca_base_component_path"] = f"SYSTEM_DEFAULT:{libs}"
+            else:
+                env["LD_PRELOAD"] = f"{libs}/libinc-mpi.so"
+        elif self.run.algorithm:
             mca.update({"coll_tuned_use_dynamic_rules": "1",
                         "coll_tuned_allreduce_algorithm": self.run.algorithm})
         args = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-H",
                 ",".join(self.hosts)]
+        for name, value in env.items():
+            args += ["-x", f"{name}={value}"]
         for name, value in mca.items():
             args += ["--mca", name, value]
         return [["ip", "netns", "exec", self.switch] + args + [f"{BIN}/bench-openmpi", "--sizes",
@@ -266,7 +283,7 @@ class Lab:
         if self.run.library == "udp":
             server = self.start(["ip", "netns", "exec", self.switch, f"{BIN}/udp-server", NODE],
                                 subprocess.DEVNULL)
-        elif self.run.library == "inc":
+        elif self.run.library == "inc" or self.by_inc:
             command("modprobe", "inc")
             self.add_nodes()
         before, links = self.sent(), self.links()
