@@ -67,6 +67,8 @@ static void operations(void)
 	REFUSED(inc_collective(NULL, NULL), "group is NULL");
 	REFUSED(inc_icollective(NULL, &args, &req), "group is NULL");
 	REFUSED(inc_icollective(NULL, &args, NULL), "request is NULL");
+	REFUSED(inc_collective_for(NULL, &args, &req, 0), "group is NULL");
+	REFUSED(inc_collective_for(NULL, &args, NULL, 0), "request is NULL");
 	REFUSED(inc_prepare(NULL, &args, &req), "group is NULL");
 	REFUSED(inc_start(&req), "inc_prepare() has prepared");
 	REFUSED(inc_start(NULL), "request is NULL");

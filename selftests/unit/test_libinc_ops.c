@@ -323,6 +323,19 @@ static void test_requests(void)
 	kernel.interrupted = 1;
 	expect(!inc_collective(&group, &args) && kernel.submits == 2,
 	       "EINTR after the submit: %d submits", kernel.submits);
+	kernel.interrupted = 1;
+	kernel.done.handle = 3;
+	expect(!inc_collective_for(&group, &args, &req, 5) && !req.handle && req.ended == 3 &&
+	       kernel.submits == 3, "EINTR was an end, or submitted twice");
+	kernel.timeouts = 2;
+	expect(inc_collective_for(&group, &args, &req, 5) == -ETIMEDOUT && req.handle,
+	       "it has ended within its time");
+	expect(inc_wait(&req, 5) == -ETIMEDOUT && !inc_wait(&req, 5) && !req.handle &&
+	       kernel.submits == 4, "what has taken longer has no end");
+	kernel.fail = ENOTCONN;
+	expect(inc_collective_for(&group, &args, &req, 5) == -ENOTCONN && !req.handle && !req.ended,
+	       "what was not submitted has ended");
+	kernel.timeouts = 0;
 	kernel.done.result = -EPROTO;
 	kernel.done.error =
 		(struct inc_error_info){ .code = INC_ERR_COUNTS, .opseq = 3, .rank = { 1, 2 } };

@@ -398,6 +398,13 @@ int inc_collective(struct inc_group *group, const struct inc_args *args);
 int inc_icollective(struct inc_group *group, const struct inc_args *args, struct inc_request *req);
 
 /*
+ * inc_icollective() and inc_wait() in one: for who has something else to do when it takes longer.
+ * -ETIMEDOUT and @req->handle not 0: it goes on, and inc_wait() and inc_test() tell its end.
+ */
+int inc_collective_for(struct inc_group *group, const struct inc_args *args,
+		       struct inc_request *req, int timeout_ms);
+
+/*
  * Persistent operations: checked once by inc_prepare(), started as often as wanted by inc_start(),
  * each time ended by inc_wait() or inc_test(). Buffers, counts and displacements must stay where
  * they are; they are read at every start. inc_start(): -EBUSY: it has not ended yet.

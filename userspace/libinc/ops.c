@@ -298,11 +298,10 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 	return ret;
 }
 
-static int submit_and_wait(struct inc_request *req)
+/* Both in one system call. -EINTR, -ETIMEDOUT and a handle: it goes on. */
+static int submit_and_wait(struct inc_request *req, int timeout_ms)
 {
-	int limit = __atomic_load_n(&req->group->timeout_ms, __ATOMIC_RELAXED);
-	int64_t deadline = limit ? inc_now_ms() + limit : -1;
-	struct inc_submit_wait both = { .wait.timeout_ms = limit ? limit : -1 };
+	struct inc_submit_wait both = { .wait.timeout_ms = timeout_ms };
 	int ret = begin_operation(req, &both.submit, true), err;
 
 	if (ret)
@@ -313,12 +312,38 @@ static int submit_and_wait(struct inc_request *req)
 	} while (ret < 0 && err == EINTR && !both.submit.handle);
 	if (ret < 0 && (err == EINTR || err == ETIMEDOUT) && both.submit.handle) {
 		req->handle = both.submit.handle;
-		ret = err == EINTR ? wait_for(req, deadline, false) : -ETIMEDOUT;
-		return req->handle ? end_expired(req, limit) : ret;
+		return -err;
 	}
 	if (ret < 0)
 		return end_request(req, submit_failed(req->group, &req->submit, -err));
 	return complete_request(req, &both.wait.completion);
+}
+
+static int run_operation(struct inc_request *req)
+{
+	int limit = __atomic_load_n(&req->group->timeout_ms, __ATOMIC_RELAXED);
+	int64_t deadline = limit ? inc_now_ms() + limit : -1;
+	int ret = submit_and_wait(req, limit ? limit : -1);
+
+	if (req->handle && ret == -EINTR)
+		ret = wait_for(req, deadline, false);
+	return req->handle ? end_expired(req, limit) : ret;
+}
+
+int inc_collective_for(struct inc_group *group, const struct inc_args *args,
+		       struct inc_request *req, int timeout_ms)
+{
+	int ret;
+
+	if (!req)
+		return inc_null(group, "request");
+	ret = check_request(group, args, req);
+	req->prepared = 0;
+	if (!ret)
+		ret = submit_and_wait(req, timeout_ms < 0 ? -1 : timeout_ms);
+	if (!req->handle)
+		return ret;
+	return ret == -EINTR ? inc_wait(req, timeout_ms) : timed_out(req, timeout_ms);
 }
 
 int inc_collective(struct inc_group *group, const struct inc_args *args)
@@ -326,5 +351,5 @@ int inc_collective(struct inc_group *group, const struct inc_args *args)
 	struct inc_request req;
 	int ret = check_request(group, args, &req);
 
-	return ret ? ret : submit_and_wait(&req);
+	return ret ? ret : run_operation(&req);
 }

@@ -118,13 +118,27 @@ static bool is_full(int ret, unsigned int *seen, int *waited_ms)
 	return *waited_ms < (atomic_load(&nr_begun) ? FULL_MS : OTHERS_MS);
 }
 
+/*
+ * A blocking one is also waited for, for as long as it may take before MPI has to progress: if it
+ * has ended by then, inc_wait() says so.
+ */
+static int try_submit(struct incmpi_op *op)
+{
+	struct inc_group *group = op->comm->group;
+	int ret;
+
+	if (!op->call.blocking)
+		return inc_icollective(group, &op->args, &op->req);
+	ret = inc_collective_for(group, &op->args, &op->req, SLICE_MS);
+	return op->req.handle || op->req.ended ? 0 : ret;
+}
+
 static int submit_op(struct incmpi_op *op)
 {
 	unsigned int seen = atomic_load(&nr_ended);
 	int ret, waited_ms = 0;
 
-	while (is_full(ret = inc_icollective(op->comm->group, &op->args, &op->req), &seen,
-		       &waited_ms)) {
+	while (is_full(ret = try_submit(op), &seen, &waited_ms)) {
 		incmpi_skin()->progress();
 		poll(NULL, 0, SLICE_MS);
 		waited_ms += SLICE_MS;
