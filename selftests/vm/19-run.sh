@@ -256,7 +256,7 @@ killed() {
 # The same, where it is the switch that is killed.
 killed_switch() {
 	start_run -n 3 -- bash -c "$for_ever" "$INC_TMP"
-	soon files 3 'up*' && pkill -KILL -x -P "$run_pid" inc-switch && ends 1 &&
+	soon files 3 'up*' && pkill -KILL -x -P "$run_pid" inc-switch && ends 2 &&
 		is err "inc: run: inc-switch was killed by signal 9 (Killed)" && all_gone
 }
 
