@@ -40,6 +40,15 @@ void netinc_path_destroy(struct netinc_path *path)
 	dst_cache_destroy(&path->dst);
 }
 
+void netinc_path_turn(struct netinc_path *path, const struct netinc_peer *peer, u32 oif,
+		      const u8 *local)
+{
+	path->peer = *peer;
+	path->oif = oif;
+	memcpy(path->local, local, sizeof(path->local));
+	dst_cache_reset_now(&path->dst);
+}
+
 static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 {
 	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP,

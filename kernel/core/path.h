@@ -34,6 +34,9 @@ static inline u32 netinc_path_extra(void)
 int netinc_path_init(struct netinc_path *path, struct net *net, const struct netinc_peer *peer,
 		     __be16 sport, u32 oif, gfp_t gfp);
 void netinc_path_destroy(struct netinc_path *path);
+/* From now on it leads there, from @local, 16 bytes; whoever else uses it has to be kept out. */
+void netinc_path_turn(struct netinc_path *path, const struct netinc_peer *peer, u32 oif,
+		      const u8 *local);
 /*
  * Bytes of IP payload beyond the UDP header that the route carries in one packet, or a negative
  * errno.

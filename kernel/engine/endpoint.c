@@ -99,7 +99,10 @@ static int rx_challenge(struct netinc_ep *ep, const void *body, u64 now)
 
 	if (be32_to_cpu(c->nonce) != ep->cfg.nonce)
 		return -INC_C_DROP_STATE;
-	if (ep->incarnation && ep->rebind_asked) {
+	if (ep->incarnation) {
+		if (!ep->rebind_asked ||
+		    (!netinc_ep_is_member(ep) && ep->state != INC_STATE_RESYNC))
+			return -INC_C_DROP_DUPLICATE;
 		/* it says nothing of the group: that this is still there is not known by it */
 		netinc_ep_prove_rebind(ep, be64_to_cpu(c->challenge), now);
 		if (netinc_ep_is_member(ep))

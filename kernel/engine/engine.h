@@ -147,12 +147,13 @@ static inline bool netinc_join_returns(const struct inc_join *join)
 	return join->below & INC_JOIN_RETURN;
 }
 
-/* Does who is left of a group that has failed go on? */
+/* Does a member say that it may come by another port, and nothing else? */
 static inline bool netinc_join_rebinds(const struct inc_join *join)
 {
 	return join->flags & INC_JOIN_REBIND;
 }
 
+/* Does who is left of a group that has failed go on? */
 static inline bool netinc_join_shrinks(const struct inc_join *join)
 {
 	return join->flags & INC_JOIN_SHRINK;

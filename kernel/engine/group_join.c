@@ -8,10 +8,10 @@
 /* a member is silent so long before it may be elsewhere, and is there for as long */
 #define REBIND_SILENCE	(100 * NETINC_MS)
 
-static u64 member_cookie(const struct netinc_group *g, u32 what, u32 child)
+static u64 member_cookie(const struct netinc_group *g, u32 epoch, u32 what, u32 child)
 {
 	__be32 m[5] = { cpu_to_be32(g->cfg.id), cpu_to_be32(g->cfg.incarnation),
-			cpu_to_be32(g->epoch), cpu_to_be32(what), cpu_to_be32(child) };
+			cpu_to_be32(epoch), cpu_to_be32(what), cpu_to_be32(child) };
 
 	return netinc_siphash(m, sizeof(m), g->cfg.secret);
 }
@@ -37,7 +37,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 	g->late_rank = NETINC_NO_RANK;
 	memset(&g->error, 0, sizeof(g->error));
 	g->reported.code = INC_ERR_NONE;
-	g->down_cookie = member_cookie(g, 1, 0);
+	g->down_cookie = member_cookie(g, g->epoch, 1, 0);
 	g->agg.header.epoch = g->epoch;
 	g->agg.header.cookie = g->down_cookie;
 	netinc_spread_init(&g->agg.spread, count_trees(g), g->cfg.settings.window);
@@ -47,7 +47,7 @@ static void start_epoch(struct netinc_group *g, u64 start, bool first, u64 now)
 	g->agg.opseq = first ? g->begun : g->opseq;
 	netinc_form_ready_sent(g, now);
 	for (i = 0; i < g->nmembers; i++) {
-		m[i].cookie = member_cookie(g, 2, m[i].low);
+		m[i].cookie = member_cookie(g, g->epoch, 2, m[i].low);
 		m[i].rejoined = false;
 		m[i].confirmed = false;
 		m[i].left = false;	/* of the epoch that failed */
@@ -368,7 +368,11 @@ static void take_edge(struct netinc_group *g, const struct inc_join *join,
 		g->edge.family = 0;
 }
 
-/* One that has begun anew may have come another way. */
+static bool has_just_moved(const struct netinc_member *m, u64 now)
+{
+	return m->rebound && now - m->rebound < REBIND_SILENCE;
+}
+
 /* Has the JOIN at hand come by the way that answers to member @rank take? */
 static bool comes_as_before(const struct netinc_group *g, u32 rank, const struct netinc_peer *peer)
 {
@@ -376,14 +380,17 @@ static bool comes_as_before(const struct netinc_group *g, u32 rank, const struct
 	       (!g->ops->same_port || g->ops->same_port(g, rank));
 }
 
+/* One that has begun anew may have come another way; one that comes by others in turn has to wait. */
 static bool link_child(struct netinc_group *g, u32 rank, const struct inc_join *join,
-		       const struct netinc_peer *peer)
+		       const struct netinc_peer *peer, u64 now)
 {
-	bool present = g->members[rank].present;
+	struct netinc_member *m = &g->members[rank];
+	bool present = m->present;
 
-	if (present && comes_as_before(g, rank, peer) &&
-	    !netinc_children_outdated(g, rank, join, peer))
+	if (present && !netinc_children_outdated(g, rank, join, peer) &&
+	    (comes_as_before(g, rank, peer) || has_just_moved(m, now)))
 		return true;
+	m->rebound = present ? now : 0;
 	if (g->ops->link(g, rank, peer))
 		return true;
 	/* nothing reaches it any more */
@@ -423,7 +430,7 @@ static int join_new(struct netinc_group *g, u32 rank, const struct netinc_pkt *p
 		return INC_REFUSE_NEXT;
 	if (!begun_fits_others(g, rank, pkt->opseq))
 		return INC_REFUSE_NEXT;
-	if (!link_child(g, rank, join, peer))
+	if (!link_child(g, rank, join, peer, now))
 		return INC_REFUSE_LIMIT;
 	rank = netinc_children_take(g, rank, pkt, join, peer);
 	m = &g->members[rank];
@@ -690,13 +697,15 @@ static int rebind_member(struct netinc_group *g, u32 child, const struct netinc_
 
 	if (code)
 		return code;
-	if (!m->present || (pkt->epoch == g->epoch && pkt->cookie != m->cookie))
+	/* it may not have heard of an error, or of the epoch after that */
+	if (!m->present || !pkt->incarnation ||
+	    (pkt->cookie ^ member_cookie(g, pkt->epoch, 2, m->low)))
 		return INC_REFUSE_UNKNOWN;
 	if (comes_as_before(g, child, peer)) {
 		m->heard = now;
 		return 0;
 	}
-	if (m->rebound && now - m->rebound < REBIND_SILENCE)
+	if (has_just_moved(m, now))
 		return INC_REFUSE_BUSY;
 	old = m->peer;
 	m->peer = *peer;

@@ -382,7 +382,7 @@ static void prove_rebind(struct netinc_group *g, u64 challenge, u64 now)
 
 static int up_challenge(struct netinc_group *g, const struct inc_challenge *c, u64 now)
 {
-	bool rebinds = netinc_uplink_in_use(&g->up) && g->up.rebind_asked;
+	bool rebinds = netinc_uplink_in_use(&g->up) && g->up.rebind_asked && !netinc_group_over(g);
 
 	if (be32_to_cpu(c->nonce) != g->cfg.up_nonce ||
 	    (g->up.state != NETINC_UPLINK_ASKING && !rebinds))

@@ -122,13 +122,11 @@ static int fill_registered(struct netinc_registered *r)
 {
 	int err;
 
-	r->pages = netinc_mem_alloc(&r->mem, r->npages, sizeof(*r->pages));
-	if (!r->pages)
-		return -ENOMEM;
 	err = charge_registered(r);
 	if (err)
 		return err;
-	err = pin_registered(r);
+	r->pages = netinc_mem_alloc(&r->mem, r->npages, sizeof(*r->pages));
+	err = r->pages ? pin_registered(r) : -ENOMEM;
 	if (err)
 		unpin_registered(r);
 	return err;

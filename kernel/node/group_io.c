@@ -89,20 +89,30 @@ static bool same_way(const struct netinc_node_group *g, u32 a, u32 b)
 		       sizeof(g->link[a].path.local));
 }
 
+/* The same for what same_way() is true of. Hashed with a secret, since members choose it. */
+static u32 hash_way(const struct netinc_node_group *g, u32 i)
+{
+	const struct netinc_link *link = &g->link[i];
+	u32 hash = jhash(link->path.local, sizeof(link->path.local), (u32)g->nn->secret[0]);
+
+	hash = jhash(&g->grp.members[i].peer, sizeof(g->grp.members[i].peer), hash);
+	return jhash_1word((__force u32)link->path.peer.udp_port, hash);
+}
+
 /*
  * Members that share a host (address), and know the node by one address, share its copy of a
- * result. Addresses are hashed with a secret, since members choose them.
+ * result.
  */
 void netinc_node_group_find_hosts(struct netinc_node_group *g)
 {
-	const struct netinc_member *m = g->grp.members;
-	u32 n = g->grp.nmembers, seed = (u32)g->nn->secret[0], i, j;
+	u32 n = g->grp.nmembers, i, j;
 	struct netinc_link *bucket;
 
+	g->hosts_changed = false;
 	for (i = 0; i < n; i++)
 		g->link[i].first = n;
 	for (i = 0; i < n; i++) {
-		bucket = &g->link[reciprocal_scale(jhash(&m[i].peer, sizeof(m[i].peer), seed), n)];
+		bucket = &g->link[reciprocal_scale(hash_way(g, i), n)];
 		for (j = bucket->first; j < n; j = g->link[j].next)
 			if (same_way(g, i, j))
 				break;
@@ -112,6 +122,18 @@ void netinc_node_group_find_hosts(struct netinc_node_group *g)
 		g->link[i].next = bucket->first;
 		bucket->first = i;
 	}
+}
+
+/* Members may do this often, and ask for little each time: who shares what is looked for later. */
+void netinc_node_group_part_host(struct netinc_node_group *g, u32 child)
+{
+	u32 i;
+
+	for (i = 0; i < g->grp.nmembers; i++)
+		if (g->link[i].host == child)
+			g->link[i].host = i;
+	g->link[child].host = child;
+	g->hosts_changed = true;
 }
 
 static void count_rx(struct netinc_node_group *g, struct netinc_rx *rx, u32 child)

@@ -204,23 +204,20 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	struct netinc_link *link = &g->link[rank];
 	struct netinc_rx *rx = g->joining;
 	struct netinc_peer to = *peer;
-	struct netinc_path path = {};
 
 	to.udp_port = rx->sport;
 	if (link->path.net && !memcmp(&link->path.peer, &to, sizeof(to)) &&
 	    link->path.oif == netinc_rx_oif(rx) &&
 	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
 		return true;
-	/* by the VRF, and from the address, that the rank has chosen */
-	memcpy(path.local, rx->local, sizeof(rx->local));
-	if (netinc_path_init(&path, g->nn->net, &to, htons(netinc_port), netinc_rx_oif(rx),
-			     GFP_ATOMIC))
+	if (!link->path.net && netinc_path_init(&link->path, g->nn->net, &to, htons(netinc_port),
+						netinc_rx_oif(rx), GFP_ATOMIC))
 		return false;
-	netinc_path_destroy(&link->path);
-	link->path = path;
+	/* by the VRF, and from the address, that the rank has chosen */
+	netinc_path_turn(&link->path, &to, netinc_rx_oif(rx), rx->local);
 	link->port = netinc_port_get(g->node, rx->dev);
 	if (grp->running)
-		netinc_node_group_find_hosts(g);
+		netinc_node_group_part_host(g, rank);
 	return true;
 }
 
@@ -280,6 +277,8 @@ static void node_group_timer(struct timer_list *t)
 	g->rx_left = NETINC_MAX_SEGMENTS;
 	expired = netinc_group_tick(&g->grp, netinc_now());
 	netinc_fold_end(g);
+	if (g->hosts_changed)
+		netinc_node_group_find_hosts(g);
 	if (expired)
 		unhashed = unhash_group(g);
 	else if (!g->dead)

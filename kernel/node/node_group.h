@@ -92,6 +92,7 @@ struct netinc_node_group {
 	struct netinc_pkt up_empty;	/* header of those without elements; span 0: none */
 	/* results wait in `run` or `empty` of some link; cleared when they are queued */
 	bool apart;
+	bool hosts_changed;		/* they are looked for again by the timer; cleared then */
 	struct netinc_txq txq;
 	struct netinc_link *link;	/* [nlinks], by the member's number */
 	u32 nlinks;			/* the size that the group began with */
@@ -198,6 +199,8 @@ struct netinc_node_group *netinc_node_group_find_tree(struct netinc_net *nn,
 						      const struct netinc_pkt *pkt);
 /* Members that share a host (address) share its copy of a result; after any change of members. */
 void netinc_node_group_find_hosts(struct netinc_node_group *g);
+/* Child @child shares nobody's copies, and nobody its: the way to it is another one. */
+void netinc_node_group_part_host(struct netinc_node_group *g, u32 child);
 /* A JOIN that has proved itself. Returns the enum inc_refuse_code or 0. */
 int netinc_node_group_join(struct netinc_node_group *g, struct netinc_rx *rx,
 			   const struct inc_join *join, u64 *detail);

@@ -333,6 +333,9 @@ static void test_rebind(void)
 	}
 	expect_state(INC_STATE_FAILED);
 	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+	env.ep.rebind_asked = true;
+	expect(control(pkt, &challenge, sizeof(challenge)) == -INC_C_DROP_DUPLICATE,
+	       "one that has failed comes back");
 }
 
 /* Limits of a node that no administrator can set would make timers run wild. */

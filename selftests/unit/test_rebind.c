@@ -87,6 +87,15 @@ static void test_not_believed(void)
 	pkt.cookie ^= 1;
 	expect(netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail) == INC_REFUSE_UNKNOWN,
 	       "another cookie");
+	/* one that says another epoch has the cookie of that one, if it is the member */
+	pkt = pkt_of(INC_PKT_JOIN, 1);
+	pkt.epoch--;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail) == INC_REFUSE_UNKNOWN,
+	       "the cookie of another epoch");
+	pkt = pkt_of(INC_PKT_JOIN, 1);
+	pkt.incarnation = 0;
+	expect(netinc_group_join(&env.g, &pkt, &j, &peer, now, &env.detail) == INC_REFUSE_UNKNOWN,
+	       "who has not been a member");
 	expect(!probe_by(1, 6) && probe_by(1, 50) == -INC_C_DROP_PORT, "it has gone");
 	expect(env.links == SIZE, "%u paths", env.links);
 	expect_count(REBINDS, 0u);

@@ -19,6 +19,7 @@
 
 #define div_u64(a, b)			((a) / (b))
 #define jhash(data, len, seed)		((void)(data), (void)(len), (seed))
+#define jhash_1word(word, seed)		((word) * 2654435761u ^ (seed))
 #define reciprocal_scale(x, n)		((x) % (n))
 #define atomic64_add(n, v)		(*(v) += (n))
 #define skb_headroom(skb)		((void)(skb), 0)
@@ -69,6 +70,7 @@ struct netinc_node_group {
 	u64 unbooked;
 	u32 rx_left;
 	int txq;
+	bool hosts_changed;
 	struct netinc_link *link;
 	struct netinc_group grp;
 };
