@@ -62,6 +62,8 @@ void netinc_ep_send_join(struct netinc_ep *ep, u64 now)
 
 void netinc_ep_rebind(struct netinc_ep *ep, u64 now)
 {
+	/* the one that it has is not of this port, or of long ago */
+	ep->challenge = 0;
 	ep->rebind_asked = true;
 	send_join(ep, INC_JOIN_REBIND, now);
 }

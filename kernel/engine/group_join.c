@@ -380,7 +380,7 @@ static bool comes_as_before(const struct netinc_group *g, u32 rank, const struct
 	       (!g->ops->same_port || g->ops->same_port(g, rank));
 }
 
-/* One that has begun anew may have come another way; one that comes by others in turn has to wait. */
+/* One that has begun anew may have come another way; one that comes by others in turn waits. */
 static bool link_child(struct netinc_group *g, u32 rank, const struct inc_join *join,
 		       const struct netinc_peer *peer, u64 now)
 {

@@ -141,6 +141,7 @@ static void rebind_if_silent(struct netinc_group *g, u64 now)
 {
 	if (g->up.unanswered <= REBIND_PROBES || now - g->up.rebind_sent < REBIND_PAUSE)
 		return;
+	g->up.challenge = 0;
 	g->up.rebind_asked = true;
 	g->up.rebind_sent = now;
 	send_up_join(g, INC_JOIN_REBIND, now);

@@ -16,7 +16,7 @@ set_up inc -n sw node set dev br0 dead 10000
 LAB_TIMEOUT=900 lab memory.py
 # what that has done to hosts' parents is not this one's business
 inc_topology_destroy
-inc_topology_create 2
+inc_topology_create 3
 lab registered.py
 inc_topology_destroy
 inc_end

@@ -461,8 +461,10 @@ static bool may_lack_node(const struct host *h)
 	u32 i;
 
 	for (i = 0; i < SIM_MAX_TROUBLES; i++)
+		/* who is cut off from the edge at its own host leaves all others without it */
 		if (t[i].kind == TROUBLE_SILENT || t[i].kind == TROUBLE_RESTART ||
-		    t[i].kind == TROUBLE_REMOVED)
+		    t[i].kind == TROUBLE_REMOVED ||
+		    (t[i].kind == TROUBLE_CUT && t[i].place == SIM_EDGE && !t[i].host))
 			return true;
 	return was_cut_off(h->sim, h->rank) || is_of_node(fault_of(h->sim));
 }
