@@ -100,6 +100,17 @@ static int fake_unregister(const uint32_t *id)
 	return 0;
 }
 
+/* The registration is over, whatever libinc believes. */
+static void forget(uint32_t id)
+{
+	kernel.reg[id - 1].len = 0;
+}
+
+static bool is_known(uint32_t id)
+{
+	return !id || (id <= 16 && kernel.reg[id - 1].len);
+}
+
 static int fake_ioctl(int fd, unsigned long request, void *arg)
 {
 	struct inc_submit_wait *both = arg;
@@ -130,6 +141,10 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		};
 		return 0;
 	}
+	errno = ENOENT;
+	if (request != INC_IOC_WAIT && !(is_known(both->submit.send_reg) &&
+					 is_known(both->submit.recv_reg)))
+		return -1;
 	if (request != INC_IOC_WAIT)
 		took(arg);
 	if (request == INC_IOC_SUBMIT)
@@ -501,8 +516,15 @@ static void test_registered(void)
 	expect(!inc_unregister(&group, more) && inc_unregister(&group, more) == -ENOENT &&
 	       !inc_collective(&group, &args) && !op->recv_reg && op->send_reg == read,
 	       "memory %u is named", op->recv_reg);
-	expect(!inc_unregister(&group, read) && !inc_collective(&group, &args) && !op->send_reg,
-	       "%s", inc_errmsg(&group));
+	forget(read);
+	expect(!inc_collective(&group, &args) && !op->send_reg && !op->recv_reg &&
+	       !inc_icollective(&group, &args, &req) && !op->send_reg && !inc_wait(&req, -1),
+	       "what the kernel does not know any more: %s", inc_errmsg(&group));
+	kernel.fail = ENOENT;
+	args.send = to;
+	args.recv = to;
+	expect(inc_collective(&group, &args) == -ENOENT, "ENOENT of another kind is lost");
+	group.nregions = 0;
 	free(group.regions);
 	group.regions = NULL;
 }

@@ -250,6 +250,21 @@ static int check_request(struct inc_group *group, const struct inc_args *args,
 	return req->result;
 }
 
+/*
+ * Interrupted before it began, or its memory is not registered any more, which another thread or
+ * the parent of this process has seen to: then it goes without.
+ */
+static bool submits_again(struct inc_submit *op, int err)
+{
+	if (op->handle || (err == ENOENT && !op->send_reg && !op->recv_reg))
+		return false;
+	if (err == ENOENT) {
+		op->send_reg = 0;
+		op->recv_reg = 0;
+	}
+	return err == EINTR || err == ENOENT;
+}
+
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
 	if (!req)
@@ -278,7 +293,7 @@ int inc_start(struct inc_request *req)
 		return ret;
 	do
 		ret = ioctl(req->group->fd, INC_IOC_SUBMIT, &op);
-	while (ret < 0 && errno == EINTR);
+	while (ret < 0 && submits_again(&op, errno));
 	if (ret < 0)
 		return end_request(req, submit_failed(req->group, &req->submit, -errno));
 	req->handle = op.handle;
@@ -309,7 +324,7 @@ static int submit_and_wait(struct inc_request *req, int timeout_ms)
 	do {
 		ret = ioctl(req->group->fd, INC_IOC_SUBMIT_AND_WAIT, &both);
 		err = errno;
-	} while (ret < 0 && err == EINTR && !both.submit.handle);
+	} while (ret < 0 && submits_again(&both.submit, err));
 	if (ret < 0 && (err == EINTR || err == ETIMEDOUT) && both.submit.handle) {
 		req->handle = both.submit.handle;
 		return -err;
