@@ -35,7 +35,7 @@ def refused(words, text):
     before = shown()
     done = subprocess.run(["inc", "-n", "sw", "tenant", *words], stderr=subprocess.PIPE, text=True,
                           check=False)
-    equal((done.returncode, done.stderr), (1, f"inc: tenant {words[0]}: {text}\n"),
+    equal((done.returncode, done.stderr), (2, f"inc: tenant {words[0]}: {text}\n"),
           f"inc tenant {' '.join(words)}")
     equal(shown(), before, "tenants after that")
 
@@ -543,7 +543,7 @@ def t_save(lab):
         done = subprocess.run(["inc", "-n", "sw", "-b", file.name], stderr=subprocess.PIPE,
                               text=True, check=False)
         equal((done.returncode, done.stderr),
-              (2, "inc: tenant replace: key: expected 32 hex digits, @FILE or none, got 1 characters\n"
+              (1, "inc: tenant replace: key: expected 32 hex digits, @FILE or none, got 1 characters\n"
               f"inc: -b {file.name}: line 2 was the last\n"), "the tenant with a key")
         equal(list(shown()), ["z"], "tenants that have been restored")
     tool("inc", "-n", "sw", "parent", "del")
