@@ -101,6 +101,8 @@ static void drain_slot(const struct config *cfg, struct slot *slot)
 {
 	if (slot->busy)
 		finish_slot(cfg, slot, inc_wait(&slot->req, -1));
+	if (slot->plan.how == PERSISTENT)
+		inc_release(&slot->req);
 	layout_free(slot);
 }
 

@@ -143,17 +143,17 @@ static int take_option(struct flags *f, int argc, char **argv)
 	const char *name = argv[0] + (argv[0][1] == '-' ? 2 : 1), *when = strchr(name, '=');
 	const struct option *option = find_option(name, strcspn(name, "="));
 
+	/* before what begins like that: -js is no -json */
+	if (argv[0][1] != '-' && name[0] && name[1] && set_letters(f, name))
+		return 1;
 	if (option && option->id == OPT_COLOR)
 		return set_color(f, argv[0], when) ? -EXIT_USAGE : 1;
 	if (option && !when && option->id != OPT_BATCH && option->id != OPT_NETNS) {
 		set_flag(f, option->id);
 		return 1;
 	}
-	if (!option || when) {
-		if (argv[0][1] != '-' && set_letters(f, name))
-			return 1;
+	if (!option || when)
 		return -usage_error("%s: unknown option; `inc help` lists them", argv[0]);
-	}
 	if (argc < 2)
 		return -usage_error("%s: %s is missing", argv[0], option->id == OPT_BATCH ?
 				    "name of the file" : "name of the network namespace");

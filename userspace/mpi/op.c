@@ -232,6 +232,9 @@ int incmpi_run(struct incmpi_comm *c, const struct incmpi_call *call)
 	ret = start_op(&op, c, call);
 	if (ret)
 		return ret;
+	/* it has waited for a while already */
+	if (op.req.handle)
+		incmpi_skin()->progress();
 	while ((ret = inc_wait(&op.req, SLICE_MS)) == -ETIMEDOUT && op.req.handle)
 		incmpi_skin()->progress();
 	pthread_mutex_lock(&c->lock);
