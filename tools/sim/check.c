@@ -449,6 +449,9 @@ static bool may_be_dead(const struct host *h, u32 rank)
 		return false;
 	if (was_any_cut_off(sim) || seems_to_be_there(sim))
 		return true;
+	/* one that had not had READY when a node was lost does not go where the others go */
+	if (sim->troubled && !sim->formed)
+		return true;
 	if (ended_otherwise(&sim->host[rank]))
 		return true;
 	return fault && !is_of_node(fault) && r->victim == rank;
