@@ -611,6 +611,7 @@ static void test_old_challenge(void)
 	submit_op(&a);
 	expect(!error(0, 0, 1, INC_ERR_MISMATCH), "ERROR");
 	expect_state(INC_STATE_RESYNC);
+	env.ep.rebind_asked = true;
 	expect(!control(from_node(INC_PKT_CHALLENGE), &body, sizeof(body)), "CHALLENGE");
 	env.seen = env.logged;
 	expect(!call(1, 7), "MOVE");
