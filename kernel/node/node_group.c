@@ -211,8 +211,11 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	    !memcmp(link->path.local, rx->local, sizeof(rx->local)))
 		return true;
 	if (!link->path.net && netinc_path_init(&link->path, g->nn->net, &to, htons(netinc_port),
-						netinc_rx_oif(rx), GFP_ATOMIC))
+						netinc_rx_oif(rx), GFP_ATOMIC)) {
+		/* there is none to turn yet */
+		link->path.net = NULL;
 		return false;
+	}
 	/* by the VRF, and from the address, that the rank has chosen */
 	netinc_path_turn(&link->path, &to, netinc_rx_oif(rx), rx->local);
 	link->port = netinc_port_get(g->node, rx->dev);
