@@ -659,13 +659,14 @@ switch_as_rank() {
 
 # ---- One device, many addresses ------------------------------------------------------------------
 
-# has_device TYPE: macvlan, ipvlan
+# has_device TYPE: bond, macvlan, ipvlan; a bond does not go with the link that it was made beside
 has_device() {
 	local ret=0
 
 	modprobe "$1" 2>/dev/null
 	ip link add vlanx type dummy || return
 	ip link add vlany link vlanx type "$1" || ret=1
+	ip link del vlany
 	ip link del vlanx && return "$ret"
 } 2>/dev/null
 
