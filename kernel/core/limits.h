@@ -54,6 +54,7 @@ struct netinc_user {
 	struct rcu_head rcu;
 	struct kref ref;
 	kuid_t uid;
+	atomic_t ranks;			/* among which what may be pinned is divided */
 	struct workqueue_struct *wq;	/* for work that may wait for what the user does */
 	struct work_struct free;
 	/*

@@ -19,9 +19,8 @@
  *  locks of the table nn->demux; scratch->lock (fold_elements.c, convert.c),
  *  paying.lock (retain.c), pool->lock (page_ring.c): one per CPU
  *
- * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), peers_lock of
- * pin_pages.c (under socket lock, pin->mutex or none), users_lock of limits.c and answers->lock
- * (under none).
+ * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), users_lock of limits.c
+ * and answers->lock (under none).
  * nn->retired is written under hash_lock.
  *
  * A rank's and a group's lock are never held together: under either of them packets are only

@@ -432,7 +432,6 @@ void netinc_pin_init(struct netinc_pin *u)
 	INIT_WORK(&u->work, pin_work);
 	INIT_LIST_HEAD(&u->unpin);
 	INIT_LIST_HEAD(&u->reap);
-	netinc_pin_budget_init(u);
 }
 
 void netinc_pin_drain(struct netinc_rank *rank)
@@ -453,6 +452,5 @@ void netinc_pin_drain(struct netinc_rank *rank)
 
 void netinc_pin_fini(struct netinc_pin *u)
 {
-	WARN_ON_ONCE(!list_empty(&u->unpin) || !list_empty(&u->reap));
-	netinc_pin_budget_fini(u);
+	WARN_ON_ONCE(!list_empty(&u->unpin) || !list_empty(&u->reap) || u->used || u->budget);
 }

@@ -32,8 +32,6 @@ struct netinc_pin {
 	bool starved;		/* pages were wanted and not to be had; rank->lock */
 	struct list_head unpin;	/* struct netinc_op_request, done, with pages; rank->lock */
 	struct list_head reap;	/* struct netinc_op_request to be freed; rank->lock */
-	struct list_head peers;	/* all of this machine, for fair budgets */
-	kuid_t uid;
 };
 
 void netinc_pin_init(struct netinc_pin *u);

@@ -15,9 +15,6 @@
 /* of one rank, whatever its user may */
 #define MAX_BUDGET	((u32)(SZ_64M >> PAGE_SHIFT))
 
-static LIST_HEAD(peers);
-static DEFINE_SPINLOCK(peers_lock);
-
 /*
  * A stack grows by being touched, but not by being pinned: vma_lookup() in __get_user_pages() does
  * not extend it (since 6.5, and in the stable kernels of 6.1).
@@ -219,19 +216,13 @@ void netinc_unpin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 end)
  * The pages of RLIMIT_MEMLOCK that one rank of a user may have, so that all the user's ranks of
  * this machine get on.
  */
-static u32 fair_budget(const struct netinc_pin *u)
+static u32 fair_budget(const struct netinc_user *user)
 {
 	unsigned long limit = min_t(unsigned long, rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT, U32_MAX);
-	const struct netinc_pin *peer;
-	u32 n = 0;
 
 	if (capable(CAP_IPC_LOCK))
 		return U32_MAX;
-	spin_lock(&peers_lock);
-	list_for_each_entry(peer, &peers, peers)
-		n += uid_eq(peer->uid, u->uid);
-	spin_unlock(&peers_lock);
-	return limit / max(n, 1u);
+	return limit / max(atomic_read(&user->ranks), 1);
 }
 
 /* It adds two pages to the size that it is given. */
@@ -268,7 +259,7 @@ int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want)
 		return 0;
 	target = u->used + want;
 	if (target > need)
-		target = min3(target, max(fair_budget(u), need), max(MAX_BUDGET, need));
+		target = min3(target, max(fair_budget(rank->user), need), max(MAX_BUDGET, need));
 	for (grow = target > u->budget ? target - u->budget : 0; grow; grow /= 2) {
 		if (u->budget + grow < need)
 			break;
@@ -294,20 +285,4 @@ void netinc_pin_uncharge(struct netinc_rank *rank)
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_PINNED_MEMORY,
 			(s64)u->budget << PAGE_SHIFT);
 	u->budget = 0;
-}
-
-void netinc_pin_budget_init(struct netinc_pin *u)
-{
-	u->uid = current_uid();
-	spin_lock(&peers_lock);
-	list_add(&u->peers, &peers);
-	spin_unlock(&peers_lock);
-}
-
-void netinc_pin_budget_fini(struct netinc_pin *u)
-{
-	WARN_ON_ONCE(u->used || u->budget);
-	spin_lock(&peers_lock);
-	list_del(&u->peers);
-	spin_unlock(&peers_lock);
 }

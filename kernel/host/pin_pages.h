@@ -52,8 +52,4 @@ int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want);
  */
 void netinc_pin_uncharge(struct netinc_rank *rank);
 
-/* Without the mutex: of a rank that nobody else knows yet, or any more. */
-void netinc_pin_budget_init(struct netinc_pin *u);
-void netinc_pin_budget_fini(struct netinc_pin *u);
-
 #endif

@@ -424,6 +424,8 @@ static void init_rank(struct netinc_rank *rank, struct netinc_net *nn, struct so
 	rank->nn = nn;
 	rank->sk = sk;
 	rank->user = netinc_sk(sk)->user;
+	atomic_inc(&rank->user->ranks);
+	rank->uid = current_uid();
 	rank->pid = get_pid(task_tgid(current));
 	rank->dead = true;
 	kref_init(&rank->ref);
@@ -516,6 +518,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 	return rank;
 
 err_free:
+	atomic_dec(&rank->user->ranks);
 	netinc_pin_fini(&rank->pin);
 	call_rcu(&rank->rcu, rank_free);
 	netinc_uncharge(nn, user, INC_LIMIT_SOCKET_MEMORY, bytes);
@@ -555,6 +558,7 @@ static void rank_release(struct kref *ref)
 	netinc_pin_fini(&rank->pin);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
+	atomic_dec(&rank->user->ranks);
 	sock_put(rank->sk);
 	kvfree(rank->ep.peers);
 	kfree(rank->contributed);

@@ -38,6 +38,7 @@ struct netinc_rank {
 	struct rcu_head rcu;
 	struct sock *sk;		/* with a reference: keeps the netns and the module */
 	struct pid *pid;		/* of the process that joined, with a reference */
+	kuid_t uid;			/* likewise */
 	struct netinc_user *user;	/* the socket's; charged for operations */
 	/* bytes charged for the rank itself; `store` has its own */
 	s64 charged;

@@ -39,7 +39,7 @@ static bool sees_all(const struct netlink_callback *cb)
 
 static bool is_own(const struct netlink_callback *cb, const struct netinc_rank *rank)
 {
-	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->pin.uid);
+	return uid_eq(NETLINK_CREDS(cb->skb)->uid, rank->uid);
 }
 
 static int put_counter_nest(struct sk_buff *skb, int attr, const u64 *counters)
@@ -233,7 +233,7 @@ static int put_pid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
 /* Its user likewise. */
 static int put_uid_nr(struct sk_buff *skb, const struct netinc_rank *rank)
 {
-	uid_t uid = from_kuid(current_user_ns(), rank->pin.uid);
+	uid_t uid = from_kuid(current_user_ns(), rank->uid);
 
 	return uid == (uid_t)-1 ? 0 : nla_put_u32(skb, INC_A_GROUP_UID, uid);
 }

@@ -191,17 +191,8 @@ int netinc_pin_charge(struct netinc_rank *rank, u32 need, u32 want)
 
 void netinc_pin_uncharge(struct netinc_rank *rank)
 {
-	(void)rank;
-}
-
-void netinc_pin_budget_init(struct netinc_pin *u)
-{
-	(void)u;
-}
-
-void netinc_pin_budget_fini(struct netinc_pin *u)
-{
-	expect(!u->used, "%u pages are pinned", u->used);
+	if (!rank->pin.used)
+		rank->pin.budget = 0;
 }
 
 static void begin(void)
@@ -215,6 +206,8 @@ static void begin(void)
 /* The last one has gone, and the worker has had its turn. */
 static void end(void)
 {
+	expect(!env.rank.pin.used, "%u pages are pinned", env.rank.pin.used);
+	netinc_pin_uncharge(&env.rank);
 	netinc_pin_fini(&env.rank.pin);
 	expect(!env.queued && !env.refs, "%u references", env.refs);
 }
