@@ -576,14 +576,24 @@ int netinc_coll_check(const struct netinc_op *op)
 	return check_op(op);
 }
 
+/* The same on machines of either byte order, see protocol.rst. */
 static u64 hash_of_counts(const struct netinc_op *op)
 {
-	static const u64 key[2];
+	__be32 count[32];
+	u64 key[2] = {};
+	u32 i, n = 0;
 
 	/* those that had to be asked for are the same everywhere */
 	if (!op->counts || colls[op->coll].asks)
 		return 0;
-	return netinc_siphash(op->counts, op->size * sizeof(*op->counts), key);
+	for (i = 0; i < op->size; i++) {
+		count[n++] = cpu_to_be32(op->counts[i]);
+		if (n < ARRAY_SIZE(count) && i + 1 < op->size)
+			continue;
+		key[0] = netinc_siphash(count, n * sizeof(count[0]), key);
+		n = 0;
+	}
+	return key[0];
 }
 
 void netinc_coll_desc(const struct netinc_op *op, struct inc_desc *desc)

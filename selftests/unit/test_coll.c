@@ -224,6 +224,31 @@ static void test_desc(void)
 	       "the numbers");
 }
 
+/* Fixed values, so that machines of either byte order have the same. */
+static void test_counts_hash(void)
+{
+	static const struct {
+		u32 ranks;
+		u64 hash;
+	} want[] = { { 1, 0x7bf55e51b22b9698 }, { 32, 0xc4a3702634ab2f0c },
+		     { 33, 0xc92995c06c76b8c8 }, { 100, 0xb24febcd360656cd } };
+	u32 counts[100], i;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++)
+		counts[i] = i * 0x01020304;
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		struct netinc_op op = allreduce(1000);
+		struct inc_desc desc;
+
+		op.coll = INC_COLL_ALLGATHER;
+		op.counts = counts;
+		op.size = want[i].ranks;
+		netinc_coll_desc(&op, &desc);
+		expect(be64_to_cpu(desc.counts_hash) == want[i].hash, "%u ranks: %llx", op.size,
+		       (unsigned long long)be64_to_cpu(desc.counts_hash));
+	}
+}
+
 /* Only where ranks do not know all counts they are exchanged. */
 static void test_asks_counts(void)
 {
@@ -237,7 +262,7 @@ static void test_asks_counts(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_cover), KTAP(test_largest), KTAP(test_empty), KTAP(test_check), KTAP(test_sig),
-	KTAP(test_desc), KTAP(test_asks_counts),
+	KTAP(test_desc), KTAP(test_counts_hash), KTAP(test_asks_counts),
 };
 
 int main(int argc, char **argv)
