@@ -37,11 +37,11 @@ bool netinc_dispatch_answer(const struct netinc_rx *rx, __be16 port)
 }
 
 /*
- * Would the rank drop what is for all ranks of its group? A look without its lock, which not
- * everybody is to take of all ranks that there are: who does not know the group's cookie is turned
- * away here. What changes meanwhile is a loss.
+ * Why the rank would drop what is for all ranks of its group; 0: it would not. This is looked at
+ * without the rank's lock, so that who does not know the group's cookie cannot make a processor
+ * take the locks of all ranks. A packet that a change meanwhile makes wrong is a lost one.
  */
-static int turned_away(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+static int early_drop_reason(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
 {
 	u8 state = READ_ONCE(ep->state);
 
@@ -93,7 +93,7 @@ static bool to_run(struct netinc_rx *rx)
 	bool found = false;
 
 	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list)
-		found |= offer_rank(rank, rx, turned_away(&rank->ep, &rx->pkt));
+		found |= offer_rank(rank, rx, early_drop_reason(&rank->ep, &rx->pkt));
 	return found;
 }
 

@@ -124,7 +124,6 @@ static void __net_exit net_exit(struct net *net)
 	int i;
 
 	mutex_lock(&nn->mutex);
-	nn->exiting = true;
 	netinc_node_del_all(nn);
 	netinc_tenant_del_all(nn);
 	mutex_unlock(&nn->mutex);
@@ -141,9 +140,19 @@ static void __net_exit net_exit(struct net *net)
 	memzero_explicit(nn->secret, sizeof(nn->secret));
 }
 
+/*
+ * What groups and ranks have left to RCU holds routes: they go before IPv6 leaves these namespaces,
+ * whose counts of routes they are in.
+ */
+static void __net_exit net_exit_batch(struct list_head *nets)
+{
+	rcu_barrier();
+}
+
 static struct pernet_operations net_ops = {
 	.init = net_init,
 	.exit = net_exit,
+	.exit_batch = net_exit_batch,
 	.id = &netinc_net_id,
 	.size = sizeof(struct netinc_net),
 };

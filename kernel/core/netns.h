@@ -20,7 +20,7 @@
  *  paying.lock (retain.c), pool->lock (page_ring.c): one per CPU
  *
  * Nothing is taken inside of nsk->rank_lock (under the socket lock or none), users_lock of limits.c
- * and answers->lock (under none).
+ * (under node->lock or none) and answers->lock (under none).
  * nn->retired is written under hash_lock.
  *
  * A rank's and a group's lock are never held together: under either of them packets are only
@@ -93,8 +93,9 @@ struct netinc_net {
 	u64 secret[2];			/* of challenges and cookies */
 	u32 hash_seed;			/* of buckets; secret, too */
 	/*
-	 * one changes when a group forms or goes: challenges of before are void for its number,
-	 * and for the few others that share it, which nobody can choose; netinc_generation()
+	 * one is counted up when a group forms or goes: older challenges for its number are not
+	 * valid any more, nor those for the few others that share it, which nobody can choose;
+	 * netinc_generation()
 	 */
 	atomic_t generation[NETINC_GENERATIONS];
 	struct socket *holder[2];	/* UDP sockets that hold the port: IPv4, IPv6 */
@@ -107,7 +108,6 @@ struct netinc_net {
 	struct netinc_answers *answers;	/* made when the hooks are registered first, stays */
 	/* a ring; hash_lock, as next_history */
 	struct netinc_history *history;	/* made with the first node; hash_lock */
-	bool exiting;			/* mutex */
 };
 
 extern unsigned int netinc_net_id;

@@ -137,10 +137,10 @@ static int bind_port(struct socket *sock, u8 family, __be16 port)
 		err = kernel_bind(sock, (void *)&addr4, sizeof(addr4));
 	else
 		err = ip6_sock_set_v6only(sock->sk) ?:
-			      kernel_bind(sock, (void *)&addr6, sizeof(addr6));
-	return err   ?:
-		       sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on),
-					     sizeof(on));
+		      kernel_bind(sock, (void *)&addr6, sizeof(addr6));
+	if (err)
+		return err;
+	return sock->ops->setsockopt(sock, SOL_UDP, UDP_GRO, KERNEL_SOCKPTR(&on), sizeof(on));
 }
 
 /* @shared: other sockets that are shared may have the port, too. */

@@ -2,8 +2,9 @@
 /*
  * Every CPU has a ring of pages per order, oldest first; each is here with one reference, and free
  * when that is the only one. So there are about as many as have been under way at once, 15 MiB per
- * CPU at most; what has not been asked for during a period is given back. Nobody is charged for
- * these pages: what refers to them is, while it does. One more page is cut into fragments.
+ * CPU at most (with pages of 4 KiB); what has not been asked for during a period is given back.
+ * Nobody is charged for these pages: what refers to them is, while it does. One more page is cut
+ * into fragments. page_pool does not fit: its numbers are in performance.rst.
  */
 #include <linux/mm.h>
 #include <linux/percpu.h>

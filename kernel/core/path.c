@@ -49,10 +49,27 @@ void netinc_path_turn(struct netinc_path *path, const struct netinc_peer *peer, 
 	dst_cache_reset_now(&path->dst);
 }
 
+static u32 path_oif(const struct netinc_path *path)
+{
+	return path->oif ?: path->sk ? READ_ONCE(path->sk->sk_bound_dev_if) : 0;
+}
+
+static u32 path_mark(const struct netinc_path *path)
+{
+	return path->sk ? READ_ONCE(path->sk->sk_mark) : 0;
+}
+
+static kuid_t path_uid(const struct netinc_path *path)
+{
+	return sock_net_uid(path->net, path->sk);
+}
+
 static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 {
 	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP,
-			     .flowi4_oif = path->oif,
+			     .flowi4_oif = path_oif(path),
+			     .flowi4_mark = path_mark(path),
+			     .flowi4_uid = path_uid(path),
 			     .fl4_sport = path->sport,
 			     .fl4_dport = path->peer.udp_port };
 	struct rtable *rt = dst_cache_get_ip4(&path->dst, saddr);
@@ -83,7 +100,9 @@ static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP,
-			     .flowi6_oif = path->oif,
+			     .flowi6_oif = path_oif(path),
+			     .flowi6_mark = path_mark(path),
+			     .flowi6_uid = path_uid(path),
 			     .fl6_sport = path->sport,
 			     .fl6_dport = path->peer.udp_port };
 	struct dst_entry *dst = dst_cache_get_ip6(&path->dst, saddr);
@@ -201,6 +220,9 @@ int netinc_path_queue(struct netinc_path *path, struct sk_buff *skb, struct sk_b
 	else
 		push_ip4(path, skb, &saddr, dst);
 	skb_dst_set(skb, dst);
+	skb->mark = path_mark(path);
+	if (path->sk)
+		skb->priority = READ_ONCE(path->sk->sk_priority);
 	__skb_queue_tail(q, skb);
 	return 0;
 }

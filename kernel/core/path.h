@@ -15,6 +15,8 @@
  */
 struct netinc_path {
 	struct net *net;
+	/* of a rank: its mark, priority, device and user are those of the packets, see socket(7) */
+	const struct sock *sk;
 	struct netinc_peer peer;	/* udp_port: destination */
 	__be16 sport;
 	u32 oif;			/* interface of link-local addresses, or the VRF; 0: none */

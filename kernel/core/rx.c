@@ -341,7 +341,7 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	/* a bridge that listens to everything hands over copies of what is for others */
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		return false;
-	/* whoever sends hears what nobody has asked for by this port */
+	/* a peer takes what it has not asked for at our port, whatever port it sends from */
 	rx.peer.udp_port = htons(netinc_port);
 	rx.sport = uh->source ?: htons(netinc_port);
 	rx.peer.ifindex = port->ifindex;

@@ -400,35 +400,47 @@ static bool try_leave(struct netinc_rank *rank)
 }
 
 /*
- * A process that ends closes its sockets one after the other, and nothing can end it sooner: when
- * one of them has not left in time, it does not wait for the others.
+ * A process that ends closes its sockets one after the other, and nothing can end it sooner; and
+ * one that has not joined may have been sent many sockets that it never asked for. When one of them
+ * has not left in time, they do not wait for the others.
  */
-static bool has_given_up(const struct netinc_user *user)
+static bool can_give_up(const struct netinc_rank *rank)
 {
-	return (current->flags & PF_EXITING) &&
-	       READ_ONCE(user->gave_up_by) == task_tgid(current) &&
+	return (current->flags & PF_EXITING) || !netinc_rank_is_own(rank);
+}
+
+static bool has_given_up(const struct netinc_rank *rank)
+{
+	const struct netinc_user *user = rank->user;
+
+	return can_give_up(rank) && READ_ONCE(user->gave_up_by) == task_tgid(current) &&
 	       time_before(jiffies, READ_ONCE(user->gave_up_at) + LINGER);
 }
 
-static void give_up(struct netinc_user *user)
+static void give_up(const struct netinc_rank *rank)
 {
-	if (!(current->flags & PF_EXITING))
+	struct netinc_user *user = rank->user;
+
+	if (!can_give_up(rank))
 		return;
 	WRITE_ONCE(user->gave_up_at, jiffies);
 	WRITE_ONCE(user->gave_up_by, task_tgid(current));
 }
 
-/* Waits until the rank has left, at most LINGER, and no longer if the process is killed by then. */
+/*
+ * Waits until the rank has left, no longer than netinc_rank_patience(), or until the process is
+ * killed.
+ */
 static void await_leave(struct sock *sk, struct netinc_rank *rank)
 {
 	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	long left = has_given_up(rank->user) ? 0 : LINGER;
+	long left = has_given_up(rank) ? 0 : netinc_rank_patience(rank, LINGER);
 
 	add_wait_queue(sk_sleep(sk), &wait);
 	while (!try_leave(rank) && left && !fatal_signal_pending(current)) {
 		left = wait_woken(&wait, TASK_KILLABLE, left);
 		if (!left)
-			give_up(rank->user);
+			give_up(rank);
 	}
 	remove_wait_queue(sk_sleep(sk), &wait);
 }

@@ -177,6 +177,17 @@ static int init_stream(struct netinc_op_request *req, struct netinc_buf *b,
 	return netinc_buf_copy(b, range, n, write, req->copied[!send]);
 }
 
+/*
+ * The process that has joined has its address space anyway; another one may end, and what it leaves
+ * is kept until its operation has been collected.
+ */
+static int charge_address_space(const struct netinc_rank *rank, struct netinc_op_request *req)
+{
+	if (netinc_rank_is_own(rank))
+		return 0;
+	return netinc_mem_charge(&req->mem, sizeof(struct mm_struct) + 2 * PAGE_SIZE);
+}
+
 static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
 			const struct netinc_layout *s)
 {
@@ -193,6 +204,9 @@ static int init_buffers(struct netinc_rank *rank, struct netinc_op_request *req,
 		req->mm = current->mm;
 		mmgrab(req->mm);
 	}
+	err = charge_address_space(rank, req);
+	if (err)
+		return err;
 	if (!netinc_coll_chains(req->op.coll))
 		return 0;
 	req->chain = netinc_scan_alloc(rank, &req->op, &req->mem);
@@ -509,7 +523,7 @@ static struct netinc_op_request *poll_recv(struct netinc_rank *rank)
 	req = any_completed(rank);
 	if (req)
 		ret = collect_request(rank, req);
-	else if (ep->state == INC_STATE_FAILED)
+	else if (rank->dead || ep->state == INC_STATE_FAILED)
 		ret = ERR_PTR(netinc_error_errno(ep->error.code) ?: -ENOTCONN);
 	spin_unlock_bh(&rank->lock);
 	return ret;

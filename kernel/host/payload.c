@@ -45,7 +45,10 @@ static void fill_payload(const struct netinc_batch *bt, const struct netinc_bloc
 	struct netinc_fpu_section *section = &bt->rank->section;
 
 	if (bt->req) {
-		netinc_convert_get(bt->req, b->send, to, b->elems, netinc_convert_enter(section));
+		/* what was in the page before is another's */
+		if (!netinc_convert_get(bt->req, b->send, to, b->elems,
+					netinc_convert_enter(section)))
+			memset(to, 0, len);
 		netinc_convert_leave(section);
 	} else {
 		memcpy(to, container_of(bt->op, struct netinc_counts, op)->mine + b->send, len);

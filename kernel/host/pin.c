@@ -441,7 +441,7 @@ void netinc_pin_drain(struct netinc_rank *rank)
 	while (!mutex_trylock(&u->mutex)) {
 		reinit_completion(&u->turned);
 		netinc_pin_kick(rank);
-		if (!wait_for_completion_timeout(&u->turned, HZ))
+		if (!wait_for_completion_timeout(&u->turned, netinc_rank_patience(rank, HZ)))
 			return;
 	}
 	return_budget(rank);

@@ -310,6 +310,7 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 			       netinc_sport(cfg->job, cfg->group, 0), oif, GFP_KERNEL);
 	if (err)
 		return err;
+	rank->path.sk = rank->sk;
 	mtu = netinc_path_mtu(&rank->path);
 	err = mtu < 0 ? mtu : mtu < (int)sizeof(struct inc_hdr) + INC_MIN_BLOCK ? -EMSGSIZE : 0;
 	if (err) {
@@ -544,6 +545,18 @@ void netinc_rank_destroy(struct netinc_rank *rank)
 	destroy_path(rank);
 	port_remove(nn, rank);
 	net_unuse(nn);
+}
+
+bool netinc_rank_is_own(const struct netinc_rank *rank)
+{
+	return rank->pid == task_tgid(current);
+}
+
+long netinc_rank_patience(const struct netinc_rank *rank, long longest)
+{
+	if (current->flags & PF_KTHREAD)
+		return 0;
+	return netinc_rank_is_own(rank) ? longest : longest / 10;
 }
 
 void netinc_rank_get(struct netinc_rank *rank)

@@ -99,6 +99,14 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
  * from here on. The reference is the caller's still. May sleep.
  */
 void netinc_rank_destroy(struct netinc_rank *rank);
+/* Has this process joined? */
+bool netinc_rank_is_own(const struct netinc_rank *rank);
+/*
+ * How many jiffies of @longest this process waits for the end of what a rank has begun: few if
+ * it has not joined, and has perhaps been sent the socket without wanting it, and none if it works
+ * for all.
+ */
+long netinc_rank_patience(const struct netinc_rank *rank, long longest);
 void netinc_rank_get(struct netinc_rank *rank);
 void netinc_rank_put(struct netinc_rank *rank);
 

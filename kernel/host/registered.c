@@ -150,7 +150,10 @@ static struct netinc_registered *new_registered(struct netinc_sock *nsk,
 	r->len = reg->len;
 	r->write = reg->flags & INC_REGISTER_WRITE;
 	r->npages = pages;
-	err = fill_registered(r);
+	/* the address space is kept when the process that has registered it is gone */
+	err = netinc_mem_charge(&r->mem, sizeof(struct mm_struct) + 2 * PAGE_SIZE);
+	if (!err)
+		err = fill_registered(r);
 	if (err) {
 		if (err == -ENOMEM && r->mem.err)
 			err = r->mem.err;

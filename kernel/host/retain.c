@@ -184,7 +184,8 @@ void netinc_rank_send_to(struct netinc_ep *ep, const struct netinc_peer *peer,
 			 const struct netinc_pkt *pkt, const void *body, u32 len)
 {
 	struct netinc_rank *rank = netinc_rank_of(ep);
-	struct netinc_path path = { .net = rank->path.net, .peer = *peer, .sport = rank->path.sport,
+	struct netinc_path path = { .net = rank->path.net, .sk = rank->sk, .peer = *peer,
+				    .sport = rank->path.sport,
 				    .oif = netinc_rank_oif(rank, peer) };
 
 	netinc_rank_transmit_by(rank, &path, netinc_control_skb(pkt, body, len));

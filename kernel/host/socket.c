@@ -107,10 +107,12 @@ static __poll_t rank_poll(struct netinc_rank *rank)
 
 static __poll_t inc_poll(struct file *file, struct socket *sock, poll_table *wait)
 {
-	struct netinc_rank *rank = netinc_sock_rank(netinc_sk(sock->sk));
 	__poll_t mask = EPOLLHUP;
+	struct netinc_rank *rank;
 
 	sock_poll_wait(file, sock, wait);
+	/* one that comes after this look wakes who waits */
+	rank = netinc_sock_rank(netinc_sk(sock->sk));
 	if (rank) {
 		mask = rank_poll(rank);
 		netinc_rank_put(rank);
@@ -340,29 +342,6 @@ static int inc_shutdown(struct socket *sock, int how)
 	return 0;
 }
 
-static int inc_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)
-{
-	struct netinc_rank *rank;
-	struct inc_submit sub;
-	u64 handle;
-	int err;
-
-	if (msg->msg_flags & MSG_OOB)
-		return -EOPNOTSUPP;
-	if (msg->msg_namelen)
-		return -EISCONN;
-	if (len != sizeof(sub))
-		return len < sizeof(sub) ? -EINVAL : -EMSGSIZE;
-	if (!copy_from_iter_full(&sub, sizeof(sub), &msg->msg_iter))
-		return -EFAULT;
-	rank = netinc_sock_rank(netinc_sk(sock->sk));
-	if (!rank)
-		return -ENOTCONN;
-	err = netinc_op_request_submit(rank, &sub, false, &handle);
-	netinc_rank_put(rank);
-	return err ?: (int)sizeof(sub);
-}
-
 static int receive_completion(struct netinc_rank *rank, struct msghdr *msg, long timeo)
 {
 	struct netinc_op_request *req = netinc_op_request_recv(rank, timeo);
@@ -419,7 +398,8 @@ static const struct proto_ops ops = {
 #endif
 	.listen = sock_no_listen,
 	.shutdown = inc_shutdown,
-	.sendmsg = inc_sendmsg,
+	/* what names memory is a command of who knows the socket, not any bytes */
+	.sendmsg = sock_no_sendmsg,
 	.recvmsg = inc_recvmsg,
 	.mmap = sock_no_mmap,
 };

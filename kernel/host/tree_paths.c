@@ -43,6 +43,7 @@ static bool find_tree_paths(struct netinc_rank *rank)
 			free_tree_paths(tree_paths, i);
 			return false;
 		}
+		tree_paths[i].sk = rank->sk;
 	}
 	netinc_tree_paths_fini(rank);
 	rank->tree_paths = tree_paths;

@@ -352,9 +352,10 @@ static int take_standbys(struct netinc_node_cfg *cfg, const struct nlattr *node,
 			continue;
 		memset(&cfg->standby[n], 0, sizeof(cfg->standby[n]));
 		err = nla_parse_nested(tb, INC_A_PARENT_MAX, attr, NULL, extack);
-		err = err					       ?:
-			      parse_addr(&cfg->standby[n], tb, extack) ?:
-			      check_standby(&cfg->standby[n], extack);
+		if (!err)
+			err = parse_addr(&cfg->standby[n], tb, extack);
+		if (!err)
+			err = check_standby(&cfg->standby[n], extack);
 		if (err)
 			return err;
 		n++;
@@ -415,15 +416,22 @@ static int take_parent(struct netinc_node_cfg *cfg, struct nlattr **tb,
 static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
 		       struct netlink_ext_ack *extack)
 {
+	int err;
+
 	if (tb[INC_A_NODE_KEY]) {
 		nla_memcpy(cfg->key, tb[INC_A_NODE_KEY], sizeof(cfg->key));
 		cfg->keyed = memchr_inv(cfg->key, 0, sizeof(cfg->key));
 	}
-	return take_times(cfg, tb, extack)		    ?:
-		       take_sizes(cfg, tb, extack)	    ?:
-		       take_fallback(cfg, node, tb, extack) ?:
-		       take_parent(cfg, tb, extack)	    ?:
-							      take_policy(cfg, tb, extack);
+	err = take_times(cfg, tb, extack);
+	if (!err)
+		err = take_sizes(cfg, tb, extack);
+	if (!err)
+		err = take_fallback(cfg, node, tb, extack);
+	if (!err)
+		err = take_parent(cfg, tb, extack);
+	if (!err)
+		err = take_policy(cfg, tb, extack);
+	return err;
 }
 
 /* Nodes */

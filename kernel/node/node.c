@@ -287,6 +287,16 @@ u64 netinc_node_memory(struct netinc_node *node)
 	return held;
 }
 
+static void remove_ports(struct netinc_net *nn, const struct net_device *dev)
+{
+	struct netinc_node *node;
+
+	lockdep_assert_held(&nn->mutex);
+	list_for_each_entry(node, &nn->nodes, list)
+		netinc_port_gone(node, dev);
+	netinc_port_gone(nn->edge, dev);
+}
+
 static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
@@ -296,6 +306,8 @@ static int node_netdev(struct notifier_block *nb, unsigned long event, void *ptr
 	if (event != NETDEV_UNREGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
 	mutex_lock(&nn->mutex);
+	if (event == NETDEV_UNREGISTER)
+		remove_ports(nn, dev);
 	node = netinc_node_find(nn, dev->ifindex);
 	if (node && event == NETDEV_UNREGISTER)
 		node_remove(node);

@@ -48,6 +48,7 @@ enum netinc_port_stat {
 struct netinc_port {
 	struct hlist_node list;	/* node->ports, RCU; node->lock */
 	struct rcu_head rcu;
+	struct kref ref;	/* the list's, and each link's */
 	u32 ifindex;
 	char name[IFNAMSIZ];
 	struct netinc_stats __percpu *stats;	/* enum netinc_port_stat */
@@ -163,7 +164,14 @@ static inline bool netinc_node_is_edge(const struct netinc_node *node)
  */
 struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
 /* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
+/*
+ * That of a device, a new one if there is none yet. Returns with a reference; NULL: there are too
+ * many, or no memory.
+ */
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev);
+void netinc_port_put(struct netinc_port *port);	/* or NULL */
+/* Its device is about to go. Links that still have the port count on until they go, too. */
+void netinc_port_gone(struct netinc_node *node, const struct net_device *dev);
 /* Packets of the upward types. */
 void netinc_node_rx(struct netinc_rx *rx);
 /*

@@ -32,12 +32,15 @@ static void node_group_free(struct netinc_node_group *g)
 {
 	u32 i;
 
-	for (i = 0; i < g->nlinks; i++)
+	for (i = 0; i < g->nlinks; i++) {
 		netinc_path_destroy(&g->link[i].path);
+		netinc_port_put(g->link[i].port);
+	}
 	netinc_path_destroy(&g->up_path);
 	kvfree(g->link);
 	kvfree(g->mem);
-	kfree(g);
+	/* with the key that it proves itself to the parent by */
+	kfree_sensitive(g);
 }
 
 static void node_group_free_rcu(struct rcu_head *rcu)
@@ -218,6 +221,7 @@ static bool group_link(struct netinc_group *grp, u32 rank, const struct netinc_p
 	}
 	/* by the VRF, and from the address, that the rank has chosen */
 	netinc_path_turn(&link->path, &to, netinc_rx_oif(rx), rx->local);
+	netinc_port_put(link->port);
 	link->port = netinc_port_get(g->node, rx->dev);
 	if (grp->running)
 		netinc_node_group_part_host(g, rank);
@@ -585,6 +589,8 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	err = configure_uplink(g, pending, &limits, &cfg);
 	if (!err)
 		err = node_group_alloc(g, &cfg);
+	memzero_explicit(cfg.up_key, sizeof(cfg.up_key));
+	memzero_explicit(&limits, sizeof(limits));
 	if (!err)
 		return node_group_start(g);
 	discard_group(g);

@@ -26,7 +26,7 @@ struct netinc_run {
 /* The way to one member, from its first JOIN on. */
 struct netinc_link {
 	struct netinc_path path;
-	struct netinc_port *port;	/* by which it is reached; NULL: traffic is not counted */
+	struct netinc_port *port;	/* with a reference; NULL: traffic is not counted */
 	/*
 	 * The lowest child with the same way back, itself if it is alone there: results that go to
 	 * that one serve all. Set by netinc_node_group_find_hosts(), as the next two.

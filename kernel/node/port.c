@@ -11,33 +11,76 @@ static void port_free(struct rcu_head *rcu)
 	kfree(port);
 }
 
+static void port_release(struct kref *ref)
+{
+	struct netinc_port *port = container_of(ref, struct netinc_port, ref);
+
+	call_rcu(&port->rcu, port_free);
+}
+
+void netinc_port_put(struct netinc_port *port)
+{
+	if (port)
+		kref_put(&port->ref, port_release);
+}
+
+static struct netinc_port *find_port(struct netinc_node *node, const struct net_device *dev)
+{
+	struct netinc_port *port;
+
+	lockdep_assert_held(&node->lock);
+	hlist_for_each_entry(port, &node->ports, list)
+		if (port->ifindex == dev->ifindex)
+			return port;
+	return NULL;
+}
+
+static struct netinc_port *new_port(struct netinc_node *node, const struct net_device *dev)
+{
+	struct netinc_port *port;
+
+	if (node->nports >= NETINC_MAX_PORTS)
+		return NULL;
+	port = kzalloc(sizeof(*port), GFP_ATOMIC);
+	if (!port)
+		return NULL;
+	port->stats = netinc_stats_alloc(GFP_ATOMIC | __GFP_NOWARN);
+	if (!port->stats) {
+		kfree(port);
+		return NULL;
+	}
+	kref_init(&port->ref);
+	port->ifindex = dev->ifindex;
+	strscpy(port->name, dev->name, sizeof(port->name));
+	node->nports++;
+	hlist_add_head_rcu(&port->list, &node->ports);
+	return port;
+}
+
 struct netinc_port *netinc_port_get(struct netinc_node *node, const struct net_device *dev)
 {
 	struct netinc_port *port;
 
 	spin_lock_bh(&node->lock);
-	hlist_for_each_entry(port, &node->ports, list)
-		if (port->ifindex == dev->ifindex)
-			goto out;
-	port = NULL;
-	if (node->nports >= NETINC_MAX_PORTS)
-		goto out;
-	port = kzalloc(sizeof(*port), GFP_ATOMIC);
-	if (!port)
-		goto out;
-	port->stats = netinc_stats_alloc(GFP_ATOMIC | __GFP_NOWARN);
-	if (!port->stats) {
-		kfree(port);
-		port = NULL;
-		goto out;
-	}
-	port->ifindex = dev->ifindex;
-	strscpy(port->name, dev->name, sizeof(port->name));
-	node->nports++;
-	hlist_add_head_rcu(&port->list, &node->ports);
-out:
+	port = find_port(node, dev) ?: new_port(node, dev);
+	if (port)
+		kref_get(&port->ref);
 	spin_unlock_bh(&node->lock);
 	return port;
+}
+
+void netinc_port_gone(struct netinc_node *node, const struct net_device *dev)
+{
+	struct netinc_port *port;
+
+	spin_lock_bh(&node->lock);
+	port = find_port(node, dev);
+	if (port) {
+		hlist_del_rcu(&port->list);
+		node->nports--;
+	}
+	spin_unlock_bh(&node->lock);
+	netinc_port_put(port);
 }
 
 void netinc_ports_free(struct netinc_node *node)
@@ -46,5 +89,5 @@ void netinc_ports_free(struct netinc_node *node)
 	struct hlist_node *tmp;
 
 	hlist_for_each_entry_safe(port, tmp, &node->ports, list)
-		call_rcu(&port->rcu, port_free);
+		netinc_port_put(port);
 }

@@ -495,12 +495,12 @@ static int inc_dump(struct Qdisc *sch, struct sk_buff *skb)
 static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 {
 	struct sched_data *q = qdisc_priv(sch);
-	struct tc_inc_xstats st = {
-		.blocks = q->blocks,
-		.rate = netinc_sched_drain_rate(&q->drain),
-	};
+	struct tc_inc_xstats st = {};
 	int i;
 
+	sch_tree_lock(sch);
+	st.blocks = q->blocks;
+	st.rate = netinc_sched_drain_rate(&q->drain);
 	for (i = 0; i < INC_SCHED_CLASSES; i++) {
 		st.cls[i].packets = q->band[i].packets;
 		st.cls[i].bytes = q->band[i].bytes;
@@ -514,6 +514,7 @@ static int dump_stats(struct Qdisc *sch, struct gnet_dump *d)
 		st.cls[INC_SCHED_OTHER].backlog = q->child->qstats.backlog;
 		st.cls[INC_SCHED_OTHER].drops += q->child->qstats.drops;
 	}
+	sch_tree_unlock(sch);
 	return gnet_stats_copy_app(d, &st, sizeof(st));
 }
 

@@ -96,6 +96,12 @@ ports() {
 		xargs)" = "$*"
 }
 
+# port_goes PORT: with its device, from the list, and traffic by the others is counted on
+port_goes() {
+	ip -n sw link del "$1" || return
+	! inc -n sw -j port show | grep -q "\"dev\":\"$1\""
+}
+
 bridge_in_vrf() {
 	local dev
 
@@ -170,6 +176,8 @@ routed_leaf() {
 	done
 	node add dev all
 	lab box.py leaf:
+	coll "routed leaf: all four ports" 4 10.255.0.1
+	check "a port that goes is in the list no more" port_goes p4
 	node del dev all
 	inc_topology_destroy
 }

@@ -124,6 +124,42 @@ def t_exit(lab):
         raise AssertionError(f"it took {took:.1f} s: each of {sockets} sockets is waited for a second")
 
 
+@test("process: one that has been sent sockets which cannot leave does not wait for each")
+def t_sent(lab):
+    sockets = 12
+    # the node does not know yet that those of the test before are gone
+    wait_until(lambda: abi.tool("inc", "-n", "sw", "-j", "group", "show").strip() == "[]",
+               "no group at the node")
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    ours.settimeout(60)
+
+    def member():
+        jobs = [Job(new_group(), ("h4",)) for _ in range(sockets)]
+        socket.send_fds(theirs, [b"x"], [job.ranks[0].fd for job in jobs])
+        os.read(theirs.fileno(), 1)
+
+    pid = beside(member)
+    lab.pids.append(pid)
+    _, fds, _, _ = socket.recv_fds(ours, 1, sockets)
+    equal(len(fds), sockets, "sockets that have come")
+    try:
+        abi.tool("ip", "-n", "h4", "link", "set", "eth0", "down")
+        ours.send(b"x")
+        ended(pid)
+        lab.pids.remove(pid)
+        with Clock() as clock:
+            for fd in fds:
+                os.close(fd)
+            took = clock.seconds()
+    finally:
+        abi.tool("ip", "-n", "h4", "link", "set", "eth0", "up")
+        ours.close()
+        theirs.close()
+    print(f"# {sockets} sockets: {took:.1f} s")
+    if took > sockets / 4:
+        raise AssertionError(f"it took {took:.1f} s: each of {sockets} sockets is waited for")
+
+
 def many_counts(rank, size):
     """What it sends to each, as many as it gets from each: the same both ways."""
     return [(7 * min(rank, k) + 3 * max(rank, k)) % 5 for k in range(size)]

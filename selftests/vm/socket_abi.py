@@ -70,7 +70,6 @@ def t_unconnected(lab):
     fails(errno.ENOTCONN, rank.submit, coll=BARRIER, dtype=0, op=0)
     fails(errno.ENOTCONN, rank.wait)
     fails(errno.ENOTCONN, rank.ioctl, IOC_SUBMIT_AND_WAIT, bytes(SIZES["submit_wait"]))
-    fails(errno.ENOTCONN, rank.sock.send, submit())
     fails(errno.ENOTCONN, rank.sock.recv, 100)
     info = rank.info()
     equal((info["state"], info["missing"]), (abi.CLOSED, abi.NO_RANK), "INFO of it")
@@ -78,6 +77,30 @@ def t_unconnected(lab):
     equal(libc.getpeername(rank.fd, ctypes.create_string_buffer(64), ctypes.byref(ctypes.c_int(64))), -1, "getpeername")
     equal(ctypes.get_errno(), errno.ENOTCONN, "its errno")
     rank.close()
+
+
+def forbidden_by(selector):
+    abi.tool("ip", "-n", "h1", "rule", "add", "pref", "10", *selector.split(), "unreachable")
+
+
+@test("connect: mark and user of the socket decide on its route, as of any other")
+def t_route(lab):
+    del lab
+    rank, marked = Rank("h1"), Rank("h1")
+    marked.sock.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
+    forbidden_by("fwmark 7")
+    fails(errno.ENETUNREACH, marked.connect, sockaddr(1, 0, 1))
+    rank.start(1, 0, 1)
+    rank.joined()
+    abi.tool("ip", "-n", "h1", "rule", "del", "pref", "10")
+    uid = os.getuid()
+    forbidden_by(f"uidrange {uid}-{uid}")
+    fails(errno.ENETUNREACH, marked.connect, sockaddr(2, 0, 1))
+    abi.tool("ip", "-n", "h1", "rule", "del", "pref", "10")
+    marked.start(2, 0, 1)
+    marked.joined()
+    for one in (rank, marked):
+        one.close()
 
 
 @test("connect: addresses that are wrong in one field")
@@ -230,7 +253,6 @@ def t_fields(lab):
                 {"op": 0}, {"op": 15}, {"op": 255}, {"coll": ALLGATHER},
                 {"coll": ALLGATHER, "op": 0, "mode": 1}):
         fails(errno.EINVAL, rank.ioctl, IOC_SUBMIT, submit(**{**good, **bad}))
-        fails(errno.EINVAL, rank.sock.send, submit(**{**good, **bad}))
     for bad in ({"coll": 0}, {"coll": LEAVE}, {"coll": 13}, {"coll": 255}, {"mode": 1},
                 {"wire": w.F32}, {"wire": 10},
                 {"op": MINLOC}, {"dtype": w.F32, "op": BXOR}, {"dtype": w.F32, "mode": 1},
@@ -339,13 +361,13 @@ def t_ioctl(lab):
     lab.job.run(100)
 
 
-@test("send and recv: the same operations through the socket calls")
-def t_send(lab):
+@test("recv: completions through the socket call; what is written is no operation")
+def t_recv(lab):
     ranks = lab.job.ranks
-    for size in (0, 1, SIZES["submit"] - 1):
-        fails(errno.EINVAL, ranks[0].sock.send, bytes(size))
-    fails(errno.EMSGSIZE, ranks[0].sock.send, bytes(SIZES["submit"] + 1))
-    fails(errno.EOPNOTSUPP, ranks[0].sock.send, submit(), socket.MSG_OOB)
+    # another's program writes what it is told, and where it is told to
+    for raw in (b"", bytes(SIZES["submit"]), submit(count=500)):
+        fails(errno.EOPNOTSUPP, ranks[0].sock.send, raw)
+        fails(errno.EOPNOTSUPP, os.write, ranks[0].fd, raw)
     fails(errno.EAGAIN, ranks[0].sock.recv, SIZES["completion"], socket.MSG_DONTWAIT)
     for flag in (socket.MSG_PEEK, socket.MSG_OOB):
         fails(errno.EOPNOTSUPP, ranks[0].sock.recv, SIZES["completion"], flag)
@@ -355,9 +377,8 @@ def t_send(lab):
     for k in range(4):
         for i, rank in enumerate(ranks):
             send, recv = bufs[i][k]
-            n = rank.sock.send(submit(count=500, send=send.buffer_info()[0],
-                                      recv=recv.buffer_info()[0], user_data=k << 60 | i))
-            equal(n, SIZES["submit"], "send")
+            rank.submit(count=500, send=send.buffer_info()[0], recv=recv.buffer_info()[0],
+                        user_data=k << 60 | i)
     fails(errno.EMSGSIZE, ranks[0].sock.recv, SIZES["completion"] - 1)
     for i, rank in enumerate(ranks):
         epoll = select.epoll()

@@ -18,7 +18,7 @@
 enum {
 	INC_CMD_UNSPEC,
 	INC_CMD_CAPS_GET,	/* do: what this module can do: INC_A_CAPS_* */
-	INC_CMD_NODE_GET,	/* dump: INC_A_NODE; do with INC_A_IFINDEX or INC_A_IFNAME */
+	INC_CMD_NODE_GET,	/* dump: INC_A_NODE; do with INC_A_NODE_IFINDEX or _IFNAME */
 	INC_CMD_NODE_ADD,	/* INC_A_NODE with IFINDEX or IFNAME, limits optional; REPLACE */
 	INC_CMD_NODE_SET,	/* the same; limits of groups formed later */
 	INC_CMD_NODE_DEL,

@@ -27,7 +27,7 @@ enum inc_pkt_type {
 	INC_PKT_PROBE,		/* child to parent: what do you hold of me, from this block on? */
 	INC_PKT_STATUS,		/* parent to child: the answer */
 	INC_PKT_NACK,		/* parent to child: [psn, psn + span) is missing, later are here */
-	INC_PKT_ERROR,		/* either way: no result from this block on in this epoch */
+	INC_PKT_ERROR,		/* parent to child: no result from this block on in this epoch */
 	INC_PKT_JOIN,		/* child to parent: be a member; without, then with the challenge */
 	INC_PKT_CHALLENGE,	/* parent to child: prove your address, and that you have the key */
 	INC_PKT_WAIT,		/* parent to child: JOIN is in, others are missing */

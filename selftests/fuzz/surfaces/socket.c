@@ -313,7 +313,7 @@ static void call_send(struct source *s, int fd)
 		m.msg_control = (void *)address(s);
 		m.msg_controllen = draw(s, 200);
 	}
-	did(DID_SEND, sendmsg(fd, &m, MSG_NOSIGNAL | (one_in(s, 8) ? (int)draw(s, 0) : 0)));
+	did(DID_KINDS, sendmsg(fd, &m, MSG_NOSIGNAL | (one_in(s, 8) ? (int)draw(s, 0) : 0)));
 }
 
 static void call_recv(struct source *s, int fd)
