@@ -83,15 +83,30 @@ static u32 pages_left(const struct netinc_pin *u, const struct netinc_op_request
 	return min(left, half > netinc_buf_pages_held(b) ? half - netinc_buf_pages_held(b) : 0);
 }
 
+static int pin_pages_of(struct netinc_pin *u, struct netinc_op_request *req, struct netinc_buf *b,
+			u32 most)
+{
+	return netinc_pin_pages(u, b, min(pages_left(u, req, b), most));
+}
+
 /*
  * One step towards the end of the buffers of @req, the two side by side, of at most @most pages.
+ * The one that is behind may have all that it can have and not be needed for long, as the result of
+ * a reduce-scatter is while the other ranks' shares go by: then the other one goes on.
  * Returns how many were pinned, 0 (no budget, or nothing is left to pin) or a negative errno.
  */
 static int pin_step(struct netinc_pin *u, struct netinc_op_request *req, u32 most)
 {
 	struct netinc_buf *b = shorter_buffer(req);
+	int got;
 
-	return b ? netinc_pin_pages(u, b, min(pages_left(u, req, b), most)) : 0;
+	if (!b)
+		return 0;
+	got = pin_pages_of(u, req, b, most);
+	if (got)
+		return got;
+	b = b == &req->send ? &req->recv : &req->send;
+	return netinc_buf_all_pinned(b) ? 0 : pin_pages_of(u, req, b, most);
 }
 
 /* From now on blocks may be read from and written to all that is pinned. */

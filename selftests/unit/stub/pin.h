@@ -95,6 +95,7 @@ void kthread_unuse_mm(struct mm_struct *mm);
 
 void netinc_rank_get(struct netinc_rank *rank);
 void netinc_rank_put(struct netinc_rank *rank);
+long netinc_rank_patience(const struct netinc_rank *rank, long longest);
 void netinc_rank_lock(struct netinc_rank *rank);
 void netinc_rank_unlock(struct netinc_rank *rank);
 void netinc_op_request_free_rest(struct netinc_rank *rank, struct netinc_op_request *req);
