@@ -239,7 +239,7 @@ def empty_shares():
 
 def no_tensors(gloo):
     """Lists of none are Gloo's to refuse, and so are roots that there are not."""
-    group = dist.distributed_c10d._get_default_group()
+    group, gloo = inc_torch._backend_of(None), inc_torch._backend_of(gloo)
     wrong_root = dist.BroadcastOptions()
     wrong_root.rootRank = dist.get_world_size()
     wrong_root.rootTensor = 0
@@ -283,7 +283,7 @@ def coalesced():
 def tensor_lists():
     """Lists of single tensors in one call: all-gather and reduce-scatter of each."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    group = dist.distributed_c10d._get_default_group()
+    group = inc_torch._backend_of(None)
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         shapes = ((3,), (2, 2), (0,), (500,))
         have = [[sample(shape, dtype, r, 7) for shape in shapes] for r in range(size)]

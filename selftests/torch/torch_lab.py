@@ -26,6 +26,11 @@ import inc_torch
 
 CLONE_NEWNET = 0x40000000
 SEED = int(os.environ.get("SEED", "1"))
+# As PyTorch 2 prefers it, and Debian's has it not.
+with contextlib.suppress(RuntimeError, TypeError):
+    os.environ["USE_LIBUV"] = "0"
+    dist.TCPStore("127.0.0.1", 0, 1, True, use_libuv=True)
+    del os.environ["USE_LIBUV"]
 
 
 class Place:

@@ -24,7 +24,7 @@ IncWork::IncWork(Fn fn, OpType type, int rank, std::shared_ptr<Engine> engine)
 
 bool IncWork::ended()
 {
-	std::lock_guard<std::mutex> lock(mutex_);
+	std::lock_guard<decltype(mutex_)> lock(mutex_);
 
 	return completed_;
 }
@@ -43,7 +43,7 @@ bool IncWork::wait(std::chrono::milliseconds timeout)
 	if (engine_ && !engine_->wait(*this, until))
 		throw_error(std::string("inc: ") + fn_name(fn) + ": " +
 			    engine_->late(timeout) + "; it goes on");
-	std::lock_guard<std::mutex> lock(mutex_);
+	std::lock_guard<decltype(mutex_)> lock(mutex_);
 	if (exception_)
 		std::rethrow_exception(exception_);
 	return true;
@@ -61,7 +61,7 @@ c10::intrusive_ptr<c10::ivalue::Future> IncWork::getFuture()
 	std::exception_ptr error;
 
 	{
-		std::lock_guard<std::mutex> lock(mutex_);
+		std::lock_guard<decltype(mutex_)> lock(mutex_);
 
 		if (future_)
 			return future_;
@@ -96,7 +96,7 @@ void IncWork::complete(std::exception_ptr error)
 	then = nullptr;
 	finish(error);
 	{
-		std::lock_guard<std::mutex> lock(mutex_);
+		std::lock_guard<decltype(mutex_)> lock(mutex_);
 
 		future = future_;
 	}
