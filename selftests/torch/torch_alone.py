@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 import inc_torch
 import torch_colls
-from torch_lab import Place, counted, expect, raises, run
+from torch_lab import Place, counted, expect, interrupt, raises, run
 
 RANKS = 3
 
@@ -160,6 +160,13 @@ def options():
     expect("it goes on", raises(dist.all_reduce, torch.ones(1), op=dist.ReduceOp.BAND) != "", True)
 
 
+def interrupted():
+    """Ctrl-C ends the making of a group to which a rank does not come."""
+    interrupt(dist.new_group) if dist.get_rank() == 0 else time.sleep(2)
+    dist.all_reduce(x := torch.ones(3))
+    torch_colls.exact("a sum", x, torch.full((3,), float(RANKS)))
+
+
 def one():
     x = torch.ones(3)
     dist.all_reduce(x)
@@ -185,6 +192,7 @@ def main():
         ("process groups of some ranks", groups, {}),
         ("process groups with one store, one after the other", same_store, {}),
         ("options that are refused", options, {}),
+        ("Ctrl-C ends the making of a group", interrupted, {}),
         ("a report at the end", off,
          {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
           "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -73,6 +74,18 @@ def raises(function, *args, **options):
     except RuntimeError as error:
         return str(error)
     raise AssertionError("no error was raised")
+
+
+def interrupt(function, *args, **options):
+    """Ctrl-C half a second after the beginning of a call that waits: it ends soon after that."""
+    begin = time.monotonic()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        function(*args, **options)
+    except KeyboardInterrupt:
+        expect("it took less than 1.5 s", time.monotonic() - begin < 1.5, True)
+        return
+    raise AssertionError("no KeyboardInterrupt")
 
 
 def counted(name):

@@ -10,6 +10,7 @@
  */
 #include "agree.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -21,6 +22,8 @@
 
 namespace inctorch {
 namespace {
+
+using std::chrono::milliseconds;
 
 constexpr uint32_t version = 1;		/* of what is exchanged here */
 
@@ -180,9 +183,18 @@ private:
 
 	Why join()
 	{
-		int limit = static_cast<int>(agreed_.set.timeout_ms);
+		milliseconds left(agreed_.set.timeout_ms);
+		int ret;
 
-		return result(inc_join_poll(agreed_.group, limit));
+		do {
+			auto slice = std::min(left, signal_slice);
+
+			ret = inc_join_poll(agreed_.group, static_cast<int>(slice.count()));
+			if (ret == -ETIMEDOUT && check_signals)
+				check_signals();
+			left -= slice;
+		} while (ret == -ETIMEDOUT && left > milliseconds(0));
+		return result(ret);
 	}
 
 	Why result(int err)

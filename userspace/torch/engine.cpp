@@ -18,7 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds slice(100);	/* between two looks at signals */
 constexpr milliseconds thread_slice(1000);	/* between two looks at who is waited for */
 constexpr milliseconds drain_limit(10000);
 constexpr milliseconds cancel_limit(15000);	/* more than the `dead` limit of a node */
@@ -159,10 +158,27 @@ bool Engine::use_own_memory(IncWork &work)
 	return true;
 }
 
+/* While an operation has not begun. */
+void Engine::look_for_signals(Lock &lock, SignalWatch *signals)
+{
+	if (!signals->due())
+		return;
+	lock.unlock();
+	try {
+		signals->look();
+	} catch (...) {
+		/* the other ranks would wait for this one */
+		cancel();
+		throw;
+	}
+	lock.lock();
+}
+
 void Engine::submit(Lock &lock, IncWork &work)
 {
 	Room room(work.deadline);
 	std::exception_ptr error;
+	SignalWatch signals;
 	int ret;
 
 	/*
@@ -176,7 +192,8 @@ void Engine::submit(Lock &lock, IncWork &work)
 		if (driving_ || pending_.empty())
 			changed_.wait_for(lock, milliseconds(1));
 		else
-			drive(lock, Clock::now() + (ret == -EAGAIN ? slice : full_slice));
+			drive(lock, Clock::now() + (ret == -EAGAIN ? signal_slice : full_slice));
+		look_for_signals(lock, &signals);
 	}
 	if (!ret) {
 		nr_begun++;
@@ -306,7 +323,7 @@ bool Engine::wait(IncWork &work, Clock::time_point until)
 	Lock lock(mutex_);
 
 	while (!work.ended()) {
-		Clock::time_point now = Clock::now(), end = std::min(until, now + slice);
+		Clock::time_point now = Clock::now(), end = std::min(until, now + signal_slice);
 
 		if (now >= until)
 			return false;

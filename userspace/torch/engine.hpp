@@ -40,6 +40,7 @@
 #include <inc.h>
 
 #include "count.hpp"
+#include "signals.hpp"
 #include "staging.hpp"
 #include "torch_version.hpp"
 
@@ -47,12 +48,6 @@ namespace inctorch {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::hours a_year(365 * 24);	/* no limit is longer */
-
-/*
- * Called a few times a second by a thread of the program that waits; throws to end the waiting, as
- * after Ctrl-C. No lock is held.
- */
-extern std::function<void()> check_signals;
 
 /*
  * Does what waits for other threads, which may need Python's lock: to free a tensor, for instance.
@@ -141,6 +136,7 @@ private:
 	using Lock = std::unique_lock<std::mutex>;
 
 	bool use_own_memory(IncWork &work);
+	void look_for_signals(Lock &lock, SignalWatch *signals);
 	void submit(Lock &lock, IncWork &work);
 	void drive(Lock &lock, Clock::time_point until);
 	void expire(IncWork &work);

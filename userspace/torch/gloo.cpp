@@ -12,6 +12,7 @@
 
 #include "agree.hpp"
 #include "patient.hpp"
+#include "signals.hpp"
 #include "staging.hpp"
 
 namespace inctorch {
@@ -188,7 +189,11 @@ void Gloo::begin()
 
 Base &Gloo::get()
 {
+	SignalWatch signals;
+
 	begin();
+	while (made_.wait_for(signal_slice) != std::future_status::ready)
+		signals.look();
 	return *made_.get();
 }
 

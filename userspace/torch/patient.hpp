@@ -20,13 +20,17 @@
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
+#include "signals.hpp"
 #include "torch_version.hpp"
 
 namespace inctorch {
 
 class PatientStore : public c10d::PrefixStore {
 public:
-	/* @who: for the error's text; @stop: that it is not needed any more, may be null */
+	/*
+	 * @who: for the error's text; @stop: that it is not needed any more, null: it is a thread
+	 * of the program that waits
+	 */
 	PatientStore(const std::string &prefix, StorePtr store, std::string who,
 		     std::shared_ptr<std::atomic<bool>> stop = nullptr)
 		: PrefixStore(prefix, std::move(store)), who_(std::move(who)),
@@ -55,8 +59,11 @@ public:
 	{
 		auto until = std::chrono::steady_clock::now() + timeout;
 		std::chrono::milliseconds pause(1);
+		SignalWatch signals;
 
 		while (!check(keys)) {
+			if (!stop_)
+				signals.look();
 			if (stop_ && *stop_)
 				throw std::runtime_error("the process group was destroyed");
 			if (std::chrono::steady_clock::now() >= until)
