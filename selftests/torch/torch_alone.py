@@ -155,7 +155,7 @@ def options():
             expect(f"{bad}: {error}", bad in str(error) and "one_host" in str(error), True)
         else:
             raise AssertionError(f"a setting {bad} was taken")
-    known = "wire min max colls timeout one_host report gloo mode".split()
+    known = "wire min max colls timeout one_host report gloo tune mode".split()
     expect("settings", len(inc_torch.Options(**dict.fromkeys(known, "1"))), len(known))
     expect("it goes on", raises(dist.all_reduce, torch.ones(1), op=dist.ReduceOp.BAND) != "", True)
 
@@ -193,6 +193,9 @@ def main():
         ("process groups with one store, one after the other", same_store, {}),
         ("options that are refused", options, {}),
         ("Ctrl-C ends the making of a group", interrupted, {}),
+        ("a tuning table that is none", off,
+         {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_TUNE": __file__},
+          "says": "; there is no tuning table"}),
         ("a report at the end", off,
          {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
           "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),

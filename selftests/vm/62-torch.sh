@@ -31,12 +31,66 @@ export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PYTHONPATH=$package:$PYTHONPATH
 # Its threads would take the processor from those that they wait for.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# PyTorch 2 prefers it for stores, and Debian's does not have it.
+export USE_LIBUV=${USE_LIBUV:-0}
 # Seconds for the ranks of one test, on a machine that is busy.
 export RANK_TIMEOUT=${RANK_TIMEOUT:-240}
 read -ra tests <<<"${TESTS-}"
+example=$INC_TOP/userspace/torch/examples/ddp_digits.py
+# What stays when a guest has ended.
+out=${INC_VM_OUT:-$INC_TMP}
+launched=(timeout -k 5 "${LAB_TIMEOUT:-3000}" inc run -n "$HOSTS" --)
+
+# torchrun PROGRAM [ARGUMENT...]: one on each of the hosts, of one rank
+torchrun() {
+	# shellcheck disable=SC2016 # the hosts'
+	"${launched[@]}" env -u INC_RANK -u INC_SIZE sh -c \
+		'python=$1
+		shift
+		exec "$python" -m torch.distributed.run --nnodes "$WORLD_SIZE" --node-rank "$RANK" \
+			--master-addr "$MASTER_ADDR" --master-port "$MASTER_PORT" \
+			--nproc-per-node 1 "$@"' \
+		sh "$python" "$@"
+}
+
+training() {
+	rm -f "$out"/torch-training.*
+	torchrun "$example" --steps 60 --out "$out/torch-training.json" &&
+		"$python" "$example" --plot "$out/torch-training.json" "$out/torch-training.svg"
+}
+
+# How many allreduces of gradients INC did, and Gloo in the same group; steps, and curves drawn.
+training_counts() {
+	"$python" - "$out/torch-training.json" "$out/torch-training.svg" <<-'END'
+		import json, sys, xml.etree.ElementTree as tree
+		report = json.load(open(sys.argv[1]))
+		losses = [len(run["losses"]) for run in report["runs"].values()]
+		spent = [run["communication"][-1] > 0 for run in report["runs"].values()]
+		curves = list(tree.parse(sys.argv[2]).iter("{http://www.w3.org/2000/svg}polyline"))
+		points = [len(curve.get("points").split()) for curve in curves]
+		got = report["by_inc"] >= 60, report["by_gloo"], losses, spent, points
+		print(*got)
+		sys.exit(got != (True, 0, [60, 60], [True, True], [60, 60, 60, 60]))
+	END
+}
+
+# A table that inc_torch.tune has measured is one for `inc tune`, and for the backend.
+tune() {
+	"${launched[@]}" "$python" -m inc_torch.tune -q -n 3 -s 1024-65536 -o "$out/torch.tune" \
+		-c allreduce,reduce_scatter_block,barrier &&
+		[ "$(inc tune show "$out/torch.tune" | sed 's/ type.*//' | sort | uniq -c | xargs)" = \
+			"4 allreduce 1 barrier 4 reduce_scatter_block" ] &&
+		INC_TORCH=verbose INC_TORCH_TUNE=$out/torch.tune "${launched[@]}" "$python" "$example" \
+			--steps 2 2>&1 | grep "9 lines of the tuning table"
+}
 
 inc_begin
 inc_topology_create "$HOSTS"
 results_of timeout -k 5 "${LAB_TIMEOUT:-3000}" "$python" "$program" "$HOSTS" "${tests[@]}"
 check "groups are gone" wait_for 60 no_groups
+if [ ${#tests[@]} = 0 ]; then
+	check "torchrun starts a DDP training, whose losses are those by Gloo" training
+	check "INC has done its allreduces, and the plot has all of its steps" training_counts
+	check "a tuning table is measured, read and used" tune
+fi
 inc_end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* inc tune: reads a tuning table of libinc-mpi as that does, and shows what stands in it. */
+/* inc tune: reads a tuning table as libinc-mpi and inc_torch do, and shows what stands in it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@
 static const char usage[] =
 	"Usage: inc tune show FILE\n"
 	"A tuning table of libinc-mpi(7): up to which size the MPI does a collective itself, and what\n"
-	"each takes. inc-mpi-tune, a program of MPI, measures one.\n";
+	"each takes. inc-mpi-tune, a program of MPI, measures one; for PyTorch and Gloo it is\n"
+	"python3 -m inc_torch.tune.\n";
 
 /* 0 to @max is all that there is. */
 static void show_range(const char *from_key, const char *to_key, uint64_t from, uint64_t to,
@@ -31,19 +32,30 @@ static void show_range(const char *from_key, const char *to_key, uint64_t from, 
 	}
 }
 
-static void show_line(const struct incmpi_tune_line *line)
+/* Which the other one is: lines that are INC's do not say it. */
+static bool is_of_gloo(const struct incmpi_tune *tune)
 {
+	for (uint32_t i = 0; i < tune->nr; i++)
+		if (tune->lines[i].by_gloo)
+			return true;
+	return false;
+}
+
+static void show_line(const struct incmpi_tune_line *line, bool of_gloo)
+{
+	const char *other = of_gloo ? "gloo" : "mpi";
+
 	out_open(NULL);
 	out_str("function", "%s", incmpi_fn_name(line->fn));
 	out_str("type", " type %s", incmpi_class_name(line->class));
 	show_range("ranks_from", "ranks_to", line->ranks_from, line->ranks_to, INC_MAX_RANKS,
 		   "ranks");
 	show_range("bytes_from", "bytes_to", line->from, line->to, UINT64_MAX, "bytes");
-	out_str("by", " by %s", line->by_inc ? "inc" : "mpi");
+	out_str("by", " by %s", line->by_inc ? "inc" : line->by_gloo ? "gloo" : "mpi");
 	if (line->inc_ns) {
 		out_num("inc_ns", NULL, line->inc_ns, UNIT_NONE);
-		out_num("mpi_ns", NULL, line->mpi_ns, UNIT_NONE);
-		out_text(": inc %.1fus, mpi %.1fus", (double)line->inc_ns / 1000,
+		out_num(of_gloo ? "gloo_ns" : "mpi_ns", NULL, line->mpi_ns, UNIT_NONE);
+		out_text(": inc %.1fus, %s %.1fus", (double)line->inc_ns / 1000, other,
 			 (double)line->mpi_ns / 1000);
 	}
 	out_text("\n");
@@ -66,7 +78,7 @@ static int tune_show(int argc, char **argv)
 		return refused("%s", why);
 	out_open_list(NULL);
 	for (uint32_t i = 0; i < tune->nr; i++)
-		show_line(&tune->lines[i]);
+		show_line(&tune->lines[i], is_of_gloo(tune));
 	out_close_list();
 	out_end();
 	free(tune);

@@ -159,8 +159,9 @@ static bool read_bytes(const struct reader *r, const char *text, struct incmpi_t
 static bool read_who(const struct reader *r, const char *text, struct incmpi_tune_line *line)
 {
 	line->by_inc = !strcmp(text, "inc");
-	if (!line->by_inc && strcmp(text, "mpi"))
-		return refuse_line(r, "\"%s\": expected inc or mpi", text);
+	line->by_gloo = !strcmp(text, "gloo");
+	if (!line->by_inc && !line->by_gloo && strcmp(text, "mpi"))
+		return refuse_line(r, "\"%s\": expected inc, mpi or gloo", text);
 	return true;
 }
 
@@ -200,7 +201,7 @@ static bool read_line(const struct reader *r, char *text, struct incmpi_tune_lin
 	if (!n)
 		return true;
 	if (n != 5 && n != 7)
-		return refuse_line(r, "expected FUNCTION TYPE RANKS BYTES inc|mpi, and two times or none");
+		return refuse_line(r, "expected FUNCTION TYPE RANKS BYTES inc|mpi|gloo, and two times or none");
 	return read_function(r, fields[0], line) && read_class(r, fields[1], line) &&
 	       read_ranks(r, fields[2], line) && read_bytes(r, fields[3], line) &&
 	       read_who(r, fields[4], line) &&

@@ -30,7 +30,8 @@ struct incmpi_tune_line {
 	uint16_t fn;			/* enum incmpi_fn */
 	uint8_t class;			/* enum incmpi_class */
 	uint8_t by_inc;
-	uint32_t unused;
+	uint8_t by_gloo;		/* the other one is PyTorch's, and not an MPI */
+	uint8_t unused[3];
 };
 
 /* Lines of one function stand together, in the order of the file: the first that fits counts. */

@@ -25,9 +25,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr uint32_t version = 1;		/* of what is exchanged here */
+constexpr uint32_t version = 2;		/* of what is exchanged here */
 
-/* What rank 0 tells the others. */
+/* What rank 0 tells the others; its tuning table follows. */
 struct Proposal {
 	uint32_t version, size;
 	Settings set;
@@ -84,8 +84,9 @@ uint64_t host_id()
 
 class Agreement {
 public:
-	Agreement(const StorePtr &store, int rank, int size, const Settings &own)
-		: rank_(rank), size_(size), own_(own)
+	Agreement(const StorePtr &store, int rank, int size, const Settings &own,
+		  const std::string &tune)
+		: rank_(rank), size_(size), own_(own), tune_(tune)
 	{
 		auto all = c10::make_intrusive<c10d::PrefixStore>("inc", store);
 
@@ -130,7 +131,7 @@ private:
 		all.job = random_number();
 		all.group = static_cast<uint32_t>(random_number());
 		all.host = host_id();
-		store_->set("all", as_bytes(all));
+		store_->set("all", as_bytes(all, tune_));
 	}
 
 	Why say(Why why, const std::string &text)
@@ -141,16 +142,19 @@ private:
 
 	Why begin()
 	{
-		std::string text;
+		std::string text, tune;
 		Proposal all;
 		uint64_t host = host_id();
 
 		if (rank_ == 0)
 			propose();
-		if (!from_bytes(store_->get("all"), &all) || all.version != version ||
+		if (!from_bytes(store_->get("all"), &all, &tune) || all.version != version ||
 		    all.size != sizeof(all))
 			return say(Why::mixed, "another version of libinc-torch than rank 0");
 		agreed_.set = all.set;
+		agreed_.table = Table::take(tune);
+		if (!agreed_.table && !tune.empty())
+			return say(Why::mixed, "no memory for the tuning table, or another form of it");
 		agreed_.set.mode = own_.mode;
 		agreed_.set.report = own_.report;
 		one_host_ = host && host == all.host && !all.set.one_host;
@@ -243,6 +247,7 @@ private:
 	StorePtr store_;
 	int rank_, size_;
 	Settings own_;
+	std::string tune_;
 	Agreed agreed_;
 	std::string text_;
 	uint32_t one_host_ = 0;
@@ -255,9 +260,10 @@ std::string generation_prefix(const std::string &name, int64_t generation)
 	return generation ? name + "/" + std::to_string(generation) : name;
 }
 
-Agreed agree(const StorePtr &store, int rank, int size, const Settings &own)
+Agreed agree(const StorePtr &store, int rank, int size, const Settings &own,
+	     const std::string &tune)
 {
-	return Agreement(store, rank, size, own).run();
+	return Agreement(store, rank, size, own, tune).run();
 }
 
 } // namespace inctorch

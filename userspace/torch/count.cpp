@@ -13,7 +13,8 @@ const char *const fn_names[] = { INCTORCH_FNS(FN_NAME) };
 const char *const why_keys[] = { "", INCTORCH_WHYS(WHY_KEY) };
 const char *const why_texts[] = { "", INCTORCH_WHYS(WHY_TEXT) };
 const char *const event_names[] = {
-	"groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads"
+	"groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads",
+	"timed"
 };
 
 unsigned long long counter_value(const std::atomic<uint64_t> &counter)
@@ -65,10 +66,14 @@ void Counts::count(std::array<Counter, nr_fns> Counts::*what, Fn fn, uint64_t n)
 	add_to((process().*what)[static_cast<int>(fn)], n);
 }
 
-void Counts::done(Fn fn, uint64_t bytes)
+void Counts::done(Fn fn, uint64_t bytes, int64_t saved_ns)
 {
 	count(&Counts::calls_, fn, 1);
 	count(&Counts::bytes_, fn, bytes);
+	if (!saved_ns)
+		return;
+	event(Event::timed);
+	saved_ns_.fetch_add(saved_ns, std::memory_order_relaxed);
 }
 
 void Counts::delegated(Fn fn, Why why)
@@ -107,6 +112,10 @@ void Counts::report(FILE *out, int ranks) const
 		if (counter_value(calls_[i]))
 			fprintf(out, "libinc-torch: by INC: %s: %llu calls, %llu bytes\n",
 				fn_names[i], counter_value(calls_[i]), counter_value(bytes_[i]));
+	if (counter_value(events_[static_cast<int>(Event::timed)]))
+		fprintf(out, "libinc-torch: saved against the tuning table: %.6f s, by %llu calls\n",
+			static_cast<double>(saved_ns_.load(std::memory_order_relaxed)) / 1e9,
+			counter_value(events_[static_cast<int>(Event::timed)]));
 	for (int i = 1; i < nr_whys; i++)
 		if (counter_value(whys_[i]))
 			fprintf(out, "libinc-torch: by Gloo: %s (%s): %llu calls\n", why_keys[i],

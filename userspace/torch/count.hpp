@@ -48,6 +48,9 @@ namespace inctorch {
 	X(count, "count", "more elements than one operation may have")		\
 	X(min, "below_min", "fewer bytes than INC_TORCH_MIN")			\
 	X(max, "above_max", "more bytes than INC_TORCH_MAX")			\
+	X(table_min, "below_table", "fewer bytes than the tuning table wants for INC")	\
+	X(table_max, "above_table", "more bytes than the tuning table wants for INC")	\
+	X(table, "table", "a function that the tuning table leaves to Gloo")	\
 	X(args, "arguments", "arguments that are Gloo's to refuse")
 
 #define INCTORCH_NAME(name, ...) name,
@@ -68,6 +71,7 @@ enum class Event {
 	empty,		/* calls with nothing to transfer, ended at once */
 	gloo,		/* groups of Gloo's that were made */
 	threads,	/* that complete futures */
+	timed,		/* operations of which the tuning table says what they take */
 	nr
 };
 
@@ -79,13 +83,15 @@ int parse_fn(const std::string &name);	/* its number, -1: there is none */
 /* Counters of one process group; each also counts for the process. Any thread may count. */
 class Counts {
 public:
-	void done(Fn fn, uint64_t bytes);
+	/* @saved_ns: as the tuning table has it; 0: it does not say */
+	void done(Fn fn, uint64_t bytes, int64_t saved_ns);
 	void delegated(Fn fn, Why why);
 	void event(Event what);
 
 	/*
 	 * By name: "allreduce", "allreduce.bytes", "gloo.allreduce" (what Gloo did), "why.type",
-	 * "groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads".
+	 * "groups", "refused", "errors", "staged", "staged.memory", "empty", "gloo", "threads",
+	 * "timed" (calls of which the tuning table has times).
 	 */
 	std::map<std::string, uint64_t> all() const;
 	void report(FILE *out, int ranks) const;
@@ -100,6 +106,7 @@ private:
 	std::array<Counter, nr_fns> calls_{}, bytes_{}, by_gloo_{};
 	std::array<Counter, nr_whys> whys_{};
 	std::array<Counter, static_cast<int>(Event::nr)> events_{};
+	std::atomic<int64_t> saved_ns_{};
 };
 
 } // namespace inctorch

@@ -257,7 +257,7 @@ void Engine::end_first(Lock &lock, int result)
 		wanted_--;
 	resume(*work);
 	if (!error) {
-		counts_->done(work->fn, work->bytes);
+		counts_->done(work->fn, work->bytes, work->saved_ns);
 		missing_ = ~0U;
 	}
 	run_callbacks(lock, std::move(work), error, wanted);

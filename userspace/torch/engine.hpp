@@ -82,6 +82,7 @@ public:
 	inc_args args{};
 	std::vector<uint64_t> send_counts, recv_counts;
 	uint64_t bytes = 0;		/* of the largest buffer */
+	int64_t saved_ns = 0;		/* by INC, as the tuning table has it */
 	Staging staging;
 	Tensors outputs;		/* result(), and the value of the future */
 	std::function<void()> then;	/* after the results are where they belong; may be empty */

@@ -80,7 +80,12 @@ IncGroup::IncGroup(const StorePtr &store, int rank, int size, milliseconds timeo
 		   const Overrides &overrides, GlooMaker maker)
 	: Base(rank, size), counts_(std::make_shared<Counts>()), timeout_(timeout), pid_(getpid())
 {
-	agreed_ = agree(store, rank, size, read_settings(overrides));
+	Settings own = read_settings(overrides);
+	std::string tune;
+
+	if (rank == 0)
+		tune = Table::read(tune_path(overrides), static_cast<uint32_t>(size));
+	agreed_ = agree(store, rank, size, own, tune);
 	gloo_ = std::make_shared<Gloo>(std::move(maker), store, agreed_.generation, rank, size,
 				       timeout);
 	if (agreed_.group) {
@@ -118,7 +123,10 @@ void IncGroup::say_how()
 	if (getRank() != 0)
 		return;
 	if (!why_set()) {
-		if (verbose)
+		if (verbose && agreed_.table)
+			fprintf(stderr, "libinc-torch: group of %d ranks: INC group %u, %u lines "
+				"of the tuning table\n", getSize(), number_, agreed_.table->lines());
+		else if (verbose)
 			fprintf(stderr, "libinc-torch: group of %d ranks: INC group %u\n",
 				getSize(), number_);
 		return;
@@ -152,6 +160,11 @@ Why IncGroup::by_size(uint64_t bytes) const
 	return bytes > agreed_.set.max ? Why::max : Why::none;
 }
 
+Why IncGroup::by_table(Fn fn, uint32_t type, uint64_t bytes) const
+{
+	return agreed_.table ? agreed_.table->who(fn, type, bytes) : Why::none;
+}
+
 Why IncGroup::for_reduction(Fn fn, const at::Tensor &tensor, const c10d::ReduceOp &op,
 			    uint64_t count)
 {
@@ -165,7 +178,12 @@ Why IncGroup::for_reduction(Fn fn, const at::Tensor &tensor, const c10d::ReduceO
 		return Why::op;
 	if (!reduced_type(tensor.scalar_type()) || !reduced_op(op, tensor.scalar_type()))
 		return Why::type;
-	return count > INC_MAX_COUNT ? Why::count : by_size(count * tensor.element_size());
+	if (count > INC_MAX_COUNT)
+		return Why::count;
+	why = by_size(count * tensor.element_size());
+	if (why != Why::none)
+		return why;
+	return by_table(fn, reduced_type(tensor.scalar_type()), count * tensor.element_size());
 }
 
 /* @count: elements of the largest buffer; 0: ranks do not know each other's. */
@@ -187,7 +205,9 @@ Why IncGroup::for_move(Fn fn, const Tensors &tensors, uint64_t count)
 	moved_type(tensors[0], &per);
 	if (count * per > INC_MAX_COUNT)
 		return Why::count;
-	return count ? by_size(count * tensors[0].element_size()) : Why::none;
+	if (count)
+		why = by_size(count * tensors[0].element_size());
+	return why == Why::none ? by_table(fn, 0, count * tensors[0].element_size()) : why;
 }
 
 Base &IncGroup::gloo(Fn fn, Why why)
@@ -237,6 +257,8 @@ WorkPtr IncGroup::start(const IncWorkPtr &work)
 {
 	if (work->staging.copies())
 		counts_->event(Event::staged);
+	if (agreed_.table)
+		work->saved_ns = agreed_.table->saved_ns(work->fn, work->args.type, work->bytes);
 	sequence_++;
 	engine_->start(work);
 	return work;

@@ -90,6 +90,7 @@ private:
 	/* Who does a call; Why::none: INC. */
 	Why by_group(Fn fn) const;
 	Why by_size(uint64_t bytes) const;
+	Why by_table(Fn fn, uint32_t type, uint64_t bytes) const;
 	Why for_reduction(Fn fn, const at::Tensor &tensor, const c10d::ReduceOp &op,
 			  uint64_t count);
 	Why for_move(Fn fn, const Tensors &tensors, uint64_t count);

@@ -338,6 +338,8 @@ WorkPtr IncGroup::barrier(const c10d::BarrierOptions &opts)
 {
 	Why why = by_group(Fn::barrier);
 
+	if (why == Why::none)
+		why = by_table(Fn::barrier, 0, 0);
 	if (why != Why::none)
 		return gloo(Fn::barrier, why).barrier(opts);
 	return start(new_work(Fn::barrier, OpType::BARRIER, INC_COLL_BARRIER, opts.timeout));

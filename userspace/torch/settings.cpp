@@ -139,4 +139,9 @@ Settings read_settings(const Overrides &overrides)
 	return set;
 }
 
+std::string tune_path(const Overrides &overrides)
+{
+	return Reader(overrides).text("INC_TORCH_TUNE");
+}
+
 } // namespace inctorch

@@ -31,6 +31,9 @@ using Overrides = std::map<std::string, std::string>;
 /* Throws std::invalid_argument (ValueError), which says what was wrong, and what is expected. */
 Settings read_settings(const Overrides &overrides);
 
+/* INC_TORCH_TUNE: of rank 0 alone. */
+std::string tune_path(const Overrides &overrides);
+
 } // namespace inctorch
 
 #endif

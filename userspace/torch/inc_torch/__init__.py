@@ -21,7 +21,7 @@ from . import _c10d
 __all__ = ["Options", "abort", "counters", "group_number", "process_counters"]
 
 # What Options takes.
-_SETTINGS = ("mode", "wire", "min", "max", "colls", "timeout", "one_host", "report", "gloo")
+_SETTINGS = ("mode", "wire", "min", "max", "colls", "timeout", "one_host", "report", "gloo", "tune")
 
 
 class Options(Dict[str, str]):
@@ -30,8 +30,8 @@ class Options(Dict[str, str]):
 
         init_process_group("inc", pg_options=inc_torch.Options(wire="bf16"))
 
-    Names are those of the environment without INC_TORCH_: wire, min, max, colls, timeout, one_host, report, gloo; and mode for
-    INC_TORCH itself. Another name is a TypeError. All ranks give the same.
+    Names are those of the environment without INC_TORCH_: wire, min, max, colls, timeout, one_host, report, gloo, tune; and
+    mode for INC_TORCH itself. Another name is a TypeError. All ranks give the same.
     """
 
     def __init__(self, **settings: Any):
