@@ -18,7 +18,8 @@ import torch.distributed as dist
 
 import inc_torch
 import torch_colls
-from torch_lab import Place, counted, expect, interrupt, raises, run
+import torch_two
+from torch_lab import Place, await_interrupt, counted, expect, interrupt, raises, run
 
 RANKS = 3
 
@@ -162,7 +163,7 @@ def options():
 
 def interrupted():
     """Ctrl-C ends the making of a group to which a rank does not come."""
-    interrupt(dist.new_group) if dist.get_rank() == 0 else time.sleep(2)
+    interrupt(dist.new_group) if dist.get_rank() == 0 else await_interrupt()
     dist.all_reduce(x := torch.ones(3))
     torch_colls.exact("a sum", x, torch.full((3,), float(RANKS)))
 
@@ -200,6 +201,7 @@ def main():
          {"environment": lambda rank: {"INC_TORCH": "off", "INC_TORCH_REPORT": "1"},
           "says": "libinc-torch: by Gloo: off (INC_TORCH=off at some rank): 2 calls"}),
     ]
+    tests += [(name, test, {}) for name, test in torch_two.TESTS]
     for name, test, how in tests:
         if not sys.argv[1:] or test.__name__ in sys.argv[1:]:
             run(place, name, test, **how)

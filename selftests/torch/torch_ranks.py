@@ -24,7 +24,8 @@ import torch.distributed as dist
 import inc_torch
 import torch_colls
 import torch_train
-from torch_lab import Place, at_node, counted, expect, interrupt, raises, run
+import torch_two
+from torch_lab import Place, at_node, await_interrupt, counted, expect, interrupt, raises, run
 
 STEPS = int(os.environ.get("STEPS", "40"))
 
@@ -392,13 +393,13 @@ def interrupted_full():
             works.append(dist.all_reduce(torch.ones(3000), group=group, async_op=True))
 
     if dist.get_rank() == 0:
-        interrupt(fill)
+        interrupt(fill, progress=lambda: len(works))
         expect("some have begun, and not all", 0 < len(works) < len(made), True)
         for work in works:
             work.wait()
         raises(dist.all_reduce, torch.ones(10), group=made[len(works)])
         return
-    time.sleep(3)
+    await_interrupt()
     with contextlib.suppress(RuntimeError):
         for group in made:
             works.append(dist.all_reduce(torch.ones(3000), group=group))
@@ -411,7 +412,7 @@ interrupted_full.timeout = datetime.timedelta(seconds=60)
 
 def interrupted_group():
     """So it does where a rank does not come to a new group."""
-    interrupt(dist.new_group) if dist.get_rank() == 0 else time.sleep(2)
+    interrupt(dist.new_group) if dist.get_rank() == 0 else await_interrupt()
 
 
 def too_little_memory():
@@ -485,7 +486,7 @@ def aborted():
 def interrupted():
     """Ctrl-C gets out of a call that waits."""
     if dist.get_rank() != 0:
-        time.sleep(2)
+        await_interrupt()
         raises(dist.barrier)
         return
     interrupt(dist.all_reduce, torch.ones(10))
@@ -601,6 +602,7 @@ def main():
         ("too little memory for the ranks of a host", too_little_memory),
         ("a tuning table", tuned),
         ("no rank falls back alone", no_node),
+        *torch_two.TESTS,
     ]
     for name, test in tests:
         if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
