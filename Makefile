@@ -75,9 +75,10 @@ check-mutations:
 	@$(TOP)/tools/deps check
 	@$(TOP)/selftests/mutations/run
 
-# In user-mode Linux, where PyTorch runs at the speed of this machine.
+# In user-mode Linux, where PyTorch runs at the speed of this machine. TORCH_PYTHON=: an interpreter
+# with a PyTorch that is not Debian's.
 check-programs:
-	@$(TOP)/tools/deps build uml torch programs
+	@$(TOP)/tools/deps build uml $(if $(TORCH_PYTHON),,torch) programs
 	@$(MAKE) --no-print-directory -C $(TOP)/userspace all torch
 	@$(TOP)/selftests/torch/run
 	@TORCH=1 PROGRAMS=1 $(TOP)/tools/uml run --plain --mem 3G --timeout 7200 -- $(TOP)/selftests/vm/run-all 62-torch 63-programs
