@@ -535,6 +535,7 @@ ends.ends_so = True
 
 TABLE = """# of rank 0 alone
 allreduce float 2- 4000- inc 100000 250000
+allreduce float any 0-3999 gloo
 allreduce any any any gloo
 bcast any 2-3 any inc
 bcast any any any gloo

@@ -59,7 +59,7 @@ uint32_t inctorch_tune_lines(const struct incmpi_tune *tune)
 	return tune->nr;
 }
 
-static enum inctorch_tuned tuned(enum incmpi_why why)
+static enum inctorch_tuned tuned_by(enum incmpi_why why)
 {
 	switch (why) {
 	case INCMPI_WHY_TABLE_MIN:
@@ -87,5 +87,5 @@ enum inctorch_tuned inctorch_tune_find(const struct incmpi_tune *tune, const cha
 	if (!line)
 		return INCTORCH_TUNED_INC;
 	*saved_ns = (int64_t)line->mpi_ns - (int64_t)line->inc_ns;
-	return line->by_inc ? INCTORCH_TUNED_INC : tuned(incmpi_tune_why(tune, line, class));
+	return line->by_inc ? INCTORCH_TUNED_INC : tuned_by(incmpi_tune_why(tune, line, class));
 }

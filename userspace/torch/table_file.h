@@ -26,7 +26,9 @@ enum inctorch_tuned {
 /* To be freed. NULL: there is none, and @why, if it has a text, is to be said. */
 struct incmpi_tune *inctorch_tune_read(const char *path, char *why, size_t room);
 
-/* The lines for this many ranks, as another rank has them: how many bytes, at @to if there is room. */
+/*
+ * The lines for this many ranks, as another rank has them: how many bytes, at @to if there is room.
+ */
 size_t inctorch_tune_give(const struct incmpi_tune *tune, uint32_t ranks, void *to, size_t room);
 
 /* To be freed; NULL: not what inctorch_tune_give() gives, or no memory. */
@@ -35,8 +37,8 @@ struct incmpi_tune *inctorch_tune_take(const void *from, size_t bytes);
 uint32_t inctorch_tune_lines(const struct incmpi_tune *tune);
 
 /*
- * @type: enum inc_type of what is reduced. @bytes: of the largest buffer. *@saved_ns: what INC saves
- * with one call; 0 also if that was not measured.
+ * @type: enum inc_type of what is reduced. @bytes: of the largest buffer. *@saved_ns: what INC
+ * saves with one call; 0 also if that was not measured.
  */
 enum inctorch_tuned inctorch_tune_find(const struct incmpi_tune *tune, const char *function,
 				       uint32_t type, uint64_t bytes, int64_t *saved_ns);
