@@ -154,7 +154,8 @@ private:
 		agreed_.set = all.set;
 		agreed_.table = Table::take(tune);
 		if (!agreed_.table && !tune.empty())
-			return say(Why::mixed, "no memory for the tuning table, or another form of it");
+			return say(Why::mixed, "another form of tuning tables than rank 0's, or "
+				   "no memory for one");
 		agreed_.set.mode = own_.mode;
 		agreed_.set.report = own_.report;
 		one_host_ = host && host == all.host && !all.set.one_host;

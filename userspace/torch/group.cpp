@@ -125,7 +125,8 @@ void IncGroup::say_how()
 	if (!why_set()) {
 		if (verbose && agreed_.table)
 			fprintf(stderr, "libinc-torch: group of %d ranks: INC group %u, %u lines "
-				"of the tuning table\n", getSize(), number_, agreed_.table->lines());
+				"of the tuning table\n", getSize(), number_,
+				agreed_.table->lines());
 		else if (verbose)
 			fprintf(stderr, "libinc-torch: group of %d ranks: INC group %u\n",
 				getSize(), number_);
@@ -138,7 +139,7 @@ void IncGroup::say_how()
 		agreed_.reason.c_str());
 }
 
-void IncGroup::abort_all()
+void IncGroup::abort()
 {
 	if (engine_)
 		engine_->cancel();

@@ -75,8 +75,11 @@ public:
 	void setSequenceNumberForGroup() override {}
 	uint64_t getSequenceNumberForGroup() override { return sequence_; }
 
-	/* Ends the group for all ranks: operations under way, and all later ones, fail. */
-	void abort_all();
+	/*
+	 * Ends the group for all ranks: operations under way, and all later ones, fail. Newer
+	 * bases have it, too, and so it is without "override".
+	 */
+	virtual void abort();
 
 	const Counts &counts() const { return *counts_; }
 	bool by_inc() const { return !why_set(); }

@@ -80,7 +80,7 @@ PYBIND11_MODULE(_c10d, module)
 	check_signals = look_at_signals;
 	without_gil = release_gil;
 	module.def("create", &create_backend);
-	module.def("abort", [](const BasePtr &base) { as_ours(base).abort_all(); },
+	module.def("abort", [](const BasePtr &base) { as_ours(base).abort(); },
 		   py::call_guard<py::gil_scoped_release>());
 	module.def("end_all", &end_all, py::call_guard<py::gil_scoped_release>());
 	module.def("counters", [](const BasePtr &base) { return as_ours(base).counts().all(); });

@@ -186,15 +186,15 @@ class Plot:
             # the first one is wide: the other one would hide it where both are the same
             yield (f'<polyline class="{name}" fill="none" stroke="{COLOURS[name]}" '
                    f'stroke-width="{1.5 if n else 5}" points="{points}"/>')
-            yield (f'<text x="{self.x(self.steps) - 4:.1f}" y="{self.TOP + 16 + 16 * n}" '
-                   f'text-anchor="end" fill="{COLOURS[name]}">{name}</text>')
+            yield (f'<text x="{self.x(self.steps) + 8:.1f}" y="{self.TOP + 16 + 16 * n}" '
+                   f'fill="{COLOURS[name]}">{name}</text>')
 
 
 def plot(source, to):
     with open(source, encoding="ascii") as file:
         report = json.load(file)
     runs = report["runs"]
-    width = 2 * (Plot.WIDTH + Plot.LEFT + 30)
+    width = 2 * (Plot.WIDTH + Plot.LEFT + 50)
     diagrams = [Plot(0, f"Loss, {report['ranks']} ranks", "vertical: mean of all ranks",
                      {name: run["losses"] for name, run in runs.items()}),
                 Plot(width // 2, "Communication so far",
