@@ -4,7 +4,7 @@
 # The backend "inc" of PyTorch, a rank on each host: all collectives against Gloo's, trainings, and
 # what happens when a rank is killed, late, or has no node. In a guest only if TORCH=1 is set, as
 # `make check-programs` does: PyTorch is large, and takes minutes to begin in an emulated machine.
-# TESTS: some of the functions in ../torch/torch_ranks.py.
+# TESTS: some of the functions in ../torch/torch_ranks.py; `launched` is what a launcher starts.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
@@ -47,9 +47,9 @@ torchrun() {
 	"${launched[@]}" env -u INC_RANK -u INC_SIZE sh -c \
 		'python=$1
 		shift
-		exec "$python" -m torch.distributed.run --nnodes "$WORLD_SIZE" --node-rank "$RANK" \
-			--master-addr "$MASTER_ADDR" --master-port "$MASTER_PORT" \
-			--nproc-per-node 1 "$@"' \
+		exec "$python" -m torch.distributed.run --nnodes "$WORLD_SIZE" --node_rank "$RANK" \
+			--master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" \
+			--nproc_per_node 1 "$@"' \
 		sh "$python" "$@"
 }
 
@@ -88,7 +88,7 @@ inc_begin
 inc_topology_create "$HOSTS"
 results_of timeout -k 5 "${LAB_TIMEOUT:-3000}" "$python" "$program" "$HOSTS" "${tests[@]}"
 check "groups are gone" wait_for 60 no_groups
-if [ ${#tests[@]} = 0 ]; then
+if [[ " ${tests[*]:-launched} " == *" launched "* ]]; then
 	check "torchrun starts a DDP training, whose losses are those by Gloo" training
 	check "INC has done its allreduces, and the plot has all of its steps" training_counts
 	check "a tuning table is measured, read and used" tune
