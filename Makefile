@@ -26,7 +26,7 @@ else
 endif
 
 modules:
-	@$(TOP)/tools/modules $(WHICH)
+	@$(TOP)/tools/modules $(WHICH) $(if $(INC_FAMILY),-- INC_FAMILY=$(INC_FAMILY))
 
 userspace:
 	@$(MAKE) --no-print-directory -C $(TOP)/userspace

@@ -112,9 +112,7 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 	/* what a later version says there is not passed over */
 	if (memchr_inv(a + 1, 0, len - sizeof(*a)))
 		return -E2BIG;
-	if (a->sinc_flags & ~(INC_SA_KEY | INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL))
-		return -EINVAL;
-	if (!(a->sinc_flags & INC_SA_KEY) && memchr_inv(a->sinc_key, 0, sizeof(a->sinc_key)))
+	if (a->sinc_flags & ~(INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL))
 		return -EINVAL;
 	if (!a->sinc_size || a->sinc_size > INC_MAX_RANKS || a->sinc_rank >= a->sinc_size)
 		return -EINVAL;
@@ -181,28 +179,39 @@ static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *r
 	prev->group = ep->cfg.group;
 	prev->rank = ep->cfg.rank;
 	prev->size = ep->cfg.size;
-	memcpy(prev->key, ep->cfg.key, sizeof(prev->key));
 	/* where it failed, as we were told there; if nobody answered, where it was last */
 	prev->place = lost ? ep->plan[netinc_ep_place(ep, ep->settled)] : rank->path.peer;
 	prev->place.ifindex = netinc_rank_oif(rank, &prev->place);
 	prev->last_handle = rank->last_handle;
 }
 
+bool netinc_is_free(struct netinc_sock *nsk)
+{
+	struct netinc_rank *rank = nsk->rank;
+	bool free = true;
+
+	if (rank) {
+		spin_lock_bh(&rank->lock);
+		free = rank->ep.state == INC_STATE_FAILED;
+		spin_unlock_bh(&rank->lock);
+	}
+	return free;
+}
+
 /* May this socket go on as @a says? Under the socket's lock. */
 static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 {
 	struct netinc_rank *rank = nsk->rank;
-	bool failed = true;
 
+	/* a group that has failed stays so */
+	if (!netinc_is_free(nsk))
+		return -EISCONN;
 	if (rank) {
 		spin_lock_bh(&rank->lock);
-		failed = rank->ep.state == INC_STATE_FAILED;
-		if (failed && rank->ep.lineage)
+		if (rank->ep.lineage)
 			remember_group(&nsk->prev, rank);
 		spin_unlock_bh(&rank->lock);
 	}
-	if (!failed)
-		return -EISCONN;
 	if (!nsk->prev.cfg.lineage)
 		return -ENOTCONN;
 	if (a->sinc_job != nsk->prev.job || a->sinc_group != nsk->prev.group ||
@@ -240,15 +249,13 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 	if (!shrink)
 		memset(&nsk->prev, 0, sizeof(nsk->prev));
 	cfg.prev = nsk->prev.cfg;
-	memcpy(cfg.key, shrink && !(a->sinc_flags & INC_SA_KEY) ? nsk->prev.key : a->sinc_key,
-	       sizeof(cfg.key));
+	memcpy(cfg.key, nsk->key, sizeof(cfg.key));
 	rank = netinc_rank_create(nn, &cfg, &peer, peer.ifindex, sk, wake_socket);
 	memzero_explicit(cfg.key, sizeof(cfg.key));
 	if (IS_ERR(rank))
 		return PTR_ERR(rank);
 	rank->last_handle = nsk->prev.last_handle;
 	nsk->addr = *a;
-	memset(nsk->addr.sinc_key, 0, sizeof(nsk->addr.sinc_key));
 	sock_error(sk);
 	set_rank(nsk, rank);
 	sk->sk_socket->state = SS_CONNECTING;

@@ -10,19 +10,35 @@
 #include <linux/module.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 #include <linux/uaccess.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
 #include "host/rank.h"
 #include "host/socket.h"
 
-/* Numbers of families that have left the kernel; nothing answers to them. */
-static const u8 candidates[] = { 19, 18, 22, 25 };
+/*
+ * AF_INC has no number of its own: Linux gives them to what is in its tree, and takes none beyond
+ * NPROTO. These are of protocols that it does not have: no program opens sockets of theirs. Whoever
+ * wants one asks the netlink family for it, so that it may be another one on each machine.
+ */
+static const struct {
+	u8 number;
+	const char *of;
+} candidates[] = {
+	{ 19, "AF_ECONET" }, { 18, "AF_ASH" }, { 22, "AF_SNA" }, { 25, "AF_WANPIPE" },
+};
 
-int netinc_family;
+/* make INC_FAMILY=N: of who builds the module */
+#ifndef NETINC_FAMILY
+#define NETINC_FAMILY	0
+#endif
+
+int netinc_family = NETINC_FAMILY;
 module_param_named(family, netinc_family, int, 0444);
 MODULE_PARM_DESC(family,
-		 "Number of AF_INC, 1..45; 0 (default): the first free one of 19, 18, 22, 25");
+		 "Number of AF_INC, which Linux has none for, 1..45; 0: the first free one of those of protocols that it does not have: 19 (AF_ECONET), 18 (AF_ASH), 22 (AF_SNA), 25 (AF_WANPIPE). Default: "
+		 __stringify(NETINC_FAMILY));
 
 static struct proto proto = {
 	.name = "INC",
@@ -232,18 +248,6 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->fallback = ep->settings.fallback;
 }
 
-static int ioc_info(struct netinc_rank *rank, struct inc_info __user *u)
-{
-	struct inc_info info = { .state = INC_STATE_CLOSED, .missing = NETINC_NO_RANK };
-
-	if (rank) {
-		spin_lock_bh(&rank->lock);
-		fill_info(rank, &info);
-		spin_unlock_bh(&rank->lock);
-	}
-	return copy_to_user(u, &info, sizeof(info)) ? -EFAULT : 0;
-}
-
 static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __user *u)
 {
 	struct inc_contributed *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -291,8 +295,6 @@ static int rank_ioctl(struct netinc_rank *rank, unsigned int cmd, void __user *a
 		return rank ? ioc_wait(rank, arg) : -ENOTCONN;
 	case INC_IOC_SUBMIT_AND_WAIT:
 		return rank ? ioc_submit_wait(rank, arg) : -ENOTCONN;
-	case INC_IOC_INFO:
-		return ioc_info(rank, arg);
 	case INC_IOC_CONTRIBUTED:
 		return rank ? ioc_contributed(rank, arg) : -ENOTCONN;
 	default:
@@ -324,6 +326,65 @@ static int compat_ioctl(struct socket *sock, unsigned int cmd, unsigned long arg
 	return inc_ioctl(sock, cmd, (unsigned long)compat_ptr(arg));
 }
 #endif
+
+static int set_key(struct netinc_sock *nsk, sockptr_t from, unsigned int len)
+{
+	u8 key[INC_KEY_LEN];
+	int err = 0;
+
+	if (len != sizeof(key))
+		return -EINVAL;
+	if (copy_from_sockptr(key, from, sizeof(key)))
+		return -EFAULT;
+	lock_sock(&nsk->sk);
+	if (netinc_is_free(nsk))
+		memcpy(nsk->key, key, sizeof(key));
+	else
+		err = -EISCONN;
+	release_sock(&nsk->sk);
+	memzero_explicit(key, sizeof(key));
+	return err;
+}
+
+static int inc_setsockopt(struct socket *sock, int level, int name, sockptr_t from,
+			  unsigned int len)
+{
+	if (level != SOL_INC || name != INC_SO_KEY)
+		return -ENOPROTOOPT;
+	return set_key(netinc_sk(sock->sk), from, len);
+}
+
+static void get_info(struct netinc_sock *nsk, struct inc_info *info)
+{
+	struct netinc_rank *rank = netinc_sock_rank(nsk);
+
+	if (!rank)
+		return;
+	spin_lock_bh(&rank->lock);
+	fill_info(rank, info);
+	spin_unlock_bh(&rank->lock);
+	netinc_rank_put(rank);
+}
+
+/* As much as the caller knows of it, and zeros for what only the caller knows. */
+static int inc_getsockopt(struct socket *sock, int level, int name, char __user *to,
+			  int __user *ulen)
+{
+	struct inc_info info = { .state = INC_STATE_CLOSED, .missing = NETINC_NO_RANK };
+	int len, known;
+
+	if (level != SOL_INC || name != INC_SO_INFO)
+		return -ENOPROTOOPT;
+	if (get_user(len, ulen))
+		return -EFAULT;
+	if (len < 0 || len > INC_SO_MAX_LEN)
+		return -EINVAL;
+	get_info(netinc_sk(sock->sk), &info);
+	known = min_t(int, len, sizeof(info));
+	if (copy_to_user(to, &info, known) || clear_user(to + known, len - known))
+		return -EFAULT;
+	return put_user(known, ulen);
+}
 
 /* Ends the group for all ranks; connect() in another thread, too. The socket stays to be read. */
 static int inc_shutdown(struct socket *sock, int how)
@@ -398,6 +459,8 @@ static const struct proto_ops ops = {
 #endif
 	.listen = sock_no_listen,
 	.shutdown = inc_shutdown,
+	.setsockopt = inc_setsockopt,
+	.getsockopt = inc_getsockopt,
 	/* what names memory is a command of who knows the socket, not any bytes */
 	.sendmsg = sock_no_sendmsg,
 	.recvmsg = inc_recvmsg,
@@ -412,6 +475,7 @@ static void inc_destruct(struct sock *sk)
 	netinc_uncharge(netinc_net(sock_net(sk)), nsk->user, INC_LIMIT_SOCKETS, 1);
 	netinc_user_put(nsk->user);
 	mem_cgroup_put(nsk->memcg);
+	memzero_explicit(nsk->key, sizeof(nsk->key));
 }
 
 static int inc_create(struct net *net, struct socket *sock, int protocol, int kern)
@@ -445,6 +509,7 @@ static int inc_create(struct net *net, struct socket *sock, int protocol, int ke
 	nsk->user = user;
 	nsk->memcg = get_mem_cgroup_from_mm(current->mm);
 	memset(&nsk->addr, 0, sizeof(nsk->addr));
+	memset(nsk->key, 0, sizeof(nsk->key));
 	sk->sk_destruct = inc_destruct;
 	memset(&nsk->prev, 0, sizeof(nsk->prev));
 	netinc_registry_init(&nsk->registry);
@@ -479,14 +544,18 @@ static int register_family(void)
 	}
 	if (wanted) {
 		err = register_as(wanted);
-		if (err)
-			pr_err("inc: parameter family=%d: that number is taken\n", wanted);
+		if (err == -EEXIST)
+			pr_err("inc: parameter family=%d: another protocol has that number (EEXIST): expected a free one, or 0\n",
+			       wanted);
 		return err;
 	}
 	for (i = 0; i < ARRAY_SIZE(candidates) && err == -EEXIST; i++)
-		err = register_as(candidates[i]);
+		err = register_as(candidates[i].number);
 	if (err)
-		pr_err("inc: no socket family number is free: 19, 18, 22 and 25 are taken\n");
+		pr_err("inc: no socket family number is free (EEXIST): 19, 18, 22 and 25 are taken: expected parameter family=N\n");
+	else
+		pr_info("inc: AF_INC is %d, the number of %s, which Linux does not have: parameter family=N sets another\n",
+			netinc_family, candidates[i - 1].of);
 	return err;
 }
 

@@ -21,7 +21,6 @@ struct netinc_prev_group {
 	u32 group;
 	u32 rank;
 	u32 size;
-	u8 key[INC_KEY_LEN];
 	/* where the group was last; ifindex: of a link-local address */
 	struct netinc_peer place;
 	u64 last_handle;		/* numbers of operations go on */
@@ -34,7 +33,8 @@ struct netinc_sock {
 	spinlock_t rank_lock;		/* changes of `rank` */
 	struct netinc_user *user;	/* with a reference; charged for it and its operations */
 	struct mem_cgroup *memcg;	/* of who made it, with a reference */
-	struct sockaddr_inc addr;	/* of connect(), key left out; socket's lock */
+	struct sockaddr_inc addr;	/* of connect(); socket's lock */
+	u8 key[INC_KEY_LEN];		/* INC_SO_KEY, zeros: none; socket's lock */
 	struct netinc_prev_group prev;		/* socket's lock */
 	struct netinc_registry registry;	/* has its own lock */
 };
@@ -53,6 +53,8 @@ void netinc_socket_fini(void);
 struct netinc_rank *netinc_sock_rank(struct netinc_sock *nsk);
 
 /* connect.c */
+/* May a key be set? In no group, or in one that has failed. Under the socket's lock. */
+bool netinc_is_free(struct netinc_sock *nsk);
 int netinc_connect(struct socket *sock, struct sockaddr_unsized *uaddr, int len, int flags);
 /* Leave, or abort what is under way, and wait for it a little; the socket has no user any more. */
 void netinc_disconnect(struct sock *sk);

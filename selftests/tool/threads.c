@@ -99,13 +99,24 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		atomic_fetch_add(&submits, 1);
 		complete(&both->wait.completion, both->submit.handle);
 		return 0;
-	case INC_IOC_INFO:
-		memset(arg, 0, sizeof(struct inc_info));
-		((struct inc_info *)arg)->state = INC_STATE_READY;
-		return 0;
 	}
 	errno = EINVAL;
 	return -1;
+}
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	struct inc_info *info = value;
+
+	if (level != SOL_INC)
+		return __real_getsockopt(fd, level, name, value, len);
+	if (name != INC_SO_INFO || *len != sizeof(*info)) {
+		errno = EINVAL;
+		return -1;
+	}
+	memset(info, 0, sizeof(*info));
+	info->state = INC_STATE_READY;
+	return 0;
 }
 
 static struct inc_group *join(uint32_t id)

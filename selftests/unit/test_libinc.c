@@ -3,11 +3,19 @@
  * The parts of libinc that need no kernel: what inc_join() is told, names, the texts of errors.
  * They are compiled into this program, because the library hides them.
  */
+#define _GNU_SOURCE
+#include <netdb.h>
 #include "../../userspace/libinc/text.c"
 #include "../../userspace/libinc/launcher.c"
 #include "../../userspace/libinc/format.c"
 #include "../../userspace/libinc/key.c"
+/* Names have these addresses: opts.c asks only for what is a name. */
+static int fake_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+			    struct addrinfo **found);
+
+#define getaddrinfo fake_getaddrinfo
 #include "../../userspace/libinc/opts.c"
+#undef getaddrinfo
 #include "../../userspace/libinc/shape.c"
 #include "ktap.h"
 
@@ -19,8 +27,11 @@ static void clear_env(void)
 static int parse(struct sockaddr_inc *addr, const char *parent)
 {
 	struct inc_join_opts opts = { .group = 7, .rank = 1, .size = 3, .parent = parent };
+	struct inc_target to;
+	int ret = inc_parse_opts(&to, &opts);
 
-	return inc_parse_opts(addr, &opts);
+	*addr = to.addr;
+	return ret;
 }
 
 static void test_parent(void)
@@ -54,6 +65,69 @@ static void test_parent(void)
 		       ntohs(addr.sinc_parent_port));
 	}
 	expect(addr.sinc_scope_id == if_nametoindex("lo"), "scope %u", addr.sinc_scope_id);
+}
+
+static const char *const *names_addresses;
+
+static int fake_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+			    struct addrinfo **found)
+{
+	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM };
+	struct addrinfo **last = found;
+
+	if (strcmp(name, "switch.example"))
+		return getaddrinfo(name, service, hints, found);
+	for (int i = 0; names_addresses[i]; i++) {
+		if (getaddrinfo(names_addresses[i], NULL, &numeric, last))
+			return EAI_NONAME;
+		last = &(*last)->ai_next;
+	}
+	return 0;
+}
+
+/* All addresses of a name are kept, once, as far as they can be a parent's. */
+static void test_places(void)
+{
+	static const struct {
+		const char *parent, *addresses[12], *want[9];
+		unsigned int scope;
+	} cases[] = {
+		{ "switch.example", { "192.0.2.1", "2001:db8::1", "192.0.2.1", "192.0.2.2" },
+		  { "192.0.2.1", "2001:db8::1", "192.0.2.2" }, 0 },
+		{ "switch.example:77", { "fe80::1", "192.0.2.1", "fe80::1%lo" },
+		  { "192.0.2.1", "fe80::1" }, 0 },
+		{ "switch.example%lo", { "192.0.2.1", "fe80::2", "2001:db8::1" }, { "fe80::2" }, 1 },
+		{ "switch.example", { "fe80::2" }, { "fe80::2" }, 0 },
+		{ "edge:switch.example", { "192.0.2.1", "192.0.2.2" }, { "192.0.2.1" }, 0 },
+		{ "switch.example",
+		  { "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6",
+		    "192.0.2.7", "192.0.2.8", "192.0.2.9" },
+		  { "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6",
+		    "192.0.2.7", "192.0.2.8" }, 0 },
+	};
+	struct inc_join_opts opts = { .group = 7, .rank = 1, .size = 3 };
+	char text[INET6_ADDRSTRLEN];
+	struct inc_target to;
+	unsigned int n;
+
+	clear_env();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		names_addresses = cases[i].addresses;
+		opts.parent = cases[i].parent;
+		expect(!inc_parse_opts(&to, &opts), "%zu: %s", i, inc_errmsg(NULL));
+		for (n = 0; cases[i].want[n]; n++) {
+			inet_ntop(to.places[n].family, to.places[n].addr, text, sizeof(text));
+			expect(n < to.nplaces && !strcmp(text, cases[i].want[n]), "%zu: %u is %s", i,
+			       n, text);
+		}
+		expect(to.nplaces == n, "%zu: %u places, expected %u", i, to.nplaces, n);
+		expect(to.addr.sinc_parent_family == to.places[0].family &&
+		       !memcmp(to.addr.sinc_parent, to.places[0].addr, 16), "%zu: first place", i);
+		expect(to.addr.sinc_scope_id == (cases[i].scope ? if_nametoindex("lo") : 0),
+		       "%zu: scope %u", i, to.addr.sinc_scope_id);
+	}
+	opts.parent = "192.0.2.1";
+	expect(!inc_parse_opts(&to, &opts) && !to.nplaces, "an address is no name");
 }
 
 /* The host of rank 0 instead of a node: as it is told, or as the launcher says. */
@@ -104,30 +178,30 @@ static void test_bad_parent(void)
 static void test_environment(void)
 {
 	struct inc_join_opts opts = { .group = 1 };
-	struct sockaddr_inc addr;
+	struct inc_target to;
 
 	clear_env();
-	expect(inc_parse_opts(&addr, NULL) == -EINVAL, "an empty environment was enough");
+	expect(inc_parse_opts(&to, NULL) == -EINVAL, "an empty environment was enough");
 	expect(!!strstr(inc_errmsg(NULL), "INC_RANK"), "%s", inc_errmsg(NULL));
 	setenv("INC_RANK", "2", 1);
 	setenv("INC_SIZE", "0x4", 1);
-	expect(!inc_parse_opts(&addr, NULL), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_rank == 2 && addr.sinc_size == 4 && !addr.sinc_group && !addr.sinc_flags,
+	expect(!inc_parse_opts(&to, NULL), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 && !to.addr.sinc_group && !to.addr.sinc_flags,
 	       "wrong values");
 	setenv("INC_GROUP", "4294967295", 1);
 	setenv("INC_PARENT", "10.0.0.1", 1);
 	setenv("INC_KEY", "000102030405060708090A0b0c0d0e0f", 1);
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 1 && addr.sinc_rank == 2 && addr.sinc_size == 4 &&
-	       addr.sinc_parent_family == AF_INET, "wrong values");
-	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_group == 1 && to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 &&
+	       to.addr.sinc_parent_family == AF_INET, "wrong values");
+	expect(!to.addr.sinc_flags && to.key[15] == 15 && to.key[10] == 10,
 	       "wrong key");
 	opts = (struct inc_join_opts){ .group = 5, .size = 2,
 				       .key = (const uint8_t *)"0123456789abcdef" };
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 5 && !addr.sinc_rank && addr.sinc_size == 2,
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_group == 5 && !to.addr.sinc_rank && to.addr.sinc_size == 2,
 	       "the environment won");
-	expect(addr.sinc_key[0] == '0' && addr.sinc_parent_family == AF_INET,
+	expect(to.key[0] == '0' && to.addr.sinc_parent_family == AF_INET,
 	       "wrong key or parent");
 }
 
@@ -135,7 +209,7 @@ static void test_environment(void)
 static void test_launched(void)
 {
 	struct inc_join_opts opts = { 0 };
-	struct sockaddr_inc addr;
+	struct inc_target to;
 
 	clear_env();
 	setenv("RANK", "3", 1);
@@ -143,47 +217,47 @@ static void test_launched(void)
 	setenv("MASTER_ADDR", "192.0.2.7", 1);
 	setenv("MASTER_PORT", "29500", 1);
 	setenv("INC_GROUP", "9", 1);
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 9 && addr.sinc_job, "group %u", addr.sinc_group);
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_group == 9 && to.addr.sinc_job, "group %u", to.addr.sinc_group);
 	opts.group = 5;
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 5 && addr.sinc_job && addr.sinc_rank == 3 && addr.sinc_size == 4,
-	       "group %u, rank %u of %u", addr.sinc_group, addr.sinc_rank, addr.sinc_size);
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_group == 5 && to.addr.sinc_job && to.addr.sinc_rank == 3 && to.addr.sinc_size == 4,
+	       "group %u, rank %u of %u", to.addr.sinc_group, to.addr.sinc_rank, to.addr.sinc_size);
 	opts.group = 0;
 	opts.job = 7;
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_group == 9 && addr.sinc_job == 7, "group %u, job %llu", addr.sinc_group,
-	       (unsigned long long)addr.sinc_job);
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(to.addr.sinc_group == 9 && to.addr.sinc_job == 7, "group %u, job %llu", to.addr.sinc_group,
+	       (unsigned long long)to.addr.sinc_job);
 	setenv("INC_JOB", "8", 1);
-	expect(!inc_parse_opts(&addr, &opts) && addr.sinc_job == 7, "INC_JOB won");
+	expect(!inc_parse_opts(&to, &opts) && to.addr.sinc_job == 7, "INC_JOB won");
 	clear_env();
 }
 
 /* The modes of the file @fd, which INC_KEY names, when the user is not root and owns it. */
 static void expect_own_modes(int fd, const struct inc_join_opts *opts)
 {
-	struct sockaddr_inc addr;
+	struct inc_target to;
 
 	fchmod(fd, 0640);
-	expect(inc_parse_opts(&addr, opts) == -EPERM, "a key that others can read was taken");
+	expect(inc_parse_opts(&to, opts) == -EPERM, "a key that others can read was taken");
 	expect(!!strstr(inc_errmsg(NULL), "0640: expected 0600"), "%s", inc_errmsg(NULL));
 	fchmod(fd, 0600);
-	expect(!inc_parse_opts(&addr, opts), "%s", inc_errmsg(NULL));
+	expect(!inc_parse_opts(&to, opts), "%s", inc_errmsg(NULL));
 }
 
 /* The same of root, who may let a group read it. */
 static void expect_modes_of_root(int fd, const struct inc_join_opts *opts)
 {
 	static const mode_t bad[] = { 0660, 0650, 0644, 0641 };
-	struct sockaddr_inc addr;
+	struct inc_target to;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		fchmod(fd, bad[i]);
-		expect(inc_parse_opts(&addr, opts) == -EPERM, "mode %04o was taken", bad[i]);
+		expect(inc_parse_opts(&to, opts) == -EPERM, "mode %04o was taken", bad[i]);
 		expect(!!strstr(inc_errmsg(NULL), "expected 0640 or 0600"), "%s", inc_errmsg(NULL));
 	}
 	fchmod(fd, 0640);
-	expect(!inc_parse_opts(&addr, opts), "%s", inc_errmsg(NULL));
+	expect(!inc_parse_opts(&to, opts), "%s", inc_errmsg(NULL));
 }
 
 static void expect_modes(int fd, const struct inc_join_opts *opts)
@@ -204,24 +278,24 @@ static void test_key_file(void)
 	static const char hex[] = "000102030405060708090A0b0c0d0e0f\n";
 	char name[] = "/tmp/inc-key.XXXXXX", value[sizeof(name) + 1];
 	struct inc_join_opts opts = { .group = 5, .size = 2 };
-	struct sockaddr_inc addr;
+	struct inc_target to;
 	int fd = mkstemp(name);
 
 	expect(fd >= 0 && write(fd, hex, sizeof(hex) - 1) == sizeof(hex) - 1, "%s", name);
 	snprintf(value, sizeof(value), "@%s", name);
 	clear_env();
 	setenv("INC_KEY", value, 1);
-	expect(!inc_parse_opts(&addr, &opts), "%s", inc_errmsg(NULL));
-	expect(addr.sinc_flags == INC_SA_KEY && addr.sinc_key[15] == 15 && addr.sinc_key[10] == 10,
+	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!to.addr.sinc_flags && to.key[15] == 15 && to.key[10] == 10,
 	       "wrong key");
 	expect_modes(fd, &opts);
 	expect(!ftruncate(fd, 31), "%s", name);
 	expect(!fchown(fd, geteuid(), getegid()), "%s", name);
-	expect(inc_parse_opts(&addr, &opts) == -EINVAL, "31 characters were taken");
+	expect(inc_parse_opts(&to, &opts) == -EINVAL, "31 characters were taken");
 	expect(!!strstr(inc_errmsg(NULL), name), "%s", inc_errmsg(NULL));
 	close(fd);
 	unlink(name);
-	expect(inc_parse_opts(&addr, &opts) == -ENOENT, "a file that is not there was taken");
+	expect(inc_parse_opts(&to, &opts) == -ENOENT, "a file that is not there was taken");
 	clear_env();
 }
 
@@ -236,14 +310,14 @@ static void test_bad_environment(void)
 		{ "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
 		{ "INC_KEY", "00000000000000000000000000000000" },
 	};
-	struct sockaddr_inc addr;
+	struct inc_target to;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		clear_env();
 		setenv("INC_RANK", "1", 1);
 		setenv("INC_SIZE", "4", 1);
 		setenv(bad[i].name, bad[i].value, 1);
-		expect(inc_parse_opts(&addr, NULL) == -EINVAL, "%s=%s was taken", bad[i].name,
+		expect(inc_parse_opts(&to, NULL) == -EINVAL, "%s=%s was taken", bad[i].name,
 		       bad[i].value);
 		expect(!!strstr(inc_errmsg(NULL), bad[i].name), "%s=%s: \"%s\"", bad[i].name,
 		       bad[i].value, inc_errmsg(NULL));
@@ -406,7 +480,8 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_meeting), KTAP(test_bad_parent), KTAP(test_environment),
+	KTAP(test_parent), KTAP(test_places), KTAP(test_meeting), KTAP(test_bad_parent),
+	KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
 	KTAP(test_errors), KTAP(test_any_error),

@@ -222,10 +222,15 @@ named_by_name() {
 
 	# nobody has the address that the resolver has put in front, or behind
 	printf '%s\n' "127.0.0.1 localhost" "$INC_NODE4 switch1.example" \
-		"10.7.0.77 switch2.example" "$INC_NODE4 switch2.example" >"$INC_TMP/hosts"
+		"10.7.0.77 switch2.example" "$INC_NODE4 switch2.example" \
+		"10.7.0.3 switch3.example" "10.7.0.1 switch3.example" >"$INC_TMP/hosts"
 	# shellcheck disable=SC2016
 	names=(unshare --mount sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$INC_TMP/hosts")
 	run_ranks 2 "${names[@]}" inc-allreduce --count 1000 --parent switch1.example:5227 || ret=1
+	# a rank asks at the next one, too, where a host is no node, or nobody answers
+	run_ranks 2 "${names[@]}" inc-allreduce --count 1000 --parent switch2.example || ret=1
+	refused "10.7.0.3, then 10.7.0.1: it is no node" \
+		"${names[@]}" inc-allreduce --rank 1 --size 2 --parent switch3.example || ret=1
 	"${names[@]}" inc -n h1 parent set switch1.example || ret=1
 	out=$(inc -n h1 parent show)
 	expect "the parent that was set by its name" "$out" = "parent $INC_NODE4 port 5227" || ret=1

@@ -76,6 +76,37 @@ at_another_port() {
 	return "$ret"
 }
 
+# The module refuses a number of AF_INC, and says why in the kernel's log.
+no_number() {
+	local seen
+
+	seen=$(dmesg | wc -l)
+	insert_module inc "family=$1" 2>/dev/null && { echo "family=$1 was taken"; return 1; }
+	dmesg | tail -n "+$((seen + 1))" | grep -qF "inc: parameter family=$1: $2" ||
+		{ dmesg | tail -n 3; return 1; }
+}
+
+# The number of AF_INC is borrowed: which one, is said, can be chosen, and programs learn it.
+at_another_number() {
+	local ret=0 h seen
+
+	no_number 2 "another protocol has that number (EEXIST): expected a free one, or 0" &&
+		no_number 46 "expected 1..45, or 0" || ret=1
+	seen=$(dmesg | wc -l)
+	insert_module inc || return
+	dmesg | tail -n "+$((seen + 1))" | grep -qF \
+		"inc: AF_INC is 19, the number of AF_ECONET, which Linux does not have" || ret=1
+	module_unloads && insert_module inc family=25 && inc -n sw node add dev br0 || return
+	for h in 1 2 3; do
+		inc -n "h$h" parent set "$INC_NODE4" || return
+	done
+	expect "the number" "$(inc -j caps show | grep -o '"family_number":[0-9]*')" = \
+		'"family_number":25' || ret=1
+	run_ranks 3 inc-allreduce --count 700 --iters 3 || ret=1
+	module_unloads || ret=1
+	return "$ret"
+}
+
 both_forward() {
 	[ "$(bridge -n sw link show | grep -c 'state forwarding')" = 2 ]
 }
@@ -101,6 +132,7 @@ check "ulimit -l 64: 64 KiB to 1 MiB, 6 operations in flight" little_memory 1638
 [ "$FULL" = 0 ] || check "ulimit -l 64: 4 MiB, 2 operations in flight" little_memory 1048576 2 2
 unloading "the module goes while packets come" unload_under_traffic
 unloading "another UDP port is that of all who name none" at_another_port
+unloading "the number of AF_INC is told, can be another one, and is learned" at_another_number
 unloading "it can be loaded again, and works" loads_again
 lab process.py "gone: a host" "gone: the bridge"
 check "another bridge in its place" bridge_again

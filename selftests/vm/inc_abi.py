@@ -29,7 +29,8 @@ MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NOD
 CLOSED, JOINING, WAITING, READY, RESYNC, LEAVING, FAILED = range(7)      # enum inc_member_state
 NO_RANK = 0xffffffff
 
-SOCKADDR = struct.Struct("=HHIIIH2sI16s16sQ")
+SOCKADDR = struct.Struct("=HHIIIH2sI16sQ")
+SOL_INC, SO_KEY, SO_INFO = 5227, 1, 2
 SUBMIT = struct.Struct("=5B3sII11Q")
 DESC = "4BIQB3sI"
 ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
@@ -38,7 +39,7 @@ COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16s3B5s")
-SIZES = {"sockaddr": 64, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
+SIZES = {"sockaddr": 48, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
          "info": 168, "contributed": 144, "register": 32}
 
 
@@ -49,10 +50,9 @@ def ioc(direction, number, size):
 IOC_SUBMIT = ioc(3, 0xc0, SIZES["submit"])
 IOC_WAIT = ioc(3, 0xc1, SIZES["wait"])
 IOC_SUBMIT_AND_WAIT = ioc(3, 0xc2, SIZES["submit_wait"])
-IOC_INFO = ioc(2, 0xc3, SIZES["info"])
-IOC_CONTRIBUTED = ioc(3, 0xc4, SIZES["contributed"])
-IOC_REGISTER = ioc(3, 0xc5, SIZES["register"])
-IOC_UNREGISTER = ioc(1, 0xc6, 4)
+IOC_CONTRIBUTED = ioc(3, 0xc3, SIZES["contributed"])
+IOC_REGISTER = ioc(3, 0xc4, SIZES["register"])
+IOC_UNREGISTER = ioc(1, 0xc5, 4)
 
 
 def tool(*args, check=True):
@@ -237,17 +237,14 @@ class Completion:
         return f"result {self.result} code {self.code} ranks {self.ranks}"
 
 
-def sockaddr(group, rank, size, parent=None, key=None, port=0, flags=None, family_number=None,
-             scope=0, job=0):
+def sockaddr(group, rank, size, parent=None, port=0, flags=0, family_number=None, scope=0, job=0):
     raw = bytes(16)
     parent_family = 0
     if parent:
         parent_family = socket.AF_INET6 if ":" in parent else socket.AF_INET
         raw = socket.inet_pton(parent_family, parent).ljust(16, b"\0")
-    flags = (1 if key else 0) if flags is None else flags
     return SOCKADDR.pack(family() if family_number is None else family_number, flags, group, rank,
-                         size, parent_family, struct.pack("!H", port), scope, raw,
-                         key or bytes(16), job)
+                         size, parent_family, struct.pack("!H", port), scope, raw, job)
 
 
 def submit(coll=ALLREDUCE, dtype=I32, op=SUM, count=0, send=0, recv=0, **other):
@@ -278,9 +275,14 @@ class Rank:
             e = ctypes.get_errno()
             raise OSError(e, os.strerror(e))
 
-    def start(self, group, rank, size, **options):
+    def set_key(self, key):
+        self.sock.setsockopt(SOL_INC, SO_KEY, key)
+
+    def start(self, group, rank, size, key=None, **options):
         """connect() without blocking"""
         self.group, self.rank, self.size = group, rank, size
+        if key:
+            self.set_key(key)
         self.sock.setblocking(False)
         fails(errno.EINPROGRESS, self.connect, sockaddr(group, rank, size, **options))
         self.sock.setblocking(True)
@@ -304,7 +306,7 @@ class Rank:
         return bytes(buf)
 
     def info(self):
-        raw = self.ioctl(IOC_INFO, bytes(SIZES["info"]))
+        raw = self.sock.getsockopt(SOL_INC, SO_INFO, SIZES["info"])
         names = ("group", "rank", "size", "state", "epoch", "window", "block", "joined", "missing",
                  "srtt_us", "submitted", "completed", "blocks_sent", "blocks_resent")
         info = dict(zip(names, INFO.unpack_from(raw)))

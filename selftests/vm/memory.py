@@ -20,7 +20,7 @@ from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
 CROWD = 280             # operations: more than the 256 workers that a workqueue has
 REDUCE = 3
-EDGE = 4                # a flag of sockaddr_inc: there is no node
+EDGE = 2                # a flag of sockaddr_inc: there is no node
 WINDOW, BLOCK = 4096, 1408                      # at MTU 1500
 KEEPERS = 12                                    # ranks
 FILES = 1 << 16                                 # that one process may have open

@@ -17,16 +17,16 @@ import time
 
 import inc_abi as abi
 import inc_wire as w
-from inc_abi import (BARRIER, COMPLETION, IOC_INFO, IOC_SUBMIT, IOC_SUBMIT_AND_WAIT, IOC_WAIT,
+from inc_abi import (BARRIER, COMPLETION, IOC_SUBMIT, IOC_SUBMIT_AND_WAIT, IOC_WAIT,
                      LEAVE, NODE4, SIZES, SUBMIT, WAIT_HEAD, Completion, Job, Rank, equal, fails,
-                     sockaddr, submit, test, wait_until)
+                     sockaddr, submit, test, tool, wait_until)
 from inc_proc import PAGE, Pages, beside, ended, libc, new_group
 
 REDUCE_SCATTER, ALLGATHER, ALLTOALL, SCAN = 4, 6, 9, 10
 BXOR, MINLOC, AVG = 7, 11, 13
-SHRINK = 2                                                      # INC_SA_SHRINK
+SHRINK = 1                                                      # INC_SA_SHRINK
 # INC_SA_EDGE: not without an address
-EDGE = 4
+EDGE = 2
 KEPT = []
 
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
@@ -107,7 +107,7 @@ def t_route(lab):
 def t_addresses(lab):
     del lab
     rank, good = Rank("h1"), sockaddr(1, 0, 1)
-    fails(errno.EINVAL, rank.connect, good[:63])
+    fails(errno.EINVAL, rank.connect, good[:47])
     fails(errno.EINVAL, rank.connect, good[:16])
     fails(errno.E2BIG, rank.connect, good + b"\1")
     fails(errno.E2BIG, rank.connect, good + bytes(128 - len(good) - 1) + b"\1")
@@ -115,9 +115,8 @@ def t_addresses(lab):
     fails(errno.EAFNOSUPPORT, rank.connect,
           sockaddr(1, 0, 1, family_number=socket.AF_INET) + b"\1")
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
-                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x10),
+                sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x8),
                 sockaddr(1, 0, 1, flags=0x8000),
-                sockaddr(1, 0, 1, key=b"k" * 16, flags=0),
                 sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1),
                 sockaddr(1, 0, 1, parent="224.0.0.1"),
                 sockaddr(1, 0, 1, parent="255.255.255.255"), sockaddr(1, 0, 1, parent="0.0.0.0"),
@@ -212,7 +211,7 @@ def t_shrink(lab):
               "rank, size, operations after")
     name, size = ctypes.create_string_buffer(64), ctypes.c_int(64)
     equal(libc.getsockname(two.fd, name, ctypes.byref(size)), 0, "getsockname")
-    equal(abi.SOCKADDR.unpack(name.raw)[2:5], (job.group, 1, 2), "group, rank, size of the name")
+    equal(abi.SOCKADDR.unpack_from(name.raw)[2:5], (job.group, 1, 2), "group, rank, size of the name")
     fails(errno.ENOENT, two.wait, last)
     job.run(1000)
     if two.allreduce(range(10)) <= last:
@@ -346,19 +345,89 @@ def t_memory(lab):
 @test("ioctl: unknown ones, other sizes, pointers to nowhere")
 def t_ioctl(lab):
     rank = lab.rank()
-    for request in (0, 0x1234, IOC_INFO + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80),
-                    abi.ioc(3, 0xbf, SIZES["submit"]), abi.ioc(2, 0xc3, 136),
+    for request in (0, 0x1234, abi.IOC_UNREGISTER + 1, abi.ioc(3, 0xc0, 64), abi.ioc(3, 0xc0, 80),
+                    abi.ioc(3, 0xbf, SIZES["submit"]), abi.ioc(2, 0xc3, 168),
                     abi.ioc(1, 0xc0, SIZES["submit"])):
         fails(errno.ENOTTY, raw_ioctl, rank.fd, request,
               ctypes.addressof(ctypes.create_string_buffer(200)))
-    for request in (IOC_SUBMIT, IOC_WAIT, IOC_SUBMIT_AND_WAIT, IOC_INFO):
+    for request in (IOC_SUBMIT, IOC_WAIT, IOC_SUBMIT_AND_WAIT):
         fails(errno.EFAULT, raw_ioctl, rank.fd, request, 8)
     mem = Pages(1)
     mem.protect(mmap.PROT_READ)
-    for request in (IOC_SUBMIT, IOC_INFO):
-        fails(errno.EFAULT, raw_ioctl, rank.fd, request, mem.at)
+    fails(errno.EFAULT, raw_ioctl, rank.fd, IOC_SUBMIT, mem.at)
     mem.free()
     lab.job.run(100)
+
+
+def raw_getsockopt(fd, at, size, name=abi.SO_INFO, level=abi.SOL_INC):
+    """Returns what the kernel says is the length."""
+    length = ctypes.c_int(size)
+    if libc.getsockopt(fd, level, name, ctypes.c_void_p(at), ctypes.byref(length)):
+        e = ctypes.get_errno()
+        raise OSError(e, os.strerror(e))
+    return length.value
+
+
+@test("getsockopt: information as long as both sides know it, zeros behind it")
+def t_getsockopt(lab):
+    rank, whole = lab.rank(), SIZES["info"]
+    want = rank.sock.getsockopt(abi.SOL_INC, abi.SO_INFO, whole)
+    equal(len(want), whole, "length")
+    for size in (0, 1, 40, whole - 1, whole, whole + 1, 300, 4096):
+        buf = ctypes.create_string_buffer(b"\xaa" * 4200, 4200)
+        known = min(size, whole)
+        equal(raw_getsockopt(rank.fd, ctypes.addressof(buf), size), known, f"length of {size}")
+        equal(buf.raw[:known], want[:known], f"the first of {size} bytes")
+        equal(buf.raw[known:size], bytes(size - known), f"what is behind them of {size}")
+        equal(buf.raw[size:], b"\xaa" * (4200 - size), f"what is not ours of {size}")
+    at = ctypes.addressof(buf)
+    for size in (-1, 4097, 1 << 30):
+        fails(errno.EINVAL, raw_getsockopt, rank.fd, at, size)
+    for level, name in ((abi.SOL_INC, 0), (abi.SOL_INC, abi.SO_KEY), (abi.SOL_INC, 3), (6, 2)):
+        fails(errno.ENOPROTOOPT, raw_getsockopt, rank.fd, at, whole, name, level)
+    fails(errno.EFAULT, raw_getsockopt, rank.fd, 8, whole)
+    mem = Pages(2)
+    mem.protect(mmap.PROT_READ, 1)
+    fails(errno.EFAULT, raw_getsockopt, rank.fd, mem.at + PAGE - whole + 1, whole)
+    fails(errno.EFAULT, raw_getsockopt, rank.fd, mem.at + PAGE - whole, whole + 1)
+    equal(raw_getsockopt(rank.fd, mem.at + PAGE - whole, whole), whole, "to the end of a page")
+    equal(libc.getsockopt(rank.fd, abi.SOL_INC, abi.SO_INFO, ctypes.c_void_p(at), None), -1,
+          "without a length")
+    equal(ctypes.get_errno(), errno.EFAULT, "its errno")
+    mem.free()
+
+
+@test("setsockopt: the key has its length, can be set before a group and after it, and is not told")
+def t_setsockopt(lab):
+    rank, key = Rank("h1"), b"k" * 16
+    for bad in (b"", key[1:], key + b"k", bytes(4096)):
+        fails(errno.EINVAL, rank.set_key, bad)
+    for level, name in ((abi.SOL_INC, 0), (abi.SOL_INC, abi.SO_INFO), (abi.SOL_INC, 3), (6, 1)):
+        fails(errno.ENOPROTOOPT, rank.sock.setsockopt, level, name, key)
+    equal(libc.setsockopt(rank.fd, abi.SOL_INC, abi.SO_KEY, ctypes.c_void_p(8), 16), -1, "nowhere")
+    equal(ctypes.get_errno(), errno.EFAULT, "its errno")
+    tool("inc", "-n", "sw", "node", "set", "dev", "br0", "key", key.hex())
+    try:
+        address = sockaddr(new_group(), 0, 2)
+        fails(errno.EACCES, rank.connect, address)
+        rank.set_key(bytes(16))                         # none
+        fails(errno.EACCES, rank.connect, address)
+        rank.set_key(key)
+        second = Rank("h2")
+        second.set_key(key)
+        rank.start(new_group(), 0, 2)
+        fails(errno.EISCONN, rank.set_key, key)         # it is on its way
+        second.start(rank.group, 1, 2)
+        rank.joined()
+        second.joined()
+        fails(errno.EISCONN, rank.set_key, key)
+        second.sock.shutdown(socket.SHUT_RDWR)
+        wait_until(lambda: rank.info()["state"] == abi.FAILED, "the group has failed")
+        rank.set_key(key[::-1])                         # of what comes next
+    finally:
+        tool("inc", "-n", "sw", "node", "set", "dev", "br0", "key", "none")
+    rank.close()
+    second.close()
 
 
 @test("recv: completions through the socket call; what is written is no operation")

@@ -19,7 +19,7 @@ from inc_proc import beside, new_group
 
 NODE6 = "fd00:7::fe"
 KEY = bytes(range(16))
-SHRINK = 2                                                      # INC_SA_SHRINK
+SHRINK = 1                                                      # INC_SA_SHRINK
 
 
 def tenant(*words):
@@ -40,10 +40,12 @@ def refused(words, text):
     equal(shown(), before, "tenants after that")
 
 
-def cannot_join(err, ns, group=None, rank=0, size=2, **options):
+def cannot_join(err, ns, group=None, rank=0, size=2, key=None, **options):
     """Nobody waits for a rank that is refused."""
     one = Rank(ns)
     try:
+        if key:
+            one.set_key(key)
         fails(err, one.connect,
               sockaddr(new_group() if group is None else group, rank, size, **options))
     finally:

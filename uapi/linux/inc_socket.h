@@ -2,12 +2,13 @@
 /*
  * AF_INC sockets: a socket is one rank of one group.
  *
- *	fd = socket(af, SOCK_SEQPACKET, 0)	af: INC_A_FAMILY_NUMBER of netlink family "inc"
+ *	fd = socket(af, SOCK_SEQPACKET, 0)	af: INC_A_CAPS_FAMILY_NUMBER of netlink family "inc"
+ *	setsockopt(fd, SOL_INC, INC_SO_KEY, __u8[INC_KEY_LEN])	the key, where the node wants one
  *	connect(fd, struct sockaddr_inc)	joins; returns when all have, or EINPROGRESS + poll
  *	ioctl(fd, INC_IOC_SUBMIT, struct inc_submit)		starts an operation
  *	ioctl(fd, INC_IOC_WAIT, struct inc_wait)		waits for one
  *	ioctl(fd, INC_IOC_SUBMIT_AND_WAIT, struct inc_submit_wait)
- *	ioctl(fd, INC_IOC_INFO, struct inc_info)		what this rank is and how it fares
+ *	getsockopt(fd, SOL_INC, INC_SO_INFO, struct inc_info)	what this rank is and how it fares
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
  *	ioctl(fd, INC_IOC_REGISTER, struct inc_register)	memory that stays pinned
  *	ioctl(fd, INC_IOC_UNREGISTER, __u32)			until this, or close()
@@ -15,6 +16,10 @@
  *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
+ *
+ * There is no constant AF_INC: Linux has no number for it. The module borrows one of a protocol that
+ * Linux does not have, 19 (AF_ECONET) unless another module has it; its parameter family, or
+ * INC_FAMILY=N when it is built, says another. Programs ask for it: INC_CMD_CAPS_GET.
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL. What is
  * behind struct sockaddr_inc in a longer address must be 0, else E2BIG.
@@ -26,27 +31,46 @@
 #include <linux/ioctl.h>
 #include <linux/socket.h>
 
-#define INC_SA_KEY	0x0001	/* sinc_key is set: prove to the node that we have its key */
+/*
+ * Level of setsockopt() and getsockopt(): no number of Linux, whose own are below 512, but that of
+ * INC's UDP port.
+ */
+#define SOL_INC		5227
+
+/*
+ * __u8[INC_KEY_LEN], set only: the next connect() proves to the node that we have its key. It is the
+ * socket's until it is closed; zeros: none (default). EINVAL: another length. EISCONN: the socket is
+ * in a group that has not failed, or joins one.
+ */
+#define INC_SO_KEY	1
+/*
+ * struct inc_info, read only. It grows at its end: a program gets as many bytes as both it and the
+ * kernel know, how many that are in optlen, and zeros behind them. EINVAL: more than
+ * INC_SO_MAX_LEN bytes asked for.
+ */
+#define INC_SO_INFO	2
+#define INC_SO_MAX_LEN	4096
+
 /*
  * The socket's group has failed: go on with the ranks that are left, numbered anew in their old
- * order. Group, rank and size are the old ones; no parent: where the group was last; no key: the
- * old one. INC_IOC_INFO and getsockname() tell the new rank and size. Completions that have not
+ * order. Group, rank and size are the old ones; no parent: where the group was last. The key is
+ * the socket's. INC_SO_INFO and getsockname() tell the new rank and size. Completions that have not
  * been collected are gone. ESTALE: the others went on without this rank. EISCONN: the group has not
  * failed. ENOTCONN: the socket was no member of one. After another failure try again.
  */
-#define INC_SA_SHRINK	0x0002
+#define INC_SA_SHRINK	0x0001
 /*
  * There is no node: the group meets at the host of its rank 0, which reduces for all. All ranks say
  * so, and the parent is an address of that host, also for rank 0 itself. Ranks may come before
  * rank 0. The fallback is INC_FALLBACK_EDGE.
  */
-#define INC_SA_EDGE	0x0004
+#define INC_SA_EDGE	0x0002
 /*
  * Sums and products of floats are made in one order wherever the ranks are (INC_ORDER_CANONICAL),
  * also where nodes have to send more for that. One rank is enough to ask for it. EDOM: a node would
  * need more than INC_MAX_PARTS parts of a block.
  */
-#define INC_SA_CANONICAL	0x0008
+#define INC_SA_CANONICAL	0x0004
 
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;
@@ -59,7 +83,6 @@ struct sockaddr_inc {
 	__be16	sinc_parent_port;
 	__u32	sinc_scope_id;		/* interface of a link-local parent address, else 0 */
 	__u8	sinc_parent[16];	/* address, network order; IPv4 in the first 4 bytes */
-	__u8	sinc_key[INC_KEY_LEN];
 	__u64	sinc_job;		/* any number; groups of different jobs never meet */
 };
 
@@ -198,6 +221,7 @@ struct inc_contributed {
 	__u32	ranks[INC_MAX_RANKS / 32];	/* out: bit rank % 32 of rank / 32: is in it */
 };
 
+/* Of INC_SO_INFO: new fields are added at the end, in multiples of 8 bytes. */
 struct inc_info {
 	__u32	group;
 	__u32	rank;
@@ -228,9 +252,8 @@ struct inc_info {
 #define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)
 #define INC_IOC_WAIT		_IOWR('i', 0xc1, struct inc_wait)
 #define INC_IOC_SUBMIT_AND_WAIT	_IOWR('i', 0xc2, struct inc_submit_wait)
-#define INC_IOC_INFO		_IOR('i', 0xc3, struct inc_info)
-#define INC_IOC_CONTRIBUTED	_IOWR('i', 0xc4, struct inc_contributed)
-#define INC_IOC_REGISTER	_IOWR('i', 0xc5, struct inc_register)
-#define INC_IOC_UNREGISTER	_IOW('i', 0xc6, __u32)
+#define INC_IOC_CONTRIBUTED	_IOWR('i', 0xc3, struct inc_contributed)
+#define INC_IOC_REGISTER	_IOWR('i', 0xc4, struct inc_register)
+#define INC_IOC_UNREGISTER	_IOW('i', 0xc5, __u32)
 
 #endif

@@ -16,6 +16,23 @@
 #define OP_LEN 160		/* of inc_format_op() */
 #define INC_VERSION "0.1.0"
 
+#define INC_MAX_PLACES 8	/* addresses of a parent's name that are tried */
+
+/* An address of a parent. */
+struct inc_place {
+	uint16_t family;
+	uint32_t scope;			/* interface of a link-local one, else 0 */
+	uint8_t addr[16];
+};
+
+/* Whom to join, as its caller and the environment say it. */
+struct inc_target {
+	struct sockaddr_inc addr;	/* all but the family; at the first of @places if there are any */
+	uint8_t key[INC_KEY_LEN];	/* zeros: none */
+	struct inc_place places[INC_MAX_PLACES];	/* those of a name */
+	unsigned int nplaces;
+};
+
 struct inc_group {
 	int fd;
 	bool joined;		/* inc_join_poll() sets it: callers see to it that it comes first */
@@ -26,6 +43,9 @@ struct inc_group {
 	bool closes;			/* children do not get the socket: in a list of join.c */
 	struct inc_group *next;
 	struct sockaddr_inc addr;	/* as given to connect(); rank and size are those of now */
+	uint8_t key[INC_KEY_LEN];	/* as given to setsockopt(), for inc_split(); zeros: none */
+	struct inc_place places[INC_MAX_PLACES];	/* of a parent that was given by its name */
+	unsigned int nplaces, place;	/* place: which of them is tried, or was joined */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];
 	pthread_mutex_t memory;		/* of what follows */
@@ -118,10 +138,12 @@ int inc_null(struct inc_group *group, const char *what);
 int64_t inc_now_ms(void);
 int inc_left_ms(int64_t deadline);
 /*
- * Starts to join what @addr says, all but the family. @launched: without a node the ranks may meet
- * where the launcher says. On failure the text is the thread's.
+ * Starts to join what @to says. @launched: without a node the ranks may meet where the launcher says.
+ * On failure the text is the thread's.
  */
-int inc_join_addr(struct inc_group **out, const struct sockaddr_inc *addr, bool launched);
+int inc_join_target(struct inc_group **out, const struct inc_target *to, bool launched);
+/* What the kernel knows of the rank, zeros where it is an older one; 0 or -errno, without a text. */
+int inc_ask_info(const struct inc_group *group, struct inc_info *info);
 
 /* ops.c */
 /* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */
@@ -135,7 +157,8 @@ void inc_family_forget(void);
 /* opts.c */
 /* The value of INC_JOB. */
 uint64_t inc_parse_job(const char *text);
-int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts);
+int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts);
+void inc_set_place(struct sockaddr_inc *addr, const struct inc_place *place);
 bool inc_meet_at_master(struct sockaddr_inc *addr);
 
 #endif

@@ -18,6 +18,8 @@
 
 #include "internal.h"
 
+#define PLACE_SECONDS	1	/* for each of a parent's addresses but the last */
+
 /* How often this process has forked: since then another one may hold its sockets. */
 static atomic_uint forks;
 
@@ -101,15 +103,23 @@ int inc_left_ms(int64_t deadline)
 	return left > 0 ? (int)left : 0;
 }
 
+int inc_ask_info(const struct inc_group *group, struct inc_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	memset(info, 0, sizeof(*info));
+	return getsockopt(group->fd, SOL_INC, INC_SO_INFO, info, &len) < 0 ? -errno : 0;
+}
+
 int inc_info(struct inc_group *group, struct inc_info *info)
 {
+	int ret;
+
 	if (!group || !info)
 		return inc_null(group, group ? "info" : "group");
-	memset(info, 0, sizeof(*info));
-	if (ioctl(group->fd, INC_IOC_INFO, info) < 0)
-		return inc_fail(group, -errno, "group %u rank %u: %s", group->addr.sinc_group,
-				group->addr.sinc_rank, inc_strerror(errno));
-	return 0;
+	ret = inc_ask_info(group, info);
+	return ret ? inc_fail(group, ret, "group %u rank %u: %s", group->addr.sinc_group,
+			      group->addr.sinc_rank, inc_strerror(ret)) : 0;
 }
 
 int inc_fd(const struct inc_group *group)
@@ -150,17 +160,26 @@ static int open_socket(void)
 	return inc_fail(NULL, -errno, "socket(AF_INC = %d): %s", family, inc_strerror(errno));
 }
 
+/* Of several all that have been tried. */
 static void parent_text(const struct inc_group *group, const struct inc_info *info, char *buf,
 			size_t len)
 {
 	const struct sockaddr_inc *addr = &group->addr;
+	char one[INET6_ADDRSTRLEN];
 
-	if (addr->sinc_parent_family)
+	if (group->place) {
+		buf[0] = 0;
+		for (unsigned int i = 0; i <= group->place; i++)
+			inc_append(buf, len, "%s%s", i ? ", then " : "",
+				   inet_ntop(group->places[i].family, group->places[i].addr, one,
+					     sizeof(one)));
+	} else if (addr->sinc_parent_family) {
 		inc_format_parent(buf, len, addr->sinc_parent_family, addr->sinc_parent,
 				  ntohs(addr->sinc_parent_port));
-	else
+	} else {
 		inc_format_parent(buf, len, info->parent_family, info->parent,
 				  ntohs(info->parent_port));
+	}
 }
 
 /* What a refusal means; NULL for errors that say it themselves. */
@@ -206,10 +225,10 @@ static int join_failed(struct inc_group *group, int err)
 {
 	const struct sockaddr_inc *addr = &group->addr;
 	bool meets = addr->sinc_flags & INC_SA_EDGE && !group->shrinks;
-	struct inc_info info = { .state = INC_STATE_CLOSED };
-	char parent[80], text[256];
+	char parent[400], text[ERRMSG_LEN];
+	struct inc_info info;
 
-	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0)
+	if (inc_ask_info(group, &info))
 		info.state = INC_STATE_CLOSED;
 	parent_text(group, &info, parent, sizeof(parent));
 	if (err == -ETIMEDOUT && info.state == INC_STATE_WAITING && info.missing != ~0U)
@@ -233,7 +252,7 @@ static int join_failed(struct inc_group *group, int err)
 			addr->sinc_size, text);
 }
 
-static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
+static struct inc_group *group_alloc(const struct inc_target *to, int fd)
 {
 	struct inc_group *group = calloc(1, sizeof(*group));
 
@@ -242,7 +261,10 @@ static struct inc_group *group_alloc(const struct sockaddr_inc *addr, int fd)
 	group->fd = fd;
 	group->pid = getpid();
 	group->forks = atomic_load(&forks);
-	group->addr = *addr;
+	group->addr = to->addr;
+	memcpy(group->key, to->key, sizeof(group->key));
+	memcpy(group->places, to->places, sizeof(group->places));
+	group->nplaces = to->nplaces;
 	pthread_mutex_init(&group->lock, NULL);
 	pthread_mutex_init(&group->memory, NULL);
 	return group;
@@ -253,6 +275,7 @@ static void group_free(struct inc_group *group)
 	close_group(group);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->memory);
+	explicit_bzero(group->key, sizeof(group->key));
 	free(group->regions);
 	free(group);
 }
@@ -266,17 +289,57 @@ static int give_up(struct inc_group **out, int err)
 	return err;
 }
 
+/* A node that is there answers by then; the last place is given as long as the caller has. */
+static int set_patience(struct inc_group *group)
+{
+	struct timeval tv = { 0 };
+
+	if (group->nplaces < 2)
+		return 0;
+	if (group->place + 1 < group->nplaces)
+		tv.tv_sec = PLACE_SECONDS;
+	return setsockopt(group->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+}
+
 /* 0: it is under way, or done. */
 static int start_connect(struct inc_group *group)
 {
 	int ret;
 
+	if (set_patience(group))
+		return -errno;
 	do
 		ret = connect(group->fd, (struct sockaddr *)&group->addr, sizeof(group->addr));
 	while (ret < 0 && errno == EINTR);
 	if (!ret || errno == EINPROGRESS || errno == EALREADY || errno == EISCONN)
 		return 0;
 	return -errno;
+}
+
+/* Is it about the place, so that there may be a node at another address of the same name? */
+static bool is_about_place(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ENETDOWN:
+	case -EADDRNOTAVAIL:
+	case -EAFNOSUPPORT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What connect() has said of one place: is there another to try? 0: it is under way there. */
+static int try_others(struct inc_group *group, int err)
+{
+	while (is_about_place(err) && group->place + 1 < group->nplaces) {
+		inc_set_place(&group->addr, &group->places[++group->place]);
+		err = start_connect(group);
+	}
+	return err;
 }
 
 /* ENETUNREACH may also mean that there is a parent, and no way to it. */
@@ -287,9 +350,31 @@ static bool is_parentless(const struct sockaddr_inc *addr)
 	return !addr->sinc_parent_family && inc_parent_get(&parent) == -ENETUNREACH;
 }
 
-int inc_join_addr(struct inc_group **out, const struct sockaddr_inc *to, bool launched)
+static int set_key(struct inc_group *group)
 {
-	struct sockaddr_inc addr = *to;
+	int ret = 0;
+
+	if (!inc_key_zero(group->key))
+		ret = setsockopt(group->fd, SOL_INC, INC_SO_KEY, group->key, sizeof(group->key));
+	return ret ? inc_fail(group, -errno, "key: %s", inc_strerror(errno)) : 0;
+}
+
+/* 0: it is under way, or done. */
+static int start_group(struct inc_group *group, bool launched)
+{
+	int ret = set_key(group);
+
+	if (ret)
+		return ret;
+	ret = try_others(group, start_connect(group));
+	if (ret == -ENETUNREACH && launched && is_parentless(&group->addr) &&
+	    inc_meet_at_master(&group->addr))
+		ret = start_connect(group);
+	return ret ? join_failed(group, ret) : 0;
+}
+
+int inc_join_target(struct inc_group **out, const struct inc_target *to, bool launched)
+{
 	int fd, ret;
 
 	*out = NULL;
@@ -301,30 +386,30 @@ int inc_join_addr(struct inc_group **out, const struct sockaddr_inc *to, bool la
 		close(fd);
 		return ret;
 	}
-	addr.sinc_family = ret;
-	*out = group_alloc(&addr, fd);
+	*out = group_alloc(to, fd);
 	if (!*out) {
 		close(fd);
 		return inc_fail(NULL, -ENOMEM, "out of memory");
 	}
-	ret = start_connect(*out);
-	if (ret == -ENETUNREACH && launched && is_parentless(&addr) &&
-	    inc_meet_at_master(&(*out)->addr))
-		ret = start_connect(*out);
-	return ret ? give_up(out, join_failed(*out, ret)) : 0;
+	(*out)->addr.sinc_family = (sa_family_t)ret;
+	ret = start_group(*out, launched);
+	return ret ? give_up(out, ret) : 0;
 }
 
 int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 {
-	struct sockaddr_inc addr;
+	struct inc_target to;
 	int ret;
 
 	if (!out)
 		return inc_null(NULL, "place for the group");
 	*out = NULL;
-	ret = inc_parse_opts(&addr, opts);
+	ret = inc_parse_opts(&to, opts);
 	/* the launcher knows where its own ranks meet, not those of some other group */
-	return ret ? ret : inc_join_addr(out, &addr, !opts || !opts->size);
+	if (!ret)
+		ret = inc_join_target(out, &to, !opts || !opts->size);
+	explicit_bzero(to.key, sizeof(to.key));
+	return ret;
 }
 
 static int set_blocking(struct inc_group *group, bool blocking)
@@ -337,6 +422,10 @@ static int set_blocking(struct inc_group *group, bool blocking)
 	return 0;
 }
 
+/*
+ * How the join has ended, which poll() has seen. -EINPROGRESS: not at this place, and one at another
+ * has begun.
+ */
 static int join_done(struct inc_group *group)
 {
 	socklen_t len = sizeof(int);
@@ -344,6 +433,12 @@ static int join_done(struct inc_group *group)
 
 	if (getsockopt(group->fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		err = errno;
+	if (err && group->nplaces > 1 && !group->shrinks) {
+		start_connect(group);	/* says the same once more, and leaves the socket free */
+		err = -try_others(group, -err);
+		if (!err)
+			return -EINPROGRESS;
+	}
 	if (err)
 		return join_failed(group, -err);
 	ret = set_blocking(group, true);
@@ -363,14 +458,17 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 		return inc_fail(group, -EBADF, "the socket is the parent's, which has joined");
 	if (group->joined)
 		return 0;
-	do
-		ret = poll(&pfd, 1, inc_left_ms(deadline));
-	while (ret < 0 && errno == EINTR);
-	if (ret < 0)
-		return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
-	if (ret)
-		return join_done(group);
-	return timeout_ms ? join_failed(group, -ETIMEDOUT) : -EAGAIN;
+	do {
+		do
+			ret = poll(&pfd, 1, inc_left_ms(deadline));
+		while (ret < 0 && errno == EINTR);
+		if (ret < 0)
+			return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
+		if (!ret)
+			return timeout_ms ? join_failed(group, -ETIMEDOUT) : -EAGAIN;
+		ret = join_done(group);
+	} while (ret == -EINPROGRESS);
+	return ret;
 }
 
 int inc_join(struct inc_group **out, const struct inc_join_opts *opts)

@@ -37,7 +37,7 @@ static int submit_failed(struct inc_group *group, const struct inc_submit *op, i
 				group->addr.sinc_rank, what, why);
 	}
 	/* A group that works has no error to tell: the last one was of another operation. */
-	if (ioctl(group->fd, INC_IOC_INFO, &info) < 0 || info.state == INC_STATE_READY)
+	if (inc_ask_info(group, &info) || info.state == INC_STATE_READY)
 		info.error.code = INC_ERR_NONE;
 	return operation_failed(group, &info.error, what, err);
 }
@@ -181,7 +181,7 @@ static int timed_out(struct inc_request *req, int timeout_ms)
 	struct inc_info info = { .missing = ~0U };
 	char who[64] = "";
 
-	if (!ioctl(req->group->fd, INC_IOC_INFO, &info) && info.missing != ~0U)
+	if (!inc_ask_info(req->group, &info) && info.missing != ~0U)
 		snprintf(who, sizeof(who), ", waiting for rank %u", info.missing);
 	return inc_fail(req->group, -ETIMEDOUT, "operation %llu has not ended within %d ms%s",
 			(unsigned long long)req->handle, timeout_ms, who);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What inc_join() is told, by its caller or by the environment, as a struct sockaddr_inc. */
+/* What inc_join() is told, by its caller or by the environment, as a struct inc_target. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -89,33 +89,73 @@ static int parse_scope(char *host, struct sockaddr_inc *addr)
 	return 0;
 }
 
-static void set_parent(struct sockaddr_inc *addr, const struct addrinfo *found)
+void inc_set_place(struct sockaddr_inc *addr, const struct inc_place *place)
 {
-	addr->sinc_parent_family = found->ai_family;
-	if (found->ai_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)found->ai_addr;
-
-		memcpy(addr->sinc_parent, &in->sin_addr, sizeof(in->sin_addr));
-	} else {
-		const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
-
-		memcpy(addr->sinc_parent, &in6->sin6_addr, sizeof(in6->sin6_addr));
-		/* a link-local one without, to which the caller has given its interface */
-		if (in6->sin6_scope_id)
-			addr->sinc_scope_id = in6->sin6_scope_id;
-	}
+	addr->sinc_parent_family = place->family;
+	addr->sinc_scope_id = place->scope;
+	memcpy(addr->sinc_parent, place->addr, sizeof(addr->sinc_parent));
 }
 
-/* The address that the host would use first (RFC 6724). 0 or an EAI_*, see getaddrinfo(3). */
-static int look_up(const char *name, struct sockaddr_inc *addr)
+/* @scope: the interface that the caller has given, or 0. False: no address of ours. */
+static bool read_place(struct inc_place *place, const struct addrinfo *found, uint32_t scope)
+{
+	const struct sockaddr_in6 *in6 = (const void *)found->ai_addr;
+	const struct sockaddr_in *in = (const void *)found->ai_addr;
+
+	*place = (struct inc_place){ .family = (uint16_t)found->ai_family };
+	if (found->ai_family == AF_INET) {
+		memcpy(place->addr, &in->sin_addr, sizeof(in->sin_addr));
+	} else if (found->ai_family == AF_INET6) {
+		memcpy(place->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		if (IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+			place->scope = in6->sin6_scope_id ? in6->sin6_scope_id : scope;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Which of a name's addresses can be a parent: with @scope those that take one. */
+static bool is_usable(const struct inc_place *place, uint32_t scope)
+{
+	bool local = place->family == AF_INET6 &&
+		     IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)place->addr);
+
+	return scope ? local : !local || place->scope;
+}
+
+static bool is_listed(const struct inc_target *to, const struct inc_place *place)
+{
+	for (unsigned int i = 0; i < to->nplaces; i++)
+		if (!memcmp(&to->places[i], place, sizeof(*place)))
+			return true;
+	return false;
+}
+
+/*
+ * The addresses of a name in the order in which the host would use them (RFC 6724), the first ones;
+ * if none is usable the first, which connect() refuses. 0 or an EAI_*, see getaddrinfo(3).
+ */
+static int look_up(const char *name, struct inc_target *to)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found;
 	int err = getaddrinfo(name, NULL, &hints, &found);
+	uint32_t scope = to->addr.sinc_scope_id;
+	struct inc_place place;
 
 	if (err)
 		return err;
-	set_parent(addr, found);
+	to->nplaces = 0;
+	for (const struct addrinfo *a = found; a && to->nplaces < INC_MAX_PLACES; a = a->ai_next)
+		if (read_place(&place, a, scope) && is_usable(&place, scope) &&
+		    !is_listed(to, &place))
+			to->places[to->nplaces++] = place;
+	if (!to->nplaces && read_place(&place, found, scope))
+		to->places[to->nplaces++] = place;
 	freeaddrinfo(found);
+	if (!to->nplaces)
+		return EAI_FAMILY;
+	inc_set_place(&to->addr, &to->places[0]);
 	return 0;
 }
 
@@ -133,8 +173,9 @@ static bool is_name(const char *host)
 	       last[strspn(last, "0123456789")];
 }
 
-static int parse_parent(const char *parent, struct sockaddr_inc *addr)
+static int parse_parent(const char *parent, struct inc_target *to)
 {
+	struct sockaddr_inc *addr = &to->addr;
 	char text[PARENT_LEN], *host, *port;
 	int ret, err;
 
@@ -164,32 +205,34 @@ static int parse_parent(const char *parent, struct sockaddr_inc *addr)
 		return inc_fail(NULL, -EINVAL,
 				"parent \"%s\": expected ADDR, ADDR:PORT, [ADDR6]:PORT, HOST or HOST:PORT",
 				parent);
-	err = look_up(host, addr);
+	err = look_up(host, to);
 	if (err)
 		return inc_fail(NULL, err == EAI_AGAIN ? -EAGAIN : -EINVAL,
 				"parent \"%s\": no address of %s is found: %s", parent, host,
 				gai_strerror(err));
+	/* all ranks have to choose the same one, of which only rank 0 can tell whether it is */
+	if (addr->sinc_flags & INC_SA_EDGE)
+		to->nplaces = 1;
 	return 0;
 }
 
 /* Hex digits, or @ and the name of a file that has them. */
-static int parse_key(const char *text, struct sockaddr_inc *addr)
+static int parse_key(const char *text, uint8_t *key)
 {
 	char why[128];
 	int ret;
 
 	if (text[0] == '@') {
-		ret = inc_key_read(addr->sinc_key, text + 1, why, sizeof(why));
+		ret = inc_key_read(key, text + 1, why, sizeof(why));
 		if (ret)
 			return inc_fail(NULL, ret, "INC_KEY: %s: %s", text + 1, why);
-	} else if (!inc_key_hex(addr->sinc_key, text)) {
+	} else if (!inc_key_hex(key, text)) {
 		return inc_fail(NULL, -EINVAL,
 				"INC_KEY: expected %d hex digits or @FILE, got %zu characters",
 				2 * INC_KEY_LEN, strlen(text));
-	} else if (inc_key_zero(addr->sinc_key)) {
+	} else if (inc_key_zero(key)) {
 		return inc_fail(NULL, -EINVAL, "INC_KEY: expected a key that is not all zeros");
 	}
-	addr->sinc_flags |= INC_SA_KEY;
 	return 0;
 }
 
@@ -222,23 +265,26 @@ static int check_addr(const struct sockaddr_inc *addr)
 bool inc_meet_at_master(struct sockaddr_inc *addr)
 {
 	const char *master = getenv("MASTER_ADDR");
+	struct inc_target to = { .addr = *addr };
 
-	if (!master || !*master || look_up(master, addr))
+	if (!master || !*master || look_up(master, &to))
 		return false;
+	*addr = to.addr;
 	addr->sinc_flags |= INC_SA_EDGE;
 	return true;
 }
 
 /* Everything but the family number. */
-int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
+int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts)
 {
+	struct sockaddr_inc *addr = &to->addr;
 	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
 	/* a program with more privileges than its user reads no file that this one names */
 	const char *key = secure_getenv("INC_KEY"), *job = getenv("INC_JOB");
 	const char *order = opts && opts->order ? opts->order : getenv("INC_ORDER");
 	int ret = 0;
 
-	memset(addr, 0, sizeof(*addr));
+	memset(to, 0, sizeof(*to));
 	if (opts && (opts->resv[0] || opts->resv[1]))
 		return inc_fail(NULL, -EINVAL,
 				"reserved fields of struct inc_join_opts: expected 0");
@@ -251,14 +297,13 @@ int inc_parse_opts(struct sockaddr_inc *addr, const struct inc_join_opts *opts)
 		return -EINVAL;
 	}
 	if (opts && opts->key) {
-		memcpy(addr->sinc_key, opts->key, INC_KEY_LEN);
-		addr->sinc_flags |= INC_SA_KEY;
+		memcpy(to->key, opts->key, INC_KEY_LEN);
 	} else if (key && *key) {
-		ret = parse_key(key, addr);
+		ret = parse_key(key, to->key);
 	}
 	if (!ret && order && *order)
 		ret = parse_order(order, addr);
 	if (!ret && parent && *parent)
-		ret = parse_parent(parent, addr);
+		ret = parse_parent(parent, to);
 	return ret ? ret : check_addr(addr);
 }

@@ -14,7 +14,7 @@
 
 #include "internal.h"
 
-#define OFFER_VERSION	1
+#define OFFER_VERSION	2
 
 /* struct inc_split_offer as it travels: big-endian, whatever machines the ranks are. */
 struct offer {
@@ -156,8 +156,9 @@ static int find_place(struct inc_group *group, const struct inc_split_offer *off
 int inc_split_start(struct inc_group **out, struct inc_group *group,
 		    const struct inc_split_offer *offers)
 {
-	struct sockaddr_inc addr;
+	struct inc_target to = { 0 };
 	struct offer first;
+	struct sockaddr_inc addr;
 	int ret;
 
 	if (!group || !offers || !out)
@@ -178,7 +179,10 @@ int inc_split_start(struct inc_group **out, struct inc_group *group,
 		addr.sinc_scope_id = 0;
 		memcpy(addr.sinc_parent, first.parent, sizeof(addr.sinc_parent));
 	}
-	ret = inc_join_addr(out, &addr, false);
+	to.addr = addr;
+	memcpy(to.key, group->key, sizeof(to.key));
+	ret = inc_join_target(out, &to, false);
+	explicit_bzero(to.key, sizeof(to.key));
 	return ret ? inc_fail(group, ret, "%s", inc_errmsg(NULL)) : 0;
 }
 

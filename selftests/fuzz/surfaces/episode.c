@@ -27,7 +27,7 @@
 #define THREADS		3
 
 static const char *const kind_names[DID_KINDS] = {
-	"connect", "submit", "wait", "submit-and-wait", "info", "recv", "right result",
+	"connect", "submit", "wait", "submit-and-wait", "info", "key", "recv", "right result",
 	"drain", "register", "unregister",
 };
 

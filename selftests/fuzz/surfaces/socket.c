@@ -239,9 +239,25 @@ static void call_submit_wait(struct source *s, int fd)
 
 static void call_info(struct source *s, int fd)
 {
-	struct inc_info info;
+	uint8_t info[2 * sizeof(struct inc_info)];
+	socklen_t len = one_in(s, 4) ? draw(s, 2 * sizeof(struct inc_info)) : sizeof(struct inc_info);
 
-	did(DID_INFO, ioctl(fd, INC_IOC_INFO, placed(s, &info, sizeof(info))));
+	did(DID_INFO, getsockopt(fd, SOL_INC, one_in(s, 32) ? (int)draw(s, 4) : INC_SO_INFO,
+				 placed(s, info, sizeof(info)), &len));
+}
+
+/* Ranks of one group need the same: mostly none. */
+static void call_key(struct source *s, int fd)
+{
+	uint8_t key[INC_KEY_LEN] = { 0 };
+	socklen_t len = one_in(s, 8) ? draw(s, 64) : sizeof(key);
+
+	if (one_in(s, 16))
+		memcpy(key, &(uint64_t){ draw64(s) }, 8);
+	if (one_in(s, 8))
+		did(DID_KEY, setsockopt(fd, SOL_INC, INC_SO_KEY, (void *)address(s), len));
+	else
+		did(DID_KEY, setsockopt(fd, SOL_INC, INC_SO_KEY, key, len > sizeof(key) ? 0 : len));
 }
 
 /* Most of it is given back now and then, so that what is pinned has no end. */
@@ -472,7 +488,6 @@ static void damage_addr(struct source *s, struct sockaddr_inc *a)
 		break;
 	case 3:
 		a->sinc_flags = (uint16_t)draw(s, 8);
-		memcpy(a->sinc_key, &(uint64_t){ draw64(s) }, 8);
 		break;
 	case 4:
 		a->sinc_parent_port = (uint16_t)draw(s, 65536);
@@ -573,7 +588,10 @@ static void one_call(struct source *s)
 		call_submit_wait(s, fd);
 		break;
 	case 9:
-		call_info(s, fd);
+		if (one_in(s, 4))
+			call_key(s, fd);
+		else
+			call_info(s, fd);
 		break;
 	case 10:
 		call_ioctl(s, fd);
