@@ -224,7 +224,8 @@ int netinc_unregister(struct netinc_sock *nsk, u32 id)
 
 	xa_lock(&t->by_id);
 	r = xa_load(&t->by_id, id);
-	if (!r)
+	/* a child of fork() has the socket, and not the memory */
+	if (!r || r->mm != current->mm)
 		err = -ENOENT;
 	else if (refcount_read(&r->refs) > 1)
 		err = -EBUSY;

@@ -112,6 +112,13 @@ static bool is_known(uint32_t id)
 }
 
 /* In place of join.c. */
+static unsigned int process;
+
+unsigned int inc_process(void)
+{
+	return process;
+}
+
 int inc_ask_info(const struct inc_group *of, struct inc_info *info)
 {
 	(void)of;
@@ -532,6 +539,37 @@ static void test_registered(void)
 	group.regions = NULL;
 }
 
+/* A child of fork() has other pages at the same addresses: what its parent has registered is none. */
+static void test_registered_by_parent(void)
+{
+	const struct inc_args args = {
+		.coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_U8, .op = INC_OP_SUM, .count = 120,
+		.send = from, .recv = to,
+	};
+	const struct inc_submit *op = &kernel.op;
+	uint32_t read, write, own;
+	struct inc_request req;
+
+	reset();
+	expect(!inc_register(&group, from, 256, 0, &read) &&
+	       !inc_register(&group, to, 256, INC_REGISTER_WRITE, &write), "%s",
+	       inc_errmsg(&group));
+	process++;
+	expect(!inc_collective(&group, &args) && !op->send_reg && !op->recv_reg,
+	       "the parent's memory %u and %u are named", op->send_reg, op->recv_reg);
+	expect(!inc_prepare(&group, &args, &req) && nr_registered() == 4,
+	       "a prepared operation of a child takes its parent's memory for its own");
+	expect(!inc_start(&req) && op->send_reg != read && op->recv_reg != write && op->recv_reg &&
+	       !inc_wait(&req, -1) && !inc_release(&req), "%s", inc_errmsg(&group));
+	expect(!inc_register(&group, to, 256, INC_REGISTER_WRITE, &own) && own != write &&
+	       group.nregions == 1, "%zu regions", group.nregions);
+	expect(!inc_collective(&group, &args) && !op->send_reg && op->recv_reg == own,
+	       "memory %u and %u are named, the child's is %u", op->send_reg, op->recv_reg, own);
+	group.nregions = 0;
+	free(group.regions);
+	group.regions = NULL;
+}
+
 /* A blocking operation that takes longer than its group's limit ends, and the group with it. */
 static void test_timeout(void)
 {
@@ -721,7 +759,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
 	KTAP(test_short_forms), KTAP(test_kept), KTAP(test_kept_shares), KTAP(test_registered),
-	KTAP(test_timeout),
+	KTAP(test_registered_by_parent), KTAP(test_timeout),
 };
 
 int main(int argc, char **argv)

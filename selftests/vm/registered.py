@@ -250,6 +250,8 @@ def t_fork(_):
         mine = p.mine.register(p.mem.at, 3 * PAGE)
         p.finish(p.begin(send_reg=mine, recv_reg=mine))
         equal(mine != reg, True, "ids differ")
+        fails(errno.ENOENT, p.mine.unregister, reg)
+        p.mine.unregister(mine)
 
     equal(ended(beside(child)), 0, "status of the child")
     equal(ctypes.string_at(p.mem.at + PAGE, PAGE), before, "the parent's memory")

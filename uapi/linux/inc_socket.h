@@ -148,7 +148,7 @@ struct inc_submit {
  * its id as @send_reg or @recv_reg, both if their buffers are one. What does not lie in it, all
  * shares of a buffer that is more than 112 bytes, is pinned for the operation as if there was no
  * id, and so is what another process submits, as a child of fork(): ids are of the process that has
- * registered. ENOENT: there is no such id.
+ * registered. ENOENT: there is no such id, or for INC_IOC_UNREGISTER it is another process's.
  *
  * It must be readable, and writable with INC_REGISTER_WRITE, of which the pages of @recv have to
  * be; registrations may overlap. It must not be unmapped, or be made writable that was not, as long

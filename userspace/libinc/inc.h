@@ -435,7 +435,8 @@ int inc_release(struct inc_request *req);
  * With what is registered, no more than half of a limit may be in use, so that there is something
  * left for operations on other memory: -EDQUOT, -ENOBUFS: of what a user, or the namespace, may
  * have pinned (`inc limits`); -ENOMEM: of RLIMIT_MEMLOCK, without CAP_IPC_LOCK. -ENOSPC:
- * INC_MAX_REGISTERED (4096). inc_unregister(): -EBUSY: an operation on it has not ended, -ENOENT.
+ * INC_MAX_REGISTERED (4096). inc_unregister(): -EBUSY: an operation on it has not ended, -ENOENT:
+ * there is none, or it is that of the process that this one was forked from.
  */
 int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
 		 uint32_t *id);

@@ -56,6 +56,7 @@ struct inc_group {
 /* Memory that is registered. */
 struct inc_region {
 	uint64_t addr, len;
+	unsigned int process;		/* whose it is: inc_process() */
 	uint32_t id;
 	bool write;
 };
@@ -136,6 +137,8 @@ int inc_null(struct inc_group *group, const char *what);
 
 /* join.c */
 int64_t inc_now_ms(void);
+/* How many forks lie between the first process and this one: no child has its parent's number. */
+unsigned int inc_process(void);
 int inc_left_ms(int64_t deadline);
 /*
  * Starts to join what @to says. @launched: without a node the ranks may meet where the launcher says.

@@ -22,6 +22,8 @@
 
 /* How often this process has forked: since then another one may hold its sockets. */
 static atomic_uint forks;
+/* How many forks this process comes from. */
+static atomic_uint descent;
 
 /* Groups of which a child has no socket; who forks has the lock, so a child finds them whole. */
 static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -41,11 +43,17 @@ static void after_fork(void)
 /* Whose number is another file's in a moment must not be closed once more. */
 static void begin_child(void)
 {
+	atomic_fetch_add(&descent, 1);
 	for (struct inc_group *group = closing; group; group = group->next) {
 		close(group->fd);
 		group->fd = -1;
 	}
 	pthread_mutex_unlock(&closing_lock);
+}
+
+unsigned int inc_process(void)
+{
+	return atomic_load(&descent);
 }
 
 __attribute__((constructor)) static void watch_forks(void)

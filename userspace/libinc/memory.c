@@ -31,12 +31,24 @@ static int unregister_range(struct inc_group *group, uint32_t id)
 	return ioctl(group->fd, INC_IOC_UNREGISTER, &id) < 0 ? -errno : 0;
 }
 
+/* A child of fork() has other pages there than its parent, whose entries it has no use for. */
+static void drop_parents(struct inc_group *group)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < group->nregions; i++)
+		if (group->regions[i].process == inc_process())
+			group->regions[left++] = group->regions[i];
+	__atomic_store_n(&group->nregions, left, __ATOMIC_RELEASE);
+}
+
 /* Only the program's are in the list. False: no memory for it. */
 static bool add_region(struct inc_group *group, const struct inc_region *r)
 {
 	struct inc_region *more;
 
 	pthread_mutex_lock(&group->memory);
+	drop_parents(group);
 	more = realloc(group->regions, (group->nregions + 1) * sizeof(*more));
 	if (more) {
 		group->regions = more;
@@ -83,7 +95,7 @@ static const char *why_not_registered(int err)
 int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
 		 uint32_t *id)
 {
-	struct inc_region r = { .addr = (uintptr_t)addr, .len = len };
+	struct inc_region r = { .addr = (uintptr_t)addr, .len = len, .process = inc_process() };
 	int ret;
 
 	if (!group || !id)
@@ -128,6 +140,7 @@ int inc_unregister(struct inc_group *group, uint32_t id)
 static uint32_t find_region(const struct inc_group *group, uint64_t addr, uint64_t len,
 			    bool write)
 {
+	unsigned int process = inc_process();
 	uint64_t most = 0;
 	uint32_t id = 0;
 
@@ -135,7 +148,7 @@ static uint32_t find_region(const struct inc_group *group, uint64_t addr, uint64
 		const struct inc_region *r = &group->regions[i];
 		uint64_t at = addr - r->addr;
 
-		if (addr < r->addr || at >= r->len || (write && !r->write))
+		if (r->process != process || addr < r->addr || at >= r->len || (write && !r->write))
 			continue;
 		if (r->len - at >= len && r->len - at > most) {
 			most = r->len - at;
