@@ -17,6 +17,7 @@
 
 atomic64_t netinc_root_max[__INC_LIMIT_MAX], netinc_user_max[__INC_LIMIT_MAX];
 LIST_HEAD(netinc_users);
+atomic_t netinc_users_changed = ATOMIC_INIT(0);
 static DEFINE_SPINLOCK(users_lock);	/* changes to the list */
 static struct workqueue_struct *reaper;	/* frees users, also from their own workers */
 
@@ -139,6 +140,7 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 	other = user_find(uid);
 	if (!other)
 		list_add_tail_rcu(&user->list, &netinc_users);
+	atomic_inc_return(&netinc_users_changed);
 	spin_unlock_bh(&users_lock);
 	if (!other)
 		return user;
@@ -154,6 +156,7 @@ static void user_release(struct kref *ref)
 	netinc_account_end(&user->account);
 	spin_lock_bh(&users_lock);
 	list_del_rcu(&user->list);
+	atomic_inc_return(&netinc_users_changed);
 	spin_unlock_bh(&users_lock);
 	queue_work(reaper, &user->free);
 }

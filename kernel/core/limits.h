@@ -116,6 +116,7 @@ void netinc_limits_init_net(struct netinc_net *nn);
 
 /* All users; RCU to read. */
 extern struct list_head netinc_users;
+extern atomic_t netinc_users_changed;	/* how often the list has, as netinc_list_changed() */
 
 int netinc_limits_start(void);
 void netinc_limits_stop(void);

@@ -64,6 +64,14 @@
 #define NETINC_HASH_BITS	8
 #define NETINC_GENERATIONS	256
 
+/* Lists that dumps read in several pieces. */
+enum netinc_list {
+	NETINC_LIST_NODES,	/* and their ports */
+	NETINC_LIST_TENANTS,
+	NETINC_LIST_GROUPS,	/* and ranks */
+	NETINC_LISTS
+};
+
 struct netinc_counters {
 	u64_stats_t c[__INC_C_MAX];
 	struct u64_stats_sync sync;
@@ -108,6 +116,8 @@ struct netinc_net {
 	struct netinc_answers *answers;	/* made when the hooks are registered first, stays */
 	/* a ring; hash_lock, as next_history */
 	struct netinc_history *history;	/* made with the first node; hash_lock */
+	/* how often what is in each list has changed; netinc_list_changed() */
+	atomic_t changed[NETINC_LISTS];
 };
 
 extern unsigned int netinc_net_id;
@@ -123,6 +133,16 @@ static inline u32 netinc_bucket(const struct netinc_net *nn, u32 id, u64 job)
 {
 	return jhash_3words(id, lower_32_bits(job), upper_32_bits(job), nn->hash_seed) >>
 	       (32 - NETINC_HASH_BITS);
+}
+
+/*
+ * After something has come into a list or gone from it: a dump that had begun by then is not of one
+ * moment, and says so.
+ */
+static inline void netinc_list_changed(struct netinc_net *nn, enum netinc_list list)
+{
+	smp_mb__before_atomic();	/* first the list, then the number: dumps read it first */
+	atomic_inc(&nn->changed[list]);
 }
 
 /* Microseconds of CLOCK_MONOTONIC: the engine's time. */

@@ -79,6 +79,33 @@ static bool is_demuxed(const struct netinc_rank *rank)
 	       rank->by_lineage.key.token == rank->ep.lineage;
 }
 
+/*
+ * Tells once that the parent does not answer, and once that it does again. What else becomes of it,
+ * the group's end or a move, has its own event.
+ */
+static void watch_root(struct netinc_rank *rank)
+{
+	const struct netinc_ep *ep = &rank->ep;
+	const struct netinc_ep_tree *w = &ep->tree[0];
+	bool over = ep->state == INC_STATE_FAILED || ep->state == INC_STATE_CLOSED;
+
+	if (over || (rank->silent && rank->silent_move != ep->move))
+		rank->silent = 0;
+	if (over || !w->heard)
+		return;
+	if (!rank->silent && w->unanswered >= NETINC_SILENT_ASKED &&
+	    rank->now - w->heard >= NETINC_SILENT_US) {
+		rank->silent = w->heard;
+		rank->silent_move = ep->move;
+		netinc_event_rank_parent(rank->path.net, INC_EVENT_PARENT_SILENT, ep,
+					 &rank->path.peer, rank->now - w->heard);
+	} else if (rank->silent && !w->unanswered) {
+		netinc_event_rank_parent(rank->path.net, INC_EVENT_PARENT_BACK, ep,
+					 &rank->path.peer, rank->now - rank->silent);
+		rank->silent = 0;
+	}
+}
+
 void netinc_rank_lock(struct netinc_rank *rank)
 	__acquires(&rank->lock)
 {
@@ -93,6 +120,8 @@ void netinc_rank_unlock(struct netinc_rank *rank)
 	/* what is due may send blocks too */
 	if (!rank->dead)
 		arm_timer(rank);
+	if (unlikely(rank->silent || rank->ep.tree[0].unanswered >= NETINC_SILENT_ASKED))
+		watch_root(rank);
 	netinc_fpu_section_end(&rank->section);
 	if (unlikely(!is_demuxed(rank)) && !rank->dead)
 		demux_rank(rank);
@@ -353,6 +382,7 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);
 	spin_unlock_bh(&nn->hash_lock);
+	netinc_list_changed(nn, NETINC_LIST_GROUPS);
 	return err;
 }
 

@@ -76,6 +76,9 @@ struct netinc_rank {
 	/* handle of the request submitted last, 0: none; counts up for the socket's life */
 	u64 last_handle;
 	u32 settled;			/* number of the last move told by INC_EVENT_MOVED */
+	/* since when the parent of move `silent_move` is told to be silent; us, 0: it is not */
+	u64 silent;
+	u32 silent_move;
 	/* of the last partial results; NULL: there were none */
 	struct netinc_contributed *contributed;
 	struct netinc_store store;	/* what is retained for another node */

@@ -33,12 +33,12 @@ static const struct {
 #ifndef NETINC_FAMILY
 #define NETINC_FAMILY	0
 #endif
+#define FAMILY_DEFAULT	"which no protocol of Linux has; default " __stringify(NETINC_FAMILY)
 
 int netinc_family = NETINC_FAMILY;
 module_param_named(family, netinc_family, int, 0444);
-MODULE_PARM_DESC(family,
-		 "Number of AF_INC, which Linux has none for, 1..45; 0: the first free one of those of protocols that it does not have: 19 (AF_ECONET), 18 (AF_ASH), 22 (AF_SNA), 25 (AF_WANPIPE). Default: "
-		 __stringify(NETINC_FAMILY));
+MODULE_PARM_DESC(family, "Number of AF_INC: 1..45; 0: the first free one of 19, 18, 22 and 25, "
+		 FAMILY_DEFAULT);
 
 static struct proto proto = {
 	.name = "INC",
@@ -545,17 +545,18 @@ static int register_family(void)
 	if (wanted) {
 		err = register_as(wanted);
 		if (err == -EEXIST)
-			pr_err("inc: parameter family=%d: another protocol has that number (EEXIST): expected a free one, or 0\n",
-			       wanted);
+			pr_err("inc: parameter family=%d: %s\n", wanted,
+			       "another protocol has that number (EEXIST): expected a free one, or 0");
 		return err;
 	}
 	for (i = 0; i < ARRAY_SIZE(candidates) && err == -EEXIST; i++)
 		err = register_as(candidates[i].number);
 	if (err)
-		pr_err("inc: no socket family number is free (EEXIST): 19, 18, 22 and 25 are taken: expected parameter family=N\n");
+		pr_err("inc: no socket family number is free: %s\n",
+		       "19, 18, 22 and 25 are taken (EEXIST): expected parameter family=N");
 	else
-		pr_info("inc: AF_INC is %d, the number of %s, which Linux does not have: parameter family=N sets another\n",
-			netinc_family, candidates[i - 1].of);
+		pr_info("inc: AF_INC is %d, the number of %s, which Linux does not have: %s\n",
+			netinc_family, candidates[i - 1].of, "parameter family=N sets another");
 	return err;
 }
 

@@ -24,6 +24,8 @@ int netinc_nl_put(struct sk_buff *skb, const struct netinc_nl_message *m, void *
 	hdr = genlmsg_put(skb, m->portid, m->seq, &netinc_nl_family, m->flags, m->cmd);
 	if (!hdr)
 		return -EMSGSIZE;
+	if (m->cb)
+		genl_dump_check_consistent(m->cb, hdr);
 	nest = nla_nest_start(skb, m->attr);
 	if (!nest || m->fill(skb, obj, arg)) {
 		genlmsg_cancel(skb, hdr);
@@ -75,7 +77,7 @@ int netinc_nl_put_counters(struct sk_buff *skb, const u64 *counters)
 int netinc_nl_put_parent(struct sk_buff *skb, const struct netinc_peer *peer)
 {
 	if (netinc_nl_put_addr(skb, INC_A_PARENT_ADDR, peer) ||
-	    nla_put_u16(skb, INC_A_PARENT_PORT, netinc_nl_peer_port(peer)))
+	    nla_put_u32(skb, INC_A_PARENT_PORT, netinc_nl_peer_port(peer)))
 		return -EMSGSIZE;
 	return peer->ifindex ? nla_put_u32(skb, INC_A_PARENT_IFINDEX, peer->ifindex) : 0;
 }
@@ -131,7 +133,7 @@ static int fill_caps(struct sk_buff *skb, void *obj, u32 arg)
 
 	if (nla_put_u32(skb, INC_A_CAPS_FAMILY_NUMBER, netinc_family) ||
 	    nla_put_u32(skb, INC_A_CAPS_WIRE_VERSION, INC_WIRE_VERSION) ||
-	    nla_put_u16(skb, INC_A_CAPS_PORT, netinc_port) ||
+	    nla_put_u32(skb, INC_A_CAPS_PORT, netinc_port) ||
 	    nla_put_u32(skb, INC_A_CAPS_MAX_RANKS, INC_MAX_RANKS))
 		return -EMSGSIZE;
 	while ((r = next_kernel(&type, &op, &mode)))
@@ -199,13 +201,13 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	    nla_put_string(skb, INC_A_NODE_IFNAME, node->ifname) ||
 	    nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg.settings.dead_ms) ||
 	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg.settings.late_ms) ||
-	    nla_put_u8(skb, INC_A_NODE_LATE_POLICY, cfg.settings.late_policy) ||
+	    nla_put_u32(skb, INC_A_NODE_LATE_POLICY, cfg.settings.late_policy) ||
 	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg.settings.window) ||
 	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg.max_groups) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_NODE_GROUPS, atomic_read(&node->ngroups)) ||
 	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)) ||
-	    nla_put_u8(skb, INC_A_NODE_FALLBACK, cfg.settings.fallback))
+	    nla_put_u32(skb, INC_A_NODE_FALLBACK, cfg.settings.fallback))
 		return -EMSGSIZE;
 	for (i = 0; i < cfg.nstandby; i++)
 		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg.standby[i]))
@@ -239,6 +241,7 @@ int inc_nl_node_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	u32 index = 0;
 	int err = 0;
 
+	netinc_nl_dump_list(cb, NETINC_LIST_NODES);
 	mutex_lock(&nn->mutex);
 	list_for_each_entry(node, &nn->nodes, list) {
 		if (index++ < netinc_nl_cursor(cb)->index)
@@ -303,6 +306,7 @@ int inc_nl_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	u32 index = 0;
 	int err = 0;
 
+	netinc_nl_dump_list(cb, NETINC_LIST_NODES);
 	rcu_read_lock();
 	list_for_each_entry_rcu(node, &nn->nodes, list) {
 		if (index++ < netinc_nl_cursor(cb)->index)

@@ -24,10 +24,14 @@ struct event {
 	const struct netinc_error *error;	/* NULL or code 0: none */
 	bool late;		/* there is a block, and for how long it was waited for */
 	u64 block;
+	bool waits;		/* it is told for how long it was waited */
 	u64 waited_us;
 	bool moves;		/* there is a placement */
 	u8 placement;
 	const struct netinc_peer *place;	/* NULL or family 0: none */
+	const char *tenant;	/* NULL: none */
+	bool about_limits;	/* there is a scope */
+	enum inc_limit_scope scope;
 };
 
 /* Puts what one side of a disagreement has asked for; nothing if that is not known. */
@@ -38,10 +42,10 @@ static int put_desc(struct sk_buff *skb, int attr, const struct inc_desc *d)
 	if (!d->coll)
 		return 0;
 	nest = nla_nest_start(skb, attr);
-	if (!nest || nla_put_u8(skb, INC_A_DESC_COLL, d->coll) ||
-	    nla_put_u8(skb, INC_A_DESC_TYPE, d->type) || nla_put_u8(skb, INC_A_DESC_OP, d->op) ||
-	    nla_put_u8(skb, INC_A_DESC_WIRE, d->wire) ||
-	    nla_put_u8(skb, INC_A_DESC_MODE, d->mode) ||
+	if (!nest || nla_put_u32(skb, INC_A_DESC_COLL, d->coll) ||
+	    nla_put_u32(skb, INC_A_DESC_TYPE, d->type) || nla_put_u32(skb, INC_A_DESC_OP, d->op) ||
+	    nla_put_u32(skb, INC_A_DESC_WIRE, d->wire) ||
+	    nla_put_u32(skb, INC_A_DESC_MODE, d->mode) ||
 	    nla_put_u32(skb, INC_A_DESC_ROOT, be32_to_cpu(d->root)) ||
 	    nla_put_u32(skb, INC_A_DESC_OPSEQ, be32_to_cpu(d->opseq)) ||
 	    netinc_nl_put_u64(skb, INC_A_DESC_COUNT, be64_to_cpu(d->count)) ||
@@ -59,7 +63,7 @@ int netinc_nl_put_error_nest(struct sk_buff *skb, int attr, const struct netinc_
 	if (!e || !e->code)
 		return 0;
 	nest = nla_nest_start(skb, attr);
-	if (!nest || nla_put_u16(skb, INC_A_ERROR_CODE, e->code) ||
+	if (!nest || nla_put_u32(skb, INC_A_ERROR_CODE, e->code) ||
 	    nla_put_u32(skb, INC_A_ERROR_OPSEQ, e->opseq) ||
 	    (e->rank[0] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK0, e->rank[0])) ||
 	    (e->rank[1] != NETINC_NO_RANK && nla_put_u32(skb, INC_A_ERROR_RANK1, e->rank[1])) ||
@@ -76,7 +80,7 @@ int netinc_nl_put_error_nest(struct sk_buff *skb, int attr, const struct netinc_
  */
 static int fill_event(struct sk_buff *skb, const struct event *e, bool hide)
 {
-	if (nla_put_u8(skb, INC_A_EVENT_TYPE, e->type) ||
+	if (nla_put_u32(skb, INC_A_EVENT_TYPE, e->type) ||
 	    ((e->ifindex || e->about_node) &&
 	     nla_put_u32(skb, INC_A_EVENT_IFINDEX, e->ifindex)) ||
 	    (e->about_group && (nla_put_u32(skb, INC_A_EVENT_GROUP, e->group) ||
@@ -84,11 +88,13 @@ static int fill_event(struct sk_buff *skb, const struct event *e, bool hide)
 				 nla_put_u32(skb, INC_A_EVENT_INCARNATION, e->incarnation)) ||
 				nla_put_u32(skb, INC_A_EVENT_EPOCH, e->epoch))) ||
 	    (e->rank != NETINC_NO_RANK && nla_put_u32(skb, INC_A_EVENT_RANK, e->rank)) ||
-	    (e->late &&
-	     (netinc_nl_put_u64(skb, INC_A_EVENT_BLOCK, e->block) ||
-	      nla_put_u32(skb, INC_A_EVENT_WAITED_MS, netinc_nl_to_ms(e->waited_us)))) ||
-	    (e->moves && nla_put_u8(skb, INC_A_EVENT_PLACEMENT, e->placement)) ||
-	    (e->place && e->place->family && !(hide && e->moves) &&
+	    (e->late && netinc_nl_put_u64(skb, INC_A_EVENT_BLOCK, e->block)) ||
+	    (e->waits &&
+	     nla_put_u32(skb, INC_A_EVENT_WAITED_MS, netinc_nl_to_ms(e->waited_us))) ||
+	    (e->moves && nla_put_u32(skb, INC_A_EVENT_PLACEMENT, e->placement)) ||
+	    (e->tenant && nla_put_string(skb, INC_A_EVENT_TENANT, e->tenant)) ||
+	    (e->about_limits && nla_put_u32(skb, INC_A_EVENT_SCOPE, e->scope)) ||
+	    (e->place && e->place->family && !(hide && e->about_group) &&
 	     netinc_nl_put_parent_nest(skb, INC_A_EVENT_PARENT, e->place)))
 		return -EMSGSIZE;
 	return netinc_nl_put_error_nest(skb, INC_A_EVENT_ERROR, e->error);
@@ -147,6 +153,7 @@ void netinc_event_group(struct net *net, enum inc_event type, const struct netin
 		e.error = &g->error;
 	} else if (type == INC_EVENT_RANK_LATE || type == INC_EVENT_RANK_BACK) {
 		e.late = true;
+		e.waits = true;
 		e.block = g->late_block;
 		e.waited_us = g->late_us;
 	}
@@ -178,6 +185,57 @@ void netinc_event_parent(struct net *net, const struct netinc_peer *parent)
 			   .ifindex = parent->ifindex,
 			   .rank = NETINC_NO_RANK,
 			   .place = parent };
+
+	send_event(net, &e);
+}
+
+void netinc_event_rank_parent(struct net *net, enum inc_event type, const struct netinc_ep *ep,
+			      const struct netinc_peer *parent, u64 us)
+{
+	struct event e = { .type = type,
+			   .about_group = true,
+			   .group = ep->cfg.group,
+			   .incarnation = ep->incarnation,
+			   .epoch = ep->epoch,
+			   .rank = ep->cfg.rank,
+			   .waits = true,
+			   .waited_us = us,
+			   .place = parent };
+
+	send_event(net, &e);
+}
+
+void netinc_event_group_parent(struct net *net, enum inc_event type, const struct netinc_group *g,
+			       u32 ifindex, const struct netinc_peer *parent, u64 us)
+{
+	struct event e = { .type = type,
+			   .ifindex = ifindex,
+			   .about_node = true,
+			   .about_group = true,
+			   .group = g->cfg.id,
+			   .incarnation = g->cfg.incarnation,
+			   .epoch = g->epoch,
+			   .rank = NETINC_NO_RANK,
+			   .waits = true,
+			   .waited_us = us,
+			   .place = parent };
+
+	send_event(net, &e);
+}
+
+void netinc_event_tenant(struct net *net, enum inc_event type, const char *name)
+{
+	struct event e = { .type = type, .rank = NETINC_NO_RANK, .tenant = name };
+
+	send_event(net, &e);
+}
+
+void netinc_event_limits(struct net *net, enum inc_limit_scope scope)
+{
+	struct event e = { .type = INC_EVENT_LIMIT_SET,
+			   .rank = NETINC_NO_RANK,
+			   .about_limits = true,
+			   .scope = scope };
 
 	send_event(net, &e);
 }

@@ -194,6 +194,7 @@ static int check_parent_addr(const struct netinc_peer *peer, struct netlink_ext_
 static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netlink_ext_ack *extack)
 {
 	const struct nlattr *addr = tb[INC_A_PARENT_ADDR], *port = tb[INC_A_PARENT_PORT];
+	u32 number = port ? nla_get_u32(port) : netinc_port;
 	int len = addr ? nla_len(addr) : 0;
 
 	if (len != 4 && len != 16) {
@@ -201,13 +202,13 @@ static int parse_addr(struct netinc_peer *peer, struct nlattr **tb, struct netli
 				   len);
 		return -EINVAL;
 	}
-	if (port && !nla_get_u16(port)) {
-		NL_SET_ERR_MSG(extack, "port 0: expected 1..65535");
+	if (!number || number > U16_MAX) {
+		NL_SET_ERR_MSG_FMT(extack, "port %u: expected 1..65535", number);
 		return -ERANGE;
 	}
 	peer->family = len == 4 ? AF_INET : AF_INET6;
 	memcpy(peer->addr, nla_data(addr), len);
-	peer->udp_port = htons(port ? nla_get_u16(port) : netinc_port);
+	peer->udp_port = htons(number);
 	if (tb[INC_A_PARENT_IFINDEX])
 		peer->ifindex = nla_get_u32(tb[INC_A_PARENT_IFINDEX]);
 	return 0;
@@ -251,12 +252,14 @@ static int take_policy(struct netinc_node_cfg *cfg, struct nlattr **tb,
 	static const char * const names[] = { "wait", "fail", "partial" };
 
 	if (tb[INC_A_NODE_LATE_POLICY]) {
-		cfg->settings.late_policy = nla_get_u8(tb[INC_A_NODE_LATE_POLICY]);
-		if (cfg->settings.late_policy > INC_LATE_MAX) {
-			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u",
-					   cfg->settings.late_policy, INC_LATE_MAX);
+		u32 v = nla_get_u32(tb[INC_A_NODE_LATE_POLICY]);
+
+		if (v > INC_LATE_MAX) {
+			NL_SET_ERR_MSG_FMT(extack, "late-policy %u: expected 0..%u", v,
+					   INC_LATE_MAX);
 			return -ERANGE;
 		}
+		cfg->settings.late_policy = v;
 	} else if (tb[INC_A_NODE_LATE_MS]) {
 		if (!cfg->settings.late_ms)
 			cfg->settings.late_policy = INC_LATE_WAIT;
@@ -373,7 +376,7 @@ static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	if (err)
 		return err;
 	if (tb[INC_A_NODE_FALLBACK]) {
-		u8 v = nla_get_u8(tb[INC_A_NODE_FALLBACK]);
+		u32 v = nla_get_u32(tb[INC_A_NODE_FALLBACK]);
 
 		if (v >= __INC_FALLBACK_MAX) {
 			NL_SET_ERR_MSG_FMT(extack, "fallback %u: expected none, standby or edge",
@@ -445,6 +448,7 @@ static int replace_node(struct netinc_net *nn, struct net_device *dev,
 	if (!node)
 		return netinc_node_add(nn, dev, cfg);
 	netinc_node_set(node, cfg);
+	netinc_event_node(nn->net, INC_EVENT_NODE_SET, node->ifindex);
 	return 0;
 }
 
@@ -502,9 +506,11 @@ static int change_node(struct netinc_net *nn, struct genl_info *info)
 	/* only requests change it, and nn->mutex is held */
 	cfg = node->cfg;
 	err = take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
-	if (!err)
-		netinc_node_set(node, &cfg);
-	return err;
+	if (err)
+		return err;
+	netinc_node_set(node, &cfg);
+	netinc_event_node(nn->net, INC_EVENT_NODE_SET, node->ifindex);
+	return 0;
 }
 
 int inc_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
+#include "core/events.h"
 #include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 #include "node/node_group.h"
@@ -16,7 +17,6 @@
 
 #define LATE_MS		1000	/* longer is LATE, in words */
 #define MISSING		32	/* ranks that are named */
-#define UNANSWERED	3	/* requests: one may be lost, or on its way */
 #define HIDE		BIT(31)	/* told to fill functions: the reader may not see everything */
 
 /* Filter of a dump by group number. */
@@ -115,7 +115,7 @@ static int put_job(struct sk_buff *skb, u64 job)
 static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *ng)
 {
 	if (netinc_node_is_edge(ng->node))
-		return nla_put_u8(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE);
+		return nla_put_u32(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE);
 	if (nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex))
 		return -EMSGSIZE;
 	return ng->creator.vrf ? nla_put_u32(skb, INC_A_GROUP_VRF, ng->creator.vrf) : 0;
@@ -126,7 +126,7 @@ static int put_unanswered(struct sk_buff *skb, u32 asked, u64 heard)
 {
 	u64 now = netinc_now();
 
-	if (asked < UNANSWERED)
+	if (asked < NETINC_SILENT_ASKED)
 		return 0;
 	return nla_put_u32(skb, INC_A_GROUP_UNANSWERED_MS,
 			   now > heard ? netinc_nl_to_ms(now - heard) : 0);
@@ -137,7 +137,7 @@ static int put_order(struct sk_buff *skb, u32 epoch, bool tree)
 {
 	u8 order = tree ? INC_ORDER_TREE : INC_ORDER_CANONICAL;
 
-	return epoch ? nla_put_u8(skb, INC_A_GROUP_ORDER, order) : 0;
+	return epoch ? nla_put_u32(skb, INC_A_GROUP_ORDER, order) : 0;
 }
 
 /* The place that the node has in a tree of nodes. */
@@ -145,7 +145,7 @@ static int put_place(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 {
 	const struct netinc_group *g = &ng->grp;
 
-	if (g->levels && nla_put_u8(skb, INC_A_GROUP_LEVELS, g->levels))
+	if (g->levels && nla_put_u32(skb, INC_A_GROUP_LEVELS, g->levels))
 		return -EMSGSIZE;
 	if (put_order(skb, g->epoch, g->tree_order))
 		return -EMSGSIZE;
@@ -167,11 +167,11 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	u32 ms, waiting = group_waiting(g, &ms);
 
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, g->cfg.id) ||
-	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
-	    nla_put_u8(skb, INC_A_GROUP_STATE, g->state) ||
+	    nla_put_u32(skb, INC_A_GROUP_ROLE, INC_ROLE_NODE) ||
+	    nla_put_u32(skb, INC_A_GROUP_STATE, g->state) ||
 	    put_group_node(skb, ng) || put_place(skb, ng, hide) ||
 	    (ng->tenant && nla_put_string(skb, INC_A_GROUP_TENANT, ng->tenant->name)) ||
-	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, g->cfg.settings.fallback) ||
+	    nla_put_u32(skb, INC_A_GROUP_FALLBACK, g->cfg.settings.fallback) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, g->move) ||
 	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, g->cfg.incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, g->epoch) ||
@@ -246,8 +246,8 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	u32 waiting;
 
 	if (nla_put_u32(skb, INC_A_GROUP_GROUP, ep->cfg.group) ||
-	    nla_put_u8(skb, INC_A_GROUP_ROLE, INC_ROLE_RANK) ||
-	    nla_put_u8(skb, INC_A_GROUP_STATE, ep->state) ||
+	    nla_put_u32(skb, INC_A_GROUP_ROLE, INC_ROLE_RANK) ||
+	    nla_put_u32(skb, INC_A_GROUP_STATE, ep->state) ||
 	    (!hide && nla_put_u32(skb, INC_A_GROUP_INCARNATION, ep->incarnation)) ||
 	    nla_put_u32(skb, INC_A_GROUP_EPOCH, ep->epoch) ||
 	    nla_put_u32(skb, INC_A_GROUP_SIZE, ep->cfg.size) ||
@@ -259,8 +259,8 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	    nla_put_u32(skb, INC_A_GROUP_SRTT, ep->cc.srtt) ||
 	    nla_put_u32(skb, INC_A_GROUP_CWND, ep->cc.cwnd) ||
 	    put_pid_nr(skb, rank) || put_uid_nr(skb, rank) ||
-	    nla_put_u8(skb, INC_A_GROUP_FALLBACK, ep->settings.fallback) ||
-	    nla_put_u8(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
+	    nla_put_u32(skb, INC_A_GROUP_FALLBACK, ep->settings.fallback) ||
+	    nla_put_u32(skb, INC_A_GROUP_PLACEMENT, netinc_ep_placement(ep)) ||
 	    nla_put_u32(skb, INC_A_GROUP_MOVES, ep->move))
 		return -EMSGSIZE;
 	waiting = joining || ep->head ? ep->waiting : NETINC_NO_RANK;
@@ -329,6 +329,7 @@ int inc_nl_group_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	struct netinc_net *nn = netinc_nl_dump_net(cb);
 	int err = 0;
 
+	netinc_nl_dump_list(cb, NETINC_LIST_GROUPS);
 	rcu_read_lock();
 	if (netinc_nl_cursor(cb)->table == 0)
 		err = dump_hash(skb, cb, nn->groups, dump_group_bucket);
@@ -382,14 +383,14 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 	    (g->cfg.job && netinc_nl_put_u64(skb, INC_A_MEMBER_JOB, g->cfg.job)) ||
 	    (g->agg.tree && nla_put_u32(skb, INC_A_MEMBER_TREE, g->agg.tree)) ||
 	    nla_put_u32(skb, INC_A_MEMBER_RANK, m->low) ||
-	    nla_put_u8(skb, INC_A_MEMBER_STATE, member_state(g, m)))
+	    nla_put_u32(skb, INC_A_MEMBER_STATE, member_state(g, m)))
 		return -EMSGSIZE;
 	if (!m->present)
 		return 0;
 	if (m->height && nla_put_u32(skb, INC_A_MEMBER_RANKS, m->ranks))
 		return -EMSGSIZE;
 	if (!hide && (netinc_nl_put_addr(skb, INC_A_MEMBER_ADDR, &m->peer) ||
-		      nla_put_u16(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
+		      nla_put_u32(skb, INC_A_MEMBER_UDP_PORT, netinc_nl_peer_port(&m->peer)) ||
 		      nla_put_u32(skb, INC_A_MEMBER_IFINDEX, m->peer.ifindex)))
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, INC_A_MEMBER_HEARD_MS,
@@ -462,6 +463,7 @@ int inc_nl_member_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	int err = 0;
 
+	netinc_nl_dump_list(cb, NETINC_LIST_GROUPS);
 	rcu_read_lock();
 	if (netinc_nl_cursor(cb)->table == 0)
 		err = dump_hash(skb, cb, netinc_nl_dump_net(cb)->groups, dump_member_bucket);

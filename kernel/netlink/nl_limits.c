@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/rculist.h>
 #include <linux/user_namespace.h>
+#include "core/events.h"
 #include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 
@@ -36,7 +37,7 @@ static int fill_limit(struct sk_buff *skb, void *obj, u32 arg)
 {
 	const struct limit_entry *e = obj;
 
-	if (nla_put_u8(skb, INC_A_LIMIT_SCOPE, e->scope) ||
+	if (nla_put_u32(skb, INC_A_LIMIT_SCOPE, e->scope) ||
 	    (e->scope == INC_SCOPE_USER && nla_put_u32(skb, INC_A_LIMIT_UID, e->uid)) ||
 	    put_values(skb, INC_A_LIMIT_VALUES, e->account->max) ||
 	    put_values(skb, INC_A_LIMIT_USE, e->account->use) ||
@@ -69,6 +70,7 @@ int inc_nl_limit_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	u32 index = 0;
 	int err;
 
+	netinc_nl_dump_piece(cb, &netinc_users_changed);
 	err = dump_one(skb, cb, &e, index++);
 	e.scope = INC_SCOPE_USER;
 	rcu_read_lock();
@@ -139,7 +141,7 @@ int inc_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	if (tb[INC_A_LIMIT_SCOPE])
-		scope = nla_get_u8(tb[INC_A_LIMIT_SCOPE]);
+		scope = nla_get_u32(tb[INC_A_LIMIT_SCOPE]);
 	if (scope == INC_SCOPE_USER && !netlink_capable(skb, CAP_NET_ADMIN)) {
 		NL_SET_ERR_MSG(info->extack,
 			       "user: needs CAP_NET_ADMIN in the initial user namespace");
@@ -151,5 +153,6 @@ int inc_nl_limit_set_doit(struct sk_buff *skb, struct genl_info *info)
 	} else {
 		set_values(netinc_net(genl_info_net(info))->max, values);
 	}
+	netinc_event_limits(genl_info_net(info), scope);
 	return 0;
 }

@@ -26,7 +26,7 @@
 
 /* Common nested types */
 const struct nla_policy inc_limit_nl_policy[INC_A_LIMIT_REFUSED + 1] = {
-	[INC_A_LIMIT_SCOPE] = NLA_POLICY_MAX(NLA_U8, 1),
+	[INC_A_LIMIT_SCOPE] = NLA_POLICY_MAX(NLA_U32, 1),
 	[INC_A_LIMIT_UID] = { .type = NLA_U32, },
 	[INC_A_LIMIT_VALUES] = NLA_POLICY_NESTED(inc_limits_nl_policy),
 	[INC_A_LIMIT_USE] = NLA_POLICY_NESTED(inc_limits_nl_policy),
@@ -57,21 +57,21 @@ const struct nla_policy inc_node_nl_policy[INC_A_NODE_PARENT + 1] = {
 	[INC_A_NODE_MEMORY] = { .type = NLA_U64, },
 	[INC_A_NODE_KEY] = NLA_POLICY_EXACT_LEN(16),
 	[INC_A_NODE_KEYED] = { .type = NLA_FLAG, },
-	[INC_A_NODE_FALLBACK] = NLA_POLICY_MAX(NLA_U8, 255),
+	[INC_A_NODE_FALLBACK] = NLA_POLICY_MAX(NLA_U32, 255),
 	[INC_A_NODE_STANDBY] = NLA_POLICY_NESTED(inc_parent_nl_policy),
-	[INC_A_NODE_LATE_POLICY] = NLA_POLICY_MAX(NLA_U8, 255),
+	[INC_A_NODE_LATE_POLICY] = NLA_POLICY_MAX(NLA_U32, 255),
 	[INC_A_NODE_PARENT] = NLA_POLICY_NESTED(inc_parent_nl_policy),
 };
 
 const struct nla_policy inc_parent_nl_policy[INC_A_PARENT_IFINDEX + 1] = {
 	[INC_A_PARENT_ADDR] = { .type = NLA_BINARY, },
-	[INC_A_PARENT_PORT] = { .type = NLA_U16, },
+	[INC_A_PARENT_PORT] = { .type = NLA_U32, },
 	[INC_A_PARENT_IFINDEX] = { .type = NLA_U32, },
 };
 
 const struct nla_policy inc_prefix_nl_policy[INC_A_PREFIX_LEN + 1] = {
 	[INC_A_PREFIX_ADDR] = { .type = NLA_BINARY, },
-	[INC_A_PREFIX_LEN] = { .type = NLA_U8, },
+	[INC_A_PREFIX_LEN] = { .type = NLA_U32, },
 };
 
 const struct nla_policy inc_tenant_nl_policy[INC_A_TENANT_REFUSED_RATE + 1] = {

@@ -2,7 +2,8 @@
 /*
  * The frame that nl_dump.c and nl_group.c share: a message is one nest that a function fills from
  * an object, and a dump that does not fit into one buffer goes on where it stopped, by index.
- * Objects that come or go meanwhile may be seen twice or not at all, as with any such dump.
+ * Objects that come or go meanwhile may be seen twice or not at all: the next message of the dump
+ * has NLM_F_DUMP_INTR then, and who wants the whole asks again.
  */
 #ifndef NETINC_NETLINK_NL_PUT_H
 #define NETINC_NETLINK_NL_PUT_H
@@ -35,6 +36,18 @@ static inline struct netinc_net *netinc_nl_dump_net(const struct netlink_callbac
 	return netinc_net(sock_net(cb->skb->sk));
 }
 
+/* At the beginning of each piece of a dump. @changed: how often the list has; 0 is no number. */
+static inline void netinc_nl_dump_piece(struct netlink_callback *cb, const atomic_t *changed)
+{
+	cb->seq = (u32)atomic_read(changed) ?: U32_MAX;
+	smp_rmb();	/* first the number, then the list: netinc_list_changed() */
+}
+
+static inline void netinc_nl_dump_list(struct netlink_callback *cb, enum netinc_list list)
+{
+	netinc_nl_dump_piece(cb, &netinc_nl_dump_net(cb)->changed[list]);
+}
+
 /* A dump returns bytes while there is more to come or to be read, then 0. */
 static inline int netinc_nl_dump_status(const struct sk_buff *skb, int err)
 {
@@ -51,10 +64,11 @@ struct netinc_nl_message {
 	u8 cmd;
 	int attr;	/* of the nest */
 	netinc_nl_fill_fn fill;
+	struct netlink_callback *cb;	/* of a dump, else NULL */
 };
 
 static inline struct netinc_nl_message
-netinc_nl_dump_message(const struct netlink_callback *cb, u8 cmd, int attr, netinc_nl_fill_fn fill)
+netinc_nl_dump_message(struct netlink_callback *cb, u8 cmd, int attr, netinc_nl_fill_fn fill)
 {
 	return (struct netinc_nl_message){
 		.portid = NETLINK_CB(cb->skb).portid,
@@ -63,6 +77,7 @@ netinc_nl_dump_message(const struct netlink_callback *cb, u8 cmd, int attr, neti
 		.cmd = cmd,
 		.attr = attr,
 		.fill = fill,
+		.cb = cb,
 	};
 }
 

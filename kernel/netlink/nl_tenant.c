@@ -2,6 +2,7 @@
 /* Tenants over generic netlink. */
 #include <linux/ctype.h>
 #include <linux/rculist.h>
+#include "core/events.h"
 #include "netlink/nl_policy.h"
 #include "netlink/nl_put.h"
 #include "node/tenant.h"
@@ -27,7 +28,7 @@ static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 		if (!nest ||
 		    nla_put(skb, INC_A_PREFIX_ADDR, prefix->family == AF_INET ? 4 : 16,
 			    prefix->addr) ||
-		    nla_put_u8(skb, INC_A_PREFIX_LEN, prefix->len))
+		    nla_put_u32(skb, INC_A_PREFIX_LEN, prefix->len))
 			return -EMSGSIZE;
 		nla_nest_end(skb, nest);
 	}
@@ -83,6 +84,7 @@ int inc_nl_tenant_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	u32 index = 0;
 	int err = 0;
 
+	netinc_nl_dump_list(cb, NETINC_LIST_TENANTS);
 	rcu_read_lock();
 	list_for_each_entry_rcu(tenant, &nn->tenants, list) {
 		if (index++ < netinc_nl_cursor(cb)->index)
@@ -136,6 +138,7 @@ static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest,
 {
 	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
 	int err, len;
+	u32 bits;
 
 	err = nla_parse_nested(tb, INC_A_PREFIX_MAX, nest, NULL, extack);
 	if (err)
@@ -149,11 +152,12 @@ static int take_prefix(struct netinc_prefix *prefix, const struct nlattr *nest,
 	}
 	memset(prefix, 0, sizeof(*prefix));
 	prefix->family = len == 4 ? AF_INET : AF_INET6;
-	prefix->len = tb[INC_A_PREFIX_LEN] ? nla_get_u8(tb[INC_A_PREFIX_LEN]) : 8 * len;
+	bits = tb[INC_A_PREFIX_LEN] ? nla_get_u32(tb[INC_A_PREFIX_LEN]) : 8 * len;
+	prefix->len = min_t(u32, bits, 8 * len);
 	memcpy(prefix->addr, nla_data(tb[INC_A_PREFIX_ADDR]), len);
-	if (prefix->len <= 8 * len)
+	if (bits <= 8 * len)
 		return 0;
-	NL_SET_ERR_MSG_FMT(extack, "prefix of %u bits: expected at most %d", prefix->len, 8 * len);
+	NL_SET_ERR_MSG_FMT(extack, "prefix of %u bits: expected at most %d", bits, 8 * len);
 	return -ERANGE;
 }
 
@@ -265,6 +269,15 @@ static int take_tenant(struct netinc_tenant_cfg *cfg, struct nlattr **tb,
 	return err ?: take_quotas(cfg, tb, info->extack);
 }
 
+static int add_tenant(struct netinc_net *nn, const char *name, const struct netinc_tenant_cfg *cfg)
+{
+	int err = netinc_tenant_add(nn, name, cfg);
+
+	if (!err)
+		netinc_event_tenant(nn->net, INC_EVENT_TENANT_ADD, name);
+	return err;
+}
+
 /*
  * A tenant that is there already gets the settings of a new one, and keeps its groups, its counters
  * and its place in the order.
@@ -275,8 +288,9 @@ static int replace_tenant(struct netinc_net *nn, const char *name,
 	struct netinc_tenant *tenant = netinc_tenant_find(nn, name);
 
 	if (!tenant)
-		return netinc_tenant_add(nn, name, cfg);
+		return add_tenant(nn, name, cfg);
 	netinc_tenant_set(tenant, cfg);
+	netinc_event_tenant(nn->net, INC_EVENT_TENANT_SET, name);
 	return 0;
 }
 
@@ -295,7 +309,7 @@ int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 	name = nla_data(tb[INC_A_TENANT_NAME]);
 	mutex_lock(&nn->mutex);
 	err = info->attrs[INC_A_REPLACE] ? replace_tenant(nn, name, &cfg) :
-					   netinc_tenant_add(nn, name, &cfg);
+					   add_tenant(nn, name, &cfg);
 	mutex_unlock(&nn->mutex);
 	if (err == -EEXIST)
 		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: is there already; `set` changes it",
@@ -338,8 +352,10 @@ int inc_nl_tenant_set_doit(struct sk_buff *skb, struct genl_info *info)
 		cfg = tenant->cfg;
 		err = take_tenant(&cfg, tb, info);
 	}
-	if (!err)
+	if (!err) {
 		netinc_tenant_set(tenant, &cfg);
+		netinc_event_tenant(nn->net, INC_EVENT_TENANT_SET, tenant->name);
+	}
 	mutex_unlock(&nn->mutex);
 	return err;
 }
@@ -355,8 +371,11 @@ int inc_nl_tenant_del_doit(struct sk_buff *skb, struct genl_info *info)
 		return err;
 	mutex_lock(&nn->mutex);
 	tenant = find_named(nn, tb, info);
-	if (tenant)
+	if (tenant) {
 		netinc_tenant_del(tenant);
+		netinc_list_changed(nn, NETINC_LIST_TENANTS);
+		netinc_event_tenant(nn->net, INC_EVENT_TENANT_DEL, nla_data(tb[INC_A_TENANT_NAME]));
+	}
 	mutex_unlock(&nn->mutex);
 	return tenant ? 0 : -ENOENT;
 }

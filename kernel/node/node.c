@@ -185,6 +185,7 @@ int netinc_node_add(struct netinc_net *nn, struct net_device *dev,
 	strscpy(node->ifname, dev ? dev->name : NETINC_ALL_DEVICES, sizeof(node->ifname));
 	netdev_hold(dev, &node->tracker, GFP_KERNEL);
 	list_add_tail_rcu(&node->list, &nn->nodes);
+	netinc_list_changed(nn, NETINC_LIST_NODES);
 	netinc_event_node(nn->net, INC_EVENT_NODE_ADD, node->ifindex);
 	return 0;
 }
@@ -235,6 +236,7 @@ static void node_remove(struct netinc_node *node)
 
 	lockdep_assert_held(&nn->mutex);
 	list_del_rcu(&node->list);
+	netinc_list_changed(nn, NETINC_LIST_NODES);
 	spin_lock_bh(&node->lock);
 	node->dead = true;
 	spin_unlock_bh(&node->lock);

@@ -270,6 +270,31 @@ static bool unhash_group(struct netinc_node_group *g)
 	return true;
 }
 
+/* Tells once that the node's parent does not answer the group, and once that it does again. */
+static void watch_parent(struct netinc_node_group *g, u64 now)
+{
+	const struct netinc_uplink *up = &g->grp.up;
+	enum inc_event event = INC_EVENT_PARENT_SILENT;
+	u64 since = up->heard;
+
+	if (netinc_group_over(&g->grp) || !g->up_path.net) {
+		g->up_silent = 0;
+		return;
+	}
+	if (g->up_silent && !up->unanswered) {
+		event = INC_EVENT_PARENT_BACK;
+		since = g->up_silent;
+		g->up_silent = 0;
+	} else if (!g->up_silent && up->heard && up->unanswered >= NETINC_SILENT_ASKED &&
+		   now - up->heard >= NETINC_SILENT_US) {
+		g->up_silent = up->heard;
+	} else {
+		return;
+	}
+	netinc_event_group_parent(g->nn->net, event, &g->grp, g->node->ifindex, &g->up_path.peer,
+				  now - since);
+}
+
 static void node_group_timer(struct timer_list *t)
 {
 	struct netinc_node_group *g = container_of(t, struct netinc_node_group, timer);
@@ -286,6 +311,7 @@ static void node_group_timer(struct timer_list *t)
 	netinc_fold_end(g);
 	if (g->hosts_changed)
 		netinc_node_group_find_hosts(g);
+	watch_parent(g, netinc_now());
 	if (expired)
 		unhashed = unhash_group(g);
 	else if (!g->dead)
@@ -400,6 +426,7 @@ static int hash_group(struct netinc_node_group *g)
 	if (!other)
 		hlist_add_head_rcu(&g->hash, &nn->groups[netinc_bucket(nn, cfg->id, cfg->job)]);
 	spin_unlock_bh(&nn->hash_lock);
+	netinc_list_changed(nn, NETINC_LIST_GROUPS);
 	return other ? -EEXIST : 0;
 }
 

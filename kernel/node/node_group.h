@@ -88,6 +88,8 @@ struct netinc_node_group {
 	struct netinc_run run;		/* results that wait to be sent to all children */
 	/* the way to the parent of the node, if the group may have to ask one; net NULL: none */
 	struct netinc_path up_path;
+	/* since when its parent is told to be silent; microseconds, 0: it is not */
+	u64 up_silent;
 	struct netinc_run up_run;	/* partials that wait to be sent there */
 	struct netinc_pkt up_empty;	/* header of those without elements; span 0: none */
 	/* results wait in `run` or `empty` of some link; cleared when they are queued */

@@ -54,6 +54,7 @@ static struct netinc_port *new_port(struct netinc_node *node, const struct net_d
 	strscpy(port->name, dev->name, sizeof(port->name));
 	node->nports++;
 	hlist_add_head_rcu(&port->list, &node->ports);
+	netinc_list_changed(node->nn, NETINC_LIST_NODES);
 	return port;
 }
 
@@ -77,6 +78,7 @@ void netinc_port_gone(struct netinc_node *node, const struct net_device *dev)
 	port = find_port(node, dev);
 	if (port) {
 		hlist_del_rcu(&port->list);
+		netinc_list_changed(node->nn, NETINC_LIST_NODES);
 		node->nports--;
 	}
 	spin_unlock_bh(&node->lock);

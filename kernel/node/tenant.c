@@ -63,6 +63,7 @@ int netinc_tenant_add(struct netinc_net *nn, const char *name, const struct neti
 	set_tenant_cfg(tenant, cfg);
 	netinc_account_init(&tenant->account, tenant->max, -EDQUOT);
 	list_add_tail_rcu(&tenant->list, &nn->tenants);
+	netinc_list_changed(nn, NETINC_LIST_TENANTS);
 	return 0;
 }
 

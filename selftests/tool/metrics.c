@@ -58,9 +58,9 @@ static void put_group(unsigned int role)
 {
 	need(nla_put_u32(msg, INC_A_GROUP_GROUP, 7));
 	need(nla_put_u64(msg, INC_A_GROUP_JOB, UINT64_MAX));
-	need(nla_put_u8(msg, INC_A_GROUP_ROLE, (uint8_t)role));
-	need(nla_put_u8(msg, INC_A_GROUP_STATE,
-			role == INC_ROLE_NODE ? (int)INC_GROUP_ACTIVE : (int)INC_STATE_READY));
+	need(nla_put_u32(msg, INC_A_GROUP_ROLE, (uint32_t)role));
+	need(nla_put_u32(msg, INC_A_GROUP_STATE,
+			 role == INC_ROLE_NODE ? (int)INC_GROUP_ACTIVE : (int)INC_STATE_READY));
 	need(nla_put_u32(msg, INC_A_GROUP_INCARNATION, 0xbeef));
 	need(nla_put_u32(msg, INC_A_GROUP_SIZE, 4));
 	need(nla_put_u32(msg, INC_A_GROUP_JOINED, 3));

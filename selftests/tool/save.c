@@ -81,7 +81,7 @@ static void put_prefix(uint8_t net)
 	struct nlattr *nest = begin(INC_A_TENANT_PREFIX);
 
 	need(nla_put(msg, INC_A_PREFIX_ADDR, sizeof(addr), addr));
-	need(nla_put_u8(msg, INC_A_PREFIX_LEN, 16));
+	need(nla_put_u32(msg, INC_A_PREFIX_LEN, 16));
 	nla_nest_end(msg, nest);
 }
 
@@ -100,7 +100,7 @@ static void put_tenant(const char *name)
 static void put_parent(void)
 {
 	need(nla_put(msg, INC_A_PARENT_ADDR, sizeof(link_local), link_local));
-	need(nla_put_u16(msg, INC_A_PARENT_PORT, INC_PORT));
+	need(nla_put_u32(msg, INC_A_PARENT_PORT, INC_PORT));
 	need(nla_put_u32(msg, INC_A_PARENT_IFINDEX, gone ? GONE : 2));
 }
 
@@ -112,7 +112,7 @@ static void put_node(void)
 	need(nla_put_u32(msg, INC_A_NODE_DEAD_MS, 700));
 	nest = begin(INC_A_NODE_PARENT);
 	put_parent();
-	need(nla_put_u16(msg, INC_A_PARENT_PORT, INC_PORT));
+	need(nla_put_u32(msg, INC_A_PARENT_PORT, INC_PORT));
 	nla_nest_end(msg, nest);
 }
 
@@ -141,7 +141,7 @@ static void put_limits(enum inc_limit_scope scope, unsigned int uid)
 	unsigned int i;
 	int type;
 
-	need(nla_put_u8(msg, INC_A_LIMIT_SCOPE, (uint8_t)scope));
+	need(nla_put_u32(msg, INC_A_LIMIT_SCOPE, (uint32_t)scope));
 	if (scope == INC_SCOPE_USER)
 		need(nla_put_u32(msg, INC_A_LIMIT_UID, uid));
 	for (i = 0; i < ARRAY_SIZE(nests); i++) {

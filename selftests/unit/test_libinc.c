@@ -96,7 +96,8 @@ static void test_places(void)
 		  { "192.0.2.1", "2001:db8::1", "192.0.2.2" }, 0 },
 		{ "switch.example:77", { "fe80::1", "192.0.2.1", "fe80::1%lo" },
 		  { "192.0.2.1", "fe80::1" }, 0 },
-		{ "switch.example%lo", { "192.0.2.1", "fe80::2", "2001:db8::1" }, { "fe80::2" }, 1 },
+		{ "switch.example%lo", { "192.0.2.1", "fe80::2", "2001:db8::1" },
+		  { "fe80::2" }, 1 },
 		{ "switch.example", { "fe80::2" }, { "fe80::2" }, 0 },
 		{ "edge:switch.example", { "192.0.2.1", "192.0.2.2" }, { "192.0.2.1" }, 0 },
 		{ "switch.example",
@@ -108,7 +109,7 @@ static void test_places(void)
 	struct inc_join_opts opts = { .group = 7, .rank = 1, .size = 3 };
 	char text[INET6_ADDRSTRLEN];
 	struct inc_target to;
-	unsigned int n;
+	unsigned int n, lo = if_nametoindex("lo");
 
 	clear_env();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -117,13 +118,13 @@ static void test_places(void)
 		expect(!inc_parse_opts(&to, &opts), "%zu: %s", i, inc_errmsg(NULL));
 		for (n = 0; cases[i].want[n]; n++) {
 			inet_ntop(to.places[n].family, to.places[n].addr, text, sizeof(text));
-			expect(n < to.nplaces && !strcmp(text, cases[i].want[n]), "%zu: %u is %s", i,
-			       n, text);
+			expect(n < to.nplaces && !strcmp(text, cases[i].want[n]),
+			       "%zu: %u is %s", i, n, text);
 		}
 		expect(to.nplaces == n, "%zu: %u places, expected %u", i, to.nplaces, n);
 		expect(to.addr.sinc_parent_family == to.places[0].family &&
 		       !memcmp(to.addr.sinc_parent, to.places[0].addr, 16), "%zu: first place", i);
-		expect(to.addr.sinc_scope_id == (cases[i].scope ? if_nametoindex("lo") : 0),
+		expect(to.addr.sinc_scope_id == cases[i].scope * lo,
 		       "%zu: scope %u", i, to.addr.sinc_scope_id);
 	}
 	opts.parent = "192.0.2.1";
@@ -186,7 +187,8 @@ static void test_environment(void)
 	setenv("INC_RANK", "2", 1);
 	setenv("INC_SIZE", "0x4", 1);
 	expect(!inc_parse_opts(&to, NULL), "%s", inc_errmsg(NULL));
-	expect(to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 && !to.addr.sinc_group && !to.addr.sinc_flags,
+	expect(to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 && !to.addr.sinc_group &&
+	       !to.addr.sinc_flags,
 	       "wrong values");
 	setenv("INC_GROUP", "4294967295", 1);
 	setenv("INC_PARENT", "10.0.0.1", 1);
@@ -221,13 +223,14 @@ static void test_launched(void)
 	expect(to.addr.sinc_group == 9 && to.addr.sinc_job, "group %u", to.addr.sinc_group);
 	opts.group = 5;
 	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
-	expect(to.addr.sinc_group == 5 && to.addr.sinc_job && to.addr.sinc_rank == 3 && to.addr.sinc_size == 4,
+	expect(to.addr.sinc_group == 5 && to.addr.sinc_job && to.addr.sinc_rank == 3 &&
+	       to.addr.sinc_size == 4,
 	       "group %u, rank %u of %u", to.addr.sinc_group, to.addr.sinc_rank, to.addr.sinc_size);
 	opts.group = 0;
 	opts.job = 7;
 	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
-	expect(to.addr.sinc_group == 9 && to.addr.sinc_job == 7, "group %u, job %llu", to.addr.sinc_group,
-	       (unsigned long long)to.addr.sinc_job);
+	expect(to.addr.sinc_group == 9 && to.addr.sinc_job == 7, "group %u, job %llu",
+	       to.addr.sinc_group, (unsigned long long)to.addr.sinc_job);
 	setenv("INC_JOB", "8", 1);
 	expect(!inc_parse_opts(&to, &opts) && to.addr.sinc_job == 7, "INC_JOB won");
 	clear_env();

@@ -539,7 +539,7 @@ static void test_registered(void)
 	group.regions = NULL;
 }
 
-/* A child of fork() has other pages at the same addresses: what its parent has registered is none. */
+/* A child of fork() has other pages at the same addresses: its parent's memory is none of it. */
 static void test_registered_by_parent(void)
 {
 	const struct inc_args args = {

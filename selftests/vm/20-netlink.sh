@@ -255,6 +255,11 @@ many_nodes() {
 		"$(inc -n many -j node show | grep -o '"dev":"d[0-9]*"' | wc -l)" = "$NODES"
 }
 
+# Whoever reads a list that changes meanwhile is told.
+changing_lists() {
+	in_ns many "$HERE/netlink_raw.py" changes d
+}
+
 # With the namespace its devices and nodes go.
 netns_goes() {
 	ip netns del many
@@ -500,6 +505,7 @@ check "the port is in use" port_taken
 check "a node has the name of its interface" renamed
 check "interfaces go while they are made nodes" comes_and_goes
 check "dump of $NODES nodes" many_nodes
+check "lists that change while they are read" changing_lists
 check "a namespace goes with its nodes" netns_goes
 set_up inc -n sw node del dev br0
 set_up inc -n sw node add dev br0

@@ -55,6 +55,9 @@ def t_nodes(lab):
     abi.tool("inc", "-n", "sw", "node", "replace", "dev", "br1")
     lab.expect("node-add", dev="br1")
     abi.tool("inc", "-n", "sw", "node", "replace", "dev", "br1", "window", "8")
+    lab.expect("node-set", dev="br1")
+    abi.tool("inc", "-n", "sw", "node", "set", "dev", "br1", "dead", "3000")
+    lab.expect("node-set", dev="br1")
     abi.tool("ip", "-n", "sw", "link", "del", "br1")
     lab.expect("node-del")
     abi.tool("inc", "-n", "sw", "parent", "set", "fd00:7::77")
@@ -62,6 +65,64 @@ def t_nodes(lab):
     abi.tool("inc", "-n", "sw", "parent", "del")
     lab.expect("parent", text="none", parent=None)
     lab.quiet()
+
+
+@test("tenants and limits change")
+def t_settings(lab):
+    def tenant(*words):
+        abi.tool("inc", "-n", "sw", "tenant", *words)
+    tenant("add", "red", "from", "10.99.0.0/16")
+    lab.expect("tenant-add", tenant="red")
+    tenant("set", "red", "cpu", "50")
+    lab.expect("tenant-set", tenant="red")
+    tenant("replace", "red", "from", "10.98.0.0/16")
+    lab.expect("tenant-set", tenant="red")
+    tenant("replace", "blue", "from", "10.97.0.0/16")
+    lab.expect("tenant-add", tenant="blue")
+    for name in "red", "blue":
+        tenant("del", name)
+        lab.expect("tenant-del", tenant=name)
+    # what is refused is no change
+    done = subprocess.run(["inc", "-n", "sw", "tenant", "set", "green", "cpu", "1"], check=False,
+                          stderr=subprocess.PIPE)
+    equal(done.returncode, 2, "status for a tenant that is not there")
+    abi.tool("inc", "-n", "sw", "limits", "set", "sockets", "70000")
+    lab.expect("limit-set", scope="netns")
+    abi.tool("inc", "-n", "sw", "limits", "set", "user", "sockets", "70000")
+    lab.expect("limit-set", scope="user")
+    lab.quiet()
+
+
+@test("a parent does not answer, and is heard again")
+def t_silent(lab):
+    job = lab.job()
+    host = abi.Monitor("h1").__enter__()
+    abi.tool("inc", "-n", "h1", "parent", "set", NODE4)         # which the monitor has taken away
+    host.wait("parent")
+    first = job.begin((0,), 700)
+    abi.tool("ip", "-n", "sw", "link", "set", "br0", "down")
+    begin = time.monotonic()
+    silent = host.wait("parent-silent")
+    if not 0.5 < time.monotonic() - begin < 5 or not 1000 <= silent["waited_ms"] < 5000:
+        raise AssertionError(f"{silent} after {time.monotonic() - begin:.3f} s")
+    equal((silent["group"], silent["rank"], silent["parent"]["addr"]), (job.group, 0, NODE4),
+          "group, rank and parent")
+    equal(silent["text"], f"{NODE4} port 5227 has not answered for {silent['waited_ms']} ms",
+          "text")
+    equal([g["unanswered_ms"] > 999 for g in abi.show("h1", "group")], [True], "inc group show")
+    abi.tool("ip", "-n", "sw", "link", "set", "br0", "up")
+    back = host.wait("parent-back")
+    equal((back["group"], back["rank"], back["waited_ms"] >= silent["waited_ms"]),
+          (job.group, 0, True), "group, rank and time of parent-back")
+    job.end({**first, **job.begin((1,), 700)}, 700)
+    equal(host.read(), [], "more events at the host")
+    host.__exit__()
+    late = lab.monitor.read()
+    if [e for e in late if e["event"] not in ("rank-late", "rank-back")]:
+        raise AssertionError(f"events at the node: {late}")
+    lab.monitor.events = []
+    job.close()
+    lab.expect("group-left", group=job.group)
 
 
 @test("a group forms and is left")

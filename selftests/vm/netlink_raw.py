@@ -5,6 +5,8 @@
 netlink_raw.py bad DEV		requests about the node DEV that the tool would never send: the kernel refuses each with the
 				errno and text that is expected here; prints what was different
 netlink_raw.py add PREFIX N	interfaces PREFIX0, PREFIX1, ... become nodes
+netlink_raw.py changes PREFIX	lists of many nodes and tenants are flagged when they change
+				while they are read, and only then; PREFIX0 is a node
 netlink_raw.py json FILE N	FILE holds N documents, with a zero byte behind each, and all are JSON
 netlink_raw.py answers NS,... NAME...	all that can be asked for in these namespaces is answered as the spec says, with no
 				other attributes and of its lengths; those of these names (SET.NAME) are there
@@ -123,11 +125,16 @@ def fallback_cases(index, lo):
                errno.EADDRNOTAVAIL, "standby fe80::1: expected no link-local address")
         yield (op, [top("node", who, standby(good, parent("ifindex", 7)))], False, errno.EINVAL,
                "standby: interface 7: expected none")
-        yield (op, [top("node", who, standby(good, parent("port", 0)))], False, errno.ERANGE,
-               "port 0: expected 1..65535")
+        for value in 0, 65536, 65536 + 5227, 2**32 - 1:
+            yield (op, [top("node", who, standby(good, parent("port", value)))], False,
+                   errno.ERANGE, f"port {value}: expected 1..65535")
         for value in 3, 255:
             yield (op, [top("node", who, node("late-policy", value))], False, errno.ERANGE,
                    f"late-policy {value}: expected 0..2")
+        # a number is not taken for its low byte
+        for value in 256, 2**32 - 1:
+            for attr in "late-policy", "fallback":
+                yield op, [top("node", who, node(attr, value))], False, errno.ERANGE, None
         yield (op, [top("node", who, node("late-policy", 2), node("late-ms", 0))], False,
                errno.EINVAL, "late-policy partial: needs a limit: late in 10..3600000")
         yield (op,
@@ -138,7 +145,8 @@ def fallback_cases(index, lo):
     yield ("node-set",
            [top("node", index, node("fallback", 3), standby(good), node("dead-ms", 300))], False,
            errno.ERANGE, "fallback 3: expected none, standby or edge")
-    for attrs in ([node("fallback", b"\1\0")], [node("fallback", b"")],
+    for attrs in ([node("fallback", b"\1")], [node("fallback", b"\1\0")], [node("fallback", b"")],
+                  [node("late-policy", b"\1")], [standby(good, parent("port", b"\x14\x6b"))],
                   [standby(parent("addr", b"\1" * 17))],
                   [Attr("node", "standby", [good])], [standby(Attr("parent", "99", b""))]):
         yield "node-set", [top("node", index, *attrs)], False, (errno.EINVAL, errno.ERANGE), None
@@ -302,7 +310,12 @@ def cases(dev):
                                     ("tenant-set", "keyed", b"", 3), ("tenant-del", "cpu", 1, 9)):
         who = [Attr("tenant", "name", b"nobody\0"), Attr("tenant", attr, value)]
         yield op, [top("tenant", *who)], False, errno.EINVAL, NOT_TAKEN.format("tenant", number)
-    for attrs in ([limit("scope", 2)],
+    for bits, size in (33, 4), (256, 4), (2**32 - 1, 4), (129, 16):
+        where = Attr("tenant", "prefix", [Attr("prefix", "addr", bytes(size)),
+                                          Attr("prefix", "len", bits)], NESTED)
+        yield ("tenant-add", [top("tenant", Attr("tenant", "name", b"nobody\0"), where)], False,
+               errno.ERANGE, f"prefix of {bits} bits: expected at most {8 * size}")
+    for attrs in ([limit("scope", 2)], [limit("scope", 256)], [limit("scope", b"\0")],
                   [limit("values", [Attr("limits", "99", b"")], NESTED)],
                   [limit("values", [Attr("limits", "sockets", b"\1\0\0\0")], NESTED)]):
         yield "limit-set", [top("limit", *attrs)], False, (errno.EINVAL, errno.ERANGE), None
@@ -341,6 +354,53 @@ def add_nodes(prefix, count):
             print(f"{prefix}{i}: errno {got} {text}")
             return 1
     return 0
+
+
+def read_dump(family, op, between=None):
+    """NLM_F_DUMP_INTR of what comes first, and of any message; after the first piece @between."""
+    command = VALUES[spec_check.c_name("inc-cmd-", op)]
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as sock:
+        sock.send(struct.pack("=IHHIIBBH", 20, family, 0x305, 1, 0, command, 1, 0))
+        flags, kind = [], family
+        while kind == family:
+            data, pos = sock.recv(4096), 0
+            while pos < len(data):
+                length, kind, flag = struct.unpack_from("=IHH", data, pos)
+                flags.append(bool(flag & 0x10))
+                pos += length + 3 & ~3
+            if between:
+                between()
+                between = None
+        return flags[0], any(flags)
+
+
+def check_changes(prefix):
+    family, bad = family_id(), 0
+    name = Attr("tenant", "name", b"changes\0")
+    lists = {
+        "node": [top("node", node("ifname", f"{prefix}0".encode() + b"\0"))],
+        "tenant": [top("tenant", name)],
+    }
+    for i in range(60):
+        request(family, "tenant-add", [top("tenant", Attr("tenant", "name", b"t%d\0" % i))])
+    for what, attrs in lists.items():
+        for change in ("add", "del") if what == "tenant" else ("del", "add"):
+            def act(change=change, what=what, attrs=attrs):
+                got = request(family, f"{what}-{change}", attrs)
+                assert got[0] == 0, got
+            for between, want in (None, (False, False)), (act, (False, True)):
+                got = read_dump(family, f"{what}-get", between)
+                if got != want:
+                    bad += 1
+                    print(f"{what} {change}: first, any flagged: {got}, expected {want}")
+            # a change of settings is none of the list
+        if read_dump(family, f"{what}-get", lambda: request(family, "limit-set", [top(
+                "limit", limit("values", [Attr("limits", "sockets", 1 << 20)], NESTED))]))[1]:
+            bad += 1
+            print(f"{what}: flagged for a change of something else")
+    for i in range(60):
+        request(family, "tenant-del", [top("tenant", Attr("tenant", "name", b"t%d\0" % i))])
+    return 1 if bad else 0
 
 
 def check_json(path, count):
@@ -417,5 +477,5 @@ def check_answers(namespaces, *names):
     return 1 if complaints else 0
 
 
-sys.exit({"answers": check_answers, "bad": send_bad, "add": add_nodes, "json": check_json}[
-    sys.argv[1]](*sys.argv[2:]))
+sys.exit({"answers": check_answers, "bad": send_bad, "add": add_nodes, "json": check_json,
+          "changes": check_changes}[sys.argv[1]](*sys.argv[2:]))

@@ -211,7 +211,8 @@ def t_shrink(lab):
               "rank, size, operations after")
     name, size = ctypes.create_string_buffer(64), ctypes.c_int(64)
     equal(libc.getsockname(two.fd, name, ctypes.byref(size)), 0, "getsockname")
-    equal(abi.SOCKADDR.unpack_from(name.raw)[2:5], (job.group, 1, 2), "group, rank, size of the name")
+    equal(abi.SOCKADDR.unpack_from(name.raw)[2:5], (job.group, 1, 2),
+          "group, rank, size of the name")
     fails(errno.ENOENT, two.wait, last)
     job.run(1000)
     if two.allreduce(range(10)) <= last:

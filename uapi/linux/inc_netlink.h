@@ -70,7 +70,7 @@ enum {
 	INC_A_CAPS_UNSPEC,
 	INC_A_CAPS_FAMILY_NUMBER,	/* u32: AF_INC of this machine */
 	INC_A_CAPS_WIRE_VERSION,	/* u32 */
-	INC_A_CAPS_PORT,		/* u16 */
+	INC_A_CAPS_PORT,		/* u32 */
 	INC_A_CAPS_KERNEL,		/* multi, nest INC_A_KERNEL_*: reduction kernels */
 	INC_A_CAPS_MAX_RANKS,		/* u32 */
 	__INC_A_CAPS_MAX
@@ -102,9 +102,9 @@ enum {
 	INC_A_NODE_MEMORY,	/* u64, out: bytes held now */
 	INC_A_NODE_KEY,		/* binary, INC_KEY_LEN, in: what ranks must have; zero: nothing */
 	INC_A_NODE_KEYED,	/* flag, out: a key is set */
-	INC_A_NODE_FALLBACK,	/* u8: enum inc_fallback, default none; of groups formed later */
+	INC_A_NODE_FALLBACK,	/* u32: enum inc_fallback, default none; of groups formed later */
 	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*, up to INC_MAX_STANDBY; in: all */
-	INC_A_NODE_LATE_POLICY,	/* u8: enum inc_late_policy; default wait, or fail if LATE_MS > 0 */
+	INC_A_NODE_LATE_POLICY,	/* u32: enum inc_late_policy; default wait, fail if LATE_MS > 0 */
 	/*
 	 * nest INC_A_PARENT_*: the node above, asked for groups of which not all ranks come here;
 	 * in: address of zeros: there is none (default)
@@ -118,7 +118,7 @@ enum {
 enum {
 	INC_A_PARENT_UNSPEC,
 	INC_A_PARENT_ADDR,	/* binary, 4 or 16 bytes, network order */
-	INC_A_PARENT_PORT,	/* u16, host order: default the module's (parameter port) */
+	INC_A_PARENT_PORT,	/* u32, host order: default the module's (parameter port) */
 	INC_A_PARENT_IFINDEX,	/* u32: of a link-local address */
 	__INC_A_PARENT_MAX
 };
@@ -141,8 +141,8 @@ enum inc_group_state {
 enum {
 	INC_A_GROUP_UNSPEC,
 	INC_A_GROUP_GROUP,	/* u32 */
-	INC_A_GROUP_ROLE,	/* u8: enum inc_role */
-	INC_A_GROUP_STATE,	/* u8: enum inc_group_state (node), enum inc_member_state (rank) */
+	INC_A_GROUP_ROLE,	/* u32: enum inc_role */
+	INC_A_GROUP_STATE,	/* u32: enum inc_group_state (node), enum inc_member_state (rank) */
 	INC_A_GROUP_IFINDEX,	/* u32: the node's device, 0: all (node) */
 	INC_A_GROUP_INCARNATION,/* u32 */
 	INC_A_GROUP_EPOCH,	/* u32 */
@@ -162,8 +162,8 @@ enum {
 	INC_A_GROUP_SRTT,	/* u32: microseconds (rank) */
 	INC_A_GROUP_CWND,	/* u32: blocks (rank) */
 	INC_A_GROUP_PID,	/* u32: of the process that joined (rank), as the reader sees it */
-	INC_A_GROUP_FALLBACK,	/* u8: enum inc_fallback */
-	INC_A_GROUP_PLACEMENT,	/* u8: enum inc_placement (rank) */
+	INC_A_GROUP_FALLBACK,	/* u32: enum inc_fallback */
+	INC_A_GROUP_PLACEMENT,	/* u32: enum inc_placement (rank) */
 	INC_A_GROUP_MOVES,	/* u32: the move that the group is at */
 	INC_A_GROUP_TREES,	/* u32: how many share the blocks, at the edge; absent: one */
 	INC_A_GROUP_TREE,	/* u32: number of this tree, if the root is elsewhere (node) */
@@ -171,9 +171,9 @@ enum {
 	INC_A_GROUP_JOB,	/* u64: absent: 0 */
 	INC_A_GROUP_MISSING,	/* binary, 4 or more bytes: u32s, ranks that are missing (node) */
 	INC_A_GROUP_VRF,	/* u32: ifindex of the VRF of its ranks; absent: none (node) */
-	INC_A_GROUP_LEVELS,	/* u8: levels of nodes below the root; absent: none */
+	INC_A_GROUP_LEVELS,	/* u32: levels of nodes below the root; absent: none */
 	INC_A_GROUP_UNANSWERED_MS,/* u32: for which the parent has not answered; absent: it has */
-	INC_A_GROUP_ORDER,	/* u8: enum inc_order; absent: no epoch has begun */
+	INC_A_GROUP_ORDER,	/* u32: enum inc_order; absent: no epoch has begun */
 	INC_A_GROUP_PARTS,	/* u32: of what goes up of a sum of floats; absent: one (node) */
 	INC_A_GROUP_UID,	/* u32: of that process's user (rank), as the reader sees it */
 	__INC_A_GROUP_MAX
@@ -183,7 +183,7 @@ enum {
 
 enum {
 	INC_A_ERROR_UNSPEC,
-	INC_A_ERROR_CODE,	/* u16: enum inc_err_code */
+	INC_A_ERROR_CODE,	/* u32: enum inc_err_code */
 	INC_A_ERROR_OPSEQ,	/* u32 */
 	INC_A_ERROR_RANK0,	/* u32 */
 	INC_A_ERROR_RANK1,	/* u32 */
@@ -198,11 +198,11 @@ enum {
 /* An operation as one rank has asked for it; all but COUNTS_HASH are always there. */
 enum {
 	INC_A_DESC_UNSPEC,
-	INC_A_DESC_COLL,	/* u8: enum inc_coll */
-	INC_A_DESC_TYPE,	/* u8: enum inc_type of the buffers */
-	INC_A_DESC_OP,		/* u8: enum inc_op */
-	INC_A_DESC_WIRE,	/* u8: enum inc_type on the wire */
-	INC_A_DESC_MODE,	/* u8: INC_MODE_* */
+	INC_A_DESC_COLL,	/* u32: enum inc_coll */
+	INC_A_DESC_TYPE,	/* u32: enum inc_type of the buffers */
+	INC_A_DESC_OP,		/* u32: enum inc_op */
+	INC_A_DESC_WIRE,	/* u32: enum inc_type on the wire */
+	INC_A_DESC_MODE,	/* u32: INC_MODE_* */
 	INC_A_DESC_ROOT,	/* u32: rank; 0 where the collective has none */
 	INC_A_DESC_OPSEQ,	/* u32: which operation of its rank this is */
 	INC_A_DESC_COUNT,	/* u64: elements */
@@ -218,9 +218,9 @@ enum {
 	INC_A_MEMBER_INCARNATION,	/* u32 */
 	INC_A_MEMBER_RANK,	/* u32 */
 	INC_A_MEMBER_ADDR,	/* binary, 4 or 16 bytes */
-	INC_A_MEMBER_UDP_PORT,	/* u16, host order */
+	INC_A_MEMBER_UDP_PORT,	/* u32, host order */
 	INC_A_MEMBER_IFINDEX,	/* u32: the port it is bound to */
-	INC_A_MEMBER_STATE,	/* u8: enum inc_member_state */
+	INC_A_MEMBER_STATE,	/* u32: enum inc_member_state */
 	INC_A_MEMBER_HEARD_MS,	/* u32: since its last packet */
 	INC_A_MEMBER_NEXT,	/* u64: first block that it has not contributed */
 	INC_A_MEMBER_SRTT,	/* u32: microseconds */
@@ -280,12 +280,20 @@ enum inc_event {
 	INC_EVENT_RANK_DEAD,
 	INC_EVENT_MOVING,	/* a rank here has lost its parent, or is called: to PARENT */
 	INC_EVENT_MOVED,	/* and the group works there */
+	INC_EVENT_NODE_SET,	/* a node has got settings: by SET, or ADD with REPLACE */
+	INC_EVENT_TENANT_ADD,	/* TENANT */
+	INC_EVENT_TENANT_SET,	/* by SET, or ADD with REPLACE */
+	INC_EVENT_TENANT_DEL,
+	INC_EVENT_LIMIT_SET,	/* SCOPE; of users in the network namespace of who has set them */
+	/* PARENT has not answered a rank (RANK) or node (IFINDEX) here for more than a second */
+	INC_EVENT_PARENT_SILENT,
+	INC_EVENT_PARENT_BACK,	/* and is heard again */
 	__INC_EVENT_MAX
 };
 
 enum {
 	INC_A_EVENT_UNSPEC,
-	INC_A_EVENT_TYPE,	/* u8: enum inc_event */
+	INC_A_EVENT_TYPE,	/* u32: enum inc_event */
 	INC_A_EVENT_IFINDEX,	/* u32 */
 	INC_A_EVENT_GROUP,	/* u32 */
 	INC_A_EVENT_INCARNATION,	/* u32 */
@@ -294,9 +302,12 @@ enum {
 	INC_A_EVENT_TEXT,	/* unused */
 	INC_A_EVENT_ERROR,	/* nest INC_A_ERROR_*: of GROUP_ERROR */
 	INC_A_EVENT_BLOCK,	/* u64: that is waited for, of RANK_LATE and RANK_BACK */
-	INC_A_EVENT_WAITED_MS,	/* u32: for how long, of the same */
-	INC_A_EVENT_PLACEMENT,	/* u8: enum inc_placement, of MOVING and MOVED */
-	INC_A_EVENT_PARENT,	/* nest INC_A_PARENT_*: of them, and of PARENT; absent: none */
+	INC_A_EVENT_WAITED_MS,	/* u32: for how long, of the same and of PARENT_SILENT, _BACK */
+	INC_A_EVENT_PLACEMENT,	/* u32: enum inc_placement, of MOVING and MOVED */
+	/* nest INC_A_PARENT_*: of them, of PARENT and PARENT_SILENT and _BACK; absent: none */
+	INC_A_EVENT_PARENT,
+	INC_A_EVENT_TENANT,	/* string: its name, of TENANT_ADD, _SET and _DEL */
+	INC_A_EVENT_SCOPE,	/* u32: enum inc_limit_scope, of LIMIT_SET */
 	__INC_A_EVENT_MAX
 };
 
@@ -309,7 +320,7 @@ enum inc_limit_scope {
 
 enum {
 	INC_A_LIMIT_UNSPEC,
-	INC_A_LIMIT_SCOPE,	/* u8: enum inc_limit_scope */
+	INC_A_LIMIT_SCOPE,	/* u32: enum inc_limit_scope */
 	INC_A_LIMIT_UID,	/* u32, out: whose (user) */
 	INC_A_LIMIT_VALUES,	/* nest: attribute type = enum inc_limit, u64: the limits */
 	INC_A_LIMIT_USE,	/* nest, out: the same: in use now */
@@ -358,7 +369,7 @@ enum {
 enum {
 	INC_A_PREFIX_UNSPEC,
 	INC_A_PREFIX_ADDR,	/* binary, 4 or 16 bytes, network order */
-	INC_A_PREFIX_LEN,	/* u8: bits that count */
+	INC_A_PREFIX_LEN,	/* u32: bits that count */
 	__INC_A_PREFIX_MAX
 };
 

@@ -17,8 +17,8 @@
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
- * There is no constant AF_INC: Linux has no number for it. The module borrows one of a protocol that
- * Linux does not have, 19 (AF_ECONET) unless another module has it; its parameter family, or
+ * There is no constant AF_INC: Linux has no number for it. The module borrows one of a protocol
+ * that Linux does not have, 19 (AF_ECONET) unless another module has it; its parameter family, or
  * INC_FAMILY=N when it is built, says another. Programs ask for it: INC_CMD_CAPS_GET.
  *
  * One layout for 32 and 64 bit. Reserved fields and unknown flags must be 0, else EINVAL. What is
@@ -38,9 +38,9 @@
 #define SOL_INC		5227
 
 /*
- * __u8[INC_KEY_LEN], set only: the next connect() proves to the node that we have its key. It is the
- * socket's until it is closed; zeros: none (default). EINVAL: another length. EISCONN: the socket is
- * in a group that has not failed, or joins one.
+ * __u8[INC_KEY_LEN], set only: the next connect() proves to the node that we have its key. It is
+ * the socket's until it is closed; zeros: none (default). EINVAL: another length. EISCONN: the
+ * socket is in a group that has not failed, or joins one.
  */
 #define INC_SO_KEY	1
 /*

@@ -53,7 +53,7 @@ static void note_parent(struct nlattr *nest)
 		return;
 	parent.addr.len = nla_len(tb[INC_A_PARENT_ADDR]);
 	memcpy(parent.addr.bytes, nla_data(tb[INC_A_PARENT_ADDR]), (size_t)parent.addr.len);
-	get_u16(tb[INC_A_PARENT_PORT], &parent.port);
+	get_port(tb[INC_A_PARENT_PORT], &parent.port);
 	get_u32(tb[INC_A_PARENT_IFINDEX], &parent.ifindex);
 }
 

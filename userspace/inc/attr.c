@@ -34,6 +34,16 @@ bool get_u32(struct nlattr *attr, uint32_t *value)
 	return get_value(attr, value, sizeof(*value));
 }
 
+bool get_port(struct nlattr *attr, uint16_t *value)
+{
+	uint32_t number;
+
+	if (!get_u32(attr, &number) || number > UINT16_MAX)
+		return false;
+	*value = (uint16_t)number;
+	return true;
+}
+
 bool get_u64(struct nlattr *attr, uint64_t *value)
 {
 	return get_value(attr, value, sizeof(*value));

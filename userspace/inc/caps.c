@@ -44,7 +44,7 @@ static void show_caps(struct nlattr *nest)
 		out_num("family_number", "family-number %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_CAPS_WIRE_VERSION], &v))
 		out_num("wire_version", " wire-version %s", v, UNIT_NONE);
-	if (get_u16(tb[INC_A_CAPS_PORT], &port))
+	if (get_port(tb[INC_A_CAPS_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_CAPS_MAX_RANKS], &v))
 		out_num("max_ranks", " max-ranks %s", v, UNIT_NONE);

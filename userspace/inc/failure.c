@@ -13,6 +13,15 @@
 
 #define NO_RANK (~0U)
 
+/* What is no number of this tool's version is one that has no name. */
+static uint8_t byte_of(struct nlattr *attr)
+{
+	uint32_t number = 0;
+
+	get_u32(attr, &number);
+	return number < UINT8_MAX ? (uint8_t)number : UINT8_MAX;
+}
+
 static void parse_desc(struct inc_error_info *e, uint32_t *opseq, int side, struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_DESC_MAX + 1];
@@ -21,11 +30,11 @@ static void parse_desc(struct inc_error_info *e, uint32_t *opseq, int side, stru
 	if (!nest)
 		return;
 	parse_nest(nest, tb, INC_A_DESC_MAX);
-	get_u8(tb[INC_A_DESC_COLL], &e->desc[side].coll);
-	get_u8(tb[INC_A_DESC_TYPE], &e->desc[side].type);
-	get_u8(tb[INC_A_DESC_OP], &e->desc[side].op);
-	get_u8(tb[INC_A_DESC_WIRE], &e->desc[side].wire);
-	get_u8(tb[INC_A_DESC_MODE], &e->desc[side].mode);
+	e->desc[side].coll = byte_of(tb[INC_A_DESC_COLL]);
+	e->desc[side].type = byte_of(tb[INC_A_DESC_TYPE]);
+	e->desc[side].op = byte_of(tb[INC_A_DESC_OP]);
+	e->desc[side].wire = byte_of(tb[INC_A_DESC_WIRE]);
+	e->desc[side].mode = byte_of(tb[INC_A_DESC_MODE]);
 	get_u32(tb[INC_A_DESC_ROOT], &e->desc[side].root);
 	get_u32(tb[INC_A_DESC_OPSEQ], &opseq[side]);
 	get_u64(tb[INC_A_DESC_COUNT], &count);
@@ -37,6 +46,7 @@ static void parse_desc(struct inc_error_info *e, uint32_t *opseq, int side, stru
 static bool parse_error(struct inc_error_info *e, uint32_t *opseq, struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_ERROR_MAX + 1];
+	uint32_t code;
 
 	memset(e, 0, sizeof(*e));
 	e->rank[0] = NO_RANK;
@@ -49,7 +59,10 @@ static bool parse_error(struct inc_error_info *e, uint32_t *opseq, struct nlattr
 	get_u32(tb[INC_A_ERROR_RANK1], &e->rank[1]);
 	parse_desc(e, opseq, 0, tb[INC_A_ERROR_DESC0]);
 	parse_desc(e, opseq, 1, tb[INC_A_ERROR_DESC1]);
-	return get_u16(tb[INC_A_ERROR_CODE], &e->code);
+	if (!get_u32(tb[INC_A_ERROR_CODE], &code))
+		return false;
+	e->code = code < UINT16_MAX ? (uint16_t)code : UINT16_MAX;
+	return true;
 }
 
 const char *failure_text(struct nlattr *nest)

@@ -69,7 +69,7 @@ static void show_process(struct nlattr **tb)
 
 static void show_who(struct nlattr **tb, unsigned int role)
 {
-	uint8_t state = 0, placement;
+	uint32_t state = 0, placement;
 	uint32_t v;
 
 	out_str("role", " %s", role_name(role));
@@ -80,14 +80,14 @@ static void show_who(struct nlattr **tb, unsigned int role)
 	if (get_u32(tb[INC_A_GROUP_RANK], &v))
 		out_num("rank", " %s", v, UNIT_NONE);
 	show_process(tb);
-	if (get_u8(tb[INC_A_GROUP_STATE], &state))
+	if (get_u32(tb[INC_A_GROUP_STATE], &state))
 		out_str("state", " %s",
 			role == INC_ROLE_NODE ? group_state_name(state) : member_state_name(state));
 	if (get_u32(tb[INC_A_GROUP_JOINED], &v))
 		out_num("joined", " joined %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_GROUP_SIZE], &v))
 		out_num("size", tb[INC_A_GROUP_JOINED] ? "/%s" : " size %s", v, UNIT_NONE);
-	if (get_u8(tb[INC_A_GROUP_PLACEMENT], &placement))
+	if (get_u32(tb[INC_A_GROUP_PLACEMENT], &placement))
 		out_str("placement", placement ? " at %s" : NULL, placement_name(placement));
 }
 
@@ -117,9 +117,9 @@ static void show_run(struct nlattr **tb)
 static void show_fallback(struct nlattr **tb)
 {
 	uint32_t moves = 0;
-	uint8_t v;
+	uint32_t v;
 
-	if (!get_u8(tb[INC_A_GROUP_FALLBACK], &v))
+	if (!get_u32(tb[INC_A_GROUP_FALLBACK], &v))
 		return;
 	out_str("fallback", v ? " fallback %s" : NULL, fallback_name(v));
 	if (get_u32(tb[INC_A_GROUP_MOVES], &moves))
@@ -132,12 +132,12 @@ static void show_fallback(struct nlattr **tb)
  */
 static void show_levels(struct nlattr **tb)
 {
-	uint8_t levels, order;
+	uint32_t levels, order;
 	uint32_t parts;
 
-	if (get_u8(tb[INC_A_GROUP_LEVELS], &levels))
+	if (get_u32(tb[INC_A_GROUP_LEVELS], &levels))
 		out_num("levels", " levels %s", levels, UNIT_NONE);
-	if (get_u8(tb[INC_A_GROUP_ORDER], &order))
+	if (get_u32(tb[INC_A_GROUP_ORDER], &order))
 		out_str("order", order ? " order %s" : NULL, order_name(order));
 	if (get_u32(tb[INC_A_GROUP_PARTS], &parts))
 		out_num("parts", " parts %s", parts, UNIT_NONE);
@@ -209,11 +209,11 @@ static void show_waiting(struct nlattr **tb)
 static void show_group(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_GROUP_MAX + 1];
-	uint8_t role = INC_ROLE_NODE;
+	uint32_t role = INC_ROLE_NODE;
 	uint32_t v;
 
 	parse_nest(nest, tb, INC_A_GROUP_MAX);
-	get_u8(tb[INC_A_GROUP_ROLE], &role);
+	get_u32(tb[INC_A_GROUP_ROLE], &role);
 	out_open(NULL);
 	if (get_u32(tb[INC_A_GROUP_GROUP], &v))
 		out_num("group", "group %s", v, UNIT_NONE);

@@ -86,7 +86,7 @@ static int limits_set(int argc, char **argv)
 	if (!msg)
 		return EXIT_REFUSED;
 	nest = nla_nest_start(msg, INC_A_LIMIT | NLA_F_NESTED);
-	if (!nest || nla_put_u8(msg, INC_A_LIMIT_SCOPE, user ? INC_SCOPE_USER : INC_SCOPE_NETNS) ||
+	if (!nest || nla_put_u32(msg, INC_A_LIMIT_SCOPE, user ? INC_SCOPE_USER : INC_SCOPE_NETNS) ||
 	    put_limits(msg, args))
 		return no_memory(msg);
 	nla_nest_end(msg, nest);
@@ -240,7 +240,7 @@ static void print_users(void)
 static void show_account(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_LIMIT_MAX + 1], *attr;
-	uint8_t scope = INC_SCOPE_NETNS;
+	uint32_t scope = INC_SCOPE_NETNS;
 	uint32_t uid = 0;
 	uint64_t max;
 	int rest;
@@ -248,7 +248,7 @@ static void show_account(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_LIMIT_MAX);
 	if (!tb[INC_A_LIMIT_VALUES] || !tb[INC_A_LIMIT_USE] || !tb[INC_A_LIMIT_REFUSED])
 		return;
-	get_u8(tb[INC_A_LIMIT_SCOPE], &scope);
+	get_u32(tb[INC_A_LIMIT_SCOPE], &scope);
 	if (options.commands && scope == INC_SCOPE_NETNS) {
 		print_command(tb[INC_A_LIMIT_VALUES]);
 		return;

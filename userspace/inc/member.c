@@ -24,7 +24,7 @@ static void show_where(struct nlattr **tb)
 	uint32_t v;
 
 	show_addr("addr", " at %s", tb[INC_A_MEMBER_ADDR]);
-	if (get_u16(tb[INC_A_MEMBER_UDP_PORT], &port))
+	if (get_port(tb[INC_A_MEMBER_UDP_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_IFINDEX], &v))
 		show_dev("ifindex", "dev", " dev %s", v);
@@ -90,7 +90,7 @@ static void show_run(struct nlattr **tb)
 static void show_member(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_MEMBER_MAX + 1];
-	uint8_t state;
+	uint32_t state;
 	uint32_t v;
 	uint64_t w;
 
@@ -106,7 +106,7 @@ static void show_member(struct nlattr *nest)
 	show_run(tb);
 	out_rest(false);
 	show_where(tb);
-	if (get_u8(tb[INC_A_MEMBER_STATE], &state))
+	if (get_u32(tb[INC_A_MEMBER_STATE], &state))
 		out_str("state", " %s", member_state_name(state));
 	out_rest(true);
 	if (get_u32(tb[INC_A_MEMBER_HEARD_MS], &v))

@@ -216,10 +216,10 @@ static const char *state_name(unsigned int role, unsigned int state)
 
 static void add_state(struct labels labels, struct nlattr *attr, unsigned int role)
 {
-	uint8_t state;
+	uint32_t state;
 
 	/* the label of a stateset bears the metric's name */
-	if (get_u8(attr, &state) &&
+	if (get_u32(attr, &state) &&
 	    label_str(&labels, metrics[GROUP_STATE].name, state_name(role, state)))
 		sample_u64(GROUP_STATE, &labels, 1);
 }
@@ -228,10 +228,10 @@ static void add_group(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_GROUP_MAX + 1];
 	struct labels labels = { 0 };
-	uint8_t role = INC_ROLE_NODE;
+	uint32_t role = INC_ROLE_NODE;
 
 	parse_nest(nest, tb, INC_A_GROUP_MAX);
-	get_u8(tb[INC_A_GROUP_ROLE], &role);
+	get_u32(tb[INC_A_GROUP_ROLE], &role);
 	label_group(&labels, tb, role);
 	add_state(labels, tb[INC_A_GROUP_STATE], role);
 	sample_attr32(GROUP_SIZE, &labels, tb[INC_A_GROUP_SIZE]);

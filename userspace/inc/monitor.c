@@ -15,8 +15,9 @@
 
 static const char usage[] =
 	"Usage: inc [-t] monitor [show]\n"
-	"One line per event until it is interrupted: nodes and parents that come and go, groups that form, fail,\n"
-	"work again, move and leave, ranks that are late, back or dead.\n";
+	"One line per event until it is interrupted: nodes, parents and tenants that come, change and go,\n"
+	"limits that are set, groups that form, fail, work again, move and leave, ranks that are late, back\n"
+	"or dead, and parents that do not answer.\n";
 
 static void show_time(void)
 {
@@ -43,16 +44,16 @@ static void place_text(char *buf, size_t size, struct nlattr *nest)
 		return;
 	}
 	parse_nest(nest, tb, INC_A_PARENT_MAX);
-	get_u16(tb[INC_A_PARENT_PORT], &port);
+	get_port(tb[INC_A_PARENT_PORT], &port);
 	snprintf(buf, size, "%s port %u", addr_text(tb[INC_A_PARENT_ADDR]), port);
 }
 
 /* What JSON has as numbers, once more in words. */
-static void show_text(struct nlattr **tb, uint8_t type)
+static void show_text(struct nlattr **tb, uint32_t type)
 {
 	char text[128], place[80];
 	uint64_t block;
-	uint8_t where;
+	uint32_t where;
 	uint32_t ms;
 
 	place_text(place, sizeof(place), tb[INC_A_EVENT_PARENT]);
@@ -60,10 +61,14 @@ static void show_text(struct nlattr **tb, uint8_t type)
 		out_str("text", ": %s", failure_text(tb[INC_A_EVENT_ERROR]));
 		return;
 	}
-	if (get_u64(tb[INC_A_EVENT_BLOCK], &block) && get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
+	if (type == INC_EVENT_PARENT_SILENT && get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
+		snprintf(text, sizeof(text), "%s has not answered for %u ms", place, ms);
+	else if (type == INC_EVENT_PARENT_BACK && get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
+		snprintf(text, sizeof(text), "%s answers again after %u ms", place, ms);
+	else if (get_u64(tb[INC_A_EVENT_BLOCK], &block) && get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
 		snprintf(text, sizeof(text), "block %ju %s for %u ms", (uintmax_t)block,
 			 type == INC_EVENT_RANK_LATE ? "has waited" : "waited", ms);
-	else if (get_u8(tb[INC_A_EVENT_PLACEMENT], &where))
+	else if (get_u32(tb[INC_A_EVENT_PLACEMENT], &where))
 		snprintf(text, sizeof(text), "%s %s", placement_name(where), place);
 	else if (type == INC_EVENT_PARENT)
 		snprintf(text, sizeof(text), "%s", place);
@@ -84,7 +89,7 @@ static void show_place(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_PARENT_MAX);
 	out_open("parent");
 	show_addr("addr", NULL, tb[INC_A_PARENT_ADDR]);
-	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+	if (get_port(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", NULL, port, UNIT_NONE);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex))
 		show_dev("ifindex", "dev", NULL, ifindex);
@@ -95,7 +100,7 @@ static void show_place(struct nlattr *nest)
 static void show_numbers(struct nlattr **tb)
 {
 	uint64_t block;
-	uint8_t where;
+	uint32_t where;
 	uint32_t ms;
 
 	show_failure("error", NULL, tb[INC_A_EVENT_ERROR]);
@@ -103,7 +108,7 @@ static void show_numbers(struct nlattr **tb)
 		out_num("block", NULL, block, UNIT_NONE);
 	if (get_u32(tb[INC_A_EVENT_WAITED_MS], &ms))
 		out_num("waited_ms", NULL, ms, UNIT_NONE);
-	if (get_u8(tb[INC_A_EVENT_PLACEMENT], &where))
+	if (get_u32(tb[INC_A_EVENT_PLACEMENT], &where))
 		out_str("placement", NULL, placement_name(where));
 	show_place(tb[INC_A_EVENT_PARENT]);
 }
@@ -111,17 +116,21 @@ static void show_numbers(struct nlattr **tb)
 static void show_event(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_EVENT_MAX + 1];
-	uint8_t type = 0;
+	uint32_t type = 0;
 	uint32_t v;
 
 	parse_nest(nest, tb, INC_A_EVENT_MAX);
 	out_open(NULL);
 	if (options.timestamp)
 		show_time();
-	get_u8(tb[INC_A_EVENT_TYPE], &type);
+	get_u32(tb[INC_A_EVENT_TYPE], &type);
 	out_str("event", "%s", event_name(type));
 	if (get_u32(tb[INC_A_EVENT_IFINDEX], &v))
 		show_dev("ifindex", "dev", " dev %s", v);
+	if (get_str(tb[INC_A_EVENT_TENANT]))
+		out_str("tenant", " tenant %s", get_str(tb[INC_A_EVENT_TENANT]));
+	if (get_u32(tb[INC_A_EVENT_SCOPE], &v))
+		out_str("scope", " %s", v == INC_SCOPE_USER ? "user" : "netns");
 	if (get_u32(tb[INC_A_EVENT_GROUP], &v))
 		out_num("group", " group %s", v, UNIT_NONE);
 	if (get_u32(tb[INC_A_EVENT_RANK], &v))

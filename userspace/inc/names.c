@@ -79,6 +79,13 @@ static const char *const events[] = {
 	[INC_EVENT_RANK_DEAD] = "rank-dead",
 	[INC_EVENT_MOVING] = "moving",
 	[INC_EVENT_MOVED] = "moved",
+	[INC_EVENT_NODE_SET] = "node-set",
+	[INC_EVENT_TENANT_ADD] = "tenant-add",
+	[INC_EVENT_TENANT_SET] = "tenant-set",
+	[INC_EVENT_TENANT_DEL] = "tenant-del",
+	[INC_EVENT_LIMIT_SET] = "limit-set",
+	[INC_EVENT_PARENT_SILENT] = "parent-silent",
+	[INC_EVENT_PARENT_BACK] = "parent-back",
 };
 
 const char *const fallback_names[] = {
@@ -201,7 +208,7 @@ void show_parent_nest(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_PARENT_MAX);
 	out_open("parent");
 	show_addr("addr", " parent %s", tb[INC_A_PARENT_ADDR]);
-	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+	if (get_port(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
 		show_dev("ifindex", "dev", " via %s", ifindex);

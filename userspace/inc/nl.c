@@ -21,6 +21,7 @@
 #include "tool.h"
 
 #define MAX_ERRNO	4095	/* as in the kernel */
+#define DUMP_TRIES	8	/* of a list that changes while it is read */
 
 typedef void (*answer_fn)(const struct nlmsghdr *hdr, void *arg);
 
@@ -137,8 +138,6 @@ static int take_answer(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn
 	for (; nlmsg_ok(hdr, len); hdr = nlmsg_next(hdr, &len)) {
 		if (hdr->nlmsg_seq != seq)
 			continue;
-		if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
-			fprintf(stderr, "inc: warning: the list changed while it was read\n");
 		if (hdr->nlmsg_type == NLMSG_ERROR)
 			return ack_status(hdr);
 		if (hdr->nlmsg_type == NLMSG_DONE)
@@ -149,16 +148,67 @@ static int take_answer(struct nlmsghdr *hdr, int len, uint32_t seq, answer_fn fn
 	return -1;
 }
 
-static int send_request(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
+/* A list in the buffers in which it came, until it is known to be a whole one. */
+struct list {
+	struct list_piece {
+		struct list_piece *next;
+		unsigned char *buf;
+		int len;
+	} *first, **last;
+	bool changed;	/* while it was read */
+};
+
+static void free_list(struct list *list)
+{
+	struct list_piece *piece;
+
+	while ((piece = list->first)) {
+		list->first = piece->next;
+		free(piece->buf);
+		free(piece);
+	}
+	*list = (struct list){ .last = &list->first };
+}
+
+/* Takes @buf, or frees it: without memory the list is a shorter one. */
+static void add_piece(struct list *list, unsigned char *buf, int len)
+{
+	struct nlmsghdr *hdr = (struct nlmsghdr *)buf;
+	struct list_piece *piece = malloc(sizeof(*piece));
+	int left = len;
+
+	for (; nlmsg_ok(hdr, left); hdr = nlmsg_next(hdr, &left))
+		list->changed |= hdr->nlmsg_flags & NLM_F_DUMP_INTR;
+	if (!piece) {
+		free(buf);
+		return;
+	}
+	*piece = (struct list_piece){ .buf = buf, .len = len };
+	*list->last = piece;
+	list->last = &piece->next;
+}
+
+static void show_list(const struct list *list, uint32_t seq, answer_fn fn, void *arg)
+{
+	for (const struct list_piece *piece = list->first; piece; piece = piece->next) {
+		struct nlmsghdr *hdr = (struct nlmsghdr *)piece->buf;
+		int left = piece->len;
+
+		for (; nlmsg_ok(hdr, left); hdr = nlmsg_next(hdr, &left))
+			if (hdr->nlmsg_seq == seq && hdr->nlmsg_type >= NLMSG_MIN_TYPE && fn)
+				fn(hdr, arg);
+	}
+}
+
+/* What comes goes to @list, or without one to @fn. Returns the exit status. */
+static int run_request(struct nl_sock *sk, struct nl_msg *msg, struct list *list, answer_fn fn,
+		       void *arg)
 {
 	struct sockaddr_nl from;
 	unsigned char *buf;
 	int n, status = -1;
-	uint32_t seq;
 
 	n = nl_send_auto(sk, msg);
-	seq = nlmsg_hdr(msg)->nlmsg_seq;
-	nlmsg_free(msg);
 	if (n < 0)
 		return refused("request not sent: %s", nl_geterror(n));
 	while (status < 0) {
@@ -167,9 +217,40 @@ static int send_request(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, vo
 			continue;
 		if (n <= 0)
 			return refused("no answer from the kernel: %s", nl_geterror(n));
-		status = take_answer((struct nlmsghdr *)buf, n, seq, fn, arg);
-		free(buf);
+		status = take_answer((struct nlmsghdr *)buf, n, nlmsg_hdr(msg)->nlmsg_seq,
+				     list ? NULL : fn, arg);
+		if (list)
+			add_piece(list, buf, n);
+		else
+			free(buf);
 	}
+	return status;
+}
+
+/* A list is asked for again when it has changed meanwhile, a few times. */
+static int read_list(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
+{
+	struct list list = { .last = &list.first };
+	int status, tries = 0;
+
+	do {
+		free_list(&list);
+		status = run_request(sk, msg, &list, NULL, NULL);
+	} while (!status && list.changed && ++tries < DUMP_TRIES);
+	if (list.changed)
+		fprintf(stderr, "inc: warning: the list changed while it was read, %d times\n",
+			DUMP_TRIES);
+	show_list(&list, nlmsg_hdr(msg)->nlmsg_seq, fn, arg);
+	free_list(&list);
+	return status;
+}
+
+static int send_request(struct nl_sock *sk, struct nl_msg *msg, answer_fn fn, void *arg)
+{
+	bool dump = (nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
+	int status = dump ? read_list(sk, msg, fn, arg) : run_request(sk, msg, NULL, fn, arg);
+
+	nlmsg_free(msg);
 	return status;
 }
 

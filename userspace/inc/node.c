@@ -69,7 +69,7 @@ static int put_fallback(struct nl_msg *msg, struct arg *args)
 	size_t i, n = 0;
 
 	if (fallback && fallback->given &&
-	    nla_put_u8(msg, INC_A_NODE_FALLBACK, (uint8_t)fallback->num))
+	    nla_put_u32(msg, INC_A_NODE_FALLBACK, fallback->num))
 		return -1;
 	if (standby && standby->given)
 		n = arg_addrs(standby, addr, INC_MAX_STANDBY);
@@ -93,7 +93,7 @@ static int put_parent(struct nl_msg *msg, struct arg *args)
 	arg_peer(parent, &addr);
 	nest = nla_nest_start(msg, INC_A_NODE_PARENT | NLA_F_NESTED);
 	if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr.len, addr.bytes) ||
-	    (port->given && nla_put_u16(msg, INC_A_PARENT_PORT, (uint16_t)port->num)) ||
+	    (port->given && nla_put_u32(msg, INC_A_PARENT_PORT, (uint32_t)port->num)) ||
 	    (parent->num && nla_put_u32(msg, INC_A_PARENT_IFINDEX, (uint32_t)parent->num)))
 		return -1;
 	nla_nest_end(msg, nest);
@@ -122,7 +122,7 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	    nla_put(msg, INC_A_NODE_KEY, sizeof(arg->key_bytes), arg->key_bytes))
 		return -1;
 	arg = arg_find(args, "late-policy");
-	if (arg && arg->given && nla_put_u8(msg, INC_A_NODE_LATE_POLICY, (uint8_t)arg->num))
+	if (arg && arg->given && nla_put_u32(msg, INC_A_NODE_LATE_POLICY, arg->num))
 		return -1;
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
@@ -237,7 +237,7 @@ static int node_announce(int argc, char **argv)
 
 static void show_limits(struct nlattr **tb)
 {
-	uint8_t policy;
+	uint32_t policy;
 	uint32_t v;
 	uint64_t w;
 
@@ -245,7 +245,7 @@ static void show_limits(struct nlattr **tb)
 		out_num("dead_ms", " dead %s", v, UNIT_MS);
 	if (get_u32(tb[INC_A_NODE_LATE_MS], &v))
 		out_num("late_ms", v ? " late %s" : " late off", v, UNIT_MS);
-	if (get_u8(tb[INC_A_NODE_LATE_POLICY], &policy))
+	if (get_u32(tb[INC_A_NODE_LATE_POLICY], &policy))
 		out_str("late_policy", policy != INC_LATE_WAIT ? " late-policy %s" : NULL,
 			policy <= INC_LATE_MAX ? policies[policy] : "?");
 	if (get_u32(tb[INC_A_NODE_WINDOW], &v))
@@ -265,7 +265,7 @@ static void show_standby(struct nlattr *nest)
 	parse_nest(nest, tb, INC_A_PARENT_MAX);
 	out_open(NULL);
 	show_addr("addr", " standby %s", tb[INC_A_PARENT_ADDR]);
-	if (get_u16(tb[INC_A_PARENT_PORT], &port))
+	if (get_port(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", port == INC_PORT ? NULL : " port %s", port, UNIT_NONE);
 	out_close();
 }
@@ -273,10 +273,10 @@ static void show_standby(struct nlattr *nest)
 static void show_fallback(struct nlattr *node, struct nlattr **tb)
 {
 	struct nlattr *attr;
-	uint8_t v;
+	uint32_t v;
 	int rem;
 
-	if (!get_u8(tb[INC_A_NODE_FALLBACK], &v))
+	if (!get_u32(tb[INC_A_NODE_FALLBACK], &v))
 		return;
 	out_str("fallback", v ? " fallback %s" : NULL, fallback_name(v));
 	if (!tb[INC_A_NODE_STANDBY])
@@ -314,7 +314,7 @@ static void print_parent(struct nlattr *nest)
 	show_addr(NULL, " parent %s", tb[INC_A_PARENT_ADDR]);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
 		out_str(NULL, "%%s", dev_name(ifindex));
-	if (get_u16(tb[INC_A_PARENT_PORT], &port) && port != ask_own_port())
+	if (get_port(tb[INC_A_PARENT_PORT], &port) && port != ask_own_port())
 		out_num(NULL, " port %s", port, UNIT_NONE);
 }
 
@@ -337,7 +337,7 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *p
 		{ INC_A_NODE_DEAD_MS, " dead %s" }, { INC_A_NODE_LATE_MS, " late %s" },
 		{ INC_A_NODE_WINDOW, " window %s" }, { INC_A_NODE_MAX_GROUPS, " max-groups %s" },
 	};
-	uint8_t word;
+	uint32_t word;
 	uint64_t w;
 	uint32_t v;
 	size_t i;
@@ -348,9 +348,9 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *p
 			out_num(NULL, numbers[i].fmt, v, UNIT_NONE);
 	if (get_u64(tb[INC_A_NODE_MAX_MEMORY], &w))
 		out_num(NULL, " max-memory %s", w, UNIT_NONE);
-	if (get_u8(tb[INC_A_NODE_LATE_POLICY], &word) && word <= INC_LATE_MAX)
+	if (get_u32(tb[INC_A_NODE_LATE_POLICY], &word) && word <= INC_LATE_MAX)
 		out_str(NULL, " late-policy %s", policies[word]);
-	if (get_u8(tb[INC_A_NODE_FALLBACK], &word))
+	if (get_u32(tb[INC_A_NODE_FALLBACK], &word))
 		out_str(NULL, " fallback %s", fallback_name(word));
 	print_standbys(nest);
 	print_parent(parent);

@@ -38,7 +38,7 @@ static int send_parent(const struct addr *addr, const uint16_t *port, uint32_t i
 		return EXIT_REFUSED;
 	nest = nla_nest_start(msg, INC_A_PARENT | NLA_F_NESTED);
 	if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr->len, addr->bytes) ||
-	    (port && nla_put_u16(msg, INC_A_PARENT_PORT, *port)) ||
+	    (port && nla_put_u32(msg, INC_A_PARENT_PORT, *port)) ||
 	    (ifindex && nla_put_u32(msg, INC_A_PARENT_IFINDEX, ifindex)))
 		return no_memory(msg);
 	nla_nest_end(msg, nest);
@@ -211,7 +211,7 @@ static void show_parent(struct nlattr *nest)
 		out_gone(ifindex);
 	show_addr("addr", options.commands ? "parent set %s" : "parent %s", tb[INC_A_PARENT_ADDR]);
 	/* Only the module's own can be set: where this is restored, it may be another one. */
-	if (!options.commands && get_u16(tb[INC_A_PARENT_PORT], &port))
+	if (!options.commands && get_port(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (ifindex)
 		show_dev("ifindex", "dev", " dev %s", ifindex);

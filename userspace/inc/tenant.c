@@ -102,7 +102,7 @@ static int put_prefix(struct nl_msg *msg, const char *word)
 		return err;
 	nest = nla_nest_start(msg, INC_A_TENANT_PREFIX | NLA_F_NESTED);
 	if (!nest || nla_put(msg, INC_A_PREFIX_ADDR, addr.len, addr.bytes) ||
-	    nla_put_u8(msg, INC_A_PREFIX_LEN, (uint8_t)bits))
+	    nla_put_u32(msg, INC_A_PREFIX_LEN, bits))
 		return refused("out of memory");
 	nla_nest_end(msg, nest);
 	return 0;
@@ -231,12 +231,12 @@ static int tenant_del(int argc, char **argv)
 static void show_prefix(struct nlattr *nest, bool first)
 {
 	struct nlattr *tb[INC_A_PREFIX_MAX + 1];
-	uint8_t len;
+	uint32_t len;
 
 	parse_nest(nest, tb, INC_A_PREFIX_MAX);
 	out_open(NULL);
 	show_addr("addr", first ? " from %s" : ",%s", tb[INC_A_PREFIX_ADDR]);
-	if (get_u8(tb[INC_A_PREFIX_LEN], &len))
+	if (get_u32(tb[INC_A_PREFIX_LEN], &len))
 		out_num("len", "/%s", len, UNIT_NONE);
 	out_close();
 }

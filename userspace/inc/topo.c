@@ -54,7 +54,7 @@ static void add_parent(struct nlattr *nest)
 		return;
 	at.addr.len = nla_len(tb[INC_A_PARENT_ADDR]);
 	memcpy(at.addr.bytes, nla_data(tb[INC_A_PARENT_ADDR]), (size_t)at.addr.len);
-	get_u16(tb[INC_A_PARENT_PORT], &at.port);
+	get_port(tb[INC_A_PARENT_PORT], &at.port);
 	get_u32(tb[INC_A_PARENT_IFINDEX], &at.ifindex);
 	add_hop(&at);
 }

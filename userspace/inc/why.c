@@ -45,7 +45,7 @@ static struct {
 	uint32_t id;
 	unsigned int ranks;
 	bool ordered;
-	uint8_t order;		/* enum inc_order */
+	uint32_t order;		/* enum inc_order */
 	uint32_t parts;		/* of what nodes here send up of a sum of floats: the most */
 	struct verdict verdict;
 } seen;
@@ -56,11 +56,11 @@ static void judge_rank(struct nlattr **tb, uint32_t rank, unsigned int state)
 {
 	struct verdict *v = &seen.verdict;
 	uint32_t waiting = 0, moves = 0;
-	uint8_t placement = 0;
+	uint32_t placement = 0;
 
 	get_u32(tb[INC_A_GROUP_WAITING], &waiting);
 	get_u32(tb[INC_A_GROUP_MOVES], &moves);
-	get_u8(tb[INC_A_GROUP_PLACEMENT], &placement);
+	get_u32(tb[INC_A_GROUP_PLACEMENT], &placement);
 	if (state != INC_STATE_READY && state != INC_STATE_RESYNC) {
 		v->condition = "group";
 		snprintf(v->reason, sizeof(v->reason), "group %u: rank %u here is %s", seen.id,
@@ -80,18 +80,18 @@ static void judge_rank(struct nlattr **tb, uint32_t rank, unsigned int state)
 static void note_group(struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_GROUP_MAX + 1];
-	uint8_t role = INC_ROLE_NODE, state = 0;
+	uint32_t role = INC_ROLE_NODE, state = 0;
 	uint32_t rank = 0, parts = 0;
 
 	parse_nest(nest, tb, INC_A_GROUP_MAX);
-	get_u8(tb[INC_A_GROUP_ROLE], &role);
-	if (get_u8(tb[INC_A_GROUP_ORDER], &seen.order))
+	get_u32(tb[INC_A_GROUP_ROLE], &role);
+	if (get_u32(tb[INC_A_GROUP_ORDER], &seen.order))
 		seen.ordered = true;
 	if (get_u32(tb[INC_A_GROUP_PARTS], &parts) && parts > seen.parts)
 		seen.parts = parts;
 	if (role == INC_ROLE_NODE)
 		return;
-	get_u8(tb[INC_A_GROUP_STATE], &state);
+	get_u32(tb[INC_A_GROUP_STATE], &state);
 	get_u32(tb[INC_A_GROUP_RANK], &rank);
 	seen.ranks++;
 	if (!seen.verdict.condition)

@@ -163,7 +163,9 @@ static int parse_parent(struct nl_msg *msg, void *arg)
 		return NL_STOP;
 	parent->family = len == 4 ? AF_INET : AF_INET6;
 	memcpy(parent->addr, nla_data(tb[INC_A_PARENT_ADDR]), len);
-	parent->port = tb[INC_A_PARENT_PORT] ? nla_get_u16(tb[INC_A_PARENT_PORT]) : INC_PORT;
+	parent->port = INC_PORT;
+	if (tb[INC_A_PARENT_PORT])
+		parent->port = (uint16_t)nla_get_u32(tb[INC_A_PARENT_PORT]);
 	return NL_STOP;
 }
 

@@ -82,10 +82,10 @@ struct inc_join_opts {
 	 * "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev", or a host's name as ADDR, which is
 	 * looked up by getaddrinfo(3): a node is asked for at the first 8 of its addresses in their
 	 * order, for a second at each but the last, until one answers. They should be those of one
-	 * node, as ranks at different nodes do not meet. NULL: the netns default. "edge:ADDR" or "edge:[ADDR6]", not link-local: there is no node, and the
-	 * ranks meet at the host of rank 0, whose address this is, the first one of a name. If no parent is named or set,
-	 * ranks of which a launcher has told the numbers (@size 0) meet so at MASTER_ADDR, if
-	 * that is set
+	 * node, as ranks at different nodes do not meet. NULL: the netns default. "edge:ADDR" or
+	 * "edge:[ADDR6]", not link-local: there is no node, and the ranks meet at the host of rank
+	 * 0, whose address this is, of a name the first one. If no parent is named or set, ranks of
+	 * which a launcher has told the numbers (@size 0) meet so at MASTER_ADDR, if that is set
 	 */
 	const char *parent;
 	const uint8_t *key;	/* INC_KEY_LEN bytes, proven to a node that has one; NULL: none */

@@ -27,7 +27,7 @@ struct inc_place {
 
 /* Whom to join, as its caller and the environment say it. */
 struct inc_target {
-	struct sockaddr_inc addr;	/* all but the family; at the first of @places if there are any */
+	struct sockaddr_inc addr;	/* all but the family; with the first place */
 	uint8_t key[INC_KEY_LEN];	/* zeros: none */
 	struct inc_place places[INC_MAX_PLACES];	/* those of a name */
 	unsigned int nplaces;
@@ -141,11 +141,11 @@ int64_t inc_now_ms(void);
 unsigned int inc_process(void);
 int inc_left_ms(int64_t deadline);
 /*
- * Starts to join what @to says. @launched: without a node the ranks may meet where the launcher says.
- * On failure the text is the thread's.
+ * Starts to join what @to says. @launched: without a node the ranks may meet where the launcher
+ * says. On failure the text is the thread's.
  */
 int inc_join_target(struct inc_group **out, const struct inc_target *to, bool launched);
-/* What the kernel knows of the rank, zeros where it is an older one; 0 or -errno, without a text. */
+/* What the kernel knows of the rank, zeros where it is an older one; 0 or -errno, no text. */
 int inc_ask_info(const struct inc_group *group, struct inc_info *info);
 
 /* ops.c */

@@ -431,8 +431,8 @@ static int set_blocking(struct inc_group *group, bool blocking)
 }
 
 /*
- * How the join has ended, which poll() has seen. -EINPROGRESS: not at this place, and one at another
- * has begun.
+ * How the join has ended, which poll() has seen. -EINPROGRESS: not at this place, and one at
+ * another has begun.
  */
 static int join_done(struct inc_group *group)
 {

@@ -296,11 +296,10 @@ int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts)
 	} else if (from_launcher(addr, opts)) {
 		return -EINVAL;
 	}
-	if (opts && opts->key) {
+	if (opts && opts->key)
 		memcpy(to->key, opts->key, INC_KEY_LEN);
-	} else if (key && *key) {
+	else if (key && *key)
 		ret = parse_key(key, to->key);
-	}
 	if (!ret && order && *order)
 		ret = parse_order(order, addr);
 	if (!ret && parent && *parent)

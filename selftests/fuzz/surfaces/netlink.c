@@ -484,7 +484,7 @@ static void lift_limits(struct link *l, uint8_t scope)
 {
 	struct {
 		struct nlattr limit, scope;
-		uint8_t value, pad[3];
+		uint32_t value;
 		struct nlattr values;
 		struct {
 			struct nlattr a;
@@ -492,7 +492,7 @@ static void lift_limits(struct link *l, uint8_t scope)
 		} v[INC_LIMIT_MAX];
 	} body = {
 		.limit = { sizeof(body), INC_A_LIMIT | NLA_F_NESTED },
-		.scope = { sizeof(body.scope) + 1, INC_A_LIMIT_SCOPE },
+		.scope = { sizeof(body.scope) + sizeof(body.value), INC_A_LIMIT_SCOPE },
 		.value = scope,
 		.values = { sizeof(body.values) + sizeof(body.v),
 			    INC_A_LIMIT_VALUES | NLA_F_NESTED },

@@ -240,7 +240,7 @@ static void call_submit_wait(struct source *s, int fd)
 static void call_info(struct source *s, int fd)
 {
 	uint8_t info[2 * sizeof(struct inc_info)];
-	socklen_t len = one_in(s, 4) ? draw(s, 2 * sizeof(struct inc_info)) : sizeof(struct inc_info);
+	socklen_t len = one_in(s, 4) ? draw(s, sizeof(info)) : sizeof(struct inc_info);
 
 	did(DID_INFO, getsockopt(fd, SOL_INC, one_in(s, 32) ? (int)draw(s, 4) : INC_SO_INFO,
 				 placed(s, info, sizeof(info)), &len));
