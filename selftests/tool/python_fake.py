@@ -17,6 +17,7 @@ class Fake:
     def __init__(self, size=2):
         self.size, self.handles, self.results, self.calls = size, 0, {}, []
         self.inside, self.closed, self.code = 0, None, 3
+        self.registered, self.no_register = {}, 0
         self.fd, self.writer = os.pipe()
 
     def end(self, handle, result=0):
@@ -98,6 +99,21 @@ class Fake:
     def inc_test(self, req):
         self.calls.append("test")
         return req._obj.result if self.collect(req) else -errno.EAGAIN
+
+    def inc_register(self, handle, address, size, flags, number):
+        self.open()
+        if self.no_register:
+            return -self.no_register
+        self.handles += 1
+        number._obj.value = self.handles
+        self.registered[self.handles] = (address, size, flags)
+        return 0
+
+    def inc_unregister(self, handle, number):
+        self.open()
+        if self.no_register:
+            return -self.no_register
+        return 0 if self.registered.pop(number.value, None) else -errno.ENOENT
 
     def inc_leave(self, handle):
         self.open()

@@ -15,7 +15,7 @@ import traceback
 from inc import _abi
 from python_expect import TESTS
 
-for part in ("headers", "arguments", "requests", "asyncio"):
+for part in ("headers", "arguments", "memory", "requests", "asyncio"):
     importlib.import_module("python_" + part)
 
 

@@ -57,12 +57,13 @@ inc_begin
 inc_topology_create 4
 STATUS=0
 # One process for each rank: starting it takes longer than what it does.
-INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking asyncio split \
+INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking memory asyncio split \
 	launcher mismatch interrupt \
 	interrupt_wait >"$INC_TMP/python.log" 2>&1 || STATUS=$?
 check "collectives are what NumPy computes" passed collectives
 check "the node has reduced every block once" passed counted
 check "operations without blocking, dropped requests" passed nonblocking
+check "registered memory" passed memory
 check "asyncio" passed asyncio
 check "groups made of a group, and the first of several operations" passed split
 check "the rank, size and job of a launcher" passed launcher

@@ -346,6 +346,30 @@ def test_nonblocking():
     dropped.extend(b"x")
 
 
+def test_memory():
+    """Arrays in registered memory, of parts of it, and after it."""
+    with inc.Group() as group:
+        pool = np.zeros(100000, "f4")
+        x, y = pool[:40000], pool[50000:]
+        with group.register(pool) as memory:
+            for k in range(4):
+                vectors = inputs(40000, "f4", k)
+                x[:] = vectors[RANK]
+                group.allreduce(x)
+                equal("in registered memory", x, fold(np.add, vectors))
+            if RANK == 1:
+                until("rank 0 has tried to release it", lambda: said("busy"))
+            request = group.iallreduce(y)
+            if RANK == 0:
+                expect("released before its time", fails(memory.release).errno, errno.EBUSY)
+                say("busy")
+            request.wait()
+        expect("released", (memory.released, memory.nbytes), (True, 0))
+        kept = group.register(pool)
+        group.barrier()
+    expect("over with its group", kept.released, True)
+
+
 def test_asyncio():
     import asyncio
 

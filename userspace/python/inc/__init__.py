@@ -18,10 +18,11 @@ from ._abi import Coll, Op, State, Type
 from ._calls import Buffer, Counts, OpLike, TypeLike
 from ._errors import Error, Partial, Timeout
 from ._group import Group, Info
+from ._memory import Memory
 from ._queries import Launched, launcher, why
 from ._request import Request
 from ._waits import wait_all, wait_any
 
 __version__ = "0.1.0"
-__all__ = ["Buffer", "Coll", "Counts", "Error", "Group", "Info", "Launched", "Op", "OpLike", "Partial", "Request",
+__all__ = ["Buffer", "Coll", "Counts", "Error", "Group", "Info", "Launched", "Memory", "Op", "OpLike", "Partial", "Request",
            "State", "Timeout", "Type", "TypeLike", "launcher", "wait_all", "wait_any", "why"]

@@ -13,6 +13,7 @@ MAX_COUNT = 0xFFFFFFFF
 KEY_LEN = 16
 MODE_SATURATE = 1
 MODE_COUNTS = 2
+REGISTER_WRITE = 1
 NO_RANK = 0xFFFFFFFF
 ERR_MISMATCH = 1  # of enum inc_err_code, those that are about two ranks
 ERR_COUNTS = 11
@@ -199,11 +200,13 @@ PROTOTYPES = {
     "inc_launcher": (c.c_int, [c.POINTER(Launch)]),
     "inc_leave": (c.c_int, [c.c_void_p]),
     "inc_rank": (c.c_uint32, [c.c_void_p]),
+    "inc_register": (c.c_int, [c.c_void_p, c.c_void_p, c.c_uint64, c.c_uint32, c.POINTER(c.c_uint32)]),
     "inc_shrink": (c.c_int, [c.c_void_p, c.c_int]),
     "inc_size": (c.c_uint32, [c.c_void_p]),
     "inc_split_offer": (c.c_int, [c.c_void_p, c.c_int, c.c_int, c.POINTER(SplitOffer)]),
     "inc_split_start": (c.c_int, [c.POINTER(c.c_void_p), c.c_void_p, c.POINTER(SplitOffer)]),
     "inc_test": (c.c_int, [c.POINTER(RequestStruct)]),
+    "inc_unregister": (c.c_int, [c.c_void_p, c.c_uint32]),
     "inc_version": (c.c_char_p, []),
     "inc_wait": (c.c_int, [c.POINTER(RequestStruct), c.c_int]),
     "inc_why": (c.c_int, [c.c_void_p, c.c_int, c.c_int, c.c_int, c.c_uint64, c.c_char_p, c.c_size_t]),

@@ -73,13 +73,27 @@ _release_buffer = c.pythonapi.PyBuffer_Release
 _release_buffer.restype, _release_buffer.argtypes = None, [c.POINTER(_PyBuffer)]
 
 
-def _address(view: memoryview) -> int:
+def address_of(view: memoryview) -> int:
     """Valid as long as @view is not released."""
     raw = _PyBuffer()
     _get_buffer(view, c.byref(raw), 0)
     address = raw.buf or 0
     _release_buffer(c.byref(raw))
     return address
+
+
+def whole_buffer(what: str, obj: Buffer) -> memoryview:
+    """The memory of @obj, in one piece."""
+    if obj is None:
+        raise TypeError(f"{what} is None: {_BUFFERS}")
+    try:
+        view = memoryview(obj)
+    except (TypeError, ValueError, BufferError) as error:
+        raise TypeError(f"{what} is {type(obj).__name__}: {_BUFFERS} ({error})") from None
+    if not view.c_contiguous:
+        raise ValueError(f"{what} has shape {view.shape} and strides {view.strides}: "
+                         "expected a C-contiguous buffer")
+    return view
 
 
 def _single(fmt: str, size: int) -> Optional[Type]:
@@ -146,16 +160,8 @@ class _Buf:
     __slots__ = ("what", "view", "type", "count", "address")
 
     def __init__(self, what: str, obj: Buffer, asked: Optional[TypeLike], writable: bool) -> None:
-        if obj is None:
-            raise TypeError(f"{what} is None: {_BUFFERS}")
-        try:
-            view = memoryview(obj)
-        except (TypeError, ValueError, BufferError) as error:
-            raise TypeError(f"{what} is {type(obj).__name__}: {_BUFFERS} ({error})") from None
-        self.what, self.view = what, view
-        if not view.c_contiguous:
-            raise ValueError(f"{what} has shape {view.shape} and strides {view.strides}: "
-                             "expected a C-contiguous buffer")
+        self.what, self.view = what, whole_buffer(what, obj)
+        view = self.view
         if writable and view.readonly:
             raise ValueError(f"{what} is read-only: expected a writable buffer, the result goes there")
         self.type = self._choose(asked)
@@ -165,7 +171,7 @@ class _Buf:
                              f"the size of {self.type.name.lower()}")
         if self.count > MAX_COUNT:
             raise ValueError(f"{what} has {self.count} elements: expected at most {MAX_COUNT}")
-        self.address = _address(view)
+        self.address = address_of(view)
 
     def _choose(self, asked: Optional[TypeLike]) -> Type:
         fmt, size = self.view.format, self.view.itemsize
@@ -434,4 +440,4 @@ def _send_copy(build: _Builder, buf: _Buf) -> None:
     """What libinc would copy, and lose when a group is aborted."""
     copy = memoryview(bytes(buf.view) or b"\0")
     build.call.keep.append(copy)
-    build.call.args.send = _address(copy)
+    build.call.args.send = address_of(copy)

@@ -7,14 +7,15 @@ import os
 import time
 import types
 import warnings
-from typing import Optional, Tuple, Type as ClassType, Union
+from typing import Optional, Set, Tuple, Type as ClassType, Union
 
 from . import _abi
 from ._abi import NO_RANK, Coll, State
-from ._calls import OpLike, TypeLike, whole
+from ._calls import Buffer, OpLike, TypeLike, whole
 from ._collectives import Collectives
 from ._errors import Error, text_of
 from ._membership import Use
+from ._memory import Memory
 from ._operations import Operations
 from ._queries import why_of
 from ._request import Limit
@@ -137,7 +138,14 @@ class Group(Operations, Collectives):
 
     def _open(self, handle: c.c_void_p) -> None:
         self._forks = _forks
+        self._memory: Set[Memory] = set()
         super()._open(handle)
+
+    def _closed(self, keep: bool = False) -> None:
+        super()._closed(keep)
+        # what was registered has ended with the group
+        for memory in list(self._memory) if self._handle is None else ():
+            memory._end()
 
     # ---- The end -----------------------------------------------------------------------------------------------------
 
@@ -221,6 +229,21 @@ class Group(Operations, Collectives):
         for operation in list(self._pending):
             self._pending.discard(operation)
             operation.end(Error(_errno.ECANCELED, f"{operation.call.name}: its group has failed and shrunk"))
+
+    # ---- Memory ------------------------------------------------------------------------------------------------------
+
+    def register(self, buffer: Buffer, writable: Optional[bool] = None) -> Memory:
+        """
+        Memory that is used again and again, all of @buffer: its pages are pinned now, and not for every operation whose
+        buffers lie in it. writable: results go there, too; what the buffer is, if it is not given. Raises Error: EDQUOT,
+        ENOBUFS and ENOMEM where more than half of what may be pinned would be (`inc limits`, ulimit -l), EFAULT. See
+        inc_register() in inc.h. In a child of fork() nothing of it is registered. ::
+
+            with group.register(gradients):
+                for step in range(1000):
+                    group.allreduce(gradients)
+        """
+        return Memory(self, buffer, writable)
 
     # ---- Groups made of it -------------------------------------------------------------------------------------------
 
