@@ -534,6 +534,12 @@ static int register_as(int number)
 	return sock_register(&family);
 }
 
+/* To modprobe(8) EEXIST means that the module is there already, and all is well. */
+static int number_errno(int err)
+{
+	return err == -EEXIST ? -EBUSY : err;
+}
+
 static int register_family(void)
 {
 	int err = -EEXIST, i, wanted = netinc_family;
@@ -546,18 +552,18 @@ static int register_family(void)
 		err = register_as(wanted);
 		if (err == -EEXIST)
 			pr_err("inc: parameter family=%d: %s\n", wanted,
-			       "another protocol has that number (EEXIST): expected a free one, or 0");
-		return err;
+			       "another protocol has that number: expected a free one, or 0");
+		return number_errno(err);
 	}
 	for (i = 0; i < ARRAY_SIZE(candidates) && err == -EEXIST; i++)
 		err = register_as(candidates[i].number);
 	if (err)
 		pr_err("inc: no socket family number is free: %s\n",
-		       "19, 18, 22 and 25 are taken (EEXIST): expected parameter family=N");
+		       "19, 18, 22 and 25 are taken: expected parameter family=N");
 	else
 		pr_info("inc: AF_INC is %d, the number of %s, which Linux does not have: %s\n",
 			netinc_family, candidates[i - 1].of, "parameter family=N sets another");
-	return err;
+	return number_errno(err);
 }
 
 int netinc_socket_init(void)

@@ -90,7 +90,7 @@ no_number() {
 at_another_number() {
 	local ret=0 h seen
 
-	no_number 2 "another protocol has that number (EEXIST): expected a free one, or 0" &&
+	no_number 2 "another protocol has that number: expected a free one, or 0" &&
 		no_number 46 "expected 1..45, or 0" || ret=1
 	seen=$(dmesg | wc -l)
 	insert_module inc || return

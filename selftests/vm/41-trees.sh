@@ -621,9 +621,32 @@ unanswered() {
 	inc -n "$1" group show | grep -q " parent $2 port 5227 UNANSWERED for "
 }
 
+# The monitor at l1 is there.
+l1_is_heard() {
+	inc -n l1 limits set sockets 100000 && grep -q '^limit-set netns$' "$INC_TMP/l1.events"
+}
+
+# told EVENT TEXT: the monitor at l1 has one of its node and parent, with this text
+told() {
+	grep -q "^$1 dev .* group .*: $SPINE port 5227 $2 [0-9]* ms\$" "$INC_TMP/l1.events"
+}
+
 # Whoever waits for others is told by the leaf that the place above has never said anything; then it
-# does, and the group forms.
+# does, and the group forms. Both are events.
 never_answered() {
+	local ret=0 pid
+
+	inc -n l1 monitor >"$INC_TMP/l1.events" &
+	pid=$!
+	wait_for 30 l1_is_heard && never_answered_at_first || ret=1
+	wait_for 10 told parent-silent "has not answered for" &&
+		wait_for 10 told parent-back "answers again after" || { cat "$INC_TMP/l1.events"; ret=1; }
+	kill "$pid"
+	wait "$pid" 2>/dev/null
+	return "$ret"
+}
+
+never_answered_at_first() {
 	rank_args 0 "--parent 10.1.2.254"
 	rank_args 1 "--parent 10.1.2.254"
 	rank_args 2 "--parent 10.1.1.254"
