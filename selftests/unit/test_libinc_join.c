@@ -26,6 +26,11 @@ static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
 
 static int peer;	/* of the last socket */
 
+/* What connect() was asked, and the errno that it answers with; 0: it is under way. */
+static struct sockaddr_inc asked[4];
+static int answers[4];
+static unsigned int nasked;
+
 int inc_family(void)
 {
 	return AF_UNIX;
@@ -54,9 +59,12 @@ static int fake_socket(int family, int type, int protocol)
 static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	(void)fd;
-	(void)addr;
 	(void)len;
-	return 0;
+	if (nasked < ARRAY_SIZE(asked))
+		memcpy(&asked[nasked], addr, sizeof(asked[nasked]));
+	errno = nasked < ARRAY_SIZE(answers) ? answers[nasked] : 0;
+	nasked++;
+	return errno ? -1 : 0;
 }
 
 static struct inc_group *join(void)
@@ -208,9 +216,66 @@ static void test_abort_without_socket(void)
 	close(peer);
 }
 
+static int patience(const struct inc_group *group)
+{
+	struct timeval tv = { .tv_sec = -1 };
+	socklen_t len = sizeof(tv);
+
+	getsockopt(group->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, &len);
+	return (int)tv.tv_sec;
+}
+
+/* Joins at 192.0.2.1, .2 and .3, of which connect() says these errnos. */
+static int join_places(struct inc_group **group, int first, int second, int third)
+{
+	struct inc_target to = { .addr = { .sinc_group = 1, .sinc_size = 2 }, .nplaces = 3 };
+	const int errnos[4] = { first, second, third };
+	int ret;
+
+	for (uint8_t i = 0; i < 3; i++)
+		to.places[i] = (struct inc_place){ .family = AF_INET,
+						   .addr = { 192, 0, 2, 1 + i } };
+	inc_set_place(&to.addr, &to.places[0]);
+	memcpy(answers, errnos, sizeof(answers));
+	nasked = 0;
+	ret = inc_join_target(group, &to, false);
+	memset(answers, 0, sizeof(answers));
+	return ret;
+}
+
+/* The next address of a name is asked where there is no node at one, and nowhere else. */
+static void test_places(void)
+{
+	struct inc_group *group;
+
+	expect(!join_places(&group, ENETUNREACH, EINPROGRESS, 0), "%s", inc_errmsg(NULL));
+	expect(nasked == 2 && asked[0].sinc_parent[3] == 1 && asked[1].sinc_parent[3] == 2,
+	       "asked %u times", nasked);
+	expect(patience(group) == PLACE_SECONDS, "%d seconds at one of several", patience(group));
+	expect(!inc_join_poll(group, 0) && !patience(group), "%d seconds when it has joined",
+	       patience(group));
+	inc_abort(group);
+	close(peer);
+	expect(!join_places(&group, ECONNREFUSED, EHOSTUNREACH, EINPROGRESS), "%s",
+	       inc_errmsg(NULL));
+	expect(nasked == 3 && asked[2].sinc_parent[3] == 3 && !patience(group),
+	       "%d seconds at the last one", patience(group));
+	inc_abort(group);
+	close(peer);
+	expect(join_places(&group, ECONNREFUSED, EHOSTUNREACH, ECONNREFUSED) == -ECONNREFUSED &&
+	       strstr(inc_errmsg(NULL), ": 192.0.2.1, then 192.0.2.2, then 192.0.2.3: it is no"),
+	       "%s", inc_errmsg(NULL));
+	close(peer);
+	expect(join_places(&group, EACCES, 0, 0) == -EACCES && nasked == 1 &&
+	       strstr(inc_errmsg(NULL), ": 192.0.2.1: the key"), "asked %u times: %s", nasked,
+	       inc_errmsg(NULL));
+	close(peer);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
 	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
+	KTAP(test_places),
 };
 
 int main(int argc, char **argv)

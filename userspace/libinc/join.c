@@ -297,24 +297,24 @@ static int give_up(struct inc_group **out, int err)
 	return err;
 }
 
-/* A node that is there answers by then; the last place is given as long as the caller has. */
-static int set_patience(struct inc_group *group)
+/* For how long connect() asks where nobody answers; 0: as long as it does by itself. */
+static int set_patience(struct inc_group *group, int seconds)
 {
-	struct timeval tv = { 0 };
+	struct timeval tv = { .tv_sec = seconds };
 
 	if (group->nplaces < 2)
 		return 0;
-	if (group->place + 1 < group->nplaces)
-		tv.tv_sec = PLACE_SECONDS;
 	return setsockopt(group->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
 }
 
 /* 0: it is under way, or done. */
 static int start_connect(struct inc_group *group)
 {
+	/* a node that is there answers by then */
+	bool last = group->place + 1 >= group->nplaces;
 	int ret;
 
-	if (set_patience(group))
+	if (set_patience(group, last ? 0 : PLACE_SECONDS))
 		return -errno;
 	do
 		ret = connect(group->fd, (struct sockaddr *)&group->addr, sizeof(group->addr));
@@ -449,6 +449,8 @@ static int join_done(struct inc_group *group)
 	}
 	if (err)
 		return join_failed(group, -err);
+	/* not for what inc_shrink() asks */
+	set_patience(group, 0);
 	ret = set_blocking(group, true);
 	group->joined = !ret;
 	return ret;
