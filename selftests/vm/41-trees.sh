@@ -639,8 +639,9 @@ never_answered() {
 	inc -n l1 monitor >"$INC_TMP/l1.events" &
 	pid=$!
 	wait_for 30 l1_is_heard && never_answered_at_first || ret=1
-	wait_for 10 told parent-silent "has not answered for" &&
-		wait_for 10 told parent-back "answers again after" || { cat "$INC_TMP/l1.events"; ret=1; }
+	wait_for 10 told parent-silent "has not answered for" || ret=1
+	wait_for 10 told parent-back "answers again after" || ret=1
+	[ "$ret" = 0 ] || cat "$INC_TMP/l1.events"
 	kill "$pid"
 	wait "$pid" 2>/dev/null
 	return "$ret"

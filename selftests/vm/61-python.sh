@@ -57,8 +57,8 @@ inc_begin
 inc_topology_create 4
 STATUS=0
 # One process for each rank: starting it takes longer than what it does.
-INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking memory asyncio split \
-	launcher mismatch interrupt \
+INC_TIMEOUT=600 run_ranks 4 "$PYTHON" "$ranks" collectives counted nonblocking memory asyncio \
+	split launcher mismatch interrupt \
 	interrupt_wait >"$INC_TMP/python.log" 2>&1 || STATUS=$?
 check "collectives are what NumPy computes" passed collectives
 check "the node has reduced every block once" passed counted

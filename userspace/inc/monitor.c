@@ -15,9 +15,9 @@
 
 static const char usage[] =
 	"Usage: inc [-t] monitor [show]\n"
-	"One line per event until it is interrupted: nodes, parents and tenants that come, change and go,\n"
-	"limits that are set, groups that form, fail, work again, move and leave, ranks that are late, back\n"
-	"or dead, and parents that do not answer.\n";
+	"One line per event until it is interrupted: nodes, parents and tenants that come, change\n"
+	"and go, limits that are set, groups that form, fail, work again, move and leave, ranks that\n"
+	"are late, back or dead, and parents that do not answer.\n";
 
 static void show_time(void)
 {
