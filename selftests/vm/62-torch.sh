@@ -41,7 +41,8 @@ example=$INC_TOP/userspace/torch/examples/ddp_digits.py
 out=${INC_VM_OUT:-$INC_TMP}
 launched=(timeout -k 5 "${LAB_TIMEOUT:-3000}" inc run -n "$HOSTS" --)
 
-# torchrun PROGRAM [ARGUMENT...]: one on each of the hosts, of one rank
+# torchrun PROGRAM [ARGUMENT...]: one on each of the hosts, of one rank. That of 1.13 finds no value
+# for "no output goes to a file" with Python 3.11: some goes there, of a rank that there is not.
 torchrun() {
 	# shellcheck disable=SC2016 # the hosts'
 	"${launched[@]}" env -u INC_RANK -u INC_SIZE sh -c \
@@ -49,7 +50,7 @@ torchrun() {
 		shift
 		exec "$python" -m torch.distributed.run --nnodes "$WORLD_SIZE" --node_rank "$RANK" \
 			--master_addr "$MASTER_ADDR" --master_port "$MASTER_PORT" \
-			--nproc_per_node 1 "$@"' \
+			--nproc_per_node 1 --redirects 1:3 --tee 1:3 "$@"' \
 		sh "$python" "$@"
 }
 
