@@ -10,6 +10,7 @@ program does that destroys nothing; before(rank) is called before init_process_g
 import contextlib
 import ctypes
 import faulthandler
+import importlib
 import os
 import signal
 import socket
@@ -24,6 +25,10 @@ import torch
 import torch.distributed as dist
 
 import inc_torch
+
+# What optimizers of PyTorch 2 import when they are first used: once, and not by each rank.
+with contextlib.suppress(ImportError):
+    importlib.import_module("torch._dynamo")
 
 CLONE_NEWNET = 0x40000000
 SEED = int(os.environ.get("SEED", "1"))
