@@ -127,6 +127,7 @@ def t_exit(lab):
 @test("process: one that has been sent sockets which cannot leave does not wait for each")
 def t_sent(lab):
     sockets = 12
+    numbers = [new_group() for _ in range(sockets)]
     # the node does not know yet that those of the test before are gone
     wait_until(lambda: abi.tool("inc", "-n", "sw", "-j", "group", "show").strip() == "[]",
                "no group at the node")
@@ -134,7 +135,7 @@ def t_sent(lab):
     ours.settimeout(60)
 
     def member():
-        jobs = [Job(new_group(), ("h4",)) for _ in range(sockets)]
+        jobs = [Job(number, ("h4",)) for number in numbers]
         socket.send_fds(theirs, [b"x"], [job.ranks[0].fd for job in jobs])
         os.read(theirs.fileno(), 1)
 
