@@ -76,25 +76,28 @@ at_another_port() {
 	return "$ret"
 }
 
+# logged_since MARK TEXT: the kernel has said it since MARK was written to its log, which may be so
+# full that its lines cannot be counted
+logged_since() {
+	dmesg | sed -n "/$1/,\$p" | grep -qF "$2" || { dmesg | tail -n 3; return 1; }
+}
+
 # The module refuses a number of AF_INC, and says why in the kernel's log.
 no_number() {
-	local seen
-
-	seen=$(dmesg | wc -l)
+	echo "family=$1 is tried" >/dev/kmsg
 	insert_module inc "family=$1" 2>/dev/null && { echo "family=$1 was taken"; return 1; }
-	dmesg | tail -n "+$((seen + 1))" | grep -qF "inc: parameter family=$1: $2" ||
-		{ dmesg | tail -n 3; return 1; }
+	logged_since "family=$1 is tried" "inc: parameter family=$1: $2"
 }
 
 # The number of AF_INC is borrowed: which one, is said, can be chosen, and programs learn it.
 at_another_number() {
-	local ret=0 h seen
+	local ret=0 h
 
 	no_number 2 "another protocol has that number: expected a free one, or 0" &&
 		no_number 46 "expected 1..45, or 0" || ret=1
-	seen=$(dmesg | wc -l)
+	echo "no family is named" >/dev/kmsg
 	insert_module inc || return
-	dmesg | tail -n "+$((seen + 1))" | grep -qF \
+	logged_since "no family is named" \
 		"inc: AF_INC is 19, the number of AF_ECONET, which Linux does not have" || ret=1
 	module_unloads && insert_module inc family=25 && inc -n sw node add dev br0 || return
 	for h in 1 2 3; do
