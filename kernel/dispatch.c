@@ -70,10 +70,13 @@ static bool offer_rank(struct netinc_rank *rank, struct netinc_rx *rx, int why)
 		netinc_rx_drop(rx, why);
 		return true;
 	}
+	if (!netinc_rx_may_hand(rx))
+		return true;
 	copy = *rx;
 	netinc_rank_rx(rank, &copy);
 	rx->used |= copy.used;
 	rx->drop = copy.drop;
+	rx->work = copy.work;
 	return true;
 }
 
@@ -92,8 +95,11 @@ static bool to_run(struct netinc_rx *rx)
 	struct rhlist_head *pos;
 	bool found = false;
 
-	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list)
+	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		found |= offer_rank(rank, rx, early_drop_reason(&rank->ep, &rx->pkt));
+	}
 	return found;
 }
 
@@ -107,8 +113,11 @@ static bool to_nonce(struct netinc_rx *rx)
 
 	if (!netinc_rx_nonce(rx, &key.number))
 		return false;
-	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_nonce.list)
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_nonce.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		found |= offer_rank(rank, rx, 0);
+	}
 	return found;
 }
 
@@ -122,9 +131,12 @@ static bool to_refused(struct netinc_rx *rx)
 
 	if (!cookie)
 		return false;
-	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list)
+	rhl_for_each_entry_rcu(rank, pos, ranks_of_run(rx), by_run.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		if (!(cookie ^ READ_ONCE(rank->ep.tree[0].up_cookie)))
 			found |= offer_rank(rank, rx, 0);
+	}
 	return found;
 }
 
@@ -140,8 +152,11 @@ static bool to_lineage(struct netinc_rx *rx)
 	if (skb_copy_bits(rx->skb, rx->body, &said, sizeof(said)))
 		return false;
 	key.token = be64_to_cpu(said);
-	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_lineage.list)
+	rhl_for_each_entry_rcu(rank, pos, netinc_demux_find(rx->nn, &key), by_lineage.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		found |= offer_rank(rank, rx, 0);
+	}
 	return found;
 }
 

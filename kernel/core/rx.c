@@ -34,6 +34,26 @@ void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason)
 	netinc_rx_dropped(rx, rx->pkt.group, reason);
 }
 
+bool netinc_rx_may_offer(struct netinc_rx *rx)
+{
+	if (rx->work) {
+		rx->work--;
+		return true;
+	}
+	netinc_rx_drop(rx, INC_C_DROP_WORK);
+	return false;
+}
+
+bool netinc_rx_may_hand(struct netinc_rx *rx)
+{
+	if (rx->takers) {
+		rx->takers--;
+		return true;
+	}
+	netinc_rx_drop(rx, INC_C_DROP_WORK);
+	return false;
+}
+
 /*
  * The reason that dropwatch and the like are shown; counters and the tracepoint are more precise.
  */
@@ -324,7 +344,9 @@ bool netinc_rx(struct netinc_net *nn, struct sk_buff *skb, struct net_device *po
 	       struct net_device *via, u8 family)
 {
 	struct netinc_rx rx = {
-		.nn = nn, .skb = skb, .dev = port, .via = via, .vrf = l3mdev_master_ifindex_rcu(via)
+		.nn = nn, .skb = skb, .dev = port, .via = via,
+		.vrf = l3mdev_master_ifindex_rcu(via),
+		.work = NETINC_BUFFER_LOOKS, .takers = INC_MAX_RANKS,
 	};
 	const struct udphdr *uh;
 	struct udphdr udp;

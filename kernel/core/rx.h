@@ -49,6 +49,9 @@ struct netinc_rx {
 	/* that of the segment at hand, likewise, if it is as long as the others */
 	const struct inc_hdr *last;
 	u32 headers;			/* bytes of IP and UDP headers */
+	/* looks at blocks that it may still cost all that it is offered to, see rule 14 */
+	u32 work;
+	u32 takers;			/* ranks and groups of it that may still be handed it */
 	bool ce;			/* the IP header says that it met congestion */
 	bool used;			/* a segment of it was of use */
 	enum inc_counter drop;		/* why the last one that was not has been dropped */
@@ -69,6 +72,11 @@ void netinc_skb_hold(struct sk_buff *skb);
 void netinc_rx_dropped(struct netinc_rx *rx, u32 group, enum inc_counter reason);
 /* Drops @rx in the same way, counted at the netns. */
 void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason);
+
+/* May it be offered to one more rank or group? Dropped, if not. */
+bool netinc_rx_may_offer(struct netinc_rx *rx);
+/* May it be handed to one that it is for? Dropped, if not. */
+bool netinc_rx_may_hand(struct netinc_rx *rx);
 
 /* The longest body of a control packet, and a buffer on the stack for it. */
 #define NETINC_MAX_BODY		(sizeof(struct inc_probe) + NETINC_MAX_BITMAP * sizeof(__be32) + 64)

@@ -417,9 +417,40 @@ void netinc_ep_packet_end(struct netinc_ep *ep, u32 tree, u64 now)
 	if (!hole)
 		w->gap = 0;
 	else if (++w->gap > PROBE_SLACK &&
-		 now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)))
+		 now - w->asked >= (w->answered ? pause : netinc_cc_rto(&ep->cc)) &&
+		 netinc_ep_take_work(ep, (u32)(ep->snd - ep->una)))
 		netinc_ep_probe(ep, at, now);
 	netinc_ep_pump(ep, now);
+}
+
+/* How many of the blocks that NACK names are looked at? Those that are out. */
+static u32 nacked_blocks(const struct netinc_ep *ep, const struct netinc_pkt *pkt)
+{
+	u64 first = netinc_extend(ep->una, pkt->psn), end = first + pkt->span;
+
+	if ((s64)(first - ep->una) < 0)
+		first = ep->una;
+	if ((s64)(end - ep->snd) > 0)
+		end = ep->snd;
+	return (s64)(end - first) > 0 ? (u32)(end - first) : 0;
+}
+
+/* What the packet costs, in looks at blocks; rule 14. */
+static u32 looks_of(const struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body)
+{
+	const struct inc_status *status = body;
+	const struct inc_peers *peers = body;
+
+	switch (pkt->type) {
+	case INC_PKT_STATUS:
+		return 1 + be16_to_cpu(status->bits);
+	case INC_PKT_NACK:
+		return 1 + nacked_blocks(ep, pkt);
+	case INC_PKT_PEERS:
+		return 1 + min_t(u32, be32_to_cpu(peers->n), pkt->len);
+	default:
+		return 1;
+	}
 }
 
 /* Packets of the epoch: they come with the down cookie. */
@@ -430,6 +461,10 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 
 	if (err)
 		return err;
+	if (!netinc_ep_take_work(ep, looks_of(ep, pkt, body))) {
+		netinc_count(ep->counters, INC_C_DROP_WORK);
+		return -INC_C_DROP_WORK;
+	}
 	ep->tree[pkt->tree].heard = now;
 	ep->tree[pkt->tree].unanswered = 0;
 	switch (pkt->type) {

@@ -330,6 +330,8 @@ struct netinc_ep {
 	/* [block & (2 W - 1)] in chunks, see ep_retain.c; [0] NULL: nothing is retained */
 	struct netinc_retained *retained[2 * INC_MAX_WINDOW / NETINC_RETAIN_CHUNK];
 
+	/* looks at blocks that the received buffer at hand may still cost, see rule 14 */
+	u32 work_left;
 	struct netinc_ep_tree tree[INC_MAX_TREES];	/* [max(spread.trees, 1)] are used */
 	u64 counters[__INC_C_MAX];	/* enum inc_counter, over the life of the rank */
 	/*
@@ -348,6 +350,24 @@ struct netinc_ep {
 /* @ep is zeroed memory. */
 void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
 		    const struct netinc_ep_ops *ops);
+
+/*
+ * Before the packets of a received buffer, which may cost @work looks at blocks: what is left of
+ * them afterwards is in work_left, for the other ranks that the buffer is for.
+ */
+static inline void netinc_ep_buffer_begin(struct netinc_ep *ep, u32 work)
+{
+	ep->work_left = work;
+}
+
+/* May the buffer at hand cost @blocks looks more? Then it does. */
+static inline bool netinc_ep_take_work(struct netinc_ep *ep, u32 blocks)
+{
+	if (ep->work_left < blocks)
+		return false;
+	ep->work_left -= blocks;
+	return true;
+}
 
 static inline bool netinc_ep_retains(const struct netinc_ep *ep)
 {

@@ -60,6 +60,12 @@ static inline u32 netinc_pay_off(const struct netinc_pay *pay)
 #define NETINC_AF_INET	2	/* Linux' AF_INET and AF_INET6 */
 #define NETINC_AF_INET6	10
 
+/*
+ * Looks at blocks that one received buffer may cost all ranks of this host together: a result in
+ * each of 64 packets for INC_MAX_RANKS ranks, twice over.
+ */
+#define NETINC_BUFFER_LOOKS	(128u * INC_MAX_RANKS)
+
 #define NETINC_OPSEQ_NEAR	0x10000000u
 
 /* A peer's address: compared, kept and handed back, not interpreted. */

@@ -128,7 +128,7 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 			run = 0;
 		}
 	}
-	if (more)
+	if (more && netinc_ep_take_work(ep, (u32)(ep->snd - ep->una)))
 		netinc_ep_probe(ep, pkt->tree, now);
 	return 0;
 }

@@ -21,6 +21,7 @@ void netinc_ep_init(struct netinc_ep *ep, const struct netinc_ep_cfg *cfg,
 	ep->snd = cfg->first_block;
 	ep->end = cfg->first_block;
 	ep->waiting = NETINC_NO_RANK;
+	ep->work_left = NETINC_BUFFER_LOOKS;
 }
 
 void netinc_ep_block_header(const struct netinc_ep *ep, const struct netinc_op *op, u64 idx,
@@ -187,6 +188,12 @@ static u32 sendable_blocks(const struct netinc_ep *ep, u64 left, u32 most)
 	return min_t(u64, left, n);
 }
 
+/* A step from one operation to the next costs a look, too; who has begun to go gets there. */
+static void note_step(struct netinc_ep *ep)
+{
+	ep->work_left -= min(ep->work_left, 1u);
+}
+
 /*
  * The operation of block @b, or NULL. The way there is as long as there are operations between it
  * and the one that was found before: of thousands no packet is to walk over all for each block.
@@ -197,13 +204,14 @@ static struct netinc_op *op_of(struct netinc_ep *ep, u64 b)
 
 	if (!ep->head || (s64)(b - ep->head->first) < 0)
 		return NULL;
-	while (op && op->numbered && (s64)(b - op->first) < 0)
-		op = op->prev;
+	for (; op && op->numbered && (s64)(b - op->first) < 0; op = op->prev)
+		note_step(ep);
 	for (; op && op->numbered && (s64)(b - op->first) >= 0; op = op->next) {
-		if (b - op->first >= op->blocks)
-			continue;
-		ep->near = op;
-		return op;
+		if (b - op->first < op->blocks) {
+			ep->near = op;
+			return op;
+		}
+		note_step(ep);
 	}
 	return NULL;
 }
@@ -540,12 +548,26 @@ static void note_congestion(struct netinc_ep *ep, const struct netinc_pkt *pkt, 
 		netinc_count(ep->counters, INC_C_CWND_CUTS);
 }
 
+/*
+ * The blocks [*first, *end) of the @n from @b on that are looked at: of those before una the last
+ * one, of those from snd on the first one stands for all.
+ */
+static void clip_span(const struct netinc_ep *ep, u64 b, u32 n, u32 *first, u32 *end)
+{
+	u64 before = (s64)(ep->una - b) > 0 ? ep->una - b : 0;
+	u64 to = (s64)(ep->snd - b) > 0 ? ep->snd - b : 0;
+
+	before = min_t(u64, before, n);
+	*first = before ? (u32)before - 1 : 0;
+	*end = (u32)min_t(u64, to + 1, n);
+}
+
 int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 		     const struct netinc_pay *pay, u64 now)
 {
 	u64 b = netinc_extend(ep->una, pkt->psn);
 	/* what is sent never reaches further */
-	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, i;
+	u32 blocks = pkt->span <= ep->settings.window ? pkt->span : 0, first, end, i;
 	struct netinc_ep_tree *w = &ep->tree[pkt->tree];
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false, waits = false;
@@ -554,11 +576,16 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	w->unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		note_congestion(ep, pkt, now);
-	for (i = 0; i < blocks; i++) {
+	clip_span(ep, b, blocks, &first, &end);
+	if (!netinc_ep_take_work(ep, max(end - first, 1u))) {
+		netinc_count(ep->counters, INC_C_DROP_WORK);
+		return -INC_C_DROP_WORK;
+	}
+	for (i = first; i < end; i++) {
 		one = result_one(ep, b + i, pkt, pay, now);
 		if (!one)
 			counted = true;
-		else if (!i || one != -INC_C_DROP_DUPLICATE)
+		else if (i == first || one != -INC_C_DROP_DUPLICATE)
 			err = one;
 		waits |= one == -INC_C_DROP_ORDER;
 	}

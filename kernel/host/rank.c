@@ -309,6 +309,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 	if (rank->dead)
 		goto out;
 	now = rank->now;
+	netinc_ep_buffer_begin(&rank->ep, rx->work);
 	non_parent = !from_root(rank, rx);
 	/* other ranks call, and the node that was lost may be there again */
 	if (non_parent && rx->pkt.type != INC_PKT_MOVE && rx->pkt.type != INC_PKT_CHALLENGE &&
@@ -324,6 +325,7 @@ void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
 		netinc_fpu_section_want(&rank->section);
 	rx_segments(rank, rx, non_parent, now);
 	netinc_ep_packet_end(&rank->ep, tree, now);
+	rx->work = rank->ep.work_left;
 	netinc_pin_progress(rank);
 out:
 	netinc_rank_unlock(rank);

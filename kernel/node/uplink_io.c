@@ -187,6 +187,7 @@ static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 {
 	u64 begin = ktime_get_ns(), now, spent;
 	int err, got = 1;
+	u32 work;
 
 	netinc_node_group_lock(g);
 	if (g->dead)
@@ -195,6 +196,8 @@ static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 	now = netinc_now();
 	netinc_fold_begin(g);
 	netinc_group_buffer_begin(&g->grp);
+	work = min(g->grp.agg.work_left, rx->work);
+	g->grp.agg.work_left = work;
 	g->grp.counters[INC_C_RX_PACKETS] += netinc_rx_packets(rx);
 	g->grp.counters[INC_C_RX_BYTES] += netinc_rx_bytes(rx);
 	g->grp.counters[INC_C_RX_SKBS]++;
@@ -211,6 +214,7 @@ static void group_rx(struct netinc_node_group *g, struct netinc_rx *rx)
 		netinc_count(g->grp.counters, -got);
 		netinc_rx_dropped(rx, g->grp.cfg.id, -got);
 	}
+	rx->work -= work - g->grp.agg.work_left;
 	netinc_fold_end(g);
 out:
 	netinc_node_group_unlock(g);
@@ -226,10 +230,13 @@ static bool offer_group(struct netinc_node_group *g, struct netinc_rx *rx)
 
 	if (!is_for(g, rx))
 		return false;
+	if (!netinc_rx_may_hand(rx))
+		return true;
 	copy = *rx;
 	group_rx(g, &copy);
 	rx->used |= copy.used;
 	rx->drop = copy.drop;
+	rx->work = copy.work;
 	return true;
 }
 
@@ -242,8 +249,11 @@ static bool answer_rx(struct netinc_rx *rx)
 
 	if (!is_membership(rx->pkt.type) || !netinc_rx_nonce(rx, &key.number))
 		return false;
-	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_up_nonce.list)
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_up_nonce.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		found |= offer_group(g, rx);
+	}
 	return found;
 }
 
@@ -258,7 +268,10 @@ bool netinc_uplink_rx_skb(struct netinc_rx *rx)
 	/* a parent that refuses what a member sends knows no nonce */
 	if (found)
 		return true;
-	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_uplink.list)
+	rhl_for_each_entry_rcu(g, pos, netinc_demux_find(rx->nn, &key), by_uplink.list) {
+		if (!netinc_rx_may_offer(rx))
+			return true;
 		found |= offer_group(g, rx);
+	}
 	return found;
 }

@@ -113,6 +113,7 @@ static struct netinc_pkt packet(u8 type)
 	struct netinc_pkt pkt = { .type = type, .span = 1, .incarnation = 7, .epoch = env.ep.epoch,
 				  .cookie = DOWN, .child = RANK };
 
+	netinc_ep_buffer_begin(&env.ep, NETINC_BUFFER_LOOKS);
 	if (env.ep.spread.trees > 1 && type != INC_PKT_READY)
 		pkt.tree = read_u8(&env.r) % (SIZE + 1);
 	if (read_u8(&env.r) % 32 == 31)

@@ -268,6 +268,7 @@ static inline void begin(u64 first_block)
 	env.now = 1000000;
 	netinc_reduce_init(0);
 	netinc_ep_init(&env.ep, &cfg, &ops);
+	netinc_ep_buffer_begin(&env.ep, ~0u);
 	env.ep.plan[0] = peer_at(100);
 	env.ep.peers = env.peers;
 }

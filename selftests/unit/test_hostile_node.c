@@ -173,9 +173,129 @@ static void test_peers_behind_trees(void)
 	env.ep.peers = own;
 }
 
+/* A result for blocks from @b on of @op, which nobody wants the elements of. */
+static struct netinc_pkt result_span(const struct netinc_op *op, u64 b, u16 span)
+{
+	struct netinc_pkt pkt = result_of(op, op->first);
+
+	pkt.psn = (u32)b;
+	pkt.span = span;
+	return pkt;
+}
+
+/* What a result costs, in looks at blocks: those that are out, and one for all before or behind. */
+static void test_looks_of_result(void)
+{
+	static const struct {
+		s32 from;	/* the first block that is out */
+		u16 span;
+		u32 looks;
+	} cases[] = {
+		{ W, W, 1 }, { 1000, W, 1 }, { -(s32)W, W, 1 }, { -1000, W, 1 }, { 0, W, W },
+		{ 4, W, 5 }, { -4, W, 5 }, { -1, W, W }, { 0, W + 1, 1 }, { 0, 65535, 1 },
+	};
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+	struct netinc_pkt pkt;
+	u32 i;
+
+	ready(100);
+	submit_op(&a);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		pkt = result_span(&a, 100 + cases[i].from, cases[i].span);
+		pkt.opseq++;
+		netinc_ep_buffer_begin(&env.ep, cases[i].looks - 1);
+		expect(give(pkt) == -INC_C_DROP_WORK && env.ep.work_left == cases[i].looks - 1,
+		       "case %u: not dropped, %u looks are left", i, env.ep.work_left);
+		expect_count(DROP_WORK, i + 1);
+		netinc_ep_buffer_begin(&env.ep, cases[i].looks);
+		expect(give(pkt) != -INC_C_DROP_WORK && !env.ep.work_left,
+		       "case %u: dropped, %u looks are left", i, env.ep.work_left);
+	}
+	expect_count(RESULTS, 0);
+}
+
+/* The way from one operation to another one is counted, too, and ends there whatever is left. */
+static void test_looks_of_operations(void)
+{
+	struct netinc_op op[W];
+	struct netinc_pkt pkt;
+	u32 i;
+
+	ready(100);
+	for (i = 0; i < W; i++) {
+		op[i] = barrier();
+		submit_op(&op[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		pkt = result_of(&op[0], i % 2 ? 100 : 100 + W - 1);
+		pkt.sig++;
+		netinc_ep_buffer_begin(&env.ep, i < 2 ? 1 + W - 1 : 2);
+		expect(give(pkt) == -INC_C_DROP_MISMATCH && !env.ep.work_left, "%u: %u are left", i,
+		       env.ep.work_left);
+	}
+	expect(give(pkt) == -INC_C_DROP_WORK, "nothing is left");
+}
+
+/* Control packets cost a look each, and one for each block or rank that is in them. */
+static void test_looks_of_control(void)
+{
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+
+	ready(100);
+	submit_op(&a);
+	netinc_ep_buffer_begin(&env.ep, 33 + 1 + W + 1 + 1 + SIZE + 1);
+	status(100, 0);
+	expect(env.ep.work_left == 1 + W + 1 + 1 + SIZE + 1, "STATUS: %u", env.ep.work_left);
+	expect(!nack(100 - 5, 65535) && env.ep.work_left == 1 + 1 + SIZE + 1, "NACK: %u",
+	       env.ep.work_left);
+	expect(!nack(100 + W, 65535) && env.ep.work_left == 1 + SIZE + 1, "NACK: %u",
+	       env.ep.work_left);
+	expect(!give_peers(SIZE) && env.ep.work_left == 1, "PEERS: %u", env.ep.work_left);
+	expect(give_peers(SIZE) == -INC_C_DROP_WORK && nack(100, 1) == -INC_C_DROP_WORK,
+	       "not as many are left");
+	expect_count(DROP_WORK, 2);
+	expect(!nack(0, 1) && !env.ep.work_left, "the last look");
+	expect(error(100, 0, 1, INC_ERR_MISMATCH) == -INC_C_DROP_WORK, "ERROR");
+	expect_state(INC_STATE_READY);
+}
+
+#define WINDOW	512u
+
+/* One buffer is for many ranks of this host: what honest nodes send is never too much. */
+static void test_looks_of_many(void)
+{
+	u32 work = NETINC_BUFFER_LOOKS, rank, i;
+	struct inc_ready body;
+	struct netinc_pkt pkt;
+	struct netinc_op a;
+
+	for (rank = 0; rank < 192; rank++) {
+		begin(100);
+		netinc_ep_connect(&env.ep, env.now);
+		body = ready_body(100);
+		body.window = cpu_to_be32(WINDOW);
+		pkt = from_node(INC_PKT_READY);
+		pkt.child = RANK;
+		expect(!control(pkt, &body, sizeof(body)), "READY");
+		a = allreduce(8 + (WINDOW - 1) * 16);
+		a.coll = INC_COLL_REDUCE;
+		submit_op(&a);
+		env.ep.cc.cwnd = WINDOW;
+		netinc_ep_pump(&env.ep, env.now);
+		expect(env.ep.snd == 100 + WINDOW, "the window is not out");
+		netinc_ep_buffer_begin(&env.ep, work - 1);
+		expect(!give(result_span(&a, 100, WINDOW)) && env.done == 1, "rank %u", rank);
+		for (i = 1; i < 64; i++)
+			expect(give(result_span(&a, 100, WINDOW)) == -INC_C_DROP_DUPLICATE,
+			       "rank %u gets repeat %u", rank, i);
+		work = env.ep.work_left;
+	}
+}
+
 static const struct ktap_test tests[] = {
-	KTAP(test_epoch_end), KTAP(test_ready_opseq), KTAP(test_ready_unbidden), KTAP(test_nack),
-	KTAP(test_peers_behind_trees),
+	KTAP(test_looks_of_result), KTAP(test_looks_of_operations), KTAP(test_looks_of_control),
+	KTAP(test_looks_of_many), KTAP(test_epoch_end), KTAP(test_ready_opseq),
+	KTAP(test_ready_unbidden), KTAP(test_nack), KTAP(test_peers_behind_trees),
 };
 
 int main(int argc, char **argv)

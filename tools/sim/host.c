@@ -531,6 +531,7 @@ void host_rx(struct host *h, const struct frame *f)
 
 	if (h->ep.state == INC_STATE_CLOSED)
 		return;
+	netinc_ep_buffer_begin(&h->ep, NETINC_BUFFER_LOOKS);
 	for (i = 0; i < f->n; i++) {
 		err = netinc_parse(f->d[i]->data, f->d[i]->len, &pkt);
 		if (err && hostile_members(h->sim))

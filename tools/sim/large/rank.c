@@ -147,6 +147,7 @@ void rank_rx(struct large *sys, u32 i, const struct frame *f)
 
 	if (r->ep.state == INC_STATE_CLOSED)
 		return;
+	netinc_ep_buffer_begin(&r->ep, NETINC_BUFFER_LOOKS);
 	if (f->pkt.type != INC_PKT_RESULT) {
 		netinc_ep_control(&r->ep, &f->pkt, f->body, now);
 	} else if (!netinc_ep_check(&r->ep, &f->pkt)) {
