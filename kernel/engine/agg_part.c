@@ -78,6 +78,7 @@ void netinc_agg_release_inputs(struct netinc_agg *agg, struct netinc_slot *slot)
 			agg->ops->release(agg, &slot->in[i]);
 		slot->in[i].obj = NULL;
 	}
+	slot->held = 0;
 }
 
 bool netinc_agg_goes_in_parts(const struct netinc_agg *agg, const struct netinc_slot *slot)

@@ -100,6 +100,7 @@ static void clear_slot(struct netinc_agg *agg, struct netinc_slot *slot)
 	memset(slot->have, 0, netinc_bits_longs(agg->children) * sizeof(long));
 	slot->missing = agg->children;
 	slot->pending = 0;
+	slot->held = 0;
 	slot->parted = false;
 	slot->flags = 0;
 	slot->bad = INC_ERR_NONE;
@@ -427,6 +428,7 @@ static void merge_header(struct netinc_agg *agg, struct netinc_slot *slot,
  */
 static void take_back(struct netinc_agg *agg, struct netinc_slot *slot, u32 child, u32 i)
 {
+	slot->held -= !!slot->in[i].obj;
 	release_payload(agg, &slot->in[i]);
 	slot->in[i].flags = 0;
 	netinc_bits_clear(slot->have, child);
@@ -451,16 +453,6 @@ static void handle_repeated(struct netinc_agg *agg, struct netinc_slot *slot, u3
 	netinc_count(agg->counters, INC_C_RESULTS_RESENT);
 	netinc_partial_tell(agg, slot, child, now);
 	agg->ops->send_result(agg, slot, child);
-}
-
-static bool holds_payload(const struct netinc_agg *agg, const struct netinc_slot *slot)
-{
-	u32 i;
-
-	for (i = 0; i < agg->inputs; i++)
-		if (slot->in[i].obj)
-			return true;
-	return false;
 }
 
 /* The slot is as if nobody had contributed to its block: all of it comes again. */
@@ -497,7 +489,7 @@ static bool evict_youngest(struct netinc_agg *agg, u64 q)
 		slot = netinc_agg_slot(agg, last);
 		/* who has left does not contribute again */
 		if (slot->q == last && slot->state == NETINC_SLOT_FILLING &&
-		    !(slot->flags & INC_F_LEAVE) && holds_payload(agg, slot)) {
+		    !(slot->flags & INC_F_LEAVE) && slot->held) {
 			evict_slot(agg, slot);
 			return true;
 		}
@@ -624,6 +616,7 @@ static int contrib_one(struct netinc_agg *agg, u32 child, u64 q, const struct ne
 		slot->in[i].flags = 0;
 		return -INC_C_DROP_MEMORY;
 	}
+	slot->held += !!slot->in[i].obj;
 	merge_header(agg, slot, pkt, now);
 	why = completes_child(agg, slot, child, i) ? child_complete(agg, slot, child, i, now) : 0;
 	if (!why && (s64)(q + 1 - agg->top) > 0)

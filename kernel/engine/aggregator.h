@@ -74,6 +74,7 @@ struct netinc_slot {
 	u32 pending;		/* parts that are here of children of which others are missing */
 	/* INC_F_PARTIAL: number of the set in `contributors`, never 0 */
 	u16 set;
+	u16 held;		/* FILLING: entries of `in` whose payload is held */
 	u32 opseq;		/* sequence number of the operation, of the first contribution */
 	u32 sig;		/* signature of the operation, of the first contribution */
 	u32 newest;		/* the latest opseq of all of them */

@@ -7,8 +7,8 @@
 #include "node/tenant.h"
 
 #define MAX_SAVED	(50 * NSEC_PER_MSEC)	/* of a whole processor, or link */
-/* more is not the packets' cost, but of what has interrupted them */
-#define MAX_DEBT	(10 * NSEC_PER_MSEC)
+/* more is not what a buffer costs, which rule 14 bounds, but of what has interrupted it */
+#define MAX_DEBT	(500 * NSEC_PER_MSEC)
 
 void netinc_tenant_cfg_init(struct netinc_tenant_cfg *cfg)
 {

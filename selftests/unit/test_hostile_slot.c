@@ -8,9 +8,14 @@
 static void expect_described(u64 q)
 {
 	const struct netinc_slot *slot = netinc_agg_slot(&env.agg, q);
+	u32 i, held = 0;
 	u16 flags = 0;
-	u32 i;
 
+	for (i = 0; i < env.agg.inputs; i++)
+		held += !!slot->in[i].obj;
+	/* what may be evicted is known without a look at each of them */
+	expect(slot->held == held, "block %llu: %u payloads are held, of %u",
+	       (unsigned long long)q, slot->held, held);
 	for (i = 0; i < env.agg.children; i++)
 		if (netinc_bits_get(slot->have, i))
 			flags |= slot->in[i].flags;
