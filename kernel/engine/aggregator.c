@@ -149,7 +149,8 @@ void netinc_agg_drain(struct netinc_agg *agg)
 	u32 i;
 
 	for (i = 0; i < 2 * agg->window; i++) {
-		netinc_agg_release_inputs(agg, &agg->slots[i]);
+		if (agg->slots[i].held || agg->slots[i].parted)
+			netinc_agg_release_inputs(agg, &agg->slots[i]);
 		release_payload(agg, &agg->slots[i].result);
 	}
 }

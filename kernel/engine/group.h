@@ -209,6 +209,7 @@ struct netinc_group {
 	u64 late_since;		/* time of the first contribution to late_block */
 	/* microseconds that late_block waited: so far (RANK_LATE), or in all (RANK_BACK) */
 	u64 late_us;
+	u64 restarted;		/* time at which a later move began it anew last; 0: never */
 	u64 news;		/* JOINING: time at which the last rank came that had not yet */
 	/*
 	 * JOINING, all have come: time since which the silent ones are called, 0: they are not;

@@ -7,6 +7,8 @@
 
 /* a member is silent so long before it may be elsewhere, and is there for as long */
 #define REBIND_SILENCE	(100 * NETINC_MS)
+/* from one later move that is followed to the next */
+#define RESTART_PAUSE	(50 * NETINC_MS)
 
 static u64 member_cookie(const struct netinc_group *g, u32 epoch, u32 what, u32 child)
 {
@@ -546,7 +548,9 @@ static void restart_group(struct netinc_group *g, u32 move)
 {
 	u32 i;
 
-	netinc_agg_drain(&g->agg);
+	/* what an epoch holds that is over has been given back already */
+	if (g->running)
+		netinc_agg_drain(&g->agg);
 	g->running = false;
 	g->state = INC_GROUP_JOINING;
 	WRITE_ONCE(g->move, move);
@@ -609,7 +613,7 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
  * refused must not end what is here. 0 or enum inc_refuse_code
  */
 static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
-		       const struct inc_join *join, u64 *detail)
+		       const struct inc_join *join, u64 now, u64 *detail)
 {
 	int code;
 
@@ -630,15 +634,19 @@ static int follow_move(struct netinc_group *g, const struct netinc_pkt *pkt,
 	*detail = g->epoch;
 	if (g->epoch >= NETINC_MAX_EPOCH)
 		return INC_REFUSE_NEXT;
+	*detail = pkt->child;
+	if (g->restarted && now - g->restarted < RESTART_PAUSE)
+		return INC_REFUSE_BUSY;
+	g->restarted = now;
 	restart_group(g, be32_to_cpu(join->move));
 	return 0;
 }
 
 /* 0 or enum inc_refuse_code: is it here, in this run, that the rank wants to join? */
 static int check_run(struct netinc_group *g, const struct netinc_pkt *pkt,
-		     const struct inc_join *join, u64 *detail)
+		     const struct inc_join *join, u64 now, u64 *detail)
 {
-	int code = follow_move(g, pkt, join, detail);
+	int code = follow_move(g, pkt, join, now, detail);
 
 	if (code)
 		return code;
@@ -735,7 +743,7 @@ int netinc_group_join(struct netinc_group *g, const struct netinc_pkt *pkt,
 	if (netinc_join_shrinks(join) || netinc_group_shrinking(g))
 		code = netinc_shrink_check(g, join, &child, detail);
 	else
-		code = check_run(g, pkt, join, detail);
+		code = check_run(g, pkt, join, now, detail);
 	if (code)
 		return code;
 	if (!netinc_join_shrinks(join) && !netinc_group_shrinking(g))

@@ -285,6 +285,18 @@ static bool needs_proof(const struct netinc_rx *rx, const struct inc_join *join)
 	       netinc_node_group_find(rx->nn, rx->pkt.group, rx->pkt.incarnation, rx->vrf);
 }
 
+/*
+ * Would the group begin anew, and its tenant has nothing left for that? Of what its lock protects
+ * only hints are read; the engine asks again.
+ */
+static bool owes_for(const struct netinc_node_group *g, const struct netinc_rx *rx,
+		     const struct inc_join *join)
+{
+	return g->tenant && !rx->pkt.incarnation && join->lineage &&
+	       be32_to_cpu(join->move) != READ_ONCE(g->grp.move) &&
+	       netinc_tenant_in_debt(g->tenant, ktime_get_ns());
+}
+
 static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *rx,
 		    const struct inc_join *join)
 {
@@ -324,6 +336,8 @@ static void join_rx(struct netinc_node *node, const u8 *key, struct netinc_rx *r
 	if (g && (!rx->pkt.incarnation || netinc_join_rebinds(join)) &&
 	    !is_for_tenant(g, tenant)) {
 		code = INC_REFUSE_TENANT;
+	} else if (g && g->node == node && owes_for(g, rx, join)) {
+		code = INC_REFUSE_BUSY;
 	} else if (g && g->node == node) {
 		code = netinc_node_group_join(g, rx, join, &detail);
 	} else if (rx->pkt.incarnation) {

@@ -2,6 +2,9 @@
 /* A group at a node that it moves to, or comes back to: lineage, moves, missing ranks, leaving. */
 #include "group_env.h"
 
+/* from one later move that is followed to the next */
+#define RESTART_PAUSE	(50 * NETINC_MS)
+
 static struct inc_join join_at(u32 rank, u32 move, u64 next)
 {
 	struct inc_join j = join_of(rank, next);
@@ -139,9 +142,32 @@ static void test_restart(void)
 	/* also when it was over */
 	netinc_group_fail(&env.g, INC_ERR_RANK_DEAD, 1, 4000);
 	expect_sent(INC_PKT_ERROR, NETINC_ALL);
-	expect(!come(2, 4, 50, 5, 0, 5000), "after an error");
+	expect(!come(2, 4, 50, 5, 0, 3000 + RESTART_PAUSE), "after an error");
 	expect_sent(INC_PKT_WAIT, 2);
-	expect(!env.g.error.code && !netinc_group_tick(&env.g, 5001), "is over");
+	expect(!env.g.error.code && !netinc_group_tick(&env.g, 3001 + RESTART_PAUSE), "is over");
+	end();
+}
+
+/* One that says later moves all the time has the group begin anew now and then, however. */
+static void test_restarts(void)
+{
+	u32 move, restarts = 0;
+
+	begin_at(1);
+	form_at(1, 50, 1000);
+	for (move = 2; move < 2 + 200; move++) {
+		u64 now = 2000 + (u64)(move - 2) * NETINC_MS;
+		int code = come(0, move, 50, 4, 0, now);
+
+		expect(!code || (code == INC_REFUSE_BUSY && env.detail == 0), "move %u: %d", move,
+		       code);
+		restarts += !code;
+		expect((env.g.move == move) == !code, "move %u: at %u", move, env.g.move);
+	}
+	expect(restarts == 4, "%u times", restarts);
+	env.seen = env.logged;
+	/* what is not a later move is not kept waiting */
+	form_at(env.g.move, 50, 2000 + 199 * NETINC_MS);
 	end();
 }
 
@@ -426,8 +452,8 @@ static void test_first_mover_goes(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_not_moved),
-	KTAP(test_late_packets), KTAP(test_refused), KTAP(test_refused_above),
+	KTAP(test_plan), KTAP(test_arrive), KTAP(test_restart), KTAP(test_restarts),
+	KTAP(test_not_moved), KTAP(test_late_packets), KTAP(test_refused), KTAP(test_refused_above),
 	KTAP(test_thrown_away), KTAP(test_leave), KTAP(test_leave_unheard),
 	KTAP(test_begun), KTAP(test_plan_again), KTAP(test_restart_ghost),
 	KTAP(test_first_mover_goes),
