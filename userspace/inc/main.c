@@ -39,7 +39,7 @@ static void print_help(FILE *to)
 	size_t i;
 
 	fputs("Usage: inc [OPTIONS] OBJECT [COMMAND [key value]...]\n"
-	      "       inc OBJECT help\n"
+	      "       inc OBJECT help | -h | --help\n"
 	      "       inc [OPTIONS] -b FILE\n", to);
 	options_help(to);
 	fputs("OBJECT:  ", to);
@@ -112,18 +112,34 @@ static int run_object(const struct object *object, const struct command *cmd, in
 	return cmd->run(argc > 1 ? argc - 1 : 0, argv + 1);
 }
 
+static bool is_help_option(const char *word)
+{
+	return !strcmp(word, "-h") || !strcmp(word, "-help") || !strcmp(word, "--help");
+}
+
+/* Behind any word, as of ip(8); what follows the first word of `run` may be a program's. */
+static bool asks_for_help(const struct object *object, int argc, char **argv)
+{
+	int i, n = object == &object_run && argc > 1 ? 1 : argc;
+
+	for (i = 0; i < n; i++)
+		if (is_help_option(argv[i]))
+			return true;
+	return object->run && argc && !strcmp(argv[0], "help");
+}
+
 /* @argv: what follows the object. */
 static int start_object(const struct object *object, int argc, char **argv)
 {
 	const struct command *cmd = NULL;
 
 	snprintf(error_context, sizeof(error_context), "%s: ", object->name);
-	if (!object->run) {
+	if (asks_for_help(object, argc, argv)) {
+		cmd = &help_command;
+	} else if (!object->run) {
 		cmd = find_command(object, argc ? argv[0] : "show");
 		if (!cmd)
 			return EXIT_USAGE;
-	} else if (argc && !strcmp(argv[0], "help")) {
-		cmd = &help_command;
 	}
 	if (cmd != &help_command)
 		return run_object(object, cmd, argc, argv);

@@ -69,7 +69,7 @@ static int parse_number(const char *option, const char *text, uint64_t min, uint
 	return err;
 }
 
-enum { OPT_MTU = 256, OPT_MPI, OPT_SHOW, OPT_HELP };
+enum { OPT_MTU = 256, OPT_MPI, OPT_SHOW };
 
 static const struct option long_options[] = {
 	{ "hosts", required_argument, NULL, 'n' },
@@ -79,7 +79,7 @@ static const struct option long_options[] = {
 	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "mpi", no_argument, NULL, OPT_MPI },
 	{ "show", no_argument, NULL, OPT_SHOW },
-	{ "help", no_argument, NULL, OPT_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -159,15 +159,15 @@ static int parse_options(struct run *run, int argc, char **argv, bool *help)
 	optind = 0;
 	for (;;) {
 		at = optind ?: 1;
-		opt = getopt_long(argc, argv, "+:n:lk6", long_options, NULL);
-		if (opt < 0 || (opt == OPT_HELP && is_whole(argv[at])))
+		opt = getopt_long(argc, argv, "+:n:lk6h", long_options, NULL);
+		if (opt < 0 || (opt == 'h' && is_whole(argv[at])))
 			break;
 		err = is_whole(argv[at]) ? take_option(run, opt, argv[at]) :
 					   wrong_option('?', argv[at]);
 		if (err)
 			return err;
 	}
-	*help = opt == OPT_HELP;
+	*help = opt == 'h';
 	run->program = argv + optind;
 	return *help ? 0 : check_options(run);
 }
