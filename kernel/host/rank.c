@@ -442,7 +442,8 @@ static int net_use(struct netinc_net *nn)
 	mutex_lock(&nn->mutex);
 	err = netinc_net_use(nn);
 	mutex_unlock(&nn->mutex);
-	return err;
+	/* EADDRINUSE is a rank that is taken */
+	return err == -EADDRINUSE ? -ENOTUNIQ : err;
 }
 
 static void net_unuse(struct netinc_net *nn)

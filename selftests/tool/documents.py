@@ -93,8 +93,10 @@ def body_of(path, start):
 
 def refusals():
     """Why a join, an operation, a question to a node has failed: what is said of each."""
-    out = re.findall(r'INC_ERROR\(\w+, "(.*)"\)', read(TOP, "uapi/linux/inc_names.h"))
+    out = re.findall(r'INC_ERROR\(\w+,\s*"(.*)"\)', read(TOP, "uapi/linux/inc_names.h"))
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/join.c", "static const char *refusal_text("))
+    out += re.findall(r'return "(.*)";', body_of("userspace/libinc/join.c", "static const char *meeting_text("))
+    out += re.findall(r'return "(.*)";', body_of("userspace/libinc/opts.c", "static const char *why_no_place("))
     out += re.findall(r'"([^"\n]* [^"\n]*)"', body_of("userspace/libinc/join.c", "static int join_failed("))
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/text.c", "const char *inc_strerror("))
     out += re.findall(r'\[ANSWER_\w+\] = { "[a-z-]+", "(.*)" }', read(TOP, "userspace/inc/ping.c"))

@@ -127,7 +127,7 @@ def every_name(known):
     for what, filters in LISTS.items():
         numbers = {n: v for v, n in enum_of(text, "inc_" + what.lower())}
         wanted = [(numbers[n], t) for n, t in
-                  re.findall(r"^INC_%s\(INC_%s_(\w+), \"([^\"]*)\"" % (what, what), names, re.M)]
+                  re.findall(r"^INC_%s\(INC_%s_(\w+),\s+\"([^\"]*)\"" % (what, what), names, re.M)]
         if len(wanted) < 12:
             complaints.append(f"INC_{what}: only {len(wanted)} names in the header")
         complaints += known.lacks_values(filters, wanted)

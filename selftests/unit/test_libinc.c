@@ -48,7 +48,6 @@ static void test_parent(void)
 		{ "fd00::1", AF_INET6, "fd00::1", 0 },
 		{ "[fd00::1]", AF_INET6, "fd00::1", 0 },
 		{ "[fd00::1]:5227", AF_INET6, "fd00::1", 5227 },
-		{ "::", AF_INET6, "::", 0 },
 		{ "fe80::1%lo", AF_INET6, "fe80::1", 0 },
 	};
 	char text[INET6_ADDRSTRLEN];
@@ -98,7 +97,6 @@ static void test_places(void)
 		  { "192.0.2.1", "fe80::1" }, 0 },
 		{ "switch.example%lo", { "192.0.2.1", "fe80::2", "2001:db8::1" },
 		  { "fe80::2" }, 1 },
-		{ "switch.example", { "fe80::2" }, { "fe80::2" }, 0 },
 		{ "edge:switch.example", { "192.0.2.1", "192.0.2.2" }, { "192.0.2.1" }, 0 },
 		{ "switch.example",
 		  { "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6",
@@ -174,6 +172,44 @@ static void test_bad_parent(void)
 	parse(&addr, "10.0.0.254:65536");
 	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "0..65535"), "%s",
 	       inc_errmsg(NULL));
+}
+
+/* What connect() would refuse is refused here, with a text that says why. */
+static void test_impossible_parent(void)
+{
+	static const struct {
+		const char *parent, *text;
+	} bad[] = {
+		{ "0.0.0.0", "expected a unicast address" },
+		{ "224.0.0.1", "expected a unicast address" },
+		{ "239.1.2.3:99", "expected a unicast address" },
+		{ "255.255.255.255", "expected a unicast address" },
+		{ "::", "expected a unicast address" },
+		{ "ff02::1", "expected a unicast address" },
+		{ "ff02::1%lo", "expected a unicast address" },
+		{ "::ffff:10.1.1.1", "expected a unicast address" },
+		{ "edge:0.0.0.0", "expected a unicast address" },
+		{ "fe80::1", "a link-local address needs its interface" },
+		{ "[fe80::1]:5227", "a link-local address needs its interface" },
+		{ "switch.example", "a link-local address needs its interface" },
+		{ "10.0.0.1%lo", "only a link-local address takes %DEV" },
+		{ "fd00::1%lo", "only a link-local address takes %DEV" },
+		{ "edge:fe80::1%lo", "ranks cannot meet at a link-local address" },
+		{ "edge:fe80::1", "ranks cannot meet at a link-local address" },
+	};
+	static const char *const link_local[] = { "fe80::2", NULL };
+	struct sockaddr_inc addr;
+
+	clear_env();
+	names_addresses = link_local;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		expect(parse(&addr, bad[i].parent) == -EINVAL &&
+		       strstr(inc_errmsg(NULL), bad[i].parent) &&
+		       strstr(inc_errmsg(NULL), bad[i].text),
+		       "%s: %s", bad[i].parent, inc_errmsg(NULL));
+	setenv("MASTER_ADDR", "0.0.0.0", 1);
+	expect(!inc_meet_at_master(&addr), "ranks meet at 0.0.0.0");
+	clear_env();
 }
 
 static void test_environment(void)
@@ -483,7 +519,7 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_places), KTAP(test_meeting), KTAP(test_bad_parent),
+	KTAP(test_parent), KTAP(test_places), KTAP(test_meeting), KTAP(test_bad_parent), KTAP(test_impossible_parent),
 	KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),

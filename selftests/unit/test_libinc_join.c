@@ -40,16 +40,20 @@ void inc_family_forget(void)
 {
 }
 
+static bool has_parent;	/* the network namespace */
+
 int inc_parent_get(struct inc_parent_addr *parent)
 {
-	(void)parent;
-	return -ENETUNREACH;
+	*parent = (struct inc_parent_addr){ .family = AF_INET, .addr = { 192, 0, 2, 7 } };
+	return has_parent ? 0 : -ENETUNREACH;
 }
 
 static int fake_socket(int family, int type, int protocol)
 {
 	int pair[2];
 
+	if (family != AF_UNIX)
+		return socket(family, type, protocol);
 	if (socketpair(family, type, protocol, pair))
 		return -1;
 	peer = pair[1];
@@ -272,10 +276,46 @@ static void test_places(void)
 	close(peer);
 }
 
+/* At @parent (NULL: the netns' own) connect() says @answer to @rank: is the text this one? */
+static void expect_text(const char *parent, uint32_t rank, int answer, const char *text)
+{
+	const struct inc_join_opts opts = { .group = 1, .rank = rank, .size = 2, .parent = parent };
+	struct inc_group *group;
+
+	nasked = 0;
+	answers[0] = answer;
+	expect(inc_join_start(&group, &opts) == -answer, "errno %d is another one", answer);
+	expect(!!strstr(inc_errmsg(NULL), text), "expected \"%s\": %s", text, inc_errmsg(NULL));
+	answers[0] = 0;
+	close(peer);
+}
+
+/* What two things have in common is told apart. */
+static void test_texts(void)
+{
+	static const char there[] = "rank 0 has not joined there", here[] = "it is not this host";
+
+	expect_text(NULL, 0, ENETUNREACH, "no parent is named, and none is set");
+	expect_text("192.0.2.1", 0, ENETUNREACH, "192.0.2.1: no route of this host leads there");
+	has_parent = true;
+	expect_text(NULL, 0, ENETUNREACH, "192.0.2.7: no route of this host leads there");
+	has_parent = false;
+	expect_text("192.0.2.1", 0, EADDRINUSE, "this rank is taken");
+	expect_text("192.0.2.1", 0, ENOTUNIQ, "another program has INC's UDP port");
+	expect_text("192.0.2.255", 0, EADDRNOTAVAIL, "192.0.2.255: it is the address of no host");
+	expect_text("192.0.2.1", 0, EHOSTUNREACH, "it does not answer, or is no node");
+	expect_text("edge:192.0.2.1", 0, EHOSTUNREACH, here);
+	expect_text("edge:192.0.2.1", 0, ETIMEDOUT, here);
+	expect_text("edge:127.0.0.1", 0, ECONNREFUSED, here);
+	expect_text("edge:127.0.0.1", 0, ETIMEDOUT, there);
+	expect_text("edge:192.0.2.1", 1, EHOSTUNREACH, there);
+	expect_text("edge:127.0.0.1", 1, ECONNREFUSED, there);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
 	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
-	KTAP(test_places),
+	KTAP(test_places), KTAP(test_texts),
 };
 
 int main(int argc, char **argv)

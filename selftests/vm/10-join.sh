@@ -86,6 +86,46 @@ no_parent() {
 	return "$ret"
 }
 
+# Of the network namespace's own parent, and of one that is named.
+no_route() {
+	local ret=0
+
+	inc -n h2 parent set 192.0.2.1 || return
+	refused "192.0.2.1: no route of this host leads there" \
+		inc-allreduce --rank 1 --size 2 || ret=1
+	inc -n h2 parent set "$INC_NODE4" || ret=1
+	refused "192.0.2.9: no route of this host leads there" \
+		inc-allreduce --rank 1 --size 2 --parent 192.0.2.9 || ret=1
+	return "$ret"
+}
+
+# What no host has, which `parent set` cannot know.
+broadcast_address() {
+	refused "10.7.0.255: it is the address of no host" \
+		inc-allreduce --rank 1 --size 2 --parent 10.7.0.255
+}
+
+# port_taken PROGRAM...: while it has INC's UDP port in the network namespace of h2
+port_taken() {
+	local ret=0 holder
+
+	nsenter --net=/run/netns/h2 python3 -c 'import signal, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5227))
+signal.pause()' &
+	holder=$!
+	wait_for 30 has_port || ret=1
+	refused "another program has INC's UDP port on this host" \
+		inc-allreduce --rank 1 --size 2 || ret=1
+	kill "$holder"
+	wait "$holder" 2>/dev/null
+	return "$ret"
+}
+
+has_port() {
+	grep -q ':146B ' <(nsenter --net=/run/netns/h2 cat /proc/net/udp)
+}
+
 two_groups() {
 	local ret=0 first
 
@@ -274,6 +314,9 @@ check "the key in that file is another one" other_key "$KEY1"
 set_up inc -n sw node set dev br0 key none
 check "a node without key takes none" other_key "$KEY1"
 check "no parent: told how to set one" no_parent
+check "no route: told so, and where to" no_route
+check "a broadcast address: told so" broadcast_address
+check "another program has the UDP port: told so" port_taken
 check "a parent that is no node: told so" refused "is no node" \
 	inc-allreduce --rank 1 --size 2 --parent 10.7.0.1 --timeout 10000
 check "a parent that is not there: told so" refused "does not answer" \

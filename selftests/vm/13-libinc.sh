@@ -162,6 +162,11 @@ check "inc why: no parent" verdict parent
 check "why: no parent" why "no parent is named"
 check "why: the parent that INC_PARENT names" env INC_PARENT="$INC_NODE4" \
 	ip netns exec h1 inc-allreduce --why
+check "inc why: a parent that can be none" verdict parent parent 0.0.0.0
+check "inc why: no such interface" verdict parent parent fe80::1%none
+check "inc why: no route" verdict parent parent 192.0.2.1
+check "inc why: a key's file that is not there" verdict key parent "$INC_NODE4" key @/none
+check "inc why: another port" verdict port parent "$INC_NODE4:99"
 set_up inc -n h1 parent set 10.7.0.2
 check "why: the parent is no node" why "is no node"
 check "inc why: the parent is no node" verdict answer

@@ -262,7 +262,7 @@ def killed(r):
 
 class TreeRound(Round):
     HARM = re.compile("does not answer within the dead limit|"
-                      "was killed or closed its socket in mid-operation|"
+                      "has ended the group: it was killed|"
                       "the node was removed by its administrator|"
                       "exchanges short packets with the node, but no blocks|"
                       "an operation before this one failed|has left the group")

@@ -53,12 +53,13 @@ local error_texts = {
 	MISMATCH = "ranks disagree about the operation",
 	CANCELED = "an operation before this one failed",
 	RANK_DEAD = "does not answer within the dead limit",
-	RANK_ABORT = "was killed or closed its socket in mid-operation",
+	RANK_ABORT = "has ended the group: it was killed, has closed its socket, " ..
+		"or has called inc_cancel()",
 	RANK_LATE = "did not contribute within the late limit",
 	RANK_FAULT = "lost its buffer during the operation",
 	NODE_DEAD = "the node does not answer within the dead limit",
 	NODE_GONE = "the node was removed by its administrator",
-	LEFT = "has left the group",
+	LEFT = "has left the group, or was killed, between two operations",
 	UNSUPPORTED = "the node cannot reduce this type with this operation",
 	COUNTS = "sends another count than is expected of it",
 	RANK_PATH = "exchanges short packets with the node, but no blocks get through: " ..

@@ -132,10 +132,23 @@ static const struct {
 	{ -EPERM, "tenant" },		{ -EDQUOT, "limit" },
 	{ -ENOBUFS, "limit" },		{ -ENOSPC, "room" },
 	{ -ENOMEM, "memory" },		{ -EHOSTDOWN, "fallback" },
+	{ -EADDRNOTAVAIL, "parent" },	{ -ERANGE, "port" },
+	{ -ENOTUNIQ, "port" },		{ -EMSGSIZE, "path" },
 };
 
-static const char *condition_of(int err)
+/* Of what INC_KEY and INC_PARENT say, whatever the errno: how libinc's text begins. */
+static const struct {
+	const char *text, *condition;
+} beginnings[] = {
+	{ "INC_KEY: ", "key" },		{ "parent \"", "parent" },
+	{ "parent's ", "parent" },
+};
+
+static const char *condition_of(int err, const char *reason)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strncmp(reason, beginnings[i].text, strlen(beginnings[i].text)))
+			return beginnings[i].condition;
 	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
 		if (conditions[i].err == err)
 			return conditions[i].condition;
@@ -280,7 +293,7 @@ static int why_show(int argc, char **argv)
 		return err;
 	if (!v.condition) {
 		err = inc_why(NULL, q.coll, q.type, q.op, q.count, v.reason, sizeof(v.reason));
-		v.condition = err ? condition_of(err) : NULL;
+		v.condition = err ? condition_of(err, v.reason) : NULL;
 	}
 	show_verdict(&q, &v);
 	return v.condition ? EXIT_REFUSED : 0;

@@ -238,10 +238,11 @@ int inc_launcher(struct inc_launch *launch);
 
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
- * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent, nor MASTER_ADDR. -EHOSTUNREACH: there is no
- * way to it, or it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
+ * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent, nor MASTER_ADDR, or no route to it: the text
+ * says which. -EADDRNOTAVAIL: it is a broadcast address. -EHOSTUNREACH: there is no way to it, or it
+ * has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
  * answered, or ranks are missing: the text says which, and names the lowest.
- * -EADDRINUSE: the rank is taken. -EACCES: the key is not the node's. -EPERM: no tenant of the node
+ * -EADDRINUSE: the rank is taken. -ENOTUNIQ: another program has INC's UDP port here. -EACCES: the key is not the node's. -EPERM: no tenant of the node
  * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
  * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
  * not ended. -EDOM: canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks

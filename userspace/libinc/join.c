@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -173,6 +174,7 @@ static void parent_text(const struct inc_group *group, const struct inc_info *in
 			size_t len)
 {
 	const struct sockaddr_inc *addr = &group->addr;
+	struct inc_parent_addr parent;
 	char one[INET6_ADDRSTRLEN];
 
 	if (group->place) {
@@ -184,6 +186,9 @@ static void parent_text(const struct inc_group *group, const struct inc_info *in
 	} else if (addr->sinc_parent_family) {
 		inc_format_parent(buf, len, addr->sinc_parent_family, addr->sinc_parent,
 				  ntohs(addr->sinc_parent_port));
+	} else if (!info->parent_family && !inc_parent_get(&parent)) {
+		/* it was refused at once */
+		inc_format_parent(buf, len, parent.family, parent.addr, parent.port);
 	} else {
 		inc_format_parent(buf, len, info->parent_family, info->parent,
 				  ntohs(info->parent_port));
@@ -199,8 +204,14 @@ static const char *refusal_text(int err)
 	case -EHOSTUNREACH:
 	case -ETIMEDOUT:
 		return "it does not answer, or is no node (there: inc node add dev all)";
+	case -ENETUNREACH:
+		return "no route of this host leads there";
+	case -EADDRNOTAVAIL:
+		return "it is the address of no host";
 	case -EADDRINUSE:
 		return "this rank is taken";
+	case -ENOTUNIQ:
+		return "another program has INC's UDP port on this host (as root: ss -ulpn)";
 	case -EINVAL:
 		return "the group has another size";
 	case -EACCES:
@@ -228,11 +239,49 @@ static const char *refusal_text(int err)
 	}
 }
 
+/* ENETUNREACH may also mean that there is a parent, and no way to it. */
+static bool is_parentless(const struct sockaddr_inc *addr)
+{
+	struct inc_parent_addr parent;
+
+	return !addr->sinc_parent_family && inc_parent_get(&parent) == -ENETUNREACH;
+}
+
+/* Can a socket of this network namespace have the parent's address? */
+static bool is_own_place(const struct sockaddr_inc *addr)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_scope_id = addr->sinc_scope_id };
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	bool v4 = addr->sinc_parent_family == AF_INET;
+	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+
+	memcpy(&in.sin_addr, addr->sinc_parent, sizeof(in.sin_addr));
+	memcpy(&in6.sin6_addr, addr->sinc_parent, sizeof(in6.sin6_addr));
+	ret = v4 ? bind(fd, (struct sockaddr *)&in, sizeof(in)) :
+		   bind(fd, (struct sockaddr *)&in6, sizeof(in6));
+	ret = ret < 0 && errno == EADDRNOTAVAIL;
+	if (fd >= 0)
+		close(fd);
+	return !ret;
+}
+
+/* Why ranks have not met at the host of rank 0; NULL: it is not that. */
+static const char *meeting_text(const struct inc_group *group, int err)
+{
+	const struct sockaddr_inc *addr = &group->addr;
+
+	if (!(addr->sinc_flags & INC_SA_EDGE) || group->shrinks ||
+	    (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EHOSTUNREACH))
+		return NULL;
+	if (!addr->sinc_rank && (err == -ECONNREFUSED || !is_own_place(addr)))
+		return "it is not this host, where rank 0 has to be";
+	return "rank 0 has not joined there, or it does not answer";
+}
+
 /* Turns what connect() said into a text; @err is negative. */
 static int join_failed(struct inc_group *group, int err)
 {
 	const struct sockaddr_inc *addr = &group->addr;
-	bool meets = addr->sinc_flags & INC_SA_EDGE && !group->shrinks;
 	char parent[400], text[ERRMSG_LEN];
 	struct inc_info info;
 
@@ -242,19 +291,13 @@ static int join_failed(struct inc_group *group, int err)
 	if (err == -ETIMEDOUT && info.state == INC_STATE_WAITING && info.missing != ~0U)
 		snprintf(text, sizeof(text), "%u of %u ranks have joined, rank %u is missing",
 			 info.joined, addr->sinc_size, info.missing);
-	else if (err == -ENETUNREACH && !addr->sinc_parent_family)
+	else if (err == -ENETUNREACH && is_parentless(addr))
 		snprintf(text, sizeof(text),
 			 "no parent is named, and none is set in this network namespace: %s",
 			 "inc parent set ADDR, or without a node INC_PARENT=edge:ADDR, that of rank 0's host");
-	else if (meets && err == -ECONNREFUSED && !addr->sinc_rank)
-		snprintf(text, sizeof(text), "%s: it is not this host, where rank 0 has to be",
-			 parent);
-	else if (meets && (err == -ECONNREFUSED || err == -ETIMEDOUT))
-		snprintf(text, sizeof(text), "%s: rank 0 has not joined there, or it does not answer",
-			 parent);
 	else
 		snprintf(text, sizeof(text), "%s: %s", parent,
-			 refusal_text(err) ?: inc_strerror(err));
+			 meeting_text(group, err) ?: refusal_text(err) ?: inc_strerror(err));
 	return inc_fail(group, err, "%s group %u as rank %u of %u: %s",
 			group->shrinks ? "shrink" : "join", addr->sinc_group, addr->sinc_rank,
 			addr->sinc_size, text);
@@ -348,14 +391,6 @@ static int try_others(struct inc_group *group, int err)
 		err = start_connect(group);
 	}
 	return err;
-}
-
-/* ENETUNREACH may also mean that there is a parent, and no way to it. */
-static bool is_parentless(const struct sockaddr_inc *addr)
-{
-	struct inc_parent_addr parent;
-
-	return !addr->sinc_parent_family && inc_parent_get(&parent) == -ENETUNREACH;
 }
 
 static int set_key(struct inc_group *group)

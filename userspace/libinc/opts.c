@@ -134,7 +134,7 @@ static bool is_listed(const struct inc_target *to, const struct inc_place *place
 
 /*
  * The addresses of a name in the order in which the host would use them (RFC 6724), the first ones;
- * if none is usable the first, which connect() refuses. 0 or an EAI_*, see getaddrinfo(3).
+ * if none is usable the first, which is refused then. 0 or an EAI_*, see getaddrinfo(3).
  */
 static int look_up(const char *name, struct inc_target *to)
 {
@@ -173,20 +173,48 @@ static bool is_name(const char *host)
 	       last[strspn(last, "0123456789")];
 }
 
-static int parse_parent(const char *parent, struct inc_target *to)
+static bool is_unicast(const struct sockaddr_inc *addr)
+{
+	const struct in6_addr *in6 = (const void *)addr->sinc_parent;
+	const uint8_t *ip = addr->sinc_parent;
+
+	if (addr->sinc_parent_family == AF_INET)
+		return ip[0] && (ip[0] & 0xf0) != 0xe0 && memcmp(ip, "\377\377\377\377", 4) != 0;
+	return !IN6_IS_ADDR_UNSPECIFIED(in6) && !IN6_IS_ADDR_MULTICAST(in6) &&
+	       !IN6_IS_ADDR_V4MAPPED(in6);
+}
+
+/* Why connect() would take no such address; NULL: it does. The texts are those of `parent set`. */
+static const char *why_no_place(const struct sockaddr_inc *addr)
+{
+	bool local = addr->sinc_parent_family == AF_INET6 &&
+		     IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)addr->sinc_parent);
+
+	if (!is_unicast(addr))
+		return "expected a unicast address";
+	if (local && addr->sinc_flags & INC_SA_EDGE)
+		return "ranks cannot meet at a link-local address";
+	if (local && !addr->sinc_scope_id)
+		return "a link-local address needs its interface, ADDR%DEV";
+	if (!local && addr->sinc_scope_id)
+		return "only a link-local address takes %DEV";
+	return NULL;
+}
+
+static int check_place(const char *parent, const struct sockaddr_inc *addr)
+{
+	const char *why = why_no_place(addr);
+
+	return why ? inc_fail(NULL, -EINVAL, "parent \"%s\": %s", parent, why) : 0;
+}
+
+/* The text has been copied, and is not too long. */
+static int find_parent(const char *parent, char *text, struct inc_target *to)
 {
 	struct sockaddr_inc *addr = &to->addr;
-	char text[PARENT_LEN], *host, *port;
+	char *host, *port;
 	int ret, err;
 
-	if (!strncmp(parent, EDGE_PREFIX, strlen(EDGE_PREFIX))) {
-		parent += strlen(EDGE_PREFIX);
-		addr->sinc_flags |= INC_SA_EDGE;
-	}
-	if (strlen(parent) >= sizeof(text))
-		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT",
-				parent);
-	strcpy(text, parent);
 	split_port(text, &host, &port);
 	ret = parse_scope(host, addr);
 	if (!ret && port)
@@ -214,6 +242,24 @@ static int parse_parent(const char *parent, struct inc_target *to)
 	if (addr->sinc_flags & INC_SA_EDGE)
 		to->nplaces = 1;
 	return 0;
+}
+
+static int parse_parent(const char *parent, struct inc_target *to)
+{
+	const char *given = parent;
+	char text[PARENT_LEN];
+	int ret;
+
+	if (!strncmp(parent, EDGE_PREFIX, strlen(EDGE_PREFIX))) {
+		parent += strlen(EDGE_PREFIX);
+		to->addr.sinc_flags |= INC_SA_EDGE;
+	}
+	if (strlen(parent) >= sizeof(text))
+		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT",
+				parent);
+	strcpy(text, parent);
+	ret = find_parent(parent, text, to);
+	return ret ?: check_place(given, &to->addr);
 }
 
 /* Hex digits, or @ and the name of a file that has them. */
@@ -269,8 +315,10 @@ bool inc_meet_at_master(struct sockaddr_inc *addr)
 
 	if (!master || !*master || look_up(master, &to))
 		return false;
+	to.addr.sinc_flags |= INC_SA_EDGE;
+	if (why_no_place(&to.addr))
+		return false;
 	*addr = to.addr;
-	addr->sinc_flags |= INC_SA_EDGE;
 	return true;
 }
 

@@ -26,7 +26,7 @@ const char *inc_strerror(int err)
 	case EAFNOSUPPORT:
 		return "the kernel has no AF_INC: modprobe inc";
 	case ENETUNREACH:
-		return "no parent is configured: inc parent set ADDR";
+		return "no parent is configured (inc parent set ADDR), or no route leads to it";
 	case EHOSTUNREACH:
 		return "the parent does not answer, or is no node";
 	case ECONNREFUSED:
@@ -39,6 +39,10 @@ const char *inc_strerror(int err)
 		return "a rank was too late";
 	case EADDRINUSE:
 		return "this rank of the group is taken";
+	case EADDRNOTAVAIL:
+		return "it is the address of no host";
+	case ENOTUNIQ:
+		return "another program has INC's UDP port";
 	case ESTALE:
 		return "this rank is out: the group went on without it";
 	case EFAULT:
