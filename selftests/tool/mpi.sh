@@ -57,6 +57,16 @@ off_is_off()
 	INC_MPI=off begun "$1" c "$mpi_libs/$1/libinc-mpi.so" && ! grep -q libinc-mpi "$tmp/begun"
 }
 
+# Nothing is done that was not asked for, and one rank says which name it is, and lists those there are.
+unknown_name()
+{
+	local lib=$mpi_libs/$1/libinc-mpi.so
+
+	INC_MPI_COLLS=bcast,all_reduce,barrier begun "$1" c "$lib" "$lib" &&
+		[ "$(grep -c '^libinc-mpi: INC_MPI_COLLS: "all_reduce": no such collective; .* bcast ' \
+			"$tmp/begun")" = 1 ] && [ "$(grep -c INC_MPI_COLLS "$tmp/begun")" = 1 ]
+}
+
 # Nothing of MPI has been called yet: who has started it is told what to preload.
 other_library()
 {
@@ -145,7 +155,7 @@ nothing_to_measure()
 # mpi_begins MPI OTHER
 mpi_begins()
 {
-	local names=("$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
+	local names=("$1: a collective's name that there is not" "$1: ranks that begin in two ways" "$1: off" "$1: the library of $2"
 		"$1: preloaded at some ranks" "$1: loaded late"
 		"$1: no group, nothing to measure" "$1: collectives in MPI_Finalize"
 		"$1: a message in MPI_Finalize") name
@@ -171,34 +181,36 @@ mpi_begins()
 		mpi_result 1 "$1: mpi_begin.c"
 		return
 	fi
-	two_beginnings "$1"
+	unknown_name "$1"
 	mpi_result $? "${names[0]}"
-	off_is_off "$1"
+	two_beginnings "$1"
 	mpi_result $? "${names[1]}"
-	other_library "$1" "$2"
+	off_is_off "$1"
 	mpi_result $? "${names[2]}"
-	some_ranks "$1"
+	other_library "$1" "$2"
 	mpi_result $? "${names[3]}"
-	loaded_late "$1" "$2"
+	some_ranks "$1"
 	mpi_result $? "${names[4]}"
-	nothing_to_measure "$1"
+	loaded_late "$1" "$2"
 	mpi_result $? "${names[5]}"
-	ends_by_callback "$1"
+	nothing_to_measure "$1"
 	mpi_result $? "${names[6]}"
-	message_at_end "$1"
+	ends_by_callback "$1"
 	mpi_result $? "${names[7]}"
+	message_at_end "$1"
+	mpi_result $? "${names[8]}"
 	[ "$1" != mpich ] || return 0
 	spawned_job "$1"
-	mpi_result $? "${names[8]}"
+	mpi_result $? "${names[9]}"
 	if [ ! -e "$mpi_libs/openmpi/mca_coll_inc.so" ]; then
-		skip "libinc-mpi: ${names[9]}" "there is no component"
 		skip "libinc-mpi: ${names[10]}" "there is no component"
+		skip "libinc-mpi: ${names[11]}" "there is no component"
 		return
 	fi
 	component_ends
-	mpi_result $? "${names[9]}"
-	component_priority
 	mpi_result $? "${names[10]}"
+	component_priority
+	mpi_result $? "${names[11]}"
 }
 
 libinc_mpi()

@@ -38,26 +38,51 @@ static bool read_bool(const char *name)
 	return read_number(name, 0, 1, "0 or 1");
 }
 
-/* Names with commas between them; 0: none, but all. */
-static uint32_t read_fns(void)
+/* What launchers tell before MPI begins; where none does, each process is taken for rank 0. */
+static bool is_rank_0(void)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+					     "SLURM_PROCID" };
+	const char *rank = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rank; i++)
+		rank = getenv(names[i]);
+	return !rank || !strcmp(rank, "0");
+}
+
+/* Nothing is done that may not have been asked for. */
+static void refuse_fn(const char *name, size_t len)
+{
+	if (!is_rank_0())
+		return;
+	fprintf(stderr, "libinc-mpi: INC_MPI_COLLS: \"%.*s\": no such collective; %s:", (int)len,
+		name, "the MPI does all of them, expected all, or names with commas between them of");
+	for (int fn = 0; fn < INCMPI_NR_FNS; fn++)
+		fprintf(stderr, " %s", incmpi_fn_name((enum incmpi_fn)fn));
+	fputs("\n", stderr);
+}
+
+/* Names with commas between them. *@named: these, 0 if it is all that is asked for, or nothing. */
+static uint32_t read_fns(uint32_t *named)
 {
 	const char *text = getenv("INC_MPI_COLLS"), *at;
 	uint32_t fns = 0;
 	size_t len;
 	int fn;
 
+	*named = 0;
 	if (!text || !*text || !strcmp(text, "all"))
-		return 0;
+		return ALL_FNS;
 	for (at = text; ; at += len + 1) {
 		len = strcspn(at, ",");
 		fn = incmpi_fn_parse(at, len);
 		if (fn < 0) {
-			refuse_value("INC_MPI_COLLS", text, "all, or names as allreduce,bcast,alltoallv");
+			refuse_fn(at, len);
 			return 0;
 		}
 		fns |= 1u << fn;
 		if (!at[len])
-			return fns;
+			return *named = fns;
 	}
 }
 
@@ -84,8 +109,7 @@ void incmpi_settings_read(struct incmpi_settings *set)
 	set->asked = getenv("INC_MPI") && *getenv("INC_MPI");
 	set->report = read_bool("INC_MPI_REPORT") || set->mode == INCMPI_VERBOSE;
 	set->one_host = read_bool("INC_MPI_ONE_HOST");
-	set->named = read_fns();
-	set->fns = set->named ?: ALL_FNS;
+	set->fns = read_fns(&set->named);
 	set->timeout_ms = (int32_t)read_number("INC_MPI_TIMEOUT", 5000, 600000,
 					       "0 to 600000 milliseconds");
 	set->min = read_number("INC_MPI_MIN", 0, ~0ULL, "a number of bytes");
