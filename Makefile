@@ -34,9 +34,6 @@ userspace:
 install: userspace
 	@$(TOP)/tools/modules $(WHICH) --install '$(DESTDIR)'
 	@$(MAKE) --no-print-directory -C $(TOP)/userspace install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)'
-ifeq ($(DESTDIR),)
-	@ldconfig
-endif
 
 demo:
 	@$(TOP)/tools/deps build vm
