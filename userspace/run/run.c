@@ -21,7 +21,7 @@
 
 #define DEFAULT_HOSTS	2
 #define DEFAULT_MTU	1500
-#define MIN_MTU		68
+#define MIN_MTU		256	/* below 248 the node's packets do not get through */
 #define MIN_MTU_IPV6	1280
 #define MAX_MTU		65535
 #define STACK_SIZE	(512 * 1024)
@@ -35,7 +35,7 @@ static const char usage[] =
 	"         -l, --label       the rank before each line that is printed\n"
 	"         -k, --keep-going  a rank that fails does not end the others\n"
 	"         -6, --ipv6        ranks reach node and master by IPv6\n"
-	"         --mtu MTU         of all links, 68..65535, default 1500\n"
+	"         --mtu MTU         of all links, 256..65535, with -6 1280..65535, default 1500\n"
 	"         --mpi             PROGRAM runs once, and starts those on the hosts with mpirun or mpiexec; so\n"
 	"                           does one of this name without the option\n"
 	"         --show            prints the commands that do the same by hand, and does nothing\n"
