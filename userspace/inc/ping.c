@@ -189,7 +189,7 @@ static const struct {
 	[ANSWER_NONE] = { "none", "no answer" },
 	[ANSWER_NODE] = { "node", "node" },
 	[ANSWER_NO_NODE] = { "no-node", "has INC, but is no node for packets that come in there" },
-	[ANSWER_NO_INC] = { "refused", "no node there (inc node add dev all), or no INC: nobody has this UDP port" },
+	[ANSWER_NO_INC] = { "refused", "no node there (inc node add dev all), or no INC" },
 	[ANSWER_UNREACHABLE] = { "unreachable", "unreachable: no way leads there" },
 	[ANSWER_PROHIBITED] = { "prohibited", "prohibited: a firewall or route refuses it" },
 	[ANSWER_NOT_SENT] = { "not-sent", "the question could not be sent" },

@@ -239,14 +239,14 @@ int inc_launcher(struct inc_launch *launch);
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
  * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent, nor MASTER_ADDR, or no route to it: the text
- * says which. -EADDRNOTAVAIL: it is a broadcast address. -EHOSTUNREACH: there is no way to it, or it
- * has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not
- * answered, or ranks are missing: the text says which, and names the lowest.
- * -EADDRINUSE: the rank is taken. -ENOTUNIQ: another program has INC's UDP port here. -EACCES: the key is not the node's. -EPERM: no tenant of the node
- * takes this rank. -EDQUOT: the tenant has as many groups or as much memory as it may. -ENOSPC: the
- * node has. -EINVAL: an argument, or the group has another size. -EBUSY: the group's last run has
- * not ended. -EDOM: canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks
- * come to other nodes, and the node above them takes no nodes.
+ * says which. -EADDRNOTAVAIL: it is a broadcast address. -EHOSTUNREACH: there is no way to it, or
+ * it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not answered, or
+ * ranks are missing: the text says which, and names the lowest. -EADDRINUSE: the rank is taken.
+ * -ENOTUNIQ: another program has INC's UDP port here. -EACCES: the key is not the node's. -EPERM:
+ * no tenant of the node takes this rank. -EDQUOT: the tenant has as many groups or as much memory
+ * as it may. -ENOSPC: the node has. -EINVAL: an argument, or the group has another size. -EBUSY:
+ * the group's last run has not ended. -EDOM: canonical order (@order) would take too many parts.
+ * -EOPNOTSUPP: other ranks come to other nodes, and the node above them takes no nodes.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */
@@ -275,12 +275,14 @@ int inc_join_poll(struct inc_group *group, int timeout_ms);
  * other thread may use @group meanwhile.
  *
  * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none.
- * -EISCONN: the group has not failed; nothing has been done. -ENOTCONN: it was never joined.
- * -ESTALE: this rank is out: the others went on without it. -ETIMEDOUT: ranks are missing; call
- * again to go on waiting. -EHOSTUNREACH, -ECONNREFUSED: the node does not answer or is none any
- * more; the group is looked for where it was last, at a standby node or the edge if it had moved
- * there. A node that has not seen how the group failed goes on with more than half of its ranks
- * only. After a failure the call may be repeated, or the group left by inc_leave().
+ * -EISCONN: the group has not failed; nothing has
+ * been done. -ENOTCONN: it was never joined. -ESTALE: this rank is out: the others went on without
+ * it. -ETIMEDOUT: ranks are missing; call again to go on waiting. -EHOSTUNREACH, -ECONNREFUSED: the
+ * node does not answer or is none any more; the group is looked for where it was last, at a standby
+ * node or the edge if it had moved there. A node that has not seen how the group failed goes on
+ * with more than half of its ranks only. In a tree of nodes the ranks that are left go on only
+ * where more than half of the old ranks are at one node; elsewhere it fails. After a failure the
+ * call may be repeated, or the group left by inc_leave().
  */
 int inc_shrink(struct inc_group *group, int timeout_ms);
 
