@@ -10,19 +10,6 @@
 
 #include <uapi/linux/inc_netlink.h>
 #include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
 
 /* Common nested types */
 const struct nla_policy inc_limit_nl_policy[INC_A_LIMIT_REFUSED + 1] = {

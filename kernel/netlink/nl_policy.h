@@ -11,19 +11,6 @@
 
 #include <uapi/linux/inc_netlink.h>
 #include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
-#include <linux/inc.h>
 
 /* Common nested types */
 extern const struct nla_policy inc_limit_nl_policy[INC_A_LIMIT_REFUSED + 1];
