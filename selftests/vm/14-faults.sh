@@ -33,11 +33,13 @@ disagree() {
 }
 
 killed() {
+	local why="rank 1 has ended the group: it was killed"
+
 	# so long that it cannot end between the signal and its delivery
 	rank_args 1 "--kill-at 1"
 	start_ranks 3 inc-allreduce --count 2000000 --iters 1000 --no-check
 	wait_rank 1 137 || return
-	wait_rank 0 1 && wait_rank 2 1 && says 0 "rank 1 was killed" && says 2 "rank 1 was killed"
+	wait_rank 0 1 && wait_rank 2 1 && says 0 "$why" && says 2 "$why"
 }
 
 exits_without_leaving() {

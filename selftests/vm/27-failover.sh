@@ -111,7 +111,7 @@ killed_rank() {
 		start_job --ops 100000 || return
 	kill -9 "$(rank_pid 1)" && wait_rank 1 137 || return
 	wait_rank 0 1 && wait_rank 2 1 && wait_rank 3 1 &&
-		grep -Eq "rank 1 (was killed|has left)" "$(rank_log 0)"
+		grep -Eq "rank 1 (has ended the group: it was killed|has left)" "$(rank_log 0)"
 }
 
 # with FUNCTION: two bridges, made anew

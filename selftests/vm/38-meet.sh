@@ -89,7 +89,7 @@ killed() {
 	INC_PARENT=edge:10.7.0.1 start_ranks 3 inc-allreduce --count 2000000 --iters 1000 --no-check
 	wait_rank "$dead" 137 || return
 	for r in "$@"; do
-		wait_rank "$r" 1 && says "$r" "rank $dead was killed" || return
+		wait_rank "$r" 1 && says "$r" "rank $dead has ended the group: it was killed" || return
 	done
 }
 
