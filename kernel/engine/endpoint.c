@@ -253,8 +253,6 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 	ep->ready_at = now;
 	ep->leave_there = false;
 	ep->rebind_asked = false;
-	ep->unproved = 0;
-	ep->roots_asked = false;
 	ep->una = start;
 	ep->snd = start;
 	ep->snd_op = ep->head && ep->head->numbered ? ep->head : NULL;
@@ -467,7 +465,8 @@ static int rx_member(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 		netinc_count(ep->counters, INC_C_DROP_WORK);
 		return -INC_C_DROP_WORK;
 	}
-	netinc_ep_heard(ep, pkt->tree, now);
+	ep->tree[pkt->tree].heard = now;
+	ep->tree[pkt->tree].unanswered = 0;
 	switch (pkt->type) {
 	case INC_PKT_STATUS:
 		err = netinc_ep_status(ep, pkt, body, now, &stalled);

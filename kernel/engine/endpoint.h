@@ -109,12 +109,6 @@ struct netinc_ep_cfg {
 	struct netinc_ep_prev_group prev;
 };
 
-/*
- * Nobody has shown that roots of trees are where PEERS says. Until they speak, which they do only
- * if they know the epoch's cookie, so many blocks go out to all of them together.
- */
-#define NETINC_UNPROVED_BLOCKS	8u
-
 #define NETINC_RETAIN_CHUNK	128
 #define NETINC_PLAN		(INC_MAX_STANDBY + 2)
 /* silence after which a rank looks elsewhere, if it can, however long the dead limit is */
@@ -175,8 +169,6 @@ struct netinc_ep_tree {
 	/* packets of ours with its oldest block that its root has counted, as STATUS says */
 	u32 seen;
 	bool resent;		/* a contribution has been sent again since the last STATUS */
-	bool spoken;		/* a packet of the epoch has come from its root */
-	u32 unproved;		/* blocks that have been sent to it before */
 	/*
 	 * STATUSes in a row by which contributions that were sent again, or results that were asked
 	 * for, have not come; 0 again with the first that has
@@ -214,12 +206,6 @@ struct netinc_ep {
 	/* the ways to all trees are there; until then nothing is contributed */
 	bool spread_out;
 	u64 tree_key[2];	/* for the tree whose root is here, from READY */
-	/*
-	 * blocks of the epoch that are out to roots, but the first, that have not spoken yet: see
-	 * NETINC_UNPROVED_BLOCKS
-	 */
-	u32 unproved;
-	bool roots_asked;	/* PROBE has gone to each of these, once in an epoch */
 	u64 start;		/* the epoch's first block */
 	u64 ready_at;		/* time of the last READY */
 
@@ -260,9 +246,6 @@ struct netinc_ep {
 	bool leave_there;
 	/* this rank has found out that the parent is lost, and tells the others; until READY */
 	bool mover;
-	/* the others are to hear of the move, but were called a moment ago; valid with `mover` */
-	bool calls_owed;
-	u64 called_at;		/* time at which all others were called last, 0: never */
 	/* the place that it is under way to has said WAIT; cleared with each move */
 	bool welcome;
 	u64 lineage;		/* number of the group for life, from READY, 0: none has come */
@@ -638,10 +621,6 @@ void netinc_ep_to_tree(const struct netinc_ep *ep, struct netinc_pkt *pkt, u32 t
 bool netinc_ep_has(const struct netinc_ep *ep, u64 block);
 /* The first block of @tree, from una on, that is out and has no result; snd if there is none. */
 u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree);
-/* A packet of this epoch has come from the root of @tree. */
-void netinc_ep_heard(struct netinc_ep *ep, u32 tree, u64 now);
-/* How many of @n blocks may go out to @tree, as far as its root has to be there? */
-u32 netinc_ep_proved(const struct netinc_ep *ep, u32 tree, u32 n);
 /* Ask the root of @tree what it has of us, and for results that are lost. */
 void netinc_ep_probe(struct netinc_ep *ep, u32 tree, u64 now);
 

@@ -23,17 +23,6 @@
 #define FOLLOW_PAUSE_DEADS	4u
 /* JOIN with which MOVE is repeated back to a tree, and with each that has twice the number */
 #define RECALL_FIRST		4u
-/* times in a dead limit that a rank may call all others */
-#define CALLS_PER_DEAD		8u
-
-/*
- * What the node says of others' addresses is not proved: packets go to loopback or link-local ones
- * only where the node itself is at one.
- */
-static bool may_be_sent_to(const struct netinc_ep *ep, const struct netinc_peer *peer)
-{
-	return netinc_peer_is_far(peer) || !netinc_peer_is_far(&ep->plan[0]);
-}
 
 static void send_move(struct netinc_ep *ep, u32 rank)
 {
@@ -41,8 +30,7 @@ static void send_move(struct netinc_ep *ep, u32 rank)
 				 .move = cpu_to_be32(ep->move) };
 	struct netinc_pkt pkt;
 
-	if (!ep->peers || rank == ep->cfg.rank || rank >= ep->cfg.size || !ep->peers[rank].family ||
-	    !may_be_sent_to(ep, &ep->peers[rank]))
+	if (!ep->peers || rank == ep->cfg.rank || rank >= ep->cfg.size || !ep->peers[rank].family)
 		return;
 	netinc_ep_header(ep, &pkt, INC_PKT_MOVE);
 	pkt.child = rank;
@@ -69,33 +57,12 @@ static void send_gone(struct netinc_ep *ep)
 	ep->ops->send_to(ep, &ep->plan[0], &pkt, &body, sizeof(body));
 }
 
-/* All ranks of a host hear what one is sent: has one been, of those before @rank? */
-static bool is_called_there(const struct netinc_ep *ep, u32 rank)
+static void send_moves(struct netinc_ep *ep)
 {
 	u32 i;
 
-	for (i = rank; i--;)
-		if (i != ep->cfg.rank && netinc_peer_same_host(&ep->peers[i], &ep->peers[rank]))
-			return true;
-	return false;
-}
-
-/*
- * One MOVE to each host. Nobody has shown that he is where PEERS says, and errors and epochs may
- * follow one another as fast as the node likes: what would be too soon is sent with a later JOIN.
- */
-static void send_moves(struct netinc_ep *ep, u64 now)
-{
-	u32 i;
-
-	ep->calls_owed = ep->called_at &&
-			 now - ep->called_at < ep->settings.dead_ms * NETINC_MS / CALLS_PER_DEAD;
-	if (ep->calls_owed || !ep->peers)
-		return;
-	ep->called_at = now;
 	for (i = 0; i < ep->cfg.size; i++)
-		if (!is_called_there(ep, i))
-			send_move(ep, i);
+		send_move(ep, i);
 }
 
 void netinc_ep_move_join(struct netinc_ep *ep, u64 now)
@@ -103,15 +70,13 @@ void netinc_ep_move_join(struct netinc_ep *ep, u64 now)
 	u32 n;
 
 	send_gone(ep);
-	if (ep->mover && ep->calls_owed)
-		send_moves(ep, now);
 	netinc_ep_send_join(ep, now);
 	if (!ep->mover || !netinc_ep_returning(ep))
 		return;
 	/* all ranks have asked there, so WAIT cannot say which of them have not heard MOVE */
 	n = ++ep->return_joins;
 	if (n >= RECALL_FIRST && !(n & (n - 1)))
-		send_moves(ep, now);
+		send_moves(ep);
 }
 
 /*
@@ -259,9 +224,8 @@ void netinc_ep_start_move(struct netinc_ep *ep, u32 move, bool mover, u64 now)
 	/* without a way there nobody will answer, which is noticed */
 	ep->ops->retarget(ep, netinc_ep_place(ep, move));
 	netinc_ep_set_state(ep, INC_STATE_RESYNC);
-	ep->calls_owed = false;
 	if (mover)
-		send_moves(ep, now);
+		send_moves(ep);
 	netinc_ep_move_join(ep, now);
 }
 
@@ -394,23 +358,13 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 		return false;
 	for (i = 0; i < n; i++) {
 		netinc_addr_parse(&r->standby[i], &peer);
-		if (!netinc_peer_is_host(&peer) || !may_be_sent_to(ep, &peer))
+		if (!netinc_peer_is_host(&peer))
 			return false;
 	}
 	netinc_addr_parse(&r->edge, &peer);
 	if (peer.family && !is_rank_address(ep, &peer))
 		return false;
 	return !ep->lineage || r->fallback == ep->settings.fallback;
-}
-
-/* Rank 0 may be on the node's own host, at an address that says nothing elsewhere. */
-static void take_edge_address(struct netinc_ep *ep, const struct inc_addr *addr)
-{
-	struct netinc_peer edge;
-
-	netinc_addr_parse(addr, &edge);
-	if (may_be_sent_to(ep, &edge))
-		ep->plan[ep->edge] = edge;
 }
 
 void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
@@ -431,7 +385,7 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	if (ep->edge && ep->cfg.at_edge && !ep->cfg.prev.lineage)
 		ep->plan[ep->edge] = ep->plan[0];
 	else if (ep->edge && r->edge.family)
-		take_edge_address(ep, &r->edge);
+		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
 	/* the one rank that others can call: no PEERS will come */
 	if (netinc_ready_height(r) && ep->settings.fallback && ep->peers)
 		netinc_addr_parse(&r->edge, &ep->peers[0]);

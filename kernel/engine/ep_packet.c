@@ -50,24 +50,6 @@ u64 netinc_ep_tree_una(struct netinc_ep *ep, u32 tree)
 	return w->una;
 }
 
-void netinc_ep_heard(struct netinc_ep *ep, u32 tree, u64 now)
-{
-	struct netinc_ep_tree *w = &ep->tree[tree];
-
-	w->heard = now;
-	w->unanswered = 0;
-	w->spoken = true;
-	ep->unproved -= w->unproved;
-	w->unproved = 0;
-}
-
-u32 netinc_ep_proved(const struct netinc_ep *ep, u32 tree, u32 n)
-{
-	if (likely(!tree) || ep->tree[tree].spoken)
-		return n;
-	return min(n, NETINC_UNPROVED_BLOCKS - ep->unproved);
-}
-
 /* Is the result of block @b here, or none of @tree's business? */
 static bool is_settled(const struct netinc_ep *ep, u32 tree, u64 b)
 {

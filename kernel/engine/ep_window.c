@@ -292,32 +292,6 @@ static void awaken_tree(struct netinc_ep *ep, u32 tree, u64 now)
 	}
 }
 
-/*
- * The next block is of a tree whose root has to speak first: all of these are asked at once, so
- * that an epoch waits for one round trip and not for one for each. What is lost of that is asked
- * for as usual, since blocks are out.
- */
-static void ask_roots(struct netinc_ep *ep, u64 now)
-{
-	u32 i;
-
-	if (ep->roots_asked)
-		return;
-	ep->roots_asked = true;
-	for (i = 1; i < ep->spread.trees; i++)
-		if (!ep->tree[i].spoken)
-			netinc_ep_probe(ep, i, now);
-}
-
-/* @sent blocks have gone out to @tree, for the first time. */
-static void note_unproved(struct netinc_ep *ep, u32 tree, u32 sent)
-{
-	if (likely(!tree) || ep->tree[tree].spoken)
-		return;
-	ep->tree[tree].unproved += sent;
-	ep->unproved += sent;
-}
-
 /* One past the last block that may be contributed here. */
 static u64 pump_end(const struct netinc_ep *ep)
 {
@@ -326,8 +300,8 @@ static u64 pump_end(const struct netinc_ep *ep)
 
 void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 {
-	u32 n, most, sent, tree;
 	struct netinc_op *op;
+	u32 n, most, sent;
 	u64 left;
 
 	if (!netinc_ep_is_member(ep))
@@ -341,17 +315,10 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 		n = sendable_blocks(ep, left, most);
 		if (!n)
 			return;
-		tree = netinc_ep_tree_of(ep, ep->snd);
-		n = netinc_ep_proved(ep, tree, n);
-		if (!n) {
-			ask_roots(ep, now);
-			return;
-		}
-		awaken_tree(ep, tree, now);
+		awaken_tree(ep, netinc_ep_tree_of(ep, ep->snd), now);
 		sent = send_run(ep, op, ep->snd, n, most, 0, now);
 		if (!sent)
 			return;
-		note_unproved(ep, tree, sent);
 		ep->echo = false;
 		ep->snd += sent;
 		netinc_assert(ep->snd - ep->una <= ep->settings.window);
@@ -360,16 +327,11 @@ void netinc_ep_pump(struct netinc_ep *ep, u64 now)
 	}
 }
 
-/*
- * Is block @b lost, see netinc_ep_resend()? What another root says of a tree whose own has not
- * spoken is not believed.
- */
+/* Is block @b lost, see netinc_ep_resend()? */
 static bool contrib_lost(const struct netinc_ep *ep, u64 b, u32 before, u32 again)
 {
-	u32 i = netinc_ep_ring(ep, b), tree = netinc_ep_tree_of(ep, b);
+	u32 i = netinc_ep_ring(ep, b);
 
-	if (tree && !ep->tree[tree].spoken)
-		return false;
 	if (netinc_bits_get(ep->again, i))
 		before = again;
 	return !netinc_ep_has(ep, b) && (s32)(before - ep->sent_at[i]) > 0;
@@ -610,7 +572,8 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	int err = -INC_C_DROP_AHEAD, one;
 	bool counted = false, waits = false;
 
-	netinc_ep_heard(ep, pkt->tree, now);
+	w->heard = now;
+	w->unanswered = 0;
 	if (pkt->ce || (pkt->flags & (INC_F_CE | INC_F_ECE)))
 		note_congestion(ep, pkt, now);
 	clip_span(ep, b, blocks, &first, &end);

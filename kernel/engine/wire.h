@@ -39,10 +39,10 @@ static inline bool netinc_is_data(u8 type)
 	return type == INC_PKT_CONTRIB || type == INC_PKT_RESULT;
 }
 
-/* Control packets for all children alike, or all ranks of a host; others name theirs. */
+/* Control packets for all children alike; others name theirs. */
 static inline bool netinc_for_all(u8 type)
 {
-	return type == INC_PKT_ERROR || type == INC_PKT_PARTIAL || type == INC_PKT_MOVE;
+	return type == INC_PKT_ERROR || type == INC_PKT_PARTIAL;
 }
 
 /* Bytes that follow the header, padding included. */

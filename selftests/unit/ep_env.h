@@ -105,7 +105,7 @@ static inline bool spread(struct netinc_ep *ep)
 
 static inline bool retain_init(struct netinc_ep *ep, u32 n)
 {
-	static struct netinc_retained room[NETINC_RETAIN_CHUNK];
+	static struct netinc_retained room[2 * W];
 
 	expect(n == 1, "room for %u", n);
 	if (env.no_keep)

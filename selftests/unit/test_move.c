@@ -586,93 +586,6 @@ static void test_bad_addresses(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
-/* Addresses of this host, or link, are nobody's elsewhere: but those of a node that is there. */
-static void test_loopback(void)
-{
-	static const struct netinc_peer near[] = {
-		{ .addr = { 127, 0, 0, 1 }, .family = NETINC_AF_INET },
-		{ .addr = { 169, 254, 1, 1 }, .family = NETINC_AF_INET },
-		{ .addr = { [15] = 1 }, .family = NETINC_AF_INET6 },
-		{ .addr = { 0xfe, 0x80, [15] = 1 }, .family = NETINC_AF_INET6 },
-	};
-	struct netinc_peer peer;
-	struct inc_addr addr;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(near); i++) {
-		peer = near[i];
-		peer.udp_port = cpu_to_be16(9);
-		netinc_addr_build(&addr, &peer);
-		expect(ready_with(&addr, 0) == -INC_C_DROP_MALFORMED, "standby %u", i);
-		expect(!ready_with(&addr, SIZE) && !env.ep.plan[3].family, "edge %u", i);
-		netinc_ep_retain_drop(&env.ep);
-		ready_to_move(0, INC_FALLBACK_STANDBY, 2);
-		env.ep.peers[0] = peer;
-		netinc_ep_lost(&env.ep, INC_ERR_NODE_GONE, env.now);
-		expect(expect_sent(INC_PKT_MOVE)->pkt.child == 1, "peer %u is called", i);
-		netinc_ep_retain_drop(&env.ep);
-		ready_to_move(0, INC_FALLBACK_STANDBY, 2);
-		env.ep.peers[0] = peer;
-		env.ep.plan[0] = peer;
-		netinc_ep_lost(&env.ep, INC_ERR_NODE_GONE, env.now);
-		expect(expect_sent(INC_PKT_MOVE)->pkt.child == 0, "peer %u is not called", i);
-		netinc_ep_retain_drop(&env.ep);
-	}
-}
-
-static u32 count_moves(void)
-{
-	const struct sent *s;
-	u32 n = 0;
-
-	while ((s = next_sent())->type)
-		n += s->type == INC_PKT_MOVE;
-	return n;
-}
-
-/* A node that ends and begins epochs all the time does not have others called all the time. */
-static void test_call_pace(void)
-{
-	u64 start, end;
-	u32 moves = 0;
-
-	ready_to_move(0, INC_FALLBACK_EDGE, 2);
-	start = env.now;
-	end = start + DEAD * NETINC_MS / 2;
-	for (; env.now < end; env.now += NETINC_MS) {
-		expect(!error(0, 0, 0, INC_ERR_NODE_GONE), "ERROR");
-		expect(env.ep.move != env.ep.settled, "it does not move");
-		moves += count_moves();
-		ready_again(env.ep.epoch + 1, 0);
-	}
-	expect(moves == 4 * (SIZE - 1), "%u calls", moves);
-	/* what has been left out is done later, where it is still under way */
-	expect(!error(0, 0, 0, INC_ERR_NODE_GONE), "ERROR");
-	env.now += NETINC_MS;
-	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
-	env.seen = env.logged;
-	run_timer(env.now + DEAD * NETINC_MS / 4);
-	expect(count_moves() == SIZE - 1, "they are never called");
-	netinc_ep_retain_drop(&env.ep);
-}
-
-/* Ranks of one host are called by one MOVE, which is for all of them. */
-static void test_call_of_host(void)
-{
-	const struct sent *s;
-
-	ready_to_move(0, INC_FALLBACK_EDGE, 2);
-	env.ep.peers[3] = env.ep.peers[1];
-	env.ep.peers[0] = env.ep.peers[RANK];
-	netinc_ep_lost(&env.ep, INC_ERR_NODE_GONE, env.now);
-	s = expect_sent(INC_PKT_MOVE);
-	expect(s->pkt.child == 0 && s->to == 200 + RANK, "the rank beside it");
-	s = expect_sent(INC_PKT_MOVE);
-	expect(s->pkt.child == 1 && s->to == 201, "rank 1 and rank 3");
-	expect_sent(INC_PKT_JOIN);
-	netinc_ep_retain_drop(&env.ep);
-}
-
 /* A place that answers is not left before all had time to come, though it says that it is busy. */
 static void test_busy_place(void)
 {
@@ -753,7 +666,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_refused_between_runs),
 	KTAP(test_refused), KTAP(test_bad_plan), KTAP(test_home), KTAP(test_leaving),
 	KTAP(test_known_peers), KTAP(test_bad_peers), KTAP(test_bad_addresses),
-	KTAP(test_busy_place), KTAP(test_loopback), KTAP(test_call_pace), KTAP(test_call_of_host),
+	KTAP(test_busy_place),
 	KTAP(test_old_challenge), KTAP(test_move_pace), KTAP(test_home_time),
 };
 

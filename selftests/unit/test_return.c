@@ -166,7 +166,7 @@ static void test_decides(void)
 	       "JOIN");
 	/* once more with the fourth JOIN */
 	env.seen = env.logged;
-	run_timer(env.now + 200000);
+	run_timer(env.now + 100000);
 	expect_calls(1);
 	netinc_ep_retain_drop(&env.ep);
 }

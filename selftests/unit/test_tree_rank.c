@@ -379,93 +379,11 @@ static void test_most_trees(void)
 	}
 }
 
-#define WIDE	64u
-
-/* As ready_spread(), with a window of WIDE; @op, of more blocks than that, is contributed. */
-static void begin_wide(struct netinc_op *op)
-{
-	struct netinc_pkt pkt = from_node(INC_PKT_READY);
-	struct inc_ready body;
-
-	begin(0);
-	env.fallback = INC_FALLBACK_EDGE;
-	env.trees = TREES;
-	netinc_ep_connect(&env.ep, env.now);
-	body = ready_body(0);
-	body.window = cpu_to_be32(WIDE);
-	pkt.child = RANK;
-	expect(!control(pkt, &body, sizeof(body)) && !give_peers(SIZE), "READY, PEERS");
-	env.seen = env.logged;
-	*op = allreduce(8 + 2 * WIDE * 16);
-	submit_op(op);
-}
-
-static int status_by(u32 tree)
-{
-	struct netinc_pkt pkt = from_node(INC_PKT_STATUS);
-	struct inc_status body = { .waiting = cpu_to_be32(NETINC_NO_RANK) };
-
-	pkt.tree = tree;
-	pkt.tstamp = (u32)env.now;
-	return control(pkt, &body, sizeof(body));
-}
-
-/* Blocks, and PROBEs, that have gone to each tree since it was asked last. */
-static void count_sent(u32 blocks[TREES], u32 probes[TREES])
-{
-	const struct sent *s;
-	u32 i;
-
-	memset(blocks, 0, TREES * sizeof(*blocks));
-	memset(probes, 0, TREES * sizeof(*probes));
-	while ((s = next_sent())->type)
-		if (s->type == INC_PKT_PROBE)
-			probes[s->pkt.tree]++;
-		else if (s->type == INC_PKT_CONTRIB)
-			for (i = 0; i < s->n; i++)
-				blocks[tree_at(s->block + i)]++;
-}
-
-/*
- * Where PEERS says that roots are may be somebody else: little goes there before one has spoken,
- * and what the group's root says of their blocks has nothing sent again.
- */
-static void test_unproved(void)
-{
-	u32 blocks[TREES], probes[TREES], i;
-	struct netinc_pkt nack = from_node(INC_PKT_NACK);
-	struct netinc_op op;
-
-	begin_wide(&op);
-	count_sent(blocks, probes);
-	expect(blocks[1] + blocks[2] + blocks[3] == NETINC_UNPROVED_BLOCKS,
-	       "%u blocks to roots that nobody has heard of", blocks[1] + blocks[2] + blocks[3]);
-	expect(!probes[0] && probes[1] == 1 && probes[2] == 1 && probes[3] == 1,
-	       "they are asked %u, %u and %u times", probes[1], probes[2], probes[3]);
-	nack.span = WIDE;
-	for (i = 0; i < 100; i++) {
-		env.now += NETINC_MS;
-		expect(!control(nack, NULL, 0), "NACK");
-		netinc_ep_pump(&env.ep, env.now);
-	}
-	count_sent(blocks, probes);
-	expect(!blocks[1] && !blocks[2] && !blocks[3] && !probes[1] && !probes[2] && !probes[3],
-	       "%u, %u and %u blocks more", blocks[1], blocks[2], blocks[3]);
-	/* a root that speaks is there, and no limit but the window's is left */
-	for (i = 1; i < TREES; i++)
-		expect(!status_by(i), "STATUS of root %u", i);
-	env.ep.cc.cwnd = WIDE;
-	netinc_ep_pump(&env.ep, env.now);
-	expect(!env.ep.unproved && env.ep.snd == WIDE, "%u unproved, up to block %llu",
-	       env.ep.unproved, (unsigned long long)env.ep.snd);
-	end();
-}
-
 static const struct ktap_test tests[] = {
 	KTAP(test_ways), KTAP(test_bad_ready), KTAP(test_results), KTAP(test_errors),
 	KTAP(test_fatal), KTAP(test_leave), KTAP(test_silent), KTAP(test_silent_again),
 	KTAP(test_silent_now_and_then), KTAP(test_silent_elsewhere), KTAP(test_not_root),
-	KTAP(test_most_trees), KTAP(test_unproved),
+	KTAP(test_most_trees),
 };
 
 int main(int argc, char **argv)

@@ -29,7 +29,7 @@ class MoveLab(Lab):
         super().work()
 
     def move(self, lineage, number, **fields):
-        """The MOVE of a rank to rank 0's host, whichever of its ranks it names."""
+        """The MOVE of a rank to rank 0."""
         return w.Packet(w.MOVE, group=self.group, body=w.move_body(lineage, number), **fields)
 
     def stays(self):
@@ -105,8 +105,9 @@ def t_old(lab):
         lab.send("h2", lab.move(lab.lineage, number), to="h1")
     lab.owe("h1", duplicate=6)
     lab.audit("h1")
+    lab.send("h2", lab.move(lab.lineage, 1, child=1), to="h1")
     lab.send("h2", lab.move(lab.lineage, 1).but(group=lab.group ^ 1), to="h1")
-    lab.owe("h1", no_group=1)
+    lab.owe("h1", no_group=2)
     lab.send("h2", lab.move(lab.lineage, 1).but(body=w.move_body(lab.lineage, 1)[:12], len=None),
              to="h1")
     lab.owe("h1", malformed=1)
