@@ -18,9 +18,10 @@
 #include "core/trace.h"
 #include "core/path.h"
 
-__be16 netinc_sport(u64 job, u32 group, u32 tree)
+__be16 netinc_sport(u64 job, u32 group, u32 tree, u8 stripe)
 {
-	u32 hash = jhash_3words(group, tree, lower_32_bits(job), upper_32_bits(job));
+	u32 path = tree | INC_STRIPE_INDEX(stripe) << 16;
+	u32 hash = jhash_3words(group, path, lower_32_bits(job), upper_32_bits(job));
 
 	return htons(INC_SPORT_BASE + (hash & 0x3fff));
 }

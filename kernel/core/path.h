@@ -57,6 +57,6 @@ void netinc_tx_flush(struct net *net, struct sk_buff_head *q);
  * Source port of a group's tree, network order. GRO puts packets of one flow together: another
  * job's would be lost in there.
  */
-__be16 netinc_sport(u64 job, u32 group, u32 tree);
+__be16 netinc_sport(u64 job, u32 group, u32 tree, u8 stripe);
 
 #endif

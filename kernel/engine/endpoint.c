@@ -283,6 +283,18 @@ static void restart_window(struct netinc_ep *ep, u64 start, u64 now)
 		ep->tree[i].silent_since = 0;
 }
 
+/* Has the rank asked for something else than the group that has formed? */
+static bool declines_ready(struct netinc_ep *ep, const struct inc_ready *r)
+{
+	if (ep->cfg.canonical && netinc_ready_tree_order(r))
+		ep->refused = INC_REFUSE_ORDER;
+	else if (netinc_ready_stripe(r) != ep->cfg.stripe)
+		ep->refused = INC_REFUSE_STRIPES;
+	else
+		return false;
+	return true;
+}
+
 static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const void *body, u64 now)
 {
 	const struct inc_ready *r = body;
@@ -296,8 +308,7 @@ static int rx_ready(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 		return -INC_C_DROP_EPOCH;
 	if (!ready_ok(ep, pkt, r))
 		return -INC_C_DROP_MALFORMED;
-	if (ep->cfg.canonical && netinc_ready_tree_order(r)) {
-		ep->refused = INC_REFUSE_ORDER;
+	if (declines_ready(ep, r)) {
 		netinc_ep_decline(ep, pkt, r, now);
 		return 0;
 	}

@@ -91,6 +91,7 @@ struct netinc_ep_prev_group {
 struct netinc_ep_cfg {
 	u64 job;		/* groups of the same number in different jobs are different ones */
 	u32 group;		/* number of the group in its job */
+	u8 stripe;		/* INC_STRIPE(): of a striped group each is a group of its own */
 	u32 rank;		/* 0..size - 1 */
 	u32 size;		/* ranks, 1..INC_MAX_RANKS */
 	u32 dead_ms;		/* dead limit until READY says what the group's is */

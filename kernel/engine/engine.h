@@ -165,6 +165,29 @@ static inline bool netinc_join_shrinks(const struct inc_join *join)
 	return join->flags & INC_JOIN_SHRINK;
 }
 
+/* Is there such a stripe? */
+static inline bool netinc_stripe_ok(u8 stripe)
+{
+	return INC_STRIPE_INDEX(stripe) < INC_STRIPE_COUNT(stripe);
+}
+
+/* Are two ranks, or groups, of one number the same stripe, of however many? */
+static inline bool netinc_stripe_same(u8 a, u8 b)
+{
+	return INC_STRIPE_INDEX(a) == INC_STRIPE_INDEX(b);
+}
+
+/* The stripe that its sender wants to be in; of somebody, so perhaps none that there is. */
+static inline u8 netinc_join_stripe(const struct inc_join *join)
+{
+	return join->late_policy >> INC_JOIN_STRIPE_SHIFT;
+}
+
+static inline u8 netinc_ready_stripe(const struct inc_ready *ready)
+{
+	return ready->late_policy >> INC_JOIN_STRIPE_SHIFT;
+}
+
 /* Can blocks be as large as the sender says that it can have them? */
 static inline bool netinc_join_block_ok(const struct inc_join *join)
 {
@@ -214,10 +237,14 @@ static inline const struct inc_addr *netinc_join_edge(const struct inc_join *joi
 	return (const void *)((const u8 *)join->ranks + netinc_join_ranks_bytes(join));
 }
 
-/* Is the body of this JOIN, @len bytes, whole? To be asked before anything else of it is read. */
+/*
+ * Is the body of this JOIN, @len bytes, whole, and for a stripe? To be asked before anything else
+ * of it is read.
+ */
 static inline bool netinc_join_whole(const struct inc_join *join, u32 len)
 {
-	return len >= sizeof(*join) + netinc_join_tail_bytes(join);
+	return len >= sizeof(*join) + netinc_join_tail_bytes(join) &&
+	       netinc_stripe_ok(netinc_join_stripe(join));
 }
 
 /*

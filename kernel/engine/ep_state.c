@@ -25,6 +25,7 @@ static void build_join(const struct netinc_ep *ep, u8 flags, struct netinc_pkt *
 		.block = cpu_to_be16(ep->block ?: ep->cfg.block),
 		.move = cpu_to_be32(ep->move),
 		.below = netinc_ep_returning(ep) ? INC_JOIN_RETURN : 0,
+		.late_policy = ep->cfg.stripe << INC_JOIN_STRIPE_SHIFT,
 		.flags = flags | (ep->cfg.canonical ? INC_JOIN_CANONICAL : 0),
 		.lineage = cpu_to_be64(ep->lineage),
 		.job = cpu_to_be64(ep->cfg.job),

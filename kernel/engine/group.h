@@ -29,6 +29,7 @@
 struct netinc_group_cfg {
 	u64 job;		/* number of the job; jobs may use the same group numbers */
 	u32 id;			/* number of the group in its job */
+	u8 stripe;		/* INC_STRIPE(): of a striped group each is a group of its own */
 	u32 incarnation;	/* random number of this run of the group, never 0 */
 	u32 size;		/* ranks, 1..INC_MAX_RANKS; of the ancestor until it has shrunk */
 	u32 block;		/* bytes of payload: memory is reserved for no larger ones */
@@ -567,6 +568,7 @@ static inline bool netinc_group_ended(const struct netinc_group *g, u32 rank)
 struct netinc_tree_cfg {
 	u64 job;
 	u32 id;			/* number of the group */
+	u8 stripe;		/* INC_STRIPE() */
 	u32 incarnation;
 	u32 epoch;
 	u32 size;		/* ranks, which are the children */

@@ -204,6 +204,7 @@ static bool parent_ready_ok(const struct netinc_group *g, const struct netinc_pk
 	return be32_to_cpu(r->size) == g->cfg.size && pkt->child == g->up.child &&
 	       be16_to_cpu(r->rank) == g->up.child && be16_to_cpu(r->trees) == 1 && r->lineage &&
 	       be32_to_cpu(r->move) == g->move && netinc_settings_ok(&settings) &&
+	       netinc_ready_stripe(r) == g->cfg.stripe &&
 	       parent_plan_ok(g, r) && settings.late_policy != INC_LATE_PARTIAL &&
 	       netinc_ready_height(r) &&
 	       netinc_ready_ok(r) && block >= INC_MIN_BLOCK && block <= g->cfg.up_block &&
@@ -598,6 +599,9 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join,
 		       u64 *detail)
 {
+	*detail = INC_STRIPE_COUNT(g->cfg.stripe);
+	if (netinc_join_stripe(join) != g->cfg.stripe)
+		return INC_REFUSE_STRIPES;
 	*detail = g->cfg.size;
 	if (!netinc_join_shrinks(join) && be32_to_cpu(join->size) != g->cfg.size)
 		return INC_REFUSE_SIZE;

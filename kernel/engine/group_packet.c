@@ -68,6 +68,7 @@ void netinc_group_send_ready(struct netinc_group *g, u32 child)
 		.opseq = cpu_to_be32(g->opseq),
 		.move = cpu_to_be32(g->move),
 		.standbys = g->cfg.nstandby,
+		.late_policy = g->cfg.stripe << INC_JOIN_STRIPE_SHIFT,
 		.height = g->levels | (g->tree_order ? INC_READY_TREE_ORDER : 0),
 		.lineage = cpu_to_be64(g->cfg.lineage),
 	};

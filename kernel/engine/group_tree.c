@@ -31,6 +31,7 @@ void netinc_tree_describe(struct netinc_tree_cfg *tree, const struct netinc_ep *
 	*tree = (struct netinc_tree_cfg){
 		.job = ep->cfg.job,
 		.id = ep->cfg.group,
+		.stripe = ep->cfg.stripe,
 		.incarnation = ep->incarnation,
 		.epoch = ep->epoch,
 		.size = ep->cfg.size,
@@ -52,6 +53,7 @@ void netinc_tree_group_cfg(const struct netinc_tree_cfg *tree, struct netinc_gro
 	*cfg = (struct netinc_group_cfg){
 		.job = tree->job,
 		.id = tree->id,
+		.stripe = tree->stripe,
 		.incarnation = tree->incarnation,
 		.size = tree->size,
 		.block = tree->block,

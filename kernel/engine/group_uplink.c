@@ -80,6 +80,7 @@ static void send_up_join(struct netinc_group *g, u8 flags, u64 now)
 	} m = { .join = { .size = cpu_to_be32(g->cfg.size),
 			  .nonce = cpu_to_be32(g->cfg.up_nonce),
 			  .srtt = cpu_to_be32(g->up.cc.srtt),
+			  .late_policy = g->cfg.stripe << INC_JOIN_STRIPE_SHIFT,
 			  .job = cpu_to_be64(g->cfg.job),
 			  .challenge = cpu_to_be64(g->up.challenge) } };
 	bool stale = !netinc_form_all_heard(g, now);

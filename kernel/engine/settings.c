@@ -21,7 +21,7 @@ struct netinc_settings netinc_settings_from_join(const struct inc_join *join)
 		.window = be16_to_cpu(join->window),
 		.dead_ms = be32_to_cpu(join->dead_ms),
 		.late_ms = be32_to_cpu(join->late_ms),
-		.late_policy = join->late_policy,
+		.late_policy = join->late_policy & INC_JOIN_LATE_POLICY,
 		.fallback = join->fallback,
 	};
 }
@@ -31,7 +31,7 @@ void netinc_settings_to_join(const struct netinc_settings *settings, struct inc_
 	join->window = cpu_to_be16(settings->window);
 	join->dead_ms = cpu_to_be32(settings->dead_ms);
 	join->late_ms = cpu_to_be32(settings->late_ms);
-	join->late_policy = settings->late_policy;
+	join->late_policy |= settings->late_policy;
 	join->fallback = settings->fallback;
 }
 
@@ -41,7 +41,7 @@ struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready)
 		.window = be32_to_cpu(ready->window),
 		.dead_ms = be32_to_cpu(ready->dead_ms),
 		.late_ms = be32_to_cpu(ready->late_ms),
-		.late_policy = ready->late_policy,
+		.late_policy = ready->late_policy & INC_JOIN_LATE_POLICY,
 		.fallback = ready->fallback,
 	};
 }
@@ -51,6 +51,6 @@ void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc
 	ready->window = cpu_to_be32(settings->window);
 	ready->dead_ms = cpu_to_be32(settings->dead_ms);
 	ready->late_ms = cpu_to_be32(settings->late_ms);
-	ready->late_policy = settings->late_policy;
+	ready->late_policy |= settings->late_policy;
 	ready->fallback = settings->fallback;
 }

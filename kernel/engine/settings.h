@@ -31,6 +31,7 @@ struct netinc_settings {
 bool netinc_settings_ok(const struct netinc_settings *settings);
 
 struct netinc_settings netinc_settings_from_join(const struct inc_join *join);
+/* Into what says only which stripe it is of. */
 void netinc_settings_to_join(const struct netinc_settings *settings, struct inc_join *join);
 struct netinc_settings netinc_settings_from_ready(const struct inc_ready *ready);
 void netinc_settings_to_ready(const struct netinc_settings *settings, struct inc_ready *ready);

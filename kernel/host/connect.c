@@ -41,7 +41,13 @@ static const s8 refuse_errno[__INC_REFUSE_MAX] = {
 	/* a node passes on what its parent has said */
 	[INC_REFUSE_TREE] = -EOPNOTSUPP,
 	[INC_REFUSE_ORDER] = -EDOM,
+	[INC_REFUSE_STRIPES] = -EPROTOTYPE,
 };
+
+static u8 stripe_of(const struct sockaddr_inc *a)
+{
+	return (a->sinc_flags & INC_SA_STRIPE) >> INC_SA_STRIPE_SHIFT;
+}
 
 /* Why the join has failed. */
 static int join_errno(const struct netinc_ep *ep)
@@ -112,7 +118,9 @@ static int check_addr(const struct sockaddr_inc *a, int len)
 	/* what a later version says there is not passed over */
 	if (memchr_inv(a + 1, 0, len - sizeof(*a)))
 		return -E2BIG;
-	if (a->sinc_flags & ~(INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL))
+	if (a->sinc_flags & ~(INC_SA_SHRINK | INC_SA_EDGE | INC_SA_CANONICAL | INC_SA_STRIPE))
+		return -EINVAL;
+	if (!netinc_stripe_ok(stripe_of(a)))
 		return -EINVAL;
 	if (!a->sinc_size || a->sinc_size > INC_MAX_RANKS || a->sinc_rank >= a->sinc_size)
 		return -EINVAL;
@@ -177,6 +185,7 @@ static void remember_group(struct netinc_prev_group *prev, struct netinc_rank *r
 						   .settings = ep->settings };
 	prev->job = ep->cfg.job;
 	prev->group = ep->cfg.group;
+	prev->stripe = ep->cfg.stripe;
 	prev->rank = ep->cfg.rank;
 	prev->size = ep->cfg.size;
 	/* where it failed, as we were told there; if nobody answered, where it was last */
@@ -215,7 +224,8 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 	if (!nsk->prev.cfg.lineage)
 		return -ENOTCONN;
 	if (a->sinc_job != nsk->prev.job || a->sinc_group != nsk->prev.group ||
-	    a->sinc_rank != nsk->prev.rank || a->sinc_size != nsk->prev.size)
+	    stripe_of(a) != nsk->prev.stripe || a->sinc_rank != nsk->prev.rank ||
+	    a->sinc_size != nsk->prev.size)
 		return -EINVAL;
 	return 0;
 }
@@ -225,6 +235,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 {
 	struct netinc_ep_cfg cfg = { .job = a->sinc_job,
 				     .group = a->sinc_group,
+				     .stripe = stripe_of(a),
 				     .rank = a->sinc_rank,
 				     .size = a->sinc_size,
 				     .canonical = a->sinc_flags & INC_SA_CANONICAL,
@@ -304,6 +315,7 @@ static bool same_addr(const struct sockaddr_inc *a, const struct sockaddr_inc *b
 {
 	return a->sinc_job == b->sinc_job && a->sinc_group == b->sinc_group &&
 	       a->sinc_rank == b->sinc_rank && a->sinc_size == b->sinc_size &&
+	       stripe_of(a) == stripe_of(b) &&
 	       a->sinc_parent_family == b->sinc_parent_family &&
 	       !memcmp(a->sinc_parent, b->sinc_parent, sizeof(a->sinc_parent));
 }

@@ -56,7 +56,8 @@ static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
 	u8 state = READ_ONCE(ep->state);
 
 	if (ep->cfg.group != meeting->group || ep->cfg.job != meeting->job || !ep->cfg.at_edge ||
-	    READ_ONCE(ep->cfg.rank) || ep->cfg.prev.lineage)
+	    READ_ONCE(ep->cfg.rank) || ep->cfg.prev.lineage ||
+	    !netinc_stripe_same(ep->cfg.stripe, meeting->stripe))
 		return false;
 	if (state == INC_STATE_FAILED || state == INC_STATE_CLOSED)
 		return false;
@@ -69,6 +70,7 @@ static void describe_run(const struct netinc_rank *rank, struct netinc_meeting *
 	const struct netinc_ep *ep = &rank->ep;
 
 	meeting->size = READ_ONCE(ep->cfg.size);
+	meeting->stripe = ep->cfg.stripe;
 	meeting->block = READ_ONCE(ep->block) ?: ep->cfg.block;
 	/* READY may write them meanwhile: in each epoch of a group the same */
 	meeting->settings = READ_ONCE(ep->lineage) == meeting->lineage ? data_race(ep->settings) :

@@ -338,7 +338,8 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	int mtu, err;
 
 	err = netinc_path_init(&rank->path, rank->nn->net, parent,
-			       netinc_sport(cfg->job, cfg->group, 0), oif, GFP_KERNEL);
+			       netinc_sport(cfg->job, cfg->group, 0, cfg->stripe), oif,
+			       GFP_KERNEL);
 	if (err)
 		return err;
 	rank->path.sk = rank->sk;
@@ -379,7 +380,8 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	 */
 	hlist_for_each_entry(other, head, hash)
 		if (!cfg->prev.lineage && other->ep.cfg.group == cfg->group &&
-		    other->ep.cfg.job == cfg->job && READ_ONCE(other->ep.cfg.rank) == cfg->rank)
+		    other->ep.cfg.job == cfg->job && READ_ONCE(other->ep.cfg.rank) == cfg->rank &&
+		    netinc_stripe_same(other->ep.cfg.stripe, cfg->stripe))
 			err = -EADDRINUSE;
 	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);

@@ -246,6 +246,7 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->placement = netinc_ep_placement(ep);
 	info->order = ep->tree_order ? INC_ORDER_TREE : INC_ORDER_CANONICAL;
 	info->fallback = ep->settings.fallback;
+	info->stripe = ep->cfg.stripe;
 }
 
 static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __user *u)

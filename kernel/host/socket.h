@@ -19,6 +19,7 @@ struct netinc_prev_group {
 	struct netinc_ep_prev_group cfg;	/* lineage 0: it was none */
 	u64 job;
 	u32 group;
+	u8 stripe;			/* INC_STRIPE() */
 	u32 rank;
 	u32 size;
 	/* where the group was last; ifindex: of a link-local address */

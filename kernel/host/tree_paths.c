@@ -38,7 +38,8 @@ static bool find_tree_paths(struct netinc_rank *rank)
 		const struct netinc_peer *peer = &ep->peers[i + 1];
 
 		if (!peer->family || netinc_path_init(&tree_paths[i], rank->nn->net, peer,
-						      netinc_sport(job, ep->cfg.group, i + 1),
+						      netinc_sport(job, ep->cfg.group, i + 1,
+								   ep->cfg.stripe),
 						      netinc_rank_oif(rank, peer), GFP_ATOMIC)) {
 			free_tree_paths(tree_paths, i);
 			return false;

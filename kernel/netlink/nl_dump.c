@@ -212,9 +212,9 @@ static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 	for (i = 0; i < cfg.nstandby; i++)
 		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg.standby[i]))
 			return -EMSGSIZE;
-	if (cfg.parent.family &&
-	    netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg.parent))
-		return -EMSGSIZE;
+	for (i = 0; i < cfg.nparents; i++)
+		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg.parent[i]))
+			return -EMSGSIZE;
 	return cfg.keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
 }
 

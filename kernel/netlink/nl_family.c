@@ -392,28 +392,60 @@ static int take_fallback(struct netinc_node_cfg *cfg, const struct nlattr *node,
 	return 0;
 }
 
-/* An address of zeros takes the parent away. */
-static int take_parent(struct netinc_node_cfg *cfg, struct nlattr **tb,
-		       struct netlink_ext_ack *extack)
+static int parse_parent(struct netinc_peer *parent, const struct nlattr *attr,
+			struct netlink_ext_ack *extack)
 {
 	struct nlattr *nest[INC_A_PARENT_MAX + 1];
-	struct netinc_peer parent = {};
-	int err;
 
-	if (!tb[INC_A_NODE_PARENT])
-		return 0;
-	err = nla_parse_nested(nest, INC_A_PARENT_MAX, tb[INC_A_NODE_PARENT], NULL, extack) ?:
-		      parse_addr(&parent, nest, extack);
-	if (err)
-		return err;
-	if (!memchr_inv(parent.addr, 0, sizeof(parent.addr))) {
-		memset(&cfg->parent, 0, sizeof(cfg->parent));
-		return 0;
-	}
-	err = check_parent_addr(&parent, extack);
+	memset(parent, 0, sizeof(*parent));
+	return nla_parse_nested(nest, INC_A_PARENT_MAX, attr, NULL, extack) ?:
+		       parse_addr(parent, nest, extack);
+}
+
+/* An address of zeros, alone, takes the parents away. */
+static bool is_no_parent(const struct netinc_peer *parent)
+{
+	return !memchr_inv(parent->addr, 0, sizeof(parent->addr));
+}
+
+static int add_parent(struct netinc_node_cfg *cfg, const struct nlattr *attr,
+		      struct netlink_ext_ack *extack)
+{
+	struct netinc_peer *parent = &cfg->parent[cfg->nparents];
+	int err = parse_parent(parent, attr, extack) ?: check_parent_addr(parent, extack);
+
 	if (!err)
-		cfg->parent = parent;
+		cfg->nparents++;
 	return err;
+}
+
+/* All parents that the request names, instead of those of before. */
+static int take_parents(struct netinc_node_cfg *cfg, const struct nlattr *node,
+			struct nlattr **tb, struct netlink_ext_ack *extack)
+{
+	struct netinc_peer parent;
+	const struct nlattr *attr;
+	int rem, err, n = 0;
+
+	nla_for_each_nested(attr, node, rem)
+		n += nla_type(attr) == INC_A_NODE_PARENT;
+	if (n > INC_MAX_STRIPES) {
+		NL_SET_ERR_MSG_FMT(extack, "parent: %d nodes, expected at most %u", n,
+				   INC_MAX_STRIPES);
+		return -E2BIG;
+	}
+	if (!n)
+		return 0;
+	cfg->nparents = 0;
+	err = parse_parent(&parent, tb[INC_A_NODE_PARENT], extack);
+	if (err || (n == 1 && is_no_parent(&parent)))
+		return err;
+	nla_for_each_nested(attr, node, rem) {
+		err = nla_type(attr) == INC_A_NODE_PARENT ? add_parent(cfg, attr, extack) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, struct nlattr **tb,
@@ -431,7 +463,7 @@ static int take_limits(struct netinc_node_cfg *cfg, const struct nlattr *node, s
 	if (!err)
 		err = take_fallback(cfg, node, tb, extack);
 	if (!err)
-		err = take_parent(cfg, tb, extack);
+		err = take_parents(cfg, node, tb, extack);
 	if (!err)
 		err = take_policy(cfg, tb, extack);
 	return err;

@@ -112,6 +112,15 @@ static int put_job(struct sk_buff *skb, u64 job)
 	return job ? netinc_nl_put_u64(skb, INC_A_GROUP_JOB, job) : 0;
 }
 
+/* Which stripe it is, of a group that has several. */
+static int put_stripe(struct sk_buff *skb, u8 stripe)
+{
+	if (!stripe)
+		return 0;
+	return nla_put_u32(skb, INC_A_GROUP_STRIPE, INC_STRIPE_INDEX(stripe)) ?:
+		       nla_put_u32(skb, INC_A_GROUP_STRIPES, INC_STRIPE_COUNT(stripe));
+}
+
 static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *ng)
 {
 	if (netinc_node_is_edge(ng->node))
@@ -184,7 +193,7 @@ static int put_group(struct sk_buff *skb, const struct netinc_node_group *ng, bo
 	    netinc_nl_put_u64(skb, INC_A_GROUP_MEMORY, ng->held + ng->results))
 		return -EMSGSIZE;
 	return put_trees(skb, g->agg.spread.trees, g->agg.tree) ?: put_waiting(skb, waiting, ms) ?:
-	       put_job(skb, g->cfg.job) ?: put_missing(skb, g) ?:
+	       put_job(skb, g->cfg.job) ?: put_stripe(skb, g->cfg.stripe) ?: put_missing(skb, g) ?:
 	       netinc_nl_put_error_nest(skb, INC_A_GROUP_ERROR, &g->error) ?:
 	       put_counter_nest(skb, INC_A_GROUP_STATS, g->counters);
 }
@@ -267,6 +276,7 @@ static int put_rank(struct sk_buff *skb, const struct netinc_rank *rank, bool hi
 	if (!hide && netinc_nl_put_parent_nest(skb, INC_A_GROUP_PARENT, &rank->path.peer))
 		return -EMSGSIZE;
 	return put_trees(skb, ep->spread.trees, 0) ?: put_job(skb, ep->cfg.job) ?:
+		       put_stripe(skb, ep->cfg.stripe) ?:
 		       put_unanswered(skb, over ? 0 : ep->tree[0].unanswered, ep->tree[0].heard) ?:
 		       put_order(skb, ep->epoch, ep->tree_order) ?:
 		       put_waiting(skb, waiting, ep->waited_ms) ?:
@@ -382,6 +392,8 @@ static int put_member(struct sk_buff *skb, const struct netinc_group *g, u32 i, 
 	    (!hide && nla_put_u32(skb, INC_A_MEMBER_INCARNATION, g->cfg.incarnation)) ||
 	    (g->cfg.job && netinc_nl_put_u64(skb, INC_A_MEMBER_JOB, g->cfg.job)) ||
 	    (g->agg.tree && nla_put_u32(skb, INC_A_MEMBER_TREE, g->agg.tree)) ||
+	    (g->cfg.stripe &&
+	     nla_put_u32(skb, INC_A_MEMBER_STRIPE, INC_STRIPE_INDEX(g->cfg.stripe))) ||
 	    nla_put_u32(skb, INC_A_MEMBER_RANK, m->low) ||
 	    nla_put_u32(skb, INC_A_MEMBER_STATE, member_state(g, m)))
 		return -EMSGSIZE;

@@ -51,8 +51,8 @@ static void tell_load(struct netinc_node *node, struct inc_about *about)
 	about->nsec = cpu_to_be64(s->nsec);
 	about->memory_left = cpu_to_be64(memory_left(node->nn));
 	/* a link-local address means nothing on other links */
-	if (netinc_peer_is_far(&node->cfg.parent))
-		netinc_addr_build(&about->parent, &node->cfg.parent);
+	if (node->cfg.nparents && netinc_peer_is_far(&node->cfg.parent[0]))
+		netinc_addr_build(&about->parent, &node->cfg.parent[0]);
 }
 
 void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *tenant,
@@ -66,7 +66,7 @@ void netinc_node_about(struct netinc_node *node, const struct netinc_tenant *ten
 	about->fallback = node->cfg.settings.fallback;
 	about->flags = (node->cfg.keyed ? INC_ABOUT_KEYED : 0) |
 		       (tenant ? INC_ABOUT_TENANT : 0) |
-		       (node->cfg.parent.family ? INC_ABOUT_PARENT : 0);
+		       (node->cfg.nparents ? INC_ABOUT_PARENT : 0);
 	/* a tenant learns neither what others use nor whether a node is above */
 	if (tenant)
 		about->flags &= ~INC_ABOUT_PARENT;

@@ -22,7 +22,7 @@ static u64 make_challenge(const struct netinc_node *node, const struct netinc_rx
 			  const struct inc_join *join, u64 when)
 {
 	const atomic_t *generation = netinc_generation(node, be64_to_cpu(join->job), rx->pkt.group,
-						       rx->vrf);
+						       netinc_join_stripe(join), rx->vrf);
 	struct {
 		struct netinc_peer peer;
 		__be32 group;
@@ -98,6 +98,7 @@ static int queue_pending_group(struct netinc_node *node, const struct netinc_pen
 	for (i = 0; i < node->npending; i++)
 		if (node->pending[i].group == pending->group &&
 		    node->pending[i].job == pending->job &&
+		    netinc_stripe_same(node->pending[i].stripe, pending->stripe) &&
 		    node->pending[i].lineage == pending->lineage &&
 		    node->pending[i].returns == pending->returns &&
 		    node->pending[i].shrink == pending->shrink &&
@@ -146,6 +147,8 @@ static int fit_to_edge(const struct netinc_node *node, struct netinc_pending_gro
 	memzero_explicit(key, sizeof(key));
 	if (!found)
 		return INC_REFUSE_NO_NODE;
+	if (meeting.stripe != pending->stripe)
+		return INC_REFUSE_STRIPES;
 	return netinc_node_fit_to_rank(pending, &meeting) ? 0 : INC_REFUSE_SIZE;
 }
 
@@ -160,6 +163,7 @@ static int parse_pending_group(const struct netinc_node *node, const struct neti
 		.job = be64_to_cpu(join->job),
 		.group = rx->pkt.group,
 		.size = be32_to_cpu(join->size),
+		.stripe = netinc_join_stripe(join),
 		.block = be16_to_cpu(join->block),
 		.creator = { .peer = rx->peer, .ifindex = rx->dev->ifindex, .vrf = rx->vrf },
 		.lineage = be64_to_cpu(join->lineage),
@@ -203,6 +207,7 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 					    const struct netinc_tenant *tenant, int *code)
 {
 	u64 lineage = be64_to_cpu(join->lineage), job = be64_to_cpu(join->job);
+	u8 stripe = netinc_join_stripe(join);
 	struct netinc_node_group *g = netinc_node_group_find_shrunk(rx->nn, job, rx->pkt.group,
 									     lineage);
 
@@ -213,7 +218,7 @@ static struct netinc_node_group *shrunk_for(const struct netinc_node *node,
 		*code = READ_ONCE(g->grp.shrunk) ? INC_REFUSE_OUT : INC_REFUSE_BUSY;
 	else if (netinc_node_group_ended(rx, join))
 		*code = INC_REFUSE_BUSY;	/* not any more when JOIN is repeated */
-	else if (netinc_node_group_find_for(rx->nn, job, rx->pkt.group, tenant, rx->vrf) ||
+	else if (netinc_node_group_find_for(rx->nn, job, rx->pkt.group, stripe, tenant, rx->vrf) ||
 		 netinc_history_went_on(rx->nn, rx->pkt.group, lineage))
 		*code = INC_REFUSE_OUT;
 	return NULL;
@@ -235,7 +240,8 @@ static struct netinc_node_group *group_for(struct netinc_node *node, const struc
 						    be32_to_cpu(join->move),
 						    netinc_join_returns(join), rx->vrf);
 	return netinc_node_group_find_over(rx, join) ?:
-		       netinc_node_group_find_for(rx->nn, job, rx->pkt.group, tenant, rx->vrf);
+		       netinc_node_group_find_for(rx->nn, job, rx->pkt.group,
+						  netinc_join_stripe(join), tenant, rx->vrf);
 }
 
 /*
@@ -363,7 +369,8 @@ static struct netinc_node *edge_for(const struct netinc_rx *rx, const struct inc
 {
 	struct netinc_meeting meeting = {
 		.job = be64_to_cpu(join->job), .lineage = be64_to_cpu(join->lineage),
-		.group = rx->pkt.group, .vrf = rx->vrf, .size = be32_to_cpu(join->size)
+		.group = rx->pkt.group, .vrf = rx->vrf, .size = be32_to_cpu(join->size),
+		.stripe = netinc_join_stripe(join)
 	};
 
 	return netinc_edge_find_key(rx->nn, &meeting, key) ? rx->nn->edge : NULL;

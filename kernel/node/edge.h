@@ -40,6 +40,7 @@ struct netinc_meeting {
 	u32 group;
 	u32 vrf;		/* ifindex, of one that is to meet; 0: none */
 	u32 size;		/* as who asks says; then as the rank here does */
+	u8 stripe;		/* likewise; INC_STRIPE() */
 	/* as the rank here says */
 	u32 block;
 	struct netinc_settings settings;	/* only of a group that comes here */

@@ -70,13 +70,14 @@ struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx 
 }
 
 struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 job, u32 id,
+						     u8 stripe,
 						     const struct netinc_tenant *tenant,
 						     u32 vrf)
 {
 	struct netinc_node_group *g;
 
 	hlist_for_each_entry_rcu(g, groups_of(nn, id, job), hash)
-		if (is_named(g, id, job) &&
+		if (is_named(g, id, job) && netinc_stripe_same(g->grp.cfg.stripe, stripe) &&
 		    !netinc_group_is_branch(&g->grp) && !g->moved &&
 		    !netinc_group_over(&g->grp) && (!g->tenant || g->tenant == tenant) &&
 		    netinc_node_group_in_vrf(g, vrf))

@@ -28,11 +28,21 @@ struct netinc_node_cfg {
 	u64 max_memory;		/* bytes, per group */
 	u8 nstandby;
 	struct netinc_peer standby[INC_MAX_STANDBY];
-	/* the node above, for groups of which not all ranks come here; family 0: none */
-	struct netinc_peer parent;
+	/*
+	 * the nodes above, for groups of which not all ranks come here: see netinc_node_parent()
+	 */
+	u8 nparents;
+	struct netinc_peer parent[INC_MAX_STRIPES];
 	bool keyed;
 	u8 key[INC_KEY_LEN];	/* zeros if not keyed */
 };
+
+/* The node above for this stripe of a group; NULL: none. Neighbouring stripes have others. */
+static inline const struct netinc_peer *netinc_node_parent(const struct netinc_node_cfg *cfg,
+							   u8 stripe)
+{
+	return cfg->nparents ? &cfg->parent[INC_STRIPE_INDEX(stripe) % cfg->nparents] : NULL;
+}
 
 /* Three in a row are counted at once. */
 enum netinc_port_stat {
@@ -77,6 +87,7 @@ struct netinc_pending_group {
 	u64 job;
 	u32 group;
 	u32 size;
+	u8 stripe;		/* INC_STRIPE() */
 	/*
 	 * a group that moves here brings its own; lineage 0: a new one, whose limits are the node's
 	 */

@@ -142,13 +142,15 @@ static void group_renumber(struct netinc_group *grp, u32 from, u32 to)
 	g->link[from].host = from;
 }
 
-atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u32 vrf)
+atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u8 stripe, u32 vrf)
 {
 	struct {
 		__be64 job;
 		__be32 group;
 		__be32 vrf;
-	} m = { .job = cpu_to_be64(job), .group = cpu_to_be32(group),
+		__be64 stripe;
+	} m = { .stripe = cpu_to_be64(INC_STRIPE_INDEX(stripe)),
+		 .job = cpu_to_be64(job), .group = cpu_to_be32(group),
 		/* whoever knows the group's lineage or meeting finds an edge */
 		.vrf = cpu_to_be32(netinc_node_is_edge(node) ? 0 : vrf) };
 	u64 hash = netinc_siphash(&m, sizeof(m), node->nn->secret);
@@ -158,7 +160,9 @@ atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, 
 
 static void count_generation(const struct netinc_node_group *g)
 {
-	atomic_inc(netinc_generation(g->node, g->grp.cfg.job, g->grp.cfg.id, g->creator.vrf));
+	const struct netinc_group_cfg *cfg = &g->grp.cfg;
+
+	atomic_inc(netinc_generation(g->node, cfg->job, cfg->id, cfg->stripe, g->creator.vrf));
 }
 
 static unsigned long tick_period(const struct netinc_node_group *g)
@@ -360,7 +364,7 @@ u64 netinc_node_group_memory(const struct netinc_node_cfg *cfg,
 	u32 seg_size = sizeof(struct inc_hdr) + sizeof(struct inc_desc) + pending->block;
 	u32 window = netinc_node_group_window(cfg, pending);
 	/* what goes up of the oldest block may be in parts */
-	u32 parts = cfg->parent.family ? min_t(u32, pending->size, INC_MAX_PARTS) : 0;
+	u32 parts = cfg->nparents ? min_t(u32, pending->size, INC_MAX_PARTS) : 0;
 
 	return netinc_group_bytes(pending->size, window) +
 	       pending->size * sizeof(struct netinc_link) +
@@ -421,7 +425,7 @@ static int hash_group(struct netinc_node_group *g)
 		other = netinc_node_group_find_moved(g->node, cfg->job, cfg->id, cfg->lineage,
 						     g->grp.move, cfg->returns, g->creator.vrf);
 	else
-		other = netinc_node_group_find_for(nn, cfg->job, cfg->id, g->tenant,
+		other = netinc_node_group_find_for(nn, cfg->job, cfg->id, cfg->stripe, g->tenant,
 						   g->creator.vrf);
 	if (!other)
 		hlist_add_head_rcu(&g->hash, &nn->groups[netinc_bucket(nn, cfg->id, cfg->job)]);
@@ -470,6 +474,7 @@ static void configure_group(struct netinc_group_cfg *cfg,
 {
 	cfg->job = pending->job;
 	cfg->id = pending->group;
+	cfg->stripe = pending->stripe;
 	cfg->size = pending->size;
 	cfg->block = pending->block;
 	cfg->incarnation = get_random_u32() | 1;
@@ -495,13 +500,14 @@ struct netinc_meeting netinc_node_meeting(const struct netinc_pending_group *pen
 					.lineage = pending->lineage,
 					.group = pending->group,
 					.vrf = pending->creator.vrf,
-					.size = pending->size };
+					.size = pending->size,
+					.stripe = pending->stripe };
 }
 
 bool netinc_node_fit_to_rank(struct netinc_pending_group *pending,
 			     const struct netinc_meeting *meeting)
 {
-	if (meeting->size != pending->size ||
+	if (meeting->size != pending->size || meeting->stripe != pending->stripe ||
 	    (pending->lineage && !netinc_settings_ok(&meeting->settings)))
 		return false;
 	pending->block = meeting->block;
@@ -593,10 +599,12 @@ static int node_group_start(struct netinc_node_group *g)
 static int configure_uplink(struct netinc_node_group *g, const struct netinc_pending_group *pending,
 			    const struct netinc_node_cfg *limits, struct netinc_group_cfg *cfg)
 {
-	if (!limits->parent.family || (pending->lineage && !pending->returns))
+	const struct netinc_peer *parent = netinc_node_parent(limits, pending->stripe);
+
+	if (!parent || (pending->lineage && !pending->returns))
 		return 0;
 	memcpy(cfg->up_key, limits->key, sizeof(cfg->up_key));
-	return netinc_uplink_init(g, &limits->parent, cfg, GROUP_GFP);
+	return netinc_uplink_init(g, parent, cfg, GROUP_GFP);
 }
 
 static int create_group(struct netinc_node *node, const struct netinc_pending_group *pending)
@@ -666,7 +674,7 @@ int netinc_node_group_create(struct netinc_node *node, const struct netinc_pendi
 static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree_request *request)
 {
 	const struct netinc_tree_cfg *tree = &request->tree;
-	__be16 sport = netinc_sport(tree->job, tree->id, tree->tree);
+	__be16 sport = netinc_sport(tree->job, tree->id, tree->tree, tree->stripe);
 	u32 i;
 	int err = 0;
 
@@ -703,6 +711,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 	const struct netinc_tree_cfg *tree = &request->tree;
 	struct netinc_pending_group pending = { .job = tree->job,
 						.group = tree->id,
+						.stripe = tree->stripe,
 						.size = tree->size,
 						.lineage = tree->lineage,
 						.settings = tree->settings,

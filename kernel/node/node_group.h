@@ -142,7 +142,8 @@ u32 netinc_node_group_charges(struct netinc_net *nn, struct netinc_user *payer,
  * Counts how often groups with this number have formed and gone. Others that happen to share the
  * counter are not known to anybody who does not know the secret.
  */
-atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u32 vrf);
+atomic_t *netinc_generation(const struct netinc_node *node, u64 job, u32 group, u8 stripe,
+			    u32 vrf);
 
 /*
  * A VRF is a network of its own: who comes by another one knows nothing of a group and is not to
@@ -181,10 +182,12 @@ struct netinc_node_group *netinc_node_group_find(struct netinc_net *nn, u32 id, 
 struct netinc_node_group *netinc_node_group_find_joining(const struct netinc_rx *rx, u64 job,
 							 u32 nonce);
 /*
- * Finds, under RCU, the run of this job's group that is not over, of this tenant's groups and of
- * those that are nobody's: jobs and tenants may use the same numbers. NULL: none.
+ * Finds, under RCU, the run of this stripe of the job's group that is not over, of this tenant's
+ * groups and of those that are nobody's: jobs and tenants may use the same numbers. It may be of
+ * another number of stripes. NULL: none.
  */
 struct netinc_node_group *netinc_node_group_find_for(struct netinc_net *nn, u64 job, u32 id,
+						     u8 stripe,
 						     const struct netinc_tenant *tenant,
 						     u32 vrf);
 /*

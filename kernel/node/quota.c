@@ -54,7 +54,8 @@ static void count_groups(struct netinc_node *node, const struct netinc_creator *
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < node->npending; i++)
 		if (!netinc_node_group_find_for(node->nn, node->pending[i].job,
-						node->pending[i].group, node->pending[i].tenant,
+						node->pending[i].group, node->pending[i].stripe,
+						node->pending[i].tenant,
 						node->pending[i].creator.vrf))
 			count_group(c, &node->pending[i].creator, asking, true,
 				    netinc_node_group_memory(&node->cfg, &node->pending[i]));

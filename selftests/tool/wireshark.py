@@ -34,6 +34,9 @@ SMALL_ENUMS = {
 # Bits of a member, by what their names begin with; what is not named like its filter.
 BITS = {"F": "inc.flags", "JOIN": "inc.join.below", "READY": "inc.ready.height", "MODE": "inc.desc.mode"}
 RENAMED = {"inc.ready.height.height": "inc.ready.height.levels",
+           "inc.join.below.late_policy": "inc.join.late_policy",
+           "inc.join.below.stripe_index": "inc.join.stripe",
+           "inc.join.below.stripe_count": "inc.join.stripes",
            **{f"inc.join.below.{name}": f"inc.join.flags.{name}" for name in ("shrink", "canonical", "many_parts", "rebind")}}
 LISTS = {
     "TYPE": ["inc.type", "inc.desc.type", "inc.desc.wire"],

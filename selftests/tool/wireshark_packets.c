@@ -290,7 +290,11 @@ static u32 fill_join(struct inc_join *join, u8 height)
 	say("inc.join.flags.many_parts", 0);
 	say("inc.join.flags.rebind", 0);
 	PUT32(join, move, number());
-	PUT8(join, late_policy, INC_LATE_FAIL);
+	/* stripe 2 of 5 */
+	join->late_policy = INC_LATE_FAIL | INC_STRIPE(2, 5) << INC_JOIN_STRIPE_SHIFT;
+	say("inc.join.late_policy", INC_LATE_FAIL);
+	say("inc.join.stripe", 2);
+	say("inc.join.stripes", 4);
 	PUT8(join, below, height | (height ? INC_JOIN_STALE | INC_JOIN_RETURN : 0));
 	say("inc.join.below.height", height);
 	say("inc.join.below.return", !!height);
@@ -362,7 +366,10 @@ static u32 fill_ready(struct inc_ready *ready)
 	PUT32(ready, move, number());
 	PUT8(ready, fallback, INC_FALLBACK_STANDBY);
 	PUT8(ready, standbys, 2);
-	PUT8(ready, late_policy, INC_LATE_PARTIAL);
+	ready->late_policy = INC_LATE_PARTIAL | INC_STRIPE(0, 2) << INC_JOIN_STRIPE_SHIFT;
+	say("inc.ready.late_policy", INC_LATE_PARTIAL);
+	say("inc.ready.stripe", 0);
+	say("inc.ready.stripes", 1);
 	PUT8(ready, height, 3 | INC_READY_TREE_ORDER);
 	say("inc.ready.height.levels", 3);
 	say("inc.ready.height.tree_order", 1);
@@ -387,6 +394,7 @@ static const char *refuse_name(u16 code)
 		[INC_REFUSE_OUT] = "OUT", [INC_REFUSE_TENANT] = "TENANT",
 		[INC_REFUSE_QUOTA] = "QUOTA", [INC_REFUSE_NEXT] = "NEXT",
 		[INC_REFUSE_TREE] = "TREE", [INC_REFUSE_ORDER] = "ORDER",
+		[INC_REFUSE_STRIPES] = "STRIPES",
 	};
 
 	static_assert(ARRAY_SIZE(names) == __INC_REFUSE_MAX);

@@ -59,6 +59,7 @@ static struct {
 	struct node node[NODES];
 	u32 at[RANKS];		/* the node that each rank is at */
 	u32 asks;		/* bit i: rank i asks for INC_ORDER_CANONICAL */
+	u8 stripe;		/* INC_STRIPE(): that all ranks join */
 	struct told told[RANKS];
 	struct frame queue[QUEUE];
 	u32 first, last;
@@ -493,6 +494,7 @@ static inline int join_from(u32 rank, u64 next)
 	struct netinc_pkt pkt = rank_pkt(rank, INC_PKT_JOIN);
 	struct inc_join j = { .size = cpu_to_be32(RANKS), .nonce = cpu_to_be32(100 + rank),
 			      .next = cpu_to_be64(next), .block = cpu_to_be16(128),
+			      .late_policy = net.stripe << INC_JOIN_STRIPE_SHIFT,
 			      .flags = net.asks >> rank & 1 ? INC_JOIN_CANONICAL : 0 };
 
 	pkt.opseq = net.told[rank].readies ? net.told[rank].error.resume : 0;

@@ -120,6 +120,44 @@ static void test_refuse(void)
 	end();
 }
 
+/* A group of another number of stripes, or another stripe, is not this one: nothing changes. */
+static void test_stripes(void)
+{
+	const u8 own = INC_STRIPE(1, 3);
+	const struct inc_ready *ready;
+	struct inc_join j;
+	u32 i;
+
+	begin();
+	env.g.cfg.stripe = own;
+	for (i = 0; i < 64; i++) {
+		j = join_of(1, 0);
+		j.late_policy = i << INC_JOIN_STRIPE_SHIFT;
+		if (i != own)
+			expect_refused(j, 1, peer_of(1), INC_REFUSE_STRIPES, 3, "another stripe");
+		expect(!env.g.joined, "stripe 0x%x has joined", i);
+	}
+	for (i = 0; i < SIZE; i++) {
+		struct netinc_pkt pkt = pkt_of(INC_PKT_JOIN, i);
+		struct netinc_peer peer = peer_of(i);
+
+		j = join_of(i, 0);
+		j.late_policy = own << INC_JOIN_STRIPE_SHIFT;
+		expect(!netinc_group_join(&env.g, &pkt, &j, &peer, 1000, &env.detail),
+		       "rank %u", i);
+		if (i < SIZE - 1)
+			expect_sent(INC_PKT_WAIT, i);
+	}
+	for (i = 0; i < SIZE; i++) {
+		ready = (const void *)expect_sent(INC_PKT_READY, i)->body;
+		expect(netinc_ready_stripe(ready) == own, "READY says 0x%x", ready->late_policy);
+	}
+	j = join_of(1, 0);
+	expect_refused(j, 1, peer_of(1), INC_REFUSE_STRIPES, 3, "a member that lies");
+	expect(env.g.state == INC_GROUP_ACTIVE, "state %u", env.g.state);
+	end();
+}
+
 /* A JOIN of a rank that the group's move @move has brought here. */
 static int join_moved(u32 rank, u64 lineage, u32 move, bool named, u64 now)
 {
@@ -458,8 +496,8 @@ static void test_false_next(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_form), KTAP(test_block), KTAP(test_refuse), KTAP(test_check), KTAP(test_state),
-	KTAP(test_moved),
+	KTAP(test_form), KTAP(test_block), KTAP(test_refuse), KTAP(test_stripes),
+	KTAP(test_check), KTAP(test_state), KTAP(test_moved),
 	KTAP(test_not_moved), KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_wait_pause),
 	KTAP(test_call), KTAP(test_call_gone), KTAP(test_ready_again), KTAP(test_false_next),
 };

@@ -33,6 +33,7 @@ static const struct {
 	{ "standby nodes without an address", AT(standbys), 1, 1 },
 	{ "edge, that is no host", AT(edge.addr), 1, 224 },
 	{ "late_policy", AT(late_policy), 1, INC_LATE_PARTIAL },
+	{ "stripe", AT(late_policy), 1, INC_STRIPE(0, 2) << INC_JOIN_STRIPE_SHIFT },
 	{ "height", AT(height), 1, 0 },
 	{ "height", AT(height), 1, INC_MAX_HEIGHT },
 	{ "lineage", AT(lineage), 8, 0 },

@@ -203,6 +203,46 @@ static void test_order(void)
 	}
 }
 
+/* Which stripe it joins is in all of its JOINs, beside what READY has said; READY repeats it. */
+static void test_stripes(void)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body = ready_body(0);
+	const struct sent *s;
+	u32 i;
+
+	pkt.child = RANK;
+	for (i = 0; i < 2; i++) {
+		begin(0);
+		env.ep.cfg.stripe = INC_STRIPE(2, 4);
+		netinc_ep_connect(&env.ep, env.now);
+		s = expect_sent(INC_PKT_JOIN);
+		expect(netinc_join_stripe((const void *)s->body) == INC_STRIPE(2, 4),
+		       "JOIN says 0x%x", ((const struct inc_join *)s->body)->late_policy);
+		/* a node that knows of no stripes, or a group of others */
+		body.late_policy = i ? INC_STRIPE(2, 5) << INC_JOIN_STRIPE_SHIFT : 0;
+		expect(!control(pkt, &body, sizeof(body)), "READY");
+		expect_state(INC_STATE_FAILED);
+		expect(env.ep.refused == INC_REFUSE_STRIPES, "refused: %u", env.ep.refused);
+		s = expect_sent(INC_PKT_ABORT);
+		expect(s->pkt.cookie == UP && s->pkt.epoch == pkt.epoch, "not as a member");
+	}
+	begin(0);
+	env.ep.cfg.stripe = INC_STRIPE(2, 4);
+	netinc_ep_connect(&env.ep, env.now);
+	expect_sent(INC_PKT_JOIN);
+	body.late_ms = cpu_to_be32(100);
+	body.late_policy = INC_LATE_FAIL | INC_STRIPE(2, 4) << INC_JOIN_STRIPE_SHIFT;
+	expect(!control(pkt, &body, sizeof(body)), "READY");
+	expect_state(INC_STATE_READY);
+	expect(env.ep.settings.late_policy == INC_LATE_FAIL, "late policy %u",
+	       env.ep.settings.late_policy);
+	netinc_ep_send_join(&env.ep, env.now);
+	s = expect_sent(INC_PKT_JOIN);
+	expect(((const struct inc_join *)s->body)->late_policy == body.late_policy,
+	       "JOIN says 0x%x", ((const struct inc_join *)s->body)->late_policy);
+}
+
 /* A rank goes on in a group with fewer: it asks as who it was, and is told who it is. */
 static void test_shrink(void)
 {
@@ -611,7 +651,8 @@ static void test_same_time(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
-	KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience), KTAP(test_clamp_pause),
+	KTAP(test_stripes), KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience),
+	KTAP(test_clamp_pause),
 	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_same_time),
 	KTAP(test_rebind),
 };

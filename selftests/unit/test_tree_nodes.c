@@ -240,6 +240,36 @@ static void test_refused(void)
 	end_tree();
 }
 
+/* Nodes hand on which stripe it is; to one with another number of stripes they are no children. */
+static void test_stripes(void)
+{
+	u32 i;
+
+	begin_tree(false, 0, 1, 2, 1);
+	net.stripe = INC_STRIPE(1, 2);
+	for (i = 0; i < NODES; i++)
+		net.node[i].g.cfg.stripe = net.stripe;
+	for (i = 0; i < RANKS; i++)
+		join(i);
+	wait_ms(50);
+	for (i = 0; i < 3; i++)
+		expect(net.node[i].g.state == INC_GROUP_ACTIVE && net.node[i].g.levels == 1,
+		       "node %u: state %u", i, net.node[i].g.state);
+	end_tree();
+
+	begin_tree(false, 0, 1, 2, 1);
+	net.stripe = INC_STRIPE(1, 2);
+	for (i = 1; i < NODES; i++)
+		net.node[i].g.cfg.stripe = net.stripe;
+	net.node[0].g.cfg.stripe = INC_STRIPE(1, 3);
+	join(1);
+	wait_ms(50);
+	expect(net.node[1].g.up.refused == INC_REFUSE_STRIPES &&
+	       net.node[1].g.up.refuse_detail == 3, "refused: %u", net.node[1].g.up.refused);
+	expect(!net.node[0].g.joined, "it is a child");
+	end_tree();
+}
+
 /* Who is missing in a later epoch the node says that all ranks are at, not a parent of long ago. */
 static void test_who_is_missing(void)
 {
@@ -715,7 +745,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_many_parts),
 	KTAP(test_many_parts_below),
 	KTAP(test_all_local),
-	KTAP(test_refused),
+	KTAP(test_refused), KTAP(test_stripes),
 	KTAP(test_who_is_missing),
 	KTAP(test_lowest_changes),
 	KTAP(test_overlap),

@@ -26,6 +26,28 @@ static u32 valid(u8 type, struct netinc_pkt *p)
 	return sizeof(struct inc_hdr) + netinc_body_len(p);
 }
 
+/* A JOIN is for a stripe, and of those there are 36. */
+static void test_stripe(void)
+{
+	struct inc_join join = { .size = cpu_to_be32(2) };
+	u32 i, n = 0;
+
+	for (i = 0; i < 256; i++) {
+		u32 index = i >> 2 & 7, count = (i >> 5) + 1;
+
+		join.late_policy = i;
+		expect(netinc_join_whole(&join, sizeof(join)) == (index < count),
+		       "late_policy 0x%x", i);
+		expect(netinc_join_stripe(&join) == INC_STRIPE(index, count) &&
+		       INC_STRIPE_INDEX(i >> 2) == index &&
+		       INC_STRIPE_COUNT(i >> 2) == count,
+		       "stripe 0x%x", netinc_join_stripe(&join));
+		n += index < count;
+	}
+	expect(n == 4 * 36, "%u are whole", n);
+	expect(INC_STRIPE(0, 1) == 0 && INC_STRIPE(7, INC_MAX_STRIPES) == 63, "numbers");
+}
+
 static void refused(u32 len, int reason, const char *what)
 {
 	struct netinc_pkt p;
@@ -421,7 +443,8 @@ static void test_addr(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_round_trip), KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
+	KTAP(test_round_trip), KTAP(test_stripe),
+	KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
 	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap),
 	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_addr),
 };

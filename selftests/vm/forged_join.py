@@ -218,6 +218,31 @@ def t_bad_join(lab):
     lab.work()
 
 
+@test("join: another number of stripes, and stripes that there are not")
+def t_stripes(lab):
+    lab.taps["h4"].frames()
+    group = lab.group ^ 0x300
+    none = [(index, count) for count in range(1, 8) for index in range(count, 8)]
+    for index, count in none:
+        join(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, count))
+    lab.owe("sw", malformed=len(none))
+    equal(abi.groups("sw"), [lab.group], "groups at the node")
+    # two stripes of one number are two groups; who has joined with another nonce is refused there
+    for index in range(2):
+        challenged(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, 2))
+        wait_until(lambda: abi.groups("sw").count(group) == index + 1, f"stripe {index} is there")
+        challenged(lab, "h4", group, 0, 2, 99, policy=w.stripe(index, 2))
+        lab.taps["h4"].wait_packet(w.WAIT, group=group)
+    for index, count in ((0, 1), (0, 3), (1, 3), (1, 8)):
+        for rank in range(2):
+            challenged(lab, "h4", group, rank, 2, 97 + rank, policy=w.stripe(index, count))
+            refused(lab, "h4", group, w.STRIPES, 2)
+    equal(sorted(abi.groups("sw")), sorted([lab.group, group, group]), "groups at the node")
+    lab.alone()
+    lab.audit()
+    lab.work()
+
+
 @test("join: no block is larger than the JOIN said that memory was reserved for")
 def t_block_grows(lab):
     group = lab.group ^ 0x800

@@ -20,10 +20,11 @@ F_PAYLOAD, F_WANT, F_FINAL, F_DESC, F_RETRANS, F_LEAVE, F_CE, F_ECE, F_PARTIAL, 
                                                                                               10))
 UNKNOWN_FLAGS = [1 << i for i in range(10, 16)]
 I32, F32, SUM = 3, 11, 1
-NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE = \
-    range(1, 16)                                                    # enum inc_refuse_code
+NO_NODE, UNKNOWN, RANK_TAKEN, SIZE, KEY, LIMIT, BUSY, BLOCK, MOVED, NOT_COME, OUT, TENANT, QUOTA, NEXT, TREE, \
+    ORDER, STRIPES = range(1, 18)                                                    # enum inc_refuse_code
 MAX_HEIGHT, STALE = 8, 0x80                                         # inc_join.below
 JOIN_REBIND = 0x08                                                  # inc_join.flags
+JOIN_STRIPE_SHIFT = 2                                               # inc_join.late_policy
 NO_FALLBACK, STANDBY, EDGE = range(3)                               # enum inc_fallback
 MIN_BODY = {PROBE: 8, STATUS: 16, ERROR: 96, JOIN: 80, CHALLENGE: 16, WAIT: 16, READY: 168,
             REFUSE: 16, ABORT: 96, MOVE: 16, PEERS: 8, PARTIAL: 4}
@@ -273,6 +274,11 @@ def peers_body(first, count, *addresses):
     """struct inc_peers; @addresses: IPv4, as text, however many @count says"""
     return struct.pack("!II", first, count) + b"".join(
         address(a).ljust(16, b"\0") + struct.pack("!HHQ", 4, PORT, 0) for a in addresses)
+
+
+def stripe(index, count):
+    """What @policy of join_body() says of that."""
+    return (index | count - 1 << 3) << JOIN_STRIPE_SHIFT
 
 
 def join_body(group, rank, size, nonce, challenge=0, block=1408, key=bytes(16), proof=None, **more):

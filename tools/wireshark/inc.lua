@@ -69,7 +69,7 @@ local error_texts = {
 
 local refuse_codes = {
 	"NO_NODE", "UNKNOWN", "RANK_TAKEN", "SIZE", "KEY", "LIMIT", "BUSY", "BLOCK", "MOVED",
-	"RANK_DEAD", "OUT", "TENANT", "QUOTA", "NEXT", "TREE", "ORDER",
+	"RANK_DEAD", "OUT", "TENANT", "QUOTA", "NEXT", "TREE", "ORDER", "STRIPES",
 }
 
 local refuse_texts = {
@@ -89,6 +89,7 @@ local refuse_texts = {
 	NEXT = "the first block without result is wrong",
 	TREE = "a node is no child of this group",
 	ORDER = "folds do not follow the order of the ranks",
+	STRIPES = "the group has another number of stripes",
 }
 
 -- Flags of the header: mask, name, what it says.
@@ -116,6 +117,7 @@ local STALE = 0x80
 --   how = "hex", "none" (~0 is nobody), "bytes", "zero" (reserved), "addr", "desc", or a function
 --         that adds it, instead of a number;
 --   names = the names of its values;
+--   mask = the bits that these are in;
 --   unit = what is appended to it.
 
 local STRUCTS = {
@@ -157,7 +159,7 @@ local STRUCTS = {
 		{ "fallback", 1, "Fallback", names = fallbacks },
 		{ "flags", 1, "Flags", how = "hex" },
 		{ "move", 4, "Move" },
-		{ "late_policy", 1, "Late policy", names = late_policies },
+		{ "late_policy", 1, "Late policy", names = late_policies, mask = 0x03 },
 		{ "below", 1, "Below", how = "hex" },
 		{ "window", 2, "Window", unit = " blocks" },
 		{ "lineage", 8, "Lineage", how = "hex" },
@@ -208,7 +210,7 @@ local STRUCTS = {
 		{ "move", 4, "Move" },
 		{ "fallback", 1, "Fallback", names = fallbacks },
 		{ "standbys", 1, "Standby nodes" },
-		{ "late_policy", 1, "Late policy", names = late_policies },
+		{ "late_policy", 1, "Late policy", names = late_policies, mask = 0x03 },
 		{ "height", 1, "Height", how = "hex" },
 		{ "lineage", 8, "Lineage", how = "hex" },
 		{ "tree_key", 16, "Key of the receiver's tree", how = "bytes" },
@@ -275,7 +277,7 @@ end
 
 local function number(filter, m)
 	local base_of = m.how == "hex" and base.HEX or base.DEC
-	field(filter, BY_BYTES[m[2]], m[3], base_of, m.names)
+	field(filter, BY_BYTES[m[2]], m[3], base_of, m.names, m.mask)
 end
 
 for struct, members in pairs(STRUCTS) do
@@ -327,6 +329,11 @@ flag("inc.join.flags.shrink", "Goes on without those that are gone", 8, 0x01)
 flag("inc.join.flags.canonical", "Asks for the order of the ranks in folds", 8, 0x02)
 flag("inc.join.flags.many_parts", "That would take too many parts", 8, 0x04)
 flag("inc.join.flags.rebind", "A member that comes by another port", 8, 0x08)
+for _, packet in ipairs({ "join", "ready" }) do
+	field("inc." .. packet .. ".stripe", ProtoField.uint8, "Stripe", base.DEC, nil, 0x1c)
+	field("inc." .. packet .. ".stripes", ProtoField.uint8, "Stripes, less one", base.DEC, nil,
+		0xe0)
+end
 flag("inc.join.below.tree_order", "Folds in the order of its own tree", 8, 0x20)
 flag("inc.join.below.return", "Returns to its tree of nodes", 8, 0x10)
 flag("inc.join.below.ask", "Asks what the node is", 8, 0x40)
@@ -607,6 +614,15 @@ function after.STATUS(tree, body, offset, p)
 		get(body, "status", "bits"):uint())
 end
 
+-- Which stripe of how many it is about.
+local function add_stripe(tree, packet, late_policy)
+	tree:add(f["inc." .. packet .. ".stripe"], late_policy)
+	tree:add(f["inc." .. packet .. ".stripes"], late_policy)
+	local code = math.floor(late_policy:uint() / 4)
+	return code > 0 and string.format(", stripe %d of %d", code % 8,
+		math.floor(code / 8) + 1) or ""
+end
+
 function after.JOIN(tree, body, offset, p)
 	local below, size = get(body, "join", "below"), get(body, "join", "size"):uint()
 	tree:add(f["inc.join.below.height"], below)
@@ -616,8 +632,9 @@ function after.JOIN(tree, body, offset, p)
 	for _, name in ipairs({ "return", "tree_order", "ask", "stale" }) do
 		tree:add(f["inc.join.below." .. name], below)
 	end
-	p.says = string.format("%s %d of %d%s", below:uint() % 16 > 0 and "node for rank" or "rank",
-		p.child, size,
+	p.says = string.format("%s %d of %d%s%s",
+		below:uint() % 16 > 0 and "node for rank" or "rank", p.child, size,
+		add_stripe(tree, "join", get(body, "join", "late_policy")),
 		all_zeros(get(body, "join", "challenge")) and "" or ", challenged")
 	if below:uint() % 16 == 0 then
 		return offset
@@ -650,6 +667,7 @@ function after.READY(tree, body, offset, p)
 	local height = get(body, "ready", "height")
 	tree:add(f["inc.ready.height.levels"], height)
 	tree:add(f["inc.ready.height.tree_order"], height)
+	add_stripe(tree, "ready", get(body, "ready", "late_policy"))
 	p.says = string.format("rank %d of %d, window %d, block %d",
 		get(body, "ready", "rank"):uint(), get(body, "ready", "size"):uint(),
 		get(body, "ready", "window"):uint(), get(body, "ready", "block"):uint())

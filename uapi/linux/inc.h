@@ -17,6 +17,15 @@
 #define INC_KEY_LEN		16
 #define INC_MAX_STANDBY		3	/* nodes that a group may move to */
 #define INC_MAX_TREES		32	/* of a group at the edge */
+#define INC_MAX_STRIPES		8	/* of a group, each with a tree of nodes of its own */
+
+/*
+ * Which stripe of how many a rank joins, in 6 bits: 0 is the only one. A number that says a stripe
+ * behind the last one is none.
+ */
+#define INC_STRIPE(index, count)	((index) | ((count) - 1) << 3)
+#define INC_STRIPE_INDEX(stripe)	((stripe) & 7)
+#define INC_STRIPE_COUNT(stripe)	(((stripe) >> 3 & 7) + 1)
 
 /* Where a group goes when its node is lost. */
 enum inc_fallback {

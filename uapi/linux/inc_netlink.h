@@ -106,8 +106,9 @@ enum {
 	INC_A_NODE_STANDBY,	/* multi, nest INC_A_PARENT_*, up to INC_MAX_STANDBY; in: all */
 	INC_A_NODE_LATE_POLICY,	/* u32: enum inc_late_policy; default wait, fail if LATE_MS > 0 */
 	/*
-	 * nest INC_A_PARENT_*: the node above, asked for groups of which not all ranks come here;
-	 * in: address of zeros: there is none (default)
+	 * multi, nest INC_A_PARENT_*, up to INC_MAX_STRIPES: the nodes above, asked for groups of
+	 * which not all ranks come here: for stripe i of a group number i modulo how many there
+	 * are; in: all, one address of zeros: there is none (default)
 	 */
 	INC_A_NODE_PARENT,
 	__INC_A_NODE_MAX
@@ -176,6 +177,8 @@ enum {
 	INC_A_GROUP_ORDER,	/* u32: enum inc_order; absent: no epoch has begun */
 	INC_A_GROUP_PARTS,	/* u32: of what goes up of a sum of floats; absent: one (node) */
 	INC_A_GROUP_UID,	/* u32: of that process's user (rank), as the reader sees it */
+	INC_A_GROUP_STRIPE,	/* u32: which stripe of the group it is; absent: the only one */
+	INC_A_GROUP_STRIPES,	/* u32: of so many; absent: of one */
 	__INC_A_GROUP_MAX
 };
 
@@ -228,6 +231,7 @@ enum {
 	INC_A_MEMBER_RANKS,	/* u32: it is a node, with so many ranks below; absent: a rank */
 	INC_A_MEMBER_JOB,	/* u64: absent: 0 */
 	INC_A_MEMBER_TREE,	/* u32: number of the group's tree; absent: 0 */
+	INC_A_MEMBER_STRIPE,	/* u32: which stripe of the group it is in; absent: the only one */
 	__INC_A_MEMBER_MAX
 };
 

@@ -71,6 +71,13 @@
  * need more than INC_MAX_PARTS parts of a block.
  */
 #define INC_SA_CANONICAL	0x0004
+/*
+ * INC_STRIPE(index, count), shifted: a striped group is `count` groups with one job, number, rank
+ * and size, each with a tree of nodes of its own, to which the rank has a socket each. All ranks
+ * say the same count, else EPROTOTYPE. What goes by which of them is theirs to say.
+ */
+#define INC_SA_STRIPE		0x3f00
+#define INC_SA_STRIPE_SHIFT	8
 
 struct sockaddr_inc {
 	__kernel_sa_family_t sinc_family;
@@ -246,7 +253,8 @@ struct inc_info {
 	__u8	placement;	/* enum inc_placement */
 	__u8	fallback;	/* enum inc_fallback */
 	__u8	order;		/* enum inc_order, valid with epoch > 0 */
-	__u8	resv[5];
+	__u8	stripe;		/* INC_STRIPE() */
+	__u8	resv[4];
 };
 
 #define INC_IOC_SUBMIT		_IOWR('i', 0xc0, struct inc_submit)

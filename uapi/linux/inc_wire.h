@@ -14,7 +14,8 @@
 #include <linux/inc.h>
 
 #define INC_WIRE_VERSION	1
-#define INC_SPORT_BASE		49152	/* base of source ports: + hash(job, group, tree) % 16384 */
+/* base of source ports: + hash(job, group, tree, stripe) % 16384 */
+#define INC_SPORT_BASE		49152
 #define INC_MAX_PARTS		256	/* of a contribution of a node */
 #define INC_BLOCK_ALIGN		16	/* bytes of payload in a full block: a multiple of this */
 #define INC_MIN_BLOCK		64
@@ -152,6 +153,12 @@ struct inc_status {
 /* who wants no membership: CHALLENGE with struct inc_about, once challenge and proof are right */
 #define INC_JOIN_ASK		0x40
 
+/* inc_join.late_policy, and that of READY, which repeats it */
+#define INC_JOIN_LATE_POLICY	0x03	/* enum inc_late_policy */
+#define INC_JOIN_STRIPE_INDEX	0x1c	/* INC_STRIPE(), shifted; also before the first READY */
+#define INC_JOIN_STRIPE_COUNT	0xe0	/* less one */
+#define INC_JOIN_STRIPE_SHIFT	2
+
 /* inc_join.flags */
 /* it has failed; rank, size and what follows are of then; who is left goes on */
 #define INC_JOIN_SHRINK		0x01
@@ -182,7 +189,7 @@ struct inc_join {
 	__u8	fallback;
 	__u8	flags;		/* INC_JOIN_SHRINK and below */
 	__be32	move;		/* moves of the group, this one included; says where to */
-	__u8	late_policy;	/* enum inc_late_policy */
+	__u8	late_policy;	/* INC_JOIN_LATE_POLICY and below */
 	__u8	below;		/* INC_JOIN_* */
 	__be16	window;
 	__be64	lineage;
@@ -262,7 +269,7 @@ struct inc_ready {
 	__be32	move;		/* that of the JOINs */
 	__u8	fallback;	/* enum inc_fallback */
 	__u8	standbys;
-	__u8	late_policy;	/* enum inc_late_policy */
+	__u8	late_policy;	/* as that of JOIN */
 	__u8	height;		/* INC_READY_* */
 	__be64	lineage;	/* random: who knows it is a member, wherever the group has moved */
 	__be64	tree_key[2];	/* trees > 1: makes the up cookies of the receiver's children */
@@ -322,6 +329,11 @@ enum inc_refuse_code {
 	INC_REFUSE_TREE,
 	/* not sent: the rank asks for INC_ORDER_CANONICAL, which the group has not */
 	INC_REFUSE_ORDER,
+	/*
+	 * the group has another number of stripes: detail; not sent: the node has made of all
+	 * stripes one group, since it knows of none
+	 */
+	INC_REFUSE_STRIPES,
 	__INC_REFUSE_MAX
 };
 

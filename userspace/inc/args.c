@@ -265,35 +265,78 @@ static bool addr_is_zero(const struct addr *addr)
 	return !memcmp(addr->bytes, zeros, (size_t)addr->len);
 }
 
-void arg_peer(const struct arg *arg, struct addr *addr)
+size_t arg_peers(const struct arg *arg, struct addr *addrs, size_t max)
 {
-	memset(addr, 0, sizeof(*addr));
-	addr->len = 4;
-	if (strcmp(arg->text, "none"))
-		addr_parse(arg->text, strcspn(arg->text, "%"), addr);
+	const char *text = arg->text, *comma;
+	char dev[IF_NAMESIZE];
+	size_t n = 0, len;
+
+	if (!strcmp(text, "none")) {
+		addrs[0] = (struct addr){ .len = 4 };
+		return 1;
+	}
+	for (; text && n < max; text = comma ? comma + 1 : NULL) {
+		comma = strchr(text, ',');
+		len = strcspn(text, "%,");
+		addr_parse(text, len, &addrs[n]);
+		addrs[n].ifindex = 0;
+		if (text[len] == '%') {
+			snprintf(dev, sizeof(dev), "%.*s", (int)strcspn(text + len + 1, ","),
+				 text + len + 1);
+			addrs[n].ifindex = if_nametoindex(dev);
+		}
+		n++;
+	}
+	return n;
 }
 
-static int parse_peer(struct arg *arg, const char *text)
+/* One of @len characters. */
+static int check_peer(const struct arg *arg, const char *text, size_t len)
 {
-	const char *dev = strchr(text, '%');
+	const char *dev = memchr(text, '%', len);
+	char name[IF_NAMESIZE];
 	struct addr addr;
 
+	if (addr_parse(text, dev ? (size_t)(dev - text) : len, &addr) || addr_is_zero(&addr))
+		return usage_error("%s %.*s: expected an IPv4 or IPv6 address, or none", arg->key,
+				   (int)len, text);
+	if (addr_link_local(&addr) && !dev)
+		return usage_error("%s %.*s: a link-local address needs %%DEV behind it", arg->key,
+				   (int)len, text);
+	if (!addr_link_local(&addr) && dev)
+		return usage_error("%s %.*s: only a link-local address takes %%DEV", arg->key,
+				   (int)len, text);
+	if (!dev)
+		return 0;
+	len -= (size_t)(dev + 1 - text);
+	if (len < sizeof(name)) {
+		snprintf(name, sizeof(name), "%.*s", (int)len, dev + 1);
+		if (if_nametoindex(name))
+			return 0;
+	}
+	return refused("%s %.*s: no such interface in this network namespace", arg->key,
+		       (int)(dev + 1 - text + (ptrdiff_t)len), text);
+}
+
+static int parse_peers(struct arg *arg, const char *text)
+{
+	const char *comma = text - 1;
+	size_t n;
+	int err;
+
 	arg->text = text;
-	arg->num = 0;
 	if (!strcmp(text, "none"))
 		return 0;
-	if (addr_parse(text, strcspn(text, "%"), &addr) || addr_is_zero(&addr))
-		return usage_error("%s %s: expected an IPv4 or IPv6 address, or none", arg->key,
-				   text);
-	if (addr_link_local(&addr) && !dev)
-		return usage_error("%s %s: a link-local address needs %%DEV behind it", arg->key,
-				   text);
-	if (!addr_link_local(&addr) && dev)
-		return usage_error("%s %s: only a link-local address takes %%DEV", arg->key, text);
-	arg->num = dev ? if_nametoindex(dev + 1) : 0;
-	if (dev && !arg->num)
-		return refused("%s %s: no such interface in this network namespace", arg->key,
-			       text);
+	for (n = 0; comma; n++) {
+		text = comma + 1;
+		comma = strchr(text, ',');
+		err = check_peer(arg, text, comma ? (size_t)(comma - text) : strlen(text));
+		if (err)
+			return err;
+	}
+	if (n > arg->max)
+		return usage_error("%s: %zu addresses, expected at most %ju", arg->key, n,
+				   (uintmax_t)arg->max);
 	return 0;
 }
 
@@ -337,8 +380,8 @@ int parse_value(struct arg *arg, const char *text)
 		return parse_key(arg, text);
 	if (arg->kind == ARG_ADDRS)
 		return parse_addrs(arg, text);
-	if (arg->kind == ARG_PEER)
-		return parse_peer(arg, text);
+	if (arg->kind == ARG_PEERS)
+		return parse_peers(arg, text);
 	if (arg->kind == ARG_WORD)
 		return parse_word(arg, text);
 	if (arg->kind == ARG_RATE)

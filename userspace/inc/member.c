@@ -73,9 +73,10 @@ static void show_late(struct nlattr *nest)
 	out_close();
 }
 
-/* Which run of the group, and which of its trees. */
+/* Which run of the group, and which of its trees or stripes. */
 static void show_run(struct nlattr **tb)
 {
+	uint32_t stripe;
 	uint64_t job;
 	uint32_t v;
 
@@ -85,6 +86,8 @@ static void show_run(struct nlattr **tb)
 		out_num("job", " job %s", job, UNIT_NONE);
 	if (get_u32(tb[INC_A_MEMBER_TREE], &v))
 		out_num("tree", " tree %s", v, UNIT_NONE);
+	if (get_u32(tb[INC_A_MEMBER_STRIPE], &stripe))
+		out_num("stripe", " stripe %s", stripe, UNIT_NONE);
 }
 
 static void show_member(struct nlattr *nest)

@@ -197,7 +197,7 @@ void show_addr(const char *key, const char *fmt, struct nlattr *attr)
 		out_str(key, fmt, addr_text(attr));
 }
 
-void show_parent_nest(struct nlattr *nest)
+void show_parent_as(const char *key, struct nlattr *nest)
 {
 	struct nlattr *tb[INC_A_PARENT_MAX + 1];
 	uint32_t ifindex;
@@ -206,13 +206,18 @@ void show_parent_nest(struct nlattr *nest)
 	if (!nest)
 		return;
 	parse_nest(nest, tb, INC_A_PARENT_MAX);
-	out_open("parent");
+	out_open(key);
 	show_addr("addr", " parent %s", tb[INC_A_PARENT_ADDR]);
 	if (get_port(tb[INC_A_PARENT_PORT], &port))
 		out_num("port", " port %s", port, UNIT_NONE);
 	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
 		show_dev("ifindex", "dev", " via %s", ifindex);
 	out_close();
+}
+
+void show_parent_nest(struct nlattr *nest)
+{
+	show_parent_as("parent", nest);
 }
 
 const char *counter_name(unsigned int type)

@@ -40,6 +40,8 @@ const char *addr_text(struct nlattr *attr);
 void show_addr(const char *key, const char *fmt, struct nlattr *attr);
 /* INC_A_PARENT_*, if there is one: where a node is, as an object "parent". */
 void show_parent_nest(struct nlattr *nest);
+/* The same in an object of another name, or in a list (NULL). */
+void show_parent_as(const char *key, struct nlattr *nest);
 
 /* A nest of counters as an object @key, or lines; zeros only in JSON and with -s -s (or @all). */
 void show_counters(const char *key, struct nlattr *nest, const char *indent, bool all);

@@ -35,8 +35,9 @@ static const char usage[] =
 	"                         where groups go on when this node is lost: nowhere (default), at the standby\n"
 	"                         nodes, or at these and then at the hosts themselves\n"
 	"       standby ADDR[,ADDR]...  standby nodes, at most 3, which know of nothing before they are needed\n"
-	"       parent ADDR[%DEV]|none [port PORT]\n"
-	"                         the node above: asked for groups of which not all ranks come to this one; a\n"
+	"       parent ADDR[%DEV][,ADDR[%DEV]]...|none [port PORT]\n"
+	"                         the node above: asked for groups of which not all ranks come to this one; of\n"
+	"                         several, at most 8, stripe I of a group has number I modulo how many; a\n"
 	"                         link-local address needs %DEV. Default none; PORT: the module's\n"
 	"`set` changes what it is given, `replace` is `add` where there is no node and else also gives limits that\n"
 	"are not named their defaults; groups that exist keep what they were formed with.\n";
@@ -56,7 +57,7 @@ static const struct arg limits[] = {
 	{ .key = "fallback", .kind = ARG_WORD, .words = fallback_names },
 	{ .key = "standby", .kind = ARG_ADDRS, .max = INC_MAX_STANDBY },
 	{ .key = "late-policy", .kind = ARG_WORD, .words = policies },
-	{ .key = "parent", .kind = ARG_PEER },
+	{ .key = "parent", .kind = ARG_PEERS, .max = INC_MAX_STRIPES },
 	{ .key = "port", .kind = ARG_NUM, .min = 1, .max = 65535 },
 	{ .key = NULL }
 };
@@ -82,21 +83,23 @@ static int put_fallback(struct nl_msg *msg, struct arg *args)
 	return 0;
 }
 
-static int put_parent(struct nl_msg *msg, struct arg *args)
+static int put_parents(struct nl_msg *msg, struct arg *args)
 {
 	struct arg *parent = arg_find(args, "parent"), *port = arg_find(args, "port");
+	struct addr addr[INC_MAX_STRIPES];
 	struct nlattr *nest;
-	struct addr addr;
+	size_t i, n = 0;
 
-	if (!parent || !parent->given)
-		return 0;
-	arg_peer(parent, &addr);
-	nest = nla_nest_start(msg, INC_A_NODE_PARENT | NLA_F_NESTED);
-	if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr.len, addr.bytes) ||
-	    (port->given && nla_put_u32(msg, INC_A_PARENT_PORT, (uint32_t)port->num)) ||
-	    (parent->num && nla_put_u32(msg, INC_A_PARENT_IFINDEX, (uint32_t)parent->num)))
-		return -1;
-	nla_nest_end(msg, nest);
+	if (parent && parent->given)
+		n = arg_peers(parent, addr, INC_MAX_STRIPES);
+	for (i = 0; i < n; i++) {
+		nest = nla_nest_start(msg, INC_A_NODE_PARENT | NLA_F_NESTED);
+		if (!nest || nla_put(msg, INC_A_PARENT_ADDR, addr[i].len, addr[i].bytes) ||
+		    (port->given && nla_put_u32(msg, INC_A_PARENT_PORT, (uint32_t)port->num)) ||
+		    (addr[i].ifindex && nla_put_u32(msg, INC_A_PARENT_IFINDEX, addr[i].ifindex)))
+			return -1;
+		nla_nest_end(msg, nest);
+	}
 	return 0;
 }
 
@@ -127,7 +130,7 @@ static int put_limits(struct nl_msg *msg, struct arg *args)
 	arg = arg_find(args, "max-memory");
 	if (arg && arg->given && nla_put_u64(msg, INC_A_NODE_MAX_MEMORY, arg->num))
 		return -1;
-	return put_fallback(msg, args) || put_parent(msg, args) ? -1 : 0;
+	return put_fallback(msg, args) || put_parents(msg, args) ? -1 : 0;
 }
 
 /* The node that @args name, with what else they hold. @replace: NODE_ADD of one that is there. */
@@ -302,36 +305,47 @@ static void print_standbys(struct nlattr *node)
 	}
 }
 
-static void print_parent(struct nlattr *nest)
+/* All have one port. */
+static void print_parents(struct nlattr *node)
 {
-	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	struct nlattr *tb[INC_A_PARENT_MAX + 1], *attr;
+	const char *fmt = " parent %s";
 	uint32_t ifindex;
-	uint16_t port;
+	uint16_t port = 0;
+	int rem;
 
-	if (!nest)
-		return;
-	parse_nest(nest, tb, INC_A_PARENT_MAX);
-	show_addr(NULL, " parent %s", tb[INC_A_PARENT_ADDR]);
-	if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
-		out_str(NULL, "%%s", dev_name(ifindex));
-	if (get_port(tb[INC_A_PARENT_PORT], &port) && port != ask_own_port())
+	nla_for_each_nested(attr, node, rem) {
+		if (nla_type(attr) != INC_A_NODE_PARENT)
+			continue;
+		parse_nest(attr, tb, INC_A_PARENT_MAX);
+		show_addr(NULL, fmt, tb[INC_A_PARENT_ADDR]);
+		if (get_u32(tb[INC_A_PARENT_IFINDEX], &ifindex) && ifindex)
+			out_str(NULL, "%%s", dev_name(ifindex));
+		get_port(tb[INC_A_PARENT_PORT], &port);
+		fmt = ",%s";
+	}
+	if (port && port != ask_own_port())
 		out_num(NULL, " port %s", port, UNIT_NONE);
 }
 
-/* The interface by which the parent was reached, if that is gone; else 0. */
-static uint32_t parent_gone(struct nlattr *nest)
+/* The interface by which a parent was reached, if that is gone; else 0. */
+static uint32_t parent_gone(struct nlattr *node)
 {
-	struct nlattr *tb[INC_A_PARENT_MAX + 1];
+	struct nlattr *tb[INC_A_PARENT_MAX + 1], *attr;
 	uint32_t ifindex;
+	int rem;
 
-	if (!nest || !get_u32(parse_nest(nest, tb, INC_A_PARENT_MAX)[INC_A_PARENT_IFINDEX],
-			      &ifindex))
-		return 0;
-	return ifindex && !dev_is_there(ifindex) ? ifindex : 0;
+	nla_for_each_nested(attr, node, rem)
+		if (nla_type(attr) == INC_A_NODE_PARENT &&
+		    get_u32(parse_nest(attr, tb, INC_A_PARENT_MAX)[INC_A_PARENT_IFINDEX],
+			    &ifindex) &&
+		    ifindex && !dev_is_there(ifindex))
+			return ifindex;
+	return 0;
 }
 
 /* The kernel gives no keys away: with "?" in its place the command fails until it is filled in. */
-static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *parent)
+static void print_with(struct nlattr *nest, struct nlattr **tb, bool parents)
 {
 	static const struct { int attr; const char *fmt; } numbers[] = {
 		{ INC_A_NODE_DEAD_MS, " dead %s" }, { INC_A_NODE_LATE_MS, " late %s" },
@@ -353,7 +367,8 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *p
 	if (get_u32(tb[INC_A_NODE_FALLBACK], &word))
 		out_str(NULL, " fallback %s", fallback_name(word));
 	print_standbys(nest);
-	print_parent(parent);
+	if (parents)
+		print_parents(nest);
 	if (tb[INC_A_NODE_KEYED])
 		left_out |= LEFT_OUT_KEY;
 	out_text("%s\n", tb[INC_A_NODE_KEYED] ? " key ?" : "");
@@ -362,14 +377,31 @@ static void print_with(struct nlattr *nest, struct nlattr **tb, struct nlattr *p
 /* A node whose parent cannot be named any more serves whoever comes to it all the same. */
 static void print_command(struct nlattr *nest, struct nlattr **tb)
 {
-	struct nlattr *parent = tb[INC_A_NODE_PARENT];
-	uint32_t gone = parent_gone(parent);
+	uint32_t gone = parent_gone(nest);
 
 	if (gone) {
 		out_gone(gone);
-		print_with(nest, tb, parent);
+		print_with(nest, tb, true);
 	}
-	print_with(nest, tb, gone ? NULL : parent);
+	print_with(nest, tb, !gone);
+}
+
+/* The first one as where there is one; the others in a list. */
+static void show_parents(struct nlattr *node)
+{
+	struct nlattr *attr;
+	int rem, n = 0;
+
+	nla_for_each_nested(attr, node, rem) {
+		if (nla_type(attr) != INC_A_NODE_PARENT)
+			continue;
+		if (n == 1)
+			out_open_list("other_parents");
+		show_parent_as(n ? NULL : "parent", attr);
+		n++;
+	}
+	if (n > 1)
+		out_close_list();
 }
 
 static void show_node(struct nlattr *nest)
@@ -391,7 +423,7 @@ static void show_node(struct nlattr *nest)
 	out_rest(true);
 	show_limits(tb);
 	show_fallback(nest, tb);
-	show_parent_nest(tb[INC_A_NODE_PARENT]);
+	show_parents(nest);
 	out_rest(false);
 	if (get_u32(tb[INC_A_NODE_GROUPS], &v))
 		out_num("groups", " groups %s", v, UNIT_NONE);

@@ -91,8 +91,8 @@ enum arg_kind {
 	ARG_DEV,	/* name of an interface */
 	ARG_KEY,	/* 32 hex digits, @FILE with them, or "none": `key_bytes` */
 	ARG_ADDRS,	/* at most `max` addresses, with commas between them */
-	/* an address, with %DEV behind a link-local one: its ifindex in `num`; or "none" */
-	ARG_PEER,
+	/* the same, with %DEV behind link-local ones; or "none" */
+	ARG_PEERS,
 	ARG_WORD,	/* one of `words`, its index in `num` */
 	ARG_TEXT,	/* whatever the command makes of it */
 };
@@ -133,7 +133,7 @@ bool addr_link_local(const struct addr *addr);
 bool node_answers(const struct addr *addr, uint16_t port, uint32_t ifindex);
 /* The addresses of an ARG_ADDRS that was given; returns how many. */
 size_t arg_addrs(const struct arg *arg, struct addr *addrs, size_t max);
-/* The address of an ARG_PEER that was given; zeros for "none". */
-void arg_peer(const struct arg *arg, struct addr *addr);
+/* Those of an ARG_PEERS; "none" is one address of zeros. */
+size_t arg_peers(const struct arg *arg, struct addr *addrs, size_t max);
 
 #endif

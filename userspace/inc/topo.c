@@ -61,11 +61,12 @@ static void add_parent(struct nlattr *nest)
 
 static void add_node(struct nlattr *nest)
 {
-	struct nlattr *tb[INC_A_NODE_MAX + 1];
+	struct nlattr *attr;
+	int rem;
 
-	parse_nest(nest, tb, INC_A_NODE_MAX);
-	if (tb[INC_A_NODE_PARENT])
-		add_parent(tb[INC_A_NODE_PARENT]);
+	nla_for_each_nested(attr, nest, rem)
+		if (nla_type(attr) == INC_A_NODE_PARENT)
+			add_parent(attr);
 }
 
 /* What this network namespace knows. */

@@ -256,7 +256,8 @@ static void join_anew(struct liar *l)
 		.block = cpu_to_be16(one_in(&l->s, 4) ? (u16)draw(&l->s, 65536) : 1408),
 		.fallback = (u8)draw(&l->s, 4),
 		.move = cpu_to_be32(1 + draw(&l->s, 3)),
-		.late_policy = (u8)draw(&l->s, 4),
+		/* with a stripe that may be none */
+		.late_policy = (u8)draw(&l->s, one_in(&l->s, 4) ? 256 : 4),
 		/* a node's, or of who only asks what the node is */
 		.below = one_in(&l->s, 4) ? (u8)draw(&l->s, 256) : 0,
 		.window = cpu_to_be16((u16)l->window),
