@@ -97,7 +97,7 @@ def refusals():
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/join.c", "static const char *refusal_text("))
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/join.c", "static const char *meeting_text("))
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/opts.c", "static const char *why_no_place("))
-    out += re.findall(r'"([^"\n]* [^"\n]*)"', body_of("userspace/libinc/join.c", "static int join_failed("))
+    out += re.findall(r'"([^"\n]* [^"\n]*)"', body_of("userspace/libinc/join.c", "int inc_join_failed("))
     out += re.findall(r'return "(.*)";', body_of("userspace/libinc/text.c", "const char *inc_strerror("))
     out += re.findall(r'\[ANSWER_\w+\] = { "[a-z-]+", "(.*)" }', read(TOP, "userspace/inc/ping.c"))
     # "success" and "node" are no refusals; two are parts of texts, or nothing but places for them

@@ -61,6 +61,7 @@ static void put_group(unsigned int role)
 	need(nla_put_u32(msg, INC_A_GROUP_ROLE, (uint32_t)role));
 	need(nla_put_u32(msg, INC_A_GROUP_STATE,
 			 role == INC_ROLE_NODE ? (int)INC_GROUP_ACTIVE : (int)INC_STATE_READY));
+	need(nla_put_u32(msg, INC_A_GROUP_STRIPE, 1));
 	need(nla_put_u32(msg, INC_A_GROUP_INCARNATION, 0xbeef));
 	need(nla_put_u32(msg, INC_A_GROUP_SIZE, 4));
 	need(nla_put_u32(msg, INC_A_GROUP_JOINED, 3));
@@ -90,6 +91,7 @@ static void put_member(void)
 	need(nla_put_u32(msg, INC_A_MEMBER_INCARNATION, 0xbeef));
 	need(nla_put_u64(msg, INC_A_MEMBER_JOB, UINT64_MAX));
 	need(nla_put_u32(msg, INC_A_MEMBER_TREE, 1));
+	need(nla_put_u32(msg, INC_A_MEMBER_STRIPE, 2));
 	need(nla_put_u32(msg, INC_A_MEMBER_RANK, 3));
 	need(nla_put(msg, INC_A_MEMBER_ADDR, sizeof(addr), addr));
 	need(nla_put_u32(msg, INC_A_MEMBER_HEARD_MS, 20));

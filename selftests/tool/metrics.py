@@ -16,9 +16,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COUNTERS = os.path.join(TOP, "uapi/linux/inc_counters.h")
-NODE = {"group": "7", "job": "18446744073709551615", "role": "node", "incarnation": "48879", "dev": "all"}
-RANK = {"group": "7", "job": "18446744073709551615", "role": "rank", "incarnation": "48879", "rank": "1"}
-MEMBER = {"group": "7", "job": "18446744073709551615", "tree": "1", "incarnation": "48879", "rank": "3",
+NODE = {"group": "7", "job": "18446744073709551615", "stripe": "1", "role": "node", "incarnation": "48879", "dev": "all"}
+RANK = {"group": "7", "job": "18446744073709551615", "stripe": "1", "role": "rank", "incarnation": "48879", "rank": "1"}
+MEMBER = {"group": "7", "job": "18446744073709551615", "tree": "1", "stripe": "2", "incarnation": "48879", "rank": "3",
           "addr": "10.0.0.3"}
 WANTED = [
     ("inc_group_size", NODE, 4), ("inc_group_joined", RANK, 3), ("inc_group_epoch", NODE, 2),

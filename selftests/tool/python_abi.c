@@ -23,6 +23,8 @@ static void opts_and_args(void)
 	FIELD(inc_join_opts, key);
 	FIELD(inc_join_opts, job);
 	FIELD(inc_join_opts, order);
+	FIELD(inc_join_opts, stripes);
+	FIELD(inc_join_opts, resv0);
 	FIELD(inc_join_opts, resv);
 	SIZE(inc_split_offer);
 	FIELD(inc_split_offer, opaque);
@@ -65,6 +67,7 @@ static void request(void)
 	FIELD(inc_request, submit);
 	FIELD(inc_request, ended);
 	FIELD(inc_request, kept);
+	FIELD(inc_request, parts);
 	FIELD(inc_request, resv);
 	SIZE(inc_submit);
 	FIELD(inc_submit, coll);
@@ -120,6 +123,7 @@ static void info(void)
 	FIELD(inc_info, placement);
 	FIELD(inc_info, fallback);
 	FIELD(inc_info, order);
+	FIELD(inc_info, stripe);
 	FIELD(inc_info, resv);
 }
 
@@ -129,6 +133,7 @@ static void numbers(void)
 	VALUE(INC_VERSION_MINOR);
 	VALUE(INC_VERSION_PATCH);
 	VALUE(INC_MAX_RANKS);
+	VALUE(INC_MAX_STRIPES);
 	VALUE(INC_MAX_COUNT);
 	VALUE(INC_KEY_LEN);
 	VALUE(INC_MODE_SATURATE);

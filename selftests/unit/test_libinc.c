@@ -19,6 +19,19 @@ static int fake_getaddrinfo(const char *name, const char *service, const struct 
 #include "../../userspace/libinc/shape.c"
 #include "ktap.h"
 
+/* Of a group that is not striped. */
+static int parse_opts(struct inc_target *to, const struct inc_join_opts *opts)
+{
+	struct inc_target stripes[INC_MAX_STRIPES];
+	int ret = inc_parse_stripes(stripes, opts);
+
+	if (ret < 0)
+		return ret;
+	expect(ret == 1 && !(stripes[0].addr.sinc_flags & INC_SA_STRIPE), "%d stripes", ret);
+	*to = stripes[0];
+	return 0;
+}
+
 static void clear_env(void)
 {
 	clearenv();
@@ -27,11 +40,52 @@ static void clear_env(void)
 static int parse(struct sockaddr_inc *addr, const char *parent)
 {
 	struct inc_join_opts opts = { .group = 7, .rank = 1, .size = 3, .parent = parent };
-	struct inc_target to;
-	int ret = inc_parse_opts(&to, &opts);
+	struct inc_target to = { .nplaces = 0 };
+	int ret = parse_opts(&to, &opts);
 
 	*addr = to.addr;
 	return ret;
+}
+
+/* Each stripe has the number and the parent that it goes to, in turn. */
+static void test_stripes(void)
+{
+	struct inc_join_opts opts = { .size = 2, .stripes = 3,
+				      .parent = "10.0.0.1,[fe80::1%lo]:77,10.0.0.3,10.0.0.4" };
+	struct inc_target to[INC_MAX_STRIPES];
+	static const char *const bad[] = { "9", "-1", "x", "2x" };
+	size_t i;
+
+	clear_env();
+	expect(inc_parse_stripes(to, &opts) == 3, "%s", inc_errmsg(NULL));
+	for (i = 0; i < 3; i++)
+		expect(to[i].addr.sinc_flags >> INC_SA_STRIPE_SHIFT == INC_STRIPE(i, 3) &&
+		       to[i].addr.sinc_size == 2, "stripe %zu: flags 0x%x", i,
+		       to[i].addr.sinc_flags);
+	expect(to[0].addr.sinc_parent[3] == 1 && to[2].addr.sinc_parent[3] == 3 &&
+	       to[1].addr.sinc_parent_family == AF_INET6 && to[1].addr.sinc_scope_id == 1 &&
+	       to[1].addr.sinc_parent_port == htons(77), "parents");
+	opts.parent = "10.0.0.1,10.0.0.2";
+	opts.stripes = 0;
+	setenv("INC_STRIPES", "8", 1);
+	expect(inc_parse_stripes(to, &opts) == 8, "%s", inc_errmsg(NULL));
+	for (i = 0; i < 8; i++)
+		expect(to[i].addr.sinc_parent[3] == 1 + i % 2, "stripe %zu", i);
+	opts.parent = NULL;
+	opts.stripes = 2;
+	expect(inc_parse_stripes(to, &opts) == 2 && !to[1].addr.sinc_parent_family, "no parent");
+	opts.stripes = INC_MAX_STRIPES + 1;
+	expect(inc_parse_stripes(to, &opts) == -EINVAL, "9 stripes");
+	opts.stripes = 0;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("INC_STRIPES", bad[i], 1);
+		expect(inc_parse_stripes(to, &opts) == -EINVAL &&
+		       strstr(inc_errmsg(NULL), "INC_STRIPES"), "%s: %s", bad[i], inc_errmsg(NULL));
+	}
+	setenv("INC_STRIPES", "2", 1);
+	opts.parent = "10.0.0.1,,10.0.0.2";
+	expect(inc_parse_stripes(to, &opts) == -EINVAL, "an empty parent");
+	clear_env();
 }
 
 static void test_parent(void)
@@ -113,7 +167,7 @@ static void test_places(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		names_addresses = cases[i].addresses;
 		opts.parent = cases[i].parent;
-		expect(!inc_parse_opts(&to, &opts), "%zu: %s", i, inc_errmsg(NULL));
+		expect(!parse_opts(&to, &opts), "%zu: %s", i, inc_errmsg(NULL));
 		for (n = 0; cases[i].want[n]; n++) {
 			inet_ntop(to.places[n].family, to.places[n].addr, text, sizeof(text));
 			expect(n < to.nplaces && !strcmp(text, cases[i].want[n]),
@@ -126,7 +180,7 @@ static void test_places(void)
 		       "%zu: scope %u", i, to.addr.sinc_scope_id);
 	}
 	opts.parent = "192.0.2.1";
-	expect(!inc_parse_opts(&to, &opts) && !to.nplaces, "an address is no name");
+	expect(!parse_opts(&to, &opts) && !to.nplaces, "an address is no name");
 }
 
 /* The host of rank 0 instead of a node: as it is told, or as the launcher says. */
@@ -218,25 +272,25 @@ static void test_environment(void)
 	struct inc_target to;
 
 	clear_env();
-	expect(inc_parse_opts(&to, NULL) == -EINVAL, "an empty environment was enough");
+	expect(parse_opts(&to, NULL) == -EINVAL, "an empty environment was enough");
 	expect(!!strstr(inc_errmsg(NULL), "INC_RANK"), "%s", inc_errmsg(NULL));
 	setenv("INC_RANK", "2", 1);
 	setenv("INC_SIZE", "0x4", 1);
-	expect(!inc_parse_opts(&to, NULL), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, NULL), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 && !to.addr.sinc_group &&
 	       !to.addr.sinc_flags,
 	       "wrong values");
 	setenv("INC_GROUP", "4294967295", 1);
 	setenv("INC_PARENT", "10.0.0.1", 1);
 	setenv("INC_KEY", "000102030405060708090A0b0c0d0e0f", 1);
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_group == 1 && to.addr.sinc_rank == 2 && to.addr.sinc_size == 4 &&
 	       to.addr.sinc_parent_family == AF_INET, "wrong values");
 	expect(!to.addr.sinc_flags && to.key[15] == 15 && to.key[10] == 10,
 	       "wrong key");
 	opts = (struct inc_join_opts){ .group = 5, .size = 2,
 				       .key = (const uint8_t *)"0123456789abcdef" };
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_group == 5 && !to.addr.sinc_rank && to.addr.sinc_size == 2,
 	       "the environment won");
 	expect(to.key[0] == '0' && to.addr.sinc_parent_family == AF_INET,
@@ -255,20 +309,20 @@ static void test_launched(void)
 	setenv("MASTER_ADDR", "192.0.2.7", 1);
 	setenv("MASTER_PORT", "29500", 1);
 	setenv("INC_GROUP", "9", 1);
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_group == 9 && to.addr.sinc_job, "group %u", to.addr.sinc_group);
 	opts.group = 5;
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_group == 5 && to.addr.sinc_job && to.addr.sinc_rank == 3 &&
 	       to.addr.sinc_size == 4,
 	       "group %u, rank %u of %u", to.addr.sinc_group, to.addr.sinc_rank, to.addr.sinc_size);
 	opts.group = 0;
 	opts.job = 7;
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(to.addr.sinc_group == 9 && to.addr.sinc_job == 7, "group %u, job %llu",
 	       to.addr.sinc_group, (unsigned long long)to.addr.sinc_job);
 	setenv("INC_JOB", "8", 1);
-	expect(!inc_parse_opts(&to, &opts) && to.addr.sinc_job == 7, "INC_JOB won");
+	expect(!parse_opts(&to, &opts) && to.addr.sinc_job == 7, "INC_JOB won");
 	clear_env();
 }
 
@@ -278,10 +332,10 @@ static void expect_own_modes(int fd, const struct inc_join_opts *opts)
 	struct inc_target to;
 
 	fchmod(fd, 0640);
-	expect(inc_parse_opts(&to, opts) == -EPERM, "a key that others can read was taken");
+	expect(parse_opts(&to, opts) == -EPERM, "a key that others can read was taken");
 	expect(!!strstr(inc_errmsg(NULL), "0640: expected 0600"), "%s", inc_errmsg(NULL));
 	fchmod(fd, 0600);
-	expect(!inc_parse_opts(&to, opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, opts), "%s", inc_errmsg(NULL));
 }
 
 /* The same of root, who may let a group read it. */
@@ -292,11 +346,11 @@ static void expect_modes_of_root(int fd, const struct inc_join_opts *opts)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		fchmod(fd, bad[i]);
-		expect(inc_parse_opts(&to, opts) == -EPERM, "mode %04o was taken", bad[i]);
+		expect(parse_opts(&to, opts) == -EPERM, "mode %04o was taken", bad[i]);
 		expect(!!strstr(inc_errmsg(NULL), "expected 0640 or 0600"), "%s", inc_errmsg(NULL));
 	}
 	fchmod(fd, 0640);
-	expect(!inc_parse_opts(&to, opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, opts), "%s", inc_errmsg(NULL));
 }
 
 static void expect_modes(int fd, const struct inc_join_opts *opts)
@@ -324,17 +378,17 @@ static void test_key_file(void)
 	snprintf(value, sizeof(value), "@%s", name);
 	clear_env();
 	setenv("INC_KEY", value, 1);
-	expect(!inc_parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
+	expect(!parse_opts(&to, &opts), "%s", inc_errmsg(NULL));
 	expect(!to.addr.sinc_flags && to.key[15] == 15 && to.key[10] == 10,
 	       "wrong key");
 	expect_modes(fd, &opts);
 	expect(!ftruncate(fd, 31), "%s", name);
 	expect(!fchown(fd, geteuid(), getegid()), "%s", name);
-	expect(inc_parse_opts(&to, &opts) == -EINVAL, "31 characters were taken");
+	expect(parse_opts(&to, &opts) == -EINVAL, "31 characters were taken");
 	expect(!!strstr(inc_errmsg(NULL), name), "%s", inc_errmsg(NULL));
 	close(fd);
 	unlink(name);
-	expect(inc_parse_opts(&to, &opts) == -ENOENT, "a file that is not there was taken");
+	expect(parse_opts(&to, &opts) == -ENOENT, "a file that is not there was taken");
 	clear_env();
 }
 
@@ -356,7 +410,7 @@ static void test_bad_environment(void)
 		setenv("INC_RANK", "1", 1);
 		setenv("INC_SIZE", "4", 1);
 		setenv(bad[i].name, bad[i].value, 1);
-		expect(inc_parse_opts(&to, NULL) == -EINVAL, "%s=%s was taken", bad[i].name,
+		expect(parse_opts(&to, NULL) == -EINVAL, "%s=%s was taken", bad[i].name,
 		       bad[i].value);
 		expect(!!strstr(inc_errmsg(NULL), bad[i].name), "%s=%s: \"%s\"", bad[i].name,
 		       bad[i].value, inc_errmsg(NULL));
@@ -519,8 +573,8 @@ static void test_any_error(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_parent), KTAP(test_places), KTAP(test_meeting), KTAP(test_bad_parent),
-	KTAP(test_impossible_parent), KTAP(test_environment),
+	KTAP(test_parent), KTAP(test_stripes), KTAP(test_places), KTAP(test_meeting),
+	KTAP(test_bad_parent), KTAP(test_impossible_parent), KTAP(test_environment),
 	KTAP(test_launched), KTAP(test_key_file),
 	KTAP(test_bad_environment), KTAP(test_names), KTAP(test_mismatch), KTAP(test_sides),
 	KTAP(test_errors), KTAP(test_any_error),

@@ -18,6 +18,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #include "../../userspace/libinc/ops.c"
 #include "../../userspace/libinc/calls.c"
 #include "../../userspace/libinc/memory.c"
+#include "../../userspace/libinc/stripe_ops.c"
 #include "ktap.h"
 
 #define SIZE	3
@@ -73,6 +74,37 @@ int inc_cancel(struct inc_group *g)
 	(void)g;
 	kernel.cancels++;
 	return 0;
+}
+
+bool inc_stripe_is_over(const struct inc_group *stripe)
+{
+	(void)stripe;
+	return false;
+}
+
+int inc_stripe_failed(struct inc_group *g, const struct inc_group *stripe, int err)
+{
+	return inc_fail(g, err, "stripe %u: %s", stripe->index, stripe->errmsg);
+}
+
+int inc_stripes_cancel(struct inc_group *g)
+{
+	return inc_cancel(g);
+}
+
+int inc_stripes_register(struct inc_group *g, const void *addr, uint64_t len, uint32_t flags,
+			 uint32_t *id)
+{
+	(void)addr;
+	(void)len;
+	(void)flags;
+	*id = 0;
+	return inc_fail(g, -EOPNOTSUPP, "not in this test");
+}
+
+int inc_stripes_unregister(struct inc_group *g, uint32_t id)
+{
+	return inc_stripes_register(g, NULL, 0, 0, &id);
 }
 
 static void took(struct inc_submit *op)
@@ -754,7 +786,92 @@ static void test_short_forms(void)
 	expect(!inc_ibarrier(&group, &req) && !inc_test(&req), "%s", inc_errmsg(&group));
 }
 
+#define STRIPES	3
+
+static struct inc_group stripe[STRIPES];
+static struct inc_group striped = {
+	.addr = { .sinc_rank = RANK, .sinc_size = SIZE, .sinc_group = 6 },
+	.nstripes = STRIPES,
+	.stripe = { &stripe[0], &stripe[1], &stripe[2] },
+};
+
+static void begin_striped(void)
+{
+	memset(&kernel, 0, sizeof(kernel));
+	for (unsigned int i = 0; i < STRIPES; i++)
+		stripe[i] = (struct inc_group){ .addr = striped.addr, .index = i };
+	striped.turn = 0;
+}
+
+/* Parts are one after the other, begin where they may, and are the whole. */
+static void test_cut(void)
+{
+	struct inc_submit op = { .coll = INC_COLL_ALLREDUCE, .type = INC_TYPE_F32 }, part;
+	uint64_t at;
+
+	begin_striped();
+	for (op.count = 1; op.count < 100000; op.count += 1 + ktap_below(200)) {
+		op.send = ktap_random() & 1 ? 0x10000 : 0;
+		op.recv = 0x8000000;
+		at = 0;
+		for (unsigned int i = 0; i < STRIPES; i++) {
+			part = cut_part(&op, i, STRIPES);
+			expect(part.recv == op.recv + 4 * at && !(part.count && at % CUT_ALIGN) &&
+			       part.send == (op.send ? op.send + 4 * at : 0),
+			       "part %u of %llu", i, (unsigned long long)op.count);
+			at += part.count;
+		}
+		expect(at == op.count, "%llu of %llu", (unsigned long long)at,
+		       (unsigned long long)op.count);
+		expect(is_cut(&striped, &op) == (4 * op.count >= STRIPES * CUT_MIN), "is cut");
+	}
+	for (op.coll = 1; op.coll < INC_COLL_LEAVE; op.coll++) {
+		bool run = op.coll == INC_COLL_ALLREDUCE || op.coll == INC_COLL_REDUCE ||
+			   op.coll == INC_COLL_BROADCAST || op.coll == INC_COLL_SCAN ||
+			   op.coll == INC_COLL_EXSCAN;
+
+		expect(is_cut(&striped, &op) == run, "%s", inc_coll_name(op.coll));
+	}
+}
+
+/* What is short goes by the stripes in turn, and takes no turn if it has not begun. */
+static void test_turns(void)
+{
+	struct inc_request req;
+
+	begin_striped();
+	for (unsigned int i = 0; i < 5; i++) {
+		kernel.fail = EFAULT;
+		expect(inc_ibarrier(&striped, &req) == -EFAULT && !kernel.cancels, "EFAULT");
+		expect(!striped.parts && !striped.under_way, "it is not over");
+		expect(!inc_ibarrier(&striped, &req), "%s", inc_errmsg(&striped));
+		expect(req.parts->started == 1u << i % STRIPES && req.handle == striped.last_handle,
+		       "operation %u is in 0x%x", i, req.parts->started);
+		expect(!inc_wait(&req, -1) && !req.handle && !striped.parts, "it goes on");
+	}
+}
+
+/* A part that fails, when it begins or later, ends the group, and nothing of it is left. */
+static void test_part_fails(void)
+{
+	static uint8_t buf[STRIPES * CUT_MIN];
+	struct inc_request req;
+
+	begin_striped();
+	expect(!inc_iallreduce(&striped, INC_IN_PLACE, buf, sizeof(buf), INC_TYPE_U8, INC_OP_SUM,
+			       &req), "%s", inc_errmsg(&striped));
+	expect(kernel.submits == STRIPES && req.parts->active == 7, "%d parts", kernel.submits);
+	expect(inc_wait(&req, -1) == 0 && !kernel.cancels, "%s", inc_errmsg(&striped));
+	expect(!inc_iallreduce(&striped, INC_IN_PLACE, buf, sizeof(buf), INC_TYPE_U8, INC_OP_SUM,
+			       &req), "%s", inc_errmsg(&striped));
+	kernel.done.result = -EPROTO;
+	expect(inc_wait(&req, -1) == -EPROTO && kernel.cancels == 1, "%d times", kernel.cancels);
+	kernel.done.result = 0;
+	expect(!req.handle && !striped.parts && !striped.under_way, "it is not over");
+}
+
 static const struct ktap_test tests[] = {
+	KTAP(test_cut), KTAP(test_turns), KTAP(test_part_fails),
 	KTAP(test_buffers), KTAP(test_counts), KTAP(test_alltoall_in_place),
 	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),

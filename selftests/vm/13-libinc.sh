@@ -26,6 +26,16 @@ split_at_node() {
 	run_ranks 4 "$api" split && tested split 4
 }
 
+# The same calls on groups that are two.
+two_stripes() {
+	INC_STRIPES=2 SAID=$SAID.2 run_ranks 2 "$api" nonblock persistent timeout group_timeout cancel mismatch \
+		threads fork signals arguments wait_any
+}
+
+split_stripes() {
+	INC_STRIPES=2 run_ranks 4 "$api" split && tested split 4
+}
+
 # What meets at the edge has no node: each new group is at the host of its own rank 0.
 split_at_edge() {
 	INC_PARENT=edge:10.7.0.1 run_ranks 4 "$api" split && tested split 4
@@ -147,6 +157,8 @@ check "bad arguments" tested arguments
 check "the first of several operations, and all" tested wait_any
 check "both ranks end well" both_end_well
 check "groups made of a group" split_at_node
+check "two stripes: all of that" two_stripes
+check "two stripes: groups made of a group" split_stripes
 check "groups made of a group that has no node" split_at_edge
 check "why: it would be" why "yes, in the network: the node is $INC_NODE4"
 check "why: what is saved" why "reduced there, every byte goes up once"

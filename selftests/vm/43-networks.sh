@@ -501,6 +501,56 @@ bond() {
 	unplug
 }
 
+# Each host has a cable to each of two switches, sw and l1.
+rails() {
+	local h
+
+	cables 4 l1
+	for h in 1 2 3 4; do set_up cable l1 "p$h" "h$h" eth1; done
+	at sw <<-'END'
+	# recipe: rails
+	ip link add br0 type bridge
+	ip addr add 10.7.0.254/24 dev br0
+	ip link set br0 up
+	for n in 1 2 3 4; do ip link set p$n master br0; done
+	inc node add dev br0 fallback standby standby 10.8.0.254
+	# end
+	END
+	at l1 <<-'END'
+	# recipe: rails-other
+	ip link add br0 type bridge
+	ip addr add 10.8.0.254/24 dev br0
+	ip link set br0 up
+	for n in 1 2 3 4; do ip link set p$n master br0; done
+	inc node add dev br0 fallback standby standby 10.7.0.254
+	# end
+	END
+	hosts 1 4 <<-'END'
+	# recipe: rails-host
+	ip addr add 10.7.0.$n/24 dev eth0
+	ip addr add 10.8.0.$n/24 dev eth1
+	# end
+	END
+	forwarding sw 4
+	forwarding l1 4
+	# recipe: rails-job
+	export INC_STRIPES=2 INC_PARENT=10.7.0.254,10.8.0.254
+	# end
+	coll "rails: hosts with two cables, each to a switch of its own" 4 --max 20000
+	check "rails: both switches have had their half" halves_reduced
+	unset INC_STRIPES INC_PARENT
+	unplug
+}
+
+halves_reduced() {
+	local sw l1
+
+	sw=$(counter sw blocks) l1=$(counter l1 blocks)
+	run_ranks 4 inc-allreduce --type i32 --count 100000 --iters 2 &&
+		expect "blocks at sw" $(($(counter sw blocks) - sw)) -gt 200 &&
+		expect "blocks at l1" $(($(counter l1 blocks) - l1)) -gt 200
+}
+
 # h1, h2: behind the switch l1 of somebody else
 plain_switch() {
 	cables 3 l1
@@ -801,6 +851,7 @@ routed_pods
 of vxlan flannel vxlan
 stp
 of bond bond
+rails
 plain_switch
 mixed_mtu
 ipv6_only

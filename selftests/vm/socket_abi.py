@@ -116,6 +116,8 @@ def t_addresses(lab):
           sockaddr(1, 0, 1, family_number=socket.AF_INET) + b"\1")
     for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
                 sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x8),
+                sockaddr(1, 0, 1, flags=0x100), sockaddr(1, 0, 1, flags=0xa00),
+                sockaddr(1, 0, 1, flags=0x4000),
                 sockaddr(1, 0, 1, flags=0x8000),
                 sockaddr(1, 0, 1, port=5227), sockaddr(1, 0, 1, scope=1),
                 sockaddr(1, 0, 1, parent="224.0.0.1"),

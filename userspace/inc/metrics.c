@@ -205,6 +205,7 @@ static void label_group(struct labels *labels, struct nlattr **tb, unsigned int 
 	add_label32(labels, "rank", tb[INC_A_GROUP_RANK]);
 	add_label32(labels, "pid", tb[INC_A_GROUP_PID]);
 	add_label32(labels, "tree", tb[INC_A_GROUP_TREE]);
+	add_label32(labels, "stripe", tb[INC_A_GROUP_STRIPE]);
 	if (get_str(tb[INC_A_GROUP_TENANT]))
 		label_str(labels, "tenant", get_str(tb[INC_A_GROUP_TENANT]));
 }
@@ -275,6 +276,7 @@ static void add_member(struct nlattr *nest)
 	if (get_u64(tb[INC_A_MEMBER_JOB], &job))
 		label_num(&labels, "job", job);
 	add_label32(&labels, "tree", tb[INC_A_MEMBER_TREE]);
+	add_label32(&labels, "stripe", tb[INC_A_MEMBER_STRIPE]);
 	add_label32(&labels, "incarnation", tb[INC_A_MEMBER_INCARNATION]);
 	add_label32(&labels, "rank", tb[INC_A_MEMBER_RANK]);
 	if (tb[INC_A_MEMBER_ADDR])

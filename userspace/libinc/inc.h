@@ -71,7 +71,8 @@ struct inc_group;
  * from the environment, where the job's launcher has told them, and so are @group and @job if they
  * are 0: see inc_launcher(). @parent NULL is taken from INC_PARENT, @key NULL from INC_KEY (32 hex
  * digits, or @FILE: a file that has them, of mode 0600, or 0640 if it is root's; not in a
- * set-user-ID program), @job 0 from INC_JOB, @order NULL from INC_ORDER.
+ * set-user-ID program), @job 0 from INC_JOB, @order NULL from INC_ORDER, @stripes 0 from
+ * INC_STRIPES.
  */
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */
@@ -101,7 +102,17 @@ struct inc_join_opts {
 	 * same nodes. struct inc_info has which it is
 	 */
 	const char *order;
-	uint64_t resv[2];	/* 0 */
+	/*
+	 * INC_MAX_STRIPES (8) at most, the same at all ranks; 0: INC_STRIPES, or 1. So many groups
+	 * become one: each goes to its parent, stripe i to number i (modulo how many) of those that
+	 * @parent lists with commas between them, and has a tree of its own from there on. Long
+	 * operations are divided among them, short ones take them in turn, with the same results
+	 * as one group has. An error of one ends all, also one that a group without stripes would
+	 * get over, as -EPROTO: inc_shrink() goes on. inc_fd() is readable for a join, too
+	 */
+	uint32_t stripes;
+	uint32_t resv0;		/* 0 */
+	uint64_t resv[1];	/* 0 */
 };
 
 /*
@@ -171,6 +182,8 @@ struct inc_args {
 	uint64_t resv[4];	/* 0 */
 };
 
+struct inc_parts;
+
 /* An operation under way. Its fields are libinc's; it lives until inc_wait() has told its end. */
 struct inc_request {
 	struct inc_group *group;
@@ -181,7 +194,8 @@ struct inc_request {
 	struct inc_submit submit;
 	uint64_t ended;		/* handle of the operation that ended last */
 	uint32_t kept[2];	/* registered memory that is its own */
-	uint64_t resv[2];
+	struct inc_parts *parts;	/* in the stripes of the group */
+	uint64_t resv;
 };
 
 /* ---- Who am I ----------------------------------------------------------- */
@@ -247,6 +261,7 @@ int inc_launcher(struct inc_launch *launch);
  * as it may. -ENOSPC: the node has. -EINVAL: an argument, or the group has another size. -EBUSY:
  * the group's last run has not ended. -EDOM: canonical order (@order) would take too many parts.
  * -EOPNOTSUPP: other ranks come to other nodes, and the node above them takes no nodes.
+ * -EPROTOTYPE: other ranks have joined with another number of stripes.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */
@@ -437,9 +452,10 @@ int inc_release(struct inc_request *req);
  * -EINVAL: an argument. -EFAULT: no such memory, or none that can be pinned, see struct inc_args.
  * With what is registered, no more than half of a limit may be in use, so that there is something
  * left for operations on other memory: -EDQUOT, -ENOBUFS: of what a user, or the namespace, may
- * have pinned (`inc limits`); -ENOMEM: of RLIMIT_MEMLOCK, without CAP_IPC_LOCK. -ENOSPC:
- * INC_MAX_REGISTERED (4096). inc_unregister(): -EBUSY: an operation on it has not ended, -ENOENT:
- * there is none, or it is that of the process that this one was forked from.
+ * have pinned (`inc limits`); -ENOMEM: of RLIMIT_MEMLOCK, without CAP_IPC_LOCK. It counts for each
+ * stripe of the group. -ENOSPC: INC_MAX_REGISTERED (4096). inc_unregister(): -EBUSY: an operation
+ * on it has not ended, -ENOENT: there is none, or it is that of the process that this one was
+ * forked from.
  */
 int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
 		 uint32_t *id);
@@ -562,7 +578,8 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 /* ---- What and why ------------------------------------------------------- */
 
 /*
- * The socket, for poll(): readable when an operation has ended. Do not close or read it. -EINVAL,
+ * The socket, for poll(): readable when an operation has ended; of a striped group a descriptor
+ * that is readable when one may have, or a join. Do not close or read it. -EINVAL,
  * rank UINT32_MAX, size and number 0: @group is NULL.
  */
 int inc_fd(const struct inc_group *group);

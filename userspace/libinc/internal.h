@@ -46,11 +46,38 @@ struct inc_group {
 	uint8_t key[INC_KEY_LEN];	/* as given to setsockopt(), for inc_split(); zeros: none */
 	struct inc_place places[INC_MAX_PLACES];	/* of a parent that was given by its name */
 	unsigned int nplaces, place;	/* place: which of them is tried, or was joined */
+	unsigned int index;		/* which stripe it is, of a striped group */
 	pthread_mutex_t lock;		/* of errmsg */
 	char errmsg[ERRMSG_LEN];
 	pthread_mutex_t memory;		/* of what follows */
 	struct inc_region *regions;	/* what inc_register() has registered */
 	size_t nregions;		/* atomic to look whether there are any */
+	struct inc_striped_region *striped_regions;	/* of a striped group, instead */
+	size_t nstriped_regions;
+
+	/* A striped group: its stripes are groups of their own, and `fd` is an epoll descriptor. */
+	unsigned int nstripes;		/* 0: it is not striped */
+	struct inc_group *stripe[INC_MAX_STRIPES];
+	/* of what follows; held while parts are submitted, so that all stripes have one order */
+	pthread_mutex_t order;
+	unsigned int turn;		/* counts operations: whose turn it is */
+	uint64_t run;			/* counts inc_shrink() */
+	uint64_t last_handle;
+	struct inc_parts *parts;	/* of all its requests, a list */
+	struct inc_partial_result *partials;	/* the last ones, a ring; NULL: none yet */
+	unsigned int npartials;
+	int under_way;			/* operations; atomic */
+};
+
+/* Of a request of a striped group: an operation in each stripe that takes part. */
+struct inc_parts {
+	struct inc_parts *next, *prev;
+	bool cut;			/* each stripe has a part, else one of them has all */
+	bool failed;
+	unsigned int started, active;	/* bit i: part i has begun; and goes on */
+	unsigned int worst;		/* with `failed`: the part that says why */
+	uint64_t run;			/* of the group, when it began */
+	struct inc_request part[INC_MAX_STRIPES];
 };
 
 /* Memory that is registered. */
@@ -105,8 +132,8 @@ void inc_extents(struct inc_group *group, const struct inc_submit *op, const str
 /* memory.c */
 /* Names the registered memory that the buffers begin in. @awaited: who submits it waits for it. */
 void inc_memory_find(struct inc_group *group, struct inc_submit *op, bool awaited);
-/* Registers the buffers of a prepared operation, as far as that can be done. */
-void inc_memory_keep(struct inc_request *req, const struct inc_args *args);
+/* Registers the buffers of a prepared operation, so many bytes, as far as that can be done. */
+void inc_memory_keep(struct inc_request *req, uint64_t send, uint64_t recv);
 
 /* format.c */
 __printf(3, 4) void inc_append(char *buf, size_t len, const char *fmt, ...);
@@ -145,8 +172,45 @@ int inc_left_ms(int64_t deadline);
  * says. On failure the text is the thread's.
  */
 int inc_join_target(struct inc_group **out, const struct inc_target *to, bool launched);
+struct inc_group *inc_group_alloc(const struct inc_target *to, int fd);
+void inc_group_free(struct inc_group *group);
+/* Turns what connect() said into a text; @err is negative. */
+int inc_join_failed(struct inc_group *group, int err);
+/* connect() of a socket whose group has failed; 0: it is under way, or done. */
+int inc_shrink_start(struct inc_group *group);
 /* What the kernel knows of the rank, zeros where it is an older one; 0 or -errno, no text. */
 int inc_ask_info(const struct inc_group *group, struct inc_info *info);
+
+/* stripe.c */
+/* Likewise of @n stripes, of a group that is not striped if that is 1. */
+int inc_join_targets(struct inc_group **out, const struct inc_target *to, unsigned int n,
+		     bool launched);
+/* The text of a stripe becomes the group's. */
+int inc_stripe_failed(struct inc_group *group, const struct inc_group *stripe, int err);
+bool inc_stripe_is_over(const struct inc_group *stripe);
+/* What the functions of inc.h do for striped groups. */
+int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look);
+int inc_stripes_info(const struct inc_group *group, struct inc_info *info);
+int inc_stripes_cancel(struct inc_group *group);
+int inc_stripes_shrink(struct inc_group *group, int timeout_ms);
+int inc_stripes_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
+			 uint32_t *id);
+int inc_stripes_unregister(struct inc_group *group, uint32_t id);
+void inc_stripes_free(struct inc_group *group);
+
+/* stripe_ops.c: requests of striped groups, which have parts */
+int inc_parts_make(struct inc_request *req);
+void inc_parts_drop(struct inc_request *req);
+void inc_parts_keep(struct inc_request *req, uint64_t send, uint64_t recv);
+void inc_parts_release(struct inc_request *req);
+int inc_parts_start(struct inc_request *req);
+/* The result, or -EAGAIN (@look), -ETIMEDOUT: it goes on. */
+int inc_parts_wait(struct inc_request *req, int64_t deadline, bool look);
+/* @handle 0: of the last one that was partial. */
+int inc_parts_contributed(struct inc_group *group, uint64_t handle,
+			  uint32_t ranks[INC_MAX_RANKS / 32]);
+/* The group has shrunk: what was under way has ended. */
+void inc_parts_renew(struct inc_group *group);
 
 /* ops.c */
 /* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */
@@ -160,7 +224,8 @@ void inc_family_forget(void);
 /* opts.c */
 /* The value of INC_JOB. */
 uint64_t inc_parse_job(const char *text);
-int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts);
+/* One target for each stripe; returns how many. */
+int inc_parse_stripes(struct inc_target to[INC_MAX_STRIPES], const struct inc_join_opts *opts);
 void inc_set_place(struct sockaddr_inc *addr, const struct inc_place *place);
 bool inc_meet_at_master(struct sockaddr_inc *addr);
 

@@ -66,6 +66,8 @@ int inc_close_on_fork(struct inc_group *group)
 {
 	if (!group)
 		return inc_null(NULL, "group");
+	for (unsigned int i = 0; i < group->nstripes; i++)
+		inc_close_on_fork(group->stripe[i]);
 	pthread_mutex_lock(&closing_lock);
 	if (!group->closes) {
 		group->closes = true;
@@ -116,6 +118,8 @@ int inc_ask_info(const struct inc_group *group, struct inc_info *info)
 {
 	socklen_t len = sizeof(*info);
 
+	if (group->nstripes)
+		return inc_stripes_info(group, info);
 	memset(info, 0, sizeof(*info));
 	return getsockopt(group->fd, SOL_INC, INC_SO_INFO, info, &len) < 0 ? -errno : 0;
 }
@@ -234,6 +238,8 @@ static const char *refusal_text(int err)
 		return "canonical order would take more than 256 parts of a block at some node";
 	case -EOPNOTSUPP:
 		return "other ranks come to other nodes, and the one above takes no nodes";
+	case -EPROTOTYPE:
+		return "other ranks have joined with another number of stripes (INC_STRIPES)";
 	default:
 		return NULL;
 	}
@@ -278,8 +284,7 @@ static const char *meeting_text(const struct inc_group *group, int err)
 	return "rank 0 has not joined there, or it does not answer";
 }
 
-/* Turns what connect() said into a text; @err is negative. */
-static int join_failed(struct inc_group *group, int err)
+int inc_join_failed(struct inc_group *group, int err)
 {
 	const struct sockaddr_inc *addr = &group->addr;
 	char parent[400], text[ERRMSG_LEN];
@@ -303,7 +308,7 @@ static int join_failed(struct inc_group *group, int err)
 			addr->sinc_size, text);
 }
 
-static struct inc_group *group_alloc(const struct inc_target *to, int fd)
+struct inc_group *inc_group_alloc(const struct inc_target *to, int fd)
 {
 	struct inc_group *group = calloc(1, sizeof(*group));
 
@@ -318,12 +323,15 @@ static struct inc_group *group_alloc(const struct inc_target *to, int fd)
 	group->nplaces = to->nplaces;
 	pthread_mutex_init(&group->lock, NULL);
 	pthread_mutex_init(&group->memory, NULL);
+	pthread_mutex_init(&group->order, NULL);
 	return group;
 }
 
-static void group_free(struct inc_group *group)
+void inc_group_free(struct inc_group *group)
 {
 	close_group(group);
+	inc_stripes_free(group);
+	pthread_mutex_destroy(&group->order);
 	pthread_mutex_destroy(&group->lock);
 	pthread_mutex_destroy(&group->memory);
 	explicit_bzero(group->key, sizeof(group->key));
@@ -335,7 +343,7 @@ static void group_free(struct inc_group *group)
 static int give_up(struct inc_group **out, int err)
 {
 	inc_fail(NULL, err, "%s", (*out)->errmsg);
-	group_free(*out);
+	inc_group_free(*out);
 	*out = NULL;
 	return err;
 }
@@ -413,7 +421,7 @@ static int start_group(struct inc_group *group, bool launched)
 	if (ret == -ENETUNREACH && launched && is_parentless(&group->addr) &&
 	    inc_meet_at_master(&group->addr))
 		ret = start_connect(group);
-	return ret ? join_failed(group, ret) : 0;
+	return ret ? inc_join_failed(group, ret) : 0;
 }
 
 int inc_join_target(struct inc_group **out, const struct inc_target *to, bool launched)
@@ -429,7 +437,7 @@ int inc_join_target(struct inc_group **out, const struct inc_target *to, bool la
 		close(fd);
 		return ret;
 	}
-	*out = group_alloc(to, fd);
+	*out = inc_group_alloc(to, fd);
 	if (!*out) {
 		close(fd);
 		return inc_fail(NULL, -ENOMEM, "out of memory");
@@ -441,17 +449,17 @@ int inc_join_target(struct inc_group **out, const struct inc_target *to, bool la
 
 int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts)
 {
-	struct inc_target to;
+	struct inc_target to[INC_MAX_STRIPES];
 	int ret;
 
 	if (!out)
 		return inc_null(NULL, "place for the group");
 	*out = NULL;
-	ret = inc_parse_opts(&to, opts);
+	ret = inc_parse_stripes(to, opts);
 	/* the launcher knows where its own ranks meet, not those of some other group */
-	if (!ret)
-		ret = inc_join_target(out, &to, !opts || !opts->size);
-	explicit_bzero(to.key, sizeof(to.key));
+	if (ret > 0)
+		ret = inc_join_targets(out, to, (unsigned int)ret, !opts || !opts->size);
+	explicit_bzero(to, sizeof(to));
 	return ret;
 }
 
@@ -483,7 +491,7 @@ static int join_done(struct inc_group *group)
 			return -EINPROGRESS;
 	}
 	if (err)
-		return join_failed(group, -err);
+		return inc_join_failed(group, -err);
 	/* not for what inc_shrink() asks */
 	set_patience(group, 0);
 	ret = set_blocking(group, true);
@@ -503,6 +511,8 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 		return inc_fail(group, -EBADF, "the socket is the parent's, which has joined");
 	if (group->joined)
 		return 0;
+	if (group->nstripes)
+		return inc_stripes_join_poll(group, deadline, !timeout_ms);
 	do {
 		do
 			ret = poll(&pfd, 1, inc_left_ms(deadline));
@@ -510,7 +520,7 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 		if (ret < 0)
 			return inc_fail(group, -errno, "poll: %s", inc_strerror(errno));
 		if (!ret)
-			return timeout_ms ? join_failed(group, -ETIMEDOUT) : -EAGAIN;
+			return timeout_ms ? inc_join_failed(group, -ETIMEDOUT) : -EAGAIN;
 		ret = join_done(group);
 	} while (ret == -EINPROGRESS);
 	return ret;
@@ -527,8 +537,7 @@ int inc_join(struct inc_group **out, const struct inc_join_opts *opts)
 	return ret ? give_up(out, ret) : 0;
 }
 
-/* connect() of a socket whose group has failed; 0: it is under way, or done. */
-static int shrink_start(struct inc_group *group)
+int inc_shrink_start(struct inc_group *group)
 {
 	struct sockaddr_inc addr = group->addr;
 	int ret = set_blocking(group, false), err;
@@ -547,7 +556,7 @@ static int shrink_start(struct inc_group *group)
 		return 0;
 	err = -errno;
 	if (err != -EISCONN)
-		return join_failed(group, err);
+		return inc_join_failed(group, err);
 	set_blocking(group, true);
 	return inc_fail(group, err, "shrink group %u as rank %u of %u: the group has not failed",
 			addr.sinc_group, addr.sinc_rank, addr.sinc_size);
@@ -565,8 +574,10 @@ int inc_shrink(struct inc_group *group, int timeout_ms)
 				"shrink group %u as rank %u of %u: it was never joined",
 				group->addr.sinc_group, group->addr.sinc_rank,
 				group->addr.sinc_size);
+	if (group->nstripes)
+		return inc_stripes_shrink(group, timeout_ms ? timeout_ms : INC_DEFAULT_TIMEOUT_MS);
 	group->shrinks = true;
-	ret = shrink_start(group);
+	ret = inc_shrink_start(group);
 	if (ret)
 		return ret;
 	group->joined = false;
@@ -591,7 +602,7 @@ int inc_leave(struct inc_group *group)
 		return inc_fail(group, -EBUSY, "group %u rank %u: %llu operations are under way",
 				info.group, info.rank,
 				(unsigned long long)(info.submitted - info.completed));
-	group_free(group);
+	inc_group_free(group);
 	return 0;
 }
 
@@ -600,6 +611,8 @@ int inc_cancel(struct inc_group *group)
 	/* No text: a signal handler may be the caller. */
 	if (!group)
 		return -EINVAL;
+	if (group->nstripes)
+		return inc_stripes_cancel(group);
 	return shutdown(group->fd, SHUT_RDWR) < 0 ? -errno : 0;
 }
 
@@ -610,5 +623,5 @@ void inc_abort(struct inc_group *group)
 	/* a child may keep the socket; the membership is that of the process that has joined */
 	if (group->pid == getpid() && group->forks != atomic_load(&forks))
 		inc_cancel(group);
-	group_free(group);
+	inc_group_free(group);
 }

@@ -106,6 +106,8 @@ int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32
 				flags);
 	if (!len)
 		return inc_fail(group, -EINVAL, "register: 0 bytes: expected at least one");
+	if (group->nstripes)
+		return inc_stripes_register(group, addr, len, flags, id);
 	r.write = flags & INC_REGISTER_WRITE;
 	ret = register_range(group, r.addr, len, flags, &r.id);
 	if (ret)
@@ -125,6 +127,8 @@ int inc_unregister(struct inc_group *group, uint32_t id)
 
 	if (!group)
 		return inc_null(NULL, "group");
+	if (group->nstripes)
+		return inc_stripes_unregister(group, id);
 	ret = unregister_range(group, id);
 	if (ret == -EBUSY)
 		return inc_fail(group, ret, "unregister: an operation on memory %u has not ended",
@@ -197,12 +201,10 @@ static uint32_t keep_buffer(struct inc_group *group, uint64_t addr, uint64_t len
 	return id;
 }
 
-void inc_memory_keep(struct inc_request *req, const struct inc_args *args)
+void inc_memory_keep(struct inc_request *req, uint64_t send, uint64_t recv)
 {
 	struct inc_submit *op = &req->submit;
-	uint64_t send, recv;
 
-	inc_extents(req->group, op, args, &send, &recv);
 	if (op->send == op->recv && send > recv && recv)
 		recv = send;
 	if (recv)
@@ -227,5 +229,7 @@ int inc_release(struct inc_request *req)
 		req->kept[i] = 0;
 	}
 	req->prepared = 0;
+	if (req->parts)
+		inc_parts_release(req);
 	return 0;
 }

@@ -134,6 +134,8 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req,
 			ranks[i / 32] |= 1u << (i % 32);
 		return 0;
 	}
+	if (group->nstripes)
+		return inc_parts_contributed(group, req ? req->ended : 0, ranks);
 	err = get_contributed(group, req ? req->ended : 0, &c);
 	if (err)
 		return inc_fail(group, err, "contributed: %s", inc_strerror(err));
@@ -160,6 +162,8 @@ static int wait_for(struct inc_request *req, int64_t deadline, bool look)
 	struct inc_wait wait;
 	int ret;
 
+	if (req->parts)
+		return inc_parts_wait(req, deadline, look);
 	do {
 		wait = (struct inc_wait) {
 			.handle = req->handle,
@@ -246,6 +250,8 @@ static int check_request(struct inc_group *group, const struct inc_args *args,
 	memset(req, 0, sizeof(*req));
 	req->group = group;
 	req->result = inc_fill(group, &req->submit, args);
+	if (!req->result && group->nstripes)
+		req->result = inc_parts_make(req);
 	req->prepared = !req->result;
 	return req->result;
 }
@@ -267,11 +273,18 @@ static bool submits_again(struct inc_submit *op, int err)
 
 int inc_prepare(struct inc_group *group, const struct inc_args *args, struct inc_request *req)
 {
+	uint64_t send, recv;
+
 	if (!req)
 		return inc_null(group, "request");
-	if (!check_request(group, args, req))
-		inc_memory_keep(req, args);
-	return req->result;
+	if (check_request(group, args, req))
+		return req->result;
+	inc_extents(group, &req->submit, args, &send, &recv);
+	if (req->parts)
+		inc_parts_keep(req, send, recv);
+	else
+		inc_memory_keep(req, send, recv);
+	return 0;
 }
 
 int inc_start(struct inc_request *req)
@@ -288,6 +301,8 @@ int inc_start(struct inc_request *req)
 		return inc_fail(req->group, -EBUSY,
 				"start: the request's operation %llu has not ended",
 				(unsigned long long)req->handle);
+	if (req->parts)
+		return inc_parts_start(req);
 	ret = begin_operation(req, &op, false);
 	if (ret)
 		return ret;
@@ -310,15 +325,28 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 	if (!ret)
 		ret = inc_start(req);
 	req->prepared = 0;
+	if (ret)
+		inc_parts_drop(req);
 	return ret;
+}
+
+/* Parts are submitted before any is waited for. -ETIMEDOUT and a handle: it goes on. */
+static int start_and_wait(struct inc_request *req, int timeout_ms)
+{
+	int ret = inc_parts_start(req);
+
+	return ret ? ret : wait_for(req, timeout_ms < 0 ? -1 : inc_now_ms() + timeout_ms, false);
 }
 
 /* Both in one system call. -EINTR, -ETIMEDOUT and a handle: it goes on. */
 static int submit_and_wait(struct inc_request *req, int timeout_ms)
 {
 	struct inc_submit_wait both = { .wait.timeout_ms = timeout_ms };
-	int ret = begin_operation(req, &both.submit, true), err;
+	int ret, err;
 
+	if (req->parts)
+		return start_and_wait(req, timeout_ms);
+	ret = begin_operation(req, &both.submit, true);
 	if (ret)
 		return ret;
 	do {
@@ -366,5 +394,6 @@ int inc_collective(struct inc_group *group, const struct inc_args *args)
 	struct inc_request req;
 	int ret = check_request(group, args, &req);
 
+	req.prepared = 0;
 	return ret ? ret : run_operation(&req);
 }

@@ -322,18 +322,17 @@ bool inc_meet_at_master(struct sockaddr_inc *addr)
 	return true;
 }
 
-/* Everything but the family number. */
-int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts)
+/* Everything but the family number, the parent, and which stripe it is. */
+static int parse_who(struct inc_target *to, const struct inc_join_opts *opts)
 {
 	struct sockaddr_inc *addr = &to->addr;
-	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
 	/* a program with more privileges than its user reads no file that this one names */
 	const char *key = secure_getenv("INC_KEY"), *job = getenv("INC_JOB");
 	const char *order = opts && opts->order ? opts->order : getenv("INC_ORDER");
 	int ret = 0;
 
 	memset(to, 0, sizeof(*to));
-	if (opts && (opts->resv[0] || opts->resv[1]))
+	if (opts && (opts->resv0 || opts->resv[0]))
 		return inc_fail(NULL, -EINVAL,
 				"reserved fields of struct inc_join_opts: expected 0");
 	if (opts && opts->size) {
@@ -350,7 +349,67 @@ int inc_parse_opts(struct inc_target *to, const struct inc_join_opts *opts)
 		ret = parse_key(key, to->key);
 	if (!ret && order && *order)
 		ret = parse_order(order, addr);
-	if (!ret && parent && *parent)
-		ret = parse_parent(parent, to);
-	return ret ? ret : check_addr(addr);
+	return ret;
+}
+
+static unsigned int count_parents(const char *list)
+{
+	unsigned int n = 1;
+
+	for (; *list; list++)
+		n += *list == ',';
+	return n;
+}
+
+/* Number @i of those that the list has. */
+static int parse_nth_parent(const char *list, unsigned int i, struct inc_target *to)
+{
+	char text[sizeof(EDGE_PREFIX) + PARENT_LEN];
+	size_t len;
+
+	for (; i; i--)
+		list = strchr(list, ',') + 1;
+	len = strcspn(list, ",");
+	if (len >= sizeof(text))
+		return inc_fail(NULL, -EINVAL, "parent \"%.40s...\": expected ADDR or ADDR:PORT",
+				list);
+	memcpy(text, list, len);
+	text[len] = '\0';
+	return parse_parent(text, to);
+}
+
+static int count_stripes(const struct inc_join_opts *opts, unsigned int *n)
+{
+	const char *text = getenv("INC_STRIPES");
+	uint32_t value = opts ? opts->stripes : 0;
+	int ret = 0;
+
+	if (!value && text && *text)
+		ret = parse_number("INC_STRIPES", text, INC_MAX_STRIPES, &value);
+	else if (value > INC_MAX_STRIPES)
+		ret = inc_fail(NULL, -EINVAL, "stripes %u: expected 0..%u", value,
+			       INC_MAX_STRIPES);
+	*n = value ? value : 1;
+	return ret;
+}
+
+int inc_parse_stripes(struct inc_target to[INC_MAX_STRIPES], const struct inc_join_opts *opts)
+{
+	const char *parent = opts && opts->parent ? opts->parent : getenv("INC_PARENT");
+	unsigned int n = 1, parents = parent && *parent ? count_parents(parent) : 0;
+	struct inc_target who;
+	int ret = parse_who(&who, opts);
+
+	if (!ret)
+		ret = count_stripes(opts, &n);
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		to[i] = who;
+		to[i].addr.sinc_flags |= INC_STRIPE(i, n) << INC_SA_STRIPE_SHIFT;
+		if (parents)
+			ret = parse_nth_parent(parent, i % parents, &to[i]);
+	}
+	if (!ret)
+		ret = check_addr(&who.addr);
+	explicit_bzero(&who, sizeof(who));
+	return ret ? ret : (int)n;
 }

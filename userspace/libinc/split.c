@@ -153,10 +153,27 @@ static int find_place(struct inc_group *group, const struct inc_split_offer *off
 	return 0;
 }
 
+/* Where a group meets, or one of its stripes; if one has moved, all of them meet there. */
+static void take_offer(const struct offer *first, struct sockaddr_inc *addr)
+{
+	addr->sinc_job = be64toh(first->job);
+	addr->sinc_group = be32toh(first->group);
+	if (!first->family)
+		return;
+	addr->sinc_flags &= ~INC_SA_EDGE;
+	addr->sinc_flags |= be32toh(first->flags) & INC_SA_EDGE;
+	addr->sinc_parent_family = be16toh(first->family);
+	addr->sinc_parent_port = first->port;
+	/* neither standby nodes nor hosts at the edge have link-local addresses */
+	addr->sinc_scope_id = 0;
+	memcpy(addr->sinc_parent, first->parent, sizeof(addr->sinc_parent));
+}
+
 int inc_split_start(struct inc_group **out, struct inc_group *group,
 		    const struct inc_split_offer *offers)
 {
-	struct inc_target to = { 0 };
+	unsigned int n = group && group->nstripes ? group->nstripes : 1;
+	struct inc_target to[INC_MAX_STRIPES];
 	struct offer first;
 	struct sockaddr_inc addr;
 	int ret;
@@ -168,21 +185,16 @@ int inc_split_start(struct inc_group **out, struct inc_group *group,
 	ret = find_place(group, offers, &addr, &first);
 	if (ret || !addr.sinc_size)
 		return ret;
-	addr.sinc_job = be64toh(first.job);
-	addr.sinc_group = be32toh(first.group);
-	if (first.family) {
-		addr.sinc_flags &= ~INC_SA_EDGE;
-		addr.sinc_flags |= be32toh(first.flags) & INC_SA_EDGE;
-		addr.sinc_parent_family = be16toh(first.family);
-		addr.sinc_parent_port = first.port;
-		/* neither standby nodes nor hosts at the edge have link-local addresses */
-		addr.sinc_scope_id = 0;
-		memcpy(addr.sinc_parent, first.parent, sizeof(addr.sinc_parent));
+	for (unsigned int i = 0; i < n; i++) {
+		to[i].addr = group->nstripes ? group->stripe[i]->addr : group->addr;
+		to[i].addr.sinc_rank = addr.sinc_rank;
+		to[i].addr.sinc_size = addr.sinc_size;
+		take_offer(&first, &to[i].addr);
+		memcpy(to[i].key, group->key, sizeof(to[i].key));
+		to[i].nplaces = 0;
 	}
-	to.addr = addr;
-	memcpy(to.key, group->key, sizeof(to.key));
-	ret = inc_join_target(out, &to, false);
-	explicit_bzero(to.key, sizeof(to.key));
+	ret = inc_join_targets(out, to, n, false);
+	explicit_bzero(to, sizeof(to));
 	return ret ? inc_fail(group, ret, "%s", inc_errmsg(NULL)) : 0;
 }
 

@@ -47,6 +47,8 @@ const char *inc_strerror(int err)
 		return "this rank is out: the group went on without it";
 	case EFAULT:
 		return "no such memory, or none that the kernel can pin";
+	case EPROTOTYPE:
+		return "other ranks have joined with another number of stripes";
 	case EPROTO:
 		return "ranks disagree about the operation";
 	case ECANCELED:

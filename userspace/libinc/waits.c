@@ -22,6 +22,8 @@ static size_t find_ended(struct inc_request **reqs, size_t n, size_t *oldest, bo
 			continue;
 		if (!reqs[i]->handle)
 			return i;
+		/* stripes end in an order of their own */
+		*several |= reqs[i]->group->nstripes;
 		if (*oldest == n)
 			*oldest = i;
 		else if (reqs[i]->group != reqs[*oldest]->group)

@@ -9,6 +9,7 @@ import enum
 import os
 
 MAX_RANKS = 1024
+MAX_STRIPES = 8
 MAX_COUNT = 0xFFFFFFFF
 KEY_LEN = 16
 MODE_SATURATE = 1
@@ -106,7 +107,7 @@ class JoinOpts(c.Structure):
 
     _fields_ = [("group", c.c_uint32), ("rank", c.c_uint32), ("size", c.c_uint32), ("timeout_ms", c.c_int),
                 ("parent", c.c_char_p), ("key", c.c_char_p), ("job", c.c_uint64), ("order", c.c_char_p),
-                ("resv", c.c_uint64 * 2)]
+                ("stripes", c.c_uint32), ("resv0", c.c_uint32), ("resv", c.c_uint64 * 1)]
 
 
 class Launch(c.Structure):
@@ -142,7 +143,7 @@ class RequestStruct(c.Structure):
 
     _fields_ = [("group", c.c_void_p), ("handle", c.c_uint64), ("result", c.c_int), ("prepared", c.c_uint32),
                 ("copy", c.c_void_p), ("submit", Submit), ("ended", c.c_uint64), ("kept", c.c_uint32 * 2),
-                ("resv", c.c_uint64 * 2)]
+                ("parts", c.c_void_p), ("resv", c.c_uint64)]
 
 
 class ErrorDesc(c.Structure):
@@ -169,8 +170,8 @@ class InfoStruct(c.Structure):
                 ("completed", c.c_uint64), ("blocks_sent", c.c_uint64), ("blocks_resent", c.c_uint64),
                 ("error", ErrorInfo), ("parent_family", c.c_uint16), ("parent_port", c.c_uint16),
                 ("moves", c.c_uint32), ("parent", c.c_uint8 * 16), ("placement", c.c_uint8),
-                ("fallback", c.c_uint8), ("order", c.c_uint8),
-                ("resv", c.c_uint8 * 5)]
+                ("fallback", c.c_uint8), ("order", c.c_uint8), ("stripe", c.c_uint8),
+                ("resv", c.c_uint8 * 4)]
 
 
 class SplitOffer(c.Structure):

@@ -71,6 +71,7 @@ class Group(Operations, Collectives):
     rank 0, "edge:ADDR"; else that of INC_PARENT or of the network namespace. key: 16 bytes, or 32 hexadecimal digits.
     order: "canonical": sums of floats have the same bits wherever the ranks are; "auto": where that costs nothing; else
     that of INC_ORDER.
+    stripes: 1 to 8, else INC_STRIPES or 1: the group has so many trees of nodes, and parent may name a node for each.
     timeout: seconds until the last rank has to be there, None: no limit.
 
     Collectives take buffers: NumPy arrays, bytearray, array.array, memoryview, whatever has the buffer protocol, C
@@ -92,27 +93,28 @@ class Group(Operations, Collectives):
 
     def __init__(self, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,
                  job: Optional[int] = None, parent: Optional[str] = None, key: Union[bytes, str, None] = None,
-                 order: Optional[str] = None, timeout: Optional[float] = 60.0) -> None:
+                 order: Optional[str] = None, stripes: Optional[int] = None, timeout: Optional[float] = 60.0) -> None:
         self._handle: Optional[c.c_void_p] = None
         limit = Limit(timeout)
-        self._begin(group, rank, size, job, parent, key, order)
+        self._begin(group, rank, size, job, parent, key, order, stripes)
         self._wait_joined(limit)
 
     @classmethod
     async def join(cls, group: Optional[int] = None, rank: Optional[int] = None, size: Optional[int] = None, *,
                    job: Optional[int] = None, parent: Optional[str] = None, key: Union[bytes, str, None] = None,
-                   order: Optional[str] = None, timeout: Optional[float] = 60.0) -> "Group":
+                   order: Optional[str] = None, stripes: Optional[int] = None, timeout: Optional[float] = 60.0) -> "Group":
         """The constructor for asyncio: the loop goes on while ranks are missing."""
         import asyncio
 
         self = cls.__new__(cls)
         self._handle = None
         limit = Limit(timeout)
-        self._begin(group, rank, size, job, parent, key, order)
+        self._begin(group, rank, size, job, parent, key, order, stripes)
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         fd = self.fileno()
         loop.add_writer(fd, ready.set)
+        loop.add_reader(fd, ready.set)  # of a striped group
         try:
             while True:
                 try:
@@ -130,9 +132,11 @@ class Group(Operations, Collectives):
                     raise self._failure(ret)
         except BaseException:
             loop.remove_writer(fd)
+            loop.remove_reader(fd)
             self.abort()
             raise
         loop.remove_writer(fd)
+        loop.remove_reader(fd)
         self._joined()
         return self
 

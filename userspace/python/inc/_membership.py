@@ -6,7 +6,7 @@ import threading
 from typing import Any, Callable, List, Optional, Tuple, Union
 
 from . import _abi
-from ._abi import KEY_LEN, MAX_RANKS, NO_RANK, JoinOpts
+from ._abi import KEY_LEN, MAX_RANKS, MAX_STRIPES, NO_RANK, JoinOpts
 from ._calls import Member, whole
 from ._errors import Error, Timeout, text_of
 from ._request import Limit
@@ -31,7 +31,8 @@ class Membership:
     # ---- Joining -----------------------------------------------------------------------------------------------------
 
     def _begin(self, group: Optional[int], rank: Optional[int], size: Optional[int], job: Optional[int],
-               parent: Optional[str], key: Union[bytes, str, None], order: Optional[str]) -> None:
+               parent: Optional[str], key: Union[bytes, str, None], order: Optional[str],
+               stripes: Optional[int]) -> None:
         """Starts the join; every argument is checked before."""
         opts = JoinOpts()
         if (rank is None) != (size is None):
@@ -55,6 +56,8 @@ class Membership:
             if order not in ("auto", "canonical"):
                 raise ValueError(f'order is {order!r}: expected "auto" or "canonical"')
             opts.order = order.encode()
+        if stripes is not None:
+            opts.stripes = whole("stripes", stripes, 1, MAX_STRIPES)
         handle = c.c_void_p()
         self._rank, self._size, self._group = int(opts.rank), int(opts.size), int(opts.group)
         ret = _abi.lib.inc_join_start(c.byref(handle), c.byref(opts))
