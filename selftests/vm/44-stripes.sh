@@ -141,47 +141,6 @@ halves() {
 		expect "bytes to spine 2, where spine 1 has $bytes_a" "$bytes_b" -lt $((bytes_a * 11 / 10))
 }
 
-limit_spines() {
-	local l s
-
-	for l in 1 2; do
-		for s in 1 2; do
-			tc -n "l$l" qdisc replace dev "up$s" root tbf rate "$1" burst 64k latency 50ms &&
-				tc -n "s$s" qdisc replace dev "d$l" root tbf rate "$1" burst 64k latency 50ms ||
-				return
-		done
-	done
-}
-
-free_spines() {
-	local l s
-
-	for l in 1 2; do
-		for s in 1 2; do
-			tc -n "l$l" qdisc del dev "up$s" root
-			tc -n "s$s" qdisc del dev "d$l" root
-		done
-	done
-}
-
-# ms COMMAND...: how long it takes
-ms() {
-	local begin=${EPOCHREALTIME/[.,]/}
-
-	"$@" >&2 || return
-	echo $(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
-}
-
-# Two links have more than one has.
-faster() {
-	local one two what=(run_ranks 4 inc-allreduce --type i32 --count 500000 --iters 4 --no-check)
-
-	limit_spines 40mbit &&
-		one=$(unstriped ms "${what[@]}") && two=$(ms "${what[@]}") && free_spines || return
-	echo "one tree: $one ms, two: $two ms"
-	expect "ms with two trees, where one takes $one" "$two" -lt $((one * 80 / 100))
-}
-
 moves_of_hosts() {
 	local h n=0
 
@@ -345,7 +304,6 @@ check "the same without stripes" unstriped coll "${LONG[@]}" --tree "$TREE"
 check "many at once" coll "${LONG[@]}" --tree "$TREE" --flight 64
 INC_STRIPES=8 check "8 stripes over two spines" coll --max 60000 --tree "$TREE"
 check "each spine has half of it" halves
-check "two spines are faster than one" faster
 check "another number of stripes is refused" disagreement
 check "a liar changes nothing" liar
 check "a rank is killed: all hear of it" killed
