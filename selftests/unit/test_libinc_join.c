@@ -41,11 +41,6 @@ void inc_family_forget(void)
 {
 }
 
-void inc_parts_renew(struct inc_group *group)
-{
-	(void)group;
-}
-
 int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
 		 uint32_t *id)
 {

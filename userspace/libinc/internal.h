@@ -61,7 +61,6 @@ struct inc_group {
 	/* of what follows; held while parts are submitted, so that all stripes have one order */
 	pthread_mutex_t order;
 	unsigned int turn;		/* counts operations: whose turn it is */
-	uint64_t run;			/* counts inc_shrink() */
 	uint64_t last_handle;
 	struct inc_parts *parts;	/* of all its requests, a list */
 	struct inc_partial_result *partials;	/* the last ones, a ring; NULL: none yet */
@@ -76,7 +75,6 @@ struct inc_parts {
 	bool failed;
 	unsigned int started, active;	/* bit i: part i has begun; and goes on */
 	unsigned int worst;		/* with `failed`: the part that says why */
-	uint64_t run;			/* of the group, when it began */
 	struct inc_request part[INC_MAX_STRIPES];
 };
 
@@ -192,7 +190,6 @@ bool inc_stripe_is_over(const struct inc_group *stripe);
 int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look);
 int inc_stripes_info(const struct inc_group *group, struct inc_info *info);
 int inc_stripes_cancel(struct inc_group *group);
-int inc_stripes_shrink(struct inc_group *group, int timeout_ms);
 int inc_stripes_register(struct inc_group *group, const void *addr, uint64_t len, uint32_t flags,
 			 uint32_t *id);
 int inc_stripes_unregister(struct inc_group *group, uint32_t id);
@@ -210,7 +207,6 @@ int inc_parts_wait(struct inc_request *req, int64_t deadline, bool look);
 int inc_parts_contributed(struct inc_group *group, uint64_t handle,
 			  uint32_t ranks[INC_MAX_RANKS / 32]);
 /* The group has shrunk: what was under way has ended. */
-void inc_parts_renew(struct inc_group *group);
 
 /* ops.c */
 /* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */

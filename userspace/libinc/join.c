@@ -575,7 +575,10 @@ int inc_shrink(struct inc_group *group, int timeout_ms)
 				group->addr.sinc_group, group->addr.sinc_rank,
 				group->addr.sinc_size);
 	if (group->nstripes)
-		return inc_stripes_shrink(group, timeout_ms ? timeout_ms : INC_DEFAULT_TIMEOUT_MS);
+		return inc_fail(group, -EOPNOTSUPP,
+				"shrink group %u as rank %u of %u: it has %u stripes, expected one (INC_STRIPES=1)",
+				group->addr.sinc_group, group->addr.sinc_rank,
+				group->addr.sinc_size, group->nstripes);
 	group->shrinks = true;
 	ret = inc_shrink_start(group);
 	if (ret)

@@ -189,13 +189,11 @@ static void await_parts(struct inc_request *req, int64_t deadline)
 	}
 }
 
-/* The group is over, but for one that has shrunk since, whose requests have all ended. */
+/* The group is over. */
 static void end_parts(struct inc_request *req)
 {
 	struct inc_parts *parts = req->parts;
 
-	if (parts->run != req->group->run)
-		return;
 	if (parts->active && parts->part[parts->worst].result == -ECONNRESET)
 		await_parts(req, inc_now_ms() + GRACE_MS);
 	inc_stripes_cancel(req->group);
@@ -284,7 +282,6 @@ static int submit_parts(struct inc_request *req, unsigned int first, unsigned in
 	parts->started = 0;
 	parts->failed = false;
 	parts->worst = 0;
-	parts->run = req->group->run;
 	for (unsigned int i = first; i <= last && !ret; i++) {
 		parts->part[i].result = 0;
 		/* there may be fewer elements than parts */
@@ -374,12 +371,4 @@ int inc_parts_wait(struct inc_request *req, int64_t deadline, bool look)
 		await_change(req, deadline, nap);
 		polled = !nap;
 	}
-}
-
-void inc_parts_renew(struct inc_group *group)
-{
-	pthread_mutex_lock(&group->order);
-	group->run++;
-	group->turn = 0;
-	pthread_mutex_unlock(&group->order);
 }
