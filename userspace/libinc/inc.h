@@ -108,7 +108,8 @@ struct inc_join_opts {
 	 * @parent lists with commas between them, and has a tree of its own from there on. Long
 	 * operations are divided among them, short ones take them in turn, with the same results
 	 * as one group has. An error of one ends all, also one that a group without stripes would
-	 * get over, as -EPROTO, and inc_shrink() does not go on. inc_fd() is readable for a join, too
+	 * get over, as -EPROTO, and inc_shrink() does not go on. inc_fd() is readable for a join,
+	 * too
 	 */
 	uint32_t stripes;
 	uint32_t resv0;		/* 0 */
@@ -289,15 +290,14 @@ int inc_join_poll(struct inc_group *group, int timeout_ms);
  * collected by inc_wait() or inc_test() are lost, and persistent operations are prepared anew. No
  * other thread may use @group meanwhile.
  *
- * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none.
- * -EISCONN: the group has not failed; nothing has
- * been done. -EOPNOTSUPP: it is a striped one, likewise. -ENOTCONN: it was never joined. -ESTALE: this rank is out: the others went on without
- * it. -ETIMEDOUT: ranks are missing; call again to go on waiting. -EHOSTUNREACH, -ECONNREFUSED: the
- * node does not answer or is none any more; the group is looked for where it was last, at a standby
- * node or the edge if it had moved there. A node that has not seen how the group failed goes on
- * with more than half of its ranks only. In a tree of nodes the ranks that are left go on only
- * where more than half of the old ranks are at one node; elsewhere it fails. After a failure the
- * call may be repeated, or the group left by inc_leave().
+ * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none. -EISCONN: the group has not failed; nothing has
+ * been done. -EOPNOTSUPP: it is a striped one, likewise. -ENOTCONN: it was never joined. -ESTALE:
+ * this rank is out: the others went on without it. -ETIMEDOUT: ranks are missing; call again to go
+ * on waiting. -EHOSTUNREACH, -ECONNREFUSED: the node does not answer or is none any more; the group
+ * is looked for where it was last, at a standby node or the edge if it had moved there. A node that
+ * has not seen how the group failed goes on with more than half of its ranks only. In a tree of
+ * nodes the ranks that are left go on only where more than half of the old ranks are at one node;
+ * elsewhere it fails. After a failure the call may be repeated, or the group left by inc_leave().
  */
 int inc_shrink(struct inc_group *group, int timeout_ms);
 
