@@ -28,7 +28,8 @@ split_at_node() {
 
 # The same calls on groups that are two.
 two_stripes() {
-	INC_STRIPES=2 SAID=$SAID.2 run_ranks 2 "$api" nonblock persistent timeout group_timeout cancel
+	INC_STRIPES=2 SAID=$SAID.2 run_ranks 2 "$api" nonblock persistent timeout group_timeout cancel mismatch \
+		threads fork signals arguments wait_any
 }
 
 split_stripes() {
@@ -156,7 +157,7 @@ check "bad arguments" tested arguments
 check "the first of several operations, and all" tested wait_any
 check "both ranks end well" both_end_well
 check "groups made of a group" split_at_node
-check "two stripes: operations, limits, and an end" two_stripes
+check "two stripes: all of that" two_stripes
 check "two stripes: groups made of a group" split_stripes
 check "groups made of a group that has no node" split_at_edge
 check "why: it would be" why "yes, in the network: the node is $INC_NODE4"

@@ -358,8 +358,8 @@ void inc_abort(struct inc_group *group);
  * fail at each of them with -ECONNRESET and a text that names this rank; inc_join_poll() returns
  * -ECANCELED. Buffers are the caller's again when its operations have ended, which takes a round
  * trip. @group stays valid for that, for inc_shrink(), and until inc_leave() or inc_abort(). Any
- * thread may call this, and a signal handler: it is shutdown(2) of inc_fd(). -ENOTCONN: a join was
- * not begun.
+ * thread may call this, and a signal handler: it is shutdown(2) of inc_fd(), or of what a striped
+ * group has instead. -ENOTCONN: a join was not begun.
  */
 int inc_cancel(struct inc_group *group);
 

@@ -61,6 +61,7 @@ struct inc_group {
 	/* of what follows; held while parts are submitted, so that all stripes have one order */
 	pthread_mutex_t order;
 	unsigned int turn;		/* counts operations: whose turn it is */
+	unsigned int cancels;		/* calls that end its stripes; atomic */
 	uint64_t last_handle;
 	struct inc_parts *parts;	/* of all its requests, a list */
 	struct inc_partial_result *partials;	/* the last ones, a ring; NULL: none yet */

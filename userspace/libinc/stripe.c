@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,18 +122,26 @@ int inc_stripes_join_poll(struct inc_group *group, int64_t deadline, bool look)
 	return 0;
 }
 
+/*
+ * The first stripe's end may have another thread leave, and free the group: that waits until all
+ * sockets have been seen to. A signal handler may be the caller, so there is no lock.
+ */
 int inc_stripes_cancel(struct inc_group *group)
 {
 	int ret = 0;
 
+	__atomic_add_fetch(&group->cancels, 1, __ATOMIC_SEQ_CST);
 	for (unsigned int i = 0; i < group->nstripes; i++)
 		if (shutdown(group->stripe[i]->fd, SHUT_RDWR) < 0)
 			ret = -errno;
+	__atomic_sub_fetch(&group->cancels, 1, __ATOMIC_SEQ_CST);
 	return ret;
 }
 
 void inc_stripes_free(struct inc_group *group)
 {
+	while (__atomic_load_n(&group->cancels, __ATOMIC_SEQ_CST))
+		sched_yield();
 	for (unsigned int i = 0; i < group->nstripes; i++)
 		inc_group_free(group->stripe[i]);
 	for (struct inc_parts *parts = group->parts, *next; parts; parts = next) {
