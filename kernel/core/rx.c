@@ -34,24 +34,24 @@ void netinc_rx_drop(struct netinc_rx *rx, enum inc_counter reason)
 	netinc_rx_dropped(rx, rx->pkt.group, reason);
 }
 
+static bool take_one(struct netinc_rx *rx, u32 *left)
+{
+	if (!*left) {
+		netinc_rx_drop(rx, INC_C_DROP_WORK);
+		return false;
+	}
+	--*left;
+	return true;
+}
+
 bool netinc_rx_may_offer(struct netinc_rx *rx)
 {
-	if (rx->work) {
-		rx->work--;
-		return true;
-	}
-	netinc_rx_drop(rx, INC_C_DROP_WORK);
-	return false;
+	return take_one(rx, &rx->work);
 }
 
 bool netinc_rx_may_hand(struct netinc_rx *rx)
 {
-	if (rx->takers) {
-		rx->takers--;
-		return true;
-	}
-	netinc_rx_drop(rx, INC_C_DROP_WORK);
-	return false;
+	return take_one(rx, &rx->takers);
 }
 
 /*
