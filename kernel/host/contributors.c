@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ranks that partial results are made of. Completions have no room for up to 1024 ranks: who
+ * The ranks that partial results are made of. Completions have no room for up to 4096 ranks: who
  * wants to know asks, and the last few are remembered. Memory for them is there from the first one
  * on.
  */

@@ -12,7 +12,7 @@
 #include "engine/group.h"
 #include "node/node.h"
 
-#define NETINC_HISTORY	128	/* groups, of which each takes some 250 bytes */
+#define NETINC_HISTORY	128	/* groups, of which each takes some 640 bytes */
 
 /* How a group has ended at a node of this netns. */
 struct netinc_group_history {

@@ -119,7 +119,7 @@ static int test_fold(const struct netinc_reduce *r, const struct netinc_reduce *
 	for (round = 0; round < ROUNDS; round++) {
 		const struct netinc_fold_args args = {
 			.flags = round % 4 == 3 ? NETINC_FOLD_UNROUNDED : 0,
-			.ranks = 1 + random_below(1024),
+			.ranks = 1 + random_below(INC_MAX_RANKS),
 		};
 
 		n = 1 + random_below(SOURCES);

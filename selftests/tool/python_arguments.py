@@ -180,7 +180,7 @@ def options_that_make_no_sense():
     raises(TypeError, "^rank is given, size is not", inc.Group, 1, rank=0)
     raises(TypeError, "^size is given, rank is not", inc.Group, 1, size=2)
     raises(ValueError, "^rank is 2: expected 0..1", inc.Group, 1, 2, 2)
-    raises(ValueError, "^size is 1025: expected 1..1024", inc.Group, 1, 2, 1025)
+    raises(ValueError, "^size is 4097: expected 1..4096", inc.Group, 1, 2, 4097)
     raises(ValueError, "^group is -1: expected 0..4294967295", inc.Group, -1, 0, 1)
     raises(TypeError, "^parent is int", inc.Group, 1, 0, 1, parent=5)
     raises(ValueError, "^key has 3 bytes: expected 16", inc.Group, 1, 0, 1, key=b"abc")

@@ -11,7 +11,7 @@
 #include "reduce/order.h"
 #include "reduce/reduce.h"
 
-#define FOLD_STACK	12	/* operands, of INC_MAX_RANKS ranks */
+#define FOLD_STACK	14	/* operands, of INC_MAX_RANKS ranks */
 
 /*
  * What has come of @weight ranks, 1 where something is missing: accumulators if it is @wide, else

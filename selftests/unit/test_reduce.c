@@ -111,7 +111,7 @@ static const struct data *bulk(const struct kernel_test *k)
 	of = *k;
 	data_free(&d);
 	d = (struct data){ .n = BULK_SOURCES, .count = BULK,
-			   .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? 1024 : 1) };
+			   .ranks = 1 + ktap_below(k->op == INC_OP_AVG ? INC_MAX_RANKS : 1) };
 	data_allocate(&d, k, 0);
 	for (s = 0; s < d.n; s++)
 		for (i = 0; i < d.count; i++)
@@ -170,7 +170,7 @@ static void shapes_of(const struct kernel_test *k, const struct netinc_reduce *r
 	for (i = 0; i < 3 * lanes + 80 && good; i++) {
 		struct data d = {
 			.n = 1 + ktap_below(i % 4 ? 4 : MAX_SOURCES),
-			.ranks = 1 + ktap_below(1024),
+			.ranks = 1 + ktap_below(INC_MAX_RANKS),
 			.count = i < 3 * lanes ? i : ktap_below(20 * lanes),
 		};
 
@@ -254,7 +254,7 @@ static void passes_of(const struct kernel_test *k, const struct netinc_reduce *r
 	for (i = 0; i < 150 && good; i++) {
 		struct data d = {
 			.n = 1 + ktap_below(i % 4 ? 20 : MAX_PASSES), .count = ktap_below(100),
-			.ranks = 1 + ktap_below(1024),
+			.ranks = 1 + ktap_below(INC_MAX_RANKS),
 		};
 
 		data_allocate(&d, k, 64);

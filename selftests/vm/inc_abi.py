@@ -28,6 +28,7 @@ MISMATCH, CANCELED, RANK_DEAD, RANK_ABORT, RANK_LATE, RANK_FAULT, NODE_DEAD, NOD
     UNSUPPORTED, COUNTS, RANK_PATH = range(1, 13)
 CLOSED, JOINING, WAITING, READY, RESYNC, LEAVING, FAILED = range(7)      # enum inc_member_state
 NO_RANK = 0xffffffff
+MAX_RANKS = 4096
 
 SOCKADDR = struct.Struct("=HHIIIH2sI16sQ")
 SOL_INC, SO_KEY, SO_INFO = 5227, 1, 2
@@ -40,7 +41,7 @@ WAIT_HEAD = struct.Struct("=Qq")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16s3B5s")
 SIZES = {"sockaddr": 48, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
-         "info": 168, "contributed": 144, "register": 32}
+         "info": 168, "contributed": 528, "register": 32}
 
 
 def ioc(direction, number, size):
@@ -335,8 +336,8 @@ class Rank:
         """The ranks that a partial result is of."""
         raw = self.ioctl(IOC_CONTRIBUTED,
                          struct.pack("=Q", handle).ljust(SIZES["contributed"], b"\0"))
-        got, size, missing, *words = struct.unpack("=QII32I", raw)
-        ranks = [i for i in range(1024) if words[i // 32] >> i % 32 & 1]
+        got, size, missing, *words = struct.unpack(f"=QII{MAX_RANKS // 32}I", raw)
+        ranks = [i for i in range(MAX_RANKS) if words[i // 32] >> i % 32 & 1]
         equal((handle or got, size, missing), (got, self.size, size - len(ranks)),
               "handle, ranks and missing ones")
         return ranks

@@ -10,7 +10,7 @@
 
 #define INC_PORT		5227	/* default UDP port of nodes and hosts */
 
-#define INC_MAX_RANKS		1024	/* ranks of a group, children of a node */
+#define INC_MAX_RANKS		4096	/* ranks of a group, children of a node */
 #define INC_MAX_WINDOW		4096	/* blocks, a power of two */
 #define INC_MIN_WINDOW		4
 #define INC_MAX_COUNT		0xffffffffULL	/* elements of one operation */

@@ -77,7 +77,7 @@ struct inc_group;
 struct inc_join_opts {
 	uint32_t group;		/* any number, the same at all ranks of the job */
 	uint32_t rank;		/* 0 .. size - 1 */
-	uint32_t size;		/* 1 .. INC_MAX_RANKS (1024) */
+	uint32_t size;		/* 1 .. INC_MAX_RANKS (4096) */
 	int timeout_ms;		/* 0: INC_DEFAULT_TIMEOUT_MS, -1: none; not of inc_join_start() */
 	/*
 	 * "ADDR", "ADDR:PORT", "[ADDR6]:PORT", "fe80::1%dev", or a host's name as ADDR, which is

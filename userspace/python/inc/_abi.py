@@ -8,7 +8,7 @@ import ctypes as c
 import enum
 import os
 
-MAX_RANKS = 1024
+MAX_RANKS = 4096
 MAX_STRIPES = 8
 MAX_COUNT = 0xFFFFFFFF
 KEY_LEN = 16
