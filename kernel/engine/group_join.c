@@ -595,6 +595,15 @@ static int join_over(struct netinc_group *g, u32 child, const struct netinc_pkt 
 	return 0;
 }
 
+/* PARTIAL, which has a bit for each rank, is one packet. */
+static u32 least_block(const struct netinc_group *g)
+{
+	if (g->cfg.settings.late_policy != INC_LATE_PARTIAL)
+		return INC_MIN_BLOCK;
+	return max_t(u32, INC_MIN_BLOCK,
+		     sizeof(struct inc_partial) + round_up(g->cfg.size, 32u) / 8);
+}
+
 /* 0 or enum inc_refuse_code: does the group look like this to its member @child? */
 static int check_shape(const struct netinc_group *g, u32 child, const struct inc_join *join,
 		       u64 *detail)
@@ -608,8 +617,9 @@ static int check_shape(const struct netinc_group *g, u32 child, const struct inc
 	/* where nodes are children, a rank of the next run may have another number than all here */
 	if (!netinc_join_shrinks(join) && child >= g->nmembers)
 		return g->nmembers == g->cfg.size ? INC_REFUSE_SIZE : INC_REFUSE_BUSY;
-	*detail = INC_MIN_BLOCK;
-	return netinc_join_block_ok(join) ? 0 : INC_REFUSE_BLOCK;
+	*detail = least_block(g);
+	return netinc_join_block_ok(join) && be16_to_cpu(join->block) >= *detail ?
+		       0 : INC_REFUSE_BLOCK;
 }
 
 /*

@@ -20,6 +20,8 @@
 #define REBIND_PROBES	2
 /* shortest pause between JOINs that say so */
 #define REBIND_PAUSE	(50 * NETINC_MS)
+/* what the least that a path carries (576, RFC 791) has behind headers: 48, 8 and 48 bytes, less */
+#define JOIN_FITS	448u
 /* idle nodes PROBE so often, per dead limit */
 #define IDLE_PROBES	4
 /* dead limits until an error must have been got over */
@@ -159,12 +161,30 @@ static bool is_too_narrow(const struct netinc_group *g)
 	return false;
 }
 
+/*
+ * JOIN names the ranks below in one packet, a bit for each of the group: on a path that carries no
+ * more than the least (@JOIN_FITS) 2784. What cannot be asked for is refused.
+ */
+static bool join_is_too_long(struct netinc_group *g, u64 now)
+{
+	const struct inc_join join = { .size = cpu_to_be32(g->cfg.size), .below = 1 };
+	u32 bytes = sizeof(join) + netinc_join_tail_bytes(&join);
+
+	if (bytes <= max_t(u32, g->cfg.up_block, JOIN_FITS))
+		return false;
+	g->up.refused = INC_REFUSE_BLOCK;
+	g->up.refused_at = now;
+	g->up.refuse_detail = bytes;
+	return true;
+}
+
 void netinc_uplink_ask(struct netinc_group *g, u64 now)
 {
 	struct netinc_uplink *up = &g->up;
 	u64 since = now - up->asked, pause = max(up->pause, JOIN_FIRST);
 
-	if (!g->cfg.has_parent || !g->joined || up->refused || is_too_narrow(g))
+	if (!g->cfg.has_parent || !g->joined || up->refused || is_too_narrow(g) ||
+	    join_is_too_long(g, now))
 		return;
 	if (up->state == NETINC_UPLINK_NONE) {
 		up->state = NETINC_UPLINK_ASKING;

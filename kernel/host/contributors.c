@@ -19,7 +19,8 @@ u32 netinc_contributed_missing(const struct netinc_op_request *req)
 	return missing;
 }
 
-static void fill_entry(struct inc_contributed *c, const struct netinc_op_request *req, u32 missing)
+static void fill_entry(struct netinc_contributors *c, const struct netinc_op_request *req,
+		       u32 missing)
 {
 	u32 i;
 
@@ -40,7 +41,7 @@ void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_re
 	if (!missing)
 		return;
 	if (!READ_ONCE(rank->contributed))
-		more = kzalloc(sizeof(*more), GFP_KERNEL_ACCOUNT);
+		more = kvzalloc(sizeof(*more), GFP_KERNEL_ACCOUNT);
 	spin_lock_bh(&rank->lock);
 	if (!rank->contributed) {
 		rank->contributed = more;
@@ -52,12 +53,13 @@ void netinc_contributed_note(struct netinc_rank *rank, const struct netinc_op_re
 		known->next = (known->next + 1) % NETINC_CONTRIBUTED;
 	}
 	spin_unlock_bh(&rank->lock);
-	kfree(more);
+	kvfree(more);
 }
 
-static const struct inc_contributed *find_entry(const struct netinc_contributed *known, u64 handle)
+static const struct netinc_contributors *find_entry(const struct netinc_contributed *known,
+						    u64 handle)
 {
-	const struct inc_contributed *c;
+	const struct netinc_contributors *c;
 	u32 i;
 
 	for (i = 1; known && i <= NETINC_CONTRIBUTED; i++) {
@@ -68,12 +70,12 @@ static const struct inc_contributed *find_entry(const struct netinc_contributed 
 	return NULL;
 }
 
-int netinc_contributed_get(struct netinc_rank *rank, struct inc_contributed *c)
+int netinc_contributed_get(struct netinc_rank *rank, u64 handle, struct netinc_contributors *c)
 {
-	const struct inc_contributed *found;
+	const struct netinc_contributors *found;
 
 	spin_lock_bh(&rank->lock);
-	found = find_entry(rank->contributed, c->handle);
+	found = find_entry(rank->contributed, handle);
 	if (found)
 		*c = *found;
 	spin_unlock_bh(&rank->lock);

@@ -17,6 +17,15 @@
 #include "host/rank.h"
 #include "host/socket.h"
 
+/* What programs pass: the same for 32-bit programs, and for ever. */
+static_assert(sizeof(struct sockaddr_inc) == 48);
+static_assert(sizeof(struct inc_submit) == 104);
+static_assert(sizeof(struct inc_completion) == 88);
+static_assert(sizeof(struct inc_wait) == 104);
+static_assert(sizeof(struct inc_submit_wait) == 208);
+static_assert(sizeof(struct inc_contributed) == 32);
+static_assert(sizeof(struct inc_register) == 32);
+
 /*
  * AF_INC has no number of its own: Linux gives them to what is in its tree, and takes none beyond
  * NPROTO. These are of protocols that it does not have: no program opens sockets of theirs. Whoever
@@ -249,17 +258,35 @@ static void fill_info(struct netinc_rank *rank, struct inc_info *info)
 	info->stripe = ep->cfg.stripe;
 }
 
+static int put_contributors(struct inc_contributed __user *u, struct inc_contributed *asked,
+			    const struct netinc_contributors *c)
+{
+	u32 words = min_t(u32, asked->words, DIV_ROUND_UP(c->size, 32));
+
+	if (copy_to_user(u64_to_user_ptr(asked->ranks), c->ranks, words * sizeof(c->ranks[0])))
+		return -EFAULT;
+	asked->handle = c->handle;
+	asked->size = c->size;
+	asked->missing = c->missing;
+	return copy_to_user(u, asked, sizeof(*asked)) ? -EFAULT : 0;
+}
+
 static int ioc_contributed(struct netinc_rank *rank, struct inc_contributed __user *u)
 {
-	struct inc_contributed *c = kzalloc(sizeof(*c), GFP_KERNEL);
-	int err = c ? 0 : -ENOMEM;
+	struct netinc_contributors *c;
+	struct inc_contributed asked;
+	int err;
 
-	if (!err && get_user(c->handle, &u->handle))
-		err = -EFAULT;
+	if (copy_from_user(&asked, u, sizeof(asked)))
+		return -EFAULT;
+	if (asked.resv)
+		return -EINVAL;
+	c = kmalloc(sizeof(*c), GFP_KERNEL);
+	if (!c)
+		return -ENOMEM;
+	err = netinc_contributed_get(rank, asked.handle, c);
 	if (!err)
-		err = netinc_contributed_get(rank, c);
-	if (!err && copy_to_user(u, c, sizeof(*c)))
-		err = -EFAULT;
+		err = put_contributors(u, &asked, c);
 	kfree(c);
 	return err;
 }

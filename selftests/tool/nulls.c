@@ -85,7 +85,7 @@ static void operations(void)
 	REFUSED(inc_wait_all(NULL, 1, 0), "requests is NULL");
 	GIVES(inc_wait_any(NULL, 0, -1, &i), -ENOENT);
 	GIVES(inc_wait_all(NULL, 0, -1), 0);
-	REFUSED(inc_contributed(NULL, NULL, ranks), "group is NULL");
+	REFUSED(inc_contributed(NULL, NULL, ranks, INC_MAX_RANKS / 32), "group is NULL");
 }
 
 /* More arguments than any function has: all take numbers and pointers, or a double that is any. */

@@ -62,6 +62,25 @@ static void expect_refused(struct inc_join j, u32 rank, struct netinc_peer peer,
 	       (unsigned long long)env.detail, (unsigned long long)detail);
 }
 
+/* Whose path carries no PARTIAL, which has a bit for each rank, would not know what it has got. */
+static void test_partial_block(void)
+{
+	const u32 least = sizeof(struct inc_partial) + INC_MAX_RANKS / 8;
+	struct inc_join j = join_of(0, 50);
+
+	begin();
+	env.g.cfg.size = INC_MAX_RANKS;
+	j.size = cpu_to_be32(INC_MAX_RANKS);
+	j.block = cpu_to_be16(round_up(least, INC_BLOCK_ALIGN) - INC_BLOCK_ALIGN);
+	env.g.cfg.settings.late_ms = 100;
+	env.g.cfg.settings.late_policy = INC_LATE_PARTIAL;
+	expect_refused(j, 0, peer_of(0), INC_REFUSE_BLOCK, least, "too small a block");
+	env.g.cfg.size = SIZE;
+	expect_refused(join_of(0, 50), 0, peer_of(0), 0, 0, "fewer ranks");
+	expect_sent(INC_PKT_WAIT, 0);
+	end();
+}
+
 /* Memory has been reserved for blocks as the first JOIN said: no later one makes them larger. */
 static void test_block(void)
 {
@@ -496,8 +515,8 @@ static void test_false_next(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_form), KTAP(test_block), KTAP(test_refuse), KTAP(test_stripes),
-	KTAP(test_check), KTAP(test_state), KTAP(test_moved),
+	KTAP(test_form), KTAP(test_partial_block), KTAP(test_block), KTAP(test_refuse),
+	KTAP(test_stripes), KTAP(test_check), KTAP(test_state), KTAP(test_moved),
 	KTAP(test_not_moved), KTAP(test_abort_joining), KTAP(test_ghost), KTAP(test_wait_pause),
 	KTAP(test_call), KTAP(test_call_gone), KTAP(test_ready_again), KTAP(test_false_next),
 };

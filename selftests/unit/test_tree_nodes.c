@@ -738,7 +738,57 @@ static void test_left(void)
 	end_tree();
 }
 
+static int up_len;
+
+static void note_up(struct netinc_group *g, const struct netinc_pkt *pkt, const void *body, u32 len)
+{
+	(void)g;
+	(void)body;
+	expect(pkt->type == INC_PKT_JOIN, "packet %u", pkt->type);
+	up_len = (int)len;
+}
+
+/*
+ * A node of a group of @size ranks, of which one is here, asks its parent by a path that carries
+ * @up_block bytes. Returns how many bytes it says, or with what, negative, ranks will be refused.
+ */
+static int ask_parent(u32 size, u32 up_block, u64 *detail)
+{
+	static const struct netinc_group_ops ops = { .send_up = note_up };
+	const struct netinc_group_cfg cfg = { .id = 77, .incarnation = 1, .size = size,
+					      .block = INC_MAX_BLOCK, .has_parent = true,
+					      .settings = { .window = W, .dead_ms = DEAD },
+					      .secret = { 1, 2 }, .lineage = 3,
+					      .up_block = up_block, .up_nonce = 4 };
+	void *mem = calloc(1, netinc_group_bytes(size, W));
+	struct netinc_group g;
+
+	up_len = 0;
+	netinc_group_init(&g, &cfg, mem, &ops, &nodes_agg_ops);
+	g.joined = 1;
+	netinc_uplink_ask(&g, 1000000);
+	*detail = g.up.refuse_detail;
+	free(mem);
+	return up_len ?: -(int)g.up.refused;
+}
+
+/* JOIN is one packet, with a bit for each rank: so many ranks need a path that carries it. */
+static void test_long_join(void)
+{
+	const int fixed = sizeof(struct inc_join) + sizeof(struct inc_addr);
+	u64 detail;
+
+	expect(ask_parent(INC_MAX_RANKS, fixed + INC_MAX_RANKS / 8, &detail) ==
+	       fixed + INC_MAX_RANKS / 8, "%d bytes", up_len);
+	expect(ask_parent(INC_MAX_RANKS, fixed + INC_MAX_RANKS / 8 - 1, &detail) ==
+	       -INC_REFUSE_BLOCK && (int)detail == fixed + INC_MAX_RANKS / 8, "detail %llu",
+	       (unsigned long long)detail);
+	expect(ask_parent(2784, INC_MIN_BLOCK, &detail) == fixed + 348, "%d bytes", up_len);
+	expect(ask_parent(2785, INC_MIN_BLOCK, &detail) == -INC_REFUSE_BLOCK, "refused");
+}
+
 static const struct ktap_test tests[] = {
+	KTAP(test_long_join),
 	KTAP(test_any_order),
 	KTAP(test_order),
 	KTAP(test_canonical),

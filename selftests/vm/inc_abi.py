@@ -38,10 +38,11 @@ ERROR_INFO = struct.Struct("=HHI2I" + 2 * DESC)
 REGISTER = struct.Struct("=QQIIQ")
 COMPLETION = struct.Struct("=QQiI")
 WAIT_HEAD = struct.Struct("=Qq")
+CONTRIBUTED = struct.Struct("=QQIIII")
 INFO = struct.Struct("=10I4Q")
 INFO_TAIL = struct.Struct("=I16s3B5s")
 SIZES = {"sockaddr": 48, "submit": 104, "completion": 88, "wait": 104, "submit_wait": 208,
-         "info": 168, "contributed": 528, "register": 32}
+         "info": 168, "contributed": 32, "register": 32}
 
 
 def ioc(direction, number, size):
@@ -334,9 +335,10 @@ class Rank:
 
     def contributed(self, handle=0):
         """The ranks that a partial result is of."""
+        words = array.array("I", bytes(MAX_RANKS // 8))
         raw = self.ioctl(IOC_CONTRIBUTED,
-                         struct.pack("=Q", handle).ljust(SIZES["contributed"], b"\0"))
-        got, size, missing, *words = struct.unpack(f"=QII{MAX_RANKS // 32}I", raw)
+                         CONTRIBUTED.pack(handle, words.buffer_info()[0], len(words), 0, 0, 0))
+        got, _, _, size, missing, _ = CONTRIBUTED.unpack(raw)
         ranks = [i for i in range(MAX_RANKS) if words[i // 32] >> i % 32 & 1]
         equal((handle or got, size, missing), (got, self.size, size - len(ranks)),
               "handle, ranks and missing ones")

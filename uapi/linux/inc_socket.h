@@ -223,9 +223,11 @@ struct inc_submit_wait {
 /* Whose contributions the result of an operation with `missing` has; the last few are known. */
 struct inc_contributed {
 	__u64	handle;		/* in: of a collected completion; 0: of the last with `missing` */
+	__u64	ranks;		/* address of __u32[words]: bit rank % 32 of rank / 32: is in it */
+	__u32	words;		/* room there; no more is written than the group has ranks */
 	__u32	size;		/* out: ranks of the group */
 	__u32	missing;	/* out */
-	__u32	ranks[INC_MAX_RANKS / 32];	/* out: bit rank % 32 of rank / 32: is in it */
+	__u32	resv;		/* 0 */
 };
 
 /* Of INC_SO_INFO: new fields are added at the end, in multiples of 8 bytes. */

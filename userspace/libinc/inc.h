@@ -567,13 +567,14 @@ int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms);
 
 /*
  * Which ranks' contributions are in the result of @req, which has ended, or, @req NULL, of the
- * group's last operation that returned more than 0: bit rank % 32 of @ranks[rank / 32],
- * INC_MAX_RANKS bits. A rank is in if it is in all of the result. Returns how many are not, 0 if
- * all are. -ENOENT: none was partial, or more than 16 partial ones have ended since. A rank that is
- * not in it itself has the same result as the others.
+ * group's last operation that returned more than 0: bit rank % 32 of @ranks[rank / 32], for as many
+ * ranks as @words, each of 32, have room for; INC_MAX_RANKS / 32 are always enough. A rank is in if
+ * it is in all of the result. Returns how many are not, 0 if all are. -ENOENT: none was partial, or
+ * more than 16 partial ones have ended since. A rank that is not in it itself has the same result
+ * as the others.
  */
-int inc_contributed(struct inc_group *group, const struct inc_request *req,
-		    uint32_t ranks[INC_MAX_RANKS / 32]);
+int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t *ranks,
+		    size_t words);
 
 /* ---- What and why ------------------------------------------------------- */
 

@@ -205,8 +205,7 @@ int inc_parts_start(struct inc_request *req);
 /* The result, or -EAGAIN (@look), -ETIMEDOUT: it goes on. */
 int inc_parts_wait(struct inc_request *req, int64_t deadline, bool look);
 /* @handle 0: of the last one that was partial. */
-int inc_parts_contributed(struct inc_group *group, uint64_t handle,
-			  uint32_t ranks[INC_MAX_RANKS / 32]);
+int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ranks, size_t words);
 /* The group has shrunk: what was under way has ended. */
 
 /* ops.c */

@@ -93,10 +93,16 @@ static int end_request(struct inc_request *req, int result)
 	return result;
 }
 
-static int get_contributed(struct inc_group *group, uint64_t handle, struct inc_contributed *c)
+/* The ranks that are missing, or a negative errno. */
+static int get_contributed(struct inc_group *group, uint64_t handle, uint32_t *ranks, size_t words)
 {
-	*c = (struct inc_contributed) { .handle = handle };
-	return ioctl(group->fd, INC_IOC_CONTRIBUTED, c) < 0 ? -errno : 0;
+	struct inc_contributed c = {
+		.handle = handle,
+		.ranks = (uintptr_t)ranks,
+		.words = words > UINT32_MAX ? UINT32_MAX : (uint32_t)words,
+	};
+
+	return ioctl(group->fd, INC_IOC_CONTRIBUTED, &c) < 0 ? -errno : (int)c.missing;
 }
 
 /* Says who is missing; returns how many. */
@@ -104,12 +110,12 @@ static int fill_partial(struct inc_request *req, const struct inc_completion *do
 {
 	struct inc_group *group = req->group;
 	char what[OP_LEN], who[128] = "";
-	struct inc_contributed c;
+	uint32_t ranks[INC_MAX_RANKS / 32] = { 0 };
 
 	inc_format_op(what, sizeof(what), &req->submit);
-	if (!get_contributed(group, done->handle, &c))
-		for (uint32_t i = 0; i < c.size && i < INC_MAX_RANKS; i++)
-			if (!(c.ranks[i / 32] >> (i % 32) & 1))
+	if (get_contributed(group, done->handle, ranks, INC_MAX_RANKS / 32) > 0)
+		for (uint32_t i = 0; i < inc_size(group); i++)
+			if (!(ranks[i / 32] >> (i % 32) & 1))
 				inc_append(who, sizeof(who), " %u", i);
 	return inc_fail(group, (int)done->missing,
 			"group %u rank %u: %s: the result lacks %u late rank%s:%s",
@@ -117,30 +123,26 @@ static int fill_partial(struct inc_request *req, const struct inc_completion *do
 			done->missing == 1 ? "" : "s", who);
 }
 
-int inc_contributed(struct inc_group *group, const struct inc_request *req,
-		    uint32_t ranks[INC_MAX_RANKS / 32])
+int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t *ranks,
+		    size_t words)
 {
-	struct inc_contributed c;
-	int err;
+	int ret;
 
 	if (!group || !ranks)
 		return inc_null(group, group ? "set of ranks" : "group");
-	memset(ranks, 0, sizeof(c.ranks));
+	memset(ranks, 0, words * sizeof(*ranks));
 	if (req && (req->handle || req->result < 0))
 		return inc_fail(group, -EINVAL,
 				"contributed: the operation has not ended, or failed");
 	if (req && !req->result) {
-		for (uint32_t i = 0; i < inc_size(group); i++)
+		for (uint32_t i = 0; i < inc_size(group) && i / 32 < words; i++)
 			ranks[i / 32] |= 1u << (i % 32);
 		return 0;
 	}
 	if (group->nstripes)
-		return inc_parts_contributed(group, req ? req->ended : 0, ranks);
-	err = get_contributed(group, req ? req->ended : 0, &c);
-	if (err)
-		return inc_fail(group, err, "contributed: %s", inc_strerror(err));
-	memcpy(ranks, c.ranks, sizeof(c.ranks));
-	return (int)c.missing;
+		return inc_parts_contributed(group, req ? req->ended : 0, ranks, words);
+	ret = get_contributed(group, req ? req->ended : 0, ranks, words);
+	return ret < 0 ? inc_fail(group, ret, "contributed: %s", inc_strerror(ret)) : ret;
 }
 
 /* -ETIMEDOUT is for waits that can go on: not for an operation that ended as a rank was late. */

@@ -211,7 +211,8 @@ static uint32_t note_partial(struct inc_request *req)
 	for (unsigned int i = 0; i < group->nstripes; i++) {
 		struct inc_request *part = &req->parts->part[i];
 
-		if (part->result <= 0 || inc_contributed(part->group, part, ranks) < 0)
+		if (part->result <= 0 ||
+		    inc_contributed(part->group, part, ranks, INC_MAX_RANKS / 32) < 0)
 			continue;
 		for (unsigned int j = 0; j < INC_MAX_RANKS / 32; j++)
 			result.ranks[j] &= ranks[j];
@@ -229,8 +230,7 @@ static uint32_t note_partial(struct inc_request *req)
 	return result.missing;
 }
 
-int inc_parts_contributed(struct inc_group *group, uint64_t handle,
-			  uint32_t ranks[INC_MAX_RANKS / 32])
+int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ranks, size_t words)
 {
 	int ret = -ENOENT;
 
@@ -241,7 +241,8 @@ int inc_parts_contributed(struct inc_group *group, uint64_t handle,
 
 		if (handle && p->handle != handle)
 			continue;
-		memcpy(ranks, p->ranks, sizeof(p->ranks));
+		memcpy(ranks, p->ranks, (words < INC_MAX_RANKS / 32 ? words : INC_MAX_RANKS / 32) *
+		       sizeof(*ranks));
 		ret = (int)p->missing;
 		break;
 	}

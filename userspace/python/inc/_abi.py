@@ -190,7 +190,8 @@ RankSet = c.c_uint32 * (MAX_RANKS // 32)
 PROTOTYPES = {
     "inc_abort": (None, [c.c_void_p]),
     "inc_cancel": (c.c_int, [c.c_void_p]),
-    "inc_contributed": (c.c_int, [c.c_void_p, c.POINTER(RequestStruct), c.POINTER(c.c_uint32)]),
+    "inc_contributed": (c.c_int, [c.c_void_p, c.POINTER(RequestStruct), c.POINTER(c.c_uint32),
+                                  c.c_size_t]),
     "inc_errmsg": (c.c_char_p, [c.c_void_p]),
     "inc_fd": (c.c_int, [c.c_void_p]),
     "inc_group_id": (c.c_uint32, [c.c_void_p]),

@@ -73,7 +73,7 @@ class Operations(Membership):
 
     def _missing(self, handle: c.c_void_p, operation: Operation) -> Tuple[int, ...]:
         there = _abi.RankSet()
-        if _abi.lib.inc_contributed(handle, c.byref(operation.req), there) < 0:
+        if _abi.lib.inc_contributed(handle, c.byref(operation.req), there, len(there)) < 0:
             return ()
         return tuple(rank for rank in range(self._size) if not there[rank // 32] >> rank % 32 & 1)
 
