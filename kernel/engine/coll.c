@@ -557,8 +557,9 @@ int netinc_coll_check(const struct netinc_op *op)
 	c = &colls[op->coll];
 	if (op->root >= op->size || (op->root && !c->rooted))
 		return -EINVAL;
-	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS)) ||
+	if ((op->mode & ~(INC_MODE_SATURATE | INC_MODE_COUNTS | INC_MODE_PART)) ||
 	    ((op->mode & INC_MODE_COUNTS) && !c->counts) ||
+	    ((op->mode & INC_MODE_PART) && (c->counts || op->coll == INC_COLL_BARRIER)) ||
 	    ((op->mode & INC_MODE_SATURATE) && !c->reduces))
 		return -EINVAL;
 	if (op->coll == INC_COLL_BARRIER)

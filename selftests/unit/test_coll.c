@@ -152,6 +152,13 @@ static void test_check(void)
 	check(op, -EINVAL, "an allreduce with counts per rank");
 	op.mode = INC_MODE_COUNTS_PHASE;
 	check(op, -EINVAL, "an exchange of counts by itself");
+	op.mode = INC_MODE_PART;
+	check(op, 0, "a part of an allreduce");
+	op.coll = INC_COLL_REDUCE_SCATTER;
+	check(op, -EINVAL, "a part of what has shares");
+	op = (struct netinc_op){ .coll = INC_COLL_BARRIER, .size = op.size,
+				 .mode = INC_MODE_PART };
+	check(op, -EINVAL, "a part of a barrier");
 	op = allreduce(0x40000000);
 	op.coll = INC_COLL_REDUCE_SCATTER;
 	check(op, -EOVERFLOW, "4 shares of 2^30");

@@ -826,7 +826,8 @@ static void test_cut(void)
 		for (unsigned int i = 0; i < STRIPES; i++) {
 			part = cut_part(&op, i, STRIPES);
 			expect(part.recv == op.recv + 4 * at && !(part.count && at % CUT_ALIGN) &&
-			       part.send == (op.send ? op.send + 4 * at : 0),
+			       part.send == (op.send ? op.send + 4 * at : 0) &&
+			       part.mode == INC_MODE_PART,
 			       "part %u of %llu", i, (unsigned long long)op.count);
 			at += part.count;
 		}

@@ -277,6 +277,21 @@ disagree() {
 	wait_for 60 no_groups_anywhere && return "$ret"
 }
 
+# What one rank divides in two parts another asks for in two operations, which have as many elements
+# and go by the same stripes: no result is made of both.
+divided() {
+	local r ret=0
+
+	rank_args 2 "--count 2048,2048"
+	for r in 0 1 3; do rank_args "$r" "--count 4096"; done
+	start_ranks 4 inc-allreduce --type i32 --iters 1
+	for r in 0 1 2 3; do
+		wait_rank "$r" 1 || ret=1
+		grep -qF "(part)" "$(rank_log "$r")" || { cat "$(rank_log "$r")"; ret=1; }
+	done
+	wait_for 60 no_groups_anywhere && return "$ret"
+}
+
 # A rank dies, and the others are told that a striped group does not go on.
 no_shrinking() {
 	local r
@@ -310,6 +325,7 @@ check "a liar changes nothing" liar
 check "a rank is killed: all hear of it" killed
 check "ranks disagree about a long operation" disagree 100000 1
 check "ranks disagree, and have not cut alike" disagree 4000 2000
+check "a part is not taken for a whole operation" divided
 INC_PARENT=$SPINES check "stripes at two nodes, without leaves" coll "${LONG[@]}"
 INC_PARENT=$SPINES check "a rank is killed there: a striped group does not shrink" no_shrinking
 check "a spine's links go down: its stripe moves, the other goes on" spine_lost spine_link 2 down

@@ -322,6 +322,7 @@ field("inc.cookie", ProtoField.uint64, "Cookie", base.HEX)
 flag("inc.mode.saturate", "Saturate", 8, MODE_SATURATE)
 flag("inc.desc.mode.saturate", "Saturate", 8, MODE_SATURATE)
 flag("inc.desc.mode.counts", "Counts differ from rank to rank", 8, 0x02)
+flag("inc.desc.mode.part", "One part of an operation, the others are other stripes'", 8, 0x04)
 flag("inc.desc.mode.counts_phase", "Exchange of counts", 8, 0x80)
 field("inc.join.below.height", ProtoField.uint8, "Levels of nodes from the sender down",
 	base.DEC, nil, 0x0f)
@@ -523,7 +524,7 @@ local function add_desc(tree, filter, what)
 	local sub = tree:add(f[filter], what)
 	local coll, mode = get(what, "desc", "coll"):uint(), get(what, "desc", "mode")
 	add_struct(sub, "desc", what, 0)
-	for _, name in ipairs({ "saturate", "counts", "counts_phase" }) do
+	for _, name in ipairs({ "saturate", "counts", "part", "counts_phase" }) do
 		sub:add(f["inc.desc.mode." .. name], mode)
 	end
 	if coll == 0 then

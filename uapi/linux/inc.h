@@ -142,6 +142,8 @@ enum inc_type {
  */
 #define INC_MODE_SATURATE	0x01	/* SUM of i8, i16, u8, u16: clamped once to the range */
 #define INC_MODE_COUNTS		0x02	/* counts differ from rank to rank */
+/* one part of an operation that is divided, by who submits, among groups: stripes */
+#define INC_MODE_PART		0x04
 #define INC_MODE_COUNTS_PHASE	0x80	/* the exchange of counts before it; not for SUBMIT */
 #define INC_MODE_WIRE		INC_MODE_SATURATE
 

@@ -125,13 +125,16 @@ struct sockaddr_inc {
  *
  * Shares of one buffer that is written to must not overlap. Where ranks cannot know one another's
  * counts (gather, scatter, alltoall), these are exchanged first, inside the operation.
+ *
+ * With INC_MODE_PART, where shares do not differ and there are some elements, it is one part of an
+ * operation: ranks that divide it, and others that do not, disagree.
  */
 struct inc_submit {
 	__u8	coll;		/* enum inc_coll */
 	__u8	type;		/* enum inc_type; 0 for barrier */
 	__u8	op;		/* enum inc_op; 0 where nothing is reduced */
 	__u8	wire;		/* enum inc_type on the wire; 0: as @type */
-	__u8	mode;		/* INC_MODE_SATURATE | INC_MODE_COUNTS */
+	__u8	mode;		/* INC_MODE_SATURATE | INC_MODE_COUNTS | INC_MODE_PART */
 	__u8	resv0[3];
 	__u32	root;		/* rank; 0 where the collective has none */
 	__u32	flags;		/* 0 */

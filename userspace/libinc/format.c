@@ -101,7 +101,10 @@ void inc_append(char *buf, size_t len, const char *fmt, ...)
 	va_end(args);
 }
 
-/* "allreduce f32 sum 4096 as bf16", "gather f64 per-rank counts root 0", "barrier" */
+/*
+ * "allreduce f32 sum 4096 as bf16", "broadcast i8 4096 (part) root 2",
+ * "gather f64 per-rank counts root 0", "barrier"
+ */
 void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 {
 	snprintf(buf, len, "%s", inc_coll_name(op->coll) ?: "unknown collective");
@@ -117,6 +120,8 @@ void inc_format_op(char *buf, size_t len, const struct inc_submit *op)
 		inc_append(buf, len, " as %s", inc_type_name(op->wire) ?: "unknown type");
 	if (op->mode & INC_MODE_SATURATE)
 		inc_append(buf, len, " saturating");
+	if (op->mode & INC_MODE_PART)
+		inc_append(buf, len, " (part)");
 	if (op->root || inc_shape(op->coll)->rooted)
 		inc_append(buf, len, " root %u", op->root);
 }

@@ -64,6 +64,7 @@ static struct inc_submit cut_part(const struct inc_submit *op, unsigned int i, u
 
 	each = (each + CUT_ALIGN - 1) / CUT_ALIGN * CUT_ALIGN;
 	from = each * i < op->count ? each * i : op->count;
+	part.mode |= INC_MODE_PART;
 	part.count = op->count - from < each ? op->count - from : each;
 	part.send = shift_addr(op->send, from * elem);
 	part.recv = shift_addr(op->recv, from * elem);
