@@ -450,6 +450,21 @@ static bool is_between_runs(struct netinc_ep *ep, u64 now)
 	return now - ep->busy_since <= ep->settings.dead_ms * NETINC_MS;
 }
 
+/*
+ * Every place has refused it, and this one again. Nodes that have been removed may be there again
+ * soon, as those that are silent may: they are asked for as long, one after the other, not as often
+ * as they answer. At the edge somebody would be there.
+ */
+static void ask_all_again(struct netinc_ep *ep, u32 code, u64 now)
+{
+	u64 dead = ep->settings.dead_ms * NETINC_MS;
+
+	if (code != INC_REFUSE_NO_NODE || ep->edge || now - ep->unsettled >= dead)
+		fail_everywhere(ep, INC_ERR_NODE_DEAD);
+	else if (now - ep->moved >= dead / 16)
+		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
+}
+
 bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 {
 	switch (code) {
@@ -473,9 +488,8 @@ bool netinc_ep_move_refused(struct netinc_ep *ep, u32 code, u64 detail, u64 now)
 	default:
 		break;
 	}
-	/* nor do all places say anything else the next time, and at once */
 	if (++ep->refusals >= ep->nplan - ep->from_tree && has_been_round(ep))
-		fail_everywhere(ep, INC_ERR_NODE_DEAD);
+		ask_all_again(ep, code, now);
 	else
 		netinc_ep_lost(ep, INC_ERR_NODE_DEAD, now);
 	return true;

@@ -242,19 +242,49 @@ static void test_refused(void)
 	netinc_ep_retain_drop(&env.ep);
 }
 
-/* Who is refused everywhere does not go round and round until the dead limit is over. */
+/* It goes round, and is refused with @code as soon as it asks; returns after how many refusals. */
+static u32 refused_until_failed(u32 code)
+{
+	u64 end = env.now + 20 * DEAD * NETINC_MS, start;
+	u32 n = 0;
+
+	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
+	while (env.ep.state == INC_STATE_RESYNC && env.now < end) {
+		expect(!refused(code, 0), "place %u", env.place);
+		n++;
+		start = env.now;
+		run_timer(start + 20 * NETINC_MS);
+		env.now = start + 20 * NETINC_MS;
+	}
+	expect_state(INC_STATE_FAILED);
+	expect(env.ep.error.code == INC_ERR_NODE_DEAD, "code %u", env.ep.error.code);
+	return n;
+}
+
+/*
+ * Who is refused everywhere does not go round and round until the dead limit is over, but where
+ * nodes have been removed: they may be there again. Then it goes round slowly.
+ */
 static void test_refused_everywhere(void)
 {
-	u32 i;
+	u64 start;
+	u32 n;
 
 	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
 	env.ep.settings.dead_ms = 10 * DEAD;
-	netinc_ep_lost(&env.ep, INC_ERR_NODE_DEAD, env.now);
-	for (i = 0; i < 3 && env.ep.state == INC_STATE_RESYNC; i++)
-		expect(!refused(INC_REFUSE_NO_NODE, 0), "place %u", env.place);
-	expect_state(INC_STATE_FAILED);
-	expect(i == 3 && env.ep.move == 3 && env.ep.error.code == INC_ERR_NODE_DEAD,
-	       "move %u, code %u", env.ep.move, env.ep.error.code);
+	n = refused_until_failed(INC_REFUSE_KEY);
+	expect(n == 3 && env.ep.move == 3, "%u refusals, move %u", n, env.ep.move);
+	netinc_ep_retain_drop(&env.ep);
+
+	ready_to_move(0, INC_FALLBACK_STANDBY, 2);
+	env.ep.settings.dead_ms = 10 * DEAD;
+	start = env.now;
+	n = refused_until_failed(INC_REFUSE_NO_NODE);
+	expect(env.now - start >= 10 * DEAD * NETINC_MS &&
+	       env.now - start <= 11 * DEAD * NETINC_MS,
+	       "failed after %llu us", (unsigned long long)(env.now - start));
+	expect(n > 20 && env.ep.move > 12 && env.ep.move <= 20, "%u refusals, move %u", n,
+	       env.ep.move);
 	netinc_ep_retain_drop(&env.ep);
 }
 

@@ -93,6 +93,19 @@ three_in_a_row() {
 	wait_ranks && expect "moves" "$(counter h1 moves)" -ge 4
 }
 
+has_moved() {
+	[ "$(counter h1 moves)" -ge "$1" ]
+}
+
+# Both are removed, which is not for good: all have been refused everywhere for a while.
+both_back() {
+	inc -n sw node set dev br0 dead 10000 fallback standby standby "$INC_NODE2" &&
+		start_job --ops 200 || return
+	inc -n sw node del dev br0 && inc -n sw node del dev br1 &&
+		wait_for 30 has_moved 6 && inc -n sw node add dev br1 || return
+	ends_well standby
+}
+
 # No path is left: everybody is told.
 nowhere() {
 	local r
@@ -132,6 +145,7 @@ check "two ranks on each host, IPv6, loss: at the edge" with edge_of_two_on_each
 check "the bridge is deleted: it goes on at the standby node" with standby_after_bridge_deleted
 check "one host is cut off from the node: all go to the standby node" with one_link_down
 check "node and standby node go, the node comes back and goes again" with three_in_a_row
+check "node and standby node are removed, and added again" with both_back
 check "no path is left: all are told" with nowhere
 check "a rank is killed: the others are told who" with killed_rank
 if [ "$FULL" != 0 ]; then
