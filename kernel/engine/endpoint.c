@@ -599,6 +599,15 @@ void netinc_ep_decline(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 	give_up_joining(ep, now);
 }
 
+/* An older run of the group is ending, most of the time at once. */
+static u64 busy_join_pause(const struct netinc_ep *ep, u64 longest)
+{
+	u64 asked = max(ep->tree[0].asked, ep->busy_since) - ep->busy_since;
+
+	longest = min_t(u64, longest, JOIN_MAX / 4);
+	return clamp_t(u64, asked / 2, min_t(u64, longest, JOIN_FIRST), longest);
+}
+
 /*
  * Until JOIN is repeated: no longer than lets a dozen of them get lost before the node counts as
  * dead. Who moves asks often at first, but not for as long as the node has to wait for others:
@@ -616,7 +625,9 @@ static u64 join_pause(const struct netinc_ep *ep)
 		return ep->pause;
 	if (ep->busy_since && ep->cfg.at_edge && is_new(ep))
 		return max_t(u64, JOIN_MAX / 4, NETINC_WAIT_PER_RANK * ep->cfg.size);
-	if (ep->state == INC_STATE_WAITING || ep->busy_since)
+	if (ep->busy_since)
+		return busy_join_pause(ep, longest);
+	if (ep->state == INC_STATE_WAITING)
 		return min_t(u64, longest, JOIN_MAX / 4);
 	return min_t(u64, longest, JOIN_FIRST << min(ep->tree[0].unanswered, 8u));
 }

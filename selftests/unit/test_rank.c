@@ -516,6 +516,25 @@ static void test_join_pace(void)
 	}
 }
 
+/* Where an older run of the group is ending JOIN goes again soon, and then more rarely. */
+static void test_busy_pace(void)
+{
+	static const u32 at[] = { 5000, 10000, 15000, 22500, 33750, 50625 };
+	u64 begun, when;
+	u32 i;
+
+	begin(0);
+	netinc_ep_connect(&env.ep, env.now);
+	begun = env.now;
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		refuse(4711, INC_REFUSE_BUSY, 0);
+		when = netinc_ep_timer(&env.ep, env.now);
+		expect(when == begun + at[i], "JOIN %u after %llu us, expected %u", i,
+		       (unsigned long long)(when - begun), at[i]);
+		env.now = when;
+	}
+}
+
 /* What a rank has sent while nobody answered, and when. */
 struct sayings {
 	struct {
@@ -653,7 +672,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
 	KTAP(test_stripes), KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience),
 	KTAP(test_clamp_pause),
-	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_same_time),
+	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_busy_pace), KTAP(test_same_time),
 	KTAP(test_rebind),
 };
 
