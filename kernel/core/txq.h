@@ -15,6 +15,8 @@ struct netinc_path;
  */
 #define NETINC_TXQ_RANK		4096
 #define NETINC_TXQ_GROUP	1024
+/* of a rank: with as many no more blocks are added, and answers have the rest */
+#define NETINC_TXQ_BLOCKS	1024
 #define NETINC_TXQ_MEMBER	16	/* of each */
 
 /*
@@ -28,6 +30,12 @@ struct netinc_txq {
 	/* it has sent enough rounds: the next one that queues something takes over */
 	bool tired;
 };
+
+/* Do so many wait that blocks had better be sent later? */
+static inline bool netinc_txq_is_long(const struct netinc_txq *txq)
+{
+	return skb_queue_len(&txq->queue) >= NETINC_TXQ_BLOCKS;
+}
 
 void netinc_txq_init(struct netinc_txq *txq, u32 max);
 /* As netinc_path_queue(); also -ENOBUFS when too many wait. */

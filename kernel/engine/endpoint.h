@@ -643,6 +643,8 @@ int netinc_ep_result(struct netinc_ep *ep, const struct netinc_pkt *pkt,
 /*
  * Blocks [first, first + n) were lost: send again those that are out, lack a result, and were sent
  * before @before, or, if that was not the first time, before @again.
+ * A packet of them always goes; further ones while there is work left for the buffer at hand, the
+ * rest is asked for again.
  */
 void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 again, u64 now);
 /* Give block numbers to the operations that have none and may have them. */

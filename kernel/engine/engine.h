@@ -68,6 +68,9 @@ static inline u32 netinc_pay_off(const struct netinc_pay *pay)
 
 #define NETINC_OPSEQ_NEAR	0x10000000u
 
+/* microseconds that the PROBE may be old which STATUS answers */
+#define NETINC_STAMP_OLDEST	0x40000000u
+
 /* A peer's address: compared, kept and handed back, not interpreted. */
 struct netinc_peer {
 	u8 addr[16];
@@ -89,6 +92,15 @@ static inline bool netinc_opseq_near(u32 a, u32 b)
 static inline bool netinc_peer_same_host(const struct netinc_peer *a, const struct netinc_peer *b)
 {
 	return a->family == b->family && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/*
+ * STATUS repeats the time stamp of a PROBE, which this box has set: can it be that? Not if it is
+ * yet to come, before which all that is out would have been sent, or long past.
+ */
+static inline bool netinc_stamp_ok(const struct netinc_pkt *pkt, u64 now)
+{
+	return (u32)now - pkt->tstamp <= NETINC_STAMP_OLDEST;
 }
 
 /* They are one, and packets come from it by one way. */

@@ -94,7 +94,7 @@ int netinc_ep_status(struct netinc_ep *ep, const struct netinc_pkt *pkt, const v
 	bool more = false;
 	u64 b;
 
-	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
+	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32 || !netinc_stamp_ok(pkt, now))
 		return -INC_C_DROP_MALFORMED;
 	netinc_count(ep->counters, INC_C_STATUSES);
 	w->answered = true;

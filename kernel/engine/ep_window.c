@@ -7,6 +7,8 @@
 
 /* microseconds: a duplicate within that time after a PROBE was asked for */
 #define VAIN_PROBE	200000
+/* looks at blocks that it costs to send one again: it is read and copied */
+#define LOOKS_RESENT	16u
 /* that results which wait for another one show that the link carries it, too */
 #define MOST_WAITS	64u
 
@@ -365,7 +367,8 @@ void netinc_ep_resend(struct netinc_ep *ep, u64 first, u32 n, u32 before, u32 ag
 		ep->tree[netinc_ep_tree_of(ep, b)].resent |= sent;
 		if (netinc_cc_lost(&ep->cc, now))
 			netinc_count(ep->counters, INC_C_CWND_CUTS);
-		if (!sent)
+		ep->work_left -= min(ep->work_left, sent * LOOKS_RESENT);
+		if (!sent || !ep->work_left)
 			return;
 		b += sent;
 	}

@@ -513,7 +513,7 @@ static int up_status(struct netinc_group *g, const struct netinc_pkt *pkt,
 	struct netinc_uplink *up = &g->up;
 	u64 q = netinc_extend(g->agg.una, pkt->psn);
 
-	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32)
+	if (sizeof(*st) + bits / 8 > pkt->len || bits % 32 || !netinc_stamp_ok(pkt, now))
 		return -INC_C_DROP_MALFORMED;
 	if (!netinc_uplink_in_use(up))
 		return -INC_C_DROP_STATE;

@@ -242,6 +242,18 @@ static struct netinc_batch *begin_batch(struct netinc_rank *rank, u32 tree, u32 
 	return bt;
 }
 
+/*
+ * Packets wait in the rank's queue while another CPU sends them, whose memory only this bounds: who
+ * has sent enough goes on a little later.
+ */
+static bool waits_for_queue(struct netinc_rank *rank)
+{
+	if (!netinc_txq_is_long(&rank->txq))
+		return false;
+	rank->retry = true;
+	return true;
+}
+
 u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32 n, u32 most,
 			u16 flags)
 {
@@ -250,6 +262,8 @@ u32 netinc_payload_send(struct netinc_ep *ep, struct netinc_op *op, u64 idx, u32
 					      min(n, most), flags);
 	u32 i = 0;
 
+	if (waits_for_queue(rank))
+		return 0;
 	bt->op = op;
 	bt->req = req_of(rank, op);
 	if (bt->req && (!netinc_convert_plain(bt->req) || n * ep->block >= NETINC_FPU_WORTH))
@@ -269,6 +283,8 @@ u32 netinc_payload_send_retained(struct netinc_ep *ep, u64 block, u32 n, u16 fla
 					      min_t(u32, n, ep->cfg.super_packet), flags);
 	u32 i = 0;
 
+	if (waits_for_queue(rank))
+		return 0;
 	while (i < n && add_retained(bt, block + i))
 		i++;
 	flush_batch(bt);

@@ -148,6 +148,64 @@ static void test_nack(void)
 	}
 }
 
+/* STATUS that has nothing from block 100 on, and this time stamp. */
+static int lacks_all(u32 tstamp)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_STATUS);
+	struct inc_status m[2] = { { .bits = cpu_to_be16(32), .waiting = cpu_to_be32(~0u) } };
+
+	pkt.psn = 100;
+	pkt.tstamp = tstamp;
+	return control(pkt, m, sizeof(m));
+}
+
+/* Before a moment that is yet to come all that is out was sent, and would be lost each time. */
+static void test_status_stamp(void)
+{
+	static const struct {
+		u32 age;
+		bool good;
+	} cases[] = {
+		{ 0, true }, { 1u << 30, true }, { (1u << 30) + 1, false }, { 1u << 31, false },
+		{ -(1u << 30), false }, { -1u, false },
+	};
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+	u64 bad = 0;
+	u32 i;
+
+	ready(100);
+	submit_op(&a);
+	env.seen = env.logged;
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		bool good = cases[i / 2].good;
+
+		bad += !good;
+		expect(!lacks_all((u32)env.now - cases[i / 2].age) == good, "age %u",
+		       cases[i / 2].age);
+		expect_count(DROP_MALFORMED, bad);
+		expect_quiet();
+	}
+	env.now += 100 * NETINC_MS;
+	expect(!lacks_all((u32)env.now) && !lacks_all((u32)env.now), "what is lost");
+	expect_count(CONTRIBS_RESENT, W);
+}
+
+/* To send a block again costs more than to look at it; a packet of them goes in any case. */
+static void test_looks_of_resent(void)
+{
+	struct netinc_op a = allreduce(8 + (W - 1) * 16);
+
+	ready(100);
+	submit_op(&a);
+	env.now += 100 * NETINC_MS;
+	netinc_ep_buffer_begin(&env.ep, 1 + W + 16 * SUPER);
+	expect(!nack(100, W) && !env.ep.work_left, "NACK: %u", env.ep.work_left);
+	expect_count(CONTRIBS_RESENT, SUPER);
+	netinc_ep_buffer_begin(&env.ep, 1 + W + 16 * W + 5);
+	expect(!nack(100, W) && env.ep.work_left == 16 * SUPER + 5, "NACK: %u", env.ep.work_left);
+	expect_count(CONTRIBS_RESENT, W);
+}
+
 /* PEERS have a cookie for each rank, of which a group has more than it may have trees. */
 static void test_peers_behind_trees(void)
 {
@@ -294,7 +352,8 @@ static void test_looks_of_many(void)
 
 static const struct ktap_test tests[] = {
 	KTAP(test_looks_of_result), KTAP(test_looks_of_operations), KTAP(test_looks_of_control),
-	KTAP(test_looks_of_many), KTAP(test_epoch_end), KTAP(test_ready_opseq),
+	KTAP(test_looks_of_many), KTAP(test_looks_of_resent), KTAP(test_status_stamp),
+	KTAP(test_epoch_end), KTAP(test_ready_opseq),
 	KTAP(test_ready_unbidden), KTAP(test_nack), KTAP(test_peers_behind_trees),
 };
 

@@ -578,11 +578,14 @@ static void test_again_too_soon(void)
 			expect_again("NACK", &f, true);
 			sent = net.now;
 
-			expect(!say_status(net.now, 0) && !say_status(net.now + 1, 0) &&
-			       !say_status(net.now + (1u << 31) - 1, 0), "STATUS");
+			expect(!say_status(net.now, 0), "STATUS");
+			expect(say_status(net.now + 1, 0) == -INC_C_DROP_MALFORMED &&
+			       say_status(net.now + (1u << 31) - 1, 0) == -INC_C_DROP_MALFORMED,
+			       "STATUS of what is yet to come");
 			expect_again("at once", &f, false);
 			net.now = sent + quarter - 1;
-			expect(!say_status(net.now, 0) && !say_status(net.now + 5000, 0), "STATUS");
+			expect(!say_status(net.now, 0) &&
+			       say_status(net.now + 5000, 0) == -INC_C_DROP_MALFORMED, "STATUS");
 			expect_again("before a quarter", &f, false);
 			net.now = sent + quarter;
 			expect(!say_status(sent, 0) && !say_status(sent + quarter - 1, 0),

@@ -13,7 +13,7 @@
 #include "core/txq.c"
 
 #define MAX	8u
-#define MANY	1000u
+#define MANY	1100u
 
 static struct {
 	struct netinc_txq txq;
@@ -117,6 +117,22 @@ static void test_bound(void)
 	expect(env.sent == MAX + 1, "%u sent", env.sent);
 }
 
+/* A rank's blocks wait elsewhere before its answers are dropped. */
+static void test_long(void)
+{
+	u32 i;
+
+	begin();
+	netinc_txq_init(&env.txq, NETINC_TXQ_RANK);
+	spin_lock(&env.lock);
+	for (i = 0; i < MANY; i++) {
+		expect(netinc_txq_is_long(&env.txq) == (i >= NETINC_TXQ_BLOCKS), "%u wait", i);
+		expect(!add(), "packet %u", i);
+	}
+	unlock();
+	expect(!netinc_txq_is_long(&env.txq) && env.sent == MANY, "%u sent", env.sent);
+}
+
 /* One CPU sends what others queue meanwhile, but not for ever: then one of them does. */
 static void test_rounds(void)
 {
@@ -136,7 +152,7 @@ static void test_rounds(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP(test_bound), KTAP(test_rounds),
+	KTAP(test_bound), KTAP(test_long), KTAP(test_rounds),
 };
 
 int main(int argc, char **argv)
