@@ -220,12 +220,40 @@ static u32 first_with_payload(const struct netinc_agg *agg, const struct netinc_
 	return i;
 }
 
-/* The first two children whose contributions to a BAD slot differ in operation. */
+static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if (slot->in[i].flags & INC_F_FINAL)
+			return i;
+	return 0;
+}
+
+/*
+ * The first child whose FINAL is not what the result has been copied from; NETINC_NO_RANK: all are.
+ * The copy is compared: what is held may be memory that its sender writes to meanwhile.
+ */
+static u32 other_final(struct netinc_agg *agg, const struct netinc_slot *slot)
+{
+	u32 i;
+
+	for (i = 0; i < agg->children; i++)
+		if ((slot->in[i].flags & INC_F_FINAL) && !agg->ops->is_copy(agg, slot, i))
+			return i;
+	return NETINC_NO_RANK;
+}
+
+/* The first two children whose contributions to a BAD slot differ in operation or result. */
 static void report_bad(struct netinc_agg *agg, const struct netinc_slot *slot)
 {
 	struct inc_desc first, other;
 	u32 i;
 
+	if (slot->result.obj) {
+		agg->ops->mismatch(agg, slot, final_input(agg, slot), other_final(agg, slot));
+		return;
+	}
 	if (slot->bad == INC_ERR_UNSUPPORTED) {
 		agg->ops->mismatch(agg, slot, first_with_payload(agg, slot), NETINC_NO_RANK);
 		return;
@@ -278,16 +306,6 @@ void netinc_agg_merge_flags(const struct netinc_agg *agg, struct netinc_slot *sl
 			slot->flags |= slot->in[i].flags & MERGED_FLAGS;
 }
 
-static u32 final_input(const struct netinc_agg *agg, const struct netinc_slot *slot)
-{
-	u32 i;
-
-	for (i = 0; i < agg->children; i++)
-		if (slot->in[i].flags & INC_F_FINAL)
-			return i;
-	return 0;
-}
-
 /* False: no memory. */
 static bool make_result(struct netinc_agg *agg, struct netinc_slot *slot)
 {
@@ -313,6 +331,12 @@ bool netinc_agg_complete(struct netinc_agg *agg, struct netinc_slot *slot, u64 n
 		if (taken_off)
 			netinc_partial_unseal(agg, slot, taken_off);
 		return false;
+	}
+	/* who has a result already has another one than somebody else */
+	if (unlikely(slot->flags & INC_F_FINAL) && other_final(agg, slot) != NETINC_NO_RANK) {
+		slot->bad = INC_ERR_MISMATCH;
+		slot->state = NETINC_SLOT_BAD;
+		return true;
 	}
 	if (!slot->parted)
 		netinc_agg_release_inputs(agg, slot);

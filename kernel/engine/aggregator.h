@@ -79,8 +79,8 @@ struct netinc_slot {
 	u32 sig;		/* signature of the operation, of the first contribution */
 	u32 newest;		/* the latest opseq of all of them */
 	/*
-	 * DONE: cached for children that lost it. UP: the partial. obj NULL: none, or no payload;
-	 * released when the slot is set back
+	 * DONE: cached for children that lost it. UP: the partial. BAD: of contributions with FINAL
+	 * that differ, one. obj NULL: none, or no payload; released when the slot is set back
 	 */
 	struct netinc_pay result;
 	/* bit child: it has contributed, all of its parts */
@@ -181,6 +181,8 @@ struct netinc_agg_ops {
 	bool (*fold)(struct netinc_agg *agg, struct netinc_slot *slot, u32 part);
 	/* As fold, but only the contribution @i, bit for bit */
 	bool (*copy)(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
+	/* Is slot->result, made by copy(), bit for bit the payload of the contribution @i? */
+	bool (*is_copy)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i);
 	void (*send_result)(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child);
 	/*
 	 * Only with a parent: the partial of @slot goes up, or this @part of it, which is

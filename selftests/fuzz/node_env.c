@@ -195,6 +195,15 @@ static bool fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part)
 	return true;
 }
 
+static bool is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	const struct obj *result = slot->result.obj, *in = slot->in[i].obj;
+
+	(void)agg;
+	netinc_assert(result->len == slot->len && in->len == slot->len);
+	return !memcmp(result->data, in->data, slot->len);
+}
+
 static bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 {
 	const struct said *s = node_env_said(i, slot->q);
@@ -351,6 +360,7 @@ const struct netinc_agg_ops node_env_agg_ops = {
 	.can_fold = can_fold,
 	.fold = fold,
 	.copy = copy,
+	.is_copy = is_copy,
 	.send_result = send_result,
 	.send_up = send_up,
 	.send = agg_send,

@@ -195,6 +195,14 @@ bool tree_copy_final(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return true;
 }
 
+bool tree_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	const struct load *l = slot->result.obj;
+
+	netinc_assert(l->len == slot->len && slot->in[i].len == slot->len);
+	return !memcmp(l->data, input_of(node_of_agg(agg), slot, i), slot->len);
+}
+
 bool tree_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 		      const struct netinc_pay *pay)
 {

@@ -253,6 +253,7 @@ const struct netinc_agg_ops tree_agg_ops = {
 	.can_fold = tree_can_fold,
 	.fold = tree_fold,
 	.copy = tree_copy_final,
+	.is_copy = tree_is_copy,
 	.take_result = tree_take_result,
 	.send_result = send_result,
 	.send_up = send_partial,

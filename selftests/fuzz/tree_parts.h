@@ -30,6 +30,7 @@ void tree_get_desc(struct netinc_agg *agg, const struct netinc_pay *pay, struct 
 bool tree_can_fold(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode);
 bool tree_fold(struct netinc_agg *agg, struct netinc_slot *slot, u32 part);
 bool tree_copy_final(struct netinc_agg *agg, struct netinc_slot *slot, u32 i);
+bool tree_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i);
 bool tree_take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 		      const struct netinc_pay *pay);
 

@@ -161,6 +161,12 @@ static u64 env_value(const struct netinc_pay *pay)
 	return pay->obj ? ((struct env_obj *)pay->obj)->value : 0;
 }
 
+static bool env_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	return env_value(&slot->result) == env_value(&slot->in[i]);
+}
+
 static void env_send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	(void)agg;
@@ -223,7 +229,7 @@ static void env_mismatch(struct netinc_agg *agg, const struct netinc_slot *slot,
 
 static const struct netinc_agg_ops env_ops = {
 	.hold = env_hold, .release = env_release, .desc = env_desc, .can_fold = env_can_fold,
-	.fold = env_fold, .copy = env_copy,
+	.fold = env_fold, .copy = env_copy, .is_copy = env_is_copy,
 	.send_result = env_send_result, .send_up = env_send_up, .send = env_send,
 	.take_result = env_take_result, .mismatch = env_mismatch,
 };

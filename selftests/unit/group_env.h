@@ -90,6 +90,14 @@ static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return fold(agg, slot, NETINC_WHOLE);
 }
 
+static inline bool is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	(void)slot;
+	(void)i;
+	return true;
+}
+
 static inline void send_result(struct netinc_agg *agg, const struct netinc_slot *slot, u32 child)
 {
 	(void)agg;
@@ -125,6 +133,7 @@ static const struct netinc_agg_ops agg_ops = {
 	.can_fold = can_fold,
 	.fold = fold,
 	.copy = copy,
+	.is_copy = is_copy,
 	.send_result = send_result,
 	.send_up = send_up,
 	.send = agg_send,

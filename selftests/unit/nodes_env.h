@@ -191,6 +191,14 @@ static inline bool copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return fold(agg, slot, NETINC_WHOLE);
 }
 
+static inline bool is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	(void)slot;
+	(void)i;
+	return true;
+}
+
 static inline bool take_result(struct netinc_agg *agg, struct netinc_slot *slot,
 			       const struct netinc_pay *pay)
 {
@@ -244,6 +252,7 @@ static const struct netinc_agg_ops nodes_agg_ops = {
 	.can_fold = can_fold,
 	.fold = fold,
 	.copy = copy,
+	.is_copy = is_copy,
 	.take_result = take_result,
 	.send_result = send_result,
 	.send_up = send_up,

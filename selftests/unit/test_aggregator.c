@@ -328,6 +328,48 @@ static void test_final(void)
 	env_end();
 }
 
+/* A result that somebody has already is the common one: all have it, or the operation fails. */
+static void test_final_differs(void)
+{
+	struct netinc_pkt pkt = env_pkt(0);
+	u64 q;
+
+	begin(4, 0);
+	pkt.flags |= INC_F_FINAL;
+	for (q = 0; q < 2; q++) {
+		pkt.psn = (u32)q;
+		env_contrib(2, pkt, 4711, 0);
+		env_give(0, q, 0);
+		env_contrib(1, pkt, 4711, 0);
+		env_contrib(3, pkt, 4711 + q, 0);
+	}
+	expect_sent('R', NETINC_ALL, 0, 0);
+	expect_sent('M', 1, 1, 3);
+	expect_quiet();
+	expect(netinc_agg_slot(&env.agg, 1)->state == NETINC_SLOT_BAD &&
+	       netinc_agg_slot(&env.agg, 1)->bad == INC_ERR_MISMATCH, "block 1 is not BAD");
+	expect_count(BLOCKS, 1u);
+	env_end();
+}
+
+/* Those of a block that waits for the ones before it are named when it is their turn. */
+static void test_final_differs_later(void)
+{
+	struct netinc_pkt pkt = env_pkt(1);
+
+	begin(2, 0);
+	pkt.flags |= INC_F_FINAL;
+	env.fail_fold = 1;
+	env_contrib(0, pkt, 1, 0);
+	expect(env_contrib(1, pkt, 2, 0) == -INC_C_DROP_MEMORY, "no memory for the result");
+	expect(env_contrib(1, pkt, 2, 0) == 0, "it comes again");
+	expect_quiet();
+	complete_block(0);
+	expect_sent('M', 0, 1, 1);
+	expect_quiet();
+	env_end();
+}
+
 /* What was taken back counts for nothing, also what it said of itself. */
 static void test_final_taken_back(void)
 {
@@ -731,6 +773,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_order), KTAP(test_duplicate), KTAP(test_reuse), KTAP(test_not_done),
 	KTAP(test_limit), KTAP(test_fold_fails), KTAP(test_nack), KTAP(test_status),
 	KTAP(test_probe_results), KTAP(test_retransmission), KTAP(test_final),
+	KTAP(test_final_differs), KTAP(test_final_differs_later),
 	KTAP(test_final_taken_back), KTAP(test_mismatch), KTAP(test_disagreement), KTAP(test_span),
 	KTAP(test_inner_node), KTAP(test_random), KTAP(test_congestion),
 	KTAP(test_moved), KTAP(test_unsupported), KTAP(test_headers), KTAP(test_nack_far),

@@ -223,6 +223,9 @@ static struct dgram *change(struct host *h, struct dgram *d)
 		if (!hostile_change(sim, &pkt))
 			return dgram_get(d);
 		copy = hostile_rebuild(sim, d, &pkt);
+		/* what it has as the result, others have not */
+		if (pkt.flags & INC_F_FINAL)
+			hostile_scribble(sim, copy->data + sizeof(struct inc_hdr), pkt.len);
 	} else {
 		if (!hostile_can(sim, TRICK_BODY))
 			return dgram_get(d);

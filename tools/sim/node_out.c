@@ -191,7 +191,7 @@ static bool result_new(struct netinc_agg *agg, struct netinc_slot *slot,
 	return true;
 }
 
-static u8 *result_payload(struct netinc_slot *slot)
+static u8 *result_payload(const struct netinc_slot *slot)
 {
 	return ((struct dgram *)slot->result.obj)->data + netinc_pay_off(&slot->result);
 }
@@ -215,6 +215,12 @@ static bool agg_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 		return false;
 	memcpy(result_payload(slot), payload(&slot->in[i]), slot->len);
 	return true;
+}
+
+static bool agg_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	return !memcmp(result_payload(slot), payload(&slot->in[i]), slot->len);
 }
 
 /* What the parent has sent, in memory of its own. */
@@ -356,6 +362,7 @@ const struct netinc_agg_ops node_agg_ops = {
 	.desc = agg_desc,
 	.fold = agg_fold,
 	.copy = agg_copy,
+	.is_copy = agg_is_copy,
 	.can_fold = agg_can_fold,
 	.send_result = agg_send_result,
 	.send_up = node_send_partial,

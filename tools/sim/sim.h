@@ -377,9 +377,10 @@ struct story {
 
 /* The result of a block as the first rank that is honest has it. */
 struct delivered {
-	u32 incarnation, epoch;
+	u64 lineage;
+	u32 epoch, opseq;
 	u32 rank;
-	bool valid;
+	bool valid, partial;
 	u64 block;
 	u64 hash;		/* of its elements */
 };

@@ -51,22 +51,27 @@ void verify_sent(struct host *h, struct sim_op *o, u64 idx, const struct netinc_
 			 h->rank, (unsigned long long)idx, b->elems, o->op.seq);
 }
 
-/* Who lies is a member: the block has one result all the same, which all ranks get. */
+/*
+ * Who lies is a member: the block has one result all the same, which all ranks get, also those to
+ * which it comes after a move. But for partial ones, which nobody repeats.
+ */
 static void check_same_result(struct host *h, const struct sim_op *o, u64 block,
 			      const struct netinc_pkt *pkt, const struct netinc_pay *pay)
 {
 	static const u64 key[2] = { 1, 2 };
 	const u8 *elements = ((struct dgram *)pay->obj)->data + netinc_pay_off(pay);
-	struct delivered now = { .incarnation = pkt->incarnation, .epoch = pkt->epoch,
-				 .block = block, .rank = h->rank, .valid = true,
+	struct delivered now = { .lineage = h->ep.lineage, .epoch = pkt->epoch, .block = block,
+				 .opseq = o->op.seq, .rank = h->rank, .valid = true,
+				 .partial = pkt->flags & INC_F_PARTIAL,
 				 .hash = netinc_siphash(elements, pkt->len, key) };
 	struct delivered *first = &h->sim->delivered[block % SIM_DELIVERED];
 
 	if (!pkt->len || netinc_coll_chains(o->op.coll) || hostile_nodes(h->sim) ||
 	    hostile_is_rank(h->sim, h->rank))
 		return;
-	if (!first->valid || first->block != block || first->epoch != now.epoch ||
-	    first->incarnation != now.incarnation)
+	if (!first->valid || first->block != block || first->opseq != now.opseq ||
+	    first->lineage != now.lineage ||
+	    (first->epoch != now.epoch && (first->partial || now.partial)))
 		*first = now;
 	else if (first->hash != now.hash)
 		sim_fail(h->sim,

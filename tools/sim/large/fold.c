@@ -61,6 +61,14 @@ static bool fold_copy(struct netinc_agg *agg, struct netinc_slot *slot, u32 i)
 	return false;
 }
 
+static bool fold_is_copy(struct netinc_agg *agg, const struct netinc_slot *slot, u32 i)
+{
+	(void)agg;
+	(void)slot;
+	(void)i;
+	return false;
+}
+
 static bool fold_can(struct netinc_agg *agg, u8 dtype, u8 dop, u8 mode)
 {
 	(void)agg;
@@ -117,6 +125,7 @@ const struct netinc_agg_ops fold_ops = {
 	.desc = fold_desc,
 	.fold = fold_sum,
 	.copy = fold_copy,
+	.is_copy = fold_is_copy,
 	.can_fold = fold_can,
 	.take_result = fold_take_result,
 	.send_result = fold_send_result,
