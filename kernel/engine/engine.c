@@ -77,16 +77,29 @@ bool netinc_peer_is_host(const struct netinc_peer *peer)
 	return peer->family == NETINC_AF_INET6 && is_host6(peer->addr);
 }
 
-bool netinc_peer_is_far(const struct netinc_peer *peer)
+static bool is_loopback(const struct netinc_peer *peer)
 {
 	static const u8 loopback[16] = { [15] = 1 };
+
+	if (peer->family == NETINC_AF_INET)
+		return peer->addr[0] == 127;
+	return !memcmp(peer->addr, loopback, sizeof(loopback));
+}
+
+bool netinc_peer_is_place(const struct netinc_peer *peer, const struct netinc_peer *near)
+{
+	return netinc_peer_is_host(peer) && (!is_loopback(peer) || is_loopback(near));
+}
+
+bool netinc_peer_is_far(const struct netinc_peer *peer)
+{
 	const u8 *a = peer->addr;
 
-	if (!netinc_peer_is_host(peer))
+	if (!netinc_peer_is_host(peer) || is_loopback(peer))
 		return false;
 	if (peer->family == NETINC_AF_INET)
-		return a[0] != 127 && (a[0] != 169 || a[1] != 254);
-	return memcmp(a, loopback, sizeof(loopback)) && (a[0] != 0xfe || (a[1] & 0xc0) != 0x80);
+		return a[0] != 169 || a[1] != 254;
+	return a[0] != 0xfe || (a[1] & 0xc0) != 0x80;
 }
 
 void netinc_join_proof(const u8 *key, u32 group, u32 rank, const struct inc_join *join,

@@ -144,6 +144,11 @@ void netinc_addr_parse(const struct inc_addr *w, struct netinc_peer *peer);
  * Somebody else has said that packets are to go there: is it the address of one host, with a port?
  */
 bool netinc_peer_is_host(const struct netinc_peer *peer);
+/*
+ * Likewise, but a loopback address only where @near, at which whoever has said so is, is one: else
+ * packets would go to this box itself, to ports that only its own programs reach.
+ */
+bool netinc_peer_is_place(const struct netinc_peer *peer, const struct netinc_peer *near);
 /* Likewise, and one that says the same to hosts elsewhere: no loopback or link-local one. */
 bool netinc_peer_is_far(const struct netinc_peer *peer);
 

@@ -349,6 +349,18 @@ static bool is_rank_address(const struct netinc_ep *ep, const struct netinc_peer
 	return netinc_peer_is_host(peer) && peer->udp_port == ep->plan[0].udp_port;
 }
 
+/*
+ * Takes the address @w of another rank, which is that. A rank that has come to a node of its own
+ * box by loopback has one that says nothing to others: it counts as not known.
+ */
+static void take_rank_address(const struct netinc_ep *ep, const struct inc_addr *w,
+			      struct netinc_peer *peer)
+{
+	netinc_addr_parse(w, peer);
+	if (!netinc_peer_is_place(peer, &ep->plan[0]))
+		memset(peer, 0, sizeof(*peer));
+}
+
 bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 {
 	u32 i, n = r->standbys;
@@ -358,7 +370,7 @@ bool netinc_ep_plan_ok(const struct netinc_ep *ep, const struct inc_ready *r)
 		return false;
 	for (i = 0; i < n; i++) {
 		netinc_addr_parse(&r->standby[i], &peer);
-		if (!netinc_peer_is_host(&peer))
+		if (!netinc_peer_is_place(&peer, &ep->plan[0]))
 			return false;
 	}
 	netinc_addr_parse(&r->edge, &peer);
@@ -385,10 +397,10 @@ void netinc_ep_plan(struct netinc_ep *ep, const struct inc_ready *r)
 	if (ep->edge && ep->cfg.at_edge && !ep->cfg.prev.lineage)
 		ep->plan[ep->edge] = ep->plan[0];
 	else if (ep->edge && r->edge.family)
-		netinc_addr_parse(&r->edge, &ep->plan[ep->edge]);
+		take_rank_address(ep, &r->edge, &ep->plan[ep->edge]);
 	/* the one rank that others can call: no PEERS will come */
 	if (netinc_ready_height(r) && ep->settings.fallback && ep->peers)
-		netinc_addr_parse(&r->edge, &ep->peers[0]);
+		take_rank_address(ep, &r->edge, &ep->peers[0]);
 	ep->settled = ep->move;
 	ep->moved_for.code = INC_ERR_NONE;
 	ep->refusals = 0;
@@ -413,7 +425,7 @@ int netinc_ep_peers(struct netinc_ep *ep, const struct netinc_pkt *pkt, const vo
 	for (i = 0; ep->peers && i < n; i++) {
 		const struct inc_peer *peer = &p->peer[i];
 
-		netinc_addr_parse(&peer->addr, &ep->peers[first + i]);
+		take_rank_address(ep, &peer->addr, &ep->peers[first + i]);
 		/* that of the first tree is in READY */
 		if (first + i && first + i < ep->spread.trees)
 			ep->tree[first + i].up_cookie = (u64)be32_to_cpu(peer->cookie[0]) << 32 |

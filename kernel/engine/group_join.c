@@ -156,20 +156,22 @@ static bool parent_ready_fits(const struct netinc_group *g, const struct netinc_
 	       settings.fallback == g->cfg.settings.fallback;
 }
 
-/* The port of hosts and nodes, which is the same for all. */
-static __be16 port_of_members(const struct netinc_group *g)
+/* The address of a member: the port of hosts and nodes is the same for all. */
+static const struct netinc_peer *any_member(const struct netinc_group *g)
 {
+	static const struct netinc_peer none;
 	u32 i;
 
 	for (i = 0; i < g->nmembers; i++)
 		if (g->members[i].present)
-			return g->members[i].peer.udp_port;
-	return 0;
+			return &g->members[i].peer;
+	return &none;
 }
 
 /* Ranks take READY only if the places that they may move to can be such. */
 static bool parent_plan_ok(const struct netinc_group *g, const struct inc_ready *r)
 {
+	const struct netinc_peer *member = any_member(g);
 	struct netinc_peer peer;
 	u32 i;
 
@@ -177,12 +179,12 @@ static bool parent_plan_ok(const struct netinc_group *g, const struct inc_ready 
 		return false;
 	for (i = 0; i < r->standbys; i++) {
 		netinc_addr_parse(&r->standby[i], &peer);
-		if (!netinc_peer_is_host(&peer))
+		if (!netinc_peer_is_place(&peer, member))
 			return false;
 	}
 	netinc_addr_parse(&r->edge, &peer);
 	return !peer.family ||
-	       (netinc_peer_is_host(&peer) && peer.udp_port == port_of_members(g));
+	       (netinc_peer_is_host(&peer) && peer.udp_port == member->udp_port);
 }
 
 static void take_parent_plan(struct netinc_group *g, const struct inc_ready *r)

@@ -316,7 +316,14 @@ static int take_sizes(struct netinc_node_cfg *cfg, struct nlattr **tb,
 	return 0;
 }
 
-/* It is told to ranks, to whom this box's interfaces mean nothing. */
+static bool is_loopback_addr(const struct netinc_peer *peer)
+{
+	if (peer->family == AF_INET6)
+		return ipv6_addr_loopback((const struct in6_addr *)peer->addr);
+	return peer->addr[0] == IN_LOOPBACKNET;
+}
+
+/* It is told to ranks, to whom this box's interfaces mean nothing, nor its own addresses. */
 static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack *extack)
 {
 	int type = peer->family == AF_INET6 ? ipv6_addr_type((const struct in6_addr *)peer->addr) :
@@ -325,6 +332,15 @@ static int check_standby(const struct netinc_peer *peer, struct netlink_ext_ack 
 	if (type & IPV6_ADDR_LINKLOCAL && !(type & IPV6_ADDR_MULTICAST)) {
 		NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no link-local address",
 				   peer->addr);
+		return -EADDRNOTAVAIL;
+	}
+	if (is_loopback_addr(peer)) {
+		if (peer->family == AF_INET6)
+			NL_SET_ERR_MSG_FMT(extack, "standby %pI6c: expected no loopback address",
+					   peer->addr);
+		else
+			NL_SET_ERR_MSG_FMT(extack, "standby %pI4: expected no loopback address",
+					   peer->addr);
 		return -EADDRNOTAVAIL;
 	}
 	if (peer->ifindex) {

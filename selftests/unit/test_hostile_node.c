@@ -231,6 +231,91 @@ static void test_peers_behind_trees(void)
 	env.ep.peers = own;
 }
 
+#define LOOPBACKS	3u
+
+/* Addresses of the rank's own box, at the port that all have. */
+static struct netinc_peer loopback(u32 i)
+{
+	static const u8 of[LOOPBACKS][16] = { { 127, 0, 0, 1 }, { 127, 9 }, { [15] = 1 } };
+	struct netinc_peer peer = peer_at(0);
+
+	memcpy(peer.addr, of[i], sizeof(peer.addr));
+	peer.family = i == 2 ? NETINC_AF_INET6 : NETINC_AF_INET;
+	return peer;
+}
+
+/* READY of block 0, with other places than usual: the standby node, the host of rank 0. */
+static int ready_of_places(const struct netinc_peer *standby, const struct netinc_peer *edge)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_READY);
+	struct inc_ready body = ready_body(0);
+
+	if (standby)
+		netinc_addr_build(&body.standby[0], standby);
+	if (edge)
+		netinc_addr_build(&body.edge, edge);
+	pkt.child = RANK;
+	return control(pkt, &body, sizeof(body));
+}
+
+static void begin_joining(const struct netinc_peer *parent)
+{
+	begin(0);
+	env.fallback = INC_FALLBACK_EDGE;
+	env.standbys = 1;
+	if (parent)
+		env.ep.plan[0] = *parent;
+	netinc_ep_connect(&env.ep, env.now);
+}
+
+/* PEERS: rank 1 is at @at, the only one. */
+static int peer_one(const struct netinc_peer *at)
+{
+	struct netinc_pkt pkt = from_node(INC_PKT_PEERS);
+	struct {
+		struct inc_peers peers;
+		struct inc_peer peer;
+	} m = { .peers = { .first = cpu_to_be32(1), .n = cpu_to_be32(1) } };
+
+	netinc_addr_build(&m.peer.addr, at);
+	return control(pkt, &m, sizeof(m));
+}
+
+/* A node elsewhere has a rank send nothing to its own box, where other programs' ports are. */
+static void test_loopback(void)
+{
+	struct netinc_peer own;
+	u32 i;
+
+	for (i = 0; i < LOOPBACKS; i++) {
+		own = loopback(i);
+		begin_joining(NULL);
+		expect(ready_of_places(&own, NULL) == -INC_C_DROP_MALFORMED, "standby %u", i);
+		expect_state(INC_STATE_JOINING);
+		expect(!ready_of_places(NULL, &own), "rank 0 at %u", i);
+		expect(env.ep.nplan == 3 && env.ep.plan[1].addr[1] == 101 &&
+		       !env.ep.plan[env.ep.edge].family, "a place at %u", i);
+		expect(!peer_one(&own) && !env.ep.peers[1].family, "rank 1 at %u", i);
+	}
+}
+
+/* But who has come by loopback, as it was told, finds others there. */
+static void test_loopback_told(void)
+{
+	struct netinc_peer own;
+	u32 i;
+
+	for (i = 0; i < LOOPBACKS; i++) {
+		own = loopback(i);
+		begin_joining(&own);
+		expect(!ready_of_places(&own, &own), "READY %u", i);
+		expect(netinc_peer_same(&env.ep.plan[1], &own) &&
+		       netinc_peer_same(&env.ep.plan[env.ep.edge], &own), "no place at %u", i);
+		expect(!peer_one(&own) && netinc_peer_same(&env.ep.peers[1], &own),
+		       "rank 1 not at %u", i);
+	}
+}
+
 /* A result for blocks from @b on of @op, which nobody wants the elements of. */
 static struct netinc_pkt result_span(const struct netinc_op *op, u64 b, u16 span)
 {
@@ -355,6 +440,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_looks_of_many), KTAP(test_looks_of_resent), KTAP(test_status_stamp),
 	KTAP(test_epoch_end), KTAP(test_ready_opseq),
 	KTAP(test_ready_unbidden), KTAP(test_nack), KTAP(test_peers_behind_trees),
+	KTAP(test_loopback), KTAP(test_loopback_told),
 };
 
 int main(int argc, char **argv)

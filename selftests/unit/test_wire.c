@@ -412,6 +412,31 @@ static void test_hosts(void)
 		expect(netinc_peer_is_host(&of[i].peer) == of[i].host, "address %u", i);
 }
 
+/* Loopback is a place for who is at one, too. */
+static void test_place(void)
+{
+	const struct netinc_peer host = { .addr = { 10, 0, 0, 1 }, .family = NETINC_AF_INET,
+					  .udp_port = 9 };
+	const struct netinc_peer of[] = {
+		{ .addr = { 127, 255, 0, 9 }, .family = NETINC_AF_INET, .udp_port = 9 },
+		{ .addr = { [15] = 1 }, .family = NETINC_AF_INET6, .udp_port = 9 },
+	};
+	const struct netinc_peer six = { .addr = { 127, [15] = 2 }, .family = NETINC_AF_INET6,
+					 .udp_port = 9 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		expect(!netinc_peer_is_place(&of[i], &host) && !netinc_peer_is_place(&of[i], &six),
+		       "address %u from elsewhere", i);
+		expect(netinc_peer_is_place(&of[i], &of[0]) && netinc_peer_is_place(&of[i], &of[1]),
+		       "address %u", i);
+		expect(netinc_peer_is_place(&host, &of[i]) && netinc_peer_is_place(&six, &of[i]),
+		       "a host, from address %u", i);
+		expect(!netinc_peer_is_far(&of[i]), "address %u is far", i);
+	}
+	expect(netinc_peer_is_far(&host) && netinc_peer_is_far(&six), "a host is not far");
+}
+
 /* An address there and back; one of no family that there is names nobody. */
 static void test_addr(void)
 {
@@ -446,7 +471,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_round_trip), KTAP(test_stripe),
 	KTAP(test_bytes), KTAP(test_malformed), KTAP(test_malformed_control),
 	KTAP(test_malformed_data), KTAP(test_padding), KTAP(test_extend), KTAP(test_bitmap),
-	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_addr),
+	KTAP(test_error), KTAP(test_proof), KTAP(test_hosts), KTAP(test_place), KTAP(test_addr),
 };
 
 int main(int argc, char **argv)

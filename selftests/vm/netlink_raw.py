@@ -118,6 +118,10 @@ def fallback_cases(index, lo):
             raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
             yield (op, [top("node", who, standby(good), standby(parent("addr", raw)))], False,
                    errno.EADDRNOTAVAIL, f"{text}: expected a unicast address")
+        for text in "127.0.0.1", "127.8.0.9", "::1":
+            raw = socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
+            yield (op, [top("node", who, standby(good), standby(parent("addr", raw)))], False,
+                   errno.EADDRNOTAVAIL, f"standby {text}: expected no loopback address")
         link_local = parent("addr", socket.inet_pton(socket.AF_INET6, "fe80::1"))
         yield (op, [top("node", who, standby(link_local))], False, errno.EADDRNOTAVAIL,
                "standby fe80::1: expected no link-local address")
