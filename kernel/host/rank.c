@@ -366,6 +366,28 @@ static void destroy_path(struct netinc_rank *rank)
 	netinc_path_destroy(&rank->path);
 }
 
+/* Does the group meet at this rank, if it meets here? */
+static bool is_meeting_place(const struct netinc_ep_cfg *cfg)
+{
+	return cfg->at_edge && !cfg->rank;
+}
+
+/*
+ * Has @other the place of @rank? Another user's is no reason: who has joined first would keep
+ * others out, whatever node it has joined at. Nonces, incarnations and lineages tell the two apart,
+ * and each has its own cookies. But JOINs of a group that is to meet here say none of these, and
+ * look for that rank 0 whose key others have to prove: of those there is one.
+ */
+static bool has_place_of(const struct netinc_rank *other, const struct netinc_rank *rank)
+{
+	const struct netinc_ep_cfg *cfg = &rank->ep.cfg, *its = &other->ep.cfg;
+
+	if (its->group != cfg->group || its->job != cfg->job ||
+	    READ_ONCE(its->rank) != cfg->rank || !netinc_stripe_same(its->stripe, cfg->stripe))
+		return false;
+	return other->user == rank->user || (is_meeting_place(its) && is_meeting_place(cfg));
+}
+
 static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 {
 	const struct netinc_ep_cfg *cfg = &rank->ep.cfg;
@@ -379,9 +401,7 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	 * them apart
 	 */
 	hlist_for_each_entry(other, head, hash)
-		if (!cfg->prev.lineage && other->ep.cfg.group == cfg->group &&
-		    other->ep.cfg.job == cfg->job && READ_ONCE(other->ep.cfg.rank) == cfg->rank &&
-		    netinc_stripe_same(other->ep.cfg.stripe, cfg->stripe))
+		if (!cfg->prev.lineage && has_place_of(other, rank))
 			err = -EADDRINUSE;
 	if (!err)
 		hlist_add_head_rcu(&rank->hash, head);

@@ -92,8 +92,8 @@ struct netinc_rank {
 /*
  * Makes a rank of @cfg for @parent (complete address) and puts it into the hash; holds a netns use.
  * The block of @cfg is filled in from the route's MTU. Returns with a reference, or ERR_PTR:
- * -EADDRINUSE if this netns has that rank of that group already, -ENOTUNIQ if another program has
- * the UDP port, -EHOSTUNREACH etc. from the route.
+ * -EADDRINUSE if the user has that rank of that group in this netns already, -ENOTUNIQ if another
+ * program has the UDP port, -EHOSTUNREACH etc. from the route.
  */
 struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,

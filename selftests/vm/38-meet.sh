@@ -191,6 +191,31 @@ paid_by_user() {
 	return "$ret"
 }
 
+# At h2 somebody else says that he is rank 1 of group 8007, and was there first.
+has_squatter() {
+	grep -q 8007 <<<"$(inc -n h2 -j group show)"
+}
+
+other_user() {
+	local ret=0 squatter pid
+
+	INC_KEY=$KEY2 nsenter --net=/run/netns/h2 setpriv --reuid 4711 --clear-groups inc-allreduce \
+		--group 8007 --rank 1 --size 2 --parent edge:10.7.0.1 \
+		--timeout 300000 >/dev/null 2>&1 &
+	squatter=$!
+	wait_for 30 has_squatter || ret=1
+	INC_KEY=$KEY1 nsenter --net=/run/netns/h1 inc-allreduce --group 8007 --rank 0 --size 2 \
+		--parent edge:10.7.0.1 --count 1000 --timeout 60000 >"$INC_TMP/user0" 2>&1 &
+	pid=$!
+	INC_KEY=$KEY1 in_ns h2 timeout 120 inc-allreduce --group 8007 --rank 1 --size 2 \
+		--parent edge:10.7.0.1 --count 1000 --timeout 60000 || ret=1
+	[ "$ret" = 0 ] || kill "$pid"
+	wait "$pid" || { cat "$INC_TMP/user0"; ret=1; }
+	kill "$squatter"
+	wait "$squatter" 2>/dev/null
+	return "$ret"
+}
+
 # Rank 0 of group 8006 waits at h1, which is no VRF's; who comes by a VRF is answered, and does not
 # find it.
 other_vrf() {
@@ -228,6 +253,7 @@ check "a rank that is killed is named" killed 2 0 1
 check "so is rank 0" killed 0 1 2
 check "another key, size, job or group is refused" with_waiting strangers
 check "it counts for the user whose rank 0 it is" paid_by_user
+check "another user's rank of the same number keeps nobody out" other_user
 check "one host may have all of its groups" three_at_one_host
 if has_vrfs; then
 	check "who comes by another VRF does not find rank 0" other_vrf
