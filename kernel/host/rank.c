@@ -279,24 +279,37 @@ static int rx_segment(struct netinc_rank *rank, struct netinc_rx *rx, bool non_p
 	return err ?: netinc_ep_result(&rank->ep, pkt, &pay, now);
 }
 
+/* A segment for which nothing is looked at, as one of another child, costs a look all the same. */
+static void rx_counted(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
+{
+	u32 left = rank->ep.work_left;
+	int err;
+
+	err = rx_segment(rank, rx, non_parent, now);
+	if (err)
+		netinc_rx_dropped(rx, rank->ep.cfg.group, -err);
+	else
+		rx->used = true;
+	if (rank->ep.work_left == left)
+		netinc_ep_take_work(&rank->ep, 1);
+}
+
 static void rx_segments(struct netinc_rank *rank, struct netinc_rx *rx, bool non_parent, u64 now)
 {
 	u32 tree = rx->pkt.tree;
-	int got, err;
+	int got;
 
 	do {
-		if (rx->pkt.group != rank->ep.cfg.group || rx->pkt.tree != tree) {
+		if (rx->pkt.group == rank->ep.cfg.group && rx->pkt.tree == tree) {
+			rx_counted(rank, rx, non_parent, now);
+		} else {
 			rank_drop(rank, rx, INC_C_DROP_NO_GROUP);
-			continue;
+			netinc_ep_take_work(&rank->ep, 1);
 		}
-		err = rx_segment(rank, rx, non_parent, now);
-		if (err)
-			netinc_rx_dropped(rx, rank->ep.cfg.group, -err);
-		else
-			rx->used = true;
-	} while ((got = netinc_rx_next(rx)) > 0);
-	if (got < 0)
-		rank_drop(rank, rx, -got);
+		got = netinc_rx_next(rx);
+	} while (got > 0 && rank->ep.work_left);
+	if (got)
+		rank_drop(rank, rx, got < 0 ? -got : INC_C_DROP_WORK);
 }
 
 void netinc_rank_rx(struct netinc_rank *rank, struct netinc_rx *rx)
