@@ -6,7 +6,8 @@
  * foresee. Entries with the same key, as the ranks of one group at this host have, are a list of
  * their own there (rhltable): what a packet costs does not depend on how many others there are,
  * unless these know its number. Nonces, and incarnations of groups of this box, are drawn at random
- * here; the other incarnations and lineages are what parents say.
+ * here; the other incarnations and lineages are what parents say. By job and number there are at
+ * most as many ranks of one user as a group has stripes.
  */
 #ifndef NETINC_CORE_DEMUX_H
 #define NETINC_CORE_DEMUX_H
@@ -26,14 +27,16 @@ enum netinc_demux_kind {
 	NETINC_DEMUX_RANK,		/* incarnation of its group */
 	NETINC_DEMUX_RANK_NONCE,	/* nonce of its JOIN */
 	NETINC_DEMUX_RANK_LINEAGE,	/* lineage */
+	NETINC_DEMUX_RANK_NUMBER,	/* number with which it has joined; job */
+	NETINC_DEMUX_RANK_SHRINKS,	/* instead: lineage of the group that it was in */
 	NETINC_DEMUX_RANK_PORT,		/* UDP port that it holds and sends from; no group */
 	NETINC_DEMUX_RANK_OTHER_PORT,	/* that it sends from, which another program has */
 	NETINC_DEMUX_KINDS
 };
 
 struct netinc_demux_key {
-	u64 token;			/* lineage, or number of the tree; else 0 */
-	u32 number;			/* incarnation, nonce or port; 0: none */
+	u64 token;			/* lineage, job, or number of the tree; else 0 */
+	u32 number;			/* incarnation, nonce, port or rank; else 0 */
 	u32 group;
 	u32 kind;			/* enum netinc_demux_kind; the last one that is compared */
 };

@@ -7,11 +7,6 @@
 #include "host/socket.h"
 #include "node/edge.h"
 
-static struct hlist_head *ranks_of(struct netinc_net *nn, const struct netinc_meeting *meeting)
-{
-	return &nn->ranks[netinc_bucket(nn, meeting->group, meeting->job)];
-}
-
 bool netinc_edge_root_alive(struct netinc_net *nn, const struct netinc_group *grp, u32 nonce)
 {
 	struct netinc_demux_key key = { .number = nonce, .group = grp->cfg.id,
@@ -77,25 +72,74 @@ static void describe_run(const struct netinc_rank *rank, struct netinc_meeting *
 									 ep->cfg.prev.settings;
 }
 
+static struct rhlist_head *ranks_by(struct netinc_net *nn, const struct netinc_meeting *meeting,
+				    enum netinc_demux_kind kind, u64 token)
+{
+	struct netinc_demux_key key = { .token = token, .group = meeting->group, .kind = kind };
+
+	return netinc_demux_find(nn, &key);
+}
+
 /*
- * A rank that the group is for. Others may say that they are, and another size: one that agrees
- * with who asks goes before them. Under RCU
+ * Others may say that they are what the group is for, and another size: one that agrees with who
+ * asks goes before them.
  */
-static struct netinc_rank *find_rank(struct netinc_net *nn, struct netinc_meeting *meeting)
+static bool has_size(const struct netinc_rank *rank, const struct netinc_meeting *meeting)
+{
+	return READ_ONCE(rank->ep.cfg.size) == meeting->size;
+}
+
+/* A rank that has been in the group that comes here. */
+static struct netinc_rank *find_former(struct netinc_net *nn, const struct netinc_meeting *meeting)
 {
 	struct netinc_rank *rank, *found = NULL;
-	bool agrees;
+	struct rhlist_head *pos;
 
-	hlist_for_each_entry_rcu(rank, ranks_of(nn, meeting), hash) {
-		if (meeting->lineage ? !goes_on_here(rank, meeting) :
-				       !is_meeting(nn, rank, meeting))
+	rhl_for_each_entry_rcu(rank, pos,
+			       ranks_by(nn, meeting, NETINC_DEMUX_RANK_LINEAGE, meeting->lineage),
+			       by_lineage.list) {
+		if (!goes_on_here(rank, meeting))
 			continue;
-		agrees = READ_ONCE(rank->ep.cfg.size) == meeting->size;
-		if (agrees || !found)
-			found = rank;
-		if (agrees)
-			break;
+		if (has_size(rank, meeting))
+			return rank;
+		found = rank;
 	}
+	rhl_for_each_entry_rcu(rank, pos,
+			       ranks_by(nn, meeting, NETINC_DEMUX_RANK_SHRINKS, meeting->lineage),
+			       by_number.list) {
+		if (!goes_on_here(rank, meeting))
+			continue;
+		if (has_size(rank, meeting))
+			return rank;
+		found = rank;
+	}
+	return found;
+}
+
+/* Rank 0 of the group that is to meet here. */
+static struct netinc_rank *find_root(struct netinc_net *nn, const struct netinc_meeting *meeting)
+{
+	struct netinc_rank *rank, *found = NULL;
+	struct rhlist_head *pos;
+
+	rhl_for_each_entry_rcu(rank, pos,
+			       ranks_by(nn, meeting, NETINC_DEMUX_RANK_NUMBER, meeting->job),
+			       by_number.list) {
+		if (!is_meeting(nn, rank, meeting))
+			continue;
+		if (has_size(rank, meeting))
+			return rank;
+		found = rank;
+	}
+	return found;
+}
+
+/* A rank that the group is for. Under RCU */
+static struct netinc_rank *find_rank(struct netinc_net *nn, struct netinc_meeting *meeting)
+{
+	struct netinc_rank *found = meeting->lineage ? find_former(nn, meeting) :
+						       find_root(nn, meeting);
+
 	if (found)
 		describe_run(found, meeting);
 	return found;

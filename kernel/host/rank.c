@@ -386,38 +386,63 @@ static bool is_meeting_place(const struct netinc_ep_cfg *cfg)
 }
 
 /*
- * Has @other the place of @rank? Another user's is no reason: who has joined first would keep
- * others out, whatever node it has joined at. Nonces, incarnations and lineages tell the two apart,
- * and each has its own cookies. But JOINs of a group that is to meet here say none of these, and
- * look for that rank 0 whose key others have to prove: of those there is one.
+ * Has @other, of the same number and group, the place of @rank? Another user's has not: who has
+ * joined first would keep others out, whatever node it has joined at. Nonces, incarnations and
+ * lineages tell the two apart, and each has its own cookies. But JOINs of a group that is to meet
+ * here say none of these, and look for that rank 0 whose key others have to prove: of those there
+ * is one.
  */
 static bool has_place_of(const struct netinc_rank *other, const struct netinc_rank *rank)
 {
 	const struct netinc_ep_cfg *cfg = &rank->ep.cfg, *its = &other->ep.cfg;
 
-	if (its->group != cfg->group || its->job != cfg->job ||
-	    READ_ONCE(its->rank) != cfg->rank || !netinc_stripe_same(its->stripe, cfg->stripe))
+	if (!netinc_stripe_same(its->stripe, cfg->stripe))
 		return false;
 	return other->user == rank->user || (is_meeting_place(its) && is_meeting_place(cfg));
+}
+
+/*
+ * A rank that shrinks has its old number, which another one may have by now, and will get a new
+ * one: the node tells them apart.
+ */
+static struct netinc_demux_key number_key(const struct netinc_rank *rank)
+{
+	const struct netinc_ep_cfg *cfg = &rank->ep.cfg;
+
+	if (cfg->prev.lineage)
+		return rank_key(rank, NETINC_DEMUX_RANK_SHRINKS, 0, cfg->prev.lineage);
+	return rank_key(rank, NETINC_DEMUX_RANK_NUMBER, cfg->rank, cfg->job);
+}
+
+static bool is_place_taken(struct netinc_net *nn, const struct netinc_rank *rank,
+			   const struct netinc_demux_key *key)
+{
+	const struct netinc_rank *other;
+	struct rhlist_head *pos;
+	bool taken = false;
+
+	lockdep_assert_held(&nn->hash_lock);
+	if (key->kind != NETINC_DEMUX_RANK_NUMBER)
+		return false;
+	rcu_read_lock();
+	rhl_for_each_entry_rcu(other, pos, netinc_demux_find(nn, key), by_number.list)
+		taken |= has_place_of(other, rank);
+	rcu_read_unlock();
+	return taken;
 }
 
 static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 {
 	const struct netinc_ep_cfg *cfg = &rank->ep.cfg;
-	struct hlist_head *head = &nn->ranks[netinc_bucket(nn, cfg->group, cfg->job)];
-	struct netinc_rank *other;
-	int err = 0;
+	struct netinc_demux_key key = number_key(rank);
+	int err;
 
 	spin_lock_bh(&nn->hash_lock);
-	/*
-	 * a rank that shrinks has its old number, which another one may have by now; the node tells
-	 * them apart
-	 */
-	hlist_for_each_entry(other, head, hash)
-		if (!cfg->prev.lineage && has_place_of(other, rank))
-			err = -EADDRINUSE;
+	err = is_place_taken(nn, rank, &key) ? -EADDRINUSE :
+					       netinc_demux_set(nn, &rank->by_number, &key);
 	if (!err)
-		hlist_add_head_rcu(&rank->hash, head);
+		hlist_add_head_rcu(&rank->hash,
+				   &nn->ranks[netinc_bucket(nn, cfg->group, cfg->job)]);
 	spin_unlock_bh(&nn->hash_lock);
 	netinc_list_changed(nn, NETINC_LIST_GROUPS);
 	return err;
@@ -434,6 +459,7 @@ static void unhash_rank(struct netinc_net *nn, struct netinc_rank *rank)
 	lockdep_assert_held(&rank->lock);
 	netinc_net_retire(nn, &rank->hash, rank->ep.counters);
 	netinc_demux_clear(nn, &rank->by_nonce);
+	netinc_demux_clear(nn, &rank->by_number);
 	netinc_demux_clear(nn, &rank->by_run);
 	netinc_demux_clear(nn, &rank->by_lineage);
 }
@@ -564,7 +590,7 @@ struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_c
 		    cfg->size * sizeof(struct netinc_peer) +
 		    INC_MAX_TREES * sizeof(struct netinc_path) + netinc_path_extra() +
 		    sizeof(struct socket_alloc) +
-		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 4;
+		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 5;
 	struct netinc_user *user = netinc_sk(sk)->user;
 	struct netinc_rank *rank;
 	int err;

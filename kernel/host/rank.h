@@ -30,6 +30,7 @@ struct netinc_rank {
 	struct hlist_node hash;		/* nn->ranks; nn->hash_lock, RCU */
 	struct netinc_demux_entry by_port;	/* as long as the port is held */
 	struct netinc_demux_entry by_nonce;
+	struct netinc_demux_entry by_number;	/* set under nn->hash_lock, never changes */
 	/* from READY on; follow `ep` in netinc_rank_unlock() */
 	struct netinc_demux_entry by_run;
 	struct netinc_demux_entry by_lineage;
