@@ -198,7 +198,7 @@ def t_bad_join(lab):
     join(lab, "h4", group, 0, 2, 98, challenge=good)            # another nonce
     lab.owe("sw", challenge=1)
     lab.taps["h4"].wait_packet(w.CHALLENGE, group=group)
-    for rank, size in ((0, 0), (2, 2), (0, 1025)):
+    for rank, size in ((0, 0), (2, 2), (0, 4097)):
         challenged(lab, "h4", group, rank, size, 99)
         refused(lab, "h4", group, w.SIZE)
     for block in (0, 48, 65, 100, 16400, 65535):
