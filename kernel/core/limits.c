@@ -183,9 +183,10 @@ void netinc_account_end(struct netinc_account *a)
 static bool charge_item(const struct netinc_charge_item *item)
 {
 	struct netinc_account *a = item->account;
-	s64 limit = atomic64_read(&a->max[item->what]), now = atomic64_read(&a->use[item->what]);
+	s64 limit, now = atomic64_read(&a->use[item->what]);
 
 	do {
+		limit = atomic64_read(&a->max[item->what]) >> item->half;
 		if (item->n > limit || now > limit - item->n) {
 			atomic64_inc(&a->refused[item->what]);
 			return false;
@@ -218,37 +219,24 @@ void netinc_uncharge_all(const struct netinc_charge_item *item, u32 n)
 		atomic64_sub(item->n, &item->account->use[item->what]);
 }
 
-int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
+static int charge_part(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n,
+		       bool half)
 {
-	const struct netinc_charge_item item[] = { { &nn->account, what, n },
-						   { &user->account, what, n } };
+	const struct netinc_charge_item item[] = { { &nn->account, what, n, half },
+						   { &user->account, what, n, half } };
 	const struct netinc_charge_item *full = netinc_charge_all(item, ARRAY_SIZE(item));
 
 	return full ? full->account->err : 0;
 }
 
-/* Counts a refusal if more than half is in use. */
-static bool is_half_full(struct netinc_account *a, enum inc_limit what)
+int netinc_charge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
-	if (atomic64_read(&a->use[what]) <= atomic64_read(&a->max[what]) / 2)
-		return false;
-	atomic64_inc(&a->refused[what]);
-	return true;
+	return charge_part(nn, user, what, n, false);
 }
 
 int netinc_charge_half(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)
 {
-	int err = netinc_charge(nn, user, what, n);
-
-	if (err)
-		return err;
-	if (is_half_full(&nn->account, what))
-		err = nn->account.err;
-	else if (is_half_full(&user->account, what))
-		err = user->account.err;
-	if (err)
-		netinc_uncharge(nn, user, what, n);
-	return err;
+	return charge_part(nn, user, what, n, true);
 }
 
 void netinc_uncharge(struct netinc_net *nn, struct netinc_user *user, enum inc_limit what, s64 n)

@@ -46,6 +46,7 @@ struct netinc_charge_item {
 	struct netinc_account *account;
 	u32 what;		/* enum inc_limit, or NETINC_LIMIT_... */
 	s64 n;
+	bool half;		/* it is refused beyond half of the limit */
 };
 
 /* All that one user has; in a list of this machine. */

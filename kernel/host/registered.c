@@ -9,6 +9,8 @@
  * pages that he sees no more. Nobody else is concerned: an operation uses it only if it names it,
  * and if it is of the same process.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/user.h>
@@ -75,12 +77,24 @@ void netinc_registry_clear(struct netinc_registry *t)
 	xa_destroy(&t->by_id);
 }
 
-/* Not more than half of RLIMIT_MEMLOCK is in use, by whomever. */
+/* Would more than half of RLIMIT_MEMLOCK be in use, by whomever, with @npages more? */
+static bool exceeds_half(u32 npages, unsigned long half)
+{
+	unsigned long used = atomic_long_read(&current_user()->locked_vm);
+
+	return !capable(CAP_IPC_LOCK) && (npages > half || used > half - npages);
+}
+
+/*
+ * Not more than half of RLIMIT_MEMLOCK is in use. It is asked first, so that what is refused takes
+ * nothing from operations meanwhile, and again for what others have charged since.
+ */
 static int charge_rlimit(struct netinc_registered *r)
 {
 	unsigned long half = (rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT) / 2;
 
-	if (mm_account_pinned_pages(&r->charge, netinc_pin_account_size(r->npages)))
+	if (exceeds_half(max(r->npages, 2u), half) ||
+	    mm_account_pinned_pages(&r->charge, netinc_pin_account_size(r->npages)))
 		return -ENOMEM;
 	if (!r->charge.user || atomic_long_read(&r->charge.user->locked_vm) <= half)
 		return 0;
