@@ -33,6 +33,8 @@ int netinc_path_init(struct netinc_path *path, struct net *net, const struct net
 	path->peer = *peer;
 	path->sport = sport;
 	path->oif = oif;
+	path->cached_oif = 0;
+	path->cached_mark = 0;
 	return dst_cache_init(&path->dst, gfp);
 }
 
@@ -68,8 +70,8 @@ static kuid_t path_uid(const struct netinc_path *path)
 static struct dst_entry *lookup_route4(struct netinc_path *path, __be32 *saddr)
 {
 	struct flowi4 fl = { .flowi4_proto = IPPROTO_UDP,
-			     .flowi4_oif = path_oif(path),
-			     .flowi4_mark = path_mark(path),
+			     .flowi4_oif = path->cached_oif,
+			     .flowi4_mark = path->cached_mark,
 			     .flowi4_uid = path_uid(path),
 			     .fl4_sport = path->sport,
 			     .fl4_dport = path->peer.udp_port };
@@ -101,8 +103,8 @@ static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	struct flowi6 fl = { .flowi6_proto = IPPROTO_UDP,
-			     .flowi6_oif = path_oif(path),
-			     .flowi6_mark = path_mark(path),
+			     .flowi6_oif = path->cached_oif,
+			     .flowi6_mark = path->cached_mark,
 			     .flowi6_uid = path_uid(path),
 			     .fl6_sport = path->sport,
 			     .fl6_dport = path->peer.udp_port };
@@ -125,8 +127,21 @@ static struct dst_entry *lookup_route6(struct netinc_path *path, struct in6_addr
 #endif
 }
 
+/* SO_MARK or SO_BINDTODEVICE may have been set since: routes of before do not serve any more. */
+static void forget_old_routes(struct netinc_path *path)
+{
+	u32 oif = path_oif(path), mark = path_mark(path);
+
+	if (path->cached_oif == oif && path->cached_mark == mark)
+		return;
+	dst_cache_reset_now(&path->dst);
+	path->cached_oif = oif;
+	path->cached_mark = mark;
+}
+
 static struct dst_entry *lookup_route(struct netinc_path *path, struct in6_addr *saddr)
 {
+	forget_old_routes(path);
 	if (path->peer.family == AF_INET6)
 		return lookup_route6(path, saddr);
 	return lookup_route4(path, &saddr->s6_addr32[0]);
@@ -221,7 +236,7 @@ int netinc_path_queue(struct netinc_path *path, struct sk_buff *skb, struct sk_b
 	else
 		push_ip4(path, skb, &saddr, dst);
 	skb_dst_set(skb, dst);
-	skb->mark = path_mark(path);
+	skb->mark = path->cached_mark;
 	if (path->sk)
 		skb->priority = READ_ONCE(path->sk->sk_priority);
 	__skb_queue_tail(q, skb);

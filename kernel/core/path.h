@@ -21,6 +21,9 @@ struct netinc_path {
 	__be16 sport;
 	u32 oif;			/* interface of link-local addresses, or the VRF; 0: none */
 	u8 local[16];			/* source address; zeros: the one that the route has */
+	/* device and mark that the routes in `dst` were looked up for: the socket's may change */
+	u32 cached_oif;
+	u32 cached_mark;
 	struct dst_cache dst;
 };
 

@@ -103,6 +103,26 @@ def t_route(lab):
         one.close()
 
 
+@test("connect: a mark that the socket gets afterwards decides, too")
+def t_new_mark(lab):
+    del lab
+    rank = Rank("h1")
+    # before the first route is looked up: a new rule makes all of them be looked up again
+    forbidden_by("fwmark 7")
+    rank.start(new_group(), 0, 1)
+    rank.joined()
+    rank.check(rank.allreduce(range(10)), array.array("i", range(10)))
+    rank.sock.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 7)
+    before = abi.counters("h1").get("tx_errors", 0)
+    handle = rank.allreduce(range(10))
+    wait_until(lambda: abi.counters("h1").get("tx_errors", 0) > before,
+               "what it sends has no route")
+    rank.sock.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, 0)
+    rank.check(handle, array.array("i", range(10)))
+    abi.tool("ip", "-n", "h1", "rule", "del", "pref", "10")
+    rank.close()
+
+
 @test("connect: addresses that are wrong in one field")
 def t_addresses(lab):
     del lab
