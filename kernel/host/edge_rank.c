@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Answers to the edge of this box about the ranks that live here: see node/edge.h. */
 #include <linux/rculist.h>
-#include <net/l3mdev.h>
 #include "core/limits.h"
 #include "host/rank.h"
 #include "host/socket.h"
@@ -44,8 +43,7 @@ static bool goes_on_here(const struct netinc_rank *rank, const struct netinc_mee
 }
 
 /* Is it rank 0, at whose host the group is to meet? */
-static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
-		       const struct netinc_meeting *meeting)
+static bool is_meeting(const struct netinc_rank *rank, const struct netinc_meeting *meeting)
 {
 	const struct netinc_ep *ep = &rank->ep;
 	u8 state = READ_ONCE(ep->state);
@@ -56,7 +54,7 @@ static bool is_meeting(struct netinc_net *nn, const struct netinc_rank *rank,
 		return false;
 	if (state == INC_STATE_FAILED || state == INC_STATE_CLOSED)
 		return false;
-	return meeting->vrf == l3mdev_master_ifindex_by_index(nn->net, rank->path.oif);
+	return meeting->vrf == rank->vrf;
 }
 
 /* What its JOINs say. */
@@ -125,7 +123,7 @@ static struct netinc_rank *find_root(struct netinc_net *nn, const struct netinc_
 	rhl_for_each_entry_rcu(rank, pos,
 			       ranks_by(nn, meeting, NETINC_DEMUX_RANK_NUMBER, meeting->job),
 			       by_number.list) {
-		if (!is_meeting(nn, rank, meeting))
+		if (!is_meeting(rank, meeting))
 			continue;
 		if (has_size(rank, meeting))
 			return rank;

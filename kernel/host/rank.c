@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/udp.h>
+#include <net/l3mdev.h>
 #include <net/sock.h>
 #include "host/payload.h"
 #include "host/counts.h"
@@ -226,7 +227,7 @@ static bool from_root(struct netinc_rank *rank, const struct netinc_rx *rx)
 
 	return rx->peer.family == path->peer.family &&
 	       !memcmp(rx->peer.addr, path->peer.addr, len) &&
-	       (!path->oif || path->oif == rx->via->ifindex);
+	       (!path->oif || path->oif == rx->via->ifindex || path->oif == rx->vrf);
 }
 
 static void rank_drop(struct netinc_rank *rank, struct netinc_rx *rx, enum inc_counter reason)
@@ -356,6 +357,8 @@ static int init_path(struct netinc_rank *rank, struct netinc_ep_cfg *cfg,
 	if (err)
 		return err;
 	rank->path.sk = rank->sk;
+	rank->vrf = l3mdev_master_ifindex_by_index(rank->nn->net, oif ?:
+						   READ_ONCE(rank->sk->sk_bound_dev_if));
 	mtu = netinc_path_mtu(&rank->path);
 	err = mtu < 0 ? mtu : mtu < (int)sizeof(struct inc_hdr) + INC_MIN_BLOCK ? -EMSGSIZE : 0;
 	if (err) {

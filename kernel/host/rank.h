@@ -60,6 +60,8 @@ struct netinc_rank {
 	/* time at which the timer runs out, microseconds; 0: it is off */
 	u64 armed;
 	struct netinc_path path;	/* to the parent, the root of the first tree */
+	/* ifindex of the VRF that it was connected in, 0: none; does not change */
+	u32 vrf;
 	struct socket *holder;		/* holds the port of `path`, see nf_hooks.h; or NULL */
 	/* there is a holder; does not change while others see the rank */
 	bool holds_port;

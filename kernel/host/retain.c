@@ -159,14 +159,17 @@ void netinc_retain_fini(struct netinc_rank *rank)
 	uncharge_store(rank);
 }
 
-/* A link-local address is on the link of the one that the rank was connected to. */
+/*
+ * A link-local address is on the link of the one that the rank was connected to. Others are reached
+ * by the device that the socket is bound to, or in the VRF of that link.
+ */
 u32 netinc_rank_oif(const struct netinc_rank *rank, const struct netinc_peer *peer)
 {
 	const struct in6_addr *addr = (const void *)peer->addr;
 
 	if (peer->family == AF_INET6 && (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
 		return rank->ep.plan[0].ifindex;
-	return 0;
+	return READ_ONCE(rank->sk->sk_bound_dev_if) ? 0 : rank->vrf;
 }
 
 bool netinc_rank_retarget(struct netinc_ep *ep, u32 at)

@@ -81,6 +81,15 @@ static int inc_release(struct socket *sock)
 	return 0;
 }
 
+/* Of a link-local address; the oif of another one is the VRF. */
+static u32 scope_of(const struct netinc_path *path)
+{
+	const struct in6_addr *addr = (const void *)path->peer.addr;
+
+	return path->peer.family == AF_INET6 &&
+	       __ipv6_addr_needs_scope_id(ipv6_addr_type(addr)) ? path->oif : 0;
+}
+
 static int inc_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 {
 	struct sockaddr_inc *a = (struct sockaddr_inc *)uaddr;
@@ -99,7 +108,7 @@ static int inc_getname(struct socket *sock, struct sockaddr *uaddr, int peer)
 	spin_lock_bh(&rank->lock);
 	a->sinc_parent_family = rank->path.peer.family;
 	a->sinc_parent_port = rank->path.peer.udp_port;
-	a->sinc_scope_id = rank->path.oif;
+	a->sinc_scope_id = scope_of(&rank->path);
 	memcpy(a->sinc_parent, rank->path.peer.addr, sizeof(a->sinc_parent));
 	a->sinc_rank = peer ? NETINC_NO_RANK : rank->ep.cfg.rank;	/* a node is none */
 	a->sinc_size = rank->ep.cfg.size;

@@ -63,6 +63,7 @@ static bool ask_for_tree(struct netinc_rank *rank)
 		return false;
 	request->payer = rank->sk;
 	sock_hold(rank->sk);
+	request->vrf = rank->vrf;
 	request->root_nonce = ep->cfg.nonce;
 	netinc_tree_describe(&request->tree, ep);
 	for (i = 0; i < ep->cfg.size; i++) {

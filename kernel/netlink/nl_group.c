@@ -123,10 +123,12 @@ static int put_stripe(struct sk_buff *skb, u8 stripe)
 
 static int put_group_node(struct sk_buff *skb, const struct netinc_node_group *ng)
 {
-	if (netinc_node_is_edge(ng->node))
-		return nla_put_u32(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE);
-	if (nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex))
-		return -EMSGSIZE;
+	int err = netinc_node_is_edge(ng->node) ?
+			  nla_put_u32(skb, INC_A_GROUP_PLACEMENT, INC_PLACEMENT_EDGE) :
+			  nla_put_u32(skb, INC_A_GROUP_IFINDEX, ng->node->ifindex);
+
+	if (err)
+		return err;
 	return ng->creator.vrf ? nla_put_u32(skb, INC_A_GROUP_VRF, ng->creator.vrf) : 0;
 }
 

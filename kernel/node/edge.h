@@ -18,9 +18,10 @@ struct sock;
 struct netinc_tree_request {
 	struct list_head list;	/* edge->tree_requests; edge->lock */
 	struct sock *payer;		/* that rank's socket, with a reference */
+	u32 vrf;			/* ifindex of the VRF that the rank is in; 0: none */
 	u32 root_nonce;			/* the nonce of that rank's JOIN */
 	struct netinc_tree_cfg tree;
-	/* [tree.size]; ifindex: the interface that they are reached by, or 0 */
+	/* [tree.size]; ifindex: the interface that they are reached by; 0: as in the VRF */
 	struct netinc_peer peers[];
 };
 

@@ -680,7 +680,7 @@ static int init_tree_links(struct netinc_node_group *g, const struct netinc_tree
 
 	for (i = 0; i < g->nlinks && !err; i++)
 		err = netinc_path_init(&g->link[i].path, g->nn->net, &request->peers[i], sport,
-				       request->peers[i].ifindex, GROUP_GFP);
+				       request->peers[i].ifindex ?: request->vrf, GROUP_GFP);
 	return err;
 }
 
@@ -716,6 +716,7 @@ static int create_tree(struct netinc_node *edge, const struct netinc_tree_reques
 						.lineage = tree->lineage,
 						.settings = tree->settings,
 						.block = tree->block,
+						.creator.vrf = request->vrf,
 						.payer = netinc_edge_user(request->payer) };
 	struct netinc_group_cfg cfg;
 	struct netinc_node_cfg limits;

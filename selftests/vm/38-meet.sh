@@ -3,11 +3,13 @@
 #
 # No node anywhere: groups meet at the host of their rank 0, which reduces for all. As the parent
 # says ("edge:ADDR"), or where the launcher says that ranks meet (MASTER_ADDR) if no parent is set;
-# ranks that come before rank 0, that are lost, that have another key or size, or come by a VRF; and
-# that no host does this for a group that has not asked it to.
+# ranks that come before rank 0, that are lost, that have another key or size, or come by a VRF; that
+# ranks in a VRF do so, too, and that no host does this for a group that has not asked it to.
 
 # shellcheck disable=SC1091
 . "$(dirname "$0")/lib.sh"
+# shellcheck disable=SC1091
+. "$(dirname "$0")/lab.sh"
 
 KEY1=000102030405060708090a0b0c0d0e0f
 KEY2=ff0102030405060708090a0b0c0d0e0f
@@ -240,6 +242,17 @@ other_vrf() {
 	return "$ret"
 }
 
+# A VRF at each of the hosts, in which its device is.
+into_vrfs() {
+	local h
+
+	for h in 1 2 3; do
+		printf '%s\n' "link add vrfm type vrf table 77" "link set vrfm up" \
+			"link set eth0 master vrfm" | ip -n "h$h" -batch - || return
+	done
+	wait_for 30 ports_forward
+}
+
 inc_begin
 inc_topology_create 4
 set_up no_nodes
@@ -257,6 +270,8 @@ check "another user's rank of the same number keeps nobody out" other_user
 check "one host may have all of its groups" three_at_one_host
 if has_vrfs; then
 	check "who comes by another VRF does not find rank 0" other_vrf
+	set_up into_vrfs
+	lab vrf_ranks.py
 else
 	skip "who comes by another VRF does not find rank 0" "this kernel has none"
 fi

@@ -374,9 +374,11 @@ class Rank:
 class Job:
     """Ranks of one group on hosts h1, h2, ..., all in this process, each driven on its own."""
 
-    def __init__(self, group, hosts, **options):
+    def __init__(self, group, hosts, device=None, **options):
         self.group = group
         self.ranks = [Rank(ns) for ns in hosts]
+        for rank in self.ranks if device else ():
+            rank.sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
         for i, rank in enumerate(self.ranks):
             rank.start(group, i, len(hosts), **options)
         for rank in self.ranks:

@@ -17,6 +17,11 @@
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
+ * SO_BINDTODEVICE (a device or a VRF), SO_MARK and SO_PRIORITY are of all that the rank sends, from
+ * the moment on that they are set; the VRF that the rank is in is that of the device at connect().
+ * What this host sends where it reduces itself (INC_SA_EDGE, INC_FALLBACK_EDGE) goes by the same VRF,
+ * without mark and priority.
+ *
  * There is no constant AF_INC: Linux has no number for it. The module borrows one of a protocol
  * that Linux does not have, 19 (AF_ECONET) unless another module has it; its parameter family, or
  * INC_FAMILY=N when it is built, says another. Programs ask for it: INC_CMD_CAPS_GET.
