@@ -77,9 +77,12 @@ static void __exit netinc_exit(void)
 	netinc_socket_fini();
 	netinc_node_fini();
 	netinc_net_fini();
-	/* groups, ranks and nodes are freed by RCU callbacks of this module */
+	netinc_counts_fini();	/* a worker may have had the last reference to a rank */
+	/*
+	 * Groups, ranks and nodes are freed by RCU callbacks of this module. Ports of nodes are
+	 * freed by a callback that another one has asked for: net_exit_batch() has waited for that.
+	 */
 	rcu_barrier();
-	netinc_counts_fini();
 	netinc_convert_fini();
 	netinc_fold_fini();
 	netinc_page_ring_fini();

@@ -664,15 +664,17 @@ void netinc_rank_get(struct netinc_rank *rank)
 static void rank_release(struct kref *ref)
 {
 	struct netinc_rank *rank = container_of(ref, struct netinc_rank, ref);
+	struct sock *sk = rank->sk;
 
 	netinc_pin_fini(&rank->pin);
 	WARN_ON_ONCE(!list_empty(&rank->pending) || !list_empty(&rank->completed));
 	netinc_uncharge(rank->nn, rank->user, INC_LIMIT_SOCKET_MEMORY, rank->charged);
 	atomic_dec(&rank->user->ranks);
-	sock_put(rank->sk);
 	kvfree(rank->ep.peers);
 	kfree(rank->contributed);
 	call_rcu(&rank->rcu, rank_free);
+	/* last: the module may go with it, which waits for the callback then */
+	sock_put(sk);
 }
 
 void netinc_rank_put(struct netinc_rank *rank)
