@@ -585,16 +585,23 @@ static void rank_free(struct rcu_head *rcu)
 	kvfree(rank);
 }
 
+/* Bytes of a rank that is made as @cfg says, also of the paths to all trees that there may be. */
+static s64 rank_bytes(const struct netinc_ep_cfg *cfg)
+{
+	u32 paths = min_t(u32, cfg->size, INC_MAX_TREES);
+
+	return sizeof(struct netinc_rank) + sizeof(struct netinc_op_request) +
+	       cfg->size * sizeof(struct netinc_peer) +
+	       (paths - 1) * sizeof(struct netinc_path) + paths * netinc_path_extra() +
+	       sizeof(struct socket_alloc) + sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 5;
+}
+
 struct netinc_rank *netinc_rank_create(struct netinc_net *nn, struct netinc_ep_cfg *cfg,
 				       const struct netinc_peer *parent, u32 oif, struct sock *sk,
 				       void (*wake)(struct netinc_rank *rank, __poll_t what))
 {
-	s64 bytes = sizeof(struct netinc_rank) + sizeof(struct netinc_op_request) +
-		    cfg->size * sizeof(struct netinc_peer) +
-		    INC_MAX_TREES * sizeof(struct netinc_path) + netinc_path_extra() +
-		    sizeof(struct socket_alloc) +
-		    sizeof(struct udp6_sock) + NETINC_DEMUX_BYTES * 5;
 	struct netinc_user *user = netinc_sk(sk)->user;
+	s64 bytes = rank_bytes(cfg);
 	struct netinc_rank *rank;
 	int err;
 

@@ -31,6 +31,8 @@ static bool find_tree_paths(struct netinc_rank *rank)
 	struct netinc_path *tree_paths;
 	u64 job = ep->cfg.job;
 
+	/* what has been charged for is room for those of one epoch */
+	netinc_tree_paths_fini(rank);
 	tree_paths = kcalloc(n, sizeof(*tree_paths), GFP_ATOMIC | __GFP_NOWARN);
 	if (!tree_paths)
 		return false;
@@ -46,7 +48,6 @@ static bool find_tree_paths(struct netinc_rank *rank)
 		}
 		tree_paths[i].sk = rank->sk;
 	}
-	netinc_tree_paths_fini(rank);
 	rank->tree_paths = tree_paths;
 	rank->ntree_paths = n;
 	return true;
