@@ -66,6 +66,6 @@ void netinc_net_retire(struct netinc_net *nn, struct hlist_node *hash, u64 *coun
 	hlist_del_rcu(hash);
 	netinc_net_add_counters(nn, counters);
 	write_seqcount_end(&nn->retired);
-	spin_unlock_bh(&nn->hash_lock);
 	netinc_list_changed(nn, NETINC_LIST_GROUPS);
+	spin_unlock_bh(&nn->hash_lock);
 }

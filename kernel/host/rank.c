@@ -443,11 +443,12 @@ static int hash_insert(struct netinc_net *nn, struct netinc_rank *rank)
 	spin_lock_bh(&nn->hash_lock);
 	err = is_place_taken(nn, rank, &key) ? -EADDRINUSE :
 					       netinc_demux_set(nn, &rank->by_number, &key);
-	if (!err)
+	if (!err) {
 		hlist_add_head_rcu(&rank->hash,
 				   &nn->ranks[netinc_bucket(nn, cfg->group, cfg->job)]);
+		netinc_list_changed(nn, NETINC_LIST_GROUPS);
+	}
 	spin_unlock_bh(&nn->hash_lock);
-	netinc_list_changed(nn, NETINC_LIST_GROUPS);
 	return err;
 }
 

@@ -427,10 +427,11 @@ static int hash_group(struct netinc_node_group *g)
 	else
 		other = netinc_node_group_find_for(nn, cfg->job, cfg->id, cfg->stripe, g->tenant,
 						   g->creator.vrf);
-	if (!other)
+	if (!other) {
 		hlist_add_head_rcu(&g->hash, &nn->groups[netinc_bucket(nn, cfg->id, cfg->job)]);
+		netinc_list_changed(nn, NETINC_LIST_GROUPS);
+	}
 	spin_unlock_bh(&nn->hash_lock);
-	netinc_list_changed(nn, NETINC_LIST_GROUPS);
 	return other ? -EEXIST : 0;
 }
 
