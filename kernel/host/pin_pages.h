@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Pages of user memory: may a caller use them, how many may one rank pin at once, and pinning them.
- * Everything but netinc_pin_check() is called with pin->mutex held, which protects the budget.
+ * What takes a struct netinc_pin or a rank is called with pin->mutex held, which protects the
+ * budget; the rest knows no rank, and needs no lock.
  */
 #ifndef NETINC_HOST_PIN_PAGES_H
 #define NETINC_HOST_PIN_PAGES_H
@@ -28,7 +29,7 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write);
 int netinc_pin_pages(struct netinc_pin *u, struct netinc_buf *b, u32 n);
 /*
  * Pin @n pages of the caller's from @addr on, the beginning of one, which netinc_pin_check() has
- * found good. Returns how many, at least one, or a negative errno. Without the mutex, too.
+ * found good. Returns how many, at least one, or a negative errno.
  */
 int netinc_pin_run(unsigned long addr, u32 n, bool write, struct page **pages);
 /*

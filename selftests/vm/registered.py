@@ -260,6 +260,57 @@ def t_fork(_):
     p.end()
 
 
+class Huge:
+    """Fresh memory where a huge page may be."""
+
+    def __init__(self, size):
+        self.size = size
+        self.mem = Pages(3 * size // PAGE)
+        self.mem.protect(NONE)                                  # its first page keeps areas apart
+        self.mem.protect(BOTH, 1)
+        self.at = self.mem.at // size * size + size
+        libc.madvise(self.mem.at, self.mem.size, 14)            # MADV_HUGEPAGE
+
+    def is_huge(self):
+        here = False
+        with open("/proc/self/smaps", encoding="ascii") as smaps:
+            for line in smaps:
+                key, value = line.split()[:2]
+                if not key.endswith(":"):
+                    low, high = (int(end, 16) for end in key.split("-"))
+                    here = low <= self.at < high
+                elif here and key == "AnonHugePages:":
+                    return int(value) * 1024 >= self.size
+        return False
+
+
+@test("register: fresh memory gets huge pages when it is pinned to be written to")
+def t_huge(_):
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", encoding="ascii") as f:
+            size = int(f.read())
+    except FileNotFoundError as e:
+        raise abi.Skip("this kernel has no huge pages") from e
+    touched, registered, result = areas = [Huge(size) for _ in range(3)]
+    put(touched.at, (1,))
+    if not touched.is_huge():
+        raise abi.Skip("no huge page is to be had")
+    rank = Rank("h1")
+    rank.unregister(rank.register(registered.at, size, WRITE))
+    equal(registered.is_huge(), True, "registered memory has a huge page")
+    rank.start(new_group(), 0, 1)
+    rank.joined()
+    put(touched.at, range(size // 4))
+    done = rank.wait(rank.submit(count=size // 4, send=touched.at, recv=result.at))
+    equal(done.result, 0, "result")
+    equal(got(result.at, size // 4) == got(touched.at, size // 4), True, "what came is right")
+    equal(result.is_huge(), True, "what a result is written to has a huge page")
+    rank.close()
+    for area in areas:
+        area.mem.free()
+    all_back()
+
+
 @test("register: so many at a socket, and all of them go with it")
 def t_many(_):
     rank, mem = Rank("h1"), Pages(2)
