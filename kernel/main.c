@@ -45,16 +45,17 @@ static int __init netinc_init(void)
 	err = netinc_node_init();	/* node side: devices that go away */
 	if (err)
 		goto err_net;
-	err = netinc_socket_init();	/* host side: AF_INC */
-	if (err)
-		goto err_node;
 	err = netinc_nl_init();		/* configuration and statistics */
 	if (err)
-		goto err_socket;
+		goto err_node;
+	/* last: a socket that somebody makes from here on needs all of it */
+	err = netinc_socket_init();	/* host side: AF_INC */
+	if (err)
+		goto err_nl;
 	return 0;
 
-err_socket:
-	netinc_socket_fini();
+err_nl:
+	netinc_nl_fini();
 err_node:
 	netinc_node_fini();
 err_net:
@@ -73,8 +74,8 @@ err_page_ring:
 
 static void __exit netinc_exit(void)
 {
-	netinc_nl_fini();
 	netinc_socket_fini();
+	netinc_nl_fini();
 	netinc_node_fini();
 	netinc_net_fini();
 	netinc_counts_fini();	/* a worker may have had the last reference to a rank */

@@ -4,6 +4,7 @@
  * joining and leaving are in connect.c, operations in op.c.
  */
 #include <linux/compat.h>
+#include <linux/completion.h>
 #include <linux/cred.h>
 #include <linux/init.h>
 #include <linux/memcontrol.h>
@@ -559,6 +560,10 @@ err_user:
 	return err;
 }
 
+/* Whether netinc_family is a family of sockets is settled; then `ready` says so. */
+static DECLARE_COMPLETION(settled);
+static bool ready;
+
 static struct net_proto_family family = {
 	.owner = THIS_MODULE,
 	.create = inc_create,
@@ -603,16 +608,23 @@ static int register_family(void)
 	return number_errno(err);
 }
 
+bool netinc_socket_ready(void)
+{
+	return !wait_for_completion_killable(&settled) && ready;
+}
+
 int netinc_socket_init(void)
 {
 	int err;
 
 	err = proto_register(&proto, 1);
-	if (err)
-		return err;
-	err = register_family();
-	if (err)
-		proto_unregister(&proto);
+	if (!err) {
+		err = register_family();
+		if (err)
+			proto_unregister(&proto);
+	}
+	ready = !err;
+	complete_all(&settled);
 	return err;
 }
 

@@ -45,8 +45,13 @@ static inline struct netinc_sock *netinc_sk(struct sock *sk)
 	return container_of(sk, struct netinc_sock, sk);
 }
 
-extern int netinc_family;	/* AF_INC of this machine */
+extern int netinc_family;	/* AF_INC of this machine, once it is ready */
 
+/*
+ * Waits while the module is still being loaded, and its netlink family is there already. False: no
+ * sockets can be made, or who waits is being killed.
+ */
+bool netinc_socket_ready(void);
 int netinc_socket_init(void);
 void netinc_socket_fini(void);
 

@@ -147,6 +147,10 @@ int inc_nl_caps_get_doit(struct sk_buff *skb, struct genl_info *info)
 	u8 type = 0, op = 0, mode = 0;
 	size_t size = MAX_REPLY;
 
+	if (!netinc_socket_ready()) {
+		NL_SET_ERR_MSG(info->extack, "the module could not be loaded");
+		return -EAFNOSUPPORT;
+	}
 	while (next_kernel(&type, &op, &mode))
 		size += MAX_KERNEL;
 	return reply_of(size, info, INC_CMD_CAPS_GET, INC_A_CAPS, fill_caps, NULL);
