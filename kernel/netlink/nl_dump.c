@@ -192,34 +192,42 @@ int inc_nl_parent_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return reply_one(info, INC_CMD_PARENT_GET, INC_A_PARENT, fill_parent, &parent);
 }
 
+/* What has been set, but the key. */
+static int put_node_cfg(struct sk_buff *skb, const struct netinc_node_cfg *cfg)
+{
+	u32 i;
+
+	if (nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg->settings.dead_ms) ||
+	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg->settings.late_ms) ||
+	    nla_put_u32(skb, INC_A_NODE_LATE_POLICY, cfg->settings.late_policy) ||
+	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg->settings.window) ||
+	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg->max_groups) ||
+	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg->max_memory) ||
+	    nla_put_u32(skb, INC_A_NODE_FALLBACK, cfg->settings.fallback))
+		return -EMSGSIZE;
+	for (i = 0; i < cfg->nstandby; i++)
+		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg->standby[i]))
+			return -EMSGSIZE;
+	for (i = 0; i < cfg->nparents; i++)
+		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg->parent[i]))
+			return -EMSGSIZE;
+	return cfg->keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
+}
+
 static int fill_node(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_node *node = obj;
-	struct netinc_node_cfg cfg;
-	u32 i;
+	int err;
 
-	spin_lock_bh(&node->lock);
-	cfg = node->cfg;
-	spin_unlock_bh(&node->lock);
 	if (nla_put_u32(skb, INC_A_NODE_IFINDEX, node->ifindex) ||
 	    nla_put_string(skb, INC_A_NODE_IFNAME, node->ifname) ||
-	    nla_put_u32(skb, INC_A_NODE_DEAD_MS, cfg.settings.dead_ms) ||
-	    nla_put_u32(skb, INC_A_NODE_LATE_MS, cfg.settings.late_ms) ||
-	    nla_put_u32(skb, INC_A_NODE_LATE_POLICY, cfg.settings.late_policy) ||
-	    nla_put_u32(skb, INC_A_NODE_WINDOW, cfg.settings.window) ||
-	    nla_put_u32(skb, INC_A_NODE_MAX_GROUPS, cfg.max_groups) ||
-	    netinc_nl_put_u64(skb, INC_A_NODE_MAX_MEMORY, cfg.max_memory) ||
 	    nla_put_u32(skb, INC_A_NODE_GROUPS, atomic_read(&node->ngroups)) ||
-	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)) ||
-	    nla_put_u32(skb, INC_A_NODE_FALLBACK, cfg.settings.fallback))
+	    netinc_nl_put_u64(skb, INC_A_NODE_MEMORY, netinc_node_memory(node)))
 		return -EMSGSIZE;
-	for (i = 0; i < cfg.nstandby; i++)
-		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_STANDBY, &cfg.standby[i]))
-			return -EMSGSIZE;
-	for (i = 0; i < cfg.nparents; i++)
-		if (netinc_nl_put_parent_nest(skb, INC_A_NODE_PARENT, &cfg.parent[i]))
-			return -EMSGSIZE;
-	return cfg.keyed ? nla_put_flag(skb, INC_A_NODE_KEYED) : 0;
+	spin_lock_bh(&node->lock);
+	err = put_node_cfg(skb, &node->cfg);
+	spin_unlock_bh(&node->lock);
+	return err;
 }
 
 int inc_nl_node_get_doit(struct sk_buff *skb, struct genl_info *info)

@@ -531,11 +531,12 @@ int inc_nl_node_add_doit(struct sk_buff *skb, struct genl_info *info)
 	netinc_node_cfg_init(&cfg);
 	err = parse_node(info, tb, ~NODE_OUT) ?:
 		      take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
-	if (err)
-		return err;
-	mutex_lock(&nn->mutex);
-	err = add_node(nn, tb, &cfg, info);
-	mutex_unlock(&nn->mutex);
+	if (!err) {
+		mutex_lock(&nn->mutex);
+		err = add_node(nn, tb, &cfg, info);
+		mutex_unlock(&nn->mutex);
+	}
+	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }
 
@@ -554,11 +555,12 @@ static int change_node(struct netinc_net *nn, struct genl_info *info)
 	/* only requests change it, and nn->mutex is held */
 	cfg = node->cfg;
 	err = take_limits(&cfg, info->attrs[INC_A_NODE], tb, info->extack);
-	if (err)
-		return err;
-	netinc_node_set(node, &cfg);
-	netinc_event_node(nn->net, INC_EVENT_NODE_SET, node->ifindex);
-	return 0;
+	if (!err) {
+		netinc_node_set(node, &cfg);
+		netinc_event_node(nn->net, INC_EVENT_NODE_SET, node->ifindex);
+	}
+	memzero_explicit(&cfg, sizeof(cfg));
+	return err;
 }
 
 int inc_nl_node_set_doit(struct sk_buff *skb, struct genl_info *info)

@@ -38,22 +38,29 @@ static int put_places(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
 	return 0;
 }
 
+/* What has been set, but the key. */
+static int put_tenant_cfg(struct sk_buff *skb, const struct netinc_tenant_cfg *cfg)
+{
+	if ((cfg->keyed && nla_put_flag(skb, INC_A_TENANT_KEYED)) || put_places(skb, cfg) ||
+	    nla_put_u32(skb, INC_A_TENANT_MAX_GROUPS, cfg->max_groups) ||
+	    nla_put_u32(skb, INC_A_TENANT_MAX_SLOTS, cfg->max_slots) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_MAX_MEMORY, cfg->max_memory) ||
+	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg->cpu) ||
+	    netinc_nl_put_u64(skb, INC_A_TENANT_RATE, cfg->rate))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int fill_tenant(struct sk_buff *skb, void *obj, u32 arg)
 {
 	struct netinc_tenant *tenant = obj;
 	const atomic64_t *use = tenant->account.use, *refused = tenant->account.refused;
-	struct netinc_tenant_cfg cfg;
+	int err;
 
 	spin_lock_bh(&tenant->lock);
-	cfg = tenant->cfg;
+	err = put_tenant_cfg(skb, &tenant->cfg);
 	spin_unlock_bh(&tenant->lock);
-	if (nla_put_string(skb, INC_A_TENANT_NAME, tenant->name) ||
-	    (cfg.keyed && nla_put_flag(skb, INC_A_TENANT_KEYED)) || put_places(skb, &cfg) ||
-	    nla_put_u32(skb, INC_A_TENANT_MAX_GROUPS, cfg.max_groups) ||
-	    nla_put_u32(skb, INC_A_TENANT_MAX_SLOTS, cfg.max_slots) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_MAX_MEMORY, cfg.max_memory) ||
-	    nla_put_u32(skb, INC_A_TENANT_CPU, cfg.cpu) ||
-	    netinc_nl_put_u64(skb, INC_A_TENANT_RATE, cfg.rate) ||
+	if (err || nla_put_string(skb, INC_A_TENANT_NAME, tenant->name) ||
 	    nla_put_u32(skb, INC_A_TENANT_GROUPS, atomic64_read(&use[INC_LIMIT_GROUPS])) ||
 	    nla_put_u32(skb, INC_A_TENANT_SLOTS,
 			atomic64_read(&use[NETINC_LIMIT_TENANT_SLOTS])) ||
@@ -305,7 +312,7 @@ int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 	netinc_tenant_cfg_init(&cfg);
 	err = parse_tenant(info, tb, TENANT_TAKES) ?: take_tenant(&cfg, tb, info);
 	if (err)
-		return err;
+		goto out;
 	name = nla_data(tb[INC_A_TENANT_NAME]);
 	mutex_lock(&nn->mutex);
 	err = info->attrs[INC_A_REPLACE] ? replace_tenant(nn, name, &cfg) :
@@ -317,6 +324,8 @@ int inc_nl_tenant_add_doit(struct sk_buff *skb, struct genl_info *info)
 	else if (err == -ENOSPC)
 		NL_SET_ERR_MSG_FMT(info->extack, "tenant %s: there are %u, as many as there may be",
 				   name, NETINC_MAX_TENANTS);
+out:
+	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }
 
@@ -357,6 +366,7 @@ int inc_nl_tenant_set_doit(struct sk_buff *skb, struct genl_info *info)
 		netinc_event_tenant(nn->net, INC_EVENT_TENANT_SET, tenant->name);
 	}
 	mutex_unlock(&nn->mutex);
+	memzero_explicit(&cfg, sizeof(cfg));
 	return err;
 }
 

@@ -616,8 +616,10 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	int err;
 
 	g = node_group_new(node, pending, &limits);
-	if (IS_ERR(g))
+	if (IS_ERR(g)) {
+		memzero_explicit(&limits, sizeof(limits));
 		return PTR_ERR(g);
+	}
 	configure_group(&cfg, pending, &limits);
 	if (pending->shrink)
 		configure_shrink(&cfg, node->nn, pending);
@@ -625,7 +627,8 @@ static int create_group(struct netinc_node *node, const struct netinc_pending_gr
 	err = configure_uplink(g, pending, &limits, &cfg);
 	if (!err)
 		err = node_group_alloc(g, &cfg);
-	memzero_explicit(cfg.up_key, sizeof(cfg.up_key));
+	/* keys, and the secret that cookies are made of */
+	memzero_explicit(&cfg, sizeof(cfg));
 	memzero_explicit(&limits, sizeof(limits));
 	if (!err)
 		return node_group_start(g);
