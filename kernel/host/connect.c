@@ -230,6 +230,14 @@ static int check_shrink(struct netinc_sock *nsk, const struct sockaddr_inc *a)
 	return 0;
 }
 
+/* How long to ask where nobody answers, ms: SO_SNDTIMEO may be set meanwhile, without the lock. */
+static u32 join_ms(const struct sock *sk)
+{
+	long timeo = READ_ONCE(sk->sk_sndtimeo);
+
+	return timeo < msecs_to_jiffies(JOIN_MS_MAX) ? jiffies_to_msecs(timeo) : JOIN_MS_MAX;
+}
+
 /* Send the first JOIN. Under the socket's lock. */
 static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 {
@@ -252,9 +260,7 @@ static int start_join(struct sock *sk, const struct sockaddr_inc *a)
 		err = find_parent(nn, nsk, a, &peer);
 	if (err)
 		return err;
-	cfg.join_ms = JOIN_MS_MAX;
-	if (sk->sk_sndtimeo < msecs_to_jiffies(JOIN_MS_MAX))
-		cfg.join_ms = jiffies_to_msecs(sk->sk_sndtimeo);
+	cfg.join_ms = join_ms(sk);
 	set_rank(nsk, NULL);	/* of a join or a group that has failed */
 	sk->sk_socket->state = SS_UNCONNECTED;
 	if (!shrink)
@@ -281,7 +287,7 @@ static bool join_ended(struct netinc_rank *rank)
 	bool ended;
 
 	spin_lock_bh(&rank->lock);
-	ended = rank->joined || rank->ep.state == INC_STATE_FAILED;
+	ended = READ_ONCE(rank->joined) || rank->ep.state == INC_STATE_FAILED;
 	spin_unlock_bh(&rank->lock);
 	return ended;
 }
@@ -296,7 +302,7 @@ static int finish_join(struct sock *sk, struct netinc_rank *rank)
 
 	if (sock->state == SS_CONNECTED)
 		return -EISCONN;
-	if (rank->joined) {
+	if (READ_ONCE(rank->joined)) {
 		if (own)
 			sock->state = SS_CONNECTED;
 		return 0;
@@ -338,7 +344,7 @@ static bool goes_on(struct netinc_rank *rank, const struct sockaddr_inc *a)
 	const struct netinc_ep *ep = &rank->ep;
 	bool ret;
 
-	if (!(a->sinc_flags & INC_SA_SHRINK) || !rank->joined)
+	if (!(a->sinc_flags & INC_SA_SHRINK) || !READ_ONCE(rank->joined))
 		return false;
 	spin_lock_bh(&rank->lock);
 	ret = !ep->cfg.prev.lineage ||

@@ -192,7 +192,7 @@ static void ep_state(struct netinc_ep *ep, u8 old)
 
 	trace_netinc_state(ep->cfg.group, ep->cfg.rank, old, ep->state, ep->epoch);
 	if (ep->state == INC_STATE_READY)
-		rank->joined = true;
+		WRITE_ONCE(rank->joined, true);
 	if ((ep->state == INC_STATE_READY || ep->state == INC_STATE_LEAVING) &&
 	    rank->settled != ep->move) {
 		rank->settled = ep->move;

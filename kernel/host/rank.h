@@ -50,7 +50,8 @@ struct netinc_rank {
 	spinlock_t lock;		/* everything below, see LOCKING in netns.h */
 	u64 now;			/* microseconds, when netinc_rank_lock() has got it */
 	bool dead;			/* not in the hash yet or any more, timer not to be armed */
-	bool joined;			/* it has been READY once; never cleared */
+	/* it has been READY once; never cleared; also read without the lock */
+	bool joined;
 	/* the last request that has been freed, charged with the rank; exchanged without a lock */
 	struct netinc_op_request *spare;
 	/* memory was short: pump again soon; cleared by the timer, which does */
