@@ -15,6 +15,10 @@
 #include "core/fpu_section.h"
 #include "host/socket.h"
 
+#if BITS_PER_LONG != 64
+#error "the module needs a kernel of 64 bits: counters of ranks and groups are read without a lock"
+#endif
+
 #define CREATE_TRACE_POINTS
 #include "core/trace.h"
 

@@ -122,6 +122,14 @@ static struct netinc_user *user_new(kuid_t uid)
 	return user;
 }
 
+/* As netinc_list_changed(): first the list, then the number. */
+static void users_changed(void)
+{
+	lockdep_assert_held(&users_lock);
+	smp_mb__before_atomic();
+	atomic_inc(&netinc_users_changed);
+}
+
 struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 {
 	struct netinc_user *user, *other;
@@ -138,9 +146,10 @@ struct netinc_user *netinc_user_get(struct user_namespace *ns, kuid_t uid)
 		return NULL;
 	spin_lock_bh(&users_lock);
 	other = user_find(uid);
-	if (!other)
+	if (!other) {
 		list_add_tail_rcu(&user->list, &netinc_users);
-	atomic_inc_return(&netinc_users_changed);
+		users_changed();
+	}
 	spin_unlock_bh(&users_lock);
 	if (!other)
 		return user;
@@ -156,7 +165,7 @@ static void user_release(struct kref *ref)
 	netinc_account_end(&user->account);
 	spin_lock_bh(&users_lock);
 	list_del_rcu(&user->list);
-	atomic_inc_return(&netinc_users_changed);
+	users_changed();
 	spin_unlock_bh(&users_lock);
 	queue_work(reaper, &user->free);
 }

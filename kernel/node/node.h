@@ -174,7 +174,6 @@ static inline bool netinc_node_is_edge(const struct netinc_node *node)
  * and that of all devices. NULL: none.
  */
 struct netinc_node *netinc_node_for(const struct netinc_rx *rx);
-/* Port of @node with @ifindex, made if it is new; NULL: too many, or no memory. */
 /*
  * That of a device, a new one if there is none yet. Returns with a reference; NULL: there are too
  * many, or no memory.

@@ -11,8 +11,8 @@
  *	getsockopt(fd, SOL_INC, INC_SO_INFO, struct inc_info)	what this rank is and how it fares
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
  *	ioctl(fd, INC_IOC_REGISTER, struct inc_register)	memory that stays pinned
- *	ioctl(fd, INC_IOC_UNREGISTER, __u32)			until this, or close()
- *	send(fd, struct inc_submit), recv(fd, struct inc_completion)	the same by socket calls
+ *	ioctl(fd, INC_IOC_UNREGISTER, __u32 *)			until this, its id, or close()
+ *	recv(fd, struct inc_completion)		collects one, too; send() and write() are EOPNOTSUPP
  *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
