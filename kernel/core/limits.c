@@ -122,11 +122,11 @@ static struct netinc_user *user_new(kuid_t uid)
 	return user;
 }
 
-/* As netinc_list_changed(): first the list, then the number. */
+/* As netinc_list_changed(). */
 static void users_changed(void)
 {
 	lockdep_assert_held(&users_lock);
-	smp_mb__before_atomic();
+	smp_mb__before_atomic();	/* first the list, then the number: dumps read it first */
 	atomic_inc(&netinc_users_changed);
 }
 

@@ -77,10 +77,10 @@ int netinc_op_request_submit(struct netinc_rank *rank, const struct inc_submit *
 void netinc_op_request_done(struct netinc_rank *rank, struct netinc_op *op);
 
 /*
- * Collect a completion, of any operation if @handle is 0, and wait for it if need be, @timeo jiffies
- * at most. @awaited as above. The request is the caller's: give it to netinc_op_request_free() or
- * netinc_op_request_back(). Errors: -ENOENT, -EAGAIN (it was not to wait), -ETIMEDOUT,
- * -ERESTARTSYS, or, where there is nothing to wait for, why.
+ * Collect a completion, of any operation if @handle is 0, and wait for it if need be, @timeo
+ * jiffies at most. @awaited as above. The request is the caller's: give it to
+ * netinc_op_request_free() or netinc_op_request_back(). Errors: -ENOENT, -EAGAIN (it was not to
+ * wait), -ETIMEDOUT, -ERESTARTSYS, or, where there is nothing to wait for, why.
  */
 struct netinc_op_request *netinc_op_request_wait(struct netinc_rank *rank, u64 handle, bool awaited,
 						 long timeo);

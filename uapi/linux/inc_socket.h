@@ -11,16 +11,16 @@
  *	getsockopt(fd, SOL_INC, INC_SO_INFO, struct inc_info)	what this rank is and how it fares
  *	ioctl(fd, INC_IOC_CONTRIBUTED, struct inc_contributed)	ranks of a partial result, or ENOENT
  *	ioctl(fd, INC_IOC_REGISTER, struct inc_register)	memory that stays pinned
- *	ioctl(fd, INC_IOC_UNREGISTER, __u32 *)			until this, its id, or close()
+ *	ioctl(fd, INC_IOC_UNREGISTER, __u32 *id)		until this, or close()
  *	recv(fd, struct inc_completion)		collects one, too; send() and write() are EOPNOTSUPP
  *	connect(fd, ... INC_SA_SHRINK)		after a failure: goes on with the ranks left
  *	shutdown(fd, SHUT_RDWR)			ends the group, for all ranks; any thread may
  *	close(fd)				leaves; in mid-operation aborts it for all ranks
  *
- * SO_BINDTODEVICE (a device or a VRF), SO_MARK and SO_PRIORITY are of all that the rank sends, from
- * the moment on that they are set; the VRF that the rank is in is that of the device at connect().
- * What this host sends where it reduces itself (INC_SA_EDGE, INC_FALLBACK_EDGE) goes by the same VRF,
- * without mark and priority.
+ * SO_BINDTODEVICE (a device or a VRF), SO_MARK and SO_PRIORITY are of all that the rank sends,
+ * from the moment on that they are set; the VRF that the rank is in is that of the device at
+ * connect(). What this host sends where it reduces itself (INC_SA_EDGE, INC_FALLBACK_EDGE) goes by
+ * the same VRF, without mark and priority.
  *
  * There is no constant AF_INC: Linux has no number for it. The module borrows one of a protocol
  * that Linux does not have, 19 (AF_ECONET) unless another module has it; its parameter family, or
