@@ -134,7 +134,7 @@ def t_addresses(lab):
     fails(errno.EAFNOSUPPORT, rank.connect, sockaddr(1, 0, 1, family_number=socket.AF_INET))
     fails(errno.EAFNOSUPPORT, rank.connect,
           sockaddr(1, 0, 1, family_number=socket.AF_INET) + b"\1")
-    for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 1025),
+    for bad in (sockaddr(1, 0, 0), sockaddr(1, 1, 1), sockaddr(1, 5, 4), sockaddr(1, 0, 4097),
                 sockaddr(1, 0, 1, flags=EDGE), sockaddr(1, 0, 1, flags=0x8),
                 sockaddr(1, 0, 1, flags=0x100), sockaddr(1, 0, 1, flags=0xa00),
                 sockaddr(1, 0, 1, flags=0x4000),
@@ -266,7 +266,7 @@ def t_out(lab):
 def t_fields(lab):
     rank, mem = lab.rank(), Pages(2)
     good = {"count": 16, "send": mem.at, "recv": mem.at + PAGE}
-    for bad in ({"mode": 2}, {"mode": 4}, {"mode": 0x80}, {"resv0": b"\1\0\0"},
+    for bad in ({"mode": 2}, {"mode": 8}, {"mode": 0x80}, {"resv0": b"\1\0\0"},
                 {"resv0": b"\0\0\1"}, {"flags": 1},
                 {"flags": 1 << 31}, {"recv_counts": 1}, {"send_counts": 1}, {"recv_displs": 1},
                 {"send_displs": 1},
