@@ -36,26 +36,28 @@ static struct vm_area_struct *find_area(struct mm_struct *mm, u64 at)
 	return find_vma(mm, at);
 }
 
-/* Are these pages there to be written to, without a fault? @pages: room for them. */
-static bool are_writable(unsigned long addr, u32 n, struct page **pages)
+/* Is this page there to be written to, without a fault? */
+static bool is_writable(unsigned long addr)
 {
-	int got = get_user_pages_fast_only(addr, n, FOLL_WRITE, pages), i;
+	struct page *page;
+	bool got = get_user_pages_fast_only(addr, 1, FOLL_WRITE, &page) == 1;
 
-	for (i = 0; i < got; i++)
-		put_page(pages[i]);
-	return got == (int)n;
+	if (got)
+		put_page(page);
+	return got;
 }
 
 /*
  * Wait for the pages as any access of a process does: not holding its memory map, and only while it
  * is not killed. Pinning does neither on all kernels. What is going to be written to is not read
- * first: that would give fresh memory pages of zeros, in whose place no huge page comes any more.
+ * first if it is fresh: that would give it pages of zeros, in whose place no huge page comes any
+ * more. Whether it is fresh, the first page says for all.
  */
-static int await_pages(unsigned long addr, u32 n, bool write, struct page **pages)
+static int await_pages(unsigned long addr, u32 n, bool write)
 {
-	if (!write)
+	if (!write || is_writable(addr))
 		fault_in_readable((void __user *)addr, (size_t)n << PAGE_SHIFT);
-	else if (!are_writable(addr, n, pages))
+	else
 		fault_in_safe_writeable((void __user *)addr, (size_t)n << PAGE_SHIFT);
 	return fatal_signal_pending(current) ? -EINTR : 0;
 }
@@ -107,7 +109,7 @@ static int check_area(u64 at, u64 *end, bool read, bool write)
 static int try_page(u64 at, bool write)
 {
 	struct page *page;
-	int got = await_pages(at & PAGE_MASK, 1, write, &page);
+	int got = await_pages(at & PAGE_MASK, 1, write);
 
 	if (got)
 		return got;
@@ -159,7 +161,7 @@ int netinc_pin_check(u64 addr, u64 len, bool read, bool write)
 
 int netinc_pin_run(unsigned long addr, u32 n, bool write, struct page **pages)
 {
-	int got = await_pages(addr, n, write, pages);
+	int got = await_pages(addr, n, write);
 
 	if (got)
 		return got;
