@@ -671,9 +671,8 @@ static void test_same_time(void)
 static const struct ktap_test tests[] = {
 	KTAP(test_join), KTAP(test_bad_ready), KTAP(test_refuse), KTAP(test_order),
 	KTAP(test_stripes), KTAP(test_shrink), KTAP(test_limits_of_node), KTAP(test_patience),
-	KTAP(test_clamp_pause),
-	KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace), KTAP(test_busy_pace), KTAP(test_same_time),
-	KTAP(test_rebind),
+	KTAP(test_clamp_pause), KTAP(test_join_rtt), KTAP(test_ready_shown), KTAP(test_join_pace),
+	KTAP(test_busy_pace), KTAP(test_same_time), KTAP(test_rebind),
 };
 
 int main(int argc, char **argv)
