@@ -398,7 +398,7 @@ static void test_bad_environment(void)
 		const char *name, *value;
 	} bad[] = {
 		{ "INC_RANK", "4" }, { "INC_RANK", "-1" }, { "INC_RANK", "" }, { "INC_RANK", "1x" },
-		{ "INC_SIZE", "0" }, { "INC_SIZE", "1025" },
+		{ "INC_SIZE", "0" }, { "INC_SIZE", "4097" },
 		{ "INC_SIZE", "99999999999999999999999" }, { "INC_GROUP", "4294967296" },
 		{ "INC_KEY", "00" }, { "INC_KEY", "0001020304050607080910111213141g" },
 		{ "INC_KEY", "00000000000000000000000000000000" },
