@@ -57,6 +57,12 @@ IOC_REGISTER = ioc(3, 0xc4, SIZES["register"])
 IOC_UNREGISTER = ioc(1, 0xc5, 4)
 
 
+def looks_for_bugs():
+    """Is this a kernel with KASAN?"""
+    with open("/proc/kallsyms", encoding="ascii") as f:
+        return any(" kasan_save_stack" in line for line in f)
+
+
 def tool(*args, check=True):
     done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           check=False)

@@ -244,8 +244,7 @@ def overhead():
     How many times the memory that is asked for is taken: a kernel that looks for bugs keeps notes
     of every allocation, and what has been freed for a while.
     """
-    with open("/proc/kallsyms", encoding="ascii") as f:
-        return 4 if any(" kasan_save_stack" in line for line in f) else 1
+    return 4 if abi.looks_for_bugs() else 1
 
 
 def charged(uid=0):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Groups of thousands of ranks, for 45-thousands.sh: RANKS of them on four hosts, dealt out in turn,
-one short of as many as the bitmaps of JOIN and PARTIAL have in their last word.
+Groups of thousands of ranks, for 45-thousands.sh: RANKS of them on four hosts, dealt out in turn.
+The bitmaps of JOIN and PARTIAL have room for more in their last word.
 """
 import array
 import errno
@@ -12,7 +12,16 @@ import inc_abi as abi
 from inc_abi import BARRIER, NODE4, Job, Rank, equal, fails, test, tool, wait_until
 
 HOSTS = ["h1", "h2", "h3", "h4"]
-RANKS = 2399 if os.environ.get("FULL") == "1" else 1311
+
+
+def how_many():
+    """A kernel that looks for bugs is too slow for as many."""
+    if abi.looks_for_bugs():
+        return 203
+    return 2399 if os.environ.get("FULL") == "1" else 1311
+
+
+RANKS = how_many()
 N = 3
 _group = [450000]
 
@@ -84,7 +93,7 @@ def t_tree(lab):
 def t_partial(lab):
     lab.nodes(False, "late", "20000", "late-policy", "partial")
     job = lab.join([NODE4] * 4)
-    late = {0, 31, 32, 1024, 1279, RANKS - 1}
+    late = {0, 31, 32, RANKS // 2, RANKS - 33, RANKS - 1}
     handles = job.begin(sorted(set(range(RANKS)) - late), N)
     want = array.array("i", [sum(v) for v in
                              zip(*(job.values(r, N, 0) for r in sorted(handles)))])
