@@ -318,6 +318,7 @@ static void test_texts(void)
 	has_parent = false;
 	expect_text("192.0.2.1", 0, EADDRINUSE, "this rank is taken");
 	expect_text("192.0.2.1", 0, ENOTUNIQ, "another program has INC's UDP port");
+	expect_text("192.0.2.1", 0, ENOSPC, "(there: inc node show, inc limits show)");
 	expect_text("192.0.2.255", 0, EADDRNOTAVAIL, "192.0.2.255: it is the address of no host");
 	expect_text("192.0.2.1", 0, EHOSTUNREACH, "it does not answer, or is no node");
 	expect_text("edge:192.0.2.1", 0, EHOSTUNREACH, here);

@@ -221,7 +221,7 @@ static const char *refusal_text(int err)
 	case -EACCES:
 		return "the key is not the node's";
 	case -ENOSPC:
-		return "it takes no more groups or members: max-groups, max-memory (inc node show)";
+		return "it takes no more groups or members (there: inc node show, inc limits show)";
 	case -EPERM:
 		return "no tenant takes ranks from here (there: inc tenant show)";
 	case -EDQUOT:

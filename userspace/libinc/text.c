@@ -64,7 +64,7 @@ const char *inc_strerror(int err)
 	case EDQUOT:
 		return "a limit of this user is reached (inc limits show)";
 	case ENOSPC:
-		return "the node has as many groups as it may";
+		return "the node, or its machine, has as many groups as it may";
 	default:
 		/* The C library's table: strerror() is not thread-safe, this is. */
 		return strerrordesc_np(err < 0 ? -err : err) ?: "unknown error";
