@@ -4,6 +4,7 @@
  * what the group would.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -21,6 +22,7 @@ static int fake_connect(int fd, const struct sockaddr *addr, socklen_t len);
 #include "../../userspace/libinc/shape.c"
 #include "../../userspace/libinc/join.c"
 #include "../../userspace/libinc/stripe.c"
+#include "../../userspace/libinc/split.c"
 #undef socket
 #undef connect
 #include "ktap.h"
@@ -54,6 +56,16 @@ int inc_register(struct inc_group *group, const void *addr, uint64_t len, uint32
 int inc_unregister(struct inc_group *group, uint32_t id)
 {
 	return inc_register(group, NULL, 0, 0, &id);
+}
+
+int inc_allgather(struct inc_group *group, const void *send, void *recv, uint64_t count,
+		  enum inc_type type)
+{
+	(void)send;
+	(void)recv;
+	(void)type;
+	return inc_fail(group, -EOPNOTSUPP, "an allgather of %llu: not in this test",
+			(unsigned long long)count);
 }
 
 static bool has_parent;	/* the network namespace */
@@ -329,10 +341,34 @@ static void test_texts(void)
 	expect_text("edge:127.0.0.1", 1, ECONNREFUSED, there);
 }
 
+/* What is no limit, nor for ever, is refused before anything is asked of the kernel. */
+static void test_bad_timeout(void)
+{
+	const char *text = "timeout -2: expected milliseconds, or -1 for no limit";
+	struct inc_join_opts opts = { .group = 1, .size = 2, .timeout_ms = -2 };
+	struct inc_group *group, *new;
+
+	nasked = 0;
+	expect(inc_join(&group, &opts) == -EINVAL && !group && !nasked &&
+	       !strcmp(inc_errmsg(NULL), text), "asked %u times: %s", nasked, inc_errmsg(NULL));
+	expect(!inc_join_start(&group, &opts), "it takes no limit: %s", inc_errmsg(NULL));
+	expect(inc_join_poll(group, -2) == -EINVAL && !strcmp(inc_errmsg(group), text), "%s",
+	       inc_errmsg(group));
+	expect(!inc_join_poll(group, -1) && inc_join_poll(group, -2) == -EINVAL &&
+	       inc_shrink(group, INT_MIN) == -EINVAL && strstr(inc_errmsg(group), "-2147483648"),
+	       "%s", inc_errmsg(group));
+	expect(inc_split(&new, group, 0, 0, -2) == -EINVAL && !new &&
+	       inc_dup(&new, group, -2) == -EINVAL && !strcmp(inc_errmsg(group), text), "%s",
+	       inc_errmsg(group));
+	expect(nasked == 1, "asked %u times", nasked);
+	inc_abort(group);
+	close(peer);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP(test_abort), KTAP(test_abort_after_fork), KTAP(test_leave_after_fork),
 	KTAP(test_abort_by_child), KTAP(test_close_on_fork), KTAP(test_abort_without_socket),
-	KTAP(test_places), KTAP(test_texts),
+	KTAP(test_places), KTAP(test_texts), KTAP(test_bad_timeout),
 };
 
 int main(int argc, char **argv)

@@ -19,6 +19,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg);
 #include "../../userspace/libinc/calls.c"
 #include "../../userspace/libinc/memory.c"
 #include "../../userspace/libinc/stripe_ops.c"
+#include "../../userspace/libinc/waits.c"
 #include "ktap.h"
 
 #define SIZE	3
@@ -40,7 +41,7 @@ static struct {
 	int interrupted;	/* waits that end with EINTR */
 	int timeouts;		/* waits with a limit that end with ETIMEDOUT */
 	int cancels;		/* times that the group has been ended */
-	int submits;
+	int submits, waits;
 	uint64_t busy;		/* handle under way: INC_IOC_WAIT says EAGAIN */
 	struct inc_completion done;
 	uint64_t partial;	/* handle of an operation whose result lacks rank 1 */
@@ -57,6 +58,11 @@ uint32_t inc_rank(const struct inc_group *g)
 uint32_t inc_size(const struct inc_group *g)
 {
 	return g->addr.sinc_size;
+}
+
+int inc_fd(const struct inc_group *g)
+{
+	return g->fd;
 }
 
 int64_t inc_now_ms(void)
@@ -193,6 +199,7 @@ static int fake_ioctl(int fd, unsigned long request, void *arg)
 		took(arg);
 	if (request == INC_IOC_SUBMIT)
 		return 0;
+	kernel.waits += request == INC_IOC_WAIT;
 	errno = kernel.busy ? EAGAIN : EINTR;
 	if (kernel.busy || kernel.interrupted-- > 0)
 		return -1;
@@ -633,6 +640,38 @@ static void test_timeout(void)
 	expect(!inc_set_timeout(&group, 0), "no limit");
 }
 
+static void no_timeout(const char *what, int ret)
+{
+	const char *text = "timeout -2: expected milliseconds, or -1 for no limit";
+
+	expect(ret == -EINVAL && !strcmp(inc_errmsg(&group), text) && !kernel.submits &&
+	       !kernel.waits, "%s: %d, %d operations, %d waits, \"%s\"", what, ret, kernel.submits,
+	       kernel.waits, inc_errmsg(&group));
+	inc_fail(&group, 0, "%s", "");
+}
+
+/* What is no limit, nor for ever, is refused, and nothing has begun or ended. */
+static void test_bad_timeout(void)
+{
+	const struct inc_args args = { .coll = INC_COLL_BARRIER };
+	struct inc_request req, new, *reqs[] = { NULL, &req };
+	size_t which;
+
+	reset();
+	expect(!inc_icollective(&group, &args, &req), "%s", inc_errmsg(&group));
+	kernel.submits = 0;
+	kernel.waits = 0;
+	no_timeout("inc_wait", inc_wait(&req, -2));
+	no_timeout("inc_wait_any", inc_wait_any(reqs, 2, -2, &which));
+	expect(which == 2, "index %zu", which);
+	no_timeout("inc_wait_all", inc_wait_all(reqs, 2, -2));
+	no_timeout("inc_collective_for", inc_collective_for(&group, &args, &new, -2));
+	expect(!new.handle && inc_test(&new) == -EINVAL, "a request that has not begun");
+	expect(req.handle && !inc_wait_all(reqs, 2, -1) && !req.handle, "it has ended");
+	expect(inc_wait(&req, -2) == -EINVAL && inc_wait_any(reqs, 0, -2, &which) == -EINVAL &&
+	       strstr(inc_errmsg(NULL), "timeout -2: expected"), "%s", inc_errmsg(NULL));
+}
+
 static int contributors(const struct inc_request *req, uint32_t ranks[INC_MAX_RANKS / 32])
 {
 	return inc_contributed(&group, req, ranks, INC_MAX_RANKS / 32);
@@ -886,7 +925,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_alltoall_from_nothing), KTAP(test_requests), KTAP(test_partial),
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
 	KTAP(test_short_forms), KTAP(test_kept), KTAP(test_kept_shares), KTAP(test_registered),
-	KTAP(test_registered_by_parent), KTAP(test_timeout),
+	KTAP(test_registered_by_parent), KTAP(test_timeout), KTAP(test_bad_timeout),
 };
 
 int main(int argc, char **argv)

@@ -19,6 +19,9 @@
  * it was; inc_leave() and inc_abort() do nothing then, as free(). NULL as a buffer of elements
  * means what the table at struct inc_args says.
  *
+ * Limits of time are in milliseconds; -1 is none. Other negative ones are refused with -EINVAL:
+ * nothing has begun then, and what was under way goes on.
+ *
  * Elements are little-endian in memory, whatever the machine is: on a big-endian one a buffer of
  * floats or wider integers has to be turned before a reduction, and after it.
  *
@@ -274,7 +277,7 @@ int inc_join_start(struct inc_group **out, const struct inc_join_opts *opts);
 /*
  * 0: joined. -EAGAIN: not yet (@timeout_ms 0). -ETIMEDOUT: not within @timeout_ms (-1: no limit);
  * call again, or give up with inc_leave(). Anything else: it failed; inc_leave() frees the handle.
- * inc_fd() polls writable when it is done.
+ * inc_fd() polls writable when it is done. -EINVAL: @timeout_ms is below -1; it goes on.
  */
 int inc_join_poll(struct inc_group *group, int timeout_ms);
 
@@ -290,14 +293,15 @@ int inc_join_poll(struct inc_group *group, int timeout_ms);
  * collected by inc_wait() or inc_test() are lost, and persistent operations are prepared anew. No
  * other thread may use @group meanwhile.
  *
- * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none. -EISCONN: the group has not failed; nothing has
- * been done. -EOPNOTSUPP: it is a striped one, likewise. -ENOTCONN: it was never joined. -ESTALE:
- * this rank is out: the others went on without it. -ETIMEDOUT: ranks are missing; call again to go
- * on waiting. -EHOSTUNREACH, -ECONNREFUSED: the node does not answer or is none any more; the group
- * is looked for where it was last, at a standby node or the edge if it had moved there. A node that
- * has not seen how the group failed goes on with more than half of its ranks only. In a tree of
- * nodes the ranks that are left go on only where more than half of the old ranks are at one node;
- * elsewhere it fails. After a failure the call may be repeated, or the group left by inc_leave().
+ * @timeout_ms 0: INC_DEFAULT_TIMEOUT_MS, -1: none. -EINVAL: it is below -1; nothing has been done.
+ * -EISCONN: the group has not failed; likewise. -EOPNOTSUPP: it is a striped one, likewise.
+ * -ENOTCONN: it was never joined. -ESTALE: this rank is out: the others went on without it.
+ * -ETIMEDOUT: ranks are missing; call again to go on waiting. -EHOSTUNREACH, -ECONNREFUSED: the
+ * node does not answer or is none any more; the group is looked for where it was last, at a standby
+ * node or the edge if it had moved there. A node that has not seen how the group failed goes on
+ * with more than half of its ranks only. In a tree of nodes the ranks that are left go on only
+ * where more than half of the old ranks are at one node; elsewhere it fails. After a failure the
+ * call may be repeated, or the group left by inc_leave().
  */
 int inc_shrink(struct inc_group *group, int timeout_ms);
 
@@ -316,7 +320,7 @@ int inc_shrink(struct inc_group *group, int timeout_ms);
  *
  * @timeout_ms is for the others to join the new group, as in struct inc_join_opts; how long the
  * exchange before it may take says inc_set_timeout(). Returns as inc_allgather() and inc_join() do;
- * -EINVAL: @colour, which only this rank notices; -EPROTO: a rank's libinc splits in another way.
+ * -EINVAL: @colour or @timeout_ms, which only this rank notices; -EPROTO: a rank's libinc splits in another way.
  * The text is @group's. On failure *@out is NULL at this rank, and others run into @timeout_ms.
  */
 int inc_split(struct inc_group **out, struct inc_group *group, int colour, int key,
@@ -418,7 +422,8 @@ int inc_icollective(struct inc_group *group, const struct inc_args *args, struct
 
 /*
  * inc_icollective() and inc_wait() in one: for who has something else to do when it takes longer.
- * -ETIMEDOUT and @req->handle not 0: it goes on, and inc_wait() and inc_test() tell its end.
+ * -ETIMEDOUT and @req->handle not 0: it goes on, and inc_wait() and inc_test() tell its end. 0: only
+ * look; -1: no limit; -EINVAL, too: below that.
  */
 int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 		       struct inc_request *req, int timeout_ms);
@@ -544,7 +549,8 @@ int inc_ibarrier(struct inc_group *group, struct inc_request *req);
 
 /*
  * The operation's result once it has ended, as often as asked. -ETIMEDOUT: not within @timeout_ms
- * (-1: no limit), it goes on. A request that was never used, zeroed, has ended with 0.
+ * (-1: no limit), it goes on. -EINVAL and @req->handle not 0: @timeout_ms is below -1, likewise. A
+ * request that was never used, zeroed, has ended with 0.
  */
 int inc_wait(struct inc_request *req, int timeout_ms);
 
@@ -554,13 +560,14 @@ int inc_test(struct inc_request *req);
 /*
  * The first of @n operations, of one group or several, that has ended: *@which becomes its index,
  * its entry in @reqs NULL, and its result is returned. Entries that are NULL are passed over.
- * -ENOENT: all are NULL. -ETIMEDOUT: none within @timeout_ms (-1: no limit; 0: only look), -ENOMEM:
- * nothing has changed, *@which is @n.
+ * -ENOENT: all are NULL. -ETIMEDOUT: none within @timeout_ms (-1: no limit; 0: only look), -EINVAL:
+ * that is below -1, -ENOMEM: nothing has changed, *@which is @n.
  */
 int inc_wait_any(struct inc_request **reqs, size_t n, int timeout_ms, size_t *which);
 
 /*
- * Returns when all @n operations have ended, or -ETIMEDOUT; entries that are NULL are passed over.
+ * Returns when all @n operations have ended, or -ETIMEDOUT, or -EINVAL where @timeout_ms is below
+ * -1 (no limit); entries that are NULL are passed over.
  * The result is that of the first in @reqs that is not 0; inc_wait() tells the others'.
  */
 int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms);

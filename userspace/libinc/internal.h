@@ -158,6 +158,9 @@ __printf(3, 4) int inc_fail(struct inc_group *group, int err, const char *fmt, .
 void inc_format_parent(char *buf, size_t len, unsigned int family, const void *addr,
 		       unsigned int port);
 
+/* 0, or -EINVAL and the text: the caller's limit is neither a time nor -1. */
+int inc_check_timeout(struct inc_group *group, int timeout_ms);
+
 /* -EINVAL for a call that was given no group, or something else that must not be NULL. */
 int inc_null(struct inc_group *group, const char *what);
 

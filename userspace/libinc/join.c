@@ -507,6 +507,8 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 
 	if (!group)
 		return inc_null(NULL, "group");
+	if (inc_check_timeout(group, timeout_ms))
+		return -EINVAL;
 	if (group->fd < 0)
 		return inc_fail(group, -EBADF, "the socket is the parent's, which has joined");
 	if (group->joined)
@@ -529,8 +531,12 @@ int inc_join_poll(struct inc_group *group, int timeout_ms)
 int inc_join(struct inc_group **out, const struct inc_join_opts *opts)
 {
 	int timeout_ms = opts && opts->timeout_ms ? opts->timeout_ms : INC_DEFAULT_TIMEOUT_MS;
-	int ret = inc_join_start(out, opts);
+	int ret;
 
+	if (!out)
+		return inc_null(NULL, "place for the group");
+	*out = NULL;
+	ret = inc_check_timeout(NULL, timeout_ms) ?: inc_join_start(out, opts);
 	if (ret)
 		return ret;
 	ret = inc_join_poll(*out, timeout_ms);
@@ -569,6 +575,8 @@ int inc_shrink(struct inc_group *group, int timeout_ms)
 
 	if (!group)
 		return inc_null(NULL, "group");
+	if (inc_check_timeout(group, timeout_ms))
+		return -EINVAL;
 	if (!group->joined && !group->shrinks)
 		return inc_fail(group, -ENOTCONN,
 				"shrink group %u as rank %u of %u: it was never joined",

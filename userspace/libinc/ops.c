@@ -233,6 +233,8 @@ int inc_wait(struct inc_request *req, int timeout_ms)
 
 	if (!req)
 		return inc_null(NULL, "request");
+	if (inc_check_timeout(req->group, timeout_ms))
+		return -EINVAL;
 	if (!req->handle)
 		return req->result;
 	ret = wait_for(req, deadline, false);
@@ -382,10 +384,15 @@ int inc_collective_for(struct inc_group *group, const struct inc_args *args,
 
 	if (!req)
 		return inc_null(group, "request");
+	ret = inc_check_timeout(group, timeout_ms);
+	if (ret) {
+		*req = (struct inc_request){ .group = group, .result = ret };
+		return ret;
+	}
 	ret = check_request(group, args, req);
 	req->prepared = 0;
 	if (!ret)
-		ret = submit_and_wait(req, timeout_ms < 0 ? -1 : timeout_ms);
+		ret = submit_and_wait(req, timeout_ms);
 	if (!req->handle)
 		return ret;
 	return ret == -EINTR ? inc_wait(req, timeout_ms) : timed_out(req, timeout_ms);

@@ -206,7 +206,7 @@ int inc_split(struct inc_group **out, struct inc_group *group, int colour, int k
 	if (!out)
 		return inc_null(group, "place for the new group");
 	*out = NULL;
-	ret = inc_split_offer(group, colour, key, &own);
+	ret = inc_check_timeout(group, timeout_ms) ?: inc_split_offer(group, colour, key, &own);
 	if (ret)
 		return ret;
 	offers = calloc(inc_size(group), sizeof(*offers));

@@ -96,6 +96,13 @@ int inc_null(struct inc_group *group, const char *what)
 	return inc_fail(group, -EINVAL, "the %s is NULL", what);
 }
 
+int inc_check_timeout(struct inc_group *group, int timeout_ms)
+{
+	return timeout_ms >= -1 ? 0 :
+	       inc_fail(group, -EINVAL, "timeout %d: expected milliseconds, or -1 for no limit",
+			timeout_ms);
+}
+
 const char *inc_errmsg(struct inc_group *group)
 {
 	static __thread char copy[ERRMSG_LEN];

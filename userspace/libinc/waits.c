@@ -41,6 +41,15 @@ static size_t find_ended(struct inc_request **reqs, size_t n, size_t *oldest, bo
 	return n;
 }
 
+/* Whose a text is about all of them; NULL: the thread's. */
+static struct inc_group *group_of(struct inc_request **reqs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (reqs[i])
+			return reqs[i]->group;
+	return NULL;
+}
+
 /* Adds the group's descriptor unless it is there. Returns how many there are. */
 static nfds_t add_group(struct pollfd *fds, nfds_t n, const struct inc_group *group)
 {
@@ -78,6 +87,8 @@ int inc_wait_any(struct inc_request **reqs, size_t n, int timeout_ms, size_t *wh
 	if (!which || (n && !reqs))
 		return inc_null(NULL, which ? "requests" : "place for the index");
 	*which = n;
+	if (inc_check_timeout(group_of(reqs, n), timeout_ms))
+		return -EINVAL;
 	for (;;) {
 		i = find_ended(reqs, n, &oldest, &several);
 		if (i < n) {
@@ -112,6 +123,8 @@ int inc_wait_all(struct inc_request **reqs, size_t n, int timeout_ms)
 
 	if (n && !reqs)
 		return inc_null(NULL, "requests");
+	if (inc_check_timeout(group_of(reqs, n), timeout_ms))
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
 		if (!reqs[i])
 			continue;
