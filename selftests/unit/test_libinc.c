@@ -128,6 +128,8 @@ static int fake_getaddrinfo(const char *name, const char *service, const struct 
 	const struct addrinfo numeric = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_DGRAM };
 	struct addrinfo **last = found;
 
+	if (!strcmp(name, "later.example"))
+		return EAI_AGAIN;
 	if (strcmp(name, "switch.example"))
 		return getaddrinfo(name, service, hints, found);
 	for (int i = 0; names_addresses[i]; i++) {
@@ -224,8 +226,13 @@ static void test_bad_parent(void)
 	text[sizeof(text) - 1] = '\0';
 	expect(parse(&addr, text) == -EINVAL, "299 digits were taken");
 	parse(&addr, "10.0.0.254:65536");
-	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "0..65535"), "%s",
+	expect(strstr(inc_errmsg(NULL), "65536") && strstr(inc_errmsg(NULL), "in 1..65535"), "%s",
 	       inc_errmsg(NULL));
+	parse(&addr, "10.0.0.254:0");
+	expect(strstr(inc_errmsg(NULL), "port \"0\": expected a number in 1..65535"), "%s",
+	       inc_errmsg(NULL));
+	expect(parse(&addr, "later.example") == -ENONET &&
+	       strstr(inc_errmsg(NULL), "later.example"), "%s", inc_errmsg(NULL));
 }
 
 /* What connect() would refuse is refused here, with a text that says why. */

@@ -687,6 +687,8 @@ static void test_partial(void)
 
 	reset();
 	expect(contributors(NULL, ranks) == -ENOENT, "nothing has been partial");
+	expect(!strcmp(inc_errmsg(&group), "contributed: no operation of the group was partial"),
+	       "%s", inc_errmsg(&group));
 	expect(!inc_icollective(&group, &args, &req) &&
 	       contributors(&req, ranks) == -EINVAL,
 	       "not ended");
@@ -710,6 +712,9 @@ static void test_partial(void)
 	expect(contributors(&req, ranks) == 1 && ranks[0] == 5, "ranks %#x", ranks[0]);
 	kernel.partial = 4;
 	expect(contributors(&req, ranks) == -ENOENT, "too long ago");
+	expect(!strcmp(inc_errmsg(&group),
+		       "contributed: operation 3 is not among the last 16 that were partial"),
+	       "%s", inc_errmsg(&group));
 }
 
 static void refused(const char *text, const struct inc_args *args)
@@ -775,6 +780,70 @@ static void test_refused(void)
 		MOVE_OF(BROADCAST, .wire = INC_TYPE_F16, .recv = NULL, .count = 1, .root = RANK));
 	expect(!inc_collective(&group, MOVE_OF(BROADCAST, .recv = NULL, .count = 1, .root = RANK)),
 	       "%s", inc_errmsg(&group));
+}
+
+/* What all shares together, or one of them, cannot be: looked at before any of it is. */
+static void test_shares(void)
+{
+	static const uint64_t half[SIZE] = { 1ULL << 31, 0, 1ULL << 31 };
+	static const uint64_t far[SIZE] = { 0, (1ULL << 44) + 1, 0 };
+	struct inc_request req;
+
+#define TOO_LARGE(text, ...) do { \
+	const struct inc_args args_ = { .type = INC_TYPE_F32, .send = from, .recv = to, \
+					__VA_ARGS__ }; \
+	expect(inc_icollective(&group, &args_, &req) == -EOVERFLOW && !kernel.submits, \
+	       "expected \"%s\"", text); \
+	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text, \
+	       inc_errmsg(&group)); \
+} while (0)
+
+	reset();
+	TOO_LARGE("allgather: count 2147483648 for each of 3 ranks: expected at most 1431655765",
+		  .coll = INC_COLL_ALLGATHER, .count = 1ULL << 31);
+	TOO_LARGE("recv_counts: 4294967296 elements in all: expected at most 4294967295",
+		  .coll = INC_COLL_ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = half);
+	TOO_LARGE("recv_displs[1] is 17592186044417: expected 0..17592186044416",
+		  .coll = INC_COLL_ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = counts,
+		  .recv_displs = far);
+	TOO_LARGE("recv_displs[1] is 17592186044417",
+		  .coll = INC_COLL_ALLTOALL, .mode = INC_MODE_COUNTS, .send = INC_IN_PLACE,
+		  .recv_counts = counts, .recv_displs = far);
+	TOO_LARGE("send_displs[1] is 17592186044417",
+		  .coll = INC_COLL_SCATTER, .mode = INC_MODE_COUNTS, .root = RANK,
+		  .send_counts = counts, .send_displs = far, .count = 0);
+}
+
+static void overlapping(const char *text, const struct inc_args *args)
+{
+	kernel.fail = EINVAL;
+	expect(inc_collective(&group, args) == -EINVAL, "%s: not refused", text);
+	expect(strstr(inc_errmsg(&group), text), "expected \"%s\", got \"%s\"", text,
+	       inc_errmsg(&group));
+}
+
+/* The kernel has refused it: why is said here. */
+static void test_overlap(void)
+{
+	static const uint64_t into[SIZE] = { 4, 0, 1 }, same[SIZE] = { 0, 0, 1 };
+
+	reset();
+	overlapping("allgather: recv_displs: elements 4..5 of rank 0 and 1..5 of rank 2: expected shares that do not overlap",
+		    MOVE_OF(ALLGATHER, .mode = INC_MODE_COUNTS, .recv_counts = counts,
+			    .recv_displs = into));
+	overlapping("recv_displs: elements 0..1 of rank 0 and 1..5 of rank 2",
+		    MOVE_OF(ALLTOALL, .mode = INC_MODE_COUNTS, .send = INC_IN_PLACE,
+			    .recv_counts = counts, .recv_displs = same));
+	overlapping("allreduce: send and recv overlap: expected INC_IN_PLACE, or two buffers apart",
+		    GOOD(.recv = from + 4));
+	overlapping("allgather: send and recv overlap",
+		    MOVE_OF(ALLGATHER, .send = to + 4, .count = 1));
+	overlapping("alltoall: send and recv overlap", MOVE_OF(ALLTOALL, .send = to, .count = 1));
+	/* it is none of these */
+	overlapping("group 5 rank 1: allreduce f32 sum 2: Invalid argument", GOOD(.recv = from));
+	overlapping("group 5 rank 1: scatter f32 per-rank counts root 1: Invalid argument",
+		    MOVE_OF(SCATTER, .mode = INC_MODE_COUNTS, .root = RANK, .send_counts = counts,
+			    .send_displs = same, .count = 0));
 }
 
 static void unsupported(const char *text, const struct inc_args *args)
@@ -926,6 +995,7 @@ static const struct ktap_test tests[] = {
 	KTAP(test_refused), KTAP(test_unsupported), KTAP(test_options),
 	KTAP(test_short_forms), KTAP(test_kept), KTAP(test_kept_shares), KTAP(test_registered),
 	KTAP(test_registered_by_parent), KTAP(test_timeout), KTAP(test_bad_timeout),
+	KTAP(test_shares), KTAP(test_overlap),
 };
 
 int main(int argc, char **argv)

@@ -9,6 +9,8 @@
 
 #include "internal.h"
 
+#define MAX_DISPL	(1ULL << 44)	/* that the kernel takes */
+
 /* All that the checks look at. */
 struct call {
 	struct inc_group *group;
@@ -19,15 +21,34 @@ struct call {
 	bool root;
 };
 
-static __printf(2, 3) int bad(const struct call *c, const char *fmt, ...)
+static __printf(3, 0) int bad_call(const struct call *c, int err, const char *fmt, va_list args)
 {
 	char text[256];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	return inc_fail(c->group, err, "%s: %s", c->name, text);
+}
+
+static __printf(2, 3) int bad(const struct call *c, const char *fmt, ...)
+{
 	va_list args;
+	int ret;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	ret = bad_call(c, -EINVAL, fmt, args);
 	va_end(args);
-	return inc_fail(c->group, -EINVAL, "%s: %s", c->name, text);
+	return ret;
+}
+
+static __printf(2, 3) int too_large(const struct call *c, const char *fmt, ...)
+{
+	va_list args;
+	int ret;
+
+	va_start(args, fmt);
+	ret = bad_call(c, -EOVERFLOW, fmt, args);
+	va_end(args);
+	return ret;
 }
 
 static bool is_given(const void *buf)
@@ -99,15 +120,36 @@ static bool has_counts(const struct call *c)
 	return c->args->mode & INC_MODE_COUNTS;
 }
 
-static int check_array(const struct call *c, const char *what, const uint64_t *counts)
+/* @side: "send" or "recv" */
+static int check_counts(const struct call *c, const char *side, const uint64_t *counts)
 {
+	unsigned long long sum = 0;
+
 	if (!counts)
-		return bad(c, "%s is NULL: expected %u counts", what, c->size);
-	for (uint32_t i = 0; i < c->size; i++)
+		return bad(c, "%s_counts is NULL: expected %u counts", side, c->size);
+	for (uint32_t i = 0; i < c->size; i++) {
 		if (counts[i] > INC_MAX_COUNT)
-			return bad(c, "%s[%u] is %llu: expected 0..%llu", what, i,
+			return bad(c, "%s_counts[%u] is %llu: expected 0..%llu", side, i,
 				   (unsigned long long)counts[i], INC_MAX_COUNT);
+		sum += counts[i];
+	}
+	return sum <= INC_MAX_COUNT ? 0 :
+	       too_large(c, "%s_counts: %llu elements in all: expected at most %llu", side, sum,
+			 INC_MAX_COUNT);
+}
+
+static int check_displs(const struct call *c, const char *side, const uint64_t *displs)
+{
+	for (uint32_t i = 0; displs && i < c->size; i++)
+		if (displs[i] > MAX_DISPL)
+			return too_large(c, "%s_displs[%u] is %llu: expected 0..%llu", side, i,
+					 (unsigned long long)displs[i], MAX_DISPL);
 	return 0;
+}
+
+static bool has_shares(const struct call *c)
+{
+	return c->shape->send_shares || c->shape->recv_shares;
 }
 
 /* Those of alltoall in place stand for both sides. */
@@ -118,14 +160,18 @@ static int fill_counts(const struct call *c, struct inc_submit *op)
 	int ret = 0;
 
 	if (!has_counts(c))
-		return 0;
+		return !has_shares(c) || a->count <= INC_MAX_COUNT / c->size ? 0 :
+		       too_large(c, "count %llu for each of %u ranks: expected at most %llu",
+				 (unsigned long long)a->count, c->size, INC_MAX_COUNT / c->size);
 	if (inc_applies(c->shape->send_counts, c->root) && !in_place) {
-		ret = check_array(c, "send_counts", a->send_counts);
+		ret = check_counts(c, "send", a->send_counts) ?:
+		      check_displs(c, "send", a->send_displs);
 		op->send_counts = (uintptr_t)a->send_counts;
 		op->send_displs = (uintptr_t)a->send_displs;
 	}
 	if (!ret && inc_applies(c->shape->recv_counts, c->root)) {
-		ret = check_array(c, "recv_counts", a->recv_counts);
+		ret = check_counts(c, "recv", a->recv_counts) ?:
+		      check_displs(c, "recv", a->recv_displs);
 		op->recv_counts = (uintptr_t)a->recv_counts;
 		op->recv_displs = (uintptr_t)a->recv_displs;
 		if (in_place)
@@ -306,4 +352,61 @@ void inc_extents(struct inc_group *group, const struct inc_submit *op, const str
 	struct call c = make_call(group, args);
 
 	find_extents(&c, op, send, recv);
+}
+
+/* Elements of the two shares that overlap; false: none do. */
+static bool find_overlap(const struct call *c, const uint64_t *counts, const uint64_t *displs,
+			 uint32_t *one, uint32_t *other)
+{
+	for (*one = 0; *one < c->size; ++*one)
+		for (*other = *one + 1; *other < c->size; ++*other)
+			if (counts[*one] && counts[*other] &&
+			    displs[*one] < displs[*other] + counts[*other] &&
+			    displs[*other] < displs[*one] + counts[*one])
+				return true;
+	return false;
+}
+
+static bool why_shares(const struct call *c, char *buf, size_t len)
+{
+	const uint64_t *counts = c->args->recv_counts, *displs = c->args->recv_displs;
+	uint32_t i, j;
+
+	if (!counts || !displs || !find_overlap(c, counts, displs, &i, &j))
+		return false;
+	snprintf(buf, len,
+		 "%s: recv_displs: elements %llu..%llu of rank %u and %llu..%llu of rank %u: expected shares that do not overlap",
+		 c->name, (unsigned long long)displs[i],
+		 (unsigned long long)(displs[i] + counts[i] - 1), i, (unsigned long long)displs[j],
+		 (unsigned long long)(displs[j] + counts[j] - 1), j);
+	return true;
+}
+
+bool inc_why_invalid(struct inc_group *group, char *buf, size_t len, const struct inc_submit *op)
+{
+	const struct inc_args args = {
+		.coll = op->coll, .type = op->type, .op = op->op, .wire = op->wire,
+		.mode = op->mode, .root = op->root, .count = op->count,
+		.send = (const void *)(uintptr_t)op->send,
+		.send_counts = (const uint64_t *)(uintptr_t)op->send_counts,
+		.send_displs = (const uint64_t *)(uintptr_t)op->send_displs,
+		.recv = (void *)(uintptr_t)op->recv,
+		.recv_counts = (const uint64_t *)(uintptr_t)op->recv_counts,
+		.recv_displs = (const uint64_t *)(uintptr_t)op->recv_displs,
+	};
+	const struct call c = make_call(group, &args);
+	bool in_place = op->send == op->recv && op->coll != INC_COLL_ALLTOALL;
+	uint64_t send, recv;
+
+	if (!c.shape->moves)
+		return false;
+	if (why_shares(&c, buf, len))
+		return true;
+	find_extents(&c, op, &send, &recv);
+	if (in_place || !send || !recv || op->send >= op->recv + recv ||
+	    op->recv >= op->send + send)
+		return false;
+	snprintf(buf, len, "%s: send and recv overlap: expected INC_IN_PLACE, or two buffers apart",
+		 c.name);
+	return true;
 }

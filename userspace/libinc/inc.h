@@ -149,7 +149,8 @@ struct inc_join_opts {
  *
  * Every share has @count elements. With INC_MODE_COUNTS, which all ranks give or none, shares
  * differ: @send_counts and @recv_counts are arrays of N numbers of elements; @send_displs and
- * @recv_displs say at which element of the buffer a share begins, NULL: they follow one another.
+ * @recv_displs say at which element of the buffer a share begins, 2^44 at most, NULL: they follow one
+ * another.
  * Shares that are written to must not overlap.
  *
  *	coll			counts				displacements	count
@@ -257,15 +258,16 @@ int inc_launcher(struct inc_launch *launch);
 /*
  * Joins a group and returns when all ranks are there. @opts NULL: all from the environment.
  * -EAFNOSUPPORT: no module. -ENETUNREACH: no parent, nor MASTER_ADDR, or no route to it: the text
- * says which. -EADDRNOTAVAIL: it is a broadcast address. -EHOSTUNREACH: there is no way to it, or
- * it has not answered for 120 s. -ECONNREFUSED: it is no node. -ETIMEDOUT: it has not answered, or
- * ranks are missing: the text says which, and names the lowest. -EADDRINUSE: the rank is taken.
- * -ENOTUNIQ: another program has INC's UDP port here. -EACCES: the key is not the node's. -EPERM:
- * no tenant of the node takes this rank. -EDQUOT: the tenant has as many groups or as much memory
- * as it may. -ENOSPC: the node has. -EINVAL: an argument, or the group has another size. -EBUSY:
- * the group's last run has not ended. -EDOM: canonical order (@order) would take too many parts.
- * -EOPNOTSUPP: other ranks come to other nodes, and the node above them takes no nodes.
- * -EPROTOTYPE: other ranks have joined with another number of stripes.
+ * says which. -ENONET: its name cannot be looked up for now. -EADDRNOTAVAIL: it is a broadcast
+ * address. -EHOSTUNREACH: there is no way to it, or it has not answered for 120 s. -ECONNREFUSED:
+ * it is no node. -ETIMEDOUT: it has not answered, or ranks are missing: the text says which, and
+ * names the lowest. -EADDRINUSE: the rank is taken. -ENOTUNIQ: another program has INC's UDP port
+ * here. -EACCES: the key is not the node's. -EPERM: no tenant of the node takes this rank. -EDQUOT:
+ * the tenant has as many groups or as much memory as it may. -ENOSPC: the node has. -EINVAL: an
+ * argument, or the group has another size. -EBUSY: the group's last run has not ended. -EDOM:
+ * canonical order (@order) would take too many parts. -EOPNOTSUPP: other ranks come to other nodes,
+ * and the node above them takes no nodes. -EPROTOTYPE: other ranks have joined with another number
+ * of stripes.
  * Where the node has a parent, what that says of the node is said of the rank, too.
  * On failure *@out is NULL, and inc_errmsg(NULL) has the text.
  */

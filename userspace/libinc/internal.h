@@ -124,6 +124,8 @@ void inc_why_unsupported(char *buf, size_t len, const struct inc_submit *op);
 
 /* args.c */
 int inc_fill(struct inc_group *group, struct inc_submit *op, const struct inc_args *args);
+/* What of it the kernel has refused with -EINVAL. False: nothing that is looked at here. */
+bool inc_why_invalid(struct inc_group *group, char *buf, size_t len, const struct inc_submit *op);
 /* Bytes from the beginning of @op's buffers on that belong to it; inc_fill() has filled it in. */
 void inc_extents(struct inc_group *group, const struct inc_submit *op, const struct inc_args *args,
 		 uint64_t *send, uint64_t *recv);
@@ -212,6 +214,8 @@ int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ra
 /* The group has shrunk: what was under way has ended. */
 
 /* ops.c */
+/* The text of inc_contributed(); @handle 0: of the last one that was partial. */
+int inc_contributed_failed(struct inc_group *group, int err, uint64_t handle);
 /* Until the operation has ended, or @deadline (< 0: none) has passed, which is no failure. */
 void inc_wait_until(struct inc_request *req, int64_t deadline);
 

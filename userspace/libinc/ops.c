@@ -28,8 +28,10 @@ static int operation_failed(struct inc_group *group, const struct inc_error_info
 static int submit_failed(struct inc_group *group, const struct inc_submit *op, int err)
 {
 	struct inc_info info = { .state = INC_STATE_CLOSED };
-	char what[OP_LEN], why[128];
+	char what[OP_LEN], why[256];
 
+	if (err == -EINVAL && inc_why_invalid(group, why, sizeof(why), op))
+		return inc_fail(group, err, "%s", why);
 	inc_format_op(what, sizeof(what), op);
 	if (err == -EOPNOTSUPP) {
 		inc_why_unsupported(why, sizeof(why), op);
@@ -123,6 +125,17 @@ static int fill_partial(struct inc_request *req, const struct inc_completion *do
 			done->missing == 1 ? "" : "s", who);
 }
 
+int inc_contributed_failed(struct inc_group *group, int err, uint64_t handle)
+{
+	if (err != -ENOENT)
+		return inc_fail(group, err, "contributed: %s", inc_strerror(err));
+	if (!handle)
+		return inc_fail(group, err, "contributed: no operation of the group was partial");
+	return inc_fail(group, err,
+			"contributed: operation %llu is not among the last 16 that were partial",
+			(unsigned long long)handle);
+}
+
 int inc_contributed(struct inc_group *group, const struct inc_request *req, uint32_t *ranks,
 		    size_t words)
 {
@@ -142,7 +155,7 @@ int inc_contributed(struct inc_group *group, const struct inc_request *req, uint
 	if (group->nstripes)
 		return inc_parts_contributed(group, req ? req->ended : 0, ranks, words);
 	ret = get_contributed(group, req ? req->ended : 0, ranks, words);
-	return ret < 0 ? inc_fail(group, ret, "contributed: %s", inc_strerror(ret)) : ret;
+	return ret < 0 ? inc_contributed_failed(group, ret, req ? req->ended : 0) : ret;
 }
 
 /* -ETIMEDOUT is for waits that can go on: not for an operation that ended as a rank was late. */

@@ -15,16 +15,17 @@
 #define PARENT_LEN 320	/* a name has 253 characters at most (RFC 1035) */
 #define EDGE_PREFIX "edge:"	/* the host of rank 0 instead of a node */
 
-static int parse_number(const char *what, const char *text, unsigned long long max, uint32_t *out)
+static int parse_number(const char *what, const char *text, uint32_t min, uint32_t max,
+			uint32_t *out)
 {
 	unsigned long long value;
 	char *end;
 
 	errno = 0;
 	value = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || value > max)
-		return inc_fail(NULL, -EINVAL, "%s \"%s\": expected a number in 0..%llu", what,
-				text, max);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || value < min || value > max)
+		return inc_fail(NULL, -EINVAL, "%s \"%s\": expected a number in %u..%u", what,
+				text, min, max);
 	*out = value;
 	return 0;
 }
@@ -46,11 +47,8 @@ static int parse_port(char *text, struct sockaddr_inc *addr)
 {
 	uint32_t port;
 
-	if (parse_number("parent's port", text, 65535, &port))
+	if (parse_number("parent's port", text, 1, 65535, &port))
 		return -EINVAL;
-	if (!port)
-		return inc_fail(NULL, -EINVAL,
-				"parent's port \"0\": expected a number in 1..65535");
 	addr->sinc_parent_port = htons(port);
 	return 0;
 }
@@ -235,7 +233,7 @@ static int find_parent(const char *parent, char *text, struct inc_target *to)
 				parent);
 	err = look_up(host, to);
 	if (err)
-		return inc_fail(NULL, err == EAI_AGAIN ? -EAGAIN : -EINVAL,
+		return inc_fail(NULL, err == EAI_AGAIN ? -ENONET : -EINVAL,
 				"parent \"%s\": no address of %s is found: %s", parent, host,
 				gai_strerror(err));
 	/* all ranks have to choose the same one, of which only rank 0 can tell whether it is */
@@ -385,7 +383,7 @@ static int count_stripes(const struct inc_join_opts *opts, unsigned int *n)
 	int ret = 0;
 
 	if (!value && text && *text)
-		ret = parse_number("INC_STRIPES", text, INC_MAX_STRIPES, &value);
+		ret = parse_number("INC_STRIPES", text, 0, INC_MAX_STRIPES, &value);
 	else if (value > INC_MAX_STRIPES)
 		ret = inc_fail(NULL, -EINVAL, "stripes %u: expected 0..%u", value,
 			       INC_MAX_STRIPES);

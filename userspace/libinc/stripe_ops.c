@@ -248,7 +248,7 @@ int inc_parts_contributed(struct inc_group *group, uint64_t handle, uint32_t *ra
 		break;
 	}
 	pthread_mutex_unlock(&group->order);
-	return ret < 0 ? inc_fail(group, ret, "contributed: %s", inc_strerror(ret)) : ret;
+	return ret < 0 ? inc_contributed_failed(group, ret, handle) : ret;
 }
 
 /* All parts have ended. */

@@ -27,6 +27,8 @@ const char *inc_strerror(int err)
 		return "the kernel has no AF_INC: modprobe inc";
 	case ENETUNREACH:
 		return "no parent is configured (inc parent set ADDR), or no route leads to it";
+	case ENONET:
+		return "the parent's name cannot be looked up for now";
 	case EHOSTUNREACH:
 		return "the parent does not answer, or is no node";
 	case ECONNREFUSED:
